@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* petscspike.h: the public interface of petscspike */
+#pragma once
+
+#include <petscksp.h>
+
+#define PETSCSPIKE_VERSION_MAJOR    0
+#define PETSCSPIKE_VERSION_MINOR    1
+#define PETSCSPIKE_VERSION_SUBMINOR 0
+
+/* MANSEC = KSP */
+/* SUBMANSEC = PC */
+
+#define PCSPIKE "spike"
+
+/*E
+  PCSpikeType - How `PCSPIKE` treats the coupling between neighbouring partitions
+
+  Values:
++ `PC_SPIKE_BLOCK`     - no coupling: banded block Jacobi
+- `PC_SPIKE_TRUNCATED` - truncated SPIKE: one small system per interface from the tips of its two spikes
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetType()`
+E*/
+typedef enum {
+  PC_SPIKE_BLOCK,
+  PC_SPIKE_TRUNCATED
+} PCSpikeType;
+PETSC_EXTERN const char *const PCSpikeTypes[];
+
+/*E
+  PCSpikePrecision - Precision in which `PCSPIKE` stores its factors; vectors stay in `PetscScalar`
+
+  Values:
++ `PC_SPIKE_PRECISION_DOUBLE` - 8 bytes a real number
+- `PC_SPIKE_PRECISION_SINGLE` - 4 bytes a real number
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetPrecision()`
+E*/
+typedef enum {
+  PC_SPIKE_PRECISION_DOUBLE,
+  PC_SPIKE_PRECISION_SINGLE
+} PCSpikePrecision;
+PETSC_EXTERN const char *const PCSpikePrecisions[];
+
+/*S
+  PCSpikeInfo - What `PCSPIKE` did in its last setup; sums, maxima and minima are over all ranks
+
+  Level: advanced
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetInfo()`
+S*/
+typedef struct {
+  PetscInt  n;               /* rows of the matrix                                                                     */
+  PetscInt  natural_kl;      /* half-bandwidths of the matrix in its own ordering, stored zeros not counted             */
+  PetscInt  natural_ku;
+  PetscInt  kl;              /* half-bandwidths that are factored                                                      */
+  PetscInt  ku;
+  PetscInt  partitions;      /* on all ranks together                                                                  */
+  PetscInt  min_partition;   /* rows of the smallest and of the largest partition                                      */
+  PetscInt  max_partition;
+  PetscBool reordered;       /* the band is that of the reordered matrix                                               */
+  PetscReal dropped;         /* sum of |a_ij| outside the band over sum of |a_ij|                                      */
+  PetscReal decay;           /* estimate of ||far end of a spike|| / ||its tip||, the largest over all spikes: what truncation neglects; 0 without interfaces */
+  PetscInt  boosted;         /* pivots that were boosted                                                               */
+  PetscInt  cornerboosted;   /* the same in the corners from which the left spikes are made: they make a tip less exact, no more */
+  PetscInt  rebuilds;        /* setups from scratch so far, and setups that kept pattern and memory                    */
+  PetscInt  refills;
+  PetscReal bytes;           /* of the factored band; then of spike tips, reduced systems and work space               */
+  PetscReal extra_bytes;
+  char      backend[16];     /* "host" or "cuda"                                                                       */
+} PCSpikeInfo;
+
+PETSC_EXTERN PetscErrorCode PetscSpikeInitializePackage(void);
+PETSC_EXTERN PetscErrorCode PetscSpikeFinalizePackage(void);
+
+PETSC_EXTERN PetscErrorCode PCSpikeSetType(PC, PCSpikeType);
+PETSC_EXTERN PetscErrorCode PCSpikeGetType(PC, PCSpikeType *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetBandwidth(PC, PetscInt, PetscInt);
+PETSC_EXTERN PetscErrorCode PCSpikeGetBandwidth(PC, PetscInt *, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetDropoff(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCSpikeGetDropoff(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetPrecision(PC, PCSpikePrecision);
+PETSC_EXTERN PetscErrorCode PCSpikeGetPrecision(PC, PCSpikePrecision *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetLocalPartitions(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCSpikeGetLocalPartitions(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetMatOrderingType(PC, MatOrderingType);
+PETSC_EXTERN PetscErrorCode PCSpikeGetMatOrderingType(PC, MatOrderingType *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetZeroPivot(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCSpikeGetZeroPivot(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetShiftType(PC, MatFactorShiftType);
+PETSC_EXTERN PetscErrorCode PCSpikeGetShiftType(PC, MatFactorShiftType *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetShiftAmount(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCSpikeGetShiftAmount(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCSpikeGetInfo(PC, PCSpikeInfo *);

@@ -1,0 +1,287 @@
+# -*- mode: makefile-gmake -*-
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# petscspike: the one entry point. Nothing here needs editing; `make help` lists the targets and variables.
+#
+# PETSC_DIR (and PETSC_ARCH) choose a PETSc 3.26: a build tree or a prefix install. Without PETSC_DIR, tools/bootstrap builds one
+# in the user's cache folder, the first time it is needed.
+
+NAME    := petscspike
+ABI     := 0.1
+VERSION := 0.1.0
+
+.DEFAULT_GOAL := lib
+.SUFFIXES:
+.DELETE_ON_ERROR:
+comma := ,
+hash  := \#
+Q     := $(if $(V),,@)
+
+# ---- Which PETSc ----------------------------------------------------------------------------------------------------------
+GOALS := $(filter-out help format checkformat checkevidence clean,$(or $(MAKECMDGOALS),lib))
+ifneq ($(GOALS),)
+ifeq ($(PETSC_DIR),)
+  # The caller's PETSC_ARCH belongs to no PETSC_DIR then; info only looks
+  BOOTSTRAPPED := $(shell tools/bootstrap $(if $(filter-out info,$(GOALS)),,--print))
+  override PETSC_DIR  := $(patsubst PETSC_DIR=%,%,$(filter PETSC_DIR=%,$(BOOTSTRAPPED)))
+  override PETSC_ARCH := $(patsubst PETSC_ARCH=%,%,$(filter PETSC_ARCH=%,$(BOOTSTRAPPED)))
+  SPIKE_VENV := $(patsubst SPIKE_VENV=%,%,$(filter SPIKE_VENV=%,$(BOOTSTRAPPED)))
+  ifeq ($(PETSC_DIR),)
+    $(error no PETSc to build with: see the text above)
+  endif
+endif
+override PETSC_DIR := $(abspath $(PETSC_DIR))
+ifneq ($(shell tools/checkpetsc "$(PETSC_DIR)" "$(PETSC_ARCH)"),ok)
+  $(error petscspike cannot be built with this PETSc: see the text above)
+endif
+include $(PETSC_DIR)/lib/petsc/conf/variables
+PETSCVARS := $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)lib/petsc/conf/petscvariables
+PETSCINC  := $(PETSC_DIR)/include
+PETSCCONF := $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)include/petscconf.h
+endif
+
+# ---- What is built, and where ---------------------------------------------------------------------------------------------
+# SANITIZE=1 builds everything once more, apart, under AddressSanitizer and UBSan
+BUILD  := $(if $(PETSC_ARCH),$(PETSC_ARCH),build)$(if $(SANITIZE),/sanitize)
+OBJDIR := $(BUILD)/obj
+LIBDIR := $(BUILD)/lib
+BINDIR := $(BUILD)/bin
+prefix ?= /usr/local
+
+SL_LINKER_SUFFIX ?= so
+so      := $(LIBDIR)/lib$(NAME).$(SL_LINKER_SUFFIX)
+soname  := $(so).$(ABI)
+sofile  := $(so).$(VERSION)
+private := $(LIBDIR)/lib$(NAME)_private.a
+
+ISA    := src/kernels/host/band_isa.c
+SRC.c  := $(filter-out $(ISA),$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
+SRC.cu := $(if $(CUDAC),$(sort $(wildcard src/*/*/*.cu)))
+
+# ---- Flags ----------------------------------------------------------------------------------------------------------------
+# band_isa.c is compiled for the baseline and, where the compiler targets x86-64, for its levels 3 and 4; the best one is chosen at
+# run time, so the library runs on every processor of its kind. Never -march=native. probe.mk says what the compiler can do.
+ISA_FLAGS.v3 := -march=x86-64-v3
+ISA_FLAGS.v4 := -march=x86-64-v4
+ifneq ($(GOALS),)
+-include $(BUILD)/probe.mk
+endif
+ISA_LEVELS ?= base
+ISA_DEFINE := $(if $(filter v4,$(ISA_LEVELS)),-DSPIKE_HAVE_X86_64_LEVELS)
+
+# Machine code for each CUDA_ARCH (by default those of this PETSc, else 90), and PTX of the last for later GPUs
+CUDA_ARCH  ?= $(or $(patsubst code=sm_%,%,$(filter code=sm_%,$(subst $(comma), ,$(CUDAC_FLAGS)))),90)
+gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
+OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(gencode) -O3
+
+SPIKE_INC := -I$(CURDIR)/include
+SAN_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g)
+COMPILE.c  = $(PCC) -c $(PCC_FLAGS) $(OPT) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) -MMD -MP
+COMPILE.cu = $(CUDAC) -c $(MPICXX_INCLUDES) $(OUR_CUDAC_FLAGS) $(CUDAFLAGS) $(CUDACPPFLAGS) $(SPIKE_INC) $(CUDA_DEPFLAGS) --compiler-options="$(CXXCPPFLAGS) $(CUDA_CXXFLAGS)"
+PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) -MMD -MP -MF $@.d -Wl,--as-needed
+LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(notdir $(soname))
+LINK.spike = -Wl,-rpath,$(abspath $(LIBDIR)) -L$(LIBDIR) -l$(NAME) $(PETSC_LIB)
+
+OBJ := $(SRC.c:%.c=$(OBJDIR)/%.o) $(SRC.cu:%.cu=$(OBJDIR)/%.cu.o) $(if $(wildcard $(ISA)),$(ISA_LEVELS:%=$(OBJDIR)/$(ISA:.c=).%.o))
+
+ifneq ($(filter-out info,$(GOALS)),)
+# Everything is rebuilt when the PETSc behind PETSC_DIR or the flags change: their text is in a file that only changes with them
+quote = '$(subst ','\'',$(1))'
+keep  = $(shell mkdir -p $(dir $(1)) && { printf '%s\n' $(2) | cmp -s - $(1) || printf '%s\n' $(2) >$(1); })
+$(call keep,$(firstword $(subst /, ,$(BUILD)))/.gitignore,'*')
+$(call keep,$(BUILD)/flags,$(call quote,$(PETSC_DIR) $(COMPILE.c) $(if $(CUDAC),$(COMPILE.cu)) $(PETSC_LIB)))
+endif
+
+# ---- The library ----------------------------------------------------------------------------------------------------------
+.PHONY: lib
+lib: $(so)
+
+$(BUILD)/probe.mk: $(PETSCVARS)
+	@mkdir -p $(@D)
+	@probe() { echo 'int probe;' | $(PCC) "$$@" -x c -c -o $@.o - 2>/dev/null; }; \
+	if probe $(ISA_FLAGS.v3) && probe $(ISA_FLAGS.v4); then \
+	  echo 'ISA_LEVELS := base v3 v4'; \
+	  if probe $(ISA_FLAGS.v4) -mprefer-vector-width=512; then echo 'ISA_FLAGS.v4 += -mprefer-vector-width=512'; fi; \
+	else echo 'ISA_LEVELS := base'; fi >$@.tmp; rm -f $@.o; mv $@.tmp $@
+
+$(OBJDIR)/src/kernels/%: OPT := -O3
+
+$(OBJDIR)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC $<")
+	$(Q)$(COMPILE.c) -o $@ $<
+
+$(OBJDIR)/$(ISA:.c=).%.o: $(ISA) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC $< ($*)")
+	$(Q)$(COMPILE.c) $(ISA_FLAGS.$*) -DSPIKE_ISA=$* -o $@ $<
+
+$(OBJDIR)/%.cu.o: %.cu $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "   CUDA $<")
+	$(Q)$(COMPILE.cu) -o $@ $<
+
+$(sofile): $(OBJ)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "   LINK $@")
+	$(Q)$(LINK.so) -o $@ $(OBJ) $(PETSC_LIB)
+	@ln -sf $(notdir $(sofile)) $(soname)
+$(so): $(sofile)
+	@ln -sf $(notdir $(soname)) $@
+
+# Kernels are hidden symbols: their tests and benchmarks link the objects
+$(private): $(OBJ)
+	@mkdir -p $(@D)
+	@$(RM) $@
+	@$(AR) cr $@ $(OBJ)
+
+# ---- Programs -------------------------------------------------------------------------------------------------------------
+KERNELTESTS := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.c)))
+BENCHMARKS  := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard benchmarks/*.c)))
+TUTORIALS   := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tutorials/*.c)))
+PETSCTESTS  := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/*.c)))
+
+$(KERNELTESTS) $(BENCHMARKS): $(BINDIR)/%: %.c $(private)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC $<")
+	$(Q)$(PROGRAM.c) -I$(CURDIR)/src -I$(CURDIR)/src/kernels/host -o $@ $< $(private) $(PETSC_LIB)
+
+$(TUTORIALS) $(PETSCTESTS): $(BINDIR)/%: %.c $(so)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC $<")
+	$(Q)$(PROGRAM.c) -o $@ $< $(LINK.spike)
+
+-include $(OBJ:.o=.d) $(addsuffix .d,$(KERNELTESTS) $(BENCHMARKS) $(TUTORIALS) $(PETSCTESTS))
+
+# Programs and libraries for tests/loading.sh: the same program with and without our library, and libraries built for another PETSc
+LOADING   := $(BUILD)/loading
+ALIEN     := version scalar real int
+LOADPROGS := $(LOADING)/plain $(LOADING)/linked
+LOADLIBS  := $(ALIEN:%=$(LOADING)/%/lib$(NAME).$(SL_LINKER_SUFFIX))
+
+$(LOADING)/plain: tests/loading/solve.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC $< (plain)")
+	$(Q)$(PROGRAM.c) -o $@ $< $(PETSC_LIB)
+$(LOADING)/linked: tests/loading/solve.c $(so)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC $< (linked)")
+	$(Q)$(PROGRAM.c) -DLINKED -o $@ $< $(LINK.spike)
+$(LOADLIBS): $(LOADING)/%/lib$(NAME).$(SL_LINKER_SUFFIX): tools/alienpetsc $(sofile)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC src/register.c (for a PETSc of another $*)")
+	$(Q)tools/alienpetsc $* $(PETSCINC)/petscversion.h $(PETSCCONF) $(@D)/include
+	$(Q)$(PCC) -c $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) -I$(@D)/include $(SPIKE_INC) $(CCPPFLAGS) -o $(@D)/register.o src/register.c
+	$(Q)$(LINK.so) -o $@ $(@D)/register.o $(filter-out %/src/register.o,$(OBJ)) $(PETSC_LIB)
+
+# ---- Tests ----------------------------------------------------------------------------------------------------------------
+# tools/gentests makes a script of each TEST block in tests and tutorials, with PETSc's generator
+SPIKE_MATRICES ?= $(abspath $(wildcard $(CURDIR)/../shared/matrices))
+HARNESS  := $(abspath $(BUILD))/harness
+TESTDIR  := $(HARNESS)/tests
+JOBS     ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -le 8 ] || n=8; echo $$n)
+
+ifneq ($(filter check test testprograms gpucheck bundle,$(GOALS)),)
+include $(HARNESS)/sources.mk
+endif
+# The folders are prerequisites too: a file may go
+$(HARNESS)/sources.mk: tools/gentests tests tutorials $(wildcard tests/*.c tutorials/*.c tests/output tutorials/output tests/output/* tutorials/output/*) $(PETSCVARS)
+	@tools/gentests $(HARNESS) $(PETSC_DIR) '$(PETSC_ARCH)' '$(PYTHON)'
+	@sed 's/^/TESTSRC += /' $(HARNESS)/sources >$@
+
+TESTEXE := $(TESTSRC:%.c=$(TESTDIR)/%)
+$(TESTEXE): $(TESTDIR)/spike/%: $(BINDIR)/%
+	@mkdir -p $(@D); ln -sf $(abspath $<) $@
+
+RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' SPIKE_LIB='$(abspath $(so))' SPIKE_VENV='$(SPIKE_VENV)' \
+  PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' SPIKE_CC='$(PCC)' SPIKE_HAVE_CUDA='$(if $(CUDAC),1)' $(if $(SANITIZE),SPIKE_LSAN_SUPP='$(CURDIR)/tools/lsan.supp')
+LIMIT  := $(if $(SANITIZE),-t 600)
+
+.PHONY: testprograms check test
+testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(LOADPROGS) $(LOADLIBS)
+
+check: testprograms
+	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
+	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
+
+test: $(so) $(TESTEXE)
+	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(or $(gs),$(search))' -o $(BUILD)/check petsc:$(TESTDIR)
+
+# ---- The main job, benchmarks, GPU ----------------------------------------------------------------------------------------
+.PHONY: demo tutorials bench benchmarks gpucheck
+tutorials: $(TUTORIALS)
+benchmarks: $(BENCHMARKS)
+
+PYTHON3 := $(if $(SPIKE_VENV),$(SPIKE_VENV)/bin/python,python3)
+
+# make demo [args="-f matrix.mtx ..."]
+demo: $(BINDIR)/tutorials/compare
+	@$(RUNENV) PYTHON3='$(PYTHON3)' tools/demo $(BINDIR)/tutorials/compare $(args)
+
+# make bench [name=band] [args="..."]
+bench: $(BENCHMARKS)
+	@$(RUNENV) tools/bench $(BINDIR)/benchmarks '$(name)' $(args)
+
+gpucheck: testprograms
+	@$(RUNENV) tools/gpucheck -j $(JOBS) $(BUILD) $(BINDIR)/tests/kernels $(TESTDIR)
+
+# ---- Installing and carrying away -----------------------------------------------------------------------------------------
+.PHONY: install bundle
+install: $(so)
+	@install -d '$(DESTDIR)$(prefix)/lib/pkgconfig' '$(DESTDIR)$(prefix)/include' '$(DESTDIR)$(prefix)/share/$(NAME)'
+	@install -m 755 $(sofile) '$(DESTDIR)$(prefix)/lib/'
+	@ln -sf $(notdir $(sofile)) '$(DESTDIR)$(prefix)/lib/$(notdir $(soname))'
+	@ln -sf $(notdir $(soname)) '$(DESTDIR)$(prefix)/lib/$(notdir $(so))'
+	@install -m 644 include/petscspike.h '$(DESTDIR)$(prefix)/include/'
+	@install -m 644 LICENSE $(wildcard README.md CITATION.cff) '$(DESTDIR)$(prefix)/share/$(NAME)/'
+	@printf '%s\n' 'prefix=$(prefix)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: $(NAME)' \
+	  'Description: SPIKE preconditioners for PETSc' 'Version: $(VERSION)' 'Requires.private: petsc >= 3.26, petsc < 3.27' \
+	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$(NAME)' >'$(DESTDIR)$(prefix)/lib/pkgconfig/$(NAME).pc'
+	@printf '%s\n' '# Loads $(NAME) into any PETSc application: -options_file $(prefix)/share/$(NAME)/$(NAME).options' \
+	  '-dll_append $(prefix)/lib/$(notdir $(so))' >'$(DESTDIR)$(prefix)/share/$(NAME)/$(NAME).options'
+	@echo 'Installed in $(DESTDIR)$(prefix). Use it with'
+	@echo '  -dll_append $(prefix)/lib/$(notdir $(so)) -pc_type spike'
+
+# One archive with PETSc, the library and all programs, for a machine without PETSc, compilers or network
+bundle: testprograms $(BENCHMARKS) $(TUTORIALS)
+	@$(RUNENV) tools/bundle $(BUILD) $(NAME)-$(VERSION)-$(or $(PETSC_ARCH),prefix).tar.xz
+
+# ---- Formatting -----------------------------------------------------------------------------------------------------------
+.PHONY: format checkformat checkevidence
+format: ; @tools/format
+checkformat: ; @tools/format --check
+checkevidence: ; @tools/gpucheck --verify
+
+# ---- Where things are -----------------------------------------------------------------------------------------------------
+.PHONY: info help clean
+info:
+	@printf '%s\n' 'PETSC_DIR=$(PETSC_DIR)' 'PETSC_ARCH=$(PETSC_ARCH)' 'SPIKE_LIB=$(abspath $(so))'
+
+# The folders that hold a "flags" file are builds
+clean:
+	@for f in */flags */sanitize/flags; do [ ! -f "$$f" ] || { echo "removing $${f%/flags}"; rm -rf "$${f%/flags}"; }; done
+
+define HELP
+petscspike $(VERSION): SPIKE preconditioners as a plugin for PETSc 3.26
+
+  make              the library (builds PETSc first when PETSC_DIR is not set: 10 minutes, once)
+  make demo         three real problems, SPIKE beside PETSc's own preconditioners
+  make check        all tests
+  make test         PETSc's test blocks only; gs=PATTERN chooses some
+  make bench        all benchmarks; name=band for one, args="..." for its options
+  make gpucheck     all tests on a machine with a GPU, and the record of it in benchmarks/results
+  make install      prefix=/usr/local DESTDIR=
+  make bundle       one archive to run on a machine without PETSc
+  make info         PETSC_DIR=, PETSC_ARCH=, SPIKE_LIB= (with make -s: nothing else)
+  make format       clang-format on all sources; checkformat only looks
+  make clean        removes what was built here
+
+  PETSC_DIR, PETSC_ARCH   a PETSc 3.26 with shared libraries: build tree (both) or prefix install (PETSC_DIR alone)
+  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, nocuda (with commas)
+  SANITIZE=1              with AddressSanitizer and UBSan, built apart
+  CUDA_ARCH="80 90"       compute capabilities of the GPU code
+  SPIKE_MATRICES=FOLDER   real matrices for tests that read them
+  JOBS=N                  tests at once        V=1   whole command lines        CFLAGS=...   more flags
+endef
+export HELP
+help: ; @echo "$$HELP"

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* isa.c: which instruction set the band kernels use, decided once from the processor and never from the build machine */
+#include "band.h"
+
+static SpikeISA  isa_used = SPIKE_ISA_BASE;
+static PetscBool isa_set  = PETSC_FALSE;
+
+SpikeISA SpikeISADetect(void)
+{
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+  /* what x86-64-v3 and v4 add and compilers emit; the builtin also asks the operating system for the wide registers */
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2")) return SPIKE_ISA_BASE;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512cd")) return SPIKE_ISA_V3;
+  if (!__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl")) return SPIKE_ISA_V3;
+  return SPIKE_ISA_V4;
+#else
+  return SPIKE_ISA_BASE;
+#endif
+}
+
+SpikeISA SpikeISAGet(void)
+{
+  if (!isa_set) {
+    isa_used = SpikeISADetect();
+    isa_set  = PETSC_TRUE;
+  }
+  return isa_used;
+}
+
+PetscBool SpikeISASet(SpikeISA isa)
+{
+  if (isa < SPIKE_ISA_BASE || isa > SpikeISADetect()) return PETSC_FALSE;
+  isa_used = isa;
+  isa_set  = PETSC_TRUE;
+  return PETSC_TRUE;
+}
+
+const SpikeBandOps *SpikeBandGetOps(PetscBool is_double)
+{
+  switch (SpikeISAGet()) {
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+  case SPIKE_ISA_V4:
+    return is_double ? &SpikeBandOps_v4_double : &SpikeBandOps_v4_single;
+  case SPIKE_ISA_V3:
+    return is_double ? &SpikeBandOps_v3_double : &SpikeBandOps_v3_single;
+#endif
+  default:
+    return is_double ? &SpikeBandOps_base_double : &SpikeBandOps_base_single;
+  }
+}

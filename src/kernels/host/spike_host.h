@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spike_host.h: what the files of the host backend share */
+#pragma once
+
+#include "../kernels.h"
+#include "band.h"
+
+#include <float.h>
+
+#define PETSC_SPIKE_SINGLE_MAX FLT_MAX
+
+/* The two types of the factors */
+#if defined(PETSC_USE_COMPLEX)
+typedef double _Complex SpikeDouble;
+typedef float _Complex  SpikeSingle;
+#else
+typedef double SpikeDouble;
+typedef float  SpikeSingle;
+#endif
+
+typedef struct {
+  const SpikeBandOps *ops;
+  PetscCount         *off;     /* [np + 1] first element of each partition                     */
+  char               *first;   /* element 0 of the band, inside the allocation s->band         */
+  PetscInt            largest; /* rows of the largest partition                                */
+  PetscInt            maxcorner;
+  void               *luwork, *corneralloc;
+  char               *corner; /* a leading corner, reversed, and its factors                   */
+  PetscScalar        *spike;  /* the spike of a corner                                         */
+  PetscScalar        *work;   /* [maxrhs * largest] windows of the corrections                 */
+} SpikeHost;
+
+/* The band block of partition p */
+static inline char *SpikeHostBlock(const SpikeHost *h, PetscInt p)
+{
+  return h->first + (size_t)h->off[p] * h->ops->size;
+}
+
+/* The pivot policy in the form that the micro-kernels take */
+static inline void SpikeHostPivot(const SpikeHost *h, const SpikePivot *in, SpikeBandPivot *out)
+{
+  out->tol      = in->tol;
+  out->boost    = in->boost;
+  out->nboost   = 0;
+  out->badrow   = -1;
+  out->badvalue = 0.0;
+  out->work     = (char *)h->luwork + ((64 - ((size_t)h->luwork & 63)) & 63);
+}
+
+PETSC_INTERN PetscErrorCode SpikeFill_Host(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
+PETSC_INTERN PetscErrorCode SpikeLeftTips_Host(SpikeBand *, SpikePivot *, PetscReal[]);
+PETSC_INTERN PetscErrorCode SpikeRightTips_Host(SpikeBand *, PetscReal[]);

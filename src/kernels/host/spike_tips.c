@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spike_tips.c: the host's spike tips, and how far the spikes reach */
+#include "spike_host.h"
+
+/*
+  A spike of l rows (top end first when fromtop, else bottom end first, leading dimension l): rows of it that matter, the rest lying below
+  rounding, and the natural logarithm of the factor by which it falls per row. Its end has `tip` rows.
+*/
+static void SpikeReach_Private(PetscInt l, PetscInt tip, PetscInt ncols, const PetscScalar *spike, PetscBool fromtop, PetscReal eps, PetscBool *fallen, PetscInt *reach, PetscReal *falloff)
+{
+  PetscReal head = 0.0, far = 0.0;
+  PetscInt  last = 0; /* 1 + distance of the last row above eps * head */
+
+  for (PetscInt pass = 0; pass < 2; pass++) {
+    for (PetscInt d = 0; d < l; d++) {
+      PetscReal m = 0.0;
+
+      for (PetscInt c = 0; c < ncols; c++) m = PetscMax(m, PetscAbsScalar(spike[(fromtop ? d : l - 1 - d) + (PetscCount)c * l]));
+      if (!pass) {
+        if (d < tip) head = PetscMax(head, m);
+      } else {
+        if (m > eps * head) last = d + 1;
+        if (d >= l - tip) far = PetscMax(far, m);
+      }
+    }
+  }
+  *fallen = (PetscBool)(last <= l - tip);
+  if (head == 0.0 || far == 0.0) *falloff = PETSC_MIN_REAL;
+  else *falloff = PetscMin(PetscLogReal(far / head) / PetscMax(l - tip, 1), 0.0);
+  if (*fallen) *reach = PetscMax(last, tip);
+  else { /* not seen to its end: extrapolated, with half as much again */
+    const PetscReal rows = *falloff < 0.0 ? 1.5 * PetscLogReal(eps) / *falloff : PETSC_MAX_REAL;
+
+    *reach = rows < 0.5 * PETSC_INT_MAX ? (PetscInt)rows : PETSC_INT_MAX / 2;
+    *reach = PetscMax(*reach, l);
+  }
+}
+
+static PetscReal SpikeEps_Private(const SpikeBand *s)
+{
+  return PetscMax(s->is_double ? (PetscReal)2.2e-16 : (PetscReal)6.0e-8, PETSC_MACHINE_EPSILON);
+}
+
+/* The leading corner of l rows, rows and columns reversed: the array backwards, less what belonged to rows behind the corner */
+static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscInt p, PetscInt l)
+{
+  const PetscInt   kl = s->kl, ku = s->ku;
+  const PetscCount ld = (PetscCount)kl + ku + 1, pad = SPIKE_BAND_PAD(kl, ku), m = l * ld;
+  const void      *a = SpikeHostBlock(h, p);
+
+  memset(h->corner - (size_t)pad * h->ops->size, 0, (size_t)(m + 2 * pad) * h->ops->size);
+  for (PetscInt j = 0; j < l; j++) {
+    const PetscInt i0 = PetscMax(0, j - ku), i1 = PetscMin(l - 1, j + kl);
+
+    for (PetscInt i = i0; i <= i1; i++) {
+      const PetscCount t = j * ld + ku + i - j;
+
+      if (s->is_double) ((SpikeDouble *)h->corner)[m - 1 - t] = ((const SpikeDouble *)a)[t];
+      else ((SpikeSingle *)h->corner)[m - 1 - t] = ((const SpikeSingle *)a)[t];
+    }
+  }
+}
+
+/*
+  J D J = L U of the reversed corner is the UL factorization of the corner itself, and J W = (J D J)^-1 [0; J C]: the left spike is a right
+  spike of the reversed block, whose lower half-bandwidth is ku and upper one kl.
+*/
+PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal falloff[])
+{
+  SpikeHost       *h  = (SpikeHost *)s->data;
+  const PetscInt   kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
+  const PetscCount ld = (PetscCount)kl + ku + 1;
+  const PetscReal  eps = SpikeEps_Private(s);
+
+  PetscFunctionBegin;
+  pivot->nboost = 0;
+  for (PetscInt q = 0; q < s->np; q++) {
+    const PetscInt     n = s->start[q + 1] - s->start[q], lmax = PetscMin(n, h->maxcorner);
+    const PetscScalar *C = s->dC + (PetscCount)q * kl * kl;
+    PetscScalar       *Wt = s->dWt + (PetscCount)q * ku * kl;
+    PetscBool          fallen = PETSC_FALSE;
+
+    falloff[q] = PETSC_MIN_REAL;
+    s->wtop[q] = 0;
+    if (!s->active[q] || !kl) continue;
+    for (PetscInt l = PetscMin(2 * K, lmax); !fallen; l = PetscMin(2 * l, lmax)) {
+      SpikeBandPivot pv;
+      PetscScalar   *W = h->spike; /* reversed */
+
+      SpikeReverseCorner_Private(s, h, q, l);
+      SpikeHostPivot(h, pivot, &pv);
+      h->ops->lu(l, ku, kl, h->corner, &pv);
+      PetscCall(PetscArrayzero(W, (PetscCount)l * kl));
+      for (PetscInt c = 0; c < kl; c++)
+        for (PetscInt i = 0; i < kl; i++) W[(PetscCount)c * l + l - 1 - i] = C[i + (PetscCount)c * kl];
+      h->ops->lower(kl, ku, kl, h->corner + (size_t)(l - kl) * ld * h->ops->size, kl, W + l - kl, l, W + l - kl, l);
+      h->ops->upper(l, ku, kl, h->corner, 0, l, kl, W, l);
+      PetscCall(PetscLogFlops(2.0 * kl * ku * l + (2.0 * kl + 1.0) * kl * l));
+      SpikeReach_Private(l, K, kl, W, PETSC_FALSE, eps, &fallen, &s->wtop[q], &falloff[q]);
+      if (fallen || l == lmax) {
+        for (PetscInt c = 0; c < kl; c++)
+          for (PetscInt i = 0; i < ku; i++) Wt[i + (PetscCount)c * ku] = W[(PetscCount)c * l + l - 1 - i];
+        pivot->nboost += pv.nboost;
+        break;
+      }
+    }
+    s->wtop[q] = PetscMin(s->wtop[q], n);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* V = U^-1 L^-1 [0; B] runs upwards from the last rows of the factors, so the rows computed are those of the whole spike */
+PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
+{
+  SpikeHost       *h  = (SpikeHost *)s->data;
+  const PetscInt   kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
+  const PetscCount ld = (PetscCount)kl + ku + 1;
+  const PetscReal  eps = SpikeEps_Private(s);
+
+  PetscFunctionBegin;
+  for (PetscInt q = 1; q <= s->np; q++) {
+    const PetscInt     n = s->start[q] - s->start[q - 1], lmax = PetscMin(n, h->maxcorner);
+    const char        *a = SpikeHostBlock(h, q - 1);
+    const PetscScalar *B = s->dB + (PetscCount)q * ku * ku;
+    PetscScalar       *Vb = s->dVb + (PetscCount)q * kl * ku;
+    PetscBool          fallen = PETSC_FALSE;
+
+    falloff[q]     = PETSC_MIN_REAL;
+    s->wbot[q - 1] = 0;
+    if (!s->active[q] || !ku) continue;
+    for (PetscInt l = PetscMin(2 * K, lmax); !fallen; l = PetscMin(2 * l, lmax)) {
+      PetscScalar *V = h->spike;
+
+      PetscCall(PetscArrayzero(V, (PetscCount)l * ku));
+      for (PetscInt c = 0; c < ku; c++) PetscCall(PetscArraycpy(V + (PetscCount)c * l + l - ku, B + (PetscCount)c * ku, ku));
+      h->ops->lower(ku, kl, ku, a + (size_t)(n - ku) * ld * h->ops->size, ku, V + l - ku, l, V + l - ku, l);
+      h->ops->upper(l, kl, ku, a + (size_t)(n - l) * ld * h->ops->size, 0, l, ku, V, l);
+      PetscCall(PetscLogFlops((2.0 * ku + 1.0) * ku * l));
+      SpikeReach_Private(l, K, ku, V, PETSC_FALSE, eps, &fallen, &s->wbot[q - 1], &falloff[q]);
+      if (fallen || l == lmax) {
+        for (PetscInt c = 0; c < ku; c++) PetscCall(PetscArraycpy(Vb + (PetscCount)c * kl, V + (PetscCount)c * l + l - kl, kl));
+        break;
+      }
+    }
+    s->wbot[q - 1] = PetscMin(s->wbot[q - 1], n);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* kernels.h: the contract between the algorithms (C, no CUDA) and the backends (tables of functions) */
+#pragma once
+
+#include <petscsys.h>
+
+/*
+  A partitioned band on one rank, as a backend holds it. The rank's n rows are cut into np partitions, start[0] = 0 <= ... <= start[np] = n.
+  Interface q lies between partitions q - 1 and q; interfaces 0 and np are those with the neighbouring ranks. Where a neighbour, or any
+  coupling, is absent, the interface is not active and its tips are never read.
+
+  Notation (classical SPIKE; kl, ku are the lower and upper half-bandwidths):
+
+      B_q   ku x ku   rows: last ku of partition q - 1, columns: first ku of partition q          lower triangular
+      C_q   kl x kl   rows: first kl of partition q, columns: last kl of partition q - 1          upper triangular
+      V_q   right spike of partition q - 1, D^-1 [0; B_q];   Vb_q  kl x ku  its last kl rows (bottom tip)
+      W_q   left spike of partition q,      D^-1 [C_q; 0];   Wt_q  ku x kl  its first ku rows (top tip)
+      R_q = I - Wt_q Vb_q   ku x ku
+
+      truncated SPIKE:   [x_b; x_t] = [I Vb; Wt I]^-1 [g_b; g_t]   (kl and ku values at each interface)
+
+  Small blocks are column-major, one after the other, in PetscScalar. Pointers named d* belong to the backend's memory, the others to the host.
+*/
+typedef struct _n_SpikeKernels SpikeKernels;
+
+typedef struct {
+  PetscInt        n, kl, ku;      /* rows of this rank, half-bandwidths                                               */
+  PetscInt        np;             /* partitions, at least 1                                                           */
+  PetscInt       *start;          /* [np + 1]                                                                         */
+  PetscBool      *active;         /* [np + 1] interface q couples                                                     */
+  PetscBool       is_double;      /* precision of the factors: 8 or 4 bytes a real number                             */
+  PetscBool       coupled;        /* spike tips are kept: not the block variant                                       */
+  PetscInt        maxrhs;         /* right-hand sides that the work space of an apply holds                           */
+
+  void           *band;           /* raw band, then its factors; layout of the backend                                */
+  PetscScalar    *dB, *dC;        /* [np + 1] coupling blocks                                                         */
+  PetscScalar    *dVb, *dWt, *dR; /* [np + 1] tips, and R in factored form                                            */
+  PetscBLASInt   *dpiv;           /* [(np + 1) * ku] pivots of R                                                      */
+  PetscScalar    *dtips;          /* [maxrhs * (np + 1) * (kl + ku)] column c: interface q: kl values below, ku above */
+  PetscInt       *wtop, *wbot;    /* [np] rows at the two ends of a partition that its spikes reach                   */
+  void           *data;           /* whatever else the backend needs                                                  */
+  void           *stream;         /* of the backend; NULL on the host                                                 */
+
+  const SpikeKernels *k;
+} SpikeBand;
+
+/*
+  A piece of the matrix in CSR. Entry k of row i, ai[i] <= k < ai[i+1], lies in column  j = (colmap ? colmap[aj[k]] : aj[k]) + shift,
+  counted from the first row of the rank: columns below 0 belong to the rank before, columns from n on to the rank behind.
+*/
+typedef struct {
+  const PetscInt    *ai, *aj;
+  const PetscScalar *aa;
+  const PetscInt    *colmap;
+  PetscInt           shift;
+} SpikeCSR;
+
+/* What fill saw: sums and maxima over the rank's rows */
+typedef struct {
+  PetscReal   sum;        /* sum of |a_ij|                                                                        */
+  PetscReal   dropped;    /* part of it outside the band; a coupling that the block variant ignores is not counted */
+  PetscReal   maxdropped; /* largest |a_ij| outside the band                                                      */
+  PetscReal   norm;       /* largest sum of |a_ij| over a row                                                     */
+  PetscInt    badrow;     /* first row (order of the matrix, local) with a value that is not finite, -1 if none    */
+  PetscInt    overflowrow; /* first row with a value that the precision of the factors cannot hold, -1 if none        */
+  PetscInt    zerorow;     /* first row without a nonzero entry, -1 if none                                          */
+} SpikeFillStats;
+
+/* Spikes are followed over at most this many times max(kl, ku) rows */
+#define SPIKE_MAX_CORNER 32
+
+/* Pivot policy and outcome of a factorization */
+typedef struct {
+  PetscReal tol, boost;   /* |pivot| <= tol is bad; boost > 0 replaces it by one of that magnitude                 */
+  PetscInt  nboost;       /* out: pivots boosted                                                                  */
+  PetscInt  badrow;       /* out: first row (band order, local) of a bad pivot, -1 if none                         */
+  PetscReal badvalue;     /* out: its magnitude                                                                   */
+} SpikePivot;
+
+/* Which part of a sweep: the forward half and the rows of the bottom tip, then the rest; or all at once */
+typedef enum {
+  SPIKE_SWEEP_ALL,
+  SPIKE_SWEEP_HEAD,
+  SPIKE_SWEEP_TAIL
+} SpikeSweepPart;
+
+struct _n_SpikeKernels {
+  const char  *name;
+  PetscMemType memtype;
+
+  /* Bytes that create() will allocate: the band itself, and all the rest. Computed in PetscReal: it must not overflow. */
+  PetscErrorCode (*bytes)(const SpikeBand *, PetscReal *band, PetscReal *extra);
+
+  /* Allocates everything for the shape given by n, kl, ku, np, start, is_double, coupled, maxrhs. destroy() accepts a band partly made,
+     and frees what create() allocated, not start and active. reserve() makes room for that many right-hand sides, keeping all else. */
+  PetscErrorCode (*create)(SpikeBand *);
+  PetscErrorCode (*destroy)(SpikeBand *);
+  PetscErrorCode (*reserve)(SpikeBand *, PetscInt maxrhs);
+
+  /*
+    band, B, C <- the entries of nparts pieces of the matrix. With newrow (one rank only), row and column i become newrow[i].
+    Everything that is not in the matrix becomes zero. Reads each entry once, writes the band once. Deterministic.
+  */
+  PetscErrorCode (*fill)(SpikeBand *, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, SpikeFillStats *);
+
+  /*
+    From the raw band: Wt of the active interfaces q < np, from a UL factorization of the leading corner of the partition behind the
+    interface (Li, Seidl, Negrut, TR-2012-04, section 2.2). The corner has 2 max(kl, ku) rows and is doubled until W_q has fallen to the rounding
+    of the factors at its end, up to SPIKE_MAX_CORNER max(kl, ku) rows or the partition. Bad pivots of a corner are boosted (the factorization of the
+    partition itself decides about failure) and counted. Sets wtop, and falloff[q], the natural logarithm of the factor by which W_q falls
+    a row (PETSC_MIN_REAL where W_q = 0).
+  */
+  PetscErrorCode (*lefttips)(SpikeBand *, SpikePivot *, PetscReal falloff[]);
+
+  /* band <- L U of every partition */
+  PetscErrorCode (*factor)(SpikeBand *, SpikePivot *);
+
+  /* From the factors: Vb of the active interfaces q > 0. Sets wbot, and falloff[q] of V_q as above */
+  PetscErrorCode (*righttips)(SpikeBand *, PetscReal falloff[]);
+
+  /* R_q <- lu(I - Wt_q Vb_q) of the interfaces q0 <= q < q1 that are active; badq: first singular one, -1 if none */
+  PetscErrorCode (*reduced)(SpikeBand *, PetscInt q0, PetscInt q1, PetscInt *badq);
+
+  /*
+    g <- D^-1 b, or D^-T b, in the partitions p0 <= p < p1, for nrhs <= maxrhs columns; g may be b. The sides of the interfaces of these
+    partitions are left in tips: g_b and g_t, or for the transposed apply C_q^T (top of g) and B_q^T (bottom of g). After HEAD the
+    bottom side is there, after TAIL the top side too.
+  */
+  PetscErrorCode (*sweep)(SpikeBand *, PetscBool trans, SpikeSweepPart, PetscInt p0, PetscInt p1, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *g, PetscCount ldg);
+
+  /* tips <- [I Vb; Wt I]^-1 tips, or with its transpose, at the interfaces q0 <= q < q1 that are active */
+  PetscErrorCode (*solvetips)(SpikeBand *, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs);
+
+  /*
+    x <- x - D^-1 [C_q x_b of interface q = p; 0; B_q x_t of q = p + 1], transposed: x - D^-T [x_t of q = p; 0; x_b of q = p + 1], in the
+    partitions p0 <= p < p1. Only the wtop and wbot rows at the ends are touched, all rows at once where they meet. (The transposed
+    correction falls off at its top as V does and at its bottom as W does: it takes the larger of the two.)
+  */
+  PetscErrorCode (*correct)(SpikeBand *, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs, PetscScalar *x, PetscCount ldx);
+
+  /* y_newrow[i] <- x_i (gather false) or y_i <- x_newrow[i] (gather true), nrhs columns */
+  PetscErrorCode (*permute)(SpikeBand *, PetscBool gather, const PetscInt *newrow, PetscInt nrhs, const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy);
+};
+
+PETSC_INTERN const SpikeKernels SpikeKernels_Host;

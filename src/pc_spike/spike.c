@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spike.c: the type PCSPIKE: its page, creation and destruction */
+#include "spikeimpl.h"
+
+const char *const PCSpikeTypes[]      = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
+const char *const PCSpikePrecisions[] = {"DOUBLE", "SINGLE", "PCSpikePrecision", "PC_SPIKE_PRECISION_", NULL};
+
+static PetscErrorCode PCDestroy_Spike(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PCReset_Spike(pc));
+  PetscCall(PCSpikeComposeMethods_Private(pc, PETSC_FALSE));
+  PetscCall(PetscFree(s->ordering));
+  PetscCall(PetscFree(pc->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  PCSPIKE - A banded preconditioner, and on one rank with one partition a banded direct solver, by the SPIKE algorithm {cite}`polizzi2006`
+
+  Options Database Keys:
++ -pc_spike_type (block|truncated)                     - coupling between partitions, `PCSpikeSetType()`
+. -pc_spike_bandwidth k or kl,ku                       - half-bandwidths to factor, `PCSpikeSetBandwidth()`; default those of the nonzero entries
+. -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|, `PCSpikeSetDropoff()`
+. -pc_spike_precision (double|single)                  - precision of the factors, `PCSpikeSetPrecision()`
+. -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
+. -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCSpikeSetMatOrderingType()`
+. -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero, `PCSpikeSetZeroPivot()`
+. -pc_spike_shift_type (none|nonzero|inblocks)         - what happens to zero pivots, `PCSpikeSetShiftType()`
+- -pc_spike_shift_amount amount                        - magnitude of a boosted pivot relative to the norm, `PCSpikeSetShiftAmount()`
+
+  Level: intermediate
+
+  Notes:
+  The rows of each rank are cut into partitions of equal length. Each diagonal block is factored as a band, without pivoting. What couples
+  two neighbouring partitions is taken into account by a small dense system for each interface, made from the tips of the two spikes
+  (`PC_SPIKE_TRUNCATED`), or left out (`PC_SPIKE_BLOCK`). An interface between two ranks is an interface like any other: in an apply
+  a rank exchanges as many values as a half-bandwidth with its two neighbours, and nothing else.
+
+  The truncated form neglects the far ends of the spikes, which are small when the matrix is diagonally dominant or the partitions are
+  long: -pc_view prints an estimate of them. With one partition in all, the default on one rank, nothing is neglected, and the
+  preconditioner is the inverse of the band: -ksp_type preonly makes it a direct solver, where the band holds the whole matrix and no pivot is small.
+
+  The band is worth its memory, 1 + kl + ku numbers a row, when the matrix has a narrow band, in its own ordering or after a bandwidth
+  reducing one. For matrices of 2- and 3-dimensional meshes with good fill reducing orderings `PCLU` with nested dissection needs less.
+
+  The matrix must be of a type derived from `MATAIJ`, or one that `MatConvert()` turns into it, such as `MATBAIJ` and `MATSBAIJ`. Stored
+  zeros do not widen the band; when later values with the same pattern do, it is chosen again.
+
+  A zero pivot, values that are not numbers and a band that does not fit in memory end the setup with a `PCFailedReason` and a text that
+  -info and -pc_view print, or with an error under -ksp_error_if_not_converged. `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()` and
+  `PCFactorSetMatOrderingType()` work on this type.
+
+  References:
+  Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Computing 32 (2006). Li, Seidl and Negrut,
+  SPIKE::GPU - A GPU-based Banded Linear System Solver, TR-2012-04, University of Wisconsin-Madison (2012).
+
+.seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
+          `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCSpikeSetMatOrderingType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`, `PCSpikeSetShiftAmount()`, `PCSpikeGetInfo()`
+M*/
+PetscErrorCode PCCreate_Spike(PC pc)
+{
+  PC_Spike *s;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&s));
+  pc->data            = s;
+  s->type             = PC_SPIKE_TRUNCATED;
+  s->precision        = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+  s->userkl           = PETSC_DECIDE;
+  s->userku           = PETSC_DECIDE;
+  s->local_partitions = PETSC_DECIDE;
+  s->zeropivot        = 100.0 * PETSC_MACHINE_EPSILON;
+  s->shifttype        = MAT_SHIFT_NONE;
+  s->shiftamount      = (PetscReal)PETSC_DECIDE;
+  s->ex.left = s->ex.right = MPI_PROC_NULL;
+  PetscCall(PetscStrallocpy("auto", &s->ordering));
+
+  pc->ops->setup             = PCSetUp_Spike;
+  pc->ops->reset             = PCReset_Spike;
+  pc->ops->destroy           = PCDestroy_Spike;
+  pc->ops->setfromoptions    = PCSetFromOptions_Spike;
+  pc->ops->view              = PCView_Spike;
+  pc->ops->apply             = PCApply_Spike;
+  pc->ops->applytranspose    = PCApplyTranspose_Spike;
+  pc->ops->matapply          = PCMatApply_Spike;
+  pc->ops->matapplytranspose = PCMatApplyTranspose_Spike;
+  PetscCall(PCSpikeComposeMethods_Private(pc, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikeapply.c: PCApply of PCSPIKE, plain and transposed, for one and many right-hand sides */
+#include "spikeimpl.h"
+
+static PetscErrorCode SpikeSweep_Private(PC pc, PetscBool trans, SpikeSweepPart part, PetscInt p0, PetscInt p1, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PC_Spike_Sweep, pc, 0, 0, 0));
+  PetscCall((*s->band.k->sweep)(&s->band, trans, part, p0, p1, nrhs, b, ldb, x, ldx));
+  PetscCall(PetscLogEventEnd(PC_Spike_Sweep, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeSolveTips_Private(PC pc, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (q0 >= q1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
+  PetscCall((*s->band.k->solvetips)(&s->band, trans, q0, q1, nrhs));
+  PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs, PetscScalar *x, PetscCount ldx)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PC_Spike_Correct, pc, 0, 0, 0));
+  PetscCall((*s->band.k->correct)(&s->band, trans, p0, p1, nrhs, x, ldx));
+  PetscCall(PetscLogEventEnd(PC_Spike_Correct, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  x <- M^-1 b,  M = D S,  S the spike matrix with its truncated reduced system:
+
+      g = D^-1 b;   [x_b; x_t] = [I Vb; Wt I]^-1 [g_b; g_t] at each interface;   x = g - D^-1 [C x_b; 0; B x_t]
+
+  and for M^-T the same steps with h = D^-T b, tips C^T h_top and B^T h_bottom, the reduced systems transposed, and x = h - D^-T [z_t; 0; z_b].
+
+  The partitions at the ends of a rank come first, so that their tips travel while the others are swept; with one partition the tip at the
+  bottom leaves in the middle of its backward sweep.
+*/
+static PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+{
+  PC_Spike      *s   = (PC_Spike *)pc->data;
+  const PetscInt np  = s->band.np;
+  const PetscInt p0  = s->ex.left != MPI_PROC_NULL ? 1 : 0; /* partitions that wait for nobody: p0 <= p < p1 */
+  const PetscInt p1  = s->ex.right != MPI_PROC_NULL ? np - 1 : np;
+
+  PetscFunctionBegin;
+  if (p0 == 0 && p1 == np) { /* all interfaces are inside the rank */
+    PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, x, ldx));
+    if (s->band.coupled) {
+      PetscCall(SpikeSolveTips_Private(pc, trans, 1, np, nrhs));
+      PetscCall(SpikeCorrect_Private(pc, trans, 0, np, nrhs, x, ldx));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PCSpikeExchangeBegin_Private(pc, trans, nrhs));
+  if (np == 1) {
+    PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_HEAD, 0, 1, nrhs, b, ldb, x, ldx));
+    PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_FALSE, nrhs));
+    PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_TAIL, 0, 1, nrhs, b, ldb, x, ldx));
+    PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_TRUE, nrhs));
+  } else {
+    if (p0) PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, 0, 1, nrhs, b, ldb, x, ldx));
+    PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_TRUE, nrhs));
+    if (p1 < np) PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, np - 1, np, nrhs, b, ldb, x, ldx));
+    PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_FALSE, nrhs));
+    PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, p0, p1, nrhs, b, ldb, x, ldx));
+    PetscCall(SpikeSolveTips_Private(pc, trans, 1, np, nrhs));
+    PetscCall(SpikeCorrect_Private(pc, trans, p0, p1, nrhs, x, ldx));
+  }
+  PetscCall(PCSpikeExchangeEnd_Private(pc, trans, nrhs));
+  PetscCall(SpikeSolveTips_Private(pc, trans, 0, 1, nrhs));
+  PetscCall(SpikeSolveTips_Private(pc, trans, np, np + 1, nrhs));
+  if (p0) PetscCall(SpikeCorrect_Private(pc, trans, 0, 1, nrhs, x, ldx));
+  if (p1 < np && (np > 1 || !p0)) PetscCall(SpikeCorrect_Private(pc, trans, np - 1, np, nrhs, x, ldx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same with the reordering around it */
+static PetscErrorCode PCSpikeSolveReordered_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (s->newrow) {
+    PetscCall((*s->band.k->permute)(&s->band, PETSC_FALSE, s->newrow, nrhs, b, ldb, s->permuted, s->band.n));
+    PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, s->permuted, s->band.n, s->permuted, s->band.n));
+    PetscCall((*s->band.k->permute)(&s->band, PETSC_TRUE, s->newrow, nrhs, s->permuted, s->band.n, x, ldx));
+  } else PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, b, ldb, x, ldx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without a band (it did not fit, or its values were not numbers: known to all ranks) nothing is exchanged; a rank whose own factors failed
+   takes part in the exchange and then marks its result */
+static PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
+{
+  PC_Spike          *s = (PC_Spike *)pc->data;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
+
+  PetscFunctionBegin;
+  if (s->built) {
+    PetscCall(VecGetArrayRead(x, &xa));
+    PetscCall(VecGetArrayWrite(y, &ya));
+    PetscCall(PCSpikeSolveReordered_Private(pc, trans, 1, xa, s->band.n, ya, s->band.n));
+    PetscCall(VecRestoreArrayWrite(y, &ya));
+    PetscCall(VecRestoreArrayRead(x, &xa));
+  }
+  PetscCall(VecFlag(y, !s->built || !s->numeric));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCApply_Spike(PC pc, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCApplyTranspose_Spike(PC pc, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSpikeApply_Private(pc, PETSC_TRUE, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns in batches; work space for a batch is made by the first call and kept */
+static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat Y)
+{
+  PC_Spike          *s = (PC_Spike *)pc->data;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
+  PetscInt           ldx, ldy, ncols, batch;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(X, NULL, &ncols));
+  batch = PetscMin(ncols, SPIKE_MAT_APPLY_BATCH);
+  if (s->built) {
+    if (batch > s->band.maxrhs) {
+      PetscCall((*s->band.k->reserve)(&s->band, batch));
+      PetscCall(PCSpikeExchangeReserve_Private(pc, batch));
+      PetscCall(PetscFree(s->permuted));
+      if (s->newrow) PetscCall(PetscMalloc1((PetscCount)batch * s->band.n, &s->permuted));
+      PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
+    }
+    PetscCall(MatDenseGetLDA(X, &ldx));
+    PetscCall(MatDenseGetLDA(Y, &ldy));
+    PetscCall(MatDenseGetArrayRead(X, &xa));
+    PetscCall(MatDenseGetArrayWrite(Y, &ya));
+    for (PetscInt c = 0; c < ncols; c += batch) PetscCall(PCSpikeSolveReordered_Private(pc, trans, PetscMin(batch, ncols - c), xa + (PetscCount)c * ldx, ldx, ya + (PetscCount)c * ldy, ldy));
+    if (!s->numeric)
+      for (PetscInt c = 0; c < ncols; c++)
+        for (PetscInt i = 0; i < s->band.n; i++) ya[i + (PetscCount)c * ldy] = PETSC_INFINITY;
+    PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
+    PetscCall(MatDenseRestoreArrayRead(X, &xa));
+  } else {
+    for (PetscInt c = 0; c < ncols; c++) {
+      Vec y;
+
+      PetscCall(MatDenseGetColumnVecWrite(Y, c, &y));
+      PetscCall(VecFlag(y, 1));
+      PetscCall(MatDenseRestoreColumnVecWrite(Y, c, &y));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCMatApply_Spike(PC pc, Mat X, Mat Y)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSpikeMatApply_Private(pc, PETSC_FALSE, X, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCMatApplyTranspose_Spike(PC pc, Mat X, Mat Y)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSpikeMatApply_Private(pc, PETSC_TRUE, X, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikeband.c: PCSPIKE's view of the matrix: pieces in CSR, ordering, half-bandwidths */
+#include "spikeimpl.h"
+
+/* One sequential AIJ matrix as a piece; colmap and shift say where its columns lie */
+static PetscErrorCode SpikeCSRGet_Private(Mat A, const PetscInt *colmap, PetscInt shift, SpikeCSR *piece)
+{
+  PetscInt  n;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &piece->ai, &piece->aj, &done));
+  PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "PCSPIKE cannot read the rows of a matrix of type %s", ((PetscObject)A)->type_name);
+  PetscCall(MatSeqAIJGetArrayRead(A, &piece->aa));
+  piece->colmap = colmap;
+  piece->shift  = shift;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeCSRRestore_Private(Mat A, SpikeCSR *piece)
+{
+  PetscInt  n;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &piece->aa));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &piece->ai, &piece->aj, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSpikeGetCSR_Private(PC pc, Mat A, PetscInt *nparts, SpikeCSR parts[2])
+{
+  PetscBool       mpi;
+  Mat             Ad, Ao;
+  const PetscInt *garray;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  if (mpi) {
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
+    PetscCall(SpikeCSRGet_Private(Ad, NULL, 0, &parts[0]));
+    PetscCall(SpikeCSRGet_Private(Ao, garray, -A->rmap->rstart, &parts[1]));
+  } else PetscCall(SpikeCSRGet_Private(A, NULL, 0, &parts[0]));
+  *nparts = mpi ? 2 : 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSpikeRestoreCSR_Private(PC pc, Mat A, PetscInt *nparts, SpikeCSR parts[2])
+{
+  Mat Ad = A, Ao;
+
+  PetscFunctionBegin;
+  if (*nparts == 2) {
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, NULL));
+    PetscCall(SpikeCSRRestore_Private(Ao, &parts[1]));
+  }
+  PetscCall(SpikeCSRRestore_Private(Ad, &parts[0]));
+  *nparts = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a pass over the entries finds; distances count numerically nonzero entries only */
+typedef struct {
+  PetscInt   kl, ku;  /* of this rank */
+  PetscInt   maxrow;  /* nonzeros of the fullest row */
+  PetscCount zeros;   /* stored zeros */
+  PetscReal *weight;  /* with weight != NULL: [kmax + 1] sums of |a_ij| by |i - j| */
+} SpikeScan;
+
+static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, SpikeScan *scan)
+{
+  scan->kl = scan->ku = scan->maxrow = 0;
+  scan->zeros = 0;
+  for (PetscInt r = 0; r < n; r++) {
+    const PetscInt i   = newrow ? newrow[r] : r;
+    PetscInt       nnz = 0;
+
+    for (PetscInt part = 0; part < nparts; part++) {
+      const SpikeCSR *A = &parts[part];
+
+      for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
+        PetscInt d = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+
+        if (A->aa[k] == (PetscScalar)0.0) {
+          scan->zeros++;
+          continue;
+        }
+        d        = (newrow ? newrow[d] : d) - i;
+        scan->ku = PetscMax(scan->ku, d);
+        scan->kl = PetscMax(scan->kl, -d);
+        if (scan->weight) scan->weight[PetscAbsInt(d)] += PetscAbsScalar(A->aa[k]);
+        nnz++;
+      }
+    }
+    scan->maxrow = PetscMax(scan->maxrow, nnz);
+  }
+}
+
+/*
+  Half-bandwidths for one ordering: all nonzeros, or the smallest k with  sum_{|i-j| > k} |a_ij| <= dropoff * sum |a_ij|.
+  The weights by distance are one array as long as the band is wide, summed over the ranks.
+*/
+static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, PetscInt full[2], PetscInt kept[2], PetscInt *maxrow, PetscBool *zeros)
+{
+  PC_Spike *s    = (PC_Spike *)pc->data;
+  SpikeScan scan = {0, 0, 0, 0, NULL};
+  PetscInt  lmax[4], gmax[4];
+
+  PetscFunctionBegin;
+  SpikeScan_Private(n, nparts, parts, newrow, &scan);
+  lmax[0] = scan.kl;
+  lmax[1] = scan.ku;
+  lmax[2] = scan.maxrow;
+  lmax[3] = scan.zeros > 0;
+  PetscCallMPI(MPIU_Allreduce(lmax, gmax, 4, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  kept[0] = full[0] = gmax[0];
+  kept[1] = full[1] = gmax[1];
+  *maxrow           = gmax[2];
+  *zeros            = (PetscBool)gmax[3];
+  if (s->dropoff > 0.0) {
+    const PetscInt kmax = PetscMax(gmax[0], gmax[1]);
+    PetscReal      sum  = 0.0, tail = 0.0;
+    PetscInt       k;
+
+    PetscCall(PetscCalloc1(kmax + 1, &scan.weight));
+    SpikeScan_Private(n, nparts, parts, newrow, &scan);
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, scan.weight, kmax + 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+    for (k = 0; k <= kmax; k++) sum += scan.weight[k];
+    for (k = kmax; k > 0; k--) {
+      tail += scan.weight[k];
+      if (tail > s->dropoff * sum) break;
+    }
+    PetscCall(PetscFree(scan.weight));
+    kept[0] = PetscMin(kept[0], k);
+    kept[1] = PetscMin(kept[1], k);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* newrow[i]: the place of row i in PETSc's ordering of the nonzeros of A; stored zeros are kept out of the graph */
+static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, PetscBool zeros, PetscInt **newrow)
+{
+  Mat             B = A;
+  PetscBool       mpi;
+  IS              rperm, cperm;
+  const PetscInt *perm;
+  PetscInt        n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &B, NULL, NULL));
+  if (zeros) {
+    PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &B));
+    PetscCall(MatEliminateZeros(B, PETSC_TRUE));
+  } else PetscCall(PetscObjectReference((PetscObject)B));
+  PetscCall(MatGetOrdering(B, type, &rperm, &cperm));
+  PetscCall(ISGetLocalSize(rperm, &n));
+  PetscCall(ISGetIndices(rperm, &perm));
+  PetscCall(PetscMalloc1(n, newrow));
+  for (PetscInt i = 0; i < n; i++) (*newrow)[perm[i]] = i;
+  PetscCall(ISRestoreIndices(rperm, &perm));
+  PetscCall(ISDestroy(&rperm));
+  PetscCall(ISDestroy(&cperm));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from the user, PETSc's RCM is
+  tried and the narrower band kept; a band with a full row cannot be made narrower (kl + ku + 1 >= nonzeros of any row), so it is left alone.
+*/
+PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
+{
+  PC_Spike   *s = (PC_Spike *)pc->data;
+  PetscInt    full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0, *newrow = NULL;
+  PetscBool   zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE);
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
+  PetscCall(PetscStrcmp(s->ordering, MATORDERINGNATURAL, &natural));
+  PetscCheck(size == 1 || isauto || natural, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE reorders on one rank only, and this matrix lies on %d: use -%spc_spike_mat_ordering_type natural, or PCSPIKE inside PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE", size, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
+  s->info.natural_kl = full[0];
+  s->info.natural_ku = full[1];
+  if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
+    PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros, &newrow));
+    PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, newrow, rfull, rkept, &maxrow, &zeros));
+    if (isauto && rkept[0] + rkept[1] >= kept[0] + kept[1]) PetscCall(PetscFree(newrow));
+    else {
+      kept[0] = rkept[0];
+      kept[1] = rkept[1];
+    }
+  }
+  if (given) {
+    const PetscInt N = A->rmap->N;
+
+    PetscCheck(!N || (s->userkl < N && s->userku < N), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix", s->userkl, s->userku, N, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+    kept[0] = s->userkl;
+    kept[1] = s->userku;
+  }
+  s->newrow         = newrow;
+  s->info.reordered = (PetscBool)(newrow != NULL);
+  s->info.kl = s->band.kl = kept[0];
+  s->info.ku = s->band.ku = kept[1];
+  PetscCall(PetscInfo(pc, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT " factored in %s ordering\n", full[0], full[1], kept[0], kept[1], newrow ? (isauto ? MATORDERINGRCM : s->ordering) : MATORDERINGNATURAL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

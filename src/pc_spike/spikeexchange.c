@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikeexchange.c: the tips of PCSPIKE that cross between ranks */
+#include "spikeimpl.h"
+
+/*
+  An interface between two ranks is interface np of the left one and interface 0 of the right one; both solve its reduced system, from
+  the same numbers in the same order. In an apply each side sends the half of the tips that its sweep made:
+
+             left rank, to the right     right rank, to the left
+    N        g_b, kl values              g_t, ku values
+    T        B^T h, ku values            C^T h, kl values
+*/
+enum {
+  TO_LEFT,
+  TO_RIGHT,
+  FROM_LEFT,
+  FROM_RIGHT
+};
+
+PetscErrorCode PCSpikeExchangeReserve_Private(PC pc, PetscInt maxrhs)
+{
+  PC_Spike        *s = (PC_Spike *)pc->data;
+  const PetscCount n = (PetscCount)maxrhs * PetscMax(s->band.kl, s->band.ku);
+
+  PetscFunctionBegin;
+  for (PetscInt m = 0; m < 4; m++) {
+    const PetscMPIInt peer = m == TO_LEFT || m == FROM_LEFT ? s->ex.left : s->ex.right;
+
+    PetscCall(PetscFree(s->ex.buf[m]));
+    if (peer != MPI_PROC_NULL) PetscCall(PetscMalloc1(n, &s->ex.buf[m]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSpikeExchangeCreate_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetNewTag((PetscObject)pc, &s->ex.tag));
+  for (PetscInt m = 0; m < 4; m++) s->ex.req[m] = MPI_REQUEST_NULL;
+  PetscCall(PCSpikeExchangeReserve_Private(pc, s->band.maxrhs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSpikeExchangeDestroy_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  for (PetscInt m = 0; m < 4; m++) PetscCall(PetscFree(s->ex.buf[m]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vb goes to the right, Wt to the left, once in setup */
+PetscErrorCode PCSpikeExchangeSetupTips_Private(PC pc)
+{
+  PC_Spike        *s    = (PC_Spike *)pc->data;
+  SpikeBand       *b    = &s->band;
+  MPI_Comm         comm = PetscObjectComm((PetscObject)pc);
+  const PetscCount n    = (PetscCount)b->kl * b->ku, last = b->np * n;
+
+  PetscFunctionBegin;
+  if (s->ex.left == MPI_PROC_NULL && s->ex.right == MPI_PROC_NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPIU_Irecv(b->dVb, n, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
+  PetscCallMPI(MPIU_Irecv(b->dWt + last, n, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
+  PetscCallMPI(MPIU_Isend(b->dWt, n, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[TO_LEFT]));
+  PetscCallMPI(MPIU_Isend(b->dVb + last, n, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[TO_RIGHT]));
+  PetscCallMPI(MPI_Waitall(4, s->ex.req, MPI_STATUSES_IGNORE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of one half of interface 0 (left) or np in the tips: below or above the cut */
+static PetscScalar *SpikeTips_Private(SpikeBand *b, PetscBool left, PetscBool below, PetscInt *n, PetscCount *ld)
+{
+  *n  = below ? b->kl : b->ku;
+  *ld = (PetscCount)(b->np + 1) * (b->kl + b->ku);
+  return b->dtips + (left ? 0 : (PetscCount)b->np * (b->kl + b->ku)) + (below ? 0 : b->kl);
+}
+
+PetscErrorCode PCSpikeExchangeBegin_Private(PC pc, PetscBool trans, PetscInt nrhs)
+{
+  PC_Spike *s     = (PC_Spike *)pc->data;
+  MPI_Comm  comm  = PetscObjectComm((PetscObject)pc);
+  PetscInt  right = trans ? s->band.ku : s->band.kl, left = trans ? s->band.kl : s->band.ku; /* values going right, left */
+
+  PetscFunctionBegin;
+  if (s->ex.left == MPI_PROC_NULL) right = 0; /* no buffer either */
+  if (s->ex.right == MPI_PROC_NULL) left = 0;
+  PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_LEFT], (PetscCount)right * nrhs, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
+  PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_RIGHT], (PetscCount)left * nrhs, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSpikeExchangeSend_Private(PC pc, PetscBool trans, PetscBool toleft, PetscInt nrhs)
+{
+  PC_Spike          *s = (PC_Spike *)pc->data;
+  const PetscInt     m = toleft ? TO_LEFT : TO_RIGHT;
+  const PetscScalar *t;
+  PetscInt           n;
+  PetscCount         ld;
+
+  PetscFunctionBegin;
+  if ((toleft ? s->ex.left : s->ex.right) == MPI_PROC_NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  t = SpikeTips_Private(&s->band, toleft, (PetscBool)(toleft == trans), &n, &ld);
+  for (PetscInt c = 0; c < nrhs; c++) PetscCall(PetscArraycpy(s->ex.buf[m] + (PetscCount)c * n, t + c * ld, n));
+  PetscCallMPI(MPIU_Isend(s->ex.buf[m], (PetscCount)n * nrhs, MPIU_SCALAR, toleft ? s->ex.left : s->ex.right, s->ex.tag, PetscObjectComm((PetscObject)pc), &s->ex.req[m]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSpikeExchangeEnd_Private(PC pc, PetscBool trans, PetscInt nrhs)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Waitall(4, s->ex.req, MPI_STATUSES_IGNORE));
+  for (PetscInt side = 0; side < 2; side++) {
+    const PetscBool left = (PetscBool)(side == 0);
+    PetscScalar    *t;
+    PetscInt        n;
+    PetscCount      ld;
+
+    if ((left ? s->ex.left : s->ex.right) == MPI_PROC_NULL) continue;
+    t = SpikeTips_Private(&s->band, left, (PetscBool)(left != trans), &n, &ld);
+    for (PetscInt c = 0; c < nrhs; c++) PetscCall(PetscArraycpy(t + c * ld, s->ex.buf[left ? FROM_LEFT : FROM_RIGHT] + (PetscCount)c * n, n));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikeimpl.h: what the files of PCSPIKE share */
+#pragma once
+
+#include <petsc/private/pcimpl.h>
+#include <petsc/private/matimpl.h>
+#include <petscspike.h>
+#include "../kernels/kernels.h"
+
+#define SPIKE_MAT_APPLY_BATCH 16
+
+PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
+
+/* Neighbours of this rank among the ranks that own rows, and the messages with them; buffers hold one tip per right-hand side */
+typedef struct {
+  PetscMPIInt  left, right; /* MPI_PROC_NULL where there is none */
+  PetscMPIInt  tag;
+  MPI_Request  req[4];
+  PetscScalar *buf[4]; /* to the left, to the right, from the left, from the right */
+} SpikeExchange;
+
+typedef struct {
+  /* options */
+  PCSpikeType        type;
+  PCSpikePrecision   precision;
+  PetscInt           userkl, userku; /* PETSC_DECIDE: from the matrix */
+  PetscInt           local_partitions;
+  PetscReal          dropoff;
+  PetscReal          zeropivot;
+  MatFactorShiftType shifttype;
+  PetscReal          shiftamount;
+  char              *ordering;
+
+  /* setup */
+  PetscBool     built; /* the symbolic part, for the present options and pattern */
+  Mat           aij;   /* Pmat converted, where it is not AIJ itself */
+  PetscInt     *newrow;
+  PetscScalar  *permuted; /* [maxrhs * n] with newrow only */
+  SpikeBand     band;
+  SpikeExchange ex;
+  PetscReal    *falloff; /* [2 * (np + 1)] of W and of V, see kernels.h */
+  PetscBool     numeric; /* factors are there */
+  PCSpikeInfo   info;    /* of this rank; reduced on request */
+  char          failtext[512];
+} PC_Spike;
+
+PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
+PETSC_INTERN PetscErrorCode PCSetUp_Spike(PC);
+PETSC_INTERN PetscErrorCode PCReset_Spike(PC);
+PETSC_INTERN PetscErrorCode PCSetFromOptions_Spike(PC, PetscOptionItems);
+PETSC_INTERN PetscErrorCode PCView_Spike(PC, PetscViewer);
+PETSC_INTERN PetscErrorCode PCSpikeGetInfo_Spike(PC, PCSpikeInfo *);
+PETSC_INTERN PetscErrorCode PCSpikeComposeMethods_Private(PC, PetscBool);
+
+PETSC_INTERN PetscErrorCode PCApply_Spike(PC, Vec, Vec);
+PETSC_INTERN PetscErrorCode PCApplyTranspose_Spike(PC, Vec, Vec);
+PETSC_INTERN PetscErrorCode PCMatApply_Spike(PC, Mat, Mat);
+PETSC_INTERN PetscErrorCode PCMatApplyTranspose_Spike(PC, Mat, Mat);
+
+/* spikeband.c: the matrix as pieces in CSR, ordering and half-bandwidths */
+PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscInt *, SpikeCSR[2]);
+PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscInt *, SpikeCSR[2]);
+PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat, PetscInt, const SpikeCSR[]);
+
+/* spikeplan.c: neighbours and partitions */
+PETSC_INTERN PetscErrorCode PCSpikePlan_Private(PC);
+
+/* spikeexchange.c: tips across ranks */
+PETSC_INTERN PetscErrorCode PCSpikeExchangeCreate_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeExchangeReserve_Private(PC, PetscInt);
+PETSC_INTERN PetscErrorCode PCSpikeExchangeDestroy_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeExchangeSetupTips_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeExchangeBegin_Private(PC, PetscBool, PetscInt);
+PETSC_INTERN PetscErrorCode PCSpikeExchangeSend_Private(PC, PetscBool, PetscBool, PetscInt);
+PETSC_INTERN PetscErrorCode PCSpikeExchangeEnd_Private(PC, PetscBool, PetscInt);

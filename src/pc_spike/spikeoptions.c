@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikeoptions.c: setters and getters of PCSPIKE */
+#include "spikeimpl.h"
+
+/* A changed parameter makes the next PCSetUp() start from scratch */
+static PetscErrorCode PCSpikeChanged_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  s->built        = PETSC_FALSE;
+  pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetType_Spike(PC pc, PCSpikeType type)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(type == PC_SPIKE_BLOCK || type == PC_SPIKE_TRUNCATED, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikeType %d", (int)type);
+  if (s->type != type) PetscCall(PCSpikeChanged_Private(pc));
+  s->type = type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetType_Spike(PC pc, PCSpikeType *type)
+{
+  PetscFunctionBegin;
+  *type = ((PC_Spike *)pc->data)->type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetType - How the coupling between neighbouring partitions is treated
+
+  Logically Collective
+
+  Input Parameters:
++ pc   - the preconditioner context
+- type - `PC_SPIKE_BLOCK` or `PC_SPIKE_TRUNCATED` (the default)
+
+  Options Database Key:
+. -pc_spike_type (block|truncated) - the variant
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetType()`, `PCSpikeType`
+@*/
+PetscErrorCode PCSpikeSetType(PC pc, PCSpikeType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, type, 2);
+  PetscTryMethod(pc, "PCSpikeSetType_C", (PC, PCSpikeType), (pc, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetType - What `PCSpikeSetType()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. type - `PC_SPIKE_BLOCK` or `PC_SPIKE_TRUNCATED` (the default)
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetType()`
+@*/
+PetscErrorCode PCSpikeGetType(PC pc, PCSpikeType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  PetscUseMethod(pc, "PCSpikeGetType_C", (PC, PCSpikeType *), (pc, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetDropoff_Spike(PC pc, PetscReal dropoff)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(dropoff >= 0.0 && dropoff < 1.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Drop-off fraction %g must be in [0, 1)", (double)dropoff);
+  if (s->dropoff != dropoff) PetscCall(PCSpikeChanged_Private(pc));
+  s->dropoff = dropoff;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetDropoff_Spike(PC pc, PetscReal *dropoff)
+{
+  PetscFunctionBegin;
+  *dropoff = ((PC_Spike *)pc->data)->dropoff;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetDropoff - The narrowest band is factored that leaves at most this fraction of sum |a_ij| outside
+
+  Logically Collective
+
+  Input Parameters:
++ pc      - the preconditioner context
+- dropoff - fraction in [0, 1); 0, the default, keeps every nonzero entry
+
+  Options Database Key:
+. -pc_spike_dropoff fraction - the fraction
+
+  Level: intermediate
+
+  Notes:
+  The share that was dropped is in the view and in `PCSpikeInfo`. It is checked again when values change, and the band is chosen again when it has grown past the fraction.
+
+  `PCSpikeSetBandwidth()` takes precedence. On many ranks choosing the band sums one array as long as the band of the matrix is wide.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetDropoff()`, `PCSpikeSetBandwidth()`, `PCSpikeGetInfo()`
+@*/
+PetscErrorCode PCSpikeSetDropoff(PC pc, PetscReal dropoff)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, dropoff, 2);
+  PetscTryMethod(pc, "PCSpikeSetDropoff_C", (PC, PetscReal), (pc, dropoff));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetDropoff - What `PCSpikeSetDropoff()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. dropoff - fraction in [0, 1); 0, the default, keeps every nonzero entry
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetDropoff()`
+@*/
+PetscErrorCode PCSpikeGetDropoff(PC pc, PetscReal *dropoff)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(dropoff, 2);
+  PetscUseMethod(pc, "PCSpikeGetDropoff_C", (PC, PetscReal *), (pc, dropoff));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetPrecision_Spike(PC pc, PCSpikePrecision precision)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(precision == PC_SPIKE_PRECISION_DOUBLE || precision == PC_SPIKE_PRECISION_SINGLE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikePrecision %d", (int)precision);
+  if (s->precision != precision) PetscCall(PCSpikeChanged_Private(pc));
+  s->precision = precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PCSpikePrecision *precision)
+{
+  PetscFunctionBegin;
+  *precision = ((PC_Spike *)pc->data)->precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetPrecision - Precision in which the factors are stored
+
+  Logically Collective
+
+  Input Parameters:
++ pc        - the preconditioner context
+- precision - `PC_SPIKE_PRECISION_DOUBLE` or `PC_SPIKE_PRECISION_SINGLE`; by default that of `PetscReal`
+
+  Options Database Key:
+. -pc_spike_precision (double|single) - the precision
+
+  Level: intermediate
+
+  Note:
+  Vectors, coupling blocks and the arithmetic of an apply stay in `PetscScalar`. A matrix entry that single precision cannot hold makes the setup fail.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPrecision()`, `PCSpikePrecision`
+@*/
+PetscErrorCode PCSpikeSetPrecision(PC pc, PCSpikePrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, precision, 2);
+  PetscTryMethod(pc, "PCSpikeSetPrecision_C", (PC, PCSpikePrecision), (pc, precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetPrecision - What `PCSpikeSetPrecision()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. precision - `PC_SPIKE_PRECISION_DOUBLE` or `PC_SPIKE_PRECISION_SINGLE`; by default that of `PetscReal`
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetPrecision()`
+@*/
+PetscErrorCode PCSpikeGetPrecision(PC pc, PCSpikePrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  PetscUseMethod(pc, "PCSpikeGetPrecision_C", (PC, PCSpikePrecision *), (pc, precision));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetLocalPartitions_Spike(PC pc, PetscInt partitions)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(partitions == PETSC_DECIDE || partitions > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Number of partitions on a rank must be positive or PETSC_DECIDE, not %" PetscInt_FMT "", partitions);
+  if (s->local_partitions != partitions) PetscCall(PCSpikeChanged_Private(pc));
+  s->local_partitions = partitions;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partitions)
+{
+  PetscFunctionBegin;
+  *partitions = ((PC_Spike *)pc->data)->local_partitions;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetLocalPartitions - Number of partitions into which each rank cuts its rows
+
+  Logically Collective
+
+  Input Parameters:
++ pc         - the preconditioner context
+- partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host
+
+  Options Database Key:
+. -pc_spike_local_partitions p - partitions on each rank
+
+  Level: intermediate
+
+  Notes:
+  Partitions of a rank differ by at most one row. With `PC_SPIKE_TRUNCATED` each needs at least as many rows as the larger half-bandwidth.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetLocalPartitions()`, `PCSpikeSetType()`
+@*/
+PetscErrorCode PCSpikeSetLocalPartitions(PC pc, PetscInt partitions)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, partitions, 2);
+  PetscTryMethod(pc, "PCSpikeSetLocalPartitions_C", (PC, PetscInt), (pc, partitions));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetLocalPartitions - What `PCSpikeSetLocalPartitions()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetLocalPartitions()`
+@*/
+PetscErrorCode PCSpikeGetLocalPartitions(PC pc, PetscInt *partitions)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(partitions, 2);
+  PetscUseMethod(pc, "PCSpikeGetLocalPartitions_C", (PC, PetscInt *), (pc, partitions));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetZeroPivot_Spike(PC pc, PetscReal zeropivot)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(zeropivot >= 0.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Zero pivot tolerance %g must not be negative", (double)zeropivot);
+  if (s->zeropivot != zeropivot) PetscCall(PCSpikeChanged_Private(pc));
+  s->zeropivot = zeropivot;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetZeroPivot_Spike(PC pc, PetscReal *zeropivot)
+{
+  PetscFunctionBegin;
+  *zeropivot = ((PC_Spike *)pc->data)->zeropivot;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetZeroPivot - Pivots up to this fraction of the norm of the matrix count as zero
+
+  Logically Collective
+
+  Input Parameters:
++ pc        - the preconditioner context
+- zeropivot - fraction of the infinity norm of the matrix; default 100 times machine epsilon
+
+  Options Database Key:
+. -pc_spike_zeropivot tol - the fraction
+
+  Level: intermediate
+
+  Note:
+  The tolerance is relative to the norm, so that it does not depend on the units of the matrix; that of `PCLU` is absolute.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetZeroPivot()`, `PCFactorSetZeroPivot()`, `PCSpikeSetShiftType()`
+@*/
+PetscErrorCode PCSpikeSetZeroPivot(PC pc, PetscReal zeropivot)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, zeropivot, 2);
+  PetscTryMethod(pc, "PCSpikeSetZeroPivot_C", (PC, PetscReal), (pc, zeropivot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetZeroPivot - What `PCSpikeSetZeroPivot()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. zeropivot - fraction of the infinity norm of the matrix; default 100 times machine epsilon
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetZeroPivot()`
+@*/
+PetscErrorCode PCSpikeGetZeroPivot(PC pc, PetscReal *zeropivot)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(zeropivot, 2);
+  PetscUseMethod(pc, "PCSpikeGetZeroPivot_C", (PC, PetscReal *), (pc, zeropivot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetShiftType_Spike(PC pc, MatFactorShiftType shifttype)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(shifttype == MAT_SHIFT_NONE || shifttype == MAT_SHIFT_NONZERO || shifttype == MAT_SHIFT_INBLOCKS, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE boosts pivots (nonzero, inblocks) or fails (none); it has no shift type %s", MatFactorShiftTypes[shifttype]);
+  if (s->shifttype != shifttype) PetscCall(PCSpikeChanged_Private(pc));
+  s->shifttype = shifttype;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetShiftType_Spike(PC pc, MatFactorShiftType *shifttype)
+{
+  PetscFunctionBegin;
+  *shifttype = ((PC_Spike *)pc->data)->shifttype;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetShiftType - What happens to a zero pivot
+
+  Logically Collective
+
+  Input Parameters:
++ pc        - the preconditioner context
+- shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is boosted
+
+  Options Database Key:
+. -pc_spike_shift_type (none|nonzero|inblocks) - the policy
+
+  Level: intermediate
+
+  Note:
+  Boosting replaces the pivot alone, as `MAT_SHIFT_INBLOCKS` does, and never restarts the factorization; the number of boosted pivots is in the view and in `PCSpikeInfo`.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetShiftType()`, `PCFactorSetShiftType()`, `PCSpikeSetShiftAmount()`, `PCSpikeSetZeroPivot()`
+@*/
+PetscErrorCode PCSpikeSetShiftType(PC pc, MatFactorShiftType shifttype)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, shifttype, 2);
+  PetscTryMethod(pc, "PCSpikeSetShiftType_C", (PC, MatFactorShiftType), (pc, shifttype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetShiftType - What `PCSpikeSetShiftType()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is boosted
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetShiftType()`
+@*/
+PetscErrorCode PCSpikeGetShiftType(PC pc, MatFactorShiftType *shifttype)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(shifttype, 2);
+  PetscUseMethod(pc, "PCSpikeGetShiftType_C", (PC, MatFactorShiftType *), (pc, shifttype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetShiftAmount_Spike(PC pc, PetscReal amount)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(amount > 0.0 || amount == (PetscReal)PETSC_DECIDE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Magnitude of a boosted pivot must be positive or PETSC_DECIDE, not %g", (double)amount);
+  if (s->shiftamount != amount) PetscCall(PCSpikeChanged_Private(pc));
+  s->shiftamount = amount;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetShiftAmount_Spike(PC pc, PetscReal *amount)
+{
+  PetscFunctionBegin;
+  *amount = ((PC_Spike *)pc->data)->shiftamount;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetShiftAmount - Magnitude that a boosted pivot gets
+
+  Logically Collective
+
+  Input Parameters:
++ pc     - the preconditioner context
+- amount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the rounding of the factors
+
+  Options Database Key:
+. -pc_spike_shift_amount amount - the fraction
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetShiftAmount()`, `PCFactorSetShiftAmount()`, `PCSpikeSetShiftType()`
+@*/
+PetscErrorCode PCSpikeSetShiftAmount(PC pc, PetscReal amount)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, amount, 2);
+  PetscTryMethod(pc, "PCSpikeSetShiftAmount_C", (PC, PetscReal), (pc, amount));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetShiftAmount - What `PCSpikeSetShiftAmount()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. amount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the rounding of the factors
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetShiftAmount()`
+@*/
+PetscErrorCode PCSpikeGetShiftAmount(PC pc, PetscReal *amount)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(amount, 2);
+  PetscUseMethod(pc, "PCSpikeGetShiftAmount_C", (PC, PetscReal *), (pc, amount));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetBandwidth_Spike(PC pc, PetscInt kl, PetscInt ku)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck((kl == PETSC_DECIDE && ku == PETSC_DECIDE) || (kl >= 0 && ku >= 0), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths must not be negative (or both PETSC_DECIDE), not %" PetscInt_FMT ",%" PetscInt_FMT, kl, ku);
+  if (s->userkl != kl || s->userku != ku) PetscCall(PCSpikeChanged_Private(pc));
+  s->userkl = kl;
+  s->userku = ku;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetBandwidth_Spike(PC pc, PetscInt *kl, PetscInt *ku)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (kl) *kl = s->userkl;
+  if (ku) *ku = s->userku;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetBandwidth - Half-bandwidths that are factored; entries outside are dropped
+
+  Logically Collective
+
+  Input Parameters:
++ pc - the preconditioner context
+. kl - number of subdiagonals
+- ku - number of superdiagonals; `PETSC_DECIDE` for both, the default, takes the band of the nonzero entries (see also `PCSpikeSetDropoff()`)
+
+  Options Database Key:
+. -pc_spike_bandwidth k or kl,ku - the half-bandwidths
+
+  Level: intermediate
+
+  Notes:
+  Both must be below the number of rows of the matrix. The share of sum |a_ij| that is dropped is in the view and in `PCSpikeInfo`.
+
+  The band is that of the natural ordering, unless `PCSpikeSetMatOrderingType()` names one.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetBandwidth()`, `PCSpikeSetDropoff()`, `PCSpikeGetInfo()`
+@*/
+PetscErrorCode PCSpikeSetBandwidth(PC pc, PetscInt kl, PetscInt ku)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, kl, 2);
+  PetscValidLogicalCollectiveInt(pc, ku, 3);
+  PetscTryMethod(pc, "PCSpikeSetBandwidth_C", (PC, PetscInt, PetscInt), (pc, kl, ku));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetBandwidth - What `PCSpikeSetBandwidth()` or its option set; `PCSpikeGetInfo()` has the half-bandwidths in use
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameters:
++ kl - number of subdiagonals, or `PETSC_DECIDE`
+- ku - number of superdiagonals, or `PETSC_DECIDE`
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetBandwidth()`, `PCSpikeGetInfo()`
+@*/
+PetscErrorCode PCSpikeGetBandwidth(PC pc, PetscInt *kl, PetscInt *ku)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCSpikeGetBandwidth_C", (PC, PetscInt *, PetscInt *), (pc, kl, ku));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetMatOrderingType_Spike(PC pc, MatOrderingType ordering)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(s->ordering, ordering, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeChanged_Private(pc));
+  PetscCall(PetscFree(s->ordering));
+  PetscCall(PetscStrallocpy(ordering, &s->ordering));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetMatOrderingType_Spike(PC pc, MatOrderingType *ordering)
+{
+  PetscFunctionBegin;
+  *ordering = ((PC_Spike *)pc->data)->ordering;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetMatOrderingType - Ordering in which the band is factored
+
+  Logically Collective
+
+  Input Parameters:
++ pc       - the preconditioner context
+- ordering - `auto`, the default, takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank, and the natural ordering on many or with `PCSpikeSetBandwidth()`; or a `MatOrderingType`
+
+  Options Database Key:
+. -pc_spike_mat_ordering_type (auto|natural|rcm|...) - the ordering
+
+  Level: intermediate
+
+  Note:
+  On more than one rank an ordering other than the natural one is an error: use `PCSPIKE` inside `PCBJACOBI`, `PCASM`, `PCREDUNDANT` or `PCTELESCOPE`.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetMatOrderingType()`, `PCFactorSetMatOrderingType()`, `MatOrderingType`, `MatGetOrdering()`
+@*/
+PetscErrorCode PCSpikeSetMatOrderingType(PC pc, MatOrderingType ordering)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(ordering, 2);
+  PetscTryMethod(pc, "PCSpikeSetMatOrderingType_C", (PC, MatOrderingType), (pc, ordering));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetMatOrderingType - What `PCSpikeSetMatOrderingType()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. ordering - the ordering; the string belongs to the preconditioner
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetMatOrderingType()`
+@*/
+PetscErrorCode PCSpikeGetMatOrderingType(PC pc, MatOrderingType *ordering)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(ordering, 2);
+  PetscUseMethod(pc, "PCSpikeGetMatOrderingType_C", (PC, MatOrderingType *), (pc, ordering));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The methods of this type, and the generic ones of PCFactor that have a meaning here; compose false takes them away */
+PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
+{
+  PetscFunctionBegin;
+#define SpikeCompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
+  SpikeCompose("PCSpikeSetType_C", PCSpikeSetType_Spike);
+  SpikeCompose("PCSpikeGetType_C", PCSpikeGetType_Spike);
+  SpikeCompose("PCSpikeSetBandwidth_C", PCSpikeSetBandwidth_Spike);
+  SpikeCompose("PCSpikeGetBandwidth_C", PCSpikeGetBandwidth_Spike);
+  SpikeCompose("PCSpikeSetDropoff_C", PCSpikeSetDropoff_Spike);
+  SpikeCompose("PCSpikeGetDropoff_C", PCSpikeGetDropoff_Spike);
+  SpikeCompose("PCSpikeSetPrecision_C", PCSpikeSetPrecision_Spike);
+  SpikeCompose("PCSpikeGetPrecision_C", PCSpikeGetPrecision_Spike);
+  SpikeCompose("PCSpikeSetLocalPartitions_C", PCSpikeSetLocalPartitions_Spike);
+  SpikeCompose("PCSpikeGetLocalPartitions_C", PCSpikeGetLocalPartitions_Spike);
+  SpikeCompose("PCSpikeSetMatOrderingType_C", PCSpikeSetMatOrderingType_Spike);
+  SpikeCompose("PCSpikeGetMatOrderingType_C", PCSpikeGetMatOrderingType_Spike);
+  SpikeCompose("PCSpikeSetZeroPivot_C", PCSpikeSetZeroPivot_Spike);
+  SpikeCompose("PCSpikeGetZeroPivot_C", PCSpikeGetZeroPivot_Spike);
+  SpikeCompose("PCSpikeSetShiftType_C", PCSpikeSetShiftType_Spike);
+  SpikeCompose("PCSpikeGetShiftType_C", PCSpikeGetShiftType_Spike);
+  SpikeCompose("PCSpikeSetShiftAmount_C", PCSpikeSetShiftAmount_Spike);
+  SpikeCompose("PCSpikeGetShiftAmount_C", PCSpikeGetShiftAmount_Spike);
+  SpikeCompose("PCSpikeGetInfo_C", PCSpikeGetInfo_Spike);
+  SpikeCompose("PCFactorSetZeroPivot_C", PCSpikeSetZeroPivot_Spike);
+  SpikeCompose("PCFactorGetZeroPivot_C", PCSpikeGetZeroPivot_Spike);
+  SpikeCompose("PCFactorSetShiftType_C", PCSpikeSetShiftType_Spike);
+  SpikeCompose("PCFactorGetShiftType_C", PCSpikeGetShiftType_Spike);
+  SpikeCompose("PCFactorSetShiftAmount_C", PCSpikeSetShiftAmount_Spike);
+  SpikeCompose("PCFactorGetShiftAmount_C", PCSpikeGetShiftAmount_Spike);
+  SpikeCompose("PCFactorSetMatOrderingType_C", PCSpikeSetMatOrderingType_Spike);
+#undef SpikeCompose
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikeplan.c: PCSPIKE's partitions, interfaces and neighbours */
+#include "spikeimpl.h"
+
+/*
+  Rows of this rank in np partitions, balanced to within one row; neighbours are the nearest ranks that own rows. What is refused is refused
+  on all ranks, from numbers that all of them know (the ownership ranges) or from one reduction.
+*/
+PetscErrorCode PCSpikePlan_Private(PC pc)
+{
+  PC_Spike       *s    = (PC_Spike *)pc->data;
+  SpikeBand      *b    = &s->band;
+  MPI_Comm        comm = PetscObjectComm((PetscObject)pc);
+  const char     *pre  = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  const PetscInt *range, K = PetscMax(b->kl, b->ku);
+  PetscMPIInt     size, rank;
+  PetscInt        np, owners = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  s->ex.left = s->ex.right = MPI_PROC_NULL;
+  for (PetscMPIInt r = 0; r < size; r++) {
+    if (range[r + 1] == range[r]) continue;
+    owners++;
+    if (r < rank) s->ex.left = r;
+    if (r > rank && s->ex.right == MPI_PROC_NULL) s->ex.right = r;
+  }
+  b->n = range[rank + 1] - range[rank];
+  np   = s->local_partitions == PETSC_DECIDE ? 1 : s->local_partitions;
+
+  b->coupled = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && (owners > 1 || np > 1));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    const PetscInt n = range[r + 1] - range[r], most = b->coupled ? n / K : n;
+
+    if (!n) continue;
+    PetscCheck(!b->coupled || n >= K, comm, PETSC_ERR_ARG_SIZ, "Rank %d owns %" PetscInt_FMT " rows, fewer than the half-bandwidth %" PetscInt_FMT ": use fewer ranks (PCTELESCOPE, PCREDUNDANT), a smaller -%spc_spike_bandwidth, or -%spc_spike_type block", r, n, K, pre, pre);
+    PetscCheck(s->local_partitions == PETSC_DECIDE || np <= most, comm, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " partitions of the %" PetscInt_FMT " rows of rank %d would have fewer rows than the half-bandwidth %" PetscInt_FMT ": use at most -%spc_spike_local_partitions %" PetscInt_FMT, np, n, r, b->coupled ? K : 1, pre, most);
+  }
+  if (!b->n) { /* nothing to do and nobody to talk to */
+    np         = 1;
+    s->ex.left = s->ex.right = MPI_PROC_NULL;
+  }
+  b->np = np;
+  PetscCall(PetscMalloc2(np + 1, &b->start, np + 1, &b->active));
+  for (PetscInt p = 0; p <= np; p++) {
+    b->start[p]  = p * (b->n / np) + PetscMin(p, b->n % np);
+    b->active[p] = (PetscBool)(b->coupled && b->n && (p > 0 || s->ex.left != MPI_PROC_NULL) && (p < np || s->ex.right != MPI_PROC_NULL));
+  }
+  if (!b->coupled) s->ex.left = s->ex.right = MPI_PROC_NULL;
+  s->info.partitions    = b->n ? np : 0;
+  s->info.min_partition = b->n ? b->n / np : PETSC_INT_MAX;
+  s->info.max_partition = b->n / np + (b->n % np ? 1 : 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikesetup.c: PCSetUp and PCReset of PCSPIKE */
+#include "spikeimpl.h"
+#include <unistd.h>
+
+static PetscBool  cite       = PETSC_FALSE;
+static const char citation[] = "@techreport{LiSeidlNegrut2012,\n"
+                               "  title       = {{SPIKE::GPU} - A {GPU}-based Banded Linear System Solver},\n"
+                               "  author      = {Ang Li and Andrew Seidl and Dan Negrut},\n"
+                               "  institution = {University of Wisconsin-Madison},\n"
+                               "  number      = {TR-2012-04},\n"
+                               "  year        = {2012}\n"
+                               "}\n"
+                               "@article{PolizziSameh2006,\n"
+                               "  title   = {A parallel hybrid banded system solver: the {SPIKE} algorithm},\n"
+                               "  author  = {Eric Polizzi and Ahmed H. Sameh},\n"
+                               "  journal = {Parallel Computing},\n"
+                               "  volume  = {32},\n"
+                               "  number  = {2},\n"
+                               "  pages   = {177--194},\n"
+                               "  year    = {2006}\n"
+                               "}\n";
+
+PetscErrorCode PCReset_Spike(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (s->band.k) PetscCall((*s->band.k->destroy)(&s->band));
+  PetscCall(PetscFree2(s->band.start, s->band.active));
+  PetscCall(PetscMemzero(&s->band, sizeof(s->band)));
+  PetscCall(PCSpikeExchangeDestroy_Private(pc));
+  PetscCall(PetscFree(s->newrow));
+  PetscCall(PetscFree(s->permuted));
+  PetscCall(PetscFree(s->falloff));
+  PetscCall(MatDestroy(&s->aij));
+  s->built   = PETSC_FALSE;
+  s->numeric = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A failure that the solver can report: reason, text, or an error when the user wants errors. Every rank that knows of it calls this. */
+static PetscErrorCode PCSpikeFail_Private(PC pc, PCFailedReason reason, PetscErrorCode code, const char format[], ...)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+  va_list   args;
+  size_t    length;
+
+  PetscFunctionBegin;
+  va_start(args, format);
+  PetscCall(PetscVSNPrintf(s->failtext, sizeof(s->failtext), format, &length, args));
+  va_end(args);
+  PetscCheck(!pc->erroriffailure, PETSC_COMM_SELF, code, "%s", s->failtext);
+  pc->failedreason = reason;
+  s->numeric       = PETSC_FALSE;
+  PetscCall(PetscInfo(pc, "%s\n", s->failtext));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix as AIJ: itself, or a conversion that is refreshed in place while the pattern stays */
+static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+  PetscBool aij, shell, readable;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  *A = pc->pmat;
+  if (aij) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &shell, MATSHELL, MATMFFD, MATCOMPOSITE, ""));
+  PetscCall(MatHasOperation(pc->pmat, MATOP_GET_ROW, &readable));
+  PetscCheck(!shell && readable, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()", ((PetscObject)pc->pmat)->type_name);
+  if (!reuse) PetscCall(MatDestroy(&s->aij));
+  PetscCall(MatConvert(pc->pmat, MATAIJ, s->aij ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &s->aij));
+  *A = s->aij;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Band, partitions and memory from the pattern (and from which entries are zero). *fits: false on all ranks where one cannot hold its band. */
+static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[], PetscBool *fits)
+{
+  PC_Spike       *s      = (PC_Spike *)pc->data;
+  const PetscReal memory = (PetscReal)sysconf(_SC_PHYS_PAGES) * (PetscReal)sysconf(_SC_PAGESIZE);
+  PetscReal       local[2], global[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(s->newrow));
+  PetscCall(PCSpikeChooseBand_Private(pc, A, nparts, parts));
+  PetscCall(PCSpikePlan_Private(pc));
+  s->band.k         = &SpikeKernels_Host;
+  s->band.is_double = (PetscBool)(s->precision == PC_SPIKE_PRECISION_DOUBLE);
+  s->band.maxrhs    = 1;
+  PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
+  local[0] = s->info.bytes + s->info.extra_bytes;
+  local[1] = local[0] - memory; /* above zero: does not fit, the worst rank's excess */
+  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  *fits = (PetscBool)(global[1] <= 0.0);
+  if (!*fits) {
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT " rows needs %g GB on one rank, more than the memory of its machine: use -%spc_spike_bandwidth or -%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks", s->band.kl, s->band.ku, A->rmap->N, (double)(global[0] * 1e-9), ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall((*s->band.k->create)(&s->band));
+  PetscCall(PetscCalloc1(2 * (s->band.np + 1), &s->falloff));
+  if (s->newrow) PetscCall(PetscMalloc1(s->band.n, &s->permuted));
+  PetscCall(PCSpikeExchangeCreate_Private(pc));
+  s->built = PETSC_TRUE;
+  s->info.rebuilds++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rank-wide sums and maxima of what fill saw; rows become global, a row that nobody reports is -1 */
+static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[], SpikeFillStats *st)
+{
+  PC_Spike *s    = (PC_Spike *)pc->data;
+  MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
+  PetscReal sum[2], max[5];
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PC_Spike_Fill, pc, 0, 0, 0));
+  PetscCall((*s->band.k->fill)(&s->band, nparts, parts, s->newrow, st));
+  sum[0] = st->sum;
+  sum[1] = st->dropped;
+  max[0] = st->norm;
+  max[1] = st->maxdropped;
+  /* the first bad row of all, by the largest negative: exact for row numbers up to 2^53, and 2^24 in single precision */
+  max[2] = st->badrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->badrow + A->rmap->rstart);
+  max[3] = st->overflowrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->overflowrow + A->rmap->rstart);
+  max[4] = st->zerorow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->zerorow + A->rmap->rstart);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 5, MPIU_REAL, MPIU_MAX, comm));
+  st->sum         = sum[0];
+  st->dropped     = sum[1];
+  st->norm        = max[0];
+  st->maxdropped  = max[1];
+  st->badrow      = max[2] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[2];
+  st->overflowrow = max[3] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[3];
+  st->zerorow     = max[4] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[4];
+  s->info.dropped = st->sum > 0.0 ? st->dropped / st->sum : 0.0;
+  PetscCall(PetscLogEventEnd(PC_Spike_Fill, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a band that was decided from values still holds what was asked for */
+static PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStats *st)
+{
+  if (s->userkl != PETSC_DECIDE || st->badrow >= 0) return PETSC_TRUE;
+  return (PetscBool)(st->dropped <= s->dropoff * st->sum * (1.0 + 100 * PETSC_MACHINE_EPSILON));
+}
+
+/* Row of the matrix, global, of a row in band order */
+static PetscInt PCSpikeOriginalRow_Private(const PC_Spike *s, Mat A, PetscInt row)
+{
+  if (s->newrow) {
+    for (PetscInt i = 0; i < s->band.n; i++)
+      if (s->newrow[i] == row) return i;
+  }
+  return row + A->rmap->rstart;
+}
+
+/* Factors, tips and reduced systems from the filled band. A failure stays on its rank; the messages go on, so that no rank waits for ever. */
+static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats *st)
+{
+  PC_Spike       *s       = (PC_Spike *)pc->data;
+  SpikeBand      *b       = &s->band;
+  const char     *pre     = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  const PetscReal epsilon = b->is_double ? (PetscReal)2.2e-16 : (PetscReal)6.0e-8;
+  const PetscReal amount  = s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(PetscMax(epsilon, PETSC_MACHINE_EPSILON)) : s->shiftamount;
+  const PetscReal scale   = st->norm > 0.0 ? st->norm : 1.0;
+  SpikePivot      pivot   = {s->zeropivot * scale, 0.0, 0, -1, 0.0}, corner;
+  PetscInt        badq    = -1;
+
+  PetscFunctionBegin;
+  s->numeric   = PETSC_TRUE;
+  corner       = pivot;
+  corner.boost = amount * scale;
+  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE) pivot.boost = amount * scale;
+  if (b->coupled) {
+    PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
+    PetscCall((*b->k->lefttips)(b, &corner, s->falloff));
+    PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
+  }
+  PetscCall(PetscLogEventBegin(PC_Spike_Factor, pc, 0, 0, 0));
+  PetscCall((*b->k->factor)(b, &pivot));
+  PetscCall(PetscLogFlops(2.0 * b->kl * b->ku * b->n));
+  PetscCall(PetscLogEventEnd(PC_Spike_Factor, pc, 0, 0, 0));
+  s->info.boosted       = pivot.nboost;
+  s->info.cornerboosted = corner.nboost;
+  if (b->coupled) {
+    PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
+    PetscCall((*b->k->righttips)(b, s->falloff + b->np + 1));
+    PetscCall(PCSpikeExchangeSetupTips_Private(pc));
+    PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
+    PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
+    PetscCall((*b->k->reduced)(b, 0, b->np + 1, &badq));
+    PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
+  }
+  s->info.decay = 0.0;
+  for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
+    if (!b->active[q]) continue;
+    if (q < b->np) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q])));
+    if (q > 0) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1])));
+  }
+  if (pivot.badrow >= 0) {
+    const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);
+
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in row %" PetscInt_FMT "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the diagonal, or use -%spc_type lu", row,
+                                  row == st->zerorow ? ", which has no nonzero entry" : "", (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, (double)scale, pre, pre));
+  } else if (badq >= 0) {
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "The reduced system of the interface at row %" PetscInt_FMT " is singular: use other -%spc_spike_local_partitions, -%spc_spike_type block, or fewer ranks", b->start[badq] + A->rmap->rstart, pre, pre));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSetUp_Spike(PC pc)
+{
+  PC_Spike      *s     = (PC_Spike *)pc->data;
+  PetscBool      reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && s->band.n == pc->pmat->rmap->n), fits = PETSC_TRUE;
+  const char    *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  Mat            A = NULL;
+  SpikeCSR       parts[2];
+  PetscInt       nparts, bad[2];
+  SpikeFillStats st;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(citation, &cite));
+  PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ, "PCSPIKE needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns", pc->pmat->rmap->N, pc->pmat->cmap->N);
+  pc->failedreason = PC_NOERROR;
+  s->failtext[0]   = 0;
+  if (!reuse) {
+    PetscCall(PCReset_Spike(pc));
+    bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
+    PetscCallMPI(MPIU_Allreduce(&bad[0], &bad[1], 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+    PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ, "PCSPIKE needs as many local rows as local columns on each rank");
+  }
+  PetscCall(PCSpikeGetAIJ_Private(pc, reuse, &A));
+  PetscCall(PCSpikeGetCSR_Private(pc, A, &nparts, parts));
+  if (reuse) {
+    PetscCall(PCSpikeFill_Private(pc, A, nparts, parts, &st));
+    if (PCSpikeBandHolds_Private(s, &st)) s->info.refills++;
+    else { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix and what reads it */
+      Mat keep = s->aij;
+
+      PetscCall(PetscInfo(pc, "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n", (double)st.maxdropped));
+      s->aij = NULL;
+      PetscCall(PCReset_Spike(pc));
+      s->aij = keep;
+      reuse  = PETSC_FALSE;
+    }
+  }
+  if (!reuse) {
+    PetscCall(PCSpikeSymbolic_Private(pc, A, nparts, parts, &fits));
+    if (fits) PetscCall(PCSpikeFill_Private(pc, A, nparts, parts, &st));
+  }
+  PetscCall(PCSpikeRestoreCSR_Private(pc, A, &nparts, parts));
+  if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+  if (st.badrow >= 0) {
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
+  } else if (st.overflowrow >= 0) {
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in single precision: scale the matrix or use -%spc_spike_precision double", st.overflowrow, pre));
+  } else PetscCall(PCSpikeNumeric_Private(pc, A, &st));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

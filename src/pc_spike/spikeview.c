@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikeview.c: options, view and facts of PCSPIKE */
+#include "spikeimpl.h"
+
+PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject)
+{
+  PC_Spike          *s          = (PC_Spike *)pc->data;
+  const char *const  shifts[]   = {"none", "nonzero", "positive_definite", "inblocks"};
+  PetscEnum          type       = (PetscEnum)s->type, precision = (PetscEnum)s->precision;
+  PetscInt           k[2]       = {s->userkl, s->userku}, nk = 2, shift = (PetscInt)s->shifttype, partitions = s->local_partitions;
+  PetscReal          dropoff    = s->dropoff, zeropivot = s->zeropivot, amount = s->shiftamount;
+  PetscBool          set;
+  char               ordering[256];
+  PetscFunctionList  list;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "SPIKE options");
+  PetscCall(PetscOptionsEnum("-pc_spike_type", "Coupling between partitions", "PCSpikeSetType", PCSpikeTypes, type, &type, &set));
+  if (set) PetscCall(PCSpikeSetType(pc, (PCSpikeType)type));
+  PetscCall(PetscOptionsIntArray("-pc_spike_bandwidth", "Half-bandwidths, k or kl,ku", "PCSpikeSetBandwidth", k, &nk, &set));
+  if (set) PetscCall(PCSpikeSetBandwidth(pc, k[0], nk == 1 ? k[0] : k[1]));
+  PetscCall(PetscOptionsReal("-pc_spike_dropoff", "Fraction of sum |a_ij| that may lie outside the band", "PCSpikeSetDropoff", dropoff, &dropoff, &set));
+  if (set) PetscCall(PCSpikeSetDropoff(pc, dropoff));
+  PetscCall(PetscOptionsEnum("-pc_spike_precision", "Precision of the factors", "PCSpikeSetPrecision", PCSpikePrecisions, precision, &precision, &set));
+  if (set) PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)precision));
+  PetscCall(PetscOptionsInt("-pc_spike_local_partitions", "Partitions on each rank", "PCSpikeSetLocalPartitions", partitions, &partitions, &set));
+  if (set) PetscCall(PCSpikeSetLocalPartitions(pc, partitions));
+  PetscCall(MatGetOrderingList(&list));
+  PetscCall(PetscOptionsFList("-pc_spike_mat_ordering_type", "Ordering on one rank, or auto", "PCSpikeSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
+  if (set) PetscCall(PCSpikeSetMatOrderingType(pc, ordering));
+  PetscCall(PetscOptionsReal("-pc_spike_zeropivot", "A pivot up to this fraction of the norm is zero", "PCSpikeSetZeroPivot", zeropivot, &zeropivot, &set));
+  if (set) PetscCall(PCSpikeSetZeroPivot(pc, zeropivot));
+  PetscCall(PetscOptionsEList("-pc_spike_shift_type", "What happens to zero pivots", "PCSpikeSetShiftType", shifts, PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
+  if (set) PetscCall(PCSpikeSetShiftType(pc, (MatFactorShiftType)shift));
+  PetscCall(PetscOptionsReal("-pc_spike_shift_amount", "Magnitude of a boosted pivot relative to the norm", "PCSpikeSetShiftAmount", amount, &amount, &set));
+  if (set) PetscCall(PCSpikeSetShiftAmount(pc, amount));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetInfo - What `PCSPIKE` did in its last setup: bandwidths, dropped share, partitions, boosted pivots, memory, backend
+
+  Collective
+
+  Input Parameter:
+. pc - the preconditioner context, set up
+
+  Output Parameter:
+. info - the facts, sums, maxima and minima over all ranks
+
+  Level: advanced
+
+  Note:
+  After a failed setup the numbers are those that were known when it failed.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeInfo`, `PCSetUp()`
+@*/
+PetscErrorCode PCSpikeGetInfo(PC pc, PCSpikeInfo *info)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(info, 2);
+  PetscUseMethod(pc, "PCSpikeGetInfo_C", (PC, PCSpikeInfo *), (pc, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
+{
+  PC_Spike *s    = (PC_Spike *)pc->data;
+  MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
+  PetscInt  sum[3], max[2];
+
+  PetscFunctionBegin;
+  PetscCheck(pc->setupcalled, comm, PETSC_ERR_ARG_WRONGSTATE, "Must call PCSetUp() first");
+  *info   = s->info;
+  info->n = pc->pmat->rmap->N;
+  sum[0]  = s->info.partitions;
+  sum[1]  = s->info.boosted;
+  sum[2]  = s->info.cornerboosted;
+  max[0]  = s->info.max_partition;
+  max[1]  = -s->info.min_partition;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_INT, MPI_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 2, MPIU_INT, MPI_MAX, comm));
+  PetscCallMPI(MPIU_Allreduce(&s->info.decay, &info->decay, 1, MPIU_REAL, MPIU_MAX, comm));
+  PetscCallMPI(MPIU_Allreduce(&s->info.bytes, &info->bytes, 1, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(&s->info.extra_bytes, &info->extra_bytes, 1, MPIU_REAL, MPIU_SUM, comm));
+  info->partitions    = sum[0];
+  info->boosted       = sum[1];
+  info->cornerboosted = sum[2];
+  info->max_partition = max[0];
+  info->min_partition = sum[0] ? -max[1] : 0;
+  PetscCall(PetscStrncpy(info->backend, s->band.k ? s->band.k->name : "none", sizeof(info->backend)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
+{
+  PC_Spike         *s = (PC_Spike *)pc->data;
+  PetscBool         isascii, isstring;
+  PCSpikeInfo       info;
+  PetscViewerFormat format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &isstring));
+  if (isstring) PetscCall(PetscViewerStringSPrintf(viewer, " %s", PCSpikeTypes[s->type]));
+  if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n", s->type == PC_SPIKE_BLOCK ? "block" : "truncated", s->precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot, s->shifttype == (PetscInt)MAT_SHIFT_NONE ? "failure" : "boosted"));
+  if (s->userkl != PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  half-bandwidths set to %" PetscInt_FMT ",%" PetscInt_FMT "\n", s->userkl, s->userku));
+  else if (s->dropoff > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  drop-off fraction %g\n", (double)s->dropoff));
+  if (!pc->setupcalled) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored, %s ordering\n", info.n, info.natural_kl, info.natural_ku, info.kl, info.ku, info.reordered ? "reduced" : "natural"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info.dropped));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n", info.partitions, info.min_partition, info.max_partition));
+  if (s->band.coupled) PetscCall(PetscViewerASCIIPrintf(viewer, "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n", (double)info.decay));
+  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
+  if (info.cornerboosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n", info.cornerboosted));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the band %.0f bytes, of tips, reduced systems and work space %.0f bytes, backend %s\n", (double)info.bytes, (double)info.extra_bytes, info.backend));
+  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n", info.rebuilds, info.refills));
+  if (s->failtext[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", s->failtext));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* register.c: the only list of types, log events and finalizers; and the check that the library fits the PETSc that runs it */
+#include <petscspike.h>
+#include "pc_spike/spikeimpl.h"
+#include "kernels/host/band.h"
+
+PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
+
+static PetscBool SpikePackageInitialized = PETSC_FALSE;
+
+/*
+  The library uses private headers: it fits one minor version of PETSc and one choice of PetscScalar and PetscInt. libpetsc is asked for its
+  own sizes and types, through functions whose arguments do not depend on them.
+*/
+static PetscErrorCode SpikeCheckPetsc_Private(void)
+{
+  PetscInt64    version[3] = {0, 0, 0}; /* room for the larger PetscInt, which may be that of the other side */
+  PetscInt      major = 0, minor = 0, subminor = 0;
+  PetscDataType real = PETSC_DATATYPE_UNKNOWN, scalar = PETSC_DATATYPE_UNKNOWN;
+  PetscBool     found;
+  size_t        size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
+  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for a PETSc with %d-bit PetscInt, this PETSc has %d-bit PetscInt: build petscspike with the PETSC_DIR and PETSC_ARCH of the application", (int)(8 * sizeof(PetscInt)), (int)(8 * size));
+  PetscCall(PetscGetVersionNumber((PetscInt *)&version[0], (PetscInt *)&version[1], (PetscInt *)&version[2], NULL));
+  PetscCall(PetscMemcpy(&major, &version[0], sizeof(PetscInt)));
+  PetscCall(PetscMemcpy(&minor, &version[1], sizeof(PetscInt)));
+  PetscCall(PetscMemcpy(&subminor, &version[2], sizeof(PetscInt)));
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PETSc %d.%d, this is PETSc %" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ": build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor, subminor);
+  PetscCall(PetscDataTypeFromString("real", &real, &found));
+  PetscCheck(found && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PetscReal %s, this PETSc has PetscReal %s: build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PETSC_REAL == PETSC_FLOAT ? "single" : "double", real == PETSC_FLOAT ? "single" : real == PETSC_DOUBLE ? "double" : PetscDataTypes[real]);
+  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
+  PetscCheck(found && scalar == PETSC_SCALAR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PetscScalar %s, this PETSc has PetscScalar %s: build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PetscDefined(USE_COMPLEX) ? "complex" : "real", scalar == PETSC_COMPLEX ? "complex" : "real");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -spike_host_isa base|v3|v4: a lower instruction set than the best one, for tests and for equal bits on different machines */
+static PetscErrorCode SpikeHostISASetFromOptions_Private(void)
+{
+  const char *const names[] = {"base", "v3", "v4"};
+  PetscInt          isa;
+  PetscBool         set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-spike_host_isa", names, PETSC_STATIC_ARRAY_LENGTH(names), &isa, &set));
+  if (set) PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "-spike_host_isa %s: this processor, or the compiler of this library, has no more than %s", names[isa], names[SpikeISADetect()]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  PetscSpikeFinalizePackage - Finalizes petscspike. `PetscFinalize()` calls it.
+
+  Level: developer
+
+.seealso: [](ch_ksp), `PetscSpikeInitializePackage()`, `PetscFinalize()`
+@*/
+PetscErrorCode PetscSpikeFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  SpikePackageInitialized = PETSC_FALSE;
+  (void)SpikeISASet(SpikeISADetect());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`
+
+  Logically Collective
+
+  Options Database Keys:
++ -dll_append $SPIKE_DIR/lib/libpetscspike.so - load petscspike into an application that does not call this function
+- -spike_host_isa (base|v3|v4)                - instruction set of the host kernels (x86-64 levels); by default the best one that the processor has
+
+  Level: beginner
+
+  Notes:
+  An application that is linked with petscspike calls this function after `PetscInitialize()`. It may be called more than once, also in
+  an application that loads the library with `-dll_append` as well. After `PetscFinalize()` and another `PetscInitialize()` it must be
+  called again.
+
+  It ends with an error when petscspike was built for another version, `PetscScalar` or `PetscInt` of PETSc.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
+@*/
+PetscErrorCode PetscSpikeInitializePackage(void)
+{
+  PetscFunctionBegin;
+  if (SpikePackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeCheckPetsc_Private());
+  PetscCall(SpikeHostISASetFromOptions_Private());
+  SpikePackageInitialized = PETSC_TRUE;
+
+  /* Types. Each call initializes PETSc's own package first, so the finalizer below runs before PETSc destroys its lists */
+  PetscCall(PCRegister(PCSPIKE, PCCreate_Spike));
+
+  /* Log events */
+  PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));
+  PetscCall(PetscLogEventRegister("PCSpikeFactor", PC_CLASSID, &PC_Spike_Factor));
+  PetscCall(PetscLogEventRegister("PCSpikeTips", PC_CLASSID, &PC_Spike_Tips));
+  PetscCall(PetscLogEventRegister("PCSpikeSweep", PC_CLASSID, &PC_Spike_Sweep));
+  PetscCall(PetscLogEventRegister("PCSpikeReduced", PC_CLASSID, &PC_Spike_Reduced));
+  PetscCall(PetscLogEventRegister("PCSpikeCorrect", PC_CLASSID, &PC_Spike_Correct));
+
+  PetscCall(PetscRegisterFinalize(PetscSpikeFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if PetscDefined(HAVE_DYNAMIC_LIBRARIES)
+/* PETSc calls this after loading libpetscspike.so (-dll_append, -dll_prepend); the name is made from the file's */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscspike(void);
+
+PetscErrorCode PetscDLLibraryRegister_petscspike(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSpikeInitializePackage());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
