@@ -56,7 +56,7 @@ private := $(LIBDIR)/lib$(NAME)_private.a
 
 ISA    := src/kernels/host/band_isa.c
 SRC.c  := $(filter-out $(ISA),$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
-SRC.cu := $(if $(CUDAC),$(sort $(wildcard src/*/*/*.cu)))
+SRC.cu := $(if $(CUDAC),$(if $(SPIKE_NO_CUDA),,$(sort $(wildcard src/*/*/*.cu))))
 
 # ---- Flags ----------------------------------------------------------------------------------------------------------------
 # band_isa.c is compiled for the baseline and, where the compiler targets x86-64, for its levels 3 and 4; the best one is chosen at

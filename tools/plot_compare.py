@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """plot_compare.py: residual against time from the CSV file of tutorials/compare, one panel a problem.
 
-    plot_compare.py [compare.csv] [-o compare.png]
+    plot_compare.py [compare.csv [compare.png]]
 
 Needs matplotlib for PNG and PDF. Without it an SVG file of the same name is written with nothing but Python.
 """
@@ -13,6 +13,7 @@ import os
 import sys
 
 COLORS = ["#d62728", "#1f77b4", "#2ca02c", "#9467bd", "#ff7f0e", "#8c564b", "#17becf", "#7f7f7f"]
+WIDTH = {"spike": 2.4}
 FLOOR = 1e-17  # an exact zero has no logarithm
 
 
@@ -48,7 +49,7 @@ def matplotlib_plot(plt, title, panels, out):
     for ax, (problem, panel) in zip(axes[0], panels.items()):
         t0, t1, r0, r1 = limits(panel)
         for k, (method, curve) in enumerate(panel.items()):
-            ax.loglog(*zip(*curve), marker=".", markersize=4, linewidth=1.2, color=COLORS[k % len(COLORS)], label=method)
+            ax.loglog(*zip(*curve), marker=".", markersize=4, linewidth=WIDTH.get(method, 1.2), color=COLORS[k % len(COLORS)], label=method)
         ax.set_title(problem)
         ax.set_xlabel("seconds since the setup began")
         ax.set_xlim(10.0**t0, 10.0**t1)
@@ -89,7 +90,7 @@ def svg_plot(title, panels, out):
         for k, (method, curve) in enumerate(panel.items()):
             color = COLORS[k % len(COLORS)]
             points = " ".join("%.1f,%.1f" % (px(t), py(r)) for t, r in curve)
-            s.append('<polyline points="%s" fill="none" stroke="%s" stroke-width="1.4" clip-path="url(#c%d)"/>' % (points, color, n))
+            s.append('<polyline points="%s" fill="none" stroke="%s" stroke-width="%g" clip-path="url(#c%d)"/>' % (points, color, WIDTH.get(method, 1.2), n))
             s.extend('<circle cx="%.1f" cy="%.1f" r="1.8" fill="%s" clip-path="url(#c%d)"/>' % (px(t), py(r), color, n) for t, r in curve if len(curve) <= 200)
             s.append('<path d="M%d %d h18" stroke="%s" stroke-width="3"/><text x="%d" y="%d">%s</text>' % (x0 + 10, y0 + h - 14 - 15 * k, color, x0 + 33, y0 + h - 10 - 15 * k, method))
     s.append('<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">||b - A x|| / ||b||</text></svg>' % (top + h / 2))
@@ -100,9 +101,9 @@ def svg_plot(title, panels, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("csv", nargs="?", default="compare.csv")
-    parser.add_argument("-o", "--output", help="default: the name of the CSV file with .png")
+    parser.add_argument("picture", nargs="?", help="default: the name of the CSV file with .png; .svg and .pdf are possible")
     args = parser.parse_args()
-    out = args.output or os.path.splitext(args.csv)[0] + ".png"
+    out = args.picture or os.path.splitext(args.csv)[0] + ".png"
     try:
         title, panels = read(args.csv)
     except OSError as error:

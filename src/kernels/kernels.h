@@ -133,13 +133,34 @@ struct _n_SpikeKernels {
 
   /*
     x <- x - D^-1 [C_q x_b of interface q = p; 0; B_q x_t of q = p + 1], transposed: x - D^-T [x_t of q = p; 0; x_b of q = p + 1], in the
-    partitions p0 <= p < p1. Only the wtop and wbot rows at the ends are touched, all rows at once where they meet. (The transposed
-    correction falls off at its top as V does and at its bottom as W does: it takes the larger of the two.)
+    partitions p0 <= p < p1. Only the wtop and wbot rows at the ends are touched, all rows at once where they meet. The transposed
+    correction is a whole second sweep: it reaches as far as the other halves of D^-1 at these ends, which setup does not look at.
   */
   PetscErrorCode (*correct)(SpikeBand *, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs, PetscScalar *x, PetscCount ldx);
 
   /* y_newrow[i] <- x_i (gather false) or y_i <- x_newrow[i] (gather true), nrhs columns */
   PetscErrorCode (*permute)(SpikeBand *, PetscBool gather, const PetscInt *newrow, PetscInt nrhs, const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy);
+
+  /* Partitions that suit n rows when the user leaves the number open */
+  PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PetscBool is_double);
+
+  /* Bytes of memory that this backend can hope to get */
+  PetscErrorCode (*memory)(PetscReal *);
+
+  /* Around the work of one phase: fetches the stream to work on, logs device time. On the host nothing. */
+  PetscErrorCode (*begin)(SpikeBand *);
+  PetscErrorCode (*end)(SpikeBand *);
+
+  /*
+    Memory of the backend. copy2d copies height pieces of width bytes, dpitch and spitch bytes apart; todevice and fromdevice say which side
+    is the backend's memory, the other being the host's. Copies that touch the host's memory are complete on return.
+  */
+  PetscErrorCode (*alloc)(SpikeBand *, size_t bytes, void **);
+  PetscErrorCode (*release)(SpikeBand *, void **);
+  PetscErrorCode (*copy2d)(SpikeBand *, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height);
 };
 
 PETSC_INTERN const SpikeKernels SpikeKernels_Host;
+
+/* backend.c: the backend for data of a memory type, NULL where the library has none */
+PETSC_INTERN const SpikeKernels *SpikeKernelsFind(PetscMemType);

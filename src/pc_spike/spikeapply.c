@@ -93,29 +93,71 @@ static PetscErrorCode PCSpikeSolveReordered_Private(PC pc, PetscBool trans, Pets
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
+  PetscCall((*s->band.k->begin)(&s->band));
   if (s->newrow) {
-    PetscCall((*s->band.k->permute)(&s->band, PETSC_FALSE, s->newrow, nrhs, b, ldb, s->permuted, s->band.n));
+    PetscCall((*s->band.k->permute)(&s->band, PETSC_FALSE, s->dnewrow, nrhs, b, ldb, s->permuted, s->band.n));
     PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, s->permuted, s->band.n, s->permuted, s->band.n));
-    PetscCall((*s->band.k->permute)(&s->band, PETSC_TRUE, s->newrow, nrhs, s->permuted, s->band.n, x, ldx));
+    PetscCall((*s->band.k->permute)(&s->band, PETSC_TRUE, s->dnewrow, nrhs, s->permuted, s->band.n, x, ldx));
   } else PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, b, ldb, x, ldx));
+  PetscCall((*s->band.k->end)(&s->band));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without a band (it did not fit, or its values were not numbers: known to all ranks) nothing is exchanged; a rank whose own factors failed
-   takes part in the exchange and then marks its result */
+/*
+  b and x where their vectors have them; what is not in the backend's memory goes through a column there (PCBJACOBI with several blocks hands
+  vectors on the host to the blocks of a matrix on the device). The copies are in the log.
+*/
+static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const PetscScalar *b, PetscMemType bmem, PetscScalar *x, PetscMemType xmem)
+{
+  PC_Spike          *s     = (PC_Spike *)pc->data;
+  SpikeBand         *band  = &s->band;
+  const size_t       bytes = band->n * sizeof(PetscScalar);
+  const PetscBool    host = PetscMemTypeHost(band->k->memtype) ? PETSC_TRUE : PETSC_FALSE, bhere = (PetscBool)(host || !PetscMemTypeHost(bmem)), xhere = (PetscBool)(host || !PetscMemTypeHost(xmem));
+  const PetscScalar *from = b;
+  PetscScalar       *to   = x;
+
+  PetscFunctionBegin;
+  if ((!bhere || !xhere) && !s->stage) PetscCall((*band->k->alloc)(band, PetscMax(bytes, 1), (void **)&s->stage));
+  if (!bhere) {
+    PetscCall((*band->k->copy2d)(band, PETSC_TRUE, PETSC_FALSE, s->stage, bytes, b, bytes, bytes, 1));
+    PetscCall(PetscLogCpuToGpu(bytes));
+    from = s->stage;
+  }
+  if (!xhere) to = s->stage;
+  PetscCall(PCSpikeSolveReordered_Private(pc, trans, 1, from, band->n, to, band->n));
+  if (!xhere) {
+    PetscCall((*band->k->copy2d)(band, PETSC_FALSE, PETSC_TRUE, x, bytes, s->stage, bytes, bytes, 1));
+    PetscCall(PetscLogGpuToCpu(bytes));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Without a band (it did not fit: known to all ranks) nothing is exchanged; a rank whose own factors failed takes part in the exchange and
+  then marks its result.
+*/
 static PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
 {
   PC_Spike          *s = (PC_Spike *)pc->data;
   const PetscScalar *xa;
   PetscScalar       *ya;
+  PetscMemType       xmem = PETSC_MEMTYPE_HOST, ymem = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
   if (s->built) {
-    PetscCall(VecGetArrayRead(x, &xa));
-    PetscCall(VecGetArrayWrite(y, &ya));
-    PetscCall(PCSpikeSolveReordered_Private(pc, trans, 1, xa, s->band.n, ya, s->band.n));
-    PetscCall(VecRestoreArrayWrite(y, &ya));
-    PetscCall(VecRestoreArrayRead(x, &xa));
+    if (PetscMemTypeHost(s->band.k->memtype)) {
+      PetscCall(VecGetArrayRead(x, &xa));
+      PetscCall(VecGetArrayWrite(y, &ya));
+      PetscCall(PCSpikeSolveStaged_Private(pc, trans, xa, xmem, ya, ymem));
+      PetscCall(VecRestoreArrayWrite(y, &ya));
+      PetscCall(VecRestoreArrayRead(x, &xa));
+    } else {
+      PetscCall(VecGetArrayReadAndMemType(x, &xa, &xmem));
+      PetscCall(VecGetArrayWriteAndMemType(y, &ya, &ymem));
+      PetscCall(PCSpikeSolveStaged_Private(pc, trans, xa, xmem, ya, ymem));
+      PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
+      PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
+    }
   }
   PetscCall(VecFlag(y, !s->built || !s->numeric));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -150,8 +192,8 @@ static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat
     if (batch > s->band.maxrhs) {
       PetscCall((*s->band.k->reserve)(&s->band, batch));
       PetscCall(PCSpikeExchangeReserve_Private(pc, batch));
-      PetscCall(PetscFree(s->permuted));
-      if (s->newrow) PetscCall(PetscMalloc1((PetscCount)batch * s->band.n, &s->permuted));
+      PetscCall((*s->band.k->release)(&s->band, (void **)&s->permuted));
+      if (s->newrow) PetscCall((*s->band.k->alloc)(&s->band, (size_t)batch * s->band.n * sizeof(PetscScalar), (void **)&s->permuted));
       PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
     }
     PetscCall(MatDenseGetLDA(X, &ldx));

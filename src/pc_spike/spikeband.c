@@ -2,59 +2,39 @@
 /* spikeband.c: PCSPIKE's view of the matrix: pieces in CSR, ordering, half-bandwidths */
 #include "spikeimpl.h"
 
-/* One sequential AIJ matrix as a piece; colmap and shift say where its columns lie */
-static PetscErrorCode SpikeCSRGet_Private(Mat A, const PetscInt *colmap, PetscInt shift, SpikeCSR *piece)
+/* A of type MATSEQAIJ or MATMPIAIJ as one or two pieces, with pointers to memory of the given type */
+PetscErrorCode PCSpikeGetCSR_Private(PC pc, Mat A, PetscMemType memtype, PetscInt *nparts, SpikeCSR parts[2])
 {
-  PetscInt  n;
-  PetscBool done;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &piece->ai, &piece->aj, &done));
-  PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "PCSPIKE cannot read the rows of a matrix of type %s", ((PetscObject)A)->type_name);
-  PetscCall(MatSeqAIJGetArrayRead(A, &piece->aa));
-  piece->colmap = colmap;
-  piece->shift  = shift;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeCSRRestore_Private(Mat A, SpikeCSR *piece)
-{
-  PetscInt  n;
-  PetscBool done;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJRestoreArrayRead(A, &piece->aa));
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &piece->ai, &piece->aj, &done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCSpikeGetCSR_Private(PC pc, Mat A, PetscInt *nparts, SpikeCSR parts[2])
-{
+  PC_Spike       *s = (PC_Spike *)pc->data;
   PetscBool       mpi;
-  Mat             Ad, Ao;
-  const PetscInt *garray;
+  Mat             Ad = A, Ao = NULL;
+  const PetscInt *garray = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
+  PetscCall(MatSeqAIJGetCSR_Spike(Ad, memtype, &parts[0]));
+  *nparts = 1;
   if (mpi) {
-    PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray));
-    PetscCall(SpikeCSRGet_Private(Ad, NULL, 0, &parts[0]));
-    PetscCall(SpikeCSRGet_Private(Ao, garray, -A->rmap->rstart, &parts[1]));
-  } else PetscCall(SpikeCSRGet_Private(A, NULL, 0, &parts[0]));
-  *nparts = mpi ? 2 : 1;
+    PetscCall(MatSeqAIJGetCSR_Spike(Ao, memtype, &parts[1]));
+    parts[1].colmap = PetscMemTypeHost(memtype) ? garray : s->dcolmap;
+    parts[1].shift  = -A->rmap->rstart;
+    *nparts         = 2;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCSpikeRestoreCSR_Private(PC pc, Mat A, PetscInt *nparts, SpikeCSR parts[2])
+PetscErrorCode PCSpikeRestoreCSR_Private(PC pc, Mat A, PetscMemType memtype, PetscInt *nparts, SpikeCSR parts[2])
 {
   Mat Ad = A, Ao;
 
   PetscFunctionBegin;
+  (void)pc;
   if (*nparts == 2) {
     PetscCall(MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, NULL));
-    PetscCall(SpikeCSRRestore_Private(Ao, &parts[1]));
+    PetscCall(MatSeqAIJRestoreCSR_Spike(Ao, memtype, &parts[1]));
   }
-  PetscCall(SpikeCSRRestore_Private(Ad, &parts[0]));
+  PetscCall(MatSeqAIJRestoreCSR_Spike(Ad, memtype, &parts[0]));
   *nparts = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

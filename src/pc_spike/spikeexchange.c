@@ -38,7 +38,10 @@ PetscErrorCode PCSpikeExchangeCreate_Private(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetNewTag((PetscObject)pc, &s->ex.tag));
-  for (PetscInt m = 0; m < 4; m++) s->ex.req[m] = MPI_REQUEST_NULL;
+  for (PetscInt m = 0; m < 4; m++) {
+    s->ex.req[m] = MPI_REQUEST_NULL;
+    if (s->ex.left != MPI_PROC_NULL || s->ex.right != MPI_PROC_NULL) PetscCall(PetscMalloc1((PetscCount)s->band.kl * s->band.ku, &s->ex.tip[m]));
+  }
   PetscCall(PCSpikeExchangeReserve_Private(pc, s->band.maxrhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -48,25 +51,33 @@ PetscErrorCode PCSpikeExchangeDestroy_Private(PC pc)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  for (PetscInt m = 0; m < 4; m++) PetscCall(PetscFree(s->ex.buf[m]));
+  for (PetscInt m = 0; m < 4; m++) {
+    PetscCall(PetscFree(s->ex.buf[m]));
+    PetscCall(PetscFree(s->ex.tip[m]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Vb goes to the right, Wt to the left, once in setup */
 PetscErrorCode PCSpikeExchangeSetupTips_Private(PC pc)
 {
-  PC_Spike        *s    = (PC_Spike *)pc->data;
-  SpikeBand       *b    = &s->band;
-  MPI_Comm         comm = PetscObjectComm((PetscObject)pc);
-  const PetscCount n    = (PetscCount)b->kl * b->ku, last = b->np * n;
+  PC_Spike        *s     = (PC_Spike *)pc->data;
+  SpikeBand       *b     = &s->band;
+  MPI_Comm         comm  = PetscObjectComm((PetscObject)pc);
+  const PetscCount n     = (PetscCount)b->kl * b->ku, last = b->np * n;
+  const size_t     bytes = n * sizeof(PetscScalar);
 
   PetscFunctionBegin;
-  if (s->ex.left == MPI_PROC_NULL && s->ex.right == MPI_PROC_NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPIU_Irecv(b->dVb, n, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
-  PetscCallMPI(MPIU_Irecv(b->dWt + last, n, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
-  PetscCallMPI(MPIU_Isend(b->dWt, n, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[TO_LEFT]));
-  PetscCallMPI(MPIU_Isend(b->dVb + last, n, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[TO_RIGHT]));
+  if ((s->ex.left == MPI_PROC_NULL && s->ex.right == MPI_PROC_NULL) || !n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->ex.left != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, s->ex.tip[TO_LEFT], bytes, b->dWt, bytes, bytes, 1));
+  if (s->ex.right != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, s->ex.tip[TO_RIGHT], bytes, b->dVb + last, bytes, bytes, 1));
+  PetscCallMPI(MPIU_Irecv(s->ex.tip[FROM_LEFT], n, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
+  PetscCallMPI(MPIU_Irecv(s->ex.tip[FROM_RIGHT], n, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
+  PetscCallMPI(MPIU_Isend(s->ex.tip[TO_LEFT], n, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[TO_LEFT]));
+  PetscCallMPI(MPIU_Isend(s->ex.tip[TO_RIGHT], n, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[TO_RIGHT]));
   PetscCallMPI(MPI_Waitall(4, s->ex.req, MPI_STATUSES_IGNORE));
+  if (s->ex.left != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, b->dVb, bytes, s->ex.tip[FROM_LEFT], bytes, bytes, 1));
+  if (s->ex.right != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, b->dWt + last, bytes, s->ex.tip[FROM_RIGHT], bytes, bytes, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,7 +114,7 @@ PetscErrorCode PCSpikeExchangeSend_Private(PC pc, PetscBool trans, PetscBool tol
   PetscFunctionBegin;
   if ((toleft ? s->ex.left : s->ex.right) == MPI_PROC_NULL) PetscFunctionReturn(PETSC_SUCCESS);
   t = SpikeTips_Private(&s->band, toleft, (PetscBool)(toleft == trans), &n, &ld);
-  for (PetscInt c = 0; c < nrhs; c++) PetscCall(PetscArraycpy(s->ex.buf[m] + (PetscCount)c * n, t + c * ld, n));
+  PetscCall((*s->band.k->copy2d)(&s->band, PETSC_FALSE, PETSC_TRUE, s->ex.buf[m], n * sizeof(PetscScalar), t, ld * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
   PetscCallMPI(MPIU_Isend(s->ex.buf[m], (PetscCount)n * nrhs, MPIU_SCALAR, toleft ? s->ex.left : s->ex.right, s->ex.tag, PetscObjectComm((PetscObject)pc), &s->ex.req[m]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,7 +133,7 @@ PetscErrorCode PCSpikeExchangeEnd_Private(PC pc, PetscBool trans, PetscInt nrhs)
 
     if ((left ? s->ex.left : s->ex.right) == MPI_PROC_NULL) continue;
     t = SpikeTips_Private(&s->band, left, (PetscBool)(left != trans), &n, &ld);
-    for (PetscInt c = 0; c < nrhs; c++) PetscCall(PetscArraycpy(t + c * ld, s->ex.buf[left ? FROM_LEFT : FROM_RIGHT] + (PetscCount)c * n, n));
+    PetscCall((*s->band.k->copy2d)(&s->band, PETSC_TRUE, PETSC_FALSE, t, ld * sizeof(PetscScalar), s->ex.buf[left ? FROM_LEFT : FROM_RIGHT], n * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,17 +6,19 @@
 #include <petsc/private/matimpl.h>
 #include <petscspike.h>
 #include "../kernels/kernels.h"
+#include "../kernels/matcsr.h"
 
 #define SPIKE_MAT_APPLY_BATCH 16
 
 PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
 
-/* Neighbours of this rank among the ranks that own rows, and the messages with them; buffers hold one tip per right-hand side */
+/* Neighbours of this rank among the ranks that own rows, and the messages with them */
 typedef struct {
   PetscMPIInt  left, right; /* MPI_PROC_NULL where there is none */
   PetscMPIInt  tag;
   MPI_Request  req[4];
-  PetscScalar *buf[4]; /* to the left, to the right, from the left, from the right */
+  PetscScalar *buf[4]; /* on the host: to the left, to the right, from the left, from the right; one tip per right-hand side */
+  PetscScalar *tip[4]; /* on the host: tips of setup that cross, kl x ku */
 } SpikeExchange;
 
 typedef struct {
@@ -35,7 +37,9 @@ typedef struct {
   PetscBool     built; /* the symbolic part, for the present options and pattern */
   Mat           aij;   /* Pmat converted, where it is not AIJ itself */
   PetscInt     *newrow;
-  PetscScalar  *permuted; /* [maxrhs * n] with newrow only */
+  PetscInt     *dnewrow, *dcolmap; /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
+  PetscScalar  *permuted;          /* [maxrhs * n] with newrow only, in the backend's memory                              */
+  PetscScalar  *stage;             /* [n] for vectors that are not in the backend's memory                                */
   SpikeBand     band;
   SpikeExchange ex;
   PetscReal    *falloff; /* [2 * (np + 1)] of W and of V, see kernels.h */
@@ -58,8 +62,8 @@ PETSC_INTERN PetscErrorCode PCMatApply_Spike(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode PCMatApplyTranspose_Spike(PC, Mat, Mat);
 
 /* spikeband.c: the matrix as pieces in CSR, ordering and half-bandwidths */
-PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscInt *, SpikeCSR[2]);
-PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscInt *, SpikeCSR[2]);
+PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
+PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat, PetscInt, const SpikeCSR[]);
 
 /* spikeplan.c: neighbours and partitions */

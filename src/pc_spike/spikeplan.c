@@ -28,9 +28,13 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
     if (r > rank && s->ex.right == MPI_PROC_NULL) s->ex.right = r;
   }
   b->n = range[rank + 1] - range[rank];
-  np   = s->local_partitions == PETSC_DECIDE ? 1 : s->local_partitions;
+  np   = s->local_partitions;
+  if (np == PETSC_DECIDE) { 
+    np = (*b->k->partitions)(b->n, b->kl, b->ku, (PetscBool)(s->precision == PC_SPIKE_PRECISION_DOUBLE));
+    np = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
+  }
 
-  b->coupled = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && (owners > 1 || np > 1));
+  b->coupled = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && (owners > 1 || np > 1)); /* owners > 1 is the same on all ranks, and one owner needs no other */
   for (PetscMPIInt r = 0; r < size; r++) {
     const PetscInt n = range[r + 1] - range[r], most = b->coupled ? n / K : n;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikesetup.c: PCSetUp and PCReset of PCSPIKE */
 #include "spikeimpl.h"
-#include <unistd.h>
 
 static PetscBool  cite       = PETSC_FALSE;
 static const char citation[] = "@techreport{LiSeidlNegrut2012,\n"
@@ -26,12 +25,20 @@ PetscErrorCode PCReset_Spike(PC pc)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  if (s->band.k) PetscCall((*s->band.k->destroy)(&s->band));
+  if (s->band.k) {
+    const SpikeKernels *k = s->band.k;
+
+    if (s->dnewrow != s->newrow) PetscCall((*k->release)(&s->band, (void **)&s->dnewrow));
+    PetscCall((*k->release)(&s->band, (void **)&s->dcolmap));
+    PetscCall((*k->release)(&s->band, (void **)&s->permuted));
+    PetscCall((*k->release)(&s->band, (void **)&s->stage));
+    PetscCall(PCSpikeExchangeDestroy_Private(pc));
+    PetscCall((*k->destroy)(&s->band));
+  }
+  s->dnewrow = NULL;
   PetscCall(PetscFree2(s->band.start, s->band.active));
   PetscCall(PetscMemzero(&s->band, sizeof(s->band)));
-  PetscCall(PCSpikeExchangeDestroy_Private(pc));
   PetscCall(PetscFree(s->newrow));
-  PetscCall(PetscFree(s->permuted));
   PetscCall(PetscFree(s->falloff));
   PetscCall(MatDestroy(&s->aij));
   s->built   = PETSC_FALSE;
@@ -76,32 +83,72 @@ static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Band, partitions and memory from the pattern (and from which entries are zero). *fits: false on all ranks where one cannot hold its band. */
-static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[], PetscBool *fits)
+/* Integers that fill and permute need where the backend works: the ordering, and the columns of the off-diagonal block */
+static PetscErrorCode PCSpikeUploadIndices_Private(PC pc, Mat A)
 {
-  PC_Spike       *s      = (PC_Spike *)pc->data;
-  const PetscReal memory = (PetscReal)sysconf(_SC_PHYS_PAGES) * (PetscReal)sysconf(_SC_PAGESIZE);
-  PetscReal       local[2], global[2];
+  PC_Spike       *s = (PC_Spike *)pc->data;
+  SpikeBand      *b = &s->band;
+  PetscBool       mpi;
+  Mat             Ao;
+  const PetscInt *garray;
+  PetscInt        ncols;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(s->newrow));
-  PetscCall(PCSpikeChooseBand_Private(pc, A, nparts, parts));
-  PetscCall(PCSpikePlan_Private(pc));
-  s->band.k         = &SpikeKernels_Host;
+  s->dnewrow = s->newrow;
+  if (PetscMemTypeHost(b->k->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->newrow) {
+    PetscCall((*b->k->alloc)(b, b->n * sizeof(PetscInt), (void **)&s->dnewrow));
+    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, s->dnewrow, 0, s->newrow, 0, b->n * sizeof(PetscInt), 1));
+  }
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  if (mpi) {
+    PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &Ao, &garray));
+    PetscCall(MatGetSize(Ao, NULL, &ncols));
+    PetscCall((*b->k->alloc)(b, PetscMax(ncols, 1) * sizeof(PetscInt), (void **)&s->dcolmap));
+    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, s->dcolmap, 0, garray, 0, ncols * sizeof(PetscInt), 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Backend, band, partitions and memory from the pattern (and from which entries are zero), which the host looks at. *fits: false on all
+  ranks where one cannot hold its band.
+*/
+static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
+{
+  PC_Spike    *s   = (PC_Spike *)pc->data;
+  const char  *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  SpikeCSR     parts[2];
+  PetscInt     nparts;
+  PetscMemType memtype;
+  PetscReal    memory, local[2], global[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetMemType_Spike(A, &memtype));
+  s->band.k = SpikeKernelsFind(memtype);
+  if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
   s->band.is_double = (PetscBool)(s->precision == PC_SPIKE_PRECISION_DOUBLE);
   s->band.maxrhs    = 1;
+  PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscCall(PCSpikeChooseBand_Private(pc, A, nparts, parts));
+  PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscCall(PCSpikePlan_Private(pc));
   PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
+  PetscCall((*s->band.k->memory)(&memory));
   local[0] = s->info.bytes + s->info.extra_bytes;
   local[1] = local[0] - memory; /* above zero: does not fit, the worst rank's excess */
   PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   *fits = (PetscBool)(global[1] <= 0.0);
   if (!*fits) {
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT " rows needs %g GB on one rank, more than the memory of its machine: use -%spc_spike_bandwidth or -%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks", s->band.kl, s->band.ku, A->rmap->N, (double)(global[0] * 1e-9), ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or -%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks", s->band.kl, s->band.ku, A->rmap->N, (double)(global[0] * 1e-9), pre, pre));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall((*s->band.k->begin)(&s->band));
   PetscCall((*s->band.k->create)(&s->band));
+  PetscCall(PCSpikeUploadIndices_Private(pc, A));
+  if (s->newrow) PetscCall((*s->band.k->alloc)(&s->band, s->band.n * sizeof(PetscScalar), (void **)&s->permuted));
+  PetscCall((*s->band.k->end)(&s->band));
   PetscCall(PetscCalloc1(2 * (s->band.np + 1), &s->falloff));
-  if (s->newrow) PetscCall(PetscMalloc1(s->band.n, &s->permuted));
   PetscCall(PCSpikeExchangeCreate_Private(pc));
   s->built = PETSC_TRUE;
   s->info.rebuilds++;
@@ -109,15 +156,21 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscInt nparts, con
 }
 
 /* Rank-wide sums and maxima of what fill saw; rows become global, a row that nobody reports is -1 */
-static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[], SpikeFillStats *st)
+static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, SpikeFillStats *st)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
   PetscReal sum[2], max[5];
+  SpikeCSR  parts[2];
+  PetscInt  nparts;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PC_Spike_Fill, pc, 0, 0, 0));
-  PetscCall((*s->band.k->fill)(&s->band, nparts, parts, s->newrow, st));
+  PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
+  PetscCall((*s->band.k->begin)(&s->band));
+  PetscCall((*s->band.k->fill)(&s->band, nparts, parts, s->dnewrow, st));
+  PetscCall((*s->band.k->end)(&s->band));
+  PetscCall(PCSpikeRestoreCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   sum[0] = st->sum;
   sum[1] = st->dropped;
   max[0] = st->norm;
@@ -171,6 +224,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
 
   PetscFunctionBegin;
   s->numeric   = PETSC_TRUE;
+  PetscCall((*b->k->begin)(b));
   corner       = pivot;
   corner.boost = amount * scale;
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE) pivot.boost = amount * scale;
@@ -181,7 +235,6 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
   }
   PetscCall(PetscLogEventBegin(PC_Spike_Factor, pc, 0, 0, 0));
   PetscCall((*b->k->factor)(b, &pivot));
-  PetscCall(PetscLogFlops(2.0 * b->kl * b->ku * b->n));
   PetscCall(PetscLogEventEnd(PC_Spike_Factor, pc, 0, 0, 0));
   s->info.boosted       = pivot.nboost;
   s->info.cornerboosted = corner.nboost;
@@ -194,6 +247,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
     PetscCall((*b->k->reduced)(b, 0, b->np + 1, &badq));
     PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
   }
+  PetscCall((*b->k->end)(b));
   s->info.decay = 0.0;
   for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
     if (!b->active[q]) continue;
@@ -214,11 +268,11 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
 PetscErrorCode PCSetUp_Spike(PC pc)
 {
   PC_Spike      *s     = (PC_Spike *)pc->data;
-  PetscBool      reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN && s->band.n == pc->pmat->rmap->n), fits = PETSC_TRUE;
   const char    *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  Mat            A = NULL;
-  SpikeCSR       parts[2];
-  PetscInt       nparts, bad[2];
+  PetscBool      reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), fits = PETSC_TRUE;
+  Mat            A     = NULL;
+  PetscInt       bad[2];
+  PetscMemType   memtype;
   SpikeFillStats st;
 
   PetscFunctionBegin;
@@ -226,6 +280,10 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ, "PCSPIKE needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns", pc->pmat->rmap->N, pc->pmat->cmap->N);
   pc->failedreason = PC_NOERROR;
   s->failtext[0]   = 0;
+  if (reuse) { /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
+    PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
+    if (SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) reuse = PETSC_FALSE;
+  }
   if (!reuse) {
     PetscCall(PCReset_Spike(pc));
     bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
@@ -233,11 +291,10 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ, "PCSPIKE needs as many local rows as local columns on each rank");
   }
   PetscCall(PCSpikeGetAIJ_Private(pc, reuse, &A));
-  PetscCall(PCSpikeGetCSR_Private(pc, A, &nparts, parts));
   if (reuse) {
-    PetscCall(PCSpikeFill_Private(pc, A, nparts, parts, &st));
+    PetscCall(PCSpikeFill_Private(pc, A, &st));
     if (PCSpikeBandHolds_Private(s, &st)) s->info.refills++;
-    else { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix and what reads it */
+    else { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix */
       Mat keep = s->aij;
 
       PetscCall(PetscInfo(pc, "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n", (double)st.maxdropped));
@@ -248,11 +305,10 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     }
   }
   if (!reuse) {
-    PetscCall(PCSpikeSymbolic_Private(pc, A, nparts, parts, &fits));
-    if (fits) PetscCall(PCSpikeFill_Private(pc, A, nparts, parts, &st));
+    PetscCall(PCSpikeSymbolic_Private(pc, A, &fits));
+    if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PCSpikeFill_Private(pc, A, &st));
   }
-  PetscCall(PCSpikeRestoreCSR_Private(pc, A, &nparts, parts));
-  if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
   if (st.badrow >= 0) {
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
   } else if (st.overflowrow >= 0) {

@@ -2,6 +2,7 @@
 /* spike_host.c: the host backend of kernels.h: memory, sweeps, reduced systems and corrections over the micro-kernels of band.h */
 #include "spike_host.h"
 #include <petscblaslapack.h>
+#include <unistd.h>
 
 /*
   Partition p is a band block of its own (band.h), ld = kl + ku + 1, with a pad on both sides; data->off[p] is its first element.
@@ -121,6 +122,7 @@ static PetscErrorCode SpikeFactor_Host(SpikeBand *s, SpikePivot *pivot)
       pivot->badvalue = pv.badvalue;
     }
   }
+  PetscCall(PetscLogFlops(2.0 * s->kl * s->ku * s->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,8 +276,8 @@ static PetscErrorCode SpikeCorrect_Host(SpikeBand *s, PetscBool trans, PetscInt 
   for (PetscInt p = p0; p < p1; p++) {
     const PetscInt  n   = s->start[p + 1] - s->start[p];
     const PetscBool top = (PetscBool)(s->active[p] && ht), bot = (PetscBool)(s->active[p + 1] && hb);
-    const PetscInt  both = PetscMax(s->wtop[p], s->wbot[p]), wtop = trans ? both : s->wtop[p], wbot = trans ? both : s->wbot[p];
-    const PetscBool whole = (PetscBool)((top ? wtop : 0) + (bot ? wbot : 0) >= n);
+    const PetscInt  wtop = s->wtop[p], wbot = s->wbot[p];
+    const PetscBool whole = (PetscBool)(trans || (top ? wtop : 0) + (bot ? wbot : 0) >= n);
     PetscScalar    *z = h->work, *xp = x + s->start[p];
 
     for (PetscInt end = 0; end < 2; end++) { /* the window at the top, then the one at the bottom; once where they meet */
@@ -320,6 +322,56 @@ static PetscErrorCode SpikePermute_Host(SpikeBand *s, PetscBool gather, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One: the sweeps of a rank are sequential here, and one partition needs no coupling */
+static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, PetscBool is_double)
+{
+  (void)n;
+  (void)kl;
+  (void)ku;
+  (void)is_double;
+  return 1;
+}
+
+static PetscErrorCode SpikeMemory_Host(PetscReal *bytes)
+{
+  PetscFunctionBegin;
+  *bytes = (PetscReal)sysconf(_SC_PHYS_PAGES) * (PetscReal)sysconf(_SC_PAGESIZE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBegin_Host(SpikeBand *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeAlloc_Host(SpikeBand *s, size_t bytes, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(PetscMalloc(bytes, ptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeRelease_Host(SpikeBand *s, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(PetscFree(*ptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeCopy2D_Host(SpikeBand *s, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height)
+{
+  PetscFunctionBegin;
+  (void)s;
+  (void)todevice;
+  (void)fromdevice;
+  for (size_t i = 0; i < height; i++) PetscCall(PetscMemcpy((char *)dst + i * dpitch, (const char *)src + i * spitch, width));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const SpikeKernels SpikeKernels_Host = {"host",
                                         PETSC_MEMTYPE_HOST,
                                         SpikeBytes_Host,
@@ -334,4 +386,11 @@ const SpikeKernels SpikeKernels_Host = {"host",
                                         SpikeSweep_Host,
                                         SpikeSolveTips_Host,
                                         SpikeCorrect_Host,
-                                        SpikePermute_Host};
+                                        SpikePermute_Host,
+                                        SpikePartitions_Host,
+                                        SpikeMemory_Host,
+                                        SpikeBegin_Host,
+                                        SpikeBegin_Host,
+                                        SpikeAlloc_Host,
+                                        SpikeRelease_Host,
+                                        SpikeCopy2D_Host};

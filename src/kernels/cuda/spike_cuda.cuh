@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spike_cuda.cuh: the functions of the CUDA backend's table, by file */
+#pragma once
+
+#include "tiles.cuh"
+
+/* spike_fill.cu */
+PETSC_INTERN PetscErrorCode SpikeFill_CUDA(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
+/* spike_factor.cu */
+PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *);
+/* spike_tips.cu */
+PETSC_INTERN PetscErrorCode SpikeLeftTips_CUDA(SpikeBand *, SpikePivot *, PetscReal[]);
+PETSC_INTERN PetscErrorCode SpikeRightTips_CUDA(SpikeBand *, PetscReal[]);
+PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, PetscInt *);
+/* spike_sweep.cu */
+PETSC_INTERN PetscErrorCode SpikeSweep_CUDA(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+/* spike_correct.cu */
+PETSC_INTERN PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikePermute_CUDA(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tiles.cuh: how the CUDA backend stores a partitioned band, and what its files share */
+#pragma once
+
+#include <petscdevice_cuda.h>
+extern "C" {
+#include "../kernels.h"
+}
+
+/*
+  Partitions are stored as rows of T x T tiles, T <= 32, QL tiles below and QU above the diagonal tile of a tile row; a warp (T <= 16: G = 32 / T
+  partitions of a warp together) works with one matrix row a lane. The far tile on each side is a corner: with kl = QL T the entries of the lower
+  one lie on and above its diagonal, so its strictly lower half is free, and holds the strictly lower half of the diagonal tile; likewise
+  the upper corner holds the strictly upper half of the diagonal tile. That makes exactly (QL + QU) T + 1 numbers a row:
+
+      tile q - 1        D_{j,j-q}, later L_{j,j-q}           q = 1 .. QL, the corner last
+      tile QL + q - 1   D_{j,j+q}, later U_{j,j+q}           q = 1 .. QU, the corner last
+      diagonal          diagonal of D_jj, later of U_jj^-1
+
+  and after the factorization the diagonal tile's halves are those of L_jj^-1 (unit diagonal) and U_jj^-1, so that a step of a sweep is
+  products alone. Partition p is member p % G of group p / G; inside a group element (r, c) of member m of a tile is at (c G + m) T + r: a warp reads
+  consecutive numbers. Rows behind the end of a partition have a one on the diagonal.
+*/
+struct SpikeTiles {
+  PetscInt        n, np;
+  int             kl, ku;
+  int             T, QL, QU, G;
+  const PetscInt *start;   /* [np + 1] */
+  const PetscInt *active;  /* [np + 1] 0 or 1 */
+  int             steps;   /* tile rows of every partition */
+  PetscInt64      stepsize; /* elements of a tile row of a group */
+
+  __host__ __device__ PetscInt64 group(PetscInt p) const { return (p / G) * (PetscInt64)steps * stepsize; }
+  __host__ __device__ PetscInt64 tile(int t) const { return (PetscInt64)t * T * T * G; }
+  /* element (r, c) of tile t in tile row j of partition p */
+  __host__ __device__ PetscInt64 at(PetscInt p, int j, int t, int r, int c) const { return group(p) + j * stepsize + tile(t) + ((PetscInt64)c * G + p % G) * T + r; }
+  __host__ __device__ PetscInt64 diag(PetscInt p, int j, int r) const { return group(p) + j * stepsize + tile(QL + QU) + (p % G) * T + r; }
+  /* element (r, c) of the diagonal tile in its three places */
+  __host__ __device__ PetscInt64 diagtile(PetscInt p, int j, int r, int c) const
+  {
+    if (r == c) return diag(p, j, r);
+    return at(p, j, r > c ? QL - 1 : QL + QU - 1, r, c);
+  }
+};
+
+#if defined(PETSC_USE_COMPLEX)
+typedef thrust::complex<double> SpikeDouble;
+typedef thrust::complex<float>  SpikeSingle;
+#else
+typedef double SpikeDouble;
+typedef float  SpikeSingle;
+#endif
+
+struct SpikeCUDA {
+  SpikeTiles   t;
+  PetscInt64   elements;
+  PetscInt    *dstart, *dactive;
+  PetscScalar *work;      /* [maxrhs * n] for the corrections */
+  PetscScalar *spike;     /* windows of the spikes, one batch of interfaces */
+  PetscInt64   spikesize;
+  int         *window;    /* [2 np] wtop, wbot on the device, in tile rows */
+  void        *scratch;   /* reductions */
+  size_t       scratchsize;
+};
+
+/* Tile types by the precision of the factors, and by the size of the unrolled loops over a tile's columns */
+#define SpikeDispatchTile(T, F, call) \
+  do { \
+    if ((T) <= 4) { \
+      constexpr int TMAX = 4; \
+      call; \
+    } else if ((T) <= 8) { \
+      constexpr int TMAX = 8; \
+      call; \
+    } else if ((T) <= 16) { \
+      constexpr int TMAX = 16; \
+      call; \
+    } else { \
+      constexpr int TMAX = 32; \
+      call; \
+    } \
+  } while (0)
+
+template <typename F>
+__device__ static inline PetscScalar SpikeLoad(const F *a)
+{
+  return (PetscScalar)*a;
+}
+
+__device__ static inline PetscReal SpikeAbs(PetscScalar v)
+{
+  return PetscAbsScalar(v);
+}
