@@ -208,9 +208,8 @@ test: $(so) $(TESTEXE)
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(or $(gs),$(search))' -o $(BUILD)/check petsc:$(TESTDIR)
 
 # ---- The main job, benchmarks, GPU ----------------------------------------------------------------------------------------
-.PHONY: demo tutorials bench benchmarks gpucheck
-tutorials: $(TUTORIALS)
-benchmarks: $(BENCHMARKS)
+.PHONY: demo programs bench gpucheck
+programs: $(TUTORIALS) $(BENCHMARKS)
 
 PYTHON3 := $(if $(SPIKE_VENV),$(SPIKE_VENV)/bin/python,python3)
 

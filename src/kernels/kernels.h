@@ -66,8 +66,11 @@ typedef struct {
   PetscInt    zerorow;     /* first row without a nonzero entry, -1 if none                                          */
 } SpikeFillStats;
 
-/* Spikes are followed over at most this many times max(kl, ku) rows */
-#define SPIKE_MAX_CORNER 32
+/* Spikes are followed over at most this many rows */
+static inline PetscInt SpikeMaxCorner(PetscInt kl, PetscInt ku)
+{
+  return PetscMax(2048, 32 * PetscMax(kl, ku));
+}
 
 /* Pivot policy and outcome of a factorization */
 typedef struct {
@@ -106,7 +109,7 @@ struct _n_SpikeKernels {
   /*
     From the raw band: Wt of the active interfaces q < np, from a UL factorization of the leading corner of the partition behind the
     interface (Li, Seidl, Negrut, TR-2012-04, section 2.2). The corner has 2 max(kl, ku) rows and is doubled until W_q has fallen to the rounding
-    of the factors at its end, up to SPIKE_MAX_CORNER max(kl, ku) rows or the partition. Bad pivots of a corner are boosted (the factorization of the
+    of the factors at its end, up to SpikeMaxCorner() rows or the partition; a spike that has not fallen by then reaches the whole partition. Bad pivots of a corner are boosted (the factorization of the
     partition itself decides about failure) and counted. Sets wtop, and falloff[q], the natural logarithm of the factor by which W_q falls
     a row (PETSC_MIN_REAL where W_q = 0).
   */

@@ -189,11 +189,16 @@ static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat
   PetscCall(MatGetSize(X, NULL, &ncols));
   batch = PetscMin(ncols, SPIKE_MAT_APPLY_BATCH);
   if (s->built) {
-    if (batch > s->band.maxrhs) {
-      PetscCall((*s->band.k->reserve)(&s->band, batch));
+    if (batch > s->band.maxrhs) { /* maxrhs last: it says what all of the space holds */
+      PetscScalar *permuted = NULL;
+
+      if (s->newrow) {
+        PetscCall((*s->band.k->alloc)(&s->band, (size_t)batch * s->band.n * sizeof(PetscScalar), (void **)&permuted));
+        PetscCall((*s->band.k->release)(&s->band, (void **)&s->permuted));
+        s->permuted = permuted;
+      }
       PetscCall(PCSpikeExchangeReserve_Private(pc, batch));
-      PetscCall((*s->band.k->release)(&s->band, (void **)&s->permuted));
-      if (s->newrow) PetscCall((*s->band.k->alloc)(&s->band, (size_t)batch * s->band.n * sizeof(PetscScalar), (void **)&s->permuted));
+      PetscCall((*s->band.k->reserve)(&s->band, batch));
       PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
     }
     PetscCall(MatDenseGetLDA(X, &ldx));
@@ -201,12 +206,10 @@ static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat
     PetscCall(MatDenseGetArrayRead(X, &xa));
     PetscCall(MatDenseGetArrayWrite(Y, &ya));
     for (PetscInt c = 0; c < ncols; c += batch) PetscCall(PCSpikeSolveReordered_Private(pc, trans, PetscMin(batch, ncols - c), xa + (PetscCount)c * ldx, ldx, ya + (PetscCount)c * ldy, ldy));
-    if (!s->numeric)
-      for (PetscInt c = 0; c < ncols; c++)
-        for (PetscInt i = 0; i < s->band.n; i++) ya[i + (PetscCount)c * ldy] = PETSC_INFINITY;
     PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
     PetscCall(MatDenseRestoreArrayRead(X, &xa));
-  } else {
+  }
+  if (!s->built || !s->numeric) {
     for (PetscInt c = 0; c < ncols; c++) {
       Vec y;
 

@@ -26,8 +26,13 @@ PetscErrorCode PCSpikeExchangeReserve_Private(PC pc, PetscInt maxrhs)
   for (PetscInt m = 0; m < 4; m++) {
     const PetscMPIInt peer = m == TO_LEFT || m == FROM_LEFT ? s->ex.left : s->ex.right;
 
-    PetscCall(PetscFree(s->ex.buf[m]));
-    if (peer != MPI_PROC_NULL) PetscCall(PetscMalloc1(n, &s->ex.buf[m]));
+    if (peer != MPI_PROC_NULL) {
+      PetscScalar *buf;
+
+      PetscCall(PetscMalloc1(n, &buf));
+      PetscCall(PetscFree(s->ex.buf[m]));
+      s->ex.buf[m] = buf;
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -97,7 +97,7 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
 PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
 {
   PC_Spike         *s = (PC_Spike *)pc->data;
-  PetscBool         isascii, isstring;
+  PetscBool         isascii, isstring, isauto;
   PCSpikeInfo       info;
   PetscViewerFormat format;
 
@@ -116,7 +116,8 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored, %s ordering\n", info.n, info.natural_kl, info.natural_ku, info.kl, info.ku, info.reordered ? "reduced" : "natural"));
+  PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored, %s ordering\n", info.n, info.natural_kl, info.natural_ku, info.kl, info.ku, !info.reordered ? MATORDERINGNATURAL : isauto ? MATORDERINGRCM : s->ordering));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info.dropped));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n", info.partitions, info.min_partition, info.max_partition));
   if (s->band.coupled) PetscCall(PetscViewerASCIIPrintf(viewer, "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n", (double)info.decay));

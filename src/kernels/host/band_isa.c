@@ -2,33 +2,117 @@
 /* band_isa.c: the tables of band kernels for one instruction set, -DSPIKE_ISA=base|v3|v4; the makefile compiles this file once for each */
 #include "band.h"
 #include <float.h>
+#if defined(__AVX2__)
+  #include <immintrin.h>
+#endif
 
 #if !defined(SPIKE_ISA)
   #define SPIKE_ISA base
 #endif
+#define SPIKE_PASTE2_(a, b)    a##b
+#define SPIKE_PASTE2(a, b)     SPIKE_PASTE2_(a, b)
 #define SPIKE_PASTE3_(a, b, c) a##b##_##c
 #define SPIKE_PASTE3(a, b, c)  SPIKE_PASTE3_(a, b, c)
 #define SPIKE_STRING_(a)       #a
 #define SPIKE_STRING(a)        SPIKE_STRING_(a)
-#define SPIKE_TABLE(precision) SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, precision)
+#define SPIKE_INLINE           static inline __attribute__((always_inline, unused))
+#define SPIKE_UNROLL           _Pragma("GCC unroll 16")
 
-typedef PetscScalar S;
+/* name shown to the user, bytes of a vector register, prefix of its intrinsics */
+#if defined(__AVX512F__)
+  #define SPIKE_ISANAME  "x86-64-v4"
+  #define SPIKE_VBYTES   64
+  #define SPIKE_MM(name) _mm512_##name
+#elif defined(__AVX2__)
+  #define SPIKE_ISANAME  "x86-64-v3"
+  #define SPIKE_VBYTES   32
+  #define SPIKE_MM(name) _mm256_##name
+#else
+  #define SPIKE_ISANAME "baseline"
+  #define SPIKE_VBYTES  16
+#endif
+
+/* a b + c of real numbers: fused where that is one instruction */
+#if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+  #define VFAST_FMA
+#endif
+
+#define SPIKE_NARROW 8 /* half-bandwidths up to this have kernels of their own */
+#define SPIKE_WINDOW 8
+#define SPIKE_COLS   8 /* columns at a time in the other sweeps */
+#if defined(__AVX512F__)
+  #define SPIKE_ACC 16 /* vectors of sums in registers */
+#else
+  #define SPIKE_ACC 8
+#endif
+
+typedef PetscScalar S; /* the vectors' elements, and the sweeps' arithmetic */
+
+#if defined(PETSC_USE_COMPLEX)
+  #define SPIKE_FIELD(real) real _Complex
+#else
+  #define SPIKE_FIELD(real) real
+#endif
+
+#if defined(VFAST_FMA)
+  #define VFMA1(a, b, c) __builtin_fma(a, b, c)
+#else
+  #define VFMA1(a, b, c) ((a) * (b) + (c))
+#endif
+#define E          SPIKE_FIELD(double)
+#define V(name)    vd_##name
+#define VSUF(name) SPIKE_PASTE2(name, _pd)
+#define VINT       long long
+#include "band_simd.h"
+#undef VFMA1
+#undef E
+#undef V
+#undef VSUF
+#undef VINT
+
+#if defined(VFAST_FMA)
+  #define VFMA1(a, b, c) __builtin_fmaf(a, b, c)
+#else
+  #define VFMA1(a, b, c) ((a) * (b) + (c))
+#endif
+#define E          SPIKE_FIELD(float)
+#define V(name)    vf_##name
+#define VSUF(name) SPIKE_PASTE2(name, _ps)
+#define VINT       int
+#include "band_simd.h"
+
+/* vectors of S, and the same names for one element */
+#if defined(PETSC_USE_REAL_SINGLE)
+  #define VS(name) vf_##name
+#else
+  #define VS(name) vd_##name
+#endif
+typedef S s1_t;
+#define s1_fnma(a, b, c) VS(fnma1)(a, b, c)
+#define s1_mul(a, b)     VS(mul1)(a, b)
+#define s1_set1(a)       (a)
 
 #define T(name)    name##_double
+#define VF(name)   vd_##name
 #define PRECISION  double
 #define FREAL      double
 #define FREAL_MIN  DBL_MIN
 #define FREAL_MAX  DBL_MAX
+#define FREAL_SIZE 8
 #include "band_template.h"
 #undef T
+#undef VF
 #undef PRECISION
 #undef FREAL
 #undef FREAL_MIN
 #undef FREAL_MAX
+#undef FREAL_SIZE
 
 #define T(name)    name##_single
+#define VF(name)   vf_##name
 #define PRECISION  single
 #define FREAL      float
 #define FREAL_MIN  FLT_MIN
 #define FREAL_MAX  FLT_MAX
+#define FREAL_SIZE 4
 #include "band_template.h"

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* band_template.h: all band kernels for one type of the factors F; included once for each precision */
-#if defined(PETSC_USE_COMPLEX)
-typedef FREAL _Complex T(F);
-#else
-typedef FREAL T(F);
-#endif
+/* band_template.h: all band kernels for one type of the factors, F = FREAL or FREAL complex; included once for each precision */
+typedef SPIKE_FIELD(FREAL) T(F);
 #define F T(F)
 
+#include "band_lu_small.h"
 #include "band_lu.h"
+#include "band_sweep_block.h"
+#include "band_sweep_dot.h"
 #include "band_sweep.h"
 
-const SpikeBandOps SPIKE_TABLE(PRECISION) = {SPIKE_STRING(SPIKE_ISA) " " SPIKE_STRING(PRECISION), sizeof(F), T(LUWorkSize), T(LU), T(Lower), T(Upper), T(UpperT), T(LowerT)};
+const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {SPIKE_ISANAME " " SPIKE_STRING(PRECISION), sizeof(F), T(LUWorkSize), T(LU), T(Lower), T(Upper), T(UpperT), T(LowerT)};
 
 #undef F

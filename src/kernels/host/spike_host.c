@@ -19,7 +19,7 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
   *extra = 0.0;
   if (s->coupled) {
     for (PetscInt p = 0; p < s->np; p++) big = PetscMax(big, (PetscReal)(s->start[p + 1] - s->start[p]));
-    l = PetscMin(big, SPIKE_MAX_CORNER * PetscMax(kl, ku));
+    l = PetscMin(big, (PetscReal)SpikeMaxCorner(s->kl, s->ku));
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + s->maxrhs * big);
     *extra += elem * (l * ld + 2.0 * SPIKE_BAND_PAD(kl, ku)) + sizeof(PetscScalar) * l * PetscMax(kl, ku);
   }
@@ -40,15 +40,19 @@ static PetscErrorCode SpikeBlockAllocate_Private(const SpikeBandOps *ops, PetscI
 
 static PetscErrorCode SpikeReserve_Host(SpikeBand *s, PetscInt maxrhs)
 {
-  SpikeHost *h = (SpikeHost *)s->data;
+  SpikeHost   *h    = (SpikeHost *)s->data;
+  PetscScalar *tips = NULL, *work = NULL;
 
   PetscFunctionBegin;
+  if (s->coupled) {
+    PetscCall(PetscCalloc1((PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &tips));
+    PetscCall(PetscMalloc1((PetscCount)maxrhs * h->largest, &work));
+    PetscCall(PetscFree(s->dtips));
+    PetscCall(PetscFree(h->work));
+    s->dtips = tips;
+    h->work  = work;
+  }
   s->maxrhs = maxrhs;
-  if (!s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFree(s->dtips));
-  PetscCall(PetscFree(h->work));
-  PetscCall(PetscCalloc1((PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &s->dtips));
-  PetscCall(PetscMalloc1((PetscCount)maxrhs * h->largest, &h->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,7 +78,7 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
   PetscCall(PetscMalloc(h->ops->lu_worksize(kl, ku) + 64, &h->luwork));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
-    h->maxcorner = (PetscInt)PetscMin((PetscCount)h->largest, (PetscCount)SPIKE_MAX_CORNER * PetscMax(kl, ku));
+    h->maxcorner = PetscMin(h->largest, SpikeMaxCorner(kl, ku));
     PetscCall(PetscCalloc2((PetscCount)(np + 1) * ku * ku, &s->dB, (PetscCount)(np + 1) * kl * kl, &s->dC));
     PetscCall(PetscCalloc4((PetscCount)(np + 1) * kl * ku, &s->dVb, (PetscCount)(np + 1) * ku * kl, &s->dWt, (PetscCount)(np + 1) * ku * ku, &s->dR, (PetscCount)(np + 1) * ku, &s->dpiv));
     PetscCall(SpikeBlockAllocate_Private(h->ops, kl, ku, h->maxcorner * ld, &h->corneralloc, &h->corner));
