@@ -22,7 +22,7 @@ GOALS := $(filter-out help format checkformat checkevidence clean,$(or $(MAKECMD
 ifneq ($(GOALS),)
 ifeq ($(PETSC_DIR),)
   # The caller's PETSC_ARCH belongs to no PETSC_DIR then; info only looks
-  BOOTSTRAPPED := $(shell tools/bootstrap $(if $(filter-out info,$(GOALS)),,--print))
+  BOOTSTRAPPED := $(shell $(foreach v,$(filter SPIKE_%,$(.VARIABLES)),$(if $(filter command%,$(origin $(v))),$(v)='$($(v))')) tools/bootstrap $(if $(filter-out info,$(GOALS)),,--print))
   override PETSC_DIR  := $(patsubst PETSC_DIR=%,%,$(filter PETSC_DIR=%,$(BOOTSTRAPPED)))
   override PETSC_ARCH := $(patsubst PETSC_ARCH=%,%,$(filter PETSC_ARCH=%,$(BOOTSTRAPPED)))
   SPIKE_VENV := $(patsubst SPIKE_VENV=%,%,$(filter SPIKE_VENV=%,$(BOOTSTRAPPED)))
@@ -104,7 +104,9 @@ $(BUILD)/probe.mk: $(PETSCVARS)
 	  if probe $(ISA_FLAGS.v4) -mprefer-vector-width=512; then echo 'ISA_FLAGS.v4 += -mprefer-vector-width=512'; fi; \
 	else echo 'ISA_LEVELS := base'; fi >$@.tmp; rm -f $@.o; mv $@.tmp $@
 
-$(OBJDIR)/src/kernels/%: OPT := -O3
+# Kernels are fast in a PETSc with debugging too; sanitized code need not be
+OPT := $(if $(SANITIZE),-O1)
+$(OBJDIR)/src/kernels/%: OPT := $(if $(SANITIZE),-O1,-O3)
 
 $(OBJDIR)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -101,6 +101,9 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCSpikeSweep", PC_CLASSID, &PC_Spike_Sweep));
   PetscCall(PetscLogEventRegister("PCSpikeReduced", PC_CLASSID, &PC_Spike_Reduced));
   PetscCall(PetscLogEventRegister("PCSpikeCorrect", PC_CLASSID, &PC_Spike_Correct));
+  PetscCall(PetscLogEventSetCollective(PC_Spike_Sweep, PETSC_FALSE)); /* ranks begin these as often as they have partitions and neighbours: no -log_sync */
+  PetscCall(PetscLogEventSetCollective(PC_Spike_Reduced, PETSC_FALSE));
+  PetscCall(PetscLogEventSetCollective(PC_Spike_Correct, PETSC_FALSE));
 
   PetscCall(PetscRegisterFinalize(PetscSpikeFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);

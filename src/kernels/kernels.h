@@ -121,8 +121,11 @@ struct _n_SpikeKernels {
   /* From the factors: Vb of the active interfaces q > 0. Sets wbot, and falloff[q] of V_q as above */
   PetscErrorCode (*righttips)(SpikeBand *, PetscReal falloff[]);
 
-  /* R_q <- lu(I - Wt_q Vb_q) of the interfaces q0 <= q < q1 that are active; badq: first singular one, -1 if none */
-  PetscErrorCode (*reduced)(SpikeBand *, PetscInt q0, PetscInt q1, PetscInt *badq);
+  /*
+    R_q <- lu(I - Wt_q Vb_q), with row exchanges, of the interfaces q0 <= q < q1 that are active. R has no units: a pivot is bad up to tol max(1, max |R_ij|),
+    and boost is its new magnitude times the same. pivot->badrow: the first interface with a bad pivot that is not boosted, -1 if none.
+  */
+  PetscErrorCode (*reduced)(SpikeBand *, PetscInt q0, PetscInt q1, SpikePivot *pivot);
 
   /*
     g <- D^-1 b, or D^-T b, in the partitions p0 <= p < p1, for nrhs <= maxrhs columns; g may be b. The sides of the interfaces of these

@@ -133,8 +133,8 @@ static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const P
 }
 
 /*
-  Without a band (it did not fit: known to all ranks) nothing is exchanged; a rank whose own factors failed takes part in the exchange and
-  then marks its result.
+  Without factors (the band did not fit, or the matrix had values that are not numbers: known to all ranks) nothing is exchanged; a rank
+  whose own factors failed takes part in the exchange and then marks its result.
 */
 static PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
 {
@@ -144,7 +144,7 @@ static PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
   PetscMemType       xmem = PETSC_MEMTYPE_HOST, ymem = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
-  if (s->built) {
+  if (s->built && s->factored) {
     if (PetscMemTypeHost(s->band.k->memtype)) {
       PetscCall(VecGetArrayRead(x, &xa));
       PetscCall(VecGetArrayWrite(y, &ya));
@@ -159,7 +159,7 @@ static PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
       PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
     }
   }
-  PetscCall(VecFlag(y, !s->built || !s->numeric));
+  PetscCall(VecFlag(y, !s->numeric));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,7 +188,7 @@ static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat
   PetscFunctionBegin;
   PetscCall(MatGetSize(X, NULL, &ncols));
   batch = PetscMin(ncols, SPIKE_MAT_APPLY_BATCH);
-  if (s->built) {
+  if (s->built && s->factored) {
     if (batch > s->band.maxrhs) { /* maxrhs last: it says what all of the space holds */
       PetscScalar *permuted = NULL;
 
@@ -209,7 +209,7 @@ static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat
     PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
     PetscCall(MatDenseRestoreArrayRead(X, &xa));
   }
-  if (!s->built || !s->numeric) {
+  if (!s->numeric) {
     for (PetscInt c = 0; c < ncols; c++) {
       Vec y;
 

@@ -161,6 +161,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
   PetscCall(PetscStrcmp(s->ordering, MATORDERINGNATURAL, &natural));
   PetscCheck(size == 1 || isauto || natural, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE reorders on one rank only, and this matrix lies on %d: use -%spc_spike_mat_ordering_type natural, or PCSPIKE inside PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE", size, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCheck(!given || !A->rmap->N || (s->userkl < A->rmap->N && s->userku < A->rmap->N), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix", s->userkl, s->userku, A->rmap->N, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
@@ -174,9 +175,6 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
     }
   }
   if (given) {
-    const PetscInt N = A->rmap->N;
-
-    PetscCheck(!N || (s->userkl < N && s->userku < N), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix", s->userkl, s->userku, N, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
     kept[0] = s->userkl;
     kept[1] = s->userku;
   }

@@ -41,8 +41,9 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscCall(PetscFree(s->newrow));
   PetscCall(PetscFree(s->falloff));
   PetscCall(MatDestroy(&s->aij));
-  s->built   = PETSC_FALSE;
-  s->numeric = PETSC_FALSE;
+  s->built    = PETSC_FALSE;
+  s->factored = PETSC_FALSE;
+  s->numeric  = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,7 +69,7 @@ static PetscErrorCode PCSpikeFail_Private(PC pc, PCFailedReason reason, PetscErr
 static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool aij, shell, readable;
+  PetscBool aij, shell, readable, convertible = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
@@ -76,7 +77,14 @@ static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
   if (aij) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &shell, MATSHELL, MATMFFD, MATCOMPOSITE, ""));
   PetscCall(MatHasOperation(pc->pmat, MATOP_GET_ROW, &readable));
-  PetscCheck(!shell && readable, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()", ((PetscObject)pc->pmat)->type_name);
+  for (PetscInt i = 0; i < 3 && !readable && !convertible; i++) { /* types that come with a conversion of their own, such as MATNEST */
+    const char *const to[] = {MATAIJ, MATSEQAIJ, MATMPIAIJ};
+    char              name[256];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s_C", ((PetscObject)pc->pmat)->type_name, to[i]));
+    PetscCall(PetscObjectHasFunction((PetscObject)pc->pmat, name, &convertible));
+  }
+  PetscCheck(!shell && (readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()", ((PetscObject)pc->pmat)->type_name);
   if (!reuse) PetscCall(MatDestroy(&s->aij));
   PetscCall(MatConvert(pc->pmat, MATAIJ, s->aij ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &s->aij));
   *A = s->aij;
@@ -219,15 +227,18 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
   const PetscReal epsilon = b->is_double ? (PetscReal)2.2e-16 : (PetscReal)6.0e-8;
   const PetscReal amount  = s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(PetscMax(epsilon, PETSC_MACHINE_EPSILON)) : s->shiftamount;
   const PetscReal scale   = st->norm > 0.0 ? st->norm : 1.0;
-  SpikePivot      pivot   = {s->zeropivot * scale, 0.0, 0, -1, 0.0}, corner;
-  PetscInt        badq    = -1;
+  SpikePivot      pivot   = {s->zeropivot * scale, 0.0, 0, -1, 0.0}, corner, reduced = {s->zeropivot, 0.0, 0, -1, 0.0};
 
   PetscFunctionBegin;
-  s->numeric   = PETSC_TRUE;
+  s->factored = PETSC_TRUE;
+  s->numeric  = PETSC_TRUE;
   PetscCall((*b->k->begin)(b));
   corner       = pivot;
   corner.boost = amount * scale;
-  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE) pivot.boost = amount * scale;
+  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE) {
+    pivot.boost   = amount * scale;
+    reduced.boost = amount;
+  }
   if (b->coupled) {
     PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
     PetscCall((*b->k->lefttips)(b, &corner, s->falloff));
@@ -236,31 +247,32 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
   PetscCall(PetscLogEventBegin(PC_Spike_Factor, pc, 0, 0, 0));
   PetscCall((*b->k->factor)(b, &pivot));
   PetscCall(PetscLogEventEnd(PC_Spike_Factor, pc, 0, 0, 0));
-  s->info.boosted       = pivot.nboost;
-  s->info.cornerboosted = corner.nboost;
   if (b->coupled) {
     PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
     PetscCall((*b->k->righttips)(b, s->falloff + b->np + 1));
     PetscCall(PCSpikeExchangeSetupTips_Private(pc));
     PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
     PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
-    PetscCall((*b->k->reduced)(b, 0, b->np + 1, &badq));
+    PetscCall((*b->k->reduced)(b, 0, b->np + 1, &reduced));
     PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
   }
   PetscCall((*b->k->end)(b));
-  s->info.decay = 0.0;
+  s->info.boosted       = pivot.nboost + (b->coupled ? reduced.nboost : 0);
+  s->info.cornerboosted = b->coupled ? corner.nboost : 0;
+  s->info.decay         = 0.0;
   for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
     if (!b->active[q]) continue;
     if (q < b->np) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q])));
     if (q > 0) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1])));
   }
-  if (pivot.badrow >= 0) {
+  if (pivot.badrow >= 0 && PetscIsInfOrNanReal(pivot.badvalue)) {
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors at row %" PetscInt_FMT ": scale the matrix%s, or use -%spc_type lu", PCSpikeOriginalRow_Private(s, A, pivot.badrow), b->is_double ? "" : ", use factors in double precision", pre));
+  } else if (pivot.badrow >= 0) {
     const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);
 
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in row %" PetscInt_FMT "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the diagonal, or use -%spc_type lu", row,
-                                  row == st->zerorow ? ", which has no nonzero entry" : "", (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, (double)scale, pre, pre));
-  } else if (badq >= 0) {
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "The reduced system of the interface at row %" PetscInt_FMT " is singular: use other -%spc_spike_local_partitions, -%spc_spike_type block, or fewer ranks", b->start[badq] + A->rmap->rstart, pre, pre));
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in row %" PetscInt_FMT "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the diagonal, or use -%spc_type lu", row, row == st->zerorow ? ", which has no nonzero entry" : "", (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, (double)scale, pre, pre));
+  } else if (b->coupled && reduced.badrow >= 0) {
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use other -%spc_spike_local_partitions or -%spc_spike_type block", b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue, (double)s->zeropivot, pre, pre, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -280,6 +292,8 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ, "PCSPIKE needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns", pc->pmat->rmap->N, pc->pmat->cmap->N);
   pc->failedreason = PC_NOERROR;
   s->failtext[0]   = 0;
+  s->factored = s->numeric = PETSC_FALSE;
+  s->info.boosted = s->info.cornerboosted = 0;
   if (reuse) { /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
     PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
     if (SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) reuse = PETSC_FALSE;

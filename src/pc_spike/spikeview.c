@@ -94,12 +94,30 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The text of a failure may be on one rank only: that of the first rank that has one, on all */
+static PetscErrorCode PCSpikeGetFailText_Private(PC pc, char text[], size_t length)
+{
+  PC_Spike   *s    = (PC_Spike *)pc->data;
+  MPI_Comm    comm = PetscObjectComm((PetscObject)pc);
+  PetscMPIInt rank, size, first;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscStrncpy(text, s->failtext, length));
+  if (!text[0]) rank = size;
+  PetscCallMPI(MPIU_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, comm));
+  if (first < size) PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)length, MPI_CHAR, first, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
 {
   PC_Spike         *s = (PC_Spike *)pc->data;
   PetscBool         isascii, isstring, isauto;
   PCSpikeInfo       info;
   PetscViewerFormat format;
+  char              text[sizeof(s->failtext)];
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
@@ -125,6 +143,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   if (info.cornerboosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n", info.cornerboosted));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the band %.0f bytes, of tips, reduced systems and work space %.0f bytes, backend %s\n", (double)info.bytes, (double)info.extra_bytes, info.backend));
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n", info.rebuilds, info.refills));
-  if (s->failtext[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", s->failtext));
+  PetscCall(PCSpikeGetFailText_Private(pc, text, sizeof(text)));
+  if (text[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

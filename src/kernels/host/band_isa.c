@@ -39,6 +39,9 @@
 
 #define SPIKE_NARROW 8 /* half-bandwidths up to this have kernels of their own */
 #define SPIKE_WINDOW 8
+#if !defined(SPIKE_AHEAD)
+#define SPIKE_AHEAD 1
+#endif
 #define SPIKE_COLS   8 /* columns at a time in the other sweeps */
 #if defined(__AVX512F__)
   #define SPIKE_ACC 16 /* vectors of sums in registers */
@@ -63,6 +66,11 @@ typedef PetscScalar S; /* the vectors' elements, and the sweeps' arithmetic */
 #define V(name)    vd_##name
 #define VSUF(name) SPIKE_PASTE2(name, _pd)
 #define VINT       long long
+#if SPIKE_VBYTES == 32
+  #define SPIKE_ONES -1, -1, -1, -1
+#else
+  #define SPIKE_ONES -1, -1
+#endif
 #include "band_simd.h"
 #undef VFMA1
 #undef E
@@ -79,6 +87,12 @@ typedef PetscScalar S; /* the vectors' elements, and the sweeps' arithmetic */
 #define V(name)    vf_##name
 #define VSUF(name) SPIKE_PASTE2(name, _ps)
 #define VINT       int
+#undef SPIKE_ONES
+#if SPIKE_VBYTES == 32
+  #define SPIKE_ONES -1, -1, -1, -1, -1, -1, -1, -1
+#else
+  #define SPIKE_ONES -1, -1, -1, -1
+#endif
 #include "band_simd.h"
 
 /* vectors of S, and the same names for one element */

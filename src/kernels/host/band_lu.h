@@ -15,21 +15,36 @@
   brought from memory once; 2 n kl ku flops, all but a share of w / K of them in LUUpdate.
 */
 
-/* tiles: MV vectors of rows by NR columns, MV * NR accumulators; NB is the largest w and the column stride of L, U and B */
+/*
+  Tiles: MV vectors of rows by NR columns, MV * NR accumulators. NB0, NB1, NB2: the widths w for half-bandwidths below 48, below 128 and
+  above, by measurement; NB, a multiple of W not below them, is the column stride of L, U and B.
+*/
 enum {
   T(W)  = VF(W),
 #if defined(PETSC_USE_COMPLEX)
-  T(MV) = 4,
-  T(NR) = 2,
+  T(MV)  = 4,
+  T(NR)  = 2,
+  T(NB0) = 8,
+  T(NB1) = 16,
+  T(NB2) = 24,
 #elif defined(__AVX512F__)
-  T(MV) = FREAL_SIZE == 8 ? 2 : 1,
-  T(NR) = FREAL_SIZE == 8 ? 8 : 16,
+  T(MV)  = FREAL_SIZE == 8 ? 2 : 1,
+  T(NR)  = FREAL_SIZE == 8 ? 8 : 16,
+  T(NB0) = FREAL_SIZE == 8 ? 8 : 16,
+  T(NB1) = FREAL_SIZE == 8 ? 24 : 32,
+  T(NB2) = FREAL_SIZE == 8 ? 40 : 48,
 #elif defined(__AVX2__)
-  T(MV) = FREAL_SIZE == 8 ? 3 : 3,
-  T(NR) = 4,
+  T(MV)  = 3,
+  T(NR)  = 4,
+  T(NB0) = 16,
+  T(NB1) = 24,
+  T(NB2) = FREAL_SIZE == 8 ? 32 : 48,
 #else
-  T(MV) = 2,
-  T(NR) = 4,
+  T(MV)  = 2,
+  T(NR)  = 4,
+  T(NB0) = 8,
+  T(NB1) = 16,
+  T(NB2) = 24,
 #endif
   T(MR) = T(MV) * T(W),
   T(NB) = 48
@@ -113,10 +128,11 @@ static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, 
   F *const         L = k->L, *const U = k->U;
 
   for (int c = 0; c < w; c++)
-    for (int r = 0; r < w; r += T(W)) VF(store)(U + c * T(NB) + r, VF(loadm)(a + c * (ld - 1) + r, VF(mask)(c - hu - r, PetscMin(w, c + hl + 1) - r)));
+    for (int r = 0; r < w; r += T(W)) VF(store)(U + c * T(NB) + r, VF(loadp)(a + c * (ld - 1) + r, VF(mask)(c - hu - r, PetscMin(w, c + hl + 1) - r)));
   for (int b = 0; b < w; b += T(W)) {
     F *const Lb = L + b * (T(NB) + 1), *const Ub = U + b * (T(NB) + 1);
     VF(t)    x[T(W)];
+    F        p = Ub[0];
 
     SPIKE_UNROLL
     for (int c = 0; c < T(W); c++) x[c] = VF(load)(Ub + c * T(NB));
@@ -126,7 +142,9 @@ static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, 
         VF(t) l;
         F     inv;
 
-        if (!T(Pivot)(VF(lane)(x[c], c), row + b + c, piv, &inv)) return PETSC_FALSE;
+        if (!T(Pivot)(p, row + b + c, piv, &inv)) return PETSC_FALSE;
+        /* the next pivot ahead of the vectors, with the same bits: its division starts 20 cycles after this one */
+        if (c + 1 < T(W)) p = VF(fnma1)(VF(mul1)(VF(lane)(x[c], c + 1), inv), VF(lane)(x[c + 1], c), VF(lane)(x[c + 1], c + 1));
         VF(store)(Ub + c * T(NB), x[c]);
         Ub[c * (T(NB) + 1)] = inv;
         l                   = VF(mul)(VF(set1)(inv), VF(select)(VF(maskfrom)(c + 1), x[c]));
@@ -164,8 +182,8 @@ static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, 
     }
   }
   for (int c = 0; c < w; c++) {
-    for (int r = 0; r <= c; r += T(W)) VF(storem)(a + c * (ld - 1) + r, VF(load)(U + c * T(NB) + r), VF(mask)(c - hu - r, c + 1 - r));
-    for (int r = c / T(W) * T(W); r < w; r += T(W)) VF(storem)(a + c * (ld - 1) + r, VF(load)(L + c * T(NB) + r), VF(mask)(c + 1 - r, PetscMin(w, c + hl + 1) - r));
+    for (int r = 0; r <= c; r += T(W)) VF(storep)(a + c * (ld - 1) + r, VF(load)(U + c * T(NB) + r), VF(mask)(c - hu - r, c + 1 - r));
+    for (int r = c / T(W) * T(W); r < w; r += T(W)) VF(storep)(a + c * (ld - 1) + r, VF(load)(L + c * T(NB) + r), VF(mask)(c + 1 - r, PetscMin(w, c + hl + 1) - r));
   }
   return PETSC_TRUE;
 }
@@ -191,7 +209,7 @@ static void T(LUColumns)(const int w, PetscCount kl, PetscCount ku, F *a, PetscC
       SPIKE_UNROLL
       for (int v = 0; v < T(MV); v++) {
         if (full) x[v][t] = VF(load)(col + t * (ld - 1) + v * T(W));
-        else x[v][t] = VF(loadm)(col + t * (ld - 1) + v * T(W), VF(maskto)(cb + t < w ? PetscMin(hm, h + t) - v * T(W) : 0));
+        else x[v][t] = VF(loadp)(col + t * (ld - 1) + v * T(W), VF(maskto)(cb + t < w ? PetscMin(hm, h + t) - v * T(W) : 0));
       }
     }
     T(LUKernel)(first, cb, P, U + cb * T(NB), x);
@@ -202,7 +220,7 @@ static void T(LUColumns)(const int w, PetscCount kl, PetscCount ku, F *a, PetscC
       for (int v = 0; v < T(MV); v++) {
         VF(store)(P + (cb + t) * T(MR) + v * T(W), x[v][t]);
         if (full) VF(store)(col + t * (ld - 1) + v * T(W), x[v][t]);
-        else VF(storem)(col + t * (ld - 1) + v * T(W), x[v][t], VF(maskto)(cb + t < w ? PetscMin(hm, h + t) - v * T(W) : 0));
+        else VF(storep)(col + t * (ld - 1) + v * T(W), x[v][t], VF(maskto)(cb + t < w ? PetscMin(hm, h + t) - v * T(W) : 0));
       }
     }
   }
@@ -226,7 +244,7 @@ static void T(LURows)(const int w, PetscCount kl, PetscCount ku, F *a, PetscCoun
     SPIKE_UNROLL
     for (int t = 0; t < T(NR); t++) {
       if (full) x[t] = VF(load)(row + t * (ld - 1));
-      else x[t] = t < nt ? VF(loadm)(row + t * (ld - 1), VF(mask)(l + t, w - rb)) : VF(zero)();
+      else x[t] = t < nt ? VF(loadp)(row + t * (ld - 1), VF(mask)(l + t, w - rb)) : VF(zero)();
     }
     for (int k = first; k < rb; k++) {
       const VF(t) l = VF(load)(L + rb + k * T(NB));
@@ -239,13 +257,13 @@ static void T(LURows)(const int w, PetscCount kl, PetscCount ku, F *a, PetscCoun
     for (int t = 0; t < T(NR); t++) {
       VF(store)(B + rb + t * T(NB), x[t]);
       if (full) VF(store)(row + t * (ld - 1), x[t]);
-      else if (t < nt) VF(storem)(row + t * (ld - 1), x[t], VF(mask)(l + t, w - rb));
+      else if (t < nt) VF(storep)(row + t * (ld - 1), x[t], VF(mask)(l + t, w - rb));
     }
   }
 }
 
 /* The tile of A22 -= L21 U12 whose first element is a, of which mr x nr elements exist; columns k0 .. w - 1 of L21 are not all zero */
-static void T(LUUpdate)(int k0, int w, PetscCount ld, F *a, PetscCount mr, PetscCount nr, const F *P, const F *B)
+SPIKE_INLINE void T(LUUpdate)(int k0, int w, PetscCount ld, F *a, PetscCount mr, PetscCount nr, const F *P, const F *B)
 {
   VF(t) c[T(MV)][T(NR)];
 
@@ -265,14 +283,14 @@ static void T(LUUpdate)(int k0, int w, PetscCount ld, F *a, PetscCount mr, Petsc
     SPIKE_UNROLL
     for (int t = 0; t < T(NR); t++) {
       SPIKE_UNROLL
-      for (int v = 0; v < T(MV); v++) c[v][t] = t < nr ? VF(loadm)(a + t * (ld - 1) + v * T(W), VF(mask)(0, mr - v * T(W))) : VF(zero)();
+      for (int v = 0; v < T(MV); v++) c[v][t] = t < nr ? VF(loadp)(a + t * (ld - 1) + v * T(W), VF(mask)(0, mr - v * T(W))) : VF(zero)();
     }
     T(LUKernel)(k0, w, P, B, c);
     SPIKE_UNROLL
     for (int t = 0; t < T(NR); t++) {
       SPIKE_UNROLL
       for (int v = 0; v < T(MV); v++) {
-        if (t < nr) VF(storem)(a + t * (ld - 1) + v * T(W), c[v][t], VF(mask)(0, mr - v * T(W)));
+        if (t < nr) VF(storep)(a + t * (ld - 1) + v * T(W), c[v][t], VF(mask)(0, mr - v * T(W)));
       }
     }
   }
@@ -281,7 +299,7 @@ static void T(LUUpdate)(int k0, int w, PetscCount ld, F *a, PetscCount mr, Petsc
 static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBandPivot *piv)
 {
   const PetscCount n = n_, kl = kl_, ku = ku_, ld = kl + ku + 1;
-  const int        nb = PetscMin(kl, ku) < 24 ? 16 : (PetscMin(kl, ku) < 128 ? 24 : 40);
+  const int        nb = PetscMin(kl, ku) < 48 ? T(NB0) : (PetscMin(kl, ku) < 128 ? T(NB1) : T(NB2));
   F               *a  = (F *)array;
   T(LUWork)        k;
 

@@ -113,6 +113,16 @@ SPIKE_INLINE void V(storem)(E *p, V(t) v, V(m) m)
   if (m) *p = v;
 }
 
+SPIKE_INLINE V(t) V(loadp)(const E *p, V(m) m)
+{
+  return V(loadm)(p, m);
+}
+
+SPIKE_INLINE void V(storep)(E *p, V(t) v, V(m) m)
+{
+  V(storem)(p, v, m);
+}
+
 #else
 typedef E    V(t) __attribute__((vector_size(SPIKE_VBYTES)));
 typedef E    V(u) __attribute__((vector_size(SPIKE_VBYTES), aligned(sizeof(E)), may_alias)); /* in memory, anywhere */
@@ -233,15 +243,7 @@ SPIKE_INLINE E V(sum)(V(t) v)
 
   #if defined(__AVX512F__)
 typedef unsigned int V(m);
-/* lanes lo <= lane < hi */
-SPIKE_INLINE V(m) V(mask)(PetscCount lo, PetscCount hi)
-{
-  const PetscCount l = PetscMax(0, lo), h = PetscMin((PetscCount)V(W), hi);
-
-  return l < h ? (1u << h) - (1u << l) : 0;
-}
-
-/* lanes < hi, and lanes >= lo, for |hi| and |lo| that are not large */
+/* lanes < hi, and lanes >= lo, none and all beyond the ends */
 SPIKE_INLINE V(m) V(maskto)(int hi)
 {
   return (V(m))_bzhi_u32(~0u, (unsigned int)PetscMax(0, hi));
@@ -274,23 +276,18 @@ SPIKE_INLINE V(t) V(fnmam)(V(m) m, V(t) a, V(t) b, V(t) c)
 
   #else
 typedef V(i) V(m);
-SPIKE_INLINE V(m) V(mask)(PetscCount lo, PetscCount hi)
-{
-  const VINT l = (VINT)PetscMax(0, PetscMin((PetscCount)V(W), lo)), h = (VINT)PetscMax(0, PetscMin((PetscCount)V(W), hi));
-  V(i)       lane;
+typedef VINT V(iu) __attribute__((vector_size(SPIKE_VBYTES), aligned(sizeof(VINT)), may_alias));
+static const VINT V(ones)[2 * SPIKE_VBYTES / sizeof(VINT)] = {SPIKE_ONES};
 
-  for (int i = 0; i < V(W); i++) lane[i] = i;
-  return (lane >= l) & (lane < h);
-}
-
+/* lanes < hi, and lanes >= lo, none and all beyond the ends */
 SPIKE_INLINE V(m) V(maskto)(int hi)
 {
-  return V(mask)(0, hi);
+  return *(const V(iu) *)(V(ones) + V(W) - PetscMax(0, PetscMin(V(W), hi)));
 }
 
 SPIKE_INLINE V(m) V(maskfrom)(int lo)
 {
-  return V(mask)(lo, V(W));
+  return ~V(maskto)(lo);
 }
 
 /* v in the lanes of the mask, 0 in the others */
@@ -328,4 +325,32 @@ SPIKE_INLINE void V(storem)(E *p, V(t) v, V(m) m)
     #endif
 }
   #endif
+
+/* lanes lo <= lane < hi */
+SPIKE_INLINE V(m) V(mask)(PetscCount lo, PetscCount hi)
+{
+  return V(maskto)((int)PetscMax(0, PetscMin((PetscCount)V(W), hi))) & V(maskfrom)((int)PetscMax(0, PetscMin((PetscCount)V(W), lo)));
+}
+
+/*
+  The same for arrays with pads: elements outside the mask may be read, and written back as they are. AVX2 has masked stores, but they are
+  slow on many processors; for two or four lanes a loop is as good.
+*/
+SPIKE_INLINE V(t) V(loadp)(const E *p, V(m) m)
+{
+  #if defined(__AVX2__) && !defined(__AVX512F__)
+  return V(select)(m, V(load)(p));
+  #else
+  return V(loadm)(p, m);
+  #endif
+}
+
+SPIKE_INLINE void V(storep)(E *p, V(t) v, V(m) m)
+{
+  #if defined(__AVX2__) && !defined(__AVX512F__)
+  V(store)(p, (V(t))((m & (V(i))v) | (~m & (V(i))V(load)(p))));
+  #else
+  V(storem)(p, v, m);
+  #endif
+}
 #endif

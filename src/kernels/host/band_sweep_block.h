@@ -44,7 +44,10 @@ SPIKE_INLINE void T(Tile)(const int nc, const int R, const int mv, const int dow
     VS(t)     l[4];
 
     SPIKE_UNROLL
-    for (int v = 0; v < mv; v++) l[v] = T(LoadS)(d + c * cs + v * VS(W));
+    for (int v = 0; v < mv; v++) {
+      l[v] = T(LoadS)(d + c * cs + v * VS(W));
+      if (full && v * VS(W) * (int)sizeof(F) % 64 == 0) __builtin_prefetch(d + c * cs + v * VS(W) + (down ? SPIKE_AHEAD : -SPIKE_AHEAD) * SPIKE_COLS * (cs + 1));
+    }
     if (full) {
       SPIKE_UNROLL
       for (int r = 0; r < R; r++) {
@@ -70,6 +73,69 @@ SPIKE_INLINE void T(Tile)(const int nc, const int R, const int mv, const int dow
   }
 }
 
+/* h and x <- the unknowns of nc columns, by substitution with the triangle at d, for R right-hand sides in scalars */
+SPIKE_INLINE void T(Head)(const int nc, const int R, const int down, PetscCount cs, const F *d, S *x, PetscCount ldx, S *h)
+{
+  SPIKE_UNROLL
+  for (int c = 0; c < nc; c++) {
+    SPIKE_UNROLL
+    for (int r = 0; r < R; r++) h[c * R + r] = x[r * ldx + c];
+  }
+  SPIKE_UNROLL
+  for (int q = 0; q < nc; q++) {
+    const int c = down ? q : nc - 1 - q;
+
+    if (!down) {
+      SPIKE_UNROLL
+      for (int r = 0; r < R; r++) h[c * R + r] = VS(mul1)(h[c * R + r], (S)d[c * cs + c]);
+    }
+    SPIKE_UNROLL
+    for (int e = 0; e < nc; e++) {
+      if (down ? e <= c : e >= c) continue;
+      SPIKE_UNROLL
+      for (int r = 0; r < R; r++) h[e * R + r] = VS(fnma1)((S)d[c * cs + e], h[c * R + r], h[e * R + r]);
+    }
+  }
+  SPIKE_UNROLL
+  for (int c = 0; c < nc; c++) {
+    SPIKE_UNROLL
+    for (int r = 0; r < R; r++) x[r * ldx + c] = h[c * R + r];
+  }
+}
+
+/* the same with the right-hand sides in lanes: SPIKE_COLS and R are multiples of W */
+SPIKE_INLINE void T(HeadLanes)(const int R, const int down, PetscCount cs, const F *d, S *x, PetscCount ldx, S *h)
+{
+  VS(t) v[SPIKE_COLS];
+
+  SPIKE_UNROLL
+  for (int r = 0; r < R; r += VS(W)) {
+    SPIKE_UNROLL
+    for (int c = 0; c < SPIKE_COLS; c += VS(W)) {
+      SPIKE_UNROLL
+      for (int i = 0; i < VS(W); i++) v[c + i] = VS(load)(x + (r + i) * ldx + c);
+      VS(transpose)(v + c);
+    }
+    SPIKE_UNROLL
+    for (int q = 0; q < SPIKE_COLS; q++) {
+      const int c = down ? q : SPIKE_COLS - 1 - q;
+
+      if (!down) v[c] = VS(mul)(v[c], VS(set1)((S)d[c * cs + c]));
+      SPIKE_UNROLL
+      for (int e = 0; e < SPIKE_COLS; e++)
+        if (down ? e > c : e < c) v[e] = VS(fnma)(VS(set1)((S)d[c * cs + e]), v[c], v[e]);
+    }
+    SPIKE_UNROLL
+    for (int c = 0; c < SPIKE_COLS; c++) VS(store)(h + c * R + r, v[c]);
+    SPIKE_UNROLL
+    for (int c = 0; c < SPIKE_COLS; c += VS(W)) {
+      VS(transpose)(v + c);
+      SPIKE_UNROLL
+      for (int i = 0; i < VS(W); i++) VS(store)(x + (r + i) * ldx + c, v[c + i]);
+    }
+  }
+}
+
 /* nc columns of L from j on; d is element (j, j), x is at row j */
 SPIKE_INLINE void T(LowerColumns)(const int nc, const int R, PetscCount rows, PetscCount kl, PetscCount ld, const F *d, S *x, PetscCount ldx)
 {
@@ -78,24 +144,8 @@ SPIKE_INLINE void T(LowerColumns)(const int nc, const int R, PetscCount rows, Pe
   PetscCount       s  = nc;
   S                h[SPIKE_COLS * 8];
 
-  SPIKE_UNROLL
-  for (int c = 0; c < nc; c++) {
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) h[c * R + r] = x[r * ldx + c];
-  }
-  SPIKE_UNROLL
-  for (int c = 0; c < nc; c++) {
-    SPIKE_UNROLL
-    for (int e = c + 1; e < nc; e++) {
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) h[e * R + r] = VS(fnma1)((S)d[c * cs + e], h[c * R + r], h[e * R + r]);
-    }
-  }
-  SPIKE_UNROLL
-  for (int c = 1; c < nc; c++) {
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) x[r * ldx + c] = h[c * R + r];
-  }
+  if (nc % VS(W) == 0 && R % VS(W) == 0) T(HeadLanes)(R, 1, cs, d, x, ldx, h);
+  else T(Head)(nc, R, 1, cs, d, x, ldx, h);
   for (; s + mv * VS(W) <= whole; s += mv * VS(W)) T(Tile)(nc, R, mv, 1, PETSC_TRUE, d + s, cs, h, x + s, ldx, 0, PETSC_TRUE, VS(maskto)(VS(W)));
   for (; s < last; s += VS(W)) T(Tile)(nc, R, 1, 1, PETSC_FALSE, d + s, cs, h, x + s, ldx, (int)PetscMin(kl + 1 - s, VS(W)), (PetscBool)(s + VS(W) <= rows), VS(maskto)((int)PetscMin(rows - s, VS(W))));
 }
@@ -108,26 +158,8 @@ SPIKE_INLINE void T(UpperColumns)(const int nc, const int R, PetscCount first, P
   PetscCount       s  = 0;
   S                h[SPIKE_COLS * 8];
 
-  SPIKE_UNROLL
-  for (int c = 0; c < nc; c++) {
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) h[c * R + r] = x[r * ldx + c];
-  }
-  SPIKE_UNROLL
-  for (int c = nc - 1; c >= 0; c--) {
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) h[c * R + r] = VS(mul1)(h[c * R + r], (S)d[c * ld]);
-    SPIKE_UNROLL
-    for (int e = 0; e < c; e++) {
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) h[e * R + r] = VS(fnma1)((S)d[c * cs + e], h[c * R + r], h[e * R + r]);
-    }
-  }
-  SPIKE_UNROLL
-  for (int c = 0; c < nc; c++) {
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) x[r * ldx + c] = h[c * R + r];
-  }
+  if (nc % VS(W) == 0 && R % VS(W) == 0) T(HeadLanes)(R, 0, cs, d, x, ldx, h);
+  else T(Head)(nc, R, 0, cs, d, x, ldx, h);
   for (; s - mv * VS(W) >= whole; s -= mv * VS(W)) T(Tile)(nc, R, mv, 0, PETSC_TRUE, d + s - mv * VS(W), cs, h, x + s - mv * VS(W), ldx, 0, PETSC_TRUE, VS(maskto)(VS(W)));
   for (s -= VS(W); s + VS(W) > last; s -= VS(W)) T(Tile)(nc, R, 1, 0, PETSC_FALSE, d + s, cs, h, x + s, ldx, (int)PetscMax(-ku - s, -SPIKE_COLS), (PetscBool)(s >= first), VS(maskfrom)((int)PetscMax(first - s, 0)));
 }
@@ -149,11 +181,21 @@ SPIKE_INLINE void T(BlockLower)(const int R, PetscCount n, PetscCount kl, PetscC
   PetscCount       j      = 0, copied = 0;
 
   while (j < n) {
-    const PetscCount need = b == x ? 0 : PetscMin(n, j + SPIKE_COLS + kl);
+    const PetscCount need = b == x ? 0 : PetscMin(n, (j + kl) / SPIKE_COLS * SPIKE_COLS + 2 * SPIKE_COLS); /* rows in whole vectors, as they are read */
 
-    for (int r = 0; r < R; r++)
-      for (PetscCount i = copied; i < need; i++) x[r * ldx + i] = b[r * ldb + i];
-    copied = need;
+    for (; copied + SPIKE_COLS <= need; copied += SPIKE_COLS) {
+      SPIKE_UNROLL
+      for (int r = 0; r < R; r++) {
+        S t[SPIKE_COLS];
+
+        SPIKE_UNROLL
+        for (int i = 0; i < SPIKE_COLS; i++) t[i] = b[r * ldb + copied + i];
+        SPIKE_UNROLL
+        for (int i = 0; i < SPIKE_COLS; i++) x[r * ldx + copied + i] = t[i];
+      }
+    }
+    for (; copied < need; copied++)
+      for (int r = 0; r < R; r++) x[r * ldx + copied] = b[r * ldb + copied];
     if (n - j >= SPIKE_COLS) {
       T(LowerColumns)(SPIKE_COLS, R, n - j, kl, ld, a + ku + j * ld, x + j, ldx);
       j += SPIKE_COLS;

@@ -16,7 +16,7 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
 
   PetscFunctionBegin;
   *band  = elem * (ld * s->n + (s->np + 1.0) * SPIKE_BAND_PAD(kl, ku));
-  *extra = 0.0;
+  *extra = (PetscReal)SpikeBandGetOps(s->is_double)->lu_worksize(s->kl, s->ku) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
   if (s->coupled) {
     for (PetscInt p = 0; p < s->np; p++) big = PetscMax(big, (PetscReal)(s->start[p + 1] - s->start[p]));
     l = PetscMin(big, (PetscReal)SpikeMaxCorner(s->kl, s->ku));
@@ -40,17 +40,17 @@ static PetscErrorCode SpikeBlockAllocate_Private(const SpikeBandOps *ops, PetscI
 
 static PetscErrorCode SpikeReserve_Host(SpikeBand *s, PetscInt maxrhs)
 {
-  SpikeHost   *h    = (SpikeHost *)s->data;
-  PetscScalar *tips = NULL, *work = NULL;
+  SpikeHost   *h = (SpikeHost *)s->data;
+  PetscScalar *tips, *work;
 
   PetscFunctionBegin;
-  if (s->coupled) {
+  if (s->coupled) { /* each array in its place before the next is asked for: one may fail */
     PetscCall(PetscCalloc1((PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &tips));
-    PetscCall(PetscMalloc1((PetscCount)maxrhs * h->largest, &work));
     PetscCall(PetscFree(s->dtips));
-    PetscCall(PetscFree(h->work));
     s->dtips = tips;
-    h->work  = work;
+    PetscCall(PetscMalloc1((PetscCount)maxrhs * h->largest, &work));
+    PetscCall(PetscFree(h->work));
+    h->work = work;
   }
   s->maxrhs = maxrhs;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -147,25 +147,40 @@ static PetscErrorCode SpikeSmallGemm_Private(PetscBool trans, PetscInt m, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeReduced_Host(SpikeBand *s, PetscInt q0, PetscInt q1, PetscInt *badq)
+static PetscErrorCode SpikeReduced_Host(SpikeBand *s, PetscInt q0, PetscInt q1, SpikePivot *pivot)
 {
   const PetscInt kl = s->kl, ku = s->ku;
   PetscBLASInt   n, info;
 
   PetscFunctionBegin;
-  *badq = -1;
+  pivot->nboost = 0;
+  pivot->badrow = -1;
   if (!ku) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscBLASIntCast(ku, &n));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   for (PetscInt q = q0; q < q1; q++) {
-    PetscScalar *R = s->dR + (PetscCount)q * ku * ku;
+    PetscScalar *R     = s->dR + (PetscCount)q * ku * ku;
+    PetscReal    scale = 1.0;
 
     if (!s->active[q]) continue;
     PetscCall(PetscArrayzero(R, (PetscCount)ku * ku));
     for (PetscInt i = 0; i < ku; i++) R[i + (PetscCount)i * ku] = 1.0;
     PetscCall(SpikeSmallGemm_Private(PETSC_FALSE, ku, kl, s->dWt + (PetscCount)q * ku * kl, -1.0, s->dVb + (PetscCount)q * kl * ku, kl, 1.0, R, ku, ku));
+    for (PetscCount i = 0; i < (PetscCount)ku * ku; i++) scale = PetscMax(scale, PetscAbsScalar(R[i]));
     PetscCallBLAS("LAPACKgetrf", LAPACKgetrf_(&n, &n, R, &n, s->dpiv + (PetscCount)q * ku, &info));
-    if (info && *badq < 0) *badq = q;
+    for (PetscInt i = 0; i < ku; i++) {
+      PetscScalar    *u   = &R[i + (PetscCount)i * ku];
+      const PetscReal abs = PetscAbsScalar(*u);
+
+      if (abs > pivot->tol * scale && !PetscIsInfReal(abs)) continue;
+      if (pivot->boost > 0.0 && abs <= pivot->tol * scale) {
+        *u = abs > 0.0 ? *u * (pivot->boost * scale / abs) : (PetscScalar)(pivot->boost * scale);
+        pivot->nboost++;
+      } else if (pivot->badrow < 0) {
+        pivot->badrow   = q;
+        pivot->badvalue = abs;
+      }
+    }
   }
   PetscCall(PetscFPTrapPop());
   PetscCall(PetscLogFlops((q1 - q0) * (2.0 * kl * ku * ku + 2.0 / 3.0 * ku * ku * ku)));
