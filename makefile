@@ -42,7 +42,8 @@ endif
 
 # ---- What is built, and where ---------------------------------------------------------------------------------------------
 # SANITIZE=1 builds everything once more, apart, under AddressSanitizer and UBSan
-BUILD  := $(if $(PETSC_ARCH),$(PETSC_ARCH),build)$(if $(SANITIZE),/sanitize)
+BASE   := $(if $(PETSC_ARCH),$(PETSC_ARCH),build)
+BUILD  := $(BASE)$(if $(SANITIZE),/sanitize)
 OBJDIR := $(BUILD)/obj
 LIBDIR := $(BUILD)/lib
 BINDIR := $(BUILD)/bin
@@ -82,14 +83,15 @@ PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_IN
 LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(notdir $(soname))
 LINK.spike = -Wl,-rpath,$(abspath $(LIBDIR)) -L$(LIBDIR) -l$(NAME) $(PETSC_LIB)
 
-OBJ := $(SRC.c:%.c=$(OBJDIR)/%.o) $(SRC.cu:%.cu=$(OBJDIR)/%.cu.o) $(if $(wildcard $(ISA)),$(ISA_LEVELS:%=$(OBJDIR)/$(ISA:.c=).%.o))
+OBJ := $(SRC.c:%.c=$(OBJDIR)/%.o) $(SRC.cu:%.cu=$(BASE)/obj/%.cu.o) $(if $(wildcard $(ISA)),$(ISA_LEVELS:%=$(OBJDIR)/$(ISA:.c=).%.o))
 
 ifneq ($(filter-out info,$(GOALS)),)
 # Everything is rebuilt when the PETSc behind PETSC_DIR or the flags change: their text is in a file that only changes with them
 quote = '$(subst ','\'',$(1))'
 keep  = $(shell mkdir -p $(dir $(1)) && { printf '%s\n' $(2) | cmp -s - $(1) || printf '%s\n' $(2) >$(1); })
-$(call keep,$(firstword $(subst /, ,$(BUILD)))/.gitignore,'*')
-$(call keep,$(BUILD)/flags,$(call quote,$(PETSC_DIR) $(COMPILE.c) $(if $(CUDAC),$(COMPILE.cu)) $(PETSC_LIB)))
+$(call keep,$(BASE)/.gitignore,'*')
+$(call keep,$(BUILD)/flags,$(call quote,$(PETSC_DIR) $(COMPILE.c) $(PETSC_LIB)))
+$(if $(CUDAC),$(call keep,$(BASE)/cudaflags,$(call quote,$(PETSC_DIR) $(COMPILE.cu))))
 endif
 
 # ---- The library ----------------------------------------------------------------------------------------------------------
@@ -118,7 +120,8 @@ $(OBJDIR)/$(ISA:.c=).%.o: $(ISA) $(BUILD)/flags
 	$(if $(Q),@echo "     CC $< ($*)")
 	$(Q)$(COMPILE.c) $(ISA_FLAGS.$*) -DSPIKE_ISA=$* -o $@ $<
 
-$(OBJDIR)/%.cu.o: %.cu $(BUILD)/flags
+# The sanitizers are for host code: both builds share these
+$(BASE)/obj/%.cu.o: %.cu $(BASE)/cudaflags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   CUDA $<")
 	$(Q)$(COMPILE.cu) -o $@ $<

@@ -55,24 +55,24 @@ PETSC_EXTERN const char *const PCSpikePrecisions[];
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetInfo()`
 S*/
 typedef struct {
-  PetscInt  n;               /* rows of the matrix                                                                     */
-  PetscInt  natural_kl;      /* half-bandwidths of the matrix in its own ordering, stored zeros not counted             */
+  PetscInt  n;          /* rows of the matrix                                                                     */
+  PetscInt  natural_kl; /* half-bandwidths of the matrix in its own ordering, stored zeros not counted             */
   PetscInt  natural_ku;
-  PetscInt  kl;              /* half-bandwidths that are factored                                                      */
+  PetscInt  kl; /* half-bandwidths that are factored                                                      */
   PetscInt  ku;
-  PetscInt  partitions;      /* on all ranks together                                                                  */
-  PetscInt  min_partition;   /* rows of the smallest and of the largest partition                                      */
+  PetscInt  partitions;    /* on all ranks together                                                                  */
+  PetscInt  min_partition; /* rows of the smallest and of the largest partition                                      */
   PetscInt  max_partition;
-  PetscBool reordered;       /* the band is that of the reordered matrix                                               */
-  PetscReal dropped;         /* sum of |a_ij| outside the band over sum of |a_ij|                                      */
-  PetscReal decay;           /* estimate of ||far end of a spike|| / ||its tip||, the largest over all spikes: what truncation neglects; 0 without interfaces */
-  PetscInt  boosted;         /* pivots that were boosted                                                               */
-  PetscInt  cornerboosted;   /* the same in the corners from which the left spikes are made: they make a tip less exact, no more */
-  PetscInt  rebuilds;        /* setups from scratch so far, and setups that kept pattern and memory                    */
+  PetscBool reordered;     /* the band is that of the reordered matrix                                               */
+  PetscReal dropped;       /* sum of |a_ij| outside the band over sum of |a_ij|                                      */
+  PetscReal decay;         /* estimate of ||far end of a spike|| / ||its tip||, the largest over all spikes: what truncation neglects; 0 without interfaces */
+  PetscInt  boosted;       /* pivots that were boosted                                                               */
+  PetscInt  cornerboosted; /* the same in the corners from which the left spikes are made: they make a tip less exact, no more */
+  PetscInt  rebuilds;      /* setups from scratch so far, and setups that kept pattern and memory                    */
   PetscInt  refills;
-  PetscReal bytes;           /* of the factored band; then of spike tips, reduced systems and work space               */
+  PetscReal bytes; /* of the factored band; then of spike tips, reduced systems and work space               */
   PetscReal extra_bytes;
-  char      backend[16];     /* "host" or "cuda"                                                                       */
+  char      backend[16]; /* "host" or "cuda"                                                                       */
 } PCSpikeInfo;
 
 PETSC_EXTERN PetscErrorCode PetscSpikeInitializePackage(void);

@@ -29,7 +29,10 @@ static PetscErrorCode SpikeCheckPetsc_Private(void)
   PetscCall(PetscMemcpy(&subminor, &version[2], sizeof(PetscInt)));
   PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PETSc %d.%d, this is PETSc %" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ": build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor, subminor);
   PetscCall(PetscDataTypeFromString("real", &real, &found));
-  PetscCheck(found && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PetscReal %s, this PETSc has PetscReal %s: build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PETSC_REAL == PETSC_FLOAT ? "single" : "double", real == PETSC_FLOAT ? "single" : real == PETSC_DOUBLE ? "double" : PetscDataTypes[real]);
+  PetscCheck(found && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PetscReal %s, this PETSc has PetscReal %s: build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PETSC_REAL == PETSC_FLOAT ? "single" : "double",
+             real == PETSC_FLOAT    ? "single"
+             : real == PETSC_DOUBLE ? "double"
+                                    : PetscDataTypes[real]);
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
   PetscCheck(found && scalar == PETSC_SCALAR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PetscScalar %s, this PETSc has PetscScalar %s: build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PetscDefined(USE_COMPLEX) ? "complex" : "real", scalar == PETSC_COMPLEX ? "complex" : "real");
   PetscFunctionReturn(PETSC_SUCCESS);

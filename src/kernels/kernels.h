@@ -24,22 +24,22 @@
 typedef struct _n_SpikeKernels SpikeKernels;
 
 typedef struct {
-  PetscInt        n, kl, ku;      /* rows of this rank, half-bandwidths                                               */
-  PetscInt        np;             /* partitions, at least 1                                                           */
-  PetscInt       *start;          /* [np + 1]                                                                         */
-  PetscBool      *active;         /* [np + 1] interface q couples                                                     */
-  PetscBool       is_double;      /* precision of the factors: 8 or 4 bytes a real number                             */
-  PetscBool       coupled;        /* spike tips are kept: not the block variant                                       */
-  PetscInt        maxrhs;         /* right-hand sides that the work space of an apply holds                           */
+  PetscInt   n, kl, ku; /* rows of this rank, half-bandwidths                                               */
+  PetscInt   np;        /* partitions, at least 1                                                           */
+  PetscInt  *start;     /* [np + 1]                                                                         */
+  PetscBool *active;    /* [np + 1] interface q couples                                                     */
+  PetscBool  is_double; /* precision of the factors: 8 or 4 bytes a real number                             */
+  PetscBool  coupled;   /* spike tips are kept: not the block variant                                       */
+  PetscInt   maxrhs;    /* right-hand sides that the work space of an apply holds                           */
 
-  void           *band;           /* raw band, then its factors; layout of the backend                                */
-  PetscScalar    *dB, *dC;        /* [np + 1] coupling blocks                                                         */
-  PetscScalar    *dVb, *dWt, *dR; /* [np + 1] tips, and R in factored form                                            */
-  PetscBLASInt   *dpiv;           /* [(np + 1) * ku] pivots of R                                                      */
-  PetscScalar    *dtips;          /* [maxrhs * (np + 1) * (kl + ku)] column c: interface q: kl values below, ku above */
-  PetscInt       *wtop, *wbot;    /* [np] rows at the two ends of a partition that its spikes reach                   */
-  void           *data;           /* whatever else the backend needs                                                  */
-  void           *stream;         /* of the backend; NULL on the host                                                 */
+  void         *band;           /* raw band, then its factors; layout of the backend                                */
+  PetscScalar  *dB, *dC;        /* [np + 1] coupling blocks                                                         */
+  PetscScalar  *dVb, *dWt, *dR; /* [np + 1] tips, and R in factored form                                            */
+  PetscBLASInt *dpiv;           /* [(np + 1) * ku] pivots of R                                                      */
+  PetscScalar  *dtips;          /* [maxrhs * (np + 1) * (kl + ku)] column c: interface q: kl values below, ku above */
+  PetscInt     *wtop, *wbot;    /* [np] rows at the two ends of a partition that its spikes reach                   */
+  void         *data;           /* whatever else the backend needs                                                  */
+  void         *stream;         /* of the backend; NULL on the host                                                 */
 
   const SpikeKernels *k;
 } SpikeBand;
@@ -57,13 +57,13 @@ typedef struct {
 
 /* What fill saw: sums and maxima over the rank's rows */
 typedef struct {
-  PetscReal   sum;        /* sum of |a_ij|                                                                        */
-  PetscReal   dropped;    /* part of it outside the band; a coupling that the block variant ignores is not counted */
-  PetscReal   maxdropped; /* largest |a_ij| outside the band                                                      */
-  PetscReal   norm;       /* largest sum of |a_ij| over a row                                                     */
-  PetscInt    badrow;     /* first row (order of the matrix, local) with a value that is not finite, -1 if none    */
-  PetscInt    overflowrow; /* first row with a value that the precision of the factors cannot hold, -1 if none        */
-  PetscInt    zerorow;     /* first row without a nonzero entry, -1 if none                                          */
+  PetscReal sum;         /* sum of |a_ij|                                                                        */
+  PetscReal dropped;     /* part of it outside the band; a coupling that the block variant ignores is not counted */
+  PetscReal maxdropped;  /* largest |a_ij| outside the band                                                      */
+  PetscReal norm;        /* largest sum of |a_ij| over a row                                                     */
+  PetscInt  badrow;      /* first row (order of the matrix, local) with a value that is not finite, -1 if none    */
+  PetscInt  overflowrow; /* first row with a value that the precision of the factors cannot hold, -1 if none        */
+  PetscInt  zerorow;     /* first row without a nonzero entry, -1 if none                                          */
 } SpikeFillStats;
 
 /* Spikes are followed over at most this many rows */
@@ -74,10 +74,10 @@ static inline PetscInt SpikeMaxCorner(PetscInt kl, PetscInt ku)
 
 /* Pivot policy and outcome of a factorization */
 typedef struct {
-  PetscReal tol, boost;   /* |pivot| <= tol is bad; boost > 0 replaces it by one of that magnitude                 */
-  PetscInt  nboost;       /* out: pivots boosted                                                                  */
-  PetscInt  badrow;       /* out: first row (band order, local) of a bad pivot, -1 if none                         */
-  PetscReal badvalue;     /* out: its magnitude                                                                   */
+  PetscReal tol, boost; /* |pivot| <= tol is bad; boost > 0 replaces it by one of that magnitude                 */
+  PetscInt  nboost;     /* out: pivots boosted                                                                  */
+  PetscInt  badrow;     /* out: first row (band order, local) of a bad pivot, -1 if none                         */
+  PetscReal badvalue;   /* out: its magnitude                                                                   */
 } SpikePivot;
 
 /* Which part of a sweep: the forward half and the rows of the bottom tip, then the rest; or all at once */
@@ -123,7 +123,7 @@ struct _n_SpikeKernels {
 
   /*
     R_q <- lu(I - Wt_q Vb_q), with row exchanges, of the interfaces q0 <= q < q1 that are active. R has no units: a pivot is bad up to tol max(1, max |R_ij|),
-    and boost is its new magnitude times the same. pivot->badrow: the first interface with a bad pivot that is not boosted, -1 if none.
+    and boost is its new magnitude times the same; those of interface 0 are counted by the rank before. pivot->badrow: the first interface with a bad pivot that is not boosted, -1 if none.
   */
   PetscErrorCode (*reduced)(SpikeBand *, PetscInt q0, PetscInt q1, SpikePivot *pivot);
 

@@ -50,10 +50,10 @@ static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, 
 */
 static PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
-  PC_Spike      *s   = (PC_Spike *)pc->data;
-  const PetscInt np  = s->band.np;
-  const PetscInt p0  = s->ex.left != MPI_PROC_NULL ? 1 : 0; /* partitions that wait for nobody: p0 <= p < p1 */
-  const PetscInt p1  = s->ex.right != MPI_PROC_NULL ? np - 1 : np;
+  PC_Spike      *s  = (PC_Spike *)pc->data;
+  const PetscInt np = s->band.np;
+  const PetscInt p0 = s->ex.left != MPI_PROC_NULL ? 1 : 0; /* partitions that wait for nobody: p0 <= p < p1 */
+  const PetscInt p1 = s->ex.right != MPI_PROC_NULL ? np - 1 : np;
 
   PetscFunctionBegin;
   if (p0 == 0 && p1 == np) { /* all interfaces are inside the rank */

@@ -41,16 +41,16 @@ PetscErrorCode PCSpikeRestoreCSR_Private(PC pc, Mat A, PetscMemType memtype, Pet
 
 /* What a pass over the entries finds; distances count numerically nonzero entries only */
 typedef struct {
-  PetscInt   kl, ku;  /* of this rank */
-  PetscInt   maxrow;  /* nonzeros of the fullest row */
-  PetscCount zeros;   /* stored zeros */
-  PetscReal *weight;  /* with weight != NULL: [kmax + 1] sums of |a_ij| by |i - j| */
+  PetscInt   kl, ku; /* of this rank */
+  PetscInt   maxrow; /* nonzeros of the fullest row */
+  PetscCount zeros;  /* stored zeros */
+  PetscReal *weight; /* with weight != NULL: [kmax + 1] sums of |a_ij| by |i - j| */
 } SpikeScan;
 
 static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, SpikeScan *scan)
 {
   scan->kl = scan->ku = scan->maxrow = 0;
-  scan->zeros = 0;
+  scan->zeros                        = 0;
   for (PetscInt r = 0; r < n; r++) {
     const PetscInt i   = newrow ? newrow[r] : r;
     PetscInt       nnz = 0;
@@ -99,7 +99,7 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
   *zeros            = (PetscBool)gmax[3];
   if (s->dropoff > 0.0) {
     const PetscInt kmax = PetscMax(gmax[0], gmax[1]);
-    PetscReal      sum  = 0.0, tail = 0.0;
+    PetscReal      sum = 0.0, tail = 0.0;
     PetscInt       k;
 
     PetscCall(PetscCalloc1(kmax + 1, &scan.weight));
@@ -151,7 +151,7 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
 */
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
 {
-  PC_Spike   *s = (PC_Spike *)pc->data;
+  PC_Spike   *s       = (PC_Spike *)pc->data;
   PetscInt    full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0, *newrow = NULL;
   PetscBool   zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE);
   PetscMPIInt size;
@@ -160,8 +160,10 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
   PetscCall(PetscStrcmp(s->ordering, MATORDERINGNATURAL, &natural));
-  PetscCheck(size == 1 || isauto || natural, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE reorders on one rank only, and this matrix lies on %d: use -%spc_spike_mat_ordering_type natural, or PCSPIKE inside PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE", size, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
-  PetscCheck(!given || !A->rmap->N || (s->userkl < A->rmap->N && s->userku < A->rmap->N), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix", s->userkl, s->userku, A->rmap->N, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCheck(size == 1 || isauto || natural, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE reorders on one rank only, and this matrix lies on %d: use -%spc_spike_mat_ordering_type natural, or PCSPIKE inside PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE", size,
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCheck(!given || !A->rmap->N || (s->userkl < A->rmap->N && s->userku < A->rmap->N), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix", s->userkl, s->userku,
+             A->rmap->N, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];

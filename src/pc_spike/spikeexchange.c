@@ -66,10 +66,10 @@ PetscErrorCode PCSpikeExchangeDestroy_Private(PC pc)
 /* Vb goes to the right, Wt to the left, once in setup */
 PetscErrorCode PCSpikeExchangeSetupTips_Private(PC pc)
 {
-  PC_Spike        *s     = (PC_Spike *)pc->data;
-  SpikeBand       *b     = &s->band;
-  MPI_Comm         comm  = PetscObjectComm((PetscObject)pc);
-  const PetscCount n     = (PetscCount)b->kl * b->ku, last = b->np * n;
+  PC_Spike        *s    = (PC_Spike *)pc->data;
+  SpikeBand       *b    = &s->band;
+  MPI_Comm         comm = PetscObjectComm((PetscObject)pc);
+  const PetscCount n = (PetscCount)b->kl * b->ku, last = b->np * n;
   const size_t     bytes = n * sizeof(PetscScalar);
 
   PetscFunctionBegin;

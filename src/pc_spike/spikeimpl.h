@@ -42,10 +42,10 @@ typedef struct {
   PetscScalar  *stage;             /* [n] for vectors that are not in the backend's memory                                */
   SpikeBand     band;
   SpikeExchange ex;
-  PetscReal    *falloff; /* [2 * (np + 1)] of W and of V, see kernels.h */
+  PetscReal    *falloff;  /* [2 * (np + 1)] of W and of V, see kernels.h */
   PetscBool     factored; /* numeric work was done for the present values, on all ranks; where it failed there is something to sweep with */
   PetscBool     numeric;  /* and it succeeded on this rank */
-  PCSpikeInfo   info;    /* of this rank; reduced on request */
+  PCSpikeInfo   info;     /* of this rank; reduced on request */
   char          failtext[512];
 } PC_Spike;
 

@@ -84,7 +84,8 @@ static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
     PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s_C", ((PetscObject)pc->pmat)->type_name, to[i]));
     PetscCall(PetscObjectHasFunction((PetscObject)pc->pmat, name, &convertible));
   }
-  PetscCheck(!shell && (readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()", ((PetscObject)pc->pmat)->type_name);
+  PetscCheck(!shell && (readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()",
+             ((PetscObject)pc->pmat)->type_name);
   if (!reuse) PetscCall(MatDestroy(&s->aij));
   PetscCall(MatConvert(pc->pmat, MATAIJ, s->aij ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &s->aij));
   *A = s->aij;
@@ -148,7 +149,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   *fits = (PetscBool)(global[1] <= 0.0);
   if (!*fits) {
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or -%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks", s->band.kl, s->band.ku, A->rmap->N, (double)(global[0] * 1e-9), pre, pre));
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or -%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks",
+                                  s->band.kl, s->band.ku, A->rmap->N, (double)(global[0] * 1e-9), pre, pre));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*s->band.k->begin)(&s->band));
@@ -227,7 +229,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
   const PetscReal epsilon = b->is_double ? (PetscReal)2.2e-16 : (PetscReal)6.0e-8;
   const PetscReal amount  = s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(PetscMax(epsilon, PETSC_MACHINE_EPSILON)) : s->shiftamount;
   const PetscReal scale   = st->norm > 0.0 ? st->norm : 1.0;
-  SpikePivot      pivot   = {s->zeropivot * scale, 0.0, 0, -1, 0.0}, corner, reduced = {s->zeropivot, 0.0, 0, -1, 0.0};
+  SpikePivot      pivot = {s->zeropivot * scale, 0.0, 0, -1, 0.0}, corner, reduced = {s->zeropivot, 0.0, 0, -1, 0.0};
 
   PetscFunctionBegin;
   s->factored = PETSC_TRUE;
@@ -270,9 +272,11 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
   } else if (pivot.badrow >= 0) {
     const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);
 
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in row %" PetscInt_FMT "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the diagonal, or use -%spc_type lu", row, row == st->zerorow ? ", which has no nonzero entry" : "", (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, (double)scale, pre, pre));
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in row %" PetscInt_FMT "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the diagonal, or use -%spc_type lu", row, row == st->zerorow ? ", which has no nonzero entry" : "",
+                                  (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, (double)scale, pre, pre));
   } else if (b->coupled && reduced.badrow >= 0) {
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use other -%spc_spike_local_partitions or -%spc_spike_type block", b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue, (double)s->zeropivot, pre, pre, pre));
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use other -%spc_spike_local_partitions or -%spc_spike_type block",
+                                  b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue, (double)s->zeropivot, pre, pre, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -282,7 +286,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   PC_Spike      *s     = (PC_Spike *)pc->data;
   const char    *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   PetscBool      reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), fits = PETSC_TRUE;
-  Mat            A     = NULL;
+  Mat            A = NULL;
   PetscInt       bad[2];
   PetscMemType   memtype;
   SpikeFillStats st;
@@ -308,8 +312,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   if (reuse) {
     PetscCall(PCSpikeFill_Private(pc, A, &st));
     if (PCSpikeBandHolds_Private(s, &st)) s->info.refills++;
-    else { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix */
-      Mat keep = s->aij;
+    else { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix */ Mat keep = s->aij;
 
       PetscCall(PetscInfo(pc, "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n", (double)st.maxdropped));
       s->aij = NULL;

@@ -4,14 +4,14 @@
 
 PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject)
 {
-  PC_Spike          *s          = (PC_Spike *)pc->data;
-  const char *const  shifts[]   = {"none", "nonzero", "positive_definite", "inblocks"};
-  PetscEnum          type       = (PetscEnum)s->type, precision = (PetscEnum)s->precision;
-  PetscInt           k[2]       = {s->userkl, s->userku}, nk = 2, shift = (PetscInt)s->shifttype, partitions = s->local_partitions;
-  PetscReal          dropoff    = s->dropoff, zeropivot = s->zeropivot, amount = s->shiftamount;
-  PetscBool          set;
-  char               ordering[256];
-  PetscFunctionList  list;
+  PC_Spike         *s        = (PC_Spike *)pc->data;
+  const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
+  PetscEnum         type = (PetscEnum)s->type, precision = (PetscEnum)s->precision;
+  PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, shift = (PetscInt)s->shifttype, partitions = s->local_partitions;
+  PetscReal         dropoff = s->dropoff, zeropivot = s->zeropivot, amount = s->shiftamount;
+  PetscBool         set;
+  char              ordering[256];
+  PetscFunctionList list;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "SPIKE options");
@@ -135,7 +135,11 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   }
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored, %s ordering\n", info.n, info.natural_kl, info.natural_ku, info.kl, info.ku, !info.reordered ? MATORDERINGNATURAL : isauto ? MATORDERINGRCM : s->ordering));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored, %s ordering\n", info.n, info.natural_kl, info.natural_ku, info.kl,
+                                   info.ku,
+                                   !info.reordered ? MATORDERINGNATURAL
+                                   : isauto        ? MATORDERINGRCM
+                                                   : s->ordering));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info.dropped));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n", info.partitions, info.min_partition, info.max_partition));
   if (s->band.coupled) PetscCall(PetscViewerASCIIPrintf(viewer, "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n", (double)info.decay));

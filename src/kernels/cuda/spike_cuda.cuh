@@ -6,15 +6,21 @@
 
 /* spike_fill.cu */
 PETSC_INTERN PetscErrorCode SpikeFill_CUDA(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
+/* bytes of scratch that it needs */
+PETSC_INTERN size_t SpikeFillScratch_CUDA(const SpikeBand *, const SpikeCUDA *);
 /* spike_factor.cu */
 PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *);
 /* spike_tips.cu */
 PETSC_INTERN PetscErrorCode SpikeLeftTips_CUDA(SpikeBand *, SpikePivot *, PetscReal[]);
 PETSC_INTERN PetscErrorCode SpikeRightTips_CUDA(SpikeBand *, PetscReal[]);
-PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, PetscInt *);
+PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, SpikePivot *);
+/* elements of SpikeCUDA.spike (PetscScalar) and bytes of scratch that they need; reads shape and t only, and bytes() asks before anything is allocated */
+PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, PetscInt64 *elements, size_t *scratch);
 /* spike_sweep.cu */
 PETSC_INTERN PetscErrorCode SpikeSweep_CUDA(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 /* spike_correct.cu */
 PETSC_INTERN PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode SpikePermute_CUDA(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+
+PETSC_INTERN const SpikeKernels SpikeKernels_CUDA;

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <petscdevice_cuda.h>
+#if defined(PETSC_USE_COMPLEX)
+  #include <thrust/complex.h>
+#endif
 extern "C" {
 #include "../kernels.h"
 }
 
 /*
-  Partitions are stored as rows of T x T tiles, T <= 32, QL tiles below and QU above the diagonal tile of a tile row; a warp (T <= 16: G = 32 / T
-  partitions of a warp together) works with one matrix row a lane. The far tile on each side is a corner: with kl = QL T the entries of the lower
-  one lie on and above its diagonal, so its strictly lower half is free, and holds the strictly lower half of the diagonal tile; likewise
+  Partitions are stored as rows of T x T tiles, T <= 32, QL tiles below and QU above the diagonal tile of a tile row; a warp (T <= 16 and QL, QU <= 1:
+  G <= 32 / T partitions of a warp together) works with one matrix row a lane. The far tile on each side is a corner: with kl = QL T the entries of the
+  lower one lie on and above its diagonal, so its strictly lower half is free, and holds the strictly lower half of the diagonal tile; likewise
   the upper corner holds the strictly upper half of the diagonal tile. That makes exactly (QL + QU) T + 1 numbers a row:
 
       tile q - 1        D_{j,j-q}, later L_{j,j-q}           q = 1 .. QL, the corner last
@@ -18,29 +21,32 @@ extern "C" {
       diagonal          diagonal of D_jj, later of U_jj^-1
 
   and after the factorization the diagonal tile's halves are those of L_jj^-1 (unit diagonal) and U_jj^-1, so that a step of a sweep is
-  products alone. Partition p is member p % G of group p / G; inside a group element (r, c) of member m of a tile is at (c G + m) T + r: a warp reads
-  consecutive numbers. Rows behind the end of a partition have a one on the diagonal.
+  products alone. With kl = 0 (ku = 0) the lower (upper) half of a diagonal tile is zero and not stored. Tiles that would lie left of the first or right of
+  the last tile row hold zeros, apart from the halves kept in a corner. Partition p is member p % G of group p / G; inside a group element (r, c) of
+  member m of a tile is at (c G + m) T + r: a warp reads consecutive numbers. Rows behind the end of a partition, and partitions behind the last one
+  of the last group, have a one on the diagonal.
 */
 struct SpikeTiles {
   PetscInt        n, np;
   int             kl, ku;
   int             T, QL, QU, G;
-  const PetscInt *start;   /* [np + 1] */
-  const PetscInt *active;  /* [np + 1] 0 or 1 */
-  int             steps;   /* tile rows of every partition */
-  PetscInt64      stepsize; /* elements of a tile row of a group */
+  const PetscInt *start;    /* [np + 1] */
+  const PetscInt *active;   /* [np + 1] 0 or 1 */
+  int             steps;    /* tile rows of every partition */
+  PetscInt64      stepsize; /* elements of a tile row of a group; with T > 16 rounded up to 8 */
 
   __host__ __device__ PetscInt64 group(PetscInt p) const { return (p / G) * (PetscInt64)steps * stepsize; }
   __host__ __device__ PetscInt64 tile(int t) const { return (PetscInt64)t * T * T * G; }
   /* element (r, c) of tile t in tile row j of partition p */
   __host__ __device__ PetscInt64 at(PetscInt p, int j, int t, int r, int c) const { return group(p) + j * stepsize + tile(t) + ((PetscInt64)c * G + p % G) * T + r; }
   __host__ __device__ PetscInt64 diag(PetscInt p, int j, int r) const { return group(p) + j * stepsize + tile(QL + QU) + (p % G) * T + r; }
-  /* element (r, c) of the diagonal tile in its three places */
+  /* element (r, c) of the diagonal tile in its three places; r > c only with QL > 0, r < c only with QU > 0 */
   __host__ __device__ PetscInt64 diagtile(PetscInt p, int j, int r, int c) const
   {
     if (r == c) return diag(p, j, r);
     return at(p, j, r > c ? QL - 1 : QL + QU - 1, r, c);
   }
+  __host__ __device__ PetscInt groups() const { return (np + G - 1) / G; }
 };
 
 #if defined(PETSC_USE_COMPLEX)
@@ -51,20 +57,33 @@ typedef double SpikeDouble;
 typedef float  SpikeSingle;
 #endif
 
+/* What setup functions leave on the device for the host to read, and its copy in pinned host memory */
+struct SpikeStatus {
+  unsigned long long badrow, overflowrow, zerorow; /* smallest, all ones where there is none */
+  unsigned long long nboost;
+  double             value[4]; /* of fill: sum, dropped, maxdropped, norm; of factor: magnitude of the bad pivot */
+};
+
 struct SpikeCUDA {
   SpikeTiles   t;
   PetscInt64   elements;
   PetscInt    *dstart, *dactive;
   PetscScalar *work;      /* [maxrhs * n] for the corrections */
   PetscScalar *spike;     /* windows of the spikes, one batch of interfaces */
-  PetscInt64   spikesize;
+  PetscInt64   spikesize; /* elements of spike, from SpikeTipsWork_CUDA() */
   int         *window;    /* [2 np] wtop, wbot on the device, in tile rows */
   void        *scratch;   /* reductions */
   size_t       scratchsize;
+  SpikeStatus *status, *hoststatus; /* on the device, pinned on the host */
+  PetscInt    *oldrow;              /* [n] the inverse of newrow, made when a fill has one */
+  int          multiprocessors;
+  size_t       sharedmemory; /* most bytes of a block */
+  PetscReal   *leftfalloff;  /* of lefttips(): filled by righttips() */
+  PetscReal    windowrows;   /* sum of wtop and wbot */
 };
 
-/* Tile types by the precision of the factors, and by the size of the unrolled loops over a tile's columns */
-#define SpikeDispatchTile(T, F, call) \
+/* The size of the unrolled loops over a tile's columns */
+#define SpikeDispatchTile(T, call) \
   do { \
     if ((T) <= 4) { \
       constexpr int TMAX = 4; \

@@ -24,17 +24,17 @@
 #define SPIKE_BAND_PAD(kl, ku) (((PetscCount)(kl) + (ku) + 1) + 64)
 
 typedef struct {
-  PetscReal   tol;       /* a pivot with |pivot| <= tol, or not a number, is bad                                     */
-  PetscReal   boost;     /* > 0: a bad but finite pivot p becomes boost * p / |p| (boost where p = 0); 0: lu() stops there */
-  PetscInt    nboost;    /* out: pivots boosted                                                                      */
-  PetscInt    badrow;    /* out: first row whose pivot stopped the factorization, -1 if none                         */
-  PetscReal   badvalue;  /* out: magnitude of that pivot                                                             */
-  void       *work;      /* lu_worksize(kl, ku) bytes, 64-byte aligned                                               */
+  PetscReal tol;      /* a pivot with |pivot| <= tol, or not a number, is bad                                     */
+  PetscReal boost;    /* > 0: a bad but finite pivot p becomes boost * p / |p| (boost where p = 0); 0: lu() stops there */
+  PetscInt  nboost;   /* out: pivots boosted                                                                      */
+  PetscInt  badrow;   /* out: first row whose pivot stopped the factorization, -1 if none                         */
+  PetscReal badvalue; /* out: magnitude of that pivot                                                             */
+  void     *work;     /* lu_worksize(kl, ku) bytes, 64-byte aligned                                               */
 } SpikeBandPivot;
 
 typedef struct {
-  const char *name;                                  /* instruction set and type of the factors, as "x86-64-v3 double" */
-  size_t      size;                                  /* sizeof(F)                                                       */
+  const char *name; /* instruction set and type of the factors, as "x86-64-v3 double" */
+  size_t      size; /* sizeof(F)                                                       */
   size_t (*lu_worksize)(PetscInt kl, PetscInt ku);
 
   /* A = L U without pivoting, in place; about 2 n kl ku flops. Stops at a bad pivot unless it is boosted. */

@@ -20,7 +20,7 @@
   above, by measurement; NB, a multiple of W not below them, is the column stride of L, U and B.
 */
 enum {
-  T(W)  = VF(W),
+  T(W) = VF(W),
 #if defined(PETSC_USE_COMPLEX)
   T(MV)  = 4,
   T(NR)  = 2,
@@ -121,18 +121,18 @@ SPIKE_INLINE void T(LUSolveLeft)(int w, const int nt, const F *L, VF(t) x[])
   A11 = L11 U11 in the buffers, by blocks of W: the diagonal block in registers, then the blocks below, to the right, and all others.
   a points to element (0, 0) of A11; w^3 / 3 multiply-adds.
 */
-static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, PetscCount row, SpikeBandPivot *piv, const T(LUWork) *k)
+static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, PetscCount row, SpikeBandPivot *piv, const T(LUWork) * k)
 {
   const PetscCount ld = kl + ku + 1;
   const int        hl = (int)PetscMin(kl, T(NB)), hu = (int)PetscMin(ku, T(NB));
-  F *const         L = k->L, *const U = k->U;
+  F *const L = k->L, *const U = k->U;
 
   for (int c = 0; c < w; c++)
     for (int r = 0; r < w; r += T(W)) VF(store)(U + c * T(NB) + r, VF(loadp)(a + c * (ld - 1) + r, VF(mask)(c - hu - r, PetscMin(w, c + hl + 1) - r)));
   for (int b = 0; b < w; b += T(W)) {
     F *const Lb = L + b * (T(NB) + 1), *const Ub = U + b * (T(NB) + 1);
-    VF(t)    x[T(W)];
-    F        p = Ub[0];
+    VF(t) x[T(W)];
+    F p = Ub[0];
 
     SPIKE_UNROLL
     for (int c = 0; c < T(W); c++) x[c] = VF(load)(Ub + c * T(NB));
@@ -140,7 +140,7 @@ static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, 
     for (int c = 0; c < T(W); c++) {
       if (b + c < w) {
         VF(t) l;
-        F     inv;
+        F inv;
 
         if (!T(Pivot)(p, row + b + c, piv, &inv)) return PETSC_FALSE;
         /* the next pivot ahead of the vectors, with the same bits: its division starts 20 cycles after this one */
@@ -201,8 +201,8 @@ static void T(LUColumns)(const int w, PetscCount kl, PetscCount ku, F *a, PetscC
   for (int cb = first; cb < w; cb += T(NR)) {
     const int       h    = (int)PetscMin(kl - w + cb + 1 - s, T(MR)); /* rows of column cb, one more in each column after it */
     const PetscBool full = (PetscBool)(PetscMin(h, hm) == T(MR) && cb + T(NR) <= w);
-    VF(t)           x[T(MV)][T(NR)];
-    F              *col = a + s + cb * (ld - 1);
+    VF(t) x[T(MV)][T(NR)];
+    F *col = a + s + cb * (ld - 1);
 
     SPIKE_UNROLL
     for (int t = 0; t < T(NR); t++) {
@@ -238,8 +238,8 @@ static void T(LURows)(const int w, PetscCount kl, PetscCount ku, F *a, PetscCoun
   for (int rb = first; rb < w; rb += T(W)) {
     const int       l    = (int)PetscMax(w + s - ku - rb, -T(NR)); /* first row of column s, one later in each column after it */
     const PetscBool full = (PetscBool)(nt == T(NR) && l + T(NR) <= 1 && rb + T(W) <= w);
-    VF(t)           x[T(NR)];
-    F              *row = a + rb + s * (ld - 1);
+    VF(t) x[T(NR)];
+    F *row = a + rb + s * (ld - 1);
 
     SPIKE_UNROLL
     for (int t = 0; t < T(NR); t++) {
@@ -301,7 +301,7 @@ static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBan
   const PetscCount n = n_, kl = kl_, ku = ku_, ld = kl + ku + 1;
   const int        nb = PetscMin(kl, ku) < 48 ? T(NB0) : (PetscMin(kl, ku) < 128 ? T(NB1) : T(NB2));
   F               *a  = (F *)array;
-  T(LUWork)        k;
+  T(LUWork) k;
 
   piv->nboost   = 0;
   piv->badrow   = -1;

@@ -85,7 +85,7 @@ SPIKE_INLINE PetscCount T(LUWindow)(PetscCount n, const int k, F *a, SpikeBandPi
     if (PetscUnlikely(!T(Pivot)(w[0][0], j, piv, &d[0]))) return -1;
     SPIKE_UNROLL
     for (int r = 1; r <= k; r++) {
-      d[r] = l[r] = VF(mul1)(w[r][0], d[0]);
+      d[r] = l[r]     = VF(mul1)(w[r][0], d[0]);
       d[r * (ld - 1)] = u[r] = w[0][r];
     }
     SPIKE_UNROLL

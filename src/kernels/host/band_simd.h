@@ -251,7 +251,7 @@ SPIKE_INLINE V(m) V(maskto)(int hi)
 
 SPIKE_INLINE V(m) V(maskfrom)(int lo)
 {
-  return (V(m))~_bzhi_u32(~0u, (unsigned int)PetscMax(0, lo));
+  return (V(m)) ~_bzhi_u32(~0u, (unsigned int)PetscMax(0, lo));
 }
 
 SPIKE_INLINE V(t) V(select)(V(m) m, V(t) v)

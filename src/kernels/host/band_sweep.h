@@ -44,7 +44,7 @@ SPIKE_INLINE void XT(PutRows)(S *x, PetscCount ldx, int nrhs, int step, const S 
   #define X(name)  VS(name)
   #define XT(name) T(Lanes##name)
   #define XROWS    VS(W)
-SPIKE_INLINE void XT(GetRow)(const S *b, PetscCount ldb, int nrhs, VS(t) *t)
+SPIKE_INLINE void XT(GetRow)(const S *b, PetscCount ldb, int nrhs, VS(t) * t)
 {
   S s[VS(W)] = {0};
 

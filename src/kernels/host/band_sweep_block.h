@@ -41,7 +41,7 @@ SPIKE_INLINE void T(Tile)(const int nc, const int R, const int mv, const int dow
   }
   for (int q = 0; q < nc; q++) {
     const int c = down ? q : nc - 1 - q;
-    VS(t)     l[4];
+    VS(t) l[4];
 
     SPIKE_UNROLL
     for (int v = 0; v < mv; v++) {
@@ -177,8 +177,8 @@ static void T(UpperColumn)(PetscCount first, PetscCount ku, PetscCount ld, const
 
 SPIKE_INLINE void T(BlockLower)(const int R, PetscCount n, PetscCount kl, PetscCount ku, const F *a, const S *b, PetscCount ldb, S *x, PetscCount ldx)
 {
-  const PetscCount ld     = kl + ku + 1;
-  PetscCount       j      = 0, copied = 0;
+  const PetscCount ld = kl + ku + 1;
+  PetscCount       j = 0, copied = 0;
 
   while (j < n) {
     const PetscCount need = b == x ? 0 : PetscMin(n, (j + kl) / SPIKE_COLS * SPIKE_COLS + 2 * SPIKE_COLS); /* rows in whole vectors, as they are read */

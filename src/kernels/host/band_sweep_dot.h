@@ -17,7 +17,7 @@
 */
 SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const F *d, PetscCount cs, PetscCount reach, PetscCount limit, const S *x, PetscCount ldx, S *far)
 {
-  VS(t)      acc[8][4];
+  VS(t) acc[8][4];
   PetscCount s = down ? SPIKE_COLS : -VS(W);
 
   SPIKE_UNROLL
@@ -40,7 +40,7 @@ SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const F *d, 
   }
   for (; down ? s < PetscMin(reach + nc - 1, limit) : s + VS(W) > PetscMax(reach, limit); s += down ? VS(W) : -VS(W)) {
     const int in = (int)(down ? PetscMin(limit - s, VS(W)) : PetscMax(limit - s, 0)), re = (int)(down ? PetscMin(reach - s, VS(W)) : PetscMax(reach - s, -SPIKE_COLS));
-    VS(t)     y[4];
+    VS(t) y[4];
 
     SPIKE_UNROLL
     for (int r = 0; r < R; r++) y[r] = VS(loadm)(x + r * ldx + s, down ? VS(maskto)(in) : VS(maskfrom)(in));
@@ -108,7 +108,7 @@ SPIKE_INLINE void T(DotLowerT)(const int R, PetscCount n, PetscCount kl, PetscCo
   while (hi > lo) {
     const PetscCount j  = (hi - 1) / SPIKE_COLS * SPIKE_COLS;
     const int        nc = (int)PetscMin(n - j, SPIKE_COLS), first = (int)PetscMax(lo - j, 0);
-    const F         *d  = a + ku + j * ld;
+    const F         *d = a + ku + j * ld;
 
     T(FarBlock)(R, 1, nc, d, cs, kl + 1, n - j, x + j, ldx, far);
     for (int c = (int)(hi - j) - 1; c >= first; c--) {

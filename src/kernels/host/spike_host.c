@@ -9,6 +9,12 @@
   The windows of work space: work holds one column of the largest partition for each right-hand side.
 */
 
+/* The work space of lu() for the partitions and, with the half-bandwidths exchanged, for their reversed corners */
+static size_t SpikeWorkSize_Private(const SpikeBandOps *ops, PetscInt kl, PetscInt ku)
+{
+  return PetscMax(ops->lu_worksize(kl, ku), ops->lu_worksize(ku, kl)) + 64;
+}
+
 static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, PetscReal *extra)
 {
   const PetscReal elem = (PetscReal)(s->is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle)), ld = (PetscReal)s->kl + s->ku + 1.0, kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
@@ -16,7 +22,7 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
 
   PetscFunctionBegin;
   *band  = elem * (ld * s->n + (s->np + 1.0) * SPIKE_BAND_PAD(kl, ku));
-  *extra = (PetscReal)SpikeBandGetOps(s->is_double)->lu_worksize(s->kl, s->ku) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
+  *extra = (PetscReal)SpikeWorkSize_Private(SpikeBandGetOps(s->is_double), s->kl, s->ku) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
   if (s->coupled) {
     for (PetscInt p = 0; p < s->np; p++) big = PetscMax(big, (PetscReal)(s->start[p + 1] - s->start[p]));
     l = PetscMin(big, (PetscReal)SpikeMaxCorner(s->kl, s->ku));
@@ -75,7 +81,7 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
     h->largest    = PetscMax(h->largest, n);
   }
   PetscCall(SpikeBlockAllocate_Private(h->ops, kl, ku, h->off[np], &s->band, &h->first));
-  PetscCall(PetscMalloc(h->ops->lu_worksize(kl, ku) + 64, &h->luwork));
+  PetscCall(PetscMalloc(SpikeWorkSize_Private(h->ops, kl, ku), &h->luwork));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
     h->maxcorner = PetscMin(h->largest, SpikeMaxCorner(kl, ku));
@@ -175,7 +181,7 @@ static PetscErrorCode SpikeReduced_Host(SpikeBand *s, PetscInt q0, PetscInt q1, 
       if (abs > pivot->tol * scale && !PetscIsInfReal(abs)) continue;
       if (pivot->boost > 0.0 && abs <= pivot->tol * scale) {
         *u = abs > 0.0 ? *u * (pivot->boost * scale / abs) : (PetscScalar)(pivot->boost * scale);
-        pivot->nboost++;
+        if (q > 0) pivot->nboost++; /* interface 0 is interface np of the rank before, which counts it */
       } else if (pivot->badrow < 0) {
         pivot->badrow   = q;
         pivot->badvalue = abs;
@@ -391,25 +397,6 @@ static PetscErrorCode SpikeCopy2D_Host(SpikeBand *s, PetscBool todevice, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_Host = {"host",
-                                        PETSC_MEMTYPE_HOST,
-                                        SpikeBytes_Host,
-                                        SpikeCreate_Host,
-                                        SpikeDestroy_Host,
-                                        SpikeReserve_Host,
-                                        SpikeFill_Host,
-                                        SpikeLeftTips_Host,
-                                        SpikeFactor_Host,
-                                        SpikeRightTips_Host,
-                                        SpikeReduced_Host,
-                                        SpikeSweep_Host,
-                                        SpikeSolveTips_Host,
-                                        SpikeCorrect_Host,
-                                        SpikePermute_Host,
-                                        SpikePartitions_Host,
-                                        SpikeMemory_Host,
-                                        SpikeBegin_Host,
-                                        SpikeBegin_Host,
-                                        SpikeAlloc_Host,
-                                        SpikeRelease_Host,
-                                        SpikeCopy2D_Host};
+const SpikeKernels SpikeKernels_Host = {"host",           PETSC_MEMTYPE_HOST,  SpikeBytes_Host,   SpikeCreate_Host, SpikeDestroy_Host,   SpikeReserve_Host, SpikeFill_Host,    SpikeLeftTips_Host,
+                                        SpikeFactor_Host, SpikeRightTips_Host, SpikeReduced_Host, SpikeSweep_Host,  SpikeSolveTips_Host, SpikeCorrect_Host, SpikePermute_Host, SpikePartitions_Host,
+                                        SpikeMemory_Host, SpikeBegin_Host,     SpikeBegin_Host,   SpikeAlloc_Host,  SpikeRelease_Host,   SpikeCopy2D_Host};

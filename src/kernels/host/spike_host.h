@@ -12,7 +12,7 @@
 /* The two types of the factors */
 #if defined(PETSC_USE_COMPLEX)
 typedef double _Complex SpikeDouble;
-typedef float _Complex  SpikeSingle;
+typedef float _Complex SpikeSingle;
 #else
 typedef double SpikeDouble;
 typedef float  SpikeSingle;

@@ -70,15 +70,15 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
 {
   SpikeHost       *h  = (SpikeHost *)s->data;
   const PetscInt   kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
-  const PetscCount ld = (PetscCount)kl + ku + 1;
+  const PetscCount ld  = (PetscCount)kl + ku + 1;
   const PetscReal  eps = SpikeEps_Private(s);
 
   PetscFunctionBegin;
   pivot->nboost = 0;
   for (PetscInt q = 0; q < s->np; q++) {
     const PetscInt     n = s->start[q + 1] - s->start[q], lmax = PetscMin(n, h->maxcorner);
-    const PetscScalar *C = s->dC + (PetscCount)q * kl * kl;
-    PetscScalar       *Wt = s->dWt + (PetscCount)q * ku * kl;
+    const PetscScalar *C      = s->dC + (PetscCount)q * kl * kl;
+    PetscScalar       *Wt     = s->dWt + (PetscCount)q * ku * kl;
     PetscBool          fallen = PETSC_FALSE;
 
     falloff[q] = PETSC_MIN_REAL;
@@ -115,15 +115,15 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
 {
   SpikeHost       *h  = (SpikeHost *)s->data;
   const PetscInt   kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
-  const PetscCount ld = (PetscCount)kl + ku + 1;
+  const PetscCount ld  = (PetscCount)kl + ku + 1;
   const PetscReal  eps = SpikeEps_Private(s);
 
   PetscFunctionBegin;
   for (PetscInt q = 1; q <= s->np; q++) {
     const PetscInt     n = s->start[q] - s->start[q - 1], lmax = PetscMin(n, h->maxcorner);
-    const char        *a = SpikeHostBlock(h, q - 1);
-    const PetscScalar *B = s->dB + (PetscCount)q * ku * ku;
-    PetscScalar       *Vb = s->dVb + (PetscCount)q * kl * ku;
+    const char        *a      = SpikeHostBlock(h, q - 1);
+    const PetscScalar *B      = s->dB + (PetscCount)q * ku * ku;
+    PetscScalar       *Vb     = s->dVb + (PetscCount)q * kl * ku;
     PetscBool          fallen = PETSC_FALSE;
 
     falloff[q]     = PETSC_MIN_REAL;

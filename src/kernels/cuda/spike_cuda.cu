@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spike_cuda.cu: the CUDA backend of kernels.h: its table, memory, stream and number of partitions */
+#include "spike_cuda.cuh"
+
+/* Shape of the tiles from the shape of the band; start and active are set by create() */
+static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
+{
+  const int K = (int)PetscMax(s->kl, s->ku), tiles = (K + 31) / 32;
+  PetscInt  longest = 0;
+
+  for (PetscInt p = 0; p < s->np; p++) longest = PetscMax(longest, s->start[p + 1] - s->start[p]);
+  t->n     = s->n;
+  t->np    = s->np;
+  t->kl    = (int)s->kl;
+  t->ku    = (int)s->ku;
+  t->T     = K ? (K + tiles - 1) / tiles : 1;
+  t->QL    = (t->kl + t->T - 1) / t->T;
+  t->QU    = (t->ku + t->T - 1) / t->T;
+  t->G     = 1;
+  t->start = t->active = NULL;
+  if (t->T <= 16) { /* as many partitions a warp as leave at most a tenth of the places of the last group empty */
+    for (int g = 2; g <= 32 / t->T; g++)
+      if (10 * ((s->np + g - 1) / g) * g <= 11 * s->np) t->G = g;
+  }
+  t->steps    = (int)((longest + t->T - 1) / t->T);
+  t->stepsize = (PetscInt64)t->G * t->T * ((t->QL + t->QU) * t->T + 1);
+  if (t->T > 16) t->stepsize = (t->stepsize + 7) / 8 * 8;
+}
+
+static size_t SpikeElement_Private(const SpikeBand *s)
+{
+  return s->is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle);
+}
+
+static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, PetscReal *extra)
+{
+  const PetscReal kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
+  SpikeTiles      t;
+  SpikeCUDA       h = {};
+  PetscInt64      spike;
+  size_t          scratch;
+
+  PetscFunctionBegin;
+  SpikeTilesShape_Private(s, &t);
+  h.t    = t;
+  *band  = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
+  *extra = sizeof(PetscInt) * 2.0 * (s->np + 1.0) + sizeof(SpikeStatus) + sizeof(int) * 2.0 * s->np;
+  SpikeTipsWork_CUDA(s, &t, &spike, &scratch);
+  *extra += PetscMax(PetscMax(scratch, SpikeFillScratch_CUDA(s, &h)), s->np * sizeof(double));
+  if (s->coupled) {
+    *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + (PetscReal)s->maxrhs * s->n + (PetscReal)spike);
+    *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* count elements of the device's memory, zeroed on request; NULL for none */
+template <typename X>
+static PetscErrorCode SpikeMalloc_Private(SpikeBand *s, PetscBool zero, PetscCount count, X **ptr)
+{
+  PetscFunctionBegin;
+  *ptr = NULL;
+  if (count > 0) {
+    PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
+    if (zero) PetscCallCUDA(cudaMemsetAsync((void *)*ptr, 0, (size_t)count * sizeof(X), (cudaStream_t)s->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
+{
+  SpikeCUDA *h = (SpikeCUDA *)s->data;
+
+  PetscFunctionBegin;
+  s->maxrhs = maxrhs;
+  if (!s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFree(s->dtips));
+  s->dtips = NULL;
+  PetscCallCUDA(cudaFree(h->work));
+  h->work = NULL;
+  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &s->dtips));
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)maxrhs * s->n, &h->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the device known to PETSc, which starts it when asked for the first time */
+static PetscErrorCode SpikeStream_Private(void **stream)
+{
+  cudaStream_t current;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&current));
+  *stream = (void *)current;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
+{
+  const PetscInt   np = s->np;
+  const PetscCount kl = s->kl, ku = s->ku;
+  PetscInt        *active;
+  PetscInt64       spike;
+  size_t           tips;
+  int              device, value;
+  SpikeCUDA       *h;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeStream_Private(&s->stream));
+  PetscCall(PetscNew(&h));
+  s->data = h;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  h->sharedmemory = (size_t)value;
+  SpikeTilesShape_Private(s, &h->t);
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, np + 1, &h->dstart));
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, np + 1, &h->dactive));
+  PetscCall(PetscMalloc1(np + 1, &active));
+  for (PetscInt q = 0; q <= np; q++) active[q] = s->active[q] ? 1 : 0;
+  PetscCallCUDA(cudaMemcpyAsync(h->dstart, s->start, (np + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice, (cudaStream_t)s->stream));
+  PetscCallCUDA(cudaMemcpyAsync(h->dactive, active, (np + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice, (cudaStream_t)s->stream));
+  PetscCallCUDA(cudaStreamSynchronize((cudaStream_t)s->stream));
+  PetscCall(PetscFree(active));
+  PetscCall(PetscLogCpuToGpu(2.0 * (np + 1) * sizeof(PetscInt)));
+  h->t.start  = h->dstart;
+  h->t.active = h->dactive;
+  h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)(h->elements * SpikeElement_Private(s)), (char **)&s->band));
+  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, 1, &h->status));
+  PetscCallCUDA(cudaMallocHost((void **)&h->hoststatus, sizeof(*h->hoststatus)));
+  SpikeTipsWork_CUDA(s, &h->t, &spike, &tips);
+  h->scratchsize = PetscMax(PetscMax(tips, SpikeFillScratch_CUDA(s, h)), np * sizeof(double));
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)h->scratchsize, (char **)&h->scratch));
+  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, 2 * np, &h->window));
+  PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
+  if (s->coupled) {
+    h->spikesize = spike;
+    PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)spike, &h->spike));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dB));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dC));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * kl * ku, &s->dVb));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * kl, &s->dWt));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dR));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
+    PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
+{
+  SpikeCUDA *h = (SpikeCUDA *)s->data;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was made; a machine without a device comes here too */
+  PetscCallCUDA(cudaFree(h->dstart));
+  PetscCallCUDA(cudaFree(h->dactive));
+  PetscCallCUDA(cudaFree(h->work));
+  PetscCallCUDA(cudaFree(h->spike));
+  PetscCallCUDA(cudaFree(h->window));
+  PetscCallCUDA(cudaFree(h->scratch));
+  PetscCallCUDA(cudaFree(h->status));
+  PetscCallCUDA(cudaFree(h->oldrow));
+  PetscCallCUDA(cudaFreeHost(h->hoststatus));
+  PetscCall(PetscFree(s->data));
+  PetscCallCUDA(cudaFree(s->band));
+  PetscCallCUDA(cudaFree(s->dB));
+  PetscCallCUDA(cudaFree(s->dC));
+  PetscCallCUDA(cudaFree(s->dVb));
+  PetscCallCUDA(cudaFree(s->dWt));
+  PetscCallCUDA(cudaFree(s->dR));
+  PetscCallCUDA(cudaFree(s->dpiv));
+  PetscCallCUDA(cudaFree(s->dtips));
+  s->band = NULL;
+  s->dB = s->dC = s->dVb = s->dWt = s->dR = s->dtips = NULL;
+  s->dpiv                                            = NULL;
+  PetscCall(PetscFree2(s->wtop, s->wbot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Enough partitions to keep the memory busy (warps that sweep: 8 a multiprocessor at K = 32, in inverse proportion to K, twice as many where several
+  share a warp), halved while they would be shorter than 5 K rows, for that costs accuracy and steps; never shorter than 4 K rows.
+*/
+static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PetscBool is_double)
+{
+  const PetscInt K = PetscMax(PetscMax(kl, ku), 1);
+  PetscInt       np;
+  int            device, sm = 132;
+
+  (void)is_double;
+  if (cudaGetDevice(&device) == cudaSuccess) (void)cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, device);
+  np = sm * PetscMax(1, (K <= 16 ? 512 : 256) / K);
+  while (np > sm && n / np < PetscMax(5 * K, 64)) np /= 2;
+  return PetscMax(1, PetscMin(np, n / PetscMax(4 * K, 64)));
+}
+
+static PetscErrorCode SpikeMemory_CUDA(PetscReal *bytes)
+{
+  size_t free, total;
+  void  *stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeStream_Private(&stream));
+  PetscCallCUDA(cudaMemGetInfo(&free, &total));
+  *bytes = (PetscReal)free;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBegin_CUDA(SpikeBand *s)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeStream_Private(&s->stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeEnd_CUDA(SpikeBand *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeAlloc_CUDA(SpikeBand *s, size_t bytes, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  *ptr = NULL;
+  if (bytes) PetscCallCUDA(cudaMalloc(ptr, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeRelease_CUDA(SpikeBand *s, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  if (*ptr) PetscCallCUDA(cudaFree(*ptr));
+  *ptr = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeCopy2D_CUDA(SpikeBand *s, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height)
+{
+  const cudaMemcpyKind kind = todevice ? (fromdevice ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice) : (fromdevice ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
+
+  PetscFunctionBegin;
+  if (!width || !height) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, (cudaStream_t)s->stream));
+  if (kind != cudaMemcpyDeviceToDevice) PetscCallCUDA(cudaStreamSynchronize((cudaStream_t)s->stream));
+  if (kind == cudaMemcpyHostToDevice) PetscCall(PetscLogCpuToGpu((PetscLogDouble)width * height));
+  if (kind == cudaMemcpyDeviceToHost) PetscCall(PetscLogGpuToCpu((PetscLogDouble)width * height));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeKernels SpikeKernels_CUDA = {"cuda",           PETSC_MEMTYPE_CUDA,  SpikeBytes_CUDA,   SpikeCreate_CUDA, SpikeDestroy_CUDA,   SpikeReserve_CUDA, SpikeFill_CUDA,    SpikeLeftTips_CUDA,
+                                        SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA, SpikeSweep_CUDA,  SpikeSolveTips_CUDA, SpikeCorrect_CUDA, SpikePermute_CUDA, SpikePartitions_CUDA,
+                                        SpikeMemory_CUDA, SpikeBegin_CUDA,     SpikeEnd_CUDA,     SpikeAlloc_CUDA,  SpikeRelease_CUDA,   SpikeCopy2D_CUDA};

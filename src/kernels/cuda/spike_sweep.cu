@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spike_sweep.cu: sweeps with the factors, plain and transposed, for whole partitions and for the windows of the corrections */
+#include "sweep.cuh"
+
+/*
+  Every element of the factors is read once, into registers, tiles ahead of their use; nothing else of size moves than b, y (twice) and x:
+  (QL + QU) T + 1 factors and 4 scalars a row, for each right-hand side. The order of all sums is fixed: the same bits in every run.
+
+  Lane l of a warp with the tiles of G partitions holds V rows and C = T / V columns of a tile: rows V g .., columns C h .. of member m, with
+  l = (h G + m) W + g, W = T / V, so that a load of V numbers by all lanes reads consecutive memory. It owns row V g + h of the vectors.
+*/
+template <int V>
+struct SpikeLane {
+  int  g, m, h, C, W, G, stride; /* stride: of the pieces of C numbers of a vector in shared memory */
+  bool active;
+
+  __device__ SpikeLane(const SpikeTiles &t)
+  {
+    const int l = threadIdx.x & 31;
+
+    W      = t.T / V;
+    G      = t.G;
+    C      = t.T / V;
+    stride = ((C + 1) & ~1) + 2;
+    active = l < t.T * G;
+    g      = active ? l % W : 0;
+    m      = active ? (l / W) % G : 0;
+    h      = active ? l / (W * G) : 0;
+  }
+  __device__ int row() const { return V * g + h; }
+  /* where row r of member m of a vector lies in shared memory, and where this lane's piece of C numbers begins */
+  __device__ int at(int r) const { return (m * V + r / C) * stride + r % C; }
+  __device__ int piece() const { return (m * V + h) * stride; }
+  /* first element of this lane in a tile, and the distance to the next column */
+  __device__ PetscInt64 first(const SpikeTiles &t) const { return ((PetscInt64)h * C * G + m) * t.T + V * g; }
+  /* bit k of the mask of row V g + v: column c = C h + k of a tile is left of the diagonal (side < 0), on it or right of it (side > 0), ... */
+  __device__ unsigned mask(int v, bool below, bool diagonal) const
+  {
+    unsigned bits = 0;
+
+    for (int k = 0; k < C; k++) {
+      const int c = C * h + k, r = V * g + v;
+
+      if (c == r ? diagonal : (c < r) == below) bits |= 1u << k;
+    }
+    return active ? bits : 0;
+  }
+  __device__ unsigned full() const { return !active ? 0 : C == 32 ? 0xffffffffu : (1u << C) - 1; }
+  /* sums of the pieces of all rows of this lane -> sum of the row that it owns */
+  __device__ PetscScalar collect(const PetscScalar s[V]) const
+  {
+    if constexpr (V == 1) return s[0];
+    else {
+      const int         l = threadIdx.x & 31, partner = !active ? l : h ? l - W * G : l + W * G;
+      const PetscScalar send = h ? s[0] : s[1], keep = h ? s[1] : s[0];
+
+      return keep + SpikeShfl(send, partner);
+    }
+  }
+};
+
+/* s_v += sum_k a(v, k) x_k over the columns in the masks */
+template <typename F, int V, int CMAX>
+__device__ static inline void SpikeTileTimes(const F a[], const PetscScalar *x, const unsigned mask[V], PetscScalar s[V])
+{
+  PetscScalar odd[V];
+
+#pragma unroll
+  for (int v = 0; v < V; v++) odd[v] = 0.0;
+#pragma unroll
+  for (int k = 0; k < CMAX; k++) {
+    const PetscScalar xk = x[k];
+
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+      if (mask[v] & (1u << k)) {
+        if (k & 1) odd[v] = SpikeFma((PetscScalar)a[k * V + v], xk, odd[v]);
+        else s[v] = SpikeFma((PetscScalar)a[k * V + v], xk, s[v]);
+      }
+    }
+  }
+#pragma unroll
+  for (int v = 0; v < V; v++) s[v] += odd[v];
+}
+
+/* Loads without conditions, which would make each wait for the one before: columns behind the last repeat it, idle lanes repeat lane 0 */
+template <typename F, int V, int CMAX>
+__device__ static inline void SpikeTileLoad(const F *tile, PetscInt64 column, int C, F a[])
+{
+#pragma unroll
+  for (int k = 0; k < CMAX; k++) SpikeLoadStream<F, V>(tile + PetscMin(k, C - 1) * column, a + k * V);
+}
+
+/* What the owner of a row knows about its partition */
+struct SpikeOwner {
+  PetscInt           n; /* rows; 0 for a lane without a partition */
+  int                r; /* row in a tile                           */
+  bool               top, bottom;
+  const PetscScalar *b;
+  PetscScalar       *y, *x, *tipbelow, *tipabove;
+
+  __device__ SpikeOwner(const SpikeSweepArgs &a, const SpikeRange &range, PetscInt p, int row, bool active, int column, bool tips)
+  {
+    const SpikeTiles &t     = a.t;
+    const bool        here  = active && p >= a.p0 && p < a.p1;
+    const PetscInt    start = here ? t.start[p] : 0;
+
+    r        = row;
+    n        = here ? t.start[p + 1] - start : 0;
+    top      = here && range.top && t.active[p] && (!a.window || a.window[2 * p]);
+    bottom   = here && range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1]);
+    b        = a.b + column * a.ldb + start;
+    y        = a.y + column * a.ldy + start;
+    x        = a.x + column * a.ldx + start;
+    tipabove = tipbelow = NULL;
+    if (here && tips) {
+      PetscScalar *tip = a.tips + column * a.ldt + p * (PetscCount)(t.kl + t.ku);
+
+      if (t.active[p]) tipabove = tip + t.kl;
+      if (t.active[p + 1]) tipbelow = tip + t.kl + t.ku;
+    }
+  }
+  /* r_j of a correction was left in y */
+  __device__ PetscScalar rhs(const SpikeSweepArgs &a, int j) const
+  {
+    const PetscInt i = (PetscInt)j * a.t.T + r;
+
+    if (i >= n) return 0.0;
+    if (!a.correct) return b[i];
+    return (top && i < a.ht) || (bottom && i >= n - a.hb) ? y[i] : (PetscScalar)0.0;
+  }
+  __device__ void put(const SpikeSweepArgs &a, int j, PetscScalar v) const
+  {
+    const PetscInt i = (PetscInt)j * a.t.T + r;
+
+    if (i < n) y[i] = v;
+  }
+  __device__ PetscScalar get(const SpikeSweepArgs &a, int j) const
+  {
+    const PetscInt i = (PetscInt)j * a.t.T + r;
+
+    return i < n ? y[i] : (PetscScalar)0.0;
+  }
+  /* what a correction subtracts from */
+  __device__ PetscScalar old(const SpikeSweepArgs &a, int j) const
+  {
+    const PetscInt i = (PetscInt)j * a.t.T + r;
+
+    return a.correct && i < n ? x[i] : (PetscScalar)0.0;
+  }
+  __device__ void result(const SpikeSweepArgs &a, int j, PetscScalar v, PetscScalar before) const
+  {
+    const PetscInt i = (PetscInt)j * a.t.T + r;
+
+    if (i >= n) return;
+    x[i] = a.correct ? before - v : v;
+    if (tipabove && i < a.t.ku) tipabove[i] = v;
+    if (tipbelow && i >= n - a.t.kl) tipbelow[i - (n - a.t.kl)] = v;
+  }
+};
+
+/*
+  r of a correction, left in y by all threads of a block: C x_b and B x_t, transposed x_t and x_b. Where the two ends share rows they are added.
+*/
+template <bool TRANS>
+__device__ static void SpikeCorrectionRHS(const SpikeSweepArgs &a, const SpikeRange &range, PetscInt p, int column)
+{
+  const SpikeTiles &t = a.t;
+
+  for (int end = 0; end < 2; end++) {
+    const int h = end ? a.hb : a.ht;
+
+    for (int k = threadIdx.x; (end ? range.bottom : range.top) && k < t.G * h; k += blockDim.x) {
+      const PetscInt q = p + k / h + end, i = k % h; /* the interface at this end of member k / h */
+
+      if (q - end >= a.p0 && q - end < a.p1 && t.active[q] && (!a.window || a.window[2 * (q - end) + end])) {
+        const PetscScalar *below = a.tips + column * a.ldt + q * (PetscCount)(t.kl + t.ku), *above = below + t.kl;
+        const PetscInt     row = end ? t.start[q] - h + i : t.start[q] + i;
+        PetscScalar       *y = a.y + column * a.ldy + row, v = 0.0;
+
+        if (TRANS) v = end ? below[i] : above[i];
+        else if (end) { /* B is lower triangular, C upper triangular */ const PetscScalar *B = a.B + q * (PetscCount)h * h + i;
+
+#pragma unroll 8
+          for (int c = 0; c <= i; c++) v = SpikeFma(B[(PetscCount)c * h], above[c], v);
+        } else {
+          const PetscScalar *C = a.C + q * (PetscCount)h * h + i;
+
+#pragma unroll 8
+          for (int c = (int)i; c < h; c++) v = SpikeFma(C[(PetscCount)c * h], below[c], v);
+        }
+        if (end && range.top && t.active[q - 1] && (!a.window || a.window[2 * (q - 1)]) && row - t.start[q - 1] < a.ht) v += *y;
+        *y = v;
+      }
+    }
+    __syncthreads();
+  }
+}
+
+/* QL, QU <= 1: a warp for each group of partitions. PD tiles are on their way or in use. */
+template <typename F, int TMAX, int V>
+__global__ void __launch_bounds__(32) SpikeSweepWarp_Kernel(const __grid_constant__ SpikeSweepArgs a)
+{
+  constexpr int          CMAX = TMAX / V, BYTES = TMAX * (int)sizeof(F), PD = BYTES > 256 ? 1 : BYTES > 32 ? 2 : 4;
+  __shared__ PetscScalar last[PD][32], sy[160], st[160];
+  const SpikeTiles      &t   = a.t;
+  const int              end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
+  const PetscInt         group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange       range = SpikeGetRange(a, group * t.G, end);
+  const int              nf = range.f1 - range.f0, ns = nf + range.f1 - range.b0;
+  const SpikeLane<V>     at(t);
+  const SpikeOwner       own(a, range, group * t.G + at.m, at.row(), at.active, column, a.tips && !a.correct);
+  const F               *band = (const F *)a.band + t.group(group * t.G) + at.first(t);
+  const F               *diag = (const F *)a.band + t.group(group * t.G) + t.tile(t.QL + t.QU) + at.m * t.T + at.row();
+  const PetscInt64       next = (PetscInt64)t.G * t.T, upper = t.tile(t.QL);
+  unsigned               mask[2][2][V]; /* of the forward and backward sweep: the corner, the triangle */
+  F                      tile[PD][TMAX], d[PD];
+  PetscScalar            vec[PD], old[PD];
+
+  if (!ns) return;
+#pragma unroll
+  for (int v = 0; v < V; v++) {
+    mask[0][0][v] = t.QL ? at.mask(v, false, true) : 0;
+    mask[0][1][v] = t.QL ? at.mask(v, true, false) : 0;
+    mask[1][0][v] = t.QU ? at.mask(v, true, true) : 0;
+    mask[1][1][v] = t.QU ? at.mask(v, false, false) : 0;
+  }
+  if (a.correct) SpikeCorrectionRHS<false>(a, range, group * t.G, column);
+
+  /* step s: its tile, and its part of the vectors; what the last PD steps of the forward sweep made is not in memory yet, but in last */
+  auto fetch = [&](int s, F *tl, F &dg, PetscScalar &v, PetscScalar &o) {
+    if (s >= ns) return;
+    const bool back = s >= nf;
+    const int  j    = back ? range.f1 - 1 - (s - nf) : range.f0 + s;
+    const F   *base = band + j * t.stepsize + (back ? upper : 0);
+
+    if (back ? t.QU : t.QL) SpikeTileLoad<F, V, CMAX>(base, next, at.C, tl);
+    v = back ? (s - nf >= PD && j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0) : own.rhs(a, j);
+    if (back) {
+      o = own.old(a, j);
+      if (at.active) dg = diag[j * t.stepsize];
+    }
+  };
+
+#pragma unroll
+  for (int u = 0; u < PD; u++) {
+    d[u] = 1.0;
+#pragma unroll
+    for (int k = 0; k < TMAX; k++) tile[u][k] = 0.0;
+    fetch(u, tile[u], d[u], vec[u], old[u]);
+  }
+#pragma unroll 1
+  for (int s0 = 0; s0 < ns; s0 += PD) {
+#pragma unroll
+    for (int u = 0; u < PD; u++) {
+      const int s = s0 + u;
+
+      if (s < ns) {
+        const bool  back = s >= nf, first = s == 0 || s == nf;
+        const int   j = back ? range.f1 - 1 - (s - nf) : range.f0 + s;
+        unsigned    corner[V], triangle[V];
+        PetscScalar sum[V], v, w;
+
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+          corner[i]   = first ? 0 : back ? mask[1][0][i] : mask[0][0][i];
+          triangle[i] = back ? mask[1][1][i] : mask[0][1][i];
+          sum[i]      = 0.0;
+        }
+        SpikeTileTimes<F, V, CMAX>(tile[u], sy + at.piece(), corner, sum);
+        v = (back && s - nf < PD && j >= range.f0 ? last[j & (PD - 1)][lane] : vec[u]) - at.collect(sum);
+        if (at.active) st[at.at(own.r)] = v;
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < V; i++) sum[i] = 0.0;
+        SpikeTileTimes<F, V, CMAX>(tile[u], st + at.piece(), triangle, sum);
+        w = at.collect(sum);
+        if (back) {
+          w = SpikeFma((PetscScalar)d[u], v, w);
+          own.result(a, j, w, old[u]);
+        } else {
+          w += v;
+          last[j & (PD - 1)][lane] = w;
+          own.put(a, j, w);
+        }
+        if (at.active) sy[at.at(own.r)] = w;
+        __syncwarp();
+        fetch(s + PD, tile[u], d[u], vec[u], old[u]);
+      }
+    }
+  }
+}
+
+/*
+  QL or QU > 1: a block for each partition, a warp for each tile of a tile row (several tiles in turn with more than 8). The warp with the corner
+  tile, which holds the triangle too, adds what the others found.
+*/
+template <typename F, int V>
+__global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
+{
+  constexpr int          TMAX = 32, CMAX = TMAX / V, PD = TMAX * sizeof(F) > 256 ? 1 : 2, RING = SPIKE_MAXTILES + 1;
+  __shared__ PetscScalar ring[RING * 40], st[40], part[8][32];
+  const SpikeTiles      &t   = a.t;
+  const int              end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+  const PetscInt         p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange       range = SpikeGetRange(a, p, end);
+  const int              nf = range.f1 - range.f0, ns = nf + range.f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
+  const SpikeLane<V>     at(t);
+  const SpikeOwner       own(a, range, p, at.row(), at.active, column, a.tips && !a.correct);
+  const F               *band = (const F *)a.band + t.group(p) + at.first(t);
+  const F               *diag = (const F *)a.band + t.group(p) + t.tile(t.QL + t.QU) + at.row();
+  /* tiles a warp has in a step, and the warp of the corner */
+  const int   turns[2] = {PetscMax(1, (t.QL + warps - 1) / warps), PetscMax(1, (t.QU + warps - 1) / warps)};
+  const int   chief[2] = {PetscMax(t.QL - 1, 0) % warps, PetscMax(t.QU - 1, 0) % warps};
+  unsigned    mask[2][2][V], full[V];
+  F           tile[PD][TMAX], d = 1.0;
+  PetscScalar vec = 0.0, old = 0.0, sum[V];
+  int         s = 0, turn = 0, fs = 0, fturn = 0; /* where the products are, and where the loads are */
+
+  if (!ns) return;
+#pragma unroll
+  for (int v = 0; v < V; v++) {
+    mask[0][0][v] = t.QL ? at.mask(v, false, true) : 0;
+    mask[0][1][v] = t.QL ? at.mask(v, true, false) : 0;
+    mask[1][0][v] = t.QU ? at.mask(v, true, true) : 0;
+    mask[1][1][v] = t.QU ? at.mask(v, false, false) : 0;
+    full[v]       = at.full();
+    sum[v]        = 0.0;
+  }
+  if (a.correct) SpikeCorrectionRHS<false>(a, range, p, column);
+
+  auto fetch = [&](F *tl) {
+    if (fs >= ns) return;
+    const bool back = fs >= nf;
+    const int  j = back ? range.f1 - 1 - (fs - nf) : range.f0 + fs, q = fturn * warps + warp + 1;
+
+    if (q <= (back ? t.QU : t.QL)) SpikeTileLoad<F, V, CMAX>(band + j * t.stepsize + t.tile(back ? t.QL + q - 1 : q - 1), t.T, at.C, tl);
+    if (++fturn == turns[back]) fturn = 0, fs++;
+  };
+  /* the vectors of a step, by its chief; of the first step back they are still in the ring */
+  auto fetchvector = [&](int step) {
+    if (step >= ns) return;
+    const bool back = step >= nf;
+    const int  j    = back ? range.f1 - 1 - (step - nf) : range.f0 + step;
+
+    if (warp != chief[back]) return;
+    if (!back) vec = own.rhs(a, j);
+    else {
+      vec = step > nf && j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0;
+      old = own.old(a, j);
+      if (at.active) d = diag[j * t.stepsize];
+    }
+  };
+
+#pragma unroll
+  for (int u = 0; u < PD; u++) {
+#pragma unroll
+    for (int k = 0; k < TMAX; k++) tile[u][k] = 0.0;
+    fetch(tile[u]);
+  }
+  fetchvector(0);
+#pragma unroll 1
+  while (s < ns) {
+#pragma unroll
+    for (int u = 0; u < PD; u++) {
+      if (s < ns) {
+        const bool back = s >= nf;
+        const int  Q = back ? t.QU : t.QL, j = back ? range.f1 - 1 - (s - nf) : range.f0 + s, q = turn * warps + warp + 1, neighbour = back ? j + q : j - q;
+        const bool lastturn = turn == turns[back] - 1, ischief = warp == chief[back];
+
+        if (q <= Q && (back ? neighbour < range.f1 : neighbour >= range.f0)) {
+          unsigned use[V];
+
+#pragma unroll
+          for (int v = 0; v < V; v++) use[v] = q < Q ? full[v] : back ? mask[1][0][v] : mask[0][0][v];
+          SpikeTileTimes<F, V, CMAX>(tile[u], ring + (neighbour % slots) * 40 + at.piece(), use, sum);
+        }
+        if (!lastturn) {
+          fetch(tile[u]);
+          turn++;
+        } else {
+          part[warp][lane] = at.collect(sum);
+          if (!ischief) fetch(tile[u]);
+          __syncthreads();
+          if (ischief) {
+            PetscScalar v = back && s == nf ? ring[(j % slots) * 40 + at.at(own.r)] : vec, w;
+            unsigned    use[V];
+
+            for (int k = 0; k < warps; k++) v -= part[k][lane];
+            if (at.active) st[at.at(own.r)] = v;
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < V; i++) {
+              use[i] = back ? mask[1][1][i] : mask[0][1][i];
+              sum[i] = 0.0;
+            }
+            SpikeTileTimes<F, V, CMAX>(tile[u], st + at.piece(), use, sum);
+            w = at.collect(sum);
+            if (back) {
+              w = SpikeFma((PetscScalar)d, v, w);
+              own.result(a, j, w, old);
+            } else {
+              w += v;
+              own.put(a, j, w);
+            }
+            if (at.active) ring[(j % slots) * 40 + at.at(own.r)] = w;
+            fetch(tile[u]);
+          }
+          fetchvector(s + 1);
+          __syncthreads();
+#pragma unroll
+          for (int v = 0; v < V; v++) sum[v] = 0.0;
+          turn = 0;
+          s++;
+        }
+      }
+    }
+  }
+}
+
+/*
+  Transposed: a block for each group of partitions, warps in turn for the tiles. Lane l owns column l % T of member l / T and reads it from top to bottom:
+  the columns of a tile are neighbours in the caches. The halves of a corner tile are read at two different steps.
+*/
+template <typename F>
+__global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_constant__ SpikeSweepArgs a)
+{
+  __shared__ PetscScalar ring[SPIKE_MAXTILES + 1][32], st[32], part[8][32];
+  const SpikeTiles      &t = a.t;
+  const int              T = t.T, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+  const PetscInt         group  = a.p0 / t.G + blockIdx.x;
+  const bool             active = lane < T * t.G;
+  const int              m = active ? lane / T : 0, c = active ? lane % T : 0;
+  const SpikeRange       range = SpikeGetRange(a, group * t.G, 0);
+  const int              nf = range.f1 - range.f0, ns = nf + range.f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
+  const SpikeOwner       own(a, range, group * t.G + m, c, active, column, false);
+  const F               *band = (const F *)a.band + t.group(group * t.G) + ((PetscInt64)c * t.G + m) * T;
+  const F               *diag = (const F *)a.band + t.group(group * t.G) + t.tile(t.QL + t.QU) + m * T + c;
+
+  if (!ns) return;
+  if (a.correct) SpikeCorrectionRHS<true>(a, range, group * t.G, column);
+  for (int s = 0; s < ns; s++) {
+    const bool  back = s >= nf;
+    const int   j = back ? range.f1 - 1 - (s - nf) : range.f0 + s, Q = back ? t.QL : t.QU, tile0 = back ? 0 : t.QL;
+    PetscScalar v = 0.0, old = 0.0;
+    F           d = 1.0;
+
+    if (!warp) {
+      v   = back ? (j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0) : own.rhs(a, j);
+      old = back ? own.old(a, j) : (PetscScalar)0.0;
+      if (!back && active) d = diag[j * t.stepsize];
+    }
+    /* U^T forward: tiles above the diagonal, of the rows before; L^T backward: tiles below it, of the rows behind */
+    PetscScalar sum = 0.0;
+
+    for (int q = warp + 1; q <= Q; q += warps) {
+      const int neighbour = back ? j + q : j - q;
+
+      if (active && (back ? neighbour < range.f1 : neighbour >= range.f0)) {
+        const F           *A  = band + neighbour * t.stepsize + t.tile(tile0 + q - 1);
+        const PetscScalar *x  = ring[neighbour % slots] + m * T;
+        const int          r0 = q == Q && !back ? c : 0, r1 = q == Q && back ? c + 1 : T; /* the half of the corner that couples */
+
+#pragma unroll 8
+        for (int r = r0; r < r1; r++) sum = SpikeFma(SpikeLoad(A + r), x[r], sum);
+      }
+    }
+    part[warp][lane] = sum;
+    __syncthreads();
+    if (!warp) {
+      for (int k = 0; k < warps; k++) v -= part[k][lane];
+      st[lane] = v;
+      __syncwarp();
+      v = SpikeFma((PetscScalar)d, v, 0.0);
+      if (Q && active) {
+        const F  *A  = band + j * t.stepsize + t.tile(tile0 + Q - 1);
+        const int r0 = back ? c + 1 : 0, r1 = back ? T : c;
+
+#pragma unroll 8
+        for (int r = r0; r < r1; r++) v = SpikeFma(SpikeLoad(A + r), st[m * T + r], v);
+      }
+      if (back) own.result(a, j, v, old);
+      else own.put(a, j, v);
+      ring[j % slots][lane] = v;
+    }
+    __syncthreads();
+  }
+}
+
+/* C_q^T g_top and B_q^T g_bottom of the partitions: a block for each of them, a warp for each number */
+__global__ void __launch_bounds__(256) SpikeTipsTranspose_Kernel(const __grid_constant__ SpikeSweepArgs a)
+{
+  const SpikeTiles  &t = a.t;
+  const PetscInt     p = a.p0 + blockIdx.x, n = t.start[p + 1] - t.start[p];
+  const int          kl = t.kl, ku = t.ku, column = blockIdx.y, lane = threadIdx.x & 31, warps = blockDim.x >> 5;
+  const PetscScalar *g   = a.x + column * a.ldx + t.start[p];
+  PetscScalar       *tip = a.tips + column * a.ldt + p * (PetscCount)(kl + ku);
+
+  for (int c = threadIdx.x >> 5; c < kl + ku; c += warps) {
+    const bool         top = c < kl;
+    const int          h = top ? kl : ku, k = top ? c : c - kl;
+    const PetscScalar *x = top ? g : g + n - ku, *A = (top ? a.C + p * (PetscCount)h * h : a.B + (p + 1) * (PetscCount)h * h) + (PetscCount)k * h;
+    PetscScalar        v = 0.0;
+
+    if (!t.active[top ? p : p + 1]) continue;
+    for (int r = lane; r < h; r += 32) v = SpikeFma(A[r], x[r], v);
+    v = SpikeWarpSum(v);
+    if (!lane) tip[top ? k : 2 * kl + ku + k] = v;
+  }
+}
+
+template <typename F>
+static PetscErrorCode SpikeSweepLaunch_Private(const SpikeSweepArgs *a, PetscBool trans, PetscInt nrhs, cudaStream_t stream)
+{
+  const SpikeTiles *t      = &a->t;
+  const PetscInt    groups = (a->p1 - 1) / t->G - a->p0 / t->G + 1;
+  const int         Q = PetscMax(t->QL, t->QU), warps = PetscMax(1, PetscMin(Q, 8));
+  const dim3        grid((unsigned)(trans || !a->correct ? groups : 2 * groups), (unsigned)nrhs);
+
+  PetscFunctionBegin;
+  if (trans) SpikeSweepTranspose_Kernel<F><<<grid, 32 * warps, 0, stream>>>(*a);
+  else if (Q <= 1) {
+    constexpr int V = sizeof(F) <= 8 ? 2 : 1;
+
+    if (t->T % V) SpikeDispatchTile(t->T, (SpikeSweepWarp_Kernel<F, TMAX, 1><<<grid, 32, 0, stream>>>(*a)));
+    else SpikeDispatchTile(t->T, (SpikeSweepWarp_Kernel<F, TMAX, V><<<grid, 32, 0, stream>>>(*a)));
+  } else {
+    constexpr int V = sizeof(F) <= 8 ? 2 : 1;
+
+    if (t->T % V) SpikeSweepBlock_Kernel<F, 1><<<grid, 32 * warps, 0, stream>>>(*a);
+    else SpikeSweepBlock_Kernel<F, V><<<grid, 32 * warps, 0, stream>>>(*a);
+  }
+  PetscCallCUDA(cudaGetLastError());
+  if (trans && a->tips && !a->correct) {
+    SpikeTipsTranspose_Kernel<<<dim3((unsigned)(a->p1 - a->p0), (unsigned)nrhs), PetscMin(256, 32 * PetscMax(1, (t->kl + t->ku) / 8)), 0, stream>>>(*a);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the launches have in common; the grid's second index counts right-hand sides */
+PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *s, PetscBool trans, PetscInt nrhs, SpikeSweepArgs *a)
+{
+  const SpikeCUDA *h = (const SpikeCUDA *)s->data;
+
+  PetscFunctionBegin;
+  a->t    = h->t;
+  a->band = s->band;
+  a->B    = s->dB;
+  a->C    = s->dC;
+  a->tips = s->coupled ? s->dtips : NULL;
+  a->ldt  = (PetscCount)(s->np + 1) * (s->kl + s->ku);
+  if (a->p0 >= a->p1 || !nrhs || !s->n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(PetscMax(a->t.QL, a->t.QU) <= SPIKE_MAXTILES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidths %d and %d are above %d", a->t.kl, a->t.ku, 32 * SPIKE_MAXTILES);
+  PetscCheck(nrhs <= 65535, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " right-hand sides at once", nrhs);
+  if (s->is_double) PetscCall(SpikeSweepLaunch_Private<SpikeDouble>(a, trans, nrhs, (cudaStream_t)s->stream));
+  else PetscCall(SpikeSweepLaunch_Private<SpikeSingle>(a, trans, nrhs, (cudaStream_t)s->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bottom tips are made in the second half of a sweep, at its start: HEAD does it all, and TAIL finds nothing left to do */
+PetscErrorCode SpikeSweep_CUDA(SpikeBand *s, PetscBool trans, SpikeSweepPart part, PetscInt p0, PetscInt p1, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *g, PetscCount ldg)
+{
+  SpikeSweepArgs a = {};
+
+  PetscFunctionBegin;
+  if (part == SPIKE_SWEEP_TAIL || p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
+  a.p0  = p0;
+  a.p1  = p1;
+  a.b   = b;
+  a.ldb = ldb;
+  a.x = a.y = g;
+  a.ldx = a.ldy = ldg;
+  PetscCall(SpikeSweepLaunch_CUDA(s, trans, nrhs, &a));
+  PetscCall(PetscLogGpuFlops(nrhs * (2.0 * s->kl + 2.0 * s->ku + 1.0) * (s->start[p1] - s->start[p0])));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

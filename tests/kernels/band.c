@@ -1,0 +1,829 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* band.c: tests of the host kernels on one band block, for every instruction set of this processor and both precisions; prints TAP */
+static char help[] = "Tests of the host band kernels against definitions, LAPACK and their contract (src/kernels/host/band.h).\n\
+  -isa <all>   base, v3, v4 or all that this processor has\n\n";
+
+#include "band.h"
+#include <petscblaslapack.h>
+#include <float.h>
+
+/* PETSc does not declare these */
+#if defined(PETSC_BLASLAPACK_CAPS)
+  #define LAPACKgbtrf_ PETSCBLAS(GBTRF, GBTRF)
+  #define LAPACKgbtrs_ PETSCBLAS(GBTRS, GBTRS)
+#else
+  #define LAPACKgbtrf_ PETSCBLAS(gbtrf, GBTRF)
+  #define LAPACKgbtrs_ PETSCBLAS(gbtrs, GBTRS)
+#endif
+BLAS_EXTERN void LAPACKgbtrf_(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
+BLAS_EXTERN void LAPACKgbtrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+
+/* references are computed in this type; entries of the test matrices and vectors are exact in single precision */
+#if defined(PETSC_USE_COMPLEX)
+typedef long double _Complex Wide;
+#else
+typedef long double Wide;
+#endif
+
+typedef struct {
+  const SpikeBandOps *ops;
+  double              epsF, epsS; /* of the factors, of the vectors */
+  PetscBool           dbl;        /* factors in double              */
+} Ctx;
+
+/* a band block with pads and guards around it; f points to the array itself */
+typedef struct {
+  PetscInt n, kl, ku;
+  size_t   len, pad, guard; /* elements */
+  char    *alloc, *f, *start;
+} Block;
+
+static int ntests = 0, nfailed = 0;
+
+static void Report(const Ctx *c, const char *what, PetscInt ncases, PetscInt nbad, double worst)
+{
+  ntests++;
+  if (nbad) nfailed++;
+  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "%s %d - %s: %s # %" PetscInt_FMT " cases", nbad ? "not ok" : "ok", ntests, c->ops->name, what, ncases));
+  if (nbad) PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, ", %" PetscInt_FMT " bad", nbad));
+  if (worst >= 0) PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, ", worst error %.2g of its bound", worst));
+  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "\n"));
+}
+
+static void Diagnose(const char *what, const Block *b, PetscInt nrhs, double value)
+{
+  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "# %s: n %" PetscInt_FMT ", kl %" PetscInt_FMT ", ku %" PetscInt_FMT ", nrhs %" PetscInt_FMT ": %g\n", what, b->n, b->kl, b->ku, nrhs, value));
+}
+
+static unsigned long long seed = 20240607;
+/* uniform in [-1, 1), exact in single precision */
+static double Uniform(void)
+{
+  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
+
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  z ^= z >> 31;
+  return (double)(z >> 44) * 0x1p-19 - 1.0;
+}
+
+static Wide Random(void)
+{
+#if defined(PETSC_USE_COMPLEX)
+  const double re = Uniform(), im = Uniform();
+
+  return re + im * (Wide)PETSC_i;
+#else
+  return Uniform();
+#endif
+}
+
+static double Abs(Wide x)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return (double)__builtin_cabsl(x);
+#else
+  return (double)(x < 0 ? -x : x);
+#endif
+}
+
+static double AbsReal(Wide x)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return (double)__real__ x;
+#else
+  return (double)x;
+#endif
+}
+
+/* element i of an array of factors */
+static Wide Get(const Ctx *c, const char *f, PetscCount i)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return c->dbl ? (Wide)((const double _Complex *)f)[i] : (Wide)((const float _Complex *)f)[i];
+#else
+  return c->dbl ? (Wide)((const double *)f)[i] : (Wide)((const float *)f)[i];
+#endif
+}
+
+static void Put(const Ctx *c, char *f, PetscCount i, Wide v)
+{
+#if defined(PETSC_USE_COMPLEX)
+  if (c->dbl) ((double _Complex *)f)[i] = (double _Complex)v;
+  else ((float _Complex *)f)[i] = (float _Complex)v;
+#else
+  if (c->dbl) ((double *)f)[i] = (double)v;
+  else ((float *)f)[i] = (float)v;
+#endif
+}
+
+static PetscBool Inside(PetscInt n, PetscInt kl, PetscInt ku, PetscInt i, PetscInt j)
+{
+  return (PetscBool)(i >= 0 && i < n && i - j <= kl && j - i <= ku);
+}
+
+/* index of a_ij */
+static PetscCount At(const Block *b, PetscInt i, PetscInt j)
+{
+  return (PetscCount)j * ((PetscCount)b->kl + b->ku + 1) + b->ku + i - j;
+}
+
+/* fill: what the pads hold, and the slots outside the matrix */
+static PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, const Wide *a, Wide fill, Block *b)
+{
+  PetscFunctionBegin;
+  b->n     = n;
+  b->kl    = kl;
+  b->ku    = ku;
+  b->len   = (size_t)n * ((size_t)kl + ku + 1);
+  b->pad   = (size_t)SPIKE_BAND_PAD(kl, ku);
+  b->guard = 64;
+  PetscCall(PetscMalloc((b->len + 2 * b->pad + 2 * b->guard) * c->ops->size + 64, (void **)&b->alloc));
+  b->start = (char *)(((PETSC_UINTPTR_T)b->alloc + 63) & ~(PETSC_UINTPTR_T)63);
+  b->f     = b->start + (b->pad + b->guard) * c->ops->size;
+  for (size_t i = 0; i < b->len + 2 * (b->pad + b->guard); i++) Put(c, b->start, (PetscCount)i, i < b->guard || i >= b->guard + b->len + 2 * b->pad ? (Wide)12345 : fill);
+  for (PetscInt j = 0; j < n; j++)
+    for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) Put(c, b->f, At(b, i, j), a[At(b, i, j)]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* are guards, pads and slots outside the matrix as they were created, bit by bit? */
+static PetscBool BlockIntact(const Ctx *c, const Block *b, Wide fill)
+{
+  const PetscInt ld = b->kl + b->ku + 1;
+  char           g[2][16];
+
+  Put(c, g[0], 0, (Wide)12345);
+  Put(c, g[1], 0, fill);
+  for (size_t i = 0; i < b->len + 2 * (b->pad + b->guard); i++) {
+    const PetscBool guard = (PetscBool)(i < b->guard || i >= b->guard + b->len + 2 * b->pad);
+
+    if (i >= b->pad + b->guard && i < b->pad + b->guard + b->len) {
+      const PetscInt j = (PetscInt)((i - b->pad - b->guard) / ld), r = (PetscInt)((i - b->pad - b->guard) % ld) - b->ku + j;
+
+      if (Inside(b->n, b->kl, b->ku, r, j)) continue;
+    }
+    if (memcmp(b->start + i * c->ops->size, g[guard ? 0 : 1], c->ops->size)) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+static PetscErrorCode BlockDestroy(Block *b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(b->alloc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* random band, nonconstant and unsymmetric, |a_jj| at least twice the sums of the others in its row and column */
+static PetscErrorCode RandomBand(PetscInt n, PetscInt kl, PetscInt ku, Wide **a)
+{
+  Block   b;
+  double *row, *col;
+
+  PetscFunctionBegin;
+  b.n = n, b.kl = kl, b.ku = ku;
+  PetscCall(PetscCalloc1((size_t)n * ((size_t)kl + ku + 1), a));
+  PetscCall(PetscCalloc2(n, &row, n, &col));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
+      const Wide v = Random();
+
+      (*a)[At(&b, i, j)] = v;
+      if (i != j) {
+        row[i] += Abs(v);
+        col[j] += Abs(v);
+      }
+    }
+  }
+  for (PetscInt j = 0; j < n; j++) {
+    const Wide v = (*a)[At(&b, j, j)];
+
+    (*a)[At(&b, j, j)] = (float)(2 * PetscMax(row[j], col[j]) + 0.5) * (AbsReal(v) < 0 ? -1.0L : 1.0L);
+#if defined(PETSC_USE_COMPLEX)
+    (*a)[At(&b, j, j)] += __imag__ v * (Wide)PETSC_i;
+#endif
+  }
+  PetscCall(PetscFree2(row, col));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Factor(const Ctx *c, Block *b, PetscReal tol, PetscReal boost, SpikeBandPivot *piv)
+{
+  char *work;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc(c->ops->lu_worksize(b->kl, b->ku) + 128, (void **)&work));
+  memset(work, 0xFF, c->ops->lu_worksize(b->kl, b->ku) + 128); /* NaN: nothing may be assumed of it */
+  piv->tol   = tol;
+  piv->boost = boost;
+  piv->work  = (void *)(((PETSC_UINTPTR_T)work + 63) & ~(PETSC_UINTPTR_T)63);
+  c->ops->lu(b->n, b->kl, b->ku, b->f, piv);
+  for (const char *p = (const char *)piv->work + c->ops->lu_worksize(b->kl, b->ku); p < work + c->ops->lu_worksize(b->kl, b->ku) + 128; p++) PetscCheck(*p == (char)0xFF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "lu() wrote behind its work space");
+  piv->work = NULL;
+  PetscCall(PetscFree(work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static Wide Lower(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
+{
+  return i == j ? 1 : Get(c, b->f, At(b, i, j));
+}
+
+static Wide Upper(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
+{
+  return i == j ? 1 / Get(c, b->f, At(b, i, j)) : Get(c, b->f, At(b, i, j));
+}
+
+/* max |A - L U| / (gamma |L| |U|), entry by entry, the bound of the error analysis of elimination */
+static double ReconstructionError(const Ctx *c, const Block *b, const Wide *a)
+{
+  double worst = 0;
+
+  for (PetscInt j = 0; j < b->n; j++) {
+    for (PetscInt i = PetscMax(0, j - b->ku); i <= PetscMin(b->n - 1, j + b->kl); i++) {
+      Wide   s  = -a[At(b, i, j)];
+      double as = 0, r;
+
+      for (PetscInt k = PetscMax(0, PetscMax(i - b->kl, j - b->ku)); k <= PetscMin(i, j); k++) {
+        const Wide t = Lower(c, b, i, k) * Upper(c, b, k, j);
+
+        s += t;
+        as += Abs(t);
+      }
+      r = Abs(s) / (c->epsF * (8 + PetscMin(b->kl, b->ku)) * (as + DBL_MIN));
+      if (!(r <= worst)) worst = r;
+    }
+  }
+  return worst;
+}
+
+/* against xGBTRF: relative to 1 for L, to the largest entry for U; dominance 2 keeps the growth below 2 and the condition below 4 */
+static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, PetscScalar *gb, PetscBLASInt *ipiv, double *worst)
+{
+  PetscBLASInt n, kl, ku, ld, info;
+  double       scale = 1;
+
+  PetscFunctionBegin;
+  *worst = 0;
+  if (!b->n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(b->n, &n));
+  PetscCall(PetscBLASIntCast(b->kl, &kl));
+  PetscCall(PetscBLASIntCast(b->ku, &ku));
+  ld = 2 * kl + ku + 1;
+  PetscCall(PetscArrayzero(gb, (size_t)n * ld));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
+      gb[(size_t)j * ld + kl + ku + i - j] = (PetscScalar)a[At(b, i, j)];
+      scale                                = PetscMax(scale, Abs(a[At(b, i, j)]));
+    }
+  }
+  LAPACKgbtrf_(&n, &n, &kl, &ku, gb, &ld, ipiv, &info);
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "xGBTRF: info %d", (int)info);
+  for (PetscInt j = 0; j < n; j++) {
+    PetscCheck(ipiv[j] == j + 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "xGBTRF exchanged row %" PetscInt_FMT ": the test matrix is wrong", j);
+    for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
+      const Wide   ref = gb[(size_t)j * ld + kl + ku + i - j];
+      const double e   = i > j ? Abs(Lower(c, b, i, j) - ref) : Abs(Upper(c, b, i, j) - ref) / scale;
+      const double r   = e / (8 * PetscMax(c->epsF, c->epsS) * (8 + PetscMin(kl, ku)));
+
+      if (!(r <= *worst)) *worst = r;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+enum {
+  LOWER,
+  UPPER,
+  UPPER_T,
+  LOWER_T,
+  NSWEEPS
+};
+static const char *const sweepnames[] = {"lower", "upper", "upper_t", "lower_t"};
+
+static void Sweep(const Ctx *c, PetscInt which, const Block *b, PetscInt nrhs, const PetscScalar *rhs, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+{
+  if (which == UPPER || which == LOWER_T) {
+    for (PetscInt r = 0; r < nrhs; r++)
+      for (PetscInt i = 0; i < b->n; i++) x[r * ldx + i] = rhs[r * ldb + i];
+  }
+  if (which == LOWER) c->ops->lower(b->n, b->kl, b->ku, b->f, nrhs, rhs, ldb, x, ldx);
+  else if (which == UPPER) c->ops->upper(b->n, b->kl, b->ku, b->f, 0, b->n, nrhs, x, ldx);
+  else if (which == UPPER_T) c->ops->upper_t(b->n, b->kl, b->ku, b->f, nrhs, rhs, ldb, x, ldx);
+  else c->ops->lower_t(b->n, b->kl, b->ku, b->f, 0, b->n, nrhs, x, ldx);
+}
+
+/* max |M x - b| / (gamma (|M| |x| + |b|)) with M the triangular matrix of the sweep, or A (A^T) when which is NSWEEPS (NSWEEPS + 1) */
+static double SweepError(const Ctx *c, PetscInt which, const Block *b, const Wide *a, const PetscScalar *rhs, const PetscScalar *x)
+{
+  double worst = 0;
+
+  for (PetscInt i = 0; i < b->n; i++) {
+    Wide   s  = -(Wide)rhs[i];
+    double as = Abs(s), r;
+
+    for (PetscInt j = PetscMax(0, i - b->kl - b->ku); j <= PetscMin(b->n - 1, i + b->kl + b->ku); j++) {
+      const PetscBool trans = (PetscBool)(which == UPPER_T || which == LOWER_T || which == NSWEEPS + 1);
+      const PetscInt  ii = trans ? j : i, jj = trans ? i : j;
+      Wide            m;
+
+      if (!Inside(b->n, b->kl, b->ku, ii, jj)) continue;
+      if (which >= NSWEEPS) m = a[At(b, ii, jj)];
+      else if (which == LOWER || which == LOWER_T) m = ii >= jj ? Lower(c, b, ii, jj) : 0;
+      else m = ii <= jj ? Upper(c, b, ii, jj) : 0;
+      s += m * x[j];
+      as += Abs(m * x[j]);
+    }
+    r = Abs(s) / ((which >= NSWEEPS ? 4 * PetscMax(c->epsF, c->epsS) : c->epsS) * (8 + b->kl + b->ku) * (as + DBL_MIN));
+    if (!(r <= worst)) worst = r;
+  }
+  return worst;
+}
+
+#define SENTINEL ((PetscScalar)1048575)
+
+/* all sweeps of one factored block with one number of right-hand sides */
+static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, const PetscScalar *gb, const PetscBLASInt *ipiv, PetscInt nrhs, PetscInt ncases[], PetscInt nbad[], double worst[])
+{
+  const PetscInt   n   = b->n;
+  const PetscCount ldb = n + 3, ldx = n + 5;
+  PetscScalar     *rhs, *x, *y, *z;
+  enum {
+    SOLVES = NSWEEPS,
+    SOLVES_T,
+    LAPACKS,
+    EXTENT,
+    INPLACE,
+    RANGES,
+    COLUMNS
+  };
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc4(ldb * (nrhs + 1), &rhs, ldx * (nrhs + 1), &x, ldx * (nrhs + 1), &y, ldx * (nrhs + 1), &z));
+  for (PetscCount i = 0; i < ldb * (nrhs + 1); i++) rhs[i] = (PetscScalar)Random();
+  for (PetscInt w = 0; w < NSWEEPS; w++) {
+    double    e      = 0;
+    PetscBool extent = PETSC_TRUE;
+
+    for (PetscCount i = 0; i < ldx * (nrhs + 1); i++) x[i] = SENTINEL;
+    Sweep(c, w, b, nrhs, rhs, ldb, x, ldx);
+    for (PetscInt r = 0; r < nrhs; r++) {
+      const double er = SweepError(c, w, b, a, rhs + r * ldb, x + r * ldx);
+
+      if (!(er <= e)) e = er;
+    }
+    ncases[w]++;
+    if (!(e <= 1)) {
+      nbad[w]++;
+      Diagnose(sweepnames[w], b, nrhs, e);
+    }
+    if (!(e <= worst[w])) worst[w] = e;
+    /* nothing behind n and behind the last column */
+    for (PetscCount i = 0; i < ldx * (nrhs + 1); i++)
+      if ((i / ldx == nrhs || i % ldx >= n) && x[i] != SENTINEL) extent = PETSC_FALSE;
+    ncases[EXTENT]++;
+    if (!extent) {
+      nbad[EXTENT]++;
+      Diagnose("written outside of x", b, nrhs, w);
+    }
+    /* b may be x: the same bits */
+    for (PetscInt r = 0; r < nrhs; r++)
+      for (PetscInt i = 0; i < n; i++) y[r * ldx + i] = rhs[r * ldb + i];
+    Sweep(c, w, b, nrhs, y, ldx, y, ldx);
+    ncases[INPLACE]++;
+    for (PetscInt r = 0; r < nrhs; r++) {
+      if (memcmp(x + r * ldx, y + r * ldx, n * sizeof(*x))) {
+        nbad[INPLACE]++;
+        Diagnose("in place", b, nrhs, w);
+        break;
+      }
+    }
+    /* consecutive ranges of a backward sweep: the same bits as the whole */
+    if (w == UPPER || w == LOWER_T) {
+      for (PetscInt cut = 0; cut < 6; cut++) {
+        PetscInt hi = n;
+
+        for (PetscInt r = 0; r < nrhs; r++)
+          for (PetscInt i = 0; i < n; i++) y[r * ldx + i] = rhs[r * ldb + i];
+        while (hi > 0) {
+          const PetscInt step[] = {1, 3, 7, 8, PetscMax(1, PetscMax(b->kl, b->ku)), 1 + (PetscInt)(10 * (1 + Uniform()))};
+          const PetscInt lo     = PetscMax(0, hi - (cut == 4 && hi < n ? n : step[cut]));
+
+          if (w == UPPER) c->ops->upper(n, b->kl, b->ku, b->f, lo, hi, nrhs, y, ldx);
+          else c->ops->lower_t(n, b->kl, b->ku, b->f, lo, hi, nrhs, y, ldx);
+          hi = lo;
+        }
+        ncases[RANGES]++;
+        for (PetscInt r = 0; r < nrhs; r++) {
+          if (memcmp(x + r * ldx, y + r * ldx, n * sizeof(*x))) {
+            nbad[RANGES]++;
+            Diagnose("ranges", b, nrhs, 10 * w + cut);
+            break;
+          }
+        }
+      }
+    }
+    /* the same call twice: the same bits */
+    for (PetscCount i = 0; i < ldx * (nrhs + 1); i++) y[i] = SENTINEL;
+    Sweep(c, w, b, nrhs, rhs, ldb, y, ldx);
+    ncases[COLUMNS]++;
+    if (memcmp(x, y, ldx * (nrhs + 1) * sizeof(*x))) {
+      nbad[COLUMNS]++;
+      Diagnose("not deterministic", b, nrhs, w);
+    }
+  }
+  /* A x = b and A^T x = b, against the definition and against LAPACK */
+  for (PetscInt t = 0; t < 2; t++) {
+    double e = 0, el = 0;
+
+    Sweep(c, t ? UPPER_T : LOWER, b, nrhs, rhs, ldb, x, ldx);
+    Sweep(c, t ? LOWER_T : UPPER, b, nrhs, x, ldx, x, ldx);
+    for (PetscInt r = 0; r < nrhs; r++) {
+      const double er = SweepError(c, NSWEEPS + t, b, a, rhs + r * ldb, x + r * ldx);
+
+      if (!(er <= e)) e = er;
+      for (PetscInt i = 0; i < n; i++) z[r * ldx + i] = rhs[r * ldb + i];
+    }
+    if (n && nrhs) {
+      const PetscBLASInt bn = (PetscBLASInt)n, bkl = (PetscBLASInt)b->kl, bku = (PetscBLASInt)b->ku, bm = (PetscBLASInt)nrhs, bld = 2 * bkl + bku + 1, bldx = (PetscBLASInt)ldx;
+      PetscBLASInt       info;
+      double             xmax = 0;
+
+      LAPACKgbtrs_(t ? "T" : "N", &bn, &bkl, &bku, &bm, gb, &bld, ipiv, z, &bldx, &info);
+      PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "xGBTRS: info %d", (int)info);
+      for (PetscInt r = 0; r < nrhs; r++)
+        for (PetscInt i = 0; i < n; i++) xmax = PetscMax(xmax, Abs(z[r * ldx + i]));
+      for (PetscInt r = 0; r < nrhs; r++) {
+        for (PetscInt i = 0; i < n; i++) {
+          const double er = Abs((Wide)z[r * ldx + i] - x[r * ldx + i]) / (4 * PetscMax(c->epsF, c->epsS) * (8 + b->kl + b->ku) * xmax);
+
+          if (!(er <= el)) el = er;
+        }
+      }
+    }
+    ncases[SOLVES + t]++;
+    if (!(e <= 1)) {
+      nbad[SOLVES + t]++;
+      Diagnose("solve", b, nrhs, e);
+    }
+    if (!(e <= worst[SOLVES + t])) worst[SOLVES + t] = e;
+    ncases[LAPACKS]++;
+    if (!(el <= 1)) {
+      nbad[LAPACKS]++;
+      Diagnose("solve against LAPACK", b, nrhs, el);
+    }
+    if (!(el <= worst[LAPACKS])) worst[LAPACKS] = el;
+  }
+  PetscCall(PetscFree4(rhs, x, y, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* bandwidths: every specialised width, both sides of every threshold, kl different from ku, none at all */
+static const PetscInt bands[][2] = {
+  {0,   0  },
+  {0,   1  },
+  {1,   0  },
+  {0,   5  },
+  {5,   0  },
+  {1,   1  },
+  {1,   2  },
+  {2,   1  },
+  {2,   2  },
+  {3,   3  },
+  {4,   4  },
+  {2,   7  },
+  {6,   5  },
+  {8,   8  },
+  {8,   9  },
+  {9,   9  },
+  {12,  7  },
+  {7,   16 },
+  {16,  16 },
+  {1,   40 },
+  {40,  1  },
+  {0,   20 },
+  {20,  0  },
+  {17,  33 },
+  {32,  32 },
+  {50,  64 },
+  {65,  47 },
+  {70,  130},
+  {128, 128},
+};
+static const PetscInt rhss[] = {0, 1, 2, 7, 8, 9, 17, 33};
+
+/* sizes for one band: small ones, around the bandwidth, around the tiles of the kernels, large */
+static PetscInt Sizes(PetscInt k, PetscInt n[])
+{
+  const PetscInt all[] = {0, 1, 2, 3, 5, k - 1, k, k + 1, 2 * k, 2 * k + 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 1000};
+  PetscInt       m     = 0;
+
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) {
+    PetscBool have = (PetscBool)(all[i] < 0);
+
+    for (PetscInt j = 0; j < m; j++) have = (PetscBool)(have || n[j] == all[i]);
+    if (!have) n[m++] = all[i];
+  }
+  return m;
+}
+
+/* factors and sweeps of random dominant bands of all shapes */
+static PetscErrorCode TestShapes(const Ctx *c)
+{
+  static const char *const names[] = {"lower sweep", "upper sweep", "upper_t sweep", "lower_t sweep", "solve", "transposed solve", "solves equal LAPACK's", "sweeps write x only, rows 0 to n - 1", "sweeps in place give the same bits", "ranges of backward sweeps give the same bits", "sweeps are deterministic", "L U = A", "factors equal LAPACK's", "lu keeps pads, guards and outside slots", "pads and outside slots have no influence"};
+  enum {
+    RECONSTRUCT = 11,
+    VSLAPACK,
+    INTACT,
+    NOINFLUENCE,
+    NTESTS
+  };
+  PetscInt ncases[NTESTS] = {0}, nbad[NTESTS] = {0};
+  double   worst[NTESTS] = {0};
+
+  PetscFunctionBegin;
+  for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
+    const PetscInt kl = bands[ib][0], ku = bands[ib][1];
+    PetscInt       sizes[32], ns         = Sizes(PetscMax(kl, ku), sizes);
+
+    for (PetscInt is = 0; is < ns; is++) {
+      const PetscInt n   = sizes[is];
+      const Wide     nan = (Wide)__builtin_nan("");
+      Block          b, b2;
+      SpikeBandPivot piv;
+      Wide          *a;
+      PetscScalar   *gb;
+      PetscBLASInt  *ipiv;
+      double         e;
+
+      PetscCall(RandomBand(n, kl, ku, &a));
+      PetscCall(PetscMalloc2((size_t)n * (2 * kl + ku + 1), &gb, n, &ipiv));
+      PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
+      PetscCall(Factor(c, &b, 0, 0, &piv));
+      PetscCheck(piv.badrow == -1 && piv.nboost == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Bad pivot %" PetscInt_FMT " in a dominant matrix", piv.badrow);
+      e = ReconstructionError(c, &b, a);
+      ncases[RECONSTRUCT]++;
+      if (!(e <= 1)) {
+        nbad[RECONSTRUCT]++;
+        Diagnose("L U = A", &b, 0, e);
+      }
+      if (!(e <= worst[RECONSTRUCT])) worst[RECONSTRUCT] = e;
+      PetscCall(LAPACKError(c, &b, a, gb, ipiv, &e));
+      ncases[VSLAPACK]++;
+      if (!(e <= 1)) {
+        nbad[VSLAPACK]++;
+        Diagnose("against xGBTRF", &b, 0, e);
+      }
+      if (!(e <= worst[VSLAPACK])) worst[VSLAPACK] = e;
+      ncases[INTACT]++;
+      if (!BlockIntact(c, &b, 0)) {
+        nbad[INTACT]++;
+        Diagnose("outside of the matrix", &b, 0, 0);
+      }
+      /* NaN all around: the same bits inside, and NaN still all around */
+      PetscCall(BlockCreate(c, n, kl, ku, a, nan, &b2));
+      PetscCall(Factor(c, &b2, 0, 0, &piv));
+      ncases[NOINFLUENCE]++;
+      for (PetscInt j = 0; j < n; j++) {
+        const PetscInt   lo = PetscMax(0, j - ku), hi = PetscMin(n - 1, j + kl);
+        const PetscCount at = At(&b, lo, j) * (PetscCount)c->ops->size;
+
+        if (memcmp(b.f + at, b2.f + at, (hi - lo + 1) * c->ops->size)) {
+          nbad[NOINFLUENCE]++;
+          Diagnose("NaN outside of the matrix", &b, 0, j);
+          break;
+        }
+      }
+      ncases[INTACT]++;
+      if (!BlockIntact(c, &b2, nan)) {
+        nbad[INTACT]++;
+        Diagnose("NaN outside of the matrix", &b, 0, 0);
+      }
+      /* the sweeps run with NaN around the factors */
+      for (size_t ir = 0; ir < PETSC_STATIC_ARRAY_LENGTH(rhss); ir++) {
+        if (n == 1000 && rhss[ir] > 9 && kl + ku > 20) continue;
+        PetscCall(TestSweeps(c, &b2, a, gb, ipiv, rhss[ir], ncases, nbad, worst));
+      }
+      PetscCall(BlockDestroy(&b));
+      PetscCall(BlockDestroy(&b2));
+      PetscCall(PetscFree2(gb, ipiv));
+      PetscCall(PetscFree(a));
+    }
+  }
+  for (PetscInt t = 0; t < NTESTS; t++) Report(c, names[t], ncases[t], nbad[t], (t >= 7 && t < RECONSTRUCT) || t > VSLAPACK ? -1 : worst[t]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* rows and columns lo.. of a factored block are a block themselves, and so are those of a matrix to be factored */
+static PetscErrorCode TestSubBlocks(const Ctx *c)
+{
+  PetscInt ncases = 0, nbad = 0;
+
+  PetscFunctionBegin;
+  for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
+    const PetscInt kl = bands[ib][0], ku = bands[ib][1], n = 3 * PetscMax(kl, ku) + 20, ld = kl + ku + 1;
+    PetscInt       sub[][2] = {
+            {0,       1          },
+            {0,       n / 2      },
+            {1,       n - 1      },
+            {kl + ku, n - kl - ku},
+            {n - 1,   1          },
+            {n / 2,   n - n / 2  }
+    };
+
+    for (size_t is = 0; is < PETSC_STATIC_ARRAY_LENGTH(sub); is++) {
+      const PetscInt lo = sub[is][0], m = PetscMax(0, sub[is][1]);
+      Block          whole, before, part, view;
+      SpikeBandPivot piv;
+      Wide          *a;
+      PetscScalar   *rhs, *x[2];
+      PetscBool      bad = PETSC_FALSE;
+
+      PetscCall(RandomBand(n, kl, ku, &a));
+      PetscCall(BlockCreate(c, n, kl, ku, a, 0, &whole));
+      PetscCall(BlockCreate(c, n, kl, ku, a, 0, &before));
+      PetscCall(BlockCreate(c, m, kl, ku, a + (size_t)lo * ld, 0, &part));
+      view   = whole;
+      view.n = m;
+      view.f = whole.f + (size_t)lo * ld * c->ops->size;
+      PetscCall(Factor(c, &view, 0, 0, &piv));
+      PetscCall(Factor(c, &part, 0, 0, &piv));
+      for (PetscInt j = 0; j < n; j++) { /* inside as alone, outside untouched */
+        for (PetscInt s = 0; s < ld; s++) {
+          const PetscInt i   = s - ku + j;
+          const char    *ref = before.f, *now = whole.f + ((size_t)j * ld + s) * c->ops->size;
+          size_t         at = (size_t)j * ld + s;
+
+          if (j >= lo && j < lo + m && Inside(m, kl, ku, i - lo, j - lo)) {
+            ref = part.f;
+            at  = (size_t)(j - lo) * ld + s;
+          }
+          if (memcmp(ref + at * c->ops->size, now, c->ops->size)) bad = PETSC_TRUE;
+        }
+      }
+      PetscCall(PetscMalloc3(m * 9, &rhs, m * 9, &x[0], m * 9, &x[1]));
+      for (PetscInt i = 0; i < m * 9; i++) rhs[i] = (PetscScalar)Random();
+      for (PetscInt nrhs = 1; nrhs <= 9; nrhs += 8) {
+        for (PetscInt w = 0; w < NSWEEPS; w++) {
+          Sweep(c, w, &view, nrhs, rhs, m, x[0], m);
+          Sweep(c, w, &part, nrhs, rhs, m, x[1], m);
+          if (memcmp(x[0], x[1], m * nrhs * sizeof(PetscScalar))) bad = PETSC_TRUE;
+        }
+      }
+      PetscCall(PetscFree3(rhs, x[0], x[1]));
+      ncases++;
+      if (bad) {
+        nbad++;
+        Diagnose("sub-block", &view, 0, (double)lo);
+      }
+      PetscCall(BlockDestroy(&whole));
+      PetscCall(BlockDestroy(&before));
+      PetscCall(BlockDestroy(&part));
+      PetscCall(PetscFree(a));
+    }
+  }
+  Report(c, "a sub-block is a block", ncases, nbad, -1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* decoupled row r with a given diagonal: its pivot is that diagonal, wherever the blocks of the algorithm lie */
+static PetscErrorCode TestPivots(const Ctx *c)
+{
+  static const char *const names[] = {"bad pivots stop lu and are reported", "bad pivots are boosted and counted", "pivots that are not finite are never boosted"};
+  const PetscReal          tol = (PetscReal)1e-6, boost = (PetscReal)0.0625;
+  PetscInt                 ncases[3] = {0}, nbad[3] = {0};
+
+  PetscFunctionBegin;
+  for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
+    const PetscInt kl = bands[ib][0], ku = bands[ib][1], n = 75;
+    const PetscInt rows[] = {0, 1, 6, 7, 8, 15, 16, 31, 32, 40, 47, 48, n - 2, n - 1};
+
+    for (size_t ir = 0; ir < PETSC_STATIC_ARRAY_LENGTH(rows); ir++) {
+      const double values[] = {0, 1e-7, -1e-7, -0.0, __builtin_nan(""), __builtin_inf(), -__builtin_inf()};
+
+      for (size_t iv = 0; iv < PETSC_STATIC_ARRAY_LENGTH(values); iv++) {
+        const PetscInt  r      = rows[ir];
+        const PetscBool finite = (PetscBool)(values[iv] - values[iv] == 0);
+        Block           b;
+        SpikeBandPivot  piv;
+        Wide           *a;
+
+        PetscCall(RandomBand(n, kl, ku, &a));
+        b.n = n, b.kl = kl, b.ku = ku;
+        for (PetscInt j = 0; j < n; j++) {
+          if (Inside(n, kl, ku, r, j)) a[At(&b, r, j)] = 0;
+          if (Inside(n, kl, ku, j, r)) a[At(&b, j, r)] = 0;
+        }
+        a[At(&b, r, r)] = (Wide)values[iv];
+        for (PetscInt t = 0; t < 2; t++) { /* stop, boost */
+          PetscBool      ok;
+          const PetscInt test = !finite ? 2 : t;
+
+          PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
+          PetscCall(Factor(c, &b, tol, t ? boost : 0, &piv));
+          if (t == 0 || !finite) {
+            ok = (PetscBool)(piv.badrow == r && piv.nboost == 0);
+            if (finite) ok = (PetscBool)(ok && Abs((Wide)piv.badvalue - Abs(values[iv])) <= 1e-6 * 1e-7);
+            else ok = (PetscBool)(ok && !(piv.badvalue - piv.badvalue == 0));
+          } else {
+            const double p = values[iv] < 0 ? -(double)boost : (double)boost;
+
+            ok              = (PetscBool)(piv.badrow == -1 && piv.nboost == 1 && Abs(Get(c, b.f, At(&b, r, r)) - (Wide)(1 / p)) <= 4 * c->epsF / boost);
+            a[At(&b, r, r)] = p;
+            ok              = (PetscBool)(ok && ReconstructionError(c, &b, a) <= 1);
+            a[At(&b, r, r)] = (Wide)values[iv];
+          }
+          ok = (PetscBool)(ok && BlockIntact(c, &b, 0));
+          ncases[test]++;
+          if (!ok) {
+            nbad[test]++;
+            if (nbad[test] < 20) Diagnose(names[test], &b, r, values[iv]);
+          }
+          PetscCall(BlockDestroy(&b));
+        }
+        PetscCall(PetscFree(a));
+      }
+    }
+  }
+  for (PetscInt t = 0; t < 3; t++) Report(c, names[t], ncases[t], nbad[t], -1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* pivots far from 1 in both directions: products of them must neither overflow nor underflow inside lu */
+static PetscErrorCode TestScaling(const Ctx *c)
+{
+  PetscInt ncases = 0, nbad = 0;
+  double   worst = 0;
+
+  PetscFunctionBegin;
+  for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
+    for (PetscInt e = -1; e <= 1; e++) {
+      const PetscInt kl = bands[ib][0], ku = bands[ib][1], n = 60;
+      const double   scale = e < 0 ? (c->dbl && c->epsS < 1e-10 ? 1e-200 : 1e-30) : (c->dbl && c->epsS < 1e-10 ? 1e200 : 1e30);
+      Block          b;
+      SpikeBandPivot piv;
+      Wide          *a;
+      double         err;
+
+      PetscCall(RandomBand(n, kl, ku, &a));
+      b.n = n, b.kl = kl, b.ku = ku;
+      if (e) { /* exact powers of two */
+        const Wide p = (Wide)__builtin_exp2(__builtin_floor(__builtin_log2(scale)));
+
+        for (size_t i = 0; i < (size_t)n * (kl + ku + 1); i++) a[i] *= p;
+      } else { /* rows scaled by 4^-30 ... 4^30: the pivots go through the whole range */
+        for (PetscInt j = 0; j < n; j++)
+          for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) a[At(&b, i, j)] *= (Wide)__builtin_exp2(2.0 * (i - 30));
+      }
+      PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
+      PetscCall(Factor(c, &b, 0, 0, &piv));
+      err = piv.badrow >= 0 ? 1e10 : ReconstructionError(c, &b, a);
+      ncases++;
+      if (!(err <= 1)) {
+        nbad++;
+        Diagnose("scaled", &b, e, err);
+      }
+      if (!(err <= worst)) worst = err;
+      PetscCall(BlockDestroy(&b));
+      PetscCall(PetscFree(a));
+    }
+  }
+  Report(c, "large and small pivots", ncases, nbad, worst);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const char *isas[] = {"base", "v3", "v4", "all"};
+  PetscInt           isa    = 3;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Tests of the band kernels", NULL);
+  PetscCall(PetscOptionsEList("-isa", "instruction set", NULL, isas, 4, isas[3], &isa, NULL));
+  PetscOptionsEnd();
+  for (PetscInt i = SPIKE_ISA_BASE; i <= SPIKE_ISA_V4; i++) {
+    if (isa < 3 && i != isa) continue;
+    if (!SpikeISASet((SpikeISA)i)) {
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok %d - %s # SKIP this processor lacks it\n", ++ntests, isas[i]));
+      continue;
+    }
+    for (PetscInt dbl = 0; dbl < 2; dbl++) {
+      Ctx c;
+
+      c.ops  = SpikeBandGetOps((PetscBool)dbl);
+      c.dbl  = (PetscBool)dbl;
+      c.epsF = dbl ? DBL_EPSILON : FLT_EPSILON;
+      c.epsS = (double)PETSC_MACHINE_EPSILON;
+      PetscCheck(c.ops->size == (dbl ? sizeof(double) : sizeof(float)) * (sizeof(PetscScalar) / sizeof(PetscReal)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong size of the factors");
+      PetscCall(TestShapes(&c));
+      PetscCall(TestSubBlocks(&c));
+      PetscCall(TestPivots(&c));
+      PetscCall(TestScaling(&c));
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "1..%d\n", ntests));
+  PetscCall(PetscFinalize());
+  return nfailed ? 1 : 0;
+}

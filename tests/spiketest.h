@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spiketest.h: what the tests share: counted checks that fail on NaN, reproducible band matrices, dense references of PCSPIKE */
+#pragma once
+
+#include <petscspike.h>
+#include <petscblaslapack.h>
+#include <stdarg.h>
+
+static PetscInt spiketest_checks = 0, spiketest_failures = 0;
+
+/* Prints FAILED and the text when ok is false on any rank of PETSC_COMM_WORLD; collective there */
+static inline PetscErrorCode SpikeTestCheck(PetscBool ok, const char format[], ...)
+{
+  PetscMPIInt good = ok ? 1 : 0, all;
+  char        text[512];
+  size_t      length;
+  va_list     args;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
+  spiketest_checks++;
+  if (all) PetscFunctionReturn(PETSC_SUCCESS);
+  va_start(args, format);
+  PetscCall(PetscVSNPrintf(text, sizeof(text), format, &length, args));
+  va_end(args);
+  if (++spiketest_failures <= 40) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "FAILED %s\n", text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* value <= tol; NaN fails */
+static inline PetscErrorCode SpikeTestSmall(PetscReal value, PetscReal tol, const char what[], const char where[])
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeTestCheck((PetscBool)(value <= tol), "%s: %s is %g, above %g", where, what, (double)value, (double)tol));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The last line of each test: "NAME: ok", or how many checks failed */
+static inline PetscErrorCode SpikeTestEnd(const char name[])
+{
+  PetscFunctionBegin;
+  if (spiketest_failures) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " of %" PetscInt_FMT " checks FAILED\n", name, spiketest_failures, spiketest_checks));
+  else if (!spiketest_checks) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: nothing was checked, FAILED\n", name));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: ok\n", name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Uniform in [-1, 1), the same number for the same (seed, i, j) on any rank and machine */
+static inline PetscReal SpikeTestUniform(PetscInt seed, PetscInt i, PetscInt j)
+{
+  unsigned long long z = 0x9E3779B97F4A7C15ULL * ((unsigned long long)seed + 1) + 0xD1B54A32D192ED03ULL * (unsigned long long)i + 0x8CB92BA72F3D8DD7ULL * (unsigned long long)j;
+
+  for (PetscInt k = 0; k < 2; k++) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    z ^= z >> 31;
+  }
+  return (PetscReal)((double)(z >> 40) / 8388608.0 - 1.0);
+}
+
+/* The same in each part of a complex number */
+static inline PetscScalar SpikeTestScalar(PetscInt seed, PetscInt i, PetscInt j)
+{
+#if PetscDefined(USE_COMPLEX)
+  return PetscCMPLX(SpikeTestUniform(seed, i, j), SpikeTestUniform(seed + 7777, i, j));
+#else
+  return SpikeTestUniform(seed, i, j);
+#endif
+}
+
+static inline PetscErrorCode SpikeTestSetRandom(Vec x, PetscInt seed)
+{
+  PetscScalar *a;
+  PetscInt     start, end;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(x, &start, &end));
+  PetscCall(VecGetArrayWrite(x, &a));
+  for (PetscInt i = start; i < end; i++) a[i - start] = SpikeTestScalar(seed, i, 0);
+  PetscCall(VecRestoreArrayWrite(x, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A band matrix with unsymmetric, nonconstant entries, a_ii = dominance * sum_j |a_ij|:
+
+    SPIKE_TEST_RANDOM   random signs
+    SPIKE_TEST_SLOW     all but a_ii negative: with dominance near 1 spikes fall off slowly in both directions
+    SPIKE_TEST_DRIFT    like SLOW with small entries above the diagonal, and four times more dominant in every other stretch of 50 rows:
+                        what runs down falls off slower than what runs up, and neither as at the other end of a partition
+*/
+typedef enum {
+  SPIKE_TEST_RANDOM,
+  SPIKE_TEST_SLOW,
+  SPIKE_TEST_DRIFT
+} SpikeTestKind;
+static const char *const SpikeTestKinds[] = {"random", "slow", "drift"};
+
+typedef struct {
+  PetscInt      n, kl, ku;
+  PetscReal     dominance;
+  SpikeTestKind kind;
+  PetscInt      seed;
+} SpikeTestBand;
+
+static inline PetscScalar SpikeTestBandEntry(const SpikeTestBand *b, PetscInt i, PetscInt j)
+{
+  PetscReal sum = 0.0;
+
+  if (j < 0 || j >= b->n || i - j > b->kl || j - i > b->ku) return 0.0;
+  if (i != j) {
+    if (b->kind == SPIKE_TEST_RANDOM) return SpikeTestScalar(b->seed, i, j);
+    return (b->kind == SPIKE_TEST_DRIFT && j > i ? 0.1 : 1.0) * (-1.0 - 0.25 * SpikeTestUniform(b->seed, i, j));
+  }
+  for (PetscInt k = PetscMax(0, i - b->kl); k <= PetscMin(b->n - 1, i + b->ku); k++)
+    if (k != i) sum += PetscAbsScalar(SpikeTestBandEntry(b, i, k));
+  if (b->kind == SPIKE_TEST_DRIFT && (i / 50) % 2 == 0) sum *= 4.0;
+  sum = sum > 0.0 ? b->dominance * sum : 1.0 + 0.25 * SpikeTestUniform(b->seed, i, i);
+  return b->kind != SPIKE_TEST_RANDOM || SpikeTestUniform(b->seed, i, -1) > 0.0 ? sum : -sum;
+}
+
+/* nlocal rows on this rank, or PETSC_DECIDE */
+static inline PetscErrorCode SpikeTestBandMat(MPI_Comm comm, const SpikeTestBand *b, PetscInt nlocal, MatType type, Mat *A)
+{
+  PetscInt start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, nlocal, nlocal, b->n, b->n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSeqAIJSetPreallocation(*A, b->kl + b->ku + 1, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, b->kl + b->ku + 1, NULL, b->kl + b->ku, NULL));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &start, &end));
+  for (PetscInt i = start; i < end; i++) {
+    for (PetscInt j = PetscMax(0, i - b->kl); j <= PetscMin(b->n - 1, i + b->ku); j++) PetscCall(MatSetValue(*A, i, j, SpikeTestBandEntry(b, i, j), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode SpikeTestBandDense(const SpikeTestBand *b, PetscScalar *a)
+{
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < b->n; j++)
+    for (PetscInt i = 0; i < b->n; i++) a[i + j * b->n] = SpikeTestBandEntry(b, i, j);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ matrix of the nonzeros of a dense array that all ranks have */
+static inline PetscErrorCode SpikeTestDenseMat(MPI_Comm comm, PetscInt n, const PetscScalar *a, PetscInt nlocal, Mat *A)
+{
+  PetscInt start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, nlocal, nlocal, n, n));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &start, &end));
+  for (PetscInt i = start; i < end; i++)
+    for (PetscInt j = 0; j < n; j++)
+      if (a[i + j * n] != (PetscScalar)0.0) PetscCall(MatSetValue(*A, i, j, a[i + j * n], INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||b - A x|| / ||b|| by MatMult(), of A as it is; 0 where b is 0 and x is 0 */
+static inline PetscErrorCode SpikeTestResidual(Mat A, Vec b, Vec x, PetscReal *residual)
+{
+  PetscReal norm;
+  Vec       r;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(VecNorm(r, NORM_2, residual));
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  if (norm > 0.0) *residual /= norm;
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves and checks that KSP reports convergence and that it is true: ||b - A x|| <= 10 rtol ||b|| */
+static inline PetscErrorCode SpikeTestSolve(KSP ksp, Vec b, Vec x, const char where[])
+{
+  Mat                A;
+  PetscReal          residual, rtol;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(SpikeTestResidual(A, b, x, &residual));
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestSmall(residual, 10.0 * rtol, "true relative residual", where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The inverse of the n x n matrix a (lda), by LAPACK with pivoting, into inv (ldi) */
+static inline PetscErrorCode SpikeTestInvert(PetscInt n, const PetscScalar *a, PetscInt lda, PetscScalar *inv, PetscInt ldi)
+{
+  PetscScalar  *lu;
+  PetscBLASInt *piv, bn, bld;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(ldi, &bld));
+  PetscCall(PetscMalloc2(n * n, &lu, n, &piv));
+  for (PetscInt j = 0; j < n; j++) {
+    for (PetscInt i = 0; i < n; i++) {
+      lu[i + j * n]    = a[i + j * lda];
+      inv[i + j * ldi] = i == j ? 1.0 : 0.0;
+    }
+  }
+  PetscCallLAPACKInfo("LAPACKgetrf", LAPACKgetrf_(&bn, &bn, lu, &bn, piv, &info));
+  PetscCallLAPACKInfo("LAPACKgetrs", LAPACKgetrs_("N", &bn, &bn, lu, &bn, piv, inv, &bld, &info));
+  PetscCall(PetscFree2(lu, piv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* c (m x n) <- c + alpha a (m x k) b (k x n), plainly */
+static inline void SpikeTestMultiplyAdd(PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar *a, PetscInt lda, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc)
+{
+  for (PetscInt j = 0; j < n; j++)
+    for (PetscInt l = 0; l < k; l++) {
+      const PetscScalar t = alpha * b[l + j * ldb];
+
+      if (t != (PetscScalar)0.0)
+        for (PetscInt i = 0; i < m; i++) c[i + j * ldc] += t * a[i + l * lda];
+    }
+}
+
+/*
+  minv <- M^-1 of block (coupled false) or truncated SPIKE, dense, for the part of the n x n matrix a that lies within kl, ku, cut into np
+  partitions. D are the diagonal blocks; at each interface, V = D^-1 [0; B] and W = D^-1 [C; 0] are whole spikes, Vb and Wt the tips, and
+
+      [x_b; x_t] = [I Vb; Wt I]^-1 E^T D^-1 b,   M^-1 b = D^-1 b - sum over the interfaces of V x_t + W x_b
+*/
+static inline PetscErrorCode SpikeTestReference(PetscInt n, const PetscScalar *a, PetscInt kl, PetscInt ku, PetscInt np, const PetscInt start[], PetscBool coupled, PetscScalar *minv)
+{
+  const PetscInt t = kl + ku;
+  PetscScalar   *band, *dinv, *coupling, *spikes, *T, *Tinv, *tips;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc5(n * n, &band, n * n, &dinv, n * t, &coupling, n * t, &spikes, t * n, &tips));
+  PetscCall(PetscMalloc2(t * t, &T, t * t, &Tinv));
+  for (PetscInt j = 0; j < n; j++)
+    for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) band[i + j * n] = a[i + j * n];
+  for (PetscInt p = 0; p < np; p++) PetscCall(SpikeTestInvert(start[p + 1] - start[p], band + start[p] * (n + 1), n, dinv + start[p] * (n + 1), n));
+  PetscCall(PetscArraycpy(minv, dinv, n * n));
+  for (PetscInt q = 1; coupled && t && q < np; q++) {
+    const PetscInt s = start[q];
+
+    /* columns 0..kl-1: [C; 0], kl..t-1: [0; B]; the spikes W and V likewise */
+    PetscCall(PetscArrayzero(coupling, n * t));
+    PetscCall(PetscArrayzero(spikes, n * t));
+    for (PetscInt c = 0; c < kl; c++)
+      for (PetscInt i = s; i < s + kl; i++) coupling[i + c * n] = band[i + (s - kl + c) * n];
+    for (PetscInt c = 0; c < ku; c++)
+      for (PetscInt i = s - ku; i < s; i++) coupling[i + (kl + c) * n] = band[i + (s + c) * n];
+    SpikeTestMultiplyAdd(n, t, n, 1.0, dinv, n, coupling, n, spikes, n);
+    /* rows 0..kl-1 of the tips: those before s, kl..t-1: those behind */
+    for (PetscInt c = 0; c < t; c++)
+      for (PetscInt i = 0; i < t; i++) T[i + c * t] = (i < kl) == (c < kl) ? (i == c ? 1.0 : 0.0) : spikes[s - kl + i + c * n];
+    PetscCall(SpikeTestInvert(t, T, t, Tinv, t));
+    PetscCall(PetscArrayzero(tips, t * n));
+    for (PetscInt j = 0; j < n; j++)
+      for (PetscInt i = 0; i < t; i++)
+        for (PetscInt l = 0; l < t; l++) tips[i + j * t] += Tinv[i + l * t] * dinv[s - kl + l + j * n];
+    SpikeTestMultiplyAdd(n, n, t, -1.0, spikes, n, tips, t, minv, n);
+  }
+  PetscCall(PetscFree2(T, Tinv));
+  PetscCall(PetscFree5(band, dinv, coupling, spikes, tips));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Starts of all partitions when each rank cuts its rows (ranges) into local ones of equal length, the first ones a row longer; start has room for size * local + 1 */
+static inline void SpikeTestPartitions(PetscMPIInt size, const PetscInt ranges[], PetscInt local, PetscInt *np, PetscInt start[])
+{
+  *np      = 0;
+  start[0] = 0;
+  for (PetscMPIInt r = 0; r < size; r++) {
+    const PetscInt rows = ranges[r + 1] - ranges[r];
+
+    for (PetscInt p = 0; rows && p < local; p++, (*np)++) start[*np + 1] = start[*np] + rows / local + (p < rows % local ? 1 : 0);
+  }
+}
+
+/* The operator of a preconditioner column by column, on all ranks. y starts as NaN, x must not change. */
+static inline PetscErrorCode SpikeTestOperator(PC pc, PetscBool trans, PetscScalar *dense)
+{
+  Mat                A;
+  Vec                x, y;
+  PetscInt           n, nlocal, start;
+  const PetscScalar *ya;
+  PetscScalar        nan = 0.0;
+  PetscReal          norm1;
+
+  PetscFunctionBegin;
+  nan /= 0.0;
+  PetscCall(PCGetOperators(pc, NULL, &A));
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecGetLocalSize(x, &nlocal));
+  PetscCall(VecGetOwnershipRange(x, &start, NULL));
+  PetscCall(PetscArrayzero(dense, n * n));
+  for (PetscInt j = 0; j < n; j++) {
+    PetscCall(VecSet(x, 0.0));
+    PetscCall(VecSetValue(x, j, 1.0, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(x));
+    PetscCall(VecAssemblyEnd(x));
+    PetscCall(VecSet(y, nan));
+    if (trans) PetscCall(PCApplyTranspose(pc, x, y));
+    else PetscCall(PCApply(pc, x, y));
+    PetscCall(VecGetArrayRead(y, &ya));
+    PetscCall(PetscArraycpy(dense + start + j * n, ya, nlocal));
+    PetscCall(VecRestoreArrayRead(y, &ya));
+    if (j % 16 == 0) {
+      PetscCall(VecNorm(x, NORM_1, &norm1));
+      PetscCall(SpikeTestCheck((PetscBool)(norm1 == 1.0), "an apply changed its input"));
+    }
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, dense, n * n, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* max |a - b| and max |b| over rows [r0, r1) and columns [c0, c1), b transposed on demand; NaN if any of a is */
+static inline void SpikeTestDifference(PetscInt n, PetscInt r0, PetscInt r1, PetscInt c0, PetscInt c1, const PetscScalar *a, const PetscScalar *b, PetscBool transb, PetscReal *diff, PetscReal *norm)
+{
+  *diff = *norm = 0.0;
+  for (PetscInt j = c0; j < c1; j++) {
+    for (PetscInt i = r0; i < r1; i++) {
+      const PetscScalar bij = transb ? b[j + i * n] : b[i + j * n];
+      const PetscReal   d   = PetscAbsScalar(a[i + j * n] - bij);
+
+      if (!(d <= *diff)) *diff = d;
+      if (PetscIsNanReal(d)) return;
+      *norm = PetscMax(*norm, PetscAbsScalar(bij));
+    }
+  }
+}
+
+/*
+  a, the operator of a preconditioner or its transpose, against the reference: as a whole, and block by block, each in its own norm, for
+  a contribution of one partition to another may be small. Blocks where the reference is zero by construction must be zero.
+*/
+static inline PetscErrorCode SpikeTestCompare(PetscInt n, PetscInt np, const PetscInt start[], const PetscScalar *a, const PetscScalar *ref, PetscBool trans, PetscReal tol, PetscReal rounding, const char where[])
+{
+  PetscReal diff, norm, d, m;
+  char      text[32];
+
+  PetscFunctionBegin;
+  SpikeTestDifference(n, 0, n, 0, n, a, ref, trans, &diff, &norm);
+  PetscCall(SpikeTestSmall(diff, tol * norm, trans ? "error of the transposed operator" : "error of the operator", where));
+  for (PetscInt p = 0; p < np && np <= 12; p++) {
+    for (PetscInt q = 0; q < np; q++) {
+      SpikeTestDifference(n, start[q], start[q + 1], start[p], start[p + 1], a, ref, trans, &d, &m);
+      PetscCall(PetscSNPrintf(text, sizeof(text), "partition %" PetscInt_FMT "'s part in %" PetscInt_FMT "%s", p, q, trans ? "^T" : ""));
+      PetscCall(SpikeTestSmall(d, m > 0.0 ? tol * m + rounding * norm : 0.0, text, where));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* <M^-1 x, y> = <x, M^-T y>, without conjugation, for random x and y */
+static inline PetscErrorCode SpikeTestAdjoint(PC pc, PetscReal tol, const char where[])
+{
+  Mat         A;
+  Vec         x, y, mx, my;
+  PetscScalar left, right;
+  PetscReal   nx, ny, nmx, nmy;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(pc, NULL, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(x, &mx));
+  PetscCall(VecDuplicate(x, &my));
+  PetscCall(SpikeTestSetRandom(x, 101));
+  PetscCall(SpikeTestSetRandom(y, 102));
+  PetscCall(PCApply(pc, x, mx));
+  PetscCall(PCApplyTranspose(pc, y, my));
+  PetscCall(VecTDot(mx, y, &left));
+  PetscCall(VecTDot(x, my, &right));
+  PetscCall(VecNorm(x, NORM_2, &nx));
+  PetscCall(VecNorm(y, NORM_2, &ny));
+  PetscCall(VecNorm(mx, NORM_2, &nmx));
+  PetscCall(VecNorm(my, NORM_2, &nmy));
+  PetscCall(SpikeTestSmall(PetscAbsScalar(left - right), tol * PetscMax(nx * nmy, ny * nmx), "<M^-1 x, y> - <x, M^-T y>", where));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&mx));
+  PetscCall(VecDestroy(&my));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
