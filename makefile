@@ -199,7 +199,7 @@ $(TESTEXE): $(TESTDIR)/spike/%: $(BINDIR)/%
 	@mkdir -p $(@D); ln -sf $(abspath $<) $@
 
 RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' SPIKE_LIB='$(abspath $(so))' SPIKE_VENV='$(SPIKE_VENV)' \
-  PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' SPIKE_CC='$(PCC)' SPIKE_HAVE_CUDA='$(if $(CUDAC),1)' $(if $(SANITIZE),SPIKE_LSAN_SUPP='$(CURDIR)/tools/lsan.supp')
+  PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' SPIKE_CC='$(PCC)' SPIKE_CFLAGS='$(SAN_FLAGS)' SPIKE_HAVE_CUDA='$(if $(CUDAC),1)' $(if $(SANITIZE),SPIKE_LSAN_SUPP='$(CURDIR)/tools/lsan.supp')
 LIMIT  := $(if $(SANITIZE),-t 600)
 
 .PHONY: testprograms check test
@@ -251,7 +251,8 @@ bundle: testprograms $(BENCHMARKS) $(TUTORIALS)
 	@$(RUNENV) tools/bundle $(BUILD) $(NAME)-$(VERSION)-$(or $(PETSC_ARCH),prefix).tar.xz
 
 # ---- Formatting -----------------------------------------------------------------------------------------------------------
-.PHONY: format checkformat checkevidence
+.PHONY: format checkformat checkevidence variants
+variants: ; @CC='$(PCC)' tools/variants '$(PETSC_DIR)' '$(PETSC_ARCH)'
 format: ; @tools/format
 checkformat: ; @tools/format --check
 checkevidence: ; @tools/gpucheck --verify
@@ -278,6 +279,7 @@ petscspike $(VERSION): SPIKE preconditioners as a plugin for PETSc 3.26
   make bundle       one archive to run on a machine without PETSc
   make info         PETSC_DIR=, PETSC_ARCH=, SPIKE_LIB= (with make -s: nothing else)
   make format       clang-format on all sources; checkformat only looks
+  make variants     compiles everything for complex, single and 64-bit PETScs, without building one
   make clean        removes what was built here
 
   PETSC_DIR, PETSC_ARCH   a PETSc 3.26 with shared libraries: build tree (both) or prefix install (PETSC_DIR alone)

@@ -69,7 +69,9 @@ typedef struct {
 /* Spikes are followed over at most this many rows */
 static inline PetscInt SpikeMaxCorner(PetscInt kl, PetscInt ku)
 {
-  return PetscMax(2048, 32 * PetscMax(kl, ku));
+  const PetscInt K = PetscMax(kl, ku);
+
+  return K > PETSC_INT_MAX / 32 ? PETSC_INT_MAX : PetscMax(2048, 32 * K);
 }
 
 /* Pivot policy and outcome of a factorization */

@@ -3,9 +3,8 @@
 static char help[] = "Tests of the host band kernels against definitions, LAPACK and their contract (src/kernels/host/band.h).\n\
   -isa <all>   base, v3, v4 or all that this processor has\n\n";
 
-#include "band.h"
+#include "band_block.h"
 #include <petscblaslapack.h>
-#include <float.h>
 
 /* PETSc does not declare these */
 #if defined(PETSC_BLASLAPACK_CAPS)
@@ -17,246 +16,6 @@ static char help[] = "Tests of the host band kernels against definitions, LAPACK
 #endif
 BLAS_EXTERN void LAPACKgbtrf_(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
 BLAS_EXTERN void LAPACKgbtrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
-
-/* references are computed in this type; entries of the test matrices and vectors are exact in single precision */
-#if defined(PETSC_USE_COMPLEX)
-typedef long double _Complex Wide;
-#else
-typedef long double Wide;
-#endif
-
-typedef struct {
-  const SpikeBandOps *ops;
-  double              epsF, epsS; /* of the factors, of the vectors */
-  PetscBool           dbl;        /* factors in double              */
-} Ctx;
-
-/* a band block with pads and guards around it; f points to the array itself */
-typedef struct {
-  PetscInt n, kl, ku;
-  size_t   len, pad, guard; /* elements */
-  char    *alloc, *f, *start;
-} Block;
-
-static int ntests = 0, nfailed = 0;
-
-static void Report(const Ctx *c, const char *what, PetscInt ncases, PetscInt nbad, double worst)
-{
-  ntests++;
-  if (nbad) nfailed++;
-  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "%s %d - %s: %s # %" PetscInt_FMT " cases", nbad ? "not ok" : "ok", ntests, c->ops->name, what, ncases));
-  if (nbad) PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, ", %" PetscInt_FMT " bad", nbad));
-  if (worst >= 0) PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, ", worst error %.2g of its bound", worst));
-  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "\n"));
-}
-
-static void Diagnose(const char *what, const Block *b, PetscInt nrhs, double value)
-{
-  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "# %s: n %" PetscInt_FMT ", kl %" PetscInt_FMT ", ku %" PetscInt_FMT ", nrhs %" PetscInt_FMT ": %g\n", what, b->n, b->kl, b->ku, nrhs, value));
-}
-
-static unsigned long long seed = 20240607;
-/* uniform in [-1, 1), exact in single precision */
-static double Uniform(void)
-{
-  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
-
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-  z ^= z >> 31;
-  return (double)(z >> 44) * 0x1p-19 - 1.0;
-}
-
-static Wide Random(void)
-{
-#if defined(PETSC_USE_COMPLEX)
-  const double re = Uniform(), im = Uniform();
-
-  return re + im * (Wide)PETSC_i;
-#else
-  return Uniform();
-#endif
-}
-
-static double Abs(Wide x)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return (double)__builtin_cabsl(x);
-#else
-  return (double)(x < 0 ? -x : x);
-#endif
-}
-
-static double AbsReal(Wide x)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return (double)__real__ x;
-#else
-  return (double)x;
-#endif
-}
-
-/* element i of an array of factors */
-static Wide Get(const Ctx *c, const char *f, PetscCount i)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return c->dbl ? (Wide)((const double _Complex *)f)[i] : (Wide)((const float _Complex *)f)[i];
-#else
-  return c->dbl ? (Wide)((const double *)f)[i] : (Wide)((const float *)f)[i];
-#endif
-}
-
-static void Put(const Ctx *c, char *f, PetscCount i, Wide v)
-{
-#if defined(PETSC_USE_COMPLEX)
-  if (c->dbl) ((double _Complex *)f)[i] = (double _Complex)v;
-  else ((float _Complex *)f)[i] = (float _Complex)v;
-#else
-  if (c->dbl) ((double *)f)[i] = (double)v;
-  else ((float *)f)[i] = (float)v;
-#endif
-}
-
-static PetscBool Inside(PetscInt n, PetscInt kl, PetscInt ku, PetscInt i, PetscInt j)
-{
-  return (PetscBool)(i >= 0 && i < n && i - j <= kl && j - i <= ku);
-}
-
-/* index of a_ij */
-static PetscCount At(const Block *b, PetscInt i, PetscInt j)
-{
-  return (PetscCount)j * ((PetscCount)b->kl + b->ku + 1) + b->ku + i - j;
-}
-
-/* fill: what the pads hold, and the slots outside the matrix */
-static PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, const Wide *a, Wide fill, Block *b)
-{
-  PetscFunctionBegin;
-  b->n     = n;
-  b->kl    = kl;
-  b->ku    = ku;
-  b->len   = (size_t)n * ((size_t)kl + ku + 1);
-  b->pad   = (size_t)SPIKE_BAND_PAD(kl, ku);
-  b->guard = 64;
-  PetscCall(PetscMalloc((b->len + 2 * b->pad + 2 * b->guard) * c->ops->size + 64, (void **)&b->alloc));
-  b->start = (char *)(((PETSC_UINTPTR_T)b->alloc + 63) & ~(PETSC_UINTPTR_T)63);
-  b->f     = b->start + (b->pad + b->guard) * c->ops->size;
-  for (size_t i = 0; i < b->len + 2 * (b->pad + b->guard); i++) Put(c, b->start, (PetscCount)i, i < b->guard || i >= b->guard + b->len + 2 * b->pad ? (Wide)12345 : fill);
-  for (PetscInt j = 0; j < n; j++)
-    for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) Put(c, b->f, At(b, i, j), a[At(b, i, j)]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* are guards, pads and slots outside the matrix as they were created, bit by bit? */
-static PetscBool BlockIntact(const Ctx *c, const Block *b, Wide fill)
-{
-  const PetscInt ld = b->kl + b->ku + 1;
-  char           g[2][16];
-
-  Put(c, g[0], 0, (Wide)12345);
-  Put(c, g[1], 0, fill);
-  for (size_t i = 0; i < b->len + 2 * (b->pad + b->guard); i++) {
-    const PetscBool guard = (PetscBool)(i < b->guard || i >= b->guard + b->len + 2 * b->pad);
-
-    if (i >= b->pad + b->guard && i < b->pad + b->guard + b->len) {
-      const PetscInt j = (PetscInt)((i - b->pad - b->guard) / ld), r = (PetscInt)((i - b->pad - b->guard) % ld) - b->ku + j;
-
-      if (Inside(b->n, b->kl, b->ku, r, j)) continue;
-    }
-    if (memcmp(b->start + i * c->ops->size, g[guard ? 0 : 1], c->ops->size)) return PETSC_FALSE;
-  }
-  return PETSC_TRUE;
-}
-
-static PetscErrorCode BlockDestroy(Block *b)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(b->alloc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* random band, nonconstant and unsymmetric, |a_jj| at least twice the sums of the others in its row and column */
-static PetscErrorCode RandomBand(PetscInt n, PetscInt kl, PetscInt ku, Wide **a)
-{
-  Block   b;
-  double *row, *col;
-
-  PetscFunctionBegin;
-  b.n = n, b.kl = kl, b.ku = ku;
-  PetscCall(PetscCalloc1((size_t)n * ((size_t)kl + ku + 1), a));
-  PetscCall(PetscCalloc2(n, &row, n, &col));
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
-      const Wide v = Random();
-
-      (*a)[At(&b, i, j)] = v;
-      if (i != j) {
-        row[i] += Abs(v);
-        col[j] += Abs(v);
-      }
-    }
-  }
-  for (PetscInt j = 0; j < n; j++) {
-    const Wide v = (*a)[At(&b, j, j)];
-
-    (*a)[At(&b, j, j)] = (float)(2 * PetscMax(row[j], col[j]) + 0.5) * (AbsReal(v) < 0 ? -1.0L : 1.0L);
-#if defined(PETSC_USE_COMPLEX)
-    (*a)[At(&b, j, j)] += __imag__ v * (Wide)PETSC_i;
-#endif
-  }
-  PetscCall(PetscFree2(row, col));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Factor(const Ctx *c, Block *b, PetscReal tol, PetscReal boost, SpikeBandPivot *piv)
-{
-  char *work;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc(c->ops->lu_worksize(b->kl, b->ku) + 128, (void **)&work));
-  memset(work, 0xFF, c->ops->lu_worksize(b->kl, b->ku) + 128); /* NaN: nothing may be assumed of it */
-  piv->tol   = tol;
-  piv->boost = boost;
-  piv->work  = (void *)(((PETSC_UINTPTR_T)work + 63) & ~(PETSC_UINTPTR_T)63);
-  c->ops->lu(b->n, b->kl, b->ku, b->f, piv);
-  for (const char *p = (const char *)piv->work + c->ops->lu_worksize(b->kl, b->ku); p < work + c->ops->lu_worksize(b->kl, b->ku) + 128; p++) PetscCheck(*p == (char)0xFF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "lu() wrote behind its work space");
-  piv->work = NULL;
-  PetscCall(PetscFree(work));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static Wide Lower(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
-{
-  return i == j ? 1 : Get(c, b->f, At(b, i, j));
-}
-
-static Wide Upper(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
-{
-  return i == j ? 1 / Get(c, b->f, At(b, i, j)) : Get(c, b->f, At(b, i, j));
-}
-
-/* max |A - L U| / (gamma |L| |U|), entry by entry, the bound of the error analysis of elimination */
-static double ReconstructionError(const Ctx *c, const Block *b, const Wide *a)
-{
-  double worst = 0;
-
-  for (PetscInt j = 0; j < b->n; j++) {
-    for (PetscInt i = PetscMax(0, j - b->ku); i <= PetscMin(b->n - 1, j + b->kl); i++) {
-      Wide   s  = -a[At(b, i, j)];
-      double as = 0, r;
-
-      for (PetscInt k = PetscMax(0, PetscMax(i - b->kl, j - b->ku)); k <= PetscMin(i, j); k++) {
-        const Wide t = Lower(c, b, i, k) * Upper(c, b, k, j);
-
-        s += t;
-        as += Abs(t);
-      }
-      r = Abs(s) / (c->epsF * (8 + PetscMin(b->kl, b->ku)) * (as + DBL_MIN));
-      if (!(r <= worst)) worst = r;
-    }
-  }
-  return worst;
-}
 
 /* against xGBTRF: relative to 1 for L, to the largest entry for U; dominance 2 keeps the growth below 2 and the condition below 4 */
 static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, PetscScalar *gb, PetscBLASInt *ipiv, double *worst)
@@ -356,6 +115,7 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
     EXTENT,
     INPLACE,
     RANGES,
+    SAMEBITS,
     COLUMNS
   };
 
@@ -427,10 +187,20 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
     /* the same call twice: the same bits */
     for (PetscCount i = 0; i < ldx * (nrhs + 1); i++) y[i] = SENTINEL;
     Sweep(c, w, b, nrhs, rhs, ldb, y, ldx);
-    ncases[COLUMNS]++;
+    ncases[SAMEBITS]++;
     if (memcmp(x, y, ldx * (nrhs + 1) * sizeof(*x))) {
-      nbad[COLUMNS]++;
+      nbad[SAMEBITS]++;
       Diagnose("not deterministic", b, nrhs, w);
+    }
+    /* one column alone: the same bits */
+    for (PetscInt r = nrhs - 1; r >= 0; r -= PetscMax(1, nrhs / 3)) {
+      Sweep(c, w, b, 1, rhs + r * ldb, ldb, y, ldx);
+      ncases[COLUMNS]++;
+      if (memcmp(x + r * ldx, y, n * sizeof(*x))) {
+        nbad[COLUMNS]++;
+        Diagnose("column alone", b, nrhs, w);
+        break;
+      }
     }
   }
   /* A x = b and A^T x = b, against the definition and against LAPACK */
@@ -531,9 +301,9 @@ static PetscInt Sizes(PetscInt k, PetscInt n[])
 /* factors and sweeps of random dominant bands of all shapes */
 static PetscErrorCode TestShapes(const Ctx *c)
 {
-  static const char *const names[] = {"lower sweep", "upper sweep", "upper_t sweep", "lower_t sweep", "solve", "transposed solve", "solves equal LAPACK's", "sweeps write x only, rows 0 to n - 1", "sweeps in place give the same bits", "ranges of backward sweeps give the same bits", "sweeps are deterministic", "L U = A", "factors equal LAPACK's", "lu keeps pads, guards and outside slots", "pads and outside slots have no influence"};
+  static const char *const names[] = {"lower sweep", "upper sweep", "upper_t sweep", "lower_t sweep", "solve", "transposed solve", "solves equal LAPACK's", "sweeps write x only, rows 0 to n - 1", "sweeps in place give the same bits", "ranges of backward sweeps give the same bits", "sweeps are deterministic", "a column has the same bits alone and with others", "L U = A", "factors equal LAPACK's", "lu keeps pads, guards and outside slots", "pads and outside slots have no influence"};
   enum {
-    RECONSTRUCT = 11,
+    RECONSTRUCT = 12,
     VSLAPACK,
     INTACT,
     NOINFLUENCE,

@@ -124,10 +124,10 @@ static void Poison(const Problem *P, SpikeBand *s)
 {
   const SpikeHost *h = (const SpikeHost *)s->data;
 
-  for (PetscInt p = 0; p < P->np; p++) memset(h->first + (size_t)h->off[p] * h->ops->size, 0xFF, (size_t)(P->start[p + 1] - P->start[p]) * (P->kl + P->ku + 1) * h->ops->size);
+  for (PetscInt p = 0; p < P->np; p++) FillBytes(h->first + (size_t)h->off[p] * h->ops->size, 0xFF, (size_t)(P->start[p + 1] - P->start[p]) * (P->kl + P->ku + 1) * h->ops->size);
   if (!P->coupled) return;
-  memset(s->dB, 0xFF, (size_t)(P->np + 1) * P->ku * P->ku * sizeof(PetscScalar));
-  memset(s->dC, 0xFF, (size_t)(P->np + 1) * P->kl * P->kl * sizeof(PetscScalar));
+  FillBytes(s->dB, 0xFF, (size_t)(P->np + 1) * P->ku * P->ku * sizeof(PetscScalar));
+  FillBytes(s->dC, 0xFF, (size_t)(P->np + 1) * P->kl * P->kl * sizeof(PetscScalar));
 }
 
 static void CheckStats(const Problem *P, const SpikeFillStats *st, PetscInt badrow, PetscInt overflowrow, PetscInt zerorow)
@@ -341,7 +341,7 @@ static PetscErrorCode TestSweep(const Problem *P, SpikeBand *s, PetscBool trans,
   for (PetscCount i = 0; i < ldb * nrhs; i++) b[i] = Random();
   PetscCall(PetscArraycpy(keep, b, ldb * nrhs));
   for (PetscCount i = 0; i < ldg * nrhs; i++) g[i] = h[i] = SENTINEL;
-  if (nt) memset(s->dtips, 0xFF, (size_t)nt * sizeof(*b));
+  if (nt) FillBytes(s->dtips, 0xFF, (size_t)nt * sizeof(*b));
   NoMalloc(P, EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, g, ldg));
   Check(P, EXTENT, Bits((PetscInt)(ldb * nrhs), b, keep) ? 0 : 2);
   for (PetscInt c = 0; c < nrhs; c++) {
@@ -354,7 +354,7 @@ static PetscErrorCode TestSweep(const Problem *P, SpikeBand *s, PetscBool trans,
   }
   if (nt) PetscCall(PetscArraycpy(tips, s->dtips, nt));
   /* partition by partition from the last one, in head and tail: the same bits, and what belongs to others is not touched */
-  if (nt) memset(s->dtips, 0xFF, (size_t)nt * sizeof(*b));
+  if (nt) FillBytes(s->dtips, 0xFF, (size_t)nt * sizeof(*b));
   for (PetscInt p = np - 1; p >= 0; p--) {
     PetscCall((*s->k->sweep)(s, trans, SPIKE_SWEEP_HEAD, p, p + 1, nrhs, b, ldb, h, ldg));
     for (PetscInt c = 0; c < nrhs; c++) {

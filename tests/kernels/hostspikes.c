@@ -68,8 +68,8 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
   for (PetscInt q = 0; q <= P->np; q++) W[q] = V[q] = (PetscReal)NAN;
   /* tips of the neighbours, which the functions leave alone; their own are NaN */
   PetscCall(PetscMalloc1(2 * tip, &save));
-  memset(s->dWt, 0xFF, (size_t)(P->np + 1) * tip * sizeof(PetscScalar));
-  memset(s->dVb, 0xFF, (size_t)(P->np + 1) * tip * sizeof(PetscScalar));
+  FillBytes(s->dWt, 0xFF, (size_t)(P->np + 1) * tip * sizeof(PetscScalar));
+  FillBytes(s->dVb, 0xFF, (size_t)(P->np + 1) * tip * sizeof(PetscScalar));
   for (PetscInt i = 0; i < tip; i++) save[i] = s->dVb[i] = Random() / (4 * K);
   for (PetscInt i = 0; i < tip; i++) save[tip + i] = s->dWt[(PetscCount)P->np * tip + i] = Random() / (4 * K);
   pivot.boost = 1;
@@ -80,8 +80,8 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
   PetscCall((*s->k->factor)(s, &pivot));
   Check(P, FACTOR, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
   PetscCall((*s->k->righttips)(s, V));
-  Check(P, LEFTTIPS, memcmp(save + tip, s->dWt + (PetscCount)P->np * tip, tip * sizeof(*save)) ? 2 : 0);
-  Check(P, RIGHTTIPS, memcmp(save, s->dVb, tip * sizeof(*save)) ? 2 : 0);
+  Check(P, LEFTTIPS, CompareBytes(save + tip, s->dWt + (PetscCount)P->np * tip, tip * sizeof(*save)) ? 2 : 0);
+  Check(P, RIGHTTIPS, CompareBytes(save, s->dVb, tip * sizeof(*save)) ? 2 : 0);
   PetscCall(PetscFree(save));
   for (PetscInt p = 0; p < P->np; p++) {
     const PetscInt m = D[p].m;
@@ -398,7 +398,7 @@ static PetscErrorCode TestProblem(Problem *P)
   for (PetscInt p = 0; p < P->np; p++) PetscCall(DenseCreate(P, p, P->start[p + 1] - P->start[p], &D[p]));
   live = guard.nblocks;
   PetscCall(TestTips(P, &s, D));
-  memset(s.dR, 0xFF, (size_t)(P->np + 1) * P->ku * P->ku * sizeof(PetscScalar));
+  FillBytes(s.dR, 0xFF, (size_t)(P->np + 1) * P->ku * P->ku * sizeof(PetscScalar));
   PetscCall((*s.k->reduced)(&s, 0, P->np + 1, &pivot));
   Check(P, REDUCED, pivot.badrow == -1 && pivot.nboost == 0 ? 0 : 2);
   for (PetscInt trans = 0; trans < 2; trans++) {

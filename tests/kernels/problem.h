@@ -8,6 +8,17 @@
 #include <petscblaslapack.h>
 #include <math.h>
 
+/* memset() and memcmp() for arrays that may have no elements, and then no address */
+static inline void FillBytes(void *p, int byte, size_t n)
+{
+  if (n) memset(p, byte, n);
+}
+
+static inline int CompareBytes(const void *p, const void *q, size_t n)
+{
+  return n ? memcmp(p, q, n) : 0;
+}
+
 #define MAXP     5
 #define GHOST    1000000 /* global number of the rank's first row, for columns in the second piece of the matrix */
 #define SENTINEL ((PetscScalar)1048575)
@@ -327,7 +338,7 @@ static inline PetscErrorCode DenseDestroy(Dense *D)
 
 static inline PetscBool Bits(PetscInt n, const PetscScalar *x, const PetscScalar *y)
 {
-  return (PetscBool)!memcmp(x, y, (size_t)n * sizeof(*x));
+  return (PetscBool)!CompareBytes(x, y, (size_t)n * sizeof(*x));
 }
 
 /* An error handler for errors that a test wants */

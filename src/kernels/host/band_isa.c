@@ -39,10 +39,7 @@
 
 #define SPIKE_NARROW 8 /* half-bandwidths up to this have kernels of their own */
 #define SPIKE_WINDOW 8
-#if !defined(SPIKE_AHEAD)
-  #define SPIKE_AHEAD 1
-#endif
-#define SPIKE_COLS 8 /* columns at a time in the other sweeps */
+#define SPIKE_COLS   8 /* columns at a time in the other sweeps */
 #if defined(__AVX512F__)
   #define SPIKE_ACC 16 /* vectors of sums in registers */
 #else

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* band_sweep.h: the four triangular sweeps, by half-bandwidth and number of right-hand sides (template over the type of the factors) */
+/*
+  band_sweep.h: the four triangular sweeps, by half-bandwidth and number of right-hand sides (template over the type of the factors). However the
+  right-hand sides are grouped, each of them has the same operations in the same order, so that a column has the same bits alone and with others.
+*/
 
 /* one right-hand side in the sweeps of narrow bands: rows in scalar registers */
 #define X(name)  s1_##name

@@ -46,7 +46,7 @@ SPIKE_INLINE void T(Tile)(const int nc, const int R, const int mv, const int dow
     SPIKE_UNROLL
     for (int v = 0; v < mv; v++) {
       l[v] = T(LoadS)(d + c * cs + v * VS(W));
-      if (full && v * VS(W) * (int)sizeof(F) % 64 == 0) __builtin_prefetch(d + c * cs + v * VS(W) + (down ? SPIKE_AHEAD : -SPIKE_AHEAD) * SPIKE_COLS * (cs + 1));
+      if (full && v * VS(W) * (int)sizeof(F) % 64 == 0) __builtin_prefetch(d + c * cs + v * VS(W) + (down ? SPIKE_COLS : -SPIKE_COLS) * (cs + 1)); /* the next block */
     }
     if (full) {
       SPIKE_UNROLL
@@ -106,7 +106,7 @@ SPIKE_INLINE void T(Head)(const int nc, const int R, const int down, PetscCount 
 /* the same with the right-hand sides in lanes: SPIKE_COLS and R are multiples of W */
 SPIKE_INLINE void T(HeadLanes)(const int R, const int down, PetscCount cs, const F *d, S *x, PetscCount ldx, S *h)
 {
-  VS(t) v[SPIKE_COLS];
+  VS(t) v[VS(W) > SPIKE_COLS ? VS(W) : SPIKE_COLS];
 
   SPIKE_UNROLL
   for (int r = 0; r < R; r += VS(W)) {
@@ -144,7 +144,7 @@ SPIKE_INLINE void T(LowerColumns)(const int nc, const int R, PetscCount rows, Pe
   PetscCount       s  = nc;
   S                h[SPIKE_COLS * 8];
 
-  if (nc % VS(W) == 0 && R % VS(W) == 0) T(HeadLanes)(R, 1, cs, d, x, ldx, h);
+  if (nc == SPIKE_COLS && nc % VS(W) == 0 && R % VS(W) == 0) T(HeadLanes)(R, 1, cs, d, x, ldx, h);
   else T(Head)(nc, R, 1, cs, d, x, ldx, h);
   for (; s + mv * VS(W) <= whole; s += mv * VS(W)) T(Tile)(nc, R, mv, 1, PETSC_TRUE, d + s, cs, h, x + s, ldx, 0, PETSC_TRUE, VS(maskto)(VS(W)));
   for (; s < last; s += VS(W)) T(Tile)(nc, R, 1, 1, PETSC_FALSE, d + s, cs, h, x + s, ldx, (int)PetscMin(kl + 1 - s, VS(W)), (PetscBool)(s + VS(W) <= rows), VS(maskto)((int)PetscMin(rows - s, VS(W))));
@@ -158,7 +158,7 @@ SPIKE_INLINE void T(UpperColumns)(const int nc, const int R, PetscCount first, P
   PetscCount       s  = 0;
   S                h[SPIKE_COLS * 8];
 
-  if (nc % VS(W) == 0 && R % VS(W) == 0) T(HeadLanes)(R, 0, cs, d, x, ldx, h);
+  if (nc == SPIKE_COLS && nc % VS(W) == 0 && R % VS(W) == 0) T(HeadLanes)(R, 0, cs, d, x, ldx, h);
   else T(Head)(nc, R, 0, cs, d, x, ldx, h);
   for (; s - mv * VS(W) >= whole; s -= mv * VS(W)) T(Tile)(nc, R, mv, 0, PETSC_TRUE, d + s - mv * VS(W), cs, h, x + s - mv * VS(W), ldx, 0, PETSC_TRUE, VS(maskto)(VS(W)));
   for (s -= VS(W); s + VS(W) > last; s -= VS(W)) T(Tile)(nc, R, 1, 0, PETSC_FALSE, d + s, cs, h, x + s, ldx, (int)PetscMax(-ku - s, -SPIKE_COLS), (PetscBool)(s >= first), VS(maskfrom)((int)PetscMax(first - s, 0)));

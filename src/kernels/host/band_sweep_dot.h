@@ -34,6 +34,7 @@ SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const F *d, 
     for (int c = 0; c < nc; c++) {
       const VS(t) l = T(LoadS)(d + c * cs + s);
 
+      __builtin_prefetch(d + c * cs + s + (down ? -SPIKE_COLS : SPIKE_COLS) * (cs + 1)); /* the next block */
       SPIKE_UNROLL
       for (int r = 0; r < R; r++) acc[c][r] = VS(fnma)(l, y[r], acc[c][r]);
     }
