@@ -20,7 +20,7 @@ export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} OMP_NUM_THREADS=${OMP_NUM
 
 # Sanitized builds (SANITIZE=1). Two copies of our library in one process are one of the tests: no violation of the one-definition rule
 if [ -n "${SPIKE_LSAN_SUPP:-}" ]; then
-  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=1:detect_odr_violation=0:fast_unwind_on_malloc=0}
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-suppressions=$(dirname "$SPIKE_LSAN_SUPP")/asan.supp:detect_leaks=1:detect_stack_use_after_return=1:detect_odr_violation=0:fast_unwind_on_malloc=0}
   export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$SPIKE_LSAN_SUPP:print_suppressions=0}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 fi
