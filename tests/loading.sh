@@ -103,7 +103,7 @@ else
 fi
 
 # Python
-if [ -x "${SPIKE_VENV:-}/bin/python" ] && [ -z "${SPIKE_LSAN_SUPP:-}" ]; then
+if [ -n "${SPIKE_VENV:-}" ] && [ -x "$SPIKE_VENV/bin/python" ] && [ -z "${SPIKE_LSAN_SUPP:-}" ]; then
   cat >"$work/solve.py" <<'END'
 import sys
 import petsc4py
