@@ -28,6 +28,7 @@ typedef struct {
   PetscInt           userkl, userku; /* PETSC_DECIDE: from the matrix */
   PetscInt           local_partitions;
   PetscReal          dropoff;
+  PetscReal          window;
   PetscReal          zeropivot;
   MatFactorShiftType shifttype;
   PetscReal          shiftamount;

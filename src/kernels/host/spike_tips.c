@@ -10,11 +10,11 @@
   is shorter than the partition are not those of the spike: like sinh((l - i) t) / sinh(l t) for exp(-i t) they fall too fast, at half the corner
   by a factor up to 2, so that the rate is too large by log(2) / (l / 2) at most, which is taken off.
 */
-static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt ncols, const PetscScalar *spike, PetscReal eps, PetscBool *fallen, PetscInt *reach, PetscReal *falloff)
+static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt ncols, const PetscScalar *spike, PetscReal eps, PetscReal window, PetscBool *fallen, PetscInt *reach, PetscReal *falloff)
 {
   const PetscInt half = PetscMax(l / 2, PetscMin(2 * tip, l)); /* rows of the nearer half, more than the tip where there are more */
   PetscReal      head = 0.0, far = 0.0, mid = 0.0;
-  PetscInt       last = 0; /* 1 + distance of the last row above eps * head */
+  PetscInt       last = 0, reached = 0; /* 1 + distance of the last row above eps * head, above window * head */
 
   for (PetscInt pass = 0; pass < 2; pass++) {
     for (PetscInt d = 0; d < l; d++) {
@@ -25,13 +25,14 @@ static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt nc
         if (d < tip) head = PetscMax(head, m);
       } else {
         if (m > eps * head) last = d + 1;
+        if (m > PetscMax(eps, window) * head) reached = d + 1;
         if (d >= l - tip) far = PetscMax(far, m);
         if (d >= half - tip && d < half) mid = PetscMax(mid, m);
       }
     }
   }
   *fallen = (PetscBool)(last <= l - tip);
-  *reach  = *fallen ? PetscMax(last, tip) : n;
+  *reach  = reached <= l - tip ? PetscMax(reached, tip) : n;
   if (head == 0.0) *falloff = PETSC_MIN_REAL;
   else if (l == n || *fallen) *falloff = far == 0.0 ? PETSC_MIN_REAL : PetscMin(PetscLogReal(far / head) / PetscMax(l - tip, 1), 0.0);
   else *falloff = PetscMin(PetscLogReal(mid / head) / PetscMax(half - tip, 1) + 2.0 * PetscLogReal(2.0) / l, 0.0);
@@ -97,7 +98,7 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
       h->ops->lower(kl, ku, kl, h->corner + (size_t)(l - kl) * ld * h->ops->size, kl, W + l - kl, l, W + l - kl, l);
       h->ops->upper(l, ku, kl, h->corner, 0, l, kl, W, l);
       PetscCall(PetscLogFlops(2.0 * kl * ku * l + (2.0 * kl + 1.0) * kl * l));
-      SpikeReach_Private(n, l, K, kl, W, eps, &fallen, &s->wtop[q], &falloff[q]);
+      SpikeReach_Private(n, l, K, kl, W, eps, s->window, &fallen, &s->wtop[q], &falloff[q]);
       if (fallen || l == lmax) {
         for (PetscInt c = 0; c < kl; c++)
           for (PetscInt i = 0; i < ku; i++) Wt[i + (PetscCount)c * ku] = W[(PetscCount)c * l + l - 1 - i];
@@ -137,7 +138,7 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
       h->ops->lower(ku, kl, ku, a + (size_t)(n - ku) * ld * h->ops->size, ku, V + l - ku, l, V + l - ku, l);
       h->ops->upper(l, kl, ku, a + (size_t)(n - l) * ld * h->ops->size, 0, l, ku, V, l);
       PetscCall(PetscLogFlops((2.0 * ku + 1.0) * ku * l));
-      SpikeReach_Private(n, l, K, ku, V, eps, &fallen, &s->wbot[q - 1], &falloff[q]);
+      SpikeReach_Private(n, l, K, ku, V, eps, s->window, &fallen, &s->wbot[q - 1], &falloff[q]);
       if (fallen || l == lmax) {
         for (PetscInt c = 0; c < ku; c++) PetscCall(PetscArraycpy(Vb + (PetscCount)c * kl, V + (PetscCount)c * l + l - kl, kl));
         break;
