@@ -90,6 +90,15 @@ typedef enum {
   SPIKE_SWEEP_TAIL
 } SpikeSweepPart;
 
+/* A message between neighbouring ranks: nrhs columns of n numbers, ld apart, in the backend's memory */
+typedef struct {
+  PetscMPIInt  peer;
+  PetscBool    send;
+  PetscScalar *data;
+  PetscInt     n, nrhs;
+  PetscCount   ld;
+} SpikeMessage;
+
 struct _n_SpikeKernels {
   const char  *name;
   PetscMemType memtype;
@@ -167,6 +176,16 @@ struct _n_SpikeKernels {
   PetscErrorCode (*alloc)(SpikeBand *, size_t bytes, void **);
   PetscErrorCode (*release)(SpikeBand *, void **);
   PetscErrorCode (*copy2d)(SpikeBand *, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height);
+
+  /*
+    Messages that never pass through the host; NULL functions where a backend has none. connect(), collective, makes a link, or leaves
+    NULL on all ranks where it cannot: then they go by MPI. exchange() enqueues messages behind the work so far, the same ones at both ends
+    in the same order; what is enqueued after wait() comes behind them. No host waits. A link outlives the band it was made with.
+  */
+  PetscErrorCode (*connect)(SpikeBand *, MPI_Comm, void **link);
+  PetscErrorCode (*disconnect)(void **link);
+  PetscErrorCode (*exchange)(SpikeBand *, void *link, PetscInt count, const SpikeMessage[]);
+  PetscErrorCode (*wait)(SpikeBand *, void *link);
 };
 
 PETSC_INTERN const SpikeKernels SpikeKernels_Host, SpikeKernels_CUDA; /* the latter where the library was built with CUDA */

@@ -12,6 +12,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   PetscFunctionBegin;
   PetscCall(PCReset_Spike(pc));
   PetscCall(PCSpikeComposeMethods_Private(pc, PETSC_FALSE));
+  PetscCall(PCSpikeExchangeDisconnect_Private(pc));
   PetscCall(PetscFree(s->ordering));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
