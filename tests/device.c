@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCSPIKE on a device: what moves between host and device, vectors in the other place, matrices that move, half-bandwidths it does not have.\n\
+static char help[] = "PCSPIKE on a device: what moves between host and device, vectors in the other place, matrices that move.\n\
   -big : only a band of more than 2^31 entries, 18 GB on the device\n\n";
 
 #include "spiketest.h"
