@@ -86,7 +86,7 @@ static PetscErrorCode SpikeDevicesApart_Private(MPI_Comm comm, PetscBool *apart)
 PetscErrorCode SpikeConnect_CUDA(SpikeBand *s, MPI_Comm comm, void **link)
 {
   SpikeLink   *l;
-  PetscBool    apart;
+  PetscBool    apart = PETSC_FALSE;
   PetscMPIInt  size, rank;
   ncclUniqueId id;
 
