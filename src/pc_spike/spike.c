@@ -45,6 +45,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   long: -pc_view prints an estimate of them. With one partition in all, the default on one rank, nothing is neglected, and the
   preconditioner is the inverse of the band: -ksp_type preonly makes it a direct solver, where the band holds the whole matrix and no pivot is small.
 
+  With several partitions or boosted pivots this is a preconditioner like others, and on an ill-conditioned matrix the preconditioned residual norm, which most
+  Krylov methods with left preconditioning test, can look converged while the true residual is not. Precondition from the right there, by -ksp_pc_side right or
+  `KSPFGMRES`; -ksp_monitor_true_residual shows both norms.
+
   PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE`, with many partitions by default, and nothing is copied to the host
   after the first setup; vectors in the other place are copied, and -log_view shows it. Half-bandwidths there are at most 512.
 
@@ -62,7 +66,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Computing 32 (2006). Li, Seidl and Negrut,
   SPIKE::GPU - A GPU-based Banded Linear System Solver, TR-2012-04, University of Wisconsin-Madison (2012).
 
-.seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
+.seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `KSPSetPCSide()`, `KSPFGMRES`, `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
           `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCSpikeSetMatOrderingType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`, `PCSpikeSetShiftAmount()`, `PCSpikeGetInfo()`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
