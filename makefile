@@ -157,7 +157,7 @@ $(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   CUDA $<")
 	$(Q)$(COMPILE.cu) -I$(CURDIR)/src -I$(CURDIR)/src/kernels/host -o $@.o $<
-	$(Q)$(CLINKER) $(SAN_FLAGS) -o $@ $@.o $(private) $(PETSC_LIB)
+	$(Q)$(CLINKER) $(SAN_FLAGS) -Wl,--as-needed -o $@ $@.o $(private) $(PETSC_LIB)
 	@$(RM) $@.o
 
 $(TUTORIALS) $(PETSCTESTS): $(BINDIR)/%: %.c $(so)
