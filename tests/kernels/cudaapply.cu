@@ -179,9 +179,9 @@ static void Shape(Case *c, SpikeBand *s, const SpikeKernels *k)
 template <typename F>
 static void FactorsToTiles(const SpikeTiles *t, PetscInt p, PetscInt n, const F *lu, F *tiles)
 {
-  const int        T = t->T, kl = t->kl, ku = t->ku;
-  auto             get = [&](PetscInt i, PetscInt j) { return (PetscScalar)lu[SpikeBandIndex(n, kl, ku, sizeof(F), i, j)]; };
-  Column           L((size_t)T * T), U((size_t)T * T);
+  const int T = t->T, kl = t->kl, ku = t->ku;
+  auto      get = [&](PetscInt i, PetscInt j) { return (PetscScalar)lu[SpikeBandIndex(n, kl, ku, sizeof(F), i, j)]; };
+  Column    L((size_t)T * T), U((size_t)T * T);
 
   for (int j = 0; j < t->steps; j++) {
     for (int q = 1; q <= PetscMax(t->QL, t->QU); q++) {
