@@ -37,6 +37,8 @@ enum {
   MEMORY,
   FILL,
   COUPLING,
+  REFILL,
+  COLUMNS,
   STATS,
   EXTENT,
   REPEAT,
@@ -44,8 +46,8 @@ enum {
   PIVOT,
   NTOPICS
 };
-static const char *const topics[NTOPICS] = {"memory is what bytes() says",      "fill: band", "fill: couplings", "fill: sums and bad rows", "nothing written outside", "twice the same bits", "factor: against elimination in higher precision",
-                                            "factor: bad pivots as on the host"};
+static const char *const topics[NTOPICS] = {"memory is what bytes() says", "fill: band",          "fill: couplings", "fill: other values by the map, few blocks", "fill: without a map", "fill: sums and bad rows", "nothing written outside",
+                                            "twice the same bits",         "factor: against elimination in higher precision", "factor: bad pivots as on the host"};
 static struct {
   PetscInt cases, bad;
   double   worst;
@@ -412,6 +414,61 @@ static void CompareStats(const Problem &pr, const SpikeFillStats &a, const Spike
   Result(STATS, pr, "zerorow", (double)PetscAbsInt(a.zerorow - b.zerorow), 0);
 }
 
+/* Fills s again, from arrays of NaN, and compares all that it leaves with definition and host */
+static void TestRefill(int topic, const Problem &pr, SpikeBand *host, SpikeBand *s, const SpikeCSR parts[], const PetscInt *newrow)
+{
+  SpikeCUDA     *h = (SpikeCUDA *)s->data;
+  SpikeCSR       hostparts[2];
+  SpikeFillStats hst, st;
+  const PetscInt nparts = pr.kind == 1 ? 2 : 1;
+  const size_t   nB = pr.coupled ? (size_t)(pr.np + 1) * pr.ku * pr.ku : 0, nC = pr.coupled ? (size_t)(pr.np + 1) * pr.kl * pr.kl : 0;
+  double         e = 0.0;
+
+  Pieces(pr, false, hostparts);
+  PetscCallAbort(PETSC_COMM_SELF, (*host->k->fill)(host, nparts, hostparts, pr.newrow.size() ? pr.newrow.data() : NULL, &hst));
+  CheckCUDA(cudaMemset(s->band, 0xFF, h->elements * (pr.is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle))));
+  if (nB) CheckCUDA(cudaMemset(s->dB, 0xFF, nB * sizeof(PetscScalar)));
+  if (nC) CheckCUDA(cudaMemset(s->dC, 0xFF, nC * sizeof(PetscScalar)));
+  PetscCallAbort(PETSC_COMM_SELF, (*s->k->begin)(s));
+  PetscCallAbort(PETSC_COMM_SELF, (*s->k->fill)(s, nparts, parts, newrow, &st));
+  PetscCallAbort(PETSC_COMM_SELF, (*s->k->end)(s));
+  Result(topic, pr, "band", BandError(pr, *s, DownloadBand(*s)), 0);
+  {
+    const std::vector<PetscScalar> B = Download<PetscScalar>(s->dB, nB), C = Download<PetscScalar>(s->dC, nC);
+
+    for (size_t i = 0; i < nB; i++) e = PetscMax(e, Difference(B[i], host->dB[i]));
+    for (size_t i = 0; i < nC; i++) e = PetscMax(e, Difference(C[i], host->dC[i]));
+  }
+  Result(topic, pr, "couplings", e, 0);
+  CompareStats(pr, st, hst);
+}
+
+/* The same pattern with new values: by the map, a few blocks walking over all units, and without it */
+static void TestOtherValues(const Problem &pr, SpikeBand *host, SpikeBand *s, SpikeCSR parts[], const PetscInt *newrow)
+{
+  SpikeCUDA           *h     = (SpikeCUDA *)s->data;
+  const SpikeFillMap   map   = h->map;
+  Problem              other = pr;
+  const PetscScalar   *aa[2] = {parts[0].aa, parts[1].aa};
+
+  for (size_t i = 0; i < other.a.size(); i++) other.a[i] *= (PetscReal)0.75;
+  for (int part = 0; part < 2; part++) {
+    for (size_t i = 0; i < other.aa[part].size(); i++) other.aa[part][i] *= (PetscReal)0.75;
+    parts[part].aa = Upload(other.aa[part]);
+  }
+  Result(REFILL, pr, "has a map", map.state == 1 ? 0 : 1, 0);
+  h->map.blocks = PetscMin(map.blocks, 3);
+  TestRefill(REFILL, other, host, s, parts, newrow);
+  Result(REFILL, pr, "the same map", h->map.code == map.code && h->map.bytes == map.bytes ? 0 : 1, 0);
+  h->map.state = -1;
+  TestRefill(COLUMNS, other, host, s, parts, newrow);
+  h->map = map;
+  for (int part = 0; part < 2; part++) {
+    CheckCUDA(cudaFree((void *)parts[part].aa));
+    parts[part].aa = aa[part];
+  }
+}
+
 static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values)
 {
   SpikeBand                host, s;
@@ -422,7 +479,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   SpikeFillStats           hst, st;
   SpikePivot               hpiv = {tol, boost, 0, -1, 0.0}, piv = hpiv;
   Guarded                  gband, gB, gC;
-  PetscReal                bytes, extra;
+  PetscReal                bytes, extra, after;
   std::vector<PetscScalar> band, factors;
   void                    *oldband;
   PetscScalar             *oldB, *oldC;
@@ -473,6 +530,8 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
     if (twice) Result(REPEAT, pr, "factors", (double)memcmp(band.data(), factors.data(), band.size() * sizeof(PetscScalar)), 0);
     factors = band;
   }
+  PetscCallAbort(PETSC_COMM_SELF, (*s.k->bytes)(&s, &bytes, &after));
+  Result(MEMORY, pr, "the map's", fabs((double)(after - extra - h->map.bytes)), 0);
   PetscCallAbort(PETSC_COMM_SELF, (*host.k->factor)(&host, &hpiv));
   Result(PIVOT, pr, "badrow", (double)PetscAbsInt(piv.badrow - hpiv.badrow), 0);
   Result(PIVOT, pr, "nboost", (double)PetscAbsInt(piv.nboost - hpiv.nboost), 0);
@@ -489,6 +548,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
     }
     Result(FACTOR, pr, "element", e, 8 * (8 + PetscMin(pr.kl, pr.ku)) * eps);
   }
+  if (values && pr.n) TestOtherValues(pr, &host, &s, parts, newrow);
   Result(EXTENT, pr, "band", gband.intact() ? 0 : 1, 0);
   if (pr.coupled) Result(EXTENT, pr, "couplings", gB.intact() && gC.intact() ? 0 : 1, 0);
   s.band = oldband;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spike_cuda.cu: the CUDA backend of kernels.h: its table, memory, stream and number of partitions */
-#include "spike_cuda.cuh"
+#include "fill.cuh"
 
 /* Shape of the tiles from the shape of the band; start and active are set by create() */
 static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
@@ -52,6 +52,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + (PetscReal)s->maxrhs * s->n + (PetscReal)spike);
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
   }
+  if (s->data) *extra += ((const SpikeCUDA *)s->data)->map.bytes; /* known after the first fill */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,6 +163,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCallCUDA(cudaFree(h->scratch));
   PetscCallCUDA(cudaFree(h->status));
   PetscCallCUDA(cudaFree(h->oldrow));
+  PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
   PetscCallCUDA(cudaFreeHost(h->hoststatus));
   PetscCall(PetscFree(s->data));
   PetscCallCUDA(cudaFree(s->band));

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spike_fill.cu: the device's fill of band and coupling blocks from CSR on the device */
-#include "spike_cuda.cuh"
+/* spike_fill.cu: the device's fill of band and coupling blocks from CSR on the device: by a map of the pattern, or, where there is none, from the column of each entry */
+#include "fill.cuh"
 #include <cfloat>
 #include <cmath>
 
-#define SPIKE_FILL_BLOCKS 2048 /* at most */
 #define SPIKE_FILL_SHARED 76000
-
-/* What one block, or the device, has seen; rows in the order of the matrix */
-struct SpikeFillSeen {
-  double             sum, dropped, maxdropped, norm;
-  unsigned long long badrow, overflowrow, zerorow;
-};
-
-struct SpikeFillCSR {
-  SpikeCSR part[2];
-  int      nparts;
-};
 
 /* Destination and shape of a fill */
 struct SpikeFillTarget {
@@ -25,41 +13,9 @@ struct SpikeFillTarget {
   const PetscInt *newrow, *oldrow;
   int             rows;  /* rows of a unit of work */
   int             lanes; /* that share a row of the matrix */
-  int             magic; /* ceil(65536 / T): e * magic >> 16 is e / T for e T < 65536 */
+  int             magic; /* SpikeFillMagic() */
   double          max;   /* above it the type of the factors overflows */
 };
-
-__device__ static inline void SpikeSeenMerge(SpikeFillSeen &a, const SpikeFillSeen &b)
-{
-  a.sum += b.sum;
-  a.dropped += b.dropped;
-  a.maxdropped  = a.maxdropped < b.maxdropped ? b.maxdropped : a.maxdropped;
-  a.norm        = a.norm < b.norm ? b.norm : a.norm;
-  a.badrow      = min(a.badrow, b.badrow);
-  a.overflowrow = min(a.overflowrow, b.overflowrow);
-  a.zerorow     = min(a.zerorow, b.zerorow);
-}
-
-/* Over the threads of a block, a power of 2, always in the same order; thread 0 has the result */
-__device__ static inline void SpikeSeenReduce(SpikeFillSeen &mine, SpikeFillSeen *shared)
-{
-  for (int half = blockDim.x / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x >= half && threadIdx.x < 2 * half) shared[threadIdx.x - half] = mine;
-    __syncthreads();
-    if (threadIdx.x < half) SpikeSeenMerge(mine, shared[threadIdx.x]);
-  }
-}
-
-/* Column of a tile row where entry (r, r + d) of its rows goes: tile times T plus column, the diagonal last */
-__device__ static inline int SpikeFillColumn(const SpikeTiles &t, int magic, int r, int d)
-{
-  const int e = r + d + t.QL * t.T, tile = (e * magic) >> 16, c = e - tile * t.T;
-
-  if (tile < t.QL) return (t.QL - tile - 1) * t.T + c;
-  if (tile > t.QL) return (tile - 1) * t.T + c;
-  return r == c ? (t.QL + t.QU) * t.T : ((r > c ? t.QL : t.QL + t.QU) - 1) * t.T + c;
-}
 
 /*
   A block assembles `rows` rows of a tile row of a group at a time in shared memory, column after column as the band stores them, and writes them
@@ -118,9 +74,7 @@ __global__ void __launch_bounds__(256) SpikeFillKernel(const __grid_constant__ S
             PetscInt        d;
 
             if (k0 + u * f.lanes >= end1) continue;
-            d = (P.colmap ? P.colmap[col[u]] : col[u]) + P.shift;
-            if (f.newrow) d = f.newrow[d];
-            d -= i;
+            d = SpikeFillDistance(P, col[u], f.newrow, i);
             if (!(abs <= PETSC_MAX_REAL)) mine.badrow = min(mine.badrow, (unsigned long long)row);
             rowsum += abs;
             if (d > t.ku || -d > t.kl) {
@@ -165,15 +119,7 @@ __global__ void __launch_bounds__(256) SpikeFillSum(int blocks, const SpikeFillS
 
   for (int k = threadIdx.x; k < blocks; k += blockDim.x) SpikeSeenMerge(mine, seen[k]);
   SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
-  if (threadIdx.x == 0) {
-    status->value[0]    = mine.sum;
-    status->value[1]    = mine.dropped;
-    status->value[2]    = mine.maxdropped;
-    status->value[3]    = mine.norm;
-    status->badrow      = mine.badrow;
-    status->overflowrow = mine.overflowrow;
-    status->zerorow     = mine.zerorow;
-  }
+  if (threadIdx.x == 0) SpikeSeenStatus(mine, status);
 }
 
 __global__ void __launch_bounds__(256) SpikeInvertOrder(PetscInt n, const PetscInt *newrow, PetscInt *oldrow)
@@ -189,14 +135,19 @@ size_t SpikeFillScratch_CUDA(const SpikeBand *s, const SpikeCUDA *h)
 }
 
 template <typename F>
-static PetscErrorCode SpikeFill_Private(SpikeBand *s, SpikeFillTarget f, const SpikeFillCSR &A, int *blocks)
+static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f, const SpikeFillCSR &A)
 {
-  SpikeCUDA *h       = (SpikeCUDA *)s->data;
-  const int  columns = (f.t.QL + f.t.QU) * f.t.T + 1, GT = f.t.G * f.t.T, width = f.t.kl + f.t.ku + 1;
-  int        residents, threads;
-  size_t     bytes;
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  const int          columns = (f.t.QL + f.t.QU) * f.t.T + 1, GT = f.t.G * f.t.T, width = f.t.kl + f.t.ku + 1;
+  int                residents, threads, blocks;
+  size_t             bytes;
 
   PetscFunctionBegin;
+  if (s->coupled) {
+    if (s->ku) PetscCallCUDA(cudaMemsetAsync(s->dB, 0, (size_t)(s->np + 1) * s->ku * s->ku * sizeof(PetscScalar), stream));
+    if (s->kl) PetscCallCUDA(cudaMemsetAsync(s->dC, 0, (size_t)(s->np + 1) * s->kl * s->kl * sizeof(PetscScalar), stream));
+  }
   f.rows  = GT;
   f.lanes = 2;
   while (f.lanes < 32 && 5 * f.lanes < width) f.lanes *= 2;
@@ -205,8 +156,10 @@ static PetscErrorCode SpikeFill_Private(SpikeBand *s, SpikeFillTarget f, const S
   bytes   = PetscMax(columns * (f.rows + 1) * sizeof(F), threads / 2 * sizeof(SpikeFillSeen));
   PetscCallCUDA(cudaFuncSetAttribute(SpikeFillKernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&residents, SpikeFillKernel<F>, threads, bytes));
-  *blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows), (PetscInt64)PetscMin(SPIKE_FILL_BLOCKS, h->multiprocessors * PetscMax(residents, 1)));
-  SpikeFillKernel<F><<<*blocks, threads, bytes, (cudaStream_t)s->stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
+  blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows), (PetscInt64)PetscMin(SPIKE_FILL_BLOCKS, h->multiprocessors * PetscMax(residents, 1)));
+  SpikeFillKernel<F><<<blocks, threads, bytes, stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
+  PetscCallCUDA(cudaGetLastError());
+  SpikeFillSum<<<1, 256, 0, stream>>>(blocks, (const SpikeFillSeen *)h->scratch, h->hoststatus);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -215,9 +168,7 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 {
   SpikeCUDA         *h      = (SpikeCUDA *)s->data;
   const cudaStream_t stream = (cudaStream_t)s->stream;
-  SpikeFillTarget    f      = {h->t, s->dB, s->dC, newrow, NULL, 0, 0, (65536 + h->t.T - 1) / h->t.T, s->is_double ? HUGE_VAL : (double)FLT_MAX};
   SpikeFillCSR       A      = {};
-  int                blocks = 0;
 
   PetscFunctionBegin;
   st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
@@ -226,22 +177,20 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
   A.nparts = (int)nparts;
   for (PetscInt k = 0; k < nparts; k++) A.part[k] = parts[k];
-  if (s->coupled) {
-    if (s->ku) PetscCallCUDA(cudaMemsetAsync(s->dB, 0, (size_t)(s->np + 1) * s->ku * s->ku * sizeof(PetscScalar), stream));
-    if (s->kl) PetscCallCUDA(cudaMemsetAsync(s->dC, 0, (size_t)(s->np + 1) * s->kl * s->kl * sizeof(PetscScalar), stream));
-  }
-  if (newrow) {
-    if (!h->oldrow) PetscCallCUDA(cudaMalloc((void **)&h->oldrow, s->n * sizeof(PetscInt)));
+  if (newrow && !h->oldrow) {
+    PetscCallCUDA(cudaMalloc((void **)&h->oldrow, s->n * sizeof(PetscInt)));
     SpikeInvertOrder<<<(unsigned int)PetscMin((s->n + 255) / 256, 1024), 256, 0, stream>>>(s->n, newrow, h->oldrow);
     PetscCallCUDA(cudaGetLastError());
-    f.oldrow = h->oldrow;
   }
-  if (s->is_double) PetscCall(SpikeFill_Private<SpikeDouble>(s, f, A, &blocks));
-  else PetscCall(SpikeFill_Private<SpikeSingle>(s, f, A, &blocks));
-  SpikeFillSum<<<1, 256, 0, stream>>>(blocks, (const SpikeFillSeen *)h->scratch, h->status);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(h->hoststatus, h->status, sizeof(*h->status), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
+  if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
+  else {
+    const SpikeFillTarget f = {h->t, s->dB, s->dC, newrow, newrow ? h->oldrow : NULL, 0, 0, SpikeFillMagic(h->t.T), s->is_double ? HUGE_VAL : (double)FLT_MAX};
+
+    if (s->is_double) PetscCall(SpikeFillByColumn_Private<SpikeDouble>(s, f, A));
+    else PetscCall(SpikeFillByColumn_Private<SpikeSingle>(s, f, A));
+  }
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the status is written straight to the host's memory */
   st->sum         = (PetscReal)h->hoststatus->value[0];
   st->dropped     = (PetscReal)h->hoststatus->value[1];
   st->maxdropped  = (PetscReal)h->hoststatus->value[2];

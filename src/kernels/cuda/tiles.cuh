@@ -66,6 +66,20 @@ struct SpikeStatus {
   double             value[4]; /* of fill: sum, dropped, maxdropped, norm; of factor: magnitude of the bad pivot */
 };
 
+/* Where the entries of a pattern go, made by the first fill (spike_fillmap.cu) */
+struct SpikeFillMap {
+  int                 state;              /* 0: not looked at yet, 1: there is one, -1: there is none */
+  int                 rows, tilerows;     /* shape of a unit of work */
+  int                 units, chunks;      /* of the matrix */
+  int                 codes;              /* of a lane in a chunk */
+  int                 extra;              /* most entries of a row that lie outside the band */
+  int                 threads, blocks;    /* of a fill */
+  unsigned short     *code;               /* [chunks * 32 * codes] */
+  unsigned long long *chunk;              /* [chunks] */
+  int                *unit;               /* [units + 1] its first chunk, and two counters */
+  PetscReal           bytes;
+};
+
 struct SpikeCUDA {
   SpikeTiles   t;
   PetscInt64   elements;
@@ -77,11 +91,12 @@ struct SpikeCUDA {
   void        *scratch;   /* reductions */
   size_t       scratchsize;
   SpikeStatus *status, *hoststatus; /* on the device, pinned on the host */
-  PetscInt    *oldrow;              /* [n] the inverse of newrow, made when a fill has one */
+  PetscInt    *oldrow;              /* [n] the inverse of newrow, made by the first fill that has one */
   int          multiprocessors;
   size_t       sharedmemory; /* most bytes of a block */
   PetscReal   *leftfalloff;  /* of lefttips(): filled by righttips() */
   PetscReal    windowrows;   /* sum of wtop and wbot */
+  SpikeFillMap map;
 };
 
 /* The size of the unrolled loops over a tile's columns */
