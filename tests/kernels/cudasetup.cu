@@ -46,8 +46,7 @@ enum {
   PIVOT,
   NTOPICS
 };
-static const char *const topics[NTOPICS] = {"memory is what bytes() says", "fill: band",          "fill: couplings", "fill: other values by the map, few blocks", "fill: without a map", "fill: sums and bad rows", "nothing written outside",
-                                            "twice the same bits",         "factor: against elimination in higher precision", "factor: bad pivots as on the host"};
+static const char *const topics[NTOPICS] = {"memory is what bytes() says", "fill: band", "fill: couplings", "fill: other values by the map, few blocks", "fill: without a map", "fill: sums and bad rows", "nothing written outside", "twice the same bits", "factor: against elimination in higher precision", "factor: bad pivots as on the host"};
 static struct {
   PetscInt cases, bad;
   double   worst;
@@ -446,10 +445,10 @@ static void TestRefill(int topic, const Problem &pr, SpikeBand *host, SpikeBand 
 /* The same pattern with new values: by the map, a few blocks walking over all units, and without it */
 static void TestOtherValues(const Problem &pr, SpikeBand *host, SpikeBand *s, SpikeCSR parts[], const PetscInt *newrow)
 {
-  SpikeCUDA           *h     = (SpikeCUDA *)s->data;
-  const SpikeFillMap   map   = h->map;
-  Problem              other = pr;
-  const PetscScalar   *aa[2] = {parts[0].aa, parts[1].aa};
+  SpikeCUDA         *h     = (SpikeCUDA *)s->data;
+  const SpikeFillMap map   = h->map;
+  Problem            other = pr;
+  const PetscScalar *aa[2] = {parts[0].aa, parts[1].aa};
 
   for (size_t i = 0; i < other.a.size(); i++) other.a[i] *= (PetscReal)0.75;
   for (int part = 0; part < 2; part++) {

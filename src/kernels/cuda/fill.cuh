@@ -4,7 +4,7 @@
 
 #include "spike_cuda.cuh"
 
-#define SPIKE_FILL_BLOCKS 2048 /* at most */
+#define SPIKE_FILL_BLOCKS 4096 /* at most */
 
 /* What one block, or the device, has seen; rows in the order of the matrix */
 struct SpikeFillSeen {

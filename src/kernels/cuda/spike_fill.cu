@@ -137,8 +137,8 @@ size_t SpikeFillScratch_CUDA(const SpikeBand *s, const SpikeCUDA *h)
 template <typename F>
 static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f, const SpikeFillCSR &A)
 {
-  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
-  const cudaStream_t stream = (cudaStream_t)s->stream;
+  SpikeCUDA         *h       = (SpikeCUDA *)s->data;
+  const cudaStream_t stream  = (cudaStream_t)s->stream;
   const int          columns = (f.t.QL + f.t.QU) * f.t.T + 1, GT = f.t.G * f.t.T, width = f.t.kl + f.t.ku + 1;
   int                residents, threads, blocks;
   size_t             bytes;

@@ -6,21 +6,13 @@
 #include <cmath>
 #include <type_traits>
 
-#if !defined(SPIKE_MAP_AHEAD)
-  #define SPIKE_MAP_AHEAD 16 /* entries that a thread has on their way */
-#endif
-#if !defined(SPIKE_MAP_SLAB)
-  #define SPIKE_MAP_SLAB 76000 /* bytes of shared memory above which a unit is a part of a tile row */
-#endif
-#define SPIKE_MAP_SMALL   18000 /* and up to which it has several tile rows */
-#define SPIKE_MAP_MOST    131072
-#if !defined(SPIKE_MAP_THREADS)
-  #define SPIKE_MAP_THREADS 320
-#endif
-#if !defined(SPIKE_MAP_RESIDENT)
-  #define SPIKE_MAP_RESIDENT 2
-#endif
-#define SPIKE_MAP_NONE    0xffffu
+#define SPIKE_MAP_AHEAD    16     /* entries of 8 bytes that a thread has on their way */
+#define SPIKE_MAP_SLAB     76000  /* bytes: a larger slab would hold some rows of a tile row only, */
+#define SPIKE_MAP_SMALL    18000  /* up to here it holds several tile rows */
+#define SPIKE_MAP_MOST     131072 /* of shared memory */
+#define SPIKE_MAP_THREADS  320    /* at most; two such blocks fit a multiprocessor, or four of half of them */
+#define SPIKE_MAP_RESIDENT 2
+#define SPIKE_MAP_NONE     0xffffu
 
 /* Which unit: group of partitions, first tile row counted in tilerows, slice of its rows */
 struct SpikeFillUnit {
@@ -176,7 +168,7 @@ __global__ void __launch_bounds__(256) SpikeFillMapMake(const __grid_constant__ 
 {
   extern __shared__ char shared[];
   const int              runs1 = f.newrow ? f.all : f.t.G, runs = A.nparts * runs1, size = 32 * codes, lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  PetscInt              *first = (PetscInt *)shared; /* [runs] entry */
+  PetscInt              *first = (PetscInt *)shared;    /* [runs] entry */
   int                   *start = (int *)(first + runs); /* [runs] chunk of the unit */
   int                    most  = 0;
 
@@ -187,7 +179,7 @@ __global__ void __launch_bounds__(256) SpikeFillMapMake(const __grid_constant__ 
       for (int run0 = 0, sum = 0; run0 < runs; run0 += 32) {
         const int run = run0 + lane;
         PetscInt  k   = 0;
-        int       n   = run < runs ? (int)((SpikeFillRun(f, A, v, run, &k) + size - 1) / size) : 0, below = n;
+        int       n = run < runs ? (int)((SpikeFillRun(f, A, v, run, &k) + size - 1) / size) : 0, below = n;
 
         for (int d = 1; d < 32; d *= 2) {
           const int w = __shfl_up_sync(SPIKE_WARP, below, d);
@@ -206,7 +198,8 @@ __global__ void __launch_bounds__(256) SpikeFillMapMake(const __grid_constant__ 
       PetscInt         k0;
       const PetscInt64 count = SpikeFillRun(f, A, v, run, &k0);
 
-      for (PetscInt64 k = (PetscInt64)lane * size; k < count; k += 32 * size) chunk[(PetscInt64)chunk0 + start[run] + k / size] = (unsigned long long)(k0 + k) | (unsigned long long)min((PetscInt64)size, count - k) << 48 | (unsigned long long)(run / runs1) << 56;
+      for (PetscInt64 k = (PetscInt64)lane * size; k < count; k += 32 * size)
+        chunk[(PetscInt64)chunk0 + start[run] + k / size] = (unsigned long long)(k0 + k) | (unsigned long long)min((PetscInt64)size, count - k) << 48 | (unsigned long long)(run / runs1) << 56;
     }
     for (int y = warp; y < f.all; y += warps) {
       const SpikeFillPlace at      = SpikeFillPlaceOf(f, y);
@@ -243,6 +236,12 @@ __global__ void __launch_bounds__(256) SpikeFillMapMake(const __grid_constant__ 
     __syncthreads();
   }
   if (lane == 0 && most) atomicMax(extra, most);
+}
+
+/* Entries that a thread has on their way */
+__host__ __device__ static constexpr int SpikeFillAhead()
+{
+  return sizeof(PetscScalar) > 8 ? SPIKE_MAP_AHEAD / 2 : SPIKE_MAP_AHEAD;
 }
 
 /* The V codes of a lane, two in a word */
@@ -296,13 +295,13 @@ __device__ static inline double SpikeFillCouplings(const SpikeFillPlan &f, const
   PetscScalar       v;
 
   auto take = [&](int d) { /* the value at distance d from the diagonal, its place cleared */
-    PetscScalar    *place = mine + SpikeFillColumn(t, f.magic, r, d) * f.ld;
-    const PetscReal abs   = PetscAbsScalar(*place);
+                           PetscScalar    *place = mine + SpikeFillColumn(t, f.magic, r, d) * f.ld;
+                           const PetscReal abs   = PetscAbsScalar(*place);
 
-    v      = *place;
-    *place = 0.0;
-    sum += abs;
-    *bad |= !(abs <= PETSC_MAX_REAL);
+                           v      = *place;
+                           *place = 0.0;
+                           sum += abs;
+                           *bad |= !(abs <= PETSC_MAX_REAL);
   };
 
   if (row.li + t.ku >= row.len()) {
@@ -333,21 +332,21 @@ __device__ static inline double SpikeFillCouplings(const SpikeFillPlan &f, const
 }
 
 /*
-  band, B, C <- values by the map. Blocks walk over the units; what the next unit needs is on its way while one is written: its values and codes (up to
-  SPIKE_MAP_AHEAD a thread), the chunks of the one behind it, the number of chunks of the third. The slab is zero between units: who takes a value out clears its
-  place. Moved: each value once, 2 bytes an entry (rounded up to chunks), 8 bytes a chunk, the band once in whole lines. The shape of the grid fixes
+  band, B, C <- values by the map. A block walks over units gridDim.x apart; while one is written, the values and codes of the next are on their way to
+  registers, and the chunks of the one behind it. The slab is zero between units: who takes a value out clears its place. Moved: each value once, 2 bytes an
+  entry (rounded up to chunks), 8 bytes a chunk, the band once in whole lines. Units belong to blocks by number, whichever multiprocessor runs them: that fixes
   the order of all sums; the last block to end adds those of the blocks, in their order.
 */
 template <typename F, int V>
 __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT) SpikeFillByMap(const __grid_constant__ SpikeFillPlan f, F *band, SpikeFillSeen *seen, int *ticket, SpikeStatus *status)
 {
-  constexpr int  AHEAD  = SPIKE_MAP_AHEAD * 8 / (V * (int)(sizeof(PetscScalar) > 8 ? sizeof(PetscScalar) : 8)); /* chunks */
-  constexpr bool narrow = std::is_same<F, SpikeSingle>::value;
+  constexpr int     AHEAD  = SpikeFillAhead() / V; /* chunks */
+  constexpr bool    narrow = std::is_same<F, SpikeSingle>::value;
   extern __shared__ __align__(16) char shared[];
   __shared__ unsigned long long        first[3]; /* rows: bad, overflow, zero */
   __shared__ bool                      last;
-  const SpikeTiles                    &t       = f.t;
-  PetscScalar                         *slab    = (PetscScalar *)shared;
+  const SpikeTiles                    &t    = f.t;
+  PetscScalar                         *slab = (PetscScalar *)shared;
   const int                            tid = threadIdx.x, threads = blockDim.x, lane = tid % 32, warp = tid / 32, warps = threads / 32;
   double                              *partial = (double *)(slab + (f.slab + 1) / 2 * 2); /* [threads] sums over parts of rows */
   double                              *total   = partial + threads;                       /* [2 threads] sum and largest sum of a thread's rows, of part 0 */
@@ -367,9 +366,13 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT) SpikeFi
   auto note   = [&](int what, PetscInt i) { atomicMin(first + what, (unsigned long long)(f.oldrow ? f.oldrow[i] : i)); };
   auto range  = [&](int unit) { return unit < f.units ? make_int2(f.unit[unit], f.unit[unit + 1]) : make_int2(0, 0); };
   auto chunks = [&](int2 of) { return lane < AHEAD && of.x + warp + lane * warps < of.y ? f.chunk[of.x + warp + lane * warps] : 0ull; };
-  auto fetch  = [&](int2 of) {
+  auto fetch  = [&](int2 of, unsigned long long its) {
 #pragma unroll
-    for (int s = 0; s < AHEAD; s++) SpikeFillFetch<V>(f, __shfl_sync(SPIKE_WARP, q, s), of.x + warp + s * warps, lane, v[s], code[s]);
+    for (int s = 0; s < AHEAD; s++) SpikeFillFetch<V>(f, __shfl_sync(SPIKE_WARP, its, s), of.x + warp + s * warps, lane, v[s], code[s]);
+  };
+  auto scatter = [&]() {
+#pragma unroll
+    for (int s = 0; s < AHEAD; s++) SpikeFillScatter<V>(v[s], code[s], slab);
   };
   auto parts = [&]() {
     if (before >= 0 && part == 0) {
@@ -386,7 +389,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT) SpikeFi
   if (tid < 3) first[tid] = ~0ull;
   now = range(blockIdx.x);
   q   = chunks(now);
-  fetch(now);
+  fetch(now, q);
   next = range(blockIdx.x + gridDim.x);
   q    = chunks(next);
   for (int k = tid; k < f.slab; k += threads) slab[k] = 0.0;
@@ -402,11 +405,10 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT) SpikeFi
     double     sum = 0.0;
     bool       bad = false, over = false;
 
-#pragma unroll
-    for (int s = 0; s < AHEAD; s++) SpikeFillScatter<V>(v[s], code[s], slab);
-    for (int c = now.x + warp + AHEAD * warps; c < now.y; c += warps) {
-      SpikeFillFetch<V>(f, f.chunk[c], c, lane, v[0], code[0]);
-      SpikeFillScatter<V>(v[0], code[0], slab);
+    scatter();
+    for (now.x += AHEAD * warps; now.x < now.y; now.x += AHEAD * warps) { /* more chunks than were on their way */
+      fetch(now, chunks(now));
+      scatter();
     }
     parts();
     now = next;
@@ -414,7 +416,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT) SpikeFi
       if (ends) sum = SpikeFillCouplings(f, row, (PetscInt)which.group * t.G + at.m, part, slab + at.j * f.columns * f.ld + at.x, &bad);
       __syncthreads();
     }
-    fetch(now);
+    fetch(now, q);
     next   = range(unit + 2 * (int)gridDim.x);
     before = -1;
     if (works && SpikeFillExists(f, which, at)) {
@@ -427,7 +429,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT) SpikeFi
           const PetscScalar w   = from[c * f.ld];
           const PetscReal   abs = PetscAbsScalar(w);
 
-          from[c * f.ld]      = 0.0;
+          from[c * f.ld]    = 0.0;
           to[c * t.G * t.T] = F(w);
           sum += abs;
           bad |= !(abs <= PETSC_MAX_REAL);
@@ -451,7 +453,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT) SpikeFi
         for (int c = part; c < f.columns; c += f.split) to[c * t.G * t.T] = c == f.columns - 1 ? F(1.0) : F(0.0);
       }
       /* numbers that round a tile row up: fewer than 8, G = 1 */
-      if (part == 0 && row.li % t.T < t.stepsize - f.columns * t.G * t.T) to[f.columns * t.G * t.T] = F(0.0);
+      if (part == 0 && which.slice * f.rows + at.r < t.stepsize - f.columns * t.G * t.T) to[f.columns * t.G * t.T] = F(0.0);
     }
     which.slice += f.next.slice; /* the unit gridDim.x behind, without divisions */
     which.step += f.next.step;
@@ -481,6 +483,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT) SpikeFi
   if (!last) return;
   __threadfence();
   mine = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
+#pragma unroll 4
   for (unsigned int k = tid; k < gridDim.x; k += threads) SpikeSeenMerge(mine, seen[k]);
   SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
   if (tid == 0) {
@@ -586,14 +589,14 @@ PetscErrorCode SpikeFillMapDestroy_CUDA(SpikeFillMap *map)
 */
 PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)
 {
-  SpikeCUDA          *h       = (SpikeCUDA *)s->data;
-  SpikeFillMap       *map     = &h->map;
-  const SpikeTiles   *t       = &h->t;
-  const cudaStream_t  stream  = (cudaStream_t)s->stream;
-  const int           GT      = t->G * t->T, columns = (t->QL + t->QU) * t->T + 1;
+  SpikeCUDA          *h      = (SpikeCUDA *)s->data;
+  SpikeFillMap       *map    = &h->map;
+  const SpikeTiles   *t      = &h->t;
+  const cudaStream_t  stream = (cudaStream_t)s->stream;
+  const int           GT = t->G * t->T, columns = (t->QL + t->QU) * t->T + 1;
   PetscInt            nnz[2] = {0, 0};
   PetscInt64          units;
-  PetscReal           entries, run, elements;
+  PetscReal           entries, run, elements, blocks, rounds;
   unsigned long long *total, chunks;
   int                *extra, residents;
   size_t              shared;
@@ -611,7 +614,7 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   run           = (PetscReal)nnz[0] / s->n * (newrow ? 1 : map->rows < GT ? map->rows : map->tilerows * t->T);
   map->codes    = newrow ? (run > 64 ? 4 : run > 32 ? 2 : 1) : (run >= 192 ? 4 : run >= 48 ? 2 : 1);
   elements      = PetscMax((PetscReal)map->tilerows * columns * map->rows, (newrow ? map->rows * map->tilerows : t->G) * PetscCeilReal(run / (32 * map->codes)) * 32 * map->codes);
-  map->threads  = PetscMax((int)PetscMin(SPIKE_MAP_THREADS, 32 * PetscCeilReal(elements / (32 * SPIKE_MAP_AHEAD))), (map->rows * map->tilerows + 31) / 32 * 32);
+  map->threads  = PetscMax((int)PetscMin(SPIKE_MAP_THREADS, 32 * PetscCeilReal(elements / (32 * SpikeFillAhead()))), (map->rows * map->tilerows + 31) / 32 * 32);
   if (units > PETSC_INT32_MAX / 4) PetscFunctionReturn(PETSC_SUCCESS); /* no integer of a unit three rounds ahead overflows */
   map->units = (int)units;
   PetscCall(SpikeFillMalloc_Private(map, units + 7, &map->unit)); /* behind the units, at an even place: a 64-bit sum, a ticket, a counter */
@@ -648,7 +651,10 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
     if (shared <= SPIKE_MAP_MOST && f.slab < (int)SPIKE_MAP_NONE) {
       if (s->is_double) PetscCall(SpikeFillResidents_Private<SpikeDouble>(map, shared, &residents));
       else PetscCall(SpikeFillResidents_Private<SpikeSingle>(map, shared, &residents));
-      map->blocks = (int)PetscMin(units, PetscMin(SPIKE_FILL_BLOCKS, h->multiprocessors * PetscMax(residents, 1)));
+      /* multiprocessors differ in how fast they reach the memory: several rounds of blocks that move a megabyte each even that out */
+      blocks      = (PetscReal)h->multiprocessors * PetscMax(residents, 1);
+      rounds      = PetscMax(1, PetscMin(8, PetscFloorReal(1e-6 * units * f.tilerows * f.rows * f.columns * (2 + sizeof(PetscScalar) + (s->is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle))) / blocks)));
+      map->blocks = (int)PetscMin((PetscReal)units, PetscMin(SPIKE_FILL_BLOCKS, rounds * blocks));
       map->state  = 1;
     }
   }

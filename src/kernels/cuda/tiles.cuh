@@ -68,15 +68,15 @@ struct SpikeStatus {
 
 /* Where the entries of a pattern go, made by the first fill (spike_fillmap.cu) */
 struct SpikeFillMap {
-  int                 state;              /* 0: not looked at yet, 1: there is one, -1: there is none */
-  int                 rows, tilerows;     /* shape of a unit of work */
-  int                 units, chunks;      /* of the matrix */
-  int                 codes;              /* of a lane in a chunk */
-  int                 extra;              /* most entries of a row that lie outside the band */
-  int                 threads, blocks;    /* of a fill */
-  unsigned short     *code;               /* [chunks * 32 * codes] */
-  unsigned long long *chunk;              /* [chunks] */
-  int                *unit;               /* [units + 1] its first chunk, and two counters */
+  int                 state;           /* 0: not looked at yet, 1: there is one, -1: there is none */
+  int                 rows, tilerows;  /* shape of a unit of work */
+  int                 units, chunks;   /* of the matrix */
+  int                 codes;           /* of a lane in a chunk */
+  int                 extra;           /* most entries of a row that lie outside the band */
+  int                 threads, blocks; /* of a fill */
+  unsigned short     *code;            /* [chunks * 32 * codes] */
+  unsigned long long *chunk;           /* [chunks] */
+  int                *unit;            /* [units + 1] its first chunk, and two counters */
   PetscReal           bytes;
 };
 
