@@ -61,8 +61,8 @@ struct Problem {
   PetscInt                 n, kl, ku, np, kind;
   std::vector<PetscInt>    start, newrow; /* newrow empty: natural */
   PetscBool                active[128];
-  PetscBool                is_double, coupled;
-  std::vector<PetscScalar> a; /* entry (i, j) of the band order at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
+  PetscBool                is_double, coupled, full; /* full: one row has entries in all columns, more than a map of the pattern takes */
+  std::vector<PetscScalar> a;                        /* entry (i, j) of the band order at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
   std::vector<PetscInt>    ai[2], aj[2], colmap;
   std::vector<PetscScalar> aa[2];
 };
@@ -455,7 +455,7 @@ static void TestOtherValues(const Problem &pr, SpikeBand *host, SpikeBand *s, Sp
     for (size_t i = 0; i < other.aa[part].size(); i++) other.aa[part][i] *= (PetscReal)0.75;
     parts[part].aa = Upload(other.aa[part]);
   }
-  Result(REFILL, pr, "has a map", map.state == 1 ? 0 : 1, 0);
+  Result(REFILL, pr, pr.full ? "has no map" : "has a map", map.state == (pr.full ? -1 : 1) ? 0 : 1, 0);
   h->map.blocks = PetscMin(map.blocks, 3);
   TestRefill(REFILL, other, host, s, parts, newrow);
   Result(REFILL, pr, "the same map", h->map.code == map.code && h->map.bytes == map.bytes ? 0 : 1, 0);
@@ -696,6 +696,24 @@ static void TestOverflow(void)
 #endif
 }
 
+/* A row with entries in all columns: no map */
+static void TestFullRow(void)
+{
+  const Shape    sh = {3, 1, 1, {900}};
+  Problem        pr;
+  const PetscInt i = 1300;
+
+  MakeProblem(sh, 0, PETSC_TRUE, PETSC_TRUE, pr);
+  pr.full = PETSC_TRUE;
+  for (PetscInt j = 0; j < pr.n; j++) {
+    if (PetscAbsInt(i - j) <= 1) continue;
+    pr.aj[0].insert(pr.aj[0].begin() + pr.ai[0][i + 1], j);
+    pr.aa[0].insert(pr.aa[0].begin() + pr.ai[0][i + 1], Random());
+    for (PetscInt r = i; r < pr.n; r++) pr.ai[0][r + 1]++;
+  }
+  TestProblem(pr, 1e-13, 0.0, true);
+}
+
 int main(int argc, char **argv)
 {
   int      devices = 0, failed = 0;
@@ -715,7 +733,10 @@ int main(int argc, char **argv)
     TestShape(shapes[i]);
     if (PetscMax(shapes[i].kl, shapes[i].ku) <= 130) TestPivots(shapes[i]);
   }
-  if (only[0] < 0) TestOverflow();
+  if (only[0] < 0) {
+    TestOverflow();
+    TestFullRow();
+  }
   for (int i = 0; i < NTOPICS; i++) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %d - cuda: %s # %" PetscInt_FMT " cases", results[i].bad ? "not ok" : "ok", i + 1, topics[i], results[i].cases));
     if (results[i].bad) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %" PetscInt_FMT " bad", results[i].bad));

@@ -584,7 +584,7 @@ PetscErrorCode SpikeFillMapDestroy_CUDA(SpikeFillMap *map)
 }
 
 /*
-  Three looks from the host: how many entries there are, how many chunks they make, how many lie outside the band in one row. There is no map where its codes
+  The host waits three times, for how many entries there are, how many chunks they make, how many lie outside the band in one row. There is no map where its codes
   would take more than the columns that it replaces (short runs), where a row has too many entries outside the band, or where memory is short.
 */
 PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)
@@ -615,7 +615,7 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   map->codes    = newrow ? (run > 64 ? 4 : run > 32 ? 2 : 1) : (run >= 192 ? 4 : run >= 48 ? 2 : 1);
   elements      = PetscMax((PetscReal)map->tilerows * columns * map->rows, (newrow ? map->rows * map->tilerows : t->G) * PetscCeilReal(run / (32 * map->codes)) * 32 * map->codes);
   map->threads  = PetscMax((int)PetscMin(SPIKE_MAP_THREADS, 32 * PetscCeilReal(elements / (32 * SpikeFillAhead()))), (map->rows * map->tilerows + 31) / 32 * 32);
-  if (units > PETSC_INT32_MAX / 4) PetscFunctionReturn(PETSC_SUCCESS); /* no integer of a unit three rounds ahead overflows */
+  if (units > PETSC_INT32_MAX / 4) PetscFunctionReturn(PETSC_SUCCESS); /* no number of a unit two rounds ahead overflows */
   map->units = (int)units;
   PetscCall(SpikeFillMalloc_Private(map, units + 7, &map->unit)); /* behind the units, at an even place: a 64-bit sum, a ticket, a counter */
   if (!map->unit) PetscFunctionReturn(PETSC_SUCCESS);
