@@ -114,7 +114,8 @@ struct _n_SpikeKernels {
 
   /*
     band, B, C <- the entries of nparts pieces of the matrix. With newrow (one rank only), row and column i become newrow[i].
-    Everything that is not in the matrix becomes zero. Reads each entry once, writes the band once. Deterministic.
+    Everything that is not in the matrix becomes zero. Reads each entry once, writes the band once. Deterministic. All fills between create()
+    and destroy() have the same pattern, the same pieces and the same newrow: a backend may keep what it has found out of them.
   */
   PetscErrorCode (*fill)(SpikeBand *, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, SpikeFillStats *);
 

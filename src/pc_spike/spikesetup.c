@@ -326,6 +326,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     PetscCall(PCSpikeSymbolic_Private(pc, A, &fits));
     if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeFill_Private(pc, A, &st));
+    PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes)); /* with what the first fill keeps of the pattern */
   }
   if (st.badrow >= 0) {
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
