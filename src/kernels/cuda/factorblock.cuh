@@ -8,17 +8,17 @@
   Step j, D_jj inverted by the first warp before:
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
     update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 and inverts it at once, while the others do the rest
-  A tile is the work of one warp, in fragments. With WINDOW the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their
+  and another one stores the inverses of D_jj. A tile is the work of one warp, in fragments. With WINDOW the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their
   first update to their last use; else the A_ik stay in the band itself (the cache), and shared memory holds the inverted tile and the panels; with stage, where that
   is too much, a tile of U a warp in place of all of them.
   The raw tiles of two steps later are fetched into the cache meanwhile.
   Reads and writes the band once with WINDOW, 2 (QL + QU) T n numbers; without, 2 QL QU T^2 numbers a step through the cache.
 */
-template <typename F, int NB>
+template <typename F, int NB, bool WHOLE>
 struct SpikeBlockTiles {
   F         *band;
   PetscInt64 stepsize;
-  int        T, QL, QU;
+  int        rows, QL, QU;
   bool       row, col[2]; /* whether the lane's row and columns of the last blocks are there */
 
   enum Mask {
@@ -26,9 +26,10 @@ struct SpikeBlockTiles {
     UPPER,
     LOWER
   };
-  __device__ F   *tile(int i, int k) const { return band + i * stepsize + (k < i ? i - k - 1 : QL + k - i - 1) * T * T; }
+  __device__ int  T() const { return WHOLE ? 8 * NB : rows; }
+  __device__ F   *tile(int i, int k) const { return band + i * stepsize + (k < i ? i - k - 1 : QL + k - i - 1) * T() * T(); }
   __device__ Mask mask(int i, int k) const { return i - k == QL ? UPPER : k - i == QU ? LOWER : FULL; }
-  __device__ bool has(int m, int n, int e) const { return (m < NB - 1 || row) && (n < NB - 1 || col[e]); }
+  __device__ bool has(int m, int n, int e) const { return WHOLE || ((m < NB - 1 || row) && (n < NB - 1 || col[e])); }
   /* of elements on and above, on and below the diagonal, or all */
   __device__ static bool keep(Mask mask, int m, int n, int r, int c) { return mask == FULL || (m == n ? (mask == UPPER ? r <= c : r >= c) : (mask == UPPER) == (m < n)); }
 
@@ -36,32 +37,35 @@ struct SpikeBlockTiles {
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
-    tile += 2 * q * T + g;
+    tile += 2 * q * T() + g;
 #pragma unroll
     for (int n = 0; n < NB; n++)
 #pragma unroll
-      for (int e = 0; e < 2; e++)
+      for (int e = 0; e < 2; e++) {
+        const F *col = tile + (8 * n + e) * T();
+
 #pragma unroll
-        for (int m = 0; m < NB; m++) d[m][n][e] = has(m, n, e) && keep(mask, m, n, g, 2 * q + e) ? (double)tile[(8 * n + e) * T + 8 * m] : 0.0;
+        for (int m = 0; m < NB; m++) d[m][n][e] = has(m, n, e) && keep(mask, m, n, g, 2 * q + e) ? (double)col[8 * m] : 0.0;
+      }
   }
   __device__ void store(F *tile, Mask mask, const double (&d)[NB][NB][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
-    tile += 2 * q * T + g;
+    tile += 2 * q * T() + g;
 #pragma unroll
     for (int n = 0; n < NB; n++)
 #pragma unroll
       for (int e = 0; e < 2; e++)
 #pragma unroll
         for (int m = 0; m < NB; m++)
-          if (has(m, n, e) && keep(mask, m, n, g, 2 * q + e)) tile[(8 * n + e) * T + 8 * m] = F(d[m][n][e]);
+          if (has(m, n, e) && keep(mask, m, n, g, 2 * q + e)) tile[(8 * n + e) * T() + 8 * m] = F(d[m][n][e]);
   }
   /* The diagonal tile of row j from its three places; rows and columns that are not there are zero */
   __device__ void loaddiagonal(int j, double (&d)[NB][NB][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
-    const F  *base = band + j * stepsize, *diag = base + (QL + QU) * T * T, *l = base + (QL - 1) * T * T + 2 * q * T + g, *u = base + (QL + QU - 1) * T * T + 2 * q * T + g;
+    const F  *base = band + j * stepsize, *diag = base + (QL + QU) * T() * T(), *l = base + (QL - 1) * T() * T() + 2 * q * T() + g, *u = base + (QL + QU - 1) * T() * T() + 2 * q * T() + g;
 
 #pragma unroll
     for (int n = 0; n < NB; n++)
@@ -70,7 +74,7 @@ struct SpikeBlockTiles {
 #pragma unroll
         for (int m = 0; m < NB; m++) {
           const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
-          const F   *from = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T + 8 * m;
+          const F   *from = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
 
           d[m][n][e] = has(m, n, e) && (on || (below ? QL : QU) > 0) ? (double)*from : 0.0;
         }
@@ -78,7 +82,7 @@ struct SpikeBlockTiles {
   __device__ void storediagonal(int j, const double (&d)[NB][NB][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
-    F        *base = band + j * stepsize, *diag = base + (QL + QU) * T * T, *l = base + (QL - 1) * T * T + 2 * q * T + g, *u = base + (QL + QU - 1) * T * T + 2 * q * T + g;
+    F        *base = band + j * stepsize, *diag = base + (QL + QU) * T() * T(), *l = base + (QL - 1) * T() * T() + 2 * q * T() + g, *u = base + (QL + QU - 1) * T() * T() + 2 * q * T() + g;
 
 #pragma unroll
     for (int n = 0; n < NB; n++)
@@ -87,7 +91,7 @@ struct SpikeBlockTiles {
 #pragma unroll
         for (int m = 0; m < NB; m++) {
           const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
-          F         *to = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T + 8 * m;
+          F         *to = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
 
           if (has(m, n, e) && (on || (below ? QL : QU) > 0)) *to = F(d[m][n][e]);
         }
@@ -116,44 +120,37 @@ __device__ static inline void SpikeSharedStore(const SpikeLane<double> &at, doub
       for (int e = 0; e < 2; e++) s[at.at(m, n, e)] = d[m][n][e];
 }
 
-/* d <- d U^-1, with L^-1 and U^-1 of the tile in s */
+/* x <- tile U^-1 and x <- L^-1 tile, with L^-1 and U^-1 of the tile in s; loops over k are kept, for small code and few registers */
 template <int NB>
-__device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const double *s, double (&d)[NB][NB][2])
+__device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const double *s, const double *tile, double (&x)[NB][NB][2])
 {
-  double x[NB][NB][2];
-
 #pragma unroll
   for (int m = 0; m < NB; m++)
 #pragma unroll
     for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll
-  for (int k = 0; k < NB; k++)
-#pragma unroll
-    for (int n = k; n < NB; n++) {
-      double b[2];
-
-      SpikePair(s + at.pair(k, n), b);
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-        if (n == k && 2 * at.q + e > at.g) b[e] = 0.0;
-#pragma unroll
-      for (int h = 0; h < SpikeBlocks<NB>::H; h++) {
-        double a[4];
+#pragma unroll 1
+  for (int k = 0; k < NB; k++) {
+    double a[SpikeBlocks<NB>::H][4];
 
 #pragma unroll
-        for (int i = 0; i < 4; i++) a[i] = 2 * h + i % 2 < NB ? d[2 * h + i % 2 < NB ? 2 * h + i % 2 : 0][k][i / 2] : 0.0;
-        SpikeBlockProduct<NB>(x, h, n, a, b);
-      }
-    }
+    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
 #pragma unroll
-  for (int m = 0; m < NB; m++)
+      for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? tile[at.at(m, k, e)] : 0.0;
 #pragma unroll
     for (int n = 0; n < NB; n++)
+      if (n >= k) {
+        double b[2];
+
+        SpikePair(s + at.pair(k, n), b);
 #pragma unroll
-      for (int e = 0; e < 2; e++) d[m][n][e] = x[m][n][e];
+        for (int e = 0; e < 2; e++)
+          if (n == k && 2 * at.q + e > at.g) b[e] = 0.0;
+#pragma unroll
+        for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      }
+  }
 }
 
-/* x <- L^-1 tile, the latter in shared memory */
 template <int NB>
 __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const double *s, const double *tile, double (&x)[NB][NB][2])
 {
@@ -161,7 +158,7 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
   for (int m = 0; m < NB; m++)
 #pragma unroll
     for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll
+#pragma unroll 1
   for (int k = 0; k < NB; k++) {
     double a[SpikeBlocks<NB>::H][4];
 
@@ -169,10 +166,10 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
     for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
 #pragma unroll
       for (int e = 0; e < 2; e++) {
-        const int c = 2 * at.q + e;
+        const int    c = 8 * k + 2 * at.q + e, r = 8 * m + at.g;
+        const double v = m < NB ? s[at.at(m, k, e)] : 0.0;
 
-        if (m < k || m >= NB) a[m / 2][m % 2 + 2 * e] = 0.0;
-        else a[m / 2][m % 2 + 2 * e] = m > k || at.g > c ? s[at.at(m, k, e)] : at.g == c ? 1.0 : 0.0;
+        a[m / 2][m % 2 + 2 * e] = r > c ? v : r == c ? 1.0 : 0.0;
       }
 #pragma unroll
     for (int n = 0; n < NB; n++) {
@@ -180,7 +177,8 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
 
       SpikePair(tile + at.pair(k, n), b);
 #pragma unroll
-      for (int h = k / 2; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      for (int h = 0; h < SpikeBlocks<NB>::H; h++)
+        if (2 * h + 1 >= k) SpikeBlockProduct<NB>(x, h, n, a[h], b);
     }
   }
 }
@@ -217,100 +215,145 @@ __device__ static inline void SpikePrefetch(const void *global, unsigned int byt
 #endif
 }
 
-template <typename F, int NB, bool WINDOW, int WARPS>
+/* Barriers of some of a block's warps */
+__device__ static inline void SpikeBarrierArrive(int barrier, int threads)
+{
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+__device__ static inline void SpikeBarrierWait(int barrier, int threads)
+{
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+/* The warp that inverts is not on the same quarter of a multiprocessor as that of a block beside */
+__device__ static inline int SpikeWarpRotation(int warps)
+{
+  unsigned int place;
+
+  asm volatile("mov.u32 %0, %%warpid;" : "=r"(place));
+  return (place / warps) % 2 * (warps / 2);
+}
+
+template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
 __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlock(SpikeTiles t, F *band, SpikePivotPolicy policy, bool stage, SpikeStatus *status, double *badvalue)
 {
   constexpr int                SIZE = SpikeBlocks<NB>::PLACES;
   extern __shared__ __align__(16) char shared[];
-  __shared__ double2           pivotrow[32];
-  __shared__ int               next;
+  __shared__ double2           work[SPIKE_INVERT_WORK / 2];
+  __shared__ int               next, rotation;
   double                      *tiles = (double *)shared;
-  const int                    lane = threadIdx.x % 32, warp = threadIdx.x / 32, QL = t.QL, QU = t.QU, T = t.T, steps = t.steps;
+  const int                    lane = threadIdx.x % 32, QL = t.QL, QU = t.QU, T = WHOLE ? 8 * NB : t.T, steps = t.steps, perjob = 65536 / (QU ? QU : 1) + 1;
   const PetscInt               p    = blockIdx.x;
   const int                    rows = (int)(t.start[p + 1] - t.start[p]);
   const SpikeLane<double>      at;
-  const SpikeBlockTiles<F, NB> P = {band + t.group(p), t.stepsize, T, QL, QU, 8 * (NB - 1) + at.g < T, {8 * (NB - 1) + 2 * at.q < T, 8 * (NB - 1) + 2 * at.q + 1 < T}};
+  const SpikeBlockTiles<F, NB, WHOLE> P = {band + t.group(p), t.stepsize, T, QL, QU, 8 * (NB - 1) + at.g < T, {8 * (NB - 1) + 2 * at.q < T, 8 * (NB - 1) + 2 * at.q + 1 < T}};
   const SpikePivotRange        limits(policy);
   SpikePivotState              st = {-1, 0, 0.0};
 
-  /* places of the inverted tile, the panels, and with WINDOW the others */
-  auto place  = [&](int i, int k) { return tiles + ((i % (QL + 1)) * (QU + 1) + k % (QU + 1)) * SIZE; };
-  auto square = [&](int j) { return WINDOW ? place(j, j) : tiles; };
-  auto left   = [&](int i, int j) { return WINDOW ? place(i, j) : tiles + (i - j) * SIZE; };
-  auto above  = [&](int j, int k) { return WINDOW ? place(j, k) : tiles + (stage ? QL + 1 + warp : QL + k - j) * SIZE; };
-  auto invert = [&](int j, double (&d)[NB][NB][2]) {
-    double mine[NB];
+  if (threadIdx.x == 0) rotation = WARPS == 8 ? 0 : SpikeWarpRotation(WARPS);
+  __syncthreads();
+  const int  warp = (threadIdx.x / 32 + rotation) % WARPS;
+  const bool alone = WARPS == 8 && warp == 4 && QL * QU <= 16; /* beside the warp that inverts: stays out of its way where there is time */
 
-    SpikeFragmentsInvert<NB>(d, mine, (double *)pivotrow, T, j * T, rows, policy, limits, st);
-#pragma unroll
-    for (int m = 0; m < NB; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-        if (at.g == 2 * at.q + e) d[m][m][e] = mine[m];
-    SpikeSharedStore<NB>(at, square(j), d);
-    P.storediagonal(j, d);
-  };
-
-  for (int j = -1; j + 1 < steps; j++) { /* step -1 inverts the first tile */
+  /* step -1 inverts the first tile, step steps - 1 stores the last; jr = j mod QL + 1, jc = j mod QU + 1 */
+  for (int j = -1, jr = QL, jc = QU; j < steps; j++, jr = jr == QL ? 0 : jr + 1, jc = jc == QU ? 0 : jc + 1) {
     const int nl = j < 0 ? 0 : min(QL, steps - 1 - j), nu = j < 0 ? 0 : min(QU, steps - 1 - j);
 
+    /* places of tile (j + a, j + b): the inverted one, the panels, and with WINDOW the others */
+    auto place  = [&](int a, int b) { return tiles + ((jr + a > QL ? jr + a - QL - 1 : jr + a) * (QU + 1) + (jc + b > QU ? jc + b - QU - 1 : jc + b)) * SIZE; };
+    auto square = [&](int a) { return WINDOW ? place(a, a) : tiles + ((j + a) & 1) * SIZE; };
+    auto left   = [&](int a) { return WINDOW ? place(a, 0) : tiles + (1 + a) * SIZE; };
+    auto above  = [&](int b) { return WINDOW ? place(0, b) : tiles + (stage ? 2 + QL + warp : 1 + QL + b) * SIZE; };
+
     __syncthreads();
-    if (threadIdx.x == 0) next = 1;
+    if (threadIdx.x == 0) next = 0;
     if (warp == WARPS - 1 && lane <= QL + QU) { /* what step j + 2 is the first to touch */
       const int i = lane < QL ? j + 2 + QL : j + 2 + lane - QL, k = lane < QL ? j + 2 + lane : j + 2 + QU;
 
       if (i < steps) SpikePrefetch((const void *)((size_t)(i == k ? P.tile(i, i + QU) : P.tile(i, k)) & ~(size_t)15), (unsigned int)(T * T * sizeof(F)) & ~15u);
     }
-    for (int job = warp; job < nl + (QL ? nu : 0); job += WARPS) { /* without L the upper tiles are final as they are */
-      const bool                               below = job < nl;
-      const int                                i = below ? j + 1 + job : j, k = below ? j : j + 1 + job - nl;
-      const bool                               raw  = !WINDOW || j == 0 || i - k == QL || k - i == QU || QU == 0;
-      const typename SpikeBlockTiles<F, NB>::Mask mask = P.mask(i, k);
-      double                                  *slot = below ? left(i, k) : above(i, k), d[NB][NB][2];
+    auto panel = [&](bool below, int i) {
+      const int   a = below ? i : 0, b = below ? 0 : i;
+      const auto  mask = P.mask(j + a, j + b);
+      F          *tile = P.tile(j + a, j + b);
+      double     *slot = below ? left(a) : above(b), d[NB][NB][2];
 
-      if (raw) P.load(P.tile(i, k), mask, d);
-      if (below) {
-        if (!raw) SpikeSharedLoad<NB>(at, slot, d);
-        SpikePanelLeft<NB>(at, square(j), d);
-      } else {
-        if (raw) SpikeSharedStore<NB>(at, slot, d);
+      if (!WINDOW || j == 0 || i == (below ? QL : QU) || QU == 0) {
+        P.load(tile, mask, d);
+        SpikeSharedStore<NB>(at, slot, d);
         __syncwarp();
-        SpikePanelUpper<NB>(at, square(j), slot, d);
       }
+      if (below) SpikePanelLeft<NB>(at, square(0), slot, d);
+      else SpikePanelUpper<NB>(at, square(0), slot, d);
       __syncwarp();
       SpikeSharedStore<NB>(at, slot, d);
-      P.store(P.tile(i, k), mask, d);
-    }
-    __syncthreads();
-    for (int job = warp ? -1 : 0;;) {
-      double d[NB][NB][2];
+      P.store(tile, mask, d);
+    };
 
-      if (job < 0) { /* the next tile that nobody has taken */
+    /* The first warp does the first tile of L and waits for the second one only, which begins with the first of U. Without L the upper tiles are final as they are */
+    const int nabove = QL ? nu : 0, morel = max(nl - 1, 0), moreu = max(nabove - 1, 0);
+
+    for (int job = warp; job < 2 + morel + moreu; job += WARPS - 1) {
+      const bool below = job == 0 || (job > 1 && job - 2 < morel);
+      const int  i     = job < 2 ? 1 : below ? job : job - morel;
+
+      if (i <= (below ? nl : nabove)) panel(below, i);
+      if (job == 1) SpikeBarrierArrive(1, 64);
+      if (warp == 0) break;
+    }
+    if (warp == 0) {
+      SpikeBarrierArrive(2, 32 * WARPS);
+      SpikeBarrierWait(1, 64);
+    } else SpikeBarrierWait(2, 32 * WARPS);
+    bool inverts = warp == 0 && j + 1 < steps;
+
+    while (!alone) {
+      const bool product = nl * nu > 0; /* else nothing is left of or above the next diagonal tile */
+      double     d[NB][NB][2], mine[NB];
+      int        job = 0; /* tile (j + 1 + job / QU, j + 1 + job % QU); number 0, for all but the first warp, is the inverted tile, to be stored */
+
+      if (!inverts) {
         if (lane == 0) job = atomicAdd(&next, 1);
         job = __shfl_sync(0xFFFFFFFFu, job, 0);
-        if (job >= nl * nu) break;
+        if (job == 0 && j >= 0) {
+          SpikeSharedLoad<NB>(at, square(0), d);
+          P.storediagonal(j, d);
+        }
+        if (job == 0) continue;
+        if (job >= nl * QU) break;
       }
-      const bool product = job < nl * nu; /* else nothing is left of or above the diagonal tile */
-      const int  i = j + 1 + (product ? job / nu : 0), k = j + 1 + (product ? job % nu : 0);
+      const int a = 1 + ((job * perjob) >> 16), b = 1 + job - (a - 1) * QU;
 
-      if (WINDOW && product && j > 0 && i - j < QL && k - j < QU) SpikeSharedLoad<NB>(at, place(i, k), d);
-      else if (i == k) P.loaddiagonal(i, d);
-      else P.load(P.tile(i, k), SpikeBlockTiles<F, NB>::FULL, d);
-      if (!WINDOW && stage && product) {
-        double u[NB][NB][2];
+      if (job && b > nu) continue;
+      for (bool exact = false;; exact = true) {
+        if (WINDOW && product && j > 0 && a < QL && b < QU) SpikeSharedLoad<NB>(at, place(a, b), d);
+        else if (a == b) P.loaddiagonal(j + a, d);
+        else P.load(P.tile(j + a, j + b), SpikeBlockTiles<F, NB, WHOLE>::FULL, d);
+        if (!WINDOW && stage && product) {
+          double u[NB][NB][2];
 
-        P.load(P.tile(j, k), P.mask(j, k), u);
-        __syncwarp();
-        SpikeSharedStore<NB>(at, above(j, k), u);
-        __syncwarp();
+          P.load(P.tile(j, j + b), P.mask(j, j + b), u);
+          __syncwarp();
+          SpikeSharedStore<NB>(at, above(b), u);
+          __syncwarp();
+        }
+        if (product) SpikeProductMinus<NB>(at, left(a), a == QL, above(b), b == QU, d);
+        if (exact) SpikeFragmentsInvertAgain<NB>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, st);
+        if (!inverts || exact || SpikeFragmentsInvert<NB, false>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, limits, st)) break;
       }
-      if (product) SpikeProductMinus<NB>(at, left(i, j), i - j == QL, above(j, k), k - j == QU, d);
-      if (job == 0) invert(j + 1, d);
-      else if (WINDOW) SpikeSharedStore<NB>(at, place(i, k), d);
-      else if (i == k) P.storediagonal(i, d);
-      else P.store(P.tile(i, k), SpikeBlockTiles<F, NB>::FULL, d);
-      job = -1;
+      if (inverts) {
+#pragma unroll
+        for (int m = 0; m < NB; m++)
+#pragma unroll
+          for (int e = 0; e < 2; e++)
+            if (at.g == 2 * at.q + e) d[m][m][e] = mine[m];
+        SpikeSharedStore<NB>(at, square(1), d);
+        inverts = false;
+      } else if (WINDOW) SpikeSharedStore<NB>(at, place(a, b), d);
+      else if (a == b) P.storediagonal(j + a, d);
+      else P.store(P.tile(j + a, j + b), SpikeBlockTiles<F, NB, WHOLE>::FULL, d);
     }
   }
-  if (threadIdx.x == 0) SpikeReportPivots(t, p, st, status, badvalue);
+  if (warp == 0 && lane == 0) SpikeReportPivots(t, p, st, status, badvalue);
 }

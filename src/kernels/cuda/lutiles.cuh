@@ -108,7 +108,7 @@ __device__ static inline void SpikeCopyTile(F *s, const F *tile, int T)
   }
 }
 
-/* The policy's limits as seen by the upper halves of doubles: inside of them a pivot is good and its reciprocal neither over- nor underflows */
+/* The policy's limits as seen by the upper halves of doubles: inside of them a pivot is good beyond doubt and its reciprocal neither over- nor underflows */
 struct SpikePivotRange {
   unsigned int least, range;
 
@@ -119,106 +119,213 @@ struct SpikePivotRange {
     least = (unsigned int)__double2hiint(low) + 1;
     range = (unsigned int)__double2hiint(high) > least ? (unsigned int)__double2hiint(high) - least : 0;
   }
-  __device__ bool good(double p) const { return ((unsigned int)__double2hiint(p) & 0x7FFFFFFFu) - least < range; }
+  __device__ unsigned int distance(double p) const { return ((unsigned int)__double2hiint(p) & 0x7FFFFFFFu) - least; }
+  __device__ bool         good(unsigned int distance) const { return distance < range; }
 };
 
 /*
   SpikeTileInvert() for a tile in fragments: d <- strictly lower part of L^-1, strictly upper part of U^-1, and mine[m] <- inverse of the pivot of row 8 m + g,
-  by one warp. Pivot k needs its row, which four lanes leave in shared memory, its column and itself, from the lanes beside: the blocks which
-  hold the next pivot's are updated first, and these on their way while the others are updated. Rows from T on have inverse pivots of one.
+  by one warp. Elimination and both inverses run together, 8 x 8 block after block; the diagonal block D_bb = L_b U_b is done as there, pivot after pivot, with
+  its rows and columns from the lanes beside. Then, with  W_n = L_b^-1 D_bn  and  T_m = D_mb U_b^-1,
+    n > b:  D_mn -= T_m W_n (m != b),  D_bn <- U_b^-1 W_n      n < b:  D_mn -= T_m W_n (m > b),  D_bn <- W_n      D_mb <- -T_m (m < b),  -T_m L_b^-1 (m > b)
+  so that blocks below hold L^-1 and above U^-1 in the end. Rows from T on have inverse pivots of one.
 
-  row: [64] of the warp, 16 byte aligned
+  Without EXACT pivots are taken as they are; false is returned if one was not good beyond doubt, and the tile is then to be done again, exactly.
+
+  rows: [SPIKE_INVERT_WORK] of the warp, 16 byte aligned: a row of blocks on its way from c to b fragments
 */
-template <int NB>
-__device__ static inline void SpikeFragmentsInvert(double (&d)[NB][NB][2], double (&mine)[NB], double *row, int T, int row0, int rows, const SpikePivotPolicy &policy, const SpikePivotRange &limits, SpikePivotState &st)
-{
-  const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+#define SPIKE_INVERT_LD   42 /* 10 mod 16: no bank conflicts */
+#define SPIKE_INVERT_WORK (8 * SPIKE_INVERT_LD)
 
-#pragma unroll
-  for (int m = 0; m < NB; m++) mine[m] = 1.0;
+template <int NB, bool EXACT>
+__device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T, int row0, int nrows, const SpikePivotPolicy &policy, const SpikePivotRange &limits, SpikePivotState &st)
+{
+  constexpr int H    = SpikeBlocks<NB>::H;
+  const int     lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+  double       *put = rows + g * SPIKE_INVERT_LD + 2 * q, *get = rows + 2 * q * SPIKE_INVERT_LD + g;
+  unsigned int  worst = 0;
+
 #pragma unroll
   for (int b = 0; b < NB; b++) {
-    double p, t[NB];
+    double x[2], own[2], w[NB][2], r[NB][2], t[NB + 1][2], minus[2], lower[2], a[4], inverse = 1.0;
 
-    /* pivot 8 b + 2 pair + e */
-    auto fetch = [&](int pair, int e) {
-      if (g == 2 * pair + e) {
+    __syncwarp();
 #pragma unroll
-        for (int n = 0; n < NB; n++) *(double2 *)(row + 32 * e + 8 * n + 2 * q) = make_double2(d[b][n][0], d[b][n][1]);
-      }
-      p = SpikeShuffle(d[b][b][e], 4 * (2 * pair + e) + pair);
-#pragma unroll
-      for (int m = 0; m < NB; m++) t[m] = SpikeShuffle(d[m][b][e], 4 * g + (pair & 3));
-    };
+    for (int n = 0; n < NB; n++)
+      if (n != b) *(double2 *)(put + 8 * n) = make_double2(d[b][n][0], d[b][n][1]);
+    x[0] = d[b][b][0];
+    x[1] = d[b][b][1];
+#pragma unroll (EXACT ? 1 : 8)
+    for (int kk = 0; kk < 8; kk++) {
+      const int k = 8 * b + kk;
 
-    fetch(0, 0);
-#pragma unroll 1
-    for (int pair = 0; pair < 4; pair++) {
-#pragma unroll
-      for (int e0 = 0; e0 < 2; e0++) {
-        const int kk = 2 * pair + e0, k = 8 * b + kk;
+      if (b < NB - 1 || k < T) {
+        const bool   odd = kk & 1;
+        const double y = odd ? x[1] : x[0], p = SpikeShuffle(y, 4 * kk + kk / 2), c = SpikeShuffle(y, 4 * g + kk / 2), v0 = SpikeShuffle(x[0], 4 * kk + q), v1 = SpikeShuffle(x[1], 4 * kk + q);
+        double       s;
 
-        if (b < NB - 1 || k < T) {
-          double inv, below, w[NB][2], before[2], beside[2];
+        if (EXACT) {
+          const double i = SpikePivotInverse(p, row0 + k, nrows, policy, st);
 
-          __syncwarp();
-#pragma unroll
-          for (int n = 0; n < NB; n++) SpikePair(row + 32 * e0 + 8 * n + 2 * q, w[n]);
-          if (limits.good(p)) {
-            asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inv) : "d"(p));
-            const double rest = fma(-p, inv, 1.0);
+          s = c * i;
+          if (g == kk) inverse = i;
+        } else { /* 1 / p = i (1 + f) */
+          double i, f;
 
-            inv = fma(inv, fma(rest, rest, rest), inv);
-          } else inv = SpikePivotInverse(p, row0 + k, rows, policy, st);
-#pragma unroll
-          for (int m = 0; m < NB; m++) t[m] *= inv;
-          if (g == kk) {
-            mine[b] = inv;
-            t[b]    = 0.0;
-          }
-          below = g > kk ? t[b] : 0.0;
-          /* left of the pivot only the rows below it change */
-#pragma unroll
-          for (int e = 0; e < 2; e++) {
-            const bool right = e > e0 ? q >= pair : q > pair;
-
-            before[e] = right ? w[b][e] : 0.0;
-            beside[e] = right || g > kk ? w[b][e] : 0.0;
-          }
-#pragma unroll
-          for (int m = 0; m < NB; m++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) d[m][b][e] = fma(-t[m], m < b ? before[e] : m == b ? beside[e] : w[b][e], d[m][b][e]);
-          if (q == pair) {
-#pragma unroll
-            for (int m = 0; m < NB; m++) d[m][b][e0] = -t[m];
-          }
-#pragma unroll
-          for (int n = 0; n < NB; n++)
-#pragma unroll
-            for (int e = 0; e < 2; e++)
-              if (n != b) d[b][n][e] = fma(-(n < b ? below : t[b]), w[n][e], d[b][n][e]);
-          double s[NB];
-#pragma unroll
-          for (int m = 0; m < NB; m++) s[m] = t[m];
-          fetch(pair + e0, 1 - e0);
-#pragma unroll
-          for (int m = 0; m < NB; m++)
-#pragma unroll
-            for (int n = 0; n < NB; n++)
-#pragma unroll
-              for (int e = 0; e < 2; e++)
-                if (m != b && n != b && (m > b || n > b)) d[m][n][e] = fma(-s[m], w[n][e], d[m][n][e]);
+          worst = max(worst, limits.distance(p));
+          asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(i) : "d"(p));
+          f = fma(-p, i, 1.0);
+          f = fma(f, f, f);
+          s = c * i;
+          s = fma(s, f, s);
+          if (g == kk) inverse = p;
+        }
+        if (g == kk) s = 0.0;
+        /* left of the pivot only the rows below it change */
+        if (g > kk || 2 * q > kk) x[0] = fma(-s, v0, x[0]);
+        if (g > kk || 2 * q + 1 > kk) x[1] = fma(-s, v1, x[1]);
+        if (q == kk / 2) {
+          if (odd) x[1] = -s;
+          else x[0] = -s;
         }
       }
     }
+    if (!EXACT) { /* of the pivots of all rows, together */
+      const double p = inverse;
+      double       f;
+
+      asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(p));
+      f       = fma(-p, inverse, 1.0);
+      inverse = fma(inverse, fma(f, f, f), inverse);
+    }
+    mine[b] = inverse;
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+      own[e]     = 2 * q + e > g ? x[e] * inverse : 2 * q + e == g ? inverse : x[e];
+      d[b][b][e] = own[e];
+    }
+    *(double2 *)(put + 8 * b) = make_double2(own[0], own[1]);
+    __syncwarp();
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+      minus[e] = 2 * q + e <= g ? -r[b][e] : 0.0;
+      lower[e] = 2 * q + e > g ? r[b][e] : 2 * q + e == g ? 1.0 : 0.0;
+    }
+    /* W */
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+      a[2 * e]     = 2 * q + e < g ? own[e] : 2 * q + e == g ? 1.0 : 0.0;
+      a[2 * e + 1] = 0.0;
+    }
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+      if (n != b) {
+        double c[4] = {0.0, 0.0, 0.0, 0.0};
+
+        SpikeMMA(c, a, r[n]);
+        w[n][0] = c[0];
+        w[n][1] = c[1];
+      }
+    __syncwarp();
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+      if (n != b) *(double2 *)(put + 8 * n) = make_double2(w[n][0], w[n][1]);
+    /* -T, and what becomes of the column of blocks */
+#pragma unroll
+    for (int h = 0; h < H; h++) {
+      const int m = 2 * h, m1 = 2 * h + 1 < NB ? 2 * h + 1 : 2 * h;
+      double    c[4] = {0.0, 0.0, 0.0, 0.0};
+
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        a[2 * e]     = m == b ? 0.0 : d[m][b][e];
+        a[2 * e + 1] = m1 == b || m1 == m ? 0.0 : d[m1][b][e];
+      }
+      SpikeMMA(c, a, minus);
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        t[m][e]     = c[e];
+        t[m + 1][e] = c[2 + e];
+        if (m < b) d[m][b][e] = c[e];
+        if (m1 < b) d[m1][b][e] = c[2 + e];
+      }
+      if (m1 > b) {
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+          a[2 * e]     = t[m][e];
+          a[2 * e + 1] = t[m + 1][e];
+          c[e] = c[2 + e] = 0.0;
+        }
+        SpikeMMA(c, a, lower);
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+          if (m > b) d[m][b][e] = c[e];
+          if (m1 > m) d[m1][b][e] = c[2 + e];
+        }
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+      if (n != b) {
+#pragma unroll
+        for (int e = 0; e < 2; e++) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
+      }
+    /* the next diagonal block first */
+#pragma unroll
+    for (int i = 1; i < NB; i++)
+#pragma unroll
+      for (int o = 0; o < H; o++) {
+        const int n = (b + i) % NB, h = ((b + 1) / 2 + o) % H;
+
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+#pragma unroll
+          for (int u = 0; u < 2; u++) {
+            const int m = 2 * h + u;
+
+            a[2 * e + u] = m >= NB ? 0.0 : m == b ? (n > b && 2 * q + e >= g ? own[e] : 0.0) : n > b || m > b ? t[m][e] : 0.0;
+          }
+          if (b / 2 == h) d[b][n][e] = n > b ? 0.0 : w[n][e];
+        }
+        if (n > b || 2 * h + 1 > b) SpikeBlockProduct<NB>(d, h, n, a, r[n]);
+      }
   }
-  /* U^-1 was kept times the pivots of its rows */
+  return limits.good(worst);
+}
+
+/* The same exactly, of little use: out of line, with its own copy of the tile */
+template <int NB>
+__device__ static __noinline__ void SpikeFragmentsInvertExact(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T, int row0, int nrows, const SpikePivotPolicy &policy, SpikePivotState &st)
+{
+  SpikeFragmentsInvert<NB, true>(d, mine, rows, T, row0, nrows, policy, SpikePivotRange(policy), st);
+}
+
+template <int NB>
+__device__ static inline void SpikeFragmentsInvertAgain(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T, int row0, int nrows, const SpikePivotPolicy &policy, SpikePivotState &st)
+{
+  double           e[NB][NB][2], inverse[NB];
+  SpikePivotPolicy copy  = policy;
+  SpikePivotState  state = st;
+
 #pragma unroll
   for (int m = 0; m < NB; m++)
 #pragma unroll
-    for (int n = m; n < NB; n++)
+    for (int n = 0; n < NB; n++)
 #pragma unroll
-      for (int e = 0; e < 2; e++)
-        if (n > m || 2 * q + e > g) d[m][n][e] *= mine[m];
+      for (int i = 0; i < 2; i++) e[m][n][i] = d[m][n][i];
+  SpikeFragmentsInvertExact<NB>(e, inverse, rows, T, row0, nrows, copy, state);
+#pragma unroll
+  for (int m = 0; m < NB; m++) {
+    mine[m] = inverse[m];
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+#pragma unroll
+      for (int i = 0; i < 2; i++) d[m][n][i] = e[m][n][i];
+  }
+  st = state;
 }

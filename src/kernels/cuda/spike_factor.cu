@@ -450,7 +450,7 @@ static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPol
 }
 
 #else
-template <typename F, int NB>
+template <typename F, int NB, bool WHOLE>
 static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPolicy &policy)
 {
   SpikeCUDA         *h      = (SpikeCUDA *)s->data;
@@ -458,21 +458,21 @@ static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPoli
   const unsigned int blocks = (unsigned int)((s->np + SPIKE_FACTOR_WARPS - 1) / SPIKE_FACTOR_WARPS);
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorWarp<F, NB>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  SpikeFactorWarp<F, NB><<<blocks, 32 * SPIKE_FACTOR_WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorWarp<F, NB, WHOLE>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  SpikeFactorWarp<F, NB, WHOLE><<<blocks, 32 * SPIKE_FACTOR_WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename F, int NB, bool WINDOW, int WARPS>
+template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
 static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPolicy &policy, int tiles, bool stage)
 {
   SpikeCUDA   *h     = (SpikeCUDA *)s->data;
   const size_t bytes = tiles * SpikeBlocks<NB>::PLACES * sizeof(double);
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorBlock<F, NB, WINDOW, WARPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  SpikeFactorBlock<F, NB, WINDOW, WARPS><<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, stage, h->status, (double *)h->scratch);
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS><<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, stage, h->status, (double *)h->scratch);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -495,14 +495,23 @@ static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPol
   const int most = (int)(room / (SpikeBlocks<4>::PLACES * sizeof(double)));
 
   if (QL <= 1 && QU <= 1) {
-    if (T <= 24) PetscCall((SpikeFactorWarp_Private<F, 3>(s, policy)));
-    else PetscCall((SpikeFactorWarp_Private<F, 4>(s, policy)));
+    if (T <= 24) PetscCall((SpikeFactorWarp_Private<F, 3, false>(s, policy)));
+    else if (T < 32) PetscCall((SpikeFactorWarp_Private<F, 4, false>(s, policy)));
+    else PetscCall((SpikeFactorWarp_Private<F, 4, true>(s, policy)));
   } else if (2 * window <= most) {
-    if (T <= 24) PetscCall((SpikeFactorBlock_Private<F, 3, true, 4>(s, policy, window, false)));
-    else PetscCall((SpikeFactorBlock_Private<F, 4, true, 4>(s, policy, window, false)));
-  } else if (window <= most) PetscCall((SpikeFactorBlock_Private<F, 4, true, 8>(s, policy, window, false)));
-  else if (1 + QL + QU <= most) PetscCall((SpikeFactorBlock_Private<F, 4, false, 8>(s, policy, 1 + QL + QU, false)));
-  else PetscCall((SpikeFactorBlock_Private<F, 4, false, 8>(s, policy, 1 + QL + 8, true)));
+    if (T <= 24) PetscCall((SpikeFactorBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
+    else if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
+    else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 4>(s, policy, window, false)));
+  } else if (window <= most) {
+    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 8>(s, policy, window, false)));
+    else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 8>(s, policy, window, false)));
+  } else {
+    const bool stage = 2 + QL + QU > most;
+    const int  tiles = 2 + QL + (stage ? 8 : QU);
+
+    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, false, 8>(s, policy, tiles, stage)));
+    else PetscCall((SpikeFactorBlock_Private<F, 4, true, false, 8>(s, policy, tiles, stage)));
+  }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
