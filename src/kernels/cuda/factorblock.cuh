@@ -8,7 +8,7 @@
   Step j, D_jj inverted by the first warp before:
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
     update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 and inverts it at once, while the others do the rest
-  and another one stores the inverses of D_jj. A tile is the work of one warp, in fragments. With WINDOW the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their
+  and stores what is final. A tile is the work of one warp, in fragments. With WINDOW the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their
   first update to their last use; else the A_ik stay in the band itself (the cache), and shared memory holds the inverted tile and the panels; with stage, where that
   is too much, a tile of U a warp in place of all of them.
   The raw tiles of two steps later are fetched into the cache meanwhile.
@@ -120,7 +120,7 @@ __device__ static inline void SpikeSharedStore(const SpikeLane<double> &at, doub
       for (int e = 0; e < 2; e++) s[at.at(m, n, e)] = d[m][n][e];
 }
 
-/* x <- tile U^-1 and x <- L^-1 tile, with L^-1 and U^-1 of the tile in s; loops over k are kept, for small code and few registers */
+/* x <- tile U^-1 and x <- L^-1 tile, with L^-1 and U^-1 of the tile in s */
 template <int NB>
 __device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const double *s, const double *tile, double (&x)[NB][NB][2])
 {
@@ -128,7 +128,7 @@ __device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const 
   for (int m = 0; m < NB; m++)
 #pragma unroll
     for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll 1
+#pragma unroll
   for (int k = 0; k < NB; k++) {
     double a[SpikeBlocks<NB>::H][4];
 
@@ -137,17 +137,16 @@ __device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const 
 #pragma unroll
       for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? tile[at.at(m, k, e)] : 0.0;
 #pragma unroll
-    for (int n = 0; n < NB; n++)
-      if (n >= k) {
-        double b[2];
+    for (int n = k; n < NB; n++) {
+      double b[2];
 
-        SpikePair(s + at.pair(k, n), b);
+      SpikePair(s + at.pair(k, n), b);
 #pragma unroll
-        for (int e = 0; e < 2; e++)
-          if (n == k && 2 * at.q + e > at.g) b[e] = 0.0;
+      for (int e = 0; e < 2; e++)
+        if (n == k && 2 * at.q + e > at.g) b[e] = 0.0;
 #pragma unroll
-        for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
-      }
+      for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+    }
   }
 }
 
@@ -158,7 +157,7 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
   for (int m = 0; m < NB; m++)
 #pragma unroll
     for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll 1
+#pragma unroll
   for (int k = 0; k < NB; k++) {
     double a[SpikeBlocks<NB>::H][4];
 
@@ -166,10 +165,10 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
     for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
 #pragma unroll
       for (int e = 0; e < 2; e++) {
-        const int    c = 8 * k + 2 * at.q + e, r = 8 * m + at.g;
-        const double v = m < NB ? s[at.at(m, k, e)] : 0.0;
+        const int c = 2 * at.q + e;
 
-        a[m / 2][m % 2 + 2 * e] = r > c ? v : r == c ? 1.0 : 0.0;
+        if (m < k || m >= NB) a[m / 2][m % 2 + 2 * e] = 0.0;
+        else a[m / 2][m % 2 + 2 * e] = m > k || at.g > c ? s[at.at(m, k, e)] : at.g == c ? 1.0 : 0.0;
       }
 #pragma unroll
     for (int n = 0; n < NB; n++) {
@@ -177,17 +176,16 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
 
       SpikePair(tile + at.pair(k, n), b);
 #pragma unroll
-      for (int h = 0; h < SpikeBlocks<NB>::H; h++)
-        if (2 * h + 1 >= k) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      for (int h = k / 2; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
     }
   }
 }
 
-/* d <- d - l u; lcorner, ucorner: l is upper, u lower triangular */
-template <int NB>
-__device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, const double *l, bool lcorner, const double *u, bool ucorner, double (&d)[NB][NB][2])
+/* d <- d - l u. Of the corner of U, which is lower triangular, products with blocks of zeros are left out */
+template <int NB, bool CORNER>
+__device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, const double *l, const double *u, double (&d)[NB][NB][2])
 {
-#pragma unroll 1
+#pragma unroll (CORNER ? 1 : 2)
   for (int k = 0; k < NB; k++) {
     double a[SpikeBlocks<NB>::H][4];
 
@@ -197,13 +195,12 @@ __device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, con
       for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? -l[at.at(m, k, e)] : 0.0;
 #pragma unroll
     for (int n = 0; n < NB; n++)
-      if (!ucorner || n <= k) {
+      if (!CORNER || n <= k) {
         double b[2];
 
         SpikePair(u + at.pair(k, n), b);
 #pragma unroll
-        for (int h = 0; h < SpikeBlocks<NB>::H; h++)
-          if (!lcorner || 2 * h <= k) SpikeBlockProduct<NB>(d, h, n, a[h], b);
+        for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(d, h, n, a[h], b);
       }
   }
 }
@@ -241,7 +238,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
   constexpr int                SIZE = SpikeBlocks<NB>::PLACES;
   extern __shared__ __align__(16) char shared[];
   __shared__ double2           work[SPIKE_INVERT_WORK / 2];
-  __shared__ int               next, rotation;
+  __shared__ int               next, nextstore, rotation;
   double                      *tiles = (double *)shared;
   const int                    lane = threadIdx.x % 32, QL = t.QL, QU = t.QU, T = WHOLE ? 8 * NB : t.T, steps = t.steps, perjob = 65536 / (QU ? QU : 1) + 1;
   const PetscInt               p    = blockIdx.x;
@@ -267,7 +264,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
     auto above  = [&](int b) { return WINDOW ? place(0, b) : tiles + (stage ? 2 + QL + warp : 1 + QL + b) * SIZE; };
 
     __syncthreads();
-    if (threadIdx.x == 0) next = 0;
+    if (threadIdx.x == 0) next = 1, nextstore = 0;
     if (warp == WARPS - 1 && lane <= QL + QU) { /* what step j + 2 is the first to touch */
       const int i = lane < QL ? j + 2 + QL : j + 2 + lane - QL, k = lane < QL ? j + 2 + lane : j + 2 + QU;
 
@@ -288,7 +285,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
       else SpikePanelUpper<NB>(at, square(0), slot, d);
       __syncwarp();
       SpikeSharedStore<NB>(at, slot, d);
-      P.store(tile, mask, d);
+      if (!WINDOW && stage && !below) P.store(tile, mask, d);
     };
 
     /* The first warp does the first tile of L and waits for the second one only, which begins with the first of U. Without L the upper tiles are final as they are */
@@ -311,16 +308,11 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
     while (!alone) {
       const bool product = nl * nu > 0; /* else nothing is left of or above the next diagonal tile */
       double     d[NB][NB][2], mine[NB];
-      int        job = 0; /* tile (j + 1 + job / QU, j + 1 + job % QU); number 0, for all but the first warp, is the inverted tile, to be stored */
+      int        job = 0; /* tile (j + 1 + job / QU, j + 1 + job % QU), the next that nobody has taken */
 
       if (!inverts) {
         if (lane == 0) job = atomicAdd(&next, 1);
         job = __shfl_sync(0xFFFFFFFFu, job, 0);
-        if (job == 0 && j >= 0) {
-          SpikeSharedLoad<NB>(at, square(0), d);
-          P.storediagonal(j, d);
-        }
-        if (job == 0) continue;
         if (job >= nl * QU) break;
       }
       const int a = 1 + ((job * perjob) >> 16), b = 1 + job - (a - 1) * QU;
@@ -338,7 +330,8 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
           SpikeSharedStore<NB>(at, above(b), u);
           __syncwarp();
         }
-        if (product) SpikeProductMinus<NB>(at, left(a), a == QL, above(b), b == QU, d);
+        if (product && b == QU) SpikeProductMinus<NB, true>(at, left(a), above(b), d);
+        else if (product) SpikeProductMinus<NB, false>(at, left(a), above(b), d);
         if (exact) SpikeFragmentsInvertAgain<NB>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, st);
         if (!inverts || exact || SpikeFragmentsInvert<NB, false>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, limits, st)) break;
       }
@@ -353,6 +346,19 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
       } else if (WINDOW) SpikeSharedStore<NB>(at, place(a, b), d);
       else if (a == b) P.storediagonal(j + a, d);
       else P.store(P.tile(j + a, j + b), SpikeBlockTiles<F, NB, WHOLE>::FULL, d);
+    }
+    for (;;) { /* what is final goes to the band: the inverses of step j, L and U */
+      double d[NB][NB][2];
+      int    job = 0;
+
+      if (lane == 0) job = atomicAdd(&nextstore, 1);
+      job = __shfl_sync(0xFFFFFFFFu, job, 0);
+      if (j < 0 || job > nl + (!WINDOW && stage ? 0 : nabove)) break;
+      const int a = job <= nl ? job : 0, b = job <= nl ? 0 : job - nl;
+
+      SpikeSharedLoad<NB>(at, b ? above(b) : a ? left(a) : square(0), d);
+      if (job) P.store(P.tile(j + a, j + b), P.mask(j + a, j + b), d);
+      else P.storediagonal(j, d);
     }
   }
   if (warp == 0 && lane == 0) SpikeReportPivots(t, p, st, status, badvalue);

@@ -298,34 +298,44 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
   return limits.good(worst);
 }
 
-/* The same exactly, of little use: out of line, with its own copy of the tile */
+/* The same exactly, of little use: out of line, on a copy of the tile, so that tiles stay in registers elsewhere */
 template <int NB>
-__device__ static __noinline__ void SpikeFragmentsInvertExact(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T, int row0, int nrows, const SpikePivotPolicy &policy, SpikePivotState &st)
+struct SpikeTileCopy {
+  double           tile[2 * NB * NB], mine[NB];
+  SpikePivotPolicy policy;
+  SpikePivotState  st;
+};
+
+template <int NB>
+__device__ static __noinline__ void SpikeFragmentsInvertExact(SpikeTileCopy<NB> *copy, double *rows, int T, int row0, int nrows)
 {
+  double           d[NB][NB][2], mine[NB];
+  SpikePivotPolicy policy = copy->policy;
+  SpikePivotState  st     = copy->st;
+
+#pragma unroll
+  for (int i = 0; i < 2 * NB * NB; i++) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy->tile[i];
   SpikeFragmentsInvert<NB, true>(d, mine, rows, T, row0, nrows, policy, SpikePivotRange(policy), st);
+#pragma unroll
+  for (int i = 0; i < 2 * NB * NB; i++) copy->tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
+#pragma unroll
+  for (int m = 0; m < NB; m++) copy->mine[m] = mine[m];
+  copy->st = st;
 }
 
 template <int NB>
 __device__ static inline void SpikeFragmentsInvertAgain(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T, int row0, int nrows, const SpikePivotPolicy &policy, SpikePivotState &st)
 {
-  double           e[NB][NB][2], inverse[NB];
-  SpikePivotPolicy copy  = policy;
-  SpikePivotState  state = st;
+  SpikeTileCopy<NB> copy;
 
 #pragma unroll
-  for (int m = 0; m < NB; m++)
+  for (int i = 0; i < 2 * NB * NB; i++) copy.tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
+  copy.policy = policy;
+  copy.st     = st;
+  SpikeFragmentsInvertExact<NB>(&copy, rows, T, row0, nrows);
 #pragma unroll
-    for (int n = 0; n < NB; n++)
+  for (int i = 0; i < 2 * NB * NB; i++) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy.tile[i];
 #pragma unroll
-      for (int i = 0; i < 2; i++) e[m][n][i] = d[m][n][i];
-  SpikeFragmentsInvertExact<NB>(e, inverse, rows, T, row0, nrows, copy, state);
-#pragma unroll
-  for (int m = 0; m < NB; m++) {
-    mine[m] = inverse[m];
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int i = 0; i < 2; i++) d[m][n][i] = e[m][n][i];
-  }
-  st = state;
+  for (int m = 0; m < NB; m++) mine[m] = copy.mine[m];
+  st = copy.st;
 }
