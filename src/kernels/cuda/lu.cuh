@@ -18,6 +18,16 @@ struct SpikePivotState {
   double badvalue;
 };
 
+/* One thread of a partition reports; badvalue: [np] */
+__device__ static inline void SpikeReportPivots(const SpikeTiles &t, PetscInt p, const SpikePivotState &st, SpikeStatus *status, double *badvalue)
+{
+  if (st.badrow >= 0) {
+    badvalue[p] = st.badvalue;
+    atomicMin(&status->badrow, (unsigned long long)t.start[p] + st.badrow);
+  }
+  if (st.nboost) atomicAdd(&status->nboost, (unsigned long long)st.nboost);
+}
+
 __device__ static inline double SpikeArithAbs(double a)
 {
   return fabs(a);

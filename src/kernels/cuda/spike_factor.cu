@@ -2,16 +2,10 @@
 /* spike_factor.cu: LU factorization of all partitions in place, with the diagonal tiles' factors inverted */
 #include "spike_cuda.cuh"
 #include "lu.cuh"
-
-/* One thread of a partition reports; badvalue: [np] */
-__device__ static inline void SpikeReportPivots(const SpikeTiles &t, PetscInt p, const SpikePivotState &st, SpikeStatus *status, double *badvalue)
-{
-  if (st.badrow >= 0) {
-    badvalue[p] = st.badvalue;
-    atomicMin(&status->badrow, (unsigned long long)t.start[p] + st.badrow);
-  }
-  if (st.nboost) atomicAdd(&status->nboost, (unsigned long long)st.nboost);
-}
+#if !defined(PETSC_USE_COMPLEX)
+  #include "factorwarp.cuh"
+  #include "factorblock.cuh"
+#endif
 
 /*
   T <= 16: a warp holds G partitions, a lane one row of each tile. Step j, with rows k of the step before in shared memory:
@@ -118,6 +112,7 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS) SpikeFactorSmall(Spike
   if (has && r == 0 && p < t.np) SpikeReportPivots(t, p, st, status, badvalue);
 }
 
+#if defined(PETSC_USE_COMPLEX)
 /*
   T > 16: a block of warps a partition, tiles padded to TP x TP. Step j, D_jj inverted by one warp before:
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
@@ -454,6 +449,73 @@ static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPol
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#else
+template <typename F, int NB, bool WHOLE>
+static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPolicy &policy)
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const size_t       bytes  = SPIKE_FACTOR_WARPS * sizeof(SpikeWarpShared<F, NB>);
+  const unsigned int blocks = (unsigned int)((s->np + SPIKE_FACTOR_WARPS - 1) / SPIKE_FACTOR_WARPS);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorWarp<F, NB, WHOLE>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  SpikeFactorWarp<F, NB, WHOLE><<<blocks, 32 * SPIKE_FACTOR_WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
+static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPolicy &policy, int tiles, bool stage)
+{
+  SpikeCUDA   *h     = (SpikeCUDA *)s->data;
+  const size_t bytes = tiles * SpikeBlocks<NB>::PLACES * sizeof(double);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS><<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, stage, h->status, (double *)h->scratch);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* T > 16 */
+template <typename F>
+static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPolicy &policy)
+{
+  SpikeCUDA   *h = (SpikeCUDA *)s->data;
+  const int    T = h->t.T, QL = h->t.QL, QU = h->t.QU, window = (QL + 1) * (QU + 1);
+  const size_t room = h->sharedmemory - 1024;
+
+  PetscFunctionBegin;
+#if defined(PETSC_USE_COMPLEX)
+  if (T <= 24 && window * SpikeTileSize<3>::SIZE * sizeof(SpikeArith) <= room) PetscCall((SpikeFactorTiles_Private<F, 3, true>(s, policy)));
+  else if (window * SpikeTileSize<4>::SIZE * sizeof(SpikeArith) <= room) PetscCall((SpikeFactorTiles_Private<F, 4, true>(s, policy)));
+  else PetscCall((SpikeFactorTiles_Private<F, 4, false>(s, policy)));
+#else
+  const int most = (int)(room / (SpikeBlocks<4>::PLACES * sizeof(double)));
+
+  if (QL <= 1 && QU <= 1) {
+    if (T <= 24) PetscCall((SpikeFactorWarp_Private<F, 3, false>(s, policy)));
+    else if (T < 32) PetscCall((SpikeFactorWarp_Private<F, 4, false>(s, policy)));
+    else PetscCall((SpikeFactorWarp_Private<F, 4, true>(s, policy)));
+  } else if (2 * window <= most) {
+    if (T <= 24) PetscCall((SpikeFactorBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
+    else if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
+    else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 4>(s, policy, window, false)));
+  } else if (window <= most) {
+    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 8>(s, policy, window, false)));
+    else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 8>(s, policy, window, false)));
+  } else {
+    const bool stage = 2 + QL + QU > most;
+    const int  tiles = 2 + QL + (stage ? 8 : QU);
+
+    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, false, 8>(s, policy, tiles, stage)));
+    else PetscCall((SpikeFactorBlock_Private<F, 4, true, false, 8>(s, policy, tiles, stage)));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename F>
 static PetscErrorCode SpikeFactor_Private(SpikeBand *s, const SpikePivotPolicy &policy)
 {
@@ -466,13 +528,7 @@ static PetscErrorCode SpikeFactor_Private(SpikeBand *s, const SpikePivotPolicy &
   if (T <= 4) SpikeFactorSmall<F, 4><<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
   else if (T <= 8) SpikeFactorSmall<F, 8><<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
   else if (T <= 16) SpikeFactorSmall<F, 16><<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
-  else {
-    const size_t places = (size_t)(h->t.QL + 1) * (h->t.QU + 1), room = h->sharedmemory - 1024;
-
-    if (T <= 24 && places * SpikeTileSize<3>::SIZE * sizeof(SpikeArith) <= room) PetscCall((SpikeFactorTiles_Private<F, 3, true>(s, policy)));
-    else if (places * SpikeTileSize<4>::SIZE * sizeof(SpikeArith) <= room) PetscCall((SpikeFactorTiles_Private<F, 4, true>(s, policy)));
-    else PetscCall((SpikeFactorTiles_Private<F, 4, false>(s, policy)));
-  }
+  else PetscCall(SpikeFactorLarge_Private<F>(s, policy));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
