@@ -69,6 +69,7 @@ ifneq ($(GOALS),)
 endif
 ISA_LEVELS ?= base
 ISA_DEFINE := $(if $(filter v4,$(ISA_LEVELS)),-DSPIKE_HAVE_X86_64_LEVELS)
+CUDA_DEFINE := $(if $(SRC.cu),-DSPIKE_HAVE_CUDA)
 
 # Machine code for each CUDA_ARCH (by default those of this PETSc, else 90), and PTX of the last for later GPUs
 CUDA_ARCH  ?= $(or $(patsubst code=sm_%,%,$(filter code=sm_%,$(subst $(comma), ,$(CUDAC_FLAGS)))),90)
@@ -77,7 +78,7 @@ OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $
 
 SPIKE_INC := -I$(CURDIR)/include
 SAN_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g)
-COMPILE.c  = $(PCC) -c $(PCC_FLAGS) $(OPT) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) -MMD -MP
+COMPILE.c  = $(PCC) -c $(PCC_FLAGS) $(OPT) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(CUDA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) -MMD -MP
 COMPILE.cu = $(CUDAC) -c $(MPICXX_INCLUDES) $(OUR_CUDAC_FLAGS) $(CUDAFLAGS) $(CUDACPPFLAGS) $(SPIKE_INC) $(CUDA_DEPFLAGS) --compiler-options="$(CXXCPPFLAGS) $(CUDA_CXXFLAGS)"
 PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) -MMD -MP -MF $@.d -Wl,--as-needed
 LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(notdir $(soname))
@@ -142,6 +143,7 @@ $(private): $(OBJ)
 
 # ---- Programs -------------------------------------------------------------------------------------------------------------
 KERNELTESTS := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.c)))
+CUDATESTS   := $(if $(SRC.cu),$(patsubst %.cu,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.cu))))
 BENCHMARKS  := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard benchmarks/*.c)))
 TUTORIALS   := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tutorials/*.c)))
 PETSCTESTS  := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/*.c)))
@@ -150,6 +152,13 @@ $(KERNELTESTS) $(BENCHMARKS): $(BINDIR)/%: %.c $(private)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC $<")
 	$(Q)$(PROGRAM.c) -I$(CURDIR)/src -I$(CURDIR)/src/kernels/host -o $@ $< $(private) $(PETSC_LIB)
+
+$(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "   CUDA $<")
+	$(Q)$(COMPILE.cu) -I$(CURDIR)/src -I$(CURDIR)/src/kernels/host -o $@.o $<
+	$(Q)$(CLINKER) $(SAN_FLAGS) -o $@ $@.o $(private) $(PETSC_LIB)
+	@$(RM) $@.o
 
 $(TUTORIALS) $(PETSCTESTS): $(BINDIR)/%: %.c $(so)
 	@mkdir -p $(@D)
@@ -203,7 +212,7 @@ RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' S
 LIMIT  := $(if $(SANITIZE),-t 600)
 
 .PHONY: testprograms check test
-testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(LOADPROGS) $(LOADLIBS)
+testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS)
 
 check: testprograms
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null

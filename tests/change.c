@@ -279,7 +279,7 @@ static PetscErrorCode TestBandGrows(MatType type, PetscInt local, PetscReal drop
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, &C));
   PetscCall(MatSetSizes(C, PETSC_DECIDE, PETSC_DECIDE, n, n));
-  PetscCall(MatSetType(C, MATAIJ));
+  PetscCall(SpikeTestSetMatType(C, MATAIJ));
   PetscCall(MatSetUp(C));
   PetscCall(SetBand(C, 6, 6, 90));
   PetscCall(MatConvert(C, type, MAT_INITIAL_MATRIX, &A));
@@ -322,7 +322,10 @@ static PetscErrorCode TestOrderingGrows(void)
   PCSpikeInfo    info;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateSeqAIJ(PETSC_COMM_WORLD, n, n, 12, NULL, &A));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, n, n, n, n));
+  PetscCall(SpikeTestSetMatType(A, MATSEQAIJ));
+  PetscCall(MatSeqAIJSetPreallocation(A, 12, NULL));
   for (PetscInt i = 0; i < n; i++) /* stored zeros all along the other diagonal, then the band over them */
     PetscCall(MatSetValue(A, i, n - 1 - i, 0.0, INSERT_VALUES));
   for (PetscInt i = 0; i < n; i++)
@@ -454,5 +457,10 @@ int main(int argc, char **argv)
          suffix: memory
          nsize: {{1 2}}
          args: -memory -malloc_debug
+      test:
+         suffix: cuda
+         nsize: {{1 2 3}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse
 
 TEST*/

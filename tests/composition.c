@@ -186,7 +186,7 @@ static PetscErrorCode TestGrids(void)
   /* a square */
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 400, 400));
-  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(SpikeTestSetMatType(A, MATAIJ));
   PetscCall(MatSetUp(A));
   {
     PetscInt start, end;
@@ -300,7 +300,7 @@ static PetscErrorCode TestNullSpace(void)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
-  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(SpikeTestSetMatType(A, MATAIJ));
   PetscCall(MatSetUp(A));
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   for (PetscInt i = start; i < end; i++) {
@@ -357,9 +357,16 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   test:
-      suffix: 1
-      nsize: {{1 2 3}}
+   testset:
+      output_file: output/composition_1.out
       requires: defined(PETSC_USE_LOG)
+      test:
+         suffix: 1
+         nsize: {{1 2 3}}
+      test:
+         suffix: cuda
+         nsize: {{1 2 3}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -dm_mat_type aijcusparse -dm_vec_type cuda
 
 TEST*/

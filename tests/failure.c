@@ -444,14 +444,19 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   test:
-      suffix: 1
-      nsize: {{1 2}}
+   testset:
       timeoutfactor: 3
-
-   test:
-      suffix: 3
-      nsize: {{3 5}}
-      timeoutfactor: 3
+      test:
+         suffix: 1
+         nsize: {{1 2}}
+      test:
+         suffix: 3
+         nsize: {{3 5}}
+      test:
+         suffix: cuda
+         nsize: {{1 2}}
+         requires: cuda gpurun
+         output_file: output/failure_1.out
+         args: -mat_type aijcusparse
 
 TEST*/

@@ -91,7 +91,12 @@ static inline PetscErrorCode BandCreate(PetscInt nlocal, PetscInt N, PetscInt kl
   PetscInt rstart, rend;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, nlocal, nlocal, N, N, kl + ku + 1, NULL, kl + ku, NULL, A));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, nlocal, nlocal, N, N));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, kl + ku + 1, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, kl + ku + 1, NULL, kl + ku, NULL));
   PetscCall(MatGetSize(*A, &N, NULL));
   PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
   for (PetscInt i = rstart; i < rend; i++) {

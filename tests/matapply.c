@@ -16,6 +16,8 @@ static PetscErrorCode DenseCreate(Mat A, PetscInt ncols, PetscInt pad, Mat *X)
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), X));
   PetscCall(MatSetSizes(*X, nlocal, PETSC_DECIDE, n, ncols));
   PetscCall(MatSetType(*X, MATDENSE));
+  PetscCall(MatSetOptionsPrefix(*X, "dense_"));
+  PetscCall(MatSetFromOptions(*X));
   PetscCall(MatDenseSetLDA(*X, PetscMax(nlocal + pad, 1)));
   PetscCall(MatSetUp(*X));
   PetscCall(MatDenseGetArrayWrite(*X, &a));
@@ -60,6 +62,7 @@ static PetscErrorCode CheckColumns(PC pc, PetscBool trans, PetscInt ncols, Petsc
   PetscCall(DenseSetRandom(X, 5));
   if (trans) PetscCall(PCMatApplyTranspose(pc, X, Y));
   else PetscCall(PCMatApply(pc, X, Y));
+  PetscCall(SpikeTestBackend(pc));
   PetscCall(MatCreateVecs(A, &t, NULL));
   for (PetscInt j = 0; j < ncols; j++) {
     PetscCall(MatDenseGetColumnVecRead(X, j, &x));
@@ -237,8 +240,15 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   test:
-      suffix: 1
-      nsize: {{1 2 3}}
+   testset:
+      output_file: output/matapply_1.out
+      test:
+         suffix: 1
+         nsize: {{1 2 3}}
+      test:
+         suffix: cuda
+         nsize: {{1 2 3}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -dense_mat_type {{dense densecuda}}
 
 TEST*/

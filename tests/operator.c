@@ -342,5 +342,9 @@ int main(int argc, char **argv)
       test:
          suffix: base
          args: -spike_host_isa base
+      test:
+         suffix: cuda
+         requires: cuda gpurun
+         args: -mat_type aijcusparse
 
 TEST*/

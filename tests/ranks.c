@@ -151,9 +151,15 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   test:
-      suffix: 1
-      nsize: {{2 3 5}}
-      timeoutfactor: 3
+   testset:
+      output_file: output/ranks_1.out
+      test:
+         suffix: 1
+         nsize: {{2 3 5}}
+      test:
+         suffix: cuda
+         nsize: {{2 3 5}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse
 
 TEST*/

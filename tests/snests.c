@@ -88,6 +88,7 @@ static PetscErrorCode TestSNES(void)
 
   PetscFunctionBegin;
   PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, 100, 1, 3, NULL, &dm));
+  PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   PetscCall(DMDASNESSetFunctionLocal(dm, INSERT_VALUES, (DMDASNESFunctionFn *)FormFunction, NULL));
   PetscCall(DMDASNESSetJacobianLocal(dm, (DMDASNESJacobianFn *)FormJacobian, NULL));
@@ -225,6 +226,7 @@ static PetscErrorCode TestTS(void)
       PetscCall(PetscSNPrintf(text, sizeof(text), "-prefix_push %s %s -snes_rtol %g %s -prefix_pop", prefix, types[t], (double)Tight(), spike ? "-pc_type spike -pc_spike_local_partitions 2 -ksp_type gmres -ksp_pc_side right" : "-pc_type redundant -ksp_type preonly"));
       PetscCall(PetscOptionsInsertString(NULL, text));
       PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, 60, 2, 1, NULL, &dm));
+      PetscCall(DMSetFromOptions(dm));
       PetscCall(DMSetUp(dm));
       PetscCall(DMCreateGlobalVector(dm, &x));
       PetscCall(TSCreate(PETSC_COMM_WORLD, &ts));
@@ -286,8 +288,15 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   test:
-      suffix: 1
-      nsize: {{1 2 3}}
+   testset:
+      output_file: output/snests_1.out
+      test:
+         suffix: 1
+         nsize: {{1 2 3}}
+      test:
+         suffix: cuda
+         nsize: {{1 2 3}}
+         requires: cuda gpurun
+         args: -dm_mat_type aijcusparse -dm_vec_type cuda
 
 TEST*/

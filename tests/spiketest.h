@@ -119,6 +119,18 @@ static inline PetscScalar SpikeTestBandEntry(const SpikeTestBand *b, PetscInt i,
   return b->kind != SPIKE_TEST_RANDOM || SpikeTestUniform(b->seed, i, -1) > 0.0 ? sum : -sum;
 }
 
+/* A type, which -mat_type replaces where it is AIJ: the same tests run with matrices on a device */
+static inline PetscErrorCode SpikeTestSetMatType(Mat A, MatType type)
+{
+  PetscBool aij;
+
+  PetscFunctionBegin;
+  PetscCall(MatSetType(A, type));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (aij) PetscCall(MatSetFromOptions(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* nlocal rows on this rank, or PETSC_DECIDE */
 static inline PetscErrorCode SpikeTestBandMat(MPI_Comm comm, const SpikeTestBand *b, PetscInt nlocal, MatType type, Mat *A)
 {
@@ -127,7 +139,7 @@ static inline PetscErrorCode SpikeTestBandMat(MPI_Comm comm, const SpikeTestBand
   PetscFunctionBegin;
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, nlocal, nlocal, b->n, b->n));
-  PetscCall(MatSetType(*A, type));
+  PetscCall(SpikeTestSetMatType(*A, type));
   PetscCall(MatSeqAIJSetPreallocation(*A, b->kl + b->ku + 1, NULL));
   PetscCall(MatMPIAIJSetPreallocation(*A, b->kl + b->ku + 1, NULL, b->kl + b->ku, NULL));
   PetscCall(MatSetUp(*A));
@@ -156,7 +168,7 @@ static inline PetscErrorCode SpikeTestDenseMat(MPI_Comm comm, PetscInt n, const 
   PetscFunctionBegin;
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, nlocal, nlocal, n, n));
-  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(SpikeTestSetMatType(*A, MATAIJ));
   PetscCall(MatSetUp(*A));
   PetscCall(MatGetOwnershipRange(*A, &start, &end));
   for (PetscInt i = start; i < end; i++)
@@ -293,7 +305,56 @@ static inline void SpikeTestPartitions(PetscMPIInt size, const PetscInt ranges[]
   }
 }
 
-/* The operator of a preconditioner column by column, on all ranks. y starts as NaN, x must not change. */
+/* PCSPIKE works where the matrix is: a test on a device that fell back to the host is none */
+static inline PetscErrorCode SpikeTestBackend(PC pc)
+{
+  Mat         A;
+  PetscBool   spike, device, cuda;
+  PCSpikeInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSPIKE, &spike));
+  if (!spike) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetOperators(pc, NULL, &A));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
+  PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "backend %s for a matrix on the %s", info.backend, device ? "device" : "host"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of this rank of M^-1 or M^-T, all columns in one call, with dense matrices on the device; a: leading dimension n */
+static inline PetscErrorCode SpikeTestDeviceColumns(PC pc, PetscBool trans, PetscInt n, PetscInt nlocal, PetscInt start, PetscScalar *a)
+{
+  Mat                X, Y;
+  const PetscScalar *y;
+  PetscInt           ldy;
+  PetscScalar        nan = 0.0;
+
+  PetscFunctionBegin;
+  nan /= 0.0;
+  PetscCall(MatCreateDense(PetscObjectComm((PetscObject)pc), nlocal, PETSC_DECIDE, n, n, NULL, &X));
+  for (PetscInt i = start; i < start + nlocal; i++) PetscCall(MatSetValue(X, i, i, 1.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(X, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatConvert(X, MATDENSECUDA, MAT_INPLACE_MATRIX, &X));
+  PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &Y));
+  PetscCall(MatScale(Y, nan)); /* all of it: 0 NaN = NaN */
+  if (trans) PetscCall(PCMatApplyTranspose(pc, X, Y));
+  else PetscCall(PCMatApply(pc, X, Y));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArrayRead(Y, &y));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(a + j * n, y + (PetscCount)j * ldy, nlocal));
+  PetscCall(MatDenseRestoreArrayRead(Y, &y));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The operator of a preconditioner column by column, on all ranks. y starts as NaN, x must not change. On a device, where many small steps take
+  long, all columns but every 16th come from one call for many.
+*/
 static inline PetscErrorCode SpikeTestOperator(PC pc, PetscBool trans, PetscScalar *dense)
 {
   Mat                A;
@@ -302,16 +363,19 @@ static inline PetscErrorCode SpikeTestOperator(PC pc, PetscBool trans, PetscScal
   const PetscScalar *ya;
   PetscScalar        nan = 0.0;
   PetscReal          norm1;
+  PetscBool          device;
 
   PetscFunctionBegin;
   nan /= 0.0;
   PetscCall(PCGetOperators(pc, NULL, &A));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscCall(MatGetSize(A, &n, NULL));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecGetLocalSize(x, &nlocal));
   PetscCall(VecGetOwnershipRange(x, &start, NULL));
   PetscCall(PetscArrayzero(dense, n * n));
-  for (PetscInt j = 0; j < n; j++) {
+  if (device) PetscCall(SpikeTestDeviceColumns(pc, trans, n, nlocal, start, dense + start));
+  for (PetscInt j = 0; j < n; j += device ? 16 : 1) {
     PetscCall(VecSet(x, 0.0));
     PetscCall(VecSetValue(x, j, 1.0, INSERT_VALUES));
     PetscCall(VecAssemblyBegin(x));
@@ -327,6 +391,7 @@ static inline PetscErrorCode SpikeTestOperator(PC pc, PetscBool trans, PetscScal
       PetscCall(SpikeTestCheck((PetscBool)(norm1 == 1.0), "an apply changed its input"));
     }
   }
+  PetscCall(SpikeTestBackend(pc));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, dense, n * n, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -388,6 +453,7 @@ static inline PetscErrorCode SpikeTestAdjoint(PC pc, PetscReal tol, const char w
   PetscCall(SpikeTestSetRandom(y, 102));
   PetscCall(PCApply(pc, x, mx));
   PetscCall(PCApplyTranspose(pc, y, my));
+  PetscCall(SpikeTestBackend(pc));
   PetscCall(VecTDot(mx, y, &left));
   PetscCall(VecTDot(x, my, &right));
   PetscCall(VecNorm(x, NORM_2, &nx));

@@ -527,8 +527,7 @@ static PetscErrorCode Begin(AppCtx *app, PetscBool run[3])
   }
   if (app->gpu) {
     PetscCheck(PetscDefined(HAVE_CUDA), PETSC_COMM_WORLD, PETSC_ERR_SUP, "-gpu needs a PETSc configured --with-cuda");
-    PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATAIJCUSPARSE));
-    PetscCall(PetscOptionsSetValue(NULL, "-vec_type", VECCUDA));
+    PetscCall(PetscOptionsSetValue(NULL, "-mat_type", MATAIJCUSPARSE)); /* and vectors of the matrix's kind */
   }
   if (app->check) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-ksp_type", ksptype, sizeof(ksptype), NULL));

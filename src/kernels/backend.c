@@ -4,5 +4,8 @@
 
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {
+#if defined(SPIKE_HAVE_CUDA)
+  if (PetscMemTypeCUDA(memtype)) return &SpikeKernels_CUDA;
+#endif
   return PetscMemTypeHost(memtype) ? &SpikeKernels_Host : NULL;
 }

@@ -30,6 +30,7 @@ typedef struct {
   PetscBool *active;    /* [np + 1] interface q couples                                                     */
   PetscBool  is_double; /* precision of the factors: 8 or 4 bytes a real number                             */
   PetscBool  coupled;   /* spike tips are kept: not the block variant                                       */
+  PetscReal  window;    /* spikes that have fallen below this fraction of their ends are not corrected; 0: rounding of the factors */
   PetscInt   maxrhs;    /* right-hand sides that the work space of an apply holds                           */
 
   void         *band;           /* raw band, then its factors; layout of the backend                                */
@@ -168,7 +169,7 @@ struct _n_SpikeKernels {
   PetscErrorCode (*copy2d)(SpikeBand *, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height);
 };
 
-PETSC_INTERN const SpikeKernels SpikeKernels_Host;
+PETSC_INTERN const SpikeKernels SpikeKernels_Host, SpikeKernels_CUDA; /* the latter where the library was built with CUDA */
 
 /* backend.c: the backend for data of a memory type, NULL where the library has none */
 PETSC_INTERN const SpikeKernels *SpikeKernelsFind(PetscMemType);

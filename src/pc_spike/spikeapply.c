@@ -120,15 +120,11 @@ static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const P
   if ((!bhere || !xhere) && !s->stage) PetscCall((*band->k->alloc)(band, PetscMax(bytes, 1), (void **)&s->stage));
   if (!bhere) {
     PetscCall((*band->k->copy2d)(band, PETSC_TRUE, PETSC_FALSE, s->stage, bytes, b, bytes, bytes, 1));
-    PetscCall(PetscLogCpuToGpu(bytes));
     from = s->stage;
   }
   if (!xhere) to = s->stage;
   PetscCall(PCSpikeSolveReordered_Private(pc, trans, 1, from, band->n, to, band->n));
-  if (!xhere) {
-    PetscCall((*band->k->copy2d)(band, PETSC_FALSE, PETSC_TRUE, x, bytes, s->stage, bytes, bytes, 1));
-    PetscCall(PetscLogGpuToCpu(bytes));
-  }
+  if (!xhere) PetscCall((*band->k->copy2d)(band, PETSC_FALSE, PETSC_TRUE, x, bytes, s->stage, bytes, bytes, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,37 +173,71 @@ PetscErrorCode PCApplyTranspose_Spike(PC pc, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns in batches; work space for a batch is made by the first call and kept */
+/* Work space for so many columns at a time, made by the first call and kept */
+static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
+{
+  PC_Spike    *s        = (PC_Spike *)pc->data;
+  PetscScalar *permuted = NULL;
+
+  PetscFunctionBegin;
+  if (batch <= s->band.maxrhs) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->newrow) {
+    PetscCall((*s->band.k->alloc)(&s->band, (size_t)batch * s->band.n * sizeof(PetscScalar), (void **)&permuted));
+    PetscCall((*s->band.k->release)(&s->band, (void **)&s->permuted));
+    s->permuted = permuted;
+  }
+  PetscCall(PCSpikeExchangeReserve_Private(pc, batch));
+  PetscCall((*s->band.k->reserve)(&s->band, batch)); /* last: maxrhs says what all of the space holds */
+  PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns in batches where both matrices are in the backend's memory, else one after the other through a column there */
+static PetscErrorCode PCSpikeSolveColumns_Private(PC pc, PetscBool trans, PetscInt ncols, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *x, PetscInt ldx, PetscMemType xmem)
+{
+  PC_Spike       *s     = (PC_Spike *)pc->data;
+  const PetscBool host  = PetscMemTypeHost(s->band.k->memtype) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool here  = (PetscBool)(host || (!PetscMemTypeHost(bmem) && !PetscMemTypeHost(xmem)));
+  const PetscInt  batch = here ? PetscMin(ncols, SPIKE_MAT_APPLY_BATCH) : 1;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeReserve_Private(pc, batch));
+  for (PetscInt c = 0; c < ncols; c += batch) {
+    const PetscScalar *bc = b + (PetscCount)c * ldb;
+    PetscScalar       *xc = x + (PetscCount)c * ldx;
+
+    if (here) PetscCall(PCSpikeSolveReordered_Private(pc, trans, PetscMin(batch, ncols - c), bc, ldb, xc, ldx));
+    else PetscCall(PCSpikeSolveStaged_Private(pc, trans, bc, bmem, xc, xmem));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat Y)
 {
   PC_Spike          *s = (PC_Spike *)pc->data;
   const PetscScalar *xa;
   PetscScalar       *ya;
-  PetscInt           ldx, ldy, ncols, batch;
+  PetscInt           ldx, ldy, ncols;
+  PetscMemType       xmem = PETSC_MEMTYPE_HOST, ymem = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(X, NULL, &ncols));
-  batch = PetscMin(ncols, SPIKE_MAT_APPLY_BATCH);
   if (s->built && s->factored) {
-    if (batch > s->band.maxrhs) { /* maxrhs last: it says what all of the space holds */
-      PetscScalar *permuted = NULL;
-
-      if (s->newrow) {
-        PetscCall((*s->band.k->alloc)(&s->band, (size_t)batch * s->band.n * sizeof(PetscScalar), (void **)&permuted));
-        PetscCall((*s->band.k->release)(&s->band, (void **)&s->permuted));
-        s->permuted = permuted;
-      }
-      PetscCall(PCSpikeExchangeReserve_Private(pc, batch));
-      PetscCall((*s->band.k->reserve)(&s->band, batch));
-      PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
-    }
     PetscCall(MatDenseGetLDA(X, &ldx));
     PetscCall(MatDenseGetLDA(Y, &ldy));
-    PetscCall(MatDenseGetArrayRead(X, &xa));
-    PetscCall(MatDenseGetArrayWrite(Y, &ya));
-    for (PetscInt c = 0; c < ncols; c += batch) PetscCall(PCSpikeSolveReordered_Private(pc, trans, PetscMin(batch, ncols - c), xa + (PetscCount)c * ldx, ldx, ya + (PetscCount)c * ldy, ldy));
-    PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
-    PetscCall(MatDenseRestoreArrayRead(X, &xa));
+    if (PetscMemTypeHost(s->band.k->memtype)) {
+      PetscCall(MatDenseGetArrayRead(X, &xa));
+      PetscCall(MatDenseGetArrayWrite(Y, &ya));
+      PetscCall(PCSpikeSolveColumns_Private(pc, trans, ncols, xa, ldx, xmem, ya, ldy, ymem));
+      PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
+      PetscCall(MatDenseRestoreArrayRead(X, &xa));
+    } else {
+      PetscCall(MatDenseGetArrayReadAndMemType(X, &xa, &xmem));
+      PetscCall(MatDenseGetArrayWriteAndMemType(Y, &ya, &ymem));
+      PetscCall(PCSpikeSolveColumns_Private(pc, trans, ncols, xa, ldx, xmem, ya, ldy, ymem));
+      PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &ya));
+      PetscCall(MatDenseRestoreArrayReadAndMemType(X, &xa));
+    }
   }
   if (!s->numeric) {
     for (PetscInt c = 0; c < ncols; c++) {

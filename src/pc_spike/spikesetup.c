@@ -267,7 +267,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
     if (q < b->np) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q])));
     if (q > 0) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1])));
   }
-  if (pivot.badrow >= 0 && PetscIsInfOrNanReal(pivot.badvalue)) {
+  if (pivot.badrow >= 0 && !(pivot.badvalue <= pivot.tol)) { /* too large, or not a number; a backend may know more of it than the factors hold */
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors at row %" PetscInt_FMT ": scale the matrix%s, or use -%spc_type lu", PCSpikeOriginalRow_Private(s, A, pivot.badrow), b->is_double ? "" : ", use factors in double precision", pre));
   } else if (pivot.badrow >= 0) {
     const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);

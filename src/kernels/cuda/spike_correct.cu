@@ -47,7 +47,7 @@ __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A
 template <bool TRANS>
 __global__ void __launch_bounds__(1024) SpikeSolveTips_Kernel(int kl, int ku, PetscInt q0, const PetscInt *active, const PetscScalar *dVb, const PetscScalar *dWt, const PetscScalar *dR, PetscScalar *tips, PetscCount ldt)
 {
-  __shared__ PetscScalar below[512], above[512], part[1024];
+  __shared__ PetscScalar below[SPIKE_CUDA_MAX_BANDWIDTH], above[SPIKE_CUDA_MAX_BANDWIDTH], part[1024];
   const PetscInt         q  = q0 + blockIdx.x;
   const PetscScalar     *Vb = dVb + q * (PetscCount)kl * ku, *Wt = dWt + q * (PetscCount)kl * ku, *R = dR + q * (PetscCount)ku * ku;
   PetscScalar           *tip = tips + blockIdx.y * ldt + q * (PetscCount)(kl + ku);

@@ -361,7 +361,7 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   SpikeProbeSet_Private(np, copy, &host);
   PetscCallCUDA(cudaMemcpyAsync(copy, h->scratch, bytes, cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)bytes));
   for (PetscInt p = 0; p < np; p++) {
     const PetscInt n = s->start[p + 1] - s->start[p], J = (n + t->T - 1) / t->T;
 
@@ -613,7 +613,7 @@ PetscErrorCode SpikeReduced_CUDA(SpikeBand *s, PetscInt q0, PetscInt q1, SpikePi
   SpikeReducedSet_Private(s->np, copy, &host);
   PetscCallCUDA(cudaMemcpyAsync(copy, h->scratch, all, cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)all));
+  PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)all));
   for (PetscInt q = q0; q < q1; q++) {
     if (!s->active[q]) continue;
     pivot->nboost += host.boosted[q];

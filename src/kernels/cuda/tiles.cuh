@@ -57,6 +57,8 @@ typedef double SpikeDouble;
 typedef float  SpikeSingle;
 #endif
 
+#define SPIKE_CUDA_MAX_BANDWIDTH 512 /* the solves of the reduced systems keep a tip in shared memory */
+
 /* What setup functions leave on the device for the host to read, and its copy in pinned host memory */
 struct SpikeStatus {
   unsigned long long badrow, overflowrow, zerorow; /* smallest, all ones where there is none */
