@@ -76,6 +76,7 @@ struct SpikeCUDA {
   int         *window;    /* [2 np] wtop, wbot on the device, in tile rows */
   void        *scratch;   /* reductions */
   size_t       scratchsize;
+  void        *hostscratch; /* pinned, for what of it the host reads */
   SpikeStatus *status, *hoststatus; /* on the device, pinned on the host */
   PetscInt    *oldrow;              /* [n] the inverse of newrow, made when a fill has one */
   int          multiprocessors;
