@@ -141,6 +141,18 @@ __device__ static inline void SpikePair(const thrust::complex<F> *p, SpikeArith 
 }
 #endif
 
+template <typename S>
+__device__ static inline void SpikePairPut(S *p, SpikeArith a, SpikeArith b)
+{
+#if !defined(PETSC_USE_COMPLEX)
+  if constexpr (sizeof(S) == sizeof(double)) *(double2 *)p = make_double2(a, b);
+  else *(float2 *)p = make_float2((float)a, (float)b);
+#else
+  p[0] = S(a);
+  p[1] = S(b);
+#endif
+}
+
 typedef enum {
   SPIKE_PART_ALL,
   SPIKE_PART_ON_ABOVE, /* columns c >= r: the lower corner                  */
@@ -150,92 +162,101 @@ typedef enum {
 } SpikePart;
 
 template <int PART>
-__device__ static inline bool SpikeHasPart(int r, int c)
+__device__ static constexpr bool SpikeHasPart(int r, int c)
 {
   return PART == SPIKE_PART_ALL || (PART == SPIKE_PART_ON_ABOVE ? c >= r : PART == SPIKE_PART_ON_BELOW ? c <= r : PART == SPIKE_PART_BELOW ? c < r : c > r);
 }
+
+/* Columns in memory: row r of a tile row is their row k0 + r, if they have it */
+struct SpikePanel {
+  PetscScalar *a; /* NULL: none */
+  int          ld, k0, rows;
+};
 
 /*
   The columns of one spike. MB: blocks of 16 rows of a tile; NT: blocks of 8 columns of a warp. Tiles and X are column-major, the rows and columns from T on are zero.
   In the notation of lu.cuh a lane has rows 2g and 2g + 1 in place of g and g + 8, and columns of a tile 2q and 2q + 1 in place of q and q + 4:
   they are neighbours in memory. Leading dimensions: no two lanes that load together use the same bank.
 */
-template <typename F, int MB, int NT>
+template <typename F, int MB, int NT, int STAGES>
 struct SpikeColumns {
-  static constexpr int ROWS = 16 * MB, LD = ROWS + (sizeof(F) >= 8 ? 16 / (int)sizeof(F) : 4), LDX = ROWS + 8, STAGES = MB == 2 && NT == 1 ? 2 : 3, TILE = ROWS * LD;
+  static constexpr int ROWS = 16 * MB, LD = ROWS + (sizeof(F) >= 8 ? 16 / (int)sizeof(F) : 4), LDX = ROWS + 8, TILE = ROWS * LD;
 
   const SpikeTipsArgs &a;
   F                   *stage;
   SpikeArith          *X;
-  unsigned            *norm; /* [2][2 SPIKE_TIPS_WARPS] */
+  unsigned            *norm; /* [2][SPIKE_TIPS_WARPS] */
   const F             *band, *diag;
-  int                  T, lane, warp, g, q4;
-  int                  fj, fq, fbuffer, buffer, parity; /* the next tile to load and where, where the next one to use is */
+  int                  T, lane, warp, g, q4, parity;
+  int                  piece, c0, r0, dc, dr;   /* bytes that are copied at once; where this thread begins in a tile, and goes on */
+  int                  fj, fq, fbuffer, buffer; /* the next tile to load and where, where the next one to use is */
 
   __device__ SpikeColumns(const SpikeTipsArgs &args, unsigned char *shared, unsigned *reduce) : a(args), stage((F *)shared), X((SpikeArith *)(stage + STAGES * TILE)), norm(reduce), T(args.t.T), lane(threadIdx.x & 31), warp(threadIdx.x >> 5), g(lane >> 2), q4(lane & 3), parity(0)
   {
+    const int bytes = T * (int)sizeof(F);
+    int       E, pieces;
+
+    piece  = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;
+    E      = PetscMax(1, piece / (int)sizeof(F));
+    pieces = T / E;
+    c0     = threadIdx.x / pieces;
+    r0     = ((int)threadIdx.x - c0 * pieces) * E;
+    dc     = blockDim.x / pieces;
+    dr     = (blockDim.x - dc * pieces) * E;
     for (int e = threadIdx.x; e < STAGES * TILE; e += blockDim.x) stage[e] = F(0.0);
   }
   __device__ SpikeArith *slot(int j) const { return X + (j % a.slots) * a.tiles * 8 * LDX; }
   __device__ SpikeArith *mine(int j) const { return slot(j) + warp * NT * 8 * LDX; }
 
-  template <int BYTES>
-  __device__ void copy(F *to, const F *from) const
+  __device__ void fetch(bool back)
   {
-    constexpr int E       = BYTES < (int)sizeof(F) ? 1 : BYTES / (int)sizeof(F);
-    const int     pieces = T / E, dc = blockDim.x / pieces, dr = (blockDim.x - dc * pieces) * E;
-    const int     column = a.t.G * T; /* of the band */
-    int           c = threadIdx.x / pieces, r = ((int)threadIdx.x - c * pieces) * E;
-
-    while (c < T) {
-      SpikeCopyAsync<(BYTES < (int)sizeof(F) ? (int)sizeof(F) : BYTES)>(to + c * LD + r, from + (PetscInt64)c * column + r);
-      c += dc;
-      r += dr;
-      if (r >= T) {
-        r -= T;
-        c++;
-      }
-    }
-  }
-  template <bool BACK>
-  __device__ void fetch()
-  {
-    const int Q = BACK ? a.t.QU : a.t.QL;
+    const int Q = back ? a.t.QU : a.t.QL;
 
     if (Q && fj >= 0 && fj < a.t.steps) {
-      const F *from = band + fj * a.t.stepsize + a.t.tile((BACK ? a.t.QL : 0) + fq - 1);
-      F       *to   = stage + fbuffer * TILE;
+      const F  *from   = band + fj * a.t.stepsize + a.t.tile((back ? a.t.QL : 0) + fq - 1);
+      F        *to     = stage + fbuffer * TILE;
+      const int column = a.t.G * T;
 
-      if (T * sizeof(F) % 16 == 0) copy<16>(to, from);
-      else if (T * sizeof(F) % 8 == 0) copy<8>(to, from);
-      else copy<4>(to, from);
+      for (int c = c0, r = r0; c < T;) {
+        F       *t = to + c * LD + r;
+        const F *f = from + c * column + r;
+
+        if (piece == 16) SpikeCopyAsync<16>(t, f);
+        else if (piece == 8) SpikeCopyAsync<8>(t, f);
+        else SpikeCopyAsync<4>(t, f);
+        c += dc;
+        r += dr;
+        if (r >= T) {
+          r -= T;
+          c++;
+        }
+      }
     }
     SpikeCopyCommit();
     if (++fbuffer == STAGES) fbuffer = 0;
     if (++fq > Q) {
       fq = 1;
-      fj += BACK ? -1 : 1;
+      fj += back ? -1 : 1;
     }
   }
   /* Tiles from row j on, in the order in which step() asks for them */
-  template <bool BACK>
-  __device__ void begin(int j)
+  __device__ void begin(bool back, int j)
   {
     SpikeCopyWait<0>();
     __syncthreads();
     fj      = j;
     fq      = 1;
     fbuffer = buffer = 0;
-    for (int i = 0; i < STAGES - 1; i++) fetch<BACK>();
+#pragma unroll 1
+    for (int i = 0; i < STAGES - 1; i++) fetch(back);
   }
-  template <bool BACK>
-  __device__ const F *next()
+  __device__ const F *next(bool back)
   {
     const F *tile = stage + buffer * TILE;
 
     SpikeCopyWait<STAGES - 2>();
     __syncthreads(); /* the tile is there for all, and all are done with the one before */
-    fetch<BACK>();
+    fetch(back);
     if (++buffer == STAGES) buffer = 0;
     return tile;
   }
@@ -243,26 +264,29 @@ struct SpikeColumns {
   template <int PART>
   __device__ void product(const F *tile, const SpikeArith *x, int nt, SpikeArith acc[MB][NT][4]) const
   {
+    tile += 2 * q4 * LD + 2 * g;
+    x += g * LDX + 2 * q4;
 #pragma unroll
     for (int k = 0; k < ROWS; k += 8) {
       if (k < T) {
         SpikeArith b[NT][2];
 
 #pragma unroll
-        for (int n = 0; n < NT; n++) SpikePair(x + (n < nt ? 8 * n + g : g) * LDX + k + 2 * q4, b[n][0], b[n][1]);
+        for (int n = 0; n < NT; n++) {
+          if (n < nt) SpikePair(x + 8 * n * LDX + k, b[n][0], b[n][1]);
+        }
 #pragma unroll
         for (int m = 0; m < MB; m++) {
-          const int  r = 16 * m + 2 * g, c = k + 2 * q4;
+          const F   *p = tile + k * LD + 16 * m;
           SpikeArith e[4];
 
           if (!SpikeHasPart<PART>(16 * m + 15, k) && !SpikeHasPart<PART>(16 * m, k + 7)) continue; /* a block of zeros */
-          SpikePair(tile + c * LD + r, e[0], e[1]);
-          SpikePair(tile + (c + 1) * LD + r, e[2], e[3]);
-          if (PART != SPIKE_PART_ALL) {
-            if (!SpikeHasPart<PART>(r, c)) e[0] = 0.0;
-            if (!SpikeHasPart<PART>(r + 1, c)) e[1] = 0.0;
-            if (!SpikeHasPart<PART>(r, c + 1)) e[2] = 0.0;
-            if (!SpikeHasPart<PART>(r + 1, c + 1)) e[3] = 0.0;
+          SpikePair(p, e[0], e[1]);
+          SpikePair(p + LD, e[2], e[3]);
+          if (!SpikeHasPart<PART>(16 * m + 15, k) || !SpikeHasPart<PART>(16 * m, k + 7)) {
+#pragma unroll
+            for (int h = 0; h < 4; h++)
+              if (!SpikeHasPart<PART>(16 * m + 2 * g + (h & 1), k + 2 * q4 + (h >> 1))) e[h] = 0.0;
           }
 #pragma unroll
           for (int n = 0; n < NT; n++) {
@@ -272,61 +296,90 @@ struct SpikeColumns {
       }
     }
   }
-  /* f(m, n, h, first row of the pair, column of the block of threads, v, w) for the pairs of neighbours (v, w) in a column that this lane has */
-  template <typename FUNCTION>
-  __device__ void pairs(int nt, SpikeArith acc[MB][NT][4], FUNCTION f) const
+  /* The columns of this warp in shared memory or in Y, all rows of the padded tile */
+  template <typename S>
+  __device__ void put(S *x, int ld, int nt, const SpikeArith acc[MB][NT][4]) const
   {
+    x += 2 * q4 * ld + 2 * g;
 #pragma unroll
-    for (int m = 0; m < MB; m++) {
+    for (int n = 0; n < NT; n++) {
+      if (n < nt) {
 #pragma unroll
-      for (int n = 0; n < NT; n++) {
+        for (int m = 0; m < MB; m++) {
 #pragma unroll
-        for (int h = 0; h < 2; h++) {
-          if (n < nt) f(m, 16 * m + 2 * g, (warp * NT + n) * 8 + 2 * q4 + h, acc[m][n][h], acc[m][n][2 + h]);
+          for (int h = 0; h < 2; h++) SpikePairPut(x + (8 * n + h) * ld + 16 * m, acc[m][n][h], acc[m][n][2 + h]);
         }
       }
     }
   }
-  __device__ void put(SpikeArith *x, int nt, SpikeArith acc[MB][NT][4]) const
-  {
-    pairs(nt, acc, [&](int, int r, int c, SpikeArith &v, SpikeArith &w) {
-      SpikeArith *to = x + (c - warp * NT * 8) * LDX + r;
-
-      to[0] = v;
-      to[1] = w;
-    });
-  }
   /*
-    Tile row j of Y or X in the slot of j, given the rows before from the row `from` on (backward: all; what lies behind the end is in the slots): rhs(row, column)
-    is the right-hand side, take(row, column, v) sees the result. Warps without columns (nt = 0) only help to load. Returns the lane's largest
-    result in columns left of `real`, on the scale of W or V, and in signs that of the column `real`.
+    Tile row j of Y (forward) or X (back) in the slot of j, given the rows before from the row `from` on (back: all; what lies behind the end is in the slots). The
+    right-hand side is `rhs`, or back what the first ny blocks of columns have in y; forward y gets the result, and so does `result`. Warps without
+    columns (nt = 0) only help to load. Returns the lane's largest result in columns left of `real`, on the scale of W or V, and in signs that of the column
+    `real`. Loads have no conditions, which would make each wait for the one before.
   */
-  template <bool BACK, typename RHS, typename TAKE>
-  __device__ unsigned step(int j, int from, int nt, int real, unsigned *signs, RHS rhs, TAKE take)
+  template <bool BACK>
+  __device__ unsigned step(int j, int from, int nt, int ny, int real, bool measure, PetscScalar *y, const SpikePanel &rhs, const SpikePanel &result, unsigned *signs)
   {
     const int   Q = BACK ? a.t.QU : a.t.QL;
-    SpikeArith  acc[MB][NT][4], d[MB][2]; /* acc: minus the right-hand side, plus the products */
+    SpikeArith  b[MB][NT][4], acc[MB][NT][4], d[MB][2];
     SpikeArith *x = mine(j);
-    unsigned    largest = 0, probe = 0;
-    const F    *tile    = NULL;
+    unsigned    largest = 0;
+    const F    *tile = NULL, *dj = diag + j * a.t.stepsize;
 
 #pragma unroll
     for (int m = 0; m < MB; m++) {
 #pragma unroll
-      for (int h = 0; h < 2; h++) {
-        const int r = 16 * m + 2 * g + h;
-
-        d[m][h] = r < T && nt ? SpikeArith(diag[j * a.t.stepsize + r]) : SpikeArith(0.0);
+      for (int h = 0; h < 2; h++) d[m][h] = SpikeArith(dj[PetscMin(16 * m + 2 * g + h, T - 1)]);
+#pragma unroll
+      for (int n = 0; n < NT; n++) {
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+          acc[m][n][e] = 0.0;
+          b[m][n][e]   = 0.0;
+        }
       }
     }
-    pairs(nt, acc, [&](int, int r, int c, SpikeArith &v, SpikeArith &w) {
-      v = -rhs(r, c);
-      w = -rhs(r + 1, c);
-    });
+    if (BACK && ny) {
+      const PetscScalar *from = y + (warp * NT * 8 + 2 * q4) * ROWS + 2 * g;
+
+#pragma unroll
+      for (int n = 0; n < NT; n++) {
+        if (n < ny) {
+#pragma unroll
+          for (int m = 0; m < MB; m++) {
+#pragma unroll
+            for (int h = 0; h < 2; h++) SpikePair(from + (8 * n + h) * ROWS + 16 * m, b[m][n][h], b[m][n][2 + h]);
+          }
+        }
+      }
+    }
+    if (!BACK && rhs.a && nt) {
+#pragma unroll
+      for (int n = 0; n < NT; n++) {
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+          const int          c      = (warp * NT + n) * 8 + 2 * q4 + h;
+          const PetscScalar *column = rhs.a + PetscMin(c, real - 1) * rhs.ld;
+
+#pragma unroll
+          for (int m = 0; m < MB; m++) {
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+              const int r = 16 * m + 2 * g + i, k = rhs.k0 + r;
+
+              b[m][n][2 * i + h] = SpikeArith(column[PetscMax(0, PetscMin(k, rhs.rows - 1))]);
+              if (c >= real || r >= T || k < 0 || k >= rhs.rows) b[m][n][2 * i + h] = 0.0;
+            }
+          }
+        }
+      }
+    }
+#pragma unroll 1
     for (int q = 1; q <= Q; q++) {
       const int neighbour = BACK ? j + q : j - q;
 
-      tile = next<BACK>();
+      tile = next(BACK);
       if (nt && (BACK || neighbour >= from)) {
         if (q < Q) product<SPIKE_PART_ALL>(tile, mine(neighbour), nt, acc);
         else product<BACK ? SPIKE_PART_ON_BELOW : SPIKE_PART_ON_ABOVE>(tile, mine(neighbour), nt, acc);
@@ -338,32 +391,59 @@ struct SpikeColumns {
 #pragma unroll
         for (int n = 0; n < NT; n++) {
 #pragma unroll
-          for (int e = 0; e < 4; e++) acc[m][n][e] = -acc[m][n][e];
+          for (int e = 0; e < 4; e++) acc[m][n][e] = b[m][n][e] - acc[m][n][e];
         }
       }
       __syncwarp();
       if (Q) {
-        put(x, nt, acc);
+        put(x, LDX, nt, acc);
         __syncwarp();
       }
-      if (BACK) pairs(nt, acc, [&](int m, int, int, SpikeArith &v, SpikeArith &w) {
-        v = v * d[m][0];
-        w = w * d[m][1];
-      });
+      if (BACK) {
+#pragma unroll
+        for (int m = 0; m < MB; m++) {
+#pragma unroll
+          for (int n = 0; n < NT; n++) {
+#pragma unroll
+            for (int e = 0; e < 4; e++) acc[m][n][e] = acc[m][n][e] * d[m][e >> 1];
+          }
+        }
+      }
       if (Q) product<BACK ? SPIKE_PART_ABOVE : SPIKE_PART_BELOW>(tile, x, nt, acc);
       __syncwarp();
-      put(x, nt, acc);
-      pairs(nt, acc, [&](int m, int r, int c, SpikeArith v, SpikeArith w) {
-        const unsigned size = PetscMax(SpikeMagnitude(BACK ? v : v * d[m][0]), SpikeMagnitude(BACK ? w : w * d[m][1]));
+      put(x, LDX, nt, acc);
+      if (!BACK && y) put(y + warp * NT * 8 * ROWS, ROWS, nt, acc);
+      if (measure) {
+#pragma unroll
+        for (int n = 0; n < NT; n++) {
+#pragma unroll
+          for (int h = 0; h < 2; h++) {
+            const int c    = (warp * NT + n) * 8 + 2 * q4 + h;
+            unsigned  most = 0;
 
-        if (c < real) largest = PetscMax(largest, size);
-        else if (c == real) probe = PetscMax(probe, size);
-        take(r, c, v);
-        take(r + 1, c, w);
-      });
+#pragma unroll
+            for (int m = 0; m < MB; m++) {
+#pragma unroll
+              for (int i = 0; i < 2; i++) most = PetscMax(most, SpikeMagnitude(BACK ? acc[m][n][2 * i + h] : acc[m][n][2 * i + h] * d[m][i]));
+            }
+            if (n < nt && c < real) largest = PetscMax(largest, most);
+            else if (n < nt && c == real) *signs = PetscMax(*signs, most);
+          }
+        }
+      }
+      if (BACK && result.a) {
+#pragma unroll
+        for (int n = 0; n < NT; n++) {
+#pragma unroll
+          for (int e = 0; e < 4 * MB; e++) {
+            const int c = (warp * NT + n) * 8 + 2 * q4 + (e & 1), r = 16 * (e / 4) + 2 * g + (e / 2 & 1), k = result.k0 + r;
+
+            if (n < nt && c < real && r < T && k >= 0 && k < result.rows) result.a[c * result.ld + k] = (PetscScalar)acc[e / 4][n][e & 3];
+          }
+        }
+      }
       __syncwarp();
     }
-    if (signs) *signs = PetscMax(*signs, probe);
     return largest;
   }
   /* Largest magnitude of a block of threads */
@@ -378,14 +458,16 @@ struct SpikeColumns {
     parity = !parity;
     return SpikeMagnitudeValue(v);
   }
-  /* All slots, first column of signs or -1; between two begin()s */
+  /* All slots, between barriers; signs: the column that gets some, or -1 */
   __device__ void clear(int signs) const
   {
-    for (int e = threadIdx.x; e < a.slots * a.tiles * 8 * LDX; e += blockDim.x) {
-      const int r = e % LDX, c = e / LDX % (a.tiles * 8);
+    const int columns = a.tiles * 8;
 
-      X[e] = c == signs && r < T ? SpikeSign(e) : SpikeArith(0.0);
-    }
+    for (int e = threadIdx.x; e < a.slots * columns * LDX; e += blockDim.x) X[e] = 0.0;
+    if (signs < 0) return;
+    __syncthreads();
+    for (int e = threadIdx.x; e < a.slots * ROWS; e += blockDim.x)
+      if (e % ROWS < T) X[(e / ROWS * columns + signs) * LDX + e % ROWS] = SpikeSign(e);
   }
 };
 
@@ -421,10 +503,17 @@ struct SpikeFall {
   }
 };
 
-template <typename F, int MB, int NT>
-__global__ void __launch_bounds__(MB == 1 ? 96 : 32 * SPIKE_TIPS_WARPS, MB == 1 ? 10 : NT == 1 ? 3 : 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
+typedef enum {
+  SPIKE_FORWARD,
+  SPIKE_BACKWARD,
+  SPIKE_FOLLOW,
+  SPIKE_DONE
+} SpikePhase;
+
+template <typename F, int MB, int NT, int STAGES>
+__global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 ? 12 : 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
 {
-  typedef SpikeColumns<F, MB, NT> Columns;
+  typedef SpikeColumns<F, MB, NT, STAGES> Columns;
   constexpr int                   LDX = Columns::LDX;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
@@ -432,166 +521,136 @@ __global__ void __launch_bounds__(MB == 1 ? 96 : 32 * SPIKE_TIPS_WARPS, MB == 1 
   const SpikeTiles                             &t = a.t;
   const int                                     T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks, units = a.again ? *a.count : 2 * half;
   Columns                                       s(a, shared, norms);
-  PetscScalar                                  *Y = a.work + (PetscInt64)blockIdx.x * a.rows * T * a.ncols;
-  auto                                          nothing = [](int, int, SpikeArith) { };
-  auto                                          zero    = [](int, int) { return SpikeArith(0.0); };
+  constexpr int                                 ROWS = Columns::ROWS;
+  const int                                     size = a.tiles * 8 * ROWS; /* of a tile row of Y: columns of ROWS numbers */
+  const double                                  root = sqrt((double)a.eps), small = (8.0 + 0.25 * PetscMax(kl, ku)) * (double)a.eps;
+  PetscScalar                                  *Y    = a.work + (PetscInt64)blockIdx.x * a.rows * size;
 
   for (int i = blockIdx.x; i < units; i += gridDim.x) {
-    const int      unit = a.again ? a.list[i] : i;
+    const int      unit  = a.again ? a.list[i] : i;
     const bool     right = unit >= half;
     const PetscInt q = (unit - (right ? half : 0)) / a.blocks, p = right ? q - 1 : q;
-    const int      col0 = (unit % a.blocks) * a.ncols, spike = right ? ku : kl, nc = PetscMin(a.ncols, spike - col0), first = s.warp * NT * 8;
+    const int      h = right ? ku : kl, col0 = (unit % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0), first = s.warp * NT * 8;
 
     if (!threadIdx.x && !a.again) a.rate[unit] = PETSC_MIN_REAL;
     if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
-    const PetscInt n  = t.start[p + 1] - t.start[p];
-    const int      J  = (int)((n + T - 1) / T), most = PetscMin(J, a.most);
-    const int      nt = PetscMax(0, PetscMin(NT, (nc - first + 7) / 8)), ntsigns = PetscMax(0, PetscMin(NT, (nc + 1 - first + 7) / 8)), ntone = s.warp ? 0 : 1;
-    SpikeFall      fall(history, right ? PetscMin(Q + (n % T ? 1 : 0), J) : PetscMin(Q, J), (double)a.tol);
+    const int    n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most);
+    SpikeFall    fall(history, right ? PetscMin(Q + (n % T ? 1 : 0), J) : PetscMin(Q, J), (double)a.tol);
+    const int    f0   = right ? (n - ku) / T : 0;       /* rows of Y: f0 <= j < f1 */
+    const int    last = right ? J - fall.tip : 0;       /* of the way back         */
+    PetscScalar *A    = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h, *tip = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
+    int          f1 = right ? J : 0, j = f0, phase = SPIKE_FORWARD, below = 0, stop = right ? J : PetscMin(a.rows, most);
+    double       target = -1.0, scale = 0.0, reference = 0.0;
 
     s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
     s.diag = s.band + t.tile(t.QL + t.QU);
-    __syncthreads(); /* all are done with the spike before */
-    s.clear(-1);
-    if (!right) {
-      const PetscScalar *C = a.C + q * (PetscCount)kl * kl;
-      int                l = 0, cap = PetscMin(PetscMin(8 * Q, a.rows), most), below = 0, enough = 0;
-      double             target = -1.0;
+    while (phase != SPIKE_DONE) {
+      const bool back  = phase == SPIKE_BACKWARD || (phase == SPIKE_FOLLOW && right);
+      const int  cols  = phase == SPIKE_FOLLOW ? 1 : phase == SPIKE_BACKWARD && !right ? nc + 1 : nc, nt = PetscMax(0, PetscMin(NT, (cols - first + 7) / 8)), real = phase == SPIKE_FOLLOW ? 1 : nc;
+      unsigned   top = 0, signs = 0;
+      double     wt, ret, far;
 
-      for (;;) {
-        double   wt, ret = 0.0, far;
-        unsigned top = 0, signs = 0;
-
-        s.template begin<false>(l);
-        while (l < cap && !(l >= PetscMin(2 * fall.tip, most) && below >= PetscMax(t.QL, 1))) {
-          const unsigned m = s.template step<false>(
-            l, 0, nt, nc, NULL,
-            [&](int r, int c) {
-              const int k = l * T + r;
-
-              return r < T && k < kl && c < nc ? SpikeArith(C[k + (PetscCount)(col0 + c) * kl]) : SpikeArith(0.0);
-            },
-            [&](int r, int c, SpikeArith v) {
-              if (r < T && c < nc) Y[((PetscInt64)l * a.ncols + c) * T + r] = (PetscScalar)v;
-            });
-          const double norm = s.reduce(m);
-
-          fall.add(norm);
-          l++;
-          below = fall.seen > fall.tip && norm <= (target < 0.0 ? sqrt((double)a.eps) * fall.head : target) ? below + 1 : 0;
+      /* X before the first row */
+      __syncthreads();
+      s.clear(phase == SPIKE_BACKWARD && !right ? nc : -1);
+      __syncthreads();
+      if (phase == SPIKE_FORWARD) {
+        for (int k = 1; k <= PetscMin(t.QL, j - f0); k++) {
+          for (int e = threadIdx.x; e < T * nc; e += blockDim.x) s.slot(j - k)[e / T * LDX + e % T] = SpikeArith(Y[(j - k) * size + e / T * ROWS + e % T]);
         }
-        s.template begin<true>(l - 1);
-        s.clear(nc);
-        __syncthreads();
-        far = fall.recent(PetscMax(t.QL, 1));
-        for (int j = l - 1; j >= 0; j--) {
-          const unsigned m = s.template step<true>(
-            j, 0, ntsigns, nc, j < PetscMax(t.QU, 1) ? &signs : NULL, [&](int r, int c) { return r < T && c < nc ? SpikeArith(Y[((PetscInt64)j * a.ncols + c) * T + r]) : SpikeArith(0.0); },
-            [&](int r, int c, SpikeArith v) {
-              const int k = j * T + r;
-
-              if (r < T && k < ku && k < n && c < nc) a.Wt[q * (PetscCount)kl * ku + k + (PetscCount)(col0 + c) * ku] = (PetscScalar)v;
-            });
-
-          if (j < t.QU) top = PetscMax(top, m);
-        }
-        wt     = s.reduce(top);
-        ret    = s.reduce(signs);
-        enough = l == most || ret * far <= 8.0 * a.eps * wt;
-        if (enough || l >= a.rows) break;
-        target = 4.0 * a.eps * wt / ret;
-        below  = 0;
-        cap    = PetscMin(PetscMin(2 * l, a.rows), most);
-        __syncthreads();
-        s.clear(-1);
-        __syncthreads();
-        for (int k = 1; k <= PetscMin(t.QL, l); k++) {
-          for (int e = threadIdx.x; e < T * nc; e += blockDim.x) s.slot(l - k)[e / T * LDX + e % T] = SpikeArith(Y[(PetscInt64)(l - k) * a.ncols * T + e]);
-        }
-      }
-      if (!enough) { /* the other launch has more room */
-        if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
-        __syncthreads();
-        continue;
-      }
-      if (!threadIdx.x) atomicMax(a.corner + p, l);
-      if (!fall.fallen && l < most) {
-        double size = fall.recent(1), scale = 0.0;
-
-        /* a combination of the columns, from the last row on again, which shows its size */
-        __syncthreads();
-        s.clear(-1);
-        __syncthreads();
-        for (int k = 2; k <= PetscMin(t.QL + 1, l); k++) {
+      } else if (phase == SPIKE_FOLLOW && !right) {
+        for (int k = 1; k <= PetscMin(t.QL, j); k++) {
           for (int r = threadIdx.x; r < T; r += blockDim.x) {
             SpikeArith v = 0.0;
 
-            for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * SpikeArith(Y[((PetscInt64)(l - k) * a.ncols + c) * T + r]);
-            s.slot(l - k)[r] = v;
+            for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * SpikeArith(Y[(j - k) * size + c * ROWS + r]);
+            s.slot(j - k)[r] = v;
           }
         }
-        s.template begin<false>(l - 1);
-        for (int j = l - 1; j < most && !fall.fallen; j++) {
-          const double norm = s.reduce(s.template step<false>(j, 0, ntone, 1, NULL, zero, nothing));
+      } else if (phase == SPIKE_FOLLOW) {
+        for (int k = 1; k <= PetscMin(t.QU, J - 1 - j); k++) {
+          for (int r = threadIdx.x; r < T; r += blockDim.x) s.slot(j + k)[r] = SpikeArith(Y[(k - 1) * T + r]);
+        }
+      }
+      s.begin(back, j);
+      for (bool go = true; go;) {
+        PetscScalar *y = phase == SPIKE_FOLLOW ? NULL : Y + (j - f0) * size;
+        SpikePanel   rhs = {NULL, h, right ? j * T - (n - ku) : j * T, h}, result = {NULL, right ? kl : ku, right ? j * T - (n - kl) : j * T, right ? kl : ku};
+        unsigned     m;
 
-          if (j == l - 1) scale = norm == 0.0 ? 0.0 : size / norm;
+        if (phase == SPIKE_FORWARD && (right || j < t.QL)) rhs.a = A;
+        if (phase == SPIKE_BACKWARD && (right || j < t.QU) && kl && ku) result.a = tip;
+        if (back) m = s.template step<true>(j, f0, nt, phase == SPIKE_BACKWARD && j >= f0 ? PetscMax(0, PetscMin(NT, (nc - first + 7) / 8)) : 0, real, right || j < PetscMax(t.QU, 1), y, rhs, result, &signs);
+        else m = s.template step<false>(j, f0, nt, 0, real, !right, y, rhs, result, &signs);
+        if (phase == SPIKE_FORWARD) {
+          if (!right) {
+            const double norm = s.reduce(m);
+
+            fall.add(norm);
+            below = fall.seen > fall.tip && norm <= (target < 0.0 ? root * fall.head : target) ? below + 1 : 0;
+          }
+          j++;
+          go = j < stop && !(!right && j >= PetscMin(2 * fall.tip, most) && below >= PetscMax(t.QL, 1));
+        } else if (phase == SPIKE_BACKWARD) {
+          if (right) fall.add(s.reduce(m));
+          else if (j < t.QU) top = PetscMax(top, m);
+          j--;
+          go = j >= last;
+        } else {
+          const double norm = s.reduce(m);
+
+          if (right) fall.add(scale * norm);
+          else if (j == f1 - 1) scale = norm == 0.0 ? 0.0 : reference / norm; /* the last row of Y once more, which shows the size of the combination */
           else fall.add(scale * norm);
+          j += right ? -1 : 1;
+          go = !fall.fallen && (right ? j >= J - most : j < most);
         }
       }
-    } else {
-      const PetscScalar *B  = a.B + q * (PetscCount)ku * ku;
-      const int          f0 = (int)((n - ku) / T), b0 = J - fall.tip;
+      if (phase == SPIKE_FORWARD) {
+        f1    = j;
+        j     = f1 - 1;
+        phase = SPIKE_BACKWARD;
+      } else if (phase == SPIKE_FOLLOW) phase = SPIKE_DONE;
+      else if (right) {
+        const int rows    = PetscMin(t.QU, J - last);
+        unsigned  largest = 0;
 
-      s.template begin<false>(f0);
-      for (int j = f0; j < J; j++)
-        s.template step<false>(
-          j, f0, nt, nc, NULL,
-          [&](int r, int c) {
-            const PetscInt k = (PetscInt)j * T + r - (n - ku);
+        phase = fall.fallen || fall.seen >= most ? SPIKE_DONE : SPIKE_FOLLOW;
+        if (phase == SPIKE_FOLLOW) { /* a combination of the columns, and its size */
+          for (int e = threadIdx.x; e < rows * T; e += blockDim.x) {
+            const SpikeArith *x = s.slot(last + e / T) + e % T;
+            SpikeArith        v = 0.0;
 
-            return r < T && k >= 0 && k < ku && c < nc ? SpikeArith(B[k + (PetscCount)(col0 + c) * ku]) : SpikeArith(0.0);
-          },
-          [&](int r, int c, SpikeArith v) {
-            if (r < T && c < nc) Y[((PetscInt64)(j - f0) * a.ncols + c) * T + r] = (PetscScalar)v;
-          });
-      s.template begin<true>(J - 1);
-      s.clear(-1);
-      __syncthreads();
-      for (int j = J - 1; j >= b0; j--) {
-        const unsigned m = s.template step<true>(
-          j, 0, nt, nc, NULL, [&](int r, int c) { return j >= f0 && r < T && c < nc ? SpikeArith(Y[((PetscInt64)(j - f0) * a.ncols + c) * T + r]) : SpikeArith(0.0); },
-          [&](int r, int c, SpikeArith v) {
-            const PetscInt k = (PetscInt)j * T + r, tip = k - (n - kl);
-
-            if (r < T && k < n && tip >= 0 && c < nc) a.Vb[q * (PetscCount)kl * ku + tip + (PetscCount)(col0 + c) * kl] = (PetscScalar)v;
-          });
-
-        fall.add(s.reduce(m));
-      }
-      if (!fall.fallen && fall.seen < most) {
-        const int rows = PetscMin(t.QU, J - b0);
-        unsigned  size = 0;
-        double    scale, before;
-
-        for (int e = threadIdx.x; e < rows * T; e += blockDim.x) {
-          const SpikeArith *x = s.slot(b0 + e / T) + e % T;
-          SpikeArith        v = 0.0;
-
-          for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * x[c * LDX];
-          Y[e] = (PetscScalar)v;
-          size = PetscMax(size, SpikeMagnitude(v));
+            for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * x[c * LDX];
+            Y[e]    = (PetscScalar)v;
+            largest = PetscMax(largest, SpikeMagnitude(v));
+          }
+          scale = s.reduce(largest);
+          scale = scale == 0.0 ? 0.0 : fall.recent(PetscMax(rows, 1)) / scale;
         }
-        scale  = s.reduce(size);
-        before = fall.recent(PetscMax(rows, 1));
-        scale  = scale == 0.0 ? 0.0 : before / scale;
-        s.clear(-1);
-        __syncthreads();
-        for (int e = threadIdx.x; e < rows * T; e += blockDim.x) s.slot(b0 + e / T)[e % T] = SpikeArith(Y[e]);
-        s.template begin<true>(b0 - 1);
-        for (int j = b0 - 1; j >= J - most && !fall.fallen; j--) fall.add(scale * s.reduce(s.template step<true>(j, 0, ntone, 1, NULL, zero, nothing)));
+      } else {
+        wt  = s.reduce(top);
+        ret = s.reduce(signs);
+        far = fall.recent(PetscMax(t.QL, 1));
+        if (f1 == most || ret * far <= small * wt) {
+          phase = fall.fallen || f1 == most ? SPIKE_DONE : SPIKE_FOLLOW;
+          if (!threadIdx.x) atomicMax(a.corner + p, f1);
+          reference = fall.recent(1);
+          j         = f1 - 1;
+        } else if (f1 >= a.rows) { /* the other launch has more room */
+          phase = SPIKE_DONE;
+          below = -1;
+          if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
+        } else {
+          target = 0.5 * small * wt / ret;
+          below  = 0;
+          stop   = PetscMin(PetscMin(2 * f1, a.rows), most);
+          j      = f1;
+          phase  = SPIKE_FORWARD;
+        }
       }
     }
-    if (!threadIdx.x) {
+    if (!threadIdx.x && below >= 0) {
       a.rate[unit] = (PetscReal)fall.rate(T);
       atomicMax(a.window + 2 * p + right, fall.fallen ? PetscMin(fall.last, J) : J);
     }
@@ -604,27 +663,45 @@ struct SpikeTipsPlan {
   size_t shared;
 };
 
-template <typename F, int MB, int NT>
-static size_t SpikeTipsShared_Private(const SpikeTipsPlan *plan)
-{
-  typedef SpikeColumns<F, MB, NT> Columns;
+/* The kernel for a shape: call(blocks of rows, blocks of columns a warp, tiles in shared memory) */
+#define SpikeTipsDispatch(plan, T, call) \
+  do { \
+    if ((T) <= 16) { \
+      constexpr int MB = 1, NT = 3, STAGES = 3; \
+      call; \
+    } else if ((plan)->slots <= 2) { \
+      constexpr int MB = 2, NT = 1, STAGES = 2; \
+      call; \
+    } else if ((plan)->ncols <= 64) { \
+      constexpr int MB = 2, NT = 1, STAGES = 4; \
+      call; \
+    } else { \
+      constexpr int MB = 2, NT = 2, STAGES = 4; \
+      call; \
+    } \
+  } while (0)
 
-  return Columns::STAGES * Columns::TILE * sizeof(F) + (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
+template <typename F, int MB, int NT, int STAGES>
+static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
+{
+  typedef SpikeColumns<F, MB, NT, STAGES> Columns;
+
+  plan->threads = (plan->tiles + NT - 1) / NT * 32;
+  plan->shared  = STAGES * Columns::TILE * sizeof(F) + (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
 }
 
+/* As few blocks of columns as fit */
 static void SpikeTipsPlan_Private(const SpikeBand *s, const SpikeTiles *t, SpikeTipsPlan *plan)
 {
-  const int Q = PetscMax(t->QL, t->QU), K = PetscMax(PetscMax(t->kl, t->ku), 1), NT = t->T > 16 && Q > 2 ? 2 : 1;
+  const int Q = PetscMax(t->QL, t->QU), K = PetscMax(PetscMax(t->kl, t->ku), 1);
 
   plan->slots = PetscMax(Q, 1);
   for (plan->blocks = (K + 63) / 64;; plan->blocks++) {
-    plan->ncols   = (K + plan->blocks - 1) / plan->blocks;
-    plan->tiles   = (plan->ncols + 1 + 7) / 8;
-    plan->threads = (plan->tiles + NT - 1) / NT * 32;
-    if (t->T <= 16) plan->shared = s->is_double ? SpikeTipsShared_Private<SpikeDouble, 1, 1>(plan) : SpikeTipsShared_Private<SpikeSingle, 1, 1>(plan);
-    else if (NT == 1) plan->shared = s->is_double ? SpikeTipsShared_Private<SpikeDouble, 2, 1>(plan) : SpikeTipsShared_Private<SpikeSingle, 2, 1>(plan);
-    else plan->shared = s->is_double ? SpikeTipsShared_Private<SpikeDouble, 2, 2>(plan) : SpikeTipsShared_Private<SpikeSingle, 2, 2>(plan);
-    if (plan->shared <= 220 * 1024 || plan->ncols == 1) break;
+    plan->ncols = (K + plan->blocks - 1) / plan->blocks;
+    plan->tiles = (plan->ncols + 1 + 7) / 8;
+    if (s->is_double) SpikeTipsDispatch(plan, t->T, (SpikeTipsShape_Private<SpikeDouble, MB, NT, STAGES>(plan)));
+    else SpikeTipsDispatch(plan, t->T, (SpikeTipsShape_Private<SpikeSingle, MB, NT, STAGES>(plan)));
+    if (plan->shared <= 226 * 1024 || plan->ncols == 1) break;
   }
   plan->most = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->steps);
   plan->rows = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
@@ -647,8 +724,8 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *ele
   *scratch  = 0;
   if (!s->coupled) return;
   SpikeTipsPlan_Private(s, t, &plan);
-  row       = (PetscInt64)t->T * plan.ncols;
-  together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks, 132 * PetscMin(PetscMin(32, 2048 / plan.threads), 220 * 1024 / (PetscInt64)plan.shared));
+  row       = (t->T <= 16 ? 16 : 32) * (PetscInt64)plan.tiles * 8;
+  together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks, 132 * PetscMax(1, PetscMin(PetscMin(32, 2048 / plan.threads), 226 * 1024 / (PetscInt64)plan.shared)));
   *elements = PetscMin(together * plan.rows * row, PetscMax(band / 8, 4194304));
   *elements = PetscMax(PetscMax(*elements, PetscMax(plan.most, plan.rows) * row), SpikeReducedWork_CUDA(s));
   *scratch  = SpikeTipsBytes_Private(t, &plan) + 2 * (size_t)(t->np + 1) * plan.blocks * sizeof(int);
@@ -666,16 +743,16 @@ PetscErrorCode SpikeLeftTips_CUDA(SpikeBand *s, SpikePivot *pivot, PetscReal fal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename F, int MB, int NT>
+template <typename F, int MB, int NT, int STAGES>
 static PetscErrorCode SpikeTipsLaunch_Private(const SpikeCUDA *h, const SpikeTipsPlan *plan, SpikeTipsArgs *a, cudaStream_t stream)
 {
-  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = (PetscInt64)a->t.T * a->ncols;
+  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 16 * MB * (PetscInt64)a->tiles * 8;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeTips_Kernel<F, MB, NT>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan->shared));
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeTips_Kernel<F, MB, NT, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan->shared));
   for (a->again = 0; a->again < 2; a->again++) {
     a->rows = a->again ? plan->most : plan->rows;
-    SpikeTips_Kernel<F, MB, NT><<<(unsigned)PetscMin(units, h->spikesize / (a->rows * row)), plan->threads, plan->shared, stream>>>(*a);
+    SpikeTips_Kernel<F, MB, NT, STAGES><<<(unsigned)PetscMin(units, h->spikesize / (a->rows * row)), plan->threads, plan->shared, stream>>>(*a);
     PetscCallCUDA(cudaGetLastError());
     if (plan->rows >= plan->most) break;
   }
@@ -723,16 +800,8 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.list   = a.count + 1;
   PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)np * sizeof(int), stream));
   PetscCallCUDA(cudaMemsetAsync(a.corner, 0, ((size_t)np + 1) * sizeof(int), stream));
-  if (t->T <= 16) {
-    if (s->is_double) PetscCall((SpikeTipsLaunch_Private<SpikeDouble, 1, 1>(h, &plan, &a, stream)));
-    else PetscCall((SpikeTipsLaunch_Private<SpikeSingle, 1, 1>(h, &plan, &a, stream)));
-  } else if (Q <= 2) {
-    if (s->is_double) PetscCall((SpikeTipsLaunch_Private<SpikeDouble, 2, 1>(h, &plan, &a, stream)));
-    else PetscCall((SpikeTipsLaunch_Private<SpikeSingle, 2, 1>(h, &plan, &a, stream)));
-  } else {
-    if (s->is_double) PetscCall((SpikeTipsLaunch_Private<SpikeDouble, 2, 2>(h, &plan, &a, stream)));
-    else PetscCall((SpikeTipsLaunch_Private<SpikeSingle, 2, 2>(h, &plan, &a, stream)));
-  }
+  if (s->is_double) SpikeTipsDispatch(&plan, t->T, PetscCall((SpikeTipsLaunch_Private<SpikeDouble, MB, NT, STAGES>(h, &plan, &a, stream))));
+  else SpikeTipsDispatch(&plan, t->T, PetscCall((SpikeTipsLaunch_Private<SpikeSingle, MB, NT, STAGES>(h, &plan, &a, stream))));
   rate   = (PetscReal *)h->hostscratch;
   corner = (int *)(rate + 2 * (np + 1) * plan.blocks);
   window = corner + np + 1;
