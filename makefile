@@ -157,7 +157,7 @@ $(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   CUDA $<")
 	$(Q)$(COMPILE.cu) -I$(CURDIR)/src -I$(CURDIR)/src/kernels/host -o $@.o $<
-	$(Q)$(CLINKER) $(SAN_FLAGS) -o $@ $@.o $(private) $(PETSC_LIB)
+	$(Q)$(CLINKER) $(SAN_FLAGS) -Wl,--as-needed -o $@ $@.o $(private) $(PETSC_LIB)
 	@$(RM) $@.o
 
 $(TUTORIALS) $(PETSCTESTS): $(BINDIR)/%: %.c $(so)
@@ -208,7 +208,7 @@ $(TESTEXE): $(TESTDIR)/spike/%: $(BINDIR)/%
 	@mkdir -p $(@D); ln -sf $(abspath $<) $@
 
 RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' SPIKE_LIB='$(abspath $(so))' SPIKE_VENV='$(SPIKE_VENV)' \
-  PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' SPIKE_CC='$(PCC)' SPIKE_CFLAGS='$(SAN_FLAGS)' SPIKE_HAVE_CUDA='$(if $(CUDAC),1)' $(if $(SANITIZE),SPIKE_LSAN_SUPP='$(CURDIR)/tools/lsan.supp')
+  PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' SPIKE_CC='$(PCC)' SPIKE_CFLAGS='$(SAN_FLAGS)' SPIKE_HAVE_CUDA='$(if $(CUDAC),1)' $(if $(SANITIZE),SPIKE_SUPPRESSIONS='$(CURDIR)/tools')
 LIMIT  := $(if $(SANITIZE),-t 600)
 
 .PHONY: testprograms check test

@@ -135,11 +135,12 @@ static PetscErrorCode Clock(MPI_Comm comm, PetscLogDouble *t0, PetscLogDouble *t
 
 static PetscErrorCode RunOurs(MPI_Comm comm, const SpikeBandOps *ops, Case *c, PetscInt r)
 {
-  const PetscInt   n = c->n, k = c->k;
-  const PetscCount len = n * (2 * (PetscCount)k + 1);
-  SpikeBandPivot   piv;
-  PetscLogDouble   t0;
-  PetscScalar     *x = c->x[OURS];
+  const PetscInt         n = c->n, k = c->k;
+  const PetscCount       len = n * (2 * (PetscCount)k + 1);
+  const SpikeBandFactors f   = SpikeBandWhole(n, k, k, c->band);
+  SpikeBandPivot         piv;
+  PetscLogDouble         t0;
+  PetscScalar           *x = c->x[OURS];
 
   PetscFunctionBegin;
   if (ops->size == sizeof(PetscScalar)) PetscCall(PetscArraycpy((PetscScalar *)c->band, c->a, len));
@@ -159,11 +160,11 @@ static PetscErrorCode RunOurs(MPI_Comm comm, const SpikeBandOps *ops, Case *c, P
   PetscCall(Clock(comm, &t0, &c->t[FACTOR][OURS][r]));
   PetscCheck(piv.badrow < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Pivot %" PetscInt_FMT " is %g", piv.badrow, (double)piv.badvalue);
   PetscCall(Clock(comm, &t0, NULL));
-  ops->lower(n, k, k, c->band, 1, c->b, n, x, n);
-  ops->upper(n, k, k, c->band, 0, n, 1, x, n);
+  ops->lower(f, 1, c->b, n, x, n);
+  ops->upper(f, 0, n, 1, x, n);
   PetscCall(Clock(comm, &t0, &c->t[SOLVE1][OURS][r]));
-  ops->lower(n, k, k, c->band, NRHS, c->b, n, x, n);
-  ops->upper(n, k, k, c->band, 0, n, NRHS, x, n);
+  ops->lower(f, NRHS, c->b, n, x, n);
+  ops->upper(f, 0, n, NRHS, x, n);
   PetscCall(Clock(comm, &t0, &c->t[SOLVE8][OURS][r]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -84,6 +84,8 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetBandwidth(PC, PetscInt, PetscInt);
 PETSC_EXTERN PetscErrorCode PCSpikeGetBandwidth(PC, PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetDropoff(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCSpikeGetDropoff(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetWindowTolerance(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCSpikeGetWindowTolerance(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetPrecision(PC, PCSpikePrecision);
 PETSC_EXTERN PetscErrorCode PCSpikeGetPrecision(PC, PCSpikePrecision *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetLocalPartitions(PC, PetscInt);

@@ -418,6 +418,33 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A half-bandwidth that the kernels on a device do not have is refused with a way out; the host has all */
+static PetscErrorCode TestWide(void)
+{
+  Mat       A;
+  Vec       b;
+  KSP       ksp;
+  PC        pc;
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(BandCreate(PETSC_DECIDE, 530 * size, 513, 1, &A));
+  PetscCall(MatCreateVecs(A, &b, NULL));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(SolverCreate(A, "w_", &ksp, &pc));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  if (device) {
+    EXPECT(PETSC_ERR_SUP, "512", KSPSetUp(ksp));
+    EXPECT(PETSC_ERR_SUP, "-pc_spike_bandwidth", KSPSetUp(ksp));
+    PetscCall(PCSpikeSetBandwidth(pc, 512, 1));
+  }
+  CHECKSOLVES(ksp, A, b);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -438,6 +465,8 @@ int main(int argc, char **argv)
   PetscCall(Section("overflow"));
   PetscCall(TestErrors());
   PetscCall(Section("errors"));
+  PetscCall(TestWide());
+  PetscCall(Section("wide bands"));
   PetscCall(PetscFinalize());
   return failed;
 }

@@ -240,6 +240,9 @@ static PetscErrorCode TestOptions(void)
     {"-x_pc_spike_dropoff",          "1",                 PETSC_ERR_ARG_OUTOFRANGE, "[0, 1)"   },
     {"-x_pc_spike_dropoff",          "-0.1",              PETSC_ERR_ARG_OUTOFRANGE, "-0.1"     },
     {"-x_pc_spike_dropoff",          "nan",               PETSC_ERR_ARG_OUTOFRANGE, ""         },
+    {"-x_pc_spike_window_tol",       "1",                 PETSC_ERR_ARG_OUTOFRANGE, "[0, 1)"   },
+    {"-x_pc_spike_window_tol",       "-1e-3",             PETSC_ERR_ARG_OUTOFRANGE, "-0.001"   },
+    {"-x_pc_spike_window_tol",       "nan",               PETSC_ERR_ARG_OUTOFRANGE, ""         },
     {"-x_pc_spike_local_partitions", "0",                 PETSC_ERR_ARG_OUTOFRANGE, "not 0"    },
     {"-x_pc_spike_local_partitions", "-5",                PETSC_ERR_ARG_OUTOFRANGE, "not -5"   },
     {"-x_pc_spike_zeropivot",        "-1e-3",             PETSC_ERR_ARG_OUTOFRANGE, "-0.001"   },
@@ -304,19 +307,28 @@ static PetscErrorCode TestOptions(void)
 
 static PetscErrorCode TestOrdering(void)
 {
-  Mat A;
-  Vec b;
-  KSP ksp;
-  PC  pc;
+  PetscInt before, after;
+  Mat      A;
+  Vec      b;
+  KSP      ksp;
+  PC       pc;
 
   PetscFunctionBegin;
   PetscCall(BandCreate(10, PETSC_DECIDE, 1, 2, &A));
   PetscCall(MatCreateVecs(A, &b, NULL));
   PetscCall(VecSet(b, 1.0));
   PetscCall(SolverCreate(A, "x_", &ksp, &pc));
-  PetscCall(PCSpikeSetMatOrderingType(pc, "nosuchordering"));
-  if (size == 1) EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "nosuchordering", PCSetUp(pc));
-  else EXPECT(PETSC_ERR_SUP, "-x_pc_spike_mat_ordering_type natural", PCSetUp(pc));
+  for (PetscInt k = 0; k < 2; k++) { /* then with a stored zero: the graph is a copy without it */
+    PetscCall(PCSpikeSetMatOrderingType(pc, "nosuchordering"));
+    PetscCall(PetscObjectGetReference((PetscObject)A, &before));
+    if (size == 1) EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "nosuchordering", PCSetUp(pc));
+    else EXPECT(PETSC_ERR_SUP, "-x_pc_spike_mat_ordering_type natural", PCSetUp(pc));
+    PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGEXTERNAL));
+    EXPECT(PETSC_ERR_SUP, "-x_pc_spike_mat_ordering_type", PCSetUp(pc));
+    PetscCall(PetscObjectGetReference((PetscObject)A, &after));
+    CHECK(before == after, "%d references to the matrix, %d before", (int)after, (int)before);
+    PetscCall(EntryPut(A, 2, 1, 0.0));
+  }
   PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
   if (size == 1) CHECKSOLVES(ksp, A, b);
   else EXPECT(PETSC_ERR_SUP, "PCBJACOBI", PCSetUp(pc));

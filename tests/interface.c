@@ -3,12 +3,12 @@ static char help[] = "The life of a PCSPIKE: setters, getters, options and their
 
 #include "spiketest.h"
 
-static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpikePrecision precision, PetscInt kl, PetscInt ku, PetscInt partitions, PetscReal dropoff, PetscReal zeropivot, MatFactorShiftType shift, PetscReal amount, const char ordering[])
+static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpikePrecision precision, PetscInt kl, PetscInt ku, PetscInt partitions, PetscReal dropoff, PetscReal window, PetscReal zeropivot, MatFactorShiftType shift, PetscReal amount, const char ordering[])
 {
   PCSpikeType        t;
   PCSpikePrecision   p;
   PetscInt           l, u, n;
-  PetscReal          d, z, a, zf, af;
+  PetscReal          d, w, z, a, zf, af;
   MatFactorShiftType s, sf;
   MatOrderingType    o;
   PetscBool          same;
@@ -19,6 +19,7 @@ static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpike
   PetscCall(PCSpikeGetBandwidth(pc, &l, &u));
   PetscCall(PCSpikeGetLocalPartitions(pc, &n));
   PetscCall(PCSpikeGetDropoff(pc, &d));
+  PetscCall(PCSpikeGetWindowTolerance(pc, &w));
   PetscCall(PCSpikeGetZeroPivot(pc, &z));
   PetscCall(PCSpikeGetShiftType(pc, &s));
   PetscCall(PCSpikeGetShiftAmount(pc, &a));
@@ -28,6 +29,7 @@ static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpike
   PetscCall(SpikeTestCheck((PetscBool)(l == kl && u == ku), "%s: bandwidth %" PetscInt_FMT ",%" PetscInt_FMT, when, l, u));
   PetscCall(SpikeTestCheck((PetscBool)(n == partitions), "%s: %" PetscInt_FMT " partitions", when, n));
   PetscCall(SpikeTestCheck((PetscBool)(d == dropoff), "%s: drop-off %g", when, (double)d));
+  PetscCall(SpikeTestCheck((PetscBool)(w == window), "%s: window tolerance %g", when, (double)w));
   PetscCall(SpikeTestCheck((PetscBool)(z == zeropivot), "%s: zero pivot %g", when, (double)z));
   PetscCall(SpikeTestCheck((PetscBool)(s == shift), "%s: shift type %s", when, MatFactorShiftTypes[s]));
   PetscCall(SpikeTestCheck((PetscBool)(a == amount), "%s: shift amount %g", when, (double)a));
@@ -45,7 +47,7 @@ static const PCSpikePrecision native = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_
 static PetscErrorCode ExpectDefaults(PC pc, const char when[])
 {
   PetscFunctionBegin;
-  PetscCall(Expect(pc, when, PC_SPIKE_TRUNCATED, native, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 0.0, 100.0 * PETSC_MACHINE_EPSILON, MAT_SHIFT_NONE, (PetscReal)PETSC_DECIDE, "auto"));
+  PetscCall(Expect(pc, when, PC_SPIKE_TRUNCATED, native, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 0.0, (PetscReal)1e-8, 100.0 * PETSC_MACHINE_EPSILON, MAT_SHIFT_NONE, (PetscReal)PETSC_DECIDE, "auto"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -63,39 +65,41 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PCSpikeSetBandwidth(pc, 3, 4));
   PetscCall(PCSpikeSetLocalPartitions(pc, 5));
   PetscCall(PCSpikeSetDropoff(pc, 0.25));
+  PetscCall(PCSpikeSetWindowTolerance(pc, 0.375));
   PetscCall(PCSpikeSetZeroPivot(pc, 0.125));
   PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONZERO));
   PetscCall(PCSpikeSetShiftAmount(pc, 0.5));
   PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
-  PetscCall(Expect(pc, "setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.125, MAT_SHIFT_NONZERO, 0.5, MATORDERINGRCM));
+  PetscCall(Expect(pc, "setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.125, MAT_SHIFT_NONZERO, 0.5, MATORDERINGRCM));
   PetscCall(PCFactorSetZeroPivot(pc, 0.0625));
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS));
   PetscCall(PCFactorSetShiftAmount(pc, 0.75));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-  PetscCall(Expect(pc, "PCFactor's setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.0625, MAT_SHIFT_INBLOCKS, 0.75, MATORDERINGNATURAL));
+  PetscCall(Expect(pc, "PCFactor's setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.0625, MAT_SHIFT_INBLOCKS, 0.75, MATORDERINGNATURAL));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
   PetscCall(PCSpikeSetPrecision(pc, native));
   PetscCall(PCSpikeSetBandwidth(pc, PETSC_DECIDE, PETSC_DECIDE));
   PetscCall(PCSpikeSetLocalPartitions(pc, PETSC_DECIDE));
   PetscCall(PCSpikeSetDropoff(pc, 0.0));
+  PetscCall(PCSpikeSetWindowTolerance(pc, 1e-8));
   PetscCall(PCSpikeSetZeroPivot(pc, 100.0 * PETSC_MACHINE_EPSILON));
   PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONE));
   PetscCall(PCSpikeSetShiftAmount(pc, (PetscReal)PETSC_DECIDE));
   PetscCall(PCSpikeSetMatOrderingType(pc, "auto"));
   PetscCall(ExpectDefaults(pc, "set back"));
 
-  PetscCall(PetscOptionsInsertString(NULL,
-                                     "-x_pc_type spike -x_pc_spike_type block -x_pc_spike_precision single -x_pc_spike_bandwidth 2,7 -x_pc_spike_local_partitions 3 -x_pc_spike_dropoff 0.5 -x_pc_spike_zeropivot 0.25 -x_pc_spike_shift_type inblocks "
-                                     "-x_pc_spike_shift_amount 0.125 -x_pc_spike_mat_ordering_type rcm"));
+  PetscCall(PetscOptionsInsertString(NULL, "-x_pc_type spike -x_pc_spike_type block -x_pc_spike_precision single -x_pc_spike_bandwidth 2,7 -x_pc_spike_local_partitions 3 -x_pc_spike_dropoff 0.5 -x_pc_spike_window_tol 0.75 -x_pc_spike_zeropivot 0.25 "
+                                           "-x_pc_spike_shift_type inblocks "
+                                           "-x_pc_spike_shift_amount 0.125 -x_pc_spike_mat_ordering_type rcm"));
   PetscCall(PCSetOptionsPrefix(pc, "y_"));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(ExpectDefaults(pc, "options of another prefix"));
   PetscCall(PCSetOptionsPrefix(pc, "x_"));
   PetscCall(PCSetFromOptions(pc));
-  PetscCall(Expect(pc, "options", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 2, 7, 3, 0.5, 0.25, MAT_SHIFT_INBLOCKS, 0.125, MATORDERINGRCM));
+  PetscCall(Expect(pc, "options", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 2, 7, 3, 0.5, 0.75, 0.25, MAT_SHIFT_INBLOCKS, 0.125, MATORDERINGRCM));
   PetscCall(PetscOptionsInsertString(NULL, "-x_pc_spike_type truncated -x_pc_spike_precision double -x_pc_spike_bandwidth 6 -x_pc_spike_shift_type nonzero -x_pc_spike_mat_ordering_type auto"));
   PetscCall(PCSetFromOptions(pc));
-  PetscCall(Expect(pc, "options again", PC_SPIKE_TRUNCATED, PC_SPIKE_PRECISION_DOUBLE, 6, 6, 3, 0.5, 0.25, MAT_SHIFT_NONZERO, 0.125, "auto"));
+  PetscCall(Expect(pc, "options again", PC_SPIKE_TRUNCATED, PC_SPIKE_PRECISION_DOUBLE, 6, 6, 3, 0.5, 0.75, 0.25, MAT_SHIFT_NONZERO, 0.125, "auto"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

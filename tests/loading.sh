@@ -12,6 +12,7 @@ unset PETSC_OPTIONS
 work=$(mktemp -d "${TMPDIR:-/tmp}/petscspike.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
+export PYTHONUSERBASE=${PYTHONUSERBASE:-${HOME:-}/.local}
 export HOME=$work # no .petscrc of the user
 count=0 bad=0
 
@@ -102,32 +103,34 @@ else
   else not_ok "installed: pkg-config"; fi
 fi
 
-# Python
-if [ -x "${SPIKE_VENV:-}/bin/python" ] && [ -z "${SPIKE_LSAN_SUPP:-}" ]; then
-  cat >"$work/solve.py" <<'END'
-import sys
+# Python: the tutorial, where petsc4py is there and uses the PETSc that this library was built for
+python=python3 script=$here/../tutorials/ex4.py
+if [ -n "${SPIKE_VENV:-}" ] && [ -x "$SPIKE_VENV/bin/python" ]; then python=$SPIKE_VENV/bin/python; fi
+cat >"$work/petsc.py" <<'END'
+import os, sys
 import petsc4py
-petsc4py.init(sys.argv)
 from petsc4py import PETSc
-n = 40
-A = PETSc.Mat().createAIJ((n, n), nnz=3)
-lo, hi = A.getOwnershipRange()
-for i in range(lo, hi):
-    A[i, i] = 4.0
-    if i > 0: A[i, i - 1] = -1.0
-    if i < n - 1: A[i, i + 1] = -2.0
-A.assemble()
-x, b = A.createVecs()
-b.set(1.0)
-ksp = PETSc.KSP().create()
-ksp.setOperators(A)
-ksp.setFromOptions()
-ksp.solve(b, x)
-r = b - A * x
-print("solved with %s: %s" % (ksp.pc.getType(), "right" if ksp.reason > 0 and r.norm() < 1e-4 * b.norm() else "WRONG"))
+config = petsc4py.get_config()
+here, there = (os.path.realpath(os.path.join(d, a)) for d, a in ((sys.argv[1], sys.argv[2]), (config["PETSC_DIR"], config.get("PETSC_ARCH", ""))))
+sys.exit(0 if here == there else 3)
 END
-  solves "petsc4py" 1 $run "$SPIKE_VENV/bin/python" "$work/solve.py" -dll_append "$lib" -pc_type spike
-else skip "petsc4py" "no petsc4py for this PETSc"; fi
+"$python" "$work/petsc.py" "${PETSC_DIR:-}" "${PETSC_ARCH:-}" >"$work/output" 2>&1
+case $? in
+  0) python_fits=yes ;;
+  3) python_fits="the petsc4py of $python is for another PETSc" ;;
+  *) python_fits="$python has no petsc4py" ;;
+esac
+if [ -n "${SPIKE_SUPPRESSIONS:-}" ]; then python_fits="Python is built without the sanitizers"; fi
+python_case() # NAME OPTIONS OF MPIEXEC...: ex4.py prints that the solution is right, and -ksp_view that spike was used
+{
+  local name=$1
+  shift
+  if [ "$python_fits" != yes ]; then skip "$name" "$python_fits"
+  elif "$mpiexec" "$@" -ksp_view -dll_append "$lib" >"$work/output" 2>&1 </dev/null && grep -q '^converged: True' "$work/output" && grep -q '^true relative residual < 1e-8' "$work/output" && grep -q '^largest error < 1e-6' "$work/output" && grep -q 'type: spike' "$work/output"; then ok "$name"
+  else not_ok "$name"; fi
+}
+python_case "petsc4py: tutorials/ex4.py" -n 1 "$python" "$script" -n 1000 -pc_spike_local_partitions 4
+python_case "petsc4py: tutorials/ex4.py, 2 ranks" -n 2 "$python" "$script"
 
 echo "1..$count"
 [ $bad = 0 ]

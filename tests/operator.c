@@ -89,6 +89,44 @@ static PetscErrorCode TestDrift(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the windows leave out is as small as it was asked to be, and something is left out */
+static PetscErrorCode TestWindow(void)
+{
+  const PetscReal tolerances[] = {0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-8};
+
+  PetscFunctionBegin;
+  for (PetscInt K = 1; K <= 5; K += 2) {
+    SpikeTestCase c;
+    PetscScalar  *exact, *m;
+    PetscReal     diff, norm;
+
+    SpikeTestCaseInit(&c, 181, K, K, 1.1, SPIKE_TEST_SLOW);
+    c.local = 2;
+    PetscCall(PetscMalloc2(181 * 181, &exact, 181 * 181, &m));
+    PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 181, exact));
+    for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(tolerances); t++) {
+      Mat  A;
+      PC   pc;
+      char where[64];
+
+      c.window = tolerances[t];
+      PetscCall(PetscSNPrintf(where, sizeof(where), "K = %" PetscInt_FMT ", window tolerance %g", K, (double)c.window));
+      PetscCall(SpikeTestCaseCreate(PETSC_COMM_SELF, &c, 181, &A, &pc, where));
+      PetscCall(SpikeTestOperator(pc, PETSC_FALSE, m));
+      SpikeTestDifference(181, 0, 181, 0, 181, m, exact, PETSC_FALSE, &diff, &norm);
+      PetscCall(SpikeTestSmall(diff, (c.window + c.tol) * norm, "what was left out", where));
+      if (t == 0) PetscCall(SpikeTestCheck((PetscBool)(diff > 1e-4 * norm), "%s: nothing was left out", where));
+      PetscCall(SpikeTestOperator(pc, PETSC_TRUE, m)); /* has no windows */
+      SpikeTestDifference(181, 0, 181, 0, 181, m, exact, PETSC_TRUE, &diff, &norm);
+      PetscCall(SpikeTestSmall(diff, c.tol * norm, "error of the transposed operator", where));
+      PetscCall(PCDestroy(&pc));
+      PetscCall(MatDestroy(&A));
+    }
+    PetscCall(PetscFree2(exact, m));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Factors in single precision: as exact as they can be, and not more */
 static PetscErrorCode TestPrecision(void)
 {
@@ -178,6 +216,7 @@ static PetscErrorCode TestDropoff(void)
       PetscCall(PCSetOperators(pc, A, A));
       PetscCall(PCSetType(pc, PCSPIKE));
       PetscCall(PCSpikeSetDropoff(pc, dropoffs[d]));
+      PetscCall(PCSpikeSetWindowTolerance(pc, 0.0));
       PetscCall(PCSpikeSetLocalPartitions(pc, local));
       PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGNATURAL));
       PetscCall(PCSetUp(pc));
@@ -229,6 +268,7 @@ static PetscErrorCode TestOrdering(void)
       PetscCall(PCSetType(pc, PCSPIKE));
       PetscCall(PCSpikeSetLocalPartitions(pc, local));
       PetscCall(PCSpikeSetMatOrderingType(pc, orderings[o]));
+      PetscCall(PCSpikeSetWindowTolerance(pc, 0.0));
       PetscCall(PCSetUp(pc));
       PetscCall(PCSpikeGetInfo(pc, &info));
       PetscCall(MatGetOrdering(A, o == 0 ? MATORDERINGRCM : orderings[o], &rows, &cols));
@@ -323,6 +363,7 @@ int main(int argc, char **argv)
   PetscCall(TestSizes());
   PetscCall(TestWide());
   PetscCall(TestDrift());
+  PetscCall(TestWindow());
   PetscCall(TestPrecision());
   PetscCall(TestBandwidth());
   PetscCall(TestDropoff());

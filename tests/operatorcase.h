@@ -11,6 +11,7 @@ typedef struct {
   PCSpikePrecision precision;
   PetscInt         userkl, userku; /* half-bandwidths to factor, PETSC_DECIDE: all */
   PetscReal        tol;
+  PetscReal        window;
 } SpikeTestCase;
 
 static inline void SpikeTestCaseInit(SpikeTestCase *c, PetscInt n, PetscInt kl, PetscInt ku, PetscReal dominance, SpikeTestKind kind)
@@ -24,6 +25,7 @@ static inline void SpikeTestCaseInit(SpikeTestCase *c, PetscInt n, PetscInt kl, 
   c->type           = PC_SPIKE_TRUNCATED;
   c->local          = 1;
   c->precision      = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+  c->window         = 0.0; /* the references have whole spikes */
   c->userkl         = PETSC_DECIDE;
   c->userku         = PETSC_DECIDE;
   c->tol            = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-10;
@@ -52,6 +54,7 @@ static inline PetscErrorCode SpikeTestCaseCreate(MPI_Comm comm, const SpikeTestC
   PetscCall(PCSpikeSetLocalPartitions(*pc, c->local));
   PetscCall(PCSpikeSetPrecision(*pc, c->precision));
   PetscCall(PCSpikeSetBandwidth(*pc, c->userkl, c->userku));
+  PetscCall(PCSpikeSetWindowTolerance(*pc, c->window));
   if (c->local > 1) PetscCall(PCSpikeSetMatOrderingType(*pc, MATORDERINGNATURAL)); /* what the references assume; with one partition the ordering cannot matter */
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetUp(*pc));

@@ -18,10 +18,9 @@ export OMPI_MCA_mpi_show_handle_leaks=${OMPI_MCA_mpi_show_handle_leaks:-0}
 # One thread per rank: the ranks are the parallelism
 export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} MKL_NUM_THREADS=${MKL_NUM_THREADS:-1}
 
-# Sanitized builds (SANITIZE=1). Two copies of our library in one process are one of the tests: odr; and PETSc 3.26.1 writes a character
-# too many when it lists the choices of a mistyped option (PetscOptionsGetEList): str
-if [ -n "${SPIKE_LSAN_SUPP:-}" ]; then
-  export ASAN_OPTIONS=${ASAN_OPTIONS:-replace_str=0:detect_leaks=1:detect_stack_use_after_return=1:detect_odr_violation=0:fast_unwind_on_malloc=0}
-  export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$SPIKE_LSAN_SUPP:print_suppressions=0}
+# Sanitized builds (SANITIZE=1); the variable is the folder of the suppressions. Two copies of our library in one process are one of the tests: odr
+if [ -n "${SPIKE_SUPPRESSIONS:-}" ]; then
+  export ASAN_OPTIONS="${ASAN_OPTIONS:-suppressions='$SPIKE_SUPPRESSIONS/asan.supp':detect_leaks=1:detect_stack_use_after_return=1:detect_odr_violation=0:fast_unwind_on_malloc=0}"
+  export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions='$SPIKE_SUPPRESSIONS/lsan.supp':print_suppressions=0}"
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 fi

@@ -25,7 +25,7 @@ typedef struct {
   PetscInt64   line, m, n, nz, lower, upper; /* entries still to read; entries seen below and above the diagonal */
   PetscBool    iscomplex, pattern, integer, symmetric, skew, hermitian;
   char         text[MM_LINE];
-  char         msg[512]; /* not empty: what is wrong with the file */
+  char         msg[512]; /* not empty: what is wrong with the file, whose name is cut so that the rest has room */
   PetscInt    *ij;       /* entries on their way to the ranks */
   PetscScalar *v;
   Mat          A;
@@ -39,20 +39,20 @@ static inline PetscBool MMNextLine_Private(MMFile *f)
 
     f->line++;
     if (!strchr(f->text, '\n') && !feof(f->fp)) {
-      snprintf(f->msg, sizeof(f->msg), "%s, line %" PetscInt64_FMT ": longer than the 1024 characters that Matrix Market allows", f->name, f->line);
+      snprintf(f->msg, sizeof(f->msg), "%.300s, line %" PetscInt64_FMT ": longer than the 1024 characters that Matrix Market allows", f->name, f->line);
       return PETSC_FALSE;
     }
     while (isspace((unsigned char)*c)) c++;
     if (*c && *c != '%') return PETSC_TRUE;
   }
-  snprintf(f->msg, sizeof(f->msg), "%s ends after line %" PetscInt64_FMT " where %s expected", f->name, f->line, f->m < 0 ? "the line with rows, columns and entries is" : "more entries are");
+  snprintf(f->msg, sizeof(f->msg), "%.300s ends after line %" PetscInt64_FMT " where %s expected", f->name, f->line, f->m < 0 ? "the line with rows, columns and entries is" : "more entries are");
   return PETSC_FALSE;
 }
 
 static inline PetscBool MMBadLine_Private(MMFile *f, const char *what)
 {
   f->text[strcspn(f->text, "\r\n")] = 0;
-  snprintf(f->msg, sizeof(f->msg), "%s, line %" PetscInt64_FMT ": %s: \"%.80s\"", f->name, f->line, what, f->text);
+  snprintf(f->msg, sizeof(f->msg), "%.300s, line %" PetscInt64_FMT ": %s: \"%.80s\"", f->name, f->line, what, f->text);
   return PETSC_FALSE;
 }
 
@@ -210,7 +210,7 @@ static inline PetscErrorCode MatLoadMatrixMarket(MPI_Comm comm, const char name[
   f->name = name;
   if (rank == 0) {
     f->fp = fopen(name, "r");
-    if (!f->fp) snprintf(f->msg, sizeof(f->msg), "Cannot open the file %s: %s", name, strerror(errno));
+    if (!f->fp) snprintf(f->msg, sizeof(f->msg), "Cannot open the file %.300s: %s", name, strerror(errno));
     else (void)MMHeader_Private(f);
   }
   PetscCall(MMCheck_Private(comm, f));

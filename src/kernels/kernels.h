@@ -30,7 +30,7 @@ typedef struct {
   PetscBool *active;    /* [np + 1] interface q couples                                                     */
   PetscBool  is_double; /* precision of the factors: 8 or 4 bytes a real number                             */
   PetscBool  coupled;   /* spike tips are kept: not the block variant                                       */
-  PetscReal  window;    /* spikes that have fallen below this fraction of their ends are not corrected; 0: rounding of the factors */
+  PetscReal  window;    /* spikes that have fallen below this fraction of their ends are not corrected, at least below the factors' rounding */
   PetscInt   maxrhs;    /* right-hand sides that the work space of an apply holds                           */
 
   void         *band;           /* raw band, then its factors; layout of the backend                                */
@@ -90,6 +90,15 @@ typedef enum {
   SPIKE_SWEEP_TAIL
 } SpikeSweepPart;
 
+/* A message between neighbouring ranks: nrhs columns of n numbers, ld apart, in the backend's memory */
+typedef struct {
+  PetscMPIInt  peer;
+  PetscBool    send;
+  PetscScalar *data;
+  PetscInt     n, nrhs;
+  PetscCount   ld;
+} SpikeMessage;
+
 struct _n_SpikeKernels {
   const char  *name;
   PetscMemType memtype;
@@ -113,7 +122,7 @@ struct _n_SpikeKernels {
     From the raw band: Wt of the active interfaces q < np, from a UL factorization of the leading corner of the partition behind the
     interface (Li, Seidl, Negrut, TR-2012-04, section 2.2). The corner has 2 max(kl, ku) rows and is doubled until W_q has fallen to the rounding
     of the factors at its end, up to SpikeMaxCorner() rows or the partition; a spike that has not fallen by then reaches the whole partition. Bad pivots of a corner are boosted (the factorization of the
-    partition itself decides about failure) and counted. Sets wtop, and falloff[q], the natural logarithm of the factor by which W_q falls
+    partition itself decides about failure) and counted. Sets wtop by the fraction `window`, and falloff[q], the natural logarithm of the factor by which W_q falls
     a row (PETSC_MIN_REAL where W_q = 0).
   */
   PetscErrorCode (*lefttips)(SpikeBand *, SpikePivot *, PetscReal falloff[]);
@@ -167,6 +176,16 @@ struct _n_SpikeKernels {
   PetscErrorCode (*alloc)(SpikeBand *, size_t bytes, void **);
   PetscErrorCode (*release)(SpikeBand *, void **);
   PetscErrorCode (*copy2d)(SpikeBand *, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height);
+
+  /*
+    Messages that never pass through the host; NULL functions where a backend has none. connect(), collective, makes a link, or leaves
+    NULL on all ranks where it cannot: then they go by MPI. exchange() enqueues messages behind the work so far, the same ones at both ends
+    in the same order; what is enqueued after wait() comes behind them. No host waits. A link outlives the band it was made with.
+  */
+  PetscErrorCode (*connect)(SpikeBand *, MPI_Comm, void **link);
+  PetscErrorCode (*disconnect)(void **link);
+  PetscErrorCode (*exchange)(SpikeBand *, void *link, PetscInt count, const SpikeMessage[]);
+  PetscErrorCode (*wait)(SpikeBand *, void *link);
 };
 
 PETSC_INTERN const SpikeKernels SpikeKernels_Host, SpikeKernels_CUDA; /* the latter where the library was built with CUDA */

@@ -12,6 +12,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   PetscFunctionBegin;
   PetscCall(PCReset_Spike(pc));
   PetscCall(PCSpikeComposeMethods_Private(pc, PETSC_FALSE));
+  PetscCall(PCSpikeExchangeDisconnect_Private(pc));
   PetscCall(PetscFree(s->ordering));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -24,6 +25,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 + -pc_spike_type (block|truncated)                     - coupling between partitions, `PCSpikeSetType()`
 . -pc_spike_bandwidth k or kl,ku                       - half-bandwidths to factor, `PCSpikeSetBandwidth()`; default those of the nonzero entries
 . -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|, `PCSpikeSetDropoff()`
+. -pc_spike_window_tol tol                             - where the correction after the reduced systems ends, `PCSpikeSetWindowTolerance()`
 . -pc_spike_precision (double|single)                  - precision of the factors, `PCSpikeSetPrecision()`
 . -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
 . -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCSpikeSetMatOrderingType()`
@@ -43,6 +45,13 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   long: -pc_view prints an estimate of them. With one partition in all, the default on one rank, nothing is neglected, and the
   preconditioner is the inverse of the band: -ksp_type preonly makes it a direct solver, where the band holds the whole matrix and no pivot is small.
 
+  With several partitions or boosted pivots this is a preconditioner like others, and on an ill-conditioned matrix the preconditioned residual norm, which most
+  Krylov methods with left preconditioning test, can look converged while the true residual is not. Precondition from the right there, by -ksp_pc_side right or
+  `KSPFGMRES`; -ksp_monitor_true_residual shows both norms.
+
+  PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE`, with many partitions by default, and nothing is copied to the host
+  after the first setup; vectors in the other place are copied, and -log_view shows it. Half-bandwidths there are at most 512.
+
   The band is worth its memory, 1 + kl + ku numbers a row, when the matrix has a narrow band, in its own ordering or after a bandwidth
   reducing one. For matrices of 2- and 3-dimensional meshes with good fill reducing orderings `PCLU` with nested dissection needs less.
 
@@ -57,8 +66,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Computing 32 (2006). Li, Seidl and Negrut,
   SPIKE::GPU - A GPU-based Banded Linear System Solver, TR-2012-04, University of Wisconsin-Madison (2012).
 
-.seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
-          `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCSpikeSetMatOrderingType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`, `PCSpikeSetShiftAmount()`, `PCSpikeGetInfo()`
+.seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `KSPSetPCSide()`, `KSPFGMRES`, `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
+          `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCSpikeSetMatOrderingType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`, `PCSpikeSetShiftAmount()`, `PCSpikeGetInfo()`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {
@@ -72,6 +81,7 @@ PetscErrorCode PCCreate_Spike(PC pc)
   s->userkl           = PETSC_DECIDE;
   s->userku           = PETSC_DECIDE;
   s->local_partitions = PETSC_DECIDE;
+  s->window           = 1e-8;
   s->zeropivot        = 100.0 * PETSC_MACHINE_EPSILON;
   s->shifttype        = MAT_SHIFT_NONE;
   s->shiftamount      = (PetscReal)PETSC_DECIDE;

@@ -117,31 +117,35 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* newrow[i]: the place of row i in PETSc's ordering of the nonzeros of A; stored zeros are kept out of the graph */
-static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, PetscBool zeros, PetscInt **newrow)
+/* newrow[i]: the place of row i in PETSc's ordering of the nonzeros of A; stored zeros are kept out of the graph. newrow belongs to the PC
+   from the start, and the graph goes before an error of PETSc's functions, such as that of an unknown ordering, is passed on. */
+static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, PetscBool zeros)
 {
-  Mat             B = A;
+  PC_Spike       *s = (PC_Spike *)pc->data;
+  Mat             B = A, graph = NULL;
   PetscBool       mpi;
-  IS              rperm, cperm;
+  IS              rperm = NULL, cperm = NULL;
   const PetscInt *perm;
-  PetscInt        n;
+  PetscErrorCode  ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
   if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &B, NULL, NULL));
+  PetscCall(PetscMalloc1(A->rmap->n, &s->newrow));
   if (zeros) {
-    PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &B));
-    PetscCall(MatEliminateZeros(B, PETSC_TRUE));
-  } else PetscCall(PetscObjectReference((PetscObject)B));
-  PetscCall(MatGetOrdering(B, type, &rperm, &cperm));
-  PetscCall(ISGetLocalSize(rperm, &n));
+    PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &graph));
+    ierr = MatEliminateZeros(graph, PETSC_TRUE);
+  }
+  if (!ierr) ierr = MatGetOrdering(graph ? graph : B, type, &rperm, &cperm);
+  PetscCall(MatDestroy(&graph));
+  PetscCall(ierr);
+  PetscCheck(rperm, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Ordering %s leaves the choice to another package and gives no permutation: use -%spc_spike_mat_ordering_type rcm, natural or auto", type,
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   PetscCall(ISGetIndices(rperm, &perm));
-  PetscCall(PetscMalloc1(n, newrow));
-  for (PetscInt i = 0; i < n; i++) (*newrow)[perm[i]] = i;
+  for (PetscInt i = 0; i < A->rmap->n; i++) s->newrow[perm[i]] = i;
   PetscCall(ISRestoreIndices(rperm, &perm));
   PetscCall(ISDestroy(&rperm));
   PetscCall(ISDestroy(&cperm));
-  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +156,7 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
 {
   PC_Spike   *s       = (PC_Spike *)pc->data;
-  PetscInt    full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0, *newrow = NULL;
+  PetscInt    full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0;
   PetscBool   zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE);
   PetscMPIInt size;
 
@@ -168,9 +172,9 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
   if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
-    PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros, &newrow));
-    PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, newrow, rfull, rkept, &maxrow, &zeros));
-    if (isauto && rkept[0] + rkept[1] >= kept[0] + kept[1]) PetscCall(PetscFree(newrow));
+    PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros));
+    PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, s->newrow, rfull, rkept, &maxrow, &zeros));
+    if (isauto && rkept[0] + rkept[1] >= kept[0] + kept[1]) PetscCall(PetscFree(s->newrow));
     else {
       kept[0] = rkept[0];
       kept[1] = rkept[1];
@@ -180,10 +184,9 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
     kept[0] = s->userkl;
     kept[1] = s->userku;
   }
-  s->newrow         = newrow;
-  s->info.reordered = (PetscBool)(newrow != NULL);
+  s->info.reordered = (PetscBool)(s->newrow != NULL);
   s->info.kl = s->band.kl = kept[0];
   s->info.ku = s->band.ku = kept[1];
-  PetscCall(PetscInfo(pc, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT " factored in %s ordering\n", full[0], full[1], kept[0], kept[1], newrow ? (isauto ? MATORDERINGRCM : s->ordering) : MATORDERINGNATURAL));
+  PetscCall(PetscInfo(pc, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT " factored in %s ordering\n", full[0], full[1], kept[0], kept[1], s->newrow ? (isauto ? MATORDERINGRCM : s->ordering) : MATORDERINGNATURAL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,9 @@
              left rank, to the right     right rank, to the left
     N        g_b, kl values              g_t, ku values
     T        B^T h, ku values            C^T h, kl values
+
+  Where the backend links the ranks, the messages go from tips to tips in its memory, in its order of work; else by MPI through buffers on
+  the host.
 */
 enum {
   TO_LEFT,
@@ -42,6 +45,13 @@ PetscErrorCode PCSpikeExchangeCreate_Private(PC pc)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
+  if (s->ex.k != s->band.k) PetscCall(PCSpikeExchangeDisconnect_Private(pc));
+  if (s->ex.across && s->band.k->connect && !s->ex.k) {
+    PetscCall((*s->band.k->connect)(&s->band, PetscObjectComm((PetscObject)pc), &s->ex.link));
+    s->ex.k = s->band.k;
+    PetscCall(PetscInfo(pc, "Tips cross between ranks %s\n", s->ex.link ? "from device to device" : "through the host"));
+  }
+  s->ex.sent = 0;
   PetscCall(PetscObjectGetNewTag((PetscObject)pc, &s->ex.tag));
   for (PetscInt m = 0; m < 4; m++) {
     s->ex.req[m] = MPI_REQUEST_NULL;
@@ -63,6 +73,40 @@ PetscErrorCode PCSpikeExchangeDestroy_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PCSpikeExchangeDisconnect_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (s->ex.link) PetscCall((*s->ex.k->disconnect)(&s->ex.link));
+  s->ex.k = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What this rank sends and receives at its outer interfaces: to and from arrays of n numbers a column, on the left and on the right */
+static PetscErrorCode SpikeExchangeLink_Private(PC pc, PetscScalar *const data[4], const PetscInt n[4], PetscInt nrhs, PetscCount ld)
+{
+  PC_Spike    *s = (PC_Spike *)pc->data;
+  SpikeMessage m[4];
+  PetscInt     count = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 4; i++) {
+    const PetscMPIInt peer = i == TO_LEFT || i == FROM_LEFT ? s->ex.left : s->ex.right;
+
+    if (peer == MPI_PROC_NULL) continue;
+    m[count].peer = peer;
+    m[count].send = (PetscBool)(i == TO_LEFT || i == TO_RIGHT);
+    m[count].data = data[i];
+    m[count].n    = n[i];
+    m[count].nrhs = nrhs;
+    m[count].ld   = ld;
+    count++;
+  }
+  PetscCall((*s->band.k->exchange)(&s->band, s->ex.link, count, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Vb goes to the right, Wt to the left, once in setup */
 PetscErrorCode PCSpikeExchangeSetupTips_Private(PC pc)
 {
@@ -74,6 +118,14 @@ PetscErrorCode PCSpikeExchangeSetupTips_Private(PC pc)
 
   PetscFunctionBegin;
   if ((s->ex.left == MPI_PROC_NULL && s->ex.right == MPI_PROC_NULL) || !n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->ex.link) {
+    PetscScalar *const data[4]  = {b->dWt, b->dVb + last, b->dVb, b->dWt + last};
+    const PetscInt     count[4] = {(PetscInt)n, (PetscInt)n, (PetscInt)n, (PetscInt)n};
+
+    PetscCall(SpikeExchangeLink_Private(pc, data, count, 1, n));
+    PetscCall((*b->k->wait)(b, s->ex.link));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (s->ex.left != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, s->ex.tip[TO_LEFT], bytes, b->dWt, bytes, bytes, 1));
   if (s->ex.right != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, s->ex.tip[TO_RIGHT], bytes, b->dVb + last, bytes, bytes, 1));
   PetscCallMPI(MPIU_Irecv(s->ex.tip[FROM_LEFT], n, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
@@ -101,6 +153,7 @@ PetscErrorCode PCSpikeExchangeBegin_Private(PC pc, PetscBool trans, PetscInt nrh
   PetscInt  right = trans ? s->band.ku : s->band.kl, left = trans ? s->band.kl : s->band.ku; /* values going right, left */
 
   PetscFunctionBegin;
+  if (s->ex.link) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->ex.left == MPI_PROC_NULL) right = 0; /* no buffer either */
   if (s->ex.right == MPI_PROC_NULL) left = 0;
   PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_LEFT], (PetscCount)right * nrhs, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
@@ -117,7 +170,19 @@ PetscErrorCode PCSpikeExchangeSend_Private(PC pc, PetscBool trans, PetscBool tol
   PetscCount         ld;
 
   PetscFunctionBegin;
-  if ((toleft ? s->ex.left : s->ex.right) == MPI_PROC_NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->ex.link && ++s->ex.sent == 2) { /* both sides are ready */
+    PetscScalar *data[4];
+    PetscInt     count[4];
+
+    for (PetscInt i = 0; i < 4; i++) {
+      const PetscBool left = (PetscBool)(i == TO_LEFT || i == FROM_LEFT), sends = (PetscBool)(i == TO_LEFT || i == TO_RIGHT);
+
+      data[i] = SpikeTips_Private(&s->band, left, (PetscBool)(sends ? left == trans : left != trans), &count[i], &ld);
+    }
+    s->ex.sent = 0;
+    PetscCall(SpikeExchangeLink_Private(pc, data, count, nrhs, ld));
+  }
+  if (s->ex.link || (toleft ? s->ex.left : s->ex.right) == MPI_PROC_NULL) PetscFunctionReturn(PETSC_SUCCESS);
   t = SpikeTips_Private(&s->band, toleft, (PetscBool)(toleft == trans), &n, &ld);
   PetscCall((*s->band.k->copy2d)(&s->band, PETSC_FALSE, PETSC_TRUE, s->ex.buf[m], n * sizeof(PetscScalar), t, ld * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
   PetscCallMPI(MPIU_Isend(s->ex.buf[m], (PetscCount)n * nrhs, MPIU_SCALAR, toleft ? s->ex.left : s->ex.right, s->ex.tag, PetscObjectComm((PetscObject)pc), &s->ex.req[m]));
@@ -129,6 +194,10 @@ PetscErrorCode PCSpikeExchangeEnd_Private(PC pc, PetscBool trans, PetscInt nrhs)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
+  if (s->ex.link) {
+    PetscCall((*s->band.k->wait)(&s->band, s->ex.link));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCallMPI(MPI_Waitall(4, s->ex.req, MPI_STATUSES_IGNORE));
   for (PetscInt side = 0; side < 2; side++) {
     const PetscBool left = (PetscBool)(side == 0);

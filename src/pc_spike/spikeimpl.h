@@ -15,10 +15,15 @@ PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spi
 /* Neighbours of this rank among the ranks that own rows, and the messages with them */
 typedef struct {
   PetscMPIInt  left, right; /* MPI_PROC_NULL where there is none */
+  PetscBool    across;      /* some interfaces lie between ranks: the same on all of them */
   PetscMPIInt  tag;
   MPI_Request  req[4];
   PetscScalar *buf[4]; /* on the host: to the left, to the right, from the left, from the right; one tip per right-hand side */
   PetscScalar *tip[4]; /* on the host: tips of setup that cross, kl x ku */
+
+  const SpikeKernels *k;    /* whose link it is                                             */
+  void               *link; /* messages without the host, kept over resets; NULL: they go by MPI */
+  PetscInt            sent; /* sides of this apply that are ready                           */
 } SpikeExchange;
 
 typedef struct {
@@ -28,6 +33,7 @@ typedef struct {
   PetscInt           userkl, userku; /* PETSC_DECIDE: from the matrix */
   PetscInt           local_partitions;
   PetscReal          dropoff;
+  PetscReal          window;
   PetscReal          zeropivot;
   MatFactorShiftType shifttype;
   PetscReal          shiftamount;
@@ -74,6 +80,7 @@ PETSC_INTERN PetscErrorCode PCSpikePlan_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeCreate_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeReserve_Private(PC, PetscInt);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeDestroy_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeExchangeDisconnect_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeSetupTips_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeBegin_Private(PC, PetscBool, PetscInt);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeSend_Private(PC, PetscBool, PetscBool, PetscInt);

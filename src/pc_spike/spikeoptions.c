@@ -152,6 +152,79 @@ PetscErrorCode PCSpikeGetDropoff(PC pc, PetscReal *dropoff)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCSpikeSetWindowTolerance_Spike(PC pc, PetscReal tol)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(tol >= 0.0 && tol < 1.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Window tolerance %g must be in [0, 1)", (double)tol);
+  if (s->window != tol) PetscCall(PCSpikeChanged_Private(pc));
+  s->window = tol;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetWindowTolerance_Spike(PC pc, PetscReal *tol)
+{
+  PetscFunctionBegin;
+  *tol = ((PC_Spike *)pc->data)->window;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetWindowTolerance - The correction after the reduced systems leaves out the rows where the spikes are smaller than this fraction of their ends
+
+  Logically Collective
+
+  Input Parameters:
++ pc  - the preconditioner context
+- tol - fraction in [0, 1), default 1e-8; 0 corrects down to the rounding of the factors
+
+  Options Database Key:
+. -pc_spike_window_tol tol - the fraction
+
+  Level: advanced
+
+  Notes:
+  An apply with several partitions is a sweep over the whole band, then a correction of the rows near the interfaces, as far as the spikes reach: with diagonally
+  dominant matrices a few half-bandwidths. A smaller tolerance makes these windows wider. What is left out perturbs the preconditioner by about `tol`.
+
+  The transposed apply corrects all rows.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetWindowTolerance()`, `PCSpikeSetLocalPartitions()`, `PCSpikeGetInfo()`
+@*/
+PetscErrorCode PCSpikeSetWindowTolerance(PC pc, PetscReal tol)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, tol, 2);
+  PetscTryMethod(pc, "PCSpikeSetWindowTolerance_C", (PC, PetscReal), (pc, tol));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetWindowTolerance - What `PCSpikeSetWindowTolerance()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. tol - fraction in [0, 1), default 1e-8
+
+  Level: advanced
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetWindowTolerance()`
+@*/
+PetscErrorCode PCSpikeGetWindowTolerance(PC pc, PetscReal *tol)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(tol, 2);
+  PetscUseMethod(pc, "PCSpikeGetWindowTolerance_C", (PC, PetscReal *), (pc, tol));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSpikeSetPrecision_Spike(PC pc, PCSpikePrecision precision)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
@@ -661,6 +734,8 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PCSpikeGetBandwidth_C", PCSpikeGetBandwidth_Spike);
   SpikeCompose("PCSpikeSetDropoff_C", PCSpikeSetDropoff_Spike);
   SpikeCompose("PCSpikeGetDropoff_C", PCSpikeGetDropoff_Spike);
+  SpikeCompose("PCSpikeSetWindowTolerance_C", PCSpikeSetWindowTolerance_Spike);
+  SpikeCompose("PCSpikeGetWindowTolerance_C", PCSpikeGetWindowTolerance_Spike);
   SpikeCompose("PCSpikeSetPrecision_C", PCSpikeSetPrecision_Spike);
   SpikeCompose("PCSpikeGetPrecision_C", PCSpikeGetPrecision_Spike);
   SpikeCompose("PCSpikeSetLocalPartitions_C", PCSpikeSetLocalPartitions_Spike);

@@ -34,7 +34,8 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
     np = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
   }
 
-  b->coupled = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && (owners > 1 || np > 1)); /* owners > 1 is the same on all ranks, and one owner needs no other */
+  s->ex.across = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && owners > 1);
+  b->coupled   = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && (owners > 1 || np > 1)); /* owners > 1 is the same on all ranks, and one owner needs no other */
   for (PetscMPIInt r = 0; r < size; r++) {
     const PetscInt n = range[r + 1] - range[r], most = b->coupled ? n / K : n;
 

@@ -138,6 +138,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
   s->band.is_double = (PetscBool)(s->precision == PC_SPIKE_PRECISION_DOUBLE);
   s->band.maxrhs    = 1;
+  s->band.window    = s->window;
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikeChooseBand_Private(pc, A, nparts, parts));
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));

@@ -8,7 +8,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
   PetscEnum         type = (PetscEnum)s->type, precision = (PetscEnum)s->precision;
   PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, shift = (PetscInt)s->shifttype, partitions = s->local_partitions;
-  PetscReal         dropoff = s->dropoff, zeropivot = s->zeropivot, amount = s->shiftamount;
+  PetscReal         dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
   PetscBool         set;
   char              ordering[256];
   PetscFunctionList list;
@@ -21,6 +21,8 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   if (set) PetscCall(PCSpikeSetBandwidth(pc, k[0], nk == 1 ? k[0] : k[1]));
   PetscCall(PetscOptionsReal("-pc_spike_dropoff", "Fraction of sum |a_ij| that may lie outside the band", "PCSpikeSetDropoff", dropoff, &dropoff, &set));
   if (set) PetscCall(PCSpikeSetDropoff(pc, dropoff));
+  PetscCall(PetscOptionsReal("-pc_spike_window_tol", "Spikes below this fraction of their ends are not corrected", "PCSpikeSetWindowTolerance", window, &window, &set));
+  if (set) PetscCall(PCSpikeSetWindowTolerance(pc, window));
   PetscCall(PetscOptionsEnum("-pc_spike_precision", "Precision of the factors", "PCSpikeSetPrecision", PCSpikePrecisions, precision, &precision, &set));
   if (set) PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)precision));
   PetscCall(PetscOptionsInt("-pc_spike_local_partitions", "Partitions on each rank", "PCSpikeSetLocalPartitions", partitions, &partitions, &set));
@@ -142,6 +144,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                                    : s->ordering));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info.dropped));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n", info.partitions, info.min_partition, info.max_partition));
+  if (s->band.coupled) PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n", (double)s->window));
   if (s->band.coupled) PetscCall(PetscViewerASCIIPrintf(viewer, "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n", (double)info.decay));
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
   if (info.cornerboosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n", info.cornerboosted));

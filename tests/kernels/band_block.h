@@ -115,6 +115,12 @@ static PetscCount At(const Block *b, PetscInt i, PetscInt j)
   return (PetscCount)j * ((PetscCount)b->kl + b->ku + 1) + b->ku + i - j;
 }
 
+/* index of element (i, j) of the factors */
+static PetscCount FactorAt(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
+{
+  return SpikeBandIndex(b->n, b->kl, b->ku, c->ops->size, i, j);
+}
+
 /* fill: what the pads hold, and the slots outside the matrix */
 static PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, const Wide *a, Wide fill, Block *b)
 {
@@ -134,25 +140,36 @@ static PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* are guards, pads and slots outside the matrix as they were created, bit by bit? */
-static PetscBool BlockIntact(const Ctx *c, const Block *b, Wide fill)
+/*
+  Are guards, pads and slots outside the factors as they were created, bit by bit? Has each element of the factors a slot of its own? Where lu()
+  stopped there are no factors, and any slot between the pads may hold anything.
+*/
+static PetscErrorCode BlockIntact(const Ctx *c, const Block *b, PetscBool factored, Wide fill, PetscBool *intact)
 {
-  const PetscInt ld = b->kl + b->ku + 1;
-  char           g[2][16];
+  char  g[2][16];
+  char *used;
 
+  PetscFunctionBegin;
+  *intact = PETSC_TRUE;
+  PetscCall(PetscCalloc1(b->len + 1, &used));
+  for (PetscInt j = 0; j < b->n; j++) {
+    for (PetscInt i = PetscMax(0, j - b->ku); i <= PetscMin(b->n - 1, j + b->kl); i++) {
+      const PetscCount at = FactorAt(c, b, i, j);
+
+      if (at < 0 || at >= (PetscCount)b->len || used[at]) *intact = PETSC_FALSE;
+      else used[at] = 1;
+    }
+  }
   Put(c, g[0], 0, (Wide)12345);
   Put(c, g[1], 0, fill);
   for (size_t i = 0; i < b->len + 2 * (b->pad + b->guard); i++) {
     const PetscBool guard = (PetscBool)(i < b->guard || i >= b->guard + b->len + 2 * b->pad);
 
-    if (i >= b->pad + b->guard && i < b->pad + b->guard + b->len) {
-      const PetscInt j = (PetscInt)((i - b->pad - b->guard) / ld), r = (PetscInt)((i - b->pad - b->guard) % ld) - b->ku + j;
-
-      if (Inside(b->n, b->kl, b->ku, r, j)) continue;
-    }
-    if (memcmp(b->start + i * c->ops->size, g[guard ? 0 : 1], c->ops->size)) return PETSC_FALSE;
+    if (i >= b->pad + b->guard && i < b->pad + b->guard + b->len && (!factored || used[i - b->pad - b->guard])) continue;
+    if (memcmp(b->start + i * c->ops->size, g[guard ? 0 : 1], c->ops->size)) *intact = PETSC_FALSE;
   }
-  return PETSC_TRUE;
+  PetscCall(PetscFree(used));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode BlockDestroy(Block *b)
@@ -214,12 +231,14 @@ static PetscErrorCode Factor(const Ctx *c, Block *b, PetscReal tol, PetscReal bo
 
 static Wide Lower(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
 {
-  return i == j ? 1 : Get(c, b->f, At(b, i, j));
+  return i == j ? 1 : Get(c, b->f, FactorAt(c, b, i, j));
 }
 
 static Wide Upper(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
 {
-  return i == j ? 1 / Get(c, b->f, At(b, i, j)) : Get(c, b->f, At(b, i, j));
+  const Wide u = Get(c, b->f, FactorAt(c, b, i, j));
+
+  return i == j ? 1 / u : u;
 }
 
 /* max |A - L U| / (gamma |L| |U|), entry by entry, the bound of the error analysis of elimination */

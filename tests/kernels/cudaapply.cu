@@ -180,8 +180,7 @@ template <typename F>
 static void FactorsToTiles(const SpikeTiles *t, PetscInt p, PetscInt n, const F *lu, F *tiles)
 {
   const int        T = t->T, kl = t->kl, ku = t->ku;
-  const PetscCount ld  = (PetscCount)kl + ku + 1;
-  auto             get = [&](PetscInt i, PetscInt j) { return (PetscScalar)lu[j * ld + ku + i - j]; };
+  auto             get = [&](PetscInt i, PetscInt j) { return (PetscScalar)lu[SpikeBandIndex(n, kl, ku, sizeof(F), i, j)]; };
   Column           L((size_t)T * T), U((size_t)T * T);
 
   for (int j = 0; j < t->steps; j++) {

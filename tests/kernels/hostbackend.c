@@ -338,8 +338,7 @@ static PetscErrorCode TestSweep(const Problem *P, SpikeBand *s, PetscBool trans,
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc5(ldb * nrhs, &b, ldb * nrhs, &keep, ldg * nrhs, &g, ldg * nrhs, &h, nt, &tips));
-  for (PetscCount i = 0; i < ldb * nrhs; i++) b[i] = Random();
-  PetscCall(PetscArraycpy(keep, b, ldb * nrhs));
+  for (PetscCount i = 0; i < ldb * nrhs; i++) b[i] = keep[i] = Random();
   for (PetscCount i = 0; i < ldg * nrhs; i++) g[i] = h[i] = SENTINEL;
   if (nt) FillBytes(s->dtips, 0xFF, (size_t)nt * sizeof(*b));
   NoMalloc(P, EXTENT, (*s->k->sweep)(s, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, g, ldg));

@@ -41,7 +41,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   size_t          scratch;
 
   PetscFunctionBegin;
-  PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has half-bandwidths up to %d, this band has %" PetscInt_FMT ",%" PetscInt_FMT ": use -pc_spike_bandwidth or -pc_spike_dropoff for a narrower band, or a matrix on the host (MatBindToCPU(), -mat_type aij)", SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
+  PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has half-bandwidths up to %d, this band has %" PetscInt_FMT ",%" PetscInt_FMT ": use -pc_spike_bandwidth or -pc_spike_dropoff (with the prefix of the solver) for a narrower band, or a matrix on the host (MatBindToCPU(), -mat_type aij)", SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
   SpikeTilesShape_Private(s, &t);
   h.t    = t;
   *band  = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
@@ -257,6 +257,4 @@ static PetscErrorCode SpikeCopy2D_CUDA(SpikeBand *s, PetscBool todevice, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_CUDA = {"cuda",           PETSC_MEMTYPE_CUDA,  SpikeBytes_CUDA,   SpikeCreate_CUDA, SpikeDestroy_CUDA,   SpikeReserve_CUDA, SpikeFill_CUDA,    SpikeLeftTips_CUDA,
-                                        SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA, SpikeSweep_CUDA,  SpikeSolveTips_CUDA, SpikeCorrect_CUDA, SpikePermute_CUDA, SpikePartitions_CUDA,
-                                        SpikeMemory_CUDA, SpikeBegin_CUDA,     SpikeEnd_CUDA,     SpikeAlloc_CUDA,  SpikeRelease_CUDA,   SpikeCopy2D_CUDA};
+const SpikeKernels SpikeKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeBytes_CUDA, SpikeCreate_CUDA, SpikeDestroy_CUDA, SpikeReserve_CUDA, SpikeFill_CUDA, SpikeLeftTips_CUDA, SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA, SpikeSweep_CUDA, SpikeSolveTips_CUDA, SpikeCorrect_CUDA, SpikePermute_CUDA, SpikePartitions_CUDA, SpikeMemory_CUDA, SpikeBegin_CUDA, SpikeEnd_CUDA, SpikeAlloc_CUDA, SpikeRelease_CUDA, SpikeCopy2D_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA};

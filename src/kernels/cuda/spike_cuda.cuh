@@ -22,6 +22,11 @@ PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *);
 PETSC_INTERN size_t SpikeReducedScratch_CUDA(const SpikeBand *);
 /* spike_sweep.cu */
 PETSC_INTERN PetscErrorCode SpikeSweep_CUDA(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+/* spike_nccl.cu */
+PETSC_INTERN PetscErrorCode SpikeConnect_CUDA(SpikeBand *, MPI_Comm, void **);
+PETSC_INTERN PetscErrorCode SpikeDisconnect_CUDA(void **);
+PETSC_INTERN PetscErrorCode SpikeExchange_CUDA(SpikeBand *, void *, PetscInt, const SpikeMessage[]);
+PETSC_INTERN PetscErrorCode SpikeWait_CUDA(SpikeBand *, void *);
 /* spike_correct.cu */
 PETSC_INTERN PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *, PetscCount);

@@ -37,9 +37,9 @@
   #define VFAST_FMA
 #endif
 
-#define SPIKE_NARROW 8 /* half-bandwidths up to this have kernels of their own */
 #define SPIKE_WINDOW 8
-#define SPIKE_COLS   8 /* columns at a time in the other sweeps */
+#define SPIKE_COLS   8    /* columns at a time in the other sweeps */
+#define SPIKE_AHEAD  4095 /* bytes from the next block to the one that they ask memory for, by measurement */
 #if defined(__AVX512F__)
   #define SPIKE_ACC 16 /* vectors of sums in registers */
 #else

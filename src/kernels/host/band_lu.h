@@ -13,6 +13,8 @@
   Inside the band, element (i, j) and (i, j + 1) are ld - 1 apart: A22 is an ordinary kl x ku matrix with leading dimension ld - 1, and all of it
   lies in the band. A21 and A12 do not: their corners outside of the band are never loaded or stored, but are zeros in P and B. Each column is
   brought from memory once; 2 n kl ku flops, all but a share of w / K of them in LUUpdate.
+
+  Columns j .. j + w - 1 are final then, and still in cache: LUPack moves them to where the sweeps want them (band.h).
 */
 
 /*
@@ -54,14 +56,14 @@ typedef struct {
   F *L, *U; /* NB x NB: strictly lower L11 and zeros; U11 with the inverses of the pivots on its diagonal */
   F *B;     /* NB x NR: columns of U12                                                                   */
   F *P;     /* L21: chunks of MR rows, each NB columns of MR                                              */
+  F *C;     /* columns of L of one chunk of the factors, and W elements that are written behind them        */
 } T(LUWork);
 
 static size_t T(LUWorkSize)(PetscInt kl, PetscInt ku)
 {
   const size_t chunks = ((size_t)kl + T(MR) - 1) / T(MR);
 
-  (void)ku;
-  return (2 * T(NB) * T(NB) + T(NB) * T(NR) + chunks * T(MR) * T(NB)) * sizeof(F);
+  return (2 * T(NB) * T(NB) + T(NB) * T(NR) + chunks * T(MR) * T(NB) + (size_t)SpikeBandChunk(kl, ku, sizeof(F)) * (size_t)kl + T(W)) * sizeof(F);
 }
 
 /* C -= A B for one tile in registers: A is MR x (k1 - k0), packed; B has column stride NB */
@@ -296,6 +298,32 @@ SPIKE_INLINE void T(LUUpdate)(int k0, int w, PetscCount ld, F *a, PetscCount mr,
   }
 }
 
+/* to[0 .. m - 1] <- from in whole vectors, rising: fewer than W elements behind the end are touched too */
+SPIKE_INLINE void T(LUMove)(F *to, const F *from, PetscCount m)
+{
+  for (PetscCount s = 0; s < m; s += T(W)) VF(store)(to + s, VF(load)(from + s));
+}
+
+/*
+  Columns j0 <= j < j1, all but the last ones of whole chunks: U moves down in the chunk, over columns that have moved before, L waits in C until
+  the chunk is complete. What a column of U overwrites behind its end has moved: j kl >= kl >= W - 1 elements of L lie between, or j is 0 and it stays.
+*/
+static void T(LUPack)(PetscCount n, PetscCount kl, PetscCount ku, F *a, PetscCount j0, PetscCount j1, F *C)
+{
+  const PetscCount ld = kl + ku + 1, ch = SpikeBandChunk((PetscInt)kl, (PetscInt)ku, sizeof(F));
+
+  if (!ch) return;
+  j1 = PetscMin(j1, n & -ch);
+  for (PetscCount j = j0; j < j1; j++) {
+    const PetscCount c   = j & (ch - 1);
+    F               *col = a + j * ld, *chunk = col - c * ld;
+
+    T(LUMove)(C + c * kl, col + ku + 1, kl);
+    if (c) T(LUMove)(chunk + c * (ku + 1), col, ku + 1);
+    if (c == ch - 1) memcpy(chunk + ch * (ku + 1), C, (size_t)(ch * kl) * sizeof(F));
+  }
+}
+
 static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBandPivot *piv)
 {
   const PetscCount n = n_, kl = kl_, ku = ku_, ld = kl + ku + 1;
@@ -311,6 +339,7 @@ static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBan
   k.U = k.L + T(NB) * T(NB);
   k.B = k.U + T(NB) * T(NB);
   k.P = k.B + T(NB) * T(NR);
+  k.C = k.P + (kl + T(MR) - 1) / T(MR) * T(MR) * T(NB);
   for (PetscCount j = 0; j < n; j += nb) {
     const int        w = (int)PetscMin(nb, n - j);
     const PetscCount m = PetscMin(kl, n - j - w), mu = PetscMin(ku, n - j - w);
@@ -322,5 +351,6 @@ static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBan
       T(LURows)(w, kl, ku, a22 - w, t, mu, k.L, k.B);
       for (PetscCount s = 0; s < m; s += T(MR)) T(LUUpdate)((int)PetscMax(0, w + PetscMax(s - kl, t - ku)), w, ld, a22 + s + t * (ld - 1), m - s, mu - t, k.P + s * T(NB), k.B);
     }
+    T(LUPack)(n, kl, ku, a, j, j + w, k.C);
   }
 }

@@ -118,61 +118,63 @@ static void T(NarrowAll)(PetscCount k, PetscBool diag, int step, PetscCount n, P
   SPIKE_GROUPS(1, T(OneNarrow)(k, diag, step, n, s, ld, a, i, count, 1, b + c * ldb, ldb, x + c * ldx, ldx));
 }
 
-static void T(Lower)(PetscInt n, PetscInt kl, PetscInt ku, const void *array, PetscInt nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+/* element (0, 0) of a narrow band, whose factors lie as the matrix did */
+static const F *T(NarrowFirst)(const SpikeBandFactors *f)
 {
-  const PetscCount ld = (PetscCount)kl + ku + 1;
-  const F         *a  = (const F *)array;
-  PetscCount       c  = 0;
+  return (const F *)f->a + f->first * ((PetscCount)f->kl + f->ku + 1) + f->ku;
+}
 
-  if (kl <= SPIKE_NARROW) T(NarrowAll)(kl, PETSC_FALSE, 1, n, 1 - ld, ld, a + ku, 0, n, nrhs, b, ldb, x, ldx);
+static void T(Lower)(SpikeBandFactors f, PetscInt nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+{
+  const PetscCount n = f.rows, ld = (PetscCount)f.kl + f.ku + 1;
+  PetscCount       c = 0;
+
+  if (f.kl <= SPIKE_NARROW) T(NarrowAll)(f.kl, PETSC_FALSE, 1, n, 1 - ld, ld, T(NarrowFirst)(&f), 0, n, nrhs, b, ldb, x, ldx);
   else {
-    SPIKE_GROUPS(8, T(BlockLower)(8, n, kl, ku, a, b + c * ldb, ldb, x + c * ldx, ldx));
-    SPIKE_GROUPS(4, T(BlockLower)(4, n, kl, ku, a, b + c * ldb, ldb, x + c * ldx, ldx));
-    SPIKE_GROUPS(2, T(BlockLower)(2, n, kl, ku, a, b + c * ldb, ldb, x + c * ldx, ldx));
-    SPIKE_GROUPS(1, T(BlockLower)(1, n, kl, ku, a, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(8, T(BlockLower)(8, &f, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(4, T(BlockLower)(4, &f, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(2, T(BlockLower)(2, &f, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(1, T(BlockLower)(1, &f, b + c * ldb, ldb, x + c * ldx, ldx));
   }
 }
 
-static void T(Upper)(PetscInt n, PetscInt kl, PetscInt ku, const void *array, PetscInt lo, PetscInt hi, PetscInt nrhs, S *x, PetscCount ldx)
+static void T(Upper)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs, S *x, PetscCount ldx)
 {
-  const PetscCount ld = (PetscCount)kl + ku + 1;
-  const F         *a  = (const F *)array;
-  PetscCount       c  = 0;
+  const PetscCount n = f.rows, ld = (PetscCount)f.kl + f.ku + 1;
+  PetscCount       c = 0;
 
-  if (ku <= SPIKE_NARROW) T(NarrowAll)(ku, PETSC_TRUE, -1, n, ld - 1, ld, a + ku, (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x, ldx);
+  if (f.ku <= SPIKE_NARROW) T(NarrowAll)(f.ku, PETSC_TRUE, -1, n, ld - 1, ld, T(NarrowFirst)(&f), (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x, ldx);
   else {
-    SPIKE_GROUPS(8, T(BlockUpper)(8, kl, ku, a, lo, hi, x + c * ldx, ldx));
-    SPIKE_GROUPS(4, T(BlockUpper)(4, kl, ku, a, lo, hi, x + c * ldx, ldx));
-    SPIKE_GROUPS(2, T(BlockUpper)(2, kl, ku, a, lo, hi, x + c * ldx, ldx));
-    SPIKE_GROUPS(1, T(BlockUpper)(1, kl, ku, a, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(8, T(BlockUpper)(8, &f, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(4, T(BlockUpper)(4, &f, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(2, T(BlockUpper)(2, &f, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(1, T(BlockUpper)(1, &f, lo, hi, x + c * ldx, ldx));
   }
 }
 
-static void T(UpperT)(PetscInt n, PetscInt kl, PetscInt ku, const void *array, PetscInt nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+static void T(UpperT)(SpikeBandFactors f, PetscInt nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
 {
-  const PetscCount ld = (PetscCount)kl + ku + 1;
-  const F         *a  = (const F *)array;
-  PetscCount       c  = 0;
+  const PetscCount n = f.rows, ld = (PetscCount)f.kl + f.ku + 1;
+  PetscCount       c = 0;
 
-  if (ku <= SPIKE_NARROW) T(NarrowAll)(ku, PETSC_TRUE, 1, n, -1, ld, a + ku, 0, n, nrhs, b, ldb, x, ldx);
+  if (f.ku <= SPIKE_NARROW) T(NarrowAll)(f.ku, PETSC_TRUE, 1, n, -1, ld, T(NarrowFirst)(&f), 0, n, nrhs, b, ldb, x, ldx);
   else {
-    SPIKE_GROUPS(4, T(DotUpperT)(4, n, kl, ku, a, b + c * ldb, ldb, x + c * ldx, ldx));
-    SPIKE_GROUPS(2, T(DotUpperT)(2, n, kl, ku, a, b + c * ldb, ldb, x + c * ldx, ldx));
-    SPIKE_GROUPS(1, T(DotUpperT)(1, n, kl, ku, a, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(4, T(DotUpperT)(4, &f, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(2, T(DotUpperT)(2, &f, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(1, T(DotUpperT)(1, &f, b + c * ldb, ldb, x + c * ldx, ldx));
   }
 }
 
-static void T(LowerT)(PetscInt n, PetscInt kl, PetscInt ku, const void *array, PetscInt lo, PetscInt hi, PetscInt nrhs, S *x, PetscCount ldx)
+static void T(LowerT)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs, S *x, PetscCount ldx)
 {
-  const PetscCount ld = (PetscCount)kl + ku + 1;
-  const F         *a  = (const F *)array;
-  PetscCount       c  = 0;
+  const PetscCount n = f.rows, ld = (PetscCount)f.kl + f.ku + 1;
+  PetscCount       c = 0;
 
-  if (kl <= SPIKE_NARROW) T(NarrowAll)(kl, PETSC_FALSE, -1, n, 1, ld, a + ku, (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x, ldx);
+  if (f.kl <= SPIKE_NARROW) T(NarrowAll)(f.kl, PETSC_FALSE, -1, n, 1, ld, T(NarrowFirst)(&f), (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x, ldx);
   else {
-    SPIKE_GROUPS(4, T(DotLowerT)(4, n, kl, ku, a, lo, hi, x + c * ldx, ldx));
-    SPIKE_GROUPS(2, T(DotLowerT)(2, n, kl, ku, a, lo, hi, x + c * ldx, ldx));
-    SPIKE_GROUPS(1, T(DotLowerT)(1, n, kl, ku, a, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(4, T(DotLowerT)(4, &f, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(2, T(DotLowerT)(2, &f, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(1, T(DotLowerT)(1, &f, lo, hi, x + c * ldx, ldx));
   }
 }
 #undef SPIKE_GROUPS

@@ -26,11 +26,57 @@ SPIKE_INLINE VS(t) T(LoadS)(const F *p)
 #endif
 }
 
+/* Columns lo <= j < hi of one factor at a constant stride: element (i, j) is d[(j - lo) * (cs + 1) + i - j] */
+typedef struct {
+  PetscCount lo, hi, cs;
+  const F   *d;
+} T(Run);
+
+/* Those with column j of L, or of U; lo and hi lie in the part f. The diagonal of L in a chunk is in the mind only. */
+static T(Run) T(RunOf)(const SpikeBandFactors *f, PetscBool upper, PetscCount j)
+{
+  const PetscCount kl = f->kl, ku = f->ku, ld = kl + ku + 1, ch = SpikeBandChunk(f->kl, f->ku, sizeof(F)), whole = f->n & -ch;
+  const F         *a = (const F *)f->a;
+  T(Run) run;
+
+  j += f->first;
+  if (j < whole) {
+    const PetscCount j0 = j & -ch;
+
+    run.lo = PetscMax(j0, f->first);
+    run.hi = j0 + ch;
+    run.cs = upper ? ku : kl - 1;
+    run.d  = a + j0 * ld + (upper ? ku : ch * (ku + 1) - 1) + (run.lo - j0) * (run.cs + 1);
+  } else {
+    run.lo = PetscMax(whole, f->first);
+    run.hi = f->n;
+    run.cs = ld - 1;
+    run.d  = a + run.lo * ld + ku;
+  }
+  run.lo -= f->first;
+  run.hi = PetscMin(run.hi - f->first, f->rows);
+  return run;
+}
+
+SPIKE_INLINE const F *T(RunColumn)(const T(Run) * run, PetscCount j)
+{
+  return run->d + (j - run->lo) * (run->cs + 1);
+}
+
 /*
-  x <- x - (columns) h for mv vectors of rows; d points to the first row in column 0. Without full: one vector, of which the rows xmask exist
+  While a block is at work, as many bytes of a later one are asked for, in the order of memory: of the next block, or, where blocks are short, of the
+  one that many columns behind it, up to SPIKE_AHEAD bytes. Runs are long: what is asked for beyond the end of one is lost.
+*/
+SPIKE_INLINE PetscCount T(Skip)(PetscCount k)
+{
+  return SPIKE_AHEAD / (SPIKE_COLS * k * (PetscCount)sizeof(F)) * SPIKE_COLS;
+}
+
+/*
+  x <- x - (columns) h for mv vectors of rows; d points to the first row in column 0, ahead to where memory is asked for. Without full: one vector, of which the rows xmask exist
   and column c has those from lo + c on (up) or up to hi + c (down).
 */
-SPIKE_INLINE void T(Tile)(const int nc, const int R, const int mv, const int down, const PetscBool full, const F *d, PetscCount cs, const S *h, S *x, PetscCount ldx, int bound, PetscBool inside, VS(m) xmask)
+SPIKE_INLINE void T(Tile)(const int nc, const int R, const int mv, const int down, const PetscBool full, const F *d, PetscCount cs, const F *ahead, const S *h, S *x, PetscCount ldx, int bound, PetscBool inside, VS(m) xmask)
 {
   VS(t) acc[4][8];
 
@@ -46,7 +92,7 @@ SPIKE_INLINE void T(Tile)(const int nc, const int R, const int mv, const int dow
     SPIKE_UNROLL
     for (int v = 0; v < mv; v++) {
       l[v] = T(LoadS)(d + c * cs + v * VS(W));
-      if (full && v * VS(W) * (int)sizeof(F) % 64 == 0) __builtin_prefetch(d + c * cs + v * VS(W) + (down ? SPIKE_COLS : -SPIKE_COLS) * (cs + 1)); /* the next block */
+      if (v * VS(W) * (int)sizeof(F) % 64 == 0) __builtin_prefetch(down ? ahead + (q * mv + v) * VS(W) : ahead - (q * mv + v) * VS(W));
     }
     if (full) {
       SPIKE_UNROLL
@@ -137,51 +183,54 @@ SPIKE_INLINE void T(HeadLanes)(const int R, const int down, PetscCount cs, const
 }
 
 /* nc columns of L from j on; d is element (j, j), x is at row j */
-SPIKE_INLINE void T(LowerColumns)(const int nc, const int R, PetscCount rows, PetscCount kl, PetscCount ld, const F *d, S *x, PetscCount ldx)
+SPIKE_INLINE void T(LowerColumns)(const int nc, const int R, PetscCount rows, PetscCount kl, PetscCount cs, const F *d, const F *ahead, S *x, PetscCount ldx)
 {
-  const PetscCount cs = ld - 1, last = PetscMin(kl + nc, rows), whole = PetscMin(kl + 1, rows); /* row numbers count from j */
+  const PetscCount last = PetscMin(kl + nc, rows), whole = PetscMin(kl + 1, rows); /* row numbers count from j */
   const int        mv = SPIKE_ACC / R > 4 ? 4 : SPIKE_ACC / R;
   PetscCount       s  = nc;
   S                h[SPIKE_COLS * 8];
 
   if (nc == SPIKE_COLS && nc % VS(W) == 0 && R % VS(W) == 0) T(HeadLanes)(R, 1, cs, d, x, ldx, h);
   else T(Head)(nc, R, 1, cs, d, x, ldx, h);
-  for (; s + mv * VS(W) <= whole; s += mv * VS(W)) T(Tile)(nc, R, mv, 1, PETSC_TRUE, d + s, cs, h, x + s, ldx, 0, PETSC_TRUE, VS(maskto)(VS(W)));
-  for (; s < last; s += VS(W)) T(Tile)(nc, R, 1, 1, PETSC_FALSE, d + s, cs, h, x + s, ldx, (int)PetscMin(kl + 1 - s, VS(W)), (PetscBool)(s + VS(W) <= rows), VS(maskto)((int)PetscMin(rows - s, VS(W))));
+  for (; s + mv * VS(W) <= whole; s += mv * VS(W), ahead += nc * mv * VS(W)) T(Tile)(nc, R, mv, 1, PETSC_TRUE, d + s, cs, ahead, h, x + s, ldx, 0, PETSC_TRUE, VS(maskto)(VS(W)));
+  for (; s < last; s += VS(W), ahead += nc * VS(W)) T(Tile)(nc, R, 1, 1, PETSC_FALSE, d + s, cs, ahead, h, x + s, ldx, (int)PetscMin(kl + 1 - s, VS(W)), (PetscBool)(s + VS(W) <= rows), VS(maskto)((int)PetscMin(rows - s, VS(W))));
 }
 
 /* nc columns of U from j on, of which rows first = -j .. -1 are above; d is element (j, j), x is at row j */
-SPIKE_INLINE void T(UpperColumns)(const int nc, const int R, PetscCount first, PetscCount ku, PetscCount ld, const F *d, S *x, PetscCount ldx)
+SPIKE_INLINE void T(UpperColumns)(const int nc, const int R, PetscCount first, PetscCount ku, PetscCount cs, const F *d, const F *ahead, S *x, PetscCount ldx)
 {
-  const PetscCount cs = ld - 1, last = PetscMax(-ku, first), whole = PetscMax(nc - 1 - ku, first);
+  const PetscCount last = PetscMax(-ku, first), whole = PetscMax(nc - 1 - ku, first);
   const int        mv = SPIKE_ACC / R > 4 ? 4 : SPIKE_ACC / R;
   PetscCount       s  = 0;
   S                h[SPIKE_COLS * 8];
 
   if (nc == SPIKE_COLS && nc % VS(W) == 0 && R % VS(W) == 0) T(HeadLanes)(R, 0, cs, d, x, ldx, h);
   else T(Head)(nc, R, 0, cs, d, x, ldx, h);
-  for (; s - mv * VS(W) >= whole; s -= mv * VS(W)) T(Tile)(nc, R, mv, 0, PETSC_TRUE, d + s - mv * VS(W), cs, h, x + s - mv * VS(W), ldx, 0, PETSC_TRUE, VS(maskto)(VS(W)));
-  for (s -= VS(W); s + VS(W) > last; s -= VS(W)) T(Tile)(nc, R, 1, 0, PETSC_FALSE, d + s, cs, h, x + s, ldx, (int)PetscMax(-ku - s, -SPIKE_COLS), (PetscBool)(s >= first), VS(maskfrom)((int)PetscMax(first - s, 0)));
+  for (; s - mv * VS(W) >= whole; s -= mv * VS(W), ahead -= nc * mv * VS(W)) T(Tile)(nc, R, mv, 0, PETSC_TRUE, d + s - mv * VS(W), cs, ahead, h, x + s - mv * VS(W), ldx, 0, PETSC_TRUE, VS(maskto)(VS(W)));
+  for (s -= VS(W); s + VS(W) > last; s -= VS(W), ahead -= nc * VS(W)) T(Tile)(nc, R, 1, 0, PETSC_FALSE, d + s, cs, ahead, h, x + s, ldx, (int)PetscMax(-ku - s, -SPIKE_COLS), (PetscBool)(s >= first), VS(maskfrom)((int)PetscMax(first - s, 0)));
 }
 
-/* one column, one right-hand side: the ends of matrices and ranges */
-static void T(LowerColumn)(PetscCount rows, PetscCount kl, PetscCount ld, const F *d, S *x)
+/* one column, one right-hand side: the ends of matrices, runs and ranges */
+static void T(LowerColumn)(PetscCount rows, PetscCount kl, PetscCount cs, const F *d, S *x)
 {
-  T(LowerColumns)(1, 1, rows, kl, ld, d, x, 0);
+  T(LowerColumns)(1, 1, rows, kl, cs, d, d, x, 0);
 }
 
-static void T(UpperColumn)(PetscCount first, PetscCount ku, PetscCount ld, const F *d, S *x)
+static void T(UpperColumn)(PetscCount first, PetscCount ku, PetscCount cs, const F *d, S *x)
 {
-  T(UpperColumns)(1, 1, first, ku, ld, d, x, 0);
+  T(UpperColumns)(1, 1, first, ku, cs, d, d, x, 0);
 }
 
-SPIKE_INLINE void T(BlockLower)(const int R, PetscCount n, PetscCount kl, PetscCount ku, const F *a, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+SPIKE_INLINE void T(BlockLower)(const int R, const SpikeBandFactors *f, const S *b, PetscCount ldb, S *x, PetscCount ldx)
 {
-  const PetscCount ld = kl + ku + 1;
+  const PetscCount n = f->rows, kl = f->kl;
   PetscCount       j = 0, copied = 0;
+  T(Run) run = T(RunOf)(f, PETSC_FALSE, 0);
 
   while (j < n) {
     const PetscCount need = b == x ? 0 : PetscMin(n, (j + kl) / SPIKE_COLS * SPIKE_COLS + 2 * SPIKE_COLS); /* rows in whole vectors, as they are read */
+    const F         *d    = T(RunColumn)(&run, j);
+    const PetscCount cs = run.cs, nc = run.hi - j >= SPIKE_COLS ? SPIKE_COLS : 1;
 
     for (; copied + SPIKE_COLS <= need; copied += SPIKE_COLS) {
       SPIKE_UNROLL
@@ -196,28 +245,27 @@ SPIKE_INLINE void T(BlockLower)(const int R, PetscCount n, PetscCount kl, PetscC
     }
     for (; copied < need; copied++)
       for (int r = 0; r < R; r++) x[r * ldx + copied] = b[r * ldb + copied];
-    if (n - j >= SPIKE_COLS) {
-      T(LowerColumns)(SPIKE_COLS, R, n - j, kl, ld, a + ku + j * ld, x + j, ldx);
-      j += SPIKE_COLS;
-    } else {
-      for (int r = 0; r < R; r++) T(LowerColumn)(n - j, kl, ld, a + ku + j * ld, x + r * ldx + j);
-      j++;
-    }
+    if (j + nc == run.hi) run = T(RunOf)(f, PETSC_FALSE, run.hi);
+    if (nc > 1) T(LowerColumns)(SPIKE_COLS, R, n - j, kl, cs, d, T(RunColumn)(&run, j + nc + T(Skip)(kl)), x + j, ldx);
+    else
+      for (int r = 0; r < R; r++) T(LowerColumn)(n - j, kl, cs, d, x + r * ldx + j);
+    j += nc;
   }
 }
 
-SPIKE_INLINE void T(BlockUpper)(const int R, PetscCount kl, PetscCount ku, const F *a, PetscCount lo, PetscCount hi, S *x, PetscCount ldx)
+SPIKE_INLINE void T(BlockUpper)(const int R, const SpikeBandFactors *f, PetscCount lo, PetscCount hi, S *x, PetscCount ldx)
 {
-  const PetscCount ld = kl + ku + 1;
-  PetscCount       j  = hi;
+  const PetscCount ku = f->ku;
+  T(Run) run          = T(RunOf)(f, PETSC_TRUE, PetscMax(hi - 1, 0));
 
-  while (j > lo) {
-    if (j - lo >= SPIKE_COLS) {
-      j -= SPIKE_COLS;
-      T(UpperColumns)(SPIKE_COLS, R, -j, ku, ld, a + ku + j * ld, x + j, ldx);
-    } else {
-      j--;
-      for (int r = 0; r < R; r++) T(UpperColumn)(-j, ku, ld, a + ku + j * ld, x + r * ldx + j);
-    }
+  while (hi > lo) {
+    const PetscCount nc = hi - PetscMax(lo, run.lo) >= SPIKE_COLS ? SPIKE_COLS : 1, j = hi - nc, cs = run.cs;
+    const F         *d = T(RunColumn)(&run, j);
+
+    if (j == run.lo && j > 0) run = T(RunOf)(f, PETSC_TRUE, j - 1);
+    if (nc > 1) T(UpperColumns)(SPIKE_COLS, R, -j, ku, cs, d, T(RunColumn)(&run, j - T(Skip)(ku)) - ku - 1, x + j, ldx);
+    else
+      for (int r = 0; r < R; r++) T(UpperColumn)(-j, ku, cs, d, x + r * ldx + j);
+    hi = j;
   }
 }

@@ -250,18 +250,18 @@ static PetscErrorCode SpikeSweep_Host(SpikeBand *s, PetscBool trans, SpikeSweepP
 
   PetscFunctionBegin;
   for (PetscInt p = p0; p < p1; p++) {
-    const PetscInt     n = s->start[p + 1] - s->start[p], split = n - PetscMin(n, trans ? ku : kl); /* rows from split on: the bottom tip */
-    const PetscInt     lo = part == SPIKE_SWEEP_HEAD ? split : 0, hi = part == SPIKE_SWEEP_TAIL ? split : n;
-    const PetscScalar *bp = b + s->start[p];
-    PetscScalar       *gp = g + s->start[p];
-    const void        *a  = SpikeHostBlock(h, p);
+    const PetscInt         n = s->start[p + 1] - s->start[p], split = n - PetscMin(n, trans ? ku : kl); /* rows from split on: the bottom tip */
+    const PetscInt         lo = part == SPIKE_SWEEP_HEAD ? split : 0, hi = part == SPIKE_SWEEP_TAIL ? split : n;
+    const PetscScalar     *bp = b + s->start[p];
+    PetscScalar           *gp = g + s->start[p];
+    const SpikeBandFactors f  = SpikeHostFactors(s, p);
 
     if (part != SPIKE_SWEEP_TAIL) {
-      if (trans) h->ops->upper_t(n, kl, ku, a, nrhs, bp, ldb, gp, ldg);
-      else h->ops->lower(n, kl, ku, a, nrhs, bp, ldb, gp, ldg);
+      if (trans) h->ops->upper_t(f, nrhs, bp, ldb, gp, ldg);
+      else h->ops->lower(f, nrhs, bp, ldb, gp, ldg);
     }
-    if (trans) h->ops->lower_t(n, kl, ku, a, lo, hi, nrhs, gp, ldg);
-    else h->ops->upper(n, kl, ku, a, lo, hi, nrhs, gp, ldg);
+    if (trans) h->ops->lower_t(f, lo, hi, nrhs, gp, ldg);
+    else h->ops->upper(f, lo, hi, nrhs, gp, ldg);
     if (part != SPIKE_SWEEP_TAIL) PetscCall(SpikeGrabTips_Private(s, trans, PETSC_FALSE, p, nrhs, gp, ldg));
     if (part != SPIKE_SWEEP_HEAD) {
       PetscCall(SpikeGrabTips_Private(s, trans, PETSC_TRUE, p, nrhs, gp, ldg));
@@ -271,17 +271,18 @@ static PetscErrorCode SpikeSweep_Host(SpikeBand *s, PetscBool trans, SpikeSweepP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x <- x - D^-1 z or x - D^-T z on a diagonal sub-block a of w rows, z zero in its first w - h rows when bottom */
-static void SpikeWindow_Private(SpikeHost *h, PetscBool trans, PetscInt kl, PetscInt ku, const char *a, PetscInt w, PetscInt z0, PetscInt nrhs, PetscScalar *z, PetscScalar *x, PetscCount ldx)
+/* x <- x - D^-1 z or x - D^-T z on a diagonal sub-block with factors f, z zero in its first z0 rows */
+static void SpikeWindow_Private(SpikeHost *h, PetscBool trans, SpikeBandFactors f, PetscInt z0, PetscInt nrhs, PetscScalar *z, PetscScalar *x, PetscCount ldx)
 {
-  const char *az = a + (size_t)z0 * (kl + ku + 1) * h->ops->size; /* the forward sweep starts at the first nonzero */
+  const PetscInt         w  = f.rows;
+  const SpikeBandFactors fz = SpikeBandPart(f, z0, w - z0); /* the forward sweep starts at the first nonzero */
 
   if (trans) {
-    h->ops->upper_t(w - z0, kl, ku, az, nrhs, z + z0, w, z + z0, w);
-    h->ops->lower_t(w, kl, ku, a, 0, w, nrhs, z, w);
+    h->ops->upper_t(fz, nrhs, z + z0, w, z + z0, w);
+    h->ops->lower_t(f, 0, w, nrhs, z, w);
   } else {
-    h->ops->lower(w - z0, kl, ku, az, nrhs, z + z0, w, z + z0, w);
-    h->ops->upper(w, kl, ku, a, 0, w, nrhs, z, w);
+    h->ops->lower(fz, nrhs, z + z0, w, z + z0, w);
+    h->ops->upper(f, 0, w, nrhs, z, w);
   }
   for (PetscInt c = 0; c < nrhs; c++) {
     PetscScalar       *xc = x + c * ldx;
@@ -325,7 +326,7 @@ static PetscErrorCode SpikeCorrect_Host(SpikeBand *s, PetscBool trans, PetscInt 
           if (dobot) PetscCall(SpikeSmallGemm_Private(PETSC_FALSE, ku, ku, s->dB + (PetscCount)(p + 1) * ku * ku, 1.0, tn + kl, ku, 1.0, zc + w - ku, ku, 1));
         }
       }
-      SpikeWindow_Private(h, trans, kl, ku, SpikeHostBlock(h, p) + (size_t)r0 * (kl + ku + 1) * h->ops->size, w, dotop ? 0 : w - hb, nrhs, z, xp + r0, ldx);
+      SpikeWindow_Private(h, trans, SpikeBandPart(SpikeHostFactors(s, p), r0, w), dotop ? 0 : w - hb, nrhs, z, xp + r0, ldx);
       PetscCall(PetscLogFlops(nrhs * (2.0 * kl + 2.0 * ku + 2.0) * w));
     }
   }
@@ -397,6 +398,4 @@ static PetscErrorCode SpikeCopy2D_Host(SpikeBand *s, PetscBool todevice, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_Host = {"host",           PETSC_MEMTYPE_HOST,  SpikeBytes_Host,   SpikeCreate_Host, SpikeDestroy_Host,   SpikeReserve_Host, SpikeFill_Host,    SpikeLeftTips_Host,
-                                        SpikeFactor_Host, SpikeRightTips_Host, SpikeReduced_Host, SpikeSweep_Host,  SpikeSolveTips_Host, SpikeCorrect_Host, SpikePermute_Host, SpikePartitions_Host,
-                                        SpikeMemory_Host, SpikeBegin_Host,     SpikeBegin_Host,   SpikeAlloc_Host,  SpikeRelease_Host,   SpikeCopy2D_Host};
+const SpikeKernels SpikeKernels_Host = {"host", PETSC_MEMTYPE_HOST, SpikeBytes_Host, SpikeCreate_Host, SpikeDestroy_Host, SpikeReserve_Host, SpikeFill_Host, SpikeLeftTips_Host, SpikeFactor_Host, SpikeRightTips_Host, SpikeReduced_Host, SpikeSweep_Host, SpikeSolveTips_Host, SpikeCorrect_Host, SpikePermute_Host, SpikePartitions_Host, SpikeMemory_Host, SpikeBegin_Host, SpikeBegin_Host, SpikeAlloc_Host, SpikeRelease_Host, SpikeCopy2D_Host, NULL, NULL, NULL, NULL};

@@ -36,6 +36,12 @@ static inline char *SpikeHostBlock(const SpikeHost *h, PetscInt p)
   return h->first + (size_t)h->off[p] * h->ops->size;
 }
 
+/* and its factors */
+static inline SpikeBandFactors SpikeHostFactors(const SpikeBand *s, PetscInt p)
+{
+  return SpikeBandWhole(s->start[p + 1] - s->start[p], s->kl, s->ku, SpikeHostBlock((const SpikeHost *)s->data, p));
+}
+
 /* The pivot policy in the form that the micro-kernels take */
 static inline void SpikeHostPivot(const SpikeHost *h, const SpikePivot *in, SpikeBandPivot *out)
 {

@@ -10,11 +10,11 @@
   is shorter than the partition are not those of the spike: like sinh((l - i) t) / sinh(l t) for exp(-i t) they fall too fast, at half the corner
   by a factor up to 2, so that the rate is too large by log(2) / (l / 2) at most, which is taken off.
 */
-static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt ncols, const PetscScalar *spike, PetscReal eps, PetscBool *fallen, PetscInt *reach, PetscReal *falloff)
+static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt ncols, const PetscScalar *spike, PetscReal eps, PetscReal window, PetscBool *fallen, PetscInt *reach, PetscReal *falloff)
 {
   const PetscInt half = PetscMax(l / 2, PetscMin(2 * tip, l)); /* rows of the nearer half, more than the tip where there are more */
   PetscReal      head = 0.0, far = 0.0, mid = 0.0;
-  PetscInt       last = 0; /* 1 + distance of the last row above eps * head */
+  PetscInt       last = 0, reached = 0; /* 1 + distance of the last row above eps * head, above window * head */
 
   for (PetscInt pass = 0; pass < 2; pass++) {
     for (PetscInt d = 0; d < l; d++) {
@@ -25,13 +25,14 @@ static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt nc
         if (d < tip) head = PetscMax(head, m);
       } else {
         if (m > eps * head) last = d + 1;
+        if (m > PetscMax(eps, window) * head) reached = d + 1;
         if (d >= l - tip) far = PetscMax(far, m);
         if (d >= half - tip && d < half) mid = PetscMax(mid, m);
       }
     }
   }
   *fallen = (PetscBool)(last <= l - tip);
-  *reach  = *fallen ? PetscMax(last, tip) : n;
+  *reach  = reached <= l - tip ? PetscMax(reached, tip) : n;
   if (head == 0.0) *falloff = PETSC_MIN_REAL;
   else if (l == n || *fallen) *falloff = far == 0.0 ? PETSC_MIN_REAL : PetscMin(PetscLogReal(far / head) / PetscMax(l - tip, 1), 0.0);
   else *falloff = PetscMin(PetscLogReal(mid / head) / PetscMax(half - tip, 1) + 2.0 * PetscLogReal(2.0) / l, 0.0);
@@ -68,10 +69,9 @@ static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscIn
 */
 PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal falloff[])
 {
-  SpikeHost       *h  = (SpikeHost *)s->data;
-  const PetscInt   kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
-  const PetscCount ld  = (PetscCount)kl + ku + 1;
-  const PetscReal  eps = SpikeEps_Private(s);
+  SpikeHost      *h  = (SpikeHost *)s->data;
+  const PetscInt  kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
+  const PetscReal eps = SpikeEps_Private(s);
 
   PetscFunctionBegin;
   pivot->nboost = 0;
@@ -85,8 +85,9 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
     s->wtop[q] = 0;
     if (!s->active[q] || !kl) continue;
     for (PetscInt l = PetscMin(2 * K, lmax); !fallen; l = PetscMin(2 * l, lmax)) {
-      SpikeBandPivot pv;
-      PetscScalar   *W = h->spike; /* reversed */
+      const SpikeBandFactors f = SpikeBandWhole(l, ku, kl, h->corner);
+      SpikeBandPivot         pv;
+      PetscScalar           *W = h->spike; /* reversed */
 
       SpikeReverseCorner_Private(s, h, q, l);
       SpikeHostPivot(h, pivot, &pv);
@@ -94,10 +95,10 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
       PetscCall(PetscArrayzero(W, (PetscCount)l * kl));
       for (PetscInt c = 0; c < kl; c++)
         for (PetscInt i = 0; i < kl; i++) W[(PetscCount)c * l + l - 1 - i] = C[i + (PetscCount)c * kl];
-      h->ops->lower(kl, ku, kl, h->corner + (size_t)(l - kl) * ld * h->ops->size, kl, W + l - kl, l, W + l - kl, l);
-      h->ops->upper(l, ku, kl, h->corner, 0, l, kl, W, l);
+      h->ops->lower(SpikeBandPart(f, l - kl, kl), kl, W + l - kl, l, W + l - kl, l);
+      h->ops->upper(f, 0, l, kl, W, l);
       PetscCall(PetscLogFlops(2.0 * kl * ku * l + (2.0 * kl + 1.0) * kl * l));
-      SpikeReach_Private(n, l, K, kl, W, eps, &fallen, &s->wtop[q], &falloff[q]);
+      SpikeReach_Private(n, l, K, kl, W, eps, s->window, &fallen, &s->wtop[q], &falloff[q]);
       if (fallen || l == lmax) {
         for (PetscInt c = 0; c < kl; c++)
           for (PetscInt i = 0; i < ku; i++) Wt[i + (PetscCount)c * ku] = W[(PetscCount)c * l + l - 1 - i];
@@ -113,18 +114,17 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
 /* V = U^-1 L^-1 [0; B] runs upwards from the last rows of the factors, so the rows computed are those of the whole spike */
 PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
 {
-  SpikeHost       *h  = (SpikeHost *)s->data;
-  const PetscInt   kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
-  const PetscCount ld  = (PetscCount)kl + ku + 1;
-  const PetscReal  eps = SpikeEps_Private(s);
+  SpikeHost      *h  = (SpikeHost *)s->data;
+  const PetscInt  kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
+  const PetscReal eps = SpikeEps_Private(s);
 
   PetscFunctionBegin;
   for (PetscInt q = 1; q <= s->np; q++) {
-    const PetscInt     n = s->start[q] - s->start[q - 1], lmax = PetscMin(n, h->maxcorner);
-    const char        *a      = SpikeHostBlock(h, q - 1);
-    const PetscScalar *B      = s->dB + (PetscCount)q * ku * ku;
-    PetscScalar       *Vb     = s->dVb + (PetscCount)q * kl * ku;
-    PetscBool          fallen = PETSC_FALSE;
+    const PetscInt         n = s->start[q] - s->start[q - 1], lmax = PetscMin(n, h->maxcorner);
+    const PetscScalar     *B      = s->dB + (PetscCount)q * ku * ku;
+    PetscScalar           *Vb     = s->dVb + (PetscCount)q * kl * ku;
+    PetscBool              fallen = PETSC_FALSE;
+    const SpikeBandFactors f      = SpikeHostFactors(s, q - 1);
 
     falloff[q]     = PETSC_MIN_REAL;
     s->wbot[q - 1] = 0;
@@ -134,10 +134,10 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
 
       PetscCall(PetscArrayzero(V, (PetscCount)l * ku));
       for (PetscInt c = 0; c < ku; c++) PetscCall(PetscArraycpy(V + (PetscCount)c * l + l - ku, B + (PetscCount)c * ku, ku));
-      h->ops->lower(ku, kl, ku, a + (size_t)(n - ku) * ld * h->ops->size, ku, V + l - ku, l, V + l - ku, l);
-      h->ops->upper(l, kl, ku, a + (size_t)(n - l) * ld * h->ops->size, 0, l, ku, V, l);
+      h->ops->lower(SpikeBandPart(f, n - ku, ku), ku, V + l - ku, l, V + l - ku, l);
+      h->ops->upper(SpikeBandPart(f, n - l, l), 0, l, ku, V, l);
       PetscCall(PetscLogFlops((2.0 * ku + 1.0) * ku * l));
-      SpikeReach_Private(n, l, K, ku, V, eps, &fallen, &s->wbot[q - 1], &falloff[q]);
+      SpikeReach_Private(n, l, K, ku, V, eps, s->window, &fallen, &s->wbot[q - 1], &falloff[q]);
       if (fallen || l == lmax) {
         for (PetscInt c = 0; c < ku; c++) PetscCall(PetscArraycpy(Vb + (PetscCount)c * kl, V + (PetscCount)c * l + l - kl, kl));
         break;

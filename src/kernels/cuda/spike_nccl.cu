@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spike_nccl.cu: messages between neighbouring ranks that stay on the devices, by NCCL */
+#include "spike_cuda.cuh"
+
+#if defined(__has_include)
+  #if __has_include(<nccl.h>)
+    #define SPIKE_HAVE_NCCL
+  #endif
+#endif
+
+#if defined(SPIKE_HAVE_NCCL)
+  #include <nccl.h>
+  #include <dlfcn.h>
+
+/* NCCL is looked up when it is first wanted, so that the library loads where there is none; it stays for the life of the process */
+static struct {
+  void *library;
+  ncclResult_t (*GetUniqueId)(ncclUniqueId *);
+  ncclResult_t (*CommInitRank)(ncclComm_t *, int, ncclUniqueId, int);
+  ncclResult_t (*CommDestroy)(ncclComm_t);
+  ncclResult_t (*Send)(const void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+  ncclResult_t (*Recv)(void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+  ncclResult_t (*GroupStart)(void);
+  ncclResult_t (*GroupEnd)(void);
+  const char *(*GetErrorString)(ncclResult_t);
+} nccl;
+
+  #define SpikeCallNCCL(call) \
+    do { \
+      const ncclResult_t nccl_result_ = (call); \
+      PetscCheck(nccl_result_ == ncclSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "NCCL: %s", nccl.GetErrorString(nccl_result_)); \
+    } while (0)
+
+/* Messages travel on a stream of their own, beside what the device works on meanwhile */
+struct SpikeLink {
+  ncclComm_t   comm;
+  cudaStream_t stream;
+  cudaEvent_t  ready, done;
+};
+
+static bool SpikeLookUp_Private(const char *name, void *function)
+{
+  void *address = dlsym(nccl.library, name);
+
+  memcpy(function, &address, sizeof(address));
+  return address != NULL;
+}
+
+static bool SpikeLoadNCCL_Private(void)
+{
+  if (nccl.library) return true;
+  nccl.library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (!nccl.library) return false;
+  return SpikeLookUp_Private("ncclGetUniqueId", &nccl.GetUniqueId) && SpikeLookUp_Private("ncclCommInitRank", &nccl.CommInitRank) && SpikeLookUp_Private("ncclCommDestroy", &nccl.CommDestroy) && SpikeLookUp_Private("ncclSend", &nccl.Send) &&
+         SpikeLookUp_Private("ncclRecv", &nccl.Recv) && SpikeLookUp_Private("ncclGroupStart", &nccl.GroupStart) && SpikeLookUp_Private("ncclGroupEnd", &nccl.GroupEnd) && SpikeLookUp_Private("ncclGetErrorString", &nccl.GetErrorString);
+}
+
+/* NCCL wants a device for each rank: whether all ranks have it, and no two of a node share one */
+static PetscErrorCode SpikeDevicesApart_Private(MPI_Comm comm, PetscBool *apart)
+{
+  struct {
+    char host[128], device[32];
+  } mine, *all;
+  PetscMPIInt size;
+  int         device;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMemzero(&mine, sizeof(mine)));
+  PetscCall(PetscGetHostName(mine.host, sizeof(mine.host)));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetPCIBusId(mine.device, sizeof(mine.device), device));
+  if (!SpikeLoadNCCL_Private()) mine.device[0] = 0;
+  PetscCall(PetscMalloc1(size, &all));
+  PetscCallMPI(MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, comm));
+  *apart = PETSC_TRUE;
+  for (PetscMPIInt r = 0; r < size && *apart; r++) {
+    if (!all[r].device[0]) *apart = PETSC_FALSE;
+    for (PetscMPIInt q = 0; q < r; q++)
+      if (!memcmp(&all[q], &all[r], sizeof(mine))) *apart = PETSC_FALSE;
+  }
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeConnect_CUDA(SpikeBand *s, MPI_Comm comm, void **link)
+{
+  SpikeLink   *l;
+  PetscBool    apart = PETSC_FALSE;
+  PetscMPIInt  size, rank;
+  ncclUniqueId id;
+
+  PetscFunctionBegin;
+  (void)s;
+  *link = NULL;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(SpikeDevicesApart_Private(comm, &apart));
+  if (!apart) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&l));
+  if (!rank) SpikeCallNCCL(nccl.GetUniqueId(&id));
+  PetscCallMPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm));
+  SpikeCallNCCL(nccl.CommInitRank(&l->comm, size, id, rank));
+  PetscCallCUDA(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking));
+  PetscCallCUDA(cudaEventCreateWithFlags(&l->ready, cudaEventDisableTiming));
+  PetscCallCUDA(cudaEventCreateWithFlags(&l->done, cudaEventDisableTiming));
+  *link = l;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeDisconnect_CUDA(void **link)
+{
+  SpikeLink *l = (SpikeLink *)*link;
+
+  PetscFunctionBegin;
+  if (!l) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaStreamSynchronize(l->stream));
+  SpikeCallNCCL(nccl.CommDestroy(l->comm));
+  PetscCallCUDA(cudaEventDestroy(l->ready));
+  PetscCallCUDA(cudaEventDestroy(l->done));
+  PetscCallCUDA(cudaStreamDestroy(l->stream));
+  PetscCall(PetscFree(l));
+  *link = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All messages as one group, column by column: bytes go from array to array, and no host waits */
+PetscErrorCode SpikeExchange_CUDA(SpikeBand *s, void *link, PetscInt count, const SpikeMessage m[])
+{
+  SpikeLink     *l    = (SpikeLink *)link;
+  const int      each = (int)(sizeof(PetscScalar) / sizeof(PetscReal));
+  ncclDataType_t type = sizeof(PetscReal) == 8 ? ncclDouble : ncclFloat;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventRecord(l->ready, (cudaStream_t)s->stream));
+  PetscCallCUDA(cudaStreamWaitEvent(l->stream, l->ready, 0));
+  SpikeCallNCCL(nccl.GroupStart());
+  for (PetscInt i = 0; i < count; i++) {
+    for (PetscInt c = 0; m[i].n && c < m[i].nrhs; c++) {
+      PetscScalar *data = m[i].data + (PetscCount)c * m[i].ld;
+
+      if (m[i].send) SpikeCallNCCL(nccl.Send(data, (size_t)m[i].n * each, type, m[i].peer, l->comm, l->stream));
+      else SpikeCallNCCL(nccl.Recv(data, (size_t)m[i].n * each, type, m[i].peer, l->comm, l->stream));
+    }
+  }
+  SpikeCallNCCL(nccl.GroupEnd());
+  PetscCallCUDA(cudaEventRecord(l->done, l->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is enqueued from now on comes behind the messages */
+PetscErrorCode SpikeWait_CUDA(SpikeBand *s, void *link)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaStreamWaitEvent((cudaStream_t)s->stream, ((SpikeLink *)link)->done, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#else
+PetscErrorCode SpikeConnect_CUDA(SpikeBand *, MPI_Comm, void **link)
+{
+  PetscFunctionBegin;
+  *link = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeDisconnect_CUDA(void **)
+{
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode SpikeExchange_CUDA(SpikeBand *, void *, PetscInt, const SpikeMessage[])
+{
+  return PETSC_ERR_SUP;
+}
+
+PetscErrorCode SpikeWait_CUDA(SpikeBand *, void *)
+{
+  return PETSC_ERR_SUP;
+}
+#endif
