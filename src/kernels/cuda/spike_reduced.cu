@@ -176,7 +176,7 @@ __global__ static void __launch_bounds__(SPIKE_CUDA_MAX_BANDWIDTH) SpikeReducedL
   scale = SpikeReducedScale(n * n, a);
 #pragma unroll 1
   for (int k0 = 0; k0 < n; k0 += SPIKE_PANEL) {
-    const int width = PetscMin(SPIKE_PANEL, n - k0);
+    const int width  = PetscMin(SPIKE_PANEL, n - k0);
     int       source = i; /* row i comes from there */
 
 #pragma unroll
@@ -364,8 +364,7 @@ static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, Petsc
     SpikeReducedStart_Kernel<<<batch, 256, 0, stream>>>(n, R);
     PetscCallCUDA(cudaGetLastError());
     if (kl)
-      PetscCallCUBLAS(SpikeBLAS(gemmStridedBatched)(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, kl, (const SpikeBLASScalar *)&minus, (const SpikeBLASScalar *)(s->dWt + q * tip), n, tip, (const SpikeBLASScalar *)(s->dVb + q * tip), kl, tip, (const SpikeBLASScalar *)&one,
-                                                    (SpikeBLASScalar *)R, n, square, batch));
+      PetscCallCUBLAS(SpikeBLAS(gemmStridedBatched)(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, kl, (const SpikeBLASScalar *)&minus, (const SpikeBLASScalar *)(s->dWt + q * tip), n, tip, (const SpikeBLASScalar *)(s->dVb + q * tip), kl, tip, (const SpikeBLASScalar *)&one, (SpikeBLASScalar *)R, n, square, batch));
     SpikeReducedLarge_Kernel<<<batch, (n + 31) / 32 * 32, shared, stream>>>(n, q, pivot->tol, pivot->boost, h->dactive, h->spike, s->dR, st);
     PetscCallCUDA(cudaGetLastError());
     q += batch;

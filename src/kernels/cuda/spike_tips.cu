@@ -22,11 +22,11 @@
 
 /* How far a spike has fallen, row after row from its end; the same in all threads but for the history, which thread 0 has */
 struct SpikeFall {
-  double head, tol;
+  double  head, tol;
   double *history; /* [32] */
-  int    tip, last, seen, fallen;
+  int     tip, last, seen, fallen;
 
-  __device__ SpikeFall(double *h, int tip_, double tol_) : head(0.0), tol(tol_), history(h), tip(tip_), last(0), seen(0), fallen(0) { }
+  __device__      SpikeFall(double *h, int tip_, double tol_) : head(0.0), tol(tol_), history(h), tip(tip_), last(0), seen(0), fallen(0) { }
   __device__ void add(double m)
   {
     if (!threadIdx.x) history[seen & 31] = m;
@@ -63,7 +63,7 @@ template <typename F, int MB, int NT, int STAGES>
 __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 ? 12 : 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
 {
   typedef SpikeColumns<F, MB, NT, STAGES> Columns;
-  constexpr int                   LDX = Columns::LDX;
+  constexpr int                           LDX = Columns::LDX;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   __shared__ double                             history[32];
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 
   constexpr int                                 ROWS = Columns::ROWS;
   const int                                     size = a.tiles * 8 * ROWS; /* of a tile row of Y: columns of ROWS numbers */
   const double                                  root = sqrt((double)a.eps), small = (8.0 + 0.25 * PetscMax(kl, ku)) * (double)a.eps;
-  PetscScalar                                  *Y    = a.work + (PetscInt64)blockIdx.x * a.rows * size;
+  PetscScalar                                  *Y = a.work + (PetscInt64)blockIdx.x * a.rows * size;
 
   for (int i = blockIdx.x; i < units; i += gridDim.x) {
     const int      unit  = a.again ? a.list[i] : i;
@@ -85,17 +85,17 @@ __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 
     if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
     const int    n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most);
     SpikeFall    fall(history, right ? PetscMin(Q + (n % T ? 1 : 0), J) : PetscMin(Q, J), (double)a.tol);
-    const int    f0   = right ? (n - ku) / T : 0;       /* rows of Y: f0 <= j < f1 */
-    const int    last = right ? J - fall.tip : 0;       /* of the way back         */
-    PetscScalar *A    = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h, *tip = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
+    const int    f0   = right ? (n - ku) / T : 0; /* rows of Y: f0 <= j < f1 */
+    const int    last = right ? J - fall.tip : 0; /* of the way back         */
+    PetscScalar *A = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h, *tip = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
     int          f1 = right ? J : 0, j = f0, phase = SPIKE_FORWARD, below = 0, stop = right ? J : PetscMin(a.rows, most);
     double       target = -1.0, scale = 0.0, reference = 0.0;
 
     s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
     s.diag = s.band + t.tile(t.QL + t.QU);
     while (phase != SPIKE_DONE) {
-      const bool back  = phase == SPIKE_BACKWARD || (phase == SPIKE_FOLLOW && right);
-      const int  cols  = phase == SPIKE_FOLLOW ? 1 : phase == SPIKE_BACKWARD && !right ? nc + 1 : nc, nt = PetscMax(0, PetscMin(NT, (cols - first + 7) / 8)), real = phase == SPIKE_FOLLOW ? 1 : nc;
+      const bool back = phase == SPIKE_BACKWARD || (phase == SPIKE_FOLLOW && right);
+      const int  cols = phase == SPIKE_FOLLOW ? 1 : phase == SPIKE_BACKWARD && !right ? nc + 1 : nc, nt = PetscMax(0, PetscMin(NT, (cols - first + 7) / 8)), real = phase == SPIKE_FOLLOW ? 1 : nc;
       unsigned   top = 0, signs = 0;
       double     wt, ret, far;
 
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 
       }
       s.begin(back, j);
       for (bool go = true; go;) {
-        PetscScalar *y = phase == SPIKE_FOLLOW ? NULL : Y + (j - f0) * size;
+        PetscScalar *y   = phase == SPIKE_FOLLOW ? NULL : Y + (j - f0) * size;
         SpikePanel   rhs = {NULL, h, right ? j * T - (n - ku) : j * T, h}, result = {NULL, right ? kl : ku, right ? j * T - (n - kl) : j * T, right ? kl : ku};
         unsigned     m;
 

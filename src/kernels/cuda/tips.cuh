@@ -104,8 +104,8 @@ __device__ static inline void SpikePair(const double *p, SpikeArith &a, SpikeAri
   a = v.x;
   b = v.y;
 #else
-  a = p[0];
-  b = p[1];
+  a    = p[0];
+  b    = p[1];
 #endif
 }
 
@@ -176,7 +176,8 @@ struct SpikeColumns {
   int                  piece, c0, r0, dc, dr;   /* bytes that are copied at once; where this thread begins in a tile, and goes on */
   int                  fj, fq, fbuffer, buffer; /* the next tile to load and where, where the next one to use is */
 
-  __device__ SpikeColumns(const SpikeTipsArgs &args, unsigned char *shared, unsigned *reduce) : a(args), stage((F *)shared), X((SpikeArith *)(stage + STAGES * TILE)), norm(reduce), T(args.t.T), lane(threadIdx.x & 31), warp(threadIdx.x >> 5), g(lane >> 2), q4(lane & 3), parity(0)
+  __device__ SpikeColumns(const SpikeTipsArgs &args, unsigned char *shared, unsigned *reduce) :
+    a(args), stage((F *)shared), X((SpikeArith *)(stage + STAGES * TILE)), norm(reduce), T(args.t.T), lane(threadIdx.x & 31), warp(threadIdx.x >> 5), g(lane >> 2), q4(lane & 3), parity(0)
   {
     const int bytes = T * (int)sizeof(F);
     int       E, pieces;
@@ -319,7 +320,7 @@ struct SpikeColumns {
   {
     const int   Q = BACK ? a.t.QU : a.t.QL;
     SpikeArith  b[MB][NT][4], acc[MB][NT][4], d[MB][2];
-    SpikeArith *x = mine(j);
+    SpikeArith *x       = mine(j);
     unsigned    largest = 0;
     const F    *tile = NULL, *dj = diag + j * a.t.stepsize;
 
