@@ -133,6 +133,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   SpikeTipsWork_CUDA(s, &h->t, &spike, &tips);
   h->scratchsize = PetscMax(PetscMax(tips, SpikeFillScratch_CUDA(s, h)), np * sizeof(double));
   PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)h->scratchsize, (char **)&h->scratch));
+  if (tips) PetscCallCUDA(cudaMallocHost(&h->hostscratch, tips));
   PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, 2 * np, &h->window));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
@@ -165,6 +166,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCallCUDA(cudaFree(h->oldrow));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
   PetscCallCUDA(cudaFreeHost(h->hoststatus));
+  PetscCallCUDA(cudaFreeHost(h->hostscratch));
   PetscCall(PetscFree(s->data));
   PetscCallCUDA(cudaFree(s->band));
   PetscCallCUDA(cudaFree(s->dB));
