@@ -7,10 +7,11 @@
 /*
   Step j, D_jj inverted by the first warp before:
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
-    update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 and inverts it at once, while the others do the rest
-  and stores what is final. A tile is the work of one warp, in fragments. With WINDOW the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their
-  first update to their last use; else the A_ik stay in the band itself (the cache), and shared memory holds the inverted tile and the panels; with stage, where that
-  is too much, a tile of U a warp in place of all of them.
+    update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 as soon as L_j+1,j and U_j,j+1 are there and inverts it, while the others do the rest,
+              and store what is final
+  A tile is the work of one warp, in fragments. With WINDOW the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their
+  first update to their last use; else the A_ik stay in the band itself (the cache), and shared memory holds the panels and two inverted tiles; with stage, where that
+  is too much, a tile of U a warp in place of all of them. Which warp does a tile depends on time, what it computes does not. WHOLE: T = 8 NB.
   The raw tiles of two steps later are fetched into the cache meanwhile.
   Reads and writes the band once with WINDOW, 2 (QL + QU) T n numbers; without, 2 QL QU T^2 numbers a step through the cache.
 */
@@ -185,7 +186,7 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
 template <int NB, bool CORNER>
 __device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, const double *l, const double *u, double (&d)[NB][NB][2])
 {
-#pragma unroll (CORNER ? 1 : 2)
+#pragma unroll(CORNER ? 1 : 2)
   for (int k = 0; k < NB; k++) {
     double a[SpikeBlocks<NB>::H][4];
 
@@ -235,22 +236,24 @@ __device__ static inline int SpikeWarpRotation(int warps)
 template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
 __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlock(SpikeTiles t, F *band, SpikePivotPolicy policy, bool stage, SpikeStatus *status, double *badvalue)
 {
-  constexpr int                SIZE = SpikeBlocks<NB>::PLACES;
+  constexpr int     SIZE = SpikeBlocks<NB>::PLACES;
   extern __shared__ __align__(16) char shared[];
-  __shared__ double2           work[SPIKE_INVERT_WORK / 2];
-  __shared__ int               next, nextstore, rotation;
-  double                      *tiles = (double *)shared;
-  const int                    lane = threadIdx.x % 32, QL = t.QL, QU = t.QU, T = WHOLE ? 8 * NB : t.T, steps = t.steps, perjob = 65536 / (QU ? QU : 1) + 1;
-  const PetscInt               p    = blockIdx.x;
-  const int                    rows = (int)(t.start[p + 1] - t.start[p]);
-  const SpikeLane<double>      at;
-  const SpikeBlockTiles<F, NB, WHOLE> P = {band + t.group(p), t.stepsize, T, QL, QU, 8 * (NB - 1) + at.g < T, {8 * (NB - 1) + 2 * at.q < T, 8 * (NB - 1) + 2 * at.q + 1 < T}};
-  const SpikePivotRange        limits(policy);
-  SpikePivotState              st = {-1, 0, 0.0};
+  __shared__ double2                   work[SPIKE_INVERT_WORK / 2];
+  __shared__ int                       next, nextstore, rotation;
+  double                              *tiles = (double *)shared;
+  const int                            lane = threadIdx.x % 32, QL = t.QL, QU = t.QU, T = WHOLE ? 8 * NB : t.T, steps = t.steps, perjob = 65536 / (QU ? QU : 1) + 1;
+  const PetscInt                       p    = blockIdx.x;
+  const int                            rows = (int)(t.start[p + 1] - t.start[p]);
+  const SpikeLane<double>              at;
+  const SpikeBlockTiles<F, NB, WHOLE>  P = {
+     band + t.group(p), t.stepsize, T, QL, QU, 8 * (NB - 1) + at.g < T, {8 * (NB - 1) + 2 * at.q < T, 8 * (NB - 1) + 2 * at.q + 1 < T}
+  };
+  const SpikePivotRange limits(policy);
+  SpikePivotState       st = {-1, 0, 0.0};
 
   if (threadIdx.x == 0) rotation = WARPS == 8 ? 0 : SpikeWarpRotation(WARPS);
   __syncthreads();
-  const int  warp = (threadIdx.x / 32 + rotation) % WARPS;
+  const int  warp  = (threadIdx.x / 32 + rotation) % WARPS;
   const bool alone = WARPS == 8 && warp == 4 && QL * QU <= 16; /* beside the warp that inverts: stays out of its way where there is time */
 
   /* step -1 inverts the first tile, step steps - 1 stores the last; jr = j mod QL + 1, jc = j mod QU + 1 */
@@ -271,10 +274,10 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
       if (i < steps) SpikePrefetch((const void *)((size_t)(i == k ? P.tile(i, i + QU) : P.tile(i, k)) & ~(size_t)15), (unsigned int)(T * T * sizeof(F)) & ~15u);
     }
     auto panel = [&](bool below, int i) {
-      const int   a = below ? i : 0, b = below ? 0 : i;
-      const auto  mask = P.mask(j + a, j + b);
-      F          *tile = P.tile(j + a, j + b);
-      double     *slot = below ? left(a) : above(b), d[NB][NB][2];
+      const int  a = below ? i : 0, b = below ? 0 : i;
+      const auto mask = P.mask(j + a, j + b);
+      F         *tile = P.tile(j + a, j + b);
+      double    *slot = below ? left(a) : above(b), d[NB][NB][2];
 
       if (!WINDOW || j == 0 || i == (below ? QL : QU) || QU == 0) {
         P.load(tile, mask, d);

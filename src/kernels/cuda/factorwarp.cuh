@@ -7,8 +7,8 @@
 /*
   Step j, with the upper tile of the step before, U_j-1,j and U^-1_j-1, in shared memory, and the two tiles of row j, on their way since that step:
     L_j,j-1 = A_j,j-1 U^-1_j-1    D = D_jj - L_j,j-1 U_j-1,j    D -> L^-1, U^-1    U_j,j+1 = L^-1 A_j,j+1
-  All products are of triangular tiles, and have their left operands and results in fragments. Before D is inverted two of the three tiles in shared memory are free, and
-  the copies of the next row set out. Results are stored from fragments: pieces of 8 rows. Reads and writes the band once: 2 (2 T + 1) n numbers.
+  All products are of triangular tiles, and have their left operands and results in fragments. Before D is inverted L is stored, two of the three tiles in shared memory are free, and
+  the copies of the next row set out. Results are stored from fragments: pieces of 8 rows. WHOLE: T = 8 NB. Reads and writes the band once: 2 (2 T + 1) n numbers.
 */
 #define SPIKE_FACTOR_WARPS 4 /* of a block, each on its own */
 
@@ -24,16 +24,16 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2) SpikeFactorWarp(Sp
 {
   typedef SpikeWarpShared<F, NB> Shared;
   extern __shared__ __align__(16) char shared[];
-  constexpr int         H  = SpikeBlocks<NB>::H, LAST = NB - 1;
-  Shared               &sh = ((Shared *)shared)[threadIdx.x / 32];
-  const PetscInt        p  = (PetscInt)blockIdx.x * SPIKE_FACTOR_WARPS + threadIdx.x / 32;
-  const int             T = WHOLE ? 8 * NB : t.T, lane = threadIdx.x % 32;
-  const bool            low = t.QL > 0, up = t.QU > 0;
-  const SpikeLane<F>    at;
-  const int             g = at.g, q = at.q;
-  const SpikePivotRange limits(policy);
-  SpikePivotState       st = {-1, 0, 0.0};
-  F                    *lower = sh.tile[0], *upper = sh.tile[1], *before = sh.tile[2];
+  constexpr int                        H = SpikeBlocks<NB>::H, LAST = NB - 1;
+  Shared                              &sh = ((Shared *)shared)[threadIdx.x / 32];
+  const PetscInt                       p  = (PetscInt)blockIdx.x * SPIKE_FACTOR_WARPS + threadIdx.x / 32;
+  const int                            T = WHOLE ? 8 * NB : t.T, lane = threadIdx.x % 32;
+  const bool                           low = t.QL > 0, up = t.QU > 0;
+  const SpikeLane<F>                   at;
+  const int                            g = at.g, q = at.q;
+  const SpikePivotRange                limits(policy);
+  SpikePivotState                      st    = {-1, 0, 0.0};
+  F                                   *lower = sh.tile[0], *upper = sh.tile[1], *before = sh.tile[2];
 
   if (p >= t.np) return;
   const int rows = (int)(t.start[p + 1] - t.start[p]);

@@ -16,7 +16,7 @@ struct SpikeLane {
   int g, q, c, b;
 
   __device__ static int swizzle(int c) { return sizeof(F) == 8 ? ((c & 6) << 1) ^ ((c & 1) << 3) : ((c & 3) ^ ((c >> 2) & 1)) << 3; }
-  __device__ SpikeLane()
+  __device__            SpikeLane()
   {
     g = (threadIdx.x & 31) >> 2;
     q = threadIdx.x & 3;
@@ -155,7 +155,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
       if (n != b) *(double2 *)(put + 8 * n) = make_double2(d[b][n][0], d[b][n][1]);
     x[0] = d[b][b][0];
     x[1] = d[b][b][1];
-#pragma unroll (EXACT ? 1 : 8)
+#pragma unroll(EXACT ? 1 : 8)
     for (int kk = 0; kk < 8; kk++) {
       const int k = 8 * b + kk;
 
@@ -234,7 +234,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
 #pragma unroll
     for (int n = 0; n < NB; n++)
       if (n != b) *(double2 *)(put + 8 * n) = make_double2(w[n][0], w[n][1]);
-    /* -T, and what becomes of the column of blocks */
+        /* -T, and what becomes of the column of blocks */
 #pragma unroll
     for (int h = 0; h < H; h++) {
       const int m = 2 * h, m1 = 2 * h + 1 < NB ? 2 * h + 1 : 2 * h;
@@ -275,7 +275,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
 #pragma unroll
         for (int e = 0; e < 2; e++) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
       }
-    /* the next diagonal block first */
+      /* the next diagonal block first */
 #pragma unroll
     for (int i = 1; i < NB; i++)
 #pragma unroll

@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS) SpikeFactorSmall(Spike
 
 #if defined(PETSC_USE_COMPLEX)
 /*
-  T > 16: a block of warps a partition, tiles padded to TP x TP. Step j, D_jj inverted by one warp before:
+  T > 16, complex numbers (real ones: factorwarp.cuh, factorblock.cuh): a block of warps a partition, tiles padded to TP x TP. Step j, D_jj inverted by one warp before:
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
     update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 and inverts it at once, while the others do the rest
   With WINDOW the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their first update to their last use;
