@@ -19,7 +19,7 @@ PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, Pets
 PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, SpikePivot *);
 /* elements of SpikeCUDA.spike and bytes of scratch that it needs */
 PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *);
-PETSC_INTERN size_t SpikeReducedScratch_CUDA(const SpikeBand *);
+PETSC_INTERN size_t     SpikeReducedScratch_CUDA(const SpikeBand *);
 /* spike_sweep.cu */
 PETSC_INTERN PetscErrorCode SpikeSweep_CUDA(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 /* spike_nccl.cu */

@@ -175,11 +175,11 @@ __device__ static inline void SpikePanelL(const SpikePartition<F> &P, int i, int
   const typename SpikePartition<F>::Mask mask = P.mask(i, j);
   SpikeArith                             a[H][NB][4];
 
-#pragma unroll
+  #pragma unroll
   for (int h = 0; h < H; h++)
-#pragma unroll
+  #pragma unroll
     for (int kb = 0; kb < NB; kb++)
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 4; e++) {
         const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
@@ -187,27 +187,27 @@ __device__ static inline void SpikePanelL(const SpikePartition<F> &P, int i, int
         else a[h][kb][e] = SpikeArith(0.0);
       }
   __syncwarp();
-#pragma unroll
+  #pragma unroll
   for (int nb = 0; nb < NB; nb++) {
     SpikeArith x[H][4];
 
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < H; h++)
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 4; e++) x[h][e] = SpikeArith(0.0);
-#pragma unroll
+  #pragma unroll
     for (int kb = 0; kb <= nb; kb++) {
       const SpikeArith *col = s + (8 * nb + g) * LD + 8 * kb + q;
       SpikeArith        b[2];
 
       b[0] = kb < nb || q <= g ? col[0] : SpikeArith(0.0);
       b[1] = kb < nb || q + 4 <= g ? col[4] : SpikeArith(0.0);
-#pragma unroll
+  #pragma unroll
       for (int h = 0; h < H; h++) SpikeMMA(x[h], a[h][kb], b);
     }
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < H; h++)
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 4; e++) {
         const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
@@ -228,38 +228,38 @@ __device__ static inline void SpikePanelU(const SpikePartition<F> &P, int j, int
   const typename SpikePartition<F>::Mask mask = P.mask(j, k);
   SpikeArith                             b[NB][NB][2];
 
-#pragma unroll
+  #pragma unroll
   for (int kb = 0; kb < NB; kb++)
-#pragma unroll
+  #pragma unroll
     for (int nb = 0; nb < NB; nb++)
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 2; e++) {
         const int r = 8 * kb + q + 4 * e, c = 8 * nb + g;
 
         b[kb][nb][e] = WINDOW && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
       }
   __syncwarp();
-#pragma unroll
+  #pragma unroll
   for (int h = 0; h < H; h++) {
     SpikeArith a[NB][4];
 
-#pragma unroll
+  #pragma unroll
     for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++)
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 4; e++) {
         const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
         a[kb][e] = r > c && 2 * h + (e & 1) < NB ? s[c * LD + r] : SpikeArith(r == c ? 1.0 : 0.0);
       }
-#pragma unroll
+  #pragma unroll
     for (int nb = 0; nb < NB; nb++) {
       SpikeArith y[4];
 
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 4; e++) y[e] = SpikeArith(0.0);
-#pragma unroll
+  #pragma unroll
       for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++) SpikeMMA(y, a[kb], b[kb][nb]);
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 4; e++) {
         const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
@@ -286,51 +286,51 @@ __device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int
 
   auto old = [&](int r, int c) { return WINDOW && !raw ? from[c * LD + r] : i == k ? P.loaddiagonal(i, r, c) : P.load(tile, mask, r, c); };
   if (EARLY) {
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < H; h++)
-#pragma unroll
+  #pragma unroll
       for (int nb = 0; nb < NB; nb++)
-#pragma unroll
+  #pragma unroll
         for (int e = 0; e < 4; e++)
           if (2 * h + (e >> 1) < NB) c0[h][nb][e] = old(16 * h + g + 8 * (e >> 1), 8 * nb + 2 * q + (e & 1));
   }
-#pragma unroll
+  #pragma unroll
   for (int h = 0; h < H; h++)
-#pragma unroll
+  #pragma unroll
     for (int kb = 0; kb < NB; kb++)
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 4; e++) {
         const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
         if (2 * h + (e & 1) < NB) a[h][kb][e] = WINDOW ? l[c * LD + r] : P.load(ltile, lmask, r, c);
         else a[h][kb][e] = SpikeArith(0.0);
       }
-#pragma unroll
+  #pragma unroll
   for (int nb = 0; nb < NB; nb++) {
     SpikeArith x[H][4];
 
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < H; h++)
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 4; e++) x[h][e] = SpikeArith(0.0);
-#pragma unroll
+  #pragma unroll
     for (int kb = 0; kb < NB; kb++) {
       SpikeArith b[2];
 
       if (ucorner && kb < nb) continue;
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 2; e++) {
         const int r = 8 * kb + q + 4 * e, c = 8 * nb + g;
 
         b[e] = WINDOW || u ? u[c * LD + r] : P.load(utile, umask, r, c);
       }
-#pragma unroll
+  #pragma unroll
       for (int h = 0; h < H; h++)
         if (!lcorner || kb >= 2 * h) SpikeMMA(x[h], a[h][kb], b);
     }
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < H; h++)
-#pragma unroll
+  #pragma unroll
       for (int e = 0; e < 4; e++) {
         const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
@@ -368,11 +368,11 @@ __global__ void __launch_bounds__(256, 1) SpikeFactorTiles(SpikeTiles t, F *band
     const int   g = lane >> 2, q = lane & 3;
     SpikeArith *s = square(j), d[NB][NB][2];
 
-#pragma unroll
+  #pragma unroll
     for (int m = 0; m < NB; m++)
-#pragma unroll
+  #pragma unroll
       for (int n = 0; n < NB; n++)
-#pragma unroll
+  #pragma unroll
         for (int e = 0; e < 2; e++) {
           const int r = 8 * m + g, c = 8 * n + 2 * q + e;
 
@@ -383,7 +383,7 @@ __global__ void __launch_bounds__(256, 1) SpikeFactorTiles(SpikeTiles t, F *band
       for (int c = 0; c < TP; c++)
         if (lane >= T || c >= T) s[c * LD + lane] = SpikeArith(0.0);
     SpikeSquareInvert<NB>(d, s, LD, T, j * T, rows, policy, st);
-#pragma unroll 4
+  #pragma unroll 4
     for (int c = 0; c < T; c++) {
       F *to = P.diagonal(j, lane, c);
 
@@ -492,15 +492,17 @@ static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPol
   else if (window * SpikeTileSize<4>::SIZE * sizeof(SpikeArith) <= room) PetscCall((SpikeFactorTiles_Private<F, 4, true>(s, policy)));
   else PetscCall((SpikeFactorTiles_Private<F, 4, false>(s, policy)));
 #else
-  const int most = (int)(room / (SpikeBlocks<4>::PLACES * sizeof(double)));
+  const int most = (int)(room / (SpikeBlocks<4>::PLACES * sizeof(double))), most3 = (int)(room / (SpikeBlocks<3>::PLACES * sizeof(double)));
 
   if (QL <= 1 && QU <= 1) {
     if (T <= 24) PetscCall((SpikeFactorWarp_Private<F, 3, false>(s, policy)));
     else if (T < 32) PetscCall((SpikeFactorWarp_Private<F, 4, false>(s, policy)));
     else PetscCall((SpikeFactorWarp_Private<F, 4, true>(s, policy)));
+  } else if (T <= 24) { /* up to three tiles on a side; the kernels for 4 blocks of rows want more than 24 */
+    if (window <= most3) PetscCall((SpikeFactorBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
+    else PetscCall((SpikeFactorBlock_Private<F, 3, false, false, 8>(s, policy, 2 + QL + QU, false)));
   } else if (2 * window <= most) {
-    if (T <= 24) PetscCall((SpikeFactorBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
-    else if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
+    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
     else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 4>(s, policy, window, false)));
   } else if (window <= most) {
     if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 8>(s, policy, window, false)));

@@ -10,7 +10,7 @@
   The rows behind l add to Wt what W has fallen by there times what comes back up to the top. A block of threads with the spike's columns measures both and
   chooses l: forward until W has fallen below sqrt(eps) of its end, then backward, with one more column that starts as random signs behind row l
   and leaves at the top what comes back. Where the product is above rounding it goes on forward, as far as this number asks for. W_i is taken
-  to fall as Y_i / U_ii does, which no scaling of rows changes.
+  to fall as Y_i / U_ii does, which no scaling of rows changes; where the corner is the whole partition, W itself is looked at.
 
   What remains is the reach of the spikes, down to the tolerance of the corrections: the recurrences of Y (with L) and V (with U alone, above the tip) go
   on with one combination of the columns. A block reads a tile once for all of its columns, into shared memory, some tiles ahead of their use; a warp has
@@ -19,6 +19,12 @@
   A first launch gives every block room for SPIKE_TIPS_ROWS K rows of Y; spikes that need more are listed and done by a second one, with few blocks.
 */
 #define SPIKE_TIPS_ROWS 12
+
+/* Logarithm of the factor by which a spike falls a row, from its largest at both ends of a distance */
+__device__ static inline double SpikeRate(double near, double far, double rows)
+{
+  return near == 0.0 || far == 0.0 ? (double)PETSC_MIN_REAL : PetscMin(log(far / near) / rows, 0.0);
+}
 
 /* How far a spike has fallen, row after row from its end; the same in all threads but for the history, which thread 0 has */
 struct SpikeFall {
@@ -43,13 +49,7 @@ struct SpikeFall {
     for (int i = 1; i <= PetscMin(rows, seen); i++) m = history[(seen - i) & 31] <= m ? m : history[(seen - i) & 31];
     return m;
   }
-  __device__ double rate(int T) const
-  {
-    const double m = recent(tip);
-
-    if (head == 0.0 || m == 0.0) return (double)PETSC_MIN_REAL;
-    return PetscMin(log(m / head) / (PetscMax(seen - tip, 1) * (double)T), 0.0);
-  }
+  __device__ double rate(int T) const { return SpikeRate(head, recent(tip), PetscMax(seen - tip, 1) * (double)T); }
 };
 
 typedef enum {
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 
     const int    last = right ? J - fall.tip : 0; /* of the way back         */
     PetscScalar *A = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h, *tip = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
     int          f1 = right ? J : 0, j = f0, phase = SPIKE_FORWARD, below = 0, stop = right ? J : PetscMin(a.rows, most);
-    double       target = -1.0, scale = 0.0, reference = 0.0;
+    double       target = -1.0, scale = 0.0, reference = 0.0, start = 0.0, end = 0.0; /* of W itself, where all of it is known */
 
     s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
     s.diag = s.band + t.tile(t.QL + t.QU);
@@ -129,7 +129,8 @@ __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 
 
         if (phase == SPIKE_FORWARD && (right || j < t.QL)) rhs.a = A;
         if (phase == SPIKE_BACKWARD && (right || j < t.QU) && kl && ku) result.a = tip;
-        if (back) m = s.template step<true>(j, f0, nt, phase == SPIKE_BACKWARD && j >= f0 ? PetscMax(0, PetscMin(NT, (nc - first + 7) / 8)) : 0, real, right || j < PetscMax(t.QU, 1), y, rhs, result, &signs);
+        if (back)
+          m = s.template step<true>(j, f0, nt, phase == SPIKE_BACKWARD && j >= f0 ? PetscMax(0, PetscMin(NT, (nc - first + 7) / 8)) : 0, real, right || j < PetscMax(t.QU, 1) || (f1 == J && (j < fall.tip || j >= J - fall.tip)), y, rhs, result, &signs);
         else m = s.template step<false>(j, f0, nt, 0, real, !right, y, rhs, result, &signs);
         if (phase == SPIKE_FORWARD) {
           if (!right) {
@@ -142,7 +143,15 @@ __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 
           go = j < stop && !(!right && j >= PetscMin(2 * fall.tip, most) && below >= PetscMax(t.QL, 1));
         } else if (phase == SPIKE_BACKWARD) {
           if (right) fall.add(s.reduce(m));
-          else if (j < t.QU) top = PetscMax(top, m);
+          else {
+            if (j < t.QU) top = PetscMax(top, m);
+            if (f1 == J && (j < fall.tip || j >= J - fall.tip)) {
+              const double norm = s.reduce(m);
+
+              if (j < fall.tip) start = PetscMax(start, norm);
+              if (j >= J - fall.tip) end = PetscMax(end, norm);
+            }
+          }
           j--;
           go = j >= last;
         } else {
@@ -200,7 +209,7 @@ __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 
       }
     }
     if (!threadIdx.x && below >= 0) {
-      a.rate[unit] = (PetscReal)fall.rate(T);
+      a.rate[unit] = (PetscReal)(!right && f1 == J ? SpikeRate(start, end, (PetscMax(J - fall.tip, 1) * (double)T)) : fall.rate(T));
       atomicMax(a.window + 2 * p + right, fall.fallen ? PetscMin(fall.last, J) : J);
     }
   }

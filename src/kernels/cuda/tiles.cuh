@@ -90,7 +90,7 @@ struct SpikeCUDA {
   int         *window;    /* [2 np] wtop, wbot on the device, in tile rows */
   void        *scratch;   /* reductions */
   size_t       scratchsize;
-  void        *hostscratch; /* pinned, for what of it the host reads */
+  void        *hostscratch;         /* pinned, for what of it the host reads */
   SpikeStatus *status, *hoststatus; /* on the device, pinned on the host */
   PetscInt    *oldrow;              /* [n] the inverse of newrow, made by the first fill that has one */
   int          multiprocessors;
