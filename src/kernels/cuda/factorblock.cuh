@@ -305,8 +305,13 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
     if (warp == 0) {
       SpikeBarrierArrive(2, 32 * WARPS);
       SpikeBarrierWait(1, 64);
-    } else SpikeBarrierWait(2, 32 * WARPS);
+    } else {
+      SpikeBarrierWait(2, 32 * WARPS);
+      SpikeBarrierArrive(3, 32 * WARPS);
+    }
     bool inverts = warp == 0 && j + 1 < steps;
+
+    if (warp == 0 && !inverts) SpikeBarrierWait(3, 32 * WARPS);
 
     while (!alone) {
       const bool product = nl * nu > 0; /* else nothing is left of or above the next diagonal tile */
@@ -346,6 +351,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
             if (at.g == 2 * at.q + e) d[m][m][e] = mine[m];
         SpikeSharedStore<NB>(at, square(1), d);
         inverts = false;
+        SpikeBarrierWait(3, 32 * WARPS); /* the other panels may take longer than the inversion */
       } else if (WINDOW) SpikeSharedStore<NB>(at, place(a, b), d);
       else if (a == b) P.storediagonal(j + a, d);
       else P.store(P.tile(j + a, j + b), SpikeBlockTiles<F, NB, WHOLE>::FULL, d);
