@@ -184,8 +184,9 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
 }
 
 /*
-  Enough partitions to keep the memory busy (warps that sweep: 8 a multiprocessor at K = 32, in inverse proportion to K, twice as many where several
-  share a warp, half as many where one has several warps), halved while they would be shorter than 5 K rows, for that costs accuracy and steps; never shorter than 4 K rows.
+  Enough partitions to keep the memory busy: 8 on a multiprocessor at K = 32, in inverse proportion to K, half as many where each has several warps. Twice as
+  many make sweeps faster by a tenth or so, tips and corrections slower by half. Halved while they would be shorter than 5 K rows, for that costs
+  accuracy and steps; never shorter than 4 K rows.
 */
 static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PetscBool is_double)
 {
@@ -195,7 +196,7 @@ static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, Petsc
 
   (void)is_double;
   if (cudaGetDevice(&device) == cudaSuccess) (void)cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, device);
-  np = sm * PetscMax(1, (K <= 16 ? 512 : K <= 32 ? 256 : 128) / K);
+  np = sm * PetscMax(1, (K <= 32 ? 256 : 128) / K);
   while (np > sm && n / np < PetscMax(5 * K, 64)) np /= 2;
   return PetscMax(1, PetscMin(np, n / PetscMax(4 * K, 64)));
 }
