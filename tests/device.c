@@ -100,7 +100,7 @@ static PetscErrorCode TestMixedVectors(void)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MakePC(&band, 3, &A, &pc));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(SpikeTestOnDevice(A, &device));
   PetscCall(MatCreateVecs(A, &x[0], &y[0]));
   PetscCall(VecDuplicate(x[0], &ref));
   PetscCall(VecGetLocalSize(x[0], &n));
@@ -136,19 +136,6 @@ static PetscErrorCode TestMixedVectors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetScaled(const SpikeTestBand *band, PetscReal scale, Mat A)
-{
-  PetscInt start, end;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  for (PetscInt i = start; i < end; i++)
-    for (PetscInt j = PetscMax(0, i - band->kl); j <= PetscMin(band->n - 1, i + band->ku); j++) PetscCall(MatSetValue(A, i, j, scale * SpikeTestBandEntry(band, i, j), INSERT_VALUES));
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   A matrix that is bound to the host and released again takes the preconditioner along with its next values. They are set anew: PETSc 3.26.1 forgets
   that MatScale() of a bound matrix makes the values on the device old.
@@ -170,10 +157,10 @@ static PetscErrorCode TestBinding(void)
   PetscCall(SpikeTestSetRandom(x, 28));
   PetscCall(PCApply(pc, x, ref));
   PetscCall(VecNorm(ref, NORM_INFINITY, &norm));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(SpikeTestOnDevice(A, &device));
   for (PetscInt pass = 1; pass < 4; pass++) {
     PetscCall(MatBindToCPU(A, (PetscBool)(pass % 2)));
-    PetscCall(SetScaled(&band, pass, A)); /* new values: a new setup */
+    PetscCall(SpikeTestBandSet(&band, pass, A)); /* new values: a new setup */
     PetscCall(PCApply(pc, x, y));
     PetscCall(PCSpikeGetInfo(pc, &info));
     PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));

@@ -131,11 +131,31 @@ static inline PetscErrorCode SpikeTestSetMatType(Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* nlocal rows on this rank, or PETSC_DECIDE */
-static inline PetscErrorCode SpikeTestBandMat(MPI_Comm comm, const SpikeTestBand *b, PetscInt nlocal, MatType type, Mat *A)
+static inline PetscErrorCode SpikeTestOnDevice(Mat A, PetscBool *device)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A <- scale times the band */
+static inline PetscErrorCode SpikeTestBandSet(const SpikeTestBand *b, PetscReal scale, Mat A)
 {
   PetscInt start, end;
 
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt i = start; i < end; i++) {
+    for (PetscInt j = PetscMax(0, i - b->kl); j <= PetscMin(b->n - 1, i + b->ku); j++) PetscCall(MatSetValue(A, i, j, scale * SpikeTestBandEntry(b, i, j), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* nlocal rows on this rank, or PETSC_DECIDE */
+static inline PetscErrorCode SpikeTestBandMat(MPI_Comm comm, const SpikeTestBand *b, PetscInt nlocal, MatType type, Mat *A)
+{
   PetscFunctionBegin;
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, nlocal, nlocal, b->n, b->n));
@@ -143,12 +163,7 @@ static inline PetscErrorCode SpikeTestBandMat(MPI_Comm comm, const SpikeTestBand
   PetscCall(MatSeqAIJSetPreallocation(*A, b->kl + b->ku + 1, NULL));
   PetscCall(MatMPIAIJSetPreallocation(*A, b->kl + b->ku + 1, NULL, b->kl + b->ku, NULL));
   PetscCall(MatSetUp(*A));
-  PetscCall(MatGetOwnershipRange(*A, &start, &end));
-  for (PetscInt i = start; i < end; i++) {
-    for (PetscInt j = PetscMax(0, i - b->kl); j <= PetscMin(b->n - 1, i + b->ku); j++) PetscCall(MatSetValue(*A, i, j, SpikeTestBandEntry(b, i, j), INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(SpikeTestBandSet(b, 1.0, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,7 +331,7 @@ static inline PetscErrorCode SpikeTestBackend(PC pc)
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSPIKE, &spike));
   if (!spike) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(pc, NULL, &A));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(SpikeTestOnDevice(A, &device));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
   PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "backend %s for a matrix on the %s", info.backend, device ? "device" : "host"));
@@ -368,7 +383,7 @@ static inline PetscErrorCode SpikeTestOperator(PC pc, PetscBool trans, PetscScal
   PetscFunctionBegin;
   nan /= 0.0;
   PetscCall(PCGetOperators(pc, NULL, &A));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(SpikeTestOnDevice(A, &device));
   PetscCall(MatGetSize(A, &n, NULL));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecGetLocalSize(x, &nlocal));

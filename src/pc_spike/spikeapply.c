@@ -70,11 +70,13 @@ static PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs
     PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_FALSE, nrhs));
     PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_TAIL, 0, 1, nrhs, b, ldb, x, ldx));
     PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_TRUE, nrhs));
+    PetscCall(PCSpikeExchangeSent_Private(pc, trans, nrhs));
   } else {
     if (p0) PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, 0, 1, nrhs, b, ldb, x, ldx));
     PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_TRUE, nrhs));
     if (p1 < np) PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, np - 1, np, nrhs, b, ldb, x, ldx));
     PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_FALSE, nrhs));
+    PetscCall(PCSpikeExchangeSent_Private(pc, trans, nrhs));
     PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, p0, p1, nrhs, b, ldb, x, ldx));
     PetscCall(SpikeSolveTips_Private(pc, trans, 1, np, nrhs));
     PetscCall(SpikeCorrect_Private(pc, trans, p0, p1, nrhs, x, ldx));
@@ -103,6 +105,12 @@ static PetscErrorCode PCSpikeSolveReordered_Private(PC pc, PetscBool trans, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the kernels can work on memory of this type as it is; a host backend is given the host's only */
+static PetscBool SpikeIsHere_Private(const SpikeBand *band, PetscMemType memtype)
+{
+  return (PetscBool)(PetscMemTypeHost(band->k->memtype) || !PetscMemTypeHost(memtype));
+}
+
 /*
   b and x where their vectors have them; what is not in the backend's memory goes through a column there (PCBJACOBI with several blocks hands
   vectors on the host to the blocks of a matrix on the device). The copies are in the log.
@@ -112,7 +120,7 @@ static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const P
   PC_Spike          *s     = (PC_Spike *)pc->data;
   SpikeBand         *band  = &s->band;
   const size_t       bytes = band->n * sizeof(PetscScalar);
-  const PetscBool    host = PetscMemTypeHost(band->k->memtype) ? PETSC_TRUE : PETSC_FALSE, bhere = (PetscBool)(host || !PetscMemTypeHost(bmem)), xhere = (PetscBool)(host || !PetscMemTypeHost(xmem));
+  const PetscBool    bhere = SpikeIsHere_Private(band, bmem), xhere = SpikeIsHere_Private(band, xmem);
   const PetscScalar *from = b;
   PetscScalar       *to   = x;
 
@@ -196,8 +204,7 @@ static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
 static PetscErrorCode PCSpikeSolveColumns_Private(PC pc, PetscBool trans, PetscInt ncols, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *x, PetscInt ldx, PetscMemType xmem)
 {
   PC_Spike       *s     = (PC_Spike *)pc->data;
-  const PetscBool host  = PetscMemTypeHost(s->band.k->memtype) ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool here  = (PetscBool)(host || (!PetscMemTypeHost(bmem) && !PetscMemTypeHost(xmem)));
+  const PetscBool here  = (PetscBool)(SpikeIsHere_Private(&s->band, bmem) && SpikeIsHere_Private(&s->band, xmem));
   const PetscInt  batch = here ? PetscMin(ncols, SPIKE_MAT_APPLY_BATCH) : 1;
 
   PetscFunctionBegin;

@@ -51,7 +51,6 @@ PetscErrorCode PCSpikeExchangeCreate_Private(PC pc)
     s->ex.k = s->band.k;
     PetscCall(PetscInfo(pc, "Tips cross between ranks %s\n", s->ex.link ? "from device to device" : "through the host"));
   }
-  s->ex.sent = 0;
   PetscCall(PetscObjectGetNewTag((PetscObject)pc, &s->ex.tag));
   for (PetscInt m = 0; m < 4; m++) {
     s->ex.req[m] = MPI_REQUEST_NULL;
@@ -170,22 +169,29 @@ PetscErrorCode PCSpikeExchangeSend_Private(PC pc, PetscBool trans, PetscBool tol
   PetscCount         ld;
 
   PetscFunctionBegin;
-  if (s->ex.link && ++s->ex.sent == 2) { /* both sides are ready */
-    PetscScalar *data[4];
-    PetscInt     count[4];
-
-    for (PetscInt i = 0; i < 4; i++) {
-      const PetscBool left = (PetscBool)(i == TO_LEFT || i == FROM_LEFT), sends = (PetscBool)(i == TO_LEFT || i == TO_RIGHT);
-
-      data[i] = SpikeTips_Private(&s->band, left, (PetscBool)(sends ? left == trans : left != trans), &count[i], &ld);
-    }
-    s->ex.sent = 0;
-    PetscCall(SpikeExchangeLink_Private(pc, data, count, nrhs, ld));
-  }
   if (s->ex.link || (toleft ? s->ex.left : s->ex.right) == MPI_PROC_NULL) PetscFunctionReturn(PETSC_SUCCESS);
   t = SpikeTips_Private(&s->band, toleft, (PetscBool)(toleft == trans), &n, &ld);
   PetscCall((*s->band.k->copy2d)(&s->band, PETSC_FALSE, PETSC_TRUE, s->ex.buf[m], n * sizeof(PetscScalar), t, ld * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
   PetscCallMPI(MPIU_Isend(s->ex.buf[m], (PetscCount)n * nrhs, MPIU_SCALAR, toleft ? s->ex.left : s->ex.right, s->ex.tag, PetscObjectComm((PetscObject)pc), &s->ex.req[m]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both sides were sent: where the ranks are linked, they go now */
+PetscErrorCode PCSpikeExchangeSent_Private(PC pc, PetscBool trans, PetscInt nrhs)
+{
+  PC_Spike    *s = (PC_Spike *)pc->data;
+  PetscScalar *data[4];
+  PetscInt     count[4];
+  PetscCount   ld;
+
+  PetscFunctionBegin;
+  if (!s->ex.link) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < 4; i++) {
+    const PetscBool left = (PetscBool)(i == TO_LEFT || i == FROM_LEFT), sends = (PetscBool)(i == TO_LEFT || i == TO_RIGHT);
+
+    data[i] = SpikeTips_Private(&s->band, left, (PetscBool)(sends ? left == trans : left != trans), &count[i], &ld);
+  }
+  PetscCall(SpikeExchangeLink_Private(pc, data, count, nrhs, ld));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -23,7 +23,6 @@ typedef struct {
 
   const SpikeKernels *k;    /* whose link it is                                             */
   void               *link; /* messages without the host, kept over resets; NULL: they go by MPI */
-  PetscInt            sent; /* sides of this apply that are ready                           */
 } SpikeExchange;
 
 typedef struct {
@@ -61,7 +60,10 @@ PETSC_INTERN PetscErrorCode PCReset_Spike(PC);
 PETSC_INTERN PetscErrorCode PCSetFromOptions_Spike(PC, PetscOptionItems);
 PETSC_INTERN PetscErrorCode PCView_Spike(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeGetInfo_Spike(PC, PCSpikeInfo *);
+PETSC_INTERN PetscErrorCode PCSpikeChanged_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeComposeMethods_Private(PC, PetscBool);
+PETSC_INTERN PetscErrorCode PCSpikeComposePivotMethods_Private(PC, PetscBool);
+#define SpikeCompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
 
 PETSC_INTERN PetscErrorCode PCApply_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_Spike(PC, Vec, Vec);
@@ -84,4 +86,5 @@ PETSC_INTERN PetscErrorCode PCSpikeExchangeDisconnect_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeSetupTips_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeBegin_Private(PC, PetscBool, PetscInt);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeSend_Private(PC, PetscBool, PetscBool, PetscInt);
+PETSC_INTERN PetscErrorCode PCSpikeExchangeSent_Private(PC, PetscBool, PetscInt);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeEnd_Private(PC, PetscBool, PetscInt);
