@@ -216,7 +216,7 @@ testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLI
 
 check: testprograms
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
-	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
+	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh $(if $(SANITIZE),,faults:tests/faults.sh) programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
 
 test: $(so) $(TESTEXE)
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(or $(gs),$(search))' -o $(BUILD)/check petsc:$(TESTDIR)

@@ -72,7 +72,8 @@ typedef struct {
   PetscInt  refills;
   PetscReal bytes; /* of the factored band; then of spike tips, reduced systems and work space               */
   PetscReal extra_bytes;
-  char      backend[16]; /* "host" or "cuda"                                                                       */
+  char      backend[16];  /* "host" or "cuda"                                                                       */
+  char      exchange[24]; /* how tips cross between ranks: "none", "MPI", "MPI through the host", "GPU-aware MPI" or "NCCL" */
 } PCSpikeInfo;
 
 PETSC_EXTERN PetscErrorCode PetscSpikeInitializePackage(void);

@@ -3,8 +3,11 @@
 #include <petscspike.h>
 #include "pc_spike/spikeimpl.h"
 #include "kernels/host/band.h"
+#include "fault.h"
 
 PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
+
+SpikeFault SpikeTestFault = SPIKE_FAULT_NONE;
 
 static PetscBool SpikePackageInitialized = PETSC_FALSE;
 
@@ -51,6 +54,20 @@ static PetscErrorCode SpikeHostISASetFromOptions_Private(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -spike_test_fault: see fault.h */
+static PetscErrorCode SpikeTestFaultSetFromOptions_Private(void)
+{
+  const char *const names[] = {"none", "no_correction", "no_reduced", "last_partition", "swapped_tips", "stale_fill", "stale_tips", "stale_reduced", "stale_message", "not_transposed", "not_permuted", "not_failed"};
+  PetscInt          fault;
+  PetscBool         set;
+
+  PetscFunctionBegin;
+  PetscCheck(PETSC_STATIC_ARRAY_LENGTH(names) == SPIKE_FAULTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d names of %d faults", (int)PETSC_STATIC_ARRAY_LENGTH(names), SPIKE_FAULTS);
+  PetscCall(PetscOptionsGetEList(NULL, NULL, "-spike_test_fault", names, PETSC_STATIC_ARRAY_LENGTH(names), &fault, &set));
+  if (set) SpikeTestFault = (SpikeFault)fault;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   PetscSpikeFinalizePackage - Finalizes petscspike. `PetscFinalize()` calls it.
 
@@ -62,6 +79,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 {
   PetscFunctionBegin;
   SpikePackageInitialized = PETSC_FALSE;
+  SpikeTestFault          = SPIKE_FAULT_NONE;
   (void)SpikeISASet(SpikeISADetect());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -92,6 +110,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   if (SpikePackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeCheckPetsc_Private());
   PetscCall(SpikeHostISASetFromOptions_Private());
+  PetscCall(SpikeTestFaultSetFromOptions_Private());
   SpikePackageInitialized = PETSC_TRUE;
 
   /* Types. Each call initializes PETSc's own package first, so the finalizer below runs before PETSc destroys its lists */

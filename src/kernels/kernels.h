@@ -172,11 +172,15 @@ struct _n_SpikeKernels {
 
   /*
     Memory of the backend. copy2d copies height pieces of width bytes, dpitch and spitch bytes apart; todevice and fromdevice say which side
-    is the backend's memory, the other being the host's. Copies that touch the host's memory are complete on return.
+    is the backend's memory, the other being the host's. Copies that touch the host's memory are complete on return. stage() gives memory of the
+    host that such copies reach fastest, unstage() takes it back; synchronize() waits for all work enqueued so far.
   */
   PetscErrorCode (*alloc)(SpikeBand *, size_t bytes, void **);
   PetscErrorCode (*release)(SpikeBand *, void **);
   PetscErrorCode (*copy2d)(SpikeBand *, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height);
+  PetscErrorCode (*stage)(SpikeBand *, size_t bytes, void **);
+  PetscErrorCode (*unstage)(SpikeBand *, void **);
+  PetscErrorCode (*synchronize)(SpikeBand *);
 
   /*
     Messages that never pass through the host; NULL functions where a backend has none. connect(), collective, makes a link, or leaves

@@ -7,6 +7,8 @@ static PetscErrorCode SpikeSweep_Private(PC pc, PetscBool trans, SpikeSweepPart 
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
+  if (SpikeFaulty(SPIKE_FAULT_LAST_PARTITION) && p1 == s->band.np) p1--;
+  if (SpikeFaulty(SPIKE_FAULT_NOT_TRANSPOSED)) trans = PETSC_FALSE;
   if (p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PC_Spike_Sweep, pc, 0, 0, 0));
   PetscCall((*s->band.k->sweep)(&s->band, trans, part, p0, p1, nrhs, b, ldb, x, ldx));
@@ -19,6 +21,7 @@ static PetscErrorCode SpikeSolveTips_Private(PC pc, PetscBool trans, PetscInt q0
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
+  if (SpikeFaulty(SPIKE_FAULT_NO_REDUCED) && q0 <= 1) q0++;
   if (q0 >= q1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
   PetscCall((*s->band.k->solvetips)(&s->band, trans, q0, q1, nrhs));
@@ -31,6 +34,7 @@ static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, 
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
+  if (SpikeFaulty(SPIKE_FAULT_NO_CORRECTION) && p1 == s->band.np) p1--;
   if (p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PC_Spike_Correct, pc, 0, 0, 0));
   PetscCall((*s->band.k->correct)(&s->band, trans, p0, p1, nrhs, x, ldx));
@@ -90,17 +94,28 @@ static PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs
 }
 
 /* The same with the reordering around it */
+PetscErrorCode PCSpikeSolvePermuted_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+{
+  PC_Spike       *s     = (PC_Spike *)pc->data;
+  const PetscBool order = (PetscBool)!SpikeFaulty(SPIKE_FAULT_NOT_PERMUTED);
+
+  PetscFunctionBegin;
+  if (s->newrow && order) {
+    PetscCall((*s->band.k->permute)(&s->band, PETSC_FALSE, s->dnewrow, nrhs, b, ldb, s->permuted, s->band.n));
+    PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, s->permuted, s->band.n, s->permuted, s->band.n));
+    PetscCall((*s->band.k->permute)(&s->band, PETSC_TRUE, s->dnewrow, nrhs, s->permuted, s->band.n, x, ldx));
+  } else PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, b, ldb, x, ldx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* on PETSc's stream, device time logged */
 static PetscErrorCode PCSpikeSolveReordered_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
   PetscCall((*s->band.k->begin)(&s->band));
-  if (s->newrow) {
-    PetscCall((*s->band.k->permute)(&s->band, PETSC_FALSE, s->dnewrow, nrhs, b, ldb, s->permuted, s->band.n));
-    PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, s->permuted, s->band.n, s->permuted, s->band.n));
-    PetscCall((*s->band.k->permute)(&s->band, PETSC_TRUE, s->dnewrow, nrhs, s->permuted, s->band.n, x, ldx));
-  } else PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, b, ldb, x, ldx));
+  PetscCall(PCSpikeSolvePermuted_Private(pc, trans, nrhs, b, ldb, x, ldx));
   PetscCall((*s->band.k->end)(&s->band));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -194,6 +209,7 @@ static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
     PetscCall((*s->band.k->release)(&s->band, (void **)&s->permuted));
     s->permuted = permuted;
   }
+  s->shape++;
   PetscCall(PCSpikeExchangeReserve_Private(pc, batch));
   PetscCall((*s->band.k->reserve)(&s->band, batch)); /* last: maxrhs says what all of the space holds */
   PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));

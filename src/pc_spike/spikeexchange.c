@@ -10,8 +10,8 @@
     N        g_b, kl values              g_t, ku values
     T        B^T h, ku values            C^T h, kl values
 
-  Where the backend links the ranks, the messages go from tips to tips in its memory, in its order of work; else by MPI through buffers on
-  the host.
+  Where the backend links the ranks, the messages go from tips to tips in its memory, in its order of work; else by MPI through buffers, in the
+  backend's memory where MPI can read it (-use_gpu_aware_mpi), else on the host.
 */
 enum {
   TO_LEFT,
@@ -20,21 +20,35 @@ enum {
   FROM_RIGHT
 };
 
+static PetscErrorCode SpikeExchangeFree_Private(PC pc, PetscInt m)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (!s->ex.buf[m]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->ex.direct) PetscCall((*s->band.k->release)(&s->band, (void **)&s->ex.buf[m]));
+  else PetscCall((*s->band.k->unstage)(&s->band, (void **)&s->ex.buf[m]));
+  s->ex.buf[m] = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCSpikeExchangeReserve_Private(PC pc, PetscInt maxrhs)
 {
   PC_Spike        *s = (PC_Spike *)pc->data;
-  const PetscCount n = (PetscCount)maxrhs * PetscMax(s->band.kl, s->band.ku);
+  const PetscCount n = PetscMax((PetscCount)maxrhs * PetscMax(s->band.kl, s->band.ku), (PetscCount)s->band.kl * s->band.ku);
 
   PetscFunctionBegin;
+  if (s->ex.link) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt m = 0; m < 4; m++) {
     const PetscMPIInt peer = m == TO_LEFT || m == FROM_LEFT ? s->ex.left : s->ex.right;
 
     if (peer != MPI_PROC_NULL) {
-      PetscScalar *buf;
+      void *buf;
 
-      PetscCall(PetscMalloc1(n, &buf));
-      PetscCall(PetscFree(s->ex.buf[m]));
-      s->ex.buf[m] = buf;
+      if (s->ex.direct) PetscCall((*s->band.k->alloc)(&s->band, n * sizeof(PetscScalar), &buf));
+      else PetscCall((*s->band.k->stage)(&s->band, n * sizeof(PetscScalar), &buf));
+      PetscCall(SpikeExchangeFree_Private(pc, m));
+      s->ex.buf[m] = (PetscScalar *)buf;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -49,26 +63,20 @@ PetscErrorCode PCSpikeExchangeCreate_Private(PC pc)
   if (s->ex.across && s->band.k->connect && !s->ex.k) {
     PetscCall((*s->band.k->connect)(&s->band, PetscObjectComm((PetscObject)pc), &s->ex.link));
     s->ex.k = s->band.k;
-    PetscCall(PetscInfo(pc, "Tips cross between ranks %s\n", s->ex.link ? "from device to device" : "through the host"));
   }
+  s->ex.direct = (PetscBool)(!PetscMemTypeHost(s->band.k->memtype) && use_gpu_aware_mpi);
+  PetscCall(PetscStrncpy(s->info.exchange, !s->ex.across ? "none" : s->ex.link ? "NCCL" : s->ex.direct ? "GPU-aware MPI" : PetscMemTypeHost(s->band.k->memtype) ? "MPI" : "MPI through the host", sizeof(s->info.exchange)));
+  PetscCall(PetscInfo(pc, "Tips cross between ranks by %s\n", s->info.exchange));
   PetscCall(PetscObjectGetNewTag((PetscObject)pc, &s->ex.tag));
-  for (PetscInt m = 0; m < 4; m++) {
-    s->ex.req[m] = MPI_REQUEST_NULL;
-    if (s->ex.left != MPI_PROC_NULL || s->ex.right != MPI_PROC_NULL) PetscCall(PetscMalloc1((PetscCount)s->band.kl * s->band.ku, &s->ex.tip[m]));
-  }
+  for (PetscInt m = 0; m < 4; m++) s->ex.req[m] = MPI_REQUEST_NULL;
   PetscCall(PCSpikeExchangeReserve_Private(pc, s->band.maxrhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCSpikeExchangeDestroy_Private(PC pc)
 {
-  PC_Spike *s = (PC_Spike *)pc->data;
-
   PetscFunctionBegin;
-  for (PetscInt m = 0; m < 4; m++) {
-    PetscCall(PetscFree(s->ex.buf[m]));
-    PetscCall(PetscFree(s->ex.tip[m]));
-  }
+  for (PetscInt m = 0; m < 4; m++) PetscCall(SpikeExchangeFree_Private(pc, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,6 +121,7 @@ PetscErrorCode PCSpikeExchangeSetupTips_Private(PC pc)
   SpikeBand       *b    = &s->band;
   MPI_Comm         comm = PetscObjectComm((PetscObject)pc);
   const PetscCount n = (PetscCount)b->kl * b->ku, last = b->np * n;
+  const PetscCount left = s->ex.left == MPI_PROC_NULL ? 0 : n, right = s->ex.right == MPI_PROC_NULL ? 0 : n; /* no buffer where there is no neighbour */
   const size_t     bytes = n * sizeof(PetscScalar);
 
   PetscFunctionBegin;
@@ -125,15 +134,16 @@ PetscErrorCode PCSpikeExchangeSetupTips_Private(PC pc)
     PetscCall((*b->k->wait)(b, s->ex.link));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (s->ex.left != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, s->ex.tip[TO_LEFT], bytes, b->dWt, bytes, bytes, 1));
-  if (s->ex.right != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, s->ex.tip[TO_RIGHT], bytes, b->dVb + last, bytes, bytes, 1));
-  PetscCallMPI(MPIU_Irecv(s->ex.tip[FROM_LEFT], n, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
-  PetscCallMPI(MPIU_Irecv(s->ex.tip[FROM_RIGHT], n, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
-  PetscCallMPI(MPIU_Isend(s->ex.tip[TO_LEFT], n, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[TO_LEFT]));
-  PetscCallMPI(MPIU_Isend(s->ex.tip[TO_RIGHT], n, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[TO_RIGHT]));
+  if (s->ex.left != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, s->ex.direct, PETSC_TRUE, s->ex.buf[TO_LEFT], bytes, b->dWt, bytes, bytes, 1));
+  if (s->ex.right != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, s->ex.direct, PETSC_TRUE, s->ex.buf[TO_RIGHT], bytes, b->dVb + last, bytes, bytes, 1));
+  if (s->ex.direct) PetscCall((*b->k->synchronize)(b)); /* MPI does not wait for the stream */
+  PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_LEFT], left, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
+  PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_RIGHT], right, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
+  PetscCallMPI(MPIU_Isend(s->ex.buf[TO_LEFT], left, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[TO_LEFT]));
+  PetscCallMPI(MPIU_Isend(s->ex.buf[TO_RIGHT], right, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[TO_RIGHT]));
   PetscCallMPI(MPI_Waitall(4, s->ex.req, MPI_STATUSES_IGNORE));
-  if (s->ex.left != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, b->dVb, bytes, s->ex.tip[FROM_LEFT], bytes, bytes, 1));
-  if (s->ex.right != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, b->dWt + last, bytes, s->ex.tip[FROM_RIGHT], bytes, bytes, 1));
+  if (s->ex.left != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, s->ex.direct, b->dVb, bytes, s->ex.buf[FROM_LEFT], bytes, bytes, 1));
+  if (s->ex.right != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, s->ex.direct, b->dWt + last, bytes, s->ex.buf[FROM_RIGHT], bytes, bytes, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,7 +163,8 @@ PetscErrorCode PCSpikeExchangeBegin_Private(PC pc, PetscBool trans, PetscInt nrh
 
   PetscFunctionBegin;
   if (s->ex.link) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->ex.left == MPI_PROC_NULL) right = 0; /* no buffer either */
+  if (s->ex.direct) PetscCall((*s->band.k->synchronize)(&s->band)); /* the buffers may still be read for the apply before */
+  if (s->ex.left == MPI_PROC_NULL) right = 0;                       /* no buffer either */
   if (s->ex.right == MPI_PROC_NULL) left = 0;
   PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_LEFT], (PetscCount)right * nrhs, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
   PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_RIGHT], (PetscCount)left * nrhs, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
@@ -171,7 +182,8 @@ PetscErrorCode PCSpikeExchangeSend_Private(PC pc, PetscBool trans, PetscBool tol
   PetscFunctionBegin;
   if (s->ex.link || (toleft ? s->ex.left : s->ex.right) == MPI_PROC_NULL) PetscFunctionReturn(PETSC_SUCCESS);
   t = SpikeTips_Private(&s->band, toleft, (PetscBool)(toleft == trans), &n, &ld);
-  PetscCall((*s->band.k->copy2d)(&s->band, PETSC_FALSE, PETSC_TRUE, s->ex.buf[m], n * sizeof(PetscScalar), t, ld * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
+  PetscCall((*s->band.k->copy2d)(&s->band, s->ex.direct, PETSC_TRUE, s->ex.buf[m], n * sizeof(PetscScalar), t, ld * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
+  if (s->ex.direct) PetscCall((*s->band.k->synchronize)(&s->band));
   PetscCallMPI(MPIU_Isend(s->ex.buf[m], (PetscCount)n * nrhs, MPIU_SCALAR, toleft ? s->ex.left : s->ex.right, s->ex.tag, PetscObjectComm((PetscObject)pc), &s->ex.req[m]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -211,9 +223,9 @@ PetscErrorCode PCSpikeExchangeEnd_Private(PC pc, PetscBool trans, PetscInt nrhs)
     PetscInt        n;
     PetscCount      ld;
 
-    if ((left ? s->ex.left : s->ex.right) == MPI_PROC_NULL) continue;
+    if ((left ? s->ex.left : s->ex.right) == MPI_PROC_NULL || SpikeFaulty(SPIKE_FAULT_STALE_MESSAGE)) continue;
     t = SpikeTips_Private(&s->band, left, (PetscBool)(left != trans), &n, &ld);
-    PetscCall((*s->band.k->copy2d)(&s->band, PETSC_TRUE, PETSC_FALSE, t, ld * sizeof(PetscScalar), s->ex.buf[left ? FROM_LEFT : FROM_RIGHT], n * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
+    PetscCall((*s->band.k->copy2d)(&s->band, PETSC_TRUE, s->ex.direct, t, ld * sizeof(PetscScalar), s->ex.buf[left ? FROM_LEFT : FROM_RIGHT], n * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,6 +7,8 @@
 #include <petscspike.h>
 #include "../kernels/kernels.h"
 #include "../kernels/matcsr.h"
+#include "../enqueue.h"
+#include "../fault.h"
 
 #define SPIKE_MAT_APPLY_BATCH 16
 
@@ -18,8 +20,8 @@ typedef struct {
   PetscBool    across;      /* some interfaces lie between ranks: the same on all of them */
   PetscMPIInt  tag;
   MPI_Request  req[4];
-  PetscScalar *buf[4]; /* on the host: to the left, to the right, from the left, from the right; one tip per right-hand side */
-  PetscScalar *tip[4]; /* on the host: tips of setup that cross, kl x ku */
+  PetscScalar *buf[4]; /* to the left, to the right, from the left, from the right; one tip per right-hand side, or a tip of setup that crosses, kl x ku */
+  PetscBool    direct; /* MPI reads and writes the backend's memory: buf is there, else on the host                    */
 
   const SpikeKernels *k;    /* whose link it is                                             */
   void               *link; /* messages without the host, kept over resets; NULL: they go by MPI */
@@ -39,19 +41,20 @@ typedef struct {
   char              *ordering;
 
   /* setup */
-  PetscBool     built; /* the symbolic part, for the present options and pattern */
-  Mat           aij;   /* Pmat converted, where it is not AIJ itself */
-  PetscInt     *newrow;
-  PetscInt     *dnewrow, *dcolmap; /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
-  PetscScalar  *permuted;          /* [maxrhs * n] with newrow only, in the backend's memory                              */
-  PetscScalar  *stage;             /* [n] for vectors that are not in the backend's memory                                */
-  SpikeBand     band;
-  SpikeExchange ex;
-  PetscReal    *falloff;  /* [2 * (np + 1)] of W and of V, see kernels.h */
-  PetscBool     factored; /* numeric work was done for the present values, on all ranks; where it failed there is something to sweep with */
-  PetscBool     numeric;  /* and it succeeded on this rank */
-  PCSpikeInfo   info;     /* of this rank; reduced on request */
-  char          failtext[512];
+  PetscObjectState shape; /* changes with everything that is allocated or planned */
+  PetscBool        built; /* the symbolic part, for the present options and pattern */
+  Mat              aij;   /* Pmat converted, where it is not AIJ itself */
+  PetscInt        *newrow;
+  PetscInt        *dnewrow, *dcolmap; /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
+  PetscScalar     *permuted;          /* [maxrhs * n] with newrow only, in the backend's memory                              */
+  PetscScalar     *stage;             /* [n] for vectors that are not in the backend's memory                                */
+  SpikeBand        band;
+  SpikeExchange    ex;
+  PetscReal       *falloff;  /* [2 * (np + 1)] of W and of V, see kernels.h */
+  PetscBool        factored; /* numeric work was done for the present values, on all ranks; where it failed there is something to sweep with */
+  PetscBool        numeric;  /* and it succeeded on this rank */
+  PCSpikeInfo      info;     /* of this rank; reduced on request */
+  char             failtext[512];
 } PC_Spike;
 
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
@@ -69,6 +72,12 @@ PETSC_INTERN PetscErrorCode PCApply_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCMatApply_Spike(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode PCMatApplyTranspose_Spike(PC, Mat, Mat);
+
+/* the apply between raw pointers in the backend's memory, on band.stream */
+PETSC_INTERN PetscErrorCode PCSpikeSolvePermuted_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+
+/* spikeenqueue.c */
+PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue *);
 
 /* spikeband.c: the matrix as pieces in CSR, ordering and half-bandwidths */
 PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);

@@ -535,6 +535,7 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PCSpikeSetMatOrderingType_C", PCSpikeSetMatOrderingType_Spike);
   SpikeCompose("PCSpikeGetMatOrderingType_C", PCSpikeGetMatOrderingType_Spike);
   SpikeCompose("PCSpikeGetInfo_C", PCSpikeGetInfo_Spike);
+  SpikeCompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_Spike);
   SpikeCompose("PCFactorSetMatOrderingType_C", PCSpikeSetMatOrderingType_Spike);
   PetscCall(PCSpikeComposePivotMethods_Private(pc, compose));
   PetscFunctionReturn(PETSC_SUCCESS);

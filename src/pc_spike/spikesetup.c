@@ -162,6 +162,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   PetscCall(PetscCalloc1(2 * (s->band.np + 1), &s->falloff));
   PetscCall(PCSpikeExchangeCreate_Private(pc));
   s->built = PETSC_TRUE;
+  s->shape++;
   s->info.rebuilds++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -179,7 +180,7 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, SpikeFillStats *st)
   PetscCall(PetscLogEventBegin(PC_Spike_Fill, pc, 0, 0, 0));
   PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   PetscCall((*s->band.k->begin)(&s->band));
-  PetscCall((*s->band.k->fill)(&s->band, nparts, parts, s->dnewrow, st));
+  if (!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled) PetscCall((*s->band.k->fill)(&s->band, nparts, parts, s->dnewrow, st));
   PetscCall((*s->band.k->end)(&s->band));
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   sum[0] = st->sum;
@@ -252,11 +253,12 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
   PetscCall(PetscLogEventEnd(PC_Spike_Factor, pc, 0, 0, 0));
   if (b->coupled) {
     PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
-    PetscCall((*b->k->righttips)(b, s->falloff + b->np + 1));
+    if (!SpikeFaulty(SPIKE_FAULT_STALE_TIPS) || !pc->setupcalled) PetscCall((*b->k->righttips)(b, s->falloff + b->np + 1));
     PetscCall(PCSpikeExchangeSetupTips_Private(pc));
     PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
     PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
-    PetscCall((*b->k->reduced)(b, 0, b->np + 1, &reduced));
+    if (!SpikeFaulty(SPIKE_FAULT_STALE_REDUCED) || !pc->setupcalled) PetscCall((*b->k->reduced)(b, 0, b->np + 1, &reduced));
+    if (SpikeFaulty(SPIKE_FAULT_SWAPPED_TIPS)) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_TRUE, b->dWt, 0, b->dVb, 0, (size_t)(b->np + 1) * b->kl * b->ku * sizeof(PetscScalar), 1));
     PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
   }
   PetscCall((*b->k->end)(b));
@@ -268,6 +270,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
     if (q < b->np) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q])));
     if (q > 0) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1])));
   }
+  if (SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) pivot.badrow = reduced.badrow = -1;
   if (pivot.badrow >= 0 && !(pivot.badvalue <= pivot.tol)) { /* too large, or not a number; a backend may know more of it than the factors hold */
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors at row %" PetscInt_FMT ": scale the matrix%s, or use -%spc_type lu", PCSpikeOriginalRow_Private(s, A, pivot.badrow), b->is_double ? "" : ", use factors in double precision", pre));
   } else if (pivot.badrow >= 0) {

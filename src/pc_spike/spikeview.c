@@ -148,6 +148,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n", (double)s->window));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n", (double)info.decay));
   }
+  if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info.exchange));
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
   if (info.cornerboosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n", info.cornerboosted));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the band %.0f bytes, of tips, reduced systems and work space %.0f bytes, backend %s\n", (double)info.bytes, (double)info.extra_bytes, info.backend));

@@ -260,4 +260,32 @@ static PetscErrorCode SpikeCopy2D_CUDA(SpikeBand *s, PetscBool todevice, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeBytes_CUDA, SpikeCreate_CUDA, SpikeDestroy_CUDA, SpikeReserve_CUDA, SpikeFill_CUDA, SpikeLeftTips_CUDA, SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA, SpikeSweep_CUDA, SpikeSolveTips_CUDA, SpikeCorrect_CUDA, SpikePermute_CUDA, SpikePartitions_CUDA, SpikeMemory_CUDA, SpikeBegin_CUDA, SpikeEnd_CUDA, SpikeAlloc_CUDA, SpikeRelease_CUDA, SpikeCopy2D_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA};
+static PetscErrorCode SpikeStage_CUDA(SpikeBand *s, size_t bytes, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  *ptr = NULL;
+  if (bytes) PetscCallCUDA(cudaMallocHost(ptr, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeUnstage_CUDA(SpikeBand *s, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  if (*ptr) PetscCallCUDA(cudaFreeHost(*ptr));
+  *ptr = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaStreamSynchronize((cudaStream_t)s->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeKernels SpikeKernels_CUDA =
+  {"cuda",          PETSC_MEMTYPE_CUDA,  SpikeBytes_CUDA,       SpikeCreate_CUDA,  SpikeDestroy_CUDA,    SpikeReserve_CUDA,  SpikeFill_CUDA,  SpikeLeftTips_CUDA, SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA,
+   SpikeSweep_CUDA, SpikeSolveTips_CUDA, SpikeCorrect_CUDA,     SpikePermute_CUDA, SpikePartitions_CUDA, SpikeMemory_CUDA,   SpikeBegin_CUDA, SpikeEnd_CUDA,      SpikeAlloc_CUDA,  SpikeRelease_CUDA,   SpikeCopy2D_CUDA,
+   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA};

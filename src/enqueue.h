@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* enqueue.h: how an object lets others put its work on a stream: y <- A x or y <- M^-1 x from raw pointers, without Vec and without host waits */
+#pragma once
+
+#include <petscsys.h>
+
+/*
+  Composed as "PetscSpikeGetEnqueue_C". It is asked anew before each solve: run() stays valid while `shape` stays, and works with the values of the
+  object's last setup. Work that was captured in a graph (capturable) stays valid while `shape` stays too: new values lie in the same memory.
+*/
+typedef struct {
+  PetscMemType memtype;                                                                                    /* of x and y, and the owner of the stream; the host has none                                  */
+  PetscInt     n;                                                                                          /* local rows, of x and y                                                                        */
+  PetscErrorCode (*run)(PetscObject, PetscBool trans, void *stream, const PetscScalar *x, PetscScalar *y); /* x may not be y; NULL: not in its present state */
+  PetscBool        capturable;                                                                             /* run() enqueues kernels only                                                              */
+  PetscObjectState shape;                                                                                  /* changes with pointers, sizes and launches                                                */
+  PetscObjectState values;                                                                                 /* changes with the numbers too                                                             */
+} SpikeEnqueue;
+
+/* e->run is NULL where the object composes nothing */
+PETSC_INTERN PetscErrorCode SpikeGetEnqueue(PetscObject, SpikeEnqueue *);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikeenqueue.c: the apply of PCSPIKE on a stream of the caller's */
+#include "spikeimpl.h"
+#include "../enqueue.h"
+
+static PetscErrorCode SpikeEnqueue_Spike(PetscObject pc, PetscBool trans, void *stream, const PetscScalar *x, PetscScalar *y)
+{
+  PC_Spike *s = (PC_Spike *)((PC)pc)->data;
+
+  PetscFunctionBegin;
+  s->band.stream = stream;
+  PetscCall(PCSpikeSolvePermuted_Private((PC)pc, trans, 1, x, s->band.n, y, s->band.n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Messages between ranks wait for the host, or are NCCL's: only the work of one rank is captured */
+PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject pc, SpikeEnqueue *e)
+{
+  PC_Spike *s = (PC_Spike *)((PC)pc)->data;
+
+  PetscFunctionBegin;
+  if (!s->built || !s->numeric) PetscFunctionReturn(PETSC_SUCCESS);
+  e->memtype    = s->band.k->memtype;
+  e->n          = s->band.n;
+  e->run        = SpikeEnqueue_Spike;
+  e->capturable = (PetscBool)(!PetscMemTypeHost(e->memtype) && !s->ex.across);
+  e->shape      = s->shape;
+  e->values     = s->shape + s->info.refills;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
