@@ -70,7 +70,7 @@ static PetscErrorCode Test(PetscInt n, PetscInt kl, PetscInt ku, PetscInt partit
   PetscMemType       memtype;
   cudaStream_t       stream;
   SpikeEnqueue       e, again;
-  bool               same;
+  bool               same = false;
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat(n, kl, ku, reorder, &A));
@@ -160,7 +160,8 @@ int main(int argc, char **argv)
     {6001, 100, 70,  7 },
     {6001, 200, 201, 4 }
   };
-  int count = 0;
+  const size_t ncases = sizeof(cases) / sizeof(cases[0]); /* PETSC_STATIC_ARRAY_LENGTH() of C++ counts the last dimension */
+  int          count  = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -170,7 +171,7 @@ int main(int argc, char **argv)
     return 0;
   }
   PetscCall(PetscSpikeInitializePackage());
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+  for (size_t k = 0; k < ncases; k++) {
     for (int reorder = 0; reorder < 2; reorder++) {
       const int before = failed;
 
@@ -178,7 +179,7 @@ int main(int argc, char **argv)
       printf("%sok %d - CUDA graph of an apply: n %d, half-bandwidths %d,%d, %d partitions%s\n", failed > before ? "not " : "", (int)(2 * k) + reorder + 1, (int)cases[k][0], (int)cases[k][1], (int)cases[k][2], (int)cases[k][3], reorder ? ", reordered" : "");
     }
   }
-  printf("1..%d\n", (int)(2 * PETSC_STATIC_ARRAY_LENGTH(cases)));
+  printf("1..%d\n", (int)(2 * ncases));
   PetscCall(PetscFinalize());
   return failed ? 1 : 0;
 }
