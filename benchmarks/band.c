@@ -291,7 +291,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsString("-csv", "file for the numbers", NULL, "", csv, sizeof(csv), &set));
   PetscOptionsEnd();
   if (isa < 3) PetscCheck(SpikeISASet((SpikeISA)isa), comm, PETSC_ERR_SUP, "This processor lacks instruction set %s", isas[isa]);
-  ops = SpikeBandGetOps((PetscBool)(precision == 1 || (precision == 0 && sizeof(PetscReal) == 8)));
+  ops = SpikeBandGetOps(precision == 1 || (precision == 0 && sizeof(PetscReal) == 8) ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE);
   PetscCall(PetscBLASSetNumThreads(1));
   PetscCall(PetscBLASGetNumThreads(&threads));
   PetscCall(PetscPrintf(comm, "band kernels '%s' against LAPACK with %" PetscInt_FMT " BLAS thread; %d MPI ranks, n = %" PetscInt_FMT " rows in all, dominance %g, %" PetscInt_FMT " repetitions in turn\n", ops->name, threads, size, n, (double)d, repeat));

@@ -58,6 +58,7 @@ static PetscErrorCode Case(MPI_Comm comm, PetscInt N, PetscInt K, PetscReal d, i
   PCFailedReason   failed;
   PCSpikePrecision precision;
   PetscMPIInt      size;
+  int              bytes; /* of a real number of the factors */
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(comm, &size));
@@ -78,11 +79,12 @@ static PetscErrorCode Case(MPI_Comm comm, PetscInt N, PetscInt K, PetscReal d, i
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PCSpikeGetPrecision(pc, &precision));
   PetscCall(PCGetFailedReason(pc, &failed));
+  bytes = precision == PC_SPIKE_PRECISION_DOUBLE ? 8 : precision == PC_SPIKE_PRECISION_SINGLE ? 4 : 2;
   ms[0] = Median(repeat, setup);
   ms[1] = Median(repeat, apply);
-  floor = 1e3 * ((double)N * (2 * K + 1) * (precision == PC_SPIKE_PRECISION_DOUBLE ? 8 : 4) * (sizeof(PetscScalar) / sizeof(PetscReal)) + 2.0 * N * sizeof(PetscScalar)) / size / rate;
+  floor = 1e3 * ((double)N * (2 * K + 1) * bytes * (sizeof(PetscScalar) / sizeof(PetscReal)) + 2.0 * N * sizeof(PetscScalar)) / size / rate;
   PetscCall(PetscPrintf(comm, "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " %9.1f %9.4f (%8.4f %8.4f) %8.4f (%7.4f %7.4f) %8.4f %5.2f %9.1e %6.3f %9.0f%s\n", N, K, info.partitions, first, ms[0], setup[0], setup[repeat - 1], ms[1], apply[0], apply[repeat - 1], floor, floor / ms[1], (double)(rnorm / bnorm),
-                        (double)((info.bytes + info.extra_bytes) / ((PetscReal)N * (2 * K + 1) * (precision == PC_SPIKE_PRECISION_DOUBLE ? 8 : 4) * (sizeof(PetscScalar) / sizeof(PetscReal)))), (double)(info.bytes * 1e-6), failed ? " FAILED" : ""));
+                        (double)((info.bytes + info.extra_bytes) / ((PetscReal)N * (2 * K + 1) * bytes * (sizeof(PetscScalar) / sizeof(PetscReal)))), (double)(info.bytes * 1e-6), failed ? " FAILED" : ""));
   if (csv)
     PetscCall(PetscFPrintf(comm, csv, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%g,%g,%g,%g,%g,%g,%g,%g,%g\n", N, K, info.partitions, first, ms[0], setup[0], setup[repeat - 1], ms[1], apply[0], apply[repeat - 1], floor, (double)(rnorm / bnorm)));
   PetscCall(PCDestroy(&pc));

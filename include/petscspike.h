@@ -34,8 +34,10 @@ PETSC_EXTERN const char *const PCSpikeTypes[];
   PCSpikePrecision - Precision in which `PCSPIKE` stores its factors; vectors stay in `PetscScalar`
 
   Values:
-+ `PC_SPIKE_PRECISION_DOUBLE` - 8 bytes a real number
-- `PC_SPIKE_PRECISION_SINGLE` - 4 bytes a real number
++ `PC_SPIKE_PRECISION_DOUBLE` - 8 bytes a real number, 53 significant bits
+. `PC_SPIKE_PRECISION_SINGLE` - 4 bytes, 24 significant bits
+. `PC_SPIKE_PRECISION_BF16`   - 2 bytes, 8 significant bits, the range of single precision
+- `PC_SPIKE_PRECISION_FP16`   - 2 bytes, 11 significant bits, numbers up to 65504
 
   Level: intermediate
 
@@ -43,7 +45,9 @@ PETSC_EXTERN const char *const PCSpikeTypes[];
 E*/
 typedef enum {
   PC_SPIKE_PRECISION_DOUBLE,
-  PC_SPIKE_PRECISION_SINGLE
+  PC_SPIKE_PRECISION_SINGLE,
+  PC_SPIKE_PRECISION_BF16,
+  PC_SPIKE_PRECISION_FP16
 } PCSpikePrecision;
 PETSC_EXTERN const char *const PCSpikePrecisions[];
 

@@ -112,10 +112,11 @@ static PetscErrorCode TrueResidual(Mat A, Vec b, Vec x, PetscReal *relres)
 /* One line about what PCSPIKE did, or why not */
 static PetscErrorCode SpikeNote(PC pc, char note[], size_t len)
 {
-  PCSpikeInfo      info;
-  PCSpikeType      type;
-  PCSpikePrecision precision;
-  PCFailedReason   why;
+  const char *const precisions[] = {"double", "single", "bf16", "fp16"};
+  PCSpikeInfo       info;
+  PCSpikeType       type;
+  PCSpikePrecision  precision;
+  PCFailedReason    why;
 
   PetscFunctionBegin;
   PetscCall(PCReduceFailedReason(pc));
@@ -128,7 +129,7 @@ static PetscErrorCode SpikeNote(PC pc, char note[], size_t len)
   PetscCall(PCSpikeGetType(pc, &type));
   PetscCall(PCSpikeGetPrecision(pc, &precision));
   PetscCall(PetscSNPrintf(note, len, "%s, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " (before: %" PetscInt_FMT ",%" PetscInt_FMT "), %" PetscInt_FMT " partition%s, %s factors, %.3g MB, %s", info.partitions == 1 ? "banded LU" : (type == PC_SPIKE_BLOCK ? "block" : "truncated"),
-                          info.kl, info.ku, info.natural_kl, info.natural_ku, info.partitions, info.partitions > 1 ? "s" : "", precision == PC_SPIKE_PRECISION_SINGLE ? "single" : "double", (double)(info.bytes + info.extra_bytes) / 1e6, info.backend));
+                          info.kl, info.ku, info.natural_kl, info.natural_ku, info.partitions, info.partitions > 1 ? "s" : "", precisions[precision], (double)(info.bytes + info.extra_bytes) / 1e6, info.backend));
   if (info.dropped > 0.0) {
     size_t used;
 

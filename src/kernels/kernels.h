@@ -2,7 +2,8 @@
 /* kernels.h: the contract between the algorithms (C, no CUDA) and the backends (tables of functions) */
 #pragma once
 
-#include <petscsys.h>
+#include <petscspike.h>
+#include <float.h>
 
 /*
   A partitioned band on one rank, as a backend holds it. The rank's n rows are cut into np partitions, start[0] = 0 <= ... <= start[np] = n.
@@ -24,14 +25,14 @@
 typedef struct _n_SpikeKernels SpikeKernels;
 
 typedef struct {
-  PetscInt   n, kl, ku; /* rows of this rank, half-bandwidths                                               */
-  PetscInt   np;        /* partitions, at least 1                                                           */
-  PetscInt  *start;     /* [np + 1]                                                                         */
-  PetscBool *active;    /* [np + 1] interface q couples                                                     */
-  PetscBool  is_double; /* precision of the factors: 8 or 4 bytes a real number                             */
-  PetscBool  coupled;   /* spike tips are kept: not the block variant                                       */
-  PetscReal  window;    /* spikes that have fallen below this fraction of their ends are not corrected, at least below the factors' rounding */
-  PetscInt   maxrhs;    /* right-hand sides that the work space of an apply holds                           */
+  PetscInt         n, kl, ku; /* rows of this rank, half-bandwidths                                               */
+  PetscInt         np;        /* partitions, at least 1                                                           */
+  PetscInt        *start;     /* [np + 1]                                                                         */
+  PetscBool       *active;    /* [np + 1] interface q couples                                                     */
+  PCSpikePrecision precision; /* of the factors */
+  PetscBool        coupled;   /* spike tips are kept: not the block variant                                       */
+  PetscReal        window;    /* spikes that have fallen below this fraction of their ends are not corrected, at least below the factors' rounding */
+  PetscInt         maxrhs;    /* right-hand sides that the work space of an apply holds                           */
 
   void         *band;           /* raw band, then its factors; layout of the backend                                */
   PetscScalar  *dB, *dC;        /* [np + 1] coupling blocks                                                         */
@@ -44,6 +45,35 @@ typedef struct {
 
   const SpikeKernels *k;
 } SpikeBand;
+
+/* Bytes of a real number of the factors */
+static inline size_t SpikePrecisionBytes(PCSpikePrecision p)
+{
+  return p == PC_SPIKE_PRECISION_DOUBLE ? sizeof(double) : p == PC_SPIKE_PRECISION_SINGLE ? sizeof(float) : 2;
+}
+
+/* Rounding of the factors, at least that of the vectors */
+static inline PetscReal SpikePrecisionEpsilon(PCSpikePrecision p)
+{
+  const double eps[] = {2.2e-16, 6.0e-8, 3.9e-3, 4.9e-4};
+
+  return PetscMax((PetscReal)eps[p], PETSC_MACHINE_EPSILON);
+}
+
+/* The largest number, and the smallest one whose inverse the factors hold and lose no digits in, or few */
+static inline double SpikePrecisionMax(PCSpikePrecision p)
+{
+  const double max[] = {DBL_MAX, FLT_MAX, 3.3895313892515355e38, 65504.0};
+
+  return max[p];
+}
+
+static inline double SpikePrecisionLeast(PCSpikePrecision p)
+{
+  const double least[] = {DBL_MIN, FLT_MIN, FLT_MIN, 1.0 / 65504.0};
+
+  return least[p];
+}
 
 /*
   A piece of the matrix in CSR. Entry k of row i, ai[i] <= k < ai[i+1], lies in column  j = (colmap ? colmap[aj[k]] : aj[k]) + shift,
@@ -106,7 +136,7 @@ struct _n_SpikeKernels {
   /* Bytes that create() will allocate: the band itself, and all the rest. Computed in PetscReal: it must not overflow. */
   PetscErrorCode (*bytes)(const SpikeBand *, PetscReal *band, PetscReal *extra);
 
-  /* Allocates everything for the shape given by n, kl, ku, np, start, is_double, coupled, maxrhs. destroy() accepts a band partly made,
+  /* Allocates everything for the shape given by n, kl, ku, np, start, precision, coupled, maxrhs. destroy() accepts a band partly made,
      and frees what create() allocated, not start and active. reserve() makes room for that many right-hand sides, keeping all else. */
   PetscErrorCode (*create)(SpikeBand *);
   PetscErrorCode (*destroy)(SpikeBand *);
@@ -161,7 +191,7 @@ struct _n_SpikeKernels {
   PetscErrorCode (*permute)(SpikeBand *, PetscBool gather, const PetscInt *newrow, PetscInt nrhs, const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy);
 
   /* Partitions that suit n rows when the user leaves the number open */
-  PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PetscBool is_double);
+  PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision);
 
   /* Bytes of memory that this backend can hope to get */
   PetscErrorCode (*memory)(PetscReal *);

@@ -2,8 +2,9 @@
 /* spike.c: the type PCSPIKE: its page, creation and destruction */
 #include "spikeimpl.h"
 
-const char *const PCSpikeTypes[]      = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
-const char *const PCSpikePrecisions[] = {"DOUBLE", "SINGLE", "PCSpikePrecision", "PC_SPIKE_PRECISION_", NULL};
+const char *const PCSpikeTypes[]          = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
+const char *const PCSpikePrecisions[]     = {"DOUBLE", "SINGLE", "BF16", "FP16", "PCSpikePrecision", "PC_SPIKE_PRECISION_", NULL};
+const char *const PCSpikePrecisionNames[] = {"double", "single", "bf16", "fp16"};
 
 static PetscErrorCode PCDestroy_Spike(PC pc)
 {
@@ -26,7 +27,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_bandwidth k or kl,ku                       - half-bandwidths to factor, `PCSpikeSetBandwidth()`; default those of the nonzero entries
 . -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|, `PCSpikeSetDropoff()`
 . -pc_spike_window_tol tol                             - where the correction after the reduced systems ends, `PCSpikeSetWindowTolerance()`
-. -pc_spike_precision (double|single)                  - precision of the factors, `PCSpikeSetPrecision()`
+. -pc_spike_precision (double|single|bf16|fp16)        - precision of the factors, `PCSpikeSetPrecision()`
 . -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
 . -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCSpikeSetMatOrderingType()`
 . -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero, `PCSpikeSetZeroPivot()`

@@ -14,6 +14,8 @@
 
 PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
 
+PETSC_INTERN const char *const PCSpikePrecisionNames[]; /* as views and failures say them */
+
 /* Neighbours of this rank among the ranks that own rows, and the messages with them */
 typedef struct {
   PetscMPIInt  left, right; /* MPI_PROC_NULL where there is none */

@@ -230,7 +230,7 @@ static PetscErrorCode PCSpikeSetPrecision_Spike(PC pc, PCSpikePrecision precisio
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(precision == PC_SPIKE_PRECISION_DOUBLE || precision == PC_SPIKE_PRECISION_SINGLE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikePrecision %d", (int)precision);
+  PetscCheck(precision >= PC_SPIKE_PRECISION_DOUBLE && precision <= PC_SPIKE_PRECISION_FP16, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikePrecision %d", (int)precision);
   if (s->precision != precision) PetscCall(PCSpikeChanged_Private(pc));
   s->precision = precision;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -250,10 +250,10 @@ static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PCSpikePrecision *precisi
 
   Input Parameters:
 + pc        - the preconditioner context
-- precision - `PC_SPIKE_PRECISION_DOUBLE` or `PC_SPIKE_PRECISION_SINGLE`; by default that of `PetscReal`
+- precision - `PC_SPIKE_PRECISION_DOUBLE`, `PC_SPIKE_PRECISION_SINGLE`, `PC_SPIKE_PRECISION_BF16` or `PC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
 
   Options Database Key:
-. -pc_spike_precision (double|single) - the precision
+. -pc_spike_precision (double|single|bf16|fp16) - the precision
 
   Level: intermediate
 
@@ -280,7 +280,7 @@ PetscErrorCode PCSpikeSetPrecision(PC pc, PCSpikePrecision precision)
 . pc - the preconditioner context
 
   Output Parameter:
-. precision - `PC_SPIKE_PRECISION_DOUBLE` or `PC_SPIKE_PRECISION_SINGLE`; by default that of `PetscReal`
+. precision - `PC_SPIKE_PRECISION_DOUBLE`, `PC_SPIKE_PRECISION_SINGLE`, `PC_SPIKE_PRECISION_BF16` or `PC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
 
   Level: intermediate
 

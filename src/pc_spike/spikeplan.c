@@ -30,7 +30,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   b->n = range[rank + 1] - range[rank];
   np   = s->local_partitions;
   if (np == PETSC_DECIDE) {
-    np = (*b->k->partitions)(b->n, b->kl, b->ku, (PetscBool)(s->precision == PC_SPIKE_PRECISION_DOUBLE));
+    np = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision);
     np = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
   }
 

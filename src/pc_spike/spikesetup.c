@@ -136,7 +136,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   PetscCall(MatGetMemType_Spike(A, &memtype));
   s->band.k = SpikeKernelsFind(memtype);
   if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
-  s->band.is_double = (PetscBool)(s->precision == PC_SPIKE_PRECISION_DOUBLE);
+  s->band.precision = s->precision;
   s->band.maxrhs    = 1;
   s->band.window    = s->window;
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
@@ -225,12 +225,11 @@ static PetscInt PCSpikeOriginalRow_Private(const PC_Spike *s, Mat A, PetscInt ro
 /* Factors, tips and reduced systems from the filled band. A failure stays on its rank; the messages go on, so that no rank waits for ever. */
 static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats *st)
 {
-  PC_Spike       *s       = (PC_Spike *)pc->data;
-  SpikeBand      *b       = &s->band;
-  const char     *pre     = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  const PetscReal epsilon = b->is_double ? (PetscReal)2.2e-16 : (PetscReal)6.0e-8;
-  const PetscReal amount  = s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(PetscMax(epsilon, PETSC_MACHINE_EPSILON)) : s->shiftamount;
-  const PetscReal scale   = st->norm > 0.0 ? st->norm : 1.0;
+  PC_Spike       *s      = (PC_Spike *)pc->data;
+  SpikeBand      *b      = &s->band;
+  const char     *pre    = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  const PetscReal amount = s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(SpikePrecisionEpsilon(b->precision)) : s->shiftamount;
+  const PetscReal scale  = st->norm > 0.0 ? st->norm : 1.0;
   SpikePivot      pivot = {s->zeropivot * scale, 0.0, 0, -1, 0.0}, corner, reduced = {s->zeropivot, 0.0, 0, -1, 0.0};
 
   PetscFunctionBegin;
@@ -272,7 +271,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
   }
   if (SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) pivot.badrow = reduced.badrow = -1;
   if (pivot.badrow >= 0 && !(pivot.badvalue <= pivot.tol)) { /* too large, or not a number; a backend may know more of it than the factors hold */
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors at row %" PetscInt_FMT ": scale the matrix%s, or use -%spc_type lu", PCSpikeOriginalRow_Private(s, A, pivot.badrow), b->is_double ? "" : ", use factors in double precision", pre));
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors at row %" PetscInt_FMT ": scale the matrix%s, or use -%spc_type lu", PCSpikeOriginalRow_Private(s, A, pivot.badrow), b->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision", pre));
   } else if (pivot.badrow >= 0) {
     const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);
 
@@ -334,7 +333,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   if (st.badrow >= 0) {
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
   } else if (st.overflowrow >= 0) {
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in single precision: scale the matrix or use -%spc_spike_precision double", st.overflowrow, pre));
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s precision: scale the matrix or use -%spc_spike_precision %s", st.overflowrow, PCSpikePrecisionNames[s->precision], pre, s->precision == PC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
   } else PetscCall(PCSpikeNumeric_Private(pc, A, &st));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -127,7 +127,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   if (isstring) PetscCall(PetscViewerStringSPrintf(viewer, " %s", PCSpikeTypes[s->type]));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n", s->type == PC_SPIKE_BLOCK ? "block" : "truncated", s->precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n", s->type == PC_SPIKE_BLOCK ? "block" : "truncated", PCSpikePrecisionNames[s->precision]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot, s->shifttype == (PetscInt)MAT_SHIFT_NONE ? "failure" : "boosted"));
   if (s->userkl != PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  half-bandwidths set to %" PetscInt_FMT ",%" PetscInt_FMT "\n", s->userkl, s->userku));
   else if (s->dropoff > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  drop-off fraction %g\n", (double)s->dropoff));

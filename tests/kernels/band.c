@@ -617,7 +617,7 @@ int main(int argc, char **argv)
     for (PetscInt dbl = 0; dbl < 2; dbl++) {
       Ctx c;
 
-      c.ops  = SpikeBandGetOps((PetscBool)dbl);
+      c.ops  = SpikeBandGetOps(dbl ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE);
       c.dbl  = (PetscBool)dbl;
       c.epsF = dbl ? DBL_EPSILON : FLT_EPSILON;
       c.epsS = (double)PETSC_MACHINE_EPSILON;

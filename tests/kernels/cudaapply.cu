@@ -170,7 +170,7 @@ static void Shape(Case *c, SpikeBand *s, const SpikeKernels *k)
   s->np        = c->np;
   s->start     = c->start;
   s->active    = c->active;
-  s->is_double = c->dbl;
+  s->precision = c->dbl ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE;
   s->coupled   = PETSC_TRUE;
   s->maxrhs    = 3;
   s->k         = k;
@@ -233,7 +233,7 @@ static PetscErrorCode UploadFactors(Case *c)
   SpikeTiles          t  = h->t;
   const PetscInt      kl = c->kl, ku = c->ku;
   const PetscCount    ld  = (PetscCount)kl + ku + 1;
-  const SpikeBandOps *ops = SpikeBandGetOps(c->dbl);
+  const SpikeBandOps *ops = SpikeBandGetOps(c->dev.precision);
   std::vector<F>      tiles((size_t)h->elements, (F)0.0);
   std::vector<char>   work(ops->lu_worksize(kl, ku) + 64);
 

@@ -61,8 +61,9 @@ struct Problem {
   PetscInt                 n, kl, ku, np, kind;
   std::vector<PetscInt>    start, newrow; /* newrow empty: natural */
   PetscBool                active[128];
-  PetscBool                is_double, coupled, full; /* full: one row has entries in all columns, more than a map of the pattern takes */
-  std::vector<PetscScalar> a;                        /* entry (i, j) of the band order at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
+  PCSpikePrecision         precision;
+  PetscBool                coupled, full; /* full: one row has entries in all columns, more than a map of the pattern takes */
+  std::vector<PetscScalar> a;             /* entry (i, j) of the band order at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
   std::vector<PetscInt>    ai[2], aj[2], colmap;
   std::vector<PetscScalar> aa[2];
 };
@@ -95,7 +96,7 @@ static void Result(int topic, const Problem &pr, const char *what, double error,
   results[topic].cases++;
   if (!(error <= bound)) {
     if (++results[topic].bad <= 20)
-      PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "# %s: n %" PetscInt_FMT ", np %" PetscInt_FMT ", kl %" PetscInt_FMT ", ku %" PetscInt_FMT ", kind %" PetscInt_FMT ", %s%s: %s: %g, bound %g\n", topics[topic], pr.n, pr.np, pr.kl, pr.ku, pr.kind, pr.is_double ? "double" : "single", pr.coupled ? "" : ", not coupled", what, error, bound));
+      PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "# %s: n %" PetscInt_FMT ", np %" PetscInt_FMT ", kl %" PetscInt_FMT ", ku %" PetscInt_FMT ", kind %" PetscInt_FMT ", %s%s: %s: %g, bound %g\n", topics[topic], pr.n, pr.np, pr.kl, pr.ku, pr.kind, PCSpikePrecisions[pr.precision], pr.coupled ? "" : ", not coupled", what, error, bound));
   }
   if (bound > 0) results[topic].worst = PetscMax(results[topic].worst, error / bound);
 }
@@ -105,7 +106,7 @@ static void Result(int topic, const Problem &pr, const char *what, double error,
   zeros, empty rows and entries outside the band
 */
 #define NKINDS 4
-static void MakeProblem(const Shape &sh, PetscInt kind, PetscBool is_double, PetscBool coupled, Problem &pr)
+static void MakeProblem(const Shape &sh, PetscInt kind, PCSpikePrecision precision, PetscBool coupled, Problem &pr)
 {
   PetscInt                           k = 0;
   std::vector<PetscInt>              oldrow, map;
@@ -122,7 +123,7 @@ static void MakeProblem(const Shape &sh, PetscInt kind, PetscBool is_double, Pet
     k = k < 3 && sh.sizes[k + 1] ? k + 1 : 0;
   }
   pr.n         = pr.start.back();
-  pr.is_double = is_double;
+  pr.precision = precision;
   pr.coupled   = coupled;
   for (PetscInt q = 0; q <= pr.np; q++) pr.active[q] = (PetscBool)(coupled && pr.n && (kind == 1 || (q > 0 && q < pr.np)) && (q % 5 != 3));
   const PetscInt n = pr.n, ld = pr.kl + pr.ku + 1, kl = pr.kl, ku = pr.ku;
@@ -237,7 +238,7 @@ static void MakeBand(Problem &pr, const SpikeKernels *k, SpikeBand *s)
   s->np        = pr.np;
   s->start     = pr.start.data();
   s->active    = pr.active;
-  s->is_double = pr.is_double;
+  s->precision = pr.precision;
   s->coupled   = pr.coupled;
   s->maxrhs    = 1;
   s->k         = k;
@@ -271,7 +272,7 @@ static std::vector<PetscScalar> DownloadBand(const SpikeBand &s)
   const SpikeCUDA         *h = (const SpikeCUDA *)s.data;
   std::vector<PetscScalar> v(h->elements);
 
-  if (s.is_double) {
+  if (s.precision == PC_SPIKE_PRECISION_DOUBLE) {
     const std::vector<SpikeDouble> b = Download<SpikeDouble>(s.band, h->elements);
 
     for (size_t i = 0; i < b.size(); i++) v[i] = (PetscScalar)b[i];
@@ -286,7 +287,7 @@ static std::vector<PetscScalar> DownloadBand(const SpikeBand &s)
 /* A matrix entry as the raw band must hold it */
 static PetscScalar Rounded(const Problem &pr, PetscScalar v)
 {
-  return pr.is_double ? v : (PetscScalar)(SpikeSingle)v;
+  return pr.precision == PC_SPIKE_PRECISION_DOUBLE ? v : (PetscScalar)(SpikeSingle)v;
 }
 
 static double Difference(PetscScalar a, PetscScalar b)
@@ -425,7 +426,7 @@ static void TestRefill(int topic, const Problem &pr, SpikeBand *host, SpikeBand 
 
   Pieces(pr, false, hostparts);
   PetscCallAbort(PETSC_COMM_SELF, (*host->k->fill)(host, nparts, hostparts, pr.newrow.size() ? pr.newrow.data() : NULL, &hst));
-  CheckCUDA(cudaMemset(s->band, 0xFF, h->elements * (pr.is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle))));
+  CheckCUDA(cudaMemset(s->band, 0xFF, h->elements * SpikePrecisionBytes(pr.precision) * (sizeof(PetscScalar) / sizeof(PetscReal))));
   if (nB) CheckCUDA(cudaMemset(s->dB, 0xFF, nB * sizeof(PetscScalar)));
   if (nC) CheckCUDA(cudaMemset(s->dC, 0xFF, nC * sizeof(PetscScalar)));
   PetscCallAbort(PETSC_COMM_SELF, (*s->k->begin)(s));
@@ -488,7 +489,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   MakeBand(pr, &SpikeKernels_CUDA, &s);
   h = (SpikeCUDA *)s.data;
   PetscCallAbort(PETSC_COMM_SELF, (*s.k->bytes)(&s, &bytes, &extra));
-  Result(MEMORY, pr, "bytes", fabs(bytes - (PetscReal)h->elements * (pr.is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle))), 0);
+  Result(MEMORY, pr, "bytes", fabs(bytes - (PetscReal)h->elements * SpikePrecisionBytes(pr.precision) * (sizeof(PetscScalar) / sizeof(PetscReal))), 0);
   /* the band in the precision of the factors; a tile row more a partition, and a tenth of the groups */
   {
     PetscInt longest = 0;
@@ -502,7 +503,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   oldband = s.band;
   oldB    = s.dB;
   oldC    = s.dC;
-  s.band  = gband.make(h->elements, pr.is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle));
+  s.band  = gband.make(h->elements, SpikePrecisionBytes(pr.precision) * (sizeof(PetscScalar) / sizeof(PetscReal)));
   s.dB    = pr.coupled ? (PetscScalar *)gB.make(nB, sizeof(PetscScalar)) : NULL;
   s.dC    = pr.coupled ? (PetscScalar *)gC.make(nC, sizeof(PetscScalar)) : NULL;
 
@@ -536,7 +537,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   Result(PIVOT, pr, "nboost", (double)PetscAbsInt(piv.nboost - hpiv.nboost), 0);
   if (hpiv.badrow >= 0) Result(PIVOT, pr, "badvalue", Relative(piv.badvalue, hpiv.badvalue), 1e-3);
   if (values && hpiv.badrow < 0) {
-    const double      eps = PetscMax(pr.is_double ? DBL_EPSILON : FLT_EPSILON, pr.is_double ? 0.0 : PETSC_MACHINE_EPSILON);
+    const double      eps = pr.precision == PC_SPIKE_PRECISION_DOUBLE ? DBL_EPSILON : PetscMax(FLT_EPSILON, PETSC_MACHINE_EPSILON);
     std::vector<Wide> f;
     double            e = 0.0;
 
@@ -636,7 +637,7 @@ static void TestShape(const Shape &sh)
         for (int i = 0; i < 4; i++) short_ = (PetscBool)(short_ || (sh.sizes[i] && sh.sizes[i] < K));
         if (coupled && (!K || short_ || !sh.sizes[0])) continue;
         if (K > 100 && kind != (coupled ? 1 : 2 + dbl)) continue; /* one of each, for time */
-        MakeProblem(sh, kind, (PetscBool)dbl, (PetscBool)coupled, pr);
+        MakeProblem(sh, kind, dbl ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE, (PetscBool)coupled, pr);
         TestProblem(pr, 1e-13, 0.0, true);
       }
 }
@@ -651,7 +652,7 @@ static void TestPivots(const Shape &sh)
       PetscInt       bad[2];
       const PetscInt ld = sh.kl + sh.ku + 1;
 
-      MakeProblem(sh, 0, (PetscBool)dbl, PETSC_FALSE, pr);
+      MakeProblem(sh, 0, dbl ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE, PETSC_FALSE, pr);
       if (!pr.n) continue;
       bad[0] = pr.start[pr.np / 2] + (PetscInt)((Uniform() + 1) * 0.5 * (pr.start[pr.np / 2 + 1] - pr.start[pr.np / 2]));
       bad[1] = pr.n - 1;
@@ -693,7 +694,7 @@ static void TestOverflow(void)
   for (int dbl = 0; dbl < 2; dbl++) {
     Problem pr;
 
-    MakeProblem(sh, 0, (PetscBool)dbl, PETSC_FALSE, pr);
+    MakeProblem(sh, 0, dbl ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE, PETSC_FALSE, pr);
     pr.aa[0][pr.ai[0][41]]                         = 1e39;
     pr.a[41 * 8 + pr.aj[0][pr.ai[0][41]] - 41 + 4] = 1e39;
     pr.aa[0][pr.ai[0][55]]                         = 1e300;
@@ -709,7 +710,7 @@ static void TestFullRow(void)
   Problem        pr;
   const PetscInt i = 1300;
 
-  MakeProblem(sh, 0, PETSC_TRUE, PETSC_TRUE, pr);
+  MakeProblem(sh, 0, PC_SPIKE_PRECISION_DOUBLE, PETSC_TRUE, pr);
   pr.full = PETSC_TRUE;
   for (PetscInt j = 0; j < pr.n; j++) {
     if (PetscAbsInt(i - j) <= 1) continue;

@@ -58,7 +58,7 @@ static PetscErrorCode TestMemory(const Problem *P)
 }
 
 /* Sizes whose bytes pass all integers */
-static PetscErrorCode TestBytes(PetscBool is_double)
+static PetscErrorCode TestBytes(PCSpikePrecision precision)
 {
   Shape     shape = {1, 1, 1, {1}};
   Problem   P;
@@ -68,7 +68,7 @@ static PetscErrorCode TestBytes(PetscBool is_double)
   PetscBool active[2] = {PETSC_TRUE, PETSC_TRUE};
 
   PetscFunctionBegin;
-  PetscCall(ProblemCreate(&shape, DOMINANT, 3, is_double, &P));
+  PetscCall(ProblemCreate(&shape, DOMINANT, 3, precision, &P));
   BandShape(&P, 1, &s);
   s.n      = start[1];
   s.kl     = 2000000000;
@@ -76,8 +76,8 @@ static PetscErrorCode TestBytes(PetscBool is_double)
   s.start  = start;
   s.active = active;
   PetscCall((*s.k->bytes)(&s, &band, &extra));
-  expect = (is_double ? 8.0 : 4.0) * (PetscDefined(USE_COMPLEX) ? 2 : 1) * (PetscReal)s.n * ((PetscReal)s.kl + s.ku + 1);
-  Check(&P, MEMORY, band >= 0.999 * expect && band <= 1.001 * expect + (is_double ? 8.0 : 4.0) * 1e12 && extra >= 8.0 * s.kl * s.ku ? 0 : (double)(band / expect));
+  expect = (PetscReal)SpikePrecisionBytes(precision) * (PetscDefined(USE_COMPLEX) ? 2 : 1) * (PetscReal)s.n * ((PetscReal)s.kl + s.ku + 1);
+  Check(&P, MEMORY, band >= 0.999 * expect && band <= 1.001 * expect + (PetscReal)SpikePrecisionBytes(precision) * 1e12 && extra >= 8.0 * s.kl * s.ku ? 0 : (double)(band / expect));
   PetscCall(PetscFree(P.a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -87,7 +87,7 @@ static PetscScalar BandGet(const SpikeBand *s, PetscCount t)
 {
   const SpikeHost *h = (const SpikeHost *)s->data;
 
-  return s->is_double ? (PetscScalar)((const SpikeDouble *)h->first)[t] : (PetscScalar)((const SpikeSingle *)h->first)[t];
+  return s->precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscScalar)((const SpikeDouble *)h->first)[t] : (PetscScalar)((const SpikeSingle *)h->first)[t];
 }
 
 /* Band, B and C hold the matrix and nothing else; they were NaN before */
@@ -104,7 +104,7 @@ static void CheckFilled(const Problem *P, const SpikeBand *s)
       for (PetscInt i = j - ku; i <= j + kl; i++) {
         PetscScalar v = i < 0 || i >= m ? 0.0 : Entry(P, P->start[p] + i, P->start[p] + j);
 
-        if (!P->is_double) v = (PetscScalar)(SpikeSingle)v;
+        if (P->precision != PC_SPIKE_PRECISION_DOUBLE) v = (PetscScalar)(SpikeSingle)v;
         if (BandGet(s, h->off[p] + (PetscCount)j * ld + ku + i - j) != v) bad++;
       }
     }
@@ -193,7 +193,7 @@ static PetscErrorCode TestFill(Problem *P, SpikeBand *s)
     for (PetscInt place = 0; place < 6; place++) {
       const PetscInt *order = what % 2 == place % 2 && !P->active[0] && !P->active[P->np] ? newrow : NULL;
       const PetscInt  r1 = place < 2 ? 0 : place < 4 ? n - 1 : n / 3, r2 = PetscMin(n - 1, r1 + 2);
-      const PetscBool fits = (PetscBool)(P->is_double || PetscDefined(USE_REAL_SINGLE));
+      const PetscBool fits = (PetscBool)(PETSC_MAX_REAL <= SpikePrecisionMax(P->precision));
       PetscScalar    *keep;
       enum {
         NOTANUMBER,
@@ -228,7 +228,7 @@ static PetscErrorCode TestFill(Problem *P, SpikeBand *s)
 }
 
 /* ---- factor: pivots ------------------------------------------------------------------------------------------------------ */
-static PetscErrorCode TestPivots(PetscBool is_double)
+static PetscErrorCode TestPivots(PCSpikePrecision precision)
 {
   const Shape shape = {
     3, 2, 3, {20, 30, 25}
@@ -245,7 +245,7 @@ static PetscErrorCode TestPivots(PetscBool is_double)
     const size_t   first = PETSC_STATIC_ARRAY_LENGTH(rows) - k;
     PetscScalar   *g;
 
-    PetscCall(ProblemCreate(&shape, DOMINANT, 0, is_double, &P));
+    PetscCall(ProblemCreate(&shape, DOMINANT, 0, precision, &P));
     for (size_t t = first; t < PETSC_STATIC_ARRAY_LENGTH(rows); t++) {
       PetscCall(PetscArrayzero(P.a + rows[t] * 6, 6));
       if (t % 3 == 1) P.a[rows[t] * 6 + P.kl] = (PetscReal)-1e-6; /* tiny, and its sign stays */
@@ -492,10 +492,10 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   GuardStart();
-  for (PetscInt d = 0; d < (PetscDefined(USE_REAL_SINGLE) ? 1 : 2); d++) {
-    PetscCall(ProblemsAll((PetscBool)d, TestProblem));
-    PetscCall(TestBytes((PetscBool)d));
-    PetscCall(TestPivots((PetscBool)d));
+  for (PetscInt d = PRECISION0; d <= PRECISION1; d++) {
+    PetscCall(ProblemsAll((PCSpikePrecision)d, TestProblem));
+    PetscCall(TestBytes((PCSpikePrecision)d));
+    PetscCall(TestPivots((PCSpikePrecision)d));
   }
   failed = Report();
   PetscCall(PetscFinalize());

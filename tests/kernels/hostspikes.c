@@ -110,7 +110,7 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
 
 /* Constant coefficients -1, d, -1, 2 cosh(theta) = d: row i of the left spike of m rows is sinh((m - i) theta) / sinh((m + 1) theta), the right
    spike the same upside down: both fall by exp(-theta) a row in partitions much longer than 1/theta */
-static PetscErrorCode TestFalloff(PetscBool is_double)
+static PetscErrorCode TestFalloff(PCSpikePrecision precision)
 {
   const PetscReal thetas[] = {3.0, 1.0, 0.3, 0.1, 0.05, 0.005};
   const Shape     shapes[] = {
@@ -130,7 +130,7 @@ static PetscErrorCode TestFalloff(PetscBool is_double)
     SpikePivot      pivot = {0, 0, 0, 0, 0};
     PetscReal       W[3], V[3];
 
-    PetscCall(ProblemCreate(&shape, SLOW, 0, is_double, &P));
+    PetscCall(ProblemCreate(&shape, SLOW, 0, precision, &P));
     for (PetscInt i = 0; i < P.n; i++) {
       P.a[3 * i]     = i ? -1.0 : 0.0;
       P.a[3 * i + 1] = d;
@@ -218,7 +218,7 @@ static PetscErrorCode TestSolveTips(const Problem *P, SpikeBand *s, PetscBool tr
 }
 
 /* Wt Vb has a 1 on its diagonal at some interfaces, exactly or to rounding: the first of them that is asked for is reported, or boosted */
-static PetscErrorCode TestReduced(PetscBool is_double)
+static PetscErrorCode TestReduced(PCSpikePrecision precision)
 {
   const Shape shape = {
     4, 2, 2, {8, 8, 8, 8}
@@ -227,7 +227,7 @@ static PetscErrorCode TestReduced(PetscBool is_double)
   SpikeBand s;
 
   PetscFunctionBegin;
-  PetscCall(ProblemCreate(&shape, DOMINANT, 0, is_double, &P));
+  PetscCall(ProblemCreate(&shape, DOMINANT, 0, precision, &P));
   BandShape(&P, 1, &s);
   PetscCall((*s.k->create)(&s));
   for (PetscInt first = 1; first <= 4; first++) { /* singular: interfaces first, ..., 3 */
@@ -424,10 +424,10 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   GuardStart();
-  for (PetscInt d = 0; d < (PetscDefined(USE_REAL_SINGLE) ? 1 : 2); d++) {
-    PetscCall(ProblemsAll((PetscBool)d, TestProblem));
-    PetscCall(TestFalloff((PetscBool)d));
-    PetscCall(TestReduced((PetscBool)d));
+  for (PetscInt d = PRECISION0; d <= PRECISION1; d++) {
+    PetscCall(ProblemsAll((PCSpikePrecision)d, TestProblem));
+    PetscCall(TestFalloff((PCSpikePrecision)d));
+    PetscCall(TestReduced((PCSpikePrecision)d));
   }
   failed = Report();
   PetscCall(PetscFinalize());

@@ -25,10 +25,11 @@ static inline int CompareBytes(const void *p, const void *q, size_t n)
 
 /* A partitioned band with the rows of its neighbours' couplings, and entries outside the band on demand */
 typedef struct {
-  PetscInt     n, kl, ku, np, start[MAXP + 1], kind;
-  PetscBool    active[MAXP + 1], is_double, coupled, outside;
-  PetscReal    eps; /* rounding of the factors */
-  PetscScalar *a;   /* [n * (kl + ku + 1)] entry (i, j) at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
+  PetscInt         n, kl, ku, np, start[MAXP + 1], kind;
+  PetscBool        active[MAXP + 1], coupled, outside;
+  PCSpikePrecision precision;
+  PetscReal        eps; /* rounding of the factors */
+  PetscScalar     *a;   /* [n * (kl + ku + 1)] entry (i, j) at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
 } Problem;
 
 typedef struct {
@@ -66,13 +67,17 @@ typedef enum {
 static const char *const kinds[] = {"dominant", "slow", "upper slow", "lower slow", "varying", "decoupled"};
 
 /* ---- Results, by precision and topic --------------------------------------------------------------------------------------------------- */
-static PetscInt ncases[2][NTOPICS], nbad[2][NTOPICS];
-static double   worst[2][NTOPICS];
+#define PRECISION0 (PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE)
+#define PRECISION1 PC_SPIKE_PRECISION_SINGLE
+
+static const char *const precisions[] = {"double", "single", "bf16", "fp16"};
+static PetscInt          ncases[4][NTOPICS], nbad[4][NTOPICS];
+static double            worst[4][NTOPICS];
 
 /* value: an error in units of its bound; NaN fails */
 static inline void CheckAt(const Problem *P, PetscInt t, double value, int line)
 {
-  const PetscInt d = P->is_double ? 1 : 0;
+  const PetscInt d = P->precision;
 
   ncases[d][t]++;
   if (!(value <= worst[d][t])) worst[d][t] = value;
@@ -134,7 +139,7 @@ static inline double MaxDiff(PetscInt n, const PetscScalar *x, const PetscScalar
 }
 
 /* ---- Problems ------------------------------------------------------------------------------------------------------------ */
-static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscInt outer, PetscBool is_double, Problem *P)
+static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscInt outer, PCSpikePrecision precision, Problem *P)
 {
   const PetscInt kl = shape->kl, ku = shape->ku, ld = kl + ku + 1;
 
@@ -144,9 +149,9 @@ static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscI
   P->np        = shape->np;
   P->kind      = kind;
   P->start[0]  = 0;
-  P->is_double = is_double;
+  P->precision = precision;
   P->outside   = PETSC_FALSE;
-  P->eps       = PetscMax(is_double ? (PetscReal)2.2e-16 : (PetscReal)6.0e-8, PETSC_MACHINE_EPSILON);
+  P->eps       = SpikePrecisionEpsilon(precision);
   for (PetscInt p = 0; p < P->np; p++) P->start[p + 1] = P->start[p] + shape->sizes[p];
   P->n       = P->start[P->np];
   P->coupled = (PetscBool)(PetscMax(kl, ku) > 0 && P->n > 0 && (P->np > 1 || outer));
@@ -250,7 +255,7 @@ static inline void BandShape(const Problem *P, PetscInt maxrhs, SpikeBand *s)
   s->np        = P->np;
   s->start     = (PetscInt *)P->start;
   s->active    = (PetscBool *)P->active;
-  s->is_double = P->is_double;
+  s->precision = P->precision;
   s->coupled   = P->coupled;
   s->maxrhs    = maxrhs;
 }
@@ -358,7 +363,7 @@ static inline PetscErrorCode Ignore(MPI_Comm comm, int line, const char *func, c
   } while (0)
 
 /* Runs the test of one problem on all shapes, kinds of matrices and neighbours, in one precision */
-static inline PetscErrorCode ProblemsAll(PetscBool is_double, PetscErrorCode (*test)(Problem *))
+static inline PetscErrorCode ProblemsAll(PCSpikePrecision precision, PetscErrorCode (*test)(Problem *))
 {
   Problem P;
 
@@ -366,7 +371,7 @@ static inline PetscErrorCode ProblemsAll(PetscBool is_double, PetscErrorCode (*t
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
     for (PetscInt kind = 0; kind < NKINDS; kind++) {
       for (PetscInt outer = 0; outer < 4; outer++) {
-        PetscCall(ProblemCreate(&shapes[k], (Kind)kind, outer, is_double, &P));
+        PetscCall(ProblemCreate(&shapes[k], (Kind)kind, outer, precision, &P));
         PetscCall((*test)(&P));
         PetscCall(PetscFree(P.a));
       }
@@ -380,13 +385,12 @@ static inline PetscInt Report(void)
 {
   PetscInt failed = 0, number = 0;
 
-  for (PetscInt d = 0; d < 2; d++) {
-    if (d && PetscDefined(USE_REAL_SINGLE)) continue;
+  for (PetscInt d = PRECISION0; d <= PRECISION1; d++) {
     for (PetscInt t = 0; t < NTOPICS; t++) {
       const PetscBool bad = (PetscBool)(nbad[d][t] || !ncases[d][t]);
 
       if (bad) failed++;
-      printf("%s %d - %s, %s # %" PetscInt_FMT " cases", bad ? "not ok" : "ok", (int)++number, d ? "double" : "single", topics[t], ncases[d][t]);
+      printf("%s %d - %s, %s # %" PetscInt_FMT " cases", bad ? "not ok" : "ok", (int)++number, precisions[d], topics[t], ncases[d][t]);
       if (nbad[d][t]) printf(", %" PetscInt_FMT " bad", nbad[d][t]);
       printf(", worst %.2g of its bound\n", worst[d][t]);
     }

@@ -29,7 +29,7 @@ static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
 
 static size_t SpikeElement_Private(const SpikeBand *s)
 {
-  return s->is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle);
+  return SpikePrecisionBytes(s->precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
 }
 
 static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, PetscReal *extra)
@@ -42,6 +42,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
 
   PetscFunctionBegin;
   PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has half-bandwidths up to %d, this band has %" PetscInt_FMT ",%" PetscInt_FMT ": use -pc_spike_bandwidth or -pc_spike_dropoff (with the prefix of the solver) for a narrower band, or a matrix on the host (MatBindToCPU(), -mat_type aij)", SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
+  PetscCheck(s->precision <= PC_SPIKE_PRECISION_SINGLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has no factors in %s: use -pc_spike_precision single (with the prefix of the solver)", PCSpikePrecisions[s->precision]);
   SpikeTilesShape_Private(s, &t);
   h.t    = t;
   *band  = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
@@ -188,13 +189,13 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   many make sweeps faster by a tenth or so, tips and corrections slower by half. Halved while they would be shorter than 5 K rows, for that costs
   accuracy and steps; never shorter than 4 K rows.
 */
-static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PetscBool is_double)
+static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision precision)
 {
   const PetscInt K = PetscMax(PetscMax(kl, ku), 1);
   PetscInt       np;
   int            device, sm = 132;
 
-  (void)is_double;
+  (void)precision;
   if (cudaGetDevice(&device) == cudaSuccess) (void)cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, device);
   np = sm * PetscMax(1, (K <= 32 ? 256 : 128) / K);
   while (np > sm && n / np < PetscMax(5 * K, 64)) np /= 2;

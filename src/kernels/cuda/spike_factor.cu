@@ -539,8 +539,8 @@ PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
 {
   SpikeCUDA         *h      = (SpikeCUDA *)s->data;
   const cudaStream_t stream = (cudaStream_t)s->stream;
-  const double       least  = s->is_double ? DBL_MIN : (double)FLT_MIN;
-  SpikePivotPolicy   policy = {PetscMax((double)pivot->tol, least), pivot->boost > 0 ? PetscMax((double)pivot->boost, least) : 0.0, s->is_double ? DBL_MAX : (double)FLT_MAX};
+  const double       least  = SpikePrecisionLeast(s->precision);
+  SpikePivotPolicy   policy = {PetscMax((double)pivot->tol, least), pivot->boost > 0 ? PetscMax((double)pivot->boost, least) : 0.0, SpikePrecisionMax(s->precision)};
 
   PetscFunctionBegin;
   pivot->nboost = 0;
@@ -548,8 +548,7 @@ PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
   if (!h->t.steps) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemsetAsync(h->status, 0xFF, sizeof(*h->status), stream));
   PetscCallCUDA(cudaMemsetAsync(&h->status->nboost, 0, sizeof(h->status->nboost), stream));
-  if (s->is_double) PetscCall(SpikeFactor_Private<SpikeDouble>(s, policy));
-  else PetscCall(SpikeFactor_Private<SpikeSingle>(s, policy));
+  SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
   PetscCallCUDA(cudaMemcpyAsync(h->hoststatus, h->status, sizeof(*h->status), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   pivot->nboost = (PetscInt)h->hoststatus->nboost;

@@ -185,10 +185,9 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
   if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
   else {
-    const SpikeFillTarget f = {h->t, s->dB, s->dC, newrow, newrow ? h->oldrow : NULL, 0, 0, SpikeFillMagic(h->t.T), s->is_double ? HUGE_VAL : (double)FLT_MAX};
+    const SpikeFillTarget f = {h->t, s->dB, s->dC, newrow, newrow ? h->oldrow : NULL, 0, 0, SpikeFillMagic(h->t.T), s->precision == PC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision)};
 
-    if (s->is_double) PetscCall(SpikeFillByColumn_Private<SpikeDouble>(s, f, A));
-    else PetscCall(SpikeFillByColumn_Private<SpikeSingle>(s, f, A));
+    SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
   }
   PetscCallCUDA(cudaStreamSynchronize(stream)); /* the status is written straight to the host's memory */
   st->sum         = (PetscReal)h->hoststatus->value[0];

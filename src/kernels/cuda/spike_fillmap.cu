@@ -341,7 +341,7 @@ template <typename F, int V>
 __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT) SpikeFillByMap(const __grid_constant__ SpikeFillPlan f, F *band, SpikeFillSeen *seen, int *ticket, SpikeStatus *status)
 {
   constexpr int     AHEAD  = SpikeFillAhead() / V; /* chunks */
-  constexpr bool    narrow = std::is_same<F, SpikeSingle>::value;
+  constexpr bool    narrow = !std::is_same<F, SpikeDouble>::value;
   extern __shared__ __align__(16) char shared[];
   __shared__ unsigned long long        first[3]; /* rows: bad, overflow, zero */
   __shared__ bool                      last;
@@ -522,7 +522,7 @@ static void SpikeFillPlan_Private(SpikeBand *s, const SpikeFillCSR *A, const Pet
   f->extra    = h->map.extra;
   f->slab     = f->tilerows * f->columns * f->ld + f->extra * f->all;
   f->magic    = SpikeFillMagic(t->T);
-  f->max      = s->is_double ? HUGE_VAL : (double)FLT_MAX;
+  f->max      = s->precision == PC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
   for (int k = 0; k < 2; k++) f->aa[k] = A->part[k].aa;
 }
 
@@ -649,11 +649,10 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
     SpikeFillPlan_Private(s, A, newrow, &f);
     shared = SpikeFillShared_Private(&f, map->threads);
     if (shared <= SPIKE_MAP_MOST && f.slab < (int)SPIKE_MAP_NONE) {
-      if (s->is_double) PetscCall(SpikeFillResidents_Private<SpikeDouble>(map, shared, &residents));
-      else PetscCall(SpikeFillResidents_Private<SpikeSingle>(map, shared, &residents));
+      SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillResidents_Private<F>(map, shared, &residents)));
       /* multiprocessors differ in how fast they reach the memory: several rounds of blocks that move a megabyte each even that out */
       blocks      = (PetscReal)h->multiprocessors * PetscMax(residents, 1);
-      rounds      = PetscMax(1, PetscMin(8, PetscFloorReal(1e-6 * units * f.tilerows * f.rows * f.columns * (2 + sizeof(PetscScalar) + (s->is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle))) / blocks)));
+      rounds      = PetscMax(1, PetscMin(8, PetscFloorReal(1e-6 * units * f.tilerows * f.rows * f.columns * (2 + sizeof(PetscScalar) + SpikePrecisionBytes(s->precision) * (sizeof(PetscScalar) / sizeof(PetscReal))) / blocks)));
       map->blocks = (int)PetscMin((PetscReal)units, PetscMin(SPIKE_FILL_BLOCKS, rounds * blocks));
       map->state  = 1;
     }
@@ -674,8 +673,7 @@ PetscErrorCode SpikeFillByMap_CUDA(SpikeBand *s, const SpikeFillCSR *A, const Pe
   PetscFunctionBegin;
   SpikeFillPlan_Private(s, A, newrow, &f);
   shared = SpikeFillShared_Private(&f, map->threads);
-  if (s->is_double) SpikeFillKernel_Private<SpikeDouble>(map->codes)<<<map->blocks, map->threads, shared, stream>>>(f, (SpikeDouble *)s->band, (SpikeFillSeen *)h->scratch, ticket, h->hoststatus);
-  else SpikeFillKernel_Private<SpikeSingle>(map->codes)<<<map->blocks, map->threads, shared, stream>>>(f, (SpikeSingle *)s->band, (SpikeFillSeen *)h->scratch, ticket, h->hoststatus);
+  SpikeDispatchPrecision(s->precision, (SpikeFillKernel_Private<F>(map->codes) < < < map->blocks, map->threads, shared, stream >>> (f, (F *)s->band, (SpikeFillSeen *)h->scratch, ticket, h->hoststatus)));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

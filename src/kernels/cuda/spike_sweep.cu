@@ -553,8 +553,7 @@ PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *s, PetscBool trans, PetscInt nrh
   if (a->p0 >= a->p1 || !nrhs || !s->n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(PetscMax(a->t.QL, a->t.QU) <= SPIKE_MAXTILES, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidths %d and %d are above %d", a->t.kl, a->t.ku, 32 * SPIKE_MAXTILES);
   PetscCheck(nrhs <= 65535, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " right-hand sides at once", nrhs);
-  if (s->is_double) PetscCall(SpikeSweepLaunch_Private<SpikeDouble>(a, trans, nrhs, (cudaStream_t)s->stream));
-  else PetscCall(SpikeSweepLaunch_Private<SpikeSingle>(a, trans, nrhs, (cudaStream_t)s->stream));
+  SpikeDispatchPrecision(s->precision, PetscCall(SpikeSweepLaunch_Private<F>(a, trans, nrhs, (cudaStream_t)s->stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

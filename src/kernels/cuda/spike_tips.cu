@@ -254,8 +254,7 @@ static void SpikeTipsPlan_Private(const SpikeBand *s, const SpikeTiles *t, Spike
   for (plan->blocks = (K + 63) / 64;; plan->blocks++) {
     plan->ncols = (K + plan->blocks - 1) / plan->blocks;
     plan->tiles = (plan->ncols + 1 + 7) / 8;
-    if (s->is_double) SpikeTipsDispatch(plan, t->T, (SpikeTipsShape_Private<SpikeDouble, MB, NT, STAGES>(plan)));
-    else SpikeTipsDispatch(plan, t->T, (SpikeTipsShape_Private<SpikeSingle, MB, NT, STAGES>(plan)));
+    SpikeDispatchPrecision(s->precision, SpikeTipsDispatch(plan, t->T, (SpikeTipsShape_Private<F, MB, NT, STAGES>(plan))));
     if (plan->shared <= 226 * 1024 || plan->ncols == 1) break;
   }
   plan->most = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->steps);
@@ -341,7 +340,7 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.Vb     = s->dVb;
   a.Wt     = s->dWt;
   a.work   = h->spike;
-  a.eps    = PetscMax(s->is_double ? (PetscReal)2.2e-16 : (PetscReal)6.0e-8, PETSC_MACHINE_EPSILON);
+  a.eps    = SpikePrecisionEpsilon(s->precision);
   a.tol    = PetscMax(s->window, a.eps) / 4;
   a.blocks = plan.blocks;
   a.ncols  = plan.ncols;
@@ -355,8 +354,7 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.list   = a.count + 1;
   PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)np * sizeof(int), stream));
   PetscCallCUDA(cudaMemsetAsync(a.corner, 0, ((size_t)np + 1) * sizeof(int), stream));
-  if (s->is_double) SpikeTipsDispatch(&plan, t->T, PetscCall((SpikeTipsLaunch_Private<SpikeDouble, MB, NT, STAGES>(h, &plan, &a, stream))));
-  else SpikeTipsDispatch(&plan, t->T, PetscCall((SpikeTipsLaunch_Private<SpikeSingle, MB, NT, STAGES>(h, &plan, &a, stream))));
+  SpikeDispatchPrecision(s->precision, SpikeTipsDispatch(&plan, t->T, PetscCall((SpikeTipsLaunch_Private<F, MB, NT, STAGES>(h, &plan, &a, stream)))));
   rate   = (PetscReal *)h->hostscratch;
   corner = (int *)(rate + 2 * (np + 1) * plan.blocks);
   window = corner + np + 1;

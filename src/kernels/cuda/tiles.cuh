@@ -6,6 +6,7 @@
 #if defined(PETSC_USE_COMPLEX)
   #include <thrust/complex.h>
 #endif
+#include <petscspike.h>
 extern "C" {
 #include "../kernels.h"
 }
@@ -114,6 +115,18 @@ struct SpikeCUDA {
       call; \
     } else { \
       constexpr int TMAX = 32; \
+      call; \
+    } \
+  } while (0)
+
+/* call, with F the type of the factors of that precision */
+#define SpikeDispatchPrecision(precision, call) \
+  do { \
+    if ((precision) == PC_SPIKE_PRECISION_DOUBLE) { \
+      typedef SpikeDouble F; \
+      call; \
+    } else { \
+      typedef SpikeSingle F; \
       call; \
     } \
   } while (0)

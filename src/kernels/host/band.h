@@ -2,7 +2,7 @@
 /* band.h: the micro-kernels of the host backend on ONE band block; everything above them is in spike_host.c */
 #pragma once
 
-#include <petscsys.h>
+#include <petscspike.h>
 
 #if defined(PETSC_USE_REAL___FLOAT128) || defined(PETSC_USE_REAL___FP16)
   #error "petscspike needs PetscReal double or single"
@@ -133,8 +133,8 @@ PETSC_INTERN const SpikeBandOps SpikeBandOps_base_double, SpikeBandOps_base_sing
 PETSC_INTERN const SpikeBandOps SpikeBandOps_v3_double, SpikeBandOps_v3_single, SpikeBandOps_v4_double, SpikeBandOps_v4_single;
 #endif
 
-/* The table of a precision (factors of 8 bytes a real number, else 4) for the instruction set in use */
-PETSC_INTERN const SpikeBandOps *SpikeBandGetOps(PetscBool is_double);
+/* The table of a precision of the factors for the instruction set in use */
+PETSC_INTERN const SpikeBandOps *SpikeBandGetOps(PCSpikePrecision);
 /* The best instruction set of this processor, and the one in use; setting one that the processor lacks does nothing and returns PETSC_FALSE */
 PETSC_INTERN SpikeISA  SpikeISADetect(void);
 PETSC_INTERN SpikeISA  SpikeISAGet(void);

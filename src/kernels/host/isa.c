@@ -36,8 +36,10 @@ PetscBool SpikeISASet(SpikeISA isa)
   return PETSC_TRUE;
 }
 
-const SpikeBandOps *SpikeBandGetOps(PetscBool is_double)
+const SpikeBandOps *SpikeBandGetOps(PCSpikePrecision precision)
 {
+  const PetscBool is_double = (PetscBool)(precision == PC_SPIKE_PRECISION_DOUBLE);
+
   switch (SpikeISAGet()) {
 #if defined(SPIKE_HAVE_X86_64_LEVELS)
   case SPIKE_ISA_V4:

@@ -61,9 +61,9 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         case SPIKE_ENTRY_BAND: {
           const PetscCount t = h->off[p] + (j - s->start[p]) * ld + ku + i - j;
 
-          if (s->is_double) ((SpikeDouble *)h->first)[t] = (SpikeDouble)v;
+          if (s->precision == PC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)h->first)[t] = (SpikeDouble)v;
           else {
-            if (abs > (PetscReal)PETSC_SPIKE_SINGLE_MAX && st->overflowrow < 0) st->overflowrow = r;
+            if (abs > (PetscReal)SpikePrecisionMax(s->precision) && st->overflowrow < 0) st->overflowrow = r;
             ((SpikeSingle *)h->first)[t] = (SpikeSingle)v;
           }
         } break;

@@ -17,12 +17,13 @@ static size_t SpikeWorkSize_Private(const SpikeBandOps *ops, PetscInt kl, PetscI
 
 static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, PetscReal *extra)
 {
-  const PetscReal elem = (PetscReal)(s->is_double ? sizeof(SpikeDouble) : sizeof(SpikeSingle)), ld = (PetscReal)s->kl + s->ku + 1.0, kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
+  const PetscReal elem = (PetscReal)SpikeBandGetOps(s->precision)->size, ld = (PetscReal)s->kl + s->ku + 1.0, kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
   PetscReal       big = 0.0, l;
 
   PetscFunctionBegin;
+  PetscCheck(s->precision <= PC_SPIKE_PRECISION_SINGLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on the host has no factors in %s: use -pc_spike_precision single (with the prefix of the solver)", PCSpikePrecisions[s->precision]);
   *band  = elem * (ld * s->n + (s->np + 1.0) * SPIKE_BAND_PAD(kl, ku));
-  *extra = (PetscReal)SpikeWorkSize_Private(SpikeBandGetOps(s->is_double), s->kl, s->ku) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
+  *extra = (PetscReal)SpikeWorkSize_Private(SpikeBandGetOps(s->precision), s->kl, s->ku) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
   if (s->coupled) {
     for (PetscInt p = 0; p < s->np; p++) big = PetscMax(big, (PetscReal)(s->start[p + 1] - s->start[p]));
     l = PetscMin(big, (PetscReal)SpikeMaxCorner(s->kl, s->ku));
@@ -71,7 +72,7 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   s->data = h;
-  h->ops  = SpikeBandGetOps(s->is_double);
+  h->ops  = SpikeBandGetOps(s->precision);
   PetscCall(PetscMalloc1(np + 1, &h->off));
   h->off[0] = 0;
   for (PetscInt p = 0; p < np; p++) { /* one pad between two partitions, and each starts on a cache line */
@@ -349,12 +350,12 @@ static PetscErrorCode SpikePermute_Host(SpikeBand *s, PetscBool gather, const Pe
 }
 
 /* One: the sweeps of a rank are sequential here, and one partition needs no coupling */
-static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, PetscBool is_double)
+static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision precision)
 {
   (void)n;
   (void)kl;
   (void)ku;
-  (void)is_double;
+  (void)precision;
   return 1;
 }
 

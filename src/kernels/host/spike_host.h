@@ -5,10 +5,6 @@
 #include "../kernels.h"
 #include "band.h"
 
-#include <float.h>
-
-#define PETSC_SPIKE_SINGLE_MAX FLT_MAX
-
 /* The two types of the factors */
 #if defined(PETSC_USE_COMPLEX)
 typedef double _Complex SpikeDouble;

@@ -38,11 +38,6 @@ static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt nc
   else *falloff = PetscMin(PetscLogReal(mid / head) / PetscMax(half - tip, 1) + 2.0 * PetscLogReal(2.0) / l, 0.0);
 }
 
-static PetscReal SpikeEps_Private(const SpikeBand *s)
-{
-  return PetscMax(s->is_double ? (PetscReal)2.2e-16 : (PetscReal)6.0e-8, PETSC_MACHINE_EPSILON);
-}
-
 /* The leading corner of l rows, rows and columns reversed: the array backwards, less what belonged to rows behind the corner */
 static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscInt p, PetscInt l)
 {
@@ -57,7 +52,7 @@ static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscIn
     for (PetscInt i = i0; i <= i1; i++) {
       const PetscCount t = j * ld + ku + i - j;
 
-      if (s->is_double) ((SpikeDouble *)h->corner)[m - 1 - t] = ((const SpikeDouble *)a)[t];
+      if (s->precision == PC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)h->corner)[m - 1 - t] = ((const SpikeDouble *)a)[t];
       else ((SpikeSingle *)h->corner)[m - 1 - t] = ((const SpikeSingle *)a)[t];
     }
   }
@@ -71,7 +66,7 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
 {
   SpikeHost      *h  = (SpikeHost *)s->data;
   const PetscInt  kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
-  const PetscReal eps = SpikeEps_Private(s);
+  const PetscReal eps = SpikePrecisionEpsilon(s->precision);
 
   PetscFunctionBegin;
   pivot->nboost = 0;
@@ -116,7 +111,7 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
 {
   SpikeHost      *h  = (SpikeHost *)s->data;
   const PetscInt  kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
-  const PetscReal eps = SpikeEps_Private(s);
+  const PetscReal eps = SpikePrecisionEpsilon(s->precision);
 
   PetscFunctionBegin;
   for (PetscInt q = 1; q <= s->np; q++) {
