@@ -661,19 +661,27 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeFillByMap_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)
+template <typename F>
+static void SpikeFillLaunch_Private(SpikeBand *s, const SpikeFillPlan &f, size_t shared)
 {
   SpikeCUDA          *h      = (SpikeCUDA *)s->data;
   const SpikeFillMap *map    = &h->map;
-  const cudaStream_t  stream = (cudaStream_t)s->stream;
   int                *ticket = (int *)((unsigned long long *)(map->unit + ((PetscInt64)map->units + 2) / 2 * 2) + 1);
+
+  SpikeFillKernel_Private<F>(map->codes)<<<map->blocks, map->threads, shared, (cudaStream_t)s->stream>>>(f, (F *)s->band, (SpikeFillSeen *)h->scratch, ticket, h->hoststatus);
+}
+
+PetscErrorCode SpikeFillByMap_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)
+{
+  SpikeCUDA          *h   = (SpikeCUDA *)s->data;
+  const SpikeFillMap *map = &h->map;
   SpikeFillPlan       f;
   size_t              shared;
 
   PetscFunctionBegin;
   SpikeFillPlan_Private(s, A, newrow, &f);
   shared = SpikeFillShared_Private(&f, map->threads);
-  SpikeDispatchPrecision(s->precision, (SpikeFillKernel_Private<F>(map->codes) < < < map->blocks, map->threads, shared, stream >>> (f, (F *)s->band, (SpikeFillSeen *)h->scratch, ticket, h->hoststatus)));
+  SpikeDispatchPrecision(s->precision, SpikeFillLaunch_Private<F>(s, f, shared));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
