@@ -238,6 +238,11 @@ bench: $(BENCHMARKS)
 gpucheck: testprograms
 	@$(RUNENV) tools/gpucheck -j $(JOBS) $(BUILD) $(BINDIR)/tests/kernels $(TESTDIR)
 
+# NVIDIA's compute-sanitizer on small cases, on a machine with a GPU
+.PHONY: gpusanitize
+gpusanitize: testprograms
+	@$(RUNENV) tools/gpusanitize $(BUILD) -r benchmarks/results/sanitizer.txt
+
 # ---- Installing and carrying away -----------------------------------------------------------------------------------------
 .PHONY: install bundle
 install: $(so)
@@ -284,6 +289,7 @@ petscspike $(VERSION): SPIKE preconditioners as a plugin for PETSc 3.26
   make test         PETSc's test blocks only; gs=PATTERN chooses some
   make bench        all benchmarks; name=band for one, args="..." for its options
   make gpucheck     all tests on a machine with a GPU, and the record of it in benchmarks/results
+  make gpusanitize  compute-sanitizer on the small kernel tests, likewise
   make install      prefix=/usr/local DESTDIR=
   make bundle       one archive to run on a machine without PETSc
   make info         PETSC_DIR=, PETSC_ARCH=, SPIKE_LIB= (with make -s: nothing else)
