@@ -49,8 +49,10 @@ static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, 
 
   and for M^-T the same steps with h = D^-T b, tips C^T h_top and B^T h_bottom, the reduced systems transposed, and x = h - D^-T [z_t; 0; z_b].
 
-  The partitions at the ends of a rank come first, so that their tips travel while the others are swept; with one partition the tip at the
-  bottom leaves in the middle of its backward sweep.
+  On the host the partitions at the ends of a rank come first, so that their tips travel while the others are swept; with one partition the tip at the
+  bottom leaves in the middle of its backward sweep. A device takes as long for one partition as for all: there they are swept together, and
+  what is inside the rank is corrected while the tips travel by MPI; where they travel from device to device, in less time than a launch more takes,
+  everything is corrected behind them.
 */
 static PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
@@ -69,7 +71,20 @@ static PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeExchangeBegin_Private(pc, trans, nrhs));
-  if (np == 1) {
+  if (!PetscMemTypeHost(s->band.k->memtype)) {
+    PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, x, ldx));
+    PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_TRUE, nrhs));
+    PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_FALSE, nrhs));
+    PetscCall(PCSpikeExchangeSent_Private(pc, trans, nrhs));
+    if (s->ex.link) {
+      PetscCall(PCSpikeExchangeEnd_Private(pc, trans, nrhs));
+      PetscCall(SpikeSolveTips_Private(pc, trans, 0, np + 1, nrhs));
+      PetscCall(SpikeCorrect_Private(pc, trans, 0, np, nrhs, x, ldx));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(SpikeSolveTips_Private(pc, trans, 1, np, nrhs));
+    PetscCall(SpikeCorrect_Private(pc, trans, p0, p1, nrhs, x, ldx));
+  } else if (np == 1) {
     PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_HEAD, 0, 1, nrhs, b, ldb, x, ldx));
     PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_FALSE, nrhs));
     PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_TAIL, 0, 1, nrhs, b, ldb, x, ldx));
