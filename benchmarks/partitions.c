@@ -7,6 +7,10 @@ static char help[] = "Random bands of dominance 1 on a GPU (-mat_type aijcuspars
                      "        precision on a GTX680, tuned by hand.\n"
                      "Third:  its Figure 3: 8192 rows and 8191 rows, partitions of 2048 rows. There the second took 64.5 % longer, for its last partition was twice as long.\n"
                      "  -cases <1000000,32,...>   pairs N,K of the first\n"
+                     "  -d <1>                    dominance\n"
+                     "  -multiprocessors <132>    the first tries multiples of it\n"
+                     "  -calibrate                more cases and more numbers of partitions, nothing but the first: for benchmarks/fit_partitions.py\n"
+                     "  -csv <file>               also writes the numbers of the first to a file\n"
                      "  -repeat <10>              repetitions\n"
                      "  -train <10>               applies that are timed together\n\n";
 
@@ -44,29 +48,52 @@ static PetscErrorCode Time(Mat A, PetscInt np, int repeat, int train, Times *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Sweep(PetscInt N, PetscInt K, int repeat, int train)
+typedef struct {
+  PetscInt  repeat, train, multiprocessors;
+  PetscReal d;
+  PetscBool calibrate;
+  FILE     *csv;
+} Options;
+
+static PetscErrorCode Record(const Options *o, PetscInt N, PetscInt K, const Times *t, const char what[])
 {
-  const double factors[] = {0.125, 0.25, 0.375, 0.5, 0.75, 1.25, 1.5, 2.0, 3.0, 4.0};
-  Mat          A;
-  Times        chosen, t;
-  double       best[2];
+  char precision[16] = "double";
 
   PetscFunctionBeginUser;
-  PetscCall(CreateBand(PETSC_COMM_SELF, N, K, 1.0, &A));
-  PetscCall(Time(A, PETSC_DECIDE, repeat, train, &chosen));
-  best[0] = chosen.setup + chosen.apply;
-  best[1] = chosen.apply;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " %9.4f %9.4f %9.4f  chosen\n", N, K, chosen.np, chosen.setup, chosen.apply, best[0]));
-  for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
-    const PetscInt np = (PetscInt)(factors[f] * (double)chosen.np + 0.5);
-
-    if (np < 1 || np == chosen.np || np > N / (2 * K)) continue;
-    PetscCall(Time(A, np, repeat, train, &t));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6" PetscInt_FMT " %9.4f %9.4f %9.4f\n", "", "", t.np, t.setup, t.apply, t.setup + t.apply));
-    best[0] = PetscMin(best[0], t.setup + t.apply);
-    best[1] = PetscMin(best[1], t.apply);
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-pc_spike_precision", precision, sizeof(precision), NULL));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " %9.4f %9.4f %9.4f%s\n", N, K, t->np, t->setup, t->apply, t->setup + t->apply, what));
+  if (o->csv) {
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, o->csv, "%" PetscInt_FMT ",%" PetscInt_FMT ",%g,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.5f,%.5f\n", N, K, (double)o->d, precision, o->multiprocessors, t->np, t->setup, t->apply));
+    PetscCall(PetscFFlush(o->csv)); /* a run that is cut short keeps its numbers */
   }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s loss: setup and apply %.0f %%, apply %.0f %%\n", "", "", "", 100 * ((chosen.setup + chosen.apply) / best[0] - 1), 100 * (chosen.apply / best[1] - 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The number chosen, and multiples of the multiprocessors' number with partitions of 4 K to 32768 rows; without -calibrate, those within a factor of 4 of the one chosen */
+static PetscErrorCode Sweep(PetscInt N, PetscInt K, const Options *o)
+{
+  const double factors[] = {0.0, 0.015625, 0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 128.0};
+  Mat          A;
+  Times        chosen, t, best = {0.0, 0.0, 0};
+  double       least;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBand(PETSC_COMM_SELF, N, K, o->d, &A));
+  PetscCall(Time(A, PETSC_DECIDE, (int)o->repeat, (int)o->train, &chosen));
+  PetscCall(Record(o, N, K, &chosen, "  chosen"));
+  best  = chosen;
+  least = chosen.apply;
+  for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
+    const PetscInt np = PetscMax(1, (PetscInt)(factors[f] * (double)o->multiprocessors));
+
+    if (np == chosen.np || N / np < PetscMax(4 * K, 32) || N / np > 32768) continue;
+    if (!o->calibrate && (4 * np < chosen.np || np > 4 * chosen.np)) continue;
+    PetscCall(Time(A, np, (int)o->repeat, (int)o->train, &t));
+    PetscCall(Record(o, N, K, &t, ""));
+    if (t.setup + t.apply < best.setup + best.apply) best = t;
+    least = PetscMin(least, t.apply);
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s loss: setup and apply %.0f %% (best %" PetscInt_FMT " partitions), apply %.0f %%\n", "", "", 100 * ((chosen.setup + chosen.apply) / (best.setup + best.apply) - 1), best.np, 100 * (chosen.apply / least - 1)));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -83,40 +110,65 @@ int main(int argc, char **argv)
     {80000,  42.34, 44.53},
     {100000, 51.86, 54.83}
   };
-  PetscInt  cases[64] = {1000000, 32, 100000, 32, 200000, 50, 400000, 16, 1000000, 8, 400000, 128, 400000, 256}, ncases = 64, repeat = 10, train = 10;
-  PetscBool set;
-  Mat       A;
-  Times     chosen, fixed, even;
+  const PetscInt issue[] = {1000000, 32, 100000, 32, 200000, 50, 400000, 16, 1000000, 8, 400000, 128, 400000, 256, 2000, 32};
+  const PetscInt more[]  = {1000000, 1, 1000000, 2, 400000, 4, 100000, 8, 100000, 16, 400000, 24, 20000, 32, 400000, 32, 400000, 64, 50000, 64, 200000, 96, 50000, 128, 100000, 200, 100000, 256, 100000, 512};
+  const int      extra   = PETSC_STATIC_ARRAY_LENGTH(more);
+  PetscInt       cases[128], ncases = PETSC_STATIC_ARRAY_LENGTH(cases);
+  PetscBool      set, csv;
+  char           file[PETSC_MAX_PATH_LEN];
+  Mat            A;
+  Times          chosen, fixed, even;
+  Options        o = {10, 10, 132, 1.0, PETSC_FALSE, NULL};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cases", cases, &ncases, &set));
-  if (!set) ncases = 14;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-calibrate", &o.calibrate, NULL));
+  if (!set) {
+    PetscCall(PetscArraycpy(cases, issue, PETSC_STATIC_ARRAY_LENGTH(issue)));
+    ncases = PETSC_STATIC_ARRAY_LENGTH(issue);
+    if (o.calibrate) {
+      PetscCall(PetscArraycpy(cases + ncases, more, extra));
+      ncases += extra;
+    }
+  }
   PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-train", &train, NULL));
-  PetscCheck(repeat >= 1 && repeat <= MAXREPEAT && train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d, -train from 1", MAXREPEAT);
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-d", &o.d, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-multiprocessors", &o.multiprocessors, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &o.repeat, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-train", &o.train, NULL));
+  PetscCheck(o.repeat >= 1 && o.repeat <= MAXREPEAT && o.train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d, -train from 1", MAXREPEAT);
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &csv));
+  if (csv) {
+    PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &o.csv));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, o.csv, "n,k,d,precision,multiprocessors,partitions,setup_ms,apply_ms\n"));
+  }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s %9s %9s %9s\n", "N", "K", "parts", "setup", "apply", "both"));
-  for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Sweep(cases[k], cases[k + 1], (int)repeat, (int)train));
+  for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Sweep(cases[k], cases[k + 1], &o));
+  if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, o.csv));
+  if (o.calibrate) {
+    PetscCall(PetscFinalize());
+    return 0;
+  }
 
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%8s %22s %22s %8s   paper: %7s %7s %8s\n", "N", "chosen", "2048 rows each", "gain, %", "tuned", "2048", "gain, %"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(table); k++) {
     const PetscInt N = (PetscInt)table[k][0];
 
     PetscCall(CreateBand(PETSC_COMM_SELF, N, 32, 1.0, &A));
-    PetscCall(Time(A, PETSC_DECIDE, (int)repeat, (int)train, &chosen));
-    PetscCall(Time(A, PetscMax(1, N / 2048), (int)repeat, (int)train, &fixed));
+    PetscCall(Time(A, PETSC_DECIDE, (int)o.repeat, (int)o.train, &chosen));
+    PetscCall(Time(A, PetscMax(1, N / 2048), (int)o.repeat, (int)o.train, &fixed));
     PetscCall(MatDestroy(&A));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8" PetscInt_FMT " %8.4f (%5" PetscInt_FMT " parts) %8.4f (%5" PetscInt_FMT " parts) %8.1f          %7.2f %7.2f %8.1f\n", N, chosen.setup + chosen.apply, chosen.np, fixed.setup + fixed.apply, fixed.np,
                           100 * ((fixed.setup + fixed.apply) / (chosen.setup + chosen.apply) - 1), (double)table[k][1], (double)table[k][2], 100 * (double)(table[k][2] / table[k][1] - 1)));
   }
 
   PetscCall(CreateBand(PETSC_COMM_SELF, 8192, 32, 1.0, &A));
-  PetscCall(Time(A, 4, (int)repeat, (int)train, &even));
+  PetscCall(Time(A, 4, (int)o.repeat, (int)o.train, &even));
   PetscCall(MatDestroy(&A));
   PetscCall(CreateBand(PETSC_COMM_SELF, 8191, 32, 1.0, &A));
-  PetscCall(Time(A, 4, (int)repeat, (int)train, &fixed));
+  PetscCall(Time(A, 4, (int)o.repeat, (int)o.train, &fixed));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n8192 rows in 4 partitions %.4f, 8191 rows %.4f: %.1f %% longer (paper: 64.5 %%)\n", even.setup + even.apply, fixed.setup + fixed.apply, 100 * ((fixed.setup + fixed.apply) / (even.setup + even.apply) - 1)));
   PetscCall(PetscFinalize());

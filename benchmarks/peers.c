@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* peers.c: PCSPIKE beside cuDSS, cuSPARSE, LAPACK and MKL on the same matrices, in one run */
+static char help[] = "Random bands: off-diagonals uniform in [-1, 1], a_ii = d * sum of the magnitudes of the others in the row. ms, medians of -repeat.\n"
+                     "cuDSS, MKL, LAPACK and cuSPARSE solve exactly. PCSPIKE is a preconditioner: \"solve\" is one application, \"residual\" what one application leaves; the lines below\n"
+                     "it are what it takes together with a Krylov method to bring the true residual to -rtol and to the residual of the best direct solver of the case.\n"
+                     "  first     what the first setup takes (analysis, memory) and the factorization with it\n"
+                     "  refactor  new values in the same pattern; for bands on the host the factorization without filling the band\n"
+                     "  solve     one right-hand side\n"
+                     "  both      refactor and solve; factor: that of PCSPIKE with GMRES to the residual of the best direct solver goes into it so many times\n"
+                     "  -cases <100000,32,...>  pairs N,K\n"
+                     "  -d <1> -repeat <5> -rtol <1e-10>\n"
+                     "  -cudss <libcudss.so.1>  cuDSS 1.0 (PyPI: nvidia-cudss-cu13), loaded at run time\n"
+                     "  -cudss_rows <1000000>   at most so many rows for cuDSS\n"
+                     "  -mkl <libmkl_rt.so.2>   a library with dgbtrf_ and dgbtrs_, loaded at run time; MKL_NUM_THREADS counts\n"
+                     "  -ilu_rows <100000>      at most so many rows for ILU(0) of cuSPARSE, which is an exact LU of a full band\n"
+                     "  -mat_type aijcusparse   PCSPIKE, cuDSS and cuSPARSE need it; without it those on the host remain\n\n";
+
+#include "bandcase.h"
+#include <petscblaslapack.h>
+#include <dlfcn.h>
+
+#if defined(PETSC_BLASLAPACK_CAPS)
+  #define LAPACKgbtrf_ PETSCBLAS(GBTRF, GBTRF)
+  #define LAPACKgbtrs_ PETSCBLAS(GBTRS, GBTRS)
+#else
+  #define LAPACKgbtrf_ PETSCBLAS(gbtrf, GBTRF)
+  #define LAPACKgbtrs_ PETSCBLAS(gbtrs, GBTRS)
+#endif
+BLAS_EXTERN void LAPACKgbtrf_(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
+BLAS_EXTERN void LAPACKgbtrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+
+typedef struct {
+  PetscInt  repeat, cudss_rows, ilu_rows;
+  PetscReal rtol;
+  char      cudss[PETSC_MAX_PATH_LEN], mkl[PETSC_MAX_PATH_LEN];
+} Options;
+
+/* What one solver took */
+typedef struct {
+  const char *name;
+  double      first, refactor, solve;
+  PetscReal   residual;
+} Line;
+
+static PetscErrorCode Residual(Mat A, Vec b, Vec x, PetscReal *residual)
+{
+  Vec       r;
+  PetscReal bnorm;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(VecNorm(r, NORM_2, residual));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  *residual /= bnorm;
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A function of a library; error: what to say where it has none */
+static PetscErrorCode Find(void *library, const char name[], void *function)
+{
+  void *symbol = dlsym(library, name);
+
+  PetscFunctionBeginUser;
+  PetscCheck(symbol, PETSC_COMM_SELF, PETSC_ERR_LIB, "The library has no function %s", name);
+  memcpy(function, &symbol, sizeof(symbol));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Open(const char file[], void **library)
+{
+  PetscFunctionBeginUser;
+  *library = *file ? dlopen(file, RTLD_NOW | RTLD_LOCAL
+#if defined(RTLD_DEEPBIND)
+                                    | RTLD_DEEPBIND /* its own BLAS, not that of PETSC */
+#endif
+                            )
+                   : NULL;
+  if (*file && !*library) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s cannot be loaded: %s\n", file, dlerror()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- cuDSS 1.0: what of cudss.h is used here ------------------------------------------------------------------------------ */
+typedef void *Handle;
+
+enum {
+  CUDSS_ANALYSIS        = 3, /* reordering and symbolic factorization */
+  CUDSS_FACTORIZATION   = 4,
+  CUDSS_REFACTORIZATION = 8,
+  CUDSS_SOLVE           = 1008, /* permutations, forward, diagonal, backward, refinement */
+  CUDSS_GENERAL         = 0,
+  CUDSS_FULL            = 0,
+  CUDSS_BASE_ZERO       = 0,
+  CUDSS_COLUMN_MAJOR    = 0
+};
+
+typedef struct {
+  int (*Create)(Handle *);
+  int (*Destroy)(Handle);
+  int (*ConfigCreate)(Handle *);
+  int (*ConfigDestroy)(Handle);
+  int (*DataCreate)(Handle, Handle *);
+  int (*DataDestroy)(Handle, Handle);
+  int (*MatrixCreateDn)(Handle *, int64_t, int64_t, int64_t, const void *, int, int);
+  int (*MatrixCreateCsr)(Handle *, int64_t, int64_t, int64_t, const void *, const void *, const void *, const void *, int, int, int, int, int, int);
+  int (*MatrixSetValues)(Handle, const void *);
+  int (*MatrixDestroy)(Handle);
+  int (*Execute)(Handle, int, Handle, Handle, Handle, Handle, Handle);
+} CUDSS;
+
+#define CallCUDSS(call) \
+  do { \
+    const int status_ = call; \
+    PetscCheck(!status_, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuDSS: status %d of " #call, status_); \
+  } while (0)
+
+static PetscErrorCode LoadCUDSS(void *library, CUDSS *c)
+{
+  PetscFunctionBeginUser;
+  PetscCall(Find(library, "cudssCreate", &c->Create));
+  PetscCall(Find(library, "cudssDestroy", &c->Destroy));
+  PetscCall(Find(library, "cudssConfigCreate", &c->ConfigCreate));
+  PetscCall(Find(library, "cudssConfigDestroy", &c->ConfigDestroy));
+  PetscCall(Find(library, "cudssDataCreate", &c->DataCreate));
+  PetscCall(Find(library, "cudssDataDestroy", &c->DataDestroy));
+  PetscCall(Find(library, "cudssMatrixCreateDn", &c->MatrixCreateDn));
+  PetscCall(Find(library, "cudssMatrixCreateCsr", &c->MatrixCreateCsr));
+  PetscCall(Find(library, "cudssMatrixSetValues", &c->MatrixSetValues));
+  PetscCall(Find(library, "cudssMatrixDestroy", &c->MatrixDestroy));
+  PetscCall(Find(library, "cudssExecute", &c->Execute));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* cudaDataType_t of a scalar and of an index */
+static int ScalarType(void)
+{
+  return (PetscDefined(USE_COMPLEX) ? 4 : 0) + (sizeof(PetscReal) == 8 ? 1 : 0);
+}
+
+static int IndexType(void)
+{
+  return sizeof(PetscInt) == 8 ? 24 : 10;
+}
+
+/* Default settings: cuDSS reorders */
+static PetscErrorCode TimeCUDSS(const Options *o, Mat A, Vec b, Vec x, Line *line, PetscBool *done)
+{
+  CUDSS              c = {NULL};
+  void              *library;
+  Handle             handle, config, data, mat, rhs, sol;
+  const PetscInt    *ai, *aj;
+  const PetscScalar *ba;
+  PetscScalar       *aa, *xa;
+  PetscMemType       mtype, vtype;
+  PetscInt           n;
+  MatInfo            info;
+  PetscLogDouble     t0 = 0.0, t1 = 0.0, t2 = 0.0;
+  double             refactor[MAXREPEAT], solve[MAXREPEAT];
+
+  PetscFunctionBeginUser;
+  *done = PETSC_FALSE;
+  PetscCall(MatGetSize(A, &n, NULL));
+  if (n > o->cudss_rows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, &ai, &aj, &aa, &mtype));
+  if (!PetscMemTypeCUDA(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Open(o->cudss, &library));
+  if (!library) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(LoadCUDSS(library, &c));
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(VecGetArrayReadAndMemType(b, &ba, &vtype));
+  PetscCall(VecGetArrayWriteAndMemType(x, &xa, &vtype));
+  CallCUDSS(c.Create(&handle));
+  CallCUDSS(c.ConfigCreate(&config));
+  CallCUDSS(c.DataCreate(handle, &data));
+  CallCUDSS(c.MatrixCreateCsr(&mat, n, n, (int64_t)info.nz_used, ai, NULL, aj, aa, IndexType(), IndexType(), ScalarType(), CUDSS_GENERAL, CUDSS_FULL, CUDSS_BASE_ZERO));
+  CallCUDSS(c.MatrixCreateDn(&rhs, n, 1, n, ba, ScalarType(), CUDSS_COLUMN_MAJOR));
+  CallCUDSS(c.MatrixCreateDn(&sol, n, 1, n, xa, ScalarType(), CUDSS_COLUMN_MAJOR));
+  PetscCall(Wait(PETSC_COMM_SELF, &t0));
+  CallCUDSS(c.Execute(handle, CUDSS_ANALYSIS, config, data, mat, sol, rhs));
+  CallCUDSS(c.Execute(handle, CUDSS_FACTORIZATION, config, data, mat, sol, rhs));
+  PetscCall(Wait(PETSC_COMM_SELF, &t1));
+  line->first = 1e3 * (t1 - t0);
+  for (int k = -1; k < o->repeat; k++) {
+    PetscCall(Wait(PETSC_COMM_SELF, &t0));
+    CallCUDSS(c.MatrixSetValues(mat, aa));
+    CallCUDSS(c.Execute(handle, CUDSS_REFACTORIZATION, config, data, mat, sol, rhs));
+    PetscCall(Wait(PETSC_COMM_SELF, &t1));
+    CallCUDSS(c.Execute(handle, CUDSS_SOLVE, config, data, mat, sol, rhs));
+    PetscCall(Wait(PETSC_COMM_SELF, &t2));
+    if (k >= 0) {
+      refactor[k] = 1e3 * (t1 - t0);
+      solve[k]    = 1e3 * (t2 - t1);
+    }
+  }
+  CallCUDSS(c.MatrixDestroy(sol));
+  CallCUDSS(c.MatrixDestroy(rhs));
+  CallCUDSS(c.MatrixDestroy(mat));
+  CallCUDSS(c.DataDestroy(handle, data));
+  CallCUDSS(c.ConfigDestroy(config));
+  CallCUDSS(c.Destroy(handle));
+  PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
+  PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
+  line->refactor = Median((int)o->repeat, refactor);
+  line->solve    = Median((int)o->repeat, solve);
+  PetscCall(Residual(A, b, x, &line->residual));
+  *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- LAPACK and MKL on the host ------------------------------------------------------------------------------------------ */
+typedef void (*Gbtrf)(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
+typedef void (*Gbtrs)(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+
+static PetscErrorCode TimeBand(const Options *o, PetscInt K, Mat A, Vec b, Vec x, Gbtrf gbtrf, Gbtrs gbtrs, Line *line)
+{
+  const PetscCount   ld = 3 * (PetscCount)K + 1;
+  const PetscScalar *ba, *aa;
+  const PetscInt    *ai, *aj;
+  PetscScalar       *band, *xa;
+  PetscBLASInt      *pivots, n, k, lda, info, one = 1;
+  PetscInt           rows;
+  PetscLogDouble     t0, t1, t2;
+  double             factor[MAXREPEAT], solve[MAXREPEAT];
+  PetscBool          flag;
+  int                count = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &ai, &aj, &flag));
+  PetscCall(MatSeqAIJGetArrayRead(A, &aa));
+  PetscCall(PetscBLASIntCast(rows, &n));
+  PetscCall(PetscBLASIntCast(K, &k));
+  PetscCall(PetscBLASIntCast(ld, &lda));
+  PetscCall(PetscMalloc2(ld * n, &band, n, &pivots));
+  for (int r = -1; r < o->repeat; r++) {
+    PetscCall(PetscArrayzero(band, ld * n));
+    for (PetscInt i = 0; i < rows; i++)
+      for (PetscInt l = ai[i]; l < ai[i + 1]; l++) band[2 * K + i - aj[l] + ld * aj[l]] = aa[l];
+    PetscCall(VecGetArrayRead(b, &ba));
+    PetscCall(VecGetArrayWrite(x, &xa));
+    PetscCall(PetscArraycpy(xa, ba, n));
+    PetscCall(PetscTime(&t0));
+    gbtrf(&n, &n, &k, &k, band, &lda, pivots, &info);
+    PetscCall(PetscTime(&t1));
+    PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "gbtrf: info %d", (int)info);
+    gbtrs("N", &n, &k, &k, &one, band, &lda, pivots, xa, &n, &info);
+    PetscCall(PetscTime(&t2));
+    PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "gbtrs: info %d", (int)info);
+    PetscCall(VecRestoreArrayWrite(x, &xa));
+    PetscCall(VecRestoreArrayRead(b, &ba));
+    if (r < 0) line->first = 1e3 * (t1 - t0);
+    count             = PetscMax(r, 0) + 1;
+    factor[count - 1] = 1e3 * (t1 - t0);
+    solve[count - 1]  = 1e3 * (t2 - t1);
+    if (t2 - t0 > 2.0) break; /* slow: once is enough */
+  }
+  line->refactor = Median(count, factor);
+  line->solve    = Median(count, solve);
+  PetscCall(PetscFree2(band, pivots));
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &aa));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &ai, &aj, &flag));
+  PetscCall(Residual(A, b, x, &line->residual));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- cuSPARSE ------------------------------------------------------------------------------------------------------------ */
+/* ILU(0) of PETSc, which is cuSPARSE's for this type of matrix; with a full band nothing is dropped */
+static PetscErrorCode TimeILU(const Options *o, Mat A, Vec b, Vec x, Line *line)
+{
+  PC     pc;
+  double setup[MAXREPEAT], apply[MAXREPEAT];
+
+  PetscFunctionBeginUser;
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCILU));
+  PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, (int)PetscMin(o->repeat, 3), 1, &line->first, setup, apply));
+  line->refactor = Median((int)PetscMin(o->repeat, 3), setup);
+  line->solve    = Median((int)PetscMin(o->repeat, 3), apply);
+  PetscCall(Residual(A, b, x, &line->residual));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* gtsv2 and gtsv2_nopivot: factor and solve are one, and nothing is kept. Double precision, from the library that PETSc is linked with */
+static PetscErrorCode TimeTridiagonal(const Options *o, PetscBool pivot, Mat A, Vec b, Vec x, Line *line, PetscBool *done)
+{
+  int (*create)(Handle *) = NULL, (*destroy)(Handle) = NULL;
+  int (*size)(Handle, int, int, const void *, const void *, const void *, const void *, int, size_t *) = NULL;
+  int (*solve)(Handle, int, int, const void *, const void *, const void *, void *, int, void *)        = NULL;
+  Vec                diagonals[3], work;
+  const PetscScalar *da[3], *aa;
+  const PetscInt    *ai, *aj;
+  PetscScalar       *xa, *wa;
+  PetscMemType       mtype;
+  PetscInt           n;
+  size_t             bytes;
+  Handle             handle;
+  PetscLogDouble     t0 = 0.0, t1 = 0.0;
+  double             t[MAXREPEAT];
+  PetscBool          flag;
+
+  PetscFunctionBeginUser;
+  *done = PETSC_FALSE;
+  if (!PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_COMPLEX) || !dlsym(RTLD_DEFAULT, "cusparseDgtsv2")) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Find(RTLD_DEFAULT, "cusparseCreate", &create));
+  PetscCall(Find(RTLD_DEFAULT, "cusparseDestroy", &destroy));
+  PetscCall(Find(RTLD_DEFAULT, pivot ? "cusparseDgtsv2_bufferSizeExt" : "cusparseDgtsv2_nopivot_bufferSizeExt", &size));
+  PetscCall(Find(RTLD_DEFAULT, pivot ? "cusparseDgtsv2" : "cusparseDgtsv2_nopivot", &solve));
+  for (int k = 0; k < 3; k++) PetscCall(VecDuplicate(b, &diagonals[k]));
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ai, &aj, &flag));
+  PetscCall(MatSeqAIJGetArrayRead(A, &aa));
+  for (int k = 0; k < 3; k++) {
+    PetscScalar *d;
+
+    PetscCall(VecGetArrayWrite(diagonals[k], &d));
+    PetscCall(PetscArrayzero(d, n));
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt l = ai[i]; l < ai[i + 1]; l++)
+        if (aj[l] - i == k - 1) d[i] = aa[l];
+    PetscCall(VecRestoreArrayWrite(diagonals[k], &d));
+  }
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &aa));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ai, &aj, &flag));
+  for (int k = 0; k < 3; k++) PetscCall(VecGetArrayReadAndMemType(diagonals[k], &da[k], &mtype));
+  PetscCheck(PetscMemTypeCUDA(mtype), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "The diagonals are not on the GPU");
+  PetscCall(VecGetArrayWriteAndMemType(x, &xa, &mtype));
+  PetscCheck(!create(&handle) && !size(handle, (int)n, 1, da[0], da[1], da[2], xa, (int)n, &bytes), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
+  PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
+  PetscCall(VecCreate(PETSC_COMM_SELF, &work));
+  PetscCall(VecSetSizes(work, (PetscInt)(bytes / sizeof(PetscScalar) + 1), PETSC_DETERMINE));
+  PetscCall(VecSetType(work, VECCUDA));
+  PetscCall(VecGetArrayWriteAndMemType(work, &wa, &mtype));
+  for (int k = -1; k < o->repeat; k++) {
+    PetscCall(VecCopy(b, x));
+    PetscCall(VecGetArrayAndMemType(x, &xa, &mtype));
+    PetscCall(Wait(PETSC_COMM_SELF, &t0));
+    PetscCheck(!solve(handle, (int)n, 1, da[0], da[1], da[2], xa, (int)n, wa), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
+    PetscCall(Wait(PETSC_COMM_SELF, &t1));
+    PetscCall(VecRestoreArrayAndMemType(x, &xa));
+    if (k < 0) line->first = 1e3 * (t1 - t0);
+    else t[k] = 1e3 * (t1 - t0);
+  }
+  line->refactor = 0.0;
+  line->solve    = Median((int)o->repeat, t);
+  PetscCall(Residual(A, b, x, &line->residual));
+  PetscCall(VecRestoreArrayWriteAndMemType(work, &wa));
+  for (int k = 0; k < 3; k++) PetscCall(VecRestoreArrayReadAndMemType(diagonals[k], &da[k]));
+  for (int k = 0; k < 3; k++) PetscCall(VecDestroy(&diagonals[k]));
+  PetscCall(VecDestroy(&work));
+  PetscCheck(!destroy(handle), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
+  *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- PCSPIKE with a Krylov method ---------------------------------------------------------------------------------------- */
+static PetscErrorCode TimeKrylov(const Options *o, const char type[], PetscReal rtol, Mat A, PC pc, Vec b, Vec x, double *both, PetscInt *its, KSPConvergedReason *reason, PetscReal *residual)
+{
+  KSP            ksp;
+  PetscLogDouble t0 = 0.0, t1 = 0.0;
+  double         t[MAXREPEAT];
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetType(ksp, type));
+  PetscCall(KSPSetPC(ksp, pc));
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, 100));
+  for (int k = -1; k < o->repeat; k++) {
+    PetscCall(MatScale(A, -1.0));
+    PetscCall(Wait(PETSC_COMM_SELF, &t0));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(Wait(PETSC_COMM_SELF, &t1));
+    if (k >= 0) t[k] = 1e3 * (t1 - t0);
+  }
+  *both = Median((int)o->repeat, t);
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
+  PetscCall(Residual(A, b, x, residual));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d)
+{
+  const char *const  ksps[] = {KSPGMRES, KSPBCGS};
+  Mat                A;
+  Vec                b, x;
+  PC                 pc;
+  PCSpikeInfo        info;
+  Line               lines[8];
+  int                nlines = 0;
+  double             setup[MAXREPEAT], apply[MAXREPEAT], both, reference = 0.0;
+  PetscReal          residual, direct = PETSC_MAX_REAL;
+  PetscInt           its;
+  KSPConvergedReason reason;
+  Gbtrf              gbtrf = NULL;
+  Gbtrs              gbtrs = NULL;
+  void              *mkl;
+  PetscBool          gpu, done;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBand(PETSC_COMM_SELF, N, K, d, &A));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJCUSPARSE, &gpu));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(MatMult(A, b, x)); /* the matrix is where it will be used */
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, (int)o->repeat, 10, &lines[0].first, setup, apply));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  lines[0].name     = "PCSPIKE";
+  lines[0].refactor = Median((int)o->repeat, setup);
+  lines[0].solve    = Median((int)o->repeat, apply);
+  PetscCall(Residual(A, b, x, &lines[0].residual));
+  nlines = 1;
+  if (gpu) {
+    lines[nlines].name = "cuDSS";
+    PetscCall(TimeCUDSS(o, A, b, x, &lines[nlines], &done));
+    if (done) nlines++;
+    for (int k = 0; k < 2 && K == 1; k++) {
+      lines[nlines].name = k ? "cuSPARSE gtsv2_nopivot" : "cuSPARSE gtsv2";
+      PetscCall(TimeTridiagonal(o, (PetscBool)!k, A, b, x, &lines[nlines], &done));
+      if (done) nlines++;
+    }
+    if (N <= o->ilu_rows) {
+      lines[nlines].name = "cuSPARSE ILU(0)";
+      PetscCall(TimeILU(o, A, b, x, &lines[nlines]));
+      nlines++;
+    }
+  }
+  lines[nlines].name = "LAPACK";
+  PetscCall(TimeBand(o, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &lines[nlines]));
+  nlines++;
+  PetscCall(Open(o->mkl, &mkl));
+  if (mkl && PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_COMPLEX)) {
+    PetscCall(Find(mkl, "dgbtrf_", &gbtrf));
+    PetscCall(Find(mkl, "dgbtrs_", &gbtrs));
+    lines[nlines].name = "MKL";
+    PetscCall(TimeBand(o, K, A, b, x, gbtrf, gbtrs, &lines[nlines]));
+    nlines++;
+  }
+  for (int l = 1; l < nlines; l++) direct = PetscMin(direct, lines[l].residual);
+  direct = PetscMax(direct, 10 * PETSC_MACHINE_EPSILON); /* a norm of the residual cannot be trusted much below */
+  PetscCall(TimeKrylov(o, KSPGMRES, direct, A, pc, b, x, &reference, &its, &reason, &residual));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nN = %" PetscInt_FMT ", K = %" PetscInt_FMT ", d = %g; PCSPIKE in %" PetscInt_FMT " partitions\n%-32s %10s %10s %10s %10s %9s %8s\n", N, K, (double)d, info.partitions, "", "first", "refactor", "solve", "both", "residual", "factor"));
+  for (int l = 0; l < nlines; l++) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %10.2f %10.3f %10.4f %10.3f %9.1e", lines[l].name, lines[l].first, lines[l].refactor, lines[l].solve, lines[l].refactor + lines[l].solve, (double)lines[l].residual));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, l ? " %8.1f\n" : "\n", (lines[l].refactor + lines[l].solve) / reference));
+    for (size_t k = 0; !l && k < 2 * PETSC_STATIC_ARRAY_LENGTH(ksps); k++) {
+      const PetscReal rtol = k < PETSC_STATIC_ARRAY_LENGTH(ksps) ? o->rtol : direct;
+      char            name[64];
+
+      PetscCall(TimeKrylov(o, ksps[k % PETSC_STATIC_ARRAY_LENGTH(ksps)], rtol, A, pc, b, x, &both, &its, &reason, &residual));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "  and %s to %.1e, %" PetscInt_FMT " its", ksps[k % PETSC_STATIC_ARRAY_LENGTH(ksps)], (double)rtol, its));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %10s %10s %10s %10.3f %9.1e%s\n", name, "", "", "", both, (double)residual, reason > 0 ? "" : " not converged"));
+    }
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  cases[64] = {100000, 32, 400000, 16, 400000, 128, 1000000, 32, 1000000, 1}, ncases = 64;
+  PetscReal d = 1.0;
+  PetscBool set;
+  Options   o = {5, 1000000, 100000, 1e-10, "", ""};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cases", cases, &ncases, &set));
+  if (!set) ncases = 10;
+  PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-d", &d, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &o.rtol, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &o.repeat, NULL));
+  PetscCheck(o.repeat >= 1 && o.repeat <= MAXREPEAT, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d", MAXREPEAT);
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cudss_rows", &o.cudss_rows, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-ilu_rows", &o.ilu_rows, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-cudss", o.cudss, sizeof(o.cudss), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mkl", o.mkl, sizeof(o.mkl), NULL));
+  for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Case(&o, cases[k], cases[k + 1], d));
+  PetscCall(PetscFinalize());
+  return 0;
+}
