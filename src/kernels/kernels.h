@@ -190,8 +190,8 @@ struct _n_SpikeKernels {
   /* y_newrow[i] <- x_i (gather false) or y_i <- x_newrow[i] (gather true), nrhs columns */
   PetscErrorCode (*permute)(SpikeBand *, PetscBool gather, const PetscInt *newrow, PetscInt nrhs, const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy);
 
-  /* Partitions that suit n rows when the user leaves the number open */
-  PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision);
+  /* Partitions that suit n rows when the user leaves the number open; falloff of the spikes as expected, below 0, or 0 where nothing is known of them */
+  PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision, PetscReal falloff);
 
   /* Bytes of memory that this backend can hope to get */
   PetscErrorCode (*memory)(PetscReal *);

@@ -190,3 +190,65 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PetscCall(PetscInfo(pc, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT " factored in %s ordering\n", full[0], full[1], kept[0], kept[1], s->newrow ? (isauto ? MATORDERINGRCM : s->ordering) : MATORDERINGNATURAL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Of row r: on each side of the diagonal the root of the sum of squares and the magnitude of the sum, over the magnitude of the diagonal entry */
+static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt r, PetscInt nparts, const SpikeCSR parts[], PetscReal square[2], PetscReal sum[2])
+{
+  const PetscInt i    = s->newrow ? s->newrow[r] : r;
+  PetscScalar    a[2] = {0.0, 0.0};
+  PetscReal      diag = 0.0;
+
+  square[0] = square[1] = 0.0;
+  for (PetscInt p = 0; p < nparts; p++) {
+    const SpikeCSR *A = &parts[p];
+
+    for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
+      const PetscInt col = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift, d = (s->newrow ? s->newrow[col] : col) - i;
+
+      if (d == 0) diag = PetscAbsScalar(A->aa[k]);
+      else if (d >= -s->band.kl && d <= s->band.ku) {
+        square[d > 0] += PetscRealPart(A->aa[k] * PetscConj(A->aa[k]));
+        a[d > 0] += A->aa[k];
+      }
+    }
+  }
+  for (int side = 0; side < 2; side++) {
+    square[side] = PetscSqrtReal(square[side]) / diag;
+    sum[side]    = PetscAbsScalar(a[side]) / diag;
+  }
+  return (PetscBool)(diag > 0.0 && !PetscIsInfOrNanReal(square[0] + square[1] + sum[0] + sum[1]));
+}
+
+/*
+  How fast the spikes will fall, before there are any: from up to 1024 rows, each as if all were like it. With l and u the weights of both sides
+  of the diagonal, spikes fall over K = max(kl, ku) rows as the falling solutions of  x_j = l x_{j-1} + u x_{j+1}:  by 2 l / (1 + sqrt(1 - 4 l u)), or
+  with u for l. Entries of random signs weigh as the root of the sum of their squares, entries that add up as their sum. Where the roots alone leave
+  nothing that falls, in more than one row of 16, nothing is known: spikes of such matrices may fall or grow. Where only the sums do, it is a
+  diffusion, whose slowest mode falls by pi over K lines of K unknowns; 1 stands for that, as sums are only nearly so.
+*/
+PetscErrorCode PCSpikeExpectFalloff_Private(PC pc, PetscInt n, PetscInt nparts, const SpikeCSR parts[])
+{
+  PC_Spike       *s       = (PC_Spike *)pc->data;
+  const PetscInt  rows    = PetscMin(n, 1024);
+  const PetscReal K       = (PetscReal)PetscMax(PetscMax(s->band.kl, s->band.ku), 1);
+  PetscInt        unknown = 0;
+  PetscReal       mean    = 0.0, local;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < rows; k++) {
+    PetscReal square[2], sum[2], root, l, u;
+
+    if (!SpikeRow_Private(s, (PetscInt)((PetscInt64)k * n / rows), nparts, parts, square, sum) || 4 * square[0] * square[1] >= 1) unknown++;
+    else {
+      l    = PetscMax(square[0], sum[0]);
+      u    = PetscMax(square[1], sum[1]);
+      root = PetscSqrtReal(PetscMax(0, 1 - 4 * l * u));
+      mean -= PetscLogReal(PetscMin(1, PetscMax(2 * PetscMax(l, u) / (1 + root), PETSC_MACHINE_EPSILON))) / rows;
+    }
+  }
+  local = 16 * unknown > rows ? 0.0 : -PetscMax(mean, 1 / PetscMax(K, 16)) / K;
+  if (!n) local = PETSC_MIN_REAL;
+  PetscCallMPI(MPIU_Allreduce(&local, &s->expected, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  PetscCall(PetscInfo(pc, "Spikes are expected to fall by exp(%g) over max(kl, ku) rows%s\n", (double)(s->expected * K), s->expected < 0.0 ? "" : ": nothing is known"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -52,6 +52,7 @@ typedef struct {
   PetscScalar     *stage;             /* [n] for vectors that are not in the backend's memory                                */
   SpikeBand        band;
   SpikeExchange    ex;
+  PetscReal        expected; /* falloff of the spikes, guessed from some rows before there are any; 0 where they tell nothing */
   PetscReal       *falloff;  /* [2 * (np + 1)] of W and of V, see kernels.h */
   PetscBool        factored; /* numeric work was done for the present values, on all ranks; where it failed there is something to sweep with */
   PetscBool        numeric;  /* and it succeeded on this rank */
@@ -85,6 +86,7 @@ PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue
 PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat, PetscInt, const SpikeCSR[]);
+PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscInt, const SpikeCSR[]);
 
 /* spikeplan.c: neighbours and partitions */
 PETSC_INTERN PetscErrorCode PCSpikePlan_Private(PC);

@@ -30,7 +30,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   b->n = range[rank + 1] - range[rank];
   np   = s->local_partitions;
   if (np == PETSC_DECIDE) {
-    np = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision);
+    np = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected);
     np = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
   }
 

@@ -141,6 +141,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   s->band.window    = s->window;
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikeChooseBand_Private(pc, A, nparts, parts));
+  PetscCall(PCSpikeExpectFalloff_Private(pc, A->rmap->n, nparts, parts));
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikePlan_Private(pc));
   PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));

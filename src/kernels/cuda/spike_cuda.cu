@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spike_cuda.cu: the CUDA backend of kernels.h: its table, memory, stream and number of partitions */
 #include "fill.cuh"
+#include "spike_partitions.h"
 
 /* Shape of the tiles from the shape of the band; start and active are set by create() */
 static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
@@ -184,22 +185,13 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Enough partitions to keep the memory busy: 8 on a multiprocessor at K = 32, in inverse proportion to K, half as many where each has several warps. Twice as
-  many make sweeps faster by a tenth or so, tips and corrections slower by half. Halved while they would be shorter than 5 K rows, for that costs
-  accuracy and steps; never shorter than 4 K rows.
-*/
-static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision precision)
+static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision precision, PetscReal falloff)
 {
-  const PetscInt K = PetscMax(PetscMax(kl, ku), 1);
-  PetscInt       np;
-  int            device, sm = 132;
+  SpikeShape shape = {n, kl, ku, (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal))), 132, falloff};
+  int        device, sm;
 
-  (void)precision;
-  if (cudaGetDevice(&device) == cudaSuccess) (void)cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, device);
-  np = sm * PetscMax(1, (K <= 32 ? 256 : 128) / K);
-  while (np > sm && n / np < PetscMax(5 * K, 64)) np /= 2;
-  return PetscMax(1, PetscMin(np, n / PetscMax(4 * K, 64)));
+  if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, device) == cudaSuccess) shape.multiprocessors = sm;
+  return SpikePartitionsChoose(&shape);
 }
 
 static PetscErrorCode SpikeMemory_CUDA(PetscReal *bytes)

@@ -350,12 +350,13 @@ static PetscErrorCode SpikePermute_Host(SpikeBand *s, PetscBool gather, const Pe
 }
 
 /* One: the sweeps of a rank are sequential here, and one partition needs no coupling */
-static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision precision)
+static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision precision, PetscReal falloff)
 {
   (void)n;
   (void)kl;
   (void)ku;
   (void)precision;
+  (void)falloff;
   return 1;
 }
 

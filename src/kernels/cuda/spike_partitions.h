@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spike_partitions.h: the cost model that chooses the number of partitions on a GPU; host C, without CUDA */
+#pragma once
+
+#include <petscsys.h>
+
+/* What the choice depends on */
+typedef struct {
+  PetscInt  n, kl, ku;       /* rows, half-bandwidths                                                                       */
+  PetscInt  bytes;           /* of an entry of the factors                                                                  */
+  PetscInt  multiprocessors; /* of the device                                                                               */
+  PetscReal falloff;         /* natural logarithm of the factor by which spikes fall a row, as expected; 0 where unknown    */
+} SpikeShape;
+
+/* Time model of np partitions, ms: a setup with new values, and an apply to one right-hand side */
+typedef struct {
+  PetscReal setup, apply;
+} SpikeTimes;
+
+PETSC_INTERN SpikeTimes SpikePartitionsTimes(const SpikeShape *, PetscInt np);
+PETSC_INTERN PetscReal  SpikePartitionsIterations(const SpikeShape *, PetscInt np);
+PETSC_INTERN PetscInt   SpikePartitionsChoose(const SpikeShape *);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* partitions.c: tests of the model that chooses the number of partitions on a GPU; they need none. Prints TAP */
+static char help[] = "Tests of SpikePartitionsChoose() and the times and iterations behind it.\n\n";
+
+#include "kernels/cuda/spike_partitions.h"
+
+static const PetscInt rows[]      = {1, 2, 63, 64, 65, 129, 2000, 9999, 100000, 131072, 1000000, 30000000};
+static const PetscInt widths[][2] = {
+  {0,   0  },
+  {1,   1  },
+  {0,   3  },
+  {2,   2  },
+  {7,   4  },
+  {16,  16 },
+  {17,  3  },
+  {32,  32 },
+  {33,  33 },
+  {50,  50 },
+  {128, 64 },
+  {200, 200},
+  {256, 256},
+  {512, 512}
+};
+static const PetscInt  devices[]  = {1, 8, 78, 108, 132, 148};
+static const PetscReal falloffs[] = {-40, -1, -0.07, -0.01, -1e-3, -1e-5};
+
+#define Count(array) (sizeof(array) / sizeof((array)[0]))
+
+static int ntests = 0, nfailed = 0;
+
+static PetscErrorCode Report(PetscBool ok, const char what[], const SpikeShape *s)
+{
+  PetscFunctionBeginUser;
+  ntests++;
+  if (ok) PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok %d - %s\n", ntests, what));
+  else {
+    nfailed++;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "not ok %d - %s: last at n %" PetscInt_FMT ", kl,ku %" PetscInt_FMT ",%" PetscInt_FMT ", %" PetscInt_FMT " bytes, %" PetscInt_FMT " multiprocessors, falloff %g\n", ntests, what, s->n, s->kl, s->ku, s->bytes, s->multiprocessors,
+                          (double)s->falloff));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the choice minimizes */
+static PetscReal Cost(const SpikeShape *s, PetscInt np)
+{
+  const SpikeTimes t       = SpikePartitionsTimes(s, np);
+  const PetscReal  product = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * 12 / (PetscReal)3.2e9;
+
+  return t.setup + (SpikePartitionsIterations(s, np) + 1) * (t.apply + product);
+}
+
+static PetscBool Bounds(const SpikeShape *s)
+{
+  const PetscInt np = SpikePartitionsChoose(s), K = PetscMax(s->kl, s->ku);
+
+  return (PetscBool)(np >= 1 && (np == 1 || (s->n / np >= 4 * K && s->n / np >= 64)));
+}
+
+/* Times are positive, grow with the rows and with the bytes, and fall with the multiprocessors */
+static PetscBool Monotone(const SpikeShape *s)
+{
+  const PetscInt np = SpikePartitionsChoose(s);
+  SpikeTimes     t  = SpikePartitionsTimes(s, np), u;
+  SpikeShape     c  = *s;
+
+  if (!(t.setup > 0 && t.apply > 0 && t.setup < PETSC_MAX_REAL && t.apply < PETSC_MAX_REAL)) return PETSC_FALSE;
+  c.n = s->n + 1 + s->n / 3;
+  u   = SpikePartitionsTimes(&c, np);
+  if (u.setup < t.setup || u.apply < t.apply) return PETSC_FALSE;
+  c       = *s;
+  c.bytes = s->bytes / 2;
+  u       = SpikePartitionsTimes(&c, np);
+  if (u.setup > t.setup || u.apply > t.apply) return PETSC_FALSE;
+  c                 = *s;
+  c.multiprocessors = s->multiprocessors + 7;
+  u                 = SpikePartitionsTimes(&c, np);
+  return (PetscBool)(u.setup <= t.setup && u.apply <= t.apply);
+}
+
+/* No number of partitions of all that are allowed is better by more than a tenth */
+static PetscBool Best(const SpikeShape *s)
+{
+  const PetscInt  least = PetscMax(64, 4 * PetscMax(s->kl, s->ku));
+  const PetscReal cost  = Cost(s, SpikePartitionsChoose(s));
+
+  for (PetscInt np = 1; np <= s->n / least; np += 1 + np / 50)
+    if (Cost(s, np) < cost / (PetscReal)1.1) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* Iterations grow with the number of partitions and as spikes fall more slowly, and one partition needs one */
+static PetscBool Iterations(const SpikeShape *s)
+{
+  SpikeShape c    = *s;
+  PetscReal  last = 0;
+
+  for (PetscInt np = 1; np <= s->n && np < 10000; np *= 2) {
+    const PetscReal its = SpikePartitionsIterations(s, np);
+
+    if (its < PetscMax(last, 1) || (np == 1 && its != 1)) return PETSC_FALSE;
+    c.falloff = s->falloff / 2;
+    if (SpikePartitionsIterations(&c, np) < its) return PETSC_FALSE;
+    last = its;
+  }
+  return PETSC_TRUE;
+}
+
+/* Slower spikes never get more partitions; unknown ones get one partition while that is shorter than 2^18 rows */
+static PetscBool Decay(const SpikeShape *s)
+{
+  SpikeShape     c  = *s;
+  const PetscInt np = SpikePartitionsChoose(s);
+
+  for (size_t f = 0; f < Count(falloffs); f++) {
+    c.falloff = falloffs[f];
+    if (c.falloff > s->falloff && SpikePartitionsChoose(&c) > np) return PETSC_FALSE;
+  }
+  c.falloff = 0;
+  return (PetscBool)(s->n > 262144 || SpikePartitionsChoose(&c) == 1);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool (*const topics[])(const SpikeShape *) = {Bounds, Monotone, Best, Iterations, Decay};
+  const char *const names[]                       = {"no partition is shorter than 4 K rows, nor than 64", "times are finite and grow with the work", "no other number is better by more than a tenth, by the model", "iterations grow with the partitions and as spikes fall more slowly", "slower spikes never get more partitions, unknown ones one"};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  for (size_t t = 0; t < Count(topics); t++) {
+    PetscBool  ok   = PETSC_TRUE;
+    SpikeShape last = {0, 0, 0, 0, 0, 0};
+
+    for (size_t k = 0; k < Count(rows) * Count(widths) * Count(devices) * Count(falloffs) * 2; k++) {
+      size_t     i = k;
+      SpikeShape s;
+
+      s.n = rows[i % Count(rows)];
+      i /= Count(rows);
+      s.kl = PetscMin(widths[i % Count(widths)][0], s.n - 1);
+      s.ku = PetscMin(widths[i % Count(widths)][1], s.n - 1);
+      i /= Count(widths);
+      s.multiprocessors = devices[i % Count(devices)];
+      i /= Count(devices);
+      s.falloff = falloffs[i % Count(falloffs)];
+      i /= Count(falloffs);
+      s.bytes = i ? 8 : 4;
+      if (!(*topics[t])(&s)) {
+        ok   = PETSC_FALSE;
+        last = s;
+      }
+    }
+    PetscCall(Report(ok, names[t], &last));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "1..%d\n", ntests));
+  PetscCall(PetscFinalize());
+  return nfailed != 0;
+}
