@@ -8,6 +8,7 @@ static char help[] = "Random bands: off-diagonals uniform in [-1, 1], a_ii = d *
                      "  -d <0.05,0.1,...>         dominances\n"
                      "  -ksps <gmres,bcgs,idr>    methods\n"
                      "  -pcs <jacobi,...>         preconditioners besides PCSPIKE in each of its precisions; ilu and bjacobi with one KSP only, the one called bcgs: they are slow\n"
+                     "  -precisions <...>         of the factors, by default all that the backend has\n"
                      "  -slow <1>                 0: without ilu and bjacobi; 1: with them for the first and last d; 2: always\n"
                      "  -partitions <n,...>       PCSPIKE with these numbers of partitions too\n"
                      "  -blocks <16>              of bjacobi\n"
@@ -86,9 +87,11 @@ static PetscErrorCode Solve(const Options *o, const char type[], Mat A, PC pc, V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* NULL where the backend does not have the precision */
 static PetscErrorCode CreatePC(const Options *o, const Method *m, Mat A, PC *pc, double *first)
 {
   PetscLogDouble t0 = 0.0, t1 = 0.0;
+  PetscErrorCode ierr;
 
   PetscFunctionBeginUser;
   PetscCall(PCCreate(PETSC_COMM_SELF, pc));
@@ -100,7 +103,16 @@ static PetscErrorCode CreatePC(const Options *o, const Method *m, Mat A, PC *pc,
   if (m->partitions) PetscCall(PCSpikeSetLocalPartitions(*pc, m->partitions));
   if (!strcmp(m->type, PCBJACOBI)) PetscCall(PCBJacobiSetTotalBlocks(*pc, o->blocks, NULL));
   PetscCall(Wait(PETSC_COMM_SELF, &t0));
-  PetscCall(PCSetUp(*pc));
+  if (m->precision != (PCSpikePrecision)-1) {
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = PCSetUp(*pc);
+    PetscCall(PetscPopErrorHandler());
+    if (ierr == PETSC_ERR_SUP) {
+      PetscCall(PCDestroy(pc));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCheck(!ierr, PETSC_COMM_SELF, ierr, "PCSetUp() with %s fails", m->name);
+  } else PetscCall(PCSetUp(*pc));
   PetscCall(Wait(PETSC_COMM_SELF, &t1));
   *first = 1e3 * (t1 - t0);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -126,6 +138,7 @@ static PetscErrorCode Rows(const Options *o, Mat A, PetscInt K, PetscReal d, Pet
 
     if (methods[m].slow && !slow) continue;
     PetscCall(CreatePC(o, &methods[m], A, &pc, &setup));
+    if (!pc) continue;
     if (spike) {
       PCSpikeInfo info;
 
@@ -184,8 +197,8 @@ static PetscErrorCode AddMethod(Method methods[], PetscInt *n, PCType type, PCSp
 int main(int argc, char **argv)
 {
   Method    methods[MAXMETHODS];
-  char     *ksps[8] = {NULL}, *pcs[16] = {NULL}, file[PETSC_MAX_PATH_LEN], name[64];
-  PetscInt  n = 200000, k[8] = {50, 200}, nk = 8, nd = 16, nksps = 8, npcs = 16, partitions[8], npartitions = 8, nmethods = 0, nprecisions = 0, won[2] = {0, 0}, wrong = 0;
+  char     *ksps[8] = {NULL}, *pcs[16] = {NULL}, *wanted[8] = {NULL}, file[PETSC_MAX_PATH_LEN], name[64];
+  PetscInt  n = 200000, k[8] = {50, 200}, nk = 8, nd = 16, nksps = 8, npcs = 16, nwanted = 8, partitions[8], npartitions = 8, nmethods = 0, nprecisions = 0, won[2] = {0, 0}, wrong = 0;
   PetscReal d[16] = {0.05, 0.1, 0.2, 0.3, 0.5, 1.0};
   PetscBool set, csv;
   Options   o = {1e-8, 500, 3, 1, 16, NULL};
@@ -226,7 +239,12 @@ int main(int argc, char **argv)
     PetscCall(PetscFPrintf(PETSC_COMM_SELF, o.csv, "k,d,ksp,pc,partitions,first_setup_ms,setup_ms,total_ms,its,reason,residual\n"));
   }
   while (PCSpikePrecisions[nprecisions]) nprecisions++;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-precisions", wanted, &nwanted, &set));
   for (PetscInt p = 0; p < nprecisions - 2; p++) { /* behind the names stand that of the type and the prefix */
+    PetscBool want = (PetscBool)!set;
+
+    for (PetscInt w = 0; w < nwanted && !want; w++) PetscCall(PetscStrcasecmp(wanted[w], PCSpikePrecisions[p], &want));
+    if (!want) continue;
     PetscCall(PetscSNPrintf(name, sizeof(name), "spike %s", PCSpikePrecisions[p]));
     PetscCall(AddMethod(methods, &nmethods, PCSPIKE, (PCSpikePrecision)p, 0, name));
   }
@@ -250,6 +268,7 @@ int main(int argc, char **argv)
   if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, o.csv));
   for (PetscInt p = 0; p < nksps; p++) PetscCall(PetscFree(ksps[p]));
   for (PetscInt p = 0; p < npcs; p++) PetscCall(PetscFree(pcs[p]));
+  for (PetscInt p = 0; set && p < nwanted; p++) PetscCall(PetscFree(wanted[p]));
   PetscCall(PetscFinalize());
   return 0;
 }

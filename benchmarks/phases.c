@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* phases.c: PCSPIKE against N and against K beside LAPACK, as the figures of Li, Seidl and Negrut, TR-2012-04, and the share of each phase */
+static char help[] = "Random bands of dominance 1: N from 2000 to 1 million at K = 32, then K from 8 to 256 at N = 400000. ms, medians.\n"
+                     "  setup, apply   new values in the same pattern, and one right-hand side, waited for at the end: phases overlap where they can\n"
+                     "  alone          the sum of the phases, each waited for before the next one begins; behind it each phase\n"
+                     "  LAPACK         xGBTRF and xGBTRS on the host, a filled band given; OPENBLAS_NUM_THREADS counts\n"
+                     "  -cases <2000,32,...>     other pairs N,K\n"
+                     "  -lapack <1>              0: without\n"
+                     "  -repeat <10> -train <10>\n"
+                     "  -csv <file>              also writes the numbers to a file: benchmarks/plot_phases.py draws it\n"
+                     "  -mat_type aijcusparse    on a GPU; options of PCSPIKE\n\n";
+
+#include "lapackband.h"
+
+/* Events of a setup, then of an apply; the reduced systems have one name for both */
+enum {
+  FILL,
+  FACTOR,
+  TIPS,
+  REDUCED,
+  SWEEP,
+  CORRECT,
+  NEVENTS
+};
+
+static const char *const eventnames[] = {"PCSpikeFill", "PCSpikeFactor", "PCSpikeTips", "PCSpikeReduced", "PCSpikeSweep", "PCSpikeCorrect"};
+static PetscLogEvent     events[NEVENTS];
+static double            spent[NEVENTS], begun[NEVENTS];
+static PetscBool         watching = PETSC_FALSE;
+
+/* Each event begins and ends with the device waited for */
+static PetscErrorCode Begin(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
+{
+  PetscLogDouble now = 0.0;
+
+  PetscFunctionBeginUser;
+  (void)n, (void)a, (void)b, (void)c, (void)d;
+  for (int e = 0; watching && e < NEVENTS; e++) {
+    if (event != events[e]) continue;
+    PetscCall(Wait(PETSC_COMM_SELF, &now));
+    begun[e] = now;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode End(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
+{
+  PetscLogDouble now = 0.0;
+
+  PetscFunctionBeginUser;
+  (void)n, (void)a, (void)b, (void)c, (void)d;
+  for (int e = 0; watching && e < NEVENTS; e++) {
+    if (event != events[e]) continue;
+    PetscCall(Wait(PETSC_COMM_SELF, &now));
+    spent[e] += 1e3 * (now - begun[e]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Medians of the phases of a setup (setup true) or of an apply */
+static PetscErrorCode Phases(PetscBool setup, Mat A, PC pc, Vec b, Vec x, int repeat, double phase[NEVENTS])
+{
+  double         t[NEVENTS][MAXREPEAT];
+  PetscLogDouble now = 0.0;
+
+  PetscFunctionBeginUser;
+  for (int r = 0; r < repeat; r++) {
+    if (setup) PetscCall(MatScale(A, -1.0));
+    PetscCall(Wait(PETSC_COMM_SELF, &now));
+    PetscCall(PetscArrayzero(spent, NEVENTS));
+    watching = PETSC_TRUE;
+    if (setup) PetscCall(PCSetUp(pc));
+    else PetscCall(PCApply(pc, b, x));
+    watching = PETSC_FALSE;
+    for (int e = 0; e < NEVENTS; e++) t[e][r] = spent[e];
+  }
+  for (int e = 0; e < NEVENTS; e++) phase[e] = Median(repeat, t[e]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat, int train, PetscBool lapack, FILE *csv)
+{
+  Mat         A;
+  Vec         b, x;
+  PC          pc;
+  PCSpikeInfo info;
+  double      first, setup[MAXREPEAT], apply[MAXREPEAT], ms[2], phase[2][NEVENTS], alone[2] = {0.0, 0.0}, factor = 0.0, solve = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBand(PETSC_COMM_SELF, N, K, 1.0, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(MatMult(A, b, x)); /* the matrix is where it will be used */
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, repeat, train, &first, setup, apply));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  ms[0] = Median(repeat, setup);
+  ms[1] = Median(repeat, apply);
+  for (int side = 0; side < 2; side++) {
+    PetscCall(Phases((PetscBool)!side, A, pc, b, x, repeat, phase[side]));
+    for (int e = 0; e < NEVENTS; e++) alone[side] += phase[side][e];
+  }
+  if (lapack) PetscCall(TimeBand(3, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &first, &factor, &solve));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " | %9.4f %9.4f | %8.4f %8.4f %8.4f %8.4f | %8.4f %8.4f | %8.4f %8.4f %8.4f | %9.2f %9.2f\n", N, K, info.partitions, ms[0], alone[0], phase[0][FILL], phase[0][FACTOR], phase[0][TIPS], phase[0][REDUCED], ms[1], alone[1], phase[1][SWEEP], phase[1][REDUCED], phase[1][CORRECT], factor, solve));
+  if (csv) {
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n", N, K, info.partitions, ms[0], alone[0], phase[0][FILL], phase[0][FACTOR], phase[0][TIPS], phase[0][REDUCED], ms[1], alone[1], phase[1][SWEEP], phase[1][REDUCED], phase[1][CORRECT], factor, solve));
+    PetscCall(PetscFFlush(csv));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  cases[64] = {2000,   32, 4000,   32, 8000,   32, 16000,  32, 32000,  32, 64000,  32, 125000, 32, 250000, 32, 500000, 32,  1000000, 32,  400000, 8,   400000, 12,
+                         400000, 16, 400000, 24, 400000, 32, 400000, 40, 400000, 50, 400000, 64, 400000, 80, 400000, 96, 400000, 128, 400000,  160, 400000, 192, 400000, 256};
+  PetscInt  ncases = 64, repeat = 10, train = 10;
+  PetscBool set, csv, lapack                = PETSC_TRUE;
+  char      file[PETSC_MAX_PATH_LEN];
+  FILE     *out = NULL;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cases", cases, &ncases, &set));
+  if (!set) ncases = 48;
+  PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-lapack", &lapack, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-train", &train, NULL));
+  PetscCheck(repeat >= 1 && repeat <= MAXREPEAT && train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d, -train from 1", MAXREPEAT);
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &csv));
+  if (csv) {
+    PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &out));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, out, "n,k,partitions,setup_ms,setup_alone,fill,factor,tips,reduced,apply_ms,apply_alone,sweep,solvetips,correct,lapack_factor,lapack_solve\n"));
+  }
+  for (int e = 0; e < NEVENTS; e++) PetscCall(PetscLogEventGetId(eventnames[e], &events[e]));
+  PetscCall(PetscLogLegacyCallbacksBegin(Begin, End, NULL, NULL));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s | %9s %9s | %8s %8s %8s %8s | %8s %8s | %8s %8s %8s | %9s %9s\n", "N", "K", "parts", "setup", "alone", "fill", "factor", "tips", "reduced", "apply", "alone", "sweep", "reduced", "correct", "LAPACK", "solve"));
+  for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Case(cases[k], cases[k + 1], (int)repeat, (int)train, lapack, out));
+  if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, out));
+  PetscCall(PetscFinalize());
+  return 0;
+}
