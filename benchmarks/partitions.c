@@ -69,10 +69,10 @@ static PetscErrorCode Record(const Options *o, PetscInt N, PetscInt K, const Tim
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The number chosen, and multiples of the multiprocessors' number with partitions of 4 K to 32768 rows; without -calibrate, those within a factor of 4 of the one chosen */
+/* The number chosen, and multiples of the multiprocessors' number with partitions of 4 K to 16384 rows; without -calibrate, those within a factor of 4 of the one chosen */
 static PetscErrorCode Sweep(PetscInt N, PetscInt K, const Options *o)
 {
-  const double factors[] = {0.0, 0.015625, 0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 128.0};
+  const double factors[] = {0.0, 0.015625, 0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 128};
   Mat          A;
   Times        chosen, t, best = {0.0, 0.0, 0};
   double       least;
@@ -86,7 +86,7 @@ static PetscErrorCode Sweep(PetscInt N, PetscInt K, const Options *o)
   for (size_t f = 0; f < PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
     const PetscInt np = PetscMax(1, (PetscInt)(factors[f] * (double)o->multiprocessors));
 
-    if (np == chosen.np || N / np < PetscMax(4 * K, 32) || N / np > 32768) continue;
+    if (np == chosen.np || N / np < PetscMax(4 * K, 32) || N / np > 16384) continue;
     if (!o->calibrate && (4 * np < chosen.np || np > 4 * chosen.np)) continue;
     PetscCall(Time(A, np, (int)o->repeat, (int)o->train, &t));
     PetscCall(Record(o, N, K, &t, ""));
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
     {100000, 51.86, 54.83}
   };
   const PetscInt issue[] = {1000000, 32, 100000, 32, 200000, 50, 400000, 16, 1000000, 8, 400000, 128, 400000, 256, 2000, 32};
-  const PetscInt more[]  = {1000000, 1, 1000000, 2, 400000, 4, 100000, 8, 100000, 16, 400000, 24, 20000, 32, 400000, 32, 400000, 64, 50000, 64, 200000, 96, 50000, 128, 100000, 200, 100000, 256, 100000, 512};
+  const PetscInt more[]  = {1000000, 1, 1000000, 2, 400000, 4, 400000, 24, 200000, 64, 200000, 96, 100000, 200, 200000, 256, 100000, 512};
   const int      extra   = PETSC_STATIC_ARRAY_LENGTH(more);
   PetscInt       cases[128], ncases = PETSC_STATIC_ARRAY_LENGTH(cases);
   PetscBool      set, csv;

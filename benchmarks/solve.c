@@ -256,13 +256,19 @@ int main(int argc, char **argv)
 
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " rows, rtol %g, at most %" PetscInt_FMT " iterations\n%4s %5s %-6s %-20s %6s %10s %10s %10s %5s %4s %9s\n", n, (double)o.rtol, o.maxit, "K", "d", "ksp", "pc", "parts", "first", "setup", "total", "its", "why", "true"));
   for (PetscInt i = 0; i < nk; i++) {
-    for (PetscInt j = 0; j < nd; j++) {
-      Mat A;
+    Mat A;
+    Vec diag;
 
-      PetscCall(CreateBand(PETSC_COMM_SELF, n, k[i], d[j], &A));
+    PetscCall(CreateBand(PETSC_COMM_SELF, n, k[i], 1.0, &A));
+    PetscCall(MatCreateVecs(A, NULL, &diag));
+    for (PetscInt j = 0; j < nd; j++) {
+      PetscCall(MatGetDiagonal(A, diag));
+      PetscCall(VecScale(diag, d[j] / (j ? d[j - 1] : 1.0)));
+      PetscCall(MatDiagonalSet(A, diag, INSERT_VALUES));
       PetscCall(Rows(&o, A, k[i], d[j], (PetscBool)(o.slow > 1 || (o.slow == 1 && (j == 0 || j == nd - 1))), nksps, ksps, nmethods, methods, won, &wrong));
-      PetscCall(MatDestroy(&A));
     }
+    PetscCall(VecDestroy(&diag));
+    PetscCall(MatDestroy(&A));
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "PCSPIKE with its own number of partitions is first in %" PetscInt_FMT " of %" PetscInt_FMT " rows that anyone solves; its wrong answers: %" PetscInt_FMT "\n", won[1], won[0], wrong));
   if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, o.csv));

@@ -50,8 +50,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Krylov methods with left preconditioning test, can look converged while the true residual is not. Precondition from the right there, by -ksp_pc_side right or
   `KSPFGMRES`; -ksp_monitor_true_residual shows both norms.
 
-  PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE`, with many partitions by default, and nothing is copied to the host
-  after the first setup; vectors in the other place are copied, and -log_view shows it. Half-bandwidths there are at most 512.
+  PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE`, with many partitions by default where the rows of the matrix make spikes fall, and nothing is
+  copied to the host after the first setup; vectors in the other place are copied, and -log_view shows it. Half-bandwidths there are at most 512.
 
   The band is worth its memory, 1 + kl + ku numbers a row, when the matrix has a narrow band, in its own ordering or after a bandwidth
   reducing one. For matrices of 2- and 3-dimensional meshes with good fill reducing orderings `PCLU` with nested dissection needs less.

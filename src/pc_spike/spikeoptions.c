@@ -320,7 +320,7 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
 
   Input Parameters:
 + pc         - the preconditioner context
-- partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host
+- partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host, by a cost model on a GPU
 
   Options Database Key:
 . -pc_spike_local_partitions p - partitions on each rank
@@ -329,6 +329,9 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
 
   Notes:
   Partitions of a rank differ by at most one row. With `PC_SPIKE_TRUNCATED` each needs at least as many rows as the larger half-bandwidth.
+
+  On a GPU the model weighs the steps of long partitions against the interfaces of many, and the iterations that truncation costs, estimated from the sizes of the
+  entries beside the diagonal in some rows at the first setup. Where those say nothing, as for a random band of dominance 0.1, few partitions are made, mostly one: slow, and exact but for rounding.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetLocalPartitions()`, `PCSpikeSetType()`
 @*/
@@ -350,7 +353,7 @@ PetscErrorCode PCSpikeSetLocalPartitions(PC pc, PetscInt partitions)
 . pc - the preconditioner context
 
   Output Parameter:
-. partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host
+. partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host, by a cost model on a GPU
 
   Level: intermediate
 
