@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* partitions.c: tests of the model that chooses the number of partitions on a GPU; they need none. Prints TAP */
-static char help[] = "Tests of SpikePartitionsChoose() and the times and iterations behind it.\n\n";
+/* partitions.c: tests of the model that chooses the number of partitions on a GPU, and of the falloff that it is given; they need no GPU. Prints TAP */
+static char help[] = "Tests of SpikePartitionsChoose(), the times and iterations behind it, and PCSpikeExpectFalloff_Private().\n\n";
 
+#include "pc_spike/spikeimpl.h"
 #include "kernels/cuda/spike_partitions.h"
 
 static const PetscInt rows[]      = {1, 2, 63, 64, 65, 129, 2000, 9999, 100000, 131072, 1000000, 30000000};
@@ -120,6 +121,97 @@ static PetscBool Decay(const SpikeShape *s)
   return (PetscBool)(s->n > 262144 || SpikePartitionsChoose(&c) == 1);
 }
 
+typedef enum {
+  RANDOM,    /* uniform in [-1, 1] beside the diagonal, d times the sum of the magnitudes on it */
+  DIFFUSION, /* 5-point stencil on lines of kl = ku unknowns */
+  ZERO       /* as RANDOM, zeros on the diagonal                                               */
+} Kind;
+
+/* What is expected of the spikes, and what the setup of two partitions finds: logarithms of the factor over max(kl, ku) rows */
+static PetscErrorCode Falloff(Kind kind, PetscInt kl, PetscInt ku, PetscReal d, PetscReal *expected, PetscReal *found)
+{
+  const PetscInt n = 6000;
+  PetscRandom    random;
+  Mat            A;
+  PC             pc;
+  PC_Spike      *s;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscRandomSetInterval(random, -1.0, 1.0));
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, kl + ku + 1, NULL, &A));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal sum = 0.0, v;
+
+    for (PetscInt j = PetscMax(0, i - kl); j <= PetscMin(n - 1, i + ku); j++) {
+      const PetscInt distance = PetscAbsInt(j - i);
+
+      if (i == j || (kind == DIFFUSION && distance != kl && (distance != 1 || i / kl != j / kl))) continue;
+      PetscCall(PetscRandomGetValueReal(random, &v));
+      if (kind == DIFFUSION) v = -1.0;
+      sum += PetscAbsReal(v);
+      PetscCall(MatSetValue(A, i, j, v, INSERT_VALUES));
+    }
+    PetscCall(MatSetValue(A, i, i, kind == DIFFUSION ? 4.0 : kind == ZERO ? 0.0 : d * sum, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(PCSpikeSetLocalPartitions(pc, 2));
+  PetscCall(PCSetUp(pc));
+  s         = (PC_Spike *)pc->data;
+  *expected = s->expected * PetscMax(kl, ku);
+  *found    = PetscMax(s->falloff[1], s->falloff[3 + 1]) * PetscMax(kl, ku);
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestFalloff(void)
+{
+  const struct {
+    Kind      kind;
+    PetscInt  kl, ku;
+    PetscReal d;
+  } known[] =
+    {
+      {RANDOM,    32, 32, 1.0},
+      {RANDOM,    50, 50, 0.3},
+      {RANDOM,    50, 50, 0.2},
+      {RANDOM,    16, 8,  1.0},
+      {RANDOM,    5,  20, 0.6},
+      {RANDOM,    0,  9,  1.2},
+      {DIFFUSION, 12, 12, 0.0},
+      {DIFFUSION, 30, 30, 0.0}
+  },
+    unknown[]  = {{RANDOM, 50, 50, 0.1}, {RANDOM, 50, 50, 0.05}, {RANDOM, 8, 8, 0.2}, {ZERO, 8, 8, 0.0}};
+  PetscBool ok = PETSC_TRUE;
+  PetscReal expected, found;
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < Count(known); k++) {
+    PetscCall(Falloff(known[k].kind, known[k].kl, known[k].ku, known[k].d, &expected, &found));
+    if (!(expected < 0 && found <= expected && found > 8 * expected)) ok = PETSC_FALSE;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "# half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT ", d %g: expected %g, found %g\n", known[k].kl, known[k].ku, (double)known[k].d, (double)expected, (double)found));
+  }
+  ntests++;
+  nfailed += !ok;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - spikes fall as expected or faster, but not 8 times as fast\n", ok ? "" : "not ", ntests));
+  ok = PETSC_TRUE;
+  for (size_t k = 0; k < Count(unknown); k++) {
+    PetscCall(Falloff(unknown[k].kind, unknown[k].kl, unknown[k].ku, unknown[k].d, &expected, &found));
+    if (expected != 0) ok = PETSC_FALSE;
+  }
+  ntests++;
+  nfailed += !ok;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - nothing is expected of matrices far from dominant\n", ok ? "" : "not ", ntests));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool (*const topics[])(const SpikeShape *) = {Bounds, Monotone, Best, Iterations, Decay};
@@ -152,6 +244,8 @@ int main(int argc, char **argv)
     }
     PetscCall(Report(ok, names[t], &last));
   }
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(TestFalloff());
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "1..%d\n", ntests));
   PetscCall(PetscFinalize());
   return nfailed != 0;
