@@ -13,6 +13,9 @@
 
 #define PCSPIKE "spike"
 
+#define KSPBCGSFUSED "bcgsfused"
+#define KSPCGFUSED   "cgfused"
+
 /*E
   PCSpikeType - How `PCSPIKE` treats the coupling between neighbouring partitions
 
@@ -80,6 +83,40 @@ typedef struct {
   char      exchange[24]; /* how tips cross between ranks: "none", "MPI", "MPI through the host", "GPU-aware MPI" or "NCCL" */
 } PCSpikeInfo;
 
+/*E
+  KSPFusedReductions - Reductions over all ranks in an iteration of a fused Krylov method
+
+  Values:
++ `KSP_FUSED_REDUCTIONS_PLAIN`  - BiCGStab three, CG two
+- `KSP_FUSED_REDUCTIONS_MERGED` - BiCGStab two, CG one, by recurrences that lose digits
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetReductions()`
+E*/
+typedef enum {
+  KSP_FUSED_REDUCTIONS_PLAIN,
+  KSP_FUSED_REDUCTIONS_MERGED
+} KSPFusedReductions;
+PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
+
+/*S
+  KSPFusedInfo - What a fused Krylov method did in its last solve
+
+  Level: advanced
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetInfo()`
+S*/
+typedef struct {
+  PetscInt  launched;         /* iterations launched, with those that turned out to be too many                  */
+  PetscInt  restarts;         /* new starts after breakdowns, and where the true residual differed               */
+  PetscInt  replacements;     /* of the residual by the true one                                                 */
+  PetscBool lockstep;         /* the host waited for each iteration                                              */
+  PetscReal truenorm;         /* norm of the true residual, as the test has it; -1 when it was not computed      */
+  PetscReal unpreconditioned; /* 2-norm of the true residual, not preconditioned; likewise                       */
+  char      backend[16];      /* "host" or "cuda"                                                                */
+} KSPFusedInfo;
+
 PETSC_EXTERN PetscErrorCode PetscSpikeInitializePackage(void);
 PETSC_EXTERN PetscErrorCode PetscSpikeFinalizePackage(void);
 
@@ -104,3 +141,14 @@ PETSC_EXTERN PetscErrorCode PCSpikeGetShiftType(PC, MatFactorShiftType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetShiftAmount(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCSpikeGetShiftAmount(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCSpikeGetInfo(PC, PCSpikeInfo *);
+
+PETSC_EXTERN PetscErrorCode KSPFusedSetReductions(KSP, KSPFusedReductions);
+PETSC_EXTERN PetscErrorCode KSPFusedGetReductions(KSP, KSPFusedReductions *);
+PETSC_EXTERN PetscErrorCode KSPFusedSetCheckTrueResidual(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPFusedGetCheckTrueResidual(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPFusedSetResidualReplacement(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPFusedGetResidualReplacement(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPFusedSetLockstep(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPFusedGetLockstep(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPFusedGetInfo(KSP, KSPFusedInfo *);
+PETSC_EXTERN PetscErrorCode KSPFusedConvergedInfinity(KSP, PetscInt, PetscReal, KSPConvergedReason *, PetscCtx);

@@ -2,6 +2,7 @@
 /* register.c: the only list of types, log events and finalizers; and the check that the library fits the PETSc that runs it */
 #include <petscspike.h>
 #include "pc_spike/spikeimpl.h"
+#include "ksp_bcgs/bcgsimpl.h"
 #include "kernels/host/band.h"
 #include "fault.h"
 
@@ -85,7 +86,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 }
 
 /*@C
-  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`
+  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`, the Krylov methods `KSPBCGSFUSED` and `KSPCGFUSED`
 
   Logically Collective
 
@@ -102,7 +103,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 
   It ends with an error when petscspike was built for another version, `PetscScalar` or `PetscInt` of PETSc.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
+.seealso: [](ch_ksp), `PCSPIKE`, `KSPBCGSFUSED`, `KSPCGFUSED`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
 @*/
 PetscErrorCode PetscSpikeInitializePackage(void)
 {
@@ -115,6 +116,8 @@ PetscErrorCode PetscSpikeInitializePackage(void)
 
   /* Types. Each call initializes PETSc's own package first, so the finalizer below runs before PETSc destroys its lists */
   PetscCall(PCRegister(PCSPIKE, PCCreate_Spike));
+  PetscCall(KSPRegister(KSPBCGSFUSED, KSPCreate_BCGSFused));
+  PetscCall(KSPRegister(KSPCGFUSED, KSPCreate_CGFused));
 
   /* Log events */
   PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));

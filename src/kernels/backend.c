@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* backend.c: the only list of backends */
 #include "kernels.h"
+#include "krylov.h"
 
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {
@@ -8,4 +9,12 @@ const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
   if (PetscMemTypeCUDA(memtype)) return &SpikeKernels_CUDA;
 #endif
   return PetscMemTypeHost(memtype) ? &SpikeKernels_Host : NULL;
+}
+
+const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)
+{
+#if defined(SPIKE_HAVE_CUDA)
+  if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovKernels_CUDA;
+#endif
+  return PetscMemTypeHost(memtype) ? &SpikeKrylovKernels_Host : NULL;
 }

@@ -127,3 +127,6 @@ typedef S s1_t;
 #define FREAL_MAX  FLT_MAX
 #define FREAL_SIZE 4
 #include "band_template.h"
+
+/* not of the band, but of the same kind */
+#include "krylov_template.h"

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov.h: the contract between the fused Krylov methods (C, no CUDA) and the backends: a table of functions, apart from SpikeKernels */
+#pragma once
+
+#include "scalars.h"
+
+typedef struct _n_SpikeKrylovKernels SpikeKrylovKernels;
+
+/* What the host learns at a start, after an iteration, and when a reason is set */
+typedef struct {
+  PetscInt  it;
+  PetscReal norm;
+  int       reason;
+} SpikeKrylovPost;
+
+/*
+  The state of one solver in a backend. scalars is the host's copy, which the host may change while nothing is enqueued; with ondevice the device's own copy is
+  the one that counts, and the sums of a step and its recurrence never leave the device. Without, the host takes each step's local sums, adds up those of
+  all ranks, calls SpikeKrylovRecur() and sends the scalars back: the only way with several ranks.
+*/
+typedef struct {
+  const SpikeKrylovKernels *k;
+  PetscBool                 ondevice;
+  SpikeKrylovScalars       *scalars;
+  PetscScalar               local[SPIKE_KRYLOV_MAXDOTS]; /* sums of this rank                                */
+  void                     *data;                        /* whatever else the backend needs                  */
+} SpikeKrylov;
+
+struct _n_SpikeKrylovKernels {
+  const char  *name;
+  PetscMemType memtype;
+
+  /* ondevice is set by the caller; destroy() accepts a state partly made */
+  PetscErrorCode (*create)(SpikeKrylov *);
+  PetscErrorCode (*destroy)(SpikeKrylov *);
+
+  /* The host's scalars, or the members of the test alone, become the device's. No host waits; the copy is complete when the next sums are */
+  PetscErrorCode (*push)(SpikeKrylov *, PetscBool testonly);
+
+  /*
+    Enqueues one step on n rows; v[] are its vectors. Reads and writes each vector once (words a row: the list in scalars.h). Does nothing when a reason is set. Sums are
+    added up in an order that depends on n alone: two runs give the same bits. Aliased vectors are allowed where only one of them is written.
+  */
+  PetscErrorCode (*step)(SpikeKrylov *, SpikeKrylovStep, PetscInt n, PetscScalar *const v[]);
+
+  /* Not ondevice: waits for the last step's sums and puts this rank's into local[] */
+  PetscErrorCode (*sums)(SpikeKrylov *, SpikeKrylovStep);
+
+  /* ondevice: waits until the device has posted one more time; no call that synchronizes */
+  PetscErrorCode (*wait)(SpikeKrylov *, SpikeKrylovPost *);
+};
+
+PETSC_INTERN const SpikeKrylovKernels SpikeKrylovKernels_Host, SpikeKrylovKernels_CUDA; /* the latter where the library was built with CUDA */
+
+/* backend.c: the backend for data of a memory type, NULL where the library has none */
+PETSC_INTERN const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType);
+
+/* What a step does with its vectors, for those who fetch them */
+typedef struct {
+  const char *name;
+  PetscInt    nvectors, ndots;
+  unsigned    read, written;
+  PetscReal   flops; /* a row, in real arithmetic */
+} SpikeKrylovStepInfo;
+PETSC_INTERN const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS];
+
+/* Host loops of one instruction set, one for each step */
+typedef void (*SpikeKrylovLoop)(PetscInt n, const SpikeKrylovFactors *, PetscScalar *const v[], PetscScalar sums[]);
+PETSC_INTERN const SpikeKrylovLoop SpikeKrylovLoops_base[SPIKE_KRYLOV_NSTEPS], SpikeKrylovLoops_v3[SPIKE_KRYLOV_NSTEPS], SpikeKrylovLoops_v4[SPIKE_KRYLOV_NSTEPS];

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* bcgs.c: BiCGStab on the frame of fused methods */
+#include "bcgsimpl.h"
+#include "../ksp_fused/fused.h"
+
+/* s is written over r */
+enum {
+  R,
+  RP,
+  V,
+  T,
+  P,
+  W,
+  NWORK
+};
+
+static PetscErrorCode KSPFusedStart_BCGS(KSP ksp)
+{
+  Vec *w = ksp->work;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_START, PETSC_FALSE, w[R], w[RP], w[P])); /* rp = p = r; rho = r.r */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Words of n that an iteration moves besides its two products and preconditioners. Plain: 4 + 2 + 3 + 2 + 7 = 18, three reductions. Merged: 2 + 3 + 3 + 8 = 16, two
+  reductions, with rho by recurrence and the norm in the reduction after; the first iteration after a start has no p-update.
+*/
+static PetscErrorCode KSPFusedHead_BCGS(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  Vec      *w = ksp->work;
+
+  PetscFunctionBegin;
+  if (f->since && !f->merged) PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_P, PETSC_FALSE, w[R], w[V], w[P])); /* p = r + beta (p - omega v) */
+  PetscCall(KSPFusedApply(ksp, w[P], w[V], w[W]));                                                       /* v = K p                    */
+  PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_ALPHA, PETSC_FALSE, w[RP], w[V]));                              /* alpha = rho / rp.v         */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedTail_BCGS(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  Vec      *w = ksp->work, x = ksp->vec_sol;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_S, PETSC_FALSE, w[V], w[R])); /* s = r - alpha v */
+  PetscCall(KSPFusedApply(ksp, w[R], w[T], w[W]));                     /* t = K s         */
+  if (f->merged) {
+    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_OMEGA_RHO, PETSC_FALSE, w[R], w[T], w[RP])); /* omega = t.s / t.t, rho = rp.s - omega rp.t                    */
+    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_XP, f->more, w[T], w[V], w[P], x, w[R]));    /* x += alpha p + omega s, r = s - omega t, p = r + beta (p - omega v) */
+  } else {
+    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_OMEGA, PETSC_FALSE, w[R], w[T]));             /* omega = t.s / t.t                      */
+    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_X, PETSC_FALSE, w[P], w[T], w[RP], x, w[R])); /* x += alpha p + omega s, r = s - omega t */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedReplace_BCGS(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_RHO, PETSC_FALSE, ksp->work[RP], ksp->work[R]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const KSPFusedMethod KSPFusedMethod_BCGS = {"BiCGStab", NWORK, {W, T}, PETSC_TRUE, KSPFusedStart_BCGS, KSPFusedHead_BCGS, KSPFusedTail_BCGS, KSPFusedReplace_BCGS};
+
+/*MC
+  KSPBCGSFUSED - BiCGStab {cite}`vorst92` with fused vector operations, merged reductions, and scalars that stay where the vectors are
+
+  Options Database Keys:
++ -ksp_fused_reductions (plain|merged)     - three reductions an iteration, or two, `KSPFusedSetReductions()`
+. -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
+. -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
+. -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
+- -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
+
+  Level: intermediate
+
+  Notes:
+  The iterates are those of `KSPBCGS`, up to rounding, and so are sides and norms: left preconditioning with the preconditioned norm, right preconditioning with the
+  unpreconditioned one, none with both. An iteration has two products and two preconditioners. Any `Mat` and any `PC` work.
+
+  With vectors on a CUDA device and one rank the scalars and the convergence test of `KSPConvergedDefault()` and `KSPConvergedSkip()` are there too, and the host runs one
+  iteration ahead where operator and preconditioner only enqueue work on the device; monitors, other tests and other preconditioners run in lockstep. Solution, iterations, reason and
+  residual history are the same bits in both ways.
+
+  A breakdown leads to a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where no iteration has been completed since the last start. At convergence the true
+  residual is computed, in the norm of the test; where it is above ten times the tolerance the method starts again from it, and ends with `KSP_DIVERGED_BREAKDOWN` when that no
+  longer halves it. `KSPFusedGetInfo()` tells about both.
+
+  On matrices with large imaginary parts in their spectrum BiCGStab stagnates. `KSPBCGSL` with -ksp_bcgsl_ell 2 or 4 and left preconditioning is the remedy then, or an IDR method;
+  with right preconditioning `KSPBCGSL` of PETSc 3.26.1 returns a wrong solution.
+
+.seealso: [](ch_ksp), `KSPBCGS`, `KSPBCGSL`, `KSPCGFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPSetPCSide()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
+          `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`
+M*/
+PetscErrorCode KSPCreate_BCGSFused(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPCreate_Fused(ksp, &KSPFusedMethod_BCGS));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

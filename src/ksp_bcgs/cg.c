@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cg.c: conjugate gradients on the frame of fused methods */
+#include "bcgsimpl.h"
+#include "../ksp_fused/fused.h"
+
+/* W = A p; S = A z only in the merged form. Without a preconditioner z is r */
+enum {
+  R,
+  Z,
+  P,
+  W,
+  S,
+  NWORK
+};
+
+static inline Vec KSPFusedZ_CG(KSP ksp)
+{
+  return ksp->work[((KSPFused *)ksp->data)->identity ? R : Z];
+}
+
+static PetscErrorCode KSPFusedMult_CG(KSP ksp, Vec x, Vec y)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(KSP_MatMult(ksp, A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z = B r */
+static PetscErrorCode KSPFusedPrecondition_CG(KSP ksp)
+{
+  PetscFunctionBegin;
+  if (!((KSPFused *)ksp->data)->identity) PetscCall(KSP_PCApply(ksp, ksp->work[R], ksp->work[Z]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedStart_CG(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  Vec      *w = ksp->work, z = KSPFusedZ_CG(ksp);
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedPrecondition_CG(ksp)); /* z = B r */
+  if (f->merged) {
+    PetscCall(KSPFusedMult_CG(ksp, z, w[S]));                                                   /* s = A z                              */
+    PetscCall(KSPFusedStep(ksp, SPIKE_CG1_START, PETSC_FALSE, w[R], z, w[S], w[P], w[W]));      /* p = z, w = s; rho = z.r, alpha = rho / z.s */
+  } else PetscCall(KSPFusedStep(ksp, SPIKE_CG_START, PETSC_FALSE, w[R], z, w[P]));              /* p = z; rho = z.r                     */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Words of n that an iteration moves besides its product and preconditioner. Plain: 3 + 2 + 6 + 2 = 13, two reductions; without a preconditioner 11. Merged: 10 + 3 = 13, one
+  reduction, in which p.Ap = z.Az - |beta|^2 (p.Ap)_old loses digits when the two are close.
+*/
+static PetscErrorCode KSPFusedHead_CG(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  Vec      *w = ksp->work, z = KSPFusedZ_CG(ksp);
+
+  PetscFunctionBegin;
+  if (f->merged) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG_P, PETSC_FALSE, z, w[P])); /* p = z + beta p       */
+  PetscCall(KSPFusedMult_CG(ksp, w[P], w[W]));                                 /* w = A p              */
+  PetscCall(KSPFusedStep(ksp, SPIKE_CG_ALPHA, PETSC_FALSE, w[P], w[W]));       /* alpha = rho / p.w    */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedTail_CG(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  Vec      *w = ksp->work, x = ksp->vec_sol, z = KSPFusedZ_CG(ksp);
+
+  PetscFunctionBegin;
+  if (f->merged) {
+    if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG1_X, PETSC_FALSE, z, w[S], w[P], w[W], x, w[R])); /* p = z + beta p, w = s + beta w, x += alpha p, r -= alpha w */
+    else PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R]));
+    PetscCall(KSPFusedPrecondition_CG(ksp));                                                   /* z = B r           */
+    PetscCall(KSPFusedMult_CG(ksp, z, w[S]));                                                  /* s = A z           */
+    PetscCall(KSPFusedStep(ksp, SPIKE_CG1_BETA, PETSC_FALSE, w[R], z, w[S]));                  /* beta, alpha, norm */
+  } else if (f->identity) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w; beta = r.r / rho */
+  else {
+    PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w */
+    PetscCall(KSPFusedPrecondition_CG(ksp));                                    /* z = B r                    */
+    PetscCall(KSPFusedStep(ksp, SPIKE_CG_BETA, PETSC_FALSE, w[R], z));          /* beta = z.r / rho           */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedReplace_CG(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPFusedPrecondition_CG(ksp));
+  PetscCall(KSPFusedStep(ksp, SPIKE_CG_RHO, PETSC_FALSE, ksp->work[R], KSPFusedZ_CG(ksp)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const KSPFusedMethod KSPFusedMethod_CG = {"CG", NWORK, {W, S}, PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG};
+
+/*MC
+  KSPCGFUSED - Preconditioned conjugate gradients {cite}`hs:52` with fused vector operations, merged reductions, and scalars that stay where the vectors are
+
+  Options Database Keys:
++ -ksp_fused_reductions (plain|merged)     - two reductions an iteration, or one, `KSPFusedSetReductions()`
+. -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
+. -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
+. -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
+- -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
+
+  Level: intermediate
+
+  Notes:
+  For symmetric, with complex numbers Hermitian, definite matrices. The iterates are those of `KSPCG`, up to rounding, and so are the norms: preconditioned, unpreconditioned, natural
+  and none, with left preconditioning. The complex symmetric variant (`KSPCGSetType()`) and estimates of eigenvalues are not there: `KSPCG` has them.
+
+  The merged form is that of `KSPCGUseSingleReduction()`: one reduction less, five work vectors, a product more in the whole, and a p.Ap by recurrence, which limits the accuracy that can be
+  reached on ill-conditioned problems.
+
+  Of what `KSPBCGSFUSED` says about the host, about breakdowns and about the true residual all holds here too. `KSP_DIVERGED_INDEFINITE_MAT` and
+  `KSP_DIVERGED_INDEFINITE_PC` end a solve at once.
+
+.seealso: [](ch_ksp), `KSPCG`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
+          `KSPFusedSetLockstep()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPSetConvergedNegativeCurvature()`
+M*/
+PetscErrorCode KSPCreate_CGFused(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPCreate_Fused(ksp, &KSPFusedMethod_CG));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NATURAL, PC_LEFT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

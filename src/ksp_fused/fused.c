@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fused.c: creation and destruction of the fused methods, and what they have in common with any KSP */
+#include "fused.h"
+
+static PetscErrorCode KSPSetUp_Fused(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetWorkVecs(ksp, ((KSPFused *)ksp->data)->method->nwork));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPReset_Fused(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
+  PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
+  PetscCall(PetscMemzero(&f->key, sizeof(f->key)));
+  PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
+  PetscCall(VecDestroy(&f->guess));
+  f->useguess = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPDestroy_Fused(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPReset_Fused(ksp));
+  PetscCall(KSPFusedComposeMethods_Private(ksp, PETSC_FALSE));
+  PetscCall(KSPDestroyDefault(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* While it iterates; with right preconditioning guess + B x, and the guess only where this solve has one */
+static PetscErrorCode KSPBuildSolution_Fused(KSP ksp, Vec v, Vec *V)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscCall(KSPBuildSolutionDefault(ksp, v, V));
+  if (ksp->pc_side == PC_RIGHT && f->useguess) PetscCall(VecAXPY(*V, 1.0, f->guess));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
+{
+  KSPFused *f;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&f));
+  f->method     = method;
+  f->reductions = KSP_FUSED_REDUCTIONS_PLAIN;
+  f->checktrue  = PETSC_TRUE;
+
+  ksp->data                = f;
+  ksp->ops->setup          = KSPSetUp_Fused;
+  ksp->ops->solve          = KSPSolve_Fused;
+  ksp->ops->reset          = KSPReset_Fused;
+  ksp->ops->destroy        = KSPDestroy_Fused;
+  ksp->ops->view           = KSPView_Fused;
+  ksp->ops->setfromoptions = KSPSetFromOptions_Fused;
+  ksp->ops->buildsolution  = KSPBuildSolution_Fused;
+  ksp->ops->buildresidual  = KSPBuildResidualDefault;
+  PetscCall(KSPFusedComposeMethods_Private(ksp, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

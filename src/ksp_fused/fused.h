@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  fused.h: the frame of the fused Krylov methods: private to src/ksp_*.
+
+  A method is one C file. It says which work vectors it has and gives four functions:
+
+    start()    from the residual in work[0]: directions and scalars; ends in a step that posts the norm
+    head()     the first part of an iteration, up to the step whose sums may carry those of the iteration before
+    tail()     the rest of it; ends in a step that counts the iteration and posts norm and reason
+    replace()  the scalars that belong to a residual that was replaced
+
+  What moves vectors is a step (kernels/scalars.h has the list, kernels/steps.h the formulas, once for host and device). KSPFusedStep() fetches the arrays, asks the
+  backend to enqueue the step and sees to its sums: they stay on the device where there is one rank and a device; else they go over the ranks in one reduction and the
+  recurrence runs on the host. A method never looks at a scalar, and whatever it launches depends on the numbers of iterations alone, which are the same on all ranks.
+
+  KSPFusedApply() is the operator with the preconditioner, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known about a Mat or a PC
+  by its type or by what it composes is in adapters.c and nowhere else.
+
+  KSPSolve_Fused() is the loop. The host reads posts (iteration, norm, reason), in lockstep or one iteration behind what it has launched; both give the same bits, for steps do
+  nothing once a reason is set. It replays each post through history, monitors and the test of the KSP. The reason RESTART asks for a new start from the true residual,
+  which is granted when an iteration was completed since the last one. At convergence by the default test the true residual is computed; where it is more than 10
+  times the tolerance, the method starts again from it, as long as that halves it.
+
+  What a solve keeps from the one before is in KSPFusedKey: it is compared at the start of each solve, and what does not fit is made anew.
+*/
+#pragma once
+
+#include <petscspike.h>
+#include <petsc/private/kspimpl.h>
+#include "../kernels/krylov.h"
+
+typedef struct _n_KSPFused KSPFused;
+
+typedef struct {
+  const char *name;
+  PetscInt    nwork;
+  PetscInt    scratch[2]; /* work vectors that hold nothing between the end of an iteration and the next head()              */
+  PetscBool   residual_preconditioned; /* with left preconditioning, work[0] is B (b - A x): BiCGStab; else b - A x: CG */
+  PetscErrorCode (*start)(KSP);
+  PetscErrorCode (*head)(KSP);
+  PetscErrorCode (*tail)(KSP);
+  PetscErrorCode (*replace)(KSP);
+} KSPFusedMethod;
+
+/* What the state in a backend was made for */
+typedef struct {
+  const SpikeKrylovKernels *kernels;
+  PetscBool                 ondevice;
+} KSPFusedKey;
+
+struct _n_KSPFused {
+  const KSPFusedMethod *method;
+  KSPFusedReductions    reductions;
+  PetscBool             checktrue, lockstep;
+  PetscInt              replacement; /* every so many iterations, 0 for never */
+
+  KSPFusedKey key;
+  SpikeKrylov s;
+  PetscMPIInt size;
+  PetscBool   identity; /* B = I, and no null space is to be removed: no PCApply()                  */
+  PetscBool   merged;   /* form of this solve                                                       */
+  PetscInt    since;    /* iterations launched since the last start                                 */
+  PetscBool   more;     /* another iteration may follow the one that is launched                    */
+  PetscBool   carried;  /* the sums of the last step wait for the next reduction                    */
+  SpikeKrylovStep carriedstep;
+  PetscScalar     carry[SPIKE_KRYLOV_MAXDOTS];
+  SpikeKrylovPost ring[4]; /* posts that the host makes, and how many it has made and read             */
+  PetscInt        posted, nread;
+  Vec             guess; /* with right preconditioning: the initial guess, x being the correction        */
+  PetscBool       useguess;
+  KSPFusedInfo    info;
+};
+
+/* fusedsolve.c */
+PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedStep(KSP, SpikeKrylovStep, PetscBool defer, ...);
+PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, Vec);
+
+/* fused.c */
+PETSC_INTERN PetscErrorCode KSPCreate_Fused(KSP, const KSPFusedMethod *);
+
+/* fusedoptions.c */
+PETSC_INTERN PetscErrorCode KSPSetFromOptions_Fused(KSP, PetscOptionItems);
+PETSC_INTERN PetscErrorCode KSPView_Fused(KSP, PetscViewer);
+PETSC_INTERN PetscErrorCode KSPFusedComposeMethods_Private(KSP, PetscBool);
+
+/* adapters.c */
+PETSC_INTERN PetscErrorCode KSPFusedIsIdentity(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
+

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fusedoptions.c: options, setters and getters, view and the test in the infinity norm of the fused methods */
+#include "fused.h"
+
+const char *const KSPFusedReductionsTypes[] = {"PLAIN", "MERGED", "KSPFusedReductions", "KSP_FUSED_REDUCTIONS_", NULL};
+
+/*@
+  KSPFusedSetReductions - How many reductions an iteration has
+
+  Logically Collective
+
+  Input Parameters:
++ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+- form - `KSP_FUSED_REDUCTIONS_PLAIN` (default) or `KSP_FUSED_REDUCTIONS_MERGED`
+
+  Options Database Key:
+. -ksp_fused_reductions (plain|merged) - plain or merged
+
+  Level: intermediate
+
+  Note:
+  The merged forms pay where reductions over many ranks do, or at small sizes. With `KSPFusedSetResidualReplacement()` the plain form is taken.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetReductions()`, `KSPFusedGetInfo()`
+@*/
+PetscErrorCode KSPFusedSetReductions(KSP ksp, KSPFusedReductions form)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, form, 2);
+  PetscTryMethod(ksp, "KSPFusedSetReductions_C", (KSP, KSPFusedReductions), (ksp, form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedSetReductions_Fused(KSP ksp, KSPFusedReductions form)
+{
+  PetscFunctionBegin;
+  ((KSPFused *)ksp->data)->reductions = form;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetReductions - What `KSPFusedSetReductions()` has set
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+
+  Output Parameter:
+. form - `KSP_FUSED_REDUCTIONS_PLAIN` (default) or `KSP_FUSED_REDUCTIONS_MERGED`
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetReductions()`
+@*/
+PetscErrorCode KSPFusedGetReductions(KSP ksp, KSPFusedReductions *form)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(form, 2);
+  PetscUseMethod(ksp, "KSPFusedGetReductions_C", (KSP, KSPFusedReductions *), (ksp, form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetReductions_Fused(KSP ksp, KSPFusedReductions *form)
+{
+  PetscFunctionBegin;
+  *form = ((KSPFused *)ksp->data)->reductions;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedSetCheckTrueResidual - Whether the true residual is computed at convergence
+
+  Logically Collective
+
+  Input Parameters:
++ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+- flg - `PETSC_TRUE` (default) to compute it
+
+  Options Database Key:
+. -ksp_fused_check_true_residual (true|false) - compute it
+
+  Level: intermediate
+
+  Note:
+  It costs a product and a preconditioner a solve. Other tests than `KSPConvergedDefault()` and `KSP_NORM_NONE` are not checked.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetCheckTrueResidual()`, `KSPFusedGetInfo()`
+@*/
+PetscErrorCode KSPFusedSetCheckTrueResidual(KSP ksp, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, flg, 2);
+  PetscTryMethod(ksp, "KSPFusedSetCheckTrueResidual_C", (KSP, PetscBool), (ksp, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedSetCheckTrueResidual_Fused(KSP ksp, PetscBool flg)
+{
+  PetscFunctionBegin;
+  ((KSPFused *)ksp->data)->checktrue = flg;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetCheckTrueResidual - What `KSPFusedSetCheckTrueResidual()` has set
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+
+  Output Parameter:
+. flg - `PETSC_TRUE` (default) to compute it
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetCheckTrueResidual()`
+@*/
+PetscErrorCode KSPFusedGetCheckTrueResidual(KSP ksp, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(ksp, "KSPFusedGetCheckTrueResidual_C", (KSP, PetscBool *), (ksp, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetCheckTrueResidual_Fused(KSP ksp, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  *flg = ((KSPFused *)ksp->data)->checktrue;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedSetResidualReplacement - Replaces the residual of the recurrence by the true one every so many iterations
+
+  Logically Collective
+
+  Input Parameters:
++ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+- k - number of iterations, 0 (default) for never
+
+  Options Database Key:
+. -ksp_fused_residual_replacement k - number of iterations
+
+  Level: intermediate
+
+  Note:
+  It keeps recurrence and truth together where many iterations drive them apart; each costs a product, and a preconditioner where the method preconditions its residual.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetResidualReplacement()`, `KSPFusedGetInfo()`
+@*/
+PetscErrorCode KSPFusedSetResidualReplacement(KSP ksp, PetscInt k)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, k, 2);
+  PetscTryMethod(ksp, "KSPFusedSetResidualReplacement_C", (KSP, PetscInt), (ksp, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedSetResidualReplacement_Fused(KSP ksp, PetscInt k)
+{
+  PetscFunctionBegin;
+  PetscCheck(k >= 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "Number of iterations %" PetscInt_FMT " is negative", k);
+  ((KSPFused *)ksp->data)->replacement = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetResidualReplacement - What `KSPFusedSetResidualReplacement()` has set
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+
+  Output Parameter:
+. k - number of iterations, 0 (default) for never
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetResidualReplacement()`
+@*/
+PetscErrorCode KSPFusedGetResidualReplacement(KSP ksp, PetscInt *k)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(k, 2);
+  PetscUseMethod(ksp, "KSPFusedGetResidualReplacement_C", (KSP, PetscInt *), (ksp, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetResidualReplacement_Fused(KSP ksp, PetscInt *k)
+{
+  PetscFunctionBegin;
+  *k = ((KSPFused *)ksp->data)->replacement;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedSetLockstep - Whether the host waits for each iteration before it launches the next one
+
+  Logically Collective
+
+  Input Parameters:
++ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+- flg - `PETSC_TRUE` to wait
+
+  Options Database Key:
+. -ksp_fused_lockstep (true|false) - wait
+
+  Level: intermediate
+
+  Note:
+  By default it does where it must. The results are the same bits.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetLockstep()`, `KSPFusedGetInfo()`
+@*/
+PetscErrorCode KSPFusedSetLockstep(KSP ksp, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, flg, 2);
+  PetscTryMethod(ksp, "KSPFusedSetLockstep_C", (KSP, PetscBool), (ksp, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedSetLockstep_Fused(KSP ksp, PetscBool flg)
+{
+  PetscFunctionBegin;
+  ((KSPFused *)ksp->data)->lockstep = flg;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetLockstep - What `KSPFusedSetLockstep()` has set
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+
+  Output Parameter:
+. flg - `PETSC_TRUE` to wait
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetLockstep()`
+@*/
+PetscErrorCode KSPFusedGetLockstep(KSP ksp, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(ksp, "KSPFusedGetLockstep_C", (KSP, PetscBool *), (ksp, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  *flg = ((KSPFused *)ksp->data)->lockstep;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetInfo - What a fused Krylov method did in its last solve: restarts, true residual, backend
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+
+  Output Parameter:
+. info - the facts
+
+  Level: advanced
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedInfo`
+@*/
+PetscErrorCode KSPFusedGetInfo(KSP ksp, KSPFusedInfo *info)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(info, 2);
+  PetscUseMethod(ksp, "KSPFusedGetInfo_C", (KSP, KSPFusedInfo *), (ksp, info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetInfo_Fused(KSP ksp, KSPFusedInfo *info)
+{
+  PetscFunctionBegin;
+  *info = ((KSPFused *)ksp->data)->info;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The residual that the iteration has, without a product */
+static PetscErrorCode KSPFusedGetResidual_Fused(KSP ksp, Vec *r)
+{
+  PetscFunctionBegin;
+  *r = ksp->work[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  KSPFusedConvergedInfinity - Convergence test in the infinity norm: ||r||_inf <= max(rtol ||r_0||_inf, abstol)
+
+  Collective
+
+  Input Parameters:
++ ksp   - the Krylov solver
+. it    - the iteration
+. rnorm - the residual norm that the method has computed, not used
+- ctx   - not used
+
+  Output Parameter:
+. reason - as for `KSPConvergedDefault()`
+
+  Options Database Key:
+. -ksp_fused_converged_infinity - take this test
+
+  Level: intermediate
+
+  Notes:
+  Give it to `KSPSetConvergenceTest()`. r is the residual of the recurrence where the method is a fused one: preconditioned with `KSPBCGSFUSED` from the left, not preconditioned
+  else. With other methods `KSPBuildResidual()` computes the true residual in each iteration.
+
+  The norm is relative to that of the residual at iteration 0, with zero initial guess the right-hand side. What monitors and history show stays the 2-norm. Solves are in lockstep.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPSetConvergenceTest()`, `KSPConvergedDefault()`
+@*/
+PetscErrorCode KSPFusedConvergedInfinity(KSP ksp, PetscInt it, PetscReal rnorm, KSPConvergedReason *reason, PetscCtx ctx)
+{
+  PetscErrorCode (*residual)(KSP, Vec *) = NULL;
+  Vec       r;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(reason, 4);
+  (void)rnorm;
+  (void)ctx;
+  *reason = KSP_CONVERGED_ITERATING;
+  PetscCall(PetscObjectQueryFunction((PetscObject)ksp, "KSPFusedGetResidual_C", &residual));
+  if (residual) {
+    PetscCall((*residual)(ksp, &r));
+    PetscCall(VecNorm(r, NORM_INFINITY, &norm));
+  } else {
+    PetscCall(KSPBuildResidual(ksp, NULL, NULL, &r));
+    PetscCall(VecNorm(r, NORM_INFINITY, &norm));
+    PetscCall(VecDestroy(&r));
+  }
+  if (!it) {
+    ksp->rnorm0 = norm;
+    ksp->ttol   = PetscMax(ksp->rtol * norm, ksp->abstol);
+  }
+  if (PetscIsInfOrNanReal(norm)) *reason = KSP_DIVERGED_NANORINF;
+  else if (it < ksp->min_it) *reason = KSP_CONVERGED_ITERATING;
+  else if (norm <= ksp->ttol) *reason = norm < ksp->abstol ? KSP_CONVERGED_ATOL : KSP_CONVERGED_RTOL;
+  else if (norm >= ksp->divtol * ksp->rnorm0) *reason = KSP_DIVERGED_DTOL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObject)
+{
+  KSPFused *f    = (KSPFused *)ksp->data;
+  PetscEnum form = (PetscEnum)f->reductions;
+  PetscBool set, check = f->checktrue, lockstep = f->lockstep, infinity = PETSC_FALSE;
+  PetscInt  k = f->replacement;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Fused Krylov method options");
+  PetscCall(PetscOptionsEnum("-ksp_fused_reductions", "Reductions of an iteration", "KSPFusedSetReductions", KSPFusedReductionsTypes, form, &form, &set));
+  if (set) PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+  PetscCall(PetscOptionsBool("-ksp_fused_check_true_residual", "Compute the true residual at convergence", "KSPFusedSetCheckTrueResidual", check, &check, &set));
+  if (set) PetscCall(KSPFusedSetCheckTrueResidual(ksp, check));
+  PetscCall(PetscOptionsInt("-ksp_fused_residual_replacement", "Iterations after which the true residual replaces the recurrence", "KSPFusedSetResidualReplacement", k, &k, &set));
+  if (set) PetscCall(KSPFusedSetResidualReplacement(ksp, k));
+  PetscCall(PetscOptionsBool("-ksp_fused_lockstep", "Wait for each iteration", "KSPFusedSetLockstep", lockstep, &lockstep, &set));
+  if (set) PetscCall(KSPFusedSetLockstep(ksp, lockstep));
+  PetscCall(PetscOptionsBool("-ksp_fused_converged_infinity", "Test the infinity norm", "KSPFusedConvergedInfinity", infinity, &infinity, NULL));
+  if (infinity) PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  PetscBool isascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s reductions, product and preconditioner by MatMult() and PCApply()\n", f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement ? "merged" : "plain"));
+  if (f->replacement) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n", f->replacement));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  true residual %s at convergence\n", f->checktrue ? "checked" : "not checked"));
+  if (ksp->converged == KSPFusedConvergedInfinity) PetscCall(PetscViewerASCIIPrintf(viewer, "  convergence test in the infinity norm\n"));
+  if (f->info.backend[0]) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: backend %s, %s, restarts %" PetscInt_FMT "\n", f->info.backend, f->info.lockstep ? "in lockstep" : "the host one iteration ahead", f->info.restarts));
+    if (f->info.truenorm >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: true residual norm %g, unpreconditioned %g\n", (double)f->info.truenorm, (double)f->info.unpreconditioned));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Composes the methods of the setters and getters, or takes them away */
+PetscErrorCode KSPFusedComposeMethods_Private(KSP ksp, PetscBool compose)
+{
+  PetscObject o = (PetscObject)ksp;
+
+  PetscFunctionBegin;
+#define KSPFusedCompose(name) PetscCall(PetscObjectComposeFunction(o, #name "_C", compose ? name##_Fused : NULL))
+  KSPFusedCompose(KSPFusedSetReductions);
+  KSPFusedCompose(KSPFusedGetReductions);
+  KSPFusedCompose(KSPFusedSetCheckTrueResidual);
+  KSPFusedCompose(KSPFusedGetCheckTrueResidual);
+  KSPFusedCompose(KSPFusedSetResidualReplacement);
+  KSPFusedCompose(KSPFusedGetResidualReplacement);
+  KSPFusedCompose(KSPFusedSetLockstep);
+  KSPFusedCompose(KSPFusedGetLockstep);
+  KSPFusedCompose(KSPFusedGetInfo);
+  KSPFusedCompose(KSPFusedGetResidual);
+#undef KSPFusedCompose
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fusedsolve.c: the loop of the fused methods: steps, posts, restarts, the true residual */
+#include "fused.h"
+#include <stdarg.h>
+
+/* Where a solve is */
+typedef struct {
+  PetscInt  launched; /* iterations launched and not yet reported                  */
+  PetscInt  ahead;    /* how many more than the one that the host waits for       */
+  PetscInt  started;  /* iteration of the last start                               */
+  PetscReal truth;    /* true residual norm at the last start that Verify made    */
+  PetscBool solution; /* x is the solution, not the correction                     */
+} KSPFusedProgress;
+
+/* Post number k, counted from 0 at each solve, lies in ring[k % 4]: the host reads each before the fourth after it can be made */
+static PetscErrorCode KSPFusedPost_Private(KSPFused *f)
+{
+  SpikeKrylovPost *post = &f->ring[f->posted++ % 4];
+
+  PetscFunctionBegin;
+  post->it     = f->s.scalars->it;
+  post->norm   = f->s.scalars->norm;
+  post->reason = f->s.scalars->reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedWait_Private(KSPFused *f, SpikeKrylovPost *post)
+{
+  PetscFunctionBegin;
+  if (f->s.ondevice) PetscCall((*f->s.k->wait)(&f->s, post));
+  else {
+    PetscAssert(f->nread < f->posted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No step has posted");
+    *post = f->ring[f->nread % 4];
+  }
+  f->nread++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sums of a step and of the one that it carries, over all ranks in one reduction; then their recurrences, in order */
+static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer)
+{
+  KSPFused      *f = (KSPFused *)ksp->data;
+  const PetscInt n = SpikeKrylovSteps[step].ndots;
+  PetscInt       c = 0;
+  PetscScalar    sums[2 * SPIKE_KRYLOV_MAXDOTS];
+
+  PetscFunctionBegin;
+  if (f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*f->s.k->sums)(&f->s, step));
+  if (defer) {
+    PetscCall(PetscArraycpy(f->carry, f->s.local, n));
+    f->carried     = PETSC_TRUE;
+    f->carriedstep = step;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (f->carried) {
+    c = SpikeKrylovSteps[f->carriedstep].ndots;
+    PetscCall(PetscArraycpy(sums, f->carry, c));
+  }
+  PetscCall(PetscArraycpy(sums + c, f->s.local, n));
+  if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
+  if (f->carried) {
+    f->carried = PETSC_FALSE;
+    if (SpikeKrylovRecur(f->carriedstep, f->s.scalars, sums)) PetscCall(KSPFusedPost_Private(f));
+  }
+  if (!f->s.scalars->reason && SpikeKrylovRecur(step, f->s.scalars, sums + c)) PetscCall(KSPFusedPost_Private(f));
+  PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  One step on as many vectors as it has. Arrays are fetched and given back each time: a preconditioner may have worked on the other side. A vector that is there twice is
+  read twice. With defer the sums wait for those of the next step that has some, where there is a reduction to be saved.
+*/
+PetscErrorCode KSPFusedStep(KSP ksp, SpikeKrylovStep step, PetscBool defer, ...)
+{
+  KSPFused                  *f    = (KSPFused *)ksp->data;
+  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+  const PetscBool            host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
+  Vec                        vec[SPIKE_KRYLOV_MAXVECTORS] = {NULL};
+  PetscScalar               *v[SPIKE_KRYLOV_MAXVECTORS], *w[SPIKE_KRYLOV_MAXVECTORS];
+  PetscMemType               memtype;
+  PetscInt                   n;
+  va_list                    args;
+
+  PetscFunctionBegin;
+  va_start(args, defer);
+  for (PetscInt k = 0; k < info->nvectors; k++) vec[k] = va_arg(args, Vec);
+  va_end(args);
+  PetscCall(VecGetLocalSize(vec[0], &n));
+  for (PetscInt k = 0; k < info->nvectors; k++) {
+    const PetscBool written = (PetscBool)((info->written >> k) & 1), read = (PetscBool)((info->read >> k) & 1);
+
+    if (host) {
+      if (!written) PetscCall(VecGetArrayRead(vec[k], (const PetscScalar **)&v[k]));
+      else if (read) PetscCall(VecGetArray(vec[k], &v[k]));
+      else PetscCall(VecGetArrayWrite(vec[k], &v[k]));
+    } else {
+      if (!written) PetscCall(VecGetArrayReadAndMemType(vec[k], (const PetscScalar **)&v[k], &memtype));
+      else if (read) PetscCall(VecGetArrayAndMemType(vec[k], &v[k], &memtype));
+      else PetscCall(VecGetArrayWriteAndMemType(vec[k], &v[k], &memtype));
+      PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A work vector has left the device during a solve");
+    }
+    w[k] = v[k]; /* giving back clears the pointer */
+  }
+  PetscCall((*f->s.k->step)(&f->s, step, n, v));
+  for (PetscInt k = info->nvectors - 1; k >= 0; k--) {
+    const PetscBool written = (PetscBool)((info->written >> k) & 1), read = (PetscBool)((info->read >> k) & 1);
+
+    if (host) {
+      if (!written) PetscCall(VecRestoreArrayRead(vec[k], (const PetscScalar **)&w[k]));
+      else if (read) PetscCall(VecRestoreArray(vec[k], &w[k]));
+      else PetscCall(VecRestoreArrayWrite(vec[k], &w[k]));
+    } else {
+      if (!written) PetscCall(VecRestoreArrayReadAndMemType(vec[k], (const PetscScalar **)&w[k]));
+      else if (read) PetscCall(VecRestoreArrayAndMemType(vec[k], &w[k]));
+      else PetscCall(VecRestoreArrayWriteAndMemType(vec[k], &w[k]));
+    }
+  }
+  if (info->ndots && !f->s.ondevice) PetscCall(KSPFusedReduce_Private(ksp, step, (PetscBool)(defer && f->size > 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y <- B A x or A B x */
+PetscErrorCode KSPFusedApply(KSP ksp, Vec x, Vec y, Vec work)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  Mat       A;
+
+  PetscFunctionBegin;
+  if (f->identity) {
+    PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+    PetscCall(KSP_MatMult(ksp, A, x, y));
+  } else PetscCall(KSP_PCApplyBAorAB(ksp, x, y, work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As KSPCheckNorm() does: a preconditioner may have failed, on some ranks */
+static PetscErrorCode KSPFusedNotFinite_Private(KSP ksp)
+{
+  PCFailedReason pcreason;
+
+  PetscFunctionBegin;
+  PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve has not converged due to infinity or NaN");
+  PetscCall(PCReduceFailedReason(ksp->pc));
+  PetscCall(PCGetFailedReason(ksp->pc, &pcreason));
+  PetscCall(VecFlag(ksp->vec_sol, pcreason));
+  ksp->reason = pcreason ? KSP_DIVERGED_PC_FAILED : KSP_DIVERGED_NANORINF;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A reason that a step has set, beside RESTART */
+static PetscErrorCode KSPFusedSetReason_Private(KSP ksp, int reason)
+{
+  PetscFunctionBegin;
+  if (reason == KSP_DIVERGED_NANORINF) PetscCall(KSPFusedNotFinite_Private(ksp));
+  else if (reason == KSP_DIVERGED_INDEFINITE_MAT && ksp->converged_neg_curve) ksp->reason = KSP_CONVERGED_NEG_CURVE;
+  else ksp->reason = (KSPConvergedReason)reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The state in the backend that holds the vectors, if all do; it is kept while the key fits */
+static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
+{
+  KSPFused                 *f = (KSPFused *)ksp->data;
+  const SpikeKrylovKernels *k = NULL;
+  KSPFusedKey               key;
+  Vec                       x;
+  PetscMemType              memtype;
+  const PetscScalar        *array;
+
+  PetscFunctionBegin;
+  for (PetscInt i = -1; i < ksp->nwork; i++) {
+    const SpikeKrylovKernels *ki;
+
+    x = i < 0 ? ksp->vec_sol : ksp->work[i];
+    PetscCall(VecGetArrayReadAndMemType(x, &array, &memtype));
+    PetscCall(VecRestoreArrayReadAndMemType(x, &array));
+    ki = SpikeKrylovKernelsFind(memtype);
+    k  = i < 0 || ki == k ? ki : NULL;
+  }
+  key.kernels  = k ? k : &SpikeKrylovKernels_Host;
+  key.ondevice = (PetscBool)(key.kernels != &SpikeKrylovKernels_Host && f->size == 1);
+  if (f->key.kernels != key.kernels || f->key.ondevice != key.ondevice) {
+    if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
+    f->s.k        = key.kernels;
+    f->s.ondevice = key.ondevice;
+    PetscCall((*f->s.k->create)(&f->s));
+    f->key = key;
+  }
+  PetscCall(PetscStrncpy(f->info.backend, key.kernels->name, sizeof(f->info.backend)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  r <- the true residual of the iterate, preconditioned where the method's is. With right preconditioning the solution, guess + B x, is left in scratch[0]; with left
+  preconditioning b - A x is, in scratch[1].
+*/
+static PetscErrorCode KSPFusedTrueResidual_Private(KSP ksp, Vec r)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  Vec       x = ksp->vec_sol, w = ksp->work[f->method->scratch[0]], t = ksp->work[f->method->scratch[1]];
+  Mat       A;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  if (ksp->pc_side == PC_RIGHT) {
+    PetscCall(KSP_PCApply(ksp, x, w));
+    if (f->useguess) PetscCall(VecAXPY(w, 1.0, f->guess));
+    PetscCall(KSP_MatMult(ksp, A, w, t));
+    PetscCall(VecWAXPY(r, -1.0, t, ksp->vec_rhs));
+  } else if (f->method->residual_preconditioned) {
+    PetscCall(KSP_MatMult(ksp, A, x, t));
+    PetscCall(VecAYPX(t, -1.0, ksp->vec_rhs));
+    PetscCall(KSP_PCApply(ksp, t, r));
+  } else {
+    PetscCall(KSP_MatMult(ksp, A, x, r));
+    PetscCall(VecAYPX(r, -1.0, ksp->vec_rhs));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The recurrences from the residual in work[0] */
+static PetscErrorCode KSPFusedStart_Private(KSP ksp, SpikeKrylovPost *post)
+{
+  KSPFused           *f = (KSPFused *)ksp->data;
+  SpikeKrylovScalars *s = f->s.scalars;
+
+  PetscFunctionBegin;
+  s->it     = ksp->its;
+  s->reason = 0;
+  s->t.norm = (int)ksp->normtype;
+  f->since  = 0;
+  PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
+  PetscCall((*f->method->start)(ksp));
+  PetscCall(KSPFusedWait_Private(f, post));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One post through history, monitors and the test of the KSP */
+static PetscErrorCode KSPFusedReport_Private(KSP ksp, const SpikeKrylovPost *post)
+{
+  const PetscReal norm = ksp->normtype == KSP_NORM_NONE ? 0.0 : post->norm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectSAWsTakeAccess((PetscObject)ksp));
+  ksp->its   = post->it;
+  ksp->rnorm = norm;
+  PetscCall(PetscObjectSAWsGrantAccess((PetscObject)ksp));
+  PetscCall(KSPLogResidualHistory(ksp, norm));
+  PetscCall(KSPMonitor(ksp, post->it, norm));
+  PetscCall((*ksp->converged)(ksp, post->it, norm, &ksp->reason, ksp->cnvP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x becomes the guess, and the correction 0: right preconditioning */
+static PetscErrorCode KSPFusedSetGuess_Private(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  if (!f->guess) PetscCall(VecDuplicate(ksp->vec_sol, &f->guess));
+  PetscCall(VecCopy(ksp->vec_sol, f->guess));
+  PetscCall(VecSet(ksp->vec_sol, 0.0));
+  f->useguess = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the true residual is what the test took it for. Where it is not: back to iterating from it, or a negative reason */
+static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
+{
+  KSPFused                *f      = (KSPFused *)ksp->data;
+  const KSPConvergedReason reason = ksp->reason;
+  SpikeKrylovPost          post;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedTrueResidual_Private(ksp, ksp->work[0]));
+  PetscCall(VecNorm(ksp->work[ksp->pc_side == PC_LEFT && f->method->residual_preconditioned ? f->method->scratch[1] : 0], NORM_2, &f->info.unpreconditioned));
+  if (ksp->pc_side == PC_RIGHT) {
+    PetscCall(VecCopy(ksp->work[f->method->scratch[0]], ksp->vec_sol));
+    p->solution = PETSC_TRUE;
+  }
+  PetscCall(KSPFusedStart_Private(ksp, &post));
+  f->info.truenorm = post.norm;
+  if (post.norm <= 10.0 * PetscMax(ksp->ttol, ksp->rnorm)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "Residual norm is %g by recurrence and %g in truth, the tolerance %g\n", (double)ksp->rnorm, (double)post.norm, (double)ksp->ttol));
+  if (post.norm <= 0.5 * p->truth && ksp->its < ksp->max_it) {
+    p->truth    = post.norm;
+    ksp->reason = KSP_CONVERGED_ITERATING;
+    f->info.restarts++;
+    if (ksp->pc_side == PC_RIGHT) {
+      PetscCall(KSPFusedSetGuess_Private(ksp));
+      p->solution = PETSC_FALSE;
+    }
+    if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
+  } else {
+    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve has not converged: %s by recurrence, but the true residual norm is %g, the tolerance %g", KSPConvergedReasons[reason], (double)post.norm, (double)ksp->ttol);
+    ksp->rnorm  = post.norm;
+    ksp->reason = KSP_DIVERGED_BREAKDOWN;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A breakdown: once more from the true residual if any iteration was completed since the last start */
+static PetscErrorCode KSPFusedRestart_Private(KSP ksp, PetscInt *started)
+{
+  KSPFused       *f = (KSPFused *)ksp->data;
+  SpikeKrylovPost post;
+
+  PetscFunctionBegin;
+  if (ksp->its == *started) {
+    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve breakdown in iteration %" PetscInt_FMT ", and no new start helps", ksp->its + 1);
+    PetscCall(PetscInfo(ksp, "Breakdown in iteration %" PetscInt_FMT ", and no new start helps\n", ksp->its + 1));
+    ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscInfo(ksp, "Breakdown after %" PetscInt_FMT " iterations: a new start from the true residual\n", ksp->its));
+  *started = ksp->its;
+  f->info.restarts++;
+  PetscCall(KSPFusedTrueResidual_Private(ksp, ksp->work[0]));
+  PetscCall(KSPFusedStart_Private(ksp, &post));
+  if (PetscIsInfOrNanReal(post.norm)) PetscCall(KSPFusedNotFinite_Private(ksp));
+  else if (post.norm == 0.0) ksp->reason = KSP_CONVERGED_ATOL;
+  else if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Launches one iteration. What it launches depends on numbers of iterations alone */
+static PetscErrorCode KSPFusedTail_Private(KSP ksp, PetscInt it)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  f->more = (PetscBool)(it < ksp->max_it);
+  PetscCall((*f->method->tail)(ksp));
+  f->since++;
+  f->info.launched++;
+  if (f->replacement && f->more && it % f->replacement == 0) {
+    PetscCall(KSPFusedTrueResidual_Private(ksp, ksp->work[0]));
+    PetscCall((*f->method->replace)(ksp));
+    f->info.replacements++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What a post means. Sets a reason, or returns with restarted when the recurrences begin anew: nothing that was launched counts then. solution: x is the solution, not the
+  correction of right preconditioning.
+*/
+static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *post, KSPFusedProgress *p)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  p->launched--;
+  if (post->it > ksp->its) PetscCall(KSPFusedReport_Private(ksp, post));
+  if (!ksp->reason && post->reason) {
+    if (post->reason == SPIKE_KRYLOV_RESTART) {
+      PetscCall(KSPFusedRestart_Private(ksp, &p->started));
+      p->launched = 0;
+    } else PetscCall(KSPFusedSetReason_Private(ksp, post->reason));
+  }
+  PetscCheck(!ksp->reason || !p->launched || post->reason, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "The host found %s where the device did not", KSPConvergedReasons[ksp->reason]);
+  if ((ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL) && f->checktrue && ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE) {
+    PetscCall(KSPFusedVerify_Private(ksp, p));
+    if (!ksp->reason) {
+      p->launched = 0;
+      p->started  = ksp->its;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Residual, backend, form and test of this solve; iteration 0 */
+static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
+{
+  KSPFused           *f = (KSPFused *)ksp->data;
+  const PetscBool     isdefault = (PetscBool)(ksp->converged == KSPConvergedDefault), skip = (PetscBool)(ksp->converged == KSPConvergedSkip);
+  Vec                 x = ksp->vec_sol, r = ksp->work[0];
+  SpikeKrylovScalars *s;
+  SpikeKrylovPost     post;
+  PetscBool           never;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &f->size));
+  PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
+  f->info.truenorm = f->info.unpreconditioned = -1.0;
+  PetscCall(KSPFusedSetBackend_Private(ksp));
+  PetscCall(KSPFusedIsIdentity(ksp, &f->identity));
+  PetscCall(KSPFusedNeverWaits(ksp, &never));
+  p->ahead         = f->s.ondevice && never && !f->lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
+  f->info.lockstep = (PetscBool)!p->ahead;
+  f->merged        = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
+  f->carried       = PETSC_FALSE;
+  f->useguess      = PETSC_FALSE;
+  f->nread = f->posted = 0;
+  s                      = f->s.scalars;
+  PetscCall(PetscMemzero(s, sizeof(*s)));
+  ksp->its = 0;
+
+  if (f->method->residual_preconditioned) PetscCall(KSPInitialResidual(ksp, x, ksp->work[f->method->scratch[0]], ksp->work[f->method->scratch[1]], r, ksp->vec_rhs));
+  else {
+    if (!ksp->guess_zero) PetscCall(KSPFusedTrueResidual_Private(ksp, r));
+    else PetscCall(VecCopy(ksp->vec_rhs, r));
+    PetscCall(VecFlag(r, ksp->reason == KSP_DIVERGED_PC_FAILED));
+  }
+  if (ksp->pc_side == PC_RIGHT && !ksp->guess_zero) PetscCall(KSPFusedSetGuess_Private(ksp));
+  PetscCall(KSPFusedStart_Private(ksp, &post));
+  ksp->rnorm = post.norm;
+  if (PetscIsInfOrNanReal(post.norm)) {
+    PetscCall(KSPFusedNotFinite_Private(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  ksp->reason = KSP_CONVERGED_ITERATING;
+  PetscCall(KSPFusedReport_Private(ksp, &post));
+  if (!ksp->reason && post.norm == 0.0) ksp->reason = KSP_CONVERGED_ATOL; /* where no test looks at norms */
+  if (!ksp->reason && post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
+
+  s->t.test = isdefault ? SPIKE_KRYLOV_TEST_DEFAULT : (skip ? SPIKE_KRYLOV_TEST_SKIP : SPIKE_KRYLOV_TEST_HOST);
+  if (isdefault) {
+    s->t.ttol    = ksp->ttol;
+    s->t.abstol  = ksp->abstol;
+    s->t.dtol    = ksp->divtol * ksp->rnorm0;
+    s->t.minit   = ksp->min_it;
+    s->t.chknorm = ksp->chknorm;
+  }
+  PetscCall((*f->s.k->push)(&f->s, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPSolve_Fused(KSP ksp)
+{
+  KSPFused        *f = (KSPFused *)ksp->data;
+  KSPFusedProgress p = {0, 0, 0, PETSC_MAX_REAL, PETSC_FALSE};
+  SpikeKrylovPost  post;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedBegin_Private(ksp, &p));
+  while (!ksp->reason) {
+    while ((p.launched <= p.ahead || f->carried) && ksp->its + p.launched < ksp->max_it) {
+      const PetscBool carried = f->carried;
+
+      PetscCall((*f->method->head)(ksp));
+      if (carried) { /* the iteration before is known now, before x changes */
+        PetscCall(KSPFusedWait_Private(f, &post));
+        PetscCall(KSPFusedHandle_Private(ksp, &post, &p));
+        if (ksp->reason || !f->since) break;
+      }
+      PetscCall(KSPFusedTail_Private(ksp, ksp->its + ++p.launched));
+    }
+    if (ksp->reason || (!p.launched && ksp->its < ksp->max_it)) continue;
+    if (!p.launched) {
+      ksp->reason = KSP_DIVERGED_ITS;
+      break;
+    }
+    PetscCall(KSPFusedWait_Private(f, &post));
+    PetscCall(KSPFusedHandle_Private(ksp, &post, &p));
+  }
+  if (ksp->pc_side == PC_RIGHT && !p.solution) {
+    PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, ksp->work[f->method->scratch[1]]));
+    if (f->useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->guess));
+  }
+  f->useguess = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
