@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ksptest.h: what the tests of Krylov methods share: definite matrices beside those of spiketest.h, solvers, dense solutions */
+#pragma once
+
+#include "spiketest.h"
+
+#define KSPTEST_RTOL ((PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-9))
+
+/*
+  Hermitian, definite: the 5-point operator on a grid of nx columns, with weights that vary by a factor of 4, rows ordered along the columns. shift is added to the
+  diagonal; with 0 the constants are the null space.
+*/
+static inline PetscErrorCode KSPTestGrid(MPI_Comm comm, PetscInt nx, PetscInt ny, PetscInt nlocal, PetscReal shift, Mat *A)
+{
+  const PetscInt n = nx * ny;
+  PetscInt       start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, nlocal, nlocal, n, n));
+  PetscCall(SpikeTestSetMatType(*A, MATAIJ));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &start, &end));
+  for (PetscInt i = start; i < end; i++) {
+    const PetscInt neighbours[] = {i - nx, i - 1, i + 1, i + nx}, column[] = {0, -1, 1, 0};
+    PetscReal      sum          = shift;
+
+    for (PetscInt k = 0; k < 4; k++) {
+      const PetscInt j = neighbours[k];
+      PetscReal      weight;
+      PetscScalar    value;
+
+      if (j < 0 || j >= n || i % nx + column[k] < 0 || i % nx + column[k] >= nx) continue;
+      weight = 2.5 + 1.5 * SpikeTestUniform(3, PetscMin(i, j), PetscMax(i, j));
+      sum += weight;
+      value = -weight;
+#if PetscDefined(USE_COMPLEX)
+      if (shift > 0.0) value *= PetscCMPLX(0.6, j > i ? 0.8 : -0.8);
+#endif
+      PetscCall(MatSetValue(*A, i, j, value, INSERT_VALUES));
+    }
+    PetscCall(MatSetValue(*A, i, i, sum, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode KSPTestCreate(KSPType type, PCType pctype, Mat A, KSP *ksp)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, type));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, pctype));
+  PetscCall(KSPSetTolerances(*ksp, KSPTEST_RTOL, PETSC_CURRENT, PETSC_CURRENT, 1000));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y <- A^-1 b or A^-T b by LAPACK, for matrices that fit on each rank */
+static inline PetscErrorCode KSPTestDense(Mat A, PetscBool trans, Vec b, Vec y)
+{
+  Mat                D, seq;
+  Vec                all;
+  VecScatter         scatter;
+  PetscInt           n, start, end;
+  PetscScalar       *a, *inv, *ya;
+  const PetscScalar *ba;
+  IS                 is;
+  Mat               *sub;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &D));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, n, 0, 1, &is));
+  PetscCall(MatCreateSubMatrices(D, 1, &is, &is, MAT_INITIAL_MATRIX, &sub));
+  PetscCall(MatConvert(sub[0], MATSEQDENSE, MAT_INITIAL_MATRIX, &seq));
+  PetscCall(PetscMalloc2(n * n, &a, n * n, &inv));
+  {
+    const PetscScalar *s;
+
+    PetscCall(MatDenseGetArrayRead(seq, &s));
+    for (PetscInt j = 0; j < n; j++)
+      for (PetscInt i = 0; i < n; i++) a[i + j * n] = trans ? s[j + i * n] : s[i + j * n];
+    PetscCall(MatDenseRestoreArrayRead(seq, &s));
+  }
+  PetscCall(SpikeTestInvert(n, a, n, inv, n));
+  PetscCall(VecScatterCreateToAll(b, &scatter, &all));
+  PetscCall(VecScatterBegin(scatter, b, all, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(scatter, b, all, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecGetOwnershipRange(y, &start, &end));
+  PetscCall(VecGetArrayWrite(y, &ya));
+  PetscCall(VecGetArrayRead(all, &ba));
+  for (PetscInt i = start; i < end; i++) {
+    ya[i - start] = 0.0;
+    for (PetscInt j = 0; j < n; j++) ya[i - start] += inv[i + j * n] * ba[j];
+  }
+  PetscCall(VecRestoreArrayRead(all, &ba));
+  PetscCall(VecRestoreArrayWrite(y, &ya));
+  PetscCall(PetscFree2(a, inv));
+  PetscCall(VecScatterDestroy(&scatter));
+  PetscCall(VecDestroy(&all));
+  PetscCall(ISDestroy(&is));
+  PetscCall(MatDestroySubMatrices(1, &sub));
+  PetscCall(MatDestroy(&seq));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||x - y|| / ||y|| */
+static inline PetscErrorCode KSPTestDifference(Vec x, Vec y, PetscReal *difference)
+{
+  Vec       d;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(x, &d));
+  PetscCall(VecWAXPY(d, -1.0, x, y));
+  PetscCall(VecNorm(d, NORM_2, difference));
+  PetscCall(VecNorm(y, NORM_2, &norm));
+  if (norm > 0.0) *difference /= norm;
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The device's path ran where the matrix is on the device */
+static inline PetscErrorCode KSPTestBackend(KSP ksp, const char where[])
+{
+  Mat          A;
+  PetscBool    device, cuda;
+  KSPFusedInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(SpikeTestOnDevice(A, &device));
+  PetscCall(KSPFusedGetInfo(ksp, &info));
+  PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
+  PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "%s: backend %s for a matrix on the %s", where, info.backend, device ? "device" : "host"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
