@@ -107,12 +107,13 @@ static PetscErrorCode TestStaleGuess(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Small matrices by their entries, a right-hand side, and how the solve ends; 0 for any negative reason */
+/* Small matrices by their entries, a right-hand side, and how the solve ends: 0 for any negative reason, or with restarts for convergence after a new start */
 typedef struct {
   const char        *name;
   PetscBool          cg;
   PetscReal          a[9], b[3];
   KSPConvergedReason reason;
+  PetscBool          restarts;
 } Small;
 
 static PetscErrorCode TestSmall(const Small *t, PetscInt form)
@@ -124,6 +125,7 @@ static PetscErrorCode TestSmall(const Small *t, PetscInt form)
   PetscScalar        a[9];
   PetscReal          norm;
   KSPConvergedReason reason;
+  KSPFusedInfo       info;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < 3; i++)
@@ -138,7 +140,9 @@ static PetscErrorCode TestSmall(const Small *t, PetscInt form)
   PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPFusedGetInfo(ksp, &info));
   if (t->reason) PetscCall(SpikeTestCheck((PetscBool)(reason == t->reason), "%s, form %" PetscInt_FMT ": ended with %s, not %s", t->name, form, KSPConvergedReasons[reason], KSPConvergedReasons[t->reason]));
+  else if (t->restarts) PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && info.restarts > 0), "%s, form %" PetscInt_FMT ": ended with %s after %" PetscInt_FMT " restarts", t->name, form, KSPConvergedReasons[reason], info.restarts));
   else PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "%s, form %" PetscInt_FMT ": ended with %s", t->name, form, KSPConvergedReasons[reason]));
   if (reason > 0) {
     PetscCall(SpikeTestResidual(A, b, x, &norm));
@@ -388,15 +392,18 @@ static PetscErrorCode TestSetters(void)
 int main(int argc, char **argv)
 {
   const Small small[] = {
-    {"zero operator",      PETSC_FALSE, {0, 0, 0, 0, 0, 0, 0, 0, 0},    {1, 2, 3},  KSP_DIVERGED_BREAKDOWN     },
-    {"zero operator, cg",  PETSC_TRUE,  {0, 0, 0, 0, 0, 0, 0, 0, 0},    {1, 2, 3},  KSP_DIVERGED_INDEFINITE_MAT},
-    {"skew operator",      PETSC_FALSE, {0, 1, 2, -1, 0, 3, -2, -3, 0}, {1, 2, 3},  (KSPConvergedReason)0      },
-    {"singular operator",  PETSC_FALSE, {1, 0, 0, 0, 2, 0, 0, 0, 0},    {1, 2, 3},  (KSPConvergedReason)0      },
-    {"indefinite, cg",     PETSC_TRUE,  {1, 0, 0, 0, -5, 0, 0, 0, 2},   {1, 1, 1},  KSP_DIVERGED_INDEFINITE_MAT},
-    {"negative, cg",       PETSC_TRUE,  {-1, 0, 0, 0, -5, 0, 0, 0, -2}, {1, 1, 1},  (KSPConvergedReason)KSP_CONVERGED_RTOL},
-    {"identity",           PETSC_FALSE, {1, 0, 0, 0, 1, 0, 0, 0, 1},    {1, 2, -1}, KSP_CONVERGED_ATOL         },
-    {"identity, cg",       PETSC_TRUE,  {1, 0, 0, 0, 1, 0, 0, 0, 1},    {1, 2, -1}, KSP_CONVERGED_ATOL         },
-    {"zero on the diagonal", PETSC_FALSE, {0, 1, 0, 0, 0, 1, 1, 0, 0},  {1, 0, 0},  (KSPConvergedReason)0      }
+    {"zero operator",        PETSC_FALSE, {0, 0, 0, 0, 0, 0, 0, 0, 0},    {1, 2, 3},   KSP_DIVERGED_BREAKDOWN,      PETSC_FALSE},
+    {"zero operator, cg",    PETSC_TRUE,  {0, 0, 0, 0, 0, 0, 0, 0, 0},    {1, 2, 3},   KSP_DIVERGED_INDEFINITE_MAT, PETSC_FALSE},
+    {"skew operator",        PETSC_FALSE, {0, 1, 2, -1, 0, 3, -2, -3, 0}, {1, 2, 3},   (KSPConvergedReason)0,       PETSC_FALSE},
+    {"singular operator",    PETSC_FALSE, {1, 0, 0, 0, 2, 0, 0, 0, 0},    {1, 2, 3},   (KSPConvergedReason)0,       PETSC_FALSE},
+    {"indefinite, cg",       PETSC_TRUE,  {1, 0, 0, 0, -5, 0, 0, 0, 2},   {1, 1, 1},   KSP_DIVERGED_INDEFINITE_MAT, PETSC_FALSE},
+    {"negative, cg",         PETSC_TRUE,  {-1, 0, 0, 0, -5, 0, 0, 0, -2}, {1, 1, 1},   KSP_CONVERGED_RTOL,          PETSC_FALSE},
+    {"identity",             PETSC_FALSE, {1, 0, 0, 0, 1, 0, 0, 0, 1},    {1, 2, -1},  KSP_CONVERGED_ATOL,          PETSC_FALSE},
+    {"identity, cg",         PETSC_TRUE,  {1, 0, 0, 0, 1, 0, 0, 0, 1},    {1, 2, -1},  KSP_CONVERGED_ATOL,          PETSC_FALSE},
+    {"zero on the diagonal", PETSC_FALSE, {0, 1, 0, 0, 0, 1, 1, 0, 0},    {1, 0, 0},   (KSPConvergedReason)0,       PETSC_FALSE},
+    {"rho = 0 after one",    PETSC_FALSE, {0, 2, 0, 2, 1, 2, 2, 0, 0},    {1, -1, -1}, (KSPConvergedReason)0,       PETSC_TRUE },
+    {"rho = 0, another",     PETSC_FALSE, {0, -1, 2, 1, 1, 1, -2, -1, 2}, {1, -1, -1}, (KSPConvergedReason)0,       PETSC_TRUE },
+    {"rp.v = 0 after one",   PETSC_FALSE, {1, 1, -1, -1, 0, -1, 1, 0, 2}, {0, 2, 2},   (KSPConvergedReason)0,       PETSC_TRUE }
   };
 
   PetscFunctionBeginUser;

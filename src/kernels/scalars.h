@@ -16,7 +16,7 @@
 
     bcgs_start      rp = p = r;                 r.r                            4 words a row
     bcgs_p          p = r + beta (p - omega v)                                 4
-    bcgs_alpha      rp.v                                                       2
+    bcgs_alpha      rp.v  v.v                                                  2
     bcgs_s          s = r - alpha v, over r                                    3
     bcgs_omega      t.s  t.t  s.s                                              2
     bcgs_x          x += alpha p + omega s;  r = s - omega t;  rp.r  r.r       7
@@ -38,7 +38,7 @@
 #define SPIKE_KRYLOV_STEPS(X) \
   X(BCGS_START, bcgs_start, 3, 0x01, 0x06, 1, 2) \
   X(BCGS_P, bcgs_p, 3, 0x07, 0x04, 0, 4) \
-  X(BCGS_ALPHA, bcgs_alpha, 2, 0x03, 0x00, 1, 2) \
+  X(BCGS_ALPHA, bcgs_alpha, 2, 0x03, 0x00, 2, 4) \
   X(BCGS_S, bcgs_s, 2, 0x03, 0x02, 0, 2) \
   X(BCGS_OMEGA, bcgs_omega, 2, 0x03, 0x00, 3, 6) \
   X(BCGS_X, bcgs_x, 5, 0x1f, 0x18, 2, 10) \
@@ -152,11 +152,17 @@ SPIKE_SCALAR_INLINE void SpikeKrylovBeta(SpikeKrylovScalars *s, PetscScalar rho)
   s->rho    = rho;
 }
 
-/* rho below the rounding of its own dot product, |rho| <= eps ||rp|| ||r||, carries no information: a new start */
+/* |x.y| <= 10 eps ||x|| ||y||: the dot product carries no information */
+SPIKE_SCALAR_INLINE PetscBool SpikeKrylovIsRounding(PetscScalar xy, PetscReal xx, PetscReal yy)
+{
+  return SpikeKrylovAbs2(xy) <= (10 * PETSC_MACHINE_EPSILON) * (10 * PETSC_MACHINE_EPSILON) * xx * yy ? PETSC_TRUE : PETSC_FALSE;
+}
+
+/* A new start where omega = 0, or rho = rp.r is only rounding */
 SPIKE_SCALAR_INLINE void SpikeKrylovEndBCGS(SpikeKrylovScalars *s, PetscReal rr)
 {
   SpikeKrylovTestNorm(s, PetscSqrtReal(rr));
-  if (!s->reason && (s->f.omega == (PetscScalar)0.0 || SpikeKrylovAbs2(s->rho) <= PETSC_MACHINE_EPSILON * PETSC_MACHINE_EPSILON * s->rpnorm2 * rr)) s->reason = SPIKE_KRYLOV_RESTART;
+  if (!s->reason && (s->f.omega == (PetscScalar)0.0 || SpikeKrylovIsRounding(s->rho, s->rpnorm2, rr))) s->reason = SPIKE_KRYLOV_RESTART;
 }
 
 SPIKE_SCALAR_INLINE PetscReal SpikeKrylovNormCG(const SpikeKrylovScalars *s, PetscScalar zr, PetscScalar zz, PetscScalar rr)
@@ -208,6 +214,7 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     break;
   case SPIKE_BCGS_ALPHA:
     s->f.alpha = SpikeKrylovDivide(s, s->rho, d[0]);
+    if (!s->reason && SpikeKrylovIsRounding(d[0], s->rpnorm2, PetscRealPart(d[1]))) s->reason = SPIKE_KRYLOV_RESTART;
     break;
   case SPIKE_BCGS_OMEGA:
     SpikeKrylovOmega(s, d[0], d[1], d[2]);

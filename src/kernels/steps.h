@@ -23,6 +23,7 @@ STEP(bcgs_p)
 STEP(bcgs_alpha)
 {
   d[0] += DOT(e[0], e[1]);
+  d[1] += DOT(e[1], e[1]);
 }
 
 /* v r */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov.c: iterations of KSPBCGSFUSED and KSPCGFUSED against KSPBCGS and KSPCG, in one run, on the 27- and the 7-point Poisson problem */
+static char help[] = "Fused Krylov methods against KSPBCGS and KSPCG.\n\
+  -n n1,n2,...       grid points in each direction (20,50,100)\n\
+  -stencil 27,7      points of the stencils\n\
+  -pc none,jacobi    preconditioners\n\
+  -bench_its k       iterations of a solve (100)\n\
+  -solves k          solves; the first is shown apart, the others give their best (4)\n\
+  -bench_mat_type t  aij, aijcusparse, sell, sellcuda\n\n";
+
+#include <petscspike.h>
+#include <petsctime.h>
+#include <petsc/private/petscimpl.h>
+
+/* CSR at once: the diagonal has the number of points less one, the others are -1 (27 points as PETSc's bench_kspsolve has them) */
+static PetscErrorCode Poisson(PetscInt n, PetscInt points, MatType type, Mat *A)
+{
+  const PetscInt N = n * n * n;
+  PetscInt      *ai, *aj, nz = 0;
+  PetscScalar   *aa;
+  Mat            B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(N + 1, &ai, (size_t)points * N, &aj, (size_t)points * N, &aa));
+  ai[0] = 0;
+  for (PetscInt k = 0, row = 0; k < n; k++)
+    for (PetscInt j = 0; j < n; j++)
+      for (PetscInt i = 0; i < n; i++, row++) {
+        for (PetscInt dk = -1; dk <= 1; dk++)
+          for (PetscInt dj = -1; dj <= 1; dj++)
+            for (PetscInt di = -1; di <= 1; di++) {
+              if (points == 7 && PetscAbsInt(dk) + PetscAbsInt(dj) + PetscAbsInt(di) > 1) continue;
+              if (k + dk < 0 || k + dk >= n || j + dj < 0 || j + dj >= n || i + di < 0 || i + di >= n) continue;
+              aj[nz]   = row + di + n * (dj + n * dk);
+              aa[nz++] = dk || dj || di ? -1.0 : points - 1.0;
+            }
+        ai[row + 1] = nz;
+      }
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, N, N, ai, aj, aa, &B));
+  PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(PetscFree3(ai, aj, aa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that was enqueued is done when a norm is known */
+static PetscErrorCode Finish(Vec x)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateIncrease((PetscObject)x));
+  PetscCall(VecNorm(x, NORM_2, &norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds an iteration: of the first solve and the best of the others */
+static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReductions form, PetscInt its, PetscInt solves, PetscReal *first, PetscReal *best, char lockstep[])
+{
+  KSP            ksp;
+  PC             pc;
+  Vec            x, b;
+  PetscLogDouble t0, t1;
+  PetscBool      fused;
+  KSPFusedInfo   info;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, type));
+  PetscCall(KSPFusedSetReductions(ksp, form));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, pctype));
+  PetscCall(KSPSetTolerances(ksp, 0.0, 0.0, PETSC_MAX_REAL, its));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSetUp(ksp));
+  *best = PETSC_MAX_REAL;
+  for (PetscInt k = 0; k < solves; k++) {
+    PetscInt done;
+
+    PetscCall(Finish(x));
+    PetscCall(PetscTime(&t0));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(Finish(x));
+    PetscCall(PetscTime(&t1));
+    PetscCall(KSPGetIterationNumber(ksp, &done));
+    PetscCheck(done > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No iteration");
+    if (!k) *first = (t1 - t0) / done;
+    if (k || solves == 1) *best = PetscMin(*best, (t1 - t0) / done);
+  }
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &fused, KSPBCGSFUSED, KSPCGFUSED, ""));
+  lockstep[0] = 0;
+  if (fused) {
+    PetscCall(KSPFusedGetInfo(ksp, &info));
+    PetscCall(PetscSNPrintf(lockstep, 32, "%s%s", info.backend, info.lockstep ? "" : ", ahead"));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  struct {
+    KSPType            type;
+    KSPFusedReductions form;
+    const char        *name;
+    PetscInt           products, words; /* of an iteration; words of n, beside products and preconditioners */
+  } method[] = {
+    {KSPBCGS,      KSP_FUSED_REDUCTIONS_PLAIN,  "bcgs",             2, 31},
+    {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_PLAIN,  "bcgsfused",        2, 18},
+    {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_MERGED, "bcgsfused merged", 2, 16},
+    {KSPCG,        KSP_FUSED_REDUCTIONS_PLAIN,  "cg",               1, 16},
+    {KSPCGFUSED,   KSP_FUSED_REDUCTIONS_PLAIN,  "cgfused",          1, 11},
+    {KSPCGFUSED,   KSP_FUSED_REDUCTIONS_MERGED, "cgfused merged",   1, 12}
+  };
+  PetscInt  sizes[16] = {20, 50, 100}, stencils[2] = {27, 7}, nsizes = 16, nstencils = 2, its = 100, solves = 4, npcs = 8;
+  char     *pcs[8], type[64] = MATAIJ;
+  PetscBool set;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", sizes, &nsizes, &set));
+  if (!set) nsizes = 3;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-stencil", stencils, &nstencils, &set));
+  if (!set) nstencils = 2;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &its, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &solves, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_mat_type", type, sizeof(type), NULL));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-pc", pcs, &npcs, &set));
+  if (!set) {
+    npcs = 1;
+    PetscCall(PetscStrallocpy(PCNONE, &pcs[0]));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s; ms an iteration, first solve and best of the others; ratio: PETSc's method / this one; GB/s: 12 bytes an entry, vectors by their budget\n", type));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4s %3s %-8s %-18s %9s %9s %6s %7s\n", "n", "pts", "pc", "method", "first", "warm", "ratio", "GB/s"));
+  for (PetscInt s = 0; s < nstencils; s++)
+    for (PetscInt k = 0; k < nsizes; k++) {
+      Mat     A;
+      MatInfo matinfo;
+
+      PetscCall(Poisson(sizes[k], stencils[s], type, &A));
+      PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
+      for (PetscInt p = 0; p < npcs; p++) {
+        PetscReal petsc = 0.0;
+
+        for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(method); m++) {
+          const PetscReal n = (PetscReal)sizes[k] * sizes[k] * sizes[k], bytes = method[m].products * ((sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used + 2 * sizeof(PetscScalar) * n) + sizeof(PetscScalar) * method[m].words * n;
+          PetscReal       first = 0.0, best = 0.0;
+          char            info[32];
+
+          PetscCall(Time(A, method[m].type, pcs[p], method[m].form, its, solves, &first, &best, info));
+          if (m % 3 == 0) petsc = best;
+          PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9.4f %9.4f %6.2f %7.0f  %s\n", sizes[k], stencils[s], pcs[p], method[m].name, (double)(1e3 * first), (double)(1e3 * best), (double)(petsc / best), (double)(1e-9 * bytes / best), info));
+        }
+      }
+      PetscCall(MatDestroy(&A));
+    }
+  for (PetscInt p = 0; p < npcs; p++) PetscCall(PetscFree(pcs[p]));
+  PetscCall(PetscFinalize());
+  return 0;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cudakrylov.cu: each step of the fused Krylov methods on the device against the host: vectors, sums, scalars, guards, two runs with the same bits */
+static char help[] = "Krylov steps on the device against the host.\n\n";
+
+#include <petscdevice_cuda.h>
+#include "kernels/krylov.h"
+
+#define GUARD 4
+
+static PetscInt failures = 0, checks = 0;
+
+static void Check(bool ok, const char step[], PetscInt n, const char what[])
+{
+  checks++;
+  if (ok) return;
+  if (++failures <= 20) printf("# %s, n %ld: %s\n", step, (long)n, what);
+}
+
+static PetscScalar Number(PetscInt seed, PetscInt i)
+{
+  const PetscReal a = (PetscReal)((seed * 7919 + i * 104729 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + i * 92821 + 5) % 10009) / 5004.5 - 1.0;
+
+#if PetscDefined(USE_COMPLEX)
+  return PetscCMPLX(a, b);
+#else
+  return a + 0.25 * b;
+#endif
+}
+
+/* offset: elements by which the vectors miss the alignment of pairs */
+static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylovStep step, PetscInt n, PetscInt offset)
+{
+  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+  const PetscInt             size = n + 2 * GUARD + 2;
+  PetscScalar               *a[SPIKE_KRYLOV_MAXVECTORS], *b[SPIKE_KRYLOV_MAXVECTORS], *d[SPIKE_KRYLOV_MAXVECTORS], *v[SPIKE_KRYLOV_MAXVECTORS], first[SPIKE_KRYLOV_MAXDOTS];
+  PetscReal                  nan = 0.0;
+
+  PetscFunctionBegin;
+  nan /= nan;
+  for (PetscInt k = 0; k < info->nvectors; k++) {
+    PetscCall(PetscMalloc2(size, &a[k], size, &b[k]));
+    PetscCallCUDA(cudaMalloc((void **)&d[k], size * sizeof(PetscScalar)));
+  }
+  for (PetscInt run = 0; run < 2; run++) {
+    for (PetscInt k = 0; k < info->nvectors; k++) {
+      for (PetscInt i = 0; i < size; i++) {
+        const bool inside = i >= GUARD + offset && i < GUARD + offset + n;
+
+        a[k][i] = inside && ((info->read >> k) & 1) ? Number(k, i) : PetscScalar(nan);
+      }
+      PetscCallCUDA(cudaMemcpy(d[k], a[k], size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+      v[k] = d[k] + GUARD + offset;
+    }
+    for (int m = 0; m < 2; m++) {
+      SpikeKrylovScalars *s = (m ? cuda : host)->scalars;
+
+      PetscCall(PetscMemzero(s, sizeof(*s)));
+      s->f.alpha = PetscScalar(0.7);
+      s->f.beta  = Number(20, 1);
+      s->f.omega = Number(20, 2);
+    }
+    PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
+    PetscCall((*cuda->k->step)(cuda, step, n, v));
+    if (info->ndots) PetscCall((*cuda->k->sums)(cuda, step));
+    if (run)
+      for (PetscInt k = 0; k < info->ndots; k++) Check(!memcmp(&first[k], &cuda->local[k], sizeof(PetscScalar)), info->name, n, "sums of two runs differ");
+    for (PetscInt k = 0; k < info->ndots; k++) first[k] = cuda->local[k];
+  }
+  for (PetscInt k = 0; k < info->nvectors; k++) {
+    PetscCallCUDA(cudaMemcpy(b[k], d[k], size * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+    v[k] = a[k] + GUARD + offset;
+  }
+  PetscCall((*host->k->step)(host, step, n, v));
+  for (PetscInt k = 0; k < info->nvectors; k++) {
+    bool guards = true, values = true;
+
+    for (PetscInt i = 0; i < size; i++) {
+      const bool inside = i >= GUARD + offset && i < GUARD + offset + n;
+
+      if (!inside) guards = guards && PetscIsNanScalar(b[k][i]);
+      else values = values && PetscAbsScalar(a[k][i] - b[k][i]) <= 16 * PETSC_MACHINE_EPSILON * (1.0 + PetscAbsScalar(a[k][i]));
+    }
+    Check(guards, info->name, n, "a guard was overwritten");
+    Check(values, info->name, n, "a vector differs");
+  }
+  for (PetscInt k = 0; k < info->ndots; k++) Check(PetscAbsScalar(host->local[k] - cuda->local[k]) <= 64 * PETSC_MACHINE_EPSILON * (1.0 + n), info->name, n, "a sum differs");
+  for (PetscInt k = 0; k < info->nvectors; k++) {
+    PetscCall(PetscFree2(a[k], b[k]));
+    PetscCallCUDA(cudaFree(d[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The recurrences on the device are those of the host: the steps of a few iterations on fixed vectors, posts compared; nothing happens behind a reason */
+static PetscErrorCode TestPosts(SpikeKrylov *cuda, PetscInt n)
+{
+  SpikeKrylovScalars s;
+  SpikeKrylovPost    post;
+  PetscScalar       *a, *d, *v[SPIKE_KRYLOV_MAXVECTORS], sum = 0.0, one[SPIKE_KRYLOV_MAXDOTS];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &a));
+  PetscCallCUDA(cudaMalloc((void **)&d, 6 * n * sizeof(PetscScalar)));
+  for (PetscInt k = 0; k < 6; k++) {
+    for (PetscInt i = 0; i < n; i++) a[i] = k == 0 ? 1.0 : 0.0;
+    PetscCallCUDA(cudaMemcpy(d + k * n, a, n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+    v[k] = d + k * n;
+  }
+  PetscCall(PetscMemzero(cuda->scalars, sizeof(s)));
+  cuda->scalars->it = 7;
+  PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
+  s = *cuda->scalars;
+  PetscCall((*cuda->k->step)(cuda, SPIKE_BCGS_START, n, v)); /* rp = p = r = 1 */
+  PetscCall((*cuda->k->wait)(cuda, &post));
+  for (PetscInt k = 0; k < SPIKE_KRYLOV_MAXDOTS; k++) one[k] = (PetscReal)n;
+  (void)SpikeKrylovRecur(SPIKE_BCGS_START, &s, one);
+  Check(post.it == 7 && post.norm == s.norm && !post.reason, "bcgs_start", n, "post");
+  for (PetscInt k = 0; k < 6; k++) { /* a test that holds, of which the device alone knows */
+    PetscScalar *w[] = {v[2], v[3], v[1], v[4], v[0]};
+
+    if (k == 3) {
+      cuda->scalars->t.test = SPIKE_KRYLOV_TEST_DEFAULT;
+      cuda->scalars->t.norm = KSP_NORM_UNPRECONDITIONED;
+      cuda->scalars->t.ttol = PETSC_MAX_REAL;
+      PetscCall((*cuda->k->push)(cuda, PETSC_TRUE));
+    }
+    PetscCall((*cuda->k->step)(cuda, SPIKE_BCGS_S, n, v + 4));
+    if (k < 4) {
+      /* omega of t = s: 1; a step of length alpha = 0, so that x moves by r and r becomes r - t */
+      PetscScalar *o[] = {v[0], v[0]};
+
+      PetscCall((*cuda->k->step)(cuda, SPIKE_BCGS_OMEGA, n, o));
+      PetscCall((*cuda->k->step)(cuda, SPIKE_BCGS_X, n, w));
+      PetscCall((*cuda->k->wait)(cuda, &post));
+      Check(post.it == 8 + k, "bcgs_x", n, "iterations");
+      Check(post.reason == (k == 3 ? (int)KSP_CONVERGED_RTOL : 0), "bcgs_x", n, "reason");
+    } else PetscCall((*cuda->k->step)(cuda, SPIKE_BCGS_X, n, w));
+  }
+  PetscCallCUDA(cudaMemcpy(a, v[4], n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+  for (PetscInt i = 0; i < n; i++) sum += a[i];
+  Check(PetscAbsScalar(sum - PetscScalar(4.0 * n)) <= 1e-6 * n, "bcgs_x", n, "steps behind a reason did something");
+  PetscCall(PetscFree(a));
+  PetscCallCUDA(cudaFree(d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt sizes[] = {0, 1, 2, 3, 31, 32, 255, 256, 257, 511, 512, 513, 1025, 4099, 100001, 1000003};
+  SpikeKrylov    host, cuda, ondevice;
+  cudaStream_t   stream;
+  int            count = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  if (cudaGetDeviceCount(&count) != cudaSuccess || !count) {
+    (void)cudaGetLastError();
+    printf("ok 1 - CUDA Krylov steps # SKIP no GPU on this machine\n1..1\n");
+    PetscCall(PetscFinalize());
+    return 0;
+  }
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(PetscMemzero(&host, sizeof(host)));
+  PetscCall(PetscMemzero(&cuda, sizeof(cuda)));
+  PetscCall(PetscMemzero(&ondevice, sizeof(ondevice)));
+  host.k            = &SpikeKrylovKernels_Host;
+  cuda.k            = &SpikeKrylovKernels_CUDA;
+  ondevice.k        = &SpikeKrylovKernels_CUDA;
+  ondevice.ondevice = PETSC_TRUE;
+  PetscCall((*host.k->create)(&host));
+  PetscCall((*cuda.k->create)(&cuda));
+  PetscCall((*ondevice.k->create)(&ondevice));
+  for (int step = 0; step < SPIKE_KRYLOV_NSTEPS; step++) {
+    const PetscInt before = failures;
+
+    for (PetscInt n : sizes)
+      for (PetscInt offset = 0; offset < 2; offset++) PetscCall(TestStep(&host, &cuda, (SpikeKrylovStep)step, n, offset));
+    printf("%s %d - cuda step %s\n", failures > before ? "not ok" : "ok", step + 1, SpikeKrylovSteps[step].name);
+  }
+  {
+    const PetscInt before = failures;
+
+    for (PetscInt n : {1, 300, 100000}) PetscCall(TestPosts(&ondevice, n));
+    printf("%s %d - cuda recurrences and posts\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 1, SPIKE_KRYLOV_NSTEPS + 1, (long)checks);
+  }
+  PetscCall((*host.k->destroy)(&host));
+  PetscCall((*cuda.k->destroy)(&cuda));
+  PetscCall((*ondevice.k->destroy)(&ondevice));
+  PetscCall(PetscFinalize());
+  return failures ? 1 : 0;
+}

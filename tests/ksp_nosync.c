@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ksp_nosync.c: a solve on the device makes as many calls that synchronize or allocate with 30 iterations as with 1000: none in its iterations */
+static char help[] = "Counts CUDA calls that synchronize or allocate in the iterations of fused Krylov methods.\n\n";
+
+#define _GNU_SOURCE
+#include "ksptest.h"
+#include <dlfcn.h>
+
+#if PetscDefined(HAVE_CUDA)
+static PetscInt synchronizations = 0, allocations = 0;
+
+/* These come before those of the CUDA library for all libraries of the program, and call them; types are opaque here */
+  #define Count(counter, name, parameters, arguments) \
+    PETSC_EXTERN int name parameters; \
+    int name parameters \
+    { \
+      static int(*real) parameters = NULL; \
+\
+      if (!real) *(void **)&real = dlsym(RTLD_NEXT, #name); \
+      counter++; \
+      return (*real)arguments; \
+    }
+Count(synchronizations, cudaStreamSynchronize, (void *stream), (stream))
+Count(synchronizations, cudaDeviceSynchronize, (void), ())
+Count(synchronizations, cudaEventSynchronize, (void *event), (event))
+Count(synchronizations, cudaMemcpy, (void *to, const void *from, size_t bytes, int kind), (to, from, bytes, kind))
+Count(allocations, cudaMalloc, (void **p, size_t bytes), (p, bytes))
+Count(allocations, cudaMallocAsync, (void **p, size_t bytes, void *stream), (p, bytes, stream))
+Count(allocations, cudaMallocHost, (void **p, size_t bytes), (p, bytes))
+Count(allocations, cudaFree, (void *p), (p))
+#else
+static PetscInt synchronizations = 0, allocations = 0;
+#endif
+
+static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt its, PetscInt counts[2])
+{
+  KSPConvergedReason reason;
+  PetscInt           done;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, its));
+  synchronizations = allocations = 0;
+  PetscCall(KSPSolve(ksp, b, x));
+  counts[0] = synchronizations;
+  counts[1] = allocations;
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &done));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ITS && done == its), "%s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const KSPType types[] = {KSPBCGSFUSED, KSPCGFUSED, KSPBCGS};
+  const PCType  pcs[]   = {PCNONE, PCJACOBI};
+  PetscBool     device = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  {
+    Mat A;
+
+    PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 2, 2, PETSC_DECIDE, 0.1, &A));
+    PetscCall(SpikeTestOnDevice(A, &device));
+    PetscCall(MatDestroy(&A));
+  }
+  for (PetscInt t = 0; t < 3; t++)
+    for (PetscInt p = 0; p < 2; p++)
+      for (PetscInt form = 0; form < (t < 2 ? 2 : 1); form++) {
+        Mat      A;
+        Vec      x, b;
+        KSP      ksp;
+        PetscInt few[2], many[2];
+
+        PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 700, device ? 700 : 10, PETSC_DECIDE, 1e-6, &A));
+        PetscCall(MatCreateVecs(A, &x, &b));
+        PetscCall(SpikeTestSetRandom(b, 41));
+        PetscCall(KSPTestCreate(types[t], pcs[p], A, &ksp));
+        PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+        PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+        PetscCall(Solve(ksp, b, x, 30, few));
+        PetscCall(Solve(ksp, b, x, 30, few));
+        PetscCall(Solve(ksp, b, x, t < 2 && device ? 1000 : 60, many));
+        if (t < 2) {
+          KSPFusedInfo info;
+
+          PetscCall(SpikeTestCheck((PetscBool)(few[0] == many[0] && few[1] == many[1]), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " synchronizations and %" PetscInt_FMT " allocations in 30 iterations, %" PetscInt_FMT " and %" PetscInt_FMT " in more", types[t], pcs[p], form, few[0], few[1], many[0], many[1]));
+          PetscCall(KSPFusedGetInfo(ksp, &info));
+          PetscCall(SpikeTestCheck((PetscBool)(info.lockstep != device), "%s, %s: lockstep %d on the %s", types[t], pcs[p], info.lockstep, device ? "device" : "host"));
+        } else PetscCall(SpikeTestCheck((PetscBool)(!device || many[0] > few[0]), "%s: the counters count nothing", types[t]));
+        PetscCall(KSPDestroy(&ksp));
+        PetscCall(VecDestroy(&x));
+        PetscCall(VecDestroy(&b));
+        PetscCall(MatDestroy(&A));
+      }
+  PetscCall(SpikeTestEnd("ksp_nosync"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/ksp_nosync_1.out
+      test:
+         suffix: 1
+      test:
+         suffix: cuda
+         requires: cuda gpurun
+         args: -mat_type aijcusparse
+
+TEST*/
