@@ -150,6 +150,7 @@ int main(int argc, char **argv)
   SpikeKrylov    host, cuda, ondevice;
   cudaStream_t   stream;
   int            count = 0;
+  PetscBool      small = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -159,6 +160,7 @@ int main(int argc, char **argv)
     PetscCall(PetscFinalize());
     return 0;
   }
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(PetscMemzero(&host, sizeof(host)));
   PetscCall(PetscMemzero(&cuda, sizeof(cuda)));
@@ -173,8 +175,10 @@ int main(int argc, char **argv)
   for (int step = 0; step < SPIKE_KRYLOV_NSTEPS; step++) {
     const PetscInt before = failures;
 
-    for (PetscInt n : sizes)
+    for (PetscInt n : sizes) {
+      if (small && n > 600) break;
       for (PetscInt offset = 0; offset < 2; offset++) PetscCall(TestStep(&host, &cuda, (SpikeKrylovStep)step, n, offset));
+    }
     printf("%s %d - cuda step %s\n", failures > before ? "not ok" : "ok", step + 1, SpikeKrylovSteps[step].name);
   }
   {
