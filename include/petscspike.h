@@ -100,6 +100,23 @@ typedef enum {
 } KSPFusedReductions;
 PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
 
+/*E
+  KSPFusedSpMVType - The product of a fused Krylov method
+
+  Values:
++ `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in slices where it is a `MATSEQAIJCUSPARSE` that this form suits, else PETSc's product
+- `KSP_FUSED_SPMV_PETSC` - `MatMult()`
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetSpMVType()`
+E*/
+typedef enum {
+  KSP_FUSED_SPMV_AUTO,
+  KSP_FUSED_SPMV_PETSC
+} KSPFusedSpMVType;
+PETSC_EXTERN const char *const KSPFusedSpMVTypes[];
+
 /*S
   KSPFusedInfo - What a fused Krylov method did in its last solve
 
@@ -111,6 +128,8 @@ typedef struct {
   PetscInt  launched;         /* iterations launched, with those that turned out to be too many                  */
   PetscInt  restarts;         /* new starts after breakdowns, and where the true residual differed               */
   PetscInt  replacements;     /* of the residual by the true one                                                 */
+  PetscInt  replayed;         /* iterations that were a graph                                                    */
+  PetscBool copy;             /* products were those of a copy of the matrix                                     */
   PetscBool lockstep;         /* the host waited for each iteration                                              */
   PetscReal truenorm;         /* norm of the true residual, as the test has it; -1 when it was not computed      */
   PetscReal unpreconditioned; /* 2-norm of the true residual, not preconditioned; likewise                       */
@@ -150,5 +169,9 @@ PETSC_EXTERN PetscErrorCode KSPFusedSetResidualReplacement(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPFusedGetResidualReplacement(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPFusedSetLockstep(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPFusedGetLockstep(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPFusedSetSpMVType(KSP, KSPFusedSpMVType);
+PETSC_EXTERN PetscErrorCode KSPFusedGetSpMVType(KSP, KSPFusedSpMVType *);
+PETSC_EXTERN PetscErrorCode KSPFusedSetGraph(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPFusedGetGraph(KSP, PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPFusedGetInfo(KSP, KSPFusedInfo *);
 PETSC_EXTERN PetscErrorCode KSPFusedConvergedInfinity(KSP, PetscInt, PetscReal, KSPConvergedReason *, PetscCtx);

@@ -354,6 +354,7 @@ static PetscErrorCode TestSetters(void)
 {
   KSP                ksp;
   KSPFusedReductions form;
+  KSPFusedSpMVType   spmv;
   PetscBool          flg;
   PetscInt           k;
   PetscErrorCode     ierr;
@@ -367,7 +368,11 @@ static PetscErrorCode TestSetters(void)
   PetscCall(SpikeTestCheck((PetscBool)(form == KSP_FUSED_REDUCTIONS_PLAIN), "default form"));
   PetscCall(KSPFusedGetCheckTrueResidual(ksp, &flg));
   PetscCall(SpikeTestCheck(flg, "default of the check"));
-  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 -ksp_fused_residual_replacement 9 -ksp_fused_lockstep"));
+  PetscCall(KSPFusedGetGraph(ksp, &flg));
+  PetscCall(SpikeTestCheck(flg, "default of graphs"));
+  PetscCall(KSPFusedGetSpMVType(ksp, &spmv));
+  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_AUTO), "default product"));
+  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 -ksp_fused_residual_replacement 9 -ksp_fused_lockstep -ksp_fused_graph off -ksp_fused_spmv petsc"));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPFusedGetReductions(ksp, &form));
   PetscCall(SpikeTestCheck((PetscBool)(form == KSP_FUSED_REDUCTIONS_MERGED), "-ksp_fused_reductions"));
@@ -377,6 +382,10 @@ static PetscErrorCode TestSetters(void)
   PetscCall(SpikeTestCheck((PetscBool)(k == 9), "-ksp_fused_residual_replacement"));
   PetscCall(KSPFusedGetLockstep(ksp, &flg));
   PetscCall(SpikeTestCheck(flg, "-ksp_fused_lockstep"));
+  PetscCall(KSPFusedGetGraph(ksp, &flg));
+  PetscCall(SpikeTestCheck((PetscBool)!flg, "-ksp_fused_graph"));
+  PetscCall(KSPFusedGetSpMVType(ksp, &spmv));
+  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_PETSC), "-ksp_fused_spmv"));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = KSPFusedSetResidualReplacement(ksp, -1);
   PetscCall(PetscPopErrorHandler());
@@ -386,6 +395,8 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_check_true_residual"));
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_residual_replacement"));
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_lockstep"));
+  PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_graph"));
+  PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_spmv"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -131,7 +131,7 @@ static PetscErrorCode CheckMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ahead, in lockstep, with a monitor, with a test of the user: the same bits */
+/* Ahead, in lockstep, with a monitor, with a test of the user, without graphs: the same bits */
 static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PetscInt form, PetscReal rtol)
 {
   Mat                A;
@@ -140,14 +140,18 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PetscInt form, P
   PetscReal          first, history[2000];
   PetscInt           its0 = 0;
   KSPConvergedReason reason0 = KSP_CONVERGED_ITERATING;
+  PetscBool          device;
+  PetscMPIInt        size;
   char               where[96];
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MakeMatrix(cg, 700, PETSC_DECIDE, &A));
+  PetscCall(SpikeTestOnDevice(A, &device));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(SpikeTestSetRandom(b, 14));
-  for (PetscInt k = 0; k < 4; k++) {
+  for (PetscInt k = 0; k < 5; k++) {
     const PetscReal   *h;
     PetscInt           its, length;
     KSPConvergedReason reason;
@@ -163,6 +167,7 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PetscInt form, P
     PetscCall(KSPSetResidualHistory(ksp, NULL, 2000, PETSC_TRUE));
     if (k == 1) PetscCall(KSPFusedSetLockstep(ksp, PETSC_TRUE));
     if (k == 2) PetscCall(KSPMonitorSet(ksp, CheckMonitor, &first, NULL));
+    if (k == 4) PetscCall(KSPFusedSetGraph(ksp, PETSC_FALSE));
     if (k == 3) {
       void *ctx;
 
@@ -175,7 +180,8 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PetscInt form, P
     PetscCall(KSPGetResidualHistory(ksp, &h, &length));
     PetscCall(KSPFusedGetInfo(ksp, &info));
     if (k) {
-      PetscCall(SpikeTestCheck(info.lockstep, "%s: not in lockstep", where));
+      if (k < 4) PetscCall(SpikeTestCheck(info.lockstep, "%s: not in lockstep", where));
+      else PetscCall(SpikeTestCheck((PetscBool)!info.replayed, "%s: a graph", where));
       PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0), "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where, KSPConvergedReasons[reason], its, KSPConvergedReasons[reason0], its0));
       for (PetscInt i = 0; i < PetscMin(length, its0 + 1); i++) difference = PetscMax(difference, PetscAbsReal(h[i] - history[i]));
       PetscCall(SpikeTestSmall(difference, 0.0, "difference of the histories", where));
@@ -185,6 +191,12 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PetscInt form, P
       reason0 = reason;
       its0    = its;
       for (PetscInt i = 0; i < length; i++) history[i] = h[i];
+      if (device && size == 1) {
+        PetscBool none;
+
+        PetscCall(PetscStrcmp(pctype, PCNONE, &none));
+        PetscCall(SpikeTestCheck((PetscBool)(!info.lockstep && info.copy && (info.replayed > 0) == none), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
+      }
       PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || rtol == 0.0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
     }
     PetscCall(KSPDestroy(&ksp));

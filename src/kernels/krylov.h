@@ -26,6 +26,13 @@ typedef struct {
   void                     *data;                        /* whatever else the backend needs                  */
 } SpikeKrylov;
 
+/* A matrix in CSR in the backend's memory, n x n */
+typedef struct {
+  PetscInt           n, nz;
+  const PetscInt    *ai, *aj;
+  const PetscScalar *aa;
+} SpikeKrylovCSR;
+
 struct _n_SpikeKrylovKernels {
   const char  *name;
   PetscMemType memtype;
@@ -48,6 +55,24 @@ struct _n_SpikeKrylovKernels {
 
   /* ondevice: waits until the device has posted one more time; no call that synchronizes */
   PetscErrorCode (*wait)(SpikeKrylov *, SpikeKrylovPost *);
+
+  /*
+    A copy of a matrix in a form of the backend's own; NULL functions where a backend has none. copy() leaves NULL for a matrix that the form does not suit. refill() takes new
+    values in the same pattern. mult() enqueues y <- A x, with the step's sums in its epilogue: y is one of the step's vectors v[], and the step writes none; with
+    SPIKE_KRYLOV_NSTEPS the product alone. Reads the copy, x and the other vectors of the step once, writes y once.
+  */
+  PetscErrorCode (*copy)(SpikeKrylov *, const SpikeKrylovCSR *, void **copy);
+  PetscErrorCode (*refill)(SpikeKrylov *, const SpikeKrylovCSR *, void *copy);
+  PetscErrorCode (*destroycopy)(SpikeKrylov *, void **copy);
+  PetscErrorCode (*mult)(SpikeKrylov *, const void *copy, SpikeKrylovStep, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[]);
+
+  /*
+    What is enqueued by step() and mult() between capture(PETSC_TRUE) and capture(PETSC_FALSE) is not done then, but each time the graph is replayed. The graph is NULL where it could not be
+    made, and nothing has been done then.
+  */
+  PetscErrorCode (*capture)(SpikeKrylov *, PetscBool begin, void **graph);
+  PetscErrorCode (*replay)(SpikeKrylov *, void *graph);
+  PetscErrorCode (*destroygraph)(SpikeKrylov *, void **graph);
 };
 
 PETSC_INTERN const SpikeKrylovKernels SpikeKrylovKernels_Host, SpikeKrylovKernels_CUDA; /* the latter where the library was built with CUDA */

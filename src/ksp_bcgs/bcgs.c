@@ -34,8 +34,7 @@ static PetscErrorCode KSPFusedHead_BCGS(KSP ksp)
 
   PetscFunctionBegin;
   if (f->since && !f->merged) PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_P, PETSC_FALSE, w[R], w[V], w[P])); /* p = r + beta (p - omega v) */
-  PetscCall(KSPFusedApply(ksp, w[P], w[V], w[W]));                                                       /* v = K p                    */
-  PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_ALPHA, PETSC_FALSE, w[RP], w[V]));                              /* alpha = rho / rp.v         */
+  PetscCall(KSPFusedApplyStep(ksp, w[P], w[V], w[W], SPIKE_BCGS_ALPHA, w[RP], w[V]));                    /* v = K p, alpha = rho / rp.v */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,12 +45,11 @@ static PetscErrorCode KSPFusedTail_BCGS(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_S, PETSC_FALSE, w[V], w[R])); /* s = r - alpha v */
-  PetscCall(KSPFusedApply(ksp, w[R], w[T], w[W]));                     /* t = K s         */
   if (f->merged) {
-    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_OMEGA_RHO, PETSC_FALSE, w[R], w[T], w[RP])); /* omega = t.s / t.t, rho = rp.s - omega rp.t                    */
-    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_XP, f->more, w[T], w[V], w[P], x, w[R]));    /* x += alpha p + omega s, r = s - omega t, p = r + beta (p - omega v) */
+    PetscCall(KSPFusedApplyStep(ksp, w[R], w[T], w[W], SPIKE_BCGS_OMEGA_RHO, w[R], w[T], w[RP])); /* t = K s, omega = t.s / t.t, rho = rp.s - omega rp.t            */
+    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_XP, f->more, w[T], w[V], w[P], x, w[R]));              /* x += alpha p + omega s, r = s - omega t, p = r + beta (p - omega v) */
   } else {
-    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_OMEGA, PETSC_FALSE, w[R], w[T]));             /* omega = t.s / t.t                      */
+    PetscCall(KSPFusedApplyStep(ksp, w[R], w[T], w[W], SPIKE_BCGS_OMEGA, w[R], w[T]));   /* t = K s, omega = t.s / t.t             */
     PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_X, PETSC_FALSE, w[P], w[T], w[RP], x, w[R])); /* x += alpha p + omega s, r = s - omega t */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -73,6 +71,8 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {"BiCGStab", NWORK, {W, T}, PE
 + -ksp_fused_reductions (plain|merged)     - three reductions an iteration, or two, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
+. -ksp_fused_spmv (auto|petsc)             - a copy of the matrix with a product of our own, or `MatMult()`, `KSPFusedSetSpMVType()`
+. -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
 
@@ -94,7 +94,8 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {"BiCGStab", NWORK, {W, T}, PE
   with right preconditioning `KSPBCGSL` of PETSc 3.26.1 returns a wrong solution.
 
 .seealso: [](ch_ksp), `KSPBCGS`, `KSPBCGSL`, `KSPCGFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPSetPCSide()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
-          `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`
+          `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`,
+          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`
 M*/
 PetscErrorCode KSPCreate_BCGSFused(KSP ksp)
 {

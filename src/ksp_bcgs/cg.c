@@ -18,16 +18,6 @@ static inline Vec KSPFusedZ_CG(KSP ksp)
   return ksp->work[((KSPFused *)ksp->data)->identity ? R : Z];
 }
 
-static PetscErrorCode KSPFusedMult_CG(KSP ksp, Vec x, Vec y)
-{
-  Mat A;
-
-  PetscFunctionBegin;
-  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  PetscCall(KSP_MatMult(ksp, A, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* z = B r */
 static PetscErrorCode KSPFusedPrecondition_CG(KSP ksp)
 {
@@ -44,8 +34,8 @@ static PetscErrorCode KSPFusedStart_CG(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPFusedPrecondition_CG(ksp)); /* z = B r */
   if (f->merged) {
-    PetscCall(KSPFusedMult_CG(ksp, z, w[S]));                                                   /* s = A z                              */
-    PetscCall(KSPFusedStep(ksp, SPIKE_CG1_START, PETSC_FALSE, w[R], z, w[S], w[P], w[W]));      /* p = z, w = s; rho = z.r, alpha = rho / z.s */
+    PetscCall(KSPFusedMult(ksp, z, w[S]));                                                 /* s = A z                                   */
+    PetscCall(KSPFusedStep(ksp, SPIKE_CG1_START, PETSC_FALSE, w[R], z, w[S], w[P], w[W])); /* p = z, w = s; rho = z.r, alpha = rho / z.s */
   } else PetscCall(KSPFusedStep(ksp, SPIKE_CG_START, PETSC_FALSE, w[R], z, w[P]));              /* p = z; rho = z.r                     */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -62,8 +52,7 @@ static PetscErrorCode KSPFusedHead_CG(KSP ksp)
   PetscFunctionBegin;
   if (f->merged) PetscFunctionReturn(PETSC_SUCCESS);
   if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG_P, PETSC_FALSE, z, w[P])); /* p = z + beta p       */
-  PetscCall(KSPFusedMult_CG(ksp, w[P], w[W]));                                 /* w = A p              */
-  PetscCall(KSPFusedStep(ksp, SPIKE_CG_ALPHA, PETSC_FALSE, w[P], w[W]));       /* alpha = rho / p.w    */
+  PetscCall(KSPFusedMultStep(ksp, w[P], w[W], SPIKE_CG_ALPHA, w[P], w[W]));    /* w = A p, alpha = rho / p.w */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,8 +66,7 @@ static PetscErrorCode KSPFusedTail_CG(KSP ksp)
     if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG1_X, PETSC_FALSE, z, w[S], w[P], w[W], x, w[R])); /* p = z + beta p, w = s + beta w, x += alpha p, r -= alpha w */
     else PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R]));
     PetscCall(KSPFusedPrecondition_CG(ksp));                                                   /* z = B r           */
-    PetscCall(KSPFusedMult_CG(ksp, z, w[S]));                                                  /* s = A z           */
-    PetscCall(KSPFusedStep(ksp, SPIKE_CG1_BETA, PETSC_FALSE, w[R], z, w[S]));                  /* beta, alpha, norm */
+    PetscCall(KSPFusedMultStep(ksp, z, w[S], SPIKE_CG1_BETA, w[R], z, w[S]));                  /* s = A z; beta, alpha, norm */
   } else if (f->identity) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w; beta = r.r / rho */
   else {
     PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w */
@@ -105,6 +93,8 @@ static const KSPFusedMethod KSPFusedMethod_CG = {"CG", NWORK, {W, S}, PETSC_FALS
 + -ksp_fused_reductions (plain|merged)     - two reductions an iteration, or one, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
+. -ksp_fused_spmv (auto|petsc)             - a copy of the matrix with a product of our own, or `MatMult()`, `KSPFusedSetSpMVType()`
+. -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
 
@@ -121,7 +111,8 @@ static const KSPFusedMethod KSPFusedMethod_CG = {"CG", NWORK, {W, S}, PETSC_FALS
   `KSP_DIVERGED_INDEFINITE_PC` end a solve at once.
 
 .seealso: [](ch_ksp), `KSPCG`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
-          `KSPFusedSetLockstep()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPSetConvergedNegativeCurvature()`
+          `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`,
+          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPSetConvergedNegativeCurvature()`
 M*/
 PetscErrorCode KSPCreate_CGFused(KSP ksp)
 {

@@ -14,9 +14,7 @@ static PetscErrorCode KSPReset_Fused(KSP ksp)
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
-  PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
-  PetscCall(PetscMemzero(&f->key, sizeof(f->key)));
+  PetscCall(KSPFusedDestroyState_Private(f));
   PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
   PetscCall(VecDestroy(&f->guess));
   f->useguess = PETSC_FALSE;
@@ -52,6 +50,7 @@ PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
   f->method     = method;
   f->reductions = KSP_FUSED_REDUCTIONS_PLAIN;
   f->checktrue  = PETSC_TRUE;
+  f->graphs     = PETSC_TRUE;
 
   ksp->data                = f;
   ksp->ops->setup          = KSPSetUp_Fused;

@@ -13,8 +13,9 @@
   backend to enqueue the step and sees to its sums: they stay on the device where there is one rank and a device; else they go over the ranks in one reduction and the
   recurrence runs on the host. A method never looks at a scalar, and whatever it launches depends on the numbers of iterations alone, which are the same on all ranks.
 
-  KSPFusedApply() is the operator with the preconditioner, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known about a Mat or a PC
-  by its type or by what it composes is in adapters.c and nowhere else.
+  KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known
+  about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, products are its own, with the step in
+  their epilogue, and where nothing else is launched an iteration becomes a graph.
 
   KSPSolve_Fused() is the loop. The host reads posts (iteration, norm, reason), in lockstep or one iteration behind what it has launched; both give the same bits, for steps do
   nothing once a reason is set. It replays each post through history, monitors and the test of the KSP. The reason RESTART asks for a new start from the true residual,
@@ -28,6 +29,7 @@
 #include <petscspike.h>
 #include <petsc/private/kspimpl.h>
 #include "../kernels/krylov.h"
+#include "../kernels/matcsr.h"
 
 typedef struct _n_KSPFused KSPFused;
 
@@ -42,22 +44,31 @@ typedef struct {
   PetscErrorCode (*replace)(KSP);
 } KSPFusedMethod;
 
-/* What the state in a backend was made for */
+#define KSP_FUSED_GRAPHKEYS 16
+
+/* What the state in a backend, the copy of A and the graph were made for */
 typedef struct {
   const SpikeKrylovKernels *kernels;
   PetscBool                 ondevice;
+  PetscObjectId             mat;
+  PetscObjectState          nonzero, values;
+  const PetscScalar        *arrays[KSP_FUSED_GRAPHKEYS]; /* of x and the work vectors */
+  PetscBool                 merged;
 } KSPFusedKey;
 
 struct _n_KSPFused {
   const KSPFusedMethod *method;
   KSPFusedReductions    reductions;
-  PetscBool             checktrue, lockstep;
+  PetscBool             checktrue, lockstep, graphs;
+  KSPFusedSpMVType      spmv;
   PetscInt              replacement; /* every so many iterations, 0 for never */
 
   KSPFusedKey key;
   SpikeKrylov s;
   PetscMPIInt size;
   PetscBool   identity; /* B = I, and no null space is to be removed: no PCApply()                  */
+  void       *copy, *graph;       /* of A; of an iteration                                              */
+  PetscBool   usecopy, usegraph;  /* in this solve                                                      */
   PetscBool   merged;   /* form of this solve                                                       */
   PetscInt    since;    /* iterations launched since the last start                                 */
   PetscBool   more;     /* another iteration may follow the one that is launched                    */
@@ -74,7 +85,10 @@ struct _n_KSPFused {
 /* fusedsolve.c */
 PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedStep(KSP, SpikeKrylovStep, PetscBool defer, ...);
-PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedMult(KSP, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedMultStep(KSP, Vec, Vec, SpikeKrylovStep, ...);
+PETSC_INTERN PetscErrorCode KSPFusedApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, ...);
+PETSC_INTERN PetscErrorCode KSPFusedDestroyState_Private(KSPFused *);
 
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPCreate_Fused(KSP, const KSPFusedMethod *);
@@ -87,4 +101,7 @@ PETSC_INTERN PetscErrorCode KSPFusedComposeMethods_Private(KSP, PetscBool);
 /* adapters.c */
 PETSC_INTERN PetscErrorCode KSPFusedIsIdentity(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, SpikeKrylovCSR *, SpikeCSR *);
+PETSC_INTERN PetscErrorCode KSPFusedRestoreCSR(Mat, SpikeCSR *);
 

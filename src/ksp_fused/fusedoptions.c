@@ -3,6 +3,7 @@
 #include "fused.h"
 
 const char *const KSPFusedReductionsTypes[] = {"PLAIN", "MERGED", "KSPFusedReductions", "KSP_FUSED_REDUCTIONS_", NULL};
+const char *const KSPFusedSpMVTypes[]       = {"AUTO", "PETSC", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
 
 /*@
   KSPFusedSetReductions - How many reductions an iteration has
@@ -270,6 +271,139 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
 }
 
 /*@
+  KSPFusedSetSpMVType - Which product a fused Krylov method uses
+
+  Logically Collective
+
+  Input Parameters:
++ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+- type - `KSP_FUSED_SPMV_AUTO` (default) or `KSP_FUSED_SPMV_PETSC`
+
+  Options Database Key:
+. -ksp_fused_spmv (auto|petsc) - the product
+
+  Level: intermediate
+
+  Note:
+  The copy takes as much memory on the device as the matrix, and pays from about ten iterations on. It is made in the first solve, filled anew when values change, and made anew when
+  the pattern does. With it sums of inner products are taken in the product's kernel.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetSpMVType()`, `KSPFusedGetInfo()`
+@*/
+PetscErrorCode KSPFusedSetSpMVType(KSP ksp, KSPFusedSpMVType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, type, 2);
+  PetscTryMethod(ksp, "KSPFusedSetSpMVType_C", (KSP, KSPFusedSpMVType), (ksp, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedSetSpMVType_Fused(KSP ksp, KSPFusedSpMVType type)
+{
+  PetscFunctionBegin;
+  ((KSPFused *)ksp->data)->spmv = type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetSpMVType - What `KSPFusedSetSpMVType()` has set
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+
+  Output Parameter:
+. type - `KSP_FUSED_SPMV_AUTO` (default) or `KSP_FUSED_SPMV_PETSC`
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetSpMVType()`
+@*/
+PetscErrorCode KSPFusedGetSpMVType(KSP ksp, KSPFusedSpMVType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  PetscUseMethod(ksp, "KSPFusedGetSpMVType_C", (KSP, KSPFusedSpMVType *), (ksp, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetSpMVType_Fused(KSP ksp, KSPFusedSpMVType *type)
+{
+  PetscFunctionBegin;
+  *type = ((KSPFused *)ksp->data)->spmv;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedSetGraph - Whether an iteration may become a CUDA graph
+
+  Logically Collective
+
+  Input Parameters:
++ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+- flg - `PETSC_TRUE` (default) where it can
+
+  Options Database Key:
+. -ksp_fused_graph (auto|off) - where it can, or never
+
+  Level: intermediate
+
+  Note:
+  It can where all that it launches is of this library: with a copy of the matrix (`KSPFusedSetSpMVType()`) and `PCNONE`. The results are the same bits.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetGraph()`, `KSPFusedGetInfo()`
+@*/
+PetscErrorCode KSPFusedSetGraph(KSP ksp, PetscBool flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, flg, 2);
+  PetscTryMethod(ksp, "KSPFusedSetGraph_C", (KSP, PetscBool), (ksp, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedSetGraph_Fused(KSP ksp, PetscBool flg)
+{
+  PetscFunctionBegin;
+  ((KSPFused *)ksp->data)->graphs = flg;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetGraph - What `KSPFusedSetGraph()` has set
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+
+  Output Parameter:
+. flg - `PETSC_TRUE` (default) where it can
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetGraph()`
+@*/
+PetscErrorCode KSPFusedGetGraph(KSP ksp, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(ksp, "KSPFusedGetGraph_C", (KSP, PetscBool *), (ksp, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetGraph_Fused(KSP ksp, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  *flg = ((KSPFused *)ksp->data)->graphs;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   KSPFusedGetInfo - What a fused Krylov method did in its last solve: restarts, true residual, backend
 
   Not Collective
@@ -370,7 +504,9 @@ PetscErrorCode KSPFusedConvergedInfinity(KSP ksp, PetscInt it, PetscReal rnorm, 
 PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
   KSPFused *f    = (KSPFused *)ksp->data;
-  PetscEnum form = (PetscEnum)f->reductions;
+  PetscEnum form = (PetscEnum)f->reductions, spmv = (PetscEnum)f->spmv;
+  const char *const graphs[] = {"off", "auto"};
+  PetscInt  graph = f->graphs ? 1 : 0;
   PetscBool set, check = f->checktrue, lockstep = f->lockstep, infinity = PETSC_FALSE;
   PetscInt  k = f->replacement;
 
@@ -384,6 +520,10 @@ PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObj
   if (set) PetscCall(KSPFusedSetResidualReplacement(ksp, k));
   PetscCall(PetscOptionsBool("-ksp_fused_lockstep", "Wait for each iteration", "KSPFusedSetLockstep", lockstep, &lockstep, &set));
   if (set) PetscCall(KSPFusedSetLockstep(ksp, lockstep));
+  PetscCall(PetscOptionsEnum("-ksp_fused_spmv", "Product", "KSPFusedSetSpMVType", KSPFusedSpMVTypes, spmv, &spmv, &set));
+  if (set) PetscCall(KSPFusedSetSpMVType(ksp, (KSPFusedSpMVType)spmv));
+  PetscCall(PetscOptionsEList("-ksp_fused_graph", "CUDA graph of an iteration", "KSPFusedSetGraph", graphs, PETSC_STATIC_ARRAY_LENGTH(graphs), graphs[graph], &graph, &set));
+  if (set) PetscCall(KSPFusedSetGraph(ksp, (PetscBool)(graph == 1)));
   PetscCall(PetscOptionsBool("-ksp_fused_converged_infinity", "Test the infinity norm", "KSPFusedConvergedInfinity", infinity, &infinity, NULL));
   if (infinity) PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
   PetscOptionsHeadEnd();
@@ -398,12 +538,12 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s reductions, product and preconditioner by MatMult() and PCApply()\n", f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement ? "merged" : "plain"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s reductions, product %s\n", f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement ? "merged" : "plain", f->info.copy ? "by a copy in slices" : "by MatMult()"));
   if (f->replacement) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n", f->replacement));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  true residual %s at convergence\n", f->checktrue ? "checked" : "not checked"));
   if (ksp->converged == KSPFusedConvergedInfinity) PetscCall(PetscViewerASCIIPrintf(viewer, "  convergence test in the infinity norm\n"));
   if (f->info.backend[0]) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: backend %s, %s, restarts %" PetscInt_FMT "\n", f->info.backend, f->info.lockstep ? "in lockstep" : "the host one iteration ahead", f->info.restarts));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: backend %s, %s%s, restarts %" PetscInt_FMT "\n", f->info.backend, f->info.lockstep ? "in lockstep" : "the host one iteration ahead", f->info.replayed ? ", CUDA graph" : "", f->info.restarts));
     if (f->info.truenorm >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: true residual norm %g, unpreconditioned %g\n", (double)f->info.truenorm, (double)f->info.unpreconditioned));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -424,6 +564,10 @@ PetscErrorCode KSPFusedComposeMethods_Private(KSP ksp, PetscBool compose)
   KSPFusedCompose(KSPFusedGetResidualReplacement);
   KSPFusedCompose(KSPFusedSetLockstep);
   KSPFusedCompose(KSPFusedGetLockstep);
+  KSPFusedCompose(KSPFusedSetSpMVType);
+  KSPFusedCompose(KSPFusedGetSpMVType);
+  KSPFusedCompose(KSPFusedSetGraph);
+  KSPFusedCompose(KSPFusedGetGraph);
   KSPFusedCompose(KSPFusedGetInfo);
   KSPFusedCompose(KSPFusedGetResidual);
 #undef KSPFusedCompose

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedsolve.c: the loop of the fused methods: steps, posts, restarts, the true residual */
 #include "fused.h"
+#include <petsc/private/pcimpl.h>
+#include <petsc/private/logimpl.h>
 #include <stdarg.h>
 
 /* Where a solve is */
@@ -69,71 +71,140 @@ static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, Pets
 }
 
 /*
-  One step on as many vectors as it has. Arrays are fetched and given back each time: a preconditioner may have worked on the other side. A vector that is there twice is
-  read twice. With defer the sums wait for those of the next step that has some, where there is a reduction to be saved.
+  One step on its vectors, behind y <- A x by the backend's copy of A where there is an x. Arrays are fetched and given back each time: a preconditioner may have worked on the
+  other side. A vector that is there twice is read twice. With defer the sums wait for those of the next step that has some, where there is a reduction to be saved.
 */
-PetscErrorCode KSPFusedStep(KSP ksp, SpikeKrylovStep step, PetscBool defer, ...)
+static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer, const Vec vec[], Vec x, Vec y)
 {
   KSPFused                  *f    = (KSPFused *)ksp->data;
-  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+  const SpikeKrylovStepInfo  none = {"product", 0, 0, 0, 0, 0.0}, *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
   const PetscBool            host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
-  Vec                        vec[SPIKE_KRYLOV_MAXVECTORS] = {NULL};
-  PetscScalar               *v[SPIKE_KRYLOV_MAXVECTORS], *w[SPIKE_KRYLOV_MAXVECTORS];
+  PetscScalar               *v[SPIKE_KRYLOV_MAXVECTORS + 2], *w[SPIKE_KRYLOV_MAXVECTORS + 2];
+  Vec                        all[SPIKE_KRYLOV_MAXVECTORS + 2];
+  unsigned                   read = info->read, written = info->written;
+  PetscInt                   n, count = info->nvectors;
   PetscMemType               memtype;
-  PetscInt                   n;
-  va_list                    args;
 
   PetscFunctionBegin;
-  va_start(args, defer);
-  for (PetscInt k = 0; k < info->nvectors; k++) vec[k] = va_arg(args, Vec);
-  va_end(args);
-  PetscCall(VecGetLocalSize(vec[0], &n));
-  for (PetscInt k = 0; k < info->nvectors; k++) {
-    const PetscBool written = (PetscBool)((info->written >> k) & 1), read = (PetscBool)((info->read >> k) & 1);
+  for (PetscInt k = 0; k < count; k++) {
+    all[k] = vec[k];
+    if (x && vec[k] == y) { /* written by the product, read in registers */
+      read &= ~(1u << k);
+      written |= 1u << k;
+    }
+  }
+  if (x) {
+    all[count]     = x;
+    all[count + 1] = y;
+    read |= 1u << count;
+    written |= 1u << (count + 1);
+    count += 2;
+  }
+  PetscCall(VecGetLocalSize(all[0], &n));
+  for (PetscInt k = 0; k < count; k++) {
+    const PetscBool isread = (PetscBool)((read >> k) & 1), iswritten = (PetscBool)((written >> k) & 1);
 
     if (host) {
-      if (!written) PetscCall(VecGetArrayRead(vec[k], (const PetscScalar **)&v[k]));
-      else if (read) PetscCall(VecGetArray(vec[k], &v[k]));
-      else PetscCall(VecGetArrayWrite(vec[k], &v[k]));
+      if (!iswritten) PetscCall(VecGetArrayRead(all[k], (const PetscScalar **)&v[k]));
+      else if (isread) PetscCall(VecGetArray(all[k], &v[k]));
+      else PetscCall(VecGetArrayWrite(all[k], &v[k]));
     } else {
-      if (!written) PetscCall(VecGetArrayReadAndMemType(vec[k], (const PetscScalar **)&v[k], &memtype));
-      else if (read) PetscCall(VecGetArrayAndMemType(vec[k], &v[k], &memtype));
-      else PetscCall(VecGetArrayWriteAndMemType(vec[k], &v[k], &memtype));
+      if (!iswritten) PetscCall(VecGetArrayReadAndMemType(all[k], (const PetscScalar **)&v[k], &memtype));
+      else if (isread) PetscCall(VecGetArrayAndMemType(all[k], &v[k], &memtype));
+      else PetscCall(VecGetArrayWriteAndMemType(all[k], &v[k], &memtype));
       PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A work vector has left the device during a solve");
     }
     w[k] = v[k]; /* giving back clears the pointer */
   }
-  PetscCall((*f->s.k->step)(&f->s, step, n, v));
-  for (PetscInt k = info->nvectors - 1; k >= 0; k--) {
-    const PetscBool written = (PetscBool)((info->written >> k) & 1), read = (PetscBool)((info->read >> k) & 1);
+  if (x) PetscCall((*f->s.k->mult)(&f->s, f->copy, step, v[count - 2], v[count - 1], v));
+  else PetscCall((*f->s.k->step)(&f->s, step, n, v));
+  for (PetscInt k = count - 1; k >= 0; k--) {
+    const PetscBool isread = (PetscBool)((read >> k) & 1), iswritten = (PetscBool)((written >> k) & 1);
 
     if (host) {
-      if (!written) PetscCall(VecRestoreArrayRead(vec[k], (const PetscScalar **)&w[k]));
-      else if (read) PetscCall(VecRestoreArray(vec[k], &w[k]));
-      else PetscCall(VecRestoreArrayWrite(vec[k], &w[k]));
+      if (!iswritten) PetscCall(VecRestoreArrayRead(all[k], (const PetscScalar **)&w[k]));
+      else if (isread) PetscCall(VecRestoreArray(all[k], &w[k]));
+      else PetscCall(VecRestoreArrayWrite(all[k], &w[k]));
     } else {
-      if (!written) PetscCall(VecRestoreArrayReadAndMemType(vec[k], (const PetscScalar **)&w[k]));
-      else if (read) PetscCall(VecRestoreArrayAndMemType(vec[k], &w[k]));
-      else PetscCall(VecRestoreArrayWriteAndMemType(vec[k], &w[k]));
+      if (!iswritten) PetscCall(VecRestoreArrayReadAndMemType(all[k], (const PetscScalar **)&w[k]));
+      else if (isread) PetscCall(VecRestoreArrayAndMemType(all[k], &w[k]));
+      else PetscCall(VecRestoreArrayWriteAndMemType(all[k], &w[k]));
     }
   }
   if (info->ndots && !f->s.ondevice) PetscCall(KSPFusedReduce_Private(ksp, step, (PetscBool)(defer && f->size > 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y <- B A x or A B x */
-PetscErrorCode KSPFusedApply(KSP ksp, Vec x, Vec y, Vec work)
+#define KSPFusedVectors(step, last) \
+  Vec     vec[SPIKE_KRYLOV_MAXVECTORS] = {NULL}; \
+  va_list args; \
+\
+  PetscFunctionBegin; \
+  va_start(args, last); \
+  for (PetscInt k = 0; k < SpikeKrylovSteps[step].nvectors; k++) vec[k] = va_arg(args, Vec); \
+  va_end(args)
+
+/* One step; its vectors follow */
+PetscErrorCode KSPFusedStep(KSP ksp, SpikeKrylovStep step, PetscBool defer, ...)
+{
+  KSPFusedVectors(step, defer);
+  PetscCall(KSPFusedEnqueue_Private(ksp, step, defer, vec, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y <- A x */
+PetscErrorCode KSPFusedMult(KSP ksp, Vec x, Vec y)
 {
   KSPFused *f = (KSPFused *)ksp->data;
   Mat       A;
 
   PetscFunctionBegin;
-  if (f->identity) {
+  if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, SPIKE_KRYLOV_NSTEPS, PETSC_FALSE, NULL, x, y));
+  else {
     PetscCall(PCGetOperators(ksp->pc, &A, NULL));
     PetscCall(KSP_MatMult(ksp, A, x, y));
-  } else PetscCall(KSP_PCApplyBAorAB(ksp, x, y, work));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* y <- A x and a step that reads y, whose vectors follow */
+PetscErrorCode KSPFusedMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, ...)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  KSPFusedVectors(step, step);
+
+  if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, x, y));
+  else {
+    PetscCall(KSPFusedMult(ksp, x, y));
+    PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y <- B A x or A B x and a step that reads y, whose vectors follow */
+PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, ...)
+{
+  KSPFused *f     = (KSPFused *)ksp->data;
+  PetscBool fused = PETSC_FALSE;
+  KSPFusedVectors(step, step);
+
+  if (f->identity) {
+    fused = f->usecopy;
+    if (fused) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, x, y));
+    else PetscCall(KSPFusedMult(ksp, x, y));
+  } else if (!f->usecopy || ksp->pc->ops->applyBA) PetscCall(KSP_PCApplyBAorAB(ksp, x, y, work));
+  else if (ksp->pc_side == PC_RIGHT) {
+    PetscCall(KSP_PCApply(ksp, x, work));
+    PetscCall(KSPFusedMult(ksp, work, y));
+    PetscCall(KSP_RemoveNullSpace(ksp, y));
+  } else {
+    PetscCall(KSPFusedMult(ksp, x, work));
+    PetscCall(KSP_PCApply(ksp, work, y));
+  }
+  if (!fused) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#undef KSPFusedVectors
 
 /* As KSPCheckNorm() does: a preconditioner may have failed, on some ranks */
 static PetscErrorCode KSPFusedNotFinite_Private(KSP ksp)
@@ -156,6 +227,19 @@ static PetscErrorCode KSPFusedSetReason_Private(KSP ksp, int reason)
   if (reason == KSP_DIVERGED_NANORINF) PetscCall(KSPFusedNotFinite_Private(ksp));
   else if (reason == KSP_DIVERGED_INDEFINITE_MAT && ksp->converged_neg_curve) ksp->reason = KSP_CONVERGED_NEG_CURVE;
   else ksp->reason = (KSPConvergedReason)reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that was made for the key, and the key */
+PetscErrorCode KSPFusedDestroyState_Private(KSPFused *f)
+{
+  PetscFunctionBegin;
+  if (f->graph) PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
+  if (f->copy) PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
+  if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
+  PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
+  PetscCall(PetscMemzero(&f->key, sizeof(f->key)));
+  f->usecopy = f->usegraph = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,13 +266,77 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
   key.kernels  = k ? k : &SpikeKrylovKernels_Host;
   key.ondevice = (PetscBool)(key.kernels != &SpikeKrylovKernels_Host && f->size == 1);
   if (f->key.kernels != key.kernels || f->key.ondevice != key.ondevice) {
-    if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
+    PetscCall(KSPFusedDestroyState_Private(f));
     f->s.k        = key.kernels;
     f->s.ondevice = key.ondevice;
     PetscCall((*f->s.k->create)(&f->s));
-    f->key = key;
+    f->key.kernels  = key.kernels;
+    f->key.ondevice = key.ondevice;
   }
   PetscCall(PetscStrncpy(f->info.backend, key.kernels->name, sizeof(f->info.backend)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The backend's copy of A: made when A or its pattern is another one, filled when its values are */
+static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
+{
+  KSPFused        *f = (KSPFused *)ksp->data;
+  Mat              A;
+  SpikeKrylovCSR   csr;
+  SpikeCSR         piece;
+  PetscObjectId    id;
+  PetscObjectState nonzero, values;
+  PetscBool        known = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  f->usecopy = PETSC_FALSE;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  if (f->spmv != KSP_FUSED_SPMV_PETSC && f->s.k->copy && f->s.ondevice && !ksp->transpose_solve) PetscCall(KSPFusedIsKnown(A, &known));
+  if (!known) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(MatGetNonzeroState(A, &nonzero));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &values));
+  if (f->key.mat != id || f->key.nonzero != nonzero) {
+    PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
+    PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
+    PetscCall(KSPFusedGetCSR(A, &csr, &piece));
+    PetscCall((*f->s.k->copy)(&f->s, &csr, &f->copy));
+    PetscCall(KSPFusedRestoreCSR(A, &piece));
+  } else if (f->key.values != values && f->copy) {
+    PetscCall(KSPFusedGetCSR(A, &csr, &piece));
+    PetscCall((*f->s.k->refill)(&f->s, &csr, f->copy));
+    PetscCall(KSPFusedRestoreCSR(A, &piece));
+  }
+  f->key.mat     = id;
+  f->key.nonzero = nonzero;
+  f->key.values  = values;
+  f->usecopy     = (PetscBool)(f->copy != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Where all that an iteration launches is ours, iterations but the first after a start are a graph. It holds for these vectors and this form: what it was made for is compared
+  at the start of each solve.
+*/
+static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
+{
+  KSPFused          *f                                   = (KSPFused *)ksp->data;
+  const PetscScalar *array, *arrays[KSP_FUSED_GRAPHKEYS] = {NULL};
+  PetscMemType       memtype;
+
+  PetscFunctionBegin;
+  f->usegraph = (PetscBool)(f->graphs && f->usecopy && f->identity && !f->replacement && !PetscLogGpuTimeFlag);
+  if (!f->usegraph) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = -1; i < ksp->nwork; i++) {
+    Vec x = i < 0 ? ksp->vec_sol : ksp->work[i];
+
+    PetscCall(VecGetArrayReadAndMemType(x, &array, &memtype));
+    arrays[i + 1] = array;
+    PetscCall(VecRestoreArrayReadAndMemType(x, &array));
+  }
+  if (memcmp(arrays, f->key.arrays, sizeof(arrays)) || f->key.merged != f->merged) PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
+  PetscCall(PetscMemcpy(f->key.arrays, arrays, sizeof(arrays)));
+  f->key.merged = f->merged;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,7 +473,7 @@ static PetscErrorCode KSPFusedRestart_Private(KSP ksp, PetscInt *started)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Launches one iteration. What it launches depends on numbers of iterations alone */
+/* The rest of iteration `it`, counted from 1 */
 static PetscErrorCode KSPFusedTail_Private(KSP ksp, PetscInt it)
 {
   KSPFused *f = (KSPFused *)ksp->data;
@@ -340,6 +488,33 @@ static PetscErrorCode KSPFusedTail_Private(KSP ksp, PetscInt it)
     PetscCall((*f->method->replace)(ksp));
     f->info.replacements++;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iteration `it` from the graph, which is made where there is none; not launched where that fails, and then not tried again in this solve */
+static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  if (!f->graph) {
+    void *graph;
+
+    PetscCall((*f->s.k->capture)(&f->s, PETSC_TRUE, &graph));
+    f->more = (PetscBool)(it < ksp->max_it);
+    PetscCall((*f->method->head)(ksp));
+    PetscCall((*f->method->tail)(ksp));
+    PetscCall((*f->s.k->capture)(&f->s, PETSC_FALSE, &f->graph));
+    if (!f->graph) {
+      PetscCall(PetscInfo(ksp, "The iteration cannot be captured in a graph\n"));
+      f->usegraph = PETSC_FALSE;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCall((*f->s.k->replay)(&f->s, f->graph));
+  f->since++;
+  f->info.launched++;
+  f->info.replayed++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,8 +566,11 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   p->ahead         = f->s.ondevice && never && !f->lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
   f->info.lockstep = (PetscBool)!p->ahead;
   f->merged        = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
-  f->carried       = PETSC_FALSE;
-  f->useguess      = PETSC_FALSE;
+  PetscCall(KSPFusedSetProduct_Private(ksp));
+  PetscCall(KSPFusedSetGraph_Private(ksp));
+  f->info.copy  = f->usecopy;
+  f->carried    = PETSC_FALSE;
+  f->useguess   = PETSC_FALSE;
   f->nread = f->posted = 0;
   s                      = f->s.scalars;
   PetscCall(PetscMemzero(s, sizeof(*s)));
@@ -440,6 +618,13 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     while ((p.launched <= p.ahead || f->carried) && ksp->its + p.launched < ksp->max_it) {
       const PetscBool carried = f->carried;
 
+      if (f->usegraph && f->since) {
+        PetscCall(KSPFusedReplay_Private(ksp, ksp->its + p.launched + 1));
+        if (f->usegraph) {
+          p.launched++;
+          continue;
+        }
+      }
       PetscCall((*f->method->head)(ksp));
       if (carried) { /* the iteration before is known now, before x changes */
         PetscCall(KSPFusedWait_Private(f, &post));
@@ -461,5 +646,6 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     if (f->useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->guess));
   }
   f->useguess = PETSC_FALSE;
+  PetscCall(PetscObjectStateIncrease((PetscObject)ksp->vec_sol)); /* a graph has no states */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

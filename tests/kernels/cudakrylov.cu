@@ -144,6 +144,90 @@ static PetscErrorCode TestPosts(SpikeKrylov *cuda, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = A x of the copy, alone and with a step behind it, against the host; rows of different lengths, some empty. unsuited: one row is full, and there is no copy */
+static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, bool unsuited)
+{
+  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA};
+  const int             own[]   = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector y is, and x */
+  PetscInt             *ai, *aj, *dai, *daj, nz = 0;
+  PetscScalar          *aa, *daa, *v, *y, *got, *dv, *dy;
+  SpikeKrylovCSR        csr;
+  void                 *copy;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(n + 1, &ai, n * width + n, &aj, n * width + n, &aa));
+  PetscCall(PetscMalloc3(4 * n, &v, n, &y, n, &got));
+  ai[0] = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscInt length = unsuited ? (i == n / 2 ? n : 1) : PetscMin(n, i % 97 == 5 ? 0 : width - (i % 7 == 3 ? 1 : 0));
+
+    for (PetscInt k = 0; k < length; k++) aj[nz++] = length == n ? k : (i + k * (k + 3)) % n;
+    ai[i + 1] = nz;
+  }
+  for (PetscInt i = 0; i < 4 * n; i++) v[i] = Number(30, i);
+  PetscCallCUDA(cudaMalloc((void **)&dai, (n + 1) * sizeof(PetscInt)));
+  PetscCallCUDA(cudaMalloc((void **)&daj, (nz + 1) * sizeof(PetscInt)));
+  PetscCallCUDA(cudaMalloc((void **)&daa, (nz + 1) * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMalloc((void **)&dv, 4 * n * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMalloc((void **)&dy, n * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMemcpy(dai, ai, (n + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpy(daj, aj, nz * sizeof(PetscInt), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpy(dv, v, 4 * n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  csr.n  = n;
+  csr.nz = nz;
+  csr.ai = dai;
+  csr.aj = daj;
+  csr.aa = daa;
+  copy   = NULL;
+  PetscCall(PetscMemzero(cuda->scalars, sizeof(*cuda->scalars)));
+  PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
+  for (PetscInt fill = 0; fill < 2; fill++) { /* the second with new values */
+    for (PetscInt k = 0; k < nz; k++) aa[k] = Number(31 + fill, k);
+    PetscCallCUDA(cudaMemcpy(daa, aa, nz * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+    if (fill) PetscCall((*cuda->k->refill)(cuda, &csr, copy));
+    else PetscCall((*cuda->k->copy)(cuda, &csr, &copy));
+    if (unsuited || !copy) {
+      Check(unsuited && !copy, "copy", n, unsuited ? "made with far too many places" : "not made");
+      break;
+    }
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(steps); k++) {
+      const SpikeKrylovStepInfo *info = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
+      PetscScalar               *vectors[SPIKE_KRYLOV_MAXVECTORS], *hv[SPIKE_KRYLOV_MAXVECTORS], *x = from[k] < 0 ? v + 3 * n : v + from[k] * n, sums[SPIKE_KRYLOV_MAXDOTS] = {0.0};
+      bool                       good = true;
+
+      for (PetscInt i = 0; i < n; i++) {
+        y[i] = 0.0;
+        for (PetscInt l = ai[i]; l < ai[i + 1]; l++) y[i] += aa[l] * x[aj[l]];
+      }
+      for (PetscInt m = 0; info && m < info->nvectors; m++) {
+        vectors[m] = m == own[k] ? dy : dv + m * n;
+        hv[m]      = m == own[k] ? y : v + m * n;
+      }
+      PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
+      PetscCall((*cuda->k->mult)(cuda, copy, steps[k], dv + (x - v), dy, vectors));
+      if (info) {
+        SpikeKrylovLoop const *loops = SpikeKrylovLoops_base;
+
+        PetscCall((*cuda->k->sums)(cuda, steps[k]));
+        loops[steps[k]](n, &cuda->scalars->f, hv, sums);
+        for (PetscInt m = 0; m < info->ndots; m++) Check(PetscAbsScalar(sums[m] - cuda->local[m]) <= 64 * PETSC_MACHINE_EPSILON * width * width * (1.0 + n), info->name, n, "a sum behind a product differs");
+      }
+      PetscCallCUDA(cudaMemcpy(got, dy, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+      for (PetscInt i = 0; i < n; i++) good = good && PetscAbsScalar(got[i] - y[i]) <= 8 * width * PETSC_MACHINE_EPSILON;
+      Check(good, info ? info->name : "product", n, "a product differs");
+    }
+  }
+  PetscCall((*cuda->k->destroycopy)(cuda, &copy));
+  PetscCallCUDA(cudaFree(dai));
+  PetscCallCUDA(cudaFree(daj));
+  PetscCallCUDA(cudaFree(daa));
+  PetscCallCUDA(cudaFree(dv));
+  PetscCallCUDA(cudaFree(dy));
+  PetscCall(PetscFree3(ai, aj, aa));
+  PetscCall(PetscFree3(v, y, got));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt sizes[] = {0, 1, 2, 3, 31, 32, 255, 256, 257, 511, 512, 513, 1025, 4099, 100001, 1000003};
@@ -185,7 +269,17 @@ int main(int argc, char **argv)
     const PetscInt before = failures;
 
     for (PetscInt n : {1, 300, 100000}) PetscCall(TestPosts(&ondevice, n));
-    printf("%s %d - cuda recurrences and posts\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 1, SPIKE_KRYLOV_NSTEPS + 1, (long)checks);
+    printf("%s %d - cuda recurrences and posts\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 1);
+  }
+  {
+    const PetscInt before = failures;
+
+    for (PetscInt n : {1, 7, 8, 9, 31, 32, 33, 1000, 5001, 500003}) {
+      if (small && n > 1000) break;
+      for (PetscInt width : {2, 7, 27}) PetscCall(TestMult(&cuda, n, width, false));
+    }
+    PetscCall(TestMult(&cuda, 1000, 2, true));
+    printf("%s %d - cuda products with steps\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 2, SPIKE_KRYLOV_NSTEPS + 2, (long)checks);
   }
   PetscCall((*host.k->destroy)(&host));
   PetscCall((*cuda.k->destroy)(&cuda));

@@ -1,129 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krylov_cuda.cu: the CUDA backend of krylov.h */
-#include "../krylov.h"
-#include "warp.cuh"
-#include <petscdevice_cuda.h>
-
-#define SPIKE_KRYLOV_THREADS 256
-
-/* In the memory of the device */
-typedef struct {
-  SpikeKrylovScalars s;
-  unsigned int       ticket; /* blocks of the running step that have left their sums      */
-  unsigned long long posted; /* posts so far                                              */
-  unsigned long long summed; /* steps whose sums were given to the host so far            */
-} SpikeKrylovDevice;
-
-/* In the memory of the host, written by the device: what counts first, then the count */
-typedef struct {
-  volatile unsigned long long posted, summed;
-  struct {
-    volatile PetscInt  it;
-    volatile PetscReal norm;
-    volatile int       reason;
-  } ring[4];
-  volatile PetscReal sums[2 * SPIKE_KRYLOV_MAXDOTS];
-} SpikeKrylovMail;
-
-typedef struct {
-  SpikeKrylovDevice *device;
-  SpikeKrylovMail   *mail, *devicemail; /* one memory, as host and device see it                                    */
-  PetscScalar       *partials;          /* [SPIKE_KRYLOV_MAXDOTS * blocks]                                          */
-  unsigned long long read, summed;      /* posts that the host has read, sums that it has asked for                 */
-  int                multiprocessors;
-  cudaStream_t       stream;
-} SpikeKrylovCUDA;
-
-typedef struct {
-  PetscScalar *v[SPIKE_KRYLOV_MAXVECTORS];
-} SpikeKrylovVectors;
-
-/* Two rows: one load of 16 bytes in double precision */
-struct alignas(2 * sizeof(PetscReal)) SpikeKrylovPair {
-  PetscScalar a, b;
-};
-
-__device__ static __forceinline__ PetscScalar SpikeKrylovMul(PetscScalar a, PetscScalar b)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return PetscScalar(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
-#else
-  return a * b;
-#endif
-}
-
-__device__ static __forceinline__ PetscScalar SpikeKrylovDot(PetscScalar a, PetscScalar b)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return PetscScalar(a.real() * b.real() + a.imag() * b.imag(), a.real() * b.imag() - a.imag() * b.real());
-#else
-  return a * b;
-#endif
-}
-
-#define MUL(a, b)  SpikeKrylovMul(a, b)
-#define DOT(a, b)  SpikeKrylovDot(a, b)
-#define STEP(name) __device__ static __forceinline__ void SpikeKrylovRow_##name(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[])
-#include "../steps.h"
-#undef MUL
-#undef DOT
-#undef STEP
-
-template <int STEP>
-struct SpikeKrylovTraits;
-#define SPIKE_KRYLOV_TRAITS(NAME, name, NV, READ, WRITTEN, ND, FLOPS) \
-  template <> \
-  struct SpikeKrylovTraits<SPIKE_##NAME> { \
-    static constexpr int             nv = NV, nd = ND; \
-    static constexpr unsigned        read = READ, written = WRITTEN; \
-    __device__ static __forceinline__ void row(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[]) \
-    { \
-      SpikeKrylovRow_##name(f, e, d); \
-    } \
-  };
-SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_TRAITS)
-#undef SPIKE_KRYLOV_TRAITS
-
-/* The sum over the block, in warp 0, in the order of the threads' numbers; shared has a place for each warp */
-__device__ static __forceinline__ PetscScalar SpikeKrylovBlockSum(PetscScalar v, PetscScalar shared[])
-{
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-
-  v = SpikeWarpSum(v);
-  __syncthreads();
-  if (!lane) shared[warp] = v;
-  __syncthreads();
-  if (!warp) v = SpikeWarpSum(lane < SPIKE_KRYLOV_THREADS / 32 ? shared[lane] : PetscScalar(0.0));
-  return v;
-}
-
-/* What other blocks have written in this kernel */
-__device__ static __forceinline__ PetscScalar SpikeKrylovLoad(const PetscScalar *p)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return PetscScalar(__ldcg((const PetscReal *)p), __ldcg((const PetscReal *)p + 1));
-#else
-  return __ldcg(p);
-#endif
-}
-
-/* The host learns the scalars: values first, then, behind a fence, the count */
-__device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMail *mail, const SpikeKrylovScalars *s)
-{
-  const int k = (int)(device->posted % 4);
-
-  mail->ring[k].it     = s->it;
-  mail->ring[k].norm   = s->norm;
-  mail->ring[k].reason = s->reason;
-  __threadfence_system();
-  mail->posted = ++device->posted;
-}
+/* krylov_cuda.cu: the CUDA backend of krylov.h: state, steps, posts, graphs */
+#include "krylov.cuh"
 
 /*
   One step on n rows, a thread a pair of rows in each round, or a row where the vectors are not aligned. Words moved: the list in scalars.h. Nothing is done when a reason is set.
 
-  Sums: each thread its rows, then the block, then the last block those of all blocks, each in an order that depends on n, on the number of multiprocessors and on alignment alone. With recur one
-  thread of that block makes the recurrence, else it gives the sums to the host.
+  The grid, and with it the order of the sums, depends on n, on the number of multiprocessors and on alignment alone.
 */
 template <int STEP>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscInt n, SpikeKrylovVectors v, bool wide, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
@@ -134,7 +16,6 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscI
   const PetscInt           first = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
   PetscScalar              d[ND];
   __shared__ PetscScalar   shared[SPIKE_KRYLOV_THREADS / 32];
-  __shared__ bool          last;
 
   if (device->s.reason) return;
 #pragma unroll
@@ -179,44 +60,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscI
     for (int k = 0; k < X::nv; k++)
       if ((X::written >> k) & 1) v.v[k][i] = a[k];
   }
-  if constexpr (X::nd > 0) {
-#pragma unroll
-    for (int k = 0; k < X::nd; k++) {
-      const PetscScalar sum = SpikeKrylovBlockSum(d[k], shared);
-
-      if (!threadIdx.x) partials[k * gridDim.x + blockIdx.x] = sum;
-    }
-    if (!threadIdx.x) {
-      __threadfence();
-      last = atomicInc(&device->ticket, gridDim.x - 1) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
-#pragma unroll
-    for (int k = 0; k < X::nd; k++) {
-      PetscScalar sum = 0.0;
-
-      for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x) sum += SpikeKrylovLoad(&partials[k * gridDim.x + b]);
-      d[k] = SpikeKrylovBlockSum(sum, shared);
-    }
-    if (threadIdx.x) return;
-    if (recur) {
-      SpikeKrylovScalars s    = device->s;
-      const PetscBool    post = SpikeKrylovRecur(STEP, &s, d);
-
-      device->s = s;
-      if (post) SpikeKrylovTell(device, mail, &s);
-    } else {
-#pragma unroll
-      for (int k = 0; k < X::nd; k++) {
-        mail->sums[2 * k]     = PetscRealPart(d[k]);
-        mail->sums[2 * k + 1] = PetscImaginaryPart(d[k]);
-      }
-      __threadfence_system();
-      mail->summed = ++device->summed;
-    }
-  }
+  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail);
 }
 
 template <int STEP>
@@ -241,7 +85,7 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
   PetscCallCUDA(cudaMalloc((void **)&h->device, sizeof(*h->device)));
   PetscCallCUDA(cudaMemsetAsync(h->device, 0, sizeof(*h->device), h->stream));
-  PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SPIKE_KRYLOV_MAXDOTS * 4 * h->multiprocessors));
+  PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks(h)));
   PetscCallCUDA(cudaHostAlloc((void **)&h->mail, sizeof(*h->mail), cudaHostAllocMapped));
   memset((void *)h->mail, 0, sizeof(*h->mail));
   PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->devicemail, (void *)h->mail, 0));
@@ -256,6 +100,7 @@ static PetscErrorCode SpikeKrylovDestroy_CUDA(SpikeKrylov *s)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaStreamSynchronize(h->stream)); /* an iteration too many may still be on its way */
+  if (h->own) PetscCallCUDA(cudaStreamDestroy(h->own));
   PetscCallCUDA(cudaFree(h->device));
   PetscCallCUDA(cudaFree(h->partials));
   PetscCallCUDA(cudaFreeHost((void *)h->mail));
@@ -272,6 +117,50 @@ static PetscErrorCode SpikeKrylovPush_CUDA(SpikeKrylov *s, PetscBool testonly)
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&h->stream));
   PetscCallCUDA(cudaMemcpyAsync(&h->device->s, s->scalars, testonly ? sizeof(s->scalars->t) : sizeof(*s->scalars), cudaMemcpyHostToDevice, h->stream)); /* t is the first member */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A graph of what is enqueued between begin and end, on a stream of our own, because the legacy stream cannot be captured; a blocking one, because then work on the legacy stream that
+  someone else enqueues meanwhile ends the capture with an error, and is not lost in silence. *graph stays NULL where that happens.
+*/
+static PetscErrorCode SpikeKrylovCapture_CUDA(SpikeKrylov *s, PetscBool begin, void **graph)
+{
+  SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
+  cudaGraph_t      captured = NULL;
+  cudaGraphExec_t  exec     = NULL;
+
+  PetscFunctionBegin;
+  *graph = NULL;
+  if (begin) {
+    if (!h->own) PetscCallCUDA(cudaStreamCreate(&h->own));
+    h->outer  = h->stream;
+    h->stream = h->own;
+    PetscCallCUDA(cudaStreamBeginCapture(h->own, cudaStreamCaptureModeRelaxed));
+  } else {
+    const cudaError_t error = cudaStreamEndCapture(h->own, &captured);
+
+    h->stream = h->outer;
+    if (error == cudaSuccess && cudaGraphInstantiate(&exec, captured, 0) == cudaSuccess) *graph = (void *)exec;
+    if (captured) PetscCallCUDA(cudaGraphDestroy(captured));
+    (void)cudaGetLastError();
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovReplay_CUDA(SpikeKrylov *s, void *graph)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGraphLaunch((cudaGraphExec_t)graph, ((SpikeKrylovCUDA *)s->data)->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovDestroyGraph_CUDA(SpikeKrylov *s, void **graph)
+{
+  PetscFunctionBegin;
+  (void)s;
+  if (*graph) PetscCallCUDA(cudaGraphExecDestroy((cudaGraphExec_t)*graph));
+  *graph = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -351,4 +240,4 @@ static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA};
+const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA};
