@@ -104,16 +104,16 @@ PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
   KSPFusedSpMVType - The product of a fused Krylov method
 
   Values:
-+ `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in slices where it is a `MATSEQAIJCUSPARSE` that this form suits, else PETSc's product
-- `KSP_FUSED_SPMV_PETSC` - `MatMult()`
++ `KSP_FUSED_SPMV_PETSC` - `MatMult()`
+- `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in slices where it is a `MATSEQAIJCUSPARSE` that this form suits, else `MatMult()`
 
   Level: intermediate
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetSpMVType()`
 E*/
 typedef enum {
-  KSP_FUSED_SPMV_AUTO,
-  KSP_FUSED_SPMV_PETSC
+  KSP_FUSED_SPMV_PETSC,
+  KSP_FUSED_SPMV_AUTO
 } KSPFusedSpMVType;
 PETSC_EXTERN const char *const KSPFusedSpMVTypes[];
 

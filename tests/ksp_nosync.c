@@ -12,7 +12,7 @@ static PetscInt synchronizations = 0, allocations = 0;
 /* These come before those of the CUDA library for all libraries of the program, and call them; types are opaque here */
   #define Count(counter, name, parameters, arguments) \
     PETSC_EXTERN int name parameters; \
-    int name parameters \
+    int name              parameters \
     { \
       static int(*real) parameters = NULL; \
 \
@@ -20,19 +20,12 @@ static PetscInt synchronizations = 0, allocations = 0;
       counter++; \
       return (*real)arguments; \
     }
-Count(synchronizations, cudaStreamSynchronize, (void *stream), (stream))
-Count(synchronizations, cudaDeviceSynchronize, (void), ())
-Count(synchronizations, cudaEventSynchronize, (void *event), (event))
-Count(synchronizations, cudaMemcpy, (void *to, const void *from, size_t bytes, int kind), (to, from, bytes, kind))
-Count(allocations, cudaMalloc, (void **p, size_t bytes), (p, bytes))
-Count(allocations, cudaMallocAsync, (void **p, size_t bytes, void *stream), (p, bytes, stream))
-Count(allocations, cudaMallocHost, (void **p, size_t bytes), (p, bytes))
-Count(allocations, cudaFree, (void *p), (p))
+Count(synchronizations, cudaStreamSynchronize, (void *stream), (stream)) Count(synchronizations, cudaDeviceSynchronize, (void), ()) Count(synchronizations, cudaEventSynchronize, (void *event), (event)) Count(synchronizations, cudaMemcpy, (void *to, const void *from, size_t bytes, int kind), (to, from, bytes, kind)) Count(allocations, cudaMalloc, (void **p, size_t bytes), (p, bytes)) Count(allocations, cudaMallocAsync, (void **p, size_t bytes, void *stream), (p, bytes, stream)) Count(allocations, cudaMallocHost, (void **p, size_t bytes), (p, bytes)) Count(allocations, cudaFree, (void *p), (p))
 #else
 static PetscInt synchronizations = 0, allocations = 0;
 #endif
 
-static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt its, PetscInt counts[2])
+  static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt its, PetscInt counts[2])
 {
   KSPConvergedReason reason;
   PetscInt           done;
@@ -53,7 +46,7 @@ int main(int argc, char **argv)
 {
   const KSPType types[] = {KSPBCGSFUSED, KSPCGFUSED, KSPBCGS};
   const PCType  pcs[]   = {PCNONE, PCJACOBI};
-  PetscBool     device = PETSC_FALSE;
+  PetscBool     device  = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -109,5 +102,9 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: cuda gpurun
          args: -mat_type aijcusparse
+      test:
+         suffix: cudacopy
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -copy
 
 TEST*/

@@ -23,7 +23,7 @@ static inline PetscErrorCode KSPTestGrid(MPI_Comm comm, PetscInt nx, PetscInt ny
   PetscCall(MatGetOwnershipRange(*A, &start, &end));
   for (PetscInt i = start; i < end; i++) {
     const PetscInt neighbours[] = {i - nx, i - 1, i + 1, i + nx}, column[] = {0, -1, 1, 0};
-    PetscReal      sum          = shift;
+    PetscReal      sum = shift;
 
     for (PetscInt k = 0; k < 4; k++) {
       const PetscInt j = neighbours[k];
@@ -46,14 +46,18 @@ static inline PetscErrorCode KSPTestGrid(MPI_Comm comm, PetscInt nx, PetscInt ny
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -copy: products of a copy of the matrix, where there is one */
 static inline PetscErrorCode KSPTestCreate(KSPType type, PCType pctype, Mat A, KSP *ksp)
 {
-  PC pc;
+  PC        pc;
+  PetscBool copy = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-copy", &copy, NULL));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, type));
+  PetscCall(KSPFusedSetSpMVType(*ksp, copy ? KSP_FUSED_SPMV_AUTO : KSP_FUSED_SPMV_PETSC));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, pctype));
   PetscCall(KSPSetTolerances(*ksp, KSPTEST_RTOL, PETSC_CURRENT, PETSC_CURRENT, 1000));

@@ -60,7 +60,7 @@ typedef enum {
 #define SPIKE_KRYLOV_NAME(NAME, ...) SPIKE_##NAME,
   SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_NAME)
 #undef SPIKE_KRYLOV_NAME
-    SPIKE_KRYLOV_NSTEPS
+  SPIKE_KRYLOV_NSTEPS
 } SpikeKrylovStep;
 
 #define SPIKE_KRYLOV_MAXVECTORS 6
@@ -92,13 +92,13 @@ typedef struct {
 typedef struct {
   SpikeKrylovTest    t;
   SpikeKrylovFactors f;
-  PetscScalar        rho;      /* bcgs: rp.r; cg: z.r                                                      */
-  PetscScalar        curve;    /* cg: p.Ap                                                                 */
-  PetscReal          rpnorm2;  /* bcgs: rp.rp                                                              */
-  PetscReal          norm;     /* of the residual, as the test wants it                                    */
-  PetscInt           it;       /* iterations that are complete                                             */
-  PetscInt           since;    /* the same since the last start                                            */
-  int                reason;   /* KSPConvergedReason or SPIKE_KRYLOV_RESTART; steps do nothing when it is set */
+  PetscScalar        rho;     /* bcgs: rp.r; cg: z.r                                                      */
+  PetscScalar        curve;   /* cg: p.Ap                                                                 */
+  PetscReal          rpnorm2; /* bcgs: rp.rp                                                              */
+  PetscReal          norm;    /* of the residual, as the test wants it                                    */
+  PetscInt           it;      /* iterations that are complete                                             */
+  PetscInt           since;   /* the same since the last start                                            */
+  int                reason;  /* KSPConvergedReason or SPIKE_KRYLOV_RESTART; steps do nothing when it is set */
 } SpikeKrylovScalars;
 
 SPIKE_SCALAR_INLINE PetscBool SpikeKrylovFinite(PetscScalar a)

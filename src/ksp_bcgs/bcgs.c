@@ -62,7 +62,10 @@ static PetscErrorCode KSPFusedReplace_BCGS(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const KSPFusedMethod KSPFusedMethod_BCGS = {"BiCGStab", NWORK, {W, T}, PETSC_TRUE, KSPFusedStart_BCGS, KSPFusedHead_BCGS, KSPFusedTail_BCGS, KSPFusedReplace_BCGS};
+static const KSPFusedMethod KSPFusedMethod_BCGS = {
+  "BiCGStab", NWORK, {W, T},
+    PETSC_TRUE, KSPFusedStart_BCGS, KSPFusedHead_BCGS, KSPFusedTail_BCGS, KSPFusedReplace_BCGS
+};
 
 /*MC
   KSPBCGSFUSED - BiCGStab {cite}`vorst92` with fused vector operations, merged reductions, and scalars that stay where the vectors are
@@ -71,7 +74,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {"BiCGStab", NWORK, {W, T}, PE
 + -ksp_fused_reductions (plain|merged)     - three reductions an iteration, or two, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
-. -ksp_fused_spmv (auto|petsc)             - a copy of the matrix with a product of our own, or `MatMult()`, `KSPFusedSetSpMVType()`
+. -ksp_fused_spmv (petsc|auto)             - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`

@@ -36,7 +36,7 @@ static PetscErrorCode KSPFusedStart_CG(KSP ksp)
   if (f->merged) {
     PetscCall(KSPFusedMult(ksp, z, w[S]));                                                 /* s = A z                                   */
     PetscCall(KSPFusedStep(ksp, SPIKE_CG1_START, PETSC_FALSE, w[R], z, w[S], w[P], w[W])); /* p = z, w = s; rho = z.r, alpha = rho / z.s */
-  } else PetscCall(KSPFusedStep(ksp, SPIKE_CG_START, PETSC_FALSE, w[R], z, w[P]));              /* p = z; rho = z.r                     */
+  } else PetscCall(KSPFusedStep(ksp, SPIKE_CG_START, PETSC_FALSE, w[R], z, w[P]));         /* p = z; rho = z.r                     */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,7 +52,7 @@ static PetscErrorCode KSPFusedHead_CG(KSP ksp)
   PetscFunctionBegin;
   if (f->merged) PetscFunctionReturn(PETSC_SUCCESS);
   if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG_P, PETSC_FALSE, z, w[P])); /* p = z + beta p       */
-  PetscCall(KSPFusedMultStep(ksp, w[P], w[W], SPIKE_CG_ALPHA, w[P], w[W]));    /* w = A p, alpha = rho / p.w */
+  PetscCall(KSPFusedMultStep(ksp, w[P], w[W], SPIKE_CG_ALPHA, w[P], w[W]));     /* w = A p, alpha = rho / p.w */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,8 +65,8 @@ static PetscErrorCode KSPFusedTail_CG(KSP ksp)
   if (f->merged) {
     if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG1_X, PETSC_FALSE, z, w[S], w[P], w[W], x, w[R])); /* p = z + beta p, w = s + beta w, x += alpha p, r -= alpha w */
     else PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R]));
-    PetscCall(KSPFusedPrecondition_CG(ksp));                                                   /* z = B r           */
-    PetscCall(KSPFusedMultStep(ksp, z, w[S], SPIKE_CG1_BETA, w[R], z, w[S]));                  /* s = A z; beta, alpha, norm */
+    PetscCall(KSPFusedPrecondition_CG(ksp));                                                           /* z = B r           */
+    PetscCall(KSPFusedMultStep(ksp, z, w[S], SPIKE_CG1_BETA, w[R], z, w[S]));                          /* s = A z; beta, alpha, norm */
   } else if (f->identity) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w; beta = r.r / rho */
   else {
     PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w */
@@ -84,7 +84,10 @@ static PetscErrorCode KSPFusedReplace_CG(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const KSPFusedMethod KSPFusedMethod_CG = {"CG", NWORK, {W, S}, PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG};
+static const KSPFusedMethod KSPFusedMethod_CG = {
+  "CG", NWORK, {W, S},
+    PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG
+};
 
 /*MC
   KSPCGFUSED - Preconditioned conjugate gradients {cite}`hs:52` with fused vector operations, merged reductions, and scalars that stay where the vectors are
@@ -93,7 +96,7 @@ static const KSPFusedMethod KSPFusedMethod_CG = {"CG", NWORK, {W, S}, PETSC_FALS
 + -ksp_fused_reductions (plain|merged)     - two reductions an iteration, or one, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
-. -ksp_fused_spmv (auto|petsc)             - a copy of the matrix with a product of our own, or `MatMult()`, `KSPFusedSetSpMVType()`
+. -ksp_fused_spmv (petsc|auto)             - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`

@@ -51,6 +51,7 @@ PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
   f->reductions = KSP_FUSED_REDUCTIONS_PLAIN;
   f->checktrue  = PETSC_TRUE;
   f->graphs     = PETSC_TRUE;
+  f->spmv       = KSP_FUSED_SPMV_PETSC;
 
   ksp->data                = f;
   ksp->ops->setup          = KSPSetUp_Fused;

@@ -36,7 +36,7 @@ typedef struct _n_KSPFused KSPFused;
 typedef struct {
   const char *name;
   PetscInt    nwork;
-  PetscInt    scratch[2]; /* work vectors that hold nothing between the end of an iteration and the next head()              */
+  PetscInt    scratch[2];              /* work vectors that hold nothing between the end of an iteration and the next head()              */
   PetscBool   residual_preconditioned; /* with left preconditioning, work[0] is B (b - A x): BiCGStab; else b - A x: CG */
   PetscErrorCode (*start)(KSP);
   PetscErrorCode (*head)(KSP);
@@ -63,16 +63,16 @@ struct _n_KSPFused {
   KSPFusedSpMVType      spmv;
   PetscInt              replacement; /* every so many iterations, 0 for never */
 
-  KSPFusedKey key;
-  SpikeKrylov s;
-  PetscMPIInt size;
-  PetscBool   identity; /* B = I, and no null space is to be removed: no PCApply()                  */
-  void       *copy, *graph;       /* of A; of an iteration                                              */
-  PetscBool   usecopy, usegraph;  /* in this solve                                                      */
-  PetscBool   merged;   /* form of this solve                                                       */
-  PetscInt    since;    /* iterations launched since the last start                                 */
-  PetscBool   more;     /* another iteration may follow the one that is launched                    */
-  PetscBool   carried;  /* the sums of the last step wait for the next reduction                    */
+  KSPFusedKey     key;
+  SpikeKrylov     s;
+  PetscMPIInt     size;
+  PetscBool       identity;          /* B = I, and no null space is to be removed: no PCApply()                  */
+  void           *copy, *graph;      /* of A; of an iteration                                              */
+  PetscBool       usecopy, usegraph; /* in this solve                                                      */
+  PetscBool       merged;            /* form of this solve                                                       */
+  PetscInt        since;             /* iterations launched since the last start                                 */
+  PetscBool       more;              /* another iteration may follow the one that is launched                    */
+  PetscBool       carried;           /* the sums of the last step wait for the next reduction                    */
   SpikeKrylovStep carriedstep;
   PetscScalar     carry[SPIKE_KRYLOV_MAXDOTS];
   SpikeKrylovPost ring[4]; /* posts that the host makes, and how many it has made and read             */
@@ -104,4 +104,3 @@ PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, SpikeKrylovCSR *, SpikeCSR *);
 PETSC_INTERN PetscErrorCode KSPFusedRestoreCSR(Mat, SpikeCSR *);
-

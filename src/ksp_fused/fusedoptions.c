@@ -3,7 +3,7 @@
 #include "fused.h"
 
 const char *const KSPFusedReductionsTypes[] = {"PLAIN", "MERGED", "KSPFusedReductions", "KSP_FUSED_REDUCTIONS_", NULL};
-const char *const KSPFusedSpMVTypes[]       = {"AUTO", "PETSC", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
+const char *const KSPFusedSpMVTypes[]       = {"PETSC", "AUTO", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
 
 /*@
   KSPFusedSetReductions - How many reductions an iteration has
@@ -277,10 +277,10 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
-- type - `KSP_FUSED_SPMV_AUTO` (default) or `KSP_FUSED_SPMV_PETSC`
+- type - `KSP_FUSED_SPMV_PETSC` (default) or `KSP_FUSED_SPMV_AUTO`
 
   Options Database Key:
-. -ksp_fused_spmv (auto|petsc) - the product
+. -ksp_fused_spmv (petsc|auto) - the product
 
   Level: intermediate
 
@@ -315,7 +315,7 @@ static PetscErrorCode KSPFusedSetSpMVType_Fused(KSP ksp, KSPFusedSpMVType type)
 . ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
 
   Output Parameter:
-. type - `KSP_FUSED_SPMV_AUTO` (default) or `KSP_FUSED_SPMV_PETSC`
+. type - `KSP_FUSED_SPMV_PETSC` (default) or `KSP_FUSED_SPMV_AUTO`
 
   Level: intermediate
 
@@ -503,12 +503,12 @@ PetscErrorCode KSPFusedConvergedInfinity(KSP ksp, PetscInt it, PetscReal rnorm, 
 
 PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
-  KSPFused *f    = (KSPFused *)ksp->data;
-  PetscEnum form = (PetscEnum)f->reductions, spmv = (PetscEnum)f->spmv;
+  KSPFused         *f    = (KSPFused *)ksp->data;
+  PetscEnum         form = (PetscEnum)f->reductions, spmv = (PetscEnum)f->spmv;
   const char *const graphs[] = {"off", "auto"};
-  PetscInt  graph = f->graphs ? 1 : 0;
-  PetscBool set, check = f->checktrue, lockstep = f->lockstep, infinity = PETSC_FALSE;
-  PetscInt  k = f->replacement;
+  PetscInt          graph    = f->graphs ? 1 : 0;
+  PetscBool         set, check = f->checktrue, lockstep = f->lockstep, infinity = PETSC_FALSE;
+  PetscInt          k = f->replacement;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Fused Krylov method options");

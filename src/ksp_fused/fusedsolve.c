@@ -76,14 +76,14 @@ static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, Pets
 */
 static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer, const Vec vec[], Vec x, Vec y)
 {
-  KSPFused                  *f    = (KSPFused *)ksp->data;
-  const SpikeKrylovStepInfo  none = {"product", 0, 0, 0, 0, 0.0}, *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
-  const PetscBool            host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
-  PetscScalar               *v[SPIKE_KRYLOV_MAXVECTORS + 2], *w[SPIKE_KRYLOV_MAXVECTORS + 2];
-  Vec                        all[SPIKE_KRYLOV_MAXVECTORS + 2];
-  unsigned                   read = info->read, written = info->written;
-  PetscInt                   n, count = info->nvectors;
-  PetscMemType               memtype;
+  KSPFused                 *f    = (KSPFused *)ksp->data;
+  const SpikeKrylovStepInfo none = {"product", 0, 0, 0, 0, 0.0}, *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
+  const PetscBool           host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
+  PetscScalar              *v[SPIKE_KRYLOV_MAXVECTORS + 2], *w[SPIKE_KRYLOV_MAXVECTORS + 2];
+  Vec                       all[SPIKE_KRYLOV_MAXVECTORS + 2];
+  unsigned                  read = info->read, written = info->written;
+  PetscInt                  n, count                   = info->nvectors;
+  PetscMemType              memtype;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < count; k++) {
@@ -320,7 +320,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
 */
 static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
 {
-  KSPFused          *f                                   = (KSPFused *)ksp->data;
+  KSPFused          *f = (KSPFused *)ksp->data;
   const PetscScalar *array, *arrays[KSP_FUSED_GRAPHKEYS] = {NULL};
   PetscMemType       memtype;
 
@@ -442,7 +442,8 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
     }
     if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
   } else {
-    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve has not converged: %s by recurrence, but the true residual norm is %g, the tolerance %g", KSPConvergedReasons[reason], (double)post.norm, (double)ksp->ttol);
+    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve has not converged: %s by recurrence, but the true residual norm is %g, the tolerance %g", KSPConvergedReasons[reason], (double)post.norm,
+               (double)ksp->ttol);
     ksp->rnorm  = post.norm;
     ksp->reason = KSP_DIVERGED_BREAKDOWN;
   }
@@ -549,7 +550,7 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
 /* Residual, backend, form and test of this solve; iteration 0 */
 static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
 {
-  KSPFused           *f = (KSPFused *)ksp->data;
+  KSPFused           *f         = (KSPFused *)ksp->data;
   const PetscBool     isdefault = (PetscBool)(ksp->converged == KSPConvergedDefault), skip = (PetscBool)(ksp->converged == KSPConvergedSkip);
   Vec                 x = ksp->vec_sol, r = ksp->work[0];
   SpikeKrylovScalars *s;
@@ -568,11 +569,11 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   f->merged        = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
   PetscCall(KSPFusedSetProduct_Private(ksp));
   PetscCall(KSPFusedSetGraph_Private(ksp));
-  f->info.copy  = f->usecopy;
-  f->carried    = PETSC_FALSE;
-  f->useguess   = PETSC_FALSE;
+  f->info.copy = f->usecopy;
+  f->carried   = PETSC_FALSE;
+  f->useguess  = PETSC_FALSE;
   f->nread = f->posted = 0;
-  s                      = f->s.scalars;
+  s                    = f->s.scalars;
   PetscCall(PetscMemzero(s, sizeof(*s)));
   ksp->its = 0;
 

@@ -148,7 +148,7 @@ static PetscErrorCode TestPosts(SpikeKrylov *cuda, PetscInt n)
 static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, bool unsuited)
 {
   const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA};
-  const int             own[]   = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector y is, and x */
+  const int             own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector y is, and x */
   PetscInt             *ai, *aj, *dai, *daj, nz = 0;
   PetscScalar          *aa, *daa, *v, *y, *got, *dv, *dy;
   SpikeKrylovCSR        csr;

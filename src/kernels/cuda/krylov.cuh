@@ -76,12 +76,9 @@ struct SpikeKrylovTraits;
 #define SPIKE_KRYLOV_TRAITS(NAME, name, NV, READ, WRITTEN, ND, FLOPS) \
   template <> \
   struct SpikeKrylovTraits<SPIKE_##NAME> { \
-    static constexpr int             nv = NV, nd = ND; \
-    static constexpr unsigned        read = READ, written = WRITTEN; \
-    __device__ static __forceinline__ void row(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[]) \
-    { \
-      SpikeKrylovRow_##name(f, e, d); \
-    } \
+    static constexpr int                   nv = NV, nd = ND; \
+    static constexpr unsigned              read = READ, written = WRITTEN; \
+    __device__ static __forceinline__ void row(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[]) { SpikeKrylovRow_##name(f, e, d); } \
   };
 SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_TRAITS)
 #undef SPIKE_KRYLOV_TRAITS

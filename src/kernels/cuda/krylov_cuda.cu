@@ -10,8 +10,8 @@
 template <int STEP>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscInt n, SpikeKrylovVectors v, bool wide, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
-  using X = SpikeKrylovTraits<STEP>;
-  constexpr int            ND = X::nd ? X::nd : 1;
+  using X                        = SpikeKrylovTraits<STEP>;
+  constexpr int            ND    = X::nd ? X::nd : 1;
   const SpikeKrylovFactors f     = device->s.f;
   const PetscInt           first = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
   PetscScalar              d[ND];
@@ -42,8 +42,8 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscI
         if ((X::written >> k) & 1) {
           SpikeKrylovPair p;
 
-          p.a                              = a[k];
-          p.b                              = b[k];
+          p.a                            = a[k];
+          p.b                            = b[k];
           ((SpikeKrylovPair *)v.v[k])[i] = p;
         }
       }
@@ -126,7 +126,7 @@ static PetscErrorCode SpikeKrylovPush_CUDA(SpikeKrylov *s, PetscBool testonly)
 */
 static PetscErrorCode SpikeKrylovCapture_CUDA(SpikeKrylov *s, PetscBool begin, void **graph)
 {
-  SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
+  SpikeKrylovCUDA *h        = (SpikeKrylovCUDA *)s->data;
   cudaGraph_t      captured = NULL;
   cudaGraphExec_t  exec     = NULL;
 

@@ -20,7 +20,7 @@ typedef struct {
 
 __global__ static void SpikeSellWidths(PetscInt slices, PetscInt n, int rows, int T, const PetscInt *__restrict__ ai, PetscInt64 *width)
 {
-  const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
+  const PetscInt s       = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
   PetscInt       longest = 0;
 
   if (s >= slices) return;
@@ -122,8 +122,8 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
 /* No step: the product alone */
 template <>
 struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {
-  static constexpr int             nv = 1, nd = 0;
-  static constexpr unsigned        read = 0, written = 0;
+  static constexpr int                   nv = 1, nd = 0;
+  static constexpr unsigned              read = 0, written = 0;
   __device__ static __forceinline__ void row(const SpikeKrylovFactors *, PetscScalar[], PetscScalar[]) { }
 };
 
@@ -134,7 +134,7 @@ struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {
 template <int STEP, int T>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeSellMult(SpikeKrylovSell m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
-  using X = SpikeKrylovTraits<STEP>;
+  using X                     = SpikeKrylovTraits<STEP>;
   constexpr int            ND = X::nd ? X::nd : 1, rows = 32 / T;
   const int                lane = threadIdx.x % 32;
   const SpikeKrylovFactors f    = device->s.f;
@@ -146,8 +146,8 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeSellMult(SpikeKrylo
   for (int k = 0; k < ND; k++) d[k] = 0.0;
   for (PetscInt s = ((PetscInt)blockIdx.x * blockDim.x + threadIdx.x) / 32; s < m.slices; s += (PetscInt)gridDim.x * blockDim.x / 32) {
     const PetscInt64 begin = m.start[s], end = m.start[s + 1];
-    const PetscInt   row   = s * rows + lane / T;
-    PetscScalar      sum   = 0.0;
+    const PetscInt   row = s * rows + lane / T;
+    PetscScalar      sum = 0.0;
 
 #pragma unroll 4
     for (PetscInt64 c = begin; c < end; c++) sum += SpikeKrylovMul(m.val[32 * c + lane], x[m.col[32 * c + lane]]);

@@ -24,7 +24,7 @@ SPIKE_INLINE PetscScalar kr_dot(PetscScalar a, PetscScalar b)
 
   return PetscCMPLX(ar * br + ai * bi, ar * bi - ai * br);
 }
-  #define KR_LANES 1
+  #define KR_LANES  1
   #define MUL(a, b) kr_mul(a, b)
   #define DOT(a, b) kr_dot(a, b)
 #else
