@@ -40,6 +40,7 @@ static PetscErrorCode TestReference(PetscBool cg, PetscInt n, PCType pctype, Pet
           PetscCall(PetscSNPrintf(where, sizeof(where), "%s, n %" PetscInt_FMT ", %s, %s, %s, transposed %" PetscInt_FMT ", guess %" PetscInt_FMT, cg ? "cg" : "bcgs", n, pctype, form ? "merged" : "plain", KSPNormTypes[norms[k]], trans, guess));
           PetscCall(KSPTestCreate(cg ? KSPCGFUSED : KSPBCGSFUSED, pctype, A, &ksp));
           PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+          PetscCall(KSPFusedSetCheckTrueResidual(ksp, (PetscBool)((guess + form) % 2)));
           PetscCall(KSPSetNormType(ksp, norms[k]));
           if (!cg) PetscCall(KSPSetPCSide(ksp, k ? PC_RIGHT : PC_LEFT));
           PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)guess));
