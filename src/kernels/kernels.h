@@ -111,6 +111,7 @@ typedef struct {
   PetscInt  nboost;     /* out: pivots boosted                                                                  */
   PetscInt  badrow;     /* out: first row (band order, local) of a bad pivot, -1 if none                         */
   PetscReal badvalue;   /* out: its magnitude                                                                   */
+  PetscBool relative;   /* of factor(), where there is finish(): tol and boost are in units of the norm that fill() saw; finish() multiplies them */
 } SpikePivot;
 
 /* Which part of a sweep: the forward half and the rows of the bottom tip, then the rest; or all at once */
@@ -152,7 +153,8 @@ struct _n_SpikeKernels {
   /*
     From the raw band: Wt of the active interfaces q < np, from a UL factorization of the leading corner of the partition behind the
     interface (Li, Seidl, Negrut, TR-2012-04, section 2.2). The corner has 2 max(kl, ku) rows and is doubled until W_q has fallen to the rounding
-    of the factors at its end, up to SpikeMaxCorner() rows or the partition; a spike that has not fallen by then reaches the whole partition. Bad pivots of a corner are boosted (the factorization of the
+    of the factors at its end, up to SpikeMaxCorner() rows or the partition; a spike that has not fallen by then reaches the whole partition. A backend may end the corner where what
+    lies behind it adds less to Wt than the fraction `window`. Bad pivots of a corner are boosted (the factorization of the
     partition itself decides about failure) and counted. Sets wtop by the fraction `window`, and falloff[q], the natural logarithm of the factor by which W_q falls
     a row (PETSC_MIN_REAL where W_q = 0).
   */
@@ -221,6 +223,12 @@ struct _n_SpikeKernels {
   PetscErrorCode (*disconnect)(void **link);
   PetscErrorCode (*exchange)(SpikeBand *, void *link, PetscInt count, const SpikeMessage[]);
   PetscErrorCode (*wait)(SpikeBand *, void *link);
+
+  /*
+    NULL: fill(), lefttips(), factor(), righttips() and reduced() are done when they return. Else they are only enqueued, and what they report (statistics, pivots, falloff, wtop and
+    wbot) is where they were told to leave it after the next finish(), the one wait of a setup.
+  */
+  PetscErrorCode (*finish)(SpikeBand *);
 };
 
 PETSC_INTERN const SpikeKernels SpikeKernels_Host, SpikeKernels_CUDA; /* the latter where the library was built with CUDA */

@@ -168,8 +168,11 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rank-wide sums and maxima of what fill saw; rows become global, a row that nobody reports is -1 */
-static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, SpikeFillStats *st)
+/*
+  Rank-wide sums and maxima of what fill saw; rows become global, a row that nobody reports is -1. Late: only enqueued, for one rank, whose rows are
+  global as they are; st is there after finish().
+*/
+static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFillStats *st)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
@@ -182,8 +185,11 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, SpikeFillStats *st)
   PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   PetscCall((*s->band.k->begin)(&s->band));
   if (!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled) PetscCall((*s->band.k->fill)(&s->band, nparts, parts, s->dnewrow, st));
+  if (s->band.k->finish && !late) PetscCall((*s->band.k->finish)(&s->band));
   PetscCall((*s->band.k->end)(&s->band));
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
+  PetscCall(PetscLogEventEnd(PC_Spike_Fill, pc, 0, 0, 0));
+  if (late) PetscFunctionReturn(PETSC_SUCCESS);
   sum[0] = st->sum;
   sum[1] = st->dropped;
   max[0] = st->norm;
@@ -201,8 +207,6 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, SpikeFillStats *st)
   st->badrow      = max[2] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[2];
   st->overflowrow = max[3] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[3];
   st->zerorow     = max[4] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[4];
-  s->info.dropped = st->sum > 0.0 ? st->dropped / st->sum : 0.0;
-  PetscCall(PetscLogEventEnd(PC_Spike_Fill, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,33 +227,43 @@ static PetscInt PCSpikeOriginalRow_Private(const PC_Spike *s, Mat A, PetscInt ro
   return row + A->rmap->rstart;
 }
 
-/* Factors, tips and reduced systems from the filled band. A failure stays on its rank; the messages go on, so that no rank waits for ever. */
-static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats *st)
+/* Pivots of the partitions, of the leading corners and of the reduced systems */
+typedef struct {
+  SpikePivot partition, corner, reduced;
+} PCSpikePivots;
+
+/*
+  Factors, tips and reduced systems from the filled band. What fill saw is not known yet if late: tolerances are in units of its norm then. A failure stays
+  on its rank; the messages go on, so that no rank waits for ever.
+*/
+static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeFillStats *st, PCSpikePivots *pv)
 {
   PC_Spike       *s      = (PC_Spike *)pc->data;
   SpikeBand      *b      = &s->band;
-  const char     *pre    = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   const PetscReal amount = s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(SpikePrecisionEpsilon(b->precision)) : s->shiftamount;
-  const PetscReal scale  = st->norm > 0.0 ? st->norm : 1.0;
-  SpikePivot      pivot = {s->zeropivot * scale, 0.0, 0, -1, 0.0}, corner, reduced = {s->zeropivot, 0.0, 0, -1, 0.0};
+  const PetscReal scale  = late || !(st->norm > 0.0) ? 1.0 : st->norm;
 
   PetscFunctionBegin;
-  s->factored = PETSC_TRUE;
-  s->numeric  = PETSC_TRUE;
-  PetscCall((*b->k->begin)(b));
-  corner       = pivot;
-  corner.boost = amount * scale;
+  PetscCall(PetscMemzero(pv, sizeof(*pv)));
+  pv->partition.tol      = s->zeropivot * scale;
+  pv->partition.relative = late;
+  pv->partition.badrow   = -1;
+  pv->reduced.tol        = s->zeropivot;
+  pv->reduced.badrow     = -1;
+  pv->corner             = pv->partition;
+  pv->corner.boost       = amount * scale;
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE) {
-    pivot.boost   = amount * scale;
-    reduced.boost = amount;
+    pv->partition.boost = amount * scale;
+    pv->reduced.boost   = amount;
   }
+  PetscCall((*b->k->begin)(b));
   if (b->coupled) {
     PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
-    PetscCall((*b->k->lefttips)(b, &corner, s->falloff));
+    PetscCall((*b->k->lefttips)(b, &pv->corner, s->falloff));
     PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
   }
   PetscCall(PetscLogEventBegin(PC_Spike_Factor, pc, 0, 0, 0));
-  PetscCall((*b->k->factor)(b, &pivot));
+  PetscCall((*b->k->factor)(b, &pv->partition));
   PetscCall(PetscLogEventEnd(PC_Spike_Factor, pc, 0, 0, 0));
   if (b->coupled) {
     PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
@@ -257,19 +271,35 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
     PetscCall(PCSpikeExchangeSetupTips_Private(pc));
     PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
     PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
-    if (!SpikeFaulty(SPIKE_FAULT_STALE_REDUCED) || !pc->setupcalled) PetscCall((*b->k->reduced)(b, 0, b->np + 1, &reduced));
+    if (!SpikeFaulty(SPIKE_FAULT_STALE_REDUCED) || !pc->setupcalled) PetscCall((*b->k->reduced)(b, 0, b->np + 1, &pv->reduced));
     if (SpikeFaulty(SPIKE_FAULT_SWAPPED_TIPS)) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_TRUE, b->dWt, 0, b->dVb, 0, (size_t)(b->np + 1) * b->kl * b->ku * sizeof(PetscScalar), 1));
     PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
   }
+  if (b->k->finish) PetscCall((*b->k->finish)(b));
   PetscCall((*b->k->end)(b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the pivots say of the factors, and the falloff of truncation */
+static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *st, const PCSpikePivots *pv)
+{
+  PC_Spike        *s     = (PC_Spike *)pc->data;
+  const SpikeBand *b     = &s->band;
+  const char      *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  SpikePivot       pivot = pv->partition, reduced = pv->reduced;
+  PetscReal        decay = PETSC_MIN_REAL; /* the logarithm: one exponential for all */
+
+  PetscFunctionBegin;
+  s->factored           = PETSC_TRUE;
+  s->numeric            = PETSC_TRUE;
   s->info.boosted       = pivot.nboost + (b->coupled ? reduced.nboost : 0);
-  s->info.cornerboosted = b->coupled ? corner.nboost : 0;
-  s->info.decay         = 0.0;
+  s->info.cornerboosted = b->coupled ? pv->corner.nboost : 0;
   for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
     if (!b->active[q]) continue;
-    if (q < b->np) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q])));
-    if (q > 0) s->info.decay = PetscMax(s->info.decay, PetscExpReal(PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1])));
+    if (q < b->np) decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q]));
+    if (q > 0) decay = PetscMax(decay, PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1]));
   }
+  s->info.decay = decay > PETSC_MIN_REAL ? PetscExpReal(decay) : 0.0;
   if (SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) pivot.badrow = reduced.badrow = -1;
   if (pivot.badrow >= 0 && !(pivot.badvalue <= pivot.tol)) { /* too large, or not a number; a backend may know more of it than the factors hold */
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors at row %" PetscInt_FMT ": scale the matrix%s, or use -%spc_type lu", PCSpikeOriginalRow_Private(s, A, pivot.badrow), b->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision", pre));
@@ -277,7 +307,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, Mat A, const SpikeFillStats 
     const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);
 
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in row %" PetscInt_FMT "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the diagonal, or use -%spc_type lu", row, row == st->zerorow ? ", which has no nonzero entry" : "",
-                                  (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, (double)scale, pre, pre));
+                                  (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
   } else if (b->coupled && reduced.badrow >= 0) {
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use other -%spc_spike_local_partitions or -%spc_spike_type block",
                                   b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue, (double)s->zeropivot, pre, pre, pre));
@@ -293,7 +323,9 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   Mat            A = NULL;
   PetscInt       bad[2];
   PetscMemType   memtype;
-  SpikeFillStats st;
+  PetscMPIInt    size;
+  SpikeFillStats st = {0.0, 0.0, 0.0, 0.0, -1, -1, -1};
+  PCSpikePivots  pivots;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(citation, &cite));
@@ -313,28 +345,42 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ, "PCSPIKE needs as many local rows as local columns on each rank");
   }
   PetscCall(PCSpikeGetAIJ_Private(pc, reuse, &A));
-  if (reuse) {
-    PetscCall(PCSpikeFill_Private(pc, A, &st));
-    if (PCSpikeBandHolds_Private(s, &st)) s->info.refills++;
-    else { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix */ Mat keep = s->aij;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  for (;; reuse = PETSC_FALSE) {
+    PetscBool late;
+
+    if (!reuse) {
+      PetscCall(PCSpikeSymbolic_Private(pc, A, &fits));
+      if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    late = (PetscBool)(size == 1 && s->band.k->finish); /* the host waits once, behind all of it, and looks at what fill saw then */
+    PetscCall(PCSpikeFill_Private(pc, A, late, &st));
+    if (late) PetscCall(PCSpikeNumeric_Private(pc, late, &st, &pivots));
+    s->info.dropped = st.sum > 0.0 ? st.dropped / st.sum : 0.0;
+    if (!reuse) {
+      PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes)); /* with what the first fill keeps of the pattern */
+      break;
+    }
+    if (PCSpikeBandHolds_Private(s, &st)) {
+      s->info.refills++;
+      break;
+    }
+    { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix */
+      Mat keep = s->aij;
 
       PetscCall(PetscInfo(pc, "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n", (double)st.maxdropped));
       s->aij = NULL;
       PetscCall(PCReset_Spike(pc));
       s->aij = keep;
-      reuse  = PETSC_FALSE;
     }
-  }
-  if (!reuse) {
-    PetscCall(PCSpikeSymbolic_Private(pc, A, &fits));
-    if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSpikeFill_Private(pc, A, &st));
-    PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes)); /* with what the first fill keeps of the pattern */
   }
   if (st.badrow >= 0) {
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
   } else if (st.overflowrow >= 0) {
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s precision: scale the matrix or use -%spc_spike_precision %s", st.overflowrow, PCSpikePrecisionNames[s->precision], pre, s->precision == PC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
-  } else PetscCall(PCSpikeNumeric_Private(pc, A, &st));
+  } else {
+    if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
+    PetscCall(PCSpikeJudge_Private(pc, A, &st, &pivots));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

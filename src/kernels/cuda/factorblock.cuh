@@ -99,28 +99,6 @@ struct SpikeBlockTiles {
   }
 };
 
-template <int NB>
-__device__ static inline void SpikeSharedLoad(const SpikeLane<double> &at, const double *s, double (&d)[NB][NB][2])
-{
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) d[m][n][e] = s[at.at(m, n, e)];
-}
-
-template <int NB>
-__device__ static inline void SpikeSharedStore(const SpikeLane<double> &at, double *s, const double (&d)[NB][NB][2])
-{
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) s[at.at(m, n, e)] = d[m][n][e];
-}
-
 /* x <- tile U^-1 and x <- L^-1 tile, with L^-1 and U^-1 of the tile in s */
 template <int NB>
 __device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const double *s, const double *tile, double (&x)[NB][NB][2])
@@ -182,46 +160,11 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
   }
 }
 
-/* d <- d - l u. Of the corner of U, which is lower triangular, products with blocks of zeros are left out */
-template <int NB, bool CORNER>
-__device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, const double *l, const double *u, double (&d)[NB][NB][2])
-{
-#pragma unroll(CORNER ? 1 : 2)
-  for (int k = 0; k < NB; k++) {
-    double a[SpikeBlocks<NB>::H][4];
-
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? -l[at.at(m, k, e)] : 0.0;
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-      if (!CORNER || n <= k) {
-        double b[2];
-
-        SpikePair(u + at.pair(k, n), b);
-#pragma unroll
-        for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(d, h, n, a[h], b);
-      }
-  }
-}
-
 __device__ static inline void SpikePrefetch(const void *global, unsigned int bytes)
 {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
 #endif
-}
-
-/* Barriers of some of a block's warps */
-__device__ static inline void SpikeBarrierArrive(int barrier, int threads)
-{
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-
-__device__ static inline void SpikeBarrierWait(int barrier, int threads)
-{
-  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 /* The warp that inverts is not on the same quarter of a multiprocessor as that of a block beside */
@@ -234,9 +177,10 @@ __device__ static inline int SpikeWarpRotation(int warps)
 }
 
 template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
-__global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlock(SpikeTiles t, F *band, SpikePivotPolicy policy, bool stage, SpikeStatus *status, double *badvalue)
+__global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlock(SpikeTiles t, F *band, SpikePivotPolicy given, bool stage, SpikeStatus *status, double *badvalue)
 {
-  constexpr int     SIZE = SpikeBlocks<NB>::PLACES;
+  const SpikePivotPolicy policy = SpikePivotAbsolute(given);
+  constexpr int          SIZE   = SpikeBlocks<NB>::PLACES;
   extern __shared__ __align__(16) char shared[];
   __shared__ double2                   work[SPIKE_INVERT_WORK / 2];
   __shared__ int                       next, nextstore, rotation;

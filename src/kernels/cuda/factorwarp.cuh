@@ -20,8 +20,9 @@ struct alignas(16) SpikeWarpShared {
 };
 
 template <typename F, int NB, bool WHOLE>
-__global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2) SpikeFactorWarp(SpikeTiles t, F *band, SpikePivotPolicy policy, SpikeStatus *status, double *badvalue)
+__global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2) SpikeFactorWarp(SpikeTiles t, F *band, SpikePivotPolicy given, SpikeStatus *status, double *badvalue)
 {
+  const SpikePivotPolicy         policy = SpikePivotAbsolute(given);
   typedef SpikeWarpShared<F, NB> Shared;
   extern __shared__ __align__(16) char shared[];
   constexpr int                        H = SpikeBlocks<NB>::H, LAST = NB - 1;

@@ -9,8 +9,19 @@
 typedef SpikeDouble SpikeArith;
 
 struct SpikePivotPolicy {
-  double tol, boost, max;
+  double        tol, boost, max, least; /* least: normal number of the factors, below which tol and boost do not go */
+  const double *norm;                   /* tol and boost are fractions of it, or of 1 where it is 0; NULL: they are not */
 };
+
+/* The policy with magnitudes for tol and boost, which a kernel begins with */
+__device__ static inline SpikePivotPolicy SpikePivotAbsolute(SpikePivotPolicy policy)
+{
+  const double norm = policy.norm && *policy.norm > 0.0 ? *policy.norm : 1.0;
+
+  policy.tol   = policy.tol * norm > policy.least ? policy.tol * norm : policy.least;
+  policy.boost = policy.boost * norm > policy.least ? policy.boost * norm : policy.boost > 0.0 ? policy.least : 0.0;
+  return policy;
+}
 
 /* Pivots of one partition: the first bad row, counted from the partition's first, or -1 */
 struct SpikePivotState {
@@ -23,7 +34,7 @@ __device__ static inline void SpikeReportPivots(const SpikeTiles &t, PetscInt p,
 {
   if (st.badrow >= 0) {
     badvalue[p] = st.badvalue;
-    atomicMin(&status->badrow, (unsigned long long)t.start[p] + st.badrow);
+    atomicMax(&status->badrow, ~((unsigned long long)t.start[p] + st.badrow));
   }
   if (st.nboost) atomicAdd(&status->nboost, (unsigned long long)st.nboost);
 }
@@ -31,6 +42,17 @@ __device__ static inline void SpikeReportPivots(const SpikeTiles &t, PetscInt p,
 __device__ static inline double SpikeArithAbs(double a)
 {
   return fabs(a);
+}
+
+/* Barriers of some of a block's warps */
+__device__ static inline void SpikeBarrierArrive(int barrier, int threads)
+{
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+__device__ static inline void SpikeBarrierWait(int barrier, int threads)
+{
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 /* 1 / p to about one rounding: the hardware's 20 bits, r, are refined by r (1 + e + e^2), e = 1 - p r */

@@ -68,6 +68,53 @@ __device__ static inline void SpikeBlockProduct(double (&x)[NB][NB][2], int h, i
   }
 }
 
+/* A tile between fragments and shared memory */
+template <int NB>
+__device__ static inline void SpikeSharedLoad(const SpikeLane<double> &at, const double *s, double (&d)[NB][NB][2])
+{
+#pragma unroll
+  for (int m = 0; m < NB; m++)
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) d[m][n][e] = s[at.at(m, n, e)];
+}
+
+template <int NB>
+__device__ static inline void SpikeSharedStore(const SpikeLane<double> &at, double *s, const double (&d)[NB][NB][2])
+{
+#pragma unroll
+  for (int m = 0; m < NB; m++)
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) s[at.at(m, n, e)] = d[m][n][e];
+}
+
+/* d <- d - l u. Of the corner of U, which is lower triangular, products with blocks of zeros are left out */
+template <int NB, bool CORNER>
+__device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, const double *l, const double *u, double (&d)[NB][NB][2])
+{
+#pragma unroll(CORNER ? 1 : 2)
+  for (int k = 0; k < NB; k++) {
+    double a[SpikeBlocks<NB>::H][4];
+
+#pragma unroll
+    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? -l[at.at(m, k, e)] : 0.0;
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+      if (!CORNER || n <= k) {
+        double b[2];
+
+        SpikePair(u + at.pair(k, n), b);
+#pragma unroll
+        for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(d, h, n, a[h], b);
+      }
+  }
+}
+
 /* Copies without a stop at registers; what a lane has asked for is there after SpikeCopyWait(), for other lanes after a barrier behind it */
 template <int BYTES>
 __device__ static inline void SpikeCopyAsync(void *shared, const void *global)

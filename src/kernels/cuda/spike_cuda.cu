@@ -40,16 +40,17 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   SpikeCUDA       h = {};
   PetscInt64      spike;
   size_t          scratch;
+  int             blocks;
 
   PetscFunctionBegin;
   PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has half-bandwidths up to %d, this band has %" PetscInt_FMT ",%" PetscInt_FMT ": use -pc_spike_bandwidth or -pc_spike_dropoff (with the prefix of the solver) for a narrower band, or a matrix on the host (MatBindToCPU(), -mat_type aij)", SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
   PetscCheck(s->precision <= PC_SPIKE_PRECISION_SINGLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has no factors in %s: use -pc_spike_precision single (with the prefix of the solver)", PCSpikePrecisions[s->precision]);
   SpikeTilesShape_Private(s, &t);
-  h.t    = t;
-  *band  = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
-  *extra = sizeof(PetscInt) * 2.0 * (s->np + 1.0) + sizeof(SpikeStatus) + sizeof(int) * 2.0 * s->np;
-  SpikeTipsWork_CUDA(s, &t, &spike, &scratch);
-  *extra += PetscMax(PetscMax(scratch, SpikeFillScratch_CUDA(s, &h)), s->np * sizeof(double));
+  h.t   = t;
+  *band = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
+  SpikeTipsWork_CUDA(s, &t, &spike, &scratch, &blocks);
+  *extra = sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0);
+  *extra += PetscMax(scratch, SpikeFillScratch_CUDA(s, &h));
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + (PetscReal)s->maxrhs * s->n + (PetscReal)spike);
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
@@ -130,13 +131,14 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   h->t.active = h->dactive;
   h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
   PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)(h->elements * SpikeElement_Private(s)), (char **)&s->band));
-  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, 1, &h->status));
-  PetscCallCUDA(cudaMallocHost((void **)&h->hoststatus, sizeof(*h->hoststatus)));
-  SpikeTipsWork_CUDA(s, &h->t, &spike, &tips);
-  h->scratchsize = PetscMax(PetscMax(tips, SpikeFillScratch_CUDA(s, h)), np * sizeof(double));
+  SpikeTipsWork_CUDA(s, &h->t, &spike, &tips, &h->blocks);
+  h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
+  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)h->reportsize, (char **)&h->report));
+  PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, h->reportsize));
+  h->window = (int *)((PetscReal *)(h->report + 1) + 2 * ((size_t)np + 1) * h->blocks);
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, 2 * np + 1, &h->badvalue));
+  h->scratchsize = PetscMax(tips, SpikeFillScratch_CUDA(s, h));
   PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)h->scratchsize, (char **)&h->scratch));
-  if (tips) PetscCallCUDA(cudaMallocHost(&h->hostscratch, tips));
-  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, 2 * np, &h->window));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
     h->spikesize = spike;
@@ -162,13 +164,12 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCallCUDA(cudaFree(h->dactive));
   PetscCallCUDA(cudaFree(h->work));
   PetscCallCUDA(cudaFree(h->spike));
-  PetscCallCUDA(cudaFree(h->window));
   PetscCallCUDA(cudaFree(h->scratch));
-  PetscCallCUDA(cudaFree(h->status));
+  PetscCallCUDA(cudaFree(h->report));
+  PetscCallCUDA(cudaFree(h->badvalue));
   PetscCallCUDA(cudaFree(h->oldrow));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
-  PetscCallCUDA(cudaFreeHost(h->hoststatus));
-  PetscCallCUDA(cudaFreeHost(h->hostscratch));
+  PetscCallCUDA(cudaFreeHost(h->hostreport));
   PetscCall(PetscFree(s->data));
   PetscCallCUDA(cudaFree(s->band));
   PetscCallCUDA(cudaFree(s->dB));
@@ -281,4 +282,4 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
 const SpikeKernels SpikeKernels_CUDA =
   {"cuda",          PETSC_MEMTYPE_CUDA,  SpikeBytes_CUDA,       SpikeCreate_CUDA,  SpikeDestroy_CUDA,    SpikeReserve_CUDA,  SpikeFill_CUDA,  SpikeLeftTips_CUDA, SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA,
    SpikeSweep_CUDA, SpikeSolveTips_CUDA, SpikeCorrect_CUDA,     SpikePermute_CUDA, SpikePartitions_CUDA, SpikeMemory_CUDA,   SpikeBegin_CUDA, SpikeEnd_CUDA,      SpikeAlloc_CUDA,  SpikeRelease_CUDA,   SpikeCopy2D_CUDA,
-   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA};
+   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA,  SpikeFinish_CUDA};

@@ -13,13 +13,15 @@ PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *);
 /* spike_tips.cu */
 PETSC_INTERN PetscErrorCode SpikeLeftTips_CUDA(SpikeBand *, SpikePivot *, PetscReal[]);
 PETSC_INTERN PetscErrorCode SpikeRightTips_CUDA(SpikeBand *, PetscReal[]);
-/* elements of SpikeCUDA.spike (PetscScalar) and bytes of scratch that they need; reads shape and t only, and bytes() asks before anything is allocated */
-PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, PetscInt64 *elements, size_t *scratch);
+/* elements of SpikeCUDA.spike (PetscScalar), bytes of scratch, and blocks of columns in the report; reads shape and t only, and bytes() asks before anything is allocated */
+PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, PetscInt64 *elements, size_t *scratch, int *blocks);
 /* spike_reduced.cu */
 PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, SpikePivot *);
-/* elements of SpikeCUDA.spike and bytes of scratch that it needs */
+/* elements of SpikeCUDA.spike that it needs */
 PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *);
-PETSC_INTERN size_t     SpikeReducedScratch_CUDA(const SpikeBand *);
+/* spike_finish.cu */
+PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);
+PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);
 /* spike_sweep.cu */
 PETSC_INTERN PetscErrorCode SpikeSweep_CUDA(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 /* spike_nccl.cu */

@@ -23,8 +23,9 @@ struct SpikeSmallShared {
 };
 
 template <typename F, int TMAX>
-__global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS) SpikeFactorSmall(SpikeTiles t, F *band, SpikePivotPolicy policy, SpikeStatus *status, double *badvalue)
+__global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS) SpikeFactorSmall(SpikeTiles t, F *band, SpikePivotPolicy given, SpikeStatus *status, double *badvalue)
 {
+  const SpikePivotPolicy         policy = SpikePivotAbsolute(given);
   typedef SpikeSmallShared<TMAX> Shared;
   __shared__ Shared              sh;
   const int                      warp = threadIdx.x / 32, lane = threadIdx.x % 32, T = t.T, GT = t.G * T;
@@ -349,8 +350,9 @@ __device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int
 }
 
 template <typename F, int NB, bool WINDOW>
-__global__ void __launch_bounds__(256, 1) SpikeFactorTiles(SpikeTiles t, F *band, SpikePivotPolicy policy, bool upanel, SpikeStatus *status, double *badvalue)
+__global__ void __launch_bounds__(256, 1) SpikeFactorTiles(SpikeTiles t, F *band, SpikePivotPolicy given, bool upanel, SpikeStatus *status, double *badvalue)
 {
+  const SpikePivotPolicy  policy = SpikePivotAbsolute(given);
   constexpr int           TP = SpikeTileSize<NB>::TP, LD = SpikeTileSize<NB>::LD, SIZE = SpikeTileSize<NB>::SIZE;
   extern __shared__ char  shared[];
   __shared__ int          next;
@@ -444,7 +446,7 @@ static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPol
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorTiles<F, NB, WINDOW>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  SpikeFactorTiles<F, NB, WINDOW><<<(unsigned int)s->np, 32 * warps, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, upanel, h->status, (double *)h->scratch);
+  SpikeFactorTiles<F, NB, WINDOW><<<(unsigned int)s->np, 32 * warps, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, upanel, &h->report->factor, h->badvalue);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -459,7 +461,7 @@ static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPoli
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorWarp<F, NB, WHOLE>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  SpikeFactorWarp<F, NB, WHOLE><<<blocks, 32 * SPIKE_FACTOR_WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
+  SpikeFactorWarp<F, NB, WHOLE><<<blocks, 32 * SPIKE_FACTOR_WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, &h->report->factor, h->badvalue);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -472,7 +474,7 @@ static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPol
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS><<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, stage, h->status, (double *)h->scratch);
+  SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS><<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, stage, &h->report->factor, h->badvalue);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -527,9 +529,9 @@ static PetscErrorCode SpikeFactor_Private(SpikeBand *s, const SpikePivotPolicy &
   const unsigned int blocks = (unsigned int)((h->t.groups() + SPIKE_SMALL_WARPS - 1) / SPIKE_SMALL_WARPS);
 
   PetscFunctionBegin;
-  if (T <= 4) SpikeFactorSmall<F, 4><<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
-  else if (T <= 8) SpikeFactorSmall<F, 8><<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
-  else if (T <= 16) SpikeFactorSmall<F, 16><<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, h->status, (double *)h->scratch);
+  if (T <= 4) SpikeFactorSmall<F, 4><<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, &h->report->factor, h->badvalue);
+  else if (T <= 8) SpikeFactorSmall<F, 8><<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, &h->report->factor, h->badvalue);
+  else if (T <= 16) SpikeFactorSmall<F, 16><<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, &h->report->factor, h->badvalue);
   else PetscCall(SpikeFactorLarge_Private<F>(s, policy));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -537,29 +539,14 @@ static PetscErrorCode SpikeFactor_Private(SpikeBand *s, const SpikePivotPolicy &
 
 PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
 {
-  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
-  const cudaStream_t stream = (cudaStream_t)s->stream;
-  const double       least  = SpikePrecisionLeast(s->precision);
-  SpikePivotPolicy   policy = {PetscMax((double)pivot->tol, least), pivot->boost > 0 ? PetscMax((double)pivot->boost, least) : 0.0, SpikePrecisionMax(s->precision)};
+  SpikeCUDA       *h      = (SpikeCUDA *)s->data;
+  SpikePivotPolicy policy = {(double)pivot->tol, PetscMax((double)pivot->boost, 0.0), SpikePrecisionMax(s->precision), SpikePrecisionLeast(s->precision), pivot->relative ? &h->report->fill.value[3] : NULL};
 
   PetscFunctionBegin;
   pivot->nboost = 0;
   pivot->badrow = -1;
   if (!h->t.steps) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemsetAsync(h->status, 0xFF, sizeof(*h->status), stream));
-  PetscCallCUDA(cudaMemsetAsync(&h->status->nboost, 0, sizeof(h->status->nboost), stream));
   SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
-  PetscCallCUDA(cudaMemcpyAsync(h->hoststatus, h->status, sizeof(*h->status), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  pivot->nboost = (PetscInt)h->hoststatus->nboost;
-  if (h->hoststatus->badrow != ~0ull) {
-    PetscInt p = 0;
-
-    pivot->badrow = (PetscInt)h->hoststatus->badrow;
-    while (s->start[p + 1] <= pivot->badrow) p++;
-    PetscCallCUDA(cudaMemcpyAsync(&h->hoststatus->value[0], (double *)h->scratch + p, sizeof(double), cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    pivot->badvalue = (PetscReal)h->hoststatus->value[0];
-  }
+  h->pivot = pivot;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

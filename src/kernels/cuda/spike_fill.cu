@@ -159,7 +159,7 @@ static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f,
   blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows), (PetscInt64)PetscMin(SPIKE_FILL_BLOCKS, h->multiprocessors * PetscMax(residents, 1)));
   SpikeFillKernel<F><<<blocks, threads, bytes, stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
   PetscCallCUDA(cudaGetLastError());
-  SpikeFillSum<<<1, 256, 0, stream>>>(blocks, (const SpikeFillSeen *)h->scratch, h->hoststatus);
+  SpikeFillSum<<<1, 256, 0, stream>>>(blocks, (const SpikeFillSeen *)h->scratch, &h->report->fill);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,13 +189,6 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
   }
-  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the status is written straight to the host's memory */
-  st->sum         = (PetscReal)h->hoststatus->value[0];
-  st->dropped     = (PetscReal)h->hoststatus->value[1];
-  st->maxdropped  = (PetscReal)h->hoststatus->value[2];
-  st->norm        = (PetscReal)h->hoststatus->value[3];
-  st->badrow      = (PetscInt)h->hoststatus->badrow;
-  st->overflowrow = (PetscInt)h->hoststatus->overflowrow;
-  st->zerorow     = (PetscInt)h->hoststatus->zerorow;
+  h->fillstats = st;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -668,7 +668,7 @@ static void SpikeFillLaunch_Private(SpikeBand *s, const SpikeFillPlan &f, size_t
   const SpikeFillMap *map    = &h->map;
   int                *ticket = (int *)((unsigned long long *)(map->unit + ((PetscInt64)map->units + 2) / 2 * 2) + 1);
 
-  SpikeFillKernel_Private<F>(map->codes)<<<map->blocks, map->threads, shared, (cudaStream_t)s->stream>>>(f, (F *)s->band, (SpikeFillSeen *)h->scratch, ticket, h->hoststatus);
+  SpikeFillKernel_Private<F>(map->codes)<<<map->blocks, map->threads, shared, (cudaStream_t)s->stream>>>(f, (F *)s->band, (SpikeFillSeen *)h->scratch, ticket, &h->report->fill);
 }
 
 PetscErrorCode SpikeFillByMap_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)

@@ -3,41 +3,33 @@
 #include "spike_cuda.cuh"
 #include "warp.cuh"
 
-/* What the reduced systems report, [np + 1] each, one after the other in scratch */
+#if !defined(PETSC_USE_COMPLEX)
+  #include "reduced.cuh"
+#endif
+
+#define SPIKE_REDUCED_WARP 32 /* systems up to this order are done by a warp, with exchanges of rows in shared memory */
+
+/* What the reduced systems report */
 struct SpikeReducedStatus {
-  PetscReal *value; /* magnitude of the first bad pivot */
-  int       *bad, *boosted;
+  SpikeStatus *status;
+  double      *value; /* [np + 1] magnitude of the first bad pivot */
 };
 
-static size_t SpikeReducedBytes_Private(PetscInt np)
-{
-  return (size_t)(np + 1) * (sizeof(PetscReal) + 2 * sizeof(int));
-}
-
-static void SpikeReducedSet_Private(PetscInt np, void *memory, SpikeReducedStatus *st)
-{
-  st->value   = (PetscReal *)memory;
-  st->bad     = (int *)(st->value + np + 1);
-  st->boosted = st->bad + np + 1;
-}
-
-/* Reduced systems of up to this order are inverted in shared memory */
-#define SPIKE_REDUCED_SHARED 16
-
-/* The pivot to use in place of p; what was done is noted by one of the threads that call */
-__device__ static inline PetscScalar SpikeReducedPivot(PetscScalar p, PetscReal tol, PetscReal boost, PetscReal scale, PetscInt q, const SpikeReducedStatus &st, bool note)
+/* The pivot to use in place of p; what was done is noted by one of the threads that call, bad is its own */
+__device__ static inline PetscScalar SpikeReducedPivot(PetscScalar p, PetscReal tol, PetscReal boost, PetscReal scale, PetscInt q, const SpikeReducedStatus &st, bool note, bool &bad)
 {
   const PetscReal abs = SpikeAbs(p);
 
   if (abs > tol * scale && abs <= PETSC_MAX_REAL) return p;
   if (boost > 0.0 && abs <= tol * scale) {
-    if (note) st.boosted[q]++;
+    if (note) atomicAdd(&st.status->nboost, 1ull);
     return abs > 0.0 ? p * (boost * scale / abs) : (PetscScalar)(boost * scale);
   }
-  if (note && !st.bad[q]) {
-    st.bad[q]   = 1;
+  if (note && !bad) {
     st.value[q] = abs;
+    atomicMax(&st.status->badrow, ~(unsigned long long)q);
   }
+  bad = true;
   return p;
 }
 
@@ -56,21 +48,17 @@ __device__ static inline PetscReal SpikeReducedScale(int count, const PetscScala
 }
 
 /*
-  R <- I - Wt Vb and then its inverse, by Gauss-Jordan elimination with row exchanges, a block for each interface q0 + blockIdx.x and the matrix in shared memory. The
+  R <- I - Wt Vb and then its inverse, by Gauss-Jordan elimination with row exchanges, by a block of threads with the matrix in shared memory A, [n (n + 1)]. The
   pivots are those of L U. A boosted one counts for U alone, as if L U had been made first: the rows below are eliminated with the pivot as it was.
 */
-__global__ static void SpikeReduced_Kernel(int kl, int n, PetscInt q0, PetscReal tol, PetscReal boost, const PetscInt *active, const PetscScalar *dVb, const PetscScalar *dWt, PetscScalar *dR, SpikeReducedStatus st)
+__device__ static __noinline__ void SpikeReducedExchanged(int kl, int n, PetscInt q, PetscReal tol, PetscReal boost, const PetscScalar *Vb, const PetscScalar *Wt, PetscScalar *R, PetscScalar *A, SpikeReducedStatus st)
 {
-  extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ int                                pivot[128];
-  __shared__ PetscScalar                        inverse, ratio;
-  PetscScalar                                  *A = (PetscScalar *)shared, *c = A + n * n;
-  const PetscInt                                q  = q0 + blockIdx.x;
-  const PetscScalar                            *Vb = dVb + q * (PetscCount)kl * n, *Wt = dWt + q * (PetscCount)kl * n;
-  PetscReal                                     scale;
+  __shared__ int         pivot[SPIKE_REDUCED_WARP];
+  __shared__ PetscScalar inverse, ratio;
+  PetscScalar           *c = A + n * n;
+  PetscReal              scale;
+  bool                   bad = false;
 
-  if (!threadIdx.x) st.bad[q] = st.boosted[q] = 0;
-  if (!active[q]) return;
   for (int e = threadIdx.x; e < n * n; e += blockDim.x) {
     const int   i = e % n, j = e / n;
     PetscScalar v = i == j ? 1.0 : 0.0;
@@ -98,7 +86,7 @@ __global__ static void SpikeReduced_Kernel(int kl, int n, PetscInt q0, PetscReal
         if (v > best || (v == best && i < which)) best = v, which = i;
       }
       if (!threadIdx.x) {
-        const PetscScalar was = A[which + k * n], is = SpikeReducedPivot(was, tol, boost, scale, q, st, true);
+        const PetscScalar was = A[which + k * n], is = SpikeReducedPivot(was, tol, boost, scale, q, st, true, bad);
 
         pivot[k] = which;
         inverse  = (PetscScalar)1.0 / is;
@@ -137,42 +125,73 @@ __global__ static void SpikeReduced_Kernel(int kl, int n, PetscInt q0, PetscReal
     }
   }
   __syncthreads();
-  for (int e = threadIdx.x; e < n * n; e += blockDim.x) dR[q * (PetscCount)n * n + e] = A[e % n + ((const int *)c)[e / n] * n];
+  for (int e = threadIdx.x; e < n * n; e += blockDim.x) R[e] = A[e % n + ((const int *)c)[e / n] * n];
 }
 
-/* Larger ones: the identity in batch matrices */
-__global__ static void SpikeReducedStart_Kernel(int n, PetscScalar *A)
+/* A warp for each interface q0 + blockIdx.x, n <= 8 NB. Shared memory: a tile and the work of its inversion, or A of the above */
+template <int NB>
+__global__ static void __launch_bounds__(32) SpikeReduced_Kernel(int kl, int n, PetscInt q0, PetscReal tol, PetscReal boost, const PetscInt *active, const PetscScalar *dVb, const PetscScalar *dWt, PetscScalar *dR, SpikeReducedStatus st)
 {
-  A += blockIdx.x * (PetscCount)n * n;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const PetscInt                                q  = q0 + blockIdx.x;
+  const PetscScalar                            *Vb = dVb + q * (PetscCount)kl * n, *Wt = dWt + q * (PetscCount)kl * n;
+  PetscScalar                                  *R = dR + q * (PetscCount)n * n;
+
+  if (!active[q]) return;
+#if !defined(PETSC_USE_COMPLEX)
+  if (tol < SPIKE_REDUCED_TOL && SpikeReducedWarp<NB>(kl, n, Wt, Vb, R, (double *)shared + SPIKE_INVERT_WORK, (double *)shared)) return;
+#endif
+  SpikeReducedExchanged(kl, n, q, tol, boost, Vb, Wt, R, (PetscScalar *)shared, st);
+}
+
+template <int NB>
+static PetscErrorCode SpikeReducedSmall_Private(SpikeBand *s, PetscInt q0, PetscInt q1, const SpikePivot *pivot, const SpikeReducedStatus &st)
+{
+  const int kl = (int)s->kl, n = (int)s->ku;
+  size_t    bytes = ((size_t)n * n + n) * sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+#if !defined(PETSC_USE_COMPLEX)
+  bytes = PetscMax(bytes, (SPIKE_INVERT_WORK + SpikeBlocks<NB>::PLACES) * sizeof(double));
+#endif
+  SpikeReduced_Kernel<NB><<<(unsigned)(q1 - q0), 32, bytes, (cudaStream_t)s->stream>>>(kl, n, q0, pivot->tol, pivot->boost, ((const SpikeCUDA *)s->data)->dactive, s->dVb, s->dWt, s->dR, st);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Larger ones: the identity in matrices q0 + blockIdx.x */
+__global__ static void SpikeReducedStart_Kernel(int n, PetscInt q0, PetscScalar *A)
+{
+  A += (q0 + blockIdx.x) * (PetscCount)n * n;
   for (int e = threadIdx.x; e < n * n; e += blockDim.x) A[e] = e % n == e / n ? 1.0 : 0.0;
 }
 
 /*
-  The inverses of larger ones, by the same elimination for SPIKE_PANEL columns at a time: a block of threads for each interface, a thread for each row i. It has
+  The inverses of larger ones, of those that slow[] names or of all, by the same elimination for SPIKE_PANEL columns at a time: a block of threads for an interface, a thread for each row i. It has
   row i of the panel in registers; when the panel's pivots are done these are the multipliers m_it with which the other columns become
 
       a_ij <- sum_t m_it a_tj  in the panel's rows,  a_ij + sum_t m_it a_tj  in the others        (a with its rows exchanged, t over the panel's rows)
 
   read from one of two buffers, written to the other: the panel's rows of all columns go through shared memory first. Moves 2 n^3 / SPIKE_PANEL scalars, in the second-level
-  cache. The first buffer is such that the last one written is in the work space; the columns are put in order on the way to R.
+  cache. R is copied to the work space first where the last buffer written would not be there; the columns are put in order on the way to R.
 */
 #define SPIKE_PANEL 16
 
-__global__ static void __launch_bounds__(SPIKE_CUDA_MAX_BANDWIDTH) SpikeReducedLarge_Kernel(int n, PetscInt q0, PetscReal tol, PetscReal boost, const PetscInt *active, PetscScalar *work, PetscScalar *dR, SpikeReducedStatus st)
+__device__ static void SpikeReducedLarge(int n, PetscInt q, PetscReal tol, PetscReal boost, PetscScalar *W, PetscScalar *R, PetscScalar *rows, SpikeReducedStatus st)
 {
-  extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ PetscScalar                        prow[2][SPIKE_PANEL], krow[2][SPIKE_PANEL];
-  __shared__ PetscReal                          best[2][32];
-  __shared__ int                                which[2][32], pivot[SPIKE_CUDA_MAX_BANDWIDTH], from[SPIKE_CUDA_MAX_BANDWIDTH];
-  PetscScalar                                  *rows = (PetscScalar *)shared; /* [n][SPIKE_PANEL] */
-  const PetscInt                                q    = q0 + blockIdx.x;
-  const int                                     i = threadIdx.x, panels = (n + SPIKE_PANEL - 1) / SPIKE_PANEL, warps = blockDim.x / 32;
-  PetscScalar                                  *W = work + blockIdx.x * (PetscCount)n * n, *R = dR + q * (PetscCount)n * n, *a = panels % 2 ? R : W, *b = panels % 2 ? W : R;
-  PetscScalar                                   v[SPIKE_PANEL];
-  PetscReal                                     scale;
+  __shared__ PetscScalar prow[2][SPIKE_PANEL], krow[2][SPIKE_PANEL];
+  __shared__ PetscReal   best[2][32];
+  __shared__ int         which[2][32], pivot[SPIKE_CUDA_MAX_BANDWIDTH], from[SPIKE_CUDA_MAX_BANDWIDTH];
+  const int              i = threadIdx.x, panels = (n + SPIKE_PANEL - 1) / SPIKE_PANEL, warps = blockDim.x / 32;
+  PetscScalar           *a = panels % 2 ? R : W, *b = panels % 2 ? W : R;
+  PetscScalar            v[SPIKE_PANEL];
+  PetscReal              scale;
+  bool                   bad = false;
 
-  if (!threadIdx.x) st.bad[q] = st.boosted[q] = 0;
-  if (!active[q]) return;
+  if (a == W) {
+    for (int e = threadIdx.x; e < n * n; e += blockDim.x) W[e] = R[e];
+    __syncthreads();
+  }
   scale = SpikeReducedScale(n * n, a);
 #pragma unroll 1
   for (int k0 = 0; k0 < n; k0 += SPIKE_PANEL) {
@@ -227,7 +246,7 @@ __global__ static void __launch_bounds__(SPIKE_CUDA_MAX_BANDWIDTH) SpikeReducedL
         {
           const PetscScalar was = prow[buffer][t];
 
-          is = SpikeReducedPivot(was, tol, boost, scale, q, st, i == 0);
+          is = SpikeReducedPivot(was, tol, boost, scale, q, st, i == 0, bad);
           d  = (PetscScalar)1.0 / is;
           /* the rows below are eliminated with the pivot as it was */
           ratio = was == is ? (PetscScalar)1.0 : SpikeAbs(was) > 0.0 ? is / was : (PetscScalar)0.0;
@@ -323,6 +342,18 @@ __global__ static void __launch_bounds__(SPIKE_CUDA_MAX_BANDWIDTH) SpikeReducedL
   }
 }
 
+/* rows: [n][SPIKE_PANEL] in shared memory; work: [gridDim.x] matrices */
+__global__ static void __launch_bounds__(SPIKE_CUDA_MAX_BANDWIDTH) SpikeReducedLarge_Kernel(int n, PetscInt q0, PetscInt q1, PetscReal tol, PetscReal boost, const PetscInt *active, const int *slow, PetscScalar *work, PetscScalar *dR, SpikeReducedStatus st)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+
+  for (PetscInt q = q0 + blockIdx.x; q < q1; q += gridDim.x) {
+    if (!active[q] || (slow && !slow[q])) continue;
+    SpikeReducedLarge(n, q, tol, boost, work + blockIdx.x * (PetscCount)n * n, dR + q * (PetscCount)n * n, (PetscScalar *)shared, st);
+    __syncthreads();
+  }
+}
+
 #if defined(PETSC_USE_COMPLEX)
   #if defined(PETSC_USE_REAL_SINGLE)
 typedef cuComplex SpikeBLASScalar;
@@ -340,78 +371,75 @@ typedef PetscScalar SpikeBLASScalar;
   #endif
 #endif
 
-/* I - Wt Vb with cuBLAS, then the inverses, as many at once as the work space holds. Inactive interfaces have finite tips: theirs is harmless. */
-static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, PetscInt q1, const SpikePivot *pivot, const SpikeReducedStatus &st)
+/* I - Wt Vb with cuBLAS. Inactive interfaces have finite tips: theirs is harmless */
+static PetscErrorCode SpikeReducedProduct_Private(SpikeBand *s, PetscInt q0, PetscInt q1)
 {
-  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
   const cudaStream_t stream = (cudaStream_t)s->stream;
   const int          kl = (int)s->kl, n = (int)s->ku;
   const PetscCount   square = (PetscCount)n * n, tip = (PetscCount)kl * n;
-  const size_t       shared = (size_t)n * SPIKE_PANEL * sizeof(PetscScalar);
   const PetscScalar  one = 1.0, minus = -1.0;
   cublasHandle_t     handle;
   cudaStream_t       before;
 
   PetscFunctionBegin;
+  SpikeReducedStart_Kernel<<<(unsigned)(q1 - q0), 256, 0, stream>>>(n, q0, s->dR);
+  PetscCallCUDA(cudaGetLastError());
+  if (!kl) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCUBLASGetHandle(&handle));
   PetscCallCUBLAS(cublasGetStream(handle, &before));
   PetscCallCUBLAS(cublasSetStream(handle, stream));
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeReducedLarge_Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  for (PetscInt q = q0; q < q1;) {
-    const int    batch = (int)PetscMin(PetscMin(q1 - q, h->spikesize / square), 65535);
-    PetscScalar *R     = (n + SPIKE_PANEL - 1) / SPIKE_PANEL % 2 ? s->dR + q * square : h->spike;
-
-    SpikeReducedStart_Kernel<<<batch, 256, 0, stream>>>(n, R);
-    PetscCallCUDA(cudaGetLastError());
-    if (kl)
-      PetscCallCUBLAS(SpikeBLAS(gemmStridedBatched)(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, kl, (const SpikeBLASScalar *)&minus, (const SpikeBLASScalar *)(s->dWt + q * tip), n, tip, (const SpikeBLASScalar *)(s->dVb + q * tip), kl, tip, (const SpikeBLASScalar *)&one, (SpikeBLASScalar *)R, n, square, batch));
-    SpikeReducedLarge_Kernel<<<batch, (n + 31) / 32 * 32, shared, stream>>>(n, q, pivot->tol, pivot->boost, h->dactive, h->spike, s->dR, st);
-    PetscCallCUDA(cudaGetLastError());
-    q += batch;
-  }
+  for (PetscInt q = q0; q < q1; q += 65535)
+    PetscCallCUBLAS(SpikeBLAS(gemmStridedBatched)(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, kl, (const SpikeBLASScalar *)&minus, (const SpikeBLASScalar *)(s->dWt + q * tip), n, tip, (const SpikeBLASScalar *)(s->dVb + q * tip), kl, tip, (const SpikeBLASScalar *)&one, (SpikeBLASScalar *)(s->dR + q * square), n, square, (int)PetscMin(q1 - q, 65535)));
   PetscCallCUBLAS(cublasSetStream(handle, before));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The dominated ones, then those that want exchanges, as many at once as the work space holds */
+static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, PetscInt q1, const SpikePivot *pivot, const SpikeReducedStatus &st)
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  const int          n      = (int)s->ku;
+  const size_t       shared = (size_t)n * SPIKE_PANEL * sizeof(PetscScalar);
+  int               *slow   = NULL;
+
+  PetscFunctionBegin;
+#if !defined(PETSC_USE_COMPLEX)
+  if (n <= SPIKE_REDUCED_LARGEST && pivot->tol < SPIKE_REDUCED_TOL) {
+    slow = (int *)h->scratch;
+    PetscCallCUDA(cudaFuncSetAttribute(SpikeReducedBlock_Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)SpikeReducedBlockShared(n)));
+    SpikeReducedBlock_Kernel<<<(unsigned)(q1 - q0), 32 * SPIKE_REDUCED_WARPS, SpikeReducedBlockShared(n), stream>>>((int)s->kl, n, q0, h->dactive, s->dVb, s->dWt, s->dR, slow);
+    PetscCallCUDA(cudaGetLastError());
+  }
+#endif
+  if (!slow) PetscCall(SpikeReducedProduct_Private(s, q0, q1));
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeReducedLarge_Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+  SpikeReducedLarge_Kernel<<<(unsigned)PetscMin(q1 - q0, h->spikesize / ((PetscCount)n * n)), (n + 31) / 32 * 32, shared, stream>>>(n, q0, q1, pivot->tol, pivot->boost, h->dactive, slow, h->spike, s->dR, st);
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *s)
 {
-  return (PetscInt64)s->ku * s->ku;
-}
-
-size_t SpikeReducedScratch_CUDA(const SpikeBand *s)
-{
-  return SpikeReducedBytes_Private(s->np);
+  return s->ku <= SPIKE_REDUCED_WARP ? 0 : (PetscInt64)s->ku * s->ku;
 }
 
 PetscErrorCode SpikeReduced_CUDA(SpikeBand *s, PetscInt q0, PetscInt q1, SpikePivot *pivot)
 {
-  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
-  const cudaStream_t stream = (cudaStream_t)s->stream;
-  const int          kl = (int)s->kl, n = (int)s->ku;
-  const size_t       bytes = ((size_t)n * n + n) * sizeof(PetscScalar), all = SpikeReducedBytes_Private(s->np);
-  SpikeReducedStatus dev, host;
+  SpikeCUDA               *h  = (SpikeCUDA *)s->data;
+  const int                kl = (int)s->kl, n = (int)s->ku;
+  const SpikeReducedStatus st = {&h->report->reduced, h->badvalue + s->np};
 
   PetscFunctionBegin;
   pivot->nboost = 0;
   pivot->badrow = -1;
   if (!n || q0 >= q1) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikeReducedSet_Private(s->np, h->scratch, &dev);
-  if (n <= SPIKE_REDUCED_SHARED) {
-    SpikeReduced_Kernel<<<(unsigned)(q1 - q0), n <= 8 ? 32 : 64, bytes, stream>>>(kl, n, q0, pivot->tol, pivot->boost, h->dactive, s->dVb, s->dWt, s->dR, dev);
-    PetscCallCUDA(cudaGetLastError());
-  } else PetscCall(SpikeReducedLarge_Private(s, q0, q1, pivot, dev));
-  SpikeReducedSet_Private(s->np, h->hostscratch, &host);
-  PetscCallCUDA(cudaMemcpyAsync(h->hostscratch, h->scratch, all, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)all));
-  for (PetscInt q = q0; q < q1; q++) {
-    if (!s->active[q]) continue;
-    pivot->nboost += host.boosted[q];
-    if (host.bad[q] && pivot->badrow < 0) {
-      pivot->badrow   = q;
-      pivot->badvalue = host.value[q];
-    }
-  }
+  if (n <= 8) PetscCall(SpikeReducedSmall_Private<1>(s, q0, q1, pivot, st));
+  else if (n <= 16) PetscCall(SpikeReducedSmall_Private<2>(s, q0, q1, pivot, st));
+  else if (n <= 24) PetscCall(SpikeReducedSmall_Private<3>(s, q0, q1, pivot, st));
+  else if (n <= 32) PetscCall(SpikeReducedSmall_Private<4>(s, q0, q1, pivot, st));
+  else PetscCall(SpikeReducedLarge_Private(s, q0, q1, pivot, st));
+  h->reducedpivot = pivot;
   PetscCall(PetscLogGpuFlops((q1 - q0) * (2.0 * kl * n * n + 2.0 * n * n * n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spike_tips.cu: tips of the spikes, and how far the spikes reach */
 #include "spike_cuda.cuh"
-#include "tips.cuh"
+#include "tipsnarrow.cuh"
 
 /*
   The backend has no UL factorization: the leading corner of l rows has the factors' leading corners as its own, so W of the corner is
   U_ll^-1 Y, Y = L_ll^-1 [C; 0], forward and backward over l rows. Both tips are thus made after the factorization, by righttips().
 
-  The rows behind l add to Wt what W has fallen by there times what comes back up to the top. A block of threads with the spike's columns measures both and
-  chooses l: forward until W has fallen below sqrt(eps) of its end, then backward, with one more column that starts as random signs behind row l
-  and leaves at the top what comes back. Where the product is above rounding it goes on forward, as far as this number asks for. W_i is taken
+  Bands of few tiles on a side: tipsnarrow.cuh; the others as follows. The rows behind l add to Wt what W has fallen by there times what comes back up to the top. A block of threads with the spike's columns measures both and
+  chooses l: forward until W has fallen below the root of that of its end, then backward, with one more column that starts as random signs behind row l
+  and leaves at the top what comes back. Where the product is above rounding, and above the tolerance of the corrections, it goes on forward, as far as this number asks for. W_i is taken
   to fall as Y_i / U_ii does, which no scaling of rows changes; where the corner is the whole partition, W itself is looked at.
 
   What remains is the reach of the spikes, down to the tolerance of the corrections: the recurrences of Y (with L) and V (with U alone, above the tip) go
@@ -18,39 +18,8 @@
 
   A first launch gives every block room for SPIKE_TIPS_ROWS K rows of Y; spikes that need more are listed and done by a second one, with few blocks.
 */
-#define SPIKE_TIPS_ROWS 12
-
-/* Logarithm of the factor by which a spike falls a row, from its largest at both ends of a distance */
-__device__ static inline double SpikeRate(double near, double far, double rows)
-{
-  return near == 0.0 || far == 0.0 ? (double)PETSC_MIN_REAL : PetscMin(log(far / near) / rows, 0.0);
-}
-
-/* How far a spike has fallen, row after row from its end; the same in all threads but for the history, which thread 0 has */
-struct SpikeFall {
-  double  head, tol;
-  double *history; /* [32] */
-  int     tip, last, seen, fallen;
-
-  __device__      SpikeFall(double *h, int tip_, double tol_) : head(0.0), tol(tol_), history(h), tip(tip_), last(0), seen(0), fallen(0) { }
-  __device__ void add(double m)
-  {
-    if (!threadIdx.x) history[seen & 31] = m;
-    if (seen < tip) head = PetscMax(head, m);
-    seen++;
-    if (seen <= tip || !(m <= tol * head)) last = seen;
-    if (seen - last >= tip) fallen = 1;
-  }
-  /* largest of the last rows, in all threads after a barrier */
-  __device__ double recent(int rows) const
-  {
-    double m = 0.0;
-
-    for (int i = 1; i <= PetscMin(rows, seen); i++) m = history[(seen - i) & 31] <= m ? m : history[(seen - i) & 31];
-    return m;
-  }
-  __device__ double rate(int T) const { return SpikeRate(head, recent(tip), PetscMax(seen - tip, 1) * (double)T); }
-};
+#define SPIKE_TIPS_ROWS  8
+#define SPIKE_TIPS_SHAPE 2, 1, 4 /* blocks of rows of a tile, of columns of a warp, tiles in shared memory */
 
 typedef enum {
   SPIKE_FORWARD,
@@ -59,20 +28,21 @@ typedef enum {
   SPIKE_DONE
 } SpikePhase;
 
-template <typename F, int MB, int NT, int STAGES>
-__global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 ? 12 : 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
+template <typename F>
+__global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
 {
-  typedef SpikeColumns<F, MB, NT, STAGES> Columns;
-  constexpr int                           LDX = Columns::LDX;
+  typedef SpikeColumns<F, SPIKE_TIPS_SHAPE> Columns;
+  constexpr int                             NT  = 1; /* blocks of columns of a warp */
+  constexpr int                             LDX = Columns::LDX;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   __shared__ double                             history[32];
   const SpikeTiles                             &t = a.t;
   const int                                     T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks, units = a.again ? *a.count : 2 * half;
   Columns                                       s(a, shared, norms);
-  constexpr int                                 ROWS = Columns::ROWS;
-  const int                                     size = a.tiles * 8 * ROWS; /* of a tile row of Y: columns of ROWS numbers */
-  const double                                  root = sqrt((double)a.eps), small = (8.0 + 0.25 * PetscMax(kl, ku)) * (double)a.eps;
+  constexpr int                                 ROWS  = Columns::ROWS;
+  const int                                     size  = a.tiles * 8 * ROWS; /* of a tile row of Y: columns of ROWS numbers */
+  const double                                  small = PetscMax((8.0 + 0.25 * PetscMax(kl, ku)) * (double)a.eps, (double)a.tol), root = sqrt(PetscMax((double)a.eps, (double)a.tol));
   PetscScalar                                  *Y = a.work + (PetscInt64)blockIdx.x * a.rows * size;
 
   for (int i = blockIdx.x; i < units; i += gridDim.x) {
@@ -84,7 +54,7 @@ __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 
     if (!threadIdx.x && !a.again) a.rate[unit] = PETSC_MIN_REAL;
     if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
     const int    n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most);
-    SpikeFall    fall(history, right ? PetscMin(Q + (n % T ? 1 : 0), J) : PetscMin(Q, J), (double)a.tol);
+    SpikeFall    fall(history, !threadIdx.x, right ? PetscMin(Q + (n % T ? 1 : 0), J) : PetscMin(Q, J), (double)a.tol);
     const int    f0   = right ? (n - ku) / T : 0; /* rows of Y: f0 <= j < f1 */
     const int    last = right ? J - fall.tip : 0; /* of the way back         */
     PetscScalar *A = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h, *tip = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
@@ -191,8 +161,7 @@ __global__ void __launch_bounds__(MB == 1 ? 32 : 32 * SPIKE_TIPS_WARPS, MB == 1 
         ret = s.reduce(signs);
         far = fall.recent(PetscMax(t.QL, 1));
         if (f1 == most || ret * far <= small * wt) {
-          phase = fall.fallen || f1 == most ? SPIKE_DONE : SPIKE_FOLLOW;
-          if (!threadIdx.x) atomicMax(a.corner + p, f1);
+          phase     = fall.fallen || f1 == most ? SPIKE_DONE : SPIKE_FOLLOW;
           reference = fall.recent(1);
           j         = f1 - 1;
         } else if (f1 >= a.rows) { /* the other launch has more room */
@@ -221,28 +190,13 @@ struct SpikeTipsPlan {
   size_t shared;
 };
 
-/* The kernel for a shape: call(blocks of rows, blocks of columns a warp, tiles in shared memory) */
-#define SpikeTipsDispatch(plan, T, call) \
-  do { \
-    if ((T) <= 16) { \
-      constexpr int MB = 1, NT = 3, STAGES = 3; \
-      call; \
-    } else if ((plan)->slots <= 2) { \
-      constexpr int MB = 2, NT = 1, STAGES = 2; \
-      call; \
-    } else { \
-      constexpr int MB = 2, NT = 1, STAGES = 4; \
-      call; \
-    } \
-  } while (0)
-
-template <typename F, int MB, int NT, int STAGES>
+template <typename F>
 static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
 {
-  typedef SpikeColumns<F, MB, NT, STAGES> Columns;
+  typedef SpikeColumns<F, SPIKE_TIPS_SHAPE> Columns;
 
-  plan->threads = (plan->tiles + NT - 1) / NT * 32;
-  plan->shared  = STAGES * Columns::TILE * sizeof(F) + (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
+  plan->threads = plan->tiles * 32;
+  plan->shared  = Columns::BUFFERS * Columns::TILE * sizeof(F) + (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
 }
 
 /* As few blocks of columns as fit */
@@ -254,21 +208,21 @@ static void SpikeTipsPlan_Private(const SpikeBand *s, const SpikeTiles *t, Spike
   for (plan->blocks = (K + 63) / 64;; plan->blocks++) {
     plan->ncols = (K + plan->blocks - 1) / plan->blocks;
     plan->tiles = (plan->ncols + 1 + 7) / 8;
-    SpikeDispatchPrecision(s->precision, SpikeTipsDispatch(plan, t->T, (SpikeTipsShape_Private<F, MB, NT, STAGES>(plan))));
+    SpikeDispatchPrecision(s->precision, SpikeTipsShape_Private<F>(plan));
     if (plan->shared <= 226 * 1024 || plan->ncols == 1) break;
   }
   plan->most = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->steps);
   plan->rows = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
 }
 
-/* Results on the device, read back as one piece: rate, corner, count; behind them the list */
-static size_t SpikeTipsBytes_Private(const SpikeTiles *t, const SpikeTipsPlan *plan)
+/* Few tiles on either side of the diagonal: in registers, in one pass over the rows that keeps none of them */
+static bool SpikeTipsAreNarrow_Private(const SpikeTiles *t)
 {
-  return 2 * (size_t)(t->np + 1) * plan->blocks * sizeof(PetscReal) + ((size_t)t->np + 1) * sizeof(int);
+  return t->QL <= SPIKE_TIPS_NARROW && t->QU <= SPIKE_TIPS_NARROW;
 }
 
 /* Room for Y in as many blocks as run at once, or in an eighth of the band's memory or 32 MB; for the longest corner in one of them; and for the reduced systems */
-void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *elements, size_t *scratch)
+void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *elements, size_t *scratch, int *blocks)
 {
   const PetscInt64 band = t->groups() * (PetscInt64)t->steps * t->stepsize;
   PetscInt64       together, row;
@@ -276,37 +230,68 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *ele
 
   *elements = 0;
   *scratch  = 0;
+  *blocks   = 1;
   if (!s->coupled) return;
-  SpikeTipsPlan_Private(s, t, &plan);
-  row       = (t->T <= 16 ? 16 : 32) * (PetscInt64)plan.tiles * 8;
-  together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks, 132 * PetscMax(1, PetscMin(PetscMin(32, 2048 / plan.threads), 226 * 1024 / (PetscInt64)plan.shared)));
-  *elements = PetscMin(together * plan.rows * row, PetscMax(band / 8, 4194304));
-  *elements = PetscMax(PetscMax(*elements, PetscMax(plan.most, plan.rows) * row), SpikeReducedWork_CUDA(s));
-  *scratch  = SpikeTipsBytes_Private(t, &plan) + 2 * (size_t)(t->np + 1) * plan.blocks * sizeof(int);
-  *scratch  = PetscMax(*scratch, SpikeReducedScratch_CUDA(s));
+  if (!SpikeTipsAreNarrow_Private(t)) {
+    SpikeTipsPlan_Private(s, t, &plan);
+    row       = 32 * (PetscInt64)plan.tiles * 8;
+    together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks, 132 * PetscMax(1, PetscMin(PetscMin(32, 2048 / plan.threads), 226 * 1024 / (PetscInt64)plan.shared)));
+    *elements = PetscMin(together * plan.rows * row, PetscMax(band / 8, 4194304));
+    *elements = PetscMax(*elements, PetscMax(plan.most, plan.rows) * row);
+    *scratch  = 2 * (size_t)(t->np + 1) * plan.blocks * sizeof(int);
+    *blocks   = plan.blocks;
+  }
+  *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s));
+  *scratch  = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
 }
 
 /* Only notes where the falloff goes: the left tips are made from the factors, with the right ones */
 PetscErrorCode SpikeLeftTips_CUDA(SpikeBand *s, SpikePivot *pivot, PetscReal falloff[])
 {
   PetscFunctionBegin;
-  ((SpikeCUDA *)s->data)->leftfalloff = falloff;
-  pivot->nboost                       = 0;
+  ((SpikeCUDA *)s->data)->left = falloff;
+  pivot->nboost                = 0;
   for (PetscInt q = 0; q <= s->np; q++) falloff[q] = PETSC_MIN_REAL;
   for (PetscInt p = 0; p < s->np; p++) s->wtop[p] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename F, int MB, int NT, int STAGES>
-static PetscErrorCode SpikeTipsLaunch_Private(const SpikeCUDA *h, const SpikeTipsPlan *plan, SpikeTipsArgs *a, cudaStream_t stream)
+template <typename F, int NB, int Q>
+static PetscErrorCode SpikeTipsNarrowLaunch_Private(const SpikeTipsArgs &a, cudaStream_t stream)
 {
-  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 16 * MB * (PetscInt64)a->tiles * 8;
+  const PetscInt interfaces = a.t.np + 1;
+  const unsigned blocks = (unsigned)(Q == 1 ? interfaces : interfaces + (interfaces + 1) / 2), threads = SpikeStripShape<NB, Q>::THREADS;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeTips_Kernel<F, MB, NT, STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan->shared));
+  SpikeTipsNarrow_Kernel<F, NB, Q><<<blocks, threads, 0, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F>
+static PetscErrorCode SpikeTipsNarrow_Private(const SpikeTipsArgs &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (a.t.QL > 1 || a.t.QU > 1) {
+    if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, SPIKE_TIPS_NARROW>(a, stream)));
+    else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, SPIKE_TIPS_NARROW>(a, stream)));
+  } else if (a.t.T <= 8) PetscCall((SpikeTipsNarrowLaunch_Private<F, 1, 1>(a, stream)));
+  else if (a.t.T <= 16) PetscCall((SpikeTipsNarrowLaunch_Private<F, 2, 1>(a, stream)));
+  else if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, 1>(a, stream)));
+  else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, 1>(a, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F>
+static PetscErrorCode SpikeTipsLaunch_Private(const SpikeCUDA *h, const SpikeTipsPlan *plan, SpikeTipsArgs *a, cudaStream_t stream)
+{
+  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 32 * (PetscInt64)a->tiles * 8;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeTips_Kernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan->shared));
   for (a->again = 0; a->again < 2; a->again++) {
     a->rows = a->again ? plan->most : plan->rows;
-    SpikeTips_Kernel<F, MB, NT, STAGES><<<(unsigned)PetscMin(units, h->spikesize / (a->rows * row)), plan->threads, plan->shared, stream>>>(*a);
+    SpikeTips_Kernel<F><<<(unsigned)PetscMin(units, h->spikesize / (a->rows * row)), plan->threads, plan->shared, stream>>>(*a);
     PetscCallCUDA(cudaGetLastError());
     if (plan->rows >= plan->most) break;
   }
@@ -322,17 +307,12 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   const int          Q      = PetscMax(t->QL, t->QU);
   SpikeTipsPlan      plan;
   SpikeTipsArgs      a = {};
-  PetscReal         *rate, flops = 0.0;
-  int               *corner, *window;
-  size_t             bytes;
 
   PetscFunctionBegin;
-  h->windowrows = 0.0;
   for (PetscInt q = 0; q <= np; q++) falloff[q] = PETSC_MIN_REAL;
   for (PetscInt p = 0; p < np; p++) s->wtop[p] = s->wbot[p] = 0;
   if (!s->coupled || !Q || !s->n) PetscFunctionReturn(PETSC_SUCCESS);
   SpikeTipsPlan_Private(s, t, &plan);
-  bytes    = SpikeTipsBytes_Private(t, &plan);
   a.t      = *t;
   a.band   = s->band;
   a.B      = s->dB;
@@ -348,34 +328,15 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.slots  = plan.slots;
   a.most   = plan.most;
   a.window = h->window;
-  a.rate   = (PetscReal *)h->scratch;
-  a.corner = (int *)(a.rate + 2 * (np + 1) * plan.blocks);
-  a.count  = a.corner + np;
-  a.list   = a.count + 1;
-  PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)np * sizeof(int), stream));
-  PetscCallCUDA(cudaMemsetAsync(a.corner, 0, ((size_t)np + 1) * sizeof(int), stream));
-  SpikeDispatchPrecision(s->precision, SpikeTipsDispatch(&plan, t->T, PetscCall((SpikeTipsLaunch_Private<F, MB, NT, STAGES>(h, &plan, &a, stream)))));
-  rate   = (PetscReal *)h->hostscratch;
-  corner = (int *)(rate + 2 * (np + 1) * plan.blocks);
-  window = corner + np + 1;
-  PetscCallCUDA(cudaMemcpyAsync(rate, a.rate, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaMemcpyAsync(window, h->window, 2 * (size_t)np * sizeof(int), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)(bytes + 2 * (size_t)np * sizeof(int))));
-  for (PetscInt p = 0; p < np; p++) {
-    const PetscInt n = s->start[p + 1] - s->start[p], J = (n + t->T - 1) / t->T;
-
-    s->wtop[p] = PetscMin(n, (PetscInt)window[2 * p] * t->T);
-    s->wbot[p] = n - PetscMin(n, (J - window[2 * p + 1]) * t->T);
-    h->windowrows += PetscMin(n, s->wtop[p] + s->wbot[p]);
-    flops += (4.0 * t->kl + 4.0 * t->ku) * t->kl * corner[p] * t->T + 4.0 * t->kl * t->ku * t->ku;
+  a.rate   = (PetscReal *)(h->report + 1);
+  a.count  = &h->report->count;
+  a.list   = (int *)h->scratch;
+  if (SpikeTipsAreNarrow_Private(t)) SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsNarrow_Private<F>(a, stream)));
+  else {
+    PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)np * sizeof(int), stream));
+    PetscCallCUDA(cudaMemsetAsync(a.count, 0, sizeof(int), stream));
+    SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsLaunch_Private<F>(h, &plan, &a, stream)));
   }
-  for (PetscInt q = 0; q <= np; q++) {
-    for (int b = 0; b < plan.blocks; b++) {
-      if (h->leftfalloff) h->leftfalloff[q] = PetscMax(h->leftfalloff[q], rate[q * plan.blocks + b]);
-      falloff[q] = PetscMax(falloff[q], rate[(np + 1 + q) * plan.blocks + b]);
-    }
-  }
-  PetscCall(PetscLogGpuFlops(flops));
+  h->right = falloff;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -60,11 +60,17 @@ typedef float  SpikeSingle;
 
 #define SPIKE_CUDA_MAX_BANDWIDTH 512 /* the solves of the reduced systems keep a tip in shared memory */
 
-/* What setup functions leave on the device for the host to read, and its copy in pinned host memory */
+/* What a setup function has seen */
 struct SpikeStatus {
-  unsigned long long badrow, overflowrow, zerorow; /* smallest, all ones where there is none */
+  unsigned long long badrow, overflowrow, zerorow; /* smallest, all ones where there is none; badrow of pivots: the complement of the smallest, zero where there is none */
   unsigned long long nboost;
-  double             value[4]; /* of fill: sum, dropped, maxdropped, norm; of factor: magnitude of the bad pivot */
+  double             value[4]; /* of fill: sum, dropped, maxdropped, norm */
+};
+
+/* What setup leaves on the device for finish(), which copies it to pinned host memory; behind it are rate[2 (np + 1) blocks] of W, then of V, and window[2 np] */
+struct SpikeReport {
+  SpikeStatus fill, factor, reduced; /* the last two are zero between finish() and the kernels that add to them */
+  int         count;                 /* of the spikes for the second launch of the tips                        */
 };
 
 /* Where the entries of a pattern go, made by the first fill (spike_fillmap.cu) */
@@ -88,17 +94,23 @@ struct SpikeCUDA {
   PetscScalar *work;      /* [maxrhs * n] for the corrections */
   PetscScalar *spike;     /* windows of the spikes, one batch of interfaces */
   PetscInt64   spikesize; /* elements of spike, from SpikeTipsWork_CUDA() */
-  int         *window;    /* [2 np] wtop, wbot on the device, in tile rows */
+  int         *window;    /* [2 np] wtop, wbot on the device, in tile rows; in the report */
   void        *scratch;   /* reductions */
   size_t       scratchsize;
-  void        *hostscratch;         /* pinned, for what of it the host reads */
-  SpikeStatus *status, *hoststatus; /* on the device, pinned on the host */
-  PetscInt    *oldrow;              /* [n] the inverse of newrow, made by the first fill that has one */
+  SpikeReport *report, *hostreport; /* on the device, pinned on the host */
+  size_t       reportsize;
+  int          blocks;   /* of columns of a spike, in the report */
+  double      *badvalue; /* [np] magnitude of a partition's first bad pivot, [np + 1] of a reduced system's */
+  PetscInt    *oldrow;   /* [n] the inverse of newrow, made by the first fill that has one */
   int          multiprocessors;
   size_t       sharedmemory; /* most bytes of a block */
-  PetscReal   *leftfalloff;  /* of lefttips(): filled by righttips() */
   PetscReal    windowrows;   /* sum of wtop and wbot */
   SpikeFillMap map;
+
+  /* what the setup functions since the last finish() were given for their outcomes */
+  SpikeFillStats *fillstats;
+  SpikePivot     *pivot, *reducedpivot;
+  PetscReal      *left, *right;
 };
 
 /* The size of the unrolled loops over a tile's columns */

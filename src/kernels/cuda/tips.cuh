@@ -20,7 +20,6 @@ typedef struct {
   int                most;          /* tile rows that a spike is followed over                                       */
   int                again;         /* the second launch                                                             */
   int               *window;        /* [2 np]                                                                        */
-  int               *corner;        /* [np]                                                                          */
   int               *count, *list;  /* of the spikes for the second launch                                           */
   PetscReal         *rate;          /* [2 (np + 1) blocks] of W, then of V                                           */
 } SpikeTipsArgs;
@@ -138,6 +137,39 @@ __device__ static inline void SpikePairPut(S *p, SpikeArith a, SpikeArith b)
 #endif
 }
 
+/* Logarithm of the factor by which a spike falls a row, from its largest at both ends of a distance */
+__device__ static inline double SpikeRate(double near, double far, double rows)
+{
+  return near == 0.0 || far == 0.0 ? (double)PETSC_MIN_REAL : PetscMin(log(far / near) / rows, 0.0);
+}
+
+/* How far a spike has fallen, row after row from its end; the same in all threads but for the history, which one of them keeps */
+struct SpikeFall {
+  double  head, tol;
+  double *history; /* [32] */
+  bool    keeper;
+  int     tip, last, seen, fallen;
+
+  __device__      SpikeFall(double *h, bool keeper_, int tip_, double tol_) : head(0.0), tol(tol_), history(h), keeper(keeper_), tip(tip_), last(0), seen(0), fallen(0) { }
+  __device__ void add(double m)
+  {
+    if (keeper) history[seen & 31] = m;
+    if (seen < tip) head = PetscMax(head, m);
+    seen++;
+    if (seen <= tip || !(m <= tol * head)) last = seen;
+    if (seen - last >= tip) fallen = 1;
+  }
+  /* largest of the last rows, in the others after a barrier */
+  __device__ double recent(int rows) const
+  {
+    double m = 0.0;
+
+    for (int i = 1; i <= PetscMin(rows, seen); i++) m = history[(seen - i) & 31] <= m ? m : history[(seen - i) & 31];
+    return m;
+  }
+  __device__ double rate(int T) const { return SpikeRate(head, recent(tip), PetscMax(seen - tip, 1) * (double)T); }
+};
+
 typedef enum {
   SPIKE_PART_ALL,
   SPIKE_PART_ON_ABOVE, /* columns c >= r: the lower corner                  */
@@ -165,7 +197,7 @@ struct SpikePanel {
 */
 template <typename F, int MB, int NT, int STAGES>
 struct SpikeColumns {
-  static constexpr int ROWS = 16 * MB, LD = ROWS + (sizeof(F) >= 8 ? 16 / (int)sizeof(F) : 4), LDX = ROWS + 8, TILE = ROWS * LD;
+  static constexpr int ROWS = 16 * MB, LD = ROWS + (sizeof(F) >= 8 ? 16 / (int)sizeof(F) : 4), LDX = ROWS + 8, TILE = ROWS * LD, BUFFERS = STAGES;
 
   const SpikeTipsArgs &a;
   F                   *stage;
