@@ -180,13 +180,15 @@ static PetscErrorCode Iterate(Mat A, Vec b, PetscInt maxit, const Config *c, Pet
 
 static PetscErrorCode PrintHead(MPI_Comm comm, const char title[], PetscInt nc, const Config c[], PetscBool paper)
 {
+  const char *const precisions[] = {"double", "single", "bf16", "fp16"};
+
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(comm, "\n%s\n%8s", title, ""));
   if (paper) PetscCall(PetscPrintf(comm, " %9s", ""));
   for (PetscInt k = 0; k < nc; k++) PetscCall(PetscPrintf(comm, " %11s", c[k].partitions == 1 ? "exact" : (c[k].type == PC_SPIKE_BLOCK ? "block" : "truncated")));
   PetscCall(PetscPrintf(comm, "\n%8s", ""));
   if (paper) PetscCall(PetscPrintf(comm, " %9s", "paper"));
-  for (PetscInt k = 0; k < nc; k++) PetscCall(PetscPrintf(comm, " %11s", c[k].precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
+  for (PetscInt k = 0; k < nc; k++) PetscCall(PetscPrintf(comm, " %11s", precisions[c[k].precision]));
   PetscCall(PetscPrintf(comm, "\n%8s", "d"));
   if (paper) PetscCall(PetscPrintf(comm, " %9s", "truncated"));
   for (PetscInt k = 0; k < nc; k++) PetscCall(PetscPrintf(comm, " %7s%4" PetscInt_FMT, "p =", c[k].partitions));
@@ -200,7 +202,7 @@ int main(int argc, char **argv)
   PetscReal   d1[MAXD] = {1, 10, 100, 1000, 10000}, d2[MAXD] = {0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3, 0.5, 0.7, 1};
   PetscReal  *error, *relres, decay[MAXD] = {0};
   PetscInt    nd1 = 5, nd2 = 11, np = 2, p[MAXP] = {8, 80}, n = 200000, K = 50, seeds = 3, maxit = 100, nc = 0, *its;
-  Config      c[4 * MAXP + 2];
+  Config      c[5 * MAXP + 4];
   PetscMPIInt size;
   PetscInt    count;
   PetscBool   set;
@@ -229,8 +231,8 @@ int main(int argc, char **argv)
   if (set) nd2 = count;
   PetscOptionsEnd();
   for (PetscInt type = 0; type < 2; type++) {
-    for (PetscInt precision = PetscDefined(USE_REAL_SINGLE); precision < 2; precision++) {
-      if (!type && precision && !PetscDefined(USE_REAL_SINGLE)) continue; /* what block neglects is larger than any rounding */
+    for (PetscInt precision = PetscDefined(USE_REAL_SINGLE); precision <= PC_SPIKE_PRECISION_FP16; precision++) {
+      if (!type && precision != PetscDefined(USE_REAL_SINGLE)) continue; /* what block neglects is larger than any rounding */
       if (type && size == 1) c[nc++] = (Config){PC_SPIKE_TRUNCATED, (PCSpikePrecision)precision, 1};
       for (PetscInt k = 0; k < np; k++) c[nc++] = (Config){(PCSpikeType)type, (PCSpikePrecision)precision, PetscMax(p[k] / size, 1) * size};
     }

@@ -211,6 +211,12 @@ static PetscErrorCode TestOptions(void)
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
   PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "type truncated, precision"));
+  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_BF16));
+  PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "precision bf16"));
+  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_FP16));
+  PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "precision fp16"));
+  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
+  PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "precision single"));
   PetscCall(PCSpikeSetBandwidth(pc, PETSC_DECIDE, PETSC_DECIDE));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "bandwidth from the matrix"));
   PetscCall(PCSpikeSetDropoff(pc, 0.3));
@@ -430,6 +436,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
   if (memory) {
     PetscCall(TestMemory(1, PC_SPIKE_PRECISION_SINGLE, MATORDERINGNATURAL));
+    PetscCall(TestMemory(2, PC_SPIKE_PRECISION_BF16, MATORDERINGNATURAL));
     PetscCall(TestMemory(3, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, size == 1 ? MATORDERINGRCM : MATORDERINGNATURAL));
   } else {
     PetscCall(TestValues(1));

@@ -322,60 +322,65 @@ static PetscErrorCode TestReduced(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Single precision --------------------------------------------------------------------------------------------------- */
+/* ---- Low precision ------------------------------------------------------------------------------------------------------ */
 static PetscErrorCode TestOverflow(void)
 {
-  const PetscInt N = 20 * size + 3;
-  Mat            A;
-  Vec            b;
-  KSP            ksp;
-  PC             pc;
-  char           part[64];
+  static const char *const names[] = {"double", "single", "bf16", "fp16"}, *const remedies[] = {"", "double", "double", "bf16 or single"};
+  const PetscReal large[]  = {0, (PetscReal)1e60, (PetscReal)1e60, (PetscReal)1e5}; /* entries, in double and single precision */
+  const PetscReal couple[] = {0, (PetscReal)1e30, (PetscReal)1e30, (PetscReal)1e3}, first[] = {0, (PetscReal)1e20, (PetscReal)1e20, (PetscReal)0.1}, small[] = {0, (PetscReal)1e-20, (PetscReal)1e-20, (PetscReal)1e-3};
+  const PetscInt  N = 20 * size + 3;
+  Mat             A;
+  Vec             b;
+  KSP             ksp;
+  PC              pc;
+  char            part[64];
 
   PetscFunctionBegin;
-  if (PetscDefined(USE_REAL_SINGLE)) {
-    CHECK(PETSC_TRUE, "nothing is too large here that is not infinite");
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  for (PetscInt r = 0; r < 3; r++) {
-    const PetscInt row = Rows(N, r);
+  for (PetscInt p = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_FP16 : PC_SPIKE_PRECISION_SINGLE; p <= PC_SPIKE_PRECISION_FP16; p++) { /* what is too large for bf16 is infinite in single precision, or nearly so */
+    for (PetscInt r = 0; r < 3; r++) {
+      const PetscInt row = Rows(N, r);
 
-    PetscCall(BandCreate(PETSC_DECIDE, N, 2, 3, &A));
-    PetscCall(MatCreateVecs(A, &b, NULL));
-    PetscCall(VecSet(b, 1.0));
-    PetscCall(SolverCreate(A, "s_", &ksp, &pc));
-    PetscCall(EntryPut(A, row, row, (PetscReal)1e60));
-    PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
-    CHECKFAILED(ksp, b, PC_FACTOR_OTHER);
-    PetscCall(PetscSNPrintf(part, sizeof(part), "Row %" PetscInt_FMT " of the matrix has an entry too large", row));
-    CHECKVIEW(pc, part);
-    CHECKVIEW(pc, "-s_pc_spike_precision double");
-    PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_DOUBLE));
-    PetscCall(PCSpikeSetZeroPivot(pc, 0.0)); /* the norm is 1e60 now */
-    CHECKSOLVES(ksp, A, b);
-    PetscCall(KSPDestroy(&ksp));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
+      PetscCall(BandCreate(PETSC_DECIDE, N, 2, 3, &A));
+      PetscCall(MatCreateVecs(A, &b, NULL));
+      PetscCall(VecSet(b, 1.0));
+      PetscCall(SolverCreate(A, "s_", &ksp, &pc));
+      PetscCall(EntryPut(A, row, row, large[p]));
+      PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)p));
+      CHECKFAILED(ksp, b, PC_FACTOR_OTHER);
+      PetscCall(PetscSNPrintf(part, sizeof(part), "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s", row, names[p]));
+      CHECKVIEW(pc, part);
+      CHECKVIEW(pc, "scale the matrix");
+      PetscCall(PetscSNPrintf(part, sizeof(part), "-s_pc_spike_precision %s", remedies[p]));
+      CHECKVIEW(pc, part);
+      PetscCall(PCSpikeSetPrecision(pc, p == PC_SPIKE_PRECISION_FP16 ? PC_SPIKE_PRECISION_BF16 : PC_SPIKE_PRECISION_DOUBLE));
+      PetscCall(PCSpikeSetZeroPivot(pc, 0.0)); /* the norm is that of the large entry now */
+      CHECKSOLVES(ksp, A, b);
+      PetscCall(KSPDestroy(&ksp));
+      PetscCall(VecDestroy(&b));
+      PetscCall(MatDestroy(&A));
+    }
+    /* entries that fit, whose factors do not: [1e20 1e30; 1e30 1] has the second pivot -1e40, [1e-20 0; 1e20 1] the multiplier 1e40 and the pivot 1 */
+    for (PetscInt lower = 0; lower < 2; lower++) {
+      PetscCall(BandCreate(PETSC_DECIDE, N, 2, 3, &A));
+      PetscCall(MatCreateVecs(A, &b, NULL));
+      PetscCall(VecSet(b, 1.0));
+      PetscCall(SolverCreate(A, "s_", &ksp, &pc));
+      PetscCall(RowPut(A, N - 4, lower ? small[p] : first[p]));
+      PetscCall(RowPut(A, N - 3, 1.0));
+      if (!lower) PetscCall(EntryPut(A, N - 4, N - 3, couple[p]));
+      PetscCall(EntryPut(A, N - 3, N - 4, lower ? 1 / small[p] : couple[p]));
+      PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)p));
+      PetscCall(PCSpikeSetZeroPivot(pc, 0.0));
+      CHECKFAILED(ksp, b, PC_FACTOR_OTHER);
+      PetscCall(PetscSNPrintf(part, sizeof(part), "Overflow in the factors at row %" PetscInt_FMT, N - 3));
+      CHECKVIEW(pc, part);
+      CHECKVIEW(pc, "scale the matrix");
+      CHECKVIEW(pc, "double precision");
+      PetscCall(KSPDestroy(&ksp));
+      PetscCall(VecDestroy(&b));
+      PetscCall(MatDestroy(&A));
+    }
   }
-  /* entries that fit, whose factors do not: [1e20 1e30; 1e30 1] has the second pivot -1e40 */
-  PetscCall(BandCreate(PETSC_DECIDE, N, 2, 3, &A));
-  PetscCall(MatCreateVecs(A, &b, NULL));
-  PetscCall(VecSet(b, 1.0));
-  PetscCall(SolverCreate(A, "s_", &ksp, &pc));
-  PetscCall(RowPut(A, N - 4, (PetscReal)1e20));
-  PetscCall(RowPut(A, N - 3, 1.0));
-  PetscCall(EntryPut(A, N - 4, N - 3, (PetscReal)1e30));
-  PetscCall(EntryPut(A, N - 3, N - 4, (PetscReal)1e30));
-  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
-  PetscCall(PCSpikeSetZeroPivot(pc, 0.0));
-  CHECKFAILED(ksp, b, PC_FACTOR_OTHER);
-  PetscCall(PetscSNPrintf(part, sizeof(part), "row %" PetscInt_FMT, N - 3));
-  CHECKVIEW(pc, "Overflow");
-  CHECKVIEW(pc, part);
-  CHECKVIEW(pc, "double precision");
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
          args: -pc_type spike -ksp_type {{gmres bcgs}} -ksp_rtol 1e-6 -pc_spike_local_partitions 2
       test:
          suffix: single
-         args: -pc_type spike -ksp_rtol 1e-6 -pc_spike_precision single
+         args: -pc_type spike -ksp_rtol 1e-6 -pc_spike_precision {{single bf16 fp16}}
       test:
          suffix: bandwidth
          args: -pc_type spike -ksp_rtol 1e-6 -pc_spike_bandwidth 3,2 -ksp_type gmres

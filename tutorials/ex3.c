@@ -81,6 +81,6 @@ int main(int argc, char **argv)
       test:
          suffix: single
          nsize: 2
-         args: -pc_spike_precision single
+         args: -pc_spike_precision {{single bf16 fp16}}
 
 TEST*/

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* band.c: tests of the host kernels on one band block, for every instruction set of this processor and both precisions; prints TAP */
+/* band.c: tests of the host kernels on one band block, for every instruction set of this processor and all precisions; prints TAP */
 static char help[] = "Tests of the host band kernels against definitions, LAPACK and their contract (src/kernels/host/band.h).\n\
   -isa <all>   base, v3, v4 or all that this processor has\n\n";
 
@@ -44,7 +44,7 @@ static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, P
     for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
       const Wide   ref = gb[(size_t)j * ld + kl + ku + i - j];
       const double e   = i > j ? Abs(Lower(c, b, i, j) - ref) : Abs(Upper(c, b, i, j) - ref) / scale;
-      const double r   = e / (8 * PetscMax(c->epsF, c->epsS) * (8 + PetscMin(kl, ku)));
+      const double r   = e / (8 * PetscMax(c->epsF, c->epsS) * Terms(c, PetscMin(kl, ku)));
 
       if (!(r <= *worst)) *worst = r;
     }
@@ -104,7 +104,7 @@ static double SweepError(const Ctx *c, PetscInt which, const Block *b, const Wid
       s += m * x[j];
       as += Abs(m * x[j]);
     }
-    r = Abs(s) / ((which >= NSWEEPS ? 4 * PetscMax(c->epsF, c->epsS) : c->epsS) * (8 + b->kl + b->ku) * (as + DBL_MIN));
+    r = Abs(s) / ((which >= NSWEEPS ? 4 * PetscMax(c->epsF, c->epsS) * Terms(c, b->kl + b->ku) : c->epsS * (8 + b->kl + b->ku)) * (as + DBL_MIN));
     if (!(r <= worst)) worst = r;
   }
   return worst;
@@ -236,7 +236,7 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
         for (PetscInt i = 0; i < n; i++) xmax = PetscMax(xmax, Abs(z[r * ldx + i]));
       for (PetscInt r = 0; r < nrhs; r++) {
         for (PetscInt i = 0; i < n; i++) {
-          const double er = Abs((Wide)z[r * ldx + i] - x[r * ldx + i]) / (4 * PetscMax(c->epsF, c->epsS) * (8 + b->kl + b->ku) * xmax);
+          const double er = Abs((Wide)z[r * ldx + i] - x[r * ldx + i]) / (4 * PetscMax(c->epsF, c->epsS) * Terms(c, b->kl + b->ku) * xmax);
 
           if (!(er <= el)) el = er;
         }
@@ -347,7 +347,8 @@ static PetscErrorCode TestShapes(const Ctx *c)
       PetscBool      intact;
 
       if (n > LARGE && PetscMin(kl, ku) <= SPIKE_NARROW) continue;
-      PetscCall(RandomBand(n, kl, ku, &a));
+      if (n >= LARGE && c->precision > PC_SPIKE_PRECISION_SINGLE) continue; /* column by column: nothing new happens there */
+      PetscCall(RandomBand(c, n, kl, ku, &a));
       PetscCall(PetscMalloc2((size_t)n * (2 * kl + ku + 1), &gb, n, &ipiv));
       PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
       PetscCall(Factor(c, &b, 0, 0, &piv));
@@ -439,7 +440,7 @@ static PetscErrorCode TestSubBlocks(const Ctx *c)
       PetscScalar   *rhs, *x[2];
       PetscBool      bad[2] = {PETSC_FALSE, PETSC_FALSE};
 
-      PetscCall(RandomBand(n, kl, ku, &a));
+      PetscCall(RandomBand(c, n, kl, ku, &a));
       PetscCall(BlockCreate(c, n, kl, ku, a, 0, &whole));
       PetscCall(BlockCreate(c, n, kl, ku, a, 0, &before));
       PetscCall(BlockCreate(c, m, kl, ku, a + (size_t)lo * ld, 0, &part));
@@ -513,7 +514,7 @@ static PetscErrorCode TestPivots(const Ctx *c)
         SpikeBandPivot  piv;
         Wide           *a;
 
-        PetscCall(RandomBand(n, kl, ku, &a));
+        PetscCall(RandomBand(c, n, kl, ku, &a));
         b.n = n, b.kl = kl, b.ku = ku;
         for (PetscInt j = 0; j < n; j++) {
           if (Inside(n, kl, ku, r, j)) a[At(&b, r, j)] = 0;
@@ -528,7 +529,7 @@ static PetscErrorCode TestPivots(const Ctx *c)
           PetscCall(Factor(c, &b, tol, t ? boost : 0, &piv));
           if (t == 0 || !finite) {
             ok = (PetscBool)(piv.badrow == r && piv.nboost == 0);
-            if (finite) ok = (PetscBool)(ok && Abs((Wide)piv.badvalue - Abs(values[iv])) <= 1e-6 * 1e-7);
+            if (finite) ok = (PetscBool)(ok && Abs((Wide)piv.badvalue - Abs(values[iv])) <= PetscMax(PetscMax(1e-6, c->epsF) * 1e-7, c->tiny));
             else ok = (PetscBool)(ok && !(piv.badvalue - piv.badvalue == 0));
           } else {
             const double p = values[iv] < 0 ? -(double)boost : (double)boost;
@@ -565,21 +566,21 @@ static PetscErrorCode TestScaling(const Ctx *c)
   for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
     for (PetscInt e = -1; e <= 1; e++) {
       const PetscInt kl = bands[ib][0], ku = bands[ib][1], n = 60;
-      const double   scale = e < 0 ? (c->dbl && c->epsS < 1e-10 ? 1e-200 : 1e-30) : (c->dbl && c->epsS < 1e-10 ? 1e200 : 1e30);
+      const double   most = c->precision == PC_SPIKE_PRECISION_FP16 ? 8 : c->precision == PC_SPIKE_PRECISION_DOUBLE && c->epsS < 1e-10 ? 1e200 : 1e30, scale = e < 0 ? 1 / most : most;
       Block          b;
       SpikeBandPivot piv;
       Wide          *a;
       double         err;
 
-      PetscCall(RandomBand(n, kl, ku, &a));
+      PetscCall(RandomBand(c, n, kl, ku, &a));
       b.n = n, b.kl = kl, b.ku = ku;
       if (e) { /* exact powers of two */
         const Wide p = (Wide)__builtin_exp2(__builtin_floor(__builtin_log2(scale)));
 
         for (size_t i = 0; i < (size_t)n * (kl + ku + 1); i++) a[i] *= p;
-      } else { /* rows scaled by 4^-30 ... 4^30: the pivots go through the whole range */
+      } else { /* rows scaled by 4^-30 ... 4^30, or what fp16 has: the pivots go through the whole range */
         for (PetscInt j = 0; j < n; j++)
-          for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) a[At(&b, i, j)] *= (Wide)__builtin_exp2(2.0 * (i - 30));
+          for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) a[At(&b, i, j)] *= (Wide)__builtin_exp2(c->precision == PC_SPIKE_PRECISION_FP16 ? i / 15 - 2 : 2 * (i - 30));
       }
       PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
       PetscCall(Factor(c, &b, 0, 0, &piv));
@@ -614,14 +615,16 @@ int main(int argc, char **argv)
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok %d - %s # SKIP this processor lacks it\n", ++ntests, isas[i]));
       continue;
     }
-    for (PetscInt dbl = 0; dbl < 2; dbl++) {
-      Ctx c;
+    for (PetscInt p = PC_SPIKE_PRECISION_DOUBLE; p <= PC_SPIKE_PRECISION_FP16; p++) {
+      const double eps[] = {DBL_EPSILON, FLT_EPSILON, 0x1p-7, 0x1p-10};
+      Ctx          c;
 
-      c.ops  = SpikeBandGetOps(dbl ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE);
-      c.dbl  = (PetscBool)dbl;
-      c.epsF = dbl ? DBL_EPSILON : FLT_EPSILON;
-      c.epsS = (double)PETSC_MACHINE_EPSILON;
-      PetscCheck(c.ops->size == (dbl ? sizeof(double) : sizeof(float)) * (sizeof(PetscScalar) / sizeof(PetscReal)), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong size of the factors");
+      c.precision = (PCSpikePrecision)p;
+      c.ops       = SpikeBandGetOps(c.precision);
+      c.epsF      = eps[p];
+      c.tiny      = p == PC_SPIKE_PRECISION_FP16 ? 0x1p-24 : 0;
+      c.epsS      = (double)PETSC_MACHINE_EPSILON;
+      PetscCheck(c.ops->size == SpikePrecisionBytes(c.precision) * SPIKE_PARTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong size of the factors");
       PetscCall(TestShapes(&c));
       PetscCall(TestSubBlocks(&c));
       PetscCall(TestPivots(&c));

@@ -2,20 +2,25 @@
 /* band_block.h: for the tests of the kernels on one band block: random dominant bands with guards around them, in either precision; bounds; results */
 #pragma once
 
+#include "../kernels.h"
 #include "band.h"
+#include "half.h"
 #include <float.h>
 
-/* references are computed in this type; entries of the test matrices and vectors are exact in single precision */
+/* references are computed in this type; entries of the test matrices are exact in the precision of the factors, of vectors in single precision */
 #if defined(PETSC_USE_COMPLEX)
 typedef long double _Complex Wide;
+  #define SPIKE_PARTS 2
 #else
 typedef long double Wide;
+  #define SPIKE_PARTS 1
 #endif
 
 typedef struct {
   const SpikeBandOps *ops;
   double              epsF, epsS; /* of the factors, of the vectors */
-  PetscBool           dbl;        /* factors in double              */
+  double              tiny;       /* smallest number of the factors, where that is not far below all entries */
+  PCSpikePrecision    precision;  /* of the factors */
 } Ctx;
 
 /* a band block with pads and guards around it; f points to the array itself */
@@ -86,22 +91,43 @@ static double AbsReal(Wide x)
 /* element i of an array of factors */
 static Wide Get(const Ctx *c, const char *f, PetscCount i)
 {
-#if defined(PETSC_USE_COMPLEX)
-  return c->dbl ? (Wide)((const double _Complex *)f)[i] : (Wide)((const float _Complex *)f)[i];
-#else
-  return c->dbl ? (Wide)((const double *)f)[i] : (Wide)((const float *)f)[i];
-#endif
+  const size_t m = (size_t)i * SPIKE_PARTS;
+  long double  part[SPIKE_PARTS];
+
+  for (size_t k = 0; k < SPIKE_PARTS; k++) {
+    if (c->precision == PC_SPIKE_PRECISION_DOUBLE) part[k] = ((const double *)f)[m + k];
+    else if (c->precision == PC_SPIKE_PRECISION_SINGLE) part[k] = ((const float *)f)[m + k];
+    else if (c->precision == PC_SPIKE_PRECISION_BF16) part[k] = SpikeFromBF16(((const unsigned short *)f)[m + k]);
+    else part[k] = SpikeFromFP16(((const unsigned short *)f)[m + k]);
+  }
+  return *(const Wide *)part;
 }
 
 static void Put(const Ctx *c, char *f, PetscCount i, Wide v)
 {
-#if defined(PETSC_USE_COMPLEX)
-  if (c->dbl) ((double _Complex *)f)[i] = (double _Complex)v;
-  else ((float _Complex *)f)[i] = (float _Complex)v;
-#else
-  if (c->dbl) ((double *)f)[i] = (double)v;
-  else ((float *)f)[i] = (float)v;
-#endif
+  const size_t       m    = (size_t)i * SPIKE_PARTS;
+  const long double *part = (const long double *)&v;
+
+  for (size_t k = 0; k < SPIKE_PARTS; k++) {
+    if (c->precision == PC_SPIKE_PRECISION_DOUBLE) ((double *)f)[m + k] = (double)part[k];
+    else if (c->precision == PC_SPIKE_PRECISION_SINGLE) ((float *)f)[m + k] = (float)part[k];
+    else if (c->precision == PC_SPIKE_PRECISION_BF16) ((unsigned short *)f)[m + k] = SpikeToBF16((float)part[k]);
+    else ((unsigned short *)f)[m + k] = SpikeToFP16((float)part[k]);
+  }
+}
+
+static Wide Rounded(const Ctx *c, Wide v)
+{
+  char f[2 * sizeof(double)];
+
+  Put(c, f, 0, v);
+  return Get(c, f, 0);
+}
+
+/* Roundings in a sum of k products that the bounds allow for: entries of factors of 16 bits are rounded once, and the products are not */
+static double Terms(const Ctx *c, PetscInt k)
+{
+  return c->precision > PC_SPIKE_PRECISION_SINGLE ? 2 : 8 + k;
 }
 
 static PetscBool Inside(PetscInt n, PetscInt kl, PetscInt ku, PetscInt i, PetscInt j)
@@ -180,7 +206,7 @@ static PetscErrorCode BlockDestroy(Block *b)
 }
 
 /* random band, nonconstant and unsymmetric, |a_jj| at least twice the sums of the others in its row and column */
-static PetscErrorCode RandomBand(PetscInt n, PetscInt kl, PetscInt ku, Wide **a)
+static PetscErrorCode RandomBand(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, Wide **a)
 {
   Block   b;
   double *row, *col;
@@ -191,7 +217,7 @@ static PetscErrorCode RandomBand(PetscInt n, PetscInt kl, PetscInt ku, Wide **a)
   PetscCall(PetscCalloc2(n, &row, n, &col));
   for (PetscInt j = 0; j < n; j++) {
     for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
-      const Wide v = Random();
+      const Wide v = Rounded(c, Random());
 
       (*a)[At(&b, i, j)] = v;
       if (i != j) {
@@ -203,7 +229,7 @@ static PetscErrorCode RandomBand(PetscInt n, PetscInt kl, PetscInt ku, Wide **a)
   for (PetscInt j = 0; j < n; j++) {
     const Wide v = (*a)[At(&b, j, j)];
 
-    (*a)[At(&b, j, j)] = (float)(2 * PetscMax(row[j], col[j]) + 0.5) * (AbsReal(v) < 0 ? -1.0L : 1.0L);
+    (*a)[At(&b, j, j)] = Rounded(c, (2 * PetscMax(row[j], col[j]) + 0.5) * (1 + c->epsF)) * (AbsReal(v) < 0 ? -1.0L : 1.0L);
 #if defined(PETSC_USE_COMPLEX)
     (*a)[At(&b, j, j)] += __imag__ v * (Wide)PETSC_i;
 #endif
@@ -257,7 +283,7 @@ static double ReconstructionError(const Ctx *c, const Block *b, const Wide *a)
         s += t;
         as += Abs(t);
       }
-      r = Abs(s) / (c->epsF * (8 + PetscMin(b->kl, b->ku)) * (as + DBL_MIN));
+      r = Abs(s) / (c->epsF * Terms(c, PetscMin(b->kl, b->ku)) * (as + DBL_MIN) + c->tiny * (1 + Abs(Upper(c, b, j, j))));
       if (!(r <= worst)) worst = r;
     }
   }

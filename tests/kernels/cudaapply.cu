@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cudaapply.cu: tests of the CUDA backend's tips, reduced systems, sweeps and corrections against the host's; prints TAP */
 static char help[] = "Tests of the apply and tips of SpikeKernels_CUDA against SpikeKernels_Host (src/kernels/kernels.h). The factors are the host's.\n\
-  -small   few and small shapes only, for memory checkers\n\n";
+  -small            few and small shapes only, for memory checkers\n\
+  -precision <all>  of the factors: double, single, bf16 or fp16\n\n";
 
 #include "kernels/cuda/spike_cuda.cuh"
 extern "C" {
@@ -35,28 +36,31 @@ static const char *const topics[] = {"sweep: D^-1 and D^-T", "sweep: tips", "swe
 static struct {
   PetscInt n, bad;
   double   worst;
-} results[2][NTOPICS];
+} results[4][NTOPICS];
 
 typedef struct {
-  PetscInt   n, kl, ku, np;
-  PetscBool  dbl, trans;
-  PetscReal  dominance;
-  PetscInt  *start;
-  PetscBool *active;
-  Column     a; /* entry (i, j) at (j - i + kl) + i (kl + ku + 1) */
-  double     eps;
-  SpikeBand  host, dev;
+  PetscInt         n, kl, ku, np;
+  PetscBool        trans;
+  PCSpikePrecision precision;
+  PetscReal        dominance;
+  PetscInt        *start;
+  PetscBool       *active;
+  Column           a; /* entry (i, j) at (j - i + kl) + i (kl + ku + 1) */
+  double           eps;
+  SpikeBand        host, dev;
 } Case;
 
 static void Check(const Case *c, int topic, double error)
 {
   const bool bad = !(error <= 1.0);
 
-  results[c->dbl][topic].n++;
-  if (bad && results[c->dbl][topic].bad++ < 5)
-    printf("# %s: n %d, kl %d, ku %d, np %d, dominance %g, %s%s: error %.3g of its bound\n", topics[topic], (int)c->n, (int)c->kl, (int)c->ku, (int)c->np, (double)c->dominance, c->dbl ? "double" : "single", c->trans ? ", transposed" : "", error);
-  if (!(error <= results[c->dbl][topic].worst)) results[c->dbl][topic].worst = error;
+  results[c->precision][topic].n++;
+  if (bad && results[c->precision][topic].bad++ < 5)
+    printf("# %s: n %d, kl %d, ku %d, np %d, dominance %g, %s%s: error %.3g of its bound\n", topics[topic], (int)c->n, (int)c->kl, (int)c->ku, (int)c->np, (double)c->dominance, PCSpikePrecisions[c->precision], c->trans ? ", transposed" : "", error);
+  if (!(error <= results[c->precision][topic].worst)) results[c->precision][topic].worst = error;
 }
+
+static int number = 0;
 
 static unsigned long long seed = 20240607;
 
@@ -170,7 +174,7 @@ static void Shape(Case *c, SpikeBand *s, const SpikeKernels *k)
   s->np        = c->np;
   s->start     = c->start;
   s->active    = c->active;
-  s->precision = c->dbl ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE;
+  s->precision = c->precision;
   s->coupled   = PETSC_TRUE;
   s->maxrhs    = 3;
   s->k         = k;
@@ -265,7 +269,9 @@ static PetscErrorCode CaseCreate(Case *c)
   SpikeFillStats           st;
 
   PetscFunctionBegin;
-  c->eps = (c->dbl && sizeof(PetscReal) == 8 ? 2.2e-16 : 1.2e-7) * (16 + 2 * (kl + ku)) / PetscMin(1.0, c->dominance);
+  /* numbers of 16 bits are rounded in the factors alone, where the inverses of the diagonal tiles differ from what they were made of: no sums of roundings */
+  if (SpikePrecisionBytes(c->precision) == 2) c->eps = 8 * (double)SpikePrecisionEpsilon(c->precision) / PetscMin(1.0, c->dominance);
+  else c->eps = (c->precision == PC_SPIKE_PRECISION_DOUBLE && sizeof(PetscReal) == 8 ? 2.2e-16 : 1.2e-7) * (16 + 2 * (kl + ku)) / PetscMin(1.0, c->dominance);
   c->a.assign((size_t)n * (kl + ku + 1), 0.0);
   for (PetscInt i = 0; i < n; i++) {
     double sum = 0;
@@ -308,9 +314,8 @@ static PetscErrorCode CaseCreate(Case *c)
   if (kl) std::copy(c->host.dC, c->host.dC + C.size(), C.begin());
   PetscCall(Put(B.data(), B.size() * sizeof(PetscScalar), c->dev.dB));
   PetscCall(Put(C.data(), C.size() * sizeof(PetscScalar), c->dev.dC));
-  PetscCallCUDA(cudaMemset(c->dev.band, 0xFF, (size_t)((SpikeCUDA *)c->dev.data)->elements * (c->dbl ? sizeof(SpikeDouble) : sizeof(SpikeSingle))));
-  if (c->dbl) PetscCall(UploadFactors<SpikeDouble>(c));
-  else PetscCall(UploadFactors<SpikeSingle>(c));
+  PetscCallCUDA(cudaMemset(c->dev.band, 0xFF, (size_t)((SpikeCUDA *)c->dev.data)->elements * SpikePrecisionBytes(c->precision) * (sizeof(PetscScalar) / sizeof(PetscReal))));
+  SpikeDispatchPrecision(c->precision, PetscCall(UploadFactors<F>(c)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -618,7 +623,7 @@ static PetscErrorCode TestPermute(Case *c)
 }
 
 /* np partitions of about len rows, each at least least, no two alike */
-static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt len, PetscBool dbl, PetscReal dominance, int pattern)
+static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt len, PCSpikePrecision precision, PetscReal dominance, int pattern)
 {
   const PetscInt        K = PetscMax(kl, ku);
   std::vector<PetscInt> start(np + 1);
@@ -629,7 +634,7 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
   PetscFunctionBegin;
   for (PetscInt p = 0; p < np; p++) start[p + 1] = start[p] + (np == 1 ? len : PetscMax(K, pattern == 2 ? K + p % 2 : len + (p * 7) % 5 - 2 - (p == np - 1 ? len / 3 : 0)));
   for (PetscInt q = 0; q <= np; q++) active[q] = (PetscBool)(q == 0 || q == np ? pattern == 1 && start[np] > 0 : !(pattern == 1 && q == 2));
-  c.n = start[np], c.kl = kl, c.ku = ku, c.np = np, c.dbl = dbl, c.dominance = dominance, c.start = start.data(), c.active = active;
+  c.n = start[np], c.kl = kl, c.ku = ku, c.np = np, c.precision = precision, c.dominance = dominance, c.start = start.data(), c.active = active;
   PetscCall(CaseCreate(&c));
   PetscCall(TestTips(&c));
   for (int trans = 0; trans < 2; trans++) {
@@ -641,7 +646,7 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestAll(PetscBool small, PetscBool dbl)
+static PetscErrorCode TestAll(PetscBool small, PCSpikePrecision precision)
 {
   static const PetscInt half[] = {1,  1,  2,  2,  3, 3, 4, 4, 5, 5, 7, 7, 8, 8, 9, 9, 11, 11, 13, 13, 16, 16, 17, 17, 24, 24, 25, 25, 31, 31, 32, 32, 33, 33, 50, 50,
                                   64, 64, 65, 65, 0, 0, 1, 0, 0, 1, 3, 1, 0, 8, 8, 0, 5,  12, 16, 3,  20, 0,  0,  20, 32, 5,  2,  31, 50, 3,  40, 50, 0,  40, 70, 0};
@@ -651,33 +656,34 @@ static PetscErrorCode TestAll(PetscBool small, PetscBool dbl)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(half); i += small ? 8 : 2) {
     const PetscInt kl = half[i], ku = half[i + 1], K = PetscMax(PetscMax(kl, ku), 1), most = small ? 3 : 11;
 
-    for (int pattern = 0; pattern < 3; pattern++) PetscCall(TestCase(kl, ku, pattern ? most : 5, pattern == 2 ? K : 4 * K + 3, dbl, 1.0, pattern));
-    PetscCall(TestCase(kl, ku, small ? 2 : 37, 6 * K, dbl, 2.0, 0));
-    PetscCall(TestCase(kl, ku, 2, 34 * K + 1, dbl, 1.0, 1));
+    for (int pattern = 0; pattern < 3; pattern++) PetscCall(TestCase(kl, ku, pattern ? most : 5, pattern == 2 ? K : 4 * K + 3, precision, 1.0, pattern));
+    PetscCall(TestCase(kl, ku, small ? 2 : 37, 6 * K, precision, 2.0, 0));
+    PetscCall(TestCase(kl, ku, 2, 34 * K + 1, precision, 1.0, 1));
     if (!small) {
-      PetscCall(TestCase(kl, ku, 3, 200 + 40 * K, dbl, 0.6, 1));
-      for (PetscInt n = 0; n < 4; n++) PetscCall(TestCase(kl, ku, 1, n, dbl, 1.0, 0));
-      for (PetscInt n = K - 1; n < K + 2; n++) PetscCall(TestCase(kl, ku, 1, n, dbl, 1.0, 0));
+      PetscCall(TestCase(kl, ku, 3, 200 + 40 * K, precision, 0.6, 1));
+      for (PetscInt n = 0; n < 4; n++) PetscCall(TestCase(kl, ku, 1, n, precision, 1.0, 0));
+      for (PetscInt n = K - 1; n < K + 2; n++) PetscCall(TestCase(kl, ku, 1, n, precision, 1.0, 0));
     }
   }
   for (size_t i = 0; !small && i < PETSC_STATIC_ARRAY_LENGTH(wide); i += 2) {
     const PetscInt kl = wide[i], ku = wide[i + 1], K = PetscMax(kl, ku);
 
-    PetscCall(TestCase(kl, ku, 3, 3 * K + 5, dbl, 1.0, 1));
-    if (K <= 256) PetscCall(TestCase(kl, ku, 2, 15 * K, dbl, 1.0, 0));
+    PetscCall(TestCase(kl, ku, 3, 3 * K + 5, precision, 1.0, 1));
+    if (K <= 256) PetscCall(TestCase(kl, ku, 2, 15 * K, precision, 1.0, 0));
   }
   for (int topic = 0; topic < NTOPICS; topic++) {
-    printf("%s %d - cuda %s: %s # %d cases", results[dbl][topic].bad ? "not ok" : "ok", topic + 1 + (dbl ? 0 : NTOPICS), dbl ? "double" : "single", topics[topic], (int)results[dbl][topic].n);
-    if (results[dbl][topic].bad) printf(", %d bad", (int)results[dbl][topic].bad);
-    printf(", worst error %.2g of its bound\n", results[dbl][topic].worst);
+    printf("%s %d - cuda %s: %s # %d cases", results[precision][topic].bad ? "not ok" : "ok", ++number, PCSpikePrecisions[precision], topics[topic], (int)results[precision][topic].n);
+    if (results[precision][topic].bad) printf(", %d bad", (int)results[precision][topic].bad);
+    printf(", worst error %.2g of its bound\n", results[precision][topic].worst);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscBool small = PETSC_FALSE;
-  int       count = 0, failed = 0;
+  PCSpikePrecision precision = PC_SPIKE_PRECISION_DOUBLE;
+  PetscBool        small = PETSC_FALSE, one = PETSC_FALSE;
+  int              count = 0, failed = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -687,10 +693,10 @@ int main(int argc, char **argv)
     return 0;
   }
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
-  PetscCall(TestAll(small, PETSC_TRUE));
-  PetscCall(TestAll(small, PETSC_FALSE));
-  printf("1..%d\n", 2 * NTOPICS);
-  for (int topic = 0; topic < NTOPICS; topic++) failed += results[0][topic].bad + results[1][topic].bad;
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-precision", PCSpikePrecisions, (PetscEnum *)&precision, &one));
+  for (int p = one ? precision : PC_SPIKE_PRECISION_DOUBLE; p <= (one ? precision : PC_SPIKE_PRECISION_FP16); p++) PetscCall(TestAll(small, (PCSpikePrecision)p));
+  printf("1..%d\n", number);
+  for (int topic = 0; topic < NTOPICS; topic++) failed += results[0][topic].bad + results[1][topic].bad + results[2][topic].bad + results[3][topic].bad;
   PetscCall(PetscFinalize());
   return failed ? 1 : 0;
 }

@@ -87,7 +87,7 @@ static PetscScalar BandGet(const SpikeBand *s, PetscCount t)
 {
   const SpikeHost *h = (const SpikeHost *)s->data;
 
-  return s->precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscScalar)((const SpikeDouble *)h->first)[t] : (PetscScalar)((const SpikeSingle *)h->first)[t];
+  return SpikeHostGet(s->precision, h->first, t);
 }
 
 /* Band, B and C hold the matrix and nothing else; they were NaN before */
@@ -96,6 +96,7 @@ static void CheckFilled(const Problem *P, const SpikeBand *s)
   const SpikeHost *h  = (const SpikeHost *)s->data;
   const PetscInt   kl = P->kl, ku = P->ku, ld = kl + ku + 1;
   PetscInt         bad = 0;
+  char             element[2 * sizeof(double)];
 
   for (PetscInt p = 0; p < P->np; p++) {
     const PetscInt m = P->start[p + 1] - P->start[p];
@@ -104,7 +105,8 @@ static void CheckFilled(const Problem *P, const SpikeBand *s)
       for (PetscInt i = j - ku; i <= j + kl; i++) {
         PetscScalar v = i < 0 || i >= m ? 0.0 : Entry(P, P->start[p] + i, P->start[p] + j);
 
-        if (P->precision != PC_SPIKE_PRECISION_DOUBLE) v = (PetscScalar)(SpikeSingle)v;
+        SpikeHostPut(P->precision, element, 0, v);
+        v = SpikeHostGet(P->precision, element, 0);
         if (BandGet(s, h->off[p] + (PetscCount)j * ld + ku + i - j) != v) bad++;
       }
     }

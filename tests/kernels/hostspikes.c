@@ -130,6 +130,7 @@ static PetscErrorCode TestFalloff(PCSpikePrecision precision)
     SpikePivot      pivot = {0, 0, 0, 0, 0};
     PetscReal       W[3], V[3];
 
+    if (SpikePrecisionBytes(precision) == 2 && thetas[t] * thetas[t] < 40 * SpikePrecisionEpsilon(precision)) continue; /* d - 2 would be lost in the rounding of d */
     PetscCall(ProblemCreate(&shape, SLOW, 0, precision, &P));
     for (PetscInt i = 0; i < P.n; i++) {
       P.a[3 * i]     = i ? -1.0 : 0.0;
@@ -151,7 +152,7 @@ static PetscErrorCode TestFalloff(PCSpikePrecision precision)
       Check(&P, FALLOFF, rate <= 0 ? (double)((slow ? -rate - thetas[t] : PetscAbsReal(rate + thetas[t])) / (0.25 * thetas[t])) : 2);
     }
     for (PetscInt right = 0; right < 2; right++) {
-      const double m = shape.sizes[right ? 0 : 1], rows = 1 - PetscLogReal(8 * P.eps) / thetas[t];
+      const double m = shape.sizes[right ? 0 : 1], rows = 1 + PetscFloorReal(-PetscLogReal(8 * P.eps) / thetas[t]);
 
       Check(&P, WINDOWS, PetscMin(rows, m) / (right ? s.wbot[0] : s.wtop[1]));
     }

@@ -68,7 +68,7 @@ static const char *const kinds[] = {"dominant", "slow", "upper slow", "lower slo
 
 /* ---- Results, by precision and topic --------------------------------------------------------------------------------------------------- */
 #define PRECISION0 (PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE)
-#define PRECISION1 PC_SPIKE_PRECISION_SINGLE
+#define PRECISION1 PC_SPIKE_PRECISION_FP16
 
 static const char *const precisions[] = {"double", "single", "bf16", "fp16"};
 static PetscInt          ncases[4][NTOPICS], nbad[4][NTOPICS];

@@ -49,6 +49,15 @@ __device__ static inline void SpikePair(const float *s, double (&b)[2])
   b[1] = v.y;
 }
 
+template <bool BF>
+__device__ static inline void SpikePair(const SpikeNarrow<BF> *s, double (&b)[2])
+{
+  const ushort2 v = *(const ushort2 *)s;
+
+  b[0] = SpikeNarrowValue<BF>(v.x);
+  b[1] = SpikeNarrowValue<BF>(v.y);
+}
+
 /* Rows 16 h + g and 16 h + 8 + g of a column of blocks: x[2h][n], x[2h+1][n] += a b */
 template <int NB>
 __device__ static inline void SpikeBlockProduct(double (&x)[NB][NB][2], int h, int n, const double (&a)[4], const double (&b)[2])
@@ -115,14 +124,15 @@ __device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, con
   }
 }
 
-/* Copies without a stop at registers; what a lane has asked for is there after SpikeCopyWait(), for other lanes after a barrier behind it */
+/* Copies without a stop at registers, from 4 bytes on; what a lane has asked for is there after SpikeCopyWait(), for other lanes after a barrier behind it */
 template <int BYTES>
 __device__ static inline void SpikeCopyAsync(void *shared, const void *global)
 {
 #if __CUDA_ARCH__ >= 800
   const unsigned int to = (unsigned int)__cvta_generic_to_shared(shared);
 
-  if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+  if constexpr (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+  else if constexpr (BYTES == 2) *(unsigned short *)shared = *(const unsigned short *)global;
   else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(BYTES) : "memory");
 #else
   memcpy(shared, global, BYTES);

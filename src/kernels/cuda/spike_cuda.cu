@@ -44,7 +44,6 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
 
   PetscFunctionBegin;
   PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has half-bandwidths up to %d, this band has %" PetscInt_FMT ",%" PetscInt_FMT ": use -pc_spike_bandwidth or -pc_spike_dropoff (with the prefix of the solver) for a narrower band, or a matrix on the host (MatBindToCPU(), -mat_type aij)", SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
-  PetscCheck(s->precision <= PC_SPIKE_PRECISION_SINGLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has no factors in %s: use -pc_spike_precision single (with the prefix of the solver)", PCSpikePrecisions[s->precision]);
   SpikeTilesShape_Private(s, &t);
   h.t   = t;
   *band = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;

@@ -537,6 +537,39 @@ static PetscErrorCode SpikeFactor_Private(SpikeBand *s, const SpikePivotPolicy &
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  overflowrow <- the complement of the first row with a number in the factors that is not finite: whatever was too large for their precision. `exponent`: the bits that are all set in such
+  a number, `bytes`: 2 or 4, of a real number; parts: real numbers of an element. Reads the factors once, 16 bytes a thread at a time.
+*/
+__global__ void __launch_bounds__(256) SpikeFactorCheck(SpikeTiles t, const void *band, PetscInt64 reals, int parts, int bytes, unsigned int exponent, SpikeStatus *status)
+{
+  const PetscInt64 pieces = reals * bytes / 16;
+  auto             check  = [&](PetscInt64 i, unsigned int bits) {
+    if ((bits & exponent) != exponent) return;
+    /* in a tile row of a group the row comes first and then the member, in all tiles and on the diagonal */
+    const PetscInt64 element = i / parts, tilerow = element / t.stepsize, in = element % t.stepsize;
+    const PetscInt   p = (PetscInt)(tilerow / t.steps) * t.G + (PetscInt)(in / t.T % t.G), row = (PetscInt)(tilerow % t.steps) * t.T + (PetscInt)(in % t.T);
+
+    if (p < t.np && row < t.start[p + 1] - t.start[p]) atomicMax(&status->overflowrow, ~((unsigned long long)t.start[p] + row));
+  };
+
+  for (PetscInt64 k = (PetscInt64)blockIdx.x * blockDim.x + threadIdx.x; k < pieces; k += (PetscInt64)gridDim.x * blockDim.x) {
+    const uint4        piece = __ldcs((const uint4 *)band + k);
+    const unsigned int w[4]  = {piece.x, piece.y, piece.z, piece.w};
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      if (bytes == 4) check(4 * k + i, w[i]);
+      else {
+        check(8 * k + 2 * i, w[i] & 0xFFFF);
+        check(8 * k + 2 * i + 1, w[i] >> 16);
+      }
+    }
+  }
+  if (blockIdx.x == 0)
+    for (PetscInt64 i = pieces * 16 / bytes + threadIdx.x; i < reals; i += blockDim.x) check(i, bytes == 4 ? ((const unsigned int *)band)[i] : ((const unsigned short *)band)[i]);
+}
+
 PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
 {
   SpikeCUDA       *h      = (SpikeCUDA *)s->data;
@@ -547,6 +580,14 @@ PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
   pivot->badrow = -1;
   if (!h->t.steps) PetscFunctionReturn(PETSC_SUCCESS);
   SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
+  if (s->precision != PC_SPIKE_PRECISION_DOUBLE) {
+    const unsigned int exponent = s->precision == PC_SPIKE_PRECISION_SINGLE ? 0x7F800000u : s->precision == PC_SPIKE_PRECISION_BF16 ? 0x7F80u : 0x7C00u;
+    const int          bytes = (int)SpikePrecisionBytes(s->precision), parts = (int)(sizeof(PetscScalar) / sizeof(PetscReal));
+    const PetscInt64   reals = h->elements * parts;
+
+    SpikeFactorCheck<<<(unsigned int)PetscMin(reals * bytes / 4096 + 1, 8 * h->multiprocessors), 256, 0, (cudaStream_t)s->stream>>>(h->t, s->band, reals, parts, bytes, exponent, &h->report->factor);
+    PetscCallCUDA(cudaGetLastError());
+  }
   h->pivot = pivot;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

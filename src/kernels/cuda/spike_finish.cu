@@ -90,11 +90,17 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
   }
   if (h->fillstats) SpikeFinishFill_Private(h->hostreport, h->fillstats);
   if (h->pivot) {
-    const PetscInt row = h->hostreport->factor.badrow ? (PetscInt)~h->hostreport->factor.badrow : -1;
-    PetscInt       p   = 0;
+    const PetscInt overflow = h->hostreport->factor.overflowrow ? (PetscInt)~h->hostreport->factor.overflowrow : -1;
+    PetscInt       row = h->hostreport->factor.badrow ? (PetscInt)~h->hostreport->factor.badrow : -1, p = 0;
+    const bool     overflows = overflow >= 0 && (row < 0 || overflow < row); /* what lies behind a bad pivot means nothing, what lies before it does */
 
+    if (overflows) row = -1;
     while (row >= 0 && s->start[p + 1] <= row) p++;
     PetscCall(SpikeFinishPivot_Private(s, &h->hostreport->factor, row, h->badvalue + p, h->pivot));
+    if (overflows) {
+      h->pivot->badrow   = overflow;
+      h->pivot->badvalue = PETSC_INFINITY;
+    }
   }
   if (h->right) PetscCall(SpikeFinishTips_Private(s));
   if (h->reducedpivot) {

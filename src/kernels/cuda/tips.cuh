@@ -33,12 +33,13 @@ __device__ static inline SpikeArith SpikeSign(unsigned long long i)
   return i >> 63 ? 1.0 : -1.0;
 }
 
-/* BYTES bytes to shared memory; done when the group that it is in is waited for */
+/* BYTES bytes to shared memory; done when the group that it is in is waited for, 2 bytes at once */
 template <int BYTES>
 __device__ static inline void SpikeCopyAsync(void *to, const void *from)
 {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(BYTES) : "memory");
+  if constexpr (BYTES == 2) *(unsigned short *)to = *(const unsigned short *)from;
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(BYTES) : "memory");
 #else
   memcpy(to, from, BYTES);
 #endif
@@ -114,6 +115,20 @@ __device__ static inline void SpikePair(const float *p, SpikeArith &a, SpikeArit
 
   a = (double)v.x;
   b = (double)v.y;
+}
+
+template <bool BF>
+__device__ static inline void SpikePair(const SpikeNarrow<BF> *p, SpikeArith &a, SpikeArith &b)
+{
+#if !defined(PETSC_USE_COMPLEX)
+  const ushort2 v = *(const ushort2 *)p;
+
+  a = SpikeNarrowValue<BF>(v.x);
+  b = SpikeNarrowValue<BF>(v.y);
+#else
+  a    = p[0];
+  b    = p[1];
+#endif
 }
 
 #if defined(PETSC_USE_COMPLEX)
@@ -197,7 +212,7 @@ struct SpikePanel {
 */
 template <typename F, int MB, int NT, int STAGES>
 struct SpikeColumns {
-  static constexpr int ROWS = 16 * MB, LD = ROWS + (sizeof(F) >= 8 ? 16 / (int)sizeof(F) : 4), LDX = ROWS + 8, TILE = ROWS * LD, BUFFERS = STAGES;
+  static constexpr int ROWS = 16 * MB, LD = ROWS + (sizeof(F) >= 8 ? 16 / (int)sizeof(F) : sizeof(F) == 2 ? 8 : 4), LDX = ROWS + 8, TILE = ROWS * LD, BUFFERS = STAGES;
 
   const SpikeTipsArgs &a;
   F                   *stage;
@@ -214,7 +229,7 @@ struct SpikeColumns {
     const int bytes = T * (int)sizeof(F);
     int       E, pieces;
 
-    piece  = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : 4;
+    piece  = bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
     E      = PetscMax(1, piece / (int)sizeof(F));
     pieces = T / E;
     c0     = threadIdx.x / pieces;
@@ -251,7 +266,8 @@ struct SpikeColumns {
 
           if (piece == 16) SpikeCopyAsync<16>(t, f);
           else if (piece == 8) SpikeCopyAsync<8>(t, f);
-          else SpikeCopyAsync<4>(t, f);
+          else if (piece == 4 || sizeof(F) > 2) SpikeCopyAsync<4>(t, f);
+          else SpikeCopyAsync<2>(t, f);
           c += dc;
           r += dr;
           if (r >= T) {

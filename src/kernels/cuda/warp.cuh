@@ -49,7 +49,7 @@ __device__ static inline void SpikeLoadStream(const F *a, F v[])
 {
   constexpr int bytes = (int)sizeof(F) * V;
 
-  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "no load of this size");
+  static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16, "no load of this size");
   if constexpr (bytes == 16) {
     const int4 w = __ldcs((const int4 *)a);
 
@@ -58,6 +58,10 @@ __device__ static inline void SpikeLoadStream(const F *a, F v[])
     const int2 w = __ldcs((const int2 *)a);
 
     memcpy((void *)v, &w, 8);
+  } else if constexpr (bytes == 2) {
+    const unsigned short w = __ldcs((const unsigned short *)a);
+
+    memcpy((void *)v, &w, 2);
   } else {
     const int w = __ldcs((const int *)a);
 

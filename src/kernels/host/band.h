@@ -19,6 +19,7 @@
 
   After lu(), the strictly lower part holds L (unit diagonal), the strictly upper part U, and the diagonal the INVERSES of the pivots.
   The factors are of type F (precision of the factors), vectors of type PetscScalar, arithmetic of the sweeps in PetscScalar.
+  Factors of 16 bits a real number come from an elimination in single precision; an entry too large for them is a bad pivot of infinite magnitude.
   All kernels are deterministic, allocate nothing and call nothing of PETSc.
 
   A sweep needs one triangle of the factors and is bound by the memory that brings it. So that it brings nothing else, lu() leaves the columns
@@ -28,7 +29,8 @@
       u_ij = a[j0 * ld + (j - j0) * (ku + 1) + ku + i - j]              i <= j, j0 <= j < j0 + ch, j0 a multiple of ch
       l_ij = a[j0 * ld + ch * (ku + 1) + (j - j0) * kl + i - j - 1]     i > j
 
-  Columns behind the last whole chunk stay as they were, and so do all of them where ch = 0. SpikeBandIndex() says it for one element.
+  Columns behind the last whole chunk stay as they were, and so do all of them where ch = 0, as for factors of 16 bits a real number.
+  SpikeBandIndex() says it for one element.
 */
 #define SPIKE_BAND_PAD(kl, ku) (((PetscCount)(kl) + (ku) + 1) + 64)
 #define SPIKE_NARROW           8      /* half-bandwidths up to this have kernels of their own, that read the factors by rows */
@@ -42,7 +44,7 @@ static inline PetscCount SpikeBandChunk(PetscInt kl, PetscInt ku, size_t size)
   const PetscCount bytes = ((PetscCount)kl + ku + 1) * (PetscCount)size;
   PetscCount       ch    = SPIKE_CHUNK_MAX;
 
-  if (PetscMin(kl, ku) <= SPIKE_NARROW) return 0;
+  if (PetscMin(kl, ku) <= SPIKE_NARROW || size == 2 * sizeof(PetscScalar) / sizeof(PetscReal)) return 0;
   while (ch > SPIKE_CHUNK_MIN && ch * bytes > SPIKE_CHUNK_BYTES) ch /= 2;
   return ch;
 }
@@ -128,9 +130,10 @@ typedef enum {
   SPIKE_ISA_V4   = 2
 } SpikeISA;
 
-PETSC_INTERN const SpikeBandOps SpikeBandOps_base_double, SpikeBandOps_base_single;
+PETSC_INTERN const SpikeBandOps SpikeBandOps_base_double, SpikeBandOps_base_single, SpikeBandOps_base_bf16, SpikeBandOps_base_fp16;
 #if defined(SPIKE_HAVE_X86_64_LEVELS)
-PETSC_INTERN const SpikeBandOps SpikeBandOps_v3_double, SpikeBandOps_v3_single, SpikeBandOps_v4_double, SpikeBandOps_v4_single;
+PETSC_INTERN const SpikeBandOps SpikeBandOps_v3_double, SpikeBandOps_v3_single, SpikeBandOps_v3_bf16, SpikeBandOps_v3_fp16;
+PETSC_INTERN const SpikeBandOps SpikeBandOps_v4_double, SpikeBandOps_v4_single, SpikeBandOps_v4_bf16, SpikeBandOps_v4_fp16;
 #endif
 
 /* The table of a precision of the factors for the instruction set in use */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* band_isa.c: the tables of band kernels for one instruction set, -DSPIKE_ISA=base|v3|v4; the makefile compiles this file once for each */
+#include "../kernels.h"
+#include "half.h"
 #include "band.h"
 #include <float.h>
 #if defined(__AVX2__)
@@ -130,3 +132,42 @@ typedef S s1_t;
 
 /* not of the band, but of the same kind */
 #include "krylov_template.h"
+
+#undef T
+#undef VF
+#undef PRECISION
+#undef FREAL
+#undef FREAL_MIN
+#undef FREAL_MAX
+#undef FREAL_SIZE
+
+#define SPIKE_HALF_COLS 32 /* columns that become final before the others move */
+#define SPIKE_HALF_ROWS 64 /* converted at a time */
+#define SPIKE_HALF_SUMS 8
+#if defined(PETSC_USE_COMPLEX)
+  #define SPIKE_PARTS 2
+#else
+  #define SPIKE_PARTS 1
+#endif
+
+#define T(name)   name##_bf16
+#define PRECISION bf16
+#define FROM16    SpikeFromBF16
+#define TO16      SpikeToBF16
+#define F16_MAX   SpikePrecisionMax(PC_SPIKE_PRECISION_BF16)
+#define F16_LEAST SpikePrecisionLeast(PC_SPIKE_PRECISION_BF16)
+#include "band_half.h"
+#undef T
+#undef PRECISION
+#undef FROM16
+#undef TO16
+#undef F16_MAX
+#undef F16_LEAST
+
+#define T(name)   name##_fp16
+#define PRECISION fp16
+#define FROM16    SpikeFromFP16
+#define TO16      SpikeToFP16
+#define F16_MAX   SpikePrecisionMax(PC_SPIKE_PRECISION_FP16)
+#define F16_LEAST SpikePrecisionLeast(PC_SPIKE_PRECISION_FP16)
+#include "band_half.h"

@@ -36,18 +36,20 @@ PetscBool SpikeISASet(SpikeISA isa)
   return PETSC_TRUE;
 }
 
+#define SpikeBandTables(isa) \
+  { \
+    &SpikeBandOps_##isa##_double, &SpikeBandOps_##isa##_single, &SpikeBandOps_##isa##_bf16, &SpikeBandOps_##isa##_fp16 \
+  }
+
 const SpikeBandOps *SpikeBandGetOps(PCSpikePrecision precision)
 {
-  const PetscBool is_double = (PetscBool)(precision == PC_SPIKE_PRECISION_DOUBLE);
-
-  switch (SpikeISAGet()) {
+  static const SpikeBandOps *const tables[][4] =
+  { SpikeBandTables(base),
 #if defined(SPIKE_HAVE_X86_64_LEVELS)
-  case SPIKE_ISA_V4:
-    return is_double ? &SpikeBandOps_v4_double : &SpikeBandOps_v4_single;
-  case SPIKE_ISA_V3:
-    return is_double ? &SpikeBandOps_v3_double : &SpikeBandOps_v3_single;
+    SpikeBandTables(v3),
+    SpikeBandTables(v4)
 #endif
-  default:
-    return is_double ? &SpikeBandOps_base_double : &SpikeBandOps_base_single;
-  }
+  };
+
+  return tables[SpikeISAGet()][precision];
 }

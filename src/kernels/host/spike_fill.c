@@ -61,11 +61,8 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         case SPIKE_ENTRY_BAND: {
           const PetscCount t = h->off[p] + (j - s->start[p]) * ld + ku + i - j;
 
-          if (s->precision == PC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)h->first)[t] = (SpikeDouble)v;
-          else {
-            if (abs > (PetscReal)SpikePrecisionMax(s->precision) && st->overflowrow < 0) st->overflowrow = r;
-            ((SpikeSingle *)h->first)[t] = (SpikeSingle)v;
-          }
+          if (s->precision != PC_SPIKE_PRECISION_DOUBLE && abs > (PetscReal)SpikePrecisionMax(s->precision) && st->overflowrow < 0) st->overflowrow = r;
+          SpikeHostPut(s->precision, h->first, t, v);
         } break;
         case SPIKE_ENTRY_B: /* row counted in the last ku of partition p, column in the first ku behind it */
           s->dB[(PetscCount)(p + 1) * ku * ku + (i - (s->start[p + 1] - ku)) + (PetscCount)(j - s->start[p + 1]) * ku] = v;

@@ -9,10 +9,16 @@
   The windows of work space: work holds one column of the largest partition for each right-hand side.
 */
 
-/* The work space of lu() for the partitions and, with the half-bandwidths exchanged, for their reversed corners */
-static size_t SpikeWorkSize_Private(const SpikeBandOps *ops, PetscInt kl, PetscInt ku)
+/* The kernels for the corners of partitions: tips are no more exact than the factors, but are made by the kernels of single precision in less time */
+static const SpikeBandOps *SpikeCornerOps_Private(const SpikeBand *s)
 {
-  return PetscMax(ops->lu_worksize(kl, ku), ops->lu_worksize(ku, kl)) + 64;
+  return SpikeBandGetOps(PetscMin(s->precision, PC_SPIKE_PRECISION_SINGLE));
+}
+
+/* The work space of lu() for the partitions and, with the half-bandwidths exchanged, for their reversed corners */
+static size_t SpikeWorkSize_Private(const SpikeBand *s)
+{
+  return PetscMax(SpikeBandGetOps(s->precision)->lu_worksize(s->kl, s->ku), SpikeCornerOps_Private(s)->lu_worksize(s->ku, s->kl)) + 64;
 }
 
 static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, PetscReal *extra)
@@ -21,14 +27,13 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
   PetscReal       big = 0.0, l;
 
   PetscFunctionBegin;
-  PetscCheck(s->precision <= PC_SPIKE_PRECISION_SINGLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on the host has no factors in %s: use -pc_spike_precision single (with the prefix of the solver)", PCSpikePrecisions[s->precision]);
   *band  = elem * (ld * s->n + (s->np + 1.0) * SPIKE_BAND_PAD(kl, ku));
-  *extra = (PetscReal)SpikeWorkSize_Private(SpikeBandGetOps(s->precision), s->kl, s->ku) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
+  *extra = (PetscReal)SpikeWorkSize_Private(s) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
   if (s->coupled) {
     for (PetscInt p = 0; p < s->np; p++) big = PetscMax(big, (PetscReal)(s->start[p + 1] - s->start[p]));
     l = PetscMin(big, (PetscReal)SpikeMaxCorner(s->kl, s->ku));
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + s->maxrhs * big);
-    *extra += elem * (l * ld + 2.0 * SPIKE_BAND_PAD(kl, ku)) + sizeof(PetscScalar) * l * PetscMax(kl, ku);
+    *extra += (PetscReal)SpikeCornerOps_Private(s)->size * (l * ld + 2.0 * SPIKE_BAND_PAD(kl, ku)) + sizeof(PetscScalar) * l * PetscMax(kl, ku);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,8 +76,9 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
-  s->data = h;
-  h->ops  = SpikeBandGetOps(s->precision);
+  s->data      = h;
+  h->ops       = SpikeBandGetOps(s->precision);
+  h->cornerops = SpikeCornerOps_Private(s);
   PetscCall(PetscMalloc1(np + 1, &h->off));
   h->off[0] = 0;
   for (PetscInt p = 0; p < np; p++) { /* one pad between two partitions, and each starts on a cache line */
@@ -82,13 +88,13 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
     h->largest    = PetscMax(h->largest, n);
   }
   PetscCall(SpikeBlockAllocate_Private(h->ops, kl, ku, h->off[np], &s->band, &h->first));
-  PetscCall(PetscMalloc(SpikeWorkSize_Private(h->ops, kl, ku), &h->luwork));
+  PetscCall(PetscMalloc(SpikeWorkSize_Private(s), &h->luwork));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
     h->maxcorner = PetscMin(h->largest, SpikeMaxCorner(kl, ku));
     PetscCall(PetscCalloc2((PetscCount)(np + 1) * ku * ku, &s->dB, (PetscCount)(np + 1) * kl * kl, &s->dC));
     PetscCall(PetscCalloc4((PetscCount)(np + 1) * kl * ku, &s->dVb, (PetscCount)(np + 1) * ku * kl, &s->dWt, (PetscCount)(np + 1) * ku * ku, &s->dR, (PetscCount)(np + 1) * ku, &s->dpiv));
-    PetscCall(SpikeBlockAllocate_Private(h->ops, kl, ku, h->maxcorner * ld, &h->corneralloc, &h->corner));
+    PetscCall(SpikeBlockAllocate_Private(h->cornerops, kl, ku, h->maxcorner * ld, &h->corneralloc, &h->corner));
     PetscCall(PetscMalloc1((PetscCount)h->maxcorner * PetscMax(kl, ku), &h->spike));
     PetscCall(SpikeReserve_Host(s, s->maxrhs));
   }

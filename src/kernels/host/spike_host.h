@@ -4,6 +4,7 @@
 
 #include "../kernels.h"
 #include "band.h"
+#include "half.h"
 
 /* The two types of the factors */
 #if defined(PETSC_USE_COMPLEX)
@@ -15,10 +16,10 @@ typedef float  SpikeSingle;
 #endif
 
 typedef struct {
-  const SpikeBandOps *ops;
-  PetscCount         *off;     /* [np + 1] first element of each partition                     */
-  char               *first;   /* element 0 of the band, inside the allocation s->band         */
-  PetscInt            largest; /* rows of the largest partition                                */
+  const SpikeBandOps *ops, *cornerops; /* of the factors; of the corners, which have at least single precision */
+  PetscCount         *off;             /* [np + 1] first element of each partition                     */
+  char               *first;           /* element 0 of the band, inside the allocation s->band         */
+  PetscInt            largest;         /* rows of the largest partition                                */
   PetscInt            maxcorner;
   void               *luwork, *corneralloc;
   char               *corner; /* a leading corner, reversed, and its factors                   */
@@ -36,6 +37,34 @@ static inline char *SpikeHostBlock(const SpikeHost *h, PetscInt p)
 static inline SpikeBandFactors SpikeHostFactors(const SpikeBand *s, PetscInt p)
 {
   return SpikeBandWhole(s->start[p + 1] - s->start[p], s->kl, s->ku, SpikeHostBlock((const SpikeHost *)s->data, p));
+}
+
+/* Element t of an array of factors; an element of 16 bits comes by way of single precision */
+static inline PetscScalar SpikeHostGet(PCSpikePrecision precision, const void *a, PetscCount t)
+{
+  PetscScalar v;
+
+  if (precision == PC_SPIKE_PRECISION_DOUBLE) v = (PetscScalar)((const SpikeDouble *)a)[t];
+  else if (precision == PC_SPIKE_PRECISION_SINGLE) v = (PetscScalar)((const SpikeSingle *)a)[t];
+  else {
+    const unsigned short *from = (const unsigned short *)((const SpikeHalf *)a + t);
+    PetscReal            *to   = (PetscReal *)&v;
+
+    for (size_t k = 0; k < sizeof(v) / sizeof(*to); k++) to[k] = precision == PC_SPIKE_PRECISION_BF16 ? SpikeFromBF16(from[k]) : SpikeFromFP16(from[k]);
+  }
+  return v;
+}
+
+static inline void SpikeHostPut(PCSpikePrecision precision, void *a, PetscCount t, PetscScalar v)
+{
+  if (precision == PC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)a)[t] = (SpikeDouble)v;
+  else if (precision == PC_SPIKE_PRECISION_SINGLE) ((SpikeSingle *)a)[t] = (SpikeSingle)v;
+  else {
+    const PetscReal *from = (const PetscReal *)&v;
+    unsigned short  *to   = (unsigned short *)((SpikeHalf *)a + t);
+
+    for (size_t k = 0; k < sizeof(v) / sizeof(*from); k++) to[k] = precision == PC_SPIKE_PRECISION_BF16 ? SpikeToBF16((float)from[k]) : SpikeToFP16((float)from[k]);
+  }
 }
 
 /* The pivot policy in the form that the micro-kernels take */

@@ -45,15 +45,14 @@ static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscIn
   const PetscCount ld = (PetscCount)kl + ku + 1, pad = SPIKE_BAND_PAD(kl, ku), m = l * ld;
   const void      *a = SpikeHostBlock(h, p);
 
-  memset(h->corner - (size_t)pad * h->ops->size, 0, (size_t)(m + 2 * pad) * h->ops->size);
+  memset(h->corner - (size_t)pad * h->cornerops->size, 0, (size_t)(m + 2 * pad) * h->cornerops->size);
   for (PetscInt j = 0; j < l; j++) {
     const PetscInt i0 = PetscMax(0, j - ku), i1 = PetscMin(l - 1, j + kl);
 
     for (PetscInt i = i0; i <= i1; i++) {
       const PetscCount t = j * ld + ku + i - j;
 
-      if (s->precision == PC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)h->corner)[m - 1 - t] = ((const SpikeDouble *)a)[t];
-      else ((SpikeSingle *)h->corner)[m - 1 - t] = ((const SpikeSingle *)a)[t];
+      SpikeHostPut(PetscMin(s->precision, PC_SPIKE_PRECISION_SINGLE), h->corner, m - 1 - t, SpikeHostGet(s->precision, a, t));
     }
   }
 }
@@ -86,12 +85,12 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
 
       SpikeReverseCorner_Private(s, h, q, l);
       SpikeHostPivot(h, pivot, &pv);
-      h->ops->lu(l, ku, kl, h->corner, &pv);
+      h->cornerops->lu(l, ku, kl, h->corner, &pv);
       PetscCall(PetscArrayzero(W, (PetscCount)l * kl));
       for (PetscInt c = 0; c < kl; c++)
         for (PetscInt i = 0; i < kl; i++) W[(PetscCount)c * l + l - 1 - i] = C[i + (PetscCount)c * kl];
-      h->ops->lower(SpikeBandPart(f, l - kl, kl), kl, W + l - kl, l, W + l - kl, l);
-      h->ops->upper(f, 0, l, kl, W, l);
+      h->cornerops->lower(SpikeBandPart(f, l - kl, kl), kl, W + l - kl, l, W + l - kl, l);
+      h->cornerops->upper(f, 0, l, kl, W, l);
       PetscCall(PetscLogFlops(2.0 * kl * ku * l + (2.0 * kl + 1.0) * kl * l));
       SpikeReach_Private(n, l, K, kl, W, eps, s->window, &fallen, &s->wtop[q], &falloff[q]);
       if (fallen || l == lmax) {
