@@ -27,6 +27,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_bandwidth k or kl,ku                       - half-bandwidths to factor, `PCSpikeSetBandwidth()`; default those of the nonzero entries
 . -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|, `PCSpikeSetDropoff()`
 . -pc_spike_window_tol tol                             - where the correction after the reduced systems ends, `PCSpikeSetWindowTolerance()`
+. -pc_spike_cuda_one_launch <true>                     - on a GPU the plain apply of one rank is a single kernel where its vectors fit; for all solvers, without their prefixes
 . -pc_spike_precision (double|single|bf16|fp16)        - precision of the factors, `PCSpikeSetPrecision()`
 . -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
 . -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCSpikeSetMatOrderingType()`
@@ -82,7 +83,7 @@ PetscErrorCode PCCreate_Spike(PC pc)
   s->userkl           = PETSC_DECIDE;
   s->userku           = PETSC_DECIDE;
   s->local_partitions = PETSC_DECIDE;
-  s->window           = 1e-8;
+  s->window           = 1e-5;
   s->zeropivot        = 100.0 * PETSC_MACHINE_EPSILON;
   s->shifttype        = MAT_SHIFT_NONE;
   s->shiftamount      = (PetscReal)PETSC_DECIDE;

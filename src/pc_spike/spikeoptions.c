@@ -177,7 +177,7 @@ static PetscErrorCode PCSpikeGetWindowTolerance_Spike(PC pc, PetscReal *tol)
 
   Input Parameters:
 + pc  - the preconditioner context
-- tol - fraction in [0, 1), default 1e-8; 0 corrects down to the rounding of the factors
+- tol - fraction in [0, 1), default 1e-5; 0 corrects down to the rounding of the factors
 
   Options Database Key:
 . -pc_spike_window_tol tol - the fraction

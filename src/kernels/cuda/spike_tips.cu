@@ -341,7 +341,7 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.Wt     = s->dWt;
   a.work   = h->spike;
   a.eps    = SpikePrecisionEpsilon(s->precision);
-  a.tol    = PetscMax(s->window, a.eps) / 4;
+  a.tol    = PetscMax(s->window, a.eps / 4);
   a.blocks = plan.blocks;
   a.ncols  = plan.ncols;
   a.tiles  = plan.tiles;
@@ -376,6 +376,7 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
       falloff[q] = PetscMax(falloff[q], rate[(np + 1 + q) * plan.blocks + b]);
     }
   }
+  PetscCall(SpikeApplyPlan_CUDA(s));
   PetscCall(PetscLogGpuFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -58,6 +58,8 @@ typedef double SpikeDouble;
 typedef float  SpikeSingle;
 #endif
 
+#define SPIKE_BAND_BEHIND 1024 /* elements behind the last one that may be read, for nothing, where a tile is not stored */
+
 #define SPIKE_CUDA_MAX_BANDWIDTH 512 /* the solves of the reduced systems keep a tip in shared memory */
 
 /* What setup functions leave on the device for the host to read, and its copy in pinned host memory */
@@ -81,41 +83,51 @@ struct SpikeFillMap {
   PetscReal           bytes;
 };
 
+/* An apply in one launch (spike_apply.cu) */
+struct SpikeApplyPlan {
+  const void *kernel; /* NULL: none */
+  int         threads, pitch, rows, most;
+  int         resident; /* blocks that run at once */
+  size_t      shared;
+};
+
 struct SpikeCUDA {
-  SpikeTiles   t;
-  PetscInt64   elements;
-  PetscInt    *dstart, *dactive;
-  PetscScalar *work;      /* [maxrhs * n] for the corrections */
-  PetscScalar *spike;     /* windows of the spikes, one batch of interfaces */
-  PetscInt64   spikesize; /* elements of spike, from SpikeTipsWork_CUDA() */
-  int         *window;    /* [2 np] wtop, wbot on the device, in tile rows */
-  void        *scratch;   /* reductions */
-  size_t       scratchsize;
-  void        *hostscratch;         /* pinned, for what of it the host reads */
-  SpikeStatus *status, *hoststatus; /* on the device, pinned on the host */
-  PetscInt    *oldrow;              /* [n] the inverse of newrow, made by the first fill that has one */
-  int          multiprocessors;
-  size_t       sharedmemory; /* most bytes of a block */
-  PetscReal   *leftfalloff;  /* of lefttips(): filled by righttips() */
-  PetscReal    windowrows;   /* sum of wtop and wbot */
-  SpikeFillMap map;
+  SpikeTiles     t;
+  PetscInt64     elements;
+  PetscInt      *dstart, *dactive;
+  PetscScalar   *work;      /* [maxrhs * n] for the corrections */
+  PetscScalar   *spike;     /* windows of the spikes, one batch of interfaces */
+  PetscInt64     spikesize; /* elements of spike, from SpikeTipsWork_CUDA() */
+  int           *window;    /* [2 np] wtop, wbot on the device, in tile rows */
+  void          *scratch;   /* reductions */
+  size_t         scratchsize;
+  void          *hostscratch;         /* pinned, for what of it the host reads */
+  SpikeStatus   *status, *hoststatus; /* on the device, pinned on the host */
+  PetscInt      *oldrow;              /* [n] the inverse of newrow, made by the first fill that has one */
+  int            multiprocessors;
+  size_t         sharedmemory; /* most bytes of a block */
+  PetscReal     *leftfalloff;  /* of lefttips(): filled by righttips() */
+  PetscReal      windowrows;   /* sum of wtop and wbot */
+  SpikeFillMap   map;
+  SpikeApplyPlan apply;
+  unsigned      *sync; /* words of an apply in one launch */
 };
 
 /* The size of the unrolled loops over a tile's columns */
-#define SpikeDispatchTile(T, call) \
+#define SpikeDispatchTile(T, ...) \
   do { \
     if ((T) <= 4) { \
       constexpr int TMAX = 4; \
-      call; \
+      __VA_ARGS__; \
     } else if ((T) <= 8) { \
       constexpr int TMAX = 8; \
-      call; \
+      __VA_ARGS__; \
     } else if ((T) <= 16) { \
       constexpr int TMAX = 16; \
-      call; \
+      __VA_ARGS__; \
     } else { \
       constexpr int TMAX = 32; \
-      call; \
+      __VA_ARGS__; \
     } \
   } while (0)
 
