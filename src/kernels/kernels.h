@@ -40,6 +40,7 @@ typedef struct {
   PetscBLASInt *dpiv;           /* [(np + 1) * ku] pivots of R                                                      */
   PetscScalar  *dtips;          /* [maxrhs * (np + 1) * (kl + ku)] column c: interface q: kl values below, ku above */
   PetscInt     *wtop, *wbot;    /* [np] rows at the two ends of a partition that its spikes reach                   */
+  PetscInt      launches;       /* counts how often the launches of an apply have changed, as with the windows of a setup */
   void         *data;           /* whatever else the backend needs                                                  */
   void         *stream;         /* of the backend; NULL on the host                                                 */
 
@@ -229,6 +230,12 @@ struct _n_SpikeKernels {
     wbot) is where they were told to leave it after the next finish(), the one wait of a setup.
   */
   PetscErrorCode (*finish)(SpikeBand *);
+
+  /*
+    sweep, solvetips and correct (plain, all partitions) in one, where no neighbour has a part in it; NULL where a backend has none, and done tells
+    whether it was done for this shape. x may be b.
+  */
+  PetscErrorCode (*apply)(SpikeBand *, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx, PetscBool *done);
 };
 
 PETSC_INTERN const SpikeKernels SpikeKernels_Host, SpikeKernels_CUDA; /* the latter where the library was built with CUDA */

@@ -24,7 +24,7 @@ PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject pc, SpikeEnqueue *e)
   e->n          = s->band.n;
   e->run        = SpikeEnqueue_Spike;
   e->capturable = (PetscBool)(!PetscMemTypeHost(e->memtype) && !s->ex.across);
-  e->shape      = s->shape;
-  e->values     = s->shape + s->info.refills;
+  e->shape      = s->shape + s->band.launches;
+  e->values     = e->shape + s->info.refills;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,11 +10,12 @@ static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
   PetscInt  longest = 0;
 
   for (PetscInt p = 0; p < s->np; p++) longest = PetscMax(longest, s->start[p + 1] - s->start[p]);
-  t->n     = s->n;
-  t->np    = s->np;
-  t->kl    = (int)s->kl;
-  t->ku    = (int)s->ku;
-  t->T     = K ? (K + tiles - 1) / tiles : 1;
+  t->n  = s->n;
+  t->np = s->np;
+  t->kl = (int)s->kl;
+  t->ku = (int)s->ku;
+  t->T  = K ? (K + tiles - 1) / tiles : 1;
+  if (t->T > 10) t->T = (t->T + 1) / 2 * 2; /* loads of two rows; at most a tenth more bytes */
   t->QL    = (t->kl + t->T - 1) / t->T;
   t->QU    = (t->ku + t->T - 1) / t->T;
   t->G     = 1;
@@ -48,7 +49,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   h.t   = t;
   *band = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
   SpikeTipsWork_CUDA(s, &t, &spike, &scratch, &blocks);
-  *extra = sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0);
+  *extra = sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0) + sizeof(unsigned) * (PetscReal)SpikeApplySync_CUDA(&t, s->maxrhs) + SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
   *extra += PetscMax(scratch, SpikeFillScratch_CUDA(s, &h));
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + (PetscReal)s->maxrhs * s->n + (PetscReal)spike);
@@ -77,6 +78,9 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
 
   PetscFunctionBegin;
   s->maxrhs = maxrhs;
+  PetscCallCUDA(cudaFree(h->sync));
+  h->sync = NULL;
+  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, SpikeApplySync_CUDA(&h->t, maxrhs), &h->sync));
   if (!s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaFree(s->dtips));
   s->dtips = NULL;
@@ -129,7 +133,8 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   h->t.start  = h->dstart;
   h->t.active = h->dactive;
   h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
-  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)(h->elements * SpikeElement_Private(s)), (char **)&s->band));
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)), (char **)&s->band));
+  PetscCallCUDA(cudaMemsetAsync((char *)s->band + h->elements * SpikeElement_Private(s), 0, SPIKE_BAND_BEHIND * SpikeElement_Private(s), (cudaStream_t)s->stream));
   SpikeTipsWork_CUDA(s, &h->t, &spike, &tips, &h->blocks);
   h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
   PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)h->reportsize, (char **)&h->report));
@@ -148,8 +153,9 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
     PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * kl, &s->dWt));
     PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dR));
     PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
-    PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
   }
+  PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
+  PetscCall(SpikeApplyPlan_CUDA(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,6 +169,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCallCUDA(cudaFree(h->dactive));
   PetscCallCUDA(cudaFree(h->work));
   PetscCallCUDA(cudaFree(h->spike));
+  PetscCallCUDA(cudaFree(h->sync));
   PetscCallCUDA(cudaFree(h->scratch));
   PetscCallCUDA(cudaFree(h->report));
   PetscCallCUDA(cudaFree(h->badvalue));
@@ -281,4 +288,4 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
 const SpikeKernels SpikeKernels_CUDA =
   {"cuda",          PETSC_MEMTYPE_CUDA,  SpikeBytes_CUDA,       SpikeCreate_CUDA,  SpikeDestroy_CUDA,    SpikeReserve_CUDA,  SpikeFill_CUDA,  SpikeLeftTips_CUDA, SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA,
    SpikeSweep_CUDA, SpikeSolveTips_CUDA, SpikeCorrect_CUDA,     SpikePermute_CUDA, SpikePartitions_CUDA, SpikeMemory_CUDA,   SpikeBegin_CUDA, SpikeEnd_CUDA,      SpikeAlloc_CUDA,  SpikeRelease_CUDA,   SpikeCopy2D_CUDA,
-   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA,  SpikeFinish_CUDA};
+   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA,  SpikeFinish_CUDA, SpikeApply_CUDA};

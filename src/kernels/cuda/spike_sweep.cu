@@ -5,91 +5,7 @@
 /*
   Every element of the factors is read once, into registers, tiles ahead of their use; nothing else of size moves than b, y (twice) and x:
   (QL + QU) T + 1 factors and 4 scalars a row, for each right-hand side. The order of all sums is fixed: the same bits in every run.
-
-  Lane l of a warp with the tiles of G partitions holds V rows and C = T / V columns of a tile: rows V g .., columns C h .. of member m, with
-  l = (h G + m) W + g, W = T / V, so that a load of V numbers by all lanes reads consecutive memory. It owns row V g + h of the vectors.
 */
-template <int V>
-struct SpikeLane {
-  int  g, m, h, C, W, G, stride; /* stride: of the pieces of C numbers of a vector in shared memory */
-  bool active;
-
-  __device__ SpikeLane(const SpikeTiles &t)
-  {
-    const int l = threadIdx.x & 31;
-
-    W      = t.T / V;
-    G      = t.G;
-    C      = t.T / V;
-    stride = ((C + 1) & ~1) + 2;
-    active = l < t.T * G;
-    g      = active ? l % W : 0;
-    m      = active ? (l / W) % G : 0;
-    h      = active ? l / (W * G) : 0;
-  }
-  __device__ int row() const { return V * g + h; }
-  /* where row r of member m of a vector lies in shared memory, and where this lane's piece of C numbers begins */
-  __device__ int at(int r) const { return (m * V + r / C) * stride + r % C; }
-  __device__ int piece() const { return (m * V + h) * stride; }
-  /* first element of this lane in a tile, and the distance to the next column */
-  __device__ PetscInt64 first(const SpikeTiles &t) const { return ((PetscInt64)h * C * G + m) * t.T + V * g; }
-  /* bit k of the mask of row V g + v: column c = C h + k of a tile is left of the diagonal (side < 0), on it or right of it (side > 0), ... */
-  __device__ unsigned mask(int v, bool below, bool diagonal) const
-  {
-    unsigned bits = 0;
-
-    for (int k = 0; k < C; k++) {
-      const int c = C * h + k, r = V * g + v;
-
-      if (c == r ? diagonal : (c < r) == below) bits |= 1u << k;
-    }
-    return active ? bits : 0;
-  }
-  __device__ unsigned full() const { return !active ? 0 : C == 32 ? 0xffffffffu : (1u << C) - 1; }
-  /* sums of the pieces of all rows of this lane -> sum of the row that it owns */
-  __device__ PetscScalar collect(const PetscScalar s[V]) const
-  {
-    if constexpr (V == 1) return s[0];
-    else {
-      const int         l = threadIdx.x & 31, partner = !active ? l : h ? l - W * G : l + W * G;
-      const PetscScalar send = h ? s[0] : s[1], keep = h ? s[1] : s[0];
-
-      return keep + SpikeShfl(send, partner);
-    }
-  }
-};
-
-/* s_v += sum_k a(v, k) x_k over the columns in the masks */
-template <typename F, int V, int CMAX>
-__device__ static inline void SpikeTileTimes(const F a[], const PetscScalar *x, const unsigned mask[V], PetscScalar s[V])
-{
-  PetscScalar odd[V];
-
-#pragma unroll
-  for (int v = 0; v < V; v++) odd[v] = 0.0;
-#pragma unroll
-  for (int k = 0; k < CMAX; k++) {
-    const PetscScalar xk = x[k];
-
-#pragma unroll
-    for (int v = 0; v < V; v++) {
-      if (mask[v] & (1u << k)) {
-        if (k & 1) odd[v] = SpikeFma((PetscScalar)a[k * V + v], xk, odd[v]);
-        else s[v] = SpikeFma((PetscScalar)a[k * V + v], xk, s[v]);
-      }
-    }
-  }
-#pragma unroll
-  for (int v = 0; v < V; v++) s[v] += odd[v];
-}
-
-/* Loads without conditions, which would make each wait for the one before: columns behind the last repeat it, idle lanes repeat lane 0 */
-template <typename F, int V, int CMAX>
-__device__ static inline void SpikeTileLoad(const F *tile, PetscInt64 column, int C, F a[])
-{
-#pragma unroll
-  for (int k = 0; k < CMAX; k++) SpikeLoadStream<F, V>(tile + PetscMin(k, C - 1) * column, a + k * V);
-}
 
 /* What the owner of a row knows about its partition */
 struct SpikeOwner {
@@ -198,7 +114,7 @@ __device__ static void SpikeCorrectionRHS(const SpikeSweepArgs &a, const SpikeRa
 }
 
 /* QL, QU <= 1: a warp for each group of partitions. PD tiles are on their way or in use. */
-template <typename F, int TMAX, int V>
+template <typename F, int TMAX, int V, bool FULL>
 __global__ void __launch_bounds__(32) SpikeSweepWarp_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
   constexpr int          CMAX = TMAX / V, BYTES = TMAX * (int)sizeof(F), PD = BYTES > 256 ? 1 : BYTES > 32 ? 2 : 4;
@@ -206,13 +122,14 @@ __global__ void __launch_bounds__(32) SpikeSweepWarp_Kernel(const __grid_constan
   const SpikeTiles      &t   = a.t;
   const int              end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
   const PetscInt         group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange       range = SpikeGetRange(a, group * t.G, end);
+  const SpikeRange       range = SpikeGetRange(a, a.correct, group * t.G, end);
   const int              nf = range.f1 - range.f0, ns = nf + range.f1 - range.b0;
   const SpikeLane<V>     at(t);
   const SpikeOwner       own(a, range, group * t.G + at.m, at.row(), at.active, column, a.tips && !a.correct);
-  const F               *band = (const F *)a.band + t.group(group * t.G) + at.first(t);
-  const F               *diag = (const F *)a.band + t.group(group * t.G) + t.tile(t.QL + t.QU) + at.m * t.T + at.row();
-  const PetscInt64       next = (PetscInt64)t.G * t.T, upper = t.tile(t.QL);
+  const F               *band  = (const F *)a.band + t.group(group * t.G) + at.first(t);
+  const F               *diag  = (const F *)a.band + t.group(group * t.G) + t.tile(t.QL + t.QU) + at.m * t.T + at.row();
+  const int              next  = t.G * t.T;
+  const PetscInt64       upper = t.tile(t.QL);
   unsigned               mask[2][2][V]; /* of the forward and backward sweep: the corner, the triangle */
   F                      tile[PD][TMAX], d[PD];
   PetscScalar            vec[PD], old[PD];
@@ -229,17 +146,13 @@ __global__ void __launch_bounds__(32) SpikeSweepWarp_Kernel(const __grid_constan
 
   /* step s: its tile, and its part of the vectors; what the last PD steps of the forward sweep made is not in memory yet, but in last */
   auto fetch = [&](int s, F *tl, F &dg, PetscScalar &v, PetscScalar &o) {
-    if (s >= ns) return;
-    const bool back = s >= nf;
-    const int  j    = back ? range.f1 - 1 - (s - nf) : range.f0 + s;
-    const F   *base = band + j * t.stepsize + (back ? upper : 0);
+    const bool here = s < ns, back = s >= nf;
+    const int  j = PetscMax(PetscMin(back ? range.f1 - 1 - (s - nf) : range.f0 + s, range.f1 - 1), range.b0);
 
-    if (back ? t.QU : t.QL) SpikeTileLoad<F, V, CMAX>(base, next, at.C, tl);
-    v = back ? (s - nf >= PD && j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0) : own.rhs(a, j);
-    if (back) {
-      o = own.old(a, j);
-      if (at.active) dg = diag[j * t.stepsize];
-    }
+    SpikeTileLoad<F, V, CMAX, FULL>(band + j * t.stepsize + (back ? upper : 0), next, at.C, tl);
+    dg = diag[back ? j * t.stepsize : 0];
+    v  = here ? (back ? (s - nf >= PD && j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0) : own.rhs(a, j)) : (PetscScalar)0.0;
+    o  = here && back ? own.old(a, j) : (PetscScalar)0.0;
   };
 
 #pragma unroll
@@ -295,15 +208,15 @@ __global__ void __launch_bounds__(32) SpikeSweepWarp_Kernel(const __grid_constan
   QL or QU > 1: a block for each partition, a warp for each tile of a tile row (several tiles in turn with more than 8). The warp with the corner
   tile, which holds the triangle too, adds what the others found.
 */
-template <typename F, int V>
+template <typename F, int V, bool FULL>
 __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
   constexpr int          TMAX = 32, CMAX = TMAX / V, PD = TMAX * sizeof(F) > 256 ? 1 : 2, RING = SPIKE_MAXTILES + 1;
-  __shared__ PetscScalar ring[RING * 40], st[40], part[8][32];
+  __shared__ PetscScalar ring[RING * 48], st[48], part[8][32];
   const SpikeTiles      &t   = a.t;
   const int              end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
   const PetscInt         p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange       range = SpikeGetRange(a, p, end);
+  const SpikeRange       range = SpikeGetRange(a, a.correct, p, end);
   const int              nf = range.f1 - range.f0, ns = nf + range.f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
   const SpikeLane<V>     at(t);
   const SpikeOwner       own(a, range, p, at.row(), at.active, column, a.tips && !a.correct);
@@ -330,11 +243,10 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
   if (a.correct) SpikeCorrectionRHS<false>(a, range, p, column);
 
   auto fetch = [&](F *tl) {
-    if (fs >= ns) return;
     const bool back = fs >= nf;
-    const int  j = back ? range.f1 - 1 - (fs - nf) : range.f0 + fs, q = fturn * warps + warp + 1;
+    const int  j = PetscMax(PetscMin(back ? range.f1 - 1 - (fs - nf) : range.f0 + fs, range.f1 - 1), range.b0), q = PetscMin(fturn * warps + warp + 1, PetscMax(1, back ? t.QU : t.QL));
 
-    if (q <= (back ? t.QU : t.QL)) SpikeTileLoad<F, V, CMAX>(band + j * t.stepsize + t.tile(back ? t.QL + q - 1 : q - 1), t.T, at.C, tl);
+    SpikeTileLoad<F, V, CMAX, FULL>(band + j * t.stepsize + t.tile(back ? t.QL + q - 1 : q - 1), t.T, at.C, tl);
     if (++fturn == turns[back]) fturn = 0, fs++;
   };
   /* the vectors of a step, by its chief; of the first step back they are still in the ring */
@@ -373,7 +285,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
 
 #pragma unroll
           for (int v = 0; v < V; v++) use[v] = q < Q ? full[v] : back ? mask[1][0][v] : mask[0][0][v];
-          SpikeTileTimes<F, V, CMAX>(tile[u], ring + (neighbour % slots) * 40 + at.piece(), use, sum);
+          SpikeTileTimes<F, V, CMAX>(tile[u], ring + (neighbour % slots) * 48 + at.piece(), use, sum);
         }
         if (!lastturn) {
           fetch(tile[u]);
@@ -383,7 +295,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
           if (!ischief) fetch(tile[u]);
           __syncthreads();
           if (ischief) {
-            PetscScalar v = back && s == nf ? ring[(j % slots) * 40 + at.at(own.r)] : vec, w;
+            PetscScalar v = back && s == nf ? ring[(j % slots) * 48 + at.at(own.r)] : vec, w;
             unsigned    use[V];
 
             for (int k = 0; k < warps; k++) v -= part[k][lane];
@@ -403,7 +315,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
               w += v;
               own.put(a, j, w);
             }
-            if (at.active) ring[(j % slots) * 40 + at.at(own.r)] = w;
+            if (at.active) ring[(j % slots) * 48 + at.at(own.r)] = w;
             fetch(tile[u]);
           }
           fetchvector(s + 1);
@@ -431,7 +343,7 @@ __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_c
   const PetscInt         group  = a.p0 / t.G + blockIdx.x;
   const bool             active = lane < T * t.G;
   const int              m = active ? lane / T : 0, c = active ? lane % T : 0;
-  const SpikeRange       range = SpikeGetRange(a, group * t.G, 0);
+  const SpikeRange       range = SpikeGetRange(a, a.correct, group * t.G, 0);
   const int              nf = range.f1 - range.f0, ns = nf + range.f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
   const SpikeOwner       own(a, range, group * t.G + m, c, active, column, false);
   const F               *band = (const F *)a.band + t.group(group * t.G) + ((PetscInt64)c * t.G + m) * T;
@@ -520,15 +432,12 @@ static PetscErrorCode SpikeSweepLaunch_Private(const SpikeSweepArgs *a, PetscBoo
   PetscFunctionBegin;
   if (trans) SpikeSweepTranspose_Kernel<F><<<grid, 32 * warps, 0, stream>>>(*a);
   else if (Q <= 1) {
-    constexpr int V = sizeof(F) <= 8 ? 2 : 1;
-
-    if (t->T % V) SpikeDispatchTile(t->T, (SpikeSweepWarp_Kernel<F, TMAX, 1><<<grid, 32, 0, stream>>>(*a)));
-    else SpikeDispatchTile(t->T, (SpikeSweepWarp_Kernel<F, TMAX, V><<<grid, 32, 0, stream>>>(*a)));
+    SpikeDispatchRows(t, F, (SpikeSweepWarp_Kernel<F, TMAX, V, FULL><<<grid, 32, 0, stream>>>(*a)));
   } else {
-    constexpr int V = sizeof(F) <= 8 ? 2 : 1;
+    typedef SpikeRows<F, 32> Rows;
 
-    if (t->T % V) SpikeSweepBlock_Kernel<F, 1><<<grid, 32 * warps, 0, stream>>>(*a);
-    else SpikeSweepBlock_Kernel<F, V><<<grid, 32 * warps, 0, stream>>>(*a);
+    if (t->T == 32) SpikeSweepBlock_Kernel<F, Rows::wide, true><<<grid, 32 * warps, 0, stream>>>(*a);
+    else SpikeSweepBlock_Kernel<F, Rows::narrow, false><<<grid, 32 * warps, 0, stream>>>(*a);
   }
   PetscCallCUDA(cudaGetLastError());
   if (trans && a->tips && !a->correct) {

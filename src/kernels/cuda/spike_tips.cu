@@ -321,7 +321,7 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.Wt     = s->dWt;
   a.work   = h->spike;
   a.eps    = SpikePrecisionEpsilon(s->precision);
-  a.tol    = PetscMax(s->window, a.eps) / 4;
+  a.tol    = PetscMax(s->window, a.eps / 4);
   a.blocks = plan.blocks;
   a.ncols  = plan.ncols;
   a.tiles  = plan.tiles;

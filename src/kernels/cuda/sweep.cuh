@@ -3,7 +3,7 @@
 #pragma once
 
 #include "spike_cuda.cuh"
-#include "warp.cuh"
+#include "lane.cuh"
 
 /*
   A sweep over a partition goes forward over the tile rows f0 <= j < f1, then backward over f1 > j >= b0, b0 <= f0:
@@ -41,9 +41,10 @@ typedef struct {
 
 /*
   The rows that a group of partitions goes over for the window at one end (0 top, 1 bottom), or for both ends at once where the windows meet:
-  then the bottom has nothing left to do. Called by whole warps: lane m looks at member m.
+  then the bottom has nothing left to do. Called by whole warps: lane m looks at member m. The arguments A are those of a sweep, or others with the same names.
 */
-__device__ static inline SpikeRange SpikeGetRange(const SpikeSweepArgs &a, PetscInt p, int end)
+template <typename A>
+__device__ static inline SpikeRange SpikeGetRange(const A &a, bool correct, PetscInt p, int end)
 {
   const SpikeTiles &t    = a.t;
   const int         m    = threadIdx.x & 31;
@@ -54,7 +55,7 @@ __device__ static inline SpikeRange SpikeGetRange(const SpikeSweepArgs &a, Petsc
 
   r.f0 = r.b0 = r.top = r.bottom = r.whole = 0;
   r.f1                                     = SpikeWarpMax(J);
-  if (a.correct) {
+  if (correct) {
     int wt = here && a.ht && t.active[p + m] ? J : 0, wb = here && a.hb && t.active[p + m + 1] ? J : 0;
 
     if (a.window) {

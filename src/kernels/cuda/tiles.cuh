@@ -103,6 +103,8 @@ struct SpikeNarrow {
 typedef SpikeNarrow<true>  SpikeBF16;
 typedef SpikeNarrow<false> SpikeFP16;
 
+#define SPIKE_BAND_BEHIND 1024 /* elements behind the last one that may be read, for nothing, where a tile is not stored */
+
 #define SPIKE_CUDA_MAX_BANDWIDTH 512 /* the solves of the reduced systems keep a tip in shared memory */
 
 /* What a setup function has seen */
@@ -132,6 +134,14 @@ struct SpikeFillMap {
   PetscReal           bytes;
 };
 
+/* An apply in one launch (spike_apply.cu) */
+struct SpikeApplyPlan {
+  const void *kernel; /* NULL: none */
+  int         threads, pitch, rows, most;
+  int         resident; /* blocks that run at once */
+  size_t      shared;
+};
+
 struct SpikeCUDA {
   SpikeTiles   t;
   PetscInt64   elements;
@@ -152,6 +162,9 @@ struct SpikeCUDA {
   PetscReal    windowrows;   /* sum of wtop and wbot */
   SpikeFillMap map;
 
+  SpikeApplyPlan apply;
+  unsigned      *sync; /* words of an apply in one launch */
+
   /* what the setup functions since the last finish() were given for their outcomes */
   SpikeFillStats *fillstats;
   SpikePivot     *pivot, *reducedpivot;
@@ -159,20 +172,20 @@ struct SpikeCUDA {
 };
 
 /* The size of the unrolled loops over a tile's columns */
-#define SpikeDispatchTile(T, call) \
+#define SpikeDispatchTile(T, ...) \
   do { \
     if ((T) <= 4) { \
       constexpr int TMAX = 4; \
-      call; \
+      __VA_ARGS__; \
     } else if ((T) <= 8) { \
       constexpr int TMAX = 8; \
-      call; \
+      __VA_ARGS__; \
     } else if ((T) <= 16) { \
       constexpr int TMAX = 16; \
-      call; \
+      __VA_ARGS__; \
     } else { \
       constexpr int TMAX = 32; \
-      call; \
+      __VA_ARGS__; \
     } \
   } while (0)
 
