@@ -288,4 +288,4 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
 const SpikeKernels SpikeKernels_CUDA =
   {"cuda",          PETSC_MEMTYPE_CUDA,  SpikeBytes_CUDA,       SpikeCreate_CUDA,  SpikeDestroy_CUDA,    SpikeReserve_CUDA,  SpikeFill_CUDA,  SpikeLeftTips_CUDA, SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA,
    SpikeSweep_CUDA, SpikeSolveTips_CUDA, SpikeCorrect_CUDA,     SpikePermute_CUDA, SpikePartitions_CUDA, SpikeMemory_CUDA,   SpikeBegin_CUDA, SpikeEnd_CUDA,      SpikeAlloc_CUDA,  SpikeRelease_CUDA,   SpikeCopy2D_CUDA,
-   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA,  SpikeFinish_CUDA, SpikeApply_CUDA};
+   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA,  SpikeFinish_CUDA,   SpikeApply_CUDA};

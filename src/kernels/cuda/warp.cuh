@@ -4,6 +4,8 @@
 
 #include "tiles.cuh"
 
+#include <type_traits>
+
 #define SPIKE_WARP 0xffffffffu
 
 __device__ static inline PetscScalar SpikeShfl(PetscScalar v, int lane)
@@ -51,13 +53,13 @@ __device__ static inline void SpikeLoadStream(const F *a, F v[])
 
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16, "no load of this size");
 #if !defined(PETSC_USE_COMPLEX)
-  if constexpr (sizeof(F) == 8 && V == 2) {
+  if constexpr (std::is_same<F, double>::value && V == 2) {
     asm volatile("ld.global.cs.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(a));
     return;
-  } else if constexpr (sizeof(F) == 4 && V == 4) {
+  } else if constexpr (std::is_same<F, float>::value && V == 4) {
     asm volatile("ld.global.cs.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "l"(a));
     return;
-  } else if constexpr (sizeof(F) == 4 && V == 2) {
+  } else if constexpr (std::is_same<F, float>::value && V == 2) {
     asm volatile("ld.global.cs.v2.f32 {%0, %1}, [%2];" : "=f"(v[0]), "=f"(v[1]) : "l"(a));
     return;
   }
