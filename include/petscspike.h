@@ -77,8 +77,10 @@ typedef struct {
   PetscInt  cornerboosted; /* the same in the corners from which the left spikes are made: they make a tip less exact, no more */
   PetscInt  rebuilds;      /* setups from scratch so far, and setups that kept pattern and memory                    */
   PetscInt  refills;
-  PetscReal bytes; /* of the factored band; then of spike tips, reduced systems and work space               */
+  PetscReal bytes; /* of the factored band; then of spike tips, reduced systems, the fill map and work space  */
   PetscReal extra_bytes;
+  PetscReal tips_bytes; /* of the latter: couplings, spike tips and reduced systems; then the fill map, what a backend keeps of the pattern */
+  PetscReal map_bytes;
   char      backend[16];  /* "host" or "cuda"                                                                       */
   char      exchange[24]; /* how tips cross between ranks: "none", "MPI", "MPI through the host", "GPU-aware MPI" or "NCCL" */
 } PCSpikeInfo;

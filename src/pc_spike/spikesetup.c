@@ -145,6 +145,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikePlan_Private(pc));
   PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
+  s->info.tips_bytes = s->band.coupled ? sizeof(PetscScalar) * (s->band.np + 1.0) * ((PetscReal)s->band.kl * s->band.kl + 2.0 * s->band.ku * s->band.ku + 2.0 * s->band.kl * s->band.ku) : 0.0;
+  s->info.map_bytes  = 0.0;
   PetscCall((*s->band.k->memory)(&memory));
   local[0] = s->info.bytes + s->info.extra_bytes;
   local[1] = local[0] - memory; /* above zero: does not fit, the worst rank's excess */
@@ -358,7 +360,10 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     if (late) PetscCall(PCSpikeNumeric_Private(pc, late, &st, &pivots));
     s->info.dropped = st.sum > 0.0 ? st.dropped / st.sum : 0.0;
     if (!reuse) {
+      const PetscReal before = s->info.extra_bytes;
+
       PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes)); /* with what the first fill keeps of the pattern */
+      s->info.map_bytes = s->info.extra_bytes - before;
       break;
     }
     if (PCSpikeBandHolds_Private(s, &st)) {

@@ -87,6 +87,8 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   PetscCallMPI(MPIU_Allreduce(&s->info.decay, &info->decay, 1, MPIU_REAL, MPIU_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.bytes, &info->bytes, 1, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.extra_bytes, &info->extra_bytes, 1, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(&s->info.tips_bytes, &info->tips_bytes, 1, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(&s->info.map_bytes, &info->map_bytes, 1, MPIU_REAL, MPIU_SUM, comm));
   info->partitions    = sum[0];
   info->boosted       = sum[1];
   info->cornerboosted = sum[2];
@@ -151,7 +153,8 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info.exchange));
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
   if (info.cornerboosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n", info.cornerboosted));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the band %.0f bytes, of tips, reduced systems and work space %.0f bytes, backend %s\n", (double)info.bytes, (double)info.extra_bytes, info.backend));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the band %.0f bytes, of tips and reduced systems %.0f bytes, of work space %.0f bytes, of the fill map %.0f bytes, backend %s\n", (double)info.bytes, (double)info.tips_bytes,
+                                   (double)(info.extra_bytes - info.tips_bytes - info.map_bytes), (double)info.map_bytes, info.backend));
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n", info.rebuilds, info.refills));
   PetscCall(PCSpikeGetFailText_Private(pc, text, sizeof(text)));
   if (text[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", text));
