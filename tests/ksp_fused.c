@@ -7,7 +7,7 @@ static char help[] = "Fused Krylov methods against dense references and PETSc's 
 /* Signs are random in the small ones; in the larger ones, on which iterations are compared, BiCGStab must not be chaotic */
 static PetscErrorCode MakeMatrix(PetscBool cg, PetscInt n, PetscInt nlocal, Mat *A)
 {
-  SpikeTestBand band = {n, 3, 2, 1.1, n < 300 ? SPIKE_TEST_RANDOM : SPIKE_TEST_SLOW, 5};
+  SpikeTestBand band = {n, 3, 2, 1.1, n < 50 ? SPIKE_TEST_RANDOM : SPIKE_TEST_SLOW, 5};
 
   PetscFunctionBegin;
   if (cg) PetscCall(KSPTestGrid(PETSC_COMM_WORLD, PetscMax(1, n / 7), n ? (n >= 7 ? 7 : n) : 0, nlocal, 0.1, A));
