@@ -494,19 +494,20 @@ static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPol
   else if (window * SpikeTileSize<4>::SIZE * sizeof(SpikeArith) <= room) PetscCall((SpikeFactorTiles_Private<F, 4, true>(s, policy)));
   else PetscCall((SpikeFactorTiles_Private<F, 4, false>(s, policy)));
 #else
-  const int most = (int)(room / (SpikeBlocks<4>::PLACES * sizeof(double))), most3 = (int)(room / (SpikeBlocks<3>::PLACES * sizeof(double)));
+  const int  most = (int)(room / (SpikeBlocks<4>::PLACES * sizeof(double))), most3 = (int)(room / (SpikeBlocks<3>::PLACES * sizeof(double)));
+  const bool wanted = QU > 0; /* without U nothing is kept in a window, and its places for the next inverse and for the first tile of L would be the same */
 
   if (QL <= 1 && QU <= 1) {
     if (T <= 24) PetscCall((SpikeFactorWarp_Private<F, 3, false>(s, policy)));
     else if (T < 32) PetscCall((SpikeFactorWarp_Private<F, 4, false>(s, policy)));
     else PetscCall((SpikeFactorWarp_Private<F, 4, true>(s, policy)));
   } else if (T <= 24) { /* up to three tiles on a side; the kernels for 4 blocks of rows want more than 24 */
-    if (window <= most3) PetscCall((SpikeFactorBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
+    if (wanted && window <= most3) PetscCall((SpikeFactorBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
     else PetscCall((SpikeFactorBlock_Private<F, 3, false, false, 8>(s, policy, 2 + QL + QU, false)));
-  } else if (2 * window <= most) {
+  } else if (wanted && 2 * window <= most) {
     if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
     else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 4>(s, policy, window, false)));
-  } else if (window <= most) {
+  } else if (wanted && window <= most) {
     if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 8>(s, policy, window, false)));
     else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 8>(s, policy, window, false)));
   } else {
