@@ -37,6 +37,7 @@ PetscErrorCode PCReset_Spike(PC pc)
   }
   s->dnewrow = NULL;
   PetscCall(PetscFree2(s->band.start, s->band.active));
+  s->shape += s->band.launches; /* which begins at zero again: the sum of both never comes back to what it was */
   PetscCall(PetscMemzero(&s->band, sizeof(s->band)));
   PetscCall(PetscFree(s->newrow));
   PetscCall(PetscFree(s->falloff));
