@@ -92,3 +92,37 @@ PETSC_INTERN const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS];
 /* Host loops of one instruction set, one for each step */
 typedef void (*SpikeKrylovLoop)(PetscInt n, const SpikeKrylovFactors *, PetscScalar *const v[], PetscScalar sums[]);
 PETSC_INTERN const SpikeKrylovLoop SpikeKrylovLoops_base[SPIKE_KRYLOV_NSTEPS], SpikeKrylovLoops_v3[SPIKE_KRYLOV_NSTEPS], SpikeKrylovLoops_v4[SPIKE_KRYLOV_NSTEPS];
+
+/*
+  Steps over blocks of s vectors, for methods whose number of vectors is known at run time: blocks are arrays of s columns, of which a step takes first to last - 1; each column lies
+  where its Vec does. c[] has a factor for each column, first for the column first. m is last - first; words a row in brackets.
+
+    DOTS     sums = A^H y, then y.y; with z also z.z and y.z = conj(y) z                                               (m + 1, + 1)
+    COMBINE  y = a (r - sum c_j A_j) + sum c_j B_j; y may be B_first, whose old value is taken then; with m = 0, y = a r  (2 m + 2)
+    UPDATE   z -= sum c_j A_j; y -= sum c_j B_j; with x: x += a y, then r -= a z; sums: r.r, or with q, of d = q - r, d.q and d.d.
+             y may be r where m = 0                                                                                   (2 m + 8, + 1)
+    SMOOTH   q -= a (q - r); y -= a (y - x); sums: q.q                                                               (6)
+
+  Sums are those of this rank, in an order that depends on n and the instruction set alone. UPDATE with m = 0 leaves y and z alone.
+*/
+typedef enum {
+  SPIKE_KRYLOV_DOTS,
+  SPIKE_KRYLOV_COMBINE,
+  SPIKE_KRYLOV_UPDATE,
+  SPIKE_KRYLOV_SMOOTH,
+  SPIKE_KRYLOV_NBLOCKSTEPS
+} SpikeKrylovBlockStep;
+
+typedef struct {
+  PetscInt           n, first, last;
+  PetscScalar      **A, **B;
+  const PetscScalar *c;
+  PetscScalar        a;
+  PetscScalar       *x, *y, *z, *r, *q; /* NULL where the step has none */
+} SpikeKrylovBlock;
+
+typedef void (*SpikeKrylovBlockLoop)(const SpikeKrylovBlock *, PetscScalar sums[]);
+PETSC_INTERN const SpikeKrylovBlockLoop SpikeKrylovBlockLoops_base[SPIKE_KRYLOV_NBLOCKSTEPS], SpikeKrylovBlockLoops_v3[SPIKE_KRYLOV_NBLOCKSTEPS], SpikeKrylovBlockLoops_v4[SPIKE_KRYLOV_NBLOCKSTEPS];
+
+/* krylov_host.c: one step on vectors in the host's memory. No other backend has them yet */
+PETSC_INTERN PetscErrorCode SpikeKrylovBlockStep_Host(SpikeKrylovBlockStep, const SpikeKrylovBlock *, PetscScalar sums[]);

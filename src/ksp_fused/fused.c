@@ -9,7 +9,7 @@ static PetscErrorCode KSPSetUp_Fused(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPReset_Fused(KSP ksp)
+PetscErrorCode KSPReset_Fused(KSP ksp)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
@@ -18,10 +18,11 @@ static PetscErrorCode KSPReset_Fused(KSP ksp)
   PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
   PetscCall(VecDestroy(&f->guess));
   f->useguess = PETSC_FALSE;
+  PetscCall(KSPFusedBlockDestroy(f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPDestroy_Fused(KSP ksp)
+PetscErrorCode KSPDestroy_Fused(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPReset_Fused(ksp));

@@ -17,6 +17,9 @@
   about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, products are its own, with the step in
   their epilogue, and where nothing else is launched an iteration becomes a graph.
 
+  Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep(), in fusedblock.c: the same contract, with blocks of columns, sums that come back to
+  the method, which reduces them with KSPFusedBlockReduce() and does its recurrences on the host. Host backend only: vectors that live elsewhere are moved by PETSc's own functions.
+
   KSPSolve_Fused() is the loop. The host reads posts (iteration, norm, reason), in lockstep or one iteration behind what it has launched; both give the same bits, for steps do
   nothing once a reason is set. It replays each post through history, monitors and the test of the KSP. The reason RESTART asks for a new start from the true residual,
   which is granted when an iteration was completed since the last one. At convergence by the default test the true residual is computed; where it is more than 10
@@ -42,6 +45,8 @@ typedef struct {
   PetscErrorCode (*head)(KSP);
   PetscErrorCode (*tail)(KSP);
   PetscErrorCode (*replace)(KSP);
+  PetscBool blocks;             /* works by KSPFusedBlockStep() */
+  PetscErrorCode (*renew)(KSP); /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
 } KSPFusedMethod;
 
 #define KSP_FUSED_GRAPHKEYS 16
@@ -70,6 +75,7 @@ struct _n_KSPFused {
   void           *copy, *graph;      /* of A; of an iteration                                              */
   PetscBool       usecopy, usegraph; /* in this solve                                                      */
   PetscBool       merged;            /* form of this solve                                                       */
+  PetscInt        renewals;          /* attempts since an iteration was completed                                */
   PetscInt        since;             /* iterations launched since the last start                                 */
   PetscBool       more;              /* another iteration may follow the one that is launched                    */
   PetscBool       carried;           /* the sums of the last step wait for the next reduction                    */
@@ -80,7 +86,24 @@ struct _n_KSPFused {
   Vec             guess; /* with right preconditioning: the initial guess, x being the correction        */
   PetscBool       useguess;
   KSPFusedInfo    info;
+  void           *data;     /* of the method                                                            */
+  PetscBool       usevec;   /* block steps are done by PETSc's functions                                 */
+  PetscBool       petsc;    /* so, wherever the vectors are                                             */
+  PetscInt        ncolumns; /* most columns of a block                                                   */
+  PetscScalar   **columns;  /* pointers to those of two blocks                                           */
+  PetscScalar    *factors;  /* of VecMAXPY()                                                             */
+  PetscScalar    *sums;     /* of a block step, behind room for a carried one                            */
+  Vec             blockwork;
 };
+
+/* What a block step works on: SpikeKrylovBlock, with vectors */
+typedef struct {
+  PetscInt           first, last;
+  Vec               *A, *B;
+  const PetscScalar *c;
+  PetscScalar        a;
+  Vec                x, y, z, r, q;
+} KSPFusedBlock;
 
 /* fusedsolve.c */
 PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
@@ -88,9 +111,21 @@ PETSC_INTERN PetscErrorCode KSPFusedStep(KSP, SpikeKrylovStep, PetscBool defer, 
 PETSC_INTERN PetscErrorCode KSPFusedMult(KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedMultStep(KSP, Vec, Vec, SpikeKrylovStep, ...);
 PETSC_INTERN PetscErrorCode KSPFusedApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, ...);
+PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedPost(KSPFused *);
 PETSC_INTERN PetscErrorCode KSPFusedDestroyState_Private(KSPFused *);
 
+/* fusedblock.c */
+PETSC_INTERN PetscErrorCode KSPFusedBlockSetUp(KSP, PetscInt);
+PETSC_INTERN PetscErrorCode KSPFusedBlockDestroy(KSPFused *);
+PETSC_INTERN PetscErrorCode KSPFusedBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *);
+PETSC_INTERN PetscErrorCode KSPFusedBlockReduce(KSP, PetscInt, PetscScalar **);
+PETSC_INTERN PetscErrorCode KSPFusedBlockNorm(KSP, PetscScalar, PetscBool, PetscBool);
+
 /* fused.c */
+PETSC_INTERN PetscErrorCode KSPDestroy_Fused(KSP);
+PETSC_INTERN PetscErrorCode KSPReset_Fused(KSP);
 PETSC_INTERN PetscErrorCode KSPCreate_Fused(KSP, const KSPFusedMethod *);
 
 /* fusedoptions.c */

@@ -11,8 +11,8 @@ const char *const KSPFusedSpMVTypes[]       = {"PETSC", "AUTO", "KSPFusedSpMVTyp
   Logically Collective
 
   Input Parameters:
-+ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
-- form - `KSP_FUSED_REDUCTIONS_PLAIN` (default) or `KSP_FUSED_REDUCTIONS_MERGED`
++ ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
+- form - `KSP_FUSED_REDUCTIONS_PLAIN` (default, but for `KSPIDRFUSED`) or `KSP_FUSED_REDUCTIONS_MERGED`
 
   Options Database Key:
 . -ksp_fused_reductions (plain|merged) - plain or merged
@@ -46,7 +46,7 @@ static PetscErrorCode KSPFusedSetReductions_Fused(KSP ksp, KSPFusedReductions fo
   Not Collective
 
   Input Parameter:
-. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
 . form - `KSP_FUSED_REDUCTIONS_PLAIN` (default) or `KSP_FUSED_REDUCTIONS_MERGED`
@@ -77,7 +77,7 @@ static PetscErrorCode KSPFusedGetReductions_Fused(KSP ksp, KSPFusedReductions *f
   Logically Collective
 
   Input Parameters:
-+ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
++ ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 - flg - `PETSC_TRUE` (default) to compute it
 
   Options Database Key:
@@ -112,7 +112,7 @@ static PetscErrorCode KSPFusedSetCheckTrueResidual_Fused(KSP ksp, PetscBool flg)
   Not Collective
 
   Input Parameter:
-. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
 . flg - `PETSC_TRUE` (default) to compute it
@@ -143,7 +143,7 @@ static PetscErrorCode KSPFusedGetCheckTrueResidual_Fused(KSP ksp, PetscBool *flg
   Logically Collective
 
   Input Parameters:
-+ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
++ ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 - k - number of iterations, 0 (default) for never
 
   Options Database Key:
@@ -179,7 +179,7 @@ static PetscErrorCode KSPFusedSetResidualReplacement_Fused(KSP ksp, PetscInt k)
   Not Collective
 
   Input Parameter:
-. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
 . k - number of iterations, 0 (default) for never
@@ -210,7 +210,7 @@ static PetscErrorCode KSPFusedGetResidualReplacement_Fused(KSP ksp, PetscInt *k)
   Logically Collective
 
   Input Parameters:
-+ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
++ ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 - flg - `PETSC_TRUE` to wait
 
   Options Database Key:
@@ -245,7 +245,7 @@ static PetscErrorCode KSPFusedSetLockstep_Fused(KSP ksp, PetscBool flg)
   Not Collective
 
   Input Parameter:
-. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
 . flg - `PETSC_TRUE` to wait
@@ -276,7 +276,7 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
   Logically Collective
 
   Input Parameters:
-+ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
++ ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 - type - `KSP_FUSED_SPMV_PETSC` (default) or `KSP_FUSED_SPMV_AUTO`
 
   Options Database Key:
@@ -312,7 +312,7 @@ static PetscErrorCode KSPFusedSetSpMVType_Fused(KSP ksp, KSPFusedSpMVType type)
   Not Collective
 
   Input Parameter:
-. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
 . type - `KSP_FUSED_SPMV_PETSC` (default) or `KSP_FUSED_SPMV_AUTO`
@@ -343,7 +343,7 @@ static PetscErrorCode KSPFusedGetSpMVType_Fused(KSP ksp, KSPFusedSpMVType *type)
   Logically Collective
 
   Input Parameters:
-+ ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
++ ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 - flg - `PETSC_TRUE` (default) where it can
 
   Options Database Key:
@@ -378,7 +378,7 @@ static PetscErrorCode KSPFusedSetGraph_Fused(KSP ksp, PetscBool flg)
   Not Collective
 
   Input Parameter:
-. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
 . flg - `PETSC_TRUE` (default) where it can
@@ -409,7 +409,7 @@ static PetscErrorCode KSPFusedGetGraph_Fused(KSP ksp, PetscBool *flg)
   Not Collective
 
   Input Parameter:
-. ksp - the Krylov solver, of type `KSPBCGSFUSED` or `KSPCGFUSED`
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
 . info - the facts

@@ -15,7 +15,7 @@ typedef struct {
 } KSPFusedProgress;
 
 /* Post number k, counted from 0 at each solve, lies in ring[k % 4]: the host reads each before the fourth after it can be made */
-static PetscErrorCode KSPFusedPost_Private(KSPFused *f)
+PetscErrorCode KSPFusedPost(KSPFused *f)
 {
   SpikeKrylovPost *post = &f->ring[f->posted++ % 4];
 
@@ -63,9 +63,9 @@ static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, Pets
   if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
   if (f->carried) {
     f->carried = PETSC_FALSE;
-    if (SpikeKrylovRecur(f->carriedstep, f->s.scalars, sums)) PetscCall(KSPFusedPost_Private(f));
+    if (SpikeKrylovRecur(f->carriedstep, f->s.scalars, sums)) PetscCall(KSPFusedPost(f));
   }
-  if (!f->s.scalars->reason && SpikeKrylovRecur(step, f->s.scalars, sums + c)) PetscCall(KSPFusedPost_Private(f));
+  if (!f->s.scalars->reason && SpikeKrylovRecur(step, f->s.scalars, sums + c)) PetscCall(KSPFusedPost(f));
   PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -181,18 +181,14 @@ PetscErrorCode KSPFusedMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, ...
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y <- B A x or A B x and a step that reads y, whose vectors follow */
-PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, ...)
+/* y <- B A x or A B x */
+PetscErrorCode KSPFusedApply(KSP ksp, Vec x, Vec y, Vec work)
 {
-  KSPFused *f     = (KSPFused *)ksp->data;
-  PetscBool fused = PETSC_FALSE;
-  KSPFusedVectors(step, step);
+  KSPFused *f = (KSPFused *)ksp->data;
 
-  if (f->identity) {
-    fused = f->usecopy;
-    if (fused) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, x, y));
-    else PetscCall(KSPFusedMult(ksp, x, y));
-  } else if (!f->usecopy || ksp->pc->ops->applyBA) PetscCall(KSP_PCApplyBAorAB(ksp, x, y, work));
+  PetscFunctionBegin;
+  if (f->identity) PetscCall(KSPFusedMult(ksp, x, y));
+  else if (!f->usecopy || ksp->pc->ops->applyBA) PetscCall(KSP_PCApplyBAorAB(ksp, x, y, work));
   else if (ksp->pc_side == PC_RIGHT) {
     PetscCall(KSP_PCApply(ksp, x, work));
     PetscCall(KSPFusedMult(ksp, work, y));
@@ -201,7 +197,20 @@ PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovSte
     PetscCall(KSPFusedMult(ksp, x, work));
     PetscCall(KSP_PCApply(ksp, work, y));
   }
-  if (!fused) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y <- B A x or A B x and a step that reads y, whose vectors follow */
+PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, ...)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  KSPFusedVectors(step, step);
+
+  if (f->identity && f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, x, y));
+  else {
+    PetscCall(KSPFusedApply(ksp, x, y, work));
+    PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, NULL));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #undef KSPFusedVectors
@@ -263,7 +272,8 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
     ki = SpikeKrylovKernelsFind(memtype);
     k  = i < 0 || ki == k ? ki : NULL;
   }
-  key.kernels  = k ? k : &SpikeKrylovKernels_Host;
+  f->usevec    = (PetscBool)(f->method->blocks && (f->petsc || k != &SpikeKrylovKernels_Host));
+  key.kernels  = k && !f->method->blocks ? k : &SpikeKrylovKernels_Host;
   key.ondevice = (PetscBool)(key.kernels != &SpikeKrylovKernels_Host && f->size == 1);
   if (f->key.kernels != key.kernels || f->key.ondevice != key.ondevice) {
     PetscCall(KSPFusedDestroyState_Private(f));
@@ -273,7 +283,7 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
     f->key.kernels  = key.kernels;
     f->key.ondevice = key.ondevice;
   }
-  PetscCall(PetscStrncpy(f->info.backend, key.kernels->name, sizeof(f->info.backend)));
+  PetscCall(PetscStrncpy(f->info.backend, f->usevec ? "petsc" : key.kernels->name, sizeof(f->info.backend)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -344,7 +354,7 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   r <- the true residual of the iterate, preconditioned where the method's is. With right preconditioning the solution, guess + B x, is left in scratch[0]; with left
   preconditioning b - A x is, in scratch[1].
 */
-static PetscErrorCode KSPFusedTrueResidual_Private(KSP ksp, Vec r)
+PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
 {
   KSPFused *f = (KSPFused *)ksp->data;
   Vec       x = ksp->vec_sol, w = ksp->work[f->method->scratch[0]], t = ksp->work[f->method->scratch[1]];
@@ -422,7 +432,7 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
   SpikeKrylovPost          post;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedTrueResidual_Private(ksp, ksp->work[0]));
+  PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
   PetscCall(VecNorm(ksp->work[ksp->pc_side == PC_LEFT && f->method->residual_preconditioned ? f->method->scratch[1] : 0], NORM_2, &f->info.unpreconditioned));
   if (ksp->pc_side == PC_RIGHT) {
     PetscCall(VecCopy(ksp->work[f->method->scratch[0]], ksp->vec_sol));
@@ -457,7 +467,8 @@ static PetscErrorCode KSPFusedRestart_Private(KSP ksp, PetscInt *started)
   SpikeKrylovPost post;
 
   PetscFunctionBegin;
-  if (ksp->its == *started) {
+  if (ksp->its > *started) f->renewals = 0;
+  if (ksp->its == *started && !(f->method->renew && !f->renewals)) {
     PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve breakdown in iteration %" PetscInt_FMT ", and no new start helps", ksp->its + 1);
     PetscCall(PetscInfo(ksp, "Breakdown in iteration %" PetscInt_FMT ", and no new start helps\n", ksp->its + 1));
     ksp->reason = KSP_DIVERGED_BREAKDOWN;
@@ -466,7 +477,11 @@ static PetscErrorCode KSPFusedRestart_Private(KSP ksp, PetscInt *started)
   PetscCall(PetscInfo(ksp, "Breakdown after %" PetscInt_FMT " iterations: a new start from the true residual\n", ksp->its));
   *started = ksp->its;
   f->info.restarts++;
-  PetscCall(KSPFusedTrueResidual_Private(ksp, ksp->work[0]));
+  if (f->method->renew) {
+    f->renewals++;
+    PetscCall((*f->method->renew)(ksp));
+  }
+  PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
   PetscCall(KSPFusedStart_Private(ksp, &post));
   if (PetscIsInfOrNanReal(post.norm)) PetscCall(KSPFusedNotFinite_Private(ksp));
   else if (post.norm == 0.0) ksp->reason = KSP_CONVERGED_ATOL;
@@ -485,7 +500,7 @@ static PetscErrorCode KSPFusedTail_Private(KSP ksp, PetscInt it)
   f->since++;
   f->info.launched++;
   if (f->replacement && f->more && it % f->replacement == 0) {
-    PetscCall(KSPFusedTrueResidual_Private(ksp, ksp->work[0]));
+    PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
     PetscCall((*f->method->replace)(ksp));
     f->info.replacements++;
   }
@@ -571,6 +586,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   PetscCall(KSPFusedSetGraph_Private(ksp));
   f->info.copy = f->usecopy;
   f->carried   = PETSC_FALSE;
+  f->renewals  = 0;
   f->useguess  = PETSC_FALSE;
   f->nread = f->posted = 0;
   s                    = f->s.scalars;
@@ -579,7 +595,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
 
   if (f->method->residual_preconditioned) PetscCall(KSPInitialResidual(ksp, x, ksp->work[f->method->scratch[0]], ksp->work[f->method->scratch[1]], r, ksp->vec_rhs));
   else {
-    if (!ksp->guess_zero) PetscCall(KSPFusedTrueResidual_Private(ksp, r));
+    if (!ksp->guess_zero) PetscCall(KSPFusedTrueResidual(ksp, r));
     else PetscCall(VecCopy(ksp->vec_rhs, r));
     PetscCall(VecFlag(r, ksp->reason == KSP_DIVERGED_PC_FAILED));
   }

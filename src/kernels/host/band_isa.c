@@ -132,6 +132,7 @@ typedef S s1_t;
 
 /* not of the band, but of the same kind */
 #include "krylov_template.h"
+#include "krylov_block.h"
 
 #undef T
 #undef VF

@@ -21,6 +21,27 @@ static const SpikeKrylovLoop *SpikeKrylovLoops_Private(void)
   }
 }
 
+PetscErrorCode SpikeKrylovBlockStep_Host(SpikeKrylovBlockStep step, const SpikeKrylovBlock *b, PetscScalar sums[])
+{
+  const PetscReal m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 9.0 : 6.0) : 0.0), 8.0};
+
+  PetscFunctionBegin;
+  switch (SpikeISAGet()) {
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+  case SPIKE_ISA_V4:
+    SpikeKrylovBlockLoops_v4[step](b, sums);
+    break;
+  case SPIKE_ISA_V3:
+    SpikeKrylovBlockLoops_v3[step](b, sums);
+    break;
+#endif
+  default:
+    SpikeKrylovBlockLoops_base[step](b, sums);
+  }
+  PetscCall(PetscLogFlops(flops[step] * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SpikeKrylovCreate_Host(SpikeKrylov *s)
 {
   PetscFunctionBegin;

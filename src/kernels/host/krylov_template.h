@@ -89,4 +89,3 @@ SPIKE_KRYLOV_STEPS(KR_LOOP)
 #define KR_ENTRY(NAME, name, ...) SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA),
 const SpikeKrylovLoop SPIKE_PASTE2(SpikeKrylovLoops_, SPIKE_ISA)[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_STEPS(KR_ENTRY)};
 #undef KR_ENTRY
-#undef KR_LANES

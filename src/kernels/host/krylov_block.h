@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  krylov_block.h: the host loops over the block steps of a Krylov method, for one instruction set; included behind krylov_template.h.
+
+  Rows are taken KB_ROWS at a time, so that the vectors which all columns meet stay in cache and each vector comes from memory once.
+*/
+#define KB_ROWS 1024
+
+#if defined(PETSC_USE_COMPLEX)
+  #define KB_MUL(a, b) kr_mul(a, b)
+  #define KB_DOT(a, b) kr_dot(a, b)
+#else
+  #define KB_MUL(a, b) ((a) * (b))
+  #define KB_DOT(a, b) ((a) * (b))
+#endif
+
+/* conj(x) y */
+SPIKE_INLINE PetscScalar kb_dot(PetscInt n, const PetscScalar *x, const PetscScalar *y)
+{
+  krv_t       d[4], all;
+  PetscScalar sum = 0.0, lane[KR_LANES];
+  PetscInt    i   = 0;
+
+  memset(d, 0, sizeof(d));
+  for (; i + 4 * KR_LANES <= n; i += 4 * KR_LANES) { SPIKE_UNROLL for (int k = 0; k < 4; k++) d[k] += KB_DOT(*(const krv_t *)(x + i + k * KR_LANES), *(const krv_t *)(y + i + k * KR_LANES)); }
+  for (; i < n; i++) sum += KB_DOT(x[i], y[i]);
+  all = (d[0] + d[1]) + (d[2] + d[3]);
+  memcpy(lane, &all, sizeof(all));
+  for (int l = 0; l < KR_LANES; l++) sum += lane[l];
+  return sum;
+}
+
+/* y <- y + a x */
+SPIKE_INLINE void kb_axpy(PetscInt n, PetscScalar a, const PetscScalar *x, PetscScalar *y)
+{
+  for (PetscInt i = 0; i < n; i++) y[i] += KB_MUL(a, x[i]);
+}
+
+#define KB_CHUNKS(b) for (PetscInt i = 0, m; m = PetscMin((PetscInt)KB_ROWS, (b)->n - i), i < (b)->n; i += KB_ROWS)
+
+static void SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
+{
+  const PetscInt k = b->last - b->first;
+
+  for (PetscInt j = 0; j < k + (b->z ? 3 : 1); j++) sums[j] = 0.0;
+  KB_CHUNKS(b)
+  {
+    for (PetscInt j = 0; j < k; j++) sums[j] += kb_dot(m, b->A[b->first + j] + i, b->y + i);
+    sums[k] += kb_dot(m, b->y + i, b->y + i);
+    if (b->z) {
+      sums[k + 1] += kb_dot(m, b->z + i, b->z + i);
+      sums[k + 2] += kb_dot(m, b->y + i, b->z + i);
+    }
+  }
+}
+
+static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
+{
+  const PetscInt k = b->last - b->first;
+
+  (void)sums;
+  KB_CHUNKS(b)
+  {
+    PetscScalar       *y    = b->y + i;
+    const PetscScalar *r    = b->r + i;
+    const PetscBool    over = (PetscBool)(k && b->B[b->first] == b->y);
+
+    if (over) {
+      for (PetscInt l = 0; l < m; l++) y[l] = KB_MUL(b->c[0], y[l]) + KB_MUL(b->a, r[l]);
+    } else {
+      for (PetscInt l = 0; l < m; l++) y[l] = KB_MUL(b->a, r[l]);
+    }
+    for (PetscInt j = 0; j < k; j++) {
+      kb_axpy(m, -KB_MUL(b->a, b->c[j]), b->A[b->first + j] + i, y);
+      if (j || !over) kb_axpy(m, b->c[j], b->B[b->first + j] + i, y);
+    }
+  }
+}
+
+static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
+{
+  const PetscInt k = b->last - b->first;
+
+  sums[0] = sums[1] = 0.0;
+  KB_CHUNKS(b)
+  {
+    for (PetscInt j = 0; j < k; j++) {
+      kb_axpy(m, -b->c[j], b->A[b->first + j] + i, b->z + i);
+      kb_axpy(m, -b->c[j], b->B[b->first + j] + i, b->y + i);
+    }
+    if (b->x) {
+      PetscScalar *r = b->r + i;
+
+      kb_axpy(m, b->a, b->y + i, b->x + i);
+      kb_axpy(m, -b->a, b->z + i, r);
+      if (b->q) {
+        PetscScalar d[KB_ROWS];
+
+        for (PetscInt l = 0; l < m; l++) d[l] = b->q[i + l] - r[l];
+        sums[0] += kb_dot(m, d, b->q + i);
+        sums[1] += kb_dot(m, d, d);
+      } else sums[0] += kb_dot(m, r, r);
+    }
+  }
+}
+
+static void SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
+{
+  sums[0] = 0.0;
+  KB_CHUNKS(b)
+  {
+    PetscScalar       *q = b->q + i, *y = b->y + i;
+    const PetscScalar *r = b->r + i, *x = b->x + i;
+
+    for (PetscInt l = 0; l < m; l++) {
+      q[l] -= KB_MUL(b->a, q[l] - r[l]);
+      y[l] -= KB_MUL(b->a, y[l] - x[l]);
+    }
+    sums[0] += kb_dot(m, q, q);
+  }
+}
+
+const SpikeKrylovBlockLoop SPIKE_PASTE2(SpikeKrylovBlockLoops_, SPIKE_ISA)[SPIKE_KRYLOV_NBLOCKSTEPS] = {SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA), SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA), SPIKE_PASTE3(kb_update, loop, SPIKE_ISA), SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)};
+#undef KB_CHUNKS
+#undef KB_DOT
+#undef KB_MUL
+#undef KB_ROWS
+#undef KR_LANES
