@@ -15,6 +15,7 @@
 
 #define KSPBCGSFUSED "bcgsfused"
 #define KSPCGFUSED   "cgfused"
+#define KSPIDRFUSED  "idrfused"
 
 /*E
   PCSpikeType - How `PCSPIKE` treats the coupling between neighbouring partitions
@@ -89,8 +90,8 @@ typedef struct {
   KSPFusedReductions - Reductions over all ranks in an iteration of a fused Krylov method
 
   Values:
-+ `KSP_FUSED_REDUCTIONS_PLAIN`  - BiCGStab three, CG two
-- `KSP_FUSED_REDUCTIONS_MERGED` - BiCGStab two, CG one, by recurrences that lose digits
++ `KSP_FUSED_REDUCTIONS_PLAIN`  - BiCGStab three, CG two, IDR(s) two a product
+- `KSP_FUSED_REDUCTIONS_MERGED` - BiCGStab two, CG one, by recurrences that lose digits; IDR(s) one a product
 
   Level: intermediate
 
@@ -119,6 +120,25 @@ typedef enum {
 } KSPFusedSpMVType;
 PETSC_EXTERN const char *const KSPFusedSpMVTypes[];
 
+/*E
+  KSPIDRFusedOrthogType - How `KSPIDRFUSED` makes a direction orthogonal to the shadow vectors before it
+
+  Values:
++ `KSP_IDRFUSED_ORTHOG_CLASSICAL` - by all inner products at once, one reduction
+. `KSP_IDRFUSED_ORTHOG_MODIFIED`  - one shadow vector after the other, as `KSPIDR` does
+- `KSP_IDRFUSED_ORTHOG_TWICE`     - the classical form, repeated
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPIDRFUSED`, `KSPIDRFusedSetOrthogType()`
+E*/
+typedef enum {
+  KSP_IDRFUSED_ORTHOG_CLASSICAL,
+  KSP_IDRFUSED_ORTHOG_MODIFIED,
+  KSP_IDRFUSED_ORTHOG_TWICE
+} KSPIDRFusedOrthogType;
+PETSC_EXTERN const char *const KSPIDRFusedOrthogTypes[];
+
 /*S
   KSPFusedInfo - What a fused Krylov method did in its last solve
 
@@ -135,7 +155,7 @@ typedef struct {
   PetscBool lockstep;         /* the host waited for each iteration                                              */
   PetscReal truenorm;         /* norm of the true residual, as the test has it; -1 when it was not computed      */
   PetscReal unpreconditioned; /* 2-norm of the true residual, not preconditioned; likewise                       */
-  char      backend[16];      /* "host" or "cuda"                                                                */
+  char      backend[16];      /* "host", "cuda" or "petsc", for PETSc's functions                                */
 } KSPFusedInfo;
 
 PETSC_EXTERN PetscErrorCode PetscSpikeInitializePackage(void);
@@ -177,3 +197,10 @@ PETSC_EXTERN PetscErrorCode KSPFusedSetGraph(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPFusedGetGraph(KSP, PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPFusedGetInfo(KSP, KSPFusedInfo *);
 PETSC_EXTERN PetscErrorCode KSPFusedConvergedInfinity(KSP, PetscInt, PetscReal, KSPConvergedReason *, PetscCtx);
+
+PETSC_EXTERN PetscErrorCode KSPIDRFusedSetSmoothing(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPIDRFusedGetSmoothing(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPIDRFusedSetOrthogType(KSP, KSPIDRFusedOrthogType);
+PETSC_EXTERN PetscErrorCode KSPIDRFusedGetOrthogType(KSP, KSPIDRFusedOrthogType *);
+PETSC_EXTERN PetscErrorCode KSPIDRFusedSetPetscVectors(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPIDRFusedGetPetscVectors(KSP, PetscBool *);

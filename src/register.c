@@ -3,6 +3,7 @@
 #include <petscspike.h>
 #include "pc_spike/spikeimpl.h"
 #include "ksp_bcgs/bcgsimpl.h"
+#include "ksp_idr/idrimpl.h"
 #include "kernels/host/band.h"
 #include "fault.h"
 
@@ -86,7 +87,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 }
 
 /*@C
-  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`, the Krylov methods `KSPBCGSFUSED` and `KSPCGFUSED`
+  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`
 
   Logically Collective
 
@@ -103,7 +104,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 
   It ends with an error when petscspike was built for another version, `PetscScalar` or `PetscInt` of PETSc.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `KSPBCGSFUSED`, `KSPCGFUSED`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
+.seealso: [](ch_ksp), `PCSPIKE`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
 @*/
 PetscErrorCode PetscSpikeInitializePackage(void)
 {
@@ -118,6 +119,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(PCRegister(PCSPIKE, PCCreate_Spike));
   PetscCall(KSPRegister(KSPBCGSFUSED, KSPCreate_BCGSFused));
   PetscCall(KSPRegister(KSPCGFUSED, KSPCreate_CGFused));
+  PetscCall(KSPRegister(KSPIDRFUSED, KSPCreate_IDRFused));
 
   /* Log events */
   PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* idrimpl.h: private to src/ksp_idr */
+#pragma once
+
+#include "../ksp_fused/fused.h"
+#include "../kernels/idr.h"
+
+typedef struct {
+  PetscInt              s; /* as it was set; d.s is at most the number of rows */
+  PetscReal             cosine;
+  PetscBool             smoothing;
+  KSPIDRFusedOrthogType orthog;
+  PetscRandom           rand; /* NULL: numbers that depend on row, column and generation alone */
+
+  SpikeIDR      d;
+  Vec          *G, *U, *P; /* in the work vectors */
+  PetscObjectId filled;    /* of the P[0] that has been filled */
+  PetscInt      generation;
+} KSPIDRFused;
+
+static inline KSPIDRFused *KSPIDRFusedData(KSP ksp)
+{
+  return (KSPIDRFused *)((KSPFused *)ksp->data)->data;
+}
+
+/* idroptions.c */
+PETSC_INTERN PetscErrorCode KSPSetFromOptions_IDRFused(KSP, PetscOptionItems);
+PETSC_INTERN PetscErrorCode KSPView_IDRFused(KSP, PetscViewer);
+PETSC_INTERN PetscErrorCode KSPIDRFusedComposeMethods_Private(KSP, PetscBool);
+PETSC_INTERN PetscErrorCode KSPCreate_IDRFused(KSP);

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ksp_idr.c: KSPIDRFUSED against dense solutions and against KSPIDR with the same shadow space; failures; true residuals */
+static char help[] = "Fused IDR(s) against dense references and KSPIDR.\n\n";
+
+#include "ksptest.h"
+
+static const KSPIDRFusedOrthogType orthogs[] = {KSP_IDRFUSED_ORTHOG_CLASSICAL, KSP_IDRFUSED_ORTHOG_MODIFIED, KSP_IDRFUSED_ORTHOG_TWICE};
+
+static PetscErrorCode MakeMatrix(PetscInt n, PetscInt nlocal, Mat *A)
+{
+  SpikeTestBand band = {n, 3, 2, 1.1, n < 50 ? SPIKE_TEST_RANDOM : SPIKE_TEST_SLOW, 5};
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, nlocal, MATAIJ, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Block steps on the host are our own kernels, unless PETSc's functions are asked for; on a device they are PETSc's */
+static PetscErrorCode CheckBackend(KSP ksp, PetscBool petsc, const char where[])
+{
+  Mat          A;
+  PetscBool    device, host;
+  KSPFusedInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(SpikeTestOnDevice(A, &device));
+  PetscCall(KSPFusedGetInfo(ksp, &info));
+  PetscCall(PetscStrcmp(info.backend, "host", &host));
+  PetscCall(SpikeTestCheck((PetscBool)(host == (PetscBool)(!device && !petsc)), "%s: backend %s", where, info.backend));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sides, forms, transposed, with guesses, smoothed, by either kind of vector operations: the dense solution */
+static PetscErrorCode TestReference(PetscInt n, PetscInt s, PCType pctype, PetscInt nlocal)
+{
+  Mat A;
+  Vec x, b, y;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(n, nlocal, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(SpikeTestSetRandom(b, 11));
+  for (PetscInt trans = 0; trans < 2; trans++) {
+    PetscCall(KSPTestDense(A, (PetscBool)trans, b, y));
+    for (PetscInt form = 0; form < 2; form++)
+      for (PetscInt right = 0; right < 2; right++)
+        for (PetscInt guess = 0; guess < 2; guess++)
+          for (PetscInt smoothing = 0; smoothing < 2; smoothing++) {
+            const PetscBool    petsc = (PetscBool)((form + right + guess + smoothing) % 2);
+            KSP                ksp;
+            KSPConvergedReason reason;
+            PetscReal          difference;
+            char               where[160];
+
+            PetscCall(PetscSNPrintf(where, sizeof(where), "n %" PetscInt_FMT ", s %" PetscInt_FMT ", %s, %s, right %" PetscInt_FMT ", transposed %" PetscInt_FMT ", guess %" PetscInt_FMT ", smoothing %" PetscInt_FMT, n, s, pctype, form ? "merged" : "plain", right, trans, guess, smoothing));
+            PetscCall(KSPTestCreate(KSPIDRFUSED, pctype, A, &ksp));
+            PetscCall(KSPIDRSetS(ksp, s));
+            PetscCall(KSPIDRFusedSetOrthogType(ksp, orthogs[(right + guess + s) % 3]));
+            PetscCall(KSPIDRFusedSetSmoothing(ksp, (PetscBool)smoothing));
+            PetscCall(KSPIDRFusedSetPetscVectors(ksp, petsc));
+            PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+            PetscCall(KSPFusedSetCheckTrueResidual(ksp, (PetscBool)((guess + form) % 2)));
+            PetscCall(KSPSetPCSide(ksp, right ? PC_RIGHT : PC_LEFT));
+            PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)guess));
+            if (guess) PetscCall(SpikeTestSetRandom(x, 12));
+            if (trans) PetscCall(KSPSolveTranspose(ksp, b, x));
+            else PetscCall(KSPSolve(ksp, b, x));
+            PetscCall(KSPGetConvergedReason(ksp, &reason));
+            PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+            PetscCall(KSPTestDifference(x, y, &difference));
+            PetscCall(SpikeTestSmall(difference, 2000.0 * KSPTEST_RTOL, "difference to the dense solution", where));
+            PetscCall(CheckBackend(ksp, petsc, where));
+            PetscCall(KSPDestroy(&ksp));
+          }
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The shadow space of KSPIDR: residuals of the first cycles to rounding, and as many products within 5 %, by each form */
+static PetscErrorCode TestCounts(PetscInt n, PetscInt s, PCType pctype, PCSide side)
+{
+  const PetscInt   first = PetscMin(10, 2 * (s + 1));
+  Mat              A;
+  Vec              x, b;
+  KSP              ksp;
+  PetscRandom      rand;
+  PetscReal        theirs[10];
+  const PetscReal *history;
+  PetscInt         its, length, theirits = 0;
+  char             where[128];
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(n, PETSC_DECIDE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 13));
+  for (PetscInt k = -1; k < 8; k++) { /* -1: KSPIDR. 6: PETSc's vectors. 7: with the shadow space of our own */
+    KSPConvergedReason reason;
+
+    PetscCall(PetscSNPrintf(where, sizeof(where), "n %" PetscInt_FMT ", s %" PetscInt_FMT ", %s, %s, form %" PetscInt_FMT, n, s, pctype, PCSides[side], k));
+    PetscCall(KSPTestCreate(k < 0 ? KSPIDR : KSPIDRFUSED, pctype, A, &ksp));
+    PetscCall(KSPIDRSetS(ksp, s));
+    PetscCall(KSPSetPCSide(ksp, side));
+    if (k < 7) PetscCall(KSPIDRGetRandom(ksp, &rand));
+    if (k >= 0) {
+      PetscCall(KSPIDRFusedSetOrthogType(ksp, orthogs[k % 3]));
+      PetscCall(KSPFusedSetReductions(ksp, k % 6 < 3 ? KSP_FUSED_REDUCTIONS_MERGED : KSP_FUSED_REDUCTIONS_PLAIN));
+      PetscCall(KSPIDRFusedSetPetscVectors(ksp, (PetscBool)(k == 6)));
+    }
+    PetscCall(KSPSetResidualHistory(ksp, NULL, 2000, PETSC_TRUE));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(KSPGetResidualHistory(ksp, &history, &length));
+    PetscCall(SpikeTestCheck((PetscBool)(length == its + 1), "%s: %" PetscInt_FMT " residuals after %" PetscInt_FMT " iterations", where, length, its));
+    if (k < 0) {
+      theirits = its;
+      for (PetscInt i = 0; i < first; i++) theirs[i] = i < length ? history[i] : 0.0;
+    } else if (k < 7) {
+      PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its - theirits) <= 1 + theirits / 20), "%s: %" PetscInt_FMT " products, KSPIDR %" PetscInt_FMT, where, its, theirits));
+      for (PetscInt i = 0; i < PetscMin(first, length); i++) PetscCall(SpikeTestSmall(PetscAbsReal(history[i] - theirs[i]), (PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-8) * theirs[i], "difference to KSPIDR's residual norm", where));
+    } else PetscCall(SpikeTestCheck((PetscBool)(its <= theirits + theirits / 3 + 2), "%s: %" PetscInt_FMT " products with our own shadow space, KSPIDR %" PetscInt_FMT, where, its, theirits));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if PetscDefined(USE_COMPLEX)
+  #define RandomOne PetscCMPLX(1.0, 1.0)
+#else
+  #define RandomOne ((PetscScalar)1.0)
+#endif
+
+/* A product that is not always A x */
+typedef struct {
+  Mat         A;
+  PetscInt    calls, mode;
+  PetscRandom rand;
+} Shell;
+
+/* Mode 0: A x. 1: twice too large in the first calls. 2: wrong in the last digits that matter, differently each time. 3: 0. 4: A x, and from now on random numbers are random */
+static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
+{
+  Shell *shell;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(S, &shell));
+  PetscCall(MatMult(shell->A, x, y));
+  shell->calls++;
+  if (shell->mode == 1 && shell->calls <= 6) PetscCall(VecScale(y, 2.0));
+  if (shell->mode == 2) PetscCall(VecScale(y, 1.0 + 1e-2 * (shell->calls % 7)));
+  if (shell->mode == 3) PetscCall(VecSet(y, 0.0));
+  if (shell->mode == 4 && shell->calls == 1) PetscCall(PetscRandomSetInterval(shell->rand, -RandomOne, RandomOne));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeShell(Shell *shell, Mat *S)
+{
+  PetscInt m, n;
+  VecType  vectype;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(shell->A, &m, &n));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, m, n, PETSC_DETERMINE, PETSC_DETERMINE, shell, S));
+  PetscCall(MatShellSetOperation(*S, MATOP_MULT, (PetscErrorCodeFn *)ShellMult));
+  PetscCall(MatGetVecType(shell->A, &vectype));
+  PetscCall(MatShellSetVecType(*S, vectype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product for each iteration where their number is the limit; s + 1 reductions in a cycle, twice as many in the plain form, s + 1 more with smoothing */
+static PetscErrorCode TestCosts(PetscInt s, PetscInt form, PetscBool smoothing)
+{
+  Shell       shell = {NULL, 0, 0, NULL};
+  Mat         S;
+  Vec         x, b;
+  KSP         ksp;
+  PetscMPIInt size;
+  PetscInt    its[2] = {4 * (s + 1), 9 * (s + 1)}, done;
+  double      count[2];
+  char        where[96];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "costs, s %" PetscInt_FMT ", form %" PetscInt_FMT ", smoothing %d", s, form, smoothing));
+  PetscCall(MakeMatrix(700, PETSC_DECIDE, &shell.A));
+  PetscCall(MakeShell(&shell, &S));
+  PetscCall(MatCreateVecs(shell.A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 19));
+  for (PetscInt k = 0; k < 2; k++) {
+    PetscCall(KSPTestCreate(KSPIDRFUSED, PCNONE, S, &ksp));
+    PetscCall(KSPIDRSetS(ksp, s));
+    PetscCall(KSPIDRFusedSetSmoothing(ksp, smoothing));
+    PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+    PetscCall(KSPSetTolerances(ksp, 0.0, 0.0, PETSC_CURRENT, its[k]));
+    PetscCall(KSPSetUp(ksp));
+    shell.calls = 0;
+    count[k]    = (double)petsc_allreduce_ct;
+    PetscCall(KSPSolve(ksp, b, x));
+    count[k] = (double)petsc_allreduce_ct - count[k];
+    PetscCall(KSPGetIterationNumber(ksp, &done));
+    PetscCall(SpikeTestCheck((PetscBool)(done == its[k] && shell.calls == done), "%s: %" PetscInt_FMT " products in %" PetscInt_FMT " iterations", where, shell.calls, done));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  if (size > 1 && PetscDefined(USE_LOG)) {
+    const double expected = 5.0 * (s + 1) * (1 + (form ? 0 : 1) + (smoothing ? 1 : 0)) + (!form && smoothing ? 5.0 : 0.0); /* P^H r with the norm, without smoothing */
+
+    PetscCall(SpikeTestCheck((PetscBool)(count[1] - count[0] == expected), "%s: %g reductions in 5 cycles, not %g", where, count[1] - count[0], expected));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&shell.A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a monitor can build is what it is told; with smoothing norms never rise */
+static PetscErrorCode CheckMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx ctx)
+{
+  PetscReal norm, *last = (PetscReal *)ctx;
+  PetscBool smoothing;
+  Vec       r;
+
+  PetscFunctionBegin;
+  PetscCall(KSPBuildResidual(ksp, NULL, NULL, &r));
+  PetscCall(VecNorm(r, NORM_2, &norm));
+  PetscCall(VecDestroy(&r));
+  if (!it) last[0] = last[1] = rnorm;
+  PetscCall(SpikeTestSmall(PetscAbsReal(norm - rnorm), 1e5 * PETSC_MACHINE_EPSILON * last[0], "difference of the true residual norm", "monitor"));
+  PetscCall(KSPIDRFusedGetSmoothing(ksp, &smoothing));
+  if (smoothing) PetscCall(SpikeTestSmall(rnorm, (1.0 + 100.0 * PETSC_MACHINE_EPSILON) * last[1], "smoothed norm", "monitor"));
+  last[1] = rnorm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With a monitor and right preconditioning; with replacement, which must agree with the truth at its end as well */
+static PetscErrorCode TestMonitor(PCType pctype, PetscInt form, PetscBool smoothing, PetscInt replacement)
+{
+  Mat          A;
+  Vec          x, b;
+  KSP          ksp;
+  PetscReal    last[2];
+  KSPFusedInfo info;
+  char         where[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where), "monitor, %s, form %" PetscInt_FMT ", smoothing %d, replacement %" PetscInt_FMT, pctype, form, smoothing, replacement));
+  PetscCall(MakeMatrix(700, PETSC_DECIDE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 14));
+  PetscCall(SpikeTestSetRandom(x, 18));
+  PetscCall(KSPTestCreate(KSPIDRFUSED, pctype, A, &ksp));
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+  PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+  PetscCall(KSPFusedSetResidualReplacement(ksp, replacement));
+  PetscCall(KSPIDRFusedSetSmoothing(ksp, smoothing));
+  PetscCall(KSPMonitorSet(ksp, CheckMonitor, last, NULL));
+  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  PetscCall(KSPFusedGetInfo(ksp, &info));
+  if (replacement) PetscCall(SpikeTestCheck((PetscBool)(info.replacements > 1 && info.replacements == info.launched / replacement), "%s: %" PetscInt_FMT " replacements in %" PetscInt_FMT " iterations", where, info.replacements, info.launched));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The constants are the null space, and the right-hand side has a part in it */
+static PetscErrorCode TestNullSpace(PCType pctype, PCSide side)
+{
+  Mat          A;
+  Vec          x, b, r;
+  KSP          ksp;
+  MatNullSpace nullspace;
+  PetscReal    rnorm, bnorm;
+
+  PetscFunctionBegin;
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 9, 8, PETSC_DECIDE, 0.0, &A));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &nullspace));
+  PetscCall(MatSetNullSpace(A, nullspace));
+  PetscCall(MatSetTransposeNullSpace(A, nullspace));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(SpikeTestSetRandom(b, 15));
+  PetscCall(KSPTestCreate(KSPIDRFUSED, pctype, A, &ksp));
+  PetscCall(KSPSetPCSide(ksp, side));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(MatNullSpaceRemove(nullspace, b));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(VecNorm(r, NORM_2, &rnorm));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(SpikeTestSmall(rnorm, 100.0 * KSPTEST_RTOL * bnorm, "residual", side == PC_LEFT ? "null space, left" : "null space, right"));
+  PetscCall(MatNullSpaceDestroy(&nullspace));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Any preconditioner; one solver, whose values, s and form change between solves */
+static PetscErrorCode TestChange(PCType pctype)
+{
+  Mat      A, A2;
+  Vec      x, b, x2, b2;
+  KSP      ksp;
+  PetscInt s;
+  char     where[96];
+
+  PetscFunctionBegin;
+#define Where(what) PetscCall(PetscSNPrintf(where, sizeof(where), "change, %s: %s", pctype, what))
+  PetscCall(MakeMatrix(301, PETSC_DECIDE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 31));
+  PetscCall(KSPTestCreate(KSPIDRFUSED, pctype, A, &ksp));
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  Where("first");
+  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  Where("MatScale");
+  PetscCall(MatScale(A, -3.0));
+  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  Where("another s");
+  PetscCall(KSPIDRSetS(ksp, 7));
+  PetscCall(KSPIDRGetS(ksp, &s));
+  PetscCall(SpikeTestCheck((PetscBool)(s == 7), "%s: %" PetscInt_FMT, where, s));
+  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  Where("smoothing");
+  PetscCall(KSPIDRFusedSetSmoothing(ksp, PETSC_TRUE));
+  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  Where("KSPReset and another size");
+  PetscCall(MakeMatrix(91, PETSC_DECIDE, &A2));
+  PetscCall(MatCreateVecs(A2, &x2, &b2));
+  PetscCall(SpikeTestSetRandom(b2, 34));
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, A2, A2));
+  PetscCall(SpikeTestSolve(ksp, b2, x2, where));
+  Where("another type between");
+  PetscCall(KSPSetType(ksp, KSPBCGSFUSED));
+  PetscCall(SpikeTestSolve(ksp, b2, x2, where));
+  PetscCall(KSPSetType(ksp, KSPIDRFUSED));
+  PetscCall(SpikeTestSolve(ksp, b2, x2, where));
+#undef Where
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x2));
+  PetscCall(VecDestroy(&b2));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&A2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Converged means it: recovered where a new start helps, else a negative reason; without the check the method believes its recurrence. An operator that is 0: a new shadow space, then a reason */
+static PetscErrorCode TestTruth(PCSide side, PetscBool smoothing, PetscInt mode, PetscBool check)
+{
+  Shell              shell = {NULL, 0, mode, NULL};
+  Mat                S;
+  Vec                x, b;
+  KSP                ksp;
+  PetscReal          residual;
+  KSPConvergedReason reason;
+  KSPFusedInfo       info;
+  char               where[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where), "true residual, %s, smoothing %d, mode %" PetscInt_FMT ", check %d", PCSides[side], smoothing, mode, check));
+  PetscCall(MakeMatrix(140, PETSC_DECIDE, &shell.A));
+  PetscCall(MatCreateVecs(shell.A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 36));
+  PetscCall(MakeShell(&shell, &S));
+  PetscCall(KSPTestCreate(KSPIDRFUSED, PCJACOBI, shell.A, &ksp));
+  PetscCall(KSPSetOperators(ksp, S, shell.A));
+  PetscCall(KSPSetPCSide(ksp, side));
+  PetscCall(KSPIDRFusedSetSmoothing(ksp, smoothing));
+  PetscCall(KSPFusedSetCheckTrueResidual(ksp, check));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestResidual(shell.A, b, x, &residual));
+  PetscCall(KSPFusedGetInfo(ksp, &info));
+  if (mode == 3) {
+    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_BREAKDOWN && info.restarts == 1 && shell.calls <= 6), "%s: %s after %" PetscInt_FMT " restarts, %" PetscInt_FMT " products", where, KSPConvergedReasons[reason], info.restarts, shell.calls));
+    shell.mode = 0;
+    PetscCall(SpikeTestSolve(ksp, b, x, "after a breakdown"));
+  } else if (!check) PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && residual > 100.0 * KSPTEST_RTOL), "%s: %s with %g: the test does not test", where, KSPConvergedReasons[reason], (double)residual));
+  else if (mode == 1) {
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && info.restarts > 0), "%s: ended with %s after %" PetscInt_FMT " restarts", where, KSPConvergedReasons[reason], info.restarts));
+    PetscCall(SpikeTestSmall(residual, 20.0 * KSPTEST_RTOL, "true relative residual", where));
+  } else PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "%s: ended with %s, the true residual is %g", where, KSPConvergedReasons[reason], (double)residual));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&S));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&shell.A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rotations by 90 degrees, r orthogonal to A r: no angle is believed, and a solution all the same; without the remedy a new start finds it */
+static PetscErrorCode TestSkew(PetscReal cosine)
+{
+  Mat                A;
+  Vec                x, b;
+  KSP                ksp;
+  PetscInt           start, end;
+  PetscReal          residual;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 40, 40, 1, NULL, 1, NULL, &A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt i = start; i < end; i++) PetscCall(MatSetValue(A, i, i ^ 1, (i % 2 ? -1.0 : 1.0) * (1 + i / 2 % 5), INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 41));
+  PetscCall(KSPTestCreate(KSPIDRFUSED, PCNONE, A, &ksp));
+  PetscCall(KSPIDRSetCosine(ksp, cosine));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestResidual(A, b, x, &residual));
+  if (cosine > 0.0) PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "skew: ended with %s", KSPConvergedReasons[reason]));
+  if (reason > 0) PetscCall(SpikeTestSmall(residual, 20.0 * KSPTEST_RTOL, "true relative residual", "skew"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The shadow vector is constant, and A r of the first product is orthogonal to it: no iteration is completed before there is a new shadow space */
+static PetscErrorCode TestShadow(PetscBool renewed)
+{
+  Shell              shell = {NULL, 0, renewed ? 4 : 0, NULL};
+  Mat                S;
+  Vec                x, b;
+  KSP                ksp;
+  PetscInt           start, end;
+  PetscReal          residual;
+  KSPConvergedReason reason;
+  KSPFusedInfo       info;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 40, 40, 1, NULL, 1, NULL, &shell.A));
+  PetscCall(MatCreateVecs(shell.A, &x, &b));
+  PetscCall(MatGetOwnershipRange(shell.A, &start, &end));
+  for (PetscInt i = start; i < end; i++) {
+    const PetscReal d = (PetscReal)(1 << (i / 2 % 4));
+
+    PetscCall(MatSetValue(shell.A, i, i, d, INSERT_VALUES));
+    PetscCall(VecSetValue(b, i, (i % 2 ? 1.0 : -1.0) / d, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(shell.A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(shell.A, MAT_FINAL_ASSEMBLY));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(MakeShell(&shell, &S));
+  PetscCall(KSPTestCreate(KSPIDRFUSED, PCNONE, S, &ksp));
+  PetscCall(KSPIDRSetS(ksp, 1));
+  PetscCall(KSPIDRGetRandom(ksp, &shell.rand));
+  PetscCall(PetscRandomSetInterval(shell.rand, RandomOne, RandomOne * (1.0 + 2.0 * PETSC_MACHINE_EPSILON)));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPFusedGetInfo(ksp, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.restarts == 1 && (renewed ? reason > 0 : reason == KSP_DIVERGED_BREAKDOWN)), "shadow space, renewed %d: %s after %" PetscInt_FMT " restarts", renewed, KSPConvergedReasons[reason], info.restarts));
+  if (renewed) {
+    PetscCall(SpikeTestResidual(shell.A, b, x, &residual));
+    PetscCall(SpikeTestSmall(residual, 20.0 * KSPTEST_RTOL, "true relative residual", "new shadow space"));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&S));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&shell.A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BadApply(PC pc, Vec x, Vec y)
+{
+  PetscInt *calls;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &calls));
+  PetscCall(VecCopy(x, y));
+  if (++*calls == 6) PetscCall(VecSet(y, PETSC_INFINITY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Numbers that are none, limits of iterations, errors of arguments: a reason, and the solver works again afterwards */
+static PetscErrorCode TestFailures(PetscInt form)
+{
+  Mat                A;
+  Vec                x, b;
+  KSP                ksp;
+  PC                 pc;
+  PetscInt           calls = 0, its;
+  PetscErrorCode     ierr;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(140, PETSC_DECIDE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 37));
+  PetscCall(KSPTestCreate(KSPIDRFUSED, PCSHELL, A, &ksp));
+  PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCShellSetContext(pc, &calls));
+  PetscCall(PCShellSetApply(pc, BadApply));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "a preconditioner that returns infinity: %s", KSPConvergedReasons[reason]));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(SpikeTestCheck((PetscBool)(its <= 6), "it was seen after %" PetscInt_FMT " iterations only", its));
+  PetscCall(SpikeTestSolve(ksp, b, x, "after a failure"));
+  PetscCall(VecSet(b, PETSC_INFINITY));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "an infinite right-hand side: %s", KSPConvergedReasons[reason]));
+  PetscCall(VecSet(b, 0.0));
+  PetscCall(SpikeTestSolve(ksp, b, x, "zero right-hand side"));
+  PetscCall(SpikeTestSetRandom(b, 38));
+  for (PetscInt most = 0; most < 8; most += 3) {
+    PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, most));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_ITS && its == most), "%" PetscInt_FMT " iterations: %s after %" PetscInt_FMT, most, KSPConvergedReasons[reason], its));
+  }
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ITS && its == 6), "no norm, 6 iterations: %s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = KSPIDRSetS(ksp, 0);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE), "s = 0 is error %d", (int)ierr));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = KSPIDRSetCosine(ksp, 1.0);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE), "cosine 1 is error %d", (int)ierr));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt sizes[] = {0, 1, 2, 3, 14, 77}, dimensions[] = {1, 2, 4, 8, 17};
+  const PCType   all[]    = {PCNONE, PCJACOBI, PCSPIKE, PCBJACOBI, PCASM, PCGAMG, PCSOR, PCILU, PCLU};
+  const PCType   simple[] = {PCNONE, PCJACOBI};
+  PetscMPIInt    size, rank;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(dimensions); k++) {
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++) PetscCall(TestReference(sizes[i], dimensions[k], simple[k % 2], PETSC_DECIDE));
+    for (PetscInt p = 0; p < 2; p++) PetscCall(TestCounts(700, dimensions[k], simple[p], (k + (size_t)p) % 2 ? PC_RIGHT : PC_LEFT));
+    for (PetscInt form = 0; form < 2; form++)
+      for (PetscInt smoothing = 0; smoothing < 2; smoothing++) PetscCall(TestCosts(dimensions[k], form, (PetscBool)smoothing));
+  }
+  PetscCall(TestReference(35, 4, PCJACOBI, rank == size - 1 ? 35 : 0));
+  for (PetscInt p = 0; p < 2; p++) {
+    for (PetscInt smoothing = 0; smoothing < 2; smoothing++) {
+      for (PetscInt form = 0; form < 2; form++) PetscCall(TestMonitor(simple[p], form, (PetscBool)smoothing, 0));
+      PetscCall(TestMonitor(simple[p], 1, (PetscBool)smoothing, 7));
+      for (PetscInt mode = 1; mode < 4; mode++) PetscCall(TestTruth(p ? PC_RIGHT : PC_LEFT, (PetscBool)smoothing, mode, PETSC_TRUE));
+      PetscCall(TestTruth(p ? PC_RIGHT : PC_LEFT, (PetscBool)smoothing, 1, PETSC_FALSE));
+    }
+    PetscCall(TestNullSpace(simple[p], p ? PC_RIGHT : PC_LEFT));
+    PetscCall(TestFailures(p));
+    PetscCall(TestSkew(p ? 0.0 : 0.7));
+    PetscCall(TestShadow((PetscBool)p));
+  }
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all) - (size > 1 ? 2 : 0); k++) PetscCall(TestChange(all[k]));
+  PetscCall(SpikeTestEnd("ksp_idr"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/ksp_idr_1.out
+      nsize: {{1 2 3}}
+      test:
+         suffix: 1
+      test:
+         suffix: cuda
+         requires: cuda gpurun
+         args: -mat_type aijcusparse
+
+TEST*/
