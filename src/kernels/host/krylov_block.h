@@ -17,16 +17,15 @@
 /* conj(x) y */
 SPIKE_INLINE PetscScalar kb_dot(PetscInt n, const PetscScalar *x, const PetscScalar *y)
 {
-  krv_t       d[4], all;
-  PetscScalar sum = 0.0, lane[KR_LANES];
+  krv_t       d[4];
+  PetscScalar sum = 0.0, lane[4][KR_LANES];
   PetscInt    i   = 0;
 
   memset(d, 0, sizeof(d));
   for (; i + 4 * KR_LANES <= n; i += 4 * KR_LANES) { SPIKE_UNROLL for (int k = 0; k < 4; k++) d[k] += KB_DOT(*(const krv_t *)(x + i + k * KR_LANES), *(const krv_t *)(y + i + k * KR_LANES)); }
   for (; i < n; i++) sum += KB_DOT(x[i], y[i]);
-  all = (d[0] + d[1]) + (d[2] + d[3]);
-  memcpy(lane, &all, sizeof(all));
-  for (int l = 0; l < KR_LANES; l++) sum += lane[l];
+  memcpy(lane, d, sizeof(d));
+  for (int l = 0; l < KR_LANES; l++) sum += (lane[0][l] + lane[1][l]) + (lane[2][l] + lane[3][l]);
   return sum;
 }
 
