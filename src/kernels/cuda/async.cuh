@@ -4,17 +4,46 @@
 
 #include "tiles.cuh"
 
-/* *to <- *from, from the device's memory to that of the block; there after SpikeCopyWait() for the thread that copies, after a barrier for the others */
-template <typename X>
-__device__ static inline void SpikeCopyAsync(X *to, const X *from)
+/*
+  BYTES bytes from the device's memory to that of the block, without a stop at registers; there after one of the waits below for the thread that copies, after a barrier behind it
+  for the others; 2 bytes at once. PAST: 16 bytes do not stay in the first-level cache.
+*/
+template <int BYTES, bool PAST = false>
+__device__ static inline void SpikeCopyAsync(void *to, const void *from)
 {
-  static_assert(sizeof(X) == 4 || sizeof(X) == 8 || sizeof(X) == 16, "no copy of this size");
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"((int)sizeof(X)) : "memory");
+#if __CUDA_ARCH__ >= 800
+  const unsigned int shared = (unsigned int)__cvta_generic_to_shared(to);
+
+  if constexpr (BYTES == 2) *(unsigned short *)to = *(const unsigned short *)from;
+  else if constexpr (PAST && BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES) : "memory");
+#else
+  memcpy(to, from, BYTES);
+#endif
 }
 
-__device__ static inline void SpikeCopyWait(void)
+/* All copies of the thread are there */
+__device__ static inline void SpikeCopyWait()
 {
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/* The copies since the last commit are a group; all groups but the last PENDING are there */
+__device__ static inline void SpikeCopyCommit()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+template <int PENDING>
+__device__ static inline void SpikeCopyWaitGroups()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
 }
 
 /* What the block has written before a barrier is there for those who find the word, and have a barrier after it */

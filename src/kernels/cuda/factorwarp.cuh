@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2) SpikeFactorWarp(Sp
   auto      copy = [&](const F *from, F *l, F *u) {
     if (low) SpikeCopyTile(l, from, T);
     if (up) SpikeCopyTile(u, from + t.QL * T * T, T);
-    if (lane < T) SpikeCopyAsync<sizeof(F)>(sh.diagonal + lane, from + (t.QL + t.QU) * T * T + lane);
+    if (lane < T) SpikeCopyAsync<sizeof(F), true>(sh.diagonal + lane, from + (t.QL + t.QU) * T * T + lane);
   };
 
   for (int i = lane; i < 3 * SpikeBlocks<NB>::PLACES; i += 32) sh.tile[0][i] = F(0.0);

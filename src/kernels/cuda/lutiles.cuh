@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lu.cuh"
+#include "async.cuh"
 
 /*
   A tile in shared memory is column-major with 32 places a column, element (r, c) at 32 c + (r ^ x(c)): x(c) has bits of value 4 and 8 (8 and 16 for
@@ -124,28 +125,6 @@ __device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, con
   }
 }
 
-/* Copies without a stop at registers, from 4 bytes on; what a lane has asked for is there after SpikeCopyWait(), for other lanes after a barrier behind it */
-template <int BYTES>
-__device__ static inline void SpikeCopyAsync(void *shared, const void *global)
-{
-#if __CUDA_ARCH__ >= 800
-  const unsigned int to = (unsigned int)__cvta_generic_to_shared(shared);
-
-  if constexpr (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
-  else if constexpr (BYTES == 2) *(unsigned short *)shared = *(const unsigned short *)global;
-  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(BYTES) : "memory");
-#else
-  memcpy(shared, global, BYTES);
-#endif
-}
-
-__device__ static inline void SpikeCopyWait()
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 /* A T x T tile of the band to shared memory by one warp: pairs of rows where T is even */
 template <typename F>
 __device__ static inline void SpikeCopyTile(F *s, const F *tile, int T)
@@ -157,11 +136,11 @@ __device__ static inline void SpikeCopyTile(F *s, const F *tile, int T)
 
     if (r < T) {
 #pragma unroll 4
-      for (int c = lane >> 4; c < T; c += 2) SpikeCopyAsync<2 * sizeof(F)>(s + 32 * c + (r ^ SpikeLane<F>::swizzle(c)), tile + c * T + r);
+      for (int c = lane >> 4; c < T; c += 2) SpikeCopyAsync<2 * sizeof(F), true>(s + 32 * c + (r ^ SpikeLane<F>::swizzle(c)), tile + c * T + r);
     }
   } else if (lane < T) {
 #pragma unroll 4
-    for (int c = 0; c < T; c++) SpikeCopyAsync<sizeof(F)>(s + 32 * c + (lane ^ SpikeLane<F>::swizzle(c)), tile + c * T + lane);
+    for (int c = 0; c < T; c++) SpikeCopyAsync<sizeof(F), true>(s + 32 * c + (lane ^ SpikeLane<F>::swizzle(c)), tile + c * T + lane);
   }
 }
 

@@ -151,7 +151,7 @@ __device__ static inline void SpikeGather(const SpikeApplyArgs &a, const SpikeBl
     const PetscInt i  = (PetscInt)j * a.t.T + at.row();
     PetscScalar   *to = s.x + j * s.pitch + at.at(at.row());
 
-    if (i < n) SpikeCopyAsync(to, b + i);
+    if (i < n) SpikeCopyAsync<sizeof(PetscScalar)>(to, b + i);
     else if (at.active) *to = 0.0;
   }
 }

@@ -4,6 +4,7 @@
 
 #include "lu.cuh"
 #include "warp.cuh"
+#include "async.cuh"
 
 #define SPIKE_TIPS_WARPS 9 /* of a block of threads, at most */
 
@@ -31,33 +32,6 @@ __device__ static inline SpikeArith SpikeSign(unsigned long long i)
   i = (i ^ (i >> 30)) * 0xBF58476D1CE4E5B9ULL;
   i = (i ^ (i >> 27)) * 0x94D049BB133111EBULL;
   return i >> 63 ? 1.0 : -1.0;
-}
-
-/* BYTES bytes to shared memory; done when the group that it is in is waited for, 2 bytes at once */
-template <int BYTES>
-__device__ static inline void SpikeCopyAsync(void *to, const void *from)
-{
-#if __CUDA_ARCH__ >= 800
-  if constexpr (BYTES == 2) *(unsigned short *)to = *(const unsigned short *)from;
-  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(BYTES) : "memory");
-#else
-  memcpy(to, from, BYTES);
-#endif
-}
-
-__device__ static inline void SpikeCopyCommit()
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-template <int PENDING>
-__device__ static inline void SpikeCopyWait()
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-#endif
 }
 
 /* Magnitudes for decisions: the upper half of |v|, in the order of unsigned numbers; NaN is largest */
@@ -287,7 +261,7 @@ struct SpikeColumns {
   /* Tiles from row j on, in the order in which step() asks for them */
   __device__ void begin(bool back, int j)
   {
-    SpikeCopyWait<0>();
+    SpikeCopyWaitGroups<0>();
     __syncthreads();
     fj      = j;
     fq      = 1;
@@ -299,7 +273,7 @@ struct SpikeColumns {
   {
     const F *tile = stage + buffer * TILE;
 
-    SpikeCopyWait<STAGES - 2>();
+    SpikeCopyWaitGroups<STAGES - 2>();
     __syncthreads(); /* the tile is there for all, and all are done with the one before */
     fetch(back);
     if (++buffer == STAGES) buffer = 0;
