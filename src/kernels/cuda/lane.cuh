@@ -116,6 +116,26 @@ __device__ static inline void SpikeTileTimes(const F a[], const PetscScalar *x, 
 }
 
 /*
+  A lane's part of a tile in shared memory, whose columns are so many elements apart, by loads of up to 16 bytes, in the type of the products: narrow factors are converted once. Columns behind the
+  last repeat the first. FULL: they are 32 elements apart and none is missing.
+*/
+template <typename F, int V, int CMAX, bool FULL>
+__device__ static inline void SpikeTileTake(const F *tile, int column, int C, PetscScalar a[])
+{
+  struct alignas(sizeof(F) * V) Piece {
+    F v[V];
+  };
+
+#pragma unroll
+  for (int k = 0; k < CMAX; k++) {
+    const Piece w = *(const Piece *)(tile + (FULL ? 32 * k : k < C ? k * column : 0));
+
+#pragma unroll
+    for (int v = 0; v < V; v++) a[k * V + v] = (PetscScalar)w.v[v];
+  }
+}
+
+/*
   Loads without conditions, which would make the registers wait for them at once: columns behind the last repeat it, idle lanes repeat lane 0. FULL: the columns of
   a tile are 32 elements apart and none is missing.
 */

@@ -18,7 +18,7 @@ __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A
       if (!(threadIdx.x & 31)) put(c, v);
     }
   } else {
-    const int rows = PetscMax(32, PetscMin((m + 31) / 32 * 32, (int)blockDim.x)), slices = blockDim.x / rows, slice = threadIdx.x / rows;
+    const int rows = m <= 8 ? 8 : m <= 16 ? 16 : PetscMin((m + 31) / 32 * 32, (int)blockDim.x), slices = blockDim.x / rows, slice = threadIdx.x / rows;
 
     for (int r0 = 0; r0 < m; r0 += rows) {
       const int   r = r0 + threadIdx.x % rows;
@@ -43,42 +43,46 @@ __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A
   A block for each active interface and right-hand side, with R^-1 in dR:
 
       x_t <- R^-1 (g_t - Wt g_b), x_b <- g_b - Vb x_t,      transposed: z_t <- R^-T (u_t - Vb^T u_b), z_b <- u_b - Wt^T z_t
+
+  The matrices are asked for at once, before the first of them is needed. Reads each of them, and the tips, once; writes the tips. Shared memory: kl + 2 ku numbers and one a thread.
 */
 template <bool TRANS>
-__global__ void __launch_bounds__(1024) SpikeSolveTips_Kernel(int kl, int ku, PetscInt q0, const PetscInt *active, const PetscScalar *dVb, const PetscScalar *dWt, const PetscScalar *dR, PetscScalar *tips, PetscCount ldt)
+__global__ void __launch_bounds__(1024) SpikeSolveTips_Kernel(const __grid_constant__ SpikeTiles t, PetscInt q0, const PetscScalar *dVb, const PetscScalar *dWt, const PetscScalar *dR, PetscScalar *tips, PetscCount ldt)
 {
-  __shared__ PetscScalar below[SPIKE_CUDA_MAX_BANDWIDTH], above[SPIKE_CUDA_MAX_BANDWIDTH], part[1024];
-  const PetscInt         q  = q0 + blockIdx.x;
-  const PetscScalar     *Vb = dVb + q * (PetscCount)kl * ku, *Wt = dWt + q * (PetscCount)kl * ku, *R = dR + q * (PetscCount)ku * ku;
-  PetscScalar           *tip = tips + blockIdx.y * ldt + q * (PetscCount)(kl + ku);
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int          kl = t.kl, ku = t.ku;
+  PetscScalar       *below = (PetscScalar *)shared, *above = below + kl, *solved = above + ku, *part = solved + ku;
+  const PetscInt     q  = q0 + blockIdx.x;
+  const PetscScalar *Vb = dVb + q * (PetscCount)kl * ku, *Wt = dWt + q * (PetscCount)kl * ku, *R = dR + q * (PetscCount)ku * ku;
+  PetscScalar       *tip = tips + blockIdx.y * ldt + q * (PetscCount)(kl + ku);
 
-  if (!active[q]) return;
+  if (!t.active[q]) return;
+  SpikePrefetchReduced(t, dVb, dWt, dR, q, q + 1);
   for (int i = threadIdx.x; i < kl; i += blockDim.x) below[i] = tip[i];
   for (int i = threadIdx.x; i < ku; i += blockDim.x) above[i] = tip[kl + i];
   __syncthreads();
   if (TRANS) SpikeBlockTimes<true>(kl, ku, Vb, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
   else SpikeBlockTimes<false>(ku, kl, Wt, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
   __syncthreads();
-  SpikeBlockTimes<TRANS>(ku, ku, R, above, part, [&](int i, PetscScalar v) { tip[kl + i] = v; });
+  SpikeBlockTimes<TRANS>(ku, ku, R, above, part, [&](int i, PetscScalar v) { tip[kl + i] = solved[i] = v; });
   __syncthreads();
-  for (int i = threadIdx.x; i < ku; i += blockDim.x) above[i] = tip[kl + i];
-  __syncthreads();
-  if (TRANS) SpikeBlockTimes<true>(ku, kl, Wt, above, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
-  else SpikeBlockTimes<false>(kl, ku, Vb, above, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
+  if (TRANS) SpikeBlockTimes<true>(ku, kl, Wt, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
+  else SpikeBlockTimes<false>(kl, ku, Vb, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
 }
 
 PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *s, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs)
 {
   const SpikeCUDA *h  = (const SpikeCUDA *)s->data;
-  const int        kl = (int)s->kl, ku = (int)s->ku, K = PetscMax(kl, ku), threads = K <= 16 ? 32 : K <= 32 ? 128 : K <= 64 ? 256 : K <= 128 ? 512 : 1024;
-  const PetscCount ldt = (PetscCount)(s->np + 1) * (kl + ku);
+  const int        kl = (int)s->kl, ku = (int)s->ku, K = PetscMax(kl, ku), threads = K <= 8 ? 32 : K <= 32 ? 128 : K <= 64 ? 256 : K <= 128 ? 512 : 1024;
+  const PetscCount ldt    = (PetscCount)(s->np + 1) * (kl + ku);
+  const size_t     shared = (size_t)(kl + 2 * ku + threads) * sizeof(PetscScalar);
   const dim3       grid((unsigned)PetscMax(q1 - q0, 0), (unsigned)nrhs);
 
   PetscFunctionBegin;
   if (!ku || q0 >= q1 || !nrhs) PetscFunctionReturn(PETSC_SUCCESS); /* without ku, x_b = g_b */
-  PetscCheck(K <= 512, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidth %d", K);
-  if (trans) SpikeSolveTips_Kernel<true><<<grid, threads, 0, (cudaStream_t)s->stream>>>(kl, ku, q0, h->dactive, s->dVb, s->dWt, s->dR, s->dtips, ldt);
-  else SpikeSolveTips_Kernel<false><<<grid, threads, 0, (cudaStream_t)s->stream>>>(kl, ku, q0, h->dactive, s->dVb, s->dWt, s->dR, s->dtips, ldt);
+  PetscCheck(K <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidth %d", K);
+  if (trans) SpikeSolveTips_Kernel<true><<<grid, threads, shared, (cudaStream_t)s->stream>>>(h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt);
+  else SpikeSolveTips_Kernel<false><<<grid, threads, shared, (cudaStream_t)s->stream>>>(h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuFlops((q1 - q0) * nrhs * (4.0 * kl * ku + 2.0 * ku * ku)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -155,6 +155,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
     PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
   }
   PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
+  PetscCall(SpikeSweepPrepare_CUDA(s));
   PetscCall(SpikeApplyPlan_CUDA(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

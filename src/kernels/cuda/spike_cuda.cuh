@@ -24,6 +24,7 @@ PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);
 PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);
 /* spike_sweep.cu */
 PETSC_INTERN PetscErrorCode SpikeSweep_CUDA(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *);
 /* spike_nccl.cu */
 PETSC_INTERN PetscErrorCode SpikeConnect_CUDA(SpikeBand *, MPI_Comm, void **);
 PETSC_INTERN PetscErrorCode SpikeDisconnect_CUDA(void **);

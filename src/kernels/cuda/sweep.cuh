@@ -4,6 +4,7 @@
 
 #include "spike_cuda.cuh"
 #include "lane.cuh"
+#include "async.cuh"
 
 /*
   A sweep over a partition goes forward over the tile rows f0 <= j < f1, then backward over f1 > j >= b0, b0 <= f0:
@@ -26,12 +27,27 @@ typedef struct {
   const int         *window; /* of a correction: [2 np] tile rows; NULL: all of them */
   int                ht, hb; /* of a correction: rows of r at the two ends, 0 in a sweep */
   int                correct;
+  int                stages;        /* tiles of a warp that are on their way or in use */
+  const PetscScalar *Vb, *Wt, *R;   /* of a sweep: to be asked for before its end, or NULL */
 } SpikeSweepArgs;
 
 /* Tile rows of a vector that are kept in shared memory: K <= 32 of them */
 #define SPIKE_MAXTILES 16
 
 PETSC_INTERN PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *, PetscBool trans, PetscInt nrhs, SpikeSweepArgs *);
+
+/* The lines of the matrices of the reduced systems above partitions p <= . < p1 on their way to the second-level cache, by all threads of a block */
+__device__ static inline void SpikePrefetchReduced(const SpikeTiles &t, const PetscScalar *Vb, const PetscScalar *Wt, const PetscScalar *R, PetscInt p, PetscInt p1)
+{
+  const int line = 128 / (int)sizeof(PetscScalar);
+
+  for (int k = 0; k < 3; k++) {
+    const PetscScalar *A = k == 0 ? Wt : k == 1 ? R : Vb;
+    const PetscCount   n = k == 1 ? (PetscCount)t.ku * t.ku : (PetscCount)t.kl * t.ku;
+
+    for (PetscCount i = p * n + (PetscCount)threadIdx.x * line; i < p1 * n; i += blockDim.x * line) SpikePrefetch(A + i);
+  }
+}
 
 typedef struct {
   int f0, f1, b0;

@@ -13,8 +13,7 @@
 
       Wt = [I 0] U^-1 L^-1 [C; 0] = sum_j Z_j Y_j,   Y_j = L_jj^-1 (C_j - sum_i L_j,j-i Y_j-i),   Z_j = (I_j - sum_i Z_j-i U_j-i,j) U_jj^-1
 
-  One pass over the rows, two recurrences side by side, and no row is kept. The sum ends where its terms have fallen below rounding or the tolerance of the corrections, the
-  pass where W has fallen to the tolerance too; W_j is taken to fall as Y_j / U_jj does, which no scaling of rows changes. The right spike is Y of the last ku rows, and then
+  One pass over the rows, two recurrences side by side, and no row is kept. The sum ends where its terms have fallen below rounding, the pass where W has fallen to the tolerance too; W_j is taken to fall as Y_j / U_jj does, which no scaling of rows changes. The right spike is Y of the last ku rows, and then
 
       V_j = U_jj^-1 (Y_j - sum_i U_j,j+i V_j+i)
 
@@ -230,7 +229,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
   const int                       T = t.T, kl = t.kl, ku = t.ku, g = tiles.g, q4 = tiles.q, lane = threadIdx.x & 31, w = warp % STRIPS;
   const int                       n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most), reach = PetscMax(t.QL, t.QU);
   const bool                      makesy = warp < STRIPS, makesz = STRIPS == 1 || !makesy, keeper = warp == 0 && lane == 0;
-  const double                    small = PetscMax((8.0 + 0.25 * PetscMax(kl, ku)) * (double)a.eps, (double)a.tol);
+  const double                    small = (8.0 + 0.25 * PetscMax(kl, ku)) * (double)a.eps;
   SpikeFall                       fall(sh.history[0], keeper, PetscMin(reach, J), (double)a.tol);
   SpikeStrip<NB>                  x0[Q], x1[Q], rhs;
   SpikeStrip<NB>(&y)[Q] = x0, (&z)[Q] = STRIPS == 1 ? x1 : x0; /* a warp that makes one of the two only has one */
