@@ -4,7 +4,8 @@
 
 #include "async.cuh"
 
-#define SPIKE_RING_STAGES 6 /* at most */
+#define SPIKE_RING_STAGES 6   /* at most */
+#define SPIKE_RING_BEHIND 128 /* bytes behind the last slot that may be read, for nothing */
 
 /*
   A warp's ring of slots in shared memory. A piece is asked for by put(), in the order in which get() finds it; between the end of the use of a slot and the put() that fills it again lies a
@@ -20,7 +21,7 @@ struct SpikeRing {
 
   /* Bytes of a slot for pieces of so many, and of the rings of all warps of a block */
   __host__ __device__ static int    Pitch(int bytes) { return (bytes + (ALIGNED ? 0 : 15) + 15) / 16 * 16; }
-  __host__ __device__ static size_t Bytes(int warps, int stages, int bytes) { return (size_t)warps * stages * (Pitch(bytes) + 8) + 16; }
+  __host__ __device__ static size_t Bytes(int warps, int stages, int bytes) { return (size_t)warps * stages * (Pitch(bytes) + 8) + 16 + SPIKE_RING_BEHIND; }
 
   /* by all threads of a block, which has a barrier after it before the first put() */
   __device__ SpikeRing(unsigned char *shared, int warp, int warps, int stages_, int bytes) : stages(stages_), pitch(Pitch(bytes)), in(0), out(0), phase(0), lead(0)
@@ -72,6 +73,8 @@ struct SpikeRing {
       asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(barrier(out)), "r"(phase) : "memory");
   #endif
     } while (!done);
+#else
+    __syncwarp();
 #endif
     if (++out == stages) {
       out = 0;

@@ -2,6 +2,7 @@
 /* spike_sweep.cu: sweeps with the factors, plain and transposed, for whole partitions and for the windows of the corrections */
 #include "sweep.cuh"
 #include "ring.cuh"
+#include "blocks.cuh"
 
 /*
   Every element of the factors is read once, into shared memory, tiles ahead of their use, and from there into registers; nothing else of size moves than b, y (twice) and x:
@@ -133,104 +134,103 @@ __device__ static void SpikeCorrectionRHS(const SpikeSweepArgs &a, const SpikeRa
   QL, QU <= 1: a warp for each group of partitions. Numbers of the vectors and of the diagonal are asked for PD steps before their use; what the last PD steps forward have made is not in
   memory by then, but in `last`.
 */
-template <typename F, int TMAX, int V, bool FULL>
-__global__ void __launch_bounds__(32) SpikeSweepWarp_Kernel(const __grid_constant__ SpikeSweepArgs a)
+template <typename F, typename L, bool FULL>
+__global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int          CMAX = TMAX / V, PD = TMAX > 16 ? 2 : 4;
+  constexpr int          PD = L::NB > 1 ? 2 : 4, PLACES = (L::J > 1 ? 2 : 32) * L::STRIDE;
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ PetscScalar last[PD][32], sy[160], st[160];
-  const SpikeTiles      &t   = a.t;
-  const int              end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
-  const PetscInt         group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange       range = SpikeGetRange(a, a.correct, group * t.G, end);
-  const int              nf = range.f1 - range.f0, ns = nf + range.f1 - range.b0;
-  const SpikeLane<V>     at(t);
-  const SpikeOwner       own(a, range, group * t.G + at.m, at.row(), at.active, column, a.tips && !a.correct);
-  const F               *band = (const F *)a.band + t.group(group * t.G), *diag = band + t.tile(t.QL + t.QU) + at.m * t.T + at.row();
-  const int              next = t.G * t.T, bytes = next * t.T * (int)sizeof(F), first = (int)at.first(t);
-  const PetscInt64       upper = t.tile(t.QL);
-  SpikeRing<FULL>        ring(shared, 0, 1, a.stages, bytes);
-  unsigned               mask[2][2][V]; /* of the forward and backward sweep: the corner, the triangle */
-  F                      d[PD];
-  PetscScalar            tile[TMAX], vec[PD], old[PD];
+  __shared__ __align__(16) PetscScalar          sy[PLACES], st[PLACES]; /* y or x of the step before, the right-hand side of a triangle */
+  __shared__ PetscScalar                        last[PD][32];
+  const SpikeTiles                             &t   = a.t;
+  const int                                     end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
+  const PetscInt                                group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange                              range = SpikeGetRange(a, a.correct, group * t.G, end);
+  const int                                     f0 = range.f0, f1 = range.f1, nf = f1 - f0, ns = nf + f1 - range.b0;
+  const L                                       at(t);
+  const SpikeOwner                              own(a, range, group * t.G + at.m, at.row, at.active, column, a.tips && !a.correct);
+  const F                                      *band = (const F *)a.band + t.group(group * t.G), *diag = band + t.tile(t.QL + t.QU) + at.m * t.T + PetscMin(at.row, t.T - 1);
+  const int                                     bytes = at.next * t.T * (int)sizeof(F);
+  const PetscInt64                              upper = t.tile(t.QL);
+  SpikeRing<FULL>                               ring(shared, 0, 1, a.stages, bytes);
+  F                                             d[PD];
+  PetscScalar                                   tile[2][L::COUNT], vec[PD], old[PD]; /* tiles of this step and the next */
+  int                                           fs = t.QL ? 0 : nf;                  /* step of the next tile to be asked for */
 
   if (!ns) return;
-  auto row = [&](int s) { return s >= nf ? range.f1 - 1 - (s - nf) : range.f0 + s; };
-  /* the tile of step s */
-  auto fetch = [&](int s) {
-    const bool back = s >= nf;
-
-    if (s < ns && (back ? t.QU : t.QL)) ring.put(band + row(s) * t.stepsize + (back ? upper : 0), bytes);
+  auto fetch = [&]() {
+    if (fs < (t.QU ? ns : nf)) ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.stepsize + (fs < nf ? 0 : upper), bytes);
+    fs++;
   };
-  /* its part of the vectors */
-  auto fetchvector = [&](int s, F &dg, PetscScalar &v, PetscScalar &o) {
-    const bool here = s < ns, back = s >= nf;
-    const int  j = here ? row(s) : range.b0;
+  /* what step s on the way back needs besides; y of the first steps is not wanted */
+  auto fetchback = [&](int s, F &dg, PetscScalar &y, PetscScalar &o) {
+    const int j = PetscMax(f1 - 1 - s, range.b0);
 
-    dg = diag[back ? j * t.stepsize : 0];
-    v  = here ? (back ? (s - nf >= PD && j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0) : own.rhs(a, j)) : (PetscScalar)0.0;
-    o  = here && back ? own.old(a, j) : (PetscScalar)0.0;
+    dg = diag[j * t.stepsize];
+    y  = s >= PD && j >= f0 ? own.get(a, j) : (PetscScalar)0.0;
+    o  = own.old(a, j);
   };
 
+  for (int k = lane; k < PLACES; k += 32) sy[k] = st[k] = 0.0;
   __syncwarp();
-  for (int s = 0; s < a.stages; s++) fetch(s);
-#pragma unroll
-  for (int v = 0; v < V; v++) {
-    mask[0][0][v] = t.QL ? at.mask(v, false, true) : 0;
-    mask[0][1][v] = t.QL ? at.mask(v, true, false) : 0;
-    mask[1][0][v] = t.QU ? at.mask(v, true, true) : 0;
-    mask[1][1][v] = t.QU ? at.mask(v, false, false) : 0;
-  }
-#pragma unroll
-  for (int k = 0; k < TMAX; k++) tile[k] = 0.0;
+  for (int k = 0; k < a.stages; k++) fetch();
   if (a.correct) SpikeCorrectionRHS<false>(a, range, group * t.G, column);
-  __syncwarp();
 #pragma unroll
-  for (int u = 0; u < PD; u++) fetchvector(u, d[u], vec[u], old[u]);
+  for (int u = 0; u < PD; u++) {
+    vec[u] = u < nf ? own.rhs(a, f0 + u) : (PetscScalar)0.0;
+    fetchback(u, d[u], tile[0][0], old[u]);
+  }
+  if (t.QL && nf) at.template take<FULL>((const F *)ring.get(), tile[0]);
+  __syncwarp();
+  if (t.QL && nf) fetch();
 #pragma unroll 1
-  for (int s0 = 0; s0 < ns; s0 += PD) {
+  for (int s0 = 0; s0 < nf; s0 += PD) {
 #pragma unroll
     for (int u = 0; u < PD; u++) {
-      const int s = s0 + u;
+      const int   s = s0 + u, j = f0 + s;
+      PetscScalar v = vec[u];
 
-      if (s < ns) {
-        const bool  back = s >= nf, none = s == 0 || s == nf;
-        const int   j = row(s);
-
-        if (a.R && s == nf) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, group * t.G, PetscMin(group * t.G + t.G, a.p1));
-        unsigned    corner[V], triangle[V];
-        PetscScalar sum[V], v, w;
-
-        if (back ? t.QU : t.QL) {
-          SpikeTileTake<F, V, CMAX, FULL>((const F *)ring.get() + first, next, at.C, tile);
+      if (s < nf) {
+        if (t.QL) {
+          if (s + 1 < nf) at.template take<FULL>((const F *)ring.get(), tile[(u + 1) & 1]);
+          v -= at.template times<1, true>(tile[u & 1], sy);
+          if (at.active) st[at.at] = v;
           __syncwarp();
+          if (s + 1 < nf) fetch();
+          v += at.template times<-1, false>(tile[u & 1], st);
+          if (at.active) sy[at.at] = v;
         }
-        fetch(s + a.stages);
-#pragma unroll
-        for (int i = 0; i < V; i++) {
-          corner[i]   = none ? 0 : back ? mask[1][0][i] : mask[0][0][i];
-          triangle[i] = back ? mask[1][1][i] : mask[0][1][i];
-          sum[i]      = 0.0;
-        }
-        SpikeTileTimes<PetscScalar, V, CMAX>(tile, sy + at.piece(), corner, sum);
-        v = (back && s - nf < PD && j >= range.f0 ? last[j & (PD - 1)][lane] : vec[u]) - at.collect(sum);
-        if (at.active) st[at.at(own.r)] = v;
+        last[j & (PD - 1)][lane] = v;
+        own.put(a, j, v);
         __syncwarp();
+        vec[u] = s + PD < nf ? own.rhs(a, j + PD) : (PetscScalar)0.0;
+      }
+    }
+  }
+  if (a.R) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, group * t.G, PetscMin(group * t.G + t.G, a.p1));
+  if (at.active) sy[at.at] = 0.0;
+  if (t.QU) at.template take<FULL>((const F *)ring.get(), tile[0]);
+  __syncwarp();
+  if (t.QU) fetch();
+#pragma unroll 1
+  for (int s0 = 0; s0 < ns - nf; s0 += PD) {
 #pragma unroll
-        for (int i = 0; i < V; i++) sum[i] = 0.0;
-        SpikeTileTimes<PetscScalar, V, CMAX>(tile, st + at.piece(), triangle, sum);
-        w = at.collect(sum);
-        if (back) {
-          w = SpikeFma((PetscScalar)d[u], v, w);
-          own.result(a, j, w, old[u]);
-        } else {
-          w += v;
-          last[j & (PD - 1)][lane] = w;
-          own.put(a, j, w);
-        }
-        if (at.active) sy[at.at(own.r)] = w;
+    for (int u = 0; u < PD; u++) {
+      const int   s = s0 + u, j = f1 - 1 - s;
+      PetscScalar v = s < PD && j >= f0 ? last[j & (PD - 1)][lane] : vec[u], w;
+
+      if (s < ns - nf) {
+        if (t.QU) {
+          if (s + 1 < ns - nf) at.template take<FULL>((const F *)ring.get(), tile[(u + 1) & 1]);
+          v -= at.template times<-1, true>(tile[u & 1], sy);
+          if (at.active) st[at.at] = v;
+          __syncwarp();
+          fetch();
+          w = SpikeFma((PetscScalar)d[u], v, at.template times<1, false>(tile[u & 1], st));
+          if (at.active) sy[at.at] = w;
+        } else w = (PetscScalar)d[u] * v;
+        own.result(a, j, w, old[u]);
         __syncwarp();
-        fetchvector(s + PD, d[u], vec[u], old[u]);
+        fetchback(s + PD, d[u], vec[u], old[u]);
       }
     }
   }
@@ -240,127 +240,121 @@ __global__ void __launch_bounds__(32) SpikeSweepWarp_Kernel(const __grid_constan
   QL or QU > 1: a block for each partition, a warp for each tile of a tile row (several tiles in turn with more than 8). The warp with the corner
   tile, which holds the triangle too, adds what the others found. Numbers of the vectors and of the diagonal are asked for two steps before their use.
 */
-template <typename F, int V, bool FULL>
+template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int          TMAX = 32, CMAX = TMAX / V, PD = 2, ROWS = SPIKE_MAXTILES + 1;
+  constexpr int          PD = 2, SLOTS = SPIKE_MAXTILES + 1;
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ PetscScalar rows[ROWS * 48], st[48], part[8][32], last[PD][32];
-  const SpikeTiles      &t   = a.t;
-  const int              end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
-  const PetscInt         p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange       range = SpikeGetRange(a, a.correct, p, end);
-  const int              nf = range.f1 - range.f0, ns = nf + range.f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
-  const SpikeLane<V>     at(t);
-  const SpikeOwner       own(a, range, p, at.row(), at.active, column, a.tips && !a.correct);
-  const F               *band = (const F *)a.band + t.group(p), *diag = band + t.tile(t.QL + t.QU) + at.row();
-  const int              bytes = t.T * t.T * (int)sizeof(F), first = (int)at.first(t);
-  SpikeRing<FULL>        ring(shared, warp, warps, a.stages, bytes);
-  /* tiles a warp has in a step, and the warp of the corner */
-  const int   turns[2] = {PetscMax(1, (t.QL + warps - 1) / warps), PetscMax(1, (t.QU + warps - 1) / warps)};
-  const int   chief[2] = {PetscMax(t.QL - 1, 0) % warps, PetscMax(t.QU - 1, 0) % warps};
-  unsigned    mask[2][2][V], full[V];
-  F           d[PD];
-  PetscScalar tile[TMAX], vec[PD], old[PD], sum[V];
-  int         fs = 0, fturn = 0; /* where the loads are */
+  __shared__ __align__(16) PetscScalar          rows[SLOTS][L::STRIDE], st[L::STRIDE]; /* y or x of the tile rows before, the right-hand side of a triangle */
+  __shared__ PetscScalar                        part[8][32], last[PD][32];
+  const SpikeTiles                             &t   = a.t;
+  const int                                     end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+  const PetscInt                                p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange                              range = SpikeGetRange(a, a.correct, p, end);
+  const int                                     f0 = range.f0, f1 = range.f1, nf = f1 - f0, ns = nf + f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
+  const L                                       at(t);
+  const SpikeOwner                              own(a, range, p, at.row, at.active, column, a.tips && !a.correct);
+  const F                                      *band = (const F *)a.band + t.group(p), *diag = band + t.tile(t.QL + t.QU) + PetscMin(at.row, t.T - 1);
+  const int                                     bytes = t.T * t.T * (int)sizeof(F);
+  SpikeRing<FULL>                               ring(shared, warp, warps, a.stages, bytes);
+  F                                             d[PD];
+  PetscScalar                                   tile[L::COUNT], vec[PD], old[PD];
+  int                                           fs = 0, fq = warp + 1; /* the next tile of the warp: step and place */
 
   if (!ns) return;
-  auto row = [&](int s) { return s >= nf ? range.f1 - 1 - (s - nf) : range.f0 + s; };
-  /* the next tile of the warp */
   auto fetch = [&]() {
-    for (bool found = false; !found && fs < ns;) {
-      const bool back = fs >= nf;
-      const int  q    = fturn * warps + warp + 1;
+    while (fs < ns && fq > (fs < nf ? t.QL : t.QU)) fs++, fq = warp + 1;
+    if (fs < ns) ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.stepsize + t.tile((fs < nf ? 0 : t.QL) + fq - 1), bytes);
+    fq += warps;
+  };
+  /* what step s on the way back needs besides; y of the first steps is not wanted */
+  auto fetchback = [&](int s, F &dg, PetscScalar &y, PetscScalar &o) {
+    const int j = PetscMax(f1 - 1 - s, range.b0);
 
-      found = q <= (back ? t.QU : t.QL);
-      if (found) ring.put(band + row(fs) * t.stepsize + t.tile(back ? t.QL + q - 1 : q - 1), bytes);
-      if (++fturn == turns[back]) fturn = 0, fs++;
+    dg = diag[j * t.stepsize];
+    y  = s >= PD && j >= f0 ? own.get(a, j) : (PetscScalar)0.0;
+    o  = own.old(a, j);
+  };
+  /* the products of the warp's tiles but the corner's triangle, HALF of which is the corner; the result is the warp's part */
+  auto products = [&](auto half, int Q, int j, int sign, int before) {
+    PetscScalar sum = 0.0;
+
+#pragma unroll 1
+    for (int q = warp + 1; q <= Q; q += warps) {
+      at.template take<FULL>((const F *)ring.get(), tile);
+      __syncwarp();
+      fetch();
+      if (q > before) continue;
+      const PetscScalar *x = rows[(j + sign * q) % slots];
+
+      if (q < Q) sum += at.template times<0, false>(tile, x);
+      else sum += at.template times<decltype(half)::value, true>(tile, x);
     }
-  };
-  /* the chief's part of the vectors in step s */
-  auto fetchvector = [&](int s, F &dg, PetscScalar &v, PetscScalar &o) {
-    const bool here = s < ns && warp == chief[s >= nf], back = s >= nf;
-    const int  j = here ? row(s) : range.b0;
-
-    dg = diag[here && back && at.active ? j * t.stepsize : 0];
-    v  = here ? (back ? (s - nf >= PD && j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0) : own.rhs(a, j)) : (PetscScalar)0.0;
-    o  = here && back ? own.old(a, j) : (PetscScalar)0.0;
+    part[warp][lane] = sum;
+    __syncthreads();
   };
 
+  for (int k = threadIdx.x; k < SLOTS * L::STRIDE; k += blockDim.x) rows[0][k] = 0.0;
+  for (int k = threadIdx.x; k < L::STRIDE; k += blockDim.x) st[k] = 0.0;
   __syncthreads();
   for (int k = 0; k < a.stages; k++) fetch();
-#pragma unroll
-  for (int v = 0; v < V; v++) {
-    mask[0][0][v] = t.QL ? at.mask(v, false, true) : 0;
-    mask[0][1][v] = t.QL ? at.mask(v, true, false) : 0;
-    mask[1][0][v] = t.QU ? at.mask(v, true, true) : 0;
-    mask[1][1][v] = t.QU ? at.mask(v, false, false) : 0;
-    full[v]       = at.full();
-  }
-#pragma unroll
-  for (int k = 0; k < TMAX; k++) tile[k] = 0.0;
   if (a.correct) SpikeCorrectionRHS<false>(a, range, p, column);
-  __syncthreads();
+  const bool isfirst = warp == PetscMax(t.QL - 1, 0) % warps, issecond = warp == PetscMax(t.QU - 1, 0) % warps; /* has the corner on the way forward, on the way back */
 #pragma unroll
-  for (int u = 0; u < PD; u++) fetchvector(u, d[u], vec[u], old[u]);
+  for (int u = 0; u < PD; u++) {
+    vec[u] = isfirst && u < nf ? own.rhs(a, f0 + u) : (PetscScalar)0.0;
+    fetchback(u, d[u], tile[0], old[u]);
+  }
 #pragma unroll 1
-  for (int s0 = 0; s0 < ns; s0 += PD) {
+  for (int s0 = 0; s0 < nf; s0 += PD) {
 #pragma unroll
     for (int u = 0; u < PD; u++) {
-      const int s = s0 + u;
+      const int s = s0 + u, j = f0 + s;
 
-      if (s < ns) {
-        const bool back = s >= nf, ischief = warp == chief[back];
-        const int  Q = back ? t.QU : t.QL, j = row(s);
-
-        if (a.R && s == nf) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, p, p + 1);
-#pragma unroll
-        for (int v = 0; v < V; v++) sum[v] = 0.0;
-#pragma unroll 1
-        for (int turn = 0; turn < turns[back]; turn++) {
-          const int q = turn * warps + warp + 1, neighbour = back ? j + q : j - q;
-
-          if (q > Q) continue;
-          SpikeTileTake<F, V, CMAX, FULL>((const F *)ring.get() + first, t.T, at.C, tile);
-          __syncwarp();
-          fetch();
-          if (back ? neighbour < range.f1 : neighbour >= range.f0) {
-            unsigned use[V];
-
-#pragma unroll
-            for (int v = 0; v < V; v++) use[v] = q < Q ? full[v] : back ? mask[1][0][v] : mask[0][0][v];
-            SpikeTileTimes<PetscScalar, V, CMAX>(tile, rows + (neighbour % slots) * 48 + at.piece(), use, sum);
-          }
-        }
-        part[warp][lane] = at.collect(sum);
-        __syncthreads();
-        if (ischief) {
-          /* of the first steps back y is still here; the chief of the way forward may be another warp */
-          PetscScalar v = back && s - nf < PD && j >= range.f0 ? last[j & (PD - 1)][lane] : vec[u], w;
-          unsigned    use[V];
+      if (s < nf) {
+        products(std::integral_constant<int, 1>(), t.QL, j, -1, s);
+        if (isfirst) {
+          PetscScalar v = vec[u];
 
           for (int k = 0; k < warps; k++) v -= part[k][lane];
-          if (at.active) st[at.at(own.r)] = v;
-          __syncwarp();
-#pragma unroll
-          for (int i = 0; i < V; i++) {
-            use[i] = back ? mask[1][1][i] : mask[0][1][i];
-            sum[i] = 0.0;
+          if (t.QL) {
+            if (at.active) st[at.at] = v;
+            __syncwarp();
+            v += at.template times<-1, false>(tile, st);
           }
-          SpikeTileTimes<PetscScalar, V, CMAX>(tile, st + at.piece(), use, sum);
-          w = at.collect(sum);
-          if (back) {
-            w = SpikeFma((PetscScalar)d[u], v, w);
-            own.result(a, j, w, old[u]);
-          } else {
-            w += v;
-            last[j & (PD - 1)][lane] = w;
-            own.put(a, j, w);
-          }
-          if (at.active) rows[(j % slots) * 48 + at.at(own.r)] = w;
+          last[j & (PD - 1)][lane] = v;
+          own.put(a, j, v);
+          if (at.active) rows[j % slots][at.at] = v;
         }
         __syncthreads();
-        fetchvector(s + PD, d[u], vec[u], old[u]);
+        vec[u] = isfirst && s + PD < nf ? own.rhs(a, j + PD) : (PetscScalar)0.0;
+      }
+    }
+  }
+  if (a.R) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, p, p + 1);
+#pragma unroll 1
+  for (int s0 = 0; s0 < ns - nf; s0 += PD) {
+#pragma unroll
+    for (int u = 0; u < PD; u++) {
+      const int s = s0 + u, j = f1 - 1 - s;
+
+      if (s < ns - nf) {
+        products(std::integral_constant<int, -1>(), t.QU, j, 1, s);
+        if (issecond) {
+          PetscScalar v = s < PD && j >= f0 ? last[j & (PD - 1)][lane] : vec[u], w = 0.0; /* of another warp where QL is not QU */
+
+          for (int k = 0; k < warps; k++) v -= part[k][lane];
+          if (t.QU) {
+            if (at.active) st[at.at] = v;
+            __syncwarp();
+            w = at.template times<1, false>(tile, st);
+          }
+          w = SpikeFma((PetscScalar)d[u], v, w);
+          own.result(a, j, w, old[u]);
+          if (at.active) rows[j % slots][at.at] = w;
+        }
+        __syncthreads();
+        if (issecond) fetchback(s + PD, d[u], vec[u], old[u]);
       }
     }
   }
@@ -461,21 +455,19 @@ __global__ void __launch_bounds__(256) SpikeTipsTranspose_Kernel(const __grid_co
 template <typename F>
 static void *SpikeSweepKernel_Private(const SpikeTiles *t, int stages, size_t *shared)
 {
-  typedef SpikeRows<F, 32> Rows;
-  const int                Q = PetscMax(t->QL, t->QU), warps = PetscMax(1, PetscMin(Q, 8)), bytes = t->G * t->T * t->T * (int)sizeof(F);
-  void                    *kernel;
+  const int Q = PetscMax(t->QL, t->QU), warps = PetscMax(1, PetscMin(Q, 8)), bytes = t->G * t->T * t->T * (int)sizeof(F);
+  void     *kernel;
 
   if (Q <= 1) {
-    SpikeDispatchRows(t, F, {
-      kernel  = (void *)SpikeSweepWarp_Kernel<F, TMAX, V, FULL>;
+    SpikeDispatchBlocks(t, {
+      kernel  = (void *)SpikeSweepWarp_Kernel<F, L, FULL>;
       *shared = SpikeRing<FULL>::Bytes(warps, stages, bytes);
     });
-  } else if (t->T == 32) {
-    kernel  = (void *)SpikeSweepBlock_Kernel<F, Rows::wide, true>;
-    *shared = SpikeRing<true>::Bytes(warps, stages, bytes);
   } else {
-    kernel  = (void *)SpikeSweepBlock_Kernel<F, Rows::narrow, false>;
-    *shared = SpikeRing<false>::Bytes(warps, stages, bytes);
+    SpikeDispatchWide(t, {
+      kernel  = (void *)SpikeSweepBlock_Kernel<F, L, FULL>;
+      *shared = SpikeRing<FULL>::Bytes(warps, stages, bytes);
+    });
   }
   return kernel;
 }
