@@ -25,8 +25,17 @@ __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A
       PetscScalar v = 0.0;
 
       if (slice < slices && r < m) {
-#pragma unroll 8
-        for (int c = slice; c < k; c += slices) v = SpikeFma(A[(PetscCount)c * m + r], x[c], v);
+        constexpr int PIECE = sizeof(PetscScalar) > 8 ? 8 : 16; /* loads at once */
+
+        for (int c0 = slice; c0 < k; c0 += PIECE * slices) {
+          PetscScalar w[PIECE];
+
+#pragma unroll
+          for (int i = 0; i < PIECE; i++) w[i] = A[PetscMin(c0 + i * slices, k - 1) * m + r];
+#pragma unroll
+          for (int i = 0; i < PIECE; i++)
+            if (c0 + i * slices < k) v = SpikeFma(w[i], x[c0 + i * slices], v);
+        }
       }
       part[threadIdx.x] = v;
       __syncthreads();
@@ -47,7 +56,7 @@ __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A
   The matrices are asked for at once, before the first of them is needed. Reads each of them, and the tips, once; writes the tips. Shared memory: kl + 2 ku numbers and one a thread.
 */
 template <bool TRANS>
-__global__ void __launch_bounds__(1024) SpikeSolveTips_Kernel(const __grid_constant__ SpikeTiles t, PetscInt q0, const PetscScalar *dVb, const PetscScalar *dWt, const PetscScalar *dR, PetscScalar *tips, PetscCount ldt)
+__global__ void __launch_bounds__(1024, 1) SpikeSolveTips_Kernel(const __grid_constant__ SpikeTiles t, PetscInt q0, const PetscScalar *dVb, const PetscScalar *dWt, const PetscScalar *dR, PetscScalar *tips, PetscCount ldt)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const int          kl = t.kl, ku = t.ku;
@@ -73,7 +82,7 @@ __global__ void __launch_bounds__(1024) SpikeSolveTips_Kernel(const __grid_const
 PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *s, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs)
 {
   const SpikeCUDA *h  = (const SpikeCUDA *)s->data;
-  const int        kl = (int)s->kl, ku = (int)s->ku, K = PetscMax(kl, ku), threads = K <= 8 ? 32 : K <= 32 ? 128 : K <= 64 ? 256 : K <= 128 ? 512 : 1024;
+  const int        kl = (int)s->kl, ku = (int)s->ku, K = PetscMax(kl, ku), threads = K <= 8 ? 32 : K <= 32 ? 128 : K <= 64 ? 256 : 1024;
   const PetscCount ldt    = (PetscCount)(s->np + 1) * (kl + ku);
   const size_t     shared = (size_t)(kl + 2 * ku + threads) * sizeof(PetscScalar);
   const dim3       grid((unsigned)PetscMax(q1 - q0, 0), (unsigned)nrhs);

@@ -121,6 +121,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   h->sharedmemory = (size_t)value;
   SpikeTilesShape_Private(s, &h->t);
+  h->correctrows = h->t.steps;
   PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, np + 1, &h->dstart));
   PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, np + 1, &h->dactive));
   PetscCall(PetscMalloc1(np + 1, &active));

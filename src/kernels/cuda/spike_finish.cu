@@ -48,7 +48,7 @@ static PetscErrorCode SpikeFinishTips_Private(SpikeBand *s)
   const PetscInt    np     = s->np;
   const PetscReal  *rate   = (const PetscReal *)(h->hostreport + 1);
   const int        *window = (const int *)(rate + 2 * ((size_t)np + 1) * h->blocks);
-  PetscInt          n = -1, J = 0;
+  PetscInt          n = -1, J = 0, most = 0, least = PETSC_INT_MAX, top = 0, bottom = 0; /* tile rows: longest, shortest, of the windows */
 
   PetscFunctionBegin;
   h->windowrows = 0.0;
@@ -57,9 +57,20 @@ static PetscErrorCode SpikeFinishTips_Private(SpikeBand *s)
       n = s->start[p + 1] - s->start[p];
       J = (n + t->T - 1) / t->T;
     }
+    most       = PetscMax(most, J);
+    least      = PetscMin(least, J);
+    top        = PetscMax(top, window[2 * p]);
+    bottom     = PetscMax(bottom, window[2 * p + 1]);
     s->wtop[p] = PetscMin(n, (PetscInt)window[2 * p] * t->T);
     s->wbot[p] = n - PetscMin(n, (J - window[2 * p + 1]) * t->T);
     h->windowrows += PetscMin(n, s->wtop[p] + s->wbot[p]);
+  }
+  /* SpikeGetRange(): the windows of a group are those of its members together, and with the first nonzero row; where they meet they are one */
+  bottom += most - least + PetscMax(t->QU, 1) + 1;
+  top = top + bottom > least ? most : PetscMax(top, bottom);
+  if (top > h->correctrows || 2 * top < h->correctrows) {
+    h->correctrows = (int)top;
+    s->launches++;
   }
   for (PetscInt q = 0; q <= np; q++) {
     PetscReal left = PETSC_MIN_REAL, right = PETSC_MIN_REAL;

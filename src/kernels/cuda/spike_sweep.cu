@@ -1,137 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spike_sweep.cu: sweeps with the factors, plain and transposed, for whole partitions and for the windows of the corrections */
 #include "sweep.cuh"
-#include "ring.cuh"
-#include "blocks.cuh"
+#include "resident.cuh"
 
 /*
   Every element of the factors is read once, into shared memory, tiles ahead of their use, and from there into registers; nothing else of size moves than b, y (twice) and x:
   (QL + QU) T + 1 factors and 4 scalars a row, for each right-hand side. The order of all sums is fixed: the same bits in every run.
 */
 
-#define SPIKE_SWEEP_STATIC 12288 /* bytes, at least what the kernels have of shared memory besides the rings, and 1024 of the system's a block */
 #define SPIKE_SWEEP_AHEAD  2.5e7 /* bytes of reduced systems that the second-level cache keeps from the sweep to the solve */
 
-/* What the owner of a row knows about its partition */
-struct SpikeOwner {
-  PetscInt           n; /* rows; 0 for a lane without a partition */
-  int                r; /* row in a tile                           */
-  bool               top, bottom;
-  const PetscScalar *b;
-  PetscScalar       *y, *x, *tipbelow, *tipabove;
-
-  __device__ SpikeOwner(const SpikeSweepArgs &a, const SpikeRange &range, PetscInt p, int row, bool active, int column, bool tips)
-  {
-    const SpikeTiles &t     = a.t;
-    const bool        here  = active && p >= a.p0 && p < a.p1;
-    const PetscInt    start = here ? t.start[p] : 0;
-
-    r        = row;
-    n        = here ? t.start[p + 1] - start : 0;
-    top      = here && range.top && t.active[p] && (!a.window || a.window[2 * p]);
-    bottom   = here && range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1]);
-    b        = a.b + column * a.ldb + start;
-    y        = a.y + column * a.ldy + start;
-    x        = a.x + column * a.ldx + start;
-    tipabove = tipbelow = NULL;
-    if (here && tips) {
-      PetscScalar *tip = a.tips + column * a.ldt + p * (PetscCount)(t.kl + t.ku);
-
-      if (t.active[p]) tipabove = tip + t.kl;
-      if (t.active[p + 1]) tipbelow = tip + t.kl + t.ku;
-    }
-  }
-  /* r_j of a correction was left in y */
-  __device__ PetscScalar rhs(const SpikeSweepArgs &a, int j) const
-  {
-    const PetscInt i = (PetscInt)j * a.t.T + r;
-
-    if (i >= n) return 0.0;
-    if (!a.correct) return b[i];
-    return (top && i < a.ht) || (bottom && i >= n - a.hb) ? y[i] : (PetscScalar)0.0;
-  }
-  __device__ void put(const SpikeSweepArgs &a, int j, PetscScalar v) const
-  {
-    const PetscInt i = (PetscInt)j * a.t.T + r;
-
-    if (i < n) y[i] = v;
-  }
-  __device__ PetscScalar get(const SpikeSweepArgs &a, int j) const
-  {
-    const PetscInt i = (PetscInt)j * a.t.T + r;
-
-    return i < n ? y[i] : (PetscScalar)0.0;
-  }
-  /* what a correction subtracts from */
-  __device__ PetscScalar old(const SpikeSweepArgs &a, int j) const
-  {
-    const PetscInt i = (PetscInt)j * a.t.T + r;
-
-    return a.correct && i < n ? x[i] : (PetscScalar)0.0;
-  }
-  __device__ void result(const SpikeSweepArgs &a, int j, PetscScalar v, PetscScalar before) const
-  {
-    const PetscInt i = (PetscInt)j * a.t.T + r;
-
-    if (i >= n) return;
-    x[i] = a.correct ? before - v : v;
-    if (tipabove && i < a.t.ku) tipabove[i] = v;
-    if (tipbelow && i >= n - a.t.kl) tipbelow[i - (n - a.t.kl)] = v;
-  }
-};
-
-/* sum of A_c x_c over c0 <= c < c1, for a row of a matrix of h rows and columns; a warp asks for columns in large pieces at once, without conditions, and those that no lane needs are left out */
-__device__ static inline PetscScalar SpikeTriangleTimes(const PetscScalar *A, int h, int c0, int c1, const PetscScalar *x)
-{
-  constexpr int PIECE = sizeof(PetscScalar) > 8 ? 8 : 16;
-  PetscScalar   v     = 0.0;
-
-  for (int c = c0 / PIECE * PIECE; c < c1; c += PIECE) {
-    PetscScalar w[PIECE], xc[PIECE];
-
-#pragma unroll
-    for (int k = 0; k < PIECE; k++) {
-      w[k]  = A[(PetscCount)PetscMin(c + k, h - 1) * h];
-      xc[k] = x[PetscMin(c + k, h - 1)];
-    }
-#pragma unroll
-    for (int k = 0; k < PIECE; k++)
-      if (c + k >= c0 && c + k < c1) v = SpikeFma(w[k], xc[k], v);
-  }
-  return v;
-}
-
 /*
-  r of a correction, left in y by all threads of a block: C x_b and B x_t, transposed x_t and x_b. Where the two ends share rows they are added.
-*/
-template <bool TRANS>
-__device__ static void SpikeCorrectionRHS(const SpikeSweepArgs &a, const SpikeRange &range, PetscInt p, int column)
-{
-  const SpikeTiles &t = a.t;
-
-  for (int end = 0; end < 2; end++) {
-    const int h = end ? a.hb : a.ht;
-
-    for (int k = threadIdx.x; (end ? range.bottom : range.top) && k < t.G * h; k += blockDim.x) {
-      const PetscInt q = p + k / h + end, i = k % h; /* the interface at this end of member k / h */
-
-      if (q - end >= a.p0 && q - end < a.p1 && t.active[q] && (!a.window || a.window[2 * (q - end) + end])) {
-        const PetscScalar *below = a.tips + column * a.ldt + q * (PetscCount)(t.kl + t.ku), *above = below + t.kl;
-        const PetscInt     row = end ? t.start[q] - h + i : t.start[q] + i;
-        PetscScalar       *y = a.y + column * a.ldy + row, v = 0.0;
-
-        if (TRANS) v = end ? below[i] : above[i];
-        else { /* B is lower triangular, C upper triangular */ v = SpikeTriangleTimes((end ? a.B : a.C) + q * (PetscCount)h * h + i, h, end ? 0 : (int)i, end ? (int)i + 1 : h, end ? above : below); }
-        if (end && range.top && t.active[q - 1] && (!a.window || a.window[2 * (q - 1)]) && row - t.start[q - 1] < a.ht) v += *y;
-        *y = v;
-      }
-    }
-    __syncthreads();
-  }
-}
-
-/*
-  QL, QU <= 1: a warp for each group of partitions. Numbers of the vectors and of the diagonal are asked for PD steps before their use; what the last PD steps forward have made is not in
+  QL, QU <= 1, partitions too long for resident.cuh: a warp for each group of partitions. Numbers of the vectors and of the diagonal are asked for PD steps before their use; what the last PD steps forward have made is not in
   memory by then, but in `last`.
 */
 template <typename F, typename L, bool FULL>
@@ -173,7 +53,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
   for (int k = lane; k < PLACES; k += 32) sy[k] = st[k] = 0.0;
   __syncwarp();
   for (int k = 0; k < a.stages; k++) fetch();
-  if (a.correct) SpikeCorrectionRHS<false>(a, range, group * t.G, column);
+  if (a.correct) SpikeCorrectionRHS<false>(a, range, group * t.G, column, [&](int m, PetscInt row) { return a.y + column * a.ldy + t.start[group * t.G + m] + row; });
 #pragma unroll
   for (int u = 0; u < PD; u++) {
     vec[u] = u < nf ? own.rhs(a, f0 + u) : (PetscScalar)0.0;
@@ -206,7 +86,6 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
       }
     }
   }
-  if (a.R) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, group * t.G, PetscMin(group * t.G + t.G, a.p1));
   if (at.active) sy[at.at] = 0.0;
   if (t.QU) at.template take<FULL>((const F *)ring.get(), tile[0]);
   __syncwarp();
@@ -218,6 +97,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
       const int   s = s0 + u, j = f1 - 1 - s;
       PetscScalar v = s < PD && j >= f0 ? last[j & (PD - 1)][lane] : vec[u], w;
 
+      if (a.R && s == PetscMax(ns - nf - SPIKE_SWEEP_LAST, 0)) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, group * t.G, PetscMin(group * t.G + t.G, a.p1));
       if (s < ns - nf) {
         if (t.QU) {
           if (s + 1 < ns - nf) at.template take<FULL>((const F *)ring.get(), tile[(u + 1) & 1]);
@@ -298,7 +178,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
   for (int k = threadIdx.x; k < L::STRIDE; k += blockDim.x) st[k] = 0.0;
   __syncthreads();
   for (int k = 0; k < a.stages; k++) fetch();
-  if (a.correct) SpikeCorrectionRHS<false>(a, range, p, column);
+  if (a.correct) SpikeCorrectionRHS<false>(a, range, p, column, [&](int, PetscInt row) { return a.y + column * a.ldy + t.start[p] + row; });
   const bool isfirst = warp == PetscMax(t.QL - 1, 0) % warps, issecond = warp == PetscMax(t.QU - 1, 0) % warps; /* has the corner on the way forward, on the way back */
 #pragma unroll
   for (int u = 0; u < PD; u++) {
@@ -331,13 +211,13 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
       }
     }
   }
-  if (a.R) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, p, p + 1);
 #pragma unroll 1
   for (int s0 = 0; s0 < ns - nf; s0 += PD) {
 #pragma unroll
     for (int u = 0; u < PD; u++) {
       const int s = s0 + u, j = f1 - 1 - s;
 
+      if (a.R && s == PetscMax(ns - nf - SPIKE_SWEEP_LAST, 0)) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, p, p + 1);
       if (s < ns - nf) {
         products(std::integral_constant<int, -1>(), t.QU, j, 1, s);
         if (issecond) {
@@ -380,7 +260,7 @@ __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_c
   const F               *diag = (const F *)a.band + t.group(group * t.G) + t.tile(t.QL + t.QU) + m * T + c;
 
   if (!ns) return;
-  if (a.correct) SpikeCorrectionRHS<true>(a, range, group * t.G, column);
+  if (a.correct) SpikeCorrectionRHS<true>(a, range, group * t.G, column, [&](int m, PetscInt row) { return a.y + column * a.ldy + t.start[group * t.G + m] + row; });
   for (int s = 0; s < ns; s++) {
     const bool  back = s >= nf;
     const int   j = back ? range.f1 - 1 - (s - nf) : range.f0 + s, Q = back ? t.QL : t.QU, tile0 = back ? 0 : t.QL;
@@ -451,40 +331,75 @@ __global__ void __launch_bounds__(256) SpikeTipsTranspose_Kernel(const __grid_co
   }
 }
 
-/* The kernel of plain sweeps with tiles t, and bytes of the rings of a block with so many stages */
+/* A kernel of plain sweeps with tiles t, of vectors in shared memory or not, and bytes of the rings of a block with so many stages */
 template <typename F>
-static void *SpikeSweepKernel_Private(const SpikeTiles *t, int stages, size_t *shared)
+static void *SpikeSweepKernel_Private(const SpikeTiles *t, bool resident, int stages, size_t *shared)
 {
-  const int Q = PetscMax(t->QL, t->QU), warps = PetscMax(1, PetscMin(Q, 8)), bytes = t->G * t->T * t->T * (int)sizeof(F);
+  const int Q = PetscMax(t->QL, t->QU), warps = PetscMax(1, PetscMin(Q, 8)), tile = t->G * t->T * t->T * (int)sizeof(F), diagonal = t->G * t->T * (int)sizeof(F);
   void     *kernel;
 
   if (Q <= 1) {
     SpikeDispatchBlocks(t, {
-      kernel  = (void *)SpikeSweepWarp_Kernel<F, L, FULL>;
-      *shared = SpikeRing<FULL>::Bytes(warps, stages, bytes);
+      if (resident) kernel = (void *)SpikeSweepResident_Kernel<F, L, FULL>;
+      else kernel = (void *)SpikeSweepWarp_Kernel<F, L, FULL>;
+      *shared = SpikeRing<FULL>::Bytes(warps, stages, tile + (resident ? diagonal : 0));
     });
   } else {
     SpikeDispatchWide(t, {
       kernel  = (void *)SpikeSweepBlock_Kernel<F, L, FULL>;
-      *shared = SpikeRing<FULL>::Bytes(warps, stages, bytes);
+      *shared = SpikeRing<FULL>::Bytes(warps, stages, tile);
     });
   }
   return kernel;
 }
 
-/* Lets the kernel of plain sweeps have all of the shared memory */
+/* Lets the kernels of plain sweeps have all of the shared memory */
 PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *s)
 {
-  const SpikeCUDA   *h = (const SpikeCUDA *)s->data;
-  cudaFuncAttributes attributes;
-  size_t             shared;
-  void              *kernel = NULL;
+  SpikeCUDA *h = (SpikeCUDA *)s->data;
 
   PetscFunctionBegin;
   if (PetscMax(h->t.QL, h->t.QU) > SPIKE_MAXTILES) PetscFunctionReturn(PETSC_SUCCESS); /* refused by the sweep */
-  SpikeDispatchPrecision(s->precision, kernel = SpikeSweepKernel_Private<F>(&h->t, 1, &shared));
-  PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
-  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(h->sharedmemory - attributes.sharedSizeBytes)));
+  for (int resident = 0; resident <= (PetscMax(h->t.QL, h->t.QU) <= 1); resident++) {
+    cudaFuncAttributes attributes;
+    size_t             shared;
+    void              *kernel = NULL;
+
+    SpikeDispatchPrecision(s->precision, kernel = SpikeSweepKernel_Private<F>(&h->t, resident, 1, &shared));
+    PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
+    h->sweepshared[resident] = attributes.sharedSizeBytes + 1024; /* and the system's of a block */
+    PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(h->sharedmemory - attributes.sharedSizeBytes)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Blocks that a multiprocessor is to run at once share its memory: first go the vectors, where they fit beside two stages of the ring, and what remains goes to the rings as far as that is
+  of use.
+*/
+template <typename F>
+static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs *a, dim3 grid, int warps, cudaStream_t stream)
+{
+  const SpikeTiles *t = &a->t;
+  const PetscCount  blocks = (PetscCount)grid.x * grid.y, together = PetscMin(PetscMax(16 / warps, 1), (blocks + h->multiprocessors - 1) / h->multiprocessors);
+  size_t            room = (h->sharedmemory + 1024) / together, shared, vectors = 0;
+  void             *args = a, *kernel;
+  bool              resident = false;
+
+  PetscFunctionBegin;
+  a->rows = a->correct ? h->correctrows : t->steps;
+  if (PetscMax(t->QL, t->QU) <= 1) {
+    vectors = SpikeResidentBytes(t, a->rows);
+    (void)SpikeSweepKernel_Private<F>(t, true, 2, &shared);
+    resident = vectors + shared + h->sweepshared[1] <= room;
+  }
+  if (!resident) vectors = 0;
+  room = room > vectors + h->sweepshared[resident] ? room - vectors - h->sweepshared[resident] : 0;
+  for (a->stages = SPIKE_RING_STAGES;; a->stages--) {
+    kernel = SpikeSweepKernel_Private<F>(t, resident, a->stages, &shared);
+    if (a->stages == 1 || shared <= room) break;
+  }
+  PetscCallCUDA(cudaLaunchKernel(kernel, grid, dim3(32 * warps), &args, shared + vectors, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -493,23 +408,12 @@ static PetscErrorCode SpikeSweepLaunch_Private(const SpikeCUDA *h, SpikeSweepArg
 {
   const SpikeTiles *t      = &a->t;
   const PetscInt    groups = (a->p1 - 1) / t->G - a->p0 / t->G + 1;
-  const int         warps = PetscMax(1, PetscMin(PetscMax(t->QL, t->QU), 8)), blocks = (int)PetscMin((trans || !a->correct ? groups : 2 * groups) * (PetscCount)nrhs, PETSC_INT32_MAX);
+  const int         warps  = PetscMax(1, PetscMin(PetscMax(t->QL, t->QU), 8));
   const dim3        grid((unsigned)(trans || !a->correct ? groups : 2 * groups), (unsigned)nrhs);
 
   PetscFunctionBegin;
   if (trans) SpikeSweepTranspose_Kernel<F><<<grid, 32 * warps, 0, stream>>>(*a);
-  else {
-    void *args = a, *kernel;
-    /* blocks that a multiprocessor runs at once share its memory, which the rings take as far as that is of use */
-    const size_t room = h->sharedmemory / PetscMin(PetscMax(16 / warps, 1), (blocks + h->multiprocessors - 1) / h->multiprocessors) - SPIKE_SWEEP_STATIC;
-    size_t       shared;
-
-    for (a->stages = SPIKE_RING_STAGES;; a->stages--) {
-      kernel = SpikeSweepKernel_Private<F>(t, a->stages, &shared);
-      if (a->stages == 2 || shared <= room) break;
-    }
-    PetscCallCUDA(cudaLaunchKernel(kernel, grid, dim3(32 * warps), &args, shared, stream));
-  }
+  else PetscCall(SpikeSweepPlain_Private<F>(h, a, grid, warps, stream));
   PetscCallCUDA(cudaGetLastError());
   if (trans && a->tips && !a->correct) {
     SpikeTipsTranspose_Kernel<<<dim3((unsigned)(a->p1 - a->p0), (unsigned)nrhs), PetscMin(256, 32 * PetscMax(1, (t->kl + t->ku) / 8)), 0, stream>>>(*a);

@@ -27,6 +27,7 @@ typedef struct {
   const int         *window; /* of a correction: [2 np] tile rows; NULL: all of them */
   int                ht, hb; /* of a correction: rows of r at the two ends, 0 in a sweep */
   int                correct;
+  int                rows;          /* tile rows that shared memory has places for */
   int                stages;        /* tiles of a warp that are on their way or in use */
   const PetscScalar *Vb, *Wt, *R;   /* of a sweep: to be asked for before its end, or NULL */
 } SpikeSweepArgs;

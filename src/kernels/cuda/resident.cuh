@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* resident.cuh: plain sweeps over partitions whose vectors fit in shared memory */
+#pragma once
+
+#include "owner.cuh"
+#include "ring.cuh"
+#include "blocks.cuh"
+
+#define SPIKE_SWEEP_LAST 8 /* steps before the end of a sweep at which the reduced systems are asked for */
+
+/* Bytes of shared memory for so many tile rows of the vectors of a group, with a row of zeros before and behind them */
+static inline size_t SpikeResidentBytes(const SpikeTiles *t, int rows)
+{
+  size_t pitch = 0;
+
+  SpikeDispatchBlocks(t, { pitch = (size_t)t->G * L::STRIDE; });
+  return (rows + 2) * pitch * sizeof(PetscScalar);
+}
+
+/*
+  QL, QU <= 1: a warp for each group of partitions. r comes to shared memory before the first step, turns into y and then into x there, and x leaves behind the last step: the steps between
+  read tiles alone. A piece of the ring is a tile, on the way back with the diagonal behind it.
+*/
+template <typename F, typename L, bool FULL>
+__global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_constant__ SpikeSweepArgs a)
+{
+  constexpr int MANY = 8; /* loads at once */
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ __align__(16) PetscScalar          st[(L::J > 1 ? 2 : 32) * L::STRIDE]; /* the right-hand side of a triangle */
+  const SpikeTiles                             &t   = a.t;
+  const int                                     end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
+  const PetscInt                                group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange                              range = SpikeGetRange(a, a.correct, group * t.G, end);
+  const int                                     f0 = range.f0, f1 = range.f1, b0 = range.b0, nf = f1 - f0, nb = f1 - b0;
+  const L                                       at(t);
+  const SpikeOwner                              own(a, range, group * t.G + at.m, at.row, at.active, column, a.tips && !a.correct);
+  const F                                      *band = (const F *)a.band + t.group(group * t.G);
+  const int                                     pitch = t.G * L::STRIDE, size = at.next * t.T, diagonal = t.QU * size + at.m * t.T + PetscMin(at.row, t.T - 1);
+  const int                                     down = size * (int)sizeof(F), up = (t.QU * size + at.next) * (int)sizeof(F);
+  const PetscInt64                              upper = t.tile(t.QL);
+  PetscScalar                                  *x = (PetscScalar *)shared + pitch - b0 * pitch; /* tile row 0 */
+  SpikeRing<FULL>                               ring(shared + (size_t)(a.rows + 2) * pitch * sizeof(PetscScalar), 0, 1, a.stages, size * (int)sizeof(F) + at.next * (int)sizeof(F));
+  PetscScalar                                   tile[2][L::COUNT], d[2]; /* of this step and the next */
+  int                                           fs = t.QL ? 0 : nf;      /* step of the next piece to be asked for */
+
+  if (!nb) return;
+  auto fetch = [&]() {
+    if (fs < nf) ring.put(band + (f0 + fs) * t.stepsize, down);
+    else if (fs < nf + nb) ring.put(band + (f1 - 1 - (fs - nf)) * t.stepsize + upper, up);
+    fs++;
+  };
+  auto take = [&](bool back, int u) {
+    const F *piece = (const F *)ring.get();
+
+    if (back) d[u] = (PetscScalar)piece[diagonal];
+    if (!back || t.QU) at.template take<FULL>(piece, tile[u]);
+  };
+
+  for (int k = lane; k < L::STRIDE * (L::J > 1 ? 2 : 32); k += 32) st[k] = 0.0;
+  for (int k = lane; k < (nb + 2) * pitch; k += 32) (x + (b0 - 1) * pitch)[k] = 0.0;
+  __syncwarp();
+  for (int k = 0; k < a.stages; k++) fetch();
+  if (a.correct) {
+    SpikeCorrectionRHS<false>(a, range, group * t.G, column, [&](int m, PetscInt row) {
+      const int j = (int)(row / t.T);
+
+      return j >= b0 && j < f1 ? x + j * pitch + m * L::STRIDE + (int)(row % t.T) : (PetscScalar *)NULL;
+    });
+  } else {
+    for (int j = f0; j < f1; j++)
+      if (j * t.T + at.row < own.n) SpikeCopyAsync<sizeof(PetscScalar)>(x + j * pitch + at.at, own.b + (j * t.T + at.row));
+    SpikeCopyWait();
+  }
+  if (t.QL) take(false, 0);
+  __syncwarp();
+  if (t.QL) fetch();
+  for (int s0 = 0; t.QL && s0 < nf; s0 += 2) {
+#pragma unroll
+    for (int u = 0; u < 2; u++) {
+      const int    s  = s0 + u;
+      PetscScalar *xj = x + (f0 + s) * pitch, v;
+
+      if (s < nf) {
+        if (s + 1 < nf) take(false, u ^ 1);
+        v = xj[at.at] - at.template times<1, true>(tile[u], xj - pitch);
+        if (at.active) st[at.at] = v;
+        __syncwarp();
+        if (s + 1 < nf) fetch();
+        v += at.template times<-1, false>(tile[u], st);
+        if (at.active) xj[at.at] = v;
+        __syncwarp();
+      }
+    }
+  }
+  take(true, 0);
+  __syncwarp();
+  fetch();
+  for (int s0 = 0; s0 < nb; s0 += 2) {
+#pragma unroll
+    for (int u = 0; u < 2; u++) {
+      const int    s  = s0 + u;
+      PetscScalar *xj = x + (f1 - 1 - s) * pitch, v;
+
+      if (s < nb) {
+        if (s + 1 < nb) take(true, u ^ 1);
+        if (a.R && s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, group * t.G, PetscMin(group * t.G + t.G, a.p1));
+        v = xj[at.at];
+        if (t.QU) {
+          v -= at.template times<-1, true>(tile[u], xj + pitch);
+          if (at.active) st[at.at] = v;
+        }
+        __syncwarp();
+        if (s + 1 < nb) fetch();
+        v = d[u] * v;
+        if (t.QU) v += at.template times<1, false>(tile[u], st);
+        if (at.active) xj[at.at] = v;
+        __syncwarp();
+      }
+    }
+  }
+  for (int j0 = b0; j0 < f1; j0 += MANY) {
+    PetscScalar old[MANY];
+
+#pragma unroll
+    for (int k = 0; k < MANY; k++) old[k] = j0 + k < f1 ? own.old(a, j0 + k) : (PetscScalar)0.0;
+#pragma unroll
+    for (int k = 0; k < MANY; k++)
+      if (j0 + k < f1) own.result(a, j0 + k, x[(j0 + k) * pitch + at.at], old[k]);
+  }
+}
