@@ -53,6 +53,45 @@ struct SpikeBlocks {
         for (int bi = 0; bi < NB; bi++) a[(bj * CB + k) * NB + bi] = (PetscScalar)c[B * bi];
       }
   }
+  /*
+    The same and the product for a whole tile of one partition, where the block rows of lane j are in the order n ^ j: the lanes of a load are in different banks, and the sums
+    that a lane is sent are those of its own row.
+  */
+  static constexpr bool SPREAD = NB == 4 && J == 4;
+  template <bool FULL, typename F>
+  __device__ void takewhole(const F *tile, PetscScalar a[]) const
+  {
+    if constexpr (SPREAD) {
+#pragma unroll
+      for (int n = 0; n < NB; n++) {
+        const int rows = B * (n ^ j);
+
+#pragma unroll
+        for (int bj = 0; bj < NB; bj++)
+#pragma unroll
+          for (int k = 0; k < CB; k++) a[(bj * CB + k) * NB + n] = (PetscScalar)tile[(FULL ? first + (B * bj + k) * 32 : bj == NB - 1 ? last[k] : first + (B * bj + k) * next) + rows];
+      }
+    } else take<FULL>(tile, a);
+  }
+  __device__ PetscScalar timeswhole(const PetscScalar a[], const PetscScalar *x) const
+  {
+    if constexpr (SPREAD) {
+      PetscScalar s[NB];
+
+#pragma unroll
+      for (int n = 0; n < NB; n++) s[n] = 0.0;
+#pragma unroll
+      for (int c = 0; c < NB * CB; c++) {
+        const PetscScalar xc = x[piece + B * (c / CB) + c % CB];
+
+#pragma unroll
+        for (int n = 0; n < NB; n++) s[n] = SpikeFma(a[c * NB + n], xc, s[n]);
+      }
+#pragma unroll
+      for (int n = 1; n < NB; n++) s[n] = SpikeShfl(s[n], (int)(threadIdx.x & 31) ^ (n * B));
+      return (s[0] + s[1]) + (s[2] + s[3]);
+    } else return times<0, false>(a, x);
+  }
   /* A x for the lane's row: A is the tile (HALF 0), or its part below the diagonal (-1) or above it (1), with the diagonal itself where DIAGONAL; x at the first member's first row */
   template <int HALF, bool DIAGONAL>
   __device__ PetscScalar times(const PetscScalar a[], const PetscScalar *x) const

@@ -8,13 +8,13 @@
 
 #define SPIKE_SWEEP_LAST 8 /* steps before the end of a sweep at which the reduced systems are asked for */
 
-/* Bytes of shared memory for so many tile rows of the vectors of a group, with a row of zeros before and behind them */
+/* Bytes of shared memory for so many tile rows of the vectors of a group; with one tile on a side a row of zeros is before and behind them */
 static inline size_t SpikeResidentBytes(const SpikeTiles *t, int rows)
 {
   size_t pitch = 0;
 
   SpikeDispatchBlocks(t, { pitch = (size_t)t->G * L::STRIDE; });
-  return (rows + 2) * pitch * sizeof(PetscScalar);
+  return (rows + (t->QL <= 1 && t->QU <= 1 ? 2 : 0)) * pitch * sizeof(PetscScalar);
 }
 
 /*
@@ -126,5 +126,139 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
 #pragma unroll
     for (int k = 0; k < MANY; k++)
       if (j0 + k < f1) own.result(a, j0 + k, x[(j0 + k) * pitch + at.at], old[k]);
+  }
+}
+
+/*
+  QL or QU > 1, at most 8: a block for each partition, a warp for each tile of a tile row, and one more, the chief, which adds what they found and multiplies by the triangle that the corner
+  tile holds. While it does so the others take their next tiles, and while they make their products it takes the corner, from the ring of the warp with its other half.
+*/
+template <typename F, typename L, bool FULL>
+__global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
+{
+  constexpr int MANY = 4; /* loads at once */
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ __align__(16) PetscScalar          st[L::STRIDE]; /* the right-hand side of a triangle */
+  __shared__ PetscScalar                        part[8][32];
+  const SpikeTiles                             &t   = a.t;
+  const int                                     end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, all = blockDim.x >> 5, warps = all - 1;
+  const PetscInt                                p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange                              range = SpikeGetRange(a, a.correct, p, end);
+  const int                                     f0 = range.f0, f1 = range.f1, b0 = range.b0, nf = t.QL ? f1 - f0 : 0, nb = f1 - b0;
+  const int                                     pitch = L::STRIDE, size = t.T * t.T, last[2] = {PetscMax(t.QL - 1, 0), PetscMax(t.QU - 1, 0)}; /* warps with the corners, on the way back with the diagonal too */
+  const L                                       at(t);
+  const SpikeOwner                              own(a, range, p, at.row, at.active, column, a.tips && !a.correct);
+  const F                                      *band    = (const F *)a.band + t.group(p);
+  const bool                                    ischief = warp == warps;
+  PetscScalar                                  *x       = (PetscScalar *)shared - b0 * pitch; /* tile row 0 */
+  SpikeRing<FULL>                               ring(shared + (size_t)a.rows * pitch * sizeof(PetscScalar), ischief ? last[0] : warp, warps, a.stages, (size + t.T) * (int)sizeof(F), !ischief);
+  PetscScalar                                   tile[L::COUNT], v;
+  int                                           fs = 0; /* step of the next piece to be asked for */
+
+  if (!nb) return;
+  auto down  = [&](int s, int w) { return band + (f0 + s) * t.stepsize + t.tile(w); };
+  auto up    = [&](int s, int w) { return band + (f1 - 1 - s) * t.stepsize + t.tile(t.QL + w); };
+  auto fetch = [&]() {
+    if (fs < nf && warp > last[0]) fs = nf;
+    if (fs < nf) ring.put(down(fs, warp), size * (int)sizeof(F));
+    else if (fs < nf + nb && warp <= last[1]) ring.put(up(fs - nf, warp), ((t.QU ? size : 0) + (warp == last[1] ? t.T : 0)) * (int)sizeof(F));
+    fs++;
+  };
+  auto take = [&](const F *piece, bool corner) {
+    if (corner) at.template take<FULL>(piece, tile);
+    else at.template takewhole<FULL>(piece, tile);
+  };
+
+  if (threadIdx.x < L::STRIDE) st[threadIdx.x] = 0.0;
+  for (int k = threadIdx.x; k < nb * pitch; k += blockDim.x) (x + b0 * pitch)[k] = 0.0;
+  __syncthreads();
+  if (!ischief)
+    for (int k = 0; k < a.stages; k++) fetch();
+  if (a.correct) {
+    SpikeCorrectionRHS<false>(a, range, p, column, [&](int, PetscInt row) {
+      const int j = (int)(row / t.T);
+
+      return j >= b0 && j < f1 ? x + j * pitch + (int)(row % t.T) : (PetscScalar *)NULL;
+    });
+  } else {
+    for (int j = f0 + warp; j < f1; j += all)
+      if (j * t.T + at.row < own.n) SpikeCopyAsync<sizeof(PetscScalar)>(x + j * pitch + at.at, own.b + (j * t.T + at.row));
+    SpikeCopyWait();
+  }
+  if (nf && warp <= last[0]) take((const F *)ring.get(), warp == last[0]);
+  __syncthreads();
+#pragma unroll 1
+  for (int s = 0; s < nf; s++) {
+    PetscScalar *xj = x + (f0 + s) * pitch;
+
+    if (ischief) take((const F *)ring.get(down(s, last[0])), true);
+    else if (warp <= last[0]) {
+      v = 0.0;
+      if (warp < s) v = warp == last[0] ? at.template times<1, true>(tile, xj - (warp + 1) * pitch) : at.timeswhole(tile, xj - (warp + 1) * pitch);
+      part[warp][lane] = v;
+    }
+    __syncthreads();
+    if (ischief) {
+      v = xj[at.at];
+      for (int k = 0; k <= last[0]; k++) v -= part[k][lane];
+      if (at.active) st[at.at] = v;
+      __syncwarp();
+      v += at.template times<-1, false>(tile, st);
+      if (at.active) xj[at.at] = v;
+    } else if (warp <= last[0]) {
+      fetch(); /* the piece of this step is taken by all who want it */
+      if (s + 1 < nf) take((const F *)ring.get(), warp == last[0]);
+    }
+    __syncthreads();
+  }
+  if (ischief) ring = SpikeRing<FULL>(shared + (size_t)a.rows * pitch * sizeof(PetscScalar), last[1], warps, a.stages, (size + t.T) * (int)sizeof(F), false), ring.skip(last[1] <= last[0] ? nf : 0);
+  else if (warp <= last[1]) {
+    const F *piece = (const F *)ring.get();
+
+    if (t.QU) take(piece, warp == last[1]);
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int s = 0; s < nb; s++) {
+    PetscScalar *xj = x + (f1 - 1 - s) * pitch, d = 0.0;
+
+    if (ischief) {
+      const F *piece = (const F *)ring.get(up(s, last[1]));
+
+      d = (PetscScalar)piece[(t.QU ? size : 0) + PetscMin(at.row, t.T - 1)];
+      if (t.QU) take(piece, true);
+    } else if (warp < t.QU) {
+      v = 0.0;
+      if (warp < s) v = warp == last[1] ? at.template times<-1, true>(tile, xj + (warp + 1) * pitch) : at.timeswhole(tile, xj + (warp + 1) * pitch);
+      part[warp][lane] = v;
+    }
+    if (a.R && s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, p, p + 1);
+    __syncthreads();
+    if (ischief) {
+      v = xj[at.at];
+      for (int k = 0; k < t.QU; k++) v -= part[k][lane];
+      if (at.active) st[at.at] = v;
+      __syncwarp();
+      v = d * v;
+      if (t.QU) v += at.template times<1, false>(tile, st);
+      if (at.active) xj[at.at] = v;
+    } else if (warp <= last[1]) {
+      fetch();
+      if (s + 1 < nb) {
+        const F *piece = (const F *)ring.get();
+
+        if (t.QU) take(piece, warp == last[1]);
+      }
+    }
+    __syncthreads();
+  }
+  for (int j0 = b0 + warp; j0 < f1; j0 += MANY * all) {
+    PetscScalar old[MANY];
+
+#pragma unroll
+    for (int k = 0; k < MANY; k++) old[k] = j0 + k * all < f1 ? own.old(a, j0 + k * all) : (PetscScalar)0.0;
+#pragma unroll
+    for (int k = 0; k < MANY; k++)
+      if (j0 + k * all < f1) own.result(a, j0 + k * all, x[(j0 + k * all) * pitch + at.at], old[k]);
   }
 }

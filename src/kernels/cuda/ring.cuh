@@ -23,12 +23,12 @@ struct SpikeRing {
   __host__ __device__ static int    Pitch(int bytes) { return (bytes + (ALIGNED ? 0 : 15) + 15) / 16 * 16; }
   __host__ __device__ static size_t Bytes(int warps, int stages, int bytes) { return (size_t)warps * stages * (Pitch(bytes) + 8) + 16 + SPIKE_RING_BEHIND; }
 
-  /* by all threads of a block, which has a barrier after it before the first put() */
-  __device__ SpikeRing(unsigned char *shared, int warp, int warps, int stages_, int bytes) : stages(stages_), pitch(Pitch(bytes)), in(0), out(0), phase(0), lead(0)
+  /* The ring of a warp, made by all of its threads, with a barrier after it before the first put(); not made: what another warp has, of which this one gets the pieces too */
+  __device__ SpikeRing(unsigned char *shared, int warp, int warps, int stages_, int bytes, bool make = true) : stages(stages_), pitch(Pitch(bytes)), in(0), out(0), phase(0), lead(0)
   {
     full  = (unsigned long long *)shared + warp * stages;
     slots = shared + (warps * stages + 1) / 2 * 16 + (size_t)warp * stages * pitch;
-    if (!(threadIdx.x & 31)) {
+    if (make && !(threadIdx.x & 31)) {
 #if __CUDA_ARCH__ >= 800
       for (int k = 0; k < stages; k++) asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier(k)), "n"(__CUDA_ARCH__ >= 900 ? 1 : 32) : "memory");
 #endif
@@ -58,10 +58,16 @@ struct SpikeRing {
     if (!ALIGNED) lead = (lead & ~(15u << 4 * in)) | (unsigned)before << 4 * in;
     if (++in == stages) in = 0;
   }
-  /* The next piece, when it is there */
-  __device__ const void *get()
+  /* As if so many pieces had been got */
+  __device__ void skip(int pieces)
   {
-    const void *piece = slots + out * pitch + (ALIGNED ? 0 : lead >> 4 * out & 15u);
+    out   = pieces % stages;
+    phase = pieces / stages & 1;
+  }
+  /* The next piece, when it is there; from: what put() was given by the other warp, if it was another one */
+  __device__ const void *get(const void *from = NULL)
+  {
+    const void *piece = slots + out * pitch + (ALIGNED ? 0 : from ? (unsigned)(size_t)from & 15u : lead >> 4 * out & 15u);
 
 #if __CUDA_ARCH__ >= 800
     unsigned done;

@@ -331,6 +331,13 @@ __global__ void __launch_bounds__(256) SpikeTipsTranspose_Kernel(const __grid_co
   }
 }
 
+static int SpikeSweepThreads_Private(const SpikeTiles *t, bool resident)
+{
+  const int Q = PetscMax(t->QL, t->QU);
+
+  return 32 * (PetscMax(1, PetscMin(Q, 8)) + (resident && Q > 1));
+}
+
 /* A kernel of plain sweeps with tiles t, of vectors in shared memory or not, and bytes of the rings of a block with so many stages */
 template <typename F>
 static void *SpikeSweepKernel_Private(const SpikeTiles *t, bool resident, int stages, size_t *shared)
@@ -346,8 +353,9 @@ static void *SpikeSweepKernel_Private(const SpikeTiles *t, bool resident, int st
     });
   } else {
     SpikeDispatchWide(t, {
-      kernel  = (void *)SpikeSweepBlock_Kernel<F, L, FULL>;
-      *shared = SpikeRing<FULL>::Bytes(warps, stages, tile);
+      if (resident) kernel = (void *)SpikeSweepResidentBlock_Kernel<F, L, FULL>;
+      else kernel = (void *)SpikeSweepBlock_Kernel<F, L, FULL>;
+      *shared = SpikeRing<FULL>::Bytes(warps, stages, tile + (resident ? diagonal : 0));
     });
   }
   return kernel;
@@ -360,7 +368,7 @@ PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *s)
 
   PetscFunctionBegin;
   if (PetscMax(h->t.QL, h->t.QU) > SPIKE_MAXTILES) PetscFunctionReturn(PETSC_SUCCESS); /* refused by the sweep */
-  for (int resident = 0; resident <= (PetscMax(h->t.QL, h->t.QU) <= 1); resident++) {
+  for (int resident = 0; resident <= (PetscMax(h->t.QL, h->t.QU) <= 8); resident++) {
     cudaFuncAttributes attributes;
     size_t             shared;
     void              *kernel = NULL;
@@ -368,6 +376,7 @@ PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *s)
     SpikeDispatchPrecision(s->precision, kernel = SpikeSweepKernel_Private<F>(&h->t, resident, 1, &shared));
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
     h->sweepshared[resident] = attributes.sharedSizeBytes + 1024; /* and the system's of a block */
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&h->sweepblocks[resident], kernel, SpikeSweepThreads_Private(&h->t, resident), 0));
     PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(h->sharedmemory - attributes.sharedSizeBytes)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -378,28 +387,28 @@ PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *s)
   of use.
 */
 template <typename F>
-static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs *a, dim3 grid, int warps, cudaStream_t stream)
+static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs *a, dim3 grid, cudaStream_t stream)
 {
-  const SpikeTiles *t = &a->t;
-  const PetscCount  blocks = (PetscCount)grid.x * grid.y, together = PetscMin(PetscMax(16 / warps, 1), (blocks + h->multiprocessors - 1) / h->multiprocessors);
-  size_t            room = (h->sharedmemory + 1024) / together, shared, vectors = 0;
+  const SpikeTiles *t      = &a->t;
+  const PetscCount  blocks = ((PetscCount)grid.x * grid.y + h->multiprocessors - 1) / h->multiprocessors;
+  size_t            room = 0, shared, vectors = 0;
   void             *args = a, *kernel;
-  bool              resident = false;
+  bool              resident = PetscMax(t->QL, t->QU) <= 8;
 
   PetscFunctionBegin;
   a->rows = a->correct ? h->correctrows : t->steps;
-  if (PetscMax(t->QL, t->QU) <= 1) {
-    vectors = SpikeResidentBytes(t, a->rows);
-    (void)SpikeSweepKernel_Private<F>(t, true, 2, &shared);
-    resident = vectors + shared + h->sweepshared[1] <= room;
+  for (;; resident = false) {
+    vectors = resident ? SpikeResidentBytes(t, a->rows) : 0;
+    room    = (h->sharedmemory + 1024) / PetscMin(blocks, h->sweepblocks[resident]);
+    room    = room > vectors + h->sweepshared[resident] ? room - vectors - h->sweepshared[resident] : 0;
+    (void)SpikeSweepKernel_Private<F>(t, resident, 2, &shared);
+    if (!resident || shared <= room) break;
   }
-  if (!resident) vectors = 0;
-  room = room > vectors + h->sweepshared[resident] ? room - vectors - h->sweepshared[resident] : 0;
   for (a->stages = SPIKE_RING_STAGES;; a->stages--) {
     kernel = SpikeSweepKernel_Private<F>(t, resident, a->stages, &shared);
     if (a->stages == 1 || shared <= room) break;
   }
-  PetscCallCUDA(cudaLaunchKernel(kernel, grid, dim3(32 * warps), &args, shared + vectors, stream));
+  PetscCallCUDA(cudaLaunchKernel(kernel, grid, dim3(SpikeSweepThreads_Private(t, resident)), &args, shared + vectors, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -413,7 +422,7 @@ static PetscErrorCode SpikeSweepLaunch_Private(const SpikeCUDA *h, SpikeSweepArg
 
   PetscFunctionBegin;
   if (trans) SpikeSweepTranspose_Kernel<F><<<grid, 32 * warps, 0, stream>>>(*a);
-  else PetscCall(SpikeSweepPlain_Private<F>(h, a, grid, warps, stream));
+  else PetscCall(SpikeSweepPlain_Private<F>(h, a, grid, stream));
   PetscCallCUDA(cudaGetLastError());
   if (trans && a->tips && !a->correct) {
     SpikeTipsTranspose_Kernel<<<dim3((unsigned)(a->p1 - a->p0), (unsigned)nrhs), PetscMin(256, 32 * PetscMax(1, (t->kl + t->ku) / 8)), 0, stream>>>(*a);

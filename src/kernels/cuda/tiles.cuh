@@ -161,7 +161,8 @@ struct SpikeCUDA {
   size_t       sharedmemory; /* most bytes of a block */
   PetscReal    windowrows;   /* sum of wtop and wbot */
   int          correctrows;  /* most tile rows that a correction goes over */
-  size_t       sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves: vectors in memory, in shared memory */
+  size_t       sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves, */
+  int          sweepblocks[2]; /* and blocks that the registers of a multiprocessor are enough for: vectors in memory, in shared memory */
   SpikeFillMap map;
 
   SpikeApplyPlan apply;
