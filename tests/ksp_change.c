@@ -372,8 +372,8 @@ static PetscErrorCode TestSetters(void)
   PetscCall(KSPFusedGetGraph(ksp, &flg));
   PetscCall(SpikeTestCheck(flg, "default of graphs"));
   PetscCall(KSPFusedGetSpMVType(ksp, &spmv));
-  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_PETSC), "default product"));
-  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 -ksp_fused_residual_replacement 9 -ksp_fused_lockstep -ksp_fused_graph off -ksp_fused_spmv auto"));
+  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_AUTO), "default product"));
+  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 -ksp_fused_residual_replacement 9 -ksp_fused_lockstep -ksp_fused_graph off -ksp_fused_spmv petsc"));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPFusedGetReductions(ksp, &form));
   PetscCall(SpikeTestCheck((PetscBool)(form == KSP_FUSED_REDUCTIONS_MERGED), "-ksp_fused_reductions"));
@@ -386,7 +386,7 @@ static PetscErrorCode TestSetters(void)
   PetscCall(KSPFusedGetGraph(ksp, &flg));
   PetscCall(SpikeTestCheck((PetscBool)!flg, "-ksp_fused_graph"));
   PetscCall(KSPFusedGetSpMVType(ksp, &spmv));
-  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_AUTO), "-ksp_fused_spmv"));
+  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_PETSC), "-ksp_fused_spmv"));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = KSPFusedSetResidualReplacement(ksp, -1);
   PetscCall(PetscPopErrorHandler());
@@ -455,10 +455,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -copy 0
       test:
          suffix: cudacopy
          requires: cuda gpurun
-         args: -mat_type aijcusparse -copy
+         args: -mat_type aijcusparse
 
 TEST*/

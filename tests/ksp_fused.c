@@ -193,7 +193,7 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PetscInt form, P
       its0    = its;
       for (PetscInt i = 0; i < length; i++) history[i] = h[i];
       if (device && size == 1) {
-        PetscBool none, copy = PETSC_FALSE;
+        PetscBool none, copy = PETSC_TRUE;
 
         PetscCall(PetscStrcmp(pctype, PCNONE, &none));
         PetscCall(PetscOptionsGetBool(NULL, NULL, "-copy", &copy, NULL));
@@ -403,10 +403,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -copy 0
       test:
          suffix: cudacopy
          requires: cuda gpurun
-         args: -mat_type aijcusparse -copy
+         args: -mat_type aijcusparse
 
 TEST*/

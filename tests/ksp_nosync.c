@@ -101,10 +101,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -copy 0
       test:
          suffix: cudacopy
          requires: cuda gpurun
-         args: -mat_type aijcusparse -copy
+         args: -mat_type aijcusparse
 
 TEST*/

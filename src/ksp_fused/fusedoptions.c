@@ -277,7 +277,7 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
-- type - `KSP_FUSED_SPMV_PETSC` (default) or `KSP_FUSED_SPMV_AUTO`
+- type - `KSP_FUSED_SPMV_AUTO` (default) or `KSP_FUSED_SPMV_PETSC`
 
   Options Database Key:
 . -ksp_fused_spmv (petsc|auto) - the product
@@ -315,7 +315,7 @@ static PetscErrorCode KSPFusedSetSpMVType_Fused(KSP ksp, KSPFusedSpMVType type)
 . ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
-. type - `KSP_FUSED_SPMV_PETSC` (default) or `KSP_FUSED_SPMV_AUTO`
+. type - `KSP_FUSED_SPMV_AUTO` (default) or `KSP_FUSED_SPMV_PETSC`
 
   Level: intermediate
 
