@@ -74,7 +74,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
 + -ksp_fused_reductions (plain|merged)     - three reductions an iteration, or two, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
-. -ksp_fused_spmv (petsc|auto)             - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
+. -ksp_fused_spmv (petsc|auto|sell|dia)    - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`

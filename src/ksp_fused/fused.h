@@ -57,6 +57,7 @@ typedef struct {
   PetscBool                 ondevice;
   PetscObjectId             mat;
   PetscObjectState          nonzero, values;
+  KSPFusedSpMVType          spmv;
   const PetscScalar        *arrays[KSP_FUSED_GRAPHKEYS]; /* of x and the work vectors */
   PetscBool                 merged;
 } KSPFusedKey;

@@ -116,7 +116,7 @@ static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, Pet
     }
     w[k] = v[k]; /* giving back clears the pointer */
   }
-  if (x) PetscCall((*f->s.k->mult)(&f->s, f->copy, step, v[count - 2], v[count - 1], v));
+  if (x) PetscCall((*f->s.k->mult)(&f->s, f->copy, step, NULL, v[count - 2], v[count - 1], v));
   else PetscCall((*f->s.k->step)(&f->s, step, n, v));
   for (PetscInt k = count - 1; k >= 0; k--) {
     const PetscBool isread = (PetscBool)((read >> k) & 1), iswritten = (PetscBool)((written >> k) & 1);
@@ -306,11 +306,11 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &nonzero));
   PetscCall(PetscObjectStateGet((PetscObject)A, &values));
-  if (f->key.mat != id || f->key.nonzero != nonzero) {
+  if (f->key.mat != id || f->key.nonzero != nonzero || f->key.spmv != f->spmv) {
     PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
     PetscCall(KSPFusedGetCSR(A, &csr, &piece));
-    PetscCall((*f->s.k->copy)(&f->s, &csr, &f->copy));
+    PetscCall((*f->s.k->copy)(&f->s, &csr, f->spmv, &f->copy));
     PetscCall(KSPFusedRestoreCSR(A, &piece));
   } else if (f->key.values != values && f->copy) {
     PetscCall(KSPFusedGetCSR(A, &csr, &piece));
@@ -320,6 +320,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   f->key.mat     = id;
   f->key.nonzero = nonzero;
   f->key.values  = values;
+  f->key.spmv    = f->spmv;
   f->usecopy     = (PetscBool)(f->copy != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -584,10 +585,11 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   f->merged        = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
   PetscCall(KSPFusedSetProduct_Private(ksp));
   PetscCall(KSPFusedSetGraph_Private(ksp));
-  f->info.copy = f->usecopy;
-  f->carried   = PETSC_FALSE;
-  f->renewals  = 0;
-  f->useguess  = PETSC_FALSE;
+  f->info.copy    = f->usecopy;
+  f->info.product = f->usecopy ? ((const SpikeKrylovCopy *)f->copy)->form : KSP_FUSED_SPMV_PETSC;
+  f->carried      = PETSC_FALSE;
+  f->renewals     = 0;
+  f->useguess     = PETSC_FALSE;
   f->nread = f->posted = 0;
   s                    = f->s.scalars;
   PetscCall(PetscMemzero(s, sizeof(*s)));

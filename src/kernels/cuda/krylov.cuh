@@ -172,8 +172,23 @@ static inline int SpikeKrylovMostBlocks(const SpikeKrylovCUDA *h)
   return 8 * h->multiprocessors;
 }
 
-/* krylov_sell.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, void **);
+/*
+  Blocks of a kernel that a multiprocessor holds at once, asked for once: kernels that go round over rows have no more, for a second wave of a few blocks would leave the device half empty
+  for as long as the first one took
+*/
+template <typename K>
+static inline PetscErrorCode SpikeKrylovResident(K kernel, int *resident)
+{
+  PetscFunctionBegin;
+  if (!*resident) {
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(resident, kernel, SPIKE_KRYLOV_THREADS, 0));
+    *resident = PetscMax(1, *resident);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* krylov_mult.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, void *);
 PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *, void **);
-PETSC_INTERN PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *, PetscScalar *, PetscScalar *const[]);
+PETSC_INTERN PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *const[]);

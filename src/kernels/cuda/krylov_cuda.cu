@@ -64,12 +64,19 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscI
 }
 
 template <int STEP>
-static void SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide, bool recur)
+static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide, bool recur)
 {
-  const PetscInt rounds = (wide ? n / 2 + n % 2 : n), most = h->multiprocessors * (SpikeKrylovTraits<STEP>::nd ? 4 : 8);
-  const PetscInt blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
+  static int     resident = 0;
+  const PetscInt rounds   = (wide ? n / 2 + n % 2 : n);
+  PetscInt       most, blocks;
 
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEP>, &resident));
+  most   = h->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
+  blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
   SpikeKrylovKernel<STEP><<<(unsigned)blocks, SPIKE_KRYLOV_THREADS, 0, h->stream>>>(n, *v, wide, recur, h->device, h->partials, h->devicemail);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
@@ -181,14 +188,13 @@ static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step,
   switch (step) {
 #define SPIKE_KRYLOV_CASE(NAME, ...) \
   case SPIKE_##NAME: \
-    SpikeKrylovLaunch<SPIKE_##NAME>(h, n, &vectors, wide, s->ondevice ? true : false); \
+    PetscCall(SpikeKrylovLaunch<SPIKE_##NAME>(h, n, &vectors, wide, s->ondevice ? true : false)); \
     break;
     SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_CASE)
 #undef SPIKE_KRYLOV_CASE
   default:
     break;
   }
-  PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n));
   PetscFunctionReturn(PETSC_SUCCESS);
