@@ -425,6 +425,9 @@ int main(int argc, char **argv)
     for (PetscInt cg = 0; cg < 2; cg++) {
       PetscCall(TestChange((PetscBool)cg, PCNONE, PC_LEFT, form));
       PetscCall(TestChange((PetscBool)cg, PCJACOBI, PC_LEFT, form));
+      PetscCall(TestChange((PetscBool)cg, PCSPIKE, PC_LEFT, form));
+      if (!cg) PetscCall(TestChange(PETSC_FALSE, PCJACOBI, PC_RIGHT, form));
+      if (!cg) PetscCall(TestChange(PETSC_FALSE, PCSPIKE, PC_RIGHT, form));
       if (!cg) PetscCall(TestChange(PETSC_FALSE, PCBJACOBI, PC_RIGHT, form));
       PetscCall(TestFailures((PetscBool)cg, form));
       for (PetscInt mode = 0; mode < 2; mode++)

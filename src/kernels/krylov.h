@@ -73,8 +73,11 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*destroycopy)(SpikeKrylov *, void **copy);
   PetscErrorCode (*mult)(SpikeKrylov *, const void *copy, SpikeKrylovStep, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[]);
 
+  /* Where step() and mult() enqueue, for others whose work is to lie between them; asked anew each time */
+  void *(*stream)(SpikeKrylov *);
+
   /*
-    What is enqueued by step() and mult() between capture(PETSC_TRUE) and capture(PETSC_FALSE) is not done then, but each time the graph is replayed. The graph is NULL where it could not be
+    What is enqueued by step() and mult(), and by others on stream(), between capture(PETSC_TRUE) and capture(PETSC_FALSE) is not done then, but each time the graph is replayed. The graph is NULL where it could not be
     made, and nothing has been done then.
   */
   PetscErrorCode (*capture)(SpikeKrylov *, PetscBool begin, void **graph);

@@ -24,11 +24,14 @@
     bcgs_xp         as bcgs_x, then p = r + beta (p - omega v);  r.r           8
     bcgs_rho        rp.r  r.r, of a residual that was replaced                 2
 
+    diagonal        y = d x, with a diagonal matrix d                          3
+
     cg_start        p = z;                      z.r  z.z  r.r                  3
     cg_alpha        p.w                                                        2
     cg_x            x += alpha p;  r -= alpha w                                6
     cg_xr           as cg_x;                    r.r                            6
     cg_beta         z.r  z.z  r.r                                              2
+    cg_xz           as cg_x, then z = d r;      z.r  z.z  r.r                  8
     cg_p            p = z + beta p                                             3
     cg_rho          as cg_beta, of a residual that was replaced                2
     cg1_start       p = z;  w = s;              z.r  z.s  z.z  r.r             5
@@ -45,11 +48,13 @@
   X(BCGS_OMEGA_RHO, bcgs_omega_rho, 3, 0x07, 0x00, 5, 10) \
   X(BCGS_XP, bcgs_xp, 5, 0x1f, 0x1c, 1, 12) \
   X(BCGS_RHO, bcgs_rho, 2, 0x03, 0x00, 2, 4) \
+  X(DIAGONAL, diagonal, 3, 0x03, 0x04, 0, 1) \
   X(CG_START, cg_start, 3, 0x03, 0x04, 3, 6) \
   X(CG_ALPHA, cg_alpha, 2, 0x03, 0x00, 1, 2) \
   X(CG_X, cg_x, 4, 0x0f, 0x0c, 0, 4) \
   X(CG_XR, cg_xr, 4, 0x0f, 0x0c, 1, 6) \
   X(CG_BETA, cg_beta, 2, 0x03, 0x00, 3, 6) \
+  X(CG_XZ, cg_xz, 6, 0x1f, 0x38, 3, 11) \
   X(CG_P, cg_p, 2, 0x03, 0x02, 0, 2) \
   X(CG_RHO, cg_rho, 2, 0x03, 0x00, 3, 6) \
   X(CG1_START, cg1_start, 5, 0x07, 0x18, 4, 8) \
@@ -256,6 +261,7 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     SpikeKrylovEndCG(s, d[0], d[0], d[0]);
     post = PETSC_TRUE;
     break;
+  case SPIKE_CG_XZ:
   case SPIKE_CG_BETA:
     SpikeKrylovEndCG(s, d[0], d[1], d[2]);
     post = PETSC_TRUE;

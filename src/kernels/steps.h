@@ -2,7 +2,7 @@
 /*
   steps.h: the formulas of the steps in scalars.h, for one row, or for as many rows as a register holds.
 
-  Included with STEP(name), the head of a function of (const SpikeKrylovFactors *f, T e[], T d[]) for some type T of rows; MUL(a, b), a factor times a T;
+  Included with STEP(name), the head of a function of (const SpikeKrylovFactors *f, T e[], T d[]) for some type T of rows; MUL(a, b), a factor or a T times a T;
   DOT(a, b), conj(a) b. e[] are the vectors of the step, in the order named above it: all are read before any is written. d[] collects its dots.
 */
 
@@ -75,6 +75,12 @@ STEP(bcgs_rho)
   d[1] += DOT(e[1], e[1]);
 }
 
+/* d x y */
+STEP(diagonal)
+{
+  e[2] = MUL(e[0], e[1]);
+}
+
 /* r z p */
 STEP(cg_start)
 {
@@ -103,6 +109,17 @@ STEP(cg_xr)
   e[2] += MUL(f->alpha, e[0]);
   e[3] -= MUL(f->alpha, e[1]);
   d[0] += DOT(e[3], e[3]);
+}
+
+/* p w d x r z */
+STEP(cg_xz)
+{
+  e[3] += MUL(f->alpha, e[0]);
+  e[4] -= MUL(f->alpha, e[1]);
+  e[5] = MUL(e[2], e[4]);
+  d[0] += DOT(e[5], e[4]);
+  d[1] += DOT(e[5], e[5]);
+  d[2] += DOT(e[4], e[4]);
 }
 
 /* r z */

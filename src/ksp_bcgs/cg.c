@@ -22,7 +22,7 @@ static inline Vec KSPFusedZ_CG(KSP ksp)
 static PetscErrorCode KSPFusedPrecondition_CG(KSP ksp)
 {
   PetscFunctionBegin;
-  if (!((KSPFused *)ksp->data)->identity) PetscCall(KSP_PCApply(ksp, ksp->work[R], ksp->work[Z]));
+  if (!((KSPFused *)ksp->data)->identity) PetscCall(KSPFusedPCApply(ksp, ksp->work[R], ksp->work[Z]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -41,7 +41,7 @@ static PetscErrorCode KSPFusedStart_CG(KSP ksp)
 }
 
 /*
-  Words of n that an iteration moves besides its product and preconditioner. Plain: 3 + 2 + 6 + 2 = 13, two reductions; without a preconditioner 11. Merged: 10 + 3 = 13, one
+  Words of n that an iteration moves besides its product and preconditioner. Plain: 3 + 2 + 6 + 2 = 13, two reductions; without a preconditioner 11, with a diagonal one 13 in all. Merged: 10 + 3 = 13, one
   reduction, in which p.Ap = z.Az - |beta|^2 (p.Ap)_old loses digits when the two are close.
 */
 static PetscErrorCode KSPFusedHead_CG(KSP ksp)
@@ -65,9 +65,10 @@ static PetscErrorCode KSPFusedTail_CG(KSP ksp)
   if (f->merged) {
     if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG1_X, PETSC_FALSE, z, w[S], w[P], w[W], x, w[R])); /* p = z + beta p, w = s + beta w, x += alpha p, r -= alpha w */
     else PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R]));
-    PetscCall(KSPFusedPrecondition_CG(ksp));                                                           /* z = B r           */
-    PetscCall(KSPFusedMultStep(ksp, z, w[S], SPIKE_CG1_BETA, w[R], z, w[S]));                          /* s = A z; beta, alpha, norm */
-  } else if (f->identity) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w; beta = r.r / rho */
+    PetscCall(KSPFusedPrecondition_CG(ksp));                                                                         /* z = B r           */
+    PetscCall(KSPFusedMultStep(ksp, z, w[S], SPIKE_CG1_BETA, w[R], z, w[S]));                                        /* s = A z; beta, alpha, norm */
+  } else if (f->identity) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R]));               /* x += alpha p, r -= alpha w; beta = r.r / rho */
+  else if (f->diagonal) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XZ, PETSC_FALSE, w[P], w[W], f->diagonal, x, w[R], z)); /* the same, z = d r; beta = z.r / rho */
   else {
     PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w */
     PetscCall(KSPFusedPrecondition_CG(ksp));                                    /* z = B r                    */

@@ -15,7 +15,8 @@
 
   KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known
   about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, products are its own, with the step in
-  their epilogue, and where nothing else is launched an iteration becomes a graph.
+  their epilogue, and where nothing else is launched an iteration becomes a graph. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
+  backend's stream without PCApply(), and is part of the graph.
 
   Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep(), in fusedblock.c: the same contract, with blocks of columns, sums that come back to
   the method, which reduces them with KSPFusedBlockReduce() and does its recurrences on the host. Host backend only: vectors that live elsewhere are moved by PETSc's own functions.
@@ -33,6 +34,7 @@
 #include <petsc/private/kspimpl.h>
 #include "../kernels/krylov.h"
 #include "../kernels/matcsr.h"
+#include "../enqueue.h"
 
 typedef struct _n_KSPFused KSPFused;
 
@@ -51,6 +53,15 @@ typedef struct {
 
 #define KSP_FUSED_GRAPHKEYS 16
 
+/* The preconditioner in a graph: what it enqueues holds while this does, whatever its values are */
+typedef struct {
+  PetscObjectId      id;
+  PetscObjectState   shape;
+  const PetscScalar *diagonal;
+  PCSide             side;
+  PetscBool          identity;
+} KSPFusedPCKey;
+
 /* What the state in a backend, the copy of A and the graph were made for */
 typedef struct {
   const SpikeKrylovKernels *kernels;
@@ -60,6 +71,7 @@ typedef struct {
   KSPFusedSpMVType          spmv;
   const PetscScalar        *arrays[KSP_FUSED_GRAPHKEYS]; /* of x and the work vectors */
   PetscBool                 merged;
+  KSPFusedPCKey             pc;
 } KSPFusedKey;
 
 struct _n_KSPFused {
@@ -73,6 +85,8 @@ struct _n_KSPFused {
   SpikeKrylov     s;
   PetscMPIInt     size;
   PetscBool       identity;          /* B = I, and no null space is to be removed: no PCApply()                  */
+  SpikeEnqueue    pc;                /* what B enqueues itself; run is NULL: PCApply()                             */
+  Vec             diagonal, store;   /* B where it is a diagonal matrix, else NULL; where that is kept        */
   void           *copy, *graph;      /* of A; of an iteration                                              */
   PetscBool       usecopy, usegraph; /* in this solve                                                      */
   PetscBool       merged;            /* form of this solve                                                       */
@@ -108,14 +122,17 @@ typedef struct {
 
 /* fusedsolve.c */
 PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedPost(KSPFused *);
+PETSC_INTERN PetscErrorCode KSPFusedDestroyState_Private(KSPFused *);
+
+/* fusedsteps.c */
 PETSC_INTERN PetscErrorCode KSPFusedStep(KSP, SpikeKrylovStep, PetscBool defer, ...);
 PETSC_INTERN PetscErrorCode KSPFusedMult(KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedMultStep(KSP, Vec, Vec, SpikeKrylovStep, ...);
 PETSC_INTERN PetscErrorCode KSPFusedApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, ...);
 PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedPost(KSPFused *);
-PETSC_INTERN PetscErrorCode KSPFusedDestroyState_Private(KSPFused *);
+PETSC_INTERN PetscErrorCode KSPFusedPCApply(KSP, Vec, Vec);
 
 /* fusedblock.c */
 PETSC_INTERN PetscErrorCode KSPFusedBlockSetUp(KSP, PetscInt);
@@ -136,6 +153,7 @@ PETSC_INTERN PetscErrorCode KSPFusedComposeMethods_Private(KSP, PetscBool);
 
 /* adapters.c */
 PETSC_INTERN PetscErrorCode KSPFusedIsIdentity(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedKnowPC(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, SpikeKrylovCSR *, SpikeCSR *);

@@ -354,7 +354,7 @@ static PetscErrorCode KSPFusedGetSpMVType_Fused(KSP ksp, KSPFusedSpMVType *type)
   Level: intermediate
 
   Note:
-  It can where all that it launches is of this library: with a copy of the matrix (`KSPFusedSetSpMVType()`) and `PCNONE`. The results are the same bits.
+  It can where all that it launches is of this library: with a copy of the matrix (`KSPFusedSetSpMVType()`), and `PCNONE`, `PCJACOBI` or `PCSPIKE`. The results are the same bits.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetGraph()`, `KSPFusedGetInfo()`
 @*/

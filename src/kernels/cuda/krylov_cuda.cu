@@ -127,6 +127,11 @@ static PetscErrorCode SpikeKrylovPush_CUDA(SpikeKrylov *s, PetscBool testonly)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void *SpikeKrylovStream_CUDA(SpikeKrylov *s)
+{
+  return (void *)((SpikeKrylovCUDA *)s->data)->stream;
+}
+
 /*
   A graph of what is enqueued between begin and end, on a stream of our own, because the legacy stream cannot be captured; a blocking one, because then work on the legacy stream that
   someone else enqueues meanwhile ends the capture with an error, and is not lost in silence. *graph stays NULL where that happens.
@@ -246,4 +251,4 @@ static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA};
+const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovStream_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA};
