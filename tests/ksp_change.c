@@ -458,10 +458,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -mat_type aijcusparse -copy 0
+         args: -mat_type aijcusparse -product petsc
       test:
          suffix: cudacopy
          requires: cuda gpurun
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -product {{auto sell}}
 
 TEST*/

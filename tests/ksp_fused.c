@@ -207,10 +207,13 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, Pet
       its0    = its;
       for (PetscInt i = 0; i < length; i++) history[i] = h[i];
       if (device && size == 1) {
-        PetscBool copy = PETSC_TRUE;
+        KSPFusedSpMVType product;
+        PetscBool        copy;
 
-        PetscCall(PetscOptionsGetBool(NULL, NULL, "-copy", &copy, NULL));
-        PetscCall(SpikeTestCheck((PetscBool)(!info.lockstep && info.copy == copy && (info.replayed > 0) == copy), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
+        PetscCall(KSPFusedGetSpMVType(ksp, &product));
+        if (product == KSP_FUSED_SPMV_AUTO) product = KSP_FUSED_SPMV_DIA; /* few diagonals, full */
+        copy = (PetscBool)(product != KSP_FUSED_SPMV_PETSC);
+        PetscCall(SpikeTestCheck((PetscBool)(!info.lockstep && info.copy == copy && info.product == product && (info.replayed > 0) == copy), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
       }
       PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || rtol == 0.0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
     }
@@ -422,10 +425,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -mat_type aijcusparse -copy 0
+         args: -mat_type aijcusparse -product petsc
       test:
          suffix: cudacopy
          requires: cuda gpurun
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -product {{auto sell}}
 
 TEST*/

@@ -343,6 +343,22 @@ static PetscErrorCode KSPFusedTail_Private(KSP ksp, PetscInt it)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A graph has no states: norms of vectors that are kept, and their copies on the host, are those of before */
+static PetscErrorCode KSPFusedTouch_Private(KSP ksp)
+{
+  PetscScalar *array;
+  PetscMemType memtype;
+
+  PetscFunctionBegin;
+  for (PetscInt i = -1; i < ksp->nwork; i++) {
+    Vec x = i < 0 ? ksp->vec_sol : ksp->work[i];
+
+    PetscCall(VecGetArrayAndMemType(x, &array, &memtype));
+    PetscCall(VecRestoreArrayAndMemType(x, &array));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Iteration `it` from the graph, which is made where there is none; not launched where that fails, and then not tried again in this solve */
 static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
 {
@@ -364,6 +380,7 @@ static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
     }
   }
   PetscCall((*f->s.k->replay)(&f->s, f->graph));
+  if (f->info.lockstep) PetscCall(KSPFusedTouch_Private(ksp)); /* else nobody looks before the end */
   f->since++;
   f->info.launched++;
   f->info.replayed++;
@@ -501,6 +518,6 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     if (f->useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->guess));
   }
   f->useguess = PETSC_FALSE;
-  PetscCall(PetscObjectStateIncrease((PetscObject)ksp->vec_sol)); /* a graph has no states */
+  if (f->info.replayed) PetscCall(KSPFusedTouch_Private(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

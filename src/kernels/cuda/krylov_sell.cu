@@ -49,7 +49,7 @@ PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr
   PetscFunctionBegin;
   *made     = false;
   m->n      = csr->n;
-  m->T      = csr->n < 400000 && mean > 4.5 ? 4 : 1;
+  m->T      = csr->n < 400000 && 4.0 * PetscCeilReal(mean / 4.0) <= 1.25 * mean ? 4 : 1; /* rows are padded to whole rounds of T lanes */
   m->slices = (csr->n + 32 / m->T - 1) / (32 / m->T);
   PetscCallCUDA(cudaMalloc((void **)&m->start, (m->slices + 1) * sizeof(*m->start)));
   SpikeSellWidths<<<(unsigned)((m->slices + 255) / 256), 256, 0, h->stream>>>(m->slices, m->n, 32 / m->T, m->T, csr->ai, m->start);
