@@ -62,9 +62,10 @@ static PetscErrorCode TestReference(PetscBool cg, PetscInt n, PCType pctype, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of PETSc's method, and the same residuals at the beginning of the history */
-static PetscErrorCode TestCounts(PetscBool cg, PetscInt n, PCType pctype, PCSide side, KSPNormType norm)
+/* Iterations of PETSc's method, and the same residuals at the beginning of the history. symmetric: an operator that is symmetric and, with complex numbers, not Hermitian */
+static PetscErrorCode TestCounts(PetscBool cg, PetscInt n, PCType pctype, PCSide side, KSPNormType norm, PetscBool symmetric)
 {
+  const PetscBool  early = (PetscBool)(symmetric && PetscDefined(USE_COMPLEX));
   KSP              ksp;
   Mat              A;
   Vec              x, b;
@@ -74,9 +75,17 @@ static PetscErrorCode TestCounts(PetscBool cg, PetscInt n, PCType pctype, PCSide
   char             where[128];
 
   PetscFunctionBegin;
-  PetscCall(MakeMatrix(cg, n, PETSC_DECIDE, &A));
+  if (symmetric) {
+    PetscCall(KSPTestGrid(PETSC_COMM_WORLD, n / 7, 7, PETSC_DECIDE, 0.0, &A));
+#if PetscDefined(USE_COMPLEX)
+    PetscCall(MatShift(A, PetscCMPLX(0.1, 0.05)));
+#else
+    PetscCall(MatShift(A, 0.1));
+#endif
+  } else PetscCall(MakeMatrix(cg, n, PETSC_DECIDE, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 13));
+  if (symmetric) PetscCall(VecRealPart(b)); /* for a while p.Ap keeps the sign of its real part then: where it changes KSPCG gives up, and there is nothing more to compare */
   for (PetscInt form = 0; form < 2; form++) {
     PetscInt theirits = 0;
 
@@ -88,18 +97,27 @@ static PetscErrorCode TestCounts(PetscBool cg, PetscInt n, PCType pctype, PCSide
       PetscCall(KSPSetPCSide(ksp, side));
       PetscCall(KSPSetNormType(ksp, norm));
       if (fused) PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+      if (symmetric) PetscCall(KSPCGSetType(ksp, KSP_CG_SYMMETRIC));
       PetscCall(KSPSetResidualHistory(ksp, NULL, 2000, PETSC_TRUE));
       PetscCall(KSPSolve(ksp, b, x));
       PetscCall(KSPGetConvergedReason(ksp, &reason));
-      PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL), "%s, fused %" PetscInt_FMT ": ended with %s", where, fused, KSPConvergedReasons[reason]));
+      PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL || (early && !fused)), "%s, fused %" PetscInt_FMT ": ended with %s", where, fused, KSPConvergedReasons[reason]));
       PetscCall(KSPGetIterationNumber(ksp, &its));
       PetscCall(KSPGetResidualHistory(ksp, &history, &length));
-      PetscCall(SpikeTestCheck((PetscBool)(length == its + 1), "%s: %" PetscInt_FMT " residuals after %" PetscInt_FMT " iterations", where, length, its));
+      PetscCall(SpikeTestCheck((PetscBool)(length == its + 1 || (early && !fused)), "%s: %" PetscInt_FMT " residuals after %" PetscInt_FMT " iterations", where, length, its));
       for (PetscInt k = 0; k < 8; k++) (fused ? ours : theirs)[k] = k < length ? history[k] : 0.0;
       if (!fused) theirits = its;
       else {
-        PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its - theirits) <= 1 + theirits / 20), "%s: %" PetscInt_FMT " iterations, PETSc's method %" PetscInt_FMT, where, its, theirits));
+        PetscCall(SpikeTestCheck((PetscBool)(early || PetscAbsInt(its - theirits) <= 1 + theirits / 20), "%s: %" PetscInt_FMT " iterations, PETSc's method %" PetscInt_FMT, where, its, theirits));
         for (PetscInt k = 0; k < 8; k++) PetscCall(SpikeTestSmall(PetscAbsReal(ours[k] - theirs[k]), (PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-6) * theirs[k], "difference to PETSc's residual norm", where));
+      }
+      if (fused && symmetric) {
+        Vec c;
+
+        PetscCall(VecDuplicate(b, &c));
+        PetscCall(SpikeTestSetRandom(c, 17));
+        PetscCall(SpikeTestSolve(ksp, c, x, where));
+        PetscCall(VecDestroy(&c));
       }
       PetscCall(KSPDestroy(&ksp));
     }
@@ -389,7 +407,8 @@ int main(int argc, char **argv)
       for (PetscInt p = 0; p < 2; p++) PetscCall(TestReference(iscg, sizes[k], simple[p], PETSC_DECIDE));
     PetscCall(TestReference(iscg, 35, PCJACOBI, rank == size - 1 ? 35 : 0));
     for (PetscInt p = 0; p < 2; p++) {
-      for (PetscInt k = 0; k < (cg ? 3 : 2); k++) PetscCall(TestCounts(iscg, 700, simple[p], !cg && k ? PC_RIGHT : PC_LEFT, norms[k]));
+      for (PetscInt k = 0; k < (cg ? 3 : 2); k++) PetscCall(TestCounts(iscg, 700, simple[p], !cg && k ? PC_RIGHT : PC_LEFT, norms[k], PETSC_FALSE));
+      for (PetscInt k = 0; cg && k < 3; k++) PetscCall(TestCounts(PETSC_TRUE, 700, simple[p], PC_LEFT, norms[k], PETSC_TRUE));
       for (PetscInt form = 0; form < 2; form++) {
         PetscCall(TestLockstep(iscg, simple[p], iscg ? PC_LEFT : PC_RIGHT, form, KSPTEST_RTOL));
         PetscCall(TestLockstep(iscg, simple[p], iscg ? PC_LEFT : PC_RIGHT, form, 0.0));

@@ -26,6 +26,8 @@
 
     diagonal        y = d x, with a diagonal matrix d                          3
 
+  In steps of CG z.r, p.w and z.s are without conjugates where f.symmetric is 1.
+
     cg_start        p = z;                      z.r  z.z  r.r                  3
     cg_alpha        p.w                                                        2
     cg_x            x += alpha p;  r -= alpha w                                6
@@ -92,6 +94,7 @@ typedef struct {
 /* Factors of the vectors in steps.h */
 typedef struct {
   PetscScalar alpha, beta, omega;
+  PetscReal   symmetric; /* cg: 1 where A and B are complex symmetric, 0 where they are Hermitian */
 } SpikeKrylovFactors;
 
 typedef struct {
@@ -185,17 +188,18 @@ SPIKE_SCALAR_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr,
   s->rho = zr;
   if (s->reason) return;
   if (!SpikeKrylovFinite(zr)) s->reason = KSP_DIVERGED_NANORINF;
-  else if (zr == (PetscScalar)0.0) s->reason = KSP_CONVERGED_ATOL;
+  else if (zr == (PetscScalar)0.0) s->reason = s->f.symmetric > (PetscReal)0.0 ? SPIKE_KRYLOV_RESTART : KSP_CONVERGED_ATOL;
 #if !defined(PETSC_USE_COMPLEX)
   else if ((zr > 0.0) != (old > 0.0)) s->reason = KSP_DIVERGED_INDEFINITE_PC;
 #endif
   else s->f.beta = zr / old;
 }
 
-/* alpha = z.r / p.Ap. p.Ap = 0, or of another sign than before: the operator is not definite */
+/* alpha = z.r / p.Ap. p.Ap = 0, or of another sign than before: the operator is not definite. Without conjugates it has no sign, and 0 is a breakdown */
 SPIKE_SCALAR_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar curve)
 {
-  if (!SpikeKrylovFinite(curve)) s->reason = KSP_DIVERGED_NANORINF;
+  if (s->f.symmetric > (PetscReal)0.0) s->f.alpha = SpikeKrylovDivide(s, s->rho, curve);
+  else if (!SpikeKrylovFinite(curve)) s->reason = KSP_DIVERGED_NANORINF;
   else if (curve == (PetscScalar)0.0 || (s->since && (PetscRealPart(curve) > (PetscReal)0.0) != (PetscRealPart(s->curve) > (PetscReal)0.0))) s->reason = KSP_DIVERGED_INDEFINITE_MAT;
   else s->f.alpha = s->rho / curve;
   s->curve = curve;
@@ -270,9 +274,9 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     if (s->rho != (PetscScalar)0.0) s->f.beta *= d[0] / s->rho;
     s->rho = d[0];
     break;
-  case SPIKE_CG1_BETA: /* p.Ap = z.Az - |beta|^2 (p.Ap)_old */
+  case SPIKE_CG1_BETA: /* p.Ap = z.Az - |beta|^2 (p.Ap)_old, symmetric: beta^2 */
     SpikeKrylovEndCG(s, d[0], d[2], d[3]);
-    if (!s->reason) SpikeKrylovAlphaCG(s, d[1] - SpikeKrylovAbs2(s->f.beta) * s->curve);
+    if (!s->reason) SpikeKrylovAlphaCG(s, d[1] - (s->f.symmetric > (PetscReal)0.0 ? s->f.beta * s->f.beta : (PetscScalar)SpikeKrylovAbs2(s->f.beta)) * s->curve);
     post = PETSC_TRUE;
     break;
   default:

@@ -53,14 +53,14 @@ typedef struct {
 
 #define KSP_FUSED_GRAPHKEYS 16
 
-/* The preconditioner in a graph: what it enqueues holds while this does, whatever its values are */
+/* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
 typedef struct {
   PetscObjectId      id;
   PetscObjectState   shape;
   const PetscScalar *diagonal;
   PCSide             side;
-  PetscBool          identity;
-} KSPFusedPCKey;
+  PetscBool          identity, symmetric;
+} KSPFusedGraphKey;
 
 /* What the state in a backend, the copy of A and the graph were made for */
 typedef struct {
@@ -71,7 +71,7 @@ typedef struct {
   KSPFusedSpMVType          spmv;
   const PetscScalar        *arrays[KSP_FUSED_GRAPHKEYS]; /* of x and the work vectors */
   PetscBool                 merged;
-  KSPFusedPCKey             pc;
+  KSPFusedGraphKey          pc;
 } KSPFusedKey;
 
 struct _n_KSPFused {
@@ -79,6 +79,7 @@ struct _n_KSPFused {
   KSPFusedReductions    reductions;
   PetscBool             checktrue, lockstep, graphs;
   KSPFusedSpMVType      spmv;
+  PetscBool             symmetric;   /* CG: for complex symmetric operators */
   PetscInt              replacement; /* every so many iterations, 0 for never */
 
   KSPFusedKey     key;

@@ -157,7 +157,7 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   KSPFused          *f = (KSPFused *)ksp->data;
   const PetscScalar *array, *arrays[KSP_FUSED_GRAPHKEYS] = {NULL};
   PetscMemType       memtype;
-  KSPFusedPCKey      pc;
+  KSPFusedGraphKey   pc;
 
   PetscFunctionBegin;
   f->usegraph = (PetscBool)(f->graphs && f->usecopy && (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement && !PetscLogGpuTimeFlag);
@@ -171,9 +171,10 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   }
   PetscCall(PetscMemzero(&pc, sizeof(pc)));
   PetscCall(PetscObjectGetId((PetscObject)ksp->pc, &pc.id));
-  pc.shape    = f->pc.shape;
-  pc.side     = ksp->pc_side;
-  pc.identity = f->identity;
+  pc.shape     = f->pc.shape;
+  pc.side      = ksp->pc_side;
+  pc.identity  = f->identity;
+  pc.symmetric = f->symmetric;
   if (f->diagonal) {
     PetscCall(VecGetArrayReadAndMemType(f->diagonal, &array, &memtype));
     pc.diagonal = array;
@@ -446,7 +447,8 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   f->nread = f->posted = 0;
   s                    = f->s.scalars;
   PetscCall(PetscMemzero(s, sizeof(*s)));
-  ksp->its = 0;
+  s->f.symmetric = f->symmetric ? 1.0 : 0.0;
+  ksp->its       = 0;
 
   if (f->method->residual_preconditioned) PetscCall(KSPInitialResidual(ksp, x, ksp->work[f->method->scratch[0]], ksp->work[f->method->scratch[1]], r, ksp->vec_rhs));
   else {

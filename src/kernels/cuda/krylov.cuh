@@ -63,12 +63,25 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovDot(PetscScalar a, Pets
 #endif
 }
 
+/* sign -1: a b, 1: conj(a) b */
+__device__ static __forceinline__ PetscScalar SpikeKrylovXDot(PetscReal sign, PetscScalar a, PetscScalar b)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return SpikeKrylovDot(PetscScalar(a.real(), sign * a.imag()), b);
+#else
+  (void)sign;
+  return a * b;
+#endif
+}
+
 #define MUL(a, b)  SpikeKrylovMul(a, b)
+#define XDOT(a, b) SpikeKrylovXDot(1 - 2 * f->symmetric, a, b)
 #define DOT(a, b)  SpikeKrylovDot(a, b)
 #define STEP(name) __device__ static __forceinline__ void SpikeKrylovRow_##name(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[])
 #include "../steps.h"
 #undef MUL
 #undef DOT
+#undef XDOT
 #undef STEP
 
 template <int STEP>
