@@ -6,6 +6,13 @@
 
 #define SPIKE_DIA_MOST 128 /* diagonals of a copy by diagonals, at most */
 
+/* Entries of a row that are on their way at once: stencils of 27, 9, 7, 5 and 3 points in whole batches. What a short row has not got is not read */
+#if defined(PETSC_USE_COMPLEX)
+  #define SPIKE_MULT_BATCH 5
+#else
+  #define SPIKE_MULT_BATCH 9
+#endif
+
 /*
   In slices. A slice is 32 / T rows, T lanes a row; lane r T + t holds the entries t, t + T, ... of row r, in as many chunks of 32 places as the longest row needs. Places behind the end of
   a row have the value 0 and the column of the row itself, where x is read anyway.
@@ -55,8 +62,20 @@ struct SpikeSellRows {
       const PetscInt   row = s * rows + lane / T;
       PetscScalar      sum = 0.0;
 
-#pragma unroll 4
-      for (PetscInt64 c = begin; c < end; c++) sum += SpikeKrylovMul(m.val[32 * c + lane], x[m.col[32 * c + lane]]);
+      for (PetscInt64 c = begin; c < end; c += SPIKE_MULT_BATCH) {
+        PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
+        int         col[SPIKE_MULT_BATCH];
+
+#pragma unroll
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) col[u] = c + u < end ? m.col[32 * (c + u) + lane] : 0;
+#pragma unroll
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) {
+          a[u] = c + u < end ? m.val[32 * (c + u) + lane] : PetscScalar(0.0);
+          b[u] = c + u < end ? x[col[u]] : PetscScalar(0.0);
+        }
+#pragma unroll
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum += SpikeKrylovMul(a[u], b[u]);
+      }
 #pragma unroll
       for (int t = T / 2; t; t /= 2) sum += SpikeShfl(sum, lane ^ t);
       if (lane % T == 0 && row < m.n) f(row, sum);
@@ -84,11 +103,20 @@ struct SpikeDiaRows {
       PetscScalar        sum = 0.0;
 
       if (row < m.n) {
-#pragma unroll 4
-        for (int d = t; d < m.count; d += T) {
-          const PetscInt j = row + offset[d];
+        for (int d = t; d < m.count; d += SPIKE_MULT_BATCH * T) {
+          PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
 
-          if (j >= 0 && j < m.n) sum += SpikeKrylovMul(val[d * m.ld], x[j]);
+#pragma unroll
+          for (int u = 0; u < SPIKE_MULT_BATCH; u++) {
+            const int      k      = d + u * T;
+            const PetscInt j      = k < m.count ? row + offset[k] : -1;
+            const bool     inside = j >= 0 && j < m.n;
+
+            a[u] = inside ? val[k * m.ld] : PetscScalar(0.0);
+            b[u] = inside ? x[j] : PetscScalar(0.0);
+          }
+#pragma unroll
+          for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum += SpikeKrylovMul(a[u], b[u]);
         }
       }
 #pragma unroll
