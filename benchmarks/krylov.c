@@ -95,7 +95,7 @@ static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReduction
   lockstep[0] = 0;
   if (fused) {
     PetscCall(KSPFusedGetInfo(ksp, &info));
-    PetscCall(PetscSNPrintf(lockstep, 32, "%s%s", info.backend, info.lockstep ? "" : ", ahead"));
+    PetscCall(PetscSNPrintf(lockstep, 48, "%s%s, %s%s", info.backend, info.lockstep ? "" : ", ahead", KSPFusedSpMVTypes[info.product], info.replayed ? ", graph" : ""));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     npcs = 1;
     PetscCall(PetscStrallocpy(PCNONE, &pcs[0]));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s; ms an iteration, first solve and best of the others; ratio: PETSc's method / this one; GB/s: 12 bytes an entry, vectors by their budget\n", type));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s; ms an iteration, first solve and best of the others; ratio: PETSc's method / this one; GB/s: 12 bytes an entry (by diagonals it takes 8), vectors by their budget\n", type));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4s %3s %-8s %-18s %9s %9s %6s %7s\n", "n", "pts", "pc", "method", "first", "warm", "ratio", "GB/s"));
   for (PetscInt s = 0; s < nstencils; s++)
     for (PetscInt k = 0; k < nsizes; k++) {
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
         for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(method); m++) {
           const PetscReal n = (PetscReal)sizes[k] * sizes[k] * sizes[k], bytes = method[m].products * ((sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used + 2 * sizeof(PetscScalar) * n) + sizeof(PetscScalar) * method[m].words * n;
           PetscReal       first = 0.0, best = 0.0;
-          char            info[32];
+          char            info[48];
 
           PetscCall(Time(A, method[m].type, pcs[p], method[m].form, its, solves, &first, &best, info));
           if (m % 3 == 0) petsc = best;

@@ -108,7 +108,9 @@ PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
 
   Values:
 + `KSP_FUSED_SPMV_PETSC` - `MatMult()`
-- `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in slices where it is a `MATSEQAIJCUSPARSE` that this form suits, else `MatMult()`
+. `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in the form that moves the fewest bytes, where it is a `MATSEQAIJCUSPARSE` that one suits, else `MatMult()`
+. `KSP_FUSED_SPMV_SELL`  - a copy in slices of rows where padding adds at most 30 percent, else `MatMult()`
+- `KSP_FUSED_SPMV_DIA`   - a copy by diagonals where there are at most 128 of them, else `MatMult()`
 
   Level: intermediate
 
@@ -116,7 +118,9 @@ PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
 E*/
 typedef enum {
   KSP_FUSED_SPMV_PETSC,
-  KSP_FUSED_SPMV_AUTO
+  KSP_FUSED_SPMV_AUTO,
+  KSP_FUSED_SPMV_SELL,
+  KSP_FUSED_SPMV_DIA
 } KSPFusedSpMVType;
 PETSC_EXTERN const char *const KSPFusedSpMVTypes[];
 
@@ -147,15 +151,16 @@ PETSC_EXTERN const char *const KSPIDRFusedOrthogTypes[];
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetInfo()`
 S*/
 typedef struct {
-  PetscInt  launched;         /* iterations launched, with those that turned out to be too many                  */
-  PetscInt  restarts;         /* new starts after breakdowns, and where the true residual differed               */
-  PetscInt  replacements;     /* of the residual by the true one                                                 */
-  PetscInt  replayed;         /* iterations that were a graph                                                    */
-  PetscBool copy;             /* products were those of a copy of the matrix                                     */
-  PetscBool lockstep;         /* the host waited for each iteration                                              */
-  PetscReal truenorm;         /* norm of the true residual, as the test has it; -1 when it was not computed      */
-  PetscReal unpreconditioned; /* 2-norm of the true residual, not preconditioned; likewise                       */
-  char      backend[16];      /* "host", "cuda" or "petsc", for PETSc's functions                                */
+  PetscInt         launched;         /* iterations launched, with those that turned out to be too many                  */
+  PetscInt         restarts;         /* new starts after breakdowns, and where the true residual differed               */
+  PetscInt         replacements;     /* of the residual by the true one                                                 */
+  PetscInt         replayed;         /* iterations that were a graph                                                    */
+  PetscBool        copy;             /* products were those of a copy of the matrix                                     */
+  KSPFusedSpMVType product;          /* whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA                             */
+  PetscBool        lockstep;         /* the host waited for each iteration                                              */
+  PetscReal        truenorm;         /* norm of the true residual, as the test has it; -1 when it was not computed      */
+  PetscReal        unpreconditioned; /* 2-norm of the true residual, not preconditioned; likewise                       */
+  char             backend[16];      /* "host", "cuda" or "petsc", for PETSc's functions                                */
 } KSPFusedInfo;
 
 PETSC_EXTERN PetscErrorCode PetscSpikeInitializePackage(void);

@@ -372,8 +372,8 @@ static PetscErrorCode TestSetters(void)
   PetscCall(KSPFusedGetGraph(ksp, &flg));
   PetscCall(SpikeTestCheck(flg, "default of graphs"));
   PetscCall(KSPFusedGetSpMVType(ksp, &spmv));
-  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_PETSC), "default product"));
-  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 -ksp_fused_residual_replacement 9 -ksp_fused_lockstep -ksp_fused_graph off -ksp_fused_spmv auto"));
+  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_AUTO), "default product"));
+  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 -ksp_fused_residual_replacement 9 -ksp_fused_lockstep -ksp_fused_graph off -ksp_fused_spmv petsc"));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPFusedGetReductions(ksp, &form));
   PetscCall(SpikeTestCheck((PetscBool)(form == KSP_FUSED_REDUCTIONS_MERGED), "-ksp_fused_reductions"));
@@ -386,7 +386,7 @@ static PetscErrorCode TestSetters(void)
   PetscCall(KSPFusedGetGraph(ksp, &flg));
   PetscCall(SpikeTestCheck((PetscBool)!flg, "-ksp_fused_graph"));
   PetscCall(KSPFusedGetSpMVType(ksp, &spmv));
-  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_AUTO), "-ksp_fused_spmv"));
+  PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_PETSC), "-ksp_fused_spmv"));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = KSPFusedSetResidualReplacement(ksp, -1);
   PetscCall(PetscPopErrorHandler());
@@ -425,6 +425,9 @@ int main(int argc, char **argv)
     for (PetscInt cg = 0; cg < 2; cg++) {
       PetscCall(TestChange((PetscBool)cg, PCNONE, PC_LEFT, form));
       PetscCall(TestChange((PetscBool)cg, PCJACOBI, PC_LEFT, form));
+      PetscCall(TestChange((PetscBool)cg, PCSPIKE, PC_LEFT, form));
+      if (!cg) PetscCall(TestChange(PETSC_FALSE, PCJACOBI, PC_RIGHT, form));
+      if (!cg) PetscCall(TestChange(PETSC_FALSE, PCSPIKE, PC_RIGHT, form));
       if (!cg) PetscCall(TestChange(PETSC_FALSE, PCBJACOBI, PC_RIGHT, form));
       PetscCall(TestFailures((PetscBool)cg, form));
       for (PetscInt mode = 0; mode < 2; mode++)
@@ -455,10 +458,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -product petsc
       test:
          suffix: cudacopy
          requires: cuda gpurun
-         args: -mat_type aijcusparse -copy
+         args: -mat_type aijcusparse -product {{auto sell}}
 
 TEST*/

@@ -45,7 +45,7 @@ static PetscInt synchronizations = 0, allocations = 0;
 int main(int argc, char **argv)
 {
   const KSPType types[] = {KSPBCGSFUSED, KSPCGFUSED, KSPBCGS};
-  const PCType  pcs[]   = {PCNONE, PCJACOBI};
+  const PCType  pcs[]   = {PCNONE, PCJACOBI, PCSPIKE};
   PetscBool     device  = PETSC_FALSE;
 
   PetscFunctionBeginUser;
@@ -59,17 +59,20 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
   }
   for (PetscInt t = 0; t < 3; t++)
-    for (PetscInt p = 0; p < 2; p++)
+    for (PetscInt p = 0; p < (t < 2 ? 3 : 2); p++)
       for (PetscInt form = 0; form < (t < 2 ? 2 : 1); form++) {
         Mat      A;
         Vec      x, b;
         KSP      ksp;
+        PC       pc;
         PetscInt few[2], many[2];
 
         PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 700, device ? 700 : 10, PETSC_DECIDE, 1e-6, &A));
         PetscCall(MatCreateVecs(A, &x, &b));
         PetscCall(SpikeTestSetRandom(b, 41));
         PetscCall(KSPTestCreate(types[t], pcs[p], A, &ksp));
+        PetscCall(KSPGetPC(ksp, &pc));
+        PetscCall(PCSpikeSetBandwidth(pc, 1, 1)); /* far from a direct solver */
         PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
         PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
         PetscCall(Solve(ksp, b, x, 30, few));
@@ -101,10 +104,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -product petsc
       test:
          suffix: cudacopy
          requires: cuda gpurun
-         args: -mat_type aijcusparse -copy
+         args: -mat_type aijcusparse
 
 TEST*/

@@ -46,18 +46,18 @@ static inline PetscErrorCode KSPTestGrid(MPI_Comm comm, PetscInt nx, PetscInt ny
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* -copy: products of a copy of the matrix, where there is one */
+/* -product petsc|auto|sell|dia: KSPFusedSetSpMVType() */
 static inline PetscErrorCode KSPTestCreate(KSPType type, PCType pctype, Mat A, KSP *ksp)
 {
   PC        pc;
-  PetscBool copy = PETSC_FALSE;
+  PetscEnum product = (PetscEnum)KSP_FUSED_SPMV_AUTO;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-copy", &copy, NULL));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-product", KSPFusedSpMVTypes, &product, NULL));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, type));
-  PetscCall(KSPFusedSetSpMVType(*ksp, copy ? KSP_FUSED_SPMV_AUTO : KSP_FUSED_SPMV_PETSC));
+  PetscCall(KSPFusedSetSpMVType(*ksp, (KSPFusedSpMVType)product));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, pctype));
   PetscCall(KSPSetTolerances(*ksp, KSPTEST_RTOL, PETSC_CURRENT, PETSC_CURRENT, 1000));

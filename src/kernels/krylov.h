@@ -3,6 +3,7 @@
 #pragma once
 
 #include "scalars.h"
+#include <petscspike.h>
 
 typedef struct _n_SpikeKrylovKernels SpikeKrylovKernels;
 
@@ -33,6 +34,11 @@ typedef struct {
   const PetscScalar *aa;
 } SpikeKrylovCSR;
 
+/* What copies of a matrix begin with: KSP_FUSED_SPMV_SELL or KSP_FUSED_SPMV_DIA */
+typedef struct {
+  KSPFusedSpMVType form;
+} SpikeKrylovCopy;
+
 struct _n_SpikeKrylovKernels {
   const char  *name;
   PetscMemType memtype;
@@ -57,17 +63,21 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*wait)(SpikeKrylov *, SpikeKrylovPost *);
 
   /*
-    A copy of a matrix in a form of the backend's own; NULL functions where a backend has none. copy() leaves NULL for a matrix that the form does not suit. refill() takes new
-    values in the same pattern. mult() enqueues y <- A x, with the step's sums in its epilogue: y is one of the step's vectors v[], and the step writes none; with
-    SPIKE_KRYLOV_NSTEPS the product alone. Reads the copy, x and the other vectors of the step once, writes y once.
+    A copy of a matrix in a form of the backend's own; NULL functions where a backend has none. copy() leaves NULL for a matrix that the form does not suit, and chooses the form that moves
+    the fewest bytes with KSP_FUSED_SPMV_AUTO. refill() takes new values in the same pattern. mult() enqueues y <- A x, or y <- D A x with the diagonal matrix D in scale, with the step's sums in
+    its epilogue: y is one of the step's vectors v[], and the step writes none; with SPIKE_KRYLOV_NSTEPS the product alone. Reads the copy, scale, x and the other vectors of the step
+    once, writes y once.
   */
-  PetscErrorCode (*copy)(SpikeKrylov *, const SpikeKrylovCSR *, void **copy);
+  PetscErrorCode (*copy)(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **copy);
   PetscErrorCode (*refill)(SpikeKrylov *, const SpikeKrylovCSR *, void *copy);
   PetscErrorCode (*destroycopy)(SpikeKrylov *, void **copy);
-  PetscErrorCode (*mult)(SpikeKrylov *, const void *copy, SpikeKrylovStep, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[]);
+  PetscErrorCode (*mult)(SpikeKrylov *, const void *copy, SpikeKrylovStep, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[]);
+
+  /* Where step() and mult() enqueue, for others whose work is to lie between them; asked anew each time */
+  void *(*stream)(SpikeKrylov *);
 
   /*
-    What is enqueued by step() and mult() between capture(PETSC_TRUE) and capture(PETSC_FALSE) is not done then, but each time the graph is replayed. The graph is NULL where it could not be
+    What is enqueued by step() and mult(), and by others on stream(), between capture(PETSC_TRUE) and capture(PETSC_FALSE) is not done then, but each time the graph is replayed. The graph is NULL where it could not be
     made, and nothing has been done then.
   */
   PetscErrorCode (*capture)(SpikeKrylov *, PetscBool begin, void **graph);

@@ -24,11 +24,16 @@
     bcgs_xp         as bcgs_x, then p = r + beta (p - omega v);  r.r           8
     bcgs_rho        rp.r  r.r, of a residual that was replaced                 2
 
+    diagonal        y = d x, with a diagonal matrix d                          3
+
+  In steps of CG z.r, p.w and z.s are without conjugates where f.symmetric is 1.
+
     cg_start        p = z;                      z.r  z.z  r.r                  3
     cg_alpha        p.w                                                        2
     cg_x            x += alpha p;  r -= alpha w                                6
     cg_xr           as cg_x;                    r.r                            6
     cg_beta         z.r  z.z  r.r                                              2
+    cg_xz           as cg_x, then z = d r;      z.r  z.z  r.r                  8
     cg_p            p = z + beta p                                             3
     cg_rho          as cg_beta, of a residual that was replaced                2
     cg1_start       p = z;  w = s;              z.r  z.s  z.z  r.r             5
@@ -45,11 +50,13 @@
   X(BCGS_OMEGA_RHO, bcgs_omega_rho, 3, 0x07, 0x00, 5, 10) \
   X(BCGS_XP, bcgs_xp, 5, 0x1f, 0x1c, 1, 12) \
   X(BCGS_RHO, bcgs_rho, 2, 0x03, 0x00, 2, 4) \
+  X(DIAGONAL, diagonal, 3, 0x03, 0x04, 0, 1) \
   X(CG_START, cg_start, 3, 0x03, 0x04, 3, 6) \
   X(CG_ALPHA, cg_alpha, 2, 0x03, 0x00, 1, 2) \
   X(CG_X, cg_x, 4, 0x0f, 0x0c, 0, 4) \
   X(CG_XR, cg_xr, 4, 0x0f, 0x0c, 1, 6) \
   X(CG_BETA, cg_beta, 2, 0x03, 0x00, 3, 6) \
+  X(CG_XZ, cg_xz, 6, 0x1f, 0x38, 3, 11) \
   X(CG_P, cg_p, 2, 0x03, 0x02, 0, 2) \
   X(CG_RHO, cg_rho, 2, 0x03, 0x00, 3, 6) \
   X(CG1_START, cg1_start, 5, 0x07, 0x18, 4, 8) \
@@ -87,6 +94,7 @@ typedef struct {
 /* Factors of the vectors in steps.h */
 typedef struct {
   PetscScalar alpha, beta, omega;
+  PetscReal   symmetric; /* cg: 1 where A and B are complex symmetric, 0 where they are Hermitian */
 } SpikeKrylovFactors;
 
 typedef struct {
@@ -180,17 +188,18 @@ SPIKE_SCALAR_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr,
   s->rho = zr;
   if (s->reason) return;
   if (!SpikeKrylovFinite(zr)) s->reason = KSP_DIVERGED_NANORINF;
-  else if (zr == (PetscScalar)0.0) s->reason = KSP_CONVERGED_ATOL;
+  else if (zr == (PetscScalar)0.0) s->reason = s->f.symmetric > (PetscReal)0.0 ? SPIKE_KRYLOV_RESTART : KSP_CONVERGED_ATOL;
 #if !defined(PETSC_USE_COMPLEX)
   else if ((zr > 0.0) != (old > 0.0)) s->reason = KSP_DIVERGED_INDEFINITE_PC;
 #endif
   else s->f.beta = zr / old;
 }
 
-/* alpha = z.r / p.Ap. p.Ap = 0, or of another sign than before: the operator is not definite */
+/* alpha = z.r / p.Ap. p.Ap = 0, or of another sign than before: the operator is not definite. Without conjugates it has no sign, and 0 is a breakdown */
 SPIKE_SCALAR_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar curve)
 {
-  if (!SpikeKrylovFinite(curve)) s->reason = KSP_DIVERGED_NANORINF;
+  if (s->f.symmetric > (PetscReal)0.0) s->f.alpha = SpikeKrylovDivide(s, s->rho, curve);
+  else if (!SpikeKrylovFinite(curve)) s->reason = KSP_DIVERGED_NANORINF;
   else if (curve == (PetscScalar)0.0 || (s->since && (PetscRealPart(curve) > (PetscReal)0.0) != (PetscRealPart(s->curve) > (PetscReal)0.0))) s->reason = KSP_DIVERGED_INDEFINITE_MAT;
   else s->f.alpha = s->rho / curve;
   s->curve = curve;
@@ -256,6 +265,7 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     SpikeKrylovEndCG(s, d[0], d[0], d[0]);
     post = PETSC_TRUE;
     break;
+  case SPIKE_CG_XZ:
   case SPIKE_CG_BETA:
     SpikeKrylovEndCG(s, d[0], d[1], d[2]);
     post = PETSC_TRUE;
@@ -264,9 +274,9 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     if (s->rho != (PetscScalar)0.0) s->f.beta *= d[0] / s->rho;
     s->rho = d[0];
     break;
-  case SPIKE_CG1_BETA: /* p.Ap = z.Az - |beta|^2 (p.Ap)_old */
+  case SPIKE_CG1_BETA: /* p.Ap = z.Az - |beta|^2 (p.Ap)_old, symmetric: beta^2 */
     SpikeKrylovEndCG(s, d[0], d[2], d[3]);
-    if (!s->reason) SpikeKrylovAlphaCG(s, d[1] - SpikeKrylovAbs2(s->f.beta) * s->curve);
+    if (!s->reason) SpikeKrylovAlphaCG(s, d[1] - (s->f.symmetric > (PetscReal)0.0 ? s->f.beta * s->f.beta : (PetscScalar)SpikeKrylovAbs2(s->f.beta)) * s->curve);
     post = PETSC_TRUE;
     break;
   default:

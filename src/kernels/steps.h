@@ -2,8 +2,8 @@
 /*
   steps.h: the formulas of the steps in scalars.h, for one row, or for as many rows as a register holds.
 
-  Included with STEP(name), the head of a function of (const SpikeKrylovFactors *f, T e[], T d[]) for some type T of rows; MUL(a, b), a factor times a T;
-  DOT(a, b), conj(a) b. e[] are the vectors of the step, in the order named above it: all are read before any is written. d[] collects its dots.
+  Included with STEP(name), the head of a function of (const SpikeKrylovFactors *f, T e[], T d[]) for some type T of rows; MUL(a, b), a factor or a T times a T;
+  DOT(a, b), conj(a) b; XDOT(a, b), the same, or a b where f->symmetric is 1 and not 0. e[] are the vectors of the step, in the order named above it: all are read before any is written. d[] collects its dots.
 */
 
 /* r rp p */
@@ -75,11 +75,17 @@ STEP(bcgs_rho)
   d[1] += DOT(e[1], e[1]);
 }
 
+/* d x y */
+STEP(diagonal)
+{
+  e[2] = MUL(e[0], e[1]);
+}
+
 /* r z p */
 STEP(cg_start)
 {
   e[2] = e[1];
-  d[0] += DOT(e[1], e[0]);
+  d[0] += XDOT(e[1], e[0]);
   d[1] += DOT(e[1], e[1]);
   d[2] += DOT(e[0], e[0]);
 }
@@ -87,7 +93,7 @@ STEP(cg_start)
 /* p w */
 STEP(cg_alpha)
 {
-  d[0] += DOT(e[0], e[1]);
+  d[0] += XDOT(e[0], e[1]);
 }
 
 /* p w x r */
@@ -105,10 +111,21 @@ STEP(cg_xr)
   d[0] += DOT(e[3], e[3]);
 }
 
+/* p w d x r z */
+STEP(cg_xz)
+{
+  e[3] += MUL(f->alpha, e[0]);
+  e[4] -= MUL(f->alpha, e[1]);
+  e[5] = MUL(e[2], e[4]);
+  d[0] += XDOT(e[5], e[4]);
+  d[1] += DOT(e[5], e[5]);
+  d[2] += DOT(e[4], e[4]);
+}
+
 /* r z */
 STEP(cg_beta)
 {
-  d[0] += DOT(e[1], e[0]);
+  d[0] += XDOT(e[1], e[0]);
   d[1] += DOT(e[1], e[1]);
   d[2] += DOT(e[0], e[0]);
 }
@@ -122,7 +139,7 @@ STEP(cg_p)
 /* r z */
 STEP(cg_rho)
 {
-  d[0] += DOT(e[1], e[0]);
+  d[0] += XDOT(e[1], e[0]);
   d[1] += DOT(e[1], e[1]);
   d[2] += DOT(e[0], e[0]);
 }
@@ -132,8 +149,8 @@ STEP(cg1_start)
 {
   e[3] = e[1];
   e[4] = e[2];
-  d[0] += DOT(e[1], e[0]);
-  d[1] += DOT(e[1], e[2]);
+  d[0] += XDOT(e[1], e[0]);
+  d[1] += XDOT(e[1], e[2]);
   d[2] += DOT(e[1], e[1]);
   d[3] += DOT(e[0], e[0]);
 }
@@ -150,8 +167,8 @@ STEP(cg1_x)
 /* r z s */
 STEP(cg1_beta)
 {
-  d[0] += DOT(e[1], e[0]);
-  d[1] += DOT(e[1], e[2]);
+  d[0] += XDOT(e[1], e[0]);
+  d[1] += XDOT(e[1], e[2]);
   d[2] += DOT(e[1], e[1]);
   d[3] += DOT(e[0], e[0]);
 }

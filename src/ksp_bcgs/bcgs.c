@@ -74,7 +74,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
 + -ksp_fused_reductions (plain|merged)     - three reductions an iteration, or two, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
-. -ksp_fused_spmv (petsc|auto)             - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
+. -ksp_fused_spmv (petsc|auto|sell|dia)    - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
@@ -87,7 +87,9 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
 
   With vectors on a CUDA device and one rank the scalars and the convergence test of `KSPConvergedDefault()` and `KSPConvergedSkip()` are there too, and the host runs one
   iteration ahead where operator and preconditioner only enqueue work on the device; monitors, other tests and other preconditioners run in lockstep. Solution, iterations, reason and
-  residual history are the same bits in both ways.
+  residual history are the same bits in both ways. Several ranks run in lockstep too: the host drives the exchange of values in their products, and takes sums over the ranks where it waits anyway.
+
+  Where all that an iteration launches is of this library it becomes a CUDA graph: with a copy of the matrix (-ksp_fused_spmv) and `PCNONE`, `PCJACOBI` or `PCSPIKE`.
 
   A breakdown leads to a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where no iteration has been completed since the last start. At convergence the true
   residual is computed, in the norm of the test; where it is above ten times the tolerance the method starts again from it, and ends with `KSP_DIVERGED_BREAKDOWN` when that no

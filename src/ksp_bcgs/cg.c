@@ -22,7 +22,7 @@ static inline Vec KSPFusedZ_CG(KSP ksp)
 static PetscErrorCode KSPFusedPrecondition_CG(KSP ksp)
 {
   PetscFunctionBegin;
-  if (!((KSPFused *)ksp->data)->identity) PetscCall(KSP_PCApply(ksp, ksp->work[R], ksp->work[Z]));
+  if (!((KSPFused *)ksp->data)->identity) PetscCall(KSPFusedPCApply(ksp, ksp->work[R], ksp->work[Z]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -41,7 +41,7 @@ static PetscErrorCode KSPFusedStart_CG(KSP ksp)
 }
 
 /*
-  Words of n that an iteration moves besides its product and preconditioner. Plain: 3 + 2 + 6 + 2 = 13, two reductions; without a preconditioner 11. Merged: 10 + 3 = 13, one
+  Words of n that an iteration moves besides its product and preconditioner. Plain: 3 + 2 + 6 + 2 = 13, two reductions; without a preconditioner 11, with a diagonal one 13 in all. Merged: 10 + 3 = 13, one
   reduction, in which p.Ap = z.Az - |beta|^2 (p.Ap)_old loses digits when the two are close.
 */
 static PetscErrorCode KSPFusedHead_CG(KSP ksp)
@@ -65,9 +65,10 @@ static PetscErrorCode KSPFusedTail_CG(KSP ksp)
   if (f->merged) {
     if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG1_X, PETSC_FALSE, z, w[S], w[P], w[W], x, w[R])); /* p = z + beta p, w = s + beta w, x += alpha p, r -= alpha w */
     else PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R]));
-    PetscCall(KSPFusedPrecondition_CG(ksp));                                                           /* z = B r           */
-    PetscCall(KSPFusedMultStep(ksp, z, w[S], SPIKE_CG1_BETA, w[R], z, w[S]));                          /* s = A z; beta, alpha, norm */
-  } else if (f->identity) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w; beta = r.r / rho */
+    PetscCall(KSPFusedPrecondition_CG(ksp));                                                                            /* z = B r           */
+    PetscCall(KSPFusedMultStep(ksp, z, w[S], SPIKE_CG1_BETA, w[R], z, w[S]));                                           /* s = A z; beta, alpha, norm */
+  } else if (f->identity && !f->symmetric) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w; beta = r.r / rho */
+  else if (f->diagonal) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XZ, PETSC_FALSE, w[P], w[W], f->diagonal, x, w[R], z));    /* the same, z = d r; beta = z.r / rho */
   else {
     PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w */
     PetscCall(KSPFusedPrecondition_CG(ksp));                                    /* z = B r                    */
@@ -89,6 +90,49 @@ static const KSPFusedMethod KSPFusedMethod_CG = {
     PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG
 };
 
+static PetscErrorCode KSPCGSetType_CGFused(KSP ksp, KSPCGType type)
+{
+  PetscFunctionBegin;
+  ((KSPFused *)ksp->data)->symmetric = (PetscBool)(type == KSP_CG_SYMMETRIC);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static KSPCGType KSPCGGetType_CGFused(KSP ksp)
+{
+  return ((KSPFused *)ksp->data)->symmetric ? KSP_CG_SYMMETRIC : KSP_CG_HERMITIAN;
+}
+
+static PetscErrorCode KSPSetFromOptions_CGFused(KSP ksp, PetscOptionItems PetscOptionsObject)
+{
+  PetscEnum type = (PetscEnum)KSPCGGetType_CGFused(ksp);
+  PetscBool set  = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSetFromOptions_Fused(ksp, PetscOptionsObject));
+  if (PetscDefined(USE_COMPLEX)) PetscCall(PetscOptionsEnum("-ksp_cg_type", "Matrix is Hermitian or complex symmetric", "KSPCGSetType", KSPCGTypes, type, &type, &set));
+  if (set) PetscCall(KSPCGSetType(ksp, (KSPCGType)type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPView_CGFused(KSP ksp, PetscViewer viewer)
+{
+  PetscBool isascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  if (isascii && PetscDefined(USE_COMPLEX)) PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s\n", KSPCGTypes[KSPCGGetType_CGFused(ksp)]));
+  PetscCall(KSPView_Fused(ksp, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPCGSetType_C", NULL));
+  PetscCall(KSPDestroy_Fused(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*MC
   KSPCGFUSED - Preconditioned conjugate gradients {cite}`hs:52` with fused vector operations, merged reductions, and scalars that stay where the vectors are
 
@@ -96,16 +140,17 @@ static const KSPFusedMethod KSPFusedMethod_CG = {
 + -ksp_fused_reductions (plain|merged)     - two reductions an iteration, or one, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
-. -ksp_fused_spmv (petsc|auto)             - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
+. -ksp_fused_spmv (petsc|auto|sell|dia)    - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
+. -ksp_cg_type (hermitian|symmetric)       - with complex numbers, what the operator is, `KSPCGSetType()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
 
   Level: intermediate
 
   Notes:
-  For symmetric, with complex numbers Hermitian, definite matrices. The iterates are those of `KSPCG`, up to rounding, and so are the norms: preconditioned, unpreconditioned, natural
-  and none, with left preconditioning. The complex symmetric variant (`KSPCGSetType()`) and estimates of eigenvalues are not there: `KSPCG` has them.
+  For symmetric, with complex numbers Hermitian, definite matrices, or, with `KSPCGSetType()`, complex symmetric ones, whose p.Ap may have any phase: only 0 is a breakdown. The iterates are those of `KSPCG`, up to rounding, and so are the norms: preconditioned, unpreconditioned, natural
+  and none, with left preconditioning. Estimates of eigenvalues are not there: `KSPCG` has them.
 
   The merged form is that of `KSPCGUseSingleReduction()`: one reduction less, five work vectors, a product more in the whole, and a p.Ap by recurrence, which limits the accuracy that can be
   reached on ill-conditioned problems.
@@ -115,12 +160,16 @@ static const KSPFusedMethod KSPFusedMethod_CG = {
 
 .seealso: [](ch_ksp), `KSPCG`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
           `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`,
-          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPSetConvergedNegativeCurvature()`
+          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPSetConvergedNegativeCurvature()`, `KSPCGSetType()`
 M*/
 PetscErrorCode KSPCreate_CGFused(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPCreate_Fused(ksp, &KSPFusedMethod_CG));
+  ksp->ops->setfromoptions = KSPSetFromOptions_CGFused;
+  ksp->ops->view           = KSPView_CGFused;
+  ksp->ops->destroy        = KSPDestroy_CGFused;
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPCGSetType_C", KSPCGSetType_CGFused));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NATURAL, PC_LEFT, 2));

@@ -1,20 +1,57 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* adapters.c: what the fused methods know about PETSc's own types: the only file of theirs that names one */
 #include "fused.h"
-#include "../enqueue.h"
 
-/* B = I, and no null space is removed after it: the residual need not be copied */
-PetscErrorCode KSPFusedIsIdentity(KSP ksp, PetscBool *identity)
+static PetscErrorCode KSPFusedHasNullSpace_Private(KSP ksp, PetscBool *has)
 {
   Mat          A;
   MatNullSpace nullspace;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, identity));
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   if (ksp->transpose_solve) PetscCall(MatGetTransposeNullSpace(A, &nullspace));
   else PetscCall(MatGetNullSpace(A, &nullspace));
-  if (nullspace) *identity = PETSC_FALSE;
+  *has = (PetscBool)(nullspace != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* B = I, and no null space is removed after it: the residual need not be copied */
+PetscErrorCode KSPFusedIsIdentity(KSP ksp, PetscBool *identity)
+{
+  PetscBool has = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, identity));
+  PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
+  if (has) *identity = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What B is where the scalars are on the device: work that it enqueues itself, or a diagonal matrix. The latter is B (1, ..., 1)^T, taken at each solve: PCJACOBI shows its vector to nobody, and two
+  kernels are less than a question whether it has changed.
+*/
+PetscErrorCode KSPFusedKnowPC(KSP ksp)
+{
+  KSPFused *f   = (KSPFused *)ksp->data;
+  PetscBool has = PETSC_FALSE, jacobi;
+  PetscInt  n;
+  Vec       ones = ksp->work[f->method->scratch[0]];
+
+  PetscFunctionBegin;
+  f->diagonal = NULL;
+  PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
+  PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
+  if (!f->s.ondevice || f->identity || has || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(ones, &n));
+  PetscCall(SpikeGetEnqueue((PetscObject)ksp->pc, &f->pc));
+  if (f->pc.run && (f->pc.memtype != f->s.k->memtype || f->pc.n != n)) PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));
+  if (!jacobi) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->store) PetscCall(VecDuplicate(ones, &f->store));
+  PetscCall(VecSet(ones, 1.0));
+  PetscCall(PCApply(ksp->pc, ones, f->store));
+  f->diagonal = f->store;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -52,7 +52,7 @@ PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
   f->reductions = KSP_FUSED_REDUCTIONS_PLAIN;
   f->checktrue  = PETSC_TRUE;
   f->graphs     = PETSC_TRUE;
-  f->spmv       = KSP_FUSED_SPMV_PETSC;
+  f->spmv       = KSP_FUSED_SPMV_AUTO;
 
   ksp->data                = f;
   ksp->ops->setup          = KSPSetUp_Fused;

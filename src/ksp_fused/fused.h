@@ -15,7 +15,8 @@
 
   KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known
   about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, products are its own, with the step in
-  their epilogue, and where nothing else is launched an iteration becomes a graph.
+  their epilogue, and where nothing else is launched an iteration becomes a graph. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
+  backend's stream without PCApply(), and is part of the graph.
 
   Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep(), in fusedblock.c: the same contract, with blocks of columns, sums that come back to
   the method, which reduces them with KSPFusedBlockReduce() and does its recurrences on the host. Host backend only: vectors that live elsewhere are moved by PETSc's own functions.
@@ -33,6 +34,7 @@
 #include <petsc/private/kspimpl.h>
 #include "../kernels/krylov.h"
 #include "../kernels/matcsr.h"
+#include "../enqueue.h"
 
 typedef struct _n_KSPFused KSPFused;
 
@@ -51,14 +53,25 @@ typedef struct {
 
 #define KSP_FUSED_GRAPHKEYS 16
 
+/* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
+typedef struct {
+  PetscObjectId      id;
+  PetscObjectState   shape;
+  const PetscScalar *diagonal;
+  PCSide             side;
+  PetscBool          identity, symmetric;
+} KSPFusedGraphKey;
+
 /* What the state in a backend, the copy of A and the graph were made for */
 typedef struct {
   const SpikeKrylovKernels *kernels;
   PetscBool                 ondevice;
   PetscObjectId             mat;
   PetscObjectState          nonzero, values;
+  KSPFusedSpMVType          spmv;
   const PetscScalar        *arrays[KSP_FUSED_GRAPHKEYS]; /* of x and the work vectors */
   PetscBool                 merged;
+  KSPFusedGraphKey          pc;
 } KSPFusedKey;
 
 struct _n_KSPFused {
@@ -66,12 +79,15 @@ struct _n_KSPFused {
   KSPFusedReductions    reductions;
   PetscBool             checktrue, lockstep, graphs;
   KSPFusedSpMVType      spmv;
+  PetscBool             symmetric;   /* CG: for complex symmetric operators */
   PetscInt              replacement; /* every so many iterations, 0 for never */
 
   KSPFusedKey     key;
   SpikeKrylov     s;
   PetscMPIInt     size;
   PetscBool       identity;          /* B = I, and no null space is to be removed: no PCApply()                  */
+  SpikeEnqueue    pc;                /* what B enqueues itself; run is NULL: PCApply()                             */
+  Vec             diagonal, store;   /* B where it is a diagonal matrix, else NULL; where that is kept        */
   void           *copy, *graph;      /* of A; of an iteration                                              */
   PetscBool       usecopy, usegraph; /* in this solve                                                      */
   PetscBool       merged;            /* form of this solve                                                       */
@@ -107,14 +123,17 @@ typedef struct {
 
 /* fusedsolve.c */
 PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedPost(KSPFused *);
+PETSC_INTERN PetscErrorCode KSPFusedDestroyState_Private(KSPFused *);
+
+/* fusedsteps.c */
 PETSC_INTERN PetscErrorCode KSPFusedStep(KSP, SpikeKrylovStep, PetscBool defer, ...);
 PETSC_INTERN PetscErrorCode KSPFusedMult(KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedMultStep(KSP, Vec, Vec, SpikeKrylovStep, ...);
 PETSC_INTERN PetscErrorCode KSPFusedApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, ...);
 PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedPost(KSPFused *);
-PETSC_INTERN PetscErrorCode KSPFusedDestroyState_Private(KSPFused *);
+PETSC_INTERN PetscErrorCode KSPFusedPCApply(KSP, Vec, Vec);
 
 /* fusedblock.c */
 PETSC_INTERN PetscErrorCode KSPFusedBlockSetUp(KSP, PetscInt);
@@ -135,6 +154,7 @@ PETSC_INTERN PetscErrorCode KSPFusedComposeMethods_Private(KSP, PetscBool);
 
 /* adapters.c */
 PETSC_INTERN PetscErrorCode KSPFusedIsIdentity(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedKnowPC(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, SpikeKrylovCSR *, SpikeCSR *);

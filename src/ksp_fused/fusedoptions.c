@@ -3,7 +3,7 @@
 #include "fused.h"
 
 const char *const KSPFusedReductionsTypes[] = {"PLAIN", "MERGED", "KSPFusedReductions", "KSP_FUSED_REDUCTIONS_", NULL};
-const char *const KSPFusedSpMVTypes[]       = {"PETSC", "AUTO", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
+const char *const KSPFusedSpMVTypes[]       = {"PETSC", "AUTO", "SELL", "DIA", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
 
 /*@
   KSPFusedSetReductions - How many reductions an iteration has
@@ -277,16 +277,18 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
-- type - `KSP_FUSED_SPMV_PETSC` (default) or `KSP_FUSED_SPMV_AUTO`
+- type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL` or `KSP_FUSED_SPMV_DIA`
 
   Options Database Key:
-. -ksp_fused_spmv (petsc|auto) - the product
+. -ksp_fused_spmv (petsc|auto|sell|dia) - the product
 
   Level: intermediate
 
   Note:
-  The copy takes as much memory on the device as the matrix, and pays from about ten iterations on. It is made in the first solve, filled anew when values change, and made anew when
-  the pattern does. With it sums of inner products are taken in the product's kernel.
+  The copy takes as much memory on the device as the matrix, by diagonals less, and pays from about ten iterations on. It is made in the first solve, filled anew when values change, and
+  made anew when the pattern does. With it sums of inner products are taken in the product's kernel.
+
+  By diagonals no indices are stored: `KSP_FUSED_SPMV_AUTO` takes that form where at least 85 percent of the places on the diagonals have entries, as with stencils on regular grids.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetSpMVType()`, `KSPFusedGetInfo()`
 @*/
@@ -315,7 +317,7 @@ static PetscErrorCode KSPFusedSetSpMVType_Fused(KSP ksp, KSPFusedSpMVType type)
 . ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
-. type - `KSP_FUSED_SPMV_PETSC` (default) or `KSP_FUSED_SPMV_AUTO`
+. type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL` or `KSP_FUSED_SPMV_DIA`
 
   Level: intermediate
 
@@ -352,7 +354,7 @@ static PetscErrorCode KSPFusedGetSpMVType_Fused(KSP ksp, KSPFusedSpMVType *type)
   Level: intermediate
 
   Note:
-  It can where all that it launches is of this library: with a copy of the matrix (`KSPFusedSetSpMVType()`) and `PCNONE`. The results are the same bits.
+  It can where all that it launches is of this library: with a copy of the matrix (`KSPFusedSetSpMVType()`), and `PCNONE`, `PCJACOBI` or `PCSPIKE`. The results are the same bits.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetGraph()`, `KSPFusedGetInfo()`
 @*/
@@ -538,7 +540,7 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s reductions, product %s\n", f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement ? "merged" : "plain", f->info.copy ? "by a copy in slices" : "by MatMult()"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s reductions, product %s\n", f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement ? "merged" : "plain", f->info.product == KSP_FUSED_SPMV_DIA ? "by a copy in diagonals" : (f->info.product == KSP_FUSED_SPMV_SELL ? "by a copy in slices" : "by MatMult()")));
   if (f->replacement) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n", f->replacement));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  true residual %s at convergence\n", f->checktrue ? "checked" : "not checked"));
   if (ksp->converged == KSPFusedConvergedInfinity) PetscCall(PetscViewerASCIIPrintf(viewer, "  convergence test in the infinity norm\n"));

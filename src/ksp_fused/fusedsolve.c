@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedsolve.c: the loop of the fused methods: steps, posts, restarts, the true residual */
+/* fusedsolve.c: the loop of the fused methods: posts, restarts, the true residual */
 #include "fused.h"
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/logimpl.h>
-#include <stdarg.h>
 
 /* Where a solve is */
 typedef struct {
@@ -38,183 +37,6 @@ static PetscErrorCode KSPFusedWait_Private(KSPFused *f, SpikeKrylovPost *post)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sums of a step and of the one that it carries, over all ranks in one reduction; then their recurrences, in order */
-static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer)
-{
-  KSPFused      *f = (KSPFused *)ksp->data;
-  const PetscInt n = SpikeKrylovSteps[step].ndots;
-  PetscInt       c = 0;
-  PetscScalar    sums[2 * SPIKE_KRYLOV_MAXDOTS];
-
-  PetscFunctionBegin;
-  if (f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*f->s.k->sums)(&f->s, step));
-  if (defer) {
-    PetscCall(PetscArraycpy(f->carry, f->s.local, n));
-    f->carried     = PETSC_TRUE;
-    f->carriedstep = step;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (f->carried) {
-    c = SpikeKrylovSteps[f->carriedstep].ndots;
-    PetscCall(PetscArraycpy(sums, f->carry, c));
-  }
-  PetscCall(PetscArraycpy(sums + c, f->s.local, n));
-  if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
-  if (f->carried) {
-    f->carried = PETSC_FALSE;
-    if (SpikeKrylovRecur(f->carriedstep, f->s.scalars, sums)) PetscCall(KSPFusedPost(f));
-  }
-  if (!f->s.scalars->reason && SpikeKrylovRecur(step, f->s.scalars, sums + c)) PetscCall(KSPFusedPost(f));
-  PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  One step on its vectors, behind y <- A x by the backend's copy of A where there is an x. Arrays are fetched and given back each time: a preconditioner may have worked on the
-  other side. A vector that is there twice is read twice. With defer the sums wait for those of the next step that has some, where there is a reduction to be saved.
-*/
-static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer, const Vec vec[], Vec x, Vec y)
-{
-  KSPFused                 *f    = (KSPFused *)ksp->data;
-  const SpikeKrylovStepInfo none = {"product", 0, 0, 0, 0, 0.0}, *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
-  const PetscBool           host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
-  PetscScalar              *v[SPIKE_KRYLOV_MAXVECTORS + 2], *w[SPIKE_KRYLOV_MAXVECTORS + 2];
-  Vec                       all[SPIKE_KRYLOV_MAXVECTORS + 2];
-  unsigned                  read = info->read, written = info->written;
-  PetscInt                  n, count                   = info->nvectors;
-  PetscMemType              memtype;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < count; k++) {
-    all[k] = vec[k];
-    if (x && vec[k] == y) { /* written by the product, read in registers */
-      read &= ~(1u << k);
-      written |= 1u << k;
-    }
-  }
-  if (x) {
-    all[count]     = x;
-    all[count + 1] = y;
-    read |= 1u << count;
-    written |= 1u << (count + 1);
-    count += 2;
-  }
-  PetscCall(VecGetLocalSize(all[0], &n));
-  for (PetscInt k = 0; k < count; k++) {
-    const PetscBool isread = (PetscBool)((read >> k) & 1), iswritten = (PetscBool)((written >> k) & 1);
-
-    if (host) {
-      if (!iswritten) PetscCall(VecGetArrayRead(all[k], (const PetscScalar **)&v[k]));
-      else if (isread) PetscCall(VecGetArray(all[k], &v[k]));
-      else PetscCall(VecGetArrayWrite(all[k], &v[k]));
-    } else {
-      if (!iswritten) PetscCall(VecGetArrayReadAndMemType(all[k], (const PetscScalar **)&v[k], &memtype));
-      else if (isread) PetscCall(VecGetArrayAndMemType(all[k], &v[k], &memtype));
-      else PetscCall(VecGetArrayWriteAndMemType(all[k], &v[k], &memtype));
-      PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A work vector has left the device during a solve");
-    }
-    w[k] = v[k]; /* giving back clears the pointer */
-  }
-  if (x) PetscCall((*f->s.k->mult)(&f->s, f->copy, step, v[count - 2], v[count - 1], v));
-  else PetscCall((*f->s.k->step)(&f->s, step, n, v));
-  for (PetscInt k = count - 1; k >= 0; k--) {
-    const PetscBool isread = (PetscBool)((read >> k) & 1), iswritten = (PetscBool)((written >> k) & 1);
-
-    if (host) {
-      if (!iswritten) PetscCall(VecRestoreArrayRead(all[k], (const PetscScalar **)&w[k]));
-      else if (isread) PetscCall(VecRestoreArray(all[k], &w[k]));
-      else PetscCall(VecRestoreArrayWrite(all[k], &w[k]));
-    } else {
-      if (!iswritten) PetscCall(VecRestoreArrayReadAndMemType(all[k], (const PetscScalar **)&w[k]));
-      else if (isread) PetscCall(VecRestoreArrayAndMemType(all[k], &w[k]));
-      else PetscCall(VecRestoreArrayWriteAndMemType(all[k], &w[k]));
-    }
-  }
-  if (info->ndots && !f->s.ondevice) PetscCall(KSPFusedReduce_Private(ksp, step, (PetscBool)(defer && f->size > 1)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-#define KSPFusedVectors(step, last) \
-  Vec     vec[SPIKE_KRYLOV_MAXVECTORS] = {NULL}; \
-  va_list args; \
-\
-  PetscFunctionBegin; \
-  va_start(args, last); \
-  for (PetscInt k = 0; k < SpikeKrylovSteps[step].nvectors; k++) vec[k] = va_arg(args, Vec); \
-  va_end(args)
-
-/* One step; its vectors follow */
-PetscErrorCode KSPFusedStep(KSP ksp, SpikeKrylovStep step, PetscBool defer, ...)
-{
-  KSPFusedVectors(step, defer);
-  PetscCall(KSPFusedEnqueue_Private(ksp, step, defer, vec, NULL, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y <- A x */
-PetscErrorCode KSPFusedMult(KSP ksp, Vec x, Vec y)
-{
-  KSPFused *f = (KSPFused *)ksp->data;
-  Mat       A;
-
-  PetscFunctionBegin;
-  if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, SPIKE_KRYLOV_NSTEPS, PETSC_FALSE, NULL, x, y));
-  else {
-    PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-    PetscCall(KSP_MatMult(ksp, A, x, y));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y <- A x and a step that reads y, whose vectors follow */
-PetscErrorCode KSPFusedMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, ...)
-{
-  KSPFused *f = (KSPFused *)ksp->data;
-  KSPFusedVectors(step, step);
-
-  if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, x, y));
-  else {
-    PetscCall(KSPFusedMult(ksp, x, y));
-    PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, NULL));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y <- B A x or A B x */
-PetscErrorCode KSPFusedApply(KSP ksp, Vec x, Vec y, Vec work)
-{
-  KSPFused *f = (KSPFused *)ksp->data;
-
-  PetscFunctionBegin;
-  if (f->identity) PetscCall(KSPFusedMult(ksp, x, y));
-  else if (!f->usecopy || ksp->pc->ops->applyBA) PetscCall(KSP_PCApplyBAorAB(ksp, x, y, work));
-  else if (ksp->pc_side == PC_RIGHT) {
-    PetscCall(KSP_PCApply(ksp, x, work));
-    PetscCall(KSPFusedMult(ksp, work, y));
-    PetscCall(KSP_RemoveNullSpace(ksp, y));
-  } else {
-    PetscCall(KSPFusedMult(ksp, x, work));
-    PetscCall(KSP_PCApply(ksp, work, y));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y <- B A x or A B x and a step that reads y, whose vectors follow */
-PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, ...)
-{
-  KSPFused *f = (KSPFused *)ksp->data;
-  KSPFusedVectors(step, step);
-
-  if (f->identity && f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, x, y));
-  else {
-    PetscCall(KSPFusedApply(ksp, x, y, work));
-    PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, NULL));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-#undef KSPFusedVectors
-
 /* As KSPCheckNorm() does: a preconditioner may have failed, on some ranks */
 static PetscErrorCode KSPFusedNotFinite_Private(KSP ksp)
 {
@@ -246,6 +68,7 @@ PetscErrorCode KSPFusedDestroyState_Private(KSPFused *f)
   if (f->graph) PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
   if (f->copy) PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
   if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
+  PetscCall(VecDestroy(&f->store));
   PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
   PetscCall(PetscMemzero(&f->key, sizeof(f->key)));
   f->usecopy = f->usegraph = PETSC_FALSE;
@@ -306,11 +129,11 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &nonzero));
   PetscCall(PetscObjectStateGet((PetscObject)A, &values));
-  if (f->key.mat != id || f->key.nonzero != nonzero) {
+  if (f->key.mat != id || f->key.nonzero != nonzero || f->key.spmv != f->spmv) {
     PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
     PetscCall(KSPFusedGetCSR(A, &csr, &piece));
-    PetscCall((*f->s.k->copy)(&f->s, &csr, &f->copy));
+    PetscCall((*f->s.k->copy)(&f->s, &csr, f->spmv, &f->copy));
     PetscCall(KSPFusedRestoreCSR(A, &piece));
   } else if (f->key.values != values && f->copy) {
     PetscCall(KSPFusedGetCSR(A, &csr, &piece));
@@ -320,6 +143,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   f->key.mat     = id;
   f->key.nonzero = nonzero;
   f->key.values  = values;
+  f->key.spmv    = f->spmv;
   f->usecopy     = (PetscBool)(f->copy != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -333,9 +157,10 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   KSPFused          *f = (KSPFused *)ksp->data;
   const PetscScalar *array, *arrays[KSP_FUSED_GRAPHKEYS] = {NULL};
   PetscMemType       memtype;
+  KSPFusedGraphKey   pc;
 
   PetscFunctionBegin;
-  f->usegraph = (PetscBool)(f->graphs && f->usecopy && f->identity && !f->replacement && !PetscLogGpuTimeFlag);
+  f->usegraph = (PetscBool)(f->graphs && f->usecopy && (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement && !PetscLogGpuTimeFlag);
   if (!f->usegraph) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = -1; i < ksp->nwork; i++) {
     Vec x = i < 0 ? ksp->vec_sol : ksp->work[i];
@@ -344,9 +169,21 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
     arrays[i + 1] = array;
     PetscCall(VecRestoreArrayReadAndMemType(x, &array));
   }
-  if (memcmp(arrays, f->key.arrays, sizeof(arrays)) || f->key.merged != f->merged) PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
+  PetscCall(PetscMemzero(&pc, sizeof(pc)));
+  PetscCall(PetscObjectGetId((PetscObject)ksp->pc, &pc.id));
+  pc.shape     = f->pc.shape;
+  pc.side      = ksp->pc_side;
+  pc.identity  = f->identity;
+  pc.symmetric = f->symmetric;
+  if (f->diagonal) {
+    PetscCall(VecGetArrayReadAndMemType(f->diagonal, &array, &memtype));
+    pc.diagonal = array;
+    PetscCall(VecRestoreArrayReadAndMemType(f->diagonal, &array));
+  }
+  if (memcmp(arrays, f->key.arrays, sizeof(arrays)) || f->key.merged != f->merged || memcmp(&pc, &f->key.pc, sizeof(pc))) PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
   PetscCall(PetscMemcpy(f->key.arrays, arrays, sizeof(arrays)));
   f->key.merged = f->merged;
+  f->key.pc     = pc;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -507,6 +344,22 @@ static PetscErrorCode KSPFusedTail_Private(KSP ksp, PetscInt it)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A graph has no states: norms of vectors that are kept, and their copies on the host, are those of before */
+static PetscErrorCode KSPFusedTouch_Private(KSP ksp)
+{
+  PetscScalar *array;
+  PetscMemType memtype;
+
+  PetscFunctionBegin;
+  for (PetscInt i = -1; i < ksp->nwork; i++) {
+    Vec x = i < 0 ? ksp->vec_sol : ksp->work[i];
+
+    PetscCall(VecGetArrayAndMemType(x, &array, &memtype));
+    PetscCall(VecRestoreArrayAndMemType(x, &array));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Iteration `it` from the graph, which is made where there is none; not launched where that fails, and then not tried again in this solve */
 static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
 {
@@ -528,6 +381,7 @@ static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
     }
   }
   PetscCall((*f->s.k->replay)(&f->s, f->graph));
+  if (f->info.lockstep) PetscCall(KSPFusedTouch_Private(ksp)); /* else nobody looks before the end */
   f->since++;
   f->info.launched++;
   f->info.replayed++;
@@ -578,20 +432,23 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   f->info.truenorm = f->info.unpreconditioned = -1.0;
   PetscCall(KSPFusedSetBackend_Private(ksp));
   PetscCall(KSPFusedIsIdentity(ksp, &f->identity));
+  PetscCall(KSPFusedKnowPC(ksp));
   PetscCall(KSPFusedNeverWaits(ksp, &never));
   p->ahead         = f->s.ondevice && never && !f->lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
   f->info.lockstep = (PetscBool)!p->ahead;
   f->merged        = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
   PetscCall(KSPFusedSetProduct_Private(ksp));
   PetscCall(KSPFusedSetGraph_Private(ksp));
-  f->info.copy = f->usecopy;
-  f->carried   = PETSC_FALSE;
-  f->renewals  = 0;
-  f->useguess  = PETSC_FALSE;
+  f->info.copy    = f->usecopy;
+  f->info.product = f->usecopy ? ((const SpikeKrylovCopy *)f->copy)->form : KSP_FUSED_SPMV_PETSC;
+  f->carried      = PETSC_FALSE;
+  f->renewals     = 0;
+  f->useguess     = PETSC_FALSE;
   f->nread = f->posted = 0;
   s                    = f->s.scalars;
   PetscCall(PetscMemzero(s, sizeof(*s)));
-  ksp->its = 0;
+  s->f.symmetric = f->symmetric ? 1.0 : 0.0;
+  ksp->its       = 0;
 
   if (f->method->residual_preconditioned) PetscCall(KSPInitialResidual(ksp, x, ksp->work[f->method->scratch[0]], ksp->work[f->method->scratch[1]], r, ksp->vec_rhs));
   else {
@@ -663,6 +520,6 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     if (f->useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->guess));
   }
   f->useguess = PETSC_FALSE;
-  PetscCall(PetscObjectStateIncrease((PetscObject)ksp->vec_sol)); /* a graph has no states */
+  if (f->info.replayed) PetscCall(KSPFusedTouch_Private(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

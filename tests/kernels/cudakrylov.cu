@@ -144,8 +144,26 @@ static PetscErrorCode TestPosts(SpikeKrylov *cuda, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = A x of the copy, alone and with a step behind it, against the host; rows of different lengths, some empty. unsuited: one row is full, and there is no copy */
-static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, bool unsuited)
+typedef enum {
+  SCATTERED, /* rows of different lengths, some empty           */
+  DIAGONALS, /* `width` of them, most of their places in use     */
+  FULLROW    /* no form suits                                    */
+} Pattern;
+
+/* Column k of row i, or -1 */
+static PetscInt Column(Pattern pattern, PetscInt n, PetscInt width, PetscInt i, PetscInt k)
+{
+  if (pattern == FULLROW) return i == n / 2 ? k : (k ? -1 : i);
+  if (pattern == SCATTERED) return k < width - (i % 7 == 3 ? 1 : 0) && i % 97 != 5 ? (i + k * (k + 3)) % n : -1;
+  {
+    const PetscInt half = width / 2, m = k - half, j = i + m + (m / 3) * 5; /* in groups of three, as in a stencil */
+
+    return j < 0 || j >= n || (i + 3 * k) % 23 == 4 ? -1 : j;
+  }
+}
+
+/* y = A x or D A x of the copy, alone and with a step behind it, against the host. expected: the form that is to be made, KSP_FUSED_SPMV_PETSC for none */
+static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pattern pattern, KSPFusedSpMVType form, KSPFusedSpMVType expected)
 {
   const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA};
   const int             own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector y is, and x */
@@ -156,23 +174,25 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, bo
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(n + 1, &ai, n * width + n, &aj, n * width + n, &aa));
-  PetscCall(PetscMalloc3(4 * n, &v, n, &y, n, &got));
+  PetscCall(PetscMalloc3(5 * n, &v, n, &y, n, &got));
   ai[0] = 0;
   for (PetscInt i = 0; i < n; i++) {
-    const PetscInt length = unsuited ? (i == n / 2 ? n : 1) : PetscMin(n, i % 97 == 5 ? 0 : width - (i % 7 == 3 ? 1 : 0));
+    for (PetscInt k = 0; k < (pattern == FULLROW ? n : (pattern == DIAGONALS ? width : PetscMin(n, width))); k++) {
+      const PetscInt j = Column(pattern, n, width, i, k);
 
-    for (PetscInt k = 0; k < length; k++) aj[nz++] = length == n ? k : (i + k * (k + 3)) % n;
+      if (j >= 0) aj[nz++] = j;
+    }
     ai[i + 1] = nz;
   }
-  for (PetscInt i = 0; i < 4 * n; i++) v[i] = Number(30, i);
+  for (PetscInt i = 0; i < 5 * n; i++) v[i] = Number(30, i);
   PetscCallCUDA(cudaMalloc((void **)&dai, (n + 1) * sizeof(PetscInt)));
   PetscCallCUDA(cudaMalloc((void **)&daj, (nz + 1) * sizeof(PetscInt)));
   PetscCallCUDA(cudaMalloc((void **)&daa, (nz + 1) * sizeof(PetscScalar)));
-  PetscCallCUDA(cudaMalloc((void **)&dv, 4 * n * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMalloc((void **)&dv, 5 * n * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMalloc((void **)&dy, n * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMemcpy(dai, ai, (n + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice));
   PetscCallCUDA(cudaMemcpy(daj, aj, nz * sizeof(PetscInt), cudaMemcpyHostToDevice));
-  PetscCallCUDA(cudaMemcpy(dv, v, 4 * n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpy(dv, v, 5 * n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
   csr.n  = n;
   csr.nz = nz;
   csr.ai = dai;
@@ -185,26 +205,27 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, bo
     for (PetscInt k = 0; k < nz; k++) aa[k] = Number(31 + fill, k);
     PetscCallCUDA(cudaMemcpy(daa, aa, nz * sizeof(PetscScalar), cudaMemcpyHostToDevice));
     if (fill) PetscCall((*cuda->k->refill)(cuda, &csr, copy));
-    else PetscCall((*cuda->k->copy)(cuda, &csr, &copy));
-    if (unsuited || !copy) {
-      Check(unsuited && !copy, "copy", n, unsuited ? "made with far too many places" : "not made");
-      break;
-    }
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(steps); k++) {
-      const SpikeKrylovStepInfo *info = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
+    else PetscCall((*cuda->k->copy)(cuda, &csr, form, &copy));
+    Check((copy ? ((SpikeKrylovCopy *)copy)->form : KSP_FUSED_SPMV_PETSC) == expected, "copy", n, copy ? "made in another form" : "not made");
+    if (!copy) break;
+    for (size_t ks = 0; ks < 2 * PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
+      const size_t               k     = ks / 2;
+      const PetscScalar         *scale = ks % 2 ? v + 4 * n : NULL;
+      const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
       PetscScalar               *vectors[SPIKE_KRYLOV_MAXVECTORS], *hv[SPIKE_KRYLOV_MAXVECTORS], *x = from[k] < 0 ? v + 3 * n : v + from[k] * n, sums[SPIKE_KRYLOV_MAXDOTS] = {0.0};
       bool                       good = true;
 
       for (PetscInt i = 0; i < n; i++) {
         y[i] = 0.0;
         for (PetscInt l = ai[i]; l < ai[i + 1]; l++) y[i] += aa[l] * x[aj[l]];
+        if (scale) y[i] *= scale[i];
       }
       for (PetscInt m = 0; info && m < info->nvectors; m++) {
         vectors[m] = m == own[k] ? dy : dv + m * n;
         hv[m]      = m == own[k] ? y : v + m * n;
       }
       PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
-      PetscCall((*cuda->k->mult)(cuda, copy, steps[k], dv + (x - v), dy, vectors));
+      PetscCall((*cuda->k->mult)(cuda, copy, steps[k], scale ? dv + 4 * n : NULL, dv + (x - v), dy, vectors));
       if (info) {
         SpikeKrylovLoop const *loops = SpikeKrylovLoops_base;
 
@@ -276,9 +297,16 @@ int main(int argc, char **argv)
 
     for (PetscInt n : {1, 7, 8, 9, 31, 32, 33, 1000, 5001, 500003}) {
       if (small && n > 1000) break;
-      for (PetscInt width : {2, 7, 27}) PetscCall(TestMult(&cuda, n, width, false));
+      for (PetscInt width : {2, 7, 27}) {
+        PetscCall(TestMult(&cuda, n, width, SCATTERED, KSP_FUSED_SPMV_SELL, KSP_FUSED_SPMV_SELL));
+        PetscCall(TestMult(&cuda, n, width, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_DIA));
+        if (n >= 1000) PetscCall(TestMult(&cuda, n, width, DIAGONALS, KSP_FUSED_SPMV_AUTO, KSP_FUSED_SPMV_DIA));
+        if (n >= 1000) PetscCall(TestMult(&cuda, n, width, DIAGONALS, KSP_FUSED_SPMV_SELL, KSP_FUSED_SPMV_SELL));
+      }
     }
-    PetscCall(TestMult(&cuda, 1000, 2, true));
+    for (PetscInt width : {63, 128, 129}) PetscCall(TestMult(&cuda, 20000, width, DIAGONALS, KSP_FUSED_SPMV_AUTO, width > 128 ? KSP_FUSED_SPMV_SELL : KSP_FUSED_SPMV_DIA));
+    PetscCall(TestMult(&cuda, 300, 129, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_PETSC));
+    PetscCall(TestMult(&cuda, 1000, 2, FULLROW, KSP_FUSED_SPMV_AUTO, KSP_FUSED_SPMV_PETSC));
     printf("%s %d - cuda products with steps\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 2, SPIKE_KRYLOV_NSTEPS + 2, (long)checks);
   }
   PetscCall((*host.k->destroy)(&host));

@@ -63,12 +63,25 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovDot(PetscScalar a, Pets
 #endif
 }
 
+/* sign -1: a b, 1: conj(a) b */
+__device__ static __forceinline__ PetscScalar SpikeKrylovXDot(PetscReal sign, PetscScalar a, PetscScalar b)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return SpikeKrylovDot(PetscScalar(a.real(), sign * a.imag()), b);
+#else
+  (void)sign;
+  return a * b;
+#endif
+}
+
 #define MUL(a, b)  SpikeKrylovMul(a, b)
+#define XDOT(a, b) SpikeKrylovXDot(1 - 2 * f->symmetric, a, b)
 #define DOT(a, b)  SpikeKrylovDot(a, b)
 #define STEP(name) __device__ static __forceinline__ void SpikeKrylovRow_##name(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[])
 #include "../steps.h"
 #undef MUL
 #undef DOT
+#undef XDOT
 #undef STEP
 
 template <int STEP>
@@ -172,8 +185,23 @@ static inline int SpikeKrylovMostBlocks(const SpikeKrylovCUDA *h)
   return 8 * h->multiprocessors;
 }
 
-/* krylov_sell.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, void **);
+/*
+  Blocks of a kernel that a multiprocessor holds at once, asked for once: kernels that go round over rows have no more, for a second wave of a few blocks would leave the device half empty
+  for as long as the first one took
+*/
+template <typename K>
+static inline PetscErrorCode SpikeKrylovResident(K kernel, int *resident)
+{
+  PetscFunctionBegin;
+  if (!*resident) {
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(resident, kernel, SPIKE_KRYLOV_THREADS, 0));
+    *resident = PetscMax(1, *resident);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* krylov_mult.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, void *);
 PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *, void **);
-PETSC_INTERN PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *, PetscScalar *, PetscScalar *const[]);
+PETSC_INTERN PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *const[]);

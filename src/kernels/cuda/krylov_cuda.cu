@@ -64,12 +64,19 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscI
 }
 
 template <int STEP>
-static void SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide, bool recur)
+static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide, bool recur)
 {
-  const PetscInt rounds = (wide ? n / 2 + n % 2 : n), most = h->multiprocessors * (SpikeKrylovTraits<STEP>::nd ? 4 : 8);
-  const PetscInt blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
+  static int     resident = 0;
+  const PetscInt rounds   = (wide ? n / 2 + n % 2 : n);
+  PetscInt       most, blocks;
 
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEP>, &resident));
+  most   = h->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
+  blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
   SpikeKrylovKernel<STEP><<<(unsigned)blocks, SPIKE_KRYLOV_THREADS, 0, h->stream>>>(n, *v, wide, recur, h->device, h->partials, h->devicemail);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
@@ -118,6 +125,11 @@ static PetscErrorCode SpikeKrylovPush_CUDA(SpikeKrylov *s, PetscBool testonly)
   PetscCall(PetscGetCurrentCUDAStream(&h->stream));
   PetscCallCUDA(cudaMemcpyAsync(&h->device->s, s->scalars, testonly ? sizeof(s->scalars->t) : sizeof(*s->scalars), cudaMemcpyHostToDevice, h->stream)); /* t is the first member */
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void *SpikeKrylovStream_CUDA(SpikeKrylov *s)
+{
+  return (void *)((SpikeKrylovCUDA *)s->data)->stream;
 }
 
 /*
@@ -181,14 +193,13 @@ static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step,
   switch (step) {
 #define SPIKE_KRYLOV_CASE(NAME, ...) \
   case SPIKE_##NAME: \
-    SpikeKrylovLaunch<SPIKE_##NAME>(h, n, &vectors, wide, s->ondevice ? true : false); \
+    PetscCall(SpikeKrylovLaunch<SPIKE_##NAME>(h, n, &vectors, wide, s->ondevice ? true : false)); \
     break;
     SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_CASE)
 #undef SPIKE_KRYLOV_CASE
   default:
     break;
   }
-  PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -240,4 +251,4 @@ static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA};
+const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovStream_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA};

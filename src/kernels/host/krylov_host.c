@@ -84,4 +84,4 @@ static PetscErrorCode SpikeKrylovSums_Host(SpikeKrylov *s, SpikeKrylovStep step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_Host = {"host", PETSC_MEMTYPE_HOST, SpikeKrylovCreate_Host, SpikeKrylovDestroy_Host, SpikeKrylovPush_Host, SpikeKrylovStep_Host, SpikeKrylovSums_Host, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+const SpikeKrylovKernels SpikeKrylovKernels_Host = {"host", PETSC_MEMTYPE_HOST, SpikeKrylovCreate_Host, SpikeKrylovDestroy_Host, SpikeKrylovPush_Host, SpikeKrylovStep_Host, SpikeKrylovSums_Host, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};

@@ -24,14 +24,23 @@ SPIKE_INLINE PetscScalar kr_dot(PetscScalar a, PetscScalar b)
 
   return PetscCMPLX(ar * br + ai * bi, ar * bi - ai * br);
 }
-  #define KR_LANES  1
-  #define MUL(a, b) kr_mul(a, b)
-  #define DOT(a, b) kr_dot(a, b)
+/* sign -1: a b, 1: conj(a) b */
+SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
+{
+  const PetscReal ar = PetscRealPart(a), ai = sign * PetscImaginaryPart(a), br = PetscRealPart(b), bi = PetscImaginaryPart(b);
+
+  return PetscCMPLX(ar * br + ai * bi, ar * bi - ai * br);
+}
+  #define KR_LANES   1
+  #define MUL(a, b)  kr_mul(a, b)
+  #define DOT(a, b)  kr_dot(a, b)
+  #define XDOT(a, b) kr_xdot(1 - 2 * f->symmetric, a, b)
 #else
 typedef PetscScalar krv_t __attribute__((vector_size(SPIKE_VBYTES), aligned(sizeof(PetscScalar)), may_alias));
-  #define KR_LANES  ((PetscInt)(SPIKE_VBYTES / sizeof(PetscScalar)))
-  #define MUL(a, b) ((a) * (b))
-  #define DOT(a, b) ((a) * (b))
+  #define KR_LANES   ((PetscInt)(SPIKE_VBYTES / sizeof(PetscScalar)))
+  #define MUL(a, b)  ((a) * (b))
+  #define DOT(a, b)  ((a) * (b))
+  #define XDOT(a, b) DOT(a, b)
 #endif
 
 #define STEP(name) SPIKE_INLINE void krv_##name(const SpikeKrylovFactors *f, krv_t e[], krv_t d[])
@@ -42,6 +51,7 @@ typedef PetscScalar krv_t __attribute__((vector_size(SPIKE_VBYTES), aligned(size
 #undef STEP
 #undef MUL
 #undef DOT
+#undef XDOT
 
 #define KR_LOOP(NAME, name, NV, READ, WRITTEN, ND, FLOPS) \
   static void SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA)(PetscInt n, const SpikeKrylovFactors *factors, PetscScalar *const v[], PetscScalar sums[]) \

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov_mult.cu: copies of a matrix in the forms of the backend, and their products with a step in the epilogue */
+#include "krylov_mult.cuh"
+
+#define SPIKE_DIA_FILL 0.85 /* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
+
+PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, KSPFusedSpMVType form, void **copy)
+{
+  const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
+  SpikeKrylovCopyCUDA   *c;
+  bool                   made = false;
+
+  PetscFunctionBegin;
+  *copy = NULL;
+  if (csr->n < 1 || csr->nz < 1 || (PetscInt64)csr->n > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&c));
+  *copy = (void *)c;
+  c->nz = csr->nz;
+  if (form != KSP_FUSED_SPMV_SELL) {
+    PetscCall(SpikeDiaMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, &made));
+    c->base.form = KSP_FUSED_SPMV_DIA;
+  }
+  if (!made && form != KSP_FUSED_SPMV_DIA) {
+    PetscCall(SpikeSellMake(h, csr, &c->sell, &made));
+    c->base.form = KSP_FUSED_SPMV_SELL;
+  }
+  if (!made) PetscCall(SpikeKrylovDestroyCopy_CUDA(s, copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, void *copy)
+{
+  const SpikeKrylovCUDA     *h = (const SpikeKrylovCUDA *)s->data;
+  const SpikeKrylovCopyCUDA *c = (const SpikeKrylovCopyCUDA *)copy;
+
+  PetscFunctionBegin;
+  if (c->base.form == KSP_FUSED_SPMV_DIA) PetscCall(SpikeDiaFill(h, csr, &c->dia));
+  else PetscCall(SpikeSellFill(h, csr, &c->sell, false));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
+{
+  SpikeKrylovCopyCUDA *c = (SpikeKrylovCopyCUDA *)*copy;
+
+  PetscFunctionBegin;
+  (void)s;
+  if (!c) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFree(c->sell.start));
+  PetscCallCUDA(cudaFree(c->sell.col));
+  PetscCallCUDA(cudaFree(c->sell.val));
+  PetscCallCUDA(cudaFree(c->dia.offset));
+  PetscCallCUDA(cudaFree(c->dia.val));
+  PetscCall(PetscFree(*copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No step: the product alone */
+template <>
+struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {
+  static constexpr int                   nv = 1, nd = 0;
+  static constexpr unsigned              read = 0, written = 0;
+  __device__ static __forceinline__ void row(const SpikeKrylovFactors *, PetscScalar[], PetscScalar[]) { }
+};
+
+/* y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of the step is y. Deterministic */
+template <int STEP, class ROWS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+{
+  using X                     = SpikeKrylovTraits<STEP>;
+  constexpr int            ND = X::nd ? X::nd : 1;
+  const SpikeKrylovFactors f  = device->s.f;
+  PetscScalar              d[ND];
+  __shared__ PetscScalar   shared[SPIKE_KRYLOV_THREADS / 32];
+
+  if (device->s.reason) return;
+#pragma unroll
+  for (int k = 0; k < ND; k++) d[k] = 0.0;
+  m.each(x, [&](PetscInt row, PetscScalar sum) {
+    PetscScalar e[X::nv];
+
+    if (scale) sum = SpikeKrylovMul(scale[row], sum);
+    y[row] = sum;
+#pragma unroll
+    for (int k = 0; k < X::nv; k++)
+      if ((X::read >> k) & 1) e[k] = k == own ? sum : v.v[k][row];
+    X::row(&f, e, d);
+  });
+  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail);
+}
+
+template <int STEP, class ROWS>
+static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, const SpikeKrylovVectors *v, int own, bool recur)
+{
+  static int resident = 0;
+  PetscInt   blocks;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
+  blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->multiprocessors), (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
+  SpikeKrylovMultKernel<STEP, ROWS><<<(unsigned)blocks, SPIKE_KRYLOV_THREADS, 0, h->stream>>>(m, scale, x, y, *v, own, recur, h->device, h->partials, h->devicemail);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, const SpikeKrylovVectors *v, int own, bool recur)
+{
+  PetscFunctionBegin;
+  if (c->base.form == KSP_FUSED_SPMV_DIA) {
+    const PetscInt warps = (c->dia.n + 32 / c->dia.T - 1) / (32 / c->dia.T);
+
+    if (c->dia.T == 4) PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<4>>(h, SpikeDiaRows<4>{c->dia}, warps, scale, x, y, v, own, recur)));
+    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<1>>(h, SpikeDiaRows<1>{c->dia}, warps, scale, x, y, v, own, recur)));
+  } else {
+    if (c->sell.T == 4) PetscCall((SpikeKrylovMultLaunch<STEP, SpikeSellRows<4>>(h, SpikeSellRows<4>{c->sell}, c->sell.slices, scale, x, y, v, own, recur)));
+    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeSellRows<1>>(h, SpikeSellRows<1>{c->sell}, c->sell.slices, scale, x, y, v, own, recur)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
+{
+  const SpikeKrylovCUDA     *h = (const SpikeKrylovCUDA *)s->data;
+  const SpikeKrylovCopyCUDA *c = (const SpikeKrylovCopyCUDA *)copy;
+  SpikeKrylovVectors         vectors;
+  int                        own = -1, n = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
+  const bool                 recur = s->ondevice ? true : false;
+  const PetscInt             rows  = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < n; k++) {
+    vectors.v[k] = v[k];
+    if (v[k] == y) own = k;
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+#define SPIKE_MULT_CASE(NAME) \
+  case NAME: \
+    PetscCall(SpikeKrylovMultForm<NAME>(h, c, scale, x, y, &vectors, own, recur)); \
+    break
+  switch (step) {
+    SPIKE_MULT_CASE(SPIKE_BCGS_ALPHA);
+    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA);
+    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA_RHO);
+    SPIKE_MULT_CASE(SPIKE_CG_ALPHA);
+    SPIKE_MULT_CASE(SPIKE_CG1_BETA);
+    SPIKE_MULT_CASE(SPIKE_KRYLOV_NSTEPS);
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
+  }
+#undef SPIKE_MULT_CASE
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->nz + (scale ? 1.0 : 0.0) * rows + (n ? SpikeKrylovSteps[step].flops : 0.0) * rows)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov_mult.cuh: the CUDA backend's copies of a matrix, and the loops over their rows, for any kernel that wants products of rows in registers */
+#pragma once
+
+#include "krylov.cuh"
+
+#define SPIKE_DIA_MOST 128 /* diagonals of a copy by diagonals, at most */
+
+/* Entries of a row that are on their way at once: stencils of 27, 9, 7, 5 and 3 points in whole batches. What a short row has not got is not read */
+#if defined(PETSC_USE_COMPLEX)
+  #define SPIKE_MULT_BATCH 5
+#else
+  #define SPIKE_MULT_BATCH 9
+#endif
+
+/*
+  In slices. A slice is 32 / T rows, T lanes a row; lane r T + t holds the entries t, t + T, ... of row r, in as many chunks of 32 places as the longest row needs. Places behind the end of
+  a row have the value 0 and the column of the row itself, where x is read anyway.
+*/
+typedef struct {
+  PetscInt     n;
+  int          T;
+  PetscInt     slices;
+  PetscInt64   chunks;
+  PetscInt64  *start; /* [slices + 1] first chunk of each slice */
+  int         *col;   /* [32 chunks]                            */
+  PetscScalar *val;   /* [32 chunks]                            */
+} SpikeKrylovSell;
+
+/* By diagonals: val[d ld + i] = A(i, i + offset[d]), 0 where A has no entry; places of columns outside of A are not read */
+typedef struct {
+  PetscInt     n;
+  int          T, count;
+  PetscInt64   ld;
+  int         *offset; /* [count] ascending */
+  PetscScalar *val;    /* [count ld]        */
+} SpikeKrylovDia;
+
+typedef struct {
+  SpikeKrylovCopy base;
+  PetscInt        nz;
+  SpikeKrylovSell sell;
+  SpikeKrylovDia  dia;
+} SpikeKrylovCopyCUDA;
+
+/*
+  f(i, (A x)_i) for all rows i, once each, in some thread. All threads of all blocks call it. Which thread has which rows depends on the grid alone. Moves each place of the copy once, in
+  double precision (8 + 4) bytes in slices and 8 by diagonals, and x as often as the caches lose it.
+*/
+template <int T>
+struct SpikeSellRows {
+  SpikeKrylovSell m;
+
+  template <typename F>
+  __device__ __forceinline__ void each(const PetscScalar *__restrict__ x, F &&f) const
+  {
+    constexpr int rows = 32 / T;
+    const int     lane = threadIdx.x % 32;
+
+    for (PetscInt s = ((PetscInt)blockIdx.x * blockDim.x + threadIdx.x) / 32; s < m.slices; s += (PetscInt)gridDim.x * blockDim.x / 32) {
+      const PetscInt64 begin = m.start[s], end = m.start[s + 1];
+      const PetscInt   row = s * rows + lane / T;
+      PetscScalar      sum = 0.0;
+
+      for (PetscInt64 c = begin; c < end; c += SPIKE_MULT_BATCH) {
+        PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
+        int         col[SPIKE_MULT_BATCH];
+
+#pragma unroll
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) col[u] = c + u < end ? m.col[32 * (c + u) + lane] : 0;
+#pragma unroll
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) {
+          a[u] = c + u < end ? m.val[32 * (c + u) + lane] : PetscScalar(0.0);
+          b[u] = c + u < end ? x[col[u]] : PetscScalar(0.0);
+        }
+#pragma unroll
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum += SpikeKrylovMul(a[u], b[u]);
+      }
+#pragma unroll
+      for (int t = T / 2; t; t /= 2) sum += SpikeShfl(sum, lane ^ t);
+      if (lane % T == 0 && row < m.n) f(row, sum);
+    }
+  }
+};
+
+/* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
+template <int T>
+struct SpikeDiaRows {
+  SpikeKrylovDia m;
+
+  template <typename F>
+  __device__ __forceinline__ void each(const PetscScalar *__restrict__ x, F &&f) const
+  {
+    const PetscInt per = (PetscInt)gridDim.x * blockDim.x / T;
+    __shared__ int offset[SPIKE_DIA_MOST];
+
+    for (int d = threadIdx.x; d < m.count; d += blockDim.x) offset[d] = m.offset[d];
+    __syncthreads();
+    for (PetscInt first = ((PetscInt)blockIdx.x * blockDim.x + threadIdx.x) / 32 * (32 / T); first < m.n; first += per) {
+      const int          lane = threadIdx.x % 32, t = lane % T;
+      const PetscInt     row = first + lane / T;
+      const PetscScalar *val = m.val + row;
+      PetscScalar        sum = 0.0;
+
+      if (row < m.n) {
+        for (int d = t; d < m.count; d += SPIKE_MULT_BATCH * T) {
+          PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
+
+#pragma unroll
+          for (int u = 0; u < SPIKE_MULT_BATCH; u++) {
+            const int      k      = d + u * T;
+            const PetscInt j      = k < m.count ? row + offset[k] : -1;
+            const bool     inside = j >= 0 && j < m.n;
+
+            a[u] = inside ? val[k * m.ld] : PetscScalar(0.0);
+            b[u] = inside ? x[j] : PetscScalar(0.0);
+          }
+#pragma unroll
+          for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum += SpikeKrylovMul(a[u], b[u]);
+        }
+      }
+#pragma unroll
+      for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
+      if (t == 0 && row < m.n) f(row, sum);
+    }
+  }
+};
+
+/* krylov_sell.cu, krylov_dia.cu: *made is false where the form does not suit; fill writes columns too where they are not there yet */
+PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, SpikeKrylovSell *, bool *made);
+PETSC_INTERN PetscErrorCode SpikeSellFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovSell *, bool columns);
+PETSC_INTERN PetscErrorCode SpikeDiaMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, PetscReal least, SpikeKrylovDia *, bool *made);
+PETSC_INTERN PetscErrorCode SpikeDiaFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovDia *);
