@@ -469,9 +469,5 @@ int main(int argc, char **argv)
          nsize: {{1 2 3}}
          requires: cuda gpurun
          args: -mat_type aijcusparse
-      test:
-         suffix: cuda_one
-         requires: cuda gpurun
-         args: -mat_type aijcusparse -spike_cuda_one_launch 1
 
 TEST*/

@@ -392,9 +392,5 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: cuda gpurun
          args: -mat_type aijcusparse
-      test:
-         suffix: cuda_one
-         requires: cuda gpurun
-         args: -mat_type aijcusparse -spike_cuda_one_launch 1
 
 TEST*/

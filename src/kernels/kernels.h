@@ -230,12 +230,6 @@ struct _n_SpikeKernels {
     wbot) is where they were told to leave it after the next finish(), the one wait of a setup.
   */
   PetscErrorCode (*finish)(SpikeBand *);
-
-  /*
-    sweep, solvetips and correct (plain, all partitions) in one, where no neighbour has a part in it; NULL where a backend has none, and done tells
-    whether it was done for this shape. x may be b.
-  */
-  PetscErrorCode (*apply)(SpikeBand *, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx, PetscBool *done);
 };
 
 PETSC_INTERN const SpikeKernels SpikeKernels_Host, SpikeKernels_CUDA; /* the latter where the library was built with CUDA */

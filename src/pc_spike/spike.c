@@ -33,7 +33,6 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero, `PCSpikeSetZeroPivot()`
 . -pc_spike_shift_type (none|nonzero|inblocks)         - what happens to zero pivots, `PCSpikeSetShiftType()`
 . -pc_spike_shift_amount amount                        - magnitude of a boosted pivot relative to the norm, `PCSpikeSetShiftAmount()`
-- -spike_cuda_one_launch <false>                        - on a GPU the plain apply of one rank in a single kernel where its vectors fit, for all solvers
 
   Level: intermediate
 

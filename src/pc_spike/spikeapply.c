@@ -62,15 +62,7 @@ static PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs
   const PetscInt p1 = s->ex.right != MPI_PROC_NULL ? np - 1 : np;
 
   PetscFunctionBegin;
-  if (p0 == 0 && p1 == np) {                                                /* all interfaces are inside the rank */
-    if (!trans && s->band.k->apply && SpikeTestFault == SPIKE_FAULT_NONE) { /* the faults of the tests are in the steps below */
-      PetscBool done;
-
-      PetscCall(PetscLogEventBegin(PC_Spike_Sweep, pc, 0, 0, 0));
-      PetscCall((*s->band.k->apply)(&s->band, nrhs, b, ldb, x, ldx, &done));
-      PetscCall(PetscLogEventEnd(PC_Spike_Sweep, pc, 0, 0, 0));
-      if (done) PetscFunctionReturn(PETSC_SUCCESS);
-    }
+  if (p0 == 0 && p1 == np) { /* all interfaces are inside the rank */
     PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, x, ldx));
     if (s->band.coupled) {
       PetscCall(SpikeSolveTips_Private(pc, trans, 1, np, nrhs));

@@ -188,7 +188,8 @@ static PetscErrorCode PCSpikeGetWindowTolerance_Spike(PC pc, PetscReal *tol)
   An apply with several partitions is a sweep over the whole band, then a correction of the rows near the interfaces, as far as the spikes reach: with diagonally
   dominant matrices a few half-bandwidths. A smaller tolerance makes these windows wider. What is left out perturbs the preconditioner by about `tol`.
 
-  The transposed apply corrects all rows.
+  The transposed apply corrects all rows. On a GPU the tips of the spikes of bands with more than 64 diagonals on a side are made to this tolerance as well, and with them the
+  reduced systems of both.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetWindowTolerance()`, `PCSpikeSetLocalPartitions()`, `PCSpikeGetInfo()`
 @*/

@@ -27,12 +27,11 @@ enum {
   SOLVETIPS,
   CORRECT,
   APPLY,
-  TOGETHER,
   PERMUTE,
   EXTENT,
   NTOPICS
 };
-static const char *const topics[] = {"sweep: D^-1 and D^-T", "sweep: tips", "sweep: ranges of partitions, head and tail", "sweep: in place", "the same bits again", "righttips: Vb and Wt", "righttips: windows", "righttips: rates", "reduced: inverse", "solvetips", "correct", "whole apply", "apply in one launch", "permute", "nothing written elsewhere"};
+static const char *const topics[] = {"sweep: D^-1 and D^-T", "sweep: tips", "sweep: ranges of partitions, head and tail", "sweep: in place", "the same bits again", "righttips: Vb and Wt", "righttips: windows", "righttips: rates", "reduced: inverse", "solvetips", "correct", "whole apply", "permute", "nothing written elsewhere"};
 
 static struct {
   PetscInt n, bad;
@@ -588,24 +587,6 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
     Check(c, whole ? APPLY : CORRECT, same(z, r));
     if (whole) x = r;
   }
-  /* in one launch, where that has a way to do it; in place too, and the same bits */
-  if (!trans && !c->active[0] && !c->active[np]) {
-    PetscBool done = PETSC_FALSE, again = PETSC_FALSE;
-
-    PetscCall(ArrayCreate(b, &db));
-    PetscCall(ArrayCreate(nan, &dx));
-    PetscCall((*c->dev.k->apply)(&c->dev, nrhs, db.d, ldb, dx.d, ldx, &done));
-    PetscCall(ArrayDestroy(c, &dx, &y));
-    PetscCall(ArrayDestroy(c, &db, NULL));
-    if (done) Check(c, TOGETHER, same(y, x));
-    z = nan;
-    for (PetscInt r = 0; r < nrhs; r++) std::copy(b.begin() + r * ldb, b.begin() + r * ldb + n, z.begin() + r * ldx);
-    PetscCall(ArrayCreate(z, &dx));
-    PetscCall((*c->dev.k->apply)(&c->dev, nrhs, dx.d, ldx, dx.d, ldx, &again));
-    PetscCall(ArrayDestroy(c, &dx, &z));
-    if (done) Check(c, TOGETHER, again != done || memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
-    if (n && PetscMax(c->kl, c->ku) <= 256) Check(c, TOGETHER, done ? 0 : 2);
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -713,7 +694,6 @@ int main(int argc, char **argv)
     return 0;
   }
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
-  PetscCall(PetscOptionsSetValue(NULL, "-spike_cuda_one_launch", "1"));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-precision", PCSpikePrecisions, (PetscEnum *)&precision, &one));
   for (int p = one ? precision : PC_SPIKE_PRECISION_DOUBLE; p <= (one ? precision : PC_SPIKE_PRECISION_FP16); p++) PetscCall(TestAll(small, (PCSpikePrecision)p));
   printf("1..%d\n", number);

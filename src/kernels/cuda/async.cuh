@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* async.cuh: copies that do not wait, and words by which blocks of threads of one launch tell each other what is done */
+/* async.cuh: copies that do not wait */
 #pragma once
 
 #include "tiles.cuh"
@@ -43,36 +43,6 @@ __device__ static inline void SpikeCopyWaitGroups()
 {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-#endif
-}
-
-/* What the block has written before a barrier is there for those who find the word, and have a barrier after it */
-__device__ static inline void SpikePublish(unsigned *word, unsigned value)
-{
-  __threadfence();
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-}
-
-__device__ static inline void SpikeAwait(const unsigned *word, unsigned value)
-{
-  unsigned is;
-
-  for (;;) {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(is) : "l"(word) : "memory");
-    if (is == value) break;
-    __nanosleep(32);
-  }
-}
-
-/* *a as another block of the launch has left it, not as it may be in the cache of this multiprocessor */
-__device__ static inline PetscScalar SpikeLoadFresh(const PetscScalar *a)
-{
-#if defined(PETSC_USE_COMPLEX)
-  const PetscReal *re = (const PetscReal *)a;
-
-  return PetscScalar(__ldcg(re), __ldcg(re + 1));
-#else
-  return __ldcg(a);
 #endif
 }
 

@@ -154,28 +154,33 @@ private:
 /* call with L and FULL for the tiles t; those of several tiles on a side have more than 16 rows */
 #define SpikeDispatchBlocks(t, ...) \
   do { \
-    if ((t)->T <= 4) SpikeDispatchFull(t, 4, 1, 1, __VA_ARGS__) \
-    else if ((t)->T <= 8) SpikeDispatchFull(t, 8, 1, 1, __VA_ARGS__) \
-    else if ((t)->T <= 10) SpikeDispatchPart(10, 1, 1, __VA_ARGS__) \
-    else if ((t)->T <= 16) SpikeDispatchFull(t, 8, 2, 2, __VA_ARGS__) \
-    else SpikeDispatchWide(t, __VA_ARGS__); \
+    if ((t)->T <= 4) { \
+      SpikeDispatchFull(t, 4, 1, 1, __VA_ARGS__) \
+    } else if ((t)->T <= 8) { \
+      SpikeDispatchFull(t, 8, 1, 1, __VA_ARGS__) \
+    } else if ((t)->T <= 10) { \
+      SpikeDispatchPart(10, 1, 1, __VA_ARGS__) \
+    } else if ((t)->T <= 16) { \
+      SpikeDispatchFull(t, 8, 2, 2, __VA_ARGS__) \
+    } else SpikeDispatchWide(t, __VA_ARGS__); \
   } while (0)
 #define SpikeDispatchWide(t, ...) \
   do { \
-    if ((t)->T <= 24) SpikeDispatchPart(8, 3, 4, __VA_ARGS__) \
-    else SpikeDispatchFull(t, 8, 4, 4, __VA_ARGS__) \
+    if ((t)->T <= 24) { \
+      SpikeDispatchPart(8, 3, 4, __VA_ARGS__) \
+    } else { \
+      SpikeDispatchFull(t, 8, 4, 4, __VA_ARGS__) \
+    } \
   } while (0)
-#define SpikeDispatchPart(B, NB, J, ...) \
-  { \
-    typedef SpikeBlocks<B, NB, J> L; \
-    constexpr bool                FULL = false; \
-    __VA_ARGS__; \
-  }
 #define SpikeDispatchFull(t, B, NB, J, ...) \
-  { \
-    if ((t)->T == B * NB && (t)->G * B * NB == 32) { \
-      typedef SpikeBlocks<B, NB, J> L; \
-      constexpr bool                FULL = true; \
-      __VA_ARGS__; \
-    } else SpikeDispatchPart(B, NB, J, __VA_ARGS__) \
+  if ((t)->T == B * NB && (t)->G * B * NB == 32) { \
+    typedef SpikeBlocks<B, NB, J> L; \
+    constexpr bool                FULL = true; \
+    __VA_ARGS__; \
+  } else { \
+    SpikeDispatchPart(B, NB, J, __VA_ARGS__) \
   }
+#define SpikeDispatchPart(B, NB, J, ...) \
+  typedef SpikeBlocks<B, NB, J> L; \
+  constexpr bool                FULL = false; \
+  __VA_ARGS__;

@@ -112,7 +112,7 @@ __device__ static void SpikeCorrectionRHS(const SpikeSweepArgs &a, const SpikeRa
       if (r >= a.p0 && r < a.p1 && t.active[q] && (!a.window || a.window[2 * r + end])) {
         const PetscScalar *below = a.tips + column * a.ldt + q * (PetscCount)(t.kl + t.ku), *above = below + t.kl;
         const PetscInt     row = end ? t.start[q] - t.start[r] - h + i : i;
-        PetscScalar       *y = place(m, row), v;
+        PetscScalar       *y   = place(m, row), v;
 
         if (TRANS) v = end ? below[i] : above[i];
         else v = SpikeTriangleTimes((end ? a.B : a.C) + q * (PetscCount)h * h + i, h, end ? 0 : i, end ? i + 1 : h, end ? above : below); /* B is lower triangular, C upper triangular */

@@ -24,24 +24,24 @@ static inline size_t SpikeResidentBytes(const SpikeTiles *t, int rows)
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int MANY = 8; /* loads at once */
+  constexpr int     MANY = 8; /* loads at once */
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ __align__(16) PetscScalar          st[(L::J > 1 ? 2 : 32) * L::STRIDE]; /* the right-hand side of a triangle */
-  const SpikeTiles                             &t   = a.t;
-  const int                                     end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
-  const PetscInt                                group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange                              range = SpikeGetRange(a, a.correct, group * t.G, end);
-  const int                                     f0 = range.f0, f1 = range.f1, b0 = range.b0, nf = f1 - f0, nb = f1 - b0;
-  const L                                       at(t);
-  const SpikeOwner                              own(a, range, group * t.G + at.m, at.row, at.active, column, a.tips && !a.correct);
-  const F                                      *band = (const F *)a.band + t.group(group * t.G);
-  const int                                     pitch = t.G * L::STRIDE, size = at.next * t.T, diagonal = t.QU * size + at.m * t.T + PetscMin(at.row, t.T - 1);
-  const int                                     down = size * (int)sizeof(F), up = (t.QU * size + at.next) * (int)sizeof(F);
-  const PetscInt64                              upper = t.tile(t.QL);
-  PetscScalar                                  *x = (PetscScalar *)shared + pitch - b0 * pitch; /* tile row 0 */
-  SpikeRing<FULL>                               ring(shared + (size_t)(a.rows + 2) * pitch * sizeof(PetscScalar), 0, 1, a.stages, size * (int)sizeof(F) + at.next * (int)sizeof(F));
-  PetscScalar                                   tile[2][L::COUNT], d[2]; /* of this step and the next */
-  int                                           fs = t.QL ? 0 : nf;      /* step of the next piece to be asked for */
+  __shared__ __align__(16) PetscScalar st[(L::J > 1 ? 2 : 32) * L::STRIDE]; /* the right-hand side of a triangle */
+  const SpikeTiles                    &t   = a.t;
+  const int                            end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
+  const PetscInt                       group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange                     range = SpikeGetRange(a, a.correct, group * t.G, end);
+  const int                            f0 = range.f0, f1 = range.f1, b0 = range.b0, nf = f1 - f0, nb = f1 - b0;
+  const L                              at(t);
+  const SpikeOwner                     own(a, range, group * t.G + at.m, at.row, at.active, column, a.tips && !a.correct);
+  const F                             *band  = (const F *)a.band + t.group(group * t.G);
+  const int                            pitch = t.G * L::STRIDE, size = at.next * t.T, diagonal = t.QU * size + at.m * t.T + PetscMin(at.row, t.T - 1);
+  const int                            down = size * (int)sizeof(F), up = (t.QU * size + at.next) * (int)sizeof(F);
+  const PetscInt64                     upper = t.tile(t.QL);
+  PetscScalar                         *x     = (PetscScalar *)shared + pitch - b0 * pitch; /* tile row 0 */
+  SpikeRing<FULL>                      ring(shared + (size_t)(a.rows + 2) * pitch * sizeof(PetscScalar), 0, 1, a.stages, size * (int)sizeof(F) + at.next * (int)sizeof(F));
+  PetscScalar                          tile[2][L::COUNT], d[2]; /* of this step and the next */
+  int                                  fs = t.QL ? 0 : nf;      /* step of the next piece to be asked for */
 
   if (!nb) return;
   auto fetch = [&]() {
@@ -136,24 +136,24 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int MANY = 4; /* loads at once */
+  constexpr int     MANY = 4; /* loads at once */
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ __align__(16) PetscScalar          st[L::STRIDE]; /* the right-hand side of a triangle */
-  __shared__ PetscScalar                        part[8][32];
-  const SpikeTiles                             &t   = a.t;
-  const int                                     end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, all = blockDim.x >> 5, warps = all - 1;
-  const PetscInt                                p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange                              range = SpikeGetRange(a, a.correct, p, end);
-  const int                                     f0 = range.f0, f1 = range.f1, b0 = range.b0, nf = t.QL ? f1 - f0 : 0, nb = f1 - b0;
-  const int                                     pitch = L::STRIDE, size = t.T * t.T, last[2] = {PetscMax(t.QL - 1, 0), PetscMax(t.QU - 1, 0)}; /* warps with the corners, on the way back with the diagonal too */
-  const L                                       at(t);
-  const SpikeOwner                              own(a, range, p, at.row, at.active, column, a.tips && !a.correct);
-  const F                                      *band    = (const F *)a.band + t.group(p);
-  const bool                                    ischief = warp == warps;
-  PetscScalar                                  *x       = (PetscScalar *)shared - b0 * pitch; /* tile row 0 */
-  SpikeRing<FULL>                               ring(shared + (size_t)a.rows * pitch * sizeof(PetscScalar), ischief ? last[0] : warp, warps, a.stages, (size + t.T) * (int)sizeof(F), !ischief);
-  PetscScalar                                   tile[L::COUNT], v;
-  int                                           fs = 0; /* step of the next piece to be asked for */
+  __shared__ __align__(16) PetscScalar st[L::STRIDE]; /* the right-hand side of a triangle */
+  __shared__ PetscScalar               part[8][32];
+  const SpikeTiles                    &t   = a.t;
+  const int                            end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, all = blockDim.x >> 5, warps = all - 1;
+  const PetscInt                       p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange                     range = SpikeGetRange(a, a.correct, p, end);
+  const int                            f0 = range.f0, f1 = range.f1, b0 = range.b0, nf = t.QL ? f1 - f0 : 0, nb = f1 - b0;
+  const int                            pitch = L::STRIDE, size = t.T * t.T, last[2] = {PetscMax(t.QL - 1, 0), PetscMax(t.QU - 1, 0)}; /* warps with the corners, on the way back with the diagonal too */
+  const L                              at(t);
+  const SpikeOwner                     own(a, range, p, at.row, at.active, column, a.tips && !a.correct);
+  const F                             *band    = (const F *)a.band + t.group(p);
+  const bool                           ischief = warp == warps;
+  PetscScalar                         *x       = (PetscScalar *)shared - b0 * pitch; /* tile row 0 */
+  SpikeRing<FULL>                      ring(shared + (size_t)a.rows * pitch * sizeof(PetscScalar), ischief ? last[0] : warp, warps, a.stages, (size + t.T) * (int)sizeof(F), !ischief);
+  PetscScalar                          tile[L::COUNT], v;
+  int                                  fs = 0; /* step of the next piece to be asked for */
 
   if (!nb) return;
   auto down  = [&](int s, int w) { return band + (f0 + s) * t.stepsize + t.tile(w); };

@@ -37,8 +37,11 @@ struct SpikeRing {
 #endif
     }
   }
-  __device__ unsigned barrier(int k) const { return (unsigned)__cvta_generic_to_shared(full + k); }
-  __device__ void     put(const void *piece, int bytes)
+  __device__ unsigned barrier(int k) const
+  {
+    return (unsigned)__cvta_generic_to_shared(full + k);
+  }
+  __device__ void put(const void *piece, int bytes)
   {
     const int            before = ALIGNED ? 0 : (int)((size_t)piece & 15), n = ALIGNED ? bytes : (before + bytes + 15) / 16 * 16;
     const unsigned char *from = (const unsigned char *)piece - before;

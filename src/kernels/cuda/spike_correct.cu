@@ -59,11 +59,11 @@ template <bool TRANS>
 __global__ void __launch_bounds__(1024, 1) SpikeSolveTips_Kernel(const __grid_constant__ SpikeTiles t, PetscInt q0, const PetscScalar *dVb, const PetscScalar *dWt, const PetscScalar *dR, PetscScalar *tips, PetscCount ldt)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const int          kl = t.kl, ku = t.ku;
-  PetscScalar       *below = (PetscScalar *)shared, *above = below + kl, *solved = above + ku, *part = solved + ku;
-  const PetscInt     q  = q0 + blockIdx.x;
-  const PetscScalar *Vb = dVb + q * (PetscCount)kl * ku, *Wt = dWt + q * (PetscCount)kl * ku, *R = dR + q * (PetscCount)ku * ku;
-  PetscScalar       *tip = tips + blockIdx.y * ldt + q * (PetscCount)(kl + ku);
+  const int                                     kl = t.kl, ku = t.ku;
+  PetscScalar                                  *below = (PetscScalar *)shared, *above = below + kl, *solved = above + ku, *part = solved + ku;
+  const PetscInt                                q  = q0 + blockIdx.x;
+  const PetscScalar                            *Vb = dVb + q * (PetscCount)kl * ku, *Wt = dWt + q * (PetscCount)kl * ku, *R = dR + q * (PetscCount)ku * ku;
+  PetscScalar                                  *tip = tips + blockIdx.y * ldt + q * (PetscCount)(kl + ku);
 
   if (!t.active[q]) return;
   SpikePrefetchReduced(t, dVb, dWt, dR, q, q + 1);

@@ -49,7 +49,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   h.t   = t;
   *band = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
   SpikeTipsWork_CUDA(s, &t, &spike, &scratch, &blocks);
-  *extra = sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0) + sizeof(unsigned) * (PetscReal)SpikeApplySync_CUDA(&t, s->maxrhs) + SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
+  *extra = sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0) + SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
   *extra += PetscMax(scratch, SpikeFillScratch_CUDA(s, &h));
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + (PetscReal)s->maxrhs * s->n + (PetscReal)spike);
@@ -78,9 +78,6 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
 
   PetscFunctionBegin;
   s->maxrhs = maxrhs;
-  PetscCallCUDA(cudaFree(h->sync));
-  h->sync = NULL;
-  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, SpikeApplySync_CUDA(&h->t, maxrhs), &h->sync));
   if (!s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaFree(s->dtips));
   s->dtips = NULL;
@@ -157,7 +154,6 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   }
   PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
   PetscCall(SpikeSweepPrepare_CUDA(s));
-  PetscCall(SpikeApplyPlan_CUDA(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,7 +167,6 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCallCUDA(cudaFree(h->dactive));
   PetscCallCUDA(cudaFree(h->work));
   PetscCallCUDA(cudaFree(h->spike));
-  PetscCallCUDA(cudaFree(h->sync));
   PetscCallCUDA(cudaFree(h->scratch));
   PetscCallCUDA(cudaFree(h->report));
   PetscCallCUDA(cudaFree(h->badvalue));
@@ -290,4 +285,4 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
 const SpikeKernels SpikeKernels_CUDA =
   {"cuda",          PETSC_MEMTYPE_CUDA,  SpikeBytes_CUDA,       SpikeCreate_CUDA,  SpikeDestroy_CUDA,    SpikeReserve_CUDA,  SpikeFill_CUDA,  SpikeLeftTips_CUDA, SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA,
    SpikeSweep_CUDA, SpikeSolveTips_CUDA, SpikeCorrect_CUDA,     SpikePermute_CUDA, SpikePartitions_CUDA, SpikeMemory_CUDA,   SpikeBegin_CUDA, SpikeEnd_CUDA,      SpikeAlloc_CUDA,  SpikeRelease_CUDA,   SpikeCopy2D_CUDA,
-   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA,  SpikeFinish_CUDA,   SpikeApply_CUDA};
+   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA,  SpikeFinish_CUDA};

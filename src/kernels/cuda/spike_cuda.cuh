@@ -34,8 +34,3 @@ PETSC_INTERN PetscErrorCode SpikeWait_CUDA(SpikeBand *, void *);
 PETSC_INTERN PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode SpikePermute_CUDA(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
-/* spike_apply.cu */
-PETSC_INTERN PetscErrorCode SpikeApply_CUDA(SpikeBand *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount, PetscBool *);
-/* to be called when the windows have changed; words that it needs on the device, zero at first */
-PETSC_INTERN PetscErrorCode SpikeApplyPlan_CUDA(SpikeBand *);
-PETSC_INTERN PetscCount     SpikeApplySync_CUDA(const SpikeTiles *, PetscInt);

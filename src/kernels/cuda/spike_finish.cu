@@ -113,10 +113,7 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
       h->pivot->badvalue = PETSC_INFINITY;
     }
   }
-  if (h->right) {
-    PetscCall(SpikeFinishTips_Private(s));
-    PetscCall(SpikeApplyPlan_CUDA(s));
-  }
+  if (h->right) PetscCall(SpikeFinishTips_Private(s));
   if (h->reducedpivot) {
     const PetscInt q = h->hostreport->reduced.badrow ? (PetscInt)~h->hostreport->reduced.badrow : -1;
 

@@ -8,7 +8,7 @@
   (QL + QU) T + 1 factors and 4 scalars a row, for each right-hand side. The order of all sums is fixed: the same bits in every run.
 */
 
-#define SPIKE_SWEEP_AHEAD  2.5e7 /* bytes of reduced systems that the second-level cache keeps from the sweep to the solve */
+#define SPIKE_SWEEP_AHEAD 2.5e7 /* bytes of reduced systems that the second-level cache keeps from the sweep to the solve */
 
 /*
   QL, QU <= 1, partitions too long for resident.cuh: a warp for each group of partitions. Numbers of the vectors and of the diagonal are asked for PD steps before their use; what the last PD steps forward have made is not in
@@ -17,24 +17,24 @@
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int          PD = L::NB > 1 ? 2 : 4, PLACES = (L::J > 1 ? 2 : 32) * L::STRIDE;
+  constexpr int     PD = L::NB > 1 ? 2 : 4, PLACES = (L::J > 1 ? 2 : 32) * L::STRIDE;
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ __align__(16) PetscScalar          sy[PLACES], st[PLACES]; /* y or x of the step before, the right-hand side of a triangle */
-  __shared__ PetscScalar                        last[PD][32];
-  const SpikeTiles                             &t   = a.t;
-  const int                                     end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
-  const PetscInt                                group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange                              range = SpikeGetRange(a, a.correct, group * t.G, end);
-  const int                                     f0 = range.f0, f1 = range.f1, nf = f1 - f0, ns = nf + f1 - range.b0;
-  const L                                       at(t);
-  const SpikeOwner                              own(a, range, group * t.G + at.m, at.row, at.active, column, a.tips && !a.correct);
-  const F                                      *band = (const F *)a.band + t.group(group * t.G), *diag = band + t.tile(t.QL + t.QU) + at.m * t.T + PetscMin(at.row, t.T - 1);
-  const int                                     bytes = at.next * t.T * (int)sizeof(F);
-  const PetscInt64                              upper = t.tile(t.QL);
-  SpikeRing<FULL>                               ring(shared, 0, 1, a.stages, bytes);
-  F                                             d[PD];
-  PetscScalar                                   tile[2][L::COUNT], vec[PD], old[PD]; /* tiles of this step and the next */
-  int                                           fs = t.QL ? 0 : nf;                  /* step of the next tile to be asked for */
+  __shared__ __align__(16) PetscScalar sy[PLACES], st[PLACES]; /* y or x of the step before, the right-hand side of a triangle */
+  __shared__ PetscScalar               last[PD][32];
+  const SpikeTiles                    &t   = a.t;
+  const int                            end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
+  const PetscInt                       group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange                     range = SpikeGetRange(a, a.correct, group * t.G, end);
+  const int                            f0 = range.f0, f1 = range.f1, nf = f1 - f0, ns = nf + f1 - range.b0;
+  const L                              at(t);
+  const SpikeOwner                     own(a, range, group * t.G + at.m, at.row, at.active, column, a.tips && !a.correct);
+  const F                             *band = (const F *)a.band + t.group(group * t.G), *diag = band + t.tile(t.QL + t.QU) + at.m * t.T + PetscMin(at.row, t.T - 1);
+  const int                            bytes = at.next * t.T * (int)sizeof(F);
+  const PetscInt64                     upper = t.tile(t.QL);
+  SpikeRing<FULL>                      ring(shared, 0, 1, a.stages, bytes);
+  F                                    d[PD];
+  PetscScalar                          tile[2][L::COUNT], vec[PD], old[PD]; /* tiles of this step and the next */
+  int                                  fs = t.QL ? 0 : nf;                  /* step of the next tile to be asked for */
 
   if (!ns) return;
   auto fetch = [&]() {
@@ -123,23 +123,23 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int          PD = 2, SLOTS = SPIKE_MAXTILES + 1;
+  constexpr int     PD = 2, SLOTS = SPIKE_MAXTILES + 1;
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ __align__(16) PetscScalar          rows[SLOTS][L::STRIDE], st[L::STRIDE]; /* y or x of the tile rows before, the right-hand side of a triangle */
-  __shared__ PetscScalar                        part[8][32], last[PD][32];
-  const SpikeTiles                             &t   = a.t;
-  const int                                     end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
-  const PetscInt                                p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange                              range = SpikeGetRange(a, a.correct, p, end);
-  const int                                     f0 = range.f0, f1 = range.f1, nf = f1 - f0, ns = nf + f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
-  const L                                       at(t);
-  const SpikeOwner                              own(a, range, p, at.row, at.active, column, a.tips && !a.correct);
-  const F                                      *band = (const F *)a.band + t.group(p), *diag = band + t.tile(t.QL + t.QU) + PetscMin(at.row, t.T - 1);
-  const int                                     bytes = t.T * t.T * (int)sizeof(F);
-  SpikeRing<FULL>                               ring(shared, warp, warps, a.stages, bytes);
-  F                                             d[PD];
-  PetscScalar                                   tile[L::COUNT], vec[PD], old[PD];
-  int                                           fs = 0, fq = warp + 1; /* the next tile of the warp: step and place */
+  __shared__ __align__(16) PetscScalar rows[SLOTS][L::STRIDE], st[L::STRIDE]; /* y or x of the tile rows before, the right-hand side of a triangle */
+  __shared__ PetscScalar               part[8][32], last[PD][32];
+  const SpikeTiles                    &t   = a.t;
+  const int                            end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+  const PetscInt                       p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange                     range = SpikeGetRange(a, a.correct, p, end);
+  const int                            f0 = range.f0, f1 = range.f1, nf = f1 - f0, ns = nf + f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
+  const L                              at(t);
+  const SpikeOwner                     own(a, range, p, at.row, at.active, column, a.tips && !a.correct);
+  const F                             *band = (const F *)a.band + t.group(p), *diag = band + t.tile(t.QL + t.QU) + PetscMin(at.row, t.T - 1);
+  const int                            bytes = t.T * t.T * (int)sizeof(F);
+  SpikeRing<FULL>                      ring(shared, warp, warps, a.stages, bytes);
+  F                                    d[PD];
+  PetscScalar                          tile[L::COUNT], vec[PD], old[PD];
+  int                                  fs = 0, fq = warp + 1; /* the next tile of the warp: step and place */
 
   if (!ns) return;
   auto fetch = [&]() {
@@ -392,7 +392,7 @@ static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs
   const SpikeTiles *t      = &a->t;
   const PetscCount  blocks = ((PetscCount)grid.x * grid.y + h->multiprocessors - 1) / h->multiprocessors;
   size_t            room = 0, shared, vectors = 0;
-  void             *args = a, *kernel;
+  void             *args     = a, *kernel;
   bool              resident = PetscMax(t->QL, t->QU) <= 8;
 
   PetscFunctionBegin;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "spike_cuda.cuh"
-#include "lane.cuh"
+#include "warp.cuh"
 #include "async.cuh"
 
 /*
@@ -27,9 +27,9 @@ typedef struct {
   const int         *window; /* of a correction: [2 np] tile rows; NULL: all of them */
   int                ht, hb; /* of a correction: rows of r at the two ends, 0 in a sweep */
   int                correct;
-  int                rows;          /* tile rows that shared memory has places for */
-  int                stages;        /* tiles of a warp that are on their way or in use */
-  const PetscScalar *Vb, *Wt, *R;   /* of a sweep: to be asked for before its end, or NULL */
+  int                rows;        /* tile rows that shared memory has places for */
+  int                stages;      /* tiles of a warp that are on their way or in use */
+  const PetscScalar *Vb, *Wt, *R; /* of a sweep: to be asked for before its end, or NULL */
 } SpikeSweepArgs;
 
 /* Tile rows of a vector that are kept in shared memory: K <= 32 of them */
@@ -58,10 +58,9 @@ typedef struct {
 
 /*
   The rows that a group of partitions goes over for the window at one end (0 top, 1 bottom), or for both ends at once where the windows meet:
-  then the bottom has nothing left to do. Called by whole warps: lane m looks at member m. The arguments A are those of a sweep, or others with the same names.
+  then the bottom has nothing left to do. Called by whole warps: lane m looks at member m.
 */
-template <typename A>
-__device__ static inline SpikeRange SpikeGetRange(const A &a, bool correct, PetscInt p, int end)
+__device__ static inline SpikeRange SpikeGetRange(const SpikeSweepArgs &a, bool correct, PetscInt p, int end)
 {
   const SpikeTiles &t    = a.t;
   const int         m    = threadIdx.x & 31;

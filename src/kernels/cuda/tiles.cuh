@@ -134,14 +134,6 @@ struct SpikeFillMap {
   PetscReal           bytes;
 };
 
-/* An apply in one launch (spike_apply.cu) */
-struct SpikeApplyPlan {
-  const void *kernel; /* NULL: none */
-  int         threads, pitch, rows, most;
-  int         resident; /* blocks that run at once */
-  size_t      shared;
-};
-
 struct SpikeCUDA {
   SpikeTiles   t;
   PetscInt64   elements;
@@ -158,15 +150,12 @@ struct SpikeCUDA {
   double      *badvalue; /* [np] magnitude of a partition's first bad pivot, [np + 1] of a reduced system's */
   PetscInt    *oldrow;   /* [n] the inverse of newrow, made by the first fill that has one */
   int          multiprocessors;
-  size_t       sharedmemory; /* most bytes of a block */
-  PetscReal    windowrows;   /* sum of wtop and wbot */
-  int          correctrows;  /* most tile rows that a correction goes over */
+  size_t       sharedmemory;   /* most bytes of a block */
+  PetscReal    windowrows;     /* sum of wtop and wbot */
+  int          correctrows;    /* most tile rows that a correction goes over */
   size_t       sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves, */
   int          sweepblocks[2]; /* and blocks that the registers of a multiprocessor are enough for: vectors in memory, in shared memory */
   SpikeFillMap map;
-
-  SpikeApplyPlan apply;
-  unsigned      *sync; /* words of an apply in one launch */
 
   /* what the setup functions since the last finish() were given for their outcomes */
   SpikeFillStats *fillstats;

@@ -406,4 +406,4 @@ static PetscErrorCode SpikeCopy2D_Host(SpikeBand *s, PetscBool todevice, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_Host = {"host", PETSC_MEMTYPE_HOST, SpikeBytes_Host, SpikeCreate_Host, SpikeDestroy_Host, SpikeReserve_Host, SpikeFill_Host, SpikeLeftTips_Host, SpikeFactor_Host, SpikeRightTips_Host, SpikeReduced_Host, SpikeSweep_Host, SpikeSolveTips_Host, SpikeCorrect_Host, SpikePermute_Host, SpikePartitions_Host, SpikeMemory_Host, SpikeBegin_Host, SpikeBegin_Host, SpikeAlloc_Host, SpikeRelease_Host, SpikeCopy2D_Host, SpikeAlloc_Host, SpikeRelease_Host, SpikeBegin_Host, NULL, NULL, NULL, NULL};
+const SpikeKernels SpikeKernels_Host = {"host", PETSC_MEMTYPE_HOST, SpikeBytes_Host, SpikeCreate_Host, SpikeDestroy_Host, SpikeReserve_Host, SpikeFill_Host, SpikeLeftTips_Host, SpikeFactor_Host, SpikeRightTips_Host, SpikeReduced_Host, SpikeSweep_Host, SpikeSolveTips_Host, SpikeCorrect_Host, SpikePermute_Host, SpikePartitions_Host, SpikeMemory_Host, SpikeBegin_Host, SpikeBegin_Host, SpikeAlloc_Host, SpikeRelease_Host, SpikeCopy2D_Host, SpikeAlloc_Host, SpikeRelease_Host, SpikeBegin_Host, NULL, NULL, NULL, NULL, NULL};
