@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krylov_sell.cu: the backend's own copy of a matrix, in slices of 32 lanes, and its product with a step in the epilogue */
-#include "krylov.cuh"
+#include "krylov_block.cuh"
 
 #define SPIKE_SELL_PADDING 1.3 /* places over entries, at most, but for a slice */
 
@@ -207,5 +207,89 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * 32.0 * m->chunks + (n ? SpikeKrylovSteps[step].flops : 0.0) * m->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int M>
+struct SpikeSellColumns {
+  const PetscScalar *v[M];
+};
+
+/*
+  y = A x, and the DOTS of this y over M columns. Lane t of a row takes the columns t, t + T, ... Moves what SpikeSellMult() does, and the columns once, and
+  with z that. Deterministic.
+*/
+template <int M, int T>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeSellDots(SpikeKrylovSell m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeSellColumns<M> p, const PetscScalar *z, SpikeBlockEnd e)
+{
+  constexpr int rows = 32 / T;
+  const int     lane = threadIdx.x % 32;
+  PetscScalar   d[M + 3];
+
+  if (e.device->s.reason) return;
+#pragma unroll
+  for (int k = 0; k < M + 3; k++) d[k] = 0.0;
+  for (PetscInt s = ((PetscInt)blockIdx.x * blockDim.x + threadIdx.x) / 32; s < m.slices; s += (PetscInt)gridDim.x * blockDim.x / 32) {
+    const PetscInt64 begin = m.start[s], end = m.start[s + 1];
+    const PetscInt   row = s * rows + lane / T;
+    PetscScalar      sum = 0.0;
+
+#pragma unroll 4
+    for (PetscInt64 c = begin; c < end; c++) sum += SpikeKrylovMul(m.val[32 * c + lane], x[m.col[32 * c + lane]]);
+#pragma unroll
+    for (int t = T / 2; t; t /= 2) sum += SpikeShfl(sum, lane ^ t);
+    if (row < m.n) {
+#pragma unroll
+      for (int j = 0; j < M; j++)
+        if (j % T == lane % T) d[j] += SpikeKrylovDot(p.v[j][row], sum);
+      if (lane % T == 0) {
+        y[row] = sum;
+        d[M] += SpikeKrylovDot(sum, sum);
+        if (z) {
+          const PetscScalar r = z[row];
+
+          d[M + 1] += SpikeKrylovDot(r, r);
+          d[M + 2] += SpikeKrylovDot(sum, r);
+        }
+      }
+    }
+  }
+  SpikeBlockLeave<M, 3>(d, M, 0, z ? 3 : 1, M, e.partials);
+  SpikeBlockFinish(e);
+}
+
+template <int M>
+static void SpikeSellDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovSell *m, const PetscScalar *x, const SpikeKrylovBlock *b, const SpikeBlockEnd &e)
+{
+  const unsigned      blocks = (unsigned)PetscMax(1, PetscMin(SpikeKrylovMostBlocks(h), (m->slices + 7) / 8));
+  SpikeSellColumns<M> p;
+
+  for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
+  if (m->T == 4) SpikeSellDots<M, 4><<<blocks, SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(*m, x, b->y, p, b->z, e);
+  else SpikeSellDots<M, 1><<<blocks, SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(*m, x, b->y, p, b->z, e);
+}
+
+/* With 1, 2, 4 or 8 columns; else the step comes behind the product */
+PetscErrorCode SpikeKrylovBlockMult_CUDA(SpikeKrylov *s, const void *copy, const PetscScalar *x, const SpikeKrylovBlock *b, const SpikeIDRRecurrence *recurrence)
+{
+  const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
+  const SpikeKrylovSell *m = (const SpikeKrylovSell *)copy;
+  const PetscInt         n = b->last - b->first;
+  const SpikeBlockEnd    e = SpikeKrylovBlockEnd(s, recurrence, SpikeKrylovBlockSums(SPIKE_KRYLOV_DOTS, n, b->z ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
+
+  PetscFunctionBegin;
+  if (n != 1 && n != 2 && n != 4 && n != 8) {
+    PetscCall(SpikeKrylovMult_CUDA(s, copy, SPIKE_KRYLOV_NSTEPS, x, b->y, NULL));
+    PetscCall(SpikeKrylovBlockStep_CUDA(s, SPIKE_KRYLOV_DOTS, b, NULL, recurrence));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  if (n == 1) SpikeSellDotsLaunch<1>(h, m, x, b, e);
+  else if (n == 2) SpikeSellDotsLaunch<2>(h, m, x, b, e);
+  else if (n == 4) SpikeSellDotsLaunch<4>(h, m, x, b, e);
+  else SpikeSellDotsLaunch<8>(h, m, x, b, e);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * 32.0 * m->chunks + (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * n + (b->z ? 6.0 : 2.0)) * m->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
