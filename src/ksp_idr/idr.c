@@ -274,6 +274,9 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
 . -ksp_fused_reductions (merged|plain)                 - s + 1 reductions in a cycle of s + 1 products, or twice as many, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false)          - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k                    - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
+. -ksp_fused_lockstep (true|false)                     - wait for each iteration, `KSPFusedSetLockstep()`
+. -ksp_fused_spmv (petsc|auto)                         - products by a copy of the matrix where there is one, `KSPFusedSetSpMVType()`
+. -ksp_fused_graph (auto|off)                          - CUDA graphs where nothing but kernels of our own is launched, `KSPFusedSetGraph()`
 - -ksp_fused_converged_infinity                        - test the infinity norm, `KSPFusedConvergedInfinity()`
 
   Level: intermediate
@@ -290,8 +293,8 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   A breakdown leads to a new shadow space and a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where that has been tried since the last iteration that was completed. What
   `KSPBCGSFUSED` says about the check of the true residual holds here too.
 
-  There are kernels of its own for vectors on the host. With vectors on a device vector operations are those of PETSc, there (`VecMAXPY()` and local inner products), and solves are in
-  lockstep: the iterates are right, the reductions as few, the speed is about that of `KSPIDR`. -ksp_fused_spmv and -ksp_fused_graph have no effect.
+  There are kernels of its own for vectors on the host and on CUDA devices, there for up to 32 columns; vectors of other kinds are moved by PETSc's functions (`VecMAXPY()` and local inner products). On one
+  device s x s systems, the convergence test and the shadow space stay there too, and the host runs one iteration ahead, as it does with `KSPBCGSFUSED`; with smoothing an iteration has one kernel more.
 
 .seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`, `KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`,
           `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`
