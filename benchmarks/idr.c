@@ -124,12 +124,12 @@ static PetscErrorCode Time(Mat A, Method method, PCType pctype, PetscInt s, Pets
 /* s inner products and a norm at once, against VecMDot() with VecNorm() */
 static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
 {
-  Vec                       like, *v;
-  VecType                   type;
-  PetscScalar              *arrays[32], *y, sums[40];
-  SpikeKrylov               state;
-  const SpikeIDRRecurrence  none    = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0};
-  PetscMemType              memtype = PETSC_MEMTYPE_HOST;
+  Vec                      like, *v;
+  VecType                  type;
+  PetscScalar             *arrays[32], *y, sums[40];
+  SpikeKrylov              state;
+  const SpikeIDRRecurrence none    = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0};
+  PetscMemType             memtype = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &like, NULL));
@@ -155,7 +155,7 @@ static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ns inner products of %" PetscInt_FMT " rows, ms, the host waits for them\n%3s %9s %9s %6s %10s\n", n, "s", "VecMDot", "ours", "ratio", "efficiency"));
   for (PetscInt s = 1; state.k && s <= 32; s = s < 8 ? s + 1 : s + 4) {
-    const SpikeKrylovBlock block = {n, 0, s, arrays, NULL, NULL, NULL, NULL, y, NULL, NULL, NULL};
+    const SpikeKrylovBlock block   = {n, 0, s, arrays, NULL, NULL, NULL, NULL, y, NULL, NULL, NULL};
     PetscReal              best[2] = {PETSC_MAX_REAL, PETSC_MAX_REAL};
     PetscLogDouble         t0, t1;
 

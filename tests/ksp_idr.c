@@ -148,8 +148,8 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
 {
   Mat                A;
   Vec                x, y, b;
-  KSP                ksp  = NULL;
-  PetscInt           its0 = 0, seen;
+  KSP                ksp     = NULL;
+  PetscInt           its0    = 0, seen;
   KSPConvergedReason reason0 = KSP_CONVERGED_ITERATING;
   PetscBool          device, none, copy = PETSC_FALSE;
   PetscReal          history[400];
@@ -192,7 +192,8 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(KSPGetResidualHistory(ksp, &h, &length));
     PetscCall(KSPFusedGetInfo(ksp, &info));
-    if (device && size == 1) PetscCall(SpikeTestCheck((PetscBool)(info.lockstep == (k == 2 || k == 3) && info.copy == copy && (info.replayed > 0) == (none && copy && k < 4)), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
+    if (device && size == 1)
+      PetscCall(SpikeTestCheck((PetscBool)(info.lockstep == (k == 2 || k == 3) && info.copy == copy && (info.replayed > 0) == (none && copy && k < 4)), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
     if (k) {
       PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0), "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where, KSPConvergedReasons[reason], its, KSPConvergedReasons[reason0], its0));
       for (PetscInt i = 0; i < PetscMin(length, its0 + 1); i++) difference = PetscMax(difference, PetscAbsReal(h[i] - history[i]));

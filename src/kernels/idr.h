@@ -79,7 +79,7 @@ SPIKE_SCALAR_INLINE void SpikeIDRColumn(const SpikeIDR *d, SpikeKrylovScalars *s
   }
   for (PetscInt j = k; j < d->s; j++) d->M[j + k * d->s] = h[j - k];
   *d->beta = d->f[k] / h[0];
-  d->f[k] = (PetscScalar)0.0;
+  d->f[k]  = (PetscScalar)0.0;
   for (PetscInt j = k + 1; j < d->s; j++) d->f[j] -= *d->beta * h[j - k];
   SpikeIDRCombine(d, k + 1);
 }

@@ -75,38 +75,38 @@ struct _n_KSPFused {
   KSPFusedSpMVType      spmv;
   PetscInt              replacement; /* every so many iterations, 0 for never */
 
-  KSPFusedKey     key;
-  SpikeKrylov     s;
-  PetscMPIInt     size;
-  PetscBool       identity;          /* B = I, and no null space is to be removed: no PCApply()                  */
-  void           *copy, **graph;     /* of A; of iterations, one for each of a period                      */
-  PetscInt        period, steady;    /* iterations from number `steady` after a start repeat each period   */
-  PetscInt        variant;           /* of the method: another number, other graphs                        */
-  PetscBool       usecopy, usegraph; /* in this solve                                                      */
-  PetscBool       merged;            /* form of this solve                                                       */
-  PetscInt        renewals;          /* attempts since an iteration was completed                                */
-  PetscInt        since;             /* iterations launched since the last start                                 */
-  PetscBool       more;              /* another iteration may follow the one that is launched                    */
-  PetscBool       carried;           /* the sums of the last step wait for the next reduction                    */
-  SpikeKrylovStep carriedstep;
-  PetscScalar     carry[SPIKE_KRYLOV_MAXDOTS];
-  SpikeKrylovPost ring[4]; /* posts that the host makes, and how many it has made and read             */
-  PetscInt        posted, nread;
-  Vec             guess; /* with right preconditioning: the initial guess, x being the correction        */
-  PetscBool       useguess;
-  KSPFusedInfo    info;
-  void           *data;     /* of the method                                                            */
-  PetscBool       usevec;   /* block steps are done by PETSc's functions                                 */
-  PetscBool       petsc;    /* so, wherever the vectors are                                             */
-  PetscInt        ncolumns; /* most columns of a block                                                   */
-  PetscInt        nsmall;   /* scalars of block steps                                                    */
-  PetscScalar   **columns;  /* pointers to those of four blocks                                          */
-  PetscScalar    *factors;  /* of VecMAXPY()                                                             */
-  PetscScalar    *sums;     /* of a block step, behind room for a carried one                            */
-  KSPFusedSlot   *slots;    /* vectors whose arrays a block step has, and how many; those in front are not columns */
-  PetscInt        nslots, nsingles;
+  KSPFusedKey        key;
+  SpikeKrylov        s;
+  PetscMPIInt        size;
+  PetscBool          identity;          /* B = I, and no null space is to be removed: no PCApply()                  */
+  void              *copy, **graph;     /* of A; of iterations, one for each of a period                      */
+  PetscInt           period, steady;    /* iterations from number `steady` after a start repeat each period   */
+  PetscInt           variant;           /* of the method: another number, other graphs                        */
+  PetscBool          usecopy, usegraph; /* in this solve                                                      */
+  PetscBool          merged;            /* form of this solve                                                       */
+  PetscInt           renewals;          /* attempts since an iteration was completed                                */
+  PetscInt           since;             /* iterations launched since the last start                                 */
+  PetscBool          more;              /* another iteration may follow the one that is launched                    */
+  PetscBool          carried;           /* the sums of the last step wait for the next reduction                    */
+  SpikeKrylovStep    carriedstep;
+  PetscScalar        carry[SPIKE_KRYLOV_MAXDOTS];
+  SpikeKrylovPost    ring[4]; /* posts that the host makes, and how many it has made and read             */
+  PetscInt           posted, nread;
+  Vec                guess; /* with right preconditioning: the initial guess, x being the correction        */
+  PetscBool          useguess;
+  KSPFusedInfo       info;
+  void              *data;     /* of the method                                                            */
+  PetscBool          usevec;   /* block steps are done by PETSc's functions                                 */
+  PetscBool          petsc;    /* so, wherever the vectors are                                             */
+  PetscInt           ncolumns; /* most columns of a block                                                   */
+  PetscInt           nsmall;   /* scalars of block steps                                                    */
+  PetscScalar      **columns;  /* pointers to those of four blocks                                          */
+  PetscScalar       *factors;  /* of VecMAXPY()                                                             */
+  PetscScalar       *sums;     /* of a block step, behind room for a carried one                            */
+  KSPFusedSlot      *slots;    /* vectors whose arrays a block step has, and how many; those in front are not columns */
+  PetscInt           nslots, nsingles;
   SpikeIDRRecurrence carriedblock;
-  Vec             blockwork;
+  Vec                blockwork;
 };
 
 /* What a block step works on: SpikeKrylovBlock, with vectors. c and a point into s.small */

@@ -105,10 +105,10 @@ static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep
 /* The array of v: one that is there already, or fetched; read and written say what is done with it. Without rows another pointer, for NULL says that a step has no such vector */
 static PetscErrorCode KSPFusedFetch_Private(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a)
 {
-  KSPFused        *f    = (KSPFused *)ksp->data;
-  KSPFusedSlot    *slot = &f->slots[f->nslots];
-  const PetscBool  host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
-  PetscMemType     memtype;
+  KSPFused       *f    = (KSPFused *)ksp->data;
+  KSPFusedSlot   *slot = &f->slots[f->nslots];
+  const PetscBool host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
+  PetscMemType    memtype;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < (f->nsingles ? f->nsingles : f->nslots); k++) {
@@ -162,9 +162,9 @@ static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBlockStep
 {
   const PetscBool update = (PetscBool)(step == SPIKE_KRYLOV_UPDATE), combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE), smooth = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
   const PetscBool moves = (PetscBool)(update && b->last > b->first), over = (PetscBool)(combine && b->last > b->first && b->B[b->first] == b->y);
-  const Vec       v[]   = {b->r, b->x, b->q, b->z, b->y};
-  const PetscBool w[]   = {update, update, smooth, moves, (PetscBool)(moves || smooth || combine)};
-  PetscScalar   **a[]   = {&h->r, &h->x, &h->q, &h->z, &h->y};
+  const Vec       v[] = {b->r, b->x, b->q, b->z, b->y};
+  const PetscBool w[] = {update, update, smooth, moves, (PetscBool)(moves || smooth || combine)};
+  PetscScalar   **a[] = {&h->r, &h->x, &h->q, &h->z, &h->y};
 
   PetscFunctionBegin;
   for (int k = 0; k < 5; k++) {

@@ -70,9 +70,9 @@ static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
   PetscCall(MatGetSize(A, &n, NULL));
   s = PetscMax(1, PetscMin(idr->s, n)); /* no more shadow vectors than rows are independent */
   PetscCall(KSPSetWorkVecs(ksp, first + 3 * s));
-  idr->G = ksp->work + first;
-  idr->U = idr->G + s;
-  idr->P = idr->U + s;
+  idr->G        = ksp->work + first;
+  idr->U        = idr->G + s;
+  idr->P        = idr->U + s;
   idr->ncolumns = s;
   idr->filled   = 0;
   PetscCall(KSPFusedBlockSetUp(ksp, s, SpikeIDRSize(s)));
@@ -106,8 +106,8 @@ static PetscErrorCode KSPFusedStart_IDR(KSP ksp)
 /* u_k = omega (r - G c) + U c of iteration `since`, counted from the last start */
 static KSPFusedBlock KSPIDRFusedCombine(KSP ksp, PetscInt since)
 {
-  KSPIDRFused        *idr     = KSPIDRFusedData(ksp);
-  const PetscInt      s       = idr->ncolumns, k = since % (s + 1);
+  KSPIDRFused        *idr = KSPIDRFusedData(ksp);
+  const PetscInt      s = idr->ncolumns, k = since % (s + 1);
   const KSPFusedBlock combine = {since < s ? s : k, s, idr->G, idr->U, idr->d.c + k, idr->d.omega, NULL, idr->U[k], NULL, KSPIDRFusedR(ksp), NULL};
 
   return combine;
@@ -194,8 +194,8 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
   const PetscInt           s = idr->ncolumns, k = f->since % (s + 1), next = (f->since + 1) % (s + 1);
   Vec                     *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
   const PetscBool          omega = (PetscBool)(k == s), defer = (PetscBool)(f->merged && f->more), joins = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s);
-  const KSPFusedBlock      update = {0, omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k, idr->G, idr->U, idr->d.alpha, omega ? idr->d.omega : idr->d.beta, x, omega ? r : idr->U[k], omega ? w[T] : idr->G[k], r, q};
-  const KSPFusedBlock      smooth = {0, 0, NULL, NULL, NULL, idr->d.gamma, x, ksp->vec_sol, NULL, r, q};
+  const KSPFusedBlock      update  = {0, omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k, idr->G, idr->U, idr->d.alpha, omega ? idr->d.omega : idr->d.beta, x, omega ? r : idr->U[k], omega ? w[T] : idr->G[k], r, q};
+  const KSPFusedBlock      smooth  = {0, 0, NULL, NULL, NULL, idr->d.gamma, x, ksp->vec_sol, NULL, r, q};
   const KSPFusedBlock      combine = joins ? KSPIDRFusedCombine(ksp, f->since + 1) : update;
   const SpikeIDRRecurrence gamma = {SPIKE_IDR_SMOOTH, s, k, 0, 0, 0.0}, norm = {SPIKE_IDR_NORM, s, k, 0, 0, 0.0};
   const PetscBool          plain = (PetscBool)(omega && !f->merged);

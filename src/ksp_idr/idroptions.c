@@ -136,7 +136,7 @@ static PetscErrorCode KSPIDRFusedGetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrth
 static PetscErrorCode KSPIDRFusedSetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrthogType type)
 {
   PetscFunctionBegin;
-  KSPIDRFusedData(ksp)->orthog      = type;
+  KSPIDRFusedData(ksp)->orthog     = type;
   ((KSPFused *)ksp->data)->variant = (PetscInt)type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -119,12 +119,12 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
 
 static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v, PetscInt most, const Case *c)
 {
-  static const char       *names[]    = {"dots", "combine", "update", "smooth"};
-  const char              *name       = c->m2 < 0 ? names[c->step] : "update with combine";
-  const PetscInt           nsums      = SpikeKrylovBlockSums(c->step, c->m, c->z ? PETSC_TRUE : PETSC_FALSE, c->q ? PETSC_TRUE : PETSC_FALSE), n = v->n;
+  static const char       *names[] = {"dots", "combine", "update", "smooth"};
+  const char              *name    = c->m2 < 0 ? names[c->step] : "update with combine";
+  const PetscInt           nsums = SpikeKrylovBlockSums(c->step, c->m, c->z ? PETSC_TRUE : PETSC_FALSE, c->q ? PETSC_TRUE : PETSC_FALSE), n = v->n;
   const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
   const bool               has        = c->step == SPIKE_KRYLOV_DOTS || c->step == SPIKE_KRYLOV_SMOOTH || (c->step == SPIKE_KRYLOV_UPDATE && c->x);
-  const PetscReal          grows = (PetscReal)((c->m + 2) * (c->m + 2)) * (PetscMax(c->m2, 0) + 2) * (PetscMax(c->m2, 0) + 2);
+  const PetscReal          grows      = (PetscReal)((c->m + 2) * (c->m + 2)) * (PetscMax(c->m2, 0) + 2) * (PetscMax(c->m2, 0) + 2);
   PetscScalar            **columns[4], *pointers[4 * MOST], sums[MOST + 3], first[MOST + 3], theirs[MOST + 3];
   SpikeKrylovBlock         b, combine;
 
@@ -176,7 +176,7 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n
   PetscCall(MakeVectors(n, offset, most, &v));
   for (PetscInt m = few ? most : 0; m <= most; m++)
     for (int variant = 0; variant < 2; variant++) {
-      const bool on = variant ? true : false;
+      const bool on      = variant ? true : false;
       const Case cases[] = {
         {SPIKE_KRYLOV_DOTS,    m, -1, on,    false, false, false},
         {SPIKE_KRYLOV_COMBINE, m, -1, false, false, false, on   },
@@ -234,9 +234,9 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
   for (PetscInt i = 0; i < small; i++) ours[i] = 0.0;
   d = SpikeIDRLayout(s, ondevice->small);
   for (PetscInt k = -1; k < s + 3; k++) { /* start, a column each, omega, norm, and a norm that meets the test */
-    SpikeKrylovBlock     b    = {n, 0, s, P, NULL, NULL, NULL, NULL, dg + (k < 0 || k > s ? s : PetscMin(k, s)) * n, NULL, NULL, NULL};
-    SpikeKrylovBlockStep step = SPIKE_KRYLOV_DOTS;
-    SpikeIDRRecurrence   e    = {k < 0 ? SPIKE_IDR_START : (k < s ? SPIKE_IDR_COLUMN : (k == s ? SPIKE_IDR_OMEGA : SPIKE_IDR_RESIDUAL)), s, k < s ? PetscMax(k, 0) : 0, 0, k > s ? 1 : s, 0.7};
+    SpikeKrylovBlock     b     = {n, 0, s, P, NULL, NULL, NULL, NULL, dg + (k < 0 || k > s ? s : PetscMin(k, s)) * n, NULL, NULL, NULL};
+    SpikeKrylovBlockStep step  = SPIKE_KRYLOV_DOTS;
+    SpikeIDRRecurrence   e     = {k < 0 ? SPIKE_IDR_START : (k < s ? SPIKE_IDR_COLUMN : (k == s ? SPIKE_IDR_OMEGA : SPIKE_IDR_RESIDUAL)), s, k < s ? PetscMax(k, 0) : 0, 0, k > s ? 1 : s, 0.7};
     const PetscInt       nsums = s + (k == s ? 3 : 1);
 
     if (k == s) b.z = dg;

@@ -192,7 +192,7 @@ static void SpikeDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *b,
 {
   const int                                           m    = (int)(b->last - b->first);
   bool                                                wide = SpikeBlockWide(b->y) && SpikeBlockWide(b->z);
-  SpikeBlockPointers<EXACT ? M : SPIKE_BLOCK_COLUMNS> p = {};
+  SpikeBlockPointers<EXACT ? M : SPIKE_BLOCK_COLUMNS> p    = {};
 
   for (int j = 0; j < m; j++) {
     p.v[j] = b->A[b->first + j];
@@ -286,9 +286,9 @@ SpikeBlockEnd SpikeKrylovBlockEnd(const SpikeKrylov *s, const SpikeIDRRecurrence
 /* c and a of its block lie in small, on the device */
 PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *s, SpikeKrylovBlockStep step, const SpikeKrylovBlock *b, const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
 {
-  const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
-  const PetscInt         m = b->last - b->first;
-  const SpikeBlockEnd    e = SpikeKrylovBlockEnd(s, recurrence, SpikeKrylovBlockSums(step, m, b->z ? PETSC_TRUE : PETSC_FALSE, b->q ? PETSC_TRUE : PETSC_FALSE));
+  const SpikeKrylovCUDA *h       = (const SpikeKrylovCUDA *)s->data;
+  const PetscInt         m       = b->last - b->first;
+  const SpikeBlockEnd    e       = SpikeKrylovBlockEnd(s, recurrence, SpikeKrylovBlockSums(step, m, b->z ? PETSC_TRUE : PETSC_FALSE, b->q ? PETSC_TRUE : PETSC_FALSE));
   const PetscReal        flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 9.0 : 6.0) : 0.0), 8.0};
 
   PetscFunctionBegin;

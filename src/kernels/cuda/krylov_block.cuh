@@ -66,9 +66,9 @@ __device__ static __forceinline__ void SpikeBlockLeave(const PetscScalar d[], in
 __device__ static __noinline__ void SpikeBlockConclude(const SpikeBlockEnd *e)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  PetscScalar           *small = (PetscScalar *)shared;
-  const int              warp = threadIdx.x / 32, lane = threadIdx.x % 32, nsmall = e->recur ? (int)SpikeIDRSize(e->recurrence.s) : 0;
-  __shared__ PetscScalar sums[SPIKE_BLOCK_COLUMNS + 3];
+  PetscScalar                                  *small = (PetscScalar *)shared;
+  const int                                     warp = threadIdx.x / 32, lane = threadIdx.x % 32, nsmall = e->recur ? (int)SpikeIDRSize(e->recurrence.s) : 0;
+  __shared__ PetscScalar                        sums[SPIKE_BLOCK_COLUMNS + 3];
 
   for (int k = warp; k < e->nsums; k += SPIKE_BLOCK_WARPS) {
     PetscScalar sum = 0.0;

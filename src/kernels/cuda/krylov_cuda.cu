@@ -241,25 +241,4 @@ static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda",
-                                                    PETSC_MEMTYPE_CUDA,
-                                                    SpikeKrylovCreate_CUDA,
-                                                    SpikeKrylovDestroy_CUDA,
-                                                    SpikeKrylovPush_CUDA,
-                                                    SpikeKrylovStep_CUDA,
-                                                    SpikeKrylovSums_CUDA,
-                                                    SpikeKrylovWait_CUDA,
-                                                    SpikeKrylovCopy_CUDA,
-                                                    SpikeKrylovRefill_CUDA,
-                                                    SpikeKrylovDestroyCopy_CUDA,
-                                                    SpikeKrylovMult_CUDA,
-                                                    SpikeKrylovCapture_CUDA,
-                                                    SpikeKrylovReplay_CUDA,
-                                                    SpikeKrylovDestroyGraph_CUDA,
-                                                    SPIKE_BLOCK_COLUMNS,
-                                                    SpikeKrylovBlockCreate_CUDA,
-                                                    SpikeKrylovBlockStep_CUDA,
-                                                    SpikeKrylovBlockMult_CUDA,
-                                                    SpikeKrylovBlockSums_CUDA,
-                                                    SpikeKrylovBlockPush_CUDA,
-                                                    SpikeKrylovShadow_CUDA};
+const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA, SPIKE_BLOCK_COLUMNS, SpikeKrylovBlockCreate_CUDA, SpikeKrylovBlockStep_CUDA, SpikeKrylovBlockMult_CUDA, SpikeKrylovBlockSums_CUDA, SpikeKrylovBlockPush_CUDA, SpikeKrylovShadow_CUDA};

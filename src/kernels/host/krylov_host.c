@@ -117,16 +117,4 @@ static PetscErrorCode SpikeKrylovSums_Host(SpikeKrylov *s, SpikeKrylovStep step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_Host = {.name        = "host",
-                                                    .memtype     = PETSC_MEMTYPE_HOST,
-                                                    .create      = SpikeKrylovCreate_Host,
-                                                    .destroy     = SpikeKrylovDestroy_Host,
-                                                    .push        = SpikeKrylovPush_Host,
-                                                    .step        = SpikeKrylovStep_Host,
-                                                    .sums        = SpikeKrylovSums_Host,
-                                                    .maxcolumns  = PETSC_INT_MAX,
-                                                    .blockcreate = SpikeKrylovBlockCreate_Host,
-                                                    .blockstep   = SpikeKrylovBlockStep_Host,
-                                                    .blocksums   = SpikeKrylovBlockSums_Host,
-                                                    .blockpush   = SpikeKrylovBlockPush_Host,
-                                                    .shadow      = SpikeKrylovShadow_Host};
+const SpikeKrylovKernels SpikeKrylovKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovCreate_Host, .destroy = SpikeKrylovDestroy_Host, .push = SpikeKrylovPush_Host, .step = SpikeKrylovStep_Host, .sums = SpikeKrylovSums_Host, .maxcolumns = PETSC_INT_MAX, .blockcreate = SpikeKrylovBlockCreate_Host, .blockstep = SpikeKrylovBlockStep_Host, .blocksums = SpikeKrylovBlockSums_Host, .blockpush = SpikeKrylovBlockPush_Host, .shadow = SpikeKrylovShadow_Host};
