@@ -2,7 +2,8 @@
 /* krylov_block.cu: steps over blocks of columns: tall-skinny inner products and updates, with the recurrences of idr.h in their last block */
 #include "krylov_block.cuh"
 
-#define SPIKE_BLOCK_PASS 8 /* columns of which a thread holds sums at once, most */
+#define SPIKE_BLOCK_PASS     8 /* columns of which a thread holds sums at once, most */
+#define SPIKE_BLOCK_RESIDENT 4 /* blocks of a multiprocessor; no more are launched, for a second round would be a small one */
 
 template <int C>
 struct SpikeBlockPointers {
@@ -38,7 +39,7 @@ __device__ static __forceinline__ void SpikeDotsRows(PetscInt i, const P &p, int
   a pass has, y again for each. EXACT: m = M. The grid, and with it the order of the sums, depends on n, on the number of multiprocessors and on alignment alone.
 */
 template <int M, bool EXACT>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeBlockDots(PetscInt n, SpikeBlockPointers<EXACT ? M : SPIKE_BLOCK_COLUMNS> p, int m, const PetscScalar *y, const PetscScalar *z, bool wide, SpikeBlockEnd e)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) SpikeBlockDots(PetscInt n, SpikeBlockPointers<EXACT ? M : SPIKE_BLOCK_COLUMNS> p, int m, const PetscScalar *y, const PetscScalar *z, bool wide, SpikeBlockEnd e)
 {
   const PetscInt begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
 
@@ -128,7 +129,7 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBlo
 
 /* Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q one more; 2 m2 + 1 for a COMBINE behind it, one more alone. Rows as in SpikeBlockDots() */
 template <int M1, int M2>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeBlockMove(PetscInt n, SpikeBlockMoves<M1, M2> b, bool wide, SpikeBlockEnd e)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) SpikeBlockMove(PetscInt n, SpikeBlockMoves<M1, M2> b, bool wide, SpikeBlockEnd e)
 {
   const PetscInt         begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
   const int              t = threadIdx.x;
@@ -150,7 +151,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeBlockMove(PetscInt 
 }
 
 /* q -= a (q - r); y -= a (y - x); q.q. Moves 6 words a row */
-__global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeBlockSmooth(PetscInt n, const PetscScalar *factor, const PetscScalar *r, const PetscScalar *x, PetscScalar *q, PetscScalar *y, SpikeBlockEnd e)
+__global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) SpikeBlockSmooth(PetscInt n, const PetscScalar *factor, const PetscScalar *r, const PetscScalar *x, PetscScalar *q, PetscScalar *y, SpikeBlockEnd e)
 {
   const PetscInt    stride = (PetscInt)gridDim.x * blockDim.x;
   const PetscScalar a      = *factor;
@@ -180,9 +181,9 @@ static bool SpikeBlockWide(const PetscScalar *p)
   return (size_t)p % (2 * sizeof(PetscReal)) == 0;
 }
 
-static unsigned SpikeBlockGrid(const SpikeKrylovCUDA *h, PetscInt n, bool wide, bool sums)
+static unsigned SpikeBlockGrid(const SpikeKrylovCUDA *h, PetscInt n, bool wide)
 {
-  const PetscInt rounds = wide ? n / 2 + n % 2 : n, most = h->multiprocessors * (sums ? 4 : 8);
+  const PetscInt rounds = wide ? n / 2 + n % 2 : n, most = SPIKE_BLOCK_RESIDENT * h->multiprocessors;
 
   return (unsigned)PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
 }
@@ -198,7 +199,7 @@ static void SpikeDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *b,
     p.v[j] = b->A[b->first + j];
     wide   = wide && SpikeBlockWide(p.v[j]);
   }
-  SpikeBlockDots<M, EXACT><<<SpikeBlockGrid(h, b->n, wide, true), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(b->n, p, m, b->y, b->z, wide, e);
+  SpikeBlockDots<M, EXACT><<<SpikeBlockGrid(h, b->n, wide), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(b->n, p, m, b->y, b->z, wide, e);
 }
 
 template <int M1, int M2>
@@ -232,7 +233,7 @@ static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *u
     wide     = wide && SpikeBlockWide(b.E.v[j]) && SpikeBlockWide(b.F.v[j]);
   }
   wide = wide && SpikeBlockWide(b.x) && SpikeBlockWide(b.y) && SpikeBlockWide(b.z) && SpikeBlockWide(b.r) && SpikeBlockWide(b.q) && SpikeBlockWide(b.next);
-  SpikeBlockMove<M1, M2><<<SpikeBlockGrid(h, n, wide, e.nsums > 0), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(n, b, wide, e);
+  SpikeBlockMove<M1, M2><<<SpikeBlockGrid(h, n, wide), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(n, b, wide, e);
 }
 
 /* With the numbers of columns that the cycles of s = 1, 2, 4, 8 have, kernels that know them: step k < s - 1 moves k and s - 1 - k, step s - 1 moves s - 1, and that of omega s */
@@ -310,7 +311,7 @@ PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *s, SpikeKrylovBlockStep st
     SpikeMovesSelect(h, b, combine, e);
     break;
   default:
-    SpikeBlockSmooth<<<SpikeBlockGrid(h, b->n, false, true), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(b->n, b->a, b->r, b->x, b->q, b->y, e);
+    SpikeBlockSmooth<<<SpikeBlockGrid(h, b->n, false), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(b->n, b->a, b->r, b->x, b->q, b->y, e);
   }
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
@@ -384,8 +385,8 @@ PetscErrorCode SpikeKrylovBlockDestroy_CUDA(SpikeKrylov *s)
   PetscCallCUDA(cudaStreamSynchronize(h->stream));
   PetscCallCUDA(cudaFree(s->small));
   PetscCallCUDA(cudaFree(h->blockpartials));
-  PetscCallCUDA(cudaFreeHost(s->hostsmall));
-  PetscCallCUDA(cudaFreeHost((void *)h->blocksums));
+  if (s->hostsmall) PetscCallCUDA(cudaFreeHost(s->hostsmall));
+  if (h->blocksums) PetscCallCUDA(cudaFreeHost((void *)h->blocksums));
   s->small = s->hostsmall = h->blockpartials = NULL;
   h->blocksums = h->deviceblocksums = NULL;
   s->ncolumns                       = 0;

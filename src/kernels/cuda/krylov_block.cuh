@@ -69,7 +69,9 @@ __device__ static __noinline__ void SpikeBlockConclude(const SpikeBlockEnd *e)
   PetscScalar                                  *small = (PetscScalar *)shared;
   const int                                     warp = threadIdx.x / 32, lane = threadIdx.x % 32, nsmall = e->recur ? (int)SpikeIDRSize(e->recurrence.s) : 0;
   __shared__ PetscScalar                        sums[SPIKE_BLOCK_COLUMNS + 3];
+  __shared__ SpikeKrylovScalars                 s;
 
+  if (!threadIdx.x && e->recur) s = e->device->s;
   for (int k = warp; k < e->nsums; k += SPIKE_BLOCK_WARPS) {
     PetscScalar sum = 0.0;
 
@@ -81,8 +83,7 @@ __device__ static __noinline__ void SpikeBlockConclude(const SpikeBlockEnd *e)
   __syncthreads();
   if (!threadIdx.x) {
     if (e->recur) {
-      SpikeKrylovScalars s    = e->device->s;
-      const PetscBool    post = SpikeIDRRecur(&e->recurrence, &s, small, sums);
+      const PetscBool post = SpikeIDRRecur(&e->recurrence, &s, small, sums);
 
       e->device->s = s;
       if (post) SpikeKrylovTell(e->device, e->mail, &s);

@@ -215,12 +215,18 @@ struct SpikeSellColumns {
   const PetscScalar *v[M];
 };
 
+/* Blocks of a multiprocessor: what the registers of the sums leave */
+__host__ __device__ constexpr int SpikeSellResident(int M)
+{
+  return M > 4 ? 4 : 6;
+}
+
 /*
   y = A x, and the DOTS of this y over M columns. Lane t of a row takes the columns t, t + T, ... Moves what SpikeSellMult() does, and the columns once, and
   with z that. Deterministic.
 */
 template <int M, int T>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeSellDots(SpikeKrylovSell m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeSellColumns<M> p, const PetscScalar *z, SpikeBlockEnd e)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeSellResident(M)) SpikeSellDots(SpikeKrylovSell m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeSellColumns<M> p, const PetscScalar *z, SpikeBlockEnd e)
 {
   constexpr int rows = 32 / T;
   const int     lane = threadIdx.x % 32;
@@ -261,7 +267,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeSellDots(SpikeKrylo
 template <int M>
 static void SpikeSellDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovSell *m, const PetscScalar *x, const SpikeKrylovBlock *b, const SpikeBlockEnd &e)
 {
-  const unsigned      blocks = (unsigned)PetscMax(1, PetscMin(SpikeKrylovMostBlocks(h), (m->slices + 7) / 8));
+  const unsigned      blocks = (unsigned)PetscMax(1, PetscMin(SpikeSellResident(M) * h->multiprocessors, (m->slices + 7) / 8));
   SpikeSellColumns<M> p;
 
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
