@@ -144,10 +144,11 @@ static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
 }
 
 /*
-  Words of n that a cycle of s + 1 products moves besides them, classical and merged: the sums of step k read P and g_k, those of omega P, t and r; the update of step k, with the u of step
-  k + 1, reads G and U but for one column, and reads and writes g_k, u_k, r, x, u_(k+1) (the last step: all but that); that of omega reads t, G, U, and reads and writes r, x, and writes u_0.
-  Together 3 s^2 + 11 s + 5 (19, 39, 97, 285 for s = 1, 2, 4, 8), by 2 s + 2 kernels, of which s + 1 go into the product's epilogue where it is our own; that saves s + 1 words. In the first cycle G and U are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms ride on the reduction
-  behind them, so that with several ranks the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 7 words and one reduction a product.
+  Words of n that a cycle of s + 1 products moves besides them, classical and merged: the sums of step k read P and g_k, those of omega P, t and r; the update of step k, with the
+  combination of the next step, reads all columns of G and U but one, reads and writes g_k, u_k, r, x (in step 0 only r, x), and writes u_(k+1); that of omega reads t, G, U, reads and writes
+  r, x, and writes u_0. Together 3 s^2 + 11 s + 5 (19, 39, 97, 285 for s = 1, 2, 4, 8), in 2 s + 2 kernels, of which s + 1 are the products themselves where these are our own; that saves s + 1
+  words. In the first cycle G and U are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms ride on the reduction behind them, so that with several ranks
+  the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 7 words and one reduction a product.
 */
 static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 {
