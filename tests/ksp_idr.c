@@ -15,19 +15,19 @@ static PetscErrorCode MakeMatrix(PetscInt n, PetscInt nlocal, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Block steps on the host are our own kernels, unless PETSc's functions are asked for; on a device they are PETSc's */
+/* Block steps are our own kernels, on the host or on the device, unless PETSc's functions are asked for */
 static PetscErrorCode CheckBackend(KSP ksp, PetscBool petsc, const char where[])
 {
   Mat          A;
-  PetscBool    device, host;
+  PetscBool    device, same;
   KSPFusedInfo info;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(SpikeTestOnDevice(A, &device));
   PetscCall(KSPFusedGetInfo(ksp, &info));
-  PetscCall(PetscStrcmp(info.backend, "host", &host));
-  PetscCall(SpikeTestCheck((PetscBool)(host == (PetscBool)(!device && !petsc)), "%s: backend %s", where, info.backend));
+  PetscCall(PetscStrcmp(info.backend, petsc ? "petsc" : (device ? "cuda" : "host"), &same));
+  PetscCall(SpikeTestCheck(same, "%s: backend %s", where, info.backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,6 +129,87 @@ static PetscErrorCode TestCounts(PetscInt n, PetscInt s, PCType pctype, PCSide s
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SeeMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx ctx)
+{
+  PetscFunctionBegin;
+  (void)ksp;
+  (void)rnorm;
+  *(PetscInt *)ctx = it;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ahead of the device, once more, in lockstep, with a monitor, without graphs: the same bits. rtol 0: to the last iteration, in the middle of a cycle */
+static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, PetscBool smoothing, PetscReal rtol)
+{
+  Mat                A;
+  Vec                x, y, b;
+  KSP                ksp     = NULL;
+  PetscInt           its0    = 0, seen;
+  KSPConvergedReason reason0 = KSP_CONVERGED_ITERATING;
+  PetscBool          device, none, copy = PETSC_FALSE;
+  PetscReal          history[400];
+  PetscMPIInt        size;
+  char               where[112];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscStrcmp(pctype, PCNONE, &none));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-copy", &copy, NULL));
+  PetscCall(MakeMatrix(700, PETSC_DECIDE, &A));
+  PetscCall(SpikeTestOnDevice(A, &device));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(SpikeTestSetRandom(b, 14));
+  for (PetscInt k = 0; k < 5; k++) {
+    const PetscReal   *h;
+    PetscInt           its, length;
+    KSPConvergedReason reason;
+    PetscReal          difference = 0.0;
+    KSPFusedInfo       info;
+
+    PetscCall(PetscSNPrintf(where, sizeof(where), "lockstep, %s, s %" PetscInt_FMT ", form %" PetscInt_FMT ", smoothing %d, rtol %g, way %" PetscInt_FMT, pctype, s, form, smoothing, (double)rtol, k));
+    if (k != 1) { /* way 1: the solver of way 0 */
+      PetscCall(KSPDestroy(&ksp));
+      PetscCall(KSPTestCreate(KSPIDRFUSED, pctype, A, &ksp));
+      PetscCall(KSPIDRSetS(ksp, s));
+      PetscCall(KSPIDRFusedSetSmoothing(ksp, smoothing));
+      PetscCall(KSPIDRFusedSetOrthogType(ksp, orthogs[s % 3]));
+      PetscCall(KSPSetTolerances(ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, rtol > 0.0 ? 300 : 3 * (s + 1) + s / 2));
+      PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+      PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+      PetscCall(KSPSetResidualHistory(ksp, NULL, 400, PETSC_TRUE));
+    }
+    if (k == 2) PetscCall(KSPFusedSetLockstep(ksp, PETSC_TRUE));
+    if (k == 3) PetscCall(KSPMonitorSet(ksp, SeeMonitor, &seen, NULL));
+    if (k == 4) PetscCall(KSPFusedSetGraph(ksp, PETSC_FALSE));
+    PetscCall(KSPSolve(ksp, b, k ? y : x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(KSPGetResidualHistory(ksp, &h, &length));
+    PetscCall(KSPFusedGetInfo(ksp, &info));
+    if (device && size == 1)
+      PetscCall(SpikeTestCheck((PetscBool)(info.lockstep == (k == 2 || k == 3) && info.copy == copy && (info.replayed > 0) == (none && copy && k < 4)), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
+    if (k) {
+      PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0), "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where, KSPConvergedReasons[reason], its, KSPConvergedReasons[reason0], its0));
+      for (PetscInt i = 0; i < PetscMin(length, its0 + 1); i++) difference = PetscMax(difference, PetscAbsReal(h[i] - history[i]));
+      PetscCall(SpikeTestSmall(difference, 0.0, "difference of the histories", where));
+      PetscCall(KSPTestDifference(y, x, &difference));
+      PetscCall(SpikeTestSmall(difference, 0.0, "difference of the solutions", where));
+    } else {
+      reason0 = reason;
+      its0    = its;
+      for (PetscInt i = 0; i < length; i++) history[i] = h[i];
+      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || rtol == 0.0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+    }
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -573,7 +654,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++) PetscCall(TestReference(sizes[i], dimensions[k], simple[k % 2], PETSC_DECIDE));
     for (PetscInt p = 0; p < 2; p++) PetscCall(TestCounts(700, dimensions[k], simple[p], (k + (size_t)p) % 2 ? PC_RIGHT : PC_LEFT));
     for (PetscInt form = 0; form < 2; form++)
-      for (PetscInt smoothing = 0; smoothing < 2; smoothing++) PetscCall(TestCosts(dimensions[k], form, (PetscBool)smoothing));
+      for (PetscInt smoothing = 0; smoothing < 2; smoothing++) {
+        PetscCall(TestCosts(dimensions[k], form, (PetscBool)smoothing));
+        PetscCall(TestLockstep(simple[(k + (size_t)form) % 2], dimensions[k], form, (PetscBool)smoothing, smoothing == form ? KSPTEST_RTOL : 0.0));
+        PetscCall(TestLockstep(PCNONE, dimensions[k], form, (PetscBool)smoothing, smoothing == form ? 0.0 : KSPTEST_RTOL));
+      }
   }
   PetscCall(TestReference(35, 4, PCJACOBI, rank == size - 1 ? 35 : 0));
   for (PetscInt p = 0; p < 2; p++) {
@@ -605,5 +690,9 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: cuda gpurun
          args: -mat_type aijcusparse
+      test:
+         suffix: cudacopy
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -copy
 
 TEST*/

@@ -44,7 +44,7 @@ static PetscInt synchronizations = 0, allocations = 0;
 
 int main(int argc, char **argv)
 {
-  const KSPType types[] = {KSPBCGSFUSED, KSPCGFUSED, KSPBCGS};
+  const KSPType types[] = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED, KSPBCGS};
   const PCType  pcs[]   = {PCNONE, PCJACOBI, PCSPIKE};
   PetscBool     device  = PETSC_FALSE;
 
@@ -58,9 +58,9 @@ int main(int argc, char **argv)
     PetscCall(SpikeTestOnDevice(A, &device));
     PetscCall(MatDestroy(&A));
   }
-  for (PetscInt t = 0; t < 3; t++)
+  for (PetscInt t = 0; t < 4; t++)
     for (PetscInt p = 0; p < (t < 2 ? 3 : 2); p++)
-      for (PetscInt form = 0; form < (t < 2 ? 2 : 1); form++) {
+      for (PetscInt form = 0; form < (t < 3 ? 2 : 1); form++) {
         Mat      A;
         Vec      x, b;
         KSP      ksp;
@@ -77,8 +77,8 @@ int main(int argc, char **argv)
         PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
         PetscCall(Solve(ksp, b, x, 30, few));
         PetscCall(Solve(ksp, b, x, 30, few));
-        PetscCall(Solve(ksp, b, x, t < 2 && device ? 1000 : 60, many));
-        if (t < 2) {
+        PetscCall(Solve(ksp, b, x, t < 3 && device ? 1000 : 60, many));
+        if (t < 3) {
           KSPFusedInfo info;
 
           PetscCall(SpikeTestCheck((PetscBool)(few[0] == many[0] && few[1] == many[1]), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " synchronizations and %" PetscInt_FMT " allocations in 30 iterations, %" PetscInt_FMT " and %" PetscInt_FMT " in more", types[t], pcs[p], form, few[0], few[1], many[0], many[1]));

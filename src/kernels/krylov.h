@@ -2,7 +2,7 @@
 /* krylov.h: the contract between the fused Krylov methods (C, no CUDA) and the backends: a table of functions, apart from SpikeKernels */
 #pragma once
 
-#include "scalars.h"
+#include "idr.h"
 #include <petscspike.h>
 
 typedef struct _n_SpikeKrylovKernels SpikeKrylovKernels;
@@ -25,6 +25,8 @@ typedef struct {
   SpikeKrylovScalars       *scalars;
   PetscScalar               local[SPIKE_KRYLOV_MAXDOTS]; /* sums of this rank                                */
   void                     *data;                        /* whatever else the backend needs                  */
+  PetscInt                  ncolumns;                    /* most columns of a block, 0 without block steps   */
+  PetscScalar              *small, *hostsmall;           /* scalars of block steps where the kernels are, and where the host makes their recurrences; NULL is the latter with ondevice */
 } SpikeKrylov;
 
 /* A matrix in CSR in the backend's memory, n x n */
@@ -38,6 +40,41 @@ typedef struct {
 typedef struct {
   KSPFusedSpMVType form;
 } SpikeKrylovCopy;
+
+/*
+  Steps over blocks of s vectors, for methods whose number of vectors is known at run time: blocks are arrays of s columns, of which a step takes first to last - 1; each column lies
+  where its Vec does. c[] has a factor for each column, first for the column first. m is last - first; words a row in brackets.
+
+    DOTS     sums = A^H y, then y.y; with z also z.z and y.z = conj(y) z                                               (m + 1, + 1)
+    COMBINE  y = a (r - sum c_j A_j) + sum c_j B_j; y may be B_first, whose old value is taken then; with m = 0, y = a r  (2 m + 2)
+    UPDATE   z -= sum c_j A_j; y -= sum c_j B_j; with x: x += a y, then r -= a z; sums: r.r, or with q, of d = q - r, d.q and d.d.
+             y may be r where m = 0                                                                                   (2 m + 8, + 1)
+    SMOOTH   q -= a (q - r); y -= a (y - x); sums: q.q                                                               (6)
+
+  Sums are those of this rank, in an order that depends on n and the backend alone. UPDATE with m = 0 leaves y and z alone. c and a lie in the backend's memory, where recurrences have
+  left them: the host reads them where it is the backend.
+*/
+typedef enum {
+  SPIKE_KRYLOV_DOTS,
+  SPIKE_KRYLOV_COMBINE,
+  SPIKE_KRYLOV_UPDATE,
+  SPIKE_KRYLOV_SMOOTH,
+  SPIKE_KRYLOV_NBLOCKSTEPS
+} SpikeKrylovBlockStep;
+
+typedef struct {
+  PetscInt           n, first, last;
+  PetscScalar      **A, **B;
+  const PetscScalar *c, *a;
+  PetscScalar       *x, *y, *z, *r, *q; /* NULL where the step has none */
+} SpikeKrylovBlock;
+
+/* How many sums a step of m columns has; z and q: whether there is one */
+static inline PetscInt SpikeKrylovBlockSums(SpikeKrylovBlockStep step, PetscInt m, PetscBool z, PetscBool q)
+{
+  if (step == SPIKE_KRYLOV_DOTS) return m + (z ? 3 : 1);
+  return step == SPIKE_KRYLOV_UPDATE && q ? 2 : 1;
+}
 
 struct _n_SpikeKrylovKernels {
   const char  *name;
@@ -83,6 +120,23 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*capture)(SpikeKrylov *, PetscBool begin, void **graph);
   PetscErrorCode (*replay)(SpikeKrylov *, void *graph);
   PetscErrorCode (*destroygraph)(SpikeKrylov *, void **graph);
+
+  /* Block steps: at most maxcolumns columns. blockcreate() makes room for blocks of s columns and for `small` scalars, in place of what there was; destroy() takes it away */
+  PetscInt maxcolumns;
+  PetscErrorCode (*blockcreate)(SpikeKrylov *, PetscInt s, PetscInt small);
+
+  /*
+    Enqueues a block step, behind y <- A x by the copy of A where there is one (DOTS of this y; x is z where that is there), and in front of a COMBINE that starts from the r of this step where there is one: one
+    pass over the vectors on a device. Does nothing when a reason is set. With a recurrence its sums are taken: ondevice the recurrence follows, else blocksums() waits for them, on this rank. blockpush(): the
+    host's scalars become those of the kernels; no host waits.
+  */
+  PetscErrorCode (*blockstep)(SpikeKrylov *, SpikeKrylovBlockStep, const SpikeKrylovBlock *, const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *);
+  PetscErrorCode (*blockmult)(SpikeKrylov *, const void *copy, const PetscScalar *x, const SpikeKrylovBlock *, const SpikeIDRRecurrence *);
+  PetscErrorCode (*blocksums)(SpikeKrylov *, PetscInt nsums, PetscScalar sums[]);
+  PetscErrorCode (*blockpush)(SpikeKrylov *);
+
+  /* Enqueues p[i] <- SpikeIDRShadow(start + i, k, generation), i < n: the same numbers in each backend */
+  PetscErrorCode (*shadow)(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p);
 };
 
 PETSC_INTERN const SpikeKrylovKernels SpikeKrylovKernels_Host, SpikeKrylovKernels_CUDA; /* the latter where the library was built with CUDA */
@@ -103,36 +157,5 @@ PETSC_INTERN const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS];
 typedef void (*SpikeKrylovLoop)(PetscInt n, const SpikeKrylovFactors *, PetscScalar *const v[], PetscScalar sums[]);
 PETSC_INTERN const SpikeKrylovLoop SpikeKrylovLoops_base[SPIKE_KRYLOV_NSTEPS], SpikeKrylovLoops_v3[SPIKE_KRYLOV_NSTEPS], SpikeKrylovLoops_v4[SPIKE_KRYLOV_NSTEPS];
 
-/*
-  Steps over blocks of s vectors, for methods whose number of vectors is known at run time: blocks are arrays of s columns, of which a step takes first to last - 1; each column lies
-  where its Vec does. c[] has a factor for each column, first for the column first. m is last - first; words a row in brackets.
-
-    DOTS     sums = A^H y, then y.y; with z also z.z and y.z = conj(y) z                                               (m + 1, + 1)
-    COMBINE  y = a (r - sum c_j A_j) + sum c_j B_j; y may be B_first, whose old value is taken then; with m = 0, y = a r  (2 m + 2)
-    UPDATE   z -= sum c_j A_j; y -= sum c_j B_j; with x: x += a y, then r -= a z; sums: r.r, or with q, of d = q - r, d.q and d.d.
-             y may be r where m = 0                                                                                   (2 m + 8, + 1)
-    SMOOTH   q -= a (q - r); y -= a (y - x); sums: q.q                                                               (6)
-
-  Sums are those of this rank, in an order that depends on n and the instruction set alone. UPDATE with m = 0 leaves y and z alone.
-*/
-typedef enum {
-  SPIKE_KRYLOV_DOTS,
-  SPIKE_KRYLOV_COMBINE,
-  SPIKE_KRYLOV_UPDATE,
-  SPIKE_KRYLOV_SMOOTH,
-  SPIKE_KRYLOV_NBLOCKSTEPS
-} SpikeKrylovBlockStep;
-
-typedef struct {
-  PetscInt           n, first, last;
-  PetscScalar      **A, **B;
-  const PetscScalar *c;
-  PetscScalar        a;
-  PetscScalar       *x, *y, *z, *r, *q; /* NULL where the step has none */
-} SpikeKrylovBlock;
-
 typedef void (*SpikeKrylovBlockLoop)(const SpikeKrylovBlock *, PetscScalar sums[]);
 PETSC_INTERN const SpikeKrylovBlockLoop SpikeKrylovBlockLoops_base[SPIKE_KRYLOV_NBLOCKSTEPS], SpikeKrylovBlockLoops_v3[SPIKE_KRYLOV_NBLOCKSTEPS], SpikeKrylovBlockLoops_v4[SPIKE_KRYLOV_NBLOCKSTEPS];
-
-/* krylov_host.c: one step on vectors in the host's memory. No other backend has them yet */
-PETSC_INTERN PetscErrorCode SpikeKrylovBlockStep_Host(SpikeKrylovBlockStep, const SpikeKrylovBlock *, PetscScalar sums[]);

@@ -9,6 +9,14 @@ static PetscErrorCode KSPSetUp_Fused(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode KSPFusedDestroyGraphs(KSPFused *f)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; f->graph && i < f->period; i++) PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph[i]));
+  PetscCall(PetscFree(f->graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode KSPReset_Fused(KSP ksp)
 {
   KSPFused *f = (KSPFused *)ksp->data;
@@ -52,6 +60,8 @@ PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
   f->reductions = KSP_FUSED_REDUCTIONS_PLAIN;
   f->checktrue  = PETSC_TRUE;
   f->graphs     = PETSC_TRUE;
+  f->period     = 1;
+  f->steady     = 1;
   f->spmv       = KSP_FUSED_SPMV_AUTO;
 
   ksp->data                = f;

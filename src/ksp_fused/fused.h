@@ -15,11 +15,12 @@
 
   KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known
   about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, products are its own, with the step in
-  their epilogue, and where nothing else is launched an iteration becomes a graph. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
+  their epilogue, and where nothing else is launched an iteration becomes a graph; a method whose iterations differ has as many
+  graphs as make a period. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
   backend's stream without PCApply(), and is part of the graph.
 
-  Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep(), in fusedblock.c: the same contract, with blocks of columns, sums that come back to
-  the method, which reduces them with KSPFusedBlockReduce() and does its recurrences on the host. Host backend only: vectors that live elsewhere are moved by PETSc's own functions.
+  Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep() and KSPFusedBlockApplyDots(), in fusedblock.c: the same contract, with blocks of columns, and with the
+  recurrences of kernels/idr.h. Vectors of a kind that no backend has, or more columns than it takes, are moved by PETSc's own functions.
 
   KSPSolve_Fused() is the loop. The host reads posts (iteration, norm, reason), in lockstep or one iteration behind what it has launched; both give the same bits, for steps do
   nothing once a reason is set. It replays each post through history, monitors and the test of the KSP. The reason RESTART asks for a new start from the true residual,
@@ -51,8 +52,6 @@ typedef struct {
   PetscErrorCode (*renew)(KSP); /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
 } KSPFusedMethod;
 
-#define KSP_FUSED_GRAPHKEYS 16
-
 /* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
 typedef struct {
   PetscObjectId      id;
@@ -69,10 +68,18 @@ typedef struct {
   PetscObjectId             mat;
   PetscObjectState          nonzero, values;
   KSPFusedSpMVType          spmv;
-  const PetscScalar        *arrays[KSP_FUSED_GRAPHKEYS]; /* of x and the work vectors */
+  PetscInt                  narrays, variant;
+  const PetscScalar       **arrays; /* of x and the work vectors */
   PetscBool                 merged;
   KSPFusedGraphKey          pc;
 } KSPFusedKey;
+
+/* A vector while a block step has its array */
+typedef struct {
+  Vec          v;
+  PetscScalar *a;
+  PetscBool    read, written;
+} KSPFusedSlot;
 
 struct _n_KSPFused {
   const KSPFusedMethod *method;
@@ -82,42 +89,47 @@ struct _n_KSPFused {
   PetscBool             symmetric;   /* CG: for complex symmetric operators */
   PetscInt              replacement; /* every so many iterations, 0 for never */
 
-  KSPFusedKey     key;
-  SpikeKrylov     s;
-  PetscMPIInt     size;
-  PetscBool       identity;          /* B = I, and no null space is to be removed: no PCApply()                  */
-  SpikeEnqueue    pc;                /* what B enqueues itself; run is NULL: PCApply()                             */
-  Vec             diagonal, store;   /* B where it is a diagonal matrix, else NULL; where that is kept        */
-  void           *copy, *graph;      /* of A; of an iteration                                              */
-  PetscBool       usecopy, usegraph; /* in this solve                                                      */
-  PetscBool       merged;            /* form of this solve                                                       */
-  PetscInt        renewals;          /* attempts since an iteration was completed                                */
-  PetscInt        since;             /* iterations launched since the last start                                 */
-  PetscBool       more;              /* another iteration may follow the one that is launched                    */
-  PetscBool       carried;           /* the sums of the last step wait for the next reduction                    */
-  SpikeKrylovStep carriedstep;
-  PetscScalar     carry[SPIKE_KRYLOV_MAXDOTS];
-  SpikeKrylovPost ring[4]; /* posts that the host makes, and how many it has made and read             */
-  PetscInt        posted, nread;
-  Vec             guess; /* with right preconditioning: the initial guess, x being the correction        */
-  PetscBool       useguess;
-  KSPFusedInfo    info;
-  void           *data;     /* of the method                                                            */
-  PetscBool       usevec;   /* block steps are done by PETSc's functions                                 */
-  PetscBool       petsc;    /* so, wherever the vectors are                                             */
-  PetscInt        ncolumns; /* most columns of a block                                                   */
-  PetscScalar   **columns;  /* pointers to those of two blocks                                           */
-  PetscScalar    *factors;  /* of VecMAXPY()                                                             */
-  PetscScalar    *sums;     /* of a block step, behind room for a carried one                            */
-  Vec             blockwork;
+  KSPFusedKey        key;
+  SpikeKrylov        s;
+  PetscMPIInt        size;
+  PetscBool          identity;          /* B = I, and no null space is to be removed: no PCApply()                  */
+  SpikeEnqueue       pc;                /* what B enqueues itself; run is NULL: PCApply()                             */
+  Vec                diagonal, store;   /* B where it is a diagonal matrix, else NULL; where that is kept        */
+  void              *copy, **graph;     /* of A; of iterations, one for each of a period                      */
+  PetscInt           period, steady;    /* iterations from number `steady` after a start repeat each period   */
+  PetscInt           variant;           /* of the method: another number, other graphs                        */
+  PetscBool          usecopy, usegraph; /* in this solve                                                      */
+  PetscBool          merged;            /* form of this solve                                                       */
+  PetscInt           renewals;          /* attempts since an iteration was completed                                */
+  PetscInt           since;             /* iterations launched since the last start                                 */
+  PetscBool          more;              /* another iteration may follow the one that is launched                    */
+  PetscBool          carried;           /* the sums of the last step wait for the next reduction                    */
+  SpikeKrylovStep    carriedstep;
+  PetscScalar        carry[SPIKE_KRYLOV_MAXDOTS];
+  SpikeKrylovPost    ring[4]; /* posts that the host makes, and how many it has made and read             */
+  PetscInt           posted, nread;
+  Vec                guess; /* with right preconditioning: the initial guess, x being the correction        */
+  PetscBool          useguess;
+  KSPFusedInfo       info;
+  void              *data;     /* of the method                                                            */
+  PetscBool          usevec;   /* block steps are done by PETSc's functions                                 */
+  PetscBool          petsc;    /* so, wherever the vectors are                                             */
+  PetscInt           ncolumns; /* most columns of a block                                                   */
+  PetscInt           nsmall;   /* scalars of block steps                                                    */
+  PetscScalar      **columns;  /* pointers to those of four blocks                                          */
+  PetscScalar       *factors;  /* of VecMAXPY()                                                             */
+  PetscScalar       *sums;     /* of a block step, behind room for a carried one                            */
+  KSPFusedSlot      *slots;    /* vectors whose arrays a block step has, and how many; those in front are not columns */
+  PetscInt           nslots, nsingles;
+  SpikeIDRRecurrence carriedblock;
+  Vec                blockwork;
 };
 
-/* What a block step works on: SpikeKrylovBlock, with vectors */
+/* What a block step works on: SpikeKrylovBlock, with vectors. c and a point into s.small */
 typedef struct {
   PetscInt           first, last;
   Vec               *A, *B;
-  const PetscScalar *c;
-  PetscScalar        a;
+  const PetscScalar *c, *a;
   Vec                x, y, z, r, q;
 } KSPFusedBlock;
 
@@ -136,16 +148,16 @@ PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedPCApply(KSP, Vec, Vec);
 
 /* fusedblock.c */
-PETSC_INTERN PetscErrorCode KSPFusedBlockSetUp(KSP, PetscInt);
+PETSC_INTERN PetscErrorCode KSPFusedBlockSetUp(KSP, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode KSPFusedBlockDestroy(KSPFused *);
-PETSC_INTERN PetscErrorCode KSPFusedBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *);
-PETSC_INTERN PetscErrorCode KSPFusedBlockReduce(KSP, PetscInt, PetscScalar **);
-PETSC_INTERN PetscErrorCode KSPFusedBlockNorm(KSP, PetscScalar, PetscBool, PetscBool);
+PETSC_INTERN PetscErrorCode KSPFusedBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *, const SpikeIDRRecurrence *, PetscBool);
+PETSC_INTERN PetscErrorCode KSPFusedBlockApplyDots(KSP, Vec, Vec, const KSPFusedBlock *, const SpikeIDRRecurrence *);
 
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPDestroy_Fused(KSP);
 PETSC_INTERN PetscErrorCode KSPReset_Fused(KSP);
 PETSC_INTERN PetscErrorCode KSPCreate_Fused(KSP, const KSPFusedMethod *);
+PETSC_INTERN PetscErrorCode KSPFusedDestroyGraphs(KSPFused *);
 
 /* fusedoptions.c */
 PETSC_INTERN PetscErrorCode KSPSetFromOptions_Fused(KSP, PetscOptionItems);

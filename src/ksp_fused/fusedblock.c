@@ -3,23 +3,26 @@
 #include "fused.h"
 #include <petsc/private/vecimpl.h>
 
-/* Room for blocks of s columns */
-PetscErrorCode KSPFusedBlockSetUp(KSP ksp, PetscInt s)
+#define KSP_FUSED_SINGLES 6
+
+/* Room for blocks of s columns, and for `small` scalars in the memory of the kernels */
+PetscErrorCode KSPFusedBlockSetUp(KSP ksp, PetscInt s, PetscInt small)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedBlockDestroy(f));
-  PetscCall(PetscMalloc3(2 * s, &f->columns, s, &f->factors, s + 4, &f->sums));
-  PetscCall(PetscArrayzero(f->sums, s + 4));
+  PetscCall(PetscMalloc4(4 * s, &f->columns, s, &f->factors, s + 4, &f->sums, 4 * s + KSP_FUSED_SINGLES, &f->slots));
   f->ncolumns = s;
+  f->nsmall   = small;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode KSPFusedBlockDestroy(KSPFused *f)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree3(f->columns, f->factors, f->sums));
+  PetscCall(KSPFusedDestroyGraphs(f));
+  PetscCall(PetscFree4(f->columns, f->factors, f->sums, f->slots));
   PetscCall(VecDestroy(&f->blockwork));
   f->ncolumns = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -50,10 +53,11 @@ static PetscErrorCode KSPFusedDotLocal_Private(Vec x, Vec y, PetscScalar *dot)
 /* By PETSc's functions, wherever the vectors are */
 static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, PetscScalar sums[])
 {
-  KSPFused      *f = (KSPFused *)ksp->data;
-  const PetscInt m = b->last - b->first;
-  Vec           *A = m ? b->A + b->first : NULL, *B = m && b->B ? b->B + b->first : NULL;
-  PetscInt       n, over;
+  KSPFused         *f = (KSPFused *)ksp->data;
+  const PetscInt    m = b->last - b->first;
+  const PetscScalar a = b->a ? *b->a : (PetscScalar)0.0;
+  Vec              *A = m ? b->A + b->first : NULL, *B = m && b->B ? b->B + b->first : NULL;
+  PetscInt          n, over;
 
   PetscFunctionBegin;
   switch (step) {
@@ -69,20 +73,20 @@ static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep
     break;
   case SPIKE_KRYLOV_COMBINE:
     over = m && B[0] == b->y ? 1 : 0;
-    if (over) PetscCall(VecAXPBY(b->y, b->a, b->c[0], b->r));
+    if (over) PetscCall(VecAXPBY(b->y, a, b->c[0], b->r));
     else {
       PetscCall(VecCopy(b->r, b->y));
-      PetscCall(VecScale(b->y, b->a));
+      PetscCall(VecScale(b->y, a));
     }
     PetscCall(KSPFusedMAXPY_Private(f, b->y, m - over, 1.0, m ? b->c + over : NULL, m ? B + over : NULL));
-    PetscCall(KSPFusedMAXPY_Private(f, b->y, m, -b->a, b->c, A));
+    PetscCall(KSPFusedMAXPY_Private(f, b->y, m, -a, b->c, A));
     break;
   case SPIKE_KRYLOV_UPDATE:
     PetscCall(KSPFusedMAXPY_Private(f, b->z, m, -1.0, b->c, A));
     PetscCall(KSPFusedMAXPY_Private(f, b->y, m, -1.0, b->c, B));
     if (!b->x) break;
-    PetscCall(VecAXPY(b->x, b->a, b->y));
-    PetscCall(VecAXPY(b->r, -b->a, b->z));
+    PetscCall(VecAXPY(b->x, a, b->y));
+    PetscCall(VecAXPY(b->r, -a, b->z));
     if (b->q) {
       if (!f->blockwork) PetscCall(VecDuplicate(b->r, &f->blockwork));
       PetscCall(VecWAXPY(f->blockwork, -1.0, b->r, b->q));
@@ -91,127 +95,188 @@ static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep
     } else PetscCall(KSPFusedDotLocal_Private(b->r, b->r, &sums[0]));
     break;
   default:
-    PetscCall(VecAXPBY(b->q, b->a, (PetscScalar)1.0 - b->a, b->r));
-    PetscCall(VecAXPBY(b->y, b->a, (PetscScalar)1.0 - b->a, b->x));
+    PetscCall(VecAXPBY(b->q, a, (PetscScalar)1.0 - a, b->r));
+    PetscCall(VecAXPBY(b->y, a, (PetscScalar)1.0 - a, b->x));
     PetscCall(KSPFusedDotLocal_Private(b->q, b->q, &sums[0]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define KSP_FUSED_SINGLES 5
-
-/* In one pass over the arrays, which are in the host's memory. A vector that is there twice is fetched once */
-static PetscErrorCode KSPFusedBlockStepHost_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, PetscScalar sums[])
+/* The array of v: one that is there already, or fetched; read and written say what is done with it. Without rows another pointer, for NULL says that a step has no such vector */
+static PetscErrorCode KSPFusedFetch_Private(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a)
 {
-  KSPFused          *f      = (KSPFused *)ksp->data;
-  const PetscInt     m      = b->last - b->first;
-  const PetscBool    update = (PetscBool)(step == SPIKE_KRYLOV_UPDATE), smooth = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
-  Vec                v[KSP_FUSED_SINGLES]       = {b->r, b->x, b->q, b->z, b->y};
-  const PetscBool    written[KSP_FUSED_SINGLES] = {update, update, smooth, (PetscBool)(update && m), (PetscBool)((update && m) || smooth || step == SPIKE_KRYLOV_COMBINE)};
-  PetscScalar       *a[KSP_FUSED_SINGLES];
-  const PetscScalar *array;
-  SpikeKrylovBlock   h;
+  KSPFused       *f    = (KSPFused *)ksp->data;
+  KSPFusedSlot   *slot = &f->slots[f->nslots];
+  const PetscBool host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
+  PetscMemType    memtype;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < KSP_FUSED_SINGLES; k++) {
-    a[k] = NULL;
-    if (!v[k]) continue;
-    if (k && v[k] == v[0]) a[k] = a[0];
-    else if (written[k]) PetscCall(VecGetArray(v[k], &a[k]));
-    else {
-      PetscCall(VecGetArrayRead(v[k], &array));
-      a[k] = (PetscScalar *)array;
+  for (PetscInt k = 0; k < (f->nsingles ? f->nsingles : f->nslots); k++) {
+    if (f->slots[k].v == v) {
+      *a = f->slots[k].a ? f->slots[k].a : f->sums;
+      PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
-  h.first = 0;
-  h.last  = m;
-  h.A     = f->columns;
-  h.B     = f->columns + f->ncolumns;
-  h.c     = b->c;
-  h.a     = b->a;
-  h.r     = a[0];
-  h.x     = a[1];
-  h.q     = a[2];
-  h.z     = a[3];
-  h.y     = a[4];
-  PetscCall(VecGetLocalSize(b->y, &h.n));
-  for (PetscInt j = 0; j < m; j++) {
-    PetscCall(VecGetArrayRead(b->A[b->first + j], &array));
-    h.A[j] = (PetscScalar *)array;
-    if (!b->B) continue;
-    if (b->B[b->first + j] == b->y) h.B[j] = h.y;
-    else {
-      PetscCall(VecGetArrayRead(b->B[b->first + j], &array));
-      h.B[j] = (PetscScalar *)array;
+  slot->v       = v;
+  slot->read    = read;
+  slot->written = written;
+  if (host) {
+    if (!written) PetscCall(VecGetArrayRead(v, (const PetscScalar **)&slot->a));
+    else if (read) PetscCall(VecGetArray(v, &slot->a));
+    else PetscCall(VecGetArrayWrite(v, &slot->a));
+  } else {
+    if (!written) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&slot->a, &memtype));
+    else if (read) PetscCall(VecGetArrayAndMemType(v, &slot->a, &memtype));
+    else PetscCall(VecGetArrayWriteAndMemType(v, &slot->a, &memtype));
+    PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A work vector has left the device during a solve");
+  }
+  *a = slot->a ? slot->a : f->sums;
+  f->nslots++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGiveBack_Private(KSPFused *f)
+{
+  const PetscBool host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
+
+  PetscFunctionBegin;
+  while (f->nslots) {
+    KSPFusedSlot *slot = &f->slots[--f->nslots];
+
+    if (host) {
+      if (!slot->written) PetscCall(VecRestoreArrayRead(slot->v, (const PetscScalar **)&slot->a));
+      else if (slot->read) PetscCall(VecRestoreArray(slot->v, &slot->a));
+      else PetscCall(VecRestoreArrayWrite(slot->v, &slot->a));
+    } else {
+      if (!slot->written) PetscCall(VecRestoreArrayReadAndMemType(slot->v, (const PetscScalar **)&slot->a));
+      else if (slot->read) PetscCall(VecRestoreArrayAndMemType(slot->v, &slot->a));
+      else PetscCall(VecRestoreArrayWriteAndMemType(slot->v, &slot->a));
     }
   }
-  if (h.n) PetscCall(SpikeKrylovBlockStep_Host(step, &h, sums));
-  else PetscCall(PetscArrayzero(sums, f->ncolumns + 3)); /* arrays may be NULL, but are fetched: states count the same on all ranks */
-  for (PetscInt j = 0; j < m; j++) {
-    array = h.A[j];
-    PetscCall(VecRestoreArrayRead(b->A[b->first + j], &array));
-    if (!b->B || b->B[b->first + j] == b->y) continue;
-    array = h.B[j];
-    PetscCall(VecRestoreArrayRead(b->B[b->first + j], &array));
-  }
-  for (PetscInt k = KSP_FUSED_SINGLES - 1; k >= 0; k--) {
-    if (!v[k] || (k && v[k] == v[0])) continue;
-    if (written[k]) PetscCall(VecRestoreArray(v[k], &a[k]));
-    else {
-      array = a[k];
-      PetscCall(VecRestoreArrayRead(v[k], &array));
-    }
+  f->nsingles = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The vectors of a step that are no columns: first those that it writes, or with written false, the others */
+static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, PetscBool written, SpikeKrylovBlock *h)
+{
+  const PetscBool update = (PetscBool)(step == SPIKE_KRYLOV_UPDATE), combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE), smooth = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
+  const PetscBool moves = (PetscBool)(update && b->last > b->first), over = (PetscBool)(combine && b->last > b->first && b->B[b->first] == b->y);
+  const Vec       v[] = {b->r, b->x, b->q, b->z, b->y};
+  const PetscBool w[] = {update, update, smooth, moves, (PetscBool)(moves || smooth || combine)};
+  PetscScalar   **a[] = {&h->r, &h->x, &h->q, &h->z, &h->y};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 5; k++) {
+    if (v[k] && w[k] == written) PetscCall(KSPFusedFetch_Private(ksp, v[k], (PetscBool)(!combine || k < 4 || over), w[k], a[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One step; nothing once a reason is set. The sums of this rank wait for KSPFusedBlockReduce() or KSPFusedBlockNorm() */
-PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b)
+/* Its columns, and what is no vector */
+static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBlock *b, PetscScalar **columns, SpikeKrylovBlock *h)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  PetscAssert(b->last - b->first <= f->ncolumns, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, b->last - b->first, f->ncolumns);
-  if (f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  if (f->usevec) PetscCall(KSPFusedBlockStepVec_Private(ksp, step, b, f->sums + 1));
-  else PetscCall(KSPFusedBlockStepHost_Private(ksp, step, b, f->sums + 1));
+  h->first = 0;
+  h->last  = b->last - b->first;
+  h->A     = columns;
+  h->B     = columns + f->ncolumns;
+  h->c     = b->c;
+  h->a     = b->a;
+  for (PetscInt j = 0; j < h->last; j++) {
+    PetscCall(KSPFusedFetch_Private(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j]));
+    if (b->B) PetscCall(KSPFusedFetch_Private(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The n sums of the last step over all ranks, with the norm that waits, which is posted. NULL when a reason is set, by that norm or before */
-PetscErrorCode KSPFusedBlockReduce(KSP ksp, PetscInt n, PetscScalar **sums)
+/* In one pass over the arrays, by the backend. Behind y <- A x where there is an x, which is no vector of the step but z */
+static PetscErrorCode KSPFusedBlockEnqueue_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, const KSPFusedBlock *combine, Vec x, const SpikeIDRRecurrence *recurrence)
+{
+  KSPFused        *f = (KSPFused *)ksp->data;
+  SpikeKrylovBlock h, g;
+  PetscScalar     *ax;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&h, sizeof(h)));
+  PetscCall(PetscMemzero(&g, sizeof(g)));
+  PetscCall(VecGetLocalSize(b->y, &h.n));
+  g.n = h.n;
+  if (x) PetscCall(KSPFusedFetch_Private(ksp, b->y, PETSC_FALSE, PETSC_TRUE, &h.y));
+  for (int written = 1; written >= 0; written--) {
+    PetscCall(KSPFusedFetchSingles_Private(ksp, step, b, (PetscBool)written, &h));
+    if (combine) PetscCall(KSPFusedFetchSingles_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, (PetscBool)written, &g));
+  }
+  if (x) PetscCall(KSPFusedFetch_Private(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax));
+  f->nsingles = f->nslots; /* columns are looked for among these, not among each other */
+  PetscCall(KSPFusedFetchColumns_Private(ksp, b, f->columns, &h));
+  if (combine) PetscCall(KSPFusedFetchColumns_Private(ksp, combine, f->columns + 2 * f->ncolumns, &g));
+  if (x) PetscCall((*f->s.k->blockmult)(&f->s, f->copy, ax, &h, recurrence));
+  else PetscCall((*f->s.k->blockstep)(&f->s, step, &h, combine ? &g : NULL, recurrence));
+  PetscCall(KSPFusedGiveBack_Private(f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What follows from the sums of a step, on the host: over all ranks, with those that a step before has left for this reduction. With defer, where there is a reduction to be
+  saved, they are left for the next one.
+*/
+static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const SpikeIDRRecurrence *recurrence, PetscBool defer)
 {
   KSPFused      *f = (KSPFused *)ksp->data;
   const PetscInt c = f->carried ? 1 : 0;
 
   PetscFunctionBegin;
-  *sums = NULL;
-  if (f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->usevec) PetscCall((*f->s.k->blocksums)(&f->s, n, f->sums + 1));
+  if (defer && f->size > 1) {
+    PetscAssert(n == 1 && !c, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A reduction of %" PetscInt_FMT " sums cannot wait", n);
+    f->carry[0]     = f->sums[1];
+    f->carried      = PETSC_TRUE;
+    f->carriedblock = *recurrence;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (c) f->sums[0] = f->carry[0];
   if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, f->sums + 1 - c, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
   if (c) {
     f->carried = PETSC_FALSE;
-    SpikeKrylovTestNorm(f->s.scalars, PetscSqrtReal(PetscRealPart(f->sums[0])));
-    PetscCall(KSPFusedPost(f));
+    if (SpikeIDRRecur(&f->carriedblock, f->s.scalars, f->s.hostsmall, f->sums)) PetscCall(KSPFusedPost(f));
   }
-  if (!f->s.scalars->reason) *sums = f->sums + 1;
+  if (!f->s.scalars->reason && SpikeIDRRecur(recurrence, f->s.scalars, f->s.hostsmall, f->sums + 1)) PetscCall(KSPFusedPost(f));
+  PetscCall((*f->s.k->blockpush)(&f->s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The end of an iteration, by the square of its norm, on this rank or over all: counts it and posts, now or with the next reduction */
-PetscErrorCode KSPFusedBlockNorm(KSP ksp, PetscScalar square, PetscBool reduced, PetscBool defer)
+/*
+  One step and what follows from its sums; nothing once a reason is set. combine: a COMBINE behind it, from the r that the step leaves, in the same pass where the backend can. With
+  defer the sums, one at most, wait for those of the next step that has some, where there is a reduction to be saved.
+*/
+PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, const KSPFusedBlock *combine, const SpikeIDRRecurrence *recurrence, PetscBool defer)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  if (defer && !reduced && f->size > 1) {
-    f->carry[0] = square;
-    f->carried  = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscAssert(b->last - b->first <= f->ncolumns, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, b->last - b->first, f->ncolumns);
+  if (!f->s.ondevice && f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->usevec) {
+    PetscCall(KSPFusedBlockStepVec_Private(ksp, step, b, f->sums + 1));
+    if (combine) PetscCall(KSPFusedBlockStepVec_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, NULL));
+  } else PetscCall(KSPFusedBlockEnqueue_Private(ksp, step, b, combine, NULL, recurrence));
+  if (recurrence && !f->s.ondevice) PetscCall(KSPFusedBlockRecur_Private(ksp, SpikeKrylovBlockSums(step, b->last - b->first, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL)), recurrence, defer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y <- B A x or A B x, and the inner products of this y */
+PetscErrorCode KSPFusedBlockApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBlock *dots, const SpikeIDRRecurrence *recurrence)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  if (f->identity && f->usecopy && f->s.k->blockmult) PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
+  else {
+    PetscCall(KSPFusedApply(ksp, x, dots->y, work));
+    PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, recurrence, PETSC_FALSE));
   }
-  if (!reduced && f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &square, 1, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
-  SpikeKrylovTestNorm(f->s.scalars, PetscSqrtReal(PetscRealPart(square)));
-  PetscCall(KSPFusedPost(f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -65,11 +65,12 @@ static PetscErrorCode KSPFusedSetReason_Private(KSP ksp, int reason)
 PetscErrorCode KSPFusedDestroyState_Private(KSPFused *f)
 {
   PetscFunctionBegin;
-  if (f->graph) PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
+  PetscCall(KSPFusedDestroyGraphs(f));
   if (f->copy) PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
   if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
   PetscCall(VecDestroy(&f->store));
   PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
+  PetscCall(PetscFree(f->key.arrays));
   PetscCall(PetscMemzero(&f->key, sizeof(f->key)));
   f->usecopy = f->usegraph = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -95,8 +96,8 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
     ki = SpikeKrylovKernelsFind(memtype);
     k  = i < 0 || ki == k ? ki : NULL;
   }
-  f->usevec    = (PetscBool)(f->method->blocks && (f->petsc || k != &SpikeKrylovKernels_Host));
-  key.kernels  = k && !f->method->blocks ? k : &SpikeKrylovKernels_Host;
+  f->usevec    = (PetscBool)(f->method->blocks && (f->petsc || !k || f->ncolumns > k->maxcolumns));
+  key.kernels  = k && !f->usevec ? k : &SpikeKrylovKernels_Host;
   key.ondevice = (PetscBool)(key.kernels != &SpikeKrylovKernels_Host && f->size == 1);
   if (f->key.kernels != key.kernels || f->key.ondevice != key.ondevice) {
     PetscCall(KSPFusedDestroyState_Private(f));
@@ -105,6 +106,10 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
     PetscCall((*f->s.k->create)(&f->s));
     f->key.kernels  = key.kernels;
     f->key.ondevice = key.ondevice;
+  }
+  if (f->method->blocks && f->s.ncolumns != f->ncolumns) {
+    PetscCall(KSPFusedDestroyGraphs(f));
+    PetscCall((*f->s.k->blockcreate)(&f->s, f->ncolumns, f->nsmall));
   }
   PetscCall(PetscStrncpy(f->info.backend, f->usevec ? "petsc" : key.kernels->name, sizeof(f->info.backend)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -130,7 +135,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   PetscCall(MatGetNonzeroState(A, &nonzero));
   PetscCall(PetscObjectStateGet((PetscObject)A, &values));
   if (f->key.mat != id || f->key.nonzero != nonzero || f->key.spmv != f->spmv) {
-    PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
+    PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
     PetscCall(KSPFusedGetCSR(A, &csr, &piece));
     PetscCall((*f->s.k->copy)(&f->s, &csr, f->spmv, &f->copy));
@@ -149,24 +154,26 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
 }
 
 /*
-  Where all that an iteration launches is ours, iterations but the first after a start are a graph. It holds for these vectors and this form: what it was made for is compared
+  Where all that an iteration launches is ours, iterations but the first after a start are graphs. They hold for these vectors and this form: what they were made for is compared
   at the start of each solve.
 */
 static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
 {
   KSPFused          *f = (KSPFused *)ksp->data;
-  const PetscScalar *array, *arrays[KSP_FUSED_GRAPHKEYS] = {NULL};
+  const PetscScalar *array, **arrays;
+  const PetscInt     n = ksp->nwork + 1;
   PetscMemType       memtype;
   KSPFusedGraphKey   pc;
 
   PetscFunctionBegin;
   f->usegraph = (PetscBool)(f->graphs && f->usecopy && (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement && !PetscLogGpuTimeFlag);
   if (!f->usegraph) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt i = -1; i < ksp->nwork; i++) {
-    Vec x = i < 0 ? ksp->vec_sol : ksp->work[i];
+  PetscCall(PetscMalloc1(n, &arrays));
+  for (PetscInt i = 0; i < n; i++) {
+    Vec x = i ? ksp->work[i - 1] : ksp->vec_sol;
 
     PetscCall(VecGetArrayReadAndMemType(x, &array, &memtype));
-    arrays[i + 1] = array;
+    arrays[i] = array;
     PetscCall(VecRestoreArrayReadAndMemType(x, &array));
   }
   PetscCall(PetscMemzero(&pc, sizeof(pc)));
@@ -180,10 +187,14 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
     pc.diagonal = array;
     PetscCall(VecRestoreArrayReadAndMemType(f->diagonal, &array));
   }
-  if (memcmp(arrays, f->key.arrays, sizeof(arrays)) || f->key.merged != f->merged || memcmp(&pc, &f->key.pc, sizeof(pc))) PetscCall((*f->s.k->destroygraph)(&f->s, &f->graph));
-  PetscCall(PetscMemcpy(f->key.arrays, arrays, sizeof(arrays)));
-  f->key.merged = f->merged;
-  f->key.pc     = pc;
+  if (f->key.narrays != n || memcmp(arrays, f->key.arrays, n * sizeof(*arrays)) || f->key.merged != f->merged || f->key.variant != f->variant || memcmp(&pc, &f->key.pc, sizeof(pc))) PetscCall(KSPFusedDestroyGraphs(f));
+  PetscCall(PetscFree(f->key.arrays));
+  f->key.arrays  = arrays;
+  f->key.narrays = n;
+  f->key.merged  = f->merged;
+  f->key.variant = f->variant;
+  f->key.pc      = pc;
+  if (!f->graph) PetscCall(PetscCalloc1(f->period, &f->graph));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -363,24 +374,23 @@ static PetscErrorCode KSPFusedTouch_Private(KSP ksp)
 /* Iteration `it` from the graph, which is made where there is none; not launched where that fails, and then not tried again in this solve */
 static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
 {
-  KSPFused *f = (KSPFused *)ksp->data;
+  KSPFused *f     = (KSPFused *)ksp->data;
+  void    **graph = &f->graph[f->since % f->period], *begun;
 
   PetscFunctionBegin;
-  if (!f->graph) {
-    void *graph;
-
-    PetscCall((*f->s.k->capture)(&f->s, PETSC_TRUE, &graph));
+  if (!*graph) {
+    PetscCall((*f->s.k->capture)(&f->s, PETSC_TRUE, &begun));
     f->more = (PetscBool)(it < ksp->max_it);
     PetscCall((*f->method->head)(ksp));
     PetscCall((*f->method->tail)(ksp));
-    PetscCall((*f->s.k->capture)(&f->s, PETSC_FALSE, &f->graph));
-    if (!f->graph) {
+    PetscCall((*f->s.k->capture)(&f->s, PETSC_FALSE, graph));
+    if (!*graph) {
       PetscCall(PetscInfo(ksp, "The iteration cannot be captured in a graph\n"));
       f->usegraph = PETSC_FALSE;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
-  PetscCall((*f->s.k->replay)(&f->s, f->graph));
+  PetscCall((*f->s.k->replay)(&f->s, *graph));
   if (f->info.lockstep) PetscCall(KSPFusedTouch_Private(ksp)); /* else nobody looks before the end */
   f->since++;
   f->info.launched++;
@@ -492,7 +502,7 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     while ((p.launched <= p.ahead || f->carried) && ksp->its + p.launched < ksp->max_it) {
       const PetscBool carried = f->carried;
 
-      if (f->usegraph && f->since) {
+      if (f->usegraph && f->since >= f->steady) {
         PetscCall(KSPFusedReplay_Private(ksp, ksp->its + p.launched + 1));
         if (f->usegraph) {
           p.launched++;

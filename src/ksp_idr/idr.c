@@ -21,44 +21,33 @@ static inline Vec KSPIDRFusedX(KSP ksp)
   return KSPIDRFusedData(ksp)->smoothing ? ksp->work[XI] : ksp->vec_sol;
 }
 
-/* Bits that look random, from where a number stands: the same on any number of ranks; uniform in [-1, 1) */
-static PetscReal KSPIDRFusedUniform(PetscInt row, PetscInt column, PetscInt generation)
-{
-  unsigned long long z = 0x9E3779B97F4A7C15ULL * ((unsigned long long)row + 1) + 0xD1B54A32D192ED03ULL * (unsigned long long)column + 0x8CB92BA72F3D8DD7ULL * (unsigned long long)generation;
-
-  for (int k = 0; k < 2; k++) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    z ^= z >> 31;
-  }
-  return (PetscReal)((double)(z >> 40) / 8388608.0 - 1.0);
-}
-
 /* P <- random vectors, orthonormal. With a PetscRandom as KSPIDR does it, to the last bit; else orthogonalized twice */
 static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
 {
-  KSPIDRFused *idr = KSPIDRFusedData(ksp);
-  PetscScalar *a, *dots;
-  PetscInt     start, end;
+  KSPIDRFused              *idr = KSPIDRFusedData(ksp);
+  const SpikeKrylovKernels *kernels;
+  PetscScalar              *a, *dots;
+  PetscInt                  start, end;
+  PetscMemType              memtype;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(idr->d.s, &dots));
-  for (PetscInt k = 0; k < idr->d.s; k++) {
+  PetscCall(PetscMalloc1(idr->ncolumns, &dots));
+  for (PetscInt k = 0; k < idr->ncolumns; k++) {
     if (idr->rand) PetscCall(VecSetRandom(idr->P[k], idr->rand));
     else {
       PetscCall(VecGetOwnershipRange(idr->P[k], &start, &end));
-      PetscCall(VecGetArrayWrite(idr->P[k], &a));
-      for (PetscInt i = start; i < end; i++) {
-#if PetscDefined(USE_COMPLEX)
-        a[i - start] = PetscCMPLX(KSPIDRFusedUniform(i, 2 * k, generation), KSPIDRFusedUniform(i, 2 * k + 1, generation));
-#else
-        a[i - start] = KSPIDRFusedUniform(i, 2 * k, generation);
-#endif
+      PetscCall(VecGetArrayWriteAndMemType(idr->P[k], &a, &memtype));
+      kernels = SpikeKrylovKernelsFind(memtype);
+      if (kernels) PetscCall((*kernels->shadow)(end - start, start, k, generation, a));
+      PetscCall(VecRestoreArrayWriteAndMemType(idr->P[k], &a));
+      if (!kernels) {
+        PetscCall(VecGetArrayWrite(idr->P[k], &a));
+        PetscCall((*SpikeKrylovKernels_Host.shadow)(end - start, start, k, generation, a));
+        PetscCall(VecRestoreArrayWrite(idr->P[k], &a));
       }
-      PetscCall(VecRestoreArrayWrite(idr->P[k], &a));
     }
   }
-  for (PetscInt k = 0; k < idr->d.s; k++) {
+  for (PetscInt k = 0; k < idr->ncolumns; k++) {
     PetscCall((*ksp->orthog)(ksp, idr->P, k, NULL, dots));
     if (!idr->rand) PetscCall((*ksp->orthog)(ksp, idr->P, k, NULL, dots));
     PetscCall(VecNormalize(idr->P[k], NULL));
@@ -71,6 +60,7 @@ static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
 
 static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
 {
+  KSPFused    *f   = (KSPFused *)ksp->data;
   KSPIDRFused *idr = KSPIDRFusedData(ksp);
   PetscInt     s, n, first = idr->smoothing ? XI + 1 : W + 1;
   Mat          A;
@@ -80,89 +70,92 @@ static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
   PetscCall(MatGetSize(A, &n, NULL));
   s = PetscMax(1, PetscMin(idr->s, n)); /* no more shadow vectors than rows are independent */
   PetscCall(KSPSetWorkVecs(ksp, first + 3 * s));
-  idr->G = ksp->work + first;
-  idr->U = idr->G + s;
-  idr->P = idr->U + s;
-  PetscCall(PetscFree4(idr->d.M, idr->d.f, idr->d.c, idr->d.alpha));
-  PetscCall(PetscMalloc4(s * s, &idr->d.M, s, &idr->d.f, s + 1, &idr->d.c, s, &idr->d.alpha));
-  idr->d.s    = s;
-  idr->filled = 0;
-  PetscCall(KSPFusedBlockSetUp(ksp, s));
+  idr->G        = ksp->work + first;
+  idr->U        = idr->G + s;
+  idr->P        = idr->U + s;
+  idr->ncolumns = s;
+  idr->filled   = 0;
+  PetscCall(KSPFusedBlockSetUp(ksp, s, SpikeIDRSize(s)));
+  f->period = s + 1;
+  f->steady = s; /* in the first cycle G and U are 0, and not read */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* f = P^H r, norm */
 static PetscErrorCode KSPFusedStart_IDR(KSP ksp)
 {
-  KSPFused      *f   = (KSPFused *)ksp->data;
-  KSPIDRFused   *idr = KSPIDRFusedData(ksp);
-  const PetscInt s = idr->d.s, first = idr->smoothing ? XI + 1 : W + 1;
-  KSPFusedBlock  block = {0, s, NULL, NULL, NULL, 0.0, NULL, ksp->work[R], NULL, NULL, NULL};
-  PetscScalar   *sums;
-  PetscObjectId  id;
+  KSPFused                *f   = (KSPFused *)ksp->data;
+  KSPIDRFused             *idr = KSPIDRFusedData(ksp);
+  const PetscInt           s = idr->ncolumns, first = idr->smoothing ? XI + 1 : W + 1;
+  const SpikeIDRRecurrence begin = {SPIKE_IDR_START, s, 0, 0, s, idr->cosine};
+  KSPFusedBlock            block = {0, s, NULL, NULL, NULL, NULL, NULL, ksp->work[R], NULL, NULL, NULL};
+  PetscObjectId            id;
 
   PetscFunctionBegin;
   idr->G = ksp->work + first;
   idr->U = idr->G + s;
   idr->P = idr->U + s;
+  idr->d = SpikeIDRLayout(s, f->s.small);
   PetscCall(PetscObjectGetId((PetscObject)idr->P[0], &id));
   if (id != idr->filled || (!ksp->its && !f->info.restarts && idr->generation && !idr->rand)) PetscCall(KSPIDRFusedFill_Private(ksp, 0));
-  idr->d.cosine = idr->cosine;
-  block.A       = idr->P;
-  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &block));
-  PetscCall(KSPFusedBlockReduce(ksp, s + 1, &sums));
-  SpikeIDRStart(&idr->d, sums);
-  f->s.scalars->norm  = PetscSqrtReal(PetscRealPart(sums[s]));
-  f->s.scalars->since = 0;
-  PetscCall(KSPFusedPost(f));
+  block.A = idr->P;
+  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &block, NULL, &begin, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* u_k = omega (r - G c) + U c of iteration `since`, counted from the last start */
+static KSPFusedBlock KSPIDRFusedCombine(KSP ksp, PetscInt since)
+{
+  KSPIDRFused        *idr = KSPIDRFusedData(ksp);
+  const PetscInt      s = idr->ncolumns, k = since % (s + 1);
+  const KSPFusedBlock combine = {since < s ? s : k, s, idr->G, idr->U, idr->d.c + k, idr->d.omega, NULL, idr->U[k], NULL, KSPIDRFusedR(ksp), NULL};
+
+  return combine;
+}
+
+/* The end of a step and the beginning of the next are one pass, where nothing that changes r or f comes between */
+static PetscBool KSPIDRFusedJoins(KSP ksp)
+{
+  return (PetscBool)(((KSPFused *)ksp->data)->merged && !KSPIDRFusedData(ksp)->smoothing);
+}
+
 /*
-  The projection of g_k and u_k. Classical: all sums at once; the update waits for the tail. Twice: once more before that. Modified: one p_i after the other. Each sum of the last
-  reduction becomes a number of M.
+  The product of step k, and the projection of g_k and u_k. Classical: all sums at once; the update waits for the tail. Twice: once more before that. Modified: one p_i after the other. Each
+  sum of the last reduction becomes a number of M.
 */
 static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
 {
-  KSPFused      *f   = (KSPFused *)ksp->data;
   KSPIDRFused   *idr = KSPIDRFusedData(ksp);
-  const PetscInt s = idr->d.s, passes = k && idr->orthog == KSP_IDRFUSED_ORTHOG_TWICE ? 1 : (idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? k : 0);
+  const PetscInt s = idr->ncolumns, passes = k && idr->orthog == KSP_IDRFUSED_ORTHOG_TWICE ? 1 : (idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? k : 0);
   const PetscInt first = idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? k : 0;
-  PetscScalar   *sums;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i <= passes; i++) {
-    const PetscBool last = (PetscBool)(i == passes);
-    const PetscInt  a = last ? first : i, b = last ? s : (first ? i + 1 : k); /* p_a to p_(b-1) */
-    KSPFusedBlock   dots = {a, b, idr->P, NULL, NULL, 0.0, NULL, idr->G[k], NULL, NULL, NULL}, update = {a, b, idr->G, idr->U, idr->d.alpha + a, 0.0, NULL, idr->U[k], idr->G[k], NULL, NULL};
+    const PetscBool          last = (PetscBool)(i == passes);
+    const PetscInt           a = last ? first : i, b = last ? s : (first ? i + 1 : k); /* p_a to p_(b-1) */
+    const SpikeIDRRecurrence sums = {last ? SPIKE_IDR_COLUMN : SPIKE_IDR_PROJECT, s, k, a, b, 0.0};
+    KSPFusedBlock            dots = {a, b, idr->P, NULL, NULL, NULL, NULL, idr->G[k], NULL, NULL, NULL}, update = {a, b, idr->G, idr->U, idr->d.alpha + a, NULL, NULL, idr->U[k], idr->G[k], NULL, NULL};
 
-    PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &dots));
-    PetscCall(KSPFusedBlockReduce(ksp, b - a + 1, &sums));
-    if (!sums) PetscFunctionReturn(PETSC_SUCCESS);
-    if (!last) {
-      SpikeIDRProject(&idr->d, a, b, b - a, sums);
-      PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update));
-    } else {
-      SpikeIDRProject(&idr->d, a, k, s - a, sums);
-      SpikeIDRColumn(&idr->d, f->s.scalars, k, sums + k - a, sums[s - a]);
-      if (f->s.scalars->reason) PetscCall(KSPFusedPost(f));
-    }
+    if (!i) PetscCall(KSPFusedBlockApplyDots(ksp, idr->U[k], ksp->work[W], &dots, &sums)); /* g_k = K u_k */
+    else PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &dots, NULL, &sums, PETSC_FALSE));
+    if (!last) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update, NULL, NULL, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Words of n that a cycle of s + 1 products moves besides them, classical: step k reads r, G(k:s), U(k:s) and writes u_k; reads P and g_k; reads G(0:k), U(0:k), and reads and writes
-  g_k, u_k, r, x. Together 3 s^2 + 11 s, and 2 + s + 6 for omega: for s = 4, 102; in the first cycle G and U are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and
-  norms ride on the reduction behind them, so that with several ranks the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 7 words and one reduction a product.
+  Words of n that a cycle of s + 1 products moves besides them, classical and merged: the sums of step k read P and g_k, those of omega P, t and r; the update of step k, with the
+  combination of the next step, reads all columns of G and U but one, reads and writes g_k, u_k, r, x (in step 0 only r, x), and writes u_(k+1); that of omega reads t, G, U, reads and writes
+  r, x, and writes u_0. Together 3 s^2 + 11 s + 5 (19, 39, 97, 285 for s = 1, 2, 4, 8), in 2 s + 2 kernels, of which s + 1 are the products themselves where these are our own; that saves s + 1
+  words. In the first cycle G and U are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms ride on the reduction behind them, so that with several ranks
+  the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 7 words and one reduction a product.
 */
 static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 {
   KSPFused      *f   = (KSPFused *)ksp->data;
   KSPIDRFused   *idr = KSPIDRFusedData(ksp);
-  const PetscInt s = idr->d.s, k = f->since % (s + 1), m = f->merged ? s : 0;
+  const PetscInt s = idr->ncolumns, k = f->since % (s + 1), m = f->merged ? s : 0;
   Vec           *w = ksp->work, r = KSPIDRFusedR(ksp);
-  PetscScalar   *sums;
 
   PetscFunctionBegin;
   if (!f->since && idr->smoothing) {
@@ -170,96 +163,65 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
     PetscCall(VecCopy(ksp->vec_sol, w[XI]));
   }
   if (k < s) {
-    KSPFusedBlock combine = {f->since < s ? s : k, s, idr->G, idr->U, idr->d.c + k, idr->d.omega, NULL, idr->U[k], NULL, r, NULL};
+    const KSPFusedBlock combine = KSPIDRFusedCombine(ksp, f->since);
 
-    PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &combine)); /* u_k = omega (r - G c) + U c */
-    PetscCall(KSPFusedApply(ksp, idr->U[k], idr->G[k], w[W]));         /* g_k = K u_k                 */
+    if (!f->since || !KSPIDRFusedJoins(ksp)) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &combine, NULL, NULL, PETSC_FALSE));
     PetscCall(KSPIDRFusedProject_Private(ksp, k));
   } else {
-    KSPFusedBlock dots = {0, m, idr->P, NULL, NULL, 0.0, NULL, w[T], r, NULL, NULL};
+    const KSPFusedBlock      dots = {0, m, idr->P, NULL, NULL, NULL, NULL, w[T], r, NULL, NULL};
+    const SpikeIDRRecurrence sums = {SPIKE_IDR_OMEGA, s, 0, 0, m, 0.0};
 
-    PetscCall(KSPFusedApply(ksp, r, w[T], w[W])); /* t = K r */
-    PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &dots));
-    PetscCall(KSPFusedBlockReduce(ksp, m + 3, &sums));
-    if (!sums) PetscFunctionReturn(PETSC_SUCCESS);
-    SpikeIDROmega(&idr->d, f->s.scalars, sums[m + 2], sums[m], sums[m + 1]);
-    if (f->s.scalars->reason) PetscCall(KSPFusedPost(f));
-    else if (m) { /* f -= omega P^H t */
-      for (PetscInt i = 0; i < s; i++) sums[i] = idr->d.f[i] - idr->d.omega * sums[i];
-      SpikeIDRSetResidual(&idr->d, 0, sums);
-    }
+    PetscCall(KSPFusedBlockApplyDots(ksp, r, w[W], &dots, &sums)); /* t = K r */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* f = P^H r, and its norm as well: both over all ranks */
-static PetscErrorCode KSPIDRFusedSetResidual_Private(KSP ksp, PetscInt k, PetscScalar *square)
+/* f = P^H r; norm: its norm is that of the iteration */
+static PetscErrorCode KSPIDRFusedSetResidual_Private(KSP ksp, PetscInt k, PetscBool norm)
 {
-  KSPIDRFused  *idr  = KSPIDRFusedData(ksp);
-  KSPFusedBlock dots = {0, idr->d.s, idr->P, NULL, NULL, 0.0, NULL, KSPIDRFusedR(ksp), NULL, NULL, NULL};
-  PetscScalar  *sums;
+  KSPIDRFused             *idr  = KSPIDRFusedData(ksp);
+  const KSPFusedBlock      dots = {0, idr->ncolumns, idr->P, NULL, NULL, NULL, NULL, KSPIDRFusedR(ksp), NULL, NULL, NULL};
+  const SpikeIDRRecurrence sums = {SPIKE_IDR_RESIDUAL, idr->ncolumns, k, 0, norm ? 1 : 0, 0.0};
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &dots));
-  PetscCall(KSPFusedBlockReduce(ksp, idr->d.s + 1, &sums));
-  if (!sums) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikeIDRSetResidual(&idr->d, k, sums);
-  *square = sums[idr->d.s];
+  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &dots, NULL, &sums, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
 {
-  KSPFused       *f   = (KSPFused *)ksp->data;
-  KSPIDRFused    *idr = KSPIDRFusedData(ksp);
-  const PetscInt  s = idr->d.s, k = f->since % (s + 1);
-  Vec            *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
-  const PetscBool omega   = (PetscBool)(k == s);
-  KSPFusedBlock   update  = {0, omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k, idr->G, idr->U, idr->d.alpha, omega ? idr->d.omega : idr->d.beta, x, omega ? r : idr->U[k], omega ? w[T] : idr->G[k], r, q};
-  PetscBool       reduced = PETSC_FALSE;
-  PetscScalar    *sums, square;
+  KSPFused                *f   = (KSPFused *)ksp->data;
+  KSPIDRFused             *idr = KSPIDRFusedData(ksp);
+  const PetscInt           s = idr->ncolumns, k = f->since % (s + 1), next = (f->since + 1) % (s + 1);
+  Vec                     *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
+  const PetscBool          omega = (PetscBool)(k == s), defer = (PetscBool)(f->merged && f->more), joins = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s);
+  const KSPFusedBlock      update  = {0, omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k, idr->G, idr->U, idr->d.alpha, omega ? idr->d.omega : idr->d.beta, x, omega ? r : idr->U[k], omega ? w[T] : idr->G[k], r, q};
+  const KSPFusedBlock      smooth  = {0, 0, NULL, NULL, NULL, idr->d.gamma, x, ksp->vec_sol, NULL, r, q};
+  const KSPFusedBlock      combine = joins ? KSPIDRFusedCombine(ksp, f->since + 1) : update;
+  const SpikeIDRRecurrence gamma = {SPIKE_IDR_SMOOTH, s, k, 0, 0, 0.0}, norm = {SPIKE_IDR_NORM, s, k, 0, 0, 0.0};
+  const PetscBool          plain = (PetscBool)(omega && !f->merged);
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update)); /* g_k -= G alpha, u_k -= U alpha; x += beta u_k, r -= beta g_k, or with omega, r and t */
-  square = f->sums[1];
-  if (idr->smoothing) {
-    KSPFusedBlock smooth = {0, 0, NULL, NULL, NULL, 0.0, x, ksp->vec_sol, NULL, r, q};
-
-    PetscCall(KSPFusedBlockReduce(ksp, 2, &sums));
-    if (!sums) PetscFunctionReturn(PETSC_SUCCESS);
-    smooth.a = sums[1] == (PetscScalar)0.0 ? (PetscScalar)0.0 : sums[0] / sums[1];
-    PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_SMOOTH, &smooth)); /* of all residuals between the smoothed one and r the smallest */
-    square = f->sums[1];
-  }
-  if (omega && !f->merged) {
-    PetscScalar own = 0.0;
-
-    PetscCall(KSPIDRFusedSetResidual_Private(ksp, 0, &own));
-    if (!idr->smoothing) {
-      square  = own;
-      reduced = PETSC_TRUE;
-    }
-  }
-  PetscCall(KSPFusedBlockNorm(ksp, square, reduced, (PetscBool)(f->merged && f->more)));
+  /* g_k -= G alpha, u_k -= U alpha; x += beta u_k, r -= beta g_k, or with omega, r and t */
+  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update, joins ? &combine : NULL, q ? &gamma : (plain ? NULL : &norm), (PetscBool)(defer && !q)));
+  if (q) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_SMOOTH, &smooth, NULL, &norm, defer)); /* of all residuals between the smoothed one and r the smallest */
+  if (plain) PetscCall(KSPIDRFusedSetResidual_Private(ksp, 0, (PetscBool)!q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPFusedReplace_IDR(KSP ksp)
 {
-  KSPFused      *f   = (KSPFused *)ksp->data;
-  KSPIDRFused   *idr = KSPIDRFusedData(ksp);
-  const PetscInt k   = f->since % (idr->d.s + 1);
-  Vec            x   = ksp->vec_sol;
-  PetscScalar    square;
+  KSPFused    *f   = (KSPFused *)ksp->data;
+  KSPIDRFused *idr = KSPIDRFusedData(ksp);
+  Vec          x   = ksp->vec_sol;
 
   PetscFunctionBegin;
-  if (f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
   if (idr->smoothing) {
     ksp->vec_sol = ksp->work[XI];
     PetscCall(KSPFusedTrueResidual(ksp, ksp->work[RI]));
     ksp->vec_sol = x;
   }
-  PetscCall(KSPIDRFusedSetResidual_Private(ksp, k, &square));
+  PetscCall(KSPIDRFusedSetResidual_Private(ksp, f->since % (idr->ncolumns + 1), PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -281,7 +243,6 @@ static PetscErrorCode KSPReset_IDRFused(KSP ksp)
   KSPIDRFused *idr = KSPIDRFusedData(ksp);
 
   PetscFunctionBegin;
-  PetscCall(PetscFree4(idr->d.M, idr->d.f, idr->d.c, idr->d.alpha));
   idr->G = idr->U = idr->P = NULL;
   idr->filled              = 0;
   PetscCall(KSPReset_Fused(ksp));
@@ -314,6 +275,9 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
 . -ksp_fused_reductions (merged|plain)                 - s + 1 reductions in a cycle of s + 1 products, or twice as many, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false)          - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k                    - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
+. -ksp_fused_lockstep (true|false)                     - wait for each iteration, `KSPFusedSetLockstep()`
+. -ksp_fused_spmv (petsc|auto)                         - products by a copy of the matrix where there is one, `KSPFusedSetSpMVType()`
+. -ksp_fused_graph (auto|off)                          - CUDA graphs where nothing but kernels of our own is launched, `KSPFusedSetGraph()`
 - -ksp_fused_converged_infinity                        - test the infinity norm, `KSPFusedConvergedInfinity()`
 
   Level: intermediate
@@ -330,8 +294,8 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   A breakdown leads to a new shadow space and a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where that has been tried since the last iteration that was completed. What
   `KSPBCGSFUSED` says about the check of the true residual holds here too.
 
-  There are kernels of its own for vectors on the host. With vectors on a device vector operations are those of PETSc, there (`VecMAXPY()` and local inner products), and solves are in
-  lockstep: the iterates are right, the reductions as few, the speed is about that of `KSPIDR`. -ksp_fused_spmv and -ksp_fused_graph have no effect.
+  There are kernels of its own for vectors on the host and on CUDA devices, there for up to 32 columns; vectors of other kinds are moved by PETSc's functions (`VecMAXPY()` and local inner products). On one
+  device s x s systems, the convergence test and the shadow space stay there too, and the host runs one iteration ahead, as it does with `KSPBCGSFUSED`; with smoothing an iteration has one kernel more.
 
 .seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`, `KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`,
           `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`

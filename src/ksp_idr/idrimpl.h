@@ -6,13 +6,14 @@
 #include "../kernels/idr.h"
 
 typedef struct {
-  PetscInt              s; /* as it was set; d.s is at most the number of rows */
+  PetscInt              s; /* as it was set; there are at most as many columns as rows */
   PetscReal             cosine;
   PetscBool             smoothing;
   KSPIDRFusedOrthogType orthog;
   PetscRandom           rand; /* NULL: numbers that depend on row, column and generation alone */
 
-  SpikeIDR      d;
+  PetscInt      ncolumns;
+  SpikeIDR      d;         /* in the memory of the kernels */
   Vec          *G, *U, *P; /* in the work vectors */
   PetscObjectId filled;    /* of the P[0] that has been filled */
   PetscInt      generation;

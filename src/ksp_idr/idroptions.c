@@ -136,7 +136,8 @@ static PetscErrorCode KSPIDRFusedGetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrth
 static PetscErrorCode KSPIDRFusedSetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrthogType type)
 {
   PetscFunctionBegin;
-  KSPIDRFusedData(ksp)->orthog = type;
+  KSPIDRFusedData(ksp)->orthog     = type;
+  ((KSPFused *)ksp->data)->variant = (PetscInt)type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +156,7 @@ static PetscErrorCode KSPIDRFusedSetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrth
   Level: intermediate
 
   Note:
-  By default kernels of this library are used where the vectors are in the host's memory, and PETSc's functions elsewhere.
+  By default kernels of this library are used where it has some for vectors of their kind, and PETSc's functions elsewhere.
 
 .seealso: [](ch_ksp), `KSPIDRFUSED`, `KSPIDRFusedGetPetscVectors()`
 @*/

@@ -176,6 +176,7 @@ private:
   if ((t)->T == B * NB && (t)->G * B * NB == 32) { \
     typedef SpikeBlocks<B, NB, J> L; \
     constexpr bool                FULL = true; \
+    (void)FULL; \
     __VA_ARGS__; \
   } else { \
     SpikeDispatchPart(B, NB, J, __VA_ARGS__) \
@@ -183,4 +184,5 @@ private:
 #define SpikeDispatchPart(B, NB, J, ...) \
   typedef SpikeBlocks<B, NB, J> L; \
   constexpr bool                FULL = false; \
+  (void)FULL; \
   __VA_ARGS__;

@@ -28,12 +28,15 @@ typedef struct {
 } SpikeKrylovMail;
 
 typedef struct {
-  SpikeKrylovDevice *device;
-  SpikeKrylovMail   *mail, *devicemail; /* one memory, as host and device see it                                    */
-  PetscScalar       *partials;          /* [SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks()]                       */
-  unsigned long long read, summed;      /* posts that the host has read, sums that it has asked for                 */
-  int                multiprocessors;
-  cudaStream_t       stream, outer, own; /* where steps go; PETSc's, and ours, during a capture                     */
+  SpikeKrylovDevice  *device;
+  SpikeKrylovMail    *mail, *devicemail; /* one memory, as host and device see it                                    */
+  PetscScalar        *partials;          /* [SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks()]                       */
+  unsigned long long  read, summed;      /* posts that the host has read, sums that it has asked for                 */
+  int                 multiprocessors;
+  PetscScalar        *blockpartials;               /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
+  volatile PetscReal *blocksums, *deviceblocksums; /* [2 * (columns + 3)], one memory, as host and device see it */
+  PetscInt            nsmall;
+  cudaStream_t        stream, outer, own; /* where steps go; PETSc's, and ours, during a capture                     */
 } SpikeKrylovCUDA;
 
 typedef struct {

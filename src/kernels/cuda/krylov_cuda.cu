@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krylov_cuda.cu: the CUDA backend of krylov.h: state, steps, posts, graphs */
-#include "krylov.cuh"
+#include "krylov_block.cuh"
 
 /*
   One step on n rows, a thread a pair of rows in each round, or a row where the vectors are not aligned. Words moved: the list in scalars.h. Nothing is done when a reason is set.
@@ -107,6 +107,7 @@ static PetscErrorCode SpikeKrylovDestroy_CUDA(SpikeKrylov *s)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaStreamSynchronize(h->stream)); /* an iteration too many may still be on its way */
+  PetscCall(SpikeKrylovBlockDestroy_CUDA(s));
   if (h->own) PetscCallCUDA(cudaStreamDestroy(h->own));
   PetscCallCUDA(cudaFree(h->device));
   PetscCallCUDA(cudaFree(h->partials));
@@ -206,7 +207,7 @@ static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step,
 }
 
 /* Until *count, which the device writes, has passed `seen`. The stream is asked now and then, which notices a fault and a device that has nothing left to do */
-static PetscErrorCode SpikeKrylovSpin_Private(const SpikeKrylovCUDA *h, const volatile unsigned long long *count, unsigned long long seen)
+PetscErrorCode SpikeKrylovSpin_CUDA(const SpikeKrylovCUDA *h, const volatile unsigned long long *count, unsigned long long seen)
 {
   PetscFunctionBegin;
   for (unsigned long spins = 1; *count <= seen; spins++) {
@@ -227,7 +228,7 @@ static PetscErrorCode SpikeKrylovSums_CUDA(SpikeKrylov *s, SpikeKrylovStep step)
   SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKrylovSpin_Private(h, &h->mail->summed, h->summed++));
+  PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->summed, h->summed++));
   for (PetscInt k = 0; k < SpikeKrylovSteps[step].ndots; k++) {
 #if defined(PETSC_USE_COMPLEX)
     s->local[k] = PetscCMPLX(h->mail->sums[2 * k], h->mail->sums[2 * k + 1]);
@@ -244,11 +245,11 @@ static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post
   const int        k = (int)(h->read % 4);
 
   PetscFunctionBegin;
-  PetscCall(SpikeKrylovSpin_Private(h, &h->mail->posted, h->read++));
+  PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->posted, h->read++));
   post->it     = h->mail->ring[k].it;
   post->norm   = h->mail->ring[k].norm;
   post->reason = h->mail->ring[k].reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovStream_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA};
+const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovStream_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA, SPIKE_BLOCK_COLUMNS, SpikeKrylovBlockCreate_CUDA, SpikeKrylovBlockStep_CUDA, SpikeKrylovBlockMult_CUDA, SpikeKrylovBlockSums_CUDA, SpikeKrylovBlockPush_CUDA, SpikeKrylovShadow_CUDA};

@@ -55,7 +55,8 @@ static void SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, Pe
 
 static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
 {
-  const PetscInt k = b->last - b->first;
+  const PetscInt    k = b->last - b->first;
+  const PetscScalar a = *b->a;
 
   (void)sums;
   KB_CHUNKS(b)
@@ -65,12 +66,12 @@ static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBlock *b,
     const PetscBool    over = (PetscBool)(k && b->B[b->first] == b->y);
 
     if (over) {
-      for (PetscInt l = 0; l < m; l++) y[l] = KB_MUL(b->c[0], y[l]) + KB_MUL(b->a, r[l]);
+      for (PetscInt l = 0; l < m; l++) y[l] = KB_MUL(b->c[0], y[l]) + KB_MUL(a, r[l]);
     } else {
-      for (PetscInt l = 0; l < m; l++) y[l] = KB_MUL(b->a, r[l]);
+      for (PetscInt l = 0; l < m; l++) y[l] = KB_MUL(a, r[l]);
     }
     for (PetscInt j = 0; j < k; j++) {
-      kb_axpy(m, -KB_MUL(b->a, b->c[j]), b->A[b->first + j] + i, y);
+      kb_axpy(m, -KB_MUL(a, b->c[j]), b->A[b->first + j] + i, y);
       if (j || !over) kb_axpy(m, b->c[j], b->B[b->first + j] + i, y);
     }
   }
@@ -78,7 +79,8 @@ static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBlock *b,
 
 static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
 {
-  const PetscInt k = b->last - b->first;
+  const PetscInt    k = b->last - b->first;
+  const PetscScalar a = b->x ? *b->a : (PetscScalar)0.0;
 
   sums[0] = sums[1] = 0.0;
   KB_CHUNKS(b)
@@ -90,8 +92,8 @@ static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
     if (b->x) {
       PetscScalar *r = b->r + i;
 
-      kb_axpy(m, b->a, b->y + i, b->x + i);
-      kb_axpy(m, -b->a, b->z + i, r);
+      kb_axpy(m, a, b->y + i, b->x + i);
+      kb_axpy(m, -a, b->z + i, r);
       if (b->q) {
         PetscScalar d[KB_ROWS];
 
@@ -105,6 +107,8 @@ static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
 
 static void SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
 {
+  const PetscScalar a = *b->a;
+
   sums[0] = 0.0;
   KB_CHUNKS(b)
   {
@@ -112,8 +116,8 @@ static void SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
     const PetscScalar *r = b->r + i, *x = b->x + i;
 
     for (PetscInt l = 0; l < m; l++) {
-      q[l] -= KB_MUL(b->a, q[l] - r[l]);
-      y[l] -= KB_MUL(b->a, y[l] - x[l]);
+      q[l] -= KB_MUL(a, q[l] - r[l]);
+      y[l] -= KB_MUL(a, y[l] - x[l]);
     }
     sums[0] += kb_dot(m, q, q);
   }

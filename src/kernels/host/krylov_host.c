@@ -21,24 +21,55 @@ static const SpikeKrylovLoop *SpikeKrylovLoops_Private(void)
   }
 }
 
-PetscErrorCode SpikeKrylovBlockStep_Host(SpikeKrylovBlockStep step, const SpikeKrylovBlock *b, PetscScalar sums[])
+static PetscErrorCode SpikeKrylovBlockCreate_Host(SpikeKrylov *s, PetscInt ncolumns, PetscInt small)
 {
-  const PetscReal m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 9.0 : 6.0) : 0.0), 8.0};
+  PetscFunctionBegin;
+  PetscCall(PetscFree(s->small));
+  PetscCall(PetscFree(s->data));
+  PetscCall(PetscCalloc1(small, &s->small));
+  PetscCall(PetscMalloc1(ncolumns + 3, (PetscScalar **)&s->data));
+  s->hostsmall = s->small;
+  s->ncolumns  = ncolumns;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sums of the step lie in data */
+static PetscErrorCode SpikeKrylovBlockStep_Host(SpikeKrylov *s, SpikeKrylovBlockStep step, const SpikeKrylovBlock *b, const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
+{
+  const PetscReal             m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 9.0 : 6.0) : 0.0), 8.0};
+  const SpikeKrylovBlockLoop *loops = SpikeKrylovBlockLoops_base;
 
   PetscFunctionBegin;
-  switch (SpikeISAGet()) {
+  (void)recurrence;
+  if (s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
 #if defined(SPIKE_HAVE_X86_64_LEVELS)
-  case SPIKE_ISA_V4:
-    SpikeKrylovBlockLoops_v4[step](b, sums);
-    break;
-  case SPIKE_ISA_V3:
-    SpikeKrylovBlockLoops_v3[step](b, sums);
-    break;
+  if (SpikeISAGet() == SPIKE_ISA_V4) loops = SpikeKrylovBlockLoops_v4;
+  if (SpikeISAGet() == SPIKE_ISA_V3) loops = SpikeKrylovBlockLoops_v3;
 #endif
-  default:
-    SpikeKrylovBlockLoops_base[step](b, sums);
-  }
-  PetscCall(PetscLogFlops(flops[step] * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n));
+  (*loops[step])(b, (PetscScalar *)s->data);
+  if (combine) (*loops[SPIKE_KRYLOV_COMBINE])(combine, NULL);
+  PetscCall(PetscLogFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovBlockSums_Host(SpikeKrylov *s, PetscInt nsums, PetscScalar sums[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(sums, (PetscScalar *)s->data, nsums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovBlockPush_Host(SpikeKrylov *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovShadow_Host(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) p[i] = SpikeIDRShadow(start + i, k, generation);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -54,6 +85,8 @@ static PetscErrorCode SpikeKrylovDestroy_Host(SpikeKrylov *s)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(s->scalars));
+  PetscCall(PetscFree(s->small));
+  PetscCall(PetscFree(s->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,4 +117,4 @@ static PetscErrorCode SpikeKrylovSums_Host(SpikeKrylov *s, SpikeKrylovStep step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_Host = {"host", PETSC_MEMTYPE_HOST, SpikeKrylovCreate_Host, SpikeKrylovDestroy_Host, SpikeKrylovPush_Host, SpikeKrylovStep_Host, SpikeKrylovSums_Host, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+const SpikeKrylovKernels SpikeKrylovKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovCreate_Host, .destroy = SpikeKrylovDestroy_Host, .push = SpikeKrylovPush_Host, .step = SpikeKrylovStep_Host, .sums = SpikeKrylovSums_Host, .maxcolumns = PETSC_INT_MAX, .blockcreate = SpikeKrylovBlockCreate_Host, .blockstep = SpikeKrylovBlockStep_Host, .blocksums = SpikeKrylovBlockSums_Host, .blockpush = SpikeKrylovBlockPush_Host, .shadow = SpikeKrylovShadow_Host};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* poisson.h: what the benchmarks of Krylov methods share: matrices, and the end of what was enqueued */
+#pragma once
+
+#include <petscmat.h>
+#include <petsc/private/petscimpl.h>
+
+/* CSR at once: the diagonal has the number of points less one, the others are -1 (27 points as PETSc's bench_kspsolve has them) */
+static inline PetscErrorCode Poisson(PetscInt n, PetscInt points, MatType type, Mat *A)
+{
+  const PetscInt N = n * n * n;
+  PetscInt      *ai, *aj, nz = 0;
+  PetscScalar   *aa;
+  Mat            B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(N + 1, &ai, (size_t)points * N, &aj, (size_t)points * N, &aa));
+  ai[0] = 0;
+  for (PetscInt k = 0, row = 0; k < n; k++)
+    for (PetscInt j = 0; j < n; j++)
+      for (PetscInt i = 0; i < n; i++, row++) {
+        for (PetscInt dk = -1; dk <= 1; dk++)
+          for (PetscInt dj = -1; dj <= 1; dj++)
+            for (PetscInt di = -1; di <= 1; di++) {
+              if (points == 7 && PetscAbsInt(dk) + PetscAbsInt(dj) + PetscAbsInt(di) > 1) continue;
+              if (k + dk < 0 || k + dk >= n || j + dj < 0 || j + dj >= n || i + di < 0 || i + di >= n) continue;
+              aj[nz]   = row + di + n * (dj + n * dk);
+              aa[nz++] = dk || dj || di ? -1.0 : points - 1.0;
+            }
+        ai[row + 1] = nz;
+      }
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, N, N, ai, aj, aa, &B));
+  PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(PetscFree3(ai, aj, aa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that was enqueued is done when a norm is known */
+static inline PetscErrorCode Finish(Vec x)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateIncrease((PetscObject)x));
+  PetscCall(VecNorm(x, NORM_2, &norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
