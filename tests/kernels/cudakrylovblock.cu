@@ -97,7 +97,7 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
   if (c->step == SPIKE_KRYLOV_DOTS) b->z = c->z ? single[2] : NULL;
   else if (c->step == SPIKE_KRYLOV_COMBINE) {
     b->r = single[3];
-    if (c->over) b->y = columns[1][b->first];
+    if (c->over && c->m) b->y = columns[1][b->first];
   } else {
     b->x = c->x ? single[0] : NULL;
     b->z = single[2];
