@@ -151,15 +151,15 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
   KSP                ksp     = NULL;
   PetscInt           its0    = 0, seen;
   KSPConvergedReason reason0 = KSP_CONVERGED_ITERATING;
-  PetscBool          device, none, copy = PETSC_FALSE;
+  PetscBool          device, graph, copy;
+  KSPFusedSpMVType   product;
   PetscReal          history[400];
   PetscMPIInt        size;
   char               where[112];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscStrcmp(pctype, PCNONE, &none));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-copy", &copy, NULL));
+  PetscCall(PetscStrcmpAny(pctype, &graph, PCNONE, PCJACOBI, ""));
   PetscCall(MakeMatrix(700, PETSC_DECIDE, &A));
   PetscCall(SpikeTestOnDevice(A, &device));
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -192,8 +192,10 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(KSPGetResidualHistory(ksp, &h, &length));
     PetscCall(KSPFusedGetInfo(ksp, &info));
+    PetscCall(KSPFusedGetSpMVType(ksp, &product));
+    copy = (PetscBool)(product != KSP_FUSED_SPMV_PETSC);
     if (device && size == 1)
-      PetscCall(SpikeTestCheck((PetscBool)(info.lockstep == (k == 2 || k == 3) && info.copy == copy && (info.replayed > 0) == (none && copy && k < 4)), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
+      PetscCall(SpikeTestCheck((PetscBool)(info.lockstep == (k == 2 || k == 3) && info.copy == copy && (info.replayed > 0) == (graph && copy && k < 4)), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
     if (k) {
       PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0), "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where, KSPConvergedReasons[reason], its, KSPConvergedReasons[reason0], its0));
       for (PetscInt i = 0; i < PetscMin(length, its0 + 1); i++) difference = PetscMax(difference, PetscAbsReal(h[i] - history[i]));
@@ -689,10 +691,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -product petsc
       test:
          suffix: cudacopy
          requires: cuda gpurun
-         args: -mat_type aijcusparse -copy
+         args: -mat_type aijcusparse -product {{auto sell}}
 
 TEST*/
