@@ -11,23 +11,17 @@ LAPACK pivots and stores kl extra rows for it; the kernels do not pivot. The mat
   -csv <file>          also write the numbers to a file\n\n";
 
 #include "band.h"
-#include <petscblaslapack.h>
+#include "../tests/lapackgb.h"
 #include <petsctime.h>
 
-/* PETSc does not declare these */
+/* PETSc does not declare these either */
 #if defined(PETSC_BLASLAPACK_CAPS)
-  #define LAPACKgbtrf_ PETSCBLAS(GBTRF, GBTRF)
-  #define LAPACKgbtrs_ PETSCBLAS(GBTRS, GBTRS)
   #define LAPACKgttrf_ PETSCBLAS(GTTRF, GTTRF)
   #define LAPACKgttrs_ PETSCBLAS(GTTRS, GTTRS)
 #else
-  #define LAPACKgbtrf_ PETSCBLAS(gbtrf, GBTRF)
-  #define LAPACKgbtrs_ PETSCBLAS(gbtrs, GBTRS)
   #define LAPACKgttrf_ PETSCBLAS(gttrf, GTTRF)
   #define LAPACKgttrs_ PETSCBLAS(gttrs, GTTRS)
 #endif
-BLAS_EXTERN void LAPACKgbtrf_(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
-BLAS_EXTERN void LAPACKgbtrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
 BLAS_EXTERN void LAPACKgttrf_(const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *, PetscBLASInt *, PetscBLASInt *);
 BLAS_EXTERN void LAPACKgttrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
 

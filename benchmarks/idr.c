@@ -12,7 +12,6 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
   -csv FILE          the same, in a file\n\n";
 
 #include <petscspike.h>
-#include <petsctime.h>
 #include "kernels/krylov.h"
 #include "poisson.h"
 
@@ -75,10 +74,10 @@ static PetscErrorCode Bandwidth(Mat A, PetscReal *rate)
 /* Seconds a product: of the first solve, which fills the shadow space, and the best of the others */
 static PetscErrorCode Time(Mat A, Method method, PCType pctype, PetscInt s, PetscInt its, PetscInt solves, PetscReal *first, PetscReal *best, char what[])
 {
-  KSP            ksp;
-  PC             pc;
-  Vec            x, b;
-  PetscLogDouble t0, t1;
+  KSP      ksp;
+  PC       pc;
+  Vec      x, b;
+  PetscInt fewest;
 
   PetscFunctionBegin;
   its = (its + s) / (s + 1) * (s + 1);
@@ -94,21 +93,8 @@ static PetscErrorCode Time(Mat A, Method method, PCType pctype, PetscInt s, Pets
   PetscCall(KSPSetTolerances(ksp, 0.0, 0.0, PETSC_MAX_REAL, its));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetUp(ksp));
-  *best = PETSC_MAX_REAL;
-  for (PetscInt k = 0; k < solves; k++) {
-    PetscInt done;
-
-    PetscCall(Finish(x));
-    PetscCall(PetscTime(&t0));
-    PetscCall(KSPSolve(ksp, b, x));
-    PetscCall(Finish(x));
-    PetscCall(PetscTime(&t1));
-    PetscCall(KSPGetIterationNumber(ksp, &done));
-    PetscCheck(done > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No iteration");
-    if (!k) *first = (t1 - t0) / done;
-    if (k || solves == 1) *best = PetscMin(*best, (t1 - t0) / done);
-    if (done < its) PetscCall(PetscStrncpy(what, "broke down", 32));
-  }
+  PetscCall(TimeSolves(ksp, b, x, solves, first, best, &fewest));
+  if (fewest < its) PetscCall(PetscStrncpy(what, "broke down", 32));
   if (method != PETSC_IDR) {
     KSPFusedInfo info;
 

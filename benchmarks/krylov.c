@@ -9,18 +9,17 @@ static char help[] = "Fused Krylov methods against KSPBCGS and KSPCG.\n\
   -bench_mat_type t  aij, aijcusparse, sell, sellcuda\n\n";
 
 #include <petscspike.h>
-#include <petsctime.h>
 #include "poisson.h"
 
 /* Seconds an iteration: of the first solve and the best of the others */
 static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReductions form, PetscInt its, PetscInt solves, PetscReal *first, PetscReal *best, char lockstep[])
 {
-  KSP            ksp;
-  PC             pc;
-  Vec            x, b;
-  PetscLogDouble t0, t1;
-  PetscBool      fused;
-  KSPFusedInfo   info;
+  KSP          ksp;
+  PC           pc;
+  Vec          x, b;
+  PetscInt     fewest;
+  PetscBool    fused;
+  KSPFusedInfo info;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -35,20 +34,7 @@ static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReduction
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSetUp(ksp));
-  *best = PETSC_MAX_REAL;
-  for (PetscInt k = 0; k < solves; k++) {
-    PetscInt done;
-
-    PetscCall(Finish(x));
-    PetscCall(PetscTime(&t0));
-    PetscCall(KSPSolve(ksp, b, x));
-    PetscCall(Finish(x));
-    PetscCall(PetscTime(&t1));
-    PetscCall(KSPGetIterationNumber(ksp, &done));
-    PetscCheck(done > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No iteration");
-    if (!k) *first = (t1 - t0) / done;
-    if (k || solves == 1) *best = PetscMin(*best, (t1 - t0) / done);
-  }
+  PetscCall(TimeSolves(ksp, b, x, solves, first, best, &fewest));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &fused, KSPBCGSFUSED, KSPCGFUSED, ""));
   lockstep[0] = 0;
   if (fused) {

@@ -3,18 +3,7 @@
 #pragma once
 
 #include "bandcase.h"
-#include <petscblaslapack.h>
-
-/* PETSc does not declare these */
-#if defined(PETSC_BLASLAPACK_CAPS)
-  #define LAPACKgbtrf_ PETSCBLAS(GBTRF, GBTRF)
-  #define LAPACKgbtrs_ PETSCBLAS(GBTRS, GBTRS)
-#else
-  #define LAPACKgbtrf_ PETSCBLAS(gbtrf, GBTRF)
-  #define LAPACKgbtrs_ PETSCBLAS(gbtrs, GBTRS)
-#endif
-BLAS_EXTERN void LAPACKgbtrf_(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
-BLAS_EXTERN void LAPACKgbtrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+#include "../tests/lapackgb.h"
 
 typedef void (*Gbtrf)(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
 typedef void (*Gbtrs)(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* poisson.h: what the benchmarks of Krylov methods share: matrices, and the end of what was enqueued */
+/* poisson.h: what the benchmarks of Krylov methods share: matrices and times of solves */
 #pragma once
 
-#include <petscmat.h>
+#include <petscksp.h>
+#include <petsctime.h>
 #include <petsc/private/petscimpl.h>
 
 /* CSR at once: the diagonal has the number of points less one, the others are -1 (27 points as PETSc's bench_kspsolve has them) */
@@ -44,5 +45,29 @@ static inline PetscErrorCode Finish(Vec x)
   PetscFunctionBegin;
   PetscCall(PetscObjectStateIncrease((PetscObject)x));
   PetscCall(VecNorm(x, NORM_2, &norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds an iteration: of the first solve and the best of the others; and the fewest iterations of a solve */
+static inline PetscErrorCode TimeSolves(KSP ksp, Vec b, Vec x, PetscInt solves, PetscReal *first, PetscReal *best, PetscInt *fewest)
+{
+  PetscLogDouble t0, t1;
+  PetscInt       its;
+
+  PetscFunctionBegin;
+  *best   = PETSC_MAX_REAL;
+  *fewest = PETSC_INT_MAX;
+  for (PetscInt k = 0; k < solves; k++) {
+    PetscCall(Finish(x));
+    PetscCall(PetscTime(&t0));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(Finish(x));
+    PetscCall(PetscTime(&t1));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCheck(its > 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No iteration");
+    if (!k) *first = (t1 - t0) / its;
+    if (k || solves == 1) *best = PetscMin(*best, (t1 - t0) / its);
+    *fewest = PetscMin(*fewest, its);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,18 +4,7 @@ static char help[] = "Tests of the host band kernels against definitions, LAPACK
   -isa <all>   base, v3, v4 or all that this processor has\n\n";
 
 #include "band_block.h"
-#include <petscblaslapack.h>
-
-/* PETSc does not declare these */
-#if defined(PETSC_BLASLAPACK_CAPS)
-  #define LAPACKgbtrf_ PETSCBLAS(GBTRF, GBTRF)
-  #define LAPACKgbtrs_ PETSCBLAS(GBTRS, GBTRS)
-#else
-  #define LAPACKgbtrf_ PETSCBLAS(gbtrf, GBTRF)
-  #define LAPACKgbtrs_ PETSCBLAS(gbtrs, GBTRS)
-#endif
-BLAS_EXTERN void LAPACKgbtrf_(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
-BLAS_EXTERN void LAPACKgbtrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+#include "../lapackgb.h"
 
 /* against xGBTRF: relative to 1 for L, to the largest entry for U; dominance 2 keeps the growth below 2 and the condition below 4 */
 static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, PetscScalar *gb, PetscBLASInt *ipiv, double *worst)
