@@ -672,6 +672,11 @@ static PetscErrorCode TestAll(PetscBool small, PCSpikePrecision precision)
     PetscCall(TestCase(kl, ku, 3, 3 * K + 5, precision, 1.0, 1));
     if (K <= 256) PetscCall(TestCase(kl, ku, 2, 15 * K, precision, 1.0, 0));
   }
+  if (!small) { /* vectors of a partition that do not fit in shared memory */
+    PetscCall(TestCase(8, 5, 2, 26001, precision, 1.0, 0));
+    PetscCall(TestCase(32, 32, 2, 26001, precision, 1.0, 0));
+    PetscCall(TestCase(40, 33, 2, 26001, precision, 1.0, 0));
+  }
   for (int topic = 0; topic < NTOPICS; topic++) {
     printf("%s %d - cuda %s: %s # %d cases", results[precision][topic].bad ? "not ok" : "ok", ++number, PCSpikePrecisions[precision], topics[topic], (int)results[precision][topic].n);
     if (results[precision][topic].bad) printf(", %d bad", (int)results[precision][topic].bad);
