@@ -19,7 +19,8 @@ static inline size_t SpikeResidentBytes(const SpikeTiles *t, int rows)
 
 /*
   QL, QU <= 1: a warp for each group of partitions. r comes to shared memory before the first step, turns into y and then into x there, and x leaves behind the last step: the steps between
-  read tiles alone. A piece of the ring is a tile, on the way back with the diagonal behind it.
+  read tiles alone. A piece of the ring is a tile, on the way back with the diagonal behind it. Moves (QL + QU) T + 1 factors and 2 scalars a row, a correction 3; the order of all sums is
+  fixed.
 */
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_constant__ SpikeSweepArgs a)
@@ -131,7 +132,8 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
 
 /*
   QL or QU > 1, at most 8: a block for each partition, a warp for each tile of a tile row, and one more, the chief, which adds what they found and multiplies by the triangle that the corner
-  tile holds. While it does so the others take their next tiles, and while they make their products it takes the corner, from the ring of the warp with its other half.
+  tile holds. While it does so the others take their next tiles, and while they make their products it takes the corner, from the ring of the warp with its other half. Moves what the kernel
+  above does; the order of all sums is fixed.
 */
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
