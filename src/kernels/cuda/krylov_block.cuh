@@ -139,7 +139,7 @@ PETSC_INTERN PetscErrorCode SpikeKrylovBlockPush_CUDA(SpikeKrylov *);
 PETSC_INTERN PetscErrorCode SpikeKrylovShadow_CUDA(PetscInt, PetscInt, PetscInt, PetscInt, PetscScalar *);
 PETSC_INTERN SpikeBlockEnd  SpikeKrylovBlockEnd(const SpikeKrylov *, const SpikeIDRRecurrence *, PetscInt);
 
-/* krylov_sell.cu */
+/* krylov_blockmult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovBlockMult_CUDA(SpikeKrylov *, const void *, const PetscScalar *, const SpikeKrylovBlock *, const SpikeIDRRecurrence *);
 
 /* krylov_cuda.cu */

@@ -45,25 +45,13 @@ __device__ static inline PetscScalar SpikeFma(PetscScalar a, PetscScalar x, Pets
 #endif
 }
 
-/* v[0 .. V) <- a[0 .. V), one load of up to 16 bytes that does not push other data out of the caches; with real numbers straight into the registers of v, or they would be moved as soon as they come */
+/* v[0 .. V) <- a[0 .. V), one load of up to 16 bytes that does not push other data out of the caches */
 template <typename F, int V>
 __device__ static inline void SpikeLoadStream(const F *a, F v[])
 {
   constexpr int bytes = (int)sizeof(F) * V;
 
   static_assert(bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16, "no load of this size");
-#if !defined(PETSC_USE_COMPLEX)
-  if constexpr (std::is_same<F, double>::value && V == 2) {
-    asm volatile("ld.global.cs.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "l"(a));
-    return;
-  } else if constexpr (std::is_same<F, float>::value && V == 4) {
-    asm volatile("ld.global.cs.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "l"(a));
-    return;
-  } else if constexpr (std::is_same<F, float>::value && V == 2) {
-    asm volatile("ld.global.cs.v2.f32 {%0, %1}, [%2];" : "=f"(v[0]), "=f"(v[1]) : "l"(a));
-    return;
-  }
-#endif
   if constexpr (bytes == 16) {
     const int4 w = __ldcs((const int4 *)a);
 
