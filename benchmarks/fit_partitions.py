@@ -11,6 +11,7 @@ Needs NumPy and SciPy.
 """
 import argparse
 import csv
+import functools
 import math
 import sys
 
@@ -20,7 +21,9 @@ try:
 except ImportError as error:
     sys.exit("fit_partitions: %s: pip install scipy (in a virtual environment)" % error)
 
-NAMES = ["fixed", "bytes", "latency", "share", "interface"]
+NAMES = ["fixed", "bytes", "latency", "share", "interface", "windows"]
+SOLVES = 3  # of a setup, as in SpikePartitionsChoose()
+APPLIES = 2.25 * SOLVES
 
 
 def read(names):
@@ -48,15 +51,26 @@ def shape(n, k, p):
     return t, -(-(-(-n // p)) // t), -(-p // g)
 
 
-def terms(n, k, precision, sm, p):
-    """What multiplies the constants: ms, ns per kB (that is TB/s), us, us, us."""
+@functools.lru_cache(maxsize=None)
+def reach(k, d):
+    """Rows over which the spikes of a random band fall to 1e-8, as PCSpikeExpectFalloff_Private() expects of its rows."""
+    a = np.random.default_rng(0).uniform(-1.0, 1.0, (4096, 2, k))
+    diagonal = d * np.abs(a).sum(axis=(1, 2))
+    l, u = (np.maximum(np.sqrt((a[:, i] ** 2).sum(axis=1)), np.abs(a[:, i].sum(axis=1))) / diagonal for i in (0, 1))
+    fall = np.log(np.minimum(1.0, 2 * np.maximum(l, u) / (1 + np.sqrt(np.maximum(0.0, 1 - 4 * l * u)))))
+    return 18.4 * k / max(-fall.mean(), 1 / max(k, 16))
+
+
+def terms(n, k, d, precision, sm, p):
+    """What multiplies the constants: ms, ns per kB (that is TB/s), us, us, us, ns per kB."""
     t, steps, groups = shape(n, k, p)
-    element = 8 if precision == "double" else 4
-    return [1.0, n * (2 * k + 1) * element * 1e-9, steps * 1e-3, steps * (-(-groups // sm) - 1) * 1e-3, max(1.0, p / sm) * 1e-3]
+    band = n * (2 * k + 1) * (8 if precision == "double" else 4) * 1e-9
+    windows = band * min(1.0, 2 * reach(k, d) * p / n) if p > 1 else 0.0
+    return [1.0, band, steps * 1e-3, steps * (-(-groups // sm) - 1) * 1e-3, max(1.0, p / sm) * 1e-3, windows]
 
 
 def fit(cases, k, column, before):
-    """Constants of one half-bandwidth: least squares of the relative error, most weight where the sum of both times is near its least.
+    """Constants of one half-bandwidth: least squares of the relative error, most weight where a setup and its applies are near their least.
 
     Where all numbers of partitions measured are too few to show what a share or an interface costs, they come from the half-bandwidth before,
     growing as its square and its cube.
@@ -65,16 +79,19 @@ def fit(cases, k, column, before):
     for (n, kk, d, precision, sm), rows in cases.items():
         if kk != k or d != 1.0 or precision != "double":
             continue
-        best = min(r[1] + r[2] for r in rows)
+        best = min(r[1] + APPLIES * r[2] for r in rows)
         for r in rows:
-            w = (best / (r[1] + r[2])) / r[column]
-            a.append([w * x for x in terms(n, k, precision, sm, r[0])])
+            w = (best / (r[1] + APPLIES * r[2])) ** 4 / r[column]
+            x = terms(n, k, d, precision, sm, r[0])
+            if column == 1:
+                x[5] = 0.0  # what tips read again shows as cost of the interfaces
+            a.append([w * y for y in x])
             b.append(w * r[column])
     if before is not None:
         for j, power in ((3, 2), (4, 3)):
             guess = before[1][j] * (k / before[0]) ** power
             if guess > 0:
-                a.append([0.02 / guess if i == j else 0.0 for i in range(5)])
+                a.append([0.02 / guess if i == j else 0.0 for i in range(len(NAMES))])
                 b.append(0.02)
     return nnls(np.array(a), np.array(b))[0]
 
@@ -103,10 +120,10 @@ def main():
             continue
 
         def model(p):
-            x = terms(n, k, precision, sm, p)
+            x = terms(n, k, d, precision, sm, p)
             return [sum(c * y for c, y in zip(constants, x)) for constants in table[k]]
 
-        chosen = min(rows, key=lambda r: model(r[0])[0] + 2.25 * model(r[0])[1])  # the applies of a solve of one iteration or two
+        chosen = min(rows, key=lambda r: model(r[0])[0] + APPLIES * model(r[0])[1])
         best = min(rows, key=lambda r: r[1] + r[2])
         error = max(abs(sum(model(r[0])) / (r[1] + r[2]) - 1) for r in rows if r[1] + r[2] < 2 * (best[1] + best[2]))
         print("%8d %4d %4g %-7s %8d %8d %9.1f %9.1f %10.0f" % (n, k, d, precision, chosen[0], best[0], 100 * ((chosen[1] + chosen[2]) / (best[1] + best[2]) - 1), 100 * (chosen[2] / min(r[2] for r in rows) - 1), 100 * error))

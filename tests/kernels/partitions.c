@@ -48,7 +48,7 @@ static PetscReal Cost(const SpikeShape *s, PetscInt np)
   const SpikeTimes t       = SpikePartitionsTimes(s, np);
   const PetscReal  product = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * 12 / (PetscReal)3.2e9;
 
-  return t.setup + (SpikePartitionsIterations(s, np) + 1) * (t.apply + product);
+  return t.setup + 3 * (SpikePartitionsIterations(s, np) + 1) * (t.apply + product);
 }
 
 static PetscBool Bounds(const SpikeShape *s)
@@ -107,15 +107,21 @@ static PetscBool Iterations(const SpikeShape *s)
   return PETSC_TRUE;
 }
 
-/* Slower spikes never get more partitions; unknown ones get one partition while that is shorter than 2^18 rows */
+/*
+  Slower spikes never get more partitions, but where corrections go over all rows anyway, which more partitions cannot make worse; unknown ones get one
+  partition while that is shorter than 2^18 rows
+*/
 static PetscBool Decay(const SpikeShape *s)
 {
   SpikeShape     c  = *s;
   const PetscInt np = SpikePartitionsChoose(s);
 
   for (size_t f = 0; f < Count(falloffs); f++) {
+    PetscInt slower;
+
     c.falloff = falloffs[f];
-    if (c.falloff > s->falloff && SpikePartitionsChoose(&c) > np) return PETSC_FALSE;
+    slower    = SpikePartitionsChoose(&c);
+    if (c.falloff > s->falloff && slower > np && 2 * 18.4 / -c.falloff < s->n / slower) return PETSC_FALSE;
   }
   c.falloff = 0;
   return (PetscBool)(s->n > 262144 || SpikePartitionsChoose(&c) == 1);

@@ -7,17 +7,20 @@
 
       fixed + bytes * (entries of the band in the precision of the factors)
             + ceil(m / T) * (latency + share * (ceil(groups / SM) - 1)) + interface * max(1, np / SM)
+            + windows * (entries of the band in the windows of the spikes)
 
   fixed      ms: launches, host waits, what the pattern alone costs
   bytes      ns for 1000 of them: what streams whatever np is
   latency    us a tile row of T rows: the chain of dependent steps of a partition
   share      us a tile row for each further group of partitions on the same of SM multiprocessors
   interface  us for each partition a multiprocessor has: tips, reduced system, correction. It hides its latency behind no other: at least one
+  windows    ns for 1000 bytes: rows that the corrections read again, 2 w of each partition until that is all of it, where the spikes are expected
+             to fall to 1e-8 over w rows; none in the setup
 
   A group is as many partitions as a warp takes. Few partitions cost steps, many cost interfaces; the least is flat.
 */
 typedef struct {
-  PetscReal fixed, bytes, latency, share, interface;
+  PetscReal fixed, bytes, latency, share, interface, windows;
 } Constants;
 
 /* Measured on one H200 (132 multiprocessors), double precision, dominance 1, by benchmarks/partitions -calibrate and benchmarks/fit_partitions.py */
@@ -25,23 +28,24 @@ static const struct {
   PetscInt  K;
   Constants setup, apply;
 } table[] = {
-  {1,   {2.524, 0, 1.87, 0.829, 17.99},         {0.1114, 0, 1.971, 0, 0.5438}           },
-  {2,   {0.652, 0, 1.799, 0.4523, 17.57},       {0.06863, 0, 2.154, 0, 0.4468}          },
-  {4,   {0.08482, 0, 1.26, 0, 14.08},           {0.06837, 0, 1.897, 0, 0.127}           },
-  {8,   {0.1019, 0, 2.835, 0.9348, 8.729},      {0.0261, 0.398, 1.903, 0, 1.174}        },
-  {16,  {0.09026, 1.447, 7.339, 0.3435, 12.64}, {0.02479, 0, 2.593, 0.1725, 3.483}      },
-  {24,  {0.254, 0, 4.213, 0.4094, 35.84},       {0.004, 0, 3.113, 0.2841, 11.2}         },
-  {32,  {0.1183, 0.9692, 4.914, 0, 56.53},      {0.02676, 0.1717, 2.543, 0, 8.973}      },
-  {50,  {0.5807, 0, 4.387, 3.418, 154.8},       {0.03279, 0, 3.799, 0, 32.79}           },
-  {64,  {0.1807, 1.102, 4.759, 2.753, 217.1},   {0.05612, 0, 4.747, 0.1264, 44.81}      },
-  {96,  {1.188, 0, 3.521, 12.9, 400.4},         {0.0845, 0, 4.713, 0.6438, 73.86}       },
-  {128, {0.3032, 1.483, 6.8, 13.63, 859.5},     {0.05063, 0.09782, 4.864, 0.8058, 117.8}},
-  {200, {3.146, 0, 14.14, 33.27, 3279},         {0, 0, 4.014, 1.967, 274.1}             },
-  {256, {0, 2.267, 19.02, 14.03, 7431},         {0.3104, 0.224, 4.887, 10.58, 0}        },
-  {512, {0, 0, 95.63, 56.11, 3.565e+04},        {0.9797, 0, 7.757, 42.33, 0}            },
+  {1,   {0.08662, 0, 0.791, 0, 4.91, 0},        {0.07206, 0, 1.082, 0.1291, 0.2025, 0}      },
+  {2,   {0.1011, 0, 0.6781, 0.09742, 3.937, 0}, {0, 0, 0.9363, 0, 0.6806, 0}                },
+  {4,   {0.03785, 0, 1.295, 0.2554, 3.696, 0},  {0.02334, 0, 0.631, 0.102, 0.2755, 0}       },
+  {8,   {0.1439, 0, 2.419, 0, 4.814, 0},        {0, 0, 0.8472, 0, 1.067, 0.335}             },
+  {16,  {0.1783, 0, 6.957, 0, 5.48, 0},         {0.01291, 0, 0.7751, 0.4995, 1.885, 0}      },
+  {24,  {0.1239, 0, 4.545, 0, 19.15, 0},        {0, 0, 1.409, 0, 7.27, 0.1821}              },
+  {32,  {0.03393, 0.7299, 5.705, 0, 25, 0},     {0.02283, 0, 1.11, 0.2235, 2.706, 0.3367}   },
+  {50,  {0.2208, 0, 5.098, 0, 196.4, 0},        {0.03268, 0, 1.213, 0.331, 21.43, 0}        },
+  {64,  {0.376, 0, 3.552, 0, 182.1, 0},         {0, 0, 1.251, 1.152, 13.72, 0.3116}         },
+  {96,  {0.4648, 0, 2.134, 2.149, 644.5, 0},    {0, 0, 1.172, 2.662, 19.88, 0.3228}         },
+  {128, {1.01, 0, 4.432, 3.805, 900.5, 0},      {0, 0, 1.003, 0.1753, 17.85, 0.5153}        },
+  {200, {1.222, 0, 9.833, 9.289, 3435, 0},      {0.1643, 0, 1.086, 0.4279, 68.1, 0}         },
+  {256, {0.4168, 2.586, 4.752, 14.74, 4976, 0}, {0.009849, 0.1659, 0, 0.7932, 222.5, 0.1873}},
+  {512, {0, 0, 32.34, 58.96, 3.368e+04, 0},     {0, 0, 6.503, 3.173, 0, 0.5569}             },
 };
 
 #define SPIKE_PARTITIONS_MAX_ROWS 262144 /* where nothing is known of the spikes */
+#define SPIKE_PARTITIONS_SOLVES   3      /* of a setup */
 
 static PetscInt HalfBandwidth(const SpikeShape *s)
 {
@@ -79,6 +83,7 @@ static void Interpolate(PetscInt K, Constants *setup, Constants *apply)
     c->latency   = Between(t, a->latency, b->latency);
     c->share     = Between(t, a->share, b->share);
     c->interface = Between(t, a->interface, b->interface);
+    c->windows   = Between(t, a->windows, b->windows);
   }
 }
 
@@ -87,6 +92,7 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
 {
   const PetscInt  K = HalfBandwidth(s), tiles = (K + 31) / 32, T = (K + tiles - 1) / tiles, m = s->n / np + (s->n % np ? 1 : 0), sm = PetscMax(s->multiprocessors, 1);
   const PetscReal bytes = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes, steps = (PetscReal)((m + T - 1) / T), interfaces = PetscMax(1, (PetscReal)np / sm);
+  const PetscReal reach = s->falloff < 0 ? (PetscReal)18.4 / -s->falloff : (PetscReal)s->n, again = np > 1 ? bytes * PetscMin(1, 2 * reach * np / PetscMax(s->n, 1)) : 0;
   PetscInt        G = 1, groups;
   PetscReal       waves;
   Constants       a, b;
@@ -99,8 +105,8 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
   groups = (np + G - 1) / G;
   waves  = (PetscReal)((groups + sm - 1) / sm - 1);
   Interpolate(K, &a, &b);
-  t.setup = a.fixed + (PetscReal)1e-9 * a.bytes * bytes + (PetscReal)1e-3 * (steps * (a.latency + a.share * waves) + a.interface * interfaces);
-  t.apply = b.fixed + (PetscReal)1e-9 * b.bytes * bytes + (PetscReal)1e-3 * (steps * (b.latency + b.share * waves) + b.interface * interfaces);
+  t.setup = a.fixed + (PetscReal)1e-9 * (a.bytes * bytes + a.windows * again) + (PetscReal)1e-3 * (steps * (a.latency + a.share * waves) + a.interface * interfaces);
+  t.apply = b.fixed + (PetscReal)1e-9 * (b.bytes * bytes + b.windows * again) + (PetscReal)1e-3 * (steps * (b.latency + b.share * waves) + b.interface * interfaces);
   return t;
 }
 
@@ -117,13 +123,14 @@ PetscReal SpikePartitionsIterations(const SpikeShape *s, PetscInt np)
 }
 
 /*
-  The number of partitions with the least time of a setup and a solve: as many applies as iterations and one, with a product of a matrix of
-  12 bytes an entry at 3.2 TB/s each. Candidates: one, and fractions and multiples of the number of multiprocessors, which leave none of them idle
-  in the last round. No partition is shorter than 4 max(kl, ku) rows, nor than 64. Where nothing is known of the spikes, only long ones are safe.
+  The number of partitions with the least time of a setup and of the three solves that it is taken to serve: as many applies as iterations and one,
+  with a product of a matrix of 12 bytes an entry at 3.2 TB/s each. Candidates: one, and fractions and multiples of the number of multiprocessors,
+  which leave none of them idle in the last round. No partition is shorter than 4 max(kl, ku) rows, nor than 64. Where nothing is known of the
+  spikes, only long ones are safe.
 */
 PetscInt SpikePartitionsChoose(const SpikeShape *s)
 {
-  const double    factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1, 2, 3, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024};
+  const double    factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1, 2, 3, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096};
   const PetscInt  K = HalfBandwidth(s), least = K < 16 ? 64 : 4 * K, most = PetscMax(1, s->n / least);
   const PetscReal product = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * 12 / (PetscReal)3.2e9;
   PetscInt        best    = 1;
@@ -133,7 +140,7 @@ PetscInt SpikePartitionsChoose(const SpikeShape *s)
   for (int f = -9; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
     const PetscInt   np  = PetscMin(most, f < 0 ? -f : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
     const SpikeTimes t   = SpikePartitionsTimes(s, np);
-    const PetscReal  its = SpikePartitionsIterations(s, np), now = t.setup + (its + 1) * (t.apply + product);
+    const PetscReal  its = SpikePartitionsIterations(s, np), now = t.setup + SPIKE_PARTITIONS_SOLVES * (its + 1) * (t.apply + product);
 
     if (its < PETSC_MAX_REAL && (now < time || (now == time && np < best))) {
       time = now;
