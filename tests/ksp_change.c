@@ -452,11 +452,12 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/ksp_change_1.out
-      nsize: {{1 2 3}}
       test:
          suffix: 1
+         nsize: {{1 2 3}}
       test:
          suffix: cuda
+         nsize: {{1 2 3}}
          requires: cuda gpurun
          args: -mat_type aijcusparse -product petsc
       test:

@@ -438,11 +438,12 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/ksp_fused_1.out
-      nsize: {{1 2 4}}
       test:
          suffix: 1
+         nsize: {{1 2 4}}
       test:
          suffix: cuda
+         nsize: {{1 2 4}}
          requires: cuda gpurun
          args: -mat_type aijcusparse -product petsc
       test:
