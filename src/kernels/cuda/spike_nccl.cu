@@ -31,11 +31,24 @@ static struct {
       PetscCheck(nccl_result_ == ncclSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "NCCL: %s", nccl.GetErrorString(nccl_result_)); \
     } while (0)
 
-/* Messages travel on a stream of their own, beside what the device works on meanwhile */
+/*
+  A communicator of NCCL takes a few tenths of a second to make: one serves all communicators of MPI that have the same ranks in the same order, on the
+  same devices, until PetscFinalize(). Its messages travel on a stream of its own, beside what the device works on meanwhile
+*/
+typedef struct SpikeNetwork SpikeNetwork;
+struct SpikeNetwork {
+  MPI_Comm      mpi; /* with its ranks */
+  int           device;
+  ncclComm_t    comm;
+  cudaStream_t  stream;
+  SpikeNetwork *next;
+};
+static SpikeNetwork *networks = NULL;
+
+/* What one preconditioner has of it */
 struct SpikeLink {
-  ncclComm_t   comm;
-  cudaStream_t stream;
-  cudaEvent_t  ready, done;
+  SpikeNetwork *network;
+  cudaEvent_t   ready, done;
 };
 
 static bool SpikeLookUp_Private(const char *name, void *function)
@@ -83,25 +96,71 @@ static PetscErrorCode SpikeDevicesApart_Private(MPI_Comm comm, PetscBool *apart)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SpikeNetworksDestroy_Private(void)
+{
+  PetscFunctionBegin;
+  while (networks) {
+    SpikeNetwork *next = networks->next;
+
+    PetscCallCUDA(cudaStreamSynchronize(networks->stream));
+    SpikeCallNCCL(nccl.CommDestroy(networks->comm));
+    PetscCallCUDA(cudaStreamDestroy(networks->stream));
+    PetscCallMPI(MPI_Comm_free(&networks->mpi));
+    PetscCall(PetscFree(networks));
+    networks = next;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Collective: what all ranks have is taken, else a new one made */
+static PetscErrorCode SpikeNetworkGet_Private(MPI_Comm comm, SpikeNetwork **network)
+{
+  SpikeNetwork *n;
+  PetscBool     mine, all;
+  PetscMPIInt   size, rank;
+  ncclUniqueId  id;
+  int           device;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  for (n = networks; n; n = n->next) {
+    PetscMPIInt same;
+
+    PetscCallMPI(MPI_Comm_compare(comm, n->mpi, &same));
+    if (n->device == device && (same == MPI_IDENT || same == MPI_CONGRUENT)) break;
+  }
+  mine = (PetscBool)(n != NULL);
+  PetscCallMPI(MPIU_Allreduce(&mine, &all, 1, MPI_C_BOOL, MPI_LAND, comm));
+  if (!all) {
+    PetscCallMPI(MPI_Comm_size(comm, &size));
+    PetscCallMPI(MPI_Comm_rank(comm, &rank));
+    PetscCall(PetscNew(&n));
+    n->device = device;
+    if (!rank) SpikeCallNCCL(nccl.GetUniqueId(&id));
+    PetscCallMPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm));
+    SpikeCallNCCL(nccl.CommInitRank(&n->comm, size, id, rank));
+    PetscCallMPI(MPI_Comm_dup(comm, &n->mpi));
+    PetscCallCUDA(cudaStreamCreateWithFlags(&n->stream, cudaStreamNonBlocking));
+    if (!networks) PetscCall(PetscRegisterFinalize(SpikeNetworksDestroy_Private));
+    n->next  = networks;
+    networks = n;
+  }
+  *network = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SpikeConnect_CUDA(SpikeBand *s, MPI_Comm comm, void **link)
 {
-  SpikeLink   *l;
-  PetscBool    apart = PETSC_FALSE;
-  PetscMPIInt  size, rank;
-  ncclUniqueId id;
+  SpikeLink *l;
+  PetscBool  apart = PETSC_FALSE;
 
   PetscFunctionBegin;
   (void)s;
   *link = NULL;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCall(SpikeDevicesApart_Private(comm, &apart));
   if (!apart) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&l));
-  if (!rank) SpikeCallNCCL(nccl.GetUniqueId(&id));
-  PetscCallMPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm));
-  SpikeCallNCCL(nccl.CommInitRank(&l->comm, size, id, rank));
-  PetscCallCUDA(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking));
+  PetscCall(SpikeNetworkGet_Private(comm, &l->network));
   PetscCallCUDA(cudaEventCreateWithFlags(&l->ready, cudaEventDisableTiming));
   PetscCallCUDA(cudaEventCreateWithFlags(&l->done, cudaEventDisableTiming));
   *link = l;
@@ -114,11 +173,9 @@ PetscErrorCode SpikeDisconnect_CUDA(void **link)
 
   PetscFunctionBegin;
   if (!l) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaStreamSynchronize(l->stream));
-  SpikeCallNCCL(nccl.CommDestroy(l->comm));
+  PetscCallCUDA(cudaStreamSynchronize(l->network->stream));
   PetscCallCUDA(cudaEventDestroy(l->ready));
   PetscCallCUDA(cudaEventDestroy(l->done));
-  PetscCallCUDA(cudaStreamDestroy(l->stream));
   PetscCall(PetscFree(l));
   *link = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,23 +185,24 @@ PetscErrorCode SpikeDisconnect_CUDA(void **link)
 PetscErrorCode SpikeExchange_CUDA(SpikeBand *s, void *link, PetscInt count, const SpikeMessage m[])
 {
   SpikeLink     *l    = (SpikeLink *)link;
+  SpikeNetwork  *net  = l->network;
   const int      each = (int)(sizeof(PetscScalar) / sizeof(PetscReal));
   ncclDataType_t type = sizeof(PetscReal) == 8 ? ncclDouble : ncclFloat;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaEventRecord(l->ready, (cudaStream_t)s->stream));
-  PetscCallCUDA(cudaStreamWaitEvent(l->stream, l->ready, 0));
+  PetscCallCUDA(cudaStreamWaitEvent(net->stream, l->ready, 0));
   SpikeCallNCCL(nccl.GroupStart());
   for (PetscInt i = 0; i < count; i++) {
     for (PetscInt c = 0; m[i].n && c < m[i].nrhs; c++) {
       PetscScalar *data = m[i].data + (PetscCount)c * m[i].ld;
 
-      if (m[i].send) SpikeCallNCCL(nccl.Send(data, (size_t)m[i].n * each, type, m[i].peer, l->comm, l->stream));
-      else SpikeCallNCCL(nccl.Recv(data, (size_t)m[i].n * each, type, m[i].peer, l->comm, l->stream));
+      if (m[i].send) SpikeCallNCCL(nccl.Send(data, (size_t)m[i].n * each, type, m[i].peer, net->comm, net->stream));
+      else SpikeCallNCCL(nccl.Recv(data, (size_t)m[i].n * each, type, m[i].peer, net->comm, net->stream));
     }
   }
   SpikeCallNCCL(nccl.GroupEnd());
-  PetscCallCUDA(cudaEventRecord(l->done, l->stream));
+  PetscCallCUDA(cudaEventRecord(l->done, net->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
