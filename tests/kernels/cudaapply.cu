@@ -20,6 +20,7 @@ enum {
   RANGES,
   INPLACE,
   REPEAT,
+  POWERS,
   TIPS,
   WINDOWS,
   RATES,
@@ -31,7 +32,7 @@ enum {
   EXTENT,
   NTOPICS
 };
-static const char *const topics[] = {"sweep: D^-1 and D^-T", "sweep: tips", "sweep: ranges of partitions, head and tail", "sweep: in place", "the same bits again", "righttips: Vb and Wt", "righttips: windows", "righttips: rates", "reduced: inverse", "solvetips", "correct", "whole apply", "permute", "nothing written elsewhere"};
+static const char *const topics[] = {"sweep: D^-1 and D^-T", "sweep: tips", "sweep: ranges of partitions, head and tail", "sweep: in place", "the same bits again", "sweep: the same bits times a power of two", "righttips: Vb and Wt", "righttips: windows", "righttips: rates", "reduced: inverse", "solvetips", "correct", "whole apply", "permute", "nothing written elsewhere"};
 
 static struct {
   PetscInt n, bad;
@@ -535,6 +536,21 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
   PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, db.d, ldb, dx.d, ldx));
   PetscCall(ArrayDestroy(c, &dx, &z));
   Check(c, REPEAT, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
+  for (const PetscReal power : {(PetscReal)std::ldexp(1.0, sizeof(PetscReal) > 4 ? 400 : 40), (PetscReal)std::ldexp(1.0, sizeof(PetscReal) > 4 ? -400 : -40)}) {
+    Column scaled(b);
+    Array  ds;
+    int    bad = 0;
+
+    for (auto &v : scaled) v *= power;
+    PetscCall(ArrayCreate(scaled, &ds));
+    PetscCall(ArrayCreate(nan, &dx));
+    PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, ds.d, ldb, dx.d, ldx));
+    PetscCall(ArrayDestroy(c, &ds, NULL));
+    PetscCall(ArrayDestroy(c, &dx, &z));
+    for (PetscInt r = 0; r < nrhs; r++)
+      for (PetscInt i = 0; i < n; i++) bad += z[r * ldx + i] != power * y[r * ldx + i];
+    Check(c, POWERS, bad ? 2 : 0);
+  }
   /* in parts, out of order */
   PetscCall(SetTips(c, tips));
   PetscCall((*c->host.k->sweep)(&c->host, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b.data(), ldb, x.data(), ldx));
