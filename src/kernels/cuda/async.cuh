@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* async.cuh: copies that do not wait */
+/* async.cuh: copies that do not wait, and barriers in shared memory */
 #pragma once
 
 #include "tiles.cuh"
@@ -50,4 +50,43 @@ __device__ static inline void SpikeCopyWaitGroups()
 __device__ static inline void SpikePrefetch(const void *a)
 {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(a));
+}
+
+/*
+  An mbarrier in shared memory: a phase of it ends with the arrival of `count`. Parity 0 is the first phase's, 1 the next one's, and so on. What threads wrote to shared memory before they
+  arrived is seen by those that waited.
+*/
+__device__ static inline unsigned int SpikeMbarrierAddress(const unsigned long long *barrier)
+{
+  return (unsigned int)__cvta_generic_to_shared(barrier);
+}
+
+__device__ static inline void SpikeMbarrierInit(unsigned long long *barrier, int count)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(SpikeMbarrierAddress(barrier)), "r"(count) : "memory");
+#endif
+}
+
+/* By each lane for itself: compute-sanitizer's racecheck does not follow what one lane does for its warp behind a __syncwarp(), nor bar.arrive */
+__device__ static inline void SpikeMbarrierArrive(unsigned long long *barrier)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(SpikeMbarrierAddress(barrier)) : "memory");
+#endif
+}
+
+__device__ static inline void SpikeMbarrierWait(unsigned long long *barrier, unsigned int parity)
+{
+#if __CUDA_ARCH__ >= 800
+  unsigned int done;
+
+  do {
+  #if __CUDA_ARCH__ >= 900
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(SpikeMbarrierAddress(barrier)), "r"(parity) : "memory");
+  #else
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(SpikeMbarrierAddress(barrier)), "r"(parity) : "memory");
+  #endif
+  } while (!done);
+#endif
 }

@@ -184,6 +184,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
   extern __shared__ __align__(16) char shared[];
   __shared__ double2                   work[SPIKE_INVERT_WORK / 2];
   __shared__ int                       next, nextstore, rotation;
+  __shared__ unsigned long long        first, panels, others; /* mbarriers, one phase a step: the first tile of U, all panels, those of the other warps */
   double                              *tiles = (double *)shared;
   const int                            lane = threadIdx.x % 32, QL = t.QL, QU = t.QU, T = WHOLE ? 8 * NB : t.T, steps = t.steps, perjob = 65536 / (QU ? QU : 1) + 1;
   const PetscInt                       p    = blockIdx.x;
@@ -195,14 +196,20 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
   const SpikePivotRange limits(policy);
   SpikePivotState       st = {-1, 0, 0.0};
 
-  if (threadIdx.x == 0) rotation = WARPS == 8 ? 0 : SpikeWarpRotation(WARPS);
+  if (threadIdx.x == 0) {
+    rotation = WARPS == 8 ? 0 : SpikeWarpRotation(WARPS);
+    SpikeMbarrierInit(&first, 32);
+    SpikeMbarrierInit(&panels, 32 * WARPS);
+    SpikeMbarrierInit(&others, 32 * (WARPS - 1));
+  }
   __syncthreads();
   const int  warp  = (threadIdx.x / 32 + rotation) % WARPS;
   const bool alone = WARPS == 8 && warp == 4 && QL * QU <= 16; /* beside the warp that inverts: stays out of its way where there is time */
 
   /* step -1 inverts the first tile, step steps - 1 stores the last; jr = j mod QL + 1, jc = j mod QU + 1 */
   for (int j = -1, jr = QL, jc = QU; j < steps; j++, jr = jr == QL ? 0 : jr + 1, jc = jc == QU ? 0 : jc + 1) {
-    const int nl = j < 0 ? 0 : min(QL, steps - 1 - j), nu = j < 0 ? 0 : min(QU, steps - 1 - j);
+    const int          nl = j < 0 ? 0 : min(QL, steps - 1 - j), nu = j < 0 ? 0 : min(QU, steps - 1 - j);
+    const unsigned int phase = (j + 1) & 1;
 
     /* places of tile (j + a, j + b): the inverted one, the panels, and with WINDOW the others */
     auto place  = [&](int a, int b) { return tiles + ((jr + a > QL ? jr + a - QL - 1 : jr + a) * (QU + 1) + (jc + b > QU ? jc + b - QU - 1 : jc + b)) * SIZE; };
@@ -243,19 +250,18 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
       const int  i     = job < 2 ? 1 : below ? job : job - morel;
 
       if (i <= (below ? nl : nabove)) panel(below, i);
-      if (job == 1) SpikeBarrierArrive(1, 64);
+      if (job == 1) SpikeMbarrierArrive(&first);
       if (warp == 0) break;
     }
-    if (warp == 0) {
-      SpikeBarrierArrive(2, 32 * WARPS);
-      SpikeBarrierWait(1, 64);
-    } else {
-      SpikeBarrierWait(2, 32 * WARPS);
-      SpikeBarrierArrive(3, 32 * WARPS);
+    SpikeMbarrierArrive(&panels);
+    if (warp == 0) SpikeMbarrierWait(&first, phase);
+    else {
+      SpikeMbarrierWait(&panels, phase);
+      SpikeMbarrierArrive(&others);
     }
     bool inverts = warp == 0 && j + 1 < steps;
 
-    if (warp == 0 && !inverts) SpikeBarrierWait(3, 32 * WARPS);
+    if (warp == 0 && !inverts) SpikeMbarrierWait(&others, phase);
 
     while (!alone) {
       const bool product = nl * nu > 0; /* else nothing is left of or above the next diagonal tile */
@@ -295,7 +301,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2) SpikeFactorBlo
             if (at.g == 2 * at.q + e) d[m][m][e] = mine[m];
         SpikeSharedStore<NB>(at, square(1), d);
         inverts = false;
-        SpikeBarrierWait(3, 32 * WARPS); /* the other panels may take longer than the inversion */
+        SpikeMbarrierWait(&others, phase); /* the other panels may take longer than the inversion */
       } else if (WINDOW) SpikeSharedStore<NB>(at, place(a, b), d);
       else if (a == b) P.storediagonal(j + a, d);
       else P.store(P.tile(j + a, j + b), SpikeBlockTiles<F, NB, WHOLE>::FULL, d);

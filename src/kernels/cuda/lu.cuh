@@ -44,12 +44,7 @@ __device__ static inline double SpikeArithAbs(double a)
   return fabs(a);
 }
 
-/* Barriers of some of a block's warps */
-__device__ static inline void SpikeBarrierArrive(int barrier, int threads)
-{
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-
+/* A barrier of some of a block's warps */
 __device__ static inline void SpikeBarrierWait(int barrier, int threads)
 {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");

@@ -29,17 +29,13 @@ struct SpikeRing {
     full  = (unsigned long long *)shared + warp * stages;
     slots = shared + (warps * stages + 1) / 2 * 16 + (size_t)warp * stages * pitch;
     if (make && !(threadIdx.x & 31)) {
-#if __CUDA_ARCH__ >= 800
-      for (int k = 0; k < stages; k++) asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier(k)), "n"(__CUDA_ARCH__ >= 900 ? 1 : 32) : "memory");
-#endif
 #if __CUDA_ARCH__ >= 900
+      for (int k = 0; k < stages; k++) SpikeMbarrierInit(full + k, 1);
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#else
+      for (int k = 0; k < stages; k++) SpikeMbarrierInit(full + k, 32);
 #endif
     }
-  }
-  __device__ unsigned barrier(int k) const
-  {
-    return (unsigned)__cvta_generic_to_shared(full + k);
   }
   __device__ void put(const void *piece, int bytes)
   {
@@ -49,13 +45,13 @@ struct SpikeRing {
 
 #if __CUDA_ARCH__ >= 900
     if (!(threadIdx.x & 31)) {
-      asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier(in)), "r"(n) : "memory");
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(n), "r"(barrier(in)) : "memory");
+      asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(SpikeMbarrierAddress(full + in)), "r"(n) : "memory");
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "r"(n), "r"(SpikeMbarrierAddress(full + in)) : "memory");
     }
 #else
     for (int i = 16 * (threadIdx.x & 31); i < n; i += 16 * 32) SpikeCopyAsync<16, true>(to + i, from + i);
   #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier(in)) : "memory");
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(SpikeMbarrierAddress(full + in)) : "memory");
   #endif
 #endif
     if (!ALIGNED) lead = (lead & ~(15u << 4 * in)) | (unsigned)before << 4 * in;
@@ -73,15 +69,7 @@ struct SpikeRing {
     const void *piece = slots + out * pitch + (ALIGNED ? 0 : from ? (unsigned)(size_t)from & 15u : lead >> 4 * out & 15u);
 
 #if __CUDA_ARCH__ >= 800
-    unsigned done;
-
-    do {
-  #if __CUDA_ARCH__ >= 900
-      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(barrier(out)), "r"(phase) : "memory");
-  #else
-      asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(barrier(out)), "r"(phase) : "memory");
-  #endif
-    } while (!done);
+    SpikeMbarrierWait(full + out, phase);
 #else
     __syncwarp();
 #endif
