@@ -84,15 +84,19 @@ struct SpikeProductType {
 template <typename A>
 __device__ static inline A SpikeScale(PetscScalar v, bool active, PetscReal *power)
 {
-  if constexpr (std::is_same<A, PetscScalar>::value) {
-    *power = 1.0;
-    return v;
-  } else {
+#if !defined(PETSC_USE_COMPLEX) && defined(PETSC_USE_REAL_DOUBLE)
+  if constexpr (!std::is_same<A, PetscScalar>::value) {
     const unsigned int most  = __reduce_max_sync(SPIKE_WARP, active ? (unsigned int)__double2hiint(v) & 0x7ff00000u : 0u); /* exponent, biased by 1023, at bit 20 */
     const int          scale = PetscMax(0x7fe00000 - (40 << 20) - (int)most, 0x00100000);
 
     *power = __hiloint2double(0x7fe00000 - scale, 0);
     return (A)(v * __hiloint2double(scale, 0));
+  } else
+#endif
+  {
+    (void)active;
+    *power = 1.0;
+    return v;
   }
 }
 
