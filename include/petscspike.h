@@ -207,5 +207,7 @@ PETSC_EXTERN PetscErrorCode KSPIDRFusedSetSmoothing(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedGetSmoothing(KSP, PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedSetOrthogType(KSP, KSPIDRFusedOrthogType);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedGetOrthogType(KSP, KSPIDRFusedOrthogType *);
+PETSC_EXTERN PetscErrorCode KSPIDRFusedSetFlexible(KSP, PetscBool3);
+PETSC_EXTERN PetscErrorCode KSPIDRFusedGetFlexible(KSP, PetscBool3 *);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedSetPetscVectors(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedGetPetscVectors(KSP, PetscBool *);

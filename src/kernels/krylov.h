@@ -47,6 +47,7 @@ typedef struct {
 
     DOTS     sums = A^H y, then y.y; with z also z.z and y.z = conj(y) z                                               (m + 1, + 1)
     COMBINE  y = a (r - sum c_j A_j) + sum c_j B_j; y may be B_first, whose old value is taken then; with m = 0, y = a r  (2 m + 2)
+             without A or B the sum is not there, without a it is 1
     UPDATE   z -= sum c_j A_j; y -= sum c_j B_j; with x: x += a y, then r -= a z; sums: r.r, or with q, of d = q - r, d.q and d.d.
              y may be r where m = 0                                                                                   (2 m + 8, + 1)
     SMOOTH   q -= a (q - r); y -= a (y - x); sums: q.q                                                               (6)

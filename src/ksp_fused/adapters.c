@@ -86,6 +86,19 @@ PetscErrorCode KSPFusedNeverWaits(KSP ksp, PetscBool *never)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Preconditioners of which PETSc's own code says that they are one linear operator between two setups; any other may iterate inside, or call the user */
+PetscErrorCode KSPFusedMayVary(KSP ksp, PetscBool *varies)
+{
+  PetscBool    fixed;
+  SpikeEnqueue e;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &fixed, PCNONE, PCJACOBI, PCPBJACOBI, PCVPBJACOBI, PCSOR, PCEISENSTAT, PCILU, PCICC, PCLU, PCCHOLESKY, PCSVD, PCSPIKE, ""));
+  PetscCall(SpikeGetEnqueue((PetscObject)ksp->pc, &e));
+  *varies = (PetscBool)(!fixed && !e.run);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Exactly MATSEQAIJCUSPARSE, square, on the device, with the product that PETSc gives to a new one, which is looked at once */
 PetscErrorCode KSPFusedIsKnown(Mat A, PetscBool *known)
 {

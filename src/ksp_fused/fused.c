@@ -39,14 +39,19 @@ PetscErrorCode KSPDestroy_Fused(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* While it iterates; with right preconditioning guess + B x, and the guess only where this solve has one */
+/* While it iterates; where x is a correction guess + B x, and the guess only where this solve has one */
 static PetscErrorCode KSPBuildSolution_Fused(KSP ksp, Vec v, Vec *V)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  PetscCall(KSPBuildSolutionDefault(ksp, v, V));
-  if (ksp->pc_side == PC_RIGHT && f->useguess) PetscCall(VecAXPY(*V, 1.0, f->guess));
+  if (f->flexible) {
+    if (v) PetscCall(VecCopy(ksp->vec_sol, v));
+    *V = v ? v : ksp->vec_sol;
+  } else {
+    PetscCall(KSPBuildSolutionDefault(ksp, v, V));
+    if (ksp->pc_side == PC_RIGHT && f->useguess) PetscCall(VecAXPY(*V, 1.0, f->guess));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,13 +61,14 @@ PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&f));
-  f->method     = method;
-  f->reductions = KSP_FUSED_REDUCTIONS_PLAIN;
-  f->checktrue  = PETSC_TRUE;
-  f->graphs     = PETSC_TRUE;
-  f->period     = 1;
-  f->steady     = 1;
-  f->spmv       = KSP_FUSED_SPMV_AUTO;
+  f->method       = method;
+  f->reductions   = KSP_FUSED_REDUCTIONS_PLAIN;
+  f->checktrue    = PETSC_TRUE;
+  f->graphs       = PETSC_TRUE;
+  f->period       = 1;
+  f->steady       = 1;
+  f->spmv         = KSP_FUSED_SPMV_AUTO;
+  f->wantflexible = PETSC_BOOL3_FALSE;
 
   ksp->data                = f;
   ksp->ops->setup          = KSPSetUp_Fused;

@@ -58,7 +58,7 @@ typedef struct {
   PetscObjectState   shape;
   const PetscScalar *diagonal;
   PCSide             side;
-  PetscBool          identity, symmetric;
+  PetscBool          identity, symmetric, flexible;
 } KSPFusedGraphKey;
 
 /* What the state in a backend, the copy of A and the graph were made for */
@@ -100,6 +100,8 @@ struct _n_KSPFused {
   PetscInt           variant;           /* of the method: another number, other graphs                        */
   PetscBool          usecopy, usegraph; /* in this solve                                                      */
   PetscBool          merged;            /* form of this solve                                                       */
+  PetscBool3         wantflexible;      /* unknown: where B may vary; false in methods that cannot                  */
+  PetscBool          flexible;          /* this solve keeps what B returned, and x is the solution at any time      */
   PetscInt           renewals;          /* attempts since an iteration was completed                                */
   PetscInt           since;             /* iterations launched since the last start                                 */
   PetscBool          more;              /* another iteration may follow the one that is launched                    */
@@ -132,6 +134,12 @@ typedef struct {
   const PetscScalar *c, *a;
   Vec                x, y, z, r, q;
 } KSPFusedBlock;
+
+/* With right preconditioning x is a correction in the space before B, but in the flexible form */
+static inline PetscBool KSPFusedIsCorrection(KSP ksp)
+{
+  return (PetscBool)(ksp->pc_side == PC_RIGHT && !((KSPFused *)ksp->data)->flexible);
+}
 
 /* fusedsolve.c */
 PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
@@ -168,6 +176,7 @@ PETSC_INTERN PetscErrorCode KSPFusedComposeMethods_Private(KSP, PetscBool);
 PETSC_INTERN PetscErrorCode KSPFusedIsIdentity(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedKnowPC(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedMayVary(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, SpikeKrylovCSR *, SpikeCSR *);
 PETSC_INTERN PetscErrorCode KSPFusedRestoreCSR(Mat, SpikeCSR *);

@@ -55,8 +55,8 @@ static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep
 {
   KSPFused         *f = (KSPFused *)ksp->data;
   const PetscInt    m = b->last - b->first;
-  const PetscScalar a = b->a ? *b->a : (PetscScalar)0.0;
-  Vec              *A = m ? b->A + b->first : NULL, *B = m && b->B ? b->B + b->first : NULL;
+  const PetscScalar a = b->a ? *b->a : (PetscScalar)1.0;
+  Vec              *A = m && b->A ? b->A + b->first : NULL, *B = m && b->B ? b->B + b->first : NULL;
   PetscInt          n, over;
 
   PetscFunctionBegin;
@@ -72,14 +72,14 @@ static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep
     }
     break;
   case SPIKE_KRYLOV_COMBINE:
-    over = m && B[0] == b->y ? 1 : 0;
+    over = B && B[0] == b->y ? 1 : 0;
     if (over) PetscCall(VecAXPBY(b->y, a, b->c[0], b->r));
     else {
       PetscCall(VecCopy(b->r, b->y));
       PetscCall(VecScale(b->y, a));
     }
-    PetscCall(KSPFusedMAXPY_Private(f, b->y, m - over, 1.0, m ? b->c + over : NULL, m ? B + over : NULL));
-    PetscCall(KSPFusedMAXPY_Private(f, b->y, m, -a, b->c, A));
+    if (B) PetscCall(KSPFusedMAXPY_Private(f, b->y, m - over, 1.0, b->c + over, B + over));
+    if (A) PetscCall(KSPFusedMAXPY_Private(f, b->y, m, -a, b->c, A));
     break;
   case SPIKE_KRYLOV_UPDATE:
     PetscCall(KSPFusedMAXPY_Private(f, b->z, m, -1.0, b->c, A));
@@ -161,7 +161,7 @@ static PetscErrorCode KSPFusedGiveBack_Private(KSPFused *f)
 static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, PetscBool written, SpikeKrylovBlock *h)
 {
   const PetscBool update = (PetscBool)(step == SPIKE_KRYLOV_UPDATE), combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE), smooth = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
-  const PetscBool moves = (PetscBool)(update && b->last > b->first), over = (PetscBool)(combine && b->last > b->first && b->B[b->first] == b->y);
+  const PetscBool moves = (PetscBool)(update && b->last > b->first), over = (PetscBool)(combine && b->last > b->first && b->B && b->B[b->first] == b->y);
   const Vec       v[] = {b->r, b->x, b->q, b->z, b->y};
   const PetscBool w[] = {update, update, smooth, moves, (PetscBool)(moves || smooth || combine)};
   PetscScalar   **a[] = {&h->r, &h->x, &h->q, &h->z, &h->y};
@@ -181,12 +181,12 @@ static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBlock 
   PetscFunctionBegin;
   h->first = 0;
   h->last  = b->last - b->first;
-  h->A     = columns;
-  h->B     = columns + f->ncolumns;
+  h->A     = b->A ? columns : NULL;
+  h->B     = b->B ? columns + f->ncolumns : NULL;
   h->c     = b->c;
   h->a     = b->a;
   for (PetscInt j = 0; j < h->last; j++) {
-    PetscCall(KSPFusedFetch_Private(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j]));
+    if (b->A) PetscCall(KSPFusedFetch_Private(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j]));
     if (b->B) PetscCall(KSPFusedFetch_Private(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -267,15 +267,16 @@ PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y <- B A x or A B x, and the inner products of this y */
+/* y <- B A x or A B x, in the flexible form A x, and the inner products of this y */
 PetscErrorCode KSPFusedBlockApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBlock *dots, const SpikeIDRRecurrence *recurrence)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (f->identity && f->usecopy && f->s.k->blockmult) PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
+  if ((f->identity || f->flexible) && f->usecopy && f->s.k->blockmult) PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
   else {
-    PetscCall(KSPFusedApply(ksp, x, dots->y, work));
+    if (f->flexible) PetscCall(KSPFusedMult(ksp, x, dots->y));
+    else PetscCall(KSPFusedApply(ksp, x, dots->y, work));
     PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, recurrence, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -182,6 +182,7 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   pc.side      = ksp->pc_side;
   pc.identity  = f->identity;
   pc.symmetric = f->symmetric;
+  pc.flexible  = f->flexible;
   if (f->diagonal) {
     PetscCall(VecGetArrayReadAndMemType(f->diagonal, &array, &memtype));
     pc.diagonal = array;
@@ -199,7 +200,7 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
 }
 
 /*
-  r <- the true residual of the iterate, preconditioned where the method's is. With right preconditioning the solution, guess + B x, is left in scratch[0]; with left
+  r <- the true residual of the iterate, preconditioned where the method's is. Where x is a correction the solution, guess + B x, is left in scratch[0]; with left
   preconditioning b - A x is, in scratch[1].
 */
 PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
@@ -210,12 +211,12 @@ PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  if (ksp->pc_side == PC_RIGHT) {
+  if (KSPFusedIsCorrection(ksp)) {
     PetscCall(KSP_PCApply(ksp, x, w));
     if (f->useguess) PetscCall(VecAXPY(w, 1.0, f->guess));
     PetscCall(KSP_MatMult(ksp, A, w, t));
     PetscCall(VecWAXPY(r, -1.0, t, ksp->vec_rhs));
-  } else if (f->method->residual_preconditioned) {
+  } else if (ksp->pc_side == PC_LEFT && f->method->residual_preconditioned) {
     PetscCall(KSP_MatMult(ksp, A, x, t));
     PetscCall(VecAYPX(t, -1.0, ksp->vec_rhs));
     PetscCall(KSP_PCApply(ksp, t, r));
@@ -259,7 +260,7 @@ static PetscErrorCode KSPFusedReport_Private(KSP ksp, const SpikeKrylovPost *pos
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x becomes the guess, and the correction 0: right preconditioning */
+/* x becomes the guess, and the correction 0 */
 static PetscErrorCode KSPFusedSetGuess_Private(KSP ksp)
 {
   KSPFused *f = (KSPFused *)ksp->data;
@@ -282,7 +283,7 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
   PetscFunctionBegin;
   PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
   PetscCall(VecNorm(ksp->work[ksp->pc_side == PC_LEFT && f->method->residual_preconditioned ? f->method->scratch[1] : 0], NORM_2, &f->info.unpreconditioned));
-  if (ksp->pc_side == PC_RIGHT) {
+  if (KSPFusedIsCorrection(ksp)) {
     PetscCall(VecCopy(ksp->work[f->method->scratch[0]], ksp->vec_sol));
     p->solution = PETSC_TRUE;
   }
@@ -294,7 +295,7 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
     p->truth    = post.norm;
     ksp->reason = KSP_CONVERGED_ITERATING;
     f->info.restarts++;
-    if (ksp->pc_side == PC_RIGHT) {
+    if (KSPFusedIsCorrection(ksp)) {
       PetscCall(KSPFusedSetGuess_Private(ksp));
       p->solution = PETSC_FALSE;
     }
@@ -434,7 +435,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   Vec                 x = ksp->vec_sol, r = ksp->work[0];
   SpikeKrylovScalars *s;
   SpikeKrylovPost     post;
-  PetscBool           never;
+  PetscBool           never, varies;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &f->size));
@@ -443,6 +444,8 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   PetscCall(KSPFusedSetBackend_Private(ksp));
   PetscCall(KSPFusedIsIdentity(ksp, &f->identity));
   PetscCall(KSPFusedKnowPC(ksp));
+  PetscCall(KSPFusedMayVary(ksp, &varies));
+  f->flexible = (PetscBool)(ksp->pc_side == PC_RIGHT && !f->identity && (f->wantflexible == PETSC_BOOL3_TRUE || (f->wantflexible == PETSC_BOOL3_UNKNOWN && varies)));
   PetscCall(KSPFusedNeverWaits(ksp, &never));
   p->ahead         = f->s.ondevice && never && !f->lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
   f->info.lockstep = (PetscBool)!p->ahead;
@@ -466,7 +469,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
     else PetscCall(VecCopy(ksp->vec_rhs, r));
     PetscCall(VecFlag(r, ksp->reason == KSP_DIVERGED_PC_FAILED));
   }
-  if (ksp->pc_side == PC_RIGHT && !ksp->guess_zero) PetscCall(KSPFusedSetGuess_Private(ksp));
+  if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedSetGuess_Private(ksp));
   PetscCall(KSPFusedStart_Private(ksp, &post));
   ksp->rnorm = post.norm;
   if (PetscIsInfOrNanReal(post.norm)) {
@@ -525,7 +528,7 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     PetscCall(KSPFusedWait_Private(f, &post));
     PetscCall(KSPFusedHandle_Private(ksp, &post, &p));
   }
-  if (ksp->pc_side == PC_RIGHT && !p.solution) {
+  if (KSPFusedIsCorrection(ksp) && !p.solution) {
     PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, ksp->work[f->method->scratch[1]]));
     if (f->useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->guess));
   }

@@ -116,7 +116,27 @@ static KSPFusedBlock KSPIDRFusedCombine(KSP ksp, PetscInt since)
 /* The end of a step and the beginning of the next are one pass, where nothing that changes r or f comes between */
 static PetscBool KSPIDRFusedJoins(KSP ksp)
 {
-  return (PetscBool)(((KSPFused *)ksp->data)->merged && !KSPIDRFusedData(ksp)->smoothing);
+  const KSPFused *f = (const KSPFused *)ksp->data;
+
+  return (PetscBool)(f->merged && !f->flexible && !KSPIDRFusedData(ksp)->smoothing);
+}
+
+/* u_k = omega B (r - G c) + U c, with what B returns for this vector */
+static PetscErrorCode KSPIDRFusedCombineFlexible_Private(KSP ksp, PetscInt since)
+{
+  KSPFusedBlock inner = KSPIDRFusedCombine(ksp, since), outer = inner;
+  Vec          *w = ksp->work;
+
+  PetscFunctionBegin;
+  inner.B = NULL;
+  inner.a = NULL;
+  inner.y = w[T];
+  outer.A = NULL;
+  outer.r = w[W];
+  if (inner.last > inner.first) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &inner, NULL, NULL, PETSC_FALSE));
+  PetscCall(KSPFusedPCApply(ksp, inner.last > inner.first ? w[T] : inner.r, w[W]));
+  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &outer, NULL, NULL, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -165,13 +185,15 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
   if (k < s) {
     const KSPFusedBlock combine = KSPIDRFusedCombine(ksp, f->since);
 
-    if (!f->since || !KSPIDRFusedJoins(ksp)) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &combine, NULL, NULL, PETSC_FALSE));
+    if (f->flexible) PetscCall(KSPIDRFusedCombineFlexible_Private(ksp, f->since));
+    else if (!f->since || !KSPIDRFusedJoins(ksp)) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &combine, NULL, NULL, PETSC_FALSE));
     PetscCall(KSPIDRFusedProject_Private(ksp, k));
   } else {
     const KSPFusedBlock      dots = {0, m, idr->P, NULL, NULL, NULL, NULL, w[T], r, NULL, NULL};
     const SpikeIDRRecurrence sums = {SPIKE_IDR_OMEGA, s, 0, 0, m, 0.0};
 
-    PetscCall(KSPFusedBlockApplyDots(ksp, r, w[W], &dots, &sums)); /* t = K r */
+    if (f->flexible) PetscCall(KSPFusedPCApply(ksp, r, w[W]));
+    PetscCall(KSPFusedBlockApplyDots(ksp, f->flexible ? w[W] : r, w[W], &dots, &sums)); /* t = K r */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -195,14 +217,14 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
   const PetscInt           s = idr->ncolumns, k = f->since % (s + 1), next = (f->since + 1) % (s + 1);
   Vec                     *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
   const PetscBool          omega = (PetscBool)(k == s), defer = (PetscBool)(f->merged && f->more), joins = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s);
-  const KSPFusedBlock      update  = {0, omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k, idr->G, idr->U, idr->d.alpha, omega ? idr->d.omega : idr->d.beta, x, omega ? r : idr->U[k], omega ? w[T] : idr->G[k], r, q};
+  const KSPFusedBlock      update  = {0, omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k, idr->G, idr->U, idr->d.alpha, omega ? idr->d.omega : idr->d.beta, x, omega ? (f->flexible ? w[W] : r) : idr->U[k], omega ? w[T] : idr->G[k], r, q};
   const KSPFusedBlock      smooth  = {0, 0, NULL, NULL, NULL, idr->d.gamma, x, ksp->vec_sol, NULL, r, q};
   const KSPFusedBlock      combine = joins ? KSPIDRFusedCombine(ksp, f->since + 1) : update;
   const SpikeIDRRecurrence gamma = {SPIKE_IDR_SMOOTH, s, k, 0, 0, 0.0}, norm = {SPIKE_IDR_NORM, s, k, 0, 0, 0.0};
   const PetscBool          plain = (PetscBool)(omega && !f->merged);
 
   PetscFunctionBegin;
-  /* g_k -= G alpha, u_k -= U alpha; x += beta u_k, r -= beta g_k, or with omega, r and t */
+  /* g_k -= G alpha, u_k -= U alpha; x += beta u_k, r -= beta g_k, or with omega, r (or B r) and t */
   PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update, joins ? &combine : NULL, q ? &gamma : (plain ? NULL : &norm), (PetscBool)(defer && !q)));
   if (q) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_SMOOTH, &smooth, NULL, &norm, defer)); /* of all residuals between the smoothed one and r the smallest */
   if (plain) PetscCall(KSPIDRFusedSetResidual_Private(ksp, 0, (PetscBool)!q));
@@ -271,6 +293,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
 . -ksp_idr_random_type type                            - fill the shadow space with a `PetscRandom`, as `KSPIDR` does, `KSPIDRSetRandom()`
 . -ksp_idrfused_smoothing (true|false)                 - residual smoothing, `KSPIDRFusedSetSmoothing()`
 . -ksp_idrfused_orthog (classical|modified|twice)      - how a direction is made orthogonal to shadow vectors, `KSPIDRFusedSetOrthogType()`
+. -ksp_idrfused_flexible (true|false|unknown)          - right preconditioning by an operator that may vary, `KSPIDRFusedSetFlexible()`
 . -ksp_idrfused_petsc_vectors (true|false)             - vector operations by PETSc's functions, `KSPIDRFusedSetPetscVectors()`
 . -ksp_fused_reductions (merged|plain)                 - s + 1 reductions in a cycle of s + 1 products, or twice as many, `KSPFusedSetReductions()`
 . -ksp_fused_check_true_residual (true|false)          - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
@@ -285,7 +308,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   Notes:
   Options and functions of `KSPIDR` work on this method too. With the same shadow space (a `PetscRandom` of the same type and seed) iterates are those of `KSPIDR`, up to rounding,
   and so are sides and norms: left preconditioning with the preconditioned norm, right preconditioning with the unpreconditioned one, none with both. An iteration is one product with its
-  preconditioner. Any `Mat` and any `PC` that does not change work; with a preconditioner that varies use `KSPFGMRES`. Without a `PetscRandom` the shadow space depends on the size of the problem
+  preconditioner. Any `Mat` and any `PC` work, on the right one that varies too (`KSPIDRFusedSetFlexible()`). Without a `PetscRandom` the shadow space depends on the size of the problem
   alone, not on the number of ranks. `KSPIDRGetRandom()` makes a `PetscRandom`, which is used from then on. More shadow vectors than rows are not used.
 
   In the merged form, the default, all inner products of a product are in one reduction, with the norm of the residual before: on several ranks the method learns of its convergence
@@ -298,7 +321,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   device s x s systems, the convergence test and the shadow space stay there too, and the host runs one iteration ahead, as it does with `KSPBCGSFUSED`; with smoothing an iteration has one kernel more.
 
 .seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`, `KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`,
-          `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`
+          `KSPIDRFusedSetFlexible()`, `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`
 M*/
 PetscErrorCode KSPCreate_IDRFused(KSP ksp)
 {
@@ -309,11 +332,12 @@ PetscErrorCode KSPCreate_IDRFused(KSP ksp)
   PetscCall(KSPCreate_Fused(ksp, &KSPFusedMethod_IDR));
   f = (KSPFused *)ksp->data;
   PetscCall(PetscNew(&idr));
-  f->data       = idr;
-  f->reductions = KSP_FUSED_REDUCTIONS_MERGED;
-  idr->s        = 4;
-  idr->cosine   = 0.7;
-  idr->orthog   = KSP_IDRFUSED_ORTHOG_CLASSICAL;
+  f->data         = idr;
+  f->reductions   = KSP_FUSED_REDUCTIONS_MERGED;
+  f->wantflexible = PETSC_BOOL3_UNKNOWN;
+  idr->s          = 4;
+  idr->cosine     = 0.7;
+  idr->orthog     = KSP_IDRFUSED_ORTHOG_CLASSICAL;
 
   ksp->ops->setup          = KSPSetUp_IDRFused;
   ksp->ops->reset          = KSPReset_IDRFused;

@@ -142,6 +142,77 @@ static PetscErrorCode KSPIDRFusedSetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrth
 }
 
 /*@
+  KSPIDRFusedSetFlexible - Whether right preconditioning may be by an operator that varies
+
+  Logically Collective
+
+  Input Parameters:
++ ksp - the Krylov solver, of type `KSPIDRFUSED`
+- flg - `PETSC_BOOL3_TRUE`, `PETSC_BOOL3_FALSE`, or `PETSC_BOOL3_UNKNOWN` (default) to go by the type of the preconditioner
+
+  Options Database Key:
+. -ksp_idrfused_flexible (true|false|unknown) - the form
+
+  Level: intermediate
+
+  Notes:
+  In the flexible form directions are kept as the preconditioner B has returned them, $u_k = \omega B (r - G c) + U c$, $g_k = A u_k$, so that $r = b - A x$ whatever B is, and x is the solution at any time: B
+  is applied once a product as else, and no more at the end. The other form updates a correction in the space before B, and applies B to that at the end: it needs a B that is one linear operator. Where
+  it is, both give the same iterates, up to rounding.
+
+  By default B counts as fixed where it is one of PETSc's pointwise, relaxation or factorization preconditioners, or `PCSPIKE`; any other (`PCKSP`, `PCSHELL`, `PCMG`, `PCBJACOBI`, ...) may vary, and the flexible
+  form is taken. It moves 3 words more a row and product. Left preconditioning and `PCNONE` have no such form.
+
+.seealso: [](ch_ksp), `KSPIDRFUSED`, `KSPIDRFusedGetFlexible()`, `KSPFGMRES`, `PCKSP`
+@*/
+PetscErrorCode KSPIDRFusedSetFlexible(KSP ksp, PetscBool3 flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, flg, 2);
+  PetscTryMethod(ksp, "KSPIDRFusedSetFlexible_C", (KSP, PetscBool3), (ksp, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPIDRFusedGetFlexible - What `KSPIDRFusedSetFlexible()` has set
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPIDRFUSED`
+
+  Output Parameter:
+. flg - `PETSC_BOOL3_TRUE`, `PETSC_BOOL3_FALSE`, or `PETSC_BOOL3_UNKNOWN` (default)
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPIDRFUSED`, `KSPIDRFusedSetFlexible()`
+@*/
+PetscErrorCode KSPIDRFusedGetFlexible(KSP ksp, PetscBool3 *flg)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(flg, 2);
+  PetscUseMethod(ksp, "KSPIDRFusedGetFlexible_C", (KSP, PetscBool3 *), (ksp, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPIDRFusedGetFlexible_IDRFused(KSP ksp, PetscBool3 *flg)
+{
+  PetscFunctionBegin;
+  *flg = ((KSPFused *)ksp->data)->wantflexible;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPIDRFusedSetFlexible_IDRFused(KSP ksp, PetscBool3 flg)
+{
+  PetscFunctionBegin;
+  ((KSPFused *)ksp->data)->wantflexible = flg;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   KSPIDRFusedSetPetscVectors - Whether vector operations are PETSc's functions
 
   Logically Collective
@@ -278,6 +349,7 @@ PetscErrorCode KSPSetFromOptions_IDRFused(KSP ksp, PetscOptionItems PetscOptions
   PetscEnum    orthog = (PetscEnum)idr->orthog;
   PetscBool    set, type, seed, flg = idr->smoothing;
   PetscRandom  rand;
+  PetscBool3   flexible = ((KSPFused *)ksp->data)->wantflexible;
 
   PetscFunctionBegin;
   PetscCall(KSPSetFromOptions_Fused(ksp, PetscOptionsObject));
@@ -290,6 +362,8 @@ PetscErrorCode KSPSetFromOptions_IDRFused(KSP ksp, PetscOptionItems PetscOptions
   if (set) PetscCall(KSPIDRFusedSetSmoothing(ksp, flg));
   PetscCall(PetscOptionsEnum("-ksp_idrfused_orthog", "Projection of directions", "KSPIDRFusedSetOrthogType", KSPIDRFusedOrthogTypes, orthog, &orthog, &set));
   if (set) PetscCall(KSPIDRFusedSetOrthogType(ksp, (KSPIDRFusedOrthogType)orthog));
+  PetscCall(PetscOptionsBool3("-ksp_idrfused_flexible", "Right preconditioning by an operator that may vary", "KSPIDRFusedSetFlexible", flexible, &flexible, &set));
+  if (set) PetscCall(KSPIDRFusedSetFlexible(ksp, flexible));
   flg = ((KSPFused *)ksp->data)->petsc;
   PetscCall(PetscOptionsBool("-ksp_idrfused_petsc_vectors", "Vector operations by PETSc's functions", "KSPIDRFusedSetPetscVectors", flg, &flg, &set));
   if (set) PetscCall(KSPIDRFusedSetPetscVectors(ksp, flg));
@@ -313,6 +387,7 @@ PetscErrorCode KSPView_IDRFused(KSP ksp, PetscViewer viewer)
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "  s (shadow space dimension) = %" PetscInt_FMT ", projection %s%s\n", idr->s, idr->orthog == KSP_IDRFUSED_ORTHOG_CLASSICAL ? "classical" : (idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? "modified" : "classical, twice"), idr->smoothing ? ", smoothed residuals" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  omega stabilization cosine threshold = %g\n", (double)idr->cosine));
+  if (((KSPFused *)ksp->data)->flexible) PetscCall(PetscViewerASCIIPrintf(viewer, "  flexible\n"));
   if (idr->rand) {
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(PetscRandomView(idr->rand, viewer));
@@ -339,6 +414,8 @@ PetscErrorCode KSPIDRFusedComposeMethods_Private(KSP ksp, PetscBool compose)
   KSPIDRFusedCompose(KSPIDRFusedGetSmoothing);
   KSPIDRFusedCompose(KSPIDRFusedSetOrthogType);
   KSPIDRFusedCompose(KSPIDRFusedGetOrthogType);
+  KSPIDRFusedCompose(KSPIDRFusedSetFlexible);
+  KSPIDRFusedCompose(KSPIDRFusedGetFlexible);
   KSPIDRFusedCompose(KSPIDRFusedSetPetscVectors);
   KSPIDRFusedCompose(KSPIDRFusedGetPetscVectors);
 #undef KSPIDRFusedCompose

@@ -74,6 +74,7 @@ typedef struct {
   SpikeKrylovBlockStep step;
   PetscInt             m, m2;
   bool                 z, x, q, over;
+  char                 without; /* COMBINE: 'A' or 'B', and with 'B' a */
 } Case;
 
 /* The block over one side's vectors: columns are counted from `first` on, as a method does it */
@@ -98,6 +99,11 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
   else if (c->step == SPIKE_KRYLOV_COMBINE) {
     b->r = single[3];
     if (c->over && c->m) b->y = columns[1][b->first];
+    if (c->without == 'A') b->A = NULL;
+    if (c->without == 'B') {
+      b->B = NULL;
+      b->a = NULL;
+    }
   } else {
     b->x = c->x ? single[0] : NULL;
     b->z = single[2];
@@ -178,11 +184,13 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n
     for (int variant = 0; variant < 2; variant++) {
       const bool on      = variant ? true : false;
       const Case cases[] = {
-        {SPIKE_KRYLOV_DOTS,    m, -1, on,    false, false, false},
-        {SPIKE_KRYLOV_COMBINE, m, -1, false, false, false, on   },
-        {SPIKE_KRYLOV_UPDATE,  m, -1, true,  false, false, false},
-        {SPIKE_KRYLOV_UPDATE,  m, -1, true,  true,  false, on   },
-        {SPIKE_KRYLOV_UPDATE,  m, -1, true,  true,  true,  on   }
+        {SPIKE_KRYLOV_DOTS,    m, -1,                  on,    false,          false,                   false         },
+        {SPIKE_KRYLOV_COMBINE, m, -1,                  false, false,          false,                   on            },
+        {SPIKE_KRYLOV_COMBINE, m, -1,                  false, false,          false,                   on,             'A'},
+        {SPIKE_KRYLOV_COMBINE,                    m,  -1, false,   false,            false,                            false,                          'B'},
+        {SPIKE_KRYLOV_UPDATE,                 m,                  -1,                   true,       false,  false,   false},
+        {SPIKE_KRYLOV_UPDATE,               m,                -1,                 true,       true,    false,     on                            },
+        {SPIKE_KRYLOV_UPDATE,                  m,                   -1,                    true,       true, true,on}
       };
 
       for (const Case &c : cases) PetscCall(TestCase(host, cuda, &v, most, &c));

@@ -59,14 +59,14 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) Sp
   SpikeBlockFinish(e);
 }
 
-/* UPDATE, COMBINE, or the first and then the other: A, B, c, a and E, F, f, w are theirs; next is the y of the latter, and NULL where there is none */
+/* UPDATE, COMBINE, or the first and then the other: A, B, c, a and E, F, f, w are theirs; next is the y of the latter, and NULL where there is none. m3: columns of F */
 template <int M1, int M2>
 struct SpikeBlockMoves {
   SpikeBlockPointers<SpikeBlockPlaces(M1)> A, B;
   SpikeBlockPointers<SpikeBlockPlaces(M2)> E, F;
   const PetscScalar                       *c, *a, *f, *w, *q;
   PetscScalar                             *x, *y, *z, *r, *next;
-  int                                      m1, m2;
+  int                                      m1, m2, m3;
   bool                                     update;
 };
 
@@ -107,10 +107,17 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBlo
     g = r;
 #pragma unroll
     for (int v = 0; v < V; v++) u.e[v] = 0.0;
+    if (M2 < 0) {
 #pragma unroll(u2)
-    for (int j = 0; j < m2; j++) {
-      SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j], i), g);
-      SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j], i), u);
+      for (int j = 0; j < m2; j++) SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j], i), g);
+#pragma unroll(u2)
+      for (int j = 0; j < b.m3; j++) SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j], i), u);
+    } else {
+#pragma unroll(u2)
+      for (int j = 0; j < m2; j++) {
+        SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j], i), g);
+        SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j], i), u);
+      }
     }
     SpikeRowsAxpy(w, g, u);
     SpikeRowsStore<V>(b.next, i, u);
@@ -133,14 +140,14 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) Sp
 {
   const PetscInt         begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
   const int              t = threadIdx.x;
-  const PetscScalar      a = b.update && b.x ? *b.a : PetscScalar(0.0), w = b.next ? *b.w : PetscScalar(0.0);
+  const PetscScalar      a = b.update && b.x ? *b.a : PetscScalar(0.0), w = b.next && b.w ? *b.w : PetscScalar(1.0);
   PetscScalar            d[2];
   __shared__ PetscScalar c[SpikeBlockPlaces(M1)], f[SpikeBlockPlaces(M2)];
 
   if (e.device->s.reason) return;
   d[0] = d[1] = 0.0;
   if (t < b.m1) c[t] = b.c[t];
-  if (t < b.m2) f[t] = b.f[t];
+  if (t < b.m2 || t < b.m3) f[t] = b.f[t];
   __syncthreads();
   if (wide)
     for (PetscInt i = begin; i < n / 2; i += stride) SpikeMovesRows<2, M1, M2>(i, b, c, f, a, w, d);
@@ -211,7 +218,8 @@ static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *u
 
   b.update = update ? true : false;
   b.m1     = update ? (int)(update->last - update->first) : 0;
-  b.m2     = combine ? (int)(combine->last - combine->first) : 0;
+  b.m2     = combine && combine->A ? (int)(combine->last - combine->first) : 0;
+  b.m3     = combine && combine->B ? (int)(combine->last - combine->first) : 0;
   b.c      = update ? update->c : NULL;
   b.a      = update ? update->a : NULL;
   b.f      = combine ? combine->c : NULL;
@@ -229,8 +237,11 @@ static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *u
   }
   for (int j = 0; j < b.m2; j++) {
     b.E.v[j] = combine->A[combine->first + j];
+    wide     = wide && SpikeBlockWide(b.E.v[j]);
+  }
+  for (int j = 0; j < b.m3; j++) {
     b.F.v[j] = combine->B[combine->first + j];
-    wide     = wide && SpikeBlockWide(b.E.v[j]) && SpikeBlockWide(b.F.v[j]);
+    wide     = wide && SpikeBlockWide(b.F.v[j]);
   }
   wide = wide && SpikeBlockWide(b.x) && SpikeBlockWide(b.y) && SpikeBlockWide(b.z) && SpikeBlockWide(b.r) && SpikeBlockWide(b.q) && SpikeBlockWide(b.next);
   SpikeBlockMove<M1, M2><<<SpikeBlockGrid(h, n, wide), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(n, b, wide, e);
@@ -239,7 +250,7 @@ static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *u
 /* With the numbers of columns that the cycles of s = 1, 2, 4, 8 have, kernels that know them: step k < s - 1 moves k and s - 1 - k, step s - 1 moves s - 1, and that of omega s */
 static void SpikeMovesSelect(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *update, const SpikeKrylovBlock *combine, const SpikeBlockEnd &e)
 {
-  const PetscInt m1 = update ? update->last - update->first : -1, m2 = combine ? combine->last - combine->first : 0;
+  const PetscInt m1 = update ? update->last - update->first : -1, m2 = combine ? (combine->A && combine->B ? combine->last - combine->first : -1) : 0;
 
 #define SPIKE_MOVES(M1, M2) \
   if (m1 == M1 && m2 == M2) return SpikeMovesLaunch<M1, M2>(h, update, combine, e)

@@ -56,14 +56,14 @@ static void SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, Pe
 static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
 {
   const PetscInt    k = b->last - b->first;
-  const PetscScalar a = *b->a;
+  const PetscScalar a = b->a ? *b->a : (PetscScalar)1.0;
 
   (void)sums;
   KB_CHUNKS(b)
   {
     PetscScalar       *y    = b->y + i;
     const PetscScalar *r    = b->r + i;
-    const PetscBool    over = (PetscBool)(k && b->B[b->first] == b->y);
+    const PetscBool    over = (PetscBool)(k && b->B && b->B[b->first] == b->y);
 
     if (over) {
       for (PetscInt l = 0; l < m; l++) y[l] = KB_MUL(b->c[0], y[l]) + KB_MUL(a, r[l]);
@@ -71,8 +71,8 @@ static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBlock *b,
       for (PetscInt l = 0; l < m; l++) y[l] = KB_MUL(a, r[l]);
     }
     for (PetscInt j = 0; j < k; j++) {
-      kb_axpy(m, -KB_MUL(a, b->c[j]), b->A[b->first + j] + i, y);
-      if (j || !over) kb_axpy(m, b->c[j], b->B[b->first + j] + i, y);
+      if (b->A) kb_axpy(m, -KB_MUL(a, b->c[j]), b->A[b->first + j] + i, y);
+      if (b->B && (j || !over)) kb_axpy(m, b->c[j], b->B[b->first + j] + i, y);
     }
   }
 }
