@@ -54,6 +54,7 @@ SPIKE_SCALAR_INLINE void SpikeIDRStart(const SpikeIDR *d, const PetscScalar h[])
 {
   for (PetscInt i = 0; i < d->s * d->s; i++) d->M[i] = i % (d->s + 1) ? (PetscScalar)0.0 : (PetscScalar)1.0;
   *d->omega = (PetscScalar)1.0;
+  *d->gamma = (PetscScalar)0.0;
   SpikeIDRSetResidual(d, 0, h);
 }
 
@@ -98,6 +99,24 @@ SPIKE_SCALAR_INLINE void SpikeIDROmega(const SpikeIDR *d, SpikeKrylovScalars *s,
   }
 }
 
+/*
+  The point q - gamma d nearest to 0 on the line through q and r = q - d, from d.q, d.d, q.q, r.r: gamma, and the distance. Its square is q.q - |d.q|^2 / d.d, and as well, with d.r = d.q - d.d,
+  r.r - |d.r|^2 / d.d: of the two the difference of the smaller terms, for it has their rounding. Sums that are no numbers leave gamma 0, and the point where it was.
+*/
+SPIKE_SCALAR_INLINE PetscReal SpikeIDRSmooth(const SpikeIDR *d, const PetscScalar h[])
+{
+  const PetscReal   dd = PetscRealPart(h[1]), qq = PetscRealPart(h[2]), rr = PetscRealPart(h[3]);
+  const PetscScalar end = qq <= rr ? h[0] : h[0] - dd;
+  PetscReal         square;
+
+  *d->gamma = (PetscScalar)0.0;
+  if (!SpikeKrylovFinite(h[0]) || !SpikeKrylovFinite(h[1])) return rr + dd;
+  if (dd <= (PetscReal)0.0) return PetscSqrtReal(qq);
+  *d->gamma = h[0] / dd;
+  square    = PetscMin(qq, rr) - SpikeKrylovAbs2(end) / dd;
+  return square > (PetscReal)0.0 ? PetscSqrtReal(square) : (PetscReal)0.0;
+}
+
 /* What follows from the sums h[] of a block step, and how many there are; m is last - first */
 typedef enum {
   SPIKE_IDR_START,    /* P^H r, r.r: step 0                                                            s + 1 */
@@ -105,7 +124,8 @@ typedef enum {
   SPIKE_IDR_COLUMN,   /* p_i.g_k, first <= i < s, g_k.g_k: alpha from first to k; M, f, c, beta        s - first + 1 */
   SPIKE_IDR_OMEGA,    /* P^H t where m = s, t.t, r.r, conj(t) r: omega; with P^H t f and c of step 0   m + 3 */
   SPIKE_IDR_RESIDUAL, /* P^H r, r.r: f and c of step k; with last the end of an iteration              s + 1 */
-  SPIKE_IDR_SMOOTH,   /* d.q, d.d: gamma                                                               2     */
+  SPIKE_IDR_SMOOTH,   /* d.q, d.d, q.q, r.r: gamma, the end of an iteration                            4     */
+  SPIKE_IDR_SMOOTHED, /* gamma has been applied: 0; also where a reason is set                         1     */
   SPIKE_IDR_NORM      /* r.r: the end of an iteration                                                  1     */
 } SpikeIDROp;
 
@@ -152,8 +172,12 @@ SPIKE_SCALAR_INLINE PetscBool SpikeIDRRecur(const SpikeIDRRecurrence *e, SpikeKr
     }
     break;
   case SPIKE_IDR_SMOOTH:
-    *d->gamma = h[1] == (PetscScalar)0.0 ? (PetscScalar)0.0 : h[0] / h[1];
+    SpikeKrylovTestNorm(s, SpikeIDRSmooth(d, h));
+    post = PETSC_TRUE;
     break;
+  case SPIKE_IDR_SMOOTHED:
+    *d->gamma = (PetscScalar)0.0;
+    return PETSC_FALSE;
   case SPIKE_IDR_NORM:
     SpikeKrylovTestNorm(s, PetscSqrtReal(PetscRealPart(h[0])));
     post = PETSC_TRUE;

@@ -48,11 +48,11 @@ typedef struct {
     DOTS     sums = A^H y, then y.y; with z also z.z and y.z = conj(y) z                                               (m + 1, + 1)
     COMBINE  y = a (r - sum c_j A_j) + sum c_j B_j; y may be B_first, whose old value is taken then; with m = 0, y = a r  (2 m + 2)
              without A or B the sum is not there, without a it is 1
-    UPDATE   z -= sum c_j A_j; y -= sum c_j B_j; with x: x += a y, then r -= a z; sums: r.r, or with q, of d = q - r, d.q and d.d.
-             y may be r where m = 0                                                                                   (2 m + 8, + 1)
-    SMOOTH   q -= a (q - r); y -= a (y - x); sums: q.q                                                               (6)
+    UPDATE   z -= sum c_j A_j; y -= sum c_j B_j; with x: x += a y, then r -= a z; sums: r.r; y may be r where m = 0   (2 m + 8)
+             with q before that q -= g (q - r), p -= g (p - x), and the sums are d.q, d.d, q.q, r.r of d = q - r      (+ 4)
+    SMOOTH   q -= g (q - r); p -= g (p - x); sums: q.q; also where a reason is set                                   (6)
 
-  Sums are those of this rank, in an order that depends on n and the backend alone. UPDATE with m = 0 leaves y and z alone. c and a lie in the backend's memory, where recurrences have
+  Sums are those of this rank, in an order that depends on n and the backend alone. UPDATE with m = 0 leaves y and z alone. c, a and g lie in the backend's memory, where recurrences have
   left them: the host reads them where it is the backend.
 */
 typedef enum {
@@ -67,14 +67,15 @@ typedef struct {
   PetscInt           n, first, last;
   PetscScalar      **A, **B;
   const PetscScalar *c, *a;
-  PetscScalar       *x, *y, *z, *r, *q; /* NULL where the step has none */
+  PetscScalar       *x, *y, *z, *r, *q, *p; /* NULL where the step has none */
+  const PetscScalar *g;
 } SpikeKrylovBlock;
 
 /* How many sums a step of m columns has; z and q: whether there is one */
 static inline PetscInt SpikeKrylovBlockSums(SpikeKrylovBlockStep step, PetscInt m, PetscBool z, PetscBool q)
 {
   if (step == SPIKE_KRYLOV_DOTS) return m + (z ? 3 : 1);
-  return step == SPIKE_KRYLOV_UPDATE && q ? 2 : 1;
+  return step == SPIKE_KRYLOV_UPDATE && q ? 4 : 1;
 }
 
 struct _n_SpikeKrylovKernels {

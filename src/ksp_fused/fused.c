@@ -39,12 +39,23 @@ PetscErrorCode KSPDestroy_Fused(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* x and the residual are looked at: they become those of the last iteration where the method lags */
+PetscErrorCode KSPFusedSettle(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  if (f->method->settle && f->s.k) PetscCall((*f->method->settle)(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* While it iterates; where x is a correction guess + B x, and the guess only where this solve has one */
 static PetscErrorCode KSPBuildSolution_Fused(KSP ksp, Vec v, Vec *V)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
+  PetscCall(KSPFusedSettle(ksp));
   if (f->flexible) {
     if (v) PetscCall(VecCopy(ksp->vec_sol, v));
     *V = v ? v : ksp->vec_sol;

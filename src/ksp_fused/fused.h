@@ -48,8 +48,9 @@ typedef struct {
   PetscErrorCode (*head)(KSP);
   PetscErrorCode (*tail)(KSP);
   PetscErrorCode (*replace)(KSP);
-  PetscBool blocks;             /* works by KSPFusedBlockStep() */
-  PetscErrorCode (*renew)(KSP); /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
+  PetscBool blocks;              /* works by KSPFusedBlockStep() */
+  PetscErrorCode (*settle)(KSP); /* or NULL: x and work[0], which may lag, become those of the last iteration */
+  PetscErrorCode (*renew)(KSP);  /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
 } KSPFusedMethod;
 
 /* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
@@ -106,6 +107,7 @@ struct _n_KSPFused {
   PetscInt           since;             /* iterations launched since the last start                                 */
   PetscBool          more;              /* another iteration may follow the one that is launched                    */
   PetscBool          carried;           /* the sums of the last step wait for the next reduction                    */
+  PetscInt           ncarried;
   SpikeKrylovStep    carriedstep;
   PetscScalar        carry[SPIKE_KRYLOV_MAXDOTS];
   SpikeKrylovPost    ring[4]; /* posts that the host makes, and how many it has made and read             */
@@ -132,7 +134,8 @@ typedef struct {
   PetscInt           first, last;
   Vec               *A, *B;
   const PetscScalar *c, *a;
-  Vec                x, y, z, r, q;
+  Vec                x, y, z, r, q, p;
+  const PetscScalar *g;
 } KSPFusedBlock;
 
 /* With right preconditioning x is a correction in the space before B, but in the flexible form */
@@ -164,6 +167,7 @@ PETSC_INTERN PetscErrorCode KSPFusedBlockApplyDots(KSP, Vec, Vec, const KSPFused
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPDestroy_Fused(KSP);
 PETSC_INTERN PetscErrorCode KSPReset_Fused(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedSettle(KSP);
 PETSC_INTERN PetscErrorCode KSPCreate_Fused(KSP, const KSPFusedMethod *);
 PETSC_INTERN PetscErrorCode KSPFusedDestroyGraphs(KSPFused *);
 

@@ -3,7 +3,8 @@
 #include "fused.h"
 #include <petsc/private/vecimpl.h>
 
-#define KSP_FUSED_SINGLES 6
+#define KSP_FUSED_SINGLES 7
+#define KSP_FUSED_CARRY   4 /* sums that wait for the next reduction, most */
 
 /* Room for blocks of s columns, and for `small` scalars in the memory of the kernels */
 PetscErrorCode KSPFusedBlockSetUp(KSP ksp, PetscInt s, PetscInt small)
@@ -12,7 +13,7 @@ PetscErrorCode KSPFusedBlockSetUp(KSP ksp, PetscInt s, PetscInt small)
 
   PetscFunctionBegin;
   PetscCall(KSPFusedBlockDestroy(f));
-  PetscCall(PetscMalloc4(4 * s, &f->columns, s, &f->factors, s + 4, &f->sums, 4 * s + KSP_FUSED_SINGLES, &f->slots));
+  PetscCall(PetscMalloc4(4 * s, &f->columns, s, &f->factors, s + 3 + KSP_FUSED_CARRY, &f->sums, 4 * s + KSP_FUSED_SINGLES, &f->slots));
   f->ncolumns = s;
   f->nsmall   = small;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -47,6 +48,20 @@ static PetscErrorCode KSPFusedDotLocal_Private(Vec x, Vec y, PetscScalar *dot)
   *dot = 0.0;
   PetscCall(VecGetLocalSize(y, &n));
   if (n) PetscUseTypeMethod(y, dot_local, x, dot);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* q -= g (q - r); p -= g (p - x) */
+static PetscErrorCode KSPFusedNearer_Private(KSPFused *f, const KSPFusedBlock *b)
+{
+  const PetscScalar g = *b->g;
+
+  PetscFunctionBegin;
+  if (!f->blockwork) PetscCall(VecDuplicate(b->r, &f->blockwork));
+  PetscCall(VecWAXPY(f->blockwork, -1.0, b->r, b->q));
+  PetscCall(VecAXPY(b->q, -g, f->blockwork));
+  PetscCall(VecWAXPY(f->blockwork, -1.0, b->x, b->p));
+  PetscCall(VecAXPY(b->p, -g, f->blockwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,18 +100,19 @@ static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep
     PetscCall(KSPFusedMAXPY_Private(f, b->z, m, -1.0, b->c, A));
     PetscCall(KSPFusedMAXPY_Private(f, b->y, m, -1.0, b->c, B));
     if (!b->x) break;
+    if (b->q) PetscCall(KSPFusedNearer_Private(f, b));
     PetscCall(VecAXPY(b->x, a, b->y));
     PetscCall(VecAXPY(b->r, -a, b->z));
     if (b->q) {
-      if (!f->blockwork) PetscCall(VecDuplicate(b->r, &f->blockwork));
       PetscCall(VecWAXPY(f->blockwork, -1.0, b->r, b->q));
       PetscCall(KSPFusedDotLocal_Private(f->blockwork, b->q, &sums[0]));
       PetscCall(KSPFusedDotLocal_Private(f->blockwork, f->blockwork, &sums[1]));
+      PetscCall(KSPFusedDotLocal_Private(b->q, b->q, &sums[2]));
+      PetscCall(KSPFusedDotLocal_Private(b->r, b->r, &sums[3]));
     } else PetscCall(KSPFusedDotLocal_Private(b->r, b->r, &sums[0]));
     break;
   default:
-    PetscCall(VecAXPBY(b->q, a, (PetscScalar)1.0 - a, b->r));
-    PetscCall(VecAXPBY(b->y, a, (PetscScalar)1.0 - a, b->x));
+    PetscCall(KSPFusedNearer_Private(f, b));
     PetscCall(KSPFusedDotLocal_Private(b->q, b->q, &sums[0]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -162,13 +178,13 @@ static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBlockStep
 {
   const PetscBool update = (PetscBool)(step == SPIKE_KRYLOV_UPDATE), combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE), smooth = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
   const PetscBool moves = (PetscBool)(update && b->last > b->first), over = (PetscBool)(combine && b->last > b->first && b->B && b->B[b->first] == b->y);
-  const Vec       v[] = {b->r, b->x, b->q, b->z, b->y};
-  const PetscBool w[] = {update, update, smooth, moves, (PetscBool)(moves || smooth || combine)};
-  PetscScalar   **a[] = {&h->r, &h->x, &h->q, &h->z, &h->y};
+  const Vec       v[] = {b->r, b->x, b->q, b->p, b->z, b->y};
+  const PetscBool w[] = {update, update, (PetscBool)(update || smooth), (PetscBool)(update || smooth), moves, (PetscBool)(moves || combine)};
+  PetscScalar   **a[] = {&h->r, &h->x, &h->q, &h->p, &h->z, &h->y};
 
   PetscFunctionBegin;
-  for (int k = 0; k < 5; k++) {
-    if (v[k] && w[k] == written) PetscCall(KSPFusedFetch_Private(ksp, v[k], (PetscBool)(!combine || k < 4 || over), w[k], a[k]));
+  for (int k = 0; k < 6; k++) {
+    if (v[k] && w[k] == written) PetscCall(KSPFusedFetch_Private(ksp, v[k], (PetscBool)(!combine || k < 5 || over), w[k], a[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,6 +201,7 @@ static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBlock 
   h->B     = b->B ? columns + f->ncolumns : NULL;
   h->c     = b->c;
   h->a     = b->a;
+  h->g     = b->g;
   for (PetscInt j = 0; j < h->last; j++) {
     if (b->A) PetscCall(KSPFusedFetch_Private(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j]));
     if (b->B) PetscCall(KSPFusedFetch_Private(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j]));
@@ -202,7 +219,7 @@ static PetscErrorCode KSPFusedBlockEnqueue_Private(KSP ksp, SpikeKrylovBlockStep
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&h, sizeof(h)));
   PetscCall(PetscMemzero(&g, sizeof(g)));
-  PetscCall(VecGetLocalSize(b->y, &h.n));
+  PetscCall(VecGetLocalSize(b->r ? b->r : b->y, &h.n));
   g.n = h.n;
   if (x) PetscCall(KSPFusedFetch_Private(ksp, b->y, PETSC_FALSE, PETSC_TRUE, &h.y));
   for (int written = 1; written >= 0; written--) {
@@ -225,32 +242,34 @@ static PetscErrorCode KSPFusedBlockEnqueue_Private(KSP ksp, SpikeKrylovBlockStep
 */
 static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const SpikeIDRRecurrence *recurrence, PetscBool defer)
 {
-  KSPFused      *f = (KSPFused *)ksp->data;
-  const PetscInt c = f->carried ? 1 : 0;
+  KSPFused      *f    = (KSPFused *)ksp->data;
+  const PetscInt c    = f->carried ? f->ncarried : 0;
+  PetscScalar   *sums = f->sums + KSP_FUSED_CARRY;
 
   PetscFunctionBegin;
-  if (!f->usevec) PetscCall((*f->s.k->blocksums)(&f->s, n, f->sums + 1));
+  if (!f->usevec) PetscCall((*f->s.k->blocksums)(&f->s, n, sums));
   if (defer && f->size > 1) {
-    PetscAssert(n == 1 && !c, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A reduction of %" PetscInt_FMT " sums cannot wait", n);
-    f->carry[0]     = f->sums[1];
+    PetscAssert(n <= KSP_FUSED_CARRY && !c, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A reduction of %" PetscInt_FMT " sums cannot wait", n);
+    PetscCall(PetscArraycpy(f->carry, sums, n));
+    f->ncarried     = n;
     f->carried      = PETSC_TRUE;
     f->carriedblock = *recurrence;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (c) f->sums[0] = f->carry[0];
-  if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, f->sums + 1 - c, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
+  PetscCall(PetscArraycpy(sums - c, f->carry, c));
+  if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums - c, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
   if (c) {
     f->carried = PETSC_FALSE;
-    if (SpikeIDRRecur(&f->carriedblock, f->s.scalars, f->s.hostsmall, f->sums)) PetscCall(KSPFusedPost(f));
+    if (SpikeIDRRecur(&f->carriedblock, f->s.scalars, f->s.hostsmall, sums - c)) PetscCall(KSPFusedPost(f));
   }
-  if (!f->s.scalars->reason && SpikeIDRRecur(recurrence, f->s.scalars, f->s.hostsmall, f->sums + 1)) PetscCall(KSPFusedPost(f));
+  if ((!f->s.scalars->reason || recurrence->op == SPIKE_IDR_SMOOTHED) && SpikeIDRRecur(recurrence, f->s.scalars, f->s.hostsmall, sums)) PetscCall(KSPFusedPost(f));
   PetscCall((*f->s.k->blockpush)(&f->s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  One step and what follows from its sums; nothing once a reason is set. combine: a COMBINE behind it, from the r that the step leaves, in the same pass where the backend can. With
-  defer the sums, one at most, wait for those of the next step that has some, where there is a reduction to be saved.
+  One step and what follows from its sums; nothing but SMOOTH once a reason is set. combine: a COMBINE behind it, from the r that the step leaves, in the same pass where the backend can. With
+  defer the sums, KSP_FUSED_CARRY at most, wait for those of the next step that has some, where there is a reduction to be saved.
 */
 PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, const KSPFusedBlock *combine, const SpikeIDRRecurrence *recurrence, PetscBool defer)
 {
@@ -258,9 +277,9 @@ PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFu
 
   PetscFunctionBegin;
   PetscAssert(b->last - b->first <= f->ncolumns, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, b->last - b->first, f->ncolumns);
-  if (!f->s.ondevice && f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->s.ondevice && f->s.scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
   if (f->usevec) {
-    PetscCall(KSPFusedBlockStepVec_Private(ksp, step, b, f->sums + 1));
+    PetscCall(KSPFusedBlockStepVec_Private(ksp, step, b, f->sums + KSP_FUSED_CARRY));
     if (combine) PetscCall(KSPFusedBlockStepVec_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, NULL));
   } else PetscCall(KSPFusedBlockEnqueue_Private(ksp, step, b, combine, NULL, recurrence));
   if (recurrence && !f->s.ondevice) PetscCall(KSPFusedBlockRecur_Private(ksp, SpikeKrylovBlockSums(step, b->last - b->first, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL)), recurrence, defer));

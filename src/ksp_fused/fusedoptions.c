@@ -440,6 +440,7 @@ static PetscErrorCode KSPFusedGetInfo_Fused(KSP ksp, KSPFusedInfo *info)
 static PetscErrorCode KSPFusedGetResidual_Fused(KSP ksp, Vec *r)
 {
   PetscFunctionBegin;
+  PetscCall(KSPFusedSettle(ksp));
   *r = ksp->work[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

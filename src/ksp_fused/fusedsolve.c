@@ -210,6 +210,7 @@ PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
   Mat       A;
 
   PetscFunctionBegin;
+  PetscCall(KSPFusedSettle(ksp));
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(KSP_PCApply(ksp, x, w));
@@ -455,6 +456,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   f->info.copy    = f->usecopy;
   f->info.product = f->usecopy ? ((const SpikeKrylovCopy *)f->copy)->form : KSP_FUSED_SPMV_PETSC;
   f->carried      = PETSC_FALSE;
+  f->since        = 0;
   f->renewals     = 0;
   f->useguess     = PETSC_FALSE;
   f->nread = f->posted = 0;
@@ -528,6 +530,7 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     PetscCall(KSPFusedWait_Private(f, &post));
     PetscCall(KSPFusedHandle_Private(ksp, &post, &p));
   }
+  PetscCall(KSPFusedSettle(ksp));
   if (KSPFusedIsCorrection(ksp) && !p.solution) {
     PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, ksp->work[f->method->scratch[1]]));
     if (f->useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->guess));

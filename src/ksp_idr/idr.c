@@ -92,10 +92,11 @@ static PetscErrorCode KSPFusedStart_IDR(KSP ksp)
   PetscObjectId            id;
 
   PetscFunctionBegin;
-  idr->G = ksp->work + first;
-  idr->U = idr->G + s;
-  idr->P = idr->U + s;
-  idr->d = SpikeIDRLayout(s, f->s.small);
+  idr->G       = ksp->work + first;
+  idr->U       = idr->G + s;
+  idr->P       = idr->U + s;
+  idr->d       = SpikeIDRLayout(s, f->s.small);
+  idr->settled = 0;
   PetscCall(PetscObjectGetId((PetscObject)idr->P[0], &id));
   if (id != idr->filled || (!ksp->its && !f->info.restarts && idr->generation && !idr->rand)) PetscCall(KSPIDRFusedFill_Private(ksp, 0));
   block.A = idr->P;
@@ -118,7 +119,7 @@ static PetscBool KSPIDRFusedJoins(KSP ksp)
 {
   const KSPFused *f = (const KSPFused *)ksp->data;
 
-  return (PetscBool)(f->merged && !f->flexible && !KSPIDRFusedData(ksp)->smoothing);
+  return (PetscBool)(f->merged && !f->flexible);
 }
 
 /* u_k = omega B (r - G c) + U c, with what B returns for this vector */
@@ -168,7 +169,8 @@ static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
   combination of the next step, reads all columns of G and U but one, reads and writes g_k, u_k, r, x (in step 0 only r, x), and writes u_(k+1); that of omega reads t, G, U, reads and writes
   r, x, and writes u_0. Together 3 s^2 + 11 s + 5 (19, 39, 97, 285 for s = 1, 2, 4, 8), in 2 s + 2 kernels, of which s + 1 are the products themselves where these are our own; that saves s + 1
   words. In the first cycle G and U are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms ride on the reduction behind them, so that with several ranks
-  the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 7 words and one reduction a product.
+  the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 4 words a product: it lags, and is done by the update of the next product, whose sums have what its own
+  factor and norm follow from.
 */
 static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 {
@@ -217,17 +219,47 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
   const PetscInt           s = idr->ncolumns, k = f->since % (s + 1), next = (f->since + 1) % (s + 1);
   Vec                     *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
   const PetscBool          omega = (PetscBool)(k == s), defer = (PetscBool)(f->merged && f->more), joins = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s);
-  const KSPFusedBlock      update  = {0, omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k, idr->G, idr->U, idr->d.alpha, omega ? idr->d.omega : idr->d.beta, x, omega ? (f->flexible ? w[W] : r) : idr->U[k], omega ? w[T] : idr->G[k], r, q};
-  const KSPFusedBlock      smooth  = {0, 0, NULL, NULL, NULL, idr->d.gamma, x, ksp->vec_sol, NULL, r, q};
+  const KSPFusedBlock      update  = {0,
+                                omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k,
+                                      idr->G,
+                                      idr->U,
+                                      idr->d.alpha,
+                                omega ? idr->d.omega : idr->d.beta,
+                                      x,
+                                omega ? (f->flexible ? w[W] : r) : idr->U[k],
+                                omega ? w[T] : idr->G[k],
+                                r,
+                                      q,
+                                q ? ksp->vec_sol : NULL,
+                                      idr->d.gamma};
   const KSPFusedBlock      combine = joins ? KSPIDRFusedCombine(ksp, f->since + 1) : update;
-  const SpikeIDRRecurrence gamma = {SPIKE_IDR_SMOOTH, s, k, 0, 0, 0.0}, norm = {SPIKE_IDR_NORM, s, k, 0, 0, 0.0};
-  const PetscBool          plain = (PetscBool)(omega && !f->merged);
+  const SpikeIDRRecurrence norm    = {q ? SPIKE_IDR_SMOOTH : SPIKE_IDR_NORM, s, k, 0, 0, 0.0};
+  const PetscBool          plain   = (PetscBool)(omega && !f->merged);
 
   PetscFunctionBegin;
   /* g_k -= G alpha, u_k -= U alpha; x += beta u_k, r -= beta g_k, or with omega, r (or B r) and t */
-  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update, joins ? &combine : NULL, q ? &gamma : (plain ? NULL : &norm), (PetscBool)(defer && !q)));
-  if (q) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_SMOOTH, &smooth, NULL, &norm, defer)); /* of all residuals between the smoothed one and r the smallest */
+  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update, joins ? &combine : NULL, plain && !q ? NULL : &norm, defer));
   if (plain) PetscCall(KSPIDRFusedSetResidual_Private(ksp, 0, (PetscBool)!q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Smoothing has lagged: of all points between the smoothed iterate and x that with the smallest residual */
+static PetscErrorCode KSPFusedSettle_IDR(KSP ksp)
+{
+  KSPFused                *f        = (KSPFused *)ksp->data;
+  KSPIDRFused             *idr      = KSPIDRFusedData(ksp);
+  const SpikeIDRRecurrence smoothed = {SPIKE_IDR_SMOOTHED, idr->ncolumns, 0, 0, 0, 0.0};
+  KSPFusedBlock            smooth   = {0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+
+  PetscFunctionBegin;
+  if (!idr->smoothing || f->since == idr->settled) PetscFunctionReturn(PETSC_SUCCESS);
+  smooth.x = ksp->work[XI];
+  smooth.r = ksp->work[RI];
+  smooth.q = ksp->work[R];
+  smooth.p = ksp->vec_sol;
+  smooth.g = idr->d.gamma;
+  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_SMOOTH, &smooth, NULL, &smoothed, PETSC_FALSE));
+  idr->settled = f->since;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -257,7 +289,7 @@ static PetscErrorCode KSPFusedRenew_IDR(KSP ksp)
 
 static const KSPFusedMethod KSPFusedMethod_IDR = {
   "IDR", 0, {W, T},
-    PETSC_TRUE, KSPFusedStart_IDR, KSPFusedHead_IDR, KSPFusedTail_IDR, KSPFusedReplace_IDR, PETSC_TRUE, KSPFusedRenew_IDR
+    PETSC_TRUE, KSPFusedStart_IDR, KSPFusedHead_IDR, KSPFusedTail_IDR, KSPFusedReplace_IDR, PETSC_TRUE, KSPFusedSettle_IDR, KSPFusedRenew_IDR
 };
 
 static PetscErrorCode KSPReset_IDRFused(KSP ksp)
@@ -318,7 +350,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   `KSPBCGSFUSED` says about the check of the true residual holds here too.
 
   There are kernels of its own for vectors on the host and on CUDA devices, there for up to 32 columns; vectors of other kinds are moved by PETSc's functions (`VecMAXPY()` and local inner products). On one
-  device s x s systems, the convergence test and the shadow space stay there too, and the host runs one iteration ahead, as it does with `KSPBCGSFUSED`; with smoothing an iteration has one kernel more.
+  device s x s systems, the convergence test and the shadow space stay there too, and the host runs one iteration ahead, as it does with `KSPBCGSFUSED`. The solution and the residual of smoothing lag by one iteration while nobody looks at them.
 
 .seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`, `KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`,
           `KSPIDRFusedSetFlexible()`, `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`

@@ -17,6 +17,7 @@ typedef struct {
   Vec          *G, *U, *P; /* in the work vectors */
   PetscObjectId filled;    /* of the P[0] that has been filled */
   PetscInt      generation;
+  PetscInt      settled; /* iterations since the last start behind which smoothing does not lag */
 } KSPIDRFused;
 
 static inline KSPIDRFused *KSPIDRFusedData(KSP ksp)

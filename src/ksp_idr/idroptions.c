@@ -20,7 +20,7 @@ const char *const KSPIDRFusedOrthogTypes[] = {"CLASSICAL", "MODIFIED", "TWICE", 
 
   Note:
   Of all points on the line from the last smoothed iterate to the iterate of IDR(s) the one with the smallest residual is the solution, so norms never rise; the test sees them. It takes two work
-  vectors, 7 words of traffic a row and one reduction more a product.
+  vectors and 4 words of traffic a row and product: it is done by the update of the next product, and its inner products are part of the reductions that there are.
 
 .seealso: [](ch_ksp), `KSPIDRFUSED`, `KSPIDRFusedGetSmoothing()`
 @*/

@@ -7,7 +7,7 @@ static char help[] = "Block steps of Krylov methods on the device against the ho
 
 #define GUARD   4
 #define MOST    17
-#define SINGLES 6 /* x y z r q, and the y of a COMBINE behind another step */
+#define SINGLES 7 /* x y z r q p, and the y of a COMBINE behind another step */
 #define VECTORS (4 * MOST + SINGLES)
 
 static PetscInt failures = 0, checks = 0;
@@ -109,8 +109,10 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
     b->z = single[2];
     b->r = c->x ? single[3] : NULL;
     b->q = c->q ? single[4] : NULL;
+    b->p = c->q ? single[5] : NULL;
+    b->g = small + 2 * MOST + 2;
     if (c->step == SPIKE_KRYLOV_UPDATE && c->x && !c->m && c->over) b->y = b->r;
-    if (c->step == SPIKE_KRYLOV_SMOOTH) b->z = NULL;
+    if (c->step == SPIKE_KRYLOV_SMOOTH) b->y = b->z = NULL;
   }
   combine->n     = n;
   combine->first = most - PetscMax(c->m2, 0);
@@ -120,7 +122,7 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
   combine->c     = small + MOST;
   combine->a     = small + 2 * MOST + 1;
   combine->r     = single[3];
-  combine->y     = c->m2 > 0 && c->over ? columns[3][combine->first] : single[5];
+  combine->y     = c->m2 > 0 && c->over ? columns[3][combine->first] : single[6];
 }
 
 static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v, PetscInt most, const Case *c)
@@ -131,7 +133,7 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
   const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
   const bool               has        = c->step == SPIKE_KRYLOV_DOTS || c->step == SPIKE_KRYLOV_SMOOTH || (c->step == SPIKE_KRYLOV_UPDATE && c->x);
   const PetscReal          grows      = (PetscReal)((c->m + 2) * (c->m + 2)) * (PetscMax(c->m2, 0) + 2) * (PetscMax(c->m2, 0) + 2);
-  PetscScalar            **columns[4], *pointers[4 * MOST], sums[MOST + 3], first[MOST + 3], theirs[MOST + 3];
+  PetscScalar            **columns[4], *pointers[4 * MOST], sums[MOST + 4], first[MOST + 4], theirs[MOST + 4];
   SpikeKrylovBlock         b, combine;
 
   PetscFunctionBegin;
@@ -139,7 +141,7 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
   for (int m = 0; m < 2; m++) {
     PetscScalar *small = (m ? cuda : host)->hostsmall;
 
-    for (PetscInt i = 0; i < 2 * MOST + 2; i++) small[i] = Number(90, i);
+    for (PetscInt i = 0; i < 2 * MOST + 3; i++) small[i] = Number(90, i);
   }
   PetscCall((*cuda->k->blockpush)(cuda));
   for (int run = 0; run < 2; run++) {
@@ -196,9 +198,10 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n
       for (const Case &c : cases) PetscCall(TestCase(host, cuda, &v, most, &c));
     }
   for (PetscInt k = 0; k < most; k++) { /* step k of a cycle, with the combination of the next; in the first cycle without columns */
-    const Case steady = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, false, k < most - 1}, begin = {SPIKE_KRYLOV_UPDATE, k, 0, true, true, false, false};
+    const Case steady = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, false, k < most - 1}, begin = {SPIKE_KRYLOV_UPDATE, k, 0, true, true, false, false}, smoothed = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, true, k < most - 1};
 
     PetscCall(TestCase(host, cuda, &v, most, &steady));
+    PetscCall(TestCase(host, cuda, &v, most, &smoothed));
     if (!few) PetscCall(TestCase(host, cuda, &v, most, &begin));
   }
   const Case omega = {SPIKE_KRYLOV_UPDATE, 0, most, true, true, false, true}, smooth = {SPIKE_KRYLOV_SMOOTH, 0, -1, false, true, true, false};

@@ -59,31 +59,42 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) Sp
   SpikeBlockFinish(e);
 }
 
-/* UPDATE, COMBINE, or the first and then the other: A, B, c, a and E, F, f, w are theirs; next is the y of the latter, and NULL where there is none. m3: columns of F */
+/* UPDATE, COMBINE, or the first and then the other: A, B, c, a and E, F, f, w are theirs; next is the y of the latter, and NULL where there is none. m3: columns of F. Only the kernel for any number of columns has q */
 template <int M1, int M2>
 struct SpikeBlockMoves {
   SpikeBlockPointers<SpikeBlockPlaces(M1)> A, B;
   SpikeBlockPointers<SpikeBlockPlaces(M2)> E, F;
-  const PetscScalar                       *c, *a, *f, *w, *q;
-  PetscScalar                             *x, *y, *z, *r, *next;
+  const PetscScalar                       *c, *a, *f, *w, *g;
+  PetscScalar                             *x, *y, *z, *r, *q, *p, *next;
   int                                      m1, m2, m3;
   bool                                     update;
 };
 
-/* All that is read of a row is read before any of it is written */
+/* All that is read of a row is read before any of it is written, but q and p, which nothing else reads */
 template <int V, int M1, int M2>
-__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBlockMoves<M1, M2> &b, const PetscScalar c[], const PetscScalar f[], PetscScalar a, PetscScalar w, PetscScalar d[])
+__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBlockMoves<M1, M2> &b, const PetscScalar c[], const PetscScalar f[], PetscScalar a, PetscScalar w, PetscScalar smooth, PetscScalar d[])
 {
   constexpr int u1 = M1 < 0 ? 4 : SpikeBlockPlaces(M1), u2 = M2 < 0 ? 4 : SpikeBlockPlaces(M2);
   const int     m1 = M1 < 0 ? b.m1 : M1, m2 = M2 < 0 ? b.m2 : M2;
-  SpikeRows<V>  y, z, x, r, q, g, u;
+  const bool    has = M1 < 0 && b.q;
+  SpikeRows<V>  y, z, x, r, q, p, g, u;
 
   if (b.r) r = SpikeRowsLoad<V>(b.r, i);
   if (b.update) {
     y = SpikeRowsLoad<V>(b.y, i);
     z = SpikeRowsLoad<V>(b.z, i);
     if (b.x) x = SpikeRowsLoad<V>(b.x, i);
-    if (b.q) q = SpikeRowsLoad<V>(b.q, i);
+    if (has) {
+      q = SpikeRowsLoad<V>(b.q, i);
+      p = SpikeRowsLoad<V>(b.p, i);
+#pragma unroll
+      for (int v = 0; v < V; v++) {
+        q.e[v] = SpikeFma(-smooth, q.e[v] - r.e[v], q.e[v]);
+        p.e[v] = SpikeFma(-smooth, p.e[v] - x.e[v], p.e[v]);
+      }
+      SpikeRowsStore<V>(b.q, i, q);
+      SpikeRowsStore<V>(b.p, i, p);
+    }
 #pragma unroll(u1)
     for (int j = 0; j < m1; j++) {
       SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(b.A.v[j], i), z);
@@ -92,7 +103,7 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBlo
     if (b.x) {
       SpikeRowsAxpy(a, y, x);
       SpikeRowsAxpy(-a, z, r);
-      if (b.q) {
+      if (has) {
 #pragma unroll
         for (int v = 0; v < V; v++) {
           const PetscScalar t = q.e[v] - r.e[v];
@@ -100,6 +111,8 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBlo
           d[0] += SpikeKrylovDot(t, q.e[v]);
           d[1] += SpikeKrylovDot(t, t);
         }
+        SpikeRowsDot(q, q, d[2]);
+        SpikeRowsDot(r, r, d[3]);
       } else SpikeRowsDot(r, r, d[0]);
     }
   }
@@ -134,43 +147,44 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBlo
   }
 }
 
-/* Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q one more; 2 m2 + 1 for a COMBINE behind it, one more alone. Rows as in SpikeBlockDots() */
+/* Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q four more; 2 m2 + 1 for a COMBINE behind it, one more alone. Rows as in SpikeBlockDots() */
 template <int M1, int M2>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) SpikeBlockMove(PetscInt n, SpikeBlockMoves<M1, M2> b, bool wide, SpikeBlockEnd e)
 {
   const PetscInt         begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
   const int              t = threadIdx.x;
-  const PetscScalar      a = b.update && b.x ? *b.a : PetscScalar(0.0), w = b.next && b.w ? *b.w : PetscScalar(1.0);
-  PetscScalar            d[2];
+  const PetscScalar      a = b.update && b.x ? *b.a : PetscScalar(0.0), w = b.next && b.w ? *b.w : PetscScalar(1.0), smooth = M1 < 0 && b.q ? *b.g : PetscScalar(0.0);
+  constexpr int          S = M1 < 0 ? 4 : 1; /* sums */
+  PetscScalar            d[S];
   __shared__ PetscScalar c[SpikeBlockPlaces(M1)], f[SpikeBlockPlaces(M2)];
 
   if (e.device->s.reason) return;
-  d[0] = d[1] = 0.0;
+#pragma unroll
+  for (int k = 0; k < S; k++) d[k] = 0.0;
   if (t < b.m1) c[t] = b.c[t];
   if (t < b.m2 || t < b.m3) f[t] = b.f[t];
   __syncthreads();
   if (wide)
-    for (PetscInt i = begin; i < n / 2; i += stride) SpikeMovesRows<2, M1, M2>(i, b, c, f, a, w, d);
-  for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride) SpikeMovesRows<1, M1, M2>(i, b, c, f, a, w, d);
+    for (PetscInt i = begin; i < n / 2; i += stride) SpikeMovesRows<2, M1, M2>(i, b, c, f, a, w, smooth, d);
+  for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride) SpikeMovesRows<1, M1, M2>(i, b, c, f, a, w, smooth, d);
   if (!e.nsums) return;
-  SpikeBlockLeave<2, 0>(d, e.nsums, 0, 0, 0, e.partials);
+  SpikeBlockLeave<S, 0>(d, e.nsums, 0, 0, 0, e.partials);
   SpikeBlockFinish(e);
 }
 
-/* q -= a (q - r); y -= a (y - x); q.q. Moves 6 words a row */
-__global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) SpikeBlockSmooth(PetscInt n, const PetscScalar *factor, const PetscScalar *r, const PetscScalar *x, PetscScalar *q, PetscScalar *y, SpikeBlockEnd e)
+/* q -= g (q - r); p -= g (p - x); q.q. Moves 6 words a row. Also where there is a reason: it follows the last iteration */
+__global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) SpikeBlockSmooth(PetscInt n, const PetscScalar *factor, const PetscScalar *r, const PetscScalar *x, PetscScalar *q, PetscScalar *p, SpikeBlockEnd e)
 {
   const PetscInt    stride = (PetscInt)gridDim.x * blockDim.x;
-  const PetscScalar a      = *factor;
+  const PetscScalar g      = *factor;
   PetscScalar       d[1];
 
-  if (e.device->s.reason) return;
   d[0] = 0.0;
   for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
-    const PetscScalar qi = SpikeFma(-a, q[i] - r[i], q[i]);
+    const PetscScalar qi = SpikeFma(-g, q[i] - r[i], q[i]);
 
     q[i] = qi;
-    y[i] = SpikeFma(-a, y[i] - x[i], y[i]);
+    p[i] = SpikeFma(-g, p[i] - x[i], p[i]);
     d[0] += SpikeKrylovDot(qi, qi);
   }
   if (!e.nsums) return;
@@ -228,6 +242,8 @@ static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *u
   b.y      = update ? update->y : NULL;
   b.z      = update ? update->z : NULL;
   b.q      = update ? update->q : NULL;
+  b.p      = update ? update->p : NULL;
+  b.g      = update ? update->g : NULL;
   b.r      = update && update->r ? update->r : (combine ? combine->r : NULL);
   b.next   = combine ? combine->y : NULL;
   for (int j = 0; j < b.m1; j++) {
@@ -243,14 +259,14 @@ static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *u
     b.F.v[j] = combine->B[combine->first + j];
     wide     = wide && SpikeBlockWide(b.F.v[j]);
   }
-  wide = wide && SpikeBlockWide(b.x) && SpikeBlockWide(b.y) && SpikeBlockWide(b.z) && SpikeBlockWide(b.r) && SpikeBlockWide(b.q) && SpikeBlockWide(b.next);
+  wide = wide && SpikeBlockWide(b.x) && SpikeBlockWide(b.y) && SpikeBlockWide(b.z) && SpikeBlockWide(b.r) && SpikeBlockWide(b.q) && SpikeBlockWide(b.p) && SpikeBlockWide(b.next);
   SpikeBlockMove<M1, M2><<<SpikeBlockGrid(h, n, wide), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(n, b, wide, e);
 }
 
 /* With the numbers of columns that the cycles of s = 1, 2, 4, 8 have, kernels that know them: step k < s - 1 moves k and s - 1 - k, step s - 1 moves s - 1, and that of omega s */
 static void SpikeMovesSelect(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *update, const SpikeKrylovBlock *combine, const SpikeBlockEnd &e)
 {
-  const PetscInt m1 = update ? update->last - update->first : -1, m2 = combine ? (combine->A && combine->B ? combine->last - combine->first : -1) : 0;
+  const PetscInt m1 = update ? (update->q ? -1 : update->last - update->first) : -1, m2 = combine ? (combine->A && combine->B ? combine->last - combine->first : -1) : 0;
 
 #define SPIKE_MOVES(M1, M2) \
   if (m1 == M1 && m2 == M2) return SpikeMovesLaunch<M1, M2>(h, update, combine, e)
@@ -301,11 +317,11 @@ PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *s, SpikeKrylovBlockStep st
   const SpikeKrylovCUDA *h       = (const SpikeKrylovCUDA *)s->data;
   const PetscInt         m       = b->last - b->first;
   const SpikeBlockEnd    e       = SpikeKrylovBlockEnd(s, recurrence, SpikeKrylovBlockSums(step, m, b->z ? PETSC_TRUE : PETSC_FALSE, b->q ? PETSC_TRUE : PETSC_FALSE));
-  const PetscReal        flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 9.0 : 6.0) : 0.0), 8.0};
+  const PetscReal        flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
 
   PetscFunctionBegin;
   PetscAssert(m <= s->ncolumns && s->ncolumns <= SPIKE_BLOCK_COLUMNS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, m, s->ncolumns);
-  if (!s->ondevice && s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->ondevice && s->scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
   switch (step) {
   case SPIKE_KRYLOV_DOTS:
@@ -322,7 +338,7 @@ PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *s, SpikeKrylovBlockStep st
     SpikeMovesSelect(h, b, combine, e);
     break;
   default:
-    SpikeBlockSmooth<<<SpikeBlockGrid(h, b->n, false), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(b->n, b->a, b->r, b->x, b->q, b->y, e);
+    SpikeBlockSmooth<<<SpikeBlockGrid(h, b->n, false), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(b->n, b->g, b->r, b->x, b->q, b->p, e);
   }
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());

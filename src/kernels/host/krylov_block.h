@@ -35,6 +35,15 @@ SPIKE_INLINE void kb_axpy(PetscInt n, PetscScalar a, const PetscScalar *x, Petsc
   for (PetscInt i = 0; i < n; i++) y[i] += KB_MUL(a, x[i]);
 }
 
+/* q -= g (q - r); p -= g (p - x) */
+SPIKE_INLINE void kb_nearer(PetscInt n, PetscScalar g, const PetscScalar *r, PetscScalar *q, const PetscScalar *x, PetscScalar *p)
+{
+  for (PetscInt i = 0; i < n; i++) {
+    q[i] -= KB_MUL(g, q[i] - r[i]);
+    p[i] -= KB_MUL(g, p[i] - x[i]);
+  }
+}
+
 #define KB_CHUNKS(b) for (PetscInt i = 0, m; m = PetscMin((PetscInt)KB_ROWS, (b)->n - i), i < (b)->n; i += KB_ROWS)
 
 static void SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
@@ -82,7 +91,7 @@ static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
   const PetscInt    k = b->last - b->first;
   const PetscScalar a = b->x ? *b->a : (PetscScalar)0.0;
 
-  sums[0] = sums[1] = 0.0;
+  for (PetscInt j = 0; j < (b->q ? 4 : 1); j++) sums[j] = 0.0;
   KB_CHUNKS(b)
   {
     for (PetscInt j = 0; j < k; j++) {
@@ -92,6 +101,7 @@ static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
     if (b->x) {
       PetscScalar *r = b->r + i;
 
+      if (b->q) kb_nearer(m, *b->g, r, b->q + i, b->x + i, b->p + i);
       kb_axpy(m, a, b->y + i, b->x + i);
       kb_axpy(m, -a, b->z + i, r);
       if (b->q) {
@@ -100,6 +110,8 @@ static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
         for (PetscInt l = 0; l < m; l++) d[l] = b->q[i + l] - r[l];
         sums[0] += kb_dot(m, d, b->q + i);
         sums[1] += kb_dot(m, d, d);
+        sums[2] += kb_dot(m, b->q + i, b->q + i);
+        sums[3] += kb_dot(m, r, r);
       } else sums[0] += kb_dot(m, r, r);
     }
   }
@@ -107,19 +119,11 @@ static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
 
 static void SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
 {
-  const PetscScalar a = *b->a;
-
   sums[0] = 0.0;
   KB_CHUNKS(b)
   {
-    PetscScalar       *q = b->q + i, *y = b->y + i;
-    const PetscScalar *r = b->r + i, *x = b->x + i;
-
-    for (PetscInt l = 0; l < m; l++) {
-      q[l] -= KB_MUL(a, q[l] - r[l]);
-      y[l] -= KB_MUL(a, y[l] - x[l]);
-    }
-    sums[0] += kb_dot(m, q, q);
+    kb_nearer(m, *b->g, b->r + i, b->q + i, b->x + i, b->p + i);
+    sums[0] += kb_dot(m, b->q + i, b->q + i);
   }
 }
 
