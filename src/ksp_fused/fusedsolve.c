@@ -279,16 +279,19 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
 {
   KSPFused                *f      = (KSPFused *)ksp->data;
   const KSPConvergedReason reason = ksp->reason;
-  SpikeKrylovPost          post;
+  const PetscBool          two    = f->method->residual_preconditioned; /* the norm is that of work[0], and no start is needed to know it */
+  SpikeKrylovPost          post   = {0, 0.0, 0};
 
   PetscFunctionBegin;
   PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
-  PetscCall(VecNorm(ksp->work[ksp->pc_side == PC_LEFT && f->method->residual_preconditioned ? f->method->scratch[1] : 0], NORM_2, &f->info.unpreconditioned));
+  PetscCall(VecNorm(ksp->work[ksp->pc_side == PC_LEFT && two ? f->method->scratch[1] : 0], NORM_2, &f->info.unpreconditioned));
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(VecCopy(ksp->work[f->method->scratch[0]], ksp->vec_sol));
     p->solution = PETSC_TRUE;
   }
-  PetscCall(KSPFusedStart_Private(ksp, &post));
+  if (two && ksp->pc_side == PC_RIGHT) post.norm = f->info.unpreconditioned;
+  else if (two) PetscCall(VecNorm(ksp->work[0], NORM_2, &post.norm));
+  else PetscCall(KSPFusedStart_Private(ksp, &post));
   f->info.truenorm = post.norm;
   if (post.norm <= 10.0 * PetscMax(ksp->ttol, ksp->rnorm)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(ksp, "Residual norm is %g by recurrence and %g in truth, the tolerance %g\n", (double)ksp->rnorm, (double)post.norm, (double)ksp->ttol));
@@ -296,6 +299,7 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
     p->truth    = post.norm;
     ksp->reason = KSP_CONVERGED_ITERATING;
     f->info.restarts++;
+    if (two) PetscCall(KSPFusedStart_Private(ksp, &post));
     if (KSPFusedIsCorrection(ksp)) {
       PetscCall(KSPFusedSetGuess_Private(ksp));
       p->solution = PETSC_FALSE;
