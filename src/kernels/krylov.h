@@ -39,6 +39,7 @@ typedef struct {
 /* What copies of a matrix begin with: KSP_FUSED_SPMV_SELL or KSP_FUSED_SPMV_DIA */
 typedef struct {
   KSPFusedSpMVType form;
+  PetscInt64       bytes; /* that a product reads of it */
 } SpikeKrylovCopy;
 
 /*

@@ -18,11 +18,13 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   c->nz = csr->nz;
   if (form != KSP_FUSED_SPMV_SELL) {
     PetscCall(SpikeDiaMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, &made));
-    c->base.form = KSP_FUSED_SPMV_DIA;
+    c->base.form  = KSP_FUSED_SPMV_DIA;
+    c->base.bytes = (PetscInt64)c->dia.count * c->dia.n * (PetscInt64)sizeof(PetscScalar);
   }
   if (!made && form != KSP_FUSED_SPMV_DIA) {
     PetscCall(SpikeSellMake(h, csr, &c->sell, &made));
-    c->base.form = KSP_FUSED_SPMV_SELL;
+    c->base.form  = KSP_FUSED_SPMV_SELL;
+    c->base.bytes = 32 * c->sell.chunks * (PetscInt64)(sizeof(PetscScalar) + sizeof(int));
   }
   if (!made) PetscCall(SpikeKrylovDestroyCopy_CUDA(s, copy));
   PetscFunctionReturn(PETSC_SUCCESS);
