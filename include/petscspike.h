@@ -125,6 +125,25 @@ typedef enum {
 PETSC_EXTERN const char *const KSPFusedSpMVTypes[];
 
 /*E
+  KSPFusedPersistentType - Whether a fused Krylov method iterates in one kernel that stays on the device
+
+  Values:
++ `KSP_FUSED_PERSISTENT_AUTO` - where it can, and what an iteration moves fits in the second-level cache of the device
+. `KSP_FUSED_PERSISTENT_OFF`  - never
+- `KSP_FUSED_PERSISTENT_ON`   - where it can
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedSetPersistent()`
+E*/
+typedef enum {
+  KSP_FUSED_PERSISTENT_AUTO,
+  KSP_FUSED_PERSISTENT_OFF,
+  KSP_FUSED_PERSISTENT_ON
+} KSPFusedPersistentType;
+PETSC_EXTERN const char *const KSPFusedPersistentTypes[];
+
+/*E
   KSPIDRFusedOrthogType - How `KSPIDRFUSED` makes a direction orthogonal to the shadow vectors before it
 
   Values:
@@ -155,6 +174,7 @@ typedef struct {
   PetscInt         restarts;         /* new starts after breakdowns, and where the true residual differed               */
   PetscInt         replacements;     /* of the residual by the true one                                                 */
   PetscInt         replayed;         /* iterations that were a graph                                                    */
+  PetscInt         persistent;       /* iterations of kernels that make many                                            */
   PetscBool        copy;             /* products were those of a copy of the matrix                                     */
   KSPFusedSpMVType product;          /* whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA                             */
   PetscBool        lockstep;         /* the host waited for each iteration                                              */
@@ -200,6 +220,8 @@ PETSC_EXTERN PetscErrorCode KSPFusedSetSpMVType(KSP, KSPFusedSpMVType);
 PETSC_EXTERN PetscErrorCode KSPFusedGetSpMVType(KSP, KSPFusedSpMVType *);
 PETSC_EXTERN PetscErrorCode KSPFusedSetGraph(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPFusedGetGraph(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPFusedSetPersistent(KSP, KSPFusedPersistentType);
+PETSC_EXTERN PetscErrorCode KSPFusedGetPersistent(KSP, KSPFusedPersistentType *);
 PETSC_EXTERN PetscErrorCode KSPFusedGetInfo(KSP, KSPFusedInfo *);
 PETSC_EXTERN PetscErrorCode KSPFusedConvergedInfinity(KSP, PetscInt, PetscReal, KSPConvergedReason *, PetscCtx);
 

@@ -353,12 +353,13 @@ static PetscErrorCode TestInfinity(KSPType type, PCSide side)
 
 static PetscErrorCode TestSetters(void)
 {
-  KSP                ksp;
-  KSPFusedReductions form;
-  KSPFusedSpMVType   spmv;
-  PetscBool          flg;
-  PetscInt           k;
-  PetscErrorCode     ierr;
+  KSP                    ksp;
+  KSPFusedReductions     form;
+  KSPFusedSpMVType       spmv;
+  KSPFusedPersistentType persistent;
+  PetscBool              flg;
+  PetscInt               k;
+  PetscErrorCode         ierr;
 
   PetscFunctionBegin;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -373,7 +374,9 @@ static PetscErrorCode TestSetters(void)
   PetscCall(SpikeTestCheck(flg, "default of graphs"));
   PetscCall(KSPFusedGetSpMVType(ksp, &spmv));
   PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_AUTO), "default product"));
-  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 -ksp_fused_residual_replacement 9 -ksp_fused_lockstep -ksp_fused_graph off -ksp_fused_spmv petsc"));
+  PetscCall(KSPFusedGetPersistent(ksp, &persistent));
+  PetscCall(SpikeTestCheck((PetscBool)(persistent == KSP_FUSED_PERSISTENT_AUTO), "default of iterations in one kernel"));
+  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 -ksp_fused_residual_replacement 9 -ksp_fused_lockstep -ksp_fused_graph off -ksp_fused_persistent on -ksp_fused_spmv petsc"));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPFusedGetReductions(ksp, &form));
   PetscCall(SpikeTestCheck((PetscBool)(form == KSP_FUSED_REDUCTIONS_MERGED), "-ksp_fused_reductions"));
@@ -385,6 +388,8 @@ static PetscErrorCode TestSetters(void)
   PetscCall(SpikeTestCheck(flg, "-ksp_fused_lockstep"));
   PetscCall(KSPFusedGetGraph(ksp, &flg));
   PetscCall(SpikeTestCheck((PetscBool)!flg, "-ksp_fused_graph"));
+  PetscCall(KSPFusedGetPersistent(ksp, &persistent));
+  PetscCall(SpikeTestCheck((PetscBool)(persistent == KSP_FUSED_PERSISTENT_ON), "-ksp_fused_persistent"));
   PetscCall(KSPFusedGetSpMVType(ksp, &spmv));
   PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_PETSC), "-ksp_fused_spmv"));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
@@ -397,6 +402,7 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_residual_replacement"));
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_lockstep"));
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_graph"));
+  PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_persistent"));
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_spmv"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -160,7 +160,7 @@ static PetscErrorCode NoMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ahead, in lockstep, with a monitor, with a test of the user, without graphs: the same bits */
+/* Ahead, in lockstep, with a monitor, with a test of the user, without graphs, with them: the same bits */
 static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, PetscInt form, PetscReal rtol)
 {
   Mat                A;
@@ -170,7 +170,7 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, Pet
   PetscReal          first, history[2000];
   PetscInt           its0    = 0;
   KSPConvergedReason reason0 = KSP_CONVERGED_ITERATING;
-  PetscBool          device;
+  PetscBool          device, copied = PETSC_FALSE;
   PetscMPIInt        size;
   char               where[96];
 
@@ -181,7 +181,7 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, Pet
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(SpikeTestSetRandom(b, 14));
-  for (PetscInt k = 0; k < 5; k++) {
+  for (PetscInt k = 0; k < 6; k++) {
     const PetscReal   *h;
     PetscInt           its, length;
     KSPConvergedReason reason;
@@ -200,6 +200,7 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, Pet
     PetscCall(KSPSetResidualHistory(ksp, NULL, 2000, PETSC_TRUE));
     if (k == 1) PetscCall(KSPFusedSetLockstep(ksp, PETSC_TRUE));
     if (k == 2) PetscCall(KSPMonitorSet(ksp, cg || side == PC_RIGHT ? CheckMonitor : NoMonitor, &first, NULL));
+    if (k >= 4) PetscCall(KSPFusedSetPersistent(ksp, KSP_FUSED_PERSISTENT_OFF));
     if (k == 4) PetscCall(KSPFusedSetGraph(ksp, PETSC_FALSE));
     if (k == 3) {
       void *ctx;
@@ -214,7 +215,8 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, Pet
     PetscCall(KSPFusedGetInfo(ksp, &info));
     if (k) {
       if (k < 4) PetscCall(SpikeTestCheck(info.lockstep, "%s: not in lockstep", where));
-      else PetscCall(SpikeTestCheck((PetscBool)!info.replayed, "%s: a graph", where));
+      else PetscCall(SpikeTestCheck((PetscBool)((info.replayed > 0) == (copied && k == 5)), "%s: replayed %" PetscInt_FMT, where, info.replayed));
+      PetscCall(SpikeTestCheck((PetscBool)!info.persistent, "%s: in one kernel", where));
       PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0), "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where, KSPConvergedReasons[reason], its, KSPConvergedReasons[reason0], its0));
       for (PetscInt i = 0; i < PetscMin(length, its0 + 1); i++) difference = PetscMax(difference, PetscAbsReal(h[i] - history[i]));
       PetscCall(SpikeTestSmall(difference, 0.0, "difference of the histories", where));
@@ -226,12 +228,15 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, Pet
       for (PetscInt i = 0; i < length; i++) history[i] = h[i];
       if (device && size == 1) {
         KSPFusedSpMVType product;
-        PetscBool        copy;
+        PetscBool        copy, spike;
 
+        PetscCall(PetscStrcmp(pctype, PCSPIKE, &spike));
         PetscCall(KSPFusedGetSpMVType(ksp, &product));
         if (product == KSP_FUSED_SPMV_AUTO) product = KSP_FUSED_SPMV_DIA; /* few diagonals, full */
         copy = (PetscBool)(product != KSP_FUSED_SPMV_PETSC);
-        PetscCall(SpikeTestCheck((PetscBool)(!info.lockstep && info.copy == copy && info.product == product && (info.replayed > 0) == copy), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
+        PetscCall(SpikeTestCheck((PetscBool)(!info.lockstep && info.copy == copy && info.product == product && (info.replayed > 0) == (copy && (spike || form)) && (info.persistent > 0) == (copy && !spike && !form)), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT ", in one kernel %" PetscInt_FMT, where,
+                                 info.lockstep, info.copy, info.replayed, info.persistent));
+        copied = copy;
       }
       PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || rtol == 0.0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
     }

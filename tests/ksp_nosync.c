@@ -60,20 +60,20 @@ int main(int argc, char **argv)
   }
   for (PetscInt t = 0; t < 4; t++)
     for (PetscInt p = 0; p < (t < 2 ? 3 : 2); p++)
-      for (PetscInt form = 0; form < (t < 3 ? 2 : 1); form++) {
+      for (PetscInt form = 0; form < (t < 2 ? 3 : (t < 3 ? 2 : 1)); form++) { /* the third: in one kernel where it can be */
         Mat      A;
         Vec      x, b;
         KSP      ksp;
         PC       pc;
         PetscInt few[2], many[2];
 
-        PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 700, device ? 700 : 10, PETSC_DECIDE, 1e-6, &A));
+        PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 700, device && form < 2 ? 700 : 10, PETSC_DECIDE, 1e-6, &A));
         PetscCall(MatCreateVecs(A, &x, &b));
         PetscCall(SpikeTestSetRandom(b, 41));
         PetscCall(KSPTestCreate(types[t], pcs[p], A, &ksp));
         PetscCall(KSPGetPC(ksp, &pc));
         PetscCall(PCSpikeSetBandwidth(pc, 1, 1)); /* far from a direct solver */
-        PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+        PetscCall(KSPFusedSetReductions(ksp, form == 1 ? KSP_FUSED_REDUCTIONS_MERGED : KSP_FUSED_REDUCTIONS_PLAIN));
         PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
         PetscCall(Solve(ksp, b, x, 30, few));
         PetscCall(Solve(ksp, b, x, 30, few));
@@ -83,6 +83,7 @@ int main(int argc, char **argv)
 
           PetscCall(SpikeTestCheck((PetscBool)(few[0] == many[0] && few[1] == many[1]), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " synchronizations and %" PetscInt_FMT " allocations in 30 iterations, %" PetscInt_FMT " and %" PetscInt_FMT " in more", types[t], pcs[p], form, few[0], few[1], many[0], many[1]));
           PetscCall(KSPFusedGetInfo(ksp, &info));
+          PetscCall(SpikeTestCheck((PetscBool)((info.persistent > 0) == (info.copy && form == 2 && p < 2)), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " iterations in one kernel", types[t], pcs[p], form, info.persistent));
           PetscCall(SpikeTestCheck((PetscBool)(info.lockstep != device), "%s, %s: lockstep %d on the %s", types[t], pcs[p], info.lockstep, device ? "device" : "host"));
         } else PetscCall(SpikeTestCheck((PetscBool)(!device || many[0] > few[0]), "%s: the counters count nothing", types[t]));
         PetscCall(KSPDestroy(&ksp));

@@ -7,6 +7,8 @@
 
 typedef struct _n_SpikeKrylovKernels SpikeKrylovKernels;
 
+#define SPIKE_KRYLOV_POSTS 256 /* that a device keeps for the host to read */
+
 /* What the host learns at a start, after an iteration, and when a reason is set */
 typedef struct {
   PetscInt  it;
@@ -79,6 +81,32 @@ static inline PetscInt SpikeKrylovBlockSums(SpikeKrylovBlockStep step, PetscInt 
   return step == SPIKE_KRYLOV_UPDATE && q ? 4 : 1;
 }
 
+/*
+  Whole iterations, one after the other in one launch, of methods with a copy of A and B = I or a diagonal matrix. Each is the steps of the list in that order, and the bits are theirs; where B is from the
+  left it is behind the product, else in front of it. v[] begins with x; then come the work vectors of the method, in its order:
+
+    BCGS  x r rp v t p w    bcgs_p, v = K p, bcgs_alpha, bcgs_s, t = K s, bcgs_omega, bcgs_x      K = B A or A B
+    CG    x r z p w s       cg_p, w = A p, cg_alpha; with B = I cg_xr (cg_x, cg_beta for symmetric operators), else cg_xz; z is r with B = I
+
+  Without the update of p in the first iteration after a start. An odd number of iterations leaves p in w (CG: in s), and v in t: the caller launches an even number, or has no use for more.
+*/
+typedef enum {
+  SPIKE_KRYLOV_NOMETHOD,
+  SPIKE_KRYLOV_BCGS,
+  SPIKE_KRYLOV_CG
+} SpikeKrylovMethod;
+
+#define SPIKE_KRYLOV_MAXWORK 7
+
+typedef struct {
+  SpikeKrylovMethod  method;
+  PetscInt           n;
+  PetscBool          right, symmetric;
+  PetscBool          always;   /* also where it is not expected to be faster */
+  const PetscScalar *diagonal; /* B, NULL where B = I                        */
+  PetscScalar       *v[SPIKE_KRYLOV_MAXWORK];
+} SpikeKrylovIterations;
+
 struct _n_SpikeKrylovKernels {
   const char  *name;
   PetscMemType memtype;
@@ -140,6 +168,12 @@ struct _n_SpikeKrylovKernels {
 
   /* Enqueues p[i] <- SpikeIDRShadow(start + i, k, generation), i < n: the same numbers in each backend */
   PetscErrorCode (*shadow)(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p);
+
+  /*
+    ondevice: enqueues iterations, at most `its`, in one launch, and says how many: fewer than SPIKE_KRYLOV_POSTS, even where there are fewer than `its`. Each posts as its last step does, so that all posts before must have been read.
+    Nothing is done when a reason is set, or once one is. 0 where it does not suit, or is not expected to be faster; nothing has been enqueued then. NULL where a backend has none.
+  */
+  PetscErrorCode (*iterate)(SpikeKrylov *, const void *copy, const SpikeKrylovIterations *, PetscInt its, PetscInt *launched);
 };
 
 PETSC_INTERN const SpikeKrylovKernels SpikeKrylovKernels_Host, SpikeKrylovKernels_CUDA; /* the latter where the library was built with CUDA */

@@ -64,7 +64,7 @@ static PetscErrorCode KSPFusedReplace_BCGS(KSP ksp)
 
 static const KSPFusedMethod KSPFusedMethod_BCGS = {
   "BiCGStab", NWORK, {W, T},
-    PETSC_TRUE, KSPFusedStart_BCGS, KSPFusedHead_BCGS, KSPFusedTail_BCGS, KSPFusedReplace_BCGS
+    PETSC_TRUE, KSPFusedStart_BCGS, KSPFusedHead_BCGS, KSPFusedTail_BCGS, KSPFusedReplace_BCGS, PETSC_FALSE, NULL, NULL, SPIKE_KRYLOV_BCGS
 };
 
 /*MC
@@ -76,6 +76,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
 . -ksp_fused_spmv (petsc|auto|sell|dia)    - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
+. -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
 
@@ -90,6 +91,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
   residual history are the same bits in both ways. Several ranks run in lockstep too: the host drives the exchange of values in their products, and takes sums over the ranks where it waits anyway.
 
   Where all that an iteration launches is of this library it becomes a CUDA graph: with a copy of the matrix (-ksp_fused_spmv) and `PCNONE`, `PCJACOBI` or `PCSPIKE`.
+  Where the problem is small, with `PCNONE` or `PCJACOBI`, a kernel makes many iterations (-ksp_fused_persistent).
 
   A breakdown leads to a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where no iteration has been completed since the last start. At convergence the true
   residual is computed, in the norm of the test; where it is above ten times the tolerance the method starts again from it, and ends with `KSP_DIVERGED_BREAKDOWN` when that no
@@ -99,7 +101,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
   with right preconditioning `KSPBCGSL` of PETSc 3.26.1 returns a wrong solution.
 
 .seealso: [](ch_ksp), `KSPBCGS`, `KSPBCGSL`, `KSPCGFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPSetPCSide()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
-          `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`,
+          `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`,
           `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`
 M*/
 PetscErrorCode KSPCreate_BCGSFused(KSP ksp)

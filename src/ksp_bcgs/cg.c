@@ -87,7 +87,7 @@ static PetscErrorCode KSPFusedReplace_CG(KSP ksp)
 
 static const KSPFusedMethod KSPFusedMethod_CG = {
   "CG", NWORK, {W, S},
-    PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG
+    PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG, PETSC_FALSE, NULL, NULL, SPIKE_KRYLOV_CG
 };
 
 static PetscErrorCode KSPCGSetType_CGFused(KSP ksp, KSPCGType type)
@@ -142,6 +142,7 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
 . -ksp_fused_spmv (petsc|auto|sell|dia)    - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
+. -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
 . -ksp_cg_type (hermitian|symmetric)       - with complex numbers, what the operator is, `KSPCGSetType()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
@@ -159,7 +160,7 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
   `KSP_DIVERGED_INDEFINITE_PC` end a solve at once.
 
 .seealso: [](ch_ksp), `KSPCG`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
-          `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`,
+          `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`,
           `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPSetConvergedNegativeCurvature()`, `KSPCGSetType()`
 M*/
 PetscErrorCode KSPCreate_CGFused(KSP ksp)

@@ -80,6 +80,7 @@ PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
   f->steady       = 1;
   f->spmv         = KSP_FUSED_SPMV_AUTO;
   f->wantflexible = PETSC_BOOL3_FALSE;
+  f->persistent   = KSP_FUSED_PERSISTENT_AUTO;
 
   ksp->data                = f;
   ksp->ops->setup          = KSPSetUp_Fused;

@@ -16,7 +16,7 @@
   KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known
   about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, products are its own, with the step in
   their epilogue, and where nothing else is launched an iteration becomes a graph; a method whose iterations differ has as many
-  graphs as make a period. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
+  graphs as make a period. Where a method has its iterations in the backend as a whole, and B is the identity or a diagonal matrix, a launch makes many of them. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
   backend's stream without PCApply(), and is part of the graph.
 
   Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep() and KSPFusedBlockApplyDots(), in fusedblock.c: the same contract, with blocks of columns, and with the
@@ -51,6 +51,7 @@ typedef struct {
   PetscBool blocks;              /* works by KSPFusedBlockStep() */
   PetscErrorCode (*settle)(KSP); /* or NULL: x and work[0], which may lag, become those of the last iteration */
   PetscErrorCode (*renew)(KSP);  /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
+  SpikeKrylovMethod whole;       /* iterations in the plain form that the backend has as a whole, on x and the work vectors */
 } KSPFusedMethod;
 
 /* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
@@ -83,30 +84,31 @@ typedef struct {
 } KSPFusedSlot;
 
 struct _n_KSPFused {
-  const KSPFusedMethod *method;
-  KSPFusedReductions    reductions;
-  PetscBool             checktrue, lockstep, graphs;
-  KSPFusedSpMVType      spmv;
-  PetscBool             symmetric;   /* CG: for complex symmetric operators */
-  PetscInt              replacement; /* every so many iterations, 0 for never */
+  const KSPFusedMethod  *method;
+  KSPFusedReductions     reductions;
+  PetscBool              checktrue, lockstep, graphs;
+  KSPFusedSpMVType       spmv;
+  KSPFusedPersistentType persistent;
+  PetscBool              symmetric;   /* CG: for complex symmetric operators */
+  PetscInt               replacement; /* every so many iterations, 0 for never */
 
   KSPFusedKey        key;
   SpikeKrylov        s;
   PetscMPIInt        size;
-  PetscBool          identity;          /* B = I, and no null space is to be removed: no PCApply()                  */
-  SpikeEnqueue       pc;                /* what B enqueues itself; run is NULL: PCApply()                             */
-  Vec                diagonal, store;   /* B where it is a diagonal matrix, else NULL; where that is kept        */
-  void              *copy, **graph;     /* of A; of iterations, one for each of a period                      */
-  PetscInt           period, steady;    /* iterations from number `steady` after a start repeat each period   */
-  PetscInt           variant;           /* of the method: another number, other graphs                        */
-  PetscBool          usecopy, usegraph; /* in this solve                                                      */
-  PetscBool          merged;            /* form of this solve                                                       */
-  PetscBool3         wantflexible;      /* unknown: where B may vary; false in methods that cannot                  */
-  PetscBool          flexible;          /* this solve keeps what B returned, and x is the solution at any time      */
-  PetscInt           renewals;          /* attempts since an iteration was completed                                */
-  PetscInt           since;             /* iterations launched since the last start                                 */
-  PetscBool          more;              /* another iteration may follow the one that is launched                    */
-  PetscBool          carried;           /* the sums of the last step wait for the next reduction                    */
+  PetscBool          identity;                    /* B = I, and no null space is to be removed: no PCApply()                  */
+  SpikeEnqueue       pc;                          /* what B enqueues itself; run is NULL: PCApply()                             */
+  Vec                diagonal, store;             /* B where it is a diagonal matrix, else NULL; where that is kept        */
+  void              *copy, **graph;               /* of A; of iterations, one for each of a period                      */
+  PetscInt           period, steady;              /* iterations from number `steady` after a start repeat each period   */
+  PetscInt           variant;                     /* of the method: another number, other graphs                        */
+  PetscBool          usecopy, usegraph, usewhole; /* in this solve                                                      */
+  PetscBool          merged;                      /* form of this solve                                                       */
+  PetscBool3         wantflexible;                /* unknown: where B may vary; false in methods that cannot                  */
+  PetscBool          flexible;                    /* this solve keeps what B returned, and x is the solution at any time      */
+  PetscInt           renewals;                    /* attempts since an iteration was completed                                */
+  PetscInt           since;                       /* iterations launched since the last start                                 */
+  PetscBool          more;                        /* another iteration may follow the one that is launched                    */
+  PetscBool          carried;                     /* the sums of the last step wait for the next reduction                    */
   PetscInt           ncarried;
   SpikeKrylovStep    carriedstep;
   PetscScalar        carry[SPIKE_KRYLOV_MAXDOTS];

@@ -72,7 +72,7 @@ PetscErrorCode KSPFusedDestroyState_Private(KSPFused *f)
   PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
   PetscCall(PetscFree(f->key.arrays));
   PetscCall(PetscMemzero(&f->key, sizeof(f->key)));
-  f->usecopy = f->usegraph = PETSC_FALSE;
+  f->usecopy = f->usegraph = f->usewhole = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -404,6 +404,43 @@ static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* At most `its` iterations in one launch, after which p and v are where they were, or the solve ends; 0 where the backend does not want it, and then not tried again in this solve */
+static PetscErrorCode KSPFusedIterate_Private(KSP ksp, PetscInt its, PetscInt *launched)
+{
+  KSPFused             *f = (KSPFused *)ksp->data;
+  SpikeKrylovIterations iterations;
+  PetscScalar          *array;
+  PetscMemType          memtype;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&iterations, sizeof(iterations)));
+  PetscCall(VecGetLocalSize(ksp->vec_sol, &iterations.n));
+  iterations.method    = f->method->whole;
+  iterations.right     = (PetscBool)(ksp->pc_side == PC_RIGHT);
+  iterations.symmetric = f->symmetric;
+  iterations.always    = (PetscBool)(f->persistent == KSP_FUSED_PERSISTENT_ON);
+  for (PetscInt i = 0; i <= ksp->nwork; i++) {
+    Vec x = i ? ksp->work[i - 1] : ksp->vec_sol;
+
+    PetscCall(VecGetArrayAndMemType(x, &array, &memtype));
+    iterations.v[i] = array;
+    PetscCall(VecRestoreArrayAndMemType(x, &array));
+    PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A work vector has left the device during a solve");
+  }
+  if (f->diagonal) {
+    const PetscScalar *diagonal;
+
+    PetscCall(VecGetArrayReadAndMemType(f->diagonal, &diagonal, &memtype));
+    iterations.diagonal = diagonal;
+    PetscCall(VecRestoreArrayReadAndMemType(f->diagonal, &diagonal));
+  }
+  PetscCall((*f->s.k->iterate)(&f->s, f->copy, &iterations, its, launched));
+  f->since += *launched;
+  f->info.launched += *launched;
+  if (!*launched) f->usewhole = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   What a post means. Sets a reason, or returns with restarted when the recurrences begin anew: nothing that was launched counts then. solution: x is the solution, not the
   correction of right preconditioning.
@@ -414,7 +451,10 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
 
   PetscFunctionBegin;
   p->launched--;
-  if (post->it > ksp->its) PetscCall(KSPFusedReport_Private(ksp, post));
+  if (post->it > ksp->its) {
+    if (f->usewhole) f->info.persistent++;
+    PetscCall(KSPFusedReport_Private(ksp, post));
+  }
   if (!ksp->reason && post->reason) {
     if (post->reason == SPIKE_KRYLOV_RESTART) {
       PetscCall(KSPFusedRestart_Private(ksp, &p->started));
@@ -457,6 +497,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   f->merged        = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
   PetscCall(KSPFusedSetProduct_Private(ksp));
   PetscCall(KSPFusedSetGraph_Private(ksp));
+  f->usewhole     = (PetscBool)(f->persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole && f->s.k->iterate && p->ahead && f->usecopy && (f->identity || f->diagonal) && !f->merged && !f->replacement && !PetscLogGpuTimeFlag);
   f->info.copy    = f->usecopy;
   f->info.product = f->usecopy ? ((const SpikeKrylovCopy *)f->copy)->form : KSP_FUSED_SPMV_PETSC;
   f->carried      = PETSC_FALSE;
@@ -511,6 +552,11 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     while ((p.launched <= p.ahead || f->carried) && ksp->its + p.launched < ksp->max_it) {
       const PetscBool carried = f->carried;
 
+      if (f->usewhole) {
+        if (p.launched) break;
+        PetscCall(KSPFusedIterate_Private(ksp, ksp->max_it - ksp->its, &p.launched));
+        if (p.launched) break;
+      }
       if (f->usegraph && f->since >= f->steady) {
         PetscCall(KSPFusedReplay_Private(ksp, ksp->its + p.launched + 1));
         if (f->usegraph) {

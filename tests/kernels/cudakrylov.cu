@@ -249,6 +249,158 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The steps of an iteration, one launch each: what iterate() does in one */
+static PetscErrorCode Steps(SpikeKrylov *s, const void *copy, const SpikeKrylovIterations *a, bool started)
+{
+  PetscScalar *const *v = a->v, *x = v[0], *r = v[1], *d = const_cast<PetscScalar *>(a->diagonal);
+  const PetscInt      n = a->n;
+
+  PetscFunctionBegin;
+  if (a->method == SPIKE_KRYLOV_BCGS) {
+    PetscScalar *rp = v[2], *vv = v[3], *t = v[4], *p = v[5], *w = v[6];
+    PetscScalar *first[] = {r, vv, p}, *alpha[] = {rp, vv}, *shorter[] = {vv, r}, *omega[] = {r, t}, *last[] = {p, t, rp, x, r};
+    PetscScalar *dp[] = {d, p, w}, *dr[] = {d, r, w};
+
+    if (started) PetscCall((*s->k->step)(s, SPIKE_BCGS_P, n, first));
+    if (a->right && d) PetscCall((*s->k->step)(s, SPIKE_DIAGONAL, n, dp));
+    PetscCall((*s->k->mult)(s, copy, SPIKE_BCGS_ALPHA, a->right ? NULL : d, a->right && d ? w : p, vv, alpha));
+    PetscCall((*s->k->step)(s, SPIKE_BCGS_S, n, shorter));
+    if (a->right && d) PetscCall((*s->k->step)(s, SPIKE_DIAGONAL, n, dr));
+    PetscCall((*s->k->mult)(s, copy, SPIKE_BCGS_OMEGA, a->right ? NULL : d, a->right && d ? w : r, t, omega));
+    PetscCall((*s->k->step)(s, SPIKE_BCGS_X, n, last));
+  } else {
+    PetscScalar *z = d ? v[2] : r, *p = v[3], *w = v[4];
+    PetscScalar *first[] = {z, p}, *alpha[] = {p, w}, *last[] = {p, w, x, r}, *lastz[] = {p, w, d, x, r, z}, *beta[] = {r, r};
+
+    if (started) PetscCall((*s->k->step)(s, SPIKE_CG_P, n, first));
+    PetscCall((*s->k->mult)(s, copy, SPIKE_CG_ALPHA, NULL, p, w, alpha));
+    if (d) PetscCall((*s->k->step)(s, SPIKE_CG_XZ, n, lastz));
+    else if (!a->symmetric) PetscCall((*s->k->step)(s, SPIKE_CG_XR, n, last));
+    else {
+      PetscCall((*s->k->step)(s, SPIKE_CG_X, n, last));
+      PetscCall((*s->k->step)(s, SPIKE_CG_BETA, n, beta));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* iterate() against Steps(): x, r and posts bit for bit, guards, an odd number of iterations; vectors that are not aligned alike are refused. The matrix has `width` diagonals, and 1 on the main one prevails */
+static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width, KSPFusedSpMVType form, SpikeKrylovMethod method, bool diagonal, bool right, bool symmetric, PetscInt offset)
+{
+  const PetscInt        its = 5, size = n + n % 2 + 2 * GUARD + 2; /* even: aligned alike */
+  const char           *name = method == SPIKE_KRYLOV_BCGS ? "bcgs" : "cg";
+  SpikeKrylovCSR        csr;
+  SpikeKrylovIterations a;
+  SpikeKrylovPost       posts[2][6];
+  PetscInt             *ai, *aj, *dai, *daj, nz = 0, launched = 0;
+  PetscScalar          *aa, *daa, *h[2], *d[2];
+  PetscReal             nan  = 0.0;
+  bool                  same = true, guards = true, told = true;
+  void                 *copy = NULL;
+
+  PetscFunctionBegin;
+  nan /= nan;
+  PetscCall(PetscMalloc3(n + 1, &ai, n * width, &aj, n * width, &aa));
+  PetscCall(PetscMalloc2(8 * size, &h[0], 8 * size, &h[1]));
+  ai[0] = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt k = 0; k < width; k++) {
+      const PetscInt j = i + 11 * (k - width / 2);
+
+      if (j < 0 || j >= n) continue;
+      aj[nz]   = j;
+      aa[nz++] = j == i ? PetscScalar(1.0) : PetscScalar(0.3 / width) * Number(PetscMin(i, j), PetscMax(i, j)); /* symmetric */
+    }
+    ai[i + 1] = nz;
+  }
+  PetscCallCUDA(cudaMalloc((void **)&dai, (n + 1) * sizeof(PetscInt)));
+  PetscCallCUDA(cudaMalloc((void **)&daj, nz * sizeof(PetscInt)));
+  PetscCallCUDA(cudaMalloc((void **)&daa, nz * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaMemcpy(dai, ai, (n + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpy(daj, aj, nz * sizeof(PetscInt), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpy(daa, aa, nz * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  csr.n  = n;
+  csr.nz = nz;
+  csr.ai = dai;
+  csr.aj = daj;
+  csr.aa = daa;
+  PetscCall((*cuda->k->copy)(cuda, &csr, form, &copy));
+  Check(copy != NULL, name, n, "no copy");
+  PetscCall(PetscMemzero(posts, sizeof(posts)));
+  for (int way = 0; way < 2 && copy; way++) {
+    PetscScalar *start[5];
+
+    for (PetscInt i = 0; i < 8 * size; i++) {
+      const PetscInt at = i % size - GUARD - offset, v = i / size;
+
+      h[way][i] = at < 0 || at >= n ? PetscScalar(nan) : (v == 7 ? PetscScalar(0.5) + PetscScalar(0.1) * PetscRealPart(Number(3, at)) : (v == 1 ? Number(v, at) : PetscScalar(v ? nan : 0.0)));
+    }
+    PetscCallCUDA(cudaMalloc((void **)&d[way], 8 * size * sizeof(PetscScalar)));
+    PetscCallCUDA(cudaMemcpy(d[way], h[way], 8 * size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+    PetscCall(PetscMemzero(&a, sizeof(a)));
+    a.method    = method;
+    a.n         = n;
+    a.right     = (PetscBool)right;
+    a.symmetric = (PetscBool)symmetric;
+    a.always    = PETSC_TRUE;
+    a.diagonal  = diagonal ? d[way] + 7 * size + GUARD + offset : NULL;
+    for (int k = 0; k < SPIKE_KRYLOV_MAXWORK; k++) a.v[k] = d[way] + k * size + GUARD + offset;
+    PetscCall(PetscMemzero(cuda->scalars, sizeof(*cuda->scalars)));
+    cuda->scalars->f.symmetric = symmetric ? 1.0 : 0.0;
+    cuda->scalars->t.norm      = KSP_NORM_UNPRECONDITIONED;
+    PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
+    if (method == SPIKE_KRYLOV_BCGS) {
+      start[0] = a.v[1];
+      start[1] = a.v[2];
+      start[2] = a.v[5];
+      PetscCall((*cuda->k->step)(cuda, SPIKE_BCGS_START, n, start));
+    } else {
+      PetscScalar *z[] = {const_cast<PetscScalar *>(a.diagonal), a.v[1], a.v[2]};
+
+      if (diagonal) PetscCall((*cuda->k->step)(cuda, SPIKE_DIAGONAL, n, z));
+      start[0] = a.v[1];
+      start[1] = diagonal ? a.v[2] : a.v[1];
+      start[2] = a.v[3];
+      PetscCall((*cuda->k->step)(cuda, SPIKE_CG_START, n, start));
+    }
+    PetscCall((*cuda->k->wait)(cuda, &posts[way][0]));
+    if (way) {
+      SpikeKrylovIterations other = a;
+
+      other.v[3]++; /* alignment of one, not of all */
+      PetscCall((*cuda->k->iterate)(cuda, copy, &other, its, &launched));
+      Check(launched == 0, name, n, "unequal alignment is taken");
+      PetscCall((*cuda->k->iterate)(cuda, copy, &a, its, &launched));
+      Check(launched == its, name, n, "not launched");
+      if (!launched) break;
+    }
+    for (PetscInt k = 0; k < its && !posts[way][k].reason; k++) {
+      if (!way) PetscCall(Steps(cuda, copy, &a, k > 0));
+      PetscCall((*cuda->k->wait)(cuda, &posts[way][k + 1]));
+    }
+    PetscCallCUDA(cudaMemcpy(h[way], d[way], 8 * size * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+    PetscCallCUDA(cudaFree(d[way]));
+  }
+  for (PetscInt k = 0; k <= its; k++) told = told && posts[0][k].it == posts[1][k].it && posts[0][k].norm == posts[1][k].norm && posts[0][k].reason == posts[1][k].reason;
+  Check(told, name, n, "posts differ");
+  Check(n < 50 || posts[0][its].it == its, name, n, "it stopped before");
+  for (PetscInt i = 0; i < 8 * size; i++) {
+    const PetscInt at = i % size - GUARD - offset;
+
+    if (at < 0 || at >= n) guards = guards && PetscIsNanScalar(h[1][i]);
+    else if (i < 2 * size) same = same && !memcmp(&h[0][i], &h[1][i], sizeof(PetscScalar));
+  }
+  Check(guards, name, n, "iterations in one launch overwrite a guard");
+  Check(same, name, n, "x or r of iterations in one launch differ");
+  PetscCall((*cuda->k->destroycopy)(cuda, &copy));
+  PetscCallCUDA(cudaFree(dai));
+  PetscCallCUDA(cudaFree(daj));
+  PetscCallCUDA(cudaFree(daa));
+  PetscCall(PetscFree3(ai, aj, aa));
+  PetscCall(PetscFree2(h[0], h[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt sizes[] = {0, 1, 2, 3, 31, 32, 255, 256, 257, 511, 512, 513, 1025, 4099, 100001, 1000003};
@@ -307,7 +459,25 @@ int main(int argc, char **argv)
     for (PetscInt width : {63, 128, 129}) PetscCall(TestMult(&cuda, 20000, width, DIAGONALS, KSP_FUSED_SPMV_AUTO, width > 128 ? KSP_FUSED_SPMV_SELL : KSP_FUSED_SPMV_DIA));
     PetscCall(TestMult(&cuda, 300, 129, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_PETSC));
     PetscCall(TestMult(&cuda, 1000, 2, FULLROW, KSP_FUSED_SPMV_AUTO, KSP_FUSED_SPMV_PETSC));
-    printf("%s %d - cuda products with steps\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 2, SPIKE_KRYLOV_NSTEPS + 2, (long)checks);
+    printf("%s %d - cuda products with steps\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 2);
+  }
+  {
+    const PetscInt before = failures;
+
+    for (PetscInt n : {1, 2, 33, 1000, 5001, 70001, 400003}) { /* the last two: copies with a lane a row */
+      if (small && n > 1000) break;
+      for (PetscInt width : {7, 27}) {
+        for (KSPFusedSpMVType form : {KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_SELL}) {
+          for (int k = 0; k < 3; k++) {
+            PetscCall(TestIterate(&ondevice, n, width, form, SPIKE_KRYLOV_BCGS, k > 0, k > 1, false, 0));
+            PetscCall(TestIterate(&ondevice, n, width, form, SPIKE_KRYLOV_CG, k == 1, false, k > 1, 0));
+          }
+        }
+        PetscCall(TestIterate(&ondevice, n, width, KSP_FUSED_SPMV_DIA, SPIKE_KRYLOV_BCGS, true, false, false, 1));
+        PetscCall(TestIterate(&ondevice, n, width, KSP_FUSED_SPMV_DIA, SPIKE_KRYLOV_CG, true, false, false, 1));
+      }
+    }
+    printf("%s %d - cuda iterations in one launch\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 3, SPIKE_KRYLOV_NSTEPS + 3, (long)checks);
   }
   PetscCall((*host.k->destroy)(&host));
   PetscCall((*cuda.k->destroy)(&cuda));

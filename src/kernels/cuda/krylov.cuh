@@ -12,6 +12,7 @@
 typedef struct {
   SpikeKrylovScalars s;
   unsigned int       ticket; /* blocks of the running step that have left their sums      */
+  unsigned int       here;   /* SpikeGridBarrier() of the running launch                  */
   unsigned long long posted; /* posts so far                                              */
   unsigned long long summed; /* steps whose sums were given to the host so far            */
 } SpikeKrylovDevice;
@@ -23,18 +24,18 @@ typedef struct {
     volatile PetscInt  it;
     volatile PetscReal norm;
     volatile int       reason;
-  } ring[4];
+  } ring[SPIKE_KRYLOV_POSTS];
   volatile PetscReal sums[2 * SPIKE_KRYLOV_MAXDOTS];
 } SpikeKrylovMail;
 
 typedef struct {
   SpikeKrylovDevice  *device;
-  SpikeKrylovMail    *mail, *devicemail; /* one memory, as host and device see it                                    */
-  PetscScalar        *partials;          /* [SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks()]                       */
-  unsigned long long  read, summed;      /* posts that the host has read, sums that it has asked for                 */
-  int                 multiprocessors;
-  PetscScalar        *blockpartials;               /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
-  volatile PetscReal *blocksums, *deviceblocksums; /* [2 * (columns + 3)], one memory, as host and device see it */
+  SpikeKrylovMail    *mail, *devicemail;                   /* one memory, as host and device see it                                    */
+  PetscScalar        *partials;                            /* [2 * SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks()]; steps use the first half */
+  unsigned long long  read, summed;                        /* posts that the host has read, sums that it has asked for                 */
+  int                 multiprocessors, cache, cooperative; /* bytes of the second-level cache; whether a grid can be launched that is there as a whole */
+  PetscScalar        *blockpartials;                       /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
+  volatile PetscReal *blocksums, *deviceblocksums;         /* [2 * (columns + 3)], one memory, as host and device see it */
   PetscInt            nsmall;
   cudaStream_t        stream, outer, own; /* where steps go; PETSc's, and ours, during a capture                     */
 } SpikeKrylovCUDA;
@@ -48,21 +49,31 @@ struct alignas(2 * sizeof(PetscReal)) SpikeKrylovPair {
   PetscScalar a, b;
 };
 
+/* a b, rounded: whether a compiler makes fma() of products and sums depends on what is around them, and a formula is to have the same bits in each kernel that it is in */
+__device__ static __forceinline__ PetscReal SpikeKrylovTimes(PetscReal a, PetscReal b)
+{
+#if defined(PETSC_USE_REAL_SINGLE)
+  return __fmul_rn(a, b);
+#else
+  return __dmul_rn(a, b);
+#endif
+}
+
 __device__ static __forceinline__ PetscScalar SpikeKrylovMul(PetscScalar a, PetscScalar b)
 {
 #if defined(PETSC_USE_COMPLEX)
-  return PetscScalar(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+  return PetscScalar(SpikeKrylovTimes(a.real(), b.real()) - SpikeKrylovTimes(a.imag(), b.imag()), SpikeKrylovTimes(a.real(), b.imag()) + SpikeKrylovTimes(a.imag(), b.real()));
 #else
-  return a * b;
+  return SpikeKrylovTimes(a, b);
 #endif
 }
 
 __device__ static __forceinline__ PetscScalar SpikeKrylovDot(PetscScalar a, PetscScalar b)
 {
 #if defined(PETSC_USE_COMPLEX)
-  return PetscScalar(a.real() * b.real() + a.imag() * b.imag(), a.real() * b.imag() - a.imag() * b.real());
+  return PetscScalar(SpikeKrylovTimes(a.real(), b.real()) + SpikeKrylovTimes(a.imag(), b.imag()), SpikeKrylovTimes(a.real(), b.imag()) - SpikeKrylovTimes(a.imag(), b.real()));
 #else
-  return a * b;
+  return SpikeKrylovTimes(a, b);
 #endif
 }
 
@@ -73,7 +84,7 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovXDot(PetscReal sign, Pe
   return SpikeKrylovDot(PetscScalar(a.real(), sign * a.imag()), b);
 #else
   (void)sign;
-  return a * b;
+  return SpikeKrylovTimes(a, b);
 #endif
 }
 
@@ -98,6 +109,55 @@ struct SpikeKrylovTraits;
   };
 SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_TRAITS)
 #undef SPIKE_KRYLOV_TRAITS
+
+/*
+  n rows of NV vectors: `threads` call it, each with a number of its own, and take a pair of rows in a round, or a row where the vectors are not aligned. row(e) gets those that READ names, and those that
+  WRITTEN names are stored.
+*/
+template <int NV, unsigned READ, unsigned WRITTEN, typename F>
+__device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt threads, PetscInt n, const SpikeKrylovVectors &v, bool wide, F &&row)
+{
+  if (wide) {
+    const PetscInt pairs = n / 2;
+
+    for (PetscInt i = number; i < pairs; i += threads) {
+      PetscScalar a[NV], b[NV];
+
+#pragma unroll
+      for (int k = 0; k < NV; k++) {
+        if ((READ >> k) & 1) {
+          const SpikeKrylovPair p = ((const SpikeKrylovPair *)v.v[k])[i];
+
+          a[k] = p.a;
+          b[k] = p.b;
+        }
+      }
+      row(a);
+      row(b);
+#pragma unroll
+      for (int k = 0; k < NV; k++) {
+        if ((WRITTEN >> k) & 1) {
+          SpikeKrylovPair p;
+
+          p.a                            = a[k];
+          p.b                            = b[k];
+          ((SpikeKrylovPair *)v.v[k])[i] = p;
+        }
+      }
+    }
+  }
+  for (PetscInt i = wide ? n - n % 2 + number : number; i < n; i += threads) {
+    PetscScalar a[NV];
+
+#pragma unroll
+    for (int k = 0; k < NV; k++)
+      if ((READ >> k) & 1) a[k] = v.v[k][i];
+    row(a);
+#pragma unroll
+    for (int k = 0; k < NV; k++)
+      if ((WRITTEN >> k) & 1) v.v[k][i] = a[k];
+  }
+}
 
 /* The sum over the block, in warp 0, in the order of the threads' numbers; shared has a place for each warp */
 __device__ static __forceinline__ PetscScalar SpikeKrylovBlockSum(PetscScalar v, PetscScalar shared[])
@@ -125,7 +185,7 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovLoad(const PetscScalar 
 /* The host learns the scalars: values first, then, behind a fence, the count */
 __device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMail *mail, const SpikeKrylovScalars *s)
 {
-  const int k = (int)(device->posted % 4);
+  const int k = (int)(device->posted % SPIKE_KRYLOV_POSTS);
 
   mail->ring[k].it     = s->it;
   mail->ring[k].norm   = s->norm;
@@ -202,6 +262,13 @@ static inline PetscErrorCode SpikeKrylovResident(K kernel, int *resident)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* krylov_cuda.cu: whether a step takes rows in pairs, and the blocks of its kernel */
+PETSC_INTERN bool           SpikeKrylovIsWide(PetscInt, PetscScalar *const[]);
+PETSC_INTERN PetscErrorCode SpikeKrylovStepBlocks_CUDA(const SpikeKrylovCUDA *, SpikeKrylovStep, PetscInt, bool, PetscInt *);
+
+/* krylov_persistent.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *, const SpikeKrylovIterations *, PetscInt, PetscInt *);
 
 /* krylov_mult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);

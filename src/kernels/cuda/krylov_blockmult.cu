@@ -18,12 +18,14 @@ __host__ __device__ constexpr int SpikeBlockMultResident(int M)
 template <int M, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBlockMultResident(M)) SpikeBlockMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBlockColumns<M> p, const PetscScalar *z, SpikeBlockEnd e)
 {
-  PetscScalar d[M + 3];
+  PetscScalar                      d[M + 3];
+  __shared__ typename ROWS::Shared rows;
 
   if (e.device->s.reason) return;
 #pragma unroll
   for (int k = 0; k < M + 3; k++) d[k] = 0.0;
-  m.each(x, [&](PetscInt row, PetscScalar sum) {
+  m.prepare(rows);
+  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x}, [&](PetscInt row, PetscScalar sum) {
 #pragma unroll
     for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(p.v[j][row], sum);
     y[row] = sum;

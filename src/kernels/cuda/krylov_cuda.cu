@@ -3,78 +3,40 @@
 #include "krylov_block.cuh"
 
 /*
-  One step on n rows, a thread a pair of rows in each round, or a row where the vectors are not aligned. Words moved: the list in scalars.h. Nothing is done when a reason is set.
+  One step on n rows. Words moved: the list in scalars.h. Nothing is done when a reason is set.
 
   The grid, and with it the order of the sums, depends on n, on the number of multiprocessors and on alignment alone.
 */
 template <int STEP>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscInt n, SpikeKrylovVectors v, bool wide, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
-  using X                        = SpikeKrylovTraits<STEP>;
-  constexpr int            ND    = X::nd ? X::nd : 1;
-  const SpikeKrylovFactors f     = device->s.f;
-  const PetscInt           first = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
+  using X                     = SpikeKrylovTraits<STEP>;
+  constexpr int            ND = X::nd ? X::nd : 1;
+  const SpikeKrylovFactors f  = device->s.f;
   PetscScalar              d[ND];
   __shared__ PetscScalar   shared[SPIKE_KRYLOV_THREADS / 32];
 
   if (device->s.reason) return;
 #pragma unroll
   for (int k = 0; k < ND; k++) d[k] = 0.0;
-  if (wide) {
-    const PetscInt pairs = n / 2;
-
-    for (PetscInt i = first; i < pairs; i += stride) {
-      PetscScalar a[X::nv], b[X::nv];
-
-#pragma unroll
-      for (int k = 0; k < X::nv; k++) {
-        if ((X::read >> k) & 1) {
-          const SpikeKrylovPair p = ((const SpikeKrylovPair *)v.v[k])[i];
-
-          a[k] = p.a;
-          b[k] = p.b;
-        }
-      }
-      X::row(&f, a, d);
-      X::row(&f, b, d);
-#pragma unroll
-      for (int k = 0; k < X::nv; k++) {
-        if ((X::written >> k) & 1) {
-          SpikeKrylovPair p;
-
-          p.a                            = a[k];
-          p.b                            = b[k];
-          ((SpikeKrylovPair *)v.v[k])[i] = p;
-        }
-      }
-    }
-  }
-  for (PetscInt i = wide ? n - n % 2 + first : first; i < n; i += stride) {
-    PetscScalar a[X::nv];
-
-#pragma unroll
-    for (int k = 0; k < X::nv; k++)
-      if ((X::read >> k) & 1) a[k] = v.v[k][i];
-    X::row(&f, a, d);
-#pragma unroll
-    for (int k = 0; k < X::nv; k++)
-      if ((X::written >> k) & 1) v.v[k][i] = a[k];
-  }
+  SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, n, v, wide, [&](PetscScalar e[]) { X::row(&f, e, d); });
   if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail);
 }
 
+/* v is NULL where the number of blocks is all that is asked for */
 template <int STEP>
-static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide, bool recur)
+static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide, bool recur, PetscInt *blocks)
 {
   static int     resident = 0;
   const PetscInt rounds   = (wide ? n / 2 + n % 2 : n);
-  PetscInt       most, blocks;
+  PetscInt       most;
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEP>, &resident));
-  most   = h->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
-  blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
-  SpikeKrylovKernel<STEP><<<(unsigned)blocks, SPIKE_KRYLOV_THREADS, 0, h->stream>>>(n, *v, wide, recur, h->device, h->partials, h->devicemail);
+  most    = h->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
+  *blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
+  if (!v) PetscFunctionReturn(PETSC_SUCCESS);
+  SpikeKrylovKernel<STEP><<<(unsigned)*blocks, SPIKE_KRYLOV_THREADS, 0, h->stream>>>(n, *v, wide, recur, h->device, h->partials, h->devicemail);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -90,9 +52,11 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   PetscCall(PetscGetCurrentCUDAStream(&h->stream));
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&h->cache, cudaDevAttrL2CacheSize, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&h->cooperative, cudaDevAttrCooperativeLaunch, device));
   PetscCallCUDA(cudaMalloc((void **)&h->device, sizeof(*h->device)));
   PetscCallCUDA(cudaMemsetAsync(h->device, 0, sizeof(*h->device), h->stream));
-  PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks(h)));
+  PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * 2 * SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks(h)));
   PetscCallCUDA(cudaHostAlloc((void **)&h->mail, sizeof(*h->mail), cudaHostAllocMapped));
   memset((void *)h->mail, 0, sizeof(*h->mail));
   PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->devicemail, (void *)h->mail, 0));
@@ -177,30 +141,48 @@ static PetscErrorCode SpikeKrylovDestroyGraph_CUDA(SpikeKrylov *s, void **graph)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[])
+bool SpikeKrylovIsWide(PetscInt nvectors, PetscScalar *const v[])
 {
-  SpikeKrylovCUDA           *h    = (SpikeKrylovCUDA *)s->data;
-  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
-  SpikeKrylovVectors         vectors;
-  bool                       wide = true;
+  for (PetscInt k = 0; k < nvectors; k++)
+    if ((size_t)v[k] % alignof(SpikeKrylovPair)) return false;
+  return true;
+}
 
+static PetscErrorCode SpikeKrylovStepLaunch(const SpikeKrylovCUDA *h, SpikeKrylovStep step, PetscInt n, const SpikeKrylovVectors *v, bool wide, bool recur, PetscInt *blocks)
+{
   PetscFunctionBegin;
-  if (!s->ondevice && s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < info->nvectors; k++) {
-    vectors.v[k] = v[k];
-    if ((size_t)v[k] % alignof(SpikeKrylovPair)) wide = false;
-  }
-  PetscCall(PetscLogGpuTimeBegin());
   switch (step) {
 #define SPIKE_KRYLOV_CASE(NAME, ...) \
   case SPIKE_##NAME: \
-    PetscCall(SpikeKrylovLaunch<SPIKE_##NAME>(h, n, &vectors, wide, s->ondevice ? true : false)); \
+    PetscCall(SpikeKrylovLaunch<SPIKE_##NAME>(h, n, v, wide, recur, blocks)); \
     break;
     SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_CASE)
 #undef SPIKE_KRYLOV_CASE
   default:
     break;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovStepBlocks_CUDA(const SpikeKrylovCUDA *h, SpikeKrylovStep step, PetscInt n, bool wide, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovStepLaunch(h, step, n, NULL, wide, false, blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[])
+{
+  SpikeKrylovCUDA           *h    = (SpikeKrylovCUDA *)s->data;
+  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+  SpikeKrylovVectors         vectors;
+  PetscInt                   blocks;
+
+  PetscFunctionBegin;
+  if (!s->ondevice && s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < info->nvectors; k++) vectors.v[k] = v[k];
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(SpikeKrylovStepLaunch(h, step, n, &vectors, SpikeKrylovIsWide(info->nvectors, v), s->ondevice ? true : false, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -242,7 +224,7 @@ static PetscErrorCode SpikeKrylovSums_CUDA(SpikeKrylov *s, SpikeKrylovStep step)
 static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post)
 {
   SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
-  const int        k = (int)(h->read % 4);
+  const int        k = (int)(h->read % SPIKE_KRYLOV_POSTS);
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->posted, h->read++));
@@ -252,4 +234,4 @@ static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovStream_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA, SPIKE_BLOCK_COLUMNS, SpikeKrylovBlockCreate_CUDA, SpikeKrylovBlockStep_CUDA, SpikeKrylovBlockMult_CUDA, SpikeKrylovBlockSums_CUDA, SpikeKrylovBlockPush_CUDA, SpikeKrylovShadow_CUDA};
+const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovCreate_CUDA, SpikeKrylovDestroy_CUDA, SpikeKrylovPush_CUDA, SpikeKrylovStep_CUDA, SpikeKrylovSums_CUDA, SpikeKrylovWait_CUDA, SpikeKrylovCopy_CUDA, SpikeKrylovRefill_CUDA, SpikeKrylovDestroyCopy_CUDA, SpikeKrylovMult_CUDA, SpikeKrylovStream_CUDA, SpikeKrylovCapture_CUDA, SpikeKrylovReplay_CUDA, SpikeKrylovDestroyGraph_CUDA, SPIKE_BLOCK_COLUMNS, SpikeKrylovBlockCreate_CUDA, SpikeKrylovBlockStep_CUDA, SpikeKrylovBlockMult_CUDA, SpikeKrylovBlockSums_CUDA, SpikeKrylovBlockPush_CUDA, SpikeKrylovShadow_CUDA, SpikeKrylovIterate_CUDA};

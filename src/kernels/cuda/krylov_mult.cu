@@ -69,16 +69,18 @@ struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {
 template <int STEP, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
-  using X                     = SpikeKrylovTraits<STEP>;
-  constexpr int            ND = X::nd ? X::nd : 1;
-  const SpikeKrylovFactors f  = device->s.f;
-  PetscScalar              d[ND];
-  __shared__ PetscScalar   shared[SPIKE_KRYLOV_THREADS / 32];
+  using X                             = SpikeKrylovTraits<STEP>;
+  constexpr int                    ND = X::nd ? X::nd : 1;
+  const SpikeKrylovFactors         f  = device->s.f;
+  PetscScalar                      d[ND];
+  __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
+  __shared__ typename ROWS::Shared rows;
 
   if (device->s.reason) return;
 #pragma unroll
   for (int k = 0; k < ND; k++) d[k] = 0.0;
-  m.each(x, [&](PetscInt row, PetscScalar sum) {
+  m.prepare(rows);
+  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x}, [&](PetscInt row, PetscScalar sum) {
     PetscScalar e[X::nv];
 
     if (scale) sum = SpikeKrylovMul(scale[row], sum);
@@ -91,54 +93,52 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovMultKernel(RO
   if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail);
 }
 
+/* What a product and its step work on; NULL where the number of blocks is all that is asked for */
+typedef struct {
+  const PetscScalar *scale, *x;
+  PetscScalar       *y;
+  SpikeKrylovVectors v;
+  int                own;
+  bool               recur;
+} SpikeKrylovMultArgs;
+
 template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, const SpikeKrylovVectors *v, int own, bool recur)
+static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   static int resident = 0;
-  PetscInt   blocks;
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
-  blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->multiprocessors), (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
-  SpikeKrylovMultKernel<STEP, ROWS><<<(unsigned)blocks, SPIKE_KRYLOV_THREADS, 0, h->stream>>>(m, scale, x, y, *v, own, recur, h->device, h->partials, h->devicemail);
+  *blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->multiprocessors), (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
+  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
+  SpikeKrylovMultKernel<STEP, ROWS><<<(unsigned)*blocks, SPIKE_KRYLOV_THREADS, 0, h->stream>>>(m, a->scale, a->x, a->y, a->v, a->own, a->recur, h->device, h->partials, h->devicemail);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <int STEP>
-static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, const SpikeKrylovVectors *v, int own, bool recur)
+static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
     const PetscInt warps = (c->dia.n + 32 / c->dia.T - 1) / (32 / c->dia.T);
 
-    if (c->dia.T == 4) PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<4>>(h, SpikeDiaRows<4>{c->dia}, warps, scale, x, y, v, own, recur)));
-    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<1>>(h, SpikeDiaRows<1>{c->dia}, warps, scale, x, y, v, own, recur)));
+    if (c->dia.T == 4) PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<4>>(h, SpikeDiaRows<4>{c->dia}, warps, a, blocks)));
+    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<1>>(h, SpikeDiaRows<1>{c->dia}, warps, a, blocks)));
   } else {
-    if (c->sell.T == 4) PetscCall((SpikeKrylovMultLaunch<STEP, SpikeSellRows<4>>(h, SpikeSellRows<4>{c->sell}, c->sell.slices, scale, x, y, v, own, recur)));
-    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeSellRows<1>>(h, SpikeSellRows<1>{c->sell}, c->sell.slices, scale, x, y, v, own, recur)));
+    if (c->sell.T == 4) PetscCall((SpikeKrylovMultLaunch<STEP, SpikeSellRows<4>>(h, SpikeSellRows<4>{c->sell}, c->sell.slices, a, blocks)));
+    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeSellRows<1>>(h, SpikeSellRows<1>{c->sell}, c->sell.slices, a, blocks)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
+/* a is NULL where nothing is to be launched */
+static PetscErrorCode SpikeKrylovMultStep(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step, const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
-  const SpikeKrylovCUDA     *h = (const SpikeKrylovCUDA *)s->data;
-  const SpikeKrylovCopyCUDA *c = (const SpikeKrylovCopyCUDA *)copy;
-  SpikeKrylovVectors         vectors;
-  int                        own = -1, n = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
-  const bool                 recur = s->ondevice ? true : false;
-  const PetscInt             rows  = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
-
   PetscFunctionBegin;
-  for (int k = 0; k < n; k++) {
-    vectors.v[k] = v[k];
-    if (v[k] == y) own = k;
-  }
-  PetscCall(PetscLogGpuTimeBegin());
 #define SPIKE_MULT_CASE(NAME) \
   case NAME: \
-    PetscCall(SpikeKrylovMultForm<NAME>(h, c, scale, x, y, &vectors, own, recur)); \
+    PetscCall(SpikeKrylovMultForm<NAME>(h, c, a, blocks)); \
     break
   switch (step) {
     SPIKE_MULT_CASE(SPIKE_BCGS_ALPHA);
@@ -151,6 +151,32 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
   }
 #undef SPIKE_MULT_CASE
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovMultStep(h, c, step, NULL, blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
+{
+  const SpikeKrylovCUDA     *h    = (const SpikeKrylovCUDA *)s->data;
+  const SpikeKrylovCopyCUDA *c    = (const SpikeKrylovCopyCUDA *)copy;
+  SpikeKrylovMultArgs        a    = {scale, x, y, {}, -1, s->ondevice ? true : false};
+  const int                  n    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
+  const PetscInt             rows = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
+  PetscInt                   blocks;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < n; k++) {
+    a.v.v[k] = v[k];
+    if (v[k] == y) a.own = k;
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(SpikeKrylovMultStep(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->nz + (scale ? 1.0 : 0.0) * rows + (n ? SpikeKrylovSteps[step].flops : 0.0) * rows)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -44,20 +44,25 @@ typedef struct {
 } SpikeKrylovCopyCUDA;
 
 /*
-  f(i, (A x)_i) for all rows i, once each, in some thread. All threads of all blocks call it. Which thread has which rows depends on the grid alone. Moves each place of the copy once, in
-  double precision (8 + 4) bytes in slices and 8 by diagonals, and x as often as the caches lose it.
+  f(i, (A x)_i) for all rows i, once each, in some thread: `threads` of them call it in whole warps, each with a number of its own, and all threads of the block have called prepare() before. x(j, inside) is
+  x_j, or 0 where inside is false, and reads nothing outside of the vector then. Which number has which rows depends on `threads` alone.
+  Moves each place of the copy once, in double precision (8 + 4) bytes in slices and 8 by diagonals, and x as often as the caches lose it.
 */
 template <int T>
 struct SpikeSellRows {
   SpikeKrylovSell m;
 
-  template <typename F>
-  __device__ __forceinline__ void each(const PetscScalar *__restrict__ x, F &&f) const
+  struct Shared { };
+
+  __device__ __forceinline__ void prepare(Shared &) const { }
+
+  template <typename X, typename F>
+  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, F &&f) const
   {
     constexpr int rows = 32 / T;
     const int     lane = threadIdx.x % 32;
 
-    for (PetscInt s = ((PetscInt)blockIdx.x * blockDim.x + threadIdx.x) / 32; s < m.slices; s += (PetscInt)gridDim.x * blockDim.x / 32) {
+    for (PetscInt s = number / 32; s < m.slices; s += threads / 32) {
       const PetscInt64 begin = m.start[s], end = m.start[s + 1];
       const PetscInt   row = s * rows + lane / T;
       PetscScalar      sum = 0.0;
@@ -71,10 +76,10 @@ struct SpikeSellRows {
 #pragma unroll
         for (int u = 0; u < SPIKE_MULT_BATCH; u++) {
           a[u] = c + u < end ? m.val[32 * (c + u) + lane] : PetscScalar(0.0);
-          b[u] = c + u < end ? x[col[u]] : PetscScalar(0.0);
+          b[u] = x(col[u], c + u < end);
         }
 #pragma unroll
-        for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum += SpikeKrylovMul(a[u], b[u]);
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum = SpikeFma(a[u], b[u], sum);
       }
 #pragma unroll
       for (int t = T / 2; t; t /= 2) sum += SpikeShfl(sum, lane ^ t);
@@ -88,15 +93,22 @@ template <int T>
 struct SpikeDiaRows {
   SpikeKrylovDia m;
 
-  template <typename F>
-  __device__ __forceinline__ void each(const PetscScalar *__restrict__ x, F &&f) const
-  {
-    const PetscInt per = (PetscInt)gridDim.x * blockDim.x / T;
-    __shared__ int offset[SPIKE_DIA_MOST];
+  struct Shared {
+    int offset[SPIKE_DIA_MOST];
+  };
 
-    for (int d = threadIdx.x; d < m.count; d += blockDim.x) offset[d] = m.offset[d];
+  __device__ __forceinline__ void prepare(Shared &shared) const
+  {
+    for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
     __syncthreads();
-    for (PetscInt first = ((PetscInt)blockIdx.x * blockDim.x + threadIdx.x) / 32 * (32 / T); first < m.n; first += per) {
+  }
+
+  template <typename X, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, F &&f) const
+  {
+    const PetscInt per = threads / T;
+
+    for (PetscInt first = number / 32 * (32 / T); first < m.n; first += per) {
       const int          lane = threadIdx.x % 32, t = lane % T;
       const PetscInt     row = first + lane / T;
       const PetscScalar *val = m.val + row;
@@ -109,14 +121,14 @@ struct SpikeDiaRows {
 #pragma unroll
           for (int u = 0; u < SPIKE_MULT_BATCH; u++) {
             const int      k      = d + u * T;
-            const PetscInt j      = k < m.count ? row + offset[k] : -1;
+            const PetscInt j      = k < m.count ? row + shared.offset[k] : -1;
             const bool     inside = j >= 0 && j < m.n;
 
             a[u] = inside ? val[k * m.ld] : PetscScalar(0.0);
-            b[u] = inside ? x[j] : PetscScalar(0.0);
+            b[u] = x(j, inside);
           }
 #pragma unroll
-          for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum += SpikeKrylovMul(a[u], b[u]);
+          for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum = SpikeFma(a[u], b[u], sum);
         }
       }
 #pragma unroll
@@ -125,6 +137,16 @@ struct SpikeDiaRows {
     }
   }
 };
+
+/* x(j, inside) of a vector that nobody writes */
+struct SpikeKrylovEntries {
+  const PetscScalar *__restrict__ x;
+
+  __device__ __forceinline__ PetscScalar operator()(PetscInt j, bool inside) const { return inside ? x[j] : PetscScalar(0.0); }
+};
+
+/* krylov_mult.cu: blocks of the kernel of a product with this step behind it */
+PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep, PetscInt *);
 
 /* krylov_sell.cu, krylov_dia.cu: *made is false where the form does not suit; fill writes columns too where they are not there yet */
 PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, SpikeKrylovSell *, bool *made);
