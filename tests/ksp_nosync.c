@@ -73,6 +73,7 @@ int main(int argc, char **argv)
         PetscCall(KSPTestCreate(types[t], pcs[p], A, &ksp));
         PetscCall(KSPGetPC(ksp, &pc));
         PetscCall(PCSpikeSetBandwidth(pc, 1, 1)); /* far from a direct solver */
+        PetscCall(KSPFusedSetPersistent(ksp, form == 2 ? KSP_FUSED_PERSISTENT_ON : KSP_FUSED_PERSISTENT_OFF));
         PetscCall(KSPFusedSetReductions(ksp, form == 1 ? KSP_FUSED_REDUCTIONS_MERGED : KSP_FUSED_REDUCTIONS_PLAIN));
         PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
         PetscCall(Solve(ksp, b, x, 30, few));

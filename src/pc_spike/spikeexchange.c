@@ -202,6 +202,7 @@ PetscErrorCode PCSpikeExchangeSent_Private(PC pc, PetscBool trans, PetscInt nrhs
     const PetscBool left = (PetscBool)(i == TO_LEFT || i == FROM_LEFT), sends = (PetscBool)(i == TO_LEFT || i == TO_RIGHT);
 
     data[i] = SpikeTips_Private(&s->band, left, (PetscBool)(sends ? left == trans : left != trans), &count[i], &ld);
+    if (SpikeFaulty(SPIKE_FAULT_STALE_MESSAGE)) count[i] = 0;
   }
   PetscCall(SpikeExchangeLink_Private(pc, data, count, nrhs, ld));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -259,9 +259,7 @@ static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PCSpikePrecision *precisi
   Level: intermediate
 
   Notes:
-  Vectors, coupling blocks and the sums of an apply stay in `PetscScalar`; the elimination has at least single precision, whatever its results are stored in. On a GPU the
-  sweeps with real factors below double precision make the products of a tile of at most 32 rows in single precision, with the vector scaled by a power of two, so that its range stays
-  that of `PetscScalar`.
+  Vectors, coupling blocks and the arithmetic of an apply stay in `PetscScalar`; the elimination has at least single precision, whatever its results are stored in.
 
   One application is as exact as the factors. With 16 bits it reduces a residual by a factor of about 100 (bf16) or 1000 (fp16) where the matrix is well conditioned, so that a solve
   to 1e-8 takes two iterations of BiCGStab or more where double precision would take one; a matrix without dominance may need higher precision to converge at all.

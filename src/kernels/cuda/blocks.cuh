@@ -39,9 +39,9 @@ struct SpikeBlocks {
     asm volatile("" : "+r"(i), "+r"(j), "+r"(at), "+r"(piece), "+r"(first)); /* or they would be made again from the thread's number at each use */
 #endif
   }
-  /* The lane's part of a tile in shared memory, in the type A of the products: narrow factors are converted once. FULL: no column is behind T, and columns are 32 elements apart */
-  template <bool FULL, typename F, typename A>
-  __device__ void take(const F *tile, A a[]) const
+  /* The lane's part of a tile in shared memory, in the type of the products: narrow factors are converted once. FULL: no column is behind T, and columns are 32 elements apart */
+  template <bool FULL, typename F>
+  __device__ void take(const F *tile, PetscScalar a[]) const
   {
 #pragma unroll
     for (int bj = 0; bj < NB; bj++)
@@ -50,7 +50,7 @@ struct SpikeBlocks {
         const F *c = tile + (FULL ? first + (B * bj + k) * 32 : bj == NB - 1 ? last[k] : first + (B * bj + k) * next);
 
 #pragma unroll
-        for (int bi = 0; bi < NB; bi++) a[(bj * CB + k) * NB + bi] = (A)c[B * bi];
+        for (int bi = 0; bi < NB; bi++) a[(bj * CB + k) * NB + bi] = (PetscScalar)c[B * bi];
       }
   }
   /*
@@ -58,8 +58,8 @@ struct SpikeBlocks {
     that a lane is sent are those of its own row.
   */
   static constexpr bool SPREAD = NB == 4 && J == 4;
-  template <bool FULL, typename F, typename A>
-  __device__ void takewhole(const F *tile, A a[]) const
+  template <bool FULL, typename F>
+  __device__ void takewhole(const F *tile, PetscScalar a[]) const
   {
     if constexpr (SPREAD) {
 #pragma unroll
@@ -69,21 +69,20 @@ struct SpikeBlocks {
 #pragma unroll
         for (int bj = 0; bj < NB; bj++)
 #pragma unroll
-          for (int k = 0; k < CB; k++) a[(bj * CB + k) * NB + n] = (A)tile[(FULL ? first + (B * bj + k) * 32 : bj == NB - 1 ? last[k] : first + (B * bj + k) * next) + rows];
+          for (int k = 0; k < CB; k++) a[(bj * CB + k) * NB + n] = (PetscScalar)tile[(FULL ? first + (B * bj + k) * 32 : bj == NB - 1 ? last[k] : first + (B * bj + k) * next) + rows];
       }
     } else take<FULL>(tile, a);
   }
-  template <typename A>
-  __device__ A timeswhole(const A a[], const A *x) const
+  __device__ PetscScalar timeswhole(const PetscScalar a[], const PetscScalar *x) const
   {
     if constexpr (SPREAD) {
-      A s[NB];
+      PetscScalar s[NB];
 
 #pragma unroll
       for (int n = 0; n < NB; n++) s[n] = 0.0;
 #pragma unroll
       for (int c = 0; c < NB * CB; c++) {
-        const A xc = x[piece + B * (c / CB) + c % CB];
+        const PetscScalar xc = x[piece + B * (c / CB) + c % CB];
 
 #pragma unroll
         for (int n = 0; n < NB; n++) s[n] = SpikeFma(a[c * NB + n], xc, s[n]);
@@ -94,11 +93,11 @@ struct SpikeBlocks {
     } else return times<0, false>(a, x);
   }
   /* A x for the lane's row: A is the tile (HALF 0), or its part below the diagonal (-1) or above it (1), with the diagonal itself where DIAGONAL; x at the first member's first row */
-  template <int HALF, bool DIAGONAL, typename A>
-  __device__ A times(const A a[], const A *x) const
+  template <int HALF, bool DIAGONAL>
+  __device__ PetscScalar times(const PetscScalar a[], const PetscScalar *x) const
   {
     constexpr int WAYS = NB == 1 ? 2 : 1; /* sums side by side */
-    A             s[NB][WAYS];
+    PetscScalar   s[NB][WAYS];
 
 #pragma unroll
     for (int bi = 0; bi < NB; bi++)
@@ -106,7 +105,7 @@ struct SpikeBlocks {
       for (int w = 0; w < WAYS; w++) s[bi][w] = 0.0;
 #pragma unroll
     for (int bj = 0; bj < NB; bj++) {
-      A xk[CB];
+      PetscScalar xk[CB];
 
 #pragma unroll
       for (int k = 0; k < CB; k++) xk[k] = x[piece + B * bj + k];
@@ -120,7 +119,7 @@ struct SpikeBlocks {
           for (int k = 0; k < CB; k++) {
             const int c = CB * j + k;
 
-            s[bi][k % WAYS] = SpikeFma((DIAGONAL ? HALF * i <= HALF * c : HALF * i < HALF * c) ? a[(bj * CB + k) * NB + bi] : (A)0.0, xk[k], s[bi][k % WAYS]);
+            s[bi][k % WAYS] = SpikeFma((DIAGONAL ? HALF * i <= HALF * c : HALF * i < HALF * c) ? a[(bj * CB + k) * NB + bi] : (PetscScalar)0.0, xk[k], s[bi][k % WAYS]);
           }
         }
       }
@@ -130,20 +129,20 @@ struct SpikeBlocks {
 
 private:
   /* Sums over the lanes of a row: half of the rows that are left go to a partner, half stay, until one is left */
-  template <int WAYS, typename A>
-  __device__ A collect(const A (&s)[NB][WAYS]) const
+  template <int WAYS>
+  __device__ PetscScalar collect(const PetscScalar s[NB][WAYS]) const
   {
-    A w[J];
+    PetscScalar w[J];
 
 #pragma unroll
-    for (int k = 0; k < J; k++) w[k] = k >= NB ? (A)0.0 : WAYS == 2 ? s[k][0] + s[k][WAYS - 1] : s[k][0];
+    for (int k = 0; k < J; k++) w[k] = k >= NB ? (PetscScalar)0.0 : WAYS == 2 ? s[k][0] + s[k][WAYS - 1] : s[k][0];
 #pragma unroll
     for (int n = J / 2; n; n /= 2) {
       const bool up = j & n;
 
 #pragma unroll
       for (int k = 0; k < n; k++) {
-        const A send = up ? w[k] : w[k + n], keep = up ? w[k + n] : w[k];
+        const PetscScalar send = up ? w[k] : w[k + n], keep = up ? w[k + n] : w[k];
 
         w[k] = keep + SpikeShfl(send, (int)(threadIdx.x & 31) ^ (n * B));
       }

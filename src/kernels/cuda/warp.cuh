@@ -17,13 +17,6 @@ __device__ static inline PetscScalar SpikeShfl(PetscScalar v, int lane)
 #endif
 }
 
-#if !defined(PETSC_USE_COMPLEX) && defined(PETSC_USE_REAL_DOUBLE)
-__device__ static inline float SpikeShfl(float v, int lane)
-{
-  return __shfl_sync(SPIKE_WARP, v, lane);
-}
-#endif
-
 /* Sum over the lanes, the same order in each of them */
 __device__ static inline PetscScalar SpikeWarpSum(PetscScalar v)
 {
@@ -50,62 +43,6 @@ __device__ static inline PetscScalar SpikeFma(PetscScalar a, PetscScalar x, Pets
 #else
   return y + a * x;
 #endif
-}
-
-#if !defined(PETSC_USE_COMPLEX) && defined(PETSC_USE_REAL_DOUBLE)
-__device__ static inline float SpikeFma(float a, float x, float y)
-{
-  return y + a * x;
-}
-#endif
-
-/*
-  Products with factors of type F are made in SpikeProductType<F>. Real factors in less precision than vectors have: single precision, for to convert a factor takes as long as eight
-  products. The vector of a product, a number a lane, is power w then, power a power of two, 2^-41 <= |w| < 2^-40 for the largest: no factor in single precision makes a product
-  overflow, and of what is smaller than the largest 2^86 times is kept.
-*/
-#if !defined(PETSC_USE_COMPLEX) && defined(PETSC_USE_REAL_DOUBLE)
-template <typename F>
-struct SpikeProductType {
-  typedef float type;
-};
-template <>
-struct SpikeProductType<double> {
-  typedef double type;
-};
-#else
-template <typename F>
-struct SpikeProductType {
-  typedef PetscScalar type;
-};
-#endif
-
-/* w of the lane, and the power of the warp; lanes that are not active count for nothing */
-template <typename A>
-__device__ static inline A SpikeScale(PetscScalar v, bool active, PetscReal *power)
-{
-#if !defined(PETSC_USE_COMPLEX) && defined(PETSC_USE_REAL_DOUBLE)
-  if constexpr (!std::is_same<A, PetscScalar>::value) {
-    const unsigned int most  = __reduce_max_sync(SPIKE_WARP, active ? (unsigned int)__double2hiint(v) & 0x7ff00000u : 0u); /* exponent, biased by 1023, at bit 20 */
-    const int          scale = PetscMax(0x7fe00000 - (40 << 20) - (int)most, 0x00100000);
-
-    *power = __hiloint2double(0x7fe00000 - scale, 0);
-    return (A)(v * __hiloint2double(scale, 0));
-  } else
-#endif
-  {
-    (void)active;
-    *power = 1.0;
-    return v;
-  }
-}
-
-/* power times a sum of products */
-template <typename A>
-__device__ static inline PetscScalar SpikeUnscale(PetscReal power, A sum)
-{
-  if constexpr (std::is_same<A, PetscScalar>::value) return sum;
-  else return power * (PetscScalar)sum;
 }
 
 /* v[0 .. V) <- a[0 .. V), one load of up to 16 bytes that does not push other data out of the caches */
