@@ -51,13 +51,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  {
-    Mat A;
-
-    PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 2, 2, PETSC_DECIDE, 0.1, &A));
-    PetscCall(SpikeTestOnDevice(A, &device));
-    PetscCall(MatDestroy(&A));
-  }
+  PetscCall(KSPTestOnDevice(&device));
   for (PetscInt t = 0; t < 4; t++)
     for (PetscInt p = 0; p < (t < 2 ? 3 : 2); p++)
       for (PetscInt form = 0; form < (t < 2 ? 3 : (t < 3 ? 2 : 1)); form++) { /* the third: in one kernel where it can be */

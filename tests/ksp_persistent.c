@@ -259,15 +259,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-product", KSPFusedSpMVTypes, &product, NULL));
-  {
-    Mat A;
-
-    PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 2, 2, PETSC_DECIDE, 0.1, &A));
-    PetscCall(SpikeTestOnDevice(A, &device));
-    PetscCall(MatDestroy(&A));
-    large    = device ? 300 : 3;
-    persists = (PetscBool)(device && product != (PetscEnum)KSP_FUSED_SPMV_PETSC);
-  }
+  PetscCall(KSPTestOnDevice(&device));
+  large    = device ? 300 : 3;
+  persists = (PetscBool)(device && product != (PetscEnum)KSP_FUSED_SPMV_PETSC);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-large", &large, NULL));
   for (PetscInt p = 0; p < 2; p++) {
     for (PetscInt k = 0; k < 3; k++) PetscCall(TestLengths(PETSC_TRUE, 61, 7, pcs[p], PC_LEFT, norms[k], PETSC_FALSE));

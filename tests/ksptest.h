@@ -145,3 +145,36 @@ static inline PetscErrorCode KSPTestBackend(KSP ksp, const char where[])
   PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "%s: backend %s for a matrix on the %s", where, info.backend, device ? "device" : "host"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Whether matrices of this run are on the device */
+static inline PetscErrorCode KSPTestOnDevice(PetscBool *device)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 2, 2, PETSC_DECIDE, 0.1, &A));
+  PetscCall(SpikeTestOnDevice(A, device));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A monitor's context: how much of the first norm the two norms may differ by, and that norm */
+typedef struct {
+  PetscReal tol, first;
+} KSPTestMonitorCtx;
+
+/* The residual of the solution that a monitor can build is the one that it is told */
+static inline PetscErrorCode KSPTestMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx ctx)
+{
+  KSPTestMonitorCtx *monitor = (KSPTestMonitorCtx *)ctx;
+  PetscReal          norm;
+  Vec                r;
+
+  PetscFunctionBegin;
+  PetscCall(KSPBuildResidual(ksp, NULL, NULL, &r));
+  PetscCall(VecNorm(r, NORM_2, &norm));
+  PetscCall(VecDestroy(&r));
+  if (!it) monitor->first = rnorm;
+  PetscCall(SpikeTestSmall(PetscAbsReal(norm - rnorm), monitor->tol * monitor->first, "difference of the true residual norm", "monitor"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
