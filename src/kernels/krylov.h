@@ -25,7 +25,7 @@ typedef struct {
   const SpikeKrylovKernels *k;
   PetscBool                 ondevice;
   SpikeKrylovScalars       *scalars;
-  PetscScalar               local[SPIKE_KRYLOV_MAXDOTS]; /* sums of this rank                                */
+  SpikeScalar               local[SPIKE_KRYLOV_MAXDOTS]; /* sums of this rank                                */
   void                     *data;                        /* whatever else the backend needs                  */
   PetscInt                  ncolumns;                    /* most columns of a block, 0 without block steps   */
   PetscScalar              *small, *hostsmall;           /* scalars of block steps where the kernels are, and where the host makes their recurrences; NULL is the latter with ondevice */

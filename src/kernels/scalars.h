@@ -83,6 +83,12 @@ typedef enum {
 /* A reason beside those of PETSc: the recurrences broke down, and a new start from the residual may help */
 #define SPIKE_KRYLOV_RESTART (-100)
 
+/*
+  A scalar in a structure that C and CUDA both see: a complex number is aligned to its size in CUDA C++, to half of it in C, so that members of type
+  PetscScalar would lie at different places
+*/
+typedef PetscScalar SpikeScalar __attribute__((aligned(sizeof(PetscScalar))));
+
 /* Written by the host between iterations, when the device waits */
 typedef struct {
   int       test; /* SpikeKrylovTestType                                                        */
@@ -93,15 +99,15 @@ typedef struct {
 
 /* Factors of the vectors in steps.h */
 typedef struct {
-  PetscScalar alpha, beta, omega;
+  SpikeScalar alpha, beta, omega;
   PetscReal   symmetric; /* cg: 1 where A and B are complex symmetric, 0 where they are Hermitian */
 } SpikeKrylovFactors;
 
 typedef struct {
   SpikeKrylovTest    t;
   SpikeKrylovFactors f;
-  PetscScalar        rho;     /* bcgs: rp.r; cg: z.r                                                      */
-  PetscScalar        curve;   /* cg: p.Ap                                                                 */
+  SpikeScalar        rho;     /* bcgs: rp.r; cg: z.r                                                      */
+  SpikeScalar        curve;   /* cg: p.Ap                                                                 */
   PetscReal          rpnorm2; /* bcgs: rp.rp                                                              */
   PetscReal          norm;    /* of the residual, as the test wants it                                    */
   PetscInt           it;      /* iterations that are complete                                             */
