@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../krylov.h"
+#include "launch.cuh"
 #include "warp.cuh"
 #include <petscdevice_cuda.h>
 

@@ -43,6 +43,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) Sp
 {
   const PetscInt begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
 
+  SpikeAwait();
   if (e.device->s.reason) return;
   for (int first = 0; !first || first < m; first += M) {
     const int          columns = EXACT ? M : PetscMin(M, m - first);
@@ -153,12 +154,14 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) Sp
 {
   const PetscInt         begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
   const int              t = threadIdx.x;
-  const PetscScalar      a = b.update && b.x ? *b.a : PetscScalar(0.0), w = b.next && b.w ? *b.w : PetscScalar(1.0), smooth = M1 < 0 && b.q ? *b.g : PetscScalar(0.0);
   constexpr int          S = M1 < 0 ? 4 : 1; /* sums */
   PetscScalar            d[S];
   __shared__ PetscScalar c[SpikeBlockPlaces(M1)], f[SpikeBlockPlaces(M2)];
 
+  SpikeAwait();
   if (e.device->s.reason) return;
+  const PetscScalar a = b.update && b.x ? *b.a : PetscScalar(0.0), w = b.next && b.w ? *b.w : PetscScalar(1.0), smooth = M1 < 0 && b.q ? *b.g : PetscScalar(0.0);
+
 #pragma unroll
   for (int k = 0; k < S; k++) d[k] = 0.0;
   if (t < b.m1) c[t] = b.c[t];
@@ -175,11 +178,12 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) Sp
 /* q -= g (q - r); p -= g (p - x); q.q. Moves 6 words a row. Also where there is a reason: it follows the last iteration */
 __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT) SpikeBlockSmooth(PetscInt n, const PetscScalar *factor, const PetscScalar *r, const PetscScalar *x, PetscScalar *q, PetscScalar *p, SpikeBlockEnd e)
 {
-  const PetscInt    stride = (PetscInt)gridDim.x * blockDim.x;
-  const PetscScalar g      = *factor;
-  PetscScalar       d[1];
+  const PetscInt stride = (PetscInt)gridDim.x * blockDim.x;
+  PetscScalar    d[1]   = {0.0};
 
-  d[0] = 0.0;
+  SpikeAwait();
+  const PetscScalar g = *factor;
+
   for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
     const PetscScalar qi = SpikeFma(-g, q[i] - r[i], q[i]);
 
@@ -220,7 +224,7 @@ static void SpikeDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *b,
     p.v[j] = b->A[b->first + j];
     wide   = wide && SpikeBlockWide(p.v[j]);
   }
-  SpikeBlockDots<M, EXACT><<<SpikeBlockGrid(h, b->n, wide), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(b->n, p, m, b->y, b->z, wide, e);
+  SpikeBlockLaunch(SpikeBlockDots<M, EXACT>, h, SpikeBlockGrid(h, b->n, wide), e, b->n, p, m, b->y, b->z, wide, e);
 }
 
 template <int M1, int M2>
@@ -260,7 +264,7 @@ static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *u
     wide     = wide && SpikeBlockWide(b.F.v[j]);
   }
   wide = wide && SpikeBlockWide(b.x) && SpikeBlockWide(b.y) && SpikeBlockWide(b.z) && SpikeBlockWide(b.r) && SpikeBlockWide(b.q) && SpikeBlockWide(b.p) && SpikeBlockWide(b.next);
-  SpikeBlockMove<M1, M2><<<SpikeBlockGrid(h, n, wide), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(n, b, wide, e);
+  SpikeBlockLaunch(SpikeBlockMove<M1, M2>, h, SpikeBlockGrid(h, n, wide), e, n, b, wide, e);
 }
 
 /* With the numbers of columns that the cycles of s = 1, 2, 4, 8 have, kernels that know them: step k < s - 1 moves k and s - 1 - k, step s - 1 moves s - 1, and that of omega s */
@@ -338,7 +342,7 @@ PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *s, SpikeKrylovBlockStep st
     SpikeMovesSelect(h, b, combine, e);
     break;
   default:
-    SpikeBlockSmooth<<<SpikeBlockGrid(h, b->n, false), SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(b->n, b->g, b->r, b->x, b->q, b->p, e);
+    SpikeBlockLaunch(SpikeBlockSmooth, h, SpikeBlockGrid(h, b->n, false), e, b->n, b->g, b->r, b->x, b->q, b->p, e);
   }
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());

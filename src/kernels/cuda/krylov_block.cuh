@@ -150,3 +150,10 @@ static inline size_t SpikeBlockShared(const SpikeBlockEnd &e)
 {
   return e.nsums && e.recur ? SpikeIDRSize(e.recurrence.s) * sizeof(PetscScalar) : 0;
 }
+
+/* A kernel of a block step, behind the one in front; the caller asks for the last error */
+template <typename... P, typename... A>
+static void SpikeBlockLaunch(void (*kernel)(P...), const SpikeKrylovCUDA *h, unsigned blocks, const SpikeBlockEnd &e, A... arguments)
+{
+  (void)SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), SpikeBlockShared(e), h->stream, arguments...);
+}

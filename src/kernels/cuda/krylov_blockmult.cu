@@ -8,23 +8,24 @@ struct SpikeBlockColumns {
   const PetscScalar *v[M];
 };
 
-/* Blocks of a multiprocessor: what the registers of the sums leave */
-__host__ __device__ constexpr int SpikeBlockMultResident(int M)
+/* Blocks of a multiprocessor: what the registers of the sums, or of a row's lanes, leave */
+__host__ __device__ constexpr int SpikeBlockMultResident(int M, int lanes)
 {
-  return M > 4 ? 3 : 4;
+  return M > 2 ? 3 : lanes > 1 ? 2 : 4;
 }
 
 /* y = A x, and the DOTS of this y over M columns. Moves the copy, x as often as the caches lose it, y and the columns once, and with z that. Deterministic. */
 template <int M, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBlockMultResident(M)) SpikeBlockMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBlockColumns<M> p, const PetscScalar *z, SpikeBlockEnd e)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBlockMultResident(M, ROWS::LANES)) SpikeBlockMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBlockColumns<M> p, const PetscScalar *z, SpikeBlockEnd e)
 {
   PetscScalar                      d[M + 3];
   __shared__ typename ROWS::Shared rows;
 
+  m.prepare(rows);
+  SpikeAwait();
   if (e.device->s.reason) return;
 #pragma unroll
   for (int k = 0; k < M + 3; k++) d[k] = 0.0;
-  m.prepare(rows);
   m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x}, [&](PetscInt row, PetscScalar sum) {
 #pragma unroll
     for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(p.v[j][row], sum);
@@ -44,11 +45,11 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBlockMultResident(M
 template <int M, class ROWS>
 static void SpikeBlockMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const PetscScalar *x, const SpikeKrylovBlock *b, const SpikeBlockEnd &e)
 {
-  const unsigned       blocks = (unsigned)PetscMax(1, PetscMin(SpikeBlockMultResident(M) * h->multiprocessors, (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
+  const unsigned       blocks = (unsigned)PetscMax(1, PetscMin(SpikeBlockMultResident(M, ROWS::LANES) * h->multiprocessors, (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
   SpikeBlockColumns<M> p;
 
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
-  SpikeBlockMultKernel<M, ROWS><<<blocks, SPIKE_KRYLOV_THREADS, SpikeBlockShared(e), h->stream>>>(m, x, b->y, p, b->z, e);
+  SpikeBlockLaunch(SpikeBlockMultKernel<M, ROWS>, h, blocks, e, m, x, b->y, p, b->z, e);
 }
 
 template <int M>

@@ -10,13 +10,15 @@
 template <int STEP>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscInt n, SpikeKrylovVectors v, bool wide, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
-  using X                     = SpikeKrylovTraits<STEP>;
-  constexpr int            ND = X::nd ? X::nd : 1;
-  const SpikeKrylovFactors f  = device->s.f;
-  PetscScalar              d[ND];
-  __shared__ PetscScalar   shared[SPIKE_KRYLOV_THREADS / 32];
+  using X                   = SpikeKrylovTraits<STEP>;
+  constexpr int          ND = X::nd ? X::nd : 1;
+  PetscScalar            d[ND];
+  __shared__ PetscScalar shared[SPIKE_KRYLOV_THREADS / 32];
 
+  SpikeAwait();
   if (device->s.reason) return;
+  const SpikeKrylovFactors f = device->s.f;
+
 #pragma unroll
   for (int k = 0; k < ND; k++) d[k] = 0.0;
   SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, n, v, wide, [&](PetscScalar e[]) { X::row(&f, e, d); });
@@ -36,8 +38,7 @@ static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, co
   most    = h->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
   *blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
   if (!v) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikeKrylovKernel<STEP><<<(unsigned)*blocks, SPIKE_KRYLOV_THREADS, 0, h->stream>>>(n, *v, wide, recur, h->device, h->partials, h->devicemail);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovKernel<STEP>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, n, *v, wide, recur, h->device, h->partials, h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -71,15 +71,17 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovMultKernel(RO
 {
   using X                             = SpikeKrylovTraits<STEP>;
   constexpr int                    ND = X::nd ? X::nd : 1;
-  const SpikeKrylovFactors         f  = device->s.f;
   PetscScalar                      d[ND];
   __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
   __shared__ typename ROWS::Shared rows;
 
+  m.prepare(rows);
+  SpikeAwait();
   if (device->s.reason) return;
+  const SpikeKrylovFactors f = device->s.f;
+
 #pragma unroll
   for (int k = 0; k < ND; k++) d[k] = 0.0;
-  m.prepare(rows);
   m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x}, [&](PetscInt row, PetscScalar sum) {
     PetscScalar e[X::nv];
 
@@ -111,8 +113,7 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
   PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
   *blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->multiprocessors), (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
   if (!a) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikeKrylovMultKernel<STEP, ROWS><<<(unsigned)*blocks, SPIKE_KRYLOV_THREADS, 0, h->stream>>>(m, a->scale, a->x, a->y, a->v, a->own, a->recur, h->device, h->partials, h->devicemail);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, h->device, h->partials, h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -50,6 +50,8 @@ typedef struct {
 */
 template <int T>
 struct SpikeSellRows {
+  static constexpr int LANES = T;
+
   SpikeKrylovSell m;
 
   struct Shared { };
@@ -91,6 +93,8 @@ struct SpikeSellRows {
 /* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
 template <int T>
 struct SpikeDiaRows {
+  static constexpr int LANES = T;
+
   SpikeKrylovDia m;
 
   struct Shared {

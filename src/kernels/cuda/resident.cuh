@@ -50,7 +50,10 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   PetscScalar                          tile[2][L::COUNT], d[2]; /* of this step and the next */
   int                                  fs = t.QL ? 0 : nf;      /* step of the next piece to be asked for */
 
-  if (!nb) return;
+  if (!nb) {
+    SpikeAwait();
+    return;
+  }
   auto fetch = [&]() {
     if (fs < nf) ring.put(band + (f0 + fs) * t.stepsize, down);
     else if (fs < nf + nb) ring.put(band + (f1 - 1 - (fs - nf)) * t.stepsize + upper, up);
@@ -67,6 +70,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   for (int k = lane; k < (nb + 2) * pitch; k += 32) (x + (b0 - 1) * pitch)[k] = 0.0;
   __syncwarp();
   for (int k = 0; k < a.stages; k++) fetch();
+  SpikeAwait();
   if (a.correct) {
     SpikeCorrectionRHS<false>(a, range, group * t.G, column, [&](int m, PetscInt row) {
       const int j = (int)(row / t.T);
@@ -110,7 +114,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
 
       if (s < nb) {
         if (s + 1 < nb) take(true, u ^ 1);
-        if (a.R && s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, group * t.G, PetscMin(group * t.G + t.G, a.p1));
+        if (s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, group * t.G, PetscMin(group * t.G + t.G, a.p1));
         v = xj[at.at];
         if (t.QU) {
           v -= at.template times<-1, true>(tile[u], xj + pitch);
@@ -163,7 +167,10 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const _
   PetscScalar                          tile[L::COUNT], v;
   int                                  fs = 0; /* step of the next piece to be asked for */
 
-  if (!nb) return;
+  if (!nb) {
+    SpikeAwait();
+    return;
+  }
   auto down  = [&](int s, int w) { return band + (f0 + s) * t.stepsize + t.tile(w); };
   auto up    = [&](int s, int w) { return band + (f1 - 1 - s) * t.stepsize + t.tile(t.QL + w); };
   auto fetch = [&]() {
@@ -182,6 +189,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const _
   __syncthreads();
   if (!ischief)
     for (int k = 0; k < a.stages; k++) fetch();
+  SpikeAwait();
   if (a.correct) {
     SpikeCorrectionRHS<false>(a, range, p, column, [&](int, PetscInt row) {
       const int j = (int)(row / t.T);
@@ -240,7 +248,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const _
       if (warp < s) v = warp == last[1] ? at.template times<-1, true>(tile, xj + (warp + 1) * pitch) : at.timeswhole(tile, xj + (warp + 1) * pitch);
       part[warp][lane] = v;
     }
-    if (a.R && s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, p, p + 1);
+    if (s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, p, p + 1);
     __syncthreads();
     if (ischief) {
       v = xj[at.at];

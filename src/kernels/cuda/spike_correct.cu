@@ -65,8 +65,10 @@ __global__ void __launch_bounds__(1024, 1) SpikeSolveTips_Kernel(const __grid_co
   const PetscScalar                            *Vb = dVb + q * (PetscCount)kl * ku, *Wt = dWt + q * (PetscCount)kl * ku, *R = dR + q * (PetscCount)ku * ku;
   PetscScalar                                  *tip = tips + blockIdx.y * ldt + q * (PetscCount)(kl + ku);
 
+  SpikeRelease();
+  if (t.active[q]) SpikePrefetchReduced(t, dVb, dWt, dR, q, q + 1);
+  SpikeAwait();
   if (!t.active[q]) return;
-  SpikePrefetchReduced(t, dVb, dWt, dR, q, q + 1);
   for (int i = threadIdx.x; i < kl; i += blockDim.x) below[i] = tip[i];
   for (int i = threadIdx.x; i < ku; i += blockDim.x) above[i] = tip[kl + i];
   __syncthreads();
@@ -90,9 +92,8 @@ PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *s, PetscBool trans, PetscInt q0, P
   PetscFunctionBegin;
   if (!ku || q0 >= q1 || !nrhs) PetscFunctionReturn(PETSC_SUCCESS); /* without ku, x_b = g_b */
   PetscCheck(K <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidth %d", K);
-  if (trans) SpikeSolveTips_Kernel<true><<<grid, threads, shared, (cudaStream_t)s->stream>>>(h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt);
-  else SpikeSolveTips_Kernel<false><<<grid, threads, shared, (cudaStream_t)s->stream>>>(h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt);
-  PetscCallCUDA(cudaGetLastError());
+  if (trans) PetscCallCUDA(SpikeLaunchBehind(SpikeSolveTips_Kernel<true>, grid, threads, shared, (cudaStream_t)s->stream, h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
+  else PetscCallCUDA(SpikeLaunchBehind(SpikeSolveTips_Kernel<false>, grid, threads, shared, (cudaStream_t)s->stream, h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
   PetscCall(PetscLogGpuFlops((q1 - q0) * nrhs * (4.0 * kl * ku + 2.0 * ku * ku)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

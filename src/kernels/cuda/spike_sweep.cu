@@ -36,7 +36,10 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
   PetscScalar                          tile[2][L::COUNT], vec[PD], old[PD]; /* tiles of this step and the next */
   int                                  fs = t.QL ? 0 : nf;                  /* step of the next tile to be asked for */
 
-  if (!ns) return;
+  if (!ns) {
+    SpikeAwait();
+    return;
+  }
   auto fetch = [&]() {
     if (fs < (t.QU ? ns : nf)) ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.stepsize + (fs < nf ? 0 : upper), bytes);
     fs++;
@@ -53,6 +56,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
   for (int k = lane; k < PLACES; k += 32) sy[k] = st[k] = 0.0;
   __syncwarp();
   for (int k = 0; k < a.stages; k++) fetch();
+  SpikeAwait();
   if (a.correct) SpikeCorrectionRHS<false>(a, range, group * t.G, column, [&](int m, PetscInt row) { return a.y + column * a.ldy + t.start[group * t.G + m] + row; });
 #pragma unroll
   for (int u = 0; u < PD; u++) {
@@ -97,7 +101,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
       const int   s = s0 + u, j = f1 - 1 - s;
       PetscScalar v = s < PD && j >= f0 ? last[j & (PD - 1)][lane] : vec[u], w;
 
-      if (a.R && s == PetscMax(ns - nf - SPIKE_SWEEP_LAST, 0)) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, group * t.G, PetscMin(group * t.G + t.G, a.p1));
+      if (s == PetscMax(ns - nf - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, group * t.G, PetscMin(group * t.G + t.G, a.p1));
       if (s < ns - nf) {
         if (t.QU) {
           if (s + 1 < ns - nf) at.template take<FULL>((const F *)ring.get(), tile[(u + 1) & 1]);
@@ -141,7 +145,10 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
   PetscScalar                          tile[L::COUNT], vec[PD], old[PD];
   int                                  fs = 0, fq = warp + 1; /* the next tile of the warp: step and place */
 
-  if (!ns) return;
+  if (!ns) {
+    SpikeAwait();
+    return;
+  }
   auto fetch = [&]() {
     while (fs < ns && fq > (fs < nf ? t.QL : t.QU)) fs++, fq = warp + 1;
     if (fs < ns) ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.stepsize + t.tile((fs < nf ? 0 : t.QL) + fq - 1), bytes);
@@ -178,6 +185,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
   for (int k = threadIdx.x; k < L::STRIDE; k += blockDim.x) st[k] = 0.0;
   __syncthreads();
   for (int k = 0; k < a.stages; k++) fetch();
+  SpikeAwait();
   if (a.correct) SpikeCorrectionRHS<false>(a, range, p, column, [&](int, PetscInt row) { return a.y + column * a.ldy + t.start[p] + row; });
   const bool isfirst = warp == PetscMax(t.QL - 1, 0) % warps, issecond = warp == PetscMax(t.QU - 1, 0) % warps; /* has the corner on the way forward, on the way back */
 #pragma unroll
@@ -217,7 +225,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
     for (int u = 0; u < PD; u++) {
       const int s = s0 + u, j = f1 - 1 - s;
 
-      if (a.R && s == PetscMax(ns - nf - SPIKE_SWEEP_LAST, 0)) SpikePrefetchReduced(t, a.Vb, a.Wt, a.R, p, p + 1);
+      if (s == PetscMax(ns - nf - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, p, p + 1);
       if (s < ns - nf) {
         products(std::integral_constant<int, -1>(), t.QU, j, 1, s);
         if (issecond) {
@@ -408,7 +416,7 @@ static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs
     kernel = SpikeSweepKernel_Private<F>(t, resident, a->stages, &shared);
     if (a->stages == 1 || shared <= room) break;
   }
-  PetscCallCUDA(cudaLaunchKernel(kernel, grid, dim3(SpikeSweepThreads_Private(t, resident)), &args, shared + vectors, stream));
+  PetscCallCUDA(SpikeLaunchBehind(kernel, grid, dim3(SpikeSweepThreads_Private(t, resident)), shared + vectors, stream, &args));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,6 +5,7 @@
 #include "spike_cuda.cuh"
 #include "warp.cuh"
 #include "async.cuh"
+#include "launch.cuh"
 
 /*
   A sweep over a partition goes forward over the tile rows f0 <= j < f1, then backward over f1 > j >= b0, b0 <= f0:
@@ -48,6 +49,13 @@ __device__ static inline void SpikePrefetchReduced(const SpikeTiles &t, const Pe
 
     for (PetscCount i = p * n + (PetscCount)threadIdx.x * line; i < p1 * n; i += blockDim.x * line) SpikePrefetch(A + i);
   }
+}
+
+/* Some steps before the end of a sweep over partitions p <= . < p1: what the reduced solve needs, and its blocks, may come */
+__device__ static inline void SpikeSweepEnds(const SpikeSweepArgs &a, PetscInt p, PetscInt p1)
+{
+  if (a.R) SpikePrefetchReduced(a.t, a.Vb, a.Wt, a.R, p, p1);
+  if (a.tips && !a.correct) SpikeRelease();
 }
 
 typedef struct {
