@@ -337,16 +337,16 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
 
     for (PetscInt k = 0; k < NVECTORS; k++) PetscCall(VecGetArrayAndMemType(vecs[k], &v[k], &memtype));
     PetscCall(CreateState(memtype, PETSC_TRUE, 8, &state));
-    if (state.k && state.k->copy) {
+    if (state.k && state.k->blockmult) {
       PetscBool known;
 
-      PetscCall(KSPFusedIsKnown(A, &known));
+      PetscCall(KSPFusedIsKnown(A, memtype, &known));
       if (known) {
         SpikeKrylovCSR csr;
 
-        PetscCall(KSPFusedGetCSR(A, &csr, &piece));
+        PetscCall(KSPFusedGetCSR(A, memtype, &csr, &piece));
         PetscCall((*state.k->copy)(&state, &csr, KSP_FUSED_SPMV_AUTO, &copy));
-        PetscCall(KSPFusedRestoreCSR(A, &piece));
+        PetscCall(KSPFusedRestoreCSR(A, memtype, &piece));
       }
       if (copy) matrix = (PetscReal)((const SpikeKrylovCopy *)copy)->bytes;
     }

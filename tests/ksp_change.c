@@ -14,14 +14,36 @@ static PetscErrorCode MakeMatrix(PetscBool cg, PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A solve, and whether its products were those of a copy where they ought to be: on the device see ksp_fused */
+static PetscErrorCode SolveByCopy(KSP ksp, Vec b, Vec x, const char where[])
+{
+  Mat              A;
+  PetscBool        device, copy;
+  PetscMPIInt      size;
+  KSPFusedSpMVType asked;
+  KSPFusedInfo     info;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(SpikeTestOnDevice(A, &device));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(KSPFusedGetSpMVType(ksp, &asked));
+  PetscCall(KSPFusedGetInfo(ksp, &info));
+  copy = (PetscBool)(size == 1 && (asked == KSP_FUSED_SPMV_AUTO || asked == KSP_FUSED_SPMV_DIA));
+  if (!device) PetscCall(SpikeTestCheck((PetscBool)(info.copy == copy && info.product == (copy ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_PETSC)), "%s: product %s, asked for %s", where, KSPFusedSpMVTypes[info.product], KSPFusedSpMVTypes[asked]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One solver, operators whose values, rows, pattern and sizes change, and the true residual each time by MatMult() */
 static PetscErrorCode TestChange(PetscBool cg, PCType pctype, PCSide side, PetscInt form)
 {
-  Mat      A, A2;
-  Vec      x, b, x2, b2;
-  KSP      ksp;
-  PetscInt rows[2] = {0, 5}, start, end;
-  char     where[128];
+  Mat              A, A2;
+  Vec              x, b, x2, b2;
+  KSP              ksp;
+  PetscInt         rows[2] = {0, 5}, start, end;
+  KSPFusedSpMVType product;
+  char             where[128];
 
   PetscFunctionBegin;
 #define Where(what) PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, form %" PetscInt_FMT ": %s", cg ? "cg" : "bcgs", pctype, PCSides[side], form, what))
@@ -32,28 +54,43 @@ static PetscErrorCode TestChange(PetscBool cg, PCType pctype, PCSide side, Petsc
   PetscCall(KSPSetPCSide(ksp, side));
   PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
   Where("first");
-  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  PetscCall(SolveByCopy(ksp, b, x, where));
   Where("new right-hand side");
   PetscCall(SpikeTestSetRandom(b, 32));
-  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  PetscCall(SolveByCopy(ksp, b, x, where));
   Where("MatScale");
   PetscCall(MatScale(A, -3.0));
-  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  PetscCall(SolveByCopy(ksp, b, x, where));
   PetscCall(MatScale(A, -1.0));
   Where("MatShift, preconditioner kept");
   PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
   PetscCall(MatShift(A, 0.5));
-  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  PetscCall(SolveByCopy(ksp, b, x, where));
   PetscCall(KSPSetReusePreconditioner(ksp, PETSC_FALSE));
   Where("MatZeroRowsColumns");
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   PetscCall(MatZeroRowsColumns(A, start == 0 && end > 5 ? 2 : 0, rows, 2.0, NULL, NULL));
-  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  PetscCall(SolveByCopy(ksp, b, x, where));
+  Where("another pattern");
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetValue(A, start, start + 9, 0.02, INSERT_VALUES));
+  PetscCall(MatSetValue(A, start + 9, start, 0.02, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(KSPFusedSetCheckTrueResidual(ksp, PETSC_FALSE)); /* it would repair what an old copy does */
+  PetscCall(SolveByCopy(ksp, b, x, where));
+  PetscCall(KSPFusedSetCheckTrueResidual(ksp, PETSC_TRUE));
+  Where("another product");
+  PetscCall(KSPFusedGetSpMVType(ksp, &product));
+  PetscCall(KSPFusedSetSpMVType(ksp, product == KSP_FUSED_SPMV_PETSC ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_PETSC));
+  PetscCall(SolveByCopy(ksp, b, x, where));
+  PetscCall(KSPFusedSetSpMVType(ksp, product));
+  PetscCall(SolveByCopy(ksp, b, x, where));
   Where("other vectors");
   PetscCall(VecDuplicate(x, &x2));
   PetscCall(VecDuplicate(b, &b2));
   PetscCall(SpikeTestSetRandom(b2, 33));
-  PetscCall(SpikeTestSolve(ksp, b2, x2, where));
+  PetscCall(SolveByCopy(ksp, b2, x2, where));
   PetscCall(VecDestroy(&x2));
   PetscCall(VecDestroy(&b2));
   Where("KSPReset and another size");
@@ -62,13 +99,13 @@ static PetscErrorCode TestChange(PetscBool cg, PCType pctype, PCSide side, Petsc
   PetscCall(SpikeTestSetRandom(b2, 34));
   PetscCall(KSPReset(ksp));
   PetscCall(KSPSetOperators(ksp, A2, A2));
-  PetscCall(SpikeTestSolve(ksp, b2, x2, where));
+  PetscCall(SolveByCopy(ksp, b2, x2, where));
   Where("back, and another type between");
   PetscCall(KSPReset(ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSetType(ksp, cg ? KSPCGFUSED : KSPBCGSFUSED));
-  PetscCall(SpikeTestSolve(ksp, b, x, where));
+  PetscCall(SolveByCopy(ksp, b, x, where));
 #undef Where
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -461,6 +498,9 @@ int main(int argc, char **argv)
       test:
          suffix: 1
          nsize: {{1 2 3}}
+      test:
+         suffix: product
+         args: -product {{petsc sell dia}}
       test:
          suffix: cuda
          nsize: {{1 2 3}}

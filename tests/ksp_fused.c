@@ -433,6 +433,9 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 2 4}}
       test:
+         suffix: product
+         args: -product petsc
+      test:
          suffix: cuda
          nsize: {{1 2 4}}
          requires: cuda gpurun

@@ -689,6 +689,9 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 2 3}}
       test:
+         suffix: product
+         args: -product petsc
+      test:
          suffix: cuda
          nsize: {{1 2 3}}
          requires: cuda gpurun

@@ -295,11 +295,15 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/ksp_idrflexible_1.out
-      nsize: {{1 2 3}}
       test:
          suffix: 1
+         nsize: {{1 2 3}}
+      test:
+         suffix: product
+         args: -product petsc
       test:
          suffix: cuda
+         nsize: {{1 2 3}}
          requires: cuda gpurun
          args: -mat_type aijcusparse -product {{petsc auto}}
 

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 
           PetscCall(SpikeTestCheck((PetscBool)(few[0] == many[0] && few[1] == many[1]), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " synchronizations and %" PetscInt_FMT " allocations in 30 iterations, %" PetscInt_FMT " and %" PetscInt_FMT " in more", types[t], pcs[p], form, few[0], few[1], many[0], many[1]));
           PetscCall(KSPFusedGetInfo(ksp, &info));
-          PetscCall(SpikeTestCheck((PetscBool)((info.persistent > 0) == (info.copy && form == 2 && p < 2)), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " iterations in one kernel", types[t], pcs[p], form, info.persistent));
+          PetscCall(SpikeTestCheck((PetscBool)((info.persistent > 0) == (device && info.copy && form == 2 && p < 2)), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " iterations in one kernel", types[t], pcs[p], form, info.persistent));
           PetscCall(SpikeTestCheck((PetscBool)(info.lockstep != device), "%s, %s: lockstep %d on the %s", types[t], pcs[p], info.lockstep, device ? "device" : "host"));
         } else PetscCall(SpikeTestCheck((PetscBool)(!device || many[0] > few[0]), "%s: the counters count nothing", types[t]));
         PetscCall(KSPDestroy(&ksp));

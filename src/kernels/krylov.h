@@ -38,7 +38,7 @@ typedef struct {
   const PetscScalar *aa;
 } SpikeKrylovCSR;
 
-/* What copies of a matrix begin with: KSP_FUSED_SPMV_SELL or KSP_FUSED_SPMV_DIA */
+/* What copies of a matrix begin with: KSP_FUSED_SPMV_SELL, not on the host, or KSP_FUSED_SPMV_DIA */
 typedef struct {
   KSPFusedSpMVType form;
   PetscInt64       bytes; /* that a product reads of it */

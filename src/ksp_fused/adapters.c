@@ -99,38 +99,42 @@ PetscErrorCode KSPFusedMayVary(KSP ksp, PetscBool *varies)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Exactly MATSEQAIJCUSPARSE, square, on the device, with the product that PETSc gives to a new one, which is looked at once */
-PetscErrorCode KSPFusedIsKnown(Mat A, PetscBool *known)
+/* Exactly PETSc's MATSEQAIJ or MATSEQAIJCUSPARSE, assembled, square, with its entries in the backend's memory, with the product that PETSc gives to a new one, which is looked at once */
+PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
 {
-  static PetscErrorCodeFn *fresh = NULL;
+  static PetscErrorCodeFn *fresh[2] = {NULL, NULL};
+  const PetscInt           device   = PetscMemTypeHost(memtype) ? 0 : 1;
+  const MatType            type     = device ? MATSEQAIJCUSPARSE : MATSEQAIJ;
   PetscErrorCodeFn        *mult;
-  PetscMemType             memtype;
+  PetscMemType             there;
   PetscInt                 m, n;
+  PetscBool                assembled;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJCUSPARSE, known));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, type, known));
   if (!*known) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetMemType_Spike(A, &memtype));
+  PetscCall(MatGetMemType_Spike(A, &there));
   PetscCall(MatGetSize(A, &m, &n));
-  if (!fresh) {
+  PetscCall(MatAssembled(A, &assembled));
+  if (!fresh[device]) {
     Mat B;
 
     PetscCall(MatCreate(PETSC_COMM_SELF, &B));
-    PetscCall(MatSetType(B, MATSEQAIJCUSPARSE));
-    PetscCall(MatGetOperation(B, MATOP_MULT, &fresh));
+    PetscCall(MatSetType(B, type));
+    PetscCall(MatGetOperation(B, MATOP_MULT, &fresh[device]));
     PetscCall(MatDestroy(&B));
   }
   PetscCall(MatGetOperation(A, MATOP_MULT, &mult));
-  *known = (PetscBool)(PetscMemTypeCUDA(memtype) && m == n && mult == fresh);
+  *known = (PetscBool)(there == memtype && assembled && m == n && mult == fresh[device]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedGetCSR(Mat A, SpikeKrylovCSR *csr, SpikeCSR *piece)
+PetscErrorCode KSPFusedGetCSR(Mat A, PetscMemType memtype, SpikeKrylovCSR *csr, SpikeCSR *piece)
 {
   MatInfo info;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJGetCSR_Spike(A, PETSC_MEMTYPE_CUDA, piece));
+  PetscCall(MatSeqAIJGetCSR_Spike(A, memtype, piece));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   PetscCall(MatGetSize(A, &csr->n, NULL));
   csr->nz = (PetscInt)info.nz_used;
@@ -140,9 +144,9 @@ PetscErrorCode KSPFusedGetCSR(Mat A, SpikeKrylovCSR *csr, SpikeCSR *piece)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedRestoreCSR(Mat A, SpikeCSR *piece)
+PetscErrorCode KSPFusedRestoreCSR(Mat A, PetscMemType memtype, SpikeCSR *piece)
 {
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJRestoreCSR_Spike(A, PETSC_MEMTYPE_CUDA, piece));
+  PetscCall(MatSeqAIJRestoreCSR_Spike(A, memtype, piece));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,7 +15,7 @@
 
   KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known
   about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, products are its own, with the step in
-  their epilogue, and where nothing else is launched an iteration becomes a graph; a method whose iterations differ has as many
+  their epilogue, and where nothing else is launched on a device an iteration becomes a graph; a method whose iterations differ has as many
   graphs as make a period. Where a method has its iterations in the backend as a whole, and B is the identity or a diagonal matrix, a launch makes many of them. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
   backend's stream without PCApply(), and is part of the graph.
 
@@ -183,6 +183,6 @@ PETSC_INTERN PetscErrorCode KSPFusedIsIdentity(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedKnowPC(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedMayVary(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, SpikeKrylovCSR *, SpikeCSR *);
-PETSC_INTERN PetscErrorCode KSPFusedRestoreCSR(Mat, SpikeCSR *);
+PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscMemType, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, PetscMemType, SpikeKrylovCSR *, SpikeCSR *);
+PETSC_INTERN PetscErrorCode KSPFusedRestoreCSR(Mat, PetscMemType, SpikeCSR *);

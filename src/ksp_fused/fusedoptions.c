@@ -285,11 +285,13 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
 
   Level: intermediate
 
-  Note:
-  The copy takes as much memory on the device as the matrix, by diagonals less, and pays from about ten iterations on. It is made in the first solve, filled anew when values change, and
-  made anew when the pattern does. With it sums of inner products are taken in the product's kernel.
+  Notes:
+  On one rank, with a `MATSEQAIJCUSPARSE` on the device or a `MATSEQAIJ` on the host, the products of an iteration are those of a copy of the matrix. It takes as much memory there as the matrix, by diagonals as a
+  rule less, and pays from about ten iterations on. It is made in the first solve, filled anew when values change, and made anew when the pattern does. With it sums of inner products are taken
+  while the product is in registers or in cache. Transposed products and those for true residuals are `MatMult()`.
 
-  By diagonals no indices are stored: `KSP_FUSED_SPMV_AUTO` takes that form where at least 85 percent of the places on the diagonals have entries, as with stencils on regular grids.
+  By diagonals no indices are stored: `KSP_FUSED_SPMV_AUTO` takes that form on a device where at least 85 percent of the places on the diagonals have entries, as with stencils on regular grids, on
+  the host where at least half of them have. There is no other form on the host.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetSpMVType()`, `KSPFusedGetInfo()`
 @*/

@@ -129,7 +129,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   PetscFunctionBegin;
   f->usecopy = PETSC_FALSE;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  if (f->spmv != KSP_FUSED_SPMV_PETSC && f->s.k->copy && f->s.ondevice && !ksp->transpose_solve) PetscCall(KSPFusedIsKnown(A, &known));
+  if (f->spmv != KSP_FUSED_SPMV_PETSC && f->s.k->copy && f->size == 1 && !f->usevec && !ksp->transpose_solve) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
   if (!known) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &nonzero));
@@ -137,13 +137,13 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   if (f->key.mat != id || f->key.nonzero != nonzero || f->key.spmv != f->spmv) {
     PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
-    PetscCall(KSPFusedGetCSR(A, &csr, &piece));
+    PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
     PetscCall((*f->s.k->copy)(&f->s, &csr, f->spmv, &f->copy));
-    PetscCall(KSPFusedRestoreCSR(A, &piece));
+    PetscCall(KSPFusedRestoreCSR(A, f->s.k->memtype, &piece));
   } else if (f->key.values != values && f->copy) {
-    PetscCall(KSPFusedGetCSR(A, &csr, &piece));
+    PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
     PetscCall((*f->s.k->refill)(&f->s, &csr, f->copy));
-    PetscCall(KSPFusedRestoreCSR(A, &piece));
+    PetscCall(KSPFusedRestoreCSR(A, f->s.k->memtype, &piece));
   }
   f->key.mat     = id;
   f->key.nonzero = nonzero;
@@ -166,7 +166,7 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   KSPFusedGraphKey   pc;
 
   PetscFunctionBegin;
-  f->usegraph = (PetscBool)(f->graphs && f->usecopy && (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement && !PetscLogGpuTimeFlag);
+  f->usegraph = (PetscBool)(f->graphs && f->s.k->capture && f->usecopy && (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement && !PetscLogGpuTimeFlag);
   if (!f->usegraph) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n, &arrays));
   for (PetscInt i = 0; i < n; i++) {

@@ -133,6 +133,7 @@ typedef S s1_t;
 /* not of the band, but of the same kind */
 #include "krylov_template.h"
 #include "krylov_block.h"
+#include "krylov_dia.h"
 
 #undef T
 #undef VF

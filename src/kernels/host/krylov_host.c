@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krylov_host.c: the host backend of krylov.h */
-#include "../krylov.h"
+#include "krylov_host.h"
 #include "band.h"
 
 #define SPIKE_KRYLOV_INFO(NAME, name, NV, READ, WRITTEN, ND, FLOPS) {#name, NV, ND, READ, WRITTEN, FLOPS},
 const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_INFO)};
 #undef SPIKE_KRYLOV_INFO
 
-static const SpikeKrylovLoop *SpikeKrylovLoops_Private(void)
-{
-  switch (SpikeISAGet()) {
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-  case SPIKE_ISA_V4:
-    return SpikeKrylovLoops_v4;
-  case SPIKE_ISA_V3:
-    return SpikeKrylovLoops_v3;
-#endif
-  default:
-    return SpikeKrylovLoops_base;
+#define SPIKE_KRYLOV_LOOPS(isa) \
+  { \
+    SpikeKrylovLoops_##isa, SpikeKrylovBlockLoops_##isa, SpikeKrylovDiaLoop_##isa \
   }
+SpikeKrylovLoops SpikeKrylovLoopsGet(void)
+{
+  SpikeKrylovLoops loops = SPIKE_KRYLOV_LOOPS(base);
+
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+  const SpikeKrylovLoops v3 = SPIKE_KRYLOV_LOOPS(v3), v4 = SPIKE_KRYLOV_LOOPS(v4);
+
+  if (SpikeISAGet() == SPIKE_ISA_V3) loops = v3;
+  if (SpikeISAGet() == SPIKE_ISA_V4) loops = v4;
+#endif
+  return loops;
 }
+#undef SPIKE_KRYLOV_LOOPS
 
 static PetscErrorCode SpikeKrylovBlockCreate_Host(SpikeKrylov *s, PetscInt ncolumns, PetscInt small)
 {
@@ -37,15 +41,11 @@ static PetscErrorCode SpikeKrylovBlockCreate_Host(SpikeKrylov *s, PetscInt ncolu
 static PetscErrorCode SpikeKrylovBlockStep_Host(SpikeKrylov *s, SpikeKrylovBlockStep step, const SpikeKrylovBlock *b, const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
 {
   const PetscReal             m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
-  const SpikeKrylovBlockLoop *loops = SpikeKrylovBlockLoops_base;
+  const SpikeKrylovBlockLoop *loops = SpikeKrylovLoopsGet().blockstep;
 
   PetscFunctionBegin;
   (void)recurrence;
   if (s->scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-  if (SpikeISAGet() == SPIKE_ISA_V4) loops = SpikeKrylovBlockLoops_v4;
-  if (SpikeISAGet() == SPIKE_ISA_V3) loops = SpikeKrylovBlockLoops_v3;
-#endif
   (*loops[step])(b, (PetscScalar *)s->data);
   if (combine) (*loops[SPIKE_KRYLOV_COMBINE])(combine, NULL);
   PetscCall(PetscLogFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n));
@@ -104,7 +104,7 @@ static PetscErrorCode SpikeKrylovStep_Host(SpikeKrylov *s, SpikeKrylovStep step,
 
   PetscFunctionBegin;
   if (s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikeKrylovLoops_Private()[step](n, &s->scalars->f, v, s->local);
+  (*SpikeKrylovLoopsGet().step[step])(n, &s->scalars->f, v, s->local);
   PetscCall(PetscLogFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,4 +117,4 @@ static PetscErrorCode SpikeKrylovSums_Host(SpikeKrylov *s, SpikeKrylovStep step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovCreate_Host, .destroy = SpikeKrylovDestroy_Host, .push = SpikeKrylovPush_Host, .step = SpikeKrylovStep_Host, .sums = SpikeKrylovSums_Host, .maxcolumns = PETSC_INT_MAX, .blockcreate = SpikeKrylovBlockCreate_Host, .blockstep = SpikeKrylovBlockStep_Host, .blocksums = SpikeKrylovBlockSums_Host, .blockpush = SpikeKrylovBlockPush_Host, .shadow = SpikeKrylovShadow_Host};
+const SpikeKrylovKernels SpikeKrylovKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovCreate_Host, .destroy = SpikeKrylovDestroy_Host, .push = SpikeKrylovPush_Host, .step = SpikeKrylovStep_Host, .sums = SpikeKrylovSums_Host, .copy = SpikeKrylovCopy_Host, .refill = SpikeKrylovRefill_Host, .destroycopy = SpikeKrylovDestroyCopy_Host, .mult = SpikeKrylovMult_Host, .maxcolumns = PETSC_INT_MAX, .blockcreate = SpikeKrylovBlockCreate_Host, .blockstep = SpikeKrylovBlockStep_Host, .blocksums = SpikeKrylovBlockSums_Host, .blockpush = SpikeKrylovBlockPush_Host, .shadow = SpikeKrylovShadow_Host};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hostkrylov.c: tests of the host backend's copy of a matrix and its products with a step behind them, against a plain product, for each instruction set; prints TAP */
+static char help[] = "Products of the host backend of the fused Krylov methods against a plain product.\n\n";
+
+#include "kernels/krylov.h"
+#include "band.h"
+#include "../guard.h"
+
+#define MARGIN 300 /* not numbers around each vector: a place outside of the matrix whose factor is read shows, for its value is 0 */
+
+static PetscInt number = 0, failed = 0, checks = 0, failures = 0;
+
+static void Check(PetscBool ok, const char where[], const char what[])
+{
+  checks++;
+  if (ok) return;
+  if (++failures <= 20) printf("# %s: %s\n", where, what);
+}
+
+static void Report(const char what[])
+{
+  if (failures || !checks) failed++;
+  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok", (int)++number, what, checks, failures);
+  checks = failures = 0;
+}
+
+static PetscScalar Number(PetscInt seed, PetscInt i)
+{
+  const PetscReal a = (PetscReal)((seed * 7919 + i * 104729 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + i * 92821 + 5) % 10009) / 5004.5 - 1.0;
+
+#if PetscDefined(USE_COMPLEX)
+  return PetscCMPLX(a, b);
+#else
+  return a + (PetscReal)0.25 * b;
+#endif
+}
+
+/* Offsets of the diagonals of a pattern, ascending; every `gap`-th entry is not there, where gap is not 0 */
+typedef struct {
+  const char *name;
+  PetscInt    count, offset[160], gap;
+} Pattern;
+
+static void Stencil(Pattern *p, const char name[], PetscInt points, PetscInt gap)
+{
+  p->name  = name;
+  p->count = points;
+  p->gap   = gap;
+  for (PetscInt k = 0; k < points; k++) {
+    const PetscInt m = k - points / 2;
+
+    p->offset[k] = m + m / 3 * 5; /* in groups of three */
+  }
+}
+
+/* Rows with their columns in rising order, or, where turned, in falling order */
+static PetscErrorCode MakeCSR(const Pattern *p, PetscInt n, PetscBool turned, SpikeKrylovCSR *csr)
+{
+  PetscInt    *ai, *aj, nz = 0, seen = 0;
+  PetscScalar *aa;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n + 1, &ai));
+  PetscCall(PetscMalloc1(n * p->count + 1, &aj));
+  PetscCall(PetscMalloc1(n * p->count + 1, &aa));
+  ai[0] = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt k = 0; k < p->count; k++) {
+      const PetscInt j = i + p->offset[turned ? p->count - 1 - k : k];
+
+      if (j >= 0 && j < n && (!p->gap || ++seen % p->gap)) aj[nz++] = j;
+    }
+    ai[i + 1] = nz;
+  }
+  csr->n  = n;
+  csr->nz = nz;
+  csr->ai = ai;
+  csr->aj = aj;
+  csr->aa = aa;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyCSR(SpikeKrylovCSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(csr->ai));
+  PetscCall(PetscFree(csr->aj));
+  PetscCall(PetscFree(csr->aa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A x or D A x, and the sum of the magnitudes of what is added up in each row */
+static void Plain(const SpikeKrylovCSR *csr, const PetscScalar scale[], const PetscScalar x[], PetscScalar y[], PetscReal size[])
+{
+  for (PetscInt i = 0; i < csr->n; i++) {
+    y[i]    = 0.0;
+    size[i] = 0.0;
+    for (PetscInt k = csr->ai[i]; k < csr->ai[i + 1]; k++) {
+      y[i] += csr->aa[k] * x[csr->aj[k]];
+      size[i] += PetscAbsScalar(csr->aa[k] * x[csr->aj[k]]);
+    }
+    if (scale) {
+      y[i] *= scale[i];
+      size[i] *= PetscAbsScalar(scale[i]);
+    }
+  }
+}
+
+/* expected: whether a copy is to be made of such a matrix with that form asked for */
+static PetscErrorCode TestMult(SpikeKrylov *s, const Pattern *p, PetscInt n, KSPFusedSpMVType form, PetscBool expected)
+{
+  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA};
+  const PetscInt        own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector of the step y is, and x */
+  const PetscInt        ld = n + 2 * MARGIN;
+  SpikeKrylovCSR        csr;
+  PetscScalar          *v, *y, *z;
+  PetscReal            *size;
+  void                 *copy = NULL;
+  char                  where[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, n %" PetscInt_FMT ", %s", p->name, n, KSPFusedSpMVTypes[form]));
+  PetscCall(MakeCSR(p, n, (PetscBool)(n % 2), &csr));
+  PetscCall(PetscMalloc1(5 * ld, &v));
+  PetscCall(PetscMalloc1(n, &y));
+  PetscCall(PetscMalloc2(n, &z, n, &size));
+  memset(v, 0xff, 5 * ld * sizeof(*v)); /* not numbers */
+  for (PetscInt k = 0; k < 5; k++)
+    for (PetscInt i = 0; i < n; i++) v[k * ld + MARGIN + i] = Number(30 + k, i);
+  for (PetscInt fill = 0; fill < 2; fill++) { /* the second with new values */
+    for (PetscInt k = 0; k < csr.nz; k++) ((PetscScalar *)csr.aa)[k] = Number(40 + fill, k);
+    if (fill) PetscCall((*s->k->refill)(s, &csr, copy));
+    else PetscCall((*s->k->copy)(s, &csr, form, &copy));
+    Check((PetscBool)((copy != NULL) == expected), where, copy ? "a copy was made" : "no copy was made");
+    if (!copy) break;
+    Check((PetscBool)(((SpikeKrylovCopy *)copy)->form == KSP_FUSED_SPMV_DIA && ((SpikeKrylovCopy *)copy)->bytes == (PetscInt64)p->count * n * (PetscInt64)sizeof(PetscScalar)), where, "form or bytes of the copy");
+    for (PetscInt ks = 0; ks < 2 * (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
+      const PetscInt             k     = ks / 2;
+      const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
+      const PetscScalar         *scale = ks % 2 ? v + 4 * ld + MARGIN : NULL, *x = v + MARGIN + (from[k] < 0 ? 3 : from[k]) * ld;
+      PetscScalar               *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS], first[SPIKE_KRYLOV_MAXDOTS];
+      PetscReal                  most = 0.0;
+      PetscBool                  good = PETSC_TRUE, same = PETSC_TRUE;
+
+      Plain(&csr, scale, x, z, size);
+      for (PetscInt m = 0; info && m < info->nvectors; m++) w[m] = m == own[k] ? y : v + MARGIN + m * ld;
+      for (PetscInt run = 0; run < 2; run++) {
+        memset(y, 0xff, n * sizeof(*y));
+        memset(s->local, 0xff, sizeof(s->local));
+        PetscCall((*s->k->mult)(s, copy, steps[k], scale, x, y, w));
+        for (PetscInt m = 0; info && m < info->ndots; m++) {
+          same = (PetscBool)(same && (!run || first[m] == s->local[m]));
+
+          first[m] = s->local[m];
+        }
+      }
+      for (PetscInt i = 0; i < n; i++) {
+        good = (PetscBool)(good && PetscAbsScalar(y[i] - z[i]) <= 4 * (p->count + 2) * PETSC_MACHINE_EPSILON * size[i]);
+        most = PetscMax(most, size[i]);
+      }
+      Check(good, where, info ? info->name : "product");
+      if (!info) continue;
+      Check(same, where, "a sum differs in a second run");
+      (*SpikeKrylovLoops_base[steps[k]])(n, &s->scalars->f, w, sums);
+      for (PetscInt m = 0; m < info->ndots; m++) Check((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <= 4 * PETSC_MACHINE_EPSILON * n * PetscSqr(most + 2)), where, "a sum behind a product");
+    }
+    s->scalars->reason = KSP_CONVERGED_RTOL;
+    y[0] = s->local[0] = 17.0;
+    PetscCall((*s->k->mult)(s, copy, SPIKE_KRYLOV_NSTEPS, NULL, v + MARGIN, y, NULL));
+    Check((PetscBool)(y[0] == (PetscScalar)17.0 && s->local[0] == (PetscScalar)17.0), where, "a product behind a reason did something");
+    s->scalars->reason = 0;
+  }
+  PetscCall((*s->k->destroycopy)(s, &copy));
+  Check((PetscBool)!copy, where, "a copy that is destroyed");
+  PetscCall(DestroyCSR(&csr));
+  PetscCall(PetscFree(v));
+  PetscCall(PetscFree(y));
+  PetscCall(PetscFree2(z, size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For one instruction set */
+static PetscErrorCode TestISA(SpikeKrylov *s)
+{
+  const PetscInt sizes[] = {1, 2, 15, 63, 64, 65, 127, 128, 511, 512, 513, 1024, 1337, 5000};
+  Pattern        p;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
+    const PetscInt n = sizes[k];
+
+    for (PetscInt points = 3; points <= 27 && n > 15; points += 4) {
+      Stencil(&p, "stencil", points, 0);
+      if (n > 64 || points < 8) PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_DIA, PETSC_TRUE));
+      if (n > 500) PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_AUTO, PETSC_TRUE));
+      Stencil(&p, "stencil with gaps", points, 11);
+      if (n > 500) PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_AUTO, PETSC_TRUE));
+      Stencil(&p, "half of a stencil", points, 2);
+      if (n > 500) PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_AUTO, PETSC_FALSE));
+      if (n > 500) PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_DIA, PETSC_TRUE));
+      PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_SELL, PETSC_FALSE));
+    }
+    p.gap       = 0;
+    p.name      = "diagonal";
+    p.count     = 1;
+    p.offset[0] = 0;
+    PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_AUTO, PETSC_TRUE));
+    if (n < 3) continue;
+    p.name      = "corners";
+    p.count     = 2;
+    p.offset[0] = 1 - n;
+    p.offset[1] = n - 1;
+    PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_DIA, PETSC_TRUE));
+    p.name      = "strictly lower";
+    p.offset[0] = -PetscMin(n - 1, 70);
+    p.offset[1] = -1;
+    PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_DIA, PETSC_TRUE));
+    p.name      = "strictly upper";
+    p.offset[0] = 1;
+    p.offset[1] = PetscMin(n - 1, 70);
+    PetscCall(TestMult(s, &p, n, KSP_FUSED_SPMV_DIA, PETSC_TRUE));
+  }
+  for (PetscInt count = 128; count <= 129; count++) {
+    p.name  = "many diagonals";
+    p.count = count;
+    for (PetscInt k = 0; k < count; k++) p.offset[k] = k - 60;
+    PetscCall(TestMult(s, &p, 3000, KSP_FUSED_SPMV_AUTO, (PetscBool)(count == 128)));
+    PetscCall(TestMult(s, &p, 300, KSP_FUSED_SPMV_DIA, (PetscBool)(count == 128)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  SpikeKrylov s;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  GuardStart();
+  for (int isa = SPIKE_ISA_BASE; isa <= SPIKE_ISA_V4; isa++) {
+    char what[64];
+
+    if (!SpikeISASet((SpikeISA)isa)) continue;
+    PetscCall(PetscMemzero(&s, sizeof(s)));
+    s.k = &SpikeKrylovKernels_Host;
+    PetscCall((*s.k->create)(&s));
+    s.scalars->f.alpha = Number(20, 0);
+    s.scalars->f.beta  = Number(20, 1);
+    s.scalars->f.omega = Number(20, 2);
+    PetscCall(TestISA(&s));
+    PetscCall((*s.k->destroy)(&s));
+    Check((PetscBool)(!GuardDamage() && !guard.nblocks), "memory", "written outside of an array, or left");
+    guard.damaged = 0;
+    PetscCall(PetscSNPrintf(what, sizeof(what), "products with steps, instruction set %d", isa));
+    Report(what);
+  }
+  printf("1..%d\n", (int)number);
+  PetscCall(PetscFinalize());
+  return failed ? 1 : 0;
+}
