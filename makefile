@@ -74,7 +74,7 @@ CUDA_DEFINE := $(if $(SRC.cu),-DSPIKE_HAVE_CUDA)
 # Machine code for each CUDA_ARCH (by default those of this PETSc, else 90), and PTX of the last for later GPUs
 CUDA_ARCH  ?= $(or $(patsubst code=sm_%,%,$(filter code=sm_%,$(subst $(comma), ,$(CUDAC_FLAGS)))),90)
 gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
-OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(gencode) -O3
+OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(gencode) -O3 -Werror cross-execution-space-call
 
 SPIKE_INC := -I$(CURDIR)/include
 SAN_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g)
@@ -122,10 +122,12 @@ $(OBJDIR)/$(ISA:.c=).%.o: $(ISA) $(BUILD)/flags
 	$(Q)$(COMPILE.c) $(ISA_FLAGS.$*) -DSPIKE_ISA=$* -o $@ $<
 
 # The sanitizers are for host code: both builds share these
+# Formulas of the Krylov methods are to have the same bits in each kernel that has them: fma() where it is written, and nowhere else
+$(BASE)/obj/src/kernels/cuda/krylov_%.cu.o: FMAD := -fmad=false
 $(BASE)/obj/%.cu.o: %.cu $(BASE)/cudaflags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   CUDA $<")
-	$(Q)$(COMPILE.cu) -o $@ $<
+	$(Q)$(COMPILE.cu) $(FMAD) -o $@ $<
 
 $(sofile): $(OBJ)
 	@mkdir -p $(@D)

@@ -202,7 +202,9 @@ SPIKE_SCALAR_INLINE PetscReal SpikeIDRUniform(PetscInt row, PetscInt column, Pet
 /* A number of shadow vector k */
 SPIKE_SCALAR_INLINE PetscScalar SpikeIDRShadow(PetscInt row, PetscInt k, PetscInt generation)
 {
-#if defined(PETSC_USE_COMPLEX)
+#if defined(PETSC_USE_COMPLEX) && defined(__CUDACC__) /* PetscCMPLX() is a function of the host */
+  return PetscScalar(SpikeIDRUniform(row, 2 * k, generation), SpikeIDRUniform(row, 2 * k + 1, generation));
+#elif defined(PETSC_USE_COMPLEX)
   return PetscCMPLX(SpikeIDRUniform(row, 2 * k, generation), SpikeIDRUniform(row, 2 * k + 1, generation));
 #else
   return SpikeIDRUniform(row, 2 * k, generation);
