@@ -13,7 +13,7 @@ const char *const KSPFusedPersistentTypes[] = {"AUTO", "OFF", "ON", "KSPFusedPer
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
-- form - `KSP_FUSED_REDUCTIONS_PLAIN` (default, but for `KSPIDRFUSED`) or `KSP_FUSED_REDUCTIONS_MERGED`
+- form - `KSP_FUSED_REDUCTIONS_PLAIN` (default, but for `KSPIDRFUSED` in double precision) or `KSP_FUSED_REDUCTIONS_MERGED`
 
   Options Database Key:
 . -ksp_fused_reductions (plain|merged) - plain or merged

@@ -343,8 +343,9 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   preconditioner. Any `Mat` and any `PC` work, on the right one that varies too (`KSPIDRFusedSetFlexible()`). Without a `PetscRandom` the shadow space depends on the size of the problem
   alone, not on the number of ranks. `KSPIDRGetRandom()` makes a `PetscRandom`, which is used from then on. More shadow vectors than rows are not used.
 
-  In the merged form, the default, all inner products of a product are in one reduction, with the norm of the residual before: on several ranks the method learns of its convergence
+  In the merged form, the default but with `PetscReal` in single precision, all inner products of a product are in one reduction, with the norm of the residual before: on several ranks the method learns of its convergence
   one product late. In the plain form $P^H r$ is computed in each cycle, as by `KSPIDR`. With residual replacement the plain form is taken.
+  In single precision the merged form stagnates where s is 4 or more and residuals rise in between, unless it makes directions orthogonal twice (`KSPIDRFusedSetOrthogType()`).
 
   A breakdown leads to a new shadow space and a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where that has been tried since the last iteration that was completed. What
   `KSPBCGSFUSED` says about the check of the true residual holds here too.
@@ -365,7 +366,7 @@ PetscErrorCode KSPCreate_IDRFused(KSP ksp)
   f = (KSPFused *)ksp->data;
   PetscCall(PetscNew(&idr));
   f->data         = idr;
-  f->reductions   = KSP_FUSED_REDUCTIONS_MERGED;
+  f->reductions   = PetscDefined(USE_REAL_SINGLE) ? KSP_FUSED_REDUCTIONS_PLAIN : KSP_FUSED_REDUCTIONS_MERGED; /* P^H r by recurrence loses too many of so few digits */
   f->wantflexible = PETSC_BOOL3_UNKNOWN;
   idr->s          = 4;
   idr->cosine     = 0.7;

@@ -23,6 +23,15 @@ static inline PetscInt SpikeDiaFind(PetscInt count, const PetscInt offset[], Pet
   return count;
 }
 
+/* Whether the columns of m entries are those of `before`, shifted by as many rows: most rows of a stencil are like others */
+static inline PetscBool SpikeDiaSame(PetscInt m, const PetscInt aj[], const PetscInt before[], PetscInt shift)
+{
+  PetscInt differ = 0;
+
+  for (PetscInt k = 0; k < m; k++) differ |= (aj[k] - shift) ^ before[k];
+  return (PetscBool)!differ;
+}
+
 /* The offsets j - i of all entries, ascending; *count is 0 where there are more than most */
 static void SpikeDiaOffsets(const SpikeKrylovCSR *csr, PetscInt most, PetscInt *count, PetscInt offset[])
 {
@@ -30,8 +39,10 @@ static void SpikeDiaOffsets(const SpikeKrylovCSR *csr, PetscInt most, PetscInt *
 
   *count = 0;
   for (PetscInt i = 0; i < csr->n; i++) {
-    PetscInt d = n - 1;
+    const PetscInt m = csr->ai[i + 1] - csr->ai[i];
+    PetscInt       d = n - 1;
 
+    if (i && m == csr->ai[i] - csr->ai[i - 1] && SpikeDiaSame(m, csr->aj + csr->ai[i], csr->aj + csr->ai[i - 1], 1)) continue;
     for (PetscInt k = csr->ai[i]; k < csr->ai[i + 1]; k++) {
       d = SpikeDiaFind(n, offset, d, csr->aj[k] - i);
       if (d < n) continue;
@@ -43,12 +54,20 @@ static void SpikeDiaOffsets(const SpikeKrylovCSR *csr, PetscInt most, PetscInt *
   *count = n;
 }
 
+/* A block is set to 0 when its first row comes, in cache */
 static void SpikeDiaFill(const SpikeKrylovCSR *csr, const SpikeKrylovDia *m)
 {
   for (PetscInt i = 0; i < m->n; i++) {
     PetscScalar *val = m->val + (PetscCount)(i - i % SPIKE_DIA_ROWS) * m->count + i % SPIKE_DIA_ROWS;
     PetscInt     d   = m->count - 1;
 
+    if (i % SPIKE_DIA_ROWS == 0) memset(val, 0, (size_t)m->count * SPIKE_DIA_ROWS * sizeof(*val));
+    if (csr->ai[i + 1] - csr->ai[i] == m->count && SpikeDiaSame(m->count, csr->aj + csr->ai[i], m->offset, i)) {
+      const PetscScalar *aa = csr->aa + csr->ai[i];
+
+      for (PetscInt k = 0; k < m->count; k++) val[k * SPIKE_DIA_ROWS] = aa[k];
+      continue;
+    }
     for (PetscInt k = csr->ai[i]; k < csr->ai[i + 1]; k++) {
       d                       = SpikeDiaFind(m->count, m->offset, d, csr->aj[k] - i);
       val[d * SPIKE_DIA_ROWS] = csr->aa[k];
@@ -81,7 +100,7 @@ PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   c->dia.count  = count;
   PetscCall(PetscMalloc1(count, &c->dia.offset));
   PetscCall(PetscArraycpy(c->dia.offset, offset, count));
-  PetscCall(PetscCalloc1((PetscCount)count * ((csr->n + SPIKE_DIA_ROWS - 1) / SPIKE_DIA_ROWS) * SPIKE_DIA_ROWS * sizeof(PetscScalar) + 63, (char **)&c->dia.memory));
+  PetscCall(PetscMalloc1((PetscCount)count * ((csr->n + SPIKE_DIA_ROWS - 1) / SPIKE_DIA_ROWS) * SPIKE_DIA_ROWS * sizeof(PetscScalar) + 63, (char **)&c->dia.memory));
   c->dia.val = (PetscScalar *)((char *)c->dia.memory + ((64 - ((size_t)c->dia.memory & 63)) & 63));
   SpikeDiaFill(csr, &c->dia);
   PetscFunctionReturn(PETSC_SUCCESS);
