@@ -59,7 +59,7 @@ int main(int argc, char **argv)
         Vec      x, b;
         KSP      ksp;
         PC       pc;
-        PetscInt few[2], many[2];
+        PetscInt few[2] = {0, 0}, many[2] = {0, 0};
 
         PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 700, device && form < 2 ? 700 : 10, PETSC_DECIDE, 1e-6, &A));
         PetscCall(MatCreateVecs(A, &x, &b));
