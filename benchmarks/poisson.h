@@ -12,6 +12,7 @@ static inline PetscErrorCode Poisson(PetscInt n, PetscInt points, MatType type, 
   const PetscInt N = n * n * n;
   PetscInt      *ai, *aj, nz = 0;
   PetscScalar   *aa;
+  PetscBool      sellcuda;
   Mat            B;
 
   PetscFunctionBegin;
@@ -31,7 +32,9 @@ static inline PetscErrorCode Poisson(PetscInt n, PetscInt points, MatType type, 
         ai[row + 1] = nz;
       }
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, N, N, ai, aj, aa, &B));
-  PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, A));
+  PetscCall(PetscStrcmpAny(type, &sellcuda, MATSELLCUDA, MATSEQSELLCUDA, ""));
+  PetscCall(MatConvert(B, sellcuda ? MATSELL : type, MAT_INITIAL_MATRIX, A));
+  if (sellcuda) PetscCall(MatConvert(*A, MATSEQSELLCUDA, MAT_INPLACE_MATRIX, A)); /* PETSc 3.26.1 goes there from AIJ by MatSetValues(), and from SELL in place alone */
   PetscCall(MatDestroy(&B));
   PetscCall(PetscFree3(ai, aj, aa));
   PetscFunctionReturn(PETSC_SUCCESS);
