@@ -26,7 +26,8 @@ static void Report(const char what[])
 
 static PetscScalar Number(PetscInt seed, PetscInt i)
 {
-  const PetscReal a = (PetscReal)((seed * 7919 + i * 104729 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + i * 92821 + 5) % 10009) / 5004.5 - 1.0;
+  const PetscInt64 k = i;
+  const PetscReal  a = (PetscReal)((seed * 7919 + k * 104729 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + k * 92821 + 5) % 10009) / 5004.5 - 1.0;
 
 #if PetscDefined(USE_COMPLEX)
   return PetscCMPLX(a, b);
