@@ -121,9 +121,10 @@ $(OBJDIR)/$(ISA:.c=).%.o: $(ISA) $(BUILD)/flags
 	$(if $(Q),@echo "     CC $< ($*)")
 	$(Q)$(COMPILE.c) $(ISA_FLAGS.$*) -DSPIKE_ISA=$* -o $@ $<
 
-# The sanitizers are for host code: both builds share these
 # Formulas of the Krylov methods are to have the same bits in each kernel that has them: fma() where it is written, and nowhere else
 $(BASE)/obj/src/kernels/cuda/krylov_%.cu.o: FMAD := -fmad=false
+
+# The sanitizers are for host code: both builds share these
 $(BASE)/obj/%.cu.o: %.cu $(BASE)/cudaflags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   CUDA $<")

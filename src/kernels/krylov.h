@@ -7,7 +7,8 @@
 
 typedef struct _n_SpikeKrylovKernels SpikeKrylovKernels;
 
-#define SPIKE_KRYLOV_POSTS 256 /* that a device keeps for the host to read */
+#define SPIKE_KRYLOV_POSTS 256 /* that a device keeps for the host to read        */
+#define SPIKE_DIA_MOST     128 /* diagonals of a copy of a matrix by them, at most */
 
 /* What the host learns at a start, after an iteration, and when a reason is set */
 typedef struct {

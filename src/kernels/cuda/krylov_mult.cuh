@@ -4,8 +4,6 @@
 
 #include "krylov.cuh"
 
-#define SPIKE_DIA_MOST 128 /* diagonals of a copy by diagonals, at most */
-
 /* Entries of a row that are on their way at once: stencils of 27, 9, 7, 5 and 3 points in whole batches. What a short row has not got is not read */
 #if defined(PETSC_USE_COMPLEX)
   #define SPIKE_MULT_BATCH 5

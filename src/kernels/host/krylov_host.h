@@ -4,8 +4,7 @@
 
 #include "../krylov.h"
 
-#define SPIKE_DIA_ROWS 64  /* of a block of a copy by diagonals */
-#define SPIKE_DIA_MOST 128 /* diagonals of such a copy, at most */
+#define SPIKE_DIA_ROWS 64 /* of a block of a copy by diagonals */
 
 /* By diagonals, in blocks of rows: val[(b count + d) SPIKE_DIA_ROWS + r] = A(i, i + offset[d]) of row i = b SPIKE_DIA_ROWS + r, 0 where A has no entry; a product reads one stream of values */
 typedef struct {
