@@ -122,11 +122,19 @@ PetscReal SpikePartitionsIterations(const SpikeShape *s, PetscInt np)
   return x > 0 ? 1 + 4 / x * (1 + 1 / (x * x)) : PETSC_MAX_REAL;
 }
 
+/* Where more than a tenth of what is stored would lie behind the ends of short partitions: as many as have the same number of tile rows, and fill them */
+static PetscInt FillTiles(const SpikeShape *s, PetscInt np)
+{
+  const PetscInt K = HalfBandwidth(s), tiles = (K + 31) / 32, T = (K + tiles - 1) / tiles, m = s->n / np + (s->n % np ? 1 : 0), whole = (m + T - 1) / T * T;
+
+  return (PetscReal)np * whole > (PetscReal)1.1 * s->n ? s->n / whole + (s->n % whole ? 1 : 0) : np;
+}
+
 /*
   The number of partitions with the least time of a setup and of the three solves that it is taken to serve: as many applies as iterations and one,
   with a product of a matrix of 12 bytes an entry at 3.2 TB/s each. Candidates: one, and fractions and multiples of the number of multiprocessors,
-  which leave none of them idle in the last round. No partition is shorter than 4 max(kl, ku) rows, nor than 64. Where nothing is known of the
-  spikes, only long ones are safe.
+  which leave none of them idle in the last round. No partition is shorter than 4 max(kl, ku) rows, nor than 64, and few places behind their ends are stored. Where nothing is
+  known of the spikes, only long ones are safe.
 */
 PetscInt SpikePartitionsChoose(const SpikeShape *s)
 {
@@ -147,5 +155,5 @@ PetscInt SpikePartitionsChoose(const SpikeShape *s)
       best = np;
     }
   }
-  return best;
+  return FillTiles(s, best);
 }

@@ -419,9 +419,10 @@ static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix for each block of the systems that want exchanges: for as many as run at once */
 PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *s)
 {
-  return s->ku <= SPIKE_REDUCED_WARP ? 0 : (PetscInt64)s->ku * s->ku;
+  return s->ku <= SPIKE_REDUCED_WARP ? 0 : PetscMin((PetscInt64)s->np + 1, 132) * s->ku * s->ku;
 }
 
 PetscErrorCode SpikeReduced_CUDA(SpikeBand *s, PetscInt q0, PetscInt q1, SpikePivot *pivot)

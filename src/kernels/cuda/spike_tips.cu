@@ -236,7 +236,7 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *ele
     SpikeTipsPlan_Private(s, t, &plan);
     row       = 32 * (PetscInt64)plan.tiles * 8;
     together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks, 132 * PetscMax(1, PetscMin(PetscMin(32, 2048 / plan.threads), 226 * 1024 / (PetscInt64)plan.shared)));
-    *elements = PetscMin(together * plan.rows * row, PetscMax(band / 8, 4194304));
+    *elements = PetscMin(together * plan.rows * row, PetscMax((PetscInt64)(band / 8 * SpikePrecisionBytes(s->precision) / sizeof(PetscReal)), 4194304));
     *elements = PetscMax(*elements, PetscMax(plan.most, plan.rows) * row);
     *scratch  = 2 * (size_t)(t->np + 1) * plan.blocks * sizeof(int);
     *blocks   = plan.blocks;
