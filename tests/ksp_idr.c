@@ -590,6 +590,89 @@ static PetscErrorCode BadApply(PC pc, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+typedef struct {
+  PC       inner;
+  PetscInt calls;
+} Counting;
+
+static PetscErrorCode CountingApply(PC pc, Vec x, Vec y)
+{
+  Counting *counting;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &counting));
+  PetscCall(PCApply(counting->inner, x, y));
+  counting->calls++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A preconditioner that solves the system is applied once, from any guess: what the first product needed of it is the solution; in the merged form on several ranks a product too many comes first. ways: plain, with smoothing, with the true residual in each iteration, no check
+*/
+static PetscErrorCode TestDirect(PCType pctype, PetscInt s, PetscInt form)
+{
+  Mat                A;
+  Vec                x, b;
+  PetscInt           its;
+  PetscReal          residual;
+  KSPConvergedReason reason;
+  KSPFusedInfo       info;
+  PetscMPIInt        size;
+  char               where[128];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MakeMatrix(pctype ? 45 : 140, PETSC_DECIDE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  for (PetscInt way = 0; way < 4; way++) {
+    Counting counting = {NULL, 0};
+    KSP      ksp;
+    PC       pc;
+
+    PetscCall(KSPTestCreate(KSPIDRFUSED, pctype ? pctype : PCSHELL, A, &ksp));
+    PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+    PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    PetscCall(KSPIDRSetS(ksp, s));
+    PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
+    PetscCall(KSPIDRFusedSetSmoothing(ksp, (PetscBool)(way == 1)));
+    PetscCall(KSPFusedSetResidualReplacement(ksp, way == 2 ? 1 : 0));
+    PetscCall(KSPFusedSetCheckTrueResidual(ksp, (PetscBool)(way != 3)));
+    PetscCall(KSPGetPC(ksp, &pc));
+    if (!pctype) {
+      PetscCall(PCCreate(PETSC_COMM_WORLD, &counting.inner));
+      PetscCall(PCSetOperators(counting.inner, A, A));
+      PetscCall(PCSetType(counting.inner, PCREDUNDANT));
+      PetscCall(PCSetUp(counting.inner));
+      PetscCall(PCShellSetContext(pc, &counting));
+      PetscCall(PCShellSetApply(pc, CountingApply));
+      PetscCall(KSPIDRFusedSetFlexible(ksp, PETSC_BOOL3_FALSE));
+    }
+    for (PetscInt guess = 0; guess < 2; guess++) {
+      PetscCall(PetscSNPrintf(where, sizeof(where), "direct, %s, s %" PetscInt_FMT ", form %" PetscInt_FMT ", way %" PetscInt_FMT ", guess %" PetscInt_FMT, pctype ? pctype : "lu", s, form, way, guess));
+      PetscCall(SpikeTestSetRandom(b, 50 + (unsigned)guess));
+      PetscCall(SpikeTestSetRandom(x, 52));
+      PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)guess));
+      counting.calls = 0;
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetConvergedReason(ksp, &reason));
+      PetscCall(KSPGetIterationNumber(ksp, &its));
+      PetscCall(KSPFusedGetInfo(ksp, &info));
+      PetscCall(SpikeTestResidual(A, b, x, &residual));
+      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && (size > 1 || its == 1)), "%s: %s after %" PetscInt_FMT " iterations", where, KSPConvergedReasons[reason], its));
+      PetscCall(SpikeTestSmall(residual, 20.0 * KSPTEST_RTOL, "true relative residual", where));
+      if (!pctype && way % 3 == 0 && (size == 1 || form == KSP_FUSED_REDUCTIONS_PLAIN))
+        PetscCall(SpikeTestCheck((PetscBool)(its == 1 && counting.calls == 1), "%s: %" PetscInt_FMT " applications in %" PetscInt_FMT " iterations", where, counting.calls, its));
+      if (size == 1) PetscCall(SpikeTestCheck((PetscBool)(info.launched == 1), "%s: %" PetscInt_FMT " iterations launched", where, info.launched));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(PCDestroy(&counting.inner));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Numbers that are none, limits of iterations, errors of arguments: a reason, and the solver works again afterwards */
 static PetscErrorCode TestFailures(PetscInt form)
 {
@@ -683,6 +766,8 @@ int main(int argc, char **argv)
     }
     PetscCall(TestNullSpace(simple[p], p ? PC_RIGHT : PC_LEFT));
     PetscCall(TestFailures(p));
+    PetscCall(TestDirect(NULL, p ? 4 : 1, p));
+    PetscCall(TestDirect(PCSPIKE, p ? 1 : 4, p));
     PetscCall(TestSkew(p ? 0.0 : 0.7));
     PetscCall(TestShadow((PetscBool)p));
   }

@@ -23,7 +23,7 @@
   recurrences of kernels/idr.h. Vectors of a kind that no backend has, or more columns than it takes, are moved by PETSc's own functions.
 
   KSPSolve_Fused() is the loop. The host reads posts (iteration, norm, reason), in lockstep or one iteration behind what it has launched; both give the same bits, for steps do
-  nothing once a reason is set. It replays each post through history, monitors and the test of the KSP. The reason RESTART asks for a new start from the true residual,
+  nothing once a reason is set. Where the iteration that is on its way may well be the last, the host waits for it: products and preconditioners that are not ours would be done for nothing. It replays each post through history, monitors and the test of the KSP. The reason RESTART asks for a new start from the true residual,
   which is granted when an iteration was completed since the last one. At convergence by the default test the true residual is computed; where it is more than 10
   times the tolerance, the method starts again from it, as long as that halves it.
 
@@ -48,10 +48,11 @@ typedef struct {
   PetscErrorCode (*head)(KSP);
   PetscErrorCode (*tail)(KSP);
   PetscErrorCode (*replace)(KSP);
-  PetscBool blocks;              /* works by KSPFusedBlockStep() */
-  PetscErrorCode (*settle)(KSP); /* or NULL: x and work[0], which may lag, become those of the last iteration */
-  PetscErrorCode (*renew)(KSP);  /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
-  SpikeKrylovMethod whole;       /* iterations in the plain form that the backend has as a whole, on x and the work vectors */
+  PetscBool blocks;                                      /* works by KSPFusedBlockStep() */
+  PetscErrorCode (*settle)(KSP);                         /* or NULL: x and work[0], which may lag, become those of the last iteration */
+  PetscErrorCode (*renew)(KSP);                          /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
+  SpikeKrylovMethod whole;                               /* iterations in the plain form that the backend has as a whole, on x and the work vectors */
+  PetscErrorCode (*unwind)(KSP, Vec w, PetscBool *done); /* or NULL: w <- B x behind the first iteration from x = 0, where that needs no application of B; done says whether it did */
 } KSPFusedMethod;
 
 /* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
@@ -107,6 +108,7 @@ struct _n_KSPFused {
   PetscBool          flexible;                    /* this solve keeps what B returned, and x is the solution at any time      */
   PetscInt           renewals;                    /* attempts since an iteration was completed                                */
   PetscInt           since;                       /* iterations launched since the last start                                 */
+  PetscBool          fromzero;                    /* x was 0 at the last start, and what unwind() needs has not been written over */
   PetscBool          more;                        /* another iteration may follow the one that is launched                    */
   PetscBool          carried;                     /* the sums of the last step wait for the next reduction                    */
   PetscInt           ncarried;

@@ -10,6 +10,7 @@ typedef struct {
   PetscInt  ahead;    /* how many more than the one that the host waits for       */
   PetscInt  started;  /* iteration of the last start                               */
   PetscReal truth;    /* true residual norm at the last start that Verify made    */
+  PetscReal rate;     /* by what the last iteration multiplied the norm            */
   PetscBool solution; /* x is the solution, not the correction                     */
 } KSPFusedProgress;
 
@@ -199,6 +200,18 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* w <- B x where that needs no application of B, once */
+static PetscErrorCode KSPFusedUnwind_Private(KSP ksp, Vec w, PetscBool *done)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (f->method->unwind && f->since == 1 && f->fromzero) PetscCall((*f->method->unwind)(ksp, w, done));
+  f->fromzero = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   r <- the true residual of the iterate, preconditioned where the method's is. Where x is a correction the solution, guess + B x, is left in scratch[0]; with left
   preconditioning b - A x is, in scratch[1].
@@ -208,12 +221,14 @@ PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
   KSPFused *f = (KSPFused *)ksp->data;
   Vec       x = ksp->vec_sol, w = ksp->work[f->method->scratch[0]], t = ksp->work[f->method->scratch[1]];
   Mat       A;
+  PetscBool done;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedSettle(ksp));
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   if (KSPFusedIsCorrection(ksp)) {
-    PetscCall(KSP_PCApply(ksp, x, w));
+    PetscCall(KSPFusedUnwind_Private(ksp, w, &done));
+    if (!done) PetscCall(KSP_PCApply(ksp, x, w));
     if (f->useguess) PetscCall(VecAXPY(w, 1.0, f->guess));
     PetscCall(KSP_MatMult(ksp, A, w, t));
     PetscCall(VecWAXPY(r, -1.0, t, ksp->vec_rhs));
@@ -235,10 +250,11 @@ static PetscErrorCode KSPFusedStart_Private(KSP ksp, SpikeKrylovPost *post)
   SpikeKrylovScalars *s = f->s.scalars;
 
   PetscFunctionBegin;
-  s->it     = ksp->its;
-  s->reason = 0;
-  s->t.norm = (int)ksp->normtype;
-  f->since  = 0;
+  s->it       = ksp->its;
+  s->reason   = 0;
+  s->t.norm   = (int)ksp->normtype;
+  f->since    = 0;
+  f->fromzero = PETSC_FALSE;
   PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
   PetscCall((*f->method->start)(ksp));
   PetscCall(KSPFusedWait_Private(f, post));
@@ -303,6 +319,7 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
     if (KSPFusedIsCorrection(ksp)) {
       PetscCall(KSPFusedSetGuess_Private(ksp));
       p->solution = PETSC_FALSE;
+      f->fromzero = PETSC_TRUE;
     }
     if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
   } else {
@@ -453,6 +470,7 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
   p->launched--;
   if (post->it > ksp->its) {
     if (f->usewhole) f->info.persistent++;
+    p->rate = ksp->rnorm > 0.0 ? PetscMin(1.0, post->norm / ksp->rnorm) : 1.0;
     PetscCall(KSPFusedReport_Private(ksp, post));
   }
   if (!ksp->reason && post->reason) {
@@ -518,7 +536,8 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   }
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedSetGuess_Private(ksp));
   PetscCall(KSPFusedStart_Private(ksp, &post));
-  ksp->rnorm = post.norm;
+  f->fromzero = KSPFusedIsCorrection(ksp);
+  ksp->rnorm  = post.norm;
   if (PetscIsInfOrNanReal(post.norm)) {
     PetscCall(KSPFusedNotFinite_Private(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -540,16 +559,24 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many iterations more than the one that the host waits for it launches: none where that may be the last, the first of all, or one that reaches the tolerance at the rate of that before it */
+static PetscInt KSPFusedAhead_Private(KSP ksp, const KSPFusedProgress *p)
+{
+  const PetscBool tested = (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE);
+
+  return p->ahead && !(tested && (!ksp->its || p->rate * ksp->rnorm <= ksp->ttol)) ? p->ahead : 0;
+}
+
 PetscErrorCode KSPSolve_Fused(KSP ksp)
 {
   KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedProgress p = {0, 0, 0, PETSC_MAX_REAL, PETSC_FALSE};
+  KSPFusedProgress p = {0, 0, 0, PETSC_MAX_REAL, 1.0, PETSC_FALSE};
   SpikeKrylovPost  post;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedBegin_Private(ksp, &p));
   while (!ksp->reason) {
-    while ((p.launched <= p.ahead || f->carried) && ksp->its + p.launched < ksp->max_it) {
+    while ((p.launched <= KSPFusedAhead_Private(ksp, &p) || f->carried) && ksp->its + p.launched < ksp->max_it) {
       const PetscBool carried = f->carried;
 
       if (f->usewhole) {
@@ -582,7 +609,12 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
   }
   PetscCall(KSPFusedSettle(ksp));
   if (KSPFusedIsCorrection(ksp) && !p.solution) {
-    PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, ksp->work[f->method->scratch[1]]));
+    Vec       t = ksp->work[f->method->scratch[1]];
+    PetscBool done;
+
+    PetscCall(KSPFusedUnwind_Private(ksp, t, &done));
+    if (done) PetscCall(VecCopy(t, ksp->vec_sol));
+    else PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, t));
     if (f->useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->guess));
   }
   f->useguess = PETSC_FALSE;

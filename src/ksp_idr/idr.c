@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* idr.c: IDR(s) with biorthogonalization on the frame of fused methods */
 #include "idrimpl.h"
+#include <petsc/private/pcimpl.h>
 
 /* R is what the test sees: with smoothing the smoothed residual, that of vec_sol, and RI and XI are those of the recurrence. Then come G, U and P */
 enum {
@@ -180,6 +181,7 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
   Vec           *w = ksp->work, r = KSPIDRFusedR(ksp);
 
   PetscFunctionBegin;
+  if (f->since) f->fromzero = PETSC_FALSE;
   if (!f->since && idr->smoothing) {
     PetscCall(VecCopy(w[R], w[RI]));
     PetscCall(VecCopy(ksp->vec_sol, w[XI]));
@@ -287,9 +289,28 @@ static PetscErrorCode KSPFusedRenew_IDR(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Behind the first iteration x = beta u_0, and B u_0 lies in W where the product has left it there: with a preconditioner that solves the system, half of all applications */
+static PetscErrorCode KSPFusedUnwind_IDR(KSP ksp, Vec w, PetscBool *done)
+{
+  KSPFused    *f   = (KSPFused *)ksp->data;
+  KSPIDRFused *idr = KSPIDRFusedData(ksp);
+  PetscScalar  xu;
+  PetscReal    uu;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (f->identity || idr->smoothing || ksp->transpose_solve || ksp->pc->ops->applyBA) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDotNorm2(ksp->vec_sol, idr->U[0], &xu, &uu));
+  if (PetscIsInfOrNanScalar(xu) || PetscIsInfOrNanReal(uu) || uu <= PETSC_REAL_MIN / PetscSqr(PETSC_MACHINE_EPSILON)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (w != ksp->work[W]) PetscCall(VecCopy(ksp->work[W], w));
+  PetscCall(VecScale(w, xu / uu));
+  *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const KSPFusedMethod KSPFusedMethod_IDR = {
   "IDR", 0, {W, T},
-    PETSC_TRUE, KSPFusedStart_IDR, KSPFusedHead_IDR, KSPFusedTail_IDR, KSPFusedReplace_IDR, PETSC_TRUE, KSPFusedSettle_IDR, KSPFusedRenew_IDR
+    PETSC_TRUE, KSPFusedStart_IDR, KSPFusedHead_IDR, KSPFusedTail_IDR, KSPFusedReplace_IDR, PETSC_TRUE, KSPFusedSettle_IDR, KSPFusedRenew_IDR, SPIKE_KRYLOV_NOMETHOD, KSPFusedUnwind_IDR
 };
 
 static PetscErrorCode KSPReset_IDRFused(KSP ksp)

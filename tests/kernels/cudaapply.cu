@@ -356,8 +356,7 @@ static PetscErrorCode TestTips(Case *c)
   PetscCall((*c->host.k->righttips)(&c->host, ref.data() + np + 1));
   if (tip) PetscCallCUDA(cudaMemset(c->dev.dVb, 0xFF, (np + 1) * tip * sizeof(PetscScalar)));
   if (tip) PetscCallCUDA(cudaMemset(c->dev.dWt, 0xFF, (np + 1) * tip * sizeof(PetscScalar)));
-  if (h->spikesize) PetscCallCUDA(cudaMemset(h->spike, 0xFF, h->spikesize * sizeof(PetscScalar)));
-  if (h->scratchsize) PetscCallCUDA(cudaMemset(h->scratch, 0xFF, h->scratchsize));
+  PetscCallCUDA(cudaMemset(h->room, 0xFF, h->roomsize));
   /* corrections as far as to a thousandth, which changes the windows and, by as much, the left tips */
   c->dev.window = 1e-3;
   PetscCall((*c->dev.k->lefttips)(&c->dev, &pivot, got.data()));

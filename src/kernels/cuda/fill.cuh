@@ -4,7 +4,11 @@
 
 #include "spike_cuda.cuh"
 
-#define SPIKE_FILL_BLOCKS 4096 /* at most */
+/* Blocks of a fill, at most: 4096, and one for every 8 rows */
+static inline int SpikeFillBlocks(const SpikeTiles *t)
+{
+  return (int)PetscMax(1, PetscMin(4096, t->n / 8));
+}
 
 /* What one block, or the device, has seen; rows in the order of the matrix */
 struct SpikeFillSeen {

@@ -34,25 +34,32 @@ static size_t SpikeElement_Private(const SpikeBand *s)
   return SpikePrecisionBytes(s->precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
 }
 
+/* What SpikeCUDA.room has, in bytes; where spike begins in it, and its elements */
+static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, size_t *behind, PetscInt64 *spike, int *blocks)
+{
+  size_t scratch;
+
+  SpikeTipsWork_CUDA(s, t, spike, &scratch, blocks);
+  *behind = (PetscMax(scratch, SpikeFillScratch_CUDA(t)) + 255) / 256 * 256;
+  return PetscMax(*behind + (size_t)*spike * sizeof(PetscScalar), s->coupled ? (size_t)s->maxrhs * (size_t)s->n * sizeof(PetscScalar) : 0);
+}
+
 static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, PetscReal *extra)
 {
   const PetscReal kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
   SpikeTiles      t;
-  SpikeCUDA       h = {};
   PetscInt64      spike;
-  size_t          scratch;
+  size_t          room, behind;
   int             blocks;
 
   PetscFunctionBegin;
   PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has half-bandwidths up to %d, this band has %" PetscInt_FMT ",%" PetscInt_FMT ": use -pc_spike_bandwidth or -pc_spike_dropoff (with the prefix of the solver) for a narrower band, or a matrix on the host (MatBindToCPU(), -mat_type aij)", SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
   SpikeTilesShape_Private(s, &t);
-  h.t   = t;
-  *band = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
-  SpikeTipsWork_CUDA(s, &t, &spike, &scratch, &blocks);
-  *extra = sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0) + SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
-  *extra += PetscMax(scratch, SpikeFillScratch_CUDA(s, &h));
+  *band  = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
+  room   = SpikeRoom_Private(s, &t, &behind, &spike, &blocks);
+  *extra = (PetscReal)room + sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0) + SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
   if (s->coupled) {
-    *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + (PetscReal)s->maxrhs * s->n + (PetscReal)spike);
+    *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
   }
   if (s->data) *extra += ((const SpikeCUDA *)s->data)->map.bytes; /* known after the first fill */
@@ -75,16 +82,23 @@ static PetscErrorCode SpikeMalloc_Private(SpikeBand *s, PetscBool zero, PetscCou
 static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
 {
   SpikeCUDA *h = (SpikeCUDA *)s->data;
+  size_t     behind;
 
   PetscFunctionBegin;
   s->maxrhs = maxrhs;
+  PetscCallCUDA(cudaFree(h->room));
+  h->room = NULL;
+  h->work = h->spike = NULL;
+  h->scratch         = NULL;
+  h->roomsize        = SpikeRoom_Private(s, &h->t, &behind, &h->spikesize, &h->blocks);
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)h->roomsize, &h->room));
+  h->scratch = h->room;
   if (!s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
+  h->work  = (PetscScalar *)h->room;
+  h->spike = (PetscScalar *)(h->room + behind);
   PetscCallCUDA(cudaFree(s->dtips));
   s->dtips = NULL;
-  PetscCallCUDA(cudaFree(h->work));
-  h->work = NULL;
   PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &s->dtips));
-  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)maxrhs * s->n, &h->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,8 +118,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   const PetscInt   np = s->np;
   const PetscCount kl = s->kl, ku = s->ku;
   PetscInt        *active;
-  PetscInt64       spike;
-  size_t           tips;
+  size_t           behind;
   int              device, value;
   SpikeCUDA       *h;
 
@@ -133,18 +146,14 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
   PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)), (char **)&s->band));
   PetscCallCUDA(cudaMemsetAsync((char *)s->band + h->elements * SpikeElement_Private(s), 0, SPIKE_BAND_BEHIND * SpikeElement_Private(s), (cudaStream_t)s->stream));
-  SpikeTipsWork_CUDA(s, &h->t, &spike, &tips, &h->blocks);
+  (void)SpikeRoom_Private(s, &h->t, &behind, &h->spikesize, &h->blocks);
   h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
   PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)h->reportsize, (char **)&h->report));
   PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, h->reportsize));
   h->window = (int *)((PetscReal *)(h->report + 1) + 2 * ((size_t)np + 1) * h->blocks);
   PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, 2 * np + 1, &h->badvalue));
-  h->scratchsize = PetscMax(tips, SpikeFillScratch_CUDA(s, h));
-  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)h->scratchsize, (char **)&h->scratch));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
-    h->spikesize = spike;
-    PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)spike, &h->spike));
     PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dB));
     PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dC));
     PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * kl * ku, &s->dVb));
@@ -165,9 +174,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was made; a machine without a device comes here too */
   PetscCallCUDA(cudaFree(h->dstart));
   PetscCallCUDA(cudaFree(h->dactive));
-  PetscCallCUDA(cudaFree(h->work));
-  PetscCallCUDA(cudaFree(h->spike));
-  PetscCallCUDA(cudaFree(h->scratch));
+  PetscCallCUDA(cudaFree(h->room));
   PetscCallCUDA(cudaFree(h->report));
   PetscCallCUDA(cudaFree(h->badvalue));
   PetscCallCUDA(cudaFree(h->oldrow));

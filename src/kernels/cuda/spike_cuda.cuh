@@ -7,7 +7,7 @@
 /* spike_fill.cu */
 PETSC_INTERN PetscErrorCode SpikeFill_CUDA(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
 /* bytes of scratch that it needs */
-PETSC_INTERN size_t SpikeFillScratch_CUDA(const SpikeBand *, const SpikeCUDA *);
+PETSC_INTERN size_t SpikeFillScratch_CUDA(const SpikeTiles *);
 /* spike_factor.cu */
 PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *);
 /* spike_tips.cu */
@@ -17,8 +17,8 @@ PETSC_INTERN PetscErrorCode SpikeRightTips_CUDA(SpikeBand *, PetscReal[]);
 PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, PetscInt64 *elements, size_t *scratch, int *blocks);
 /* spike_reduced.cu */
 PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, SpikePivot *);
-/* elements of SpikeCUDA.spike that it needs */
-PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *);
+/* elements of SpikeCUDA.spike that it asks for where there is room for so many */
+PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *, PetscInt64 room);
 /* spike_finish.cu */
 PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);
 PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);

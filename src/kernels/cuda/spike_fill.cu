@@ -127,11 +127,9 @@ __global__ void __launch_bounds__(256) SpikeInvertOrder(PetscInt n, const PetscI
   for (PetscInt r = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; r < n; r += (PetscInt)gridDim.x * blockDim.x) oldrow[newrow[r]] = r;
 }
 
-size_t SpikeFillScratch_CUDA(const SpikeBand *s, const SpikeCUDA *h)
+size_t SpikeFillScratch_CUDA(const SpikeTiles *t)
 {
-  (void)s;
-  (void)h;
-  return SPIKE_FILL_BLOCKS * sizeof(SpikeFillSeen);
+  return (size_t)SpikeFillBlocks(t) * sizeof(SpikeFillSeen);
 }
 
 template <typename F>
@@ -156,7 +154,7 @@ static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f,
   bytes   = PetscMax(columns * (f.rows + 1) * sizeof(F), threads / 2 * sizeof(SpikeFillSeen));
   PetscCallCUDA(cudaFuncSetAttribute(SpikeFillKernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&residents, SpikeFillKernel<F>, threads, bytes));
-  blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows), (PetscInt64)PetscMin(SPIKE_FILL_BLOCKS, h->multiprocessors * PetscMax(residents, 1)));
+  blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows), (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->multiprocessors * PetscMax(residents, 1)));
   SpikeFillKernel<F><<<blocks, threads, bytes, stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
   PetscCallCUDA(cudaGetLastError());
   SpikeFillSum<<<1, 256, 0, stream>>>(blocks, (const SpikeFillSeen *)h->scratch, &h->report->fill);

@@ -653,7 +653,7 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
       /* multiprocessors differ in how fast they reach the memory: several rounds of blocks that move a megabyte each even that out */
       blocks      = (PetscReal)h->multiprocessors * PetscMax(residents, 1);
       rounds      = PetscMax(1, PetscMin(8, PetscFloorReal(1e-6 * units * f.tilerows * f.rows * f.columns * (2 + sizeof(PetscScalar) + SpikePrecisionBytes(s->precision) * (sizeof(PetscScalar) / sizeof(PetscReal))) / blocks)));
-      map->blocks = (int)PetscMin((PetscReal)units, PetscMin(SPIKE_FILL_BLOCKS, rounds * blocks));
+      map->blocks = (int)PetscMin((PetscReal)units, PetscMin(SpikeFillBlocks(t), rounds * blocks));
       map->state  = 1;
     }
   }

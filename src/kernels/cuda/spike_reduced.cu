@@ -419,10 +419,12 @@ static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix for each block of the systems that want exchanges: for as many as run at once */
-PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *s)
+/* A matrix for each block of the systems that want exchanges: for as many as run at once, or as have room, but for 16 */
+PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *s, PetscInt64 room)
 {
-  return s->ku <= SPIKE_REDUCED_WARP ? 0 : PetscMin((PetscInt64)s->np + 1, 132) * s->ku * s->ku;
+  const PetscInt64 matrix = (PetscInt64)s->ku * s->ku;
+
+  return s->ku <= SPIKE_REDUCED_WARP ? 0 : PetscMin(PetscMin((PetscInt64)s->np + 1, 132), PetscMax(16, room / matrix)) * matrix;
 }
 
 PetscErrorCode SpikeReduced_CUDA(SpikeBand *s, PetscInt q0, PetscInt q1, SpikePivot *pivot)

@@ -221,10 +221,10 @@ static bool SpikeTipsAreNarrow_Private(const SpikeTiles *t)
   return t->QL <= SPIKE_TIPS_NARROW && t->QU <= SPIKE_TIPS_NARROW;
 }
 
-/* Room for Y in as many blocks as run at once, or in an eighth of the band's memory or 32 MB; for the longest corner in one of them; and for the reduced systems */
+/* Room for Y in as many blocks as run at once, or in an eighth of the band's memory or 24 MB; for the longest corner in one of them; and for the reduced systems */
 void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *elements, size_t *scratch, int *blocks)
 {
-  const PetscInt64 band = t->groups() * (PetscInt64)t->steps * t->stepsize;
+  const PetscInt64 band = t->groups() * (PetscInt64)t->steps * t->stepsize, room = (PetscInt64)(band / 8 * SpikePrecisionBytes(s->precision) / sizeof(PetscReal));
   PetscInt64       together, row;
   SpikeTipsPlan    plan;
 
@@ -236,12 +236,12 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *ele
     SpikeTipsPlan_Private(s, t, &plan);
     row       = 32 * (PetscInt64)plan.tiles * 8;
     together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks, 132 * PetscMax(1, PetscMin(PetscMin(32, 2048 / plan.threads), 226 * 1024 / (PetscInt64)plan.shared)));
-    *elements = PetscMin(together * plan.rows * row, PetscMax((PetscInt64)(band / 8 * SpikePrecisionBytes(s->precision) / sizeof(PetscReal)), 4194304));
+    *elements = PetscMin(together * plan.rows * row, PetscMax(room, 3145728));
     *elements = PetscMax(*elements, PetscMax(plan.most, plan.rows) * row);
     *scratch  = 2 * (size_t)(t->np + 1) * plan.blocks * sizeof(int);
     *blocks   = plan.blocks;
   }
-  *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s));
+  *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, room));
   *scratch  = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
 }
 

@@ -138,12 +138,13 @@ struct SpikeCUDA {
   SpikeTiles   t;
   PetscInt64   elements;
   PetscInt    *dstart, *dactive;
-  PetscScalar *work;      /* [maxrhs * n] for the corrections */
-  PetscScalar *spike;     /* windows of the spikes, one batch of interfaces */
-  PetscInt64   spikesize; /* elements of spike, from SpikeTipsWork_CUDA() */
-  int         *window;    /* [2 np] wtop, wbot on the device, in tile rows; in the report */
-  void        *scratch;   /* reductions */
-  size_t       scratchsize;
+  char        *room; /* for an apply or for a setup, which do not meet: work, or scratch and behind it spike */
+  size_t       roomsize;
+  PetscScalar *work;                /* [maxrhs * n] for the corrections */
+  void        *scratch;             /* reductions */
+  PetscScalar *spike;               /* windows of the spikes, one batch of interfaces */
+  PetscInt64   spikesize;           /* elements of spike, from SpikeTipsWork_CUDA() */
+  int         *window;              /* [2 np] wtop, wbot on the device, in tile rows; in the report */
   SpikeReport *report, *hostreport; /* on the device, pinned on the host */
   size_t       reportsize;
   int          blocks;   /* of columns of a spike, in the report */
