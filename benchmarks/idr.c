@@ -11,6 +11,7 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
   -dots n            rows of the table of inner products, 0 for none (1000000)\n\
   -paper f           matrices with f times the rows of those in the table of the paper (0, none)\n\
   -kernels n         each kernel for s = 1 and 8, on Poisson problems with n points in each direction (0, none)\n\
+  -branches n1,...   two kernels of a step one behind the other, side by side, and as one, on n^3 rows (none)\n\
   -bandwidth b       GB/s that the efficiency counts with (measured: a copy of two vectors)\n\
   -csv FILE          the same, in a file\n\n";
 
@@ -78,7 +79,7 @@ static PetscErrorCode Bandwidth(Mat A, PetscReal *rate)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds a product: of the first solve, which fills the shadow space, and the best of the others; and what a product reads of the matrix: values with their columns, or the copy */
+/* Seconds a product: of the first solve, with the setup in it and the shadow space, and the best of the others; and what a product reads of the matrix: values with their columns, or the copy */
 static PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, PCType pctype, PetscInt s, PetscInt its, PetscInt solves, PetscReal *first, PetscReal *best, PetscReal *matrix, char what[])
 {
   KSP      ksp;
@@ -102,7 +103,6 @@ static PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, PCType p
   PetscCall(PCSetType(pc, pctype));
   PetscCall(KSPSetTolerances(ksp, 0.0, 0.0, PETSC_MAX_REAL, its));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
-  PetscCall(KSPSetUp(ksp));
   PetscCall(TimeSolves(ksp, b, x, solves, first, best, &fewest));
   if (fewest < its) PetscCall(PetscStrncpy(what, "broke down", 32));
   if (method != PETSC_IDR) {
@@ -372,6 +372,123 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- Branches of a graph --------------------------------------------------------------------------------------------------- */
+/* The functions of the CUDA runtime that fork and join streams, so that this file needs no header of it; false where they are not there */
+typedef struct {
+  int (*create)(void **), (*record)(void *, void *), (*await)(void *, void *, unsigned), (*destroy)(void *);
+} Events;
+
+static PetscBool FindEvents(Events *e)
+{
+  const char *const names[] = {"cudaEventCreate", "cudaEventRecord", "cudaStreamWaitEvent", "cudaEventDestroy"};
+  void             *symbol[4];
+
+  for (int k = 0; k < 4; k++) {
+    symbol[k] = dlsym(RTLD_DEFAULT, names[k]);
+    if (!symbol[k]) return PETSC_FALSE;
+  }
+  memcpy((void *)&e->create, &symbol[0], sizeof(symbol[0]));
+  memcpy((void *)&e->record, &symbol[1], sizeof(symbol[0]));
+  memcpy((void *)&e->await, &symbol[2], sizeof(symbol[0]));
+  memcpy((void *)&e->destroy, &symbol[3], sizeof(symbol[0]));
+  return PETSC_TRUE;
+}
+
+/* g -= G c and u -= U c, 10 times in a graph: in one kernel, in two one behind the other, in two side by side. Seconds of one such pair */
+static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, const SpikeKrylovBlock *both, int way, PetscReal *best)
+{
+  SpikeKrylovBlock one[2] = {*both, *both};
+  void            *graph, *begun, *fork = NULL, *join = NULL;
+  PetscLogDouble   t0 = 0.0, t1 = 0.0;
+
+  PetscFunctionBegin;
+  one[0].B = NULL;
+  one[0].r = one[0].y = both->z;
+  one[1].A            = both->B;
+  one[1].B            = NULL;
+  one[1].r = one[1].y = both->y;
+  one[0].z = one[1].z = NULL;
+  PetscCheck(!events->create(&fork) && !events->create(&join), PETSC_COMM_SELF, PETSC_ERR_GPU, "No event");
+  PetscCall((*state->k->capture)(state, PETSC_TRUE, &begun));
+  for (int k = 0; k < 10; k++) {
+    void *own = (*state->k->stream)(state), *other = (*state->k->stream)(state + 1);
+
+    if (!way) PetscCall((*state->k->blockstep)(state, SPIKE_KRYLOV_UPDATE, both, NULL, NULL));
+    else {
+      if (way == 2) PetscCheck(!events->record(fork, own) && !events->await(other, fork, 0), PETSC_COMM_SELF, PETSC_ERR_GPU, "No branch");
+      PetscCall((*state->k->blockstep)(state, SPIKE_KRYLOV_COMBINE, &one[0], NULL, NULL));
+      PetscCall((*state->k->blockstep)(state + way - 1, SPIKE_KRYLOV_COMBINE, &one[1], NULL, NULL));
+      if (way == 2) PetscCheck(!events->record(join, other) && !events->await(own, join, 0), PETSC_COMM_SELF, PETSC_ERR_GPU, "No end of a branch");
+    }
+  }
+  PetscCall((*state->k->capture)(state, PETSC_FALSE, &graph));
+  PetscCheck(graph, PETSC_COMM_SELF, PETSC_ERR_GPU, "No graph");
+  *best = PETSC_MAX_REAL;
+  for (int i = 0; i < 10; i++) {
+    PetscCall(Wait(PETSC_COMM_SELF, &t0));
+    for (int k = 0; k < 10; k++) PetscCall((*state->k->replay)(state, graph));
+    PetscCall(Wait(PETSC_COMM_SELF, &t1));
+    if (i) *best = PetscMin(*best, (t1 - t0) / 100);
+  }
+  PetscCall((*state->k->destroygraph)(state, &graph));
+  PetscCheck(!events->destroy(fork) && !events->destroy(join), PETSC_COMM_SELF, PETSC_ERR_GPU, "No event");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the paper gains by kernels that run side by side, here of the two projections of a step, and what one kernel for both gains */
+static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscInt sizes[], FILE *csv)
+{
+  PetscDeviceContext context, other;
+  Events             events;
+
+  PetscFunctionBegin;
+  if (!FindEvents(&events)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscDeviceContextGetCurrentContext(&context));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ng -= G c and u -= U c over s columns of n^3 rows, microseconds, in graphs; gain: of two branches over two kernels in line, and of one kernel for both over the better of these\n%4s %3s %9s %9s %9s %7s %7s\n", "n", "s", "in line", "branches", "one", "gain", "gain"));
+  for (PetscInt k = 0; k < nsizes; k++) {
+    const PetscInt n = sizes[k] * sizes[k] * sizes[k];
+    Mat            A;
+    Vec            vecs[18];
+    PetscScalar   *v[18];
+    PetscMemType   memtype = PETSC_MEMTYPE_HOST;
+    SpikeKrylov    state[2];
+
+    PetscCall(Poisson(8, 7, type, &A));
+    for (PetscInt i = 0; i < 18; i++) {
+      PetscCall(CreateVector(A, n, &vecs[i]));
+      PetscCall(VecSet(vecs[i], 1.0 / (i + 1)));
+    }
+    for (PetscInt i = 0; i < 18; i++) PetscCall(VecGetArrayAndMemType(vecs[i], &v[i], &memtype));
+    PetscCall(CreateState(memtype, PETSC_TRUE, 8, &state[0]));
+    if (state[0].k && state[0].k->capture) {
+      PetscCall(PetscDeviceContextDuplicate(context, &other));
+      PetscCall(PetscDeviceContextSetStreamType(other, PETSC_STREAM_NONBLOCKING));
+      PetscCall(PetscDeviceContextSetUp(other));
+      PetscCall(PetscDeviceContextSetCurrentContext(other));
+      PetscCall(CreateState(memtype, PETSC_TRUE, 8, &state[1]));
+      PetscCall(PetscDeviceContextSynchronize(other));
+      PetscCall(PetscDeviceContextSetCurrentContext(context));
+      for (PetscInt s = 4; s <= 8; s += 4) {
+        const SpikeKrylovBlock both = {n, 0, s - 1, v, v + 8, state[0].small, NULL, NULL, v[16], v[17], NULL, NULL, NULL, NULL};
+        PetscReal              best[3];
+
+        for (int way = 0; way < 3; way++) PetscCall(TimeBranches(state, &events, &both, way, &best[way]));
+        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %3" PetscInt_FMT " %9.2f %9.2f %9.2f %6.1f%% %6.1f%%\n", sizes[k], s, (double)(1e6 * best[1]), (double)(1e6 * best[2]), (double)(1e6 * best[0]), (double)(100.0 * (1.0 - best[2] / best[1])), (double)(100.0 * (1.0 - best[0] / PetscMin(best[1], best[2])))));
+        if (csv) fprintf(csv, "branches,%ld,,%ld,,%.6g,%.6g,%.6g,\n", (long)n, (long)s, (double)best[1], (double)best[2], (double)best[0]);
+      }
+      PetscCall((*state[1].k->destroy)(&state[1]));
+      PetscCall(PetscDeviceContextDestroy(&other));
+    }
+    if (state[0].k) PetscCall((*state[0].k->destroy)(&state[0]));
+    for (PetscInt i = 0; i < 18; i++) {
+      PetscCall(VecRestoreArrayAndMemType(vecs[i], &v[i]));
+      PetscCall(VecDestroy(&vecs[i]));
+    }
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- The table of the paper ----------------------------------------------------------------------------------------------- */
 typedef struct {
   const char *name;
@@ -490,6 +607,7 @@ int main(int argc, char **argv)
   PetscInt           sizes[16] = {20, 50, 100}, stencils[2] = {27, 7}, ss[16] = {1, 2, 4, 8}, nsizes = 16, nstencils = 2, nss = 16, its = 100, solves = 4, dots = 1000000, kernels = 0;
   char               type[64] = MATAIJ, pc[64] = PCNONE, file[PETSC_MAX_PATH_LEN];
   PetscReal          bandwidth = 0.0, scale = 0.0;
+  PetscInt           branches[8], nbranches = 8;
   PetscBool          set;
   FILE              *csv = NULL;
 
@@ -551,6 +669,8 @@ int main(int argc, char **argv)
     }
   if (scale > 0.0) PetscCall(Paper(type, scale, nss, ss, its, solves, bandwidth, csv));
   for (PetscInt p = 0; kernels && p < nstencils; p++) PetscCall(KernelTable(type, kernels, stencils[p], bandwidth, csv));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-branches", branches, &nbranches, &set));
+  if (set) PetscCall(Branches(type, nbranches, branches, csv));
   if (csv) fclose(csv);
   PetscCall(PetscFinalize());
   return 0;

@@ -183,6 +183,23 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovLoad(const PetscScalar 
 #endif
 }
 
+/* The sum of p[begin], p[begin + stride], ... below p[end], in this order; M of them are on their way at once, for each comes from the second-level cache */
+template <int M>
+__device__ static __forceinline__ PetscScalar SpikeKrylovGather(const PetscScalar *p, unsigned begin, unsigned stride, unsigned end)
+{
+  PetscScalar sum = 0.0;
+
+  for (unsigned b = begin; b < end; b += M * stride) {
+    PetscScalar a[M];
+
+#pragma unroll
+    for (int u = 0; u < M; u++) a[u] = b + u * stride < end ? SpikeKrylovLoad(p + b + u * stride) : PetscScalar(0.0);
+#pragma unroll
+    for (int u = 0; u < M; u++) sum += a[u];
+  }
+  return sum;
+}
+
 /* The host learns the scalars: values first, then, behind a fence, the count */
 __device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMail *mail, const SpikeKrylovScalars *s)
 {
@@ -219,12 +236,9 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
   if (!last) return;
   __threadfence();
 #pragma unroll
-  for (int k = 0; k < X::nd; k++) {
-    PetscScalar sum = 0.0;
-
-    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x) sum += SpikeKrylovLoad(&partials[k * gridDim.x + b]);
-    d[k] = SpikeKrylovBlockSum(sum, shared);
-  }
+  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * gridDim.x, threadIdx.x, blockDim.x, gridDim.x);
+#pragma unroll
+  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovBlockSum(d[k], shared);
   if (threadIdx.x) return;
   if (recur) {
     SpikeKrylovScalars s    = device->s;

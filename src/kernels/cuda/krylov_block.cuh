@@ -73,10 +73,8 @@ __device__ static __noinline__ void SpikeBlockConclude(const SpikeBlockEnd *e)
 
   if (!threadIdx.x && e->recur) s = e->device->s;
   for (int k = warp; k < e->nsums; k += SPIKE_BLOCK_WARPS) {
-    PetscScalar sum = 0.0;
+    const PetscScalar sum = SpikeWarpSum(SpikeKrylovGather<9>(e->partials + (size_t)k * gridDim.x, lane, 32, gridDim.x));
 
-    for (unsigned b = lane; b < gridDim.x; b += 32) sum += SpikeKrylovLoad(&e->partials[(size_t)k * gridDim.x + b]);
-    sum = SpikeWarpSum(sum);
     if (!lane) sums[k] = sum;
   }
   for (int i = threadIdx.x; i < nsmall; i += blockDim.x) small[i] = e->small[i];

@@ -11,13 +11,14 @@ struct SpikeBlockColumns {
 /* Blocks of a multiprocessor: what the registers of the sums, or of a row's lanes, leave */
 __host__ __device__ constexpr int SpikeBlockMultResident(int M, int lanes)
 {
-  return M > 2 ? 3 : lanes > 1 ? 2 : 4;
+  return lanes > 1 && M < 4 ? 2 : 3;
 }
 
 /* y = A x, and the DOTS of this y over M columns. Moves the copy, x as often as the caches lose it, y and the columns once, and with z that. Deterministic. */
 template <int M, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBlockMultResident(M, ROWS::LANES)) SpikeBlockMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBlockColumns<M> p, const PetscScalar *z, SpikeBlockEnd e)
 {
+  constexpr int                    AHEAD = M > 4 ? 2 : M; /* columns that are fetched while a row is summed: as many as have registers */
   PetscScalar                      d[M + 3];
   __shared__ typename ROWS::Shared rows;
 
@@ -26,16 +27,27 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBlockMultResident(M
   if (e.device->s.reason) return;
 #pragma unroll
   for (int k = 0; k < M + 3; k++) d[k] = 0.0;
-  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x}, [&](PetscInt row, PetscScalar sum) {
+  struct Row {
+    PetscScalar p[AHEAD];
+  };
+
+  const auto fetch = [&](PetscInt row) {
+    Row r;
+
 #pragma unroll
-    for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(p.v[j][row], sum);
+    for (int j = 0; j < AHEAD; j++) r.p[j] = p.v[j][row];
+    return r;
+  };
+  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x}, fetch, [&](PetscInt row, PetscScalar sum, const Row &r) {
+#pragma unroll
+    for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(j < AHEAD ? r.p[j < AHEAD ? j : 0] : p.v[j][row], sum);
     y[row] = sum;
     d[M] += SpikeKrylovDot(sum, sum);
     if (z) {
-      const PetscScalar r = z[row];
+      const PetscScalar c = z[row];
 
-      d[M + 1] += SpikeKrylovDot(r, r);
-      d[M + 2] += SpikeKrylovDot(sum, r);
+      d[M + 1] += SpikeKrylovDot(c, c);
+      d[M + 2] += SpikeKrylovDot(sum, c);
     }
   });
   SpikeBlockLeave<M, 3>(d, M, 0, z ? 3 : 1, M, e.partials);

@@ -67,7 +67,7 @@ struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {
 
 /* y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of the step is y. Deterministic */
 template <int STEP, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4) SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
   using X                             = SpikeKrylovTraits<STEP>;
   constexpr int                    ND = X::nd ? X::nd : 1;
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovMultKernel(RO
 
 #pragma unroll
   for (int k = 0; k < ND; k++) d[k] = 0.0;
-  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x}, [&](PetscInt row, PetscScalar sum) {
+  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x}, SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
     PetscScalar e[X::nv];
 
     if (scale) sum = SpikeKrylovMul(scale[row], sum);

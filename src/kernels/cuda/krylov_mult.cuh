@@ -41,8 +41,13 @@ typedef struct {
   SpikeKrylovDia  dia;
 } SpikeKrylovCopyCUDA;
 
+/* With nothing to fetch in front of a row */
+struct SpikeKrylovNothing {
+  __device__ __forceinline__ SpikeKrylovNothing operator()(PetscInt) const { return {}; }
+};
+
 /*
-  f(i, (A x)_i) for all rows i, once each, in some thread: `threads` of them call it in whole warps, each with a number of its own, and all threads of the block have called prepare() before. x(j, inside) is
+  f(i, (A x)_i, fetch(i)) for all rows i, once each, in some thread; what fetch() loads is on its way while the row is summed. So: `threads` of them call it in whole warps, each with a number of its own, and all threads of the block have called prepare() before. x(j, inside) is
   x_j, or 0 where inside is false, and reads nothing outside of the vector then. Which number has which rows depends on `threads` alone.
   Moves each place of the copy once, in double precision (8 + 4) bytes in slices and 8 by diagonals, and x as often as the caches lose it.
 */
@@ -56,16 +61,19 @@ struct SpikeSellRows {
 
   __device__ __forceinline__ void prepare(Shared &) const { }
 
-  template <typename X, typename F>
-  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, F &&f) const
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, G &&fetch, F &&f) const
   {
     constexpr int rows = 32 / T;
     const int     lane = threadIdx.x % 32;
 
     for (PetscInt s = number / 32; s < m.slices; s += threads / 32) {
-      const PetscInt64 begin = m.start[s], end = m.start[s + 1];
-      const PetscInt   row = s * rows + lane / T;
-      PetscScalar      sum = 0.0;
+      const PetscInt64     begin = m.start[s], end = m.start[s + 1];
+      const PetscInt       row = s * rows + lane / T;
+      PetscScalar          sum = 0.0;
+      decltype(fetch(row)) fetched;
+
+      if (lane % T == 0 && row < m.n) fetched = fetch(row);
 
       for (PetscInt64 c = begin; c < end; c += SPIKE_MULT_BATCH) {
         PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
@@ -83,7 +91,7 @@ struct SpikeSellRows {
       }
 #pragma unroll
       for (int t = T / 2; t; t /= 2) sum += SpikeShfl(sum, lane ^ t);
-      if (lane % T == 0 && row < m.n) f(row, sum);
+      if (lane % T == 0 && row < m.n) f(row, sum, fetched);
     }
   }
 };
@@ -105,17 +113,19 @@ struct SpikeDiaRows {
     __syncthreads();
   }
 
-  template <typename X, typename F>
-  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, F &&f) const
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch, F &&f) const
   {
     const PetscInt per = threads / T;
 
     for (PetscInt first = number / 32 * (32 / T); first < m.n; first += per) {
-      const int          lane = threadIdx.x % 32, t = lane % T;
-      const PetscInt     row = first + lane / T;
-      const PetscScalar *val = m.val + row;
-      PetscScalar        sum = 0.0;
+      const int            lane = threadIdx.x % 32, t = lane % T;
+      const PetscInt       row = first + lane / T;
+      const PetscScalar   *val = m.val + row;
+      PetscScalar          sum = 0.0;
+      decltype(fetch(row)) fetched;
 
+      if (t == 0 && row < m.n) fetched = fetch(row);
       if (row < m.n) {
         for (int d = t; d < m.count; d += SPIKE_MULT_BATCH * T) {
           PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
@@ -135,7 +145,7 @@ struct SpikeDiaRows {
       }
 #pragma unroll
       for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
-      if (t == 0 && row < m.n) f(row, sum);
+      if (t == 0 && row < m.n) f(row, sum, fetched);
     }
   }
 };
