@@ -789,7 +789,16 @@ int main(int argc, char **argv)
          args: -product petsc
       test:
          suffix: cuda
-         nsize: {{1 2 3}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -product petsc
+      test:
+         suffix: cuda2
+         nsize: 2
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -product petsc
+      test:
+         suffix: cuda3
+         nsize: 3
          requires: cuda gpurun
          args: -mat_type aijcusparse -product petsc
       test:

@@ -74,10 +74,10 @@ int main(int argc, char **argv)
         PetscCall(Solve(ksp, b, x, 30, few));
         PetscCall(Solve(ksp, b, x, t < 3 && device ? 1000 : 60, many));
         if (t < 3) {
-          KSPFusedInfo info;
+          KSPFusedInfo info; /* complex or single numbers: 1000 iterations are so many that a recurrence breaks down, and a new start has a product of PETSc's, which allocates */
 
-          PetscCall(SpikeTestCheck((PetscBool)(few[0] == many[0] && few[1] == many[1]), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " synchronizations and %" PetscInt_FMT " allocations in 30 iterations, %" PetscInt_FMT " and %" PetscInt_FMT " in more", types[t], pcs[p], form, few[0], few[1], many[0], many[1]));
           PetscCall(KSPFusedGetInfo(ksp, &info));
+          PetscCall(SpikeTestCheck((PetscBool)((few[0] == many[0] && few[1] == many[1]) || (!(PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_COMPLEX)) && info.restarts)), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " synchronizations and %" PetscInt_FMT " allocations in 30 iterations, %" PetscInt_FMT " and %" PetscInt_FMT " in more", types[t], pcs[p], form, few[0], few[1], many[0], many[1]));
           PetscCall(SpikeTestCheck((PetscBool)((info.persistent > 0) == (device && info.copy && form == 2 && p < 2)), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " iterations in one kernel", types[t], pcs[p], form, info.persistent));
           PetscCall(SpikeTestCheck((PetscBool)(info.lockstep != device), "%s, %s: lockstep %d on the %s", types[t], pcs[p], info.lockstep, device ? "device" : "host"));
         } else PetscCall(SpikeTestCheck((PetscBool)(!device || many[0] > few[0]), "%s: the counters count nothing", types[t]));
