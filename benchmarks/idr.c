@@ -17,11 +17,11 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
 
 #include <petscspike.h>
 #include <petscblaslapack.h>
-#include <dlfcn.h>
 #include "kernels/matcsr.h"
 #include "ksp_fused/fused.h"
 #include "bandcase.h"
 #include "poisson.h"
+#include "symbols.h"
 
 typedef enum {
   PETSC_IDR,
@@ -134,6 +134,17 @@ static PetscErrorCode CreateVector(Mat A, PetscInt n, Vec *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* count of them, all different */
+static PetscErrorCode CreateVectors(Mat A, PetscInt n, PetscInt count, Vec x[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < count; k++) {
+    PetscCall(CreateVector(A, n, &x[k]));
+    PetscCall(VecSet(x[k], 1.0 / (k + 1)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A state of the backend for vectors of this kind; state->k is NULL where there is none */
 static PetscErrorCode CreateState(PetscMemType memtype, PetscBool ondevice, PetscInt s, SpikeKrylov *state)
 {
@@ -154,8 +165,7 @@ static PetscErrorCode TimeGemv(PetscInt n, PetscInt s, PetscMemType memtype, con
 {
   int (*create)(void **) = NULL, (*destroy)(void *) = NULL, (*copy)(void *, const void *, size_t, int) = NULL;
   int (*gemv)(void *, int, int, int, const double *, const double *, int, const double *, int, const double *, double *, int) = NULL;
-  void             *handle = NULL, *symbol[4] = {NULL};
-  const char *const names[] = {"cublasCreate_v2", "cublasDestroy_v2", "cudaMemcpy", "cublasDgemv_v2"};
+  void             *handle                                                                                                    = NULL;
   const PetscScalar one = 1.0, zero = 0.0;
   PetscScalar       sums[32];
   PetscBLASInt      rows, columns, inc = 1;
@@ -167,14 +177,8 @@ static PetscErrorCode TimeGemv(PetscInt n, PetscInt s, PetscMemType memtype, con
   PetscCall(PetscBLASIntCast(s, &columns));
   if (PetscMemTypeCUDA(memtype)) {
     if (PetscDefined(USE_COMPLEX) || !PetscDefined(USE_REAL_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
-    for (int k = 0; k < 4; k++) {
-      symbol[k] = dlsym(RTLD_DEFAULT, names[k]);
-      if (!symbol[k]) PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    memcpy((void *)&create, &symbol[0], sizeof(symbol[0]));
-    memcpy((void *)&destroy, &symbol[1], sizeof(symbol[0]));
-    memcpy((void *)&copy, &symbol[2], sizeof(symbol[0]));
-    memcpy((void *)&gemv, &symbol[3], sizeof(symbol[0]));
+    if (!FindSymbol(RTLD_DEFAULT, "cublasCreate_v2", &create) || !FindSymbol(RTLD_DEFAULT, "cublasDestroy_v2", &destroy) || !FindSymbol(RTLD_DEFAULT, "cudaMemcpy", &copy) || !FindSymbol(RTLD_DEFAULT, "cublasDgemv_v2", &gemv))
+      PetscFunctionReturn(PETSC_SUCCESS);
     PetscCheck(!create(&handle), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS fails");
   }
   *best = PETSC_MAX_REAL;
@@ -313,10 +317,7 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
   PetscFunctionBegin;
   PetscCall(Poisson(points, stencil, type, &A));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
-  for (PetscInt k = 0; k < NVECTORS; k++) {
-    PetscCall(CreateVector(A, n, &vecs[k]));
-    PetscCall(VecSet(vecs[k], 1.0 / (k + 1)));
-  }
+  PetscCall(CreateVectors(A, n, NVECTORS, vecs));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nKernels on %" PetscInt_FMT " rows, %" PetscInt_FMT " points, one behind the other: microseconds, words a row, and their bytes at %.0f GB/s over the time\n%3s %-18s %9s %6s %10s\n", n, stencil, (double)(1e-9 * bandwidth), "s", "kernel", "us", "words", "efficiency"));
   for (PetscInt s = 1; s <= 8; s += 7) {
     const Kernel kernels[] = {
@@ -380,18 +381,7 @@ typedef struct {
 
 static PetscBool FindEvents(Events *e)
 {
-  const char *const names[] = {"cudaEventCreate", "cudaEventRecord", "cudaStreamWaitEvent", "cudaEventDestroy"};
-  void             *symbol[4];
-
-  for (int k = 0; k < 4; k++) {
-    symbol[k] = dlsym(RTLD_DEFAULT, names[k]);
-    if (!symbol[k]) return PETSC_FALSE;
-  }
-  memcpy((void *)&e->create, &symbol[0], sizeof(symbol[0]));
-  memcpy((void *)&e->record, &symbol[1], sizeof(symbol[0]));
-  memcpy((void *)&e->await, &symbol[2], sizeof(symbol[0]));
-  memcpy((void *)&e->destroy, &symbol[3], sizeof(symbol[0]));
-  return PETSC_TRUE;
+  return (PetscBool)(FindSymbol(RTLD_DEFAULT, "cudaEventCreate", &e->create) && FindSymbol(RTLD_DEFAULT, "cudaEventRecord", &e->record) && FindSymbol(RTLD_DEFAULT, "cudaStreamWaitEvent", &e->await) && FindSymbol(RTLD_DEFAULT, "cudaEventDestroy", &e->destroy));
 }
 
 /* g -= G c and u -= U c, 10 times in a graph: in one kernel, in two one behind the other, in two side by side. Seconds of one such pair */
@@ -440,27 +430,24 @@ static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscIn
 {
   PetscDeviceContext context, other;
   Events             events;
+  Mat                A; /* says where vectors are */
 
   PetscFunctionBegin;
   if (!FindEvents(&events)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscDeviceContextGetCurrentContext(&context));
+  PetscCall(Poisson(8, 7, type, &A));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ng -= G c and u -= U c over s columns of n^3 rows, microseconds, in graphs; gain: of two branches over two kernels in line, and of one kernel for both over the better of these\n%4s %3s %9s %9s %9s %7s %7s\n", "n", "s", "in line", "branches", "one", "gain", "gain"));
   for (PetscInt k = 0; k < nsizes; k++) {
     const PetscInt n = sizes[k] * sizes[k] * sizes[k];
-    Mat            A;
     Vec            vecs[18];
     PetscScalar   *v[18];
     PetscMemType   memtype = PETSC_MEMTYPE_HOST;
     SpikeKrylov    state[2];
 
-    PetscCall(Poisson(8, 7, type, &A));
-    for (PetscInt i = 0; i < 18; i++) {
-      PetscCall(CreateVector(A, n, &vecs[i]));
-      PetscCall(VecSet(vecs[i], 1.0 / (i + 1)));
-    }
+    PetscCall(CreateVectors(A, n, 18, vecs));
     for (PetscInt i = 0; i < 18; i++) PetscCall(VecGetArrayAndMemType(vecs[i], &v[i], &memtype));
     PetscCall(CreateState(memtype, PETSC_TRUE, 8, &state[0]));
     if (state[0].k && state[0].k->capture) {
+      PetscCall(PetscDeviceContextGetCurrentContext(&context));
       PetscCall(PetscDeviceContextDuplicate(context, &other));
       PetscCall(PetscDeviceContextSetStreamType(other, PETSC_STREAM_NONBLOCKING));
       PetscCall(PetscDeviceContextSetUp(other));
@@ -484,8 +471,8 @@ static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscIn
       PetscCall(VecRestoreArrayAndMemType(vecs[i], &v[i]));
       PetscCall(VecDestroy(&vecs[i]));
     }
-    PetscCall(MatDestroy(&A));
   }
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -608,7 +595,7 @@ int main(int argc, char **argv)
   char               type[64] = MATAIJ, pc[64] = PCNONE, file[PETSC_MAX_PATH_LEN];
   PetscReal          bandwidth = 0.0, scale = 0.0;
   PetscInt           branches[8], nbranches = 8;
-  PetscBool          set;
+  PetscBool          set, branch;
   FILE              *csv = NULL;
 
   PetscFunctionBeginUser;
@@ -626,6 +613,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-bandwidth", &bandwidth, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-paper", &scale, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-kernels", &kernels, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-branches", branches, &nbranches, &branch));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_mat_type", type, sizeof(type), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-pc", pc, sizeof(pc), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &set));
@@ -669,8 +657,7 @@ int main(int argc, char **argv)
     }
   if (scale > 0.0) PetscCall(Paper(type, scale, nss, ss, its, solves, bandwidth, csv));
   for (PetscInt p = 0; kernels && p < nstencils; p++) PetscCall(KernelTable(type, kernels, stencils[p], bandwidth, csv));
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-branches", branches, &nbranches, &set));
-  if (set) PetscCall(Branches(type, nbranches, branches, csv));
+  if (branch) PetscCall(Branches(type, nbranches, branches, csv));
   if (csv) fclose(csv);
   PetscCall(PetscFinalize());
   return 0;

@@ -16,7 +16,7 @@ static char help[] = "Random bands: off-diagonals uniform in [-1, 1], a_ii = d *
                      "  -mat_type aijcusparse   PCSPIKE, cuDSS and cuSPARSE need it; without it those on the host remain\n\n";
 
 #include "lapackband.h"
-#include <dlfcn.h>
+#include "symbols.h"
 
 typedef struct {
   PetscInt  repeat, cudss_rows, ilu_rows;
@@ -34,11 +34,8 @@ typedef struct {
 /* A function of a library; error: what to say where it has none */
 static PetscErrorCode Find(void *library, const char name[], void *function)
 {
-  void *symbol = dlsym(library, name);
-
   PetscFunctionBeginUser;
-  PetscCheck(symbol, PETSC_COMM_SELF, PETSC_ERR_LIB, "The library has no function %s", name);
-  memcpy(function, &symbol, sizeof(symbol));
+  PetscCheck(FindSymbol(library, name, function), PETSC_COMM_SELF, PETSC_ERR_LIB, "The library has no function %s", name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
