@@ -154,7 +154,7 @@ PETSCTESTS  := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/*.c)))
 $(KERNELTESTS) $(BENCHMARKS): $(BINDIR)/%: %.c $(private)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC $<")
-	$(Q)$(PROGRAM.c) -I$(CURDIR)/src -I$(CURDIR)/src/kernels/host -o $@ $< $(private) $(PETSC_LIB)
+	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -I$(CURDIR)/src/kernels/host -o $@ $< $(private) $(PETSC_LIB)
 
 $(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
 	@mkdir -p $(@D)

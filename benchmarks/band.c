@@ -14,17 +14,6 @@ LAPACK pivots and stores kl extra rows for it; the kernels do not pivot. The mat
 #include "../tests/lapackgb.h"
 #include <petsctime.h>
 
-/* PETSc does not declare these either */
-#if defined(PETSC_BLASLAPACK_CAPS)
-  #define LAPACKgttrf_ PETSCBLAS(GTTRF, GTTRF)
-  #define LAPACKgttrs_ PETSCBLAS(GTTRS, GTTRS)
-#else
-  #define LAPACKgttrf_ PETSCBLAS(gttrf, GTTRF)
-  #define LAPACKgttrs_ PETSCBLAS(gttrs, GTTRS)
-#endif
-BLAS_EXTERN void LAPACKgttrf_(const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *, PetscBLASInt *, PetscBLASInt *);
-BLAS_EXTERN void LAPACKgttrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
-
 enum {
   FACTOR,
   SOLVE1,

@@ -55,6 +55,35 @@ typedef enum {
 } PCSpikePrecision;
 PETSC_EXTERN const char *const PCSpikePrecisions[];
 
+/*E
+  PCSpikeTridiagonalType - How systems with half-bandwidth 1 are solved
+
+  Values:
++ `PC_SPIKE_TRIDIAGONAL_AUTO`      - what is expected to be fastest
+. `PC_SPIKE_TRIDIAGONAL_THOMAS`    - elimination from the first row to the last
+. `PC_SPIKE_TRIDIAGONAL_TWOWAY`    - elimination from both ends to the row in the middle
+. `PC_SPIKE_TRIDIAGONAL_CR`        - cyclic reduction: half of the rows are left after each step
+. `PC_SPIKE_TRIDIAGONAL_PCR`       - parallel cyclic reduction: all rows take each step, and systems of half the length are left
+. `PC_SPIKE_TRIDIAGONAL_RD`        - recursive doubling: pivots and substitutions by parallel prefixes
+. `PC_SPIKE_TRIDIAGONAL_CRPCR`     - cyclic reduction to a shorter system, which parallel cyclic reduction solves
+- `PC_SPIKE_TRIDIAGONAL_PARTITION` - chunks are eliminated, which leaves a system for the rows between them
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetTridiagonalType()`
+E*/
+typedef enum {
+  PC_SPIKE_TRIDIAGONAL_AUTO,
+  PC_SPIKE_TRIDIAGONAL_THOMAS,
+  PC_SPIKE_TRIDIAGONAL_TWOWAY,
+  PC_SPIKE_TRIDIAGONAL_CR,
+  PC_SPIKE_TRIDIAGONAL_PCR,
+  PC_SPIKE_TRIDIAGONAL_RD,
+  PC_SPIKE_TRIDIAGONAL_CRPCR,
+  PC_SPIKE_TRIDIAGONAL_PARTITION
+} PCSpikeTridiagonalType;
+PETSC_EXTERN const char *const PCSpikeTridiagonalTypes[];
+
 /*S
   PCSpikeInfo - What `PCSPIKE` did in its last setup; sums, maxima and minima are over all ranks
 
@@ -83,6 +112,8 @@ typedef struct {
   PetscReal tips_bytes; /* of the latter: couplings, spike tips and reduced systems; then the fill map, what a backend keeps of the pattern */
   PetscReal map_bytes;
   char      backend[16];  /* "host" or "cuda"                                                                       */
+  PetscInt  systems;      /* independent tridiagonal systems; 0: the kernels for bands solve                        */
+  PetscInt  periodic;     /* periodic tridiagonal systems                                                           */
   char      exchange[24]; /* how tips cross between ranks: "none", "MPI", "MPI through the host", "GPU-aware MPI" or "NCCL" */
 } PCSpikeInfo;
 
@@ -206,6 +237,10 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetShiftType(PC, MatFactorShiftType);
 PETSC_EXTERN PetscErrorCode PCSpikeGetShiftType(PC, MatFactorShiftType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetShiftAmount(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCSpikeGetShiftAmount(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetTridiagonalType(PC, PCSpikeTridiagonalType);
+PETSC_EXTERN PetscErrorCode PCSpikeGetTridiagonalType(PC, PCSpikeTridiagonalType *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetPivoting(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCSpikeGetPivoting(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCSpikeGetInfo(PC, PCSpikeInfo *);
 
 PETSC_EXTERN PetscErrorCode KSPFusedSetReductions(KSP, KSPFusedReductions);

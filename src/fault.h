@@ -16,6 +16,7 @@ typedef enum {
   SPIKE_FAULT_STALE_MESSAGE,  /* tips from other ranks are not taken over in applies */
   SPIKE_FAULT_NOT_TRANSPOSED, /* transposed applies are plain                       */
   SPIKE_FAULT_NOT_PERMUTED,   /* the result stays in the order of the band          */
+  SPIKE_FAULT_NOT_PERIODIC,   /* corners of periodic systems are left out            */
   SPIKE_FAULT_NOT_FAILED,     /* zero pivots are accepted in silence                 */
   SPIKE_FAULTS
 } SpikeFault;

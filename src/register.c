@@ -59,7 +59,7 @@ static PetscErrorCode SpikeHostISASetFromOptions_Private(void)
 /* -spike_test_fault: see fault.h */
 static PetscErrorCode SpikeTestFaultSetFromOptions_Private(void)
 {
-  const char *const names[] = {"none", "no_correction", "no_reduced", "last_partition", "swapped_tips", "stale_fill", "stale_tips", "stale_reduced", "stale_message", "not_transposed", "not_permuted", "not_failed"};
+  const char *const names[] = {"none", "no_correction", "no_reduced", "last_partition", "swapped_tips", "stale_fill", "stale_tips", "stale_reduced", "stale_message", "not_transposed", "not_permuted", "not_periodic", "not_failed"};
   PetscInt          fault;
   PetscBool         set;
 

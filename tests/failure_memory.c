@@ -12,6 +12,7 @@ typedef struct {
   PetscInt        partitions;
   PCSpikeType     type;
   PetscReal       dropoff;
+  PetscBool       periodic; /* tridiagonal, with corners */
 } Case;
 
 /* The calls under test: setup with new values twice, applies of one and of many columns */
@@ -46,7 +47,14 @@ static PetscErrorCode TestCase(const Case *c)
   PetscBool      same;
 
   PetscFunctionBegin;
-  PetscCall(BandCreate(PETSC_DECIDE, n, 3, 3, &A));
+  PetscCall(BandCreate(PETSC_DECIDE, n, c->periodic ? 1 : 3, c->periodic ? 1 : 3, &A));
+  if (c->periodic) {
+    PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatSetValue(A, 0, n - 1, 1.0, INSERT_VALUES));
+    PetscCall(MatSetValue(A, n - 1, 0, -0.5, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
   if (strcmp(c->mattype, MATAIJ)) PetscCall(MatConvert(A, c->mattype, MAT_INPLACE_MATRIX, &A));
   PetscCall(MatCreateVecs(A, &b, &x));
   PetscCall(VecDuplicate(x, &y));
@@ -157,12 +165,13 @@ static PetscErrorCode TestErrors(void)
 int main(int argc, char **argv)
 {
   const Case cases[] = {
-    {"one partition",    MATAIJ,  MATORDERINGNATURAL, 1, PC_SPIKE_TRUNCATED, 0.0  },
-    {"truncated",        MATAIJ,  MATORDERINGNATURAL, 4, PC_SPIKE_TRUNCATED, 0.0  },
-    {"block",            MATAIJ,  MATORDERINGNATURAL, 4, PC_SPIKE_BLOCK,     0.0  },
-    {"reordered",        MATAIJ,  MATORDERINGRCM,     3, PC_SPIKE_TRUNCATED, 0.0  },
-    {"narrowest band",   MATAIJ,  "auto",             2, PC_SPIKE_TRUNCATED, 0.125},
-    {"converted matrix", MATBAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0  }
+    {"one partition",    MATAIJ,  MATORDERINGNATURAL, 1, PC_SPIKE_TRUNCATED, 0.0,   PETSC_FALSE},
+    {"truncated",        MATAIJ,  MATORDERINGNATURAL, 4, PC_SPIKE_TRUNCATED, 0.0,   PETSC_FALSE},
+    {"block",            MATAIJ,  MATORDERINGNATURAL, 4, PC_SPIKE_BLOCK,     0.0,   PETSC_FALSE},
+    {"reordered",        MATAIJ,  MATORDERINGRCM,     3, PC_SPIKE_TRUNCATED, 0.0,   PETSC_FALSE},
+    {"narrowest band",   MATAIJ,  "auto",             2, PC_SPIKE_TRUNCATED, 0.125, PETSC_FALSE},
+    {"converted matrix", MATBAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0,   PETSC_FALSE},
+    {"periodic",         MATAIJ,  MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0,   PETSC_TRUE }
   };
 
   PetscFunctionBeginUser;

@@ -50,6 +50,8 @@ all()
   catches stale_reduced change 1 "$@"
   sound ranks 2 "$@"
   catches stale_message ranks 2 "$@"
+  sound periodic 1 "$@"
+  catches not_periodic periodic 1 "$@"
   sound failure 1 "$@"
   catches not_failed failure 1 "$@"
 }

@@ -22,7 +22,9 @@
 
   Small blocks are column-major, one after the other, in PetscScalar. Pointers named d* belong to the backend's memory, the others to the host.
 */
-typedef struct _n_SpikeKernels SpikeKernels;
+typedef struct _n_SpikeKernels            SpikeKernels;
+typedef struct _n_SpikeTridiagonalKernels SpikeTridiagonalKernels;
+typedef struct _n_SpikePeriodicKernels    SpikePeriodicKernels;
 
 typedef struct {
   PetscInt         n, kl, ku; /* rows of this rank, half-bandwidths                                               */
@@ -33,6 +35,13 @@ typedef struct {
   PetscBool        coupled;   /* spike tips are kept: not the block variant                                       */
   PetscReal        window;    /* spikes that have fallen below this fraction of their ends are not corrected, at least below the factors' rounding */
   PetscInt         maxrhs;    /* right-hand sides that the work space of an apply holds                           */
+
+  /* kl = ku = 1, where the backend has kernels for tridiagonal systems: those of this rank, nothing coupling one to the next but through interfaces; nsystems 0: by the kernels for bands */
+  PetscInt               nsystems;
+  PetscInt              *systems;     /* [nsystems + 1] first rows, ascending, among them start[0 .. np]; then n */
+  PCSpikeTridiagonalType tridiagonal; /* asked for                                                             */
+  PetscBool              pivoting;    /* by PARTITION, with row exchanges                                       */
+  PCSpikeTridiagonalType used, local; /* by create(): who solves, and who solves the pieces that it makes        */
 
   void         *band;           /* raw band, then its factors; layout of the backend                                */
   PetscScalar  *dB, *dC;        /* [np + 1] coupling blocks                                                         */
@@ -96,6 +105,7 @@ typedef struct {
   PetscInt  badrow;      /* first row (order of the matrix, local) with a value that is not finite, -1 if none    */
   PetscInt  overflowrow; /* first row with a value that the precision of the factors cannot hold, -1 if none        */
   PetscInt  zerorow;     /* first row without a nonzero entry, -1 if none                                          */
+  PetscInt  joined;      /* first row (order of the matrix, local) with a nonzero entry between two systems, -1 if none; not set where nsystems is 0 */
 } SpikeFillStats;
 
 /* Spikes are followed over at most this many rows */
@@ -230,9 +240,16 @@ struct _n_SpikeKernels {
     wbot) is where they were told to leave it after the next finish(), the one wait of a setup.
   */
   PetscErrorCode (*finish)(SpikeBand *);
+
+  /* NULL: half-bandwidth 1 is a band like others */
+  const SpikeTridiagonalKernels *tridiagonal;
+
+  /* of periodic systems, whatever solves without their corners; NULL: these are bands as wide as they are */
+  const SpikePeriodicKernels *periodic;
 };
 
-PETSC_INTERN const SpikeKernels SpikeKernels_Host, SpikeKernels_CUDA; /* the latter where the library was built with CUDA */
+PETSC_INTERN const SpikeKernels         SpikeKernels_Host, SpikeKernels_CUDA; /* the latter where the library was built with CUDA */
+PETSC_INTERN const SpikePeriodicKernels SpikePeriodicKernels_Host, SpikePeriodicKernels_CUDA;
 
 /* backend.c: the backend for data of a memory type, NULL where the library has none */
 PETSC_INTERN const SpikeKernels *SpikeKernelsFind(PetscMemType);

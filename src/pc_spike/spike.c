@@ -2,9 +2,10 @@
 /* spike.c: the type PCSPIKE: its page, creation and destruction */
 #include "spikeimpl.h"
 
-const char *const PCSpikeTypes[]          = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
-const char *const PCSpikePrecisions[]     = {"DOUBLE", "SINGLE", "BF16", "FP16", "PCSpikePrecision", "PC_SPIKE_PRECISION_", NULL};
-const char *const PCSpikePrecisionNames[] = {"double", "single", "bf16", "fp16"};
+const char *const PCSpikeTypes[]            = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
+const char *const PCSpikePrecisions[]       = {"DOUBLE", "SINGLE", "BF16", "FP16", "PCSpikePrecision", "PC_SPIKE_PRECISION_", NULL};
+const char *const PCSpikeTridiagonalTypes[] = {"AUTO", "THOMAS", "TWOWAY", "CR", "PCR", "RD", "CRPCR", "PARTITION", "PCSpikeTridiagonalType", "PC_SPIKE_TRIDIAGONAL_", NULL};
+const char *const PCSpikePrecisionNames[]   = {"double", "single", "bf16", "fp16"};
 
 static PetscErrorCode PCDestroy_Spike(PC pc)
 {
@@ -25,6 +26,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Options Database Keys:
 + -pc_spike_type (block|truncated)                     - coupling between partitions, `PCSpikeSetType()`
 . -pc_spike_bandwidth k or kl,ku                       - half-bandwidths to factor, `PCSpikeSetBandwidth()`; default those of the nonzero entries
+. -pc_spike_tridiagonal_type (auto|thomas|twoway|...)  - algorithm for half-bandwidth 1, `PCSpikeSetTridiagonalType()`
+. -pc_spike_pivoting                                   - row exchanges for half-bandwidth 1, `PCSpikeSetPivoting()`
 . -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|, `PCSpikeSetDropoff()`
 . -pc_spike_window_tol tol                             - where the correction after the reduced systems ends, `PCSpikeSetWindowTolerance()`
 . -pc_spike_precision (double|single|bf16|fp16)        - precision of the factors, `PCSpikeSetPrecision()`
@@ -37,7 +40,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Level: intermediate
 
   Notes:
-  The rows of each rank are cut into partitions of equal length. Each diagonal block is factored as a band, without pivoting. What couples
+  The rows of each rank are cut into partitions of equal length. Each diagonal block is factored as a band, without pivoting (`PCSpikeSetPivoting()` is for half-bandwidth 1). What couples
   two neighbouring partitions is taken into account by a small dense system for each interface, made from the tips of the two spikes
   (`PC_SPIKE_TRUNCATED`), or left out (`PC_SPIKE_BLOCK`). An interface between two ranks is an interface like any other: in an apply
   a rank exchanges as many values as a half-bandwidth with its two neighbours, and nothing else.
@@ -56,6 +59,15 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   The band is worth its memory, 1 + kl + ku numbers a row, when the matrix has a narrow band, in its own ordering or after a bandwidth
   reducing one. For matrices of 2- and 3-dimensional meshes with good fill reducing orderings `PCLU` with nested dissection needs less.
 
+  Half-bandwidth 1 has kernels of its own, and a choice of algorithms. Where rows are not coupled to the next ones the matrix falls into independent systems, as of lines of a grid, which
+  are found, and looked for again when a coupling appears. -pc_spike_bandwidth 1 takes the tridiagonal part of a wider matrix in its own ordering: line relaxation.
+
+  Periodic tridiagonal systems, with an entry in one or both of their corners and nothing else off the three diagonals, are found before the band is chosen, on host and GPU: any number of them, each of three rows or
+  more inside one rank, where nothing couples the ranks, or one that is the whole matrix, on any number of ranks. The systems without their corners are factored, and a rank-one update for each brings these back (Sherman and Morrison; Temperton,
+  J. Comput. Phys. 19, 1975), for one vector more to read in an apply, two to keep, and a copy of the values of the matrix. Over ranks an apply sums two more numbers. The natural ordering must be allowed (`auto`
+  or `natural`) and the bandwidth open: in an ordering that is asked for corners are entries like others, with `PCSpikeSetBandwidth()` they lie outside and are dropped, and so they are where `PCSpikeSetDropoff()` allows to drop them. `PC_SPIKE_BLOCK` leaves out corners that couple
+  two partitions. A rank-one update that would divide by zero, as for a singular matrix, is a zero pivot. Corners may vanish and come back in later values; when anything else couples a system, the band is chosen again.
+
   The matrix must be of a type derived from `MATAIJ`, or one that `MatConvert()` turns into it, such as `MATBAIJ` and `MATSBAIJ`. Stored
   zeros do not widen the band; when later values with the same pattern do, it is chosen again.
 
@@ -68,7 +80,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   SPIKE::GPU - A GPU-based Banded Linear System Solver, TR-2012-04, University of Wisconsin-Madison (2012).
 
 .seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `KSPSetPCSide()`, `KSPFGMRES`, `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
-          `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCSpikeSetMatOrderingType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`, `PCSpikeSetShiftAmount()`, `PCSpikeGetInfo()`
+          `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCSpikeSetMatOrderingType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`, `PCSpikeSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {

@@ -54,7 +54,7 @@ static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, 
   what is inside the rank is corrected while the tips travel by MPI; where they travel from device to device, in less time than a launch more takes,
   everything is corrected behind them.
 */
-static PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
   PC_Spike      *s  = (PC_Spike *)pc->data;
   const PetscInt np = s->band.np;
@@ -108,7 +108,7 @@ static PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same with the reordering around it */
+/* The same with the reordering around it, or the rank-one updates of periodic systems, which are found in the natural ordering only */
 PetscErrorCode PCSpikeSolvePermuted_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
   PC_Spike       *s     = (PC_Spike *)pc->data;
@@ -119,7 +119,10 @@ PetscErrorCode PCSpikeSolvePermuted_Private(PC pc, PetscBool trans, PetscInt nrh
     PetscCall((*s->band.k->permute)(&s->band, PETSC_FALSE, s->dnewrow, nrhs, b, ldb, s->permuted, s->band.n));
     PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, s->permuted, s->band.n, s->permuted, s->band.n));
     PetscCall((*s->band.k->permute)(&s->band, PETSC_TRUE, s->dnewrow, nrhs, s->permuted, s->band.n, x, ldx));
-  } else PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, b, ldb, x, ldx));
+  } else {
+    PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, b, ldb, x, ldx));
+    if (!SpikeFaulty(SPIKE_FAULT_NOT_PERIODIC)) PetscCall(PCSpikePeriodicUpdate_Private(pc, trans, nrhs, x, ldx));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,8 +229,9 @@ static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
   }
   s->shape++;
   PetscCall(PCSpikeExchangeReserve_Private(pc, batch));
+  PetscCall(PCSpikePeriodicReserve_Private(pc, batch));
   PetscCall((*s->band.k->reserve)(&s->band, batch)); /* last: maxrhs says what all of the space holds */
-  PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
+  PetscCall(PCSpikeBytes_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

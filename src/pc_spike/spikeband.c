@@ -152,12 +152,13 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
 /*
   Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from the user, PETSc's RCM is
   tried and the narrower band kept; a band with a full row cannot be made narrower (kl + ku + 1 >= nonzeros of any row), so it is left alone.
+  Periodic tridiagonal systems are looked for before, where the natural ordering may be taken and the bandwidth is open: corners do not widen the band then.
 */
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
 {
   PC_Spike   *s       = (PC_Spike *)pc->data;
   PetscInt    full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0;
-  PetscBool   zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE);
+  PetscBool   zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE), periodic = PETSC_FALSE;
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -171,7 +172,9 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
-  if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
+  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic) PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
+  if (periodic) kept[0] = kept[1] = 1;
+  else if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
     PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros));
     PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, s->newrow, rfull, rkept, &maxrow, &zeros));
     if (isauto && rkept[0] + rkept[1] >= kept[0] + kept[1]) PetscCall(PetscFree(s->newrow));

@@ -54,6 +54,40 @@ PetscErrorCode PCSpikeExchangeReserve_Private(PC pc, PetscInt maxrhs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With a link: the half of the first rank that owns rows to all others that do, then that of the last one; the order is the same on all ranks */
+static PetscErrorCode SpikeHalvesCreate_Private(PC pc)
+{
+  PC_Spike       *s = (PC_Spike *)pc->data;
+  const PetscInt *range;
+  PetscMPIInt     size, rank, root[2] = {-1, -1};
+  PetscInt        count = 0;
+
+  PetscFunctionBegin;
+  s->ex.nhalves[0] = s->ex.nhalves[1] = 0;
+  if (!s->ex.link || !s->cyclic.across || !s->band.n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &rank));
+  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    if (range[r + 1] == range[r]) continue;
+    if (root[0] < 0) root[0] = r;
+    root[1] = r;
+  }
+  PetscCall(PetscCalloc1(2 * (PetscCount)size, &s->ex.halves));
+  for (PetscInt half = 0; half < 2; half++) {
+    for (PetscMPIInt r = 0; r < size; r++) {
+      if (range[r + 1] == range[r] || (rank == root[half] ? r == rank : r != root[half])) continue;
+      s->ex.halves[count].peer = r;
+      s->ex.halves[count].send = (PetscBool)(rank == root[half]);
+      s->ex.halves[count].n    = 1;
+      s->ex.halves[count].ld   = 2;
+      s->ex.nhalves[half]++;
+      count++;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCSpikeExchangeCreate_Private(PC pc)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
@@ -70,6 +104,7 @@ PetscErrorCode PCSpikeExchangeCreate_Private(PC pc)
   PetscCall(PetscObjectGetNewTag((PetscObject)pc, &s->ex.tag));
   for (PetscInt m = 0; m < 4; m++) s->ex.req[m] = MPI_REQUEST_NULL;
   PetscCall(PCSpikeExchangeReserve_Private(pc, s->band.maxrhs));
+  PetscCall(SpikeHalvesCreate_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,6 +112,7 @@ PetscErrorCode PCSpikeExchangeDestroy_Private(PC pc)
 {
   PetscFunctionBegin;
   for (PetscInt m = 0; m < 4; m++) PetscCall(SpikeExchangeFree_Private(pc, m));
+  PetscCall(PetscFree(((PC_Spike *)pc->data)->ex.halves));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,5 +264,39 @@ PetscErrorCode PCSpikeExchangeEnd_Private(PC pc, PetscBool trans, PetscInt nrhs)
     t = SpikeTips_Private(&s->band, left, (PetscBool)(left != trans), &n, &ld);
     PetscCall((*s->band.k->copy2d)(&s->band, PETSC_TRUE, s->ex.direct, t, ld * sizeof(PetscScalar), s->ex.buf[left ? FROM_LEFT : FROM_RIGHT], n * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  data: for each column two halves, of which the first and the last rank that own rows have one each and the others, whose halves are zero, none. After it all have both. Without a link this is a sum over all
+  ranks, of one number each that is not zero; host is for nrhs columns.
+*/
+PetscErrorCode PCSpikeExchangeHalves_Private(PC pc, PetscInt nrhs, PetscScalar *data, PetscScalar *host)
+{
+  PC_Spike       *s     = (PC_Spike *)pc->data;
+  SpikeBand      *b     = &s->band;
+  const size_t    bytes = (size_t)nrhs * 2 * sizeof(PetscScalar);
+  const PetscBool here  = (PetscBool)(PetscMemTypeHost(b->k->memtype) || s->ex.direct);
+  PetscScalar    *sum   = here ? data : host;
+
+  PetscFunctionBegin;
+  if (SpikeFaulty(SPIKE_FAULT_STALE_MESSAGE)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->ex.link) {
+    const PetscInt count = s->ex.nhalves[0] + s->ex.nhalves[1];
+
+    for (PetscInt i = 0; i < count; i++) {
+      s->ex.halves[i].data = data + (i < s->ex.nhalves[0] ? 0 : 1);
+      s->ex.halves[i].nrhs = nrhs;
+    }
+    if (count) {
+      PetscCall((*b->k->exchange)(b, s->ex.link, count, s->ex.halves));
+      PetscCall((*b->k->wait)(b, s->ex.link));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (s->ex.direct) PetscCall((*b->k->synchronize)(b)); /* MPI does not wait for the stream */
+  else if (!here) PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, host, bytes, data, bytes, bytes, 1));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2 * nrhs, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+  if (!here) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, data, bytes, host, bytes, bytes, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,6 +7,7 @@
 #include <petscspike.h>
 #include "../kernels/kernels.h"
 #include "../kernels/matcsr.h"
+#include "../kernels/periodic.h"
 #include "../enqueue.h"
 #include "../fault.h"
 
@@ -27,7 +28,23 @@ typedef struct {
 
   const SpikeKernels *k;    /* whose link it is                                             */
   void               *link; /* messages without the host, kept over resets; NULL: they go by MPI */
+
+  SpikeMessage *halves; /* with link, where the whole matrix is one periodic system: what the ranks at its ends send to all */
+  PetscInt      nhalves[2];
 } SpikeExchange;
+
+/* Periodic systems */
+typedef struct {
+  PetscBool           found;                  /* the matrix is made of them and of other tridiagonal ones: the same on all ranks */
+  PetscBool           across;                 /* one is the whole matrix, its ends on two ranks */
+  PetscBool           active;                 /* an apply has something to do */
+  PetscInt           *rows, *entries, *zeros; /* as in SpikePeriodic, on the host */
+  PetscInt           *mate, *index;           /* work space of the search and of what goes to the backend */
+  PetscBool          *joined;
+  PetscScalar        *host; /* [2 maxrhs] on the host, with across */
+  SpikePeriodic       d;
+  SpikePeriodicReport report;
+} PCSpikeCyclic;
 
 typedef struct {
   /* options */
@@ -42,16 +59,21 @@ typedef struct {
   PetscReal          shiftamount;
   char              *ordering;
 
+  PCSpikeTridiagonalType tridiagonal;
+  PetscBool              pivoting;
+
   /* setup */
   PetscObjectState shape; /* changes with everything that is allocated or planned */
   PetscBool        built; /* the symbolic part, for the present options and pattern */
   Mat              aij;   /* Pmat converted, where it is not AIJ itself */
   PetscInt        *newrow;
+  PetscBool       *joined;            /* while independent systems are looked for */
   PetscInt        *dnewrow, *dcolmap; /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
   PetscScalar     *permuted;          /* [maxrhs * n] with newrow only, in the backend's memory                              */
   PetscScalar     *stage;             /* [n] for vectors that are not in the backend's memory                                */
   SpikeBand        band;
   SpikeExchange    ex;
+  PCSpikeCyclic    cyclic;
   PetscReal        expected; /* falloff of the spikes, guessed from some rows before there are any; 0 where they tell nothing */
   PetscReal       *falloff;  /* [2 * (np + 1)] of W and of V, see kernels.h */
   PetscBool        factored; /* numeric work was done for the present values, on all ranks; where it failed there is something to sweep with */
@@ -67,6 +89,7 @@ PETSC_INTERN PetscErrorCode PCSetFromOptions_Spike(PC, PetscOptionItems);
 PETSC_INTERN PetscErrorCode PCView_Spike(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeGetInfo_Spike(PC, PCSpikeInfo *);
 PETSC_INTERN PetscErrorCode PCSpikeChanged_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeBytes_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeComposeMethods_Private(PC, PetscBool);
 PETSC_INTERN PetscErrorCode PCSpikeComposePivotMethods_Private(PC, PetscBool);
 #define SpikeCompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
@@ -76,7 +99,8 @@ PETSC_INTERN PetscErrorCode PCApplyTranspose_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCMatApply_Spike(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode PCMatApplyTranspose_Spike(PC, Mat, Mat);
 
-/* the apply between raw pointers in the backend's memory, on band.stream */
+/* the apply between raw pointers in the backend's memory, on band.stream; in the order of the band, without the rank-one updates of periodic systems, and all of it */
+PETSC_INTERN PetscErrorCode PCSpikeSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode PCSpikeSolvePermuted_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 
 /* spikeenqueue.c */
@@ -87,6 +111,22 @@ PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscIn
 PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat, PetscInt, const SpikeCSR[]);
 PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscInt, const SpikeCSR[]);
+
+/* spiketridiagonal.c */
+PETSC_INTERN PetscErrorCode PCSpikeFindSystems_Private(PC, PetscInt, const SpikeCSR[]);
+PETSC_INTERN PetscErrorCode PCSpikeViewSystems_Private(PC, const PCSpikeInfo *, PetscViewer);
+PETSC_INTERN PetscErrorCode PCSpikeComposeTridiagonalMethods_Private(PC, PetscBool);
+
+/* spikeperiodic.c */
+PETSC_INTERN PetscErrorCode PCSpikePeriodicFind_Private(PC, Mat, PetscInt, const SpikeCSR[], PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikePeriodicCreate_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikePeriodicReserve_Private(PC, PetscInt);
+PETSC_INTERN PetscErrorCode PCSpikePeriodicDestroy_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikePeriodicSplit_Private(PC, PetscInt, const SpikeCSR[], SpikeCSR[]);
+PETSC_INTERN PetscErrorCode PCSpikePeriodicJoined_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikePeriodicFactor_Private(PC, PetscReal, PetscReal);
+PETSC_INTERN PetscErrorCode PCSpikePeriodicUpdate_Private(PC, PetscBool, PetscInt, PetscScalar *, PetscCount);
+PETSC_INTERN PetscReal      PCSpikePeriodicBytes_Private(const PC_Spike *);
 
 /* spikeplan.c: neighbours and partitions */
 PETSC_INTERN PetscErrorCode PCSpikePlan_Private(PC);
@@ -101,3 +141,4 @@ PETSC_INTERN PetscErrorCode PCSpikeExchangeBegin_Private(PC, PetscBool, PetscInt
 PETSC_INTERN PetscErrorCode PCSpikeExchangeSend_Private(PC, PetscBool, PetscBool, PetscInt);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeSent_Private(PC, PetscBool, PetscInt);
 PETSC_INTERN PetscErrorCode PCSpikeExchangeEnd_Private(PC, PetscBool, PetscInt);
+PETSC_INTERN PetscErrorCode PCSpikeExchangeHalves_Private(PC, PetscInt, PetscScalar *, PetscScalar *);

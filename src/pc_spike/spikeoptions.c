@@ -417,7 +417,7 @@ static PetscErrorCode PCSpikeGetBandwidth_Spike(PC pc, PetscInt *kl, PetscInt *k
   Notes:
   Both must be below the number of rows of the matrix. The share of sum |a_ij| that is dropped is in the view and in `PCSpikeInfo`.
 
-  The band is that of the natural ordering, unless `PCSpikeSetMatOrderingType()` names one.
+  The band is that of the natural ordering, unless `PCSpikeSetMatOrderingType()` names one. Corners of periodic tridiagonal systems, which `PCSPIKE` finds when the half-bandwidths are open, lie outside of it.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetBandwidth()`, `PCSpikeSetDropoff()`, `PCSpikeGetInfo()`
 @*/
@@ -550,5 +550,6 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_Spike);
   SpikeCompose("PCFactorSetMatOrderingType_C", PCSpikeSetMatOrderingType_Spike);
   PetscCall(PCSpikeComposePivotMethods_Private(pc, compose));
+  PetscCall(PCSpikeComposeTridiagonalMethods_Private(pc, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

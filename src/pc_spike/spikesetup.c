@@ -33,13 +33,16 @@ PetscErrorCode PCReset_Spike(PC pc)
     PetscCall((*k->release)(&s->band, (void **)&s->permuted));
     PetscCall((*k->release)(&s->band, (void **)&s->stage));
     PetscCall(PCSpikeExchangeDestroy_Private(pc));
+    PetscCall(PCSpikePeriodicDestroy_Private(pc));
     PetscCall((*k->destroy)(&s->band));
   }
   s->dnewrow = NULL;
   PetscCall(PetscFree2(s->band.start, s->band.active));
+  PetscCall(PetscFree(s->band.systems));
   s->shape += s->band.launches; /* which begins at zero again: the sum of both never comes back to what it was */
   PetscCall(PetscMemzero(&s->band, sizeof(s->band)));
   PetscCall(PetscFree(s->newrow));
+  PetscCall(PetscFree(s->joined));
   PetscCall(PetscFree(s->falloff));
   PetscCall(MatDestroy(&s->aij));
   s->built    = PETSC_FALSE;
@@ -120,6 +123,17 @@ static PetscErrorCode PCSpikeUploadIndices_Private(PC pc, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bytes of the band and of the rest, of this rank */
+PetscErrorCode PCSpikeBytes_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
+  s->info.extra_bytes += PCSpikePeriodicBytes_Private(s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Backend, band, partitions and memory from the pattern (and from which entries are zero), which the host looks at. *fits: false on all
   ranks where one cannot hold its band.
@@ -145,7 +159,10 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   PetscCall(PCSpikeExpectFalloff_Private(pc, A->rmap->n, nparts, parts));
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikePlan_Private(pc));
-  PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
+  PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
+  PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscCall(PCSpikeBytes_Private(pc));
   s->info.tips_bytes = s->band.coupled ? sizeof(PetscScalar) * (s->band.np + 1.0) * ((PetscReal)s->band.kl * s->band.kl + 2.0 * s->band.ku * s->band.ku + 2.0 * s->band.kl * s->band.ku) : 0.0;
   s->info.map_bytes  = 0.0;
   PetscCall((*s->band.k->memory)(&memory));
@@ -165,6 +182,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   PetscCall((*s->band.k->end)(&s->band));
   PetscCall(PetscCalloc1(2 * (s->band.np + 1), &s->falloff));
   PetscCall(PCSpikeExchangeCreate_Private(pc));
+  PetscCall(PCSpikePeriodicCreate_Private(pc));
+  if (s->band.nsystems || s->cyclic.found) PetscCall(PCSpikeBytes_Private(pc)); /* those of the algorithm that was chosen */
   s->built = PETSC_TRUE;
   s->shape++;
   s->info.rebuilds++;
@@ -179,15 +198,16 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
-  PetscReal sum[2], max[5];
-  SpikeCSR  parts[2];
+  PetscReal sum[2], max[6];
+  SpikeCSR  parts[2], split[2];
   PetscInt  nparts;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PC_Spike_Fill, pc, 0, 0, 0));
   PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   PetscCall((*s->band.k->begin)(&s->band));
-  if (!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled) PetscCall((*s->band.k->fill)(&s->band, nparts, parts, s->dnewrow, st));
+  PetscCall(PCSpikePeriodicSplit_Private(pc, nparts, parts, split));
+  if (!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled) PetscCall((*s->band.k->fill)(&s->band, nparts, split, s->dnewrow, st));
   if (s->band.k->finish && !late) PetscCall((*s->band.k->finish)(&s->band));
   PetscCall((*s->band.k->end)(&s->band));
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
@@ -202,7 +222,8 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   max[3] = st->overflowrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->overflowrow + A->rmap->rstart);
   max[4] = st->zerorow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->zerorow + A->rmap->rstart);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, comm));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 5, MPIU_REAL, MPIU_MAX, comm));
+  max[5] = st->joined < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->joined + A->rmap->rstart);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 6, MPIU_REAL, MPIU_MAX, comm));
   st->sum         = sum[0];
   st->dropped     = sum[1];
   st->norm        = max[0];
@@ -210,13 +231,17 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   st->badrow      = max[2] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[2];
   st->overflowrow = max[3] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[3];
   st->zerorow     = max[4] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[4];
+  st->joined      = max[5] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[5];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a band that was decided from values still holds what was asked for */
-static PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStats *st)
+/* Whether a band that was decided from values still holds what was asked for, and systems that were found in it are still alone */
+static PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStats *st, PetscBool periodicjoined)
 {
-  if (s->userkl != PETSC_DECIDE || st->badrow >= 0) return PETSC_TRUE;
+  if (st->badrow >= 0) return PETSC_TRUE;
+  if (periodicjoined) return PETSC_FALSE;
+  if (s->band.nsystems && st->joined >= 0) return PETSC_FALSE;
+  if (s->userkl != PETSC_DECIDE) return PETSC_TRUE;
   return (PetscBool)(st->dropped <= s->dropoff * st->sum * (1.0 + 100 * PETSC_MACHINE_EPSILON));
 }
 
@@ -297,6 +322,7 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   s->numeric            = PETSC_TRUE;
   s->info.boosted       = pivot.nboost + (b->coupled ? reduced.nboost : 0);
   s->info.cornerboosted = b->coupled ? pv->corner.nboost : 0;
+  if (s->info.periodic) s->info.boosted += s->cyclic.report.nboost;
   for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
     if (!b->active[q]) continue;
     if (q < b->np) decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q]));
@@ -314,6 +340,11 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   } else if (b->coupled && reduced.badrow >= 0) {
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use other -%spc_spike_local_partitions or -%spc_spike_type block",
                                   b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue, (double)s->zeropivot, pre, pre, pre));
+  } else if (s->cyclic.found && s->cyclic.report.bad >= 0 && !SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) {
+    const PetscInt first = s->cyclic.across ? 0 : s->cyclic.rows[2 * s->cyclic.report.bad] + A->rmap->rstart;
+
+    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the rank-one update of the periodic system that begins at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g, or not finite; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use -%spc_type lu", first,
+                                  (double)s->cyclic.report.badvalue, (double)s->zeropivot, pre, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -327,7 +358,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   PetscInt       bad[2];
   PetscMemType   memtype;
   PetscMPIInt    size;
-  SpikeFillStats st = {0.0, 0.0, 0.0, 0.0, -1, -1, -1};
+  SpikeFillStats st = {0.0, 0.0, 0.0, 0.0, -1, -1, -1, -1};
   PCSpikePivots  pivots;
 
   PetscFunctionBegin;
@@ -350,7 +381,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   PetscCall(PCSpikeGetAIJ_Private(pc, reuse, &A));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   for (;; reuse = PETSC_FALSE) {
-    PetscBool late;
+    PetscBool late, joined = PETSC_FALSE; /* periodic systems, which other entries couple now */
 
     if (!reuse) {
       PetscCall(PCSpikeSymbolic_Private(pc, A, &fits));
@@ -363,18 +394,21 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     if (!reuse) {
       const PetscReal before = s->info.extra_bytes;
 
-      PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes)); /* with what the first fill keeps of the pattern */
+      PetscCall(PCSpikeBytes_Private(pc)); /* with what the first fill keeps of the pattern */
       s->info.map_bytes = s->info.extra_bytes - before;
       break;
     }
-    if (PCSpikeBandHolds_Private(s, &st)) {
+    PetscCall(PCSpikePeriodicJoined_Private(pc, &joined));
+    if (PCSpikeBandHolds_Private(s, &st, joined)) {
       s->info.refills++;
       break;
     }
     { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix */
       Mat keep = s->aij;
 
-      PetscCall(PetscInfo(pc, "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n", (double)st.maxdropped));
+      if (joined) PetscCall(PetscInfo(pc, "Periodic systems are coupled to other rows, which they were not for earlier values: choosing again\n"));
+      else if (st.joined >= 0) PetscCall(PetscInfo(pc, "Row %" PetscInt_FMT " couples two systems that were independent for earlier values: choosing again\n", st.joined));
+      else PetscCall(PetscInfo(pc, "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n", (double)st.maxdropped));
       s->aij = NULL;
       PetscCall(PCReset_Spike(pc));
       s->aij = keep;
@@ -386,6 +420,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s precision: scale the matrix or use -%spc_spike_precision %s", st.overflowrow, PCSpikePrecisionNames[s->precision], pre, s->precision == PC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
+    if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
     PetscCall(PCSpikeJudge_Private(pc, A, &st, &pivots));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,10 +6,10 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
 {
   PC_Spike         *s        = (PC_Spike *)pc->data;
   const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
-  PetscEnum         type = (PetscEnum)s->type, precision = (PetscEnum)s->precision;
+  PetscEnum         type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal;
   PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, shift = (PetscInt)s->shifttype, partitions = s->local_partitions;
   PetscReal         dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
-  PetscBool         set;
+  PetscBool         set, pivoting = s->pivoting;
   char              ordering[256];
   PetscFunctionList list;
 
@@ -23,6 +23,10 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   if (set) PetscCall(PCSpikeSetDropoff(pc, dropoff));
   PetscCall(PetscOptionsReal("-pc_spike_window_tol", "Spikes below this fraction of their ends are not corrected", "PCSpikeSetWindowTolerance", window, &window, &set));
   if (set) PetscCall(PCSpikeSetWindowTolerance(pc, window));
+  PetscCall(PetscOptionsEnum("-pc_spike_tridiagonal_type", "Algorithm for half-bandwidth 1", "PCSpikeSetTridiagonalType", PCSpikeTridiagonalTypes, tridiagonal, &tridiagonal, &set));
+  if (set) PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)tridiagonal));
+  PetscCall(PetscOptionsBool("-pc_spike_pivoting", "Row exchanges in tridiagonal systems", "PCSpikeSetPivoting", pivoting, &pivoting, &set));
+  if (set) PetscCall(PCSpikeSetPivoting(pc, pivoting));
   PetscCall(PetscOptionsEnum("-pc_spike_precision", "Precision of the factors", "PCSpikeSetPrecision", PCSpikePrecisions, precision, &precision, &set));
   if (set) PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)precision));
   PetscCall(PetscOptionsInt("-pc_spike_local_partitions", "Partitions on each rank", "PCSpikeSetLocalPartitions", partitions, &partitions, &set));
@@ -71,7 +75,7 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
-  PetscInt  sum[3], max[2];
+  PetscInt  sum[5], max[2];
 
   PetscFunctionBegin;
   PetscCheck(pc->setupcalled, comm, PETSC_ERR_ARG_WRONGSTATE, "Must call PCSetUp() first");
@@ -80,9 +84,11 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   sum[0]  = s->info.partitions;
   sum[1]  = s->info.boosted;
   sum[2]  = s->info.cornerboosted;
+  sum[3]  = s->info.systems;
+  sum[4]  = s->info.periodic;
   max[0]  = s->info.max_partition;
   max[1]  = -s->info.min_partition;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 3, MPIU_INT, MPI_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 5, MPIU_INT, MPI_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 2, MPIU_INT, MPI_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.decay, &info->decay, 1, MPIU_REAL, MPIU_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.bytes, &info->bytes, 1, MPIU_REAL, MPIU_SUM, comm));
@@ -92,6 +98,8 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   info->partitions    = sum[0];
   info->boosted       = sum[1];
   info->cornerboosted = sum[2];
+  info->systems       = sum[3];
+  info->periodic      = sum[4];
   info->max_partition = max[0];
   info->min_partition = sum[0] ? -max[1] : 0;
   PetscCall(PetscStrncpy(info->backend, s->band.k ? s->band.k->name : "none", sizeof(info->backend)));
@@ -146,6 +154,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                                    : s->ordering));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info.dropped));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n", info.partitions, info.min_partition, info.max_partition));
+  PetscCall(PCSpikeViewSystems_Private(pc, &info, viewer));
   if (s->band.coupled) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n", (double)s->window));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n", (double)info.decay));

@@ -2,6 +2,7 @@
 /* spike_cuda.cu: the CUDA backend of kernels.h: its table, memory, stream and number of partitions */
 #include "fill.cuh"
 #include "spike_partitions.h"
+#include "../tridiagonal.h"
 
 /* Shape of the tiles from the shape of the band; start and active are set by create() */
 static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
@@ -39,7 +40,11 @@ static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, size_t 
 {
   size_t scratch;
 
-  SpikeTipsWork_CUDA(s, t, spike, &scratch, blocks);
+  if (s->nsystems) {
+    scratch = 0;
+    *spike  = 0;
+    *blocks = 0;
+  } else SpikeTipsWork_CUDA(s, t, spike, &scratch, blocks);
   *behind = (PetscMax(scratch, SpikeFillScratch_CUDA(t)) + 255) / 256 * 256;
   return PetscMax(*behind + (size_t)*spike * sizeof(PetscScalar), s->coupled ? (size_t)s->maxrhs * (size_t)s->n * sizeof(PetscScalar) : 0);
 }
@@ -55,12 +60,18 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   PetscFunctionBegin;
   PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "PCSPIKE on CUDA has half-bandwidths up to %d, this band has %" PetscInt_FMT ",%" PetscInt_FMT ": use -pc_spike_bandwidth or -pc_spike_dropoff (with the prefix of the solver) for a narrower band, or a matrix on the host (MatBindToCPU(), -mat_type aij)", SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
   SpikeTilesShape_Private(s, &t);
-  *band  = (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
+  *band  = s->nsystems ? 0.0 : (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
   room   = SpikeRoom_Private(s, &t, &behind, &spike, &blocks);
   *extra = (PetscReal)room + sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) + sizeof(double) * (2.0 * s->np + 1.0) + SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
+  }
+  if (s->nsystems) {
+    PetscReal rest;
+
+    PetscCall(SpikeTriBytesSystems_CUDA(s, band, &rest));
+    *extra += rest - SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
   }
   if (s->data) *extra += ((const SpikeCUDA *)s->data)->map.bytes; /* known after the first fill */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -118,7 +129,6 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   const PetscInt   np = s->np;
   const PetscCount kl = s->kl, ku = s->ku;
   PetscInt        *active;
-  size_t           behind;
   int              device, value;
   SpikeCUDA       *h;
 
@@ -143,10 +153,13 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   PetscCall(PetscLogCpuToGpu(2.0 * (np + 1) * sizeof(PetscInt)));
   h->t.start  = h->dstart;
   h->t.active = h->dactive;
-  h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
-  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)), (char **)&s->band));
-  PetscCallCUDA(cudaMemsetAsync((char *)s->band + h->elements * SpikeElement_Private(s), 0, SPIKE_BAND_BEHIND * SpikeElement_Private(s), (cudaStream_t)s->stream));
-  (void)SpikeRoom_Private(s, &h->t, &behind, &h->spikesize, &h->blocks);
+  if (s->nsystems) PetscCall(SpikeTriCreateSystems_CUDA(s));
+  else {
+    h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
+    PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)), (char **)&s->band));
+    PetscCallCUDA(cudaMemsetAsync((char *)s->band + h->elements * SpikeElement_Private(s), 0, SPIKE_BAND_BEHIND * SpikeElement_Private(s), (cudaStream_t)s->stream));
+  }
+  PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
   h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
   PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)h->reportsize, (char **)&h->report));
   PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, h->reportsize));
@@ -161,8 +174,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
     PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dR));
     PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
   }
-  PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
-  PetscCall(SpikeSweepPrepare_CUDA(s));
+  if (!s->nsystems) PetscCall(SpikeSweepPrepare_CUDA(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,6 +184,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was made; a machine without a device comes here too */
+  PetscCall(SpikeTriDestroySystems_CUDA(s));
   PetscCallCUDA(cudaFree(h->dstart));
   PetscCallCUDA(cudaFree(h->dactive));
   PetscCallCUDA(cudaFree(h->room));
@@ -201,6 +214,7 @@ static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PCSpi
   SpikeShape shape = {n, kl, ku, (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal))), 132, falloff};
   int        device, sm;
 
+  if (kl == 1 && ku == 1 && SpikePrecisionBytes(precision) == sizeof(PetscReal)) return 1; /* the kernels of tridiagonal.h make pieces of their own */
   if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, device) == cudaSuccess) shape.multiprocessors = sm;
   return SpikePartitionsChoose(&shape);
 }
@@ -289,7 +303,4 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_CUDA =
-  {"cuda",          PETSC_MEMTYPE_CUDA,  SpikeBytes_CUDA,       SpikeCreate_CUDA,  SpikeDestroy_CUDA,    SpikeReserve_CUDA,  SpikeFill_CUDA,  SpikeLeftTips_CUDA, SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA,
-   SpikeSweep_CUDA, SpikeSolveTips_CUDA, SpikeCorrect_CUDA,     SpikePermute_CUDA, SpikePartitions_CUDA, SpikeMemory_CUDA,   SpikeBegin_CUDA, SpikeEnd_CUDA,      SpikeAlloc_CUDA,  SpikeRelease_CUDA,   SpikeCopy2D_CUDA,
-   SpikeStage_CUDA, SpikeUnstage_CUDA,   SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA,  SpikeFinish_CUDA};
+const SpikeKernels SpikeKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeBytes_CUDA, SpikeCreate_CUDA, SpikeDestroy_CUDA, SpikeReserve_CUDA, SpikeFill_CUDA, SpikeLeftTips_CUDA, SpikeFactor_CUDA, SpikeRightTips_CUDA, SpikeReduced_CUDA, SpikeSweep_CUDA, SpikeSolveTips_CUDA, SpikeCorrect_CUDA, SpikePermute_CUDA, SpikePartitions_CUDA, SpikeMemory_CUDA, SpikeBegin_CUDA, SpikeEnd_CUDA, SpikeAlloc_CUDA, SpikeRelease_CUDA, SpikeCopy2D_CUDA, SpikeStage_CUDA, SpikeUnstage_CUDA, SpikeSynchronize_CUDA, SpikeConnect_CUDA, SpikeDisconnect_CUDA, SpikeExchange_CUDA, SpikeWait_CUDA, SpikeFinish_CUDA, &SpikeTridiagonalKernels_CUDA, &SpikePeriodicKernels_CUDA};

@@ -6,6 +6,7 @@
 
 /* spike_fill.cu */
 PETSC_INTERN PetscErrorCode SpikeFill_CUDA(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
+PETSC_INTERN PetscErrorCode SpikeFillSum_CUDA(SpikeBand *, int blocks);
 /* bytes of scratch that it needs */
 PETSC_INTERN size_t SpikeFillScratch_CUDA(const SpikeTiles *);
 /* spike_factor.cu */
@@ -34,3 +35,14 @@ PETSC_INTERN PetscErrorCode SpikeWait_CUDA(SpikeBand *, void *);
 PETSC_INTERN PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode SpikePermute_CUDA(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+/* spike_tridiagonal.cu: for bands with systems, what the functions of the table with these names do */
+struct SpikeFillCSR;
+PETSC_INTERN PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriDestroySystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriBytesSystems_CUDA(const SpikeBand *, PetscReal *matrix, PetscReal *rest);
+PETSC_INTERN PetscErrorCode SpikeTriFillSystems_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *);
+PETSC_INTERN PetscErrorCode SpikeTriFactorSystems_CUDA(SpikeBand *, SpikePivot *);
+PETSC_INTERN PetscErrorCode SpikeTriTipsSystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriFinishSystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriSweepSystems_CUDA(SpikeBand *, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikeTriCorrectSystems_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *, PetscCount);

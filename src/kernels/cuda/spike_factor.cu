@@ -580,6 +580,10 @@ PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
   pivot->nboost = 0;
   pivot->badrow = -1;
   if (!h->t.steps) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->tri) {
+    PetscCall(SpikeTriFactorSystems_CUDA(s, pivot));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
   if (s->precision != PC_SPIKE_PRECISION_DOUBLE) {
     const unsigned int exponent = s->precision == PC_SPIKE_PRECISION_SINGLE ? 0x7F800000u : s->precision == PC_SPIKE_PRECISION_BF16 ? 0x7F80u : 0x7C00u;

@@ -127,6 +127,17 @@ __global__ void __launch_bounds__(256) SpikeInvertOrder(PetscInt n, const PetscI
   for (PetscInt r = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; r < n; r += (PetscInt)gridDim.x * blockDim.x) oldrow[newrow[r]] = r;
 }
 
+/* What the blocks of a fill have left in the scratch memory, into the report */
+PetscErrorCode SpikeFillSum_CUDA(SpikeBand *s, int blocks)
+{
+  SpikeCUDA *h = (SpikeCUDA *)s->data;
+
+  PetscFunctionBegin;
+  SpikeFillSum<<<1, 256, 0, (cudaStream_t)s->stream>>>(blocks, (const SpikeFillSeen *)h->scratch, &h->report->fill);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 size_t SpikeFillScratch_CUDA(const SpikeTiles *t)
 {
   return (size_t)SpikeFillBlocks(t) * sizeof(SpikeFillSeen);
@@ -157,8 +168,7 @@ static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f,
   blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows), (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->multiprocessors * PetscMax(residents, 1)));
   SpikeFillKernel<F><<<blocks, threads, bytes, stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
   PetscCallCUDA(cudaGetLastError());
-  SpikeFillSum<<<1, 256, 0, stream>>>(blocks, (const SpikeFillSeen *)h->scratch, &h->report->fill);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(SpikeFillSum_CUDA(s, blocks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,7 +180,7 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 
   PetscFunctionBegin;
   st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
-  st->badrow = st->overflowrow = st->zerorow = -1;
+  st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
   PetscCheck(nparts <= 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " pieces of a matrix", nparts);
   if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
   A.nparts = (int)nparts;
@@ -180,6 +190,11 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
     SpikeInvertOrder<<<(unsigned int)PetscMin((s->n + 255) / 256, 1024), 256, 0, stream>>>(s->n, newrow, h->oldrow);
     PetscCallCUDA(cudaGetLastError());
   }
+  h->fillstats = st;
+  if (h->tri) {
+    PetscCall(SpikeTriFillSystems_CUDA(s, &A, newrow));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
   if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
   else {
@@ -187,6 +202,5 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
   }
-  h->fillstats = st;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

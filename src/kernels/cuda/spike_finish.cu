@@ -90,7 +90,7 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
 {
   SpikeCUDA         *h      = (SpikeCUDA *)s->data;
   const cudaStream_t stream = (cudaStream_t)s->stream;
-  const size_t       bytes  = h->right ? h->reportsize : sizeof(SpikeReport);
+  const size_t       bytes  = h->right && !h->tri ? h->reportsize : sizeof(SpikeReport);
 
   PetscFunctionBegin;
   if (h->fillstats || h->pivot || h->right || h->reducedpivot) {
@@ -100,7 +100,8 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
     PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)bytes));
   }
   if (h->fillstats) SpikeFinishFill_Private(h->hostreport, h->fillstats);
-  if (h->pivot) {
+  if (h->tri) PetscCall(SpikeTriFinishSystems_CUDA(s));
+  else if (h->pivot) {
     const PetscInt overflow = h->hostreport->factor.overflowrow ? (PetscInt)~h->hostreport->factor.overflowrow : -1;
     PetscInt       row = h->hostreport->factor.badrow ? (PetscInt)~h->hostreport->factor.badrow : -1, p = 0;
     const bool     overflows = overflow >= 0 && (row < 0 || overflow < row); /* what lies behind a bad pivot means nothing, what lies before it does */
@@ -113,7 +114,7 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
       h->pivot->badvalue = PETSC_INFINITY;
     }
   }
-  if (h->right) PetscCall(SpikeFinishTips_Private(s));
+  if (h->right && !h->tri) PetscCall(SpikeFinishTips_Private(s));
   if (h->reducedpivot) {
     const PetscInt q = h->hostreport->reduced.badrow ? (PetscInt)~h->hostreport->reduced.badrow : -1;
 

@@ -465,6 +465,10 @@ PetscErrorCode SpikeSweep_CUDA(SpikeBand *s, PetscBool trans, SpikeSweepPart par
 
   PetscFunctionBegin;
   if (part == SPIKE_SWEEP_TAIL || p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (((SpikeCUDA *)s->data)->tri) {
+    PetscCall(SpikeTriSweepSystems_CUDA(s, trans, nrhs, b, ldb, g, ldg));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   a.p0  = p0;
   a.p1  = p1;
   a.b   = b;

@@ -312,6 +312,11 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   for (PetscInt q = 0; q <= np; q++) falloff[q] = PETSC_MIN_REAL;
   for (PetscInt p = 0; p < np; p++) s->wtop[p] = s->wbot[p] = 0;
   if (!s->coupled || !Q || !s->n) PetscFunctionReturn(PETSC_SUCCESS);
+  h->right = falloff;
+  if (h->tri) {
+    PetscCall(SpikeTriTipsSystems_CUDA(s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   SpikeTipsPlan_Private(s, t, &plan);
   a.t      = *t;
   a.band   = s->band;
@@ -337,6 +342,5 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
     PetscCallCUDA(cudaMemsetAsync(a.count, 0, sizeof(int), stream));
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsLaunch_Private<F>(h, &plan, &a, stream)));
   }
-  h->right = falloff;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

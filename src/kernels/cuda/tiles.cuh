@@ -134,6 +134,8 @@ struct SpikeFillMap {
   PetscReal           bytes;
 };
 
+struct SpikeTriSystems; /* spike_tridiagonal.cu */
+
 struct SpikeCUDA {
   SpikeTiles   t;
   PetscInt64   elements;
@@ -157,6 +159,8 @@ struct SpikeCUDA {
   size_t       sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves, */
   int          sweepblocks[2]; /* and blocks that the registers of a multiprocessor are enough for: vectors in memory, in shared memory */
   SpikeFillMap map;
+
+  SpikeTriSystems *tri; /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */
 
   /* what the setup functions since the last finish() were given for their outcomes */
   SpikeFillStats *fillstats;

@@ -28,8 +28,13 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 
   PetscFunctionBegin;
   st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
-  st->badrow = st->overflowrow = st->zerorow = -1;
-  memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
+  st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
+  if (h->first) memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
+  if (s->nsystems) {
+    PetscCall(PetscArrayzero(h->dl, s->n));
+    PetscCall(PetscArrayzero(h->d, s->n));
+    PetscCall(PetscArrayzero(h->du, s->n));
+  }
   if (s->coupled) {
     PetscCall(PetscArrayzero(s->dB, (PetscCount)(s->np + 1) * ku * ku));
     PetscCall(PetscArrayzero(s->dC, (PetscCount)(s->np + 1) * kl * kl));
@@ -62,7 +67,11 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
           const PetscCount t = h->off[p] + (j - s->start[p]) * ld + ku + i - j;
 
           if (s->precision != PC_SPIKE_PRECISION_DOUBLE && abs > (PetscReal)SpikePrecisionMax(s->precision) && st->overflowrow < 0) st->overflowrow = r;
-          SpikeHostPut(s->precision, h->first, t, v);
+          if (s->nsystems) {
+            *(i == j ? &h->d[i] : j < i ? &h->dl[i] : &h->du[i]) = v;
+            if (i != j && h->begins && h->begins[PetscMax(i, j)] && v != (PetscScalar)0.0 && st->joined < 0) st->joined = r;
+          }
+          if (h->first) SpikeHostPut(s->precision, h->first, t, v);
         } break;
         case SPIKE_ENTRY_B: /* row counted in the last ku of partition p, column in the first ku behind it */
           s->dB[(PetscCount)(p + 1) * ku * ku + (i - (s->start[p + 1] - ku)) + (PetscCount)(j - s->start[p + 1]) * ku] = v;

@@ -29,6 +29,13 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
   PetscFunctionBegin;
   *band  = elem * (ld * s->n + (s->np + 1.0) * SPIKE_BAND_PAD(kl, ku));
   *extra = (PetscReal)SpikeWorkSize_Private(s) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
+  if (s->nsystems) {
+    PetscReal matrix, rest;
+
+    PetscCall(SpikeTriBytesSystems_Host(s, &matrix, &rest));
+    *extra += rest + (s->coupled ? *band : 0.0);
+    *band = matrix;
+  }
   if (s->coupled) {
     for (PetscInt p = 0; p < s->np; p++) big = PetscMax(big, (PetscReal)(s->start[p + 1] - s->start[p]));
     l = PetscMin(big, (PetscReal)SpikeMaxCorner(s->kl, s->ku));
@@ -87,7 +94,8 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
     h->off[p + 1] = h->off[p] + ((n * ld + pad + 15) / 16) * 16;
     h->largest    = PetscMax(h->largest, n);
   }
-  PetscCall(SpikeBlockAllocate_Private(h->ops, kl, ku, h->off[np], &s->band, &h->first));
+  if (s->nsystems) PetscCall(SpikeTriCreateSystems_Host(s));
+  if (!s->nsystems || s->coupled) PetscCall(SpikeBlockAllocate_Private(h->ops, kl, ku, h->off[np], &s->band, &h->first));
   PetscCall(PetscMalloc(SpikeWorkSize_Private(s), &h->luwork));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
@@ -107,6 +115,7 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
 
   PetscFunctionBegin;
   if (h) {
+    PetscCall(SpikeTriDestroySystems_Host(s));
     PetscCall(PetscFree(h->off));
     PetscCall(PetscFree(h->luwork));
     PetscCall(PetscFree(h->corneralloc));
@@ -130,10 +139,11 @@ static PetscErrorCode SpikeFactor_Host(SpikeBand *s, SpikePivot *pivot)
   PetscFunctionBegin;
   pivot->nboost = 0;
   pivot->badrow = -1;
-  for (PetscInt p = 0; p < s->np; p++) {
+  if (s->nsystems) PetscCall(SpikeTriFactorSystems_Host(s, pivot));
+  for (PetscInt p = 0; p < s->np && h->first; p++) {
     SpikeHostPivot(h, pivot, &pv);
     h->ops->lu(s->start[p + 1] - s->start[p], s->kl, s->ku, SpikeHostBlock(h, p), &pv);
-    pivot->nboost += pv.nboost;
+    if (!s->nsystems) pivot->nboost += pv.nboost; /* the same rows as a rule */
     if (pv.badrow >= 0 && pivot->badrow < 0) {
       pivot->badrow   = s->start[p] + pv.badrow;
       pivot->badvalue = pv.badvalue;
@@ -257,12 +267,19 @@ static PetscErrorCode SpikeSweep_Host(SpikeBand *s, PetscBool trans, SpikeSweepP
 
   PetscFunctionBegin;
   for (PetscInt p = p0; p < p1; p++) {
-    const PetscInt         n = s->start[p + 1] - s->start[p], split = n - PetscMin(n, trans ? ku : kl); /* rows from split on: the bottom tip */
-    const PetscInt         lo = part == SPIKE_SWEEP_HEAD ? split : 0, hi = part == SPIKE_SWEEP_TAIL ? split : n;
-    const PetscScalar     *bp = b + s->start[p];
-    PetscScalar           *gp = g + s->start[p];
-    const SpikeBandFactors f  = SpikeHostFactors(s, p);
+    const PetscInt     n = s->start[p + 1] - s->start[p], split = n - PetscMin(n, trans ? ku : kl); /* rows from split on: the bottom tip */
+    const PetscInt     lo = part == SPIKE_SWEEP_HEAD ? split : 0, hi = part == SPIKE_SWEEP_TAIL ? split : n;
+    const PetscScalar *bp = b + s->start[p];
+    PetscScalar       *gp = g + s->start[p];
+    SpikeBandFactors   f;
 
+    if (s->nsystems) { /* both tips are there after the head: the recurrences of a system have no half that could be kept for later */
+      if (part != SPIKE_SWEEP_TAIL) PetscCall((*h->tri[p].k->apply)(&h->tri[p], trans, nrhs, bp, ldb, gp, ldg));
+      if (part != SPIKE_SWEEP_TAIL) PetscCall(SpikeGrabTips_Private(s, trans, PETSC_FALSE, p, nrhs, gp, ldg));
+      if (part != SPIKE_SWEEP_HEAD) PetscCall(SpikeGrabTips_Private(s, trans, PETSC_TRUE, p, nrhs, gp, ldg));
+      continue;
+    }
+    f = SpikeHostFactors(s, p);
     if (part != SPIKE_SWEEP_TAIL) {
       if (trans) h->ops->upper_t(f, nrhs, bp, ldb, gp, ldg);
       else h->ops->lower(f, nrhs, bp, ldb, gp, ldg);
@@ -406,4 +423,4 @@ static PetscErrorCode SpikeCopy2D_Host(SpikeBand *s, PetscBool todevice, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_Host = {"host", PETSC_MEMTYPE_HOST, SpikeBytes_Host, SpikeCreate_Host, SpikeDestroy_Host, SpikeReserve_Host, SpikeFill_Host, SpikeLeftTips_Host, SpikeFactor_Host, SpikeRightTips_Host, SpikeReduced_Host, SpikeSweep_Host, SpikeSolveTips_Host, SpikeCorrect_Host, SpikePermute_Host, SpikePartitions_Host, SpikeMemory_Host, SpikeBegin_Host, SpikeBegin_Host, SpikeAlloc_Host, SpikeRelease_Host, SpikeCopy2D_Host, SpikeAlloc_Host, SpikeRelease_Host, SpikeBegin_Host, NULL, NULL, NULL, NULL, NULL};
+const SpikeKernels SpikeKernels_Host = {"host", PETSC_MEMTYPE_HOST, SpikeBytes_Host, SpikeCreate_Host, SpikeDestroy_Host, SpikeReserve_Host, SpikeFill_Host, SpikeLeftTips_Host, SpikeFactor_Host, SpikeRightTips_Host, SpikeReduced_Host, SpikeSweep_Host, SpikeSolveTips_Host, SpikeCorrect_Host, SpikePermute_Host, SpikePartitions_Host, SpikeMemory_Host, SpikeBegin_Host, SpikeBegin_Host, SpikeAlloc_Host, SpikeRelease_Host, SpikeCopy2D_Host, SpikeAlloc_Host, SpikeRelease_Host, SpikeBegin_Host, NULL, NULL, NULL, NULL, NULL, &SpikeTridiagonalKernels_Host, &SpikePeriodicKernels_Host};

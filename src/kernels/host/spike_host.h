@@ -2,7 +2,7 @@
 /* spike_host.h: what the files of the host backend share */
 #pragma once
 
-#include "../kernels.h"
+#include "../tridiagonal.h"
 #include "band.h"
 #include "half.h"
 
@@ -25,6 +25,12 @@ typedef struct {
   char               *corner; /* a leading corner, reversed, and its factors                   */
   PetscScalar        *spike;  /* the spike of a corner                                         */
   PetscScalar        *work;   /* [maxrhs * largest] windows of the corrections                 */
+
+  /* with systems: D, and its solvers; the band beside it, for tips and corrections, where it is coupled */
+  PetscScalar      *dl, *d, *du; /* [n]                                      */
+  SpikeTridiagonal *tri;         /* [np]                                     */
+  PetscInt         *tristart;    /* their start[], in rows of the partition    */
+  PetscBool        *begins;      /* [n] a system begins; NULL: partitions alone */
 } SpikeHost;
 
 /* The band block of partition p */
@@ -81,3 +87,9 @@ static inline void SpikeHostPivot(const SpikeHost *h, const SpikePivot *in, Spik
 PETSC_INTERN PetscErrorCode SpikeFill_Host(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
 PETSC_INTERN PetscErrorCode SpikeLeftTips_Host(SpikeBand *, SpikePivot *, PetscReal[]);
 PETSC_INTERN PetscErrorCode SpikeRightTips_Host(SpikeBand *, PetscReal[]);
+
+/* spike_tridiagonal.c */
+PETSC_INTERN PetscErrorCode SpikeTriCreateSystems_Host(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriDestroySystems_Host(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriBytesSystems_Host(const SpikeBand *, PetscReal *, PetscReal *);
+PETSC_INTERN PetscErrorCode SpikeTriFactorSystems_Host(SpikeBand *, SpikePivot *);

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tridiagonalcuda.h: for benchmarks/tridiagonal: the kernels on CUDA beside cuSPARSE, the preconditioner, and transfers */
+#pragma once
+
+#include "tridiagonaldevice.h"
+#include <cuda_profiler_api.h>
+
+/* ---- The kernels --------------------------------------------------------------------------------------------------------- */
+typedef struct {
+  Device          *dev;
+  SpikeTridiagonal t[MAXCOPIES];
+  SpikePivot       pivot[MAXCOPIES];
+} Ours;
+
+static PetscErrorCode OursSetUp(void *ctx, PetscInt k)
+{
+  Ours            *o  = (Ours *)ctx;
+  const PetscCount at = k * o->dev->n;
+
+  PetscFunctionBeginUser;
+  PetscCall((*o->t[k].k->setup)(&o->t[k], o->dev->dl + at, o->dev->d + at, o->dev->du + at, &o->pivot[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OursApply(void *ctx, PetscInt k)
+{
+  Ours            *o  = (Ours *)ctx;
+  const PetscCount at = k * o->dev->n;
+
+  PetscFunctionBeginUser;
+  PetscCall((*o->t[k].k->apply)(&o->t[k], PETSC_FALSE, 1, o->dev->b + at, o->dev->n, o->dev->x + at, o->dev->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OursOnce(void *ctx, PetscInt k)
+{
+  Ours            *o  = (Ours *)ctx;
+  const PetscCount at = k * o->dev->n;
+
+  PetscFunctionBeginUser;
+  if (!o->t[k].k->once) {
+    PetscCall(OursSetUp(ctx, k));
+    PetscCall(OursApply(ctx, k));
+  } else PetscCall((*o->t[k].k->once)(&o->t[k], o->dev->dl + at, o->dev->d + at, o->dev->du + at, &o->pivot[k], o->dev->b + at, o->dev->x + at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* c->x <- the solution by one algorithm, by setup() and apply() or by once(); *pv what was reported */
+static PetscErrorCode DeviceSolve(const Run *run, Case *c, const Algorithm *a, PetscBool once, SpikePivot *pv)
+{
+  const PetscScalar *host[4] = {c->dl, c->d, c->du, c->b};
+  PetscScalar       *device[4];
+  SpikeTridiagonal   t;
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 4; k++) {
+    PetscCallCUDA(cudaMalloc((void **)&device[k], c->n * sizeof(PetscScalar)));
+    PetscCallCUDA(cudaMemcpy(device[k], host[k], c->n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  }
+  PetscCall(SystemsCreate(run, c, &SpikeTridiagonalKernels_CUDA, a, &t));
+  if (once) PetscCall((*t.k->once)(&t, device[0], device[1], device[2], pv, device[3], device[3]));
+  else {
+    PetscCall((*t.k->setup)(&t, device[0], device[1], device[2], pv));
+    PetscCall((*t.k->apply)(&t, PETSC_FALSE, 1, device[3], c->n, device[3], c->n));
+  }
+  PetscCall((*t.k->report)(&t, pv));
+  PetscCallCUDA(cudaMemcpy(c->x, device[3], c->n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+  PetscCall((*t.k->destroy)(&t));
+  for (int k = 0; k < 4; k++) PetscCallCUDA(cudaFree(device[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TimeOurs(Device *dev, const Algorithm *a, Line *line)
+{
+  const Work     works[NTIMES] = {OursSetUp, OursApply, OursOnce};
+  Ours          *o;
+  double         error;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscInt       made = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscNew(&o));
+  o->dev = dev;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  while (made < dev->copies && !ierr) {
+    ierr                    = SystemsCreate(dev->run, dev->c, &SpikeTridiagonalKernels_CUDA, a, &o->t[made]);
+    o->pivot[made++].badrow = -1;
+  }
+  PetscCall(PetscPopErrorHandler());
+  PetscCheck(!ierr || ierr == PETSC_ERR_SUP, PETSC_COMM_SELF, ierr, "%s cannot be made: error %d", a->name, (int)ierr);
+  if (ierr) PetscCall(PetscStrncpy(line->how, "not on CUDA", sizeof(line->how)));
+  else {
+    for (int k = 0; k < NTIMES; k++) PetscCall(TimeWork(dev, NULL, PETSC_FALSE, works[k], o, &line->ms[k], &line->graph[k]));
+    line->error = 0.0;
+    for (int k = 0; k < 2; k++) {
+      PetscCallCUDA(cudaMemset(dev->x, 0xff, dev->n * sizeof(PetscScalar)));
+      PetscCallCUDA(cudaDeviceSynchronize());
+      if (k) PetscCall(OursOnce(o, 0));
+      else {
+        PetscCall(OursSetUp(o, 0));
+        PetscCall(OursApply(o, 0));
+      }
+      PetscCall(DeviceError(dev, &error));
+      line->error = PetscMax(line->error, error);
+      if (o->t[0].k->report && o->pivot[0].badrow < 0) PetscCall((*o->t[0].k->report)(&o->t[0], &o->pivot[0]));
+    }
+    PetscCall(How(&o->t[0], line));
+    if (o->pivot[0].badrow >= 0) PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "bad pivot in row %" PetscInt_FMT, o->pivot[0].badrow));
+  }
+  while (made-- > 0) PetscCall((*o->t[made].k->destroy)(&o->t[made]));
+  PetscCall(PetscFree(o));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- cuSPARSE, from the library that PETSc is linked with ---------------------------------------------------------------- */
+typedef enum {
+  GTSV2,
+  GTSV2_NOPIVOT,
+  STRIDED,
+  INTERLEAVED0,
+  INTERLEAVED1,
+  INTERLEAVED2,
+  NCUSPARSE
+} CuSPARSEName;
+static const char *const cusparsenames[] = {"gtsv2", "gtsv2_nopivot", "gtsv2StridedBatch", "gtsvInterleavedBatch 0", "gtsvInterleavedBatch 1", "gtsvInterleavedBatch 2"};
+
+/* Of the interleaved functions all four arrays are in and out: i[] holds them, by rows of all systems, w[] their copies */
+typedef struct {
+  Device      *dev;
+  CuSPARSEName name;
+  void        *handle, *buffer;
+  PetscScalar *i[4], *w[4];
+  int (*simple)(void *, int, int, const void *, const void *, const void *, void *, int, void *); /* the first three have the same kinds of arguments */
+  int (*interleaved)(void *, int, int, void *, void *, void *, void *, int, void *);
+} CuSPARSE;
+
+static PetscErrorCode CuSPARSEWork(void *ctx, PetscInt k)
+{
+  CuSPARSE        *s = (CuSPARSE *)ctx;
+  Device          *v = s->dev;
+  const int        m = (int)v->c->m, nsys = (int)v->c->nsys, n = (int)v->n;
+  const PetscCount at = k * v->n;
+  int              status;
+
+  PetscFunctionBeginUser;
+  if (s->name >= INTERLEAVED0) status = s->interleaved(s->handle, s->name - INTERLEAVED0, m, s->w[0] + at, s->w[1] + at, s->w[2] + at, s->w[3] + at, nsys, s->buffer);
+  else if (s->name == STRIDED) {
+    int (*strided)(void *, int, const void *, const void *, const void *, void *, int, int, void *);
+
+    memcpy(&strided, &s->simple, sizeof(strided));
+    status = strided(s->handle, m, v->dl + at, v->d + at, v->du + at, v->x + at, nsys, m, s->buffer);
+  } else status = s->simple(s->handle, n, 1, v->dl + at, v->d + at, v->du + at, v->x + at, n, s->buffer);
+  PetscCheck(!status, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE: status %d of %s", status, cusparsenames[s->name]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CuSPARSERestore(void *ctx, PetscInt k)
+{
+  CuSPARSE        *s     = (CuSPARSE *)ctx;
+  const PetscCount at    = k * s->dev->n;
+  const size_t     bytes = (size_t)s->dev->n * sizeof(PetscScalar);
+
+  PetscFunctionBeginUser;
+  if (s->name < INTERLEAVED0) PetscCallCUDA(cudaMemcpyAsync(s->dev->x + at, s->dev->b + at, bytes, cudaMemcpyDeviceToDevice, s->dev->stream));
+  for (int j = 0; j < 4 && s->name >= INTERLEAVED0; j++) PetscCallCUDA(cudaMemcpyAsync(s->w[j] + at, s->i[j], bytes, cudaMemcpyDeviceToDevice, s->dev->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The functions, and bytes of the buffer; NULL functions where the library lacks them */
+static PetscErrorCode CuSPARSEFind(CuSPARSE *s, size_t *bytes)
+{
+  const char  letter = sizeof(PetscReal) == 8 ? (PetscDefined(USE_COMPLEX) ? 'Z' : 'D') : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
+  const char *base   = s->name >= INTERLEAVED0 ? "gtsvInterleavedBatch" : cusparsenames[s->name];
+  Device     *v      = s->dev;
+  const int   m = (int)v->c->m, nsys = (int)v->c->nsys, n = (int)v->n;
+  char        name[64], size[64];
+  int         status                                                                                          = 1;
+  int (*interleaved)(void *, int, int, const void *, const void *, const void *, const void *, int, size_t *) = NULL;
+  int (*strided)(void *, int, const void *, const void *, const void *, const void *, int, int, size_t *)     = NULL;
+  int (*simple)(void *, int, int, const void *, const void *, const void *, const void *, int, size_t *)      = NULL;
+
+  PetscFunctionBeginUser;
+  s->simple      = NULL;
+  s->interleaved = NULL;
+  *bytes         = 0;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "cusparse%c%s", letter, base));
+  PetscCall(PetscSNPrintf(size, sizeof(size), "cusparse%c%s_bufferSizeExt", letter, base));
+  if (s->name >= INTERLEAVED0) {
+    if (!FindSymbol(RTLD_DEFAULT, size, &interleaved) || !FindSymbol(RTLD_DEFAULT, name, &s->interleaved)) PetscFunctionReturn(PETSC_SUCCESS);
+    status = interleaved(s->handle, s->name - INTERLEAVED0, m, s->w[0], s->w[1], s->w[2], s->w[3], nsys, bytes);
+  } else if (s->name == STRIDED) {
+    if (!FindSymbol(RTLD_DEFAULT, size, &strided) || !FindSymbol(RTLD_DEFAULT, name, &s->simple)) PetscFunctionReturn(PETSC_SUCCESS);
+    status = strided(s->handle, m, v->dl, v->d, v->du, v->x, nsys, m, bytes);
+  } else {
+    if (!FindSymbol(RTLD_DEFAULT, size, &simple) || !FindSymbol(RTLD_DEFAULT, name, &s->simple)) PetscFunctionReturn(PETSC_SUCCESS);
+    status = simple(s->handle, n, 1, v->dl, v->d, v->du, v->x, n, bytes);
+  }
+  PetscCheck(!status, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE: status %d of %s", status, size);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* i[] <- dl, d, du, b by rows of all systems, or the other way round: x from w[3] */
+static PetscErrorCode Interleave(CuSPARSE *s, PetscBool back)
+{
+  const Case        *c      = s->dev->c;
+  const PetscScalar *from[] = {c->dl, c->d, c->du, c->b};
+  PetscScalar       *rows;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(c->n, &rows));
+  if (back) {
+    PetscCallCUDA(cudaStreamSynchronize(s->dev->stream));
+    PetscCallCUDA(cudaMemcpy(rows, s->w[3], c->n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+    for (PetscInt r = 0; r < c->m; r++)
+      for (PetscInt i = 0; i < c->nsys; i++) c->x[i * c->m + r] = rows[r * c->nsys + i];
+  }
+  for (int j = 0; j < 4 && !back; j++) {
+    for (PetscInt r = 0; r < c->m; r++)
+      for (PetscInt i = 0; i < c->nsys; i++) rows[r * c->nsys + i] = from[j][i * c->m + r];
+    PetscCallCUDA(cudaMemcpy(s->i[j], rows, c->n * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  }
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Its functions that suit the case, lines[NCUSPARSE]; those for interleaved systems where there are enough to fill warps */
+static PetscErrorCode TimeCuSPARSE(Device *dev, Line lines[])
+{
+  int (*create)(void **)                 = NULL;
+  int (*setstream)(void *, cudaStream_t) = NULL;
+  int (*destroy)(void *)                 = NULL;
+  CuSPARSE s                             = {dev, GTSV2, NULL, NULL, {NULL}, {NULL}, NULL, NULL};
+  size_t   bytes;
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < NCUSPARSE; k++) LineInit(&lines[k], cusparsenames[k]);
+  if (!FindSymbol(RTLD_DEFAULT, "cusparseCreate", &create) || !FindSymbol(RTLD_DEFAULT, "cusparseSetStream", &setstream) || !FindSymbol(RTLD_DEFAULT, "cusparseDestroy", &destroy)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(!create(&s.handle) && !setstream(s.handle, dev->stream), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
+  for (int k = 0; k < NCUSPARSE; k++) {
+    const PetscBool interleaved = (PetscBool)(k >= INTERLEAVED0);
+
+    if (interleaved && dev->c->nsys < 32) continue;
+    s.name = (CuSPARSEName)k;
+    for (int j = 0; j < 4 && k == INTERLEAVED0; j++) {
+      PetscCall(DeviceArray(dev->n, &s.i[j]));
+      PetscCall(DeviceArray(dev->copies * dev->n, &s.w[j]));
+    }
+    if (k == INTERLEAVED0) PetscCall(Interleave(&s, PETSC_FALSE));
+    PetscCall(CuSPARSEFind(&s, &bytes));
+    if (!s.simple && !s.interleaved) continue;
+    PetscCallCUDA(cudaMalloc(&s.buffer, bytes + 1));
+    PetscCall(TimeWork(dev, CuSPARSERestore, interleaved, CuSPARSEWork, &s, &lines[k].ms[ONCE], &lines[k].graph[ONCE]));
+    PetscCall(CuSPARSERestore(&s, 0));
+    PetscCall(CuSPARSEWork(&s, 0));
+    if (interleaved) {
+      PetscCall(Interleave(&s, PETSC_TRUE));
+      lines[k].error = CaseError(dev->c, dev->c->x);
+    } else PetscCall(DeviceError(dev, &lines[k].error));
+    PetscCallCUDA(cudaFree(s.buffer));
+    if (k < STRIDED && dev->c->nsys > 1) PetscCall(PetscStrncpy(lines[k].how, "all systems as one", sizeof(lines[k].how)));
+  }
+  for (int j = 0; j < 4; j++) {
+    PetscCallCUDA(cudaFree(s.i[j]));
+    PetscCallCUDA(cudaFree(s.w[j]));
+  }
+  PetscCheck(!destroy(s.handle), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- What there is besides ----------------------------------------------------------------------------------------------- */
+/* dl, d, du to the device (setup), b there and x back (apply), all (once), from pinned memory; the arrays of the case are lost */
+static PetscErrorCode TimeTransfers(Device *dev, Line *line)
+{
+  PetscScalar *const device[] = {dev->dl, dev->d, dev->du, dev->b, dev->x};
+  const size_t       bytes    = (size_t)dev->n * sizeof(PetscScalar);
+  const int          first[] = {0, 3, 0}, last[] = {3, 5, 5};
+  PetscScalar       *host;
+  double             t[MAXREPEAT];
+  float              ms;
+
+  PetscFunctionBeginUser;
+  PetscCallCUDA(cudaMallocHost((void **)&host, 5 * bytes));
+  for (int way = 0; way < NTIMES; way++) {
+    for (int r = -1; r < (int)dev->run->repeat; r++) {
+      PetscCallCUDA(cudaEventRecord(dev->event[0], dev->stream));
+      for (int k = first[way]; k < last[way]; k++) PetscCallCUDA(cudaMemcpyAsync(k < 4 ? device[k] : host + k * dev->n, k < 4 ? host + k * dev->n : device[k], bytes, k < 4 ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, dev->stream));
+      PetscCallCUDA(cudaEventRecord(dev->event[1], dev->stream));
+      PetscCallCUDA(cudaEventSynchronize(dev->event[1]));
+      PetscCallCUDA(cudaEventElapsedTime(&ms, dev->event[0], dev->event[1]));
+      if (r >= 0) t[r] = (double)ms;
+    }
+    line->ms[way] = Median((int)dev->run->repeat, t);
+  }
+  PetscCallCUDA(cudaFreeHost(host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The systems as one matrix, with no entries between them, and no option set: refill and apply, waiting for the device before and after each train; data that fits in the cache may be there */
+static PetscErrorCode TimePC(const Run *run, const Case *c, Line *line)
+{
+  Mat          A;
+  Vec          b, x;
+  PC           pc;
+  PCSpikeInfo  info;
+  PetscInt    *ia, *ja;
+  PetscScalar *a, *va;
+  PetscCount   k = 0;
+  double       setup[MAXREPEAT], apply[MAXREPEAT], first = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCheck(3 * (PetscCount)c->n <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " rows have more entries than PetscInt counts", c->n);
+  PetscCall(PetscMalloc3(c->n + 1, &ia, 3 * (PetscCount)c->n, &ja, 3 * (PetscCount)c->n, &a));
+  ia[0] = 0;
+  for (PetscInt i = 0; i < c->nsys; i++)
+    for (PetscInt r = c->start[i]; r < c->start[i + 1]; r++) {
+      const PetscScalar v[] = {c->dl[r], c->d[r], c->du[r]};
+
+      for (PetscInt j = r > c->start[i] ? 0 : 1; j < (r + 1 < c->start[i + 1] ? 3 : 2); j++, k++) {
+        ja[k] = r + j - 1;
+        a[k]  = v[j];
+      }
+      ia[r + 1] = (PetscInt)k;
+    }
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(MatSetSizes(A, c->n, c->n, c->n, c->n));
+  PetscCall(MatSetType(A, MATSEQAIJCUSPARSE));
+  PetscCall(MatSeqAIJSetPreallocationCSR(A, ia, ja, a));
+  PetscCall(PetscFree3(ia, ja, a));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecGetArrayWrite(b, &va));
+  PetscCall(PetscArraycpy(va, c->b, c->n));
+  PetscCall(VecRestoreArrayWrite(b, &va));
+  PetscCall(MatMult(A, b, x)); /* the matrix is where it will be used */
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(TimeSpike(PETSC_COMM_SELF, A, pc, b, x, (int)run->repeat, 20, &first, setup, apply));
+  line->ms[SETUP] = Median((int)run->repeat, setup);
+  line->ms[APPLY] = Median((int)run->repeat, apply);
+  if (run->repeat % 2) PetscCall(VecScale(x, -1.0)); /* values have changed their sign repeat + 2 times */
+  PetscCall(VecGetArray(x, &va));
+  line->error = CaseError(c, va);
+  PetscCall(VecRestoreArray(x, &va));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "first setup %.1f ms, %" PetscInt_FMT " partitions", first, info.partitions));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- A case -------------------------------------------------------------------------------------------------------------- */
+/* The least time of lines, NAN and NULL where none has any; graph: by graphs, where there are any */
+static const Line *Best(int count, const Line lines[], int what, PetscBool graph, double *ms)
+{
+  const Line *best = NULL;
+
+  *ms = NAN;
+  for (int k = 0; k < count; k++) {
+    const double t = graph && !isnan(lines[k].graph[what]) ? lines[k].graph[what] : lines[k].ms[what];
+
+    if (isnan(t) || (best && t >= *ms)) continue;
+    best = &lines[k];
+    *ms  = t;
+  }
+  return best;
+}
+
+static PetscErrorCode PrintLine(const char backend[], const Line *line, const double best[2], double floor)
+{
+  const double once = PetscMin(line->ms[ONCE], isnan(line->graph[ONCE]) ? line->ms[ONCE] : line->graph[ONCE]), apply = PetscMin(line->ms[APPLY], isnan(line->graph[APPLY]) ? line->ms[APPLY] : line->graph[APPLY]);
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-8s %-23s", backend, line->name));
+  for (int k = 0; k < NTIMES; k++) PetscCall(PrintNumber(9, 4, line->ms[k]));
+  for (int k = 0; k < NTIMES; k++) PetscCall(PrintNumber(9, 4, line->graph[k]));
+  PetscCall(PrintNumber(7, 2, best[0] / line->ms[ONCE]));
+  PetscCall(PrintNumber(7, 2, best[0] / line->ms[APPLY]));
+  PetscCall(PrintNumber(6, 2, floor / once));
+  PetscCall(PrintNumber(6, 2, floor / apply));
+  PetscCall(PrintNumber(8, 2, line->error));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s\n", line->how));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DeviceTimes(const Run *run, PetscInt nsys, PetscInt m, PetscDeviceContext dctx, cudaStream_t stream, PetscReal rate)
+{
+  const char *const  what[] = {"setup", "apply", "once"};
+  Case               c;
+  Device             dev;
+  Line               ours[PETSC_STATIC_ARRAY_LENGTH(algorithms)], cusparse[NCUSPARSE], other[3];
+  double             best[2], floor;
+  int                count = 0;
+  PetscDeviceContext before;
+
+  PetscFunctionBeginUser;
+  PetscCall(CaseCreate(PETSC_COMM_SELF, nsys, m, 0.0, TRI_DOMINANT, PETSC_FALSE, &c));
+  PetscCall(PetscDeviceContextGetCurrentContext(&before));
+  PetscCall(PetscDeviceContextSetCurrentContext(dctx));
+  PetscCall(DeviceCreate(run, &c, stream, &dev));
+  floor = 1e3 * 5.0 * c.n * sizeof(PetscScalar) / (double)rate;
+  for (PetscInt k = 0; k < NALGORITHMS; k++) {
+    if (!run->use[k]) continue;
+    LineInit(&ours[count], algorithms[k].name);
+    PetscCall(TimeOurs(&dev, &algorithms[k], &ours[count++]));
+  }
+  PetscCall(TimeCuSPARSE(&dev, cusparse));
+  LineInit(&other[0], "transfers");
+  LineInit(&other[1], "copy");
+  LineInit(&other[2], "PCSPIKE");
+  PetscCall(TimeTransfers(&dev, &other[0]));
+  other[1].ms[APPLY] = other[1].ms[ONCE] = floor;
+  PetscCall(PetscDeviceContextSetCurrentContext(before));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s, %" PetscInt_FMT " x %" PetscInt_FMT " (%" PetscInt_FMT " copies)\n", PrecisionName(), nsys, m, dev.copies));
+  PetscCall(DeviceDestroy(&dev));
+  for (int k = 0; k < 2; k++) (void)Best(NCUSPARSE, cusparse, ONCE, (PetscBool)k, &best[k]);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-32s %29s %29s %15s %13s %8s\n", "", "calls", "graph", "best cuSPARSE /", "floor /", "error"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-32s %9s %9s %9s %9s %9s %9s %7s %7s %6s %6s %8s\n", "", what[0], what[1], what[2], what[0], what[1], what[2], what[2], what[1], what[2], what[1], "eps"));
+  for (int k = 0; k < count; k++) PetscCall(PrintLine("ours", &ours[k], best, floor));
+  for (int k = 0; k < NCUSPARSE; k++) PetscCall(PrintLine("cuSPARSE", &cusparse[k], best, floor));
+  for (int k = 0; k < 2; k++) PetscCall(PrintLine("", &other[k], best, floor));
+  for (int w = 0; w < NTIMES && count && !strcmp(ours[0].name, "auto"); w++) {
+    const double ms     = isnan(ours[0].graph[w]) ? ours[0].ms[w] : ours[0].graph[w];
+    double       least  = 0.0;
+    const Line  *chosen = Best(count - 1, ours + 1, w, PETSC_TRUE, &least);
+
+    if (chosen) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  auto, %s: %.4f ms, the best explicit choice (%s) %.4f: %s\n", what[w], ms, chosen->name, least, ms <= 1.1 * least ? "within 10 %" : "NOT within 10 %"));
+  }
+  for (int k = 0; k < count && run->csv; k++) CSVLine(run->csv, "cuda", 1, &c, &ours[k]);
+  for (int k = 0; k < NCUSPARSE && run->csv; k++) CSVLine(run->csv, "cusparse", 1, &c, &cusparse[k]);
+  for (int k = 0; k < 2 && run->csv; k++) CSVLine(run->csv, "device", 1, &c, &other[k]);
+  if (run->pc) {
+    PetscCall(TimePC(run, &c, &other[2]));
+    PetscCall(PrintLine("", &other[2], best, floor));
+    if (run->csv) CSVLine(run->csv, "device", 1, &c, &other[2]);
+  }
+  PetscCall(CaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* CRPCR by the number of rows that it leaves to PCR; the last line: the backend's own choice */
+static PetscErrorCode DeviceSwitch(const Run *run, PetscInt nsys, PetscInt m, PetscDeviceContext dctx, cudaStream_t stream)
+{
+  Run                r = *run;
+  Case               c;
+  Device             dev;
+  double             least = NAN;
+  PetscDeviceContext before;
+
+  PetscFunctionBeginUser;
+  PetscCall(CaseCreate(PETSC_COMM_SELF, nsys, m, 0.0, TRI_DOMINANT, PETSC_FALSE, &c));
+  PetscCall(PetscDeviceContextGetCurrentContext(&before));
+  PetscCall(PetscDeviceContextSetCurrentContext(dctx));
+  PetscCall(DeviceCreate(&r, &c, stream, &dev));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s, %" PetscInt_FMT " x %" PetscInt_FMT ": crpcr by its switch point: apply, once by calls; by graphs\n", PrecisionName(), nsys, m));
+  for (PetscInt s = 1; s <= 2048; s *= 2) {
+    const PetscBool decide = (PetscBool)(s > 1024);
+    Line            line;
+    double          ms;
+
+    r.switchpoint = decide ? PETSC_DECIDE : s;
+    LineInit(&line, "");
+    if (decide) PetscCall(PetscStrncpy(line.name, "crpcr auto", sizeof(line.name)));
+    else PetscCall(PetscSNPrintf(line.name, sizeof(line.name), "crpcr %" PetscInt_FMT, s));
+    for (PetscInt k = 0; k < NALGORITHMS; k++)
+      if (algorithms[k].type == PC_SPIKE_TRIDIAGONAL_CRPCR) PetscCall(TimeOurs(&dev, &algorithms[k], &line));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-12s", line.name));
+    for (int k = APPLY; k <= ONCE; k++) PetscCall(PrintNumber(9, 4, line.ms[k]));
+    for (int k = APPLY; k <= ONCE; k++) PetscCall(PrintNumber(9, 4, line.graph[k]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  error %.2f\n", line.error));
+    (void)Best(1, &line, APPLY, PETSC_TRUE, &ms);
+    if (decide) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  auto, apply: %.4f ms, the best %.4f: %s\n", ms, least, ms <= 1.05 * least ? "within 5 %" : "NOT within 5 %"));
+    least = isnan(least) ? ms : PetscMin(least, ms);
+    if (run->csv) CSVLine(run->csv, "cuda", 1, &c, &line);
+  }
+  PetscCall(DeviceDestroy(&dev));
+  PetscCall(PetscDeviceContextSetCurrentContext(before));
+  PetscCall(CaseDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Kernels that the work for copy 0 launches */
+static PetscErrorCode CountKernels(Device *dev, Work work, void *ctx, PetscInt *kernels)
+{
+  cudaGraph_t            graph;
+  cudaGraphNode_t       *nodes;
+  enum cudaGraphNodeType type;
+  size_t                 count;
+
+  PetscFunctionBeginUser;
+  *kernels = 0;
+  PetscCallCUDA(cudaStreamBeginCapture(dev->stream, cudaStreamCaptureModeThreadLocal));
+  PetscCall((*work)(ctx, 0));
+  PetscCallCUDA(cudaStreamEndCapture(dev->stream, &graph));
+  PetscCallCUDA(cudaGraphGetNodes(graph, NULL, &count));
+  PetscCall(PetscMalloc1(count, &nodes));
+  PetscCallCUDA(cudaGraphGetNodes(graph, nodes, &count));
+  for (size_t k = 0; k < count; k++) {
+    PetscCallCUDA(cudaGraphNodeGetType(nodes[k], &type));
+    if (type == cudaGraphNodeTypeKernel) ++*kernels;
+  }
+  PetscCall(PetscFree(nodes));
+  PetscCallCUDA(cudaGraphDestroy(graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Setup, apply and both in one of each algorithm, once, for a profiler that is told when to look; labels: a line for each, with the number of kernels that the profiler then sees */
+static PetscErrorCode DeviceProfile(const Run *run, PetscInt nsys, PetscInt m, PetscDeviceContext dctx, cudaStream_t stream, FILE *labels)
+{
+  const Work         works[NTIMES] = {OursSetUp, OursApply, OursOnce};
+  const char *const  what[NTIMES]  = {"setup", "apply", "once"};
+  Run                r             = *run;
+  Case               c;
+  Device             dev;
+  Ours              *o;
+  PetscDeviceContext before;
+
+  PetscFunctionBeginUser;
+  r.cold = 0.0;
+  PetscCall(PetscNew(&o));
+  PetscCall(CaseCreate(PETSC_COMM_SELF, nsys, m, 0.0, TRI_DOMINANT, PETSC_FALSE, &c));
+  PetscCall(PetscDeviceContextGetCurrentContext(&before));
+  PetscCall(PetscDeviceContextSetCurrentContext(dctx));
+  PetscCall(DeviceCreate(&r, &c, stream, &dev));
+  o->dev = &dev;
+  for (PetscInt k = 0; k < NALGORITHMS; k++) {
+    PetscErrorCode ierr;
+
+    if (!run->use[k]) continue;
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = SystemsCreate(&r, &c, &SpikeTridiagonalKernels_CUDA, &algorithms[k], &o->t[0]);
+    PetscCall(PetscPopErrorHandler());
+    PetscCheck(!ierr || ierr == PETSC_ERR_SUP, PETSC_COMM_SELF, ierr, "%s cannot be made: error %d", algorithms[k].name, (int)ierr);
+    for (int round = 0; round < 2 && !ierr; round++) { /* the first is not looked at */
+      for (int w = 0; w < NTIMES; w++) {
+        PetscInt kernels = 0;
+
+        if (round) {
+          PetscCall(CountKernels(&dev, works[w], o, &kernels));
+          PetscCallCUDA(cudaProfilerStart());
+        }
+        PetscCall((*works[w])(o, 0));
+        PetscCallCUDA(cudaStreamSynchronize(stream));
+        if (round) {
+          PetscCallCUDA(cudaProfilerStop());
+          fprintf(labels, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%" PetscInt_FMT "\n", PrecisionName(), nsys, m, algorithms[k].name, what[w], kernels);
+        }
+      }
+    }
+    PetscCall((*o->t[0].k->destroy)(&o->t[0]));
+  }
+  PetscCall(DeviceDestroy(&dev));
+  PetscCall(PetscDeviceContextSetCurrentContext(before));
+  PetscCall(CaseDestroy(&c));
+  PetscCall(PetscFree(o));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All cases; sweep: of the switch point, for cases with several systems; labels: for a profiler */
+static PetscErrorCode DeviceRun(const Run *run, PetscInt ncases, const PetscInt systems[], const PetscInt rows[], PetscBool sweep, FILE *labels)
+{
+  struct cudaDeviceProp prop;
+  PetscDeviceContext    dctx;
+  cudaStream_t         *stream;
+  PetscReal             rate;
+  int                   driver, runtime, device;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+  PetscCall(PetscDeviceContextCreate(&dctx));
+  PetscCall(PetscDeviceContextSetStreamType(dctx, PETSC_STREAM_NONBLOCKING));
+  PetscCall(PetscDeviceContextSetUp(dctx));
+  PetscCall(PetscDeviceContextGetStreamHandle(dctx, (void **)&stream));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaGetDeviceProperties(&prop, device));
+  PetscCallCUDA(cudaDriverGetVersion(&driver));
+  PetscCallCUDA(cudaRuntimeGetVersion(&runtime));
+  PetscCall(CopyRate(*stream, &rate));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "tridiagonal kernels on %s, driver for CUDA %d, runtime %d; a copy moves %.0f GB/s; ms, medians of %" PetscInt_FMT "; floor: dl, d, du, b read and x written at that rate\n", prop.name, driver, runtime, (double)rate * 1e-9,
+                        run->repeat));
+  for (PetscInt k = 0; k < ncases; k++) {
+    if (labels) PetscCall(DeviceProfile(run, systems[k], rows[k], dctx, *stream, labels));
+    else if (sweep && systems[k] > 1) PetscCall(DeviceSwitch(run, systems[k], rows[k], dctx, *stream));
+    if (!labels && !sweep) PetscCall(DeviceTimes(run, systems[k], rows[k], dctx, *stream, rate));
+  }
+  PetscCall(PetscDeviceContextDestroy(&dctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
