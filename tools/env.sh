@@ -18,9 +18,10 @@ export OMPI_MCA_mpi_show_handle_leaks=${OMPI_MCA_mpi_show_handle_leaks:-0}
 # One thread per rank: the ranks are the parallelism
 export OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1} OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} MKL_NUM_THREADS=${MKL_NUM_THREADS:-1}
 
-# Sanitized builds (SANITIZE=1); the variable is the folder of the suppressions. Two copies of our library in one process are one of the tests: odr
+# Sanitized builds (SANITIZE=1); the variable is the folder of the suppressions. Two copies of our library in one process are one of the tests: odr.
+# Memory that was freed is kept for a while, to catch its use; at most 64 MB of it, for tests measure what a process holds
 if [ -n "${SPIKE_SUPPRESSIONS:-}" ]; then
-  export ASAN_OPTIONS="${ASAN_OPTIONS:-suppressions='$SPIKE_SUPPRESSIONS/asan.supp':detect_leaks=1:detect_stack_use_after_return=1:detect_odr_violation=0:fast_unwind_on_malloc=0}"
+  export ASAN_OPTIONS="${ASAN_OPTIONS:-suppressions='$SPIKE_SUPPRESSIONS/asan.supp':detect_leaks=1:detect_stack_use_after_return=1:detect_odr_violation=0:fast_unwind_on_malloc=0:quarantine_size_mb=64}"
   export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions='$SPIKE_SUPPRESSIONS/lsan.supp':print_suppressions=0}"
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 fi
