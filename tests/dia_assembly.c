@@ -308,7 +308,7 @@ int main(int argc, char **argv)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(diacases); k++) {
     const DiaCase *c = &diacases[k];
 
-    for (PetscInt place = 0; place < (size > 1 ? 3 : 1); place++) {
+    for (PetscInt place = 0; place < (size > 1 && DiaLayouts(c) ? 3 : 1); place++) {
       PetscCall(PetscSNPrintf(where, sizeof(where), "%s, layout %" PetscInt_FMT, c->name, place));
       PetscCall(TestValues(c, place, where));
       PetscCall(TestCOO(c, place, where));

@@ -226,9 +226,11 @@ PetscErrorCode MatDIASetFromOptions_Private(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A function of A, or none */
+#define MatDIACompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, compose ? function : NULL))
+
 static PetscErrorCode MatDIACompose_Private(Mat A, PetscBool compose)
 {
-#define MatDIACompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, compose ? function : NULL))
   PetscFunctionBegin;
   MatDIACompose("MatDIAGetDiagonals_C", MatDIAGetDiagonals_DIA);
   MatDIACompose("MatDIASetSchedule_C", MatDIASetSchedule_DIA);
@@ -238,7 +240,6 @@ static PetscErrorCode MatDIACompose_Private(Mat A, PetscBool compose)
   MatDIACompose("MatConvert_seqdia_seqaij_C", MatConvert_DIA_AIJ);
   MatDIACompose("MatConvert_mpidia_mpiaij_C", MatConvert_DIA_AIJ);
   MatDIACompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_DIA);
-#undef MatDIACompose
   PetscCall(MatDIAComposeAssembly_Private(A, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

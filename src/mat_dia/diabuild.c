@@ -282,8 +282,9 @@ PetscErrorCode MatConvert_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 /* From any type by AIJ; what is AIJ already is read where it is */
 PetscErrorCode MatConvertFrom_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
 {
-  Mat       C, aij = A;
-  PetscBool is;
+  Mat            C, aij = A;
+  PetscBool      is;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &is, MATSEQAIJ, MATMPIAIJ, ""));
@@ -299,9 +300,11 @@ PetscErrorCode MatConvertFrom_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B
     PetscCall(PetscLayoutSetUp(C->rmap));
     PetscCall(PetscLayoutSetUp(C->cmap));
   }
-  PetscCall(MatDIAFromAIJ_Private(C, aij));
-  C->preallocated = C->assembled = PETSC_TRUE;
+  ierr = MatDIAFromAIJ_Private(C, aij);
   if (!is) PetscCall(MatDestroy(&aij));
+  if (ierr && reuse != MAT_REUSE_MATRIX) PetscCall(MatDestroy(&C)); /* a matrix that is refused leaves nothing behind */
+  PetscCall(ierr);
+  C->preallocated = C->assembled = PETSC_TRUE;
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
   else *B = C;
   PetscFunctionReturn(PETSC_SUCCESS);

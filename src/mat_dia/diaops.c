@@ -39,12 +39,10 @@ PetscErrorCode MatGetDiagonal_DIA(Mat A, Vec v)
   PetscScalar *va;
 
   PetscFunctionBegin;
-  if (a->diagonal == a->dia.count) PetscCall(VecSet(v, 0.0));
-  else {
-    PetscCall(VecGetArrayWrite(v, &va));
-    PetscCall((*a->dia.k->getdiagonal)(&a->dia, a->diagonal, va));
-    PetscCall(VecRestoreArrayWrite(v, &va));
-  }
+  PetscCall(VecGetArrayWrite(v, &va));
+  if (a->diagonal < a->dia.count) PetscCall((*a->dia.k->getdiagonal)(&a->dia, a->diagonal, va));
+  else PetscCall(PetscArrayzero(va, a->dia.n)); /* other ranks may have one: nothing collective here */
+  PetscCall(VecRestoreArrayWrite(v, &va));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
