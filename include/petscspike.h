@@ -296,3 +296,8 @@ PETSC_EXTERN PetscErrorCode MatDIASetSchedule(Mat, MatDIAScheduleType);
 PETSC_EXTERN PetscErrorCode MatDIAGetSchedule(Mat, MatDIAScheduleType *);
 PETSC_EXTERN PetscErrorCode MatDIASetMaxFill(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatDIAGetMaxFill(Mat, PetscReal *);
+
+PETSC_EXTERN PetscErrorCode MatCreateGridStencil(DM, PetscInt, const MatStencil[], Mat *);
+PETSC_EXTERN PetscErrorCode MatGridStencilSetCoefficients(Mat, const PetscScalar[]);
+PETSC_EXTERN PetscErrorCode MatGridStencilSetCoefficientVecs(Mat, const Vec[]);
+PETSC_EXTERN PetscErrorCode MatGridStencilGetStencil(Mat, PetscInt *, const MatStencil *[]);

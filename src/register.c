@@ -5,6 +5,7 @@
 #include "ksp_bcgs/bcgsimpl.h"
 #include "ksp_idr/idrimpl.h"
 #include "mat_dia/diaimpl.h"
+#include "mat_dia/gridstencilimpl.h"
 #include "kernels/host/band.h"
 #include "fault.h"
 
@@ -88,7 +89,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 }
 
 /*@C
-  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrix `MATDIA`
+  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA` and `MATGRIDSTENCIL`
 
   Logically Collective
 
@@ -105,7 +106,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 
   It ends with an error when petscspike was built for another version, `PetscScalar` or `PetscInt` of PETSc.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `MATDIA`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
+.seealso: [](ch_ksp), `PCSPIKE`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `MATDIA`, `MATGRIDSTENCIL`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
 @*/
 PetscErrorCode PetscSpikeInitializePackage(void)
 {
@@ -124,6 +125,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(MatRegisterRootName(MATDIA, MATSEQDIA, MATMPIDIA));
   PetscCall(MatRegister(MATSEQDIA, MatCreate_SeqDIA));
   PetscCall(MatRegister(MATMPIDIA, MatCreate_MPIDIA));
+  PetscCall(MatRegister(MATGRIDSTENCIL, MatCreate_GridStencil));
 
   /* Log events */
   PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));

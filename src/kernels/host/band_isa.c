@@ -134,6 +134,7 @@ typedef S s1_t;
 #include "krylov_template.h"
 #include "krylov_block.h"
 #include "dia_template.h"
+#include "stencil_template.h"
 #include "tridiagonal_template.h"
 
 #undef T

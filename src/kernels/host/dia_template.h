@@ -83,6 +83,3 @@ static void SPIKE_PASTE3(kd_transpose, loop, SPIKE_ISA)(const SpikeDIA *A, Petsc
 
 const SpikeDIALoops SPIKE_PASTE2(SpikeDIALoops_, SPIKE_ISA) = {SPIKE_PASTE3(kd_mult, loop, SPIKE_ISA), SPIKE_PASTE3(kd_transpose, loop, SPIKE_ISA)};
 #undef KD_REGISTERS
-#undef KB_DOT
-#undef KB_MUL
-#undef KR_LANES
