@@ -17,6 +17,11 @@
 #define KSPCGFUSED   "cgfused"
 #define KSPIDRFUSED  "idrfused"
 
+#define MATDIA         "dia"
+#define MATSEQDIA      "seqdia"
+#define MATMPIDIA      "mpidia"
+#define MATGRIDSTENCIL "gridstencil"
+
 /*E
   PCSpikeType - How `PCSPIKE` treats the coupling between neighbouring partitions
 
@@ -139,7 +144,7 @@ PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
 
   Values:
 + `KSP_FUSED_SPMV_PETSC` - `MatMult()`
-. `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in the form that moves the fewest bytes, where it is a `MATSEQAIJCUSPARSE` or a `MATSEQAIJ` that one suits, else `MatMult()`
+. `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in the form that moves the fewest bytes, where it is a `MATSEQAIJCUSPARSE` or a `MATSEQAIJ` that one suits; the products of a `MATSEQDIA` as it lies; else `MatMult()`
 . `KSP_FUSED_SPMV_SELL`  - a copy in slices of rows on a device where padding adds at most 30 percent, else `MatMult()`
 - `KSP_FUSED_SPMV_DIA`   - a copy by diagonals where there are at most 128 of them, else `MatMult()`
 
@@ -207,12 +212,29 @@ typedef struct {
   PetscInt         replayed;         /* iterations that were a graph                                                    */
   PetscInt         persistent;       /* iterations of kernels that make many                                            */
   PetscBool        copy;             /* products were those of a copy of the matrix                                     */
-  KSPFusedSpMVType product;          /* whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA                             */
+  KSPFusedSpMVType product;          /* whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA; without a copy those of a MATDIA itself */
   PetscBool        lockstep;         /* the host waited for each iteration                                              */
   PetscReal        truenorm;         /* norm of the true residual, as the test has it; -1 when it was not computed      */
   PetscReal        unpreconditioned; /* 2-norm of the true residual, not preconditioned; likewise                       */
   char             backend[16];      /* "host", "cuda" or "petsc", for PETSc's functions                                */
 } KSPFusedInfo;
+
+/*E
+  MatDIAScheduleType - How the ranks of a `MATDIA` exchange the parts of the vector that a product needs from others
+
+  Values:
++ `MAT_DIA_SCHEDULE_OVERLAP`  - all messages at once, and rows that need none of them meanwhile
+- `MAT_DIA_SCHEDULE_TWOPHASE` - first even ranks with the neighbour behind them, then with the one in front, and so on for neighbours further away: each rank has one partner at a time; interior rows during the first exchange
+
+  Level: intermediate
+
+.seealso: [](ch_matrices), `MATDIA`, `MatDIASetSchedule()`
+E*/
+typedef enum {
+  MAT_DIA_SCHEDULE_OVERLAP,
+  MAT_DIA_SCHEDULE_TWOPHASE
+} MatDIAScheduleType;
+PETSC_EXTERN const char *const MatDIAScheduleTypes[];
 
 PETSC_EXTERN PetscErrorCode PetscSpikeInitializePackage(void);
 PETSC_EXTERN PetscErrorCode PetscSpikeFinalizePackage(void);
@@ -268,3 +290,14 @@ PETSC_EXTERN PetscErrorCode KSPIDRFusedSetFlexible(KSP, PetscBool3);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedGetFlexible(KSP, PetscBool3 *);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedSetPetscVectors(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPIDRFusedGetPetscVectors(KSP, PetscBool *);
+
+PETSC_EXTERN PetscErrorCode MatDIAGetDiagonals(Mat, PetscInt *, const PetscInt **);
+PETSC_EXTERN PetscErrorCode MatDIASetSchedule(Mat, MatDIAScheduleType);
+PETSC_EXTERN PetscErrorCode MatDIAGetSchedule(Mat, MatDIAScheduleType *);
+PETSC_EXTERN PetscErrorCode MatDIASetMaxFill(Mat, PetscReal);
+PETSC_EXTERN PetscErrorCode MatDIAGetMaxFill(Mat, PetscReal *);
+
+PETSC_EXTERN PetscErrorCode MatCreateGridStencil(DM, PetscInt, const MatStencil[], Mat *);
+PETSC_EXTERN PetscErrorCode MatGridStencilSetCoefficients(Mat, const PetscScalar[]);
+PETSC_EXTERN PetscErrorCode MatGridStencilSetCoefficientVecs(Mat, const Vec[]);
+PETSC_EXTERN PetscErrorCode MatGridStencilGetStencil(Mat, PetscInt *, const MatStencil *[]);

@@ -2,7 +2,7 @@
 /* enqueue.h: how an object lets others put its work on a stream: y <- A x or y <- M^-1 x from raw pointers, without Vec and without host waits */
 #pragma once
 
-#include <petscsys.h>
+#include "kernels/dia.h"
 
 /*
   Composed as "PetscSpikeGetEnqueue_C". It is asked anew before each solve: run() stays valid while `shape` stays, and works with the values of the
@@ -15,6 +15,8 @@ typedef struct {
   PetscBool        capturable;                                                                             /* run() enqueues kernels only                                                              */
   PetscObjectState shape;                                                                                  /* changes with pointers, sizes and launches                                                */
   PetscObjectState values;                                                                                 /* changes with the numbers too                                                             */
+  const SpikeDIA  *product;  /* a matrix by diagonals that lies in memory of memtype, all of it on this rank: others may multiply by it in kernels of their own, while shape stays; else NULL */
+  PetscInt         nonzeros; /* of it                                                                                    */
 } SpikeEnqueue;
 
 /* e->run is NULL where the object composes nothing */

@@ -4,6 +4,8 @@
 #include "pc_spike/spikeimpl.h"
 #include "ksp_bcgs/bcgsimpl.h"
 #include "ksp_idr/idrimpl.h"
+#include "mat_dia/diaimpl.h"
+#include "mat_dia/gridstencilimpl.h"
 #include "kernels/host/band.h"
 #include "fault.h"
 
@@ -87,7 +89,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 }
 
 /*@C
-  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`
+  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA` and `MATGRIDSTENCIL`
 
   Logically Collective
 
@@ -104,7 +106,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 
   It ends with an error when petscspike was built for another version, `PetscScalar` or `PetscInt` of PETSc.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
+.seealso: [](ch_ksp), `PCSPIKE`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `MATDIA`, `MATGRIDSTENCIL`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
 @*/
 PetscErrorCode PetscSpikeInitializePackage(void)
 {
@@ -120,6 +122,10 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(KSPRegister(KSPBCGSFUSED, KSPCreate_BCGSFused));
   PetscCall(KSPRegister(KSPCGFUSED, KSPCreate_CGFused));
   PetscCall(KSPRegister(KSPIDRFUSED, KSPCreate_IDRFused));
+  PetscCall(MatRegisterRootName(MATDIA, MATSEQDIA, MATMPIDIA));
+  PetscCall(MatRegister(MATSEQDIA, MatCreate_SeqDIA));
+  PetscCall(MatRegister(MATMPIDIA, MatCreate_MPIDIA));
+  PetscCall(MatRegister(MATGRIDSTENCIL, MatCreate_GridStencil));
 
   /* Log events */
   PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* backend.c: the only list of backends */
+#include "dia.h"
 #include "kernels.h"
 #include "krylov.h"
 
@@ -17,4 +18,10 @@ const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)
   if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovKernels_CUDA;
 #endif
   return PetscMemTypeHost(memtype) ? &SpikeKrylovKernels_Host : NULL;
+}
+
+/* Values on a device are not known to this library: such a matrix stays on the host */
+const SpikeDIAKernels *SpikeDIAKernelsFind(PetscMemType memtype)
+{
+  return PetscMemTypeHost(memtype) ? &SpikeDIAKernels_Host : NULL;
 }

@@ -2,6 +2,7 @@
 /* krylov.h: the contract between the fused Krylov methods (C, no CUDA) and the backends: a table of functions, apart from SpikeKernels */
 #pragma once
 
+#include "dia.h"
 #include "idr.h"
 #include <petscspike.h>
 
@@ -139,6 +140,9 @@ struct _n_SpikeKrylovKernels {
   */
   PetscErrorCode (*copy)(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **copy);
   PetscErrorCode (*refill)(SpikeKrylov *, const SpikeKrylovCSR *, void *copy);
+
+  /* The same from a matrix by diagonals in the backend's memory, with nz entries, that stays where it is: nothing is copied, and new values need no refill(). NULL functions where a backend cannot */
+  PetscErrorCode (*borrow)(SpikeKrylov *, const SpikeDIA *, PetscInt nz, void **copy);
   PetscErrorCode (*destroycopy)(SpikeKrylov *, void **copy);
   PetscErrorCode (*mult)(SpikeKrylov *, const void *copy, SpikeKrylovStep, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[]);
 

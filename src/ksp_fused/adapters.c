@@ -129,6 +129,15 @@ PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A that is stored by diagonals where the backend works: e->product is NULL where it is not */
+PetscErrorCode KSPFusedGetProduct(Mat A, PetscMemType memtype, PetscInt n, SpikeEnqueue *e)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeGetEnqueue((PetscObject)A, e));
+  if (e->product && (e->memtype != memtype || e->n != n || n < 1)) e->product = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode KSPFusedGetCSR(Mat A, PetscMemType memtype, SpikeKrylovCSR *csr, SpikeCSR *piece)
 {
   MatInfo info;

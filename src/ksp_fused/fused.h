@@ -14,7 +14,7 @@
   recurrence runs on the host. A method never looks at a scalar, and whatever it launches depends on the numbers of iterations alone, which are the same on all ranks.
 
   KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known
-  about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, products are its own, with the step in
+  about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, or A is stored in one and lends it, products are its own, with the step in
   their epilogue, and where nothing else is launched on a device an iteration becomes a graph; a method whose iterations differ has as many
   graphs as make a period. Where a method has its iterations in the backend as a whole, and B is the identity or a diagonal matrix, a launch makes many of them. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
   backend's stream without PCApply(), and is part of the graph.
@@ -70,6 +70,7 @@ typedef struct {
   PetscBool                 ondevice;
   PetscObjectId             mat;
   PetscObjectState          nonzero, values;
+  PetscBool                 borrowed; /* A is stored by diagonals, and nonzero is its shape */
   KSPFusedSpMVType          spmv;
   PetscInt                  narrays, variant;
   const PetscScalar       **arrays; /* of x and the work vectors */
@@ -186,5 +187,6 @@ PETSC_INTERN PetscErrorCode KSPFusedKnowPC(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedMayVary(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscMemType, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedGetProduct(Mat, PetscMemType, PetscInt, SpikeEnqueue *);
 PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, PetscMemType, SpikeKrylovCSR *, SpikeCSR *);
 PETSC_INTERN PetscErrorCode KSPFusedRestoreCSR(Mat, PetscMemType, SpikeCSR *);

@@ -116,26 +116,31 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The backend's copy of A: made when A or its pattern is another one, filled when its values are */
-static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
+/* Products of a matrix that is stored by diagonals: nothing is copied, and new values lie in the same memory */
+static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, const SpikeEnqueue *e)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  Mat              A;
+  PetscFunctionBegin;
+  if (f->key.mat != id || !f->key.borrowed || f->key.nonzero != e->shape || !f->copy) {
+    PetscCall(KSPFusedDestroyGraphs(f));
+    PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
+    PetscCall((*f->s.k->borrow)(&f->s, e->product, e->nonzeros, &f->copy));
+  }
+  f->key.nonzero = e->shape;
+  f->key.values  = e->values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The backend's copy of A: made when A or its pattern is another one, filled when its values are */
+static PetscErrorCode KSPFusedCopy_Private(KSPFused *f, Mat A, PetscObjectId id)
+{
   SpikeKrylovCSR   csr;
   SpikeCSR         piece;
-  PetscObjectId    id;
   PetscObjectState nonzero, values;
-  PetscBool        known = PETSC_FALSE;
 
   PetscFunctionBegin;
-  f->usecopy = PETSC_FALSE;
-  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  if (f->spmv != KSP_FUSED_SPMV_PETSC && f->s.k->copy && f->size == 1 && !f->usevec && !ksp->transpose_solve) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
-  if (!known) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &nonzero));
   PetscCall(PetscObjectStateGet((PetscObject)A, &values));
-  if (f->key.mat != id || f->key.nonzero != nonzero || f->key.spmv != f->spmv) {
+  if (f->key.mat != id || f->key.borrowed || f->key.nonzero != nonzero || f->key.spmv != f->spmv) {
     PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
     PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
@@ -146,11 +151,37 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
     PetscCall((*f->s.k->refill)(&f->s, &csr, f->copy));
     PetscCall(KSPFusedRestoreCSR(A, f->s.k->memtype, &piece));
   }
-  f->key.mat     = id;
   f->key.nonzero = nonzero;
   f->key.values  = values;
-  f->key.spmv    = f->spmv;
-  f->usecopy     = (PetscBool)(f->copy != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whose products this solve has */
+static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
+{
+  KSPFused     *f = (KSPFused *)ksp->data;
+  Mat           A;
+  SpikeEnqueue  e;
+  PetscObjectId id;
+  PetscInt      n;
+  PetscBool     known = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  f->usecopy = PETSC_FALSE;
+  if (f->spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->size > 1 || f->usevec || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(VecGetLocalSize(ksp->vec_sol, &n));
+  PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, n, &e));
+  if (!f->s.k->borrow || f->spmv == KSP_FUSED_SPMV_SELL) e.product = NULL;
+  if (!e.product) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
+  if (!e.product && !known) PetscFunctionReturn(PETSC_SUCCESS);
+  if (e.product) PetscCall(KSPFusedBorrow_Private(f, id, &e));
+  else PetscCall(KSPFusedCopy_Private(f, A, id));
+  f->key.mat      = id;
+  f->key.spmv     = f->spmv;
+  f->key.borrowed = (PetscBool)(e.product != NULL);
+  f->usecopy      = (PetscBool)(f->copy != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -516,7 +547,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   PetscCall(KSPFusedSetProduct_Private(ksp));
   PetscCall(KSPFusedSetGraph_Private(ksp));
   f->usewhole     = (PetscBool)(f->persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole && f->s.k->iterate && p->ahead && f->usecopy && (f->identity || f->diagonal) && !f->merged && !f->replacement && !PetscLogGpuTimeFlag);
-  f->info.copy    = f->usecopy;
+  f->info.copy    = (PetscBool)(f->usecopy && !f->key.borrowed);
   f->info.product = f->usecopy ? ((const SpikeKrylovCopy *)f->copy)->form : KSP_FUSED_SPMV_PETSC;
   f->carried      = PETSC_FALSE;
   f->since        = 0;

@@ -133,7 +133,8 @@ typedef S s1_t;
 /* not of the band, but of the same kind */
 #include "krylov_template.h"
 #include "krylov_block.h"
-#include "krylov_dia.h"
+#include "dia_template.h"
+#include "stencil_template.h"
 #include "tridiagonal_template.h"
 
 #undef T

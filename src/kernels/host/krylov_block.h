@@ -129,5 +129,4 @@ static void SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
 
 const SpikeKrylovBlockLoop SPIKE_PASTE2(SpikeKrylovBlockLoops_, SPIKE_ISA)[SPIKE_KRYLOV_NBLOCKSTEPS] = {SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA), SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA), SPIKE_PASTE3(kb_update, loop, SPIKE_ISA), SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)};
 #undef KB_CHUNKS
-#undef KB_DOT
 #undef KB_ROWS

@@ -9,7 +9,7 @@ const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_
 
 #define SPIKE_KRYLOV_LOOPS(isa) \
   { \
-    SpikeKrylovLoops_##isa, SpikeKrylovBlockLoops_##isa, SpikeKrylovDiaLoop_##isa \
+    SpikeKrylovLoops_##isa, SpikeKrylovBlockLoops_##isa, &SpikeDIALoops_##isa \
   }
 SpikeKrylovLoops SpikeKrylovLoopsGet(void)
 {
@@ -117,4 +117,4 @@ static PetscErrorCode SpikeKrylovSums_Host(SpikeKrylov *s, SpikeKrylovStep step)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovKernels SpikeKrylovKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovCreate_Host, .destroy = SpikeKrylovDestroy_Host, .push = SpikeKrylovPush_Host, .step = SpikeKrylovStep_Host, .sums = SpikeKrylovSums_Host, .copy = SpikeKrylovCopy_Host, .refill = SpikeKrylovRefill_Host, .destroycopy = SpikeKrylovDestroyCopy_Host, .mult = SpikeKrylovMult_Host, .maxcolumns = PETSC_INT_MAX, .blockcreate = SpikeKrylovBlockCreate_Host, .blockstep = SpikeKrylovBlockStep_Host, .blocksums = SpikeKrylovBlockSums_Host, .blockpush = SpikeKrylovBlockPush_Host, .shadow = SpikeKrylovShadow_Host};
+const SpikeKrylovKernels SpikeKrylovKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovCreate_Host, .destroy = SpikeKrylovDestroy_Host, .push = SpikeKrylovPush_Host, .step = SpikeKrylovStep_Host, .sums = SpikeKrylovSums_Host, .copy = SpikeKrylovCopy_Host, .borrow = SpikeKrylovBorrow_Host, .refill = SpikeKrylovRefill_Host, .destroycopy = SpikeKrylovDestroyCopy_Host, .mult = SpikeKrylovMult_Host, .maxcolumns = PETSC_INT_MAX, .blockcreate = SpikeKrylovBlockCreate_Host, .blockstep = SpikeKrylovBlockStep_Host, .blocksums = SpikeKrylovBlockSums_Host, .blockpush = SpikeKrylovBlockPush_Host, .shadow = SpikeKrylovShadow_Host};

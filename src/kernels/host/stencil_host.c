@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stencil_host.c: the host backend of stencil.h; lines of points with one unknown are in stencil_template.h */
+#include "../stencil.h"
+#include "band.h"
+
+static SpikeStencilLine SpikeStencilLineGet(void)
+{
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+  if (SpikeISAGet() == SPIKE_ISA_V3) return SpikeStencilLine_v3;
+  if (SpikeISAGet() == SPIKE_ISA_V4) return SpikeStencilLine_v4;
+#endif
+  return SpikeStencilLine_base;
+}
+
+/* Whether points of line j, k reach one that exists by offset s, but for the clipping along the line */
+static inline PetscBool SpikeStencilReaches(const SpikeStencil *S, PetscInt s, PetscInt j, PetscInt k)
+{
+  const PetscInt *o = S->offset + 3 * s;
+
+  return (PetscBool)(j + o[1] >= S->lo[1] && j + o[1] < S->hi[1] && k + o[2] >= S->lo[2] && k + o[2] < S->hi[2]);
+}
+
+/* One unknown: the inside of the line, where all points exist that the line reaches at all, and its ends point by point */
+static void SpikeStencilScalarLine(const SpikeStencil *S, PetscInt j, PetscInt k, PetscInt begin, PetscInt end, const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *z, PetscScalar *y)
+{
+  const SpikeStencilLine line = SpikeStencilLineGet();
+  const PetscInt         p    = (k * S->size[1] + j) * S->size[0];
+  const PetscScalar     *coef[SPIKE_STENCIL_MOST], *one[SPIKE_STENCIL_MOST];
+  PetscInt               shift[SPIKE_STENCIL_MOST], along[SPIKE_STENCIL_MOST], few[SPIKE_STENCIL_MOST], n = 0, inbegin = begin, inend = end;
+
+  for (PetscInt s = 0; s < S->count; s++) {
+    const PetscInt *o = S->offset + 3 * s;
+
+    if (!SpikeStencilReaches(S, s, j, k)) continue;
+    coef[n]    = S->coef + SpikeStencilCoef(S, s, 0, 0, p);
+    along[n]   = o[0];
+    shift[n++] = o[0] + o[1] * sj + o[2] * sk;
+    SpikeStencilClip(S, 0, o[0], &inbegin, &inend);
+  }
+  inbegin = PetscMin(inbegin, end);
+  inend   = PetscMax(inbegin, PetscMin(inend, end));
+  x += (PetscCount)j * sj + (PetscCount)k * sk;
+  y += p;
+  if (z) z += p;
+  for (PetscInt i = begin; i < end; i++) {
+    PetscInt m = 0;
+
+    if (i == inbegin && inend > inbegin) {
+      (*line)(n, coef, S->constant, shift, inbegin, inend, x, z, y);
+      i = inend - 1;
+      continue;
+    }
+    for (PetscInt s = 0; s < n; s++) {
+      if (i + along[s] < S->lo[0] || i + along[s] >= S->hi[0]) continue;
+      one[m]   = coef[s];
+      few[m++] = shift[s];
+    }
+    (*line)(m, one, S->constant, few, i, i + 1, x, z, y);
+  }
+}
+
+static void SpikeStencilBlockLine(const SpikeStencil *S, PetscInt j, PetscInt k, PetscInt begin, PetscInt end, const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *z, PetscScalar *y)
+{
+  const PetscInt dof = S->dof, row = (k * S->size[1] + j) * S->size[0];
+
+  for (PetscInt i = begin; i < end; i++)
+    for (PetscInt c = 0; c < dof; c++) y[(PetscCount)(row + i) * dof + c] = z ? z[(PetscCount)(row + i) * dof + c] : (PetscScalar)0.0;
+  for (PetscInt s = 0; s < S->count; s++) {
+    const PetscInt *o     = S->offset + 3 * s;
+    PetscInt        first = begin, last = end;
+
+    if (!SpikeStencilReaches(S, s, j, k)) continue;
+    SpikeStencilClip(S, 0, o[0], &first, &last);
+    for (PetscInt i = first; i < last; i++) {
+      const PetscScalar *from = x + ((PetscCount)(i + o[0]) + (PetscCount)(j + o[1]) * sj + (PetscCount)(k + o[2]) * sk) * dof;
+      PetscScalar       *to   = y + (PetscCount)(row + i) * dof;
+
+      for (PetscInt c = 0; c < dof; c++)
+        for (PetscInt e = 0; e < dof; e++) to[c] += S->coef[SpikeStencilCoef(S, s, c, e, row + i)] * from[e];
+    }
+  }
+}
+
+static PetscErrorCode SpikeStencilMult_Host(const SpikeStencil *S, const PetscInt begin[3], const PetscInt end[3], const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *z, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = begin[2]; k < end[2]; k++)
+    for (PetscInt j = begin[1]; j < end[1]; j++) {
+      if (S->dof == 1) SpikeStencilScalarLine(S, j, k, begin[0], end[0], x, sj, sk, z, y);
+      else SpikeStencilBlockLine(S, j, k, begin[0], end[0], x, sj, sk, z, y);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeStencilMultTranspose_Host(const SpikeStencil *S, PetscBool conjugate, const PetscScalar *x, PetscScalar *y, PetscInt sj, PetscInt sk)
+{
+  const PetscInt dof = S->dof;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < S->size[2]; k++)
+    for (PetscInt j = 0; j < S->size[1]; j++)
+      for (PetscInt s = 0; s < S->count; s++) {
+        const PetscInt *o = S->offset + 3 * s, row = (k * S->size[1] + j) * S->size[0];
+        PetscInt        first = 0, last = S->size[0];
+
+        if (!SpikeStencilReaches(S, s, j, k)) continue;
+        SpikeStencilClip(S, 0, o[0], &first, &last);
+        for (PetscInt i = first; i < last; i++) {
+          const PetscScalar *from = x + (PetscCount)(row + i) * dof;
+          PetscScalar       *to   = y + ((PetscCount)(i + o[0]) + (PetscCount)(j + o[1]) * sj + (PetscCount)(k + o[2]) * sk) * dof;
+
+          for (PetscInt e = 0; e < dof; e++)
+            for (PetscInt c = 0; c < dof; c++) {
+              const PetscScalar a = S->coef[SpikeStencilCoef(S, s, c, e, row + i)];
+
+              to[e] += (conjugate ? PetscConj(a) : a) * from[c];
+            }
+        }
+      }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeStencilKernels SpikeStencilKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .mult = SpikeStencilMult_Host, .multtranspose = SpikeStencilMultTranspose_Host};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  stencil.h: the contract between stencils on boxes of a regular grid (C, no CUDA) and the backends: a table of functions on raw pointers
+
+  A rank owns a box of size[0] size[1] size[2] points, i fastest, with dof unknowns each; point (i, j, k) is counted from its first one. With offsets o_s and blocks C_s(p) of dof x dof coefficients
+
+      y(p) = sum_s C_s(p) x(p + o_s),     points of x outside of lo <= p < hi do not exist and are left out
+
+  Coefficients are constant,  coef[(s dof + c) dof + e]  from unknown e of p + o_s to unknown c of p,  or one for each point,  coef[(s dof + e) points dof + p dof + c].  Numbers of point (i, j, k) of x lie at
+  x + (i + j sj + k sk) dof: x is the vector of the box alone, with sj = size[0], or has the points around it too. y and z are vectors of the box.
+
+  A sum is taken in the order of the stencil, for any box. Bytes: x and y once, and with constant coefficients nothing else: what n count values are for a matrix by diagonals is not there.  [H. Liu et al., 2013, GSCG]
+
+  A device does the same on its own memory: a launch for a box, so that the inside of a rank's box is computed while its surface travels. Constant coefficients are arguments of the launch, or lie in constant memory.
+*/
+#pragma once
+
+#include "kernels.h"
+
+#define SPIKE_STENCIL_MOST 343 /* points of a stencil: 7 x 7 x 7 */
+
+typedef struct {
+  PetscInt           count, dof, size[3];
+  PetscInt           lo[3], hi[3];
+  const PetscInt    *offset;   /* [3 count], on the host */
+  PetscBool          constant; /* coefficients           */
+  const PetscScalar *coef;     /* in the backend's memory, the constant ones on the host */
+} SpikeStencil;
+
+typedef struct {
+  const char  *name;
+  PetscMemType memtype;
+
+  /* Points begin <= p < end of y = A x, of y = A x + z with z (which may be y). x may not be y */
+  PetscErrorCode (*mult)(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3], const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *z, PetscScalar *y);
+
+  /* y += A^T x, or A^H x: x is a vector of the box, y has the points around it. In the order of the points of x, and of the stencil */
+  PetscErrorCode (*multtranspose)(const SpikeStencil *, PetscBool conjugate, const PetscScalar *x, PetscScalar *y, PetscInt sj, PetscInt sk);
+} SpikeStencilKernels;
+
+PETSC_INTERN const SpikeStencilKernels SpikeStencilKernels_Host;
+
+/* Where coefficient (c, e) of point s lies for point p, and how far apart those of neighbouring points are */
+static inline PetscCount SpikeStencilCoef(const SpikeStencil *S, PetscInt s, PetscInt c, PetscInt e, PetscInt p)
+{
+  const PetscCount points = (PetscCount)S->size[0] * S->size[1] * S->size[2];
+
+  return S->constant ? ((PetscCount)s * S->dof + c) * S->dof + e : (((PetscCount)s * S->dof + e) * points + p) * S->dof + c;
+}
+
+/* Points i in begin <= i < end of a line for which i + o exists */
+static inline void SpikeStencilClip(const SpikeStencil *S, int d, PetscInt o, PetscInt *begin, PetscInt *end)
+{
+  *begin = PetscMax(*begin, S->lo[d] - o);
+  *end   = PetscMax(*begin, PetscMin(*end, S->hi[d] - o));
+}
+
+/* A line of points with one unknown, for one instruction set: y[i] = z[i] + sum over count points of coef[s][i] x[shift[s] + i], coef[s] one number if constant; begin <= i < end */
+typedef void (*SpikeStencilLine)(PetscInt count, const PetscScalar *const coef[], PetscBool constant, const PetscInt shift[], PetscInt begin, PetscInt end, const PetscScalar *x, const PetscScalar *z, PetscScalar *y);
+PETSC_INTERN const SpikeStencilLine SpikeStencilLine_base, SpikeStencilLine_v3, SpikeStencilLine_v4;

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* diaassembly.c: entries of MATDIA from MatSetValues() and MatSetValuesCOO(), collected in an AIJ matrix and converted when an assembly ends */
+#include "diaimpl.h"
+
+/* An empty AIJ matrix with what was asked of A; collective */
+static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
+{
+  Mat_DIA  *a = (Mat_DIA *)A->data;
+  PetscBool seq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDIA, &seq));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), aij));
+  PetscCall(MatSetSizes(*aij, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCall(MatSetBlockSizesFromMats(*aij, A, A));
+  PetscCall(MatSetType(*aij, seq ? MATSEQAIJ : MATMPIAIJ));
+  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(a->options); k++)
+    if (a->optionset[k]) PetscCall(MatSetOption(*aij, (MatOption)(k + MAT_OPTION_MIN), a->options[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatSetUp_DIA(Mat A)
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  if (!a->aij) {
+    PetscCall(MatDIANewAIJ_Private(A, &a->aij));
+    PetscCall(MatSetUp(a->aij));
+  }
+  A->preallocated = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The assembled entries as AIJ, which takes new ones wherever they lie; collective */
+static PetscErrorCode MatDIACollect_Private(Mat A)
+{
+  Mat_DIA        *a    = (Mat_DIA *)A->data;
+  const MatOption open = MAT_NEW_NONZERO_ALLOCATION_ERR;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &a->aij));
+  PetscCall(MatSetOption(a->aij, open, PETSC_FALSE));
+  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(a->options); k++)
+    if (a->optionset[k]) PetscCall(MatSetOption(a->aij, (MatOption)(k + MAT_OPTION_MIN), a->options[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Not collective: where there is no AIJ matrix, or an old one, entries wait for the assembly, which all ranks take part in */
+PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
+{
+  Mat_DIA        *a       = (Mat_DIA *)A->data;
+  const PetscInt  column  = MAT_ROW_ORIENTED - MAT_OPTION_MIN;
+  const PetscBool byrows  = (PetscBool)(!a->optionset[column] || a->options[column]);
+  const PetscBool nozeros = (PetscBool)(a->optionset[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN] && a->options[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN]);
+  MatDIAEntry    *entry;
+
+  PetscFunctionBegin;
+  if (a->aij && !a->coo) {
+    PetscCall(MatSetValues(a->aij, m, rows, n, cols, v, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  a->mode = mode;
+  if (!a->entries) PetscCall(PetscSegBufferCreate(sizeof(MatDIAEntry), 1024, &a->entries));
+  for (PetscInt i = 0; i < m; i++) {
+    if (rows[i] < 0) continue;
+    PetscCheck(rows[i] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Row too large: row %" PetscInt_FMT " max %" PetscInt_FMT, rows[i], A->rmap->N - 1);
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscScalar value = v ? v[byrows ? i * n + j : i + j * m] : (PetscScalar)0.0;
+
+      if (cols[j] < 0 || (nozeros && value == (PetscScalar)0.0 && rows[i] != cols[j])) continue;
+      PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Column too large: col %" PetscInt_FMT " max %" PetscInt_FMT, cols[j], A->cmap->N - 1);
+      PetscCall(PetscSegBufferGet(a->entries, 1, &entry));
+      entry->row   = rows[i];
+      entry->col   = cols[j];
+      entry->value = value;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries that wait, in the order in which they came, into aij; one by one, so that MAT_ROW_ORIENTED does not matter */
+static PetscErrorCode MatDIAReplay_Private(Mat A)
+{
+  Mat_DIA     *a = (Mat_DIA *)A->data;
+  PetscCount   n = 0;
+  MatDIAEntry *entry;
+
+  PetscFunctionBegin;
+  if (!a->entries) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSegBufferGetSize(a->entries, &n));
+  PetscCall(PetscSegBufferExtractInPlace(a->entries, &entry));
+  for (PetscCount k = 0; k < n; k++) PetscCall(MatSetValues(a->aij, 1, &entry[k].row, 1, &entry[k].col, &entry[k].value, a->mode));
+  PetscCall(PetscSegBufferDestroy(&a->entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAssemblyBegin_DIA(Mat A, MatAssemblyType type)
+{
+  Mat_DIA  *a       = (Mat_DIA *)A->data;
+  PetscBool waiting = (PetscBool)(a->entries != NULL);
+
+  PetscFunctionBegin;
+  if (!a->aij || a->coo) {
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &waiting, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+    a->idle = (PetscBool)!waiting;
+    if (!waiting) PetscFunctionReturn(PETSC_SUCCESS);
+    if (a->coo) PetscCall(MatDIAToAIJ_Private(A, MAT_REUSE_MATRIX, &a->aij));
+    else PetscCall(MatDIACollect_Private(A));
+  } else a->idle = PETSC_FALSE;
+  PetscCall(MatDIAReplay_Private(A));
+  PetscCall(MatAssemblyBegin(a->aij, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatAssemblyEnd_DIA(Mat A, MatAssemblyType type)
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
+  PetscFunctionBegin;
+  if (a->idle) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAssemblyEnd(a->aij, type));
+  if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDIAFromAIJ_Private(A, a->aij));
+  if (!a->coo) PetscCall(MatDestroy(&a->aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What AIJ does about entries is asked of it; the rest PETSc keeps in the matrix */
+PetscErrorCode MatSetOption_DIA(Mat A, MatOption op, PetscBool flag)
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
+  PetscFunctionBegin;
+  switch (op) {
+  case MAT_ROW_ORIENTED:
+  case MAT_NEW_NONZERO_LOCATIONS:
+  case MAT_NEW_NONZERO_LOCATION_ERR:
+  case MAT_NEW_NONZERO_ALLOCATION_ERR:
+  case MAT_KEEP_NONZERO_PATTERN:
+  case MAT_IGNORE_ZERO_ENTRIES:
+  case MAT_IGNORE_OFF_PROC_ENTRIES:
+  case MAT_NO_OFF_PROC_ENTRIES:
+    a->options[op - MAT_OPTION_MIN]   = flag;
+    a->optionset[op - MAT_OPTION_MIN] = PETSC_TRUE;
+    if (a->aij) PetscCall(MatSetOption(a->aij, op, flag));
+    break;
+  default:
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries that have been collected go too; their places stay */
+PetscErrorCode MatZeroEntries_DIA(Mat A)
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
+  PetscFunctionBegin;
+  if (a->built) PetscCall((*a->dia.k->zero)(&a->dia));
+  if (a->aij) PetscCall(MatZeroEntries(a->aij));
+  PetscCall(PetscSegBufferDestroy(&a->entries));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetPreallocationCOO_DIA(Mat A, PetscCount n, PetscInt rows[], PetscInt cols[])
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(MatDestroy(&a->aij));
+  PetscCall(MatDIANewAIJ_Private(A, &a->aij));
+  PetscCall(MatSetPreallocationCOO(a->aij, n, rows, cols));
+  a->coo          = PETSC_TRUE;
+  A->preallocated = PETSC_TRUE;
+  PetscCall(MatDIAFromAIJ_Private(A, a->aij));
+  A->assembled = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* aij has been left behind by what changed A since: its values are taken from there before others are added to them */
+static PetscErrorCode MatSetValuesCOO_DIA(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
+  PetscFunctionBegin;
+  if (mode == ADD_VALUES) PetscCall(MatDIAToAIJ_Private(A, MAT_REUSE_MATRIX, &a->aij));
+  PetscCall(MatSetValuesCOO(a->aij, v, mode));
+  PetscCall(MatDIAFromAIJ_Private(A, a->aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room in the AIJ matrix that collects; values that there are go, as with MATAIJ */
+static PetscErrorCode MatDIAPreallocate_Private(Mat A)
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(PetscSegBufferDestroy(&a->entries));
+  PetscCall(MatDestroy(&a->aij));
+  a->coo = PETSC_FALSE;
+  PetscCall(MatDIANewAIJ_Private(A, &a->aij));
+  A->preallocated  = PETSC_TRUE;
+  A->assembled     = PETSC_FALSE;
+  A->was_assembled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSeqAIJSetPreallocation_DIA(Mat A, PetscInt nz, const PetscInt nnz[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAPreallocate_Private(A));
+  PetscCall(MatSeqAIJSetPreallocation(((Mat_DIA *)A->data)->aij, nz, nnz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMPIAIJSetPreallocation_DIA(Mat A, PetscInt dnz, const PetscInt dnnz[], PetscInt onz, const PetscInt onnz[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAPreallocate_Private(A));
+  PetscCall(MatMPIAIJSetPreallocation(((Mat_DIA *)A->data)->aij, dnz, dnnz, onz, onnz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDIAComposeAssembly_Private(Mat A, PetscBool compose)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", compose ? MatSetPreallocationCOO_DIA : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", compose ? MatSetValuesCOO_DIA : NULL));
+  /* the matrices of a DM ask for these before they preallocate */
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", compose && size == 1 ? MatSeqAIJSetPreallocation_DIA : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", compose && size > 1 ? MatMPIAIJSetPreallocation_DIA : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* diabuild.c: MATDIA from AIJ and back: tables, masks, values */
+#include "diaimpl.h"
+
+#define MAT_DIA_FREE_BYTES 1048576 /* that diagonals may take whatever the fill */
+
+/* The rows of an AIJ matrix as one or two pieces, columns counted from the first own one */
+static PetscErrorCode MatDIAGetCSR_Private(Mat aij, PetscInt *nparts, SpikeCSR parts[2])
+{
+  PetscBool       mpi;
+  Mat             Ad = aij, Ao = NULL;
+  const PetscInt *garray = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)aij, MATMPIAIJ, &mpi));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(aij, &Ad, &Ao, &garray));
+  PetscCall(MatSeqAIJGetCSR_Spike(Ad, PETSC_MEMTYPE_HOST, &parts[0]));
+  *nparts = 1;
+  if (mpi) {
+    PetscCall(MatSeqAIJGetCSR_Spike(Ao, PETSC_MEMTYPE_HOST, &parts[1]));
+    parts[1].colmap = garray;
+    parts[1].shift  = -aij->cmap->rstart;
+    *nparts         = 2;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDIARestoreCSR_Private(Mat aij, PetscInt nparts, SpikeCSR parts[2])
+{
+  Mat Ad = aij, Ao;
+
+  PetscFunctionBegin;
+  if (nparts == 2) {
+    PetscCall(MatMPIAIJGetSeqAIJ(aij, &Ad, &Ao, NULL));
+    PetscCall(MatSeqAIJRestoreCSR_Spike(Ao, PETSC_MEMTYPE_HOST, &parts[1]));
+  }
+  PetscCall(MatSeqAIJRestoreCSR_Spike(Ad, PETSC_MEMTYPE_HOST, &parts[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Which diagonals, in which rows, with which places taken */
+typedef struct {
+  PetscInt   count, *offset, *first, *last;
+  uint64_t  *mask;
+  PetscInt64 nz;
+} MatDIAStructure;
+
+static inline PetscCount MatDIAMaskLength(PetscInt n, PetscInt count)
+{
+  return (PetscCount)count * ((n + SPIKE_DIA_ROWS - 1) / SPIKE_DIA_ROWS);
+}
+
+/* Collective, as its error is */
+static PetscErrorCode MatDIAGetOffsets_Private(Mat A, PetscInt nparts, const SpikeCSR parts[], MatDIAStructure *s)
+{
+  Mat_DIA       *a = (Mat_DIA *)A->data;
+  const PetscInt n = A->rmap->n;
+  PetscReal      most, local[2] = {0.0, 0.0}, global[2];
+  PetscInt       limit;
+
+  PetscFunctionBegin;
+  s->nz = 0;
+  for (PetscInt p = 0; p < nparts; p++) s->nz += parts[p].ai[n] - parts[p].ai[0];
+  most  = PetscMax(a->maxfill * (PetscReal)s->nz, (PetscReal)MAT_DIA_FREE_BYTES / sizeof(PetscScalar)) / PetscMax(n, 1);
+  limit = (PetscInt)PetscMin(PetscMin(most, (PetscReal)s->nz), (PetscReal)(PETSC_INT_MAX / 4));
+  PetscCall(PetscMalloc1(limit + 1, &s->offset));
+  SpikeDIAOffsets(n, nparts, parts, limit, &s->count, s->offset);
+  if (s->count > limit) {
+    local[0] = (PetscReal)s->count * n * sizeof(PetscScalar);
+    local[1] = (PetscReal)s->nz * (sizeof(PetscScalar) + sizeof(PetscInt));
+  }
+  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  if (global[0] > 0.0) {
+    PetscCall(PetscFree(s->offset));
+    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "The entries of this matrix lie on so many diagonals that a rank would need more than %g MB for them, and needs %g MB as MATAIJ: keep it as MATAIJ, give each rank whole layers of the grid (-da_processors_x 1), reorder it, or allow more than %g places for an entry by -%smat_dia_max_fill or MatDIASetMaxFill()", (double)(global[0] * 1e-6), (double)(global[1] * 1e-6),
+            (double)a->maxfill, ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDIAGetStructure_Private(Mat A, PetscInt nparts, const SpikeCSR parts[], MatDIAStructure *s)
+{
+  const PetscInt n = A->rmap->n;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAGetOffsets_Private(A, nparts, parts, s));
+  PetscCall(PetscMalloc1(s->count, &s->first));
+  PetscCall(PetscCalloc1(s->count, &s->last));
+  PetscCall(PetscCalloc1(MatDIAMaskLength(n, s->count), &s->mask));
+  for (PetscInt d = 0; d < s->count; d++) s->first[d] = n;
+  for (PetscInt p = 0; p < nparts; p++) {
+    for (PetscInt i = 0; i < n; i++) {
+      uint64_t *mask = s->mask + MatDIAMaskLength(i - i % SPIKE_DIA_ROWS, s->count);
+      PetscInt  d    = -1;
+
+      for (PetscInt k = parts[p].ai[i]; k < parts[p].ai[i + 1]; k++) {
+        d = SpikeDIAFind(s->count, s->offset, d, SpikeCSRColumn(&parts[p], k) - i);
+        mask[d] |= (uint64_t)1 << (i % SPIKE_DIA_ROWS);
+        s->first[d] = PetscMin(s->first[d], i);
+        s->last[d]  = PetscMax(s->last[d], i + 1);
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDIAFreeStructure_Private(MatDIAStructure *s)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(s->offset));
+  PetscCall(PetscFree(s->first));
+  PetscCall(PetscFree(s->last));
+  PetscCall(PetscFree(s->mask));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool MatDIAIsStructure_Private(Mat A, const MatDIAStructure *s)
+{
+  const Mat_DIA *a = (Mat_DIA *)A->data;
+  const size_t   n = (size_t)s->count * sizeof(PetscInt);
+
+  if (!a->built || a->dia.count != s->count || a->nz != s->nz) return PETSC_FALSE;
+  return (PetscBool)(!n || (!memcmp(a->dia.offset, s->offset, n) && !memcmp(a->dia.first, s->first, n) && !memcmp(a->dia.last, s->last, n) && !memcmp(a->mask, s->mask, (size_t)MatDIAMaskLength(A->rmap->n, s->count) * sizeof(*s->mask))));
+}
+
+/* Another number for each structure in the program, wherever it lies: what others keep of one is not taken for that of another */
+static PetscObjectState MatDIANewShape_Private(void)
+{
+  static PetscObjectState shapes = 0;
+
+  return ++shapes;
+}
+
+/* Tables of the matrix from its structure; takes the mask. The values are of no use yet */
+static PetscErrorCode MatDIASetStructure_Private(Mat A, MatDIAStructure *s)
+{
+  Mat_DIA       *a     = (Mat_DIA *)A->data;
+  const PetscInt shift = A->cmap->rstart - A->rmap->rstart;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAReset_Private(A));
+  PetscCall(SpikeDIACreate(SpikeDIAKernelsFind(PETSC_MEMTYPE_HOST), A->rmap->n, A->cmap->n, s->count, s->offset, &a->dia));
+  PetscCall(SpikeDIASetExtents(&a->dia, s->first, s->last));
+  a->mask = s->mask;
+  s->mask = NULL;
+  a->nz   = s->nz;
+  PetscCall(PetscMalloc1(s->count, &a->offsets));
+  for (PetscInt d = 0; d < s->count; d++) a->offsets[d] = s->offset[d] + shift;
+  a->diagonal = SpikeDIAFind(s->count, s->offset, -1, -shift);
+  PetscCall(PetscMalloc3(s->count, &a->cols, s->count, &a->vals, s->count, &a->row));
+  PetscCall(MatDIAHaloCreate_Private(A));
+  a->shape = MatDIANewShape_Private();
+  a->built = PETSC_TRUE;
+  A->nonzerostate++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The entries of an AIJ matrix with the same layouts become those of A; where its pattern is the one that A has, only the values move */
+PetscErrorCode MatDIAFromAIJ_Private(Mat A, Mat aij)
+{
+  Mat_DIA        *a = (Mat_DIA *)A->data;
+  SpikeCSR        parts[2];
+  PetscInt        nparts;
+  MatDIAStructure s;
+  PetscBool       same;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAGetCSR_Private(aij, &nparts, parts));
+  PetscCall(MatDIAGetStructure_Private(A, nparts, parts, &s));
+  same = MatDIAIsStructure_Private(A, &s);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  if (!same) PetscCall(MatDIASetStructure_Private(A, &s));
+  PetscCall((*a->dia.k->fill)(&a->dia, nparts, parts));
+  PetscCall(MatDIAFreeStructure_Private(&s));
+  PetscCall(MatDIARestoreCSR_Private(aij, nparts, parts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDIASameStructure_Private(Mat A, Mat B, PetscBool *same)
+{
+  const Mat_DIA  *a = (Mat_DIA *)A->data, *b = (Mat_DIA *)B->data;
+  MatDIAStructure s = {b->dia.count, b->dia.offset, b->dia.first, b->dia.last, b->mask, b->nz};
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(a->built && b->built && A->rmap->n == B->rmap->n && A->cmap->n == B->cmap->n && MatDIAIsStructure_Private(A, &s));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows in CSR, with global columns */
+static PetscErrorCode MatDIAGetRows_Private(Mat A, PetscInt **ai, PetscInt **aj, PetscScalar **aa)
+{
+  Mat_DIA       *a = (Mat_DIA *)A->data;
+  const PetscInt n = A->rmap->n, count = a->dia.count;
+  PetscScalar   *rows;
+  PetscInt       k = 0;
+
+  PetscFunctionBegin;
+  PetscCheck(a->nz < PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " entries on a rank are more than MATAIJ can count in PetscInt: configure PETSc with --with-64-bit-indices", a->nz);
+  PetscCall(PetscMalloc3(n + 1, ai, (PetscCount)a->nz, aj, (PetscCount)a->nz, aa));
+  PetscCall(PetscMalloc1((PetscCount)count * SPIKE_DIA_ROWS, &rows));
+  (*ai)[0] = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscScalar *row = rows + (PetscCount)(i % SPIKE_DIA_ROWS) * count;
+
+    if (i % SPIKE_DIA_ROWS == 0) PetscCall((*a->dia.k->get)(&a->dia, i, PetscMin(n, i + SPIKE_DIA_ROWS), rows));
+    for (PetscInt d = 0; d < count; d++) {
+      if (!MatDIAHas_Private(a, i, d)) continue;
+      (*aj)[k]   = i + A->rmap->rstart + a->offsets[d];
+      (*aa)[k++] = row[d];
+    }
+    (*ai)[i + 1] = k;
+  }
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATSEQAIJ or MATMPIAIJ with the entries of A, not all of which need be nonzero */
+PetscErrorCode MatDIAToAIJ_Private(Mat A, MatReuse reuse, Mat *B)
+{
+  Mat          C;
+  PetscInt    *ai, *aj;
+  PetscScalar *aa;
+  PetscBool    seq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDIA, &seq));
+  PetscCall(MatDIAGetRows_Private(A, &ai, &aj, &aa));
+  if (reuse == MAT_REUSE_MATRIX) {
+    C = *B;
+    PetscCall(MatZeroEntries(C));
+    for (PetscInt i = 0; i < A->rmap->n; i++) {
+      const PetscInt row = i + A->rmap->rstart;
+
+      PetscCall(MatSetValues(C, 1, &row, ai[i + 1] - ai[i], aj + ai[i], aa + ai[i], INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  } else {
+    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &C));
+    PetscCall(MatSetSizes(C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+    PetscCall(MatSetBlockSizesFromMats(C, A, A));
+    PetscCall(MatSetType(C, seq ? MATSEQAIJ : MATMPIAIJ));
+    if (seq) PetscCall(MatSeqAIJSetPreallocationCSR(C, ai, aj, aa));
+    else PetscCall(MatMPIAIJSetPreallocationCSR(C, ai, aj, aa));
+    *B = C;
+  }
+  PetscCall(PetscFree3(ai, aj, aa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvert_DIA_AIJ(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  Mat C;
+
+  PetscFunctionBegin;
+  (void)newtype;
+  if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &C));
+    PetscCall(MatHeaderReplace(A, &C));
+  } else PetscCall(MatDIAToAIJ_Private(A, reuse, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To any other type by AIJ */
+PetscErrorCode MatConvert_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  Mat C;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &C));
+  if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(MatConvert(C, newtype, MAT_INPLACE_MATRIX, &C));
+    PetscCall(MatHeaderReplace(A, &C));
+  } else {
+    PetscCall(MatConvert(C, newtype, reuse, B));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From any type by AIJ; what is AIJ already is read where it is */
+PetscErrorCode MatConvertFrom_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  Mat            C, aij = A;
+  PetscBool      is;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &is, MATSEQAIJ, MATMPIAIJ, ""));
+  if (!is) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &aij));
+  if (reuse == MAT_REUSE_MATRIX) C = *B;
+  else {
+    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &C));
+    PetscCall(MatSetSizes(C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+    PetscCall(MatSetBlockSizesFromMats(C, A, A));
+    PetscCall(MatSetOptionsPrefix(C, ((PetscObject)A)->prefix));
+    PetscCall(MatSetType(C, newtype));
+    PetscCall(MatDIASetFromOptions_Private(C));
+    PetscCall(PetscLayoutSetUp(C->rmap));
+    PetscCall(PetscLayoutSetUp(C->cmap));
+  }
+  ierr = MatDIAFromAIJ_Private(C, aij);
+  if (!is) PetscCall(MatDestroy(&aij));
+  if (ierr && reuse != MAT_REUSE_MATRIX) PetscCall(MatDestroy(&C)); /* a matrix that is refused leaves nothing behind */
+  PetscCall(ierr);
+  C->preallocated = C->assembled = PETSC_TRUE;
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
+  else *B = C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDuplicate_DIA(Mat A, MatDuplicateOption op, Mat *B)
+{
+  Mat_DIA        *a = (Mat_DIA *)A->data, *b;
+  Mat             C;
+  MatDIAStructure s;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &C));
+  PetscCall(MatSetSizes(C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCall(MatSetBlockSizesFromMats(C, A, A));
+  PetscCall(MatSetType(C, ((PetscObject)A)->type_name));
+  PetscCall(PetscLayoutReference(A->rmap, &C->rmap));
+  PetscCall(PetscLayoutReference(A->cmap, &C->cmap));
+  b           = (Mat_DIA *)C->data;
+  b->schedule = a->schedule;
+  b->maxfill  = a->maxfill;
+  PetscCall(PetscArraycpy(b->options, a->options, PETSC_STATIC_ARRAY_LENGTH(a->options)));
+  PetscCall(PetscArraycpy(b->optionset, a->optionset, PETSC_STATIC_ARRAY_LENGTH(a->options)));
+  if (a->built) {
+    s.count  = a->dia.count;
+    s.offset = a->dia.offset;
+    s.first  = a->dia.first;
+    s.last   = a->dia.last;
+    s.nz     = a->nz;
+    PetscCall(PetscMalloc1(MatDIAMaskLength(A->rmap->n, s.count), &s.mask));
+    PetscCall(PetscArraycpy(s.mask, a->mask, MatDIAMaskLength(A->rmap->n, s.count)));
+    PetscCall(MatDIASetStructure_Private(C, &s));
+    if (op == MAT_COPY_VALUES) PetscCall((*b->dia.k->copy)(&b->dia, &a->dia));
+    else PetscCall((*b->dia.k->zero)(&b->dia));
+    C->preallocated = PETSC_TRUE;
+    C->assembled    = PETSC_TRUE;
+  }
+  *B = C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

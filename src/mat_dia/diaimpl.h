@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* diaimpl.h: what the files of MATDIA share */
+#pragma once
+
+#include <petscspike.h>
+#include <petsc/private/matimpl.h>
+#include "../enqueue.h"
+#include "../kernels/dia.h"
+#include "../kernels/matcsr.h"
+
+/* Columns of other ranks: whose they are, and which of ours they want. Those of an owner are one piece of ghost[], in ascending order */
+typedef struct {
+  PetscMPIInt  nrecv, nsend, tag;
+  PetscMPIInt *recvrank, *sendrank; /* ascending                                                                    */
+  PetscInt    *recvat, *sendat;     /* [nrecv + 1] in ghost[], [nsend + 1] in message[]                             */
+  PetscInt    *runat;               /* [nsend + 1] in runs[]                                                        */
+  SpikeDIARun *runs;                /* own columns that go to others; `at` counts from the beginning of message[]    */
+  PetscScalar *ghost, *message;     /* [nghost], [sendat[nsend]]                                                     */
+  PetscInt     nsteps;              /* of the schedule in two phases: each with one rank at most                    */
+  PetscMPIInt *steprecv, *stepsend; /* [nsteps] numbers of messages, -1 for none                                    */
+  MPI_Request *req;                 /* [nrecv + nsend]                                                              */
+  PetscBool    active;              /* on any rank                                                                  */
+} MatDIAHalo;
+
+/* A value on its way, for the time between two assemblies */
+typedef struct {
+  PetscInt    row, col;
+  PetscScalar value;
+} MatDIAEntry;
+
+typedef struct {
+  SpikeDIA         dia;
+  PetscBool        built;    /* dia, mask and halo are there */
+  uint64_t        *mask;     /* bit r of mask[b count + d]: row b SPIKE_DIA_ROWS + r has an entry on diagonal d */
+  PetscInt64       nz;       /* entries of this rank */
+  PetscInt        *offsets;  /* [count] column minus row, in global numbers */
+  PetscInt         diagonal; /* number of the main diagonal, count where this rank has none */
+  PetscObjectState shape;    /* another number for each set of tables in the program */
+  MatDIAHalo       halo;
+
+  Mat            aij;                                      /* collects entries until the end of an assembly; NULL on all ranks or on none */
+  PetscBool      coo;                                      /* aij stays: it knows where the values of MatSetValuesCOO() go                  */
+  PetscBool      idle;                                     /* between the two halves of an assembly: no rank has new entries                */
+  PetscSegBuffer entries;                                  /* MatDIAEntry, of MatSetValues() after an assembly, where aij is not there        */
+  InsertMode     mode;                                     /* theirs */
+  PetscBool      options[MAT_OPTION_MAX - MAT_OPTION_MIN]; /* that aij is to have, and whether they were set */
+  PetscBool      optionset[MAT_OPTION_MAX - MAT_OPTION_MIN];
+
+  MatDIAScheduleType schedule;
+  PetscReal          maxfill;
+
+  Mat              block; /* MatGetDiagonalBlock(), as of blockstate and blockshape */
+  PetscObjectState blockstate, blockshape;
+  PetscInt        *cols; /* MatGetRow() */
+  PetscScalar     *row, *vals;
+} Mat_DIA;
+
+static inline PetscBool MatDIAHas_Private(const Mat_DIA *a, PetscInt i, PetscInt d)
+{
+  return (PetscBool)(a->mask[(PetscCount)(i / SPIKE_DIA_ROWS) * a->dia.count + d] >> (i % SPIKE_DIA_ROWS) & 1);
+}
+
+/* dia.c */
+PETSC_INTERN PetscErrorCode MatCreate_SeqDIA(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPIDIA(Mat);
+PETSC_INTERN PetscErrorCode MatDIAIs_Private(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatDIAReset_Private(Mat);
+PETSC_INTERN PetscErrorCode MatDIASetFromOptions_Private(Mat);
+
+/* diabuild.c: from AIJ and to it */
+PETSC_INTERN PetscErrorCode MatDIAFromAIJ_Private(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatDIAToAIJ_Private(Mat, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatDIASameStructure_Private(Mat, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatConvert_DIA_AIJ(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_DIA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvertFrom_DIA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatDuplicate_DIA(Mat, MatDuplicateOption, Mat *);
+
+/* diaassembly.c */
+PETSC_INTERN PetscErrorCode MatSetUp_DIA(Mat);
+PETSC_INTERN PetscErrorCode MatSetValues_DIA(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatAssemblyBegin_DIA(Mat, MatAssemblyType);
+PETSC_INTERN PetscErrorCode MatAssemblyEnd_DIA(Mat, MatAssemblyType);
+PETSC_INTERN PetscErrorCode MatSetOption_DIA(Mat, MatOption, PetscBool);
+PETSC_INTERN PetscErrorCode MatZeroEntries_DIA(Mat);
+PETSC_INTERN PetscErrorCode MatDIAComposeAssembly_Private(Mat, PetscBool);
+
+/* diahalo.c */
+PETSC_INTERN PetscErrorCode MatDIAHaloCreate_Private(Mat);
+PETSC_INTERN PetscErrorCode MatDIAHaloDestroy_Private(Mat_DIA *);
+PETSC_INTERN PetscErrorCode MatDIAHaloBegin_Private(Mat, const PetscScalar *);
+PETSC_INTERN PetscErrorCode MatDIAHaloEnd_Private(Mat);
+PETSC_INTERN PetscErrorCode MatDIAHaloReverseBegin_Private(Mat);
+PETSC_INTERN PetscErrorCode MatDIAHaloReverseEnd_Private(Mat, PetscScalar *);
+
+/* diamult.c */
+PETSC_INTERN PetscErrorCode MatMult_DIA(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultAdd_DIA(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTranspose_DIA(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTransposeAdd_DIA(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_DIA(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_DIA(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_DIA(PetscObject, SpikeEnqueue *);
+
+/* diaops.c */
+PETSC_INTERN PetscErrorCode MatGetRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatRestoreRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatGetDiagonal_DIA(Mat, Vec);
+PETSC_INTERN PetscErrorCode MatDiagonalScale_DIA(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatScale_DIA(Mat, PetscScalar);
+PETSC_INTERN PetscErrorCode MatConjugate_DIA(Mat);
+PETSC_INTERN PetscErrorCode MatShift_DIA(Mat, PetscScalar);
+PETSC_INTERN PetscErrorCode MatDiagonalSet_DIA(Mat, Vec, InsertMode);
+PETSC_INTERN PetscErrorCode MatAXPY_DIA(Mat, PetscScalar, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode MatCopy_DIA(Mat, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode MatNorm_DIA(Mat, NormType, PetscReal *);
+PETSC_INTERN PetscErrorCode MatEqual_DIA(Mat, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatTranspose_DIA(Mat, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatGetDiagonalBlock_DIA(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatZeroRows_DIA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatZeroRowsColumns_DIA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatCreateSubMatrices_DIA(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
+PETSC_INTERN PetscErrorCode MatIncreaseOverlap_DIA(Mat, PetscInt, IS[], PetscInt);
+PETSC_INTERN PetscErrorCode MatCreateSubMatrix_DIA(Mat, IS, IS, MatReuse, Mat *);
+
+/* diaview.c */
+PETSC_INTERN PetscErrorCode MatView_DIA(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatLoad_DIA(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatGetInfo_DIA(Mat, MatInfoType, MatInfo *);

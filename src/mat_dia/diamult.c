@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  diamult.c: products of MATDIA.
+
+    y = A x      what others need is sent; interior rows; what we need has come; the rows at both ends
+    y = A^T x    what our rows add to columns of others is computed and sent; own columns; what others add to ours has come
+*/
+#include "diaimpl.h"
+
+/* y = A x + z, z NULL for 0 */
+static PetscErrorCode MatDIAMult_Private(Mat A, Vec x, Vec z, Vec y)
+{
+  Mat_DIA           *a   = (Mat_DIA *)A->data;
+  SpikeDIA          *dia = &a->dia;
+  const PetscScalar *xa, *za = NULL;
+  PetscScalar       *ya;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(x, &xa));
+  if (z && z != y) PetscCall(VecGetArrayRead(z, &za));
+  if (z == y) PetscCall(VecGetArray(y, &ya));
+  else PetscCall(VecGetArrayWrite(y, &ya));
+  if (z == y) za = ya;
+  PetscCall(MatDIAHaloBegin_Private(A, xa));
+  PetscCall((*dia->k->mult)(dia, dia->ibegin, dia->iend, xa, NULL, za, ya));
+  PetscCall(MatDIAHaloEnd_Private(A));
+  PetscCall((*dia->k->mult)(dia, 0, dia->ibegin, xa, a->halo.ghost, za, ya));
+  PetscCall((*dia->k->mult)(dia, dia->iend, dia->n, xa, a->halo.ghost, za, ya));
+  if (z == y) PetscCall(VecRestoreArray(y, &ya));
+  else PetscCall(VecRestoreArrayWrite(y, &ya));
+  if (z && z != y) PetscCall(VecRestoreArrayRead(z, &za));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz - (z ? 0.0 : (PetscReal)A->rmap->n)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A^T x + z, or A^H x + z */
+static PetscErrorCode MatDIAMultTranspose_Private(Mat A, PetscBool conjugate, Vec x, Vec z, Vec y)
+{
+  Mat_DIA           *a   = (Mat_DIA *)A->data;
+  SpikeDIA          *dia = &a->dia;
+  const PetscScalar *xa, *za = NULL;
+  PetscScalar       *ya;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(x, &xa));
+  if (z && z != y) PetscCall(VecGetArrayRead(z, &za));
+  if (z == y) PetscCall(VecGetArray(y, &ya));
+  else PetscCall(VecGetArrayWrite(y, &ya));
+  if (z == y) za = ya;
+  PetscCall((*dia->k->multtransposeghost)(dia, conjugate, xa, a->halo.ghost));
+  PetscCall(MatDIAHaloReverseBegin_Private(A));
+  PetscCall((*dia->k->multtranspose)(dia, conjugate, xa, za, ya));
+  PetscCall(MatDIAHaloReverseEnd_Private(A, ya));
+  if (z == y) PetscCall(VecRestoreArray(y, &ya));
+  else PetscCall(VecRestoreArrayWrite(y, &ya));
+  if (z && z != y) PetscCall(VecRestoreArrayRead(z, &za));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMult_DIA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAMult_Private(A, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultAdd_DIA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAMult_Private(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTranspose_DIA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAMultTranspose_Private(A, PETSC_FALSE, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTransposeAdd_DIA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAMultTranspose_Private(A, PETSC_FALSE, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultHermitianTranspose_DIA(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAMultTranspose_Private(A, PETSC_TRUE, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultHermitianTransposeAdd_DIA(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAMultTranspose_Private(A, PETSC_TRUE, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One rank, square; what somebody else has put in the place of the product is not ours to go round */
+PetscErrorCode PetscSpikeGetEnqueue_DIA(PetscObject obj, SpikeEnqueue *e)
+{
+  Mat              A = (Mat)obj;
+  Mat_DIA         *a = (Mat_DIA *)A->data;
+  PetscObjectState state;
+  PetscMPIInt      size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(obj), &size));
+  if (size > 1 || !a->built || !A->assembled || A->rmap->n != A->cmap->n || A->ops->mult != MatMult_DIA || a->nz > PETSC_INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet(obj, &state));
+  e->memtype  = a->dia.k->memtype;
+  e->n        = a->dia.n;
+  e->shape    = a->shape;
+  e->values   = state;
+  e->product  = &a->dia;
+  e->nonzeros = (PetscInt)a->nz;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

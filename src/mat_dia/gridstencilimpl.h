@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gridstencilimpl.h: what the files of MATGRIDSTENCIL share */
+#pragma once
+
+#include <petscspike.h>
+#include <petscdmda.h>
+#include <petsc/private/matimpl.h>
+#include "../kernels/stencil.h"
+
+typedef struct {
+  const SpikeStencilKernels *k;
+  DM                         da; /* NULL before MatCreateGridStencil() */
+  SpikeStencil               s;
+  MatStencil                *stencil; /* as it was given */
+  PetscInt                  *offset;
+  PetscScalar               *coef;
+  PetscCount                 ncoef;
+  PetscInt                   begin[3], end[3]; /* points whose neighbours are all in the rank's box, or do not exist */
+  PetscInt                   gj, gk;           /* strides of the box with the points around it, */
+  PetscCount                 gfirst;           /* and its number of the rank's first point      */
+  PetscBool                  ghosts;           /* some rank needs points of others              */
+  Vec                        around, back;     /* x with the points around it; y in transposed products, made when there is one */
+} Mat_GridStencil;
+
+/* gridstencil.c */
+PETSC_INTERN PetscErrorCode MatCreate_GridStencil(Mat);
+
+/* gridstencilops.c */
+PETSC_INTERN PetscErrorCode MatMult_GridStencil(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultAdd_GridStencil(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTranspose_GridStencil(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTransposeAdd_GridStencil(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_GridStencil(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatGetDiagonal_GridStencil(Mat, Vec);
+PETSC_INTERN PetscErrorCode MatScale_GridStencil(Mat, PetscScalar);
+PETSC_INTERN PetscErrorCode MatNorm_GridStencil(Mat, NormType, PetscReal *);
+PETSC_INTERN PetscErrorCode MatConvert_GridStencil_AIJ(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_GridStencil(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatView_GridStencil(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode MatDuplicate_GridStencil(Mat, MatDuplicateOption, Mat *);

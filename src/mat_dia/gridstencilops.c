@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gridstencilops.c: products of MATGRIDSTENCIL, its diagonal, and what it is as AIJ */
+#include "gridstencilimpl.h"
+
+/* Points of the rank's box that are not inside: slabs in front of it and behind it, dimension by dimension, from the last */
+static PetscErrorCode MatGridStencilSurface_Private(Mat A, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  Mat_GridStencil *a        = (Mat_GridStencil *)A->data;
+  PetscInt         begin[3] = {0, 0, 0}, end[3];
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) end[d] = a->s.size[d];
+  for (int d = 2; d >= 0; d--) {
+    const PetscInt last = end[d];
+
+    end[d] = a->begin[d];
+    PetscCall((*a->k->mult)(&a->s, begin, end, x, a->gj, a->gk, z, y));
+    begin[d] = a->end[d];
+    end[d]   = last;
+    PetscCall((*a->k->mult)(&a->s, begin, end, x, a->gj, a->gk, z, y));
+    begin[d] = a->begin[d];
+    end[d]   = a->end[d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A x + z, z NULL for 0: points inside while those around the box come */
+static PetscErrorCode MatGridStencilMult_Private(Mat A, Vec x, Vec z, Vec y)
+{
+  Mat_GridStencil   *a = (Mat_GridStencil *)A->data;
+  const PetscScalar *xa, *ga, *za = NULL;
+  PetscScalar       *ya;
+
+  PetscFunctionBegin;
+  if (a->ghosts && !a->around) PetscCall(DMCreateLocalVector(a->da, &a->around)); /* zeros where no point is */
+  if (a->ghosts) PetscCall(DMGlobalToLocalBegin(a->da, x, INSERT_VALUES, a->around));
+  PetscCall(VecGetArrayRead(x, &xa));
+  if (z && z != y) PetscCall(VecGetArrayRead(z, &za));
+  if (z == y) PetscCall(VecGetArray(y, &ya));
+  else PetscCall(VecGetArrayWrite(y, &ya));
+  if (z == y) za = ya;
+  PetscCall((*a->k->mult)(&a->s, a->begin, a->end, xa, a->s.size[0], a->s.size[0] * a->s.size[1], za, ya));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  if (a->ghosts) {
+    PetscCall(DMGlobalToLocalEnd(a->da, x, INSERT_VALUES, a->around));
+    PetscCall(VecGetArrayRead(a->around, &ga));
+    PetscCall(MatGridStencilSurface_Private(A, ga + a->gfirst * a->s.dof, za, ya));
+    PetscCall(VecRestoreArrayRead(a->around, &ga));
+  }
+  if (z == y) PetscCall(VecRestoreArray(y, &ya));
+  else PetscCall(VecRestoreArrayWrite(y, &ya));
+  if (z && z != y) PetscCall(VecRestoreArrayRead(z, &za));
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y += A^T x, or A^H x: all of it goes into the box and the points around it, and those are added up where they belong */
+static PetscErrorCode MatGridStencilMultTranspose_Private(Mat A, PetscBool conjugate, Vec x, Vec y)
+{
+  Mat_GridStencil   *a = (Mat_GridStencil *)A->data;
+  const PetscScalar *xa;
+  PetscScalar       *ba;
+
+  PetscFunctionBegin;
+  if (!a->back) PetscCall(DMCreateLocalVector(a->da, &a->back));
+  PetscCall(VecSet(a->back, 0.0));
+  PetscCall(VecGetArrayRead(x, &xa));
+  PetscCall(VecGetArray(a->back, &ba));
+  PetscCall((*a->k->multtranspose)(&a->s, conjugate, xa, ba + a->gfirst * a->s.dof, a->gj, a->gk));
+  PetscCall(VecRestoreArray(a->back, &ba));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(DMLocalToGlobalBegin(a->da, a->back, ADD_VALUES, y));
+  PetscCall(DMLocalToGlobalEnd(a->da, a->back, ADD_VALUES, y));
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMult_GridStencil(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatGridStencilMult_Private(A, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultAdd_GridStencil(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatGridStencilMult_Private(A, x, z, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTranspose_GridStencil(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(VecSet(y, 0.0));
+  PetscCall(MatGridStencilMultTranspose_Private(A, PETSC_FALSE, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultTransposeAdd_GridStencil(Mat A, Vec x, Vec z, Vec y)
+{
+  PetscFunctionBegin;
+  if (y != z) PetscCall(VecCopy(z, y));
+  PetscCall(MatGridStencilMultTranspose_Private(A, PETSC_FALSE, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultHermitianTranspose_GridStencil(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(VecSet(y, 0.0));
+  PetscCall(MatGridStencilMultTranspose_Private(A, PETSC_TRUE, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A row of block entries: columns, global, of the dof unknowns of each neighbour, -1 where there is none. Mirrors and short periods make two of them the same.
+  number: the point, i fastest; p: its numbers
+*/
+static void MatGridStencilNeighbours_Private(const Mat_GridStencil *a, const PetscInt global[], const PetscInt p[3], PetscInt column[])
+{
+  const SpikeStencil *S = &a->s;
+
+  for (PetscInt s = 0; s < S->count; s++) {
+    PetscCount at     = a->gfirst;
+    PetscBool  exists = PETSC_TRUE;
+
+    for (PetscInt d = 0; d < 3; d++) {
+      const PetscInt q = p[d] + S->offset[3 * s + d];
+
+      if (q < S->lo[d] || q >= S->hi[d]) exists = PETSC_FALSE;
+      at += (PetscCount)q * (d ? (d == 1 ? a->gj : a->gk) : 1);
+    }
+    column[s] = exists ? global[at * S->dof] : -1;
+  }
+}
+
+PetscErrorCode MatGetDiagonal_GridStencil(Mat A, Vec v)
+{
+  Mat_GridStencil       *a = (Mat_GridStencil *)A->data;
+  const SpikeStencil    *S = &a->s;
+  ISLocalToGlobalMapping map;
+  const PetscInt        *global;
+  PetscScalar           *d;
+  PetscInt               p[3], column[SPIKE_STENCIL_MOST], n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetLocalToGlobalMapping(a->da, &map));
+  PetscCall(ISLocalToGlobalMappingGetIndices(map, &global));
+  PetscCall(VecGetArrayWrite(v, &d));
+  PetscCall(PetscArrayzero(d, A->rmap->n));
+  for (p[2] = 0; p[2] < S->size[2]; p[2]++)
+    for (p[1] = 0; p[1] < S->size[1]; p[1]++)
+      for (p[0] = 0; p[0] < S->size[0]; p[0]++, n++) {
+        MatGridStencilNeighbours_Private(a, global, p, column);
+        for (PetscInt s = 0; s < S->count; s++)
+          if (column[s] == A->rmap->rstart + n * S->dof)
+            for (PetscInt c = 0; c < S->dof; c++) d[n * S->dof + c] += S->coef[SpikeStencilCoef(S, s, c, c, n)];
+      }
+  PetscCall(VecRestoreArrayWrite(v, &d));
+  PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &global));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatScale_GridStencil(Mat A, PetscScalar f)
+{
+  Mat_GridStencil *a = (Mat_GridStencil *)A->data;
+
+  PetscFunctionBegin;
+  for (PetscCount k = 0; k < a->ncoef; k++) a->coef[k] *= f;
+  PetscCall(PetscLogFlops((PetscReal)a->ncoef));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGridStencilFill_Private(Mat A, Mat B)
+{
+  Mat_GridStencil       *a = (Mat_GridStencil *)A->data;
+  const SpikeStencil    *S = &a->s;
+  ISLocalToGlobalMapping map;
+  const PetscInt        *global;
+  PetscInt               p[3], column[SPIKE_STENCIL_MOST], n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetLocalToGlobalMapping(a->da, &map));
+  PetscCall(ISLocalToGlobalMappingGetIndices(map, &global));
+  for (p[2] = 0; p[2] < S->size[2]; p[2]++)
+    for (p[1] = 0; p[1] < S->size[1]; p[1]++)
+      for (p[0] = 0; p[0] < S->size[0]; p[0]++, n++) {
+        MatGridStencilNeighbours_Private(a, global, p, column);
+        for (PetscInt s = 0; s < S->count; s++)
+          for (PetscInt c = 0; column[s] >= 0 && c < S->dof; c++)
+            for (PetscInt e = 0; e < S->dof; e++) PetscCall(MatSetValue(B, A->rmap->rstart + n * S->dof + c, column[s] + e, S->coef[SpikeStencilCoef(S, s, c, e, n)], ADD_VALUES));
+      }
+  PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &global));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix that MatSetValuesStencil() would assemble */
+PetscErrorCode MatConvert_GridStencil_AIJ(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  Mat C;
+
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    C = *B;
+    PetscCall(MatZeroEntries(C));
+  } else {
+    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &C));
+    PetscCall(MatSetSizes(C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+    PetscCall(MatSetBlockSizesFromMats(C, A, A));
+    PetscCall(MatSetType(C, newtype));
+    PetscCall(MatSetUp(C));
+    PetscCall(MatSetOption(C, MAT_NO_OFF_PROC_ENTRIES, PETSC_TRUE));
+  }
+  PetscCall(MatGridStencilFill_Private(A, C));
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
+  else *B = C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvert_GridStencil(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  Mat C;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert_GridStencil_AIJ(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(MatConvert(C, newtype, MAT_INPLACE_MATRIX, &C));
+    PetscCall(MatHeaderReplace(A, &C));
+  } else {
+    PetscCall(MatConvert(C, newtype, reuse, B));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatNorm_GridStencil(Mat A, NormType type, PetscReal *norm)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert_GridStencil_AIJ(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatNorm(B, type, norm));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The stencil; entries are viewed as those of MATAIJ */
+PetscErrorCode MatView_GridStencil(Mat A, PetscViewer viewer)
+{
+  Mat_GridStencil  *a = (Mat_GridStencil *)A->data;
+  PetscBool         isascii;
+  PetscViewerFormat format = PETSC_VIEWER_DEFAULT;
+  Mat               B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  if (isascii) PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (isascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL || format == PETSC_VIEWER_ASCII_FACTOR_INFO || !A->assembled)) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " points, %" PetscInt_FMT " unknowns each, %s\n", a->s.count, a->s.dof, !a->coef ? "no coefficients" : (a->s.constant ? "constant coefficients" : "coefficients for each point")));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatConvert_GridStencil_AIJ(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(PetscObjectSetName((PetscObject)B, ((PetscObject)A)->name));
+  PetscCall(MatView(B, viewer));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDuplicate_GridStencil(Mat A, MatDuplicateOption op, Mat *B)
+{
+  Mat_GridStencil *a = (Mat_GridStencil *)A->data, *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateGridStencil(a->da, a->s.count, a->stencil, B));
+  b = (Mat_GridStencil *)(*B)->data;
+  if (a->coef) {
+    b->ncoef      = a->ncoef;
+    b->s.constant = a->s.constant;
+    PetscCall(PetscCalloc1(b->ncoef, &b->coef));
+    b->s.coef       = b->coef;
+    (*B)->assembled = PETSC_TRUE;
+    if (op == MAT_COPY_VALUES) PetscCall(PetscArraycpy(b->coef, a->coef, a->ncoef));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

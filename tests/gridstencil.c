@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+static char help[] = "MATGRIDSTENCIL against the matrix that MatSetValuesStencil() assembles.\n\n";
+
+#include "ksptest.h"
+#include <petscdmda.h>
+
+#define TOL (500 * PETSC_MACHINE_EPSILON)
+
+typedef struct {
+  PetscInt        dim, size[3], dof, width;
+  DMBoundaryType  b[3];
+  DMDAStencilType type;
+  PetscInt        points; /* 1: the point; 3, 5, 7: neighbours; 9, 27: with corners; 2: one-sided, unsymmetric; 13: up to 2 away */
+  PetscBool       layers; /* ranks along the last dimension only */
+} GridCase;
+
+static const GridCase cases[] = {
+  {1, {40, 1, 1},  1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_STAR, 3,  PETSC_FALSE},
+  {1, {41, 1, 1},  2, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},         DMDA_STENCIL_STAR, 3,  PETSC_FALSE},
+  {1, {30, 1, 1},  1, 2, {DM_BOUNDARY_MIRROR, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},           DMDA_STENCIL_STAR, 13, PETSC_FALSE},
+  {1, {30, 1, 1},  1, 2, {DM_BOUNDARY_GHOSTED, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},          DMDA_STENCIL_BOX,  2,  PETSC_FALSE},
+  {2, {150, 9, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_STAR, 5,  PETSC_FALSE},
+  {2, {23, 11, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_BOX,  9,  PETSC_TRUE },
+  {2, {14, 12, 1}, 3, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},         DMDA_STENCIL_BOX,  9,  PETSC_FALSE},
+  {2, {14, 13, 1}, 1, 2, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE},     DMDA_STENCIL_STAR, 13, PETSC_FALSE},
+  {2, {14, 13, 1}, 2, 1, {DM_BOUNDARY_MIRROR, DM_BOUNDARY_MIRROR, DM_BOUNDARY_NONE},         DMDA_STENCIL_STAR, 5,  PETSC_FALSE},
+  {2, {13, 15, 1}, 1, 1, {DM_BOUNDARY_GHOSTED, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE},      DMDA_STENCIL_BOX,  9,  PETSC_FALSE},
+  {2, {12, 12, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE},         DMDA_STENCIL_STAR, 1,  PETSC_FALSE},
+  {3, {10, 9, 8},  1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_STAR, 7,  PETSC_FALSE},
+  {3, {70, 6, 12}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_BOX,  27, PETSC_TRUE },
+  {3, {7, 8, 9},   2, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC}, DMDA_STENCIL_BOX,  27, PETSC_FALSE},
+  {3, {9, 7, 8},   1, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_GHOSTED},      DMDA_STENCIL_STAR, 7,  PETSC_FALSE},
+  {3, {9, 9, 9},   1, 2, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC},         DMDA_STENCIL_BOX,  2,  PETSC_FALSE}
+};
+
+static PetscErrorCode CreateGrid(const GridCase *c, DM *da)
+{
+  PetscMPIInt size;
+  PetscInt    p[3] = {PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE};
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (c->layers) {
+    for (PetscInt d = 0; d < 3; d++) p[d] = d == c->dim - 1 ? size : 1;
+  }
+  if (c->dim == 1) PetscCall(DMDACreate1d(PETSC_COMM_WORLD, c->b[0], c->size[0], c->dof, c->width, NULL, da));
+  else if (c->dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, c->b[0], c->b[1], c->type, c->size[0], c->size[1], p[0], p[1], c->dof, c->width, NULL, NULL, da));
+  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, c->b[0], c->b[1], c->b[2], c->type, c->size[0], c->size[1], c->size[2], p[0], p[1], p[2], c->dof, c->width, NULL, NULL, NULL, da));
+  PetscCall(DMSetUp(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt Offsets(const GridCase *c, MatStencil o[])
+{
+  PetscInt n = 0;
+
+  for (PetscInt k = -2; k < 3; k++)
+    for (PetscInt j = -2; j < 3; j++)
+      for (PetscInt i = -2; i < 3; i++) {
+        const PetscInt far = PetscMax(PetscMax(PetscAbsInt(i), PetscAbsInt(j)), PetscAbsInt(k)), turns = (i != 0) + (j != 0) + (k != 0);
+        PetscBool      take;
+
+        if ((c->dim < 2 && j) || (c->dim < 3 && k)) continue;
+        take = (PetscBool)(!far || (far == 1 && c->points > 2 && (turns == 1 || c->points == 9 || c->points == 27)));
+        if (c->points == 13) take = (PetscBool)(turns < 2);
+        if (c->points == 2) take = (PetscBool)(!far || (i == 2 && (c->dim < 3 || (j == -1 && k == 1))) || (i == -1 && !j && !k));
+        if (!take) continue;
+        o[n].i   = i;
+        o[n].j   = j;
+        o[n].k   = k;
+        o[n++].c = 0;
+      }
+  return n;
+}
+
+/* From unknown e of the neighbour by offset s to unknown c of point i, j, k */
+static PetscScalar Coefficient(PetscBool constant, PetscInt s, PetscInt c, PetscInt e, PetscInt i, PetscInt j, PetscInt k)
+{
+  return SpikeTestScalar(17 + s, c + 10 * e, constant ? 0 : 1 + i + 100 * j + 10000 * k);
+}
+
+/* As an application would assemble it */
+static PetscErrorCode Assemble(const GridCase *c, DM da, PetscInt n, const MatStencil o[], PetscBool constant, Mat *B)
+{
+  ISLocalToGlobalMapping map;
+  DMDALocalInfo          info;
+  PetscInt               starts[3], dims[3], nlocal;
+  Vec                    x;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  PetscCall(DMGetGlobalVector(da, &x));
+  PetscCall(VecGetLocalSize(x, &nlocal));
+  PetscCall(DMRestoreGlobalVector(da, &x));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, B));
+  PetscCall(MatSetSizes(*B, nlocal, nlocal, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetBlockSize(*B, c->dof));
+  PetscCall(MatSetType(*B, MATAIJ));
+  PetscCall(MatSetUp(*B));
+  PetscCall(DMGetLocalToGlobalMapping(da, &map));
+  PetscCall(MatSetLocalToGlobalMapping(*B, map, map));
+  PetscCall(DMDAGetGhostCorners(da, &starts[0], &starts[1], &starts[2], &dims[0], &dims[1], &dims[2]));
+  PetscCall(MatSetStencil(*B, c->dim, dims, starts, c->dof));
+  for (PetscInt k = info.zs; k < info.zs + info.zm; k++)
+    for (PetscInt j = info.ys; j < info.ys + info.ym; j++)
+      for (PetscInt i = info.xs; i < info.xs + info.xm; i++)
+        for (PetscInt s = 0; s < n; s++) {
+          const PetscInt q[] = {i + o[s].i, j + o[s].j, k + o[s].k};
+          PetscBool      out = PETSC_FALSE;
+
+          for (PetscInt d = 0; d < c->dim; d++)
+            if (c->b[d] == DM_BOUNDARY_NONE && (q[d] < 0 || q[d] >= c->size[d])) out = PETSC_TRUE;
+          for (PetscInt r = 0; !out && r < c->dof; r++)
+            for (PetscInt e = 0; e < c->dof; e++) {
+              MatStencil  row, col;
+              PetscScalar v = Coefficient(constant, s, r, e, i, j, k);
+
+              row.i = i;
+              row.j = j;
+              row.k = k;
+              row.c = r;
+              col.i = q[0];
+              col.j = q[1];
+              col.k = q[2];
+              col.c = e;
+              PetscCall(MatSetValuesStencil(*B, 1, &row, 1, &col, &v, ADD_VALUES));
+            }
+        }
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetCoefficients(const GridCase *c, DM da, PetscInt n, PetscBool constant, Mat A)
+{
+  DMDALocalInfo info;
+  PetscScalar  *v;
+  Vec          *vecs;
+
+  PetscFunctionBegin;
+  if (constant) {
+    PetscCall(PetscMalloc1(n * c->dof * c->dof, &v));
+    for (PetscInt s = 0; s < n; s++)
+      for (PetscInt r = 0; r < c->dof; r++)
+        for (PetscInt e = 0; e < c->dof; e++) v[(s * c->dof + r) * c->dof + e] = Coefficient(PETSC_TRUE, s, r, e, 0, 0, 0);
+    PetscCall(MatGridStencilSetCoefficients(A, v));
+    PetscCall(PetscFree(v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  PetscCall(PetscMalloc1(n * c->dof, &vecs));
+  for (PetscInt s = 0; s < n; s++)
+    for (PetscInt e = 0; e < c->dof; e++) {
+      PetscInt at = 0;
+
+      PetscCall(DMCreateGlobalVector(da, &vecs[s * c->dof + e]));
+      PetscCall(VecGetArrayWrite(vecs[s * c->dof + e], &v));
+      for (PetscInt k = info.zs; k < info.zs + info.zm; k++)
+        for (PetscInt j = info.ys; j < info.ys + info.ym; j++)
+          for (PetscInt i = info.xs; i < info.xs + info.xm; i++)
+            for (PetscInt r = 0; r < c->dof; r++) v[at++] = Coefficient(PETSC_FALSE, s, r, e, i, j, k);
+      PetscCall(VecRestoreArrayWrite(vecs[s * c->dof + e], &v));
+    }
+  PetscCall(MatGridStencilSetCoefficientVecs(A, vecs));
+  for (PetscInt s = 0; s < n * c->dof; s++) PetscCall(VecDestroy(&vecs[s]));
+  PetscCall(PetscFree(vecs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Near(Vec x, Vec y, const char what[], const char where[])
+{
+  PetscReal error, norm;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(x, -1.0, y));
+  PetscCall(VecNorm(x, NORM_INFINITY, &error));
+  PetscCall(SpikeTestSmall(error, TOL * PetscMax(norm, 1.0), what, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(Mat A, Mat B, const char where[])
+{
+  Vec         x, y, z, w;
+  Mat         C;
+  PetscReal   error, norm;
+  PetscScalar nan = 0.0;
+
+  PetscFunctionBegin;
+  nan /= 0.0;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecDuplicate(y, &w));
+  PetscCall(SpikeTestSetRandom(x, 3));
+  PetscCall(SpikeTestSetRandom(z, 4));
+  PetscCall(VecSet(w, nan));
+  PetscCall(MatMult(B, x, y));
+  PetscCall(MatMult(A, x, w));
+  PetscCall(Near(w, y, "MatMult()", where));
+  PetscCall(MatMultAdd(B, x, z, y));
+  PetscCall(MatMultAdd(A, x, z, w));
+  PetscCall(Near(w, y, "MatMultAdd()", where));
+  PetscCall(VecCopy(z, w));
+  PetscCall(MatMultAdd(A, x, w, w));
+  PetscCall(Near(w, y, "MatMultAdd() in place", where));
+  PetscCall(VecSet(w, nan));
+  PetscCall(MatMultTranspose(B, x, y));
+  PetscCall(MatMultTranspose(A, x, w));
+  PetscCall(Near(w, y, "MatMultTranspose()", where));
+  PetscCall(MatMultTransposeAdd(B, x, z, y));
+  PetscCall(MatMultTransposeAdd(A, x, z, w));
+  PetscCall(Near(w, y, "MatMultTransposeAdd()", where));
+  PetscCall(MatMultHermitianTranspose(B, x, y));
+  PetscCall(MatMultHermitianTranspose(A, x, w));
+  PetscCall(Near(w, y, "MatMultHermitianTranspose()", where));
+  PetscCall(MatGetDiagonal(B, y));
+  PetscCall(MatGetDiagonal(A, w));
+  PetscCall(Near(w, y, "MatGetDiagonal()", where));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatNorm(B, NORM_FROBENIUS, &norm));
+  PetscCall(MatAXPY(C, -1.0, B, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatNorm(C, NORM_FROBENIUS, &error));
+  PetscCall(SpikeTestSmall(error, TOL * norm, "entries", where));
+  PetscCall(MatDestroy(&C));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestCase(const GridCase *c, const char where[])
+{
+  DM         da;
+  Mat        A, B[2], C;
+  MatStencil o[64];
+  PetscInt   n = Offsets(c, o), count;
+  PetscReal  norm[2];
+
+  PetscFunctionBegin;
+  PetscCall(CreateGrid(c, &da));
+  PetscCall(MatCreateGridStencil(da, n, o, &A));
+  PetscCall(MatGridStencilGetStencil(A, &count, NULL));
+  PetscCall(SpikeTestCheck((PetscBool)(count == n), "%s: %" PetscInt_FMT " points", where, count));
+  for (PetscInt constant = 1; constant >= 0; constant--) {
+    PetscCall(Assemble(c, da, n, o, (PetscBool)constant, &B[constant]));
+    PetscCall(SetCoefficients(c, da, n, (PetscBool)constant, A));
+    PetscCall(Compare(A, B[constant], where));
+  }
+  PetscCall(MatScale(A, -0.5));
+  PetscCall(MatScale(B[0], -0.5));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  PetscCall(Compare(C, B[0], where));
+  PetscCall(SetCoefficients(c, da, n, PETSC_TRUE, C)); /* and the other way */
+  PetscCall(Compare(C, B[1], where));
+  PetscCall(MatConvert(C, MATDIA, MAT_INPLACE_MATRIX, &C));
+  PetscCall(Compare(C, B[1], where));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatNorm(A, NORM_1, &norm[0]));
+  PetscCall(MatNorm(B[0], NORM_1, &norm[1]));
+  PetscCall(SpikeTestSmall(PetscAbsReal(norm[0] - norm[1]), TOL * norm[1], "norm", where));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B[0]));
+  PetscCall(MatDestroy(&B[1]));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -Laplace + shift, 7 points, solved by the methods that are made for it, and by PCSPIKE */
+static PetscErrorCode TestSolve(void)
+{
+  const GridCase grid = {
+    3, {12,               10,               9               },
+     1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},
+     DMDA_STENCIL_STAR, 7, PETSC_TRUE
+  };
+  const char *const methods[][2] = {
+    {KSPCGFUSED,   PCJACOBI},
+    {KSPCGFUSED,   PCNONE  },
+    {KSPBCGSFUSED, PCJACOBI},
+    {KSPIDRFUSED,  PCNONE  },
+    {KSPGMRES,     PCSPIKE },
+    {KSPCG,        PCJACOBI}
+  };
+  DM          da;
+  Mat         A;
+  Vec         b, x;
+  MatStencil  o[64];
+  PetscInt    n = Offsets(&grid, o);
+  PetscScalar v[7];
+  PetscBool   set, symmetric;
+
+  PetscFunctionBegin;
+  PetscCall(CreateGrid(&grid, &da));
+  PetscCall(MatCreateGridStencil(da, n, o, &A));
+  for (PetscInt s = 0; s < n; s++) v[s] = o[s].i || o[s].j || o[s].k ? -1.0 : 6.1;
+  PetscCall(MatGridStencilSetCoefficients(A, v));
+  PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
+  PetscCall(SpikeTestCheck((PetscBool)(set && symmetric), "a symmetric stencil is not known to be"));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 8));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(methods); k++) {
+    KSP ksp;
+
+    PetscCall(KSPTestCreate(methods[k][0], methods[k][1], A, &ksp));
+    PetscCall(VecSet(x, 0.0));
+    PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  v[0] = -0.5;
+  PetscCall(MatGridStencilSetCoefficients(A, v));
+  PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
+  PetscCall(SpikeTestCheck((PetscBool)(!set || !symmetric), "an unsymmetric stencil is taken for symmetric"));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stencils that do not fit the grid, and matrices that are not ready */
+static PetscErrorCode TestErrors(void)
+{
+  const GridCase grid = {
+    2, {12,               10,               1               },
+     1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},
+     DMDA_STENCIL_STAR, 5, PETSC_FALSE
+  };
+  const MatStencil bad[] = {
+    {0, 0, 2, 0}, /* too far: k, j, i, c */
+    {1, 0, 0, 0}, /* in the third dimension */
+    {0, 1, 1, 0}, /* across a corner */
+    {0, 0, 0, 0}
+  };
+  const PetscErrorCode wanted[] = {PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE};
+  PetscErrorCode       ierr[6];
+  DM                   da;
+  Mat                  A, B, C;
+  Vec                  x, y;
+
+  PetscFunctionBegin;
+  PetscCall(CreateGrid(&grid, &da));
+  PetscCall(MatCreateGridStencil(da, 1, bad + 3, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &B));
+  PetscCall(MatSetSizes(B, 4, 4, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(B, MATGRIDSTENCIL));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  for (int k = 0; k < 3; k++) ierr[k] = MatCreateGridStencil(da, 1, bad + k, &C);
+  ierr[3] = MatMult(A, x, y);
+  ierr[4] = MatSetUp(B);
+  ierr[5] = MatCreateGridStencil(da, 0, bad, &C);
+  PetscCall(PetscPopErrorHandler());
+  for (int k = 0; k < 3; k++) PetscCall(SpikeTestCheck((PetscBool)(ierr[k] == wanted[k]), "a bad stencil, %d: error %d", k, (int)ierr[k]));
+  PetscCall(SpikeTestCheck((PetscBool)(ierr[3] == PETSC_ERR_ARG_WRONGSTATE && ierr[4] == PETSC_ERR_ARG_WRONGSTATE && ierr[5] == PETSC_ERR_ARG_OUTOFRANGE), "errors %d %d %d", (int)ierr[3], (int)ierr[4], (int)ierr[5]));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    char where[64];
+
+    PetscCall(PetscSNPrintf(where, sizeof(where), "case %d", (int)k));
+    PetscCall(TestCase(&cases[k], where));
+  }
+  PetscCall(TestSolve());
+  PetscCall(TestErrors());
+  PetscCall(SpikeTestEnd("gridstencil"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/gridstencil_1.out
+      test:
+         suffix: 1
+         nsize: {{1 2 3 5}}
+      test:
+         suffix: base
+         args: -spike_host_isa base
+
+TEST*/
