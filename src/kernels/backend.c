@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* backend.c: the only list of backends */
 #include "kernels.h"
-#include "krylov.h"
+#include "columns.h"
 
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {
@@ -17,4 +17,9 @@ const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)
   if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovKernels_CUDA;
 #endif
   return PetscMemTypeHost(memtype) ? &SpikeKrylovKernels_Host : NULL;
+}
+
+const SpikeKrylovColumnKernels *SpikeKrylovColumnKernelsFind(PetscMemType memtype)
+{
+  return PetscMemTypeHost(memtype) ? &SpikeKrylovColumnKernels_Host : NULL;
 }
