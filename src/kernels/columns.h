@@ -57,8 +57,11 @@ struct _n_SpikeKrylovColumnKernels {
   /* Columns a[i] and b[i] change places, i < n, in all blocks v[k] of `rows` rows and leading dimension ld, and with all of their scalars. No column is there twice */
   PetscErrorCode (*swap)(SpikeKrylovColumns *, PetscInt n, const PetscInt a[], const PetscInt b[], PetscInt rows, PetscInt nblocks, PetscScalar *const v[], PetscInt ld);
 
-  /* y <- A x by a copy of A that the SpikeKrylovKernels of the same memory have made; reads the copy once for as many columns as registers or cache hold. NULL where a backend has none */
-  PetscErrorCode (*mult)(SpikeKrylovColumns *, const void *copy, PetscInt width, const PetscScalar *x, PetscInt ldx, PetscScalar *y, PetscInt ldy);
+  /*
+    y <- A x, or y <- D A x with the diagonal matrix D in scale, by a copy of A that the SpikeKrylovKernels of the same memory have made, and with the sums of a step, as in krylov.h: y is one of its vectors v[], and the step
+    writes none; with SPIKE_KRYLOV_NSTEPS the product alone. Reads the copy once for as many columns as registers or cache hold.
+  */
+  PetscErrorCode (*mult)(SpikeKrylovColumns *, const void *copy, PetscInt width, SpikeKrylovStep, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[]);
 };
 
 PETSC_INTERN const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host, SpikeKrylovColumnKernels_CUDA; /* the latter where the library was built with CUDA */

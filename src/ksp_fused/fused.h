@@ -185,8 +185,10 @@ PETSC_INTERN PetscErrorCode KSPFusedBlockApplyDots(KSP, Vec, Vec, const KSPFused
 /* fusedcolumnsteps.c: these, while a solve for columns is running */
 PETSC_INTERN PetscErrorCode KSPFusedColumnsStep(KSP, SpikeKrylovStep, const Vec[]);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsMult(KSP, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsMultStep(KSP, Vec, Vec, SpikeKrylovStep, const Vec[]);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsPC(KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsApply(KSP, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, const Vec[]);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsCopy(KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *, const SpikeIDRRecurrence *);
 

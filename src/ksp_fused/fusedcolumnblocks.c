@@ -60,7 +60,7 @@ static PetscErrorCode KSPFusedColumnsCreateBlock_Private(KSP ksp, Mat *block)
   PetscCall(VecGetLocalSize(ksp->work[0], &n));
   PetscCall(VecGetSize(ksp->work[0], &N));
   PetscCall(VecGetType(ksp->work[0], &type));
-  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)ksp), type, n, PETSC_DECIDE, N, c->room, PETSC_DEFAULT, NULL, block));
+  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)ksp), type, n, PETSC_DECIDE, N, c->room, PetscMax(1, (n + 15) / 16) * 16, NULL, block)); /* columns begin where wide loads can */
   PetscCall(MatZeroEntries(*block));
   PetscCall(MatAssemblyBegin(*block, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*block, MAT_FINAL_ASSEMBLY));

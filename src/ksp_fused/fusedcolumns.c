@@ -549,7 +549,7 @@ static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBo
   PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
   PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
   for (int i = 0; i < 3; i++)
-    if (!SpikeKrylovColumnKernelsFind(memtype[i]) || SpikeKrylovColumnKernelsFind(memtype[i]) != SpikeKrylovColumnKernelsFind(memtype[0])) *suits = PETSC_FALSE;
+    if (!SpikeKrylovColumnKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->ncolumns || SpikeKrylovColumnKernelsFind(memtype[i]) != SpikeKrylovColumnKernelsFind(memtype[0])) *suits = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -79,25 +79,53 @@ PetscErrorCode KSPFusedColumnsStep(KSP ksp, SpikeKrylovStep step, const Vec vec[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Y <- A X, or Y <- D A X with the diagonal matrix D in scale, by the copy of A, and the sums of a step that reads Y; or no step */
+static PetscErrorCode KSPFusedColumnsCopyMult_Private(KSP ksp, Vec x, Vec y, Vec scale, SpikeKrylovStep step, const Vec vec[])
+{
+  KSPFused                 *f    = (KSPFused *)ksp->data;
+  KSPFusedColumns          *c    = f->columnsolve;
+  const SpikeKrylovStepInfo none = {"product", 0, 0, 0, 0, 0.0}, *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
+  PetscScalar              *ax, *ay, *ad = NULL, *v[SPIKE_KRYLOV_MAXVECTORS];
+  PetscInt                  ldxy, ldd, ld[SPIKE_KRYLOV_MAXVECTORS];
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedColumnsFetch_Private(ksp, y, PETSC_FALSE, PETSC_TRUE, &ay, &ldxy));
+  PetscCall(KSPFusedColumnsFetch_Private(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax, &ldxy));
+  if (scale) PetscCall(KSPFusedColumnsFetch_Private(ksp, scale, PETSC_TRUE, PETSC_FALSE, &ad, &ldd));
+  for (PetscInt k = 0; k < info->nvectors; k++) {
+    v[k]  = ay;
+    ld[k] = ldxy;
+    if (vec[k] != y) PetscCall(KSPFusedColumnsFetch_Private(ksp, vec[k], PETSC_TRUE, PETSC_FALSE, &v[k], &ld[k]));
+  }
+  PetscCall((*c->s.k->mult)(&c->s, f->copy, c->width, step, ad, ax, ay, ldxy, v, ld));
+  PetscCall(KSPFusedColumnsGiveBack_Private(c));
+  if (info->ndots) PetscCall(KSPFusedColumnsReduce_Private(ksp, step, info->ndots, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Y <- A X, by the copy of A where there is one */
 PetscErrorCode KSPFusedColumnsMult(KSP ksp, Vec x, Vec y)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedColumns *c = f->columnsolve;
-  Mat              X, Y;
-  PetscScalar     *ax, *ay;
-  PetscInt         ldx, ldy;
+  Mat X, Y;
 
   PetscFunctionBegin;
-  if (f->usecopy && c->s.k->mult) {
-    PetscCall(KSPFusedColumnsFetch_Private(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax, &ldx));
-    PetscCall(KSPFusedColumnsFetch_Private(ksp, y, PETSC_FALSE, PETSC_TRUE, &ay, &ldy));
-    PetscCall((*c->s.k->mult)(&c->s, f->copy, c->width, ax, ldx, ay, ldy));
-    PetscCall(KSPFusedColumnsGiveBack_Private(c));
-  } else {
+  if (((KSPFused *)ksp->data)->usecopy) PetscCall(KSPFusedColumnsCopyMult_Private(ksp, x, y, NULL, SPIKE_KRYLOV_NSTEPS, NULL));
+  else {
     PetscCall(KSPFusedColumnsGetBlock(ksp, x, &X));
     PetscCall(KSPFusedColumnsGetBlock(ksp, y, &Y));
     PetscCall(KSPFusedColumnsMatMult(ksp, X, Y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y <- A X and a step that reads Y */
+PetscErrorCode KSPFusedColumnsMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, const Vec vec[])
+{
+  PetscFunctionBegin;
+  if (((KSPFused *)ksp->data)->usecopy) PetscCall(KSPFusedColumnsCopyMult_Private(ksp, x, y, NULL, step, vec));
+  else {
+    PetscCall(KSPFusedColumnsMult(ksp, x, y));
+    PetscCall(KSPFusedColumnsStep(ksp, step, vec));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -132,6 +160,24 @@ PetscErrorCode KSPFusedColumnsApply(KSP ksp, Vec x, Vec y, Vec work)
   } else {
     PetscCall(KSPFusedColumnsMult(ksp, x, work));
     PetscCall(KSPFusedColumnsPC(ksp, work, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y <- B A X or A B X and a step that reads Y */
+PetscErrorCode KSPFusedColumnsApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, const Vec vec[])
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  if (f->identity) PetscCall(KSPFusedColumnsMultStep(ksp, x, y, step, vec));
+  else if (ksp->pc_side == PC_RIGHT) {
+    PetscCall(KSPFusedColumnsPC(ksp, x, work));
+    PetscCall(KSPFusedColumnsMultStep(ksp, work, y, step, vec));
+  } else if (f->usecopy && f->diagonal) PetscCall(KSPFusedColumnsCopyMult_Private(ksp, x, y, f->diagonal, step, vec));
+  else {
+    PetscCall(KSPFusedColumnsApply(ksp, x, y, work));
+    PetscCall(KSPFusedColumnsStep(ksp, step, vec));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -145,10 +145,8 @@ PetscErrorCode KSPFusedMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, ...
   KSPFused *f = (KSPFused *)ksp->data;
   KSPFusedVectors(step, step);
 
-  if (f->running) {
-    PetscCall(KSPFusedColumnsMult(ksp, x, y));
-    PetscCall(KSPFusedColumnsStep(ksp, step, vec));
-  } else if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, x, y));
+  if (f->running) PetscCall(KSPFusedColumnsMultStep(ksp, x, y, step, vec));
+  else if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, x, y));
   else {
     PetscCall(KSPFusedMult(ksp, x, y));
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, NULL, NULL));
@@ -207,10 +205,8 @@ PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovSte
   KSPFused *f = (KSPFused *)ksp->data;
   KSPFusedVectors(step, step);
 
-  if (f->running) {
-    PetscCall(KSPFusedColumnsApply(ksp, x, y, work));
-    PetscCall(KSPFusedColumnsStep(ksp, step, vec));
-  } else if (f->usecopy && (f->identity || (f->diagonal && ksp->pc_side == PC_LEFT))) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, f->identity ? NULL : f->diagonal, x, y));
+  if (f->running) PetscCall(KSPFusedColumnsApplyStep(ksp, x, y, work, step, vec));
+  else if (f->usecopy && (f->identity || (f->diagonal && ksp->pc_side == PC_LEFT))) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, f->identity ? NULL : f->diagonal, x, y));
   else if (f->usecopy && (f->diagonal || f->pc.run) && ksp->pc_side == PC_RIGHT) {
     PetscCall(KSPFusedPCApply(ksp, x, work));
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, work, y));

@@ -3,8 +3,6 @@
 #include "../columns.h"
 #include "krylov_host.h"
 
-#define SPIKE_COLUMNS_ROWS (2 * SPIKE_DIA_ROWS) /* of a copy that stay in cache while the columns pass */
-
 static PetscErrorCode SpikeKrylovColumnsDestroy_Host(SpikeKrylovColumns *s)
 {
   PetscFunctionBegin;
@@ -114,22 +112,39 @@ static PetscErrorCode SpikeKrylovColumnsSwap_Host(SpikeKrylovColumns *s, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SPIKE_COLUMNS_ROWS rows at a time: the values of the copy come from memory once for all columns */
-static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const void *copy, PetscInt width, const PetscScalar *x, PetscInt ldx, PetscScalar *y, PetscInt ldy)
+/* SPIKE_MULT_ROWS rows at a time: the values of the copy come from memory once for all columns. Bits are those of SpikeKrylovMult_Host() */
+static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const void *copy, PetscInt width, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[])
 {
-  const SpikeKrylovCopyHost *h    = (const SpikeKrylovCopyHost *)copy;
-  const SpikeKrylovDiaLoop   loop = SpikeKrylovLoopsGet().dia;
-  const PetscInt             n    = h->dia.n;
+  const SpikeKrylovCopyHost *h     = (const SpikeKrylovCopyHost *)copy;
+  const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
+  const SpikeKrylovLoops     loops = SpikeKrylovLoopsGet();
+  const PetscInt             n = h->dia.n, nd = info ? info->ndots : 0;
   PetscInt                   done = 0;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < n; i += SPIKE_COLUMNS_ROWS) {
+  for (PetscInt k = 0; k < width * nd; k++) s->sums[k] = 0.0;
+  for (PetscInt i = 0, rows; i < n; i += rows) {
+    rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, n - i);
     for (PetscInt c = 0; c < width; c++) {
-      if (!s->scalars[c].reason) (*loop)(&h->dia, i, PetscMin(n, i + SPIKE_COLUMNS_ROWS), x + (PetscCount)c * ldx, y + (PetscCount)c * ldy);
+      const PetscCount shift = (PetscCount)c * ldxy;
+      PetscScalar     *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
+
+      if (s->scalars[c].reason) continue;
+      (*loops.dia)(&h->dia, i, i + rows, x + shift, y + shift);
+      if (scale) {
+        PetscScalar *const d[] = {(PetscScalar *)scale + i, y + shift + i, y + shift + i};
+
+        (*loops.step[SPIKE_DIAGONAL])(rows, &s->scalars[c].f, d, NULL);
+      }
+      if (info) {
+        for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + (PetscCount)c * ld[k] + i;
+        (*loops.step[step])(rows, &s->scalars[c].f, w, sums);
+        for (PetscInt k = 0; k < nd; k++) s->sums[c * nd + k] += sums[k];
+      }
     }
   }
   for (PetscInt c = 0; c < width; c++) done += s->scalars[c].reason ? 0 : 1;
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * 2.0 * h->nz * done));
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done * (2.0 * h->nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

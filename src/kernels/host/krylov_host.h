@@ -4,7 +4,8 @@
 
 #include "../krylov.h"
 
-#define SPIKE_DIA_ROWS 64 /* of a block of a copy by diagonals */
+#define SPIKE_DIA_ROWS  64  /* of a block of a copy by diagonals */
+#define SPIKE_MULT_ROWS 512 /* of a product before the step takes them: still in cache; a multiple of SPIKE_DIA_ROWS */
 
 /* By diagonals, in blocks of rows: val[(b count + d) SPIKE_DIA_ROWS + r] = A(i, i + offset[d]) of row i = b SPIKE_DIA_ROWS + r, 0 where A has no entry; a product reads one stream of values */
 typedef struct {

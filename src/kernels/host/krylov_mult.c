@@ -2,8 +2,6 @@
 /* krylov_mult.c: the host backend's copy of a matrix by diagonals, and its products with a step in the epilogue */
 #include "krylov_host.h"
 
-#define SPIKE_MULT_ROWS 512 /* of a product before the step takes them: still in cache; a multiple of SPIKE_DIA_ROWS */
-
 static int SpikeDiaCompare(const void *a, const void *b)
 {
   const PetscInt i = *(const PetscInt *)a, j = *(const PetscInt *)b;
