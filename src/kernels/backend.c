@@ -21,5 +21,8 @@ const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)
 
 const SpikeKrylovColumnKernels *SpikeKrylovColumnKernelsFind(PetscMemType memtype)
 {
+#if defined(SPIKE_HAVE_CUDA)
+  if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovColumnKernels_CUDA;
+#endif
   return PetscMemTypeHost(memtype) ? &SpikeKrylovColumnKernels_Host : NULL;
 }
