@@ -174,15 +174,17 @@ static PetscErrorCode SpikeColumnsMultLaunch(const SpikeKrylovColumns *s, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The number of blocks, and with it the order of the sums, does not depend on NC */
+/* Eight columns of a product alone take 64 to 80 registers, with sums behind it 128 to 184, and four columns 64 to 102. The number of blocks, and with it the order of the sums, does not depend on that */
 template <int STEP>
 static PetscErrorCode SpikeColumnsMultSelect(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c, const SpikeColumnsProduct &p)
 {
+  constexpr int most = STEP == SPIKE_KRYLOV_NSTEPS ? 8 : 4;
+
   PetscFunctionBegin;
   if (p.count == 1) PetscCall((SpikeColumnsMultLaunch<STEP, 1>(s, c, p)));
   else if (p.count == 2) PetscCall((SpikeColumnsMultLaunch<STEP, 2>(s, c, p)));
   else if (p.count <= 4) PetscCall((SpikeColumnsMultLaunch<STEP, 4>(s, c, p)));
-  else PetscCall((SpikeColumnsMultLaunch<STEP, 8>(s, c, p)));
+  else PetscCall((SpikeColumnsMultLaunch<STEP, most>(s, c, p)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
