@@ -180,6 +180,23 @@ typedef enum {
 PETSC_EXTERN const char *const KSPFusedPersistentTypes[];
 
 /*E
+  KSPFusedMatSolveType - How a fused Krylov method solves for several right-hand sides in `KSPMatSolve()`
+
+  Values:
++ `KSP_FUSED_MATSOLVE_COLUMNS` - all columns together, where it can: one pass over the matrix and the preconditioner for all of them
+- `KSP_FUSED_MATSOLVE_SINGLE`  - one column after the other
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+E*/
+typedef enum {
+  KSP_FUSED_MATSOLVE_COLUMNS,
+  KSP_FUSED_MATSOLVE_SINGLE
+} KSPFusedMatSolveType;
+PETSC_EXTERN const char *const KSPFusedMatSolveTypes[];
+
+/*E
   KSPIDRFusedOrthogType - How `KSPIDRFUSED` makes a direction orthogonal to the shadow vectors before it
 
   Values:
@@ -279,6 +296,9 @@ PETSC_EXTERN PetscErrorCode KSPFusedSetGraph(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPFusedGetGraph(KSP, PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPFusedSetPersistent(KSP, KSPFusedPersistentType);
 PETSC_EXTERN PetscErrorCode KSPFusedGetPersistent(KSP, KSPFusedPersistentType *);
+PETSC_EXTERN PetscErrorCode KSPFusedSetMatSolveType(KSP, KSPFusedMatSolveType);
+PETSC_EXTERN PetscErrorCode KSPFusedGetMatSolveType(KSP, KSPFusedMatSolveType *);
+PETSC_EXTERN PetscErrorCode KSPFusedGetColumns(KSP, PetscInt *, const PetscInt *[], const KSPConvergedReason *[], const PetscReal *[], PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPFusedGetInfo(KSP, KSPFusedInfo *);
 PETSC_EXTERN PetscErrorCode KSPFusedConvergedInfinity(KSP, PetscInt, PetscReal, KSPConvergedReason *, PetscCtx);
 

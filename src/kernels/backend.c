@@ -2,7 +2,7 @@
 /* backend.c: the only list of backends */
 #include "dia.h"
 #include "kernels.h"
-#include "krylov.h"
+#include "columns.h"
 
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {
@@ -24,4 +24,12 @@ const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)
 const SpikeDIAKernels *SpikeDIAKernelsFind(PetscMemType memtype)
 {
   return PetscMemTypeHost(memtype) ? &SpikeDIAKernels_Host : NULL;
+}
+
+const SpikeKrylovColumnKernels *SpikeKrylovColumnKernelsFind(PetscMemType memtype)
+{
+#if defined(SPIKE_HAVE_CUDA)
+  if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovColumnKernels_CUDA;
+#endif
+  return PetscMemTypeHost(memtype) ? &SpikeKrylovColumnKernels_Host : NULL;
 }

@@ -159,3 +159,53 @@ PetscErrorCode KSPFusedRestoreCSR(Mat A, PetscMemType memtype, SpikeCSR *piece)
   PetscCall(MatSeqAIJRestoreCSR_Spike(A, memtype, piece));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*
+  Whether A says how it is multiplied with the dense matrix X at once, and means its MatMult() by that: a MATSEQAIJ or MATMPIAIJ, host or CUDA, has the product that PETSc gives to a new one. Others are taken column by column: what
+  PETSc does there moves matrices of CUDA to the host and back
+*/
+PetscErrorCode KSPFusedHasProduct(Mat A, Mat X, PetscBool transpose, PetscBool *has)
+{
+  char              name[256];
+  PetscErrorCodeFn *product = NULL, *mult, *fresh;
+  PetscBool         aij;
+  Mat               B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s_C", ((PetscObject)A)->type_name, ((PetscObject)X)->type_name));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &product));
+  if (!product) PetscCall(PetscObjectQueryFunction((PetscObject)X, name, &product));
+  *has = (PetscBool)(product != NULL);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  if (transpose && !aij) *has = PETSC_FALSE; /* not all of these have A^T X */
+  if (!*has || !aij) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));
+  PetscCall(MatSetType(B, ((PetscObject)A)->type_name));
+  PetscCall(MatGetOperation(B, MATOP_MULT, &fresh));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatGetOperation(A, MATOP_MULT, &mult));
+  *has = (PetscBool)(mult == fresh);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As KSPFusedKnowPC(), on the host too: a diagonal matrix is one vector for all columns */
+PetscErrorCode KSPFusedColumnsKnowPC(KSP ksp)
+{
+  KSPFused *f   = (KSPFused *)ksp->data;
+  PetscBool has = PETSC_FALSE, jacobi;
+  Vec       ones;
+
+  PetscFunctionBegin;
+  f->diagonal = NULL;
+  PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
+  PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));
+  if (!jacobi || has) PetscFunctionReturn(PETSC_SUCCESS);
+  ones = ksp->work[0];
+  if (!f->store) PetscCall(VecDuplicate(ones, &f->store));
+  PetscCall(VecSet(ones, 1.0));
+  if (ksp->transpose_solve) PetscCall(PCApplyTranspose(ksp->pc, ones, f->store));
+  else PetscCall(PCApply(ksp->pc, ones, f->store));
+  f->diagonal = f->store;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

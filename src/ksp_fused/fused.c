@@ -27,6 +27,7 @@ PetscErrorCode KSPReset_Fused(KSP ksp)
   PetscCall(VecDestroy(&f->guess));
   f->useguess = PETSC_FALSE;
   PetscCall(KSPFusedBlockDestroy(f));
+  PetscCall(KSPFusedColumnsDestroy(f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,6 +56,7 @@ static PetscErrorCode KSPBuildSolution_Fused(KSP ksp, Vec v, Vec *V)
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
+  PetscCheck(!f->running, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPMatSolve() has no single solution or residual while all columns iterate together: take -ksp_fused_matsolve single, or monitors that ask for neither");
   PetscCall(KSPFusedSettle(ksp));
   if (f->flexible) {
     if (v) PetscCall(VecCopy(ksp->vec_sol, v));
@@ -81,10 +83,12 @@ PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
   f->spmv         = KSP_FUSED_SPMV_AUTO;
   f->wantflexible = PETSC_BOOL3_FALSE;
   f->persistent   = KSP_FUSED_PERSISTENT_AUTO;
+  f->matsolve     = KSP_FUSED_MATSOLVE_COLUMNS;
 
   ksp->data                = f;
   ksp->ops->setup          = KSPSetUp_Fused;
   ksp->ops->solve          = KSPSolve_Fused;
+  ksp->ops->matsolve       = KSPMatSolve_Fused;
   ksp->ops->reset          = KSPReset_Fused;
   ksp->ops->destroy        = KSPDestroy_Fused;
   ksp->ops->view           = KSPView_Fused;

@@ -19,6 +19,8 @@
   graphs as make a period. Where a method has its iterations in the backend as a whole, and B is the identity or a diagonal matrix, a launch makes many of them. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
   backend's stream without PCApply(), and is part of the graph.
 
+  Several right-hand sides at once: fusedcolumns.h.
+
   Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep() and KSPFusedBlockApplyDots(), in fusedblock.c: the same contract, with blocks of columns, and with the
   recurrences of kernels/idr.h. Vectors of a kind that no backend has, or more columns than it takes, are moved by PETSc's own functions.
 
@@ -37,7 +39,8 @@
 #include "../kernels/matcsr.h"
 #include "../enqueue.h"
 
-typedef struct _n_KSPFused KSPFused;
+typedef struct _n_KSPFused        KSPFused;
+typedef struct _n_KSPFusedColumns KSPFusedColumns;
 
 typedef struct {
   const char *name;
@@ -132,6 +135,11 @@ struct _n_KSPFused {
   PetscInt           nslots, nsingles;
   SpikeIDRRecurrence carriedblock;
   Vec                blockwork;
+
+  KSPFusedMatSolveType matsolve;
+  KSPFusedColumns     *columnsolve; /* fusedcolumns.h; NULL before the first solve of that kind          */
+  PetscBool            running;     /* one: vectors are names of blocks of columns                       */
+  PetscInt             nshared;     /* work vectors, the last ones, that all columns share              */
 };
 
 /* What a block step works on: SpikeKrylovBlock, with vectors. c and a point into s.small */
@@ -149,8 +157,12 @@ static inline PetscBool KSPFusedIsCorrection(KSP ksp)
   return (PetscBool)(ksp->pc_side == PC_RIGHT && !((KSPFused *)ksp->data)->flexible);
 }
 
+/* Scalars of block steps, of the first column where there are many */
+PETSC_INTERN PetscScalar *KSPFusedSmall(KSPFused *);
+
 /* fusedsolve.c */
 PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedSetForm(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedPost(KSPFused *);
 PETSC_INTERN PetscErrorCode KSPFusedDestroyState_Private(KSPFused *);
@@ -163,11 +175,30 @@ PETSC_INTERN PetscErrorCode KSPFusedApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovSte
 PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedPCApply(KSP, Vec, Vec);
 
+PETSC_INTERN PetscErrorCode KSPFusedCopy(KSP, Vec, Vec);
+
 /* fusedblock.c */
 PETSC_INTERN PetscErrorCode KSPFusedBlockSetUp(KSP, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode KSPFusedBlockDestroy(KSPFused *);
 PETSC_INTERN PetscErrorCode KSPFusedBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *, const SpikeIDRRecurrence *, PetscBool);
 PETSC_INTERN PetscErrorCode KSPFusedBlockApplyDots(KSP, Vec, Vec, const KSPFusedBlock *, const SpikeIDRRecurrence *);
+
+/* fusedcolumnsteps.c: these, while a solve for columns is running */
+PETSC_INTERN PetscErrorCode KSPFusedColumnsStep(KSP, SpikeKrylovStep, const Vec[]);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsMult(KSP, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsMultStep(KSP, Vec, Vec, SpikeKrylovStep, const Vec[]);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsPC(KSP, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsApply(KSP, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, const Vec[]);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsCopy(KSP, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *, const SpikeIDRRecurrence *);
+
+/* fusedcolumns.c, fusedcolumnblocks.c, fusedcolumnoptions.c */
+PETSC_INTERN PetscErrorCode KSPMatSolve_Fused(KSP, Mat, Mat);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsDestroy(KSPFused *);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsSetFromOptions(KSP, PetscOptionItems);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsView(KSP, PetscViewer);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsComposeMethods(KSP, PetscBool);
 
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPDestroy_Fused(KSP);

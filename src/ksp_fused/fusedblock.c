@@ -277,6 +277,10 @@ PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFu
 
   PetscFunctionBegin;
   PetscAssert(b->last - b->first <= f->ncolumns, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, b->last - b->first, f->ncolumns);
+  if (f->running) {
+    PetscCall(KSPFusedColumnsBlockStep(ksp, step, b, combine, recurrence));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!f->s.ondevice && f->s.scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
   if (f->usevec) {
     PetscCall(KSPFusedBlockStepVec_Private(ksp, step, b, f->sums + KSP_FUSED_CARRY));
@@ -292,7 +296,7 @@ PetscErrorCode KSPFusedBlockApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBl
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if ((f->identity || f->flexible) && f->usecopy && f->s.k->blockmult) PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
+  if ((f->identity || f->flexible) && f->usecopy && f->s.k->blockmult && !f->running) PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
   else {
     if (f->flexible) PetscCall(KSPFusedMult(ksp, x, dots->y));
     else PetscCall(KSPFusedApply(ksp, x, dots->y, work));

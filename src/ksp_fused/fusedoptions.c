@@ -605,6 +605,7 @@ PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObj
   if (set) PetscCall(KSPFusedSetPersistent(ksp, (KSPFusedPersistentType)persistent));
   PetscCall(PetscOptionsBool("-ksp_fused_converged_infinity", "Test the infinity norm", "KSPFusedConvergedInfinity", infinity, &infinity, NULL));
   if (infinity) PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
+  PetscCall(KSPFusedColumnsSetFromOptions(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -625,7 +626,8 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
   if (f->info.backend[0]) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: backend %s, %s%s, restarts %" PetscInt_FMT "\n", f->info.backend, f->info.lockstep ? "in lockstep" : "the host one iteration ahead", f->info.persistent ? ", persistent kernel" : (f->info.replayed ? ", CUDA graph" : ""),
                                      f->info.restarts));
-    if (f->info.truenorm >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: true residual norm %g, unpreconditioned %g\n", (double)f->info.truenorm, (double)f->info.unpreconditioned));
+    PetscCall(KSPFusedColumnsView(ksp, viewer));
+    if (f->info.truenorm >= 0.0 && f->info.unpreconditioned >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: true residual norm %g, unpreconditioned %g\n", (double)f->info.truenorm, (double)f->info.unpreconditioned));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -654,5 +656,6 @@ PetscErrorCode KSPFusedComposeMethods_Private(KSP ksp, PetscBool compose)
   KSPFusedCompose(KSPFusedGetInfo);
   KSPFusedCompose(KSPFusedGetResidual);
 #undef KSPFusedCompose
+  PetscCall(KSPFusedColumnsComposeMethods(ksp, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -521,6 +521,28 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Backend, form and product of this solve */
+PetscErrorCode KSPFusedSetForm(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+  PetscBool varies;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &f->size));
+  PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
+  f->info.truenorm = f->info.unpreconditioned = -1.0;
+  PetscCall(KSPFusedSetBackend_Private(ksp));
+  PetscCall(KSPFusedIsIdentity(ksp, &f->identity));
+  PetscCall(KSPFusedMayVary(ksp, &varies));
+  f->flexible = (PetscBool)(ksp->pc_side == PC_RIGHT && !f->identity && (f->wantflexible == PETSC_BOOL3_TRUE || (f->wantflexible == PETSC_BOOL3_UNKNOWN && varies)));
+  f->merged   = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
+  PetscCall(KSPFusedSetProduct_Private(ksp));
+  f->info.copy    = (PetscBool)(f->usecopy && !f->key.borrowed);
+  f->info.product = f->usecopy ? ((const SpikeKrylovCopy *)f->copy)->form : KSP_FUSED_SPMV_PETSC;
+  f->carried      = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Residual, backend, form and test of this solve; iteration 0 */
 static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
 {
@@ -529,30 +551,19 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   Vec                 x = ksp->vec_sol, r = ksp->work[0];
   SpikeKrylovScalars *s;
   SpikeKrylovPost     post;
-  PetscBool           never, varies;
+  PetscBool           never;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &f->size));
-  PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
-  f->info.truenorm = f->info.unpreconditioned = -1.0;
-  PetscCall(KSPFusedSetBackend_Private(ksp));
-  PetscCall(KSPFusedIsIdentity(ksp, &f->identity));
+  PetscCall(KSPFusedSetForm(ksp));
   PetscCall(KSPFusedKnowPC(ksp));
-  PetscCall(KSPFusedMayVary(ksp, &varies));
-  f->flexible = (PetscBool)(ksp->pc_side == PC_RIGHT && !f->identity && (f->wantflexible == PETSC_BOOL3_TRUE || (f->wantflexible == PETSC_BOOL3_UNKNOWN && varies)));
   PetscCall(KSPFusedNeverWaits(ksp, &never));
   p->ahead         = f->s.ondevice && never && !f->lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
   f->info.lockstep = (PetscBool)!p->ahead;
-  f->merged        = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
-  PetscCall(KSPFusedSetProduct_Private(ksp));
   PetscCall(KSPFusedSetGraph_Private(ksp));
-  f->usewhole     = (PetscBool)(f->persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole && f->s.k->iterate && p->ahead && f->usecopy && (f->identity || f->diagonal) && !f->merged && !f->replacement && !PetscLogGpuTimeFlag);
-  f->info.copy    = (PetscBool)(f->usecopy && !f->key.borrowed);
-  f->info.product = f->usecopy ? ((const SpikeKrylovCopy *)f->copy)->form : KSP_FUSED_SPMV_PETSC;
-  f->carried      = PETSC_FALSE;
-  f->since        = 0;
-  f->renewals     = 0;
-  f->useguess     = PETSC_FALSE;
+  f->usewhole = (PetscBool)(f->persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole && f->s.k->iterate && p->ahead && f->usecopy && (f->identity || f->diagonal) && !f->merged && !f->replacement && !PetscLogGpuTimeFlag);
+  f->since    = 0;
+  f->renewals = 0;
+  f->useguess = PETSC_FALSE;
   f->nread = f->posted = 0;
   s                    = f->s.scalars;
   PetscCall(PetscMemzero(s, sizeof(*s)));

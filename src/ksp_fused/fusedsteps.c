@@ -118,7 +118,8 @@ static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, Pet
 PetscErrorCode KSPFusedStep(KSP ksp, SpikeKrylovStep step, PetscBool defer, ...)
 {
   KSPFusedVectors(step, defer);
-  PetscCall(KSPFusedEnqueue_Private(ksp, step, defer, vec, NULL, NULL, NULL));
+  if (((KSPFused *)ksp->data)->running) PetscCall(KSPFusedColumnsStep(ksp, step, vec));
+  else PetscCall(KSPFusedEnqueue_Private(ksp, step, defer, vec, NULL, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,7 +130,8 @@ PetscErrorCode KSPFusedMult(KSP ksp, Vec x, Vec y)
   Mat       A;
 
   PetscFunctionBegin;
-  if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, SPIKE_KRYLOV_NSTEPS, PETSC_FALSE, NULL, NULL, x, y));
+  if (f->running) PetscCall(KSPFusedColumnsMult(ksp, x, y));
+  else if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, SPIKE_KRYLOV_NSTEPS, PETSC_FALSE, NULL, NULL, x, y));
   else {
     PetscCall(PCGetOperators(ksp->pc, &A, NULL));
     PetscCall(KSP_MatMult(ksp, A, x, y));
@@ -143,7 +145,8 @@ PetscErrorCode KSPFusedMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, ...
   KSPFused *f = (KSPFused *)ksp->data;
   KSPFusedVectors(step, step);
 
-  if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, x, y));
+  if (f->running) PetscCall(KSPFusedColumnsMultStep(ksp, x, y, step, vec));
+  else if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, x, y));
   else {
     PetscCall(KSPFusedMult(ksp, x, y));
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, NULL, NULL));
@@ -160,7 +163,8 @@ PetscErrorCode KSPFusedPCApply(KSP ksp, Vec x, Vec y)
   PetscMemType       memtype;
 
   PetscFunctionBegin;
-  if (f->diagonal) PetscCall(KSPFusedStep(ksp, SPIKE_DIAGONAL, PETSC_FALSE, f->diagonal, x, y));
+  if (f->running) PetscCall(KSPFusedColumnsPC(ksp, x, y));
+  else if (f->diagonal) PetscCall(KSPFusedStep(ksp, SPIKE_DIAGONAL, PETSC_FALSE, f->diagonal, x, y));
   else if (f->pc.run) {
     PetscCall(PetscLogEventBegin(PC_Apply, ksp->pc, x, y, 0));
     PetscCall(VecGetArrayReadAndMemType(x, &xa, &memtype));
@@ -181,7 +185,8 @@ PetscErrorCode KSPFusedApply(KSP ksp, Vec x, Vec y, Vec work)
   const PetscBool known = (PetscBool)(f->diagonal || f->pc.run);
 
   PetscFunctionBegin;
-  if (f->identity) PetscCall(KSPFusedMult(ksp, x, y));
+  if (f->running) PetscCall(KSPFusedColumnsApply(ksp, x, y, work));
+  else if (f->identity) PetscCall(KSPFusedMult(ksp, x, y));
   else if (!known && (!f->usecopy || ksp->pc->ops->applyBA)) PetscCall(KSP_PCApplyBAorAB(ksp, x, y, work));
   else if (ksp->pc_side == PC_RIGHT) {
     PetscCall(KSPFusedPCApply(ksp, x, work));
@@ -200,7 +205,8 @@ PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovSte
   KSPFused *f = (KSPFused *)ksp->data;
   KSPFusedVectors(step, step);
 
-  if (f->usecopy && (f->identity || (f->diagonal && ksp->pc_side == PC_LEFT))) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, f->identity ? NULL : f->diagonal, x, y));
+  if (f->running) PetscCall(KSPFusedColumnsApplyStep(ksp, x, y, work, step, vec));
+  else if (f->usecopy && (f->identity || (f->diagonal && ksp->pc_side == PC_LEFT))) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, f->identity ? NULL : f->diagonal, x, y));
   else if (f->usecopy && (f->diagonal || f->pc.run) && ksp->pc_side == PC_RIGHT) {
     PetscCall(KSPFusedPCApply(ksp, x, work));
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, work, y));
@@ -208,5 +214,13 @@ PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovSte
     PetscCall(KSPFusedApply(ksp, x, y, work));
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, NULL, NULL));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPFusedCopy(KSP ksp, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  if (((KSPFused *)ksp->data)->running) PetscCall(KSPFusedColumnsCopy(ksp, x, y));
+  else PetscCall(VecCopy(x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -77,8 +77,9 @@ static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
   idr->ncolumns = s;
   idr->filled   = 0;
   PetscCall(KSPFusedBlockSetUp(ksp, s, SpikeIDRSize(s)));
-  f->period = s + 1;
-  f->steady = s; /* in the first cycle G and U are 0, and not read */
+  f->nshared = s; /* P */
+  f->period  = s + 1;
+  f->steady  = s; /* in the first cycle G and U are 0, and not read */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,7 +97,7 @@ static PetscErrorCode KSPFusedStart_IDR(KSP ksp)
   idr->G       = ksp->work + first;
   idr->U       = idr->G + s;
   idr->P       = idr->U + s;
-  idr->d       = SpikeIDRLayout(s, f->s.small);
+  idr->d       = SpikeIDRLayout(s, KSPFusedSmall(f));
   idr->settled = 0;
   PetscCall(PetscObjectGetId((PetscObject)idr->P[0], &id));
   if (id != idr->filled || (!ksp->its && !f->info.restarts && idr->generation && !idr->rand)) PetscCall(KSPIDRFusedFill_Private(ksp, 0));
@@ -183,8 +184,8 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
   PetscFunctionBegin;
   if (f->since) f->fromzero = PETSC_FALSE;
   if (!f->since && idr->smoothing) {
-    PetscCall(VecCopy(w[R], w[RI]));
-    PetscCall(VecCopy(ksp->vec_sol, w[XI]));
+    PetscCall(KSPFusedCopy(ksp, w[R], w[RI]));
+    PetscCall(KSPFusedCopy(ksp, ksp->vec_sol, w[XI]));
   }
   if (k < s) {
     const KSPFusedBlock combine = KSPIDRFusedCombine(ksp, f->since);

@@ -5,6 +5,8 @@
 #include "../dia.h"
 #include "../krylov.h"
 
+#define SPIKE_MULT_ROWS 512 /* of a product before the step takes them: still in cache; a multiple of SPIKE_DIA_ROWS */
+
 typedef struct {
   SpikeKrylovCopy base;
   PetscInt        nz;

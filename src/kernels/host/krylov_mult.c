@@ -2,8 +2,6 @@
 /* krylov_mult.c: products by diagonals with a step in the epilogue on the host: of a copy that the backend makes of a matrix, or of one that is stored so */
 #include "krylov_host.h"
 
-#define SPIKE_MULT_ROWS 512 /* of a product before the step takes them: still in cache; a multiple of SPIKE_DIA_ROWS */
-
 static SpikeKrylovCopy SpikeKrylovCopyBase(PetscInt count, PetscInt n)
 {
   const SpikeKrylovCopy base = {KSP_FUSED_SPMV_DIA, (PetscInt64)count * n * (PetscInt64)sizeof(PetscScalar)};

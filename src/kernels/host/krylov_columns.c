@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov_columns.c: the host backend of columns.h: the loops of krylov_host.c, column by column */
+#include "../columns.h"
+#include "krylov_host.h"
+
+static PetscErrorCode SpikeKrylovColumnsDestroy_Host(SpikeKrylovColumns *s)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(s->scalars));
+  PetscCall(PetscFree(s->small));
+  PetscCall(PetscFree(s->sums));
+  PetscCall(PetscFree(s->data));
+  s->hostsmall = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* data: pointers to the columns of A and B of two block steps */
+static PetscErrorCode SpikeKrylovColumnsCreate_Host(SpikeKrylovColumns *s)
+{
+  PetscFunctionBegin;
+  s->ondevice = PETSC_FALSE;
+  PetscCall(PetscCalloc1(s->m, &s->scalars));
+  PetscCall(PetscCalloc1((size_t)s->m * s->nsmall, &s->small));
+  PetscCall(PetscCalloc1((size_t)s->m * SpikeKrylovColumnSums(s), &s->sums));
+  PetscCall(PetscMalloc1(4 * s->ncolumns, (PetscScalar ***)&s->data));
+  s->hostsmall = s->small;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Scalars and sums are where the host has them: push(), pull() and sums() */
+static PetscErrorCode SpikeKrylovColumnsStay_Host(SpikeKrylovColumns *s, PetscInt width)
+{
+  PetscFunctionBegin;
+  (void)s;
+  (void)width;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsSums_Host(SpikeKrylovColumns *s, PetscInt width, PetscInt nsums)
+{
+  PetscFunctionBegin;
+  (void)s;
+  (void)width;
+  (void)nsums;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsStep_Host(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[], const PetscInt ld[])
+{
+  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+  const SpikeKrylovLoop      loop = SpikeKrylovLoopsGet().step[step];
+  PetscInt                   done = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < width; c++) {
+    PetscScalar *w[SPIKE_KRYLOV_MAXVECTORS];
+
+    if (s->scalars[c].reason) continue;
+    for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + (PetscCount)c * ld[k];
+    (*loop)(n, &s->scalars[c].f, w, s->sums + c * info->ndots);
+    done++;
+  }
+  PetscCall(PetscLogFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n * done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsBlockStep_Host(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovBlockStep step, const SpikeKrylovBlock *b, PetscInt ldA, PetscInt ld, const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
+{
+  const PetscInt              m = b->last - b->first, nsums = SpikeKrylovBlockSums(step, m, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL));
+  const PetscReal             flops[]  = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
+  const SpikeKrylovBlockLoop *loops    = SpikeKrylovLoopsGet().blockstep;
+  PetscScalar               **pointers = (PetscScalar **)s->data;
+  PetscInt                    done     = 0;
+
+  PetscFunctionBegin;
+  (void)recurrence;
+  for (PetscInt c = 0; c < width; c++) {
+    SpikeKrylovBlock h;
+
+    if (s->scalars[c].reason && step != SPIKE_KRYLOV_SMOOTH) continue;
+    h = SpikeKrylovBlockColumn(s, b, c, ldA, ld, pointers);
+    (*loops[step])(&h, s->sums + c * nsums);
+    if (combine) {
+      h = SpikeKrylovBlockColumn(s, combine, c, ld, ld, pointers + 2 * s->ncolumns);
+      (*loops[SPIKE_KRYLOV_COMBINE])(&h, NULL);
+    }
+    done++;
+  }
+  PetscCall(PetscLogFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n * done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsSwap_Host(SpikeKrylovColumns *s, PetscInt n, const PetscInt a[], const PetscInt b[], PetscInt rows, PetscInt nblocks, PetscScalar *const v[], PetscInt ld)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    const SpikeKrylovScalars scalars = s->scalars[a[i]];
+
+    s->scalars[a[i]] = s->scalars[b[i]];
+    s->scalars[b[i]] = scalars;
+    for (PetscInt k = -1; k < nblocks; k++) { /* -1: the scalars of block steps */
+      PetscScalar *x = k < 0 ? s->small + (PetscCount)a[i] * s->nsmall : v[k] + (PetscCount)a[i] * ld, *y = k < 0 ? s->small + (PetscCount)b[i] * s->nsmall : v[k] + (PetscCount)b[i] * ld;
+
+      for (PetscInt j = 0; j < (k < 0 ? s->nsmall : rows); j++) {
+        const PetscScalar t = x[j];
+
+        x[j] = y[j];
+        y[j] = t;
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SPIKE_MULT_ROWS rows at a time: the values of the copy come from memory once for all columns. Bits are those of SpikeKrylovMult_Host() */
+static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const void *copy, PetscInt width, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[])
+{
+  const SpikeKrylovCopyHost *h     = (const SpikeKrylovCopyHost *)copy;
+  const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
+  const SpikeKrylovLoops     loops = SpikeKrylovLoopsGet();
+  const PetscInt             n = h->dia->n, nd = info ? info->ndots : 0;
+  PetscInt                   done = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < width * nd; k++) s->sums[k] = 0.0;
+  for (PetscInt i = 0, rows; i < n; i += rows) {
+    rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, n - i);
+    for (PetscInt c = 0; c < width; c++) {
+      const PetscCount shift = (PetscCount)c * ldxy;
+      PetscScalar     *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
+
+      if (s->scalars[c].reason) continue;
+      (*loops.dia->mult)(h->dia, i, i + rows, x + shift, NULL, NULL, y + shift);
+      if (scale) {
+        PetscScalar *const d[] = {(PetscScalar *)scale + i, y + shift + i, y + shift + i};
+
+        (*loops.step[SPIKE_DIAGONAL])(rows, &s->scalars[c].f, d, NULL);
+      }
+      if (info) {
+        for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + (PetscCount)c * ld[k] + i;
+        (*loops.step[step])(rows, &s->scalars[c].f, w, sums);
+        for (PetscInt k = 0; k < nd; k++) s->sums[c * nd + k] += sums[k];
+      }
+    }
+  }
+  for (PetscInt c = 0; c < width; c++) done += s->scalars[c].reason ? 0 : 1;
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done * (2.0 * h->nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovColumnsCreate_Host, .destroy = SpikeKrylovColumnsDestroy_Host, .push = SpikeKrylovColumnsStay_Host, .pull = SpikeKrylovColumnsStay_Host, .step = SpikeKrylovColumnsStep_Host, .blockstep = SpikeKrylovColumnsBlockStep_Host, .sums = SpikeKrylovColumnsSums_Host, .swap = SpikeKrylovColumnsSwap_Host, .mult = SpikeKrylovColumnsMult_Host};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fusedcolumnoptions.c: option, setter, getters and view of solves for several right-hand sides */
+#include "fusedcolumns.h"
+
+const char *const KSPFusedMatSolveTypes[] = {"COLUMNS", "SINGLE", "KSPFusedMatSolveType", "KSP_FUSED_MATSOLVE_", NULL};
+
+/*@
+  KSPFusedSetMatSolveType - How `KSPMatSolve()` solves for several right-hand sides
+
+  Logically Collective
+
+  Input Parameters:
++ ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
+- type - `KSP_FUSED_MATSOLVE_COLUMNS` (default) or `KSP_FUSED_MATSOLVE_SINGLE`
+
+  Options Database Key:
+. -ksp_fused_matsolve (columns|single) - all columns together, or one after the other
+
+  Level: intermediate
+
+  Notes:
+  Together, the columns of a batch (`KSPSetMatSolveBatchSize()`) share each pass over the matrix and the preconditioner: products are `MatMatMult()`, or those of a copy of the matrix (`KSPFusedSetSpMVType()`), and the preconditioner is
+  applied by `PCMatApply()`. Each column has iterates, test and breakdowns of its own, and takes the iterations that a single solve would take. A column that has converged or failed is left alone; once no more than half of
+  them iterate, products and preconditioners are of the others alone. A column that breaks down starts again when no other iterates. The solve ends when all columns have. There are as many blocks of work vectors as
+  a single solve has vectors, and one or two more.
+
+  The reason of the `KSP` is the smallest of all columns, negative where any has failed; its number of iterations is the largest, and residual norms, in history and monitors, are the Frobenius norm of all
+  columns. `KSPFusedGetColumns()` has the figures of each column.
+
+  Columns are solved one after the other, whatever is set here, with one column; with tests other than `KSPConvergedDefault()` and `KSPConvergedSkip()`; with residual replacement, `KSPIDRFusedSetPetscVectors()`, `KSPSetPreSolve()`,
+  `KSPGuess`, the guess of Knoll, and preconditioners that change the system (`PCEISENSTAT`); and where right-hand sides, solutions and the vectors of the operator do not lie in one memory, or no kernels for columns are there. Monitors that ask for a
+  solution or residual, such as -ksp_monitor_true_residual, raise an error where columns go together.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `KSPMatSolve()`, `KSPMatSolveTranspose()`, `KSPSetMatSolveBatchSize()`, `KSPFusedGetMatSolveType()`, `KSPFusedGetColumns()`
+@*/
+PetscErrorCode KSPFusedSetMatSolveType(KSP ksp, KSPFusedMatSolveType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, type, 2);
+  PetscTryMethod(ksp, "KSPFusedSetMatSolveType_C", (KSP, KSPFusedMatSolveType), (ksp, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedSetMatSolveType_Fused(KSP ksp, KSPFusedMatSolveType type)
+{
+  PetscFunctionBegin;
+  ((KSPFused *)ksp->data)->matsolve = type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetMatSolveType - What `KSPFusedSetMatSolveType()` has set
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
+
+  Output Parameter:
+. type - `KSP_FUSED_MATSOLVE_COLUMNS` (default) or `KSP_FUSED_MATSOLVE_SINGLE`
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `KSPFusedSetMatSolveType()`
+@*/
+PetscErrorCode KSPFusedGetMatSolveType(KSP ksp, KSPFusedMatSolveType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  PetscUseMethod(ksp, "KSPFusedGetMatSolveType_C", (KSP, KSPFusedMatSolveType *), (ksp, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetMatSolveType_Fused(KSP ksp, KSPFusedMatSolveType *type)
+{
+  PetscFunctionBegin;
+  *type = ((KSPFused *)ksp->data)->matsolve;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedGetColumns - What the last `KSPMatSolve()` of a fused Krylov method did in each column
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
+
+  Output Parameters:
++ m        - number of columns, 0 where there was no such solve
+. its      - iterations of each column, or pass `NULL`
+. reasons  - why each column ended, or pass `NULL`
+. norms    - the last residual norm of each column, as `KSPGetResidualNorm()` has it, or pass `NULL`
+- together - whether they were solved together (`KSPFusedSetMatSolveType()`), or pass `NULL`
+
+  Level: intermediate
+
+  Notes:
+  The arrays belong to the `KSP`, and hold until its next `KSPMatSolve()`, `KSPMatSolveTranspose()`, `KSPReset()` or `KSPDestroy()`.
+
+  With `KSPSetMatSolveBatchSize()` they are those of the last batch.
+
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPGetConvergedReason()`, `KSPGetIterationNumber()`
+@*/
+PetscErrorCode KSPFusedGetColumns(KSP ksp, PetscInt *m, const PetscInt *its[], const KSPConvergedReason *reasons[], const PetscReal *norms[], PetscBool *together)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(m, 2);
+  PetscUseMethod(ksp, "KSPFusedGetColumns_C", (KSP, PetscInt *, const PetscInt *[], const KSPConvergedReason *[], const PetscReal *[], PetscBool *), (ksp, m, its, reasons, norms, together));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedGetColumns_Fused(KSP ksp, PetscInt *m, const PetscInt *its[], const KSPConvergedReason *reasons[], const PetscReal *norms[], PetscBool *together)
+{
+  const KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
+
+  PetscFunctionBegin;
+  *m = c ? c->nresults : 0;
+  if (its) *its = c ? c->its : NULL;
+  if (reasons) *reasons = c ? c->reasons : NULL;
+  if (norms) *norms = c ? c->norms : NULL;
+  if (together) *together = c ? c->together : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPFusedColumnsSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObject)
+{
+  PetscEnum type = (PetscEnum)((KSPFused *)ksp->data)->matsolve;
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsEnum("-ksp_fused_matsolve", "Several right-hand sides", "KSPFusedSetMatSolveType", KSPFusedMatSolveTypes, type, &type, &set));
+  if (set) PetscCall(KSPFusedSetMatSolveType(ksp, (KSPFusedMatSolveType)type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where there was such a solve */
+PetscErrorCode KSPFusedColumnsView(KSP ksp, PetscViewer viewer)
+{
+  const KSPFusedColumns *c   = ((KSPFused *)ksp->data)->columnsolve;
+  PetscInt               its = PETSC_INT_MAX, failed = 0;
+
+  PetscFunctionBegin;
+  if (!c || !c->nresults) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < c->nresults; i++) {
+    its = PetscMin(its, c->its[i]);
+    failed += c->reasons[i] < 0 ? 1 : 0;
+  }
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "  last block of right-hand sides: %" PetscInt_FMT " columns %s, iterations from %" PetscInt_FMT " to %" PetscInt_FMT ", %" PetscInt_FMT " failed\n", c->nresults, c->together ? "together" : "one by one", its, ksp->its, failed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPFusedColumnsComposeMethods(KSP ksp, PetscBool compose)
+{
+  PetscObject o = (PetscObject)ksp;
+
+  PetscFunctionBegin;
+#define KSPFusedCompose(name) PetscCall(PetscObjectComposeFunction(o, #name "_C", compose ? name##_Fused : NULL))
+  KSPFusedCompose(KSPFusedSetMatSolveType);
+  KSPFusedCompose(KSPFusedGetMatSolveType);
+  KSPFusedCompose(KSPFusedGetColumns);
+#undef KSPFusedCompose
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fusedcolumns.c: the loop of the fused methods for several right-hand sides at once: what fusedsolve.c does, for each column */
+#include "fusedcolumns.h"
+#include <petsc/private/pcimpl.h>
+#include <petsc/private/vecimpl.h>
+
+static inline PetscBool KSPFusedIsTested(KSP ksp)
+{
+  return (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE);
+}
+
+/* y_i <- y_i + a x_i in the columns in front, or those of them that are wanted; with a = 0 y_i <- x_i */
+static PetscErrorCode KSPFusedColumnsAXPY_Private(KSPFusedColumns *c, Mat Y, PetscScalar a, Mat X, const PetscBool wanted[])
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->width; i++) {
+    if (wanted && !wanted[i]) continue;
+    PetscCall(MatDenseGetColumnVecRead(X, i, &x));
+    PetscCall(MatDenseGetColumnVec(Y, i, &y));
+    if (a == (PetscScalar)0.0) PetscCall(VecCopy(x, y));
+    else PetscCall(VecAXPY(y, a, x));
+    PetscCall(MatDenseRestoreColumnVec(Y, i, &y));
+    PetscCall(MatDenseRestoreColumnVecRead(X, i, &x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y <- B - Y, or B with first; right-hand sides of the columns in front */
+static PetscErrorCode KSPFusedColumnsFromRHS_Private(KSPFusedColumns *c, Mat Y, PetscBool first)
+{
+  Vec b, y;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->width; i++) {
+    PetscCall(MatDenseGetColumnVecRead(c->rhs, c->column[i].column, &b));
+    PetscCall(MatDenseGetColumnVec(Y, i, &y));
+    if (first) PetscCall(VecCopy(b, y));
+    else PetscCall(VecAYPX(y, -1.0, b));
+    PetscCall(MatDenseRestoreColumnVec(Y, i, &y));
+    PetscCall(MatDenseRestoreColumnVecRead(c->rhs, c->column[i].column, &b));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The block of residuals <- true residuals of the columns in front, preconditioned where the method's are. first: x are the initial guesses. Else, where x are corrections, the solutions, guess + B x, are
+  left in scratch[0]. Products are PETSc's.
+*/
+static PetscErrorCode KSPFusedColumnsTrueResidual_Private(KSP ksp, PetscBool first)
+{
+  KSPFused        *f    = (KSPFused *)ksp->data;
+  KSPFusedColumns *c    = f->columnsolve;
+  const PetscBool  left = (PetscBool)(ksp->pc_side == PC_LEFT && f->method->residual_preconditioned), zero = (PetscBool)(first && ksp->guess_zero);
+  Mat              R = c->view[0], X = c->view[ksp->nwork], W, T;
+
+  PetscFunctionBegin;
+  if (!first) PetscCall(KSPFusedSettle(ksp));
+  PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
+  PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
+  if (!left) T = R;
+  if (!first && KSPFusedIsCorrection(ksp)) {
+    PetscCall(KSPFusedColumnsPCApply(ksp, X, W));
+    if (c->useguess) PetscCall(KSPFusedColumnsAXPY_Private(c, W, 1.0, c->view[ksp->nwork + 1], NULL));
+    X = W;
+  }
+  if (!zero) PetscCall(KSPFusedColumnsMatMult(ksp, X, T));
+  PetscCall(KSPFusedColumnsFromRHS_Private(c, T, zero));
+  if (left) PetscCall(KSPFusedColumnsPCApply(ksp, T, R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x of the columns that are wanted becomes their guess, and the correction 0 */
+static PetscErrorCode KSPFusedColumnsSetGuess_Private(KSP ksp, Mat X, const PetscBool wanted[])
+{
+  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
+  Vec              x;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedColumnsAXPY_Private(c, c->view[ksp->nwork + 1], 0.0, X, wanted));
+  for (PetscInt i = 0; i < c->width; i++) {
+    if (wanted && !wanted[i]) continue;
+    PetscCall(MatDenseGetColumnVecWrite(c->view[ksp->nwork], i, &x));
+    PetscCall(VecSet(x, 0.0));
+    PetscCall(MatDenseRestoreColumnVecWrite(c->view[ksp->nwork], i, &x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Steps leave alone what does not iterate: the scalars go to the kernels where the host has ended a column, or with always */
+static PetscErrorCode KSPFusedColumnsPush_Private(KSPFusedColumns *c, PetscBool always)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->width; i++) {
+    const KSPFusedColumn *col = &c->column[i];
+
+    if (col->state == KSP_FUSED_COLUMN_ACTIVE || c->s.scalars[i].reason) continue;
+    c->s.scalars[i].reason = col->reason ? (int)col->reason : SPIKE_KRYLOV_RESTART;
+    always                 = PETSC_TRUE;
+  }
+  if (always) PetscCall((*c->s.k->push)(&c->s, c->width));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The recurrences of all columns in front, from the residuals in the first block */
+static PetscErrorCode KSPFusedColumnsStart_Private(KSP ksp)
+{
+  KSPFused        *f = (KSPFused *)ksp->data;
+  KSPFusedColumns *c = f->columnsolve;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->width; i++) {
+    SpikeKrylovScalars *s = &c->s.scalars[i];
+
+    s->it          = c->column[i].its;
+    s->reason      = 0;
+    s->t.norm      = (int)ksp->normtype;
+    s->f.symmetric = f->symmetric ? 1.0 : 0.0;
+  }
+  f->since = 0;
+  PetscCall((*c->s.k->push)(&c->s, c->width));
+  PetscCall((*f->method->start)(ksp));
+  PetscCall((*c->s.k->pull)(&c->s, c->width));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A reason that a step has set, beside RESTART; or a norm that is no number */
+static PetscErrorCode KSPFusedColumnSetReason_Private(KSP ksp, int reason, KSPFusedColumn *col)
+{
+  PCFailedReason failed;
+
+  PetscFunctionBegin;
+  if (reason == KSP_DIVERGED_NANORINF) {
+    PetscCall(PCReduceFailedReason(ksp->pc));
+    PetscCall(PCGetFailedReason(ksp->pc, &failed));
+    col->reason = failed ? KSP_DIVERGED_PC_FAILED : KSP_DIVERGED_NANORINF;
+  } else if (reason == KSP_DIVERGED_INDEFINITE_MAT && ksp->converged_neg_curve) col->reason = KSP_CONVERGED_NEG_CURVE;
+  else col->reason = (KSPConvergedReason)reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The test of the KSP, with what it keeps of this column; with a guess it looks at the right-hand side */
+static PetscErrorCode KSPFusedColumnTest_Private(KSP ksp, KSPFusedColumn *col, PetscReal norm)
+{
+  KSPFusedColumns *c      = ((KSPFused *)ksp->data)->columnsolve;
+  const PetscReal  rnorm0 = ksp->rnorm0, ttol = ksp->ttol, rnorm = ksp->rnorm;
+  const PetscInt   its = ksp->its;
+  Vec              b   = ksp->vec_rhs;
+  Mat              B   = ksp->mat_rhs;
+
+  PetscFunctionBegin;
+  col->norm    = ksp->normtype == KSP_NORM_NONE ? 0.0 : norm;
+  ksp->rnorm0  = col->rnorm0;
+  ksp->ttol    = col->ttol;
+  ksp->its     = col->its;
+  ksp->rnorm   = col->norm;
+  ksp->mat_rhs = NULL;
+  if (!col->its) PetscCall(MatDenseGetColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
+  PetscCall((*ksp->converged)(ksp, col->its, col->norm, &col->reason, ksp->cnvP));
+  if (!col->its) PetscCall(MatDenseRestoreColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
+  col->rnorm0  = ksp->rnorm0;
+  col->ttol    = ksp->ttol;
+  ksp->rnorm0  = rnorm0;
+  ksp->ttol    = ttol;
+  ksp->rnorm   = rnorm;
+  ksp->its     = its;
+  ksp->vec_rhs = b;
+  ksp->mat_rhs = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A breakdown: once more from the true residual, if any iteration was completed since the last start, or there are other shadow vectors to try */
+static PetscErrorCode KSPFusedColumnBroken_Private(KSP ksp, KSPFusedColumn *col)
+{
+  KSPFused       *f     = (KSPFused *)ksp->data;
+  const PetscBool renew = (PetscBool)(f->method->renew != NULL);
+
+  PetscFunctionBegin;
+  if (col->its > col->started) col->renewals = 0;
+  if (col->its == col->started && !(renew && !col->renewals)) {
+    PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT ": breakdown in iteration %" PetscInt_FMT ", and no new start helps\n", col->column, col->its + 1));
+    col->reason = KSP_DIVERGED_BREAKDOWN;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT ": breakdown after %" PetscInt_FMT " iterations, a new start from the true residual when no column iterates\n", col->column, col->its));
+  col->started = col->its;
+  col->state   = KSP_FUSED_COLUMN_BROKEN;
+  if (renew) {
+    col->renewals++;
+    col->generation++;
+  }
+  f->info.restarts++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a reason, or its absence, means for a column that was active. verify: where the reason is that of the recurrence, the true residual is to be looked at */
+static PetscErrorCode KSPFusedColumnSettle_Private(KSP ksp, PetscBool verify, KSPFusedColumn *col)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  if (!col->reason && col->its >= ksp->max_it) col->reason = KSP_DIVERGED_ITS;
+  if (!col->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  verify     = (PetscBool)(verify && (col->reason == KSP_CONVERGED_RTOL || col->reason == KSP_CONVERGED_ATOL) && f->checktrue && KSPFusedIsTested(ksp));
+  col->state = verify ? KSP_FUSED_COLUMN_CONVERGED : KSP_FUSED_COLUMN_DONE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The Frobenius norm and the largest number of iterations; history and monitors when the latter has grown */
+static PetscErrorCode KSPFusedColumnsReport_Private(KSP ksp, PetscBool first)
+{
+  KSPFusedColumns *c   = ((KSPFused *)ksp->data)->columnsolve;
+  PetscInt         its = 0;
+  PetscReal        sum = 0.0, scale = 0.0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->m; i++) {
+    its   = PetscMax(its, c->column[i].its);
+    scale = PetscMax(scale, c->column[i].norm);
+    if (PetscIsInfOrNanReal(c->column[i].norm)) sum = c->column[i].norm;
+  }
+  if (scale > 0.0 && !PetscIsInfOrNanReal(sum)) {
+    for (PetscInt i = 0; i < c->m; i++) sum += PetscSqr(c->column[i].norm / scale);
+    sum = scale * PetscSqrtReal(sum);
+  }
+  ksp->rnorm = sum;
+  if (!first && its == ksp->its) { /* columns that started later than others: the last norm becomes that of now */
+    if (ksp->res_hist_len && ksp->res_hist_len < ksp->res_hist_max) ksp->res_hist[ksp->res_hist_len - 1] = ksp->rnorm;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  ksp->its = its;
+  PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
+  PetscCall(KSPMonitor(ksp, its, ksp->rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations of the columns in front until none of them is active */
+static PetscErrorCode KSPFusedColumnsIterate_Private(KSP ksp)
+{
+  KSPFused        *f = (KSPFused *)ksp->data;
+  KSPFusedColumns *c = f->columnsolve;
+  PetscInt         active;
+
+  PetscFunctionBegin;
+  f->more = PETSC_TRUE;
+  while (PETSC_TRUE) {
+    for (PetscInt i = active = 0; i < c->m; i++) {
+      c->wanted[i] = (PetscBool)(c->column[i].state == KSP_FUSED_COLUMN_ACTIVE);
+      active += c->wanted[i] ? 1 : 0;
+    }
+    if (!active) break;
+    if (2 * active <= c->width) PetscCall(KSPFusedColumnsToFront(ksp));
+    PetscCall(KSPFusedColumnsPush_Private(c, (PetscBool)!f->since)); /* a start has left its scalars to the host */
+    PetscCall((*f->method->head)(ksp));
+    PetscCall((*f->method->tail)(ksp));
+    f->since++;
+    f->info.launched++;
+    PetscCall((*c->s.k->pull)(&c->s, c->width));
+    for (PetscInt i = 0; i < c->width; i++) {
+      const SpikeKrylovScalars *s   = &c->s.scalars[i];
+      KSPFusedColumn           *col = &c->column[i];
+
+      if (col->state != KSP_FUSED_COLUMN_ACTIVE) continue;
+      PetscCheck(s->reason || s->it > col->its, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "An iteration has not been counted");
+      if (s->it > col->its) {
+        col->its = s->it;
+        PetscCall(KSPFusedColumnTest_Private(ksp, col, s->norm));
+      }
+      if (!col->reason && s->reason == SPIKE_KRYLOV_RESTART && col->its < ksp->max_it) PetscCall(KSPFusedColumnBroken_Private(ksp, col));
+      else if (!col->reason && s->reason && s->reason != SPIKE_KRYLOV_RESTART) PetscCall(KSPFusedColumnSetReason_Private(ksp, s->reason, col));
+      PetscCall(KSPFusedColumnSettle_Private(ksp, PETSC_TRUE, col));
+    }
+    PetscCall(KSPFusedColumnsReport_Private(ksp, PETSC_FALSE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings the columns of a state to the front, those of one generation of shadow vectors alone where that is not negative. any: whether there were some */
+static PetscErrorCode KSPFusedColumnsSelect_Private(KSP ksp, KSPFusedColumnState state, PetscInt generation, PetscBool *any)
+{
+  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
+
+  PetscFunctionBegin;
+  *any = PETSC_FALSE;
+  for (PetscInt i = 0; i < c->m; i++) {
+    c->wanted[i] = (PetscBool)(c->column[i].state == state && (generation < 0 || c->column[i].generation == generation));
+    if (c->wanted[i]) *any = PETSC_TRUE;
+  }
+  if (*any) PetscCall(KSPFusedColumnsToFront(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* True residuals of all columns that have converged. Where one is not what the test took it for, its column starts again from it, as long as that halves it */
+static PetscErrorCode KSPFusedColumnsVerify_Private(KSP ksp)
+{
+  KSPFused        *f = (KSPFused *)ksp->data;
+  KSPFusedColumns *c = f->columnsolve;
+  Mat              W;
+  PetscBool        any;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedColumnsSelect_Private(ksp, KSP_FUSED_COLUMN_CONVERGED, -1, &any));
+  if (!any) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_FALSE));
+  PetscCall(KSPFusedColumnsStart_Private(ksp));
+  for (PetscInt i = 0; i < c->width; i++) {
+    KSPFusedColumn *col  = &c->column[i];
+    const PetscReal norm = c->s.scalars[i].norm;
+
+    f->info.truenorm = PetscSqrtReal(PetscSqr(PetscMax(f->info.truenorm, 0.0)) + PetscSqr(norm));
+    col->state       = KSP_FUSED_COLUMN_DONE;
+    if (norm <= 10.0 * PetscMax(col->ttol, col->norm)) continue;
+    PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT ": residual norm is %g by recurrence and %g in truth, the tolerance %g\n", col->column, (double)col->norm, (double)norm, (double)col->ttol));
+    if (norm <= 0.5 * col->truth && col->its < ksp->max_it) {
+      col->truth   = norm;
+      col->started = col->its;
+      col->reason  = KSP_CONVERGED_ITERATING;
+      col->state   = KSP_FUSED_COLUMN_ACTIVE;
+      f->info.restarts++;
+      if (c->s.scalars[i].reason) PetscCall(KSPFusedColumnSetReason_Private(ksp, c->s.scalars[i].reason, col));
+      PetscCall(KSPFusedColumnSettle_Private(ksp, PETSC_FALSE, col));
+    } else {
+      col->norm   = norm;
+      col->reason = KSP_DIVERGED_BREAKDOWN;
+    }
+  }
+  if (KSPFusedIsCorrection(ksp)) {
+    PetscBool again = PETSC_FALSE;
+
+    for (PetscInt i = 0; i < c->width; i++) {
+      c->column[i].solution = c->wanted[i] = (PetscBool)(c->column[i].state == KSP_FUSED_COLUMN_DONE);
+      if (!c->wanted[i]) again = PETSC_TRUE;
+    }
+    if (again) PetscCall(KSPFusedColumnsAddGuess(ksp));
+    PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
+    PetscCall(KSPFusedColumnsAXPY_Private(c, c->view[ksp->nwork], 0.0, W, c->wanted));
+    if (again) {
+      for (PetscInt i = 0; i < c->width; i++) c->wanted[i] = (PetscBool)!c->wanted[i];
+      PetscCall(KSPFusedColumnsSetGuess_Private(ksp, W, c->wanted));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns that broke down start again together: those with the oldest shadow vectors first. any: whether there were some */
+static PetscErrorCode KSPFusedColumnsRestart_Private(KSP ksp, PetscBool *any)
+{
+  KSPFused        *f          = (KSPFused *)ksp->data;
+  KSPFusedColumns *c          = f->columnsolve;
+  PetscInt         generation = PETSC_INT_MAX;
+  Mat              W;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->m; i++)
+    if (c->column[i].state == KSP_FUSED_COLUMN_BROKEN) generation = PetscMin(generation, c->column[i].generation);
+  PetscCall(KSPFusedColumnsSelect_Private(ksp, KSP_FUSED_COLUMN_BROKEN, generation, any));
+  if (!*any) PetscFunctionReturn(PETSC_SUCCESS);
+  if (generation > c->generation) {
+    PetscCall((*f->method->renew)(ksp));
+    c->generation = generation;
+  }
+  if (KSPFusedIsCorrection(ksp)) PetscCall(KSPFusedColumnsAddGuess(ksp));
+  PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_FALSE));
+  if (KSPFusedIsCorrection(ksp)) {
+    PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
+    PetscCall(KSPFusedColumnsSetGuess_Private(ksp, W, NULL));
+  }
+  PetscCall(KSPFusedColumnsStart_Private(ksp));
+  for (PetscInt i = 0; i < c->width; i++) {
+    const SpikeKrylovScalars *s   = &c->s.scalars[i];
+    KSPFusedColumn           *col = &c->column[i];
+
+    col->state = KSP_FUSED_COLUMN_ACTIVE;
+    if (PetscIsInfOrNanReal(s->norm)) PetscCall(KSPFusedColumnSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
+    else if (s->norm == 0.0) col->reason = KSP_CONVERGED_ATOL;
+    else if (s->reason) PetscCall(KSPFusedColumnSetReason_Private(ksp, s->reason, col));
+    PetscCall(KSPFusedColumnSettle_Private(ksp, PETSC_FALSE, col));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Right-hand sides in the range of A, guesses, residuals and scalars of all columns; iteration 0 */
+static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
+{
+  KSPFused                 *f         = (KSPFused *)ksp->data;
+  KSPFusedColumns          *c         = f->columnsolve;
+  const PetscBool           isdefault = (PetscBool)(ksp->converged == KSPConvergedDefault), failed = (PetscBool)(ksp->reason == KSP_DIVERGED_PC_FAILED);
+  const SpikeKrylovTestType test = isdefault ? SPIKE_KRYLOV_TEST_DEFAULT : SPIKE_KRYLOV_TEST_SKIP;
+  MatNullSpace              nullspace;
+  Mat                       A;
+  Vec                       v, x;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  if (ksp->transpose_solve) PetscCall(MatGetNullSpace(A, &nullspace));
+  else PetscCall(MatGetTransposeNullSpace(A, &nullspace));
+  if (nullspace) PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &c->rhs));
+  else {
+    c->rhs = B;
+    PetscCall(PetscObjectReference((PetscObject)B));
+  }
+  PetscCall(KSPFusedColumnsSetWidth(ksp, c->m));
+  if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedColumnsAddGuess(ksp));
+  for (PetscInt i = 0; i < c->m; i++) {
+    PetscCall(PetscMemzero(&c->column[i], sizeof(c->column[i])));
+    PetscCall(PetscMemzero(&c->s.scalars[i], sizeof(c->s.scalars[i])));
+    c->column[i].column = i;
+    c->column[i].truth  = PETSC_MAX_REAL;
+    if (nullspace) {
+      PetscCall(MatDenseGetColumnVec(c->rhs, i, &v));
+      PetscCall(MatNullSpaceRemove(nullspace, v));
+      PetscCall(MatDenseRestoreColumnVec(c->rhs, i, &v));
+    }
+    PetscCall(MatDenseGetColumnVecWrite(c->view[ksp->nwork], i, &x));
+    if (ksp->guess_zero) PetscCall(VecSet(x, 0.0));
+    else {
+      PetscCall(MatDenseGetColumnVecRead(X, i, &v));
+      PetscCall(VecCopy(v, x));
+      PetscCall(MatDenseRestoreColumnVecRead(X, i, &v));
+    }
+    PetscCall(MatDenseRestoreColumnVecWrite(c->view[ksp->nwork], i, &x));
+  }
+  ksp->its    = 0;
+  ksp->reason = KSP_CONVERGED_ITERATING;
+  PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_TRUE));
+  if (failed) PetscCall(MatFlag(c->view[0], 1));
+  if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedColumnsSetGuess_Private(ksp, c->view[ksp->nwork], NULL));
+  PetscCall(KSPFusedColumnsStart_Private(ksp));
+  for (PetscInt i = 0; i < c->m; i++) {
+    SpikeKrylovScalars *s   = &c->s.scalars[i];
+    KSPFusedColumn     *col = &c->column[i];
+
+    if (PetscIsInfOrNanReal(s->norm)) {
+      col->norm = s->norm;
+      PetscCall(KSPFusedColumnSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
+    } else PetscCall(KSPFusedColumnTest_Private(ksp, col, s->norm));
+    if (!col->reason && s->norm == 0.0) col->reason = KSP_CONVERGED_ATOL; /* where no test looks at norms */
+    if (!col->reason && s->reason) PetscCall(KSPFusedColumnSetReason_Private(ksp, s->reason, col));
+    PetscCall(KSPFusedColumnSettle_Private(ksp, PETSC_FALSE, col));
+    s->t.test = test;
+    if (isdefault) {
+      s->t.ttol    = col->ttol;
+      s->t.abstol  = ksp->abstol;
+      s->t.dtol    = ksp->divtol * col->rnorm0;
+      s->t.minit   = ksp->min_it;
+      s->t.chknorm = ksp->chknorm;
+    }
+  }
+  PetscCall(KSPFusedColumnsReport_Private(ksp, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solutions and figures of the columns; reason: the smallest of all, negative where any column has failed */
+static PetscErrorCode KSPFusedColumnsEnd_Private(KSP ksp, Mat X)
+{
+  KSPFused        *f    = (KSPFused *)ksp->data;
+  KSPFusedColumns *c    = f->columnsolve;
+  PetscInt         left = 0;
+  Mat              T;
+  Vec              v, x;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedSettle(ksp));
+  if (KSPFusedIsCorrection(ksp)) {
+    for (PetscInt i = 0; i < c->m; i++) {
+      c->wanted[i] = (PetscBool)!c->column[i].solution;
+      left += c->wanted[i] ? 1 : 0;
+    }
+    if (left) {
+      PetscCall(KSPFusedColumnsToFront(ksp));
+      PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
+      PetscCall(KSPFusedColumnsPCApply(ksp, c->view[ksp->nwork], T));
+      if (c->useguess) PetscCall(KSPFusedColumnsAXPY_Private(c, T, 1.0, c->view[ksp->nwork + 1], NULL));
+      PetscCall(KSPFusedColumnsAXPY_Private(c, c->view[ksp->nwork], 0.0, T, NULL));
+    }
+  }
+  PetscCall(KSPFusedColumnsSetWidth(ksp, c->m));
+  ksp->reason = KSP_CONVERGED_ITERATING;
+  for (PetscInt i = 0; i < c->m; i++) {
+    const KSPFusedColumn *col = &c->column[i];
+
+    PetscCall(MatDenseGetColumnVecRead(c->view[ksp->nwork], i, &x));
+    PetscCall(MatDenseGetColumnVecWrite(X, col->column, &v));
+    PetscCall(VecCopy(x, v));
+    PetscCall(VecFlag(v, col->reason == KSP_DIVERGED_PC_FAILED));
+    PetscCall(MatDenseRestoreColumnVecWrite(X, col->column, &v));
+    PetscCall(MatDenseRestoreColumnVecRead(c->view[ksp->nwork], i, &x));
+    c->its[col->column]     = col->its;
+    c->reasons[col->column] = col->reason;
+    c->norms[col->column]   = col->norm;
+    if (!ksp->reason || col->reason < ksp->reason) ksp->reason = col->reason;
+  }
+  PetscCall(KSPFusedColumnsSetWidth(ksp, c->m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Column by column, as KSPMatSolve() does it for methods that know of one right-hand side */
+static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
+{
+  KSPFused          *f      = (KSPFused *)ksp->data;
+  KSPFusedColumns   *c      = f->columnsolve;
+  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+  const PetscBool    zero   = ksp->guess_zero;
+  PetscInt           its    = 0;
+  Vec                b, x;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->nresults; i++) {
+    PetscCall(MatDenseGetColumnVecRead(B, i, &b));
+    if (zero) PetscCall(MatDenseGetColumnVecWrite(X, i, &x));
+    else PetscCall(MatDenseGetColumnVec(X, i, &x));
+    if (ksp->transpose.solve_requested) PetscCall(KSPSolveTranspose(ksp, b, x));
+    else PetscCall(KSPSolve(ksp, b, x));
+    if (zero) PetscCall(MatDenseRestoreColumnVecWrite(X, i, &x));
+    else PetscCall(MatDenseRestoreColumnVec(X, i, &x));
+    PetscCall(MatDenseRestoreColumnVecRead(B, i, &b));
+    c->its[i]     = ksp->its;
+    c->reasons[i] = ksp->reason;
+    c->norms[i]   = ksp->rnorm;
+    its           = PetscMax(its, ksp->its);
+    if (!reason || ksp->reason < reason) reason = ksp->reason;
+  }
+  ksp->its    = its;
+  ksp->reason = reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether all columns can go together: vectors of A and blocks lie in one memory that has a backend for columns, the test is one that a column has for itself, and nothing that a single solve does before and after it is missing
+  here: KSPMatSolve() calls neither PCPreSolve() nor what was set with KSPSetPreSolve(), and knows no KSPGuess.
+*/
+static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *suits)
+{
+  KSPFused          *f  = (KSPFused *)ksp->data;
+  const PC           pc = ksp->pc;
+  const PetscScalar *array;
+  PetscMemType       memtype[3];
+
+  PetscFunctionBegin;
+  *suits = (PetscBool)(f->matsolve == KSP_FUSED_MATSOLVE_COLUMNS && f->columnsolve->nresults > 1 && !f->replacement && !f->petsc && (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
+  *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve && !ksp->presolve_ew && !ksp->postsolve_ew);
+  *suits = (PetscBool)(*suits && !pc->ops->presolve && !pc->ops->postsolve && !pc->ops->applyBA && !pc->ops->applyBAtranspose);
+  if (!*suits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayReadAndMemType(ksp->work[0], &array, &memtype[0]));
+  PetscCall(VecRestoreArrayReadAndMemType(ksp->work[0], &array));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &array, &memtype[1]));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &array));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
+  for (int i = 0; i < 3; i++)
+    if (!SpikeKrylovColumnKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->ncolumns || SpikeKrylovColumnKernelsFind(memtype[i]) != SpikeKrylovColumnKernelsFind(memtype[0])) *suits = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All columns together: they iterate, converge and are looked at, or break down and start again, until none is left */
+static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
+{
+  KSPFused        *f = (KSPFused *)ksp->data;
+  KSPFusedColumns *c = f->columnsolve;
+  Vec              x = ksp->vec_sol, tag = NULL;
+  Mat              A;
+  PetscBool        any = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(ksp->work[0], &tag));
+  ksp->vec_sol = tag;
+  PetscCall(KSPFusedSetForm(ksp));
+  PetscCall(KSPFusedColumnsKnowPC(ksp));
+  PetscCall(KSPFusedColumnsSetUp(ksp, c->nresults));
+  PetscCall(VecDestroy(&tag));
+  PetscCall(PetscObjectReference((PetscObject)c->x));
+  ksp->vec_sol     = c->x;
+  c->useguess      = PETSC_FALSE;
+  c->generation    = 0;
+  f->info.lockstep = PETSC_TRUE;
+  f->running       = PETSC_TRUE;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(KSPFusedHasProduct(A, c->block[0], ksp->transpose_solve, &c->useproduct));
+  PetscCall(KSPFusedColumnsBegin_Private(ksp, B, X));
+  while (any) {
+    PetscCall(KSPFusedColumnsIterate_Private(ksp));
+    PetscCall(KSPFusedColumnsVerify_Private(ksp));
+    any = PETSC_FALSE;
+    for (PetscInt i = 0; i < c->m; i++)
+      if (c->column[i].state == KSP_FUSED_COLUMN_ACTIVE) any = PETSC_TRUE;
+    if (!any) PetscCall(KSPFusedColumnsRestart_Private(ksp, &any));
+  }
+  PetscCall(KSPFusedColumnsReport_Private(ksp, PETSC_FALSE));
+  PetscCall(KSPFusedColumnsEnd_Private(ksp, X));
+  PetscCall(MatDestroy(&c->rhs));
+  f->running = PETSC_FALSE;
+  PetscCall(VecDestroy(&ksp->vec_sol));
+  ksp->vec_sol = x;
+  ksp->totalits += ksp->its;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
+{
+  KSPFused        *f = (KSPFused *)ksp->data;
+  KSPFusedColumns *c;
+
+  PetscFunctionBegin;
+  if (!f->columnsolve) PetscCall(PetscNew(&f->columnsolve));
+  c          = f->columnsolve;
+  f->running = PETSC_FALSE; /* where an error has ended the last one */
+  PetscCall(MatGetSize(B, NULL, &c->nresults));
+  if (c->roomresults < c->nresults) {
+    PetscCall(PetscFree3(c->its, c->reasons, c->norms));
+    PetscCall(PetscMalloc3(c->nresults, &c->its, c->nresults, &c->reasons, c->nresults, &c->norms));
+    c->roomresults = c->nresults;
+  }
+  if (!c->nresults) {
+    ksp->its    = 0;
+    ksp->reason = KSP_CONVERGED_ATOL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(KSPFusedColumnsSuit_Private(ksp, B, X, &c->together));
+  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults, c->together ? "all columns together" : "column by column"));
+  if (c->together) PetscCall(KSPFusedSolveColumns_Private(ksp, B, X));
+  else PetscCall(KSPFusedSolveSingle_Private(ksp, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  fusedcolumns.h: KSPMatSolve() of the fused methods, all columns together: private to src/ksp_fused.
+
+  The text of a method is the same: its work vectors and x are names here, each of a block of m columns that is kept beside them (KSPFusedColumns), and KSPFusedStep(), KSPFusedApplyStep() and the like move blocks while a solve
+  for columns is running. Columns have scalars, a test and a reason of their own (kernels/columns.h); vectors that all columns share, the shadow vectors of IDR(s) and the diagonal of PCJACOBI, are vectors still.
+
+  A column lies in a slot. Steps go over the first `width` slots and leave those alone whose reason is set, products and preconditioners take all of them; once no more than half of them iterate, the others change places with those
+  at the back, and width becomes less. What a method launches depends on the number of iterations since its start, which is to be the same in all columns: columns that have converged wait until none iterates, then their true
+  residuals are taken together, and those that have to go on start together, in front; so do then those that broke down, all with the same shadow vectors. So each column has the iterates that a solve of its own would have.
+*/
+#pragma once
+
+#include "fused.h"
+#include "../kernels/columns.h"
+
+typedef enum {
+  KSP_FUSED_COLUMN_ACTIVE,
+  KSP_FUSED_COLUMN_CONVERGED, /* by its recurrence; the true residual is to be looked at */
+  KSP_FUSED_COLUMN_BROKEN,    /* waits for a new start                                   */
+  KSP_FUSED_COLUMN_DONE
+} KSPFusedColumnState;
+
+/* A slot, and what of KSP and KSPFused belongs to its column */
+typedef struct {
+  KSPFusedColumnState state;
+  PetscInt            column; /* of right-hand sides and solutions                             */
+  PetscInt            its, started, renewals, generation;
+  KSPConvergedReason  reason;
+  PetscReal           norm, rnorm0, ttol, truth;
+  PetscBool           solution; /* its x is the solution, not the correction of right preconditioning */
+} KSPFusedColumn;
+
+/* A block or vector while a step has its array */
+typedef struct {
+  Mat          block;
+  Vec          v;
+  PetscScalar *a;
+  PetscBool    read, written;
+} KSPFusedColumnSlot;
+
+struct _n_KSPFusedColumns {
+  SpikeKrylovColumns  s;
+  PetscInt            m, width, room;
+  PetscInt            ld;
+  KSPFusedColumn     *column; /* [room] */
+  PetscBool          *wanted; /* [room] */
+  PetscInt           *from, *to;
+  PetscInt            nblocks;
+  Mat                *block, *view; /* [nblocks] of work vectors, x and guess, NULL where vectors are shared or not there; the first `width` columns while a solve runs */
+  Vec                 x;            /* the name of the block of x                                                        */
+  PetscObjectId       id;           /* of the first work vector                                                          */
+  Mat                 rhs;
+  PetscInt            generation;
+  PetscBool           useproduct, useguess;
+  KSPFusedColumnSlot *slots;
+  PetscInt            nslots;
+  PetscScalar       **columns, nothing;
+  PetscInt            nresults, roomresults; /* of the last solve */
+  PetscInt           *its;
+  KSPConvergedReason *reasons;
+  PetscReal          *norms;
+  PetscBool           together;
+};
+
+/* fusedcolumnblocks.c */
+PETSC_INTERN PetscErrorCode KSPFusedColumnsSetUp(KSP, PetscInt);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsGetBlock(KSP, Vec, Mat *);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsSetWidth(KSP, PetscInt);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsToFront(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsAddGuess(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsMatMult(KSP, Mat, Mat);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsPCApply(KSP, Mat, Mat);
+
+/* adapters.c */
+PETSC_INTERN PetscErrorCode KSPFusedHasProduct(Mat, Mat, PetscBool, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsKnowPC(KSP);

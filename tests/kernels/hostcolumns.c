@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* hostcolumns.c: tests of the host backend of columns.h, for each instruction set; prints TAP */
+static char help[] = "Steps over columns of the host backend of the fused Krylov methods.\n\n";
+
+#include "kernels/columns.h"
+#include "band.h"
+#include "../guard.h"
+
+static PetscErrorCode Make(PetscScalar **there, PetscInt count)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(count, there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Put(PetscScalar there[], const PetscScalar host[], PetscInt count)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(there, host, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Get(PetscScalar host[], const PetscScalar there[], PetscInt count)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(host, there, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Drop(PetscScalar there[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeIndices(PetscInt **there, const PetscInt host[], PetscInt count)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(count, there));
+  PetscCall(PetscArraycpy(*there, host, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DropIndices(PetscInt there[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#include "columnscase.h"
+
+int main(int argc, char **argv)
+{
+  const PetscInt sizes[] = {0, 1, 7, 64, 513, 1337};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  GuardStart();
+  for (int isa = SPIKE_ISA_BASE; isa <= SPIKE_ISA_V4; isa++) {
+    SpikeKrylovColumns s;
+    SpikeKrylov        single;
+
+    if (!SpikeISASet((SpikeISA)isa)) continue;
+    PetscCall(PetscMemzero(&s, sizeof(s)));
+    PetscCall(PetscMemzero(&single, sizeof(single)));
+    s.k        = &SpikeKrylovColumnKernels_Host;
+    s.m        = ROOM;
+    s.ncolumns = SHADE;
+    s.nsmall   = SpikeIDRSize(SHADE);
+    single.k   = &SpikeKrylovKernels_Host;
+    PetscCall((*s.k->create)(&s));
+    PetscCall((*single.k->create)(&single));
+    PetscCall(TestBackend(&s, &single, sizes, PETSC_STATIC_ARRAY_LENGTH(sizes)));
+    PetscCall((*single.k->destroy)(&single));
+    PetscCall((*s.k->destroy)(&s));
+    Check((PetscBool)(!GuardDamage() && !guard.nblocks), "memory", 0, "written outside of an array, or left");
+    guard.damaged = 0;
+    Line("memory");
+  }
+  printf("1..%d # %ld checks\n", (int)line, (long)checks);
+  PetscCall(PetscFinalize());
+  return failures ? 1 : 0;
+}

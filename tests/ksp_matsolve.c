@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ksp_matsolve.c: KSPMatSolve() of the fused methods, all columns together: iterations, reasons and solutions of single solves */
+static char help[] = "Fused Krylov methods with several right-hand sides at once against single solves.\n\n";
+
+#include "ksptest.h"
+
+typedef enum {
+  TEST_PLAIN,
+  TEST_TRANSPOSE,
+  TEST_GUESS,  /* of one column the solution                                       */
+  TEST_SHELL,  /* an operator that knows MatMult() alone                           */
+  TEST_NONORM, /* a fixed number of iterations                                     */
+  TEST_FEW,    /* fewer iterations than some columns need                          */
+  TEST_LIAR,   /* a product that lies at first: the true residual asks for a start */
+  TEST_NULL,   /* constants are the null space                                     */
+  TEST_NKINDS
+} TestKind;
+static const char *const TestKinds[] = {"plain", "transposed", "guess", "shell", "no norm", "few iterations", "liar", "null space"};
+
+typedef struct {
+  KSPType     type;
+  PCType      pctype;
+  PCSide      side;
+  KSPNormType norm;
+  TestKind    kind;
+  PetscInt    m, pad, batch; /* columns, extra rows of storage, KSPSetMatSolveBatchSize() where it is not 0 */
+  PetscInt    form;          /* 0: of the method; 1: the other reductions; 2: smoothing (IDR(s))            */
+  const int  *b;             /* the first column, where there are three rows, or NULL                       */
+} TestCase;
+
+typedef struct {
+  Mat       A;
+  PetscInt  calls;
+  PetscBool lies;
+} Shell;
+
+static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
+{
+  Shell *shell;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(S, &shell));
+  PetscCall(MatMult(shell->A, x, y));
+  if (shell->lies && shell->calls-- > 0) PetscCall(VecScale(y, 2.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeShell(Shell *shell, Mat *S)
+{
+  PetscInt m, n;
+  VecType  vectype;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(shell->A, &m, &n));
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)shell->A), m, n, PETSC_DETERMINE, PETSC_DETERMINE, shell, S));
+  PetscCall(MatShellSetOperation(*S, MATOP_MULT, (PetscErrorCodeFn *)ShellMult));
+  PetscCall(MatGetVecType(shell->A, &vectype));
+  PetscCall(MatShellSetVecType(*S, vectype));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A dense matrix of A's columns with leading dimension nlocal + pad, where A's vectors are; what is behind its rows is NaN */
+static PetscErrorCode DenseCreate(Mat A, PetscInt m, PetscInt pad, Mat *X)
+{
+  PetscInt     nlocal, n;
+  PetscScalar *a, nan = 0.0;
+  PetscBool    device;
+
+  PetscFunctionBegin;
+  nan /= 0.0;
+  PetscCall(SpikeTestOnDevice(A, &device));
+  PetscCall(MatGetLocalSize(A, &nlocal, NULL));
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), X));
+  PetscCall(MatSetSizes(*X, nlocal, PETSC_DECIDE, n, m));
+  PetscCall(MatSetType(*X, device ? MATDENSECUDA : MATDENSE));
+  PetscCall(MatDenseSetLDA(*X, PetscMax(nlocal + pad, 1)));
+  PetscCall(MatSetUp(*X));
+  PetscCall(MatDenseGetArrayWrite(*X, &a));
+  for (PetscInt i = 0; i < PetscMax(nlocal + pad, 1) * m; i++) a[i] = nan;
+  PetscCall(MatDenseRestoreArrayWrite(*X, &a));
+  PetscCall(MatAssemblyBegin(*X, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*X, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Random columns; of 3 and more the second is 1e-12 times as large, the third 0, and each fourth has few entries, so that columns take different numbers of iterations */
+static PetscErrorCode SetRightHandSides(Mat B, const int first[])
+{
+  PetscScalar *a;
+  PetscInt     lda, start, end, n, m;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(B, &n, &m));
+  PetscCall(MatGetOwnershipRange(B, &start, &end));
+  PetscCall(MatDenseGetLDA(B, &lda));
+  PetscCall(MatDenseGetArrayWrite(B, &a));
+  for (PetscInt j = 0; j < m; j++) {
+    const PetscReal scale = j == 1 ? 1e-12 : (j == 2 ? 0.0 : 1.0);
+
+    for (PetscInt i = start; i < end; i++) a[i - start + j * lda] = scale * (j % 4 == 3 && n > 3 && i != (7 * j) % n ? (PetscScalar)0.0 : SpikeTestScalar(50, i, j));
+    for (PetscInt i = start; i < end && first && j % 4 == 0; i++) a[i - start + j * lda] = first[i];
+  }
+  PetscCall(MatDenseRestoreArrayWrite(B, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Configure(const TestCase *t, Mat A, Mat S, KSP *ksp)
+{
+  PetscBool idr, cg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(t->type, KSPIDRFUSED, &idr));
+  PetscCall(PetscStrcmp(t->type, KSPCGFUSED, &cg));
+  PetscCall(KSPTestCreate(t->type, t->pctype, A, ksp));
+  PetscCall(KSPSetOperators(*ksp, S, A));
+  PetscCall(KSPSetPCSide(*ksp, t->side));
+  PetscCall(KSPSetNormType(*ksp, t->kind == TEST_NONORM ? KSP_NORM_NONE : t->norm));
+  if (t->form == 1) PetscCall(KSPFusedSetReductions(*ksp, idr ? KSP_FUSED_REDUCTIONS_PLAIN : KSP_FUSED_REDUCTIONS_MERGED));
+  if (t->form == 2) PetscCall(KSPIDRFusedSetSmoothing(*ksp, PETSC_TRUE));
+  if (t->kind == TEST_NONORM) PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 3)); /* SPIKE solves, and more would leave residuals that are 0 */
+  if (t->kind == TEST_FEW) PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 5));
+  if (t->kind == TEST_GUESS) PetscCall(KSPSetInitialGuessNonzero(*ksp, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The figures of a column by a single solve, and its solution, which is left in x */
+static PetscErrorCode SolveSingle(const TestCase *t, KSP ksp, Mat B, PetscInt j, Vec x, PetscInt *its, KSPConvergedReason *reason, PetscReal *rnorm)
+{
+  Vec b;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetColumnVecRead(B, j, &b));
+  if (t->kind == TEST_TRANSPOSE) PetscCall(KSPSolveTranspose(ksp, b, x));
+  else PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(MatDenseRestoreColumnVecRead(B, j, &b));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
+  PetscCall(KSPGetResidualNorm(ksp, rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All columns of B at once against one by one */
+static PetscErrorCode TestColumns(const TestCase *t, Mat A)
+{
+  Shell                     shell   = {A, 0, (PetscBool)(t->kind == TEST_LIAR)};
+  const PetscBool           isshell = (PetscBool)(t->kind == TEST_SHELL || t->kind == TEST_LIAR);
+  KSP                       ksp, single;
+  Mat                       S = A, B, X, X0;
+  Vec                       x, y, guess;
+  const PetscInt           *its;
+  const KSPConvergedReason *reasons;
+  const PetscReal          *norms, *history;
+  PetscReal                 sum = 0.0;
+  PetscInt                  m, ldx, start, end, most = 0, length, maxits, first;
+  KSPConvergedReason        worst = KSP_CONVERGED_ITERATING, reason;
+  PetscBool                 together, intact = PETSC_TRUE;
+  const PetscScalar        *a;
+  char                      where[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %s, %s, %" PetscInt_FMT " columns, batch %" PetscInt_FMT ", form %" PetscInt_FMT, t->type, t->pctype, PCSides[t->side], KSPNormTypes[t->norm], TestKinds[t->kind], t->m, t->batch, t->form));
+  if (isshell) PetscCall(MakeShell(&shell, &S));
+  PetscCall(Configure(t, A, S, &ksp));
+  PetscCall(Configure(t, A, S, &single));
+  PetscCall(KSPSetResidualHistory(ksp, NULL, 2000, PETSC_TRUE));
+  if (t->batch) PetscCall(KSPSetMatSolveBatchSize(ksp, t->batch));
+  PetscCall(DenseCreate(A, t->m, t->pad, &B));
+  PetscCall(DenseCreate(A, t->m, t->pad ? t->pad + 3 : 0, &X));
+  PetscCall(DenseCreate(A, t->m, 0, &X0));
+  PetscCall(SetRightHandSides(B, t->b));
+  PetscCall(MatCreateVecs(A, &guess, NULL));
+  for (PetscInt j = 0; j < t->m && t->kind == TEST_GUESS; j++) { /* the first column has its solution to about the tolerance, but for rounding */
+    PetscCall(MatDenseGetColumnVecWrite(X0, j, &x));
+    PetscCall(SpikeTestSetRandom(x, 70 + j));
+    if (j == 1) PetscCall(VecScale(x, 1e-12));
+    PetscCall(VecCopy(x, guess));
+    PetscCall(MatDenseRestoreColumnVecWrite(X0, j, &x));
+    PetscCall(MatDenseGetColumnVecWrite(X, j, &x));
+    PetscCall(VecCopy(guess, x));
+    PetscCall(MatDenseRestoreColumnVecWrite(X, j, &x));
+    if (j) continue;
+    PetscCall(MatDenseGetColumnVecWrite(B, 0, &x));
+    PetscCall(MatMult(A, guess, x));
+    PetscCall(MatDenseRestoreColumnVecWrite(B, 0, &x));
+  }
+  shell.calls = 4 * t->m;
+  if (t->kind == TEST_TRANSPOSE) PetscCall(KSPMatSolveTranspose(ksp, B, X));
+  else PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(KSPFusedGetColumns(ksp, &m, &its, &reasons, &norms, &together));
+  first = t->batch && t->batch < t->m ? (t->m - 1) / t->batch * t->batch : 0; /* the columns that the getter tells about */
+  PetscCall(SpikeTestCheck((PetscBool)(m == t->m - first && together == (PetscBool)(m > 1)), "%s: figures of %" PetscInt_FMT " columns, together %d", where, m, together));
+  PetscCall(KSPTestBackend(ksp, where));
+  for (PetscInt j = 0; j < t->m; j++) {
+    PetscInt           theirs;
+    KSPConvergedReason theirreason;
+    PetscReal          rnorm, bnorm, difference;
+
+    PetscCall(MatDenseGetColumnVecRead(B, j, &x));
+    PetscCall(VecNorm(x, NORM_2, &bnorm));
+    PetscCall(MatDenseRestoreColumnVecRead(B, j, &x));
+    PetscCall(MatDenseGetColumnVec(X0, j, &y));
+    shell.calls = 4;
+    PetscCall(SolveSingle(t, single, B, j, y, &theirs, &theirreason, &rnorm));
+    PetscCall(MatDenseGetColumnVecRead(X, j, &x));
+    if (theirs == (j >= first ? its[j - first] : theirs) && theirreason > 0) {
+      PetscReal size;
+
+      PetscCall(KSPTestDifference(x, y, &difference));
+      PetscCall(VecNorm(y, NORM_2, &size));
+      if (j == 2) difference *= size; /* the solution is 0 */
+      PetscCall(SpikeTestSmall(difference, 1e3 * KSPTEST_RTOL, "difference to the solution of a single solve", where));
+    }
+    PetscCall(MatDenseRestoreColumnVecRead(X, j, &x));
+    PetscCall(MatDenseRestoreColumnVec(X0, j, &y));
+    if (j < first) continue;
+    most  = PetscMax(most, its[j - first]);
+    worst = worst && worst < reasons[j - first] ? worst : reasons[j - first];
+    sum += PetscSqr(norms[j - first]);
+    if (t->kind != TEST_LIAR) PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(theirs - its[j - first]) <= 1 + theirs / 20), "%s: column %" PetscInt_FMT " took %" PetscInt_FMT " iterations, alone %" PetscInt_FMT, where, j, its[j - first], theirs));
+    PetscCall(SpikeTestCheck((PetscBool)(theirreason == reasons[j - first] || (t->kind == TEST_GUESS && !j && theirreason > 0 && reasons[0] > 0)), "%s: column %" PetscInt_FMT " ended with %s, alone with %s", where, j, KSPConvergedReasons[reasons[j - first]], KSPConvergedReasons[theirreason]));
+    if (t->kind == TEST_FEW && its[j - first] == theirs) PetscCall(SpikeTestSmall(PetscAbsReal(rnorm - norms[j - first]), 1e-3 * rnorm + 100 * PETSC_MACHINE_EPSILON * bnorm, "difference to the residual norm of a single solve", where));
+  }
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, &maxits));
+  PetscCall(KSPGetResidualHistory(ksp, &history, &length));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == worst && maxits == most), "%s: %s after %" PetscInt_FMT " iterations, its columns %s and %" PetscInt_FMT, where, KSPConvergedReasons[reason], maxits, KSPConvergedReasons[worst], most));
+  if (together) {
+    PetscReal rnorm;
+
+    PetscCall(KSPGetResidualNorm(ksp, &rnorm));
+    PetscCall(SpikeTestCheck((PetscBool)(length == most + 1), "%s: %" PetscInt_FMT " norms after %" PetscInt_FMT " iterations", where, length, most));
+    PetscCall(SpikeTestSmall(PetscAbsReal(rnorm - PetscSqrtReal(sum)), 1e-5 * rnorm, "difference to the Frobenius norm", where));
+    if (t->kind != TEST_LIAR && reason > 0) PetscCall(SpikeTestSmall(PetscAbsReal(history[length - 1] - rnorm), 1e-5 * rnorm, "difference to the last norm of the history", where));
+  }
+  PetscCall(MatGetOwnershipRange(X, &start, &end));
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetArrayRead(X, &a));
+  for (PetscInt j = 0; j < t->m; j++)
+    for (PetscInt i = end - start; i < ldx; i++)
+      if (!PetscIsInfOrNanScalar(a[i + j * ldx])) intact = PETSC_FALSE;
+  PetscCall(MatDenseRestoreArrayRead(X, &a));
+  PetscCall(SpikeTestCheck(intact, "%s: storage behind the rows was written", where));
+  PetscCall(VecDestroy(&guess));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&X0));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(KSPDestroy(&single));
+  if (isshell) PetscCall(MatDestroy(&S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeMatrix(PetscBool cg, PetscInt n, TestKind kind, Mat *A)
+{
+  SpikeTestBand band = {n, 3, 2, 1.1, SPIKE_TEST_SLOW, 5};
+  MatNullSpace  nullspace;
+
+  PetscFunctionBegin;
+  if (cg || kind == TEST_NULL) PetscCall(KSPTestGrid(PETSC_COMM_WORLD, n / 7, 7, PETSC_DECIDE, kind == TEST_NULL ? 0.0 : 0.1, A));
+  else PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, A));
+  if (kind == TEST_NULL) {
+    PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &nullspace));
+    PetscCall(MatSetNullSpace(*A, nullspace));
+    PetscCall(MatSetTransposeNullSpace(*A, nullspace));
+    PetscCall(MatNullSpaceDestroy(&nullspace));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Breakdowns of some columns, while others go on: matrices of three rows */
+static PetscErrorCode TestBreakdown(KSPType type, const int a[], const int b[], PCSide side, PetscInt form)
+{
+  const TestCase t = {type, PCNONE, side, side == PC_LEFT ? KSP_NORM_PRECONDITIONED : KSP_NORM_UNPRECONDITIONED, TEST_PLAIN, 5, 0, 0, form, b};
+  Mat            A;
+  PetscScalar    transposed[9];
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 3; i++)
+    for (PetscInt j = 0; j < 3; j++) transposed[i + 3 * j] = a[3 * i + j];
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, 3, transposed, PETSC_DECIDE, &A));
+  PetscCall(TestColumns(&t, A));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Setter and getter; tests of the user go column by column */
+static PetscErrorCode UserTest(KSP ksp, PetscInt it, PetscReal rnorm, KSPConvergedReason *reason, PetscCtx ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPConvergedDefault(ksp, it, rnorm, reason, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSingle(void)
+{
+  Mat                  A, B, X;
+  KSP                  ksp;
+  KSPFusedMatSolveType type;
+  PetscInt             m;
+  const PetscInt      *its;
+  PetscBool            together;
+  void                *ctx;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(PETSC_FALSE, 140, TEST_PLAIN, &A));
+  PetscCall(KSPTestCreate(KSPBCGSFUSED, PCJACOBI, A, &ksp));
+  PetscCall(DenseCreate(A, 4, 0, &B));
+  PetscCall(DenseCreate(A, 4, 0, &X));
+  PetscCall(SetRightHandSides(B, NULL));
+  PetscCall(KSPFusedGetColumns(ksp, &m, NULL, NULL, NULL, NULL));
+  PetscCall(SpikeTestCheck((PetscBool)!m, "%" PetscInt_FMT " columns before a solve", m));
+  for (PetscInt k = 0; k < 3; k++) {
+    PetscCall(KSPFusedSetMatSolveType(ksp, k == 1 ? KSP_FUSED_MATSOLVE_SINGLE : KSP_FUSED_MATSOLVE_COLUMNS));
+    PetscCall(KSPFusedGetMatSolveType(ksp, &type));
+    PetscCall(SpikeTestCheck((PetscBool)(type == (k == 1 ? KSP_FUSED_MATSOLVE_SINGLE : KSP_FUSED_MATSOLVE_COLUMNS)), "type %d", (int)type));
+    if (k == 2) {
+      PetscCall(KSPConvergedDefaultCreate(&ctx));
+      PetscCall(KSPSetConvergenceTest(ksp, UserTest, ctx, KSPConvergedDefaultDestroy));
+    }
+    PetscCall(KSPMatSolve(ksp, B, X));
+    PetscCall(KSPFusedGetColumns(ksp, &m, &its, NULL, NULL, &together));
+    PetscCall(SpikeTestCheck((PetscBool)(m == 4 && together == (PetscBool)!k && its[0] > 0 && its[2] == 0), "figures of %" PetscInt_FMT " columns, together %d, way %" PetscInt_FMT, m, together, k));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const KSPType  types[]        = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
+  const PCType   pcs[]          = {PCNONE, PCJACOBI, PCSPIKE, PCBJACOBI, PCILU};
+  const PetscInt widths[]       = {1, 3, 16, 32, 33};
+  const int      breaks[][2][9] = {
+         {{0, 1, 0, -1, 0, 0, 0, 0, 1},   {1, 2, 3}  },
+         {{0, 1, 0, 0, 0, 1, 1, 0, 0},    {1, 0, 0}  },
+         {{1, 0, 0, 0, 2, 0, 0, 0, 0},    {1, 2, 3}  },
+         {{0, 2, 0, 2, 1, 2, 2, 0, 0},    {1, -1, -1}},
+         {{0, -1, 2, 1, 1, 1, -2, -1, 2}, {1, -1, -1}}
+  };
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt k = 0; k < 3; k++) {
+    const PetscBool cg = (PetscBool)(k == 1);
+
+    for (PetscInt kind = 0; kind < TEST_NKINDS; kind++) {
+      Mat A;
+
+      if (cg && kind == TEST_TRANSPOSE && PetscDefined(USE_COMPLEX)) continue;
+      PetscCall(MakeMatrix(cg, kind == TEST_NULL ? 42 : 140, (TestKind)kind, &A));
+      for (PetscInt p = 0; p < (size > 1 ? 4 : 5); p++) {
+        if (kind == TEST_NULL && p >= 2) continue; /* singular to what factors it */
+        for (PetscInt right = 0; right < (cg ? 1 : 2); right++) {
+          for (PetscInt form = 0; form < (kind ? 1 : (k == 2 ? 3 : 2)); form++) {
+            TestCase t = {types[k], pcs[p], right ? PC_RIGHT : PC_LEFT, right ? KSP_NORM_UNPRECONDITIONED : KSP_NORM_PRECONDITIONED, (TestKind)kind, 5, 0, 0, form, NULL};
+
+            PetscCall(TestColumns(&t, A));
+          }
+        }
+      }
+      PetscCall(MatDestroy(&A));
+    }
+    {
+      Mat A;
+
+      PetscCall(MakeMatrix(cg, 140, TEST_PLAIN, &A));
+      for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(widths); w++) {
+        TestCase t = {types[k], PCJACOBI, PC_LEFT, KSP_NORM_PRECONDITIONED, TEST_PLAIN, widths[w], 5, 0, 0, NULL};
+
+        PetscCall(TestColumns(&t, A));
+        t.batch = 16;
+        PetscCall(TestColumns(&t, A));
+      }
+      PetscCall(MatDestroy(&A));
+    }
+    if (!cg)
+      for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(breaks); b++)
+        for (PetscInt form = 0; form < 2; form++)
+          for (PetscInt right = 0; right < 2; right++) PetscCall(TestBreakdown(types[k], breaks[b][0], breaks[b][1], right ? PC_RIGHT : PC_LEFT, form));
+  }
+  PetscCall(TestSingle());
+  PetscCall(SpikeTestEnd("ksp_matsolve"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/ksp_matsolve_1.out
+      test:
+         suffix: 1
+         nsize: {{1 2 3}}
+      test:
+         suffix: product
+         args: -product petsc
+      test:
+         suffix: cuda
+         nsize: {{1 2}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -product {{auto petsc}}
+
+TEST*/
