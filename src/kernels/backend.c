@@ -2,6 +2,7 @@
 /* backend.c: the only list of backends */
 #include "kernels.h"
 #include "krylov.h"
+#include "block.h"
 
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {
@@ -17,4 +18,9 @@ const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)
   if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovKernels_CUDA;
 #endif
   return PetscMemTypeHost(memtype) ? &SpikeKrylovKernels_Host : NULL;
+}
+
+const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType memtype)
+{
+  return PetscMemTypeHost(memtype) ? &SpikeBlockKernels_Host : NULL;
 }

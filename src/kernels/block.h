@@ -75,7 +75,7 @@ typedef struct {
       A ~ (I + L)(D + U)    L strictly lower, U strictly upper, D the diagonal blocks, of which the inverses are kept, as PETSc's MATBAIJ factors are
 
   Row i of L has the columns lj[li[i] .. li[i + 1]), ascending, that of U uj[ui[i] .. ui[i + 1]); both number the rows of all tasks in one go. A row belongs to a level of L when all rows that
-  its L names belong to earlier ones: rows levelrow[0][levelptr[0][l] .. levelptr[0][l + 1]) are level l, ascending, of all tasks together. They serve the lower solve and the
+  its L names belong to earlier ones: rows levelrow[0][levelptr[0][l] .. levelptr[0][l + 1]) are level l, ascending, of all tasks together: there are as many levels as the task with most has. They serve the lower solve and the
   factorization; in reverse the solve with I + L^T. [1]: of U, for the upper solve; in reverse for D^T + U^T.
 */
 typedef struct {
@@ -204,7 +204,7 @@ PETSC_INTERN const SpikeBlockKernels SpikeBlockKernels_Host, SpikeBlockKernels_C
 PETSC_INTERN const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType);
 
 /*
-  block.c, all on the host:
+  block.c, blockcolor.c, blockqr.c, on the host:
 
   The pattern of blocks of a matrix in CSR of nb bs rows; bi [nb + 1] and bj are allocated, columns ascending. Columns from nb bs on are not allowed.
 */

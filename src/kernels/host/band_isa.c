@@ -174,3 +174,6 @@ typedef S s1_t;
 #define F16_MAX   SpikePrecisionMax(PC_SPIKE_PRECISION_FP16)
 #define F16_LEAST SpikePrecisionLeast(PC_SPIKE_PRECISION_FP16)
 #include "band_half.h"
+
+/* the last, for it has types of its own */
+#include "block_template.h"
