@@ -24,7 +24,7 @@ static PetscErrorCode Transpose(PetscInt nb, const PetscInt bi[], const PetscInt
 
 PetscErrorCode SpikeBlockMulticolor(PetscInt nb, PetscInt ntasks, const PetscInt start[], const PetscInt bi[], const PetscInt bj[], PetscInt newrow[], PetscInt *ncolors)
 {
-  PetscInt *ti, *tj, *color, *taken, *first;
+  PetscInt *ti = NULL, *tj = NULL, *color, *taken, *first;
 
   PetscFunctionBegin;
   PetscCall(Transpose(nb, bi, bj, &ti, &tj));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* block_undef.h: takes away what one precision of block_template.h has defined */
+/* block_undef.h: takes away what one precision of block_isa.c has defined */
 #undef BX
 #undef BX_WIDEST
 #undef BX_DISPATCH

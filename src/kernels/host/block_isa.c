@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* block_template.h: loops of the block kernels for one instruction set; band_isa.c includes it once, as its last */
+/* block_isa.c: loops of the block kernels for one instruction set, -DSPIKE_ISA=base|v3|v4; the makefile compiles this file once for each */
 #include "block_host.h"
+#include "isa.h"
+#include <float.h>
 
-#undef E
 #define BX(name)   bxd_##name
 #define BPRECISION double
 #define BSIZE      8
