@@ -55,12 +55,12 @@ soname  := $(so).$(ABI)
 sofile  := $(so).$(VERSION)
 private := $(LIBDIR)/lib$(NAME)_private.a
 
-ISA    := src/kernels/host/band_isa.c
+ISA    := $(wildcard src/kernels/host/*_isa.c)
 SRC.c  := $(filter-out $(ISA),$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 SRC.cu := $(if $(CUDAC),$(if $(SPIKE_NO_CUDA),,$(sort $(wildcard src/*/*/*.cu))))
 
 # ---- Flags ----------------------------------------------------------------------------------------------------------------
-# band_isa.c is compiled for the baseline and, where the compiler targets x86-64, for its levels 3 and 4; the best one is chosen at
+# *_isa.c are compiled for the baseline and, where the compiler targets x86-64, for its levels 3 and 4; the best one is chosen at
 # run time, so the library runs on every processor of its kind. Never -march=native. probe.mk says what the compiler can do.
 ISA_FLAGS.v3 := -march=x86-64-v3
 ISA_FLAGS.v4 := -march=x86-64-v4
@@ -84,7 +84,7 @@ PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_IN
 LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(notdir $(soname))
 LINK.spike = -Wl,-rpath,$(abspath $(LIBDIR)) -L$(LIBDIR) -l$(NAME) $(PETSC_LIB)
 
-OBJ := $(SRC.c:%.c=$(OBJDIR)/%.o) $(SRC.cu:%.cu=$(BASE)/obj/%.cu.o) $(if $(wildcard $(ISA)),$(ISA_LEVELS:%=$(OBJDIR)/$(ISA:.c=).%.o))
+OBJ := $(SRC.c:%.c=$(OBJDIR)/%.o) $(SRC.cu:%.cu=$(BASE)/obj/%.cu.o) $(foreach f,$(ISA),$(ISA_LEVELS:%=$(OBJDIR)/$(f:.c=).%.o))
 
 ifneq ($(filter-out info,$(GOALS)),)
 # Everything is rebuilt when the PETSc behind PETSC_DIR or the flags change: their text is in a file that only changes with them
@@ -116,10 +116,13 @@ $(OBJDIR)/%.o: %.c $(BUILD)/flags
 	$(if $(Q),@echo "     CC $<")
 	$(Q)$(COMPILE.c) -o $@ $<
 
-$(OBJDIR)/$(ISA:.c=).%.o: $(ISA) $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "     CC $< ($*)")
-	$(Q)$(COMPILE.c) $(ISA_FLAGS.$*) -DSPIKE_ISA=$* -o $@ $<
+define ISA_RULE
+$(OBJDIR)/%_isa.$(1).o: %_isa.c $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(if $$(Q),@echo "     CC $$< ($(1))")
+	$$(Q)$$(COMPILE.c) $$(ISA_FLAGS.$(1)) -DSPIKE_ISA=$(1) -o $$@ $$<
+endef
+$(foreach level,base v3 v4,$(eval $(call ISA_RULE,$(level))))
 
 # Formulas of the Krylov methods are to have the same bits in each kernel that has them: fma() where it is written, and nowhere else
 $(BASE)/obj/src/kernels/cuda/krylov_%.cu.o: FMAD := -fmad=false

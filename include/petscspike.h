@@ -11,7 +11,8 @@
 /* MANSEC = KSP */
 /* SUBMANSEC = PC */
 
-#define PCSPIKE "spike"
+#define PCSPIKE    "spike"
+#define PCBLOCKILU "blockilu"
 
 #define KSPBCGSFUSED "bcgsfused"
 #define KSPCGFUSED   "cgfused"
@@ -121,6 +122,34 @@ typedef struct {
   PetscInt  periodic;     /* periodic tridiagonal systems                                                           */
   char      exchange[24]; /* how tips cross between ranks: "none", "MPI", "MPI through the host", "GPU-aware MPI" or "NCCL" */
 } PCSpikeInfo;
+
+/*S
+  PCBlockILUInfo - What `PCBLOCKILU` did in its last setup; sums, maxima and minima are over all ranks
+
+  Level: advanced
+
+.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetInfo()`
+S*/
+typedef struct {
+  PetscInt   bs;            /* rows of a block                                                                    */
+  PetscInt   block_rows;    /* of the matrix                                                                      */
+  PetscInt   subdomains;    /* on all ranks together                                                              */
+  PetscInt   min_subdomain; /* block rows of the smallest and of the largest subdomain                            */
+  PetscInt   max_subdomain;
+  PetscInt64 blocks; /* of the matrix, inside of subdomains; then those that couple subdomains of one rank  */
+  PetscInt64 dropped;
+  PetscInt64 factor_blocks; /* of L, D and U                                                                      */
+  PetscReal  fill_ratio;    /* factor_blocks over blocks                                                          */
+  PetscInt   lower_levels;  /* level sets of the lower and of the upper solve, of the rank that has most           */
+  PetscInt   upper_levels;
+  PetscInt   colors;   /* of a multicolor ordering, else 0                                                    */
+  PetscInt   boosted;  /* pivots that were boosted                                                            */
+  PetscInt   rebuilds; /* setups from scratch so far, and setups that kept pattern and memory                 */
+  PetscInt   refills;
+  PetscReal  bytes; /* of the factors; then of work space                                                  */
+  PetscReal  extra_bytes;
+  char       backend[16]; /* "host" or "cuda"                                                                    */
+} PCBlockILUInfo;
 
 /*E
   KSPFusedReductions - Reductions over all ranks in an iteration of a fused Krylov method
@@ -281,6 +310,28 @@ PETSC_EXTERN PetscErrorCode PCSpikeGetTridiagonalType(PC, PCSpikeTridiagonalType
 PETSC_EXTERN PetscErrorCode PCSpikeSetPivoting(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSpikeGetPivoting(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCSpikeGetInfo(PC, PCSpikeInfo *);
+
+PETSC_EXTERN PetscErrorCode PCBlockILUSetBlockSize(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetBlockSize(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetLocalSubdomains(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetLocalSubdomains(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetLevels(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetLevels(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetComplete(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetComplete(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetMatOrderingType(PC, MatOrderingType);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetMatOrderingType(PC, MatOrderingType *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetMulticolor(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetMulticolor(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetZeroPivot(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetZeroPivot(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetShiftType(PC, MatFactorShiftType);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetShiftType(PC, MatFactorShiftType *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetShiftAmount(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetShiftAmount(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetPrecision(PC, PCSpikePrecision);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetPrecision(PC, PCSpikePrecision *);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetInfo(PC, PCBlockILUInfo *);
 
 PETSC_EXTERN PetscErrorCode KSPFusedSetReductions(KSP, KSPFusedReductions);
 PETSC_EXTERN PetscErrorCode KSPFusedGetReductions(KSP, KSPFusedReductions *);

@@ -2,6 +2,7 @@
 /* register.c: the only list of types, log events and finalizers; and the check that the library fits the PETSc that runs it */
 #include <petscspike.h>
 #include "pc_spike/spikeimpl.h"
+#include "pc_blockilu/blockiluimpl.h"
 #include "ksp_bcgs/bcgsimpl.h"
 #include "ksp_idr/idrimpl.h"
 #include "mat_dia/diaimpl.h"
@@ -10,6 +11,7 @@
 #include "fault.h"
 
 PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
+PetscLogEvent PC_BlockILU_Symbolic, PC_BlockILU_Factor, PC_BlockILU_Solve;
 
 SpikeFault SpikeTestFault = SPIKE_FAULT_NONE;
 
@@ -89,7 +91,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 }
 
 /*@C
-  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioner `PCSPIKE`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA` and `MATGRIDSTENCIL`
+  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA` and `MATGRIDSTENCIL`
 
   Logically Collective
 
@@ -106,7 +108,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 
   It ends with an error when petscspike was built for another version, `PetscScalar` or `PetscInt` of PETSc.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `MATDIA`, `MATGRIDSTENCIL`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCBLOCKILU`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `MATDIA`, `MATGRIDSTENCIL`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
 @*/
 PetscErrorCode PetscSpikeInitializePackage(void)
 {
@@ -119,6 +121,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
 
   /* Types. Each call initializes PETSc's own package first, so the finalizer below runs before PETSc destroys its lists */
   PetscCall(PCRegister(PCSPIKE, PCCreate_Spike));
+  PetscCall(PCRegister(PCBLOCKILU, PCCreate_BlockILU));
   PetscCall(KSPRegister(KSPBCGSFUSED, KSPCreate_BCGSFused));
   PetscCall(KSPRegister(KSPCGFUSED, KSPCreate_CGFused));
   PetscCall(KSPRegister(KSPIDRFUSED, KSPCreate_IDRFused));
@@ -134,6 +137,9 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCSpikeSweep", PC_CLASSID, &PC_Spike_Sweep));
   PetscCall(PetscLogEventRegister("PCSpikeReduced", PC_CLASSID, &PC_Spike_Reduced));
   PetscCall(PetscLogEventRegister("PCSpikeCorrect", PC_CLASSID, &PC_Spike_Correct));
+  PetscCall(PetscLogEventRegister("PCBlockILUSymb", PC_CLASSID, &PC_BlockILU_Symbolic));
+  PetscCall(PetscLogEventRegister("PCBlockILUFactor", PC_CLASSID, &PC_BlockILU_Factor));
+  PetscCall(PetscLogEventRegister("PCBlockILUSolve", PC_CLASSID, &PC_BlockILU_Solve));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Sweep, PETSC_FALSE)); /* ranks begin these as often as they have partitions and neighbours: no -log_sync */
   PetscCall(PetscLogEventSetCollective(PC_Spike_Reduced, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Correct, PETSC_FALSE));

@@ -3,6 +3,7 @@
 #include "dia.h"
 #include "kernels.h"
 #include "columns.h"
+#include "block.h"
 
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {
@@ -32,4 +33,9 @@ const SpikeKrylovColumnKernels *SpikeKrylovColumnKernelsFind(PetscMemType memtyp
   if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovColumnKernels_CUDA;
 #endif
   return PetscMemTypeHost(memtype) ? &SpikeKrylovColumnKernels_Host : NULL;
+}
+
+const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType memtype)
+{
+  return PetscMemTypeHost(memtype) ? &SpikeBlockKernels_Host : NULL;
 }

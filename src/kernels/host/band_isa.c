@@ -7,31 +7,17 @@
 #if defined(__AVX2__)
   #include <immintrin.h>
 #endif
+#include "isa.h"
 
-#if !defined(SPIKE_ISA)
-  #define SPIKE_ISA base
-#endif
-#define SPIKE_PASTE2_(a, b)    a##b
-#define SPIKE_PASTE2(a, b)     SPIKE_PASTE2_(a, b)
-#define SPIKE_PASTE3_(a, b, c) a##b##_##c
-#define SPIKE_PASTE3(a, b, c)  SPIKE_PASTE3_(a, b, c)
-#define SPIKE_STRING_(a)       #a
-#define SPIKE_STRING(a)        SPIKE_STRING_(a)
-#define SPIKE_INLINE           static inline __attribute__((always_inline, unused))
-#define SPIKE_UNROLL           _Pragma("GCC unroll 16")
-
-/* name shown to the user, bytes of a vector register, prefix of its intrinsics */
+/* name shown to the user, prefix of intrinsics */
 #if defined(__AVX512F__)
   #define SPIKE_ISANAME  "x86-64-v4"
-  #define SPIKE_VBYTES   64
   #define SPIKE_MM(name) _mm512_##name
 #elif defined(__AVX2__)
   #define SPIKE_ISANAME  "x86-64-v3"
-  #define SPIKE_VBYTES   32
   #define SPIKE_MM(name) _mm256_##name
 #else
   #define SPIKE_ISANAME "baseline"
-  #define SPIKE_VBYTES  16
 #endif
 
 /* a b + c of real numbers: fused where that is one instruction */
@@ -49,12 +35,6 @@
 #endif
 
 typedef PetscScalar S; /* the vectors' elements, and the sweeps' arithmetic */
-
-#if defined(PETSC_USE_COMPLEX)
-  #define SPIKE_FIELD(real) real _Complex
-#else
-  #define SPIKE_FIELD(real) real
-#endif
 
 #if defined(VFAST_FMA)
   #define VFMA1(a, b, c) __builtin_fma(a, b, c)
