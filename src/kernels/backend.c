@@ -22,5 +22,8 @@ const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)
 
 const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType memtype)
 {
+#if defined(SPIKE_HAVE_CUDA)
+  if (PetscMemTypeCUDA(memtype)) return &SpikeBlockKernels_CUDA;
+#endif
   return PetscMemTypeHost(memtype) ? &SpikeBlockKernels_Host : NULL;
 }

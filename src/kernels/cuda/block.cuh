@@ -15,17 +15,17 @@ typedef SpikeDouble SpikeBlockSum;
 
 /* What a launch knows of a task. first: its first block of threads */
 typedef struct {
-  int              kind;
-  SpikeBlockMode   mode;
-  bool             rowmajor, wide, same, conjugate;
-  int              k, m, bs;
-  unsigned         first, ticket;
-  PetscInt         n; /* rows of Y, or of X; block rows of Y in products */
-  const void      *X, *Z, *a;
-  void            *Y;
-  PetscCount       ldx, ldz, ldy;
-  const PetscInt  *ai, *aj, *at; /* at: where in a the blocks are, NULL: in this order */
-  SpikeBlockSum   *partials;
+  int             kind;
+  SpikeBlockMode  mode;
+  bool            rowmajor, wide, same, conjugate;
+  int             k, m, bs;
+  unsigned        first, ticket;
+  PetscInt        n; /* rows of Y, or of X; block rows of Y in products */
+  const void     *X, *Z, *a;
+  void           *Y;
+  PetscCount      ldx, ldz, ldy;
+  const PetscInt *ai, *aj, *at; /* at: where in a the blocks are, NULL: in this order */
+  SpikeBlockSum  *partials;
 } SpikeBlockItem;
 
 typedef struct {

@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(32 * SPIKE_BLOCK_FACTOR_MOST) SpikeBlockFactor
 
           if (j == i) to = (unsigned long long)(f.D + (PetscCount)i * b2);
           else {
-            PetscInt lo = j < i ? p + 1 : ubegin, hi = j < i ? end : uend;
+            PetscInt       lo = j < i ? p + 1 : ubegin, hi = j < i ? end : uend;
             const PetscInt last = hi;
 
             while (lo < hi) {
@@ -200,12 +200,12 @@ __global__ void __launch_bounds__(32 * SPIKE_BLOCK_FACTOR_MOST) SpikeBlockFactor
 template <typename V>
 static PetscErrorCode SpikeBlockFactor_Private(SpikeBlockLU *lu, const SpikePivot *pivot, cudaStream_t stream)
 {
-  SpikeBlockLUCUDA        *h      = (SpikeBlockLUCUDA *)lu->data;
-  const SpikeBlockPattern *p      = lu->p;
-  const int                warps  = p->nb && (h->nl + h->nu) / p->nb > 32 ? SPIKE_BLOCK_FACTOR_MOST : p->bs > 16 ? 4 : 1; /* long rows have many updates */
-  const size_t             bytes  = (size_t)p->bs * (p->bs + 1) * sizeof(SpikeBlockSum);
-  PetscInt                 nb     = p->nb;
-  int                      bs     = (int)p->bs, resident;
+  SpikeBlockLUCUDA        *h     = (SpikeBlockLUCUDA *)lu->data;
+  const SpikeBlockPattern *p     = lu->p;
+  const int                warps = p->nb && (h->nl + h->nu) / p->nb > 32 ? SPIKE_BLOCK_FACTOR_MOST : p->bs > 16 ? 4 : 1; /* long rows have many updates */
+  const size_t             bytes = (size_t)p->bs * (p->bs + 1) * sizeof(SpikeBlockSum);
+  PetscInt                 nb    = p->nb;
+  int                      bs    = (int)p->bs, resident;
   SpikeBlockParts<V>       f(lu);
   double                   tol = (double)pivot->tol, boost = (double)pivot->boost;
   bool                     relative = pivot->relative ? true : false;

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(128) SpikeBlockFill_Kernel(PetscInt nb, int bs
   const int      parts = A.bs > 1 ? 32 / bs : 32; /* lanes of a row of numbers */
   double         norm  = 0.0;
 
-  for (int r0 = 0; r0 < bs; r0 += A.bs > 1 ? bs : 1) {
+  for (int r0 = 0; r0<bs; r0 += A.bs> 1 ? bs : 1) {
     SpikeBlockSeen seen;
     int            r = r0;
 

@@ -14,13 +14,13 @@
 template <int NT, bool TRANS, typename V>
 __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, unsigned block)
 {
-  const int      l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = t.bs, tiles = (bs + 7) / 8, steps = (bs + 3) / 4;
+  const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = t.bs, tiles = (bs + 7) / 8, steps = (bs + 3) / 4;
   const PetscCount unit = (PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32);
-  const PetscInt row = (PetscInt)(unit / tiles);
-  const int      r   = 8 * (int)(unit % tiles); /* first row in the block row */
-  const V       *X = (const V *)t.X, *A = (const V *)t.a;
-  V             *Y = (V *)t.Y;
-  SpikeMma       c[NT];
+  const PetscInt   row  = (PetscInt)(unit / tiles);
+  const int        r    = 8 * (int)(unit % tiles); /* first row in the block row */
+  const V         *X = (const V *)t.X, *A = (const V *)t.a;
+  V               *Y = (V *)t.Y;
+  SpikeMma         c[NT];
 
   if (row >= t.n) return;
   const PetscInt   first = t.ai[row], count = (t.ai[row + 1] - first);

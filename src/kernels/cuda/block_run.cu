@@ -192,8 +192,8 @@ template <typename V>
 __global__ void __launch_bounds__(32) SpikeBlockCholesky_Kernel(int m, const V *G, bool again, V *R, V *inv, double tol, PetscInt *bad)
 {
   __shared__ SpikeBlockSum r[SPIKE_BLOCK_MAXM][SPIKE_BLOCK_MAXM + 1], w[SPIKE_BLOCK_MAXM][SPIKE_BLOCK_MAXM + 1];
-  const int                j = (int)threadIdx.x;
-  const PetscCount         at = (PetscCount)blockIdx.x * m * m;
+  const int                j      = (int)threadIdx.x;
+  const PetscCount         at     = (PetscCount)blockIdx.x * m * m;
   int                      failed = m;
 
   G += at;
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(32) SpikeBlockCholesky_Kernel(int m, const V *
     }
   __syncwarp();
   for (int i = 0; i < m; i++) {
-    double pivot = PetscRealPart(SpikeBlockSum(G[i + i * m]));
+    double       pivot = PetscRealPart(SpikeBlockSum(G[i + i * m]));
     const double whole = pivot;
 
     for (int k = 0; k < i; k++) pivot -= PetscRealPart(r[k][i] * SpikeBlockConj(r[k][i], true));

@@ -114,10 +114,10 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS) SpikeBlockSolve_Ker
     const int                   number = t < s.nb ? 0 : 1;
     const SpikeBlockSolvePhase &phase  = s.phase[number];
     const PetscCount            place  = number ? t - s.nb : t;
-    const PetscInt              i      = phase.order[phase.reverse ? s.nb - 1 - place : place], first = phase.rows.ai[i], count = phase.rows.ai[i + 1] - first;
-    const PetscCount            old    = (PetscCount)(s.oldrow ? s.oldrow[i] : i) * bs;
-    const V                    *A      = phase.upper ? f.U : f.L;
-    PetscScalar                *mine   = s.work + number * size; /* what this phase makes */
+    const PetscInt              i = phase.order[phase.reverse ? s.nb - 1 - place : place], first = phase.rows.ai[i], count = phase.rows.ai[i + 1] - first;
+    const PetscCount            old  = (PetscCount)(s.oldrow ? s.oldrow[i] : i) * bs;
+    const V                    *A    = phase.upper ? f.U : f.L;
+    PetscScalar                *mine = s.work + number * size; /* what this phase makes */
     SpikeMma                    c[RT][NT];
     PetscInt                    e = 0;
     int                         k = 0; /* the next step: entry, and columns from 4 k on */
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS) SpikeBlockSolve_Ker
 #pragma unroll
             for (int d = 0; d < 2; d++) {
               const int   row = 8 * r + g, column = 8 * j + 2 * q + d;
-              PetscScalar v   = 0.0;
+              PetscScalar v = 0.0;
 
               if (row < bs && column < s.m) {
                 if (number == 0) v = s.b[old + row + column * s.ldb];
@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS) SpikeBlockSolve_Ker
 #pragma unroll
           for (int r = 0; r < RT; r++) {
             const int row = 8 * r + g, column = 4 * k4 + q;
-            const V   a   = row < bs && column < bs ? SpikeBlockConj(TRANS ? D[column + row * bs] : D[row + column * bs], TRANS && s.conjugate) : V(0.0);
+            const V   a = row < bs && column < bs ? SpikeBlockConj(TRANS ? D[column + row * bs] : D[row + column * bs], TRANS && s.conjugate) : V(0.0);
 
 #pragma unroll
             for (int j = 0; j < NT; j++) y[r][j].add(a, v[j]);
@@ -280,8 +280,8 @@ PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *);
 
 PetscErrorCode SpikeBlockLUSolve_CUDA(SpikeBlockLU *lu, SpikeBlockTrans trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
-  SpikeBlockLUCUDA        *h = (SpikeBlockLUCUDA *)lu->data;
-  const SpikeBlockPattern *p = lu->p;
+  SpikeBlockLUCUDA        *h    = (SpikeBlockLUCUDA *)lu->data;
+  const SpikeBlockPattern *p    = lu->p;
   const PetscInt           most = PetscMin(lu->maxrhs, SPIKE_BLOCK_MAXM);
   cudaStream_t             stream;
   SpikeBlockSolve          s;

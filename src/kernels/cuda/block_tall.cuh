@@ -185,7 +185,7 @@ __device__ static __forceinline__ void SpikeDotLoad(const V *X, PetscCount ld, i
 template <int CLASS, typename V>
 __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared, unsigned *tickets)
 {
-  using D = SpikeDot<CLASS>;
+  using D           = SpikeDot<CLASS>;
   constexpr int  IT = D::IT, JT = D::JT, IS = D::IS, N = D::PACKED ? 2 : 4, PER = (D::SUMS + SPIKE_BLOCK_THREADS - 1) / SPIKE_BLOCK_THREADS;
   const int      w = (int)(threadIdx.x / 32), l = (int)(threadIdx.x & 31), is = w % IS;
   const PetscInt stride = (PetscInt)blocks * (SPIKE_BLOCK_WARPS / IS) * D::ROWS;

@@ -15,11 +15,11 @@ __device__ static __forceinline__ void SpikeMmaReal(double c[2], double a, doubl
 #else
   const int l = (int)(threadIdx.x & 31);
 
-#pragma unroll
+  #pragma unroll
   for (int k = 0; k < 4; k++) {
     const double ak = __shfl_sync(SPIKE_WARP, a, (l & ~3) + k);
 
-#pragma unroll
+  #pragma unroll
     for (int e = 0; e < 2; e++) c[e] = fma(ak, __shfl_sync(SPIKE_WARP, b, 8 * (l % 4) + 4 * e + k), c[e]);
   }
 #endif
