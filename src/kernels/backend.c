@@ -37,5 +37,8 @@ const SpikeKrylovColumnKernels *SpikeKrylovColumnKernelsFind(PetscMemType memtyp
 
 const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType memtype)
 {
+#if defined(SPIKE_HAVE_CUDA)
+  if (PetscMemTypeCUDA(memtype)) return &SpikeBlockKernels_CUDA;
+#endif
   return PetscMemTypeHost(memtype) ? &SpikeBlockKernels_Host : NULL;
 }

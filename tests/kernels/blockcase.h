@@ -7,6 +7,8 @@
 #include "../guard.h"
 #include <math.h>
 
+static const PCSpikePrecision precisions[] = {PC_SPIKE_PRECISION_DOUBLE, PC_SPIKE_PRECISION_SINGLE};
+
 static PetscInt number = 0, failed = 0, checks = 0, failures = 0;
 static double   worst = 0;
 

@@ -2,159 +2,12 @@
 /* hostblock.c: tests of the host backend of block.h: tall blocks, products with sparse blocks, QR, for each instruction set; prints TAP */
 static char help[] = "Block kernels of the host backend against sums in double precision.\n\n";
 
-#include "blockcase.h"
-
-#define MAXCASES 400
-
-static Case cases[MAXCASES];
-
-static const PCSpikePrecision precisions[] = {PC_SPIKE_PRECISION_DOUBLE, PC_SPIKE_PRECISION_SINGLE};
-static const char *const      names[]      = {"double", "single"};
-
-/* AXPY and DOT: all small sizes with one n, all n with some sizes, in one mixed batch */
-static PetscErrorCode TestTall(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
-{
-  const PetscInt sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 31, 32}, lengths[] = {0, 1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1031};
-  PetscInt       count = 0;
-
-  PetscFunctionBegin;
-  for (PetscInt op = 0; op < 2; op++) {
-    for (size_t a = 0; a < PETSC_STATIC_ARRAY_LENGTH(sizes); a++) {
-      for (size_t c = a % 3; c < PETSC_STATIC_ARRAY_LENGTH(sizes); c += 3)
-        PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((a + c) % 3), rowmajor, 37 + (PetscInt)a, sizes[a], sizes[c], 0, PETSC_FALSE, (PetscInt)(a % 4), &cases[count++]));
-      for (PetscInt mode = 0; mode < 3; mode++) PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)mode, rowmajor, 50 + sizes[a], sizes[a], sizes[a], 0, PETSC_TRUE, mode, &cases[count++]));
-    }
-    for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(lengths); l++) PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)(l % 3), rowmajor, lengths[l], 4, 8, 0, PETSC_FALSE, 1, &cases[count++]));
-  }
-  PetscCall(CasesRun(b, precision, count, cases));
-  for (PetscInt i = 0; i < count; i++) PetscCall(CaseDestroy(b, &cases[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Products: all block sizes, some numbers of columns */
-static PetscErrorCode TestSparse(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
-{
-  const PetscInt columns[] = {1, 2, 4, 5, 8, 16, 19, 32};
-  PetscInt       count     = 0;
-
-  PetscFunctionBegin;
-  for (PetscInt bs = 1; bs <= SPIKE_BLOCK_MAXBS; bs++) {
-    for (PetscInt op = SPIKE_BLOCK_MULT; op < SPIKE_BLOCK_NOPS; op++) {
-      PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((bs + op) % 3), rowmajor, bs * 15, 0, columns[bs % 8], bs, PETSC_FALSE, bs % 2, &cases[count++]));
-      if (bs == 4 || bs == 8 || bs == 16)
-        for (PetscInt mode = 0; mode < 3; mode++) PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)mode, rowmajor, bs * 20, 0, 1 + 6 * mode, bs, PETSC_FALSE, mode, &cases[count++]));
-    }
-  }
-  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT, SPIKE_BLOCK_SET, rowmajor, 0, 0, 3, 4, PETSC_FALSE, 1, &cases[count++]));
-  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT_TRANSPOSE, SPIKE_BLOCK_SET, rowmajor, 0, 0, 3, 4, PETSC_FALSE, 1, &cases[count++]));
-  PetscCall(CasesRun(b, precision, count, cases));
-  for (PetscInt i = 0; i < count; i++) PetscCall(CaseDestroy(b, &cases[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Q R = X, Q^H Q = I, R upper triangular with a positive diagonal; a block of low rank is found and does not disturb the others */
-static PetscErrorCode TestQR(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor, PetscInt m)
-{
-  const PetscInt lengths[] = {m, 100 + m, 1000, 333, m + 1};
-  const double   eps       = Epsilon(precision);
-  enum {
-    N = PETSC_STATIC_ARRAY_LENGTH(lengths)
-  };
-  Array          X[N], Q, R;
-  SpikeBlockTask tasks[N];
-  PetscInt       bad[N];
-  void          *work;
-  char           where[128];
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(tasks, sizeof(tasks)));
-  for (PetscInt t = 0; t < N; t++) {
-    PetscCall(TallCreate(b, precision, rowmajor, lengths[t], m, 1, &tasks[t].ldx, &X[t]));
-    for (PetscInt j = 0; j < m; j++) { /* columns of very different lengths, and not far from each other */
-      for (PetscInt i = 0; i < lengths[t]; i++) {
-        const size_t at = Index(rowmajor, i, j, tasks[t].ldx);
-
-        if (i == j) Put(&X[t], at, Get(&X[t], at) + 3.0 * m);
-        if (t == 3 && m > 2 && j == m / 2) Put(&X[t], at, 2.0 * Get(&X[t], Index(rowmajor, i, 0, tasks[t].ldx)));
-        Put(&X[t], at, ldexp(1.0, (int)(j % 5)) * Get(&X[t], at));
-      }
-    }
-    PetscCall(ArrayUp(b, &X[t]));
-    tasks[t].n        = lengths[t];
-    tasks[t].m        = m;
-    tasks[t].X        = X[t].d;
-    tasks[t].rowmajor = rowmajor;
-  }
-  PetscCall(ArrayCreate(b, precision, (size_t)N * m * m, &R));
-  PetscCall((*b->k->alloc)(b, SpikeBlockQRWork(precision, N, m), &work));
-  PetscCall(SpikeBlockQR(b, precision, N, tasks, R.d, work, bad));
-  PetscCall(ArrayDown(b, &R, R.a));
-  for (PetscInt t = 0; t < N; t++) {
-    const PetscInt n     = lengths[t];
-    double         error = 0, orthogonal = 0;
-
-    PetscCall(PetscSNPrintf(where, sizeof(where), "QR %s-major, n %" PetscInt_FMT " m %" PetscInt_FMT, rowmajor ? "row" : "column", n, m));
-    Check(bad[t] == (t == 3 && m > 2 ? m / 2 : -1) ? 0 : 1e30, where);
-    if (t == 3 && m > 2) continue;
-    Q = X[t];
-    PetscCall(PetscMalloc(X[t].n * NumberSize(precision), &Q.a));
-    PetscCall(ArrayDown(b, &Q, Q.a));
-    for (PetscInt j = 0; j < m; j++) {
-      double length = 0;
-
-      for (PetscInt i = 0; i < n; i++) length += PetscSqr(Size(Get(&X[t], Index(rowmajor, i, j, tasks[t].ldx))));
-      for (PetscInt i = 0; i < n; i++) {
-        SpikeDouble s = 0;
-
-        for (PetscInt k = 0; k <= j; k++) s += Get(&Q, Index(rowmajor, i, k, tasks[t].ldx)) * Get(&R, (size_t)(t * m + j) * m + k);
-        error = PetscMax(error, Size(s - Get(&X[t], Index(rowmajor, i, j, tasks[t].ldx))) / sqrt(length));
-        if (s != s) error = NAN;
-      }
-      for (PetscInt k = 0; k < m; k++) {
-        SpikeDouble s = k == j ? -1 : 0;
-
-        for (PetscInt i = 0; i < n; i++) s += Conj(Get(&Q, Index(rowmajor, i, k, tasks[t].ldx))) * Get(&Q, Index(rowmajor, i, j, tasks[t].ldx));
-        orthogonal = PetscMax(orthogonal, Size(s));
-        if (k > j) Check(Size(Get(&R, (size_t)(t * m + j) * m + k)), where);
-      }
-    }
-    Check(error / (10 * m * eps), where);
-    Check(orthogonal / (10 * m * eps), where);
-    PetscCall(PetscFree(Q.a));
-  }
-  PetscCall((*b->k->release)(b, &work));
-  PetscCall(ArrayDestroy(b, &R));
-  for (PetscInt t = 0; t < N; t++) PetscCall(ArrayDestroy(b, &X[t]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sizes that are not served are errors */
-static PetscErrorCode TestLimits(SpikeBlock *b)
-{
-  const PetscInt bi[] = {0};
-  SpikeBlockTask t;
-  SpikeBlockMat  A;
-  PetscErrorCode ierr[4];
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(&t, sizeof(t)));
-  PetscCall(PetscMemzero(&A, sizeof(A)));
-  t.m = 33;
-  t.k = 1;
-  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr[0] = (*b->k->run)(b, PC_SPIKE_PRECISION_DOUBLE, 1, &t);
-  t.m     = 0;
-  ierr[1] = (*b->k->run)(b, PC_SPIKE_PRECISION_DOUBLE, 1, &t);
-  ierr[2] = (*b->k->matcreate)(b, 33, 0, 0, bi, NULL, PETSC_FALSE, &A);
-  ierr[3] = (*b->k->cholesky)(b, PC_SPIKE_PRECISION_DOUBLE, 0, 33, NULL, PETSC_FALSE, NULL, NULL, 0.0, NULL);
-  PetscCall(PetscPopErrorHandler());
-  Check(ierr[0] == PETSC_ERR_ARG_OUTOFRANGE && ierr[1] == PETSC_ERR_ARG_OUTOFRANGE && ierr[2] == PETSC_ERR_SUP && ierr[3] == PETSC_ERR_ARG_OUTOFRANGE ? 0 : 1e30, "sizes that are not served");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "blocktests.h"
 
 int main(int argc, char **argv)
 {
   SpikeBlock b;
+  char       name[32];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -164,21 +17,8 @@ int main(int argc, char **argv)
   PetscCall((*b.k->create)(&b));
   for (int isa = SPIKE_ISA_BASE; isa <= SPIKE_ISA_V4; isa++) {
     if (!SpikeISASet((SpikeISA)isa)) continue;
-    for (int p = 0; p < 2; p++) {
-      char what[128];
-
-      for (int rowmajor = 0; rowmajor < 2; rowmajor++) {
-        PetscCall(TestTall(&b, precisions[p], (PetscBool)rowmajor));
-        PetscCall(PetscSNPrintf(what, sizeof(what), "axpy and dot, %s-major, %s, instruction set %d", rowmajor ? "row" : "column", names[p], isa));
-        Report(what);
-        PetscCall(TestSparse(&b, precisions[p], (PetscBool)rowmajor));
-        PetscCall(PetscSNPrintf(what, sizeof(what), "sparse products, %s-major, %s, instruction set %d", rowmajor ? "row" : "column", names[p], isa));
-        Report(what);
-        for (PetscInt m = 1; m <= SPIKE_BLOCK_MAXM; m += m < 9 ? 1 : 7 + m % 2) PetscCall(TestQR(&b, precisions[p], (PetscBool)rowmajor, m));
-        PetscCall(PetscSNPrintf(what, sizeof(what), "QR, %s-major, %s, instruction set %d", rowmajor ? "row" : "column", names[p], isa));
-        Report(what);
-      }
-    }
+    PetscCall(PetscSNPrintf(name, sizeof(name), "instruction set %d", isa));
+    PetscCall(TestBlocks(&b, name));
   }
   PetscCall(TestLimits(&b));
   Report("limits");

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* block.cuh: what the files of the CUDA backend of block.h share */
+#pragma once
+
+#include "../block.h"
+#include "mma.cuh"
+#include <petscdevice_cuda.h>
+
+#define SPIKE_BLOCK_THREADS 512
+#define SPIKE_BLOCK_WARPS   (SPIKE_BLOCK_THREADS / 32)
+#define SPIKE_BLOCK_ITEMS   32 /* tasks of a launch: they are its argument, of at most 4096 bytes */
+
+/* A sum, in double precision */
+typedef SpikeDouble SpikeBlockSum;
+
+/* What a launch knows of a task. first: its first block of threads */
+typedef struct {
+  int             kind;
+  SpikeBlockMode  mode;
+  bool            rowmajor, wide, same, conjugate;
+  int             k, m, bs;
+  unsigned        first, ticket;
+  PetscInt        n; /* rows of Y, or of X; block rows of Y in products */
+  const void     *X, *Z, *a;
+  void           *Y;
+  PetscCount      ldx, ldz, ldy;
+  const PetscInt *ai, *aj, *at; /* at: where in a the blocks are, NULL: in this order */
+  SpikeBlockSum  *partials;
+} SpikeBlockItem;
+
+typedef struct {
+  int            count;
+  unsigned      *tickets;
+  SpikeBlockItem item[SPIKE_BLOCK_ITEMS];
+} SpikeBlockBatch;
+
+/* Kinds of tasks: what has a kernel body of its own. Numbers of columns: up to 4, 8, 16, 32; of a product up to 8, 16, 32 */
+enum {
+  SPIKE_BLOCK_KIND_AXPY      = 0,
+  SPIKE_BLOCK_KIND_DOT       = 4,
+  SPIKE_BLOCK_KIND_MULT      = 8,
+  SPIKE_BLOCK_KIND_TRANSPOSE = 11,
+  SPIKE_BLOCK_KINDS          = 14
+};
+
+/* The state: SpikeBlock.data */
+typedef struct {
+  int            multiprocessors;
+  cudaStream_t   stream;
+  unsigned      *tickets; /* [SPIKE_BLOCK_ITEMS], zero between launches */
+  SpikeBlockSum *partials;
+  PetscCount     npartials;
+} SpikeBlockCUDA;
+
+/* SpikeBlockMat.data: rows of the matrix, and of its transpose */
+typedef struct {
+  PetscInt *ai, *aj, *ti, *tj, *tp;
+} SpikeBlockMatCUDA;
+
+__host__ __device__ static inline int SpikeBlockClass(int m)
+{
+  return m <= 4 ? 0 : m <= 8 ? 1 : m <= 16 ? 2 : 3;
+}
+
+/* conj(v) where wanted, in real arithmetic v */
+template <typename V>
+__device__ static __forceinline__ V SpikeBlockConj(V v, bool wanted)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return wanted ? V(v.real(), -v.imag()) : v;
+#else
+  (void)wanted;
+  return v;
+#endif
+}
+
+/* N values in a row, one load or store of up to 16 bytes where wide; those from number `have` on are not there */
+template <int N, typename V>
+__device__ static __forceinline__ void SpikeBlockLoad(const V *p, bool wide, PetscInt have, V v[])
+{
+  struct alignas(sizeof(V) * N <= 16 ? sizeof(V) * N : 16) Piece {
+    V v[N];
+  };
+
+  if (wide && have >= N) {
+    const Piece q = *(const Piece *)p;
+
+#pragma unroll
+    for (int i = 0; i < N; i++) v[i] = q.v[i];
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i++) v[i] = i < have ? p[i] : V(0.0);
+  }
+}
+
+template <int N, typename V>
+__device__ static __forceinline__ void SpikeBlockStore(V *p, bool wide, PetscInt have, const V v[])
+{
+  struct alignas(sizeof(V) * N <= 16 ? sizeof(V) * N : 16) Piece {
+    V v[N];
+  };
+
+  if (wide && have >= N) {
+    Piece q;
+
+#pragma unroll
+    for (int i = 0; i < N; i++) q.v[i] = v[i];
+    *(Piece *)p = q;
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      if (i < have) p[i] = v[i];
+  }
+}
+
+/* block_run.cu */
+PETSC_INTERN PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *, PCSpikePrecision, PetscInt, const SpikeBlockTask[]);
+PETSC_INTERN PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *, PCSpikePrecision, PetscInt, PetscInt, const void *, PetscBool, void *, void *, PetscReal, PetscInt *);
+/* block_lu.cu */
+PETSC_INTERN PetscErrorCode SpikeBlockLUBytes_CUDA(const SpikeBlockLU *, PetscReal *, PetscReal *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUDestroy_CUDA(SpikeBlockLU *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeBlockLUFinish_CUDA(SpikeBlockLU *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUGet_CUDA(SpikeBlockLU *, PetscScalar *, PetscScalar *, PetscScalar *);
+/* block_fill.cu, block_factor.cu, block_solve.cu */
+PETSC_INTERN PetscErrorCode SpikeBlockLUFill_CUDA(SpikeBlockLU *, const SpikeBlockCSR *, SpikeBlockFillStats *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUFactor_CUDA(SpikeBlockLU *, SpikePivot *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUSolve_CUDA(SpikeBlockLU *, SpikeBlockTrans, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);

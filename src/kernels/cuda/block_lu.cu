@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* block_lu.cu: the CUDA backend of block.h: its table, memory, matrices, and what factors consist of */
+#include "block_lu.cuh"
+
+/* count elements of the device's memory, from the host's where there is something; NULL for none */
+template <typename X>
+static PetscErrorCode SpikeBlockMalloc_Private(PetscCount count, const X *from, cudaStream_t stream, X **ptr)
+{
+  PetscFunctionBegin;
+  *ptr = NULL;
+  if (count > 0) PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
+  if (count > 0 && from) {
+    PetscCallCUDA(cudaMemcpyAsync(*ptr, from, (size_t)count * sizeof(X), cudaMemcpyHostToDevice, stream));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)count * sizeof(X)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockCreate_CUDA(SpikeBlock *s)
+{
+  SpikeBlockCUDA *h;
+  int             device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&h));
+  s->data = h;
+  PetscCall(PetscGetCurrentCUDAStream(&h->stream));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  PetscCall(SpikeBlockMalloc_Private<unsigned>(SPIKE_BLOCK_ITEMS, NULL, h->stream, &h->tickets));
+  PetscCallCUDA(cudaMemsetAsync(h->tickets, 0, SPIKE_BLOCK_ITEMS * sizeof(*h->tickets), h->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockDestroy_CUDA(SpikeBlock *s)
+{
+  SpikeBlockCUDA *h = (SpikeBlockCUDA *)s->data;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* a machine without a device comes here too */
+  PetscCallCUDA(cudaFree(h->tickets));
+  PetscCallCUDA(cudaFree(h->partials));
+  PetscCall(PetscFree(s->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Matrices ---------------------------------------------------------------------------------------------------------------- */
+/* Rows of the transpose: columns of the rows in ascending order of the rows, and where the entries are */
+static PetscErrorCode SpikeBlockTranspose_Private(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[], PetscInt **ti, PetscInt **tj, PetscInt **tp)
+{
+  const PetscInt nz = mb ? ai[mb] : 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(nb + 1, ti));
+  PetscCall(PetscMalloc2(nz, tj, nz, tp));
+  for (PetscInt k = 0; k < nz; k++) (*ti)[aj[k] + 1]++;
+  for (PetscInt j = 0; j < nb; j++) (*ti)[j + 1] += (*ti)[j];
+  for (PetscInt i = 0; i < mb; i++)
+    for (PetscInt k = ai[i]; k < ai[i + 1]; k++) {
+      const PetscInt at = (*ti)[aj[k]]++;
+
+      (*tj)[at] = i;
+      (*tp)[at] = k;
+    }
+  for (PetscInt j = nb; j > 0; j--) (*ti)[j] = (*ti)[j - 1];
+  (*ti)[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, on the device */
+static PetscErrorCode SpikeBlockTransposeRows_Private(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[], cudaStream_t stream, PetscInt **dti, PetscInt **dtj, PetscInt **dtp)
+{
+  const PetscInt nz = mb ? ai[mb] : 0;
+  PetscInt      *ti, *tj, *tp;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBlockTranspose_Private(mb, nb, ai, aj, &ti, &tj, &tp));
+  PetscCall(SpikeBlockMalloc_Private(nb + 1, ti, stream, dti));
+  PetscCall(SpikeBlockMalloc_Private(nz, tj, stream, dtj));
+  PetscCall(SpikeBlockMalloc_Private(nz, tp, stream, dtp));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(ti));
+  PetscCall(PetscFree2(tj, tp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockMatCreate_CUDA(SpikeBlock *s, PetscInt bs, PetscInt mb, PetscInt nb, const PetscInt bi[], const PetscInt bj[], PetscBool trans, SpikeBlockMat *A)
+{
+  SpikeBlockMatCUDA *m;
+  cudaStream_t       stream;
+
+  PetscFunctionBegin;
+  PetscCheck(bs >= 1 && bs <= SPIKE_BLOCK_MAXBS, PETSC_COMM_SELF, PETSC_ERR_SUP, "Blocks of %" PetscInt_FMT " rows, there are kernels for 1 to %d", bs, SPIKE_BLOCK_MAXBS);
+  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCall(PetscNew(&m));
+  A->bs   = bs;
+  A->mb   = mb;
+  A->nb   = nb;
+  A->data = m;
+  PetscCall(SpikeBlockMalloc_Private(mb + 1, bi, stream, &m->ai));
+  PetscCall(SpikeBlockMalloc_Private(bi[mb], bj, stream, &m->aj));
+  if (trans) PetscCall(SpikeBlockTransposeRows_Private(mb, nb, bi, bj, stream, &m->ti, &m->tj, &m->tp));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockMatDestroy_CUDA(SpikeBlock *s, SpikeBlockMat *A)
+{
+  SpikeBlockMatCUDA *m = (SpikeBlockMatCUDA *)A->data;
+
+  PetscFunctionBegin;
+  (void)s;
+  if (!m) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFree(m->ai));
+  PetscCallCUDA(cudaFree(m->aj));
+  PetscCallCUDA(cudaFree(m->ti));
+  PetscCallCUDA(cudaFree(m->tj));
+  PetscCallCUDA(cudaFree(m->tp));
+  PetscCall(PetscFree(A->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Factors ----------------------------------------------------------------------------------------------------------------- */
+static size_t SpikeBlockElement_Private(const SpikeBlockLU *lu)
+{
+  return SpikePrecisionBytes(lu->precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
+}
+
+PetscErrorCode SpikeBlockLUBytes_CUDA(const SpikeBlockLU *lu, PetscReal *factors, PetscReal *extra)
+{
+  const SpikeBlockPattern *p  = lu->p;
+  const PetscReal          nz = p->nb ? (PetscReal)p->li[p->nb] + (PetscReal)p->ui[p->nb] : 0, nb = (PetscReal)p->nb;
+
+  PetscFunctionBegin;
+  *factors = (nz + nb) * (PetscReal)p->bs * (PetscReal)p->bs * (PetscReal)SpikeBlockElement_Private(lu);
+  *extra   = sizeof(PetscInt) * (nz + 2 * nb + (lu->trans ? 2 * nz + 2 * nb : 0) + (p->newrow ? 2 * nb : 0) + 2 * nb) + 12 * nb + 2.0 * sizeof(PetscScalar) * nb * (PetscReal)p->bs * (PetscReal)lu->maxrhs;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *lu, PetscInt maxrhs)
+{
+  SpikeBlockLUCUDA *h = (SpikeBlockLUCUDA *)lu->data;
+
+  PetscFunctionBegin;
+  maxrhs = PetscMax(maxrhs, 1);
+  PetscCallCUDA(cudaFree(h->work));
+  h->work    = NULL;
+  lu->maxrhs = maxrhs;
+  PetscCall(SpikeBlockMalloc_Private<PetscScalar>(2 * (PetscCount)lu->p->nb * lu->p->bs * PetscMin(maxrhs, SPIKE_BLOCK_MAXM), NULL, NULL, &h->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What transposed solves want */
+PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *lu)
+{
+  SpikeBlockLUCUDA        *h = (SpikeBlockLUCUDA *)lu->data;
+  const SpikeBlockPattern *p = lu->p;
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  if (h->LT.ai) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeBlockTransposeRows_Private(p->nb, p->nb, p->ui, p->uj, stream, &h->UT.ai, &h->UT.aj, &h->UT.at));
+  PetscCall(SpikeBlockTransposeRows_Private(p->nb, p->nb, p->li, p->lj, stream, &h->LT.ai, &h->LT.aj, &h->LT.at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *lu)
+{
+  const SpikeBlockPattern *p = lu->p;
+  SpikeBlockLUCUDA        *h;
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(PetscNew(&h));
+  lu->data           = h;
+  h->multiprocessors = ((const SpikeBlockCUDA *)lu->b->data)->multiprocessors;
+  h->nl              = p->li[p->nb];
+  h->nu              = p->ui[p->nb];
+  PetscCall(SpikeBlockMalloc_Private(p->nb + 1, p->li, stream, &h->L.ai));
+  PetscCall(SpikeBlockMalloc_Private(h->nl, p->lj, stream, &h->L.aj));
+  PetscCall(SpikeBlockMalloc_Private(p->nb + 1, p->ui, stream, &h->U.ai));
+  PetscCall(SpikeBlockMalloc_Private(h->nu, p->uj, stream, &h->U.aj));
+  if (p->newrow) {
+    PetscCall(SpikeBlockMalloc_Private(p->nb, p->newrow, stream, &h->newrow));
+    PetscCall(SpikeBlockMalloc_Private(p->nb, p->oldrow, stream, &h->oldrow));
+  }
+  for (int i = 0; i < 2; i++) PetscCall(SpikeBlockMalloc_Private(p->nb, p->levelrow[i], stream, &h->order[i]));
+  PetscCall(SpikeBlockMalloc_Private<char>((h->nl + h->nu + p->nb) * p->bs * p->bs * (PetscCount)SpikeBlockElement_Private(lu), NULL, stream, (char **)&h->factors));
+  PetscCall(SpikeBlockMalloc_Private<unsigned>(p->nb, NULL, stream, &h->done));
+  if (p->nb) PetscCallCUDA(cudaMemsetAsync(h->done, 0, p->nb * sizeof(*h->done), stream));
+  PetscCall(SpikeBlockMalloc_Private<double>(p->nb, NULL, stream, &h->badvalue));
+  PetscCall(SpikeBlockMalloc_Private<SpikeBlockReport>(1, NULL, stream, &h->report));
+  PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport)));
+  PetscCall(SpikeBlockLUReserve_CUDA(lu, lu->maxrhs));
+  if (lu->trans) PetscCall(SpikeBlockLUTransposed_CUDA(lu));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockRowsDestroy_Private(SpikeBlockRows *r)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(r->ai));
+  PetscCallCUDA(cudaFree(r->aj));
+  PetscCallCUDA(cudaFree(r->at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUDestroy_CUDA(SpikeBlockLU *lu)
+{
+  SpikeBlockLUCUDA *h = (SpikeBlockLUCUDA *)lu->data;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeBlockRowsDestroy_Private(&h->L));
+  PetscCall(SpikeBlockRowsDestroy_Private(&h->U));
+  PetscCall(SpikeBlockRowsDestroy_Private(&h->LT));
+  PetscCall(SpikeBlockRowsDestroy_Private(&h->UT));
+  PetscCallCUDA(cudaFree(h->newrow));
+  PetscCallCUDA(cudaFree(h->oldrow));
+  for (int i = 0; i < 2; i++) PetscCallCUDA(cudaFree(h->order[i]));
+  PetscCallCUDA(cudaFree(h->factors));
+  PetscCallCUDA(cudaFree(h->work));
+  PetscCallCUDA(cudaFree(h->done));
+  PetscCallCUDA(cudaFree(h->badvalue));
+  PetscCallCUDA(cudaFree(h->report));
+  PetscCallCUDA(cudaFreeHost(h->hostreport));
+  PetscCall(PetscFree(lu->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUFinish_CUDA(SpikeBlockLU *lu)
+{
+  SpikeBlockLUCUDA *h = (SpikeBlockLUCUDA *)lu->data;
+  SpikeBlockReport *r = h->hostreport;
+  cudaStream_t      stream;
+  double            norm, value;
+
+  PetscFunctionBegin;
+  if (!h->fillstats && !h->pivot) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCallCUDA(cudaMemcpyAsync(r, h->report, sizeof(*r), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpuScalar(sizeof(*r)));
+  memcpy(&norm, &r->norm, sizeof(norm));
+  if (h->fillstats) {
+    h->fillstats->norm        = (PetscReal)norm;
+    h->fillstats->badrow      = ~r->badrow ? (PetscInt)r->badrow : -1;
+    h->fillstats->overflowrow = ~r->overflowrow ? (PetscInt)r->overflowrow : -1;
+  }
+  if (h->pivot) {
+    SpikePivot *pivot = h->pivot;
+
+    if (pivot->relative) {
+      pivot->tol *= norm > 0.0 ? (PetscReal)norm : (PetscReal)1.0;
+      pivot->boost *= norm > 0.0 ? (PetscReal)norm : (PetscReal)1.0;
+      pivot->relative = PETSC_FALSE;
+    }
+    pivot->nboost = (PetscInt)r->nboost;
+    pivot->badrow = ~r->pivotrow ? (PetscInt)r->pivotrow : -1;
+    if (pivot->badrow >= 0) {
+      PetscCallCUDA(cudaMemcpyAsync(&value, h->badvalue + pivot->badrow / lu->p->bs, sizeof(value), cudaMemcpyDeviceToHost, stream));
+      PetscCallCUDA(cudaStreamSynchronize(stream));
+      PetscCall(PetscLogGpuToCpuScalar(sizeof(value)));
+      pivot->badvalue = (PetscReal)value;
+    }
+  }
+  h->fillstats = NULL;
+  h->pivot     = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename V>
+static PetscErrorCode SpikeBlockLUGet_Private(const V *from, PetscCount count, cudaStream_t stream, PetscScalar *to)
+{
+  V *v;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(count, &v));
+  if (count) PetscCallCUDA(cudaMemcpyAsync((void *)v, (const void *)from, (size_t)count * sizeof(V), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  for (PetscCount i = 0; i < count; i++) to[i] = (PetscScalar)v[i];
+  PetscCall(PetscFree(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename V>
+static PetscErrorCode SpikeBlockLUGetAll_Private(SpikeBlockLU *lu, PetscScalar *L, PetscScalar *D, PetscScalar *U)
+{
+  const SpikeBlockLUCUDA  *h  = (const SpikeBlockLUCUDA *)lu->data;
+  const PetscCount         b2 = (PetscCount)lu->p->bs * lu->p->bs;
+  const SpikeBlockParts<V> f(lu);
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeBlockLUGet_Private(f.L, h->nl * b2, stream, L));
+  PetscCall(SpikeBlockLUGet_Private(f.D, lu->p->nb * b2, stream, D));
+  PetscCall(SpikeBlockLUGet_Private(f.U, h->nu * b2, stream, U));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUGet_CUDA(SpikeBlockLU *lu, PetscScalar *L, PetscScalar *D, PetscScalar *U)
+{
+  PetscFunctionBegin;
+  if (lu->precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockLUGetAll_Private<SpikeDouble>(lu, L, D, U));
+  else PetscCall(SpikeBlockLUGetAll_Private<SpikeSingle>(lu, L, D, U));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Memory, time, the table --------------------------------------------------------------------------------------------------- */
+static PetscErrorCode SpikeBlockMemory_CUDA(PetscReal *bytes)
+{
+  size_t       free, total;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream)); /* makes the device known to PETSc */
+  PetscCallCUDA(cudaMemGetInfo(&free, &total));
+  *bytes = (PetscReal)free;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockBegin_CUDA(SpikeBlock *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockEnd_CUDA(SpikeBlock *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockAlloc_CUDA(SpikeBlock *s, size_t bytes, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  *ptr = NULL;
+  if (bytes) PetscCallCUDA(cudaMalloc(ptr, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockRelease_CUDA(SpikeBlock *s, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  if (*ptr) PetscCallCUDA(cudaFree(*ptr));
+  *ptr = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockCopy_CUDA(SpikeBlock *s, PetscBool todevice, PetscBool fromdevice, void *dst, const void *src, size_t bytes)
+{
+  const cudaMemcpyKind kind = todevice ? (fromdevice ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice) : (fromdevice ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
+  cudaStream_t         stream;
+
+  PetscFunctionBegin;
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCallCUDA(cudaMemcpyAsync(dst, src, bytes, kind, stream));
+  if (kind != cudaMemcpyDeviceToDevice) PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (kind == cudaMemcpyHostToDevice) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  if (kind == cudaMemcpyDeviceToHost) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockSynchronize_CUDA(SpikeBlock *s)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeBlockKernels SpikeBlockKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeBlockCreate_CUDA, SpikeBlockDestroy_CUDA, SpikeBlockMatCreate_CUDA, SpikeBlockMatDestroy_CUDA, SpikeBlockRun_CUDA, SpikeBlockCholesky_CUDA, SpikeBlockLUBytes_CUDA, SpikeBlockLUCreate_CUDA, SpikeBlockLUDestroy_CUDA, SpikeBlockLUReserve_CUDA, SpikeBlockLUFill_CUDA, SpikeBlockLUFactor_CUDA, SpikeBlockLUFinish_CUDA, SpikeBlockLUSolve_CUDA, SpikeBlockLUGet_CUDA, SpikeBlockMemory_CUDA, SpikeBlockBegin_CUDA, SpikeBlockEnd_CUDA, SpikeBlockAlloc_CUDA, SpikeBlockRelease_CUDA, SpikeBlockCopy_CUDA, SpikeBlockSynchronize_CUDA};

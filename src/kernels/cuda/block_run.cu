@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* block_run.cu: tasks of the CUDA backend of block.h, many in a launch, and Cholesky's method for small blocks */
+#include "block_mult.cuh"
+#include "block_tall.cuh"
+
+template <int KIND, typename V>
+__device__ static __forceinline__ void SpikeBlockTask_Device(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared, unsigned *tickets)
+{
+  if constexpr (KIND < SPIKE_BLOCK_KIND_DOT) SpikeBlockAxpy<KIND - SPIKE_BLOCK_KIND_AXPY, V>(t, block, blocks, shared);
+  else if constexpr (KIND < SPIKE_BLOCK_KIND_MULT) SpikeBlockDot<KIND - SPIKE_BLOCK_KIND_DOT, V>(t, block, blocks, shared, tickets);
+  else if constexpr (KIND < SPIKE_BLOCK_KIND_TRANSPOSE) SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_MULT), false, V>(t, block);
+  else SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_TRANSPOSE), true, V>(t, block);
+}
+
+#define SPIKE_BLOCK_SHARED (2048 * sizeof(SpikeBlockSum))
+
+/* The task of this block of threads: tasks are few */
+__device__ static __forceinline__ int SpikeBlockFind(const SpikeBlockBatch &batch)
+{
+  int i = 0;
+
+  while (i + 1 < batch.count && batch.item[i + 1].first <= blockIdx.x) i++;
+  return i;
+}
+
+/* Tasks of one kind */
+template <int KIND, typename V>
+__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, KIND % 4 == 3 && KIND < SPIKE_BLOCK_KIND_MULT ? 1 : 2) SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+{
+  extern __shared__ SpikeBlockSum sums[];
+  const int                       i = SpikeBlockFind(batch);
+
+  SpikeBlockTask_Device<KIND, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
+}
+
+/* Of any */
+template <int KIND, typename V>
+__device__ static __forceinline__ void SpikeBlockSwitch(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared, unsigned *tickets)
+{
+  if (t.kind == KIND) SpikeBlockTask_Device<KIND, V>(t, block, blocks, shared, tickets);
+  else if constexpr (KIND + 1 < SPIKE_BLOCK_KINDS) SpikeBlockSwitch<KIND + 1, V>(t, block, blocks, shared, tickets);
+}
+
+template <typename V>
+__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS) SpikeBlockMixed_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+{
+  extern __shared__ SpikeBlockSum sums[];
+  const int                       i = SpikeBlockFind(batch);
+
+  SpikeBlockSwitch<0, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
+}
+
+template <int KIND, typename V>
+static PetscErrorCode SpikeBlockLaunchSame(int kind, unsigned blocks, const SpikeBlockBatch *batch, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (kind == KIND) {
+    SpikeBlockSame_Kernel<KIND, V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
+    PetscCallCUDA(cudaGetLastError());
+  } else if constexpr (KIND + 1 < SPIKE_BLOCK_KINDS) PetscCall((SpikeBlockLaunchSame<KIND + 1, V>(kind, blocks, batch, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename V>
+static PetscErrorCode SpikeBlockLaunch(unsigned blocks, const SpikeBlockBatch *batch, cudaStream_t stream)
+{
+  bool same = true;
+
+  PetscFunctionBegin;
+  for (int i = 1; i < batch->count; i++) same = same && batch->item[i].kind == batch->item[0].kind;
+  if (same) PetscCall((SpikeBlockLaunchSame<0, V>(batch->item[0].kind, blocks, batch, stream)));
+  else {
+    SpikeBlockMixed_Kernel<V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static bool SpikeBlockAligned_Private(const void *p, PetscCount ld, size_t size)
+{
+  return (size_t)p % 16 == 0 && (size_t)ld * size % 16 == 0;
+}
+
+/* Fills in all but first and partials; blocks of threads that the task wants, 0 where there is nothing to do */
+static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, size_t size, const SpikeBlockTask *task, SpikeBlockItem *t)
+{
+  const PetscInt rows = SPIKE_BLOCK_WARPS * (size >= 16 ? 8 : 16);
+  unsigned       blocks;
+
+  memset((void *)t, 0, sizeof(*t));
+  t->mode     = task->mode;
+  t->rowmajor = task->rowmajor ? true : false;
+  t->k        = (int)task->k;
+  t->m        = (int)task->m;
+  t->n        = task->n;
+  t->X        = task->X;
+  t->Z        = task->Z;
+  t->Y        = task->Y;
+  t->ldx      = task->ldx;
+  t->ldz      = task->ldz;
+  t->ldy      = task->ldy;
+  if (task->op == SPIKE_BLOCK_AXPY) {
+    t->kind = SPIKE_BLOCK_KIND_AXPY + SpikeBlockClass((int)PetscMax(task->k, task->m));
+    t->wide = SpikeBlockAligned_Private(t->X, t->ldx, size) && SpikeBlockAligned_Private(t->Y, t->ldy, size);
+    blocks  = (unsigned)PetscMin(task->n / rows + (task->n % rows ? 1 : 0), (PetscInt)(t->kind == SPIKE_BLOCK_KIND_AXPY + 3 ? 1 : 2) * h->multiprocessors);
+  } else if (task->op == SPIKE_BLOCK_DOT) {
+    t->kind = SPIKE_BLOCK_KIND_DOT + SpikeBlockClass((int)PetscMax(task->k, task->m));
+    t->wide = SpikeBlockAligned_Private(t->X, t->ldx, size) && SpikeBlockAligned_Private(t->Z, t->ldz, size);
+    t->same = t->X == t->Z && t->ldx == t->ldz && t->k == t->m;
+    blocks  = SpikeBlockDotBlocks(task->n, SpikeBlockClass((int)PetscMax(task->k, task->m)), h->multiprocessors);
+  } else {
+    const SpikeBlockMat     *A     = task->A;
+    const SpikeBlockMatCUDA *m     = (const SpikeBlockMatCUDA *)A->data;
+    const bool               trans = task->op != SPIKE_BLOCK_MULT;
+    PetscCount               units;
+
+    t->kind      = (trans ? SPIKE_BLOCK_KIND_TRANSPOSE : SPIKE_BLOCK_KIND_MULT) + PetscMax(SpikeBlockClass((int)task->m) - 1, 0);
+    t->conjugate = task->op == SPIKE_BLOCK_MULT_HERMITIAN;
+    t->bs        = (int)A->bs;
+    t->a         = A->a;
+    t->ai        = trans ? m->ti : m->ai;
+    t->aj        = trans ? m->tj : m->aj;
+    t->at        = trans ? m->tp : NULL;
+    t->n         = trans ? A->nb : A->mb;
+    units        = (PetscCount)t->n * ((t->bs + 7) / 8);
+    blocks       = (unsigned)(units / SPIKE_BLOCK_WARPS + (units % SPIKE_BLOCK_WARPS ? 1 : 0));
+  }
+  return blocks;
+}
+
+static PetscCount SpikeBlockPartials_Private(const SpikeBlockItem *t, unsigned blocks)
+{
+  static const int sums[] = {SpikeDot<0>::SUMS, SpikeDot<1>::SUMS, SpikeDot<2>::SUMS, SpikeDot<3>::SUMS};
+
+  return t->kind >= SPIKE_BLOCK_KIND_DOT && t->kind < SPIKE_BLOCK_KIND_MULT && blocks > 1 ? (PetscCount)blocks * sums[t->kind - SPIKE_BLOCK_KIND_DOT] : 0;
+}
+
+PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PCSpikePrecision precision, PetscInt count, const SpikeBlockTask tasks[])
+{
+  SpikeBlockCUDA *h    = (SpikeBlockCUDA *)s->data;
+  const size_t    size = SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
+
+  PetscFunctionBegin;
+  if (s->stream) h->stream = (cudaStream_t)s->stream;
+  else PetscCall(PetscGetCurrentCUDAStream(&h->stream));
+  for (PetscInt i = 0; i < count; i++) {
+    const PetscInt m = tasks[i].m, k = tasks[i].op == SPIKE_BLOCK_AXPY || tasks[i].op == SPIKE_BLOCK_DOT ? tasks[i].k : m;
+
+    PetscCheck(PetscMin(k, m) >= 1 && PetscMax(k, m) <= SPIKE_BLOCK_MAXM, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Task %" PetscInt_FMT " has %" PetscInt_FMT " and %" PetscInt_FMT " columns, tall blocks have 1 to %d", i, k, m, SPIKE_BLOCK_MAXM);
+  }
+  for (PetscInt done = 0; done < count;) {
+    SpikeBlockBatch batch;
+    unsigned        blocks = 0;
+    PetscCount      sums   = 0;
+
+    batch.count   = 0;
+    batch.tickets = h->tickets;
+    for (; done < count && batch.count < SPIKE_BLOCK_ITEMS; done++) {
+      SpikeBlockItem *t    = &batch.item[batch.count];
+      const unsigned  want = SpikeBlockItem_Private(h, size, &tasks[done], t);
+
+      if (!want) continue;
+      t->first  = blocks;
+      t->ticket = (unsigned)batch.count++;
+      blocks += want;
+      sums += SpikeBlockPartials_Private(t, want);
+    }
+    if (!blocks) continue;
+    if (sums > h->npartials) {
+      PetscCallCUDA(cudaFree(h->partials));
+      h->partials  = NULL;
+      h->npartials = 0;
+      PetscCallCUDA(cudaMalloc((void **)&h->partials, (size_t)sums * sizeof(*h->partials)));
+      h->npartials = sums;
+    }
+    sums = 0;
+    for (int i = 0; i < batch.count; i++) {
+      batch.item[i].partials = h->partials + sums;
+      sums += SpikeBlockPartials_Private(&batch.item[i], (i + 1 < batch.count ? batch.item[i + 1].first : blocks) - batch.item[i].first);
+    }
+    if (precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockLaunch<SpikeDouble>(blocks, &batch, h->stream));
+    else PetscCall(SpikeBlockLaunch<SpikeSingle>(blocks, &batch, h->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A warp a block; lane j has column j of R and of its inverse R^-1, in shared memory. Step i: the pivot from G(i, i) - sum |R(k, i)|^2, then row i of R; R^-1 by columns: R(i, j) times what is above it.
+  Arithmetic in double precision. Bytes: G, R, inv once.
+*/
+template <typename V>
+__global__ void __launch_bounds__(32) SpikeBlockCholesky_Kernel(int m, const V *G, bool again, V *R, V *inv, double tol, PetscInt *bad)
+{
+  __shared__ SpikeBlockSum r[SPIKE_BLOCK_MAXM][SPIKE_BLOCK_MAXM + 1], w[SPIKE_BLOCK_MAXM][SPIKE_BLOCK_MAXM + 1];
+  const int                j      = (int)threadIdx.x;
+  const PetscCount         at     = (PetscCount)blockIdx.x * m * m;
+  int                      failed = m;
+
+  G += at;
+  R += at;
+  inv += at;
+  for (int i = 0; i < m; i++)
+    if (j < m) {
+      r[i][j] = 0.0;
+      w[i][j] = 0.0;
+    }
+  __syncwarp();
+  for (int i = 0; i < m; i++) {
+    double       pivot = PetscRealPart(SpikeBlockSum(G[i + i * m]));
+    const double whole = pivot;
+
+    for (int k = 0; k < i; k++) pivot -= PetscRealPart(r[k][i] * SpikeBlockConj(r[k][i], true));
+    if (!(pivot > tol * whole) || !(pivot - pivot == 0.0)) {
+      failed = i;
+      break;
+    }
+    if (j >= i && j < m) {
+      SpikeBlockSum v = SpikeBlockSum(G[i + j * m]);
+
+      for (int k = 0; k < i; k++) v -= SpikeBlockConj(r[k][i], true) * r[k][j];
+      r[i][j] = j == i ? SpikeBlockSum(sqrt(pivot)) : v / sqrt(pivot);
+    }
+    __syncwarp();
+  }
+  /* column j of R^-1, from its diagonal upwards */
+  if (j < failed) {
+    for (int i = j; i >= 0; i--) {
+      SpikeBlockSum v = i == j ? 1.0 : 0.0;
+
+      for (int k = i + 1; k <= j; k++) v -= r[i][k] * w[k][j];
+      w[i][j] = v / r[i][i];
+    }
+  }
+  __syncwarp();
+  for (int i = 0; i < m; i++)
+    if (j < m) inv[i + j * m] = V(i < failed && j < failed ? w[i][j] : SpikeBlockSum(0.0));
+  if (j < m) {
+    if (again) { /* column j of r times what is there */
+      for (int i = 0; i < m; i++) {
+        SpikeBlockSum v = 0.0;
+
+        if (i < failed)
+          for (int k = i; k <= j; k++) v += r[i][k] * SpikeBlockSum(R[k + j * m]);
+        w[i][j] = i <= j ? v : SpikeBlockSum(0.0);
+      }
+      for (int i = 0; i < m; i++) R[i + j * m] = V(w[i][j]);
+    } else
+      for (int i = 0; i < m; i++) R[i + j * m] = V(i < failed ? r[i][j] : SpikeBlockSum(0.0));
+  }
+  if (j == 0 && failed < m && bad[blockIdx.x] == -1) bad[blockIdx.x] = failed;
+}
+
+PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *s, PCSpikePrecision precision, PetscInt count, PetscInt m, const void *G, PetscBool again, void *R, void *inv, PetscReal tol, PetscInt *bad)
+{
+  SpikeBlockCUDA *h = (SpikeBlockCUDA *)s->data;
+
+  PetscFunctionBegin;
+  PetscCheck(m >= 1 && m <= SPIKE_BLOCK_MAXM, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Blocks of %" PetscInt_FMT " columns, there are 1 to %d", m, SPIKE_BLOCK_MAXM);
+  if (s->stream) h->stream = (cudaStream_t)s->stream;
+  else PetscCall(PetscGetCurrentCUDAStream(&h->stream));
+  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
+  if (precision == PC_SPIKE_PRECISION_DOUBLE) SpikeBlockCholesky_Kernel<SpikeDouble><<<(unsigned)count, 32, 0, h->stream>>>((int)m, (const SpikeDouble *)G, again ? true : false, (SpikeDouble *)R, (SpikeDouble *)inv, (double)tol, bad);
+  else SpikeBlockCholesky_Kernel<SpikeSingle><<<(unsigned)count, 32, 0, h->stream>>>((int)m, (const SpikeSingle *)G, again ? true : false, (SpikeSingle *)R, (SpikeSingle *)inv, (double)tol, bad);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
