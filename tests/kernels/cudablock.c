@@ -69,6 +69,7 @@ int main(int argc, char **argv)
     PetscCall(PetscFinalize());
     return 0;
   }
+  GuardStart();
   PetscCall(PetscMemzero(&b, sizeof(b)));
   table         = *cuda;
   table.alloc   = GuardedAlloc;
