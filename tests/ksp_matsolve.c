@@ -329,6 +329,112 @@ static PetscErrorCode TestSingle(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ||B - A X|| by columns, the largest over ||b||; of A^T where transposed */
+static PetscErrorCode CheckResidual(Mat A, PetscBool trans, Mat B, Mat X, const char where[])
+{
+  PetscInt m;
+  Vec      r, b, x;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &r, NULL));
+  PetscCall(MatGetSize(B, NULL, &m));
+  for (PetscInt j = 0; j < m; j++) {
+    PetscReal norm, residual;
+
+    PetscCall(MatDenseGetColumnVecRead(B, j, &b));
+    PetscCall(MatDenseGetColumnVecRead(X, j, &x));
+    if (trans) PetscCall(MatMultTranspose(A, x, r));
+    else PetscCall(MatMult(A, x, r));
+    PetscCall(VecAYPX(r, -1.0, b));
+    PetscCall(VecNorm(r, NORM_2, &residual));
+    PetscCall(VecNorm(b, NORM_2, &norm));
+    PetscCall(MatDenseRestoreColumnVecRead(X, j, &x));
+    PetscCall(MatDenseRestoreColumnVecRead(B, j, &b));
+    PetscCall(SpikeTestSmall(residual, 10.0 * KSPTEST_RTOL * norm, "true residual", where));
+  }
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One KSP through other values, another pattern, transposes, other numbers of columns, single solves in between, and another size */
+static PetscErrorCode TestChange(KSPType type, KSPFusedSpMVType product)
+{
+  const char *const what[]  = {"first", "other values", "fewer columns", "transposed", "another pattern", "more columns", "another size"};
+  const PetscInt    width[] = {6, 6, 3, 3, 6, 9, 4};
+  SpikeTestBand     band[]  = {
+         {140, 3, 2, 1.5, SPIKE_TEST_SLOW, 5},
+         {140, 1, 4, 1.5, SPIKE_TEST_SLOW, 6},
+         {77,  2, 2, 1.5, SPIKE_TEST_SLOW, 7}
+  };
+  Mat A[3];
+  KSP ksp;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 3; k++) PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band[k], PETSC_DECIDE, MATAIJ, &A[k]));
+  PetscCall(KSPTestCreate(type, PCJACOBI, A[0], &ksp));
+  PetscCall(KSPFusedSetSpMVType(ksp, product));
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  for (PetscInt k = 0; k < 7; k++) {
+    Mat       B, X, M = A[k < 4 ? 0 : (k < 6 ? 1 : 2)];
+    Vec       x, b;
+    PetscBool together;
+    PetscInt  m;
+    char      where[128];
+
+    PetscCall(PetscSNPrintf(where, sizeof(where), "change, %s, %s, %s", type, KSPFusedSpMVTypes[product], what[k]));
+    if (k == 1) PetscCall(MatScale(M, -3.0));
+    if (k == 6) PetscCall(KSPReset(ksp));
+    PetscCall(KSPSetOperators(ksp, M, M));
+    PetscCall(DenseCreate(M, width[k], k, &B));
+    PetscCall(DenseCreate(M, width[k], 0, &X));
+    PetscCall(SetRightHandSides(B, NULL));
+    if (k == 3) PetscCall(KSPMatSolveTranspose(ksp, B, X));
+    else PetscCall(KSPMatSolve(ksp, B, X));
+    PetscCall(KSPFusedGetColumns(ksp, &m, NULL, NULL, NULL, &together));
+    PetscCall(SpikeTestCheck((PetscBool)(together && m == width[k]), "%s: %" PetscInt_FMT " columns, together %d", where, m, together));
+    PetscCall(CheckResidual(M, (PetscBool)(k == 3), B, X, where));
+    PetscCall(MatCreateVecs(M, &x, &b));
+    PetscCall(SpikeTestSetRandom(b, 31));
+    PetscCall(SpikeTestSolve(ksp, b, x, where));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&X));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  for (PetscInt k = 0; k < 3; k++) PetscCall(MatDestroy(&A[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Factors that could not be made: a reason in each column */
+static PetscErrorCode TestFailure(KSPType type)
+{
+  Mat                       A, B, X;
+  KSP                       ksp;
+  PetscInt                  m, rows;
+  const KSPConvergedReason *reasons;
+  KSPConvergedReason        reason;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(PETSC_FALSE, 35, TEST_PLAIN, &A));
+  rows = 17;
+  PetscCall(MatZeroRows(A, 1, &rows, 0.0, NULL, NULL));
+  PetscCall(KSPTestCreate(type, PCSPIKE, A, &ksp));
+  PetscCall(DenseCreate(A, 3, 0, &B));
+  PetscCall(DenseCreate(A, 3, 0, &X));
+  PetscCall(SetRightHandSides(B, NULL));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPFusedGetColumns(ksp, &m, NULL, &reasons, NULL, NULL));
+  PetscCall(SpikeTestCheck((PetscBool)(m == 3 && reason == KSP_DIVERGED_PC_FAILED && reasons[0] == KSP_DIVERGED_PC_FAILED), "%s: ended with %s without factors", type, KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const KSPType  types[]        = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
@@ -380,6 +486,8 @@ int main(int argc, char **argv)
       }
       PetscCall(MatDestroy(&A));
     }
+    PetscCall(TestFailure(types[k]));
+    for (PetscInt product = 0; product < 2 && !cg; product++) PetscCall(TestChange(types[k], product ? KSP_FUSED_SPMV_AUTO : KSP_FUSED_SPMV_PETSC));
     if (!cg)
       for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(breaks); b++)
         for (PetscInt form = 0; form < 2; form++)

@@ -57,6 +57,9 @@ struct _n_SpikeKrylovColumnKernels {
   /* Columns a[i] and b[i] change places, i < n, in all blocks v[k] of `rows` rows and leading dimension ld, and with all of their scalars. No column is there twice */
   PetscErrorCode (*swap)(SpikeKrylovColumns *, PetscInt n, const PetscInt a[], const PetscInt b[], PetscInt rows, PetscInt nblocks, PetscScalar *const v[], PetscInt ld);
 
+  /* y_j <- a x_i + b y_j on n rows, i = cx[k] and j = cy[k] for k < count: no y_j is there twice, and no other column of the two is moved. With a = 0 x is not read, with b = 0 y is not. Whatever the reasons are */
+  PetscErrorCode (*combine)(SpikeKrylovColumns *, PetscInt count, PetscInt n, PetscScalar a, const PetscScalar *x, PetscInt ldx, const PetscInt cx[], PetscScalar b, PetscScalar *y, PetscInt ldy, const PetscInt cy[]);
+
   /*
     y <- A x, or y <- D A x with the diagonal matrix D in scale, by a copy of A that the SpikeKrylovKernels of the same memory have made, and with the sums of a step, as in krylov.h: y is one of its vectors v[], and the step
     writes none; with SPIKE_KRYLOV_NSTEPS the product alone. Reads the copy once for as many columns as registers or cache hold.

@@ -30,7 +30,7 @@ static PetscErrorCode KSPFusedColumnsClear_Private(KSPFusedColumns *c)
   PetscCall(PetscFree2(c->block, c->view));
   if (c->s.k) PetscCall((*c->s.k->destroy)(&c->s));
   PetscCall(PetscMemzero(&c->s, sizeof(c->s)));
-  PetscCall(PetscFree4(c->column, c->wanted, c->from, c->to));
+  PetscCall(PetscFree5(c->column, c->wanted, c->from, c->to, c->slot));
   PetscCall(PetscFree2(c->slots, c->columns));
   PetscCall(VecDestroy(&c->x));
   PetscCall(MatDestroy(&c->rhs));
@@ -67,7 +67,7 @@ static PetscErrorCode KSPFusedColumnsCreateBlock_Private(KSP ksp, Mat *block)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for m columns: what there is from a solve before, where it has the same vectors and enough columns */
+/* Room for m columns, x being named by ksp->vec_sol: what there is from a solve before, where it has the same vectors and enough columns */
 PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
 {
   KSPFused                       *f = (KSPFused *)ksp->data;
@@ -85,12 +85,14 @@ PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
     c->room    = m;
     c->nblocks = ksp->nwork + 2;
     PetscCall(PetscCalloc2(c->nblocks, &c->block, c->nblocks, &c->view));
-    PetscCall(PetscCalloc4(m, &c->column, m, &c->wanted, m, &c->from, m, &c->to));
+    PetscCall(PetscCalloc5(m, &c->column, m, &c->wanted, m, &c->from, m, &c->to, m, &c->slot));
+    for (PetscInt i = 0; i < m; i++) c->slot[i] = i;
     PetscCall(PetscCalloc2(most + 2 * SPIKE_KRYLOV_MAXVECTORS, &c->slots, 4 * f->ncolumns, &c->columns));
     for (PetscInt i = 0; i < ksp->nwork - f->nshared; i++) PetscCall(KSPFusedColumnsCreateBlock_Private(ksp, &c->block[i]));
     PetscCall(KSPFusedColumnsCreateBlock_Private(ksp, &c->block[ksp->nwork]));
     PetscCall(MatDenseGetLDA(c->block[0], &c->ld));
-    PetscCall(VecDuplicate(ksp->work[0], &c->x));
+    PetscCall(PetscObjectReference((PetscObject)ksp->vec_sol));
+    c->x          = ksp->vec_sol;
     c->s.k        = k;
     c->s.m        = m;
     c->s.ncolumns = f->ncolumns;
@@ -190,6 +192,50 @@ PetscErrorCode KSPFusedColumnsToFront(KSP ksp)
     }
   }
   PetscCall(KSPFusedColumnsSetWidth(ksp, width));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y_j <- a x_i + b y_j, i = cx[k] and j = cy[k], k < count; X may be NULL with a = 0 */
+PetscErrorCode KSPFusedColumnsCombine(KSP ksp, PetscInt count, PetscScalar a, Mat X, const PetscInt cx[], PetscScalar b, Mat Y, const PetscInt cy[])
+{
+  KSPFusedColumns   *c = ((KSPFused *)ksp->data)->columnsolve;
+  const PetscScalar *x = NULL;
+  PetscScalar       *y;
+  PetscInt           n, ldx = 0, ldy;
+  PetscMemType       mx = c->s.k->memtype, my;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(ksp->work[0], &n));
+  PetscCall(MatDenseGetArrayAndMemType(Y, &y, &my));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  if (X) {
+    PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &mx));
+    PetscCall(MatDenseGetLDA(X, &ldx));
+  }
+  PetscCheck(SpikeKrylovColumnKernelsFind(mx) == c->s.k && SpikeKrylovColumnKernelsFind(my) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A block of vectors has left its memory during a solve");
+  PetscCall((*c->s.k->combine)(&c->s, count, n, a, x, ldx, cx, b, y, ldy, cy));
+  if (X) PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
+  PetscCall(MatDenseRestoreArrayAndMemType(Y, &y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products of a solve before are kept for the same A with the same pattern, in the same direction */
+PetscErrorCode KSPFusedColumnsSetProduct(KSP ksp)
+{
+  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
+  Mat              A;
+  PetscObjectId    id;
+  PetscObjectState nonzero;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(MatGetNonzeroState(A, &nonzero));
+  PetscCall(KSPFusedHasProduct(A, c->block[0], ksp->transpose_solve, &c->useproduct));
+  if (id != c->mat || nonzero != c->nonzero || ksp->transpose_solve != c->transpose || !c->useproduct) PetscCall(KSPFusedColumnsRelease_Private(c));
+  c->mat       = id;
+  c->nonzero   = nonzero;
+  c->transpose = ksp->transpose_solve;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

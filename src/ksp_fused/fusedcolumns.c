@@ -9,39 +9,24 @@ static inline PetscBool KSPFusedIsTested(KSP ksp)
   return (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE);
 }
 
-/* y_i <- y_i + a x_i in the columns in front, or those of them that are wanted; with a = 0 y_i <- x_i */
-static PetscErrorCode KSPFusedColumnsAXPY_Private(KSPFusedColumns *c, Mat Y, PetscScalar a, Mat X, const PetscBool wanted[])
+/* y_i <- a x_i + b y_i in the columns in front, or those of them that are wanted */
+static PetscErrorCode KSPFusedColumnsFront_Private(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y, const PetscBool wanted[])
 {
-  Vec x, y;
+  KSPFusedColumns *c     = ((KSPFused *)ksp->data)->columnsolve;
+  PetscInt         count = 0;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < c->width; i++) {
-    if (wanted && !wanted[i]) continue;
-    PetscCall(MatDenseGetColumnVecRead(X, i, &x));
-    PetscCall(MatDenseGetColumnVec(Y, i, &y));
-    if (a == (PetscScalar)0.0) PetscCall(VecCopy(x, y));
-    else PetscCall(VecAXPY(y, a, x));
-    PetscCall(MatDenseRestoreColumnVec(Y, i, &y));
-    PetscCall(MatDenseRestoreColumnVecRead(X, i, &x));
-  }
+  for (PetscInt i = 0; i < c->width; i++)
+    if (!wanted || wanted[i]) c->from[count++] = i;
+  if (count) PetscCall(KSPFusedColumnsCombine(ksp, count, a, X, c->from, b, Y, c->from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y <- B - Y, or B with first; right-hand sides of the columns in front */
-static PetscErrorCode KSPFusedColumnsFromRHS_Private(KSPFusedColumns *c, Mat Y, PetscBool first)
+/* Columns of the right-hand sides that those in front are of */
+static const PetscInt *KSPFusedColumnsNumbers(KSPFusedColumns *c)
 {
-  Vec b, y;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < c->width; i++) {
-    PetscCall(MatDenseGetColumnVecRead(c->rhs, c->column[i].column, &b));
-    PetscCall(MatDenseGetColumnVec(Y, i, &y));
-    if (first) PetscCall(VecCopy(b, y));
-    else PetscCall(VecAYPX(y, -1.0, b));
-    PetscCall(MatDenseRestoreColumnVec(Y, i, &y));
-    PetscCall(MatDenseRestoreColumnVecRead(c->rhs, c->column[i].column, &b));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < c->width; i++) c->to[i] = c->column[i].column;
+  return c->to;
 }
 
 /*
@@ -62,11 +47,11 @@ static PetscErrorCode KSPFusedColumnsTrueResidual_Private(KSP ksp, PetscBool fir
   if (!left) T = R;
   if (!first && KSPFusedIsCorrection(ksp)) {
     PetscCall(KSPFusedColumnsPCApply(ksp, X, W));
-    if (c->useguess) PetscCall(KSPFusedColumnsAXPY_Private(c, W, 1.0, c->view[ksp->nwork + 1], NULL));
+    if (c->useguess) PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, W, NULL));
     X = W;
   }
   if (!zero) PetscCall(KSPFusedColumnsMatMult(ksp, X, T));
-  PetscCall(KSPFusedColumnsFromRHS_Private(c, T, zero));
+  PetscCall(KSPFusedColumnsCombine(ksp, c->width, 1.0, c->rhs, KSPFusedColumnsNumbers(c), zero ? 0.0 : -1.0, T, c->slot)); /* b - A x */
   if (left) PetscCall(KSPFusedColumnsPCApply(ksp, T, R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,16 +60,10 @@ static PetscErrorCode KSPFusedColumnsTrueResidual_Private(KSP ksp, PetscBool fir
 static PetscErrorCode KSPFusedColumnsSetGuess_Private(KSP ksp, Mat X, const PetscBool wanted[])
 {
   KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
-  Vec              x;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedColumnsAXPY_Private(c, c->view[ksp->nwork + 1], 0.0, X, wanted));
-  for (PetscInt i = 0; i < c->width; i++) {
-    if (wanted && !wanted[i]) continue;
-    PetscCall(MatDenseGetColumnVecWrite(c->view[ksp->nwork], i, &x));
-    PetscCall(VecSet(x, 0.0));
-    PetscCall(MatDenseRestoreColumnVecWrite(c->view[ksp->nwork], i, &x));
-  }
+  PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, X, 0.0, c->view[ksp->nwork + 1], wanted));
+  PetscCall(KSPFusedColumnsFront_Private(ksp, 0.0, NULL, 0.0, c->view[ksp->nwork], wanted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,9 +124,10 @@ static PetscErrorCode KSPFusedColumnTest_Private(KSP ksp, KSPFusedColumn *col, P
 {
   KSPFusedColumns *c      = ((KSPFused *)ksp->data)->columnsolve;
   const PetscReal  rnorm0 = ksp->rnorm0, ttol = ksp->ttol, rnorm = ksp->rnorm;
-  const PetscInt   its = ksp->its;
-  Vec              b   = ksp->vec_rhs;
-  Mat              B   = ksp->mat_rhs;
+  const PetscInt   its   = ksp->its;
+  const PetscBool  looks = (PetscBool)(!col->its && !ksp->guess_zero);
+  Vec              b     = ksp->vec_rhs;
+  Mat              B     = ksp->mat_rhs;
 
   PetscFunctionBegin;
   col->norm    = ksp->normtype == KSP_NORM_NONE ? 0.0 : norm;
@@ -156,9 +136,9 @@ static PetscErrorCode KSPFusedColumnTest_Private(KSP ksp, KSPFusedColumn *col, P
   ksp->its     = col->its;
   ksp->rnorm   = col->norm;
   ksp->mat_rhs = NULL;
-  if (!col->its) PetscCall(MatDenseGetColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
+  if (looks) PetscCall(MatDenseGetColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
   PetscCall((*ksp->converged)(ksp, col->its, col->norm, &col->reason, ksp->cnvP));
-  if (!col->its) PetscCall(MatDenseRestoreColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
+  if (looks) PetscCall(MatDenseRestoreColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
   col->rnorm0  = ksp->rnorm0;
   col->ttol    = ksp->ttol;
   ksp->rnorm0  = rnorm0;
@@ -334,7 +314,7 @@ static PetscErrorCode KSPFusedColumnsVerify_Private(KSP ksp)
     }
     if (again) PetscCall(KSPFusedColumnsAddGuess(ksp));
     PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
-    PetscCall(KSPFusedColumnsAXPY_Private(c, c->view[ksp->nwork], 0.0, W, c->wanted));
+    PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, W, 0.0, c->view[ksp->nwork], c->wanted));
     if (again) {
       for (PetscInt i = 0; i < c->width; i++) c->wanted[i] = (PetscBool)!c->wanted[i];
       PetscCall(KSPFusedColumnsSetGuess_Private(ksp, W, c->wanted));
@@ -389,7 +369,7 @@ static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
   const SpikeKrylovTestType test = isdefault ? SPIKE_KRYLOV_TEST_DEFAULT : SPIKE_KRYLOV_TEST_SKIP;
   MatNullSpace              nullspace;
   Mat                       A;
-  Vec                       v, x;
+  Vec                       v;
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
@@ -407,24 +387,16 @@ static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
     PetscCall(PetscMemzero(&c->s.scalars[i], sizeof(c->s.scalars[i])));
     c->column[i].column = i;
     c->column[i].truth  = PETSC_MAX_REAL;
-    if (nullspace) {
-      PetscCall(MatDenseGetColumnVec(c->rhs, i, &v));
-      PetscCall(MatNullSpaceRemove(nullspace, v));
-      PetscCall(MatDenseRestoreColumnVec(c->rhs, i, &v));
-    }
-    PetscCall(MatDenseGetColumnVecWrite(c->view[ksp->nwork], i, &x));
-    if (ksp->guess_zero) PetscCall(VecSet(x, 0.0));
-    else {
-      PetscCall(MatDenseGetColumnVecRead(X, i, &v));
-      PetscCall(VecCopy(v, x));
-      PetscCall(MatDenseRestoreColumnVecRead(X, i, &v));
-    }
-    PetscCall(MatDenseRestoreColumnVecWrite(c->view[ksp->nwork], i, &x));
+    if (!nullspace) continue;
+    PetscCall(MatDenseGetColumnVec(c->rhs, i, &v));
+    PetscCall(MatNullSpaceRemove(nullspace, v));
+    PetscCall(MatDenseRestoreColumnVec(c->rhs, i, &v));
   }
+  PetscCall(KSPFusedColumnsCombine(ksp, c->m, ksp->guess_zero ? 0.0 : 1.0, ksp->guess_zero ? NULL : X, c->slot, 0.0, c->view[ksp->nwork], c->slot));
   ksp->its    = 0;
   ksp->reason = KSP_CONVERGED_ITERATING;
   PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_TRUE));
-  if (failed) PetscCall(MatFlag(c->view[0], 1));
+  PetscCall(MatFlag(c->view[0], failed ? 1 : 0)); /* on some ranks, perhaps */
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedColumnsSetGuess_Private(ksp, c->view[ksp->nwork], NULL));
   PetscCall(KSPFusedColumnsStart_Private(ksp));
   for (PetscInt i = 0; i < c->m; i++) {
@@ -458,7 +430,7 @@ static PetscErrorCode KSPFusedColumnsEnd_Private(KSP ksp, Mat X)
   KSPFusedColumns *c    = f->columnsolve;
   PetscInt         left = 0;
   Mat              T;
-  Vec              v, x;
+  Vec              v;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedSettle(ksp));
@@ -471,27 +443,26 @@ static PetscErrorCode KSPFusedColumnsEnd_Private(KSP ksp, Mat X)
       PetscCall(KSPFusedColumnsToFront(ksp));
       PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
       PetscCall(KSPFusedColumnsPCApply(ksp, c->view[ksp->nwork], T));
-      if (c->useguess) PetscCall(KSPFusedColumnsAXPY_Private(c, T, 1.0, c->view[ksp->nwork + 1], NULL));
-      PetscCall(KSPFusedColumnsAXPY_Private(c, c->view[ksp->nwork], 0.0, T, NULL));
+      PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, T, 0.0, c->view[ksp->nwork], NULL));
+      if (c->useguess) PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
     }
   }
   PetscCall(KSPFusedColumnsSetWidth(ksp, c->m));
+  PetscCall(KSPFusedColumnsCombine(ksp, c->m, 1.0, c->view[ksp->nwork], c->slot, 0.0, X, KSPFusedColumnsNumbers(c)));
   ksp->reason = KSP_CONVERGED_ITERATING;
   for (PetscInt i = 0; i < c->m; i++) {
     const KSPFusedColumn *col = &c->column[i];
 
-    PetscCall(MatDenseGetColumnVecRead(c->view[ksp->nwork], i, &x));
-    PetscCall(MatDenseGetColumnVecWrite(X, col->column, &v));
-    PetscCall(VecCopy(x, v));
-    PetscCall(VecFlag(v, col->reason == KSP_DIVERGED_PC_FAILED));
-    PetscCall(MatDenseRestoreColumnVecWrite(X, col->column, &v));
-    PetscCall(MatDenseRestoreColumnVecRead(c->view[ksp->nwork], i, &x));
+    if (col->reason == KSP_DIVERGED_PC_FAILED) {
+      PetscCall(MatDenseGetColumnVecWrite(X, col->column, &v));
+      PetscCall(VecFlag(v, 1));
+      PetscCall(MatDenseRestoreColumnVecWrite(X, col->column, &v));
+    }
     c->its[col->column]     = col->its;
     c->reasons[col->column] = col->reason;
     c->norms[col->column]   = col->norm;
     if (!ksp->reason || col->reason < ksp->reason) ksp->reason = col->reason;
   }
-  PetscCall(KSPFusedColumnsSetWidth(ksp, c->m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -556,27 +527,26 @@ static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBo
 /* All columns together: they iterate, converge and are looked at, or break down and start again, until none is left */
 static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedColumns *c = f->columnsolve;
-  Vec              x = ksp->vec_sol, tag = NULL;
-  Mat              A;
+  KSPFused        *f   = (KSPFused *)ksp->data;
+  KSPFusedColumns *c   = f->columnsolve;
+  Vec              x   = ksp->vec_sol;
   PetscBool        any = PETSC_TRUE;
+  PetscObjectId    id;
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(ksp->work[0], &tag));
-  ksp->vec_sol = tag;
+  PetscCall(PetscObjectGetId((PetscObject)ksp->work[0], &id));
+  if (c->x && c->id == id) {
+    PetscCall(PetscObjectReference((PetscObject)c->x));
+    ksp->vec_sol = c->x;
+  } else PetscCall(VecDuplicate(ksp->work[0], &ksp->vec_sol));
   PetscCall(KSPFusedSetForm(ksp));
   PetscCall(KSPFusedColumnsKnowPC(ksp));
   PetscCall(KSPFusedColumnsSetUp(ksp, c->nresults));
-  PetscCall(VecDestroy(&tag));
-  PetscCall(PetscObjectReference((PetscObject)c->x));
-  ksp->vec_sol     = c->x;
+  PetscCall(KSPFusedColumnsSetProduct(ksp));
   c->useguess      = PETSC_FALSE;
   c->generation    = 0;
   f->info.lockstep = PETSC_TRUE;
   f->running       = PETSC_TRUE;
-  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  PetscCall(KSPFusedHasProduct(A, c->block[0], ksp->transpose_solve, &c->useproduct));
   PetscCall(KSPFusedColumnsBegin_Private(ksp, B, X));
   while (any) {
     PetscCall(KSPFusedColumnsIterate_Private(ksp));

@@ -43,16 +43,18 @@ struct _n_KSPFusedColumns {
   SpikeKrylovColumns  s;
   PetscInt            m, width, room;
   PetscInt            ld;
-  KSPFusedColumn     *column; /* [room] */
-  PetscBool          *wanted; /* [room] */
-  PetscInt           *from, *to;
+  KSPFusedColumn     *column;           /* [room] */
+  PetscBool          *wanted;           /* [room] */
+  PetscInt           *from, *to, *slot; /* [room] */
   PetscInt            nblocks;
   Mat                *block, *view; /* [nblocks] of work vectors, x and guess, NULL where vectors are shared or not there; the first `width` columns while a solve runs */
   Vec                 x;            /* the name of the block of x                                                        */
   PetscObjectId       id;           /* of the first work vector                                                          */
   Mat                 rhs;
   PetscInt            generation;
-  PetscBool           useproduct, useguess;
+  PetscBool           useproduct, useguess, transpose; /* the latter and what follows: what products are of */
+  PetscObjectId       mat;
+  PetscObjectState    nonzero;
   KSPFusedColumnSlot *slots;
   PetscInt            nslots;
   PetscScalar       **columns, nothing;
@@ -69,6 +71,8 @@ PETSC_INTERN PetscErrorCode KSPFusedColumnsGetBlock(KSP, Vec, Mat *);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsSetWidth(KSP, PetscInt);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsToFront(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsAddGuess(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsCombine(KSP, PetscInt, PetscScalar, Mat, const PetscInt[], PetscScalar, Mat, const PetscInt[]);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsSetProduct(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsMatMult(KSP, Mat, Mat);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsPCApply(KSP, Mat, Mat);
 

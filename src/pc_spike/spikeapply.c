@@ -281,15 +281,7 @@ static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat
       PetscCall(MatDenseRestoreArrayReadAndMemType(X, &xa));
     }
   }
-  if (!s->numeric) {
-    for (PetscInt c = 0; c < ncols; c++) {
-      Vec y;
-
-      PetscCall(MatDenseGetColumnVecWrite(Y, c, &y));
-      PetscCall(VecFlag(y, 1));
-      PetscCall(MatDenseRestoreColumnVecWrite(Y, c, &y));
-    }
-  }
+  PetscCall(MatFlag(Y, s->numeric ? 0 : 1)); /* on all ranks: a factorization may have failed on some */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

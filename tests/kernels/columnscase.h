@@ -332,6 +332,34 @@ static PetscErrorCode TestSwap(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y_j <- a x_i + b y_j for some columns; with factors of 0 what is no number is not read */
+static PetscErrorCode TestCombine(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
+{
+  const PetscInt    cx[] = {6, 0, 3}, cy[] = {1, 5, 2};
+  const PetscScalar a[] = {0.0, 1.0, 1.0, 2.0}, b[] = {0.0, 0.0, -1.0, 0.5};
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 4; k++) {
+    Blocks v;
+
+    PetscCall(MakeBlocks(n, ld, 2, &v));
+    if (!k || k == 1) {
+      for (PetscInt i = 0; i < n; i++) v.host[1][cy[0] * ld + i] = v.host[1][ld * ROOM - 1]; /* NaN where there is padding */
+      PetscCall(Put(v.there[1], v.host[1], ld * ROOM));
+    }
+    PetscCall((*s->k->combine)(s, 3, n, a[k], k ? v.there[0] : NULL, ld, k ? cx : NULL, b[k], v.there[1], ld, cy));
+    for (PetscInt c = 0; c < 3; c++)
+      for (PetscInt i = 0; i < n; i++) {
+        PetscScalar *y = v.host[1] + cy[c] * ld + i;
+
+        *y = (a[k] == (PetscScalar)0.0 ? (PetscScalar)0.0 : a[k] * v.host[0][cx[c] * ld + i]) + (b[k] == (PetscScalar)0.0 ? (PetscScalar)0.0 : b[k] * *y);
+      }
+    PetscCall(Compare(&v, 4 * PETSC_MACHINE_EPSILON, "combine"));
+    PetscCall(DropBlocks(&v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All of it */
 static PetscErrorCode TestBackend(SpikeKrylovColumns *s, SpikeKrylov *single, const PetscInt sizes[], PetscInt nsizes)
 {
@@ -348,5 +376,7 @@ static PetscErrorCode TestBackend(SpikeKrylovColumns *s, SpikeKrylov *single, co
   Line("products with columns");
   for (PetscInt k = 0; k < nsizes; k++) PetscCall(TestSwap(s, sizes[k], sizes[k] + 1));
   Line("columns that change places");
+  for (PetscInt k = 0; k < nsizes; k++) PetscCall(TestCombine(s, sizes[k], sizes[k] + 1));
+  Line("columns of two blocks");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

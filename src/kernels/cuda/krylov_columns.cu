@@ -137,6 +137,37 @@ __global__ static void SpikeColumnsSwap(SpikeColumnsPairs pairs, X *x, PetscInt 
   }
 }
 
+/* y_b <- a x_a + b y_b of the pair blockIdx.y */
+__global__ static void SpikeColumnsCombine(SpikeColumnsPairs pairs, PetscInt n, SpikeScalar a, const PetscScalar *x, PetscInt64 ldx, SpikeScalar b, PetscScalar *y, PetscInt64 ldy)
+{
+  const PetscScalar *u    = x + pairs.a[blockIdx.y] * ldx;
+  PetscScalar       *v    = y + pairs.b[blockIdx.y] * ldy;
+  const bool         hasx = a != PetscScalar(0.0), hasy = b != PetscScalar(0.0);
+
+  for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (PetscInt)gridDim.x * blockDim.x) v[i] = (hasx ? SpikeKrylovMul(a, u[i]) : PetscScalar(0.0)) + (hasy ? SpikeKrylovMul(b, v[i]) : PetscScalar(0.0));
+}
+
+static PetscErrorCode SpikeKrylovColumnsCombine_CUDA(SpikeKrylovColumns *s, PetscInt count, PetscInt n, PetscScalar a, const PetscScalar *x, PetscInt ldx, const PetscInt cx[], PetscScalar b, PetscScalar *y, PetscInt ldy, const PetscInt cy[])
+{
+  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
+  for (PetscInt first = 0; first < count; first += SPIKE_COLUMNS_PAIRS) {
+    const PetscInt    some = PetscMin((PetscInt)SPIKE_COLUMNS_PAIRS, count - first);
+    SpikeColumnsPairs pairs;
+
+    for (PetscInt i = 0; i < some; i++) {
+      pairs.a[i] = cx ? (int)cx[first + i] : 0;
+      pairs.b[i] = (int)cy[first + i];
+    }
+    SpikeColumnsCombine<<<dim3(SpikeColumnsBlocks(d, n), (unsigned)some), SPIKE_KRYLOV_THREADS, 0, d->h.stream>>>(pairs, n, a, x, (PetscInt64)ldx, b, y, (PetscInt64)ldy);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Tickets and counts of sums stay with the place: they belong to its mail */
 __global__ static void SpikeColumnsSwapScalars(SpikeColumnsPairs pairs, SpikeKrylovDevice *device)
 {
@@ -235,4 +266,4 @@ static PetscErrorCode SpikeKrylovColumnsCreate_CUDA(SpikeKrylovColumns *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovColumnsCreate_CUDA, SpikeKrylovColumnsDestroy_CUDA, SpikeKrylovColumnsPush_CUDA, SpikeKrylovColumnsPull_CUDA, SpikeKrylovColumnsStep_CUDA, SpikeKrylovColumnsBlockStep_CUDA, SpikeKrylovColumnsSums_CUDA, SpikeKrylovColumnsSwap_CUDA, SpikeKrylovColumnsMult_CUDA};
+const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovColumnsCreate_CUDA, SpikeKrylovColumnsDestroy_CUDA, SpikeKrylovColumnsPush_CUDA, SpikeKrylovColumnsPull_CUDA, SpikeKrylovColumnsStep_CUDA, SpikeKrylovColumnsBlockStep_CUDA, SpikeKrylovColumnsSums_CUDA, SpikeKrylovColumnsSwap_CUDA, SpikeKrylovColumnsCombine_CUDA, SpikeKrylovColumnsMult_CUDA};

@@ -112,6 +112,24 @@ static PetscErrorCode SpikeKrylovColumnsSwap_Host(SpikeKrylovColumns *s, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SpikeKrylovColumnsCombine_Host(SpikeKrylovColumns *s, PetscInt count, PetscInt n, PetscScalar a, const PetscScalar *x, PetscInt ldx, const PetscInt cx[], PetscScalar b, PetscScalar *y, PetscInt ldy, const PetscInt cy[])
+{
+  const PetscScalar zero = 0.0;
+
+  PetscFunctionBegin;
+  (void)s;
+  for (PetscInt k = 0; k < count; k++) {
+    const PetscScalar *u = a == zero ? NULL : x + (PetscCount)cx[k] * ldx;
+    PetscScalar       *v = y + (PetscCount)cy[k] * ldy;
+
+    if (u && a == (PetscScalar)1.0 && b == zero) PetscCall(PetscArraycpy(v, u, n));
+    else {
+      for (PetscInt i = 0; i < n; i++) v[i] = (u ? a * u[i] : zero) + (b == zero ? zero : b * v[i]);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* SPIKE_MULT_ROWS rows at a time: the values of the copy come from memory once for all columns. Bits are those of SpikeKrylovMult_Host() */
 static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const void *copy, PetscInt width, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[])
 {
@@ -148,4 +166,4 @@ static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovColumnsCreate_Host, .destroy = SpikeKrylovColumnsDestroy_Host, .push = SpikeKrylovColumnsStay_Host, .pull = SpikeKrylovColumnsStay_Host, .step = SpikeKrylovColumnsStep_Host, .blockstep = SpikeKrylovColumnsBlockStep_Host, .sums = SpikeKrylovColumnsSums_Host, .swap = SpikeKrylovColumnsSwap_Host, .mult = SpikeKrylovColumnsMult_Host};
+const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovColumnsCreate_Host, .destroy = SpikeKrylovColumnsDestroy_Host, .push = SpikeKrylovColumnsStay_Host, .pull = SpikeKrylovColumnsStay_Host, .step = SpikeKrylovColumnsStep_Host, .blockstep = SpikeKrylovColumnsBlockStep_Host, .sums = SpikeKrylovColumnsSums_Host, .swap = SpikeKrylovColumnsSwap_Host, .combine = SpikeKrylovColumnsCombine_Host, .mult = SpikeKrylovColumnsMult_Host};
