@@ -6,7 +6,7 @@
 
       y(p) = sum_s C_s(p) x(p + o_s),     points of x outside of lo <= p < hi do not exist and are left out
 
-  Coefficients are constant,  coef[(s dof + c) dof + e]  from unknown e of p + o_s to unknown c of p,  or one for each point,  coef[(s dof + e) points dof + p dof + c].  Numbers of point (i, j, k) of x lie at
+  Coefficients are constant,  coef[(s dof + c) dof + e]  from unknown e of p + o_s to unknown c of p,  or one for each point, line by line so that they come in one stream:  coef[((l count + s) dof + e) size[0] dof + i dof + c]  in line l = k size[1] + j.  Numbers of point (i, j, k) of x lie at
   x + (i + j sj + k sk) dof: x is the vector of the box alone, with sj = size[0], or has the points around it too. y and z are vectors of the box.
 
   A sum is taken in the order of the stencil, for any box. Bytes: x and y once, and with constant coefficients nothing else: what n count values are for a matrix by diagonals is not there.  [H. Liu et al., 2013, GSCG]
@@ -40,12 +40,15 @@ typedef struct {
 
 PETSC_INTERN const SpikeStencilKernels SpikeStencilKernels_Host;
 
-/* Where coefficient (c, e) of point s lies for point p, and how far apart those of neighbouring points are */
-static inline PetscCount SpikeStencilCoef(const SpikeStencil *S, PetscInt s, PetscInt c, PetscInt e, PetscInt p)
+/* Where coefficient (c, e) of point s lies for the first point of line l; those of its other points follow at SpikeStencilStep() */
+static inline PetscCount SpikeStencilCoef(const SpikeStencil *S, PetscInt s, PetscInt c, PetscInt e, PetscInt l)
 {
-  const PetscCount points = (PetscCount)S->size[0] * S->size[1] * S->size[2];
+  return S->constant ? ((PetscCount)s * S->dof + c) * S->dof + e : (((PetscCount)l * S->count + s) * S->dof + e) * S->size[0] * S->dof + c;
+}
 
-  return S->constant ? ((PetscCount)s * S->dof + c) * S->dof + e : (((PetscCount)s * S->dof + e) * points + p) * S->dof + c;
+static inline PetscInt SpikeStencilStep(const SpikeStencil *S)
+{
+  return S->constant ? 0 : S->dof;
 }
 
 /* Points i in begin <= i < end of a line for which i + o exists */

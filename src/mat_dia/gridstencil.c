@@ -302,19 +302,21 @@ PetscErrorCode MatGridStencilSetCoefficientVecs(Mat A, const Vec vecs[])
 {
   Mat_GridStencil   *a;
   const PetscScalar *v;
-  PetscInt           n;
+  PetscInt           n, lines, length;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(vecs, 2);
   PetscCall(MatGridStencilReserve_Private(A, PETSC_FALSE));
-  a = (Mat_GridStencil *)A->data;
+  a      = (Mat_GridStencil *)A->data;
+  lines  = a->s.size[1] * a->s.size[2];
+  length = a->s.size[0] * a->s.dof;
   for (PetscInt k = 0; k < a->s.count * a->s.dof; k++) {
     PetscValidHeaderSpecific(vecs[k], VEC_CLASSID, 2);
     PetscCall(VecGetLocalSize(vecs[k], &n));
     PetscCheck(n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Vector %" PetscInt_FMT " of coefficients has %" PetscInt_FMT " numbers on this rank, and those of the DMDA have %" PetscInt_FMT, k, n, A->rmap->n);
     PetscCall(VecGetArrayRead(vecs[k], &v));
-    PetscCall(PetscArraycpy(a->coef + (PetscCount)k * n, v, n));
+    for (PetscInt l = 0; l < lines; l++) PetscCall(PetscArraycpy(a->coef + SpikeStencilCoef(&a->s, k / a->s.dof, 0, k % a->s.dof, l), v + (PetscCount)l * length, length));
     PetscCall(VecRestoreArrayRead(vecs[k], &v));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -155,7 +155,7 @@ PetscErrorCode MatGetDiagonal_GridStencil(Mat A, Vec v)
         MatGridStencilNeighbours_Private(a, global, p, column);
         for (PetscInt s = 0; s < S->count; s++)
           if (column[s] == A->rmap->rstart + n * S->dof)
-            for (PetscInt c = 0; c < S->dof; c++) d[n * S->dof + c] += S->coef[SpikeStencilCoef(S, s, c, c, n)];
+            for (PetscInt c = 0; c < S->dof; c++) d[n * S->dof + c] += S->coef[SpikeStencilCoef(S, s, c, c, n / S->size[0]) + (PetscCount)p[0] * SpikeStencilStep(S)];
       }
   PetscCall(VecRestoreArrayWrite(v, &d));
   PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &global));
@@ -189,7 +189,7 @@ static PetscErrorCode MatGridStencilFill_Private(Mat A, Mat B)
         MatGridStencilNeighbours_Private(a, global, p, column);
         for (PetscInt s = 0; s < S->count; s++)
           for (PetscInt c = 0; column[s] >= 0 && c < S->dof; c++)
-            for (PetscInt e = 0; e < S->dof; e++) PetscCall(MatSetValue(B, A->rmap->rstart + n * S->dof + c, column[s] + e, S->coef[SpikeStencilCoef(S, s, c, e, n)], ADD_VALUES));
+            for (PetscInt e = 0; e < S->dof; e++) PetscCall(MatSetValue(B, A->rmap->rstart + n * S->dof + c, column[s] + e, S->coef[SpikeStencilCoef(S, s, c, e, n / S->size[0]) + (PetscCount)p[0] * SpikeStencilStep(S)], ADD_VALUES));
       }
   PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &global));
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));

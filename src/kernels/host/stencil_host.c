@@ -24,7 +24,7 @@ static inline PetscBool SpikeStencilReaches(const SpikeStencil *S, PetscInt s, P
 static void SpikeStencilScalarLine(const SpikeStencil *S, PetscInt j, PetscInt k, PetscInt begin, PetscInt end, const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *z, PetscScalar *y)
 {
   const SpikeStencilLine line = SpikeStencilLineGet();
-  const PetscInt         p    = (k * S->size[1] + j) * S->size[0];
+  const PetscInt         l = k * S->size[1] + j, p = l * S->size[0];
   const PetscScalar     *coef[SPIKE_STENCIL_MOST], *one[SPIKE_STENCIL_MOST];
   PetscInt               shift[SPIKE_STENCIL_MOST], along[SPIKE_STENCIL_MOST], few[SPIKE_STENCIL_MOST], n = 0, inbegin = begin, inend = end;
 
@@ -32,7 +32,7 @@ static void SpikeStencilScalarLine(const SpikeStencil *S, PetscInt j, PetscInt k
     const PetscInt *o = S->offset + 3 * s;
 
     if (!SpikeStencilReaches(S, s, j, k)) continue;
-    coef[n]    = S->coef + SpikeStencilCoef(S, s, 0, 0, p);
+    coef[n]    = S->coef + SpikeStencilCoef(S, s, 0, 0, l);
     along[n]   = o[0];
     shift[n++] = o[0] + o[1] * sj + o[2] * sk;
     SpikeStencilClip(S, 0, o[0], &inbegin, &inend);
@@ -61,7 +61,7 @@ static void SpikeStencilScalarLine(const SpikeStencil *S, PetscInt j, PetscInt k
 
 static void SpikeStencilBlockLine(const SpikeStencil *S, PetscInt j, PetscInt k, PetscInt begin, PetscInt end, const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *z, PetscScalar *y)
 {
-  const PetscInt dof = S->dof, row = (k * S->size[1] + j) * S->size[0];
+  const PetscInt dof = S->dof, l = k * S->size[1] + j, row = l * S->size[0], step = SpikeStencilStep(S);
 
   for (PetscInt i = begin; i < end; i++)
     for (PetscInt c = 0; c < dof; c++) y[(PetscCount)(row + i) * dof + c] = z ? z[(PetscCount)(row + i) * dof + c] : (PetscScalar)0.0;
@@ -76,7 +76,7 @@ static void SpikeStencilBlockLine(const SpikeStencil *S, PetscInt j, PetscInt k,
       PetscScalar       *to   = y + (PetscCount)(row + i) * dof;
 
       for (PetscInt c = 0; c < dof; c++)
-        for (PetscInt e = 0; e < dof; e++) to[c] += S->coef[SpikeStencilCoef(S, s, c, e, row + i)] * from[e];
+        for (PetscInt e = 0; e < dof; e++) to[c] += S->coef[SpikeStencilCoef(S, s, c, e, l) + (PetscCount)i * step] * from[e];
     }
   }
 }
@@ -94,13 +94,13 @@ static PetscErrorCode SpikeStencilMult_Host(const SpikeStencil *S, const PetscIn
 
 static PetscErrorCode SpikeStencilMultTranspose_Host(const SpikeStencil *S, PetscBool conjugate, const PetscScalar *x, PetscScalar *y, PetscInt sj, PetscInt sk)
 {
-  const PetscInt dof = S->dof;
+  const PetscInt dof = S->dof, step = SpikeStencilStep(S);
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < S->size[2]; k++)
     for (PetscInt j = 0; j < S->size[1]; j++)
       for (PetscInt s = 0; s < S->count; s++) {
-        const PetscInt *o = S->offset + 3 * s, row = (k * S->size[1] + j) * S->size[0];
+        const PetscInt *o = S->offset + 3 * s, l = k * S->size[1] + j, row = l * S->size[0];
         PetscInt        first = 0, last = S->size[0];
 
         if (!SpikeStencilReaches(S, s, j, k)) continue;
@@ -111,7 +111,7 @@ static PetscErrorCode SpikeStencilMultTranspose_Host(const SpikeStencil *S, Pets
 
           for (PetscInt e = 0; e < dof; e++)
             for (PetscInt c = 0; c < dof; c++) {
-              const PetscScalar a = S->coef[SpikeStencilCoef(S, s, c, e, row + i)];
+              const PetscScalar a = S->coef[SpikeStencilCoef(S, s, c, e, l) + (PetscCount)i * step];
 
               to[e] += (conjugate ? PetscConj(a) : a) * from[c];
             }

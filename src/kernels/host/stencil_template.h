@@ -2,33 +2,50 @@
 /* stencil_template.h: a line of a stencil, for one instruction set; included behind dia_template.h. Sums are in registers, and what they read of x is in the first-level cache but for the lines at its front */
 #include "../stencil.h"
 
-#define KS_REGISTERS 4
+#if !defined(PETSC_USE_COMPLEX)
+/* `registers` of sums from i on: several, for each sum is a chain of additions */
+SPIKE_INLINE void ks_block(const int registers, PetscInt count, const PetscScalar *const coef[], PetscBool constant, const PetscInt shift[], PetscInt i, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  krv_t v[4], *out = (krv_t *)(y + i);
+
+  memset(v, 0, sizeof(v));
+  if (z) { SPIKE_UNROLL for (int k = 0; k < registers; k++) v[k] = ((const krv_t *)(z + i))[k]; }
+  for (PetscInt s = 0; s < count; s++) {
+    const krv_t *b = (const krv_t *)(x + shift[s] + i);
+
+    if (constant) {
+      const PetscScalar a = *coef[s];
+
+      SPIKE_UNROLL for (int k = 0; k < registers; k++) v[k] += a * b[k];
+    } else {
+      const krv_t *a = (const krv_t *)(coef[s] + i);
+
+      SPIKE_UNROLL for (int k = 0; k < registers; k++) v[k] += a[k] * b[k];
+    }
+  }
+  SPIKE_UNROLL for (int k = 0; k < registers; k++) out[k] = v[k];
+}
+
+/* Blocks as long as they fit; a last one takes some points a second time, but not where z may be y */
+  #define KS_BLOCKS(registers) \
+    do { \
+      for (; i + registers * KR_LANES <= end; i += registers * KR_LANES) ks_block(registers, count, coef, constant, shift, i, x, z, y); \
+      if (i < end && !z && begin + registers * KR_LANES <= end) { \
+        ks_block(registers, count, coef, constant, shift, end - registers * KR_LANES, x, z, y); \
+        i = end; \
+      } \
+    } while (0)
+#endif
 
 static void SPIKE_PASTE3(ks_line, loop, SPIKE_ISA)(PetscInt count, const PetscScalar *const coef[], PetscBool constant, const PetscInt shift[], PetscInt begin, PetscInt end, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
 {
   PetscInt i = begin;
 
 #if !defined(PETSC_USE_COMPLEX)
-  for (; i + KS_REGISTERS * KR_LANES <= end; i += KS_REGISTERS * KR_LANES) {
-    krv_t v[KS_REGISTERS], *out = (krv_t *)(y + i);
-
-    memset(v, 0, sizeof(v));
-    if (z) { SPIKE_UNROLL for (int k = 0; k < KS_REGISTERS; k++) v[k] = ((const krv_t *)(z + i))[k]; }
-    for (PetscInt s = 0; s < count; s++) {
-      const krv_t *b = (const krv_t *)(x + shift[s] + i);
-
-      if (constant) {
-        const PetscScalar a = *coef[s];
-
-        SPIKE_UNROLL for (int k = 0; k < KS_REGISTERS; k++) v[k] += a * b[k];
-      } else {
-        const krv_t *a = (const krv_t *)(coef[s] + i);
-
-        SPIKE_UNROLL for (int k = 0; k < KS_REGISTERS; k++) v[k] += a[k] * b[k];
-      }
-    }
-    SPIKE_UNROLL for (int k = 0; k < KS_REGISTERS; k++) out[k] = v[k];
-  }
+  KS_BLOCKS(4);
+  KS_BLOCKS(2);
+  KS_BLOCKS(1);
+  #undef KS_BLOCKS
 #endif
   for (; i < end; i++) {
     PetscScalar sum = z ? z[i] : (PetscScalar)0.0;
@@ -39,7 +56,6 @@ static void SPIKE_PASTE3(ks_line, loop, SPIKE_ISA)(PetscInt count, const PetscSc
 }
 
 const SpikeStencilLine SPIKE_PASTE2(SpikeStencilLine_, SPIKE_ISA) = SPIKE_PASTE3(ks_line, loop, SPIKE_ISA);
-#undef KS_REGISTERS
 #undef KB_DOT
 #undef KB_MUL
 #undef KR_LANES
