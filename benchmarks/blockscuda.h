@@ -52,6 +52,7 @@ static PetscErrorCode DevicePlaceCreate(const Run *run, PetscReal cold, PetscRea
   PetscCall(PetscDeviceContextGetStreamHandle(d->dctx, (void **)&stream));
   d->clock.repeat  = run->repeat;
   d->clock.seconds = seconds;
+  d->clock.longest = 5.0;
   d->clock.stream  = *stream;
   for (int k = 0; k < 2; k++) PetscCallCUDA(cudaEventCreate(&d->clock.event[k]));
   p->b.k      = &SpikeBlockKernels_CUDA;

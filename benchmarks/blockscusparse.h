@@ -26,13 +26,14 @@ typedef struct {
 typedef struct {
   CuSPARSEFunctions f;
   Mult             *t;
-  void             *handle, *descr, *csr, *bsr, *in, *out, *buffer;
+  void             *handle, *descr, *csr, *bsr, *bsrrow, *in, *out, *buffer;
   int              *bi, *bj, *ci, *cj;
-  void             *ca;
+  void             *ca, *ba; /* ba: blocks row-major */
   int               type, algorithm, operation;
   enum {
     SPMM_CSR,
     SPMM_BSR,
+    SPMM_BSRROW,
     SPMV_CSR,
     SPMV_BSR,
     BSRMV,
@@ -72,7 +73,7 @@ static PetscErrorCode UploadInts(PetscCount count, const PetscInt from[], int **
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix in CSR of numbers, on the device */
+/* The matrix in CSR of numbers, and values of blocks that are row-major, on the device */
 static PetscErrorCode CuSPARSENumbers(CuSPARSE *s)
 {
   const Mult      *t    = s->t;
@@ -82,23 +83,28 @@ static PetscErrorCode CuSPARSENumbers(CuSPARSE *s)
   const PetscCount nz = (PetscCount)t->nz * bs * bs;
   PetscCount       at = 0;
   int             *ci, *cj;
-  char            *ca;
+  char            *ca, *ba;
 
   PetscFunctionBeginUser;
   PetscCheck(nz <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscCount_FMT " entries are more than cuSPARSE's indices count", nz);
   PetscCall(PetscMalloc1(n + 1, &ci));
   PetscCall(PetscMalloc1(nz, &cj));
   PetscCall(PetscMalloc1((size_t)nz * size, &ca));
+  PetscCall(PetscMalloc1((size_t)nz * size, &ba));
   ci[0] = 0;
   for (PetscInt i = 0; i < t->nb; i++)
     for (PetscInt r = 0; r < bs; r++) {
       for (PetscInt k = t->bi[i]; k < t->bi[i + 1]; k++)
         for (PetscInt c = 0; c < bs; c++, at++) {
-          const size_t e = (size_t)((((PetscCount)k * bs + c) * bs + r) % TILE);
+          const size_t e = (size_t)((((PetscCount)k * bs + c) * bs + r) % TILE), to = ((size_t)k * bs + r) * bs + c;
 
           cj[at] = (int)(t->bj[k] * bs + c);
-          if (size == sizeof(double)) ((double *)ca)[at] = ((const double *)tile)[e];
-          else memcpy(ca + (size_t)at * size, tile + e * size, size);
+          if (size == sizeof(float)) ((float *)ba)[to] = ((float *)ca)[at] = ((const float *)tile)[e];
+          else if (!PetscDefined(USE_COMPLEX)) ((double *)ba)[to] = ((double *)ca)[at] = ((const double *)tile)[e];
+          else {
+            memcpy(ca + (size_t)at * size, tile + e * size, size);
+            memcpy(ba + to * size, tile + e * size, size);
+          }
         }
       ci[i * bs + r + 1] = (int)at;
     }
@@ -108,9 +114,12 @@ static PetscErrorCode CuSPARSENumbers(CuSPARSE *s)
   PetscCallCUDA(cudaMemcpy(s->ci, ci, (size_t)(n + 1) * sizeof(int), cudaMemcpyHostToDevice));
   PetscCallCUDA(cudaMemcpy(s->cj, cj, (size_t)nz * sizeof(int), cudaMemcpyHostToDevice));
   PetscCallCUDA(cudaMemcpy(s->ca, ca, (size_t)nz * size, cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMalloc(&s->ba, (size_t)nz * size));
+  PetscCallCUDA(cudaMemcpy(s->ba, ba, (size_t)nz * size, cudaMemcpyHostToDevice));
   PetscCall(PetscFree(ci));
   PetscCall(PetscFree(cj));
   PetscCall(PetscFree(ca));
+  PetscCall(PetscFree(ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,6 +148,7 @@ static PetscErrorCode CuSPARSECreate(Mult *t, void **ctx)
   PetscCall(CuSPARSENumbers(s));
   PetscCheck(!s->f.createcsr(&s->csr, n, n, (int64_t)t->nz * t->bs * t->bs, s->ci, s->cj, s->ca, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
   if (s->f.createbsr && s->f.createbsr(&s->bsr, t->nb, t->nb, t->nz, t->bs, t->bs, s->bi, s->bj, t->a, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type, CUSPARSE_ORDER_COL)) s->bsr = NULL;
+  if (s->f.createbsr && s->f.createbsr(&s->bsrrow, t->nb, t->nb, t->nz, t->bs, t->bs, s->bi, s->bj, s->ba, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type, CUSPARSE_ORDER_ROW)) s->bsrrow = NULL;
   if (s->f.createdescr && s->f.createdescr(&s->descr)) s->descr = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -151,6 +161,8 @@ static PetscErrorCode CuSPARSEDestroy(void **ctx)
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaDeviceSynchronize());
   if (s->bsr) (void)s->f.destroyspmat(s->bsr);
+  if (s->bsrrow) (void)s->f.destroyspmat(s->bsrrow);
+  PetscCallCUDA(cudaFree(s->ba));
   if (s->descr && s->f.destroydescr) (void)s->f.destroydescr(s->descr);
   (void)s->f.destroyspmat(s->csr);
   (void)s->f.destroy(s->handle);
@@ -170,18 +182,23 @@ static inline const void *CuSPARSEScalar(const CuSPARSE *s, PetscBool one)
   return one ? (wide ? (const void *)&s->one : (const void *)&s->one1) : (wide ? (const void *)&s->zero : (const void *)&s->zero1);
 }
 
+static inline void *CuSPARSEMatrix(const CuSPARSE *s)
+{
+  return s->which == SPMM_CSR || s->which == SPMV_CSR ? s->csr : (s->which == SPMM_BSRROW ? s->bsrrow : s->bsr);
+}
+
 static PetscErrorCode CuSPARSEWork(void *ctx, PetscInt k)
 {
   CuSPARSE   *s   = (CuSPARSE *)ctx;
   const Mult *t   = s->t;
   const void *one = CuSPARSEScalar(s, PETSC_TRUE), *zero = CuSPARSEScalar(s, PETSC_FALSE);
-  void       *mat = s->which == SPMM_CSR || s->which == SPMV_CSR ? s->csr : s->bsr;
+  void       *mat = CuSPARSEMatrix(s);
   const int   nb = (int)t->nb, nz = (int)t->nz, bs = (int)t->bs, n = nb * bs, m = (int)t->m;
   int         status;
 
   PetscFunctionBeginUser;
   (void)k;
-  if (s->which == SPMM_CSR || s->which == SPMM_BSR) status = s->f.mm(s->handle, s->operation, 0, one, mat, s->in, zero, s->out, s->type, s->algorithm, s->buffer);
+  if (s->which <= SPMM_BSRROW) status = s->f.mm(s->handle, s->operation, 0, one, mat, s->in, zero, s->out, s->type, s->algorithm, s->buffer);
   else if (s->which == BSRMV) status = s->f.bsrmv(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, nb, nb, nz, one, s->descr, t->a, s->bi, s->bj, bs, t->x, zero, t->y);
   else if (s->which == BSRMM) status = s->f.bsrmm(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, 0, nb, m, nb, nz, one, s->descr, t->a, s->bi, s->bj, bs, t->x, n, zero, t->y, n);
   else status = s->f.mv(s->handle, s->operation, one, mat, s->in, zero, s->out, s->type, s->algorithm, s->buffer);
@@ -195,9 +212,9 @@ static PetscErrorCode CuSPARSELine(CuSPARSE *s, const Key *key, const char name[
   Mult           *t = s->t;
   const int64_t   n = (int64_t)t->nb * t->bs, ld = t->rowmajor ? t->m : n;
   const int       order  = t->rowmajor ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
-  const PetscBool vector = (PetscBool)(s->which == SPMV_CSR || s->which == SPMV_BSR), generic = (PetscBool)(vector || s->which == SPMM_CSR || s->which == SPMM_BSR);
+  const PetscBool vector = (PetscBool)(s->which == SPMV_CSR || s->which == SPMV_BSR), generic = (PetscBool)(vector || s->which <= SPMM_BSRROW);
   const void     *one = CuSPARSEScalar(s, PETSC_TRUE), *zero = CuSPARSEScalar(s, PETSC_FALSE);
-  void           *mat = s->which == SPMM_CSR || s->which == SPMV_CSR ? s->csr : s->bsr;
+  void           *mat = CuSPARSEMatrix(s);
   double          ms = NAN, graph = NAN, error = NAN;
   size_t          bytes  = 0;
   int             status = 0;
@@ -241,13 +258,14 @@ static PetscErrorCode CuSPARSELines(Mult *t, const Key *key, void *ctx)
     const char *name;
     int         which, algorithm;
   } functions[] = {
-    {"SpMM CSR",   SPMM_CSR, CUSPARSE_SPMM_ALG_DEFAULT},
-    {"SpMM CSR 2", SPMM_CSR, CUSPARSE_SPMM_CSR_ALG2   },
-    {"SpMM BSR",   SPMM_BSR, CUSPARSE_SPMM_ALG_DEFAULT},
-    {"SpMV CSR",   SPMV_CSR, CUSPARSE_SPMV_ALG_DEFAULT},
-    {"SpMV BSR",   SPMV_BSR, CUSPARSE_SPMV_ALG_DEFAULT},
-    {"bsrmv",      BSRMV,    0                        },
-    {"bsrmm",      BSRMM,    0                        }
+    {"SpMM CSR",     SPMM_CSR,    CUSPARSE_SPMM_ALG_DEFAULT},
+    {"SpMM CSR 2",   SPMM_CSR,    CUSPARSE_SPMM_CSR_ALG2   },
+    {"SpMM BSR",     SPMM_BSR,    CUSPARSE_SPMM_ALG_DEFAULT},
+    {"SpMM BSR row", SPMM_BSRROW, CUSPARSE_SPMM_ALG_DEFAULT},
+    {"SpMV CSR",     SPMV_CSR,    CUSPARSE_SPMV_ALG_DEFAULT},
+    {"SpMV BSR",     SPMV_BSR,    CUSPARSE_SPMV_ALG_DEFAULT},
+    {"bsrmv",        BSRMV,       0                        },
+    {"bsrmm",        BSRMM,       0                        }
   };
   CuSPARSE *s = (CuSPARSE *)ctx;
 
@@ -259,7 +277,7 @@ static PetscErrorCode CuSPARSELines(Mult *t, const Key *key, void *ctx)
     const PetscBool vector = (PetscBool)(which == SPMV_CSR || which == SPMV_BSR || which == BSRMV);
 
     if (vector && t->m > 1) continue;
-    if (t->trans && which != SPMM_CSR && which != SPMV_CSR) continue;
+    if (t->trans && (t->rowmajor || (which != SPMM_CSR && which != SPMV_CSR))) continue;
     if (t->trans && functions[i].algorithm == CUSPARSE_SPMM_CSR_ALG2) continue;
     if (which == BSRMV && !(s->f.bsrmv && s->descr)) continue;
     if (which == BSRMM && (!(s->f.bsrmm && s->descr) || t->rowmajor)) continue;

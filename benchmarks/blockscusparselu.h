@@ -264,7 +264,7 @@ static PetscErrorCode CuSPARSELUError(CuSPARSELU *s, BlockWork work, double *err
   PetscScalar     *x;
 
   PetscFunctionBeginUser;
-  PetscCall(IluError(s->t, error)); /* our own goes to hostx */
+  PetscCall(IluOurs(s->t));
   PetscCallCUDA(cudaMemset(s->t->x, 0xff, (size_t)n * sizeof(PetscScalar)));
   PetscCallCUDA(cudaDeviceSynchronize());
   PetscCall((*work)(s, 0));
@@ -281,7 +281,7 @@ static PetscErrorCode CuSPARSELUTimes(CuSPARSELU *s, Key *key, const char suffix
   Ilu           *t         = s->t;
   const PetscInt columns[] = {1, 4, 16};
   char           name[48];
-  double         ms = NAN, graph = NAN, error;
+  double         ms = NAN, graph = NAN, error = NAN;
 
   PetscFunctionBeginUser;
   key->op    = "factor";

@@ -76,45 +76,53 @@ static PetscErrorCode MultOurs(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y is what? In 50 block rows, spread; the transpose's entries are looked for in rows near by, as those of a stencil are, and NAN where that is too far */
+/* Largest error of Y in units of rounding and of |A| |X|, in 50 block rows, spread. Of the transpose, those are columns: entries with their row and number */
 static PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
 {
   const SpikeDouble *tile = (const SpikeDouble *)t->p->run->tile[0];
   const PetscInt     bs = t->bs, n = t->nb * bs, m = t->m;
   const size_t       size = NumberBytes(t->precision);
-  PetscInt           far  = 0;
+  PetscInt          *i, *k;
   char              *y;
 
   PetscFunctionBeginUser;
   PetscCall((*t->p->b.k->synchronize)(&t->p->b));
-  PetscCall(PetscMalloc1((size_t)n * m * size, &y));
-  PetscCall(Download(t->p, t->y, (size_t)n * m * size, y));
+  PetscCall(PetscMalloc3(bs * m * size, &y, t->nz, &i, t->nz, &k));
   *error = 0.0;
-  for (PetscInt i = 0; i < t->nb && t->trans; i++)
-    for (PetscInt k = t->bi[i]; k < t->bi[i + 1]; k++) far = PetscMax(far, PetscAbsInt(t->bj[k] - i));
   for (PetscInt sample = 0; sample < 50; sample++) {
-    const PetscInt row = (PetscInt)((PetscCount)sample * (t->nb - 1) / 49);
+    const PetscInt row   = (PetscInt)((PetscCount)sample * (t->nb - 1) / 49);
+    PetscInt       count = 0;
 
+    if (rowmajor) PetscCall(Download(t->p, (const char *)t->y + (size_t)row * bs * m * size, bs * m * size, y));
+    for (PetscInt c = 0; c < m && !rowmajor; c++) PetscCall(Download(t->p, (const char *)t->y + ((size_t)c * n + (size_t)row * bs) * size, bs * size, y + (size_t)c * bs * size));
+    for (PetscInt e = t->bi[row]; e < t->bi[row + 1] && !t->trans; e++) {
+      i[count]   = t->bj[e];
+      k[count++] = e;
+    }
+    for (PetscInt r = 0; r < t->nb && t->trans; r++)
+      for (PetscInt e = t->bi[r]; e < t->bi[r + 1]; e++)
+        if (t->bj[e] == row) {
+          i[count]   = r;
+          k[count++] = e;
+        }
     for (PetscInt c = 0; c < m; c++)
       for (PetscInt r = 0; r < bs; r++) {
-        const PetscCount at   = rowmajor ? ((PetscCount)row * bs + r) * m + c : (PetscCount)c * n + (PetscCount)row * bs + r;
-        SpikeDouble      sum  = 0.0;
-        double           norm = 0.0, e;
+        SpikeDouble sum  = 0.0;
+        double      norm = 1e-300, e;
 
-        for (PetscInt i = t->trans ? PetscMax(0, row - far) : row; i <= (t->trans ? PetscMin(t->nb - 1, row + far) : row); i++)
-          for (PetscInt k = t->bi[i]; k < t->bi[i + 1]; k++)
-            for (PetscInt q = 0; q < bs && (!t->trans || t->bj[k] == row); q++) {
-              const PetscInt    from = t->trans ? i * bs + q : t->bj[k] * bs + q;
-              const SpikeDouble v    = tile[(((PetscCount)k * bs + (t->trans ? r : q)) * bs + (t->trans ? q : r)) % TILE] * tile[(rowmajor ? (PetscCount)from * m + c : (PetscCount)c * n + from) % TILE];
+        for (PetscInt b = 0; b < count; b++)
+          for (PetscInt q = 0; q < bs; q++) {
+            const PetscCount  from = (PetscCount)i[b] * bs + q;
+            const SpikeDouble v    = tile[(((PetscCount)k[b] * bs + (t->trans ? r : q)) * bs + (t->trans ? q : r)) % TILE] * tile[(rowmajor ? from * m + c : (PetscCount)c * n + from) % TILE];
 
-              sum += v;
-              norm += Magnitude(v);
-            }
-        e = Magnitude(NumberGet(t->precision, y, at) - sum) / (PrecisionRounding(t->precision) * (norm + 1e-300));
+            sum += v;
+            norm += Magnitude(v);
+          }
+        e = Magnitude(NumberGet(t->precision, y, rowmajor ? (PetscCount)r * m + c : (PetscCount)c * bs + r) - sum) / (PrecisionRounding(t->precision) * norm);
         if (!(e <= *error)) *error = e;
       }
   }
-  PetscCall(PetscFree(y));
+  PetscCall(PetscFree3(y, i, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

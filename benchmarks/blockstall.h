@@ -121,7 +121,7 @@ static inline PetscErrorCode TallSmall(Tall *t, const void *Y, SpikeDouble *out)
 static PetscErrorCode TallDotError(Tall *t, const SpikeBlockTask *s, BlockWork work, void *ctx, PetscBool turned, double *error)
 {
   const PetscInt  m   = t->m;
-  const PetscBool all = (PetscBool)((double)s->n * m * m <= 8e7);
+  const PetscBool all = (PetscBool)((double)s->n * m * m <= 2e7);
   SpikeDouble    *X, *Z, Y[2][SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM], sum[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
   double          size[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
 

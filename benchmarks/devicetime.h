@@ -10,7 +10,8 @@ typedef PetscErrorCode (*Work)(void *ctx, PetscInt copy);
 
 typedef struct {
   PetscInt     repeat, copies;
-  PetscReal    seconds; /* so long after the first measurement none is begun */
+  PetscReal    seconds; /* so long after the first measurement none is begun      */
+  PetscReal    longest; /* ms: no graph of what takes longer by calls, 0: always one */
   cudaStream_t stream;
   cudaEvent_t  event[2];
 } Clock;
@@ -67,6 +68,7 @@ static PetscErrorCode ClockTime(const Clock *c, Work restore, PetscBool single, 
   for (int way = 0; way < (graph ? 2 : 1); way++) {
     int count = 0;
 
+    if (way && c->longest > 0.0 && *ms > (double)c->longest) break;
     if (way) PetscCall(ClockCapture(c, work, ctx, &exec));
     if (way && !exec) break;
     PetscCall(PetscTime(&begin));

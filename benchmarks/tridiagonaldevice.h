@@ -20,7 +20,7 @@ typedef struct {
 static PetscErrorCode TimeWork(Device *dev, Work restore, PetscBool single, Work work, void *ctx, double *ms, double *graph)
 {
   const Clock clock = {
-    dev->run->repeat, dev->copies, dev->run->seconds, dev->stream, {dev->event[0], dev->event[1]}
+    dev->run->repeat, dev->copies, dev->run->seconds, 0.0, dev->stream, {dev->event[0], dev->event[1]}
   };
 
   PetscFunctionBeginUser;
