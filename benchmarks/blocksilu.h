@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* blocksilu.h: for benchmarks/blocks: block ILU(0) of one or many matrices and its solves, by the kernels of a place and by PETSc's ILU of MATBAIJ */
+#pragma once
+
+#include "blocksrun.h"
+
+#define MAXLUCOPIES 128
+#define MAXRHS      16
+
+/* Copies of ntasks matrices on cubes, one behind the other in the same arrays; the matrix in blocks. On the host: bi, bj, ba, the same for all copies */
+typedef struct {
+  Place              *p;
+  PCSpikePrecision    precision;
+  PetscInt            bs, nb, ntasks, copies, m, *bi, *bj, *newrow, colors;
+  PetscScalar        *ba, *hostx;
+  SpikeBlockPattern   pattern;
+  SpikeBlockCSR       csr;
+  SpikeBlockLU        lu[MAXLUCOPIES];
+  SpikePivot          pivot[MAXLUCOPIES];
+  SpikeBlockFillStats stats[MAXLUCOPIES];
+  PetscScalar        *b, *x; /* [copies * MAXRHS * n] */
+} Ilu;
+
+static inline double IluBytes(const Ilu *t, double columns)
+{
+  const double blocks = (double)t->pattern.li[t->nb] + (double)t->pattern.ui[t->nb] + (double)t->nb, bs = (double)t->bs;
+
+  return blocks * bs * bs * (double)NumberBytes(t->precision) + 4.0 * blocks + 2.0 * columns * (double)t->nb * bs * sizeof(PetscScalar);
+}
+
+/* Diagonal blocks are dominant by a little, so that factors stay far from the matrix */
+static inline void IluValues(const Run *run, Ilu *t)
+{
+  const SpikeDouble *tile = (const SpikeDouble *)run->tile[0];
+  const PetscInt     bs   = t->bs;
+
+  for (PetscInt i = 0; i < t->nb; i++)
+    for (PetscInt k = t->bi[i]; k < t->bi[i + 1]; k++)
+      for (PetscInt e = 0; e < bs * bs; e++) {
+        const PetscCount at = (PetscCount)k * bs * bs + e;
+
+        t->ba[at] = (PetscScalar)tile[at % TILE];
+        if (t->bj[k] == i && e % (bs + 1) == 0) t->ba[at] += 4.0 * (PetscReal)bs;
+      }
+}
+
+static inline PetscErrorCode IluCreate(Place *p, PCSpikePrecision precision, PetscInt bs, PetscInt edge, PetscInt ntasks, PetscBool multicolor, Ilu *t)
+{
+  const PetscInt cube = edge * edge * edge;
+  PetscInt      *start;
+  void          *d;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(t, sizeof(*t)));
+  t->p         = p;
+  t->precision = precision;
+  t->bs        = bs;
+  t->nb        = cube * ntasks;
+  t->ntasks    = ntasks;
+  PetscCall(Stencil(edge, ntasks, &t->bi, &t->bj));
+  PetscCall(PetscMalloc1((size_t)t->bi[t->nb] * bs * bs, &t->ba));
+  PetscCall(PetscMalloc1((size_t)t->nb * bs * MAXRHS, &t->hostx));
+  PetscCall(PetscMalloc1(ntasks + 1, &start));
+  for (PetscInt i = 0; i <= ntasks; i++) start[i] = i * cube;
+  IluValues(p->run, t);
+  if (multicolor) {
+    PetscCall(PetscMalloc1(t->nb, &t->newrow));
+    PetscCall(SpikeBlockMulticolor(t->nb, ntasks, start, t->bi, t->bj, t->newrow, &t->colors));
+  }
+  PetscCall(SpikeBlockSymbolic(bs, t->nb, ntasks, start, t->newrow, 0, t->bi, t->bj, &t->pattern));
+  PetscCall(PetscFree(start));
+  t->copies = CopiesOf(p, IluBytes(t, 1.0), MAXLUCOPIES);
+  t->csr.bs = bs;
+  PetscCall(Upload(p, t->bi, (size_t)(t->nb + 1) * sizeof(PetscInt), &d));
+  t->csr.ai = (const PetscInt *)d;
+  PetscCall(Upload(p, t->bj, (size_t)t->bi[t->nb] * sizeof(PetscInt), &d));
+  t->csr.aj = (const PetscInt *)d;
+  PetscCall(Upload(p, t->ba, (size_t)t->bi[t->nb] * bs * bs * sizeof(PetscScalar), &d));
+  t->csr.aa = (const PetscScalar *)d;
+  for (PetscInt k = 0; k < t->copies; k++) {
+    t->lu[k].p         = &t->pattern;
+    t->lu[k].precision = precision;
+    t->lu[k].maxrhs    = MAXRHS;
+    t->lu[k].b         = &p->b;
+    PetscCall((*p->b.k->lucreate)(&t->lu[k]));
+  }
+  PetscCall((*p->b.k->alloc)(&p->b, (size_t)t->copies * MAXRHS * t->nb * bs * sizeof(PetscScalar), (void **)&t->b));
+  PetscCall((*p->b.k->alloc)(&p->b, (size_t)t->copies * MAXRHS * t->nb * bs * sizeof(PetscScalar), (void **)&t->x));
+  PetscCall(Fill(p, NativePrecision(), (PetscCount)t->copies * MAXRHS * t->nb * bs, t->b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode IluDestroy(Ilu *t)
+{
+  SpikeBlock *b   = &t->p->b;
+  void       *d[] = {(void *)t->csr.ai, (void *)t->csr.aj, (void *)t->csr.aa};
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 3; i++) PetscCall((*b->k->release)(b, &d[i]));
+  for (PetscInt k = 0; k < t->copies; k++) PetscCall((*b->k->ludestroy)(&t->lu[k]));
+  PetscCall((*b->k->release)(b, (void **)&t->b));
+  PetscCall((*b->k->release)(b, (void **)&t->x));
+  PetscCall(SpikeBlockPatternDestroy(&t->pattern));
+  PetscCall(PetscFree(t->bi));
+  PetscCall(PetscFree(t->bj));
+  PetscCall(PetscFree(t->ba));
+  PetscCall(PetscFree(t->hostx));
+  PetscCall(PetscFree(t->newrow));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- The kernels --------------------------------------------------------------------------------------------------------------- */
+static PetscErrorCode IluFill(void *ctx, PetscInt k)
+{
+  Ilu *t = (Ilu *)ctx;
+
+  PetscFunctionBeginUser;
+  PetscCall((*t->p->b.k->lufill)(&t->lu[k], &t->csr, &t->stats[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IluFactor(void *ctx, PetscInt k)
+{
+  Ilu             *t  = (Ilu *)ctx;
+  const SpikePivot pv = {100.0 * PETSC_MACHINE_EPSILON, 0.0, 0, -1, 0.0, PETSC_TRUE};
+
+  PetscFunctionBeginUser;
+  t->pivot[k] = pv;
+  PetscCall((*t->p->b.k->lufactor)(&t->lu[k], &t->pivot[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IluSolve(void *ctx, PetscInt k)
+{
+  Ilu             *t  = (Ilu *)ctx;
+  const PetscInt   n  = t->nb * t->bs;
+  const PetscCount at = (PetscCount)k * MAXRHS * n;
+
+  PetscFunctionBeginUser;
+  PetscCall((*t->p->b.k->lusolve)(&t->lu[k], SPIKE_BLOCK_PLAIN, t->m, t->b + at, n, t->x + at, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fill, factors, and what a setup waits for */
+static PetscErrorCode IluSetUp(void *ctx, PetscInt k)
+{
+  Ilu *t = (Ilu *)ctx;
+
+  PetscFunctionBeginUser;
+  PetscCall(IluFill(ctx, k));
+  PetscCall(IluFactor(ctx, k));
+  if (t->p->b.k->lufinish) PetscCall((*t->p->b.k->lufinish)(&t->lu[k]));
+  PetscCheck(t->pivot[k].badrow < 0, PETSC_COMM_SELF, PETSC_ERR_CONV_FAILED, "bad pivot in row %" PetscInt_FMT, t->pivot[k].badrow);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Errors -------------------------------------------------------------------------------------------------------------------- */
+/* w <- w - A x, block column-major, bs x bs */
+static inline void BlockSubtract(PetscInt bs, const PetscScalar *A, const PetscScalar *x, PetscScalar *w)
+{
+  for (PetscInt c = 0; c < bs; c++)
+    for (PetscInt r = 0; r < bs; r++) w[r] -= A[c * bs + r] * x[c];
+}
+
+/* Copy 0: the solution of the last of the m columns. *x <- that from the factors as luget() returns them, in the order of the matrix */
+static PetscErrorCode IluReference(Ilu *t, const PetscScalar *b, PetscScalar *x)
+{
+  const SpikeBlockPattern *p  = &t->pattern;
+  const PetscInt           bs = t->bs, nb = t->nb;
+  const size_t             step = (size_t)bs * bs;
+  PetscScalar             *L, *D, *U, *w, z[SPIKE_BLOCK_MAXBS];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc4(p->li[nb] * step, &L, nb * step, &D, p->ui[nb] * step, &U, (size_t)nb * bs, &w));
+  PetscCall((*t->p->b.k->luget)(&t->lu[0], L, D, U));
+  for (PetscInt i = 0; i < nb; i++) {
+    PetscCall(PetscArraycpy(w + (size_t)i * bs, b + (size_t)(p->oldrow ? p->oldrow[i] : i) * bs, bs));
+    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) BlockSubtract(bs, L + k * step, w + (size_t)p->lj[k] * bs, w + (size_t)i * bs);
+  }
+  for (PetscInt i = nb - 1; i >= 0; i--) {
+    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) BlockSubtract(bs, U + k * step, w + (size_t)p->uj[k] * bs, w + (size_t)i * bs);
+    for (PetscInt r = 0; r < bs; r++) {
+      z[r]                  = w[(size_t)i * bs + r];
+      w[(size_t)i * bs + r] = 0.0;
+    }
+    BlockSubtract(bs, D + i * step, z, w + (size_t)i * bs);
+    for (PetscInt r = 0; r < bs; r++) x[(size_t)(p->oldrow ? p->oldrow[i] : i) * bs + r] = w[(size_t)i * bs + r] = -w[(size_t)i * bs + r];
+  }
+  PetscCall(PetscFree4(L, D, U, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* max |x - y| / max |y| in units of rounding */
+static inline double Difference(PetscCount n, const PetscScalar *x, const PetscScalar *y)
+{
+  double error = 0.0, size = 0.0;
+
+  for (PetscCount i = 0; i < n; i++) {
+    const double e = (double)PetscAbsScalar(x[i] - y[i]);
+
+    if (!(e <= error)) error = e;
+    size = PetscMax(size, (double)PetscAbsScalar(y[i]));
+  }
+  return error / (size * (double)PETSC_MACHINE_EPSILON);
+}
+
+/* Our solution of copy 0 -> hostx, with which peers are compared */
+static PetscErrorCode IluOurs(Ilu *t)
+{
+  PetscFunctionBeginUser;
+  PetscCall(IluSolve(t, 0));
+  PetscCall((*t->p->b.k->synchronize)(&t->p->b));
+  PetscCall(Download(t->p, t->x, (size_t)t->m * t->nb * t->bs * sizeof(PetscScalar), t->hostx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The last column of it against the factors that luget() returns, where that is little work, else NAN */
+static PetscErrorCode IluError(Ilu *t, double *error)
+{
+  const PetscCount n = (PetscCount)t->nb * t->bs, last = (t->m - 1) * n;
+  PetscScalar     *b, *x;
+
+  PetscFunctionBeginUser;
+  PetscCall(IluOurs(t));
+  *error = NAN;
+  if ((double)t->bi[t->nb] * t->bs * t->bs <= 2e7) {
+    PetscCall(PetscMalloc2(n, &b, n, &x));
+    PetscCall(Download(t->p, t->b + last, (size_t)n * sizeof(PetscScalar), b));
+    PetscCall(IluReference(t, b, x));
+    *error = Difference(n, t->hostx + last, x);
+    PetscCall(PetscFree2(b, x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- ILU of MATBAIJ ------------------------------------------------------------------------------------------------------------ */
+typedef struct {
+  Ilu          *t;
+  Mat           A, F, B, X;
+  Vec           b, x;
+  MatFactorInfo info;
+} IluPETSc;
+
+static PetscErrorCode IluPETScFactor(void *ctx, PetscInt k)
+{
+  IluPETSc *s = (IluPETSc *)ctx;
+
+  PetscFunctionBeginUser;
+  (void)k;
+  PetscCall(MatLUFactorNumeric(s->F, s->A, &s->info));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IluPETScSolve(void *ctx, PetscInt k)
+{
+  IluPETSc *s = (IluPETSc *)ctx;
+
+  PetscFunctionBeginUser;
+  (void)k;
+  if (s->t->m > 1) PetscCall(MatMatSolve(s->F, s->B, s->X));
+  else PetscCall(MatSolve(s->F, s->b, s->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IluPETScLines(Ilu *t, Key *key)
+{
+  const PetscInt n = t->nb * t->bs, ms[] = {1, 4, 16};
+  IluPETSc       s = {t, NULL, NULL, NULL, NULL, NULL, NULL, {0}};
+  IS             rows, columns;
+  double         ms1 = NAN, error = NAN;
+  PetscScalar   *x;
+
+  PetscFunctionBeginUser;
+  if (t->precision != NativePrecision() || t->newrow) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1((size_t)n * MAXRHS, &x));
+  PetscCall(CreateBAIJ(t->bs, t->nb, t->bi, t->bj, t->ba, &s.A));
+  PetscCall(MatGetOrdering(s.A, MATORDERINGNATURAL, &rows, &columns));
+  PetscCall(MatGetFactor(s.A, MATSOLVERPETSC, MAT_FACTOR_ILU, &s.F));
+  PetscCall(MatFactorInfoInitialize(&s.info));
+  s.info.fill = 1.0;
+  PetscCall(MatILUFactorSymbolic(s.F, s.A, rows, columns, &s.info));
+  key->op    = "factor";
+  key->m     = 0;
+  key->bytes = 0.0;
+  PetscCall(HostTime(t->p, 1, NULL, IluPETScFactor, &s, &ms1, NULL));
+  PetscCall(Report(t->p, key, "MATBAIJ", ms1, NAN, NAN, "with the copy of the values"));
+  key->op = "solve";
+  for (int j = 0; j < 3; j++) {
+    t->m = key->m = ms[j];
+    key->bytes    = IluBytes(t, (double)t->m);
+    PetscCall(IluOurs(t));
+    if (t->m > 1) {
+      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, t->m, t->b, &s.B));
+      PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, n, t->m, x, &s.X));
+    } else {
+      PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, t->bs, n, t->b, &s.b));
+      PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, t->bs, n, x, &s.x));
+    }
+    PetscCall(HostTime(t->p, 1, NULL, IluPETScSolve, &s, &ms1, NULL));
+    error = Difference((PetscCount)n * t->m, x, t->hostx);
+    PetscCall(Report(t->p, key, "MATBAIJ", ms1, NAN, error, "error: what differs from ours"));
+    PetscCall(MatDestroy(&s.B));
+    PetscCall(MatDestroy(&s.X));
+    PetscCall(VecDestroy(&s.b));
+    PetscCall(VecDestroy(&s.x));
+  }
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&columns));
+  PetscCall(MatDestroy(&s.F));
+  PetscCall(MatDestroy(&s.A));
+  PetscCall(PetscFree(x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Cases --------------------------------------------------------------------------------------------------------------------- */
+typedef PetscErrorCode (*IluPeers)(Ilu *, Key *);
+
+static PetscErrorCode IluCase(Place *p, const char part[], PCSpikePrecision precision, PetscInt bs, PetscInt edge, PetscInt ntasks, PetscBool multicolor, IluPeers peers)
+{
+  const PetscInt columns[] = {1, 4, 16};
+  const char    *solver    = multicolor ? "ours multicolor" : precision == NativePrecision() ? "ours" : "ours single factors";
+  Key            key       = {part, "fill", precision, PETSC_FALSE, bs, edge * edge * edge, 0, ntasks, 0.0};
+  char           note[96];
+  double         ms = NAN, graph = NAN, error;
+  Ilu           *t;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscNew(&t));
+  PetscCall(IluCreate(p, precision, bs, edge, ntasks, multicolor, t));
+  PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " and %" PetscInt_FMT " levels", t->pattern.nlevels[0], t->pattern.nlevels[1]));
+  if (multicolor) PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " colors", t->colors));
+  key.bytes = 2.0 * IluBytes(t, 0.0);
+  PetscCall((*p->time)(p, t->copies, NULL, IluFill, t, &ms, NULL));
+  PetscCall(Report(p, &key, solver, ms, NAN, NAN, ""));
+  key.op = "factor"; /* not by graphs: each launch has a number of its own, by which rows know each other */
+  PetscCall((*p->time)(p, t->copies, IluFill, IluFactor, t, &ms, NULL));
+  PetscCall(Report(p, &key, solver, ms, NAN, NAN, note));
+  key.op = "setup";
+  PetscCall((*p->time)(p, t->copies, NULL, IluSetUp, t, &ms, NULL));
+  PetscCall(Report(p, &key, solver, ms, NAN, NAN, "fill; factor; wait"));
+  key.op = "solve";
+  for (int j = 0; j < 3; j++) {
+    t->m = key.m = columns[j];
+    key.bytes    = IluBytes(t, (double)t->m);
+    graph        = NAN;
+    PetscCall((*p->time)(p, t->copies, NULL, IluSolve, t, &ms, &graph));
+    PetscCall(IluError(t, &error));
+    PetscCall(Report(p, &key, solver, ms, graph, error, note));
+  }
+  if (peers && !multicolor && precision == NativePrecision()) PetscCall((*peers)(t, &key));
+  PetscCall(IluDestroy(t));
+  PetscCall(PetscFree(t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One matrix: run->lu[] are edges of cubes */
+static PetscErrorCode IluPart(Place *p, IluPeers peers)
+{
+  const Run *run = p->run;
+
+  PetscFunctionBeginUser;
+  PetscCall(Heading(p, "Block ILU(0) of one matrix, 7-point stencil"));
+  for (PetscInt i = 0; i < run->nlu; i++)
+    for (PetscInt j = 0; j < run->nbs; j++) {
+      PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
+      if (p->beside) continue;
+      PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_TRUE, peers));
+      if (NativePrecision() == PC_SPIKE_PRECISION_DOUBLE) PetscCall(IluCase(p, "ilu", PC_SPIKE_PRECISION_SINGLE, run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Many of them, each on a cube of edge run->taskedge, and 30 */
+static PetscErrorCode IluTasks(Place *p, IluPeers peers)
+{
+  const Run *run = p->run;
+
+  PetscFunctionBeginUser;
+  PetscCall(Heading(p, "Block ILU(0) of many matrices at once, 7-point stencil"));
+  for (PetscInt j = 0; j < run->nbs; j++)
+    for (PetscInt i = 0; i <= run->ntasks; i++) {
+      const PetscInt ntasks = i < run->ntasks ? run->tasks[i] : 30;
+
+      if (p->beside && ntasks != 1 && ntasks != 30) continue;
+      PetscCall(IluCase(p, "tasks", NativePrecision(), run->bs[j], run->taskedge, ntasks, PETSC_FALSE, run->bs[j] < 16 || (ntasks != 2 && ntasks != 8 && ntasks != 32) ? peers : NULL)); /* those take their time */
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
