@@ -265,9 +265,15 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   test:
-      suffix: 1
+   testset:
       requires: defined(PETSC_USE_LOG)
-      nsize: {{1 2 3}}
+      output_file: output/blockilu_change_1.out
+      test:
+         suffix: 1
+         nsize: {{1 2 3}}
+      test:
+         suffix: cuda
+         requires: cuda gpurun
+         args: -block_aij_type aijcusparse
 
 TEST*/

@@ -55,16 +55,20 @@ static inline PetscErrorCode BlockSet(const BlockCase *c, PetscReal scale, Mat A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* nlocal block rows on this rank, or PETSC_DECIDE; setbs: the matrix knows its blocks */
+/* nlocal block rows on this rank, or PETSC_DECIDE; setbs: the matrix knows its blocks. -block_aij_type: what there is in place of MATAIJ */
 static inline PetscErrorCode BlockMat(MPI_Comm comm, const BlockCase *c, PetscInt nlocal, MatType type, PetscBool setbs, Mat *A)
 {
-  PetscInt n = nlocal;
+  PetscInt  n           = nlocal;
+  char      aijtype[64] = MATAIJ;
+  PetscBool aij;
 
   PetscFunctionBegin;
   PetscCall(PetscSplitOwnership(comm, &n, (PetscInt *)&c->nb));
+  PetscCall(PetscStrcmp(type, MATAIJ, &aij));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-block_aij_type", aijtype, sizeof(aijtype), NULL));
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, n * c->bs, n * c->bs, c->nb * c->bs, c->nb * c->bs));
-  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetType(*A, aij ? aijtype : type));
   if (setbs) PetscCall(MatSetBlockSize(*A, c->bs));
   PetscCall(MatSetUp(*A));
   PetscCall(BlockSet(c, 1.0, *A));
