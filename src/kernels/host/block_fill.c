@@ -5,7 +5,7 @@
 
 typedef struct {
   PetscReal kept, other; /* sums of |a_ij| over a row, of what stays and of what leaves its task */
-  PetscReal largest;     /* |Re a_ij| or |Im a_ij| of what stays                                */
+  PetscReal largest;     /* |Re a_ij| or |Im a_ij| of what stays, for single precision          */
 } RowSums;
 
 /* The row's entry a goes to element e of a block; no block: the entry leaves its task */
@@ -18,9 +18,11 @@ static inline void Put(PCSpikePrecision precision, void *block, PetscInt e, Pets
     return;
   }
   s->kept += size;
-  s->largest = PetscMax(s->largest, PetscMax(PetscAbsReal(PetscRealPart(a)), PetscAbsReal(PetscImaginaryPart(a))));
   if (precision == PC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)block)[e] = (SpikeDouble)a;
-  else ((SpikeSingle *)block)[e] = (SpikeSingle)a;
+  else {
+    s->largest                = PetscMax(s->largest, PetscMax(PetscAbsReal(PetscRealPart(a)), PetscAbsReal(PetscImaginaryPart(a))));
+    ((SpikeSingle *)block)[e] = (SpikeSingle)a;
+  }
 }
 
 /* what the sums of row r of the matrix say; largest is compared only where all is finite */
@@ -45,12 +47,12 @@ PetscErrorCode SpikeBlockLUFill_Host(SpikeBlockLU *lu, const SpikeBlockCSR *A, S
   PetscCheck(A->bs == 1 || A->bs == bs, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A matrix of blocks of %" PetscInt_FMT ", factors of blocks of %" PetscInt_FMT, A->bs, bs);
   st->norm   = 0.0;
   st->badrow = st->overflowrow = -1;
+  if (p->li[p->nb]) PetscCall(PetscMemzero(h->l, p->li[p->nb] * size));
+  if (p->ui[p->nb]) PetscCall(PetscMemzero(h->u, p->ui[p->nb] * size));
+  if (p->nb) PetscCall(PetscMemzero(h->d, p->nb * size));
   for (PetscInt i = 0; i < p->nb; i++) {
     const PetscInt old = p->oldrow ? p->oldrow[i] : i;
 
-    if (p->li[i + 1] > p->li[i]) PetscCall(PetscMemzero((char *)h->l + p->li[i] * size, (p->li[i + 1] - p->li[i]) * size));
-    if (p->ui[i + 1] > p->ui[i]) PetscCall(PetscMemzero((char *)h->u + p->ui[i] * size, (p->ui[i + 1] - p->ui[i]) * size));
-    PetscCall(PetscMemzero((char *)h->d + i * size, size));
     for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) h->where[p->lj[k]] = (char *)h->l + k * size;
     for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) h->where[p->uj[k]] = (char *)h->u + k * size;
     h->where[i] = (char *)h->d + i * size;

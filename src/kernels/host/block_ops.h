@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* block_ops.h: operations on tall blocks and the factorization, all numbers of type E = F; included for each E, behind block_tiles.h */
 #define BO_ROWS 256 /* rows of tall blocks that meet all columns while they are in cache */
+#define BO_COPY 64  /* where they are copied */
 
 /* dest <- source^T, k x m with leading dimension ld */
 static void BX(transpose)(PetscInt k, PetscInt m, const E *source, PetscCount ld, E *dest)
@@ -13,7 +14,7 @@ static void BX(transpose)(PetscInt k, PetscInt m, const E *source, PetscCount ld
 static void BX(axpy)(const SpikeBlockTask *t)
 {
   const E       *X = (const E *)t->X, *Z = (const E *)t->Z;
-  E             *Y   = (E *)t->Y, copy[4 * BX_WIDEST * SPIKE_BLOCK_MAXM], small[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
+  E             *Y   = (E *)t->Y, copy[BO_COPY * SPIKE_BLOCK_MAXM], small[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
   const PetscInt sub = t->mode == SPIKE_BLOCK_SUB, k = t->k, m = t->m;
 
   if (t->rowmajor) BX(transpose)(k, m, Z, t->ldz, small);
@@ -23,7 +24,7 @@ static void BX(axpy)(const SpikeBlockTask *t)
     E               *y  = Y + i * (t->rowmajor ? t->ldy : 1);
     PetscCount       ld = t->ldx;
 
-    rows = t->rowmajor ? PetscMin(4, t->n - i) : BX(take)(t->n - i);
+    rows = PetscMin(Y == X ? BO_COPY : BO_ROWS, t->n - i);
     if (Y == X) {
       ld = t->rowmajor ? k : rows;
       for (PetscInt c = 0; c < (t->rowmajor ? rows : k); c++)
@@ -350,3 +351,4 @@ const SpikeBlockLoops SPIKE_PASTE3(SpikeBlockLoops_, SPIKE_ISA, BPRECISION) = {.
 #undef BO_W
 #undef BO_GET
 #undef BO_ROWS
+#undef BO_COPY

@@ -14,7 +14,7 @@ SPIKE_INLINE void BX(lower_)(const int constant, const PetscInt bs, const SpikeB
   }
 }
 
-/* w <- (D + U)^-1 w */
+/* w <- (D + U)^-1 w. The columns of a row from the last to the first: the row below, which is only just known, comes last, as it does in L */
 SPIKE_INLINE void BX(upper_)(const int constant, const PetscInt bs, const SpikeBlockPattern *p, const F *u, const F *d, PetscInt nrhs, E *w, PetscCount ldw)
 {
   const PetscCount step = (PetscCount)bs * bs;
@@ -26,11 +26,11 @@ SPIKE_INLINE void BX(upper_)(const int constant, const PetscInt bs, const SpikeB
     PetscInt       c = 0;
 
     for (; c + 4 <= nrhs; c += 4) {
-      BX(columns)(constant, 4, bs, 1, 0, 0, count, NULL, step, u + first * step, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw, r + c * ldw, ldw, t, bs);
+      BX(columns)(constant, 4, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, step, u + first * step, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw, r + c * ldw, ldw, t, bs);
       BX(columns)(constant, 4, bs, 0, 0, 0, 1, NULL, 0, d + i * step, bs, bs, NULL, 0, t, 1, bs, NULL, 0, r + c * ldw, ldw);
     }
     for (; c < nrhs; c++) {
-      BX(columns)(constant, 1, bs, 1, 0, 0, count, NULL, step, u + first * step, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw, r + c * ldw, ldw, t, bs);
+      BX(columns)(constant, 1, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, step, u + first * step, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw, r + c * ldw, ldw, t, bs);
       BX(columns)(constant, 1, bs, 0, 0, 0, 1, NULL, 0, d + i * step, bs, bs, NULL, 0, t, 1, bs, NULL, 0, r + c * ldw, ldw);
     }
   }
@@ -60,7 +60,7 @@ SPIKE_INLINE void BX(uppert_)(const PetscInt bs, const SpikeBlockPattern *p, con
   const PetscCount step = (PetscCount)bs * bs;
 
   for (PetscInt i = p->nb - 1; i >= 0; i--) {
-    for (PetscInt c = 0; c < nrhs; c++) BX(scatter)(bs, 1, conj, p->li[i + 1] - p->li[i], p->lj + p->li[i], l + p->li[i] * step, w + c * ldw + (PetscCount)i * bs, w + c * ldw);
+    for (PetscInt c = 0; c < nrhs; c++) BX(scatter)(bs, BX_SUB | BX_DOWN, conj, p->li[i + 1] - p->li[i], p->lj + p->li[i], l + p->li[i] * step, w + c * ldw + (PetscCount)i * bs, w + c * ldw);
   }
 }
 

@@ -4,11 +4,12 @@
 
       C <- C0 +- sum over k < count of A_k B_k        A_k M x K, columns lda apart, rows one behind the other; B_k K x NC with strides rs, cs;  C, C0 M x NC
 
-  A_k = A + (ai ? ai[k] : k) astep, likewise B_k. M numbers are NV vectors, BW (NV - 1) < M <= BW NV and M >= BW: the last one begins at M - BW and has numbers of the one before it too, which come out the same twice.
+  mode: BX_SUB for -; BX_DOWN: k from the last to the first. A_k = A + (ai ? ai[k] : k) astep, likewise B_k. M numbers are NV vectors, BW (NV - 1) < M <= BW NV and M >= BW: the last one begins at M - BW and has numbers of the one before it too, which come out the same twice.
   A column of C has the same bits whatever NC is.
 */
-#if defined(PETSC_USE_COMPLEX)
+#if BW == 1
 typedef E      BT(v);
+typedef E      BT(u);
 SPIKE_INLINE E BT(sum)(BT(v) a)
 {
   return a;
@@ -41,7 +42,7 @@ SPIKE_INLINE E BT(sum)(BT(v) a)
 }
 #endif
 
-SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int sub, const int conja, const int conjb, PetscInt count, const PetscInt *ai, PetscCount astep, const F *A, PetscCount lda, PetscInt K, const PetscInt *bi, PetscCount bstep, const E *B, PetscCount rs, PetscCount cs, const E *C0, PetscCount ldc0, E *C, PetscCount ldc)
+SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int mode, const int conja, const int conjb, PetscInt count, const PetscInt *ai, PetscCount astep, const F *A, PetscCount lda, PetscInt K, const PetscInt *bi, PetscCount bstep, const E *B, PetscCount rs, PetscCount cs, const E *C0, PetscCount ldc0, E *C, PetscCount ldc)
 {
   const int P = NV == 1 ? 2 : 1; /* sums of even and odd columns of A apart, where there are few others */
   BT(v) acc[4][4][2];
@@ -56,10 +57,15 @@ SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int su
       if (P == 2) acc[c][v][1] = BT_ZERO;
     }
   }
-  for (PetscInt k = 0; k < count; k++) {
-    const F *a = A + (ai ? ai[k] : k) * astep;
-    const E *b = B + (bi ? bi[k] : k) * bstep;
-    PetscInt j = 0;
+  for (PetscInt s = 0; s < count; s++) {
+    const PetscInt k = mode & BX_DOWN ? count - 1 - s : s;
+    const F       *a = A + (ai ? ai[k] : k) * astep;
+    const E       *b = B + (bi ? bi[k] : k) * bstep;
+    PetscInt       j = 0;
+
+#if BW == 1
+    __asm__ volatile(""); /* gcc makes a vector of the products of many k, gathers for it, and adds them up one by one */
+#endif
 
     for (; j + 2 <= K; j += 2) {
       SPIKE_UNROLL for (int q = 0; q < 2; q++)
@@ -73,7 +79,7 @@ SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int su
 
           SPIKE_UNROLL for (int v = 0; v < NV; v++)
           {
-            if (sub) acc[c][v][P == 2 ? q : 0] -= BT_MUL(x[v], y);
+            if (mode & BX_SUB) acc[c][v][P == 2 ? q : 0] -= BT_MUL(x[v], y);
             else acc[c][v][P == 2 ? q : 0] += BT_MUL(x[v], y);
           }
         }
@@ -89,7 +95,7 @@ SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int su
 
         SPIKE_UNROLL for (int v = 0; v < NV; v++)
         {
-          if (sub) acc[c][v][0] -= BT_MUL(x[v], y);
+          if (mode & BX_SUB) acc[c][v][0] -= BT_MUL(x[v], y);
           else acc[c][v][0] += BT_MUL(x[v], y);
         }
       }
@@ -108,7 +114,7 @@ SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int su
 /* y_j <- y_j +- sum over r < M of A_rj x_r, j < K: x comes as vectors, zero where the last one has numbers of the one before it */
 SPIKE_INLINE void BT(expand)(const int NV, const int M, const E *x, BT(v) xv[])
 {
-#if defined(PETSC_USE_COMPLEX)
+#if BW == 1
   (void)M;
   SPIKE_UNROLL for (int v = 0; v < NV; v++) xv[v] = x[v];
 #else

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* block_tiles.h: tiles of block_tile.h for all widths of vectors, and products of any number of rows made of them; included for each pair of E and F, with BX(name) as prefix of names */
+#define BX_SUB  1
+#define BX_DOWN 2
 #if defined(PETSC_USE_COMPLEX)
   #define BT_MUL(a, b)     BX(mul)(a, b)
   #define BT_CONJ(flag, a) ((flag) ? BX(conj)(a) : (a))
@@ -90,8 +92,8 @@ SPIKE_INLINE E BX(conj)(E a)
 #endif
 
 #define BX_PARAMS \
-  int sub, int conja, int conjb, PetscInt count, const PetscInt *ai, PetscCount astep, const F *A, PetscCount lda, PetscInt K, const PetscInt *bi, PetscCount bstep, const E *B, PetscCount rs, PetscCount cs, const E *C0, PetscCount ldc0, E *C, PetscCount ldc
-#define BX_ARGS    sub, conja, conjb, count, ai, astep, A + m, lda, K, bi, bstep, B, rs, cs, C0 ? C0 + m : NULL, ldc0, C + m, ldc
+  int mode, int conja, int conjb, PetscInt count, const PetscInt *ai, PetscCount astep, const F *A, PetscCount lda, PetscInt K, const PetscInt *bi, PetscCount bstep, const E *B, PetscCount rs, PetscCount cs, const E *C0, PetscCount ldc0, E *C, PetscCount ldc
+#define BX_ARGS    mode, conja, conjb, count, ai, astep, A + m, lda, K, bi, bstep, B, rs, cs, C0 ? C0 + m : NULL, ldc0, C + m, ldc
 #define BX_TILE(w) BX(tile##w)
 #define BX_CASE(w, nv) \
   if (take <= (nv) * (w)) { \
@@ -116,39 +118,35 @@ SPIKE_INLINE void BX(product)(const int NC, PetscInt M, BX_PARAMS)
 #undef BX_CASE
 #undef BX_ARGS
 
-#define BX_ARGS sub, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc
+#define BX_ARGS mode, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc
 
 static __attribute__((noinline, unused)) void BX(add1)(PetscInt M, BX_PARAMS)
 {
-  (void)sub;
-  BX(product)(1, M, 0, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
+  BX(product)(1, M, mode & BX_DOWN, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
 }
 
 static __attribute__((noinline, unused)) void BX(sub1)(PetscInt M, BX_PARAMS)
 {
-  (void)sub;
-  BX(product)(1, M, 1, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
+  BX(product)(1, M, mode | BX_SUB, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
 }
 
 static __attribute__((noinline, unused)) void BX(add4)(PetscInt M, BX_PARAMS)
 {
-  (void)sub;
-  BX(product)(4, M, 0, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
+  BX(product)(4, M, mode & BX_DOWN, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
 }
 
 static __attribute__((noinline, unused)) void BX(sub4)(PetscInt M, BX_PARAMS)
 {
-  (void)sub;
-  BX(product)(4, M, 1, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
+  BX(product)(4, M, mode | BX_SUB, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
 }
 
 /* NC = 1 or 4; constant: M is one, and the code is made for it */
 SPIKE_INLINE void BX(columns)(const int constant, const int NC, PetscInt M, BX_PARAMS)
 {
   if (constant) BX(product)(NC, M, BX_ARGS);
-  else if (NC == 4 && sub) BX(sub4)(M, BX_ARGS);
+  else if (NC == 4 && mode & BX_SUB) BX(sub4)(M, BX_ARGS);
   else if (NC == 4) BX(add4)(M, BX_ARGS);
-  else if (sub) BX(sub1)(M, BX_ARGS);
+  else if (mode & BX_SUB) BX(sub1)(M, BX_ARGS);
   else BX(add1)(M, BX_ARGS);
 }
 
@@ -157,8 +155,8 @@ SPIKE_INLINE void BX(gemm)(const int constant, PetscInt M, PetscInt N, BX_PARAMS
 {
   PetscInt c = 0;
 
-  for (; c + 4 <= N; c += 4) BX(columns)(constant, 4, M, sub, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B + c * cs, rs, cs, C0 ? C0 + c * ldc0 : NULL, ldc0, C + c * ldc, ldc);
-  for (; c < N; c++) BX(columns)(constant, 1, M, sub, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B + c * cs, rs, cs, C0 ? C0 + c * ldc0 : NULL, ldc0, C + c * ldc, ldc);
+  for (; c + 4 <= N; c += 4) BX(columns)(constant, 4, M, mode, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B + c * cs, rs, cs, C0 ? C0 + c * ldc0 : NULL, ldc0, C + c * ldc, ldc);
+  for (; c < N; c++) BX(columns)(constant, 1, M, mode, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B + c * cs, rs, cs, C0 ? C0 + c * ldc0 : NULL, ldc0, C + c * ldc, ldc);
 }
 
 /* y_(jk) <- y_(jk) +- A_k^T x, or A_k^H x, of count blocks M x M with columns j[k], y_j at y + j M */
@@ -167,10 +165,14 @@ SPIKE_INLINE void BX(gemm)(const int constant, PetscInt M, PetscInt N, BX_PARAMS
     BX(v##w) xv[nv]; \
 \
     BX(expand##w)(nv, (int)take, x + m, xv); \
-    for (PetscInt k = 0; k < count; k++) BX(dots##w)(nv, (int)take, sub, conja, A + k * (PetscCount)M * M + m, M, M, xv, y + (PetscCount)(j ? j[k] : k) * M); \
+    for (PetscInt s = 0; s < count; s++) { \
+      const PetscInt k = mode & BX_DOWN ? count - 1 - s : s; \
+\
+      BX(dots##w)(nv, (int)take, mode & BX_SUB, conja, A + k * (PetscCount)M * M + m, M, M, xv, y + (PetscCount)(j ? j[k] : k) * M); \
+    } \
     continue; \
   }
-SPIKE_INLINE void BX(scatter)(PetscInt M, const int sub, int conja, PetscInt count, const PetscInt *j, const F *A, const E *x, E *y)
+SPIKE_INLINE void BX(scatter)(PetscInt M, const int mode, int conja, PetscInt count, const PetscInt *j, const F *A, const E *x, E *y)
 {
   for (PetscInt m = 0, take; m < M; m += take) {
     take = BX(take)(M - m);

@@ -6,6 +6,8 @@
 #undef BX_CASES2
 #undef BX_CASES4
 #undef BX_PARAMS
+#undef BX_SUB
+#undef BX_DOWN
 #undef BT_MUL
 #undef BT_CONJ
 #undef BT_ZERO
