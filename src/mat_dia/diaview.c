@@ -20,16 +20,15 @@ PetscErrorCode MatView_DIA(Mat A, PetscViewer viewer)
 
       PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
       PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bytes, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)A)));
-      if (global[0] == -global[1]) PetscCall(PetscViewerASCIIPrintf(viewer, "diagonals: %" PetscInt_FMT, global[0]));
-      else PetscCall(PetscViewerASCIIPrintf(viewer, "diagonals: %" PetscInt_FMT " to %" PetscInt_FMT " on a rank", -global[1], global[0]));
-      PetscCall(PetscViewerASCIIPrintf(viewer, ", %g bytes of values\n", (double)bytes));
+      if (global[0] == -global[1]) PetscCall(PetscViewerASCIIPrintf(viewer, "diagonals: %" PetscInt_FMT ", %g bytes of values\n", global[0], (double)bytes));
+      else PetscCall(PetscViewerASCIIPrintf(viewer, "diagonals: %" PetscInt_FMT " to %" PetscInt_FMT " on a rank, %g bytes of values\n", -global[1], global[0], (double)bytes));
       PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s\n", MatDIAScheduleTypes[a->schedule]));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
   PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &aij));
   PetscCall(PetscObjectSetName((PetscObject)aij, ((PetscObject)A)->name));
-  PetscCall(MatView(aij, viewer));
+  PetscUseTypeMethod(aij, view, viewer); /* the head has been printed */
   PetscCall(MatDestroy(&aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

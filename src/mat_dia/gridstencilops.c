@@ -264,7 +264,7 @@ PetscErrorCode MatView_GridStencil(Mat A, PetscViewer viewer)
   }
   PetscCall(MatConvert_GridStencil_AIJ(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(PetscObjectSetName((PetscObject)B, ((PetscObject)A)->name));
-  PetscCall(MatView(B, viewer));
+  PetscUseTypeMethod(B, view, viewer); /* the head has been printed */
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
