@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocks.c: block kernels of the host beside BLAS and PETSc's MATBAIJ, in one run; ratios of medians, above 1 where ours are faster */
+/* blockilu.c: block kernels of the host beside BLAS and PETSc's MATBAIJ, in one run; ratios of medians, above 1 where ours are faster */
 static char help[] = "Block kernels of the host: PCBLOCKILU against PCILU on MATBAIJ, products with sparse blocks against MatMult() and MatMatMult(), block dot and axpy against gemm.\n\
   -bs 1,2,3,...    sizes of blocks (1 to 8, 12, 16, 24)\n\
   -bytes b         of a matrix, about (3e7)\n\

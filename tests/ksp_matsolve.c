@@ -435,6 +435,55 @@ static PetscErrorCode TestFailure(KSPType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Monitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx ctx)
+{
+  Vec x;
+
+  PetscFunctionBegin;
+  (void)it;
+  (void)rnorm;
+  (void)ctx;
+  PetscCall(KSPBuildSolution(ksp, NULL, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A monitor that wants the solution as one vector is told what to do, and the KSP solves on */
+static PetscErrorCode TestMonitor(KSPType type)
+{
+  Mat            A, B, X;
+  Vec            x, b;
+  KSP            ksp;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(PETSC_FALSE, 35, TEST_PLAIN, &A));
+  PetscCall(KSPTestCreate(type, PCNONE, A, &ksp));
+  PetscCall(DenseCreate(A, 3, 0, &B));
+  PetscCall(DenseCreate(A, 3, 0, &X));
+  PetscCall(SetRightHandSides(B, NULL));
+  PetscCall(KSPMonitorSet(ksp, Monitor, NULL, NULL));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = KSPMatSolve(ksp, B, X);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_SUP), "%s: error %d from a monitor that builds the solution", type, (int)ierr));
+  PetscCall(KSPMonitorCancel(ksp));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 31));
+  PetscCall(SpikeTestSolve(ksp, b, x, "after an error"));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(CheckResidual(A, PETSC_FALSE, B, X, "after an error"));
+  PetscCall(KSPMonitorSet(ksp, Monitor, NULL, NULL));
+  PetscCall(KSPFusedSetMatSolveType(ksp, KSP_FUSED_MATSOLVE_SINGLE));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const KSPType  types[]        = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
@@ -487,6 +536,7 @@ int main(int argc, char **argv)
       PetscCall(MatDestroy(&A));
     }
     PetscCall(TestFailure(types[k]));
+    if (k != 1) PetscCall(TestMonitor(types[k]));
     for (PetscInt product = 0; product < 2 && !cg; product++) PetscCall(TestChange(types[k], product ? KSP_FUSED_SPMV_AUTO : KSP_FUSED_SPMV_PETSC));
     if (!cg)
       for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(breaks); b++)

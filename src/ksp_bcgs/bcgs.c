@@ -78,6 +78,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
+. -ksp_fused_matsolve (columns|single)     - several right-hand sides in `KSPMatSolve()`: all columns together, or one by one, `KSPFusedSetMatSolveType()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
 
   Level: intermediate
@@ -102,7 +103,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
 
 .seealso: [](ch_ksp), `KSPBCGS`, `KSPBCGSL`, `KSPCGFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPSetPCSide()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
           `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`,
-          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`
+          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_BCGSFused(KSP ksp)
 {

@@ -144,6 +144,7 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
+. -ksp_fused_matsolve (columns|single)     - several right-hand sides in `KSPMatSolve()`: all columns together, or one by one, `KSPFusedSetMatSolveType()`
 . -ksp_cg_type (hermitian|symmetric)       - with complex numbers, what the operator is, `KSPCGSetType()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
 
@@ -161,7 +162,7 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
 
 .seealso: [](ch_ksp), `KSPCG`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
           `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`,
-          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPSetConvergedNegativeCurvature()`, `KSPCGSetType()`
+          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPSetConvergedNegativeCurvature()`, `KSPCGSetType()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`
 M*/
 PetscErrorCode KSPCreate_CGFused(KSP ksp)
 {

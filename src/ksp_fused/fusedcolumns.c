@@ -375,6 +375,7 @@ static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   if (ksp->transpose_solve) PetscCall(MatGetNullSpace(A, &nullspace));
   else PetscCall(MatGetTransposeNullSpace(A, &nullspace));
+  PetscCall(MatDestroy(&c->rhs)); /* where an error has ended a solve */
   if (nullspace) PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &c->rhs));
   else {
     c->rhs = B;
@@ -527,9 +528,9 @@ static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBo
 /* All columns together: they iterate, converge and are looked at, or break down and start again, until none is left */
 static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFused        *f   = (KSPFused *)ksp->data;
-  KSPFusedColumns *c   = f->columnsolve;
-  Vec              x   = ksp->vec_sol;
+  KSPFused        *f = (KSPFused *)ksp->data;
+  KSPFusedColumns *c = f->columnsolve;
+  Vec              x = ksp->vec_sol, b = ksp->vec_rhs;
   PetscBool        any = PETSC_TRUE;
   PetscObjectId    id;
 
@@ -543,6 +544,8 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   PetscCall(KSPFusedColumnsKnowPC(ksp));
   PetscCall(KSPFusedColumnsSetUp(ksp, c->nresults));
   PetscCall(KSPFusedColumnsSetProduct(ksp));
+  PetscCall(PetscObjectReference((PetscObject)c->x));
+  ksp->vec_rhs     = c->x; /* for KSPBuildResidual(), which gets to KSPBuildSolution(), and there to what can be done instead */
   c->useguess      = PETSC_FALSE;
   c->generation    = 0;
   f->info.lockstep = PETSC_TRUE;
@@ -561,7 +564,9 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   PetscCall(MatDestroy(&c->rhs));
   f->running = PETSC_FALSE;
   PetscCall(VecDestroy(&ksp->vec_sol));
+  PetscCall(VecDestroy(&ksp->vec_rhs));
   ksp->vec_sol = x;
+  ksp->vec_rhs = b;
   ksp->totalits += ksp->its;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -573,8 +578,7 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
 
   PetscFunctionBegin;
   if (!f->columnsolve) PetscCall(PetscNew(&f->columnsolve));
-  c          = f->columnsolve;
-  f->running = PETSC_FALSE; /* where an error has ended the last one */
+  c = f->columnsolve;
   PetscCall(MatGetSize(B, NULL, &c->nresults));
   if (c->roomresults < c->nresults) {
     PetscCall(PetscFree3(c->its, c->reasons, c->norms));

@@ -528,6 +528,7 @@ PetscErrorCode KSPFusedSetForm(KSP ksp)
   PetscBool varies;
 
   PetscFunctionBegin;
+  f->running = PETSC_FALSE; /* where an error has ended a solve for columns */
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &f->size));
   PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
   f->info.truenorm = f->info.unpreconditioned = -1.0;

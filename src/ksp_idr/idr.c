@@ -353,6 +353,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
 . -ksp_fused_check_true_residual (true|false)          - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k                    - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
 . -ksp_fused_lockstep (true|false)                     - wait for each iteration, `KSPFusedSetLockstep()`
+. -ksp_fused_matsolve (columns|single)                 - several right-hand sides in `KSPMatSolve()`: all columns together, or one by one, `KSPFusedSetMatSolveType()`
 . -ksp_fused_spmv (petsc|auto)                         - products by a copy of the matrix where there is one, `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)                          - CUDA graphs where nothing but kernels of our own is launched, `KSPFusedSetGraph()`
 - -ksp_fused_converged_infinity                        - test the infinity norm, `KSPFusedConvergedInfinity()`
@@ -376,7 +377,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   device s x s systems, the convergence test and the shadow space stay there too, and the host runs one iteration ahead, as it does with `KSPBCGSFUSED`. The solution and the residual of smoothing lag by one iteration while nobody looks at them.
 
 .seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`, `KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`,
-          `KSPIDRFusedSetFlexible()`, `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`
+          `KSPIDRFusedSetFlexible()`, `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_IDRFused(KSP ksp)
 {
