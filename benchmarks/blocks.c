@@ -23,6 +23,7 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   -csv <file>          also write the times to a file; blocks_table.py makes a table of medians of several, and says which bars are met\n\n";
 
 #include "blocksilu.h"
+#include "blockssolve.h"
 #include "blocksmult.h"
 #include "blockstall.h"
 #include <petscspike.h>
