@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* blocks.c: speed of the kernels for blocks on host and device: the tables and figures of Afanasyev et al. (Procedia Comp. Sci. 66, 2015), against cuBLAS, cuSPARSE, BLAS and PETSc's MATBAIJ in one run */
 static char help[] = "Block dot, block axpy, sparse block matrix times block, block ILU(0) and its solves, of one and of many tasks: ms, share of the copy bandwidth, errors.\n\
-On CUDA beside cuBLAS and cuSPARSE, with one core of the host; on a host beside BLAS and PETSc's MATBAIJ, one thread.\n\
-  -only <dot,axpy,mult,ilu,tasks>  parts to run; all by default. Each ends in a minute on a GPU\n\
+On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on a host beside BLAS and PETSc's MATBAIJ, one thread.\n\
+  -only <dot,axpy,mult,ilu,tasks,lutasks>  parts to run; all by default. Each ends in a minute on a GPU, all in four\n\
   -split               splitting the tasks of a batch between host and device, too\n\
   -quick               small sizes, to see that all works\n\
   -n <65536,1000000,4000000>  rows of tall blocks; 65536,1000000 without a device\n\
@@ -14,7 +14,7 @@ On CUDA beside cuBLAS and cuSPARSE, with one core of the host; on a host beside 
   -task_rows <100000>  rows of tall blocks of each task\n\
   -task_edge <10>      edge of the cube of block rows of each task\n\
   -repeat <7>          repetitions; medians are printed\n\
-  -seconds <0.3>       so long after the first repetition of one measurement none is begun\n\
+  -seconds <0.2>       so long after the first repetition of one measurement none is begun\n\
   -cold <64>           MB: cases that are smaller have as many copies as make up so much, taken in turn: each call finds its data beyond the cache; 0: one copy\n\
   -cuda_cold <400>     the same on CUDA\n\
   -cuda <true>         times on CUDA, where there is a device\n\
@@ -23,6 +23,7 @@ On CUDA beside cuBLAS and cuSPARSE, with one core of the host; on a host beside 
   -csv <file>          also write the times to a file; blocks_table.py makes a table of medians of several, and says which bars are met\n\n";
 
 #include "blocksilu.h"
+#include "blockssolve.h"
 #include "blocksmult.h"
 #include "blockstall.h"
 #include <petscspike.h>
@@ -33,8 +34,10 @@ On CUDA beside cuBLAS and cuSPARSE, with one core of the host; on a host beside 
   #include "blockssplit.h"
 #endif
 
+#define NPARTS 6
+
 typedef struct {
-  PetscBool dot, axpy, mult, ilu, tasks;
+  PetscBool dot, axpy, mult, ilu, tasks, lutasks;
 } Parts;
 
 typedef struct {
@@ -52,10 +55,8 @@ static PetscErrorCode RunParts(Place *p, const Parts *parts, const Peers *peers)
     PetscCall(MultGroups(p, peers->mult, p->run->edge[0] * p->run->edge[0] * p->run->edge[0] / 4 + 1, 4));
   }
   if (parts->ilu) PetscCall(IluPart(p, peers->ilu));
-  if (parts->tasks) {
-    PetscCall(TallTasks(p, peers->tall));
-    PetscCall(IluTasks(p, peers->ilu));
-  }
+  if (parts->tasks) PetscCall(TallTasks(p, peers->tall));
+  if (parts->lutasks) PetscCall(IluTasks(p, peers->ilu));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,14 +101,14 @@ static PetscErrorCode SetDefaults(Run *run, PetscBool cuda, PetscBool quick)
 
 int main(int argc, char **argv)
 {
-  static const char *isas[] = {"base", "v3", "v4", "best"}, *names[] = {"dot", "axpy", "mult", "ilu", "tasks"};
+  static const char *isas[] = {"base", "v3", "v4", "best"}, *names[] = {"dot", "axpy", "mult", "ilu", "tasks", "lutasks"};
   Run                run;
-  Parts              parts     = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};
-  const Peers        hostpeers = {TallBLASLine, &multhostpeers, IluPETScLines};
+  Parts              parts     = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};
+  const Peers        hostpeers = {TallBLASLine, &multhostpeers, IluPETScLines}, beside = {TallBLASLine, NULL, NULL};
   Place              host;
-  PetscReal          cold = 64.0, cudacold = 400.0, seconds = 0.3;
-  PetscInt           isa = 3, nonly = 5;
-  char              *only[5], name[PETSC_MAX_PATH_LEN];
+  PetscReal          cold = 64.0, cudacold = 400.0, seconds = 0.2;
+  PetscInt           isa = 3, nonly = NPARTS;
+  char              *only[NPARTS], name[PETSC_MAX_PATH_LEN];
   PetscBool          cuda = PETSC_TRUE, onhost = PETSC_TRUE, quick = PETSC_FALSE, split = PETSC_FALSE, given, csv;
 
   PetscFunctionBeginUser;
@@ -130,17 +131,17 @@ int main(int argc, char **argv)
   PetscOptionsEnd();
   if (isa < 3) PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP, "This processor lacks instruction set %s", isas[isa]);
   if (given) {
-    PetscBool *const part[] = {&parts.dot, &parts.axpy, &parts.mult, &parts.ilu, &parts.tasks};
+    PetscBool *const part[] = {&parts.dot, &parts.axpy, &parts.mult, &parts.ilu, &parts.tasks, &parts.lutasks};
 
-    for (int k = 0; k < 5; k++) *part[k] = PETSC_FALSE;
+    for (int k = 0; k < NPARTS; k++) *part[k] = PETSC_FALSE;
     for (PetscInt i = 0; i < nonly; i++) {
       PetscBool found = PETSC_FALSE, same;
 
-      for (int k = 0; k < 5; k++) {
+      for (int k = 0; k < NPARTS; k++) {
         PetscCall(PetscStrcasecmp(only[i], names[k], &same));
         if (same) *part[k] = found = PETSC_TRUE;
       }
-      PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "-only %s: the parts are dot, axpy, mult, ilu and tasks", only[i]);
+      PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "-only %s: the parts are dot, axpy, mult, ilu, tasks and lutasks", only[i]);
       PetscCall(PetscFree(only[i]));
     }
   }
@@ -187,7 +188,7 @@ int main(int argc, char **argv)
 #endif
   if (onhost) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nblock kernels '%s' on one core, BLAS with one thread; medians of %" PetscInt_FMT "\n", SpikeBandGetOps(PC_SPIKE_PRECISION_DOUBLE)->name, run.repeat));
-    PetscCall(RunParts(&host, &parts, &hostpeers));
+    PetscCall(RunParts(&host, &parts, cuda ? &beside : &hostpeers));
   }
   PetscCall((*host.b.k->destroy)(&host.b));
   PetscCall(TilesDestroy(&run));

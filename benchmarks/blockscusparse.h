@@ -146,7 +146,7 @@ static PetscErrorCode CuSPARSECreate(Mult *t, void **ctx)
   PetscCall(UploadInts(t->nb + 1, t->bi, &s->bi));
   PetscCall(UploadInts(t->nz, t->bj, &s->bj));
   PetscCall(CuSPARSENumbers(s));
-  PetscCheck(!s->f.createcsr(&s->csr, n, n, (int64_t)t->nz * t->bs * t->bs, s->ci, s->cj, s->ca, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
+  if (s->f.createcsr(&s->csr, n, n, (int64_t)t->nz * t->bs * t->bs, s->ci, s->cj, s->ca, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type)) s->csr = NULL;
   if (s->f.createbsr && s->f.createbsr(&s->bsr, t->nb, t->nb, t->nz, t->bs, t->bs, s->bi, s->bj, t->a, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type, CUSPARSE_ORDER_COL)) s->bsr = NULL;
   if (s->f.createbsr && s->f.createbsr(&s->bsrrow, t->nb, t->nb, t->nz, t->bs, t->bs, s->bi, s->bj, s->ba, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type, CUSPARSE_ORDER_ROW)) s->bsrrow = NULL;
   if (s->f.createdescr && s->f.createdescr(&s->descr)) s->descr = NULL;
@@ -164,7 +164,7 @@ static PetscErrorCode CuSPARSEDestroy(void **ctx)
   if (s->bsrrow) (void)s->f.destroyspmat(s->bsrrow);
   PetscCallCUDA(cudaFree(s->ba));
   if (s->descr && s->f.destroydescr) (void)s->f.destroydescr(s->descr);
-  (void)s->f.destroyspmat(s->csr);
+  if (s->csr) (void)s->f.destroyspmat(s->csr);
   (void)s->f.destroy(s->handle);
   PetscCallCUDA(cudaFree(s->bi));
   PetscCallCUDA(cudaFree(s->bj));

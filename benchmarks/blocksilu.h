@@ -315,6 +315,8 @@ static PetscErrorCode IluPETScLines(Ilu *t, Key *key)
 /* ---- Cases --------------------------------------------------------------------------------------------------------------------- */
 typedef PetscErrorCode (*IluPeers)(Ilu *, Key *);
 
+static PetscErrorCode SolutionLine(Ilu *, Key *, const char[]); /* blockssolve.h */
+
 static PetscErrorCode IluCase(Place *p, const char part[], PCSpikePrecision precision, PetscInt bs, PetscInt edge, PetscInt ntasks, PetscBool multicolor, IluPeers peers)
 {
   const PetscInt columns[] = {1, 4, 16};
@@ -348,6 +350,7 @@ static PetscErrorCode IluCase(Place *p, const char part[], PCSpikePrecision prec
     PetscCall(Report(p, &key, solver, ms, graph, error, note));
   }
   if (peers && !multicolor && precision == NativePrecision()) PetscCall((*peers)(t, &key));
+  if (ntasks == 1 && !strcmp(part, "ilu")) PetscCall(SolutionLine(t, &key, solver));
   PetscCall(IluDestroy(t));
   PetscCall(PetscFree(t));
   PetscFunctionReturn(PETSC_SUCCESS);

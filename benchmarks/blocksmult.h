@@ -240,13 +240,13 @@ static PetscErrorCode MultPart(Place *p, const MultPeers *peers)
 
       if (p->beside && precision) continue;
       PetscCall(MultCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb, bi, bj, 16, PETSC_TRUE, &t));
-      if (peers->create) PetscCall((*peers->create)(&t, &ctx));
-      for (int trans = 0; trans < 2; trans++) {
+      if (peers && peers->create) PetscCall((*peers->create)(&t, &ctx));
+      for (int trans = 0; trans < (p->beside ? 1 : 2); trans++) {
         t.trans = trans ? PETSC_TRUE : PETSC_FALSE;
         for (PetscInt j = 0; j < 4; j++)
           for (int row = 0; row < (ms[j] == 1 || p->beside ? 1 : 2); row++) PetscCall(MultCell(&t, &key, trans ? "mult^T" : "mult", ms[j], row ? PETSC_TRUE : PETSC_FALSE, peers, ctx, ""));
       }
-      if (peers->destroy) PetscCall((*peers->destroy)(&ctx));
+      if (peers && peers->destroy) PetscCall((*peers->destroy)(&ctx));
       PetscCall(MultDestroy(&t));
     }
     PetscCall(PetscFree(bi));
