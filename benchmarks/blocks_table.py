@@ -188,6 +188,15 @@ def print_split(cells):
         print(f"  {cell.op:5} bs {cell.bs:2} m {cell.m:2} of {cell.tasks}: " + ", ".join(f"{s}: {t:.4f}" for s, t in sorted(times.items())) + (f"; useful, {alone / shortest:.2f} times with {share}" if shortest < 0.95 * alone else "; useless"))
 
 
+def print_core(cells):
+    """What one core of the host takes over what the device takes, ours on both"""
+    rows = [(cell, lines["ours"]["best"], cells[cell._replace(place="host")]["ours"]["best"]) for cell, lines in cells.items() if cell.place == "cuda" and "ours" in lines and "ours" in cells.get(cell._replace(place="host"), {})]
+    if rows:
+        print("\nOne core of the host beside the device, ours on both: ms, and times as long")
+    for cell, device, host in rows:
+        print(f"  {cell.part:5} {cell.op:11} {cell.precision} {cell.layout} bs {cell.bs:2} n {cell.n:7} m {cell.m:2} tasks {cell.tasks:2}" + number(device, 10, 4) + number(host, 10, 3) + number(host / device, 8, 1))
+
+
 def print_sorted(cells):
     for cell, lines in cells.items():
         other = cells.get(cell._replace(op="rows sorted"), {})
@@ -206,6 +215,7 @@ def main():
         print_cells(cells)
         print_tasks(cells)
         print_split(cells)
+        print_core(cells)
         print()
         print_sorted(cells)
     print_bars(cells)
