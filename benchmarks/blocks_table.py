@@ -125,6 +125,7 @@ def print_bars(cells):
     spmm, ahead = Bar("sparse products, bs and m = 4, 8, 16, and m = 1: share of a copy at BSR's bytes, at least 0.75"), Bar("sparse products: time of cuSPARSE, the better format, over ours, more than 1")
     factor, factor16, solve, many = (Bar("block ILU(0), 64000 block rows, bs 4 and 8: time of bsrilu02 over ours, at least 3"), Bar("block ILU(0), 64000 block rows, bs 16: time of bsrilu02 over ours, at least 10"),
                                      Bar("solves, 64000 block rows: time of a pair of bsrsv2 (of m pairs, or bsrsm2) over ours, at least 3"), Bar("30 factorizations of 1000 block rows at once: time of cuSPARSE task by task over ours, at least 8"))
+    streams = Bar("tasks at once: time of ours one by one, a stream each, over one launch's, at least 1")
     wrong = []
     for cell, lines in cells.items():
         if cell.place != "cuda" or "ours" not in lines:
@@ -149,11 +150,14 @@ def print_bars(cells):
         if cell.part == "ilu" and cell.n == 64000 and cell.op == "solve":
             r = ratio(column(cells, cell, lambda s: not is_ours(s))[0], mine["best"])
             solve.cell(cell, r, r >= 3.0)
+        if cell.part == "tasks" and "ours on streams" in lines:
+            r = ratio(lines["ours on streams"]["best"], mine["best"])
+            streams.cell(cell, r, r >= 1.0)
         if cell.part == "tasks" and cell.op == "factor" and cell.tasks == 30:
             r = ratio(best(lines, lambda s: not is_ours(s) and "streams" not in s)[0], mine["best"])
             many.cell(cell, r, r >= 8.0)
     print("\nBars, on CUDA")
-    for bar in (share, small, cublas, spmm, ahead, factor, factor16, solve, many):
+    for bar in (share, small, cublas, spmm, ahead, factor, factor16, solve, many, streams):
         bar.show()
     for cell, error in wrong:
         print(f"  WRONG by {error:.2g} units of rounding: {cell}")
@@ -188,6 +192,15 @@ def print_split(cells):
         print(f"  {cell.op:5} bs {cell.bs:2} m {cell.m:2} of {cell.tasks}: " + ", ".join(f"{s}: {t:.4f}" for s, t in sorted(times.items())) + (f"; useful, {alone / shortest:.2f} times with {share}" if shortest < 0.95 * alone else "; useless"))
 
 
+def print_core(cells):
+    """What one core of the host takes over what the device takes, ours on both"""
+    rows = [(cell, lines["ours"]["best"], cells[cell._replace(place="host")]["ours"]["best"]) for cell, lines in cells.items() if cell.place == "cuda" and "ours" in lines and "ours" in cells.get(cell._replace(place="host"), {})]
+    if rows:
+        print("\nOne core of the host beside the device, ours on both: ms, and times as long")
+    for cell, device, host in rows:
+        print(f"  {cell.part:5} {cell.op:11} {cell.precision} {cell.layout} bs {cell.bs:2} n {cell.n:7} m {cell.m:2} tasks {cell.tasks:2}" + number(device, 10, 4) + number(host, 10, 3) + number(host / device, 8, 1))
+
+
 def print_sorted(cells):
     for cell, lines in cells.items():
         other = cells.get(cell._replace(op="rows sorted"), {})
@@ -206,6 +219,7 @@ def main():
         print_cells(cells)
         print_tasks(cells)
         print_split(cells)
+        print_core(cells)
         print()
         print_sorted(cells)
     print_bars(cells)

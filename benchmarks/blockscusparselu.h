@@ -4,6 +4,7 @@
 
 #include "blocksilu.h"
 #include "blockscusparse.h"
+#include "blocksstreams.h"
 
 /* cusparse.h of later versions may lack these */
 enum {
@@ -370,6 +371,7 @@ static PetscErrorCode IluDevicePeers(Ilu *t, Key *key)
   PetscErrorCode ierr;
 
   PetscFunctionBeginUser;
+  if (t->ntasks > 1) PetscCall(IluStreamsLines(t, key));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = CuSPARSELUAll(t, key);
   PetscCall(PetscPopErrorHandler());
