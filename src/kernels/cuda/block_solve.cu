@@ -2,59 +2,43 @@
 /* block_solve.cu: both triangular solves, all rows of all tasks in one launch */
 #include "block_lu.cuh"
 
-#include <float.h>
-
 #define SPIKE_BLOCK_SOLVE_THREADS 128
 
 /*
   Work vectors begin with all bits set, a number that no arithmetic makes: a value is there as soon as it is another one, and nothing else says so. Values of one word at a time.
 */
-__device__ static __forceinline__ bool SpikeBlockIsThere(double v)
+template <typename R>
+__device__ static __forceinline__ bool SpikeBlockIsThere(R v)
 {
-  return __double_as_longlong(v) != -1ll;
-}
-__device__ static __forceinline__ bool SpikeBlockIsThere(float v)
-{
-  return __float_as_int(v) != -1;
+  if constexpr (sizeof(R) == 8) return __double_as_longlong(v) != -1ll;
+  else return __float_as_int(v) != -1;
 }
 
-__device__ static __forceinline__ double SpikeBlockPoll(const double *p)
+template <typename R>
+__device__ static __forceinline__ R SpikeBlockPoll(const R *p)
 {
 #if defined(__CUDA_ARCH__)
-  double v;
+  R v;
 
-  asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(v) : "l"(p) : "memory");
-  return v;
-#else
-  return __ldcg(p);
-#endif
-}
-__device__ static __forceinline__ float SpikeBlockPoll(const float *p)
-{
-#if defined(__CUDA_ARCH__)
-  float v;
-
-  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(p) : "memory");
+  if constexpr (sizeof(R) == 8) asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(v) : "l"(p) : "memory");
+  else asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(p) : "memory");
   return v;
 #else
   return __ldcg(p);
 #endif
 }
 
-__device__ static __forceinline__ void SpikeBlockLeave(double *p, double v)
+/* A NaN of the caller's with all bits set is another NaN then */
+template <typename R>
+__device__ static __forceinline__ void SpikeBlockLeave(R *p, R v)
 {
-  if (!SpikeBlockIsThere(v)) v = __longlong_as_double(0x7ff8000000000000ll); /* a NaN of the caller's with these bits is another NaN then */
+  if (!SpikeBlockIsThere(v)) {
+    if constexpr (sizeof(R) == 8) v = __longlong_as_double(0x7ff8000000000000ll);
+    else v = __int_as_float(0x7fc00000);
+  }
 #if defined(__CUDA_ARCH__)
-  asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" : : "l"(p), "d"(v) : "memory");
-#else
-  *p = v;
-#endif
-}
-__device__ static __forceinline__ void SpikeBlockLeave(float *p, float v)
-{
-  if (!SpikeBlockIsThere(v)) v = __int_as_float(0x7fc00000);
-#if defined(__CUDA_ARCH__)
-  asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" : : "l"(p), "f"(v) : "memory");
+  if constexpr (sizeof(R) == 8) asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" : : "l"(p), "d"(v) : "memory");
+  else asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" : : "l"(p), "f"(v) : "memory");
 #else
   *p = v;
 #endif
