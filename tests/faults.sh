@@ -58,5 +58,11 @@ all()
 
 where=host
 all
+sound blockilu 1
+catches not_transposed blockilu 1
+sound blockilu_change 1
+catches stale_fill blockilu_change 1
+sound blockilu_failure 1
+catches not_failed blockilu_failure 1
 if [ -n "${SPIKE_HAVE_CUDA:-}" ] && nvidia-smi -L 2>/dev/null | grep -q GPU; then where=gpu; all -mat_type aijcusparse; fi
 exit $bad

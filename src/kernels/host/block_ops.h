@@ -161,6 +161,15 @@ SPIKE_INLINE void BX(mult_)(const int constant, const PetscInt bs, const SpikeBl
 static void BX(mult)(const SpikeBlockTask *t)
 {
   switch (t->A->bs) {
+  case 1:
+    BX(mult_)(1, 1, t);
+    break;
+  case 2:
+    BX(mult_)(1, 2, t);
+    break;
+  case 3:
+    BX(mult_)(1, 3, t);
+    break;
   case 4:
     BX(mult_)(1, 4, t);
     break;

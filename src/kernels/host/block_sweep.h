@@ -120,7 +120,10 @@ static void BX(lowert)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f, Pe
 {
   const F *u = (const F *)f->u, *d = (const F *)f->d;
 
-  if (p->bs == 4) BX(lowert_)(4, p, u, d, conj, nrhs, w, ldw);
+  if (p->bs == 1) BX(lowert_)(1, p, u, d, conj, nrhs, w, ldw);
+  else if (p->bs == 2) BX(lowert_)(2, p, u, d, conj, nrhs, w, ldw);
+  else if (p->bs == 3) BX(lowert_)(3, p, u, d, conj, nrhs, w, ldw);
+  else if (p->bs == 4) BX(lowert_)(4, p, u, d, conj, nrhs, w, ldw);
   else if (p->bs == 8) BX(lowert_)(8, p, u, d, conj, nrhs, w, ldw);
   else BX(lowert_)(p->bs, p, u, d, conj, nrhs, w, ldw);
 }
@@ -129,7 +132,10 @@ static void BX(uppert)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f, Pe
 {
   const F *l = (const F *)f->l;
 
-  if (p->bs == 4) BX(uppert_)(4, p, l, conj, nrhs, w, ldw);
+  if (p->bs == 1) BX(uppert_)(1, p, l, conj, nrhs, w, ldw);
+  else if (p->bs == 2) BX(uppert_)(2, p, l, conj, nrhs, w, ldw);
+  else if (p->bs == 3) BX(uppert_)(3, p, l, conj, nrhs, w, ldw);
+  else if (p->bs == 4) BX(uppert_)(4, p, l, conj, nrhs, w, ldw);
   else if (p->bs == 8) BX(uppert_)(8, p, l, conj, nrhs, w, ldw);
   else BX(uppert_)(p->bs, p, l, conj, nrhs, w, ldw);
 }

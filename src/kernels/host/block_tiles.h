@@ -62,7 +62,7 @@ SPIKE_INLINE E BX(conj)(E a)
   #endif
 #endif
 
-/* Tiles for `take` rows, from BX_CASE(width, vectors) */
+/* Tiles for `take` rows, from BX_CASE(width, vectors). Between one and two vectors of 64 bytes, half of which would cross cache lines, half as wide ones are faster */
 #define BX_CASES2(w) BX_CASE(w, 1) BX_CASE(w, 2)
 #define BX_CASES4(w) BX_CASE(w, 1) BX_CASE(w, 2) BX_CASE(w, 3) BX_CASE(w, 4)
 #if BX_WIDEST == 1
@@ -80,7 +80,7 @@ SPIKE_INLINE E BX(conj)(E a)
   #define BX_DISPATCH \
     if (take < 2) { BX_CASE(1, 1) } \
     if (take < 4) { BX_CASES2(2) } \
-    if (take < 8) { BX_CASES2(4) } \
+    if (take < 8 || (take > 8 && take < 16)) { BX_CASES4(4) } \
     BX_CASES4(8)
 #else
   #define BX_DISPATCH \
