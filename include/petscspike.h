@@ -173,7 +173,7 @@ PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
 
   Values:
 + `KSP_FUSED_SPMV_PETSC` - `MatMult()`
-. `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in the form that moves the fewest bytes, where it is a `MATSEQAIJCUSPARSE` or a `MATSEQAIJ` that one suits; the products of a `MATSEQDIA` as it lies; else `MatMult()`
+. `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in the form that moves the fewest bytes, where it is a `MATSEQAIJCUSPARSE` or a `MATSEQAIJ` that one suits; the products of a `MATDIA` as it lies; else `MatMult()`
 . `KSP_FUSED_SPMV_SELL`  - a copy in slices of rows on a device where padding adds at most 30 percent, else `MatMult()`
 - `KSP_FUSED_SPMV_DIA`   - a copy by diagonals where there are at most 128 of them, else `MatMult()`
 

@@ -2,7 +2,7 @@
 /* enqueue.h: how an object lets others put its work on a stream: y <- A x or y <- M^-1 x from raw pointers, without Vec and without host waits */
 #pragma once
 
-#include "kernels/dia.h"
+#include "kernels/krylov.h"
 
 /*
   Composed as "PetscSpikeGetEnqueue_C". It is asked anew before each solve: run() stays valid while `shape` stays, and works with the values of the
@@ -15,8 +15,7 @@ typedef struct {
   PetscBool        capturable;                                                                             /* run() enqueues kernels only                                                              */
   PetscObjectState shape;                                                                                  /* changes with pointers, sizes and launches                                                */
   PetscObjectState values;                                                                                 /* changes with the numbers too                                                             */
-  const SpikeDIA  *product;  /* a matrix by diagonals that lies in memory of memtype, all of it on this rank: others may multiply by it in kernels of their own, while shape stays; else NULL */
-  PetscInt         nonzeros; /* of it                                                                                    */
+  SpikeKrylovLoan  product; /* a matrix by diagonals in memory of memtype, which others may multiply by in kernels of their own while shape stays; product.dia is NULL where there is none */
 } SpikeEnqueue;
 
 /* e->run is NULL where the object composes nothing */

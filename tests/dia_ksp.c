@@ -6,12 +6,10 @@ static char help[] = "Krylov methods and preconditioners on MATDIA: the iteratio
 /* Iterations and solution of a solve; with a fused method on one rank products are the matrix's own */
 static PetscErrorCode Solve(KSPType type, PCType pctype, Mat A, PetscBool isdia, Vec b, Vec x, PetscInt *its, const char where[])
 {
-  KSP         ksp;
-  PetscBool   fused;
-  PetscMPIInt size;
+  KSP       ksp;
+  PetscBool fused;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(KSPTestCreate(type, pctype, A, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "test_"));
   PetscCall(KSPSetFromOptions(ksp));
@@ -23,7 +21,7 @@ static PetscErrorCode Solve(KSPType type, PCType pctype, Mat A, PetscBool isdia,
     KSPFusedInfo info;
 
     PetscCall(KSPFusedGetInfo(ksp, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(!info.copy && info.product == (size == 1 ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_PETSC)), "%s: copy %d, product %s", where, info.copy, KSPFusedSpMVTypes[info.product]));
+    PetscCall(SpikeTestCheck((PetscBool)(!info.copy && info.product == KSP_FUSED_SPMV_DIA), "%s: copy %d, product %s", where, info.copy, KSPFusedSpMVTypes[info.product]));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -52,7 +50,7 @@ static PetscErrorCode TestMethods(void)
   Vec b, x, y;
 
   PetscFunctionBegin;
-  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 12, 40, PETSC_DECIDE, 0.1, &B));
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 12, 40, PETSC_DECIDE, 2.0, &B)); /* well conditioned: the iterations of BiCGStab depend on the order of sums else */
   PetscCall(MatConvert(B, MATDIA, MAT_INITIAL_MATRIX, &A));
   PetscCall(MatCreateVecs(B, &x, &b));
   PetscCall(VecDuplicate(x, &y));

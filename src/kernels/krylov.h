@@ -40,6 +40,18 @@ typedef struct {
   const PetscScalar *aa;
 } SpikeKrylovCSR;
 
+/*
+  A matrix by diagonals that is lent to products. With other ranks begin() sends what they need of x and says where their columns of x will be, and end() waits for those: rows between ibegin and iend need them not.
+  All ranks call both in each product.
+*/
+typedef struct {
+  const SpikeDIA *dia;
+  PetscInt64      nz;
+  void           *owner;
+  PetscErrorCode (*begin)(void *owner, const PetscScalar *x, const PetscScalar **ghost); /* NULL on one rank */
+  PetscErrorCode (*end)(void *owner);
+} SpikeKrylovLoan;
+
 /* What copies of a matrix begin with: KSP_FUSED_SPMV_SELL, not on the host, or KSP_FUSED_SPMV_DIA */
 typedef struct {
   KSPFusedSpMVType form;
@@ -141,8 +153,8 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*copy)(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **copy);
   PetscErrorCode (*refill)(SpikeKrylov *, const SpikeKrylovCSR *, void *copy);
 
-  /* The same from a matrix by diagonals in the backend's memory, with nz entries, that stays where it is: nothing is copied, and new values need no refill(). NULL functions where a backend cannot */
-  PetscErrorCode (*borrow)(SpikeKrylov *, const SpikeDIA *, PetscInt nz, void **copy);
+  /* The same from a matrix by diagonals in the backend's memory that stays where it is: nothing is copied, and new values need no refill(). NULL where a backend cannot, or not with other ranks */
+  PetscErrorCode (*borrow)(SpikeKrylov *, const SpikeKrylovLoan *, void **copy);
   PetscErrorCode (*destroycopy)(SpikeKrylov *, void **copy);
   PetscErrorCode (*mult)(SpikeKrylov *, const void *copy, SpikeKrylovStep, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[]);
 

@@ -129,12 +129,12 @@ PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A that is stored by diagonals where the backend works: e->product is NULL where it is not */
-PetscErrorCode KSPFusedGetProduct(Mat A, PetscMemType memtype, PetscInt n, SpikeEnqueue *e)
+/* A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not */
+PetscErrorCode KSPFusedGetProduct(Mat A, PetscMemType memtype, SpikeEnqueue *e)
 {
   PetscFunctionBegin;
   PetscCall(SpikeGetEnqueue((PetscObject)A, e));
-  if (e->product && (e->memtype != memtype || e->n != n || n < 1)) e->product = NULL;
+  if (e->product.dia && e->memtype != memtype) e->product.dia = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

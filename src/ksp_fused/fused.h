@@ -218,6 +218,6 @@ PETSC_INTERN PetscErrorCode KSPFusedKnowPC(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedMayVary(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscMemType, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedGetProduct(Mat, PetscMemType, PetscInt, SpikeEnqueue *);
+PETSC_INTERN PetscErrorCode KSPFusedGetProduct(Mat, PetscMemType, SpikeEnqueue *);
 PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, PetscMemType, SpikeKrylovCSR *, SpikeCSR *);
 PETSC_INTERN PetscErrorCode KSPFusedRestoreCSR(Mat, PetscMemType, SpikeCSR *);

@@ -123,7 +123,7 @@ static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, cons
   if (f->key.mat != id || !f->key.borrowed || f->key.nonzero != e->shape || !f->copy) {
     PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
-    PetscCall((*f->s.k->borrow)(&f->s, e->product, e->nonzeros, &f->copy));
+    PetscCall((*f->s.k->borrow)(&f->s, &e->product, &f->copy));
   }
   f->key.nonzero = e->shape;
   f->key.values  = e->values;
@@ -163,24 +163,22 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   Mat           A;
   SpikeEnqueue  e;
   PetscObjectId id;
-  PetscInt      n;
   PetscBool     known = PETSC_FALSE;
 
   PetscFunctionBegin;
   f->usecopy = PETSC_FALSE;
-  if (f->spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->size > 1 || f->usevec || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->usevec || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  PetscCall(VecGetLocalSize(ksp->vec_sol, &n));
-  PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, n, &e));
-  if (!f->s.k->borrow || f->spmv == KSP_FUSED_SPMV_SELL) e.product = NULL;
-  if (!e.product) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
-  if (!e.product && !known) PetscFunctionReturn(PETSC_SUCCESS);
-  if (e.product) PetscCall(KSPFusedBorrow_Private(f, id, &e));
+  PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, &e));
+  if (!f->s.k->borrow || f->spmv == KSP_FUSED_SPMV_SELL) e.product.dia = NULL;
+  if (!e.product.dia && f->size == 1) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
+  if (!e.product.dia && !known) PetscFunctionReturn(PETSC_SUCCESS);
+  if (e.product.dia) PetscCall(KSPFusedBorrow_Private(f, id, &e));
   else PetscCall(KSPFusedCopy_Private(f, A, id));
   f->key.mat      = id;
   f->key.spmv     = f->spmv;
-  f->key.borrowed = (PetscBool)(e.product != NULL);
+  f->key.borrowed = (PetscBool)(e.product.dia != NULL);
   f->usecopy      = (PetscBool)(f->copy != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

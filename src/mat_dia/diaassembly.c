@@ -14,6 +14,7 @@ static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
   PetscCall(MatSetSizes(*aij, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   PetscCall(MatSetBlockSizesFromMats(*aij, A, A));
   PetscCall(MatSetType(*aij, seq ? MATSEQAIJ : MATMPIAIJ));
+  (*aij)->nooffprocentries = A->nooffprocentries;
   for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(a->options); k++)
     if (a->optionset[k]) PetscCall(MatSetOption(*aij, (MatOption)(k + MAT_OPTION_MIN), a->options[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -43,6 +44,7 @@ static PetscErrorCode MatDIACollect_Private(Mat A)
   PetscFunctionBegin;
   PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &a->aij));
   PetscCall(MatSetOption(a->aij, open, PETSC_FALSE));
+  a->aij->nooffprocentries = A->nooffprocentries;
   for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(a->options); k++)
     if (a->optionset[k]) PetscCall(MatSetOption(a->aij, (MatOption)(k + MAT_OPTION_MIN), a->options[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -142,7 +144,6 @@ PetscErrorCode MatSetOption_DIA(Mat A, MatOption op, PetscBool flag)
   case MAT_KEEP_NONZERO_PATTERN:
   case MAT_IGNORE_ZERO_ENTRIES:
   case MAT_IGNORE_OFF_PROC_ENTRIES:
-  case MAT_NO_OFF_PROC_ENTRIES:
     a->options[op - MAT_OPTION_MIN]   = flag;
     a->optionset[op - MAT_OPTION_MIN] = PETSC_TRUE;
     if (a->aij) PetscCall(MatSetOption(a->aij, op, flag));

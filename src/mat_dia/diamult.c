@@ -102,23 +102,43 @@ PetscErrorCode MatMultHermitianTransposeAdd_DIA(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One rank, square; what somebody else has put in the place of the product is not ours to go round */
+static PetscErrorCode MatDIALoanBegin_Private(void *owner, const PetscScalar *x, const PetscScalar **ghost)
+{
+  Mat A = (Mat)owner;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAHaloBegin_Private(A, x));
+  *ghost = ((Mat_DIA *)A->data)->halo.ghost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDIALoanEnd_Private(void *owner)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAHaloEnd_Private((Mat)owner));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Square matrices; the same on all ranks. What somebody else has put in the place of the product is not ours to go round */
 PetscErrorCode PetscSpikeGetEnqueue_DIA(PetscObject obj, SpikeEnqueue *e)
 {
   Mat              A = (Mat)obj;
   Mat_DIA         *a = (Mat_DIA *)A->data;
   PetscObjectState state;
-  PetscMPIInt      size;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(obj), &size));
-  if (size > 1 || !a->built || !A->assembled || A->rmap->n != A->cmap->n || A->ops->mult != MatMult_DIA || a->nz > PETSC_INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!a->built || !A->assembled || A->rmap->N != A->cmap->N || A->ops->mult != MatMult_DIA) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet(obj, &state));
-  e->memtype  = a->dia.k->memtype;
-  e->n        = a->dia.n;
-  e->shape    = a->shape;
-  e->values   = state;
-  e->product  = &a->dia;
-  e->nonzeros = (PetscInt)a->nz;
+  e->memtype     = a->dia.k->memtype;
+  e->n           = a->dia.n;
+  e->shape       = a->shape;
+  e->values      = state;
+  e->product.dia = &a->dia;
+  e->product.nz  = a->nz;
+  if (a->halo.active) {
+    e->product.owner = (void *)A;
+    e->product.begin = MatDIALoanBegin_Private;
+    e->product.end   = MatDIALoanEnd_Private;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,8 +9,7 @@
 
 typedef struct {
   SpikeKrylovCopy base;
-  PetscInt        nz;
-  SpikeDIA       *dia; /* own, or that of a matrix which lends it */
+  SpikeKrylovLoan loan; /* of mine, or of a matrix */
   SpikeDIA        mine;
 } SpikeKrylovCopyHost;
 
@@ -25,7 +24,7 @@ PETSC_INTERN SpikeKrylovLoops SpikeKrylovLoopsGet(void);
 
 /* krylov_mult.c */
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
-PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *, const SpikeDIA *, PetscInt, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *, const SpikeKrylovCSR *, void *);
 PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *const[]);

@@ -27,16 +27,16 @@ PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   SpikeDIAOffsets(csr->n, 1, &part, most, &count, offset);
   if (!count || count > most) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&c));
-  *copy   = (void *)c;
-  c->nz   = csr->nz;
-  c->dia  = &c->mine;
-  c->base = SpikeKrylovCopyBase(count, csr->n);
-  PetscCall(SpikeDIACreate(&SpikeDIAKernels_Host, csr->n, csr->n, count, offset, c->dia));
-  PetscCall((*c->dia->k->fill)(c->dia, 1, &part));
+  *copy       = (void *)c;
+  c->loan.nz  = csr->nz;
+  c->loan.dia = &c->mine;
+  c->base     = SpikeKrylovCopyBase(count, csr->n);
+  PetscCall(SpikeDIACreate(&SpikeDIAKernels_Host, csr->n, csr->n, count, offset, &c->mine));
+  PetscCall((*c->mine.k->fill)(&c->mine, 1, &part));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *s, const SpikeDIA *dia, PetscInt nz, void **copy)
+PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *s, const SpikeKrylovLoan *loan, void **copy)
 {
   SpikeKrylovCopyHost *c;
 
@@ -44,9 +44,8 @@ PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *s, const SpikeDIA *dia, Petsc
   (void)s;
   PetscCall(PetscNew(&c));
   *copy   = (void *)c;
-  c->nz   = nz;
-  c->dia  = (SpikeDIA *)dia;
-  c->base = SpikeKrylovCopyBase(dia->count, dia->n);
+  c->loan = *loan;
+  c->base = SpikeKrylovCopyBase(loan->dia->count, loan->dia->n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,7 +56,7 @@ PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *s, const SpikeKrylovCSR *csr,
 
   PetscFunctionBegin;
   (void)s;
-  PetscCall((*c->dia->k->fill)(c->dia, 1, &part));
+  PetscCall((*c->mine.k->fill)(&c->mine, 1, &part));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,22 +72,17 @@ PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *s, void **copy)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* SPIKE_MULT_ROWS rows at a time: the step finds them, and their rows of x, in cache. Sums are those of the groups, in their order */
-PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
+/* Rows begin to end - 1: SPIKE_MULT_ROWS at a time, so that the step finds them, and their rows of x, in cache. Sums are those of the groups, in their order */
+static void SpikeKrylovMultRows(SpikeKrylov *s, const SpikeDIA *dia, SpikeKrylovStep step, PetscInt begin, PetscInt end, const PetscScalar *scale, const PetscScalar *x, const PetscScalar *ghost, PetscScalar *y, PetscScalar *const v[])
 {
-  const SpikeKrylovCopyHost *c     = (const SpikeKrylovCopyHost *)copy;
   const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
   const SpikeKrylovLoops     loops = SpikeKrylovLoopsGet();
-  const PetscInt             n = c->dia->n, nd = info ? info->ndots : 0;
 
-  PetscFunctionBegin;
-  if (s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < nd; k++) s->local[k] = 0.0;
-  for (PetscInt i = 0, rows; i < n; i += rows) {
+  for (PetscInt i = begin, rows; i < end; i += rows) {
     PetscScalar *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
 
-    rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, n - i);
-    (*loops.dia->mult)(c->dia, i, i + rows, x, NULL, NULL, y);
+    rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, end - i);
+    (*loops.dia->mult)(dia, i, i + rows, x, ghost, NULL, y);
     if (scale) {
       PetscScalar *const d[] = {(PetscScalar *)scale + i, y + i, y + i};
 
@@ -97,9 +91,26 @@ PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylo
     if (info) {
       for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + i;
       (*loops.step[step])(rows, &s->scalars->f, w, sums);
-      for (PetscInt k = 0; k < nd; k++) s->local[k] += sums[k];
+      for (PetscInt k = 0; k < info->ndots; k++) s->local[k] += sums[k];
     }
   }
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
+}
+
+PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
+{
+  const SpikeKrylovCopyHost *c     = (const SpikeKrylovCopyHost *)copy;
+  const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
+  const SpikeDIA            *dia   = c->loan.dia;
+  const PetscScalar         *ghost = NULL;
+
+  PetscFunctionBegin;
+  if (s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; info && k < info->ndots; k++) s->local[k] = 0.0;
+  if (c->loan.begin) PetscCall((*c->loan.begin)(c->loan.owner, x, &ghost));
+  SpikeKrylovMultRows(s, dia, step, dia->ibegin, dia->iend, scale, x, NULL, y, v);
+  if (c->loan.end) PetscCall((*c->loan.end)(c->loan.owner));
+  SpikeKrylovMultRows(s, dia, step, 0, dia->ibegin, scale, x, ghost, y, v);
+  SpikeKrylovMultRows(s, dia, step, dia->iend, dia->n, scale, x, ghost, y, v);
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * dia->n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
