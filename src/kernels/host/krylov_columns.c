@@ -136,7 +136,7 @@ static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const v
   const SpikeKrylovCopyHost *h     = (const SpikeKrylovCopyHost *)copy;
   const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
   const SpikeKrylovLoops     loops = SpikeKrylovLoopsGet();
-  const PetscInt             n = h->dia->n, nd = info ? info->ndots : 0;
+  const PetscInt             n = h->loan.dia->n, nd = info ? info->ndots : 0;
   PetscInt                   done = 0;
 
   PetscFunctionBegin;
@@ -148,7 +148,7 @@ static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const v
       PetscScalar     *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
 
       if (s->scalars[c].reason) continue;
-      (*loops.dia->mult)(h->dia, i, i + rows, x + shift, NULL, NULL, y + shift);
+      (*loops.dia->mult)(h->loan.dia, i, i + rows, x + shift, NULL, NULL, y + shift);
       if (scale) {
         PetscScalar *const d[] = {(PetscScalar *)scale + i, y + shift + i, y + shift + i};
 
@@ -162,7 +162,7 @@ static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const v
     }
   }
   for (PetscInt c = 0; c < width; c++) done += s->scalars[c].reason ? 0 : 1;
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done * (2.0 * h->nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done * (2.0 * h->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
