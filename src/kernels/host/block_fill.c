@@ -38,9 +38,9 @@ static void Look(PCSpikePrecision precision, PetscInt r, const RowSums *s, Spike
 
 PetscErrorCode SpikeBlockLUFill_Host(SpikeBlockLU *lu, const SpikeBlockCSR *A, SpikeBlockFillStats *st)
 {
-  const SpikeBlockPattern *p    = lu->p;
-  SpikeBlockLUHost        *h    = (SpikeBlockLUHost *)lu->data;
-  const PetscInt           bs   = p->bs;
+  const SpikeBlockPattern *p  = lu->p;
+  SpikeBlockLUHost        *h  = (SpikeBlockLUHost *)lu->data;
+  const PetscInt           bs = p->bs, nu = p->ui[p->nb];
   const size_t             size = (size_t)bs * bs * (lu->precision == PC_SPIKE_PRECISION_DOUBLE ? sizeof(SpikeDouble) : sizeof(SpikeSingle));
 
   PetscFunctionBegin;
@@ -54,8 +54,8 @@ PetscErrorCode SpikeBlockLUFill_Host(SpikeBlockLU *lu, const SpikeBlockCSR *A, S
     const PetscInt old = p->oldrow ? p->oldrow[i] : i;
 
     for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) h->where[p->lj[k]] = (char *)h->l + k * size;
-    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) h->where[p->uj[k]] = (char *)h->u + k * size;
-    h->where[i] = (char *)h->d + i * size;
+    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) h->where[p->uj[k]] = (char *)h->u + (nu - 1 - k) * size;
+    h->where[i] = (char *)h->d + (p->nb - 1 - i) * size;
     if (A->bs == 1) {
       for (PetscInt r = 0; r < bs; r++) {
         RowSums  s     = {0.0, 0.0, 0.0};

@@ -10,7 +10,7 @@ typedef struct {
   PetscInt *bi, *bj;
 } SpikeBlockMatHost;
 
-/* Factors: blocks bs x bs, column-major, those of L in the order of lj, of D by rows, inverted, of U in the order of uj */
+/* Factors: blocks bs x bs, column-major, those of L in the order of lj; of D, inverted, from the last row to the first, and of U from the last one of uj to the first, so that the upper solve reads memory upwards too */
 typedef struct {
   void        *l, *d, *u;
   void       **where;    /* [nb] blocks of the row that is filled or eliminated, by column; NULL where it has none */

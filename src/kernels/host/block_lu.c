@@ -161,7 +161,9 @@ PetscErrorCode SpikeBlockLUGet_Host(SpikeBlockLU *lu, PetscScalar *L, PetscScala
 
   PetscFunctionBegin;
   for (PetscCount k = 0; k < p->li[p->nb] * step; k++) L[k] = SpikeHostGet(lu->precision, h->l, k);
-  for (PetscCount k = 0; k < p->nb * step; k++) D[k] = SpikeHostGet(lu->precision, h->d, k);
-  for (PetscCount k = 0; k < p->ui[p->nb] * step; k++) U[k] = SpikeHostGet(lu->precision, h->u, k);
+  for (PetscInt i = 0; i < p->nb; i++)
+    for (PetscCount e = 0; e < step; e++) D[i * step + e] = SpikeHostGet(lu->precision, h->d, (p->nb - 1 - i) * step + e);
+  for (PetscInt k = 0; k < p->ui[p->nb]; k++)
+    for (PetscCount e = 0; e < step; e++) U[k * step + e] = SpikeHostGet(lu->precision, h->u, (p->ui[p->nb] - 1 - k) * step + e);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -298,26 +298,26 @@ SPIKE_INLINE void BX(invert_)(const PetscInt bs, E *restrict a, PetscInt row, Sp
 
 SPIKE_INLINE void BX(factor_)(const int constant, const PetscInt bs, const SpikeBlockPattern *p, SpikeBlockLUHost *h, SpikePivot *pivot)
 {
-  const PetscCount step = (PetscCount)bs * bs;
+  const PetscCount step = (PetscCount)bs * bs, nu = p->ui[p->nb];
   E               *l = (E *)h->l, *d = (E *)h->d, *u = (E *)h->u, **where = (E **)h->where;
   E                t[SPIKE_BLOCK_MAXBS * SPIKE_BLOCK_MAXBS];
 
   h->products = 0;
   for (PetscInt i = 0; i < p->nb; i++) {
     for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) where[p->lj[k]] = l + k * step;
-    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) where[p->uj[k]] = u + k * step;
-    where[i] = d + i * step;
+    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) where[p->uj[k]] = u + (nu - 1 - k) * step;
+    where[i] = d + (p->nb - 1 - i) * step;
     for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) {
       const PetscInt r   = p->lj[k];
       E             *lik = l + k * step;
 
       for (PetscInt e = 0; e < step; e++) t[e] = lik[e];
-      BX(gemm)(constant, bs, bs, 0, 0, 0, 1, NULL, 0, t, bs, bs, NULL, 0, d + r * step, 1, bs, NULL, 0, lik, bs);
+      BX(gemm)(constant, bs, bs, 0, 0, 0, 1, NULL, 0, t, bs, bs, NULL, 0, d + (p->nb - 1 - r) * step, 1, bs, NULL, 0, lik, bs);
       for (PetscInt q = p->ui[r]; q < p->ui[r + 1]; q++) {
         E *to = where[p->uj[q]];
 
         if (!to) continue;
-        BX(gemm)(constant, bs, bs, 1, 0, 0, 1, NULL, 0, lik, bs, bs, NULL, 0, u + q * step, 1, bs, to, bs, to, bs);
+        BX(gemm)(constant, bs, bs, 1, 0, 0, 1, NULL, 0, lik, bs, bs, NULL, 0, u + (nu - 1 - q) * step, 1, bs, to, bs, to, bs);
         h->products++;
       }
     }
@@ -325,7 +325,7 @@ SPIKE_INLINE void BX(factor_)(const int constant, const PetscInt bs, const Spike
     for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) where[p->uj[k]] = NULL;
     where[i] = NULL;
     h->products += p->li[i + 1] - p->li[i] + 1; /* and the inverse */
-    BX(invert_)(bs, d + i * step, i * bs, pivot);
+    BX(invert_)(bs, d + (p->nb - 1 - i) * step, i * bs, pivot);
   }
 }
 

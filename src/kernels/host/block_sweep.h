@@ -17,21 +17,22 @@ SPIKE_INLINE void BX(lower_)(const int constant, const PetscInt bs, const SpikeB
 /* w <- (D + U)^-1 w. The columns of a row from the last to the first: the row below, which is only just known, comes last, as it does in L */
 SPIKE_INLINE void BX(upper_)(const int constant, const PetscInt bs, const SpikeBlockPattern *p, const F *u, const F *d, PetscInt nrhs, E *w, PetscCount ldw)
 {
-  const PetscCount step = (PetscCount)bs * bs;
+  const PetscCount step = (PetscCount)bs * bs, nu = p->ui[p->nb];
   E                t[4 * SPIKE_BLOCK_MAXBS];
 
   for (PetscInt i = p->nb - 1; i >= 0; i--) {
     const PetscInt first = p->ui[i], count = p->ui[i + 1] - first;
+    const F       *ui = u + (nu - p->ui[i + 1]) * step, *di = d + (p->nb - 1 - i) * step;
     E             *r = w + (PetscCount)i * bs;
     PetscInt       c = 0;
 
     for (; c + 4 <= nrhs; c += 4) {
-      BX(columns)(constant, 4, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, step, u + first * step, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw, r + c * ldw, ldw, t, bs);
-      BX(columns)(constant, 4, bs, 0, 0, 0, 1, NULL, 0, d + i * step, bs, bs, NULL, 0, t, 1, bs, NULL, 0, r + c * ldw, ldw);
+      BX(columns)(constant, 4, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, step, ui, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw, r + c * ldw, ldw, t, bs);
+      BX(columns)(constant, 4, bs, 0, 0, 0, 1, NULL, 0, di, bs, bs, NULL, 0, t, 1, bs, NULL, 0, r + c * ldw, ldw);
     }
     for (; c < nrhs; c++) {
-      BX(columns)(constant, 1, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, step, u + first * step, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw, r + c * ldw, ldw, t, bs);
-      BX(columns)(constant, 1, bs, 0, 0, 0, 1, NULL, 0, d + i * step, bs, bs, NULL, 0, t, 1, bs, NULL, 0, r + c * ldw, ldw);
+      BX(columns)(constant, 1, bs, BX_SUB | BX_DOWN, 0, 0, count, NULL, step, ui, bs, bs, p->uj + first, bs, w + c * ldw, 1, ldw, r + c * ldw, ldw, t, bs);
+      BX(columns)(constant, 1, bs, 0, 0, 0, 1, NULL, 0, di, bs, bs, NULL, 0, t, 1, bs, NULL, 0, r + c * ldw, ldw);
     }
   }
 }
@@ -39,7 +40,7 @@ SPIKE_INLINE void BX(upper_)(const int constant, const PetscInt bs, const SpikeB
 /* w <- (D + U)^-T w, by rows of U: a row that is final goes to those behind it */
 SPIKE_INLINE void BX(lowert_)(const PetscInt bs, const SpikeBlockPattern *p, const F *u, const F *d, int conj, PetscInt nrhs, E *w, PetscCount ldw)
 {
-  const PetscCount step = (PetscCount)bs * bs;
+  const PetscCount step = (PetscCount)bs * bs, nu = p->ui[p->nb];
   E                t[SPIKE_BLOCK_MAXBS];
 
   for (PetscInt i = 0; i < p->nb; i++) {
@@ -47,9 +48,9 @@ SPIKE_INLINE void BX(lowert_)(const PetscInt bs, const SpikeBlockPattern *p, con
       E *x = w + c * ldw;
 
       for (PetscInt k = 0; k < bs; k++) t[k] = 0;
-      BX(scatter)(bs, 0, conj, 1, NULL, d + i * step, x + (PetscCount)i * bs, t);
+      BX(scatter)(bs, 0, conj, 1, NULL, d + (p->nb - 1 - i) * step, x + (PetscCount)i * bs, t);
       for (PetscInt k = 0; k < bs; k++) x[(PetscCount)i * bs + k] = t[k];
-      BX(scatter)(bs, 1, conj, p->ui[i + 1] - p->ui[i], p->uj + p->ui[i], u + p->ui[i] * step, t, x);
+      BX(scatter)(bs, BX_SUB | BX_BACK, conj, p->ui[i + 1] - p->ui[i], p->uj + p->ui[i], u + (nu - p->ui[i + 1]) * step, t, x);
     }
   }
 }

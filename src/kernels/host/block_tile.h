@@ -4,7 +4,7 @@
 
       C <- C0 +- sum over k < count of A_k B_k        A_k M x K, columns lda apart, rows one behind the other; B_k K x NC with strides rs, cs;  C, C0 M x NC
 
-  mode: BX_SUB for -; BX_DOWN: k from the last to the first. A_k = A + (ai ? ai[k] : k) astep, likewise B_k. M numbers are NV vectors, BW (NV - 1) < M <= BW NV and M >= BW: the last one begins at M - BW and has numbers of the one before it too, which come out the same twice.
+  mode: BX_SUB for -; BX_DOWN: k from the last to the first. In that order A_k = A + ai[k] astep, or without ai one behind the other; B_k = B + (bi ? bi[k] : k) bstep. M numbers are NV vectors, BW (NV - 1) < M <= BW NV and M >= BW: the last one begins at M - BW and has numbers of the one before it too, which come out the same twice.
   A column of C has the same bits whatever NC is.
 */
 #if BW == 1
@@ -59,7 +59,7 @@ SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int mo
   }
   for (PetscInt s = 0; s < count; s++) {
     const PetscInt k = mode & BX_DOWN ? count - 1 - s : s;
-    const F       *a = A + (ai ? ai[k] : k) * astep;
+    const F       *a = A + (ai ? ai[k] : s) * astep;
     const E       *b = B + (bi ? bi[k] : k) * bstep;
     PetscInt       j = 0;
 

@@ -2,6 +2,7 @@
 /* block_tiles.h: tiles of block_tile.h for all widths of vectors, and products of any number of rows made of them; included for each pair of E and F, with BX(name) as prefix of names */
 #define BX_SUB  1
 #define BX_DOWN 2
+#define BX_BACK 4
 #if defined(PETSC_USE_COMPLEX)
   #define BT_MUL(a, b)     BX(mul)(a, b)
   #define BT_CONJ(flag, a) ((flag) ? BX(conj)(a) : (a))
@@ -159,7 +160,7 @@ SPIKE_INLINE void BX(gemm)(const int constant, PetscInt M, PetscInt N, BX_PARAMS
   for (; c < N; c++) BX(columns)(constant, 1, M, mode, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B + c * cs, rs, cs, C0 ? C0 + c * ldc0 : NULL, ldc0, C + c * ldc, ldc);
 }
 
-/* y_(jk) <- y_(jk) +- A_k^T x, or A_k^H x, of count blocks M x M with columns j[k], y_j at y + j M */
+/* y_(jk) <- y_(jk) +- A_k^T x, or A_k^H x, of count blocks M x M with columns j[k], y_j at y + j M; BX_BACK: the blocks lie from the last to the first */
 #define BX_CASE(w, nv) \
   if (take <= (nv) * (w)) { \
     BX(v##w) xv[nv]; \
@@ -168,7 +169,7 @@ SPIKE_INLINE void BX(gemm)(const int constant, PetscInt M, PetscInt N, BX_PARAMS
     for (PetscInt s = 0; s < count; s++) { \
       const PetscInt k = mode & BX_DOWN ? count - 1 - s : s; \
 \
-      BX(dots##w)(nv, (int)take, mode & BX_SUB, conja, A + k * (PetscCount)M * M + m, M, M, xv, y + (PetscCount)(j ? j[k] : k) * M); \
+      BX(dots##w)(nv, (int)take, mode & BX_SUB, conja, A + (mode & BX_BACK ? count - 1 - k : k) * (PetscCount)M * M + m, M, M, xv, y + (PetscCount)(j ? j[k] : k) * M); \
     } \
     continue; \
   }

@@ -8,6 +8,7 @@
 #undef BX_PARAMS
 #undef BX_SUB
 #undef BX_DOWN
+#undef BX_BACK
 #undef BT_MUL
 #undef BT_CONJ
 #undef BT_ZERO
