@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "The operators of Liu, Seo, Mittal and Huang, small: by stencil, by diagonals and as AIJ, to their tolerances in the maximum norm.\n\
-  -view   the matrices of one of them, and no solve\n\n";
+  -view       the matrices of one of them, and no solve\n\
+  -matrices   the real matrices of the paper, from $SPIKE_MATRICES, and no others\n\n";
 
 #include "ksptest.h"
+#include "../tutorials/mmio.h"
 #include <petscdmda.h>
 
 typedef enum {
@@ -143,6 +145,36 @@ static PetscErrorCode TestKind(Kind kind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Real ones: as diagonals and as AIJ, by BiCGStab and, where they are definite, by CG */
+static PetscErrorCode TestFile(const char folder[], const char name[], PetscBool definite)
+{
+  const PetscReal tols[] = {5e-2, 5e-3, 5e-4};
+  char            file[PETSC_MAX_PATH_LEN], where[128];
+  Mat             A, D;
+  Vec             b, x;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(file, sizeof(file), "%s/%s.mtx", folder, name));
+  PetscCall(MatLoadFile(PETSC_COMM_WORLD, file, &A));
+  PetscCall(MatConvert(A, MATDIA, MAT_INITIAL_MATRIX, &D));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 2));
+  for (int m = 0; m < (definite ? 2 : 1); m++)
+    for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(tols); t++) {
+      PetscInt its[2];
+
+      for (int k = 0; k < 2; k++) {
+        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %g", name, m ? KSPCGFUSED : KSPBCGSFUSED, k ? "diagonals" : "AIJ", (double)tols[t]));
+        PetscCall(Solve(k ? D : A, m ? KSPCGFUSED : KSPBCGSFUSED, tols[t], b, x, &its[k], where));
+      }
+    }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&D));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode View(void)
 {
   Mat A, B;
@@ -162,15 +194,24 @@ static PetscErrorCode View(void)
 
 int main(int argc, char **argv)
 {
-  PetscBool view = PETSC_FALSE;
+  PetscBool view = PETSC_FALSE, matrices = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-view", &view, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-matrices", &matrices, NULL));
   if (view) PetscCall(View());
   else {
-    for (int kind = UNIFORM; kind <= GR3030; kind++) PetscCall(TestKind((Kind)kind));
+    for (int kind = UNIFORM; kind <= GR3030 && !matrices; kind++) PetscCall(TestKind((Kind)kind));
+    if (matrices) {
+      const char *folder = getenv("SPIKE_MATRICES");
+
+      PetscCheck(folder, PETSC_COMM_WORLD, PETSC_ERR_USER, "SPIKE_MATRICES names no folder");
+      PetscCall(TestFile(folder, "sherman1", PETSC_FALSE));
+      PetscCall(TestFile(folder, "nos7", PETSC_TRUE));
+      PetscCall(TestFile(folder, "gr_30_30", PETSC_TRUE));
+    }
     PetscCall(SpikeTestEnd("dia_cases"));
   }
   PetscCall(PetscFinalize());
@@ -182,6 +223,13 @@ int main(int argc, char **argv)
    test:
       suffix: 1
       nsize: {{1 2 5}}
+      output_file: output/dia_cases_1.out
+
+   test:
+      suffix: matrices
+      nsize: {{1 3}}
+      args: -matrices
+      requires: matrices double
       output_file: output/dia_cases_1.out
 
    test:
