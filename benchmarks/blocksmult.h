@@ -265,7 +265,7 @@ static int GroupCompare(const void *a, const void *b)
 }
 
 /*
-  Rows of very different lengths (1 to 512 blocks, their number falling with the square), and the same rows in the order of their lengths, as paper 004 (section 3.3) takes them: there Y comes in that order too, and the paper's
+  Rows of very different lengths (1 to 512 blocks, their number falling with the square), and the same rows in the order of their lengths, as Afanasyev et al. (2015, section 3.3) take them: there Y comes in that order too, and the paper's
   writes to the rows' own places by an index array cost no less.
 */
 static PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, PetscInt bs)

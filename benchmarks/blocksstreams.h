@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocksstreams.h: for benchmarks/blocks: block ILU(0) of many matrices by our own kernels one by one, a stream each, as paper 004 has its tasks: what one launch for all is to beat */
+/* blocksstreams.h: for benchmarks/blocks: block ILU(0) of many matrices by our own kernels one by one, a stream each, as Afanasyev et al. (2015) have their tasks: what one launch for all is to beat */
 #pragma once
 
 #include "blocksilu.h"

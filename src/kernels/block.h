@@ -23,7 +23,7 @@ typedef struct {
 } SpikeBlock;
 
 /*
-  Operations (paper 004, Afanasyev et al., Procedia Comp. Sci. 66, 2015, section 3). X, Y, Z tall: element (i, j) at [i + j ld], or with rowmajor at [i ld + j]; small ones are
+  Operations (Afanasyev et al., Procedia Comp. Sci. 66, 2015, section 3). X, Y, Z tall: element (i, j) at [i + j ld], or with rowmajor at [i ld + j]; small ones are
   column-major always. [op] is =, += or -= as mode says.
 
     AXPY            Y [op] X Z      Y n x m, X n x k, Z k x m small. Y may be X where ldy = ldx and k = m.      (k + m + (m for += and -=)) n words
