@@ -113,7 +113,7 @@ struct _n_SpikeDIAKernels {
   PetscErrorCode (*axpy)(SpikeDIA *, PetscScalar a, const SpikeDIA *);
   PetscErrorCode (*copy)(SpikeDIA *, const SpikeDIA *);
 
-  /* v <- diagonal number d, zeros where it has no place; diagonal d <- a v or, with add, + a v, with v = 1 for NULL, in the rows where it has one */
+  /* v <- diagonal number d, zeros where it has no place, and with d = count; diagonal d <- a v or, with add, + a v, with v = 1 for NULL, in the rows where it has one */
   PetscErrorCode (*getdiagonal)(const SpikeDIA *, PetscInt d, PetscScalar *v);
   PetscErrorCode (*setdiagonal)(SpikeDIA *, PetscInt d, PetscBool add, PetscScalar a, const PetscScalar *v);
 

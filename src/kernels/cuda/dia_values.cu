@@ -155,7 +155,8 @@ PetscErrorCode SpikeDIAGetDiagonal_CUDA(const SpikeDIA *A, PetscInt d, PetscScal
 
   PetscFunctionBegin;
   PetscCall(SpikeDiaStream(A, &stream));
-  if (A->n) PetscCallCUDA(cudaMemcpyAsync(v, A->val + d * SpikeDiaLd(A), (size_t)A->n * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
+  if (A->n && d == A->count) PetscCallCUDA(cudaMemsetAsync(v, 0, (size_t)A->n * sizeof(PetscScalar), stream));
+  else if (A->n) PetscCallCUDA(cudaMemcpyAsync(v, A->val + d * SpikeDiaLd(A), (size_t)A->n * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

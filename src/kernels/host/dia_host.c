@@ -251,6 +251,10 @@ static PetscErrorCode SpikeDIACopy_Host(SpikeDIA *A, const SpikeDIA *B)
 static PetscErrorCode SpikeDIAGetDiagonal_Host(const SpikeDIA *A, PetscInt d, PetscScalar *v)
 {
   PetscFunctionBegin;
+  if (d == A->count) {
+    PetscCall(PetscArrayzero(v, A->n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   SPIKE_DIA_BLOCKS(A, i, rows)
   PetscCall(PetscArraycpy(v + i, SpikeDIABlock(A, i, d), rows));
   PetscFunctionReturn(PETSC_SUCCESS);
