@@ -5,7 +5,7 @@
 /* An empty AIJ matrix with what was asked of A, whose values are to be where those of A are; collective */
 static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
 {
-  Mat_DIA       *a    = (Mat_DIA *)A->data;
+  Mat_DIA        *a    = (Mat_DIA *)A->data;
   const PetscBool host = (PetscBool)PetscMemTypeHost(MatDIAMemType_Private(A));
 
   PetscFunctionBegin;

@@ -8,7 +8,7 @@
 typedef struct {
   PetscInt     n;
   Mat          mat[2];
-  PetscBool    values[2];  /* with their numbers, not the pattern alone */
+  PetscBool    values[2]; /* with their numbers, not the pattern alone */
   SpikeCSR     csr[2];
   PetscMemType memtype;
   PetscInt    *colmap; /* in this memory, or NULL */

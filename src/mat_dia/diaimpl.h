@@ -32,8 +32,8 @@ typedef struct {
 } MatDIAEntry;
 
 typedef struct {
-  PetscBool        seq;      /* MATSEQDIA or MATSEQDIACUDA */
-  PetscBool        cuda;     /* MATSEQDIACUDA or MATMPIDIACUDA: values are on the device, unless the matrix is bound to the CPU */
+  PetscBool        seq;  /* MATSEQDIA or MATSEQDIACUDA */
+  PetscBool        cuda; /* MATSEQDIACUDA or MATMPIDIACUDA: values are on the device, unless the matrix is bound to the CPU */
   SpikeDIA         dia;
   PetscBool        built;    /* dia, mask and halo are there */
   uint64_t        *mask;     /* bit r of mask[b count + d]: row b SPIKE_DIA_ROWS + r has an entry on diagonal d */

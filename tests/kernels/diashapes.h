@@ -48,23 +48,26 @@ typedef struct {
 } Shape;
 
 /* 3 k - 60: more diagonals than a launch takes with it */
-#define MANY {-60, -57, -54, -51, -48, -45, -42, -39, -36, -33, -30, -27, -24, -21, -18, -15, -12, -9, -6, -3, 0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45, 48, 51, 54, 57, 60}
+#define MANY \
+  { \
+    -60, -57, -54, -51, -48, -45, -42, -39, -36, -33, -30, -27, -24, -21, -18, -15, -12, -9, -6, -3, 0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45, 48, 51, 54, 57, 60 \
+  }
 
 static const Shape shapes[] = {
-  {"empty",         0,   0,   2,  {-1, 0},                            0, PETSC_FALSE, PETSC_FALSE},
-  {"one row",       1,   1,   3,  {-1, 0, 1},                         0, PETSC_TRUE,  PETSC_TRUE },
-  {"no columns",    70,  0,   3,  {-70, -3, 10},                      0, PETSC_TRUE,  PETSC_TRUE },
-  {"alone",         200, 200, 5,  {-20, -1, 0, 1, 20},                0, PETSC_FALSE, PETSC_FALSE},
-  {"first",         300, 300, 5,  {-20, -1, 0, 1, 20},                0, PETSC_FALSE, PETSC_TRUE },
-  {"middle",        321, 321, 7,  {-80, -20, -1, 0, 1, 20, 80},       0, PETSC_TRUE,  PETSC_TRUE },
-  {"last, holes",   257, 257, 4,  {-64, -1, 3, 64},                   5, PETSC_TRUE,  PETSC_FALSE},
-  {"short",         65,  65,  4,  {-90, -64, 0, 89},                  3, PETSC_TRUE,  PETSC_TRUE },
-  {"far corners",   400, 400, 5,  {-390, -1, 0, 1, 390},              0, PETSC_FALSE, PETSC_FALSE},
-  {"more columns",  130, 250, 4,  {-40, 0, 119, 160},                 0, PETSC_TRUE,  PETSC_TRUE },
-  {"more rows",     250, 130, 4,  {-160, -90, 0, 20},                 4, PETSC_TRUE,  PETSC_TRUE },
-  {"full register", 512, 512, 10, {-9, -8, -5, -1, 0, 1, 2, 3, 8, 9}, 0, PETSC_TRUE,  PETSC_TRUE },
-  {"many",          513, 513, 41, MANY,                               7, PETSC_TRUE,  PETSC_FALSE},
-  {"long", 66000, 5, 5, {-65990, -65536, -40000, -3, 0}, 0, PETSC_TRUE, PETSC_TRUE} /* the last one: not where each number costs time */
+  {"empty",         0,     0,   2,  {-1, 0},                            0, PETSC_FALSE, PETSC_FALSE},
+  {"one row",       1,     1,   3,  {-1, 0, 1},                         0, PETSC_TRUE,  PETSC_TRUE },
+  {"no columns",    70,    0,   3,  {-70, -3, 10},                      0, PETSC_TRUE,  PETSC_TRUE },
+  {"alone",         200,   200, 5,  {-20, -1, 0, 1, 20},                0, PETSC_FALSE, PETSC_FALSE},
+  {"first",         300,   300, 5,  {-20, -1, 0, 1, 20},                0, PETSC_FALSE, PETSC_TRUE },
+  {"middle",        321,   321, 7,  {-80, -20, -1, 0, 1, 20, 80},       0, PETSC_TRUE,  PETSC_TRUE },
+  {"last, holes",   257,   257, 4,  {-64, -1, 3, 64},                   5, PETSC_TRUE,  PETSC_FALSE},
+  {"short",         65,    65,  4,  {-90, -64, 0, 89},                  3, PETSC_TRUE,  PETSC_TRUE },
+  {"far corners",   400,   400, 5,  {-390, -1, 0, 1, 390},              0, PETSC_FALSE, PETSC_FALSE},
+  {"more columns",  130,   250, 4,  {-40, 0, 119, 160},                 0, PETSC_TRUE,  PETSC_TRUE },
+  {"more rows",     250,   130, 4,  {-160, -90, 0, 20},                 4, PETSC_TRUE,  PETSC_TRUE },
+  {"full register", 512,   512, 10, {-9, -8, -5, -1, 0, 1, 2, 3, 8, 9}, 0, PETSC_TRUE,  PETSC_TRUE },
+  {"many",          513,   513, 41, MANY,                               7, PETSC_TRUE,  PETSC_FALSE},
+  {"long",          66000, 5,   5,  {-65990, -65536, -40000, -3, 0},    0, PETSC_TRUE,  PETSC_TRUE }  /* the last one: not where each number costs time */
 };
 
 /* Columns -GHOSTS <= j < m + GHOSTS as far as there are ranks */
@@ -218,8 +221,8 @@ static PetscScalar *Column(const Case *c, PetscScalar *x, PetscScalar *ghost, Pe
 /* A vector of numbers with NaN around it, and the same in the backend's memory */
 typedef struct {
   PetscInt     n;
-  PetscScalar *host, *x;          /* x behind the margin */
-  PetscScalar *memory, *there;    /* likewise            */
+  PetscScalar *host, *x;       /* x behind the margin */
+  PetscScalar *memory, *there; /* likewise            */
 } Vector;
 
 /* What the host has goes to the backend */
@@ -456,9 +459,9 @@ static PetscErrorCode TestEntries(Case *c)
 static PetscErrorCode TestPack(Case *c)
 {
   const SpikeDIARun runs[] = {
-    {5,  3,  0 },
-    {0,  2,  3 },
-    {6,  20, 10}
+    {5, 3,  0 },
+    {0, 2,  3 },
+    {6, 20, 10}
   };
   Vector x, message;
 

@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS) SpikeDiaMultEndKernel(const
 
 PetscErrorCode SpikeDIAMult_CUDA(const SpikeDIA *A, PetscInt begin, PetscInt end, const PetscScalar *x, const PetscScalar *ghost, const PetscScalar *z, PetscScalar *y)
 {
-  const SpikeDIACUDA *h  = (const SpikeDIACUDA *)A->data;
-  const PetscInt64    ld = SpikeDiaLd(A);
+  const SpikeDIACUDA *h     = (const SpikeDIACUDA *)A->data;
+  const PetscInt64    ld    = SpikeDiaLd(A);
   SpikeDiaOffsets     brief = {};
   cudaStream_t        stream;
 
@@ -118,8 +118,8 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS) SpikeDiaTransposeGhostKerne
   ghost[g] = SpikeDiaSum<1>(0, count, PetscScalar(0.0), [&](int k, bool there, PetscScalar *a, PetscScalar *b) {
     *a = *b = 0.0;
     if (there) {
-      const int           d = count - 1 - k;
-      const SpikeDiaTable t = table[d];
+      const int           d   = count - 1 - k;
+      const SpikeDiaTable t   = table[d];
       const PetscInt      low = g - t.below - t.offset, high = g - t.above - t.offset;
       const bool          below = low >= t.first && low < t.own, above = high >= t.upper && high < t.last;
 

@@ -89,9 +89,9 @@ struct SpikeDiaConjugate {
 };
 
 struct SpikeDiaAXPY {
-  PetscScalar                     a;
+  PetscScalar a;
   const PetscScalar *__restrict__ val;
-  PetscInt64                      ld;
+  PetscInt64 ld;
 
   __device__ __forceinline__ PetscScalar operator()(PetscScalar v, int d, PetscInt i) const { return SpikeFma(a, val[d * ld + i], v); }
 };

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#define SPIKE_DIA_SEEN 512 /* places for offsets, a power of two */
+#define SPIKE_DIA_SEEN  512 /* places for offsets, a power of two */
 #define SPIKE_DIA_EMPTY INT_MIN
 
 /* Offsets j - i that have been seen; count may pass SPIKE_DIA_MOST by as many as there are threads, and the table never fills */
