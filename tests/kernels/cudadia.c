@@ -2,6 +2,7 @@
 /* cudadia.c: tests of the CUDA backend of dia.h: those of the host's, and products with the bits that they have however many ranks share the rows; prints TAP */
 static char help[] = "Matrices by diagonals on the device against plain sums. -small: few shapes, for compute-sanitizer.\n\n";
 
+#include <petscdevice.h>
 #include "diashapes.h"
 
 /* Rows by the kernel of the ends, which may read ghost[], have the bits of rows by that of the interior; two products have the same bits */
