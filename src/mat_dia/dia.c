@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dia.c: MATDIA: creation, options, and what is asked of it from outside */
 #include "diaimpl.h"
+#include <petscdevice.h>
 
 const char *const MatDIAScheduleTypes[] = {"overlap", "twophase", "MatDIAScheduleType", "MAT_DIA_SCHEDULE_", NULL};
 
@@ -326,6 +327,7 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   A->insertmode                     = NOT_SET_VALUES;
   if (cuda) {
     A->ops->bindtocpu = MatBindToCPU_DIA;
+    A->boundtocpu     = PETSC_FALSE; /* new matrices are bound */
     PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
     PetscCall(PetscFree(A->defaultvectype));
     PetscCall(PetscStrallocpy(VECCUDA, &A->defaultvectype));

@@ -432,7 +432,7 @@ static PetscErrorCode MatDIADuplicate_Private(Mat A, MatType type, MatDuplicateO
   PetscCall(MatSetSizes(C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   PetscCall(MatSetBlockSizesFromMats(C, A, A));
   PetscCall(MatSetType(C, type));
-  PetscCall(MatBindToCPU(C, A->boundtocpu));
+  if (a->cuda && A->boundtocpu) PetscCall(MatBindToCPU(C, PETSC_TRUE));
   PetscCall(PetscLayoutReference(A->rmap, &C->rmap));
   PetscCall(PetscLayoutReference(A->cmap, &C->cmap));
   b           = (Mat_DIA *)C->data;

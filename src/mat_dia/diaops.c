@@ -289,7 +289,7 @@ PetscErrorCode MatGetDiagonalBlock_DIA(Mat A, Mat *block)
     PetscCall(MatMPIAIJGetSeqAIJ(aij, &Ad, NULL, NULL));
     PetscCall(MatConvert(Ad, a->cuda ? MATSEQDIACUDA : MATSEQDIA, a->block ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &a->block));
     PetscCall(MatDestroy(&aij));
-    PetscCall(MatBindToCPU(a->block, A->boundtocpu));
+    if (a->cuda) PetscCall(MatBindToCPU(a->block, A->boundtocpu));
     PetscCall(MatPropagateSymmetryOptions(A, a->block));
     a->blockstate = state;
     a->blockshape = a->shape;
