@@ -21,6 +21,9 @@
 #define MATDIA         "dia"
 #define MATSEQDIA      "seqdia"
 #define MATMPIDIA      "mpidia"
+#define MATDIACUDA     "diacuda"
+#define MATSEQDIACUDA  "seqdiacuda"
+#define MATMPIDIACUDA  "mpidiacuda"
 #define MATGRIDSTENCIL "gridstencil"
 
 /*E

@@ -91,7 +91,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 }
 
 /*@C
-  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA` and `MATGRIDSTENCIL`
+  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA`, `MATDIACUDA` and `MATGRIDSTENCIL`
 
   Logically Collective
 
@@ -128,6 +128,11 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(MatRegisterRootName(MATDIA, MATSEQDIA, MATMPIDIA));
   PetscCall(MatRegister(MATSEQDIA, MatCreate_SeqDIA));
   PetscCall(MatRegister(MATMPIDIA, MatCreate_MPIDIA));
+  if (SpikeDIAKernelsFind(PETSC_MEMTYPE_CUDA)) {
+    PetscCall(MatRegisterRootName(MATDIACUDA, MATSEQDIACUDA, MATMPIDIACUDA));
+    PetscCall(MatRegister(MATSEQDIACUDA, MatCreate_SeqDIACUDA));
+    PetscCall(MatRegister(MATMPIDIACUDA, MatCreate_MPIDIACUDA));
+  }
   PetscCall(MatRegister(MATGRIDSTENCIL, MatCreate_GridStencil));
 
   /* Log events */

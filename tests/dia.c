@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "Each operation of MATDIA against the same of MATAIJ.\n\n";
+static char help[] = "Each operation of MATDIA against the same of MATAIJ.\n\
+  -dia_type diacuda : of MATDIACUDA\n\n";
 
 #include "diacase.h"
 
@@ -8,7 +9,13 @@ static PetscErrorCode Pair(const DiaCase *c, PetscInt where, Mat *B, Mat *A)
 {
   PetscFunctionBegin;
   PetscCall(DiaMat(PETSC_COMM_WORLD, c, where, MATAIJ, PETSC_FALSE, B));
-  PetscCall(MatConvert(*B, MATDIA, MAT_INITIAL_MATRIX, A));
+  if (!strcmp(SpikeTestDiaType(), MATDIACUDA) && (c - diacases) % 2) { /* from values that are on the device */
+    Mat C;
+
+    PetscCall(MatConvert(*B, MATAIJCUSPARSE, MAT_INITIAL_MATRIX, &C));
+    PetscCall(MatConvert(C, MATDIACUDA, MAT_INITIAL_MATRIX, A));
+    PetscCall(MatDestroy(&C));
+  } else PetscCall(MatConvert(*B, SpikeTestDiaType(), MAT_INITIAL_MATRIX, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -20,7 +27,7 @@ static PetscErrorCode TestProducts(Mat A, Mat B, const char where[])
 
   PetscFunctionBegin;
   nan /= 0.0;
-  PetscCall(MatCreateVecs(B, &x, &y));
+  PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecDuplicate(y, &z));
   PetscCall(VecDuplicate(y, &w));
   PetscCall(VecDuplicate(x, &s));
@@ -79,7 +86,7 @@ static PetscErrorCode TestBits(const DiaCase *c, Mat A, const char where[])
   PetscBool          same;
 
   PetscFunctionBegin;
-  PetscCall(DiaMat(PETSC_COMM_SELF, c, 0, MATDIA, PETSC_FALSE, &S));
+  PetscCall(DiaMat(PETSC_COMM_SELF, c, 0, SpikeTestDiaType(), PETSC_FALSE, &S));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(MatCreateVecs(S, &xs, &ys));
   PetscCall(SpikeTestSetRandom(x, 21));
@@ -131,7 +138,7 @@ static PetscErrorCode TestReading(Mat A, Mat B, const char where[])
   }
   PetscCall(MatGetSize(A, &m, &n));
   if (m == n) {
-    PetscCall(MatCreateVecs(B, &d, &e));
+    PetscCall(MatCreateVecs(A, &d, &e));
     PetscCall(VecSet(e, 7.0));
     PetscCall(MatGetDiagonal(B, d));
     PetscCall(MatGetDiagonal(A, e));
@@ -151,7 +158,7 @@ static PetscErrorCode TestWriting(Mat A, Mat B, const char where[])
 
   PetscFunctionBegin;
   PetscCall(MatGetNonzeroState(A, &before));
-  PetscCall(MatCreateVecs(B, &r, &l));
+  PetscCall(MatCreateVecs(A, &r, &l));
   PetscCall(SpikeTestSetRandom(l, 31));
   PetscCall(SpikeTestSetRandom(r, 32));
   PetscCall(MatScale(A, -1.5));
@@ -215,7 +222,7 @@ static PetscErrorCode TestPattern(const DiaCase *c, PetscInt place, const char w
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
   if (c->m == c->n) {
-    PetscCall(MatCreateVecs(B, &d, NULL));
+    PetscCall(MatCreateVecs(A, &d, NULL));
     PetscCall(SpikeTestSetRandom(d, 41));
     PetscCall(MatShift(A, 0.75));
     PetscCall(MatShift(B, 0.75));
@@ -302,18 +309,20 @@ static PetscErrorCode TestConversion(const DiaCase *c, PetscInt place, const cha
   PetscViewer      viewer;
   PetscInt         m, n;
   PetscObjectState before, after;
+  MatType          type;
 
   PetscFunctionBegin;
   PetscCall(Pair(c, place, &B, &A));
   PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &C));
-  PetscCall(MatConvert(C, MATDIA, MAT_INITIAL_MATRIX, &D));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)D, &is, MATSEQDIA, MATMPIDIA, ""));
+  PetscCall(MatConvert(C, SpikeTestDiaType(), MAT_INITIAL_MATRIX, &D));
+  PetscCall(MatGetType(D, &type));
+  PetscCall(PetscStrendswith(type, SpikeTestDiaType(), &is));
   PetscCall(SpikeTestCheck(is, "%s: a conversion gave another type", where));
   PetscCall(TestProducts(D, B, where));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
   PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &C));
-  PetscCall(MatConvert(C, MATDIA, MAT_INPLACE_MATRIX, &C));
+  PetscCall(MatConvert(C, SpikeTestDiaType(), MAT_INPLACE_MATRIX, &C));
   PetscCall(DiaCompare(C, B, where));
   PetscCall(MatConvert(C, MATAIJ, MAT_INPLACE_MATRIX, &C));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &is, MATSEQAIJ, MATMPIAIJ, ""));
@@ -321,7 +330,7 @@ static PetscErrorCode TestConversion(const DiaCase *c, PetscInt place, const cha
   PetscCall(MatScale(C, -2.0));
   PetscCall(MatScale(B, -2.0));
   PetscCall(MatGetNonzeroState(A, &before));
-  PetscCall(MatConvert(C, MATDIA, MAT_REUSE_MATRIX, &A));
+  PetscCall(MatConvert(C, SpikeTestDiaType(), MAT_REUSE_MATRIX, &A));
   PetscCall(MatGetNonzeroState(A, &after));
   PetscCall(SpikeTestCheck((PetscBool)(before == after), "%s: values in the same places changed the pattern", where));
   PetscCall(DiaCompare(A, B, where));
@@ -338,12 +347,97 @@ static PetscErrorCode TestConversion(const DiaCase *c, PetscInt place, const cha
       PetscCall(MatCreate(PETSC_COMM_WORLD, &C));
       PetscCall(MatGetLocalSize(A, &m, &n));
       if (sized || place) PetscCall(MatSetSizes(C, m, n, c->m, c->n));
-      PetscCall(MatSetType(C, MATDIA));
+      PetscCall(MatSetType(C, SpikeTestDiaType()));
       PetscCall(MatLoad(C, viewer));
       PetscCall(DiaCompare(C, B, where));
       PetscCall(MatDestroy(&C));
       PetscCall(PetscViewerDestroy(&viewer));
     }
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between the two types, there and back; a matrix that is bound to the CPU for a while; on one rank nothing moves between host and device in products */
+static PetscErrorCode TestDevice(const DiaCase *c, PetscInt place, const char where[])
+{
+  Mat            A, B, C, D;
+  Vec            x, y, d;
+  PetscLogDouble moved[2] = {0.0, 0.0};
+  PetscMemType   memtype;
+  PetscMPIInt    size;
+  PetscBool      is;
+
+  PetscFunctionBegin;
+  if (strcmp(SpikeTestDiaType(), MATDIACUDA)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(Pair(c, place, &B, &A));
+  PetscCall(MatGetCurrentMemType(A, &memtype));
+  PetscCall(SpikeTestCheck((PetscBool)PetscMemTypeCUDA(memtype), "%s: values are not on the device", where));
+  PetscCall(MatConvert(A, MATDIA, MAT_INITIAL_MATRIX, &C));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &is, MATSEQDIA, MATMPIDIA, ""));
+  PetscCall(SpikeTestCheck(is, "%s: a conversion gave another type", where));
+  PetscCall(DiaCompare(C, B, where));
+  PetscCall(MatScale(C, 2.0));
+  PetscCall(MatScale(B, 2.0));
+  PetscCall(MatConvert(C, MATDIACUDA, MAT_REUSE_MATRIX, &A));
+  PetscCall(DiaCompare(A, B, where));
+  PetscCall(MatAXPY(A, 0.5, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatScale(B, 1.5));
+  PetscCall(DiaCompare(A, B, where));
+  PetscCall(MatConvert(C, MATDIACUDA, MAT_INPLACE_MATRIX, &C));
+  PetscCall(MatScale(C, 1.5));
+  PetscCall(DiaCompare(C, B, where));
+  PetscCall(MatConvert(C, MATDIA, MAT_INPLACE_MATRIX, &C));
+  PetscCall(DiaCompare(C, B, where));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatConvert(A, MATAIJCUSPARSE, MAT_INITIAL_MATRIX, &C));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &is, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(SpikeTestCheck(is, "%s: a conversion gave another type", where));
+  PetscCall(MatConvert(C, MATDIACUDA, MAT_INITIAL_MATRIX, &D));
+  PetscCall(DiaCompare(D, B, where));
+  PetscCall(MatScale(C, -1.0));
+  PetscCall(MatScale(B, -1.0));
+  PetscCall(MatConvert(C, MATDIACUDA, MAT_REUSE_MATRIX, &D));
+  PetscCall(DiaCompare(D, B, where));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatScale(A, -1.0));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(y, &d));
+  PetscCall(SpikeTestSetRandom(x, 51));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatMultTranspose(A, y, x));
+#if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
+  moved[0] = petsc_ctog_sz + petsc_gtoc_sz;
+#endif
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatMultAdd(A, x, y, y));
+  PetscCall(MatMultTranspose(A, y, x));
+  PetscCall(MatScale(A, 1.0));
+  if (c->m == c->n) PetscCall(MatGetDiagonal(A, d));
+#if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
+  moved[1] = petsc_ctog_sz + petsc_gtoc_sz;
+#endif
+  PetscCall(SpikeTestCheck((PetscBool)(size > 1 || moved[0] == moved[1]), "%s: %g bytes moved in products", where, (double)(moved[1] - moved[0])));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&d));
+  for (PetscInt k = 0; k < 2; k++) {
+    PetscCall(MatBindToCPU(A, PETSC_TRUE));
+    PetscCall(MatGetCurrentMemType(A, &memtype));
+    PetscCall(SpikeTestCheck((PetscBool)PetscMemTypeHost(memtype), "%s: values are not on the host", where));
+    PetscCall(MatScale(A, 3.0));
+    PetscCall(MatScale(B, 3.0));
+    PetscCall(DiaCompare(A, B, where));
+    PetscCall(TestProducts(A, B, where));
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+    PetscCall(DiaCompare(C, B, where));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatBindToCPU(A, PETSC_FALSE));
+    PetscCall(DiaCompare(A, B, where));
+    PetscCall(TestProducts(A, B, where));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
@@ -380,6 +474,7 @@ int main(int argc, char **argv)
       PetscCall(TestPattern(c, place, where));
       PetscCall(TestOther(c, place, where));
       PetscCall(TestConversion(c, place, where));
+      PetscCall(TestDevice(c, place, where));
     }
   }
   PetscCall(SpikeTestEnd("dia"));
@@ -398,5 +493,15 @@ int main(int argc, char **argv)
          suffix: base
          nsize: {{1 3}}
          args: -spike_host_isa base
+      test:
+         suffix: cuda
+         nsize: {{1 2 3}}
+         requires: cuda gpurun
+         args: -dia_type diacuda
+      test:
+         suffix: cudampi
+         nsize: 3
+         requires: cuda gpurun
+         args: -dia_type diacuda -mat_dia_schedule twophase
 
 TEST*/

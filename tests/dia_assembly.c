@@ -15,7 +15,7 @@ static PetscErrorCode Assemble(Mat A, MatAssemblyType type)
 /* The same calls on A and on B */
 static PetscErrorCode TestValues(const DiaCase *c, PetscInt place, const char where[])
 {
-  const MatType    types[] = {MATDIA, MATAIJ};
+  const MatType    types[] = {SpikeTestDiaType(), MATAIJ};
   DiaCase          other   = *c;
   Mat              M[2];
   PetscInt         begin, end;
@@ -73,7 +73,7 @@ static PetscErrorCode TestValues(const DiaCase *c, PetscInt place, const char wh
 /* Coordinates, some twice, some negative, from rank 0 and from the owners */
 static PetscErrorCode TestCOO(const DiaCase *c, PetscInt place, const char where[])
 {
-  const MatType types[] = {MATDIA, MATAIJ};
+  const MatType types[] = {SpikeTestDiaType(), MATAIJ};
   Mat           M[2];
   PetscInt      m, n, *ij[2];
   PetscCount    nz = 0;
@@ -102,7 +102,23 @@ static PetscErrorCode TestCOO(const DiaCase *c, PetscInt place, const char where
       PetscCall(PetscArraycpy(is[l], ij[l], nz));
     }
     PetscCall(MatSetPreallocationCOO(M[k], nz, is[0], is[1]));
-    PetscCall(MatSetValuesCOO(M[k], v, INSERT_VALUES));
+    if (!k && !strcmp(types[k], MATDIACUDA)) { /* from the device */
+      Vec                values;
+      PetscScalar       *array;
+      const PetscScalar *there;
+      PetscMemType       memtype;
+
+      PetscCall(VecCreate(PETSC_COMM_SELF, &values));
+      PetscCall(VecSetSizes(values, (PetscInt)nz, PETSC_DETERMINE));
+      PetscCall(VecSetType(values, VECCUDA));
+      PetscCall(VecGetArrayWrite(values, &array));
+      PetscCall(PetscArraycpy(array, v, nz));
+      PetscCall(VecRestoreArrayWrite(values, &array));
+      PetscCall(VecGetArrayReadAndMemType(values, &there, &memtype));
+      PetscCall(MatSetValuesCOO(M[k], nz ? there : v, INSERT_VALUES));
+      PetscCall(VecRestoreArrayReadAndMemType(values, &there));
+      PetscCall(VecDestroy(&values));
+    } else PetscCall(MatSetValuesCOO(M[k], v, INSERT_VALUES));
     PetscCall(PetscFree(is[0]));
     PetscCall(PetscFree(is[1]));
   }
@@ -133,7 +149,7 @@ static PetscErrorCode TestCOO(const DiaCase *c, PetscInt place, const char where
 /* Blocks of values by columns, zeros that are not entries, indices to be ignored; before the first assembly and behind it */
 static PetscErrorCode TestOptions(void)
 {
-  const MatType types[] = {MATDIA, MATAIJ};
+  const MatType types[] = {SpikeTestDiaType(), MATAIJ};
   Mat           M[2];
 
   PetscFunctionBegin;
@@ -167,7 +183,7 @@ static PetscErrorCode TestOptions(void)
 /* The matrices of a DMDA, preallocated by it, with entries by stencil */
 static PetscErrorCode TestDMDA(PetscInt dim, DMBoundaryType b, PetscInt dof, const char where[])
 {
-  const MatType types[] = {MATDIA, MATAIJ};
+  const MatType types[] = {SpikeTestDiaType(), MATAIJ};
   PetscMPIInt   size;
   Mat           M[2];
   DM            da;
@@ -234,11 +250,11 @@ static PetscErrorCode TestRefused(void)
   }
   PetscCall(Assemble(B, MAT_FINAL_ASSEMBLY));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr = MatConvert(B, MATDIA, MAT_INITIAL_MATRIX, &A);
+  ierr = MatConvert(B, SpikeTestDiaType(), MAT_INITIAL_MATRIX, &A);
   PetscCall(PetscPopErrorHandler());
   PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE), "a full row was not refused: error %d", (int)ierr));
   PetscCall(PetscOptionsSetValue(NULL, "-mat_dia_max_fill", "5000"));
-  PetscCall(MatConvert(B, MATDIA, MAT_INITIAL_MATRIX, &A));
+  PetscCall(MatConvert(B, SpikeTestDiaType(), MAT_INITIAL_MATRIX, &A));
   PetscCall(PetscOptionsClearValue(NULL, "-mat_dia_max_fill"));
   PetscCall(MatDIAGetMaxFill(A, &fill));
   PetscCall(SpikeTestCheck((PetscBool)(fill == 5000.0), "-mat_dia_max_fill gave %g", (double)fill));
@@ -247,7 +263,7 @@ static PetscErrorCode TestRefused(void)
   {
     Vec x, y, z;
 
-    PetscCall(MatCreateVecs(B, &x, &y));
+    PetscCall(MatCreateVecs(A, &x, &y));
     PetscCall(VecDuplicate(y, &z));
     PetscCall(SpikeTestSetRandom(x, 71));
     PetscCall(MatMult(B, x, y));
@@ -273,7 +289,7 @@ static PetscErrorCode TestSettings(void)
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 30, 30));
-  PetscCall(MatSetType(A, MATDIA));
+  PetscCall(MatSetType(A, SpikeTestDiaType()));
   PetscCall(PetscOptionsSetValue(NULL, "-mat_dia_schedule", "twophase"));
   PetscCall(MatSetFromOptions(A));
   PetscCall(PetscOptionsClearValue(NULL, "-mat_dia_schedule"));
@@ -334,6 +350,13 @@ int main(int argc, char **argv)
    test:
       suffix: 1
       nsize: {{1 2 3 5}}
+      output_file: output/dia_assembly_1.out
+
+   test:
+      suffix: cuda
+      nsize: {{1 2 3}}
+      requires: cuda gpurun
+      args: -dia_type diacuda
       output_file: output/dia_assembly_1.out
 
 TEST*/

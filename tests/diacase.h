@@ -163,7 +163,7 @@ static inline PetscErrorCode DiaCompare(Mat A, Mat B, const char where[])
     PetscCall(MatRestoreRow(A, i, &n[0], &cols[0], &vals[0]));
   }
   PetscCall(SpikeTestCheck((PetscBool)(same && error <= DIATEST_TOL * norm), "%s: entries differ by %g, or are in other places: %d", where, (double)error, !same));
-  PetscCall(MatCreateVecs(B, &x, &y));
+  PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecDuplicate(y, &z));
   PetscCall(VecDuplicate(x, &w));
   PetscCall(SpikeTestSetRandom(x, 5));

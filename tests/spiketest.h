@@ -119,6 +119,15 @@ static inline PetscScalar SpikeTestBandEntry(const SpikeTestBand *b, PetscInt i,
   return b->kind != SPIKE_TEST_RANDOM || SpikeTestUniform(b->seed, i, -1) > 0.0 ? sum : -sum;
 }
 
+/* -dia_type dia|diacuda: what tests of MATDIA take for it */
+static inline MatType SpikeTestDiaType(void)
+{
+  static char type[32] = MATDIA;
+
+  PetscCallAbort(PETSC_COMM_SELF, PetscOptionsGetString(NULL, NULL, "-dia_type", type, sizeof(type), NULL));
+  return type;
+}
+
 /* A type, which -mat_type replaces where it is AIJ: the same tests run with matrices on a device */
 static inline PetscErrorCode SpikeTestSetMatType(Mat A, MatType type)
 {

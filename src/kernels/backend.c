@@ -21,9 +21,11 @@ const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)
   return PetscMemTypeHost(memtype) ? &SpikeKrylovKernels_Host : NULL;
 }
 
-/* Values on a device are not known to this library: such a matrix stays on the host */
 const SpikeDIAKernels *SpikeDIAKernelsFind(PetscMemType memtype)
 {
+#if defined(SPIKE_HAVE_CUDA)
+  if (PetscMemTypeCUDA(memtype)) return &SpikeDIAKernels_CUDA;
+#endif
   return PetscMemTypeHost(memtype) ? &SpikeDIAKernels_Host : NULL;
 }
 

@@ -40,6 +40,7 @@ PetscErrorCode SpikeDIASetExtents(SpikeDIA *A, const PetscInt first[], const Pet
   A->ibegin = PetscMin(A->n, (A->ibegin + SPIKE_DIA_ROWS - 1) / SPIKE_DIA_ROWS * SPIKE_DIA_ROWS);
   if (A->iend < A->n) A->iend -= A->iend % SPIKE_DIA_ROWS;
   A->iend = PetscMax(A->iend, A->ibegin);
+  if (A->k->tables) PetscCall((*A->k->tables)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,6 +61,7 @@ PetscErrorCode SpikeDIASetGhosts(SpikeDIA *A, PetscInt nruns, const SpikeDIARun 
       if (above < high && begin <= above + A->offset[d] && above + A->offset[d] < end) A->above[d] = runs[k].at - begin;
     }
   }
+  if (A->k->tables) PetscCall((*A->k->tables)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

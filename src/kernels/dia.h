@@ -49,6 +49,17 @@ typedef struct {
   PetscInt first, length, at;
 } SpikeDIARun;
 
+/*
+  Messages of a halo between memory of a device and other ranks. Where `apart` is set they never meet the host; else MPI reads and writes the arrays here, which are those of the device where MPI can, or lie in memory of the host that
+  the device reaches fast.
+*/
+typedef struct {
+  const char  *name;
+  PetscBool    apart;
+  PetscScalar *ghost, *message; /* for MPI */
+  void        *data;
+} SpikeDIALink;
+
 typedef enum {
   SPIKE_DIA_ROWSUMS,    /* out[n]: sums of magnitudes in rows                                          */
   SPIKE_DIA_COLUMNSUMS, /* out[m]: of this rank's rows in columns; others' in ghost[nghost]            */
@@ -63,7 +74,15 @@ struct _n_SpikeDIAKernels {
   PetscErrorCode (*create)(SpikeDIA *);
   PetscErrorCode (*destroy)(SpikeDIA *);
 
-  /* All values from pieces in CSR in the backend's memory, whose entries all lie on the diagonals; columns counted from the first column of the rank. Reads each entry once, writes each place once */
+  /* NULL, or called by SpikeDIASetExtents() and SpikeDIASetGhosts(): tables have changed */
+  PetscErrorCode (*tables)(SpikeDIA *);
+
+  /* Memory of the backend, and copies to and from that of the host, complete on return */
+  PetscErrorCode (*alloc)(size_t bytes, void **);
+  PetscErrorCode (*release)(void **);
+  PetscErrorCode (*move)(const SpikeDIA *, PetscBool tobackend, void *to, const void *from, size_t bytes);
+
+  /* All values from pieces in CSR in the backend's memory, whose entries all lie on the diagonals; columns counted from the first column of the rank. Reads each entry once, writes each place once, or twice */
   PetscErrorCode (*fill)(SpikeDIA *, PetscInt nparts, const SpikeCSR parts[]);
 
   /* Rows begin <= i < end to or from the host, row by row: rows[(i - begin) count + d] */
@@ -94,15 +113,28 @@ struct _n_SpikeDIAKernels {
   PetscErrorCode (*axpy)(SpikeDIA *, PetscScalar a, const SpikeDIA *);
   PetscErrorCode (*copy)(SpikeDIA *, const SpikeDIA *);
 
-  /* v <- diagonal number d, zeros where it has no place; diagonal d <- a v or, with add, + a v, with v = 1 for NULL, in the rows where it has one */
+  /* v <- diagonal number d, zeros where it has no place, and with d = count; diagonal d <- a v or, with add, + a v, with v = 1 for NULL, in the rows where it has one */
   PetscErrorCode (*getdiagonal)(const SpikeDIA *, PetscInt d, PetscScalar *v);
   PetscErrorCode (*setdiagonal)(SpikeDIA *, PetscInt d, PetscBool add, PetscScalar a, const PetscScalar *v);
+
+  /*
+    Messages that begin and end on a device; NULL functions on the host, where MPI has message[] and ghost[] themselves. connect() is collective; aware: MPI reads the memory of the device. leave() is enqueued behind
+    what fills message[], or back, ghost[]: it takes them where MPI reads them, beside what is enqueued next; ready() waits until they are there, and until MPI may write what comes. arrive() is enqueued when all has come:
+    what follows finds ghost[], back, message[]. Of a link apart, exchange() enqueues messages behind the work so far, beside what is enqueued next, in as many groups as there are calls, and arrive() ends them; leave() and ready() are
+    not called.
+  */
+  PetscErrorCode (*connect)(const SpikeDIA *, MPI_Comm, PetscBool aware, PetscInt nmessage, PetscScalar *message, PetscScalar *ghost, SpikeDIALink **);
+  PetscErrorCode (*disconnect)(SpikeDIALink **);
+  PetscErrorCode (*leave)(const SpikeDIA *, SpikeDIALink *, PetscBool back);
+  PetscErrorCode (*ready)(const SpikeDIA *, SpikeDIALink *);
+  PetscErrorCode (*exchange)(const SpikeDIA *, SpikeDIALink *, PetscInt count, const SpikeMessage[]);
+  PetscErrorCode (*arrive)(const SpikeDIA *, SpikeDIALink *, PetscBool back);
 
   /* On the host, when it returns */
   PetscErrorCode (*sums)(const SpikeDIA *, SpikeDIASums, PetscReal *out, PetscReal *ghost);
 };
 
-PETSC_INTERN const SpikeDIAKernels SpikeDIAKernels_Host;
+PETSC_INTERN const SpikeDIAKernels SpikeDIAKernels_Host, SpikeDIAKernels_CUDA; /* the latter where the library was built with CUDA */
 
 /* backend.c: the backend for data of a memory type, NULL where the library has none */
 PETSC_INTERN const SpikeDIAKernels *SpikeDIAKernelsFind(PetscMemType);

@@ -62,7 +62,7 @@ static PetscErrorCode KSPFusedEnqueues_Private(PetscObject object, PetscBool kno
 
   PetscFunctionBegin;
   PetscCall(SpikeGetEnqueue(object, &e));
-  *enqueues = (PetscBool)(known || (e.run && PetscMemTypeCUDA(e.memtype)));
+  *enqueues = (PetscBool)(known || ((e.run || e.product.dia) && PetscMemTypeCUDA(e.memtype)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dia.c: MATDIA: creation, options, and what is asked of it from outside */
 #include "diaimpl.h"
+#include <petscdevice.h>
 
 const char *const MatDIAScheduleTypes[] = {"overlap", "twophase", "MatDIAScheduleType", "MAT_DIA_SCHEDULE_", NULL};
 
 PetscErrorCode MatDIAIs_Private(Mat A, PetscBool *is)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, is, MATSEQDIA, MATMPIDIA, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, is, MATSEQDIA, MATMPIDIA, MATSEQDIACUDA, MATMPIDIACUDA, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,6 +240,12 @@ static PetscErrorCode MatDIACompose_Private(Mat A, PetscBool compose)
   MatDIACompose("MatDIAGetMaxFill_C", MatDIAGetMaxFill_DIA);
   MatDIACompose("MatConvert_seqdia_seqaij_C", MatConvert_DIA_AIJ);
   MatDIACompose("MatConvert_mpidia_mpiaij_C", MatConvert_DIA_AIJ);
+  MatDIACompose("MatConvert_seqdiacuda_seqaij_C", MatConvert_DIA_AIJ);
+  MatDIACompose("MatConvert_mpidiacuda_mpiaij_C", MatConvert_DIA_AIJ);
+  MatDIACompose("MatConvert_seqdia_seqdiacuda_C", MatConvert_DIA_DIA);
+  MatDIACompose("MatConvert_mpidia_mpidiacuda_C", MatConvert_DIA_DIA);
+  MatDIACompose("MatConvert_seqdiacuda_seqdia_C", MatConvert_DIA_DIA);
+  MatDIACompose("MatConvert_mpidiacuda_mpidia_C", MatConvert_DIA_DIA);
   MatDIACompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_DIA);
   PetscCall(MatDIAComposeAssembly_Private(A, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -258,13 +265,22 @@ static PetscErrorCode MatDestroy_DIA(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type)
+static PetscErrorCode MatGetCurrentMemType_DIA(Mat A, PetscMemType *memtype)
+{
+  PetscFunctionBegin;
+  *memtype = MatDIAMemType_Private(A);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, PetscBool cuda)
 {
   Mat_DIA *a;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&a));
   A->data     = (void *)a;
+  a->seq      = seq;
+  a->cuda     = cuda;
   a->schedule = MAT_DIA_SCHEDULE_OVERLAP;
   a->maxfill  = 10.0;
 
@@ -306,8 +322,16 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type)
   A->ops->convert                   = MatConvert_DIA;
   A->ops->convertfrom               = MatConvertFrom_DIA;
   A->ops->setfromoptions            = MatSetFromOptions_DIA;
+  A->ops->getcurrentmemtype         = MatGetCurrentMemType_DIA;
   A->assembled                      = PETSC_FALSE;
   A->insertmode                     = NOT_SET_VALUES;
+  if (cuda) {
+    A->ops->bindtocpu = MatBindToCPU_DIA;
+    A->boundtocpu     = PETSC_FALSE; /* new matrices are bound */
+    PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+    PetscCall(PetscFree(A->defaultvectype));
+    PetscCall(PetscStrallocpy(VECCUDA, &A->defaultvectype));
+  }
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, type));
   PetscCall(MatDIACompose_Private(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -354,7 +378,7 @@ PetscErrorCode MatCreate_SeqDIA(Mat A)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "MATSEQDIA is for one process, and this communicator has %d: use MATDIA or MATMPIDIA", size);
-  PetscCall(MatCreate_DIA_Private(A, MATSEQDIA));
+  PetscCall(MatCreate_DIA_Private(A, MATSEQDIA, PETSC_TRUE, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -368,7 +392,63 @@ M*/
 PetscErrorCode MatCreate_MPIDIA(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_DIA_Private(A, MATMPIDIA));
+  PetscCall(MatCreate_DIA_Private(A, MATMPIDIA, PETSC_FALSE, PETSC_FALSE));
+  A->ops->getdiagonalblock = MatGetDiagonalBlock_DIA;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  MATDIACUDA = "diacuda" - `MATDIA` on GPUs, by CUDA: `MATSEQDIACUDA` on a communicator of one process, `MATMPIDIACUDA` on others
+
+  Options Database Keys:
++ -mat_type diacuda                    - sets the type in `MatSetFromOptions()`
+. -mat_dia_schedule (overlap|twophase) - exchange between ranks, see `MatDIASetSchedule()`
+- -mat_dia_max_fill fill               - how many places there may be for an entry, see `MatDIASetMaxFill()`
+
+  Level: beginner
+
+  Notes:
+  All that is said of `MATDIA` holds. Its vectors are of type `VECCUDA`. Values are on the device, diagonal by diagonal: a product reads each of them once, and on one GPU nothing passes between host and device. Entries are collected in a
+  `MATAIJCUSPARSE`; values that `MatSetValuesCOO()` or a `MATAIJCUSPARSE` has on the device stay there. What changes the pattern, and `MatGetRow()`, work on the host. After `MatBindToCPU()` values, and
+  products, are on the host.
+
+  On several ranks what others need of a vector is packed on the device and travels beside the product of the rows that need nothing: by NCCL where each rank has a GPU of its own and the library was built with NCCL, by MPI from the
+  memory of the device with `-use_gpu_aware_mpi`, else through pinned memory of the host. `-info` says which.
+
+  `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product on one rank, for up to 128 diagonals, and by `MatMult()` on several.
+
+.seealso: [](ch_matrices), `Mat`, `MATDIA`, `MATSEQDIACUDA`, `MATMPIDIACUDA`, `MATAIJCUSPARSE`, `MatDIAGetDiagonals()`, `MatBindToCPU()`
+M*/
+
+/*MC
+  MATSEQDIACUDA = "seqdiacuda" - `MATDIACUDA` on a communicator of one process
+
+  Level: beginner
+
+.seealso: [](ch_matrices), `Mat`, `MATDIACUDA`, `MATMPIDIACUDA`
+M*/
+PetscErrorCode MatCreate_SeqDIACUDA(Mat A)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "MATSEQDIACUDA is for one process, and this communicator has %d: use MATDIACUDA or MATMPIDIACUDA", size);
+  PetscCall(MatCreate_DIA_Private(A, MATSEQDIACUDA, PETSC_TRUE, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  MATMPIDIACUDA = "mpidiacuda" - `MATDIACUDA` on any communicator
+
+  Level: beginner
+
+.seealso: [](ch_matrices), `Mat`, `MATDIACUDA`, `MATSEQDIACUDA`
+M*/
+PetscErrorCode MatCreate_MPIDIACUDA(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_DIA_Private(A, MATMPIDIACUDA, PETSC_FALSE, PETSC_TRUE));
   A->ops->getdiagonalblock = MatGetDiagonalBlock_DIA;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

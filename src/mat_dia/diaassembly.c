@@ -2,18 +2,17 @@
 /* diaassembly.c: entries of MATDIA from MatSetValues() and MatSetValuesCOO(), collected in an AIJ matrix and converted when an assembly ends */
 #include "diaimpl.h"
 
-/* An empty AIJ matrix with what was asked of A; collective */
+/* An empty AIJ matrix with what was asked of A, whose values are to be where those of A are; collective */
 static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
 {
-  Mat_DIA  *a = (Mat_DIA *)A->data;
-  PetscBool seq;
+  Mat_DIA        *a    = (Mat_DIA *)A->data;
+  const PetscBool host = (PetscBool)PetscMemTypeHost(MatDIAMemType_Private(A));
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDIA, &seq));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), aij));
   PetscCall(MatSetSizes(*aij, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   PetscCall(MatSetBlockSizesFromMats(*aij, A, A));
-  PetscCall(MatSetType(*aij, seq ? MATSEQAIJ : MATMPIAIJ));
+  PetscCall(MatSetType(*aij, a->seq ? (host ? MATSEQAIJ : MATSEQAIJCUSPARSE) : (host ? MATMPIAIJ : MATMPIAIJCUSPARSE)));
   (*aij)->nooffprocentries = A->nooffprocentries;
   for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(a->options); k++)
     if (a->optionset[k]) PetscCall(MatSetOption(*aij, (MatOption)(k + MAT_OPTION_MIN), a->options[k]));

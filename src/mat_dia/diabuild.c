@@ -5,36 +5,79 @@
 #define MAT_DIA_FREE_BYTES 1048576 /* that diagonals may take whatever the fill */
 
 /* The rows of an AIJ matrix as one or two pieces, columns counted from the first own one */
-static PetscErrorCode MatDIAGetCSR_Private(Mat aij, PetscInt *nparts, SpikeCSR parts[2])
+typedef struct {
+  PetscInt     n;
+  Mat          mat[2];
+  PetscBool    values[2]; /* with their numbers, not the pattern alone */
+  SpikeCSR     csr[2];
+  PetscMemType memtype;
+  PetscInt    *colmap; /* in this memory, or NULL */
+} MatDIAPieces;
+
+/* In memory of a type, on a device with their numbers, pieces without entries left out; or the pattern on the host, wherever the numbers are */
+static PetscErrorCode MatDIAGetPieces_Private(Mat A, Mat aij, PetscBool values, PetscMemType memtype, MatDIAPieces *p)
 {
-  PetscBool       mpi;
-  Mat             Ad = aij, Ao = NULL;
+  Mat_DIA        *a      = (Mat_DIA *)A->data;
+  Mat             mat[2] = {aij, NULL};
   const PetscInt *garray = NULL;
+  PetscBool       mpi;
 
   PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  p->memtype = memtype;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)aij, MATMPIAIJ, &mpi));
-  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(aij, &Ad, &Ao, &garray));
-  PetscCall(MatSeqAIJGetCSR_Spike(Ad, PETSC_MEMTYPE_HOST, &parts[0]));
-  *nparts = 1;
-  if (mpi) {
-    PetscCall(MatSeqAIJGetCSR_Spike(Ao, PETSC_MEMTYPE_HOST, &parts[1]));
-    parts[1].colmap = garray;
-    parts[1].shift  = -aij->cmap->rstart;
-    *nparts         = 2;
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(aij, &mat[0], &mat[1], &garray));
+  for (PetscInt k = 0; k < (mpi ? 2 : 1); k++) {
+    SpikeCSR *csr = &p->csr[p->n];
+
+    p->mat[p->n]    = mat[k];
+    p->values[p->n] = values;
+    if (!values) {
+      PetscInt  n;
+      PetscBool done;
+
+      PetscCall(MatGetRowIJ(mat[k], 0, PETSC_FALSE, PETSC_FALSE, &n, &csr->ai, &csr->aj, &done));
+      PetscCheck(done, PetscObjectComm((PetscObject)aij), PETSC_ERR_SUP, "This type of matrix does not give its rows");
+    } else {
+      MatInfo info;
+
+      PetscCall(MatGetInfo(mat[k], MAT_LOCAL, &info));
+      if (!PetscMemTypeHost(memtype) && info.nz_used == 0.0) continue;
+      PetscCall(MatSeqAIJGetCSR_Spike(mat[k], memtype, csr));
+    }
+    if (k) {
+      csr->colmap = garray;
+      csr->shift  = -aij->cmap->rstart;
+      if (!PetscMemTypeHost(memtype)) {
+        PetscInt ncols;
+
+        PetscCall(MatGetSize(mat[k], NULL, &ncols));
+        PetscCall((*a->dia.k->alloc)((size_t)ncols * sizeof(PetscInt), (void **)&p->colmap));
+        PetscCall((*a->dia.k->move)(&a->dia, PETSC_TRUE, p->colmap, garray, (size_t)ncols * sizeof(PetscInt)));
+        csr->colmap = p->colmap;
+      }
+    }
+    p->n++;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDIARestoreCSR_Private(Mat aij, PetscInt nparts, SpikeCSR parts[2])
+static PetscErrorCode MatDIARestorePieces_Private(Mat A, MatDIAPieces *p)
 {
-  Mat Ad = aij, Ao;
+  Mat_DIA *a = (Mat_DIA *)A->data;
 
   PetscFunctionBegin;
-  if (nparts == 2) {
-    PetscCall(MatMPIAIJGetSeqAIJ(aij, &Ad, &Ao, NULL));
-    PetscCall(MatSeqAIJRestoreCSR_Spike(Ao, PETSC_MEMTYPE_HOST, &parts[1]));
+  while (p->n) {
+    p->n--;
+    if (p->values[p->n]) PetscCall(MatSeqAIJRestoreCSR_Spike(p->mat[p->n], p->memtype, &p->csr[p->n]));
+    else {
+      PetscInt  n;
+      PetscBool done;
+
+      PetscCall(MatRestoreRowIJ(p->mat[p->n], 0, PETSC_FALSE, PETSC_FALSE, &n, &p->csr[p->n].ai, &p->csr[p->n].aj, &done));
+    }
   }
-  PetscCall(MatSeqAIJRestoreCSR_Spike(Ad, PETSC_MEMTYPE_HOST, &parts[0]));
+  if (p->colmap) PetscCall((*a->dia.k->release)((void **)&p->colmap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,7 +182,7 @@ static PetscErrorCode MatDIASetStructure_Private(Mat A, MatDIAStructure *s)
 
   PetscFunctionBegin;
   PetscCall(MatDIAReset_Private(A));
-  PetscCall(SpikeDIACreate(SpikeDIAKernelsFind(PETSC_MEMTYPE_HOST), A->rmap->n, A->cmap->n, s->count, s->offset, &a->dia));
+  PetscCall(SpikeDIACreate(SpikeDIAKernelsFind(MatDIAMemType_Private(A)), A->rmap->n, A->cmap->n, s->count, s->offset, &a->dia));
   PetscCall(SpikeDIASetExtents(&a->dia, s->first, s->last));
   a->mask = s->mask;
   s->mask = NULL;
@@ -155,24 +198,92 @@ static PetscErrorCode MatDIASetStructure_Private(Mat A, MatDIAStructure *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries of an AIJ matrix with the same layouts become those of A; where its pattern is the one that A has, only the values move */
-PetscErrorCode MatDIAFromAIJ_Private(Mat A, Mat aij)
+/* The values of one, with the same diagonals, become those of the other, wherever they are */
+PetscErrorCode MatDIAMove_Private(const SpikeDIA *from, SpikeDIA *to)
 {
-  Mat_DIA        *a = (Mat_DIA *)A->data;
-  SpikeCSR        parts[2];
-  PetscInt        nparts;
-  MatDIAStructure s;
-  PetscBool       same;
+  const PetscInt most = 256 * SPIKE_DIA_ROWS;
+  PetscScalar   *rows;
 
   PetscFunctionBegin;
-  PetscCall(MatDIAGetCSR_Private(aij, &nparts, parts));
-  PetscCall(MatDIAGetStructure_Private(A, nparts, parts, &s));
-  same = MatDIAIsStructure_Private(A, &s);
+  if (from->k == to->k) {
+    PetscCall((*to->k->copy)(to, from));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall((*to->k->zero)(to));
+  PetscCall(PetscMalloc1((PetscCount)to->count * PetscMin(most, to->n), &rows));
+  for (PetscInt begin = 0, end; begin < to->n; begin = end) {
+    end = begin + PetscMin(most, to->n - begin);
+    PetscCall((*from->k->get)(from, begin, end, rows));
+    PetscCall((*to->k->put)(to, begin, end, rows));
+  }
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix by diagonals like A's, with values of no use yet, in memory of a type */
+static PetscErrorCode MatDIALike_Private(Mat A, PetscMemType memtype, SpikeDIA *dia)
+{
+  const SpikeDIA *like = &((Mat_DIA *)A->data)->dia;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeDIACreate(SpikeDIAKernelsFind(memtype), like->n, like->m, like->count, like->offset, dia));
+  PetscCall(SpikeDIASetExtents(dia, like->first, like->last));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of an AIJ matrix with the structure of A: where they are if A is there, or on the host; else by a copy there */
+static PetscErrorCode MatDIAFill_Private(Mat A, Mat aij)
+{
+  Mat_DIA     *a = (Mat_DIA *)A->data;
+  PetscMemType memtype;
+  SpikeDIA     dia;
+  MatDIAPieces p;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetMemType_Spike(aij, &memtype));
+  if (PetscMemTypeHost(a->dia.k->memtype) || !PetscMemTypeHost(memtype)) {
+    PetscCall(MatDIAGetPieces_Private(A, aij, PETSC_TRUE, a->dia.k->memtype, &p));
+    PetscCall((*a->dia.k->fill)(&a->dia, p.n, p.csr));
+    PetscCall(MatDIARestorePieces_Private(A, &p));
+  } else {
+    PetscCall(MatDIAGetPieces_Private(A, aij, PETSC_TRUE, PETSC_MEMTYPE_HOST, &p));
+    PetscCall(MatDIALike_Private(A, PETSC_MEMTYPE_HOST, &dia));
+    PetscCall((*dia.k->fill)(&dia, p.n, p.csr));
+    PetscCall(MatDIARestorePieces_Private(A, &p));
+    PetscCall(MatDIAMove_Private(&dia, &a->dia));
+    PetscCall(SpikeDIADestroy(&dia));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The entries of an AIJ matrix with the same layouts become those of A; where its pattern is the one that A has, only the values move, and where it is known to be, nobody looks at it */
+PetscErrorCode MatDIAFromAIJ_Private(Mat A, Mat aij)
+{
+  Mat_DIA         *a = (Mat_DIA *)A->data;
+  PetscObjectId    id;
+  PetscObjectState state;
+  MatDIAPieces     p;
+  MatDIAStructure  s;
+  PetscBool        same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)aij, &id));
+  PetscCall(MatGetNonzeroState(aij, &state));
+  same = (PetscBool)(a->built && a->source == id && a->sourcestate == state && a->sourceshape == a->shape);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  if (!same) PetscCall(MatDIASetStructure_Private(A, &s));
-  PetscCall((*a->dia.k->fill)(&a->dia, nparts, parts));
-  PetscCall(MatDIAFreeStructure_Private(&s));
-  PetscCall(MatDIARestoreCSR_Private(aij, nparts, parts));
+  if (!same) {
+    PetscCall(MatDIAGetPieces_Private(A, aij, PETSC_FALSE, PETSC_MEMTYPE_HOST, &p));
+    PetscCall(MatDIAGetStructure_Private(A, p.n, p.csr, &s));
+    PetscCall(MatDIARestorePieces_Private(A, &p));
+    same = MatDIAIsStructure_Private(A, &s);
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+    if (!same) PetscCall(MatDIASetStructure_Private(A, &s));
+    PetscCall(MatDIAFreeStructure_Private(&s));
+    a->source      = id;
+    a->sourcestate = state;
+    a->sourceshape = a->shape;
+  }
+  PetscCall(MatDIAFill_Private(A, aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,19 +302,19 @@ PetscErrorCode MatDIASameStructure_Private(Mat A, Mat B, PetscBool *same)
 static PetscErrorCode MatDIAGetRows_Private(Mat A, PetscInt **ai, PetscInt **aj, PetscScalar **aa)
 {
   Mat_DIA       *a = (Mat_DIA *)A->data;
-  const PetscInt n = A->rmap->n, count = a->dia.count;
+  const PetscInt n = A->rmap->n, count = a->dia.count, chunk = PetscMemTypeHost(a->dia.k->memtype) ? SPIKE_DIA_ROWS : 256 * SPIKE_DIA_ROWS;
   PetscScalar   *rows;
   PetscInt       k = 0;
 
   PetscFunctionBegin;
   PetscCheck(a->nz < PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " entries on a rank are more than MATAIJ can count in PetscInt: configure PETSc with --with-64-bit-indices", a->nz);
   PetscCall(PetscMalloc3(n + 1, ai, (PetscCount)a->nz, aj, (PetscCount)a->nz, aa));
-  PetscCall(PetscMalloc1((PetscCount)count * SPIKE_DIA_ROWS, &rows));
+  PetscCall(PetscMalloc1((PetscCount)count * PetscMin(chunk, n), &rows));
   (*ai)[0] = 0;
   for (PetscInt i = 0; i < n; i++) {
-    const PetscScalar *row = rows + (PetscCount)(i % SPIKE_DIA_ROWS) * count;
+    const PetscScalar *row = rows + (PetscCount)(i % chunk) * count;
 
-    if (i % SPIKE_DIA_ROWS == 0) PetscCall((*a->dia.k->get)(&a->dia, i, PetscMin(n, i + SPIKE_DIA_ROWS), rows));
+    if (i % chunk == 0) PetscCall((*a->dia.k->get)(&a->dia, i, i + PetscMin(chunk, n - i), rows));
     for (PetscInt d = 0; d < count; d++) {
       if (!MatDIAHas_Private(a, i, d)) continue;
       (*aj)[k]   = i + A->rmap->rstart + a->offsets[d];
@@ -221,10 +332,9 @@ PetscErrorCode MatDIAToAIJ_Private(Mat A, MatReuse reuse, Mat *B)
   Mat          C;
   PetscInt    *ai, *aj;
   PetscScalar *aa;
-  PetscBool    seq;
+  PetscBool    seq = ((Mat_DIA *)A->data)->seq;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDIA, &seq));
   PetscCall(MatDIAGetRows_Private(A, &ai, &aj, &aa));
   if (reuse == MAT_REUSE_MATRIX) {
     C = *B;
@@ -310,7 +420,8 @@ PetscErrorCode MatConvertFrom_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDuplicate_DIA(Mat A, MatDuplicateOption op, Mat *B)
+/* As another of our types too */
+static PetscErrorCode MatDIADuplicate_Private(Mat A, MatType type, MatDuplicateOption op, Mat *B)
 {
   Mat_DIA        *a = (Mat_DIA *)A->data, *b;
   Mat             C;
@@ -320,7 +431,8 @@ PetscErrorCode MatDuplicate_DIA(Mat A, MatDuplicateOption op, Mat *B)
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &C));
   PetscCall(MatSetSizes(C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   PetscCall(MatSetBlockSizesFromMats(C, A, A));
-  PetscCall(MatSetType(C, ((PetscObject)A)->type_name));
+  PetscCall(MatSetType(C, type));
+  if (a->cuda && A->boundtocpu) PetscCall(MatBindToCPU(C, PETSC_TRUE));
   PetscCall(PetscLayoutReference(A->rmap, &C->rmap));
   PetscCall(PetscLayoutReference(A->cmap, &C->cmap));
   b           = (Mat_DIA *)C->data;
@@ -337,11 +449,55 @@ PetscErrorCode MatDuplicate_DIA(Mat A, MatDuplicateOption op, Mat *B)
     PetscCall(PetscMalloc1(MatDIAMaskLength(A->rmap->n, s.count), &s.mask));
     PetscCall(PetscArraycpy(s.mask, a->mask, MatDIAMaskLength(A->rmap->n, s.count)));
     PetscCall(MatDIASetStructure_Private(C, &s));
-    if (op == MAT_COPY_VALUES) PetscCall((*b->dia.k->copy)(&b->dia, &a->dia));
+    if (op == MAT_COPY_VALUES) PetscCall(MatDIAMove_Private(&a->dia, &b->dia));
     else PetscCall((*b->dia.k->zero)(&b->dia));
     C->preallocated = PETSC_TRUE;
     C->assembled    = PETSC_TRUE;
   }
   *B = C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDuplicate_DIA(Mat A, MatDuplicateOption op, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIADuplicate_Private(A, ((PetscObject)A)->type_name, op, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From the host to the device, and back */
+PetscErrorCode MatConvert_DIA_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B)
+{
+  Mat C;
+
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(A, *B, DIFFERENT_NONZERO_PATTERN));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDIADuplicate_Private(A, newtype, MAT_COPY_VALUES, &C));
+  PetscCall(MatSetOptionsPrefix(C, ((PetscObject)A)->prefix));
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));
+  else *B = C;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values, and the halo, to where they belong now */
+PetscErrorCode MatBindToCPU_DIA(Mat A, PetscBool bind)
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+  SpikeDIA dia;
+
+  PetscFunctionBegin;
+  A->boundtocpu = bind;
+  if (!a->built || a->dia.k->memtype == MatDIAMemType_Private(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDIALike_Private(A, MatDIAMemType_Private(A), &dia));
+  PetscCall(MatDIAMove_Private(&a->dia, &dia));
+  PetscCall(MatDIAHaloDestroy_Private(a));
+  PetscCall(SpikeDIADestroy(&a->dia));
+  a->dia = dia;
+  PetscCall(MatDIAHaloCreate_Private(A));
+  PetscCall(MatDestroy(&a->block));
+  a->shape = MatDIANewShape_Private();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -170,10 +170,15 @@ PetscErrorCode MatDIAHaloCreate_Private(Mat A)
     }
     h->runat[k + 1] = total;
   }
-  PetscCall(PetscMalloc1(a->dia.nghost, &h->ghost));
-  PetscCall(PetscMalloc1(h->sendat[h->nsend], &h->message));
+  PetscCall((*a->dia.k->alloc)((size_t)a->dia.nghost * sizeof(PetscScalar), (void **)&h->ghost));
+  PetscCall((*a->dia.k->alloc)((size_t)h->sendat[h->nsend] * sizeof(PetscScalar), (void **)&h->message));
   PetscCall(PetscMalloc1(h->nrecv + h->nsend, &h->req));
   PetscCall(MatDIAHaloSchedule_Private(A));
+  if (a->dia.k->connect) {
+    PetscCall((*a->dia.k->connect)(&a->dia, comm, use_gpu_aware_mpi, h->sendat[h->nsend], h->message, h->ghost, &h->link));
+    PetscCall(PetscMalloc1(h->nrecv + h->nsend, &h->apart));
+    PetscCall(PetscInfo(A, "Parts of vectors travel by %s\n", h->link->name));
+  }
   PetscCall(PetscFree(req));
   PetscCall(PetscFree(wanted));
   PetscCall(PetscFree(nwanted));
@@ -193,8 +198,10 @@ PetscErrorCode MatDIAHaloDestroy_Private(Mat_DIA *a)
   PetscCall(PetscFree(h->sendat));
   PetscCall(PetscFree(h->runat));
   PetscCall(PetscFree(h->runs));
-  PetscCall(PetscFree(h->ghost));
-  PetscCall(PetscFree(h->message));
+  if (h->link) PetscCall((*a->dia.k->disconnect)(&h->link));
+  if (h->ghost) PetscCall((*a->dia.k->release)((void **)&h->ghost));
+  if (h->message) PetscCall((*a->dia.k->release)((void **)&h->message));
+  PetscCall(PetscFree(h->apart));
   PetscCall(PetscFree(h->req));
   PetscCall(PetscFree2(h->steprecv, h->stepsend));
   PetscCall(PetscMemzero(h, sizeof(*h)));
@@ -202,21 +209,21 @@ PetscErrorCode MatDIAHaloDestroy_Private(Mat_DIA *a)
 }
 
 /* Message number `recv` of ghost[] and number `send` of message[] begin to travel; -1 for none. Backwards ghost[] is sent and message[] received */
-static PetscErrorCode MatDIAHaloStart_Private(Mat A, PetscBool back, PetscMPIInt recv, PetscMPIInt send, PetscMPIInt *nreq)
+static PetscErrorCode MatDIAHaloStart_Private(Mat A, PetscBool back, PetscScalar *ghost, PetscScalar *message, PetscMPIInt recv, PetscMPIInt send, PetscMPIInt *nreq)
 {
   MatDIAHalo *h    = &((Mat_DIA *)A->data)->halo;
   MPI_Comm    comm = PetscObjectComm((PetscObject)A);
 
   PetscFunctionBegin;
-  if (recv >= 0 && !back) PetscCallMPI(MPIU_Irecv(h->ghost + h->recvat[recv], h->recvat[recv + 1] - h->recvat[recv], MPIU_SCALAR, h->recvrank[recv], h->tag, comm, h->req + (*nreq)++));
-  if (send >= 0 && back) PetscCallMPI(MPIU_Irecv(h->message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR, h->sendrank[send], h->tag, comm, h->req + (*nreq)++));
-  if (recv >= 0 && back) PetscCallMPI(MPIU_Isend(h->ghost + h->recvat[recv], h->recvat[recv + 1] - h->recvat[recv], MPIU_SCALAR, h->recvrank[recv], h->tag, comm, h->req + (*nreq)++));
-  if (send >= 0 && !back) PetscCallMPI(MPIU_Isend(h->message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR, h->sendrank[send], h->tag, comm, h->req + (*nreq)++));
+  if (recv >= 0 && !back) PetscCallMPI(MPIU_Irecv(ghost + h->recvat[recv], h->recvat[recv + 1] - h->recvat[recv], MPIU_SCALAR, h->recvrank[recv], h->tag, comm, h->req + (*nreq)++));
+  if (send >= 0 && back) PetscCallMPI(MPIU_Irecv(message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR, h->sendrank[send], h->tag, comm, h->req + (*nreq)++));
+  if (recv >= 0 && back) PetscCallMPI(MPIU_Isend(ghost + h->recvat[recv], h->recvat[recv + 1] - h->recvat[recv], MPIU_SCALAR, h->recvrank[recv], h->tag, comm, h->req + (*nreq)++));
+  if (send >= 0 && !back) PetscCallMPI(MPIU_Isend(message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR, h->sendrank[send], h->tag, comm, h->req + (*nreq)++));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All messages at once, or the first of the schedule in two phases */
-static PetscErrorCode MatDIAHaloTravel_Private(Mat A, PetscBool back)
+static PetscErrorCode MatDIAHaloTravel_Private(Mat A, PetscBool back, PetscScalar *ghost, PetscScalar *message)
 {
   Mat_DIA    *a = (Mat_DIA *)A->data;
   MatDIAHalo *h = &a->halo;
@@ -225,16 +232,16 @@ static PetscErrorCode MatDIAHaloTravel_Private(Mat A, PetscBool back)
   PetscFunctionBegin;
   for (PetscMPIInt k = 0; k < h->nrecv + h->nsend; k++) h->req[k] = MPI_REQUEST_NULL;
   if (a->schedule == MAT_DIA_SCHEDULE_TWOPHASE) {
-    if (h->nsteps) PetscCall(MatDIAHaloStart_Private(A, back, h->steprecv[0], h->stepsend[0], &n));
+    if (h->nsteps) PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, h->steprecv[0], h->stepsend[0], &n));
   } else {
-    for (PetscMPIInt k = 0; k < h->nrecv && !back; k++) PetscCall(MatDIAHaloStart_Private(A, back, k, -1, &n));
-    for (PetscMPIInt k = 0; k < h->nsend; k++) PetscCall(MatDIAHaloStart_Private(A, back, -1, k, &n));
-    for (PetscMPIInt k = 0; k < h->nrecv && back; k++) PetscCall(MatDIAHaloStart_Private(A, back, k, -1, &n));
+    for (PetscMPIInt k = 0; k < h->nrecv && !back; k++) PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, k, -1, &n));
+    for (PetscMPIInt k = 0; k < h->nsend; k++) PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, -1, k, &n));
+    for (PetscMPIInt k = 0; k < h->nrecv && back; k++) PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, k, -1, &n));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDIAHaloArrive_Private(Mat A, PetscBool back)
+static PetscErrorCode MatDIAHaloArrive_Private(Mat A, PetscBool back, PetscScalar *ghost, PetscScalar *message)
 {
   Mat_DIA    *a = (Mat_DIA *)A->data;
   MatDIAHalo *h = &a->halo;
@@ -244,8 +251,71 @@ static PetscErrorCode MatDIAHaloArrive_Private(Mat A, PetscBool back)
   for (PetscInt k = 1; a->schedule == MAT_DIA_SCHEDULE_TWOPHASE && k < h->nsteps; k++) {
     PetscMPIInt n = 0;
 
-    PetscCall(MatDIAHaloStart_Private(A, back, h->steprecv[k], h->stepsend[k], &n));
+    PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, h->steprecv[k], h->stepsend[k], &n));
     PetscCallMPI(MPI_Waitall(n, h->req, MPI_STATUSES_IGNORE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A message between devices; -1 for none */
+static void MatDIAHaloApart_Private(MatDIAHalo *h, PetscBool back, PetscMPIInt recv, PetscMPIInt send, PetscInt *n)
+{
+  for (int k = 0; k < 2; k++) {
+    const PetscMPIInt number = k ? send : recv;
+    const PetscInt   *at     = k ? h->sendat : h->recvat;
+    SpikeMessage     *m      = h->apart + *n;
+
+    if (number < 0) continue;
+    m->peer = k ? h->sendrank[number] : h->recvrank[number];
+    m->send = (PetscBool)(k ? !back : back);
+    m->data = (k ? h->message : h->ghost) + at[number];
+    m->n    = at[number + 1] - at[number];
+    m->nrhs = 1;
+    m->ld   = m->n;
+    ++*n;
+  }
+}
+
+/* What has been enqueued fills message[], or back, ghost[]: off it goes, as far as no host has to wait */
+static PetscErrorCode MatDIAHaloLeave_Private(Mat A, PetscBool back)
+{
+  Mat_DIA    *a = (Mat_DIA *)A->data;
+  MatDIAHalo *h = &a->halo;
+  PetscInt    n = 0;
+
+  PetscFunctionBegin;
+  if (!h->link) PetscCall(MatDIAHaloTravel_Private(A, back, h->ghost, h->message));
+  else if (!h->link->apart) PetscCall((*a->dia.k->leave)(&a->dia, h->link, back));
+  else if (a->schedule == MAT_DIA_SCHEDULE_TWOPHASE) {
+    for (PetscInt k = 0; k < h->nsteps; k++) {
+      n = 0;
+      MatDIAHaloApart_Private(h, back, h->steprecv[k], h->stepsend[k], &n);
+      PetscCall((*a->dia.k->exchange)(&a->dia, h->link, n, h->apart));
+    }
+  } else {
+    for (PetscMPIInt k = 0; k < h->nrecv; k++) MatDIAHaloApart_Private(h, back, k, -1, &n);
+    for (PetscMPIInt k = 0; k < h->nsend; k++) MatDIAHaloApart_Private(h, back, -1, k, &n);
+    PetscCall((*a->dia.k->exchange)(&a->dia, h->link, n, h->apart));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is enqueued from now on finds ghost[], or back, message[], whole */
+static PetscErrorCode MatDIAHaloFinish_Private(Mat A, PetscBool back)
+{
+  Mat_DIA      *a    = (Mat_DIA *)A->data;
+  MatDIAHalo   *h    = &a->halo;
+  SpikeDIALink *link = h->link;
+
+  PetscFunctionBegin;
+  if (!link) PetscCall(MatDIAHaloArrive_Private(A, back, h->ghost, h->message));
+  else {
+    if (!link->apart) {
+      PetscCall((*a->dia.k->ready)(&a->dia, link));
+      PetscCall(MatDIAHaloTravel_Private(A, back, link->ghost, link->message));
+      PetscCall(MatDIAHaloArrive_Private(A, back, link->ghost, link->message));
+    }
+    PetscCall((*a->dia.k->arrive)(&a->dia, link, back));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -259,14 +329,14 @@ PetscErrorCode MatDIAHaloBegin_Private(Mat A, const PetscScalar *x)
   PetscFunctionBegin;
   if (!h->active) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*a->dia.k->pack)(&a->dia, h->runat[h->nsend], h->runs, x, h->message));
-  PetscCall(MatDIAHaloTravel_Private(A, PETSC_FALSE));
+  PetscCall(MatDIAHaloLeave_Private(A, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDIAHaloEnd_Private(Mat A)
 {
   PetscFunctionBegin;
-  if (((Mat_DIA *)A->data)->halo.active) PetscCall(MatDIAHaloArrive_Private(A, PETSC_FALSE));
+  if (((Mat_DIA *)A->data)->halo.active) PetscCall(MatDIAHaloFinish_Private(A, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -274,7 +344,7 @@ PetscErrorCode MatDIAHaloEnd_Private(Mat A)
 PetscErrorCode MatDIAHaloReverseBegin_Private(Mat A)
 {
   PetscFunctionBegin;
-  if (((Mat_DIA *)A->data)->halo.active) PetscCall(MatDIAHaloTravel_Private(A, PETSC_TRUE));
+  if (((Mat_DIA *)A->data)->halo.active) PetscCall(MatDIAHaloLeave_Private(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,7 +355,16 @@ PetscErrorCode MatDIAHaloReverseEnd_Private(Mat A, PetscScalar *y)
 
   PetscFunctionBegin;
   if (!h->active) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDIAHaloArrive_Private(A, PETSC_TRUE));
+  PetscCall(MatDIAHaloFinish_Private(A, PETSC_TRUE));
   PetscCall((*a->dia.k->unpackadd)(&a->dia, h->runat[h->nsend], h->runs, h->message, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same messages between arrays of the host, wherever the values are */
+PetscErrorCode MatDIAHaloReverseHost_Private(Mat A, PetscScalar *ghost, PetscScalar *message)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDIAHaloTravel_Private(A, PETSC_TRUE, ghost, message));
+  PetscCall(MatDIAHaloArrive_Private(A, PETSC_TRUE, ghost, message));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

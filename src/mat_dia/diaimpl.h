@@ -15,11 +15,14 @@ typedef struct {
   PetscInt    *recvat, *sendat;     /* [nrecv + 1] in ghost[], [nsend + 1] in message[]                             */
   PetscInt    *runat;               /* [nsend + 1] in runs[]                                                        */
   SpikeDIARun *runs;                /* own columns that go to others; `at` counts from the beginning of message[]    */
-  PetscScalar *ghost, *message;     /* [nghost], [sendat[nsend]]                                                     */
+  PetscScalar *ghost, *message;     /* [nghost], [sendat[nsend]], where the values are                               */
   PetscInt     nsteps;              /* of the schedule in two phases: each with one rank at most                    */
   PetscMPIInt *steprecv, *stepsend; /* [nsteps] numbers of messages, -1 for none                                    */
   MPI_Request *req;                 /* [nrecv + nsend]                                                              */
   PetscBool    active;              /* on any rank                                                                  */
+
+  SpikeDIALink *link;  /* between devices, else NULL          */
+  SpikeMessage *apart; /* [nrecv + nsend] where link is apart */
 } MatDIAHalo;
 
 /* A value on its way, for the time between two assemblies */
@@ -29,6 +32,8 @@ typedef struct {
 } MatDIAEntry;
 
 typedef struct {
+  PetscBool        seq;  /* MATSEQDIA or MATSEQDIACUDA */
+  PetscBool        cuda; /* MATSEQDIACUDA or MATMPIDIACUDA: values are on the device, unless the matrix is bound to the CPU */
   SpikeDIA         dia;
   PetscBool        built;    /* dia, mask and halo are there */
   uint64_t        *mask;     /* bit r of mask[b count + d]: row b SPIKE_DIA_ROWS + r has an entry on diagonal d */
@@ -36,6 +41,8 @@ typedef struct {
   PetscInt        *offsets;  /* [count] column minus row, in global numbers */
   PetscInt         diagonal; /* number of the main diagonal, count where this rank has none */
   PetscObjectState shape;    /* another number for each set of tables in the program */
+  PetscObjectId    source;   /* AIJ matrix that gave the structure, as of its state; another structure since where sourceshape is not shape */
+  PetscObjectState sourcestate, sourceshape;
   MatDIAHalo       halo;
 
   Mat            aij;                                      /* collects entries until the end of an assembly; NULL on all ranks or on none */
@@ -60,7 +67,66 @@ static inline PetscBool MatDIAHas_Private(const Mat_DIA *a, PetscInt i, PetscInt
   return (PetscBool)(a->mask[(PetscCount)(i / SPIKE_DIA_ROWS) * a->dia.count + d] >> (i % SPIKE_DIA_ROWS) & 1);
 }
 
+/* Where values, and vectors in products, are to be */
+static inline PetscMemType MatDIAMemType_Private(Mat A)
+{
+  return ((Mat_DIA *)A->data)->cuda && !A->boundtocpu ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+}
+
+static inline PetscErrorCode MatDIAGetArrayRead_Private(Mat A, Vec v, const PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(MatDIAMemType_Private(A))) PetscCall(VecGetArrayRead(v, a));
+  else PetscCall(VecCUDAGetArrayRead(v, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode MatDIARestoreArrayRead_Private(Mat A, Vec v, const PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(MatDIAMemType_Private(A))) PetscCall(VecRestoreArrayRead(v, a));
+  else PetscCall(VecCUDARestoreArrayRead(v, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* write: what is there need not be */
+static inline PetscErrorCode MatDIAGetArray_Private(Mat A, PetscBool write, Vec v, PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(MatDIAMemType_Private(A))) {
+    if (write) PetscCall(VecGetArrayWrite(v, a));
+    else PetscCall(VecGetArray(v, a));
+  } else {
+    if (write) PetscCall(VecCUDAGetArrayWrite(v, a));
+    else PetscCall(VecCUDAGetArray(v, a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode MatDIARestoreArray_Private(Mat A, PetscBool write, Vec v, PetscScalar **a)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(MatDIAMemType_Private(A))) {
+    if (write) PetscCall(VecRestoreArrayWrite(v, a));
+    else PetscCall(VecRestoreArray(v, a));
+  } else {
+    if (write) PetscCall(VecCUDARestoreArrayWrite(v, a));
+    else PetscCall(VecCUDARestoreArray(v, a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode MatDIALogFlops_Private(Mat A, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(MatDIAMemType_Private(A))) PetscCall(PetscLogFlops(flops));
+  else PetscCall(PetscLogGpuFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* dia.c */
+PETSC_INTERN PetscErrorCode MatCreate_SeqDIACUDA(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPIDIACUDA(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_SeqDIA(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIDIA(Mat);
 PETSC_INTERN PetscErrorCode MatDIAIs_Private(Mat, PetscBool *);
@@ -73,8 +139,11 @@ PETSC_INTERN PetscErrorCode MatDIAToAIJ_Private(Mat, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatDIASameStructure_Private(Mat, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatConvert_DIA_AIJ(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_DIA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_DIA_DIA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvertFrom_DIA(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatDuplicate_DIA(Mat, MatDuplicateOption, Mat *);
+PETSC_INTERN PetscErrorCode MatDIAMove_Private(const SpikeDIA *, SpikeDIA *);
+PETSC_INTERN PetscErrorCode MatBindToCPU_DIA(Mat, PetscBool);
 
 /* diaassembly.c */
 PETSC_INTERN PetscErrorCode MatSetUp_DIA(Mat);
@@ -90,6 +159,7 @@ PETSC_INTERN PetscErrorCode MatDIAHaloCreate_Private(Mat);
 PETSC_INTERN PetscErrorCode MatDIAHaloDestroy_Private(Mat_DIA *);
 PETSC_INTERN PetscErrorCode MatDIAHaloBegin_Private(Mat, const PetscScalar *);
 PETSC_INTERN PetscErrorCode MatDIAHaloEnd_Private(Mat);
+PETSC_INTERN PetscErrorCode MatDIAHaloReverseHost_Private(Mat, PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode MatDIAHaloReverseBegin_Private(Mat);
 PETSC_INTERN PetscErrorCode MatDIAHaloReverseEnd_Private(Mat, PetscScalar *);
 

@@ -16,21 +16,19 @@ static PetscErrorCode MatDIAMult_Private(Mat A, Vec x, Vec z, Vec y)
   PetscScalar       *ya;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(x, &xa));
-  if (z && z != y) PetscCall(VecGetArrayRead(z, &za));
-  if (z == y) PetscCall(VecGetArray(y, &ya));
-  else PetscCall(VecGetArrayWrite(y, &ya));
+  PetscCall(MatDIAGetArrayRead_Private(A, x, &xa));
+  if (z && z != y) PetscCall(MatDIAGetArrayRead_Private(A, z, &za));
+  PetscCall(MatDIAGetArray_Private(A, (PetscBool)(z != y), y, &ya));
   if (z == y) za = ya;
   PetscCall(MatDIAHaloBegin_Private(A, xa));
   PetscCall((*dia->k->mult)(dia, dia->ibegin, dia->iend, xa, NULL, za, ya));
   PetscCall(MatDIAHaloEnd_Private(A));
   PetscCall((*dia->k->mult)(dia, 0, dia->ibegin, xa, a->halo.ghost, za, ya));
   PetscCall((*dia->k->mult)(dia, dia->iend, dia->n, xa, a->halo.ghost, za, ya));
-  if (z == y) PetscCall(VecRestoreArray(y, &ya));
-  else PetscCall(VecRestoreArrayWrite(y, &ya));
-  if (z && z != y) PetscCall(VecRestoreArrayRead(z, &za));
-  PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz - (z ? 0.0 : (PetscReal)A->rmap->n)));
+  PetscCall(MatDIARestoreArray_Private(A, (PetscBool)(z != y), y, &ya));
+  if (z && z != y) PetscCall(MatDIARestoreArrayRead_Private(A, z, &za));
+  PetscCall(MatDIARestoreArrayRead_Private(A, x, &xa));
+  PetscCall(MatDIALogFlops_Private(A, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz - (z ? 0.0 : (PetscReal)A->rmap->n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,20 +41,18 @@ static PetscErrorCode MatDIAMultTranspose_Private(Mat A, PetscBool conjugate, Ve
   PetscScalar       *ya;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(x, &xa));
-  if (z && z != y) PetscCall(VecGetArrayRead(z, &za));
-  if (z == y) PetscCall(VecGetArray(y, &ya));
-  else PetscCall(VecGetArrayWrite(y, &ya));
+  PetscCall(MatDIAGetArrayRead_Private(A, x, &xa));
+  if (z && z != y) PetscCall(MatDIAGetArrayRead_Private(A, z, &za));
+  PetscCall(MatDIAGetArray_Private(A, (PetscBool)(z != y), y, &ya));
   if (z == y) za = ya;
   PetscCall((*dia->k->multtransposeghost)(dia, conjugate, xa, a->halo.ghost));
   PetscCall(MatDIAHaloReverseBegin_Private(A));
   PetscCall((*dia->k->multtranspose)(dia, conjugate, xa, za, ya));
   PetscCall(MatDIAHaloReverseEnd_Private(A, ya));
-  if (z == y) PetscCall(VecRestoreArray(y, &ya));
-  else PetscCall(VecRestoreArrayWrite(y, &ya));
-  if (z && z != y) PetscCall(VecRestoreArrayRead(z, &za));
-  PetscCall(VecRestoreArrayRead(x, &xa));
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz));
+  PetscCall(MatDIARestoreArray_Private(A, (PetscBool)(z != y), y, &ya));
+  if (z && z != y) PetscCall(MatDIARestoreArrayRead_Private(A, z, &za));
+  PetscCall(MatDIARestoreArrayRead_Private(A, x, &xa));
+  PetscCall(MatDIALogFlops_Private(A, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

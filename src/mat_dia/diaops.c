@@ -39,10 +39,9 @@ PetscErrorCode MatGetDiagonal_DIA(Mat A, Vec v)
   PetscScalar *va;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayWrite(v, &va));
-  if (a->diagonal < a->dia.count) PetscCall((*a->dia.k->getdiagonal)(&a->dia, a->diagonal, va));
-  else PetscCall(PetscArrayzero(va, a->dia.n)); /* other ranks may have one: nothing collective here */
-  PetscCall(VecRestoreArrayWrite(v, &va));
+  PetscCall(MatDIAGetArray_Private(A, PETSC_TRUE, v, &va));
+  PetscCall((*a->dia.k->getdiagonal)(&a->dia, a->diagonal, va)); /* zeros where this rank has none, and others may */
+  PetscCall(MatDIARestoreArray_Private(A, PETSC_TRUE, v, &va));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,16 +51,16 @@ PetscErrorCode MatDiagonalScale_DIA(Mat A, Vec l, Vec r)
   const PetscScalar *la = NULL, *ra = NULL;
 
   PetscFunctionBegin;
-  if (l) PetscCall(VecGetArrayRead(l, &la));
+  if (l) PetscCall(MatDIAGetArrayRead_Private(A, l, &la));
   if (r) {
-    PetscCall(VecGetArrayRead(r, &ra));
+    PetscCall(MatDIAGetArrayRead_Private(A, r, &ra));
     PetscCall(MatDIAHaloBegin_Private(A, ra));
     PetscCall(MatDIAHaloEnd_Private(A));
   }
   PetscCall((*a->dia.k->diagonalscale)(&a->dia, la, ra, a->halo.ghost));
-  if (r) PetscCall(VecRestoreArrayRead(r, &ra));
-  if (l) PetscCall(VecRestoreArrayRead(l, &la));
-  PetscCall(PetscLogFlops((PetscReal)a->nz * ((l ? 1.0 : 0.0) + (r ? 1.0 : 0.0))));
+  if (r) PetscCall(MatDIARestoreArrayRead_Private(A, r, &ra));
+  if (l) PetscCall(MatDIARestoreArrayRead_Private(A, l, &la));
+  PetscCall(MatDIALogFlops_Private(A, (PetscReal)a->nz * ((l ? 1.0 : 0.0) + (r ? 1.0 : 0.0))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,7 +70,7 @@ PetscErrorCode MatScale_DIA(Mat A, PetscScalar s)
 
   PetscFunctionBegin;
   PetscCall((*a->dia.k->scale)(&a->dia, s));
-  PetscCall(PetscLogFlops((PetscReal)a->nz));
+  PetscCall(MatDIALogFlops_Private(A, (PetscReal)a->nz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,9 +141,9 @@ PetscErrorCode MatDiagonalSet_DIA(Mat A, Vec v, InsertMode mode)
   PetscFunctionBegin;
   PetscCall(MatDIAFullDiagonal_Private(A, &full));
   if (full) {
-    PetscCall(VecGetArrayRead(v, &va));
+    PetscCall(MatDIAGetArrayRead_Private(A, v, &va));
     if (a->diagonal < a->dia.count) PetscCall((*a->dia.k->setdiagonal)(&a->dia, a->diagonal, (PetscBool)(mode == ADD_VALUES), 1.0, va));
-    PetscCall(VecRestoreArrayRead(v, &va));
+    PetscCall(MatDIARestoreArrayRead_Private(A, v, &va));
   } else {
     PetscCall(MatDIAOpen_Private(A, &aij));
     PetscCall(MatDiagonalSet(aij, v, mode));
@@ -164,9 +163,9 @@ PetscErrorCode MatAXPY_DIA(Mat Y, PetscScalar s, Mat X, MatStructure structure)
   (void)structure;
   PetscCall(MatDIAIs_Private(X, &is));
   if (is) PetscCall(MatDIASameStructure_Private(Y, X, &same));
-  if (same) {
+  if (same && x->dia.k == y->dia.k) {
     PetscCall((*y->dia.k->axpy)(&y->dia, s, &x->dia));
-    PetscCall(PetscLogFlops(2.0 * (PetscReal)y->nz));
+    PetscCall(MatDIALogFlops_Private(Y, 2.0 * (PetscReal)y->nz));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatDIAOpen_Private(Y, &aij));
@@ -186,7 +185,7 @@ PetscErrorCode MatCopy_DIA(Mat A, Mat B, MatStructure structure)
   PetscFunctionBegin;
   PetscCall(MatDIAIs_Private(B, &is));
   if (is) PetscCall(MatDIASameStructure_Private(A, B, &same));
-  if (same) PetscCall((*b->dia.k->copy)(&b->dia, &a->dia));
+  if (same) PetscCall(MatDIAMove_Private(&a->dia, &b->dia));
   else {
     PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &aij));
     if (is) {
@@ -202,19 +201,22 @@ PetscErrorCode MatCopy_DIA(Mat A, Mat B, MatStructure structure)
 static PetscErrorCode MatDIANorm1_Private(Mat A, PetscReal *norm)
 {
   Mat_DIA       *a = (Mat_DIA *)A->data;
+  MatDIAHalo    *h = &a->halo;
   const PetscInt m = A->cmap->n;
   PetscReal     *sum, *ghost;
-  PetscScalar   *total;
+  PetscScalar   *total, *out, *in;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(m, &sum, a->dia.nghost, &ghost, m, &total));
+  PetscCall(PetscMalloc5(m, &sum, a->dia.nghost, &ghost, m, &total, a->dia.nghost, &out, h->active ? h->sendat[h->nsend] : 0, &in));
   PetscCall((*a->dia.k->sums)(&a->dia, SPIKE_DIA_COLUMNSUMS, sum, ghost));
-  for (PetscInt j = 0; j < a->dia.nghost; j++) a->halo.ghost[j] = ghost[j];
+  for (PetscInt j = 0; j < a->dia.nghost; j++) out[j] = ghost[j];
   for (PetscInt j = 0; j < m; j++) total[j] = sum[j];
-  PetscCall(MatDIAHaloReverseBegin_Private(A));
-  PetscCall(MatDIAHaloReverseEnd_Private(A, total));
+  if (h->active) {
+    PetscCall(MatDIAHaloReverseHost_Private(A, out, in));
+    PetscCall((*SpikeDIAKernelsFind(PETSC_MEMTYPE_HOST)->unpackadd)(&a->dia, h->runat[h->nsend], h->runs, in, total));
+  }
   for (PetscInt j = 0; j < m; j++) *norm = PetscMax(*norm, PetscRealPart(total[j]));
-  PetscCall(PetscFree3(sum, ghost, total));
+  PetscCall(PetscFree5(sum, ghost, total, out, in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,7 +275,7 @@ PetscErrorCode MatTranspose_DIA(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A MATSEQDIA of the rank's own columns, made again where A has changed since */
+/* A matrix of the sequential type, of the rank's own columns, made again where A has changed since */
 PetscErrorCode MatGetDiagonalBlock_DIA(Mat A, Mat *block)
 {
   Mat_DIA         *a = (Mat_DIA *)A->data;
@@ -285,8 +287,9 @@ PetscErrorCode MatGetDiagonalBlock_DIA(Mat A, Mat *block)
   if (!a->block || a->blockstate != state || a->blockshape != a->shape) {
     PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &aij));
     PetscCall(MatMPIAIJGetSeqAIJ(aij, &Ad, NULL, NULL));
-    PetscCall(MatConvert(Ad, MATSEQDIA, a->block ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &a->block));
+    PetscCall(MatConvert(Ad, a->cuda ? MATSEQDIACUDA : MATSEQDIA, a->block ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &a->block));
     PetscCall(MatDestroy(&aij));
+    if (a->cuda) PetscCall(MatBindToCPU(a->block, A->boundtocpu));
     PetscCall(MatPropagateSymmetryOptions(A, a->block));
     a->blockstate = state;
     a->blockshape = a->shape;

@@ -35,16 +35,14 @@ PetscErrorCode MatView_DIA(Mat A, PetscViewer viewer)
 
 PetscErrorCode MatLoad_DIA(Mat A, PetscViewer viewer)
 {
-  Mat       aij;
-  PetscBool seq;
+  Mat aij;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQDIA, &seq));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &aij));
   PetscCall(MatSetOptionsPrefix(aij, ((PetscObject)A)->prefix));
   PetscCall(PetscObjectSetName((PetscObject)aij, ((PetscObject)A)->name));
   PetscCall(MatSetSizes(aij, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
-  PetscCall(MatSetType(aij, seq ? MATSEQAIJ : MATMPIAIJ));
+  PetscCall(MatSetType(aij, ((Mat_DIA *)A->data)->seq ? MATSEQAIJ : MATMPIAIJ));
   PetscCall(MatLoad(aij, viewer));
   if (A->rmap->N < 0 || A->rmap->n < 0 || A->cmap->N < 0 || A->cmap->n < 0) { PetscCall(MatSetSizes(A, aij->rmap->n, aij->cmap->n, aij->rmap->N, aij->cmap->N)); }
   PetscCall(MatSetBlockSizesFromMats(A, aij, aij));

@@ -73,7 +73,7 @@ static PetscErrorCode PCSpikeFail_Private(PC pc, PCFailedReason reason, PetscErr
 static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool aij, shell, readable, convertible = PETSC_FALSE;
+  PetscBool aij, shell, readable, cuda, bound, convertible = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
@@ -91,7 +91,9 @@ static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
   PetscCheck(!shell && (readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()",
              ((PetscObject)pc->pmat)->type_name);
   if (!reuse) PetscCall(MatDestroy(&s->aij));
-  PetscCall(MatConvert(pc->pmat, MATAIJ, s->aij ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &s->aij));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &cuda, MATSEQDIACUDA, MATMPIDIACUDA, ""));
+  PetscCall(MatBoundToCPU(pc->pmat, &bound));
+  PetscCall(MatConvert(pc->pmat, cuda && !bound ? MATAIJCUSPARSE : MATAIJ, s->aij ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &s->aij));
   *A = s->aij;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -67,7 +67,7 @@ struct SpikeColumnsDia {
   SpikeKrylovDia m;
 
   struct Shared {
-    int offset[SPIKE_DIA_MOST];
+    PetscInt offset[SPIKE_DIA_MOST];
   };
 
   __device__ __forceinline__ void prepare(Shared &shared) const

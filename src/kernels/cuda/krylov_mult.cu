@@ -30,6 +30,31 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On one rank, of as many diagonals as a block keeps offsets of */
+PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loan, void **copy)
+{
+  const SpikeDIA      *A = loan->dia;
+  SpikeKrylovCopyCUDA *c;
+
+  PetscFunctionBegin;
+  (void)s;
+  *copy = NULL;
+  if (loan->begin || A->n < 1 || A->n != A->m || A->count < 1 || A->count > SPIKE_DIA_MOST || (PetscInt64)A->n > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&c));
+  *copy         = (void *)c;
+  c->borrowed   = true;
+  c->nz         = (PetscInt)PetscMin(loan->nz, (PetscInt64)PETSC_INT_MAX); /* flops are counted by it */
+  c->dia.n      = A->n;
+  c->dia.count  = (int)A->count;
+  c->dia.ld     = SpikeDiaLd(A);
+  c->dia.T      = SpikeDiaLanes(A->n, c->dia.count);
+  c->dia.offset = ((const SpikeDIACUDA *)A->data)->offset;
+  c->dia.val    = A->val;
+  c->base.form  = KSP_FUSED_SPMV_DIA;
+  c->base.bytes = (PetscInt64)A->count * A->n * (PetscInt64)sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, void *copy)
 {
   const SpikeKrylovCUDA     *h = (const SpikeKrylovCUDA *)s->data;
@@ -51,8 +76,10 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
   PetscCallCUDA(cudaFree(c->sell.start));
   PetscCallCUDA(cudaFree(c->sell.col));
   PetscCallCUDA(cudaFree(c->sell.val));
-  PetscCallCUDA(cudaFree(c->dia.offset));
-  PetscCallCUDA(cudaFree(c->dia.val));
+  if (!c->borrowed) {
+    PetscCallCUDA(cudaFree(c->dia.offset));
+    PetscCallCUDA(cudaFree(c->dia.val));
+  }
   PetscCall(PetscFree(*copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,13 +3,7 @@
 #pragma once
 
 #include "krylov.cuh"
-
-/* Entries of a row that are on their way at once: stencils of 27, 9, 7, 5 and 3 points in whole batches. What a short row has not got is not read */
-#if defined(PETSC_USE_COMPLEX)
-  #define SPIKE_MULT_BATCH 5
-#else
-  #define SPIKE_MULT_BATCH 9
-#endif
+#include "dia.cuh"
 
 /*
   In slices. A slice is 32 / T rows, T lanes a row; lane r T + t holds the entries t, t + T, ... of row r, in as many chunks of 32 places as the longest row needs. Places behind the end of
@@ -30,7 +24,7 @@ typedef struct {
   PetscInt     n;
   int          T, count;
   PetscInt64   ld;
-  int         *offset; /* [count] ascending */
+  PetscInt    *offset; /* [count] ascending */
   PetscScalar *val;    /* [count ld]        */
 } SpikeKrylovDia;
 
@@ -39,6 +33,7 @@ typedef struct {
   PetscInt        nz;
   SpikeKrylovSell sell;
   SpikeKrylovDia  dia;
+  bool            borrowed; /* dia lies in the memory of a matrix */
 } SpikeKrylovCopyCUDA;
 
 /* With nothing to fetch in front of a row */
@@ -104,7 +99,7 @@ struct SpikeDiaRows {
   SpikeKrylovDia m;
 
   struct Shared {
-    int offset[SPIKE_DIA_MOST];
+    PetscInt offset[SPIKE_DIA_MOST];
   };
 
   __device__ __forceinline__ void prepare(Shared &shared) const
@@ -127,21 +122,13 @@ struct SpikeDiaRows {
 
       if (t == 0 && row < m.n) fetched = fetch(row);
       if (row < m.n) {
-        for (int d = t; d < m.count; d += SPIKE_MULT_BATCH * T) {
-          PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
+        sum = SpikeDiaSum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+          const PetscInt j      = there ? row + shared.offset[d] : -1;
+          const bool     inside = j >= 0 && j < m.n;
 
-#pragma unroll
-          for (int u = 0; u < SPIKE_MULT_BATCH; u++) {
-            const int      k      = d + u * T;
-            const PetscInt j      = k < m.count ? row + shared.offset[k] : -1;
-            const bool     inside = j >= 0 && j < m.n;
-
-            a[u] = inside ? val[k * m.ld] : PetscScalar(0.0);
-            b[u] = x(j, inside);
-          }
-#pragma unroll
-          for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum = SpikeFma(a[u], b[u], sum);
-        }
+          *a = inside ? val[d * m.ld] : PetscScalar(0.0);
+          *b = x(j, inside);
+        });
       }
 #pragma unroll
       for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
@@ -164,4 +151,5 @@ PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, 
 PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, SpikeKrylovSell *, bool *made);
 PETSC_INTERN PetscErrorCode SpikeSellFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovSell *, bool columns);
 PETSC_INTERN PetscErrorCode SpikeDiaMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, PetscReal least, SpikeKrylovDia *, bool *made);
+PETSC_INTERN int            SpikeDiaLanes(PetscInt n, int count);
 PETSC_INTERN PetscErrorCode SpikeDiaFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovDia *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spike_nccl.cu: messages between neighbouring ranks that stay on the devices, by NCCL */
-#include "spike_cuda.cuh"
+#include "link.cuh"
 
 #if defined(__has_include)
   #if __has_include(<nccl.h>)
@@ -45,7 +45,7 @@ struct SpikeNetwork {
 };
 static SpikeNetwork *networks = NULL;
 
-/* What one preconditioner has of it */
+/* What one preconditioner, or a matrix, has of it */
 struct SpikeLink {
   SpikeNetwork *network;
   cudaEvent_t   ready, done;
@@ -182,7 +182,7 @@ PetscErrorCode SpikeDisconnect_CUDA(void **link)
 }
 
 /* All messages as one group, column by column: bytes go from array to array, and no host waits */
-PetscErrorCode SpikeExchange_CUDA(SpikeBand *s, void *link, PetscInt count, const SpikeMessage m[])
+PetscErrorCode SpikeLinkExchange_CUDA(void *link, cudaStream_t stream, PetscInt count, const SpikeMessage m[])
 {
   SpikeLink     *l    = (SpikeLink *)link;
   SpikeNetwork  *net  = l->network;
@@ -190,7 +190,7 @@ PetscErrorCode SpikeExchange_CUDA(SpikeBand *s, void *link, PetscInt count, cons
   ncclDataType_t type = sizeof(PetscReal) == 8 ? ncclDouble : ncclFloat;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaEventRecord(l->ready, (cudaStream_t)s->stream));
+  PetscCallCUDA(cudaEventRecord(l->ready, stream));
   PetscCallCUDA(cudaStreamWaitEvent(net->stream, l->ready, 0));
   SpikeCallNCCL(nccl.GroupStart());
   for (PetscInt i = 0; i < count; i++) {
@@ -207,10 +207,10 @@ PetscErrorCode SpikeExchange_CUDA(SpikeBand *s, void *link, PetscInt count, cons
 }
 
 /* What is enqueued from now on comes behind the messages */
-PetscErrorCode SpikeWait_CUDA(SpikeBand *s, void *link)
+PetscErrorCode SpikeLinkWait_CUDA(void *link, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaStreamWaitEvent((cudaStream_t)s->stream, ((SpikeLink *)link)->done, 0));
+  PetscCallCUDA(cudaStreamWaitEvent(stream, ((SpikeLink *)link)->done, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else
@@ -226,13 +226,27 @@ PetscErrorCode SpikeDisconnect_CUDA(void **)
   return PETSC_SUCCESS;
 }
 
-PetscErrorCode SpikeExchange_CUDA(SpikeBand *, void *, PetscInt, const SpikeMessage[])
+PetscErrorCode SpikeLinkExchange_CUDA(void *, cudaStream_t, PetscInt, const SpikeMessage[])
 {
   return PETSC_ERR_SUP;
 }
 
-PetscErrorCode SpikeWait_CUDA(SpikeBand *, void *)
+PetscErrorCode SpikeLinkWait_CUDA(void *, cudaStream_t)
 {
   return PETSC_ERR_SUP;
 }
 #endif
+
+PetscErrorCode SpikeExchange_CUDA(SpikeBand *s, void *link, PetscInt count, const SpikeMessage m[])
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeLinkExchange_CUDA(link, (cudaStream_t)s->stream, count, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeWait_CUDA(SpikeBand *s, void *link)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeLinkWait_CUDA(link, (cudaStream_t)s->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -37,6 +37,29 @@ static PetscErrorCode SpikeDIADestroy_Host(SpikeDIA *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SpikeDIAAlloc_Host(size_t bytes, void **memory)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(bytes, (char **)memory));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeDIARelease_Host(void **memory)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*memory));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeDIAMove_Host(const SpikeDIA *A, PetscBool tobackend, void *to, const void *from, size_t bytes)
+{
+  PetscFunctionBegin;
+  (void)A;
+  (void)tobackend;
+  PetscCall(PetscMemcpy(to, from, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether row i has an entry on each diagonal and nothing else, in order */
 static inline PetscBool SpikeDIAFullRow(const SpikeDIA *A, const SpikeCSR *csr, PetscInt i)
 {
@@ -228,6 +251,10 @@ static PetscErrorCode SpikeDIACopy_Host(SpikeDIA *A, const SpikeDIA *B)
 static PetscErrorCode SpikeDIAGetDiagonal_Host(const SpikeDIA *A, PetscInt d, PetscScalar *v)
 {
   PetscFunctionBegin;
+  if (d == A->count) {
+    PetscCall(PetscArrayzero(v, A->n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   SPIKE_DIA_BLOCKS(A, i, rows)
   PetscCall(PetscArraycpy(v + i, SpikeDIABlock(A, i, d), rows));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,4 +300,4 @@ static PetscErrorCode SpikeDIASums_Host(const SpikeDIA *A, SpikeDIASums kind, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeDIAKernels SpikeDIAKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeDIACreate_Host, .destroy = SpikeDIADestroy_Host, .fill = SpikeDIAFill_Host, .get = SpikeDIAGet_Host, .put = SpikeDIAPut_Host, .mult = SpikeDIAMult_Host, .multtranspose = SpikeDIAMultTranspose_Host, .multtransposeghost = SpikeDIAMultTransposeGhost_Host, .pack = SpikeDIAPack_Host, .unpackadd = SpikeDIAUnpackAdd_Host, .zero = SpikeDIAZero_Host, .scale = SpikeDIAScale_Host, .conjugate = SpikeDIAConjugate_Host, .diagonalscale = SpikeDIADiagonalScale_Host, .axpy = SpikeDIAAXPY_Host, .copy = SpikeDIACopy_Host, .getdiagonal = SpikeDIAGetDiagonal_Host, .setdiagonal = SpikeDIASetDiagonal_Host, .sums = SpikeDIASums_Host};
+const SpikeDIAKernels SpikeDIAKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeDIACreate_Host, .destroy = SpikeDIADestroy_Host, .alloc = SpikeDIAAlloc_Host, .release = SpikeDIARelease_Host, .move = SpikeDIAMove_Host, .fill = SpikeDIAFill_Host, .get = SpikeDIAGet_Host, .put = SpikeDIAPut_Host, .mult = SpikeDIAMult_Host, .multtranspose = SpikeDIAMultTranspose_Host, .multtransposeghost = SpikeDIAMultTransposeGhost_Host, .pack = SpikeDIAPack_Host, .unpackadd = SpikeDIAUnpackAdd_Host, .zero = SpikeDIAZero_Host, .scale = SpikeDIAScale_Host, .conjugate = SpikeDIAConjugate_Host, .diagonalscale = SpikeDIADiagonalScale_Host, .axpy = SpikeDIAAXPY_Host, .copy = SpikeDIACopy_Host, .getdiagonal = SpikeDIAGetDiagonal_Host, .setdiagonal = SpikeDIASetDiagonal_Host, .sums = SpikeDIASums_Host};
