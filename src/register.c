@@ -129,6 +129,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(MatRegister(MATSEQDIA, MatCreate_SeqDIA));
   PetscCall(MatRegister(MATMPIDIA, MatCreate_MPIDIA));
   PetscCall(MatRegister(MATGRIDSTENCIL, MatCreate_GridStencil));
+  if (SpikeStencilKernelsFind(PETSC_MEMTYPE_CUDA)) PetscCall(MatRegister(MATGRIDSTENCILCUDA, MatCreate_GridStencilCUDA));
 
   /* Log events */
   PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));

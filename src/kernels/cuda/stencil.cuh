@@ -70,10 +70,11 @@ __device__ static __forceinline__ void SpikeStencilCopy(PetscScalar *to, const P
   for (int part = 0; part < (int)(sizeof(PetscScalar) / sizeof(PetscReal)); part++) SpikeCopyAsync<sizeof(PetscReal)>((PetscReal *)to + part, (const PetscReal *)from + part);
 }
 
-/* Blocks of a multiprocessor that tiles have registers for */
-__host__ __device__ constexpr int SpikeStencilResident(unsigned mask)
+/* Blocks of a multiprocessor that tiles have registers for, alone or with a step behind them */
+__host__ __device__ constexpr int SpikeStencilResident(unsigned mask, bool step)
 {
-  return mask == SPIKE_STENCIL_BOX27 ? 2 : (mask == SPIKE_STENCIL_STAR7 ? 3 : 6);
+  if (mask == SPIKE_STENCIL_STAR7 || mask == SPIKE_STENCIL_BOX27) return mask == SPIKE_STENCIL_BOX27 || step ? 2 : 3;
+  return step ? 4 : 6;
 }
 
 /*
@@ -89,8 +90,8 @@ struct SpikeStencilTiles {
   static constexpr bool FLAT     = !(MASK & (0x1c7u | 0x1c7u << 9 | 0x1c7u << 18)); /* no point has a j */
   static constexpr int  JB       = FLAT ? 1 : 4;
   static constexpr int  HALO     = FLAT ? 0 : 1;
-  static constexpr int  RESIDENT = SpikeStencilResident(MASK);
-  static constexpr int  LOADS    = FLAT ? 2 : (SPIKE_STENCIL_SLOT + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS;
+  static constexpr int  RESIDENT = SpikeStencilResident(MASK, false), WITHSTEP = SpikeStencilResident(MASK, true);
+  static constexpr int  LOADS = FLAT ? 2 : (SPIKE_STENCIL_SLOT + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS;
 
   SpikeStencilBox m;
 
@@ -190,7 +191,7 @@ struct SpikeStencilTiles {
 */
 template <bool SINGLE>
 struct SpikeStencilRows {
-  static constexpr int RESIDENT = 4;
+  static constexpr int RESIDENT = 4, WITHSTEP = 3;
 
   SpikeStencilTable m;
 
@@ -285,5 +286,5 @@ static PetscErrorCode SpikeStencilDispatch(const SpikeStencilPlan &p, L &&launch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* stencil_cuda.cu: points begin <= p < end, of which there is at least one */
-PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3], PetscInt sj, PetscInt sk, SpikeStencilPlan *);
+/* stencil_cuda.cu: points begin <= p < end, of which there is at least one; step: whether one is behind the product */
+PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3], PetscInt sj, PetscInt sk, bool step, SpikeStencilPlan *);

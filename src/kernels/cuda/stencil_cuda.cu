@@ -179,7 +179,7 @@ static void SpikeStencilTakeTable(const SpikeStencil *S, const PetscInt begin[3]
   p->shared   = 0;
 }
 
-PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *S, const PetscInt begin[3], const PetscInt end[3], PetscInt sj, PetscInt sk, SpikeStencilPlan *p)
+PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *S, const PetscInt begin[3], const PetscInt end[3], PetscInt sj, PetscInt sk, bool step, SpikeStencilPlan *p)
 {
   const SpikeStencilCUDA *h     = (const SpikeStencilCUDA *)S->data;
   const int               dim[] = {0, h->flat ? 2 : 1, h->flat ? 1 : 2};
@@ -205,9 +205,9 @@ PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *S, const PetscInt begin
     b->hi[d]    = (int)PetscMin(S->hi[dim[d]], S->size[dim[d]] + 1);
   }
   SpikeStencilTile(n, jb, halo, b);
-  SpikeStencilChunks((int)n[2], (PetscInt)b->tiles[0] * b->tiles[1], SpikeStencilResident(h->mask) * h->multiprocessors, b);
+  SpikeStencilChunks((int)n[2], (PetscInt)b->tiles[0] * b->tiles[1], SpikeStencilResident(h->mask, step) * h->multiprocessors, b);
   p->mask   = h->mask;
-  p->blocks = (unsigned)PetscMin((PetscInt64)SpikeStencilResident(h->mask) * h->multiprocessors, (PetscInt64)b->tiles[0] * b->tiles[1] * b->chunks);
+  p->blocks = (unsigned)PetscMin((PetscInt64)SpikeStencilResident(h->mask, step) * h->multiprocessors, (PetscInt64)b->tiles[0] * b->tiles[1] * b->chunks);
   p->shared = sizeof(PetscScalar) * SPIKE_STENCIL_PLANES * (size_t)((b->width + 2) * (b->height * jb + 2 * halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,6 +224,15 @@ __global__ void __launch_bounds__(SPIKE_STENCIL_THREADS, ROWS::RESIDENT) SpikeSt
     rows, (PetscScalar *)stencilplanes, x, [&](PetscCount row) { return z ? z[row] : PetscScalar(0.0); }, [&](PetscCount row, PetscScalar sum, PetscScalar before) { y[row] = before + sum; });
 }
 
+template <class ROWS>
+static PetscErrorCode SpikeStencilMultLaunch(const ROWS &rows, const SpikeStencilPlan &p, cudaStream_t stream, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  SpikeStencilMultKernel<<<p.blocks, SPIKE_STENCIL_THREADS, p.shared, stream>>>(rows, x, z, y);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SpikeStencilMult_CUDA(const SpikeStencil *S, const PetscInt begin[3], const PetscInt end[3], const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *z, PetscScalar *y)
 {
   const cudaStream_t stream = (cudaStream_t)S->stream;
@@ -231,13 +240,8 @@ static PetscErrorCode SpikeStencilMult_CUDA(const SpikeStencil *S, const PetscIn
 
   PetscFunctionBegin;
   if (begin[0] >= end[0] || begin[1] >= end[1] || begin[2] >= end[2]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeStencilPlan_CUDA(S, begin, end, sj, sk, &p));
-  PetscCall(SpikeStencilDispatch(p, [&](const auto &rows) {
-    PetscFunctionBegin;
-    SpikeStencilMultKernel<<<p.blocks, SPIKE_STENCIL_THREADS, p.shared, stream>>>(rows, x, z, y);
-    PetscCallCUDA(cudaGetLastError());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }));
+  PetscCall(SpikeStencilPlan_CUDA(S, begin, end, sj, sk, false, &p));
+  PetscCall(SpikeStencilDispatch(p, [&](const auto &rows) { return SpikeStencilMultLaunch(rows, p, stream, x, z, y); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
