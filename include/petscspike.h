@@ -18,13 +18,14 @@
 #define KSPCGFUSED   "cgfused"
 #define KSPIDRFUSED  "idrfused"
 
-#define MATDIA         "dia"
-#define MATSEQDIA      "seqdia"
-#define MATMPIDIA      "mpidia"
-#define MATDIACUDA     "diacuda"
-#define MATSEQDIACUDA  "seqdiacuda"
-#define MATMPIDIACUDA  "mpidiacuda"
-#define MATGRIDSTENCIL "gridstencil"
+#define MATDIA             "dia"
+#define MATSEQDIA          "seqdia"
+#define MATMPIDIA          "mpidia"
+#define MATDIACUDA         "diacuda"
+#define MATSEQDIACUDA      "seqdiacuda"
+#define MATMPIDIACUDA      "mpidiacuda"
+#define MATGRIDSTENCIL     "gridstencil"
+#define MATGRIDSTENCILCUDA "gridstencilcuda"
 
 /*E
   PCSpikeType - How `PCSPIKE` treats the coupling between neighbouring partitions
@@ -261,7 +262,7 @@ typedef struct {
   PetscInt         replayed;         /* iterations that were a graph                                                    */
   PetscInt         persistent;       /* iterations of kernels that make many                                            */
   PetscBool        copy;             /* products were those of a copy of the matrix                                     */
-  KSPFusedSpMVType product;          /* whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA; without a copy those of a MATDIA itself */
+  KSPFusedSpMVType product;          /* whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA, without a copy those of a MATDIA itself; _AUTO: those of a MATGRIDSTENCIL itself */
   PetscBool        lockstep;         /* the host waited for each iteration                                              */
   PetscReal        truenorm;         /* norm of the true residual, as the test has it; -1 when it was not computed      */
   PetscReal        unpreconditioned; /* 2-norm of the true residual, not preconditioned; likewise                       */

@@ -12,10 +12,11 @@ typedef struct {
   PetscMemType memtype;                                                                                    /* of x and y, and the owner of the stream; the host has none                                  */
   PetscInt     n;                                                                                          /* local rows, of x and y                                                                        */
   PetscErrorCode (*run)(PetscObject, PetscBool trans, void *stream, const PetscScalar *x, PetscScalar *y); /* x may not be y; NULL: not in its present state */
-  PetscBool        capturable;                                                                             /* run() enqueues kernels only                                                              */
-  PetscObjectState shape;                                                                                  /* changes with pointers, sizes and launches                                                */
-  PetscObjectState values;                                                                                 /* changes with the numbers too                                                             */
-  SpikeKrylovLoan  product; /* a matrix by diagonals in memory of memtype, which others may multiply by in kernels of their own while shape stays; product.dia is NULL where there is none */
+  PetscBool           capturable;                                                                          /* run() enqueues kernels only                                                              */
+  PetscObjectState    shape;                                                                               /* changes with pointers, sizes and launches                                                */
+  PetscObjectState    values;                                                                              /* changes with the numbers too                                                             */
+  SpikeKrylovLoan     product; /* a matrix by diagonals in memory of memtype, which others may multiply by in kernels of their own while shape stays; product.dia is NULL where there is none */
+  const SpikeStencil *stencil; /* likewise a stencil whose box is the matrix, on one rank; shape changes with its coefficients; NULL where there is none */
 } SpikeEnqueue;
 
 /* e->run is NULL where the object composes nothing */

@@ -134,6 +134,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
     PetscCall(MatRegister(MATMPIDIACUDA, MatCreate_MPIDIACUDA));
   }
   PetscCall(MatRegister(MATGRIDSTENCIL, MatCreate_GridStencil));
+  if (SpikeStencilKernelsFind(PETSC_MEMTYPE_CUDA)) PetscCall(MatRegister(MATGRIDSTENCILCUDA, MatCreate_GridStencilCUDA));
 
   /* Log events */
   PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));

@@ -46,6 +46,7 @@ static PetscErrorCode CreateGrid(const GridCase *c, DM *da)
   if (c->dim == 1) PetscCall(DMDACreate1d(PETSC_COMM_WORLD, c->b[0], c->size[0], c->dof, c->width, NULL, da));
   else if (c->dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, c->b[0], c->b[1], c->type, c->size[0], c->size[1], p[0], p[1], c->dof, c->width, NULL, NULL, da));
   else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, c->b[0], c->b[1], c->b[2], c->type, c->size[0], c->size[1], c->size[2], p[0], p[1], p[2], c->dof, c->width, NULL, NULL, NULL, da));
+  PetscCall(DMSetFromOptions(*da)); /* -dm_vec_type cuda */
   PetscCall(DMSetUp(*da));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -229,6 +230,57 @@ static PetscErrorCode Compare(Mat A, Mat B, const char where[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A again as a matrix of the other type, and where it is bound to the host; nothing is copied between host and device by a product */
+static PetscErrorCode TestTypes(Mat A, Mat B, const char where[])
+{
+#if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
+  PetscLogDouble bytes;
+#endif
+  PetscMPIInt size;
+  PetscBool   cuda, is;
+  MatType     type;
+  Mat         C;
+  Vec         x, y;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-dm_vec_type", &cuda));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATGRIDSTENCILCUDA, &is));
+  PetscCall(MatGetType(A, &type));
+  PetscCall(SpikeTestCheck((PetscBool)(is == cuda), "%s: type %s", where, type));
+  if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatConvert(A, MATGRIDSTENCIL, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatGetType(C, &type));
+  PetscCall(SpikeTestCheck((PetscBool)!strcmp(type, MATGRIDSTENCIL), "%s: converted to %s", where, type));
+  PetscCall(Compare(C, B, where));
+  PetscCall(MatConvert(C, MATGRIDSTENCILCUDA, MAT_INPLACE_MATRIX, &C));
+  PetscCall(MatGetType(C, &type));
+  PetscCall(SpikeTestCheck((PetscBool)!strcmp(type, MATGRIDSTENCILCUDA), "%s: converted in place to %s", where, type));
+  PetscCall(Compare(C, B, where));
+  PetscCall(MatScale(A, 2.0));
+  PetscCall(MatConvert(A, MATGRIDSTENCILCUDA, MAT_REUSE_MATRIX, &C));
+  PetscCall(MatScale(A, 0.5));
+  PetscCall(MatScale(C, 0.5));
+  PetscCall(MatBindToCPU(C, PETSC_TRUE));
+  PetscCall(Compare(C, B, where));
+  PetscCall(MatBindToCPU(C, PETSC_FALSE));
+  PetscCall(Compare(C, B, where));
+  PetscCall(MatCreateVecs(C, &x, &y));
+  PetscCall(SpikeTestSetRandom(x, 5));
+  PetscCall(MatMult(C, x, y));
+  PetscCall(MatMultTranspose(C, x, y));
+#if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
+  bytes = petsc_ctog_sz + petsc_gtoc_sz;
+  PetscCall(MatMult(C, x, y));
+  PetscCall(MatMultTranspose(C, x, y));
+  PetscCall(SpikeTestCheck((PetscBool)(size > 1 || petsc_ctog_sz + petsc_gtoc_sz == bytes), "%s: a product has copied %g bytes", where, (double)(petsc_ctog_sz + petsc_gtoc_sz - bytes)));
+#endif
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestCase(const GridCase *c, const char where[])
 {
   DM         da;
@@ -246,6 +298,7 @@ static PetscErrorCode TestCase(const GridCase *c, const char where[])
     PetscCall(Assemble(c, da, n, o, (PetscBool)constant, &B[constant]));
     PetscCall(SetCoefficients(c, da, n, (PetscBool)constant, A));
     PetscCall(Compare(A, B[constant], where));
+    PetscCall(TestTypes(A, B[constant], where));
   }
   PetscCall(MatScale(A, -0.5));
   PetscCall(MatScale(B[0], -0.5));
@@ -288,11 +341,14 @@ static PetscErrorCode TestSolve(void)
   MatStencil  o[64];
   PetscInt    n = Offsets(&grid, o);
   PetscScalar v[7];
-  PetscBool   set, symmetric;
+  PetscBool   set, symmetric, is;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(CreateGrid(&grid, &da));
   PetscCall(MatCreateGridStencil(da, n, o, &A));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATGRIDSTENCILCUDA, &is));
   for (PetscInt s = 0; s < n; s++) v[s] = o[s].i || o[s].j || o[s].k ? -1.0 : 6.1;
   PetscCall(MatGridStencilSetCoefficients(A, v));
   PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
@@ -300,11 +356,21 @@ static PetscErrorCode TestSolve(void)
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 8));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(methods); k++) {
-    KSP ksp;
+    KSPFusedInfo info;
+    KSP          ksp;
 
     PetscCall(KSPTestCreate(methods[k][0], methods[k][1], A, &ksp));
     PetscCall(VecSet(x, 0.0));
     PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
+    if (k < 4) { /* and with other coefficients in the same solver */
+      PetscCall(KSPFusedGetInfo(ksp, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.product == (size == 1 ? KSP_FUSED_SPMV_AUTO : KSP_FUSED_SPMV_PETSC) && !info.copy), "%s: product %d", methods[k][0], (int)info.product));
+      PetscCall(SpikeTestCheck((PetscBool)(!is || !strcmp(info.backend, "cuda")), "%s: backend %s", methods[k][0], info.backend));
+      if (is && size == 1 && k < 3) PetscCall(SpikeTestCheck((PetscBool)(info.replayed > 0), "%s: no iteration was a graph", methods[k][0]));
+      PetscCall(MatScale(A, 3.0));
+      PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
+      PetscCall(MatGridStencilSetCoefficients(A, v));
+    }
     PetscCall(KSPDestroy(&ksp));
   }
   v[0] = -0.5;
@@ -389,5 +455,10 @@ int main(int argc, char **argv)
       test:
          suffix: base
          args: -spike_host_isa base
+      test:
+         suffix: cuda
+         nsize: {{1 2 3}}
+         requires: cuda gpurun
+         args: -dm_vec_type cuda
 
 TEST*/

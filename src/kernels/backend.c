@@ -4,6 +4,7 @@
 #include "kernels.h"
 #include "columns.h"
 #include "block.h"
+#include "stencil.h"
 
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {
@@ -43,4 +44,12 @@ const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType memtype)
   if (PetscMemTypeCUDA(memtype)) return &SpikeBlockKernels_CUDA;
 #endif
   return PetscMemTypeHost(memtype) ? &SpikeBlockKernels_Host : NULL;
+}
+
+const SpikeStencilKernels *SpikeStencilKernelsFind(PetscMemType memtype)
+{
+#if defined(SPIKE_HAVE_CUDA)
+  if (PetscMemTypeCUDA(memtype)) return &SpikeStencilKernels_CUDA;
+#endif
+  return PetscMemTypeHost(memtype) ? &SpikeStencilKernels_Host : NULL;
 }

@@ -4,6 +4,7 @@
 
 #include "dia.h"
 #include "idr.h"
+#include "stencil.h"
 #include <petscspike.h>
 
 typedef struct _n_SpikeKrylovKernels SpikeKrylovKernels;
@@ -52,7 +53,7 @@ typedef struct {
   PetscErrorCode (*end)(void *owner);
 } SpikeKrylovLoan;
 
-/* What copies of a matrix begin with: KSP_FUSED_SPMV_SELL, not on the host, or KSP_FUSED_SPMV_DIA */
+/* What copies of a matrix begin with: KSP_FUSED_SPMV_SELL, not on the host, or KSP_FUSED_SPMV_DIA; KSP_FUSED_SPMV_AUTO for a stencil */
 typedef struct {
   KSPFusedSpMVType form;
   PetscInt64       bytes; /* that a product reads of it */
@@ -191,6 +192,12 @@ struct _n_SpikeKrylovKernels {
     Nothing is done when a reason is set, or once one is. 0 where it does not suit, or is not expected to be faster; nothing has been enqueued then. NULL where a backend has none.
   */
   PetscErrorCode (*iterate)(SpikeKrylov *, const void *copy, const SpikeKrylovIterations *, PetscInt its, PetscInt *launched);
+
+  /*
+    As borrow(), from a stencil in the backend's memory, whose box is the matrix, on one rank: points outside of the box do not exist. Its form is KSP_FUSED_SPMV_AUTO, and bytes are 0 with constant coefficients. Their values may be in launches:
+    others want another copy, and other graphs. Columns have no such product. NULL where a backend cannot.
+  */
+  PetscErrorCode (*borrowstencil)(SpikeKrylov *, const SpikeStencil *, void **copy);
 };
 
 PETSC_INTERN const SpikeKrylovKernels SpikeKrylovKernels_Host, SpikeKrylovKernels_CUDA; /* the latter where the library was built with CUDA */

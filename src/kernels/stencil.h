@@ -9,9 +9,14 @@
   Coefficients are constant,  coef[(s dof + c) dof + e]  from unknown e of p + o_s to unknown c of p,  or one for each point, line by line so that they come in one stream:  coef[((l count + s) dof + e) size[0] dof + i dof + c]  in line l = k size[1] + j.  Numbers of point (i, j, k) of x lie at
   x + (i + j sj + k sk) dof: x is the vector of the box alone, with sj = size[0], or has the points around it too. y and z are vectors of the box.
 
-  A sum is taken in the order of the stencil, for any box. Bytes: x and y once, and with constant coefficients nothing else: what n count values are for a matrix by diagonals is not there.  [H. Liu et al., 2013, GSCG]
+  The order of a sum depends on the stencil and the backend alone, and is the same for any box: the order of the points on the host, by k, then j, then i of their offsets on a device. Bytes: x and y once, and with constant
+  coefficients nothing else: what n count values are for a matrix by diagonals is not there.  [H. Liu et al., 2013, GSCG]
 
-  A device does the same on its own memory: a launch for a box, so that the inside of a rank's box is computed while its surface travels. Constant coefficients are arguments of the launch, or lie in constant memory.
+  A device does the same on its own memory, enqueued on `stream`: a launch for a box, so that the inside of a rank's box is computed while its surface travels. Coefficients are set on the host, and it takes what it needs of them in
+  setup(). Stencils of 5 and 9 points in two and of 7 and 27 in three dimensions with constant coefficients and one unknown are its fast ones: those are arguments of the launch, and a block marches along k with planes of x in its
+  own memory, each of whose numbers it reads once for all points that want it. Missing points are zeros there, so that a coefficient that is not finite makes NaN of points at the boundary too.
+
+  The sums of a Krylov step in the epilogue of a product are the matter of krylov.h, which takes a stencil by borrowstencil().
 */
 #pragma once
 
@@ -22,23 +27,44 @@
 typedef struct {
   PetscInt           count, dof, size[3];
   PetscInt           lo[3], hi[3];
-  const PetscInt    *offset;   /* [3 count], on the host */
-  PetscBool          constant; /* coefficients           */
-  const PetscScalar *coef;     /* in the backend's memory, the constant ones on the host */
+  const PetscInt    *offset;   /* [3 count] on the host     */
+  PetscBool          constant; /* coefficients              */
+  const PetscScalar *coef;     /* on the host               */
+  void              *stream;   /* of the caller, by begin() */
+  void              *data;     /* of the backend            */
 } SpikeStencil;
 
 typedef struct {
   const char  *name;
   PetscMemType memtype;
 
+  /* After points or coefficients have changed, before they are used: what the backend keeps of them, which is there on return; reset() frees it. NULL on the host, which keeps nothing */
+  PetscErrorCode (*setup)(SpikeStencil *);
+  PetscErrorCode (*reset)(SpikeStencil *);
+
+  /* Around the work of a product: fetches the stream to work on, logs device time. NULL on the host */
+  PetscErrorCode (*begin)(SpikeStencil *);
+  PetscErrorCode (*end)(SpikeStencil *);
+
   /* Points begin <= p < end of y = A x, of y = A x + z with z (which may be y). x may not be y */
   PetscErrorCode (*mult)(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3], const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *z, PetscScalar *y);
 
   /* y += A^T x, or A^H x: x is a vector of the box, y has the points around it. In the order of the points of x, and of the stencil */
   PetscErrorCode (*multtranspose)(const SpikeStencil *, PetscBool conjugate, const PetscScalar *x, PetscScalar *y, PetscInt sj, PetscInt sk);
+
+  /* d(p) <- diagonal of C_s(p) */
+  PetscErrorCode (*diagonal)(const SpikeStencil *, PetscInt s, PetscScalar *d);
 } SpikeStencilKernels;
 
-PETSC_INTERN const SpikeStencilKernels SpikeStencilKernels_Host;
+PETSC_INTERN const SpikeStencilKernels SpikeStencilKernels_Host, SpikeStencilKernels_CUDA; /* the latter where the library was built with CUDA */
+
+/* backend.c: the backend for data of a memory type, NULL where the library has none */
+PETSC_INTERN const SpikeStencilKernels *SpikeStencilKernelsFind(PetscMemType);
+
+static inline PetscCount SpikeStencilCoefs(const SpikeStencil *S)
+{
+  return (PetscCount)S->count * S->dof * S->dof * (S->constant ? 1 : (PetscCount)S->size[0] * S->size[1] * S->size[2]);
+}
 
 /* Where coefficient (c, e) of point s lies for the first point of line l; those of its other points follow at SpikeStencilStep() */
 static inline PetscCount SpikeStencilCoef(const SpikeStencil *S, PetscInt s, PetscInt c, PetscInt e, PetscInt l)

@@ -62,7 +62,7 @@ static PetscErrorCode KSPFusedEnqueues_Private(PetscObject object, PetscBool kno
 
   PetscFunctionBegin;
   PetscCall(SpikeGetEnqueue(object, &e));
-  *enqueues = (PetscBool)(known || ((e.run || e.product.dia) && PetscMemTypeCUDA(e.memtype)));
+  *enqueues = (PetscBool)(known || ((e.run || e.product.dia || e.stencil) && PetscMemTypeCUDA(e.memtype)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,12 +129,15 @@ PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not */
+/* A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not; or a stencil there, on one rank: else e->stencil is NULL */
 PetscErrorCode KSPFusedGetProduct(Mat A, PetscMemType memtype, SpikeEnqueue *e)
 {
   PetscFunctionBegin;
   PetscCall(SpikeGetEnqueue((PetscObject)A, e));
-  if (e->product.dia && e->memtype != memtype) e->product.dia = NULL;
+  if (e->memtype != memtype) {
+    e->product.dia = NULL;
+    e->stencil     = NULL;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

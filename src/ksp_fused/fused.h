@@ -73,7 +73,8 @@ typedef struct {
   PetscBool                 ondevice;
   PetscObjectId             mat;
   PetscObjectState          nonzero, values;
-  PetscBool                 borrowed; /* A is stored by diagonals, and nonzero is its shape */
+  PetscBool                 borrowed; /* A is stored by diagonals, or is a stencil, and nonzero is its shape */
+  PetscBool                 stencil;  /* the latter                                                          */
   KSPFusedSpMVType          spmv;
   PetscInt                  narrays, variant;
   const PetscScalar       **arrays; /* of x and the work vectors */

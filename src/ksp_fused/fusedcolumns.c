@@ -541,7 +541,7 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
     ksp->vec_sol = c->x;
   } else PetscCall(VecDuplicate(ksp->work[0], &ksp->vec_sol));
   PetscCall(KSPFusedSetForm(ksp));
-  if (f->size > 1 && f->usecopy) { /* a matrix that is lent sends the halo of one vector at a time */
+  if (f->usecopy && (f->size > 1 || f->key.stencil)) { /* a matrix that is lent sends the halo of one vector at a time, and a stencil has no product with columns */
     f->usecopy      = PETSC_FALSE;
     f->info.product = KSP_FUSED_SPMV_PETSC;
   }

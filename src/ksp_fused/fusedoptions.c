@@ -619,7 +619,7 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %s reductions, product %s\n", f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement ? "merged" : "plain",
-                                   f->info.product == KSP_FUSED_SPMV_DIA ? (f->info.copy ? "by a copy in diagonals" : "by its diagonals") : (f->info.product == KSP_FUSED_SPMV_SELL ? "by a copy in slices" : "by MatMult()")));
+                                   f->info.product == KSP_FUSED_SPMV_DIA ? (f->info.copy ? "by a copy in diagonals" : "by its diagonals") : (f->info.product == KSP_FUSED_SPMV_SELL ? "by a copy in slices" : (f->info.product == KSP_FUSED_SPMV_AUTO ? "by its stencil" : "by MatMult()"))));
   if (f->replacement) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n", f->replacement));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  true residual %s at convergence\n", f->checktrue ? "checked" : "not checked"));
   if (ksp->converged == KSPFusedConvergedInfinity) PetscCall(PetscViewerASCIIPrintf(viewer, "  convergence test in the infinity norm\n"));

@@ -116,14 +116,15 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of a matrix that is stored by diagonals: nothing is copied, and new values lie in the same memory */
+/* Products of a matrix that is stored by diagonals, or of a stencil: nothing is copied. New values lie in the same memory, or are another shape */
 static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, const SpikeEnqueue *e)
 {
   PetscFunctionBegin;
   if (f->key.mat != id || !f->key.borrowed || f->key.nonzero != e->shape || !f->copy) {
     PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
-    PetscCall((*f->s.k->borrow)(&f->s, &e->product, &f->copy));
+    if (e->stencil) PetscCall((*f->s.k->borrowstencil)(&f->s, e->stencil, &f->copy));
+    else PetscCall((*f->s.k->borrow)(&f->s, &e->product, &f->copy));
   }
   f->key.nonzero = e->shape;
   f->key.values  = e->values;
@@ -163,7 +164,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   Mat           A;
   SpikeEnqueue  e;
   PetscObjectId id;
-  PetscBool     known = PETSC_FALSE;
+  PetscBool     known = PETSC_FALSE, lent;
 
   PetscFunctionBegin;
   f->usecopy = PETSC_FALSE;
@@ -172,13 +173,16 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, &e));
   if (!f->s.k->borrow || f->spmv == KSP_FUSED_SPMV_SELL) e.product.dia = NULL;
-  if (!e.product.dia && f->size == 1) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
-  if (!e.product.dia && !known) PetscFunctionReturn(PETSC_SUCCESS);
-  if (e.product.dia) PetscCall(KSPFusedBorrow_Private(f, id, &e));
+  if (!f->s.k->borrowstencil || f->spmv != KSP_FUSED_SPMV_AUTO || f->size > 1) e.stencil = NULL;
+  lent = (PetscBool)(e.product.dia || e.stencil);
+  if (!lent && f->size == 1) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
+  if (!lent && !known) PetscFunctionReturn(PETSC_SUCCESS);
+  if (lent) PetscCall(KSPFusedBorrow_Private(f, id, &e));
   else PetscCall(KSPFusedCopy_Private(f, A, id));
   f->key.mat      = id;
   f->key.spmv     = f->spmv;
-  f->key.borrowed = (PetscBool)(e.product.dia != NULL);
+  f->key.borrowed = lent;
+  f->key.stencil  = (PetscBool)(e.stencil != NULL);
   f->usecopy      = (PetscBool)(f->copy != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

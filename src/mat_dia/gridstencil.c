@@ -7,8 +7,7 @@ static PetscErrorCode MatDestroy_GridStencil(Mat A)
   Mat_GridStencil *a = (Mat_GridStencil *)A->data;
 
   PetscFunctionBegin;
-  PetscCall(VecDestroy(&a->around));
-  PetscCall(VecDestroy(&a->back));
+  PetscCall(MatGridStencilUse_Private(A, NULL));
   PetscCall(PetscFree(a->coef));
   PetscCall(PetscFree(a->offset));
   PetscCall(PetscFree(a->stencil));
@@ -16,6 +15,12 @@ static PetscErrorCode MatDestroy_GridStencil(Mat A)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_aij_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_seqaij_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_mpiaij_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_gridstencilcuda_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_gridstencil_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_aij_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_seqaij_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_mpiaij_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "PetscSpikeGetEnqueue_C", NULL));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, NULL));
   PetscCall(PetscFree(A->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -40,9 +45,10 @@ static PetscErrorCode MatSetUp_GridStencil(Mat A)
 
   Products, transposed ones and the diagonal (`PCJACOBI`) are its own. What needs entries converts it: `PCSPIKE`, `MatConvert()` to `MATAIJ`, and by that to any other type.
 
-  Points of other ranks come by `DMGlobalToLocalBegin()` while those are computed that need none.
+  Points of other ranks come by `DMGlobalToLocalBegin()` while those are computed that need none. On one rank without periodic or mirrored boundaries the fused Krylov methods (`KSPCGFUSED`, `KSPBCGSFUSED`, `KSPIDRFUSED`) multiply by the
+  stencil themselves, with their inner products in the same pass.
 
-.seealso: [](ch_matrices), `Mat`, `DMDA`, `MATDIA`, `MatCreateGridStencil()`, `MatGridStencilSetCoefficients()`, `MatGridStencilSetCoefficientVecs()`
+.seealso: [](ch_matrices), `Mat`, `DMDA`, `MATDIA`, `MATGRIDSTENCILCUDA`, `MatCreateGridStencil()`, `MatGridStencilSetCoefficients()`, `MatGridStencilSetCoefficientVecs()`
 M*/
 PetscErrorCode MatCreate_GridStencil(Mat A)
 {
@@ -51,7 +57,7 @@ PetscErrorCode MatCreate_GridStencil(Mat A)
   PetscFunctionBegin;
   PetscCall(PetscNew(&a));
   A->data = (void *)a;
-  a->k    = &SpikeStencilKernels_Host;
+  a->k = a->native = &SpikeStencilKernels_Host;
 
   A->ops->mult                   = MatMult_GridStencil;
   A->ops->multadd                = MatMultAdd_GridStencil;
@@ -66,10 +72,17 @@ PetscErrorCode MatCreate_GridStencil(Mat A)
   A->ops->destroy                = MatDestroy_GridStencil;
   A->ops->view                   = MatView_GridStencil;
   A->ops->convert                = MatConvert_GridStencil;
+  A->ops->bindtocpu              = MatBindToCPU_GridStencil;
   A->assembled                   = PETSC_FALSE;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_aij_C", MatConvert_GridStencil_AIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_seqaij_C", MatConvert_GridStencil_AIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_mpiaij_C", MatConvert_GridStencil_AIJ));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_gridstencilcuda_C", MatConvert_GridStencil_GridStencil));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_gridstencil_C", MatConvert_GridStencil_GridStencil));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_aij_C", MatConvert_GridStencil_AIJ));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_seqaij_C", MatConvert_GridStencil_AIJ));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_mpiaij_C", MatConvert_GridStencil_AIJ));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_GridStencil));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATGRIDSTENCIL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -136,41 +149,13 @@ static PetscErrorCode MatGridStencilSetBoxes_Private(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  MatCreateGridStencil - Creates a `MATGRIDSTENCIL`, a stencil on the grid of a `DMDA`
-
-  Collective
-
-  Input Parameters:
-+ da      - the grid, a `DMDA` of 1, 2 or 3 dimensions with one or more unknowns at each point
-. n       - number of points of the stencil
-- offsets - where they are, relative to a point: members `i`, `j` and `k`; those of dimensions that there are not are 0, `c` is not looked at
-
-  Output Parameter:
-. A - the matrix
-
-  Level: beginner
-
-  Notes:
-  The `DMDA` must have a stencil width of at least the largest offset, and `DMDA_STENCIL_BOX` where an offset has more than one member that is not 0.
-
-  The matrix has the layout of the vectors of `DMCreateGlobalVector()`. It is of use after `MatGridStencilSetCoefficients()` or `MatGridStencilSetCoefficientVecs()`.
-
-.seealso: [](ch_matrices), `MATGRIDSTENCIL`, `DMDA`, `MatGridStencilSetCoefficients()`, `MatGridStencilSetCoefficientVecs()`, `MatGridStencilGetStencil()`
-@*/
-PetscErrorCode MatCreateGridStencil(DM da, PetscInt n, const MatStencil offsets[], Mat *A)
+PetscErrorCode MatGridStencilCreate_Private(DM da, PetscInt n, const MatStencil offsets[], MatType type, Mat *A)
 {
   Mat_GridStencil *a;
   PetscInt         nlocal, N, dof;
   Vec              x;
-  PetscBool        isda;
 
   PetscFunctionBegin;
-  PetscValidHeader(da, 1);
-  PetscAssertPointer(offsets, 3);
-  PetscAssertPointer(A, 4);
-  PetscCall(PetscObjectTypeCompare((PetscObject)da, DMDA, &isda));
-  PetscCheck(isda, PetscObjectComm((PetscObject)da), PETSC_ERR_ARG_WRONG, "A grid stencil needs a DM of type DMDA");
   PetscCall(DMSetUp(da));
   PetscCall(MatGridStencilCheck_Private(da, n, offsets));
   PetscCall(DMGetGlobalVector(da, &x));
@@ -181,7 +166,7 @@ PetscErrorCode MatCreateGridStencil(DM da, PetscInt n, const MatStencil offsets[
   PetscCall(MatCreate(PetscObjectComm((PetscObject)da), A));
   PetscCall(MatSetSizes(*A, nlocal, nlocal, N, N));
   PetscCall(MatSetBlockSize(*A, dof));
-  PetscCall(MatSetType(*A, MATGRIDSTENCIL));
+  PetscCall(MatSetType(*A, type));
   a = (Mat_GridStencil *)(*A)->data;
   PetscCall(PetscObjectReference((PetscObject)da));
   a->da = da;
@@ -201,6 +186,56 @@ PetscErrorCode MatCreateGridStencil(DM da, PetscInt n, const MatStencil offsets[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  MatCreateGridStencil - Creates a `MATGRIDSTENCIL`, a stencil on the grid of a `DMDA`
+
+  Collective
+
+  Input Parameters:
++ da      - the grid, a `DMDA` of 1, 2 or 3 dimensions with one or more unknowns at each point
+. n       - number of points of the stencil
+- offsets - where they are, relative to a point: members `i`, `j` and `k`; those of dimensions that there are not are 0, `c` is not looked at
+
+  Output Parameter:
+. A - the matrix
+
+  Options Database Key:
+. -mat_type (gridstencil|gridstencilcuda) - where it is
+
+  Level: beginner
+
+  Notes:
+  The `DMDA` must have a stencil width of at least the largest offset, and `DMDA_STENCIL_BOX` where an offset has more than one member that is not 0.
+
+  It is a `MATGRIDSTENCILCUDA` where the `DMDA` says so, by `DMSetMatType()`, or by `DMSetVecType()` with `VECCUDA`, and where `-mat_type gridstencilcuda` does; `MatConvert()` goes from one type to the other.
+
+  The matrix has the layout of the vectors of `DMCreateGlobalVector()`. It is of use after `MatGridStencilSetCoefficients()` or `MatGridStencilSetCoefficientVecs()`.
+
+.seealso: [](ch_matrices), `MATGRIDSTENCIL`, `MATGRIDSTENCILCUDA`, `DMDA`, `MatGridStencilSetCoefficients()`, `MatGridStencilSetCoefficientVecs()`, `MatGridStencilGetStencil()`
+@*/
+PetscErrorCode MatCreateGridStencil(DM da, PetscInt n, const MatStencil offsets[], Mat *A)
+{
+  PetscBool isda;
+  MatType   type;
+
+  PetscFunctionBegin;
+  PetscValidHeader(da, 1);
+  PetscAssertPointer(offsets, 3);
+  PetscAssertPointer(A, 4);
+  PetscCall(PetscObjectTypeCompare((PetscObject)da, DMDA, &isda));
+  PetscCheck(isda, PetscObjectComm((PetscObject)da), PETSC_ERR_ARG_WRONG, "A grid stencil needs a DM of type DMDA");
+  PetscCall(MatGridStencilGetType_Private(da, &type));
+  PetscCall(MatGridStencilCreate_Private(da, n, offsets, type, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatGridStencilIs_Private(Mat A, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, is, MATGRIDSTENCIL, MATGRIDSTENCILCUDA, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Numbers for the coefficients; the symmetry that is known of the matrix was that of those before */
 static PetscErrorCode MatGridStencilReserve_Private(Mat A, PetscBool constant)
 {
@@ -208,7 +243,7 @@ static PetscErrorCode MatGridStencilReserve_Private(Mat A, PetscBool constant)
   PetscBool        is;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATGRIDSTENCIL, &is));
+  PetscCall(MatGridStencilIs_Private(A, &is));
   PetscCheck(is, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix is not a MATGRIDSTENCIL");
   PetscCheck(a->da, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "A MATGRIDSTENCIL is made by MatCreateGridStencil(), from a DMDA and the points of the stencil");
   PetscCall(PetscFree(a->coef));
@@ -218,6 +253,7 @@ static PetscErrorCode MatGridStencilReserve_Private(Mat A, PetscBool constant)
   a->s.constant = constant;
   A->assembled  = PETSC_TRUE;
   A->symmetric = A->hermitian = A->spd = PETSC_BOOL3_UNKNOWN;
+  PetscCall(MatGridStencilChanged_Private(A));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -347,7 +383,7 @@ PetscErrorCode MatGridStencilGetStencil(Mat A, PetscInt *n, const MatStencil *of
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATGRIDSTENCIL, &is));
+  PetscCall(MatGridStencilIs_Private(A, &is));
   PetscCheck(is, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix is not a MATGRIDSTENCIL");
   if (n) *n = ((Mat_GridStencil *)A->data)->s.count;
   if (offsets) *offsets = ((Mat_GridStencil *)A->data)->stencil;

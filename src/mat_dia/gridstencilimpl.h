@@ -3,18 +3,22 @@
 #pragma once
 
 #include <petscspike.h>
+#include <petscdevice.h>
 #include <petscdmda.h>
 #include <petsc/private/matimpl.h>
+#include "../enqueue.h"
 #include "../kernels/stencil.h"
 
 typedef struct {
-  const SpikeStencilKernels *k;
-  DM                         da; /* NULL before MatCreateGridStencil() */
+  const SpikeStencilKernels *k, *native; /* in use, and those of the type */
+  DM                         da;         /* NULL before MatCreateGridStencil() */
   SpikeStencil               s;
   MatStencil                *stencil; /* as it was given */
   PetscInt                  *offset;
   PetscScalar               *coef;
   PetscCount                 ncoef;
+  PetscBool                  ready;            /* k has the coefficients                                    */
+  PetscObjectState           shape;            /* another number for each set of coefficients in the program */
   PetscInt                   begin[3], end[3]; /* points whose neighbours are all in the rank's box, or do not exist */
   PetscInt                   gj, gk;           /* strides of the box with the points around it, */
   PetscCount                 gfirst;           /* and its number of the rank's first point      */
@@ -24,6 +28,25 @@ typedef struct {
 
 /* gridstencil.c */
 PETSC_INTERN PetscErrorCode MatCreate_GridStencil(Mat);
+PETSC_INTERN PetscErrorCode MatGridStencilCreate_Private(DM, PetscInt, const MatStencil[], MatType, Mat *);
+PETSC_INTERN PetscErrorCode MatGridStencilIs_Private(Mat, PetscBool *);
+
+/* gridstencilbackend.c */
+PETSC_INTERN PetscErrorCode MatCreate_GridStencilCUDA(Mat);
+PETSC_INTERN PetscErrorCode MatGridStencilUse_Private(Mat, const SpikeStencilKernels *);
+PETSC_INTERN PetscErrorCode MatGridStencilReady_Private(Mat);
+PETSC_INTERN PetscErrorCode MatGridStencilChanged_Private(Mat);
+PETSC_INTERN PetscErrorCode MatGridStencilGetType_Private(DM, MatType *);
+PETSC_INTERN PetscErrorCode MatGridStencilCreateLocalVec_Private(Mat, Vec *);
+PETSC_INTERN PetscErrorCode MatGridStencilGetRead_Private(Mat, Vec, const PetscScalar **);
+PETSC_INTERN PetscErrorCode MatGridStencilRestoreRead_Private(Mat, Vec, const PetscScalar **);
+PETSC_INTERN PetscErrorCode MatGridStencilGetWrite_Private(Mat, Vec, PetscBool, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatGridStencilRestoreWrite_Private(Mat, Vec, PetscBool, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatGridStencilBegin_Private(Mat_GridStencil *);
+PETSC_INTERN PetscErrorCode MatGridStencilEnd_Private(Mat_GridStencil *, PetscLogDouble);
+PETSC_INTERN PetscErrorCode MatBindToCPU_GridStencil(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatConvert_GridStencil_GridStencil(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_GridStencil(PetscObject, SpikeEnqueue *);
 
 /* gridstencilops.c */
 PETSC_INTERN PetscErrorCode MatMult_GridStencil(Mat, Vec, Vec);

@@ -32,25 +32,27 @@ static PetscErrorCode MatGridStencilMult_Private(Mat A, Vec x, Vec z, Vec y)
   PetscScalar       *ya;
 
   PetscFunctionBegin;
-  if (a->ghosts && !a->around) PetscCall(DMCreateLocalVector(a->da, &a->around)); /* zeros where no point is */
+  PetscCall(MatGridStencilReady_Private(A));
+  if (a->ghosts && !a->around) PetscCall(MatGridStencilCreateLocalVec_Private(A, &a->around)); /* zeros where no point is */
   if (a->ghosts) PetscCall(DMGlobalToLocalBegin(a->da, x, INSERT_VALUES, a->around));
-  PetscCall(VecGetArrayRead(x, &xa));
-  if (z && z != y) PetscCall(VecGetArrayRead(z, &za));
-  if (z == y) PetscCall(VecGetArray(y, &ya));
-  else PetscCall(VecGetArrayWrite(y, &ya));
+  PetscCall(MatGridStencilGetRead_Private(A, x, &xa));
+  if (z && z != y) PetscCall(MatGridStencilGetRead_Private(A, z, &za));
+  PetscCall(MatGridStencilGetWrite_Private(A, y, (PetscBool)(z == y), &ya));
   if (z == y) za = ya;
+  PetscCall(MatGridStencilBegin_Private(a));
   PetscCall((*a->k->mult)(&a->s, a->begin, a->end, xa, a->s.size[0], a->s.size[0] * a->s.size[1], za, ya));
-  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(MatGridStencilEnd_Private(a, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
+  PetscCall(MatGridStencilRestoreRead_Private(A, x, &xa));
   if (a->ghosts) {
     PetscCall(DMGlobalToLocalEnd(a->da, x, INSERT_VALUES, a->around));
-    PetscCall(VecGetArrayRead(a->around, &ga));
+    PetscCall(MatGridStencilGetRead_Private(A, a->around, &ga));
+    PetscCall(MatGridStencilBegin_Private(a));
     PetscCall(MatGridStencilSurface_Private(A, ga + a->gfirst * a->s.dof, za, ya));
-    PetscCall(VecRestoreArrayRead(a->around, &ga));
+    PetscCall(MatGridStencilEnd_Private(a, 0.0));
+    PetscCall(MatGridStencilRestoreRead_Private(A, a->around, &ga));
   }
-  if (z == y) PetscCall(VecRestoreArray(y, &ya));
-  else PetscCall(VecRestoreArrayWrite(y, &ya));
-  if (z && z != y) PetscCall(VecRestoreArrayRead(z, &za));
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
+  PetscCall(MatGridStencilRestoreWrite_Private(A, y, (PetscBool)(z == y), &ya));
+  if (z && z != y) PetscCall(MatGridStencilRestoreRead_Private(A, z, &za));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,16 +64,18 @@ static PetscErrorCode MatGridStencilMultTranspose_Private(Mat A, PetscBool conju
   PetscScalar       *ba;
 
   PetscFunctionBegin;
-  if (!a->back) PetscCall(DMCreateLocalVector(a->da, &a->back));
+  PetscCall(MatGridStencilReady_Private(A));
+  if (!a->back) PetscCall(MatGridStencilCreateLocalVec_Private(A, &a->back));
   PetscCall(VecSet(a->back, 0.0));
-  PetscCall(VecGetArrayRead(x, &xa));
-  PetscCall(VecGetArray(a->back, &ba));
+  PetscCall(MatGridStencilGetRead_Private(A, x, &xa));
+  PetscCall(MatGridStencilGetWrite_Private(A, a->back, PETSC_TRUE, &ba));
+  PetscCall(MatGridStencilBegin_Private(a));
   PetscCall((*a->k->multtranspose)(&a->s, conjugate, xa, ba + a->gfirst * a->s.dof, a->gj, a->gk));
-  PetscCall(VecRestoreArray(a->back, &ba));
-  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(MatGridStencilEnd_Private(a, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
+  PetscCall(MatGridStencilRestoreWrite_Private(A, a->back, PETSC_TRUE, &ba));
+  PetscCall(MatGridStencilRestoreRead_Private(A, x, &xa));
   PetscCall(DMLocalToGlobalBegin(a->da, a->back, ADD_VALUES, y));
   PetscCall(DMLocalToGlobalEnd(a->da, a->back, ADD_VALUES, y));
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -135,6 +139,27 @@ static void MatGridStencilNeighbours_Private(const Mat_GridStencil *a, const Pet
   }
 }
 
+/* Whether a point is in its own stencil by the offset 0 alone, and the number of that, count where it is not there: no mirror shows it, and no period is as short as an offset */
+static PetscErrorCode MatGridStencilCenter_Private(Mat A, PetscInt *center, PetscBool *only)
+{
+  const Mat_GridStencil *a = (const Mat_GridStencil *)A->data;
+  DMBoundaryType         b[3];
+  PetscInt               grid[3], dim;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(a->da, &dim, &grid[0], &grid[1], &grid[2], NULL, NULL, NULL, NULL, NULL, &b[0], &b[1], &b[2], NULL));
+  *center = a->s.count;
+  *only   = PETSC_TRUE;
+  for (PetscInt s = 0; s < a->s.count; s++) {
+    const PetscInt *o = a->offset + 3 * s;
+
+    if (!o[0] && !o[1] && !o[2]) *center = s;
+    for (PetscInt d = 0; d < dim; d++)
+      if (b[d] == DM_BOUNDARY_MIRROR || (b[d] == DM_BOUNDARY_PERIODIC && PetscAbsInt(o[d]) >= grid[d])) *only = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatGetDiagonal_GridStencil(Mat A, Vec v)
 {
   Mat_GridStencil       *a = (Mat_GridStencil *)A->data;
@@ -142,9 +167,23 @@ PetscErrorCode MatGetDiagonal_GridStencil(Mat A, Vec v)
   ISLocalToGlobalMapping map;
   const PetscInt        *global;
   PetscScalar           *d;
-  PetscInt               p[3], column[SPIKE_STENCIL_MOST], n = 0;
+  PetscInt               p[3], column[SPIKE_STENCIL_MOST], center = 0, n = 0;
+  PetscBool              only = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(MatGridStencilCenter_Private(A, &center, &only));
+  if (only) {
+    if (center == S->count) PetscCall(VecSet(v, 0.0));
+    else {
+      PetscCall(MatGridStencilReady_Private(A));
+      PetscCall(MatGridStencilGetWrite_Private(A, v, PETSC_FALSE, &d));
+      PetscCall(MatGridStencilBegin_Private(a));
+      PetscCall((*a->k->diagonal)(S, center, d));
+      PetscCall(MatGridStencilEnd_Private(a, 0.0));
+      PetscCall(MatGridStencilRestoreWrite_Private(A, v, PETSC_FALSE, &d));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(DMGetLocalToGlobalMapping(a->da, &map));
   PetscCall(ISLocalToGlobalMappingGetIndices(map, &global));
   PetscCall(VecGetArrayWrite(v, &d));
@@ -168,6 +207,7 @@ PetscErrorCode MatScale_GridStencil(Mat A, PetscScalar f)
 
   PetscFunctionBegin;
   for (PetscCount k = 0; k < a->ncoef; k++) a->coef[k] *= f;
+  PetscCall(MatGridStencilChanged_Private(A));
   PetscCall(PetscLogFlops((PetscReal)a->ncoef));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,7 +314,7 @@ PetscErrorCode MatDuplicate_GridStencil(Mat A, MatDuplicateOption op, Mat *B)
   Mat_GridStencil *a = (Mat_GridStencil *)A->data, *b;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateGridStencil(a->da, a->s.count, a->stencil, B));
+  PetscCall(MatGridStencilCreate_Private(a->da, a->s.count, a->stencil, ((PetscObject)A)->type_name, B));
   b = (Mat_GridStencil *)(*B)->data;
   if (a->coef) {
     b->ncoef      = a->ncoef;
@@ -283,6 +323,8 @@ PetscErrorCode MatDuplicate_GridStencil(Mat A, MatDuplicateOption op, Mat *B)
     b->s.coef       = b->coef;
     (*B)->assembled = PETSC_TRUE;
     if (op == MAT_COPY_VALUES) PetscCall(PetscArraycpy(b->coef, a->coef, a->ncoef));
+    PetscCall(MatGridStencilChanged_Private(*B));
   }
+  if (A->boundtocpu && a->native != &SpikeStencilKernels_Host) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -285,6 +285,9 @@ PETSC_INTERN PetscErrorCode SpikeKrylovStepBlocks_CUDA(const SpikeKrylovCUDA *, 
 /* krylov_persistent.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *, const SpikeKrylovIterations *, PetscInt, PetscInt *);
 
+/* krylov_stencil.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *, const SpikeStencil *, void **);
+
 /* krylov_mult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *, const SpikeKrylovLoan *, void **);

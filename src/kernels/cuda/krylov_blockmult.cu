@@ -87,7 +87,7 @@ PetscErrorCode SpikeKrylovBlockMult_CUDA(SpikeKrylov *s, const void *copy, const
   const SpikeBlockEnd        e = SpikeKrylovBlockEnd(s, recurrence, SpikeKrylovBlockSums(SPIKE_KRYLOV_DOTS, n, b->z ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
 
   PetscFunctionBegin;
-  if (n != 1 && n != 2 && n != 4 && n != 8) {
+  if (c->stencil || (n != 1 && n != 2 && n != 4 && n != 8)) {
     PetscCall(SpikeKrylovMult_CUDA(s, copy, SPIKE_KRYLOV_NSTEPS, NULL, x, b->y, NULL));
     PetscCall(SpikeKrylovBlockStep_CUDA(s, SPIKE_KRYLOV_DOTS, b, NULL, recurrence));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,14 +5,6 @@
 
 #define SPIKE_COLUMNS_LIST 32 /* columns of a launch */
 
-/* No step: the product alone */
-template <>
-struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {
-  static constexpr int                   nv = 1, nd = 0;
-  static constexpr unsigned              read = 0, written = 0;
-  __device__ static __forceinline__ void row(const SpikeKrylovFactors *, PetscScalar[], PetscScalar[]) { }
-};
-
 typedef struct {
   const PetscScalar  *scale, *x;
   PetscScalar        *y;

@@ -84,14 +84,6 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No step: the product alone */
-template <>
-struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {
-  static constexpr int                   nv = 1, nd = 0;
-  static constexpr unsigned              read = 0, written = 0;
-  __device__ static __forceinline__ void row(const SpikeKrylovFactors *, PetscScalar[], PetscScalar[]) { }
-};
-
 /* y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of the step is y. Deterministic */
 template <int STEP, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4) SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
@@ -121,15 +113,6 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP 
   });
   if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail);
 }
-
-/* What a product and its step work on; NULL where the number of blocks is all that is asked for */
-typedef struct {
-  const PetscScalar *scale, *x;
-  PetscScalar       *y;
-  SpikeKrylovVectors v;
-  int                own;
-  bool               recur;
-} SpikeKrylovMultArgs;
 
 template <int STEP, class ROWS>
 static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const SpikeKrylovMultArgs *a, PetscInt *blocks)
@@ -195,7 +178,7 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   const SpikeKrylovCopyCUDA *c    = (const SpikeKrylovCopyCUDA *)copy;
   SpikeKrylovMultArgs        a    = {scale, x, y, {}, -1, s->ondevice ? true : false};
   const int                  n    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
-  const PetscInt             rows = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
+  const PetscInt             rows = c->stencil ? c->stencil->size[0] * c->stencil->size[1] * c->stencil->size[2] * c->stencil->dof : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
   PetscInt                   blocks;
 
   PetscFunctionBegin;
@@ -204,7 +187,8 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
     if (v[k] == y) a.own = k;
   }
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(SpikeKrylovMultStep(h, c, step, &a, &blocks));
+  if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c->stencil, step, &a));
+  else PetscCall(SpikeKrylovMultStep(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->nz + (scale ? 1.0 : 0.0) * rows + (n ? SpikeKrylovSteps[step].flops : 0.0) * rows)));
   PetscFunctionReturn(PETSC_SUCCESS);

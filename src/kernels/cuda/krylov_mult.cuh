@@ -34,7 +34,26 @@ typedef struct {
   SpikeKrylovSell sell;
   SpikeKrylovDia  dia;
   bool            borrowed; /* dia lies in the memory of a matrix */
+
+  const SpikeStencil *stencil; /* that is lent, or NULL */
 } SpikeKrylovCopyCUDA;
+
+/* No step: the product alone */
+template <>
+struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {
+  static constexpr int                   nv = 1, nd = 0;
+  static constexpr unsigned              read = 0, written = 0;
+  __device__ static __forceinline__ void row(const SpikeKrylovFactors *, PetscScalar[], PetscScalar[]) { }
+};
+
+/* What a product and its step work on; NULL where the number of blocks is all that is asked for */
+typedef struct {
+  const PetscScalar *scale, *x;
+  PetscScalar       *y;
+  SpikeKrylovVectors v;
+  int                own;
+  bool               recur;
+} SpikeKrylovMultArgs;
 
 /* With nothing to fetch in front of a row */
 struct SpikeKrylovNothing {
@@ -146,6 +165,9 @@ struct SpikeKrylovEntries {
 
 /* krylov_mult.cu: blocks of the kernel of a product with this step behind it */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep, PetscInt *);
+
+/* krylov_stencil.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *, const SpikeStencil *, SpikeKrylovStep, const SpikeKrylovMultArgs *);
 
 /* krylov_sell.cu, krylov_dia.cu: *made is false where the form does not suit; fill writes columns too where they are not there yet */
 PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, SpikeKrylovSell *, bool *made);

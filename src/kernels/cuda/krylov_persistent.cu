@@ -455,7 +455,7 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   *launched = 0;
   its       = PetscMin(its, SPIKE_KRYLOV_POSTS - 2);
   bytes += (PetscLogDouble)sizeof(PetscScalar) * i->n * (nvectors + (i->diagonal ? 1 : 0));
-  if (!h->cooperative || (!i->always && bytes > SPIKE_PERSISTENT_CACHE * h->cache)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h->cooperative || c->stencil || (!i->always && bytes > SPIKE_PERSISTENT_CACHE * h->cache)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 1; k < nvectors; k++)
     if (SpikeKrylovIsWide(1, i->v + k) != wide) PetscFunctionReturn(PETSC_SUCCESS);
   if (i->diagonal && ((size_t)i->diagonal % alignof(SpikeKrylovPair) == 0) != wide) PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,6 +11,8 @@ typedef struct {
   SpikeKrylovCopy base;
   SpikeKrylovLoan loan; /* of mine, or of a matrix */
   SpikeDIA        mine;
+
+  const SpikeStencil *stencil; /* or NULL */
 } SpikeKrylovCopyHost;
 
 typedef struct {
@@ -25,6 +27,7 @@ PETSC_INTERN SpikeKrylovLoops SpikeKrylovLoopsGet(void);
 /* krylov_mult.c */
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *, const SpikeStencil *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *, const SpikeKrylovCSR *, void *);
 PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *const[]);

@@ -49,6 +49,21 @@ PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *s, const SpikeKrylovLoan *loa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *s, const SpikeStencil *stencil, void **copy)
+{
+  SpikeKrylovCopyHost *c;
+
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(PetscNew(&c));
+  *copy         = (void *)c;
+  c->stencil    = stencil;
+  c->loan.nz    = (PetscInt64)stencil->count * stencil->dof * stencil->size[0] * stencil->size[1] * stencil->size[2] * stencil->dof;
+  c->base.form  = KSP_FUSED_SPMV_AUTO;
+  c->base.bytes = stencil->constant ? 0 : (PetscInt64)SpikeStencilCoefs(stencil) * (PetscInt64)sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *s, const SpikeKrylovCSR *csr, void *copy)
 {
   const SpikeCSR       part = {csr->ai, csr->aj, csr->aa, NULL, 0};
@@ -72,28 +87,51 @@ PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *s, void **copy)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What follows rows begin to begin + rows - 1 of a product: D, and the step, whose sums are added to those of the rows before */
+static void SpikeKrylovMultStep(SpikeKrylov *s, const SpikeKrylovLoops *loops, SpikeKrylovStep step, PetscInt begin, PetscInt rows, const PetscScalar *scale, PetscScalar *y, PetscScalar *const v[])
+{
+  const SpikeKrylovStepInfo *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
+  PetscScalar               *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
+
+  if (scale) {
+    PetscScalar *const d[] = {(PetscScalar *)scale + begin, y + begin, y + begin};
+
+    (*loops->step[SPIKE_DIAGONAL])(rows, &s->scalars->f, d, NULL);
+  }
+  if (info) {
+    for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + begin;
+    (*loops->step[step])(rows, &s->scalars->f, w, sums);
+    for (PetscInt k = 0; k < info->ndots; k++) s->local[k] += sums[k];
+  }
+}
+
 /* Rows begin to end - 1: SPIKE_MULT_ROWS at a time, so that the step finds them, and their rows of x, in cache. Sums are those of the groups, in their order */
 static void SpikeKrylovMultRows(SpikeKrylov *s, const SpikeDIA *dia, SpikeKrylovStep step, PetscInt begin, PetscInt end, const PetscScalar *scale, const PetscScalar *x, const PetscScalar *ghost, PetscScalar *y, PetscScalar *const v[])
 {
-  const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
-  const SpikeKrylovLoops     loops = SpikeKrylovLoopsGet();
+  const SpikeKrylovLoops loops = SpikeKrylovLoopsGet();
 
   for (PetscInt i = begin, rows; i < end; i += rows) {
-    PetscScalar *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
-
     rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, end - i);
     (*loops.dia->mult)(dia, i, i + rows, x, ghost, NULL, y);
-    if (scale) {
-      PetscScalar *const d[] = {(PetscScalar *)scale + i, y + i, y + i};
-
-      (*loops.step[SPIKE_DIAGONAL])(rows, &s->scalars->f, d, NULL);
-    }
-    if (info) {
-      for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + i;
-      (*loops.step[step])(rows, &s->scalars->f, w, sums);
-      for (PetscInt k = 0; k < info->ndots; k++) s->local[k] += sums[k];
-    }
+    SpikeKrylovMultStep(s, &loops, step, i, rows, scale, y, v);
   }
+}
+
+/* The same by a stencil: as many lines of a plane as have about SPIKE_MULT_ROWS rows */
+static PetscErrorCode SpikeKrylovMultLines(SpikeKrylov *s, const SpikeStencil *S, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
+{
+  const SpikeKrylovLoops loops  = SpikeKrylovLoopsGet();
+  const PetscInt         length = S->size[0] * S->dof, lines = PetscMax(1, SPIKE_MULT_ROWS / PetscMax(1, length));
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < S->size[2]; k++)
+    for (PetscInt j = 0; j < S->size[1]; j += lines) {
+      const PetscInt begin[] = {0, j, k}, end[] = {S->size[0], PetscMin(j + lines, S->size[1]), k + 1};
+
+      PetscCall((*SpikeStencilKernels_Host.mult)(S, begin, end, x, S->size[0], S->size[0] * S->size[1], NULL, y));
+      SpikeKrylovMultStep(s, &loops, step, (k * S->size[1] + j) * length, (end[1] - j) * length, scale, y, v);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
@@ -101,16 +139,21 @@ PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylo
   const SpikeKrylovCopyHost *c     = (const SpikeKrylovCopyHost *)copy;
   const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
   const SpikeDIA            *dia   = c->loan.dia;
+  const SpikeStencil        *S     = c->stencil;
+  const PetscInt             n     = S ? S->size[0] * S->size[1] * S->size[2] * S->dof : dia->n;
   const PetscScalar         *ghost = NULL;
 
   PetscFunctionBegin;
   if (s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; info && k < info->ndots; k++) s->local[k] = 0.0;
-  if (c->loan.begin) PetscCall((*c->loan.begin)(c->loan.owner, x, &ghost));
-  SpikeKrylovMultRows(s, dia, step, dia->ibegin, dia->iend, scale, x, NULL, y, v);
-  if (c->loan.end) PetscCall((*c->loan.end)(c->loan.owner));
-  SpikeKrylovMultRows(s, dia, step, 0, dia->ibegin, scale, x, ghost, y, v);
-  SpikeKrylovMultRows(s, dia, step, dia->iend, dia->n, scale, x, ghost, y, v);
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * dia->n)));
+  if (S) PetscCall(SpikeKrylovMultLines(s, S, step, scale, x, y, v));
+  else {
+    if (c->loan.begin) PetscCall((*c->loan.begin)(c->loan.owner, x, &ghost));
+    SpikeKrylovMultRows(s, dia, step, dia->ibegin, dia->iend, scale, x, NULL, y, v);
+    if (c->loan.end) PetscCall((*c->loan.end)(c->loan.owner));
+    SpikeKrylovMultRows(s, dia, step, 0, dia->ibegin, scale, x, ghost, y, v);
+    SpikeKrylovMultRows(s, dia, step, dia->iend, dia->n, scale, x, ghost, y, v);
+  }
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

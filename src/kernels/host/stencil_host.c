@@ -120,4 +120,15 @@ static PetscErrorCode SpikeStencilMultTranspose_Host(const SpikeStencil *S, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeStencilKernels SpikeStencilKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .mult = SpikeStencilMult_Host, .multtranspose = SpikeStencilMultTranspose_Host};
+static PetscErrorCode SpikeStencilDiagonal_Host(const SpikeStencil *S, PetscInt s, PetscScalar *d)
+{
+  const PetscInt lines = S->size[1] * S->size[2];
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < lines; l++)
+    for (PetscInt i = 0; i < S->size[0]; i++)
+      for (PetscInt c = 0; c < S->dof; c++) *d++ = S->coef[SpikeStencilCoef(S, s, c, c, l) + (PetscCount)i * SpikeStencilStep(S)];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeStencilKernels SpikeStencilKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .mult = SpikeStencilMult_Host, .multtranspose = SpikeStencilMultTranspose_Host, .diagonal = SpikeStencilDiagonal_Host};

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cudastencil.cu: tests of the CUDA backend of stencil.h against the host's; prints TAP */
+static char help[] = "Products by stencils of the CUDA backend. -small: few sizes, for compute-sanitizer.\n\n";
+
+#include <petscdevice_cuda.h>
+#include "kernels/stencil.h"
+
+#define GUARD 64
+
+static int number = 0, failures = 0, bad = 0;
+
+static PetscScalar Number(PetscInt seed, PetscCount i)
+{
+  unsigned long long v = (unsigned long long)(seed + 1) * 0x9e3779b97f4a7c15ull + (unsigned long long)i * 0xd1342543de82ef95ull;
+  double             a[2];
+
+  for (int k = 0; k < 2; k++) {
+    v ^= v >> 29;
+    v *= 0xbf58476d1ce4e5b9ull;
+    v ^= v >> 32;
+    a[k] = (double)(v >> 40) / (double)(1 << 23) - 1.0;
+  }
+#if defined(PETSC_USE_COMPLEX)
+  return PetscCMPLX((PetscReal)a[0], (PetscReal)a[1]);
+#else
+  return (PetscScalar)a[0];
+#endif
+}
+
+static PetscScalar NaN(void)
+{
+  volatile PetscReal zero = 0.0;
+
+  return (PetscScalar)(zero / zero);
+}
+
+static void Check(PetscBool ok, const char what[], PetscInt at)
+{
+  if (ok) return;
+  if (bad++ < 5) printf("# %s, at %ld\n", what, (long)at);
+}
+
+static void End(const char what[])
+{
+  printf("%sok %d - %s\n", bad ? "not " : "", ++number, what);
+  if (bad) failures++;
+  bad = 0;
+}
+
+/* Numbers on the host and on the device, with guards that hold NaN around them */
+typedef struct {
+  PetscCount   n;
+  PetscScalar *host, *all, *there;
+} Array;
+
+static PetscErrorCode Make(PetscCount n, Array *a)
+{
+  PetscFunctionBegin;
+  a->n = n;
+  PetscCall(PetscMalloc1(n + 2 * GUARD, &a->all));
+  for (PetscCount i = 0; i < n + 2 * GUARD; i++) a->all[i] = NaN();
+  a->host = a->all + GUARD;
+  PetscCallCUDA(cudaMalloc((void **)&a->there, (size_t)(n + 2 * GUARD) * sizeof(PetscScalar)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Put(const Array *a)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpy(a->there, a->all, (size_t)(a->n + 2 * GUARD) * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Get(const Array *a, PetscScalar all[])
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaMemcpy(all, a->there, (size_t)(a->n + 2 * GUARD) * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Drop(Array *a)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(a->all));
+  PetscCallCUDA(cudaFree(a->there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Points of a stencil, backwards where `reverse` is set; kinds: 1, 3, 5, 7 neighbours; 9, 27 with corners; 2 one-sided; 13 up to 2 away; 125 all of these */
+static PetscInt Offsets(PetscInt kind, PetscInt dim, PetscBool reverse, PetscInt offset[])
+{
+  PetscInt n = 0;
+
+  for (PetscInt k = -2; k < 3; k++)
+    for (PetscInt j = -2; j < 3; j++)
+      for (PetscInt i = -2; i < 3; i++) {
+        const PetscInt far = PetscMax(PetscMax(PetscAbsInt(i), PetscAbsInt(j)), PetscAbsInt(k)), turns = (i != 0) + (j != 0) + (k != 0);
+        PetscBool      take;
+
+        if ((dim < 2 && j) || (dim < 3 && k)) continue;
+        take = (PetscBool)(!far || (far == 1 && kind > 2 && (turns == 1 || kind == 9 || kind == 27)) || kind == 125);
+        if (kind == 13) take = (PetscBool)(turns < 2);
+        if (kind == 2) take = (PetscBool)(!far || (i == 2 && (dim < 2 || j == -1)) || (i == -1 && !j && !k));
+        if (!take) continue;
+        offset[3 * n]       = i;
+        offset[3 * n + 1]   = j;
+        offset[3 * n++ + 2] = k;
+      }
+  for (PetscInt s = 0; reverse && s < n / 2; s++)
+    for (int d = 0; d < 3; d++) {
+      const PetscInt o = offset[3 * s + d];
+
+      offset[3 * s + d]           = offset[3 * (n - 1 - s) + d];
+      offset[3 * (n - 1 - s) + d] = o;
+    }
+  return n;
+}
+
+/* The same numbers up to rounding, NaN where there is NaN */
+static void Same(const Array *y, const PetscScalar mine[], PetscReal tol, const char what[])
+{
+  PetscCount i, wrong = -1;
+
+  for (i = 0; i < y->n + 2 * GUARD && wrong < 0; i++) {
+    const PetscReal norm = PetscAbsScalar(y->all[i]), error = PetscAbsScalar(y->all[i] - mine[i]);
+
+    if (norm != norm ? PetscAbsScalar(mine[i]) == PetscAbsScalar(mine[i]) : !(error <= tol)) wrong = i;
+  }
+  Check((PetscBool)(wrong < 0), what, (PetscInt)(wrong - GUARD));
+}
+
+typedef struct {
+  PetscInt  dim, size[3], dof, kind;
+  PetscBool open[3]; /* points around the box exist */
+} Case;
+
+static PetscErrorCode Product(SpikeStencil *h, SpikeStencil *c, const PetscInt begin[3], const PetscInt end[3], int z, const Array *x, PetscCount first, const PetscInt stride[2], Array *y, const Array *before, PetscScalar mine[], const char what[])
+{
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < y->n; i++) y->host[i] = z == 2 ? before->host[i] : NaN();
+  PetscCall(Put(y));
+  PetscCall((*SpikeStencilKernels_Host.mult)(h, begin, end, x->host + first, stride[0], stride[1], z == 2 ? y->host : (z ? before->host : NULL), y->host));
+  PetscCall((*SpikeStencilKernels_CUDA.begin)(c));
+  PetscCall((*SpikeStencilKernels_CUDA.mult)(c, begin, end, x->there + GUARD + first, stride[0], stride[1], z == 2 ? y->there + GUARD : (z ? before->there + GUARD : NULL), y->there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.end)(c));
+  PetscCall(Get(y, mine));
+  Same(y, mine, 10 * (h->count * h->dof + 2) * PETSC_MACHINE_EPSILON, what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestCase(const Case *t, PetscBool constant)
+{
+  const PetscInt w = 2, n = t->size[0] * t->size[1] * t->size[2];
+  PetscInt       offset[3 * 125], ext[3], pad[3], stride[2], whole[3] = {0, 0, 0};
+  SpikeStencil   h = {}, c;
+  Array          x, y, z, a;
+  PetscCount     first;
+  PetscScalar   *coef, *mine, *bits;
+  char           what[128];
+
+  PetscFunctionBegin;
+  h.count    = Offsets(t->kind, t->dim, (PetscBool)(t->kind % 4 == 3), offset);
+  h.offset   = offset;
+  h.dof      = t->dof;
+  h.constant = constant;
+  for (int d = 0; d < 3; d++) {
+    h.size[d] = t->size[d];
+    pad[d]    = t->open[d] ? w : 0;
+    ext[d]    = t->size[d] + 2 * pad[d];
+    h.lo[d]   = -pad[d];
+    h.hi[d]   = t->size[d] + pad[d];
+  }
+  stride[0] = ext[0];
+  stride[1] = ext[0] * ext[1];
+  first     = (PetscCount)h.dof * (pad[0] + (PetscCount)pad[1] * stride[0] + (PetscCount)pad[2] * stride[1]);
+  PetscCall(Make((PetscCount)ext[0] * ext[1] * ext[2] * h.dof, &x));
+  PetscCall(Make(x.n, &a));
+  PetscCall(Make((PetscCount)n * h.dof, &y));
+  PetscCall(Make(y.n, &z));
+  for (PetscCount i = 0; i < x.n; i++) x.host[i] = Number(1, i);
+  for (PetscCount i = 0; i < z.n; i++) z.host[i] = Number(2, i);
+  PetscCall(Put(&x));
+  PetscCall(Put(&z));
+  PetscCall(PetscMalloc1(SpikeStencilCoefs(&h), &coef));
+  PetscCall(PetscMalloc1(PetscMax(x.n, y.n) + 2 * GUARD, &mine));
+  PetscCall(PetscMalloc1(PetscMax(x.n, y.n) + 2 * GUARD, &bits));
+  for (PetscCount i = 0; i < SpikeStencilCoefs(&h); i++) coef[i] = Number(3, i);
+  if (!constant) /* those of points that do not exist are not read */
+    for (PetscInt p = 0; p < n; p++)
+      for (PetscInt s = 0; s < h.count; s++) {
+        const PetscInt q[] = {p % t->size[0], p / t->size[0] % t->size[1], p / t->size[0] / t->size[1]};
+
+        for (int d = 0; d < 3; d++)
+          if (q[d] + offset[3 * s + d] < h.lo[d] || q[d] + offset[3 * s + d] >= h.hi[d])
+            for (PetscInt e = 0; e < h.dof * h.dof; e++) coef[SpikeStencilCoef(&h, s, e % h.dof, e / h.dof, p / t->size[0]) + (PetscCount)q[0] * h.dof] = NaN();
+      }
+  h.coef = coef;
+  c      = h;
+  PetscCall((*SpikeStencilKernels_CUDA.setup)(&c));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "mult"));
+  PetscCall(Product(&h, &c, whole, t->size, 1, &x, first, stride, &y, &z, mine, "y = A x + z"));
+  PetscCall(Product(&h, &c, whole, t->size, 2, &x, first, stride, &y, &z, mine, "y = A x + y"));
+  PetscCall(Product(&h, &c, whole, t->size, 0, &x, first, stride, &y, &z, mine, "y = A x"));
+  for (int d = 0; d < 3; d++) { /* two boxes have the bits of the whole one */
+    PetscInt begin[3] = {0, 0, 0}, end[3] = {t->size[0], t->size[1], t->size[2]};
+
+    begin[d] = end[d] = t->size[d] / 3;
+    for (int e = 0; e < d; e++) {
+      begin[e] = PetscMin(1, t->size[e]);
+      end[e]   = PetscMax(begin[e], t->size[e] - 1);
+    }
+    PetscCall(Product(&h, &c, whole, end, 0, &x, first, stride, &y, &z, bits, "the box in front"));
+    for (PetscInt k = 0; k < end[2]; k++)
+      for (PetscInt j = 0; j < end[1]; j++)
+        for (PetscInt i = 0; i < end[0] * h.dof; i++) {
+          const PetscCount at = GUARD + (PetscCount)(k * t->size[1] + j) * t->size[0] * h.dof + i;
+
+          Check((PetscBool)!memcmp(&bits[at], &mine[at], sizeof(*bits)), "bits of the box in front", (PetscInt)at);
+        }
+    end[d] = t->size[d];
+    PetscCall(Product(&h, &c, begin, end, 0, &x, first, stride, &y, &z, bits, "the box behind"));
+    for (PetscInt k = begin[2]; k < end[2]; k++)
+      for (PetscInt j = begin[1]; j < end[1]; j++)
+        for (PetscInt i = begin[0] * h.dof; i < end[0] * h.dof; i++) {
+          const PetscCount at = GUARD + (PetscCount)(k * t->size[1] + j) * t->size[0] * h.dof + i;
+
+          Check((PetscBool)!memcmp(&bits[at], &mine[at], sizeof(*bits)), "bits of the box behind", (PetscInt)at);
+        }
+  }
+  for (int conjugate = 0; conjugate < 2; conjugate++) {
+    for (PetscCount i = 0; i < a.n; i++) a.host[i] = Number(4, i);
+    PetscCall(Put(&a));
+    PetscCall((*SpikeStencilKernels_Host.multtranspose)(&h, (PetscBool)conjugate, z.host, a.host + first, stride[0], stride[1]));
+    PetscCall((*SpikeStencilKernels_CUDA.multtranspose)(&c, (PetscBool)conjugate, z.there + GUARD, a.there + GUARD + first, stride[0], stride[1]));
+    PetscCall(Get(&a, mine));
+    Same(&a, mine, 10 * (h.count * h.dof + 2) * PETSC_MACHINE_EPSILON, conjugate ? "y + A^H x" : "y + A^T x");
+  }
+  for (PetscInt s = 0; s<h.count; s += h.count> 1 ? h.count - 1 : 1) {
+    for (PetscCount i = 0; i < y.n; i++) y.host[i] = NaN();
+    PetscCall(Put(&y));
+    PetscCall((*SpikeStencilKernels_Host.diagonal)(&h, s, y.host));
+    PetscCall((*SpikeStencilKernels_CUDA.diagonal)(&c, s, y.there + GUARD));
+    PetscCall(Get(&y, mine));
+    Same(&y, mine, 0.0, "diagonal");
+  }
+  PetscCall((*SpikeStencilKernels_CUDA.reset)(&c));
+  PetscCall(PetscFree(coef));
+  PetscCall(PetscFree(mine));
+  PetscCall(PetscFree(bits));
+  PetscCall(Drop(&x));
+  PetscCall(Drop(&a));
+  PetscCall(Drop(&y));
+  PetscCall(Drop(&z));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients%s%s%s", (long)h.count, (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof, constant ? "constant" : "other", t->open[0] ? ", open in i" : "", t->open[1] ? ", in j" : "", t->open[2] ? ", in k" : ""));
+  End(what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscBool no = PETSC_FALSE, yes = PETSC_TRUE;
+  const Case      cases[] = {
+         {1, {0, 1, 1},      1, 3,   {no, no, no}   },
+         {1, {1, 1, 1},      1, 3,   {no, no, no}   },
+         {1, {1, 1, 1},      2, 13,  {yes, no, no}  },
+         {1, {301, 1, 1},    1, 3,   {yes, no, no}  },
+         {1, {60, 1, 1},     3, 2,   {no, no, no}   },
+         {2, {1, 40, 1},     1, 5,   {no, no, no}   },
+         {2, {16, 16, 1},    1, 5,   {no, no, no}   },
+         {2, {300, 35, 1},   1, 5,   {yes, no, no}  },
+         {2, {37, 65, 1},    1, 9,   {no, yes, no}  },
+         {2, {257, 17, 1},   1, 9,   {yes, yes, no} },
+         {2, {19, 21, 1},    2, 9,   {no, yes, no}  },
+         {2, {19, 21, 1},    1, 13,  {yes, yes, no} },
+         {3, {3, 5, 7},      1, 7,   {no, no, no}   },
+         {3, {16, 1, 16},    1, 7,   {no, no, no}   },
+         {3, {51, 22, 33},   1, 7,   {no, no, no}   },
+         {3, {33, 9, 18},    1, 7,   {yes, yes, yes}},
+         {3, {65, 17, 20},   1, 27,  {no, no, no}   },
+         {3, {33, 21, 17},   1, 27,  {yes, no, yes} },
+         {3, {17, 2, 40},    1, 27,  {no, yes, no}  },
+         {3, {7, 6, 5},      2, 27,  {no, yes, no}  },
+         {3, {9, 8, 7},      1, 125, {yes, no, no}  },
+         {3, {11, 6, 7},     3, 2,   {yes, yes, yes}},
+         {3, {20, 7, 18},    1, 13,  {no, no, yes}  },
+         {3, {18, 5, 17},    1, 1,   {no, no, no}   },
+         {3, {200, 40, 60},  1, 27,  {no, no, no}   },
+         {3, {130, 130, 50}, 1, 7,   {yes, yes, yes}}
+  };
+  const size_t all   = PETSC_STATIC_ARRAY_LENGTH(cases);
+  PetscBool    small = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
+  printf("1..%d\n", (int)(2 * (small ? all - 2 : all)));
+  for (size_t k = 0; k < (small ? all - 2 : all); k++) {
+    PetscCall(TestCase(&cases[k], PETSC_TRUE));
+    PetscCall(TestCase(&cases[k], PETSC_FALSE));
+  }
+  PetscCall(PetscFinalize());
+  return failures ? 1 : 0;
+}
