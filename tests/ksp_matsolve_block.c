@@ -175,7 +175,8 @@ static PetscErrorCode TestBlock(Mat A, TestKind kind, PCType pctype, KSPNormType
   for (PetscInt j = 0; j < m; j++) {
     PetscReal residual, difference, size;
 
-    if (j >= first) PetscCall(SpikeTestCheck((PetscBool)(reasons[j - first] > 0 && its[j - first] <= most && norms[j - first] >= 0.0), "%s: column %" PetscInt_FMT " ended with %s, norm %g", where, j, KSPConvergedReasons[reasons[j - first]], (double)norms[j - first]));
+    if (j >= first)
+      PetscCall(SpikeTestCheck((PetscBool)(reasons[j - first] > 0 && its[j - first] <= most && norms[j - first] >= 0.0), "%s: column %" PetscInt_FMT " ended with %s, norm %g", where, j, KSPConvergedReasons[reasons[j - first]], (double)norms[j - first]));
     PetscCall(TrueResidual(A, trans, B, X, j, &residual));
     PetscCall(SpikeTestSmall(residual, (norm == KSP_NORM_UNPRECONDITIONED ? 10 : 100) * KSPTEST_RTOL, "true residual", where));
     if (kind == TEST_NULL || (j > 4 && j < m - 1)) continue; /* LAPACK takes time */

@@ -54,11 +54,11 @@ typedef struct {
 
 /* Each element i < n by some thread; all threads of the block meet, and see what was written before */
 #if defined(__CUDACC__)
-  #define SPIKE_BLOCKCG_INLINE    __device__ static inline
+  #define SPIKE_BLOCKCG_INLINE     __device__ static inline
   #define SPIKE_BLOCKCG_EACH(i, n) for (int i = (int)threadIdx.x; i < (n); i += (int)blockDim.x)
   #define SPIKE_BLOCKCG_MEET()     __syncthreads()
 #else
-  #define SPIKE_BLOCKCG_INLINE    static inline
+  #define SPIKE_BLOCKCG_INLINE     static inline
   #define SPIKE_BLOCKCG_EACH(i, n) for (int i = 0; i < (n); i++)
   #define SPIKE_BLOCKCG_MEET() \
     do { \
@@ -77,10 +77,10 @@ SPIKE_BLOCKCG_INLINE PetscScalar SpikeBlockCGConj(PetscScalar a)
 }
 
 /*
-  sign G = S^H S with S T = 1 but for what depends on other columns; G, of which the upper triangle is read, sh = S^H, T: m x m. sign: that of the first diagonal element that is not 0, 1 without one; all threads get it. Returns the rank, or
+  sign G = S^H S with S T = 1 but for what depends on other columns. unit: columns were made of some of norm 1, whose rounding errors they have. G, of which the upper triangle is read, sh = S^H, T: m x m. sign: that of the first diagonal element that is not 0, 1 without one; all threads get it. Returns the rank, or
   -1 where sign G is not semidefinite, -2 where a number is not finite; S and T mean nothing then.
 */
-SPIKE_BLOCKCG_INLINE int SpikeBlockCGFactor(int m, const PetscScalar G[], PetscScalar sh[], PetscScalar T[], PetscReal *sign, SpikeBlockCGWork *w)
+SPIKE_BLOCKCG_INLINE int SpikeBlockCGFactor(int m, PetscBool unit, const PetscScalar G[], PetscScalar sh[], PetscScalar T[], PetscReal *sign, SpikeBlockCGWork *w)
 {
   const PetscReal drop = 10 * m * PETSC_MACHINE_EPSILON, negative = -PetscSqrtReal(PETSC_MACHINE_EPSILON);
   unsigned        used = 0;
@@ -106,16 +106,16 @@ SPIKE_BLOCKCG_INLINE int SpikeBlockCGFactor(int m, const PetscScalar G[], PetscS
   }
   SPIKE_BLOCKCG_MEET();
   while (rank < m) { /* column q of w: what is left of column q when the pivots so far are taken away, in columns of the block */
-    PetscReal most = drop, root;
+    PetscReal most = 0.0, root;
     int       q    = -1;
 
     for (int i = 0; i < m; i++) {
-      const PetscReal d = PetscRealPart(w->a[i + i * m]);
+      const PetscReal d = PetscRealPart(w->a[i + i * m]), tol = unit && w->scale[i] < (PetscReal)1.0 ? drop / w->scale[i] : drop;
 
       if (used >> i & 1) continue;
       if (!SpikeKrylovFinite(d)) failed = -2;
-      else if (d < negative && !failed) failed = -1;
-      else if (d > most) {
+      else if (d < negative && d < -tol && !failed) failed = -1;
+      else if (d > tol && d > most) {
         most = d;
         q    = i;
       }
@@ -200,7 +200,7 @@ SPIKE_BLOCKCG_INLINE void SpikeBlockCGRecur(SpikeBlockCGStep step, int m, int no
   int          rank;
 
   if (step == SPIKE_BLOCKCG_ALPHA) {
-    rank = SpikeBlockCGFactor(m, G, S, T, &sign, w);
+    rank = SpikeBlockCGFactor(m, PETSC_FALSE, G, S, T, &sign, w);
     if (rank >= 0 && (before == (PetscReal)0.0 || sign == before)) {
       SPIKE_BLOCKCG_EACH(e, mm)
       {
@@ -239,7 +239,7 @@ SPIKE_BLOCKCG_INLINE void SpikeBlockCGRecur(SpikeBlockCGStep step, int m, int no
     } else if (!c->reason) SpikeKrylovTestNorm(c, w->scale[j]);
   }
   SPIKE_BLOCKCG_MEET();
-  rank = SpikeBlockCGFactor(m, G, S, T, &sign, w);
+  rank = SpikeBlockCGFactor(m, step == SPIKE_BLOCKCG_BETA ? PETSC_TRUE : PETSC_FALSE, G, S, T, &sign, w);
   if (step == SPIKE_BLOCKCG_BETA) {
     if (rank == -2) SpikeBlockCGEnd(m, s, stride, (int)KSP_DIVERGED_NANORINF);
     else if (rank < 0 || (rank && sign != before)) SpikeBlockCGEnd(m, s, stride, (int)KSP_DIVERGED_INDEFINITE_PC);

@@ -6,8 +6,8 @@
 /* sigma S^H S = Z^H R with Z = B R, and what the norms come from: in one pass, and one reduction */
 static PetscErrorCode KSPFusedTallFactor_Private(KSP ksp, SpikeBlockCGStep step)
 {
-  KSPFused          *f       = (KSPFused *)ksp->data;
-  Vec                r       = ksp->work[R], z = KSPFusedZ_CG(ksp), n = ksp->normtype == KSP_NORM_PRECONDITIONED ? z : r;
+  KSPFused          *f = (KSPFused *)ksp->data;
+  Vec                r = ksp->work[R], z = KSPFusedZ_CG(ksp), n = ksp->normtype == KSP_NORM_PRECONDITIONED ? z : r;
   const PetscBool    two     = (PetscBool)(!f->identity && (ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_UNPRECONDITIONED));
   const KSPFusedTall grams[] = {
     {SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, r, z, SPIKE_BLOCKCG_G},
@@ -24,8 +24,8 @@ static PetscErrorCode KSPFusedTallFactor_Private(KSP ksp, SpikeBlockCGStep step)
 /* P <- Z T, or P S^H + Z T; R <- R T */
 static PetscErrorCode KSPFusedTallDirections_Private(KSP ksp, PetscBool first)
 {
-  KSPFused          *f      = (KSPFused *)ksp->data;
-  Vec                r      = ksp->work[R], z = KSPFusedZ_CG(ksp), p = ksp->work[P];
+  KSPFused          *f = (KSPFused *)ksp->data;
+  Vec                r = ksp->work[R], z = KSPFusedZ_CG(ksp), p = ksp->work[P];
   const KSPFusedTall turn   = {SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SET, p, p, SPIKE_BLOCKCG_S};
   const KSPFusedTall next[] = {
     {SPIKE_BLOCK_AXPY, first ? SPIKE_BLOCK_SET : SPIKE_BLOCK_ADD, z, p, SPIKE_BLOCKCG_T},
@@ -55,8 +55,8 @@ PetscErrorCode KSPFusedTallIterate_CG(KSP ksp)
   Vec               *v         = ksp->work;
   const KSPFusedTall curve     = {SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, v[P], v[W], SPIKE_BLOCKCG_G};
   const KSPFusedTall updates[] = {
-    {SPIKE_BLOCK_AXPY, SPIKE_BLOCK_ADD, v[P], ksp->vec_sol,     SPIKE_BLOCKCG_EC},
-    {SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SUB, v[W], v[R], SPIKE_BLOCKCG_E }
+    {SPIKE_BLOCK_AXPY, SPIKE_BLOCK_ADD, v[P], ksp->vec_sol, SPIKE_BLOCKCG_EC},
+    {SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SUB, v[W], v[R],         SPIKE_BLOCKCG_E }
   };
 
   PetscFunctionBegin;

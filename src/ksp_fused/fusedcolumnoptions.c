@@ -157,8 +157,8 @@ PetscErrorCode KSPFusedColumnsView(KSP ksp, PetscViewer viewer)
     its = PetscMin(its, c->its[i]);
     failed += c->reasons[i] < 0 ? 1 : 0;
   }
-  PetscCall(
-    PetscViewerASCIIPrintf(viewer, "  last block of right-hand sides: %" PetscInt_FMT " columns %s, iterations from %" PetscInt_FMT " to %" PetscInt_FMT ", %" PetscInt_FMT " failed\n", c->nresults, !c->together ? "one by one" : (c->istall ? "as one block" : "together"), its, ksp->its, failed));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  last block of right-hand sides: %" PetscInt_FMT " columns %s, iterations from %" PetscInt_FMT " to %" PetscInt_FMT ", %" PetscInt_FMT " failed\n", c->nresults, !c->together ? "one by one" : (c->istall ? "as one block" : "together"), its,
+                                   ksp->its, failed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -588,8 +588,8 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
 /* Parts of a block method, as even as they can be: tall blocks have SPIKE_BLOCK_MAXM columns at most. Figures and history are those of all, and of the last */
 static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFusedColumns   *c      = ((KSPFused *)ksp->data)->columnsolve;
-  const PetscInt     m      = c->nresults, parts = (m + SPIKE_BLOCK_MAXM - 1) / SPIKE_BLOCK_MAXM;
+  KSPFusedColumns   *c = ((KSPFused *)ksp->data)->columnsolve;
+  const PetscInt     m = c->nresults, parts = (m + SPIKE_BLOCK_MAXM - 1) / SPIKE_BLOCK_MAXM;
   KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
   PetscInt           its    = 0;
 

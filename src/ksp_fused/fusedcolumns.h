@@ -44,8 +44,8 @@ typedef struct {
 
 struct _n_KSPFusedColumns {
   SpikeKrylovColumns  s;
-  PetscBool           istall;           /* a block method with coefficients m x m                                             */
-  SpikeKrylovColumns  directions;       /* its columns of products and preconditioners: they have no reasons             */
+  PetscBool           istall;     /* a block method with coefficients m x m                                             */
+  SpikeKrylovColumns  directions; /* its columns of products and preconditioners: they have no reasons             */
   SpikeBlock          tall;
   PetscScalar        *small, *hostsmall; /* its small matrices, where the kernels are; on the host, NULL where that is there or the recurrences are on the device */
   PetscInt            m, width, room;

@@ -2,7 +2,7 @@
 /* fusedtall.c: block methods for several right-hand sides: tall blocks, small matrices and where those are */
 #include "fusedcolumns.h"
 
-#define KSP_FUSED_TALL_MAXTASKS 4
+#define KSP_FUSED_TALL_MAXTASKS  4
 #define KSP_FUSED_TALL_PRECISION ((PCSpikePrecision)(PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE))
 
 PetscErrorCode KSPFusedTallDestroy(KSPFusedColumns *c)
