@@ -217,7 +217,8 @@ PETSC_EXTERN const char *const KSPFusedPersistentTypes[];
 
   Values:
 + `KSP_FUSED_MATSOLVE_COLUMNS` - all columns together, where it can: one pass over the matrix and the preconditioner for all of them
-- `KSP_FUSED_MATSOLVE_SINGLE`  - one column after the other
+. `KSP_FUSED_MATSOLVE_SINGLE`  - one column after the other
+- `KSP_FUSED_MATSOLVE_BLOCK`   - a block method, `KSPCGFUSED` only: each column is sought in the Krylov spaces of all columns together
 
   Level: intermediate
 
@@ -225,7 +226,8 @@ PETSC_EXTERN const char *const KSPFusedPersistentTypes[];
 E*/
 typedef enum {
   KSP_FUSED_MATSOLVE_COLUMNS,
-  KSP_FUSED_MATSOLVE_SINGLE
+  KSP_FUSED_MATSOLVE_SINGLE,
+  KSP_FUSED_MATSOLVE_BLOCK
 } KSPFusedMatSolveType;
 PETSC_EXTERN const char *const KSPFusedMatSolveTypes[];
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "krylov.h"
+#include "blockcg.h"
 
 typedef struct _n_SpikeKrylovColumnKernels SpikeKrylovColumnKernels;
 
@@ -65,6 +66,10 @@ struct _n_SpikeKrylovColumnKernels {
     writes none; with SPIKE_KRYLOV_NSTEPS the product alone. Reads the copy once for as many columns as registers or cache hold.
   */
   PetscErrorCode (*mult)(SpikeKrylovColumns *, const void *copy, PetscInt width, SpikeKrylovStep, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[]);
+
+  /* The small matrices of block CG over the first m columns, m <= SPIKE_BLOCKCG_MAXM, behind the dots: SpikeBlockCGRecur() with the scalars of the kernels. small is where the kernels are. With ondevice, or on the host, whose function
+     takes the host's scalars of any backend */
+  PetscErrorCode (*blockcg)(SpikeKrylovColumns *, SpikeBlockCGStep, PetscInt m, int norms, PetscScalar *small);
 };
 
 PETSC_INTERN const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host, SpikeKrylovColumnKernels_CUDA; /* the latter where the library was built with CUDA */

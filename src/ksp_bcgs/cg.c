@@ -1,22 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cg.c: conjugate gradients on the frame of fused methods */
 #include "bcgsimpl.h"
-#include "../ksp_fused/fused.h"
-
-/* W = A p; S = A z only in the merged form. Without a preconditioner z is r */
-enum {
-  R,
-  Z,
-  P,
-  W,
-  S,
-  NWORK
-};
-
-static inline Vec KSPFusedZ_CG(KSP ksp)
-{
-  return ksp->work[((KSPFused *)ksp->data)->identity ? R : Z];
-}
+#include "cgimpl.h"
 
 /* z = B r */
 static PetscErrorCode KSPFusedPrecondition_CG(KSP ksp)
@@ -87,7 +72,7 @@ static PetscErrorCode KSPFusedReplace_CG(KSP ksp)
 
 static const KSPFusedMethod KSPFusedMethod_CG = {
   "CG", NWORK, {W, S},
-    PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG, PETSC_FALSE, NULL, NULL, SPIKE_KRYLOV_CG
+    PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG, PETSC_FALSE, NULL, NULL, SPIKE_KRYLOV_CG, NULL, KSPFusedTallStart_CG, KSPFusedTallIterate_CG
 };
 
 static PetscErrorCode KSPCGSetType_CGFused(KSP ksp, KSPCGType type)
@@ -144,7 +129,7 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
-. -ksp_fused_matsolve (columns|single)     - several right-hand sides in `KSPMatSolve()`: all columns together, or one by one, `KSPFusedSetMatSolveType()`
+. -ksp_fused_matsolve (columns|single|block) - several right-hand sides in `KSPMatSolve()`: all columns together, one by one, or block CG, `KSPFusedSetMatSolveType()`
 . -ksp_cg_type (hermitian|symmetric)       - with complex numbers, what the operator is, `KSPCGSetType()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
 

@@ -37,6 +37,8 @@
 #include <petsc/private/kspimpl.h>
 #include "../kernels/krylov.h"
 #include "../kernels/matcsr.h"
+#include "../kernels/block.h"
+#include "../kernels/blockcg.h"
 #include "../enqueue.h"
 
 typedef struct _n_KSPFused        KSPFused;
@@ -56,6 +58,8 @@ typedef struct {
   PetscErrorCode (*renew)(KSP);                          /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
   SpikeKrylovMethod whole;                               /* iterations in the plain form that the backend has as a whole, on x and the work vectors */
   PetscErrorCode (*unwind)(KSP, Vec w, PetscBool *done); /* or NULL: w <- B x behind the first iteration from x = 0, where that needs no application of B; done says whether it did */
+  PetscErrorCode (*tallstart)(KSP);                      /* or NULL: start(), and a whole iteration, of the block method for several right-hand sides: fusedtall.c */
+  PetscErrorCode (*talliterate)(KSP);
 } KSPFusedMethod;
 
 /* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
@@ -193,6 +197,19 @@ PETSC_INTERN PetscErrorCode KSPFusedColumnsApply(KSP, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, const Vec[]);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsCopy(KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *, const SpikeIDRRecurrence *);
+
+/*
+  fusedtall.c, for block methods, with coefficients m x m: a task is Y [op] X Z with small matrix number `small` as Z, or that matrix <- X^H Y, and blocks are named by vectors as in the rest; tasks of a call go as if at once.
+  KSPFusedTallRecur() adds up the first `sums` small matrices over the ranks, and makes a step of kernels/blockcg.h
+*/
+typedef struct {
+  SpikeBlockOp   op;
+  SpikeBlockMode mode;
+  Vec            X, Y;
+  int            small;
+} KSPFusedTall;
+PETSC_INTERN PetscErrorCode KSPFusedTallRun(KSP, PetscInt, const KSPFusedTall[]);
+PETSC_INTERN PetscErrorCode KSPFusedTallRecur(KSP, SpikeBlockCGStep, PetscInt sums, int norms);
 
 /* fusedcolumns.c, fusedcolumnblocks.c, fusedcolumnoptions.c */
 PETSC_INTERN PetscErrorCode KSPMatSolve_Fused(KSP, Mat, Mat);

@@ -28,6 +28,7 @@ static PetscErrorCode KSPFusedColumnsClear_Private(KSPFusedColumns *c)
   PetscCall(KSPFusedColumnsRelease_Private(c));
   for (PetscInt i = 0; i < c->nblocks; i++) PetscCall(MatDestroy(&c->block[i]));
   PetscCall(PetscFree2(c->block, c->view));
+  PetscCall(KSPFusedTallDestroy(c));
   if (c->s.k) PetscCall((*c->s.k->destroy)(&c->s));
   PetscCall(PetscMemzero(&c->s, sizeof(c->s)));
   PetscCall(PetscFree5(c->column, c->wanted, c->from, c->to, c->slot));
@@ -100,7 +101,9 @@ PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
     c->s.ondevice = (PetscBool)(!PetscMemTypeHost(k->memtype) && f->size == 1);
     PetscCall((*k->create)(&c->s));
   }
-  c->m = m;
+  c->m      = m;
+  c->istall = (PetscBool)(f->matsolve == KSP_FUSED_MATSOLVE_BLOCK);
+  if (c->istall) PetscCall(KSPFusedTallSetUp(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

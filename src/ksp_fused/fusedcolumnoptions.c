@@ -2,7 +2,7 @@
 /* fusedcolumnoptions.c: option, setter, getters and view of solves for several right-hand sides */
 #include "fusedcolumns.h"
 
-const char *const KSPFusedMatSolveTypes[] = {"COLUMNS", "SINGLE", "KSPFusedMatSolveType", "KSP_FUSED_MATSOLVE_", NULL};
+const char *const KSPFusedMatSolveTypes[] = {"COLUMNS", "SINGLE", "BLOCK", "KSPFusedMatSolveType", "KSP_FUSED_MATSOLVE_", NULL};
 
 /*@
   KSPFusedSetMatSolveType - How `KSPMatSolve()` solves for several right-hand sides
@@ -11,10 +11,10 @@ const char *const KSPFusedMatSolveTypes[] = {"COLUMNS", "SINGLE", "KSPFusedMatSo
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
-- type - `KSP_FUSED_MATSOLVE_COLUMNS` (default) or `KSP_FUSED_MATSOLVE_SINGLE`
+- type - `KSP_FUSED_MATSOLVE_COLUMNS` (default), `KSP_FUSED_MATSOLVE_SINGLE`, or, with `KSPCGFUSED`, `KSP_FUSED_MATSOLVE_BLOCK`
 
   Options Database Key:
-. -ksp_fused_matsolve (columns|single) - all columns together, or one after the other
+. -ksp_fused_matsolve (columns|single|block) - all columns together, one after the other, or a block method
 
   Level: intermediate
 
@@ -23,6 +23,11 @@ const char *const KSPFusedMatSolveTypes[] = {"COLUMNS", "SINGLE", "KSPFusedMatSo
   applied by `PCMatApply()`. Each column has iterates, test and breakdowns of its own, and takes the iterations that a single solve would take. A column that has converged or failed is left alone; once no more than half of
   them iterate, products and preconditioners are of the others alone. A column that breaks down starts again when no other iterates. The solve ends when all columns have. There are as many blocks of work vectors as
   a single solve has vectors, and one or two more.
+
+  The block method is block CG with residuals that are kept orthonormal (Dubrulle, ETNA 12, 2001), of Hermitian definite operators and preconditioners: each column is sought in the sum of the Krylov spaces of all, which takes fewer iterations
+  the more columns there are, and each iteration has arithmetic of n m^2 beside the products. Right-hand sides may be the same, 0, or of any size: directions that depend on others are dropped. Up to 32 columns go together; more are cut into
+  even parts. A column that has converged is left alone, but its directions help the others; its true residual is looked at like all others. An operator or preconditioner that is not definite ends all columns. There are two reductions
+  an iteration, whatever `KSPFusedSetReductions()` says.
 
   The reason of the `KSP` is the smallest of all columns, negative where any has failed; its number of iterations is the largest, and residual norms, in history and monitors, are the Frobenius norm of all
   columns. `KSPFusedGetColumns()` has the figures of each column.
@@ -44,8 +49,11 @@ PetscErrorCode KSPFusedSetMatSolveType(KSP ksp, KSPFusedMatSolveType type)
 
 static PetscErrorCode KSPFusedSetMatSolveType_Fused(KSP ksp, KSPFusedMatSolveType type)
 {
+  KSPFused *f = (KSPFused *)ksp->data;
+
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->matsolve = type;
+  PetscCheck(type != KSP_FUSED_MATSOLVE_BLOCK || f->method->talliterate, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "%s has no block form: take -ksp_fused_matsolve columns, or for Hermitian definite operators -ksp_type %s", ((PetscObject)ksp)->type_name, KSPCGFUSED);
+  f->matsolve = type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,7 +66,7 @@ static PetscErrorCode KSPFusedSetMatSolveType_Fused(KSP ksp, KSPFusedMatSolveTyp
 . ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
-. type - `KSP_FUSED_MATSOLVE_COLUMNS` (default) or `KSP_FUSED_MATSOLVE_SINGLE`
+. type - `KSP_FUSED_MATSOLVE_COLUMNS` (default), `KSP_FUSED_MATSOLVE_SINGLE` or `KSP_FUSED_MATSOLVE_BLOCK`
 
   Level: intermediate
 
@@ -149,8 +157,8 @@ PetscErrorCode KSPFusedColumnsView(KSP ksp, PetscViewer viewer)
     its = PetscMin(its, c->its[i]);
     failed += c->reasons[i] < 0 ? 1 : 0;
   }
-  PetscCall(
-    PetscViewerASCIIPrintf(viewer, "  last block of right-hand sides: %" PetscInt_FMT " columns %s, iterations from %" PetscInt_FMT " to %" PetscInt_FMT ", %" PetscInt_FMT " failed\n", c->nresults, c->together ? "together" : "one by one", its, ksp->its, failed));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  last block of right-hand sides: %" PetscInt_FMT " columns %s, iterations from %" PetscInt_FMT " to %" PetscInt_FMT ", %" PetscInt_FMT " failed\n", c->nresults, !c->together ? "one by one" : (c->istall ? "as one block" : "together"), its,
+                                   ksp->its, failed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -99,7 +99,8 @@ static PetscErrorCode KSPFusedColumnsStart_Private(KSP ksp)
   }
   f->since = 0;
   PetscCall((*c->s.k->push)(&c->s, c->width));
-  PetscCall((*f->method->start)(ksp));
+  if (c->istall) PetscCall((*f->method->tallstart)(ksp));
+  else PetscCall((*f->method->start)(ksp));
   PetscCall((*c->s.k->pull)(&c->s, c->width));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -230,10 +231,17 @@ static PetscErrorCode KSPFusedColumnsIterate_Private(KSP ksp)
       active += c->wanted[i] ? 1 : 0;
     }
     if (!active) break;
-    if (2 * active <= c->width) PetscCall(KSPFusedColumnsToFront(ksp));
+    if (c->istall && !f->since && active < c->width) { /* directions are of all columns that have started */
+      PetscCall(KSPFusedColumnsToFront(ksp));
+      PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_FALSE));
+      PetscCall(KSPFusedColumnsStart_Private(ksp));
+    } else if (!c->istall && 2 * active <= c->width) PetscCall(KSPFusedColumnsToFront(ksp));
     PetscCall(KSPFusedColumnsPush_Private(c, (PetscBool)!f->since)); /* a start has left its scalars to the host */
-    PetscCall((*f->method->head)(ksp));
-    PetscCall((*f->method->tail)(ksp));
+    if (c->istall) PetscCall((*f->method->talliterate)(ksp));
+    else {
+      PetscCall((*f->method->head)(ksp));
+      PetscCall((*f->method->tail)(ksp));
+    }
     f->since++;
     f->info.launched++;
     PetscCall((*c->s.k->pull)(&c->s, c->width));
@@ -459,9 +467,9 @@ static PetscErrorCode KSPFusedColumnsEnd_Private(KSP ksp, Mat X)
       PetscCall(VecFlag(v, 1));
       PetscCall(MatDenseRestoreColumnVecWrite(X, col->column, &v));
     }
-    c->its[col->column]     = col->its;
-    c->reasons[col->column] = col->reason;
-    c->norms[col->column]   = col->norm;
+    c->its[c->first + col->column]     = col->its;
+    c->reasons[c->first + col->column] = col->reason;
+    c->norms[c->first + col->column]   = col->norm;
     if (!ksp->reason || col->reason < ksp->reason) ksp->reason = col->reason;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -510,7 +518,7 @@ static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBo
   PetscMemType       memtype[3];
 
   PetscFunctionBegin;
-  *suits = (PetscBool)(f->matsolve == KSP_FUSED_MATSOLVE_COLUMNS && f->columnsolve->nresults > 1 && !f->replacement && !f->petsc && (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
+  *suits = (PetscBool)(f->matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->columnsolve->nresults > 1 && !f->replacement && !f->petsc && (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
   *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve && !ksp->presolve_ew && !ksp->postsolve_ew);
   *suits = (PetscBool)(*suits && !pc->ops->presolve && !pc->ops->postsolve && !pc->ops->applyBA && !pc->ops->applyBAtranspose);
   if (!*suits) PetscFunctionReturn(PETSC_SUCCESS);
@@ -533,6 +541,7 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   Vec              x = ksp->vec_sol, b = ksp->vec_rhs;
   PetscBool        any = PETSC_TRUE;
   PetscObjectId    id;
+  PetscInt         m;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)ksp->work[0], &id));
@@ -546,7 +555,8 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
     f->info.product = KSP_FUSED_SPMV_PETSC;
   }
   PetscCall(KSPFusedColumnsKnowPC(ksp));
-  PetscCall(KSPFusedColumnsSetUp(ksp, c->nresults));
+  PetscCall(MatGetSize(B, NULL, &m));
+  PetscCall(KSPFusedColumnsSetUp(ksp, m));
   PetscCall(KSPFusedColumnsSetProduct(ksp));
   PetscCall(PetscObjectReference((PetscObject)c->x));
   ksp->vec_rhs     = c->x; /* for KSPBuildResidual(), which gets to KSPBuildSolution(), and there to what can be done instead */
@@ -575,6 +585,36 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Parts of a block method, as even as they can be: tall blocks have SPIKE_BLOCK_MAXM columns at most. Figures and history are those of all, and of the last */
+static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
+{
+  KSPFusedColumns   *c = ((KSPFused *)ksp->data)->columnsolve;
+  const PetscInt     m = c->nresults, parts = (m + SPIKE_BLOCK_MAXM - 1) / SPIKE_BLOCK_MAXM;
+  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+  PetscInt           its    = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < parts; k++) {
+    const PetscInt first = k * (m / parts) + PetscMin(k, m % parts), end = (k + 1) * (m / parts) + PetscMin(k + 1, m % parts);
+    Mat            b, x, whole = ksp->mat_rhs;
+
+    c->first = first;
+    PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, first, end, &b));
+    PetscCall(MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, first, end, &x));
+    if (ksp->res_hist_reset) ksp->res_hist_len = 0;
+    ksp->mat_rhs = b;
+    PetscCall(KSPFusedSolveColumns_Private(ksp, b, x));
+    ksp->mat_rhs = whole;
+    PetscCall(MatDenseRestoreSubMatrix(X, &x));
+    PetscCall(MatDenseRestoreSubMatrix(B, &b));
+    its = PetscMax(its, ksp->its);
+    if (!reason || ksp->reason < reason) reason = ksp->reason;
+  }
+  ksp->its    = its;
+  ksp->reason = reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
 {
   KSPFused        *f = (KSPFused *)ksp->data;
@@ -596,7 +636,12 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   }
   PetscCall(KSPFusedColumnsSuit_Private(ksp, B, X, &c->together));
   PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults, c->together ? "all columns together" : "column by column"));
-  if (c->together) PetscCall(KSPFusedSolveColumns_Private(ksp, B, X));
+  c->first = 0;
+  if (c->together && f->matsolve == KSP_FUSED_MATSOLVE_BLOCK) {
+    PetscCheck(!f->symmetric, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "Block CG is for Hermitian operators, not complex symmetric ones (KSPCGSetType()): take -ksp_fused_matsolve columns");
+    if (c->nresults > SPIKE_BLOCK_MAXM) PetscCall(KSPFusedSolveParts_Private(ksp, B, X));
+    else PetscCall(KSPFusedSolveColumns_Private(ksp, B, X));
+  } else if (c->together) PetscCall(KSPFusedSolveColumns_Private(ksp, B, X));
   else PetscCall(KSPFusedSolveSingle_Private(ksp, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,6 +8,9 @@
   A column lies in a slot. Steps go over the first `width` slots and leave those alone whose reason is set, products and preconditioners take all of them; once no more than half of them iterate, the others change places with those
   at the back, and width becomes less. What a method launches depends on the number of iterations since its start, which is to be the same in all columns: columns that have converged wait until none iterates, then their true
   residuals are taken together, and those that have to go on start together, in front; so do then those that broke down, all with the same shadow vectors. So each column has the iterates that a solve of its own would have.
+
+  A block method (KSP_FUSED_MATSOLVE_BLOCK, fusedtall.c) has the same frame, but columns of its work vectors are directions of all right-hand sides, not of one: none changes places while others iterate, and where not all that are in front
+  go on after a start, those that do start once more, alone.
 */
 #pragma once
 
@@ -41,6 +44,10 @@ typedef struct {
 
 struct _n_KSPFusedColumns {
   SpikeKrylovColumns  s;
+  PetscBool           istall;     /* a block method with coefficients m x m                                             */
+  SpikeKrylovColumns  directions; /* its columns of products and preconditioners: they have no reasons             */
+  SpikeBlock          tall;
+  PetscScalar        *small, *hostsmall; /* its small matrices, where the kernels are; on the host, NULL where that is there or the recurrences are on the device */
   PetscInt            m, width, room;
   PetscInt            ld;
   KSPFusedColumn     *column;           /* [room] */
@@ -58,12 +65,26 @@ struct _n_KSPFusedColumns {
   KSPFusedColumnSlot *slots;
   PetscInt            nslots;
   PetscScalar       **columns, nothing;
-  PetscInt            nresults, roomresults; /* of the last solve */
+  PetscInt            nresults, roomresults, first; /* of the last solve; the column that the running part of it begins at */
   PetscInt           *its;
   KSPConvergedReason *reasons;
   PetscReal          *norms;
   PetscBool           together;
 };
+
+/* Columns of products and preconditioners: directions of a block method are none of those that have a reason */
+static inline SpikeKrylovColumns *KSPFusedColumnsOperands(KSPFusedColumns *c)
+{
+  return c->istall ? &c->directions : &c->s;
+}
+
+/* fusedtall.c */
+PETSC_INTERN PetscErrorCode KSPFusedTallSetUp(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedTallDestroy(KSPFusedColumns *);
+
+/* fusedcolumnsteps.c */
+PETSC_INTERN PetscErrorCode KSPFusedColumnsFetch(KSP, Vec, PetscBool, PetscBool, PetscScalar **, PetscInt *);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsGiveBack(KSPFusedColumns *);
 
 /* fusedcolumnblocks.c */
 PETSC_INTERN PetscErrorCode KSPFusedColumnsSetUp(KSP, PetscInt);

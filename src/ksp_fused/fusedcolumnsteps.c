@@ -3,7 +3,7 @@
 #include "fusedcolumns.h"
 
 /* The array of a block, ld its leading dimension; of a vector that all columns share, ld 0 */
-static PetscErrorCode KSPFusedColumnsFetch_Private(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a, PetscInt *ld)
+PetscErrorCode KSPFusedColumnsFetch(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a, PetscInt *ld)
 {
   KSPFused           *f    = (KSPFused *)ksp->data;
   KSPFusedColumns    *c    = f->columnsolve;
@@ -27,7 +27,7 @@ static PetscErrorCode KSPFusedColumnsFetch_Private(KSP ksp, Vec v, PetscBool rea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPFusedColumnsGiveBack_Private(KSPFusedColumns *c)
+PetscErrorCode KSPFusedColumnsGiveBack(KSPFusedColumns *c)
 {
   PetscFunctionBegin;
   while (c->nslots) {
@@ -72,9 +72,9 @@ PetscErrorCode KSPFusedColumnsStep(KSP ksp, SpikeKrylovStep step, const Vec vec[
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(ksp->work[0], &n));
-  for (PetscInt k = 0; k < info->nvectors; k++) PetscCall(KSPFusedColumnsFetch_Private(ksp, vec[k], (PetscBool)((info->read >> k) & 1), (PetscBool)((info->written >> k) & 1), &v[k], &ld[k]));
-  PetscCall((*c->s.k->step)(&c->s, c->width, step, n, v, ld));
-  PetscCall(KSPFusedColumnsGiveBack_Private(c));
+  for (PetscInt k = 0; k < info->nvectors; k++) PetscCall(KSPFusedColumnsFetch(ksp, vec[k], (PetscBool)((info->read >> k) & 1), (PetscBool)((info->written >> k) & 1), &v[k], &ld[k]));
+  PetscCall((*c->s.k->step)(KSPFusedColumnsOperands(c), c->width, step, n, v, ld));
+  PetscCall(KSPFusedColumnsGiveBack(c));
   if (info->ndots) PetscCall(KSPFusedColumnsReduce_Private(ksp, step, info->ndots, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,16 +89,16 @@ static PetscErrorCode KSPFusedColumnsCopyMult_Private(KSP ksp, Vec x, Vec y, Vec
   PetscInt                  ldxy, ldd, ld[SPIKE_KRYLOV_MAXVECTORS];
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedColumnsFetch_Private(ksp, y, PETSC_FALSE, PETSC_TRUE, &ay, &ldxy));
-  PetscCall(KSPFusedColumnsFetch_Private(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax, &ldxy));
-  if (scale) PetscCall(KSPFusedColumnsFetch_Private(ksp, scale, PETSC_TRUE, PETSC_FALSE, &ad, &ldd));
+  PetscCall(KSPFusedColumnsFetch(ksp, y, PETSC_FALSE, PETSC_TRUE, &ay, &ldxy));
+  PetscCall(KSPFusedColumnsFetch(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax, &ldxy));
+  if (scale) PetscCall(KSPFusedColumnsFetch(ksp, scale, PETSC_TRUE, PETSC_FALSE, &ad, &ldd));
   for (PetscInt k = 0; k < info->nvectors; k++) {
     v[k]  = ay;
     ld[k] = ldxy;
-    if (vec[k] != y) PetscCall(KSPFusedColumnsFetch_Private(ksp, vec[k], PETSC_TRUE, PETSC_FALSE, &v[k], &ld[k]));
+    if (vec[k] != y) PetscCall(KSPFusedColumnsFetch(ksp, vec[k], PETSC_TRUE, PETSC_FALSE, &v[k], &ld[k]));
   }
-  PetscCall((*c->s.k->mult)(&c->s, f->copy, c->width, step, ad, ax, ay, ldxy, v, ld));
-  PetscCall(KSPFusedColumnsGiveBack_Private(c));
+  PetscCall((*c->s.k->mult)(KSPFusedColumnsOperands(c), f->copy, c->width, step, ad, ax, ay, ldxy, v, ld));
+  PetscCall(KSPFusedColumnsGiveBack(c));
   if (info->ndots) PetscCall(KSPFusedColumnsReduce_Private(ksp, step, info->ndots, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,10 +205,10 @@ static PetscErrorCode KSPFusedColumnsFetchBlock_Private(KSP ksp, SpikeKrylovBloc
   h->B     = b->B ? columns + c->s.ncolumns : NULL;
   *ldA     = c->ld;
   for (int k = 0; k < 6; k++)
-    if (v[k]) PetscCall(KSPFusedColumnsFetch_Private(ksp, v[k], PETSC_TRUE, w[k], a[k], &ld));
+    if (v[k]) PetscCall(KSPFusedColumnsFetch(ksp, v[k], PETSC_TRUE, w[k], a[k], &ld));
   for (PetscInt j = 0; j < h->last; j++) {
-    if (b->A) PetscCall(KSPFusedColumnsFetch_Private(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j], ldA));
-    if (b->B) PetscCall(KSPFusedColumnsFetch_Private(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j], &ld));
+    if (b->A) PetscCall(KSPFusedColumnsFetch(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j], ldA));
+    if (b->B) PetscCall(KSPFusedColumnsFetch(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j], &ld));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,7 +224,7 @@ PetscErrorCode KSPFusedColumnsBlockStep(KSP ksp, SpikeKrylovBlockStep step, cons
   if (combine) PetscCall(KSPFusedColumnsFetchBlock_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, c->columns + 2 * c->s.ncolumns, &g, &ldg));
   PetscAssert(ldg == c->ld, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A combination of vectors that all columns share");
   PetscCall((*c->s.k->blockstep)(&c->s, c->width, step, &h, ldA, c->ld, combine ? &g : NULL, recurrence));
-  PetscCall(KSPFusedColumnsGiveBack_Private(c));
+  PetscCall(KSPFusedColumnsGiveBack(c));
   if (recurrence) PetscCall(KSPFusedColumnsReduce_Private(ksp, SPIKE_KRYLOV_NSTEPS, SpikeKrylovBlockSums(step, h.last - h.first, (PetscBool)(h.z != NULL), (PetscBool)(h.q != NULL)), recurrence));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

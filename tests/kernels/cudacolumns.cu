@@ -51,6 +51,7 @@ static PetscErrorCode DropIndices(PetscInt there[])
 }
 
 #include "columnscase.h"
+#include "blockcgcase.h"
 
 /* The scalars that the device makes of the sums of a step, against those that the host makes of the sums that the device gives it; and after an exchange of columns */
 static PetscErrorCode TestRecurrences(SpikeKrylovColumns *cuda, SpikeKrylovColumns *ondevice, PetscInt n)
@@ -122,6 +123,7 @@ int main(int argc, char **argv)
   for (PetscInt n : {1, 513, 100001})
     if (!small || n < 1000) PetscCall(TestRecurrences(&s, &d, n));
   Line("recurrences on the device");
+  PetscCall(TestBlockCG(s.k));
   PetscCall((*single.k->destroy)(&single));
   PetscCall((*d.k->destroy)(&d));
   PetscCall((*s.k->destroy)(&s));

@@ -50,6 +50,7 @@ static PetscErrorCode DropIndices(PetscInt there[])
 }
 
 #include "columnscase.h"
+#include "blockcgcase.h"
 
 int main(int argc, char **argv)
 {
@@ -73,6 +74,7 @@ int main(int argc, char **argv)
     PetscCall((*s.k->create)(&s));
     PetscCall((*single.k->create)(&single));
     PetscCall(TestBackend(&s, &single, sizes, PETSC_STATIC_ARRAY_LENGTH(sizes)));
+    if (isa == SPIKE_ISA_BASE) PetscCall(TestBlockCG(s.k));
     PetscCall((*single.k->destroy)(&single));
     PetscCall((*s.k->destroy)(&s));
     Check((PetscBool)(!GuardDamage() && !guard.nblocks), "memory", 0, "written outside of an array, or left");

@@ -266,4 +266,4 @@ static PetscErrorCode SpikeKrylovColumnsCreate_CUDA(SpikeKrylovColumns *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovColumnsCreate_CUDA, SpikeKrylovColumnsDestroy_CUDA, SpikeKrylovColumnsPush_CUDA, SpikeKrylovColumnsPull_CUDA, SpikeKrylovColumnsStep_CUDA, SpikeKrylovColumnsBlockStep_CUDA, SpikeKrylovColumnsSums_CUDA, SpikeKrylovColumnsSwap_CUDA, SpikeKrylovColumnsCombine_CUDA, SpikeKrylovColumnsMult_CUDA};
+const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeKrylovColumnsCreate_CUDA, SpikeKrylovColumnsDestroy_CUDA, SpikeKrylovColumnsPush_CUDA, SpikeKrylovColumnsPull_CUDA, SpikeKrylovColumnsStep_CUDA, SpikeKrylovColumnsBlockStep_CUDA, SpikeKrylovColumnsSums_CUDA, SpikeKrylovColumnsSwap_CUDA, SpikeKrylovColumnsCombine_CUDA, SpikeKrylovColumnsMult_CUDA, SpikeKrylovColumnsBlockCG_CUDA};

@@ -94,3 +94,6 @@ PETSC_INTERN PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns 
 
 /* krylov_columnsmult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *, const void *, PetscInt, SpikeKrylovStep, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscInt, PetscScalar *const[], const PetscInt[]);
+
+/* krylov_columnscg.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovColumnsBlockCG_CUDA(SpikeKrylovColumns *, SpikeBlockCGStep, PetscInt, int, PetscScalar *);

@@ -166,4 +166,13 @@ static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovColumnsCreate_Host, .destroy = SpikeKrylovColumnsDestroy_Host, .push = SpikeKrylovColumnsStay_Host, .pull = SpikeKrylovColumnsStay_Host, .step = SpikeKrylovColumnsStep_Host, .blockstep = SpikeKrylovColumnsBlockStep_Host, .sums = SpikeKrylovColumnsSums_Host, .swap = SpikeKrylovColumnsSwap_Host, .combine = SpikeKrylovColumnsCombine_Host, .mult = SpikeKrylovColumnsMult_Host};
+static PetscErrorCode SpikeKrylovColumnsBlockCG_Host(SpikeKrylovColumns *s, SpikeBlockCGStep step, PetscInt m, int norms, PetscScalar *small)
+{
+  SpikeBlockCGWork work;
+
+  PetscFunctionBegin;
+  SpikeBlockCGRecur(step, (int)m, norms, small, s->scalars, sizeof(*s->scalars), &work);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeKrylovColumnsCreate_Host, .destroy = SpikeKrylovColumnsDestroy_Host, .push = SpikeKrylovColumnsStay_Host, .pull = SpikeKrylovColumnsStay_Host, .step = SpikeKrylovColumnsStep_Host, .blockstep = SpikeKrylovColumnsBlockStep_Host, .sums = SpikeKrylovColumnsSums_Host, .swap = SpikeKrylovColumnsSwap_Host, .combine = SpikeKrylovColumnsCombine_Host, .mult = SpikeKrylovColumnsMult_Host, .blockcg = SpikeKrylovColumnsBlockCG_Host};
