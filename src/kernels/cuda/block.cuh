@@ -8,7 +8,9 @@
 
 #define SPIKE_BLOCK_THREADS 512
 #define SPIKE_BLOCK_WARPS   (SPIKE_BLOCK_THREADS / 32)
-#define SPIKE_BLOCK_ITEMS   32 /* tasks of a launch: they are its argument, of at most 4096 bytes */
+#define SPIKE_BLOCK_ITEMS   32    /* tasks of a launch: they are its argument, of at most 4096 bytes */
+#define SPIKE_BLOCK_TICKETS 33    /* of a task: of its blocks of threads in groups, and of the groups */
+#define SPIKE_BLOCK_SHARED  32768 /* bytes */
 
 /* A sum, in double precision */
 typedef SpikeDouble SpikeBlockSum;
@@ -46,7 +48,7 @@ enum {
 /* The state: SpikeBlock.data */
 typedef struct {
   int            multiprocessors;
-  unsigned      *tickets; /* [SPIKE_BLOCK_ITEMS], zero between launches */
+  unsigned      *tickets; /* [SPIKE_BLOCK_ITEMS SPIKE_BLOCK_TICKETS], zero between launches */
   SpikeBlockSum *partials;
   PetscCount     npartials;
 } SpikeBlockCUDA;

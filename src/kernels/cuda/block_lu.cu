@@ -28,8 +28,8 @@ static PetscErrorCode SpikeBlockCreate_CUDA(SpikeBlock *s)
   PetscCall(SpikeBlockStream(s, &stream));
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  PetscCall(SpikeBlockMalloc_Private<unsigned>(SPIKE_BLOCK_ITEMS, NULL, stream, &h->tickets));
-  PetscCallCUDA(cudaMemsetAsync(h->tickets, 0, SPIKE_BLOCK_ITEMS * sizeof(*h->tickets), stream));
+  PetscCall(SpikeBlockMalloc_Private<unsigned>(SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS, NULL, stream, &h->tickets));
+  PetscCallCUDA(cudaMemsetAsync(h->tickets, 0, SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS * sizeof(*h->tickets), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

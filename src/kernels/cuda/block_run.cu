@@ -12,8 +12,6 @@ __device__ static __forceinline__ void SpikeBlockTask_Device(const SpikeBlockIte
   else SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_TRANSPOSE), true, V>(t, block);
 }
 
-#define SPIKE_BLOCK_SHARED (2048 * sizeof(SpikeBlockSum))
-
 /* The task of this block of threads: tasks are few */
 __device__ static __forceinline__ int SpikeBlockFind(const SpikeBlockBatch &batch)
 {
@@ -23,9 +21,15 @@ __device__ static __forceinline__ int SpikeBlockFind(const SpikeBlockBatch &batc
   return i;
 }
 
+/* Kinds that want so many registers that a multiprocessor holds one block of threads */
+__host__ __device__ static constexpr bool SpikeBlockIsHeavy(int kind)
+{
+  return kind == SPIKE_BLOCK_KIND_AXPY + 3 || kind == SPIKE_BLOCK_KIND_DOT + 3;
+}
+
 /* Tasks of one kind */
 template <int KIND, typename V>
-__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, KIND % 4 == 3 && KIND < SPIKE_BLOCK_KIND_MULT ? 1 : 2) SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, SpikeBlockIsHeavy(KIND) ? 1 : 2) SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
 {
   extern __shared__ SpikeBlockSum sums[];
   const int                       i = SpikeBlockFind(batch);
@@ -33,21 +37,26 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, KIND % 4 == 3 && KIND < S
   SpikeBlockTask_Device<KIND, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
 }
 
-/* Of any */
-template <int KIND, typename V>
+/* Of any kind, or of any that is not heavy */
+template <int KIND, bool HEAVY, typename V>
 __device__ static __forceinline__ void SpikeBlockSwitch(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared, unsigned *tickets)
 {
-  if (t.kind == KIND) SpikeBlockTask_Device<KIND, V>(t, block, blocks, shared, tickets);
-  else if constexpr (KIND + 1 < SPIKE_BLOCK_KINDS) SpikeBlockSwitch<KIND + 1, V>(t, block, blocks, shared, tickets);
+  if constexpr (HEAVY || !SpikeBlockIsHeavy(KIND)) {
+    if (t.kind == KIND) {
+      SpikeBlockTask_Device<KIND, V>(t, block, blocks, shared, tickets);
+      return;
+    }
+  }
+  if constexpr (KIND + 1 < SPIKE_BLOCK_KINDS) SpikeBlockSwitch<KIND + 1, HEAVY, V>(t, block, blocks, shared, tickets);
 }
 
-template <typename V>
-__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS) SpikeBlockMixed_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+template <bool HEAVY, typename V>
+__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, HEAVY ? 1 : 2) SpikeBlockMixed_Kernel(const __grid_constant__ SpikeBlockBatch batch)
 {
   extern __shared__ SpikeBlockSum sums[];
   const int                       i = SpikeBlockFind(batch);
 
-  SpikeBlockSwitch<0, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
+  SpikeBlockSwitch<0, HEAVY, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
 }
 
 template <int KIND, typename V>
@@ -64,13 +73,17 @@ static PetscErrorCode SpikeBlockLaunchSame(int kind, unsigned blocks, const Spik
 template <typename V>
 static PetscErrorCode SpikeBlockLaunch(unsigned blocks, const SpikeBlockBatch *batch, cudaStream_t stream)
 {
-  bool same = true;
+  bool same = true, heavy = false;
 
   PetscFunctionBegin;
-  for (int i = 1; i < batch->count; i++) same = same && batch->item[i].kind == batch->item[0].kind;
+  for (int i = 0; i < batch->count; i++) {
+    same  = same && batch->item[i].kind == batch->item[0].kind;
+    heavy = heavy || SpikeBlockIsHeavy(batch->item[i].kind);
+  }
   if (same) PetscCall((SpikeBlockLaunchSame<0, V>(batch->item[0].kind, blocks, batch, stream)));
   else {
-    SpikeBlockMixed_Kernel<V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
+    if (heavy) SpikeBlockMixed_Kernel<true, V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
+    else SpikeBlockMixed_Kernel<false, V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,11 +94,21 @@ static bool SpikeBlockAligned_Private(const void *p, PetscCount ld, size_t size)
   return (size_t)p % 16 == 0 && (size_t)ld * size % 16 == 0;
 }
 
+/* Rows that a warp of a block axpy has at a time */
+template <int CLASS>
+static PetscInt SpikeBlockAxpyRows_Private(size_t size)
+{
+  return 8 * (size == sizeof(SpikeDouble) ? SpikeTall<CLASS, SpikeDouble>::H : SpikeTall<CLASS, SpikeSingle>::H);
+}
+static PetscInt SpikeBlockAxpyRows_Private(int cls, size_t size)
+{
+  return cls == 0 ? SpikeBlockAxpyRows_Private<0>(size) : cls == 1 ? SpikeBlockAxpyRows_Private<1>(size) : cls == 2 ? SpikeBlockAxpyRows_Private<2>(size) : SpikeBlockAxpyRows_Private<3>(size);
+}
+
 /* Fills in all but first and partials; blocks of threads that the task wants, 0 where there is nothing to do */
 static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, size_t size, const SpikeBlockTask *task, SpikeBlockItem *t)
 {
-  const PetscInt rows = SPIKE_BLOCK_WARPS * (size >= 16 ? 8 : 16);
-  unsigned       blocks;
+  unsigned blocks;
 
   memset((void *)t, 0, sizeof(*t));
   t->mode     = task->mode;
@@ -100,9 +123,11 @@ static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, size_t size, con
   t->ldz      = task->ldz;
   t->ldy      = task->ldy;
   if (task->op == SPIKE_BLOCK_AXPY) {
+    const PetscInt rows = SPIKE_BLOCK_WARPS * SpikeBlockAxpyRows_Private(SpikeBlockClass((int)PetscMax(task->k, task->m)), size);
+
     t->kind = SPIKE_BLOCK_KIND_AXPY + SpikeBlockClass((int)PetscMax(task->k, task->m));
     t->wide = SpikeBlockAligned_Private(t->X, t->ldx, size) && SpikeBlockAligned_Private(t->Y, t->ldy, size);
-    blocks  = (unsigned)PetscMin(task->n / rows + (task->n % rows ? 1 : 0), (PetscInt)(t->kind == SPIKE_BLOCK_KIND_AXPY + 3 ? 1 : 2) * h->multiprocessors);
+    blocks  = (unsigned)PetscMin(task->n / rows + (task->n % rows ? 1 : 0), (PetscInt)(SpikeBlockIsHeavy(t->kind) ? 1 : 2) * h->multiprocessors);
   } else if (task->op == SPIKE_BLOCK_DOT) {
     t->kind = SPIKE_BLOCK_KIND_DOT + SpikeBlockClass((int)PetscMax(task->k, task->m));
     t->wide = SpikeBlockAligned_Private(t->X, t->ldx, size) && SpikeBlockAligned_Private(t->Z, t->ldz, size);
@@ -132,7 +157,7 @@ static PetscCount SpikeBlockPartials_Private(const SpikeBlockItem *t, unsigned b
 {
   static const int sums[] = {SpikeDot<0>::SUMS, SpikeDot<1>::SUMS, SpikeDot<2>::SUMS, SpikeDot<3>::SUMS};
 
-  return t->kind >= SPIKE_BLOCK_KIND_DOT && t->kind < SPIKE_BLOCK_KIND_MULT && blocks > 1 ? (PetscCount)blocks * sums[t->kind - SPIKE_BLOCK_KIND_DOT] : 0;
+  return t->kind >= SPIKE_BLOCK_KIND_DOT && t->kind < SPIKE_BLOCK_KIND_MULT && blocks > 1 ? (PetscCount)(blocks + SPIKE_BLOCK_TICKETS) * sums[t->kind - SPIKE_BLOCK_KIND_DOT] : 0;
 }
 
 PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PCSpikePrecision precision, PetscInt count, const SpikeBlockTask tasks[])

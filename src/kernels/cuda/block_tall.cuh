@@ -4,120 +4,206 @@
 
 #include "block.cuh"
 
-/* Columns of tall blocks, in numbers of 4 (KS) and 8 (MT): classes 4, 8, 16, 32 */
-template <int CLASS>
-struct SpikeTall {
-  static constexpr int KS = 1 << CLASS, MT = CLASS < 2 ? 1 : 1 << (CLASS - 1);
+/* Values of a load of 16 bytes, 1 at least: rows of a column-major block that a lane reads at once */
+template <typename V>
+struct SpikeWide {
+  static constexpr int P = sizeof(V) >= 16 ? 1 : 16 / (int)sizeof(V);
 };
 
 /*
-  Y [op] X Z, Z in shared memory as the lanes want it. A warp has 8 H rows at a time: lane l reads KS columns of rows (l / 4), all of them consecutive with row-major blocks, and H consecutive rows of each
-  with column-major ones; the order in which the columns of X meet the rows of Z is the same in both. Bytes: X, Y once. Each row is made by one warp: its bits depend on nothing else.
+  Columns of tall blocks, in numbers of 4 (KS) and 8 (MT): classes 4, 8, 16, 32. A warp has 8 H rows at a time, so many that 64 bytes of each lane are on their way: 2 KB of a warp, 64 KB of a multiprocessor,
+  which is what its share of the memory's rate asks for at about a microsecond of latency.
 */
 template <int CLASS, typename V>
-__device__ static __forceinline__ void SpikeBlockAxpy(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared)
-{
-  constexpr int  KS = SpikeTall<CLASS>::KS, MT = SpikeTall<CLASS>::MT, H = sizeof(V) >= 16 ? 1 : 2;
-  const int      l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
-  const PetscInt stride = (PetscInt)blocks * SPIKE_BLOCK_WARPS * 8 * H;
-  const V       *X = (const V *)t.X, *Z = (const V *)t.Z;
-  V             *Y = (V *)t.Y;
+struct SpikeTall {
+  static constexpr int KS = 1 << CLASS, MT = CLASS < 2 ? 1 : 1 << (CLASS - 1), M = 4 << CLASS;
+  static constexpr int P = SpikeWide<V>::P < 2 ? 1 : 2, FULL = 64 / (KS * (int)sizeof(V));
+  static constexpr int H = FULL > 4 ? 4 : FULL > P ? FULL : P, C = KS > 2 && H > P ? P : H; /* C: of H at once in registers as sums */
+};
 
-  for (int e = (int)threadIdx.x; e < KS * MT * 32; e += SPIKE_BLOCK_THREADS) { /* B(l % 4, l / 4) of step s and tile c */
-    const int lane = e % 32, s = e / 32 % KS, c = e / 32 / KS, row = t.rowmajor ? lane % 4 * KS + s : 4 * s + lane % 4, column = 8 * c + lane / 4;
+/* Rows in the order of the tiles: row h of lane group g */
+template <bool ROWS, int P>
+__device__ static __forceinline__ int SpikeTallRow(int h, int g)
+{
+  return ROWS ? 8 * h + g : (h / P) * 8 * P + P * g + h % P;
+}
+
+/* Rows r to r + 8 H - 1 of X. FAST: all rows and columns of the class are there, and aligned; no load depends on a branch then, and all of them travel together */
+template <int CLASS, bool FAST, bool ROWS, typename V>
+__device__ static __forceinline__ void SpikeBlockAxpyLoad(const SpikeBlockItem &t, PetscInt r, V x[][SpikeTall<CLASS, V>::KS])
+{
+  constexpr int H = SpikeTall<CLASS, V>::H, KS = SpikeTall<CLASS, V>::KS, P = SpikeTall<CLASS, V>::P;
+  const int     l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
+  const V      *X = (const V *)t.X;
+
+  if (ROWS) {
+#pragma unroll
+    for (int h = 0; h < H; h++) {
+      const PetscInt i = r + SpikeTallRow<ROWS, P>(h, g);
+
+      SpikeBlockLoad<KS>(X + (PetscCount)i * t.ldx + q * KS, FAST || t.wide, FAST ? KS : i < t.n ? t.k - q * KS : 0, x[h]);
+    }
+  } else {
+#pragma unroll
+    for (int h = 0; h < H; h += P) {
+      const PetscInt i = r + SpikeTallRow<ROWS, P>(h, g);
+
+#pragma unroll
+      for (int s = 0; s < KS; s++) {
+        V v[P];
+
+        SpikeBlockLoad<P>(X + i + (PetscCount)(4 * s + q) * t.ldx, FAST || t.wide, FAST ? P : 4 * s + q < t.k ? t.n - i : 0, v);
+#pragma unroll
+        for (int p = 0; p < P; p++) x[h + p][s] = v[p];
+      }
+    }
+  }
+}
+
+/* C of those rows of Y from h on, tile j of its columns */
+template <int CLASS, bool FAST, bool ROWS, typename V>
+__device__ static __forceinline__ void SpikeBlockAxpyLoadTile(const SpikeBlockItem &t, PetscInt r, int h0, int j, V y[][2])
+{
+  constexpr int C = SpikeTall<CLASS, V>::C, P = SpikeTall<CLASS, V>::P;
+  const int     l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, column = 8 * j + 2 * q;
+  const V      *Y = (const V *)t.Y;
+
+  if (t.mode == SPIKE_BLOCK_SET || (FAST && column >= SpikeTall<CLASS, V>::M)) return;
+#pragma unroll
+  for (int h = 0; h < C; h += ROWS ? 1 : P) {
+    const PetscInt i = r + SpikeTallRow<ROWS, P>(h0 + h, g);
+
+    if (ROWS) SpikeBlockLoad<2>(Y + (PetscCount)i * t.ldy + column, FAST || t.wide, FAST ? 2 : i < t.n ? t.m - column : 0, y[h]);
+    else {
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        V w[P];
+
+        SpikeBlockLoad<P>(Y + i + (PetscCount)(column + e) * t.ldy, FAST || t.wide, FAST ? P : column + e < t.m ? t.n - i : 0, w);
+#pragma unroll
+        for (int p = 0; p < P; p++) y[h + p][e] = w[p];
+      }
+    }
+  }
+}
+
+template <int CLASS, bool FAST, bool ROWS, typename V>
+__device__ static __forceinline__ void SpikeBlockAxpyStoreTile(const SpikeBlockItem &t, PetscInt r, int h0, int j, const SpikeMma c[])
+{
+  constexpr int C = SpikeTall<CLASS, V>::C, P = SpikeTall<CLASS, V>::P;
+  const int     l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, column = 8 * j + 2 * q;
+  V            *Y = (V *)t.Y;
+
+  if (FAST && column >= SpikeTall<CLASS, V>::M) return;
+#pragma unroll
+  for (int h = 0; h < C; h += ROWS ? 1 : P) {
+    const PetscInt i = r + SpikeTallRow<ROWS, P>(h0 + h, g);
+
+    if (ROWS) {
+      const V v[2] = {V(c[h].get(0)), V(c[h].get(1))};
+
+      SpikeBlockStore<2>(Y + (PetscCount)i * t.ldy + column, FAST || t.wide, FAST ? 2 : i < t.n ? t.m - column : 0, v);
+    } else {
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        V v[P];
+
+#pragma unroll
+        for (int p = 0; p < P; p++) v[p] = V(c[h + p].get(e));
+        SpikeBlockStore<P>(Y + i + (PetscCount)(column + e) * t.ldy, FAST || t.wide, FAST ? P : column + e < t.m ? t.n - i : 0, v);
+      }
+    }
+  }
+}
+
+/* Z in shared memory as the lanes want it: B(l % 4, l / 4) of step s and tile c */
+template <int CLASS, bool ROWS, typename V>
+__device__ static __forceinline__ void SpikeBlockAxpyStage(const SpikeBlockItem &t, SpikeBlockSum *shared)
+{
+  constexpr int KS = SpikeTall<CLASS, V>::KS, MT = SpikeTall<CLASS, V>::MT;
+  const V      *Z = (const V *)t.Z;
+
+  for (int e = (int)threadIdx.x; e < KS * MT * 32; e += SPIKE_BLOCK_THREADS) {
+    const int lane = e % 32, s = e / 32 % KS, c = e / 32 / KS, row = ROWS ? lane % 4 * KS + s : 4 * s + lane % 4, column = 8 * c + lane / 4;
 
     shared[e] = row < t.k && column < t.m ? SpikeBlockSum(Z[row + column * t.ldz]) : SpikeBlockSum(0.0);
   }
   __syncthreads();
-  for (PetscInt r = ((PetscInt)block * SPIKE_BLOCK_WARPS + (PetscInt)(threadIdx.x / 32)) * 8 * H; r < t.n; r += stride) {
-    V        x[H][KS];
-    SpikeMma c[H][MT];
+}
 
-    if (t.rowmajor) {
-#pragma unroll
-      for (int h = 0; h < H; h++) {
-        const PetscInt i = r + 8 * h + g;
+template <int CLASS, bool FAST, bool ROWS, typename V>
+__device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &t, PetscInt r, bool stage, SpikeBlockSum *shared)
+{
+  using T         = SpikeTall<CLASS, V>;
+  constexpr int H = T::H, C = T::C, KS = T::KS, MT = T::MT;
+  const int     l = (int)(threadIdx.x & 31);
+  V             x[H][KS], y[C][2];
 
-        SpikeBlockLoad<KS>(X + (PetscCount)i * t.ldx + q * KS, t.wide, i < t.n ? t.k - q * KS : 0, x[h]);
-      }
-    } else {
-      const PetscInt i = r + H * g;
-
+  SpikeBlockAxpyLoad<CLASS, FAST, ROWS, V>(t, r, x);
+  SpikeBlockAxpyLoadTile<CLASS, FAST, ROWS, V>(t, r, 0, 0, y);
+  if (stage) SpikeBlockAxpyStage<CLASS, ROWS, V>(t, shared); /* while the first rows travel */
+  if (t.mode == SPIKE_BLOCK_SUB) {
 #pragma unroll
-      for (int s = 0; s < KS; s++) {
-        V v[H];
-
-        SpikeBlockLoad<H>(X + i + (PetscCount)(4 * s + q) * t.ldx, t.wide, 4 * s + q < t.k ? t.n - i : 0, v);
+    for (int h = 0; h < H; h++)
 #pragma unroll
-        for (int h = 0; h < H; h++) x[h][s] = v[h];
-      }
-    }
-#pragma unroll
-    for (int j = 0; j < MT; j++) {
-#pragma unroll
-      for (int h = 0; h < H; h++) c[h][j].clear();
-      if (t.mode != SPIKE_BLOCK_SET) {
-        if (t.rowmajor) {
-#pragma unroll
-          for (int h = 0; h < H; h++) {
-            const PetscInt i = r + 8 * h + g;
-            V              v[2];
-
-            SpikeBlockLoad<2>(Y + (PetscCount)i * t.ldy + 8 * j + 2 * q, t.wide, i < t.n ? t.m - 8 * j - 2 * q : 0, v);
-            c[h][j].put(0, v[0]);
-            c[h][j].put(1, v[1]);
-          }
-        } else {
-#pragma unroll
-          for (int e = 0; e < 2; e++) {
-            const PetscInt i = r + H * g;
-            V              v[H];
-
-            SpikeBlockLoad<H>(Y + i + (PetscCount)(8 * j + 2 * q + e) * t.ldy, t.wide, 8 * j + 2 * q + e < t.m ? t.n - i : 0, v);
-#pragma unroll
-            for (int h = 0; h < H; h++) c[h][j].put(e, v[h]);
-          }
-        }
-      }
-    }
-    if (t.mode == SPIKE_BLOCK_SUB) {
-#pragma unroll
-      for (int h = 0; h < H; h++)
-#pragma unroll
-        for (int s = 0; s < KS; s++) x[h][s] = -x[h][s];
-    }
-#pragma unroll
-    for (int s = 0; s < KS; s++)
-#pragma unroll
-      for (int j = 0; j < MT; j++) {
-        const SpikeBlockSum z = shared[(j * KS + s) * 32 + l];
-
-#pragma unroll
-        for (int h = 0; h < H; h++) c[h][j].add(x[h][s], z);
-      }
-#pragma unroll
-    for (int j = 0; j < MT; j++) {
-      if (t.rowmajor) {
-#pragma unroll
-        for (int h = 0; h < H; h++) {
-          const PetscInt i    = r + 8 * h + g;
-          const V        v[2] = {V(c[h][j].get(0)), V(c[h][j].get(1))};
-
-          SpikeBlockStore<2>(Y + (PetscCount)i * t.ldy + 8 * j + 2 * q, t.wide, i < t.n ? t.m - 8 * j - 2 * q : 0, v);
-        }
-      } else {
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-          const PetscInt i = r + H * g;
-          V              v[H];
-
-#pragma unroll
-          for (int h = 0; h < H; h++) v[h] = V(c[h][j].get(e));
-          SpikeBlockStore<H>(Y + i + (PetscCount)(8 * j + 2 * q + e) * t.ldy, t.wide, 8 * j + 2 * q + e < t.m ? t.n - i : 0, v);
-        }
-      }
-    }
+      for (int s = 0; s < KS; s++) x[h][s] = -x[h][s];
   }
+#pragma unroll
+  for (int u = 0; u < H / C * MT; u++) {
+    const int h0 = u / MT * C, j = u % MT;
+    SpikeMma  c[C];
+
+#pragma unroll
+    for (int h = 0; h < C; h++) {
+      c[h].clear();
+      if (t.mode != SPIKE_BLOCK_SET && !(FAST && 2 * (l % 4) >= T::M)) {
+        c[h].put(0, y[h][0]);
+        c[h].put(1, y[h][1]);
+      }
+    }
+    if (u + 1 < H / C * MT) SpikeBlockAxpyLoadTile<CLASS, FAST, ROWS, V>(t, r, (u + 1) / MT * C, (u + 1) % MT, y);
+#pragma unroll
+    for (int s = 0; s < KS; s++) {
+      const SpikeBlockSum z = shared[(j * KS + s) * 32 + l];
+
+#pragma unroll
+      for (int h = 0; h < C; h++) c[h].add(x[h0 + h][s], z);
+    }
+    SpikeBlockAxpyStoreTile<CLASS, FAST, ROWS, V>(t, r, h0, j, c);
+  }
+}
+
+/* Where rows, columns or alignment are lacking: apart, so that its registers are not those of the other steps */
+template <int CLASS, bool ROWS, typename V>
+__device__ static __noinline__ void SpikeBlockAxpyEdge(const SpikeBlockItem &t, PetscInt r, bool stage, SpikeBlockSum *shared)
+{
+  SpikeBlockAxpyStep<CLASS, false, ROWS, V>(t, r, stage, shared);
+}
+
+/*
+  Y [op] X Z. The operands of a warp come from memory as they are: lane l reads KS columns of rows (l / 4), all of them consecutive with row-major blocks, and P consecutive rows of each with column-major ones; the order in which
+  the columns of X meet the rows of Z is the same in both. Bytes: X, Y once. Each row is made by one warp: its bits depend on nothing else.
+*/
+template <int CLASS, bool ROWS, typename V>
+__device__ static __forceinline__ void SpikeBlockAxpyLayout(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared)
+{
+  constexpr int    rows   = 8 * SpikeTall<CLASS, V>::H;
+  const PetscInt64 stride = (PetscInt64)blocks * SPIKE_BLOCK_WARPS * rows, first = (PetscInt64)block * SPIKE_BLOCK_WARPS * rows;
+  const bool       full = t.wide && t.k == SpikeTall<CLASS, V>::M && t.m == t.k;
+
+  for (PetscInt64 base = first; base < t.n; base += stride) { /* the same for all warps: they meet once */
+    const PetscInt64 r = base + (PetscInt64)(threadIdx.x / 32) * rows;
+
+    if (full && base + SPIKE_BLOCK_WARPS * rows <= t.n) SpikeBlockAxpyStep<CLASS, true, ROWS, V>(t, (PetscInt)r, base == first, shared);
+    else SpikeBlockAxpyEdge<CLASS, ROWS, V>(t, (PetscInt)PetscMin(r, (PetscInt64)t.n), base == first, shared);
+  }
+}
+
+template <int CLASS, typename V>
+__device__ static __forceinline__ void SpikeBlockAxpy(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared)
+{
+  if (t.rowmajor) SpikeBlockAxpyLayout<CLASS, true, V>(t, block, blocks, shared);
+  else SpikeBlockAxpyLayout<CLASS, false, V>(t, block, blocks, shared);
 }
 
 /* Tiles of X^H Z that a warp has: IT x JT; IS warps share the rows of X. Up to 4 columns: two groups of rows side by side, and the sums are the blocks on the diagonal of a tile, added up */
@@ -126,97 +212,184 @@ struct SpikeDot {
   static constexpr bool PACKED = CLASS == 0;
   static constexpr int  IT = CLASS < 2 ? 1 : 2, JT = CLASS < 2 ? 1 : 1 << (CLASS - 1), IS = CLASS == 3 ? 2 : 1;
   static constexpr int  E = IT * JT * 64, SUMS = IS * E; /* of a warp, of a block */
-  static constexpr int  ROUND = PetscMin(SPIKE_BLOCK_WARPS, 2048 / E);
-  static constexpr int  ROWS  = 16; /* that a warp takes at a time */
+  static constexpr int  MOST  = SPIKE_BLOCK_SHARED / (int)sizeof(SpikeBlockSum) / E;
+  static constexpr int  ROUND = SPIKE_BLOCK_WARPS < MOST ? SPIKE_BLOCK_WARPS : MOST;
 };
 
-/* The blocks of threads of a dot depend on these alone */
+/* Loads of a lane in a step: N of each tile, 64 bytes or a little more; rows that a warp takes at a time */
+template <int CLASS, typename V>
+struct SpikeDotStep {
+  static constexpr int WANT = 64 / ((SpikeDot<CLASS>::IT + SpikeDot<CLASS>::JT) * (int)sizeof(V)), P = SpikeWide<V>::P;
+  static constexpr int N    = WANT > P ? WANT / P *P : P;
+  static constexpr int ROWS = (SpikeDot<CLASS>::PACKED ? 8 : 4) * N;
+};
+
+/* The blocks of threads of a dot depend on these alone, and so do the groups of them that add up their sums first */
 __host__ __device__ static inline unsigned SpikeBlockDotBlocks(PetscInt n, int cls, int multiprocessors)
 {
-  const PetscInt rows = 32 * SPIKE_BLOCK_WARPS / (cls == 3 ? 2 : 1), most = 2 * (PetscInt)multiprocessors, want = n / rows + (n % rows ? 1 : 0);
+  const PetscInt rows = 16 * SPIKE_BLOCK_WARPS / (cls == 3 ? 2 : 1), most = (cls == 3 ? 1 : 2) * (PetscInt)multiprocessors, want = n / rows + (n % rows ? 1 : 0);
 
   return (unsigned)PetscMax(1, PetscMin(most, want));
 }
+__host__ __device__ static inline unsigned SpikeBlockDotGroup(unsigned blocks, int sums)
+{
+  const unsigned most = blocks / (SPIKE_BLOCK_TICKETS - 1) + 1;
 
-/* Pieces of a tall block as operands: lane (q, g) has value (row, column g of a tile) for NT tiles, N rows in turn. at(): the tile's column with number g */
+  return blocks * (unsigned)sums <= 20480 ? blocks : PetscMax(16u, most); /* one block of threads reads 160 KB as fast as two groups of them meet */
+}
+
+/* Pieces of a tall block as operands: lane (q, g) has value (row, column g of a tile) for NT tiles, N rows in turn. Column of a tile with number g */
 template <int NT>
 __device__ static __forceinline__ int SpikeDotColumn(bool rowmajor, int tile, int g)
 {
   return rowmajor ? g * NT + tile : 8 * tile + g;
 }
 
-template <int NT, int N, bool PACKED, typename V>
-__device__ static __forceinline__ void SpikeDotLoad(const V *X, PetscCount ld, int m, PetscInt n, PetscInt r, int tile0, int tiles, bool rowmajor, bool wide, V v[N][NT])
+template <int NT, int N, bool PACKED, bool FAST, bool ROWS, typename V>
+__device__ static __forceinline__ void SpikeDotLoad(const V *X, PetscCount ld, int m, PetscInt n, PetscInt r, int tile0, int tiles, bool wide, V v[N][NT])
 {
   const int l = (int)(threadIdx.x & 31), q = l % 4, g = PACKED ? l / 4 % 4 : l / 4, half = PACKED ? l / 16 : 0;
 
-  if (rowmajor) { /* rows r + q + 4 k, those of the second half behind those of the first */
+  if (ROWS) { /* rows r + q + 4 k, those of the second half behind those of the first */
 #pragma unroll
     for (int k = 0; k < N; k++) {
       const PetscInt i = r + (PACKED ? 8 * k + 4 * half : 4 * k) + q;
       const int      c = g * tiles + tile0;
 
-      SpikeBlockLoad<NT>(X + (PetscCount)i * ld + c, wide, i < n ? m - c : 0, v[k]);
+      SpikeBlockLoad<NT>(X + (PetscCount)i * ld + c, FAST || wide, FAST ? NT : i < n ? m - c : 0, v[k]);
     }
-  } else { /* rows in pairs */
-    constexpr int H = sizeof(V) >= 16 ? 1 : 2;
+  } else { /* P rows at once */
+    constexpr int P = SpikeWide<V>::P;
 
 #pragma unroll
-    for (int k = 0; k < N; k += H) {
-      const PetscInt i = r + (PACKED ? 8 * k + 4 * H * half : 4 * k) + H * q;
+    for (int k = 0; k < N; k += P) {
+      const PetscInt i = r + (PACKED ? 8 * k + 4 * P * half : 4 * k) + P * q;
 
 #pragma unroll
       for (int c = 0; c < NT; c++) {
         const int column = 8 * (tile0 + c) + g;
-        V         w[H];
+        V         w[P];
 
-        SpikeBlockLoad<H>(X + i + (PetscCount)column * ld, wide, column < m ? n - i : 0, w);
+        SpikeBlockLoad<P>(X + i + (PetscCount)column * ld, FAST || wide, FAST ? P : column < m ? n - i : 0, w);
 #pragma unroll
-        for (int h = 0; h < H; h++) v[k + h][c] = w[h];
+        for (int p = 0; p < P; p++) v[k + p][c] = w[p];
       }
     }
   }
 }
 
+template <int CLASS, bool FAST, bool ROWS, typename V>
+__device__ static __forceinline__ void SpikeBlockDotRows(const SpikeBlockItem &t, PetscInt r, int is, SpikeMma c[][SpikeDot<CLASS>::JT])
+{
+  using D          = SpikeDot<CLASS>;
+  constexpr int IT = D::IT, JT = D::JT, N = SpikeDotStep<CLASS, V>::N;
+  V             x[N][IT], z[N][JT];
+
+  SpikeDotLoad<IT, N, D::PACKED, FAST, ROWS>((const V *)t.X, t.ldx, t.k, t.n, r, is * IT, IT * D::IS, t.wide, x);
+  if (IT == JT && t.same) {
+#pragma unroll
+    for (int k = 0; k < N; k++)
+#pragma unroll
+      for (int j = 0; j < JT; j++) z[k][j] = x[k][j % IT];
+  } else SpikeDotLoad<JT, N, D::PACKED, FAST, ROWS>((const V *)t.Z, t.ldz, t.m, t.n, r, 0, JT, t.wide, z);
+#pragma unroll
+  for (int k = 0; k < N; k++)
+#pragma unroll
+    for (int i = 0; i < IT; i++) {
+      const V a = SpikeBlockConj(x[k][i], true);
+
+#pragma unroll
+      for (int j = 0; j < JT; j++) c[i][j].add(a, z[k][j]);
+    }
+}
+
+template <int CLASS, bool ROWS, typename V>
+__device__ static __forceinline__ void SpikeBlockDotAll(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeMma c[][SpikeDot<CLASS>::JT])
+{
+  constexpr int    IS = SpikeDot<CLASS>::IS, rows = SpikeDotStep<CLASS, V>::ROWS, M = 4 << CLASS;
+  const int        w      = (int)(threadIdx.x / 32);
+  const bool       full   = t.wide && t.k == M && t.m == M;
+  const PetscInt64 stride = (PetscInt64)blocks * (SPIKE_BLOCK_WARPS / IS) * rows;
+
+  for (PetscInt64 r = ((PetscInt64)block * (SPIKE_BLOCK_WARPS / IS) + w / IS) * rows; r < t.n; r += stride) {
+    if (full && r + rows <= t.n) SpikeBlockDotRows<CLASS, true, ROWS, V>(t, (PetscInt)r, w % IS, c);
+    else SpikeBlockDotRows<CLASS, false, ROWS, V>(t, (PetscInt)r, w % IS, c);
+  }
+}
+
 /*
-  Y [op] X^H Z. The operands of a warp come from memory as they are: 4 rows and 8 columns a load, with column-major blocks two rows of each in one. Sums: of a warp over its rows, of the warps of a block in
-  order, of the blocks by the last of them that is done, in order. Bytes: X and Z once, or X where it is Z.
+  sum[k] <- the sums number threadIdx.x + k SPIKE_BLOCK_THREADS of `count` pieces, in order. With fewer sums than threads, GROUPS of these have a sum, each every GROUPS-th piece; the first of them then has all of it.
+*/
+template <int SUMS, int PER>
+__device__ static __forceinline__ void SpikeBlockDotAdd(const SpikeBlockSum *pieces, unsigned count, SpikeBlockSum *shared, SpikeBlockSum sum[PER])
+{
+  constexpr int GROUPS = SUMS < SPIKE_BLOCK_THREADS ? SPIKE_BLOCK_THREADS / SUMS : 1;
+
+#pragma unroll
+  for (int k = 0; k < PER; k++) {
+    const int     o = ((int)threadIdx.x + k * SPIKE_BLOCK_THREADS) % SUMS, group = GROUPS > 1 ? (int)threadIdx.x / SUMS : 0;
+    SpikeBlockSum v[16];
+
+    sum[k] = 0.0;
+    for (unsigned b = group; b < count; b += 16 * GROUPS) {
+#pragma unroll
+      for (int u = 0; u < 16; u++) v[u] = b + u * GROUPS < count ? pieces[(PetscCount)(b + u * GROUPS) * SUMS + o] : SpikeBlockSum(0.0);
+#pragma unroll
+      for (int u = 0; u < 16; u++) sum[k] += v[u];
+    }
+  }
+  if (GROUPS > 1) {
+    __syncthreads();
+    shared[threadIdx.x] = sum[0];
+    __syncthreads();
+    if (threadIdx.x < SUMS)
+      for (int g = 1; g < GROUPS; g++) sum[0] += shared[threadIdx.x + g * SUMS];
+  }
+}
+
+/* Leaves the sums of this block of threads; true in the last of `count` that do so */
+template <int SUMS, int PER>
+__device__ static __forceinline__ bool SpikeBlockDotLeave(SpikeBlockSum *to, const SpikeBlockSum sum[PER], unsigned *ticket, unsigned count)
+{
+  __shared__ int last;
+
+#pragma unroll
+  for (int k = 0; k < PER; k++) {
+    const int o = (int)threadIdx.x + k * SPIKE_BLOCK_THREADS;
+
+    if (o < SUMS) to[o] = sum[k];
+  }
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(ticket, 1u) == count - 1;
+    if (last) *ticket = 0;
+  }
+  __syncthreads();
+  if (!last) return false;
+  __threadfence();
+  return true;
+}
+
+/*
+  Y [op] X^H Z. The operands of a warp come from memory as they are: 4 rows and 8 columns a load, with column-major blocks P rows of each in one. Sums: of a warp over its rows, of the warps of a block of threads in
+  order, of those of a group in order by the last of them that is done, of the groups by the last of these. Bytes: X and Z once, or X where it is Z.
 */
 template <int CLASS, typename V>
 __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared, unsigned *tickets)
 {
-  using D           = SpikeDot<CLASS>;
-  constexpr int  IT = D::IT, JT = D::JT, IS = D::IS, N = D::PACKED ? 2 : 4, PER = (D::SUMS + SPIKE_BLOCK_THREADS - 1) / SPIKE_BLOCK_THREADS;
-  const int      w = (int)(threadIdx.x / 32), l = (int)(threadIdx.x & 31), is = w % IS;
-  const PetscInt stride = (PetscInt)blocks * (SPIKE_BLOCK_WARPS / IS) * D::ROWS;
-  SpikeMma       c[IT][JT];
-  SpikeBlockSum  sum[PER];
-  __shared__ int last;
+  using D          = SpikeDot<CLASS>;
+  constexpr int IT = D::IT, JT = D::JT, IS = D::IS, PER = (D::SUMS + SPIKE_BLOCK_THREADS - 1) / SPIKE_BLOCK_THREADS;
+  const int     w = (int)(threadIdx.x / 32), l = (int)(threadIdx.x & 31);
+  SpikeMma      c[IT][JT];
+  SpikeBlockSum sum[PER];
 
 #pragma unroll
   for (int i = 0; i < IT; i++)
 #pragma unroll
     for (int j = 0; j < JT; j++) c[i][j].clear();
-  for (PetscInt r = ((PetscInt)block * (SPIKE_BLOCK_WARPS / IS) + w / IS) * D::ROWS; r < t.n; r += stride) {
-    V x[N][IT], z[N][JT];
-
-    SpikeDotLoad<IT, N, D::PACKED>((const V *)t.X, t.ldx, t.k, t.n, r, is * IT, IT * IS, t.rowmajor, t.wide, x);
-    if (IT == JT && t.same) {
-#pragma unroll
-      for (int k = 0; k < N; k++)
-#pragma unroll
-        for (int j = 0; j < JT; j++) z[k][j] = x[k][j % IT];
-    } else SpikeDotLoad<JT, N, D::PACKED>((const V *)t.Z, t.ldz, t.m, t.n, r, 0, JT, t.rowmajor, t.wide, z);
-#pragma unroll
-    for (int k = 0; k < N; k++)
-#pragma unroll
-      for (int i = 0; i < IT; i++) {
-        const V a = SpikeBlockConj(x[k][i], true);
-
-#pragma unroll
-        for (int j = 0; j < JT; j++) c[i][j].add(a, z[k][j]);
-      }
-  }
+  if (t.rowmajor) SpikeBlockDotAll<CLASS, true, V>(t, block, blocks, c);
+  else SpikeBlockDotAll<CLASS, false, V>(t, block, blocks, c);
 #pragma unroll
   for (int k = 0; k < PER; k++) sum[k] = 0.0;
   for (int first = 0; first < SPIKE_BLOCK_WARPS; first += D::ROUND) {
@@ -239,41 +412,15 @@ __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, un
     }
   }
   if (blocks > 1) {
-#pragma unroll
-    for (int k = 0; k < PER; k++) {
-      const int o = (int)threadIdx.x + k * SPIKE_BLOCK_THREADS;
+    const unsigned size = SpikeBlockDotGroup(blocks, D::SUMS), group = block / size, groups = (blocks + size - 1) / size, mine = PetscMin(size, blocks - group * size);
+    SpikeBlockSum *of     = t.partials + (PetscCount)blocks * D::SUMS; /* of groups */
+    unsigned      *ticket = tickets + t.ticket * SPIKE_BLOCK_TICKETS;
 
-      if (o < D::SUMS) t.partials[(PetscCount)block * D::SUMS + o] = sum[k];
-    }
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      last = atomicAdd(tickets + t.ticket, 1u) == blocks - 1;
-      if (last) tickets[t.ticket] = 0;
-    }
-    __syncthreads();
-    if (!last) return;
-    __threadfence();
-    /* GROUPS threads a sum, each with every GROUPS-th block */
-    constexpr int GROUPS = D::SUMS < SPIKE_BLOCK_THREADS ? SPIKE_BLOCK_THREADS / D::SUMS : 1;
-#pragma unroll
-    for (int k = 0; k < PER; k++) {
-      const int     o = ((int)threadIdx.x + k * SPIKE_BLOCK_THREADS) % D::SUMS, group = GROUPS > 1 ? (int)threadIdx.x / D::SUMS : 0;
-      SpikeBlockSum v[16];
-
-      sum[k] = 0.0;
-      for (unsigned b = group; b < blocks; b += 16 * GROUPS) {
-#pragma unroll
-        for (int u = 0; u < 16; u++) v[u] = b + u * GROUPS < blocks ? t.partials[(PetscCount)(b + u * GROUPS) * D::SUMS + o] : SpikeBlockSum(0.0);
-#pragma unroll
-        for (int u = 0; u < 16; u++) sum[k] += v[u];
-      }
-    }
-    if (GROUPS > 1) {
-      shared[threadIdx.x] = sum[0];
-      __syncthreads();
-      if (threadIdx.x < D::SUMS)
-        for (int g = 1; g < GROUPS; g++) sum[0] += shared[threadIdx.x + g * D::SUMS];
+    if (!SpikeBlockDotLeave<D::SUMS, PER>(t.partials + (PetscCount)block * D::SUMS, sum, ticket + 1 + group, mine)) return;
+    SpikeBlockDotAdd<D::SUMS, PER>(t.partials + (PetscCount)group * size * D::SUMS, mine, shared, sum);
+    if (groups > 1) {
+      if (!SpikeBlockDotLeave<D::SUMS, PER>(of + (PetscCount)group * D::SUMS, sum, ticket, groups)) return;
+      SpikeBlockDotAdd<D::SUMS, PER>(of, groups, shared, sum);
     }
   }
   if (D::PACKED) {
