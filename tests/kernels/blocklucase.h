@@ -76,7 +76,7 @@ static inline PetscErrorCode MatrixUp(SpikeBlock *b, Matrix *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* about perrow blocks in a row; order: 0 none, 1 rows of each task reversed, 2 multicolor */
+/* about perrow blocks in a row, or with 0 those of a grid: no two neighbours of a block are neighbours; order: 0 none, 1 rows of each task reversed, 2 multicolor */
 static inline PetscErrorCode MatrixCreate(SpikeBlock *b, PetscInt bs, const Tasks *tasks, PetscInt perrow, int order, Matrix *A)
 {
   PetscInt n = 0, nb;
@@ -92,7 +92,12 @@ static inline PetscErrorCode MatrixCreate(SpikeBlock *b, PetscInt bs, const Task
   PetscCall(PetscMalloc1((size_t)nb * nb, &A->dense));
   A->bi[0] = 0;
   for (PetscInt i = 0; i < nb; i++) {
-    for (PetscInt j = 0; j < nb; j++) A->dense[i * nb + j] = j == i || Uniform() < 2.0 * (perrow - 1) / PetscMin(nb, 30) - 1.0 ? n++ : -1;
+    for (PetscInt j = 0; j < nb; j++) {
+      const PetscInt d = PetscAbsInt(i - j);
+
+      if (perrow) A->dense[i * nb + j] = j == i || Uniform() < 2.0 * (perrow - 1) / PetscMin(nb, 30) - 1.0 ? n++ : -1;
+      else A->dense[i * nb + j] = d == 0 || d == 1 || d == 4 || d == 10 || d == 12 ? n++ : -1;
+    }
     A->bi[i + 1] = n;
   }
   PetscCall(PetscMalloc1(n, &A->bj));

@@ -12,8 +12,13 @@ static const Tasks tasks[] = {
   {6, {2, 3, 4, 0, 1, 4}}
 };
 
+static const Tasks grids[] = {
+  {1, {40}   },
+  {2, {25, 9}}
+};
+
 /* All of it for one shape; the second fill has other values, and comes from the other form of the matrix */
-static PetscErrorCode TestFactors(SpikeBlock *b, PCSpikePrecision precision, PetscInt bs, const Tasks *t, PetscInt levels, int order)
+static PetscErrorCode TestFactors(SpikeBlock *b, PCSpikePrecision precision, PetscInt bs, const Tasks *t, PetscInt perrow, PetscInt levels, int order)
 {
   const PetscInt      columns[] = {1, 3, 4, 9};
   Matrix              A;
@@ -25,7 +30,7 @@ static PetscErrorCode TestFactors(SpikeBlock *b, PCSpikePrecision precision, Pet
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(where, sizeof(where), "bs %" PetscInt_FMT ", %" PetscInt_FMT " tasks, levels %" PetscInt_FMT ", order %d, precision %d", bs, t->ntasks, levels, order, (int)precision));
-  PetscCall(MatrixCreate(b, bs, t, 4, order, &A));
+  PetscCall(MatrixCreate(b, bs, t, perrow, order, &A));
   PetscCall(SpikeBlockSymbolic(bs, A.nb, A.ntasks, A.start, A.newrow, levels, A.bi, A.bj, &p));
   PetscCall(PatternCheck(&A, &p, where));
   PetscCall(LUCreate(b, &p, precision, 2, &lu));
@@ -250,10 +255,12 @@ static PetscErrorCode TestBlockFactors(SpikeBlock *b, PetscInt step, const char 
   PetscFunctionBegin;
   for (int q = 0; q < 2; q++) {
     for (PetscInt bs = 1; bs <= SPIKE_BLOCK_MAXBS; bs += bs < 9 ? 1 : step)
-      for (int c = 0; c < 3; c++) PetscCall(TestFactors(b, precisions[q], bs, &tasks[(bs + c) % 2], levels[(bs + c) % 4], (int)((bs / 2 + c) % 3)));
+      for (int c = 0; c < 3; c++) PetscCall(TestFactors(b, precisions[q], bs, &tasks[(bs + c) % 2], 4, levels[(bs + c) % 4], (int)((bs / 2 + c) % 3)));
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(tasks); t++)
       for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(levels); l++)
-        for (int order = 0; order < 3; order++) PetscCall(TestFactors(b, precisions[q], 4, &tasks[t], levels[l], order));
+        for (int order = 0; order < 3; order++) PetscCall(TestFactors(b, precisions[q], 4, &tasks[t], 4, levels[l], order));
+    for (PetscInt bs = 4; bs <= 16; bs *= 2) /* the sizes to be fast with */
+      for (int c = 0; c < 6; c++) PetscCall(TestFactors(b, precisions[q], bs, &grids[c % 2], c < 4 ? 0 : 4, levels[c / 3], c % 3));
     PetscCall(PetscSNPrintf(what, sizeof(what), "factors and solves, precision %d, %s", q, name));
     Report(what);
     for (PetscInt bs = 1; bs <= 17; bs += bs < 6 ? 1 : 3) {

@@ -46,8 +46,8 @@ static PetscErrorCode SpikeBlockDestroy_CUDA(SpikeBlock *s)
 }
 
 /* ---- Matrices ---------------------------------------------------------------------------------------------------------------- */
-/* Rows of the transpose, and where the entries are, on the device */
-static PetscErrorCode SpikeBlockTransposeRows_Private(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[], cudaStream_t stream, PetscInt **dti, PetscInt **dtj, PetscInt **dtp)
+/* Rows of the transpose, and where the entries are, on the device; hti, where it is wanted, is the beginning of each row, the caller's to free */
+static PetscErrorCode SpikeBlockTransposeRows_Private(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[], cudaStream_t stream, PetscInt **dti, PetscInt **dtj, PetscInt **dtp, PetscInt **hti)
 {
   const PetscInt nz = mb ? ai[mb] : 0;
   PetscInt      *ti, *tj, *tp;
@@ -58,7 +58,8 @@ static PetscErrorCode SpikeBlockTransposeRows_Private(PetscInt mb, PetscInt nb, 
   PetscCall(SpikeBlockMalloc_Private(nz, tj, stream, dtj));
   PetscCall(SpikeBlockMalloc_Private(nz, tp, stream, dtp));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscFree(ti));
+  if (hti) *hti = ti;
+  else PetscCall(PetscFree(ti));
   PetscCall(PetscFree(tj));
   PetscCall(PetscFree(tp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -79,7 +80,7 @@ static PetscErrorCode SpikeBlockMatCreate_CUDA(SpikeBlock *s, PetscInt bs, Petsc
   A->data = m;
   PetscCall(SpikeBlockMalloc_Private(mb + 1, bi, stream, &m->ai));
   PetscCall(SpikeBlockMalloc_Private(bi[mb], bj, stream, &m->aj));
-  if (trans) PetscCall(SpikeBlockTransposeRows_Private(mb, nb, bi, bj, stream, &m->ti, &m->tj, &m->tp));
+  if (trans) PetscCall(SpikeBlockTransposeRows_Private(mb, nb, bi, bj, stream, &m->ti, &m->tj, &m->tp, NULL));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -109,11 +110,11 @@ static size_t SpikeBlockElement_Private(const SpikeBlockLU *lu)
 PetscErrorCode SpikeBlockLUBytes_CUDA(const SpikeBlockLU *lu, PetscReal *factors, PetscReal *extra)
 {
   const SpikeBlockPattern *p  = lu->p;
-  const PetscReal          nz = p->nb ? (PetscReal)p->li[p->nb] + (PetscReal)p->ui[p->nb] : 0, nb = (PetscReal)p->nb;
+  const PetscReal          nl = p->nb ? (PetscReal)p->li[p->nb] : 0, nz = nl + (p->nb ? (PetscReal)p->ui[p->nb] : 0), nb = (PetscReal)p->nb;
 
   PetscFunctionBegin;
   *factors = (nz + nb) * (PetscReal)p->bs * (PetscReal)p->bs * (PetscReal)SpikeBlockElement_Private(lu);
-  *extra   = sizeof(PetscInt) * (nz + 2 * nb + (lu->trans ? 2 * nz + 2 * nb : 0) + (p->newrow ? 2 * nb : 0) + 2 * nb) + 12 * nb + 2.0 * sizeof(PetscScalar) * nb * (PetscReal)p->bs * (PetscReal)lu->maxrhs;
+  *extra   = sizeof(PetscInt) * (nz + nl + 2 * nb + (lu->trans ? 2 * nz + 2 * nb : 0) + (p->newrow ? nb : 0)) + sizeof(SpikeBlockRow) * (lu->trans ? 5 : 3) * nb + 12 * nb + 2.0 * sizeof(PetscScalar) * nb * (PetscReal)p->bs * (PetscReal)lu->maxrhs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,24 +131,102 @@ PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *lu, PetscInt maxrhs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What transposed solves want */
+/* Records of the rows of both solves: order[] of each, in reverse for the transposed ones, and the ai of the rows */
+static PetscErrorCode SpikeBlockSolveRows_Private(const SpikeBlockPattern *p, PetscBool reverse, const PetscInt *order[], const PetscInt *ai[], cudaStream_t stream, SpikeBlockRow **rows)
+{
+  SpikeBlockRow *host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 * (size_t)p->nb, &host));
+  for (int n = 0; n < 2; n++) {
+    for (PetscInt t = 0; t < p->nb; t++) {
+      const PetscInt i = order[n][reverse ? p->nb - 1 - t : t];
+      SpikeBlockRow *r = &host[(PetscCount)n * p->nb + t];
+
+      r->i     = i;
+      r->first = ai[n][i];
+      r->count = ai[n][i + 1] - ai[n][i];
+      r->other = p->oldrow ? p->oldrow[i] : i;
+    }
+  }
+  PetscCall(SpikeBlockMalloc_Private(2 * (PetscCount)p->nb, host, stream, rows));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Records of the rows of the factorization. A row updates a block (i, j) for each k of its row of L whose row of U has the column j: found with marks, and given up at the first one that is beside the
+  diagonal; not looked for where rows are long.
+*/
+static PetscErrorCode SpikeBlockFactorRows_Private(const SpikeBlockPattern *p, cudaStream_t stream, SpikeBlockRow **rows, PetscInt **back)
+{
+  const PetscBool look = (PetscBool)(p->nb && ((PetscReal)p->li[p->nb] + (PetscReal)p->ui[p->nb]) / p->nb <= SPIKE_BLOCK_SHORT);
+  SpikeBlockRow  *host;
+  PetscInt       *where, *mark;
+  PetscBool      *alone; /* updates its own diagonal block only */
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(p->nb, &host));
+  PetscCall(PetscMalloc3(p->nb, &mark, p->nb, &alone, p->li[p->nb] + 1, &where));
+  where[p->li[p->nb]] = -1;
+  for (PetscInt i = 0; i < p->nb; i++) mark[i] = -1;
+  for (PetscInt i = 0; i < p->nb; i++) {
+    alone[i] = look;
+    for (PetscInt e = p->li[i]; e < p->li[i + 1]; e++) mark[p->lj[e]] = i;
+    for (PetscInt e = p->ui[i]; e < p->ui[i + 1]; e++) mark[p->uj[e]] = i;
+    for (PetscInt e = p->li[i]; e < p->li[i + 1]; e++) {
+      const PetscInt k = p->lj[e];
+
+      where[e] = -1;
+      for (PetscInt u = p->ui[k]; u < p->ui[k + 1] && alone[i]; u++) {
+        if (p->uj[u] == i) where[e] = u;
+        else if (mark[p->uj[u]] == i) alone[i] = PETSC_FALSE;
+      }
+    }
+  }
+  for (PetscInt t = 0; t < p->nb; t++) {
+    const PetscInt i = p->levelrow[0][t], count = p->li[i + 1] - p->li[i];
+    PetscBool      simple = (PetscBool)(alone[i] && count <= 32);
+
+    for (PetscInt e = p->li[i]; e < p->li[i + 1]; e++) simple = (PetscBool)(simple && alone[p->lj[e]]);
+    host[t].i     = i;
+    host[t].first = p->li[i];
+    host[t].count = count;
+    host[t].other = simple;
+  }
+  PetscCall(SpikeBlockMalloc_Private(p->nb, host, stream, rows));
+  if (look) PetscCall(SpikeBlockMalloc_Private(p->li[p->nb] + 1, where, stream, back));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(host));
+  PetscCall(PetscFree3(mark, alone, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What transposed solves want. Who comes late in the order of U has rows of U^T to wait for in the levels behind, and so with L */
 PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *lu)
 {
-  SpikeBlockLUCUDA        *h = (SpikeBlockLUCUDA *)lu->data;
-  const SpikeBlockPattern *p = lu->p;
+  SpikeBlockLUCUDA        *h        = (SpikeBlockLUCUDA *)lu->data;
+  const SpikeBlockPattern *p        = lu->p;
+  const PetscInt          *order[2] = {p->levelrow[1], p->levelrow[0]}, *ai[2];
+  PetscInt                *ti[2];
   cudaStream_t             stream;
 
   PetscFunctionBegin;
   if (h->LT.ai) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeBlockStream(lu->b, &stream));
-  PetscCall(SpikeBlockTransposeRows_Private(p->nb, p->nb, p->ui, p->uj, stream, &h->UT.ai, &h->UT.aj, &h->UT.at));
-  PetscCall(SpikeBlockTransposeRows_Private(p->nb, p->nb, p->li, p->lj, stream, &h->LT.ai, &h->LT.aj, &h->LT.at));
+  PetscCall(SpikeBlockTransposeRows_Private(p->nb, p->nb, p->ui, p->uj, stream, &h->UT.ai, &h->UT.aj, &h->UT.at, &ti[0]));
+  PetscCall(SpikeBlockTransposeRows_Private(p->nb, p->nb, p->li, p->lj, stream, &h->LT.ai, &h->LT.aj, &h->LT.at, &ti[1]));
+  for (int n = 0; n < 2; n++) ai[n] = ti[n];
+  PetscCall(SpikeBlockSolveRows_Private(p, PETSC_TRUE, order, ai, stream, &h->solve[1]));
+  for (int n = 0; n < 2; n++) PetscCall(PetscFree(ti[n]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *lu)
 {
-  const SpikeBlockPattern *p = lu->p;
+  const SpikeBlockPattern *p        = lu->p;
+  const PetscInt          *order[2] = {p->levelrow[0], p->levelrow[1]}, *ai[2] = {p->li, p->ui};
   SpikeBlockLUCUDA        *h;
   cudaStream_t             stream;
 
@@ -162,14 +241,11 @@ PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *lu)
   PetscCall(SpikeBlockMalloc_Private(h->nl, p->lj, stream, &h->L.aj));
   PetscCall(SpikeBlockMalloc_Private(p->nb + 1, p->ui, stream, &h->U.ai));
   PetscCall(SpikeBlockMalloc_Private(h->nu, p->uj, stream, &h->U.aj));
-  if (p->newrow) {
-    PetscCall(SpikeBlockMalloc_Private(p->nb, p->newrow, stream, &h->newrow));
-    PetscCall(SpikeBlockMalloc_Private(p->nb, p->oldrow, stream, &h->oldrow));
-  }
-  for (int i = 0; i < 2; i++) PetscCall(SpikeBlockMalloc_Private(p->nb, p->levelrow[i], stream, &h->order[i]));
+  if (p->newrow) PetscCall(SpikeBlockMalloc_Private(p->nb, p->newrow, stream, &h->newrow));
+  PetscCall(SpikeBlockSolveRows_Private(p, PETSC_FALSE, order, ai, stream, &h->solve[0]));
+  PetscCall(SpikeBlockFactorRows_Private(p, stream, &h->factor, &h->back));
   PetscCall(SpikeBlockMalloc_Private<char>((h->nl + h->nu + p->nb) * p->bs * p->bs * (PetscCount)SpikeBlockElement_Private(lu), NULL, stream, (char **)&h->factors));
   PetscCall(SpikeBlockMalloc_Private<unsigned>(p->nb, NULL, stream, &h->done));
-  if (p->nb) PetscCallCUDA(cudaMemsetAsync(h->done, 0, p->nb * sizeof(*h->done), stream));
   PetscCall(SpikeBlockMalloc_Private<double>(p->nb, NULL, stream, &h->badvalue));
   PetscCall(SpikeBlockMalloc_Private<SpikeBlockReport>(1, NULL, stream, &h->report));
   PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport)));
@@ -199,8 +275,9 @@ PetscErrorCode SpikeBlockLUDestroy_CUDA(SpikeBlockLU *lu)
   PetscCall(SpikeBlockRowsDestroy_Private(&h->LT));
   PetscCall(SpikeBlockRowsDestroy_Private(&h->UT));
   PetscCallCUDA(cudaFree(h->newrow));
-  PetscCallCUDA(cudaFree(h->oldrow));
-  for (int i = 0; i < 2; i++) PetscCallCUDA(cudaFree(h->order[i]));
+  for (int i = 0; i < 2; i++) PetscCallCUDA(cudaFree(h->solve[i]));
+  PetscCallCUDA(cudaFree(h->factor));
+  PetscCallCUDA(cudaFree(h->back));
   PetscCallCUDA(cudaFree(h->factors));
   PetscCallCUDA(cudaFree(h->work));
   PetscCallCUDA(cudaFree(h->done));

@@ -4,10 +4,20 @@
 
 #include "block.cuh"
 
+#define SPIKE_BLOCK_SHORT 32 /* entries of rows of L and U together, on average, that are short */
+
 /* Rows of L, U or of their transposes: at is NULL where the blocks are in this order */
 typedef struct {
   PetscInt *ai, *aj, *at;
 } SpikeBlockRows;
+
+/*
+  What a warp knows of a row before it begins, in the order in which rows are taken: one load, made a row ahead. other: in solves the row of the matrix; in the factorization whether all that the row
+  does to others is to its own diagonal block, and so with all the rows that it waits for: their blocks of U are those of the matrix then, and none of its own blocks of L waits for another.
+*/
+struct alignas(16) SpikeBlockRow {
+  PetscInt i, first, count, other;
+};
 
 /* What setup leaves on the device for lufinish() */
 typedef struct {
@@ -19,12 +29,14 @@ typedef struct {
 /* SpikeBlockLU.data */
 typedef struct {
   SpikeBlockRows       L, U, LT, UT; /* the last two: where there have been transposed solves, or will be */
-  PetscInt            *newrow, *oldrow, *order[2];
-  void                *factors; /* L, D, U */
+  PetscInt            *newrow;
+  SpikeBlockRow       *solve[2]; /* [2 nb] rows of both solves; [1]: of the transposed ones */
+  SpikeBlockRow       *factor;   /* [nb] */
+  PetscInt            *back;     /* [nl] where U_ki is for the L_ik of a row of `factor` that has other set, -1: nowhere. NULL without such rows */
+  void                *factors;  /* L, D, U */
   PetscCount           nl, nu;
-  PetscScalar         *work; /* [2 bs nb maxrhs] */
-  unsigned            *done; /* [nb] the number of the factorization that a row has last been through */
-  unsigned             epoch;
+  PetscScalar         *work;     /* [2 bs nb maxrhs] */
+  unsigned            *done;     /* [nb] 1 where a row is done */
   double              *badvalue; /* [nb] */
   SpikeBlockReport    *report, *hostreport;
   SpikeBlockFillStats *fillstats;
@@ -87,36 +99,39 @@ __device__ static __forceinline__ thrust::complex<R> SpikeBlockFresh(const thrus
 }
 #endif
 
-/* A row says that it is done: its values are written before. All threads of the block of threads call it */
-__device__ static __forceinline__ void SpikeBlockPost(unsigned *flag, unsigned epoch)
+/* Row t of the order, or none */
+__device__ static __forceinline__ SpikeBlockRow SpikeBlockRowLoad(const SpikeBlockRow *rows, PetscCount t, PetscCount end)
 {
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-#if defined(__CUDA_ARCH__)
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(epoch) : "memory");
-#else
-    *flag = epoch;
-#endif
-  }
+  SpikeBlockRow r = {0, 0, 0, 0};
+
+  if (t < end) r = rows[t];
+  return r;
 }
 
-/* A warp waits for a row */
-__device__ static __forceinline__ void SpikeBlockAwait(const unsigned *flag, unsigned epoch)
+/* A row says that it is done: its values are written, and the threads that wrote them have met the one that calls */
+__device__ static __forceinline__ void SpikeBlockPost(unsigned *flag)
 {
-  if ((threadIdx.x & 31) == 0) {
-    unsigned now;
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(1u) : "memory");
+#else
+  *flag = 1;
+#endif
+}
 
-    for (;;) {
+/* Each lane that wants to waits for a row */
+__device__ static __forceinline__ void SpikeBlockAwait(const unsigned *flag, bool wants)
+{
+  unsigned now = wants ? 0 : 1;
+
+  do {
+    if (!now) {
 #if defined(__CUDA_ARCH__)
       asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(flag) : "memory");
 #else
-      now = *flag;
+      now = __ldcg(flag);
 #endif
-      if (now == epoch) break;
-      __nanosleep(20);
     }
-  }
+  } while (__any_sync(SPIKE_WARP, now != 1));
   __syncwarp();
 }
 
