@@ -2,20 +2,38 @@
 /* gbcg.c: products with MATAIJ, MATSELL, MATDIA and MATGRIDSTENCIL, and iterations of CG and BiCGStab on them, in turn in one run, on the 7- and 27-point Poisson problem on any number of ranks */
 static char help[] = "Products and iterations by diagonals and by stencil against CSR.\n\
   -n n1,n2,...       grid points in each direction (32,64,100)\n\
+  -weak              as many in the last direction for each rank: weak scaling; without it strong scaling, over runs with more ranks\n\
+  -bench_device      on CUDA devices: aijcusparse (the products of cuSPARSE), sellcuda, diacuda, gridstencilcuda; ranks take the devices in turn\n\
   -stencil 7,27      points of the stencils\n\
-  -bench_products k  products in a row (20)\n\
+  -bench_products k  products in a row (20; 200 with -bench_device)\n\
   -bench_its k       iterations of a solve (50)\n\
+  -bench_pc pc       preconditioner (none)\n\
   -rounds k          rounds, in each of which all take their turn; medians are shown (7)\n\
-Fraction: of the bandwidth of VecCopy() in the same run, on the bytes that a product has to move: its entries, with 4 bytes for a column in CSR, and x and y once. Ratio: time with AIJ / time.\n\n";
+Products go round among vectors that no cache holds together. Fraction: of the bandwidth of VecCopy() in the same run, on the bytes that a product has to move: its entries, with 4 bytes for a column in CSR, and x and y once.\n\
+Ratio: time with AIJ / time. With several ranks also what travels alone: the points around a rank's box, and a reduction of three numbers over all ranks.\n\n";
 
 #include <petscspike.h>
 #include <petscdmda.h>
 #include <petsctime.h>
+#include <petsc/private/petscimpl.h>
 
-#define KINDS  5
-#define ROUNDS 64
+#define KINDS   5
+#define ROUNDS  64
+#define VECTORS 64 /* pairs, at most */
+#define BEYOND  (512.0 * 1024 * 1024)
 
-static const char *const kinds[KINDS] = {"aij", "sell", "dia", "stencil", "stencil, per point"};
+typedef struct {
+  PetscInt  n[3], points, products, its, rounds;
+  PetscBool device;
+  char      pc[32];
+  DM        da;
+  Vec       tick; /* of one number, where the others lie: its norm is known when all that was enqueued is done */
+} Bench;
+
+static const char *const kinds[2][KINDS] = {
+  {"aij",         "sell",     "dia",     "stencil",         "stencil, per point" },
+  {"aijcusparse", "sellcuda", "diacuda", "gridstencilcuda", "the same, per point"}
+};
 
 static int Compare(const void *a, const void *b)
 {
@@ -30,165 +48,317 @@ static double Median(PetscInt n, double t[])
   return t[n / 2];
 }
 
-static PetscErrorCode MakeMatrices(PetscInt n, PetscInt points, Mat A[])
+/* A line of the table; bytes 0: no fraction. ms is negative where there is nothing to show */
+static PetscErrorCode Show(const Bench *b, const char what[], const char kind[], double ms, double ratio, double fraction, const char how[])
+{
+  char size[48];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1], b->n[2]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-13s %3" PetscInt_FMT " %-18s %-20s", size, b->points, what, kind));
+  if (ms < 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " not available\n"));
+  else {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %9.4f", ms));
+    if (ratio > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.2f", ratio));
+    if (fraction > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %7.3f", fraction));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s%s\n", how[0] ? "  " : "", how));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Until all ranks and their devices have nothing left to do */
+static PetscErrorCode Finish(const Bench *b)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateIncrease((PetscObject)b->tick));
+  PetscCall(VecNorm(b->tick, NORM_2, &norm));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix as rows in CSR, at once: ranks have layers along the last dimension, so that points and rows have one order */
+static PetscErrorCode MakeAIJ(const Bench *b, PetscInt count, const MatStencil o[], const PetscScalar v[], Mat *A)
+{
+  PetscInt     first, layers, nx = b->n[0], ny = b->n[1], nz = 0, row = 0, *ai, *aj;
+  PetscScalar *aa;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetCorners(b->da, NULL, NULL, &first, NULL, NULL, &layers));
+  PetscCall(PetscMalloc3(nx * ny * layers + 1, &ai, (size_t)count * nx * ny * layers, &aj, (size_t)count * nx * ny * layers, &aa));
+  ai[0] = 0;
+  for (PetscInt k = first; k < first + layers; k++)
+    for (PetscInt j = 0; j < ny; j++)
+      for (PetscInt i = 0; i < nx; i++) {
+        for (PetscInt s = 0; s < count; s++) {
+          const PetscInt p = i + o[s].i, q = j + o[s].j, r = k + o[s].k;
+
+          if (p < 0 || p >= nx || q < 0 || q >= ny || r < 0 || r >= b->n[2]) continue;
+          aj[nz]   = p + nx * (q + ny * r);
+          aa[nz++] = v[s];
+        }
+        ai[++row] = nz;
+      }
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, row, row, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSeqAIJSetPreallocationCSR(*A, ai, aj, aa));
+  PetscCall(MatMPIAIJSetPreallocationCSR(*A, ai, aj, aa));
+  PetscCall(PetscFree3(ai, aj, aa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A in another type, or NULL where PETSc or this library has none */
+static PetscErrorCode MakeOther(Mat A, MatType type, MatType by, Mat *B)
+{
+  PetscErrorCode (*create)(Mat) = NULL;
+
+  PetscFunctionBegin;
+  *B = NULL;
+  PetscCall(PetscFunctionListFind(MatList, type, &create));
+  if (!create) {
+    char name[64];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "seq%s", type)); /* aijcusparse and its like are root names */
+    PetscCall(PetscFunctionListFind(MatList, name, &create));
+  }
+  if (!create) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatConvert(A, by ? by : type, MAT_INITIAL_MATRIX, B));
+  if (by) {
+    PetscMPIInt size;
+
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+    PetscCall(MatConvert(*B, size > 1 ? MATMPISELLCUDA : MATSEQSELLCUDA, MAT_INPLACE_MATRIX, B)); /* PETSc goes there from SELL in place alone */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeMatrices(Bench *b, Mat A[])
 {
   PetscMPIInt size;
-  DM          da;
   MatStencil  o[27];
   PetscScalar v[27];
   Vec         coef[27];
   PetscInt    count = 0;
+  Mat         aij;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, points == 7 ? DMDA_STENCIL_STAR : DMDA_STENCIL_BOX, n, n, n, 1, 1, size, 1, 1, NULL, NULL, NULL, &da));
-  PetscCall(DMSetUp(da));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, b->points == 7 ? DMDA_STENCIL_STAR : DMDA_STENCIL_BOX, b->n[0], b->n[1], b->n[2], 1, 1, size, 1, 1, NULL, NULL, NULL, &b->da));
+  if (b->device) PetscCall(DMSetVecType(b->da, VECCUDA));
+  PetscCall(DMSetUp(b->da));
   for (PetscInt k = -1; k < 2; k++)
     for (PetscInt j = -1; j < 2; j++)
       for (PetscInt i = -1; i < 2; i++) {
-        if (points == 7 && PetscAbsInt(i) + PetscAbsInt(j) + PetscAbsInt(k) > 1) continue;
+        if (b->points == 7 && PetscAbsInt(i) + PetscAbsInt(j) + PetscAbsInt(k) > 1) continue;
         o[count].i = i;
         o[count].j = j;
         o[count].k = k;
         o[count].c = 0;
-        v[count++] = i || j || k ? -1.0 : points - 1.0;
+        v[count++] = i || j || k ? -1.0 : b->points - 1.0;
       }
-  PetscCall(MatCreateGridStencil(da, count, o, &A[3]));
+  PetscCall(MatCreateGridStencil(b->da, count, o, &A[3]));
   PetscCall(MatGridStencilSetCoefficients(A[3], v));
-  PetscCall(MatCreateGridStencil(da, count, o, &A[4]));
+  PetscCall(MatCreateGridStencil(b->da, count, o, &A[4]));
   for (PetscInt s = 0; s < count; s++) {
-    PetscCall(DMCreateGlobalVector(da, &coef[s]));
+    PetscCall(DMCreateGlobalVector(b->da, &coef[s]));
     PetscCall(VecSet(coef[s], v[s]));
   }
   PetscCall(MatGridStencilSetCoefficientVecs(A[4], coef));
   for (PetscInt s = 0; s < count; s++) PetscCall(VecDestroy(&coef[s]));
-  PetscCall(MatConvert(A[3], MATAIJ, MAT_INITIAL_MATRIX, &A[0]));
-  PetscCall(MatConvert(A[0], MATSELL, MAT_INITIAL_MATRIX, &A[1]));
-  PetscCall(MatConvert(A[0], MATDIA, MAT_INITIAL_MATRIX, &A[2]));
-  PetscCall(DMDestroy(&da));
+  PetscCall(MakeAIJ(b, count, o, v, &aij));
+  PetscCall(MakeOther(aij, b->device ? "diacuda" : MATDIA, NULL, &A[2]));
+  PetscCall(MakeOther(aij, b->device ? MATSELLCUDA : MATSELL, b->device ? MATSELL : NULL, &A[1]));
+  if (b->device) PetscCall(MatConvert(aij, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &aij));
+  A[0] = aij;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of one of `repeat` products, or copies where there is no matrix */
-static PetscErrorCode TimeProducts(Mat A, Vec x, Vec y, PetscInt repeat, double *t)
+/* What a rank waits for besides its kernels */
+typedef enum {
+  COPY,
+  HALO,
+  REDUCTION
+} Other;
+
+/* Seconds of one of `repeat` products, or of what else where there is no matrix; in turn on `pairs` pairs of vectors */
+static PetscErrorCode TimeProducts(const Bench *b, Mat A, Other other, PetscInt pairs, Vec x[], Vec y[], Vec around, double *t)
 {
   PetscLogDouble t0, t1;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(Finish(b));
   PetscCall(PetscTime(&t0));
-  for (PetscInt k = 0; k < repeat; k++) {
-    if (A) PetscCall(MatMult(A, x, y));
-    else PetscCall(VecCopy(x, y));
+  for (PetscInt k = 0; k < b->products; k++) {
+    Vec from = x[k % pairs], to = y[k % pairs];
+
+    if (A) PetscCall(MatMult(A, from, to));
+    else if (other == COPY) PetscCall(VecCopy(from, to));
+    else if (other == HALO) {
+      PetscCall(DMGlobalToLocalBegin(b->da, from, INSERT_VALUES, around));
+      PetscCall(DMGlobalToLocalEnd(b->da, from, INSERT_VALUES, around));
+    } else {
+      PetscReal sums[3] = {1.0, 2.0, 3.0};
+
+      PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, 3, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
+    }
   }
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(Finish(b));
   PetscCall(PetscTime(&t1));
-  *t = (double)(t1 - t0) / repeat;
+  *t = (double)(t1 - t0) / b->products;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Products(PetscInt n, PetscInt points, Mat A[], PetscInt repeat, PetscInt rounds)
+static PetscErrorCode Products(const Bench *b, Mat A[])
 {
-  const double N = (double)n * n * n, entry = sizeof(PetscScalar);
-  double       bytes[KINDS], t[KINDS + 1][ROUNDS], median[KINDS + 1];
+  const double N = (double)b->n[0] * b->n[1] * b->n[2], entry = sizeof(PetscScalar);
+  double       bytes[KINDS], t[KINDS + 3][ROUNDS], median[KINDS + 3];
+  PetscMPIInt  size;
+  PetscInt     pairs;
   MatInfo      info;
-  Vec          x, y, z;
+  Vec          x[VECTORS], y[VECTORS], around;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatGetInfo(A[0], MAT_GLOBAL_SUM, &info));
   bytes[0] = bytes[1] = (entry + 4) * info.nz_used + 2 * entry * N;
-  bytes[2]            = entry * points * N + 2 * entry * N;
+  bytes[2]            = entry * b->points * N + 2 * entry * N;
   bytes[3]            = 2 * entry * N;
   bytes[4]            = bytes[2];
-  PetscCall(MatCreateVecs(A[0], &x, &y));
-  PetscCall(VecDuplicate(x, &z));
-  PetscCall(VecSet(x, 1.0));
-  PetscCall(VecSet(y, 1.0));
-  for (PetscInt r = 0; r < rounds; r++) {
-    for (int k = 0; k < KINDS; k++) PetscCall(TimeProducts(A[k], x, y, repeat, &t[k][r]));
-    PetscCall(TimeProducts(NULL, x, z, repeat, &t[KINDS][r]));
+  pairs               = (PetscInt)PetscMax(2.0, PetscMin((double)VECTORS, BEYOND / (2 * entry * N / size) + 1.0));
+  for (PetscInt p = 0; p < pairs; p++) {
+    PetscCall(MatCreateVecs(A[0], &x[p], &y[p]));
+    PetscCall(VecSet(x[p], 1.0));
+    PetscCall(VecSet(y[p], 1.0));
   }
-  for (int k = 0; k <= KINDS; k++) median[k] = Median(rounds, t[k]);
-  for (int k = 0; k < KINDS; k++)
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%4" PetscInt_FMT " %3" PetscInt_FMT " %-22s %-20s %9.4f %6.2f %7.2f\n", n, points, "product", kinds[k], 1e3 * median[k], median[0] / median[k], bytes[k] / median[k] / (2 * entry * N / median[KINDS])));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
+  PetscCall(DMCreateLocalVector(b->da, &around));
+  for (PetscInt r = -1; r < b->rounds; r++)
+    for (int k = 0; k < KINDS + 3; k++) {
+      double one = -1.0;
+
+      if (k >= KINDS || A[k]) PetscCall(TimeProducts(b, k < KINDS ? A[k] : NULL, k < KINDS ? COPY : (Other)(k - KINDS), pairs, x, y, around, &one));
+      if (r >= 0) t[k][r] = one;
+    }
+  for (int k = 0; k < KINDS + 3; k++) median[k] = Median(b->rounds, t[k]);
+  for (int k = 0; k < KINDS; k++) PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], median[0] / median[k], bytes[k] / median[k] / (2 * entry * N / median[KINDS]), ""));
+  PetscCall(Show(b, "copy", "VecCopy()", 1e3 * median[KINDS], 0.0, 1.0, ""));
+  if (size > 1) {
+    PetscCall(Show(b, "points around", "DMGlobalToLocal()", 1e3 * median[KINDS + HALO], 0.0, 0.0, ""));
+    PetscCall(Show(b, "reduction", "MPI_Allreduce()", 1e3 * median[KINDS + REDUCTION], 0.0, 0.0, ""));
+  }
+  for (PetscInt p = 0; p < pairs; p++) {
+    PetscCall(VecDestroy(&x[p]));
+    PetscCall(VecDestroy(&y[p]));
+  }
+  PetscCall(VecDestroy(&around));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Iterations of PETSc's method on AIJ, and of the fused one on each matrix */
-static PetscErrorCode Solves(PetscInt n, PetscInt points, Mat A[], KSPType petsc, KSPType fused, PetscInt its, PetscInt rounds)
+static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fused)
 {
   KSP    ksp[KINDS + 1];
   double t[KINDS + 1][ROUNDS], median[KINDS + 1];
-  Vec    x, b;
+  Vec    x, rhs;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A[0], &x, &b));
-  PetscCall(VecSet(b, 1.0));
+  PetscCall(MatCreateVecs(A[0], &x, &rhs));
+  PetscCall(VecSet(rhs, 1.0));
   for (int k = 0; k <= KINDS; k++) {
     PC pc;
 
+    ksp[k] = NULL;
+    if (!A[k % KINDS]) continue;
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[k]));
     PetscCall(KSPSetType(ksp[k], k == KINDS ? petsc : fused));
     PetscCall(KSPSetOperators(ksp[k], A[k % KINDS], A[k % KINDS]));
     PetscCall(KSPGetPC(ksp[k], &pc));
-    PetscCall(PCSetType(pc, PCNONE));
-    PetscCall(KSPSetTolerances(ksp[k], 0.0, 0.0, PETSC_MAX_REAL, its));
+    PetscCall(PCSetType(pc, b->pc));
+    PetscCall(KSPSetTolerances(ksp[k], 0.0, 0.0, PETSC_MAX_REAL, b->its));
     PetscCall(KSPSetConvergenceTest(ksp[k], KSPConvergedSkip, NULL, NULL));
     PetscCall(KSPSetUp(ksp[k]));
   }
-  for (PetscInt r = -1; r < rounds; r++)
+  for (PetscInt r = -1; r < b->rounds; r++)
     for (int k = 0; k <= KINDS; k++) {
       PetscLogDouble t0, t1;
       PetscInt       done;
 
-      PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+      if (r >= 0) t[k][r] = -1.0;
+      if (!ksp[k]) continue;
+      PetscCall(Finish(b));
       PetscCall(PetscTime(&t0));
-      PetscCall(KSPSolve(ksp[k], b, x));
-      PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+      PetscCall(KSPSolve(ksp[k], rhs, x));
+      PetscCall(Finish(b));
       PetscCall(PetscTime(&t1));
       PetscCall(KSPGetIterationNumber(ksp[k], &done));
       if (r >= 0) t[k][r] = (double)(t1 - t0) / PetscMax(done, 1);
     }
-  for (int k = 0; k <= KINDS; k++) median[k] = Median(rounds, t[k]);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%4" PetscInt_FMT " %3" PetscInt_FMT " %-22s %-20s %9.4f %6.2f\n", n, points, petsc, kinds[0], 1e3 * median[KINDS], 1.0));
-  for (int k = 0; k < KINDS; k++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%4" PetscInt_FMT " %3" PetscInt_FMT " %-22s %-20s %9.4f %6.2f\n", n, points, fused, kinds[k], 1e3 * median[k], median[KINDS] / median[k]));
+  for (int k = 0; k <= KINDS; k++) median[k] = Median(b->rounds, t[k]);
+  PetscCall(Show(b, petsc, kinds[b->device][0], 1e3 * median[KINDS], 1.0, 0.0, ""));
+  for (int k = 0; k < KINDS; k++) {
+    KSPFusedInfo info;
+    char         how[64] = "";
+
+    if (ksp[k]) {
+      PetscCall(KSPFusedGetInfo(ksp[k], &info));
+      PetscCall(PetscSNPrintf(how, sizeof(how), "%s%s%s%s", info.backend, info.product == KSP_FUSED_SPMV_PETSC ? ", MatMult()" : (info.copy ? ", copy" : ", lent"), info.replayed ? ", graph" : "", info.persistent ? ", persistent" : ""));
+    }
+    PetscCall(Show(b, fused, kinds[b->device][k], 1e3 * median[k], median[KINDS] / median[k], 0.0, how));
+  }
   for (int k = 0; k <= KINDS; k++) PetscCall(KSPDestroy(&ksp[k]));
   PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&rhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscInt  sizes[16] = {32, 64, 100}, stencils[2] = {7, 27}, nsizes = 16, nstencils = 2, products = 20, its = 50, rounds = 7;
-  PetscBool set;
+  PetscInt sizes[16] = {32, 64, 100}, stencils[2] = {7, 27}, nsizes = 16, nstencils = 2;
+  Bench    b = {
+       {0, 0, 0},
+       0, 20, 50, 7, PETSC_FALSE, "none", NULL, NULL
+  };
+  PetscBool   set, weak = PETSC_FALSE;
+  PetscMPIInt size;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", sizes, &nsizes, &set));
   if (!set) nsizes = 3;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-stencil", stencils, &nstencils, &set));
   if (!set) nstencils = 2;
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_products", &products, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &its, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-rounds", &rounds, NULL));
-  PetscCheck(rounds >= 1 && rounds <= ROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds", ROUNDS);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms of a product or of an iteration, median\n%4s %3s %-22s %-20s %9s %6s %7s\n", "n", "pts", "what", "matrix", "ms", "ratio", "of copy"));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-weak", &weak, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_device", &b.device, NULL));
+  if (b.device) b.products = 200;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_products", &b.products, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &b.its, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-rounds", &b.rounds, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-bench_pc", b.pc, sizeof(b.pc), NULL));
+  PetscCheck(b.rounds >= 1 && b.rounds <= ROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds", ROUNDS);
+  PetscCall(VecCreate(PETSC_COMM_SELF, &b.tick));
+  PetscCall(VecSetSizes(b.tick, 1, 1));
+  PetscCall(VecSetType(b.tick, b.device ? VECCUDA : VECSTANDARD));
+  PetscCall(VecSet(b.tick, 1.0));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms of a product or of an iteration, median; %d ranks, %s\n%-13s %3s %-18s %-20s %9s %6s %7s\n", (int)size, b.device ? "CUDA" : "host", "grid", "pts", "what", "matrix", "ms", "ratio", "of copy"));
   for (PetscInt s = 0; s < nstencils; s++)
     for (PetscInt k = 0; k < nsizes; k++) {
       Mat A[KINDS];
 
       PetscCheck(stencils[s] == 7 || stencils[s] == 27, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "Stencils have 7 or 27 points");
-      PetscCall(MakeMatrices(sizes[k], stencils[s], A));
-      PetscCall(Products(sizes[k], stencils[s], A, products, rounds));
-      PetscCall(Solves(sizes[k], stencils[s], A, KSPCG, KSPCGFUSED, its, rounds));
-      PetscCall(Solves(sizes[k], stencils[s], A, KSPBCGS, KSPBCGSFUSED, its, rounds));
+      b.n[0] = b.n[1] = sizes[k];
+      b.n[2]          = weak ? sizes[k] * size : sizes[k];
+      b.points        = stencils[s];
+      PetscCall(MakeMatrices(&b, A));
+      PetscCall(Products(&b, A));
+      PetscCall(Solves(&b, A, KSPCG, KSPCGFUSED));
+      PetscCall(Solves(&b, A, KSPBCGS, KSPBCGSFUSED));
       for (int m = 0; m < KINDS; m++) PetscCall(MatDestroy(&A[m]));
+      PetscCall(DMDestroy(&b.da));
     }
+  PetscCall(VecDestroy(&b.tick));
   PetscCall(PetscFinalize());
   return 0;
 }
