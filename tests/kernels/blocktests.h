@@ -33,8 +33,8 @@ static PetscErrorCode TestTall(SpikeBlock *b, PCSpikePrecision precision, PetscB
 /* Products: all block sizes, some numbers of columns */
 static PetscErrorCode TestSparse(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
 {
-  const PetscInt columns[] = {1, 2, 4, 5, 8, 16, 19, 32};
-  PetscInt       count     = 0;
+  const PetscInt columns[] = {1, 2, 4, 5, 8, 16, 19, 32}, few[] = {1, 2, 3, 4, 4, 8, 6, 8, 12, 16, 16, 10, 20, 32, 1, 24, 1};
+  PetscInt       count = 0;
 
   PetscFunctionBegin;
   for (PetscInt bs = 1; bs <= SPIKE_BLOCK_MAXBS; bs++) {
@@ -42,6 +42,9 @@ static PetscErrorCode TestSparse(SpikeBlock *b, PCSpikePrecision precision, Pets
       PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((bs + op) % 3), rowmajor, bs * 15, 0, columns[bs % 8], bs, PETSC_FALSE, bs % 2, &cases[count++]));
       if (bs == 4 || bs == 8 || bs == 16)
         for (PetscInt mode = 0; mode < 3; mode++) PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)mode, rowmajor, bs * 20, 0, 1 + 6 * mode, bs, PETSC_FALSE, mode, &cases[count++]));
+      if (op == SPIKE_BLOCK_MULT && (bs == 4 || bs == 8 || bs == 16)) /* these have ways of their own */
+        for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(few); k++)
+          PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((k + bs / 4) % 3), rowmajor, bs * (k % 4 == 3 ? 70 : 17), 0, few[k], bs, PETSC_FALSE, 4 * (PetscInt)(k % 2), &cases[count++]));
     }
   }
   PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT, SPIKE_BLOCK_SET, rowmajor, 0, 0, 3, 4, PETSC_FALSE, 1, &cases[count++]));

@@ -15,7 +15,7 @@
 /* A sum, in double precision */
 typedef SpikeDouble SpikeBlockSum;
 
-/* What a launch knows of a task. first: its first block of threads */
+/* What a launch knows of a task. first: its first block of threads; k: of a product the block rows of a warp */
 typedef struct {
   int             kind;
   SpikeBlockMode  mode;
@@ -36,13 +36,15 @@ typedef struct {
   SpikeBlockItem item[SPIKE_BLOCK_ITEMS];
 } SpikeBlockBatch;
 
-/* Kinds of tasks: what has a kernel body of its own. Numbers of columns: up to 4, 8, 16, 32; of a product up to 8, 16, 32 */
+/* Kinds of tasks: what has a kernel body of its own. Numbers of columns: up to 4, 8, 16, 32; of a product up to 8, 16, 32; with blocks of 4, 8 or 16 up to 4, 8, 16, 32, and 1 */
 enum {
   SPIKE_BLOCK_KIND_AXPY      = 0,
   SPIKE_BLOCK_KIND_DOT       = 4,
   SPIKE_BLOCK_KIND_MULT      = 8,
   SPIKE_BLOCK_KIND_TRANSPOSE = 11,
-  SPIKE_BLOCK_KINDS          = 14
+  SPIKE_BLOCK_KIND_WIDE      = 14,
+  SPIKE_BLOCK_KIND_VECTOR    = 18,
+  SPIKE_BLOCK_KINDS          = 19
 };
 
 /* The state: SpikeBlock.data */

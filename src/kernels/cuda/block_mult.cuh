@@ -2,13 +2,14 @@
 /* block_mult.cuh: products of a matrix of small blocks, or of its transpose, with a block of vectors, by the warps of a block of threads */
 #pragma once
 
-#include "block.cuh"
+#include "block_multvector.cuh"
+#include "block_multwide.cuh"
 
 /* Pieces of a row that a warp has on their way at once */
 #define SPIKE_BLOCK_AHEAD 4
 
 /*
-  Y [op] A X, or with A^T, of up to 8 NT columns. A warp makes 8 rows of a block row; a step is 4 columns of one of its blocks: the block's piece and that of X are the operands, as they lie in memory. Neighbouring
+  Any block size and alignment: Y [op] A X, or with A^T, of up to 8 NT columns. A warp makes 8 rows of a block row; a step is 4 columns of one of its blocks: the block's piece and that of X are the operands, as they lie in memory. Neighbouring
   warps have neighbouring block rows, whose pieces of X are likely to be in the same caches. Bytes: A and its indices once, Y once. Sums go along a row in the order of its blocks.
 */
 template <int NT, bool TRANS, typename V>
@@ -79,4 +80,87 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
 
       if (r + g < bs && column < t.m) Y[t.rowmajor ? i0 * t.ldy + column : i0 + column * t.ldy] = V(c[j].get(e));
     }
+}
+
+/* The same with one of the ways for blocks of 4, 8 and 16 */
+template <int CLASS, bool ROWMAJOR, typename V>
+__device__ static __forceinline__ void SpikeBlockMultWideAny(const SpikeBlockItem &t, unsigned block)
+{
+  constexpr int NT = CLASS < 2 ? 1 : 1 << (CLASS - 1);
+
+  if (t.bs == 4) SpikeBlockMultWide<4, NT, CLASS == 0, ROWMAJOR, V>(t, block);
+  else if (t.bs == 8) SpikeBlockMultWide<8, NT, false, ROWMAJOR, V>(t, block);
+  else SpikeBlockMultWide<16, NT, false, ROWMAJOR, V>(t, block);
+}
+
+template <typename V>
+__device__ static __forceinline__ void SpikeBlockMultVectorAny(const SpikeBlockItem &t, unsigned block)
+{
+  if (t.bs == 4) SpikeBlockMultVector<4, V>(t, block);
+  else if (t.bs == 8) SpikeBlockMultVector<8, V>(t, block);
+  else SpikeBlockMultVector<16, V>(t, block);
+}
+
+/* Threads of a block of a launch of one kind, and how many such blocks a multiprocessor must take */
+__host__ __device__ constexpr int SpikeBlockProductThreads(int kind)
+{
+  return kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_VECTOR ? 32 * SPIKE_BLOCK_WIDEWARPS : SPIKE_BLOCK_THREADS;
+}
+
+__host__ __device__ constexpr int SpikeBlockProductBlocks(int kind)
+{
+  return kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_WIDE + 3 ? 3 : 2;
+}
+
+/* A product by its kind */
+template <int KIND, typename V>
+__device__ static __forceinline__ void SpikeBlockProduct_Device(const SpikeBlockItem &t, unsigned block)
+{
+  if constexpr (KIND < SPIKE_BLOCK_KIND_TRANSPOSE) SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_MULT), false, V>(t, block);
+  else if constexpr (KIND < SPIKE_BLOCK_KIND_WIDE) SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_TRANSPOSE), true, V>(t, block);
+  else if constexpr (KIND < SPIKE_BLOCK_KIND_VECTOR) {
+    if (t.rowmajor) SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, true, V>(t, block);
+    else SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, false, V>(t, block);
+  } else SpikeBlockMultVectorAny<V>(t, block);
+}
+
+static inline bool SpikeBlockAligned(const void *p, PetscCount ld, size_t size, size_t to)
+{
+  return (size_t)p % to == 0 && (size_t)ld * size % to == 0;
+}
+
+/* The rest of a product's description: kind, block rows of a warp, matrix. Blocks of threads that it wants */
+static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, const SpikeBlockTask *task, SpikeBlockItem *t)
+{
+  const SpikeBlockMat     *A       = task->A;
+  const SpikeBlockMatCUDA *m       = (const SpikeBlockMatCUDA *)A->data;
+  const bool               trans   = task->op != SPIKE_BLOCK_MULT;
+  const int                cls     = SpikeBlockClass((int)task->m);
+  const bool               special = !trans && (A->bs == 4 || A->bs == 8 || A->bs == 16) && (size_t)A->a % 16 == 0;
+  const bool               pairs   = task->rowmajor ? cls < 2 || (task->m % 2 == 0 && SpikeBlockAligned(task->X, task->ldx, size, PetscMin(16, 2 * size))) : A->bs == 4 || SpikeBlockAligned(task->X, task->ldx, size, PetscMin(16, 2 * size));
+  int                      warps   = SPIKE_BLOCK_WARPS;
+  PetscCount               units;
+
+  t->conjugate = task->op == SPIKE_BLOCK_MULT_HERMITIAN;
+  t->bs        = (int)A->bs;
+  t->a         = A->a;
+  t->ai        = trans ? m->ti : m->ai;
+  t->aj        = trans ? m->tj : m->aj;
+  t->at        = trans ? m->tp : NULL;
+  t->n         = trans ? A->nb : A->mb;
+  t->wide      = SpikeBlockAligned(t->Y, t->ldy, size, 16);
+  if (special && (task->m == 1 || pairs)) { /* four waves of two blocks of threads a multiprocessor, or more */
+    const int side = (int)PetscMax(1, 512 / (A->bs * A->bs * (PetscInt)size));
+
+    t->kind = task->m == 1 ? SPIKE_BLOCK_KIND_VECTOR : SPIKE_BLOCK_KIND_WIDE + cls;
+    t->k    = (int)PetscMin(t->n / (8 * SPIKE_BLOCK_WARPS * (PetscInt)multiprocessors), 16);
+    t->k    = PetscMax(t->k, task->m == 1 ? side : 1);
+    units   = t->n / t->k + (t->n % t->k ? 1 : 0);
+    if (task->m == 1) t->wide = (size_t)t->Y % 16 == 0;
+    else warps = SPIKE_BLOCK_WIDEWARPS;
+  } else {
+    t->kind = (trans ? SPIKE_BLOCK_KIND_TRANSPOSE : SPIKE_BLOCK_KIND_MULT) + PetscMax(cls - 1, 0);
+    units   = (PetscCount)t->n * ((t->bs + 7) / 8);
+  }
+  return (unsigned)(units / warps + (units % warps ? 1 : 0));
 }

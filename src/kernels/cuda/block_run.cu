@@ -8,8 +8,7 @@ __device__ static __forceinline__ void SpikeBlockTask_Device(const SpikeBlockIte
 {
   if constexpr (KIND < SPIKE_BLOCK_KIND_DOT) SpikeBlockAxpy<KIND - SPIKE_BLOCK_KIND_AXPY, V>(t, block, blocks, shared);
   else if constexpr (KIND < SPIKE_BLOCK_KIND_MULT) SpikeBlockDot<KIND - SPIKE_BLOCK_KIND_DOT, V>(t, block, blocks, shared, tickets);
-  else if constexpr (KIND < SPIKE_BLOCK_KIND_TRANSPOSE) SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_MULT), false, V>(t, block);
-  else SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_TRANSPOSE), true, V>(t, block);
+  else SpikeBlockProduct_Device<KIND, V>(t, block);
 }
 
 /* The task of this block of threads: tasks are few */
@@ -29,7 +28,7 @@ __host__ __device__ static constexpr bool SpikeBlockIsHeavy(int kind)
 
 /* Tasks of one kind */
 template <int KIND, typename V>
-__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, SpikeBlockIsHeavy(KIND) ? 1 : 2) SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+__global__ void __launch_bounds__(SpikeBlockProductThreads(KIND), SpikeBlockIsHeavy(KIND) ? 1 : SpikeBlockProductBlocks(KIND)) SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
 {
   extern __shared__ SpikeBlockSum sums[];
   const int                       i = SpikeBlockFind(batch);
@@ -64,7 +63,9 @@ static PetscErrorCode SpikeBlockLaunchSame(int kind, unsigned blocks, const Spik
 {
   PetscFunctionBegin;
   if (kind == KIND) {
-    SpikeBlockSame_Kernel<KIND, V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
+    const size_t shared = KIND < SPIKE_BLOCK_KIND_MULT ? SPIKE_BLOCK_SHARED : 0;
+
+    SpikeBlockSame_Kernel<KIND, V><<<blocks, SpikeBlockProductThreads(KIND), shared, stream>>>(*batch);
     PetscCallCUDA(cudaGetLastError());
   } else if constexpr (KIND + 1 < SPIKE_BLOCK_KINDS) PetscCall((SpikeBlockLaunchSame<KIND + 1, V>(kind, blocks, batch, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -133,23 +134,7 @@ static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, size_t size, con
     t->wide = SpikeBlockAligned_Private(t->X, t->ldx, size) && SpikeBlockAligned_Private(t->Z, t->ldz, size);
     t->same = t->X == t->Z && t->ldx == t->ldz && t->k == t->m;
     blocks  = SpikeBlockDotBlocks(task->n, SpikeBlockClass((int)PetscMax(task->k, task->m)), h->multiprocessors);
-  } else {
-    const SpikeBlockMat     *A     = task->A;
-    const SpikeBlockMatCUDA *m     = (const SpikeBlockMatCUDA *)A->data;
-    const bool               trans = task->op != SPIKE_BLOCK_MULT;
-    PetscCount               units;
-
-    t->kind      = (trans ? SPIKE_BLOCK_KIND_TRANSPOSE : SPIKE_BLOCK_KIND_MULT) + PetscMax(SpikeBlockClass((int)task->m) - 1, 0);
-    t->conjugate = task->op == SPIKE_BLOCK_MULT_HERMITIAN;
-    t->bs        = (int)A->bs;
-    t->a         = A->a;
-    t->ai        = trans ? m->ti : m->ai;
-    t->aj        = trans ? m->tj : m->aj;
-    t->at        = trans ? m->tp : NULL;
-    t->n         = trans ? A->nb : A->mb;
-    units        = (PetscCount)t->n * ((t->bs + 7) / 8);
-    blocks       = (unsigned)(units / SPIKE_BLOCK_WARPS + (units % SPIKE_BLOCK_WARPS ? 1 : 0));
-  }
+  } else blocks = SpikeBlockProductItem(h->multiprocessors, size, task, t);
   return blocks;
 }
 
