@@ -18,13 +18,10 @@ static PetscErrorCode Solve(KSPType type, PCType pctype, Mat A, PetscBool isdia,
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &fused, KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED, ""));
   if (fused && isdia) {
-    const PetscBool cuda = (PetscBool)!strcmp(SpikeTestDiaType(), MATDIACUDA);
-    KSPFusedInfo    info;
-    PetscMPIInt     size;
+    KSPFusedInfo info;
 
-    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
     PetscCall(KSPFusedGetInfo(ksp, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(!info.copy && info.product == (cuda && size > 1 ? KSP_FUSED_SPMV_PETSC : KSP_FUSED_SPMV_DIA)), "%s: copy %d, product %s", where, info.copy, KSPFusedSpMVTypes[info.product]));
+    PetscCall(SpikeTestCheck((PetscBool)(!info.copy && info.product == KSP_FUSED_SPMV_DIA), "%s: copy %d, product %s", where, info.copy, KSPFusedSpMVTypes[info.product]));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -200,7 +200,7 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   KSPFusedGraphKey   pc;
 
   PetscFunctionBegin;
-  f->usegraph = (PetscBool)(f->graphs && f->s.k->capture && f->usecopy && (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement && !PetscLogGpuTimeFlag);
+  f->usegraph = (PetscBool)(f->graphs && f->s.ondevice && f->s.k->capture && f->usecopy && (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement && !PetscLogGpuTimeFlag);
   if (!f->usegraph) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n, &arrays));
   for (PetscInt i = 0; i < n; i++) {

@@ -415,7 +415,7 @@ PetscErrorCode MatCreate_MPIDIA(Mat A)
   On several ranks what others need of a vector is packed on the device and travels beside the product of the rows that need nothing: by NCCL where each rank has a GPU of its own and the library was built with NCCL, by MPI from the
   memory of the device with `-use_gpu_aware_mpi`, else through pinned memory of the host. `-info` says which.
 
-  `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product on one rank, for up to 128 diagonals, and by `MatMult()` on several.
+  `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product, for up to 128 diagonals.
 
 .seealso: [](ch_matrices), `Mat`, `MATDIA`, `MATSEQDIACUDA`, `MATMPIDIACUDA`, `MATAIJCUSPARSE`, `MatDIAGetDiagonals()`, `MatBindToCPU()`
 M*/

@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   SpikeKrylovDevice  *device;
   SpikeKrylovMail    *mail, *devicemail;                   /* one memory, as host and device see it                                    */
-  PetscScalar        *partials;                            /* [2 * SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks()]; steps use the first half */
+  PetscScalar        *partials;                            /* [2 * SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks()]; steps use the first half, those of two kernels all of it */
   unsigned long long  read, summed;                        /* posts that the host has read, sums that it has asked for                 */
   int                 multiprocessors, cache, cooperative; /* bytes of the second-level cache; whether a grid can be launched that is there as a whole */
   PetscScalar        *blockpartials;                       /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
@@ -214,10 +214,10 @@ __device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMai
 
 /*
   The sums d[] of all threads of all blocks: the block, then the last block those of all blocks, each in an order that depends on the grid alone. With recur one thread of that
-  block makes the recurrence, else it gives the sums to the host.
+  block makes the recurrence, else it gives the sums to the host. Several kernels that share a step number their blocks through: this is number `block` of `blocks`.
 */
 template <int STEP>
-__device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscScalar shared[], bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+__device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscScalar shared[], bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail, unsigned block = blockIdx.x, unsigned blocks = gridDim.x)
 {
   using X = SpikeKrylovTraits<STEP>;
   __shared__ bool last;
@@ -226,17 +226,17 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
   for (int k = 0; k < X::nd; k++) {
     const PetscScalar sum = SpikeKrylovBlockSum(d[k], shared);
 
-    if (!threadIdx.x) partials[k * gridDim.x + blockIdx.x] = sum;
+    if (!threadIdx.x) partials[k * blocks + block] = sum;
   }
   if (!threadIdx.x) {
     __threadfence();
-    last = atomicInc(&device->ticket, gridDim.x - 1) == gridDim.x - 1;
+    last = atomicInc(&device->ticket, blocks - 1) == blocks - 1;
   }
   __syncthreads();
   if (!last) return;
   __threadfence();
 #pragma unroll
-  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * gridDim.x, threadIdx.x, blockDim.x, gridDim.x);
+  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
 #pragma unroll
   for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovBlockSum(d[k], shared);
   if (threadIdx.x) return;

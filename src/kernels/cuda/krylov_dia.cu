@@ -102,6 +102,8 @@ PetscErrorCode SpikeDiaMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr,
   if (table.count < 1 || table.count > SPIKE_DIA_MOST || csr->nz < least * table.count * csr->n) PetscFunctionReturn(PETSC_SUCCESS);
   std::sort(table.offset, table.offset + SPIKE_DIA_SEEN); /* empty places come first */
   m->n     = csr->n;
+  m->begin = 0;
+  m->end   = csr->n;
   m->count = table.count;
   m->ld    = ((PetscInt64)csr->n + 31) / 32 * 32;
   m->T     = SpikeDiaLanes(m->n, m->count);

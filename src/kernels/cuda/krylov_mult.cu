@@ -30,7 +30,7 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On one rank, of as many diagonals as a block keeps offsets of */
+/* Of as many diagonals as a block keeps offsets of */
 PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loan, void **copy)
 {
   const SpikeDIA      *A = loan->dia;
@@ -39,12 +39,15 @@ PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loa
   PetscFunctionBegin;
   (void)s;
   *copy = NULL;
-  if (loan->begin || A->n < 1 || A->n != A->m || A->count < 1 || A->count > SPIKE_DIA_MOST || (PetscInt64)A->n > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((!loan->begin && (A->n < 1 || A->count < 1)) || A->n != A->m || A->count > SPIKE_DIA_MOST || (PetscInt64)A->n > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&c));
   *copy         = (void *)c;
   c->borrowed   = true;
   c->nz         = (PetscInt)PetscMin(loan->nz, (PetscInt64)PETSC_INT_MAX); /* flops are counted by it */
+  c->loan       = *loan;
   c->dia.n      = A->n;
+  c->dia.begin  = A->ibegin;
+  c->dia.end    = A->iend;
   c->dia.count  = (int)A->count;
   c->dia.ld     = SpikeDiaLd(A);
   c->dia.T      = SpikeDiaLanes(A->n, c->dia.count);
@@ -86,7 +89,7 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
 
 /* y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of the step is y. Deterministic */
 template <int STEP, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4) SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4) SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front, unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
   using X                             = SpikeKrylovTraits<STEP>;
   constexpr int                    ND = X::nd ? X::nd : 1;
@@ -111,7 +114,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP 
       if ((X::read >> k) & 1) e[k] = k == own ? sum : v.v[k][row];
     X::row(&f, e, d);
   });
-  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail);
+  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
 }
 
 template <int STEP, class ROWS>
@@ -123,7 +126,7 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
   PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
   *blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->multiprocessors), (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
   if (!a) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, h->device, h->partials, h->devicemail));
+  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front, (unsigned)a->total, h->device, h->partials, h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,7 +135,7 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
 {
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    const PetscInt warps = (c->dia.n + 32 / c->dia.T - 1) / (32 / c->dia.T);
+    const PetscInt warps = (c->dia.end - c->dia.begin + 32 / c->dia.T - 1) / (32 / c->dia.T);
 
     if (c->dia.T == 4) PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<4>>(h, SpikeDiaRows<4>{c->dia}, warps, a, blocks)));
     else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<1>>(h, SpikeDiaRows<1>{c->dia}, warps, a, blocks)));
@@ -143,13 +146,35 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With other ranks: the interior while the halo travels, then the ends. The last block of both makes the sums of the step */
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const SpikeKrylovMultArgs *args)
+{
+  const PetscInt      warps = (c->dia.begin + c->dia.n - c->dia.end + 31) / 32;
+  SpikeDiaEnds        ends  = {c->dia, ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
+  SpikeKrylovMultArgs a     = *args;
+  PetscInt            inside, outside;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovMultForm<STEP>(h, c, NULL, &inside));
+  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaEnds>(h, ends, warps, NULL, &outside)));
+  a.total = inside + outside;
+  PetscCall((*c->loan.begin)(c->loan.owner, a.x, &ends.ghost));
+  PetscCall(SpikeKrylovMultForm<STEP>(h, c, &a, &inside));
+  PetscCall((*c->loan.end)(c->loan.owner));
+  a.front = inside;
+  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaEnds>(h, ends, warps, &a, &outside)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a is NULL where nothing is to be launched */
 static PetscErrorCode SpikeKrylovMultStep(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step, const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
 #define SPIKE_MULT_CASE(NAME) \
   case NAME: \
-    PetscCall(SpikeKrylovMultForm<NAME>(h, c, a, blocks)); \
+    if (a && c->loan.begin) PetscCall(SpikeKrylovMultLoan<NAME>(h, c, a)); \
+    else PetscCall(SpikeKrylovMultForm<NAME>(h, c, a, blocks)); \
     break
   switch (step) {
     SPIKE_MULT_CASE(SPIKE_BCGS_ALPHA);
@@ -176,12 +201,13 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
 {
   const SpikeKrylovCUDA     *h    = (const SpikeKrylovCUDA *)s->data;
   const SpikeKrylovCopyCUDA *c    = (const SpikeKrylovCopyCUDA *)copy;
-  SpikeKrylovMultArgs        a    = {scale, x, y, {}, -1, s->ondevice ? true : false};
+  SpikeKrylovMultArgs        a    = {scale, x, y, {}, -1, s->ondevice ? true : false, 0, 0};
   const int                  n    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
   const PetscInt             rows = c->stencil ? c->stencil->size[0] * c->stencil->size[1] * c->stencil->size[2] * c->stencil->dof : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
   PetscInt                   blocks;
 
   PetscFunctionBegin;
+  if (!s->ondevice && s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS); /* the same on all ranks: no halo either */
   for (int k = 0; k < n; k++) {
     a.v.v[k] = v[k];
     if (v[k] == y) a.own = k;

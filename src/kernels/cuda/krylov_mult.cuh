@@ -21,7 +21,7 @@ typedef struct {
 
 /* By diagonals: val[d ld + i] = A(i, i + offset[d]), 0 where A has no entry; places of columns outside of A are not read */
 typedef struct {
-  PetscInt     n;
+  PetscInt     n, begin, end; /* rows, and columns; the rows of a product, all of them but where some have columns of other ranks */
   int          T, count;
   PetscInt64   ld;
   PetscInt    *offset; /* [count] ascending */
@@ -33,7 +33,8 @@ typedef struct {
   PetscInt        nz;
   SpikeKrylovSell sell;
   SpikeKrylovDia  dia;
-  bool            borrowed; /* dia lies in the memory of a matrix */
+  bool            borrowed; /* dia lies in the memory of a matrix: */
+  SpikeKrylovLoan loan;
 
   const SpikeStencil *stencil; /* that is lent, or NULL */
 } SpikeKrylovCopyCUDA;
@@ -53,6 +54,7 @@ typedef struct {
   SpikeKrylovVectors v;
   int                own;
   bool               recur;
+  PetscInt           front, total; /* blocks of the kernel in front, and of both, where two share a step */
 } SpikeKrylovMultArgs;
 
 /* With nothing to fetch in front of a row */
@@ -132,15 +134,15 @@ struct SpikeDiaRows {
   {
     const PetscInt per = threads / T;
 
-    for (PetscInt first = number / 32 * (32 / T); first < m.n; first += per) {
+    for (PetscInt first = m.begin + number / 32 * (32 / T); first < m.end; first += per) {
       const int            lane = threadIdx.x % 32, t = lane % T;
       const PetscInt       row = first + lane / T;
       const PetscScalar   *val = m.val + row;
       PetscScalar          sum = 0.0;
       decltype(fetch(row)) fetched;
 
-      if (t == 0 && row < m.n) fetched = fetch(row);
-      if (row < m.n) {
+      if (t == 0 && row < m.end) fetched = fetch(row);
+      if (row < m.end) {
         sum = SpikeDiaSum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
           const PetscInt j      = there ? row + shared.offset[d] : -1;
           const bool     inside = j >= 0 && j < m.n;
@@ -151,7 +153,42 @@ struct SpikeDiaRows {
       }
 #pragma unroll
       for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
-      if (t == 0 && row < m.n) f(row, sum, fetched);
+      if (t == 0 && row < m.end) f(row, sum, fetched);
+    }
+  }
+};
+
+/* The rows in front of `begin` and from `end` on, whose columns others may have: x(j, inside) for those of the rank */
+struct SpikeDiaEnds {
+  static constexpr int LANES = 1;
+
+  SpikeKrylovDia       m;
+  const SpikeDiaTable *table;
+  const PetscScalar   *ghost;
+
+  struct Shared { };
+
+  __device__ __forceinline__ void prepare(Shared &) const { }
+
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, G &&fetch, F &&f) const
+  {
+    for (PetscInt k = number; k < m.begin + m.n - m.end; k += threads) {
+      const PetscInt    row     = k < m.begin ? k : m.end + k - m.begin;
+      const auto        fetched = fetch(row);
+      const PetscScalar sum     = SpikeDiaSum<1>(0, m.count, PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+        *a = *b = 0.0;
+        if (there) {
+          const SpikeDiaTable t = table[d];
+
+          if (row >= t.first && row < t.last) {
+            *a = m.val[d * m.ld + row];
+            *b = row >= t.own && row < t.upper ? x(row + t.offset, true) : ghost[row + t.offset + (row < t.own ? t.below : t.above)];
+          }
+        }
+      });
+
+      f(row, sum, fetched);
     }
   }
 };
