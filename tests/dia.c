@@ -499,7 +499,7 @@ int main(int argc, char **argv)
          requires: cuda gpurun
          args: -dia_type diacuda
       test:
-         suffix: cudampi
+         suffix: cudatwophase
          nsize: 3
          requires: cuda gpurun
          args: -dia_type diacuda -mat_dia_schedule twophase

@@ -12,13 +12,20 @@ typedef struct {
   count (n + 1) numbers read, and x, which caches keep; n written
 */
 template <bool SHORT>
-__global__ void __launch_bounds__(SPIKE_DIA_THREADS) SpikeDiaMultKernel(const __grid_constant__ SpikeDiaOffsets brief, const PetscInt *__restrict__ offset, int count, PetscInt64 ld, PetscInt begin, PetscInt end, PetscInt m, const PetscScalar *__restrict__ val, const PetscScalar *__restrict__ x, const PetscScalar *z, PetscScalar *y)
+__global__ void __launch_bounds__(SPIKE_DIA_THREADS) SpikeDiaMultKernel(const __grid_constant__ SpikeDiaOffsets brief, const PetscInt *__restrict__ offset, int count, PetscInt64 ld, PetscInt begin, PetscInt end, PetscInt low, PetscInt high, PetscInt m, const PetscScalar *__restrict__ val, const PetscScalar *__restrict__ x, const PetscScalar *z, PetscScalar *y)
 {
   const PetscInt64   row = begin + SpikeDiaThread();
   const PetscInt     i   = (PetscInt)row;
   const PetscScalar *a0  = val + row;
 
   if (row >= end) return;
+  if (i >= low && i < high) { /* a column on each diagonal: nothing to ask but whether there is one more */
+    y[i] = SpikeDiaSum<1>(0, count, z ? z[i] : PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+      *a = there ? a0[d * ld] : PetscScalar(0.0);
+      *b = there ? x[i + (SHORT ? brief.offset[d] : offset[d])] : PetscScalar(0.0);
+    });
+    return;
+  }
   y[i] = SpikeDiaSum<1>(0, count, z ? z[i] : PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
     const PetscInt j      = there ? i + (SHORT ? brief.offset[d] : offset[d]) : -1;
     const bool     inside = j >= 0 && j < m;
@@ -51,8 +58,9 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS) SpikeDiaMultEndKernel(const
 
 PetscErrorCode SpikeDIAMult_CUDA(const SpikeDIA *A, PetscInt begin, PetscInt end, const PetscScalar *x, const PetscScalar *ghost, const PetscScalar *z, PetscScalar *y)
 {
-  const SpikeDIACUDA *h     = (const SpikeDIACUDA *)A->data;
-  const PetscInt64    ld    = SpikeDiaLd(A);
+  const SpikeDIACUDA *h  = (const SpikeDIACUDA *)A->data;
+  const PetscInt64    ld = SpikeDiaLd(A), first = A->count ? A->offset[0] : 0, last = A->count ? A->offset[A->count - 1] : 0;
+  const PetscInt      low = (PetscInt)PetscMin(PetscMax(-first, (PetscInt64)0), (PetscInt64)A->n), high = (PetscInt)PetscMax(PetscMin(A->m - last, (PetscInt64)A->n), (PetscInt64)0);
   SpikeDiaOffsets     brief = {};
   cudaStream_t        stream;
 
@@ -62,10 +70,10 @@ PetscErrorCode SpikeDIAMult_CUDA(const SpikeDIA *A, PetscInt begin, PetscInt end
   PetscCall(PetscLogGpuTimeBegin());
   if (begin < A->ibegin || end > A->iend) SpikeDiaMultEndKernel<<<SpikeDiaBlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, ld, begin, end, A->val, x, ghost, z, y);
   else if (A->count > SPIKE_DIA_SHORT) {
-    SpikeDiaMultKernel<false><<<SpikeDiaBlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end, A->m, A->val, x, z, y);
+    SpikeDiaMultKernel<false><<<SpikeDiaBlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end, low, high, A->m, A->val, x, z, y);
   } else {
     for (PetscInt d = 0; d < A->count; d++) brief.offset[d] = A->offset[d];
-    SpikeDiaMultKernel<true><<<SpikeDiaBlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end, A->m, A->val, x, z, y);
+    SpikeDiaMultKernel<true><<<SpikeDiaBlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end, low, high, A->m, A->val, x, z, y);
   }
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
