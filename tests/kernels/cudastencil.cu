@@ -260,15 +260,16 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
 /* A product with each step that can be behind it, with and without a diagonal matrix, against the host's; and y has the bits of the product alone */
 static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
 {
-  const SpikeKrylovStep steps[] = {SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA, SPIKE_KRYLOV_NSTEPS};
-  const PetscInt        n = t->size[0] * t->size[1] * t->size[2] * t->dof, whole[3] = {0, 0, 0};
-  PetscInt              offset[3 * 125];
-  SpikeStencil          h    = {}, c;
-  SpikeKrylov           host = {}, cuda = {};
-  void                 *copy[2];
-  Array                 v[SPIKE_KRYLOV_MAXVECTORS], x, y, d;
-  PetscScalar          *coef, *mine, *bits;
-  char                  what[160];
+  const SpikeKrylovStep    steps[]    = {SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA, SPIKE_KRYLOV_NSTEPS};
+  const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
+  const PetscInt           n = t->size[0] * t->size[1] * t->size[2] * t->dof, whole[3] = {0, 0, 0};
+  PetscInt                 offset[3 * 125];
+  SpikeStencil             h    = {}, c;
+  SpikeKrylov              host = {}, cuda = {};
+  void                    *copy[2];
+  Array                    v[SPIKE_KRYLOV_MAXVECTORS], x, y, d;
+  PetscScalar             *coef, *mine, *bits;
+  char                     what[160];
 
   PetscFunctionBegin;
   h.count    = Offsets(t->kind, t->dim, PETSC_FALSE, offset);
@@ -333,6 +334,37 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
         PetscCall((*cuda.k->sums)(&cuda, steps[k]));
         for (PetscInt j = 0; j < info->ndots; j++) Check((PetscBool)(PetscAbsScalar(host.local[j] - cuda.local[j]) <= 100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n), info->name, j);
       }
+  cuda.ncolumns = 8;
+  PetscCall((*cuda.k->blockcreate)(&cuda, 8, SpikeIDRSize(8)));
+  for (PetscInt columns = 1; columns <= 8; columns++)
+    for (int z = 0; z < 2; z++) { /* inner products behind the product, against those of the step alone */
+      PetscScalar     *A[8], sums[16];
+      SpikeKrylovBlock b = {};
+
+      for (PetscInt i = 0; i < n; i++) y.host[i] = NaN();
+      PetscCall(Put(&y));
+      for (PetscInt j = 0; j < columns; j++) A[j] = v[j % SPIKE_KRYLOV_MAXVECTORS].there + GUARD;
+      b.n    = n;
+      b.last = columns;
+      b.A    = A;
+      b.y    = y.there + GUARD;
+      b.z    = z ? x.there + GUARD : NULL;
+      PetscCall((*cuda.k->blockmult)(&cuda, copy[1], x.there + GUARD, &b, &recurrence));
+      PetscCall((*cuda.k->blocksums)(&cuda, columns + (z ? 3 : 1), sums));
+      PetscCall(Get(&y, mine));
+      Check((PetscBool)!memcmp(mine + GUARD, bits + GUARD, n * sizeof(*mine)), "bits of the product with columns", columns);
+      for (PetscInt j = 0; j < columns + (z ? 3 : 1); j++) {
+        PetscScalar sum = 0.0;
+
+        for (PetscInt i = 0; i < n; i++) {
+          const PetscScalar yi = bits[GUARD + i], xi = x.host[i];
+
+          if (j < columns) sum += PetscConj(v[j % SPIKE_KRYLOV_MAXVECTORS].host[i]) * yi;
+          else sum += j == columns ? PetscConj(yi) * yi : (j == columns + 1 ? PetscConj(xi) * xi : PetscConj(yi) * xi);
+        }
+        Check((PetscBool)(PetscAbsScalar(sum - sums[j]) <= 100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n), "inner products with columns", columns);
+      }
+    }
   PetscCall((*host.k->destroycopy)(&host, &copy[0]));
   PetscCall((*cuda.k->destroycopy)(&cuda, &copy[1]));
   PetscCall((*host.k->destroy)(&host));
