@@ -91,7 +91,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 }
 
 /*@C
-  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA`, `MATDIACUDA` and `MATGRIDSTENCIL`
+  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA`, `MATDIACUDA`, `MATGRIDSTENCIL` and `MATGRIDSTENCILCUDA`
 
   Logically Collective
 

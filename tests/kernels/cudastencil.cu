@@ -3,7 +3,7 @@
 static char help[] = "Products by stencils of the CUDA backend. -small: few sizes, for compute-sanitizer.\n\n";
 
 #include <petscdevice_cuda.h>
-#include "kernels/stencil.h"
+#include "kernels/krylov.h"
 
 #define GUARD 64
 
@@ -257,6 +257,130 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A product with each step that can be behind it, with and without a diagonal matrix, against the host's; and y has the bits of the product alone */
+static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
+{
+  const SpikeKrylovStep    steps[]    = {SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA, SPIKE_KRYLOV_NSTEPS};
+  const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
+  const PetscInt           n = t->size[0] * t->size[1] * t->size[2] * t->dof, whole[3] = {0, 0, 0};
+  PetscInt                 offset[3 * 125];
+  SpikeStencil             h    = {}, c;
+  SpikeKrylov              host = {}, cuda = {};
+  void                    *copy[2];
+  Array                    v[SPIKE_KRYLOV_MAXVECTORS], x, y, d;
+  PetscScalar             *coef, *mine, *bits;
+  char                     what[160];
+
+  PetscFunctionBegin;
+  h.count    = Offsets(t->kind, t->dim, PETSC_FALSE, offset);
+  h.offset   = offset;
+  h.dof      = t->dof;
+  h.constant = constant;
+  for (int k = 0; k < 3; k++) h.size[k] = h.hi[k] = t->size[k];
+  PetscCall(PetscMalloc1(SpikeStencilCoefs(&h), &coef));
+  for (PetscCount i = 0; i < SpikeStencilCoefs(&h); i++) coef[i] = Number(3, i);
+  h.coef = coef;
+  c      = h;
+  PetscCall((*SpikeStencilKernels_CUDA.setup)(&c));
+  PetscCall(Make(n, &x));
+  PetscCall(Make(n, &y));
+  PetscCall(Make(n, &d));
+  for (PetscInt i = 0; i < n; i++) {
+    x.host[i] = Number(5, i);
+    d.host[i] = Number(6, i);
+  }
+  PetscCall(Put(&x));
+  PetscCall(Put(&d));
+  for (int k = 0; k < SPIKE_KRYLOV_MAXVECTORS; k++) {
+    PetscCall(Make(n, &v[k]));
+    for (PetscInt i = 0; i < n; i++) v[k].host[i] = Number(7 + k, i);
+    PetscCall(Put(&v[k]));
+  }
+  PetscCall(PetscMalloc2(n + 2 * GUARD, &mine, n + 2 * GUARD, &bits));
+  host.k = &SpikeKrylovKernels_Host;
+  cuda.k = &SpikeKrylovKernels_CUDA;
+  PetscCall((*host.k->create)(&host));
+  PetscCall((*cuda.k->create)(&cuda));
+  PetscCall((*host.k->borrowstencil)(&host, &h, &copy[0]));
+  PetscCall((*cuda.k->borrowstencil)(&cuda, &c, &copy[1]));
+  memset((void *)host.scalars, 0, sizeof(*host.scalars));
+  memset((void *)cuda.scalars, 0, sizeof(*cuda.scalars));
+  PetscCall((*host.k->push)(&host, PETSC_FALSE));
+  PetscCall((*cuda.k->push)(&cuda, PETSC_FALSE));
+  PetscCall(Put(&y));
+  PetscCall((*SpikeStencilKernels_CUDA.begin)(&c));
+  PetscCall((*SpikeStencilKernels_CUDA.mult)(&c, whole, c.size, x.there + GUARD, c.size[0], c.size[0] * c.size[1], NULL, y.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.end)(&c));
+  PetscCall(Get(&y, bits));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(steps); k++)
+    for (int own = 0; own < 2; own++)
+      for (int scale = 0; scale < 2; scale++) {
+        const SpikeKrylovStepInfo *info = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
+        PetscScalar               *vh[SPIKE_KRYLOV_MAXVECTORS], *vc[SPIKE_KRYLOV_MAXVECTORS];
+
+        for (PetscInt i = 0; i < n; i++) y.host[i] = NaN();
+        PetscCall(Put(&y));
+        for (int j = 0; j < SPIKE_KRYLOV_MAXVECTORS; j++) { /* y is one of the vectors, x may be another */
+          vh[j] = j == own ? y.host : (j == own + 1 ? x.host : v[j].host);
+          vc[j] = (j == own ? y.there : (j == own + 1 ? x.there : v[j].there)) + GUARD;
+        }
+        PetscCall((*host.k->mult)(&host, copy[0], steps[k], scale ? d.host : NULL, x.host, y.host, vh));
+        PetscCall((*cuda.k->mult)(&cuda, copy[1], steps[k], scale ? d.there + GUARD : NULL, x.there + GUARD, y.there + GUARD, vc));
+        PetscCall(Get(&y, mine));
+        Same(&y, mine, 20 * (h.count * h.dof + 2) * PETSC_MACHINE_EPSILON, info ? info->name : "the product alone");
+        if (!scale) Check((PetscBool)!memcmp(mine + GUARD, bits + GUARD, n * sizeof(*mine)), "bits of the product", 0);
+        if (!info) continue;
+        PetscCall((*host.k->sums)(&host, steps[k]));
+        PetscCall((*cuda.k->sums)(&cuda, steps[k]));
+        for (PetscInt j = 0; j < info->ndots; j++) Check((PetscBool)(PetscAbsScalar(host.local[j] - cuda.local[j]) <= 100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n), info->name, j);
+      }
+  cuda.ncolumns = 8;
+  PetscCall((*cuda.k->blockcreate)(&cuda, 8, SpikeIDRSize(8)));
+  for (PetscInt columns = 1; columns <= 8; columns++)
+    for (int z = 0; z < 2; z++) { /* inner products behind the product, against those of the step alone */
+      PetscScalar     *A[8], sums[16];
+      SpikeKrylovBlock b = {};
+
+      for (PetscInt i = 0; i < n; i++) y.host[i] = NaN();
+      PetscCall(Put(&y));
+      for (PetscInt j = 0; j < columns; j++) A[j] = v[j % SPIKE_KRYLOV_MAXVECTORS].there + GUARD;
+      b.n    = n;
+      b.last = columns;
+      b.A    = A;
+      b.y    = y.there + GUARD;
+      b.z    = z ? x.there + GUARD : NULL;
+      PetscCall((*cuda.k->blockmult)(&cuda, copy[1], x.there + GUARD, &b, &recurrence));
+      PetscCall((*cuda.k->blocksums)(&cuda, columns + (z ? 3 : 1), sums));
+      PetscCall(Get(&y, mine));
+      Check((PetscBool)!memcmp(mine + GUARD, bits + GUARD, n * sizeof(*mine)), "bits of the product with columns", columns);
+      for (PetscInt j = 0; j < columns + (z ? 3 : 1); j++) {
+        PetscScalar sum = 0.0;
+
+        for (PetscInt i = 0; i < n; i++) {
+          const PetscScalar yi = bits[GUARD + i], xi = x.host[i];
+
+          if (j < columns) sum += PetscConj(v[j % SPIKE_KRYLOV_MAXVECTORS].host[i]) * yi;
+          else sum += j == columns ? PetscConj(yi) * yi : (j == columns + 1 ? PetscConj(xi) * xi : PetscConj(yi) * xi);
+        }
+        Check((PetscBool)(PetscAbsScalar(sum - sums[j]) <= 100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n), "inner products with columns", columns);
+      }
+    }
+  PetscCall((*host.k->destroycopy)(&host, &copy[0]));
+  PetscCall((*cuda.k->destroycopy)(&cuda, &copy[1]));
+  PetscCall((*host.k->destroy)(&host));
+  PetscCall((*cuda.k->destroy)(&cuda));
+  PetscCall((*SpikeStencilKernels_CUDA.reset)(&c));
+  for (int k = 0; k < SPIKE_KRYLOV_MAXVECTORS; k++) PetscCall(Drop(&v[k]));
+  PetscCall(Drop(&x));
+  PetscCall(Drop(&y));
+  PetscCall(Drop(&d));
+  PetscCall(PetscFree2(mine, bits));
+  PetscCall(PetscFree(coef));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "steps behind %ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients", (long)h.count, (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof, constant ? "constant" : "other"));
+  End(what);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscBool no = PETSC_FALSE, yes = PETSC_TRUE;
@@ -288,17 +412,32 @@ int main(int argc, char **argv)
          {3, {200, 40, 60},  1, 27,  {no, no, no}   },
          {3, {130, 130, 50}, 1, 7,   {yes, yes, yes}}
   };
-  const size_t all   = PETSC_STATIC_ARRAY_LENGTH(cases);
-  PetscBool    small = PETSC_FALSE;
+  const Case steps[] = {
+    {2, {50, 35, 1},   1, 5,  {no, no, no}},
+    {2, {37, 65, 1},   1, 9,  {no, no, no}},
+    {3, {51, 22, 33},  1, 7,  {no, no, no}},
+    {3, {33, 21, 17},  1, 27, {no, no, no}},
+    {3, {7, 6, 5},     2, 27, {no, no, no}},
+    {3, {11, 9, 8},    1, 13, {no, no, no}},
+    {3, {1, 1, 1},     1, 7,  {no, no, no}},
+    {3, {170, 70, 60}, 1, 27, {no, no, no}}
+  };
+  const size_t nsteps = PETSC_STATIC_ARRAY_LENGTH(steps);
+  const size_t all    = PETSC_STATIC_ARRAY_LENGTH(cases);
+  PetscBool    small  = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
-  printf("1..%d\n", (int)(2 * (small ? all - 2 : all)));
+  printf("1..%d\n", (int)(2 * (small ? all + nsteps - 3 : all + nsteps)));
   for (size_t k = 0; k < (small ? all - 2 : all); k++) {
     PetscCall(TestCase(&cases[k], PETSC_TRUE));
     PetscCall(TestCase(&cases[k], PETSC_FALSE));
+  }
+  for (size_t k = 0; k < (small ? nsteps - 1 : nsteps); k++) {
+    PetscCall(TestSteps(&steps[k], PETSC_TRUE));
+    PetscCall(TestSteps(&steps[k], PETSC_FALSE));
   }
   PetscCall(PetscFinalize());
   return failures ? 1 : 0;

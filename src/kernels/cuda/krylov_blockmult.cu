@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krylov_blockmult.cu: products with a copy of a matrix that have the inner products of a block step in the epilogue */
-#include "krylov_mult.cuh"
-#include "krylov_block.cuh"
+#include "krylov_stencil.cuh"
 
 template <int M>
 struct SpikeBlockColumns {
@@ -78,22 +77,23 @@ static void SpikeBlockMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCU
   }
 }
 
-/* With 1, 2, 4 or 8 columns on one rank; else the step comes behind the product */
+/* With 1, 2, 4 or 8 columns on one rank, by a stencil with as many as SpikeStencilTakes() says; else the step comes behind the product */
 PetscErrorCode SpikeKrylovBlockMult_CUDA(SpikeKrylov *s, const void *copy, const PetscScalar *x, const SpikeKrylovBlock *b, const SpikeIDRRecurrence *recurrence)
 {
   const SpikeKrylovCUDA     *h = (const SpikeKrylovCUDA *)s->data;
   const SpikeKrylovCopyCUDA *c = (const SpikeKrylovCopyCUDA *)copy;
-  const PetscInt             n = b->last - b->first, rows = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
+  const PetscInt             n = b->last - b->first, rows = c->stencil ? c->stencil->size[0] * c->stencil->size[1] * c->stencil->size[2] * c->stencil->dof : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
   const SpikeBlockEnd        e = SpikeKrylovBlockEnd(s, recurrence, SpikeKrylovBlockSums(SPIKE_KRYLOV_DOTS, n, b->z ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
 
   PetscFunctionBegin;
-  if (c->stencil || (n != 1 && n != 2 && n != 4 && n != 8) || c->loan.begin) {
+  if ((n != 1 && n != 2 && n != 4 && n != 8) || (c->stencil && !SpikeStencilTakes(n)) || c->loan.begin) {
     PetscCall(SpikeKrylovMult_CUDA(s, copy, SPIKE_KRYLOV_NSTEPS, NULL, x, b->y, NULL));
     PetscCall(SpikeKrylovBlockStep_CUDA(s, SPIKE_KRYLOV_DOTS, b, NULL, recurrence));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogGpuTimeBegin());
-  if (n == 1) SpikeBlockMultForm<1>(h, c, x, b, e);
+  if (c->stencil) PetscCall(SpikeKrylovStencilBlockMult_CUDA(h, c->stencil, x, b, &e));
+  else if (n == 1) SpikeBlockMultForm<1>(h, c, x, b, e);
   else if (n == 2) SpikeBlockMultForm<2>(h, c, x, b, e);
   else if (n == 4) SpikeBlockMultForm<4>(h, c, x, b, e);
   else SpikeBlockMultForm<8>(h, c, x, b, e);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krylov_stencil.cu: products by a stencil that is lent, with a step in the epilogue */
-#include "krylov_mult.cuh"
-#include "stencil.cuh"
-
-static_assert(SPIKE_STENCIL_THREADS == SPIKE_KRYLOV_THREADS, "blocks that sum as those of the steps do");
+#include "krylov_stencil.cuh"
 
 /* What a step reads of a row besides y, on its way while the row is summed */
 template <int NV>

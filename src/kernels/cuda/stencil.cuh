@@ -7,10 +7,10 @@
 
 #define SPIKE_STENCIL_THREADS 256
 
-/* Planes of x that a block has or waits for, and the most numbers of one: 48 kB together, which every device gives */
+/* Planes of x that a block has or waits for, and the most numbers of one: 45 kB together; every device gives 48, and sums want some */
 #if defined(PETSC_USE_COMPLEX)
   #define SPIKE_STENCIL_PLANES 3
-  #define SPIKE_STENCIL_SLOT   1000
+  #define SPIKE_STENCIL_SLOT   950
 #else
   #define SPIKE_STENCIL_PLANES 4
   #define SPIKE_STENCIL_SLOT   1400

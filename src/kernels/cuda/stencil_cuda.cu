@@ -141,7 +141,7 @@ static void SpikeStencilChunks(int n, PetscInt tiles, PetscInt resident, SpikeSt
 {
   double least = PETSC_MAX_REAL;
 
-  for (int chunks = 1; chunks <= PetscMax(1, n / 8); chunks++) {
+  for (int chunks = 1; chunks <= PetscMax(1, n / 4); chunks++) {
     const int    length = (n + chunks - 1) / chunks;
     const double cost   = (double)((tiles * chunks + resident - 1) / resident) * (length + 5);
 
