@@ -2,6 +2,32 @@
 /* block.c: patterns of blocks: from numbers to blocks, level of fill, level sets; on the host for all backends */
 #include "block.h"
 
+PetscErrorCode SpikeBlockTransposePattern(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[], PetscInt **ti, PetscInt **tj, PetscInt **tp)
+{
+  const PetscInt nz = mb ? ai[mb] : 0;
+  PetscInt      *i, *j, *p = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(nb + 1, &i));
+  PetscCall(PetscMalloc1(nz, &j));
+  if (tp) PetscCall(PetscMalloc1(nz, &p));
+  for (PetscInt k = 0; k < nz; k++) i[aj[k] + 1]++;
+  for (PetscInt c = 0; c < nb; c++) i[c + 1] += i[c];
+  for (PetscInt r = 0; r < mb; r++)
+    for (PetscInt k = ai[r]; k < ai[r + 1]; k++) {
+      const PetscInt at = i[aj[k]]++;
+
+      j[at] = r;
+      if (p) p[at] = k;
+    }
+  for (PetscInt c = nb; c > 0; c--) i[c] = i[c - 1];
+  i[0] = 0;
+  *ti  = i;
+  *tj  = j;
+  if (tp) *tp = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SpikeBlockCompress(PetscInt bs, PetscInt nb, const PetscInt ai[], const PetscInt aj[], PetscInt **bi, PetscInt **bj)
 {
   PetscInt *mark, *i, *j;

@@ -213,6 +213,9 @@ PETSC_INTERN const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType);
 */
 PETSC_INTERN PetscErrorCode SpikeBlockCompress(PetscInt bs, PetscInt nb, const PetscInt ai[], const PetscInt aj[], PetscInt **bi, PetscInt **bj);
 
+/* The pattern of the transpose of mb x nb blocks, columns ascending, and with tp where its entries are in aj; all allocated */
+PETSC_INTERN PetscErrorCode SpikeBlockTransposePattern(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[], PetscInt **ti, PetscInt **tj, PetscInt **tp);
+
 /*
   Level of fill (Saad, Iterative methods for sparse linear systems, section 10.3): entries of A have level 0, lev(i,j) = min over k of lev(i,k) + lev(k,j) + 1, those up to `levels` are kept. newrow, or NULL, keeps each row in
   its task; it is copied, and so is start. bi and bj are those of the matrix, in its order, columns of a row in any order.

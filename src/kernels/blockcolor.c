@@ -2,32 +2,12 @@
 /* blockcolor.c: multicolor orderings of blocks, on the host for all backends */
 #include "block.h"
 
-/* The pattern of A^T */
-static PetscErrorCode Transpose(PetscInt nb, const PetscInt bi[], const PetscInt bj[], PetscInt **ti, PetscInt **tj)
-{
-  PetscInt *i, *j;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(nb + 1, &i));
-  PetscCall(PetscMalloc1(bi[nb], &j));
-  for (PetscInt k = 0; k < bi[nb]; k++) i[bj[k] + 1]++;
-  for (PetscInt r = 0; r < nb; r++) i[r + 1] += i[r];
-  for (PetscInt r = 0; r < nb; r++) {
-    for (PetscInt k = bi[r]; k < bi[r + 1]; k++) j[i[bj[k]]++] = r;
-  }
-  for (PetscInt r = nb; r > 0; r--) i[r] = i[r - 1];
-  i[0] = 0;
-  *ti  = i;
-  *tj  = j;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode SpikeBlockMulticolor(PetscInt nb, PetscInt ntasks, const PetscInt start[], const PetscInt bi[], const PetscInt bj[], PetscInt newrow[], PetscInt *ncolors)
 {
   PetscInt *ti = NULL, *tj = NULL, *color, *taken, *first;
 
   PetscFunctionBegin;
-  PetscCall(Transpose(nb, bi, bj, &ti, &tj));
+  PetscCall(SpikeBlockTransposePattern(nb, nb, bi, bj, &ti, &tj, NULL));
   PetscCall(PetscMalloc3(nb, &color, nb + 1, &taken, nb + 2, &first));
   for (PetscInt i = 0; i <= nb; i++) taken[i] = -1;
   for (PetscInt i = 0; i < nb; i++) color[i] = -1;

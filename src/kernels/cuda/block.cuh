@@ -46,7 +46,6 @@ enum {
 /* The state: SpikeBlock.data */
 typedef struct {
   int            multiprocessors;
-  cudaStream_t   stream;
   unsigned      *tickets; /* [SPIKE_BLOCK_ITEMS], zero between launches */
   SpikeBlockSum *partials;
   PetscCount     npartials;
@@ -56,6 +55,15 @@ typedef struct {
 typedef struct {
   PetscInt *ai, *aj, *ti, *tj, *tp;
 } SpikeBlockMatCUDA;
+
+/* The stream of a call */
+static inline PetscErrorCode SpikeBlockStream(const SpikeBlock *s, cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  if (s->stream) *stream = (cudaStream_t)s->stream;
+  else PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 __host__ __device__ static inline int SpikeBlockClass(int m)
 {

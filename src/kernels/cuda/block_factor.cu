@@ -135,16 +135,9 @@ __global__ void __launch_bounds__(32 * SPIKE_BLOCK_FACTOR_MOST) SpikeBlockFactor
 
           if (j == i) to = (unsigned long long)(f.D + (PetscCount)i * b2);
           else {
-            PetscInt       lo = j < i ? p + 1 : ubegin, hi = j < i ? end : uend;
-            const PetscInt last = hi;
+            const PetscInt last = j < i ? end : uend, at = SpikeBlockSearch(rows.aj, j < i ? p + 1 : ubegin, last, j);
 
-            while (lo < hi) {
-              const PetscInt mid = lo + (hi - lo) / 2;
-
-              if (rows.aj[mid] < j) lo = mid + 1;
-              else hi = mid;
-            }
-            if (lo < last && rows.aj[lo] == j) to = (unsigned long long)((j < i ? f.L : f.U) + (PetscCount)lo * b2);
+            if (at < last) to = (unsigned long long)((j < i ? f.L : f.U) + (PetscCount)at * b2);
           }
         }
         for (unsigned hits = __ballot_sync(SPIKE_WARP, to != 0); hits; hits &= hits - 1) {

@@ -4,20 +4,6 @@
 
 #include <float.h>
 
-/* Where column j is among the ascending aj[first .. last), or last */
-__device__ static __forceinline__ PetscInt SpikeBlockSearch(const PetscInt *aj, PetscInt first, PetscInt last, PetscInt j)
-{
-  PetscInt lo = first, hi = last;
-
-  while (lo < hi) {
-    const PetscInt mid = lo + (hi - lo) / 2;
-
-    if (aj[mid] < j) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo < last && aj[lo] == j ? lo : last;
-}
-
 /* The block (i, j) of the factors, NULL where the pattern has none: column j is of another task then */
 template <typename V>
 __device__ static __forceinline__ V *SpikeBlockPlace(const SpikeBlockParts<V> &f, const SpikeBlockRows &L, const SpikeBlockRows &U, PetscCount b2, PetscInt i, PetscInt j)

@@ -19,16 +19,17 @@ static PetscErrorCode SpikeBlockMalloc_Private(PetscCount count, const X *from, 
 static PetscErrorCode SpikeBlockCreate_CUDA(SpikeBlock *s)
 {
   SpikeBlockCUDA *h;
+  cudaStream_t    stream;
   int             device;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   s->data = h;
-  PetscCall(PetscGetCurrentCUDAStream(&h->stream));
+  PetscCall(SpikeBlockStream(s, &stream));
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  PetscCall(SpikeBlockMalloc_Private<unsigned>(SPIKE_BLOCK_ITEMS, NULL, h->stream, &h->tickets));
-  PetscCallCUDA(cudaMemsetAsync(h->tickets, 0, SPIKE_BLOCK_ITEMS * sizeof(*h->tickets), h->stream));
+  PetscCall(SpikeBlockMalloc_Private<unsigned>(SPIKE_BLOCK_ITEMS, NULL, stream, &h->tickets));
+  PetscCallCUDA(cudaMemsetAsync(h->tickets, 0, SPIKE_BLOCK_ITEMS * sizeof(*h->tickets), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,42 +46,21 @@ static PetscErrorCode SpikeBlockDestroy_CUDA(SpikeBlock *s)
 }
 
 /* ---- Matrices ---------------------------------------------------------------------------------------------------------------- */
-/* Rows of the transpose: columns of the rows in ascending order of the rows, and where the entries are */
-static PetscErrorCode SpikeBlockTranspose_Private(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[], PetscInt **ti, PetscInt **tj, PetscInt **tp)
-{
-  const PetscInt nz = mb ? ai[mb] : 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(nb + 1, ti));
-  PetscCall(PetscMalloc2(nz, tj, nz, tp));
-  for (PetscInt k = 0; k < nz; k++) (*ti)[aj[k] + 1]++;
-  for (PetscInt j = 0; j < nb; j++) (*ti)[j + 1] += (*ti)[j];
-  for (PetscInt i = 0; i < mb; i++)
-    for (PetscInt k = ai[i]; k < ai[i + 1]; k++) {
-      const PetscInt at = (*ti)[aj[k]]++;
-
-      (*tj)[at] = i;
-      (*tp)[at] = k;
-    }
-  for (PetscInt j = nb; j > 0; j--) (*ti)[j] = (*ti)[j - 1];
-  (*ti)[0] = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same, on the device */
+/* Rows of the transpose, and where the entries are, on the device */
 static PetscErrorCode SpikeBlockTransposeRows_Private(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[], cudaStream_t stream, PetscInt **dti, PetscInt **dtj, PetscInt **dtp)
 {
   const PetscInt nz = mb ? ai[mb] : 0;
   PetscInt      *ti, *tj, *tp;
 
   PetscFunctionBegin;
-  PetscCall(SpikeBlockTranspose_Private(mb, nb, ai, aj, &ti, &tj, &tp));
+  PetscCall(SpikeBlockTransposePattern(mb, nb, ai, aj, &ti, &tj, &tp));
   PetscCall(SpikeBlockMalloc_Private(nb + 1, ti, stream, dti));
   PetscCall(SpikeBlockMalloc_Private(nz, tj, stream, dtj));
   PetscCall(SpikeBlockMalloc_Private(nz, tp, stream, dtp));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(ti));
-  PetscCall(PetscFree2(tj, tp));
+  PetscCall(PetscFree(tj));
+  PetscCall(PetscFree(tp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

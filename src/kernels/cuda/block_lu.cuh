@@ -47,15 +47,6 @@ struct SpikeBlockParts {
   }
 };
 
-/* The stream of a call */
-static inline PetscErrorCode SpikeBlockStream(const SpikeBlock *s, cudaStream_t *stream)
-{
-  PetscFunctionBegin;
-  if (s->stream) *stream = (cudaStream_t)s->stream;
-  else PetscCall(PetscGetCurrentCUDAStream(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Blocks of threads that a device holds at once, of a kernel: asked for once */
 template <typename K>
 static PetscErrorCode SpikeBlockResident(K kernel, int threads, int *resident)
@@ -63,6 +54,20 @@ static PetscErrorCode SpikeBlockResident(K kernel, int threads, int *resident)
   PetscFunctionBegin;
   if (!*resident) PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(resident, kernel, threads, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where column j is among the ascending aj[first .. last), or last */
+__device__ static __forceinline__ PetscInt SpikeBlockSearch(const PetscInt *aj, PetscInt first, PetscInt last, PetscInt j)
+{
+  PetscInt lo = first, hi = last;
+
+  while (lo < hi) {
+    const PetscInt mid = lo + (hi - lo) / 2;
+
+    if (aj[mid] < j) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < last && aj[lo] == j ? lo : last;
 }
 
 /* What another multiprocessor writes while this kernel runs is read past the first-level cache */
@@ -114,3 +119,6 @@ __device__ static __forceinline__ void SpikeBlockAwait(const unsigned *flag, uns
   }
   __syncwarp();
 }
+
+/* block_lu.cu: what transposed solves want, if it is not there yet: waits then */
+PETSC_INTERN PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *);

@@ -139,10 +139,10 @@ PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PCSpikePrecision precision, Pet
 {
   SpikeBlockCUDA *h    = (SpikeBlockCUDA *)s->data;
   const size_t    size = SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
+  cudaStream_t    stream;
 
   PetscFunctionBegin;
-  if (s->stream) h->stream = (cudaStream_t)s->stream;
-  else PetscCall(PetscGetCurrentCUDAStream(&h->stream));
+  PetscCall(SpikeBlockStream(s, &stream));
   for (PetscInt i = 0; i < count; i++) {
     const PetscInt m = tasks[i].m, k = tasks[i].op == SPIKE_BLOCK_AXPY || tasks[i].op == SPIKE_BLOCK_DOT ? tasks[i].k : m;
 
@@ -178,8 +178,8 @@ PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PCSpikePrecision precision, Pet
       batch.item[i].partials = h->partials + sums;
       sums += SpikeBlockPartials_Private(&batch.item[i], (i + 1 < batch.count ? batch.item[i + 1].first : blocks) - batch.item[i].first);
     }
-    if (precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockLaunch<SpikeDouble>(blocks, &batch, h->stream));
-    else PetscCall(SpikeBlockLaunch<SpikeSingle>(blocks, &batch, h->stream));
+    if (precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockLaunch<SpikeDouble>(blocks, &batch, stream));
+    else PetscCall(SpikeBlockLaunch<SpikeSingle>(blocks, &batch, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -252,15 +252,14 @@ __global__ void __launch_bounds__(32) SpikeBlockCholesky_Kernel(int m, const V *
 
 PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *s, PCSpikePrecision precision, PetscInt count, PetscInt m, const void *G, PetscBool again, void *R, void *inv, PetscReal tol, PetscInt *bad)
 {
-  SpikeBlockCUDA *h = (SpikeBlockCUDA *)s->data;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCheck(m >= 1 && m <= SPIKE_BLOCK_MAXM, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Blocks of %" PetscInt_FMT " columns, there are 1 to %d", m, SPIKE_BLOCK_MAXM);
-  if (s->stream) h->stream = (cudaStream_t)s->stream;
-  else PetscCall(PetscGetCurrentCUDAStream(&h->stream));
+  PetscCall(SpikeBlockStream(s, &stream));
   if (!count) PetscFunctionReturn(PETSC_SUCCESS);
-  if (precision == PC_SPIKE_PRECISION_DOUBLE) SpikeBlockCholesky_Kernel<SpikeDouble><<<(unsigned)count, 32, 0, h->stream>>>((int)m, (const SpikeDouble *)G, again ? true : false, (SpikeDouble *)R, (SpikeDouble *)inv, (double)tol, bad);
-  else SpikeBlockCholesky_Kernel<SpikeSingle><<<(unsigned)count, 32, 0, h->stream>>>((int)m, (const SpikeSingle *)G, again ? true : false, (SpikeSingle *)R, (SpikeSingle *)inv, (double)tol, bad);
+  if (precision == PC_SPIKE_PRECISION_DOUBLE) SpikeBlockCholesky_Kernel<SpikeDouble><<<(unsigned)count, 32, 0, stream>>>((int)m, (const SpikeDouble *)G, again ? true : false, (SpikeDouble *)R, (SpikeDouble *)inv, (double)tol, bad);
+  else SpikeBlockCholesky_Kernel<SpikeSingle><<<(unsigned)count, 32, 0, stream>>>((int)m, (const SpikeSingle *)G, again ? true : false, (SpikeSingle *)R, (SpikeSingle *)inv, (double)tol, bad);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -260,8 +260,6 @@ static PetscErrorCode SpikeBlockSolve_Size(const SpikeBlockLU *lu, SpikeBlockSol
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *);
-
 PetscErrorCode SpikeBlockLUSolve_CUDA(SpikeBlockLU *lu, SpikeBlockTrans trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
   SpikeBlockLUCUDA        *h    = (SpikeBlockLUCUDA *)lu->data;
