@@ -47,14 +47,13 @@ static PetscErrorCode SpikeBlockChainLaunch(const SpikeBlockItem &a, const Spike
 
 PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *s, PCSpikePrecision precision, const SpikeBlockTask tasks[])
 {
-  SpikeBlockCUDA *h    = (SpikeBlockCUDA *)s->data;
-  const size_t    size = SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
-  SpikeBlockItem  item[2];
+  const size_t   size = SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
+  SpikeBlockItem item[2];
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
   PetscCheck(tasks[0].op == SPIKE_BLOCK_AXPY && tasks[1].op == SPIKE_BLOCK_AXPY && tasks[0].n == tasks[1].n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "A chain is of two AXPY on the same rows");
-  if (s->stream) h->stream = (cudaStream_t)s->stream;
-  else PetscCall(PetscGetCurrentCUDAStream(&h->stream));
+  PetscCall(SpikeBlockStream(s, &stream));
   for (int i = 0; i < 2; i++) {
     const SpikeBlockTask *task = &tasks[i];
     SpikeBlockItem       *t    = &item[i];
@@ -75,7 +74,7 @@ PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *s, PCSpikePrecision precision, c
     t->wide     = SpikeBlockChainAligned(t->X, t->ldx, size) && SpikeBlockChainAligned(t->Y, t->ldy, size);
   }
   if (!tasks[0].n) PetscFunctionReturn(PETSC_SUCCESS);
-  if (precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockChainLaunch<SpikeDouble>(item[0], item[1], h->stream));
-  else PetscCall(SpikeBlockChainLaunch<SpikeSingle>(item[0], item[1], h->stream));
+  if (precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockChainLaunch<SpikeDouble>(item[0], item[1], stream));
+  else PetscCall(SpikeBlockChainLaunch<SpikeSingle>(item[0], item[1], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
