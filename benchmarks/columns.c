@@ -121,7 +121,7 @@ int main(int argc, char **argv)
   const KSPType types[]   = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
   PetscInt      sizes[16] = {20, 50}, columns[16] = {1, 4, 16, 32}, nsizes = 16, ncolumns = 16, rows = 200000, half = 32, repeat = 5, points = 27;
   PetscReal     dominance = 1.0;
-  char          type[64]  = MATAIJ, name[64], only[64] = "";
+  char          type[64] = MATAIJ, name[64], only[64] = "";
   PetscBool     set, skip;
   Mat           A;
 

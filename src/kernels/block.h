@@ -145,6 +145,9 @@ struct _n_SpikeBlockKernels {
   */
   PetscErrorCode (*run)(SpikeBlock *, PCSpikePrecision, PetscInt count, const SpikeBlockTask tasks[]);
 
+  /* Two AXPY on the same rows, one behind the other, as run() with each would do it, but a row has both before the next ones come: what both have comes from memory once. The second Y may be the first, and its X the first Y */
+  PetscErrorCode (*chain)(SpikeBlock *, PCSpikePrecision, const SpikeBlockTask tasks[2]);
+
   /*
     Of count Hermitian blocks G_t = G + t m m, m x m: R_t upper triangular with R_t^H R_t = G_t, by Cholesky's method, without reading below the diagonal. inv_t <- R_t^-1, with zeros below the diagonal; R_t <- R_t, or, with
     again, R_t times the R_t that is there (zeros below the diagonal). A pivot that is not above tol times the diagonal element that it comes from (rounding of the precision times m is sensible), or not finite: bad[t], in

@@ -9,14 +9,14 @@
   direction that depends on others becomes 0. All blocks have m columns; with sigma = 1, or -1 where B is negative definite:
 
       start    R = b - A x;  Z = B R;  C = I                              G = R^H Z    M
-               Z^H R = sigma S^H S;  R <- R T;  P = Z T;  C = S C
+               Z^H R = sigma S^H S;  P = Z T;  C = S C
       alpha    W = A P                                                  G = P^H W
-               E = sigma G^-1;  X += P E C;  R -= W E;  Z = B R              G = R^H Z    M
-      beta     Z^H R = sigma S^H S;  P <- P S^H + Z T;  R <- R T;  C <- S C
+               E = sigma G^-1;  X += P E C;  R <- R T - W E;  Z = B R        G = R^H Z    M
+      beta     Z^H R = sigma S^H S;  P <- P S^H + Z T;  C <- S C
 
-  Here T is S^-1 where nothing depends on anything. S comes from Cholesky's method with complete pivoting and unit diagonal, so that columns of any size are alike: row p of S belongs to pivot p, and rows from the rank on, with
+  Here T is S^-1 where nothing depends on anything, and Q = R T: R itself gets T with its next update. S comes from Cholesky's method with complete pivoting and unit diagonal, so that columns of any size are alike: row p of S belongs to pivot p, and rows from the rank on, with
   those columns of T, are 0. What is dropped has a norm of sqrt(rounding) at most, relative to its column; E is then the inverse on what is left, and X and R fit each other whatever E is. The residual of column j is
-  R C_j, its norm comes from M, that of R^H R, Z^H Z or R^H Z as the test wants it: C_j^H M C_j, which is not below what rounding of M leaves open. Columns that have a reason get no more updates of X.
+  R C_j with the C before S, its norm comes from M, that of R^H R, Z^H Z or R^H Z as the test wants it: C_j^H M C_j, which is not below what rounding of M leaves open. Columns that have a reason get no more updates of X.
 
   The matrices lie one behind the other, m x m column-major; X E C and P S^H take them as they are here.
 */
@@ -200,14 +200,14 @@ SPIKE_BLOCKCG_INLINE void SpikeBlockCGRecur(SpikeBlockCGStep step, int m, int no
   int          rank;
 
   if (step == SPIKE_BLOCKCG_ALPHA) {
-    rank = SpikeBlockCGFactor(m, PETSC_FALSE, G, S, T, &sign, w);
+    rank = SpikeBlockCGFactor(m, PETSC_FALSE, G, S, EC, &sign, w); /* T waits for R */
     if (rank >= 0 && (before == (PetscReal)0.0 || sign == before)) {
       SPIKE_BLOCKCG_EACH(e, mm)
       {
         const int   i = e % m, j = e / m;
         PetscScalar sum = 0.0;
 
-        for (int k = 0; k < rank; k++) sum += T[i + k * m] * SpikeBlockCGConj(T[j + k * m]);
+        for (int k = 0; k < rank; k++) sum += EC[i + k * m] * SpikeBlockCGConj(EC[j + k * m]);
         w->w[e] = E[e] = sigma * sign * sum;
       }
     } else {

@@ -199,7 +199,8 @@ PETSC_INTERN PetscErrorCode KSPFusedColumnsCopy(KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *, const SpikeIDRRecurrence *);
 
 /*
-  fusedtall.c, for block methods, with coefficients m x m: a task is Y [op] X Z with small matrix number `small` as Z, or that matrix <- X^H Y, and blocks are named by vectors as in the rest; tasks of a call go as if at once.
+  fusedtall.c, for block methods, with coefficients m x m: a task is Y [op] X Z with small matrix number `small` as Z, or that matrix <- X^H Y, and blocks are named by vectors as in the rest; tasks of a call go as if at once, those of a chain
+  one behind the other on each row.
   KSPFusedTallRecur() adds up the first `sums` small matrices over the ranks, and makes a step of kernels/blockcg.h
 */
 typedef struct {
@@ -209,6 +210,7 @@ typedef struct {
   int            small;
 } KSPFusedTall;
 PETSC_INTERN PetscErrorCode KSPFusedTallRun(KSP, PetscInt, const KSPFusedTall[]);
+PETSC_INTERN PetscErrorCode KSPFusedTallChain(KSP, const KSPFusedTall[2]);
 PETSC_INTERN PetscErrorCode KSPFusedTallRecur(KSP, SpikeBlockCGStep, PetscInt sums, int norms);
 
 /* fusedcolumns.c, fusedcolumnblocks.c, fusedcolumnoptions.c */

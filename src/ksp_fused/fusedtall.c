@@ -42,7 +42,7 @@ PetscErrorCode KSPFusedTallSetUp(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedTallRun(KSP ksp, PetscInt count, const KSPFusedTall tasks[])
+static PetscErrorCode KSPFusedTallTasks_Private(KSP ksp, PetscBool chain, PetscInt count, const KSPFusedTall tasks[])
 {
   KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
   SpikeBlockTask   t[KSP_FUSED_TALL_MAXTASKS];
@@ -94,9 +94,24 @@ PetscErrorCode KSPFusedTallRun(KSP ksp, PetscInt count, const KSPFusedTall tasks
     }
   }
   PetscCall((*c->tall.k->begin)(&c->tall));
-  PetscCall((*c->tall.k->run)(&c->tall, KSP_FUSED_TALL_PRECISION, count, t));
+  if (chain) PetscCall((*c->tall.k->chain)(&c->tall, KSP_FUSED_TALL_PRECISION, t));
+  else PetscCall((*c->tall.k->run)(&c->tall, KSP_FUSED_TALL_PRECISION, count, t));
   PetscCall((*c->tall.k->end)(&c->tall));
   PetscCall(KSPFusedColumnsGiveBack(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPFusedTallRun(KSP ksp, PetscInt count, const KSPFusedTall tasks[])
+{
+  PetscFunctionBegin;
+  PetscCall(KSPFusedTallTasks_Private(ksp, PETSC_FALSE, count, tasks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPFusedTallChain(KSP ksp, const KSPFusedTall tasks[2])
+{
+  PetscFunctionBegin;
+  PetscCall(KSPFusedTallTasks_Private(ksp, PETSC_TRUE, 2, tasks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

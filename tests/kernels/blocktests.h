@@ -130,6 +130,73 @@ static PetscErrorCode TestQR(SpikeBlock *b, PCSpikePrecision precision, PetscBoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Y <- Y A +- X B, in place and in one go; what is behind the rows stays */
+static PetscErrorCode TestChain(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
+{
+  const PetscInt sizes[] = {1, 3, 4, 7, 8, 15, 16, 17, 32}, lengths[] = {0, 1, 16, 255, 257, 1031};
+  char           where[128];
+
+  PetscFunctionBegin;
+  for (size_t a = 0; a < PETSC_STATIC_ARRAY_LENGTH(sizes); a++) {
+    for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(lengths); l++) {
+      const PetscInt  m = sizes[a], n = lengths[l], k = 1 + (PetscInt)(7 * a + l) % 32;
+      const PetscBool sub = (PetscBool)((a + l) % 2);
+      SpikeBlockTask  tasks[2];
+      Array           X, Y, A, B, got;
+      double          error  = 0;
+      PetscBool       intact = PETSC_TRUE;
+
+      PetscCall(PetscSNPrintf(where, sizeof(where), "chain %s-major, n %" PetscInt_FMT " k %" PetscInt_FMT " m %" PetscInt_FMT, rowmajor ? "row" : "column", n, k, m));
+      PetscCall(PetscMemzero(tasks, sizeof(tasks)));
+      PetscCall(TallCreate(b, precision, rowmajor, n, m, (PetscInt)(1 + l % 4), &tasks[0].ldy, &Y));
+      PetscCall(TallCreate(b, precision, rowmajor, n, k, (PetscInt)(a % 3), &tasks[1].ldx, &X));
+      PetscCall(TallCreate(b, precision, PETSC_FALSE, m, m, 0, &tasks[0].ldz, &A));
+      PetscCall(TallCreate(b, precision, PETSC_FALSE, k, m, 2, &tasks[1].ldz, &B));
+      PetscCall(ArrayUp(b, &X));
+      PetscCall(ArrayUp(b, &Y));
+      PetscCall(ArrayUp(b, &A));
+      PetscCall(ArrayUp(b, &B));
+      for (int t = 0; t < 2; t++) {
+        tasks[t].op       = SPIKE_BLOCK_AXPY;
+        tasks[t].mode     = t ? (sub ? SPIKE_BLOCK_SUB : SPIKE_BLOCK_ADD) : SPIKE_BLOCK_SET;
+        tasks[t].rowmajor = rowmajor;
+        tasks[t].n        = n;
+        tasks[t].k        = t ? k : m;
+        tasks[t].m        = m;
+        tasks[t].X        = t ? X.d : Y.d;
+        tasks[t].Z        = t ? B.d : A.d;
+        tasks[t].Y        = Y.d;
+      }
+      tasks[0].ldx = tasks[1].ldy = tasks[0].ldy;
+      PetscCall((*b->k->chain)(b, precision, tasks));
+      got = Y;
+      PetscCall(PetscMalloc(Y.n * NumberSize(precision), &got.a));
+      PetscCall(ArrayDown(b, &got, got.a));
+      for (PetscInt i = 0; i < n; i++) {
+        for (PetscInt j = 0; j < m; j++) {
+          SpikeDouble s = -Get(&got, Index(rowmajor, i, j, tasks[0].ldy));
+
+          for (PetscInt q = 0; q < m; q++) s += Get(&Y, Index(rowmajor, i, q, tasks[0].ldy)) * Get(&A, (size_t)(q + j * m));
+          for (PetscInt q = 0; q < k; q++) s += (sub ? -1.0 : 1.0) * Get(&X, Index(rowmajor, i, q, tasks[1].ldx)) * Get(&B, (size_t)(q + j * (k + 2)));
+          error = PetscMax(error, Size(s));
+          if (s != s) error = NAN;
+        }
+      }
+      for (PetscInt j = 0; j < (rowmajor ? n : m); j++)
+        for (PetscCount i = rowmajor ? m : n; i < tasks[0].ldy; i++)
+          if (memcmp((char *)got.a + (j * tasks[0].ldy + i) * NumberSize(precision), (char *)Y.a + (j * tasks[0].ldy + i) * NumberSize(precision), NumberSize(precision))) intact = PETSC_FALSE;
+      Check(error / (4 * (m + k) * Epsilon(precision)), where);
+      Check(intact ? 0 : 1e30, where);
+      PetscCall(PetscFree(got.a));
+      PetscCall(ArrayDestroy(b, &X));
+      PetscCall(ArrayDestroy(b, &Y));
+      PetscCall(ArrayDestroy(b, &A));
+      PetscCall(ArrayDestroy(b, &B));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sizes that are not served are errors */
 static PetscErrorCode TestLimits(SpikeBlock *b)
 {
@@ -164,6 +231,9 @@ static PetscErrorCode TestBlocks(SpikeBlock *b, const char name[])
     for (int rowmajor = 0; rowmajor < 2; rowmajor++) {
       PetscCall(TestTall(b, precisions[p], (PetscBool)rowmajor));
       PetscCall(PetscSNPrintf(what, sizeof(what), "axpy and dot, %s-major, %s, %s", rowmajor ? "row" : "column", names[p], name));
+      Report(what);
+      PetscCall(TestChain(b, precisions[p], (PetscBool)rowmajor));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "chains of axpy, %s-major, %s, %s", rowmajor ? "row" : "column", names[p], name));
       Report(what);
       PetscCall(TestSparse(b, precisions[p], (PetscBool)rowmajor));
       PetscCall(PetscSNPrintf(what, sizeof(what), "sparse products, %s-major, %s, %s", rowmajor ? "row" : "column", names[p], name));

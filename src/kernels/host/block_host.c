@@ -62,6 +62,27 @@ static PetscErrorCode SpikeBlockRun_Host(SpikeBlock *b, PCSpikePrecision precisi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#define SPIKE_BLOCK_CHAIN 256 /* rows of a chain that are in cache */
+
+static PetscErrorCode SpikeBlockChain_Host(SpikeBlock *b, PCSpikePrecision precision, const SpikeBlockTask tasks[2])
+{
+  const size_t size = SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
+
+  PetscFunctionBegin;
+  PetscCheck(tasks[0].op == SPIKE_BLOCK_AXPY && tasks[1].op == SPIKE_BLOCK_AXPY && tasks[0].n == tasks[1].n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "A chain is of two AXPY on the same rows");
+  for (PetscInt i = 0; i < tasks[0].n; i += SPIKE_BLOCK_CHAIN) {
+    SpikeBlockTask some[2] = {tasks[0], tasks[1]};
+
+    for (int t = 0; t < 2; t++) {
+      some[t].n = PetscMin(SPIKE_BLOCK_CHAIN, tasks[0].n - i);
+      some[t].X = (const char *)tasks[t].X + i * (tasks[t].rowmajor ? tasks[t].ldx : 1) * size;
+      some[t].Y = (char *)tasks[t].Y + i * (tasks[t].rowmajor ? tasks[t].ldy : 1) * size;
+      PetscCall(SpikeBlockRun_Host(b, precision, 1, &some[t]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SpikeBlockMemory_Host(PetscReal *bytes)
 {
   PetscFunctionBegin;
@@ -102,4 +123,4 @@ static PetscErrorCode SpikeBlockCopy_Host(SpikeBlock *b, PetscBool todevice, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeBlockKernels SpikeBlockKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeBlockCreate_Host, .destroy = SpikeBlockNothing_Host, .matcreate = SpikeBlockMatCreate_Host, .matdestroy = SpikeBlockMatDestroy_Host, .run = SpikeBlockRun_Host, .cholesky = SpikeBlockCholesky_Host, .lubytes = SpikeBlockLUBytes_Host, .lucreate = SpikeBlockLUCreate_Host, .ludestroy = SpikeBlockLUDestroy_Host, .lureserve = SpikeBlockLUReserve_Host, .lufill = SpikeBlockLUFill_Host, .lufactor = SpikeBlockLUFactor_Host, .lusolve = SpikeBlockLUSolve_Host, .luget = SpikeBlockLUGet_Host, .memory = SpikeBlockMemory_Host, .begin = SpikeBlockNothing_Host, .end = SpikeBlockNothing_Host, .alloc = SpikeBlockAlloc_Host, .release = SpikeBlockRelease_Host, .copy = SpikeBlockCopy_Host, .synchronize = SpikeBlockNothing_Host};
+const SpikeBlockKernels SpikeBlockKernels_Host = {.name = "host", .memtype = PETSC_MEMTYPE_HOST, .create = SpikeBlockCreate_Host, .destroy = SpikeBlockNothing_Host, .matcreate = SpikeBlockMatCreate_Host, .matdestroy = SpikeBlockMatDestroy_Host, .run = SpikeBlockRun_Host, .chain = SpikeBlockChain_Host, .cholesky = SpikeBlockCholesky_Host, .lubytes = SpikeBlockLUBytes_Host, .lucreate = SpikeBlockLUCreate_Host, .ludestroy = SpikeBlockLUDestroy_Host, .lureserve = SpikeBlockLUReserve_Host, .lufill = SpikeBlockLUFill_Host, .lufactor = SpikeBlockLUFactor_Host, .lusolve = SpikeBlockLUSolve_Host, .luget = SpikeBlockLUGet_Host, .memory = SpikeBlockMemory_Host, .begin = SpikeBlockNothing_Host, .end = SpikeBlockNothing_Host, .alloc = SpikeBlockAlloc_Host, .release = SpikeBlockRelease_Host, .copy = SpikeBlockCopy_Host, .synchronize = SpikeBlockNothing_Host};
