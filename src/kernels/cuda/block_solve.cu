@@ -149,18 +149,18 @@ struct SpikeBlockEntries {
   A warp has a row of both solves in turn. All warps are there at once (a cooperative launch), so that the first row that is not done has all that it waits for. Per row  v = rhs - sum A_ij x_j,  x = D v
   where the phase has the diagonal blocks, by products of transposed 4 x 8 pieces, RT of rows and NT of columns: sums have a column in four lanes, two rows in each, and so are stored, loaded, and multiplied by D.
   A step is 8 columns of A, in two products that take every second of them; of blocks of up to 4 it is two entries. What a row does not wait for is loaded before anything is waited for: D, and AHEAD steps of A, as many
-  as most rows have; its record and its columns come while the row before is worked on. All that is waited for is under way at once. The two products of a step have sums of their own (ACC), half as long a chain.
-  Work vectors have the values of a column of a block row in a row, an even number of them. Bytes: factors once, rhs, x, and the work vectors twice. A column's sums do not depend on the others.
+  as most rows have; its record and its columns come while the row before is worked on. What is waited for is under way at once, WAIT steps of it. The two products of a step have sums of their own (ACC), half as long a chain.
+  Work vectors are column-major, a block row has an even number of rows in them. Bytes: factors once, rhs, x, and the work vectors twice. A column's sums do not depend on the others.
 */
 template <int RT, int NT, bool TRANS, typename V>
 __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT <= 4 ? 3 : 1) SpikeBlockSolve_Kernel(const __grid_constant__ SpikeBlockSolve s, SpikeBlockParts<V> f)
 {
-  constexpr int    AHEAD = RT == 1 ? 3 : RT == 2 ? (NT == 1 ? 6 : NT == 2 ? 4 : 2) : NT == 1 ? 2 : 1, ACC = RT <= 2 ? 2 : 1;
+  constexpr int    AHEAD = RT == 1 ? 3 : RT == 2 ? 6 : NT == 1 ? 2 : 1, WAIT = RT == 2 && NT > 1 ? (NT == 2 ? 3 : 2) : AHEAD, ACC = RT <= 2 ? 2 : 1;
   constexpr bool   EARLY = RT <= 2 || NT == 1; /* D is loaded before the waits */
-  const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = s.bs, even = bs + bs % 2;
+  const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = s.bs, half = (bs + 1) / 2;
   const bool       two   = RT == 1 && bs <= 4;
   const int        steps = two ? 1 : (bs + 7) / 8, which = two ? q / 2 : 0, from = two ? 2 * (q % 2) : 2 * q; /* of an entry; of two entries; first column of the lane */
-  const PetscCount b2 = (PetscCount)bs * bs, block = (PetscCount)even * s.m, size = s.nb * block, end = 2 * (PetscCount)s.nb;
+  const PetscCount b2 = (PetscCount)bs * bs, ldw = 2 * (PetscCount)s.nb * half, size = s.m * ldw, end = 2 * (PetscCount)s.nb;
   const PetscCount warps = (PetscCount)gridDim.x * (blockDim.x / 32), begin = (PetscCount)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
 
   SpikeBlockRow            row = SpikeBlockRowLoad(s.rows, begin, end), next = SpikeBlockRowLoad(s.rows, begin + warps, end);
@@ -173,8 +173,8 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
     const PetscInt              first = row.first, count = row.count;
     const PetscCount            old = (PetscCount)row.other * bs;
     const V                    *A = phase.upper ? f.U : f.L, *D = f.D + row.i * b2;
-    PetscScalar                *mine  = s.work + number * size + g * even; /* what this phase makes, the lane's column */
-    const PetscCount            here  = row.i * block + 2 * q;
+    PetscScalar                *mine  = s.work + number * size + g * ldw; /* what this phase makes, the lane's column */
+    const PetscCount            here  = 2 * (PetscCount)row.i * half + 2 * q;
     const SpikeBlockRow         after = SpikeBlockRowLoad(s.rows, t + 2 * warps, end);
     SpikeMma                    c[ACC][RT][NT];
     V                           d[RT][2][RT];
@@ -196,19 +196,16 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
           for (int r = 0; r < RT; r++) d[k8][h][r] = diagonal(k8, h, r);
     }
     for (bool begun = false;;) {
-      const PetscCount   left = (PetscCount)(two ? (count - e + 1) / 2 : count - e) * steps - k;
-      V                  a[AHEAD][2][RT];
-      SpikeBlockPair     x[AHEAD][NT];
-      const PetscScalar *at[AHEAD];
-      bool               missing;
+      const PetscCount left = (PetscCount)(two ? (count - e + 1) / 2 : count - e) * steps - k;
+      V                a[AHEAD][2][RT];
+      PetscInt         at[AHEAD]; /* half of where the lane's values are in a column, -1 where it has none */
+      bool             missing;
 
 #pragma unroll
       for (int u = 0; u < AHEAD; u++) {
 #pragma unroll
         for (int r = 0; r < RT; r++) a[u][0][r] = a[u][1][r] = V(0.0);
-#pragma unroll
-        for (int j = 0; j < NT; j++) x[u][j].zero();
-        at[u] = mine;
+        at[u] = -1;
         if (u < left) {
           const int      lane = (int)(e & 31) + which, column = 8 * k + from;
           const PetscInt col = __shfl_sync(SPIKE_WARP, entries.j, lane), place = TRANS ? __shfl_sync(SPIKE_WARP, entries.at, lane) : first + e + which;
@@ -223,10 +220,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
                 for (int r = 0; r < RT; r++)
                   if (8 * r + g < bs) a[u][h][r] = -SpikeBlockConj(TRANS ? p[column + h + (8 * r + g) * bs] : p[8 * r + g + (column + h) * bs], TRANS && s.conjugate);
               }
-            at[u] = mine + col * block + column;
-#pragma unroll
-            for (int j = 0; j < NT; j++)
-              if (8 * j + g < s.m) x[u][j].missing();
+            at[u] = col * half + column / 2;
           }
           if (++k == steps) {
             k = 0;
@@ -258,7 +252,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
 #pragma unroll
             for (int r = 0; r < RT; r++)
 #pragma unroll
-              for (int j = 0; j < NT; j++) v[r][j].poll(mine - size + here + 8 * r + 8 * j * even);
+              for (int j = 0; j < NT; j++) v[r][j].poll(mine - size + here + 8 * r + 8 * j * ldw);
 #pragma unroll
             for (int r = 0; r < RT; r++)
 #pragma unroll
@@ -275,28 +269,39 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
           }
         begun = true;
       }
-      if (left > 0) {
-        do {
-          missing = false;
 #pragma unroll
-          for (int u = 0; u < AHEAD; u++)
+      for (int w = 0; w < AHEAD; w += WAIT)
+        if (w < left) {
+          SpikeBlockPair x[WAIT][NT];
+
 #pragma unroll
-            for (int j = 0; j < NT; j++) x[u][j].poll(at[u] + 8 * j * even);
+          for (int u = 0; u < WAIT; u++)
 #pragma unroll
-          for (int u = 0; u < AHEAD; u++)
+            for (int j = 0; j < NT; j++) {
+              x[u][j].zero();
+              if (at[w + u] >= 0 && 8 * j + g < s.m) x[u][j].missing();
+            }
+          do {
+            missing = false;
 #pragma unroll
-            for (int j = 0; j < NT; j++) missing = missing || !x[u][j].there();
-        } while (__any_sync(SPIKE_WARP, missing));
-      }
+            for (int u = 0; u < WAIT; u++)
 #pragma unroll
-      for (int u = 0; u < AHEAD; u++)
-        if (u < left) {
+              for (int j = 0; j < NT; j++) x[u][j].poll(mine + 2 * (PetscCount)at[w + u] + 8 * j * ldw);
 #pragma unroll
-          for (int h = 0; h < 2; h++)
+            for (int u = 0; u < WAIT; u++)
 #pragma unroll
-            for (int r = 0; r < RT; r++)
+              for (int j = 0; j < NT; j++) missing = missing || !x[u][j].there();
+          } while (__any_sync(SPIKE_WARP, missing));
 #pragma unroll
-              for (int j = 0; j < NT; j++) c[h % ACC][r][j].add(x[u][j].v[h], a[u][h][r]);
+          for (int u = 0; u < WAIT; u++)
+            if (w + u < left) {
+#pragma unroll
+              for (int h = 0; h < 2; h++)
+#pragma unroll
+                for (int r = 0; r < RT; r++)
+#pragma unroll
+                  for (int j = 0; j < NT; j++) c[h % ACC][r][j].add(x[u][j].v[h], a[w + u][h][r]);
+            }
         }
       if (left <= AHEAD) break;
     }
@@ -340,7 +345,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
 
 #pragma unroll
           for (int h = 0; h < 2; h++) v.v[h] = PetscScalar(c[0][r][j].get(h));
-          v.leave(mine + here + 8 * r + 8 * j * even);
+          v.leave(mine + here + 8 * r + 8 * j * ldw);
         }
     if (number) {
 #pragma unroll
