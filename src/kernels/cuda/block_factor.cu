@@ -92,8 +92,25 @@ __device__ static __forceinline__ void SpikeBlockRowUpdate(const SpikeBlockRow &
 
   for (PetscInt p = row.first; p < end; p++) {
     const PetscInt k = L.aj[p], kbegin = U.ai[k], kend = U.ai[k + 1];
-    V             *A = f.L + (PetscCount)p * b2;
-    const V       *D = f.D + (PetscCount)k * b2;
+    V             *A      = f.L + (PetscCount)p * b2;
+    const V       *D      = f.D + (PetscCount)k * b2;
+    const auto     target = [&](PetscInt e) { /* where the block of U's row k that the lane looks at belongs in row i, 0: nowhere */
+                                          unsigned long long to = 0;
+
+                                          if (e < kend) {
+                                                const PetscInt        j    = U.aj[e];
+                                                const SpikeBlockRows &rows = j < i ? L : U;
+
+                                                if (j == i) to = (unsigned long long)(f.D + (PetscCount)i * b2);
+                                            else {
+                                                  const PetscInt last = j < i ? end : uend, at = SpikeBlockSearch(rows.aj, j < i ? p + 1 : ubegin, last, j);
+
+                                                  if (at < last) to = (unsigned long long)((j < i ? f.L : f.U) + (PetscCount)at * b2);
+                                            }
+                                          }
+                                              return to;
+    };
+    unsigned long long to = target(kbegin + 32 * w + l);
 
     SpikeBlockAwait(done + k, l == 0);
     __syncthreads(); /* the updates before are done, and S is free */
@@ -116,19 +133,6 @@ __device__ static __forceinline__ void SpikeBlockRowUpdate(const SpikeBlockRow &
     __syncthreads();
     for (int e = (int)threadIdx.x; e < b2; e += (int)blockDim.x) A[e] = S[e];
     for (PetscInt e0 = kbegin + 32 * w; e0 < kend; e0 += 32 * warps) {
-      unsigned long long to = 0;
-
-      if (e0 + l < kend) {
-        const PetscInt        j    = U.aj[e0 + l];
-        const SpikeBlockRows &rows = j < i ? L : U;
-
-        if (j == i) to = (unsigned long long)(f.D + (PetscCount)i * b2);
-        else {
-          const PetscInt last = j < i ? end : uend, at = SpikeBlockSearch(rows.aj, j < i ? p + 1 : ubegin, last, j);
-
-          if (at < last) to = (unsigned long long)((j < i ? f.L : f.U) + (PetscCount)at * b2);
-        }
-      }
       for (unsigned hits = __ballot_sync(SPIKE_WARP, to != 0); hits; hits &= hits - 1) {
         const int lane = __ffs((int)hits) - 1;
         V        *C    = (V *)__shfl_sync(SPIKE_WARP, to, lane);
@@ -154,6 +158,7 @@ __device__ static __forceinline__ void SpikeBlockRowUpdate(const SpikeBlockRow &
             if (i0 + g < bs && j0 + 2 * q + e < bs) C[i0 + g + (j0 + 2 * q + e) * bs] = V(c.get(e));
         }
       }
+      to = target(e0 + 32 * warps + l);
       __syncwarp();
     }
   }

@@ -114,7 +114,7 @@ PetscErrorCode SpikeBlockLUBytes_CUDA(const SpikeBlockLU *lu, PetscReal *factors
 
   PetscFunctionBegin;
   *factors = (nz + nb) * (PetscReal)p->bs * (PetscReal)p->bs * (PetscReal)SpikeBlockElement_Private(lu);
-  *extra   = sizeof(PetscInt) * (nz + nl + 2 * nb + (lu->trans ? 2 * nz + 2 * nb : 0) + (p->newrow ? nb : 0)) + sizeof(SpikeBlockRow) * (lu->trans ? 5 : 3) * nb + 12 * nb + 2.0 * sizeof(PetscScalar) * nb * (PetscReal)p->bs * (PetscReal)lu->maxrhs;
+  *extra   = sizeof(PetscInt) * (nz + nl + 2 * nb + (lu->trans ? 2 * nz + 2 * nb : 0) + (p->newrow ? nb : 0)) + sizeof(SpikeBlockRow) * (lu->trans ? 5 : 3) * nb + 12 * nb + 2.0 * sizeof(PetscScalar) * nb * (PetscReal)(p->bs + p->bs % 2) * (PetscReal)PetscMin(lu->maxrhs, SPIKE_BLOCK_MAXM);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,7 +127,7 @@ PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *lu, PetscInt maxrhs)
   PetscCallCUDA(cudaFree(h->work));
   h->work    = NULL;
   lu->maxrhs = maxrhs;
-  PetscCall(SpikeBlockMalloc_Private<PetscScalar>(2 * (PetscCount)lu->p->nb * lu->p->bs * PetscMin(maxrhs, SPIKE_BLOCK_MAXM), NULL, NULL, &h->work));
+  PetscCall(SpikeBlockMalloc_Private<PetscScalar>(2 * (PetscCount)lu->p->nb * (lu->p->bs + lu->p->bs % 2) * PetscMin(maxrhs, SPIKE_BLOCK_MAXM), NULL, NULL, &h->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -35,7 +35,7 @@ typedef struct {
   PetscInt            *back;     /* [nl] where U_ki is for the L_ik of a row of `factor` that has other set, -1: nowhere. NULL without such rows */
   void                *factors;  /* L, D, U */
   PetscCount           nl, nu;
-  PetscScalar         *work;     /* [2 bs nb maxrhs] */
+  PetscScalar         *work;     /* [2 nb bs maxrhs], bs rounded up to an even number */
   unsigned            *done;     /* [nb] 1 where a row is done */
   double              *badvalue; /* [nb] */
   SpikeBlockReport    *report, *hostreport;

@@ -14,66 +14,102 @@ __device__ static __forceinline__ bool SpikeBlockIsThere(R v)
   else return __float_as_int(v) != -1;
 }
 
-/* What is not there yet is looked at once more: without a branch, so that many are under way at once */
+/* Of two words side by side, what is not there yet is looked at once more: without a branch, so that many are under way at once */
 template <typename R>
-__device__ static __forceinline__ void SpikeBlockPoll(R *v, const R *p)
+__device__ static __forceinline__ void SpikeBlockPollWords(R *v0, R *v1, const R *p)
 {
 #if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(R) == 8) asm volatile("{\n\t.reg .pred w;\n\t.reg .b64 b;\n\tmov.b64 b, %0;\n\tsetp.eq.s64 w, b, -1;\n\t@w ld.relaxed.gpu.global.f64 %0, [%1];\n\t}" : "+d"(*v) : "l"(p) : "memory");
-  else asm volatile("{\n\t.reg .pred w;\n\t.reg .b32 b;\n\tmov.b32 b, %0;\n\tsetp.eq.s32 w, b, -1;\n\t@w ld.relaxed.gpu.global.f32 %0, [%1];\n\t}" : "+f"(*v) : "l"(p) : "memory");
-#else
-  if (!SpikeBlockIsThere(*v)) *v = __ldcg(p);
-#endif
-}
+  const unsigned looks = !SpikeBlockIsThere(*v0) || !SpikeBlockIsThere(*v1);
 
-__device__ static __forceinline__ PetscScalar SpikeBlockMissing(void)
-{
-  PetscReal v;
-
-  if constexpr (sizeof(PetscReal) == 8) v = (PetscReal)__longlong_as_double(-1ll);
-  else v = (PetscReal)__int_as_float(-1);
-#if defined(PETSC_USE_COMPLEX)
-  return PetscScalar(v, v);
+  if constexpr (sizeof(R) == 8) asm volatile("{\n\t.reg .pred w;\n\tsetp.ne.u32 w, %3, 0;\n\t@w ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];\n\t}" : "+d"(*v0), "+d"(*v1) : "l"(p), "r"(looks) : "memory");
+  else asm volatile("{\n\t.reg .pred w;\n\tsetp.ne.u32 w, %3, 0;\n\t@w ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];\n\t}" : "+f"(*v0), "+f"(*v1) : "l"(p), "r"(looks) : "memory");
 #else
-  return v;
+  if (!SpikeBlockIsThere(*v0) || !SpikeBlockIsThere(*v1)) {
+    *v0 = __ldcg(p);
+    *v1 = __ldcg(p + 1);
+  }
 #endif
 }
 
 /* A NaN of the caller's with all bits set is another NaN then */
-template <typename R>
-__device__ static __forceinline__ void SpikeBlockLeave(R *p, R v)
+__device__ static __forceinline__ PetscReal SpikeBlockNumber(PetscReal v)
 {
   if (!SpikeBlockIsThere(v)) {
-    if constexpr (sizeof(R) == 8) v = __longlong_as_double(0x7ff8000000000000ll);
-    else v = __int_as_float(0x7fc00000);
+    if constexpr (sizeof(PetscReal) == 8) v = (PetscReal)__longlong_as_double(0x7ff8000000000000ll);
+    else v = (PetscReal)__int_as_float(0x7fc00000);
   }
+  return v;
+}
+
+template <typename R>
+__device__ static __forceinline__ void SpikeBlockLeaveWords(R *p, R v0, R v1)
+{
+  v0 = SpikeBlockNumber(v0);
+  v1 = SpikeBlockNumber(v1);
 #if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(R) == 8) asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" : : "l"(p), "d"(v) : "memory");
-  else asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" : : "l"(p), "f"(v) : "memory");
+  if constexpr (sizeof(R) == 8) asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" : : "l"(p), "d"(v0), "d"(v1) : "memory");
+  else asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" : : "l"(p), "f"(v0), "f"(v1) : "memory");
 #else
-  *p = v;
+  p[0] = v0;
+  p[1] = v1;
 #endif
 }
 
+/* Two values of a column, rows 2 n and 2 n + 1 of a block */
+struct SpikeBlockPair {
+  PetscScalar v[2];
+
+  __device__ __forceinline__ void missing(void)
+  {
+    PetscReal r;
+
+    if constexpr (sizeof(PetscReal) == 8) r = (PetscReal)__longlong_as_double(-1ll);
+    else r = (PetscReal)__int_as_float(-1);
 #if defined(PETSC_USE_COMPLEX)
-__device__ static __forceinline__ bool SpikeBlockIsThere(PetscScalar v)
-{
-  return SpikeBlockIsThere(v.real()) && SpikeBlockIsThere(v.imag());
-}
-__device__ static __forceinline__ void SpikeBlockPoll(PetscScalar *v, const PetscScalar *p)
-{
-  PetscReal re = v->real(), im = v->imag();
-
-  SpikeBlockPoll(&re, (const PetscReal *)p);
-  SpikeBlockPoll(&im, (const PetscReal *)p + 1);
-  *v = PetscScalar(re, im);
-}
-__device__ static __forceinline__ void SpikeBlockLeave(PetscScalar *p, PetscScalar v)
-{
-  SpikeBlockLeave((PetscReal *)p, v.real());
-  SpikeBlockLeave((PetscReal *)p + 1, v.imag());
-}
+    v[0] = v[1] = PetscScalar(r, r);
+#else
+    v[0] = v[1] = r;
 #endif
+  }
+  __device__ __forceinline__ void zero(void)
+  {
+    v[0] = v[1] = 0.0;
+  }
+#if defined(PETSC_USE_COMPLEX)
+  __device__ __forceinline__ bool there(void) const
+  {
+    return SpikeBlockIsThere(v[0].real()) && SpikeBlockIsThere(v[0].imag()) && SpikeBlockIsThere(v[1].real()) && SpikeBlockIsThere(v[1].imag());
+  }
+  __device__ __forceinline__ void poll(const PetscScalar *p)
+  {
+  #pragma unroll
+    for (int h = 0; h < 2; h++) {
+      PetscReal re = v[h].real(), im = v[h].imag();
+
+      SpikeBlockPollWords(&re, &im, (const PetscReal *)(p + h));
+      v[h] = PetscScalar(re, im);
+    }
+  }
+  __device__ __forceinline__ void leave(PetscScalar *p) const
+  {
+  #pragma unroll
+    for (int h = 0; h < 2; h++) SpikeBlockLeaveWords((PetscReal *)(p + h), v[h].real(), v[h].imag());
+  }
+#else
+  __device__ __forceinline__ bool there(void) const
+  {
+    return SpikeBlockIsThere(v[0]) && SpikeBlockIsThere(v[1]);
+  }
+  __device__ __forceinline__ void poll(const PetscScalar *p)
+  {
+    SpikeBlockPollWords(&v[0], &v[1], p);
+  }
+  __device__ __forceinline__ void leave(PetscScalar *p) const
+  {
+    SpikeBlockLeaveWords(p, v[0], v[1]);
+  }
+#endif
+};
 
 /* One of the two solves; D is applied at the end of a row, where it is */
 typedef struct {
@@ -111,17 +147,20 @@ struct SpikeBlockEntries {
 
 /*
   A warp has a row of both solves in turn. All warps are there at once (a cooperative launch), so that the first row that is not done has all that it waits for. Per row  v = rhs - sum A_ij x_j,  x = D v
-  where the phase has the diagonal blocks, by products of transposed 4 x 8 pieces: RT of rows, NT of columns; the sum's registers are the operand of D then, with D's columns in their order. What a row does not wait for
-  is loaded before anything is waited for: D, and AHEAD pieces of A, more than most rows have; its record and its columns come while the row before is worked on. All that is waited for is under way at once. Even and odd
-  pieces have sums of their own (ACC), half as long a chain. Bytes: factors once, rhs, x, and the work vectors twice. A column's sums do not depend on the others.
+  where the phase has the diagonal blocks, by products of transposed 4 x 8 pieces, RT of rows and NT of columns: sums have a column in four lanes, two rows in each, and so are stored, loaded, and multiplied by D.
+  A step is 8 columns of A, in two products that take every second of them; of blocks of up to 4 it is two entries. What a row does not wait for is loaded before anything is waited for: D, and AHEAD steps of A, as many
+  as most rows have; its record and its columns come while the row before is worked on. What is waited for is under way at once, WAIT steps of it. The two products of a step have sums of their own (ACC), half as long a chain.
+  Work vectors are column-major, a block row has an even number of rows in them. Bytes: factors once, rhs, x, and the work vectors twice. A column's sums do not depend on the others.
 */
 template <int RT, int NT, bool TRANS, typename V>
-__global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS) SpikeBlockSolve_Kernel(const __grid_constant__ SpikeBlockSolve s, SpikeBlockParts<V> f)
+__global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT <= 4 ? 3 : 1) SpikeBlockSolve_Kernel(const __grid_constant__ SpikeBlockSolve s, SpikeBlockParts<V> f)
 {
-  constexpr int    AHEAD = RT == 1 ? 6 : RT == 2 ? (NT == 1 ? 12 : NT == 2 ? 8 : 4) : NT == 1 ? 4 : NT == 2 ? 2 : 1, ACC = RT <= 2 ? 2 : 1;
+  constexpr int    AHEAD = RT == 1 ? 3 : RT == 2 ? 6 : NT == 1 ? 2 : 1, WAIT = RT == 2 && NT > 1 ? (NT == 2 ? 3 : 2) : AHEAD, ACC = RT <= 2 ? 2 : 1;
   constexpr bool   EARLY = RT <= 2 || NT == 1; /* D is loaded before the waits */
-  const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = s.bs, steps = (bs + 3) / 4;
-  const PetscCount b2 = (PetscCount)bs * bs, size = (PetscCount)s.nb * bs * s.m, end = 2 * (PetscCount)s.nb;
+  const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = s.bs, half = (bs + 1) / 2;
+  const bool       two   = RT == 1 && bs <= 4;
+  const int        steps = two ? 1 : (bs + 7) / 8, which = two ? q / 2 : 0, from = two ? 2 * (q % 2) : 2 * q; /* of an entry; of two entries; first column of the lane */
+  const PetscCount b2 = (PetscCount)bs * bs, ldw = 2 * (PetscCount)s.nb * half, size = s.m * ldw, end = 2 * (PetscCount)s.nb;
   const PetscCount warps = (PetscCount)gridDim.x * (blockDim.x / 32), begin = (PetscCount)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
 
   SpikeBlockRow            row = SpikeBlockRowLoad(s.rows, begin, end), next = SpikeBlockRowLoad(s.rows, begin + warps, end);
@@ -131,15 +170,16 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS) SpikeBlockSolve_Ker
   for (PetscCount t = begin; t < end; t += warps) {
     const int                   number = t >= s.nb;
     const SpikeBlockSolvePhase &phase  = s.phase[number];
-    const PetscInt              i = row.i, first = row.first, count = row.count;
+    const PetscInt              first = row.first, count = row.count;
     const PetscCount            old = (PetscCount)row.other * bs;
-    const V                    *A = phase.upper ? f.U : f.L, *D = f.D + (PetscCount)i * b2;
-    PetscScalar                *mine  = s.work + number * size; /* what this phase makes */
+    const V                    *A = phase.upper ? f.U : f.L, *D = f.D + row.i * b2;
+    PetscScalar                *mine  = s.work + number * size + g * ldw; /* what this phase makes, the lane's column */
+    const PetscCount            here  = 2 * (PetscCount)row.i * half + 2 * q;
     const SpikeBlockRow         after = SpikeBlockRowLoad(s.rows, t + 2 * warps, end);
     SpikeMma                    c[ACC][RT][NT];
     V                           d[RT][2][RT];
     PetscInt                    e        = 0;
-    int                         k        = 0; /* the next piece: entry, and columns from 4 k on */
+    int                         k        = 0; /* the next step: entry, and columns from 8 k on */
     const auto                  diagonal = [&](int k8, int h, int r) {
       const int at = 8 * r + g, column = 8 * k8 + 2 * q + h;
 
@@ -156,63 +196,67 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS) SpikeBlockSolve_Ker
           for (int r = 0; r < RT; r++) d[k8][h][r] = diagonal(k8, h, r);
     }
     for (bool begun = false;;) {
-      const PetscCount left = (PetscCount)(count - e) * steps - k; /* pieces */
-      V                a[AHEAD][RT];
-      PetscScalar      x[AHEAD][NT];
-      PetscInt         at[AHEAD]; /* the lane's number of the entry's row in x, -1 where there is none */
+      const PetscCount left = (PetscCount)(two ? (count - e + 1) / 2 : count - e) * steps - k;
+      V                a[AHEAD][2][RT];
+      PetscInt         at[AHEAD]; /* half of where the lane's values are in a column, -1 where it has none */
       bool             missing;
 
 #pragma unroll
       for (int u = 0; u < AHEAD; u++) {
+#pragma unroll
+        for (int r = 0; r < RT; r++) a[u][0][r] = a[u][1][r] = V(0.0);
         at[u] = -1;
-#pragma unroll
-        for (int r = 0; r < RT; r++) a[u][r] = V(0.0);
         if (u < left) {
-          const PetscInt j = __shfl_sync(SPIKE_WARP, entries.j, (int)(e & 31)), place = TRANS ? __shfl_sync(SPIKE_WARP, entries.at, (int)(e & 31)) : first + e;
+          const int      lane = (int)(e & 31) + which, column = 8 * k + from;
+          const PetscInt col = __shfl_sync(SPIKE_WARP, entries.j, lane), place = TRANS ? __shfl_sync(SPIKE_WARP, entries.at, lane) : first + e + which;
 
-          if (4 * k + q < bs) {
-            const V *p = A + (PetscCount)place * b2;
+          if (e + which < count && column < bs) {
+            const V *p = A + place * b2;
 
-            at[u] = j * bs + 4 * k + q;
 #pragma unroll
-            for (int r = 0; r < RT; r++)
-              if (8 * r + g < bs) a[u][r] = -SpikeBlockConj(TRANS ? p[4 * k + q + (8 * r + g) * bs] : p[8 * r + g + (4 * k + q) * bs], TRANS && s.conjugate);
+            for (int h = 0; h < 2; h++)
+              if (column + h < bs) {
+#pragma unroll
+                for (int r = 0; r < RT; r++)
+                  if (8 * r + g < bs) a[u][h][r] = -SpikeBlockConj(TRANS ? p[column + h + (8 * r + g) * bs] : p[8 * r + g + (column + h) * bs], TRANS && s.conjugate);
+              }
+            at[u] = col * half + column / 2;
           }
           if (++k == steps) {
             k = 0;
-            if ((++e & 31) == 0) entries.load(phase, row, e);
+            e += two ? 2 : 1;
+            if ((e & 31) == 0) entries.load(phase, row, e);
           }
         }
       }
       if (!begun) { /* the right-hand side, from b or from the phase before */
-        PetscScalar v[RT][NT][2];
+        SpikeBlockPair v[RT][NT];
 
 #pragma unroll
         for (int r = 0; r < RT; r++)
 #pragma unroll
-          for (int j = 0; j < NT; j++)
+          for (int j = 0; j < NT; j++) {
+            v[r][j].zero();
+            if (8 * r + 2 * q < bs && 8 * j + g < s.m) {
+              if (number) v[r][j].missing();
+              else {
 #pragma unroll
-            for (int h = 0; h < 2; h++) {
-              const int at = 8 * r + 2 * q + h, column = 8 * j + g;
-
-              v[r][j][h] = 0.0;
-              if (at < bs && column < s.m) v[r][j][h] = number ? SpikeBlockMissing() : s.b[old + at + column * s.ldb];
+                for (int h = 0; h < 2; h++)
+                  if (8 * r + 2 * q + h < bs) v[r][j].v[h] = s.b[old + 8 * r + 2 * q + h + (8 * j + g) * s.ldb];
+              }
             }
+          }
         if (number) {
           do {
             missing = false;
 #pragma unroll
             for (int r = 0; r < RT; r++)
 #pragma unroll
-              for (int j = 0; j < NT; j++)
-#pragma unroll
-                for (int h = 0; h < 2; h++) SpikeBlockPoll(&v[r][j][h], s.work + ((PetscCount)i * bs + 8 * r + 2 * q + h) * s.m + 8 * j + g);
+              for (int j = 0; j < NT; j++) v[r][j].poll(mine - size + here + 8 * r + 8 * j * ldw);
 #pragma unroll
             for (int r = 0; r < RT; r++)
 #pragma unroll
-              for (int j = 0; j < NT; j++)
-#pragma unroll
-                for (int h = 0; h < 2; h++) missing = missing || !SpikeBlockIsThere(v[r][j][h]);
+              for (int j = 0; j < NT; j++) missing = missing || !v[r][j].there();
           } while (__any_sync(SPIKE_WARP, missing));
         }
 #pragma unroll
@@ -220,35 +264,44 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS) SpikeBlockSolve_Ker
 #pragma unroll
           for (int j = 0; j < NT; j++) {
 #pragma unroll
-            for (int h = 0; h < 2; h++) c[0][r][j].put(h, v[r][j][h]);
+            for (int h = 0; h < 2; h++) c[0][r][j].put(h, v[r][j].v[h]);
             if (ACC == 2) c[ACC - 1][r][j].clear();
           }
         begun = true;
       }
 #pragma unroll
-      for (int u = 0; u < AHEAD; u++)
+      for (int w = 0; w < AHEAD; w += WAIT)
+        if (w < left) {
+          SpikeBlockPair x[WAIT][NT];
+
 #pragma unroll
-        for (int j = 0; j < NT; j++) x[u][j] = at[u] >= 0 && 8 * j + g < s.m ? SpikeBlockMissing() : PetscScalar(0.0);
-      if (left > 0) {
-        do {
-          missing = false;
+          for (int u = 0; u < WAIT; u++)
 #pragma unroll
-          for (int u = 0; u < AHEAD; u++)
+            for (int j = 0; j < NT; j++) {
+              x[u][j].zero();
+              if (at[w + u] >= 0 && 8 * j + g < s.m) x[u][j].missing();
+            }
+          do {
+            missing = false;
 #pragma unroll
-            for (int j = 0; j < NT; j++) SpikeBlockPoll(&x[u][j], mine + (PetscCount)at[u] * s.m + 8 * j + g);
+            for (int u = 0; u < WAIT; u++)
 #pragma unroll
-          for (int u = 0; u < AHEAD; u++)
+              for (int j = 0; j < NT; j++) x[u][j].poll(mine + 2 * (PetscCount)at[w + u] + 8 * j * ldw);
 #pragma unroll
-            for (int j = 0; j < NT; j++) missing = missing || !SpikeBlockIsThere(x[u][j]);
-        } while (__any_sync(SPIKE_WARP, missing));
-      }
+            for (int u = 0; u < WAIT; u++)
 #pragma unroll
-      for (int u = 0; u < AHEAD; u++)
-        if (u < left) {
+              for (int j = 0; j < NT; j++) missing = missing || !x[u][j].there();
+          } while (__any_sync(SPIKE_WARP, missing));
 #pragma unroll
-          for (int r = 0; r < RT; r++)
+          for (int u = 0; u < WAIT; u++)
+            if (w + u < left) {
 #pragma unroll
-            for (int j = 0; j < NT; j++) c[u % ACC][r][j].add(x[u][j], a[u][r]);
+              for (int h = 0; h < 2; h++)
+#pragma unroll
+                for (int r = 0; r < RT; r++)
+#pragma unroll
+                  for (int j = 0; j < NT; j++) c[h % ACC][r][j].add(x[u][j].v[h], a[w + u][h][r]);
+            }
         }
       if (left <= AHEAD) break;
     }
@@ -287,9 +340,13 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS) SpikeBlockSolve_Ker
     for (int r = 0; r < RT; r++)
 #pragma unroll
       for (int j = 0; j < NT; j++)
+        if (8 * r + 2 * q < bs && 8 * j + g < s.m) {
+          SpikeBlockPair v;
+
 #pragma unroll
-        for (int h = 0; h < 2; h++)
-          if (8 * r + 2 * q + h < bs && 8 * j + g < s.m) SpikeBlockLeave(mine + ((PetscCount)i * bs + 8 * r + 2 * q + h) * s.m + 8 * j + g, PetscScalar(c[0][r][j].get(h)));
+          for (int h = 0; h < 2; h++) v.v[h] = PetscScalar(c[0][r][j].get(h));
+          v.leave(mine + here + 8 * r + 8 * j * ldw);
+        }
     if (number) {
 #pragma unroll
       for (int r = 0; r < RT; r++)
@@ -375,7 +432,7 @@ PetscErrorCode SpikeBlockLUSolve_CUDA(SpikeBlockLU *lu, SpikeBlockTrans trans, P
     s.m = (int)PetscMin(most, nrhs - done);
     s.b = b + done * ldb;
     s.x = x + done * ldx;
-    PetscCallCUDA(cudaMemsetAsync((void *)h->work, 0xff, 2 * (size_t)p->nb * p->bs * s.m * sizeof(PetscScalar), stream));
+    PetscCallCUDA(cudaMemsetAsync((void *)h->work, 0xff, 2 * (size_t)p->nb * (p->bs + p->bs % 2) * s.m * sizeof(PetscScalar), stream));
     if (lu->precision == PC_SPIKE_PRECISION_DOUBLE) {
       if (trans == SPIKE_BLOCK_PLAIN) PetscCall((SpikeBlockSolve_Size<false, SpikeDouble>(lu, &s, stream)));
       else PetscCall((SpikeBlockSolve_Size<true, SpikeDouble>(lu, &s, stream)));
