@@ -109,7 +109,7 @@ __host__ __device__ constexpr int SpikeBlockProductThreads(int kind)
 
 __host__ __device__ constexpr int SpikeBlockProductBlocks(int kind)
 {
-  return kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_WIDE + 3 ? 3 : 2;
+  return kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_WIDE + 2 ? 3 : 2;
 }
 
 /* A product by its kind */

@@ -42,8 +42,8 @@ struct SpikeBlockWide {
   static constexpr int H = BS == 16 ? 2 : 1, S = BS / 4, C = BS == 4 && !PACKED ? 2 : H; /* rows and steps of a lane, tiles */
   static constexpr int PAIR = BS == 4 ? 2 : 1, AN = PAIR, XN = PACKED ? 2 : 1;           /* blocks of a load of A, of X */
   static constexpr int BYTES = (2 * H * S / AN + 2 * S * NT / XN) * (int)sizeof(V);      /* registers of two blocks */
-  static constexpr int FIT   = (NT == 4 ? 512 : 256) / BYTES;
-  static constexpr int U     = FIT >= 8 ? 8 : FIT >= 4 ? 4 : FIT >= 2 ? 2 : PAIR; /* blocks on their way at once */
+  static constexpr int FIT   = (NT > 1 ? 384 : 256) / BYTES;
+  static constexpr int U     = FIT >= 8 && NT < 4 ? 8 : FIT >= 4 ? 4 : FIT >= 2 ? 2 : PAIR; /* blocks on their way at once */
 
   __device__ static __forceinline__ int column(int tile, int p) { return NT == 1 ? p : 16 * (tile / 2) + 2 * p + tile % 2; }
   /* the column of a block that is the lane's in step s */
