@@ -229,7 +229,7 @@ static inline PetscErrorCode CaseCreate(SpikeBlock *b, PCSpikePrecision precisio
     else t->ldz = t->ldx;
     PetscCall(TallCreate(b, precision, PETSC_FALSE, k, m, pad, &t->ldy, &c->Y));
   } else {
-    const PetscInt nb = n / bs, other = PetscMax(nb - 3, 1);
+    const PetscInt nb = n / bs, other = k ? k : PetscMax(nb - 3, 1);
 
     if (op == SPIKE_BLOCK_MULT) PetscCall(SparseCreate(bs, nb, other, 5, &c->S));
     else PetscCall(SparseCreate(bs, other, nb, 5, &c->S));

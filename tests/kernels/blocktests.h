@@ -5,6 +5,7 @@
 #include "blockcase.h"
 
 #define MAXCASES 400
+#define LONGROWS 36000
 
 static Case cases[MAXCASES];
 
@@ -33,7 +34,7 @@ static PetscErrorCode TestTall(SpikeBlock *b, PCSpikePrecision precision, PetscB
 /* Products: all block sizes, some numbers of columns */
 static PetscErrorCode TestSparse(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
 {
-  const PetscInt columns[] = {1, 2, 4, 5, 8, 16, 19, 32}, few[] = {1, 2, 3, 4, 4, 8, 6, 8, 12, 16, 16, 10, 20, 32, 1, 24, 1};
+  const PetscInt columns[] = {1, 2, 4, 5, 8, 16, 19, 32}, few[] = {1, 2, 3, 4, 4, 8, 6, 8, 12, 16, 16, 10, 20, 32, 1, 24, 1}, longbs[] = {4, 4, 8, 16}, longm[] = {4, 8, 12, 2};
   PetscInt       count = 0;
 
   PetscFunctionBegin;
@@ -47,6 +48,8 @@ static PetscErrorCode TestSparse(SpikeBlock *b, PCSpikePrecision precision, Pets
           PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((k + bs / 4) % 3), rowmajor, bs * (k % 4 == 3 ? 70 : 17), 0, few[k], bs, PETSC_FALSE, 4 * (PetscInt)(k % 2), &cases[count++]));
     }
   }
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(longbs); k++) /* more rows than units to do them, in 5 columns of blocks */
+    PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT, (SpikeBlockMode)(k % 3), rowmajor, longbs[k] * LONGROWS, 5, longm[k], longbs[k], PETSC_FALSE, 0, &cases[count++]));
   PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT, SPIKE_BLOCK_SET, rowmajor, 0, 0, 3, 4, PETSC_FALSE, 1, &cases[count++]));
   PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT_TRANSPOSE, SPIKE_BLOCK_SET, rowmajor, 0, 0, 3, 4, PETSC_FALSE, 1, &cases[count++]));
   PetscCall(CasesRun(b, precision, count, cases));

@@ -109,7 +109,7 @@ __host__ __device__ constexpr int SpikeBlockProductThreads(int kind)
 
 __host__ __device__ constexpr int SpikeBlockProductBlocks(int kind)
 {
-  return kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_WIDE + 3 ? 3 : 2;
+  return kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_WIDE + 2 ? 3 : 2;
 }
 
 /* A product by its kind */
@@ -138,6 +138,7 @@ static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, c
   const int                cls     = SpikeBlockClass((int)task->m);
   const bool               special = !trans && (A->bs == 4 || A->bs == 8 || A->bs == 16) && (size_t)A->a % 16 == 0;
   const bool               pairs   = task->rowmajor ? cls < 2 || (task->m % 2 == 0 && SpikeBlockAligned(task->X, task->ldx, size, PetscMin(16, 2 * size))) : A->bs == 4 || SpikeBlockAligned(task->X, task->ldx, size, PetscMin(16, 2 * size));
+  const bool               fits    = (PetscCount)A->nb <= (PetscCount)UINT_MAX && (task->rowmajor ? A->bs * task->ldx : A->bs) <= (PetscCount)(UINT_MAX / size);
   int                      warps   = SPIKE_BLOCK_WARPS;
   PetscCount               units;
 
@@ -149,7 +150,7 @@ static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, c
   t->at        = trans ? m->tp : NULL;
   t->n         = trans ? A->nb : A->mb;
   t->wide      = SpikeBlockAligned(t->Y, t->ldy, size, 16);
-  if (special && (task->m == 1 || pairs)) { /* four waves of two blocks of threads a multiprocessor, or more */
+  if (special && (task->m == 1 || (pairs && fits))) { /* four waves of two blocks of threads a multiprocessor, or more */
     const int side = (int)PetscMax(1, 512 / (A->bs * A->bs * (PetscInt)size));
 
     t->kind = task->m == 1 ? SPIKE_BLOCK_KIND_VECTOR : SPIKE_BLOCK_KIND_WIDE + cls;

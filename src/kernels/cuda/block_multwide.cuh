@@ -42,8 +42,8 @@ struct SpikeBlockWide {
   static constexpr int H = BS == 16 ? 2 : 1, S = BS / 4, C = BS == 4 && !PACKED ? 2 : H; /* rows and steps of a lane, tiles */
   static constexpr int PAIR = BS == 4 ? 2 : 1, AN = PAIR, XN = PACKED ? 2 : 1;           /* blocks of a load of A, of X */
   static constexpr int BYTES = (2 * H * S / AN + 2 * S * NT / XN) * (int)sizeof(V);      /* registers of two blocks */
-  static constexpr int FIT   = (NT == 4 ? 512 : 256) / BYTES;
-  static constexpr int U     = FIT >= 8 ? 8 : FIT >= 4 ? 4 : FIT >= 2 ? 2 : PAIR; /* blocks on their way at once */
+  static constexpr int FIT   = (NT > 1 ? 384 : 256) / BYTES;
+  static constexpr int U     = FIT >= 8 && NT < 4 ? 8 : FIT >= 4 ? 4 : FIT >= 2 ? 2 : PAIR; /* blocks on their way at once */
 
   __device__ static __forceinline__ int column(int tile, int p) { return NT == 1 ? p : 16 * (tile / 2) + 2 * p + tile % 2; }
   /* the column of a block that is the lane's in step s */
@@ -57,6 +57,7 @@ struct SpikeBlockWide {
     const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
     const PetscCount i    = (PetscCount)row * BS + H * g;
     const bool       mine = (BS > 4 || g < 4) && (!PACKED || q < 2);
+    const double     sign = t.mode == SPIKE_BLOCK_SUB ? -1.0 : 1.0;
     V               *Y    = (V *)t.Y;
 
 #pragma unroll
@@ -82,7 +83,7 @@ struct SpikeBlockWide {
 
           if (t.mode != SPIKE_BLOCK_SET) SpikeBlockLoad<N>(y, t.wide, t.m - first, old);
 #pragma unroll
-          for (int o = 0; o < N; o++) now[o] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : t.mode == SPIKE_BLOCK_ADD ? SpikeBlockSum(old[o]) + v[h][o] : SpikeBlockSum(old[o]) - v[h][o]);
+          for (int o = 0; o < N; o++) now[o] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : SpikeBlockSum(old[o]) + sign * v[h][o]);
           SpikeBlockStore<N>(y, t.wide, t.m - first, now);
         }
       } else {
@@ -93,7 +94,7 @@ struct SpikeBlockWide {
 
           if (t.mode != SPIKE_BLOCK_SET) SpikeBlockLoad<H>(y, t.wide, have, old);
 #pragma unroll
-          for (int h = 0; h < H; h++) now[h] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : t.mode == SPIKE_BLOCK_ADD ? SpikeBlockSum(old[h]) + v[h][o] : SpikeBlockSum(old[h]) - v[h][o]);
+          for (int h = 0; h < H; h++) now[h] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : SpikeBlockSum(old[h]) + sign * v[h][o]);
           SpikeBlockStore<H>(y, t.wide, have, now);
         }
       }
@@ -103,7 +104,8 @@ struct SpikeBlockWide {
 
 /*
   Y [op] A X. A warp has t.k block rows, one behind the other: U of their blocks are on their way at once, whatever rows they belong to, and those after the next U are fetched into the second-level cache. 32 indices come in one
-  load, the next 32 long before they are wanted. A block behind the last one, or in front of the first, is another one's copy and does not count. Sums go along a row in the order of its blocks.
+  load, the next 32 long before they are wanted. Row -1 is the block in front of the first, where the stream begins with the second of a pair: it goes nowhere, nor does what comes behind the last block. Sums go along a row in the
+  order of its blocks.
 */
 template <int BS, int NT, bool PACKED, bool ROWMAJOR, typename V>
 __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &t, unsigned block)
@@ -115,12 +117,12 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
 
   if (threadIdx.x >= 32 * SPIKE_BLOCK_WIDEWARPS || row0 >= t.n) return;
   const int      rows  = (int)PetscMin((PetscInt)t.k, t.n - row0);
-  const PetscInt bound = t.ai[row0 + PetscMin(l, rows)], begin = __shfl_sync(SPIKE_WARP, bound, 0), end = __shfl_sync(SPIKE_WARP, bound, rows), b0 = begin & ~(PetscInt)(PAIR - 1);
+  const PetscInt bound = l <= rows ? t.ai[row0 + l] : -1, begin = __shfl_sync(SPIKE_WARP, bound, 0), end = __shfl_sync(SPIKE_WARP, bound, rows), b0 = begin & ~(PetscInt)(PAIR - 1);
   const V       *A = (const V *)t.a + (BS == 4 ? g % 4 : H * g) + (PetscCount)W::step(0, q) * BS, *X[NT];
-  PetscCount     jump; /* from a block row of X to the next */
   SpikeMma       c[W::C][NT];
-  int            row  = 0;
-  PetscInt       stop = __shfl_sync(SPIKE_WARP, bound, 1), index = 0, next = 0, chunk = b0;
+  const unsigned jump = (unsigned)((ROWMAJOR ? BS * t.ldx : BS) * (PetscCount)sizeof(V)); /* bytes, from a block row of X to the next */
+  int            row  = -1;
+  PetscInt       stop = begin, index = 0, next = 0, chunk = b0;
 
   if (begin < end) {
     if (l == 0) SpikeBlockPrefetch((const V *)t.a + (PetscCount)b0 * BS * BS, (unsigned)(PetscMin(end - b0, (PetscInt)(2 * U)) * BS * BS * (int)sizeof(V)));
@@ -133,25 +135,24 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
 
     X[j] = (const V *)t.X + (ROWMAJOR ? W::step(0, q) * t.ldx + there : W::step(0, q) + there * t.ldx);
   }
-  jump = ROWMAJOR ? BS * t.ldx : BS;
 #pragma unroll
   for (int h = 0; h < W::C; h++)
 #pragma unroll
     for (int j = 0; j < NT; j++) c[h][j].clear();
   /* Rows that end in front of block b are done */
   const auto finish = [&](PetscInt b) {
-    while (row < rows && stop == b) {
-      W::template store<ROWMAJOR>(t, row0 + row, c);
+    while (stop == b) {
+      if (row >= 0) W::template store<ROWMAJOR>(t, row0 + row, c);
 #pragma unroll
       for (int h = 0; h < W::C; h++)
 #pragma unroll
         for (int j = 0; j < NT; j++) c[h][j].clear();
       row++;
-      stop = __shfl_sync(SPIKE_WARP, bound, PetscMin(row + 1, rows));
+      stop = __shfl_sync(SPIKE_WARP, bound, row + 1);
     }
   };
 
-  finish(begin);
+  if (b0 == begin || begin == end) finish(begin);
   for (PetscInt b = b0; b < end; b += U) {
     V a[U / PAIR][S][H], x[U][S][NT];
 
@@ -161,26 +162,33 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
       next  = t.aj[PetscMin(b + 32 + l, end - 1)];
     }
     if (l == 0 && end - b > 2 * U) SpikeBlockPrefetch((const V *)t.a + (PetscCount)(b + 2 * U) * BS * BS, (unsigned)(PetscMin(end - b - 2 * U, (PetscInt)U) * BS * BS * (int)sizeof(V)));
-#pragma unroll
-    for (int u = 0; u < U; u += PAIR) {
-      const V *p = A + (PetscCount)PetscMin(b + u + (BS == 4 ? half : 0), end - 1) * BS * BS;
+    if (b + U <= end) {
+      const V *p = A + (PetscCount)(b + (BS == 4 ? half : 0)) * BS * BS;
 
 #pragma unroll
-      for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + (W::step(s, 0) - W::step(0, 0)) * BS, true, H, a[u / PAIR][s]);
+      for (int u = 0; u < U; u += PAIR)
+#pragma unroll
+        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + u * BS * BS + W::step(s, 0) * BS, true, H, a[u / PAIR][s]);
+    } else {
+#pragma unroll
+      for (int u = 0; u < U; u += PAIR) {
+        const V *p = A + (PetscCount)PetscMin(b + u + (BS == 4 ? half : 0), end - 1) * BS * BS;
+
+#pragma unroll
+        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + W::step(s, 0) * BS, true, H, a[u / PAIR][s]);
+      }
     }
 #pragma unroll
     for (int u = 0; u < U; u += W::XN) {
-      const PetscCount at = (PetscCount)__shfl_sync(SPIKE_WARP, index, (int)(b - chunk) + u + (PACKED ? half : 0)) * jump;
+      const size_t at = (size_t)(unsigned)__shfl_sync(SPIKE_WARP, index, (int)(b - chunk) + u + (PACKED ? half : 0)) * jump;
 
       if (ROWMAJOR) {
 #pragma unroll
         for (int s = 0; s < S; s++) {
-          const V *p = X[0] + at + W::step(s, 0) * t.ldx;
-
-          if (NT == 1) x[u][s][0] = *p;
+          if (NT == 1) x[u][s][0] = *((const V *)((const char *)X[0] + at) + W::step(s, 0) * t.ldx);
           else {
 #pragma unroll
-            for (int j = 0; j < NT; j += 2) SpikeBlockLoad<NT == 1 ? 1 : 2>(X[j] + at + W::step(s, 0) * t.ldx, true, 2, x[u][s] + j);
+            for (int j = 0; j < NT; j += 2) SpikeBlockLoad<NT == 1 ? 1 : 2>((const V *)((const char *)X[j] + at) + W::step(s, 0) * t.ldx, true, 2, x[u][s] + j);
           }
         }
       } else {
@@ -190,7 +198,7 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
           for (int s = 0; s < S; s += BS == 4 ? 1 : 2) {
             V v[BS == 4 ? 1 : 2];
 
-            SpikeBlockLoad<BS == 4 ? 1 : 2>(X[j] + at + W::step(s, 0), true, 2, v);
+            SpikeBlockLoad<BS == 4 ? 1 : 2>((const V *)((const char *)X[j] + at) + W::step(s, 0), true, 2, v);
 #pragma unroll
             for (int o = 0; o < (BS == 4 ? 1 : 2); o++) x[u][s + o][j] = v[o];
           }
@@ -201,17 +209,16 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
       const PetscInt n = b + u;
 
       if constexpr (PACKED) {
-        if (n >= begin && n + 1 < end && n + 1 != stop) c[0][0].add(a[u / PAIR][0][0], x[u][0][0]);
-        else { /* the two blocks are of two rows, or one of them is none */
+        if (n + 1 != stop) c[0][0].add(a[u / PAIR][0][0], x[u][0][0]);
+        else { /* two blocks of two rows */
 #pragma unroll
-          for (int o = 0; o < 2; o++)
-            if (n + o >= begin && n + o < end) {
-              c[0][0].add(half == o ? a[u / PAIR][0][0] : V(0.0), half == o ? x[u][0][0] : V(0.0));
-              if (o == 0) finish(n + 1);
-            }
+          for (int o = 0; o < 2; o++) {
+            c[0][0].add(half == o ? a[u / PAIR][0][0] : V(0.0), half == o ? x[u][0][0] : V(0.0));
+            if (o == 0) finish(n + 1);
+          }
         }
-        if (n + 1 < end) finish(n + 2);
-      } else if (n >= begin && n < end) {
+        finish(n + 2);
+      } else {
 #pragma unroll
         for (int s = 0; s < S; s++)
 #pragma unroll
