@@ -82,7 +82,7 @@ static PetscErrorCode Create(PetscInt n, PetscInt points, PetscReal jump, MatTyp
       }
       if (!inside || (points == 7 && PetscAbsInt(step[0]) + PetscAbsInt(step[1]) + PetscAbsInt(step[2]) > 1)) continue;
       for (PetscInt a = 0; a < CORNERS; a++) { /* this node is corner a of the element, the other one corner b */
-        PetscInt  b = 0, element[3];
+        PetscInt  b   = 0, element[3];
         PetscBool has = PETSC_TRUE, soft = PETSC_FALSE;
 
         for (PetscInt i = 0; i < 3; i++) {

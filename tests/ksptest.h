@@ -130,16 +130,20 @@ static inline PetscErrorCode KSPTestDifference(Vec x, Vec y, PetscReal *differen
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The device's path ran where the matrix is on the device */
+/* The device's path ran where the matrix is on the device, or a shell's vectors are */
 static inline PetscErrorCode KSPTestBackend(KSP ksp, const char where[])
 {
   Mat          A;
-  PetscBool    device, cuda;
+  VecType      vectype;
+  PetscBool    device, cuda, shell;
   KSPFusedInfo info;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(SpikeTestOnDevice(A, &device));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELL, &shell));
+  PetscCall(MatGetVecType(A, &vectype));
+  if (shell) PetscCall(PetscStrcmpAny(vectype, &device, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
   PetscCall(KSPFusedGetInfo(ksp, &info));
   PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
   PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "%s: backend %s for a matrix on the %s", where, info.backend, device ? "device" : "host"));

@@ -17,6 +17,8 @@ static PetscErrorCode MatDestroy_GridStencil(Mat A)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_mpiaij_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_gridstencilcuda_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_gridstencil_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_gridstencil_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_gridstencilcuda_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_aij_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_seqaij_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_mpiaij_C", NULL));
@@ -79,6 +81,8 @@ PetscErrorCode MatCreate_GridStencil(Mat A)
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_mpiaij_C", MatConvert_GridStencil_AIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_gridstencilcuda_C", MatConvert_GridStencil_GridStencil));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_gridstencil_C", MatConvert_GridStencil_GridStencil));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencil_gridstencil_C", MatConvert_GridStencil_GridStencil));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_gridstencilcuda_C", MatConvert_GridStencil_GridStencil));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_aij_C", MatConvert_GridStencil_AIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_seqaij_C", MatConvert_GridStencil_AIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_gridstencilcuda_mpiaij_C", MatConvert_GridStencil_AIJ));

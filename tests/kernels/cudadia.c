@@ -152,7 +152,6 @@ int main(int argc, char **argv)
     if (shapes[k].n == shapes[k].m && (shapes[k].n || shapes[k].low || shapes[k].high)) PetscCall(TestLoan(&shapes[k]));
   Report("products of a matrix that is lent");
   printf("1..%d\n", (int)number);
-  GuardStop();
-  PetscCall(PetscFinalize());
+  PetscCall(PetscFinalize()); /* what PETSc has made for the device meanwhile is freed as it was made */
   return failed > 0;
 }

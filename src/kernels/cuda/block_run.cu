@@ -36,26 +36,32 @@ __global__ void __launch_bounds__(SpikeBlockProductThreads(KIND), SpikeBlockIsHe
   SpikeBlockTask_Device<KIND, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
 }
 
-/* Of any kind, or of any that is not heavy */
-template <int KIND, bool HEAVY, typename V>
+/* Kinds that are content with the registers that two blocks of threads leave each other, all in one kernel */
+__host__ __device__ static constexpr bool SpikeBlockIsLight(int kind)
+{
+  return kind < SPIKE_BLOCK_KIND_MULT && !SpikeBlockIsHeavy(kind);
+}
+
+/* Of any kind, or of any that is light */
+template <int KIND, bool LIGHT, typename V>
 __device__ static __forceinline__ void SpikeBlockSwitch(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared, unsigned *tickets)
 {
-  if constexpr (HEAVY || !SpikeBlockIsHeavy(KIND)) {
+  if constexpr (!LIGHT || SpikeBlockIsLight(KIND)) {
     if (t.kind == KIND) {
       SpikeBlockTask_Device<KIND, V>(t, block, blocks, shared, tickets);
       return;
     }
   }
-  if constexpr (KIND + 1 < SPIKE_BLOCK_KINDS) SpikeBlockSwitch<KIND + 1, HEAVY, V>(t, block, blocks, shared, tickets);
+  if constexpr (KIND + 1 < SPIKE_BLOCK_KINDS) SpikeBlockSwitch<KIND + 1, LIGHT, V>(t, block, blocks, shared, tickets);
 }
 
-template <bool HEAVY, typename V>
-__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, HEAVY ? 1 : 2) SpikeBlockMixed_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+template <bool LIGHT, typename V>
+__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, LIGHT ? 2 : 1) SpikeBlockMixed_Kernel(const __grid_constant__ SpikeBlockBatch batch)
 {
   extern __shared__ SpikeBlockSum sums[];
   const int                       i = SpikeBlockFind(batch);
 
-  SpikeBlockSwitch<0, HEAVY, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
+  SpikeBlockSwitch<0, LIGHT, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
 }
 
 template <int KIND, typename V>
@@ -74,16 +80,16 @@ static PetscErrorCode SpikeBlockLaunchSame(int kind, unsigned blocks, const Spik
 template <typename V>
 static PetscErrorCode SpikeBlockLaunch(unsigned blocks, const SpikeBlockBatch *batch, cudaStream_t stream)
 {
-  bool same = true, heavy = false;
+  bool same = true, light = true;
 
   PetscFunctionBegin;
   for (int i = 0; i < batch->count; i++) {
     same  = same && batch->item[i].kind == batch->item[0].kind;
-    heavy = heavy || SpikeBlockIsHeavy(batch->item[i].kind);
+    light = light && SpikeBlockIsLight(batch->item[i].kind);
   }
   if (same) PetscCall((SpikeBlockLaunchSame<0, V>(batch->item[0].kind, blocks, batch, stream)));
   else {
-    if (heavy) SpikeBlockMixed_Kernel<true, V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
+    if (light) SpikeBlockMixed_Kernel<true, V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
     else SpikeBlockMixed_Kernel<false, V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
     PetscCallCUDA(cudaGetLastError());
   }

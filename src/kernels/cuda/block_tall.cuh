@@ -136,11 +136,13 @@ __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &
 {
   using T         = SpikeTall<CLASS, V>;
   constexpr int H = T::H, C = T::C, KS = T::KS, MT = T::MT;
-  const int     l = (int)(threadIdx.x & 31);
-  V             x[H][KS], y[C][2];
+  const int     l     = (int)(threadIdx.x & 31);
+  constexpr int UNITS = H / C * MT, AHEAD = UNITS < 2 || sizeof(V) < 8 ? 1 : 2; /* AHEAD: pieces of Y on their way */
+  V             x[H][KS], y[AHEAD][C][2];
 
   SpikeBlockAxpyLoad<CLASS, FAST, ROWS, V>(t, r, x);
-  SpikeBlockAxpyLoadTile<CLASS, FAST, ROWS, V>(t, r, 0, 0, y);
+#pragma unroll
+  for (int u = 0; u < AHEAD; u++) SpikeBlockAxpyLoadTile<CLASS, FAST, ROWS, V>(t, r, u / MT * C, u % MT, y[u]);
   if (stage) SpikeBlockAxpyStage<CLASS, ROWS, V>(t, shared); /* while the first rows travel */
   if (t.mode == SPIKE_BLOCK_SUB) {
 #pragma unroll
@@ -149,7 +151,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &
       for (int s = 0; s < KS; s++) x[h][s] = -x[h][s];
   }
 #pragma unroll
-  for (int u = 0; u < H / C * MT; u++) {
+  for (int u = 0; u < UNITS; u++) {
     const int h0 = u / MT * C, j = u % MT;
     SpikeMma  c[C];
 
@@ -157,11 +159,11 @@ __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &
     for (int h = 0; h < C; h++) {
       c[h].clear();
       if (t.mode != SPIKE_BLOCK_SET && !(FAST && 2 * (l % 4) >= T::M)) {
-        c[h].put(0, y[h][0]);
-        c[h].put(1, y[h][1]);
+        c[h].put(0, y[u % AHEAD][h][0]);
+        c[h].put(1, y[u % AHEAD][h][1]);
       }
     }
-    if (u + 1 < H / C * MT) SpikeBlockAxpyLoadTile<CLASS, FAST, ROWS, V>(t, r, (u + 1) / MT * C, (u + 1) % MT, y);
+    if (u + AHEAD < UNITS) SpikeBlockAxpyLoadTile<CLASS, FAST, ROWS, V>(t, r, (u + AHEAD) / MT * C, (u + AHEAD) % MT, y[u % AHEAD]);
 #pragma unroll
     for (int s = 0; s < KS; s++) {
       const SpikeBlockSum z = shared[(j * KS + s) * 32 + l];
