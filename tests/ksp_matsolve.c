@@ -154,7 +154,7 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
   PetscReal                 sum = 0.0;
   PetscInt                  m, ldx, start, end, most = 0, length, maxits, first;
   KSPConvergedReason        worst = KSP_CONVERGED_ITERATING, reason;
-  PetscBool                 together, intact = PETSC_TRUE;
+  PetscBool                 together, exact, device, intact = PETSC_TRUE;
   const PetscScalar        *a;
   char                      where[256];
 
@@ -191,6 +191,7 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
   first = t->batch && t->batch < t->m ? (t->m - 1) / t->batch * t->batch : 0; /* the columns that the getter tells about */
   PetscCall(SpikeTestCheck((PetscBool)(m == t->m - first && together == (PetscBool)(m > 1)), "%s: figures of %" PetscInt_FMT " columns, together %d", where, m, together));
   PetscCall(KSPTestBackend(ksp, where));
+  PetscCall(SpikeTestOnDevice(A, &device)); /* there, sums of columns and of one have other orders, and after a breakdown its rounding decides about what follows */
   for (PetscInt j = 0; j < t->m; j++) {
     PetscInt           theirs;
     KSPConvergedReason theirreason;
@@ -217,8 +218,10 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
     most  = PetscMax(most, its[j - first]);
     worst = worst && worst < reasons[j - first] ? worst : reasons[j - first];
     sum += PetscSqr(norms[j - first]);
-    if (t->kind != TEST_LIAR) PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(theirs - its[j - first]) <= 1 + theirs / 20), "%s: column %" PetscInt_FMT " took %" PetscInt_FMT " iterations, alone %" PetscInt_FMT, where, j, its[j - first], theirs));
-    PetscCall(SpikeTestCheck((PetscBool)(theirreason == reasons[j - first] || (t->kind == TEST_GUESS && !j && theirreason > 0 && reasons[0] > 0)), "%s: column %" PetscInt_FMT " ended with %s, alone with %s", where, j, KSPConvergedReasons[reasons[j - first]], KSPConvergedReasons[theirreason]));
+    if (t->kind != TEST_LIAR && !(t->b && device))
+      PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(theirs - its[j - first]) <= 1 + theirs / 20), "%s: column %" PetscInt_FMT " took %" PetscInt_FMT " iterations, alone %" PetscInt_FMT, where, j, its[j - first], theirs));
+    exact = (PetscBool)(PetscMax(rnorm, norms[j - first]) <= 100 * PETSC_MACHINE_EPSILON * bnorm); /* PCs that solve leave a residual of rounding, or 0, which is the absolute tolerance's */
+    PetscCall(SpikeTestCheck((PetscBool)(theirreason == reasons[j - first] || ((exact || (t->kind == TEST_GUESS && !j)) && theirreason > 0 && reasons[j - first] > 0)), "%s: column %" PetscInt_FMT " ended with %s, alone with %s", where, j, KSPConvergedReasons[reasons[j - first]], KSPConvergedReasons[theirreason]));
     if (t->kind == TEST_FEW && its[j - first] == theirs) PetscCall(SpikeTestSmall(PetscAbsReal(rnorm - norms[j - first]), 1e-3 * rnorm + 100 * PETSC_MACHINE_EPSILON * bnorm, "difference to the residual norm of a single solve", where));
   }
   PetscCall(KSPGetConvergedReason(ksp, &reason));
