@@ -61,6 +61,17 @@ PETSC_INTERN const SpikeStencilKernels SpikeStencilKernels_Host, SpikeStencilKer
 /* backend.c: the backend for data of a memory type, NULL where the library has none */
 PETSC_INTERN const SpikeStencilKernels *SpikeStencilKernelsFind(PetscMemType);
 
+/* Rows of the matrix, which a rank can count, and its products of a coefficient and a number */
+static inline PetscInt SpikeStencilSize(const SpikeStencil *S)
+{
+  return S->size[0] * S->size[1] * S->size[2] * S->dof;
+}
+
+static inline PetscInt64 SpikeStencilEntries(const SpikeStencil *S)
+{
+  return (PetscInt64)S->count * S->dof * SpikeStencilSize(S);
+}
+
 static inline PetscCount SpikeStencilCoefs(const SpikeStencil *S)
 {
   return (PetscCount)S->count * S->dof * S->dof * (S->constant ? 1 : (PetscCount)S->size[0] * S->size[1] * S->size[2]);

@@ -274,9 +274,12 @@ static PetscErrorCode MatGetCurrentMemType_DIA(Mat A, PetscMemType *memtype)
 
 static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, PetscBool cuda)
 {
-  Mat_DIA *a;
+  Mat_DIA    *a;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCheck(!seq || size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "%s is for one process, and this communicator has %d: use %s or %s", cuda ? "MATSEQDIACUDA" : "MATSEQDIA", size, cuda ? "MATDIACUDA" : "MATDIA", cuda ? "MATMPIDIACUDA" : "MATMPIDIA");
   PetscCall(PetscNew(&a));
   A->data     = (void *)a;
   a->seq      = seq;
@@ -325,6 +328,7 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   A->ops->getcurrentmemtype         = MatGetCurrentMemType_DIA;
   A->assembled                      = PETSC_FALSE;
   A->insertmode                     = NOT_SET_VALUES;
+  if (!seq) A->ops->getdiagonalblock = MatGetDiagonalBlock_DIA;
   if (cuda) {
     A->ops->bindtocpu = MatBindToCPU_DIA;
     A->boundtocpu     = PETSC_FALSE; /* new matrices are bound */
@@ -373,11 +377,7 @@ M*/
 M*/
 PetscErrorCode MatCreate_SeqDIA(Mat A)
 {
-  PetscMPIInt size;
-
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "MATSEQDIA is for one process, and this communicator has %d: use MATDIA or MATMPIDIA", size);
   PetscCall(MatCreate_DIA_Private(A, MATSEQDIA, PETSC_TRUE, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -393,7 +393,6 @@ PetscErrorCode MatCreate_MPIDIA(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate_DIA_Private(A, MATMPIDIA, PETSC_FALSE, PETSC_FALSE));
-  A->ops->getdiagonalblock = MatGetDiagonalBlock_DIA;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -429,11 +428,7 @@ M*/
 M*/
 PetscErrorCode MatCreate_SeqDIACUDA(Mat A)
 {
-  PetscMPIInt size;
-
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "MATSEQDIACUDA is for one process, and this communicator has %d: use MATDIACUDA or MATMPIDIACUDA", size);
   PetscCall(MatCreate_DIA_Private(A, MATSEQDIACUDA, PETSC_TRUE, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -449,6 +444,5 @@ PetscErrorCode MatCreate_MPIDIACUDA(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate_DIA_Private(A, MATMPIDIACUDA, PETSC_FALSE, PETSC_TRUE));
-  A->ops->getdiagonalblock = MatGetDiagonalBlock_DIA;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -74,6 +74,37 @@ __host__ __device__ static inline int SpikeBlockClass(int m)
   return m <= 4 ? 0 : m <= 8 ? 1 : m <= 16 ? 2 : 3;
 }
 
+/* A block of numbers of `size` bytes whose rows, or columns, all begin at multiples of `to` bytes */
+static inline bool SpikeBlockAligned(const void *p, PetscCount ld, size_t size, size_t to)
+{
+  return (size_t)p % to == 0 && (size_t)ld * size % to == 0;
+}
+
+/* What a task says, all else zero */
+static inline void SpikeBlockDescribe(const SpikeBlockTask *task, SpikeBlockItem *t)
+{
+  memset((void *)t, 0, sizeof(*t));
+  t->mode     = task->mode;
+  t->rowmajor = task->rowmajor ? true : false;
+  t->k        = (int)task->k;
+  t->m        = (int)task->m;
+  t->n        = task->n;
+  t->X        = task->X;
+  t->Z        = task->Z;
+  t->Y        = task->Y;
+  t->ldx      = task->ldx;
+  t->ldz      = task->ldz;
+  t->ldy      = task->ldy;
+}
+
+/* Task number i has columns that tall blocks can have */
+static inline PetscErrorCode SpikeBlockCheckColumns(PetscInt i, PetscInt k, PetscInt m)
+{
+  PetscFunctionBegin;
+  PetscCheck(PetscMin(k, m) >= 1 && PetscMax(k, m) <= SPIKE_BLOCK_MAXM, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Task %" PetscInt_FMT " has %" PetscInt_FMT " and %" PetscInt_FMT " columns, tall blocks have 1 to %d", i, k, m, SPIKE_BLOCK_MAXM);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* conj(v) where wanted, in real arithmetic v */
 template <typename V>
 __device__ static __forceinline__ V SpikeBlockConj(V v, bool wanted)

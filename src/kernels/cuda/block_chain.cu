@@ -13,21 +13,15 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, CLASS == 3 ? 1 : 2) Spike
   SpikeBlockAxpy<CLASS, V>(b, blockIdx.x, gridDim.x, sums);
 }
 
-static bool SpikeBlockChainAligned(const void *p, PetscCount ld, size_t size)
-{
-  return (size_t)p % 16 == 0 && (size_t)ld * size % 16 == 0;
-}
-
 template <typename V>
 static PetscErrorCode SpikeBlockChainLaunch(const SpikeBlockItem &a, const SpikeBlockItem &b, cudaStream_t stream)
 {
-  const int      columns = PetscMax(PetscMax(a.k, a.m), PetscMax(b.k, b.m));
-  const PetscInt rows    = SPIKE_BLOCK_WARPS * (sizeof(V) >= 16 ? 8 : 16);
-  const unsigned blocks  = (unsigned)PetscMin(a.n / rows + (a.n % rows ? 1 : 0), PETSC_INT_MAX / 2 / rows); /* two strides of all blocks are a PetscInt */
-  const size_t   shared  = 1024 * sizeof(SpikeBlockSum);
+  const int      cls    = SpikeBlockClass(PetscMax(PetscMax(a.k, a.m), PetscMax(b.k, b.m)));
+  const unsigned blocks = SpikeBlockAxpyBlocks(cls, sizeof(V), a.n, INT_MAX);
+  const size_t   shared = 1024 * sizeof(SpikeBlockSum);
 
   PetscFunctionBegin;
-  switch (SpikeBlockClass(columns)) {
+  switch (cls) {
   case 0:
     SpikeBlockChain_Kernel<0, V><<<blocks, SPIKE_BLOCK_THREADS, shared, stream>>>(a, b);
     break;
@@ -55,23 +49,11 @@ PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *s, PCSpikePrecision precision, c
   PetscCheck(tasks[0].op == SPIKE_BLOCK_AXPY && tasks[1].op == SPIKE_BLOCK_AXPY && tasks[0].n == tasks[1].n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "A chain is of two AXPY on the same rows");
   PetscCall(SpikeBlockStream(s, &stream));
   for (int i = 0; i < 2; i++) {
-    const SpikeBlockTask *task = &tasks[i];
-    SpikeBlockItem       *t    = &item[i];
+    SpikeBlockItem *t = &item[i];
 
-    PetscCheck(PetscMin(task->k, task->m) >= 1 && PetscMax(task->k, task->m) <= SPIKE_BLOCK_MAXM, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Task %d has %" PetscInt_FMT " and %" PetscInt_FMT " columns, tall blocks have 1 to %d", i, task->k, task->m, SPIKE_BLOCK_MAXM);
-    memset((void *)t, 0, sizeof(*t));
-    t->mode     = task->mode;
-    t->rowmajor = task->rowmajor ? true : false;
-    t->k        = (int)task->k;
-    t->m        = (int)task->m;
-    t->n        = task->n;
-    t->X        = task->X;
-    t->Z        = task->Z;
-    t->Y        = task->Y;
-    t->ldx      = task->ldx;
-    t->ldz      = task->ldz;
-    t->ldy      = task->ldy;
-    t->wide     = SpikeBlockChainAligned(t->X, t->ldx, size) && SpikeBlockChainAligned(t->Y, t->ldy, size);
+    PetscCall(SpikeBlockCheckColumns(i, tasks[i].k, tasks[i].m));
+    SpikeBlockDescribe(&tasks[i], t);
+    t->wide = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Y, t->ldy, size, 16);
   }
   if (!tasks[0].n) PetscFunctionReturn(PETSC_SUCCESS);
   if (precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockChainLaunch<SpikeDouble>(item[0], item[1], stream));

@@ -124,11 +124,6 @@ __device__ static __forceinline__ void SpikeBlockProduct_Device(const SpikeBlock
   } else SpikeBlockMultVectorAny<V>(t, block);
 }
 
-static inline bool SpikeBlockAligned(const void *p, PetscCount ld, size_t size, size_t to)
-{
-  return (size_t)p % to == 0 && (size_t)ld * size % to == 0;
-}
-
 /* The rest of a product's description: kind, block rows of a warp, matrix. Blocks of threads that it wants */
 static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, const SpikeBlockTask *task, SpikeBlockItem *t)
 {

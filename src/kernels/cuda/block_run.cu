@@ -96,48 +96,19 @@ static PetscErrorCode SpikeBlockLaunch(unsigned blocks, const SpikeBlockBatch *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool SpikeBlockAligned_Private(const void *p, PetscCount ld, size_t size)
-{
-  return (size_t)p % 16 == 0 && (size_t)ld * size % 16 == 0;
-}
-
-/* Rows that a warp of a block axpy has at a time */
-template <int CLASS>
-static PetscInt SpikeBlockAxpyRows_Private(size_t size)
-{
-  return 8 * (size == sizeof(SpikeDouble) ? SpikeTall<CLASS, SpikeDouble>::H : SpikeTall<CLASS, SpikeSingle>::H);
-}
-static PetscInt SpikeBlockAxpyRows_Private(int cls, size_t size)
-{
-  return cls == 0 ? SpikeBlockAxpyRows_Private<0>(size) : cls == 1 ? SpikeBlockAxpyRows_Private<1>(size) : cls == 2 ? SpikeBlockAxpyRows_Private<2>(size) : SpikeBlockAxpyRows_Private<3>(size);
-}
-
 /* Fills in all but first and partials; blocks of threads that the task wants, 0 where there is nothing to do */
 static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, size_t size, const SpikeBlockTask *task, SpikeBlockItem *t)
 {
   unsigned blocks;
 
-  memset((void *)t, 0, sizeof(*t));
-  t->mode     = task->mode;
-  t->rowmajor = task->rowmajor ? true : false;
-  t->k        = (int)task->k;
-  t->m        = (int)task->m;
-  t->n        = task->n;
-  t->X        = task->X;
-  t->Z        = task->Z;
-  t->Y        = task->Y;
-  t->ldx      = task->ldx;
-  t->ldz      = task->ldz;
-  t->ldy      = task->ldy;
+  SpikeBlockDescribe(task, t);
   if (task->op == SPIKE_BLOCK_AXPY) {
-    const PetscInt rows = SPIKE_BLOCK_WARPS * SpikeBlockAxpyRows_Private(SpikeBlockClass((int)PetscMax(task->k, task->m)), size);
-
     t->kind = SPIKE_BLOCK_KIND_AXPY + SpikeBlockClass((int)PetscMax(task->k, task->m));
-    t->wide = SpikeBlockAligned_Private(t->X, t->ldx, size) && SpikeBlockAligned_Private(t->Y, t->ldy, size);
-    blocks  = (unsigned)PetscMin(task->n / rows + (task->n % rows ? 1 : 0), (PetscInt)(SpikeBlockIsHeavy(t->kind) ? 1 : 2) * h->multiprocessors);
+    t->wide = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Y, t->ldy, size, 16);
+    blocks  = SpikeBlockAxpyBlocks(t->kind - SPIKE_BLOCK_KIND_AXPY, size, task->n, (SpikeBlockIsHeavy(t->kind) ? 1 : 2) * h->multiprocessors);
   } else if (task->op == SPIKE_BLOCK_DOT) {
     t->kind = SPIKE_BLOCK_KIND_DOT + SpikeBlockClass((int)PetscMax(task->k, task->m));
-    t->wide = SpikeBlockAligned_Private(t->X, t->ldx, size) && SpikeBlockAligned_Private(t->Z, t->ldz, size);
+    t->wide = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Z, t->ldz, size, 16);
     t->same = t->X == t->Z && t->ldx == t->ldz && t->k == t->m;
     blocks  = SpikeBlockDotBlocks(task->n, SpikeBlockClass((int)PetscMax(task->k, task->m)), h->multiprocessors);
   } else blocks = SpikeBlockProductItem(h->multiprocessors, size, task, t);
@@ -162,7 +133,7 @@ PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PCSpikePrecision precision, Pet
   for (PetscInt i = 0; i < count; i++) {
     const PetscInt m = tasks[i].m, k = tasks[i].op == SPIKE_BLOCK_AXPY || tasks[i].op == SPIKE_BLOCK_DOT ? tasks[i].k : m;
 
-    PetscCheck(PetscMin(k, m) >= 1 && PetscMax(k, m) <= SPIKE_BLOCK_MAXM, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Task %" PetscInt_FMT " has %" PetscInt_FMT " and %" PetscInt_FMT " columns, tall blocks have 1 to %d", i, k, m, SPIKE_BLOCK_MAXM);
+    PetscCall(SpikeBlockCheckColumns(i, k, m));
   }
   for (PetscInt done = 0; done < count;) {
     SpikeBlockBatch batch;

@@ -208,6 +208,18 @@ __device__ static __forceinline__ void SpikeBlockAxpy(const SpikeBlockItem &t, u
   else SpikeBlockAxpyLayout<CLASS, false, V>(t, block, blocks, shared);
 }
 
+/* Blocks of threads of an axpy of a class, at most so many: with one for each tile of rows none has more than one of them */
+static inline unsigned SpikeBlockAxpyBlocks(int cls, size_t size, PetscInt n, PetscInt most)
+{
+  static const int rows[][4] = {
+    {SpikeTall<0, SpikeSingle>::H, SpikeTall<1, SpikeSingle>::H, SpikeTall<2, SpikeSingle>::H, SpikeTall<3, SpikeSingle>::H},
+    {SpikeTall<0, SpikeDouble>::H, SpikeTall<1, SpikeDouble>::H, SpikeTall<2, SpikeDouble>::H, SpikeTall<3, SpikeDouble>::H}
+  };
+  const PetscInt tile = SPIKE_BLOCK_WARPS * 8 * rows[size == sizeof(SpikeDouble) ? 1 : 0][cls];
+
+  return (unsigned)PetscMin(n / tile + (n % tile ? 1 : 0), most);
+}
+
 /* Tiles of X^H Z that a warp has: IT x JT; IS warps share the rows of X. Up to 4 columns: two groups of rows side by side, and the sums are the blocks on the diagonal of a tile, added up */
 template <int CLASS>
 struct SpikeDot {

@@ -82,7 +82,7 @@ PetscErrorCode SpikeKrylovBlockMult_CUDA(SpikeKrylov *s, const void *copy, const
 {
   const SpikeKrylovCUDA     *h = (const SpikeKrylovCUDA *)s->data;
   const SpikeKrylovCopyCUDA *c = (const SpikeKrylovCopyCUDA *)copy;
-  const PetscInt             n = b->last - b->first, rows = c->stencil ? c->stencil->size[0] * c->stencil->size[1] * c->stencil->size[2] * c->stencil->dof : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
+  const PetscInt             n = b->last - b->first, rows = SpikeKrylovCopyRows(c);
   const SpikeBlockEnd        e = SpikeKrylovBlockEnd(s, recurrence, SpikeKrylovBlockSums(SPIKE_KRYLOV_DOTS, n, b->z ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
 
   PetscFunctionBegin;

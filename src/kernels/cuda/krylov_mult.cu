@@ -175,14 +175,9 @@ static PetscErrorCode SpikeKrylovMultStep(const SpikeKrylovCUDA *h, const SpikeK
   case NAME: \
     if (a && c->loan.begin) PetscCall(SpikeKrylovMultLoan<NAME>(h, c, a)); \
     else PetscCall(SpikeKrylovMultForm<NAME>(h, c, a, blocks)); \
-    break
+    break;
   switch (step) {
-    SPIKE_MULT_CASE(SPIKE_BCGS_ALPHA);
-    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA);
-    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA_RHO);
-    SPIKE_MULT_CASE(SPIKE_CG_ALPHA);
-    SPIKE_MULT_CASE(SPIKE_CG1_BETA);
-    SPIKE_MULT_CASE(SPIKE_KRYLOV_NSTEPS);
+    SPIKE_KRYLOV_MULT_STEPS(SPIKE_MULT_CASE)
   default:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
   }
@@ -203,7 +198,7 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   const SpikeKrylovCopyCUDA *c    = (const SpikeKrylovCopyCUDA *)copy;
   SpikeKrylovMultArgs        a    = {scale, x, y, {}, -1, s->ondevice ? true : false, 0, 0};
   const int                  n    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
-  const PetscInt             rows = c->stencil ? c->stencil->size[0] * c->stencil->size[1] * c->stencil->size[2] * c->stencil->dof : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
+  const PetscInt             rows = SpikeKrylovCopyRows(c);
   PetscInt                   blocks;
 
   PetscFunctionBegin;

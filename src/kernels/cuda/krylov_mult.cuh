@@ -39,6 +39,20 @@ typedef struct {
   const SpikeStencil *stencil; /* that is lent, or NULL */
 } SpikeKrylovCopyCUDA;
 
+static inline PetscInt SpikeKrylovCopyRows(const SpikeKrylovCopyCUDA *c)
+{
+  return c->stencil ? SpikeStencilSize(c->stencil) : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
+}
+
+/* CASE(step) for each step that a product can have in its epilogue, or for none */
+#define SPIKE_KRYLOV_MULT_STEPS(CASE) \
+  CASE(SPIKE_BCGS_ALPHA) \
+  CASE(SPIKE_BCGS_OMEGA) \
+  CASE(SPIKE_BCGS_OMEGA_RHO) \
+  CASE(SPIKE_CG_ALPHA) \
+  CASE(SPIKE_CG1_BETA) \
+  CASE(SPIKE_KRYLOV_NSTEPS)
+
 /* No step: the product alone */
 template <>
 struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {

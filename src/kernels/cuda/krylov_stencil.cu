@@ -75,14 +75,9 @@ PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *h, const Spike
 #define SPIKE_MULT_CASE(NAME) \
   case NAME: \
     PetscCall(SpikeKrylovStencilStep<NAME>(h, p, a)); \
-    break
+    break;
   switch (step) {
-    SPIKE_MULT_CASE(SPIKE_BCGS_ALPHA);
-    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA);
-    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA_RHO);
-    SPIKE_MULT_CASE(SPIKE_CG_ALPHA);
-    SPIKE_MULT_CASE(SPIKE_CG1_BETA);
-    SPIKE_MULT_CASE(SPIKE_KRYLOV_NSTEPS);
+    SPIKE_KRYLOV_MULT_STEPS(SPIKE_MULT_CASE)
   default:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
   }
@@ -101,7 +96,7 @@ PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *s, const SpikeStencil 
   PetscCall(PetscNew(&c));
   *copy         = (void *)c;
   c->stencil    = stencil;
-  c->nz         = (PetscInt)PetscMin((PetscInt64)PETSC_INT_MAX, (PetscInt64)stencil->count * stencil->dof * stencil->size[0] * stencil->size[1] * stencil->size[2] * stencil->dof);
+  c->nz         = (PetscInt)PetscMin((PetscInt64)PETSC_INT_MAX, SpikeStencilEntries(stencil));
   c->base.form  = KSP_FUSED_SPMV_AUTO;
   c->base.bytes = stencil->constant ? 0 : (PetscInt64)SpikeStencilCoefs(stencil) * (PetscInt64)sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);

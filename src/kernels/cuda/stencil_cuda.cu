@@ -315,7 +315,7 @@ static PetscErrorCode SpikeStencilDiagonal_CUDA(const SpikeStencil *S, PetscInt 
   unsigned                blocks;
 
   PetscFunctionBegin;
-  m.rows = S->size[0] * S->size[1] * S->size[2] * S->dof;
+  m.rows = SpikeStencilSize(S);
   if (!m.rows) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < 3; k++) m.size[k] = S->size[k];
   m.dof      = (int)S->dof;

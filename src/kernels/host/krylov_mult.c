@@ -58,7 +58,7 @@ PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *s, const SpikeStencil 
   PetscCall(PetscNew(&c));
   *copy         = (void *)c;
   c->stencil    = stencil;
-  c->loan.nz    = (PetscInt64)stencil->count * stencil->dof * stencil->size[0] * stencil->size[1] * stencil->size[2] * stencil->dof;
+  c->loan.nz    = SpikeStencilEntries(stencil);
   c->base.form  = KSP_FUSED_SPMV_AUTO;
   c->base.bytes = stencil->constant ? 0 : (PetscInt64)SpikeStencilCoefs(stencil) * (PetscInt64)sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -140,7 +140,7 @@ PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylo
   const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
   const SpikeDIA            *dia   = c->loan.dia;
   const SpikeStencil        *S     = c->stencil;
-  const PetscInt             n     = S ? S->size[0] * S->size[1] * S->size[2] * S->dof : dia->n;
+  const PetscInt             n     = S ? SpikeStencilSize(S) : dia->n;
   const PetscScalar         *ghost = NULL;
 
   PetscFunctionBegin;
