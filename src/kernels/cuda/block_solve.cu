@@ -121,6 +121,7 @@ typedef struct {
 typedef struct {
   PetscInt             nb;
   int                  bs, m; /* columns */
+  int                  shift; /* log2 of the warps that share the columns of a row, 8 for each */
   bool                 conjugate;
   SpikeBlockSolvePhase phase[2];
   const SpikeBlockRow *rows; /* [2 nb] those of phase 0, then those of phase 1, each in the order of levels */
@@ -150,6 +151,7 @@ struct SpikeBlockEntries {
   where the phase has the diagonal blocks, by products of transposed 4 x 8 pieces, RT of rows and NT of columns: sums have a column in four lanes, two rows in each, and so are stored, loaded, and multiplied by D.
   A step is 8 columns of A, in two products that take every second of them; of blocks of up to 4 it is two entries. What a row does not wait for is loaded before anything is waited for: D, and AHEAD steps of A, as many
   as most rows have; its record and its columns come while the row before is worked on. What is waited for is under way at once, WAIT steps of it. The two products of a step have sums of their own (ACC), half as long a chain.
+  Blocks of up to 4 are a matter of latency, not of bytes: with more than 8 columns more warps than one have a row, each its 8 columns.
   Work vectors are column-major, a block row has an even number of rows in them. Bytes: factors once, rhs, x, and the work vectors twice. A column's sums do not depend on the others.
 */
 template <int RT, int NT, bool TRANS, typename V>
@@ -157,25 +159,26 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
 {
   constexpr int    AHEAD = RT == 1 ? 3 : RT == 2 ? 6 : NT == 1 ? 2 : 1, WAIT = RT == 2 && NT > 1 ? (NT == 2 ? 3 : 2) : AHEAD, ACC = RT <= 2 ? 2 : 1;
   constexpr bool   EARLY = RT <= 2 || NT == 1; /* D is loaded before the waits */
+  const int        shift = RT == 1 && NT == 1 ? s.shift : 0;
   const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = s.bs, half = (bs + 1) / 2;
   const bool       two   = RT == 1 && bs <= 4;
   const int        steps = two ? 1 : (bs + 7) / 8, which = two ? q / 2 : 0, from = two ? 2 * (q % 2) : 2 * q; /* of an entry; of two entries; first column of the lane */
-  const PetscCount b2 = (PetscCount)bs * bs, ldw = 2 * (PetscCount)s.nb * half, size = s.m * ldw, end = 2 * (PetscCount)s.nb;
+  const PetscCount b2 = (PetscCount)bs * bs, ldw = 2 * (PetscCount)s.nb * half, size = s.m * ldw, end = 2 * (PetscCount)s.nb << shift;
   const PetscCount warps = (PetscCount)gridDim.x * (blockDim.x / 32), begin = (PetscCount)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
 
-  SpikeBlockRow            row = SpikeBlockRowLoad(s.rows, begin, end), next = SpikeBlockRowLoad(s.rows, begin + warps, end);
+  SpikeBlockRow            row = SpikeBlockRowLoad(s.rows, begin >> shift, end >> shift), next = SpikeBlockRowLoad(s.rows, (begin + warps) >> shift, end >> shift);
   SpikeBlockEntries<TRANS> entries, nextentries;
 
-  entries.load(s.phase[begin >= s.nb], row, 0);
+  entries.load(s.phase[begin >> shift >= s.nb], row, 0);
   for (PetscCount t = begin; t < end; t += warps) {
-    const int                   number = t >= s.nb;
+    const int                   number = t >> shift >= s.nb, col0 = 8 * (int)(t & ((1 << shift) - 1)), m = s.m - col0;
     const SpikeBlockSolvePhase &phase  = s.phase[number];
     const PetscInt              first = row.first, count = row.count;
     const PetscCount            old = (PetscCount)row.other * bs;
     const V                    *A = phase.upper ? f.U : f.L, *D = f.D + row.i * b2;
-    PetscScalar                *mine  = s.work + number * size + g * ldw; /* what this phase makes, the lane's column */
+    PetscScalar                *mine  = s.work + number * size + (col0 + g) * ldw; /* what this phase makes, the lane's column */
     const PetscCount            here  = 2 * (PetscCount)row.i * half + 2 * q;
-    const SpikeBlockRow         after = SpikeBlockRowLoad(s.rows, t + 2 * warps, end);
+    const SpikeBlockRow         after = SpikeBlockRowLoad(s.rows, (t + 2 * warps) >> shift, end >> shift);
     SpikeMma                    c[ACC][RT][NT];
     V                           d[RT][2][RT];
     PetscInt                    e        = 0;
@@ -186,7 +189,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
       return at < bs && column < bs ? SpikeBlockConj(TRANS ? D[column + at * bs] : D[at + column * bs], TRANS && s.conjugate) : V(0.0);
     };
 
-    nextentries.load(s.phase[t + warps >= s.nb], next, 0);
+    nextentries.load(s.phase[(t + warps) >> shift >= s.nb], next, 0);
     if (EARLY && phase.diagonal) {
 #pragma unroll
       for (int k8 = 0; k8 < RT; k8++)
@@ -237,12 +240,12 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
 #pragma unroll
           for (int j = 0; j < NT; j++) {
             v[r][j].zero();
-            if (8 * r + 2 * q < bs && 8 * j + g < s.m) {
+            if (8 * r + 2 * q < bs && 8 * j + g < m) {
               if (number) v[r][j].missing();
               else {
 #pragma unroll
                 for (int h = 0; h < 2; h++)
-                  if (8 * r + 2 * q + h < bs) v[r][j].v[h] = s.b[old + 8 * r + 2 * q + h + (8 * j + g) * s.ldb];
+                  if (8 * r + 2 * q + h < bs) v[r][j].v[h] = s.b[old + 8 * r + 2 * q + h + (col0 + 8 * j + g) * s.ldb];
               }
             }
           }
@@ -279,7 +282,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
 #pragma unroll
             for (int j = 0; j < NT; j++) {
               x[u][j].zero();
-              if (at[w + u] >= 0 && 8 * j + g < s.m) x[u][j].missing();
+              if (at[w + u] >= 0 && 8 * j + g < m) x[u][j].missing();
             }
           do {
             missing = false;
@@ -340,7 +343,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
     for (int r = 0; r < RT; r++)
 #pragma unroll
       for (int j = 0; j < NT; j++)
-        if (8 * r + 2 * q < bs && 8 * j + g < s.m) {
+        if (8 * r + 2 * q < bs && 8 * j + g < m) {
           SpikeBlockPair v;
 
 #pragma unroll
@@ -354,7 +357,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
         for (int j = 0; j < NT; j++)
 #pragma unroll
           for (int h = 0; h < 2; h++)
-            if (8 * r + 2 * q + h < bs && 8 * j + g < s.m) s.x[old + 8 * r + 2 * q + h + (8 * j + g) * s.ldx] = PetscScalar(c[0][r][j].get(h));
+            if (8 * r + 2 * q + h < bs && 8 * j + g < m) s.x[old + 8 * r + 2 * q + h + (col0 + 8 * j + g) * s.ldx] = PetscScalar(c[0][r][j].get(h));
     }
     row     = next;
     next    = after;
@@ -374,7 +377,7 @@ static PetscErrorCode SpikeBlockSolve_Launch(const SpikeBlockLU *lu, SpikeBlockS
 
   PetscFunctionBegin;
   PetscCall(SpikeBlockResident(SpikeBlockSolve_Kernel<RT, NT, TRANS, V>, SPIKE_BLOCK_SOLVE_THREADS, &resident));
-  PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)SpikeBlockSolve_Kernel<RT, NT, TRANS, V>, dim3((unsigned)PetscMin((s->nb + perblock - 1) / perblock, (PetscInt)resident * h->multiprocessors)), dim3(SPIKE_BLOCK_SOLVE_THREADS), arguments, 0, stream));
+  PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)SpikeBlockSolve_Kernel<RT, NT, TRANS, V>, dim3((unsigned)PetscMin((((PetscCount)s->nb << s->shift) + perblock - 1) / perblock, (PetscCount)resident * h->multiprocessors)), dim3(SPIKE_BLOCK_SOLVE_THREADS), arguments, 0, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -382,7 +385,8 @@ template <int RT, bool TRANS, typename V>
 static PetscErrorCode SpikeBlockSolve_Columns(const SpikeBlockLU *lu, SpikeBlockSolve *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (s->m <= 8) PetscCall((SpikeBlockSolve_Launch<RT, 1, TRANS, V>(lu, s, stream)));
+  s->shift = RT > 1 || s->bs > 4 || s->m <= 8 ? 0 : s->m <= 16 ? 1 : 2;
+  if (s->m <= 8 || s->shift) PetscCall((SpikeBlockSolve_Launch<RT, 1, TRANS, V>(lu, s, stream)));
   else if (s->m <= 16) PetscCall((SpikeBlockSolve_Launch<RT, 2, TRANS, V>(lu, s, stream)));
   else PetscCall((SpikeBlockSolve_Launch<RT, 4, TRANS, V>(lu, s, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);

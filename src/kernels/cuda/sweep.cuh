@@ -36,7 +36,12 @@ typedef struct {
 /* Tile rows of a vector that are kept in shared memory: K <= 32 of them */
 #define SPIKE_MAXTILES 16
 
+#define SPIKE_SWEEP_LAST 8 /* steps before the end of a sweep at which the reduced systems are asked for */
+
 PETSC_INTERN PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *, PetscBool trans, PetscInt nrhs, SpikeSweepArgs *);
+
+/* spike_sweepcolumns.cu */
+PETSC_INTERN PetscErrorCode SpikeSweepColumns_CUDA(PCSpikePrecision, const SpikeSweepArgs *, PetscInt nrhs, cudaStream_t, bool *done);
 
 /* The lines of the matrices of the reduced systems above partitions p <= . < p1 on their way to the second-level cache, by all threads of a block */
 __device__ static inline void SpikePrefetchReduced(const SpikeTiles &t, const PetscScalar *Vb, const PetscScalar *Wt, const PetscScalar *R, PetscInt p, PetscInt p1)
@@ -66,13 +71,13 @@ typedef struct {
 
 /*
   The rows that a group of partitions goes over for the window at one end (0 top, 1 bottom), or for both ends at once where the windows meet:
-  then the bottom has nothing left to do. Called by whole warps: lane m looks at member m.
+  then the bottom has nothing left to do. Called by whole warps: lane m looks at member m of so many.
 */
-__device__ static inline SpikeRange SpikeGetRange(const SpikeSweepArgs &a, bool correct, PetscInt p, int end)
+__device__ static inline SpikeRange SpikeGetRange(const SpikeSweepArgs &a, bool correct, PetscInt p, int end, int members)
 {
   const SpikeTiles &t    = a.t;
   const int         m    = threadIdx.x & 31;
-  const bool        here = m < t.G && p + m >= a.p0 && p + m < a.p1;
+  const bool        here = m < members && p + m >= a.p0 && p + m < a.p1;
   const PetscInt    n    = here ? t.start[p + m + 1] - t.start[p + m] : 0;
   const int         J    = (int)((n + t.T - 1) / t.T);
   SpikeRange        r;
