@@ -132,6 +132,15 @@ struct _n_SpikeDIAKernels {
 
   /* On the host, when it returns */
   PetscErrorCode (*sums)(const SpikeDIA *, SpikeDIASums, PetscReal *out, PetscReal *ghost);
+
+  /*
+    A as the band of PCSPIKE, where columns are numbered as rows are. scan(): weight[count], sums of magnitudes along diagonals, and of the fullest row fullest[0] numbers that are not zero, fullest[1] of them two or more columns from the
+    diagonal (not always the same row); sample(): rows k n / rows, 0 <= k < rows <= n, out[k count + d]; on the host when they return. fillband() is fill() of kernels.h, on the band's stream: the same band and couplings as from a copy
+    in CSR, in natural order; not for tridiagonal systems.
+  */
+  PetscErrorCode (*scan)(const SpikeDIA *, PetscReal weight[], PetscInt fullest[2]);
+  PetscErrorCode (*sample)(const SpikeDIA *, PetscInt rows, PetscScalar *out);
+  PetscErrorCode (*fillband)(const SpikeDIA *, SpikeBand *, SpikeFillStats *);
 };
 
 PETSC_INTERN const SpikeDIAKernels SpikeDIAKernels_Host, SpikeDIAKernels_CUDA; /* the latter where the library was built with CUDA */
@@ -178,6 +187,11 @@ static inline void SpikeDIAOwnRows(const SpikeDIA *A, PetscInt d, PetscInt begin
   *ownbegin = (PetscInt)PetscMin(PetscMax(*low, -o), *high);
   *ownend   = (PetscInt)PetscMax(PetscMin(*high, A->m - o), *ownbegin);
 }
+
+/* spike_filldia.c */
+PETSC_INTERN PetscErrorCode SpikeDIAScan_Host(const SpikeDIA *, PetscReal[], PetscInt[2]);
+PETSC_INTERN PetscErrorCode SpikeDIASample_Host(const SpikeDIA *, PetscInt, PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeDIAFillBand_Host(const SpikeDIA *, SpikeBand *, SpikeFillStats *);
 
 /* Host loops of one instruction set: mult() and multtranspose() over rows begin to end - 1 */
 typedef struct {

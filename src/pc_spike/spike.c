@@ -53,7 +53,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Krylov methods with left preconditioning test, can look converged while the true residual is not. Precondition from the right there, by -ksp_pc_side right or
   `KSPFGMRES`; -ksp_monitor_true_residual shows both norms.
 
-  PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE`, with many partitions by default where the rows of the matrix make spikes fall, and nothing is
+  PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE` or `MATDIACUDA`, with many partitions by default where the rows of the matrix make spikes fall, and nothing is
   copied to the host after the first setup; vectors in the other place are copied, and -log_view shows it. Half-bandwidths there are at most 512.
 
   The band is worth its memory, 1 + kl + ku numbers a row, when the matrix has a narrow band, in its own ordering or after a bandwidth
@@ -68,7 +68,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   or `natural`) and the bandwidth open: in an ordering that is asked for corners are entries like others, with `PCSpikeSetBandwidth()` they lie outside and are dropped, and so they are where `PCSpikeSetDropoff()` allows to drop them. `PC_SPIKE_BLOCK` leaves out corners that couple
   two partitions. A rank-one update that would divide by zero, as for a singular matrix, is a zero pivot. Corners may vanish and come back in later values; when anything else couples a system, the band is chosen again.
 
-  The matrix must be of a type derived from `MATAIJ`, or one that `MatConvert()` turns into it, such as `MATBAIJ` and `MATSBAIJ`. Stored
+  The matrix must be of a type derived from `MATAIJ`, or `MATDIA`, or one that `MatConvert()` turns into `MATAIJ`, such as `MATBAIJ` and `MATSBAIJ`. From a `MATDIA` or `MATDIACUDA` the band is filled
+  diagonal by diagonal, without a copy, with the same bits; a reordered band, tridiagonal and periodic systems take a copy as `MATAIJ`. -pc_spike_mat_ordering_type natural leaves out the look for an ordering, which takes one too in the first setup on one rank. Stored
   zeros do not widen the band; when later values with the same pattern do, it is chosen again.
 
   A zero pivot, values that are not numbers and a band that does not fit in memory end the setup with a `PCFailedReason` and a text that

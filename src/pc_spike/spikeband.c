@@ -76,6 +76,26 @@ static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[
   }
 }
 
+/* The smallest k with  sum_{|i-j| > k} |a_ij| <= dropoff * sum |a_ij|,  from the rank's sums by distance, up to the larger of the half-bandwidths in kept: these become no more than k */
+PetscErrorCode PCSpikeDropOff_Private(PC pc, PetscReal weight[], PetscInt kept[2])
+{
+  const PetscReal dropoff = ((PC_Spike *)pc->data)->dropoff;
+  const PetscInt  kmax    = PetscMax(kept[0], kept[1]);
+  PetscReal       sum = 0.0, tail = 0.0;
+  PetscInt        k;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, weight, kmax + 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
+  for (k = 0; k <= kmax; k++) sum += weight[k];
+  for (k = kmax; k > 0; k--) {
+    tail += weight[k];
+    if (tail > dropoff * sum) break;
+  }
+  kept[0] = PetscMin(kept[0], k);
+  kept[1] = PetscMin(kept[1], k);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Half-bandwidths for one ordering: all nonzeros, or the smallest k with  sum_{|i-j| > k} |a_ij| <= dropoff * sum |a_ij|.
   The weights by distance are one array as long as the band is wide, summed over the ranks.
@@ -98,21 +118,10 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
   *maxrow           = gmax[2];
   *zeros            = (PetscBool)gmax[3];
   if (s->dropoff > 0.0) {
-    const PetscInt kmax = PetscMax(gmax[0], gmax[1]);
-    PetscReal      sum = 0.0, tail = 0.0;
-    PetscInt       k;
-
-    PetscCall(PetscCalloc1(kmax + 1, &scan.weight));
+    PetscCall(PetscCalloc1(PetscMax(gmax[0], gmax[1]) + 1, &scan.weight));
     SpikeScan_Private(n, nparts, parts, newrow, &scan);
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, scan.weight, kmax + 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)pc)));
-    for (k = 0; k <= kmax; k++) sum += scan.weight[k];
-    for (k = kmax; k > 0; k--) {
-      tail += scan.weight[k];
-      if (tail > s->dropoff * sum) break;
-    }
+    PetscCall(PCSpikeDropOff_Private(pc, scan.weight, kept));
     PetscCall(PetscFree(scan.weight));
-    kept[0] = PetscMin(kept[0], k);
-    kept[1] = PetscMin(kept[1], k);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -149,6 +158,23 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ranks, and which ordering is asked for, where the options are possible ones */
+PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isauto, PetscBool *natural)
+{
+  PC_Spike      *s = (PC_Spike *)pc->data;
+  const PetscInt N = pc->pmat->rmap->N;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), size));
+  PetscCall(PetscStrcmp(s->ordering, "auto", isauto));
+  PetscCall(PetscStrcmp(s->ordering, MATORDERINGNATURAL, natural));
+  PetscCheck(*size == 1 || *isauto || *natural, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE reorders on one rank only, and this matrix lies on %d: use -%spc_spike_mat_ordering_type natural, or PCSPIKE inside PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE", *size,
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCheck(s->userkl == PETSC_DECIDE || !N || (s->userkl < N && s->userku < N), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix", s->userkl, s->userku, N,
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from the user, PETSc's RCM is
   tried and the narrower band kept; a band with a full row cannot be made narrower (kl + ku + 1 >= nonzeros of any row), so it is left alone.
@@ -162,13 +188,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PetscMPIInt size;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
-  PetscCall(PetscStrcmp(s->ordering, MATORDERINGNATURAL, &natural));
-  PetscCheck(size == 1 || isauto || natural, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE reorders on one rank only, and this matrix lies on %d: use -%spc_spike_mat_ordering_type natural, or PCSPIKE inside PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE", size,
-             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
-  PetscCheck(!given || !A->rmap->N || (s->userkl < A->rmap->N && s->userku < A->rmap->N), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix", s->userkl, s->userku,
-             A->rmap->N, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
   PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
@@ -194,12 +214,11 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of row r: on each side of the diagonal the root of the sum of squares and the magnitude of the sum, over the magnitude of the diagonal entry */
-static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt r, PetscInt nparts, const SpikeCSR parts[], PetscReal square[2], PetscReal sum[2])
+/* Of row i of the band, r of the pieces: on each side of the diagonal the root of the sum of squares and the magnitude of the sum, over the magnitude of the diagonal entry */
+static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt i, PetscInt r, PetscInt nparts, const SpikeCSR parts[], PetscReal square[2], PetscReal sum[2])
 {
-  const PetscInt i    = s->newrow ? s->newrow[r] : r;
-  PetscScalar    a[2] = {0.0, 0.0};
-  PetscReal      diag = 0.0;
+  PetscScalar a[2] = {0.0, 0.0};
+  PetscReal   diag = 0.0;
 
   square[0] = square[1] = 0.0;
   for (PetscInt p = 0; p < nparts; p++) {
@@ -223,25 +242,26 @@ static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt r, PetscInt nparts
 }
 
 /*
-  How fast the spikes will fall, before there are any: from up to 1024 rows, each as if all were like it. With l and u the weights of both sides
+  How fast the spikes will fall, before there are any: from up to SPIKE_SAMPLED_ROWS rows, each as if all were like it. With l and u the weights of both sides
   of the diagonal, spikes fall over K = max(kl, ku) rows as the falling solutions of  x_j = l x_{j-1} + u x_{j+1}:  by 2 l / (1 + sqrt(1 - 4 l u)), or
   with u for l. Entries of random signs weigh as the root of the sum of their squares, entries that add up as their sum. Where the roots alone leave
   nothing that falls, in more than one row of 16, nothing is known: spikes of such matrices may fall or grow. Where only the sums do, it is a
-  diffusion, whose slowest mode falls by pi over K lines of K unknowns; 1 stands for that, as sums are only nearly so.
+  diffusion, whose slowest mode falls by pi over K lines of K unknowns; 1 stands for that, as sums are only nearly so. sampled: the pieces have these rows alone.
 */
-PetscErrorCode PCSpikeExpectFalloff_Private(PC pc, PetscInt n, PetscInt nparts, const SpikeCSR parts[])
+PetscErrorCode PCSpikeExpectFalloff_Private(PC pc, PetscInt n, PetscBool sampled, PetscInt nparts, const SpikeCSR parts[])
 {
   PC_Spike       *s       = (PC_Spike *)pc->data;
-  const PetscInt  rows    = PetscMin(n, 1024);
+  const PetscInt  rows    = PetscMin(n, SPIKE_SAMPLED_ROWS);
   const PetscReal K       = (PetscReal)PetscMax(PetscMax(s->band.kl, s->band.ku), 1);
   PetscInt        unknown = 0;
   PetscReal       mean    = 0.0, local;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < rows; k++) {
-    PetscReal square[2], sum[2], root, l, u;
+    const PetscInt r = (PetscInt)((PetscInt64)k * n / rows);
+    PetscReal      square[2], sum[2], root, l, u;
 
-    if (!SpikeRow_Private(s, (PetscInt)((PetscInt64)k * n / rows), nparts, parts, square, sum) || 4 * square[0] * square[1] >= 1) unknown++;
+    if (!SpikeRow_Private(s, s->newrow ? s->newrow[r] : r, sampled ? k : r, nparts, parts, square, sum) || 4 * square[0] * square[1] >= 1) unknown++;
     else {
       l    = PetscMax(square[0], sum[0]);
       u    = PetscMax(square[1], sum[1]);

@@ -12,6 +12,7 @@
 #include "../fault.h"
 
 #define SPIKE_MAT_APPLY_BATCH 16
+#define SPIKE_SAMPLED_ROWS    1024
 
 PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
 
@@ -63,9 +64,10 @@ typedef struct {
   PetscBool              pivoting;
 
   /* setup */
-  PetscObjectState shape; /* changes with everything that is allocated or planned */
-  PetscBool        built; /* the symbolic part, for the present options and pattern */
-  Mat              aij;   /* Pmat converted, where it is not AIJ itself */
+  PetscObjectState shape;     /* changes with everything that is allocated or planned */
+  PetscBool        built;     /* the symbolic part, for the present options and pattern */
+  PetscBool        diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
+  Mat              aij;       /* Pmat converted, where it is not AIJ itself */
   PetscInt        *newrow;
   PetscBool       *joined;            /* while independent systems are looked for */
   PetscInt        *dnewrow, *dcolmap; /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
@@ -110,7 +112,13 @@ PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue
 PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat, PetscInt, const SpikeCSR[]);
-PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscInt, const SpikeCSR[]);
+PETSC_INTERN PetscErrorCode PCSpikeCheckBand_Private(PC, PetscMPIInt *, PetscBool *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2]);
+PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool, PetscInt, const SpikeCSR[]);
+
+/* spikediagonals.c: Pmat by diagonals */
+PETSC_INTERN PetscErrorCode PCSpikeGetDIA_Private(PC, const SpikeDIA **);
+PETSC_INTERN PetscErrorCode PCSpikeDIAChooseBand_Private(PC, const SpikeDIA *, PetscBool *);
 
 /* spiketridiagonal.c */
 PETSC_INTERN PetscErrorCode PCSpikeFindSystems_Private(PC, PetscInt, const SpikeCSR[]);

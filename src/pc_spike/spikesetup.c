@@ -45,9 +45,10 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscCall(PetscFree(s->joined));
   PetscCall(PetscFree(s->falloff));
   PetscCall(MatDestroy(&s->aij));
-  s->built    = PETSC_FALSE;
-  s->factored = PETSC_FALSE;
-  s->numeric  = PETSC_FALSE;
+  s->diagonals = PETSC_FALSE;
+  s->built     = PETSC_FALSE;
+  s->factored  = PETSC_FALSE;
+  s->numeric   = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,33 +138,61 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
 }
 
 /*
-  Backend, band, partitions and memory from the pattern (and from which entries are zero), which the host looks at. *fits: false on all
-  ranks where one cannot hold its band.
+  Backend, band and partitions from the pattern (and from which entries are zero): from sums along diagonals where there are some and these are enough, else from AIJ, which the host looks at. *A, where it is NULL, becomes that, or Pmat
+  itself for a fill from its diagonals: also where an ordering was looked for in AIJ, and the natural one kept.
 */
-static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
+static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
 {
-  PC_Spike    *s   = (PC_Spike *)pc->data;
-  const char  *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  SpikeCSR     parts[2];
-  PetscInt     nparts;
-  PetscMemType memtype;
-  PetscReal    memory, local[2], global[2];
+  PC_Spike       *s = (PC_Spike *)pc->data;
+  const SpikeDIA *dia;
+  SpikeCSR        parts[2];
+  PetscInt        nparts;
+  PetscMemType    memtype;
 
   PetscFunctionBegin;
-  PetscCall(MatGetMemType_Spike(A, &memtype));
-  s->band.k = SpikeKernelsFind(memtype);
-  if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
   s->band.precision = s->precision;
   s->band.maxrhs    = 1;
   s->band.window    = s->window;
-  PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
-  PetscCall(PCSpikeChooseBand_Private(pc, A, nparts, parts));
-  PetscCall(PCSpikeExpectFalloff_Private(pc, A->rmap->n, nparts, parts));
-  PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
-  PetscCall(PCSpikePlan_Private(pc));
-  PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
-  PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
-  PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscCall(PCSpikeGetDIA_Private(pc, &dia));
+  if (dia) {
+    s->band.k = SpikeKernelsFind(dia->k->memtype);
+    PetscCall(PCSpikeDIAChooseBand_Private(pc, dia, &s->diagonals));
+    if (s->diagonals) {
+      PetscCall(PCSpikePlan_Private(pc));
+      PetscCall(PCSpikeFindSystems_Private(pc, 0, NULL));
+    }
+  }
+  if (!s->diagonals) {
+    if (!*A) PetscCall(PCSpikeGetAIJ_Private(pc, PETSC_FALSE, A));
+    PetscCall(MatGetMemType_Spike(*A, &memtype));
+    s->band.k = SpikeKernelsFind(memtype);
+    if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
+    PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(PCSpikeChooseBand_Private(pc, *A, nparts, parts));
+    PetscCall(PCSpikeExpectFalloff_Private(pc, (*A)->rmap->n, PETSC_FALSE, nparts, parts));
+    PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(PCSpikePlan_Private(pc));
+    PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
+    PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
+    s->diagonals = (PetscBool)(dia && !s->newrow && !s->cyclic.found && !s->band.nsystems && dia->k->memtype == s->band.k->memtype);
+  }
+  if (s->diagonals) {
+    PetscCall(MatDestroy(&s->aij));
+    *A = pc->pmat;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that stays while the pattern does. *fits: false on all ranks where one cannot hold its band */
+static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
+{
+  PC_Spike   *s   = (PC_Spike *)pc->data;
+  const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  PetscReal   memory, local[2], global[2];
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeChoose_Private(pc, A));
   PetscCall(PCSpikeBytes_Private(pc));
   s->info.tips_bytes = s->band.coupled ? sizeof(PetscScalar) * (s->band.np + 1.0) * ((PetscReal)s->band.kl * s->band.kl + 2.0 * s->band.ku * s->band.ku + 2.0 * s->band.kl * s->band.ku) : 0.0;
   s->info.map_bytes  = 0.0;
@@ -174,12 +203,12 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   *fits = (PetscBool)(global[1] <= 0.0);
   if (!*fits) {
     PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or -%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks",
-                                  s->band.kl, s->band.ku, A->rmap->N, (double)(global[0] * 1e-9), pre, pre));
+                                  s->band.kl, s->band.ku, pc->pmat->rmap->N, (double)(global[0] * 1e-9), pre, pre));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*s->band.k->begin)(&s->band));
   PetscCall((*s->band.k->create)(&s->band));
-  PetscCall(PCSpikeUploadIndices_Private(pc, A));
+  PetscCall(PCSpikeUploadIndices_Private(pc, *A));
   if (s->newrow) PetscCall((*s->band.k->alloc)(&s->band, s->band.n * sizeof(PetscScalar), (void **)&s->permuted));
   PetscCall((*s->band.k->end)(&s->band));
   PetscCall(PetscCalloc1(2 * (s->band.np + 1), &s->falloff));
@@ -198,21 +227,28 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat A, PetscBool *fits)
 */
 static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFillStats *st)
 {
-  PC_Spike *s    = (PC_Spike *)pc->data;
-  MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
-  PetscReal sum[2], max[6];
-  SpikeCSR  parts[2], split[2];
-  PetscInt  nparts;
+  PC_Spike       *s    = (PC_Spike *)pc->data;
+  MPI_Comm        comm = PetscObjectComm((PetscObject)pc);
+  PetscReal       sum[2], max[6];
+  SpikeCSR        parts[2], split[2];
+  PetscInt        nparts;
+  const PetscBool work = (PetscBool)(!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled);
+  const SpikeDIA *dia  = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PC_Spike_Fill, pc, 0, 0, 0));
-  PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
+  if (s->diagonals) PetscCall(PCSpikeGetDIA_Private(pc, &dia));
+  else PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   PetscCall((*s->band.k->begin)(&s->band));
-  PetscCall(PCSpikePeriodicSplit_Private(pc, nparts, parts, split));
-  if (!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled) PetscCall((*s->band.k->fill)(&s->band, nparts, split, s->dnewrow, st));
+  if (dia) {
+    if (work) PetscCall((*dia->k->fillband)(dia, &s->band, st));
+  } else {
+    PetscCall(PCSpikePeriodicSplit_Private(pc, nparts, parts, split));
+    if (work) PetscCall((*s->band.k->fill)(&s->band, nparts, split, s->dnewrow, st));
+  }
   if (s->band.k->finish && !late) PetscCall((*s->band.k->finish)(&s->band));
   PetscCall((*s->band.k->end)(&s->band));
-  PetscCall(PCSpikeRestoreCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
+  if (!dia) PetscCall(PCSpikeRestoreCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   PetscCall(PetscLogEventEnd(PC_Spike_Fill, pc, 0, 0, 0));
   if (late) PetscFunctionReturn(PETSC_SUCCESS);
   sum[0] = st->sum;
@@ -370,7 +406,12 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   s->failtext[0]   = 0;
   s->factored = s->numeric = PETSC_FALSE;
   s->info.boosted = s->info.cornerboosted = 0;
-  if (reuse) { /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
+  if (reuse && s->diagonals) {
+    const SpikeDIA *dia;
+
+    PetscCall(PCSpikeGetDIA_Private(pc, &dia));
+    if (!dia || dia->k->memtype != s->band.k->memtype) reuse = PETSC_FALSE;
+  } else if (reuse) { /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
     PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
     if (SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) reuse = PETSC_FALSE;
   }
@@ -380,13 +421,14 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     PetscCallMPI(MPIU_Allreduce(&bad[0], &bad[1], 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
     PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ, "PCSPIKE needs as many local rows as local columns on each rank");
   }
-  PetscCall(PCSpikeGetAIJ_Private(pc, reuse, &A));
+  if (s->diagonals) A = pc->pmat; /* NULL where all begins anew */
+  else if (reuse) PetscCall(PCSpikeGetAIJ_Private(pc, reuse, &A));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   for (;; reuse = PETSC_FALSE) {
     PetscBool late, joined = PETSC_FALSE; /* periodic systems, which other entries couple now */
 
     if (!reuse) {
-      PetscCall(PCSpikeSymbolic_Private(pc, A, &fits));
+      PetscCall(PCSpikeSymbolic_Private(pc, &A, &fits));
       if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
     }
     late = (PetscBool)(size == 1 && s->band.k->finish); /* the host waits once, behind all of it, and looks at what fill saw then */
@@ -411,6 +453,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
       if (joined) PetscCall(PetscInfo(pc, "Periodic systems are coupled to other rows, which they were not for earlier values: choosing again\n"));
       else if (st.joined >= 0) PetscCall(PetscInfo(pc, "Row %" PetscInt_FMT " couples two systems that were independent for earlier values: choosing again\n", st.joined));
       else PetscCall(PetscInfo(pc, "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n", (double)st.maxdropped));
+      if (s->diagonals) A = NULL;
       s->aij = NULL;
       PetscCall(PCReset_Spike(pc));
       s->aij = keep;

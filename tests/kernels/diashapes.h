@@ -486,7 +486,7 @@ static PetscErrorCode TestPack(Case *c)
 }
 
 /* All of it, for the first `count` shapes */
-static PetscErrorCode TestShapes(size_t count)
+PETSC_UNUSED static PetscErrorCode TestShapes(size_t count)
 {
   PetscFunctionBegin;
   for (size_t k = 0; k < count; k++) {

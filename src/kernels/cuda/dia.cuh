@@ -99,6 +99,11 @@ PETSC_INTERN PetscErrorCode SpikeDIAGetDiagonal_CUDA(const SpikeDIA *, PetscInt,
 PETSC_INTERN PetscErrorCode SpikeDIASetDiagonal_CUDA(SpikeDIA *, PetscInt, PetscBool, PetscScalar, const PetscScalar *);
 PETSC_INTERN PetscErrorCode SpikeDIASums_CUDA(const SpikeDIA *, SpikeDIASums, PetscReal *, PetscReal *);
 
+/* spike_filldia.cu */
+PETSC_INTERN PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *, PetscReal[], PetscInt[2]);
+PETSC_INTERN PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *, PetscInt, PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeDIAFillBand_CUDA(const SpikeDIA *, SpikeBand *, SpikeFillStats *);
+
 /* dia_link.cu */
 PETSC_INTERN PetscErrorCode SpikeDIAConnect_CUDA(const SpikeDIA *, MPI_Comm, PetscBool, PetscInt, PetscScalar *, PetscScalar *, SpikeDIALink **);
 PETSC_INTERN PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **);

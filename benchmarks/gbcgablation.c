@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gbcgablation.c: the steps of Liu, Seo, Mittal and Huang (GPU-Accelerated Scalable Solver for Banded Linear Systems, 2013) from a plain CG over several ranks to an overlapped one, each on top of the one before, on MATDIA */
+static char help[] = "CG on the 7-point Poisson problem by diagonals, from plain messages and reductions to merged and overlapped ones.\n\
+  -n n1,n2,...       grid points in each direction (64)\n\
+  -weak              as many in the last direction for each rank\n\
+  -bench_device      on CUDA devices: diacuda; ranks take the devices in turn\n\
+  -bench_products k  products, messages or sums in a row (20; 200 with -bench_device)\n\
+  -bench_its k       iterations of a solve (50)\n\
+  -rounds k          rounds, in each of which all take their turn; medians are shown (7)\n\
+The steps: naive (messages through pageable memory, one neighbour after the other, a product that waits for them, KSPCG with a reduction for each of its three sums), registered (page-locked memory; on a host the same),\n\
+two phases (each rank exchanges with one neighbour at a time, all pairs at once), merged (one reduction an iteration, KSPCGFUSED), overlapped (rows that need no messages meanwhile, sums in the product: MATDIA), all at once (no phases).\n\
+Apart: what a product takes without messages, with them, the messages alone, and sums.\n\n";
+
+#include <petscksp.h>
+#include <petsctime.h>
+#include <petscspike.h>
+#include "mat_dia/diaimpl.h"
+
+#define ROUNDS 64
+
+typedef enum {
+  NAIVE,
+  REGISTERED,
+  PHASES,
+  NWAYS
+} Way;
+
+/* A product of A that waits for messages of its own */
+typedef struct {
+  Mat          A, shell;
+  Way          way;
+  PetscBool    silent; /* no messages */
+  PetscScalar *ghost, *message;
+  PetscMPIInt  n, *rank, *recv, *send; /* neighbours, ascending, and the numbers of their messages, -1 for none */
+} Product;
+
+typedef struct {
+  PetscInt       n[3], products, its, rounds;
+  PetscBool      device;
+  MPI_Comm       comm;
+  Mat            A;
+  Vec            x, y, tick;
+  Product        p[NWAYS];
+  PetscLogDouble bytes; /* of the largest message */
+} Bench;
+
+static int CompareTimes(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+
+  return x < y ? -1 : x > y;
+}
+
+static PetscErrorCode Finish(const Bench *b)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateIncrease((PetscObject)b->tick));
+  PetscCall(VecNorm(b->tick, NORM_2, &norm));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ghost[] of A <- x in the columns of others */
+static PetscErrorCode Exchange(Product *p, const PetscScalar *x)
+{
+  const Mat_DIA    *a   = (const Mat_DIA *)p->A->data;
+  const MatDIAHalo *h   = &a->halo;
+  const SpikeDIA   *dia = &a->dia;
+  MPI_Comm          comm;
+
+  PetscFunctionBegin;
+  if (!h->active) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetComm((PetscObject)p->shell, &comm));
+  PetscCall((*dia->k->pack)(dia, h->runat[h->nsend], h->runs, x, h->message));
+  PetscCall((*dia->k->move)(dia, PETSC_FALSE, p->message, h->message, (size_t)h->sendat[h->nsend] * sizeof(PetscScalar)));
+  for (PetscInt k = 0; k < (p->way == PHASES ? h->nsteps : p->n); k++) {
+    const PetscMPIInt recv = p->way == PHASES ? h->steprecv[k] : p->recv[k], send = p->way == PHASES ? h->stepsend[k] : p->send[k];
+    MPI_Request       req[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+
+    if (recv >= 0) PetscCallMPI(MPIU_Irecv(p->ghost + h->recvat[recv], h->recvat[recv + 1] - h->recvat[recv], MPIU_SCALAR, h->recvrank[recv], 7, comm, &req[0]));
+    if (send >= 0) PetscCallMPI(MPIU_Isend(p->message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR, h->sendrank[send], 7, comm, &req[1]));
+    PetscCallMPI(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
+  }
+  PetscCall((*dia->k->move)(dia, PETSC_TRUE, h->ghost, p->ghost, (size_t)dia->nghost * sizeof(PetscScalar)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MultShell(Mat shell, Vec x, Vec y)
+{
+  Product           *p;
+  const SpikeDIA    *dia;
+  const PetscScalar *xa, *ghost;
+  PetscScalar       *ya;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(shell, &p));
+  dia   = &((Mat_DIA *)p->A->data)->dia;
+  ghost = ((Mat_DIA *)p->A->data)->halo.ghost;
+  PetscCall(MatDIAGetArrayRead_Private(p->A, x, &xa));
+  PetscCall(MatDIAGetArray_Private(p->A, PETSC_TRUE, y, &ya));
+  if (!p->silent) PetscCall(Exchange(p, xa));
+  PetscCall((*dia->k->mult)(dia, dia->ibegin, dia->iend, xa, NULL, NULL, ya));
+  PetscCall((*dia->k->mult)(dia, 0, dia->ibegin, xa, ghost, NULL, ya));
+  PetscCall((*dia->k->mult)(dia, dia->iend, dia->n, xa, ghost, NULL, ya));
+  PetscCall(MatDIARestoreArray_Private(p->A, PETSC_TRUE, y, &ya));
+  PetscCall(MatDIARestoreArrayRead_Private(p->A, x, &xa));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Memory of the host for messages: page-locked, or as malloc() has it */
+static PetscErrorCode Memory(const Product *p, PetscBool begin, PetscInt n, PetscScalar **memory)
+{
+  const SpikeKernels *k = SpikeKernelsFind(((Mat_DIA *)p->A->data)->dia.k->memtype);
+  SpikeBand           none;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&none, sizeof(none)));
+  if (p->way == NAIVE && begin) PetscCall(PetscMalloc1(n, memory));
+  else if (p->way == NAIVE) PetscCall(PetscFree(*memory));
+  else if (begin) PetscCall((*k->stage)(&none, (size_t)PetscMax(n, 1) * sizeof(PetscScalar), (void **)memory));
+  else PetscCall((*k->unstage)(&none, (void **)memory));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProductCreate(Mat A, Way way, Product *p)
+{
+  const MatDIAHalo *h = &((Mat_DIA *)A->data)->halo;
+  PetscInt          n, N;
+  VecType           type;
+
+  PetscFunctionBegin;
+  p->A      = A;
+  p->way    = way;
+  p->silent = PETSC_FALSE;
+  p->n      = 0;
+  PetscCall(Memory(p, PETSC_TRUE, ((Mat_DIA *)A->data)->dia.nghost, &p->ghost));
+  PetscCall(Memory(p, PETSC_TRUE, h->nsend ? h->sendat[h->nsend] : 0, &p->message));
+  PetscCall(PetscMalloc3(h->nrecv + h->nsend, &p->rank, h->nrecv + h->nsend, &p->recv, h->nrecv + h->nsend, &p->send));
+  for (PetscMPIInt r = 0, s = 0; r < h->nrecv || s < h->nsend; p->n++) {
+    const PetscMPIInt from = r < h->nrecv ? h->recvrank[r] : PETSC_MPI_INT_MAX, to = s < h->nsend ? h->sendrank[s] : PETSC_MPI_INT_MAX;
+
+    p->rank[p->n] = PetscMin(from, to);
+    p->recv[p->n] = from <= to ? r++ : -1;
+    p->send[p->n] = to <= from ? s++ : -1;
+  }
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), n, n, N, N, p, &p->shell));
+  PetscCall(MatShellSetVecType(p->shell, type));
+  PetscCall(MatShellSetOperation(p->shell, MATOP_MULT, (PetscErrorCodeFn *)MultShell));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProductDestroy(Product *p)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&p->shell));
+  PetscCall(Memory(p, PETSC_FALSE, 0, &p->ghost));
+  PetscCall(Memory(p, PETSC_FALSE, 0, &p->message));
+  PetscCall(PetscFree3(p->rank, p->recv, p->send));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks have layers along the last dimension */
+static PetscErrorCode Poisson(Bench *b)
+{
+  const PetscInt nx = b->n[0], ny = b->n[1], nz = b->n[2], offset[] = {-nx * ny, -nx, -1, 0, 1, nx, nx * ny};
+  PetscInt       layers = PETSC_DECIDE, all = nz, first, k = 0, rows, *ai, *aj;
+  PetscScalar   *aa;
+  Mat            aij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSplitOwnership(PETSC_COMM_WORLD, &layers, &all));
+  PetscCallMPI(MPI_Scan(&layers, &first, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  first -= layers;
+  rows = nx * ny * layers;
+  PetscCall(PetscMalloc3(rows + 1, &ai, (size_t)7 * rows, &aj, (size_t)7 * rows, &aa));
+  ai[0] = 0;
+  for (PetscInt r = 0; r < rows; r++) {
+    const PetscInt row = first * nx * ny + r, i = row % nx, j = row / nx % ny, l = row / (nx * ny);
+    const PetscInt there[] = {l > 0, j > 0, i > 0, 1, i < nx - 1, j < ny - 1, l < nz - 1};
+
+    for (int s = 0; s < 7; s++) {
+      if (!there[s]) continue;
+      aj[k]   = row + offset[s];
+      aa[k++] = s == 3 ? 6.0 : -1.0;
+    }
+    ai[r + 1] = k;
+  }
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &aij));
+  PetscCall(MatSetSizes(aij, rows, rows, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(aij, MATAIJ));
+  PetscCall(MatSeqAIJSetPreallocationCSR(aij, ai, aj, aa));
+  PetscCall(MatMPIAIJSetPreallocationCSR(aij, ai, aj, aa));
+  PetscCall(PetscFree3(ai, aj, aa));
+  PetscCall(MatConvert(aij, b->device ? MATDIACUDA : MATDIA, MAT_INITIAL_MATRIX, &b->A));
+  PetscCall(MatDestroy(&aij));
+  PetscCall(MatCreateVecs(b->A, &b->x, &b->y));
+  PetscCall(VecSet(b->x, 1.0));
+  PetscCall(VecSet(b->y, 1.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is timed: a product (`way` NWAYS: MATDIA's) with its messages, or without, or these alone; a sum of a vector over all ranks, and what of it is the reduction */
+typedef enum {
+  WITH,
+  WITHOUT,
+  MESSAGES,
+  DOT,
+  REDUCTION
+} What;
+
+static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleType schedule, double *ms)
+{
+  PetscLogDouble     t0, t1;
+  const PetscScalar *xa;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIASetSchedule(b->A, schedule));
+  PetscCall(Finish(b));
+  PetscCall(PetscTime(&t0));
+  for (PetscInt k = 0; k < b->products; k++) {
+    if (what == WITH) PetscCall(MatMult(way < NWAYS ? b->p[way].shell : b->A, b->x, b->y));
+    else if (what == WITHOUT) {
+      b->p[0].silent = PETSC_TRUE;
+      PetscCall(MatMult(b->p[0].shell, b->x, b->y));
+      b->p[0].silent = PETSC_FALSE;
+    } else if (what == MESSAGES) {
+      PetscCall(MatDIAGetArrayRead_Private(b->A, b->x, &xa));
+      if (way < NWAYS) PetscCall(Exchange(&b->p[way], xa));
+      else {
+        PetscCall(MatDIAHaloBegin_Private(b->A, xa));
+        PetscCall(MatDIAHaloEnd_Private(b->A));
+      }
+      PetscCall(MatDIARestoreArrayRead_Private(b->A, b->x, &xa));
+    } else if (what == DOT) {
+      PetscScalar dot;
+
+      PetscCall(VecDot(b->x, b->y, &dot));
+    } else {
+      PetscScalar sum = 1.0;
+
+      PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_SCALAR, MPIU_SUM, PETSC_COMM_WORLD));
+    }
+  }
+  PetscCall(Finish(b));
+  PetscCall(PetscTime(&t1));
+  *ms = 1e3 * (double)(t1 - t0) / b->products;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Show(const Bench *b, const char what[], const char how[], double t[], double first)
+{
+  char size[48];
+
+  PetscFunctionBegin;
+  qsort(t, (size_t)b->rounds, sizeof(*t), CompareTimes);
+  PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1], b->n[2]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9.4f", size, what, how, t[b->rounds / 2]));
+  if (first > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.2f", first / t[b->rounds / 2]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the time of an iteration goes */
+static PetscErrorCode Parts(Bench *b)
+{
+  static const struct {
+    What               what;
+    PetscInt           way;
+    MatDIAScheduleType schedule;
+    const char        *text, *how;
+  } parts[] = {
+    {WITHOUT,   0,          MAT_DIA_SCHEDULE_OVERLAP,  "product, no messages", ""                       },
+    {MESSAGES,  NAIVE,      MAT_DIA_SCHEDULE_OVERLAP,  "messages",             "naive"                  },
+    {MESSAGES,  REGISTERED, MAT_DIA_SCHEDULE_OVERLAP,  "messages",             "registered"             },
+    {MESSAGES,  PHASES,     MAT_DIA_SCHEDULE_OVERLAP,  "messages",             "two phases"             },
+    {MESSAGES,  NWAYS,      MAT_DIA_SCHEDULE_TWOPHASE, "messages",             "MATDIA, two phases"     },
+    {MESSAGES,  NWAYS,      MAT_DIA_SCHEDULE_OVERLAP,  "messages",             "MATDIA, all at once"    },
+    {WITH,      NAIVE,      MAT_DIA_SCHEDULE_OVERLAP,  "product",              "naive"                  },
+    {WITH,      REGISTERED, MAT_DIA_SCHEDULE_OVERLAP,  "product",              "registered"             },
+    {WITH,      PHASES,     MAT_DIA_SCHEDULE_OVERLAP,  "product",              "two phases"             },
+    {WITH,      NWAYS,      MAT_DIA_SCHEDULE_TWOPHASE, "product",              "overlapped, two phases" },
+    {WITH,      NWAYS,      MAT_DIA_SCHEDULE_OVERLAP,  "product",              "overlapped, all at once"},
+    {DOT,       0,          MAT_DIA_SCHEDULE_OVERLAP,  "sum",                  "VecDot()"               },
+    {REDUCTION, 0,          MAT_DIA_SCHEDULE_OVERLAP,  "reduction",            "MPI_Allreduce()"        }
+  };
+  double t[PETSC_STATIC_ARRAY_LENGTH(parts)][ROUNDS];
+
+  PetscFunctionBegin;
+  for (PetscInt r = -1; r < b->rounds; r++)
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++) PetscCall(Repeat(b, parts[k].what, parts[k].way, parts[k].schedule, &t[k][PetscMax(r, 0)]));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++) PetscCall(Show(b, parts[k].text, parts[k].how, t[k], 0.0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations, each step on top of the one before; all solve the same system */
+static PetscErrorCode Steps(Bench *b)
+{
+  static const struct {
+    PetscInt           way;
+    KSPType            type;
+    MatDIAScheduleType schedule;
+    const char        *text;
+  } steps[] = {
+    {NAIVE,      KSPCG,      MAT_DIA_SCHEDULE_OVERLAP,  "naive"              },
+    {REGISTERED, KSPCG,      MAT_DIA_SCHEDULE_OVERLAP,  "+ registered"       },
+    {PHASES,     KSPCG,      MAT_DIA_SCHEDULE_OVERLAP,  "+ two phases"       },
+    {PHASES,     KSPCGFUSED, MAT_DIA_SCHEDULE_OVERLAP,  "+ merged reductions"},
+    {NWAYS,      KSPCGFUSED, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"       },
+    {NWAYS,      KSPCGFUSED, MAT_DIA_SCHEDULE_OVERLAP,  "+ all at once"      }
+  };
+  const PetscInt count = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps);
+  KSP            ksp[PETSC_STATIC_ARRAY_LENGTH(steps)];
+  double         t[PETSC_STATIC_ARRAY_LENGTH(steps)][ROUNDS], first = 0.0;
+  PetscReal      norm[PETSC_STATIC_ARRAY_LENGTH(steps)];
+  Vec            x;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(b->x, &x));
+  for (PetscInt k = 0; k < count; k++) {
+    const Mat A = steps[k].way < NWAYS ? b->p[steps[k].way].shell : b->A;
+    PC        pc;
+
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[k]));
+    PetscCall(KSPSetType(ksp[k], steps[k].type));
+    PetscCall(KSPSetOperators(ksp[k], A, A));
+    PetscCall(KSPGetPC(ksp[k], &pc));
+    PetscCall(PCSetType(pc, PCNONE));
+    PetscCall(KSPFusedSetReductions(ksp[k], KSP_FUSED_REDUCTIONS_MERGED));
+    PetscCall(KSPSetTolerances(ksp[k], 0.0, 0.0, PETSC_MAX_REAL, b->its));
+    PetscCall(KSPSetConvergenceTest(ksp[k], KSPConvergedSkip, NULL, NULL));
+    PetscCall(KSPSetUp(ksp[k]));
+  }
+  PetscCall(VecSet(b->y, 1.0));
+  for (PetscInt r = -1; r < b->rounds; r++)
+    for (PetscInt k = 0; k < count; k++) {
+      PetscLogDouble t0, t1;
+      PetscInt       done;
+
+      PetscCall(MatDIASetSchedule(b->A, steps[k].schedule));
+      PetscCall(Finish(b));
+      PetscCall(PetscTime(&t0));
+      PetscCall(KSPSolve(ksp[k], b->y, x));
+      PetscCall(Finish(b));
+      PetscCall(PetscTime(&t1));
+      PetscCall(KSPGetIterationNumber(ksp[k], &done));
+      t[k][PetscMax(r, 0)] = 1e3 * (double)(t1 - t0) / PetscMax(done, 1);
+      PetscCall(VecNorm(x, NORM_2, &norm[k]));
+      PetscCheck(PetscAbsReal(norm[k] - norm[0]) <= 1e-3 * norm[0], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: another solution, of norm %g, not %g", steps[k].text, (double)norm[k], (double)norm[0]);
+    }
+  for (PetscInt k = 0; k < count; k++) {
+    PetscCall(Show(b, "iteration", steps[k].text, t[k], first));
+    if (!k) first = t[0][b->rounds / 2];
+    PetscCall(KSPDestroy(&ksp[k]));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt    sizes[16] = {64}, nsizes = 16;
+  PetscBool   set, weak                = PETSC_FALSE;
+  PetscMPIInt size;
+  Bench       b;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscMemzero(&b, sizeof(b)));
+  b.products = 20;
+  b.its      = 50;
+  b.rounds   = 7;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", sizes, &nsizes, &set));
+  if (!set) nsizes = 1;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-weak", &weak, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_device", &b.device, NULL));
+  if (b.device) b.products = 200;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_products", &b.products, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &b.its, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-rounds", &b.rounds, NULL));
+  PetscCheck(b.rounds >= 1 && b.rounds <= ROUNDS, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "1 to %d rounds", ROUNDS);
+  PetscCall(VecCreate(PETSC_COMM_SELF, &b.tick));
+  PetscCall(VecSetSizes(b.tick, 1, 1));
+  PetscCall(VecSetType(b.tick, b.device ? VECCUDA : VECSTANDARD));
+  PetscCall(VecSet(b.tick, 1.0));
+  for (PetscInt k = 0; k < nsizes; k++) {
+    const Mat_DIA *a;
+
+    b.n[0] = b.n[1] = sizes[k];
+    b.n[2]          = weak ? sizes[k] * size : sizes[k];
+    PetscCall(Poisson(&b));
+    a = (const Mat_DIA *)b.A->data;
+    if (!k)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms, median; %d ranks, %s, messages of MATDIA by %s\n%-14s %-24s %-24s %9s %6s\n", (int)size, b.device ? "CUDA" : "host", a->halo.link ? a->halo.link->name : "MPI", "grid", "what", "how", "ms", "ratio"));
+    for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductCreate(b.A, (Way)way, &b.p[way]));
+    PetscCall(Parts(&b));
+    PetscCall(Steps(&b));
+    for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductDestroy(&b.p[way]));
+    PetscCall(VecDestroy(&b.x));
+    PetscCall(VecDestroy(&b.y));
+    PetscCall(MatDestroy(&b.A));
+  }
+  PetscCall(VecDestroy(&b.tick));
+  PetscCall(PetscFinalize());
+  return 0;
+}

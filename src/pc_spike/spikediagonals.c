@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikediagonals.c: a MATDIA in PCSPIKE: half-bandwidths and the falloff of spikes from its diagonals, without CSR */
+#include "spikeimpl.h"
+
+/* The diagonals of Pmat where it has them and a backend has a band beside them, else NULL: the same on all ranks */
+PetscErrorCode PCSpikeGetDIA_Private(PC pc, const SpikeDIA **dia)
+{
+  SpikeEnqueue e;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeGetEnqueue((PetscObject)pc->pmat, &e));
+  *dia = e.product.dia && SpikeKernelsFind(e.memtype) ? e.product.dia : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Falloff of the spikes from some rows: in CSR as those of MATAIJ, columns of this rank before those of others */
+static PetscErrorCode PCSpikeDIAExpectFalloff_Private(PC pc, const SpikeDIA *dia)
+{
+  const PetscInt rows = PetscMin(dia->n, SPIKE_SAMPLED_ROWS), count = dia->count;
+  PetscScalar   *from, *aa;
+  PetscInt      *ai, *aj, k = 0;
+  SpikeCSR       csr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc4((PetscCount)rows * count, &from, (PetscCount)rows * count, &aa, rows + 1, &ai, (PetscCount)rows * count, &aj));
+  PetscCall((*dia->k->sample)(dia, rows, from));
+  ai[0] = 0;
+  for (PetscInt r = 0; r < rows; r++) {
+    const PetscInt i = (PetscInt)((PetscInt64)r * dia->n / rows);
+
+    for (int others = 0; others < 2; others++) {
+      for (PetscInt d = 0; d < count; d++) {
+        const PetscInt j = i + dia->offset[d];
+
+        if (i < dia->first[d] || i >= dia->last[d] || (j < 0 || j >= dia->m) != others) continue;
+        aj[k]   = j;
+        aa[k++] = from[(PetscCount)r * count + d];
+      }
+    }
+    ai[r + 1] = k;
+  }
+  csr.ai     = ai;
+  csr.aj     = aj;
+  csr.aa     = aa;
+  csr.colmap = NULL;
+  csr.shift  = 0;
+  PetscCall(PCSpikeExpectFalloff_Private(pc, dia->n, PETSC_TRUE, 1, &csr));
+  PetscCall(PetscFree4(from, aa, ai, aj));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  As PCSpikeChooseBand_Private() and PCSpikeExpectFalloff_Private(), from sums along diagonals. *enough: false on all ranks where these do not tell, and the entries one by one are needed: for an ordering, for periodic systems (no row
+  of which has two numbers far from the diagonal), and for tridiagonal ones.
+*/
+PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBool *enough)
+{
+  PC_Spike   *s        = (PC_Spike *)pc->data;
+  PetscBool   given    = (PetscBool)(s->userkl != PETSC_DECIDE), isauto, natural;
+  PetscInt    local[4] = {0, 0, 0, 0}, full[4], kept[2];
+  PetscReal  *weight, *bydistance;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
+  PetscCall(PetscMalloc1(dia->count, &weight));
+  PetscCall((*dia->k->scan)(dia, weight, local + 2));
+  for (PetscInt d = 0; d < dia->count; d++) {
+    if (weight[d] == 0.0) continue;
+    local[0] = PetscMax(local[0], -dia->offset[d]);
+    local[1] = PetscMax(local[1], dia->offset[d]);
+  }
+  PetscCallMPI(MPIU_Allreduce(local, full, 4, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  kept[0] = full[0];
+  kept[1] = full[1];
+  if (s->dropoff > 0.0) {
+    PetscCall(PetscCalloc1(PetscMax(full[0], full[1]) + 1, &bydistance));
+    for (PetscInt d = 0; d < dia->count; d++)
+      if (weight[d] != 0.0) bydistance[PetscAbsInt(dia->offset[d])] += weight[d];
+    PetscCall(PCSpikeDropOff_Private(pc, bydistance, kept));
+    PetscCall(PetscFree(bydistance));
+  }
+  PetscCall(PetscFree(weight));
+  *enough = PETSC_TRUE;
+  if (size == 1 && dia->n && !natural && (!isauto || (!given && kept[0] + kept[1] + 1 > full[2]))) *enough = PETSC_FALSE;
+  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic && full[3] < 2) *enough = PETSC_FALSE;
+  if (given) {
+    kept[0] = s->userkl;
+    kept[1] = s->userku;
+  }
+  if (kept[0] == 1 && kept[1] == 1 && s->band.k->tridiagonal) *enough = PETSC_FALSE;
+  if (!*enough) PetscFunctionReturn(PETSC_SUCCESS);
+  s->info.natural_kl = full[0];
+  s->info.natural_ku = full[1];
+  s->info.reordered  = PETSC_FALSE;
+  s->info.kl = s->band.kl = kept[0];
+  s->info.ku = s->band.ku = kept[1];
+  PetscCall(PetscInfo(pc, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT " factored, from diagonals\n", full[0], full[1], kept[0], kept[1]));
+  PetscCall(PCSpikeDIAExpectFalloff_Private(pc, dia));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
