@@ -31,7 +31,7 @@ static const PetscInt *KSPFusedColumnsNumbers(KSPFusedColumns *c)
 
 /*
   The block of residuals <- true residuals of the columns in front, preconditioned where the method's are. first: x are the initial guesses. Else, where x are corrections, the solutions, guess + B x, are
-  left in scratch[0]. Products are PETSc's.
+  left in scratch[0]. No column has a reason behind it.
 */
 static PetscErrorCode KSPFusedColumnsTrueResidual_Private(KSP ksp, PetscBool first)
 {
@@ -39,6 +39,7 @@ static PetscErrorCode KSPFusedColumnsTrueResidual_Private(KSP ksp, PetscBool fir
   KSPFusedColumns *c    = f->columnsolve;
   const PetscBool  left = (PetscBool)(ksp->pc_side == PC_LEFT && f->method->residual_preconditioned), zero = (PetscBool)(first && ksp->guess_zero);
   Mat              R = c->view[0], X = c->view[ksp->nwork], W, T;
+  Vec              x = c->x;
 
   PetscFunctionBegin;
   if (!first) PetscCall(KSPFusedSettle(ksp));
@@ -48,9 +49,13 @@ static PetscErrorCode KSPFusedColumnsTrueResidual_Private(KSP ksp, PetscBool fir
   if (!first && KSPFusedIsCorrection(ksp)) {
     PetscCall(KSPFusedColumnsPCApply(ksp, X, W));
     if (c->useguess) PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, W, NULL));
-    X = W;
+    x = ksp->work[f->method->scratch[0]];
   }
-  if (!zero) PetscCall(KSPFusedColumnsMatMult(ksp, X, T));
+  if (!zero) {
+    for (PetscInt i = 0; i < c->width; i++) c->s.scalars[i].reason = 0; /* a product by the copy leaves columns alone that have one */
+    if (f->usecopy) PetscCall((*c->s.k->push)(&c->s, c->width));
+    PetscCall(KSPFusedColumnsMult(ksp, x, left ? ksp->work[f->method->scratch[1]] : ksp->work[0]));
+  }
   PetscCall(KSPFusedColumnsCombine(ksp, c->width, 1.0, c->rhs, KSPFusedColumnsNumbers(c), zero ? 0.0 : -1.0, T, c->slot)); /* b - A x */
   if (left) PetscCall(KSPFusedColumnsPCApply(ksp, T, R));
   PetscFunctionReturn(PETSC_SUCCESS);

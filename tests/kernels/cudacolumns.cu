@@ -51,6 +51,7 @@ static PetscErrorCode DropIndices(PetscInt there[])
 }
 
 #include "columnscase.h"
+#include "columnsmultcase.h"
 #include "blockcgcase.h"
 
 /* The scalars that the device makes of the sums of a step, against those that the host makes of the sums that the device gives it; and after an exchange of columns */
@@ -120,6 +121,7 @@ int main(int argc, char **argv)
   PetscCall((*d.k->create)(&d));
   PetscCall((*single.k->create)(&single));
   PetscCall(TestBackend(&s, &single, sizes, small ? 5 : PETSC_STATIC_ARRAY_LENGTH(sizes)));
+  PetscCall(TestMany(s.k, &single, small ? 6 : 8));
   for (PetscInt n : {1, 513, 100001})
     if (!small || n < 1000) PetscCall(TestRecurrences(&s, &d, n));
   Line("recurrences on the device");

@@ -50,6 +50,7 @@ static PetscErrorCode DropIndices(PetscInt there[])
 }
 
 #include "columnscase.h"
+#include "columnsmultcase.h"
 #include "blockcgcase.h"
 
 int main(int argc, char **argv)
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
     PetscCall((*s.k->create)(&s));
     PetscCall((*single.k->create)(&single));
     PetscCall(TestBackend(&s, &single, sizes, PETSC_STATIC_ARRAY_LENGTH(sizes)));
+    PetscCall(TestMany(s.k, &single, 8));
     if (isa == SPIKE_ISA_BASE) PetscCall(TestBlockCG(s.k));
     PetscCall((*single.k->destroy)(&single));
     PetscCall((*s.k->destroy)(&s));

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeColumnsKernel(Petsc
   if constexpr (X::nd > 0) SpikeColumnsFinish<STEP>(d, shared, state, c, blockIdx.x, gridDim.x);
 }
 
-static PetscErrorCode SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[], const PetscInt ld[])
+PetscErrorCode SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[], const PetscInt ld[])
 {
   SpikeColumnsCUDA          *d    = (SpikeColumnsCUDA *)s->data;
   const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
@@ -246,6 +246,7 @@ static PetscErrorCode SpikeKrylovColumnsCreate_CUDA(SpikeKrylovColumns *s)
   PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&d->h.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&d->sharedmost, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   d->stride = (PetscInt64)most * 2 * d->h.multiprocessors;
   PetscCallCUDA(cudaMalloc((void **)&d->device, s->m * sizeof(*d->device)));
   PetscCallCUDA(cudaMemsetAsync(d->device, 0, s->m * sizeof(*d->device), d->h.stream));

@@ -17,6 +17,7 @@ typedef struct {
   PetscInt64          stride;
   volatile PetscReal *blocksums, *deviceblocksums; /* [2 m SpikeKrylovColumnSums()] likewise                               */
   unsigned long long *summed;                      /* [m] sums of each column that the host has asked for                     */
+  int                 sharedmost;                  /* bytes of shared memory that a block can have                   */
   bool                block, all;                  /* the last step was a block step; it had sums of all columns              */
 } SpikeColumnsCUDA;
 
@@ -88,6 +89,7 @@ __device__ static __forceinline__ void SpikeColumnsFinish(PetscScalar d[], Petsc
 
 /* krylov_columns.cu */
 PETSC_INTERN SpikeColumnsState SpikeColumnsStateOf(const SpikeKrylovColumns *);
+PETSC_INTERN PetscErrorCode    SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *, PetscInt, SpikeKrylovStep, PetscInt, PetscScalar *const[], const PetscInt[]);
 
 /* krylov_columnsblock.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *, PetscInt, SpikeKrylovBlockStep, const SpikeKrylovBlock *, PetscInt, PetscInt, const SpikeKrylovBlock *, const SpikeIDRRecurrence *);

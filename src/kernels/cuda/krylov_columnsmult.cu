@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* krylov_columnsmult.cu: products of the copies of a matrix with several columns, with the sums of a step in the epilogue */
-#include "krylov_columns.cuh"
-#include "krylov_mult.cuh"
-
-#define SPIKE_COLUMNS_LIST 32 /* columns of a launch */
-
-typedef struct {
-  const PetscScalar  *scale, *x;
-  PetscScalar        *y;
-  PetscInt64          ld; /* of x and y */
-  SpikeColumnsVectors v;
-  int                 own;   /* the vector of the step that is y, or -1 */
-  int                 count; /* columns in the list                     */
-  int                 column[SPIKE_COLUMNS_LIST];
-} SpikeColumnsProduct;
+#include "krylov_columnsmult.cuh"
 
 /* The row sums of NC columns from a copy in slices: f(row, sums) in one lane of each row. Each place of the copy is read once */
 template <int NC>
@@ -180,14 +167,15 @@ static PetscErrorCode SpikeColumnsMultSelect(const SpikeKrylovColumns *s, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns whose reason the host has not seen set, SPIKE_COLUMNS_LIST in a launch */
+/* The columns whose reason the host has not seen set, SPIKE_COLUMNS_LIST in a launch. Whether sums are those of a step behind the product depends on the copy alone, for their order is not that of sums in an epilogue */
 PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *s, const void *copy, PetscInt width, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[])
 {
-  SpikeColumnsCUDA          *d    = (SpikeColumnsCUDA *)s->data;
-  const SpikeKrylovCopyCUDA *c    = (const SpikeKrylovCopyCUDA *)copy;
-  const PetscInt             n    = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
-  const int                  nv   = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
-  PetscInt                   done = 0;
+  SpikeColumnsCUDA          *d     = (SpikeColumnsCUDA *)s->data;
+  const SpikeKrylovCopyCUDA *c     = (const SpikeKrylovCopyCUDA *)copy;
+  const PetscInt             n     = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
+  const bool                 tiled = SpikeColumnsHasTiles_CUDA(c);
+  const int                  nv    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
+  PetscInt                   done  = 0;
   SpikeColumnsProduct        p;
 
   PetscFunctionBegin;
@@ -209,6 +197,11 @@ PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *s, const void *co
       if (!s->scalars[i].reason) p.column[p.count++] = (int)i;
     if (!p.count) break;
     done += p.count;
+    if (tiled) {
+      if (p.count > 1) PetscCall(SpikeColumnsTiles_CUDA(s, c, p));
+      else PetscCall(SpikeColumnsMultSelect<SPIKE_KRYLOV_NSTEPS>(s, c, p));
+      continue;
+    }
 #define SPIKE_COLUMNS_CASE(NAME) \
   case NAME: \
     PetscCall(SpikeColumnsMultSelect<NAME>(s, c, p)); \
@@ -226,6 +219,7 @@ PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *s, const void *co
 #undef SPIKE_COLUMNS_CASE
   }
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done * (2.0 * c->nz + (scale ? 1.0 : 0.0) * n + (nv ? SpikeKrylovSteps[step].flops : 0.0) * n)));
+  PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done * (2.0 * c->nz + (scale ? 1.0 : 0.0) * n + (nv && !tiled ? SpikeKrylovSteps[step].flops : 0.0) * n)));
+  if (tiled && nv && done) PetscCall(SpikeKrylovColumnsStep_CUDA(s, width, step, n, v, ld));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

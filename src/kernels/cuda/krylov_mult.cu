@@ -4,6 +4,17 @@
 
 #define SPIKE_DIA_FILL 0.85 /* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
 
+/* Setup: the host's list */
+static PetscErrorCode SpikeKrylovDiaOffsets(SpikeKrylovCopyCUDA *c)
+{
+  PetscInt offset[SPIKE_DIA_MOST];
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpy(offset, c->dia.offset, c->dia.count * sizeof(*offset), cudaMemcpyDeviceToHost));
+  for (int k = 0; k < c->dia.count; k++) c->diaoffset[k] = (int)offset[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, KSPFusedSpMVType form, void **copy)
 {
   const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
@@ -18,6 +29,7 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   c->nz = csr->nz;
   if (form != KSP_FUSED_SPMV_SELL) {
     PetscCall(SpikeDiaMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, &made));
+    if (made) PetscCall(SpikeKrylovDiaOffsets(c));
     c->base.form  = KSP_FUSED_SPMV_DIA;
     c->base.bytes = (PetscInt64)c->dia.count * c->dia.n * (PetscInt64)sizeof(PetscScalar);
   }
@@ -53,6 +65,7 @@ PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loa
   c->dia.T      = SpikeDiaLanes(A->n, c->dia.count);
   c->dia.offset = ((const SpikeDIACUDA *)A->data)->offset;
   c->dia.val    = A->val;
+  for (int k = 0; k < c->dia.count; k++) c->diaoffset[k] = (int)A->offset[k];
   c->base.form  = KSP_FUSED_SPMV_DIA;
   c->base.bytes = (PetscInt64)A->count * A->n * (PetscInt64)sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -33,7 +33,8 @@ typedef struct {
   PetscInt        nz;
   SpikeKrylovSell sell;
   SpikeKrylovDia  dia;
-  bool            borrowed; /* dia lies in the memory of a matrix: */
+  int             diaoffset[SPIKE_DIA_MOST]; /* those of dia, for the host */
+  bool            borrowed;                  /* dia lies in the memory of a matrix: */
   SpikeKrylovLoan loan;
 
   const SpikeStencil *stencil; /* that is lent, or NULL */

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov_columnsdia.cu: products with many columns of copies by diagonals, with x in shared memory */
+#include "krylov_columns.cuh"
+#include "krylov_columnsmult.cuh"
+#include "async.cuh"
+
+/*
+  A block has SPIKE_TILE_ROWS rows, two neighbouring ones a thread, and NC columns, whose sums stay in registers: the values of the copy are read once for all of them. The diagonals go in their order, in segments: those that lie so close
+  together that the entries of x that the block needs for them overlap. A segment of x is fetched for all columns, with zeros for rows outside of the matrix, so that nothing is tested behind that; then come its diagonals, up to
+  SPIKE_TILE_RUN neighbouring ones at a time, a run: with two rows and L diagonals L + 1 entries of x make 2 L products.
+
+  Entry e of a segment lies at half e % 2, place e / 2, so that a warp, whose lanes are two rows apart, reads neighbouring places.
+
+  A row is summed in the order of the diagonals, as elsewhere; what is added where a diagonal has no entry is 0. So the result has the same bits for any number of columns.
+*/
+#define SPIKE_TILE_THREADS 256
+#define SPIKE_TILE_ROWS    (2 * SPIKE_TILE_THREADS)
+#define SPIKE_TILE_HALF    432 /* with 16 columns in double precision two blocks have room in the shared memory of a multiprocessor with 228 KiB */
+#define SPIKE_TILE_RUN     4
+
+typedef struct {
+  short diagonal, length, place; /* first diagonal of the run, diagonals, entry of the segment that row 0 of the block has with the first one */
+} SpikeTileRun;
+
+typedef struct {
+  int          segments, runs;
+  int          offset[SPIKE_DIA_MOST]; /* row 0 of the block has entry 0 of the segment at this offset */
+  short        length[SPIKE_DIA_MOST]; /* entries of a column                                          */
+  short        last[SPIKE_DIA_MOST];   /* behind the last run of the segment                           */
+  SpikeTileRun run[SPIKE_DIA_MOST];
+} SpikeTilePlan;
+
+static void SpikeTileMakePlan(int count, const int offset[], SpikeTilePlan *plan)
+{
+  plan->segments = plan->runs = 0;
+  for (int d = 0; d < count;) {
+    const int s = plan->segments++, first = d;
+
+    plan->offset[s] = offset[d];
+    while (d < count && (d == first || (offset[d] - offset[d - 1] < SPIKE_TILE_ROWS && (PetscInt64)offset[d] - offset[first] + SPIKE_TILE_ROWS <= 2 * SPIKE_TILE_HALF))) {
+      SpikeTileRun *r = &plan->run[plan->runs++];
+
+      r->diagonal = (short)d;
+      r->place    = (short)(offset[d] - offset[first]);
+      r->length   = 1;
+      for (d++; d < count && r->length < SPIKE_TILE_RUN && offset[d] == offset[d - 1] + 1 && offset[d] - offset[first] + SPIKE_TILE_ROWS <= 2 * SPIKE_TILE_HALF; d++) r->length++;
+    }
+    plan->length[s] = (short)(offset[d - 1] - offset[first] + SPIKE_TILE_ROWS);
+    plan->last[s]   = (short)plan->runs;
+  }
+}
+
+/* sum[k] += of L diagonals; even and odd are where entries 0 and 1 of the run lie for the thread's first row */
+template <int NC, int L>
+__device__ static __forceinline__ void SpikeTileAdd(const PetscScalar *even, const PetscScalar *odd, const SpikeKrylovPair a[], PetscScalar sum[][2])
+{
+#pragma unroll
+  for (int k = 0; k < NC; k++) {
+    PetscScalar x = even[2 * SPIKE_TILE_HALF * k];
+
+#pragma unroll
+    for (int u = 0; u < L; u++) {
+      const PetscScalar y = (u % 2 ? even : odd)[2 * SPIKE_TILE_HALF * k + (u + 1) / 2];
+
+      sum[k][0] = SpikeFma(a[u].a, x, sum[k][0]);
+      sum[k][1] = SpikeFma(a[u].b, y, sum[k][1]);
+      x         = y;
+    }
+  }
+}
+
+/* y = A x, or D A x, of NC columns of the list from number `first` on; blockIdx.x counts groups of them, blockIdx.y tiles of rows */
+template <int NC>
+__global__ void __launch_bounds__(SPIKE_TILE_THREADS, NC > 8 ? 2 : (NC > 4 ? 3 : 4)) SpikeColumnsTileKernel(SpikeKrylovDia m, const __grid_constant__ SpikeTilePlan plan, const __grid_constant__ SpikeColumnsProduct p, int first, bool wide, SpikeColumnsState state)
+{
+  extern __shared__ PetscScalar tile[];
+  __shared__ PetscInt64         start[NC]; /* of the columns, or -1 */
+  constexpr int                 PARTS = NC < SPIKE_TILE_THREADS / 32 ? SPIKE_TILE_THREADS / 32 / NC : 1;
+  const int                     warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = first + blockIdx.x * NC;
+  const PetscInt                top = (PetscInt)blockIdx.y * SPIKE_TILE_ROWS, row = top + 2 * threadIdx.x;
+  const bool                    inside = row < m.n;
+  const PetscScalar            *val    = m.val + row;
+  SpikeKrylovPair               a[SPIKE_TILE_RUN], next[SPIKE_TILE_RUN];
+  PetscScalar                   sum[NC][2];
+
+  const auto fetch = [&](int r) {
+    const int d = plan.run[r].diagonal, length = inside ? plan.run[r].length : 0;
+
+#pragma unroll
+    for (int u = 0; u < SPIKE_TILE_RUN; u++) {
+      if (u < length) next[u] = *(const SpikeKrylovPair *)(val + (d + u) * m.ld);
+      else next[u].a = next[u].b = 0.0;
+    }
+  };
+
+  fetch(0);
+  SpikeAwait();
+  if (threadIdx.x < NC) {
+    const int column = group + (int)threadIdx.x < p.count ? p.column[group + threadIdx.x] : -1;
+
+    start[threadIdx.x] = column >= 0 && !state.device[column].s.reason ? column * p.ld : -1;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < NC; k++) sum[k][0] = sum[k][1] = 0.0;
+  for (int s = 0, r = 0; s < plan.segments; s++) {
+    const PetscInt64 base   = (PetscInt64)top + plan.offset[s];
+    const int        length = plan.length[s], low = (int)PetscMin(PetscMax(-base, (PetscInt64)0), (PetscInt64)length), high = (int)PetscMin((PetscInt64)m.n - base, (PetscInt64)length);
+
+    if (s) __syncthreads();
+    for (int k = warp / PARTS; k < NC; k += SPIKE_TILE_THREADS / 32 / PARTS) {
+      const int          part = warp % PARTS * 32 + lane;
+      const PetscScalar *from = p.x + start[k] + base;
+      PetscScalar       *to   = tile + 2 * SPIKE_TILE_HALF * k + part % 2 * SPIKE_TILE_HALF;
+
+      if (start[k] < 0) continue;
+#pragma unroll 4
+      for (int e = part; e < length; e += 32 * PARTS) {
+        if (e >= low && e < high) SpikeCopyAsync<sizeof(PetscScalar)>(&to[e / 2], &from[e]);
+        else to[e / 2] = 0.0;
+      }
+    }
+    SpikeCopyWait();
+    __syncthreads();
+    for (; r < plan.last[s]; r++) {
+      const int          run = plan.run[r].length, place = plan.run[r].place, after = place + 1;
+      const PetscScalar *even = tile + place % 2 * SPIKE_TILE_HALF + place / 2 + threadIdx.x, *odd = tile + after % 2 * SPIKE_TILE_HALF + after / 2 + threadIdx.x;
+
+#pragma unroll
+      for (int u = 0; u < SPIKE_TILE_RUN; u++) a[u] = next[u];
+      if (r + 1 < plan.runs) fetch(r + 1);
+      switch (run) {
+      case 1:
+        SpikeTileAdd<NC, 1>(even, odd, a, sum);
+        break;
+      case 2:
+        SpikeTileAdd<NC, 2>(even, odd, a, sum);
+        break;
+      case 3:
+        SpikeTileAdd<NC, 3>(even, odd, a, sum);
+        break;
+      default:
+        SpikeTileAdd<NC, SPIKE_TILE_RUN>(even, odd, a, sum);
+      }
+    }
+  }
+  if (!inside) return;
+  SpikeKrylovPair scale;
+  const bool      both = row + 1 < m.n;
+
+  scale.a = scale.b = 1.0;
+  if (p.scale) {
+    scale.a = p.scale[row];
+    if (both) scale.b = p.scale[row + 1];
+  }
+#pragma unroll
+  for (int k = 0; k < NC; k++) {
+    PetscScalar    *y = p.y + start[k] + row;
+    SpikeKrylovPair pair;
+
+    if (start[k] < 0) continue;
+    pair.a = p.scale ? SpikeKrylovMul(scale.a, sum[k][0]) : sum[k][0];
+    pair.b = p.scale ? SpikeKrylovMul(scale.b, sum[k][1]) : sum[k][1];
+    if (wide && both) *(SpikeKrylovPair *)y = pair;
+    else {
+      y[0] = pair.a;
+      if (both) y[1] = pair.b;
+    }
+  }
+}
+
+template <int NC>
+static PetscErrorCode SpikeColumnsTileLaunch(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c, const SpikeTilePlan &plan, const SpikeColumnsProduct &p, int first, int groups)
+{
+  const size_t            bytes = (size_t)NC * 2 * SPIKE_TILE_HALF * sizeof(PetscScalar);
+  const SpikeColumnsCUDA *d     = (const SpikeColumnsCUDA *)s->data;
+  const bool              wide  = (uintptr_t)p.y % alignof(SpikeKrylovPair) == 0 && p.ld % 2 == 0;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeColumnsTileKernel<NC>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsTileKernel<NC>, dim3((unsigned)groups, (unsigned)((c->dia.n + SPIKE_TILE_ROWS - 1) / SPIKE_TILE_ROWS)), dim3(SPIKE_TILE_THREADS), bytes, d->h.stream, c->dia, plan, p, first, wide, SpikeColumnsStateOf(s)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscInt64 SpikeTileCount(const SpikeKrylovCopyCUDA *c)
+{
+  return ((PetscInt64)c->dia.n + SPIKE_TILE_ROWS - 1) / SPIKE_TILE_ROWS;
+}
+
+/* Columns of a block that there is shared memory for */
+static inline int SpikeTileMost(const SpikeColumnsCUDA *d)
+{
+  const int most = d->sharedmost / (int)(2 * SPIKE_TILE_HALF * sizeof(PetscScalar));
+
+  return most > 16 ? 16 : (most > 8 ? 8 : 4); /* some of it is that of other things */
+}
+
+bool SpikeColumnsHasTiles_CUDA(const SpikeKrylovCopyCUDA *c)
+{
+  return !PetscDefined(USE_COMPLEX) && c->base.form == KSP_FUSED_SPMV_DIA && SpikeTileCount(c) < 65536 && (uintptr_t)c->dia.val % alignof(SpikeKrylovPair) == 0;
+}
+
+/* As many columns to a block as keep the device busy: fewer of them read the values of the copy more often, from the second-level cache */
+PetscErrorCode SpikeColumnsTiles_CUDA(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c, const SpikeColumnsProduct &p)
+{
+  const SpikeColumnsCUDA *d    = (const SpikeColumnsCUDA *)s->data;
+  int                     most = SpikeTileMost(d);
+  SpikeTilePlan           plan;
+
+  PetscFunctionBegin;
+  SpikeTileMakePlan(c->dia.count, c->diaoffset, &plan);
+  while (most > 4 && SpikeTileCount(c) * ((p.count + most - 1) / most) < d->h.multiprocessors) most /= 2;
+  for (int first = 0; first < p.count;) {
+    const int left = p.count - first, nc = PetscMin(most, left > 8 ? 16 : (left > 4 ? 8 : (left > 2 ? 4 : 2))), groups = PetscMax(1, left / nc);
+
+    if (nc == 16) PetscCall(SpikeColumnsTileLaunch<16>(s, c, plan, p, first, groups));
+    else if (nc == 8) PetscCall(SpikeColumnsTileLaunch<8>(s, c, plan, p, first, groups));
+    else if (nc == 4) PetscCall(SpikeColumnsTileLaunch<4>(s, c, plan, p, first, groups));
+    else PetscCall(SpikeColumnsTileLaunch<2>(s, c, plan, p, first, groups));
+    first += nc * groups;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov_columnsmult.cuh: what the products of copies with columns share */
+#pragma once
+
+#include "krylov_columns.cuh"
+#include "krylov_mult.cuh"
+
+#define SPIKE_COLUMNS_LIST 32 /* columns of a launch */
+
+typedef struct {
+  const PetscScalar  *scale, *x;
+  PetscScalar        *y;
+  PetscInt64          ld; /* of x and y */
+  SpikeColumnsVectors v;
+  int                 own;   /* the vector of the step that is y, or -1 */
+  int                 count; /* columns in the list                     */
+  int                 column[SPIKE_COLUMNS_LIST];
+} SpikeColumnsProduct;
+
+/* krylov_columnsdia.cu: y = A x, or D A x, of the columns in the list, without a step; and whether a copy is one of those that can be taken so */
+PETSC_INTERN bool           SpikeColumnsHasTiles_CUDA(const SpikeKrylovCopyCUDA *);
+PETSC_INTERN PetscErrorCode SpikeColumnsTiles_CUDA(const SpikeKrylovColumns *, const SpikeKrylovCopyCUDA *, const SpikeColumnsProduct &);
