@@ -10,14 +10,14 @@ static char help[] = "Products and iterations by diagonals and by stencil agains
   -bench_pc pc       preconditioner (none)\n\
   -rounds k          rounds, in each of which all take their turn; medians are shown (7)\n\
 Products go round among vectors that no cache holds together. Fraction: of the bandwidth of VecCopy() in the same run, on the bytes that a product has to move: its entries, with 4 bytes for a column in CSR, and x and y once.\n\
-Ratio: time with AIJ / time. With several ranks also what travels alone: the points around a rank's box, and a reduction of three numbers over all ranks.\n\n";
+Ratio: time with AIJ / time. With several ranks also stencils whose points around a box come by DMGlobalToLocal(), and what travels alone: the points around a rank's box, and a reduction of three numbers over all ranks.\n\n";
 
 #include <petscspike.h>
 #include <petscdmda.h>
 #include <petsctime.h>
 #include <petsc/private/petscimpl.h>
 
-#define KINDS   5
+#define KINDS   6
 #define ROUNDS  64
 #define VECTORS 64 /* pairs, at most */
 #define BEYOND  (512.0 * 1024 * 1024)
@@ -31,8 +31,8 @@ typedef struct {
 } Bench;
 
 static const char *const kinds[2][KINDS] = {
-  {"aij",         "sell",     "dia",     "stencil",         "stencil, per point" },
-  {"aijcusparse", "sellcuda", "diacuda", "gridstencilcuda", "the same, per point"}
+  {"aij",         "sell",     "dia",     "stencil",         "stencil, per point",  "stencil, by DMDA" },
+  {"aijcusparse", "sellcuda", "diacuda", "gridstencilcuda", "the same, per point", "the same, by DMDA"}
 };
 
 static int Compare(const void *a, const void *b)
@@ -167,6 +167,13 @@ static PetscErrorCode MakeMatrices(Bench *b, Mat A[])
   }
   PetscCall(MatGridStencilSetCoefficientVecs(A[4], coef));
   for (PetscInt s = 0; s < count; s++) PetscCall(VecDestroy(&coef[s]));
+  A[5] = NULL;
+  if (size > 1) {
+    PetscCall(MatDuplicate(A[3], MAT_COPY_VALUES, &A[5]));
+    PetscCall(PetscOptionsSetValue(NULL, "-mat_gridstencil_halo", "dm"));
+    PetscCall(MatSetFromOptions(A[5]));
+    PetscCall(PetscOptionsClearValue(NULL, "-mat_gridstencil_halo"));
+  }
   PetscCall(MakeAIJ(b, count, o, v, &aij));
   PetscCall(MakeOther(aij, b->device ? "diacuda" : MATDIA, NULL, &A[2]));
   PetscCall(MakeOther(aij, b->device ? MATSELLCUDA : MATSELL, b->device ? MATSELL : NULL, &A[1]));
@@ -226,6 +233,7 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
   bytes[2]            = entry * b->points * N + 2 * entry * N;
   bytes[3]            = 2 * entry * N;
   bytes[4]            = bytes[2];
+  bytes[5]            = bytes[3];
   pairs               = (PetscInt)PetscMax(2.0, PetscMin((double)VECTORS, BEYOND / (2 * entry * N / size) + 1.0));
   for (PetscInt p = 0; p < pairs; p++) {
     PetscCall(MatCreateVecs(A[0], &x[p], &y[p]));
@@ -241,7 +249,7 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
       if (r >= 0) t[k][r] = one;
     }
   for (int k = 0; k < KINDS + 3; k++) median[k] = Median(b->rounds, t[k]);
-  for (int k = 0; k < KINDS; k++) PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], median[0] / median[k], bytes[k] / median[k] / (2 * entry * N / median[KINDS]), ""));
+  for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++) PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], median[0] / median[k], bytes[k] / median[k] / (2 * entry * N / median[KINDS]), ""));
   PetscCall(Show(b, "copy", "VecCopy()", 1e3 * median[KINDS], 0.0, 1.0, ""));
   if (size > 1) {
     PetscCall(Show(b, "points around", "DMGlobalToLocal()", 1e3 * median[KINDS + HALO], 0.0, 0.0, ""));
@@ -296,7 +304,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
     }
   for (int k = 0; k <= KINDS; k++) median[k] = Median(b->rounds, t[k]);
   PetscCall(Show(b, petsc, kinds[b->device][0], 1e3 * median[KINDS], 1.0, 0.0, ""));
-  for (int k = 0; k < KINDS; k++) {
+  for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++) {
     KSPFusedInfo info;
     char         how[64] = "";
 

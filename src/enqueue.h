@@ -16,7 +16,7 @@ typedef struct {
   PetscObjectState    shape;                                                                               /* changes with pointers, sizes and launches                                                */
   PetscObjectState    values;                                                                              /* changes with the numbers too                                                             */
   SpikeKrylovLoan     product; /* a matrix by diagonals in memory of memtype, which others may multiply by in kernels of their own while shape stays; product.dia is NULL where there is none */
-  const SpikeStencil *stencil; /* likewise a stencil whose box is the matrix, on one rank; shape changes with its coefficients; NULL where there is none */
+  const SpikeStencil *stencil; /* likewise a stencil, product.begin() and end() with it; shape changes with its coefficients; NULL where there is none */
 } SpikeEnqueue;
 
 /* e->run is NULL where the object composes nothing */

@@ -230,6 +230,41 @@ static PetscErrorCode Compare(Mat A, Mat B, const char where[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Points of others by messages of our own and by the DMDA: the same bits */
+static PetscErrorCode TestHalo(Mat A, const char where[])
+{
+  Mat       C;
+  Vec       x, y[2];
+  PetscBool equal;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y[0]));
+  PetscCall(VecDuplicate(y[0], &y[1]));
+  PetscCall(SpikeTestSetRandom(x, 6));
+  PetscCall(MatMult(A, x, y[0]));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_gridstencil_halo", "dm"));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatMult(A, x, y[1]));
+  PetscCall(VecEqual(y[0], y[1], &equal));
+  PetscCall(SpikeTestCheck(equal, "%s: products with points by the DMDA differ", where));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_gridstencil_halo", "own"));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_gridstencil_halo"));
+  for (int k = 0; k < 3; k++) { /* the same memory again, and for other numbers */
+    PetscCall(VecScale(x, -2.0));
+    PetscCall(MatMultAdd(A, x, y[0], y[0]));
+    PetscCall(MatMultAdd(C, x, y[1], y[1]));
+    PetscCall(VecEqual(y[0], y[1], &equal));
+    PetscCall(SpikeTestCheck(equal, "%s: products with points by the DMDA differ, %d", where, k));
+  }
+  PetscCall(MatDestroy(&C));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y[0]));
+  PetscCall(VecDestroy(&y[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A again as a matrix of the other type, and where it is bound to the host; nothing is copied between host and device by a product */
 static PetscErrorCode TestTypes(Mat A, Mat B, const char where[])
 {
@@ -299,6 +334,7 @@ static PetscErrorCode TestCase(const GridCase *c, const char where[])
     PetscCall(SetCoefficients(c, da, n, (PetscBool)constant, A));
     PetscCall(Compare(A, B[constant], where));
     PetscCall(TestTypes(A, B[constant], where));
+    PetscCall(TestHalo(A, where));
   }
   PetscCall(MatScale(A, -0.5));
   PetscCall(MatScale(B[0], -0.5));
@@ -319,14 +355,17 @@ static PetscErrorCode TestCase(const GridCase *c, const char where[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* -Laplace + shift, 7 points, solved by the methods that are made for it, and by PCSPIKE */
-static PetscErrorCode TestSolve(void)
+static const GridCase solves[] = {
+  {3, {12, 10, 9}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_STAR, 7,  PETSC_TRUE },
+  {3, {17, 6, 40}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_BOX,  27, PETSC_TRUE },
+  {3, {17, 9, 20}, 1, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC}, DMDA_STENCIL_STAR, 7,  PETSC_FALSE},
+  {3, {10, 9, 8},  1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_BOX,  27, PETSC_FALSE},
+  {2, {20, 18, 1}, 2, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},         DMDA_STENCIL_BOX,  9,  PETSC_FALSE}
+};
+
+/* -Laplace + shift of each unknown, solved by the methods that are made for it, and by PCSPIKE; by products that are lent, and not where the DMDA brings points of others */
+static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
 {
-  const GridCase grid = {
-    3, {12,               10,               9               },
-     1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},
-     DMDA_STENCIL_STAR, 7, PETSC_TRUE
-  };
   const char *const methods[][2] = {
     {KSPCGFUSED,   PCJACOBI},
     {KSPCGFUSED,   PCNONE  },
@@ -339,44 +378,59 @@ static PetscErrorCode TestSolve(void)
   Mat         A;
   Vec         b, x;
   MatStencil  o[64];
-  PetscInt    n = Offsets(&grid, o);
-  PetscScalar v[7];
-  PetscBool   set, symmetric, is;
+  PetscInt    n = Offsets(grid, o), dof = grid->dof;
+  PetscScalar v[27 * 4];
+  PetscBool   set, symmetric, is, around;
   PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(CreateGrid(&grid, &da));
+  PetscCall(CreateGrid(grid, &da));
   PetscCall(MatCreateGridStencil(da, n, o, &A));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATGRIDSTENCILCUDA, &is));
-  for (PetscInt s = 0; s < n; s++) v[s] = o[s].i || o[s].j || o[s].k ? -1.0 : 6.1;
+  around = (PetscBool)(size > 1 || grid->b[0] != DM_BOUNDARY_NONE);
+  for (PetscInt s = 0; s < n; s++)
+    for (PetscInt c = 0; c < dof; c++)
+      for (PetscInt e = 0; e < dof; e++) v[(s * dof + c) * dof + e] = c != e ? 0.0 : (o[s].i || o[s].j || o[s].k ? -1.0 : n - 1 + 0.1);
   PetscCall(MatGridStencilSetCoefficients(A, v));
   PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
-  PetscCall(SpikeTestCheck((PetscBool)(set && symmetric), "a symmetric stencil is not known to be"));
+  PetscCall(SpikeTestCheck((PetscBool)(set && symmetric), "%s: a symmetric stencil is not known to be", where));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 8));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(methods); k++) {
     KSPFusedInfo info;
     KSP          ksp;
 
+    if (k == 4 && grid != solves) continue; /* periods are no bands */
     PetscCall(KSPTestCreate(methods[k][0], methods[k][1], A, &ksp));
     PetscCall(VecSet(x, 0.0));
     PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
-    if (k < 4) { /* and with other coefficients in the same solver */
+    if (k < 4) { /* and with other coefficients, and points of others by another way, in the same solver */
       PetscCall(KSPFusedGetInfo(ksp, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(info.product == (size == 1 ? KSP_FUSED_SPMV_AUTO : KSP_FUSED_SPMV_PETSC) && !info.copy), "%s: product %d", methods[k][0], (int)info.product));
-      PetscCall(SpikeTestCheck((PetscBool)(!is || !strcmp(info.backend, "cuda")), "%s: backend %s", methods[k][0], info.backend));
-      if (is && size == 1 && k < 3) PetscCall(SpikeTestCheck((PetscBool)(info.replayed > 0), "%s: no iteration was a graph", methods[k][0]));
+      PetscCall(SpikeTestCheck((PetscBool)(info.product == KSP_FUSED_SPMV_AUTO && !info.copy), "%s: %s: product %d", where, methods[k][0], (int)info.product));
+      PetscCall(SpikeTestCheck((PetscBool)(!is || !strcmp(info.backend, "cuda")), "%s: %s: backend %s", where, methods[k][0], info.backend));
+      if (is && size == 1 && k < 3) PetscCall(SpikeTestCheck((PetscBool)(info.replayed > 0), "%s: %s: no iteration was a graph", where, methods[k][0]));
       PetscCall(MatScale(A, 3.0));
       PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
       PetscCall(MatGridStencilSetCoefficients(A, v));
+      PetscCall(PetscOptionsSetValue(NULL, "-mat_gridstencil_halo", "dm"));
+      PetscCall(MatSetFromOptions(A));
+      PetscCall(VecSet(x, 0.0));
+      PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
+      PetscCall(KSPFusedGetInfo(ksp, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.product == (around ? KSP_FUSED_SPMV_PETSC : KSP_FUSED_SPMV_AUTO)), "%s: %s: product %d with points by the DMDA", where, methods[k][0], (int)info.product));
+      PetscCall(PetscOptionsSetValue(NULL, "-mat_gridstencil_halo", "own"));
+      PetscCall(MatSetFromOptions(A));
+      PetscCall(PetscOptionsClearValue(NULL, "-mat_gridstencil_halo"));
+      PetscCall(VecSet(x, 0.0));
+      PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
     }
     PetscCall(KSPDestroy(&ksp));
   }
   v[0] = -0.5;
   PetscCall(MatGridStencilSetCoefficients(A, v));
   PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
-  PetscCall(SpikeTestCheck((PetscBool)(!set || !symmetric), "an unsymmetric stencil is taken for symmetric"));
+  PetscCall(SpikeTestCheck((PetscBool)(!set || !symmetric), "%s: an unsymmetric stencil is taken for symmetric", where));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));
@@ -438,7 +492,12 @@ int main(int argc, char **argv)
     PetscCall(PetscSNPrintf(where, sizeof(where), "case %d", (int)k));
     PetscCall(TestCase(&cases[k], where));
   }
-  PetscCall(TestSolve());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(solves); k++) {
+    char where[64];
+
+    PetscCall(PetscSNPrintf(where, sizeof(where), "solve %d", (int)k));
+    PetscCall(TestSolve(&solves[k], where));
+  }
   PetscCall(TestErrors());
   PetscCall(SpikeTestEnd("gridstencil"));
   PetscCall(PetscFinalize());
@@ -451,7 +510,7 @@ int main(int argc, char **argv)
       output_file: output/gridstencil_1.out
       test:
          suffix: 1
-         nsize: {{1 2 3 5}}
+         nsize: {{1 2 3 4 5}}
       test:
          suffix: base
          args: -spike_host_isa base

@@ -77,10 +77,10 @@ struct _n_SpikeDIAKernels {
   /* NULL, or called by SpikeDIASetExtents() and SpikeDIASetGhosts(): tables have changed */
   PetscErrorCode (*tables)(SpikeDIA *);
 
-  /* Memory of the backend, and copies to and from that of the host, complete on return */
+  /* Memory of the backend, and copies to and from that of the host, complete on return; stream NULL: the current one */
   PetscErrorCode (*alloc)(size_t bytes, void **);
   PetscErrorCode (*release)(void **);
-  PetscErrorCode (*move)(const SpikeDIA *, PetscBool tobackend, void *to, const void *from, size_t bytes);
+  PetscErrorCode (*move)(void *stream, PetscBool tobackend, void *to, const void *from, size_t bytes);
 
   /* All values from pieces in CSR in the backend's memory, whose entries all lie on the diagonals; columns counted from the first column of the rank. Reads each entry once, writes each place once, or twice */
   PetscErrorCode (*fill)(SpikeDIA *, PetscInt nparts, const SpikeCSR parts[]);
@@ -123,12 +123,12 @@ struct _n_SpikeDIAKernels {
     what follows finds ghost[], back, message[]. Of a link apart, exchange() enqueues messages behind the work so far, beside what is enqueued next, in as many groups as there are calls, and arrive() ends them; leave() and ready() are
     not called.
   */
-  PetscErrorCode (*connect)(const SpikeDIA *, MPI_Comm, PetscBool aware, PetscInt nmessage, PetscScalar *message, PetscScalar *ghost, SpikeDIALink **);
+  PetscErrorCode (*connect)(MPI_Comm, PetscBool aware, PetscInt nmessage, PetscScalar *message, PetscInt nghost, PetscScalar *ghost, SpikeDIALink **);
   PetscErrorCode (*disconnect)(SpikeDIALink **);
-  PetscErrorCode (*leave)(const SpikeDIA *, SpikeDIALink *, PetscBool back);
-  PetscErrorCode (*ready)(const SpikeDIA *, SpikeDIALink *);
-  PetscErrorCode (*exchange)(const SpikeDIA *, SpikeDIALink *, PetscInt count, const SpikeMessage[]);
-  PetscErrorCode (*arrive)(const SpikeDIA *, SpikeDIALink *, PetscBool back);
+  PetscErrorCode (*leave)(void *stream, SpikeDIALink *, PetscBool back);
+  PetscErrorCode (*ready)(SpikeDIALink *);
+  PetscErrorCode (*exchange)(void *stream, SpikeDIALink *, PetscInt count, const SpikeMessage[]);
+  PetscErrorCode (*arrive)(void *stream, SpikeDIALink *, PetscBool back);
 
   /* On the host, when it returns */
   PetscErrorCode (*sums)(const SpikeDIA *, SpikeDIASums, PetscReal *out, PetscReal *ghost);

@@ -42,15 +42,15 @@ typedef struct {
 } SpikeKrylovCSR;
 
 /*
-  A matrix by diagonals that is lent to products. With other ranks begin() sends what they need of x and says where their columns of x will be, and end() waits for those: rows between ibegin and iend need them not.
-  All ranks call both in each product.
+  A matrix by diagonals, or a stencil, that is lent to products. With other ranks begin() sends what they need of x and says where their columns of x will be, and end() waits for those: rows between ibegin and iend need them not.
+  All ranks call both in each product, which enqueues on `stream`.
 */
 typedef struct {
   const SpikeDIA *dia;
   PetscInt64      nz;
   void           *owner;
-  PetscErrorCode (*begin)(void *owner, const PetscScalar *x, const PetscScalar **ghost); /* NULL on one rank */
-  PetscErrorCode (*end)(void *owner);
+  PetscErrorCode (*begin)(void *owner, void *stream, const PetscScalar *x, const PetscScalar **ghost); /* NULL where nothing is needed */
+  PetscErrorCode (*end)(void *owner, void *stream, const PetscScalar *x);
 } SpikeKrylovLoan;
 
 /* What copies of a matrix begin with: KSP_FUSED_SPMV_SELL, not on the host, or KSP_FUSED_SPMV_DIA; KSP_FUSED_SPMV_AUTO for a stencil */
@@ -194,10 +194,10 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*iterate)(SpikeKrylov *, const void *copy, const SpikeKrylovIterations *, PetscInt its, PetscInt *launched);
 
   /*
-    As borrow(), from a stencil in the backend's memory, whose box is the matrix, on one rank: points outside of the box do not exist. Its form is KSP_FUSED_SPMV_AUTO, and bytes are 0 with constant coefficients. Their values may be in launches:
+    As borrow(), from a stencil in the backend's memory, whose box is this rank's rows; points around the box come by the loan, which has no matrix, and do not exist where that has no begin(). Its form is KSP_FUSED_SPMV_AUTO, and bytes are 0 with constant coefficients. Their values may be in launches:
     others want another copy, and other graphs. Columns have no such product. NULL where a backend cannot.
   */
-  PetscErrorCode (*borrowstencil)(SpikeKrylov *, const SpikeStencil *, void **copy);
+  PetscErrorCode (*borrowstencil)(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *, void **copy);
 };
 
 PETSC_INTERN const SpikeKrylovKernels SpikeKrylovKernels_Host, SpikeKrylovKernels_CUDA; /* the latter where the library was built with CUDA */

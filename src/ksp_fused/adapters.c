@@ -129,7 +129,7 @@ PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not; or a stencil there, on one rank: else e->stencil is NULL */
+/* A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not; or a stencil there: else e->stencil is NULL */
 PetscErrorCode KSPFusedGetProduct(Mat A, PetscMemType memtype, SpikeEnqueue *e)
 {
   PetscFunctionBegin;

@@ -123,7 +123,7 @@ static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, cons
   if (f->key.mat != id || !f->key.borrowed || f->key.nonzero != e->shape || !f->copy) {
     PetscCall(KSPFusedDestroyGraphs(f));
     PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
-    if (e->stencil) PetscCall((*f->s.k->borrowstencil)(&f->s, e->stencil, &f->copy));
+    if (e->stencil) PetscCall((*f->s.k->borrowstencil)(&f->s, e->stencil, &e->product, &f->copy));
     else PetscCall((*f->s.k->borrow)(&f->s, &e->product, &f->copy));
   }
   f->key.nonzero = e->shape;
@@ -173,7 +173,7 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, &e));
   if (!f->s.k->borrow || f->spmv == KSP_FUSED_SPMV_SELL) e.product.dia = NULL;
-  if (!f->s.k->borrowstencil || f->spmv != KSP_FUSED_SPMV_AUTO || f->size > 1) e.stencil = NULL;
+  if (!f->s.k->borrowstencil || f->spmv != KSP_FUSED_SPMV_AUTO) e.stencil = NULL;
   lent = (PetscBool)(e.product.dia || e.stencil);
   if (!lent && f->size == 1) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
   if (!lent && !known) PetscFunctionReturn(PETSC_SUCCESS);

@@ -53,7 +53,7 @@ static PetscErrorCode MatDIAGetPieces_Private(Mat A, Mat aij, PetscBool values, 
 
         PetscCall(MatGetSize(mat[k], NULL, &ncols));
         PetscCall((*a->dia.k->alloc)((size_t)ncols * sizeof(PetscInt), (void **)&p->colmap));
-        PetscCall((*a->dia.k->move)(&a->dia, PETSC_TRUE, p->colmap, garray, (size_t)ncols * sizeof(PetscInt)));
+        PetscCall((*a->dia.k->move)(a->dia.stream, PETSC_TRUE, p->colmap, garray, (size_t)ncols * sizeof(PetscInt)));
         csr->colmap = p->colmap;
       }
     }

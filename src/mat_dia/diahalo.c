@@ -47,7 +47,8 @@ static PetscErrorCode MatDIAHaloRuns_Private(const SpikeDIA *dia, PetscInt *nrun
 /* The runs in pieces by owner, in global columns: pairs (first, length) */
 static PetscErrorCode MatDIAHaloOwners_Private(Mat A, PetscInt nruns, const SpikeDIARun runs[], PetscInt **piece)
 {
-  MatDIAHalo     *h = &((Mat_DIA *)A->data)->halo;
+  Mat_DIA        *a = (Mat_DIA *)A->data;
+  MatHalo        *h = &a->halo;
   const PetscInt *range;
   PetscInt        most = 0, n = 0;
   PetscMPIInt     owner, size;
@@ -65,7 +66,7 @@ static PetscErrorCode MatDIAHaloOwners_Private(Mat A, PetscInt nruns, const Spik
   PetscCall(PetscMalloc1(2 * most, piece));
   PetscCall(PetscMalloc1(most, &h->recvrank));
   PetscCall(PetscCalloc1(most + 1, &h->recvat));
-  PetscCall(PetscCalloc1(most + 1, &h->runat)); /* pieces of an owner, for the time being */
+  PetscCall(PetscCalloc1(most + 1, &a->runat)); /* pieces of an owner, for the time being */
   for (PetscInt k = 0; k < nruns; k++) {
     const PetscInt end   = runs[k].first + A->cmap->rstart + runs[k].length;
     PetscInt       first = runs[k].first + A->cmap->rstart;
@@ -81,7 +82,7 @@ static PetscErrorCode MatDIAHaloOwners_Private(Mat A, PetscInt nruns, const Spik
       }
       (*piece)[2 * n]     = first;
       (*piece)[2 * n + 1] = length;
-      h->runat[h->nrecv]  = ++n;
+      a->runat[h->nrecv]  = ++n;
       h->recvat[h->nrecv] += length;
       first += length;
     }
@@ -89,42 +90,11 @@ static PetscErrorCode MatDIAHaloOwners_Private(Mat A, PetscInt nruns, const Spik
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Steps of the schedule in two phases. Ranks r and r + distance meet in the first phase where r / distance is even, and in the second where it is odd: nobody meets two at once */
-static PetscErrorCode MatDIAHaloSchedule_Private(Mat A)
-{
-  MatDIAHalo *h = &((Mat_DIA *)A->data)->halo;
-  PetscMPIInt rank;
-  PetscInt    n = 0, *key, *which;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
-  PetscCall(PetscMalloc2(h->nrecv + h->nsend, &key, h->nrecv + h->nsend, &which));
-  for (PetscMPIInt k = 0; k < h->nrecv + h->nsend; k++) {
-    const PetscInt other = k < h->nrecv ? h->recvrank[k] : h->sendrank[k - h->nrecv], distance = PetscAbsInt(other - rank);
-
-    key[k]   = 2 * distance + PetscMin(rank, other) / distance % 2;
-    which[k] = k;
-  }
-  PetscCall(PetscSortIntWithArray(h->nrecv + h->nsend, key, which));
-  PetscCall(PetscMalloc2(h->nrecv + h->nsend, &h->steprecv, h->nrecv + h->nsend, &h->stepsend));
-  for (PetscInt k = 0; k < h->nrecv + h->nsend; k++) {
-    if (!k || key[k] != key[k - 1]) {
-      h->steprecv[n]   = -1;
-      h->stepsend[n++] = -1;
-    }
-    if (which[k] < h->nrecv) h->steprecv[n - 1] = (PetscMPIInt)which[k];
-    else h->stepsend[n - 1] = (PetscMPIInt)(which[k] - h->nrecv);
-  }
-  h->nsteps = n;
-  PetscCall(PetscFree2(key, which));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Collective: each rank tells the owners what it wants */
 PetscErrorCode MatDIAHaloCreate_Private(Mat A)
 {
   Mat_DIA     *a     = (Mat_DIA *)A->data;
-  MatDIAHalo  *h     = &a->halo;
+  MatHalo     *h     = &a->halo;
   MPI_Comm     comm  = PetscObjectComm((PetscObject)A);
   PetscInt     nruns = 0, *piece, *wanted, *nwanted, *npieces, total = 0;
   SpikeDIARun *runs = NULL;
@@ -145,40 +115,32 @@ PetscErrorCode MatDIAHaloCreate_Private(Mat A)
   PetscCall(PetscFree(runs));
   PetscCall(PetscCommGetNewTag(comm, &h->tag));
   PetscCall(PetscMalloc1(h->nrecv, &npieces));
-  for (PetscMPIInt k = 0; k < h->nrecv; k++) npieces[k] = h->runat[k + 1] - h->runat[k];
+  for (PetscMPIInt k = 0; k < h->nrecv; k++) npieces[k] = a->runat[k + 1] - a->runat[k];
   PetscCall(PetscCommBuildTwoSided(comm, 1, MPIU_INT, h->nrecv, h->recvrank, npieces, &h->nsend, &h->sendrank, &nwanted));
   PetscCall(PetscSortMPIIntWithIntArray(h->nsend, h->sendrank, nwanted));
   for (PetscMPIInt k = 0; k < h->nsend; k++) total += nwanted[k];
   PetscCall(PetscMalloc1(2 * total, &wanted));
-  PetscCall(PetscMalloc1(total, &h->runs));
+  PetscCall(PetscMalloc1(total, &a->runs));
   PetscCall(PetscMalloc1(h->nrecv + h->nsend, &req));
   total = 0;
   for (PetscMPIInt k = 0; k < h->nsend; total += nwanted[k++]) PetscCallMPI(MPIU_Irecv(wanted + 2 * total, 2 * nwanted[k], MPIU_INT, h->sendrank[k], h->tag, comm, req + k));
-  for (PetscMPIInt k = 0; k < h->nrecv; k++) PetscCallMPI(MPIU_Isend(piece + 2 * h->runat[k], 2 * npieces[k], MPIU_INT, h->recvrank[k], h->tag, comm, req + h->nsend + k));
+  for (PetscMPIInt k = 0; k < h->nrecv; k++) PetscCallMPI(MPIU_Isend(piece + 2 * a->runat[k], 2 * npieces[k], MPIU_INT, h->recvrank[k], h->tag, comm, req + h->nsend + k));
   PetscCallMPI(MPI_Waitall(h->nrecv + h->nsend, req, MPI_STATUSES_IGNORE));
-  PetscCall(PetscFree(h->runat));
-  PetscCall(PetscCalloc1(h->nsend + 1, &h->runat));
+  PetscCall(PetscFree(a->runat));
+  PetscCall(PetscCalloc1(h->nsend + 1, &a->runat));
   PetscCall(PetscCalloc1(h->nsend + 1, &h->sendat));
   total = 0;
   for (PetscMPIInt k = 0; k < h->nsend; k++) {
     h->sendat[k + 1] = h->sendat[k];
     for (PetscInt j = 0; j < nwanted[k]; j++, total++) {
-      h->runs[total].first  = wanted[2 * total] - A->cmap->rstart;
-      h->runs[total].length = wanted[2 * total + 1];
-      h->runs[total].at     = h->sendat[k + 1];
-      h->sendat[k + 1] += h->runs[total].length;
+      a->runs[total].first  = wanted[2 * total] - A->cmap->rstart;
+      a->runs[total].length = wanted[2 * total + 1];
+      a->runs[total].at     = h->sendat[k + 1];
+      h->sendat[k + 1] += a->runs[total].length;
     }
-    h->runat[k + 1] = total;
+    a->runat[k + 1] = total;
   }
-  PetscCall((*a->dia.k->alloc)((size_t)a->dia.nghost * sizeof(PetscScalar), (void **)&h->ghost));
-  PetscCall((*a->dia.k->alloc)((size_t)h->sendat[h->nsend] * sizeof(PetscScalar), (void **)&h->message));
-  PetscCall(PetscMalloc1(h->nrecv + h->nsend, &h->req));
-  PetscCall(MatDIAHaloSchedule_Private(A));
-  if (a->dia.k->connect) {
-    PetscCall((*a->dia.k->connect)(&a->dia, comm, use_gpu_aware_mpi, h->sendat[h->nsend], h->message, h->ghost, &h->link));
-    PetscCall(PetscMalloc1(h->nrecv + h->nsend, &h->apart));
-    PetscCall(PetscInfo(A, "Parts of vectors travel by %s\n", h->link->name));
-  }
+  PetscCall(MatHaloConnect_Private(h, a->dia.k, (PetscObject)A));
   PetscCall(PetscFree(req));
   PetscCall(PetscFree(wanted));
   PetscCall(PetscFree(nwanted));
@@ -189,182 +151,69 @@ PetscErrorCode MatDIAHaloCreate_Private(Mat A)
 
 PetscErrorCode MatDIAHaloDestroy_Private(Mat_DIA *a)
 {
-  MatDIAHalo *h = &a->halo;
-
   PetscFunctionBegin;
-  PetscCall(PetscFree(h->recvrank));
-  PetscCall(PetscFree(h->sendrank));
-  PetscCall(PetscFree(h->recvat));
-  PetscCall(PetscFree(h->sendat));
-  PetscCall(PetscFree(h->runat));
-  PetscCall(PetscFree(h->runs));
-  if (h->link) PetscCall((*a->dia.k->disconnect)(&h->link));
-  if (h->ghost) PetscCall((*a->dia.k->release)((void **)&h->ghost));
-  if (h->message) PetscCall((*a->dia.k->release)((void **)&h->message));
-  PetscCall(PetscFree(h->apart));
-  PetscCall(PetscFree(h->req));
-  PetscCall(PetscFree2(h->steprecv, h->stepsend));
-  PetscCall(PetscMemzero(h, sizeof(*h)));
+  PetscCall(PetscFree(a->runat));
+  PetscCall(PetscFree(a->runs));
+  PetscCall(MatHaloReset_Private(&a->halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Message number `recv` of ghost[] and number `send` of message[] begin to travel; -1 for none. Backwards ghost[] is sent and message[] received */
-static PetscErrorCode MatDIAHaloStart_Private(Mat A, PetscBool back, PetscScalar *ghost, PetscScalar *message, PetscMPIInt recv, PetscMPIInt send, PetscMPIInt *nreq)
+static PetscBool MatDIATwoPhase_Private(const Mat_DIA *a)
 {
-  MatDIAHalo *h    = &((Mat_DIA *)A->data)->halo;
-  MPI_Comm    comm = PetscObjectComm((PetscObject)A);
-
-  PetscFunctionBegin;
-  if (recv >= 0 && !back) PetscCallMPI(MPIU_Irecv(ghost + h->recvat[recv], h->recvat[recv + 1] - h->recvat[recv], MPIU_SCALAR, h->recvrank[recv], h->tag, comm, h->req + (*nreq)++));
-  if (send >= 0 && back) PetscCallMPI(MPIU_Irecv(message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR, h->sendrank[send], h->tag, comm, h->req + (*nreq)++));
-  if (recv >= 0 && back) PetscCallMPI(MPIU_Isend(ghost + h->recvat[recv], h->recvat[recv + 1] - h->recvat[recv], MPIU_SCALAR, h->recvrank[recv], h->tag, comm, h->req + (*nreq)++));
-  if (send >= 0 && !back) PetscCallMPI(MPIU_Isend(message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR, h->sendrank[send], h->tag, comm, h->req + (*nreq)++));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All messages at once, or the first of the schedule in two phases */
-static PetscErrorCode MatDIAHaloTravel_Private(Mat A, PetscBool back, PetscScalar *ghost, PetscScalar *message)
-{
-  Mat_DIA    *a = (Mat_DIA *)A->data;
-  MatDIAHalo *h = &a->halo;
-  PetscMPIInt n = 0;
-
-  PetscFunctionBegin;
-  for (PetscMPIInt k = 0; k < h->nrecv + h->nsend; k++) h->req[k] = MPI_REQUEST_NULL;
-  if (a->schedule == MAT_DIA_SCHEDULE_TWOPHASE) {
-    if (h->nsteps) PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, h->steprecv[0], h->stepsend[0], &n));
-  } else {
-    for (PetscMPIInt k = 0; k < h->nrecv && !back; k++) PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, k, -1, &n));
-    for (PetscMPIInt k = 0; k < h->nsend; k++) PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, -1, k, &n));
-    for (PetscMPIInt k = 0; k < h->nrecv && back; k++) PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, k, -1, &n));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatDIAHaloArrive_Private(Mat A, PetscBool back, PetscScalar *ghost, PetscScalar *message)
-{
-  Mat_DIA    *a = (Mat_DIA *)A->data;
-  MatDIAHalo *h = &a->halo;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Waitall(h->nrecv + h->nsend, h->req, MPI_STATUSES_IGNORE));
-  for (PetscInt k = 1; a->schedule == MAT_DIA_SCHEDULE_TWOPHASE && k < h->nsteps; k++) {
-    PetscMPIInt n = 0;
-
-    PetscCall(MatDIAHaloStart_Private(A, back, ghost, message, h->steprecv[k], h->stepsend[k], &n));
-    PetscCallMPI(MPI_Waitall(n, h->req, MPI_STATUSES_IGNORE));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A message between devices; -1 for none */
-static void MatDIAHaloApart_Private(MatDIAHalo *h, PetscBool back, PetscMPIInt recv, PetscMPIInt send, PetscInt *n)
-{
-  for (int k = 0; k < 2; k++) {
-    const PetscMPIInt number = k ? send : recv;
-    const PetscInt   *at     = k ? h->sendat : h->recvat;
-    SpikeMessage     *m      = h->apart + *n;
-
-    if (number < 0) continue;
-    m->peer = k ? h->sendrank[number] : h->recvrank[number];
-    m->send = (PetscBool)(k ? !back : back);
-    m->data = (k ? h->message : h->ghost) + at[number];
-    m->n    = at[number + 1] - at[number];
-    m->nrhs = 1;
-    m->ld   = m->n;
-    ++*n;
-  }
-}
-
-/* What has been enqueued fills message[], or back, ghost[]: off it goes, as far as no host has to wait */
-static PetscErrorCode MatDIAHaloLeave_Private(Mat A, PetscBool back)
-{
-  Mat_DIA    *a = (Mat_DIA *)A->data;
-  MatDIAHalo *h = &a->halo;
-  PetscInt    n = 0;
-
-  PetscFunctionBegin;
-  if (!h->link) PetscCall(MatDIAHaloTravel_Private(A, back, h->ghost, h->message));
-  else if (!h->link->apart) PetscCall((*a->dia.k->leave)(&a->dia, h->link, back));
-  else if (a->schedule == MAT_DIA_SCHEDULE_TWOPHASE) {
-    for (PetscInt k = 0; k < h->nsteps; k++) {
-      n = 0;
-      MatDIAHaloApart_Private(h, back, h->steprecv[k], h->stepsend[k], &n);
-      PetscCall((*a->dia.k->exchange)(&a->dia, h->link, n, h->apart));
-    }
-  } else {
-    for (PetscMPIInt k = 0; k < h->nrecv; k++) MatDIAHaloApart_Private(h, back, k, -1, &n);
-    for (PetscMPIInt k = 0; k < h->nsend; k++) MatDIAHaloApart_Private(h, back, -1, k, &n);
-    PetscCall((*a->dia.k->exchange)(&a->dia, h->link, n, h->apart));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What is enqueued from now on finds ghost[], or back, message[], whole */
-static PetscErrorCode MatDIAHaloFinish_Private(Mat A, PetscBool back)
-{
-  Mat_DIA      *a    = (Mat_DIA *)A->data;
-  MatDIAHalo   *h    = &a->halo;
-  SpikeDIALink *link = h->link;
-
-  PetscFunctionBegin;
-  if (!link) PetscCall(MatDIAHaloArrive_Private(A, back, h->ghost, h->message));
-  else {
-    if (!link->apart) {
-      PetscCall((*a->dia.k->ready)(&a->dia, link));
-      PetscCall(MatDIAHaloTravel_Private(A, back, link->ghost, link->message));
-      PetscCall(MatDIAHaloArrive_Private(A, back, link->ghost, link->message));
-    }
-    PetscCall((*a->dia.k->arrive)(&a->dia, link, back));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return (PetscBool)(a->schedule == MAT_DIA_SCHEDULE_TWOPHASE);
 }
 
 /* ghost[] <- x in the columns of others, between Begin and End */
 PetscErrorCode MatDIAHaloBegin_Private(Mat A, const PetscScalar *x)
 {
-  Mat_DIA    *a = (Mat_DIA *)A->data;
-  MatDIAHalo *h = &a->halo;
+  Mat_DIA *a = (Mat_DIA *)A->data;
+  MatHalo *h = &a->halo;
 
   PetscFunctionBegin;
   if (!h->active) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*a->dia.k->pack)(&a->dia, h->runat[h->nsend], h->runs, x, h->message));
-  PetscCall(MatDIAHaloLeave_Private(A, PETSC_FALSE));
+  PetscCall((*a->dia.k->pack)(&a->dia, a->runat[h->nsend], a->runs, x, h->message));
+  PetscCall(MatHaloLeave_Private(h, MatDIATwoPhase_Private(a), PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDIAHaloEnd_Private(Mat A)
 {
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
   PetscFunctionBegin;
-  if (((Mat_DIA *)A->data)->halo.active) PetscCall(MatDIAHaloFinish_Private(A, PETSC_FALSE));
+  if (a->halo.active) PetscCall(MatHaloFinish_Private(&a->halo, MatDIATwoPhase_Private(a), PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y += what others have in ghost[] for columns of ours, rank by rank */
 PetscErrorCode MatDIAHaloReverseBegin_Private(Mat A)
 {
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
   PetscFunctionBegin;
-  if (((Mat_DIA *)A->data)->halo.active) PetscCall(MatDIAHaloLeave_Private(A, PETSC_TRUE));
+  if (a->halo.active) PetscCall(MatHaloLeave_Private(&a->halo, MatDIATwoPhase_Private(a), PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDIAHaloReverseEnd_Private(Mat A, PetscScalar *y)
 {
-  Mat_DIA    *a = (Mat_DIA *)A->data;
-  MatDIAHalo *h = &a->halo;
+  Mat_DIA *a = (Mat_DIA *)A->data;
+  MatHalo *h = &a->halo;
 
   PetscFunctionBegin;
   if (!h->active) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDIAHaloFinish_Private(A, PETSC_TRUE));
-  PetscCall((*a->dia.k->unpackadd)(&a->dia, h->runat[h->nsend], h->runs, h->message, y));
+  PetscCall(MatHaloFinish_Private(h, MatDIATwoPhase_Private(a), PETSC_TRUE));
+  PetscCall((*a->dia.k->unpackadd)(&a->dia, a->runat[h->nsend], a->runs, h->message, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The same messages between arrays of the host, wherever the values are */
 PetscErrorCode MatDIAHaloReverseHost_Private(Mat A, PetscScalar *ghost, PetscScalar *message)
 {
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
   PetscFunctionBegin;
-  PetscCall(MatDIAHaloTravel_Private(A, PETSC_TRUE, ghost, message));
-  PetscCall(MatDIAHaloArrive_Private(A, PETSC_TRUE, ghost, message));
+  PetscCall(MatHaloTravel_Private(&a->halo, MatDIATwoPhase_Private(a), PETSC_TRUE, ghost, message));
+  PetscCall(MatHaloArrive_Private(&a->halo, MatDIATwoPhase_Private(a), PETSC_TRUE, ghost, message));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

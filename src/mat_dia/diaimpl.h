@@ -5,25 +5,8 @@
 #include <petscspike.h>
 #include <petsc/private/matimpl.h>
 #include "../enqueue.h"
-#include "../kernels/dia.h"
 #include "../kernels/matcsr.h"
-
-/* Columns of other ranks: whose they are, and which of ours they want. Those of an owner are one piece of ghost[], in ascending order */
-typedef struct {
-  PetscMPIInt  nrecv, nsend, tag;
-  PetscMPIInt *recvrank, *sendrank; /* ascending                                                                    */
-  PetscInt    *recvat, *sendat;     /* [nrecv + 1] in ghost[], [nsend + 1] in message[]                             */
-  PetscInt    *runat;               /* [nsend + 1] in runs[]                                                        */
-  SpikeDIARun *runs;                /* own columns that go to others; `at` counts from the beginning of message[]    */
-  PetscScalar *ghost, *message;     /* [nghost], [sendat[nsend]], where the values are                               */
-  PetscInt     nsteps;              /* of the schedule in two phases: each with one rank at most                    */
-  PetscMPIInt *steprecv, *stepsend; /* [nsteps] numbers of messages, -1 for none                                    */
-  MPI_Request *req;                 /* [nrecv + nsend]                                                              */
-  PetscBool    active;              /* on any rank                                                                  */
-
-  SpikeDIALink *link;  /* between devices, else NULL          */
-  SpikeMessage *apart; /* [nrecv + nsend] where link is apart */
-} MatDIAHalo;
+#include "halo.h"
 
 /* A value on its way, for the time between two assemblies */
 typedef struct {
@@ -43,7 +26,9 @@ typedef struct {
   PetscObjectState shape;    /* another number for each set of tables in the program */
   PetscObjectId    source;   /* AIJ matrix that gave the structure, as of its state; another structure since where sourceshape is not shape */
   PetscObjectState sourcestate, sourceshape;
-  MatDIAHalo       halo;
+  MatHalo          halo;  /* ghost[] has the columns of other ranks                                         */
+  PetscInt        *runat; /* [nsend + 1] in runs[]                                                          */
+  SpikeDIARun     *runs;  /* own columns that go to others; `at` counts from the beginning of halo.message[] */
 
   Mat            aij;                                      /* collects entries until the end of an assembly; NULL on all ranks or on none */
   PetscBool      coo;                                      /* aij stays: it knows where the values of MatSetValuesCOO() go                  */

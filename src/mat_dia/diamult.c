@@ -98,19 +98,22 @@ PetscErrorCode MatMultHermitianTransposeAdd_DIA(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDIALoanBegin_Private(void *owner, const PetscScalar *x, const PetscScalar **ghost)
+static PetscErrorCode MatDIALoanBegin_Private(void *owner, void *stream, const PetscScalar *x, const PetscScalar **ghost)
 {
   Mat A = (Mat)owner;
 
   PetscFunctionBegin;
+  (void)stream; /* the current one */
   PetscCall(MatDIAHaloBegin_Private(A, x));
   *ghost = ((Mat_DIA *)A->data)->halo.ghost;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDIALoanEnd_Private(void *owner)
+static PetscErrorCode MatDIALoanEnd_Private(void *owner, void *stream, const PetscScalar *x)
 {
   PetscFunctionBegin;
+  (void)stream;
+  (void)x;
   PetscCall(MatDIAHaloEnd_Private((Mat)owner));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -201,7 +201,7 @@ PetscErrorCode MatCopy_DIA(Mat A, Mat B, MatStructure structure)
 static PetscErrorCode MatDIANorm1_Private(Mat A, PetscReal *norm)
 {
   Mat_DIA       *a = (Mat_DIA *)A->data;
-  MatDIAHalo    *h = &a->halo;
+  MatHalo       *h = &a->halo;
   const PetscInt m = A->cmap->n;
   PetscReal     *sum, *ghost;
   PetscScalar   *total, *out, *in;
@@ -213,7 +213,7 @@ static PetscErrorCode MatDIANorm1_Private(Mat A, PetscReal *norm)
   for (PetscInt j = 0; j < m; j++) total[j] = sum[j];
   if (h->active) {
     PetscCall(MatDIAHaloReverseHost_Private(A, out, in));
-    PetscCall((*SpikeDIAKernelsFind(PETSC_MEMTYPE_HOST)->unpackadd)(&a->dia, h->runat[h->nsend], h->runs, in, total));
+    PetscCall((*SpikeDIAKernelsFind(PETSC_MEMTYPE_HOST)->unpackadd)(&a->dia, a->runat[h->nsend], a->runs, in, total));
   }
   for (PetscInt j = 0; j < m; j++) *norm = PetscMax(*norm, PetscRealPart(total[j]));
   PetscCall(PetscFree5(sum, ghost, total, out, in));

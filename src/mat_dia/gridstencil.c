@@ -28,6 +28,25 @@ static PetscErrorCode MatDestroy_GridStencil(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatSetFromOptions_GridStencil(Mat A, PetscOptionItems PetscOptionsObject)
+{
+  Mat_GridStencil  *a      = (Mat_GridStencil *)A->data;
+  const char *const list[] = {"own", "dm"};
+  PetscInt          which  = a->usedm ? 1 : 0;
+  PetscBool         set;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "MATGRIDSTENCIL options");
+  PetscCall(PetscOptionsEList("-mat_gridstencil_halo", "How points around the box of a rank come", "MATGRIDSTENCIL", list, 2, list[which], &which, &set));
+  PetscOptionsHeadEnd();
+  if (!set || (which == 1) == a->usedm) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGridStencilHaloDestroy_Private(A));
+  PetscCall(VecDestroy(&a->around));
+  a->usedm = (PetscBool)(which == 1);
+  PetscCall(MatGridStencilChanged_Private(A)); /* another product to lend */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatSetUp_GridStencil(Mat A)
 {
   PetscFunctionBegin;
@@ -39,6 +58,9 @@ static PetscErrorCode MatSetUp_GridStencil(Mat A)
 /*MC
   MATGRIDSTENCIL = "gridstencil" - A stencil on the grid of a `DMDA`, with constant coefficients or coefficients for each point: no matrix is stored
 
+  Options Database Key:
+. -mat_gridstencil_halo (own|dm) - how points around the box of a rank come in products, read by `MatSetFromOptions()`
+
   Level: beginner
 
   Notes:
@@ -47,8 +69,8 @@ static PetscErrorCode MatSetUp_GridStencil(Mat A)
 
   Products, transposed ones and the diagonal (`PCJACOBI`) are its own. What needs entries converts it: `PCSPIKE`, `MatConvert()` to `MATAIJ`, and by that to any other type.
 
-  Points of other ranks come by `DMGlobalToLocalBegin()` while those are computed that need none. On one rank without periodic or mirrored boundaries the fused Krylov methods (`KSPCGFUSED`, `KSPBCGSFUSED`, `KSPIDRFUSED`) multiply by the
-  stencil themselves, with their inner products in the same pass.
+  Points of other ranks come in one message from each neighbour while those are computed that need none; with `-mat_gridstencil_halo dm` they come by `DMGlobalToLocalBegin()`, as they do in transposed products. The fused Krylov methods
+  (`KSPCGFUSED`, `KSPBCGSFUSED`, `KSPIDRFUSED`) multiply by the stencil themselves, with their inner products in the same pass, but where it needs points of others or of its own other end by the `DMDA`.
 
 .seealso: [](ch_matrices), `Mat`, `DMDA`, `MATDIA`, `MATGRIDSTENCILCUDA`, `MatCreateGridStencil()`, `MatGridStencilSetCoefficients()`, `MatGridStencilSetCoefficientVecs()`
 M*/
@@ -70,6 +92,7 @@ PetscErrorCode MatCreate_GridStencil(Mat A)
   A->ops->scale                  = MatScale_GridStencil;
   A->ops->norm                   = MatNorm_GridStencil;
   A->ops->setup                  = MatSetUp_GridStencil;
+  A->ops->setfromoptions         = MatSetFromOptions_GridStencil;
   A->ops->duplicate              = MatDuplicate_GridStencil;
   A->ops->destroy                = MatDestroy_GridStencil;
   A->ops->view                   = MatView_GridStencil;
@@ -139,12 +162,12 @@ static PetscErrorCode MatGridStencilSetBoxes_Private(Mat A)
       low  = PetscMin(low, a->offset[3 * s + d]);
       high = PetscMax(high, a->offset[3 * s + d]);
     }
-    S->lo[d]    = none ? -own[d] : first[d] - own[d];
-    S->hi[d]    = none ? grid[d] - own[d] : first[d] + size[d] - own[d];
-    a->begin[d] = none && !own[d] ? 0 : PetscMin(-low, S->size[d]);
-    a->end[d]   = none && own[d] + S->size[d] == grid[d] ? S->size[d] : PetscMax(a->begin[d], S->size[d] - high);
-    a->begin[d] = PetscMin(a->begin[d], a->end[d]);
-    if (a->begin[d] > 0 || a->end[d] < S->size[d]) ghosts = PETSC_TRUE;
+    S->lo[d]     = none ? -own[d] : first[d] - own[d];
+    S->hi[d]     = none ? grid[d] - own[d] : first[d] + size[d] - own[d];
+    S->ibegin[d] = none && !own[d] ? 0 : PetscMin(-low, S->size[d]);
+    S->iend[d]   = none && own[d] + S->size[d] == grid[d] ? S->size[d] : PetscMax(S->ibegin[d], S->size[d] - high);
+    S->ibegin[d] = PetscMin(S->ibegin[d], S->iend[d]);
+    if (S->ibegin[d] > 0 || S->iend[d] < S->size[d]) ghosts = PETSC_TRUE;
   }
   a->gj     = size[0];
   a->gk     = size[0] * size[1];

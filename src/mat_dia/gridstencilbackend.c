@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gridstencilbackend.c: where a MATGRIDSTENCIL works, MATGRIDSTENCILCUDA, and what it lends to the fused Krylov methods */
+/* gridstencilbackend.c: where a MATGRIDSTENCIL works, MATGRIDSTENCILCUDA */
 #include "gridstencilimpl.h"
 
 /*MC
@@ -18,7 +18,8 @@
   Coefficients are set and kept on the host; the first product after that copies them to the device. Products, transposed ones and the diagonal are computed there, and nothing is copied then. On one rank without periodic or mirrored
   boundaries a product is one kernel. With constant coefficients and one unknown, stencils of 5 and 9 points in two and of 7 and 27 in three dimensions have kernels that read x about once and write y once.
 
-  Points of other ranks come by `DMGlobalToLocalBegin()`, through the host where MPI is not aware of GPUs (`-use_gpu_aware_mpi`).
+  Points of other ranks come by NCCL where each rank has a device of its own, else by MPI, through the host where that is not aware of GPUs (`-use_gpu_aware_mpi`), as those of a `MATDIA` do. A product is then one kernel for the points
+  inside and one for those at the surface, a third one that packs what others want, and a fourth one where what comes has not the order of the points around the box: between layers along the last dimension it has.
 
 .seealso: [](ch_matrices), `Mat`, `DMDA`, `MATGRIDSTENCIL`, `MATDIA`, `VECCUDA`, `MatCreateGridStencil()`, `MatBindToCPU()`
 M*/
@@ -70,6 +71,7 @@ PetscErrorCode MatGridStencilUse_Private(Mat A, const SpikeStencilKernels *k)
 
   PetscFunctionBegin;
   if (a->k == k) PetscFunctionReturn(PETSC_SUCCESS);
+  if (a->k) PetscCall(MatGridStencilHaloDestroy_Private(A));
   if (a->k && a->k->reset) PetscCall((*a->k->reset)(&a->s));
   PetscCall(VecDestroy(&a->around));
   PetscCall(VecDestroy(&a->back));
@@ -129,8 +131,9 @@ PetscErrorCode MatConvert_GridStencil_GridStencil(Mat A, MatType newtype, MatReu
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGridStencilCreate_Private(a->da, a->s.count, a->stencil, newtype, &C));
+  b        = (Mat_GridStencil *)C->data;
+  b->usedm = a->usedm;
   if (a->coef) {
-    b             = (Mat_GridStencil *)C->data;
     b->ncoef      = a->ncoef;
     b->s.constant = a->s.constant;
     C->assembled  = PETSC_TRUE;
@@ -233,26 +236,5 @@ PetscErrorCode MatGridStencilEnd_Private(Mat_GridStencil *a, PetscLogDouble flop
   if (a->k->end) PetscCall((*a->k->end)(&a->s));
   if (PetscMemTypeHost(a->k->memtype)) PetscCall(PetscLogFlops(flops));
   else PetscCall(PetscLogGpuFlops(flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The stencil itself, where no rank needs points of others or of its own other end. What somebody else has put in the place of the product is not ours to go round */
-PetscErrorCode PetscSpikeGetEnqueue_GridStencil(PetscObject obj, SpikeEnqueue *e)
-{
-  Mat              A = (Mat)obj;
-  Mat_GridStencil *a = (Mat_GridStencil *)A->data;
-  PetscMPIInt      size;
-  PetscObjectState state;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(obj), &size));
-  if (size > 1 || !a->da || a->ghosts || !a->coef || !A->assembled || A->ops->mult != MatMult_GridStencil) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGridStencilReady_Private(A));
-  PetscCall(PetscObjectStateGet(obj, &state));
-  e->memtype = a->k->memtype;
-  e->n       = A->rmap->n;
-  e->shape   = a->shape;
-  e->values  = state;
-  e->stencil = &a->s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

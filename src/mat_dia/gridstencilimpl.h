@@ -7,6 +7,7 @@
 #include <petscdmda.h>
 #include <petsc/private/matimpl.h>
 #include "../enqueue.h"
+#include "halo.h"
 #include "../kernels/stencil.h"
 
 typedef struct {
@@ -17,13 +18,19 @@ typedef struct {
   PetscInt                  *offset;
   PetscScalar               *coef;
   PetscCount                 ncoef;
-  PetscBool                  ready;            /* k has the coefficients                                    */
-  PetscObjectState           shape;            /* another number for each set of coefficients in the program */
-  PetscInt                   begin[3], end[3]; /* points whose neighbours are all in the rank's box, or do not exist */
-  PetscInt                   gj, gk;           /* strides of the box with the points around it, */
-  PetscCount                 gfirst;           /* and its number of the rank's first point      */
-  PetscBool                  ghosts;           /* some rank needs points of others              */
-  Vec                        around, back;     /* x with the points around it; y in transposed products, made when there is one */
+  PetscBool                  ready;        /* k has the coefficients                                    */
+  PetscObjectState           shape;        /* another number for each set of coefficients in the program */
+  PetscInt                   gj, gk;       /* strides of the box with the points around it, */
+  PetscCount                 gfirst;       /* and its number of the rank's first point      */
+  PetscBool                  ghosts;       /* some rank needs points of others              */
+  Vec                        around, back; /* x with the points around it where usedm; y in transposed products, made when there is one */
+
+  PetscBool    usedm, havehalo;       /* DMGlobalToLocal() fetches points of others; else these are there: */
+  MatHalo      halo;                  /* what comes and goes by messages                                  */
+  PetscInt     nleave, narrive;       /* points                                                           */
+  PetscInt    *leave;                 /* [nleave] own points that go                                      */
+  PetscInt    *arriveto, *arrivefrom; /* [narrive], see unpack() in stencil.h                             */
+  PetscScalar *ghost;                 /* points around the box; halo.ghost where narrive is 0             */
 } Mat_GridStencil;
 
 /* gridstencil.c */
@@ -46,6 +53,12 @@ PETSC_INTERN PetscErrorCode MatGridStencilBegin_Private(Mat_GridStencil *);
 PETSC_INTERN PetscErrorCode MatGridStencilEnd_Private(Mat_GridStencil *, PetscLogDouble);
 PETSC_INTERN PetscErrorCode MatBindToCPU_GridStencil(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatConvert_GridStencil_GridStencil(Mat, MatType, MatReuse, Mat *);
+
+/* gridstencilhalo.c */
+PETSC_INTERN PetscErrorCode MatGridStencilHaloCreate_Private(Mat);
+PETSC_INTERN PetscErrorCode MatGridStencilHaloDestroy_Private(Mat);
+PETSC_INTERN PetscErrorCode MatGridStencilHaloBegin_Private(Mat, const PetscScalar *);
+PETSC_INTERN PetscErrorCode MatGridStencilHaloEnd_Private(Mat, const PetscScalar *);
 PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_GridStencil(PetscObject, SpikeEnqueue *);
 
 /* gridstencilops.c */

@@ -2,55 +2,56 @@
 /* gridstencilops.c: products of MATGRIDSTENCIL, its diagonal, and what it is as AIJ */
 #include "gridstencilimpl.h"
 
-/* Points of the rank's box that are not inside: slabs in front of it and behind it, dimension by dimension, from the last */
-static PetscErrorCode MatGridStencilSurface_Private(Mat A, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+/* The ends of y = A x + z by the points around the box that the DMDA brings */
+static PetscErrorCode MatGridStencilEndsByDM_Private(Mat A, Vec x, const PetscScalar *z, PetscScalar *y)
 {
-  Mat_GridStencil *a        = (Mat_GridStencil *)A->data;
-  PetscInt         begin[3] = {0, 0, 0}, end[3];
+  Mat_GridStencil   *a = (Mat_GridStencil *)A->data;
+  const PetscScalar *ga;
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) end[d] = a->s.size[d];
-  for (int d = 2; d >= 0; d--) {
-    const PetscInt last = end[d];
+  PetscCall(DMGlobalToLocalEnd(a->da, x, INSERT_VALUES, a->around));
+  PetscCall(MatGridStencilGetRead_Private(A, a->around, &ga));
+  PetscCall(MatGridStencilBegin_Private(a));
+  for (int b = 0; b < 6; b++) {
+    PetscInt begin[3], end[3];
 
-    end[d] = a->begin[d];
-    PetscCall((*a->k->mult)(&a->s, begin, end, x, a->gj, a->gk, z, y));
-    begin[d] = a->end[d];
-    end[d]   = last;
-    PetscCall((*a->k->mult)(&a->s, begin, end, x, a->gj, a->gk, z, y));
-    begin[d] = a->begin[d];
-    end[d]   = a->end[d];
+    SpikeStencilEnd(&a->s, b, begin, end);
+    PetscCall((*a->k->mult)(&a->s, begin, end, ga + a->gfirst * a->s.dof, a->gj, a->gk, z, y));
   }
+  PetscCall(MatGridStencilEnd_Private(a, 0.0));
+  PetscCall(MatGridStencilRestoreRead_Private(A, a->around, &ga));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y = A x + z, z NULL for 0: points inside while those around the box come */
 static PetscErrorCode MatGridStencilMult_Private(Mat A, Vec x, Vec z, Vec y)
 {
-  Mat_GridStencil   *a = (Mat_GridStencil *)A->data;
-  const PetscScalar *xa, *ga, *za = NULL;
+  Mat_GridStencil   *a    = (Mat_GridStencil *)A->data;
+  const PetscBool    bydm = (PetscBool)(a->ghosts && a->usedm), byhalo = (PetscBool)(a->ghosts && !a->usedm);
+  const PetscScalar *xa, *za                                           = NULL;
   PetscScalar       *ya;
 
   PetscFunctionBegin;
   PetscCall(MatGridStencilReady_Private(A));
-  if (a->ghosts && !a->around) PetscCall(MatGridStencilCreateLocalVec_Private(A, &a->around)); /* zeros where no point is */
-  if (a->ghosts) PetscCall(DMGlobalToLocalBegin(a->da, x, INSERT_VALUES, a->around));
+  PetscCall(MatGridStencilHaloCreate_Private(A));
+  if (bydm && !a->around) PetscCall(MatGridStencilCreateLocalVec_Private(A, &a->around)); /* zeros where no point is */
+  if (bydm) PetscCall(DMGlobalToLocalBegin(a->da, x, INSERT_VALUES, a->around));
   PetscCall(MatGridStencilGetRead_Private(A, x, &xa));
   if (z && z != y) PetscCall(MatGridStencilGetRead_Private(A, z, &za));
   PetscCall(MatGridStencilGetWrite_Private(A, y, (PetscBool)(z == y), &ya));
   if (z == y) za = ya;
   PetscCall(MatGridStencilBegin_Private(a));
-  PetscCall((*a->k->mult)(&a->s, a->begin, a->end, xa, a->s.size[0], a->s.size[0] * a->s.size[1], za, ya));
+  if (byhalo) PetscCall(MatGridStencilHaloBegin_Private(A, xa));
+  PetscCall((*a->k->mult)(&a->s, a->s.ibegin, a->s.iend, xa, a->s.size[0], a->s.size[0] * a->s.size[1], za, ya));
   PetscCall(MatGridStencilEnd_Private(a, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
-  PetscCall(MatGridStencilRestoreRead_Private(A, x, &xa));
-  if (a->ghosts) {
-    PetscCall(DMGlobalToLocalEnd(a->da, x, INSERT_VALUES, a->around));
-    PetscCall(MatGridStencilGetRead_Private(A, a->around, &ga));
+  if (byhalo) {
+    PetscCall(MatGridStencilHaloEnd_Private(A, xa));
     PetscCall(MatGridStencilBegin_Private(a));
-    PetscCall(MatGridStencilSurface_Private(A, ga + a->gfirst * a->s.dof, za, ya));
+    PetscCall((*a->k->multends)(&a->s, xa, a->ghost, za, ya));
     PetscCall(MatGridStencilEnd_Private(a, 0.0));
-    PetscCall(MatGridStencilRestoreRead_Private(A, a->around, &ga));
   }
+  PetscCall(MatGridStencilRestoreRead_Private(A, x, &xa));
+  if (bydm) PetscCall(MatGridStencilEndsByDM_Private(A, x, za, ya));
   PetscCall(MatGridStencilRestoreWrite_Private(A, y, (PetscBool)(z == y), &ya));
   if (z && z != y) PetscCall(MatGridStencilRestoreRead_Private(A, z, &za));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -315,7 +316,8 @@ PetscErrorCode MatDuplicate_GridStencil(Mat A, MatDuplicateOption op, Mat *B)
 
   PetscFunctionBegin;
   PetscCall(MatGridStencilCreate_Private(a->da, a->s.count, a->stencil, ((PetscObject)A)->type_name, B));
-  b = (Mat_GridStencil *)(*B)->data;
+  b        = (Mat_GridStencil *)(*B)->data;
+  b->usedm = a->usedm;
   if (a->coef) {
     b->ncoef      = a->ncoef;
     b->s.constant = a->s.constant;

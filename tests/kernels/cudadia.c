@@ -43,7 +43,7 @@ typedef struct {
   PetscInt           begun, ended;
 } Owner;
 
-static PetscErrorCode LoanBegin(void *owner, const PetscScalar *x, const PetscScalar **ghost)
+static PetscErrorCode LoanBegin(void *owner, void *stream, const PetscScalar *x, const PetscScalar **ghost)
 {
   PetscFunctionBegin;
   (void)x;
@@ -52,7 +52,7 @@ static PetscErrorCode LoanBegin(void *owner, const PetscScalar *x, const PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LoanEnd(void *owner)
+static PetscErrorCode LoanEnd(void *owner, void *stream, const PetscScalar *x)
 {
   PetscFunctionBegin;
   ((Owner *)owner)->ended++;

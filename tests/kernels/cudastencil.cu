@@ -135,6 +135,150 @@ typedef struct {
   PetscBool open[3]; /* points around the box exist */
 } Case;
 
+/* Points around the box that exist, w of them on each side where it is open, lie in slabs as far as the stencil reaches */
+static void Around(SpikeStencil *h, PetscInt w, const PetscBool open[3])
+{
+  for (int d = 0; d < 3; d++) {
+    PetscInt low = 0, high = 0;
+
+    for (PetscInt s = 0; s < h->count; s++) {
+      low  = PetscMin(low, h->offset[3 * s + d]);
+      high = PetscMax(high, h->offset[3 * s + d]);
+    }
+    h->lo[d]       = open[d] ? -w : 0;
+    h->hi[d]       = h->size[d] + (open[d] ? w : 0);
+    h->ibegin[d]   = open[d] ? PetscMin(-low, h->size[d]) : 0;
+    h->iend[d]     = open[d] ? PetscMax(h->ibegin[d], h->size[d] - high) : h->size[d];
+    h->shell.lo[d] = PetscMax(low, h->lo[d]);
+    h->shell.hi[d] = PetscMin(h->size[d] + high, h->hi[d]);
+  }
+  SpikeStencilSetShell(h);
+}
+
+/* Whoever lends a stencil: what is around the box is there at once */
+typedef struct {
+  const PetscScalar *ghost;
+  PetscInt           begun, ended;
+} Owner;
+
+static PetscErrorCode LoanBegin(void *owner, void *, const PetscScalar *, const PetscScalar **ghost)
+{
+  PetscFunctionBegin;
+  ((Owner *)owner)->begun++;
+  *ghost = ((Owner *)owner)->ghost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LoanEnd(void *owner, void *, const PetscScalar *)
+{
+  PetscFunctionBegin;
+  ((Owner *)owner)->ended++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* pack() and unpack() by lists that turn the points round, every third one from the vector itself */
+static PetscErrorCode TestLists(SpikeStencil *h, SpikeStencil *c, const Array *x, PetscInt n)
+{
+  PetscInt *list, *there;
+  Array     out;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(3 * n, &list));
+  for (PetscInt t = 0; t < n; t++) {
+    list[t]         = (t * 5 + 3) % n;
+    list[n + t]     = n - 1 - t;
+    list[2 * n + t] = t % 3 ? t : -1 - t;
+  }
+  PetscCallCUDA(cudaMalloc((void **)&there, 3 * (size_t)n * sizeof(*there)));
+  PetscCallCUDA(cudaMemcpy(there, list, 3 * (size_t)n * sizeof(*there), cudaMemcpyHostToDevice));
+  PetscCall(Make((PetscCount)n * h->dof, &out));
+  for (int k = 0; k < 3; k++) {
+    PetscScalar *mine;
+
+    PetscCall(PetscMalloc1(out.n + 2 * GUARD, &mine));
+    for (PetscCount i = 0; i < out.n; i++) out.host[i] = NaN();
+    PetscCall(Put(&out));
+    PetscCall((*SpikeStencilKernels_CUDA.begin)(c));
+    if (k == 0) {
+      PetscCall((*SpikeStencilKernels_Host.pack)(h, n, list, x->host, out.host));
+      PetscCall((*SpikeStencilKernels_CUDA.pack)(c, n, there, x->there + GUARD, out.there + GUARD));
+      for (PetscInt t = 0; t < n; t++) Check((PetscBool)(out.host[t * h->dof] == x->host[list[t] * h->dof]), "pack()", t);
+    } else { /* the second time nothing arrives */
+      for (PetscInt t = 0; t < n && k == 2; t++) list[2 * n + t] = -1 - t;
+      PetscCallCUDA(cudaMemcpy(there, list, 3 * (size_t)n * sizeof(*there), cudaMemcpyHostToDevice));
+      PetscCall((*SpikeStencilKernels_Host.unpack)(h, n, list + n, list + 2 * n, x->host, k == 1 ? x->host + h->dof : NULL, out.host));
+      PetscCall((*SpikeStencilKernels_CUDA.unpack)(c, n, there + n, there + 2 * n, x->there + GUARD, k == 1 ? x->there + GUARD + h->dof : NULL, out.there + GUARD));
+      for (PetscInt t = 0; t < n; t++) Check((PetscBool)(out.host[(n - 1 - t) * h->dof] == x->host[(t + (k == 1 && t % 3 ? 1 : 0)) * h->dof]), "unpack()", t);
+    }
+    PetscCall((*SpikeStencilKernels_CUDA.end)(c));
+    PetscCall(Get(&out, mine));
+    Same(&out, mine, 0.0, k ? "unpack() on both" : "pack() on both");
+    PetscCall(PetscFree(mine));
+  }
+  PetscCallCUDA(cudaFree(there));
+  PetscCall(PetscFree(list));
+  PetscCall(Drop(&out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the points around the box are in slabs: the inside and the ends have the bits that they have with all points in one vector, and nothing else is read. x has w points around the box where it is open; y is on the host what `wanted` is on the device */
+static PetscErrorCode TestEnds(SpikeStencil *h, SpikeStencil *c, PetscInt w, const PetscBool open[3], const Array *x, PetscCount first, const PetscInt stride[2], const Array *y, const PetscScalar wanted[])
+{
+  Array        own, ghost, to;
+  PetscScalar *mine;
+  const int    dof = (int)h->dof;
+
+  PetscFunctionBegin;
+  Around(h, w, open);
+  Around(c, w, open);
+  PetscCall(Make(y->n, &own));
+  PetscCall(Make(y->n, &to));
+  PetscCall(Make(h->shell.n * dof, &ghost));
+  for (PetscCount i = 0; i < ghost.n; i++) ghost.host[i] = NaN();
+  for (PetscInt k = -w; k < h->size[2] + w; k++)
+    for (PetscInt j = -w; j < h->size[1] + w; j++)
+      for (PetscInt i = -w; i < h->size[0] + w; i++) {
+        const PetscInt p[]  = {i, j, k};
+        const int      slab = SpikeStencilSlab(h, i, j, k);
+        PetscBool      in   = PETSC_TRUE;
+
+        for (int d = 0; d < 3; d++)
+          if (p[d] < h->shell.lo[d] || p[d] >= h->shell.hi[d]) in = PETSC_FALSE;
+        if (!in) continue;
+        for (int e = 0; e < dof; e++) {
+          const PetscScalar v = x->host[first + (i + (PetscCount)j * stride[0] + (PetscCount)k * stride[1]) * dof + e];
+
+          if (slab == 6) own.host[(i + (PetscCount)j * h->size[0] + (PetscCount)k * h->size[0] * h->size[1]) * dof + e] = v;
+          else ghost.host[(h->shell.first[slab] + i + j * h->shell.sj[slab] + k * h->shell.sk[slab]) * dof + e] = v;
+        }
+      }
+  for (PetscCount i = 0; i < ghost.n; i++) Check((PetscBool)(ghost.host[i] == ghost.host[i]), "a place of the shell that no point has", (PetscInt)i);
+  PetscCall(Put(&own));
+  PetscCall(Put(&ghost));
+  for (PetscCount i = 0; i < to.n; i++) to.host[i] = NaN();
+  PetscCall(Put(&to));
+  PetscCall((*SpikeStencilKernels_Host.mult)(h, h->ibegin, h->iend, own.host, h->size[0], h->size[0] * h->size[1], NULL, to.host));
+  PetscCall((*SpikeStencilKernels_Host.multends)(h, own.host, ghost.host, NULL, to.host));
+  Check((PetscBool)!memcmp(to.host, y->host, (size_t)to.n * sizeof(PetscScalar)), "bits of the ends on the host", 0);
+  PetscCall((*SpikeStencilKernels_CUDA.begin)(c));
+  PetscCall((*SpikeStencilKernels_CUDA.mult)(c, c->ibegin, c->iend, own.there + GUARD, c->size[0], c->size[0] * c->size[1], NULL, to.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.multends)(c, own.there + GUARD, ghost.there + GUARD, NULL, to.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.end)(c));
+  PetscCall(PetscMalloc1(to.n + 2 * GUARD, &mine));
+  PetscCall(Get(&to, mine));
+  Check((PetscBool)!memcmp(mine + GUARD, wanted + GUARD, (size_t)to.n * sizeof(*mine)), "bits of the ends", 0);
+  PetscCall((*SpikeStencilKernels_Host.multends)(h, own.host, ghost.host, to.host, to.host));
+  PetscCall((*SpikeStencilKernels_CUDA.multends)(c, own.there + GUARD, ghost.there + GUARD, to.there + GUARD, to.there + GUARD));
+  PetscCall(Get(&to, mine));
+  Same(&to, mine, 20 * (h->count * dof + 2) * PETSC_MACHINE_EPSILON, "y = A x + y at the ends");
+  if (SpikeStencilSize(h) / dof > 1) PetscCall(TestLists(h, c, &own, (PetscInt)(SpikeStencilSize(h) / dof - 1)));
+  PetscCall(PetscFree(mine));
+  PetscCall(Drop(&own));
+  PetscCall(Drop(&to));
+  PetscCall(Drop(&ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Product(SpikeStencil *h, SpikeStencil *c, const PetscInt begin[3], const PetscInt end[3], int z, const Array *x, PetscCount first, const PetscInt stride[2], Array *y, const Array *before, PetscScalar mine[], const char what[])
 {
   PetscFunctionBegin;
@@ -202,6 +346,7 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
   PetscCall(Product(&h, &c, whole, t->size, 1, &x, first, stride, &y, &z, mine, "y = A x + z"));
   PetscCall(Product(&h, &c, whole, t->size, 2, &x, first, stride, &y, &z, mine, "y = A x + y"));
   PetscCall(Product(&h, &c, whole, t->size, 0, &x, first, stride, &y, &z, mine, "y = A x"));
+  PetscCall(TestEnds(&h, &c, w, t->open, &x, first, stride, &y, mine));
   for (int d = 0; d < 3; d++) { /* two boxes have the bits of the whole one */
     PetscInt begin[3] = {0, 0, 0}, end[3] = {t->size[0], t->size[1], t->size[2]};
 
@@ -267,7 +412,9 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   SpikeStencil             h    = {}, c;
   SpikeKrylov              host = {}, cuda = {};
   void                    *copy[2];
-  Array                    v[SPIKE_KRYLOV_MAXVECTORS], x, y, d;
+  Array                    v[SPIKE_KRYLOV_MAXVECTORS], x, y, d, ghost;
+  Owner                    owner[2] = {};
+  SpikeKrylovLoan          loans[2] = {};
   PetscScalar             *coef, *mine, *bits;
   char                     what[160];
 
@@ -276,7 +423,8 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   h.offset   = offset;
   h.dof      = t->dof;
   h.constant = constant;
-  for (int k = 0; k < 3; k++) h.size[k] = h.hi[k] = t->size[k];
+  for (int k = 0; k < 3; k++) h.size[k] = t->size[k];
+  Around(&h, 2, t->open);
   PetscCall(PetscMalloc1(SpikeStencilCoefs(&h), &coef));
   for (PetscCount i = 0; i < SpikeStencilCoefs(&h); i++) coef[i] = Number(3, i);
   h.coef = coef;
@@ -285,6 +433,16 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   PetscCall(Make(n, &x));
   PetscCall(Make(n, &y));
   PetscCall(Make(n, &d));
+  PetscCall(Make(h.shell.n * h.dof, &ghost));
+  for (PetscCount i = 0; i < ghost.n; i++) ghost.host[i] = Number(4, i);
+  PetscCall(Put(&ghost));
+  owner[0].ghost = ghost.host;
+  owner[1].ghost = ghost.there + GUARD;
+  for (int k = 0; k < 2 && ghost.n; k++) {
+    loans[k].owner = (void *)&owner[k];
+    loans[k].begin = LoanBegin;
+    loans[k].end   = LoanEnd;
+  }
   for (PetscInt i = 0; i < n; i++) {
     x.host[i] = Number(5, i);
     d.host[i] = Number(6, i);
@@ -301,15 +459,16 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   cuda.k = &SpikeKrylovKernels_CUDA;
   PetscCall((*host.k->create)(&host));
   PetscCall((*cuda.k->create)(&cuda));
-  PetscCall((*host.k->borrowstencil)(&host, &h, &copy[0]));
-  PetscCall((*cuda.k->borrowstencil)(&cuda, &c, &copy[1]));
+  PetscCall((*host.k->borrowstencil)(&host, &h, &loans[0], &copy[0]));
+  PetscCall((*cuda.k->borrowstencil)(&cuda, &c, &loans[1], &copy[1]));
   memset((void *)host.scalars, 0, sizeof(*host.scalars));
   memset((void *)cuda.scalars, 0, sizeof(*cuda.scalars));
   PetscCall((*host.k->push)(&host, PETSC_FALSE));
   PetscCall((*cuda.k->push)(&cuda, PETSC_FALSE));
   PetscCall(Put(&y));
   PetscCall((*SpikeStencilKernels_CUDA.begin)(&c));
-  PetscCall((*SpikeStencilKernels_CUDA.mult)(&c, whole, c.size, x.there + GUARD, c.size[0], c.size[0] * c.size[1], NULL, y.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.mult)(&c, ghost.n ? c.ibegin : whole, ghost.n ? c.iend : c.size, x.there + GUARD, c.size[0], c.size[0] * c.size[1], NULL, y.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.multends)(&c, x.there + GUARD, ghost.there + GUARD, NULL, y.there + GUARD));
   PetscCall((*SpikeStencilKernels_CUDA.end)(&c));
   PetscCall(Get(&y, bits));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(steps); k++)
@@ -365,6 +524,7 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
         Check((PetscBool)(PetscAbsScalar(sum - sums[j]) <= 100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n), "inner products with columns", columns);
       }
     }
+  for (int k = 0; k < 2; k++) Check((PetscBool)(owner[k].begun == owner[k].ended && (owner[k].begun > 0) == (ghost.n > 0)), "halos of a loan", owner[k].begun);
   PetscCall((*host.k->destroycopy)(&host, &copy[0]));
   PetscCall((*cuda.k->destroycopy)(&cuda, &copy[1]));
   PetscCall((*host.k->destroy)(&host));
@@ -374,9 +534,10 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   PetscCall(Drop(&x));
   PetscCall(Drop(&y));
   PetscCall(Drop(&d));
+  PetscCall(Drop(&ghost));
   PetscCall(PetscFree2(mine, bits));
   PetscCall(PetscFree(coef));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "steps behind %ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients", (long)h.count, (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof, constant ? "constant" : "other"));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "steps behind %ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients%s", (long)h.count, (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof, constant ? "constant" : "other", t->open[0] || t->open[1] || t->open[2] ? ", lent" : ""));
   End(what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -413,14 +574,20 @@ int main(int argc, char **argv)
          {3, {130, 130, 50}, 1, 7,   {yes, yes, yes}}
   };
   const Case steps[] = {
-    {2, {50, 35, 1},   1, 5,  {no, no, no}},
-    {2, {37, 65, 1},   1, 9,  {no, no, no}},
-    {3, {51, 22, 33},  1, 7,  {no, no, no}},
-    {3, {33, 21, 17},  1, 27, {no, no, no}},
-    {3, {7, 6, 5},     2, 27, {no, no, no}},
-    {3, {11, 9, 8},    1, 13, {no, no, no}},
-    {3, {1, 1, 1},     1, 7,  {no, no, no}},
-    {3, {170, 70, 60}, 1, 27, {no, no, no}}
+    {2, {50, 35, 1},   1, 5,  {no, no, no}   },
+    {2, {37, 65, 1},   1, 9,  {no, no, no}   },
+    {3, {51, 22, 33},  1, 7,  {no, no, no}   },
+    {3, {33, 21, 17},  1, 27, {no, no, no}   },
+    {3, {7, 6, 5},     2, 27, {no, no, no}   },
+    {3, {11, 9, 8},    1, 13, {no, no, no}   },
+    {3, {1, 1, 1},     1, 7,  {no, no, no}   },
+    {2, {37, 25, 1},   1, 9,  {no, yes, no}  },
+    {3, {33, 21, 19},  1, 27, {no, no, yes}  },
+    {3, {20, 9, 18},   1, 7,  {no, no, yes}  },
+    {3, {19, 7, 20},   1, 27, {yes, yes, yes}},
+    {3, {7, 6, 5},     2, 27, {no, yes, yes} },
+    {3, {2, 3, 4},     1, 13, {yes, yes, yes}},
+    {3, {170, 70, 60}, 1, 27, {no, no, no}   }
   };
   const size_t nsteps = PETSC_STATIC_ARRAY_LENGTH(steps);
   const size_t all    = PETSC_STATIC_ARRAY_LENGTH(cases);

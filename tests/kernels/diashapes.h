@@ -81,12 +81,10 @@ static PetscBool Has(const Shape *s, PetscInt i, PetscInt d)
 /* An array of the backend */
 static void *There(const void *host, size_t bytes)
 {
-  SpikeDIA none;
-  void    *there = NULL;
+  void *there = NULL;
 
-  memset((void *)&none, 0, sizeof(none));
   PetscCallAbort(PETSC_COMM_SELF, (*kernels->alloc)(bytes, &there));
-  PetscCallAbort(PETSC_COMM_SELF, (*kernels->move)(&none, PETSC_TRUE, there, host, bytes));
+  PetscCallAbort(PETSC_COMM_SELF, (*kernels->move)(NULL, PETSC_TRUE, there, host, bytes));
   return there;
 }
 
@@ -228,11 +226,9 @@ typedef struct {
 /* What the host has goes to the backend */
 static PetscErrorCode Send(Vector *v)
 {
-  SpikeDIA none;
 
   PetscFunctionBegin;
-  memset((void *)&none, 0, sizeof(none));
-  PetscCall((*kernels->move)(&none, PETSC_TRUE, v->memory, v->host, (size_t)(v->n + 2 * MARGIN) * sizeof(PetscScalar)));
+  PetscCall((*kernels->move)(NULL, PETSC_TRUE, v->memory, v->host, (size_t)(v->n + 2 * MARGIN) * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,11 +238,9 @@ static PetscErrorCode Fetch(Vector *v)
   const unsigned char *byte = (const unsigned char *)v->host;
   const size_t         size = sizeof(PetscScalar);
   PetscBool            same = PETSC_TRUE;
-  SpikeDIA             none;
 
   PetscFunctionBegin;
-  memset((void *)&none, 0, sizeof(none));
-  PetscCall((*kernels->move)(&none, PETSC_FALSE, v->host, v->memory, (size_t)(v->n + 2 * MARGIN) * size));
+  PetscCall((*kernels->move)(NULL, PETSC_FALSE, v->host, v->memory, (size_t)(v->n + 2 * MARGIN) * size));
   for (size_t k = 0; k < MARGIN * size; k++) same = (PetscBool)(same && byte[k] == 0xFF && byte[(MARGIN + (size_t)v->n) * size + k] == 0xFF);
   Check(same, "vector", "written outside of it");
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -52,11 +52,18 @@ static inline PetscInt64 SpikeDiaLd(const SpikeDIA *A)
 }
 
 /* The stream of the caller, else PETSc's current one */
+static inline PetscErrorCode SpikeDiaStreamOr(void *given, cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  if (given) *stream = (cudaStream_t)given;
+  else PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode SpikeDiaStream(const SpikeDIA *A, cudaStream_t *stream)
 {
   PetscFunctionBegin;
-  if (A->stream) *stream = (cudaStream_t)A->stream;
-  else PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscCall(SpikeDiaStreamOr(A->stream, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,9 +112,9 @@ PETSC_INTERN PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *, PetscInt, Pets
 PETSC_INTERN PetscErrorCode SpikeDIAFillBand_CUDA(const SpikeDIA *, SpikeBand *, SpikeFillStats *);
 
 /* dia_link.cu */
-PETSC_INTERN PetscErrorCode SpikeDIAConnect_CUDA(const SpikeDIA *, MPI_Comm, PetscBool, PetscInt, PetscScalar *, PetscScalar *, SpikeDIALink **);
+PETSC_INTERN PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm, PetscBool, PetscInt, PetscScalar *, PetscInt, PetscScalar *, SpikeDIALink **);
 PETSC_INTERN PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **);
-PETSC_INTERN PetscErrorCode SpikeDIALeave_CUDA(const SpikeDIA *, SpikeDIALink *, PetscBool);
-PETSC_INTERN PetscErrorCode SpikeDIAReady_CUDA(const SpikeDIA *, SpikeDIALink *);
-PETSC_INTERN PetscErrorCode SpikeDIAExchange_CUDA(const SpikeDIA *, SpikeDIALink *, PetscInt, const SpikeMessage[]);
-PETSC_INTERN PetscErrorCode SpikeDIAArrive_CUDA(const SpikeDIA *, SpikeDIALink *, PetscBool);
+PETSC_INTERN PetscErrorCode SpikeDIALeave_CUDA(void *, SpikeDIALink *, PetscBool);
+PETSC_INTERN PetscErrorCode SpikeDIAReady_CUDA(SpikeDIALink *);
+PETSC_INTERN PetscErrorCode SpikeDIAExchange_CUDA(void *, SpikeDIALink *, PetscInt, const SpikeMessage[]);
+PETSC_INTERN PetscErrorCode SpikeDIAArrive_CUDA(void *, SpikeDIALink *, PetscBool);

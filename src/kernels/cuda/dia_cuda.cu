@@ -74,13 +74,13 @@ static PetscErrorCode SpikeDIARelease_CUDA(void **memory)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeDIAMove_CUDA(const SpikeDIA *A, PetscBool tobackend, void *to, const void *from, size_t bytes)
+static PetscErrorCode SpikeDIAMove_CUDA(void *given, PetscBool tobackend, void *to, const void *from, size_t bytes)
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
   if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDiaStreamOr(given, &stream));
   PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, tobackend ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (tobackend) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));

@@ -16,7 +16,7 @@ typedef struct {
   cudaEvent_t  packed, copied;
 } SpikeDIALinkCUDA;
 
-PetscErrorCode SpikeDIAConnect_CUDA(const SpikeDIA *A, MPI_Comm comm, PetscBool aware, PetscInt nmessage, PetscScalar *message, PetscScalar *ghost, SpikeDIALink **link)
+PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm comm, PetscBool aware, PetscInt nmessage, PetscScalar *message, PetscInt nghost, PetscScalar *ghost, SpikeDIALink **link)
 {
   SpikeDIALinkCUDA *l;
 
@@ -25,7 +25,7 @@ PetscErrorCode SpikeDIAConnect_CUDA(const SpikeDIA *A, MPI_Comm comm, PetscBool 
   PetscCall(PetscNew(&l));
   (*link)->data = (void *)l;
   l->nmessage   = nmessage;
-  l->nghost     = A->nghost;
+  l->nghost     = nghost;
   l->message    = message;
   l->ghost      = ghost;
   l->aware      = aware;
@@ -40,7 +40,7 @@ PetscErrorCode SpikeDIAConnect_CUDA(const SpikeDIA *A, MPI_Comm comm, PetscBool 
     (*link)->ghost   = ghost;
   } else {
     PetscCallCUDA(cudaMallocHost((void **)&(*link)->message, (size_t)PetscMax(1, nmessage) * sizeof(PetscScalar)));
-    PetscCallCUDA(cudaMallocHost((void **)&(*link)->ghost, (size_t)PetscMax(1, A->nghost) * sizeof(PetscScalar)));
+    PetscCallCUDA(cudaMallocHost((void **)&(*link)->ghost, (size_t)PetscMax(1, nghost) * sizeof(PetscScalar)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -64,14 +64,14 @@ PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **link)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIALeave_CUDA(const SpikeDIA *A, SpikeDIALink *link, PetscBool back)
+PetscErrorCode SpikeDIALeave_CUDA(void *given, SpikeDIALink *link, PetscBool back)
 {
   SpikeDIALinkCUDA *l = (SpikeDIALinkCUDA *)link->data;
   const PetscInt    n = back ? l->nghost : l->nmessage;
   cudaStream_t      stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDiaStreamOr(given, &stream));
   PetscCallCUDA(cudaEventRecord(l->packed, stream));
   if (l->aware) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaStreamWaitEvent(l->stream, l->packed, 0));
@@ -82,35 +82,34 @@ PetscErrorCode SpikeDIALeave_CUDA(const SpikeDIA *A, SpikeDIALink *link, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIAReady_CUDA(const SpikeDIA *A, SpikeDIALink *link)
+PetscErrorCode SpikeDIAReady_CUDA(SpikeDIALink *link)
 {
   SpikeDIALinkCUDA *l = (SpikeDIALinkCUDA *)link->data;
 
   PetscFunctionBegin;
-  (void)A;
   if (l->aware) PetscCallCUDA(cudaEventSynchronize(l->packed));
   else PetscCallCUDA(cudaStreamSynchronize(l->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIAExchange_CUDA(const SpikeDIA *A, SpikeDIALink *link, PetscInt count, const SpikeMessage m[])
+PetscErrorCode SpikeDIAExchange_CUDA(void *given, SpikeDIALink *link, PetscInt count, const SpikeMessage m[])
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDiaStreamOr(given, &stream));
   PetscCall(SpikeLinkExchange_CUDA(((SpikeDIALinkCUDA *)link->data)->nccl, stream, count, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeDIAArrive_CUDA(const SpikeDIA *A, SpikeDIALink *link, PetscBool back)
+PetscErrorCode SpikeDIAArrive_CUDA(void *given, SpikeDIALink *link, PetscBool back)
 {
   SpikeDIALinkCUDA *l = (SpikeDIALinkCUDA *)link->data;
   const PetscInt    n = back ? l->nmessage : l->nghost;
   cudaStream_t      stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDiaStreamOr(given, &stream));
   if (l->nccl) PetscCall(SpikeLinkWait_CUDA(l->nccl, stream));
   else if (!l->aware && n) {
     PetscCallCUDA(cudaMemcpyAsync(back ? l->message : l->ghost, back ? link->message : link->ghost, (size_t)n * sizeof(PetscScalar), cudaMemcpyHostToDevice, l->stream));

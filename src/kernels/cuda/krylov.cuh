@@ -286,7 +286,7 @@ PETSC_INTERN PetscErrorCode SpikeKrylovStepBlocks_CUDA(const SpikeKrylovCUDA *, 
 PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *, const SpikeKrylovIterations *, PetscInt, PetscInt *);
 
 /* krylov_stencil.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *, const SpikeStencil *, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *, void **);
 
 /* krylov_mult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);

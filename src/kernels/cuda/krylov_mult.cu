@@ -172,9 +172,9 @@ static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeK
   PetscCall(SpikeKrylovMultForm<STEP>(h, c, NULL, &inside));
   PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaEnds>(h, ends, warps, NULL, &outside)));
   a.total = inside + outside;
-  PetscCall((*c->loan.begin)(c->loan.owner, a.x, &ends.ghost));
+  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ends.ghost));
   PetscCall(SpikeKrylovMultForm<STEP>(h, c, &a, &inside));
-  PetscCall((*c->loan.end)(c->loan.owner));
+  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
   a.front = inside;
   PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaEnds>(h, ends, warps, &a, &outside)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -221,7 +221,7 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
     if (v[k] == y) a.own = k;
   }
   PetscCall(PetscLogGpuTimeBegin());
-  if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c->stencil, step, &a));
+  if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c, step, &a));
   else PetscCall(SpikeKrylovMultStep(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->nz + (scale ? 1.0 : 0.0) * rows + (n ? SpikeKrylovSteps[step].flops : 0.0) * rows)));

@@ -219,7 +219,7 @@ struct SpikeKrylovEntries {
 PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep, PetscInt *);
 
 /* krylov_stencil.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *, const SpikeStencil *, SpikeKrylovStep, const SpikeKrylovMultArgs *);
+PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep, const SpikeKrylovMultArgs *);
 
 /* krylov_sell.cu, krylov_dia.cu: *made is false where the form does not suit; fill writes columns too where they are not there yet */
 PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, SpikeKrylovSell *, bool *made);

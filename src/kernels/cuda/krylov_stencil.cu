@@ -10,7 +10,7 @@ struct SpikeKrylovFetched {
 
 /* As SpikeKrylovMultKernel(). Moves x and y, the coefficients where each point has its own, and the other vectors of the step. Deterministic */
 template <int STEP, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP) SpikeKrylovStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP) SpikeKrylovStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front, unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
   using X              = SpikeKrylovTraits<STEP>;
   constexpr int     ND = X::nd ? X::nd : 1;
@@ -45,36 +45,76 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP) SpikeKry
       if ((X::read >> k) & 1) e[k] = k == own ? sum : r.e[k];
     X::row(&f, e, d);
   });
-  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail);
+  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
 }
 
 template <int STEP, class ROWS>
-static PetscErrorCode SpikeKrylovStencilLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, const SpikeStencilPlan &p, const SpikeKrylovMultArgs *a)
+static PetscErrorCode SpikeKrylovStencilLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, unsigned blocks, size_t planes, const SpikeKrylovMultArgs *a)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovStencilKernel<STEP, ROWS>, dim3(p.blocks), dim3(SPIKE_KRYLOV_THREADS), p.shared, h->stream, rows, a->scale, a->x, a->y, a->v, a->own, a->recur, h->device, h->partials, h->devicemail));
+  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovStencilKernel<STEP, ROWS>, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), planes, h->stream, rows, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front, (unsigned)a->total, h->device, h->partials, h->devicemail));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The points of a box */
+template <int STEP>
+static PetscErrorCode SpikeKrylovStencilBox(const SpikeKrylovCUDA *h, const SpikeStencilPlan &p, const SpikeKrylovMultArgs *a)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeStencilDispatch(p, [&](const auto &rows) { return SpikeKrylovStencilLaunch<STEP>(h, rows, p.blocks, p.shared, a); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The inside while points around the box come, then its ends. The last block of both makes the sums of the step */
+template <int STEP>
+static PetscErrorCode SpikeKrylovStencilLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const SpikeKrylovMultArgs *args)
+{
+  const SpikeStencil   *S     = c->stencil;
+  const bool            empty = S->ibegin[0] >= S->iend[0] || S->ibegin[1] >= S->iend[1] || S->ibegin[2] >= S->iend[2];
+  SpikeKrylovMultArgs   a     = *args;
+  SpikeStencilPlan      p;
+  SpikeStencilEndsTable ends;
+  const PetscScalar    *ghost;
+  unsigned              outside;
+
+  PetscFunctionBegin;
+  p.blocks = 0;
+  if (!empty) PetscCall(SpikeStencilPlan_CUDA(S, S->ibegin, S->iend, S->size[0], S->size[0] * S->size[1], true, &p));
+  PetscCall(SpikeStencilEndsPlan_CUDA(S, &ends, &outside));
+  a.total = (PetscInt)(p.blocks + outside);
+  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ghost));
+  if (!empty) PetscCall(SpikeKrylovStencilBox<STEP>(h, p, &a));
+  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
+  a.front    = (PetscInt)p.blocks;
+  ends.ghost = ghost;
+  if (S->dof == 1) PetscCall(SpikeKrylovStencilLaunch<STEP>(h, SpikeStencilEnds<true>{ends}, outside, 0, &a));
+  else PetscCall(SpikeKrylovStencilLaunch<STEP>(h, SpikeStencilEnds<false>{ends}, outside, 0, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <int STEP>
-static PetscErrorCode SpikeKrylovStencilStep(const SpikeKrylovCUDA *h, const SpikeStencilPlan &p, const SpikeKrylovMultArgs *a)
+static PetscErrorCode SpikeKrylovStencilStep(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const SpikeKrylovMultArgs *a)
 {
+  const SpikeStencil *S       = c->stencil;
+  const PetscInt      begin[] = {0, 0, 0};
+  SpikeStencilPlan    p;
+
   PetscFunctionBegin;
-  PetscCall(SpikeStencilDispatch(p, [&](const auto &rows) { return SpikeKrylovStencilLaunch<STEP>(h, rows, p, a); }));
+  if (c->loan.begin) PetscCall(SpikeKrylovStencilLoan<STEP>(h, c, a));
+  else {
+    PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, &p));
+    PetscCall(SpikeKrylovStencilBox<STEP>(h, p, a));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix has at least one row */
-PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *h, const SpikeStencil *S, SpikeKrylovStep step, const SpikeKrylovMultArgs *a)
+/* The matrix has at least one row, or a loan that all ranks take part in */
+PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step, const SpikeKrylovMultArgs *a)
 {
-  const PetscInt   begin[] = {0, 0, 0};
-  SpikeStencilPlan p;
-
   PetscFunctionBegin;
-  PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, &p));
 #define SPIKE_MULT_CASE(NAME) \
   case NAME: \
-    PetscCall(SpikeKrylovStencilStep<NAME>(h, p, a)); \
+    PetscCall(SpikeKrylovStencilStep<NAME>(h, c, a)); \
     break;
   switch (step) {
     SPIKE_KRYLOV_MULT_STEPS(SPIKE_MULT_CASE)
@@ -85,16 +125,17 @@ PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *h, const Spike
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *s, const SpikeStencil *stencil, void **copy)
+PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *s, const SpikeStencil *stencil, const SpikeKrylovLoan *loan, void **copy)
 {
   SpikeKrylovCopyCUDA *c;
 
   PetscFunctionBegin;
   (void)s;
   *copy = NULL;
-  if (stencil->size[0] < 1 || stencil->size[1] < 1 || stencil->size[2] < 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!loan->begin && (stencil->size[0] < 1 || stencil->size[1] < 1 || stencil->size[2] < 1)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&c));
   *copy         = (void *)c;
+  c->loan       = *loan;
   c->stencil    = stencil;
   c->nz         = (PetscInt)PetscMin((PetscInt64)PETSC_INT_MAX, SpikeStencilEntries(stencil));
   c->base.form  = KSP_FUSED_SPMV_AUTO;

@@ -186,8 +186,49 @@ struct SpikeStencilTiles {
   }
 };
 
+/* Row c of point i, j, k by any stencil: at(o) is where the numbers of the point by o are, if that exists. SINGLE: one unknown */
+template <bool SINGLE, typename AT>
+__device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencilTable &m, const SpikeStencilPoint point[], PetscInt c, PetscInt i, PetscInt j, PetscInt k, AT &&at)
+{
+  const PetscInt line   = k * m.size[1] + j;
+  PetscScalar    sum    = 0.0;
+  const auto     exists = [&](const SpikeStencilPoint &o) { return i + o.i >= m.lo[0] && i + o.i < m.hi[0] && j + o.j >= m.lo[1] && j + o.j < m.hi[1] && k + o.k >= m.lo[2] && k + o.k < m.hi[2]; };
+
+  if (SINGLE) {
+    const PetscScalar *coef = m.constant ? m.coef : m.coef + (PetscCount)line * m.count * m.size[0] + i;
+    const PetscCount   step = m.constant ? 1 : m.size[0];
+
+    for (int s = 0; s < m.count; s += SPIKE_STENCIL_BATCH) {
+      PetscScalar a[SPIKE_STENCIL_BATCH], b[SPIKE_STENCIL_BATCH];
+
+#pragma unroll
+      for (int u = 0; u < SPIKE_STENCIL_BATCH; u++) {
+        const SpikeStencilPoint o     = point[s + u < m.count ? s + u : 0];
+        const bool              there = s + u < m.count, inside = there && exists(o);
+
+        a[u] = there && (inside || m.constant) ? coef[o.s * step] : PetscScalar(0.0);
+        b[u] = inside ? *at(o) : PetscScalar(0.0);
+      }
+#pragma unroll
+      for (int u = 0; u < SPIKE_STENCIL_BATCH; u++) sum = SpikeStencilFma(a[u], b[u], sum);
+    }
+  } else {
+    for (int s = 0; s < m.count; s++) {
+      const SpikeStencilPoint o    = point[s];
+      const PetscScalar      *coef = m.coef + (m.constant ? ((PetscCount)o.s * m.dof + c) * m.dof : ((PetscCount)line * m.count + o.s) * m.dof * m.size[0] * m.dof + (PetscCount)i * m.dof + c);
+      const PetscCount        step = m.constant ? 1 : (PetscCount)m.size[0] * m.dof;
+
+      if (!exists(o)) continue;
+      const PetscScalar *from = at(o);
+
+      for (int e = 0; e < m.dof; e++) sum = SpikeStencilFma(coef[e * step], from[e], sum);
+    }
+  }
+  return sum;
+}
+
 /*
-  The same for any stencil: a thread a row. SINGLE: one unknown. Reads coefficients of points as streams, x as often as the caches lose it.
+  The same for any stencil: a thread a row. Reads coefficients of points as streams, x as often as the caches lose it.
 */
 template <bool SINGLE>
 struct SpikeStencilRows {
@@ -215,40 +256,60 @@ struct SpikeStencilRows {
       const PetscInt       i = m.begin[0] + p % m.n[0], j = m.begin[1] + l % m.n[1], k = m.begin[2] + l / m.n[1], line = k * m.size[1] + j;
       const PetscCount     row     = SINGLE ? (PetscCount)line * m.size[0] + i : ((PetscCount)line * m.size[0] + i) * m.dof + c;
       const PetscScalar   *from    = x + (SINGLE ? 1 : m.dof) * (i + j * m.sj + k * m.sk);
-      PetscScalar          sum     = 0.0;
       decltype(fetch(row)) fetched = fetch(row);
-      const auto           exists  = [&](const SpikeStencilPoint &o) { return i + o.i >= m.lo[0] && i + o.i < m.hi[0] && j + o.j >= m.lo[1] && j + o.j < m.hi[1] && k + o.k >= m.lo[2] && k + o.k < m.hi[2]; };
 
-      if (SINGLE) {
-        const PetscScalar *coef = m.constant ? m.coef : m.coef + (PetscCount)line * m.count * m.size[0] + i;
-        const PetscCount   step = m.constant ? 1 : m.size[0];
+      f(row, SpikeStencilSum<SINGLE>(m, shared.point, c, i, j, k, [&](const SpikeStencilPoint &o) { return from + (SINGLE ? 1 : m.dof) * (o.i + o.j * m.sj + o.k * m.sk); }), fetched);
+    }
+  }
+};
 
-        for (int s = 0; s < m.count; s += SPIKE_STENCIL_BATCH) {
-          PetscScalar a[SPIKE_STENCIL_BATCH], b[SPIKE_STENCIL_BATCH];
+/* The ends of a rank's box, up to six boxes of it, with the points around them in ghost[]; x is a vector of the box */
+typedef struct {
+  SpikeStencilTable  table;
+  PetscInt           at[7]; /* first row of each box */
+  PetscInt           begin[6][3], n[6][3];
+  PetscCount         first[6], sj[6], sk[6]; /* of the slabs, see stencil.h */
+  const PetscScalar *ghost;
+} SpikeStencilEndsTable;
 
-#pragma unroll
-          for (int u = 0; u < SPIKE_STENCIL_BATCH; u++) {
-            const SpikeStencilPoint o     = shared.point[s + u < m.count ? s + u : 0];
-            const bool              there = s + u < m.count, inside = there && exists(o);
+/* As SpikeStencilRows. Surfaces are small beside what they surround: a number is decoded for each row, and a slab found for each point */
+template <bool SINGLE>
+struct SpikeStencilEnds {
+  static constexpr int RESIDENT = 4, WITHSTEP = 3;
 
-            a[u] = there && (inside || m.constant) ? coef[o.s * step] : PetscScalar(0.0);
-            b[u] = inside ? from[o.i + o.j * m.sj + o.k * m.sk] : PetscScalar(0.0);
-          }
-#pragma unroll
-          for (int u = 0; u < SPIKE_STENCIL_BATCH; u++) sum = SpikeStencilFma(a[u], b[u], sum);
-        }
-      } else {
-        for (int s = 0; s < m.count; s++) {
-          const SpikeStencilPoint o    = shared.point[s];
-          const PetscScalar      *coef = m.coef + (m.constant ? ((PetscCount)o.s * m.dof + c) * m.dof : ((PetscCount)line * m.count + o.s) * m.dof * m.size[0] * m.dof + (PetscCount)i * m.dof + c);
-          const PetscScalar      *at   = from + m.dof * (o.i + o.j * m.sj + o.k * m.sk);
-          const PetscCount        step = m.constant ? 1 : (PetscCount)m.size[0] * m.dof;
+  SpikeStencilEndsTable m;
 
-          if (!exists(o)) continue;
-          for (int e = 0; e < m.dof; e++) sum = SpikeStencilFma(coef[e * step], at[e], sum);
-        }
-      }
-      f(row, sum, fetched);
+  using Shared = typename SpikeStencilRows<SINGLE>::Shared;
+
+  __device__ __forceinline__ void prepare(Shared &shared) const
+  {
+    for (int s = threadIdx.x; s < m.table.count; s += blockDim.x) shared.point[s] = m.table.point[s];
+    __syncthreads();
+  }
+
+  template <typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x, G &&fetch, F &&f) const
+  {
+    const PetscInt  threads = (PetscInt)gridDim.x * blockDim.x;
+    const PetscInt *size    = m.table.size;
+    const int       dof     = SINGLE ? 1 : m.table.dof;
+
+    for (PetscInt number = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; number < m.at[6]; number += threads) {
+      int b = 0;
+
+      while (number >= m.at[b + 1]) b++;
+      const PetscInt       r = number - m.at[b], c = SINGLE ? 0 : r % dof, p = SINGLE ? r : r / dof, l = p / m.n[b][0];
+      const PetscInt       i = m.begin[b][0] + p % m.n[b][0], j = m.begin[b][1] + l % m.n[b][1], k = m.begin[b][2] + l / m.n[b][1];
+      const PetscCount     row     = (((PetscCount)k * size[1] + j) * size[0] + i) * dof + c;
+      decltype(fetch(row)) fetched = fetch(row);
+      const auto           at      = [&](const SpikeStencilPoint &o) {
+        const PetscInt pi = i + o.i, pj = j + o.j, pk = k + o.k;
+        const int      slab = pk < 0 ? 0 : (pk >= size[2] ? 1 : (pj < 0 ? 2 : (pj >= size[1] ? 3 : (pi < 0 ? 4 : (pi >= size[0] ? 5 : 6)))));
+
+        return slab == 6 ? x + dof * (pi + pj * m.table.sj + pk * m.table.sk) : m.ghost + dof * (m.first[slab] + pi + pj * m.sj[slab] + pk * m.sk[slab]);
+      };
+
+      f(row, SpikeStencilSum<SINGLE>(m.table, shared.point, c, i, j, k, at), fetched);
     }
   }
 };
@@ -288,3 +349,6 @@ static PetscErrorCode SpikeStencilDispatch(const SpikeStencilPlan &p, L &&launch
 
 /* stencil_cuda.cu: points begin <= p < end, of which there is at least one; step: whether one is behind the product */
 PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3], PetscInt sj, PetscInt sk, bool step, SpikeStencilPlan *);
+
+/* The ends of the rank's box by `blocks` blocks, at least one; there may be no row */
+PETSC_INTERN PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *, SpikeStencilEndsTable *, unsigned *blocks);

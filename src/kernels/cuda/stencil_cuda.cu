@@ -212,6 +212,36 @@ PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *S, const PetscInt begin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *S, SpikeStencilEndsTable *t, unsigned *blocks)
+{
+  const SpikeStencilCUDA *h         = (const SpikeStencilCUDA *)S->data;
+  const PetscInt          origin[3] = {0, 0, 0};
+  SpikeStencilPlan        whole;
+
+  PetscFunctionBegin;
+  SpikeStencilTakeTable(S, origin, S->size, S->size[0], S->size[0] * S->size[1], &whole);
+  t->table = whole.table;
+  t->ghost = NULL;
+  t->at[0] = 0;
+  for (int b = 0; b < 6; b++) {
+    PetscInt begin[3], end[3];
+
+    SpikeStencilEnd(S, b, begin, end);
+    t->at[b + 1] = S->dof;
+    for (int d = 0; d < 3; d++) {
+      t->begin[b][d] = begin[d];
+      t->n[b][d]     = end[d] - begin[d];
+      t->at[b + 1] *= t->n[b][d];
+    }
+    t->at[b + 1] += t->at[b];
+    t->first[b] = S->shell.first[b];
+    t->sj[b]    = S->shell.sj[b];
+    t->sk[b]    = S->shell.sk[b];
+  }
+  *blocks = (unsigned)PetscMax(1, PetscMin((PetscInt64)8 * h->multiprocessors, ((PetscInt64)t->at[6] + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y = A x + z, z NULL for 0; z may be y */
 template <class ROWS>
 __global__ void __launch_bounds__(SPIKE_STENCIL_THREADS, ROWS::RESIDENT) SpikeStencilMultKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ x, const PetscScalar *z, PetscScalar *y)
@@ -328,5 +358,58 @@ static PetscErrorCode SpikeStencilDiagonal_CUDA(const SpikeStencil *S, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeStencilKernels SpikeStencilKernels_CUDA =
-  {"cuda", PETSC_MEMTYPE_CUDA, SpikeStencilSetUp_CUDA, SpikeStencilReset_CUDA, SpikeStencilBegin_CUDA, SpikeStencilEnd_CUDA, SpikeStencilMult_CUDA, SpikeStencilMultTranspose_CUDA, SpikeStencilDiagonal_CUDA};
+static PetscErrorCode SpikeStencilMultEnds_CUDA(const SpikeStencil *S, const PetscScalar *x, const PetscScalar *ghost, const PetscScalar *z, PetscScalar *y)
+{
+  const cudaStream_t    stream = (cudaStream_t)S->stream;
+  SpikeStencilEndsTable t;
+  unsigned              blocks;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeStencilEndsPlan_CUDA(S, &t, &blocks));
+  if (!t.at[6]) PetscFunctionReturn(PETSC_SUCCESS);
+  t.ghost = ghost;
+  if (S->dof == 1) SpikeStencilMultKernel<<<blocks, SPIKE_STENCIL_THREADS, 0, stream>>>(SpikeStencilEnds<true>{t}, x, z, y);
+  else SpikeStencilMultKernel<<<blocks, SPIKE_STENCIL_THREADS, 0, stream>>>(SpikeStencilEnds<false>{t}, x, z, y);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A number of a point goes from place from[t], of x, or of `arrived` and of x backwards from -1, to place to[t], NULL for t */
+__global__ static void SpikeStencilCarryKernel(PetscInt n, int dof, const PetscInt *__restrict__ to, const PetscInt *__restrict__ from, const PetscScalar *__restrict__ x, const PetscScalar *__restrict__ arrived, PetscScalar *__restrict__ out)
+{
+  const PetscCount all = (PetscCount)n * dof;
+
+  for (PetscCount r = (PetscCount)blockIdx.x * blockDim.x + threadIdx.x; r < all; r += (PetscCount)gridDim.x * blockDim.x) {
+    const PetscInt t = (PetscInt)(r / dof), c = (PetscInt)(r % dof), f = from[t];
+
+    out[(PetscCount)(to ? to[t] : t) * dof + c] = !arrived ? x[(PetscCount)f * dof + c] : (f < 0 ? x[(-1 - (PetscCount)f) * dof + c] : arrived[(PetscCount)f * dof + c]);
+  }
+}
+
+static PetscErrorCode SpikeStencilCarry(const SpikeStencil *S, PetscInt n, const PetscInt *to, const PetscInt *from, const PetscScalar *x, const PetscScalar *arrived, PetscScalar *out)
+{
+  const SpikeStencilCUDA *h      = (const SpikeStencilCUDA *)S->data;
+  const unsigned          blocks = (unsigned)PetscMin((PetscInt64)8 * h->multiprocessors, ((PetscInt64)n * S->dof + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  SpikeStencilCarryKernel<<<blocks, SPIKE_STENCIL_THREADS, 0, (cudaStream_t)S->stream>>>(n, (int)S->dof, to, from, x, arrived, out);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeStencilPack_CUDA(const SpikeStencil *S, PetscInt n, const PetscInt which[], const PetscScalar *x, PetscScalar *message)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeStencilCarry(S, n, NULL, which, x, NULL, message));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeStencilUnpack_CUDA(const SpikeStencil *S, PetscInt n, const PetscInt to[], const PetscInt from[], const PetscScalar *x, const PetscScalar *arrived, PetscScalar *ghost)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeStencilCarry(S, n, to, from, x, arrived ? arrived : x, ghost)); /* nothing arrives on one rank */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeStencilKernels SpikeStencilKernels_CUDA = {"cuda", PETSC_MEMTYPE_CUDA, SpikeStencilSetUp_CUDA, SpikeStencilReset_CUDA, SpikeStencilBegin_CUDA, SpikeStencilEnd_CUDA, SpikeStencilMult_CUDA, SpikeStencilMultTranspose_CUDA, SpikeStencilDiagonal_CUDA, SpikeStencilMultEnds_CUDA, SpikeStencilPack_CUDA, SpikeStencilUnpack_CUDA};

@@ -51,10 +51,10 @@ static PetscErrorCode SpikeDIARelease_Host(void **memory)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeDIAMove_Host(const SpikeDIA *A, PetscBool tobackend, void *to, const void *from, size_t bytes)
+static PetscErrorCode SpikeDIAMove_Host(void *stream, PetscBool tobackend, void *to, const void *from, size_t bytes)
 {
   PetscFunctionBegin;
-  (void)A;
+  (void)stream;
   (void)tobackend;
   PetscCall(PetscMemcpy(to, from, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

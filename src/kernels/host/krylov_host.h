@@ -24,10 +24,13 @@ typedef struct {
 /* krylov_host.c */
 PETSC_INTERN SpikeKrylovLoops SpikeKrylovLoopsGet(void);
 
+/* stencil_host.c: points of a box, x a vector of the rank's box, ghost the points around it */
+PETSC_INTERN void SpikeStencilMultGhost_Host(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3], const PetscScalar *, const PetscScalar *ghost, PetscScalar *);
+
 /* krylov_mult.c */
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
-PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *, const SpikeStencil *, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *, const SpikeKrylovCSR *, void *);
 PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *const[]);

@@ -49,7 +49,7 @@ PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *s, const SpikeKrylovLoan *loa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *s, const SpikeStencil *stencil, void **copy)
+PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *s, const SpikeStencil *stencil, const SpikeKrylovLoan *loan, void **copy)
 {
   SpikeKrylovCopyHost *c;
 
@@ -57,6 +57,7 @@ PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *s, const SpikeStencil 
   (void)s;
   PetscCall(PetscNew(&c));
   *copy         = (void *)c;
+  c->loan       = *loan;
   c->stencil    = stencil;
   c->loan.nz    = SpikeStencilEntries(stencil);
   c->base.form  = KSP_FUSED_SPMV_AUTO;
@@ -117,20 +118,42 @@ static void SpikeKrylovMultRows(SpikeKrylov *s, const SpikeDIA *dia, SpikeKrylov
   }
 }
 
-/* The same by a stencil: as many lines of a plane as have about SPIKE_MULT_ROWS rows */
-static PetscErrorCode SpikeKrylovMultLines(SpikeKrylov *s, const SpikeStencil *S, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
+/* The same by a stencil, for a box: whole lines, as many of a plane as have about SPIKE_MULT_ROWS rows, or parts of lines one by one */
+static void SpikeKrylovMultLines(SpikeKrylov *s, const SpikeStencil *S, SpikeKrylovStep step, const PetscInt first[3], const PetscInt last[3], const PetscScalar *scale, const PetscScalar *x, const PetscScalar *ghost, PetscScalar *y, PetscScalar *const v[])
 {
   const SpikeKrylovLoops loops  = SpikeKrylovLoopsGet();
-  const PetscInt         length = S->size[0] * S->dof, lines = PetscMax(1, SPIKE_MULT_ROWS / PetscMax(1, length));
+  const PetscInt         length = S->size[0] * S->dof, part = last[0] - first[0], lines = part < S->size[0] ? 1 : PetscMax(1, SPIKE_MULT_ROWS / PetscMax(1, length));
+
+  for (PetscInt k = first[2]; k < last[2]; k++)
+    for (PetscInt j = first[1]; j < last[1] && part > 0; j += lines) {
+      const PetscInt begin[] = {first[0], j, k}, end[] = {last[0], PetscMin(j + lines, last[1]), k + 1};
+
+      SpikeStencilMultGhost_Host(S, begin, end, x, ghost, y);
+      SpikeKrylovMultStep(s, &loops, step, (k * S->size[1] + j) * length + first[0] * S->dof, (end[1] - j) * part * S->dof, scale, y, v);
+    }
+}
+
+/* The inside while points around the box come, then its ends */
+static PetscErrorCode SpikeKrylovMultStencil(SpikeKrylov *s, const SpikeKrylovCopyHost *c, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
+{
+  const SpikeStencil *S       = c->stencil;
+  const PetscInt      zero[3] = {0, 0, 0};
+  const PetscScalar  *ghost   = NULL;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < S->size[2]; k++)
-    for (PetscInt j = 0; j < S->size[1]; j += lines) {
-      const PetscInt begin[] = {0, j, k}, end[] = {S->size[0], PetscMin(j + lines, S->size[1]), k + 1};
+  if (!c->loan.begin) {
+    SpikeKrylovMultLines(s, S, step, zero, S->size, scale, x, NULL, y, v);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall((*c->loan.begin)(c->loan.owner, NULL, x, &ghost));
+  SpikeKrylovMultLines(s, S, step, S->ibegin, S->iend, scale, x, NULL, y, v);
+  PetscCall((*c->loan.end)(c->loan.owner, NULL, x));
+  for (int b = 0; b < 6; b++) {
+    PetscInt begin[3], end[3];
 
-      PetscCall((*SpikeStencilKernels_Host.mult)(S, begin, end, x, S->size[0], S->size[0] * S->size[1], NULL, y));
-      SpikeKrylovMultStep(s, &loops, step, (k * S->size[1] + j) * length, (end[1] - j) * length, scale, y, v);
-    }
+    SpikeStencilEnd(S, b, begin, end);
+    SpikeKrylovMultLines(s, S, step, begin, end, scale, x, ghost, y, v);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,11 +169,11 @@ PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylo
   PetscFunctionBegin;
   if (s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; info && k < info->ndots; k++) s->local[k] = 0.0;
-  if (S) PetscCall(SpikeKrylovMultLines(s, S, step, scale, x, y, v));
+  if (S) PetscCall(SpikeKrylovMultStencil(s, c, step, scale, x, y, v));
   else {
-    if (c->loan.begin) PetscCall((*c->loan.begin)(c->loan.owner, x, &ghost));
+    if (c->loan.begin) PetscCall((*c->loan.begin)(c->loan.owner, NULL, x, &ghost));
     SpikeKrylovMultRows(s, dia, step, dia->ibegin, dia->iend, scale, x, NULL, y, v);
-    if (c->loan.end) PetscCall((*c->loan.end)(c->loan.owner));
+    if (c->loan.end) PetscCall((*c->loan.end)(c->loan.owner, NULL, x));
     SpikeKrylovMultRows(s, dia, step, 0, dia->ibegin, scale, x, ghost, y, v);
     SpikeKrylovMultRows(s, dia, step, dia->iend, dia->n, scale, x, ghost, y, v);
   }

@@ -4,14 +4,14 @@
 
 #if !defined(PETSC_USE_COMPLEX)
 /* `registers` of sums from i on: several, for each sum is a chain of additions */
-SPIKE_INLINE void ks_block(const int registers, PetscInt count, const PetscScalar *const coef[], PetscBool constant, const PetscInt shift[], PetscInt i, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+SPIKE_INLINE void ks_block(const int registers, PetscInt count, const PetscScalar *const coef[], PetscBool constant, const PetscScalar *const from[], PetscInt i, const PetscScalar *z, PetscScalar *y)
 {
   krv_t v[4], *out = (krv_t *)(y + i);
 
   memset(v, 0, sizeof(v));
   if (z) { SPIKE_UNROLL for (int k = 0; k < registers; k++) v[k] = ((const krv_t *)(z + i))[k]; }
   for (PetscInt s = 0; s < count; s++) {
-    const krv_t *b = (const krv_t *)(x + shift[s] + i);
+    const krv_t *b = (const krv_t *)(from[s] + i);
 
     if (constant) {
       const PetscScalar a = *coef[s];
@@ -29,15 +29,15 @@ SPIKE_INLINE void ks_block(const int registers, PetscInt count, const PetscScala
 /* Blocks as long as they fit; a last one takes some points a second time, but not where z may be y */
   #define KS_BLOCKS(registers) \
     do { \
-      for (; i + registers * KR_LANES <= end; i += registers * KR_LANES) ks_block(registers, count, coef, constant, shift, i, x, z, y); \
+      for (; i + registers * KR_LANES <= end; i += registers * KR_LANES) ks_block(registers, count, coef, constant, from, i, z, y); \
       if (i < end && !z && begin + registers * KR_LANES <= end) { \
-        ks_block(registers, count, coef, constant, shift, end - registers * KR_LANES, x, z, y); \
+        ks_block(registers, count, coef, constant, from, end - registers * KR_LANES, z, y); \
         i = end; \
       } \
     } while (0)
 #endif
 
-static void SPIKE_PASTE3(ks_line, loop, SPIKE_ISA)(PetscInt count, const PetscScalar *const coef[], PetscBool constant, const PetscInt shift[], PetscInt begin, PetscInt end, const PetscScalar *x, const PetscScalar *z, PetscScalar *y)
+static void SPIKE_PASTE3(ks_line, loop, SPIKE_ISA)(PetscInt count, const PetscScalar *const coef[], PetscBool constant, const PetscScalar *const from[], PetscInt begin, PetscInt end, const PetscScalar *z, PetscScalar *y)
 {
   PetscInt i = begin;
 
@@ -50,7 +50,7 @@ static void SPIKE_PASTE3(ks_line, loop, SPIKE_ISA)(PetscInt count, const PetscSc
   for (; i < end; i++) {
     PetscScalar sum = z ? z[i] : (PetscScalar)0.0;
 
-    for (PetscInt s = 0; s < count; s++) sum += KB_MUL(coef[s][constant ? 0 : i], x[shift[s] + i]);
+    for (PetscInt s = 0; s < count; s++) sum += KB_MUL(coef[s][constant ? 0 : i], from[s][i]);
     y[i] = sum;
   }
 }
