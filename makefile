@@ -74,7 +74,9 @@ CUDA_DEFINE := $(if $(SRC.cu),-DSPIKE_HAVE_CUDA)
 # Machine code for each CUDA_ARCH (by default those of this PETSc, else 90), and PTX of the last for later GPUs
 CUDA_ARCH  ?= $(or $(patsubst code=sm_%,%,$(filter code=sm_%,$(subst $(comma), ,$(CUDAC_FLAGS)))),90)
 gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
-OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(gencode) -O3 -Werror cross-execution-space-call
+# GPU code in a quarter of the space, where the compiler can
+squeeze := $(if $(SRC.cu),$(if $(findstring compress-mode,$(shell $(CUDAC) --help 2>/dev/null)),-compress-mode=size))
+OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(gencode) -O3 $(squeeze) -Werror cross-execution-space-call
 
 SPIKE_INC := -I$(CURDIR)/include
 SAN_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g)

@@ -65,16 +65,16 @@ static PetscErrorCode Finish(const Bench *b)
 /* ghost[] of A <- x in the columns of others */
 static PetscErrorCode Exchange(Product *p, const PetscScalar *x)
 {
-  const Mat_DIA    *a   = (const Mat_DIA *)p->A->data;
-  const MatDIAHalo *h   = &a->halo;
-  const SpikeDIA   *dia = &a->dia;
-  MPI_Comm          comm;
+  const Mat_DIA  *a   = (const Mat_DIA *)p->A->data;
+  const MatHalo  *h   = &a->halo;
+  const SpikeDIA *dia = &a->dia;
+  MPI_Comm        comm;
 
   PetscFunctionBegin;
   if (!h->active) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetComm((PetscObject)p->shell, &comm));
-  PetscCall((*dia->k->pack)(dia, h->runat[h->nsend], h->runs, x, h->message));
-  PetscCall((*dia->k->move)(dia, PETSC_FALSE, p->message, h->message, (size_t)h->sendat[h->nsend] * sizeof(PetscScalar)));
+  PetscCall((*dia->k->pack)(dia, a->runat[h->nsend], a->runs, x, h->message));
+  PetscCall((*dia->k->move)(dia->stream, PETSC_FALSE, p->message, h->message, (size_t)h->sendat[h->nsend] * sizeof(PetscScalar)));
   for (PetscInt k = 0; k < (p->way == PHASES ? h->nsteps : p->n); k++) {
     const PetscMPIInt recv = p->way == PHASES ? h->steprecv[k] : p->recv[k], send = p->way == PHASES ? h->stepsend[k] : p->send[k];
     MPI_Request       req[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
@@ -83,7 +83,7 @@ static PetscErrorCode Exchange(Product *p, const PetscScalar *x)
     if (send >= 0) PetscCallMPI(MPIU_Isend(p->message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR, h->sendrank[send], 7, comm, &req[1]));
     PetscCallMPI(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
   }
-  PetscCall((*dia->k->move)(dia, PETSC_TRUE, h->ghost, p->ghost, (size_t)dia->nghost * sizeof(PetscScalar)));
+  PetscCall((*dia->k->move)(dia->stream, PETSC_TRUE, h->ghost, p->ghost, (size_t)dia->nghost * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,9 +126,9 @@ static PetscErrorCode Memory(const Product *p, PetscBool begin, PetscInt n, Pets
 
 static PetscErrorCode ProductCreate(Mat A, Way way, Product *p)
 {
-  const MatDIAHalo *h = &((Mat_DIA *)A->data)->halo;
-  PetscInt          n, N;
-  VecType           type;
+  const MatHalo *h = &((Mat_DIA *)A->data)->halo;
+  PetscInt       n, N;
+  VecType        type;
 
   PetscFunctionBegin;
   p->A      = A;

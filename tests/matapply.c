@@ -137,14 +137,15 @@ static PetscErrorCode TestWidths(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCComputeOperator() is what unit vectors give, twice, to the bit */
+/* PCComputeOperator() is what unit vectors give one after the other, to rounding: a GPU adds up in another order for several columns. Both give the same bits twice */
 static PetscErrorCode TestComputeOperator(void)
 {
   SpikeTestBand      band = {50, 3, 2, 1.1, SPIKE_TEST_RANDOM, 8};
-  Mat                A, M;
+  Mat                A, M, N;
   PC                 pc;
   PetscScalar       *a, *b;
-  PetscBool          same = PETSC_TRUE, again;
+  PetscReal          most = 0.0, norm = 0.0;
+  PetscBool          again, matagain;
   const PetscScalar *m;
   PetscInt           start, end, lda;
 
@@ -159,16 +160,22 @@ static PetscErrorCode TestComputeOperator(void)
   PetscCall(SpikeTestOperator(pc, PETSC_FALSE, b));
   PetscCall(PetscArraycmp(a, b, 50 * 50, &again));
   PetscCall(PCComputeOperator(pc, MATDENSE, &M));
+  PetscCall(PCComputeOperator(pc, MATDENSE, &N));
+  PetscCall(MatEqual(M, N, &matagain));
   PetscCall(MatGetOwnershipRange(M, &start, &end));
   PetscCall(MatDenseGetLDA(M, &lda));
   PetscCall(MatDenseGetArrayRead(M, &m));
   for (PetscInt j = 0; j < 50; j++)
-    for (PetscInt i = start; i < end; i++)
-      if (m[i - start + j * lda] != a[i + j * 50]) same = PETSC_FALSE;
+    for (PetscInt i = start; i < end; i++) {
+      most = PetscMax(most, PetscAbsScalar(m[i - start + j * lda] - a[i + j * 50]));
+      norm = PetscMax(norm, PetscAbsScalar(a[i + j * 50]));
+    }
   PetscCall(MatDenseRestoreArrayRead(M, &m));
-  PetscCall(SpikeTestCheck(same, "PCComputeOperator() is not what PCApply() gives"));
+  PetscCall(SpikeTestSmall(most, 100 * PETSC_MACHINE_EPSILON * norm, "PCComputeOperator() is not what PCApply() gives", "unit vectors"));
+  PetscCall(SpikeTestCheck(matagain, "PCComputeOperator() twice gives other bits"));
   PetscCall(SpikeTestCheck(again, "the same apply twice gives other bits"));
   PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&N));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFree2(a, b));

@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
   entries.load(s.phase[begin >> shift >= s.nb], row, 0);
   for (PetscCount t = begin; t < end; t += warps) {
     const int                   number = t >> shift >= s.nb, col0 = 8 * (int)(t & ((1 << shift) - 1)), m = s.m - col0;
-    const SpikeBlockSolvePhase &phase  = s.phase[number];
+    const SpikeBlockSolvePhase &phase = s.phase[number];
     const PetscInt              first = row.first, count = row.count;
     const PetscCount            old = (PetscCount)row.other * bs;
     const V                    *A = phase.upper ? f.U : f.L, *D = f.D + row.i * b2;

@@ -92,22 +92,22 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS) SpikeSweepColumns_Ke
 {
   constexpr int     PITCH = 16 * NB + 2; /* lanes read pairs of neighbouring columns from different banks */
   extern __shared__ __align__(16) double columns[];
-  const SpikeTiles &t = a.t;
-  const int         lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, q4 = 4 * (lane & 3), slots = PetscMax(t.QL, t.QU) + 1;
-  const int         first = SPIKE_COLUMNS * ((int)blockIdx.y * (int)(blockDim.x >> 5) + warp), nc = PetscMin(SPIKE_COLUMNS, nrhs - first), end = a.correct ? blockIdx.x & 1 : 0;
-  const PetscInt    p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange  range = SpikeGetRange(a, a.correct, p, end, 1);
-  const int         f0 = range.f0, f1 = range.f1, nf = f1 - f0, nb = f1 - range.b0, member = (int)(p % t.G) * t.T, pitch = t.G * t.T;
-  const PetscInt    start = t.start[p], n = t.start[p + 1] - start;
-  const bool        top = range.top && t.active[p] && (!a.window || a.window[2 * p]), bottom = range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1]);
-  const bool        tips = a.tips && !a.correct, above = tips && t.active[p], below = tips && t.active[p + 1];
-  const F          *band = (const F *)a.band + t.group(p) + member;
-  double           *ring = columns + warp * (slots * SPIKE_COLUMNS * PITCH + 32), *diagonal = ring + slots * SPIKE_COLUMNS * PITCH;
-  const PetscScalar *b = a.b + first * a.ldb + start;
-  PetscScalar       *y = a.y + first * a.ldy + start, *x = a.x + first * a.ldx + start, *tip = tips ? a.tips + first * a.ldt + p * (PetscCount)(t.kl + t.ku) + t.kl : NULL;
-  SpikePieces<F, NB> tile;
-  PetscScalar        vec[SPIKE_COLUMNS], dg = 0.0;
-  int                fs = t.QL ? 0 : nf, fq = 0; /* step and place of the next tile to be asked for */
+  const SpikeTiles                      &t    = a.t;
+  const int                              lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, q4 = 4 * (lane & 3), slots = PetscMax(t.QL, t.QU) + 1;
+  const int                              first = SPIKE_COLUMNS * ((int)blockIdx.y * (int)(blockDim.x >> 5) + warp), nc = PetscMin(SPIKE_COLUMNS, nrhs - first), end = a.correct ? blockIdx.x & 1 : 0;
+  const PetscInt                         p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  const SpikeRange                       range = SpikeGetRange(a, a.correct, p, end, 1);
+  const int                              f0 = range.f0, f1 = range.f1, nf = f1 - f0, nb = f1 - range.b0, member = (int)(p % t.G) * t.T, pitch = t.G * t.T;
+  const PetscInt                         start = t.start[p], n = t.start[p + 1] - start;
+  const bool                             top = range.top && t.active[p] && (!a.window || a.window[2 * p]), bottom = range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1]);
+  const bool                             tips = a.tips && !a.correct, above = tips && t.active[p], below = tips && t.active[p + 1];
+  const F                               *band = (const F *)a.band + t.group(p) + member;
+  double                                *ring = columns + warp * (slots * SPIKE_COLUMNS * PITCH + 32), *diagonal = ring + slots * SPIKE_COLUMNS * PITCH;
+  const PetscScalar                     *b = a.b + first * a.ldb + start;
+  PetscScalar                           *y = a.y + first * a.ldy + start, *x = a.x + first * a.ldx + start, *tip = tips ? a.tips + first * a.ldt + p * (PetscCount)(t.kl + t.ku) + t.kl : NULL;
+  SpikePieces<F, NB>                     tile;
+  PetscScalar                            vec[SPIKE_COLUMNS], dg = 0.0;
+  int                                    fs = t.QL ? 0 : nf, fq = 0; /* step and place of the next tile to be asked for */
 
   if (!nb || nc <= 0) {
     SpikeAwait();
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS) SpikeSweepColumns_Ke
     }
   };
   /* row i of all columns; columns behind the last one are that one again */
-  const auto read = [&](const PetscScalar *from, PetscCount ld, PetscInt i, PetscScalar (&to)[SPIKE_COLUMNS]) {
+  const auto read = [&](const PetscScalar *from, PetscCount ld, PetscInt i, PetscScalar(&to)[SPIKE_COLUMNS]) {
     from += i;
   #pragma unroll
     for (int k = 0; k < SPIKE_COLUMNS; k++) {
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS) SpikeSweepColumns_Ke
       if (k + 1 < nc) from += ld;
     }
   };
-  const auto write = [&](PetscScalar *to, PetscCount ld, PetscInt i, const PetscScalar (&from)[SPIKE_COLUMNS]) {
+  const auto write = [&](PetscScalar *to, PetscCount ld, PetscInt i, const PetscScalar(&from)[SPIKE_COLUMNS]) {
     to += i;
   #pragma unroll
     for (int k = 0; k < SPIKE_COLUMNS; k++, to += ld)
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS) SpikeSweepColumns_Ke
     if (back && lane < t.T && s < nb) dg = (PetscScalar)(band + (f1 - 1 - s) * t.stepsize + t.tile(t.QL + t.QU))[lane];
   };
   /* 4 rows of each piece of a tile row of column g, sign 1 or -1 */
-  const auto get = [&](const double *row, double sign, double (&v)[NB][2][2]) {
+  const auto get = [&](const double *row, double sign, double(&v)[NB][2][2]) {
   #pragma unroll
     for (int m = 0; m < NB; m++)
   #pragma unroll
