@@ -130,14 +130,16 @@ static PetscErrorCode SpikeStencilMultEnds_Host(const SpikeStencil *S, const Pet
 static PetscErrorCode SpikeStencilPack_Host(const SpikeStencil *S, PetscInt n, const PetscInt which[], const PetscScalar *x, PetscScalar *message)
 {
   PetscFunctionBegin;
-  for (PetscInt t = 0; t < n; t++) PetscCall(PetscArraycpy(message + (PetscCount)t * S->dof, x + (PetscCount)which[t] * S->dof, S->dof));
+  for (PetscInt t = 0; t < n; t++)
+    for (PetscInt c = 0; c < S->dof; c++) message[(PetscCount)t * S->dof + c] = x[(PetscCount)which[t] * S->dof + c];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SpikeStencilUnpack_Host(const SpikeStencil *S, PetscInt n, const PetscInt to[], const PetscInt from[], const PetscScalar *x, const PetscScalar *arrived, PetscScalar *ghost)
 {
   PetscFunctionBegin;
-  for (PetscInt t = 0; t < n; t++) PetscCall(PetscArraycpy(ghost + (PetscCount)to[t] * S->dof, from[t] < 0 ? x + (-1 - (PetscCount)from[t]) * S->dof : arrived + (PetscCount)from[t] * S->dof, S->dof));
+  for (PetscInt t = 0; t < n; t++)
+    for (PetscInt c = 0; c < S->dof; c++) ghost[(PetscCount)to[t] * S->dof + c] = from[t] < 0 ? x[(-1 - (PetscCount)from[t]) * S->dof + c] : arrived[(PetscCount)from[t] * S->dof + c];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
