@@ -136,7 +136,7 @@ struct _n_SpikeDIAKernels {
   /*
     A as the band of PCSPIKE, where columns are numbered as rows are. scan(): weight[count], sums of magnitudes along diagonals, and of the fullest row fullest[0] numbers that are not zero, fullest[1] of them two or more columns from the
     diagonal (not always the same row); sample(): rows k n / rows, 0 <= k < rows <= n, out[k count + d]; on the host when they return. fillband() is fill() of kernels.h, on the band's stream: the same band and couplings as from a copy
-    in CSR, in natural order; not for tridiagonal systems.
+    in CSR, in natural order.
   */
   PetscErrorCode (*scan)(const SpikeDIA *, PetscReal weight[], PetscInt fullest[2]);
   PetscErrorCode (*sample)(const SpikeDIA *, PetscInt rows, PetscScalar *out);

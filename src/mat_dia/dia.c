@@ -360,7 +360,7 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   are in the order of the columns, so that a product has the same bits on any number of ranks. On a grid the ranks should have whole layers of it: with a `DMDA` in 2 or 3 dimensions `-da_processors_x 1` (and `-da_processors_y 1`), else
   each line of a rank brings diagonals of its own.
 
-  `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product, on any number of ranks, and make no copy of their own. `PCJACOBI` takes its diagonal, `PCBJACOBI` its diagonal blocks; `PCSPIKE` fills its band from the diagonals, without a copy where the band is in natural order and not tridiagonal; `PCASM` takes it too, by a copy as `MATAIJ`. Factorizations
+  `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product, on any number of ranks, and make no copy of their own. `PCJACOBI` takes its diagonal, `PCBJACOBI` its diagonal blocks; `PCSPIKE` fills its band from the diagonals, without a copy where the band is in natural order; `PCASM` takes it too, by a copy as `MATAIJ`. Factorizations
   want `MATAIJ`.
 
   A place without an entry holds zero, and a product multiplies with it: where the vector has an infinity or a NaN, rows without an entry for it may become NaN.

@@ -69,7 +69,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   two partitions. A rank-one update that would divide by zero, as for a singular matrix, is a zero pivot. Corners may vanish and come back in later values; when anything else couples a system, the band is chosen again.
 
   The matrix must be of a type derived from `MATAIJ`, or `MATDIA`, or one that `MatConvert()` turns into `MATAIJ`, such as `MATBAIJ` and `MATSBAIJ`. From a `MATDIA` or `MATDIACUDA` the band is filled
-  diagonal by diagonal, without a copy, with the same bits; a reordered band, tridiagonal and periodic systems take a copy as `MATAIJ`. -pc_spike_mat_ordering_type natural leaves out the look for an ordering, which takes one too in the first setup on one rank. Stored
+  diagonal by diagonal, without a copy, with the same bits; a reordered band and periodic systems take a copy as `MATAIJ`. -pc_spike_mat_ordering_type natural leaves out the look for an ordering, which takes one too in the first setup on one rank. Stored
   zeros do not widen the band; when later values with the same pattern do, it is chosen again.
 
   A zero pivot, values that are not numbers and a band that does not fit in memory end the setup with a `PCFailedReason` and a text that

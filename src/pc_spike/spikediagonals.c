@@ -50,8 +50,8 @@ static PetscErrorCode PCSpikeDIAExpectFalloff_Private(PC pc, const SpikeDIA *dia
 }
 
 /*
-  As PCSpikeChooseBand_Private() and PCSpikeExpectFalloff_Private(), from sums along diagonals. *enough: false on all ranks where these do not tell, and the entries one by one are needed: for an ordering, for periodic systems (no row
-  of which has two numbers far from the diagonal), and for tridiagonal ones.
+  As PCSpikeChooseBand_Private() and PCSpikeExpectFalloff_Private(), from sums along diagonals. *enough: false on all ranks where these do not tell, and the entries one by one are needed: for an ordering, and for periodic systems (no row
+  of which has two numbers far from the diagonal).
 */
 PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBool *enough)
 {
@@ -88,7 +88,6 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
     kept[0] = s->userkl;
     kept[1] = s->userku;
   }
-  if (kept[0] == 1 && kept[1] == 1 && s->band.k->tridiagonal) *enough = PETSC_FALSE;
   if (!*enough) PetscFunctionReturn(PETSC_SUCCESS);
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
@@ -97,5 +96,41 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
   s->info.ku = s->band.ku = kept[1];
   PetscCall(PetscInfo(pc, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT " factored, from diagonals\n", full[0], full[1], kept[0], kept[1]));
   PetscCall(PCSpikeDIAExpectFalloff_Private(pc, dia));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCSpikeFindSystems_Private() with the diagonals beside the main one in CSR, which only half-bandwidths 1,1 ask for; absent numbers are zeros there */
+PetscErrorCode PCSpikeDIAFindSystems_Private(PC pc, const SpikeDIA *dia)
+{
+  const SpikeBand *b     = &((PC_Spike *)pc->data)->band;
+  const PetscInt   n     = b->kl == 1 && b->ku == 1 ? dia->n : 0;
+  PetscScalar     *there = NULL, *v, *aa;
+  PetscInt        *ai, *aj;
+  SpikeCSR         csr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n, &v, 2 * (PetscCount)n, &aa));
+  PetscCall(PetscMalloc2(dia->n + 1, &ai, 2 * (PetscCount)n, &aj));
+  PetscCall((*dia->k->alloc)((size_t)n * sizeof(PetscScalar), (void **)&there));
+  for (PetscInt i = 0; i <= dia->n; i++) ai[i] = n ? 2 * i : 0;
+  for (PetscInt side = 0; side < 2 && n; side++) {
+    const PetscInt d = SpikeDIAFind(dia->count, dia->offset, -1, side ? 1 : -1);
+
+    PetscCall((*dia->k->getdiagonal)(dia, d, there));
+    PetscCall((*dia->k->move)(dia, PETSC_FALSE, v, there, (size_t)n * sizeof(PetscScalar)));
+    for (PetscInt i = 0; i < n; i++) {
+      aj[2 * i + side] = side ? i + 1 : i - 1;
+      aa[2 * i + side] = v[i];
+    }
+  }
+  csr.ai     = ai;
+  csr.aj     = aj;
+  csr.aa     = aa;
+  csr.colmap = NULL;
+  csr.shift  = 0;
+  PetscCall(PCSpikeFindSystems_Private(pc, 1, &csr));
+  PetscCall((*dia->k->release)((void **)&there));
+  PetscCall(PetscFree2(v, aa));
+  PetscCall(PetscFree2(ai, aj));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

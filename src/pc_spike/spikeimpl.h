@@ -119,6 +119,7 @@ PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool
 /* spikediagonals.c: Pmat by diagonals */
 PETSC_INTERN PetscErrorCode PCSpikeGetDIA_Private(PC, const SpikeDIA **);
 PETSC_INTERN PetscErrorCode PCSpikeDIAChooseBand_Private(PC, const SpikeDIA *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeDIAFindSystems_Private(PC, const SpikeDIA *);
 
 /* spiketridiagonal.c */
 PETSC_INTERN PetscErrorCode PCSpikeFindSystems_Private(PC, PetscInt, const SpikeCSR[]);

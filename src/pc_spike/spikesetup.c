@@ -159,7 +159,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(PCSpikeDIAChooseBand_Private(pc, dia, &s->diagonals));
     if (s->diagonals) {
       PetscCall(PCSpikePlan_Private(pc));
-      PetscCall(PCSpikeFindSystems_Private(pc, 0, NULL));
+      PetscCall(PCSpikeDIAFindSystems_Private(pc, dia));
     }
   }
   if (!s->diagonals) {
@@ -175,7 +175,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
     PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
-    s->diagonals = (PetscBool)(dia && !s->newrow && !s->cyclic.found && !s->band.nsystems && dia->k->memtype == s->band.k->memtype);
+    s->diagonals = (PetscBool)(dia && !s->newrow && !s->cyclic.found && dia->k->memtype == s->band.k->memtype);
   }
   if (s->diagonals) {
     PetscCall(MatDestroy(&s->aij));

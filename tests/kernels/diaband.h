@@ -17,6 +17,8 @@ static const Band bands[] = {
   {"0,64, 2 partitions",    0,  64, 2,  PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
   {"64,0, 2 partitions",    64, 0,  2,  PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
   {"80,80, 7 alone",        80, 80, 7,  PETSC_FALSE, PC_SPIKE_PRECISION_DOUBLE},
+  {"1,1, systems",          1,  1,  4,  PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
+  {"1,1, systems alone",    1,  1,  3,  PETSC_FALSE, PC_SPIKE_PRECISION_DOUBLE},
   {"1,1 as others, single", 1,  1,  9,  PETSC_TRUE,  PC_SPIKE_PRECISION_SINGLE},
   {"0,0, bf16",             0,  0,  1,  PETSC_TRUE,  PC_SPIKE_PRECISION_BF16  },
   {"12,11, fp16",           12, 11, 6,  PETSC_TRUE,  PC_SPIKE_PRECISION_FP16  }
@@ -90,6 +92,14 @@ static PetscErrorCode Fill(const Case *c, const Band *b, const SpikeCSR parts[],
     s.start[p]  = p * (n / np) + PetscMin(p, n % np);
     s.active[p] = (PetscBool)(b->coupled && n && (p > 0 || c->s->low) && (p < np || c->s->high));
   }
+  if (kl == 1 && ku == 1 && k->tridiagonal && SpikePrecisionBytes(b->precision) == sizeof(PetscReal)) { /* as if the first partition were two systems */
+    const PetscInt middle = s.start[1] / 2;
+
+    PetscCall(PetscMalloc1(np + 2, &s.systems));
+    s.nsystems = middle ? np + 1 : np;
+    for (PetscInt p = 0; p <= np; p++) s.systems[p && middle ? p + 1 : p] = s.start[p];
+    if (middle) s.systems[1] = middle;
+  }
   PetscCall((*k->begin)(&s));
   PetscCall((*k->create)(&s));
   for (PetscInt pass = 0; pass < (twice ? 2 : 1); pass++) {
@@ -117,6 +127,7 @@ static PetscErrorCode Fill(const Case *c, const Band *b, const SpikeCSR parts[],
   PetscCall(Drop(&x));
   PetscCall((*k->destroy)(&s));
   PetscCall((*k->end)(&s));
+  PetscCall(PetscFree(s.systems));
   PetscCall(PetscFree2(s.start, s.active));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -150,6 +161,7 @@ static PetscErrorCode TestBand(const Case *c, const Band *b, PetscInt values, co
   Check((PetscBool)(values == BAD || SameReal(dia.st.norm, csr.st.norm)), where, "norm");
   Check((PetscBool)(dia.st.badrow == csr.st.badrow && (values == BAD) == (csr.st.badrow >= 0)), where, "bad row");
   Check((PetscBool)(dia.st.overflowrow == csr.st.overflowrow), where, "row with an overflow");
+  Check((PetscBool)(dia.st.joined == csr.st.joined), where, "row that couples two systems");
   Check((PetscBool)(dia.st.zerorow == csr.st.zerorow && (values != ZEROS || csr.st.zerorow >= 0)), where, "row of zeros");
   PetscCall(PetscFree(csr.blocks));
   PetscCall(PetscFree(csr.x));

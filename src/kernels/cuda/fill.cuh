@@ -21,6 +21,14 @@ struct SpikeFillCSR {
   int      nparts;
 };
 
+/* A matrix by diagonals, from dia.h: val[d ld + i] at distance offset[d] from the diagonal */
+struct SpikeFillDiagonals {
+  const PetscScalar *val;
+  const PetscInt    *offset;
+  PetscInt64         ld;
+  int                count;
+};
+
 __device__ static inline void SpikeSeenMerge(SpikeFillSeen &a, const SpikeFillSeen &b)
 {
   a.sum += b.sum;

@@ -37,10 +37,12 @@ PETSC_INTERN PetscErrorCode SpikeCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, 
 PETSC_INTERN PetscErrorCode SpikePermute_CUDA(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 /* spike_tridiagonal.cu: for bands with systems, what the functions of the table with these names do */
 struct SpikeFillCSR;
+struct SpikeFillDiagonals;
 PETSC_INTERN PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *);
 PETSC_INTERN PetscErrorCode SpikeTriDestroySystems_CUDA(SpikeBand *);
 PETSC_INTERN PetscErrorCode SpikeTriBytesSystems_CUDA(const SpikeBand *, PetscReal *matrix, PetscReal *rest);
 PETSC_INTERN PetscErrorCode SpikeTriFillSystems_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *);
+PETSC_INTERN PetscErrorCode SpikeTriFillDiagonals_CUDA(SpikeBand *, const SpikeFillDiagonals *);
 PETSC_INTERN PetscErrorCode SpikeTriFactorSystems_CUDA(SpikeBand *, SpikePivot *);
 PETSC_INTERN PetscErrorCode SpikeTriTipsSystems_CUDA(SpikeBand *);
 PETSC_INTERN PetscErrorCode SpikeTriFinishSystems_CUDA(SpikeBand *);

@@ -13,11 +13,8 @@
 /* Source and destination of a fill */
 struct SpikeFillDia {
   SpikeTiles         t;
-  PetscScalar       *B, *C; /* NULL: couplings are left out */
-  const PetscScalar *val;
-  const PetscInt    *offset;
-  PetscInt64         ld;
-  int                count;
+  SpikeFillDiagonals A;
+  PetscScalar       *B, *C;                         /* NULL: couplings are left out */
   int                rows, tilerows, slices, steps; /* a unit of work: `rows` of the GT rows of one tile row of a group, or tilerows whole tile rows; slices of a tile row, units along a partition */
   int                magic;
   double             max; /* above it the type of the factors overflows */
@@ -51,18 +48,18 @@ __global__ void __launch_bounds__(SPIKE_FILLDIA_THREADS) SpikeFillDiaKernel(cons
     double           sum   = 0.0;
 
     __syncthreads();
-    for (int d0 = sub; valid && d0 < f.count; d0 += 4 * subs) {
+    for (int d0 = sub; valid && d0 < f.A.count; d0 += 4 * subs) {
       PetscScalar v[4];
 
 #pragma unroll
-      for (int u = 0; u < 4; u++) v[u] = d0 + u * subs < f.count ? f.val[(d0 + u * subs) * f.ld + i] : PetscScalar(0.0); /* four loads on their way at once */
+      for (int u = 0; u < 4; u++) v[u] = d0 + u * subs < f.A.count ? f.A.val[(d0 + u * subs) * f.A.ld + i] : PetscScalar(0.0); /* four loads on their way at once */
 #pragma unroll
       for (int u = 0; u < 4; u++) {
         const PetscReal abs = SpikeAbs(v[u]);
         PetscInt        d;
 
         if (v[u] == PetscScalar(0.0)) continue;
-        d = f.offset[d0 + u * subs];
+        d = f.A.offset[d0 + u * subs];
         if (!(abs <= PETSC_MAX_REAL)) mine.badrow = min(mine.badrow, (unsigned long long)i);
         sum += abs;
         if (d > t.ku || -d > t.kl) {
@@ -137,24 +134,28 @@ PetscErrorCode SpikeDIAFillBand_CUDA(const SpikeDIA *A, SpikeBand *s, SpikeFillS
   SpikeFillDia       f;
 
   PetscFunctionBegin;
-  PetscCheck(!h->tri && A->n == s->n && A->m == s->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A band of %" PetscInt_FMT " rows from diagonals of %" PetscInt_FMT, s->n, A->n);
+  PetscCheck(A->n == s->n && A->m == s->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A band of %" PetscInt_FMT " rows from diagonals of %" PetscInt_FMT, s->n, A->n);
   st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
   st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
   if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
   h->fillstats = st;
+  f.A.val      = A->val;
+  f.A.offset   = ((const SpikeDIACUDA *)A->data)->offset;
+  f.A.ld       = SpikeDiaLd(A);
+  f.A.count    = (int)A->count;
+  if (h->tri) {
+    PetscCall(SpikeTriFillDiagonals_CUDA(s, &f.A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (s->coupled) {
     if (s->ku) PetscCallCUDA(cudaMemsetAsync(s->dB, 0, (size_t)(s->np + 1) * s->ku * s->ku * sizeof(PetscScalar), stream));
     if (s->kl) PetscCallCUDA(cudaMemsetAsync(s->dC, 0, (size_t)(s->np + 1) * s->kl * s->kl * sizeof(PetscScalar), stream));
   }
-  f.t      = h->t;
-  f.B      = s->coupled ? s->dB : NULL;
-  f.C      = s->coupled ? s->dC : NULL;
-  f.val    = A->val;
-  f.offset = ((const SpikeDIACUDA *)A->data)->offset;
-  f.ld     = SpikeDiaLd(A);
-  f.count  = (int)A->count;
-  f.magic  = SpikeFillMagic(h->t.T);
-  f.max    = s->precision == PC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
+  f.t     = h->t;
+  f.B     = s->coupled ? s->dB : NULL;
+  f.C     = s->coupled ? s->dC : NULL;
+  f.magic = SpikeFillMagic(h->t.T);
+  f.max   = s->precision == PC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
   SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillDia_Private<F>(s, f)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

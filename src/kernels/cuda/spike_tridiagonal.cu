@@ -22,8 +22,35 @@ struct SpikeTriSystems {
   SpikeTriReached    *reached, *hostreached; /* [2 np] of the left spikes, then of the right ones                          */
 };
 
+/* f(a, distance) for the entries of a row of the matrix, which is row i of the band */
+struct SpikeTriFromCSR {
+  SpikeFillCSR    A;
+  const PetscInt *newrow;
+
+  template <typename F>
+  __device__ void each(PetscInt row, PetscInt i, F &&f) const
+  {
+    for (int part = 0; part < A.nparts; part++) {
+      const SpikeCSR &P = A.part[part];
+
+      for (PetscInt k = P.ai[row]; k < P.ai[row + 1]; k++) f(P.aa[k], SpikeFillDistance(P, P.aj[k], newrow, i));
+    }
+  }
+};
+
+struct SpikeTriFromDiagonals {
+  SpikeFillDiagonals A;
+
+  template <typename F>
+  __device__ void each(PetscInt row, PetscInt, F &&f) const
+  {
+    for (int k = 0; k < A.count; k++) f(A.val[k * A.ld + row], A.offset[k]);
+  }
+};
+
 /* D, B and C from the entries, a thread a row; couplings that are left out (B NULL) are not counted as dropped. Reads each entry once, writes three words a row */
-__global__ void __launch_bounds__(256) SpikeTriFill_Kernel(const __grid_constant__ SpikeTiles t, const __grid_constant__ SpikeFillCSR A, const PetscInt *newrow, const PetscInt *oldrow, const unsigned char *begins, PetscScalar *dl, PetscScalar *d, PetscScalar *du, PetscScalar *B, PetscScalar *C, SpikeFillSeen *seen, unsigned long long *joined)
+template <typename S>
+__global__ void __launch_bounds__(256) SpikeTriFill_Kernel(const __grid_constant__ SpikeTiles t, const __grid_constant__ S source, const PetscInt *oldrow, const unsigned char *begins, PetscScalar *dl, PetscScalar *d, PetscScalar *du, PetscScalar *B, PetscScalar *C, SpikeFillSeen *seen, unsigned long long *joined)
 {
   __shared__ char shared[128 * sizeof(SpikeFillSeen)];
   SpikeFillSeen   mine = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
@@ -40,29 +67,23 @@ __global__ void __launch_bounds__(256) SpikeTriFill_Kernel(const __grid_constant
       if (t.start[middle] <= i) p = middle;
       else end = middle;
     }
-    for (int part = 0; part < A.nparts; part++) {
-      const SpikeCSR &P = A.part[part];
+    source.each(row, i, [&](PetscScalar a, PetscInt distance) {
+      const PetscReal abs = PetscAbsScalar(a);
 
-      for (PetscInt k = P.ai[row]; k < P.ai[row + 1]; k++) {
-        const PetscScalar a        = P.aa[k];
-        const PetscReal   abs      = PetscAbsScalar(a);
-        const PetscInt    distance = SpikeFillDistance(P, P.aj[k], newrow, i);
-
-        if (!(abs <= PETSC_MAX_REAL)) mine.badrow = min(mine.badrow, (unsigned long long)row);
-        sum += abs;
-        if (distance < -1 || distance > 1) {
-          mine.dropped += abs;
-          mine.maxdropped = mine.maxdropped < abs ? abs : mine.maxdropped;
-        } else if (distance > 0 && i + 1 == t.start[p + 1]) {
-          if (B && t.active[p + 1]) B[p + 1] = a;
-        } else if (distance < 0 && i == t.start[p]) {
-          if (C && t.active[p]) C[p] = a;
-        } else {
-          v[distance + 1] = a;
-          if (distance && begins && begins[distance > 0 ? i + 1 : i] && a != PetscScalar(0.0)) atomicMin(joined, (unsigned long long)row);
-        }
+      if (!(abs <= PETSC_MAX_REAL)) mine.badrow = min(mine.badrow, (unsigned long long)row);
+      sum += abs;
+      if (distance < -1 || distance > 1) {
+        mine.dropped += abs;
+        mine.maxdropped = mine.maxdropped < abs ? abs : mine.maxdropped;
+      } else if (distance > 0 && i + 1 == t.start[p + 1]) {
+        if (B && t.active[p + 1]) B[p + 1] = a;
+      } else if (distance < 0 && i == t.start[p]) {
+        if (C && t.active[p]) C[p] = a;
+      } else {
+        v[distance + 1] = a;
+        if (distance && begins && begins[distance > 0 ? i + 1 : i] && a != PetscScalar(0.0)) atomicMin(joined, (unsigned long long)row);
       }
-    }
+    });
     dl[i] = v[0];
     d[i]  = v[1];
     du[i] = v[2];
@@ -268,7 +289,8 @@ PetscErrorCode SpikeTriBytesSystems_CUDA(const SpikeBand *s, PetscReal *matrix, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeTriFillSystems_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)
+template <typename S>
+static PetscErrorCode SpikeTriFill_Private(SpikeBand *s, const S &source, const PetscInt *oldrow)
 {
   SpikeCUDA         *h      = (SpikeCUDA *)s->data;
   SpikeTriSystems   *y      = h->tri;
@@ -281,9 +303,27 @@ PetscErrorCode SpikeTriFillSystems_CUDA(SpikeBand *s, const SpikeFillCSR *A, con
     PetscCallCUDA(cudaMemsetAsync(s->dC, 0, (size_t)(s->np + 1) * sizeof(PetscScalar), stream));
   }
   PetscCallCUDA(cudaMemsetAsync(y->joined, 0xff, sizeof(*y->joined), stream));
-  SpikeTriFill_Kernel<<<blocks, 256, 0, stream>>>(h->t, *A, newrow, newrow ? h->oldrow : NULL, y->begins, y->dl, y->d, y->du, s->dB, s->dC, (SpikeFillSeen *)h->scratch, y->joined);
+  SpikeTriFill_Kernel<S><<<blocks, 256, 0, stream>>>(h->t, source, oldrow, y->begins, y->dl, y->d, y->du, s->dB, s->dC, (SpikeFillSeen *)h->scratch, y->joined);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(SpikeFillSum_CUDA(s, blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeTriFillSystems_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)
+{
+  const SpikeTriFromCSR source = {*A, newrow};
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTriFill_Private(s, source, newrow ? ((SpikeCUDA *)s->data)->oldrow : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeTriFillDiagonals_CUDA(SpikeBand *s, const SpikeFillDiagonals *A)
+{
+  const SpikeTriFromDiagonals source = {*A};
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTriFill_Private(s, source, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -71,7 +71,15 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
 
   for (PetscInt i = own; s->precision != PC_SPIKE_PRECISION_DOUBLE && i < above; i++)
     if (PetscAbsScalar(a[i]) > (PetscReal)SpikePrecisionMax(s->precision) && (st->overflowrow < 0 || i < st->overflowrow)) st->overflowrow = i;
-  SpikeHostPutDiagonal(s->precision, h->first, h->off[p] + (own + o - first) * ld + ku - o, ld, above - own, a + own);
+  if (s->nsystems) {
+    PetscScalar *to = o ? (o < 0 ? h->dl : h->du) : h->d;
+
+    for (PetscInt i = own; i < above; i++) {
+      to[i] = a[i];
+      if (o && h->begins && h->begins[PetscMax(i, i + o)] && a[i] != (PetscScalar)0.0 && (st->joined < 0 || i < st->joined)) st->joined = i;
+    }
+  }
+  if (h->first) SpikeHostPutDiagonal(s->precision, h->first, h->off[p] + (own + o - first) * ld + ku - o, ld, above - own, a + own);
   if (s->coupled && s->active[p])
     for (PetscInt i = i0; i < own; i++) s->dC[(PetscCount)p * kl * kl + (i - first) + (PetscCount)(i + o - (first - kl)) * kl] = a[i];
   if (s->coupled && s->active[p + 1])
@@ -105,10 +113,15 @@ PetscErrorCode SpikeDIAFillBand_Host(const SpikeDIA *A, SpikeBand *s, SpikeFillS
   const PetscCount pad = SPIKE_BAND_PAD(kl, ku);
 
   PetscFunctionBegin;
-  PetscCheck(!s->nsystems && A->n == s->n && A->m == s->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A band of %" PetscInt_FMT " rows and %" PetscInt_FMT " tridiagonal systems from diagonals of %" PetscInt_FMT " rows", s->n, s->nsystems, A->n);
+  PetscCheck(A->n == s->n && A->m == s->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A band of %" PetscInt_FMT " rows from diagonals of %" PetscInt_FMT, s->n, A->n);
   st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
   st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
-  memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
+  if (h->first) memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
+  if (s->nsystems) {
+    PetscCall(PetscArrayzero(h->dl, s->n));
+    PetscCall(PetscArrayzero(h->d, s->n));
+    PetscCall(PetscArrayzero(h->du, s->n));
+  }
   if (s->coupled) {
     PetscCall(PetscArrayzero(s->dB, (PetscCount)(s->np + 1) * ku * ku));
     PetscCall(PetscArrayzero(s->dC, (PetscCount)(s->np + 1) * kl * kl));
