@@ -110,14 +110,18 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS, NC > 8 ? 2 : (NC > 4 ? 3 :
     if (s) __syncthreads();
     for (int k = warp / PARTS; k < NC; k += SPIKE_TILE_THREADS / 32 / PARTS) {
       const int          part = warp % PARTS * 32 + lane;
-      const PetscScalar *from = p.x + start[k] + base;
-      PetscScalar       *to   = tile + 2 * SPIKE_TILE_HALF * k + part % 2 * SPIKE_TILE_HALF;
+      const PetscScalar *from = p.x + start[k] + base + part;
+      PetscScalar       *to   = tile + 2 * SPIKE_TILE_HALF * k + part % 2 * SPIKE_TILE_HALF + part / 2;
 
       if (start[k] < 0) continue;
+      if (high - low == length) {
 #pragma unroll 4
-      for (int e = part; e < length; e += 32 * PARTS) {
-        if (e >= low && e < high) SpikeCopyAsync<sizeof(PetscScalar)>(&to[e / 2], &from[e]);
-        else to[e / 2] = 0.0;
+        for (int e = part; e < length; e += 32 * PARTS, from += 32 * PARTS, to += 16 * PARTS) SpikeCopyAsync<sizeof(PetscScalar)>(to, from);
+      } else {
+        for (int e = part; e < length; e += 32 * PARTS, from += 32 * PARTS, to += 16 * PARTS) {
+          if (e >= low && e < high) SpikeCopyAsync<sizeof(PetscScalar)>(to, from);
+          else *to = 0.0;
+        }
       }
     }
     SpikeCopyWait();
