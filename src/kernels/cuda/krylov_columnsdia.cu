@@ -255,10 +255,12 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS, NC > 8 ? 2 : (NC > 4 ? 3 :
       if (start[i / ND] < 0) continue;
       for (int w = 0; w < WARPS; w++) sum += total[w * NC * ND + i];
       state.partials[number[i / ND] * state.stride + i % ND * blocks + block] = sum;
-      __threadfence();
     }
     __syncthreads();
-    if (threadIdx.x < NC) last[threadIdx.x] = start[threadIdx.x] >= 0 && atomicInc(&state.device[number[threadIdx.x]].ticket, blocks - 1) == blocks - 1;
+    if (threadIdx.x < NC) {
+      __threadfence(); /* for what the others have written in front of the barrier */
+      last[threadIdx.x] = start[threadIdx.x] >= 0 && atomicInc(&state.device[number[threadIdx.x]].ticket, blocks - 1) == blocks - 1;
+    }
     __syncthreads();
     for (int k = warp; k < NC; k += WARPS) {
       PetscScalar d[ND];
