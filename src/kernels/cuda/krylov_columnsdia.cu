@@ -12,6 +12,8 @@
   Entry e of a segment lies at half e % 2, place e / 2, so that a warp, whose lanes are two rows apart, reads neighbouring places.
 
   A row is summed in the order of the diagonals, as elsewhere; what is added where a diagonal has no entry is 0. So the result has the same bits for any number of columns.
+
+  With the sums of a step a block has several tiles, as many blocks as fill the device twice, and behind each tile a warp adds its part to the sums of each column, in shared memory. Their order depends on the number of rows alone.
 */
 #define SPIKE_TILE_THREADS 256
 #define SPIKE_TILE_ROWS    (2 * SPIKE_TILE_THREADS)
@@ -303,6 +305,7 @@ static inline int SpikeTileMost(const SpikeColumnsCUDA *d)
   return most > 16 ? 16 : (most > 8 ? 8 : 4); /* some of it is that of other things */
 }
 
+/* Complex numbers would take twice the registers and the shared memory */
 bool SpikeColumnsHasTiles_CUDA(const SpikeKrylovCopyCUDA *c)
 {
   return !PetscDefined(USE_COMPLEX) && c->base.form == KSP_FUSED_SPMV_DIA && SpikeTileCount(c) < 65536 && (uintptr_t)c->dia.val % alignof(SpikeKrylovPair) == 0;
