@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeColumnsKernel(Petsc
   if constexpr (X::nd > 0) SpikeColumnsFinish<STEP>(d, shared, state, c, blockIdx.x, gridDim.x);
 }
 
-PetscErrorCode SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[], const PetscInt ld[])
+static PetscErrorCode SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[], const PetscInt ld[])
 {
   SpikeColumnsCUDA          *d    = (SpikeColumnsCUDA *)s->data;
   const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];

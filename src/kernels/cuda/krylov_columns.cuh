@@ -43,13 +43,36 @@ static inline unsigned SpikeColumnsBlocks(const SpikeColumnsCUDA *s, PetscInt ro
   return (unsigned)((needed + each - 1) / each);
 }
 
+/* One thread, with the sums of a column: the recurrence, or they go to the host */
+template <int STEP>
+__device__ static __forceinline__ void SpikeColumnsTell(PetscScalar d[], const SpikeColumnsState &state, int column)
+{
+  using X                   = SpikeKrylovTraits<STEP>;
+  SpikeKrylovDevice *device = state.device + column;
+  SpikeKrylovMail   *mail   = state.mail + column;
+
+  if (state.recur) {
+    SpikeKrylovScalars s = device->s;
+
+    SpikeKrylovRecur(STEP, &s, d);
+    device->s = s;
+  } else {
+#pragma unroll
+    for (int k = 0; k < X::nd; k++) {
+      mail->sums[2 * k]     = PetscRealPart(d[k]);
+      mail->sums[2 * k + 1] = PetscImaginaryPart(d[k]);
+    }
+    __threadfence_system();
+    mail->summed = ++device->summed;
+  }
+}
+
 /* As SpikeKrylovFinish(), for one column, of which this is block number `block` of `blocks` */
 template <int STEP>
 __device__ static __forceinline__ void SpikeColumnsFinish(PetscScalar d[], PetscScalar shared[], const SpikeColumnsState &state, int column, unsigned block, unsigned blocks)
 {
   using X                     = SpikeKrylovTraits<STEP>;
   SpikeKrylovDevice *device   = state.device + column;
-  SpikeKrylovMail   *mail     = state.mail + column;
   PetscScalar       *partials = state.partials + column * state.stride;
   __shared__ bool    last;
 
@@ -70,26 +93,11 @@ __device__ static __forceinline__ void SpikeColumnsFinish(PetscScalar d[], Petsc
   for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
 #pragma unroll
   for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovBlockSum(d[k], shared);
-  if (threadIdx.x) return;
-  if (state.recur) {
-    SpikeKrylovScalars s = device->s;
-
-    SpikeKrylovRecur(STEP, &s, d);
-    device->s = s;
-  } else {
-#pragma unroll
-    for (int k = 0; k < X::nd; k++) {
-      mail->sums[2 * k]     = PetscRealPart(d[k]);
-      mail->sums[2 * k + 1] = PetscImaginaryPart(d[k]);
-    }
-    __threadfence_system();
-    mail->summed = ++device->summed;
-  }
+  if (!threadIdx.x) SpikeColumnsTell<STEP>(d, state, column);
 }
 
 /* krylov_columns.cu */
 PETSC_INTERN SpikeColumnsState SpikeColumnsStateOf(const SpikeKrylovColumns *);
-PETSC_INTERN PetscErrorCode    SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *, PetscInt, SpikeKrylovStep, PetscInt, PetscScalar *const[], const PetscInt[]);
 
 /* krylov_columnsblock.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *, PetscInt, SpikeKrylovBlockStep, const SpikeKrylovBlock *, PetscInt, PetscInt, const SpikeKrylovBlock *, const SpikeIDRRecurrence *);

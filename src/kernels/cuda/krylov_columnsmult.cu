@@ -167,7 +167,7 @@ static PetscErrorCode SpikeColumnsMultSelect(const SpikeKrylovColumns *s, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns whose reason the host has not seen set, SPIKE_COLUMNS_LIST in a launch. Whether sums are those of a step behind the product depends on the copy alone, for their order is not that of sums in an epilogue */
+/* The columns whose reason the host has not seen set, SPIKE_COLUMNS_LIST in a launch. Which kernel it is depends on the copy alone, for the order of sums does on the kernel */
 PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *s, const void *copy, PetscInt width, SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[])
 {
   SpikeColumnsCUDA          *d     = (SpikeColumnsCUDA *)s->data;
@@ -198,8 +198,7 @@ PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *s, const void *co
     if (!p.count) break;
     done += p.count;
     if (tiled) {
-      if (p.count > 1) PetscCall(SpikeColumnsTiles_CUDA(s, c, p));
-      else PetscCall(SpikeColumnsMultSelect<SPIKE_KRYLOV_NSTEPS>(s, c, p));
+      PetscCall(SpikeColumnsTiles_CUDA(s, c, step, p));
       continue;
     }
 #define SPIKE_COLUMNS_CASE(NAME) \
@@ -219,7 +218,6 @@ PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *s, const void *co
 #undef SPIKE_COLUMNS_CASE
   }
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done * (2.0 * c->nz + (scale ? 1.0 : 0.0) * n + (nv && !tiled ? SpikeKrylovSteps[step].flops : 0.0) * n)));
-  if (tiled && nv && done) PetscCall(SpikeKrylovColumnsStep_CUDA(s, width, step, n, v, ld));
+  PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done * (2.0 * c->nz + (scale ? 1.0 : 0.0) * n + (nv ? SpikeKrylovSteps[step].flops : 0.0) * n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,6 +17,6 @@ typedef struct {
   int                 column[SPIKE_COLUMNS_LIST];
 } SpikeColumnsProduct;
 
-/* krylov_columnsdia.cu: y = A x, or D A x, of the columns in the list, without a step; and whether a copy is one of those that can be taken so */
+/* krylov_columnsdia.cu: the same for the columns in the list; and whether a copy is one of those that can be taken so */
 PETSC_INTERN bool           SpikeColumnsHasTiles_CUDA(const SpikeKrylovCopyCUDA *);
-PETSC_INTERN PetscErrorCode SpikeColumnsTiles_CUDA(const SpikeKrylovColumns *, const SpikeKrylovCopyCUDA *, const SpikeColumnsProduct &);
+PETSC_INTERN PetscErrorCode SpikeColumnsTiles_CUDA(const SpikeKrylovColumns *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep, const SpikeColumnsProduct &);
