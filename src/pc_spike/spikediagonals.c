@@ -117,7 +117,7 @@ PetscErrorCode PCSpikeDIAFindSystems_Private(PC pc, const SpikeDIA *dia)
     const PetscInt d = SpikeDIAFind(dia->count, dia->offset, -1, side ? 1 : -1);
 
     PetscCall((*dia->k->getdiagonal)(dia, d, there));
-    PetscCall((*dia->k->move)(dia, PETSC_FALSE, v, there, (size_t)n * sizeof(PetscScalar)));
+    PetscCall((*dia->k->move)(dia->stream, PETSC_FALSE, v, there, (size_t)n * sizeof(PetscScalar)));
     for (PetscInt i = 0; i < n; i++) {
       aj[2 * i + side] = side ? i + 1 : i - 1;
       aa[2 * i + side] = v[i];
