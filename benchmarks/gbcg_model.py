@@ -20,12 +20,12 @@ import re
 import sys
 
 CONSTANTS = {  # seconds, bytes a second
-    "product": [0.1395e-3 / 200**3, "measured, benchmarks/results/gbcg-cuda.txt: product with diacuda at 200^3"],
-    "vectors": [(0.2949 - 0.1395) * 1e-3 / 200**3, "measured, the same: an iteration of cgfused at 200^3 less its product"],
+    "product": [0.1645e-3 / 200**3, "measured, benchmarks/results/gbcg-cuda.txt: product with diacuda at 200^3"],
+    "vectors": [(0.2929 - 0.1645) * 1e-3 / 200**3, "measured, the same: an iteration of cgfused at 200^3 less its product"],
     "wait": [15e-6, "assumed: sums to the host and back in an iteration of several ranks"],
 }
 LINKS = {  # latency of a message between devices, bytes a second one way
-    "NVLink": [10e-6, 450e9, "latency assumed; rate: specification, NVIDIA H200 (900 GB/s both ways)"],
+    "NVLink": [15e-6, 450e9, "latency: measured, benchmarks/results/gbcgablation-cuda.txt, messages by NCCL less their bytes; rate: specification, NVIDIA H200 (900 GB/s both ways)"],
     "InfiniBand": [15e-6, 50e9, "latency assumed; rate: specification, NDR, 400 Gb/s a GPU (NVIDIA ConnectX-7)"],
     "Ethernet": [50e-6, 12.5e9, "latency assumed, of TCP; rate: specification, 100 Gb/s (IEEE 802.3)"],
 }

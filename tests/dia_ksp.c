@@ -36,6 +36,7 @@ static PetscErrorCode TestMethods(void)
     {KSPBCGSFUSED, PCNONE  },
     {KSPBCGSFUSED, PCJACOBI},
     {KSPBCGSFUSED, PCSPIKE },
+    {KSPIDRFUSED,  PCNONE  },
     {KSPIDRFUSED,  PCJACOBI},
     {KSPIDRFUSED,  PCSPIKE },
     {KSPCG,        PCJACOBI},

@@ -296,7 +296,7 @@ PetscErrorCode KSPFusedBlockApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBl
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if ((f->identity || f->flexible) && f->usecopy && f->s.k->blockmult && !f->running) PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
+  if ((f->identity || f->flexible) && f->usecopy && f->s.ondevice && f->s.k->blockmult && !f->running) PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
   else {
     if (f->flexible) PetscCall(KSPFusedMult(ksp, x, dots->y));
     else PetscCall(KSPFusedApply(ksp, x, dots->y, work));

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   const SpikeTiles                    &t   = a.t;
   const int                            end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
   const PetscInt                       group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange                     range = SpikeGetRange(a, a.correct, group * t.G, end, t.G);
+  const SpikeRange                     range = SpikeGetRange(a, a.correct, group * t.G, end);
   const int                            f0 = range.f0, f1 = range.f1, b0 = range.b0, nf = f1 - f0, nb = f1 - b0;
   const L                              at(t);
   const SpikeOwner                     own(a, range, group * t.G + at.m, at.row, at.active, column, a.tips && !a.correct);
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const _
   const SpikeTiles                    &t   = a.t;
   const int                            end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, all = blockDim.x >> 5, warps = all - 1;
   const PetscInt                       p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange                     range = SpikeGetRange(a, a.correct, p, end, t.G);
+  const SpikeRange                     range = SpikeGetRange(a, a.correct, p, end);
   const int                            f0 = range.f0, f1 = range.f1, b0 = range.b0, nf = t.QL ? f1 - f0 : 0, nb = f1 - b0;
   const int                            pitch = L::STRIDE, size = t.T * t.T, last[2] = {PetscMax(t.QL - 1, 0), PetscMax(t.QU - 1, 0)}; /* warps with the corners, on the way back with the diagonal too */
   const L                              at(t);

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
   const SpikeTiles                    &t   = a.t;
   const int                            end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x;
   const PetscInt                       group = a.p0 / t.G + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange                     range = SpikeGetRange(a, a.correct, group * t.G, end, t.G);
+  const SpikeRange                     range = SpikeGetRange(a, a.correct, group * t.G, end);
   const int                            f0 = range.f0, f1 = range.f1, nf = f1 - f0, ns = nf + f1 - range.b0;
   const L                              at(t);
   const SpikeOwner                     own(a, range, group * t.G + at.m, at.row, at.active, column, a.tips && !a.correct);
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
   const SpikeTiles                    &t   = a.t;
   const int                            end = a.correct ? blockIdx.x & 1 : 0, column = blockIdx.y, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
   const PetscInt                       p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange                     range = SpikeGetRange(a, a.correct, p, end, t.G);
+  const SpikeRange                     range = SpikeGetRange(a, a.correct, p, end);
   const int                            f0 = range.f0, f1 = range.f1, nf = f1 - f0, ns = nf + f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
   const L                              at(t);
   const SpikeOwner                     own(a, range, p, at.row, at.active, column, a.tips && !a.correct);
@@ -261,7 +261,7 @@ __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_c
   const PetscInt         group  = a.p0 / t.G + blockIdx.x;
   const bool             active = lane < T * t.G;
   const int              m = active ? lane / T : 0, c = active ? lane % T : 0;
-  const SpikeRange       range = SpikeGetRange(a, a.correct, group * t.G, 0, t.G);
+  const SpikeRange       range = SpikeGetRange(a, a.correct, group * t.G, 0);
   const int              nf = range.f1 - range.f0, ns = nf + range.f1 - range.b0, slots = PetscMax(t.QL, t.QU) + 1;
   const SpikeOwner       own(a, range, group * t.G + m, c, active, column, false);
   const F               *band = (const F *)a.band + t.group(group * t.G) + ((PetscInt64)c * t.G + m) * T;

@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS) SpikeSweepColumns_Ke
   const int                              lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, q4 = 4 * (lane & 3), slots = PetscMax(t.QL, t.QU) + 1;
   const int                              first = SPIKE_COLUMNS * ((int)blockIdx.y * (int)(blockDim.x >> 5) + warp), nc = PetscMin(SPIKE_COLUMNS, nrhs - first), end = a.correct ? blockIdx.x & 1 : 0;
   const PetscInt                         p     = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  const SpikeRange                       range = SpikeGetRange(a, a.correct, p, end, 1);
+  const SpikeRange                       range = SpikeGetRange(a, a.correct, p / t.G * t.G, end); /* of a group, as for one column */
   const int                              f0 = range.f0, f1 = range.f1, nf = f1 - f0, nb = f1 - range.b0, member = (int)(p % t.G) * t.T, pitch = t.G * t.T;
   const PetscInt                         start = t.start[p], n = t.start[p + 1] - start;
   const bool                             top = range.top && t.active[p] && (!a.window || a.window[2 * p]), bottom = range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1]);

@@ -71,13 +71,13 @@ typedef struct {
 
 /*
   The rows that a group of partitions goes over for the window at one end (0 top, 1 bottom), or for both ends at once where the windows meet:
-  then the bottom has nothing left to do. Called by whole warps: lane m looks at member m of so many.
+  then the bottom has nothing left to do. Called by whole warps: lane m looks at member m.
 */
-__device__ static inline SpikeRange SpikeGetRange(const SpikeSweepArgs &a, bool correct, PetscInt p, int end, int members)
+__device__ static inline SpikeRange SpikeGetRange(const SpikeSweepArgs &a, bool correct, PetscInt p, int end)
 {
   const SpikeTiles &t    = a.t;
   const int         m    = threadIdx.x & 31;
-  const bool        here = m < members && p + m >= a.p0 && p + m < a.p1;
+  const bool        here = m < t.G && p + m >= a.p0 && p + m < a.p1;
   const PetscInt    n    = here ? t.start[p + m + 1] - t.start[p + m] : 0;
   const int         J    = (int)((n + t.T - 1) / t.T);
   SpikeRange        r;
