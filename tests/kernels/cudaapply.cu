@@ -177,7 +177,7 @@ static void Shape(Case *c, SpikeBand *s, const SpikeKernels *k)
   s->active    = c->active;
   s->precision = c->precision;
   s->coupled   = PETSC_TRUE;
-  s->maxrhs    = 3;
+  s->maxrhs    = 33;
   s->k         = k;
 }
 
@@ -656,6 +656,7 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
   for (int trans = 0; trans < 2; trans++) {
     PetscCall(TestApply(&c, (PetscBool)trans, 1));
     PetscCall(TestApply(&c, (PetscBool)trans, 3));
+    if (!trans && c.n <= 600) PetscCall(TestApply(&c, PETSC_FALSE, 1 + 8 * (1 + (np + kl) % 4))); /* several warps, and blocks, of columns */
   }
   PetscCall(TestPermute(&c));
   PetscCall(CaseDestroy(&c));
