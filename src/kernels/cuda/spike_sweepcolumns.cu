@@ -82,8 +82,8 @@ struct SpikePieces {
 };
 
 /*
-  Sweeps of sweep.cuh: a warp for each partition (each window of it) and 8 columns, whose neighbours in a block have other columns of the same partition: those find the factors in the caches. Tiles come to registers one ahead of
-  their use. Vectors go through shared memory, so that memory is read and written along columns; the tile rows of a vector that later ones need stay there.
+  Sweeps of sweep.cuh: a warp for each partition (each window of it) and 8 columns, whose neighbours in a block have other columns of the same partition: those find the factors in the caches. A tile is asked for as soon
+  as the registers of the one before are free, and comes from the second-level cache, where it is some tile rows earlier. Vectors go through shared memory, so that memory is read and written along columns; the tile rows of a vector that later ones need stay there.
 
   Moves (QL + QU) T + 1 factors a row once for all columns of a block, and 4 scalars a row and column, a correction 5. The order of all sums is fixed and the same for any number of columns.
 */

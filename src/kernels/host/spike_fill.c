@@ -19,12 +19,11 @@ static inline SpikeEntry SpikeEntryPlace(const SpikeBand *s, PetscInt p, PetscIn
   return s->active[p + 1] ? SPIKE_ENTRY_B : SPIKE_ENTRY_NONE;
 }
 
-PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, SpikeFillStats *st)
+/* Of every fill: a band, couplings and statistics in which nothing has been seen */
+PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
 {
-  SpikeHost       *h  = (SpikeHost *)s->data;
-  const PetscInt   kl = s->kl, ku = s->ku;
-  const PetscCount ld = (PetscCount)kl + ku + 1, pad = SPIKE_BAND_PAD(kl, ku);
-  PetscInt         p = 0;
+  SpikeHost       *h   = (SpikeHost *)s->data;
+  const PetscCount pad = SPIKE_BAND_PAD(s->kl, s->ku);
 
   PetscFunctionBegin;
   st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
@@ -36,9 +35,21 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
     PetscCall(PetscArrayzero(h->du, s->n));
   }
   if (s->coupled) {
-    PetscCall(PetscArrayzero(s->dB, (PetscCount)(s->np + 1) * ku * ku));
-    PetscCall(PetscArrayzero(s->dC, (PetscCount)(s->np + 1) * kl * kl));
+    PetscCall(PetscArrayzero(s->dB, (PetscCount)(s->np + 1) * s->ku * s->ku));
+    PetscCall(PetscArrayzero(s->dC, (PetscCount)(s->np + 1) * s->kl * s->kl));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, SpikeFillStats *st)
+{
+  SpikeHost       *h  = (SpikeHost *)s->data;
+  const PetscInt   kl = s->kl, ku = s->ku;
+  const PetscCount ld = (PetscCount)kl + ku + 1;
+  PetscInt         p  = 0;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeFillBegin_Host(s, st));
   for (PetscInt r = 0; r < s->n; r++) {
     const PetscInt i      = newrow ? newrow[r] : r;
     PetscReal      rowsum = 0.0;

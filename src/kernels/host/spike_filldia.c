@@ -108,24 +108,11 @@ static void SpikeDIASee(PetscBool inside, PetscInt i0, PetscInt i1, const PetscS
 /* Sums over rows have the order of a fill from CSR: columns of the rank, then those of others */
 PetscErrorCode SpikeDIAFillBand_Host(const SpikeDIA *A, SpikeBand *s, SpikeFillStats *st)
 {
-  SpikeHost       *h  = (SpikeHost *)s->data;
-  const PetscInt   kl = s->kl, ku = s->ku;
-  const PetscCount pad = SPIKE_BAND_PAD(kl, ku);
+  const PetscInt kl = s->kl, ku = s->ku;
 
   PetscFunctionBegin;
   PetscCheck(A->n == s->n && A->m == s->n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A band of %" PetscInt_FMT " rows from diagonals of %" PetscInt_FMT, s->n, A->n);
-  st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
-  st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
-  if (h->first) memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
-  if (s->nsystems) {
-    PetscCall(PetscArrayzero(h->dl, s->n));
-    PetscCall(PetscArrayzero(h->d, s->n));
-    PetscCall(PetscArrayzero(h->du, s->n));
-  }
-  if (s->coupled) {
-    PetscCall(PetscArrayzero(s->dB, (PetscCount)(s->np + 1) * ku * ku));
-    PetscCall(PetscArrayzero(s->dC, (PetscCount)(s->np + 1) * kl * kl));
-  }
+  PetscCall(SpikeFillBegin_Host(s, st));
   for (PetscInt i0 = 0, i1, p = 0; i0 < s->n; i0 = i1) { /* the rows of a block in a partition */
     PetscReal rowsum[SPIKE_DIA_ROWS] = {0.0};
 

@@ -84,6 +84,7 @@ static inline void SpikeHostPivot(const SpikeHost *h, const SpikePivot *in, Spik
   out->work     = (char *)h->luwork + ((64 - ((size_t)h->luwork & 63)) & 63);
 }
 
+PETSC_INTERN PetscErrorCode SpikeFillBegin_Host(SpikeBand *, SpikeFillStats *);
 PETSC_INTERN PetscErrorCode SpikeFill_Host(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
 PETSC_INTERN PetscErrorCode SpikeLeftTips_Host(SpikeBand *, SpikePivot *, PetscReal[]);
 PETSC_INTERN PetscErrorCode SpikeRightTips_Host(SpikeBand *, PetscReal[]);
