@@ -35,6 +35,8 @@
     cg_beta         z.r  z.z  r.r                                              2
     cg_xz           as cg_x, then z = d r;      z.r  z.z  r.r                  8
     cg_p            p = z + beta p                                             3
+    cg_xs           as cg_xz with z = scale r, which is not kept               6
+    cg_ps           p = scale r + beta p                                       3
     cg_rho          as cg_beta, of a residual that was replaced                2
     cg1_start       p = z;  w = s;              z.r  z.s  z.z  r.r             5
     cg1_x           p = z + beta p;  w = s + beta w;  x += alpha p;  r -= alpha w  10
@@ -58,6 +60,8 @@
   X(CG_BETA, cg_beta, 2, 0x03, 0x00, 3, 6) \
   X(CG_XZ, cg_xz, 6, 0x1f, 0x38, 3, 11) \
   X(CG_P, cg_p, 2, 0x03, 0x02, 0, 2) \
+  X(CG_XS, cg_xs, 4, 0x0f, 0x0c, 3, 11) \
+  X(CG_PS, cg_ps, 2, 0x03, 0x02, 0, 3) \
   X(CG_RHO, cg_rho, 2, 0x03, 0x00, 3, 6) \
   X(CG1_START, cg1_start, 5, 0x07, 0x18, 4, 8) \
   X(CG1_X, cg1_x, 6, 0x3f, 0x3c, 0, 8) \
@@ -100,6 +104,7 @@ typedef struct {
 /* Factors of the vectors in steps.h */
 typedef struct {
   SpikeScalar alpha, beta, omega;
+  SpikeScalar scale;     /* cg: B = scale I */
   PetscReal   symmetric; /* cg: 1 where A and B are complex symmetric, 0 where they are Hermitian */
 } SpikeKrylovFactors;
 
@@ -272,6 +277,7 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     post = PETSC_TRUE;
     break;
   case SPIKE_CG_XZ:
+  case SPIKE_CG_XS:
   case SPIKE_CG_BETA:
     SpikeKrylovEndCG(s, d[0], d[1], d[2]);
     post = PETSC_TRUE;

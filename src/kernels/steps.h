@@ -136,6 +136,23 @@ STEP(cg_p)
   e[1] = e[0] + MUL(f->beta, e[1]);
 }
 
+/* p w x r */
+STEP(cg_xs)
+{
+  e[2] += MUL(f->alpha, e[0]);
+  e[3] -= MUL(f->alpha, e[1]);
+  e[0] = MUL(f->scale, e[3]);
+  d[0] += XDOT(e[0], e[3]);
+  d[1] += DOT(e[0], e[0]);
+  d[2] += DOT(e[3], e[3]);
+}
+
+/* r p */
+STEP(cg_ps)
+{
+  e[1] = MUL(f->scale, e[0]) + MUL(f->beta, e[1]);
+}
+
 /* r z */
 STEP(cg_rho)
 {

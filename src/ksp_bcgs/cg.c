@@ -26,7 +26,7 @@ static PetscErrorCode KSPFusedStart_CG(KSP ksp)
 }
 
 /*
-  Words of n that an iteration moves besides its product and preconditioner. Plain: 3 + 2 + 6 + 2 = 13, two reductions; without a preconditioner 11, with a diagonal one 13 in all. Merged: 10 + 3 = 13, one
+  Words of n that an iteration moves besides its product and preconditioner. Plain: 3 + 2 + 6 + 2 = 13, two reductions; with B = b I 11, with another diagonal one 13 in all. Merged: 10 + 3 = 13, one
   reduction, in which p.Ap = z.Az - |beta|^2 (p.Ap)_old loses digits when the two are close.
 */
 static PetscErrorCode KSPFusedHead_CG(KSP ksp)
@@ -36,8 +36,9 @@ static PetscErrorCode KSPFusedHead_CG(KSP ksp)
 
   PetscFunctionBegin;
   if (f->merged) PetscFunctionReturn(PETSC_SUCCESS);
-  if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG_P, PETSC_FALSE, z, w[P])); /* p = z + beta p       */
-  PetscCall(KSPFusedMultStep(ksp, w[P], w[W], SPIKE_CG_ALPHA, w[P], w[W]));     /* w = A p, alpha = rho / p.w */
+  if (f->since && f->scaled) PetscCall(KSPFusedStep(ksp, SPIKE_CG_PS, PETSC_FALSE, w[R], w[P])); /* p = b r + beta p     */
+  else if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG_P, PETSC_FALSE, z, w[P]));             /* p = z + beta p       */
+  PetscCall(KSPFusedMultStep(ksp, w[P], w[W], SPIKE_CG_ALPHA, w[P], w[W]));                      /* w = A p, alpha = rho / p.w */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,6 +54,7 @@ static PetscErrorCode KSPFusedTail_CG(KSP ksp)
     PetscCall(KSPFusedPrecondition_CG(ksp));                                                                            /* z = B r           */
     PetscCall(KSPFusedMultStep(ksp, z, w[S], SPIKE_CG1_BETA, w[R], z, w[S]));                                           /* s = A z; beta, alpha, norm */
   } else if (f->identity && !f->symmetric) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w; beta = r.r / rho */
+  else if (f->scaled) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XS, PETSC_FALSE, w[P], w[W], x, w[R]));                      /* the same with z = b r, where B = b I */
   else if (f->diagonal) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XZ, PETSC_FALSE, w[P], w[W], f->diagonal, x, w[R], z));    /* the same, z = d r; beta = z.r / rho */
   else {
     PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w */
@@ -72,7 +74,7 @@ static PetscErrorCode KSPFusedReplace_CG(KSP ksp)
 
 static const KSPFusedMethod KSPFusedMethod_CG = {
   "CG", NWORK, {W, S},
-    PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG, PETSC_FALSE, NULL, NULL, SPIKE_KRYLOV_CG, NULL, KSPFusedTallStart_CG, KSPFusedTallIterate_CG
+    PETSC_FALSE, KSPFusedStart_CG, KSPFusedHead_CG, KSPFusedTail_CG, KSPFusedReplace_CG, PETSC_FALSE, NULL, NULL, SPIKE_KRYLOV_CG, NULL, KSPFusedTallStart_CG, KSPFusedTallIterate_CG, PETSC_TRUE
 };
 
 static PetscErrorCode KSPCGSetType_CGFused(KSP ksp, KSPCGType type)

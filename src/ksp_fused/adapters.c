@@ -2,6 +2,8 @@
 /* adapters.c: what the fused methods know about PETSc's own types: the only file of theirs that names one */
 #include "fused.h"
 
+#define KSP_FUSED_SCALE_LEAST 131072 /* rows of a rank */
+
 static PetscErrorCode KSPFusedHasNullSpace_Private(KSP ksp, PetscBool *has)
 {
   Mat          A;
@@ -27,6 +29,25 @@ PetscErrorCode KSPFusedIsIdentity(KSP ksp, PetscBool *identity)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether D = b I, as with the same equation everywhere. Two reductions are little beside two vectors less in each iteration where those are long */
+static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp)
+{
+  KSPFused   *f = (KSPFused *)ksp->data;
+  PetscMPIInt size;
+  PetscInt    N;
+  PetscReal   most;
+
+  PetscFunctionBegin;
+  if (PetscDefined(USE_COMPLEX) || !f->method->scales) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  PetscCall(VecGetSize(f->diagonal, &N));
+  if (N / size < KSP_FUSED_SCALE_LEAST) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecMin(f->diagonal, NULL, &f->scale));
+  PetscCall(VecMax(f->diagonal, NULL, &most));
+  f->scaled = (PetscBool)(most == f->scale);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   What B is where the scalars are on the device: work that it enqueues itself, or a diagonal matrix. The latter is B (1, ..., 1)^T, taken at each solve: PCJACOBI shows its vector to nobody, and two
   kernels are less than a question whether it has changed.
@@ -40,6 +61,7 @@ PetscErrorCode KSPFusedKnowPC(KSP ksp)
 
   PetscFunctionBegin;
   f->diagonal = NULL;
+  f->scaled   = PETSC_FALSE;
   PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
   PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
   if (!f->s.ondevice || f->identity || has || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
@@ -52,6 +74,7 @@ PetscErrorCode KSPFusedKnowPC(KSP ksp)
   PetscCall(VecSet(ones, 1.0));
   PetscCall(PCApply(ksp->pc, ones, f->store));
   f->diagonal = f->store;
+  PetscCall(KSPFusedKnowScale_Private(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,6 +223,7 @@ PetscErrorCode KSPFusedColumnsKnowPC(KSP ksp)
 
   PetscFunctionBegin;
   f->diagonal = NULL;
+  f->scaled   = PETSC_FALSE;
   PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
   PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));

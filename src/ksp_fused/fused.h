@@ -60,6 +60,7 @@ typedef struct {
   PetscErrorCode (*unwind)(KSP, Vec w, PetscBool *done); /* or NULL: w <- B x behind the first iteration from x = 0, where that needs no application of B; done says whether it did */
   PetscErrorCode (*tallstart)(KSP);                      /* or NULL: start(), and a whole iteration, of the block method for several right-hand sides: fusedtall.c */
   PetscErrorCode (*talliterate)(KSP);
+  PetscBool scales; /* takes B = b I as a number */
 } KSPFusedMethod;
 
 /* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
@@ -68,7 +69,7 @@ typedef struct {
   PetscObjectState   shape;
   const PetscScalar *diagonal;
   PCSide             side;
-  PetscBool          identity, symmetric, flexible;
+  PetscBool          identity, symmetric, flexible, scaled;
 } KSPFusedGraphKey;
 
 /* What the state in a backend, the copy of A and the graph were made for */
@@ -108,6 +109,8 @@ struct _n_KSPFused {
   PetscBool          identity;                    /* B = I, and no null space is to be removed: no PCApply()                  */
   SpikeEnqueue       pc;                          /* what B enqueues itself; run is NULL: PCApply()                             */
   Vec                diagonal, store;             /* B where it is a diagonal matrix, else NULL; where that is kept        */
+  PetscBool          scaled;                      /* that is b I, in a method that takes it as a number                  */
+  PetscReal          scale;                       /* b                                                                   */
   void              *copy, **graph;               /* of A; of iterations, one for each of a period                      */
   PetscInt           period, steady;              /* iterations from number `steady` after a start repeat each period   */
   PetscInt           variant;                     /* of the method: another number, other graphs                        */

@@ -217,6 +217,7 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   pc.identity  = f->identity;
   pc.symmetric = f->symmetric;
   pc.flexible  = f->flexible;
+  pc.scaled    = f->scaled;
   if (f->diagonal) {
     PetscCall(VecGetArrayReadAndMemType(f->diagonal, &array, &memtype));
     pc.diagonal = array;
@@ -571,6 +572,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   s                    = f->s.scalars;
   PetscCall(PetscMemzero(s, sizeof(*s)));
   s->f.symmetric = f->symmetric ? 1.0 : 0.0;
+  s->f.scale     = f->scaled ? f->scale : 1.0;
   ksp->its       = 0;
 
   if (f->method->residual_preconditioned) PetscCall(KSPInitialResidual(ksp, x, ksp->work[f->method->scratch[0]], ksp->work[f->method->scratch[1]], r, ksp->vec_rhs));
