@@ -15,7 +15,7 @@ Ratio: time with AIJ / time. With several ranks also stencils whose points aroun
 #include <petscspike.h>
 #include <petscdmda.h>
 #include <petsctime.h>
-#include <petsc/private/petscimpl.h>
+#include "finish.h"
 
 #define KINDS   6
 #define ROUNDS  64
@@ -63,18 +63,6 @@ static PetscErrorCode Show(const Bench *b, const char what[], const char kind[],
     if (fraction > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %7.3f", fraction));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s%s\n", how[0] ? "  " : "", how));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Until all ranks and their devices have nothing left to do */
-static PetscErrorCode Finish(const Bench *b)
-{
-  PetscReal norm;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectStateIncrease((PetscObject)b->tick));
-  PetscCall(VecNorm(b->tick, NORM_2, &norm));
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,7 +183,7 @@ static PetscErrorCode TimeProducts(const Bench *b, Mat A, Other other, PetscInt 
   PetscLogDouble t0, t1;
 
   PetscFunctionBegin;
-  PetscCall(Finish(b));
+  PetscCall(BenchFinish(b->tick));
   PetscCall(PetscTime(&t0));
   for (PetscInt k = 0; k < b->products; k++) {
     Vec from = x[k % pairs], to = y[k % pairs];
@@ -211,7 +199,7 @@ static PetscErrorCode TimeProducts(const Bench *b, Mat A, Other other, PetscInt 
       PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, 3, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
     }
   }
-  PetscCall(Finish(b));
+  PetscCall(BenchFinish(b->tick));
   PetscCall(PetscTime(&t1));
   *t = (double)(t1 - t0) / b->products;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -294,10 +282,10 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
 
       if (r >= 0) t[k][r] = -1.0;
       if (!ksp[k]) continue;
-      PetscCall(Finish(b));
+      PetscCall(BenchFinish(b->tick));
       PetscCall(PetscTime(&t0));
       PetscCall(KSPSolve(ksp[k], rhs, x));
-      PetscCall(Finish(b));
+      PetscCall(BenchFinish(b->tick));
       PetscCall(PetscTime(&t1));
       PetscCall(KSPGetIterationNumber(ksp[k], &done));
       if (r >= 0) t[k][r] = (double)(t1 - t0) / PetscMax(done, 1);

@@ -14,6 +14,7 @@ Apart: what a product takes without messages, with them, the messages alone, and
 #include <petscksp.h>
 #include <petsctime.h>
 #include <petscspike.h>
+#include "finish.h"
 #include "mat_dia/diaimpl.h"
 
 #define ROUNDS 64
@@ -49,17 +50,6 @@ static int CompareTimes(const void *a, const void *b)
   const double x = *(const double *)a, y = *(const double *)b;
 
   return x < y ? -1 : x > y;
-}
-
-static PetscErrorCode Finish(const Bench *b)
-{
-  PetscReal norm;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectStateIncrease((PetscObject)b->tick));
-  PetscCall(VecNorm(b->tick, NORM_2, &norm));
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ghost[] of A <- x in the columns of others */
@@ -220,7 +210,7 @@ static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleTy
 
   PetscFunctionBegin;
   PetscCall(MatDIASetSchedule(b->A, schedule));
-  PetscCall(Finish(b));
+  PetscCall(BenchFinish(b->tick));
   PetscCall(PetscTime(&t0));
   for (PetscInt k = 0; k < b->products; k++) {
     if (what == WITH) PetscCall(MatMult(way < NWAYS ? b->p[way].shell : b->A, b->x, b->y));
@@ -246,7 +236,7 @@ static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleTy
       PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_SCALAR, MPIU_SUM, PETSC_COMM_WORLD));
     }
   }
-  PetscCall(Finish(b));
+  PetscCall(BenchFinish(b->tick));
   PetscCall(PetscTime(&t1));
   *ms = 1e3 * (double)(t1 - t0) / b->products;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -342,10 +332,10 @@ static PetscErrorCode Steps(Bench *b)
       PetscInt       done;
 
       PetscCall(MatDIASetSchedule(b->A, steps[k].schedule));
-      PetscCall(Finish(b));
+      PetscCall(BenchFinish(b->tick));
       PetscCall(PetscTime(&t0));
       PetscCall(KSPSolve(ksp[k], b->y, x));
-      PetscCall(Finish(b));
+      PetscCall(BenchFinish(b->tick));
       PetscCall(PetscTime(&t1));
       PetscCall(KSPGetIterationNumber(ksp[k], &done));
       t[k][PetscMax(r, 0)] = 1e3 * (double)(t1 - t0) / PetscMax(done, 1);

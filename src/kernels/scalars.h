@@ -35,8 +35,18 @@
     cg_beta         z.r  z.z  r.r                                              2
     cg_xz           as cg_x, then z = d r;      z.r  z.z  r.r                  8
     cg_p            p = z + beta p                                             3
-    cg_xs           as cg_xz with z = scale r, which is not kept               6
-    cg_ps           p = scale r + beta p                                       3
+
+  The same where x lags by a step, so that p is read once for both:
+
+    cg_r            r -= alpha w                                               3
+    cg_rbeta        as cg_beta                                                 2
+    cg_rs           as cg_r;  z.r  z.z  r.r  with z = scale r, not kept        3
+    cg_rd           the same with z = d r                                      4
+    cg_xp           x += lag p, then p = z + beta p                            5
+    cg_xps          the same with z = scale r                                  5
+    cg_xpd          the same with z = d r                                      6
+    cg_settle       x += lag p, also behind a reason; its sum is nothing       3
+
     cg_rho          as cg_beta, of a residual that was replaced                2
     cg1_start       p = z;  w = s;              z.r  z.s  z.z  r.r             5
     cg1_x           p = z + beta p;  w = s + beta w;  x += alpha p;  r -= alpha w  10
@@ -60,8 +70,14 @@
   X(CG_BETA, cg_beta, 2, 0x03, 0x00, 3, 6) \
   X(CG_XZ, cg_xz, 6, 0x1f, 0x38, 3, 11) \
   X(CG_P, cg_p, 2, 0x03, 0x02, 0, 2) \
-  X(CG_XS, cg_xs, 4, 0x0f, 0x0c, 3, 11) \
-  X(CG_PS, cg_ps, 2, 0x03, 0x02, 0, 3) \
+  X(CG_R, cg_r, 2, 0x03, 0x02, 0, 2) \
+  X(CG_RBETA, cg_rbeta, 2, 0x03, 0x00, 3, 6) \
+  X(CG_RS, cg_rs, 2, 0x03, 0x02, 3, 9) \
+  X(CG_RD, cg_rd, 3, 0x07, 0x04, 3, 9) \
+  X(CG_XP, cg_xp, 3, 0x07, 0x06, 0, 4) \
+  X(CG_XPS, cg_xps, 3, 0x07, 0x06, 0, 5) \
+  X(CG_XPD, cg_xpd, 4, 0x0f, 0x0c, 0, 5) \
+  X(CG_SETTLE, cg_settle, 2, 0x03, 0x02, 1, 2) \
   X(CG_RHO, cg_rho, 2, 0x03, 0x00, 3, 6) \
   X(CG1_START, cg1_start, 5, 0x07, 0x18, 4, 8) \
   X(CG1_X, cg1_x, 6, 0x3f, 0x3c, 0, 8) \
@@ -104,8 +120,8 @@ typedef struct {
 /* Factors of the vectors in steps.h */
 typedef struct {
   SpikeScalar alpha, beta, omega;
-  SpikeScalar scale;     /* cg: B = scale I */
-  PetscReal   symmetric; /* cg: 1 where A and B are complex symmetric, 0 where they are Hermitian */
+  SpikeScalar scale, lag; /* cg: B = scale I; alpha of the step that x lags by, else 0 */
+  PetscReal   symmetric;  /* cg: 1 where A and B are complex symmetric, 0 where they are Hermitian */
 } SpikeKrylovFactors;
 
 typedef struct {
@@ -216,6 +232,12 @@ SPIKE_SCALAR_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar c
   s->curve = curve;
 }
 
+/* Whether a step does nothing */
+SPIKE_SCALAR_INLINE PetscBool SpikeKrylovIdles(int step, const SpikeKrylovScalars *s)
+{
+  return (step == SPIKE_CG_SETTLE ? s->f.lag == (PetscScalar)0.0 : s->reason != 0) ? PETSC_TRUE : PETSC_FALSE;
+}
+
 /*
   The scalars after a step, from its dots d[], summed over all ranks in the order of the list above. Returns PETSC_TRUE when the host is to be told: at each start,
   at the end of each iteration, and when a reason is set. Called by the host, or by one thread of the device.
@@ -270,14 +292,24 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
     post = PETSC_TRUE;
     break;
   case SPIKE_CG_ALPHA:
+    s->f.lag = (PetscScalar)0.0;
     SpikeKrylovAlphaCG(s, d[0]);
     break;
   case SPIKE_CG_XR:
     SpikeKrylovEndCG(s, d[0], d[0], d[0]);
     post = PETSC_TRUE;
     break;
+  case SPIKE_CG_RS:
+  case SPIKE_CG_RD:
+  case SPIKE_CG_RBETA:
+    s->f.lag = s->f.alpha;
+    SpikeKrylovEndCG(s, d[0], d[1], d[2]);
+    post = PETSC_TRUE;
+    break;
+  case SPIKE_CG_SETTLE:
+    s->f.lag = (PetscScalar)0.0;
+    return PETSC_FALSE;
   case SPIKE_CG_XZ:
-  case SPIKE_CG_XS:
   case SPIKE_CG_BETA:
     SpikeKrylovEndCG(s, d[0], d[1], d[2]);
     post = PETSC_TRUE;

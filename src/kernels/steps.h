@@ -136,21 +136,66 @@ STEP(cg_p)
   e[1] = e[0] + MUL(f->beta, e[1]);
 }
 
-/* p w x r */
-STEP(cg_xs)
+/* w r */
+STEP(cg_r)
 {
-  e[2] += MUL(f->alpha, e[0]);
-  e[3] -= MUL(f->alpha, e[1]);
-  e[0] = MUL(f->scale, e[3]);
-  d[0] += XDOT(e[0], e[3]);
-  d[1] += DOT(e[0], e[0]);
-  d[2] += DOT(e[3], e[3]);
+  e[1] -= MUL(f->alpha, e[0]);
 }
 
-/* r p */
-STEP(cg_ps)
+/* r z */
+STEP(cg_rbeta)
 {
+  d[0] += XDOT(e[1], e[0]);
+  d[1] += DOT(e[1], e[1]);
+  d[2] += DOT(e[0], e[0]);
+}
+
+/* w r */
+STEP(cg_rs)
+{
+  e[1] -= MUL(f->alpha, e[0]);
+  e[0] = MUL(f->scale, e[1]);
+  d[0] += XDOT(e[0], e[1]);
+  d[1] += DOT(e[0], e[0]);
+  d[2] += DOT(e[1], e[1]);
+}
+
+/* w d r */
+STEP(cg_rd)
+{
+  e[2] -= MUL(f->alpha, e[0]);
+  e[0] = MUL(e[1], e[2]);
+  d[0] += XDOT(e[0], e[2]);
+  d[1] += DOT(e[0], e[0]);
+  d[2] += DOT(e[2], e[2]);
+}
+
+/* z p x */
+STEP(cg_xp)
+{
+  e[2] += MUL(f->lag, e[1]);
+  e[1] = e[0] + MUL(f->beta, e[1]);
+}
+
+/* r p x */
+STEP(cg_xps)
+{
+  e[2] += MUL(f->lag, e[1]);
   e[1] = MUL(f->scale, e[0]) + MUL(f->beta, e[1]);
+}
+
+/* r d p x */
+STEP(cg_xpd)
+{
+  e[3] += MUL(f->lag, e[2]);
+  e[2] = MUL(e[1], e[0]) + MUL(f->beta, e[2]);
+}
+
+/* p x */
+STEP(cg_settle)
+{
+  e[1] += MUL(f->lag, e[0]);
+  d[0] += e[1];
 }
 
 /* r z */

@@ -38,7 +38,7 @@ static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp)
   PetscReal   most;
 
   PetscFunctionBegin;
-  if (PetscDefined(USE_COMPLEX) || !f->method->scales) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscDefined(USE_COMPLEX) || !f->lags) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   PetscCall(VecGetSize(f->diagonal, &N));
   if (N / size < KSP_FUSED_SCALE_LEAST) PetscFunctionReturn(PETSC_SUCCESS);
@@ -61,7 +61,6 @@ PetscErrorCode KSPFusedKnowPC(KSP ksp)
 
   PetscFunctionBegin;
   f->diagonal = NULL;
-  f->scaled   = PETSC_FALSE;
   PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
   PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
   if (!f->s.ondevice || f->identity || has || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,7 +222,6 @@ PetscErrorCode KSPFusedColumnsKnowPC(KSP ksp)
 
   PetscFunctionBegin;
   f->diagonal = NULL;
-  f->scaled   = PETSC_FALSE;
   PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
   PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));

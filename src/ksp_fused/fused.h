@@ -60,7 +60,7 @@ typedef struct {
   PetscErrorCode (*unwind)(KSP, Vec w, PetscBool *done); /* or NULL: w <- B x behind the first iteration from x = 0, where that needs no application of B; done says whether it did */
   PetscErrorCode (*tallstart)(KSP);                      /* or NULL: start(), and a whole iteration, of the block method for several right-hand sides: fusedtall.c */
   PetscErrorCode (*talliterate)(KSP);
-  PetscBool scales; /* takes B = b I as a number */
+  PetscBool lags; /* x by a step where nobody looks at it before settle(); B = b I is a number then */
 } KSPFusedMethod;
 
 /* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
@@ -69,7 +69,7 @@ typedef struct {
   PetscObjectState   shape;
   const PetscScalar *diagonal;
   PCSide             side;
-  PetscBool          identity, symmetric, flexible, scaled;
+  PetscBool          identity, symmetric, flexible, scaled, lags;
 } KSPFusedGraphKey;
 
 /* What the state in a backend, the copy of A and the graph were made for */
@@ -111,6 +111,7 @@ struct _n_KSPFused {
   Vec                diagonal, store;             /* B where it is a diagonal matrix, else NULL; where that is kept        */
   PetscBool          scaled;                      /* that is b I, in a method that takes it as a number                  */
   PetscReal          scale;                       /* b                                                                   */
+  PetscBool          lags, lagging;               /* x, in this solve; now                                               */
   void              *copy, **graph;               /* of A; of iterations, one for each of a period                      */
   PetscInt           period, steady;              /* iterations from number `steady` after a start repeat each period   */
   PetscInt           variant;                     /* of the method: another number, other graphs                        */

@@ -218,6 +218,7 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   pc.symmetric = f->symmetric;
   pc.flexible  = f->flexible;
   pc.scaled    = f->scaled;
+  pc.lags      = f->lags;
   if (f->diagonal) {
     PetscCall(VecGetArrayReadAndMemType(f->diagonal, &array, &memtype));
     pc.diagonal = array;
@@ -448,6 +449,7 @@ static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
     }
   }
   PetscCall((*f->s.k->replay)(&f->s, *graph));
+  f->lagging = f->lags;
   if (f->info.lockstep) PetscCall(KSPFusedTouch_Private(ksp)); /* else nobody looks before the end */
   f->since++;
   f->info.launched++;
@@ -543,7 +545,7 @@ PetscErrorCode KSPFusedSetForm(KSP ksp)
   PetscCall(KSPFusedSetProduct_Private(ksp));
   f->info.copy    = (PetscBool)(f->usecopy && !f->key.borrowed);
   f->info.product = f->usecopy ? ((const SpikeKrylovCopy *)f->copy)->form : KSP_FUSED_SPMV_PETSC;
-  f->carried      = PETSC_FALSE;
+  f->carried = f->scaled = f->lags = f->lagging = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -559,6 +561,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
 
   PetscFunctionBegin;
   PetscCall(KSPFusedSetForm(ksp));
+  f->lags = (PetscBool)(f->method->lags && !f->merged && !f->lockstep && !ksp->numbermonitors && (isdefault || skip));
   PetscCall(KSPFusedKnowPC(ksp));
   PetscCall(KSPFusedNeverWaits(ksp, &never));
   p->ahead         = f->s.ondevice && never && !f->lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;

@@ -31,7 +31,7 @@ static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, Pets
     f->carried = PETSC_FALSE;
     if (SpikeKrylovRecur(f->carriedstep, f->s.scalars, sums)) PetscCall(KSPFusedPost(f));
   }
-  if (!f->s.scalars->reason && SpikeKrylovRecur(step, f->s.scalars, sums + c)) PetscCall(KSPFusedPost(f));
+  if ((!f->s.scalars->reason || step == SPIKE_CG_SETTLE) && SpikeKrylovRecur(step, f->s.scalars, sums + c)) PetscCall(KSPFusedPost(f));
   PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -228,6 +228,22 @@ static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same matrix where the kernels are */
+static PetscErrorCode MakeCSR(PetscInt n, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscInt **ti, PetscInt **tj, PetscScalar **ta, SpikeKrylovCSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCall(MakeIndices(ti, ai, n + 1));
+  PetscCall(MakeIndices(tj, aj, ai[n]));
+  PetscCall(Make(ta, ai[n]));
+  PetscCall(Put(*ta, aa, ai[n]));
+  csr->n  = n;
+  csr->nz = ai[n];
+  csr->ai = *ti;
+  csr->aj = *tj;
+  csr->aa = *ta;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A band with all of its entries; column c of y and the sums against the row loop of a CSR matrix */
 static PetscErrorCode TestMult(SpikeKrylovColumns *s, SpikeKrylov *single, PetscInt n, PetscInt ld, KSPFusedSpMVType form)
 {
@@ -248,15 +264,7 @@ static PetscErrorCode TestMult(SpikeKrylovColumns *s, SpikeKrylov *single, Petsc
     }
     ai[i + 1] = nz;
   }
-  PetscCall(MakeIndices(&ti, ai, n + 1));
-  PetscCall(MakeIndices(&tj, aj, nz));
-  PetscCall(Make(&ta, nz));
-  PetscCall(Put(ta, aa, nz));
-  csr.n  = n;
-  csr.nz = nz;
-  csr.ai = ti;
-  csr.aj = tj;
-  csr.aa = ta;
+  PetscCall(MakeCSR(n, ai, aj, aa, &ti, &tj, &ta, &csr));
   PetscCall((*single->k->copy)(single, &csr, form, &copy));
   Check((PetscBool)(copy != NULL), "product", n, "no copy was made");
   for (size_t k = 0; copy && k < PETSC_STATIC_ARRAY_LENGTH(steps); k++) {

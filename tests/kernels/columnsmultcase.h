@@ -50,15 +50,7 @@ static PetscErrorCode TestManyColumns(const SpikeKrylovColumnKernels *kernels, S
     }
     ai[i + 1] = nz;
   }
-  PetscCall(MakeIndices(&ti, ai, n + 1));
-  PetscCall(MakeIndices(&tj, aj, nz));
-  PetscCall(Make(&ta, nz));
-  PetscCall(Put(ta, aa, nz));
-  csr.n  = n;
-  csr.nz = nz;
-  csr.ai = ti;
-  csr.aj = tj;
-  csr.aa = ta;
+  PetscCall(MakeCSR(n, ai, aj, aa, &ti, &tj, &ta, &csr));
   PetscCall((*single->k->copy)(single, &csr, KSP_FUSED_SPMV_DIA, &copy));
   Check((PetscBool)(copy != NULL), where, n, "no copy was made");
   PetscCall(PetscMalloc3(MANY * ld, &got, MANY * ld, &reference, 2 * MANY * ld, &full));

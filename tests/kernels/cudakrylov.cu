@@ -58,6 +58,8 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
       s->f.alpha = PetscScalar(0.7);
       s->f.beta  = Number(20, 1);
       s->f.omega = Number(20, 2);
+      s->f.scale = PetscScalar(0.6);
+      s->f.lag   = Number(20, 3);
     }
     PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
     PetscCall((*cuda->k->step)(cuda, step, n, v));

@@ -248,6 +248,8 @@ int main(int argc, char **argv)
     s.scalars->f.alpha = Number(20, 0);
     s.scalars->f.beta  = Number(20, 1);
     s.scalars->f.omega = Number(20, 2);
+    s.scalars->f.scale = Number(20, 3);
+    s.scalars->f.lag   = Number(20, 4);
     PetscCall(TestISA(&s));
     PetscCall((*s.k->destroy)(&s));
     Check((PetscBool)(!GuardDamage() && !guard.nblocks), "memory", "written outside of an array, or left");

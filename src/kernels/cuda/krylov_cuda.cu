@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeKrylovKernel(PetscI
   __shared__ PetscScalar shared[SPIKE_KRYLOV_THREADS / 32];
 
   SpikeAwait();
-  if (device->s.reason) return;
+  if (SpikeKrylovIdles(STEP, &device->s)) return;
   const SpikeKrylovFactors f = device->s.f;
 
 #pragma unroll
@@ -180,7 +180,7 @@ static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step,
   PetscInt                   blocks;
 
   PetscFunctionBegin;
-  if (!s->ondevice && s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->ondevice && SpikeKrylovIdles(step, s->scalars)) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < info->nvectors; k++) vectors.v[k] = v[k];
   PetscCall(PetscLogGpuTimeBegin());
   PetscCall(SpikeKrylovStepLaunch(h, step, n, &vectors, SpikeKrylovIsWide(info->nvectors, v), s->ondevice ? true : false, &blocks));

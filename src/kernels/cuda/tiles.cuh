@@ -168,24 +168,6 @@ struct SpikeCUDA {
   PetscReal      *left, *right;
 };
 
-/* The size of the unrolled loops over a tile's columns */
-#define SpikeDispatchTile(T, ...) \
-  do { \
-    if ((T) <= 4) { \
-      constexpr int TMAX = 4; \
-      __VA_ARGS__; \
-    } else if ((T) <= 8) { \
-      constexpr int TMAX = 8; \
-      __VA_ARGS__; \
-    } else if ((T) <= 16) { \
-      constexpr int TMAX = 16; \
-      __VA_ARGS__; \
-    } else { \
-      constexpr int TMAX = 32; \
-      __VA_ARGS__; \
-    } \
-  } while (0)
-
 /* call, with F the type of the factors of that precision */
 #define SpikeDispatchPrecision(precision, call) \
   do { \

@@ -103,7 +103,7 @@ static PetscErrorCode SpikeKrylovStep_Host(SpikeKrylov *s, SpikeKrylovStep step,
   const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
 
   PetscFunctionBegin;
-  if (s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (SpikeKrylovIdles(step, s->scalars)) PetscFunctionReturn(PETSC_SUCCESS);
   (*SpikeKrylovLoopsGet().step[step])(n, &s->scalars->f, v, s->local);
   PetscCall(PetscLogFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n));
   PetscFunctionReturn(PETSC_SUCCESS);
