@@ -13,7 +13,7 @@ static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, Pets
   PetscScalar    sums[2 * SPIKE_KRYLOV_MAXDOTS];
 
   PetscFunctionBegin;
-  if (f->s.scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  if (SpikeKrylovIdles(step, f->s.scalars)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*f->s.k->sums)(&f->s, step));
   if (defer) {
     PetscCall(PetscArraycpy(f->carry, f->s.local, n));

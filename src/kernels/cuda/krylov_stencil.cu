@@ -8,12 +8,24 @@ struct SpikeKrylovFetched {
   PetscScalar e[NV], scale;
 };
 
-/* As SpikeKrylovMultKernel(). Moves x and y, the coefficients where each point has its own, and the other vectors of the step. Deterministic */
-template <int STEP, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP) SpikeKrylovStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front, unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+/* Which vectors of a step y and, where it may be one, x are in most products: what is known to the compiler takes no registers */
+__host__ __device__ constexpr int SpikeKrylovStencilOwn(int step)
+{
+  return step == SPIKE_CG1_BETA ? 2 : 1;
+}
+
+__host__ __device__ constexpr int SpikeKrylovStencilFrom(int step)
+{
+  return step == SPIKE_CG_ALPHA || step == SPIKE_BCGS_OMEGA || step == SPIKE_BCGS_OMEGA_RHO ? 0 : (step == SPIKE_CG1_BETA ? 1 : -1);
+}
+
+/* As SpikeKrylovMultKernel(). KNOWN: scale is NULL, y and x are those vectors, and x is not fetched again. Moves x and y, the coefficients where each point has its own, and the other vectors of the step. Deterministic */
+template <int STEP, bool KNOWN, class ROWS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP) SpikeKrylovStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int place, bool recur, unsigned front, unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
 {
   using X              = SpikeKrylovTraits<STEP>;
-  constexpr int     ND = X::nd ? X::nd : 1;
+  constexpr int     ND = X::nd ? X::nd : 1, FROM = KNOWN ? SpikeKrylovStencilFrom(STEP) : -1;
+  const int         own = KNOWN ? SpikeKrylovStencilOwn(STEP) : place;
   PetscScalar       d[ND];
   extern __shared__ __align__(16) unsigned char stencilplanes[];
   __shared__ PetscScalar                        shared[SPIKE_KRYLOV_THREADS / 32];
@@ -29,20 +41,26 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP) SpikeKry
   const auto fetch = [&](PetscCount row) {
     SpikeKrylovFetched<X::nv> r;
 
-    if (scale) r.scale = scale[row];
+    if (!KNOWN && scale) r.scale = scale[row];
 #pragma unroll
     for (int k = 0; k < X::nv; k++)
-      if (((X::read >> k) & 1) && k != own) r.e[k] = v.v[k][row];
+      if (((X::read >> k) & 1) && k != own && k != FROM) r.e[k] = v.v[k][row];
     return r;
   };
-  m.each(rows, (PetscScalar *)stencilplanes, x, fetch, [&](PetscCount row, PetscScalar sum, const SpikeKrylovFetched<X::nv> &r) {
+  const auto ahead = [&](PetscCount row) {
+    if (!KNOWN && scale) SpikeStencilAhead(scale + row);
+#pragma unroll
+    for (int k = 0; k < X::nv; k++)
+      if (((X::read >> k) & 1) && k != own && k != FROM) SpikeStencilAhead(v.v[k] + row);
+  };
+  m.each(rows, (PetscScalar *)stencilplanes, x, fetch, ahead, [&](PetscCount row, PetscScalar sum, const SpikeKrylovFetched<X::nv> &r, auto &&here) {
     PetscScalar e[X::nv];
 
-    if (scale) sum = SpikeKrylovMul(r.scale, sum);
+    if (!KNOWN && scale) sum = SpikeKrylovMul(r.scale, sum);
     y[row] = sum;
 #pragma unroll
     for (int k = 0; k < X::nv; k++)
-      if ((X::read >> k) & 1) e[k] = k == own ? sum : r.e[k];
+      if ((X::read >> k) & 1) e[k] = k == own ? sum : (k == FROM ? here() : r.e[k]);
     X::row(&f, e, d);
   });
   if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
@@ -51,8 +69,12 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP) SpikeKry
 template <int STEP, class ROWS>
 static PetscErrorCode SpikeKrylovStencilLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, unsigned blocks, size_t planes, const SpikeKrylovMultArgs *a)
 {
+  constexpr int from   = SpikeKrylovStencilFrom(STEP);
+  const bool    known  = !a->scale && (STEP == SPIKE_KRYLOV_NSTEPS || (a->own == SpikeKrylovStencilOwn(STEP) && (from < 0 || a->v.v[PetscMax(from, 0)] == a->x)));
+  const auto    kernel = known ? SpikeKrylovStencilKernel<STEP, true, ROWS> : SpikeKrylovStencilKernel<STEP, false, ROWS>;
+
   PetscFunctionBegin;
-  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovStencilKernel<STEP, ROWS>, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), planes, h->stream, rows, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front, (unsigned)a->total, h->device, h->partials, h->devicemail));
+  PetscCallCUDA(SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), planes, h->stream, rows, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front, (unsigned)a->total, h->device, h->partials, h->devicemail));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

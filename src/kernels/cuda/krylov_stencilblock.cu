@@ -31,7 +31,11 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP) SpikeBlo
     for (int j = 0; j < M; j++) r.p[j] = p.v[j][row];
     return r;
   };
-  m.each(rows, (PetscScalar *)stencilplanes, x, fetch, [&](PetscCount row, PetscScalar sum, const Row &r) {
+  const auto ahead = [&](PetscCount row) {
+#pragma unroll
+    for (int j = 0; j < M; j++) SpikeStencilAhead(p.v[j] + row);
+  };
+  m.each(rows, (PetscScalar *)stencilplanes, x, fetch, ahead, [&](PetscCount row, PetscScalar sum, const Row &r, auto &&) {
 #pragma unroll
     for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(r.p[j], sum);
     y[row] = sum;

@@ -63,6 +63,12 @@ struct SpikeStencilNothing {
   __device__ __forceinline__ SpikeStencilNothing operator()(PetscCount) const { return {}; }
 };
 
+/* On its way into the second-level cache */
+__device__ static __forceinline__ void SpikeStencilAhead(const PetscScalar *p)
+{
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
 /* One number on its way into shared memory. A complex number need not be aligned to its size */
 __device__ static __forceinline__ void SpikeStencilCopy(PetscScalar *to, const PetscScalar *from)
 {
@@ -70,15 +76,16 @@ __device__ static __forceinline__ void SpikeStencilCopy(PetscScalar *to, const P
   for (int part = 0; part < (int)(sizeof(PetscScalar) / sizeof(PetscReal)); part++) SpikeCopyAsync<sizeof(PetscReal)>((PetscReal *)to + part, (const PetscReal *)from + part);
 }
 
-/* Blocks of a multiprocessor that tiles have registers for, alone or with a step behind them */
+/* Blocks of a multiprocessor, alone or with a step behind them. In three dimensions two that march through many planes are faster than three with fewer */
 __host__ __device__ constexpr int SpikeStencilResident(unsigned mask, bool step)
 {
-  if (mask == SPIKE_STENCIL_STAR7 || mask == SPIKE_STENCIL_BOX27) return mask == SPIKE_STENCIL_BOX27 || step ? 2 : 3;
+  if (mask == SPIKE_STENCIL_STAR7 || mask == SPIKE_STENCIL_BOX27) return 2;
   return step ? 4 : 6;
 }
 
 /*
-  f(row, (A x)_row, fetch(row)) for the points of a box, once each, by whole blocks of SPIKE_STENCIL_THREADS threads; what fetch() loads is on its way while the plane is summed.
+  f(row, (A x)_row, fetch(row), here) for the points of a box, once each, by whole blocks of SPIKE_STENCIL_THREADS threads; what fetch() loads is on its way while the plane is summed, and ahead(row) is called two planes before it. here() is x
+  in that row, from shared memory.
 
   A block has a tile and marches along k. Plane p of x, with a point around the tile, is read once from shared memory and goes to the sums of the points of planes p - 1, p and p + 1, three registers for each of the JB points
   of a thread, while the planes behind it are on their way. The order of a sum is k, j, i.
@@ -99,8 +106,8 @@ struct SpikeStencilTiles {
 
   __device__ __forceinline__ void prepare(Shared &) const { }
 
-  template <typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &, PetscScalar *planes, const PetscScalar *__restrict__ x, G &&fetch, F &&f) const
+  template <typename G, typename A, typename F>
+  __device__ __forceinline__ void each(const Shared &, PetscScalar *planes, const PetscScalar *__restrict__ x, G &&fetch, A &&ahead, F &&f) const
   {
     constexpr int NONE  = INT_MIN;
     const int     pitch = m.width + 2, slot = pitch * (m.height * JB + 2 * HALO), tasks = m.tiles[0] * m.tiles[1] * m.chunks;
@@ -114,6 +121,7 @@ struct SpikeStencilTiles {
       const bool  active = tj < m.height && i < m.end[0];
       int         from[LOADS];
       PetscScalar sum[3][JB]; /* of planes p - 1, p, p + 1 */
+      PetscScalar before[JB]; /* x in plane p - 1          */
 
       __syncthreads(); /* the planes of the task before have been read */
 #pragma unroll
@@ -144,14 +152,17 @@ struct SpikeStencilTiles {
         SpikeCopyCommit();
       }
 #pragma unroll
-      for (int b = 0; b < JB; b++) sum[0][b] = sum[1][b] = sum[2][b] = 0.0;
+      for (int b = 0; b < JB; b++) sum[0][b] = sum[1][b] = sum[2][b] = before[b] = 0.0;
       for (int p = kb - 1, s = 0; p <= ke; p++, s = s + 1 < SPIKE_STENCIL_PLANES ? s + 1 : 0) {
         const PetscCount         row = (p - 1) * m.yk + j * m.yj + i;
         decltype(fetch(row + 0)) fetched[JB];
 
 #pragma unroll
         for (int b = 0; b < JB; b++)
-          if (p > kb && active && j + b < m.end[1]) fetched[b] = fetch(row + b * m.yj);
+          if (active && j + b < m.end[1]) {
+            if (p > kb) fetched[b] = fetch(row + b * m.yj);
+            if (p + 1 < ke) ahead(row + 2 * m.yk + b * m.yj);
+          }
         SpikeCopyWaitGroups<SPIKE_STENCIL_PLANES - 2>();
         __syncthreads(); /* plane p is there, and all have read plane p - 1, whose place the next one takes */
         load(p + SPIKE_STENCIL_PLANES - 1, s ? s - 1 : SPIKE_STENCIL_PLANES - 1);
@@ -175,10 +186,11 @@ struct SpikeStencilTiles {
           }
 #pragma unroll
         for (int b = 0; b < JB; b++) {
-          if (p > kb && j + b < m.end[1]) f(row + b * m.yj, sum[0][b], fetched[b]);
+          if (p > kb && j + b < m.end[1]) f(row + b * m.yj, sum[0][b], fetched[b], [&] { return before[b]; });
           sum[0][b] = sum[1][b];
           sum[1][b] = sum[2][b];
           sum[2][b] = 0.0;
+          before[b] = v[(b + HALO) * pitch];
         }
       }
       SpikeCopyWaitGroups<0>();
@@ -246,8 +258,8 @@ struct SpikeStencilRows {
     __syncthreads();
   }
 
-  template <typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x, G &&fetch, F &&f) const
+  template <typename G, typename A, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x, G &&fetch, A &&, F &&f) const
   {
     const PetscInt threads = (PetscInt)gridDim.x * blockDim.x;
 
@@ -258,7 +270,7 @@ struct SpikeStencilRows {
       const PetscScalar   *from    = x + (SINGLE ? 1 : m.dof) * (i + j * m.sj + k * m.sk);
       decltype(fetch(row)) fetched = fetch(row);
 
-      f(row, SpikeStencilSum<SINGLE>(m, shared.point, c, i, j, k, [&](const SpikeStencilPoint &o) { return from + (SINGLE ? 1 : m.dof) * (o.i + o.j * m.sj + o.k * m.sk); }), fetched);
+      f(row, SpikeStencilSum<SINGLE>(m, shared.point, c, i, j, k, [&](const SpikeStencilPoint &o) { return from + (SINGLE ? 1 : m.dof) * (o.i + o.j * m.sj + o.k * m.sk); }), fetched, [&] { return from[c]; });
     }
   }
 };
@@ -287,8 +299,8 @@ struct SpikeStencilEnds {
     __syncthreads();
   }
 
-  template <typename G, typename F>
-  __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x, G &&fetch, F &&f) const
+  template <typename G, typename A, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x, G &&fetch, A &&, F &&f) const
   {
     const PetscInt  threads = (PetscInt)gridDim.x * blockDim.x;
     const PetscInt *size    = m.table.size;
@@ -309,7 +321,7 @@ struct SpikeStencilEnds {
         return slab == 6 ? x + dof * (pi + pj * m.table.sj + pk * m.table.sk) : m.ghost + dof * (m.first[slab] + pi + pj * m.sj[slab] + pk * m.sk[slab]);
       };
 
-      f(row, SpikeStencilSum<SINGLE>(m.table, shared.point, c, i, j, k, at), fetched);
+      f(row, SpikeStencilSum<SINGLE>(m.table, shared.point, c, i, j, k, at), fetched, [&] { return x[dof * (i + j * m.table.sj + k * m.table.sk) + c]; });
     }
   }
 };

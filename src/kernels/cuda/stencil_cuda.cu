@@ -251,7 +251,11 @@ __global__ void __launch_bounds__(SPIKE_STENCIL_THREADS, ROWS::RESIDENT) SpikeSt
 
   m.prepare(rows);
   m.each(
-    rows, (PetscScalar *)stencilplanes, x, [&](PetscCount row) { return z ? z[row] : PetscScalar(0.0); }, [&](PetscCount row, PetscScalar sum, PetscScalar before) { y[row] = before + sum; });
+    rows, (PetscScalar *)stencilplanes, x, [&](PetscCount row) { return z ? z[row] : PetscScalar(0.0); },
+    [&](PetscCount row) {
+      if (z) SpikeStencilAhead(z + row);
+    },
+    [&](PetscCount row, PetscScalar sum, PetscScalar before, auto &&) { y[row] = before + sum; });
 }
 
 template <class ROWS>
