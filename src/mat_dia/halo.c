@@ -150,7 +150,7 @@ PetscErrorCode MatHaloSetRanksPerNode_Private(MatHalo *h, PetscInt pernode, Pets
   PetscCheck(pernode >= 0, PetscObjectComm(owner), PETSC_ERR_ARG_OUTOFRANGE, "Ranks per node: at least 1, or 0 for those that MPI finds on a node, and %" PetscInt_FMT " were given", pernode);
   if (h->pernode == pernode) PetscFunctionReturn(PETSC_SUCCESS);
   h->pernode = pernode;
-  if (!h->req) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h->k) PetscFunctionReturn(PETSC_SUCCESS);
   if (h->link) PetscCall((*h->k->disconnect)(&h->link));
   PetscCall(MatHaloLink_Private(h, owner));
   PetscFunctionReturn(PETSC_SUCCESS);
