@@ -122,7 +122,7 @@ static PetscErrorCode SpikeNetworkGet_Private(MPI_Comm comm, PetscInt number, Sp
   PetscBool     mine, all;
   PetscMPIInt   size, rank;
   ncclUniqueId  id;
-  int           device;
+  int           device, least, greatest;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaGetDevice(&device));
@@ -144,7 +144,8 @@ static PetscErrorCode SpikeNetworkGet_Private(MPI_Comm comm, PetscInt number, Sp
     PetscCallMPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm));
     SpikeCallNCCL(nccl.CommInitRank(&n->comm, size, id, rank));
     PetscCallMPI(MPI_Comm_dup(comm, &n->mpi));
-    PetscCallCUDA(cudaStreamCreateWithFlags(&n->stream, cudaStreamNonBlocking));
+    PetscCallCUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest)); /* else its blocks wait for all of a product that was launched before them */
+    PetscCallCUDA(cudaStreamCreateWithPriority(&n->stream, cudaStreamNonBlocking, greatest));
     if (!networks) PetscCall(PetscRegisterFinalize(SpikeNetworksDestroy_Private));
     n->next  = networks;
     networks = n;
