@@ -16,6 +16,7 @@ Ratio: time with AIJ / time. With several ranks also stencils whose points aroun
 #include <petscdmda.h>
 #include <petsctime.h>
 #include "finish.h"
+#include "gbcgnode.h"
 
 #define KINDS   6
 #define ROUNDS  64
@@ -338,7 +339,6 @@ int main(int argc, char **argv)
   PetscCall(VecSetSizes(b.tick, 1, 1));
   PetscCall(VecSetType(b.tick, b.device ? VECCUDA : VECSTANDARD));
   PetscCall(VecSet(b.tick, 1.0));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms of a product or of an iteration, median; %d ranks, %s\n%-13s %3s %-18s %-20s %9s %6s %7s\n", (int)size, b.device ? "CUDA" : "host", "grid", "pts", "what", "matrix", "ms", "ratio", "of copy"));
   for (PetscInt s = 0; s < nstencils; s++)
     for (PetscInt k = 0; k < nsizes; k++) {
       Mat A[KINDS];
@@ -348,6 +348,11 @@ int main(int argc, char **argv)
       b.n[2]          = weak ? sizes[k] * size : sizes[k];
       b.points        = stencils[s];
       PetscCall(MakeMatrices(&b, A));
+      if (!s && !k) {
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms of a product or of an iteration, median; "));
+        PetscCall(NodePrint(A[2]));
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-13s %3s %-18s %-20s %9s %6s %7s\n", "grid", "pts", "what", "matrix", "ms", "ratio", "of copy"));
+      }
       PetscCall(Products(&b, A));
       PetscCall(Solves(&b, A, KSPCG, KSPCGFUSED));
       PetscCall(Solves(&b, A, KSPBCGS, KSPBCGSFUSED));

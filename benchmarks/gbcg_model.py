@@ -37,7 +37,7 @@ def read(name):
     times, grid, ranks, by = {}, None, 0, ""
     with open(name) as f:
         for line in f:
-            head = re.search(r"; (\d+) ranks, CUDA, messages of MATDIA by (.*)", line)
+            head = re.search(r"; (\d+) ranks, CUDA, messages of MATDIA by ([^;]*)", line)
             if head:
                 ranks, by = int(head.group(1)), head.group(2)
             row = re.match(r"(\d+)x(\d+)x(\d+)\s+(\S.{23}) (.{24})\s+([0-9.]+)", line)

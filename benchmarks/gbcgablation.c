@@ -15,7 +15,7 @@ Apart: what a product takes without messages, with them, the messages alone, and
 #include <petsctime.h>
 #include <petscspike.h>
 #include "finish.h"
-#include "mat_dia/diaimpl.h"
+#include "gbcgnode.h"
 
 #define ROUNDS 64
 
@@ -380,14 +380,14 @@ int main(int argc, char **argv)
   PetscCall(VecSetType(b.tick, b.device ? VECCUDA : VECSTANDARD));
   PetscCall(VecSet(b.tick, 1.0));
   for (PetscInt k = 0; k < nsizes; k++) {
-    const Mat_DIA *a;
-
     b.n[0] = b.n[1] = sizes[k];
     b.n[2]          = weak ? sizes[k] * size : sizes[k];
     PetscCall(Poisson(&b));
-    a = (const Mat_DIA *)b.A->data;
-    if (!k)
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms, median; %d ranks, %s, messages of MATDIA by %s\n%-14s %-24s %-24s %9s %6s\n", (int)size, b.device ? "CUDA" : "host", a->halo.link ? a->halo.link->name : "MPI", "grid", "what", "how", "ms", "ratio"));
+    if (!k) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms, median; "));
+      PetscCall(NodePrint(b.A));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9s %6s\n", "grid", "what", "how", "ms", "ratio"));
+    }
     for (PetscInt way = 0; way < NWAYS; way++) PetscCall(ProductCreate(b.A, (Way)way, &b.p[way]));
     PetscCall(Parts(&b));
     PetscCall(Steps(&b));

@@ -503,5 +503,14 @@ int main(int argc, char **argv)
          nsize: 3
          requires: cuda gpurun
          args: -dia_type diacuda -mat_dia_schedule twophase
+      test:
+         suffix: nodes
+         nsize: {{3 4}}
+         args: -mat_dia_ranks_per_node {{1 2}} -mat_dia_schedule {{overlap twophase}}
+      test:
+         suffix: cudanodes
+         nsize: {{3 4}}
+         requires: cuda gpurun
+         args: -dia_type diacuda -mat_dia_ranks_per_node {{1 2}} -mat_dia_schedule {{overlap twophase}}
 
 TEST*/

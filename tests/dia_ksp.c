@@ -208,6 +208,19 @@ int main(int argc, char **argv)
       output_file: output/dia_ksp_1.out
 
    test:
+      suffix: nodes
+      nsize: 4
+      args: -mat_dia_ranks_per_node 2
+      output_file: output/dia_ksp_1.out
+
+   test:
+      suffix: cudanodes
+      nsize: 4
+      requires: cuda gpurun
+      args: -dia_type diacuda -mat_type aijcusparse -mat_dia_ranks_per_node 2
+      output_file: output/dia_ksp_1.out
+
+   test:
       suffix: cuda
       nsize: {{1 2 3}}
       requires: cuda gpurun

@@ -327,6 +327,7 @@ static PetscErrorCode TestCase(const GridCase *c, const char where[])
   PetscFunctionBegin;
   PetscCall(CreateGrid(c, &da));
   PetscCall(MatCreateGridStencil(da, n, o, &A));
+  PetscCall(MatSetFromOptions(A));
   PetscCall(MatGridStencilGetStencil(A, &count, NULL));
   PetscCall(SpikeTestCheck((PetscBool)(count == n), "%s: %" PetscInt_FMT " points", where, count));
   for (PetscInt constant = 1; constant >= 0; constant--) {
@@ -387,6 +388,7 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(CreateGrid(grid, &da));
   PetscCall(MatCreateGridStencil(da, n, o, &A));
+  PetscCall(MatSetFromOptions(A));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATGRIDSTENCILCUDA, &is));
   around = (PetscBool)(size > 1 || grid->b[0] != DM_BOUNDARY_NONE);
   for (PetscInt s = 0; s < n; s++)
@@ -514,6 +516,15 @@ int main(int argc, char **argv)
       test:
          suffix: base
          args: -spike_host_isa base
+      test:
+         suffix: nodes
+         nsize: {{3 4}}
+         args: -mat_gridstencil_ranks_per_node {{1 2}}
+      test:
+         suffix: cudanodes
+         nsize: {{3 4}}
+         requires: cuda gpurun
+         args: -dm_vec_type cuda -mat_gridstencil_ranks_per_node {{1 2}}
       test:
          suffix: cuda
          nsize: {{1 2 3}}

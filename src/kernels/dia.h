@@ -31,7 +31,8 @@
 
 typedef struct _n_SpikeDIAKernels SpikeDIAKernels;
 
-#define SPIKE_DIA_ROWS 64 /* rows of a block: granule of ranges of rows, and of masks */
+#define SPIKE_DIA_ROWS   64 /* rows of a block: granule of ranges of rows, and of masks */
+#define SPIKE_DIA_GROUPS 2  /* of messages: to other nodes, and inside of one */
 
 typedef struct {
   const SpikeDIAKernels *k;
@@ -59,6 +60,14 @@ typedef struct {
   PetscScalar *ghost, *message; /* for MPI */
   void        *data;
 } SpikeDIALink;
+
+/* Messages in an array, one behind the other: number k is array[at[k]] to array[at[k + 1] - 1] and travels in group[k] */
+typedef struct {
+  PetscInt           n;
+  const PetscInt    *at;    /* [n + 1] */
+  const PetscMPIInt *group; /* [n]     */
+  PetscScalar       *array;
+} SpikeDIAMessages;
 
 typedef enum {
   SPIKE_DIA_ROWSUMS,    /* out[n]: sums of magnitudes in rows                                          */
@@ -120,15 +129,15 @@ struct _n_SpikeDIAKernels {
   /*
     Messages that begin and end on a device; NULL functions on the host, where MPI has message[] and ghost[] themselves. connect() is collective; aware: MPI reads the memory of the device. leave() is enqueued behind
     what fills message[], or back, ghost[]: it takes them where MPI reads them, beside what is enqueued next; ready() waits until they are there, and until MPI may write what comes. arrive() is enqueued when all has come:
-    what follows finds ghost[], back, message[]. Of a link apart, exchange() enqueues messages behind the work so far, beside what is enqueued next, in as many groups as there are calls, and arrive() ends them; leave() and ready() are
-    not called.
+    what follows finds ghost[], back, message[]. Of a link apart, exchange() enqueues messages behind the work so far, beside what is enqueued next, one after the other call, and arrive() ends them; leave() and ready() are
+    not called. Each of these is for one group of the messages, 0 <= group < ngroups <= SPIKE_DIA_GROUPS, and those of one wait for none of the other.
   */
-  PetscErrorCode (*connect)(MPI_Comm, PetscBool aware, PetscInt nmessage, PetscScalar *message, PetscInt nghost, PetscScalar *ghost, SpikeDIALink **);
+  PetscErrorCode (*connect)(MPI_Comm, PetscBool aware, PetscInt ngroups, const SpikeDIAMessages *message, const SpikeDIAMessages *ghost, SpikeDIALink **);
   PetscErrorCode (*disconnect)(SpikeDIALink **);
-  PetscErrorCode (*leave)(void *stream, SpikeDIALink *, PetscBool back);
-  PetscErrorCode (*ready)(SpikeDIALink *);
-  PetscErrorCode (*exchange)(void *stream, SpikeDIALink *, PetscInt count, const SpikeMessage[]);
-  PetscErrorCode (*arrive)(void *stream, SpikeDIALink *, PetscBool back);
+  PetscErrorCode (*leave)(void *stream, SpikeDIALink *, PetscInt group, PetscBool back);
+  PetscErrorCode (*ready)(SpikeDIALink *, PetscInt group);
+  PetscErrorCode (*exchange)(void *stream, SpikeDIALink *, PetscInt group, PetscInt count, const SpikeMessage[]);
+  PetscErrorCode (*arrive)(void *stream, SpikeDIALink *, PetscInt group, PetscBool back);
 
   /* On the host, when it returns */
   PetscErrorCode (*sums)(const SpikeDIA *, SpikeDIASums, PetscReal *out, PetscReal *ghost);

@@ -204,8 +204,9 @@ PetscErrorCode MatDIAGetMaxFill(Mat A, PetscReal *fill)
 
 static PetscErrorCode MatSetFromOptions_DIA(Mat A, PetscOptionItems PetscOptionsObject)
 {
-  Mat_DIA  *a    = (Mat_DIA *)A->data;
-  PetscReal fill = a->maxfill;
+  Mat_DIA  *a       = (Mat_DIA *)A->data;
+  PetscReal fill    = a->maxfill;
+  PetscInt  pernode = a->halo.pernode;
   PetscBool set;
 
   PetscFunctionBegin;
@@ -213,6 +214,8 @@ static PetscErrorCode MatSetFromOptions_DIA(Mat A, PetscOptionItems PetscOptions
   PetscCall(PetscOptionsEnum("-mat_dia_schedule", "Exchange between ranks", "MatDIASetSchedule", MatDIAScheduleTypes, (PetscEnum)a->schedule, (PetscEnum *)&a->schedule, NULL));
   PetscCall(PetscOptionsReal("-mat_dia_max_fill", "Places of the diagonals over entries, at most", "MatDIASetMaxFill", fill, &fill, &set));
   if (set) PetscCall(MatDIASetMaxFill_DIA(A, fill));
+  PetscCall(PetscOptionsInt("-mat_dia_ranks_per_node", "Ranks that count as one node, 0: as MPI has it", "MATDIA", pernode, &pernode, &set));
+  if (set) PetscCall(MatHaloSetRanksPerNode_Private(&a->halo, pernode, (PetscObject)A));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -347,7 +350,8 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   Options Database Keys:
 + -mat_type dia                        - sets the type in `MatSetFromOptions()`
 . -mat_dia_schedule (overlap|twophase) - exchange between ranks, see `MatDIASetSchedule()`
-- -mat_dia_max_fill fill               - how many places there may be for an entry, see `MatDIASetMaxFill()`
+. -mat_dia_max_fill fill               - how many places there may be for an entry, see `MatDIASetMaxFill()`
+- -mat_dia_ranks_per_node ranks        - that many consecutive ranks count as one node in exchanges, 0 (the default) for those that MPI finds on one; read by `MatSetFromOptions()`
 
   Level: beginner
 
@@ -402,7 +406,8 @@ PetscErrorCode MatCreate_MPIDIA(Mat A)
   Options Database Keys:
 + -mat_type diacuda                    - sets the type in `MatSetFromOptions()`
 . -mat_dia_schedule (overlap|twophase) - exchange between ranks, see `MatDIASetSchedule()`
-- -mat_dia_max_fill fill               - how many places there may be for an entry, see `MatDIASetMaxFill()`
+. -mat_dia_max_fill fill               - how many places there may be for an entry, see `MatDIASetMaxFill()`
+- -mat_dia_ranks_per_node ranks        - that many consecutive ranks count as one node in exchanges, 0 (the default) for those that MPI finds on one; read by `MatSetFromOptions()`
 
   Level: beginner
 
@@ -412,7 +417,7 @@ PetscErrorCode MatCreate_MPIDIA(Mat A)
   products, are on the host.
 
   On several ranks what others need of a vector is packed on the device and travels beside the product of the rows that need nothing: by NCCL where each rank has a GPU of its own and the library was built with NCCL, by MPI from the
-  memory of the device with `-use_gpu_aware_mpi`, else through pinned memory of the host. `-info` says which.
+  memory of the device with `-use_gpu_aware_mpi`, else through pinned memory of the host. `-info` says which. Messages to other nodes and those inside of one travel at once, on streams and by communicators of their own.
 
   `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product, for up to 128 diagonals.
 

@@ -23,6 +23,7 @@ PetscErrorCode MatView_DIA(Mat A, PetscViewer viewer)
       if (global[0] == -global[1]) PetscCall(PetscViewerASCIIPrintf(viewer, "diagonals: %" PetscInt_FMT ", %g bytes of values\n", global[0], (double)bytes));
       else PetscCall(PetscViewerASCIIPrintf(viewer, "diagonals: %" PetscInt_FMT " to %" PetscInt_FMT " on a rank, %g bytes of values\n", -global[1], global[0], (double)bytes));
       PetscCall(PetscViewerASCIIPrintf(viewer, "schedule: %s\n", MatDIAScheduleTypes[a->schedule]));
+      PetscCall(MatHaloView_Private(&a->halo, viewer));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }

@@ -32,13 +32,15 @@ static PetscErrorCode MatSetFromOptions_GridStencil(Mat A, PetscOptionItems Pets
 {
   Mat_GridStencil  *a      = (Mat_GridStencil *)A->data;
   const char *const list[] = {"own", "dm"};
-  PetscInt          which  = a->usedm ? 1 : 0;
-  PetscBool         set;
+  PetscInt          which = a->usedm ? 1 : 0, pernode = a->halo.pernode;
+  PetscBool         set, setnode;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "MATGRIDSTENCIL options");
   PetscCall(PetscOptionsEList("-mat_gridstencil_halo", "How points around the box of a rank come", "MATGRIDSTENCIL", list, 2, list[which], &which, &set));
+  PetscCall(PetscOptionsInt("-mat_gridstencil_ranks_per_node", "Ranks that count as one node, 0: as MPI has it", "MATGRIDSTENCIL", pernode, &pernode, &setnode));
   PetscOptionsHeadEnd();
+  if (setnode) PetscCall(MatHaloSetRanksPerNode_Private(&a->halo, pernode, (PetscObject)A));
   if (!set || (which == 1) == a->usedm) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGridStencilHaloDestroy_Private(A));
   PetscCall(VecDestroy(&a->around));
@@ -58,8 +60,9 @@ static PetscErrorCode MatSetUp_GridStencil(Mat A)
 /*MC
   MATGRIDSTENCIL = "gridstencil" - A stencil on the grid of a `DMDA`, with constant coefficients or coefficients for each point: no matrix is stored
 
-  Options Database Key:
-. -mat_gridstencil_halo (own|dm) - how points around the box of a rank come in products, read by `MatSetFromOptions()`
+  Options Database Keys:
++ -mat_gridstencil_halo (own|dm)        - how points around the box of a rank come in products, read by `MatSetFromOptions()`
+- -mat_gridstencil_ranks_per_node ranks - that many consecutive ranks count as one node, 0 (the default) for those that MPI finds on one: messages to other nodes and those inside of one travel at once; read by `MatSetFromOptions()`
 
   Level: beginner
 

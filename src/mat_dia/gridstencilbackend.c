@@ -133,6 +133,8 @@ PetscErrorCode MatConvert_GridStencil_GridStencil(Mat A, MatType newtype, MatReu
   PetscCall(MatGridStencilCreate_Private(a->da, a->s.count, a->stencil, newtype, &C));
   b        = (Mat_GridStencil *)C->data;
   b->usedm = a->usedm;
+
+  b->halo.pernode = a->halo.pernode;
   if (a->coef) {
     b->ncoef      = a->ncoef;
     b->s.constant = a->s.constant;

@@ -301,6 +301,7 @@ PetscErrorCode MatView_GridStencil(Mat A, PetscViewer viewer)
   if (isascii) PetscCall(PetscViewerGetFormat(viewer, &format));
   if (isascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL || format == PETSC_VIEWER_ASCII_FACTOR_INFO || !A->assembled)) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " points, %" PetscInt_FMT " unknowns each, %s\n", a->s.count, a->s.dof, !a->coef ? "no coefficients" : (a->s.constant ? "constant coefficients" : "coefficients for each point")));
+    PetscCall(MatHaloView_Private(&a->halo, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatConvert_GridStencil_AIJ(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
@@ -318,6 +319,8 @@ PetscErrorCode MatDuplicate_GridStencil(Mat A, MatDuplicateOption op, Mat *B)
   PetscCall(MatGridStencilCreate_Private(a->da, a->s.count, a->stencil, ((PetscObject)A)->type_name, B));
   b        = (Mat_GridStencil *)(*B)->data;
   b->usedm = a->usedm;
+
+  b->halo.pernode = a->halo.pernode;
   if (a->coef) {
     b->ncoef      = a->ncoef;
     b->s.constant = a->s.constant;

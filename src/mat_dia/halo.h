@@ -19,12 +19,19 @@ typedef struct {
   MPI_Request           *req;                 /* [nrecv + nsend]                                               */
   PetscBool              active;              /* on any rank                                                   */
 
+  PetscInt     pernode;               /* ranks that count as one node, 0: as MPI has it; stays over resets                  */
+  PetscMPIInt  ninside, noutside;     /* other ranks of the node, and of other nodes, that messages go to or come from      */
+  PetscInt     ngroups;               /* 2 where some messages stay inside of a node and some do not, on whatever rank      */
+  PetscMPIInt *recvgroup, *sendgroup; /* [nrecv], [nsend] of each message: 0 to other nodes, 1 inside of one; 0 where alone */
+
   SpikeDIALink *link;  /* between devices, else NULL          */
   SpikeMessage *apart; /* [nrecv + nsend] where link is apart */
 } MatHalo;
 
 PETSC_INTERN PetscErrorCode MatHaloConnect_Private(MatHalo *, const SpikeDIAKernels *, PetscObject);
 PETSC_INTERN PetscErrorCode MatHaloReset_Private(MatHalo *);
+PETSC_INTERN PetscErrorCode MatHaloSetRanksPerNode_Private(MatHalo *, PetscInt, PetscObject);
+PETSC_INTERN PetscErrorCode MatHaloView_Private(const MatHalo *, PetscViewer);
 
 /* What has been enqueued fills message[], or back, ghost[]: off it goes, as far as no host has to wait; what is enqueued behind Finish finds ghost[], or back, message[], whole */
 PETSC_INTERN PetscErrorCode MatHaloLeave_Private(MatHalo *, PetscBool twophase, PetscBool back);

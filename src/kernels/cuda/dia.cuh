@@ -112,9 +112,9 @@ PETSC_INTERN PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *, PetscInt, Pets
 PETSC_INTERN PetscErrorCode SpikeDIAFillBand_CUDA(const SpikeDIA *, SpikeBand *, SpikeFillStats *);
 
 /* dia_link.cu */
-PETSC_INTERN PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm, PetscBool, PetscInt, PetscScalar *, PetscInt, PetscScalar *, SpikeDIALink **);
+PETSC_INTERN PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm, PetscBool, PetscInt, const SpikeDIAMessages *, const SpikeDIAMessages *, SpikeDIALink **);
 PETSC_INTERN PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **);
-PETSC_INTERN PetscErrorCode SpikeDIALeave_CUDA(void *, SpikeDIALink *, PetscBool);
-PETSC_INTERN PetscErrorCode SpikeDIAReady_CUDA(SpikeDIALink *);
-PETSC_INTERN PetscErrorCode SpikeDIAExchange_CUDA(void *, SpikeDIALink *, PetscInt, const SpikeMessage[]);
-PETSC_INTERN PetscErrorCode SpikeDIAArrive_CUDA(void *, SpikeDIALink *, PetscBool);
+PETSC_INTERN PetscErrorCode SpikeDIALeave_CUDA(void *, SpikeDIALink *, PetscInt, PetscBool);
+PETSC_INTERN PetscErrorCode SpikeDIAReady_CUDA(SpikeDIALink *, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeDIAExchange_CUDA(void *, SpikeDIALink *, PetscInt, PetscInt, const SpikeMessage[]);
+PETSC_INTERN PetscErrorCode SpikeDIAArrive_CUDA(void *, SpikeDIALink *, PetscInt, PetscBool);

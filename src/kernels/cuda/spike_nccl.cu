@@ -33,12 +33,15 @@ static struct {
 
 /*
   A communicator of NCCL takes a few tenths of a second to make: one serves all communicators of MPI that have the same ranks in the same order, on the
-  same devices, until PetscFinalize(). Its messages travel on a stream of its own, beside what the device works on meanwhile
+  same devices, of links of one number, until PetscFinalize(). Its messages travel on a stream of its own, beside what the device works on meanwhile, and
+  beside those of other numbers. Of these none waits for ever: all ranks enqueue them in one order, and no kernel that has to be on the device as a whole
+  waits for messages behind it
 */
 typedef struct SpikeNetwork SpikeNetwork;
 struct SpikeNetwork {
   MPI_Comm      mpi; /* with its ranks */
   int           device;
+  PetscInt      number;
   ncclComm_t    comm;
   cudaStream_t  stream;
   SpikeNetwork *next;
@@ -113,13 +116,13 @@ static PetscErrorCode SpikeNetworksDestroy_Private(void)
 }
 
 /* Collective: what all ranks have is taken, else a new one made */
-static PetscErrorCode SpikeNetworkGet_Private(MPI_Comm comm, SpikeNetwork **network)
+static PetscErrorCode SpikeNetworkGet_Private(MPI_Comm comm, PetscInt number, SpikeNetwork **network)
 {
   SpikeNetwork *n;
   PetscBool     mine, all;
   PetscMPIInt   size, rank;
   ncclUniqueId  id;
-  int           device;
+  int           device, least, greatest;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaGetDevice(&device));
@@ -127,7 +130,7 @@ static PetscErrorCode SpikeNetworkGet_Private(MPI_Comm comm, SpikeNetwork **netw
     PetscMPIInt same;
 
     PetscCallMPI(MPI_Comm_compare(comm, n->mpi, &same));
-    if (n->device == device && (same == MPI_IDENT || same == MPI_CONGRUENT)) break;
+    if (n->device == device && n->number == number && (same == MPI_IDENT || same == MPI_CONGRUENT)) break;
   }
   mine = (PetscBool)(n != NULL);
   PetscCallMPI(MPIU_Allreduce(&mine, &all, 1, MPI_C_BOOL, MPI_LAND, comm));
@@ -136,11 +139,13 @@ static PetscErrorCode SpikeNetworkGet_Private(MPI_Comm comm, SpikeNetwork **netw
     PetscCallMPI(MPI_Comm_rank(comm, &rank));
     PetscCall(PetscNew(&n));
     n->device = device;
+    n->number = number;
     if (!rank) SpikeCallNCCL(nccl.GetUniqueId(&id));
     PetscCallMPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm));
     SpikeCallNCCL(nccl.CommInitRank(&n->comm, size, id, rank));
     PetscCallMPI(MPI_Comm_dup(comm, &n->mpi));
-    PetscCallCUDA(cudaStreamCreateWithFlags(&n->stream, cudaStreamNonBlocking));
+    PetscCallCUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest)); /* else its blocks wait for all of a product that was launched before them */
+    PetscCallCUDA(cudaStreamCreateWithPriority(&n->stream, cudaStreamNonBlocking, greatest));
     if (!networks) PetscCall(PetscRegisterFinalize(SpikeNetworksDestroy_Private));
     n->next  = networks;
     networks = n;
@@ -149,18 +154,17 @@ static PetscErrorCode SpikeNetworkGet_Private(MPI_Comm comm, SpikeNetwork **netw
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeConnect_CUDA(SpikeBand *s, MPI_Comm comm, void **link)
+PetscErrorCode SpikeLinkConnect_CUDA(MPI_Comm comm, PetscInt number, void **link)
 {
   SpikeLink *l;
   PetscBool  apart = PETSC_FALSE;
 
   PetscFunctionBegin;
-  (void)s;
   *link = NULL;
   PetscCall(SpikeDevicesApart_Private(comm, &apart));
   if (!apart) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&l));
-  PetscCall(SpikeNetworkGet_Private(comm, &l->network));
+  PetscCall(SpikeNetworkGet_Private(comm, number, &l->network));
   PetscCallCUDA(cudaEventCreateWithFlags(&l->ready, cudaEventDisableTiming));
   PetscCallCUDA(cudaEventCreateWithFlags(&l->done, cudaEventDisableTiming));
   *link = l;
@@ -214,7 +218,7 @@ PetscErrorCode SpikeLinkWait_CUDA(void *link, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else
-PetscErrorCode SpikeConnect_CUDA(SpikeBand *, MPI_Comm, void **link)
+PetscErrorCode SpikeLinkConnect_CUDA(MPI_Comm, PetscInt, void **link)
 {
   PetscFunctionBegin;
   *link = NULL;
@@ -236,6 +240,13 @@ PetscErrorCode SpikeLinkWait_CUDA(void *, cudaStream_t)
   return PETSC_ERR_SUP;
 }
 #endif
+
+PetscErrorCode SpikeConnect_CUDA(SpikeBand *, MPI_Comm comm, void **link)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeLinkConnect_CUDA(comm, 0, link));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode SpikeExchange_CUDA(SpikeBand *s, void *link, PetscInt count, const SpikeMessage m[])
 {
