@@ -36,7 +36,7 @@ typedef struct {
   SpikeBlockItem item[SPIKE_BLOCK_ITEMS];
 } SpikeBlockBatch;
 
-/* Kinds of tasks: what has a kernel body of its own. Numbers of columns: up to 4, 8, 16, 32; of a product up to 8, 16, 32; with blocks of 4, 8 or 16 up to 4, 8, 16, 32, by lanes the same, and 1 */
+/* Kinds of tasks: what has a kernel body of its own. Numbers of columns: up to 4, 8, 16, 32; of a product up to 8, 16, 32; with blocks of 4, 8 or 16 up to 4, 8, 16, 32, by lanes up to 4, 8, 16, and 1 */
 enum {
   SPIKE_BLOCK_KIND_AXPY      = 0,
   SPIKE_BLOCK_KIND_DOT       = 4,
@@ -44,8 +44,8 @@ enum {
   SPIKE_BLOCK_KIND_TRANSPOSE = 11,
   SPIKE_BLOCK_KIND_WIDE      = 14,
   SPIKE_BLOCK_KIND_LANES     = 18,
-  SPIKE_BLOCK_KIND_VECTOR    = 22,
-  SPIKE_BLOCK_KINDS          = 23
+  SPIKE_BLOCK_KIND_VECTOR    = 21,
+  SPIKE_BLOCK_KINDS          = 22
 };
 
 /* The state: SpikeBlock.data */
@@ -59,6 +59,7 @@ typedef struct {
 /* SpikeBlockMat.data: rows of the matrix, and of its transpose */
 typedef struct {
   PetscInt *ai, *aj, *ti, *tj, *tp;
+  bool      even; /* no row is much longer than others */
 } SpikeBlockMatCUDA;
 
 /* The stream of a call */

@@ -17,7 +17,7 @@ template <typename V>
 static PetscErrorCode SpikeBlockChainLaunch(const SpikeBlockItem &a, const SpikeBlockItem &b, cudaStream_t stream)
 {
   const int      cls    = SpikeBlockClass(PetscMax(PetscMax(a.k, a.m), PetscMax(b.k, b.m)));
-  const unsigned blocks = SpikeBlockAxpyBlocks(cls, sizeof(V), a.n, INT_MAX);
+  const unsigned blocks = SpikeBlockAxpyBlocks(cls, sizeof(V), a.rowmajor, a.n, INT_MAX);
   const size_t   shared = 1024 * sizeof(SpikeBlockSum);
 
   PetscFunctionBegin;

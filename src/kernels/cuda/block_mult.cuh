@@ -94,6 +94,18 @@ __device__ static __forceinline__ void SpikeBlockMultWideAny(const SpikeBlockIte
   else SpikeBlockMultWide<16, NT, false, ROWMAJOR, V>(t, block);
 }
 
+template <int CLASS, int BS, bool ROWMAJOR, typename V>
+__device__ static __forceinline__ void SpikeBlockMultLanesAny(const SpikeBlockItem &t, unsigned block)
+{
+  if constexpr (CLASS == 0) {
+    if ((BS ? BS : t.bs) == 8) {
+      SpikeBlockMultLanes<8, 1, ROWMAJOR, V>(t, block);
+      return;
+    }
+  }
+  SpikeBlockMultLanes<4, 1 << CLASS, ROWMAJOR, V>(t, block);
+}
+
 template <typename V>
 __device__ static __forceinline__ void SpikeBlockMultVectorAny(const SpikeBlockItem &t, unsigned block)
 {
@@ -108,9 +120,12 @@ __host__ __device__ constexpr int SpikeBlockProductThreads(int kind)
   return kind < SPIKE_BLOCK_KIND_WIDE || kind == SPIKE_BLOCK_KIND_VECTOR ? SPIKE_BLOCK_THREADS : 32 * (kind < SPIKE_BLOCK_KIND_LANES ? SPIKE_BLOCK_WIDEWARPS : SPIKE_BLOCK_LANEWARPS);
 }
 
-__host__ __device__ constexpr int SpikeBlockProductBlocks(int kind)
+/* Block sizes, 0: any, and sizes of numbers as well: blocks of 4 are the faster the more warps there are, those of 8 and 16 are not */
+__host__ __device__ constexpr int SpikeBlockProductBlocks(int kind, int bs, int size, bool rowmajor)
 {
-  return kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_WIDE + 2 ? 4 : kind >= SPIKE_BLOCK_KIND_LANES && kind < SPIKE_BLOCK_KIND_VECTOR ? 4 : 2;
+  if (kind >= SPIKE_BLOCK_KIND_LANES && kind < SPIKE_BLOCK_KIND_VECTOR) return SpikeBlockLanesLeast(bs, size, rowmajor);
+  if (kind < SPIKE_BLOCK_KIND_WIDE || kind > SPIKE_BLOCK_KIND_WIDE + 2) return 2;
+  return kind == SPIKE_BLOCK_KIND_WIDE + 2 ? (bs == 8 && size == 4 ? 3 : 2) : bs == 4 && size <= 8 ? 4 : 3;
 }
 
 /* A product by its kind */
@@ -123,8 +138,8 @@ __device__ static __forceinline__ void SpikeBlockProduct_Device(const SpikeBlock
     if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, BS, true, V>(t, block);
     else SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, BS, false, V>(t, block);
   } else if constexpr (KIND < SPIKE_BLOCK_KIND_VECTOR) {
-    if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockMultLanes<4, 1 << (KIND - SPIKE_BLOCK_KIND_LANES), true, V>(t, block);
-    else SpikeBlockMultLanes<4, 1 << (KIND - SPIKE_BLOCK_KIND_LANES), false, V>(t, block);
+    if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockMultLanesAny<KIND - SPIKE_BLOCK_KIND_LANES, BS, true, V>(t, block);
+    else SpikeBlockMultLanesAny<KIND - SPIKE_BLOCK_KIND_LANES, BS, false, V>(t, block);
   } else SpikeBlockMultVectorAny<V>(t, block);
 }
 
@@ -138,7 +153,7 @@ static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, c
   const bool               special = !trans && (A->bs == 4 || A->bs == 8 || A->bs == 16) && (size_t)A->a % 16 == 0;
   const bool               pairs   = task->rowmajor ? cls < 2 || (task->m % 2 == 0 && SpikeBlockAligned(task->X, task->ldx, size, PetscMin(16, 2 * size))) : A->bs == 4 || SpikeBlockAligned(task->X, task->ldx, size, PetscMin(16, 2 * size));
   const bool               fits    = (PetscCount)A->nb <= (PetscCount)UINT_MAX && (task->rowmajor ? A->bs * task->ldx : A->bs) <= (PetscCount)(UINT_MAX / size);
-  const bool               lanes   = special && A->bs == 4 && size == sizeof(float) && cls < 2 && task->m % 4 == 0 && (!task->rowmajor || SpikeBlockAligned(task->X, task->ldx, size, 16));
+  const bool               lanes   = special && m->even && task->m % 4 == 0 && SpikeBlockLanesWanted(A->bs, cls, size, task->rowmajor ? true : false) && (!task->rowmajor || SpikeBlockAligned(task->X, task->ldx, size, 16));
   int                      warps   = SPIKE_BLOCK_WARPS;
   PetscCount               units;
 
@@ -152,7 +167,7 @@ static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, c
   t->wide      = SpikeBlockAligned(t->Y, t->ldy, size, 16);
   if (lanes) {
     t->kind = SPIKE_BLOCK_KIND_LANES + cls;
-    units   = (PetscCount)t->n / (8 >> cls) + (t->n % (8 >> cls) ? 1 : 0);
+    units   = ((PetscCount)t->n * t->bs * (1 << cls) + 31) / 32;
     warps   = SPIKE_BLOCK_LANEWARPS;
   } else if (special && (task->m == 1 || (pairs && fits))) { /* four waves of two blocks of threads a multiprocessor, or more */
     const int side = (int)PetscMax(1, 512 / (A->bs * A->bs * (PetscInt)size));

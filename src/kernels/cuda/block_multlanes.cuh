@@ -1,16 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* block_multlanes.cuh: products of a matrix of blocks of 4 or 8 with 4, 8, ... columns, each lane with a column of the blocks and four of the vectors */
+/* block_multlanes.cuh: products of a matrix of blocks of 4 or 8 with 4, 8 or 16 columns, each lane with a column of the blocks and four of the vectors */
 #pragma once
 
 #include "block_multvector.cuh"
 
 #define SPIKE_BLOCK_LANEWARPS 8 /* of a block of threads; in a launch of all kinds the others do nothing */
 
-/* Of blocks of BS with up to 4 LC columns: lanes of a block, block rows side by side in a warp, blocks of each that are on their way at once */
-template <int BS, int LC, typename V>
+/*
+  Of blocks of BS with up to 4 LC columns: lanes of a block, block rows side by side in a warp, blocks of each that are on their way at once. Columns of X, apart in memory, want a load each:
+  one block at once was faster there. LEAST: blocks of threads that a multiprocessor must take.
+*/
+template <int BS, int LC, bool ROWMAJOR, typename V>
 struct SpikeBlockLanes {
-  static constexpr int G = BS * LC, ROWS = 32 / G, FIT = 128 / ((BS + 4) * (int)sizeof(V)), U = FIT >= 4 ? 4 : FIT >= 2 ? 2 : 1;
+  static constexpr int G = BS * LC, ROWS = 32 / G, FIT = ROWMAJOR ? 128 / ((BS + 4) * (int)sizeof(V)) : 1, U = FIT >= 4 ? 4 : FIT >= 2 ? 2 : 1;
 };
+__host__ __device__ static constexpr int SpikeBlockLanesLeast(int bs, int size, bool rowmajor)
+{
+  return bs * size > 32 ? 2 : bs * size > 16 && rowmajor ? 3 : 4;
+}
+
+/* Where this is the fastest way on an H200 */
+static inline bool SpikeBlockLanesWanted(PetscInt bs, int cls, size_t size, bool rowmajor)
+{
+  if (bs != 4 && bs != 8) return false;
+  if (bs == 8 || size > 8) return cls == 0 && (size_t)bs * size <= 64;
+  return cls == 0 || (cls == 1 && (size == 4 || !rowmajor)) || (cls == 2 && size == 4);
+}
 
 /* Sums of 4 BS values over the lanes q = 0 .. BS - 1, H = BS / 2: half of what is left at a time, and lane q keeps values 4 q to 4 q + 3, in front. Loops without an end known to the compiler would leave y in memory */
 template <int H, typename V>
@@ -35,7 +50,7 @@ __device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
 template <int BS, int LC, bool ROWMAJOR, typename V>
 __device__ static __forceinline__ void SpikeBlockMultLanes(const SpikeBlockItem &t, unsigned block)
 {
-  using K            = SpikeBlockLanes<BS, LC, V>;
+  using K            = SpikeBlockLanes<BS, LC, ROWMAJOR, V>;
   constexpr int    U = K::U;
   const int        l = (int)(threadIdx.x & 31), q = l % BS, column = 4 * (l / BS % LC);
   const PetscCount first = ((PetscCount)block * SPIKE_BLOCK_LANEWARPS + (PetscCount)(threadIdx.x / 32)) * K::ROWS;

@@ -29,7 +29,7 @@ __host__ __device__ static constexpr bool SpikeBlockIsHeavy(int kind)
 
 /* Tasks of one kind, layout and block size: with the registers of these alone a multiprocessor holds more warps */
 template <int KIND, int BS, int LAYOUT, typename V>
-__global__ void __launch_bounds__(SpikeBlockProductThreads(KIND), SpikeBlockIsHeavy(KIND) ? 1 : SpikeBlockProductBlocks(KIND)) SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+__global__ void __launch_bounds__(SpikeBlockProductThreads(KIND), SpikeBlockIsHeavy(KIND) ? 1 : SpikeBlockProductBlocks(KIND, BS, (int)sizeof(V), LAYOUT == 1)) SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
 {
   extern __shared__ SpikeBlockSum sums[];
   const int                       i = SpikeBlockFind(batch);
@@ -75,22 +75,24 @@ static PetscErrorCode SpikeBlockLaunchOne(unsigned blocks, const SpikeBlockBatch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int KIND, int LAYOUT, typename V>
+/* Whether tasks of a kind have a kernel for each layout: products by lanes, and those of tensor cores where more warps of a multiprocessor are of use, have one for each block size as well */
+__host__ __device__ static constexpr bool SpikeBlockHasSizes(int kind, int bs, int size)
+{
+  return (kind >= SPIKE_BLOCK_KIND_LANES && kind < SPIKE_BLOCK_KIND_VECTOR && (bs == 4 || (bs == 8 && kind == SPIKE_BLOCK_KIND_LANES))) || (kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_WIDE + 3 && (bs == 4 || (bs == 8 && kind == SPIKE_BLOCK_KIND_WIDE + 2 && size == 4)));
+}
+__host__ __device__ static constexpr bool SpikeBlockHasLayouts(int kind, int bs, int size)
+{
+  return kind < SPIKE_BLOCK_KIND_MULT || SpikeBlockHasSizes(kind, bs, size);
+}
+
+template <int KIND, int BS, typename V>
 static PetscErrorCode SpikeBlockLaunchLayout(unsigned blocks, const SpikeBlockBatch *batch, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if constexpr (KIND >= SPIKE_BLOCK_KIND_WIDE && KIND < SPIKE_BLOCK_KIND_LANES) {
-    if (batch->item[0].bs == 4) PetscCall((SpikeBlockLaunchOne<KIND, 4, LAYOUT, V>(blocks, batch, stream)));
-    else if (batch->item[0].bs == 8) PetscCall((SpikeBlockLaunchOne<KIND, 8, LAYOUT, V>(blocks, batch, stream)));
-    else PetscCall((SpikeBlockLaunchOne<KIND, 16, LAYOUT, V>(blocks, batch, stream)));
-  } else PetscCall((SpikeBlockLaunchOne<KIND, 0, LAYOUT, V>(blocks, batch, stream)));
+  if constexpr (!SpikeBlockHasLayouts(KIND, BS, (int)sizeof(V))) PetscCall((SpikeBlockLaunchOne<KIND, 0, SPIKE_BLOCK_ANY, V>(blocks, batch, stream)));
+  else if (batch->item[0].rowmajor) PetscCall((SpikeBlockLaunchOne<KIND, BS, 1, V>(blocks, batch, stream)));
+  else PetscCall((SpikeBlockLaunchOne<KIND, BS, 0, V>(blocks, batch, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The other kinds have one kernel for both layouts */
-__host__ __device__ static constexpr bool SpikeBlockHasLayouts(int kind)
-{
-  return kind < SPIKE_BLOCK_KIND_MULT || (kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_VECTOR);
 }
 
 template <int KIND, typename V>
@@ -98,8 +100,10 @@ static PetscErrorCode SpikeBlockLaunchSame(int kind, unsigned blocks, const Spik
 {
   PetscFunctionBegin;
   if (kind == KIND) {
-    if constexpr (!SpikeBlockHasLayouts(KIND)) PetscCall((SpikeBlockLaunchLayout<KIND, SPIKE_BLOCK_ANY, V>(blocks, batch, stream)));
-    else if (batch->item[0].rowmajor) PetscCall((SpikeBlockLaunchLayout<KIND, 1, V>(blocks, batch, stream)));
+    constexpr int four = SpikeBlockHasSizes(KIND, 4, (int)sizeof(V)) ? 4 : 0, eight = SpikeBlockHasSizes(KIND, 8, (int)sizeof(V)) ? 8 : 0;
+
+    if (four && batch->item[0].bs == 4) PetscCall((SpikeBlockLaunchLayout<KIND, four, V>(blocks, batch, stream)));
+    else if (eight && batch->item[0].bs == 8) PetscCall((SpikeBlockLaunchLayout<KIND, eight, V>(blocks, batch, stream)));
     else PetscCall((SpikeBlockLaunchLayout<KIND, 0, V>(blocks, batch, stream)));
   } else if constexpr (KIND + 1 < SPIKE_BLOCK_KINDS) PetscCall((SpikeBlockLaunchSame<KIND + 1, V>(kind, blocks, batch, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -114,7 +118,7 @@ static PetscErrorCode SpikeBlockLaunch(unsigned blocks, const SpikeBlockBatch *b
   for (int i = 0; i < batch->count; i++) {
     const SpikeBlockItem *t = &batch->item[i], *first = &batch->item[0];
 
-    same  = same && t->kind == first->kind && (!SpikeBlockHasLayouts(t->kind) || (t->rowmajor == first->rowmajor && t->bs == first->bs));
+    same  = same && t->kind == first->kind && (!SpikeBlockHasLayouts(t->kind, first->bs, (int)sizeof(V)) || (t->rowmajor == first->rowmajor && t->bs == first->bs));
     light = light && SpikeBlockIsLight(t->kind);
   }
   if (same) PetscCall((SpikeBlockLaunchSame<0, V>(batch->item[0].kind, blocks, batch, stream)));
@@ -132,7 +136,7 @@ static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, size_t size, con
   if (task->op == SPIKE_BLOCK_AXPY) {
     t->kind = SPIKE_BLOCK_KIND_AXPY + SpikeBlockClass((int)PetscMax(task->k, task->m));
     t->wide = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Y, t->ldy, size, 16);
-    blocks  = SpikeBlockAxpyBlocks(t->kind - SPIKE_BLOCK_KIND_AXPY, size, task->n, (SpikeBlockIsHeavy(t->kind) ? 1 : 2) * h->multiprocessors);
+    blocks  = SpikeBlockAxpyBlocks(t->kind - SPIKE_BLOCK_KIND_AXPY, size, t->rowmajor, task->n, (SpikeBlockIsHeavy(t->kind) ? 1 : 2) * h->multiprocessors);
   } else if (task->op == SPIKE_BLOCK_DOT) {
     t->kind = SPIKE_BLOCK_KIND_DOT + SpikeBlockClass((int)PetscMax(task->k, task->m));
     t->wide = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Z, t->ldz, size, 16);
