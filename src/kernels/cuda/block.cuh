@@ -36,15 +36,16 @@ typedef struct {
   SpikeBlockItem item[SPIKE_BLOCK_ITEMS];
 } SpikeBlockBatch;
 
-/* Kinds of tasks: what has a kernel body of its own. Numbers of columns: up to 4, 8, 16, 32; of a product up to 8, 16, 32; with blocks of 4, 8 or 16 up to 4, 8, 16, 32, and 1 */
+/* Kinds of tasks: what has a kernel body of its own. Numbers of columns: up to 4, 8, 16, 32; of a product up to 8, 16, 32; with blocks of 4, 8 or 16 up to 4, 8, 16, 32, by lanes up to 4, 8, 16, and 1 */
 enum {
   SPIKE_BLOCK_KIND_AXPY      = 0,
   SPIKE_BLOCK_KIND_DOT       = 4,
   SPIKE_BLOCK_KIND_MULT      = 8,
   SPIKE_BLOCK_KIND_TRANSPOSE = 11,
   SPIKE_BLOCK_KIND_WIDE      = 14,
-  SPIKE_BLOCK_KIND_VECTOR    = 18,
-  SPIKE_BLOCK_KINDS          = 19
+  SPIKE_BLOCK_KIND_LANES     = 18,
+  SPIKE_BLOCK_KIND_VECTOR    = 21,
+  SPIKE_BLOCK_KINDS          = 22
 };
 
 /* The state: SpikeBlock.data */
@@ -58,6 +59,7 @@ typedef struct {
 /* SpikeBlockMat.data: rows of the matrix, and of its transpose */
 typedef struct {
   PetscInt *ai, *aj, *ti, *tj, *tp;
+  bool      even; /* no row is much longer than others */
 } SpikeBlockMatCUDA;
 
 /* The stream of a call */
@@ -103,6 +105,14 @@ static inline PetscErrorCode SpikeBlockCheckColumns(PetscInt i, PetscInt k, Pets
   PetscFunctionBegin;
   PetscCheck(PetscMin(k, m) >= 1 && PetscMax(k, m) <= SPIKE_BLOCK_MAXM, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Task %" PetscInt_FMT " has %" PetscInt_FMT " and %" PetscInt_FMT " columns, tall blocks have 1 to %d", i, k, m, SPIKE_BLOCK_MAXM);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* LAYOUT, where a kernel knows it, or what the task says */
+#define SPIKE_BLOCK_ANY (-1)
+template <int LAYOUT>
+__device__ static __forceinline__ bool SpikeBlockRowmajor(const SpikeBlockItem &t)
+{
+  return LAYOUT == SPIKE_BLOCK_ANY ? t.rowmajor : LAYOUT == 1;
 }
 
 /* conj(v) where wanted, in real arithmetic v */

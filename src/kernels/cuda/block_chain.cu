@@ -8,16 +8,16 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, CLASS == 3 ? 1 : 2) Spike
 {
   extern __shared__ SpikeBlockSum sums[];
 
-  SpikeBlockAxpy<CLASS, V>(a, blockIdx.x, gridDim.x, sums);
+  SpikeBlockAxpy<CLASS, SPIKE_BLOCK_ANY, V>(a, blockIdx.x, gridDim.x, sums);
   __syncthreads(); /* sums has the small block of the other task then, and rows are those of the first */
-  SpikeBlockAxpy<CLASS, V>(b, blockIdx.x, gridDim.x, sums);
+  SpikeBlockAxpy<CLASS, SPIKE_BLOCK_ANY, V>(b, blockIdx.x, gridDim.x, sums);
 }
 
 template <typename V>
 static PetscErrorCode SpikeBlockChainLaunch(const SpikeBlockItem &a, const SpikeBlockItem &b, cudaStream_t stream)
 {
   const int      cls    = SpikeBlockClass(PetscMax(PetscMax(a.k, a.m), PetscMax(b.k, b.m)));
-  const unsigned blocks = SpikeBlockAxpyBlocks(cls, sizeof(V), a.n, INT_MAX);
+  const unsigned blocks = SpikeBlockAxpyBlocks(cls, sizeof(V), a.rowmajor, a.n, INT_MAX);
   const size_t   shared = 1024 * sizeof(SpikeBlockSum);
 
   PetscFunctionBegin;

@@ -69,6 +69,7 @@ static PetscErrorCode SpikeBlockMatCreate_CUDA(SpikeBlock *s, PetscInt bs, Petsc
 {
   SpikeBlockMatCUDA *m;
   cudaStream_t       stream;
+  PetscInt           longest = 0;
 
   PetscFunctionBegin;
   PetscCheck(bs >= 1 && bs <= SPIKE_BLOCK_MAXBS, PETSC_COMM_SELF, PETSC_ERR_SUP, "Blocks of %" PetscInt_FMT " rows, there are kernels for 1 to %d", bs, SPIKE_BLOCK_MAXBS);
@@ -78,6 +79,8 @@ static PetscErrorCode SpikeBlockMatCreate_CUDA(SpikeBlock *s, PetscInt bs, Petsc
   A->mb   = mb;
   A->nb   = nb;
   A->data = m;
+  for (PetscInt i = 0; i < mb; i++) longest = PetscMax(longest, bi[i + 1] - bi[i]);
+  m->even = longest <= 32 || longest / 4 <= bi[mb] / mb;
   PetscCall(SpikeBlockMalloc_Private(mb + 1, bi, stream, &m->ai));
   PetscCall(SpikeBlockMalloc_Private(bi[mb], bj, stream, &m->aj));
   if (trans) PetscCall(SpikeBlockTransposeRows_Private(mb, nb, bi, bj, stream, &m->ti, &m->tj, &m->tp, NULL));

@@ -2,7 +2,7 @@
 /* block_mult.cuh: products of a matrix of small blocks, or of its transpose, with a block of vectors, by the warps of a block of threads */
 #pragma once
 
-#include "block_multvector.cuh"
+#include "block_multlanes.cuh"
 #include "block_multwide.cuh"
 
 /* Pieces of a row that a warp has on their way at once */
@@ -82,15 +82,28 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
     }
 }
 
-/* The same with one of the ways for blocks of 4, 8 and 16 */
-template <int CLASS, bool ROWMAJOR, typename V>
+/* The same with one of the ways for blocks of 4, 8 and 16. BS: 0, or that of all tasks */
+template <int CLASS, int BS, bool ROWMAJOR, typename V>
 __device__ static __forceinline__ void SpikeBlockMultWideAny(const SpikeBlockItem &t, unsigned block)
 {
   constexpr int NT = CLASS < 2 ? 1 : 1 << (CLASS - 1);
+  const int     bs = BS ? BS : t.bs;
 
-  if (t.bs == 4) SpikeBlockMultWide<4, NT, CLASS == 0, ROWMAJOR, V>(t, block);
-  else if (t.bs == 8) SpikeBlockMultWide<8, NT, false, ROWMAJOR, V>(t, block);
+  if (bs == 4) SpikeBlockMultWide<4, NT, CLASS == 0, ROWMAJOR, V>(t, block);
+  else if (bs == 8) SpikeBlockMultWide<8, NT, false, ROWMAJOR, V>(t, block);
   else SpikeBlockMultWide<16, NT, false, ROWMAJOR, V>(t, block);
+}
+
+template <int CLASS, int BS, bool ROWMAJOR, typename V>
+__device__ static __forceinline__ void SpikeBlockMultLanesAny(const SpikeBlockItem &t, unsigned block)
+{
+  if constexpr (CLASS == 0) {
+    if ((BS ? BS : t.bs) == 8) {
+      SpikeBlockMultLanes<8, 1, ROWMAJOR, V>(t, block);
+      return;
+    }
+  }
+  SpikeBlockMultLanes<4, 1 << CLASS, ROWMAJOR, V>(t, block);
 }
 
 template <typename V>
@@ -104,23 +117,29 @@ __device__ static __forceinline__ void SpikeBlockMultVectorAny(const SpikeBlockI
 /* Threads of a block of a launch of one kind, and how many such blocks a multiprocessor must take */
 __host__ __device__ constexpr int SpikeBlockProductThreads(int kind)
 {
-  return kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_VECTOR ? 32 * SPIKE_BLOCK_WIDEWARPS : SPIKE_BLOCK_THREADS;
+  return kind < SPIKE_BLOCK_KIND_WIDE || kind == SPIKE_BLOCK_KIND_VECTOR ? SPIKE_BLOCK_THREADS : 32 * (kind < SPIKE_BLOCK_KIND_LANES ? SPIKE_BLOCK_WIDEWARPS : SPIKE_BLOCK_LANEWARPS);
 }
 
-__host__ __device__ constexpr int SpikeBlockProductBlocks(int kind)
+/* Block sizes, 0: any, and sizes of numbers as well: blocks of 4 are the faster the more warps there are, those of 8 and 16 are not */
+__host__ __device__ constexpr int SpikeBlockProductBlocks(int kind, int bs, int size, bool rowmajor)
 {
-  return kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_WIDE + 2 ? 3 : 2;
+  if (kind >= SPIKE_BLOCK_KIND_LANES && kind < SPIKE_BLOCK_KIND_VECTOR) return SpikeBlockLanesLeast(bs, size, rowmajor);
+  if (kind < SPIKE_BLOCK_KIND_WIDE || kind > SPIKE_BLOCK_KIND_WIDE + 2) return 2;
+  return kind == SPIKE_BLOCK_KIND_WIDE + 2 ? (bs == 8 && size == 4 ? 3 : 2) : bs == 4 && size <= 8 ? 4 : 3;
 }
 
 /* A product by its kind */
-template <int KIND, typename V>
+template <int KIND, int BS, int LAYOUT, typename V>
 __device__ static __forceinline__ void SpikeBlockProduct_Device(const SpikeBlockItem &t, unsigned block)
 {
   if constexpr (KIND < SPIKE_BLOCK_KIND_TRANSPOSE) SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_MULT), false, V>(t, block);
   else if constexpr (KIND < SPIKE_BLOCK_KIND_WIDE) SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_TRANSPOSE), true, V>(t, block);
-  else if constexpr (KIND < SPIKE_BLOCK_KIND_VECTOR) {
-    if (t.rowmajor) SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, true, V>(t, block);
-    else SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, false, V>(t, block);
+  else if constexpr (KIND < SPIKE_BLOCK_KIND_LANES) {
+    if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, BS, true, V>(t, block);
+    else SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, BS, false, V>(t, block);
+  } else if constexpr (KIND < SPIKE_BLOCK_KIND_VECTOR) {
+    if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockMultLanesAny<KIND - SPIKE_BLOCK_KIND_LANES, BS, true, V>(t, block);
+    else SpikeBlockMultLanesAny<KIND - SPIKE_BLOCK_KIND_LANES, BS, false, V>(t, block);
   } else SpikeBlockMultVectorAny<V>(t, block);
 }
 
@@ -134,6 +153,7 @@ static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, c
   const bool               special = !trans && (A->bs == 4 || A->bs == 8 || A->bs == 16) && (size_t)A->a % 16 == 0;
   const bool               pairs   = task->rowmajor ? cls < 2 || (task->m % 2 == 0 && SpikeBlockAligned(task->X, task->ldx, size, PetscMin(16, 2 * size))) : A->bs == 4 || SpikeBlockAligned(task->X, task->ldx, size, PetscMin(16, 2 * size));
   const bool               fits    = (PetscCount)A->nb <= (PetscCount)UINT_MAX && (task->rowmajor ? A->bs * task->ldx : A->bs) <= (PetscCount)(UINT_MAX / size);
+  const bool               lanes   = special && m->even && task->m % 4 == 0 && SpikeBlockLanesWanted(A->bs, cls, size, task->rowmajor ? true : false) && (!task->rowmajor || SpikeBlockAligned(task->X, task->ldx, size, 16));
   int                      warps   = SPIKE_BLOCK_WARPS;
   PetscCount               units;
 
@@ -145,7 +165,11 @@ static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, c
   t->at        = trans ? m->tp : NULL;
   t->n         = trans ? A->nb : A->mb;
   t->wide      = SpikeBlockAligned(t->Y, t->ldy, size, 16);
-  if (special && (task->m == 1 || (pairs && fits))) { /* four waves of two blocks of threads a multiprocessor, or more */
+  if (lanes) {
+    t->kind = SPIKE_BLOCK_KIND_LANES + cls;
+    units   = ((PetscCount)t->n * t->bs * (1 << cls) + 31) / 32;
+    warps   = SPIKE_BLOCK_LANEWARPS;
+  } else if (special && (task->m == 1 || (pairs && fits))) { /* four waves of two blocks of threads a multiprocessor, or more */
     const int side = (int)PetscMax(1, 512 / (A->bs * A->bs * (PetscInt)size));
 
     t->kind = task->m == 1 ? SPIKE_BLOCK_KIND_VECTOR : SPIKE_BLOCK_KIND_WIDE + cls;

@@ -2,13 +2,14 @@
 /* block_run.cu: tasks of the CUDA backend of block.h, many in a launch, and Cholesky's method for small blocks */
 #include "block_mult.cuh"
 #include "block_tall.cuh"
+#include "launch.cuh"
 
-template <int KIND, typename V>
+template <int KIND, int BS, int LAYOUT, typename V>
 __device__ static __forceinline__ void SpikeBlockTask_Device(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared, unsigned *tickets)
 {
-  if constexpr (KIND < SPIKE_BLOCK_KIND_DOT) SpikeBlockAxpy<KIND - SPIKE_BLOCK_KIND_AXPY, V>(t, block, blocks, shared);
-  else if constexpr (KIND < SPIKE_BLOCK_KIND_MULT) SpikeBlockDot<KIND - SPIKE_BLOCK_KIND_DOT, V>(t, block, blocks, shared, tickets);
-  else SpikeBlockProduct_Device<KIND, V>(t, block);
+  if constexpr (KIND < SPIKE_BLOCK_KIND_DOT) SpikeBlockAxpy<KIND - SPIKE_BLOCK_KIND_AXPY, LAYOUT, V>(t, block, blocks, shared);
+  else if constexpr (KIND < SPIKE_BLOCK_KIND_MULT) SpikeBlockDot<KIND - SPIKE_BLOCK_KIND_DOT, LAYOUT, V>(t, block, blocks, shared, tickets);
+  else SpikeBlockProduct_Device<KIND, BS, LAYOUT, V>(t, block);
 }
 
 /* The task of this block of threads: tasks are few */
@@ -26,14 +27,15 @@ __host__ __device__ static constexpr bool SpikeBlockIsHeavy(int kind)
   return kind == SPIKE_BLOCK_KIND_AXPY + 3 || kind == SPIKE_BLOCK_KIND_DOT + 3;
 }
 
-/* Tasks of one kind */
-template <int KIND, typename V>
-__global__ void __launch_bounds__(SpikeBlockProductThreads(KIND), SpikeBlockIsHeavy(KIND) ? 1 : SpikeBlockProductBlocks(KIND)) SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+/* Tasks of one kind, layout and block size: with the registers of these alone a multiprocessor holds more warps */
+template <int KIND, int BS, int LAYOUT, typename V>
+__global__ void __launch_bounds__(SpikeBlockProductThreads(KIND), SpikeBlockIsHeavy(KIND) ? 1 : SpikeBlockProductBlocks(KIND, BS, (int)sizeof(V), LAYOUT == 1)) SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
 {
   extern __shared__ SpikeBlockSum sums[];
   const int                       i = SpikeBlockFind(batch);
 
-  SpikeBlockTask_Device<KIND, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
+  SpikeAwait();
+  SpikeBlockTask_Device<KIND, BS, LAYOUT, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
 }
 
 /* Kinds that are content with the registers that two blocks of threads leave each other, all in one kernel */
@@ -48,7 +50,7 @@ __device__ static __forceinline__ void SpikeBlockSwitch(const SpikeBlockItem &t,
 {
   if constexpr (!LIGHT || SpikeBlockIsLight(KIND)) {
     if (t.kind == KIND) {
-      SpikeBlockTask_Device<KIND, V>(t, block, blocks, shared, tickets);
+      SpikeBlockTask_Device<KIND, 0, SPIKE_BLOCK_ANY, V>(t, block, blocks, shared, tickets);
       return;
     }
   }
@@ -61,7 +63,36 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, LIGHT ? 2 : 1) SpikeBlock
   extern __shared__ SpikeBlockSum sums[];
   const int                       i = SpikeBlockFind(batch);
 
+  SpikeAwait();
   SpikeBlockSwitch<0, LIGHT, V>(batch.item[i], blockIdx.x - batch.item[i].first, (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first, sums, batch.tickets);
+}
+
+template <int KIND, int BS, int LAYOUT, typename V>
+static PetscErrorCode SpikeBlockLaunchOne(unsigned blocks, const SpikeBlockBatch *batch, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(SpikeLaunchBehind(SpikeBlockSame_Kernel<KIND, BS, LAYOUT, V>, blocks, SpikeBlockProductThreads(KIND), KIND < SPIKE_BLOCK_KIND_MULT ? SPIKE_BLOCK_SHARED : 0, stream, *batch));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether tasks of a kind have a kernel for each layout: products by lanes, and those of tensor cores where more warps of a multiprocessor are of use, have one for each block size as well */
+__host__ __device__ static constexpr bool SpikeBlockHasSizes(int kind, int bs, int size)
+{
+  return (kind >= SPIKE_BLOCK_KIND_LANES && kind < SPIKE_BLOCK_KIND_VECTOR && (bs == 4 || (bs == 8 && kind == SPIKE_BLOCK_KIND_LANES))) || (kind >= SPIKE_BLOCK_KIND_WIDE && kind < SPIKE_BLOCK_KIND_WIDE + 3 && (bs == 4 || (bs == 8 && kind == SPIKE_BLOCK_KIND_WIDE + 2 && size == 4)));
+}
+__host__ __device__ static constexpr bool SpikeBlockHasLayouts(int kind, int bs, int size)
+{
+  return kind < SPIKE_BLOCK_KIND_MULT || SpikeBlockHasSizes(kind, bs, size);
+}
+
+template <int KIND, int BS, typename V>
+static PetscErrorCode SpikeBlockLaunchLayout(unsigned blocks, const SpikeBlockBatch *batch, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if constexpr (!SpikeBlockHasLayouts(KIND, BS, (int)sizeof(V))) PetscCall((SpikeBlockLaunchOne<KIND, 0, SPIKE_BLOCK_ANY, V>(blocks, batch, stream)));
+  else if (batch->item[0].rowmajor) PetscCall((SpikeBlockLaunchOne<KIND, BS, 1, V>(blocks, batch, stream)));
+  else PetscCall((SpikeBlockLaunchOne<KIND, BS, 0, V>(blocks, batch, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <int KIND, typename V>
@@ -69,10 +100,11 @@ static PetscErrorCode SpikeBlockLaunchSame(int kind, unsigned blocks, const Spik
 {
   PetscFunctionBegin;
   if (kind == KIND) {
-    const size_t shared = KIND < SPIKE_BLOCK_KIND_MULT ? SPIKE_BLOCK_SHARED : 0;
+    constexpr int four = SpikeBlockHasSizes(KIND, 4, (int)sizeof(V)) ? 4 : 0, eight = SpikeBlockHasSizes(KIND, 8, (int)sizeof(V)) ? 8 : 0;
 
-    SpikeBlockSame_Kernel<KIND, V><<<blocks, SpikeBlockProductThreads(KIND), shared, stream>>>(*batch);
-    PetscCallCUDA(cudaGetLastError());
+    if (four && batch->item[0].bs == 4) PetscCall((SpikeBlockLaunchLayout<KIND, four, V>(blocks, batch, stream)));
+    else if (eight && batch->item[0].bs == 8) PetscCall((SpikeBlockLaunchLayout<KIND, eight, V>(blocks, batch, stream)));
+    else PetscCall((SpikeBlockLaunchLayout<KIND, 0, V>(blocks, batch, stream)));
   } else if constexpr (KIND + 1 < SPIKE_BLOCK_KINDS) PetscCall((SpikeBlockLaunchSame<KIND + 1, V>(kind, blocks, batch, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,15 +116,14 @@ static PetscErrorCode SpikeBlockLaunch(unsigned blocks, const SpikeBlockBatch *b
 
   PetscFunctionBegin;
   for (int i = 0; i < batch->count; i++) {
-    same  = same && batch->item[i].kind == batch->item[0].kind;
-    light = light && SpikeBlockIsLight(batch->item[i].kind);
+    const SpikeBlockItem *t = &batch->item[i], *first = &batch->item[0];
+
+    same  = same && t->kind == first->kind && (!SpikeBlockHasLayouts(t->kind, first->bs, (int)sizeof(V)) || (t->rowmajor == first->rowmajor && t->bs == first->bs));
+    light = light && SpikeBlockIsLight(t->kind);
   }
   if (same) PetscCall((SpikeBlockLaunchSame<0, V>(batch->item[0].kind, blocks, batch, stream)));
-  else {
-    if (light) SpikeBlockMixed_Kernel<true, V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
-    else SpikeBlockMixed_Kernel<false, V><<<blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream>>>(*batch);
-    PetscCallCUDA(cudaGetLastError());
-  }
+  else if (light) PetscCallCUDA(SpikeLaunchBehind(SpikeBlockMixed_Kernel<true, V>, blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream, *batch));
+  else PetscCallCUDA(SpikeLaunchBehind(SpikeBlockMixed_Kernel<false, V>, blocks, SPIKE_BLOCK_THREADS, SPIKE_BLOCK_SHARED, stream, *batch));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,7 +136,7 @@ static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, size_t size, con
   if (task->op == SPIKE_BLOCK_AXPY) {
     t->kind = SPIKE_BLOCK_KIND_AXPY + SpikeBlockClass((int)PetscMax(task->k, task->m));
     t->wide = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Y, t->ldy, size, 16);
-    blocks  = SpikeBlockAxpyBlocks(t->kind - SPIKE_BLOCK_KIND_AXPY, size, task->n, (SpikeBlockIsHeavy(t->kind) ? 1 : 2) * h->multiprocessors);
+    blocks  = SpikeBlockAxpyBlocks(t->kind - SPIKE_BLOCK_KIND_AXPY, size, t->rowmajor, task->n, (SpikeBlockIsHeavy(t->kind) ? 1 : 2) * h->multiprocessors);
   } else if (task->op == SPIKE_BLOCK_DOT) {
     t->kind = SPIKE_BLOCK_KIND_DOT + SpikeBlockClass((int)PetscMax(task->k, task->m));
     t->wide = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Z, t->ldz, size, 16);

@@ -17,7 +17,7 @@ struct SpikeWide {
 template <int CLASS, typename V>
 struct SpikeTall {
   static constexpr int KS = 1 << CLASS, MT = CLASS < 2 ? 1 : 1 << (CLASS - 1), M = 4 << CLASS;
-  static constexpr int P = SpikeWide<V>::P < 2 ? 1 : 2, FULL = 64 / (KS * (int)sizeof(V));
+  static constexpr int P = CLASS > 1 && SpikeWide<V>::P > 2 ? 2 : SpikeWide<V>::P, FULL = 64 / (KS * (int)sizeof(V));
   static constexpr int H = FULL > 4 ? 4 : FULL > P ? FULL : P, C = KS > 2 && H > P ? P : H; /* C: of H at once in registers as sums */
 };
 
@@ -201,23 +201,27 @@ __device__ static __forceinline__ void SpikeBlockAxpyLayout(const SpikeBlockItem
   }
 }
 
-template <int CLASS, typename V>
+template <int CLASS, int LAYOUT, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpy(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared)
 {
-  if (t.rowmajor) SpikeBlockAxpyLayout<CLASS, true, V>(t, block, blocks, shared);
+  if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockAxpyLayout<CLASS, true, V>(t, block, blocks, shared);
   else SpikeBlockAxpyLayout<CLASS, false, V>(t, block, blocks, shared);
 }
 
-/* Blocks of threads of an axpy of a class, at most so many: with one for each tile of rows none has more than one of them */
-static inline unsigned SpikeBlockAxpyBlocks(int cls, size_t size, PetscInt n, PetscInt most)
+/*
+  Blocks of threads of an axpy of a class, at most so many. Where these would have many tiles each, and one for each tile was faster on an H200 (8 columns in single precision, column-major in double: 0.89 to 0.94 of a copy at
+  4000000 rows, not 0.86 to 0.9), there are as many as tiles.
+*/
+static inline unsigned SpikeBlockAxpyBlocks(int cls, size_t size, bool rowmajor, PetscInt n, PetscInt most)
 {
   static const int rows[][4] = {
     {SpikeTall<0, SpikeSingle>::H, SpikeTall<1, SpikeSingle>::H, SpikeTall<2, SpikeSingle>::H, SpikeTall<3, SpikeSingle>::H},
     {SpikeTall<0, SpikeDouble>::H, SpikeTall<1, SpikeDouble>::H, SpikeTall<2, SpikeDouble>::H, SpikeTall<3, SpikeDouble>::H}
   };
-  const PetscInt tile = SPIKE_BLOCK_WARPS * 8 * rows[size == sizeof(SpikeDouble) ? 1 : 0][cls];
+  const PetscInt tile = SPIKE_BLOCK_WARPS * 8 * rows[size == sizeof(SpikeDouble) ? 1 : 0][cls], tiles = n / tile + (n % tile ? 1 : 0);
+  const bool     each = (size == 4 && cls == 1) || (size == 8 && cls < 3 && !rowmajor);
 
-  return (unsigned)PetscMin(n / tile + (n % tile ? 1 : 0), most);
+  return (unsigned)(each && tiles / 8 > most ? tiles : PetscMin(tiles, most));
 }
 
 /* Tiles of X^H Z that a warp has: IT x JT; IS warps share the rows of X. Up to 4 columns: two groups of rows side by side, and the sums are the blocks on the diagonal of a tile, added up */
@@ -337,19 +341,19 @@ __device__ static __forceinline__ void SpikeBlockDotAll(const SpikeBlockItem &t,
 template <int SUMS, int PER>
 __device__ static __forceinline__ void SpikeBlockDotAdd(const SpikeBlockSum *pieces, unsigned count, SpikeBlockSum *shared, SpikeBlockSum sum[PER])
 {
-  constexpr int GROUPS = SUMS < SPIKE_BLOCK_THREADS ? SPIKE_BLOCK_THREADS / SUMS : 1;
+  constexpr int GROUPS = SUMS < SPIKE_BLOCK_THREADS ? SPIKE_BLOCK_THREADS / SUMS : 1, AHEAD = SUMS > 64 ? 16 : 34; /* on their way at once: up to 64 sums of 264 blocks of threads */
 
 #pragma unroll
   for (int k = 0; k < PER; k++) {
     const int     o = ((int)threadIdx.x + k * SPIKE_BLOCK_THREADS) % SUMS, group = GROUPS > 1 ? (int)threadIdx.x / SUMS : 0;
-    SpikeBlockSum v[16];
+    SpikeBlockSum v[AHEAD];
 
     sum[k] = 0.0;
-    for (unsigned b = group; b < count; b += 16 * GROUPS) {
+    for (unsigned b = group; b < count; b += AHEAD * GROUPS) {
 #pragma unroll
-      for (int u = 0; u < 16; u++) v[u] = b + u * GROUPS < count ? pieces[(PetscCount)(b + u * GROUPS) * SUMS + o] : SpikeBlockSum(0.0);
+      for (int u = 0; u < AHEAD; u++) v[u] = b + u * GROUPS < count ? pieces[(PetscCount)(b + u * GROUPS) * SUMS + o] : SpikeBlockSum(0.0);
 #pragma unroll
-      for (int u = 0; u < 16; u++) sum[k] += v[u];
+      for (int u = 0; u < AHEAD; u++) sum[k] += v[u];
     }
   }
   if (GROUPS > 1) {
@@ -389,7 +393,7 @@ __device__ static __forceinline__ bool SpikeBlockDotLeave(SpikeBlockSum *to, con
   Y [op] X^H Z. The operands of a warp come from memory as they are: 4 rows and 8 columns a load, with column-major blocks P rows of each in one. Sums: of a warp over its rows, of the warps of a block of threads in
   order, of those of a group in order by the last of them that is done, of the groups by the last of these. Bytes: X and Z once, or X where it is Z.
 */
-template <int CLASS, typename V>
+template <int CLASS, int LAYOUT, typename V>
 __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, unsigned block, unsigned blocks, SpikeBlockSum *shared, unsigned *tickets)
 {
   using D          = SpikeDot<CLASS>;
@@ -402,7 +406,7 @@ __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, un
   for (int i = 0; i < IT; i++)
 #pragma unroll
     for (int j = 0; j < JT; j++) c[i][j].clear();
-  if (t.rowmajor) SpikeBlockDotAll<CLASS, true, V>(t, block, blocks, c);
+  if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockDotAll<CLASS, true, V>(t, block, blocks, c);
   else SpikeBlockDotAll<CLASS, false, V>(t, block, blocks, c);
 #pragma unroll
   for (int k = 0; k < PER; k++) sum[k] = 0.0;
