@@ -8,6 +8,7 @@ static char help[] = "Products and iterations by diagonals and by stencil agains
   -bench_products k  products in a row (20; 200 with -bench_device)\n\
   -bench_its k       iterations of a solve (50)\n\
   -bench_pc pc       preconditioner (none)\n\
+  -bench_lean        MATDIA and the stencil with constant coefficients alone, for grids that the others have no room or patience for\n\
   -rounds k          rounds, in each of which all take their turn; medians are shown (7)\n\
 Products go round among vectors that no cache holds together. Fraction: of the bandwidth of VecCopy() in the same run, on the bytes that a product has to move: its entries, with 4 bytes for a column in CSR, and x and y once.\n\
 Ratio: time with AIJ / time. With several ranks also stencils whose points around a box come by DMGlobalToLocal(), and what travels alone: the points around a rank's box, and a reduction of three numbers over all ranks.\n\n";
@@ -25,7 +26,7 @@ Ratio: time with AIJ / time. With several ranks also stencils whose points aroun
 
 typedef struct {
   PetscInt  n[3], points, products, its, rounds;
-  PetscBool device;
+  PetscBool device, lean;
   char      pc[32];
   DM        da;
   Vec       tick; /* of one number, where the others lie: its norm is known when all that was enqueued is done */
@@ -149,15 +150,15 @@ static PetscErrorCode MakeMatrices(Bench *b, Mat A[])
       }
   PetscCall(MatCreateGridStencil(b->da, count, o, &A[3]));
   PetscCall(MatGridStencilSetCoefficients(A[3], v));
-  PetscCall(MatCreateGridStencil(b->da, count, o, &A[4]));
-  for (PetscInt s = 0; s < count; s++) {
+  A[0] = A[1] = A[4] = A[5] = NULL;
+  if (!b->lean) PetscCall(MatCreateGridStencil(b->da, count, o, &A[4]));
+  for (PetscInt s = 0; s < count && !b->lean; s++) {
     PetscCall(DMCreateGlobalVector(b->da, &coef[s]));
     PetscCall(VecSet(coef[s], v[s]));
   }
-  PetscCall(MatGridStencilSetCoefficientVecs(A[4], coef));
-  for (PetscInt s = 0; s < count; s++) PetscCall(VecDestroy(&coef[s]));
-  A[5] = NULL;
-  if (size > 1) {
+  if (!b->lean) PetscCall(MatGridStencilSetCoefficientVecs(A[4], coef));
+  for (PetscInt s = 0; s < count && !b->lean; s++) PetscCall(VecDestroy(&coef[s]));
+  if (size > 1 && !b->lean) {
     PetscCall(MatDuplicate(A[3], MAT_COPY_VALUES, &A[5]));
     PetscCall(PetscOptionsSetValue(NULL, "-mat_gridstencil_halo", "dm"));
     PetscCall(MatSetFromOptions(A[5]));
@@ -165,6 +166,10 @@ static PetscErrorCode MakeMatrices(Bench *b, Mat A[])
   }
   PetscCall(MakeAIJ(b, count, o, v, &aij));
   PetscCall(MakeOther(aij, b->device ? "diacuda" : MATDIA, NULL, &A[2]));
+  if (b->lean) {
+    PetscCall(MatDestroy(&aij));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MakeOther(aij, b->device ? MATSELLCUDA : MATSELL, b->device ? MATSELL : NULL, &A[1]));
   if (b->device) PetscCall(MatConvert(aij, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &aij));
   A[0] = aij;
@@ -217,7 +222,7 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(MatGetInfo(A[0], MAT_GLOBAL_SUM, &info));
+  PetscCall(MatGetInfo(A[0] ? A[0] : A[2], MAT_GLOBAL_SUM, &info));
   bytes[0] = bytes[1] = (entry + 4) * info.nz_used + 2 * entry * N;
   bytes[2]            = entry * b->points * N + 2 * entry * N;
   bytes[3]            = 2 * entry * N;
@@ -225,7 +230,7 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
   bytes[5]            = bytes[3];
   pairs               = (PetscInt)PetscMax(2.0, PetscMin((double)VECTORS, BEYOND / (2 * entry * N / size) + 1.0));
   for (PetscInt p = 0; p < pairs; p++) {
-    PetscCall(MatCreateVecs(A[0], &x[p], &y[p]));
+    PetscCall(MatCreateVecs(A[2], &x[p], &y[p]));
     PetscCall(VecSet(x[p], 1.0));
     PetscCall(VecSet(y[p], 1.0));
   }
@@ -238,7 +243,8 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
       if (r >= 0) t[k][r] = one;
     }
   for (int k = 0; k < KINDS + 3; k++) median[k] = Median(b->rounds, t[k]);
-  for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++) PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], median[0] / median[k], bytes[k] / median[k] / (2 * entry * N / median[KINDS]), ""));
+  for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++)
+    if (A[k] || !b->lean) PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], b->lean ? 0.0 : median[0] / median[k], bytes[k] / median[k] / (2 * entry * N / median[KINDS]), ""));
   PetscCall(Show(b, "copy", "VecCopy()", 1e3 * median[KINDS], 0.0, 1.0, ""));
   if (size > 1) {
     PetscCall(Show(b, "points around", "DMGlobalToLocal()", 1e3 * median[KINDS + HALO], 0.0, 0.0, ""));
@@ -260,7 +266,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
   Vec    x, rhs;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A[0], &x, &rhs));
+  PetscCall(MatCreateVecs(A[2], &x, &rhs));
   PetscCall(VecSet(rhs, 1.0));
   for (int k = 0; k <= KINDS; k++) {
     PC pc;
@@ -292,7 +298,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
       if (r >= 0) t[k][r] = (double)(t1 - t0) / PetscMax(done, 1);
     }
   for (int k = 0; k <= KINDS; k++) median[k] = Median(b->rounds, t[k]);
-  PetscCall(Show(b, petsc, kinds[b->device][0], 1e3 * median[KINDS], 1.0, 0.0, ""));
+  if (!b->lean) PetscCall(Show(b, petsc, kinds[b->device][0], 1e3 * median[KINDS], 1.0, 0.0, ""));
   for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++) {
     KSPFusedInfo info;
     char         how[64] = "";
@@ -301,7 +307,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
       PetscCall(KSPFusedGetInfo(ksp[k], &info));
       PetscCall(PetscSNPrintf(how, sizeof(how), "%s%s%s%s", info.backend, info.product == KSP_FUSED_SPMV_PETSC ? ", MatMult()" : (info.copy ? ", copy" : ", lent"), info.replayed ? ", graph" : "", info.persistent ? ", persistent" : ""));
     }
-    PetscCall(Show(b, fused, kinds[b->device][k], 1e3 * median[k], median[KINDS] / median[k], 0.0, how));
+    if (ksp[k] || !b->lean) PetscCall(Show(b, fused, kinds[b->device][k], 1e3 * median[k], b->lean ? 0.0 : median[KINDS] / median[k], 0.0, how));
   }
   for (int k = 0; k <= KINDS; k++) PetscCall(KSPDestroy(&ksp[k]));
   PetscCall(VecDestroy(&x));
@@ -314,7 +320,7 @@ int main(int argc, char **argv)
   PetscInt sizes[16] = {32, 64, 100}, stencils[2] = {7, 27}, nsizes = 16, nstencils = 2;
   Bench    b = {
        {0, 0, 0},
-       0, 20, 50, 7, PETSC_FALSE, "none", NULL, NULL
+       0, 20, 50, 7, PETSC_FALSE, PETSC_FALSE, "none", NULL, NULL
   };
   PetscBool   set, weak = PETSC_FALSE;
   PetscMPIInt size;
@@ -329,6 +335,7 @@ int main(int argc, char **argv)
   if (!set) nstencils = 2;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-weak", &weak, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_device", &b.device, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-bench_lean", &b.lean, NULL));
   if (b.device) b.products = 200;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_products", &b.products, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-bench_its", &b.its, NULL));
