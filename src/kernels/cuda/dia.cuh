@@ -6,8 +6,13 @@
 #include "../dia.h"
 
 #define SPIKE_DIA_THREADS 256
-#define SPIKE_DIA_SHORT   32    /* offsets that a launch takes with it; more of them are read from memory */
-#define SPIKE_DIA_WORK    65536 /* numbers that sums() fetches at once */
+#define SPIKE_DIA_SHORT   32 /* offsets that a launch takes with it; more of them are read from memory */
+#if defined(PETSC_USE_COMPLEX) && !defined(PETSC_USE_REAL_SINGLE)
+  #define SPIKE_DIA_RESIDENT 3 /* blocks of a multiprocessor */
+#else
+  #define SPIKE_DIA_RESIDENT 5
+#endif
+#define SPIKE_DIA_WORK 65536 /* numbers that sums() fetches at once */
 
 /* Entries of a row that are on their way at once: stencils of 27, 9, 7, 5 and 3 points in whole batches. What a short row has not got is not read */
 #if defined(PETSC_USE_COMPLEX)
