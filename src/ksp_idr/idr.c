@@ -3,6 +3,23 @@
 #include "idrimpl.h"
 #include <petsc/private/pcimpl.h>
 
+static PetscBool  cite       = PETSC_FALSE;
+static const char citation[] = "@article{VanGijzenSonneveld2011,\n"
+                               "  title   = {Algorithm 913: an elegant {IDR(s)} variant that efficiently exploits biorthogonality properties},\n"
+                               "  author  = {Martin B. van Gijzen and Peter Sonneveld},\n"
+                               "  journal = {ACM Transactions on Mathematical Software},\n"
+                               "  volume  = {38},\n"
+                               "  number  = {1},\n"
+                               "  year    = {2011}\n"
+                               "}\n"
+                               "@article{AnztKreutzerPoncePetersonWelleinDongarra2016,\n"
+                               "  title   = {Optimization and performance evaluation of the {IDR} iterative {Krylov} solver on {GPUs}},\n"
+                               "  author  = {Hartwig Anzt and Moritz Kreutzer and Eduardo Ponce and Gregory D. Peterson and Gerhard Wellein and Jack Dongarra},\n"
+                               "  journal = {The International Journal of High Performance Computing Applications},\n"
+                               "  doi     = {10.1177/1094342016646844},\n"
+                               "  year    = {2016}\n"
+                               "}\n";
+
 /* R is what the test sees: with smoothing the smoothed residual, that of vec_sol, and RI and XI are those of the recurrence. Then come G, U and P */
 enum {
   R,
@@ -67,6 +84,7 @@ static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
   Mat          A;
 
   PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(citation, &cite));
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(MatGetSize(A, &n, NULL));
   s = PetscMax(1, PetscMin(idr->s, n)); /* no more shadow vectors than rows are independent */

@@ -267,6 +267,7 @@ PetscErrorCode MatDIAFromAIJ_Private(Mat A, Mat aij)
   PetscBool        same;
 
   PetscFunctionBegin;
+  PetscCall(MatDIACite_Private());
   PetscCall(PetscObjectGetId((PetscObject)aij, &id));
   PetscCall(MatGetNonzeroState(aij, &state));
   same = (PetscBool)(a->built && a->source == id && a->sourcestate == state && a->sourceshape == a->shape);

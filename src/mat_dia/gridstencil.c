@@ -249,6 +249,7 @@ PetscErrorCode MatCreateGridStencil(DM da, PetscInt n, const MatStencil offsets[
   MatType   type;
 
   PetscFunctionBegin;
+  PetscCall(MatDIACite_Private());
   PetscValidHeader(da, 1);
   PetscAssertPointer(offsets, 3);
   PetscAssertPointer(A, 4);
