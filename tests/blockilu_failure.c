@@ -54,6 +54,27 @@ static PetscErrorCode Spoil(const BlockCase *c, Mat A, PetscInt row, PetscScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Columns without factors, of some ranks or of all: the same on all ranks, and none with a norm */
+static PetscErrorCode CheckColumns(Mat A, PC pc, PetscBool trans, const char where[])
+{
+  Mat       X, Y;
+  PetscInt  n;
+  PetscReal norms[3];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateDense(PetscObjectComm((PetscObject)A), n, PETSC_DECIDE, PETSC_DETERMINE, 3, NULL, &X));
+  PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &Y));
+  PetscCall(MatSetRandom(X, NULL));
+  if (trans) PetscCall(PCMatApplyTranspose(pc, X, Y));
+  else PetscCall(PCMatApply(pc, X, Y));
+  PetscCall(MatGetColumnNorms(Y, NORM_2, norms));
+  for (int c = 0; c < 3; c++) PetscCall(SpikeTestCheck((PetscBool)PetscIsInfOrNanReal(norms[c]), "%s: column %d without factors has norm %g", where, c, (double)norms[c]));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What must hold after a failed setup: the reason, on the rank that knows it; a text in the view; applies that end and mark their result; a solve that says so */
 static PetscErrorCode CheckFailed(Mat A, KSP ksp, PCFailedReason expected, const char part[], const char where[])
 {
@@ -81,6 +102,8 @@ static PetscErrorCode CheckFailed(Mat A, KSP ksp, PCFailedReason expected, const
   PetscCall(PCApplyTranspose(pc, b, x));
   PetscCall(VecNorm(x, NORM_2, &norm));
   PetscCall(SpikeTestCheck((PetscBool)PetscIsInfOrNanReal(norm), "%s: a transposed apply without factors gives norm %g", where, (double)norm));
+  PetscCall(CheckColumns(A, pc, PETSC_FALSE, where));
+  PetscCall(CheckColumns(A, pc, PETSC_TRUE, where));
   {
     FILE  *file;
     size_t length;

@@ -60,13 +60,11 @@ PetscErrorCode PCCreate_BlockILU(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
-  pc->data       = s;
-  s->bs          = PETSC_DECIDE;
-  s->subdomains  = PETSC_DECIDE;
-  s->precision   = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
-  s->zeropivot   = 100.0 * PETSC_MACHINE_EPSILON;
-  s->shifttype   = MAT_SHIFT_NONE;
-  s->shiftamount = (PetscReal)PETSC_DECIDE;
+  pc->data      = s;
+  s->bs         = PETSC_DECIDE;
+  s->subdomains = PETSC_DECIDE;
+  s->precision  = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+  PetscCall(PCFactoredInitialize_Private(pc, "PCBLOCKILU", PCBlockILUChanged_Private));
   PetscCall(PetscStrallocpy(MATORDERINGNATURAL, &s->ordering));
 
   pc->ops->apply             = PCApply_BlockILU;

@@ -17,67 +17,19 @@ static PetscErrorCode BlockILUSolve_Private(PC pc, PetscBool trans, PetscInt nrh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the kernels can work on memory of this type as it is; a host backend is given the host's only */
-static PetscBool BlockILUIsHere_Private(const PC_BlockILU *s, PetscMemType memtype)
-{
-  return (PetscBool)(PetscMemTypeHost(s->b.k->memtype) || !PetscMemTypeHost(memtype));
-}
-
 /* One column; what is not in the backend's memory goes through a column there (PCBJACOBI with several blocks hands vectors on the host to the blocks of a matrix on the device). The copies are in the log */
 static PetscErrorCode BlockILUSolveStaged_Private(PC pc, PetscBool trans, const PetscScalar *b, PetscMemType bmem, PetscScalar *x, PetscMemType xmem)
 {
   PC_BlockILU    *s     = (PC_BlockILU *)pc->data;
   const PetscInt  n     = s->p.nb * s->p.bs;
   const size_t    bytes = n * sizeof(PetscScalar);
-  const PetscBool bhere = BlockILUIsHere_Private(s, bmem), xhere = BlockILUIsHere_Private(s, xmem);
+  const PetscBool bhere = PCFactoredIsHere_Private(s->b.k->memtype, bmem), xhere = PCFactoredIsHere_Private(s->b.k->memtype, xmem);
 
   PetscFunctionBegin;
   if ((!bhere || !xhere) && !s->stage) PetscCall((*s->b.k->alloc)(&s->b, PetscMax(bytes, 1), (void **)&s->stage));
   if (!bhere) PetscCall((*s->b.k->copy)(&s->b, PETSC_TRUE, PETSC_FALSE, s->stage, b, bytes));
   PetscCall(BlockILUSolve_Private(pc, trans, 1, bhere ? b : s->stage, n, xhere ? x : s->stage, n));
   if (!xhere) PetscCall((*s->b.k->copy)(&s->b, PETSC_FALSE, PETSC_TRUE, x, s->stage, bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Without factors nothing is done; a rank whose factors failed marks its result */
-static PetscErrorCode PCBlockILUApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
-{
-  PC_BlockILU       *s = (PC_BlockILU *)pc->data;
-  const PetscScalar *xa;
-  PetscScalar       *ya;
-  PetscMemType       xmem = PETSC_MEMTYPE_HOST, ymem = PETSC_MEMTYPE_HOST;
-
-  PetscFunctionBegin;
-  if (s->built && s->factored) {
-    if (PetscMemTypeHost(s->b.k->memtype)) {
-      PetscCall(VecGetArrayRead(x, &xa));
-      PetscCall(VecGetArrayWrite(y, &ya));
-      PetscCall(BlockILUSolveStaged_Private(pc, trans, xa, xmem, ya, ymem));
-      PetscCall(VecRestoreArrayWrite(y, &ya));
-      PetscCall(VecRestoreArrayRead(x, &xa));
-    } else {
-      PetscCall(VecGetArrayReadAndMemType(x, &xa, &xmem));
-      PetscCall(VecGetArrayWriteAndMemType(y, &ya, &ymem));
-      PetscCall(BlockILUSolveStaged_Private(pc, trans, xa, xmem, ya, ymem));
-      PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
-      PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
-    }
-  }
-  PetscCall(VecFlag(y, !s->numeric));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCApply_BlockILU(PC pc, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(PCBlockILUApply_Private(pc, PETSC_FALSE, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCApplyTranspose_BlockILU(PC pc, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(PCBlockILUApply_Private(pc, PETSC_TRUE, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,7 +40,7 @@ static PetscErrorCode BlockILUSolveColumns_Private(PC pc, PetscBool trans, Petsc
   const PetscInt batch = PetscMin(ncols, BLOCKILU_MAT_APPLY_BATCH);
 
   PetscFunctionBegin;
-  if (BlockILUIsHere_Private(s, bmem) && BlockILUIsHere_Private(s, xmem)) {
+  if (PCFactoredIsHere_Private(s->b.k->memtype, bmem) && PCFactoredIsHere_Private(s->b.k->memtype, xmem)) {
     if (batch > s->lu.maxrhs) {
       PetscCall((*s->b.k->lureserve)(&s->lu, batch));
       s->shape++;
@@ -101,56 +53,38 @@ static PetscErrorCode BlockILUSolveColumns_Private(PC pc, PetscBool trans, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCBlockILUMatApply_Private(PC pc, PetscBool trans, Mat X, Mat Y)
+static inline PetscMemType BlockILUMemType_Private(PC pc)
 {
-  PC_BlockILU       *s = (PC_BlockILU *)pc->data;
-  const PetscScalar *xa;
-  PetscScalar       *ya;
-  PetscInt           ldx, ldy, ncols;
-  PetscMemType       xmem = PETSC_MEMTYPE_HOST, ymem = PETSC_MEMTYPE_HOST;
+  const PC_BlockILU *s = (const PC_BlockILU *)pc->data;
 
+  return s->b.k ? s->b.k->memtype : PETSC_MEMTYPE_HOST;
+}
+
+PetscErrorCode PCApply_BlockILU(PC pc, Vec x, Vec y)
+{
   PetscFunctionBegin;
-  PetscCall(MatGetSize(X, NULL, &ncols));
-  if (s->built && s->factored) {
-    PetscCall(MatDenseGetLDA(X, &ldx));
-    PetscCall(MatDenseGetLDA(Y, &ldy));
-    if (PetscMemTypeHost(s->b.k->memtype)) {
-      PetscCall(MatDenseGetArrayRead(X, &xa));
-      PetscCall(MatDenseGetArrayWrite(Y, &ya));
-      PetscCall(BlockILUSolveColumns_Private(pc, trans, ncols, xa, ldx, xmem, ya, ldy, ymem));
-      PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
-      PetscCall(MatDenseRestoreArrayRead(X, &xa));
-    } else {
-      PetscCall(MatDenseGetArrayReadAndMemType(X, &xa, &xmem));
-      PetscCall(MatDenseGetArrayWriteAndMemType(Y, &ya, &ymem));
-      PetscCall(BlockILUSolveColumns_Private(pc, trans, ncols, xa, ldx, xmem, ya, ldy, ymem));
-      PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &ya));
-      PetscCall(MatDenseRestoreArrayReadAndMemType(X, &xa));
-    }
-  }
-  if (!s->numeric) {
-    for (PetscInt c = 0; c < ncols; c++) {
-      Vec y;
+  PetscCall(PCFactoredApply_Private(pc, BlockILUMemType_Private(pc), BlockILUSolveColumns_Private, PETSC_FALSE, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-      PetscCall(MatDenseGetColumnVecWrite(Y, c, &y));
-      PetscCall(VecFlag(y, 1));
-      PetscCall(MatDenseRestoreColumnVecWrite(Y, c, &y));
-    }
-  }
+PetscErrorCode PCApplyTranspose_BlockILU(PC pc, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(PCFactoredApply_Private(pc, BlockILUMemType_Private(pc), BlockILUSolveColumns_Private, PETSC_TRUE, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCMatApply_BlockILU(PC pc, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  PetscCall(PCBlockILUMatApply_Private(pc, PETSC_FALSE, X, Y));
+  PetscCall(PCFactoredMatApply_Private(pc, BlockILUMemType_Private(pc), BlockILUSolveColumns_Private, PETSC_FALSE, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCMatApplyTranspose_BlockILU(PC pc, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  PetscCall(PCBlockILUMatApply_Private(pc, PETSC_TRUE, X, Y));
+  PetscCall(PCFactoredMatApply_Private(pc, BlockILUMemType_Private(pc), BlockILUSolveColumns_Private, PETSC_TRUE, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,11 +2,10 @@
 /* blockiluimpl.h: what the files of PCBLOCKILU share */
 #pragma once
 
-#include <petsc/private/pcimpl.h>
 #include <petsc/private/matimpl.h>
-#include <petscspike.h>
 #include "../kernels/block.h"
 #include "../kernels/matcsr.h"
+#include "../pc_factored/factored.h"
 #include "../enqueue.h"
 #include "../fault.h"
 
@@ -15,30 +14,25 @@
 PETSC_INTERN PetscLogEvent PC_BlockILU_Symbolic, PC_BlockILU_Factor, PC_BlockILU_Solve;
 
 typedef struct {
+  PCFACTOREDHEADER
+
   /* options */
-  PetscInt           bs;         /* PETSC_DECIDE: of the matrix */
-  PetscInt           subdomains; /* on each rank                */
-  PetscInt           levels;
-  PetscBool          complete;
-  char              *ordering;
-  PetscBool          multicolor;
-  PetscReal          zeropivot;
-  MatFactorShiftType shifttype;
-  PetscReal          shiftamount;
-  PCSpikePrecision   precision;
+  PetscInt         bs;         /* PETSC_DECIDE: of the matrix */
+  PetscInt         subdomains; /* on each rank                */
+  PetscInt         levels;
+  PetscBool        complete;
+  char            *ordering;
+  PetscBool        multicolor;
+  PCSpikePrecision precision;
 
   /* setup */
   PetscObjectState  shape;     /* changes with everything that is allocated or planned                            */
-  PetscBool         built;     /* the symbolic part, for the present options and pattern                          */
   Mat               converted; /* Pmat as BAIJ or AIJ, where it is neither                                        */
   SpikeBlock        b;
   SpikeBlockPattern p;
   SpikeBlockLU      lu;
-  PetscScalar      *stage;    /* [n] for vectors that are not in the backend's memory                              */
-  PetscBool         factored; /* numeric work was done for the present values                                     */
-  PetscBool         numeric;  /* and it succeeded on this rank                                                    */
-  PCBlockILUInfo    info;     /* of this rank; reduced on request                                                 */
-  char              failtext[512];
+  PetscScalar      *stage; /* [n] for vectors that are not in the backend's memory                              */
+  PCBlockILUInfo    info;  /* of this rank; reduced on request                                                 */
 } PC_BlockILU;
 
 /* The diagonal part of the matrix on this rank, and its entries while they are looked at */
@@ -60,7 +54,6 @@ PETSC_INTERN PetscErrorCode PCBlockILUGetInfo_BlockILU(PC, PCBlockILUInfo *);
 PETSC_INTERN PetscErrorCode PCBlockILUChanged_Private(PC);
 PETSC_INTERN PetscErrorCode PCBlockILUComposeMethods_Private(PC, PetscBool);
 PETSC_INTERN PetscErrorCode PCBlockILUComposePatternMethods_Private(PC, PetscBool);
-PETSC_INTERN PetscErrorCode PCBlockILUComposePivotMethods_Private(PC, PetscBool);
 #define BlockILUCompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
 
 PETSC_INTERN PetscErrorCode PCApply_BlockILU(PC, Vec, Vec);

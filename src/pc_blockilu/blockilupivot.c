@@ -1,25 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockilupivot.c: setters and getters of PCBLOCKILU about pivots */
+/* blockilupivot.c: setters and getters of PCBLOCKILU about pivots; factoredpivot.c has what they do */
 #include "blockiluimpl.h"
-
-static PetscErrorCode PCBlockILUSetZeroPivot_BlockILU(PC pc, PetscReal zeropivot)
-{
-  PC_BlockILU *s = (PC_BlockILU *)pc->data;
-
-  PetscFunctionBegin;
-  if (zeropivot == (PetscReal)PETSC_DECIDE) zeropivot = 100.0 * PETSC_MACHINE_EPSILON;
-  PetscCheck(zeropivot >= 0.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Zero pivot tolerance %g must not be negative", (double)zeropivot);
-  if (s->zeropivot != zeropivot) PetscCall(PCBlockILUChanged_Private(pc));
-  s->zeropivot = zeropivot;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCBlockILUGetZeroPivot_BlockILU(PC pc, PetscReal *zeropivot)
-{
-  PetscFunctionBegin;
-  *zeropivot = ((PC_BlockILU *)pc->data)->zeropivot;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*@
   PCBlockILUSetZeroPivot - Pivots up to this fraction of the norm of the matrix count as zero
@@ -70,24 +51,6 @@ PetscErrorCode PCBlockILUGetZeroPivot(PC pc, PetscReal *zeropivot)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(zeropivot, 2);
   PetscUseMethod(pc, "PCBlockILUGetZeroPivot_C", (PC, PetscReal *), (pc, zeropivot));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCBlockILUSetShiftType_BlockILU(PC pc, MatFactorShiftType shifttype)
-{
-  PC_BlockILU *s = (PC_BlockILU *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck(shifttype == MAT_SHIFT_NONE || shifttype == MAT_SHIFT_NONZERO || shifttype == MAT_SHIFT_INBLOCKS, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCBLOCKILU boosts pivots (nonzero, inblocks) or fails (none); it has no shift type %s", MatFactorShiftTypes[shifttype]);
-  if (s->shifttype != shifttype) PetscCall(PCBlockILUChanged_Private(pc));
-  s->shifttype = shifttype;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCBlockILUGetShiftType_BlockILU(PC pc, MatFactorShiftType *shifttype)
-{
-  PetscFunctionBegin;
-  *shifttype = ((PC_BlockILU *)pc->data)->shifttype;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,24 +106,6 @@ PetscErrorCode PCBlockILUGetShiftType(PC pc, MatFactorShiftType *shifttype)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCBlockILUSetShiftAmount_BlockILU(PC pc, PetscReal shiftamount)
-{
-  PC_BlockILU *s = (PC_BlockILU *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck(shiftamount > 0.0 || shiftamount == (PetscReal)PETSC_DECIDE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Magnitude of a boosted pivot must be positive or PETSC_DECIDE, not %g", (double)shiftamount);
-  if (s->shiftamount != shiftamount) PetscCall(PCBlockILUChanged_Private(pc));
-  s->shiftamount = shiftamount;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCBlockILUGetShiftAmount_BlockILU(PC pc, PetscReal *shiftamount)
-{
-  PetscFunctionBegin;
-  *shiftamount = ((PC_BlockILU *)pc->data)->shiftamount;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   PCBlockILUSetShiftAmount - Magnitude that a boosted pivot gets
 
@@ -207,23 +152,5 @@ PetscErrorCode PCBlockILUGetShiftAmount(PC pc, PetscReal *shiftamount)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(shiftamount, 2);
   PetscUseMethod(pc, "PCBlockILUGetShiftAmount_C", (PC, PetscReal *), (pc, shiftamount));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCBlockILUComposePivotMethods_Private(PC pc, PetscBool compose)
-{
-  PetscFunctionBegin;
-  BlockILUCompose("PCBlockILUSetZeroPivot_C", PCBlockILUSetZeroPivot_BlockILU);
-  BlockILUCompose("PCBlockILUGetZeroPivot_C", PCBlockILUGetZeroPivot_BlockILU);
-  BlockILUCompose("PCBlockILUSetShiftType_C", PCBlockILUSetShiftType_BlockILU);
-  BlockILUCompose("PCBlockILUGetShiftType_C", PCBlockILUGetShiftType_BlockILU);
-  BlockILUCompose("PCBlockILUSetShiftAmount_C", PCBlockILUSetShiftAmount_BlockILU);
-  BlockILUCompose("PCBlockILUGetShiftAmount_C", PCBlockILUGetShiftAmount_BlockILU);
-  BlockILUCompose("PCFactorSetZeroPivot_C", PCBlockILUSetZeroPivot_BlockILU);
-  BlockILUCompose("PCFactorGetZeroPivot_C", PCBlockILUGetZeroPivot_BlockILU);
-  BlockILUCompose("PCFactorSetShiftType_C", PCBlockILUSetShiftType_BlockILU);
-  BlockILUCompose("PCFactorGetShiftType_C", PCBlockILUGetShiftType_BlockILU);
-  BlockILUCompose("PCFactorSetShiftAmount_C", PCBlockILUSetShiftAmount_BlockILU);
-  BlockILUCompose("PCFactorGetShiftAmount_C", PCBlockILUGetShiftAmount_BlockILU);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,24 +32,6 @@ PetscErrorCode PCReset_BlockILU(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A failure that the solver can report: reason, text, or an error when the user wants errors. Every rank that knows of it calls this. */
-static PetscErrorCode PCBlockILUFail_Private(PC pc, PCFailedReason reason, PetscErrorCode code, const char format[], ...)
-{
-  PC_BlockILU *s = (PC_BlockILU *)pc->data;
-  va_list      args;
-  size_t       length;
-
-  PetscFunctionBegin;
-  va_start(args, format);
-  PetscCall(PetscVSNPrintf(s->failtext, sizeof(s->failtext), format, &length, args));
-  va_end(args);
-  PetscCheck(!pc->erroriffailure, PETSC_COMM_SELF, code, "%s", s->failtext);
-  pc->failedreason = reason;
-  s->numeric       = PETSC_FALSE;
-  PetscCall(PetscInfo(pc, "%s\n", s->failtext));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The backend for the matrix; a matrix that lies elsewhere is not fetched in silence */
 static PetscErrorCode PCBlockILUGetKernels_Private(PC pc, Mat A, const SpikeBlockKernels **k)
 {
@@ -150,7 +132,7 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
     s->shape++;
     s->info.rebuilds++;
   } else
-    PetscCall(PCBlockILUFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "The factors need %g GB on one rank, more than there is: use fewer -%spc_blockilu_levels, more -%spc_blockilu_local_subdomains, or more ranks", (double)(global[0] * 1e-9), pre, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "The factors need %g GB on one rank, more than there is: use fewer -%spc_blockilu_levels, more -%spc_blockilu_local_subdomains, or more ranks", (double)(global[0] * 1e-9), pre, pre));
   PetscCall(PetscLogEventEnd(PC_BlockILU_Symbolic, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,9 +206,9 @@ static PetscErrorCode PCBlockILUJudge_Private(PC pc, Mat A, const SpikeBlockFill
   while (s->p.start[t + 1] <= first) t++;
   first = (s->p.oldrow ? s->p.oldrow[first] : first) * bs + A->rmap->rstart;
   if (!(pivot->badvalue <= pivot->tol)) {
-    PetscCall(PCBlockILUFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors in the block of rows %" PetscInt_FMT " to %" PetscInt_FMT " (subdomain %" PetscInt_FMT " of the rank): scale the matrix%s, or use -%spc_type lu", first, first + bs - 1, t, s->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision", pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors in the block of rows %" PetscInt_FMT " to %" PetscInt_FMT " (subdomain %" PetscInt_FMT " of the rank): scale the matrix%s, or use -%spc_type lu", first, first + bs - 1, t, s->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision", pre));
   } else {
-    PetscCall(PCBlockILUFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the diagonal block of rows %" PetscInt_FMT " to %" PetscInt_FMT ", step %" PetscInt_FMT " (subdomain %" PetscInt_FMT " of the rank): magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_blockilu_shift_type nonzero, or use -%spc_type lu", first, first + bs - 1,
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the diagonal block of rows %" PetscInt_FMT " to %" PetscInt_FMT ", step %" PetscInt_FMT " (subdomain %" PetscInt_FMT " of the rank): magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_blockilu_shift_type nonzero, or use -%spc_type lu", first, first + bs - 1,
                                      pivot->badrow % bs, t, (double)pivot->badvalue, (double)pivot->tol, (double)s->zeropivot, st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -270,9 +252,9 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
   }
   PetscCall(PCBlockILUNumeric_Private(pc, A, &st, &pivot));
   if (st.badrow >= 0) {
-    PetscCall(PCBlockILUFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
   } else if (st.overflowrow >= 0) {
-    PetscCall(PCBlockILUFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in single precision: scale the matrix or use -%spc_blockilu_precision double", st.overflowrow, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in single precision: scale the matrix or use -%spc_blockilu_precision double", st.overflowrow, pre));
   } else PetscCall(PCBlockILUJudge_Private(pc, A, &st, &pivot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

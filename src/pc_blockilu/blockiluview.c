@@ -105,23 +105,6 @@ PetscErrorCode PCBlockILUGetInfo_BlockILU(PC pc, PCBlockILUInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The text of a failure may be on one rank only: that of the first rank that has one, on all */
-static PetscErrorCode PCBlockILUGetFailText_Private(PC pc, char text[], size_t length)
-{
-  PC_BlockILU *s    = (PC_BlockILU *)pc->data;
-  MPI_Comm     comm = PetscObjectComm((PetscObject)pc);
-  PetscMPIInt  rank, size, first;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(PetscStrncpy(text, s->failtext, length));
-  if (!text[0]) rank = size;
-  PetscCallMPI(MPIU_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, comm));
-  if (first < size) PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)length, MPI_CHAR, first, comm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PCView_BlockILU(PC pc, PetscViewer viewer)
 {
   PC_BlockILU      *s = (PC_BlockILU *)pc->data;
@@ -157,7 +140,7 @@ PetscErrorCode PCView_BlockILU(PC pc, PetscViewer viewer)
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the factors %.0f bytes, of the rest %.0f bytes, backend %s\n", (double)info.bytes, (double)info.extra_bytes, info.backend));
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n", info.rebuilds, info.refills));
-  PetscCall(PCBlockILUGetFailText_Private(pc, text, sizeof(text)));
+  PetscCall(PCFactoredGetFailText_Private(pc, text, sizeof(text)));
   if (text[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -97,9 +97,7 @@ PetscErrorCode PCCreate_Spike(PC pc)
   s->userku           = PETSC_DECIDE;
   s->local_partitions = PETSC_DECIDE;
   s->window           = 1e-8;
-  s->zeropivot        = 100.0 * PETSC_MACHINE_EPSILON;
-  s->shifttype        = MAT_SHIFT_NONE;
-  s->shiftamount      = (PetscReal)PETSC_DECIDE;
+  PetscCall(PCFactoredInitialize_Private(pc, "PCSPIKE", PCSpikeChanged_Private));
   s->ex.left = s->ex.right = MPI_PROC_NULL;
   PetscCall(PetscStrallocpy("auto", &s->ordering));
 

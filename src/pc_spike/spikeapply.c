@@ -138,12 +138,6 @@ static PetscErrorCode PCSpikeSolveReordered_Private(PC pc, PetscBool trans, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the kernels can work on memory of this type as it is; a host backend is given the host's only */
-static PetscBool SpikeIsHere_Private(const SpikeBand *band, PetscMemType memtype)
-{
-  return (PetscBool)(PetscMemTypeHost(band->k->memtype) || !PetscMemTypeHost(memtype));
-}
-
 /*
   b and x where their vectors have them; what is not in the backend's memory goes through a column there (PCBJACOBI with several blocks hands
   vectors on the host to the blocks of a matrix on the device). The copies are in the log.
@@ -153,7 +147,7 @@ static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const P
   PC_Spike          *s     = (PC_Spike *)pc->data;
   SpikeBand         *band  = &s->band;
   const size_t       bytes = band->n * sizeof(PetscScalar);
-  const PetscBool    bhere = SpikeIsHere_Private(band, bmem), xhere = SpikeIsHere_Private(band, xmem);
+  const PetscBool    bhere = PCFactoredIsHere_Private(band->k->memtype, bmem), xhere = PCFactoredIsHere_Private(band->k->memtype, xmem);
   const PetscScalar *from = b;
   PetscScalar       *to   = x;
 
@@ -166,51 +160,6 @@ static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const P
   if (!xhere) to = s->stage;
   PetscCall(PCSpikeSolveReordered_Private(pc, trans, 1, from, band->n, to, band->n));
   if (!xhere) PetscCall((*band->k->copy2d)(band, PETSC_FALSE, PETSC_TRUE, x, bytes, s->stage, bytes, bytes, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Without factors (the band did not fit, or the matrix had values that are not numbers: known to all ranks) nothing is exchanged; a rank
-  whose own factors failed takes part in the exchange and then marks its result.
-*/
-static PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
-{
-  PC_Spike          *s = (PC_Spike *)pc->data;
-  const PetscScalar *xa;
-  PetscScalar       *ya;
-  PetscMemType       xmem = PETSC_MEMTYPE_HOST, ymem = PETSC_MEMTYPE_HOST;
-
-  PetscFunctionBegin;
-  if (s->built && s->factored) {
-    if (PetscMemTypeHost(s->band.k->memtype)) {
-      PetscCall(VecGetArrayRead(x, &xa));
-      PetscCall(VecGetArrayWrite(y, &ya));
-      PetscCall(PCSpikeSolveStaged_Private(pc, trans, xa, xmem, ya, ymem));
-      PetscCall(VecRestoreArrayWrite(y, &ya));
-      PetscCall(VecRestoreArrayRead(x, &xa));
-    } else {
-      PetscCall(VecGetArrayReadAndMemType(x, &xa, &xmem));
-      PetscCall(VecGetArrayWriteAndMemType(y, &ya, &ymem));
-      PetscCall(PCSpikeSolveStaged_Private(pc, trans, xa, xmem, ya, ymem));
-      PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
-      PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
-    }
-  }
-  PetscCall(VecFlag(y, !s->numeric));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCApply_Spike(PC pc, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCApplyTranspose_Spike(PC pc, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(PCSpikeApply_Private(pc, PETSC_TRUE, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,7 +188,7 @@ static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
 static PetscErrorCode PCSpikeSolveColumns_Private(PC pc, PetscBool trans, PetscInt ncols, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *x, PetscInt ldx, PetscMemType xmem)
 {
   PC_Spike       *s     = (PC_Spike *)pc->data;
-  const PetscBool here  = (PetscBool)(SpikeIsHere_Private(&s->band, bmem) && SpikeIsHere_Private(&s->band, xmem));
+  const PetscBool here  = (PetscBool)(PCFactoredIsHere_Private(s->band.k->memtype, bmem) && PCFactoredIsHere_Private(s->band.k->memtype, xmem));
   const PetscInt  batch = here ? PetscMin(ncols, SPIKE_MAT_APPLY_BATCH) : 1;
 
   PetscFunctionBegin;
@@ -254,47 +203,37 @@ static PetscErrorCode PCSpikeSolveColumns_Private(PC pc, PetscBool trans, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat Y)
+static inline PetscMemType SpikeMemType_Private(PC pc)
 {
-  PC_Spike          *s = (PC_Spike *)pc->data;
-  const PetscScalar *xa;
-  PetscScalar       *ya;
-  PetscInt           ldx, ldy, ncols;
-  PetscMemType       xmem = PETSC_MEMTYPE_HOST, ymem = PETSC_MEMTYPE_HOST;
+  const PC_Spike *s = (const PC_Spike *)pc->data;
 
+  return s->band.k ? s->band.k->memtype : PETSC_MEMTYPE_HOST;
+}
+
+PetscErrorCode PCApply_Spike(PC pc, Vec x, Vec y)
+{
   PetscFunctionBegin;
-  PetscCall(MatGetSize(X, NULL, &ncols));
-  if (s->built && s->factored) {
-    PetscCall(MatDenseGetLDA(X, &ldx));
-    PetscCall(MatDenseGetLDA(Y, &ldy));
-    if (PetscMemTypeHost(s->band.k->memtype)) {
-      PetscCall(MatDenseGetArrayRead(X, &xa));
-      PetscCall(MatDenseGetArrayWrite(Y, &ya));
-      PetscCall(PCSpikeSolveColumns_Private(pc, trans, ncols, xa, ldx, xmem, ya, ldy, ymem));
-      PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
-      PetscCall(MatDenseRestoreArrayRead(X, &xa));
-    } else {
-      PetscCall(MatDenseGetArrayReadAndMemType(X, &xa, &xmem));
-      PetscCall(MatDenseGetArrayWriteAndMemType(Y, &ya, &ymem));
-      PetscCall(PCSpikeSolveColumns_Private(pc, trans, ncols, xa, ldx, xmem, ya, ldy, ymem));
-      PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &ya));
-      PetscCall(MatDenseRestoreArrayReadAndMemType(X, &xa));
-    }
-  }
-  PetscCall(MatFlag(Y, s->numeric ? 0 : 1)); /* on all ranks: a factorization may have failed on some */
+  PetscCall(PCFactoredApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, PETSC_FALSE, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCApplyTranspose_Spike(PC pc, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(PCFactoredApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, PETSC_TRUE, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCMatApply_Spike(PC pc, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  PetscCall(PCSpikeMatApply_Private(pc, PETSC_FALSE, X, Y));
+  PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, PETSC_FALSE, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCMatApplyTranspose_Spike(PC pc, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  PetscCall(PCSpikeMatApply_Private(pc, PETSC_TRUE, X, Y));
+  PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, PETSC_TRUE, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

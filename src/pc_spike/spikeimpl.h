@@ -2,12 +2,11 @@
 /* spikeimpl.h: what the files of PCSPIKE share */
 #pragma once
 
-#include <petsc/private/pcimpl.h>
 #include <petsc/private/matimpl.h>
-#include <petscspike.h>
 #include "../kernels/kernels.h"
 #include "../kernels/matcsr.h"
 #include "../kernels/periodic.h"
+#include "../pc_factored/factored.h"
 #include "../enqueue.h"
 #include "../fault.h"
 
@@ -48,24 +47,22 @@ typedef struct {
 } PCSpikeCyclic;
 
 typedef struct {
+  PCFACTOREDHEADER
+
   /* options */
-  PCSpikeType        type;
-  PCSpikePrecision   precision;
-  PetscInt           userkl, userku; /* PETSC_DECIDE: from the matrix */
-  PetscInt           local_partitions;
-  PetscReal          dropoff;
-  PetscReal          window;
-  PetscReal          zeropivot;
-  MatFactorShiftType shifttype;
-  PetscReal          shiftamount;
-  char              *ordering;
+  PCSpikeType      type;
+  PCSpikePrecision precision;
+  PetscInt         userkl, userku; /* PETSC_DECIDE: from the matrix */
+  PetscInt         local_partitions;
+  PetscReal        dropoff;
+  PetscReal        window;
+  char            *ordering;
 
   PCSpikeTridiagonalType tridiagonal;
   PetscBool              pivoting;
 
   /* setup */
   PetscObjectState shape;     /* changes with everything that is allocated or planned */
-  PetscBool        built;     /* the symbolic part, for the present options and pattern */
   PetscBool        diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
   Mat              aij;       /* Pmat converted, where it is not AIJ itself */
   PetscInt        *newrow;
@@ -78,10 +75,7 @@ typedef struct {
   PCSpikeCyclic    cyclic;
   PetscReal        expected; /* falloff of the spikes, guessed from some rows before there are any; 0 where they tell nothing */
   PetscReal       *falloff;  /* [2 * (np + 1)] of W and of V, see kernels.h */
-  PetscBool        factored; /* numeric work was done for the present values, on all ranks; where it failed there is something to sweep with */
-  PetscBool        numeric;  /* and it succeeded on this rank */
   PCSpikeInfo      info;     /* of this rank; reduced on request */
-  char             failtext[512];
 } PC_Spike;
 
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
@@ -93,7 +87,6 @@ PETSC_INTERN PetscErrorCode PCSpikeGetInfo_Spike(PC, PCSpikeInfo *);
 PETSC_INTERN PetscErrorCode PCSpikeChanged_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeBytes_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeComposeMethods_Private(PC, PetscBool);
-PETSC_INTERN PetscErrorCode PCSpikeComposePivotMethods_Private(PC, PetscBool);
 #define SpikeCompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
 
 PETSC_INTERN PetscErrorCode PCApply_Spike(PC, Vec, Vec);

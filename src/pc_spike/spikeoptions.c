@@ -549,7 +549,7 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PCSpikeGetInfo_C", PCSpikeGetInfo_Spike);
   SpikeCompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_Spike);
   SpikeCompose("PCFactorSetMatOrderingType_C", PCSpikeSetMatOrderingType_Spike);
-  PetscCall(PCSpikeComposePivotMethods_Private(pc, compose));
+  PetscCall(PCFactoredComposePivotMethods_Private(pc, "PCSpike", compose));
   PetscCall(PCSpikeComposeTridiagonalMethods_Private(pc, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,24 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spikepivot.c: setters and getters of PCSPIKE about zero pivots */
+/* spikepivot.c: setters and getters of PCSPIKE about pivots; factoredpivot.c has what they do */
 #include "spikeimpl.h"
-
-static PetscErrorCode PCSpikeSetZeroPivot_Spike(PC pc, PetscReal zeropivot)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck(zeropivot >= 0.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Zero pivot tolerance %g must not be negative", (double)zeropivot);
-  if (s->zeropivot != zeropivot) PetscCall(PCSpikeChanged_Private(pc));
-  s->zeropivot = zeropivot;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSpikeGetZeroPivot_Spike(PC pc, PetscReal *zeropivot)
-{
-  PetscFunctionBegin;
-  *zeropivot = ((PC_Spike *)pc->data)->zeropivot;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*@
   PCSpikeSetZeroPivot - Pivots up to this fraction of the norm of the matrix count as zero
@@ -69,24 +51,6 @@ PetscErrorCode PCSpikeGetZeroPivot(PC pc, PetscReal *zeropivot)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(zeropivot, 2);
   PetscUseMethod(pc, "PCSpikeGetZeroPivot_C", (PC, PetscReal *), (pc, zeropivot));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSpikeSetShiftType_Spike(PC pc, MatFactorShiftType shifttype)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck(shifttype == MAT_SHIFT_NONE || shifttype == MAT_SHIFT_NONZERO || shifttype == MAT_SHIFT_INBLOCKS, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE boosts pivots (nonzero, inblocks) or fails (none); it has no shift type %s", MatFactorShiftTypes[shifttype]);
-  if (s->shifttype != shifttype) PetscCall(PCSpikeChanged_Private(pc));
-  s->shifttype = shifttype;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSpikeGetShiftType_Spike(PC pc, MatFactorShiftType *shifttype)
-{
-  PetscFunctionBegin;
-  *shifttype = ((PC_Spike *)pc->data)->shifttype;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,24 +106,6 @@ PetscErrorCode PCSpikeGetShiftType(PC pc, MatFactorShiftType *shifttype)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSpikeSetShiftAmount_Spike(PC pc, PetscReal amount)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  PetscCheck(amount > 0.0 || amount == (PetscReal)PETSC_DECIDE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Magnitude of a boosted pivot must be positive or PETSC_DECIDE, not %g", (double)amount);
-  if (s->shiftamount != amount) PetscCall(PCSpikeChanged_Private(pc));
-  s->shiftamount = amount;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSpikeGetShiftAmount_Spike(PC pc, PetscReal *amount)
-{
-  PetscFunctionBegin;
-  *amount = ((PC_Spike *)pc->data)->shiftamount;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
   PCSpikeSetShiftAmount - Magnitude that a boosted pivot gets
 
@@ -206,23 +152,5 @@ PetscErrorCode PCSpikeGetShiftAmount(PC pc, PetscReal *amount)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(amount, 2);
   PetscUseMethod(pc, "PCSpikeGetShiftAmount_C", (PC, PetscReal *), (pc, amount));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PCSpikeComposePivotMethods_Private(PC pc, PetscBool compose)
-{
-  PetscFunctionBegin;
-  SpikeCompose("PCSpikeSetZeroPivot_C", PCSpikeSetZeroPivot_Spike);
-  SpikeCompose("PCSpikeGetZeroPivot_C", PCSpikeGetZeroPivot_Spike);
-  SpikeCompose("PCSpikeSetShiftType_C", PCSpikeSetShiftType_Spike);
-  SpikeCompose("PCSpikeGetShiftType_C", PCSpikeGetShiftType_Spike);
-  SpikeCompose("PCSpikeSetShiftAmount_C", PCSpikeSetShiftAmount_Spike);
-  SpikeCompose("PCSpikeGetShiftAmount_C", PCSpikeGetShiftAmount_Spike);
-  SpikeCompose("PCFactorSetZeroPivot_C", PCSpikeSetZeroPivot_Spike);
-  SpikeCompose("PCFactorGetZeroPivot_C", PCSpikeGetZeroPivot_Spike);
-  SpikeCompose("PCFactorSetShiftType_C", PCSpikeSetShiftType_Spike);
-  SpikeCompose("PCFactorGetShiftType_C", PCSpikeGetShiftType_Spike);
-  SpikeCompose("PCFactorSetShiftAmount_C", PCSpikeSetShiftAmount_Spike);
-  SpikeCompose("PCFactorGetShiftAmount_C", PCSpikeGetShiftAmount_Spike);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

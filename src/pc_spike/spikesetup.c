@@ -52,24 +52,6 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A failure that the solver can report: reason, text, or an error when the user wants errors. Every rank that knows of it calls this. */
-static PetscErrorCode PCSpikeFail_Private(PC pc, PCFailedReason reason, PetscErrorCode code, const char format[], ...)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-  va_list   args;
-  size_t    length;
-
-  PetscFunctionBegin;
-  va_start(args, format);
-  PetscCall(PetscVSNPrintf(s->failtext, sizeof(s->failtext), format, &length, args));
-  va_end(args);
-  PetscCheck(!pc->erroriffailure, PETSC_COMM_SELF, code, "%s", s->failtext);
-  pc->failedreason = reason;
-  s->numeric       = PETSC_FALSE;
-  PetscCall(PetscInfo(pc, "%s\n", s->failtext));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The matrix as AIJ: itself, or a conversion that is refreshed in place while the pattern stays */
 static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
 {
@@ -202,8 +184,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   *fits = (PetscBool)(global[1] <= 0.0);
   if (!*fits) {
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or -%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks",
-                                  s->band.kl, s->band.ku, pc->pmat->rmap->N, (double)(global[0] * 1e-9), pre, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or -%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks",
+                                     s->band.kl, s->band.ku, pc->pmat->rmap->N, (double)(global[0] * 1e-9), pre, pre));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*s->band.k->begin)(&s->band));
@@ -369,20 +351,20 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   s->info.decay = decay > PETSC_MIN_REAL ? PetscExpReal(decay) : 0.0;
   if (SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) pivot.badrow = reduced.badrow = -1;
   if (pivot.badrow >= 0 && !(pivot.badvalue <= pivot.tol)) { /* too large, or not a number; a backend may know more of it than the factors hold */
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors at row %" PetscInt_FMT ": scale the matrix%s, or use -%spc_type lu", PCSpikeOriginalRow_Private(s, A, pivot.badrow), b->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision", pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors at row %" PetscInt_FMT ": scale the matrix%s, or use -%spc_type lu", PCSpikeOriginalRow_Private(s, A, pivot.badrow), b->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision", pre));
   } else if (pivot.badrow >= 0) {
     const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);
 
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in row %" PetscInt_FMT "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the diagonal, or use -%spc_type lu", row, row == st->zerorow ? ", which has no nonzero entry" : "",
-                                  (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in row %" PetscInt_FMT "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the diagonal, or use -%spc_type lu", row, row == st->zerorow ? ", which has no nonzero entry" : "",
+                                     (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
   } else if (b->coupled && reduced.badrow >= 0) {
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use other -%spc_spike_local_partitions or -%spc_spike_type block",
-                                  b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue, (double)s->zeropivot, pre, pre, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use other -%spc_spike_local_partitions or -%spc_spike_type block",
+                                     b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue, (double)s->zeropivot, pre, pre, pre));
   } else if (s->cyclic.found && s->cyclic.report.bad >= 0 && !SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) {
     const PetscInt first = s->cyclic.across ? 0 : s->cyclic.rows[2 * s->cyclic.report.bad] + A->rmap->rstart;
 
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the rank-one update of the periodic system that begins at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g, or not finite; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use -%spc_type lu", first,
-                                  (double)s->cyclic.report.badvalue, (double)s->zeropivot, pre, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the rank-one update of the periodic system that begins at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g, or not finite; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use -%spc_type lu", first,
+                                     (double)s->cyclic.report.badvalue, (double)s->zeropivot, pre, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -460,9 +442,9 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     }
   }
   if (st.badrow >= 0) {
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
   } else if (st.overflowrow >= 0) {
-    PetscCall(PCSpikeFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s precision: scale the matrix or use -%spc_spike_precision %s", st.overflowrow, PCSpikePrecisionNames[s->precision], pre, s->precision == PC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s precision: scale the matrix or use -%spc_spike_precision %s", st.overflowrow, PCSpikePrecisionNames[s->precision], pre, s->precision == PC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));

@@ -106,23 +106,6 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The text of a failure may be on one rank only: that of the first rank that has one, on all */
-static PetscErrorCode PCSpikeGetFailText_Private(PC pc, char text[], size_t length)
-{
-  PC_Spike   *s    = (PC_Spike *)pc->data;
-  MPI_Comm    comm = PetscObjectComm((PetscObject)pc);
-  PetscMPIInt rank, size, first;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(PetscStrncpy(text, s->failtext, length));
-  if (!text[0]) rank = size;
-  PetscCallMPI(MPIU_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, comm));
-  if (first < size) PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)length, MPI_CHAR, first, comm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
 {
   PC_Spike         *s = (PC_Spike *)pc->data;
@@ -165,7 +148,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the band %.0f bytes, of tips and reduced systems %.0f bytes, of work space %.0f bytes, of the fill map %.0f bytes, backend %s\n", (double)info.bytes, (double)info.tips_bytes,
                                    (double)(info.extra_bytes - info.tips_bytes - info.map_bytes), (double)info.map_bytes, info.backend));
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n", info.rebuilds, info.refills));
-  PetscCall(PCSpikeGetFailText_Private(pc, text, sizeof(text)));
+  PetscCall(PCFactoredGetFailText_Private(pc, text, sizeof(text)));
   if (text[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

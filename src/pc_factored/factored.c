@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* factored.c: failures of preconditioners by factors, and their applications */
+#include "factored.h"
+#include <stdarg.h>
+
+PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], PetscErrorCode (*changed)(PC))
+{
+  PC_Factored *f = (PC_Factored *)pc->data;
+
+  PetscFunctionBegin;
+  f->name        = name;
+  f->changed     = changed;
+  f->zeropivot   = 100.0 * PETSC_MACHINE_EPSILON;
+  f->shifttype   = MAT_SHIFT_NONE;
+  f->shiftamount = (PetscReal)PETSC_DECIDE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A failure that the solver can report: reason, text, or an error when the user wants errors. Every rank that knows of it calls this. */
+PetscErrorCode PCFactoredFail_Private(PC pc, PCFailedReason reason, PetscErrorCode code, const char format[], ...)
+{
+  PC_Factored *f = (PC_Factored *)pc->data;
+  va_list      args;
+  size_t       length;
+
+  PetscFunctionBegin;
+  va_start(args, format);
+  PetscCall(PetscVSNPrintf(f->failtext, sizeof(f->failtext), format, &length, args));
+  va_end(args);
+  PetscCheck(!pc->erroriffailure, PETSC_COMM_SELF, code, "%s", f->failtext);
+  pc->failedreason = reason;
+  f->numeric       = PETSC_FALSE;
+  PetscCall(PetscInfo(pc, "%s\n", f->failtext));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The text of a failure may be on one rank only: that of the first rank that has one, on all */
+PetscErrorCode PCFactoredGetFailText_Private(PC pc, char text[], size_t length)
+{
+  MPI_Comm    comm = PetscObjectComm((PetscObject)pc);
+  PetscMPIInt rank, size, first;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscStrncpy(text, ((PC_Factored *)pc->data)->failtext, length));
+  if (!text[0]) rank = size;
+  PetscCallMPI(MPIU_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, comm));
+  if (first < size) PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)length, MPI_CHAR, first, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without factors (they did not fit, or the matrix had values that are not numbers: known to all ranks) nothing is done; a rank whose own factors failed takes part in what ranks exchange and then marks its result */
+PetscErrorCode PCFactoredApply_Private(PC pc, PetscMemType backend, PCFactoredSolve solve, PetscBool trans, Vec x, Vec y)
+{
+  const PC_Factored *f = (const PC_Factored *)pc->data;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
+  PetscMemType       xmem = PETSC_MEMTYPE_HOST, ymem = PETSC_MEMTYPE_HOST;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  if (f->built && f->factored) {
+    if (PetscMemTypeHost(backend)) {
+      PetscCall(VecGetArrayRead(x, &xa));
+      PetscCall(VecGetArrayWrite(y, &ya));
+      PetscCall((*solve)(pc, trans, 1, xa, n, xmem, ya, n, ymem));
+      PetscCall(VecRestoreArrayWrite(y, &ya));
+      PetscCall(VecRestoreArrayRead(x, &xa));
+    } else {
+      PetscCall(VecGetArrayReadAndMemType(x, &xa, &xmem));
+      PetscCall(VecGetArrayWriteAndMemType(y, &ya, &ymem));
+      PetscCall((*solve)(pc, trans, 1, xa, n, xmem, ya, n, ymem));
+      PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
+      PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
+    }
+  }
+  PetscCall(VecFlag(y, !f->numeric));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCFactoredMatApply_Private(PC pc, PetscMemType backend, PCFactoredSolve solve, PetscBool trans, Mat X, Mat Y)
+{
+  const PC_Factored *f = (const PC_Factored *)pc->data;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
+  PetscInt           ldx, ldy, ncols;
+  PetscMemType       xmem = PETSC_MEMTYPE_HOST, ymem = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(X, NULL, &ncols));
+  if (f->built && f->factored) {
+    PetscCall(MatDenseGetLDA(X, &ldx));
+    PetscCall(MatDenseGetLDA(Y, &ldy));
+    if (PetscMemTypeHost(backend)) {
+      PetscCall(MatDenseGetArrayRead(X, &xa));
+      PetscCall(MatDenseGetArrayWrite(Y, &ya));
+      PetscCall((*solve)(pc, trans, ncols, xa, ldx, xmem, ya, ldy, ymem));
+      PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
+      PetscCall(MatDenseRestoreArrayRead(X, &xa));
+    } else {
+      PetscCall(MatDenseGetArrayReadAndMemType(X, &xa, &xmem));
+      PetscCall(MatDenseGetArrayWriteAndMemType(Y, &ya, &ymem));
+      PetscCall((*solve)(pc, trans, ncols, xa, ldx, xmem, ya, ldy, ymem));
+      PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &ya));
+      PetscCall(MatDenseRestoreArrayReadAndMemType(X, &xa));
+    }
+  }
+  PetscCall(MatFlag(Y, f->numeric ? 0 : 1)); /* on all ranks: a factorization may have failed on some */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

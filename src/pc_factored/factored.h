@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* factored.h: what preconditioners by factors share: policy for pivots, failures, applications to vectors and dense matrices */
+#pragma once
+
+#include <petsc/private/pcimpl.h>
+#include <petscspike.h>
+
+/* The first fields of their data */
+#define PCFACTOREDHEADER \
+  const char *name;                 /* PCSPIKE, PCBLOCKILU, in messages                                    */ \
+  PetscErrorCode (*changed)(PC);    /* an option has: the next setup makes everything again                 */ \
+  PetscReal          zeropivot;     /* fraction of the norm of the matrix                                   */ \
+  MatFactorShiftType shifttype;     /* none, or pivots are boosted                                          */ \
+  PetscReal          shiftamount;   /* fraction of the norm, PETSC_DECIDE: by the rounding of the factors   */ \
+  PetscBool          built;         /* the symbolic part, for the present options and pattern               */ \
+  PetscBool          factored;      /* numeric work was done for the present values, on all ranks           */ \
+  PetscBool          numeric;       /* and it succeeded on this rank                                        */ \
+  char               failtext[512]; /* of this rank                                                         */
+
+typedef struct {
+  PCFACTOREDHEADER
+} PC_Factored;
+
+/* Columns of x <- M^-1 b, or its transpose, where the arrays are; leading dimensions count for more than one */
+typedef PetscErrorCode (*PCFactoredSolve)(PC, PetscBool trans, PetscInt ncols, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *x, PetscInt ldx, PetscMemType xmem);
+
+PETSC_INTERN PetscErrorCode PCFactoredInitialize_Private(PC, const char name[], PetscErrorCode (*changed)(PC));
+PETSC_INTERN PetscErrorCode PCFactoredFail_Private(PC, PCFailedReason, PetscErrorCode, const char format[], ...) PETSC_ATTRIBUTE_FORMAT(4, 5);
+PETSC_INTERN PetscErrorCode PCFactoredGetFailText_Private(PC, char text[], size_t length);
+PETSC_INTERN PetscErrorCode PCFactoredApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Vec, Vec);
+PETSC_INTERN PetscErrorCode PCFactoredMatApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Mat, Mat);
+PETSC_INTERN PetscErrorCode PCFactoredComposePivotMethods_Private(PC, const char prefix[], PetscBool compose);
+
+/* Whether kernels of a backend can work on memory of this type as it is; a host backend is given the host's only */
+static inline PetscBool PCFactoredIsHere_Private(PetscMemType backend, PetscMemType memtype)
+{
+  return (PetscBool)(PetscMemTypeHost(backend) || !PetscMemTypeHost(memtype));
+}
