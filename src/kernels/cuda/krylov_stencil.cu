@@ -19,6 +19,13 @@ __host__ __device__ constexpr int SpikeKrylovStencilFrom(int step)
   return step == SPIKE_CG_ALPHA || step == SPIKE_BCGS_OMEGA || step == SPIKE_BCGS_OMEGA_RHO ? 0 : (step == SPIKE_CG1_BETA ? 1 : -1);
 }
 
+/* Whether rows bring vectors of the step that are neither */
+template <int STEP>
+constexpr bool SpikeKrylovStencilMore()
+{
+  return (SpikeKrylovTraits<STEP>::read & ~(1u << SpikeKrylovStencilOwn(STEP)) & ~(SpikeKrylovStencilFrom(STEP) < 0 ? 0u : 1u << SpikeKrylovStencilFrom(STEP))) != 0;
+}
+
 /* As SpikeKrylovMultKernel(). KNOWN: scale is NULL, y and x are those vectors, and x is not fetched again. Moves x and y, the coefficients where each point has its own, and the other vectors of the step. Deterministic */
 template <int STEP, bool KNOWN, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP) SpikeKrylovStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v, int place, bool recur, unsigned front, unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
@@ -101,7 +108,7 @@ static PetscErrorCode SpikeKrylovStencilLoan(const SpikeKrylovCUDA *h, const Spi
 
   PetscFunctionBegin;
   p.blocks = 0;
-  if (!empty) PetscCall(SpikeStencilPlan_CUDA(S, S->ibegin, S->iend, S->size[0], S->size[0] * S->size[1], true, &p));
+  if (!empty) PetscCall(SpikeStencilPlan_CUDA(S, S->ibegin, S->iend, S->size[0], S->size[0] * S->size[1], true, SpikeKrylovStencilMore<STEP>() || a.scale, &p));
   PetscCall(SpikeStencilEndsPlan_CUDA(S, &ends, &outside));
   a.total = (PetscInt)(p.blocks + outside);
   PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ghost));
@@ -124,7 +131,7 @@ static PetscErrorCode SpikeKrylovStencilStep(const SpikeKrylovCUDA *h, const Spi
   PetscFunctionBegin;
   if (c->loan.begin) PetscCall(SpikeKrylovStencilLoan<STEP>(h, c, a));
   else {
-    PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, &p));
+    PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, SpikeKrylovStencilMore<STEP>() || a->scale, &p));
     PetscCall(SpikeKrylovStencilBox<STEP>(h, p, a));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -77,7 +77,7 @@ PetscErrorCode SpikeKrylovStencilBlockMult_CUDA(const SpikeKrylovCUDA *h, const 
   SpikeStencilPlan p;
 
   PetscFunctionBegin;
-  PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, &p));
+  PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, true, &p));
   if (n == 1) PetscCall(SpikeBlockStencilColumns<1>(h, p, x, b, *e));
   else if (n == 2) PetscCall(SpikeBlockStencilColumns<2>(h, p, x, b, *e));
   else PetscCall(SpikeBlockStencilColumns<4>(h, p, x, b, *e));

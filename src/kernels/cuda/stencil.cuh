@@ -359,8 +359,8 @@ static PetscErrorCode SpikeStencilDispatch(const SpikeStencilPlan &p, L &&launch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* stencil_cuda.cu: points begin <= p < end, of which there is at least one; step: whether one is behind the product */
-PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3], PetscInt sj, PetscInt sk, bool step, SpikeStencilPlan *);
+/* stencil_cuda.cu: points begin <= p < end, of which there is at least one; step: whether one is behind the product; more: whether rows bring numbers other than those of x */
+PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3], PetscInt sj, PetscInt sk, bool step, bool more, SpikeStencilPlan *);
 
 /* The ends of the rank's box by `blocks` blocks, at least one; there may be no row */
 PETSC_INTERN PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *, SpikeStencilEndsTable *, unsigned *blocks);
