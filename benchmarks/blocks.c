@@ -2,8 +2,8 @@
 /* blocks.c: speed of the kernels for blocks on host and device: the tables and figures of Afanasyev et al. (Procedia Comp. Sci. 66, 2015), against cuBLAS, cuSPARSE, BLAS and PETSc's MATBAIJ in one run */
 static char help[] = "Block dot, block axpy, sparse block matrix times block, block ILU(0) and its solves, of one and of many tasks: ms, share of the copy bandwidth, errors.\n\
 On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on a host beside BLAS and PETSc's MATBAIJ, one thread.\n\
-  -only <dot,axpy,mult,ilu,tasks,lutasks>  parts to run; all by default. Each ends in a minute on a GPU, all in four\n\
-  -split               splitting the tasks of a batch between host and device, too\n\
+  -only <dot,axpy,mult,ilu,tasks,lutasks>  parts to run; all these by default. Each ends in a minute on a GPU, all in four. And split: tasks of a batch split between host and device\n\
+  -split               that, too\n\
   -quick               small sizes, to see that all works\n\
   -n <65536,1000000,4000000>  rows of tall blocks; 65536,1000000 without a device\n\
   -m <1,2,4,8,16,32>   their columns\n\
@@ -19,6 +19,7 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   -cuda_cold <400>     the same on CUDA\n\
   -cuda <true>         times on CUDA, where there is a device\n\
   -host <true>         times on the host: all cases, or, beside CUDA, some\n\
+  -beside <with CUDA>  these alone\n\
   -isa <best>          base, v3, v4 or best\n\
   -csv <file>          also write the times to a file; blocks_table.py makes a table of medians of several, and says which bars are met\n\n";
 
@@ -34,10 +35,10 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   #include "blockssplit.h"
 #endif
 
-#define NPARTS 6
+#define NPARTS 7
 
 typedef struct {
-  PetscBool dot, axpy, mult, ilu, tasks, lutasks;
+  PetscBool dot, axpy, mult, ilu, tasks, lutasks, split;
 } Parts;
 
 typedef struct {
@@ -101,15 +102,15 @@ static PetscErrorCode SetDefaults(Run *run, PetscBool cuda, PetscBool quick)
 
 int main(int argc, char **argv)
 {
-  static const char *isas[] = {"base", "v3", "v4", "best"}, *names[] = {"dot", "axpy", "mult", "ilu", "tasks", "lutasks"};
+  static const char *isas[] = {"base", "v3", "v4", "best"}, *names[] = {"dot", "axpy", "mult", "ilu", "tasks", "lutasks", "split"};
   Run                run;
-  Parts              parts     = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};
-  const Peers        hostpeers = {TallBLASLine, &multhostpeers, IluPETScLines}, beside = {TallBLASLine, NULL, NULL};
+  Parts              parts     = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE};
+  const Peers        hostpeers = {TallBLASLine, &multhostpeers, IluPETScLines}, somepeers = {TallBLASLine, NULL, NULL};
   Place              host;
   PetscReal          cold = 64.0, cudacold = 400.0, seconds = 0.2;
   PetscInt           isa = 3, nonly = NPARTS;
   char              *only[NPARTS], name[PETSC_MAX_PATH_LEN];
-  PetscBool          cuda = PETSC_TRUE, onhost = PETSC_TRUE, quick = PETSC_FALSE, split = PETSC_FALSE, given, csv;
+  PetscBool          cuda = PETSC_TRUE, onhost = PETSC_TRUE, quick = PETSC_FALSE, split = PETSC_FALSE, beside, given, csv;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
   PetscOptionsEnd();
   if (isa < 3) PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP, "This processor lacks instruction set %s", isas[isa]);
   if (given) {
-    PetscBool *const part[] = {&parts.dot, &parts.axpy, &parts.mult, &parts.ilu, &parts.tasks, &parts.lutasks};
+    PetscBool *const part[] = {&parts.dot, &parts.axpy, &parts.mult, &parts.ilu, &parts.tasks, &parts.lutasks, &parts.split};
 
     for (int k = 0; k < NPARTS; k++) *part[k] = PETSC_FALSE;
     for (PetscInt i = 0; i < nonly; i++) {
@@ -141,7 +142,7 @@ int main(int argc, char **argv)
         PetscCall(PetscStrcasecmp(only[i], names[k], &same));
         if (same) *part[k] = found = PETSC_TRUE;
       }
-      PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "-only %s: the parts are dot, axpy, mult, ilu, tasks and lutasks", only[i]);
+      PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "-only %s: the parts are dot, axpy, mult, ilu, tasks, lutasks and split", only[i]);
       PetscCall(PetscFree(only[i]));
     }
   }
@@ -154,8 +155,11 @@ int main(int argc, char **argv)
     cuda = PETSC_FALSE;
 #endif
   }
-  PetscCheck(cuda || !split, PETSC_COMM_SELF, PETSC_ERR_SUP, "-split needs a device");
-  PetscCall(SetDefaults(&run, cuda, quick));
+  if (split) parts.split = PETSC_TRUE;
+  PetscCheck(cuda || !parts.split, PETSC_COMM_SELF, PETSC_ERR_SUP, "Tasks split between host and device need a device");
+  beside = cuda;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-beside", &beside, NULL));
+  PetscCall(SetDefaults(&run, (PetscBool)(cuda || beside), quick));
   PetscCall(GetList("-n", "rows of tall blocks are positive", 0, &run.nn, run.n));
   PetscCall(GetList("-m", "tall blocks have 1 to 32 columns", SPIKE_BLOCK_MAXM, &run.nm, run.m));
   PetscCall(GetList("-bs", "blocks have 1 to 32 rows", SPIKE_BLOCK_MAXBS, &run.nbs, run.bs));
@@ -174,7 +178,7 @@ int main(int argc, char **argv)
     CSVHeader(run.csv);
   }
   PetscCall(HostPlaceCreate(&run, cold, seconds, &host));
-  host.beside = cuda;
+  host.beside = beside;
 #if defined(SPIKE_HAVE_CUDA)
   if (cuda) {
     const Peers peers = {TallDevicePeers, &multdevicepeers, IluDevicePeers};
@@ -182,13 +186,13 @@ int main(int argc, char **argv)
 
     PetscCall(DevicePlaceCreate(&run, cudacold, seconds, &device));
     PetscCall(RunParts(&device, &parts, &peers));
-    if (split) PetscCall(SplitPart(&device, &host));
+    if (parts.split) PetscCall(SplitPart(&device, &host));
     PetscCall(DevicePlaceDestroy(&device));
   }
 #endif
   if (onhost) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nblock kernels '%s' on one core, BLAS with one thread; medians of %" PetscInt_FMT "\n", SpikeBandGetOps(PC_SPIKE_PRECISION_DOUBLE)->name, run.repeat));
-    PetscCall(RunParts(&host, &parts, cuda ? &beside : &hostpeers));
+    PetscCall(RunParts(&host, &parts, beside ? &somepeers : &hostpeers));
   }
   PetscCall((*host.b.k->destroy)(&host.b));
   PetscCall(TilesDestroy(&run));

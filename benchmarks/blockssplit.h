@@ -9,7 +9,8 @@
 
 typedef struct {
   Place    *device, *host;
-  void     *work[2]; /* of device and host: Tall or Ilu; NULL: no tasks there */
+  void     *work[2];   /* of device and host: Tall or Ilu; NULL: no tasks there */
+  PetscInt  copies[2]; /* of their data, taken in turn */
   BlockWork enqueue, compute;
 } Split;
 
@@ -23,8 +24,8 @@ static PetscErrorCode SplitTime(Split *s, double *ms)
   for (PetscInt r = -1; r < s->device->run->repeat; r++) {
     PetscCall((*s->device->b.k->synchronize)(&s->device->b));
     PetscCall(PetscTime(&t0));
-    if (s->work[0]) PetscCall((*s->enqueue)(s->work[0], 0));
-    if (s->work[1]) PetscCall((*s->compute)(s->work[1], 0));
+    if (s->work[0]) PetscCall((*s->enqueue)(s->work[0], (r + 1) % s->copies[0]));
+    if (s->work[1]) PetscCall((*s->compute)(s->work[1], (r + 1) % s->copies[1]));
     PetscCall((*s->device->b.k->synchronize)(&s->device->b));
     PetscCall(PetscTime(&t1));
     if (r >= 0) t[r] = 1e3 * (t1 - t0);
@@ -44,12 +45,14 @@ static PetscErrorCode SplitTall(Split *s, SpikeBlockOp op, PetscInt m, PetscInt 
   if (onhost < SPLIT_TASKS) {
     PetscCall(TallCreate(s->device, NativePrecision(), run->taskrows, m, SPLIT_TASKS - onhost, &d));
     PetscCall(TallSet(&d, op, PETSC_FALSE));
-    s->work[0] = &d;
+    s->work[0]   = &d;
+    s->copies[0] = d.copies;
   }
   if (onhost) {
     PetscCall(TallCreate(s->host, NativePrecision(), run->taskrows, m, onhost, &h));
     PetscCall(TallSet(&h, op, PETSC_FALSE));
-    s->work[1] = &h;
+    s->work[1]   = &h;
+    s->copies[1] = h.copies;
   }
   PetscCall(SplitTime(s, ms));
   if (s->work[0]) PetscCall(TallDestroy(&d));
@@ -79,6 +82,7 @@ static PetscErrorCode SplitIlu(Split *s, PetscInt bs, PetscInt onhost, double *m
     if (count) {
       PetscCall(PetscNew(&t[i]));
       PetscCall(IluCreate(i ? s->host : s->device, NativePrecision(), bs, edge, count, PETSC_FALSE, t[i]));
+      s->copies[i] = t[i]->copies;
     }
     s->work[i] = t[i];
   }
@@ -96,6 +100,7 @@ static PetscErrorCode SplitPart(Place *device, Place *host)
   const PetscInt shares[] = {0, 1, 2, 4, 8, 16, SPLIT_TASKS};
   Split          s        = {
                     device, host, {NULL, NULL},
+                      {1,    1   },
                       NULL, NULL
   };
   Key key = {"split", "dot", NativePrecision(), PETSC_FALSE, 0, 0, 0, SPLIT_TASKS, 0.0};
@@ -124,6 +129,7 @@ static PetscErrorCode SplitPart(Place *device, Place *host)
       for (int i = 0; i < 7 && device->run->csv; i++)
         fprintf(device->run->csv, "%s,%s,%" PetscInt_FMT " on the host,%s,%s,cols,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%d,%.6e,nan,0,%.1f,nan,\n", key.part, key.op, shares[i], device->name, PrecisionName(key.precision), key.bs, key.n,
                 key.m, SPLIT_TASKS, ms[i], 1e-9 * device->rate);
+      if (device->run->csv) fflush(device->run->csv);
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,6 +6,7 @@
 
 #define MAXCASES 400
 #define LONGROWS 36000
+#define TALLROWS 1100002 /* more than 8 tiles of 512 rows for each of the 264 blocks of threads of an H200, and the last tile is not full */
 
 static Case cases[MAXCASES];
 
@@ -26,6 +27,22 @@ static PetscErrorCode TestTall(SpikeBlock *b, PCSpikePrecision precision, PetscB
     }
     for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(lengths); l++) PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)(l % 3), rowmajor, lengths[l], 4, 8, 0, PETSC_FALSE, 1, &cases[count++]));
   }
+  PetscCall(CasesRun(b, precision, count, cases));
+  for (PetscInt i = 0; i < count; i++) PetscCall(CaseDestroy(b, &cases[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocks so long that a backend may choose other kernels or grids for them */
+static inline PetscErrorCode TestTallLong(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
+{
+  PetscInt count = 0;
+
+  PetscFunctionBegin;
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SUB, rowmajor, TALLROWS, 4, 4, 0, PETSC_FALSE, 0, &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_ADD, rowmajor, TALLROWS, 8, 8, 0, PETSC_FALSE, 0, &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_DOT, SPIKE_BLOCK_ADD, rowmajor, TALLROWS, 8, 8, 0, PETSC_FALSE, 0, &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, rowmajor, TALLROWS - 1, 7, 5, 0, PETSC_FALSE, 1, &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SET, rowmajor, TALLROWS - 1, 3, 4, 0, PETSC_FALSE, 1, &cases[count++]));
   PetscCall(CasesRun(b, precision, count, cases));
   for (PetscInt i = 0; i < count; i++) PetscCall(CaseDestroy(b, &cases[i]));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -77,6 +77,9 @@ int main(int argc, char **argv)
   b.k           = &table;
   PetscCall((*b.k->create)(&b));
   PetscCall(TestBlocks(&b, "CUDA"));
+  for (int p = 0; p < 2; p++)
+    for (int rowmajor = 0; rowmajor < 2; rowmajor++) PetscCall(TestTallLong(&b, precisions[p], (PetscBool)rowmajor));
+  Report("long axpys and dots");
   PetscCall(TestLimits(&b));
   Report("limits");
   PetscCall(TestBlockFactors(&b, 4, "CUDA"));

@@ -15,11 +15,11 @@
 /* A sum, in double precision */
 typedef SpikeDouble SpikeBlockSum;
 
-/* What a launch knows of a task. first: its first block of threads; k: of a product the block rows of a warp */
+/* What a launch knows of a task. first: its first block of threads; k: of a product the block rows of a warp; both: a kernel that has both layouts serves it */
 typedef struct {
   int             kind;
   SpikeBlockMode  mode;
-  bool            rowmajor, wide, same, conjugate;
+  bool            rowmajor, wide, same, conjugate, both;
   int             k, m, bs;
   unsigned        first, ticket;
   PetscInt        n; /* rows of Y, or of X; block rows of Y in products */

@@ -208,20 +208,41 @@ __device__ static __forceinline__ void SpikeBlockAxpy(const SpikeBlockItem &t, u
   else SpikeBlockAxpyLayout<CLASS, false, V>(t, block, blocks, shared);
 }
 
-/*
-  Blocks of threads of an axpy of a class, at most so many. Where these would have many tiles each, and one for each tile was faster on an H200 (8 columns in single precision, column-major in double: 0.89 to 0.94 of a copy at
-  4000000 rows, not 0.86 to 0.9), there are as many as tiles.
-*/
-static inline unsigned SpikeBlockAxpyBlocks(int cls, size_t size, bool rowmajor, PetscInt n, PetscInt most)
+/* Rows that a block of threads takes at a time: of an axpy, of a dot */
+static inline PetscInt SpikeBlockAxpyTile(int cls, size_t size)
 {
   static const int rows[][4] = {
     {SpikeTall<0, SpikeSingle>::H, SpikeTall<1, SpikeSingle>::H, SpikeTall<2, SpikeSingle>::H, SpikeTall<3, SpikeSingle>::H},
     {SpikeTall<0, SpikeDouble>::H, SpikeTall<1, SpikeDouble>::H, SpikeTall<2, SpikeDouble>::H, SpikeTall<3, SpikeDouble>::H}
   };
-  const PetscInt tile = SPIKE_BLOCK_WARPS * 8 * rows[size == sizeof(SpikeDouble) ? 1 : 0][cls], tiles = n / tile + (n % tile ? 1 : 0);
-  const bool     each = (size == 4 && cls == 1) || (size == 8 && cls < 3 && !rowmajor);
 
-  return (unsigned)(each && tiles / 8 > most ? tiles : PetscMin(tiles, most));
+  return SPIKE_BLOCK_WARPS * 8 * rows[size == sizeof(SpikeDouble) ? 1 : 0][cls];
+}
+__host__ __device__ static inline PetscInt SpikeBlockDotTile(int cls)
+{
+  return 16 * SPIKE_BLOCK_WARPS / (cls == 3 ? 2 : 1);
+}
+
+/* n / tile, rounded up; whether so many blocks of threads have more than 8 tiles each */
+__host__ __device__ static inline PetscInt SpikeBlockTiles(PetscInt n, PetscInt tile)
+{
+  return n / tile + (n % tile ? 1 : 0);
+}
+static inline bool SpikeBlockIsLong(PetscInt n, PetscInt tile, PetscInt blocks)
+{
+  return SpikeBlockTiles(n, tile) / 8 > blocks;
+}
+
+/*
+  Blocks of threads of an axpy of a class, at most so many. Where these would have many tiles each, and one for each tile was faster on an H200 (8 columns in single precision, 8 and 16 column-major in double: 0.89 to 0.94 of a
+  copy at 4000000 rows, not 0.86 to 0.9; but 4 columns 0.77, not 0.86), there are as many as tiles.
+*/
+static inline unsigned SpikeBlockAxpyBlocks(int cls, size_t size, bool rowmajor, PetscInt n, PetscInt most)
+{
+  const PetscInt tile = SpikeBlockAxpyTile(cls, size), tiles = SpikeBlockTiles(n, tile);
+  const bool     each = (size == 4 && cls == 1) || (size == 8 && (cls == 1 || cls == 2) && !rowmajor);
+
+  return (unsigned)(each && SpikeBlockIsLong(n, tile, most) ? tiles : PetscMin(tiles, most));
 }
 
 /* Tiles of X^H Z that a warp has: IT x JT; IS warps share the rows of X. Up to 4 columns: two groups of rows side by side, and the sums are the blocks on the diagonal of a tile, added up */
@@ -245,9 +266,7 @@ struct SpikeDotStep {
 /* The blocks of threads of a dot depend on these alone, and so do the groups of them that add up their sums first */
 __host__ __device__ static inline unsigned SpikeBlockDotBlocks(PetscInt n, int cls, int multiprocessors)
 {
-  const PetscInt rows = 16 * SPIKE_BLOCK_WARPS / (cls == 3 ? 2 : 1), most = (cls == 3 ? 1 : 2) * (PetscInt)multiprocessors, want = n / rows + (n % rows ? 1 : 0);
-
-  return (unsigned)PetscMax(1, PetscMin(most, want));
+  return (unsigned)PetscMax(1, PetscMin((cls == 3 ? 1 : 2) * (PetscInt)multiprocessors, SpikeBlockTiles(n, SpikeBlockDotTile(cls))));
 }
 __host__ __device__ static inline unsigned SpikeBlockDotGroup(unsigned blocks, int sums)
 {
@@ -338,10 +357,10 @@ __device__ static __forceinline__ void SpikeBlockDotAll(const SpikeBlockItem &t,
 /*
   sum[k] <- the sums number threadIdx.x + k SPIKE_BLOCK_THREADS of `count` pieces, in order. With fewer sums than threads, GROUPS of these have a sum, each every GROUPS-th piece; the first of them then has all of it.
 */
-template <int SUMS, int PER>
+template <int SUMS, int PER, int LAYOUT>
 __device__ static __forceinline__ void SpikeBlockDotAdd(const SpikeBlockSum *pieces, unsigned count, SpikeBlockSum *shared, SpikeBlockSum sum[PER])
 {
-  constexpr int GROUPS = SUMS < SPIKE_BLOCK_THREADS ? SPIKE_BLOCK_THREADS / SUMS : 1, AHEAD = SUMS > 64 ? 16 : 34; /* on their way at once: up to 64 sums of 264 blocks of threads */
+  constexpr int GROUPS = SUMS < SPIKE_BLOCK_THREADS ? SPIKE_BLOCK_THREADS / SUMS : 1, AHEAD = SUMS > 64 || LAYOUT == SPIKE_BLOCK_ANY ? 16 : 34; /* on their way at once: up to 64 sums of 264 blocks of threads */
 
 #pragma unroll
   for (int k = 0; k < PER; k++) {
@@ -435,10 +454,10 @@ __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, un
     unsigned      *ticket = tickets + t.ticket * SPIKE_BLOCK_TICKETS;
 
     if (!SpikeBlockDotLeave<D::SUMS, PER>(t.partials + (PetscCount)block * D::SUMS, sum, ticket + 1 + group, mine)) return;
-    SpikeBlockDotAdd<D::SUMS, PER>(t.partials + (PetscCount)group * size * D::SUMS, mine, shared, sum);
+    SpikeBlockDotAdd<D::SUMS, PER, LAYOUT>(t.partials + (PetscCount)group * size * D::SUMS, mine, shared, sum);
     if (groups > 1) {
       if (!SpikeBlockDotLeave<D::SUMS, PER>(of + (PetscCount)group * D::SUMS, sum, ticket, groups)) return;
-      SpikeBlockDotAdd<D::SUMS, PER>(of, groups, shared, sum);
+      SpikeBlockDotAdd<D::SUMS, PER, LAYOUT>(of, groups, shared, sum);
     }
   }
   if (D::PACKED) {
