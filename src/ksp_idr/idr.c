@@ -191,6 +191,8 @@ static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
   words. In the first cycle G and U are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms ride on the reduction behind them, so that with several ranks
   the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 4 words a product: it lags, and is done by the update of the next product, whose sums have what its own
   factor and norm follow from.
+
+  Of m right-hand sides together each has these words, but where a backend reads P once for all of them, as the host's does: then s (s + 1) of them are s (s + 1) / m for each (26 in sums, with s = 4 and m = 16, become 7.25).
 */
 static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 {

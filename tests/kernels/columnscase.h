@@ -10,6 +10,7 @@
 #define ROOM  7
 #define SHADE 3 /* of block steps */
 #define MOST  (4 * SHADE + 8)
+#define DOTS  17 /* vectors that all columns share, most */
 
 static PetscInt checks = 0, failures = 0, line = 0, before = 0;
 
@@ -168,7 +169,7 @@ static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt
       for (PetscInt run = 0; run < 2; run++) {
         Blocks           v;
         SpikeKrylovBlock b[2], g[2]; /* of the host and there */
-        PetscScalar     *pointers[2][4 * SHADE], *columns[4 * SHADE];
+        PetscScalar     *pointers[2][4 * SHADE], *columns[4 * DOTS];
         PetscInt         nsums = 0;
 
         PetscCall(MakeBlocks(n, ld, MOST, &v));
@@ -216,7 +217,7 @@ static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt
           h = SpikeKrylovBlockColumn(s, &b[0], c, ldA, ld, columns);
           (*SpikeKrylovBlockLoops_base[step])(&h, reference + c * PetscMax(1, nsums));
           if (!follows) continue;
-          h = SpikeKrylovBlockColumn(s, &g[0], c, ld, ld, columns + 2 * SHADE);
+          h = SpikeKrylovBlockColumn(s, &g[0], c, ld, ld, columns + 2 * DOTS);
           (*SpikeKrylovBlockLoops_base[SPIKE_KRYLOV_COMBINE])(&h, NULL);
         }
         if (nsums) PetscCall(CompareSums(s, n, nsums, reference, first, (PetscBool)run, names[step]));
@@ -224,6 +225,51 @@ static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt
         PetscCall(DropBlocks(&v));
       }
     }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Inner products with vectors that all columns share, any number of them; those of column 0 alone are the same to the last bit */
+static PetscErrorCode TestDots(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
+{
+  const PetscInt counts[] = {0, 1, 2, 3, 4, 7, 8, 9, DOTS};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(counts); k++) {
+    const PetscInt     m = counts[k / 2], nsums = SpikeKrylovBlockSums(SPIKE_KRYLOV_DOTS, m, (PetscBool)(k % 2), PETSC_FALSE);
+    SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, PetscMax(1, m), 0, 0, 0, 0.0};
+    PetscScalar        reference[WIDTH * (DOTS + 3)], first[WIDTH * (DOTS + 3)], *columns[MOST];
+    SpikeKrylovBlock   host, there;
+    Blocks             v;
+
+    PetscCall(MakeBlocks(n, ld, MOST, &v));
+    PetscCall(SetScalars(s));
+    memset((void *)&host, 0, sizeof(host));
+    host.n    = n;
+    host.last = m;
+    there     = host;
+    host.A    = v.host;
+    host.y    = v.host[DOTS];
+    host.z    = k % 2 ? v.host[DOTS + 1] : NULL;
+    there.A   = v.there;
+    there.y   = v.there[DOTS];
+    there.z   = k % 2 ? v.there[DOTS + 1] : NULL;
+    for (PetscInt c = 0; c < WIDTH; c++) {
+      SpikeKrylovBlock h;
+
+      if (c == WIDTH / 2) continue;
+      h = SpikeKrylovBlockColumn(s, &host, c, 0, ld, columns);
+      (*SpikeKrylovBlockLoops_base[SPIKE_KRYLOV_DOTS])(&h, reference + c * nsums);
+    }
+    for (PetscInt run = 0; run < 2; run++) {
+      PetscCall((*s->k->blockstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &there, 0, ld, NULL, &recurrence));
+      PetscCall(CompareSums(s, n, nsums, reference, first, (PetscBool)run, "dots with shared vectors"));
+    }
+    PetscCall((*s->k->blockstep)(s, 1, SPIKE_KRYLOV_DOTS, &there, 0, ld, NULL, &recurrence));
+    PetscCall((*s->k->sums)(s, 1, nsums));
+    for (PetscInt i = 0; i < nsums; i++) Check((PetscBool)(s->sums[i] == first[i]), "dots with shared vectors", n, "a sum depends on the number of columns");
+    PetscCall(Compare(&v, 0.0, "dots with shared vectors"));
+    PetscCall(DropBlocks(&v));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -378,6 +424,9 @@ static PetscErrorCode TestBackend(SpikeKrylovColumns *s, SpikeKrylov *single, co
   for (PetscInt k = 0; k < nsizes; k++)
     for (PetscInt pad = 0; pad < 3; pad += 2) PetscCall(TestBlockSteps(s, sizes[k], PetscMax(1, sizes[k]) + pad));
   Line("block steps over columns");
+  for (PetscInt k = 0; k < nsizes; k++)
+    for (PetscInt pad = 0; pad < 3; pad += 2) PetscCall(TestDots(s, sizes[k], PetscMax(1, sizes[k]) + pad));
+  Line("inner products with vectors that columns share");
   for (PetscInt k = 0; k < nsizes; k++)
     for (PetscInt form = 0; form < 2; form++)
       if (sizes[k] > 20 && (form || !PetscMemTypeHost(s->k->memtype))) PetscCall(TestMult(s, single, sizes[k], sizes[k] + 3, form ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_SELL));

@@ -96,6 +96,50 @@ static PetscErrorCode TestRecurrences(SpikeKrylovColumns *cuda, SpikeKrylovColum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The small matrices that the device makes of inner products with shared vectors, as above; those of a column with a reason, and of columns behind the width, stay */
+static PetscErrorCode TestSmall(SpikeKrylovColumns *cuda, SpikeKrylovColumns *ondevice, PetscInt n)
+{
+  const SpikeIDRRecurrence residual = {SPIKE_IDR_RESIDUAL, SHADE, 0, 0, 1, 0.0};
+  const PetscInt           nsums = SHADE + 1, count = ROOM * cuda->nsmall;
+  PetscScalar             *got;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(count, &got));
+  for (int side = 0; side < 2; side++) {
+    SpikeKrylovColumns *s = side ? ondevice : cuda;
+    SpikeKrylovBlock    b;
+    Blocks              v;
+
+    PetscCall(MakeBlocks(n, n, SHADE + 1, &v));
+    memset((void *)&b, 0, sizeof(b));
+    b.n    = n;
+    b.last = SHADE;
+    b.A    = v.there;
+    b.y    = v.there[SHADE];
+    for (PetscInt c = 0; c < ROOM; c++) {
+      memset((void *)&s->scalars[c], 0, sizeof(s->scalars[c]));
+      s->scalars[c].reason = c == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0;
+      for (PetscInt i = 0; i < s->nsmall && !side; i++) cuda->hostsmall[c * s->nsmall + i] = Number(23 + c, i) + PetscScalar(3.0);
+    }
+    if (side) PetscCall(Put(s->small, got, count));
+    else PetscCall(PetscArraycpy(got, s->hostsmall, count));
+    PetscCall((*s->k->push)(s, ROOM));
+    PetscCall((*s->k->blockstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &b, 0, n, NULL, &residual));
+    if (side) PetscCall((*s->k->pull)(s, ROOM));
+    else {
+      PetscCall((*s->k->sums)(s, WIDTH, nsums));
+      for (PetscInt c = 0; c < WIDTH; c++)
+        if (!s->scalars[c].reason) SpikeIDRRecur(&residual, &s->scalars[c], s->hostsmall + c * s->nsmall, s->sums + c * nsums);
+    }
+    PetscCall(DropBlocks(&v));
+  }
+  PetscCall(Get(got, ondevice->small, count));
+  for (PetscInt i = 0; i < count; i++) Check((PetscBool)(PetscAbsScalar(got[i] - cuda->hostsmall[i]) <= 20 * PETSC_MACHINE_EPSILON * PetscAbsScalar(cuda->hostsmall[i])), "recurrence", n, "small matrices on the device");
+  for (PetscInt c = 0; c < ROOM; c++) Check((PetscBool)!memcmp(&cuda->scalars[c], &ondevice->scalars[c], sizeof(cuda->scalars[c])), "recurrence", n, "scalars on the device");
+  PetscCall(PetscFree(got));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt     sizes[] = {0, 1, 7, 64, 513, 4099, 300001};
@@ -112,7 +156,7 @@ int main(int argc, char **argv)
   PetscCall(PetscMemzero(&single, sizeof(single)));
   s.k        = &SpikeKrylovColumnKernels_CUDA;
   s.m        = ROOM;
-  s.ncolumns = SHADE;
+  s.ncolumns = DOTS;
   s.nsmall   = SpikeIDRSize(SHADE);
   d          = s;
   d.ondevice = PETSC_TRUE;
@@ -123,7 +167,10 @@ int main(int argc, char **argv)
   PetscCall(TestBackend(&s, &single, sizes, small ? 5 : PETSC_STATIC_ARRAY_LENGTH(sizes)));
   PetscCall(TestMany(s.k, &single, small ? 6 : 8));
   for (PetscInt n : {1, 513, 100001})
-    if (!small || n < 1000) PetscCall(TestRecurrences(&s, &d, n));
+    if (!small || n < 1000) {
+      PetscCall(TestRecurrences(&s, &d, n));
+      PetscCall(TestSmall(&s, &d, n));
+    }
   Line("recurrences on the device");
   PetscCall(TestBlockCG(s.k));
   PetscCall((*single.k->destroy)(&single));

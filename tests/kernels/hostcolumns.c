@@ -69,12 +69,14 @@ int main(int argc, char **argv)
     PetscCall(PetscMemzero(&single, sizeof(single)));
     s.k        = &SpikeKrylovColumnKernels_Host;
     s.m        = ROOM;
-    s.ncolumns = SHADE;
+    s.ncolumns = DOTS;
     s.nsmall   = SpikeIDRSize(SHADE);
     single.k   = &SpikeKrylovKernels_Host;
     PetscCall((*s.k->create)(&s));
     PetscCall((*single.k->create)(&single));
     PetscCall(TestBackend(&s, &single, sizes, PETSC_STATIC_ARRAY_LENGTH(sizes)));
+    PetscCall(TestDots(&s, 31000, 31001));
+    Line("the same in pieces that a cache holds");
     PetscCall(TestMany(s.k, &single, 8));
     if (isa == SPIKE_ISA_BASE) PetscCall(TestBlockCG(s.k));
     PetscCall((*single.k->destroy)(&single));

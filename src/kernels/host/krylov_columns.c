@@ -3,6 +3,9 @@
 #include "../columns.h"
 #include "krylov_host.h"
 
+#define SPIKE_COLUMNS_ROWS  1024                /* KB_ROWS of krylov_block.h: inner products are added up in such pieces there */
+#define SPIKE_COLUMNS_BYTES ((PetscInt)4 << 20) /* of vectors that all columns share, in a cache of the third level while the columns pass by: with less each column comes in more pieces, which is slower where all is in that cache */
+
 static PetscErrorCode SpikeKrylovColumnsDestroy_Host(SpikeKrylovColumns *s)
 {
   PetscFunctionBegin;
@@ -21,7 +24,7 @@ static PetscErrorCode SpikeKrylovColumnsCreate_Host(SpikeKrylovColumns *s)
   s->ondevice = PETSC_FALSE;
   PetscCall(PetscCalloc1(s->m, &s->scalars));
   PetscCall(PetscCalloc1((size_t)s->m * s->nsmall, &s->small));
-  PetscCall(PetscCalloc1((size_t)s->m * SpikeKrylovColumnSums(s), &s->sums));
+  PetscCall(PetscCalloc1((size_t)(s->m + 1) * SpikeKrylovColumnSums(s), &s->sums)); /* behind them those of a piece */
   PetscCall(PetscMalloc1(4 * s->ncolumns, (PetscScalar ***)&s->data));
   s->hostsmall = s->small;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,6 +67,37 @@ static PetscErrorCode SpikeKrylovColumnsStep_Host(SpikeKrylovColumns *s, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of all columns before the next ones: vectors that columns share come from memory once. Bits are those of column after column */
+static void SpikeKrylovColumnsDots_Private(SpikeKrylovColumns *s, PetscInt width, const SpikeKrylovBlock *b, PetscInt ldA, PetscInt ld, PetscInt nsums)
+{
+  const SpikeKrylovBlockLoop loop     = SpikeKrylovLoopsGet().blockstep[SPIKE_KRYLOV_DOTS];
+  const PetscInt             rows     = SPIKE_COLUMNS_ROWS * PetscMax(1, SPIKE_COLUMNS_BYTES / (SPIKE_COLUMNS_ROWS * (PetscInt)sizeof(PetscScalar) * PetscMax(1, b->last - b->first)));
+  PetscScalar              **pointers = (PetscScalar **)s->data, *sums = s->sums + (PetscCount)s->m * SpikeKrylovColumnSums(s);
+
+  for (PetscInt k = 0; k < width * nsums; k++)
+    if (!s->scalars[k / nsums].reason) s->sums[k] = 0.0;
+  for (PetscInt begin = 0, end; begin < b->n; begin = end) {
+    end = begin + PetscMin(rows, b->n - begin);
+    for (PetscInt c = 0; c < width; c++) {
+      SpikeKrylovBlock h;
+
+      if (s->scalars[c].reason) continue;
+      h = SpikeKrylovBlockColumn(s, b, c, ldA, ld, pointers);
+      h.y += begin;
+      if (h.z) h.z += begin;
+      for (PetscInt j = h.first; j < h.last; j++) h.A[j] += begin;
+      for (PetscInt i = begin; i < end; i += h.n) {
+        h.n = PetscMin((PetscInt)SPIKE_COLUMNS_ROWS, end - i);
+        (*loop)(&h, sums);
+        for (PetscInt k = 0; k < nsums; k++) s->sums[c * nsums + k] += sums[k];
+        h.y += h.n;
+        if (h.z) h.z += h.n;
+        for (PetscInt j = h.first; j < h.last; j++) h.A[j] += h.n;
+      }
+    }
+  }
+}
+
 static PetscErrorCode SpikeKrylovColumnsBlockStep_Host(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovBlockStep step, const SpikeKrylovBlock *b, PetscInt ldA, PetscInt ld, const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
 {
   const PetscInt              m = b->last - b->first, nsums = SpikeKrylovBlockSums(step, m, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL));
@@ -74,17 +108,19 @@ static PetscErrorCode SpikeKrylovColumnsBlockStep_Host(SpikeKrylovColumns *s, Pe
 
   PetscFunctionBegin;
   (void)recurrence;
+  if (step == SPIKE_KRYLOV_DOTS) SpikeKrylovColumnsDots_Private(s, width, b, ldA, ld, nsums);
   for (PetscInt c = 0; c < width; c++) {
     SpikeKrylovBlock h;
 
     if (s->scalars[c].reason && step != SPIKE_KRYLOV_SMOOTH) continue;
+    done++;
+    if (step == SPIKE_KRYLOV_DOTS) continue;
     h = SpikeKrylovBlockColumn(s, b, c, ldA, ld, pointers);
     (*loops[step])(&h, s->sums + c * nsums);
     if (combine) {
       h = SpikeKrylovBlockColumn(s, combine, c, ld, ld, pointers + 2 * s->ncolumns);
       (*loops[SPIKE_KRYLOV_COMBINE])(&h, NULL);
     }
-    done++;
   }
   PetscCall(PetscLogFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n * done));
   PetscFunctionReturn(PETSC_SUCCESS);
