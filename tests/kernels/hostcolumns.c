@@ -55,7 +55,7 @@ static PetscErrorCode DropIndices(PetscInt there[])
 
 int main(int argc, char **argv)
 {
-  const PetscInt sizes[] = {0, 1, 7, 64, 513, 1337};
+  const PetscInt sizes[] = {0, 1, 7, 64, 513, 1337}, many = ((PetscInt)18 << 20) / (DOTS * (PetscInt)sizeof(PetscScalar)); /* more than a cache is thought to hold */
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     PetscCall((*s.k->create)(&s));
     PetscCall((*single.k->create)(&single));
     PetscCall(TestBackend(&s, &single, sizes, PETSC_STATIC_ARRAY_LENGTH(sizes)));
-    PetscCall(TestDots(&s, 31000, 31001));
+    PetscCall(TestDots(&s, many, many + 1, DOTS));
     Line("the same in pieces that a cache holds");
     PetscCall(TestMany(s.k, &single, 8));
     if (isa == SPIKE_ISA_BASE) PetscCall(TestBlockCG(s.k));

@@ -4,7 +4,8 @@
 #include "krylov_host.h"
 
 #define SPIKE_COLUMNS_ROWS  1024                /* KB_ROWS of krylov_block.h: inner products are added up in such pieces there */
-#define SPIKE_COLUMNS_BYTES ((PetscInt)4 << 20) /* of vectors that all columns share, in a cache of the third level while the columns pass by: with less each column comes in more pieces, which is slower where all is in that cache */
+#define SPIKE_COLUMNS_BYTES ((PetscInt)4 << 20) /* of vectors that all columns share, in a cache of the third level while the columns pass by */
+#define SPIKE_COLUMNS_CACHE 16777216.0          /* bytes of them that lie in that cache as it is: column after column is faster */
 
 static PetscErrorCode SpikeKrylovColumnsDestroy_Host(SpikeKrylovColumns *s)
 {
@@ -101,6 +102,7 @@ static void SpikeKrylovColumnsDots_Private(SpikeKrylovColumns *s, PetscInt width
 static PetscErrorCode SpikeKrylovColumnsBlockStep_Host(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovBlockStep step, const SpikeKrylovBlock *b, PetscInt ldA, PetscInt ld, const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
 {
   const PetscInt              m = b->last - b->first, nsums = SpikeKrylovBlockSums(step, m, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL));
+  const PetscBool             pieces   = (PetscBool)(step == SPIKE_KRYLOV_DOTS && (double)b->n * m * sizeof(PetscScalar) > SPIKE_COLUMNS_CACHE);
   const PetscReal             flops[]  = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
   const SpikeKrylovBlockLoop *loops    = SpikeKrylovLoopsGet().blockstep;
   PetscScalar               **pointers = (PetscScalar **)s->data;
@@ -108,13 +110,13 @@ static PetscErrorCode SpikeKrylovColumnsBlockStep_Host(SpikeKrylovColumns *s, Pe
 
   PetscFunctionBegin;
   (void)recurrence;
-  if (step == SPIKE_KRYLOV_DOTS) SpikeKrylovColumnsDots_Private(s, width, b, ldA, ld, nsums);
+  if (pieces) SpikeKrylovColumnsDots_Private(s, width, b, ldA, ld, nsums);
   for (PetscInt c = 0; c < width; c++) {
     SpikeKrylovBlock h;
 
     if (s->scalars[c].reason && step != SPIKE_KRYLOV_SMOOTH) continue;
     done++;
-    if (step == SPIKE_KRYLOV_DOTS) continue;
+    if (pieces) continue;
     h = SpikeKrylovBlockColumn(s, b, c, ldA, ld, pointers);
     (*loops[step])(&h, s->sums + c * nsums);
     if (combine) {
