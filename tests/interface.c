@@ -311,6 +311,16 @@ int main(int argc, char **argv)
       args: -solve -ksp_view -ksp_type bcgs -pc_type spike -pc_spike_local_partitions 2
       filter: sed -e "s@[0-9]* bytes@N bytes@g" -e "s@neglects, .*@neglects, N@"
 
+   testset:
+      args: -solve -help -ksp_type idrfused -pc_type spike
+      filter: grep ksp_idrfused_flexible
+      output_file: output/interface_help.out
+      test:
+         suffix: help
+      test:
+         suffix: help_set
+         args: -ksp_idrfused_flexible unknown
+
    test:
       suffix: log_view
       requires: defined(PETSC_USE_LOG)

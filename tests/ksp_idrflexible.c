@@ -210,7 +210,7 @@ static PetscErrorCode TestSame(PCType pctype, PetscInt s, PetscBool smoothing)
     PetscCall(KSPIDRFusedSetSmoothing(ksp, smoothing));
     PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
     PetscCall(KSPIDRFusedGetFlexible(ksp, &flexible));
-    PetscCall(SpikeTestCheck((PetscBool)(flexible == PETSC_BOOL3_UNKNOWN), "%s: flexible is %s", where, PetscBool3s[flexible]));
+    PetscCall(SpikeTestCheck((PetscBool)(flexible == PETSC_BOOL3_UNKNOWN), "%s: flexible is %d", where, (int)flexible));
     PetscCall(KSPIDRFusedSetFlexible(ksp, k ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE));
     if (k == 2) PetscCall(KSPFusedSetLockstep(ksp, PETSC_TRUE));
     if (k == 3) PetscCall(KSPFusedSetGraph(ksp, PETSC_FALSE));
@@ -256,7 +256,7 @@ static PetscErrorCode TestDefault(PetscBool3 flg, PetscInt more)
   PetscCall(KSPSetTolerances(ksp, 0.0, 0.0, PETSC_CURRENT, 12));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPFusedGetInfo(ksp, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.launched == 12 && shell.calls == 12 + more), "flexible %s: the preconditioner was applied %" PetscInt_FMT " times in %" PetscInt_FMT " iterations", PetscBool3s[flg], shell.calls, info.launched));
+  PetscCall(SpikeTestCheck((PetscBool)(info.launched == 12 && shell.calls == 12 + more), "flexible %d: the preconditioner was applied %" PetscInt_FMT " times in %" PetscInt_FMT " iterations", (int)flg, shell.calls, info.launched));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&shell.diagonal));
   PetscCall(VecDestroy(&x));

@@ -365,6 +365,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
 + -ksp_idr_s s                                         - dimension of the shadow space, default 4, `KSPIDRSetS()`
 . -ksp_idr_cosine c                                    - least cosine of the angle between residual and its image that omega believes, default 0.7, 0 for none, `KSPIDRSetCosine()`
 . -ksp_idr_random_type type                            - fill the shadow space with a `PetscRandom`, as `KSPIDR` does, `KSPIDRSetRandom()`
+. -ksp_idr_random_seed seed                            - the same, with a seed
 . -ksp_idrfused_smoothing (true|false)                 - residual smoothing, `KSPIDRFusedSetSmoothing()`
 . -ksp_idrfused_orthog (classical|modified|twice)      - how a direction is made orthogonal to shadow vectors, `KSPIDRFusedSetOrthogType()`
 . -ksp_idrfused_flexible (true|false|unknown)          - right preconditioning by an operator that may vary, `KSPIDRFusedSetFlexible()`

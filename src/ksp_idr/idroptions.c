@@ -341,6 +341,11 @@ static PetscErrorCode KSPIDRGetRandom_IDRFused(KSP ksp, PetscRandom *rand)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const char *KSPIDRFusedBool3Name(PetscBool3 flg)
+{
+  return flg == PETSC_BOOL3_UNKNOWN ? "unknown" : (flg == PETSC_BOOL3_TRUE ? "true" : "false");
+}
+
 PetscErrorCode KSPSetFromOptions_IDRFused(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
   KSPIDRFused *idr    = KSPIDRFusedData(ksp);
@@ -350,6 +355,7 @@ PetscErrorCode KSPSetFromOptions_IDRFused(KSP ksp, PetscOptionItems PetscOptions
   PetscBool    set, type, seed, flg = idr->smoothing;
   PetscRandom  rand;
   PetscBool3   flexible = ((KSPFused *)ksp->data)->wantflexible;
+  char         text[64];
 
   PetscFunctionBegin;
   PetscCall(KSPSetFromOptions_Fused(ksp, PetscOptionsObject));
@@ -362,7 +368,9 @@ PetscErrorCode KSPSetFromOptions_IDRFused(KSP ksp, PetscOptionItems PetscOptions
   if (set) PetscCall(KSPIDRFusedSetSmoothing(ksp, flg));
   PetscCall(PetscOptionsEnum("-ksp_idrfused_orthog", "Projection of directions", "KSPIDRFusedSetOrthogType", KSPIDRFusedOrthogTypes, orthog, &orthog, &set));
   if (set) PetscCall(KSPIDRFusedSetOrthogType(ksp, (KSPIDRFusedOrthogType)orthog));
-  PetscCall(PetscOptionsBool3("-ksp_idrfused_flexible", "Right preconditioning by an operator that may vary", "KSPIDRFusedSetFlexible", flexible, &flexible, &set));
+  /* PetscOptionsBool3() takes the name of the value from an array, where what is unknown is number -1 */
+  PetscCall(PetscOptionsString("-ksp_idrfused_flexible", "Right preconditioning by an operator that may vary: true, false or unknown", "KSPIDRFusedSetFlexible", KSPIDRFusedBool3Name(flexible), text, sizeof(text), NULL));
+  PetscCall(PetscOptionsGetBool3(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_idrfused_flexible", &flexible, &set));
   if (set) PetscCall(KSPIDRFusedSetFlexible(ksp, flexible));
   flg = ((KSPFused *)ksp->data)->petsc;
   PetscCall(PetscOptionsBool("-ksp_idrfused_petsc_vectors", "Vector operations by PETSc's functions", "KSPIDRFusedSetPetscVectors", flg, &flg, &set));
