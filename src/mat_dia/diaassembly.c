@@ -19,21 +19,6 @@ static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscBool  cite       = PETSC_FALSE;
-static const char citation[] = "@inproceedings{LiuSeoMittalHuang2013,\n"
-                               "  title     = {{GPU}-accelerated scalable solver for banded linear systems},\n"
-                               "  author    = {Hang Liu and Jung-Hee Seo and Rajat Mittal and H. Howie Huang},\n"
-                               "  booktitle = {IEEE International Conference on Cluster Computing (CLUSTER)},\n"
-                               "  year      = {2013}\n"
-                               "}\n";
-
-PetscErrorCode MatDIACite_Private(void)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(citation, &cite));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatSetUp_DIA(Mat A)
 {
   Mat_DIA *a = (Mat_DIA *)A->data;

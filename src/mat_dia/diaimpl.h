@@ -131,7 +131,6 @@ PETSC_INTERN PetscErrorCode MatDIAMove_Private(const SpikeDIA *, SpikeDIA *);
 PETSC_INTERN PetscErrorCode MatBindToCPU_DIA(Mat, PetscBool);
 
 /* diaassembly.c */
-PETSC_INTERN PetscErrorCode MatDIACite_Private(void);
 PETSC_INTERN PetscErrorCode MatSetUp_DIA(Mat);
 PETSC_INTERN PetscErrorCode MatSetValues_DIA(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatAssemblyBegin_DIA(Mat, MatAssemblyType);

@@ -2,6 +2,21 @@
 /* halo.c: messages of parts of vectors between ranks, of MATDIA and MATGRIDSTENCIL: at once or in two phases, beside kernels and back */
 #include "halo.h"
 
+static PetscBool  cite       = PETSC_FALSE;
+static const char citation[] = "@inproceedings{LiuSeoMittalHuang2013,\n"
+                               "  title     = {{GPU}-accelerated scalable solver for banded linear systems},\n"
+                               "  author    = {Hang Liu and Jung-Hee Seo and Rajat Mittal and H. Howie Huang},\n"
+                               "  booktitle = {IEEE International Conference on Cluster Computing (CLUSTER)},\n"
+                               "  year      = {2013}\n"
+                               "}\n";
+
+PetscErrorCode MatDIACite_Private(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(citation, &cite));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Steps of the schedule in two phases. Ranks r and r + distance meet in the first phase where r / distance is even, and in the second where it is odd: nobody meets two at once */
 static PetscErrorCode MatHaloSchedule_Private(MatHalo *h)
 {

@@ -40,3 +40,6 @@ PETSC_INTERN PetscErrorCode MatHaloFinish_Private(MatHalo *, PetscBool twophase,
 /* The two halves of that between arrays of the host */
 PETSC_INTERN PetscErrorCode MatHaloTravel_Private(MatHalo *, PetscBool twophase, PetscBool back, PetscScalar *ghost, PetscScalar *message);
 PETSC_INTERN PetscErrorCode MatHaloArrive_Private(MatHalo *, PetscBool twophase, PetscBool back, PetscScalar *ghost, PetscScalar *message);
+
+/* The paper of both types of matrices goes on the list of -citations */
+PETSC_INTERN PetscErrorCode MatDIACite_Private(void);

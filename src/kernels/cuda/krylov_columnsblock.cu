@@ -1,78 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krylov_columnsblock.cu: the block steps of krylov_block.cu over several right-hand sides: blockIdx.y is the right-hand side, a column here */
-#include "krylov_columns.cuh"
-
-#define SPIKE_COLUMNS_PASS 8 /* inner products of which a thread holds sums at once, most */
-
-/* Where things of column c lie, from those of column 0 */
-typedef struct {
-  SpikeBlockEnd e;
-  PetscInt64    stride; /* of partials */
-  PetscInt      nsums, nsmall;
-} SpikeColumnsEnd;
-
-__device__ static __forceinline__ SpikeBlockEnd SpikeColumnsEndAt(const SpikeColumnsEnd &all, int c)
-{
-  SpikeBlockEnd e = all.e;
-
-  e.device += c;
-  e.mail += c;
-  e.partials += c * all.stride;
-  e.small += (PetscInt64)c * all.nsmall;
-  e.sums += (PetscInt64)c * 2 * all.nsums;
-  return e;
-}
+/* krylov_columnsblock.cu: the block steps of krylov_block.cu over several right-hand sides: blockIdx.y is the right-hand side, a column here, but for inner products */
+#include "krylov_columnsdots.cuh"
 
 /* Pointers of column 0 */
 typedef struct {
   const PetscScalar *A[SPIKE_BLOCK_COLUMNS], *B[SPIKE_BLOCK_COLUMNS], *E[SPIKE_BLOCK_COLUMNS], *F[SPIKE_BLOCK_COLUMNS];
   const PetscScalar *c, *a, *f, *w, *g;
   PetscScalar       *x, *y, *z, *r, *q, *p, *next;
-  PetscInt64         ldA, ld;
+  PetscInt64         ld;
   int                m1, m2, m3; /* columns of A and B; of E; of F */
   bool               update;
 } SpikeColumnsBlock;
-
-/* DOTS: y stays in cache for the passes; A is one array for all columns where ldA is 0 */
-template <int V>
-__device__ static __forceinline__ void SpikeColumnsDotsRows(PetscInt i, const SpikeColumnsBlock &b, PetscInt64 oA, PetscInt64 o, int first, int columns, const PetscScalar *zz, PetscScalar d[])
-{
-  const SpikeRows<V> y = SpikeRowsLoad<V>(b.y + o, i);
-
-#pragma unroll
-  for (int j = 0; j < SPIKE_COLUMNS_PASS; j++)
-    if (j < columns) SpikeRowsDot(SpikeRowsLoad<V>(b.A[first + j] + oA, i), y, d[j]);
-  SpikeRowsDot(y, y, d[SPIKE_COLUMNS_PASS]);
-  if (zz) {
-    const SpikeRows<V> z = SpikeRowsLoad<V>(zz + o, i);
-
-    SpikeRowsDot(z, z, d[SPIKE_COLUMNS_PASS + 1]);
-    SpikeRowsDot(y, z, d[SPIKE_COLUMNS_PASS + 2]);
-  }
-}
-
-__global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeColumnsDots(PetscInt n, SpikeColumnsBlock b, bool wide, SpikeColumnsEnd all)
-{
-  const PetscInt      begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
-  const int           c = blockIdx.y;
-  const SpikeBlockEnd e = SpikeColumnsEndAt(all, c);
-
-  SpikeAwait();
-  if (e.device->s.reason) return;
-  for (int first = 0; !first || first < b.m1; first += SPIKE_COLUMNS_PASS) {
-    const int          columns = PetscMin(SPIKE_COLUMNS_PASS, b.m1 - first);
-    const PetscScalar *zz      = first ? NULL : b.z;
-    PetscScalar        d[SPIKE_COLUMNS_PASS + 3];
-
-#pragma unroll
-    for (int k = 0; k < SPIKE_COLUMNS_PASS + 3; k++) d[k] = 0.0;
-    if (wide)
-      for (PetscInt i = begin; i < n / 2; i += stride) SpikeColumnsDotsRows<2>(i, b, c * b.ldA, c * b.ld, first, columns, zz, d);
-    for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride) SpikeColumnsDotsRows<1>(i, b, c * b.ldA, c * b.ld, first, columns, zz, d);
-    SpikeBlockLeave<SPIKE_COLUMNS_PASS, 3>(d, columns, first, first ? 0 : (b.z ? 3 : 1), b.m1, e.partials);
-  }
-  SpikeBlockFinish(e);
-}
 
 /* As SpikeMovesRows(): UPDATE, COMBINE, or both; all that is read of a row is read before any of it is written, but q and p, which nothing else reads */
 template <int V>
@@ -189,6 +127,29 @@ __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS) SpikeColumnsSmoot
   SpikeBlockFinish(e);
 }
 
+template <int M, int C>
+static PetscErrorCode SpikeColumnsDotsLaunch(const SpikeColumnsCUDA *d, PetscInt n, const SpikeColumnsDotsArgs &b, bool wide, const SpikeColumnsEnd &all)
+{
+  const dim3 grid((unsigned)((b.width + C - 1) / C), SpikeColumnsBlocks(d, wide ? n / 2 + n % 2 : n));
+
+  PetscFunctionBegin;
+  PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsDots<M, C>, grid, dim3(SPIKE_KRYLOV_THREADS), C * SpikeBlockShared(all.e), d->h.stream, n, b, wide, all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A column alone where vectors are not shared, or the small matrices of a group are many */
+static PetscErrorCode SpikeColumnsDotsSelect(const SpikeColumnsCUDA *d, PetscInt n, const SpikeColumnsDotsArgs &b, bool wide, const SpikeColumnsEnd &all)
+{
+  PetscFunctionBegin;
+  if (b.ldA || all.e.recurrence.s > 8) PetscCall((SpikeColumnsDotsLaunch<8, 1>(d, n, b, wide, all)));
+  else if (b.m == 0) PetscCall((SpikeColumnsDotsLaunch<0, SpikeColumnsGroup<0>::C>(d, n, b, wide, all)));
+  else if (b.m == 1) PetscCall((SpikeColumnsDotsLaunch<1, SpikeColumnsGroup<1>::C>(d, n, b, wide, all)));
+  else if (b.m == 2) PetscCall((SpikeColumnsDotsLaunch<2, SpikeColumnsGroup<2>::C>(d, n, b, wide, all)));
+  else if (b.m <= 4) PetscCall((SpikeColumnsDotsLaunch<4, SpikeColumnsGroup<4>::C>(d, n, b, wide, all)));
+  else PetscCall((SpikeColumnsDotsLaunch<8, SpikeColumnsGroup<8>::C>(d, n, b, wide, all)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static bool SpikeColumnsWide(const PetscScalar *p)
 {
   return (size_t)p % (2 * sizeof(PetscReal)) == 0;
@@ -209,7 +170,6 @@ PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *s, PetscInt 
   PetscAssert(m <= s->ncolumns && s->ncolumns <= SPIKE_BLOCK_COLUMNS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, m, s->ncolumns);
   memset((void *)&h, 0, sizeof(h));
   memset((void *)&all, 0, sizeof(all));
-  h.ldA    = ldA;
   h.ld     = ld;
   h.update = step == SPIKE_KRYLOV_UPDATE;
   if (step != SPIKE_KRYLOV_COMBINE) {
@@ -260,8 +220,18 @@ PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *s, PetscInt 
   d->block       = true;
   d->all         = step == SPIKE_KRYLOV_SMOOTH;
   PetscCall(PetscLogGpuTimeBegin());
-  if (step == SPIKE_KRYLOV_DOTS) PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsDots, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBlockShared(all.e), d->h.stream, n, h, wide, all));
-  else if (step == SPIKE_KRYLOV_SMOOTH) PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsSmooth, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBlockShared(all.e), d->h.stream, n, h, all));
+  if (step == SPIKE_KRYLOV_DOTS) {
+    SpikeColumnsDotsArgs dots = {};
+
+    for (PetscInt j = 0; j < m; j++) dots.A[j] = h.A[j];
+    dots.y     = h.y;
+    dots.z     = h.z;
+    dots.ldA   = ldA;
+    dots.ld    = ld;
+    dots.m     = h.m1;
+    dots.width = (int)width;
+    PetscCall(SpikeColumnsDotsSelect(d, n, dots, wide, all));
+  } else if (step == SPIKE_KRYLOV_SMOOTH) PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsSmooth, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBlockShared(all.e), d->h.stream, n, h, all));
   else PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsMove, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBlockShared(all.e), d->h.stream, n, h, wide, all));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n * width));
