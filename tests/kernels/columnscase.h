@@ -263,7 +263,7 @@ static PetscErrorCode TestDots(SpikeKrylovColumns *s, PetscInt n, PetscInt ld, P
       (*SpikeKrylovBlockLoops_base[SPIKE_KRYLOV_DOTS])(&h, reference + c * nsums);
     }
     for (PetscInt run = 0; run < 2; run++) {
-      PetscCall((*s->k->blockstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &there, 0, ld, NULL, &recurrence));
+      PetscCall((*s->k->blockstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &there, m || !run ? 0 : ld, ld, NULL, &recurrence)); /* without vectors ldA says nothing */
       PetscCall(CompareSums(s, n, nsums, reference, first, (PetscBool)run, "dots with shared vectors"));
     }
     PetscCall((*s->k->blockstep)(s, 1, SPIKE_KRYLOV_DOTS, &there, 0, ld, NULL, &recurrence));

@@ -18,7 +18,7 @@ static void Check(bool ok, const char step[], PetscInt n, const char what[])
 
 static PetscScalar Number(PetscInt seed, PetscInt i)
 {
-  const PetscReal a = (PetscReal)((seed * 7919 + i * 104729 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + i * 92821 + 5) % 10009) / 5004.5 - 1.0;
+  const PetscReal a = (PetscReal)((seed * 7919 + i % 10007 * 104729 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + i % 10009 * 92821 + 5) % 10009) / 5004.5 - 1.0;
 
 #if PetscDefined(USE_COMPLEX)
   return PetscCMPLX(a, b);
@@ -410,7 +410,7 @@ int main(int argc, char **argv)
   const PetscInt sizes[] = {0, 1, 2, 3, 31, 32, 255, 256, 257, 511, 512, 513, 1025, 4099, 100001, 1000003};
   SpikeKrylov    host, cuda, ondevice;
   cudaStream_t   stream;
-  int            count = 0;
+  int            count = 0, device, multiprocessors;
   PetscBool      small = PETSC_FALSE;
 
   PetscFunctionBeginUser;
@@ -423,6 +423,8 @@ int main(int argc, char **argv)
   }
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
   PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   PetscCall(PetscMemzero(&host, sizeof(host)));
   PetscCall(PetscMemzero(&cuda, sizeof(cuda)));
   PetscCall(PetscMemzero(&ondevice, sizeof(ondevice)));
@@ -461,6 +463,7 @@ int main(int argc, char **argv)
       }
     }
     for (PetscInt width : {63, 128, 129}) PetscCall(TestMult(&cuda, 20000, width, DIAGONALS, KSP_FUSED_SPMV_AUTO, width > 128 ? KSP_FUSED_SPMV_SELL : KSP_FUSED_SPMV_DIA));
+    if (!small) PetscCall(TestMult(&cuda, 8 * 4 * multiprocessors * 4096 + 4173, 7, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_DIA)); /* rows for pieces, 8 times what fills the device */
     PetscCall(TestMult(&cuda, 300, 129, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_PETSC));
     PetscCall(TestMult(&cuda, 1000, 2, FULLROW, KSP_FUSED_SPMV_AUTO, KSP_FUSED_SPMV_PETSC));
     printf("%s %d - cuda products with steps\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 2);

@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
   SpikeKrylovDevice  *device;
   SpikeKrylovMail    *mail, *devicemail;                   /* one memory, as host and device see it                                    */
-  PetscScalar        *partials;                            /* [2 * SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks()]; steps use the first half, those of two kernels all of it */
+  PetscScalar        *partials;                            /* [SpikeKrylovPartials()]; steps use the first half, those of two kernels all of it, and so may products in pieces */
   unsigned long long  read, summed;                        /* posts that the host has read, sums that it has asked for                 */
   int                 multiprocessors, cache, cooperative; /* bytes of the second-level cache; whether a grid can be launched that is there as a whole */
   PetscScalar        *blockpartials;                       /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
@@ -257,10 +257,17 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
   }
 }
 
-/* Blocks of a kernel that has sums, at most */
+/* Blocks of a kernel that has sums, at most, but where each block of a product has a piece of the rows */
 static inline int SpikeKrylovMostBlocks(const SpikeKrylovCUDA *h)
 {
   return 8 * h->multiprocessors;
+}
+
+#define SPIKE_DIA_MOSTPIECES 32768 /* those then: sums of them are to take no time */
+
+static inline size_t SpikeKrylovPartials(const SpikeKrylovCUDA *h)
+{
+  return (size_t)SPIKE_KRYLOV_MAXDOTS * (SpikeKrylovMostBlocks(h) + PetscMax(SpikeKrylovMostBlocks(h), SPIKE_DIA_MOSTPIECES));
 }
 
 /*

@@ -137,12 +137,15 @@ static PetscErrorCode SpikeColumnsDotsLaunch(const SpikeColumnsCUDA *d, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A column alone where vectors are not shared, or the small matrices of a group are many */
+/* A column alone where vectors are not shared, or the small matrices of a group are many. Without vectors there is no ldA to go by */
 static PetscErrorCode SpikeColumnsDotsSelect(const SpikeColumnsCUDA *d, PetscInt n, const SpikeColumnsDotsArgs &b, bool wide, const SpikeColumnsEnd &all)
 {
+  const bool alone = all.e.recurrence.s > 8;
+
   PetscFunctionBegin;
-  if (b.ldA || all.e.recurrence.s > 8) PetscCall((SpikeColumnsDotsLaunch<8, 1>(d, n, b, wide, all)));
+  if (b.m == 0 && alone) PetscCall((SpikeColumnsDotsLaunch<0, 1>(d, n, b, wide, all)));
   else if (b.m == 0) PetscCall((SpikeColumnsDotsLaunch<0, SpikeColumnsGroup<0>::C>(d, n, b, wide, all)));
+  else if (b.ldA || alone) PetscCall((SpikeColumnsDotsLaunch<8, 1>(d, n, b, wide, all)));
   else if (b.m == 1) PetscCall((SpikeColumnsDotsLaunch<1, SpikeColumnsGroup<1>::C>(d, n, b, wide, all)));
   else if (b.m == 2) PetscCall((SpikeColumnsDotsLaunch<2, SpikeColumnsGroup<2>::C>(d, n, b, wide, all)));
   else if (b.m <= 4) PetscCall((SpikeColumnsDotsLaunch<4, SpikeColumnsGroup<4>::C>(d, n, b, wide, all)));

@@ -57,7 +57,7 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   PetscCallCUDA(cudaDeviceGetAttribute(&h->cooperative, cudaDevAttrCooperativeLaunch, device));
   PetscCallCUDA(cudaMalloc((void **)&h->device, sizeof(*h->device)));
   PetscCallCUDA(cudaMemsetAsync(h->device, 0, sizeof(*h->device), h->stream));
-  PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * 2 * SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks(h)));
+  PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SpikeKrylovPartials(h)));
   PetscCallCUDA(cudaHostAlloc((void **)&h->mail, sizeof(*h->mail), cudaHostAllocMapped));
   memset((void *)h->mail, 0, sizeof(*h->mail));
   PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->devicemail, (void *)h->mail, 0));

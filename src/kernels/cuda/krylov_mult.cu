@@ -2,7 +2,9 @@
 /* krylov_mult.cu: copies of a matrix in the forms of the backend, and their products with a step in the epilogue */
 #include "krylov_mult.cuh"
 
-#define SPIKE_DIA_FILL 0.85 /* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
+#define SPIKE_DIA_FILL  0.85 /* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
+#define SPIKE_DIA_PIECE 4096 /* rows of a block, at least, where each has a piece; 1024 and 8192 are slower at 320^3 and 512^3      */
+#define SPIKE_DIA_WAVES 8    /* times that pieces fill the device, at least: the last one ends ragged                              */
 
 /* Setup: the host's list */
 static PetscErrorCode SpikeKrylovDiaOffsets(SpikeKrylovCopyCUDA *c)
@@ -131,6 +133,15 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP 
 }
 
 template <int STEP, class ROWS>
+static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const ROWS &m, const SpikeKrylovMultArgs *a, PetscInt blocks)
+{
+  PetscFunctionBegin;
+  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)blocks), dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front, (unsigned)a->total, h->device, h->partials, h->devicemail));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int STEP, class ROWS>
 static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   static int resident = 0;
@@ -138,8 +149,25 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
   PetscFunctionBegin;
   PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
   *blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->multiprocessors), (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
-  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front, (unsigned)a->total, h->device, h->partials, h->devicemail));
+  PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With a step whose sums have fewer blocks resident than a product alone; *blocks is 0 where there are too few rows for pieces */
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovDia *m, const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  *blocks = 0;
+  if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
+    static int     resident = 0;
+    const PetscInt n = m->end - m->begin, rows = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) / SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
+
+    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDiaPieces>, &resident));
+    if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->multiprocessors) PetscFunctionReturn(PETSC_SUCCESS);
+    *blocks = n / rows + (n % rows ? 1 : 0);
+    PetscCall((SpikeKrylovMultStart<STEP, SpikeDiaPieces>(h, SpikeDiaPieces{*m, rows}, a, *blocks)));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,6 +178,8 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
     const PetscInt warps = (c->dia.end - c->dia.begin + 32 / c->dia.T - 1) / (32 / c->dia.T);
 
+    PetscCall(SpikeKrylovMultPieces<STEP>(h, &c->dia, a, blocks));
+    if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
     if (c->dia.T == 4) PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<4>>(h, SpikeDiaRows<4>{c->dia}, warps, a, blocks)));
     else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<1>>(h, SpikeDiaRows<1>{c->dia}, warps, a, blocks)));
   } else {

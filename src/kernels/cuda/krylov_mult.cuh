@@ -173,6 +173,50 @@ struct SpikeDiaRows {
   }
 };
 
+/*
+  A piece of `rows` neighbouring rows for each block: of a matrix that no cache holds, places then lie in few pages of memory at a time, and x of a row serves those beside it on the same multiprocessor. Places
+  come once, so they push nothing out of the caches. 4 resident blocks of 528 on an H200: rows that go round among them take 0.90 of copy bandwidth at 320^3 and 0.80 at 512^3 with the sum of CG, pieces 1.00 and 1.00.
+*/
+struct SpikeDiaPieces {
+  static constexpr int LANES = 1;
+
+  SpikeKrylovDia m;
+  PetscInt       rows;
+
+  struct Shared {
+    PetscInt offset[SPIKE_DIA_MOST];
+  };
+
+  __device__ __forceinline__ void prepare(Shared &shared) const
+  {
+    for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
+    __syncthreads();
+  }
+
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt, X &&x, G &&fetch, F &&f) const
+  {
+    const PetscInt64 from  = m.begin + (PetscInt64)(number / SPIKE_KRYLOV_THREADS) * rows;
+    const PetscInt   count = (PetscInt)PetscMin((PetscInt64)rows, m.end - from);
+
+    for (PetscInt k = number % SPIKE_KRYLOV_THREADS; k < count; k += SPIKE_KRYLOV_THREADS) {
+      const PetscInt     row     = (PetscInt)from + k;
+      const PetscScalar *val     = m.val + row;
+      const auto         fetched = fetch(row);
+      const PetscScalar  sum     = SpikeDiaSum<1>(0, m.count, PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+        const PetscInt j      = there ? row + shared.offset[d] : -1;
+        const bool     inside = j >= 0 && j < m.n;
+
+        if (inside) SpikeLoadStream<PetscScalar, 1>(val + d * m.ld, a);
+        else *a = 0.0;
+        *b = x(j, inside);
+      });
+
+      f(row, sum, fetched);
+    }
+  }
+};
+
 /* The rows in front of `begin` and from `end` on, whose columns others may have: x(j, inside) for those of the rank */
 struct SpikeDiaEnds {
   static constexpr int LANES = 1;
