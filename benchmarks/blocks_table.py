@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""blocks_table.py FILE.csv [...]: tables from the files that benchmarks/blocks wrote with -csv, each by a process of its own: medians over the processes.
+"""blocks_table.py FILE.csv [...]: tables from the files that benchmarks/blocks wrote with -csv, each by a process of its own: medians over the processes. One that -csv wrote may be among them.
 
 Times are ms, the shorter of calls and CUDA graphs; "copy" is the share of the rate of a copy at the least traffic; peers are cuBLAS, cuSPARSE, BLAS or MATBAIJ at the same place, the best function in the better layout, and their time
 is given over ours. Last come the bars, each with the number of cells that meet it and those that do not. Results that are wrong by more than 1e5 units of rounding are marked, and no peer's time. -csv FILE also writes the medians to a file; -bars prints the bars alone."""
@@ -29,13 +29,13 @@ def read(names):
         with open(name, newline="") as f:
             for row in csv.DictReader(f):
                 cell = Cell(*(int(row[k]) if k in ("bs", "n", "m", "tasks") else row[k] for k in KEY))
-                line = cells.setdefault(cell, {}).setdefault(row["solver"], {k: [] for k in NUMBERS + ["error", "note"]})
+                line = cells.setdefault(cell, {}).setdefault(row["solver"], {k: [] for k in NUMBERS + ["error", "note"]} | {"processes": 0})
                 for k in NUMBERS + ["error"]:
                     line[k].append(float(row[k]))
                 line["note"] = row["note"]
+                line["processes"] += int(row.get("processes") or 1)
     for lines in cells.values():
         for line in lines.values():
-            line["processes"] = len(line["error"])
             for k in NUMBERS:
                 line[k] = median(line[k])
             line["error"] = max((e for e in line["error"] if not math.isnan(e)), default=math.nan)
