@@ -299,9 +299,11 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
       PetscCall(PetscTime(&t1));
       PetscCall(KSPGetIterationNumber(ksp[k], &done));
       if (r >= 0) t[k][r] = (double)(t1 - t0) / PetscMax(done, 1);
-      PetscCall(VecNorm(x, NORM_2, &norm));
-      if (all < 0.0) all = norm;
-      PetscCheck(!cg || PetscAbsReal(norm - all) <= 1e-6 * all, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s on %s: the norm of x is %g after %" PetscInt_FMT " iterations, from another matrix %g", k == KINDS ? petsc : fused, kinds[b->device][k % KINDS], (double)norm, done, (double)all);
+      if (cg) {
+        PetscCall(VecNorm(x, NORM_2, &norm));
+        if (all < 0.0) all = norm;
+        PetscCheck(PetscAbsReal(norm - all) <= 1e-6 * all, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s on %s: the norm of x is %g after %" PetscInt_FMT " iterations, from another matrix %g", k == KINDS ? petsc : fused, kinds[b->device][k % KINDS], (double)norm, done, (double)all);
+      }
     }
   for (int k = 0; k <= KINDS; k++) median[k] = Median(b->rounds, t[k]);
   if (!b->lean) PetscCall(Show(b, petsc, kinds[b->device][0], 1e3 * median[KINDS], 1.0, 0.0, ""));
