@@ -55,9 +55,11 @@ soname  := $(so).$(ABI)
 sofile  := $(so).$(VERSION)
 private := $(LIBDIR)/lib$(NAME)_private.a
 
-ISA    := $(wildcard src/kernels/host/*_isa.c)
-SRC.c  := $(filter-out $(ISA),$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
-SRC.cu := $(if $(CUDAC),$(if $(SPIKE_NO_CUDA),,$(sort $(wildcard src/*/*/*.cu))))
+ISA    := $(wildcard src/kernels/*/host/*_isa.c)
+SRC.c  := $(filter-out $(ISA),$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c src/*/*/*/*.c)))
+# A PETSc without CUDA may leave an nvcc that it has seen in CUDAC
+CUDA   := $(if $(PETSCCONF),$(if $(CUDAC),$(shell grep -q '^ *$(hash) *define  *PETSC_HAVE_CUDA  *1' $(PETSCCONF) && echo yes)))
+SRC.cu := $(if $(CUDA),$(sort $(wildcard src/kernels/*/cuda/*.cu)))
 
 # ---- Flags ----------------------------------------------------------------------------------------------------------------
 # *_isa.c are compiled for the baseline and, where the compiler targets x86-64, for its levels 3 and 4; the best one is chosen at
@@ -79,9 +81,10 @@ squeeze := $(if $(SRC.cu),$(if $(findstring compress-mode,$(shell $(CUDAC) --hel
 OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(gencode) -O3 $(squeeze) -Werror cross-execution-space-call
 
 SPIKE_INC := -I$(CURDIR)/include
+OUR_INC    = $(SPIKE_INC) -I$(CURDIR)/src
 SAN_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g)
-COMPILE.c  = $(PCC) -c $(PCC_FLAGS) $(OPT) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(CUDA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) -MMD -MP
-COMPILE.cu = $(CUDAC) -c $(MPICXX_INCLUDES) $(OUR_CUDAC_FLAGS) $(CUDAFLAGS) $(CUDACPPFLAGS) $(SPIKE_INC) $(CUDA_DEPFLAGS) --compiler-options="$(CXXCPPFLAGS) $(CUDA_CXXFLAGS)"
+COMPILE.c  = $(PCC) -c $(PCC_FLAGS) $(OPT) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(CUDA_DEFINE) $(OUR_INC) $(CCPPFLAGS) -MMD -MP
+COMPILE.cu = $(CUDAC) -c $(MPICXX_INCLUDES) $(OUR_CUDAC_FLAGS) $(CUDAFLAGS) $(CUDACPPFLAGS) $(OUR_INC) $(CUDA_DEPFLAGS) --compiler-options="$(CXXCPPFLAGS) $(CUDA_CXXFLAGS)"
 PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) -MMD -MP -MF $@.d -Wl,--as-needed
 LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(notdir $(soname))
 LINK.spike = -Wl,-rpath,$(abspath $(LIBDIR)) -L$(LIBDIR) -l$(NAME) $(PETSC_LIB)
@@ -94,7 +97,7 @@ quote = '$(subst ','\'',$(1))'
 keep  = $(shell mkdir -p $(dir $(1)) && { printf '%s\n' $(2) | cmp -s - $(1) || printf '%s\n' $(2) >$(1); })
 $(call keep,$(BASE)/.gitignore,'*')
 $(call keep,$(BUILD)/flags,$(call quote,$(PETSC_DIR) $(COMPILE.c) $(PETSC_LIB)))
-$(if $(CUDAC),$(call keep,$(BASE)/cudaflags,$(call quote,$(PETSC_DIR) $(COMPILE.cu))))
+$(if $(CUDA),$(call keep,$(BASE)/cudaflags,$(call quote,$(PETSC_DIR) $(COMPILE.cu))))
 endif
 
 # ---- The library ----------------------------------------------------------------------------------------------------------
@@ -127,7 +130,7 @@ endef
 $(foreach level,base v3 v4,$(eval $(call ISA_RULE,$(level))))
 
 # Formulas of the Krylov methods are to have the same bits in each kernel that has them: fma() where it is written, and nowhere else
-$(BASE)/obj/src/kernels/cuda/krylov_%.cu.o: FMAD := -fmad=false
+$(BASE)/obj/src/kernels/krylov/cuda/%.cu.o: FMAD := -fmad=false
 
 # The sanitizers are for host code: both builds share these
 $(BASE)/obj/%.cu.o: %.cu $(BASE)/cudaflags
@@ -159,12 +162,12 @@ PETSCTESTS  := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/*.c)))
 $(KERNELTESTS) $(BENCHMARKS): $(BINDIR)/%: %.c $(private)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC $<")
-	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -I$(CURDIR)/src/kernels/host -o $@ $< $(private) $(PETSC_LIB)
+	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -o $@ $< $(private) $(PETSC_LIB)
 
 $(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "   CUDA $<")
-	$(Q)$(COMPILE.cu) -I$(CURDIR)/src -I$(CURDIR)/src/kernels/host -o $@.o $<
+	$(Q)$(COMPILE.cu) -o $@.o $<
 	$(Q)$(CLINKER) $(SAN_FLAGS) -Wl,--as-needed -o $@ $@.o $(private) $(PETSC_LIB)
 	@$(RM) $@.o
 
@@ -193,7 +196,7 @@ $(LOADLIBS): $(LOADING)/%/lib$(NAME).$(SL_LINKER_SUFFIX): tools/alienpetsc $(sof
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC src/register.c (for a PETSc of another $*)")
 	$(Q)tools/alienpetsc $* $(PETSCINC)/petscversion.h $(PETSCCONF) $(@D)/include
-	$(Q)$(PCC) -c $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) -I$(@D)/include $(SPIKE_INC) $(CCPPFLAGS) -o $(@D)/register.o src/register.c
+	$(Q)$(PCC) -c $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) -I$(@D)/include $(OUR_INC) $(CCPPFLAGS) -o $(@D)/register.o src/register.c
 	$(Q)$(LINK.so) -o $@ $(@D)/register.o $(filter-out %/src/register.o,$(OBJ)) $(PETSC_LIB)
 
 # ---- Tests ----------------------------------------------------------------------------------------------------------------
@@ -216,7 +219,7 @@ $(TESTEXE): $(TESTDIR)/spike/%: $(BINDIR)/%
 	@mkdir -p $(@D); ln -sf $(abspath $<) $@
 
 RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' SPIKE_LIB='$(abspath $(so))' SPIKE_VENV='$(SPIKE_VENV)' \
-  PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' SPIKE_CC='$(PCC)' SPIKE_CFLAGS='$(SAN_FLAGS)' SPIKE_HAVE_CUDA='$(if $(CUDAC),1)' $(if $(SANITIZE),SPIKE_SUPPRESSIONS='$(CURDIR)/tools')
+  PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' SPIKE_CC='$(PCC)' SPIKE_CFLAGS='$(SAN_FLAGS)' SPIKE_HAVE_CUDA='$(if $(CUDA),1)' $(if $(SANITIZE),SPIKE_SUPPRESSIONS='$(CURDIR)/tools')
 LIMIT  := $(if $(SANITIZE),-t 600)
 
 .PHONY: testprograms check test

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* band.c: speed and accuracy of the host band kernels against LAPACK's band routines, as ratios measured in one run */
-static char help[] = "Band LU and band solves of petscspike's host kernels against LAPACK's xGBTRF/xGBTRS (K = 1: xGTTRF/xGTTRS), one BLAS thread.\n\
-LAPACK pivots and stores kl extra rows for it; the kernels do not pivot. The matrices are diagonally dominant by rows and columns: LAPACK finds no row to exchange.\n\
+static char help[] =
+  "Band LU and band solves of petscspike's host kernels against LAPACK's xGBTRF/xGBTRS (K = 1: xGTTRF/xGTTRS), one\n\
+ BLAS thread.\n\
+LAPACK pivots and stores kl extra rows for it; the kernels do not pivot. The matrices are diagonally dominant by\n\
+ rows and columns: LAPACK finds no row to exchange.\n\
   -n <200000>          rows in all; each MPI rank works on its own n / size rows\n\
   -k <1,2,...,256>     half-bandwidths (kl = ku = k)\n\
   -d <1>               dominance: a_ii = d * the larger of the sums of the others in its row and in its column\n\
@@ -10,7 +13,7 @@ LAPACK pivots and stores kl extra rows for it; the kernels do not pivot. The mat
   -isa <best>          base, v3, v4 or best\n\
   -csv <file>          also write the numbers to a file\n\n";
 
-#include "band.h"
+#include "kernels/band/host/ops.h"
 #include "../tests/lapackgb.h"
 #include <petsctime.h>
 
@@ -52,7 +55,8 @@ static PetscReal Uniform(unsigned long long *state)
   return (PetscReal)((double)(z >> 11) * 0x1p-52 - 1.0);
 }
 
-static PetscErrorCode CaseCreate(PetscInt n, PetscInt k, PetscReal d, unsigned long long seed, const SpikeBandOps *ops, Case *c)
+static PetscErrorCode CaseCreate(PetscInt n, PetscInt k, PetscReal d, unsigned long long seed, const SpikeBandOps *ops,
+                                 Case *c)
 {
   const PetscCount ld = 2 * (PetscCount)k + 1, pad = SPIKE_BAND_PAD(k, k);
   const PetscCount ldgb = 3 * (PetscCount)k + 1;
@@ -141,7 +145,8 @@ static PetscErrorCode RunOurs(MPI_Comm comm, const SpikeBandOps *ops, Case *c, P
   PetscCall(Clock(comm, &t0, NULL));
   ops->lu(n, k, k, c->band, &piv);
   PetscCall(Clock(comm, &t0, &c->t[FACTOR][OURS][r]));
-  PetscCheck(piv.badrow < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Pivot %" PetscInt_FMT " is %g", piv.badrow, (double)piv.badvalue);
+  PetscCheck(piv.badrow < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Pivot %" PetscInt_FMT " is %g", piv.badrow,
+             (double)piv.badvalue);
   PetscCall(Clock(comm, &t0, NULL));
   ops->lower(f, 1, c->b, n, x, n);
   ops->upper(f, 0, n, 1, x, n);
@@ -163,7 +168,8 @@ static PetscErrorCode SolveLAPACK(const Case *c, PetscInt nrhs)
   PetscCall(PetscBLASIntCast(nrhs, &m));
   ldgb = 3 * k + 1;
   PetscCall(PetscArraycpy(c->x[LAPACK], c->b, c->n * nrhs));
-  if (k == 1) LAPACKgttrs_("N", &n, &m, c->gb, c->gb + n, c->gb + 2 * n, c->gb + 3 * n, c->ipiv, c->x[LAPACK], &n, &info);
+  if (k == 1)
+    LAPACKgttrs_("N", &n, &m, c->gb, c->gb + n, c->gb + 2 * n, c->gb + 3 * n, c->ipiv, c->x[LAPACK], &n, &info);
   else LAPACKgbtrs_("N", &n, &k, &k, &m, c->gb, &ldgb, c->ipiv, c->x[LAPACK], &n, &info);
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK solve: info %d", (int)info);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -181,7 +187,8 @@ static PetscErrorCode RunLAPACK(MPI_Comm comm, Case *c, PetscInt r)
   ldgb = 3 * k + 1;
   for (PetscInt j = 0; j < c->n; j++) {
     if (k == 1) {
-      for (PetscInt i = 0; i < 3; i++) c->gb[(2 - i) * c->n + j - (i == 0)] = c->a[j * ld + i]; /* dl, d, du; slot 0 of column j is du(j - 1) */
+      /* dl, d, du; slot 0 of column j is du(j - 1) */
+      for (PetscInt i = 0; i < 3; i++) c->gb[(2 - i) * c->n + j - (i == 0)] = c->a[j * ld + i];
     } else {
       PetscCall(PetscArrayzero(c->gb + j * (PetscCount)ldgb, k));
       PetscCall(PetscArraycpy(c->gb + j * (PetscCount)ldgb + k, c->a + j * ld, ld));
@@ -249,9 +256,10 @@ int main(int argc, char **argv)
   static Case         c;
   const SpikeBandOps *ops;
   static const char  *isas[] = {"base", "v3", "v4", "best"}, *precisions[] = {"native", "double", "single"};
-  PetscInt            n = 200000, k[64] = {1, 2, 4, 8, 16, 32, 64, 128, 256}, nk = 64, exchanges = 0, repeat = 5, isa = 3, precision = 0, threads;
-  PetscReal           d = 1, (*res)[2];
-  PetscMPIInt         size, rank;
+  PetscInt n = 200000, k[64] = {1, 2, 4, 8, 16, 32, 64, 128, 256}, nk = 64, exchanges = 0, repeat = 5, isa = 3,
+           precision = 0, threads;
+  PetscReal   d      = 1, (*res)[2];
+  PetscMPIInt size, rank;
   PetscLogDouble(*tab)[NOPS][2][2];
   PetscBool set;
   char      csv[PETSC_MAX_PATH_LEN];
@@ -273,12 +281,19 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsEList("-isa", "instruction set", NULL, isas, 4, isas[3], &isa, NULL));
   PetscCall(PetscOptionsString("-csv", "file for the numbers", NULL, "", csv, sizeof(csv), &set));
   PetscOptionsEnd();
-  if (isa < 3) PetscCheck(SpikeISASet((SpikeISA)isa), comm, PETSC_ERR_SUP, "This processor lacks instruction set %s", isas[isa]);
-  ops = SpikeBandGetOps(precision == 1 || (precision == 0 && sizeof(PetscReal) == 8) ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE);
+  if (isa < 3)
+    PetscCheck(SpikeISASet((SpikeISA)isa), comm, PETSC_ERR_SUP, "This processor lacks instruction set %s", isas[isa]);
+  ops = SpikeBandGetOps(precision == 1 || (precision == 0 && sizeof(PetscReal) == 8) ? PC_SPIKE_PRECISION_DOUBLE
+                                                                                     : PC_SPIKE_PRECISION_SINGLE);
   PetscCall(PetscBLASSetNumThreads(1));
   PetscCall(PetscBLASGetNumThreads(&threads));
-  PetscCall(PetscPrintf(comm, "band kernels '%s' against LAPACK with %" PetscInt_FMT " BLAS thread; %d MPI ranks, n = %" PetscInt_FMT " rows in all, dominance %g, %" PetscInt_FMT " repetitions in turn\n", ops->name, threads, size, n, (double)d, repeat));
-  PetscCall(PetscPrintf(comm, "LAPACK pivots (xGBTRF/xGBTRS, 3K+1 rows; K = 1: xGTTRF/xGTTRS), ours does not (2K+1 rows)\n"));
+  PetscCall(PetscPrintf(comm,
+                        "band kernels '%s' against LAPACK with %" PetscInt_FMT
+                        " BLAS thread; %d MPI ranks, n = %" PetscInt_FMT " rows in all, dominance %g, %" PetscInt_FMT
+                        " repetitions in turn\n",
+                        ops->name, threads, size, n, (double)d, repeat));
+  PetscCall(
+    PetscPrintf(comm, "LAPACK pivots (xGBTRF/xGBTRS, 3K+1 rows; K = 1: xGTTRF/xGTTRS), ours does not (2K+1 rows)\n"));
   PetscCall(PetscMalloc1(nk, &tab));
   PetscCall(PetscMalloc1(nk, &res));
   for (PetscInt i = 0; i < nk; i++) {
@@ -307,18 +322,32 @@ int main(int argc, char **argv)
   if (set && rank == 0) {
     file = fopen(csv, "w");
     PetscCheck(file, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", csv);
-    fprintf(file, "kernels,ranks,n,k,operation,ours_min_s,ours_median_s,lapack_min_s,lapack_median_s,ratio_min,ratio_median,ours_gflops,ours_gbytes_s,ours_residual,lapack_residual\n");
+    fprintf(file, "kernels,ranks,n,k,operation,ours_min_s,ours_median_s,lapack_min_s,lapack_median_s,ratio_min,ratio_"
+                  "median,ours_gflops,ours_gbytes_s,ours_residual,lapack_residual\n");
   }
   for (PetscInt op = 0; op < NOPS; op++) {
-    PetscCall(PetscPrintf(comm, "\n%s\n    K   ours ms (median)   LAPACK ms (median)   LAPACK/ours (medians)   ours GFLOP/s   GB/s   LAPACK GFLOP/s   residual ours   LAPACK\n", opnames[op]));
+    PetscCall(PetscPrintf(comm,
+                          "\n%s\n    K   ours ms (median)   LAPACK ms (median)   LAPACK/ours (medians)   ours GFLOP/s  "
+                          " GB/s   LAPACK GFLOP/s   residual ours   LAPACK\n",
+                          opnames[op]));
     for (PetscInt i = 0; i < nk; i++) {
       PetscLogDouble(*t)[2] = tab[i][op];
       double flop, byte;
 
       Cost(op, (double)n, (double)k[i], (double)ops->size, &flop, &byte);
-      PetscCall(PetscPrintf(comm, "%5" PetscInt_FMT " %9.2f (%9.2f) %9.2f (%9.2f) %12.2f (%6.2f) %16.2f %8.2f %14.2f %15.1e %10.1e\n", k[i], 1e3 * t[OURS][0], 1e3 * t[OURS][1], 1e3 * t[LAPACK][0], 1e3 * t[LAPACK][1], t[LAPACK][0] / t[OURS][0], t[LAPACK][1] / t[OURS][1], 1e-9 * flop / t[OURS][0], 1e-9 * byte / t[OURS][0], 1e-9 * flop / t[LAPACK][0], (double)res[i][OURS], (double)res[i][LAPACK]));
+      PetscCall(PetscPrintf(comm,
+                            "%5" PetscInt_FMT
+                            " %9.2f (%9.2f) %9.2f (%9.2f) %12.2f (%6.2f) %16.2f %8.2f %14.2f %15.1e %10.1e\n",
+                            k[i], 1e3 * t[OURS][0], 1e3 * t[OURS][1], 1e3 * t[LAPACK][0], 1e3 * t[LAPACK][1],
+                            t[LAPACK][0] / t[OURS][0], t[LAPACK][1] / t[OURS][1], 1e-9 * flop / t[OURS][0],
+                            1e-9 * byte / t[OURS][0], 1e-9 * flop / t[LAPACK][0], (double)res[i][OURS],
+                            (double)res[i][LAPACK]));
       if (file)
-        fprintf(file, "%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%.6e,%.6e,%.6e,%.6e,%.4f,%.4f,%.4f,%.4f,%.3e,%.3e\n", ops->name, size, n, k[i], opnames[op], t[OURS][0], t[OURS][1], t[LAPACK][0], t[LAPACK][1], t[LAPACK][0] / t[OURS][0], t[LAPACK][1] / t[OURS][1], 1e-9 * flop / t[OURS][0], 1e-9 * byte / t[OURS][0], (double)res[i][OURS], (double)res[i][LAPACK]);
+        fprintf(file,
+                "%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",\"%s\",%.6e,%.6e,%.6e,%.6e,%.4f,%.4f,%.4f,%.4f,%.3e,%.3e\n",
+                ops->name, size, n, k[i], opnames[op], t[OURS][0], t[OURS][1], t[LAPACK][0], t[LAPACK][1],
+                t[LAPACK][0] / t[OURS][0], t[LAPACK][1] / t[OURS][1], 1e-9 * flop / t[OURS][0],
+                1e-9 * byte / t[OURS][0], (double)res[i][OURS], (double)res[i][LAPACK]);
     }
   }
   if (file) PetscCheck(!fclose(file), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", csv);

@@ -19,7 +19,10 @@ static inline PetscReal Uniform(uint64_t i, uint64_t j)
   return (PetscReal)(2.0 * ((double)(z >> 11) / 9007199254740992.0) - 1.0);
 }
 
-/* Off-diagonals uniform in [-1, 1], a_ii = d * sum of the magnitudes of the others in the row; the same on any number of ranks */
+/*
+  Off-diagonals uniform in [-1, 1], a_ii = d * sum of the magnitudes of the others in the row; the same on any number of
+  ranks
+*/
 static inline PetscErrorCode CreateBand(MPI_Comm comm, PetscInt N, PetscInt K, PetscReal d, Mat *A)
 {
   PetscInt     n = PETSC_DECIDE, first, *ia, *ja;
@@ -30,7 +33,10 @@ static inline PetscErrorCode CreateBand(MPI_Comm comm, PetscInt N, PetscInt K, P
   PetscCall(PetscSplitOwnership(comm, &n, &N));
   PetscCallMPI(MPI_Scan(&n, &first, 1, MPIU_INT, MPI_SUM, comm));
   first -= n;
-  PetscCheck((PetscCount)n * (2 * K + 1) <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "N = %" PetscInt_FMT ", K = %" PetscInt_FMT " has more entries on a rank than PetscInt counts: use more ranks or 64-bit indices", N, K);
+  PetscCheck((PetscCount)n * (2 * K + 1) <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "N = %" PetscInt_FMT ", K = %" PetscInt_FMT
+             " has more entries on a rank than PetscInt counts: use more ranks or 64-bit indices",
+             N, K);
   PetscCall(PetscMalloc3(n + 1, &ia, (PetscCount)n * (2 * K + 1), &ja, (PetscCount)n * (2 * K + 1), &a));
   ia[0] = 0;
   for (PetscInt r = 0; r < n; r++) {
@@ -87,8 +93,12 @@ static inline double Median(int count, double t[])
   return count % 2 ? t[count / 2] : 0.5 * (t[count / 2 - 1] + t[count / 2]);
 }
 
-/* Setup with new values, and a train of applies from b to x: repeat times each, ms, sorted; first: what the first setup took */
-static inline PetscErrorCode TimeSpike(MPI_Comm comm, Mat A, PC pc, Vec b, Vec x, int repeat, int train, double *first, double setup[], double apply[])
+/*
+  Setup with new values, and a train of applies from b to x: repeat times each, ms, sorted; first: what the first setup
+  took
+*/
+static inline PetscErrorCode TimeSpike(MPI_Comm comm, Mat A, PC pc, Vec b, Vec x, int repeat, int train, double *first,
+                                       double setup[], double apply[])
 {
   PetscLogDouble t0 = 0.0, t1 = 0.0;
 

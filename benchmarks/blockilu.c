@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockilu.c: block kernels of the host beside BLAS and PETSc's MATBAIJ, in one run; ratios of medians, above 1 where ours are faster */
-static char help[] = "Block kernels of the host: PCBLOCKILU against PCILU on MATBAIJ, products with sparse blocks against MatMult() and MatMatMult(), block dot and axpy against gemm.\n\
+/*
+  blockilu.c: block kernels of the host beside BLAS and PETSc's MATBAIJ, in one run; ratios of medians, above 1 where
+  ours are faster
+*/
+static char help
+  [] = "Block kernels of the host: PCBLOCKILU against PCILU on MATBAIJ, products with sparse blocks against MatMult()\n\
+ and MatMatMult(), block dot and axpy against gemm.\n\
   -bs 1,2,3,...    sizes of blocks (1 to 8, 12, 16, 24)\n\
   -bytes b         of a matrix, about (3e7)\n\
   -levels 0,1      levels of fill\n\
@@ -11,8 +16,8 @@ static char help[] = "Block kernels of the host: PCBLOCKILU against PCILU on MAT
 #include <petscspike.h>
 #include <petscblaslapack.h>
 #include <petsc/private/matimpl.h>
-#include "kernels/block.h"
-#include "band.h"
+#include "kernels/block/block.h"
+#include "kernels/band/host/ops.h"
 #include <time.h>
 
 #define MAXROUNDS 64
@@ -67,7 +72,8 @@ static PetscErrorCode Compare(Work ours, void *octx, Work other, void *ctx, Pets
 
 static PetscScalar Number(PetscInt i, PetscInt j)
 {
-  unsigned long long z = 0x9E3779B97F4A7C15ULL * (unsigned long long)(i + 1) + 0xD1B54A32D192ED03ULL * (unsigned long long)(j + 1);
+  unsigned long long z = 0x9E3779B97F4A7C15ULL * (unsigned long long)(i + 1) +
+                         0xD1B54A32D192ED03ULL * (unsigned long long)(j + 1);
 
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
   z ^= z >> 27;
@@ -88,7 +94,8 @@ static PetscErrorCode StencilMat(PetscInt m, PetscInt bs, Mat *A)
       const PetscInt j = d ? i + (d < 0 ? -step[-d - 1] : step[d - 1]) : i;
 
       if (j < 0 || j >= nb) continue;
-      for (PetscInt e = 0; e < bs * bs; e++) v[e] = Number(i * bs * bs + e, j) + (d || e % bs != e / bs ? 0.0 : 7.5 * bs);
+      for (PetscInt e = 0; e < bs * bs; e++)
+        v[e] = Number(i * bs * bs + e, j) + (d || e % bs != e / bs ? 0.0 : 7.5 * bs);
       PetscCall(MatSetValuesBlocked(*A, 1, &i, 1, &j, v, INSERT_VALUES));
     }
   }
@@ -98,7 +105,10 @@ static PetscErrorCode StencilMat(PetscInt m, PetscInt bs, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Factors ------------------------------------------------------------------------------------------------------------ */
+/*
+  ---- Factors
+  ------------------------------------------------------------------------------------------------------------
+*/
 typedef struct {
   Mat A, X, Y;
   PC  pc;
@@ -166,8 +176,12 @@ static PetscErrorCode BenchFactors(Mat A, PetscInt bs, PetscInt levels)
   }
   for (PetscInt w = 0; w < 4; w++) PetscCall(Compare(works[w], &f[0], works[w], &f[1], &seconds[w], &ratio[w]));
   PetscCall(PCBlockILUGetInfo(f[0].pc, &info));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %8" PetscInt_FMT " %6" PetscInt_FMT " | %9.3f %6.2f | %9.3f %6.2f %6.1f | %9.3f %6.2f | %9.3f %6.2f\n", bs, n / bs, levels, (double)seconds[0] * 1e3, (double)ratio[0], (double)seconds[1] * 1e3, (double)ratio[1],
-                        (double)(info.bytes / seconds[1] * 1e-9), (double)seconds[2] * 1e3, (double)ratio[2], (double)seconds[3] * 1e3, (double)ratio[3]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%4" PetscInt_FMT " %8" PetscInt_FMT " %6" PetscInt_FMT
+                        " | %9.3f %6.2f | %9.3f %6.2f %6.1f | %9.3f %6.2f | %9.3f %6.2f\n",
+                        bs, n / bs, levels, (double)seconds[0] * 1e3, (double)ratio[0], (double)seconds[1] * 1e3,
+                        (double)ratio[1], (double)(info.bytes / seconds[1] * 1e-9), (double)seconds[2] * 1e3,
+                        (double)ratio[2], (double)seconds[3] * 1e3, (double)ratio[3]));
   for (PetscInt side = 0; side < 2; side++) {
     PetscCall(PCDestroy(&f[side].pc));
     PetscCall(VecDestroy(&f[side].x));
@@ -178,7 +192,10 @@ static PetscErrorCode BenchFactors(Mat A, PetscInt bs, PetscInt levels)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Tall blocks and products --------------------------------------------------------------------------------------------- */
+/*
+  ---- Tall blocks and products
+  ---------------------------------------------------------------------------------------------
+*/
 typedef struct {
   SpikeBlock     b;
   SpikeBlockTask task;
@@ -190,7 +207,8 @@ static PetscErrorCode Run(void *ctx)
   Tall *t = (Tall *)ctx;
 
   PetscFunctionBegin;
-  PetscCall((*t->b.k->run)(&t->b, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, 1, &t->task));
+  PetscCall((*t->b.k->run)(&t->b, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE,
+                           1, &t->task));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,11 +227,19 @@ static PetscErrorCode Gemm(void *ctx)
   PetscCall(PetscBLASIntCast(t->ldz, &ldz));
   PetscCall(PetscBLASIntCast(t->ldy, &ldy));
   if (t->op == SPIKE_BLOCK_AXPY) {
-    if (t->rowmajor) PetscCallBLAS("BLASgemm", BLASgemm_("T", "N", &m, &n, &k, &one, (PetscScalar *)t->Z, &ldz, (PetscScalar *)t->X, &ldx, &one, (PetscScalar *)t->Y, &ldy));
-    else PetscCallBLAS("BLASgemm", BLASgemm_("N", "N", &n, &m, &k, &one, (PetscScalar *)t->X, &ldx, (PetscScalar *)t->Z, &ldz, &one, (PetscScalar *)t->Y, &ldy));
+    if (t->rowmajor)
+      PetscCallBLAS("BLASgemm", BLASgemm_("T", "N", &m, &n, &k, &one, (PetscScalar *)t->Z, &ldz, (PetscScalar *)t->X,
+                                          &ldx, &one, (PetscScalar *)t->Y, &ldy));
+    else
+      PetscCallBLAS("BLASgemm", BLASgemm_("N", "N", &n, &m, &k, &one, (PetscScalar *)t->X, &ldx, (PetscScalar *)t->Z,
+                                          &ldz, &one, (PetscScalar *)t->Y, &ldy));
   } else {
-    if (t->rowmajor) PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &k, &m, &n, &one, (PetscScalar *)t->X, &ldx, (PetscScalar *)t->Z, &ldz, &one, (PetscScalar *)t->Y, &ldy));
-    else PetscCallBLAS("BLASgemm", BLASgemm_("C", "N", &k, &m, &n, &one, (PetscScalar *)t->X, &ldx, (PetscScalar *)t->Z, &ldz, &one, (PetscScalar *)t->Y, &ldy));
+    if (t->rowmajor)
+      PetscCallBLAS("BLASgemm", BLASgemm_("N", "T", &k, &m, &n, &one, (PetscScalar *)t->X, &ldx, (PetscScalar *)t->Z,
+                                          &ldz, &one, (PetscScalar *)t->Y, &ldy));
+    else
+      PetscCallBLAS("BLASgemm", BLASgemm_("C", "N", &k, &m, &n, &one, (PetscScalar *)t->X, &ldx, (PetscScalar *)t->Z,
+                                          &ldz, &one, (PetscScalar *)t->Y, &ldy));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -248,7 +274,9 @@ static PetscErrorCode BenchTall(PetscInt n, PetscInt m)
       t.task.ldy          = op ? m : t.task.ldx;
       PetscCall(Compare(Run, &t, Gemm, &t, &seconds, &ratio));
       for (PetscInt i = 0; i < m * m; i++) z[i] = 1e-6 * Number(i, 4); /* it has grown */
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %9.3f %6.1f %6.2f |", (double)seconds * 1e3, (double)((op ? 2 : 3) * sizeof(PetscScalar) * (PetscReal)n * m / seconds * 1e-9), (double)ratio));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %9.3f %6.1f %6.2f |", (double)seconds * 1e3,
+                            (double)((op ? 2 : 3) * sizeof(PetscScalar) * (PetscReal)n * m / seconds * 1e-9),
+                            (double)ratio));
     }
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
@@ -313,7 +341,11 @@ static PetscErrorCode BenchProducts(Mat A, PetscInt bs)
     PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, nb * bs, m, x, &t.X));
     PetscCall(MatMatMult(A, t.X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &t.Y));
     PetscCall(Compare(Run, &t, m == 1 ? MatMultOnce : MatMatMultAgain, &t, &seconds, &ratio));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %9.3f %6.1f %6.2f |", (double)seconds * 1e3, (double)(((PetscReal)ai[nb] * (bs * bs * sizeof(PetscScalar) + sizeof(PetscInt)) + 2.0 * nb * bs * m * sizeof(PetscScalar)) / seconds * 1e-9), (double)ratio));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %9.3f %6.1f %6.2f |", (double)seconds * 1e3,
+                          (double)(((PetscReal)ai[nb] * (bs * bs * sizeof(PetscScalar) + sizeof(PetscInt)) +
+                                    2.0 * nb * bs * m * sizeof(PetscScalar)) /
+                                   seconds * 1e-9),
+                          (double)ratio));
     PetscCall(MatDestroy(&t.X));
     PetscCall(MatDestroy(&t.Y));
     PetscCall((*t.b.k->matdestroy)(&t.b, &M));
@@ -326,7 +358,8 @@ static PetscErrorCode BenchProducts(Mat A, PetscInt bs)
 
 int main(int argc, char **argv)
 {
-  PetscInt  bs[32] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24}, levels[4] = {0, 1}, lengths[8] = {65536, 1000000}, nbs = 32, nlevels = 4, nlengths = 8;
+  PetscInt bs[32] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24}, levels[4] = {0, 1}, lengths[8] = {65536, 1000000}, nbs = 32,
+           nlevels = 4, nlengths = 8;
   PetscReal bytes = 3e7;
   PetscBool set;
 
@@ -343,20 +376,32 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rounds", &rounds, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-best", &best, NULL));
   rounds = PetscMin(PetscMax(rounds, 1), MAXROUNDS);
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "host, instruction set %d; ms, and how many times faster than the other; 7-point stencil of blocks\n\n", (int)SpikeISAGet()));
-  if (nbs) PetscCall(PetscPrintf(PETSC_COMM_SELF, "PCBLOCKILU against PCILU on MATBAIJ\n  bs     rows levels |     setup  ratio |     apply  ratio   GB/s | transpose  ratio | 16 columns ratio\n"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF,
+                "host, instruction set %d; ms, and how many times faster than the other; 7-point stencil of blocks\n\n",
+                (int)SpikeISAGet()));
+  if (nbs)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "PCBLOCKILU against PCILU on MATBAIJ\n  bs     rows levels |     setup  "
+                                           "ratio |     apply  ratio   GB/s | transpose  ratio | 16 columns ratio\n"));
   for (PetscInt part = 0; part < 2; part++) {
-    if (part && nbs) PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nblocks times 1, 4 and 16 columns, GB/s, against MatMult() and MatMatMult() on MATBAIJ\n"));
+    if (part && nbs)
+      PetscCall(
+        PetscPrintf(PETSC_COMM_SELF,
+                    "\nblocks times 1, 4 and 16 columns, GB/s, against MatMult() and MatMatMult() on MATBAIJ\n"));
     for (PetscInt i = 0; i < nbs; i++) {
       Mat A;
 
-      PetscCall(StencilMat((PetscInt)PetscCeilReal(PetscPowReal(bytes / (7 * sizeof(PetscScalar) * bs[i] * bs[i]), (PetscReal)(1.0 / 3.0))), bs[i], &A));
+      PetscCall(StencilMat((PetscInt)PetscCeilReal(
+                             PetscPowReal(bytes / (7 * sizeof(PetscScalar) * bs[i] * bs[i]), (PetscReal)(1.0 / 3.0))),
+                           bs[i], &A));
       for (PetscInt l = 0; l < nlevels && !part; l++) PetscCall(BenchFactors(A, bs[i], levels[l]));
       if (part) PetscCall(BenchProducts(A, bs[i]));
       PetscCall(MatDestroy(&A));
     }
   }
-  if (nlengths) PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ntall blocks n x m against gemm: axpy, dot, column-major; axpy, dot, row-major; GB/s\n"));
+  if (nlengths)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "\ntall blocks n x m against gemm: axpy, dot, column-major; axpy, dot, row-major; GB/s\n"));
   for (PetscInt i = 0; i < nlengths; i++)
     for (PetscInt m = 4; m <= 16; m *= 2) PetscCall(BenchTall(lengths[i], m));
   PetscCall(PetscFinalize());

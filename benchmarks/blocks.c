@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocks.c: speed of the kernels for blocks on host and device: the tables and figures of Afanasyev et al. (Procedia Comp. Sci. 66, 2015), against cuBLAS, cuSPARSE, BLAS and PETSc's MATBAIJ in one run */
-static char help[] = "Block dot, block axpy, sparse block matrix times block, block ILU(0) and its solves, of one and of many tasks: ms, share of the copy bandwidth, errors.\n\
-On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on a host beside BLAS and PETSc's MATBAIJ, one thread.\n\
-  -only <dot,axpy,mult,ilu,tasks,lutasks>  parts to run; all these by default. Each ends in a minute on a GPU, all in four. And split: tasks of a batch split between host and device\n\
+/*
+  blocks.c: speed of the kernels for blocks on host and device: the tables and figures of Afanasyev et al. (Procedia
+  Comp. Sci. 66, 2015), against cuBLAS, cuSPARSE, BLAS and PETSc's MATBAIJ in one run
+*/
+static char help[] =
+  "Block dot, block axpy, sparse block matrix times block, block ILU(0) and its solves, of one and of many tasks:\n\
+ ms, share of the copy bandwidth, errors.\n\
+On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on a host beside BLAS and PETSc's\n\
+ MATBAIJ, one thread.\n\
+  -only <dot,axpy,mult,ilu,tasks,lutasks>  parts to run; all these by default. Each ends in a minute on a GPU, all\n\
+ in four. And split: tasks of a batch split between host and device\n\
   -split               that, too\n\
   -quick               small sizes, to see that all works\n\
   -n <65536,1000000,4000000>  rows of tall blocks; 65536,1000000 without a device\n\
@@ -15,13 +22,15 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   -task_edge <10>      edge of the cube of block rows of each task\n\
   -repeat <7>          repetitions; medians are printed\n\
   -seconds <0.2>       so long after the first repetition of one measurement none is begun\n\
-  -cold <64>           MB: cases that are smaller have as many copies as make up so much, taken in turn: each call finds its data beyond the cache; 0: one copy\n\
+  -cold <64>           MB: cases that are smaller have as many copies as make up so much, taken in turn: each call\n\
+ finds its data beyond the cache; 0: one copy\n\
   -cuda_cold <400>     the same on CUDA\n\
   -cuda <true>         times on CUDA, where there is a device\n\
   -host <true>         times on the host: all cases, or, beside CUDA, some\n\
   -beside <with CUDA>  these alone\n\
   -isa <best>          base, v3, v4 or best\n\
-  -csv <file>          also write the times to a file; blocks_table.py makes a table of medians of several, and says which bars are met\n\n";
+  -csv <file>          also write the times to a file; blocks_table.py makes a table of medians of several, and\n\
+ says which bars are met\n\n";
 
 #include "blocksilu.h"
 #include "blockssolve.h"
@@ -78,15 +87,19 @@ static PetscErrorCode GetList(const char option[], const char text[], PetscInt m
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, option, got, &count, &given));
   if (!given) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt i = 0; i < count; i++) PetscCheck(got[i] > 0 && (!most || got[i] <= most), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %s, not %" PetscInt_FMT, option, text, got[i]);
+  for (PetscInt i = 0; i < count; i++)
+    PetscCheck(got[i] > 0 && (!most || got[i] <= most), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "%s: %s, not %" PetscInt_FMT, option, text, got[i]);
   PetscCall(SetList(count, got, n, list));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SetDefaults(Run *run, PetscBool cuda, PetscBool quick)
 {
-  const PetscInt n[] = {65536, 1000000, 4000000}, quickn[] = {4096, 65536}, m[] = {1, 2, 4, 8, 16, 32}, bs[] = {4, 8, 16}, tasks[] = {1, 2, 4, 8, 16, 32, 64};
-  const PetscInt edge[] = {80, 60, 44}, hostedge[] = {40, 30, 22}, quickedge[] = {12, 10, 8}, lu[] = {10, 40}, hostlu[] = {10, 20}, quicklu[] = {6, 10};
+  const PetscInt n[] = {65536, 1000000, 4000000}, quickn[] = {4096, 65536}, m[] = {1, 2, 4, 8, 16, 32},
+                 bs[] = {4, 8, 16}, tasks[] = {1, 2, 4, 8, 16, 32, 64};
+  const PetscInt edge[] = {80, 60, 44}, hostedge[] = {40, 30, 22}, quickedge[] = {12, 10, 8}, lu[] = {10, 40},
+                 hostlu[] = {10, 20}, quicklu[] = {6, 10};
 
   PetscFunctionBeginUser;
   PetscCall(SetList(quick ? 2 : (cuda ? 3 : 2), quick ? quickn : n, &run->nn, run->n));
@@ -102,15 +115,16 @@ static PetscErrorCode SetDefaults(Run *run, PetscBool cuda, PetscBool quick)
 
 int main(int argc, char **argv)
 {
-  static const char *isas[] = {"base", "v3", "v4", "best"}, *names[] = {"dot", "axpy", "mult", "ilu", "tasks", "lutasks", "split"};
-  Run                run;
-  Parts              parts     = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE};
-  const Peers        hostpeers = {TallBLASLine, &multhostpeers, IluPETScLines}, somepeers = {TallBLASLine, NULL, NULL};
-  Place              host;
-  PetscReal          cold = 64.0, cudacold = 400.0, seconds = 0.2;
-  PetscInt           isa = 3, nonly = NPARTS;
-  char              *only[NPARTS], name[PETSC_MAX_PATH_LEN];
-  PetscBool          cuda = PETSC_TRUE, onhost = PETSC_TRUE, quick = PETSC_FALSE, split = PETSC_FALSE, beside, given, csv;
+  static const char *isas[]  = {"base", "v3", "v4", "best"},
+                    *names[] = {"dot", "axpy", "mult", "ilu", "tasks", "lutasks", "split"};
+  Run         run;
+  Parts       parts     = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_TRUE, PETSC_FALSE};
+  const Peers hostpeers = {TallBLASLine, &multhostpeers, IluPETScLines}, somepeers = {TallBLASLine, NULL, NULL};
+  Place       host;
+  PetscReal   cold = 64.0, cudacold = 400.0, seconds = 0.2;
+  PetscInt    isa = 3, nonly = NPARTS;
+  char       *only[NPARTS], name[PETSC_MAX_PATH_LEN];
+  PetscBool   cuda = PETSC_TRUE, onhost = PETSC_TRUE, quick = PETSC_FALSE, split = PETSC_FALSE, beside, given, csv;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -130,9 +144,12 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsEList("-isa", "instruction set", NULL, isas, 4, isas[3], &isa, NULL));
   PetscCall(PetscOptionsString("-csv", "file for the times", NULL, "", name, sizeof(name), &csv));
   PetscOptionsEnd();
-  if (isa < 3) PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP, "This processor lacks instruction set %s", isas[isa]);
+  if (isa < 3)
+    PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP, "This processor lacks instruction set %s",
+               isas[isa]);
   if (given) {
-    PetscBool *const part[] = {&parts.dot, &parts.axpy, &parts.mult, &parts.ilu, &parts.tasks, &parts.lutasks, &parts.split};
+    PetscBool *const part[] = {&parts.dot,   &parts.axpy,    &parts.mult, &parts.ilu,
+                               &parts.tasks, &parts.lutasks, &parts.split};
 
     for (int k = 0; k < NPARTS; k++) *part[k] = PETSC_FALSE;
     for (PetscInt i = 0; i < nonly; i++) {
@@ -142,7 +159,8 @@ int main(int argc, char **argv)
         PetscCall(PetscStrcasecmp(only[i], names[k], &same));
         if (same) *part[k] = found = PETSC_TRUE;
       }
-      PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE, "-only %s: the parts are dot, axpy, mult, ilu, tasks, lutasks and split", only[i]);
+      PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_UNKNOWN_TYPE,
+                 "-only %s: the parts are dot, axpy, mult, ilu, tasks, lutasks and split", only[i]);
       PetscCall(PetscFree(only[i]));
     }
   }
@@ -168,8 +186,10 @@ int main(int argc, char **argv)
   PetscCall(GetList("-tasks", "there are 1 to 64 tasks", 64, &run.ntasks, run.tasks));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-task_rows", &run.taskrows, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-task_edge", &run.taskedge, NULL));
-  PetscCheck(run.nedge >= run.nbs, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "-edges has fewer numbers than -bs: each block size has its own");
-  PetscCheck(run.taskrows > 3 && run.taskedge > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-task_rows are at least 4, -task_edge is positive");
+  PetscCheck(run.nedge >= run.nbs, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "-edges has fewer numbers than -bs: each block size has its own");
+  PetscCheck(run.taskrows > 3 && run.taskedge > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "-task_rows are at least 4, -task_edge is positive");
   PetscCall(PetscBLASSetNumThreads(1));
   PetscCall(TilesCreate(&run));
   if (csv) {
@@ -191,7 +211,9 @@ int main(int argc, char **argv)
   }
 #endif
   if (onhost) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nblock kernels '%s' on one core, BLAS with one thread; medians of %" PetscInt_FMT "\n", SpikeBandGetOps(PC_SPIKE_PRECISION_DOUBLE)->name, run.repeat));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "\nblock kernels '%s' on one core, BLAS with one thread; medians of %" PetscInt_FMT "\n",
+                          SpikeBandGetOps(PC_SPIKE_PRECISION_DOUBLE)->name, run.repeat));
     PetscCall(RunParts(&host, &parts, beside ? &somepeers : &hostpeers));
   }
   PetscCall((*host.b.k->destroy)(&host.b));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockscuda.h: for benchmarks/blocks: the place on CUDA, tasks on streams, and cuBLAS, from the library that PETSc is linked with */
+/*
+  blockscuda.h: for benchmarks/blocks: the place on CUDA, tasks on streams, and cuBLAS, from the library that PETSc is
+  linked with
+*/
 #pragma once
 
 #include "blockstall.h"
@@ -16,7 +19,8 @@ typedef struct {
   SpikeBlock         b[MAXSTREAMS];
 } DevicePlace;
 
-static PetscErrorCode DeviceTime(Place *p, PetscInt copies, BlockWork restore, BlockWork work, void *ctx, double *ms, double *graph)
+static PetscErrorCode DeviceTime(Place *p, PetscInt copies, BlockWork restore, BlockWork work, void *ctx, double *ms,
+                                 double *graph)
 {
   Clock clock = ((DevicePlace *)p->device)->clock;
 
@@ -73,7 +77,11 @@ static PetscErrorCode DevicePlaceCreate(const Run *run, PetscReal cold, PetscRea
   PetscCallCUDA(cudaRuntimeGetVersion(&runtime));
   PetscCall(CopyRate(*stream, &rate));
   p->rate = (double)rate;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "block kernels on %s, driver for CUDA %d, runtime %d; a copy moves %.0f GB/s; medians of %" PetscInt_FMT "\n", prop.name, driver, runtime, 1e-9 * p->rate, run->repeat));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF,
+                "block kernels on %s, driver for CUDA %d, runtime %d; a copy moves %.0f GB/s; medians of %" PetscInt_FMT
+                "\n",
+                prop.name, driver, runtime, 1e-9 * p->rate, run->repeat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,19 +133,25 @@ static PetscErrorCode TallStreams(void *ctx, PetscInt k)
 
   PetscFunctionBeginUser;
   PetscCall(Fork(d, count));
-  for (PetscInt i = 0; i < t->ntasks; i++) PetscCall((*t->p->b.k->run)(&d->b[i % MAXSTREAMS], t->precision, 1, t->tasks + k * t->ntasks + i));
+  for (PetscInt i = 0; i < t->ntasks; i++)
+    PetscCall((*t->p->b.k->run)(&d->b[i % MAXSTREAMS], t->precision, 1, t->tasks + k * t->ntasks + i));
   PetscCall(Join(d, count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- cuBLAS -------------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- cuBLAS
+  --------------------------------------------------------------------------------------------------------------------
+*/
 typedef struct {
   Tall       *t;
   void       *handle, *workspace;
   SpikeDouble one;
   SpikeSingle single;
-  int (*gemm)(void *, int, int, int, int, int, const void *, const void *, int, const void *, int, const void *, void *, int);
-  int (*batched)(void *, int, int, int, int, int, const void *, const void *, int, long long, const void *, int, long long, const void *, void *, int, long long, int);
+  int (*gemm)(void *, int, int, int, int, int, const void *, const void *, int, const void *, int, const void *, void *,
+              int);
+  int (*batched)(void *, int, int, int, int, int, const void *, const void *, int, long long, const void *, int,
+                 long long, const void *, void *, int, long long, int);
 } CuBLAS;
 
 static inline int Operation(char op)
@@ -157,8 +171,9 @@ static PetscErrorCode CuBLASWork(void *ctx, PetscInt k)
 
   PetscFunctionBeginUser;
   for (PetscInt i = 0; i < s->t->ntasks; i++) {
-    const Product g      = TallProduct(&s->t->tasks[k * s->t->ntasks + i]);
-    const int     status = s->gemm(s->handle, Operation(g.opa), Operation(g.opb), g.m, g.n, g.k, CuBLASOne(s), g.A, g.lda, g.B, g.ldb, CuBLASOne(s), g.C, g.ldc);
+    const Product g  = TallProduct(&s->t->tasks[k * s->t->ntasks + i]);
+    const int status = s->gemm(s->handle, Operation(g.opa), Operation(g.opb), g.m, g.n, g.k, CuBLASOne(s), g.A, g.lda,
+                               g.B, g.ldb, CuBLASOne(s), g.C, g.ldc);
 
     PetscCheck(!status, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS: status %d of gemm", status);
   }
@@ -167,19 +182,24 @@ static PetscErrorCode CuBLASWork(void *ctx, PetscInt k)
 
 static PetscErrorCode CuBLASBatched(void *ctx, PetscInt k)
 {
-  CuBLAS         *s = (CuBLAS *)ctx;
-  const Product   g = TallProduct(&s->t->tasks[k * s->t->ntasks]), next = TallProduct(&s->t->tasks[k * s->t->ntasks + (s->t->ntasks > 1 ? 1 : 0)]);
-  const ptrdiff_t size = (ptrdiff_t)NumberBytes(s->t->precision), a = ((const char *)next.A - (const char *)g.A) / size, b = ((const char *)next.B - (const char *)g.B) / size, c = ((char *)next.C - (char *)g.C) / size;
-  int             status;
+  CuBLAS       *s      = (CuBLAS *)ctx;
+  const Product g      = TallProduct(&s->t->tasks[k * s->t->ntasks]),
+                next   = TallProduct(&s->t->tasks[k * s->t->ntasks + (s->t->ntasks > 1 ? 1 : 0)]);
+  const ptrdiff_t size = (ptrdiff_t)NumberBytes(s->t->precision), a = ((const char *)next.A - (const char *)g.A) / size,
+                  b = ((const char *)next.B - (const char *)g.B) / size, c = ((char *)next.C - (char *)g.C) / size;
+  int status;
 
   PetscFunctionBeginUser;
-  status = s->batched(s->handle, Operation(g.opa), Operation(g.opb), g.m, g.n, g.k, CuBLASOne(s), g.A, g.lda, (long long)a, g.B, g.ldb, (long long)b, CuBLASOne(s), g.C, g.ldc, (long long)c, (int)s->t->ntasks);
+  status = s->batched(s->handle, Operation(g.opa), Operation(g.opb), g.m, g.n, g.k, CuBLASOne(s), g.A, g.lda,
+                      (long long)a, g.B, g.ldb, (long long)b, CuBLASOne(s), g.C, g.ldc, (long long)c,
+                      (int)s->t->ntasks);
   PetscCheck(!status, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS: status %d of gemmStridedBatched", status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A line of the peer, or none where the library refuses */
-static PetscErrorCode TallLine(Tall *t, const Key *key, const char solver[], BlockWork work, void *ctx, PetscBool turned)
+static PetscErrorCode TallLine(Tall *t, const Key *key, const char solver[], BlockWork work, void *ctx,
+                               PetscBool turned)
 {
   double         ms = NAN, graph = NAN, error;
   PetscErrorCode ierr;
@@ -201,11 +221,13 @@ static PetscErrorCode TallLine(Tall *t, const Key *key, const char solver[], Blo
 /* cuBLAS in the layout of the cell; of many tasks our own on streams too, and in one batch where all are the same */
 static PetscErrorCode TallDevicePeers(Tall *t, const Key *key)
 {
-  const size_t workspace = (size_t)32 << 20; /* what cuBLAS wants on this kind of device, its own: it can be captured then */
+  /* what cuBLAS wants on this kind of device, its own: it can be captured then */
+  const size_t workspace = (size_t)32 << 20;
   const char   letter    = PrecisionLetter(t->precision);
   CuBLAS       s;
   char         name[40];
-  int (*create)(void **), (*destroy)(void *), (*setstream)(void *, cudaStream_t), (*setworkspace)(void *, void *, size_t);
+  int (*create)(void **), (*destroy)(void *), (*setstream)(void *, cudaStream_t),
+    (*setworkspace)(void *, void *, size_t);
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(&s, sizeof(s)));
@@ -214,13 +236,20 @@ static PetscErrorCode TallDevicePeers(Tall *t, const Key *key)
   s.single = 1.0f;
   if (t->ntasks > 1) PetscCall(TallLine(t, key, "ours on streams", TallStreams, t, PETSC_FALSE));
   PetscCall(PetscSNPrintf(name, sizeof(name), "cublas%cgemm_v2", letter));
-  if (!FindSymbol(RTLD_DEFAULT, "cublasCreate_v2", &create) || !FindSymbol(RTLD_DEFAULT, "cublasDestroy_v2", &destroy) || !FindSymbol(RTLD_DEFAULT, "cublasSetStream_v2", &setstream) || !FindSymbol(RTLD_DEFAULT, "cublasSetWorkspace_v2", &setworkspace) || !FindSymbol(RTLD_DEFAULT, name, &s.gemm))
+  if (!FindSymbol(RTLD_DEFAULT, "cublasCreate_v2", &create) ||
+      !FindSymbol(RTLD_DEFAULT, "cublasDestroy_v2", &destroy) ||
+      !FindSymbol(RTLD_DEFAULT, "cublasSetStream_v2", &setstream) ||
+      !FindSymbol(RTLD_DEFAULT, "cublasSetWorkspace_v2", &setworkspace) || !FindSymbol(RTLD_DEFAULT, name, &s.gemm))
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(name, sizeof(name), "cublas%cgemmStridedBatched", letter));
   PetscCallCUDA(cudaMalloc(&s.workspace, workspace));
-  PetscCheck(!create(&s.handle) && !setstream(s.handle, ((DevicePlace *)t->p->device)->clock.stream) && !setworkspace(s.handle, s.workspace, workspace), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS fails");
-  PetscCall(TallLine(t, key, t->ntasks > 1 ? "cuBLAS one by one" : "cuBLAS", CuBLASWork, &s, (PetscBool)(key->rowmajor)));
-  if (t->ntasks > 1 && t->tasks[0].op == t->tasks[1].op && FindSymbol(RTLD_DEFAULT, name, &s.batched)) PetscCall(TallLine(t, key, "cuBLAS batched", CuBLASBatched, &s, key->rowmajor));
+  PetscCheck(!create(&s.handle) && !setstream(s.handle, ((DevicePlace *)t->p->device)->clock.stream) &&
+               !setworkspace(s.handle, s.workspace, workspace),
+             PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS fails");
+  PetscCall(
+    TallLine(t, key, t->ntasks > 1 ? "cuBLAS one by one" : "cuBLAS", CuBLASWork, &s, (PetscBool)(key->rowmajor)));
+  if (t->ntasks > 1 && t->tasks[0].op == t->tasks[1].op && FindSymbol(RTLD_DEFAULT, name, &s.batched))
+    PetscCall(TallLine(t, key, "cuBLAS batched", CuBLASBatched, &s, key->rowmajor));
   PetscCall((*t->p->b.k->synchronize)(&t->p->b));
   PetscCheck(!destroy(s.handle), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS fails");
   PetscCallCUDA(cudaFree(s.workspace));

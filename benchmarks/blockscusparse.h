@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockscusparse.h: for benchmarks/blocks: products of cuSPARSE, from the library that PETSc is linked with: on CSR and on BSR */
+/*
+  blockscusparse.h: for benchmarks/blocks: products of cuSPARSE, from the library that PETSc is linked with: on CSR and
+  on BSR
+*/
 #pragma once
 
 #include "blocksmult.h"
@@ -9,7 +12,8 @@
 typedef struct {
   int (*create)(void **), (*destroy)(void *), (*setstream)(void *, cudaStream_t);
   int (*createcsr)(void **, int64_t, int64_t, int64_t, void *, void *, void *, int, int, int, int);
-  int (*createbsr)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, void *, void *, void *, int, int, int, int, int);
+  int (*createbsr)(void **, int64_t, int64_t, int64_t, int64_t, int64_t, void *, void *, void *, int, int, int, int,
+                   int);
   int (*creatednmat)(void **, int64_t, int64_t, int64_t, void *, int, int);
   int (*creatednvec)(void **, int64_t, void *, int);
   int (*destroyspmat)(void *), (*destroydnmat)(void *), (*destroydnvec)(void *);
@@ -17,8 +21,10 @@ typedef struct {
   int (*mm)(void *, int, int, const void *, void *, void *, const void *, void *, int, int, void *);
   int (*mvsize)(void *, int, const void *, void *, void *, const void *, void *, int, int, size_t *);
   int (*mv)(void *, int, const void *, void *, void *, const void *, void *, int, int, void *);
-  int (*bsrmv)(void *, int, int, int, int, int, const void *, void *, const void *, const int *, const int *, int, const void *, const void *, void *);
-  int (*bsrmm)(void *, int, int, int, int, int, int, int, const void *, void *, const void *, const int *, const int *, int, const void *, int, const void *, void *, int);
+  int (*bsrmv)(void *, int, int, int, int, int, const void *, void *, const void *, const int *, const int *, int,
+               const void *, const void *, void *);
+  int (*bsrmm)(void *, int, int, int, int, int, int, int, const void *, void *, const void *, const int *, const int *,
+               int, const void *, int, const void *, void *, int);
   int (*createdescr)(void **), (*destroydescr)(void *);
 } CuSPARSEFunctions;
 
@@ -51,7 +57,19 @@ static PetscErrorCode CuSPARSEFind(char letter, CuSPARSEFunctions *f, PetscBool 
   PetscCall(PetscMemzero(f, sizeof(*f)));
   PetscCall(PetscSNPrintf(name[0], sizeof(name[0]), "cusparse%cbsrmv", letter));
   PetscCall(PetscSNPrintf(name[1], sizeof(name[1]), "cusparse%cbsrmm", letter));
-  *found = (PetscBool)(FindSymbol(RTLD_DEFAULT, "cusparseCreate", &f->create) && FindSymbol(RTLD_DEFAULT, "cusparseDestroy", &f->destroy) && FindSymbol(RTLD_DEFAULT, "cusparseSetStream", &f->setstream) && FindSymbol(RTLD_DEFAULT, "cusparseCreateCsr", &f->createcsr) && FindSymbol(RTLD_DEFAULT, "cusparseCreateDnMat", &f->creatednmat) && FindSymbol(RTLD_DEFAULT, "cusparseCreateDnVec", &f->creatednvec) && FindSymbol(RTLD_DEFAULT, "cusparseDestroySpMat", &f->destroyspmat) && FindSymbol(RTLD_DEFAULT, "cusparseDestroyDnMat", &f->destroydnmat) && FindSymbol(RTLD_DEFAULT, "cusparseDestroyDnVec", &f->destroydnvec) && FindSymbol(RTLD_DEFAULT, "cusparseSpMM_bufferSize", &f->mmsize) && FindSymbol(RTLD_DEFAULT, "cusparseSpMM", &f->mm) && FindSymbol(RTLD_DEFAULT, "cusparseSpMV_bufferSize", &f->mvsize) && FindSymbol(RTLD_DEFAULT, "cusparseSpMV", &f->mv));
+  *found = (PetscBool)(FindSymbol(RTLD_DEFAULT, "cusparseCreate", &f->create) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseDestroy", &f->destroy) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseSetStream", &f->setstream) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseCreateCsr", &f->createcsr) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseCreateDnMat", &f->creatednmat) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseCreateDnVec", &f->creatednvec) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseDestroySpMat", &f->destroyspmat) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseDestroyDnMat", &f->destroydnmat) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseDestroyDnVec", &f->destroydnvec) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseSpMM_bufferSize", &f->mmsize) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseSpMM", &f->mm) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseSpMV_bufferSize", &f->mvsize) &&
+                       FindSymbol(RTLD_DEFAULT, "cusparseSpMV", &f->mv));
   (void)FindSymbol(RTLD_DEFAULT, "cusparseCreateBsr", &f->createbsr);
   (void)FindSymbol(RTLD_DEFAULT, name[0], &f->bsrmv);
   (void)FindSymbol(RTLD_DEFAULT, name[1], &f->bsrmm);
@@ -86,7 +104,8 @@ static PetscErrorCode CuSPARSENumbers(CuSPARSE *s)
   char            *ca, *ba;
 
   PetscFunctionBeginUser;
-  PetscCheck(nz <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscCount_FMT " entries are more than cuSPARSE's indices count", nz);
+  PetscCheck(nz <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscCount_FMT " entries are more than cuSPARSE's indices count", nz);
   PetscCall(PetscMalloc1(n + 1, &ci));
   PetscCall(PetscMalloc1(nz, &cj));
   PetscCall(PetscMalloc1((size_t)nz * size, &ca));
@@ -134,7 +153,8 @@ static PetscErrorCode CuSPARSECreate(Mult *t, void **ctx)
   s->t    = t;
   s->one  = 1.0;
   s->one1 = 1.0f;
-  s->type = t->precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? CUDA_C_64F : CUDA_R_64F) : (PetscDefined(USE_COMPLEX) ? CUDA_C_32F : CUDA_R_32F);
+  s->type = t->precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? CUDA_C_64F : CUDA_R_64F)
+                                                      : (PetscDefined(USE_COMPLEX) ? CUDA_C_32F : CUDA_R_32F);
   *ctx    = s;
   PetscCall(CuSPARSEFind(PrecisionLetter(t->precision), &s->f, &found));
   if (!found) {
@@ -142,13 +162,22 @@ static PetscErrorCode CuSPARSECreate(Mult *t, void **ctx)
     *ctx = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(!s->f.create(&s->handle) && !s->f.setstream(s->handle, ((DevicePlace *)t->p->device)->clock.stream), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
+  PetscCheck(!s->f.create(&s->handle) && !s->f.setstream(s->handle, ((DevicePlace *)t->p->device)->clock.stream),
+             PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
   PetscCall(UploadInts(t->nb + 1, t->bi, &s->bi));
   PetscCall(UploadInts(t->nz, t->bj, &s->bj));
   PetscCall(CuSPARSENumbers(s));
-  if (s->f.createcsr(&s->csr, n, n, (int64_t)t->nz * t->bs * t->bs, s->ci, s->cj, s->ca, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type)) s->csr = NULL;
-  if (s->f.createbsr && s->f.createbsr(&s->bsr, t->nb, t->nb, t->nz, t->bs, t->bs, s->bi, s->bj, t->a, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type, CUSPARSE_ORDER_COL)) s->bsr = NULL;
-  if (s->f.createbsr && s->f.createbsr(&s->bsrrow, t->nb, t->nb, t->nz, t->bs, t->bs, s->bi, s->bj, s->ba, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type, CUSPARSE_ORDER_ROW)) s->bsrrow = NULL;
+  if (s->f.createcsr(&s->csr, n, n, (int64_t)t->nz * t->bs * t->bs, s->ci, s->cj, s->ca, CUSPARSE_INDEX_32I,
+                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type))
+    s->csr = NULL;
+  if (s->f.createbsr &&
+      s->f.createbsr(&s->bsr, t->nb, t->nb, t->nz, t->bs, t->bs, s->bi, s->bj, t->a, CUSPARSE_INDEX_32I,
+                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type, CUSPARSE_ORDER_COL))
+    s->bsr = NULL;
+  if (s->f.createbsr &&
+      s->f.createbsr(&s->bsrrow, t->nb, t->nb, t->nz, t->bs, t->bs, s->bi, s->bj, s->ba, CUSPARSE_INDEX_32I,
+                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type, CUSPARSE_ORDER_ROW))
+    s->bsrrow = NULL;
   if (s->f.createdescr && s->f.createdescr(&s->descr)) s->descr = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -179,7 +208,8 @@ static inline const void *CuSPARSEScalar(const CuSPARSE *s, PetscBool one)
 {
   const PetscBool wide = (PetscBool)(s->t->precision == PC_SPIKE_PRECISION_DOUBLE);
 
-  return one ? (wide ? (const void *)&s->one : (const void *)&s->one1) : (wide ? (const void *)&s->zero : (const void *)&s->zero1);
+  return one ? (wide ? (const void *)&s->one : (const void *)&s->one1)
+             : (wide ? (const void *)&s->zero : (const void *)&s->zero1);
 }
 
 static inline void *CuSPARSEMatrix(const CuSPARSE *s)
@@ -198,9 +228,14 @@ static PetscErrorCode CuSPARSEWork(void *ctx, PetscInt k)
 
   PetscFunctionBeginUser;
   (void)k;
-  if (s->which <= SPMM_BSRROW) status = s->f.mm(s->handle, s->operation, 0, one, mat, s->in, zero, s->out, s->type, s->algorithm, s->buffer);
-  else if (s->which == BSRMV) status = s->f.bsrmv(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, nb, nb, nz, one, s->descr, t->a, s->bi, s->bj, bs, t->x, zero, t->y);
-  else if (s->which == BSRMM) status = s->f.bsrmm(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, 0, nb, m, nb, nz, one, s->descr, t->a, s->bi, s->bj, bs, t->x, n, zero, t->y, n);
+  if (s->which <= SPMM_BSRROW)
+    status = s->f.mm(s->handle, s->operation, 0, one, mat, s->in, zero, s->out, s->type, s->algorithm, s->buffer);
+  else if (s->which == BSRMV)
+    status = s->f.bsrmv(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, nb, nb, nz, one, s->descr, t->a, s->bi,
+                        s->bj, bs, t->x, zero, t->y);
+  else if (s->which == BSRMM)
+    status = s->f.bsrmm(s->handle, CUSPARSE_DIRECTION_COLUMN, s->operation, 0, nb, m, nb, nz, one, s->descr, t->a,
+                        s->bi, s->bj, bs, t->x, n, zero, t->y, n);
   else status = s->f.mv(s->handle, s->operation, one, mat, s->in, zero, s->out, s->type, s->algorithm, s->buffer);
   PetscCheck(!status, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE: status %d", status);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -211,24 +246,28 @@ static PetscErrorCode CuSPARSELine(CuSPARSE *s, const Key *key, const char name[
 {
   Mult           *t = s->t;
   const int64_t   n = (int64_t)t->nb * t->bs, ld = t->rowmajor ? t->m : n;
-  const int       order  = t->rowmajor ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
-  const PetscBool vector = (PetscBool)(s->which == SPMV_CSR || s->which == SPMV_BSR), generic = (PetscBool)(vector || s->which <= SPMM_BSRROW);
-  const void     *one = CuSPARSEScalar(s, PETSC_TRUE), *zero = CuSPARSEScalar(s, PETSC_FALSE);
-  void           *mat = CuSPARSEMatrix(s);
-  double          ms = NAN, graph = NAN, error = NAN;
-  size_t          bytes  = 0;
-  int             status = 0;
-  PetscErrorCode  ierr   = PETSC_SUCCESS;
+  const int       order   = t->rowmajor ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
+  const PetscBool vector  = (PetscBool)(s->which == SPMV_CSR || s->which == SPMV_BSR),
+                  generic = (PetscBool)(vector || s->which <= SPMM_BSRROW);
+  const void    *one = CuSPARSEScalar(s, PETSC_TRUE), *zero = CuSPARSEScalar(s, PETSC_FALSE);
+  void          *mat = CuSPARSEMatrix(s);
+  double         ms = NAN, graph = NAN, error = NAN;
+  size_t         bytes  = 0;
+  int            status = 0;
+  PetscErrorCode ierr   = PETSC_SUCCESS;
 
   PetscFunctionBeginUser;
   if (generic && !mat) PetscFunctionReturn(PETSC_SUCCESS);
   s->buffer = s->in = s->out = NULL;
   if (vector) {
     status = s->f.creatednvec(&s->in, n, t->x, s->type) || s->f.creatednvec(&s->out, n, t->y, s->type);
-    if (!status) status = s->f.mvsize(s->handle, s->operation, one, mat, s->in, zero, s->out, s->type, s->algorithm, &bytes);
+    if (!status)
+      status = s->f.mvsize(s->handle, s->operation, one, mat, s->in, zero, s->out, s->type, s->algorithm, &bytes);
   } else if (generic) {
-    status = s->f.creatednmat(&s->in, n, t->m, ld, t->x, s->type, order) || s->f.creatednmat(&s->out, n, t->m, ld, t->y, s->type, order);
-    if (!status) status = s->f.mmsize(s->handle, s->operation, 0, one, mat, s->in, zero, s->out, s->type, s->algorithm, &bytes);
+    status = s->f.creatednmat(&s->in, n, t->m, ld, t->x, s->type, order) ||
+             s->f.creatednmat(&s->out, n, t->m, ld, t->y, s->type, order);
+    if (!status)
+      status = s->f.mmsize(s->handle, s->operation, 0, one, mat, s->in, zero, s->out, s->type, s->algorithm, &bytes);
   }
   if (!status) {
     PetscCallCUDA(cudaMalloc(&s->buffer, bytes + 256));
@@ -257,17 +296,15 @@ static PetscErrorCode CuSPARSELines(Mult *t, const Key *key, void *ctx)
   const struct {
     const char *name;
     int         which, algorithm;
-  } functions[] = {
-    {"SpMM CSR",     SPMM_CSR,    CUSPARSE_SPMM_ALG_DEFAULT},
-    {"SpMM CSR 2",   SPMM_CSR,    CUSPARSE_SPMM_CSR_ALG2   },
-    {"SpMM BSR",     SPMM_BSR,    CUSPARSE_SPMM_ALG_DEFAULT},
-    {"SpMM BSR row", SPMM_BSRROW, CUSPARSE_SPMM_ALG_DEFAULT},
-    {"SpMV CSR",     SPMV_CSR,    CUSPARSE_SPMV_ALG_DEFAULT},
-    {"SpMV BSR",     SPMV_BSR,    CUSPARSE_SPMV_ALG_DEFAULT},
-    {"bsrmv",        BSRMV,       0                        },
-    {"bsrmm",        BSRMM,       0                        }
-  };
-  CuSPARSE *s = (CuSPARSE *)ctx;
+  } functions[] = {{"SpMM CSR", SPMM_CSR, CUSPARSE_SPMM_ALG_DEFAULT},
+                   {"SpMM CSR 2", SPMM_CSR, CUSPARSE_SPMM_CSR_ALG2},
+                   {"SpMM BSR", SPMM_BSR, CUSPARSE_SPMM_ALG_DEFAULT},
+                   {"SpMM BSR row", SPMM_BSRROW, CUSPARSE_SPMM_ALG_DEFAULT},
+                   {"SpMV CSR", SPMV_CSR, CUSPARSE_SPMV_ALG_DEFAULT},
+                   {"SpMV BSR", SPMV_BSR, CUSPARSE_SPMV_ALG_DEFAULT},
+                   {"bsrmv", BSRMV, 0},
+                   {"bsrmm", BSRMM, 0}};
+  CuSPARSE *s   = (CuSPARSE *)ctx;
 
   PetscFunctionBeginUser;
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockscusparselu.h: for benchmarks/blocks: block ILU(0) and its solves by cuSPARSE (bsrilu02, bsrsv2, bsrsm2), where the library that PETSc is linked with has them still */
+/*
+  blockscusparselu.h: for benchmarks/blocks: block ILU(0) and its solves by cuSPARSE (bsrilu02, bsrsv2, bsrsm2), where
+  the library that PETSc is linked with has them still
+*/
 #pragma once
 
 #include "blocksilu.h"
@@ -23,13 +26,21 @@ enum {
 typedef int (*IluSize)(void *, int, int, int, void *, void *, const int *, const int *, int, void *, int *);
 typedef int (*IluStep)(void *, int, int, int, void *, void *, const int *, const int *, int, void *, int, void *);
 typedef int (*SvSize)(void *, int, int, int, int, void *, void *, const int *, const int *, int, void *, int *);
-typedef int (*SvAnalysis)(void *, int, int, int, int, void *, const void *, const int *, const int *, int, void *, int, void *);
-typedef int (*SvSolve)(void *, int, int, int, int, const void *, void *, const void *, const int *, const int *, int, void *, const void *, void *, int, void *);
-typedef int (*SmSize)(void *, int, int, int, int, int, int, void *, void *, const int *, const int *, int, void *, int *);
-typedef int (*SmAnalysis)(void *, int, int, int, int, int, int, void *, const void *, const int *, const int *, int, void *, int, void *);
-typedef int (*SmSolve)(void *, int, int, int, int, int, int, const void *, void *, const void *, const int *, const int *, int, void *, const void *, int, void *, int, int, void *);
+typedef int (*SvAnalysis)(void *, int, int, int, int, void *, const void *, const int *, const int *, int, void *, int,
+                          void *);
+typedef int (*SvSolve)(void *, int, int, int, int, const void *, void *, const void *, const int *, const int *, int,
+                       void *, const void *, void *, int, void *);
+typedef int (*SmSize)(void *, int, int, int, int, int, int, void *, void *, const int *, const int *, int, void *,
+                      int *);
+typedef int (*SmAnalysis)(void *, int, int, int, int, int, int, void *, const void *, const int *, const int *, int,
+                          void *, int, void *);
+typedef int (*SmSolve)(void *, int, int, int, int, int, int, const void *, void *, const void *, const int *,
+                       const int *, int, void *, const void *, int, void *, int, int, void *);
 
-/* The tasks of a case: all have the pattern of the first. Infos and buffers of each task, for they may run at once; values[k]: of copy k, all tasks one behind the other */
+/*
+  The tasks of a case: all have the pattern of the first. Infos and buffers of each task, for they may run at once;
+  values[k]: of copy k, all tasks one behind the other
+*/
 typedef struct {
   Ilu        *t;
   void       *handle, *general, *triangle[2], *values;
@@ -40,8 +51,10 @@ typedef struct {
   void       *ilubuffer[MAXSTREAMS], *svbuffer[2][MAXSTREAMS], *smbuffer[2][MAXSTREAMS];
 
   int (*create)(void **), (*destroy)(void *), (*setstream)(void *, cudaStream_t);
-  int (*createdescr)(void **), (*destroydescr)(void *), (*settype)(void *, int), (*setfill)(void *, int), (*setdiagonal)(void *, int);
-  int (*createilu)(void **), (*destroyilu)(void *), (*createsv)(void **), (*destroysv)(void *), (*createsm)(void **), (*destroysm)(void *);
+  int (*createdescr)(void **), (*destroydescr)(void *), (*settype)(void *, int), (*setfill)(void *, int),
+    (*setdiagonal)(void *, int);
+  int (*createilu)(void **), (*destroyilu)(void *), (*createsv)(void **), (*destroysv)(void *), (*createsm)(void **),
+    (*destroysm)(void *);
   IluSize    ilusize;
   IluStep    iluanalysis, factor;
   SvSize     svsize;
@@ -56,12 +69,18 @@ typedef struct {
 
 static PetscErrorCode CuSPARSELUFind(CuSPARSELU *s, PetscBool *found)
 {
-  const char  letter  = PrecisionLetter(NativePrecision());
-  const char *names[] = {"bsrilu02_bufferSize", "bsrilu02_analysis", "bsrilu02", "bsrsv2_bufferSize", "bsrsv2_analysis", "bsrsv2_solve", "bsrsm2_bufferSize", "bsrsm2_analysis", "bsrsm2_solve"},
-             *plain[] = {"Create",           "Destroy",           "SetStream",        "CreateMatDescr",   "DestroyMatDescr", "SetMatType", "SetMatFillMode", "SetMatDiagType", "CreateBsrilu02Info", "DestroyBsrilu02Info",
-                         "CreateBsrsv2Info", "DestroyBsrsv2Info", "CreateBsrsm2Info", "DestroyBsrsm2Info"};
-  void *functions[]   = {&s->ilusize, &s->iluanalysis, &s->factor, &s->svsize, &s->svanalysis, &s->solve, &s->smsize, &s->smanalysis, &s->solves};
-  void *others[]      = {&s->create, &s->destroy, &s->setstream, &s->createdescr, &s->destroydescr, &s->settype, &s->setfill, &s->setdiagonal, &s->createilu, &s->destroyilu, &s->createsv, &s->destroysv, &s->createsm, &s->destroysm};
+  const char letter = PrecisionLetter(NativePrecision());
+  const char *
+    names[] = {"bsrilu02_bufferSize", "bsrilu02_analysis", "bsrilu02",        "bsrsv2_bufferSize", "bsrsv2_analysis",
+               "bsrsv2_solve",        "bsrsm2_bufferSize", "bsrsm2_analysis", "bsrsm2_solve"},
+   *plain[] = {"Create",           "Destroy",           "SetStream",        "CreateMatDescr",     "DestroyMatDescr",
+               "SetMatType",       "SetMatFillMode",    "SetMatDiagType",   "CreateBsrilu02Info", "DestroyBsrilu02Info",
+               "CreateBsrsv2Info", "DestroyBsrsv2Info", "CreateBsrsm2Info", "DestroyBsrsm2Info"};
+  void *functions[] = {&s->ilusize, &s->iluanalysis, &s->factor,     &s->svsize, &s->svanalysis,
+                       &s->solve,   &s->smsize,      &s->smanalysis, &s->solves};
+  void *others[]    = {&s->create,   &s->destroy,   &s->setstream,   &s->createdescr, &s->destroydescr,
+                       &s->settype,  &s->setfill,   &s->setdiagonal, &s->createilu,   &s->destroyilu,
+                       &s->createsv, &s->destroysv, &s->createsm,    &s->destroysm};
   char  name[64];
 
   PetscFunctionBeginUser;
@@ -101,13 +120,21 @@ static PetscErrorCode CuSPARSELUAnalysis(CuSPARSELU *s, double *ms)
     PetscScalar *a = LUValues(s, 0, i);
     int          bytes;
 
-    LUCheck(s->createilu(&s->ilu[i]) || s->ilusize(s->handle, column, s->nb, s->nz, s->general, a, s->bi, s->bj, bs, s->ilu[i], &bytes), "bsrilu02_bufferSize");
+    LUCheck(s->createilu(&s->ilu[i]) ||
+              s->ilusize(s->handle, column, s->nb, s->nz, s->general, a, s->bi, s->bj, bs, s->ilu[i], &bytes),
+            "bsrilu02_bufferSize");
     PetscCallCUDA(cudaMalloc(&s->ilubuffer[i], (size_t)bytes + 256));
-    LUCheck(s->iluanalysis(s->handle, column, s->nb, s->nz, s->general, a, s->bi, s->bj, bs, s->ilu[i], s->policy, s->ilubuffer[i]), "bsrilu02_analysis");
+    LUCheck(s->iluanalysis(s->handle, column, s->nb, s->nz, s->general, a, s->bi, s->bj, bs, s->ilu[i], s->policy,
+                           s->ilubuffer[i]),
+            "bsrilu02_analysis");
     for (int u = 0; u < 2; u++) {
-      LUCheck(s->createsv(&s->sv[u][i]) || s->svsize(s->handle, column, 0, s->nb, s->nz, s->triangle[u], a, s->bi, s->bj, bs, s->sv[u][i], &bytes), "bsrsv2_bufferSize");
+      LUCheck(s->createsv(&s->sv[u][i]) ||
+                s->svsize(s->handle, column, 0, s->nb, s->nz, s->triangle[u], a, s->bi, s->bj, bs, s->sv[u][i], &bytes),
+              "bsrsv2_bufferSize");
       PetscCallCUDA(cudaMalloc(&s->svbuffer[u][i], (size_t)bytes + 256));
-      LUCheck(s->svanalysis(s->handle, column, 0, s->nb, s->nz, s->triangle[u], a, s->bi, s->bj, bs, s->sv[u][i], s->policy, s->svbuffer[u][i]), "bsrsv2_analysis");
+      LUCheck(s->svanalysis(s->handle, column, 0, s->nb, s->nz, s->triangle[u], a, s->bi, s->bj, bs, s->sv[u][i],
+                            s->policy, s->svbuffer[u][i]),
+              "bsrsv2_analysis");
     }
   }
   PetscCallCUDA(cudaDeviceSynchronize());
@@ -141,9 +168,13 @@ static PetscErrorCode CuSPARSELUColumns(CuSPARSELU *s)
       PetscScalar *a = LUValues(s, 0, i);
       int          bytes;
 
-      LUCheck(s->createsm(&s->sm[u][i]) || s->smsize(s->handle, column, 0, 0, s->nb, m, s->nz, s->triangle[u], a, s->bi, s->bj, bs, s->sm[u][i], &bytes), "bsrsm2_bufferSize");
+      LUCheck(s->createsm(&s->sm[u][i]) || s->smsize(s->handle, column, 0, 0, s->nb, m, s->nz, s->triangle[u], a, s->bi,
+                                                     s->bj, bs, s->sm[u][i], &bytes),
+              "bsrsm2_bufferSize");
       PetscCallCUDA(cudaMalloc(&s->smbuffer[u][i], (size_t)bytes + 256));
-      LUCheck(s->smanalysis(s->handle, column, 0, 0, s->nb, m, s->nz, s->triangle[u], a, s->bi, s->bj, bs, s->sm[u][i], s->policy, s->smbuffer[u][i]), "bsrsm2_analysis");
+      LUCheck(s->smanalysis(s->handle, column, 0, 0, s->nb, m, s->nz, s->triangle[u], a, s->bi, s->bj, bs, s->sm[u][i],
+                            s->policy, s->smbuffer[u][i]),
+              "bsrsm2_analysis");
     }
   PetscCallCUDA(cudaDeviceSynchronize());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -173,7 +204,9 @@ static PetscErrorCode CuSPARSELURestore(void *ctx, PetscInt k)
   CuSPARSELU *s = (CuSPARSELU *)ctx;
 
   PetscFunctionBeginUser;
-  PetscCallCUDA(cudaMemcpyAsync(LUValues(s, k, 0), s->t->csr.aa, (size_t)s->nz * s->t->ntasks * s->t->bs * s->t->bs * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, ((DevicePlace *)s->t->p->device)->clock.stream));
+  PetscCallCUDA(cudaMemcpyAsync(LUValues(s, k, 0), s->t->csr.aa,
+                                (size_t)s->nz * s->t->ntasks * s->t->bs * s->t->bs * sizeof(PetscScalar),
+                                cudaMemcpyDeviceToDevice, ((DevicePlace *)s->t->p->device)->clock.stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,7 +247,9 @@ static PetscErrorCode CuSPARSELUFactor(void *ctx, PetscInt k)
   PetscCall(LUBegin(s));
   for (PetscInt i = 0; i < LUTasks(s); i++) {
     PetscCall(LUStream(s, i));
-    LUCheck(s->factor(s->handle, CUSPARSE_DIRECTION_COLUMN, s->nb, s->nz, s->general, LUValues(s, k, i), s->bi, s->bj, (int)s->t->bs, s->ilu[i], s->policy, s->ilubuffer[i]), "bsrilu02");
+    LUCheck(s->factor(s->handle, CUSPARSE_DIRECTION_COLUMN, s->nb, s->nz, s->general, LUValues(s, k, i), s->bi, s->bj,
+                      (int)s->t->bs, s->ilu[i], s->policy, s->ilubuffer[i]),
+            "bsrilu02");
   }
   PetscCall(LUEnd(s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -233,7 +268,11 @@ static PetscErrorCode CuSPARSELUSolve(void *ctx, PetscInt k)
 
     PetscCall(LUStream(s, i));
     for (int u = 0; u < 2; u++)
-      LUCheck(s->solve(s->handle, CUSPARSE_DIRECTION_COLUMN, 0, s->nb, s->nz, &s->one, s->triangle[u], LUValues(s, k, i), s->bi, s->bj, (int)s->t->bs, s->sv[u][i], u ? s->y + (PetscCount)i * rows : s->t->b + at, u ? s->t->x + at : s->y + (PetscCount)i * rows, s->policy, s->svbuffer[u][i]), "bsrsv2_solve");
+      LUCheck(s->solve(s->handle, CUSPARSE_DIRECTION_COLUMN, 0, s->nb, s->nz, &s->one, s->triangle[u],
+                       LUValues(s, k, i), s->bi, s->bj, (int)s->t->bs, s->sv[u][i],
+                       u ? s->y + (PetscCount)i * rows : s->t->b + at, u ? s->t->x + at : s->y + (PetscCount)i * rows,
+                       s->policy, s->svbuffer[u][i]),
+              "bsrsv2_solve");
   }
   PetscCall(LUEnd(s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -252,7 +291,11 @@ static PetscErrorCode CuSPARSELUSolves(void *ctx, PetscInt k)
 
     PetscCall(LUStream(s, i));
     for (int u = 0; u < 2; u++)
-      LUCheck(s->solves(s->handle, CUSPARSE_DIRECTION_COLUMN, 0, 0, s->nb, (int)s->t->m, s->nz, &s->one, s->triangle[u], LUValues(s, k, i), s->bi, s->bj, (int)s->t->bs, s->sm[u][i], u ? s->y + (PetscCount)i * rows : s->t->b + at, ld, u ? s->t->x + at : s->y + (PetscCount)i * rows, ld, s->policy, s->smbuffer[u][i]), "bsrsm2_solve");
+      LUCheck(s->solves(s->handle, CUSPARSE_DIRECTION_COLUMN, 0, 0, s->nb, (int)s->t->m, s->nz, &s->one, s->triangle[u],
+                        LUValues(s, k, i), s->bi, s->bj, (int)s->t->bs, s->sm[u][i],
+                        u ? s->y + (PetscCount)i * rows : s->t->b + at, ld,
+                        u ? s->t->x + at : s->y + (PetscCount)i * rows, ld, s->policy, s->smbuffer[u][i]),
+              "bsrsm2_solve");
   }
   PetscCall(LUEnd(s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -333,8 +376,11 @@ static PetscErrorCode CuSPARSELUAll(Ilu *t, Key *key)
   LUCheck(s->create(&s->handle) || s->setstream(s->handle, ((DevicePlace *)t->p->device)->clock.stream), "Create");
   LUCheck(s->createdescr(&s->general) || s->settype(s->general, CUSPARSE_MATRIX_TYPE_GENERAL), "CreateMatDescr");
   for (int u = 0; u < 2; u++) {
-    LUCheck(s->createdescr(&s->triangle[u]) || s->settype(s->triangle[u], CUSPARSE_MATRIX_TYPE_GENERAL), "CreateMatDescr");
-    LUCheck(s->setfill(s->triangle[u], u ? FILL_UPPER : FILL_LOWER) || s->setdiagonal(s->triangle[u], u ? DIAGONAL_NON_UNIT : DIAGONAL_UNIT), "SetMatFillMode");
+    LUCheck(s->createdescr(&s->triangle[u]) || s->settype(s->triangle[u], CUSPARSE_MATRIX_TYPE_GENERAL),
+            "CreateMatDescr");
+    LUCheck(s->setfill(s->triangle[u], u ? FILL_UPPER : FILL_LOWER) ||
+              s->setdiagonal(s->triangle[u], u ? DIAGONAL_NON_UNIT : DIAGONAL_UNIT),
+            "SetMatFillMode");
   }
   PetscCall(UploadInts(s->nb + 1, t->bi, &s->bi));
   PetscCall(UploadInts(s->nz, t->bj, &s->bj));
@@ -347,7 +393,8 @@ static PetscErrorCode CuSPARSELUAll(Ilu *t, Key *key)
     key->op    = "analysis";
     key->m     = 0;
     key->bytes = 0.0;
-    PetscCall(Report(t->p, key, s->policy == SOLVE_LEVEL ? "bsrilu02 levels" : "bsrilu02", ms, NAN, NAN, "once; with that of bsrsv2"));
+    PetscCall(Report(t->p, key, s->policy == SOLVE_LEVEL ? "bsrilu02 levels" : "bsrilu02", ms, NAN, NAN,
+                     "once; with that of bsrsv2"));
     PetscCall(CuSPARSELUTimes(s, key, s->policy == SOLVE_LEVEL ? " levels" : ""));
     if (t->ntasks > 1) {
       s->streams = PETSC_TRUE;

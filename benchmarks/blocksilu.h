@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocksilu.h: for benchmarks/blocks: block ILU(0) of one or many matrices and its solves, by the kernels of a place and by PETSc's ILU of MATBAIJ */
+/*
+  blocksilu.h: for benchmarks/blocks: block ILU(0) of one or many matrices and its solves, by the kernels of a place and
+  by PETSc's ILU of MATBAIJ
+*/
 #pragma once
 
 #include "blocksrun.h"
@@ -7,7 +10,10 @@
 #define MAXLUCOPIES 128
 #define MAXRHS      16
 
-/* Copies of ntasks matrices on cubes, one behind the other in the same arrays; the matrix in blocks. On the host: bi, bj, ba, the same for all copies */
+/*
+  Copies of ntasks matrices on cubes, one behind the other in the same arrays; the matrix in blocks. On the host: bi,
+  bj, ba, the same for all copies
+*/
 typedef struct {
   Place              *p;
   PCSpikePrecision    precision;
@@ -25,7 +31,8 @@ static inline double IluBytes(const Ilu *t, double columns)
 {
   const double blocks = (double)t->pattern.li[t->nb] + (double)t->pattern.ui[t->nb] + (double)t->nb, bs = (double)t->bs;
 
-  return blocks * bs * bs * (double)NumberBytes(t->precision) + 4.0 * blocks + 2.0 * columns * (double)t->nb * bs * sizeof(PetscScalar);
+  return blocks * bs * bs * (double)NumberBytes(t->precision) + 4.0 * blocks +
+         2.0 * columns * (double)t->nb * bs * sizeof(PetscScalar);
 }
 
 /* Diagonal blocks are dominant by a little, so that factors stay far from the matrix */
@@ -44,7 +51,8 @@ static inline void IluValues(const Run *run, Ilu *t)
       }
 }
 
-static inline PetscErrorCode IluCreate(Place *p, PCSpikePrecision precision, PetscInt bs, PetscInt edge, PetscInt ntasks, PetscBool multicolor, Ilu *t)
+static inline PetscErrorCode IluCreate(Place *p, PCSpikePrecision precision, PetscInt bs, PetscInt edge,
+                                       PetscInt ntasks, PetscBool multicolor, Ilu *t)
 {
   const PetscInt cube = edge * edge * edge;
   PetscInt      *start;
@@ -109,7 +117,10 @@ static inline PetscErrorCode IluDestroy(Ilu *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- The kernels --------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- The kernels
+  ---------------------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode IluFill(void *ctx, PetscInt k)
 {
   Ilu *t = (Ilu *)ctx;
@@ -150,11 +161,15 @@ static PetscErrorCode IluSetUp(void *ctx, PetscInt k)
   PetscCall(IluFill(ctx, k));
   PetscCall(IluFactor(ctx, k));
   if (t->p->b.k->lufinish) PetscCall((*t->p->b.k->lufinish)(&t->lu[k]));
-  PetscCheck(t->pivot[k].badrow < 0, PETSC_COMM_SELF, PETSC_ERR_CONV_FAILED, "bad pivot in row %" PetscInt_FMT, t->pivot[k].badrow);
+  PetscCheck(t->pivot[k].badrow < 0, PETSC_COMM_SELF, PETSC_ERR_CONV_FAILED, "bad pivot in row %" PetscInt_FMT,
+             t->pivot[k].badrow);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Errors -------------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- Errors
+  --------------------------------------------------------------------------------------------------------------------
+*/
 /* w <- w - A x, block column-major, bs x bs */
 static inline void BlockSubtract(PetscInt bs, const PetscScalar *A, const PetscScalar *x, PetscScalar *w)
 {
@@ -162,7 +177,10 @@ static inline void BlockSubtract(PetscInt bs, const PetscScalar *A, const PetscS
     for (PetscInt r = 0; r < bs; r++) w[r] -= A[c * bs + r] * x[c];
 }
 
-/* Copy 0: the solution of the last of the m columns. *x <- that from the factors as luget() returns them, in the order of the matrix */
+/*
+  Copy 0: the solution of the last of the m columns. *x <- that from the factors as luget() returns them, in the order
+  of the matrix
+*/
 static PetscErrorCode IluReference(Ilu *t, const PetscScalar *b, PetscScalar *x)
 {
   const SpikeBlockPattern *p  = &t->pattern;
@@ -175,16 +193,19 @@ static PetscErrorCode IluReference(Ilu *t, const PetscScalar *b, PetscScalar *x)
   PetscCall((*t->p->b.k->luget)(&t->lu[0], L, D, U));
   for (PetscInt i = 0; i < nb; i++) {
     PetscCall(PetscArraycpy(w + (size_t)i * bs, b + (size_t)(p->oldrow ? p->oldrow[i] : i) * bs, bs));
-    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) BlockSubtract(bs, L + k * step, w + (size_t)p->lj[k] * bs, w + (size_t)i * bs);
+    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++)
+      BlockSubtract(bs, L + k * step, w + (size_t)p->lj[k] * bs, w + (size_t)i * bs);
   }
   for (PetscInt i = nb - 1; i >= 0; i--) {
-    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) BlockSubtract(bs, U + k * step, w + (size_t)p->uj[k] * bs, w + (size_t)i * bs);
+    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++)
+      BlockSubtract(bs, U + k * step, w + (size_t)p->uj[k] * bs, w + (size_t)i * bs);
     for (PetscInt r = 0; r < bs; r++) {
       z[r]                  = w[(size_t)i * bs + r];
       w[(size_t)i * bs + r] = 0.0;
     }
     BlockSubtract(bs, D + i * step, z, w + (size_t)i * bs);
-    for (PetscInt r = 0; r < bs; r++) x[(size_t)(p->oldrow ? p->oldrow[i] : i) * bs + r] = w[(size_t)i * bs + r] = -w[(size_t)i * bs + r];
+    for (PetscInt r = 0; r < bs; r++)
+      x[(size_t)(p->oldrow ? p->oldrow[i] : i) * bs + r] = w[(size_t)i * bs + r] = -w[(size_t)i * bs + r];
   }
   PetscCall(PetscFree4(L, D, U, w));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -233,7 +254,10 @@ static PetscErrorCode IluError(Ilu *t, double *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- ILU of MATBAIJ ------------------------------------------------------------------------------------------------------------ */
+/*
+  ---- ILU of MATBAIJ
+  ------------------------------------------------------------------------------------------------------------
+*/
 typedef struct {
   Ilu          *t;
   Mat           A, F[MAXLUCOPIES], B, X;
@@ -309,7 +333,8 @@ static PetscErrorCode IluPETScLines(Ilu *t, Key *key)
       PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, t->bs, n, t->x, &s->x));
     }
     PetscCall(HostTime(t->p, t->copies, NULL, IluPETScSolve, s, &ms, NULL));
-    PetscCall(Report(t->p, key, "MATBAIJ", ms, NAN, Difference((PetscCount)n * t->m, t->x, t->hostx), "error: what differs from ours"));
+    PetscCall(Report(t->p, key, "MATBAIJ", ms, NAN, Difference((PetscCount)n * t->m, t->x, t->hostx),
+                     "error: what differs from ours"));
     PetscCall(MatDestroy(&s->B));
     PetscCall(MatDestroy(&s->X));
     PetscCall(VecDestroy(&s->b));
@@ -323,24 +348,29 @@ static PetscErrorCode IluPETScLines(Ilu *t, Key *key)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Cases --------------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- Cases
+  ---------------------------------------------------------------------------------------------------------------------
+*/
 typedef PetscErrorCode (*IluPeers)(Ilu *, Key *);
 
 static PetscErrorCode SolutionLine(Ilu *, Key *, const char[]); /* blockssolve.h */
 
-static PetscErrorCode IluCase(Place *p, const char part[], PCSpikePrecision precision, PetscInt bs, PetscInt edge, PetscInt ntasks, PetscBool multicolor, IluPeers peers)
+static PetscErrorCode IluCase(Place *p, const char part[], PCSpikePrecision precision, PetscInt bs, PetscInt edge,
+                              PetscInt ntasks, PetscBool multicolor, IluPeers peers)
 {
   const PetscInt columns[] = {1, 4, 16};
-  const char    *solver    = multicolor ? "ours multicolor" : precision == NativePrecision() ? "ours" : "ours single factors";
-  Key            key       = {part, "fill", precision, PETSC_FALSE, bs, edge * edge * edge, 0, ntasks, 0.0};
-  char           note[96];
-  double         ms = NAN, graph = NAN, error;
-  Ilu           *t;
+  const char *solver = multicolor ? "ours multicolor" : precision == NativePrecision() ? "ours" : "ours single factors";
+  Key         key    = {part, "fill", precision, PETSC_FALSE, bs, edge * edge * edge, 0, ntasks, 0.0};
+  char        note[96];
+  double      ms = NAN, graph = NAN, error;
+  Ilu        *t;
 
   PetscFunctionBeginUser;
   PetscCall(PetscNew(&t));
   PetscCall(IluCreate(p, precision, bs, edge, ntasks, multicolor, t));
-  PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " and %" PetscInt_FMT " levels", t->pattern.nlevels[0], t->pattern.nlevels[1]));
+  PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " and %" PetscInt_FMT " levels", t->pattern.nlevels[0],
+                          t->pattern.nlevels[1]));
   if (multicolor) PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " colors", t->colors));
   key.bytes = 2.0 * IluBytes(t, 0.0);
   PetscCall((*p->time)(p, t->copies, NULL, IluFill, t, &ms, NULL));
@@ -379,7 +409,8 @@ static PetscErrorCode IluPart(Place *p, IluPeers peers)
       PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
       if (p->beside) continue;
       PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_TRUE, peers));
-      if (NativePrecision() == PC_SPIKE_PRECISION_DOUBLE) PetscCall(IluCase(p, "ilu", PC_SPIKE_PRECISION_SINGLE, run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
+      if (NativePrecision() == PC_SPIKE_PRECISION_DOUBLE)
+        PetscCall(IluCase(p, "ilu", PC_SPIKE_PRECISION_SINGLE, run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -396,7 +427,9 @@ static PetscErrorCode IluTasks(Place *p, IluPeers peers)
       const PetscInt ntasks = i < run->ntasks ? run->tasks[i] : 30;
 
       if (p->beside && ntasks != 1 && ntasks != 30) continue;
-      PetscCall(IluCase(p, "tasks", NativePrecision(), run->bs[j], run->taskedge, ntasks, PETSC_FALSE, run->bs[j] < 16 || (ntasks != 2 && ntasks != 8 && ntasks != 32) ? peers : NULL)); /* those take their time */
+      /* those take their time */
+      PetscCall(IluCase(p, "tasks", NativePrecision(), run->bs[j], run->taskedge, ntasks, PETSC_FALSE,
+                        run->bs[j] < 16 || (ntasks != 2 && ntasks != 8 && ntasks != 32) ? peers : NULL));
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocksmult.h: for benchmarks/blocks: sparse block matrix times tall block, Y = A X and Y = A^T X, by the kernels of a place and by PETSc's MATBAIJ */
+/*
+  blocksmult.h: for benchmarks/blocks: sparse block matrix times tall block, Y = A X and Y = A^T X, by the kernels of a
+  place and by PETSc's MATBAIJ
+*/
 #pragma once
 
 #include "blocksrun.h"
 
-/* A square matrix of nb x nb blocks, the same in all its forms: number e of the values, in the order of the blocks, each column-major, is that of the tile */
+/*
+  A square matrix of nb x nb blocks, the same in all its forms: number e of the values, in the order of the blocks, each
+  column-major, is that of the tile
+*/
 typedef struct {
   Place           *p;
   PCSpikePrecision precision;
@@ -14,7 +20,8 @@ typedef struct {
   void            *a, *x, *y;
 } Mult;
 
-static inline PetscErrorCode MultCreate(Place *p, PCSpikePrecision precision, PetscInt bs, PetscInt nb, PetscInt *bi, PetscInt *bj, PetscInt mostm, PetscBool trans, Mult *t)
+static inline PetscErrorCode MultCreate(Place *p, PCSpikePrecision precision, PetscInt bs, PetscInt nb, PetscInt *bi,
+                                        PetscInt *bj, PetscInt mostm, PetscBool trans, Mult *t)
 {
   const size_t size = NumberBytes(precision);
 
@@ -52,7 +59,8 @@ static inline double MultBytes(const Mult *t)
 {
   const double size = (double)NumberBytes(t->precision), bs = (double)t->bs;
 
-  return (double)t->nz * (bs * bs * size + 4.0) + 4.0 * ((double)t->nb + 1.0) + 2.0 * (double)t->nb * bs * (double)t->m * size;
+  return (double)t->nz * (bs * bs * size + 4.0) + 4.0 * ((double)t->nb + 1.0) +
+         2.0 * (double)t->nb * bs * (double)t->m * size;
 }
 
 static PetscErrorCode MultOurs(void *ctx, PetscInt k)
@@ -76,7 +84,10 @@ static PetscErrorCode MultOurs(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Largest error of Y in units of rounding and of |A| |X|, in 50 block rows, spread. Of the transpose, those are columns: entries with their row and number */
+/*
+  Largest error of Y in units of rounding and of |A| |X|, in 50 block rows, spread. Of the transpose, those are columns:
+  entries with their row and number
+*/
 static PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
 {
   const SpikeDouble *tile = (const SpikeDouble *)t->p->run->tile[0];
@@ -94,7 +105,9 @@ static PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
     PetscInt       count = 0;
 
     if (rowmajor) PetscCall(Download(t->p, (const char *)t->y + (size_t)row * bs * m * size, bs * m * size, y));
-    for (PetscInt c = 0; c < m && !rowmajor; c++) PetscCall(Download(t->p, (const char *)t->y + ((size_t)c * n + (size_t)row * bs) * size, bs * size, y + (size_t)c * bs * size));
+    for (PetscInt c = 0; c < m && !rowmajor; c++)
+      PetscCall(Download(t->p, (const char *)t->y + ((size_t)c * n + (size_t)row * bs) * size, bs * size,
+                         y + (size_t)c * bs * size));
     for (PetscInt e = t->bi[row]; e < t->bi[row + 1] && !t->trans; e++) {
       i[count]   = t->bj[e];
       k[count++] = e;
@@ -112,13 +125,16 @@ static PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
 
         for (PetscInt b = 0; b < count; b++)
           for (PetscInt q = 0; q < bs; q++) {
-            const PetscCount  from = (PetscCount)i[b] * bs + q;
-            const SpikeDouble v    = tile[(((PetscCount)k[b] * bs + (t->trans ? r : q)) * bs + (t->trans ? q : r)) % TILE] * tile[(rowmajor ? from * m + c : (PetscCount)c * n + from) % TILE];
+            const PetscCount from = (PetscCount)i[b] * bs + q;
+            const SpikeDouble
+              v = tile[(((PetscCount)k[b] * bs + (t->trans ? r : q)) * bs + (t->trans ? q : r)) % TILE] *
+                  tile[(rowmajor ? from * m + c : (PetscCount)c * n + from) % TILE];
 
             sum += v;
             norm += Magnitude(v);
           }
-        e = Magnitude(NumberGet(t->precision, y, rowmajor ? (PetscCount)r * m + c : (PetscCount)c * bs + r) - sum) / (PrecisionRounding(t->precision) * norm);
+        e = Magnitude(NumberGet(t->precision, y, rowmajor ? (PetscCount)r * m + c : (PetscCount)c * bs + r) - sum) /
+            (PrecisionRounding(t->precision) * norm);
         if (!(e <= *error)) *error = e;
       }
   }
@@ -126,7 +142,10 @@ static PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- MATBAIJ ------------------------------------------------------------------------------------------------------------------ */
+/*
+  ---- MATBAIJ
+  ------------------------------------------------------------------------------------------------------------------
+*/
 typedef struct {
   Mult *t;
   Mat   A, X, Y;
@@ -180,7 +199,10 @@ static PetscErrorCode MultPETScLine(Mult *t, const Key *key)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Cases -------------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- Cases
+  --------------------------------------------------------------------------------------------------------------------
+*/
 /* The peers of a place; create and destroy what they keep for all cells of a matrix */
 typedef struct {
   PetscErrorCode (*create)(Mult *, void **);
@@ -198,7 +220,8 @@ static PetscErrorCode MultPETScLines(Mult *t, const Key *key, void *ctx)
 
 static const MultPeers multhostpeers = {NULL, MultPETScLines, NULL};
 
-static PetscErrorCode MultCell(Mult *t, Key *key, const char op[], PetscInt m, PetscBool rowmajor, const MultPeers *peers, void *ctx, const char note[])
+static PetscErrorCode MultCell(Mult *t, Key *key, const char op[], PetscInt m, PetscBool rowmajor,
+                               const MultPeers *peers, void *ctx, const char note[])
 {
   double ms = NAN, graph = NAN, error;
 
@@ -239,12 +262,15 @@ static PetscErrorCode MultPart(Place *p, const MultPeers *peers)
       void *ctx = NULL;
 
       if (p->beside && precision) continue;
-      PetscCall(MultCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb, bi, bj, 16, PETSC_TRUE, &t));
+      PetscCall(MultCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb, bi, bj,
+                           16, PETSC_TRUE, &t));
       if (peers && peers->create) PetscCall((*peers->create)(&t, &ctx));
       for (int trans = 0; trans < (p->beside ? 1 : 2); trans++) {
         t.trans = trans ? PETSC_TRUE : PETSC_FALSE;
         for (PetscInt j = 0; j < 4; j++)
-          for (int row = 0; row < (ms[j] == 1 || p->beside ? 1 : 2); row++) PetscCall(MultCell(&t, &key, trans ? "mult^T" : "mult", ms[j], row ? PETSC_TRUE : PETSC_FALSE, peers, ctx, ""));
+          for (int row = 0; row < (ms[j] == 1 || p->beside ? 1 : 2); row++)
+            PetscCall(
+              MultCell(&t, &key, trans ? "mult^T" : "mult", ms[j], row ? PETSC_TRUE : PETSC_FALSE, peers, ctx, ""));
       }
       if (peers && peers->destroy) PetscCall((*peers->destroy)(&ctx));
       PetscCall(MultDestroy(&t));
@@ -259,13 +285,15 @@ static const PetscInt *groupptr;
 
 static int GroupCompare(const void *a, const void *b)
 {
-  const PetscInt i = *(const PetscInt *)a, j = *(const PetscInt *)b, x = groupptr[i + 1] - groupptr[i], y = groupptr[j + 1] - groupptr[j];
+  const PetscInt i = *(const PetscInt *)a, j = *(const PetscInt *)b, x = groupptr[i + 1] - groupptr[i],
+                 y = groupptr[j + 1] - groupptr[j];
 
   return x != y ? (x > y) - (x < y) : (i > j) - (i < j);
 }
 
 /*
-  Rows of very different lengths (1 to 512 blocks, their number falling with the square), and the same rows in the order of their lengths, as Afanasyev et al. (2015, section 3.3) take them: there Y comes in that order too, and the paper's
+  Rows of very different lengths (1 to 512 blocks, their number falling with the square), and the same rows in the order
+  of their lengths, as Afanasyev et al. (2015, section 3.3) take them: there Y comes in that order too, and the paper's
   writes to the rows' own places by an index array cost no less.
 */
 static PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, PetscInt bs)
@@ -285,7 +313,8 @@ static PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, 
   }
   PetscCall(PetscMalloc2(bi[nb], &bj, bi[nb], &gj));
   for (PetscInt i = 0; i < nb; i++) { /* columns: a run of them around the diagonal, with gaps */
-    const PetscInt len = bi[i + 1] - bi[i], step = 4 * len < nb ? 4 : 1, first = PetscMax(0, PetscMin(nb - step * len, i - step * len / 2));
+    const PetscInt len = bi[i + 1] - bi[i], step = 4 * len < nb ? 4 : 1,
+                   first = PetscMax(0, PetscMin(nb - step * len, i - step * len / 2));
 
     for (PetscInt k = 0; k < len; k++) bj[bi[i] + k] = first + step * k + (step > 1 ? (PetscInt)(i + 7 * k) % step : 0);
   }
@@ -303,7 +332,8 @@ static PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, 
 
     PetscCall(MultCreate(p, NativePrecision(), bs, nb, grouped ? gi : bi, grouped ? gj : bj, 16, PETSC_FALSE, &t));
     if (others && others->create) PetscCall((*others->create)(&t, &ctx));
-    for (PetscInt m = 1; m <= 16; m *= 4) PetscCall(MultCell(&t, &key, grouped ? "rows sorted" : "rows", m, PETSC_FALSE, others, ctx, ""));
+    for (PetscInt m = 1; m <= 16; m *= 4)
+      PetscCall(MultCell(&t, &key, grouped ? "rows sorted" : "rows", m, PETSC_FALSE, others, ctx, ""));
     if (others && others->destroy) PetscCall((*others->destroy)(&ctx));
     PetscCall(MultDestroy(&t));
   }

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocksrun.h: for benchmarks/blocks: what its parts share: options, places (a backend of block.h, where its data is and how its time is taken), numbers, stencils, lines of the tables */
+/*
+  blocksrun.h: for benchmarks/blocks: what its parts share: options, places (a backend of block.h, where its data is and
+  how its time is taken), numbers, stencils, lines of the tables
+*/
 #pragma once
 
-#include "spike_host.h"
-#include "kernels/block.h"
+#include "kernels/band/host/host.h"
+#include "kernels/block/block.h"
 #include "bandcase.h"
 #include "symbols.h"
 
 #define MAXCOPIES 256
 #define MAXLIST   16
-#define TILE      ((PetscCount)1000003) /* random numbers: longer arrays repeat them, and a prime number of them lies across rows and columns */
+/* random numbers: longer arrays repeat them, and a prime number of them lies across rows and columns */
+#define TILE ((PetscCount)1000003)
 
 /* Enqueues, or does, what is to be timed for one copy of the data */
 typedef PetscErrorCode (*BlockWork)(void *ctx, PetscInt copy);
@@ -31,8 +35,12 @@ struct _n_Place {
   PetscReal   cold, seconds; /* MB of a case with its copies; after so many seconds no repetition is begun */
   PetscBool   beside;        /* the host beside a device: fewer cases */
   double      rate;          /* bytes a second, read and written, of a copy */
-  /* Medians, a copy, by calls and, where graph is not NULL and there are graphs, by a graph; restore() as in devicetime.h, the work is done once after it */
-  PetscErrorCode (*time)(Place *, PetscInt copies, BlockWork restore, BlockWork work, void *ctx, double *ms, double *graph);
+  /*
+    Medians, a copy, by calls and, where graph is not NULL and there are graphs, by a graph; restore() as in
+    devicetime.h, the work is done once after it
+  */
+  PetscErrorCode (*time)(Place *, PetscInt copies, BlockWork restore, BlockWork work, void *ctx, double *ms,
+                         double *graph);
   void *device;
 };
 
@@ -57,13 +65,15 @@ static inline PCSpikePrecision NativePrecision(void)
 
 static inline const char *PrecisionName(PCSpikePrecision precision)
 {
-  return precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? "c64" : "fp64") : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
+  return precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? "c64" : "fp64")
+                                                : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
 }
 
 /* In the names of BLAS and its relatives */
 static inline char PrecisionLetter(PCSpikePrecision precision)
 {
-  return precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? 'Z' : 'D') : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
+  return precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? 'Z' : 'D')
+                                                : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
 }
 
 static inline double PrecisionRounding(PCSpikePrecision precision)
@@ -91,7 +101,8 @@ static inline SpikeDouble Conjugate(SpikeDouble a)
 
 static inline SpikeDouble NumberGet(PCSpikePrecision precision, const void *a, PetscCount i)
 {
-  return precision == PC_SPIKE_PRECISION_DOUBLE ? ((const SpikeDouble *)a)[i] : (SpikeDouble)((const SpikeSingle *)a)[i];
+  return precision == PC_SPIKE_PRECISION_DOUBLE ? ((const SpikeDouble *)a)[i]
+                                                : (SpikeDouble)((const SpikeSingle *)a)[i];
 }
 
 static inline PetscErrorCode TilesCreate(Run *run)
@@ -133,7 +144,9 @@ static inline PetscErrorCode Fill(Place *p, PCSpikePrecision precision, PetscCou
   char        *at   = (char *)d;
 
   PetscFunctionBeginUser;
-  PetscCall((*p->b.k->copy)(&p->b, PETSC_TRUE, PETSC_FALSE, d, p->run->tile[precision == PC_SPIKE_PRECISION_DOUBLE ? 0 : 1], (size_t)PetscMin(count, TILE) * size));
+  PetscCall((*p->b.k->copy)(&p->b, PETSC_TRUE, PETSC_FALSE, d,
+                            p->run->tile[precision == PC_SPIKE_PRECISION_DOUBLE ? 0 : 1],
+                            (size_t)PetscMin(count, TILE) * size));
   for (PetscCount done = TILE, more; done < count; done += more) {
     more = PetscMin(done, count - done);
     PetscCall((*p->b.k->copy)(&p->b, PETSC_TRUE, PETSC_TRUE, at + (size_t)done * size, at, (size_t)more * size));
@@ -191,7 +204,8 @@ static inline PetscErrorCode Stencil(PetscInt edge, PetscInt count, PetscInt **b
 }
 
 /* MATSEQBAIJ with copies of the arrays, blocks column-major */
-static inline PetscErrorCode CreateBAIJ(PetscInt bs, PetscInt nb, const PetscInt bi[], const PetscInt bj[], const PetscScalar a[], Mat *A)
+static inline PetscErrorCode CreateBAIJ(PetscInt bs, PetscInt nb, const PetscInt bi[], const PetscInt bj[],
+                                        const PetscScalar a[], Mat *A)
 {
   PetscFunctionBeginUser;
   PetscCall(MatCreate(PETSC_COMM_SELF, A));
@@ -204,8 +218,12 @@ static inline PetscErrorCode CreateBAIJ(PetscInt bs, PetscInt nb, const PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Time on the host ------------------------------------------------------------------------------------------------------- */
-static PetscErrorCode HostTime(Place *p, PetscInt copies, BlockWork restore, BlockWork work, void *ctx, double *ms, double *graph)
+/*
+  ---- Time on the host
+  -------------------------------------------------------------------------------------------------------
+*/
+static PetscErrorCode HostTime(Place *p, PetscInt copies, BlockWork restore, BlockWork work, void *ctx, double *ms,
+                               double *graph)
 {
   double         t[MAXREPEAT];
   PetscLogDouble begin, t0, t1;
@@ -261,7 +279,10 @@ static PetscErrorCode HostPlaceCreate(const Run *run, PetscReal cold, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- Lines
+  -------------------------------------------------------------------------------------------------------------------
+*/
 static inline void CSVHeader(FILE *csv)
 {
   fprintf(csv, "part,op,solver,place,precision,layout,bs,n,m,tasks,ms,graph_ms,bytes,copy_gbs,error,note\n");
@@ -278,17 +299,24 @@ static inline PetscErrorCode PrintNumber(int width, int digits, double value)
 static inline PetscErrorCode Heading(const Place *p, const char text[])
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s, %s; a copy moves %.1f GB/s; ms by calls and by graphs, share of the copy's rate, error in units of rounding\n", text, p->name, 1e-9 * p->rate));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "\n%s, %s; a copy moves %.1f GB/s; ms by calls and by graphs, share of the copy's rate, error "
+                        "in units of rounding\n",
+                        text, p->name, 1e-9 * p->rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* NAN: there is none. bytes 0: it has no rate */
-static inline PetscErrorCode Report(const Place *p, const Key *key, const char solver[], double ms, double graph, double error, const char note[])
+static inline PetscErrorCode Report(const Place *p, const Key *key, const char solver[], double ms, double graph,
+                                    double error, const char note[])
 {
   const double best = isnan(graph) || graph > ms ? ms : graph;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-5s %-12s %-4s %-4s bs %2" PetscInt_FMT " n %8" PetscInt_FMT " m %2" PetscInt_FMT " tasks %2" PetscInt_FMT " %-24s", key->part, key->op, PrecisionName(key->precision), key->rowmajor ? "rows" : "cols", key->bs,
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "  %-5s %-12s %-4s %-4s bs %2" PetscInt_FMT " n %8" PetscInt_FMT " m %2" PetscInt_FMT
+                        " tasks %2" PetscInt_FMT " %-24s",
+                        key->part, key->op, PrecisionName(key->precision), key->rowmajor ? "rows" : "cols", key->bs,
                         key->n, key->m, key->tasks, solver));
   PetscCall(PrintNumber(10, 4, ms));
   PetscCall(PrintNumber(10, 4, graph));
@@ -296,7 +324,10 @@ static inline PetscErrorCode Report(const Place *p, const Key *key, const char s
   PetscCall(PrintNumber(8, 2, error));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s\n", note));
   if (p->run->csv) {
-    fprintf(p->run->csv, "%s,%s,%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6e,%.6e,%.6e,%.1f,%.3g,%s\n", key->part, key->op, solver, p->name, PrecisionName(key->precision), key->rowmajor ? "rows" : "cols",
+    fprintf(p->run->csv,
+            "%s,%s,%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+            ",%.6e,%.6e,%.6e,%.1f,%.3g,%s\n",
+            key->part, key->op, solver, p->name, PrecisionName(key->precision), key->rowmajor ? "rows" : "cols",
             key->bs, key->n, key->m, key->tasks, ms, graph, key->bytes, 1e-9 * p->rate, error, note);
     fflush(p->run->csv);
   }

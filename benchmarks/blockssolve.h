@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockssolve.h: for benchmarks/blocks: time to a solution by BiCGStab with block ILU(0) on the right, all of it from the kernels of a place: what an ordering costs in iterations and gains in time */
+/*
+  blockssolve.h: for benchmarks/blocks: time to a solution by BiCGStab with block ILU(0) on the right, all of it from
+  the kernels of a place: what an ordering costs in iterations and gains in time
+*/
 #pragma once
 
 #include "blocksilu.h"
@@ -60,7 +63,8 @@ static PetscErrorCode SolutionMult(Solution *s, const PetscScalar *x, PetscScala
 }
 
 /* values[i] <- x[i]^H y[i], one launch */
-static PetscErrorCode SolutionDots(Solution *s, PetscInt count, PetscScalar *const x[], PetscScalar *const y[], PetscScalar values[])
+static PetscErrorCode SolutionDots(Solution *s, PetscInt count, PetscScalar *const x[], PetscScalar *const y[],
+                                   PetscScalar values[])
 {
   SpikeBlockTask task[4];
 
@@ -83,12 +87,14 @@ static PetscErrorCode SolutionDots(Solution *s, PetscInt count, PetscScalar *con
 }
 
 /* y[i] += a[i] x[i], or y[i] = a[i] x[i], one launch: no y is another's x or y */
-static PetscErrorCode SolutionAxpys(Solution *s, PetscInt count, const PetscScalar a[], PetscScalar *const x[], PetscScalar *const y[], SpikeBlockMode mode)
+static PetscErrorCode SolutionAxpys(Solution *s, PetscInt count, const PetscScalar a[], PetscScalar *const x[],
+                                    PetscScalar *const y[], SpikeBlockMode mode)
 {
   SpikeBlockTask task[4];
 
   PetscFunctionBeginUser;
-  PetscCall((*s->t->p->b.k->copy)(&s->t->p->b, PETSC_TRUE, PETSC_FALSE, s->small, a, (size_t)count * sizeof(PetscScalar)));
+  PetscCall(
+    (*s->t->p->b.k->copy)(&s->t->p->b, PETSC_TRUE, PETSC_FALSE, s->small, a, (size_t)count * sizeof(PetscScalar)));
   PetscCall(PetscMemzero(task, sizeof(task)));
   for (PetscInt i = 0; i < count; i++) {
     task[i].op   = SPIKE_BLOCK_AXPY;
@@ -129,7 +135,9 @@ static PetscErrorCode SolutionSolve(void *ctx, PetscInt k)
   PetscCall(SolutionDots(s, 1, &b, &b, &rho));
   norm = sqrt((double)PetscRealPart(rho));
   for (s->iterations = 0; s->iterations < SOLVE_MOST;) {
-    PetscScalar *const xs1[] = {w[VEC_V], w[VEC_Z]}, *const ys[] = {w[VEC_R], x}, *const xs2[] = {w[VEC_T], w[VEC_Z]}, *const left1[] = {w[VEC_T], w[VEC_T]}, *const right1[] = {w[VEC_T], w[VEC_R]}, *const left2[] = {w[VEC_R], w[VEC_S0]}, *const right2[] = {w[VEC_R], w[VEC_R]};
+    PetscScalar *const xs1[] = {w[VEC_V], w[VEC_Z]}, *const ys[] = {w[VEC_R], x}, *const xs2[] = {w[VEC_T], w[VEC_Z]},
+                       *const left1[] = {w[VEC_T], w[VEC_T]}, *const right1[] = {w[VEC_T], w[VEC_R]},
+                       *const left2[] = {w[VEC_R], w[VEC_S0]}, *const right2[] = {w[VEC_R], w[VEC_R]};
     PetscScalar alpha, omega, beta;
 
     PetscCall(SolutionPrecondition(s, w[VEC_P], w[VEC_Z]));
@@ -166,23 +174,21 @@ static PetscErrorCode SolutionSolve(void *ctx, PetscInt k)
 /* For a case that has been measured: other values, a setup, and then a solve. The values stay */
 static PetscErrorCode SolutionLine(Ilu *t, Key *key, const char solver[])
 {
-  Place   *p = t->p;
-  Solution s = {
-    t, {0,  0, 0, NULL, NULL},
-     t->nb * t->bs, 0, {NULL},
-     NULL, 0.0
-  };
+  Place      *p   = t->p;
+  Solution    s   = {t, {0, 0, 0, NULL, NULL}, t->nb * t->bs, 0, {NULL}, NULL, 0.0};
   PetscScalar one = -1.0, d[2];
   char        note[96];
   double      ms = NAN, recurrence;
 
   PetscFunctionBeginUser;
   SolutionValues(t);
-  PetscCall((*p->b.k->copy)(&p->b, PETSC_TRUE, PETSC_FALSE, (void *)t->csr.aa, t->ba, (size_t)t->bi[t->nb] * t->bs * t->bs * sizeof(PetscScalar)));
+  PetscCall((*p->b.k->copy)(&p->b, PETSC_TRUE, PETSC_FALSE, (void *)t->csr.aa, t->ba,
+                            (size_t)t->bi[t->nb] * t->bs * t->bs * sizeof(PetscScalar)));
   PetscCall(IluSetUp(t, 0));
   PetscCall((*p->b.k->matcreate)(&p->b, t->bs, t->nb, t->nb, t->bi, t->bj, PETSC_FALSE, &s.A));
   s.A.a = t->csr.aa;
-  for (int i = 0; i < NVECS; i++) PetscCall((*p->b.k->alloc)(&p->b, (size_t)s.n * sizeof(PetscScalar), (void **)&s.vec[i]));
+  for (int i = 0; i < NVECS; i++)
+    PetscCall((*p->b.k->alloc)(&p->b, (size_t)s.n * sizeof(PetscScalar), (void **)&s.vec[i]));
   PetscCall((*p->b.k->alloc)(&p->b, 4 * sizeof(PetscScalar), (void **)&s.small));
   PetscCall((*p->time)(p, 1, NULL, SolutionSolve, &s, &ms, NULL));
   recurrence = s.residual;
@@ -194,7 +200,8 @@ static PetscErrorCode SolutionLine(Ilu *t, Key *key, const char solver[])
     PetscCall(SolutionDots(&s, 2, both, both, d));
   }
   s.residual = sqrt((double)PetscRealPart(d[0]) / (double)PetscRealPart(d[1]));
-  PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " iterations; residual %.1e (%.1e)", s.iterations, s.residual, recurrence));
+  PetscCall(PetscSNPrintf(note, sizeof(note), "%" PetscInt_FMT " iterations; residual %.1e (%.1e)", s.iterations,
+                          s.residual, recurrence));
   key->op    = "bicgstab";
   key->m     = 1;
   key->bytes = 0.0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockssplit.h: for benchmarks/blocks: a batch of tasks split between a device and one core of the host, which work at the same time, each on data of its own memory */
+/*
+  blockssplit.h: for benchmarks/blocks: a batch of tasks split between a device and one core of the host, which work at
+  the same time, each on data of its own memory
+*/
 #pragma once
 
 #include "blockscuda.h"
@@ -94,16 +97,15 @@ static PetscErrorCode SplitIlu(Split *s, PetscInt bs, PetscInt onhost, double *m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of SPLIT_TASKS tasks 0, 1, 2, 4, 8, 16 and all on the host: a line for each operation, and whether any split beats the device alone by more than 5 % */
+/*
+  Of SPLIT_TASKS tasks 0, 1, 2, 4, 8, 16 and all on the host: a line for each operation, and whether any split beats the
+  device alone by more than 5 %
+*/
 static PetscErrorCode SplitPart(Place *device, Place *host)
 {
   const PetscInt shares[] = {0, 1, 2, 4, 8, 16, SPLIT_TASKS};
-  Split          s        = {
-                    device, host, {NULL, NULL},
-                      {1,    1   },
-                      NULL, NULL
-  };
-  Key key = {"split", "dot", NativePrecision(), PETSC_FALSE, 0, 0, 0, SPLIT_TASKS, 0.0};
+  Split          s        = {device, host, {NULL, NULL}, {1, 1}, NULL, NULL};
+  Key            key      = {"split", "dot", NativePrecision(), PETSC_FALSE, 0, 0, 0, SPLIT_TASKS, 0.0};
 
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%d tasks split between the device and one core: ms with", SPLIT_TASKS));
@@ -119,7 +121,8 @@ static PetscErrorCode SplitPart(Place *device, Place *host)
         else PetscCall(SplitTall(&s, op ? SPIKE_BLOCK_AXPY : SPIKE_BLOCK_DOT, size, shares[i], &ms[i]));
         if (ms[i] < ms[best]) best = i;
       }
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-9s %2" PetscInt_FMT, op == 2 ? "ILU, bs" : (op ? "axpy, m" : "dot, m"), size));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-9s %2" PetscInt_FMT,
+                            op == 2 ? "ILU, bs" : (op ? "axpy, m" : "dot, m"), size));
       for (int i = 0; i < 7; i++) PetscCall(PrintNumber(9, 4, ms[i]));
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s\n", ms[best] < 0.95 * ms[0] ? "useful" : "useless"));
       key.op = op == 2 ? "ilu" : (op ? "axpy" : "dot");
@@ -127,8 +130,11 @@ static PetscErrorCode SplitPart(Place *device, Place *host)
       key.m  = op == 2 ? 0 : size;
       key.n  = op == 2 ? device->run->taskedge * device->run->taskedge * device->run->taskedge : device->run->taskrows;
       for (int i = 0; i < 7 && device->run->csv; i++)
-        fprintf(device->run->csv, "%s,%s,%" PetscInt_FMT " on the host,%s,%s,cols,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%d,%.6e,nan,0,%.1f,nan,\n", key.part, key.op, shares[i], device->name, PrecisionName(key.precision), key.bs, key.n,
-                key.m, SPLIT_TASKS, ms[i], 1e-9 * device->rate);
+        fprintf(device->run->csv,
+                "%s,%s,%" PetscInt_FMT " on the host,%s,%s,cols,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+                ",%d,%.6e,nan,0,%.1f,nan,\n",
+                key.part, key.op, shares[i], device->name, PrecisionName(key.precision), key.bs, key.n, key.m,
+                SPLIT_TASKS, ms[i], 1e-9 * device->rate);
       if (device->run->csv) fflush(device->run->csv);
     }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocksstreams.h: for benchmarks/blocks: block ILU(0) of many matrices by our own kernels one by one, a stream each, as Afanasyev et al. (2015) have their tasks: what one launch for all is to beat */
+/*
+  blocksstreams.h: for benchmarks/blocks: block ILU(0) of many matrices by our own kernels one by one, a stream each, as
+  Afanasyev et al. (2015) have their tasks: what one launch for all is to beat
+*/
 #pragma once
 
 #include "blocksilu.h"
@@ -24,7 +27,8 @@ static PetscErrorCode IluStreamsFill(void *ctx, PetscInt k)
 
   PetscFunctionBeginUser;
   PetscCall(Fork((DevicePlace *)s->t->p->device, s->t->ntasks));
-  for (PetscInt i = 0; i < s->t->ntasks; i++) PetscCall((*s->t->p->b.k->lufill)(&s->lu[k * s->t->ntasks + i], &s->csr[i], &s->stats[k * s->t->ntasks + i]));
+  for (PetscInt i = 0; i < s->t->ntasks; i++)
+    PetscCall((*s->t->p->b.k->lufill)(&s->lu[k * s->t->ntasks + i], &s->csr[i], &s->stats[k * s->t->ntasks + i]));
   PetscCall(Join((DevicePlace *)s->t->p->device, s->t->ntasks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -56,7 +60,8 @@ static PetscErrorCode IluStreamsSolve(void *ctx, PetscInt k)
   for (PetscInt i = 0; i < t->ntasks; i++) {
     const PetscCount first = at + (PetscCount)i * s->rows * t->bs;
 
-    PetscCall((*t->p->b.k->lusolve)(&s->lu[k * t->ntasks + i], SPIKE_BLOCK_PLAIN, t->m, t->b + first, n, t->x + first, n));
+    PetscCall(
+      (*t->p->b.k->lusolve)(&s->lu[k * t->ntasks + i], SPIKE_BLOCK_PLAIN, t->m, t->b + first, n, t->x + first, n));
   }
   PetscCall(Join((DevicePlace *)t->p->device, t->ntasks));
   PetscFunctionReturn(PETSC_SUCCESS);

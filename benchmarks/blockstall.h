@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockstall.h: for benchmarks/blocks: block dot Y += X^H Z and block axpy Y += X Z, of one or many tasks, by the kernels of a place and by the host's BLAS */
+/*
+  blockstall.h: for benchmarks/blocks: block dot Y += X^H Z and block axpy Y += X Z, of one or many tasks, by the
+  kernels of a place and by the host's BLAS
+*/
 #pragma once
 
 #include "blocksrun.h"
@@ -11,7 +14,10 @@ static inline const char *TallName(SpikeBlockOp op)
   return op == SPIKE_BLOCK_DOT ? "dot" : op == SPIKE_BLOCK_AXPY ? "axpy" : "mixed";
 }
 
-/* Copies of tasks with two tall blocks, n x m, and a small one, m x m. Copies lie one behind the other, and tasks in them */
+/*
+  Copies of tasks with two tall blocks, n x m, and a small one, m x m. Copies lie one behind the other, and tasks in
+  them
+*/
 typedef struct {
   Place           *p;
   PCSpikePrecision precision;
@@ -22,7 +28,8 @@ typedef struct {
   PetscBool        have; /* the first result of a case for which the host computes none */
 } Tall;
 
-static inline PetscErrorCode TallCreate(Place *p, PCSpikePrecision precision, PetscInt n, PetscInt m, PetscInt ntasks, Tall *t)
+static inline PetscErrorCode TallCreate(Place *p, PCSpikePrecision precision, PetscInt n, PetscInt m, PetscInt ntasks,
+                                        Tall *t)
 {
   const size_t size = NumberBytes(precision);
 
@@ -85,23 +92,34 @@ static inline double TallBytes(const Tall *t)
 {
   double bytes = 0.0;
 
-  for (PetscInt i = 0; i < t->ntasks; i++) bytes += (t->tasks[i].op == SPIKE_BLOCK_DOT ? 2.0 : 3.0) * (double)t->tasks[i].n * (double)t->m * (double)NumberBytes(t->precision);
+  for (PetscInt i = 0; i < t->ntasks; i++)
+    bytes += (t->tasks[i].op == SPIKE_BLOCK_DOT ? 2.0 : 3.0) * (double)t->tasks[i].n * (double)t->m *
+             (double)NumberBytes(t->precision);
   return bytes;
 }
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------------------ */
+/*
+  ---- Errors
+  ------------------------------------------------------------------------------------------------------------------
+*/
 /* out[r + c count] <- rows first <= r + first of a tall block */
-static inline PetscErrorCode TallRows(Tall *t, const SpikeBlockTask *s, const void *X, PetscInt first, PetscInt count, SpikeDouble *out)
+static inline PetscErrorCode TallRows(Tall *t, const SpikeBlockTask *s, const void *X, PetscInt first, PetscInt count,
+                                      SpikeDouble *out)
 {
   const size_t size = NumberBytes(t->precision);
   char        *raw;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1((size_t)count * t->m * size, &raw));
-  if (s->rowmajor) PetscCall(Download(t->p, (const char *)X + (size_t)first * t->m * size, (size_t)count * t->m * size, raw));
-  for (PetscInt c = 0; c < t->m && !s->rowmajor; c++) PetscCall(Download(t->p, (const char *)X + ((size_t)c * t->n + first) * size, (size_t)count * size, raw + (size_t)c * count * size));
+  if (s->rowmajor)
+    PetscCall(Download(t->p, (const char *)X + (size_t)first * t->m * size, (size_t)count * t->m * size, raw));
+  for (PetscInt c = 0; c < t->m && !s->rowmajor; c++)
+    PetscCall(Download(t->p, (const char *)X + ((size_t)c * t->n + first) * size, (size_t)count * size,
+                       raw + (size_t)c * count * size));
   for (PetscInt c = 0; c < t->m; c++)
-    for (PetscInt r = 0; r < count; r++) out[r + (PetscCount)c * count] = NumberGet(t->precision, raw, s->rowmajor ? (PetscCount)r * t->m + c : r + (PetscCount)c * count);
+    for (PetscInt r = 0; r < count; r++)
+      out[r + (PetscCount)c * count] = NumberGet(t->precision, raw,
+                                                 s->rowmajor ? (PetscCount)r * t->m + c : r + (PetscCount)c * count);
   PetscCall(PetscFree(raw));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -116,9 +134,12 @@ static inline PetscErrorCode TallSmall(Tall *t, const void *Y, SpikeDouble *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Largest error of Y += X^H Z in units of rounding and of |Y| + |X|^H |Z|; where that is much work for the host, of what differs from the first result of the case, NAN for that one itself.
-   turned: Y has been made as its transpose */
-static PetscErrorCode TallDotError(Tall *t, const SpikeBlockTask *s, BlockWork work, void *ctx, PetscBool turned, double *error)
+/*
+  Largest error of Y += X^H Z in units of rounding and of |Y| + |X|^H |Z|; where that is much work for the host, of what
+  differs from the first result of the case, NAN for that one itself. turned: Y has been made as its transpose
+*/
+static PetscErrorCode TallDotError(Tall *t, const SpikeBlockTask *s, BlockWork work, void *ctx, PetscBool turned,
+                                   double *error)
 {
   const PetscInt  m   = t->m;
   const PetscBool all = (PetscBool)((double)s->n * m * m <= 2e7);
@@ -160,7 +181,8 @@ static PetscErrorCode TallDotError(Tall *t, const SpikeBlockTask *s, BlockWork w
     for (PetscInt i = 0; i < m; i++) {
       const PetscInt    at  = turned ? j + i * m : i + j * m;
       const SpikeDouble got = Y[1][at] - Y[0][at], ref = all ? sum[i + j * m] : t->first[i + j * m];
-      const double      e = Magnitude(got - ref) / (PrecisionRounding(t->precision) * (all ? size[i + j * m] : 0.25 * (double)s->n));
+      const double      e = Magnitude(got - ref) /
+                       (PrecisionRounding(t->precision) * (all ? size[i + j * m] : 0.25 * (double)s->n));
 
       if (!all && !t->have) t->first[i + j * m] = got;
       else if (!(e <= *error)) *error = e;
@@ -220,7 +242,10 @@ static PetscErrorCode TallError(Tall *t, BlockWork work, void *ctx, PetscBool tu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Who computes ------------------------------------------------------------------------------------------------------------ */
+/*
+  ---- Who computes
+  ------------------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TallOurs(void *ctx, PetscInt k)
 {
   Tall *t = (Tall *)ctx;
@@ -230,7 +255,10 @@ static PetscErrorCode TallOurs(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A task as C += op(A) op(B) of column-major matrices. Of row-major blocks, which are transposed ones for BLAS: Y^T += Z^T conj(X) and Y^T += Z^T X^T */
+/*
+  A task as C += op(A) op(B) of column-major matrices. Of row-major blocks, which are transposed ones for BLAS: Y^T +=
+  Z^T conj(X) and Y^T += Z^T X^T
+*/
 typedef struct {
   char        opa, opb;
   int         m, n, k, lda, ldb, ldc;
@@ -271,7 +299,9 @@ static inline Product TallProduct(const SpikeBlockTask *s)
 /* xGEMM of the BLAS that PETSc is linked with, of either precision */
 typedef struct {
   Tall *t;
-  void (*gemm)(const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const void *, const void *, const PetscBLASInt *, const void *, const PetscBLASInt *, const void *, void *, const PetscBLASInt *);
+  void (*gemm)(const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *,
+               const void *, const void *, const PetscBLASInt *, const void *, const PetscBLASInt *, const void *,
+               void *, const PetscBLASInt *);
   SpikeDouble one;
   SpikeSingle single;
 } TallBLAS;
@@ -345,7 +375,8 @@ static PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeer
     for (PetscInt i = 0; i < run->nn; i++)
       for (PetscInt j = 0; j < run->nm; j++) {
         if (p->beside && run->m[j] != 4 && run->m[j] != 8 && run->m[j] != 16) continue;
-        PetscCall(TallCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->n[i], run->m[j], 1, &t));
+        PetscCall(TallCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->n[i], run->m[j],
+                             1, &t));
         for (int row = 0; row < (p->beside ? 1 : 2); row++) {
           if (dot) PetscCall(TallCell(&t, &key, SPIKE_BLOCK_DOT, row ? PETSC_TRUE : PETSC_FALSE, peers));
           if (axpy) PetscCall(TallCell(&t, &key, SPIKE_BLOCK_AXPY, row ? PETSC_TRUE : PETSC_FALSE, peers));
@@ -369,7 +400,8 @@ static PetscErrorCode TallTasks(Place *p, TallPeers peers)
     for (PetscInt m = 4; m <= 16; m *= 2)
       for (PetscInt i = 0; i < run->ntasks; i++) {
         if (p->beside && run->tasks[i] != 1 && run->tasks[i] != 32) continue;
-        PetscCall(TallCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->taskrows, m, run->tasks[i], &t));
+        PetscCall(TallCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->taskrows, m,
+                             run->tasks[i], &t));
         PetscCall(TallCell(&t, &key, SPIKE_BLOCK_DOT, PETSC_FALSE, peers));
         PetscCall(TallCell(&t, &key, SPIKE_BLOCK_AXPY, PETSC_FALSE, peers));
         if (run->tasks[i] > 1 && m == 8) PetscCall(TallCell(&t, &key, OP_MIXED, PETSC_FALSE, peers));

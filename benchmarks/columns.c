@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* columns.c: KSPMatSolve() of the fused Krylov methods, all columns together against one after the other and, with CG, as one block, in one run */
+/*
+  columns.c: KSPMatSolve() of the fused Krylov methods, all columns together against one after the other and, with CG,
+  as one block, in one run
+*/
 static char help[] = "Several right-hand sides at once against single solves.\n\
   -n n1,n2,...       grid points in each direction of the Poisson problem, with Jacobi (20,50)\n\
   -points 27|7       of its stencil (27)\n\
@@ -27,7 +30,8 @@ static PetscErrorCode FinishBlock(Mat X)
 }
 
 /* Seconds of one solve for all columns, their fewest and most iterations */
-static PetscErrorCode Time(KSP ksp, Mat B, Mat X, KSPFusedMatSolveType type, double *seconds, PetscInt its[2], PetscInt *failed)
+static PetscErrorCode Time(KSP ksp, Mat B, Mat X, KSPFusedMatSolveType type, double *seconds, PetscInt its[2],
+                           PetscInt *failed)
 {
   PetscLogDouble            t0, t1;
   PetscInt                  m;
@@ -83,7 +87,8 @@ static PetscErrorCode CompareWays(const char name[], Mat A, KSPType type, PCType
   PetscCall(KSPSetUp(ksp));
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatGetVecType(A, &vectype));
-  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)A), vectype, n, PETSC_DECIDE, PETSC_DETERMINE, m, PETSC_DEFAULT, NULL, &B));
+  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)A), vectype, n, PETSC_DECIDE, PETSC_DETERMINE, m,
+                                      PETSC_DEFAULT, NULL, &B));
   PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   for (PetscInt j = 0; j < m; j++) {
@@ -105,8 +110,15 @@ static PetscErrorCode CompareWays(const char name[], Mat A, KSPType type, PCType
   {
     const double together = Median((int)repeat, t[0]), single = Median((int)repeat, t[1]);
 
-    if (cg) PetscCall(PetscSNPrintf(block, sizeof(block), "%11.3f %7.2f  %4" PetscInt_FMT "-%-4" PetscInt_FMT "%s", 1e3 * Median((int)repeat, t[2]), together / Median((int)repeat, t[2]), its[2][0], its[2][1], failed[2] ? " FAILED" : ""));
-    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)A), "%-22s %-10s %-7s %3" PetscInt_FMT " %11.3f %11.3f %7.2f  %4" PetscInt_FMT "-%-4" PetscInt_FMT " %4" PetscInt_FMT "-%-4" PetscInt_FMT " %" PetscInt_FMT "/%" PetscInt_FMT "  %s, %s  %s\n", name, type, pctype, m, (double)(1e3 * together), (double)(1e3 * single), (double)(single / together), its[0][0], its[0][1], its[1][0], its[1][1], failed[0], failed[1],
+    if (cg)
+      PetscCall(PetscSNPrintf(block, sizeof(block), "%11.3f %7.2f  %4" PetscInt_FMT "-%-4" PetscInt_FMT "%s",
+                              1e3 * Median((int)repeat, t[2]), together / Median((int)repeat, t[2]), its[2][0],
+                              its[2][1], failed[2] ? " FAILED" : ""));
+    PetscCall(PetscPrintf(PetscObjectComm((PetscObject)A),
+                          "%-22s %-10s %-7s %3" PetscInt_FMT " %11.3f %11.3f %7.2f  %4" PetscInt_FMT "-%-4" PetscInt_FMT
+                          " %4" PetscInt_FMT "-%-4" PetscInt_FMT " %" PetscInt_FMT "/%" PetscInt_FMT "  %s, %s  %s\n",
+                          name, type, pctype, m, (double)(1e3 * together), (double)(1e3 * single),
+                          (double)(single / together), its[0][0], its[0][1], its[1][0], its[1][1], failed[0], failed[1],
                           info.backend, KSPFusedSpMVTypes[info.product], block));
   }
   PetscCall(PetscRandomDestroy(&random));
@@ -118,12 +130,13 @@ static PetscErrorCode CompareWays(const char name[], Mat A, KSPType type, PCType
 
 int main(int argc, char **argv)
 {
-  const KSPType types[]   = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
-  PetscInt      sizes[16] = {20, 50}, columns[16] = {1, 4, 16, 32}, nsizes = 16, ncolumns = 16, rows = 200000, half = 32, repeat = 5, points = 27;
-  PetscReal     dominance = 1.0;
-  char          type[64] = MATAIJ, name[64], only[64] = "";
-  PetscBool     set, skip;
-  Mat           A;
+  const KSPType types[] = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
+  PetscInt sizes[16] = {20, 50}, columns[16] = {1, 4, 16, 32}, nsizes = 16, ncolumns = 16, rows = 200000, half = 32,
+           repeat = 5, points = 27;
+  PetscReal dominance = 1.0;
+  char      type[64] = MATAIJ, name[64], only[64] = "";
+  PetscBool set, skip;
+  Mat       A;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -140,15 +153,21 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-type", only, sizeof(only), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
   repeat = PetscMax(1, PetscMin(repeat, MOSTREPEAT));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s; ms of a solve to 1e-8 for all columns, medians of %" PetscInt_FMT "; ratio: one after the other / together; iterations together and single; failed columns of both; block: ratio together / block, its iterations\n", type, repeat));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-22s %-10s %-7s %3s %11s %11s %7s\n", "problem", "method", "pc", "m", "together", "single", "ratio"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%s; ms of a solve to 1e-8 for all columns, medians of %" PetscInt_FMT
+                        "; ratio: one after the other / together; iterations together and single; failed columns of "
+                        "both; block: ratio together / block, its iterations\n",
+                        type, repeat));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-22s %-10s %-7s %3s %11s %11s %7s\n", "problem", "method", "pc", "m",
+                        "together", "single", "ratio"));
   for (PetscInt k = 0; k < nsizes && sizes[k] > 0; k++) {
     PetscCall(Poisson(sizes[k], points, type, &A));
     PetscCall(PetscSNPrintf(name, sizeof(name), "%" PetscInt_FMT " points, n %" PetscInt_FMT, points, sizes[k]));
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
       PetscCall(PetscStrcmp(only, types[t], &skip));
       skip = (PetscBool)(only[0] && !skip);
-      for (PetscInt m = 0; m < ncolumns && !skip; m++) PetscCall(CompareWays(name, A, types[t], PCJACOBI, columns[m], repeat));
+      for (PetscInt m = 0; m < ncolumns && !skip; m++)
+        PetscCall(CompareWays(name, A, types[t], PCJACOBI, columns[m], repeat));
     }
     PetscCall(MatDestroy(&A));
   }
@@ -158,7 +177,8 @@ int main(int argc, char **argv)
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t += 2) {
       PetscCall(PetscStrcmp(only, types[t], &skip));
       skip = (PetscBool)(only[0] && !skip);
-      for (PetscInt m = 0; m < ncolumns && !skip; m++) PetscCall(CompareWays(name, A, types[t], PCSPIKE, columns[m], repeat));
+      for (PetscInt m = 0; m < ncolumns && !skip; m++)
+        PetscCall(CompareWays(name, A, types[t], PCSPIKE, columns[m], repeat));
     }
     PetscCall(MatDestroy(&A));
   }

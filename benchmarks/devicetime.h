@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* devicetime.h: for benchmarks: times of what is enqueued on a device, by calls and by CUDA graphs; the rate of a copy */
+/*
+  devicetime.h: for benchmarks: times of what is enqueued on a device, by calls and by CUDA graphs; the rate of a copy
+*/
 #pragma once
 
 #include "bandcase.h"
@@ -16,7 +18,8 @@ typedef struct {
   cudaEvent_t  event[2];
 } Clock;
 
-static PetscErrorCode ClockRounds(const Clock *c, PetscInt rounds, Work work, void *ctx, cudaGraphExec_t exec, double *ms)
+static PetscErrorCode ClockRounds(const Clock *c, PetscInt rounds, Work work, void *ctx, cudaGraphExec_t exec,
+                                  double *ms)
 {
   float elapsed;
 
@@ -55,9 +58,13 @@ static PetscErrorCode ClockCapture(const Clock *c, Work work, void *ctx, cudaGra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Medians, a copy: of calls one behind the other, which wait for the host where they are short, and, where graph is not NULL, of a graph with all copies. restore() makes the input anew before each
-   measurement; where what is enqueued has destroyed it (single), a measurement has each copy once, else as many rounds as make up 3 ms */
-static PetscErrorCode ClockTime(const Clock *c, Work restore, PetscBool single, Work work, void *ctx, double *ms, double *graph)
+/*
+  Medians, a copy: of calls one behind the other, which wait for the host where they are short, and, where graph is not
+  NULL, of a graph with all copies. restore() makes the input anew before each measurement; where what is enqueued has
+  destroyed it (single), a measurement has each copy once, else as many rounds as make up 3 ms
+*/
+static PetscErrorCode ClockTime(const Clock *c, Work restore, PetscBool single, Work work, void *ctx, double *ms,
+                                double *graph)
 {
   double          t[MAXREPEAT], once = 0.0;
   PetscInt        rounds = 1;
@@ -75,7 +82,8 @@ static PetscErrorCode ClockTime(const Clock *c, Work restore, PetscBool single, 
     for (int r = -2; r < (int)c->repeat; r++) {
       for (PetscInt k = 0; k < c->copies && restore; k++) PetscCall((*restore)(ctx, k));
       PetscCall(ClockRounds(c, rounds, work, ctx, exec, &once));
-      if (r == -1 && !single && !way) rounds = (PetscInt)PetscMax(1.0, PetscMin(16.0, 3.0 / (once * (double)c->copies)));
+      if (r == -1 && !single && !way)
+        rounds = (PetscInt)PetscMax(1.0, PetscMin(16.0, 3.0 / (once * (double)c->copies)));
       if (r >= 0) t[count++] = once;
       PetscCall(PetscTime(&now));
       if (count && now - begin > c->seconds) break;

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dominance.c: how good block and truncated SPIKE are as the diagonal dominance falls; Table 1 of Li, Seidl and Negrut, TR-2012-04 */
-static char help[] = "Random bands: off-diagonals uniform in [-10, 10], a_ii = d * sum of the magnitudes of the others in the row.\n"
-                     "First table:  ||A x - b||_inf / ||b||_inf in percent after one application x = M^-1 b, mean over -seeds matrices, beside the paper's.\n"
-                     "Second table: iterations of BiCGStab, preconditioned from the right, to 1e-8 of ||b||_2; ~ behind them: BiCGStab says converged, but ||b - A x||_2\n"
-                     "by MatMult is above 1e-7 ||b||_2 for at least one matrix.\n"
-                     "The paper says neither N, K, partition length nor right-hand side of its table, and works in single precision; here b is uniform in [-1, 1].\n\n";
+/*
+  dominance.c: how good block and truncated SPIKE are as the diagonal dominance falls; Table 1 of Li, Seidl and Negrut,
+  TR-2012-04
+*/
+static char help
+  [] = "Random bands: off-diagonals uniform in [-10, 10], a_ii = d * sum of the magnitudes of the others in the row.\n"
+       "First table:  ||A x - b||_inf / ||b||_inf in percent after one application x = M^-1 b, mean over -seeds "
+       "matrices, beside the paper's.\n"
+       "Second table: iterations of BiCGStab, preconditioned from the right, to 1e-8 of ||b||_2; ~ behind them: "
+       "BiCGStab says converged, but ||b - A x||_2\n"
+       "by MatMult is above 1e-7 ||b||_2 for at least one matrix.\n"
+       "The paper says neither N, K, partition length nor right-hand side of its table, and works in single precision; "
+       "here b is uniform in [-1, 1].\n\n";
 
 #include <petscspike.h>
 #include <petsctime.h>
@@ -21,20 +28,17 @@ typedef struct {
 /* The paper's average relative residual in percent, 0 where it gives none */
 static PetscReal Paper(PetscReal d)
 {
-  const PetscReal table[][2] = {
-    {1.0,     35.0 },
-    {10.0,    1.2  },
-    {100.0,   0.2  },
-    {1000.0,  0.02 },
-    {10000.0, 0.002}
-  };
+  const PetscReal table[][2] = {{1.0, 35.0}, {10.0, 1.2}, {100.0, 0.2}, {1000.0, 0.02}, {10000.0, 0.002}};
 
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(table); k++)
     if (table[k][0] == d) return table[k][1];
   return 0.0;
 }
 
-/* Uniform in [-1, 1], a function of its arguments alone (splitmix64), so that the matrix is the same on any number of ranks */
+/*
+  Uniform in [-1, 1], a function of its arguments alone (splitmix64), so that the matrix is the same on any number of
+  ranks
+*/
 static PetscReal Uniform(PetscInt seed, PetscInt i, PetscInt j)
 {
   uint64_t z = ((uint64_t)seed << 58) ^ ((uint64_t)i << 20) ^ (uint64_t)j;
@@ -185,7 +189,9 @@ static PetscErrorCode PrintHead(MPI_Comm comm, const char title[], PetscInt nc, 
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(comm, "\n%s\n%8s", title, ""));
   if (paper) PetscCall(PetscPrintf(comm, " %9s", ""));
-  for (PetscInt k = 0; k < nc; k++) PetscCall(PetscPrintf(comm, " %11s", c[k].partitions == 1 ? "exact" : (c[k].type == PC_SPIKE_BLOCK ? "block" : "truncated")));
+  for (PetscInt k = 0; k < nc; k++)
+    PetscCall(PetscPrintf(comm, " %11s",
+                          c[k].partitions == 1 ? "exact" : (c[k].type == PC_SPIKE_BLOCK ? "block" : "truncated")));
   PetscCall(PetscPrintf(comm, "\n%8s", ""));
   if (paper) PetscCall(PetscPrintf(comm, " %9s", "paper"));
   for (PetscInt k = 0; k < nc; k++) PetscCall(PetscPrintf(comm, " %11s", precisions[c[k].precision]));
@@ -198,8 +204,8 @@ static PetscErrorCode PrintHead(MPI_Comm comm, const char title[], PetscInt nc, 
 
 int main(int argc, char **argv)
 {
-  MPI_Comm    comm;
-  PetscReal   d1[MAXD] = {1, 10, 100, 1000, 10000}, d2[MAXD] = {0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3, 0.5, 0.7, 1};
+  MPI_Comm  comm;
+  PetscReal d1[MAXD] = {1, 10, 100, 1000, 10000}, d2[MAXD] = {0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3, 0.5, 0.7, 1};
   PetscReal  *error, *relres, decay[MAXD] = {0};
   PetscInt    nd1 = 5, nd2 = 11, np = 2, p[MAXP] = {8, 80}, n = 200000, K = 50, seeds = 3, maxit = 100, nc = 0, *its;
   Config      c[5 * MAXP + 4];
@@ -219,27 +225,39 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBoundedInt("-n", "Rows", NULL, n, &n, NULL, 1));
   PetscCall(PetscOptionsBoundedInt("-k", "Half-bandwidth", NULL, K, &K, NULL, 0));
   PetscCall(PetscOptionsBoundedInt("-seeds", "Matrices to average over", NULL, seeds, &seeds, NULL, 1));
-  PetscCall(PetscOptionsBoundedInt("-maxit", "Iterations after which a solve has failed", NULL, maxit, &maxit, NULL, 1));
+  PetscCall(
+    PetscOptionsBoundedInt("-maxit", "Iterations after which a solve has failed", NULL, maxit, &maxit, NULL, 1));
   count = MAXP;
-  PetscCall(PetscOptionsIntArray("-partitions", "Numbers of partitions, on all ranks together (default 8,80)", NULL, p, &count, &set));
+  PetscCall(PetscOptionsIntArray("-partitions", "Numbers of partitions, on all ranks together (default 8,80)", NULL, p,
+                                 &count, &set));
   if (set) np = count;
   count = MAXD;
-  PetscCall(PetscOptionsRealArray("-d", "Dominances of the first table (default 1,10,100,1000,10000)", NULL, d1, &count, &set));
+  PetscCall(
+    PetscOptionsRealArray("-d", "Dominances of the first table (default 1,10,100,1000,10000)", NULL, d1, &count, &set));
   if (set) nd1 = count;
   count = MAXD;
-  PetscCall(PetscOptionsRealArray("-dksp", "Dominances of the second table (default 0.05,0.06,0.08,0.1,0.12,0.15,0.2,0.3,0.5,0.7,1)", NULL, d2, &count, &set));
+  PetscCall(
+    PetscOptionsRealArray("-dksp",
+                          "Dominances of the second table (default 0.05,0.06,0.08,0.1,0.12,0.15,0.2,0.3,0.5,0.7,1)",
+                          NULL, d2, &count, &set));
   if (set) nd2 = count;
   PetscOptionsEnd();
   for (PetscInt type = 0; type < 2; type++) {
     for (PetscInt precision = PetscDefined(USE_REAL_SINGLE); precision <= PC_SPIKE_PRECISION_FP16; precision++) {
-      if (!type && precision != PetscDefined(USE_REAL_SINGLE)) continue; /* what block neglects is larger than any rounding */
+      /* what block neglects is larger than any rounding */
+      if (!type && precision != PetscDefined(USE_REAL_SINGLE)) continue;
       if (type && size == 1) c[nc++] = (Config){PC_SPIKE_TRUNCATED, (PCSpikePrecision)precision, 1};
-      for (PetscInt k = 0; k < np; k++) c[nc++] = (Config){(PCSpikeType)type, (PCSpikePrecision)precision, PetscMax(p[k] / size, 1) * size};
+      for (PetscInt k = 0; k < np; k++)
+        c[nc++] = (Config){(PCSpikeType)type, (PCSpikePrecision)precision, PetscMax(p[k] / size, 1) * size};
     }
   }
   PetscCall(PetscGetVersion(version, sizeof(version)));
   PetscCall(PetscGetDate(date, sizeof(date)));
-  PetscCall(PetscPrintf(comm, "dominance, petscspike %d.%d.%d, %s\n%s, %d rank%s, N = %" PetscInt_FMT ", K = %" PetscInt_FMT ", %" PetscInt_FMT " matri%s\n", PETSCSPIKE_VERSION_MAJOR, PETSCSPIKE_VERSION_MINOR, PETSCSPIKE_VERSION_SUBMINOR, version, date, size, size > 1 ? "s" : "", n, K, seeds, seeds > 1 ? "ces" : "x"));
+  PetscCall(PetscPrintf(comm,
+                        "dominance, petscspike %d.%d.%d, %s\n%s, %d rank%s, N = %" PetscInt_FMT ", K = %" PetscInt_FMT
+                        ", %" PetscInt_FMT " matri%s\n",
+                        PETSCSPIKE_VERSION_MAJOR, PETSCSPIKE_VERSION_MINOR, PETSCSPIKE_VERSION_SUBMINOR, version, date,
+                        size, size > 1 ? "s" : "", n, K, seeds, seeds > 1 ? "ces" : "x"));
 
   PetscCall(PetscCalloc1(nd1 * nc, &error));
   PetscCall(PetscCalloc2(nd2 * nc, &its, nd2 * nc, &relres));
@@ -286,7 +304,10 @@ int main(int argc, char **argv)
     }
     PetscCall(PetscPrintf(comm, " %12.1e\n", (double)decay[i]));
   }
-  PetscCall(PrintHead(comm, "Iterations of BiCGStab to 1e-8, mean of the matrices (- : at least one not solved, ~ : true residual above 1e-7)", nc, c, PETSC_FALSE));
+  PetscCall(PrintHead(comm,
+                      "Iterations of BiCGStab to 1e-8, mean of the matrices (- : at least one not solved, ~ : true "
+                      "residual above 1e-7)",
+                      nc, c, PETSC_FALSE));
   for (PetscInt i = 0; i < nd2; i++) {
     PetscReal worst = 0.0;
 

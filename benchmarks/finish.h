@@ -5,7 +5,10 @@
 #include <petsc/private/petscimpl.h>
 #include <petscvec.h>
 
-/* Until all ranks and their devices have nothing left to do: a norm of a short vector, whose cached value does not count, is waited for */
+/*
+  Until all ranks and their devices have nothing left to do: a norm of a short vector, whose cached value does not
+  count, is waited for
+*/
 static inline PetscErrorCode BenchFinish(Vec tick)
 {
   PetscReal norm;

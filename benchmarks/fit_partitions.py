@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fit the constants of src/kernels/cuda/spike_partitions.c to times that benchmarks/partitions measured.
+"""Fit the constants of src/kernels/band/cuda/partitions.c to times that benchmarks/partitions measured.
 
 usage: benchmarks/partitions -mat_type aijcusparse -calibrate -csv sweep.csv
        benchmarks/fit_partitions.py sweep.csv [more.csv]

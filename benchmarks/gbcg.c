@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gbcg.c: products with MATAIJ, MATSELL, MATDIA and MATGRIDSTENCIL, and iterations of CG and BiCGStab on them, in turn in one run, on the 7- and 27-point Poisson problem on any number of ranks */
+/*
+  gbcg.c: products with MATAIJ, MATSELL, MATDIA and MATGRIDSTENCIL, and iterations of CG and BiCGStab on them, in turn
+  in one run, on the 7- and 27-point Poisson problem on any number of ranks
+*/
 static char help[] = "Products and iterations by diagonals and by stencil against CSR.\n\
   -n n1,n2,...       grid points in each direction (32,64,100)\n\
-  -weak              as many in the last direction for each rank: weak scaling; without it strong scaling, over runs with more ranks\n\
-  -bench_device      on CUDA devices: aijcusparse (the products of cuSPARSE), sellcuda, diacuda, gridstencilcuda; ranks take the devices in turn\n\
+  -weak              as many in the last direction for each rank: weak scaling; without it strong scaling, over\n\
+ runs with more ranks\n\
+  -bench_device      on CUDA devices: aijcusparse (the products of cuSPARSE), sellcuda, diacuda, gridstencilcuda;\n\
+ ranks take the devices in turn\n\
   -stencil 7,27      points of the stencils\n\
   -bench_products k  products in a row (20; 200 with -bench_device)\n\
   -bench_its k       iterations of a solve (50)\n\
   -bench_pc pc       preconditioner (none)\n\
-  -bench_lean        MATDIA and the stencil with constant coefficients alone, for grids that the others have no room or patience for\n\
+  -bench_lean        MATDIA and the stencil with constant coefficients alone, for grids that the others have no\n\
+ room or patience for\n\
   -rounds k          rounds, in each of which all take their turn; medians are shown (7)\n\
-Products go round among vectors that no cache holds together. Fraction: of the bandwidth of VecCopy() in the same run, on the bytes that a product has to move: its entries, with 4 bytes for a column in CSR, and x and y once.\n\
-Ratio: time with AIJ / time. With several ranks also stencils whose points around a box come by DMGlobalToLocal(), and what travels alone: the points around a rank's box, and a reduction of three numbers over all ranks.\n\n";
+Products go round among vectors that no cache holds together. Fraction: of the bandwidth of VecCopy() in the same\n\
+ run, on the bytes that a product has to move: its entries, with 4 bytes for a column in CSR, and x and y once.\n\
+Ratio: time with AIJ / time. With several ranks also stencils whose points around a box come by\n\
+ DMGlobalToLocal(), and what travels alone: the points around a rank's box, and a reduction of three numbers over all ranks.\n\n";
 
 #include <petscspike.h>
 #include <petscdmda.h>
@@ -32,10 +40,9 @@ typedef struct {
   Vec       tick; /* of one number, where the others lie: its norm is known when all that was enqueued is done */
 } Bench;
 
-static const char *const kinds[2][KINDS] = {
-  {"aij",         "sell",     "dia",     "stencil",         "stencil, per point",  "stencil, by DMDA" },
-  {"aijcusparse", "sellcuda", "diacuda", "gridstencilcuda", "the same, per point", "the same, by DMDA"}
-};
+static const char *const kinds[2][KINDS] = {{"aij", "sell", "dia", "stencil", "stencil, per point", "stencil, by DMDA"},
+                                            {"aijcusparse", "sellcuda", "diacuda", "gridstencilcuda",
+                                             "the same, per point", "the same, by DMDA"}};
 
 static int Compare(const void *a, const void *b)
 {
@@ -51,12 +58,14 @@ static double Median(PetscInt n, double t[])
 }
 
 /* A line of the table; bytes 0: no fraction. ms is negative where there is nothing to show */
-static PetscErrorCode Show(const Bench *b, const char what[], const char kind[], double ms, double ratio, double fraction, const char how[])
+static PetscErrorCode Show(const Bench *b, const char what[], const char kind[], double ms, double ratio,
+                           double fraction, const char how[])
 {
   char size[48];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1], b->n[2]));
+  PetscCall(
+    PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1], b->n[2]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-13s %3" PetscInt_FMT " %-18s %-20s", size, b->points, what, kind));
   if (ms < 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " not available\n"));
   else {
@@ -68,7 +77,9 @@ static PetscErrorCode Show(const Bench *b, const char what[], const char kind[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix as rows in CSR, at once: ranks have layers along the last dimension, so that points and rows have one order */
+/*
+  The matrix as rows in CSR, at once: ranks have layers along the last dimension, so that points and rows have one order
+*/
 static PetscErrorCode MakeAIJ(const Bench *b, PetscInt count, const MatStencil o[], const PetscScalar v[], Mat *A)
 {
   PetscInt     first, layers, nx = b->n[0], ny = b->n[1], nz = 0, row = 0, *ai, *aj;
@@ -76,7 +87,8 @@ static PetscErrorCode MakeAIJ(const Bench *b, PetscInt count, const MatStencil o
 
   PetscFunctionBegin;
   PetscCall(DMDAGetCorners(b->da, NULL, NULL, &first, NULL, NULL, &layers));
-  PetscCall(PetscMalloc3(nx * ny * layers + 1, &ai, (size_t)count * nx * ny * layers, &aj, (size_t)count * nx * ny * layers, &aa));
+  PetscCall(PetscMalloc3(nx * ny * layers + 1, &ai, (size_t)count * nx * ny * layers, &aj,
+                         (size_t)count * nx * ny * layers, &aa));
   ai[0] = 0;
   for (PetscInt k = first; k < first + layers; k++)
     for (PetscInt j = 0; j < ny; j++)
@@ -119,7 +131,8 @@ static PetscErrorCode MakeOther(Mat A, MatType type, MatType by, Mat *B)
     PetscMPIInt size;
 
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-    PetscCall(MatConvert(*B, size > 1 ? MATMPISELLCUDA : MATSEQSELLCUDA, MAT_INPLACE_MATRIX, B)); /* PETSc goes there from SELL in place alone */
+    /* PETSc goes there from SELL in place alone */
+    PetscCall(MatConvert(*B, size > 1 ? MATMPISELLCUDA : MATSEQSELLCUDA, MAT_INPLACE_MATRIX, B));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,7 +148,9 @@ static PetscErrorCode MakeMatrices(Bench *b, Mat A[])
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, b->points == 7 ? DMDA_STENCIL_STAR : DMDA_STENCIL_BOX, b->n[0], b->n[1], b->n[2], 1, 1, size, 1, 1, NULL, NULL, NULL, &b->da));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
+                         b->points == 7 ? DMDA_STENCIL_STAR : DMDA_STENCIL_BOX, b->n[0], b->n[1], b->n[2], 1, 1, size,
+                         1, 1, NULL, NULL, NULL, &b->da));
   if (b->device) PetscCall(DMSetVecType(b->da, VECCUDA));
   PetscCall(DMSetUp(b->da));
   for (PetscInt k = -1; k < 2; k++)
@@ -184,7 +199,8 @@ typedef enum {
 } Other;
 
 /* Seconds of one of `repeat` products, or of what else where there is no matrix; in turn on `pairs` pairs of vectors */
-static PetscErrorCode TimeProducts(const Bench *b, Mat A, Other other, PetscInt pairs, Vec x[], Vec y[], Vec around, double *t)
+static PetscErrorCode TimeProducts(const Bench *b, Mat A, Other other, PetscInt pairs, Vec x[], Vec y[], Vec around,
+                                   double *t)
 {
   PetscLogDouble t0, t1;
 
@@ -239,12 +255,16 @@ static PetscErrorCode Products(const Bench *b, Mat A[])
     for (int k = 0; k < KINDS + 3; k++) {
       double one = -1.0;
 
-      if (k >= KINDS || A[k]) PetscCall(TimeProducts(b, k < KINDS ? A[k] : NULL, k < KINDS ? COPY : (Other)(k - KINDS), pairs, x, y, around, &one));
+      if (k >= KINDS || A[k])
+        PetscCall(
+          TimeProducts(b, k < KINDS ? A[k] : NULL, k < KINDS ? COPY : (Other)(k - KINDS), pairs, x, y, around, &one));
       if (r >= 0) t[k][r] = one;
     }
   for (int k = 0; k < KINDS + 3; k++) median[k] = Median(b->rounds, t[k]);
   for (int k = 0; k < (A[5] ? KINDS : KINDS - 1); k++)
-    if (A[k] || !b->lean) PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], b->lean ? 0.0 : median[0] / median[k], bytes[k] / median[k] / (2 * entry * N / median[KINDS]), ""));
+    if (A[k] || !b->lean)
+      PetscCall(Show(b, "product", kinds[b->device][k], 1e3 * median[k], b->lean ? 0.0 : median[0] / median[k],
+                     bytes[k] / median[k] / (2 * entry * N / median[KINDS]), ""));
   PetscCall(Show(b, "copy", "VecCopy()", 1e3 * median[KINDS], 0.0, 1.0, ""));
   if (size > 1) {
     PetscCall(Show(b, "points around", "DMGlobalToLocal()", 1e3 * median[KINDS + HALO], 0.0, 0.0, ""));
@@ -284,7 +304,8 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
     PetscCall(KSPSetConvergenceTest(ksp[k], KSPConvergedSkip, NULL, NULL));
     PetscCall(KSPSetUp(ksp[k]));
   }
-  PetscCall(PetscStrcmp(petsc, KSPCG, &cg)); /* BiCGStab, whose first inner products are small beside their terms here, makes 1 % of rounding */
+  /* BiCGStab, whose first inner products are small beside their terms here, makes 1 % of rounding */
+  PetscCall(PetscStrcmp(petsc, KSPCG, &cg));
   for (PetscInt r = -1; r < b->rounds; r++)
     for (int k = 0; k <= KINDS; k++) {
       PetscLogDouble t0, t1;
@@ -302,7 +323,9 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
       if (cg) {
         PetscCall(VecNorm(x, NORM_2, &norm));
         if (all < 0.0) all = norm;
-        PetscCheck(PetscAbsReal(norm - all) <= 1e-6 * all, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s on %s: the norm of x is %g after %" PetscInt_FMT " iterations, from another matrix %g", k == KINDS ? petsc : fused, kinds[b->device][k % KINDS], (double)norm, done, (double)all);
+        PetscCheck(PetscAbsReal(norm - all) <= 1e-6 * all, PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+                   "%s on %s: the norm of x is %g after %" PetscInt_FMT " iterations, from another matrix %g",
+                   k == KINDS ? petsc : fused, kinds[b->device][k % KINDS], (double)norm, done, (double)all);
       }
     }
   for (int k = 0; k <= KINDS; k++) median[k] = Median(b->rounds, t[k]);
@@ -313,9 +336,13 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
 
     if (ksp[k]) {
       PetscCall(KSPFusedGetInfo(ksp[k], &info));
-      PetscCall(PetscSNPrintf(how, sizeof(how), "%s%s%s%s", info.backend, info.product == KSP_FUSED_SPMV_PETSC ? ", MatMult()" : (info.copy ? ", copy" : ", lent"), info.replayed ? ", graph" : "", info.persistent ? ", persistent" : ""));
+      PetscCall(PetscSNPrintf(how, sizeof(how), "%s%s%s%s", info.backend,
+                              info.product == KSP_FUSED_SPMV_PETSC ? ", MatMult()" : (info.copy ? ", copy" : ", lent"),
+                              info.replayed ? ", graph" : "", info.persistent ? ", persistent" : ""));
     }
-    if (ksp[k] || !b->lean) PetscCall(Show(b, fused, kinds[b->device][k], 1e3 * median[k], b->lean ? 0.0 : median[KINDS] / median[k], 0.0, how));
+    if (ksp[k] || !b->lean)
+      PetscCall(
+        Show(b, fused, kinds[b->device][k], 1e3 * median[k], b->lean ? 0.0 : median[KINDS] / median[k], 0.0, how));
   }
   for (int k = 0; k <= KINDS; k++) PetscCall(KSPDestroy(&ksp[k]));
   PetscCall(VecDestroy(&x));
@@ -325,11 +352,8 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
 
 int main(int argc, char **argv)
 {
-  PetscInt sizes[16] = {32, 64, 100}, stencils[2] = {7, 27}, nsizes = 16, nstencils = 2;
-  Bench    b = {
-       {0, 0, 0},
-       0, 20, 50, 7, PETSC_FALSE, PETSC_FALSE, "none", NULL, NULL
-  };
+  PetscInt    sizes[16] = {32, 64, 100}, stencils[2] = {7, 27}, nsizes = 16, nstencils = 2;
+  Bench       b = {{0, 0, 0}, 0, 20, 50, 7, PETSC_FALSE, PETSC_FALSE, "none", NULL, NULL};
   PetscBool   set, weak = PETSC_FALSE;
   PetscMPIInt size;
 
@@ -358,7 +382,8 @@ int main(int argc, char **argv)
     for (PetscInt k = 0; k < nsizes; k++) {
       Mat A[KINDS];
 
-      PetscCheck(stencils[s] == 7 || stencils[s] == 27, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "Stencils have 7 or 27 points");
+      PetscCheck(stencils[s] == 7 || stencils[s] == 27, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+                 "Stencils have 7 or 27 points");
       b.n[0] = b.n[1] = sizes[k];
       b.n[2]          = weak ? sizes[k] * size : sizes[k];
       b.points        = stencils[s];
@@ -366,7 +391,8 @@ int main(int argc, char **argv)
       if (!s && !k) {
         PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ms of a product or of an iteration, median; "));
         PetscCall(NodePrint(A[2]));
-        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-13s %3s %-18s %-20s %9s %6s %7s\n", "grid", "pts", "what", "matrix", "ms", "ratio", "of copy"));
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-13s %3s %-18s %-20s %9s %6s %7s\n", "grid", "pts", "what", "matrix",
+                              "ms", "ratio", "of copy"));
       }
       PetscCall(Products(&b, A));
       PetscCall(Solves(&b, A, KSPCG, KSPCGFUSED));

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gbcgablation.c: the steps of Liu, Seo, Mittal and Huang (GPU-Accelerated Scalable Solver for Banded Linear Systems, 2013) from a plain CG over several ranks to an overlapped one, each on top of the one before, on MATDIA */
-static char help[] = "CG on the 7-point Poisson problem by diagonals, from plain messages and reductions to merged and overlapped ones.\n\
+/*
+  gbcgablation.c: the steps of Liu, Seo, Mittal and Huang (GPU-Accelerated Scalable Solver for Banded Linear Systems,
+  2013) from a plain CG over several ranks to an overlapped one, each on top of the one before, on MATDIA
+*/
+static char help[] =
+  "CG on the 7-point Poisson problem by diagonals, from plain messages and reductions to merged and overlapped ones.\n\
   -n n1,n2,...       grid points in each direction (64)\n\
   -weak              as many in the last direction for each rank\n\
   -bench_device      on CUDA devices: diacuda; ranks take the devices in turn\n\
   -bench_products k  products, messages or sums in a row (20; 200 with -bench_device)\n\
   -bench_its k       iterations of a solve (50)\n\
   -rounds k          rounds, in each of which all take their turn; medians are shown (7)\n\
-The steps: naive (messages through pageable memory, one neighbour after the other, a product that waits for them, KSPCG with a reduction for each of its three sums), registered (page-locked memory; on a host the same),\n\
-two phases (each rank exchanges with one neighbour at a time, all pairs at once), merged (one reduction an iteration, KSPCGFUSED), overlapped (rows that need no messages meanwhile, sums in the product: MATDIA), all at once (no phases).\n\
+The steps: naive (messages through pageable memory, one neighbour after the other, a product that waits for them,\n\
+ KSPCG with a reduction for each of its three sums), registered (page-locked memory; on a host the same),\n\
+two phases (each rank exchanges with one neighbour at a time, all pairs at once), merged (one reduction an\n\
+ iteration, KSPCGFUSED), overlapped (rows that need no messages meanwhile, sums in the product: MATDIA), all at\n\
+ once (no phases).\n\
 Apart: what a product takes without messages, with them, the messages alone, and sums.\n\n";
 
 #include <petscksp.h>
@@ -16,6 +23,7 @@ Apart: what a product takes without messages, with them, the messages alone, and
 #include <petscspike.h>
 #include "finish.h"
 #include "gbcgnode.h"
+#include "kernels/band/band.h"
 
 #define ROUNDS 64
 
@@ -64,13 +72,19 @@ static PetscErrorCode Exchange(Product *p, const PetscScalar *x)
   if (!h->active) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetComm((PetscObject)p->shell, &comm));
   PetscCall((*dia->k->pack)(dia, a->runat[h->nsend], a->runs, x, h->message));
-  PetscCall((*dia->k->move)(dia->stream, PETSC_FALSE, p->message, h->message, (size_t)h->sendat[h->nsend] * sizeof(PetscScalar)));
+  PetscCall((*dia->k->move)(dia->stream, PETSC_FALSE, p->message, h->message,
+                            (size_t)h->sendat[h->nsend] * sizeof(PetscScalar)));
   for (PetscInt k = 0; k < (p->way == PHASES ? h->nsteps : p->n); k++) {
-    const PetscMPIInt recv = p->way == PHASES ? h->steprecv[k] : p->recv[k], send = p->way == PHASES ? h->stepsend[k] : p->send[k];
-    MPI_Request       req[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    const PetscMPIInt recv = p->way == PHASES ? h->steprecv[k] : p->recv[k],
+                      send = p->way == PHASES ? h->stepsend[k] : p->send[k];
+    MPI_Request req[2]     = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 
-    if (recv >= 0) PetscCallMPI(MPIU_Irecv(p->ghost + h->recvat[recv], h->recvat[recv + 1] - h->recvat[recv], MPIU_SCALAR, h->recvrank[recv], 7, comm, &req[0]));
-    if (send >= 0) PetscCallMPI(MPIU_Isend(p->message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR, h->sendrank[send], 7, comm, &req[1]));
+    if (recv >= 0)
+      PetscCallMPI(MPIU_Irecv(p->ghost + h->recvat[recv], h->recvat[recv + 1] - h->recvat[recv], MPIU_SCALAR,
+                              h->recvrank[recv], 7, comm, &req[0]));
+    if (send >= 0)
+      PetscCallMPI(MPIU_Isend(p->message + h->sendat[send], h->sendat[send + 1] - h->sendat[send], MPIU_SCALAR,
+                              h->sendrank[send], 7, comm, &req[1]));
     PetscCallMPI(MPI_Waitall(2, req, MPI_STATUSES_IGNORE));
   }
   PetscCall((*dia->k->move)(dia->stream, PETSC_TRUE, h->ghost, p->ghost, (size_t)dia->nghost * sizeof(PetscScalar)));
@@ -129,7 +143,8 @@ static PetscErrorCode ProductCreate(Mat A, Way way, Product *p)
   PetscCall(Memory(p, PETSC_TRUE, h->nsend ? h->sendat[h->nsend] : 0, &p->message));
   PetscCall(PetscMalloc3(h->nrecv + h->nsend, &p->rank, h->nrecv + h->nsend, &p->recv, h->nrecv + h->nsend, &p->send));
   for (PetscMPIInt r = 0, s = 0; r < h->nrecv || s < h->nsend; p->n++) {
-    const PetscMPIInt from = r < h->nrecv ? h->recvrank[r] : PETSC_MPI_INT_MAX, to = s < h->nsend ? h->sendrank[s] : PETSC_MPI_INT_MAX;
+    const PetscMPIInt from = r < h->nrecv ? h->recvrank[r] : PETSC_MPI_INT_MAX,
+                      to   = s < h->nsend ? h->sendrank[s] : PETSC_MPI_INT_MAX;
 
     p->rank[p->n] = PetscMin(from, to);
     p->recv[p->n] = from <= to ? r++ : -1;
@@ -194,7 +209,10 @@ static PetscErrorCode Poisson(Bench *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is timed: a product (`way` NWAYS: MATDIA's) with its messages, or without, or these alone; a sum of a vector over all ranks, and what of it is the reduction */
+/*
+  What is timed: a product (`way` NWAYS: MATDIA's) with its messages, or without, or these alone; a sum of a vector over
+  all ranks, and what of it is the reduction
+*/
 typedef enum {
   WITH,
   WITHOUT,
@@ -248,7 +266,8 @@ static PetscErrorCode Show(const Bench *b, const char what[], const char how[], 
 
   PetscFunctionBegin;
   qsort(t, (size_t)b->rounds, sizeof(*t), CompareTimes);
-  PetscCall(PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1], b->n[2]));
+  PetscCall(
+    PetscSNPrintf(size, sizeof(size), "%" PetscInt_FMT "x%" PetscInt_FMT "x%" PetscInt_FMT, b->n[0], b->n[1], b->n[2]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-24s %-24s %9.4f", size, what, how, t[b->rounds / 2]));
   if (first > 0.0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.2f", first / t[b->rounds / 2]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
@@ -263,27 +282,27 @@ static PetscErrorCode Parts(Bench *b)
     PetscInt           way;
     MatDIAScheduleType schedule;
     const char        *text, *how;
-  } parts[] = {
-    {WITHOUT,   0,          MAT_DIA_SCHEDULE_OVERLAP,  "product, no messages", ""                       },
-    {MESSAGES,  NAIVE,      MAT_DIA_SCHEDULE_OVERLAP,  "messages",             "naive"                  },
-    {MESSAGES,  REGISTERED, MAT_DIA_SCHEDULE_OVERLAP,  "messages",             "registered"             },
-    {MESSAGES,  PHASES,     MAT_DIA_SCHEDULE_OVERLAP,  "messages",             "two phases"             },
-    {MESSAGES,  NWAYS,      MAT_DIA_SCHEDULE_TWOPHASE, "messages",             "MATDIA, two phases"     },
-    {MESSAGES,  NWAYS,      MAT_DIA_SCHEDULE_OVERLAP,  "messages",             "MATDIA, all at once"    },
-    {WITH,      NAIVE,      MAT_DIA_SCHEDULE_OVERLAP,  "product",              "naive"                  },
-    {WITH,      REGISTERED, MAT_DIA_SCHEDULE_OVERLAP,  "product",              "registered"             },
-    {WITH,      PHASES,     MAT_DIA_SCHEDULE_OVERLAP,  "product",              "two phases"             },
-    {WITH,      NWAYS,      MAT_DIA_SCHEDULE_TWOPHASE, "product",              "overlapped, two phases" },
-    {WITH,      NWAYS,      MAT_DIA_SCHEDULE_OVERLAP,  "product",              "overlapped, all at once"},
-    {DOT,       0,          MAT_DIA_SCHEDULE_OVERLAP,  "sum",                  "VecDot()"               },
-    {REDUCTION, 0,          MAT_DIA_SCHEDULE_OVERLAP,  "reduction",            "MPI_Allreduce()"        }
-  };
+  } parts[] = {{WITHOUT, 0, MAT_DIA_SCHEDULE_OVERLAP, "product, no messages", ""},
+               {MESSAGES, NAIVE, MAT_DIA_SCHEDULE_OVERLAP, "messages", "naive"},
+               {MESSAGES, REGISTERED, MAT_DIA_SCHEDULE_OVERLAP, "messages", "registered"},
+               {MESSAGES, PHASES, MAT_DIA_SCHEDULE_OVERLAP, "messages", "two phases"},
+               {MESSAGES, NWAYS, MAT_DIA_SCHEDULE_TWOPHASE, "messages", "MATDIA, two phases"},
+               {MESSAGES, NWAYS, MAT_DIA_SCHEDULE_OVERLAP, "messages", "MATDIA, all at once"},
+               {WITH, NAIVE, MAT_DIA_SCHEDULE_OVERLAP, "product", "naive"},
+               {WITH, REGISTERED, MAT_DIA_SCHEDULE_OVERLAP, "product", "registered"},
+               {WITH, PHASES, MAT_DIA_SCHEDULE_OVERLAP, "product", "two phases"},
+               {WITH, NWAYS, MAT_DIA_SCHEDULE_TWOPHASE, "product", "overlapped, two phases"},
+               {WITH, NWAYS, MAT_DIA_SCHEDULE_OVERLAP, "product", "overlapped, all at once"},
+               {DOT, 0, MAT_DIA_SCHEDULE_OVERLAP, "sum", "VecDot()"},
+               {REDUCTION, 0, MAT_DIA_SCHEDULE_OVERLAP, "reduction", "MPI_Allreduce()"}};
   double t[PETSC_STATIC_ARRAY_LENGTH(parts)][ROUNDS];
 
   PetscFunctionBegin;
   for (PetscInt r = -1; r < b->rounds; r++)
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++) PetscCall(Repeat(b, parts[k].what, parts[k].way, parts[k].schedule, &t[k][PetscMax(r, 0)]));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++) PetscCall(Show(b, parts[k].text, parts[k].how, t[k], 0.0));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++)
+      PetscCall(Repeat(b, parts[k].what, parts[k].way, parts[k].schedule, &t[k][PetscMax(r, 0)]));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++)
+    PetscCall(Show(b, parts[k].text, parts[k].how, t[k], 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,14 +314,12 @@ static PetscErrorCode Steps(Bench *b)
     KSPType            type;
     MatDIAScheduleType schedule;
     const char        *text;
-  } steps[] = {
-    {NAIVE,      KSPCG,      MAT_DIA_SCHEDULE_OVERLAP,  "naive"              },
-    {REGISTERED, KSPCG,      MAT_DIA_SCHEDULE_OVERLAP,  "+ registered"       },
-    {PHASES,     KSPCG,      MAT_DIA_SCHEDULE_OVERLAP,  "+ two phases"       },
-    {PHASES,     KSPCGFUSED, MAT_DIA_SCHEDULE_OVERLAP,  "+ merged reductions"},
-    {NWAYS,      KSPCGFUSED, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"       },
-    {NWAYS,      KSPCGFUSED, MAT_DIA_SCHEDULE_OVERLAP,  "+ all at once"      }
-  };
+  } steps[]            = {{NAIVE, KSPCG, MAT_DIA_SCHEDULE_OVERLAP, "naive"},
+                          {REGISTERED, KSPCG, MAT_DIA_SCHEDULE_OVERLAP, "+ registered"},
+                          {PHASES, KSPCG, MAT_DIA_SCHEDULE_OVERLAP, "+ two phases"},
+                          {PHASES, KSPCGFUSED, MAT_DIA_SCHEDULE_OVERLAP, "+ merged reductions"},
+                          {NWAYS, KSPCGFUSED, MAT_DIA_SCHEDULE_TWOPHASE, "+ overlapped"},
+                          {NWAYS, KSPCGFUSED, MAT_DIA_SCHEDULE_OVERLAP, "+ all at once"}};
   const PetscInt count = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps);
   KSP            ksp[PETSC_STATIC_ARRAY_LENGTH(steps)];
   double         t[PETSC_STATIC_ARRAY_LENGTH(steps)][ROUNDS], first = 0.0;
@@ -340,7 +357,8 @@ static PetscErrorCode Steps(Bench *b)
       PetscCall(KSPGetIterationNumber(ksp[k], &done));
       t[k][PetscMax(r, 0)] = 1e3 * (double)(t1 - t0) / PetscMax(done, 1);
       PetscCall(VecNorm(x, NORM_2, &norm[k]));
-      PetscCheck(PetscAbsReal(norm[k] - norm[0]) <= 1e-3 * norm[0], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: another solution, of norm %g, not %g", steps[k].text, (double)norm[k], (double)norm[0]);
+      PetscCheck(PetscAbsReal(norm[k] - norm[0]) <= 1e-3 * norm[0], PETSC_COMM_WORLD, PETSC_ERR_PLIB,
+                 "%s: another solution, of norm %g, not %g", steps[k].text, (double)norm[k], (double)norm[0]);
     }
   for (PetscInt k = 0; k < count; k++) {
     PetscCall(Show(b, "iteration", steps[k].text, t[k], first));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* idr.c: products of KSPIDRFUSED against KSPIDR, in one run, on Poisson problems and matrices shaped as those of the paper, and kernels, all against the bytes that they have to move */
+/*
+  idr.c: products of KSPIDRFUSED against KSPIDR, in one run, on Poisson problems and matrices shaped as those of the
+  paper, and kernels, all against the bytes that they have to move
+*/
 static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows.\n\
   -n n1,n2,...       grid points in each direction (20,50,100)\n\
   -stencil 27,7      points of the stencils\n\
@@ -17,7 +20,7 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
 
 #include <petscspike.h>
 #include <petscblaslapack.h>
-#include "kernels/matcsr.h"
+#include "common/matcsr.h"
 #include "ksp_fused/fused.h"
 #include "bandcase.h"
 #include "poisson.h"
@@ -30,7 +33,10 @@ typedef enum {
   NMETHODS
 } Method;
 
-/* Bytes of a cycle of s + 1 products: words of n beside the products (the comment above KSPFusedHead_IDR() counts them), what each product reads of the matrix, x and y of each product */
+/*
+  Bytes of a cycle of s + 1 products: words of n beside the products (the comment above KSPFusedHead_IDR() counts them),
+  what each product reads of the matrix, x and y of each product
+*/
 static PetscReal Budget(PetscReal n, PetscReal matrix, PetscReal s, PetscBool epilogue)
 {
   const PetscReal words = 3 * s * s + 11 * s + 5 - (epilogue ? s + 1 : 0) + 2 * (s + 1);
@@ -79,8 +85,12 @@ static PetscErrorCode Bandwidth(Mat A, PetscReal *rate)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds a product: of the first solve, with the setup in it and the shadow space, and the best of the others; and what a product reads of the matrix: values with their columns, or the copy */
-static PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, PCType pctype, PetscInt s, PetscInt its, PetscInt solves, PetscReal *first, PetscReal *best, PetscReal *matrix, char what[])
+/*
+  Seconds a product: of the first solve, with the setup in it and the shadow space, and the best of the others; and what
+  a product reads of the matrix: values with their columns, or the copy
+*/
+static PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, PCType pctype, PetscInt s, PetscInt its,
+                           PetscInt solves, PetscReal *first, PetscReal *best, PetscReal *matrix, char what[])
 {
   KSP      ksp;
   PC       pc;
@@ -110,7 +120,8 @@ static PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, PCType p
 
     PetscCall(KSPFusedGetInfo(ksp, &info));
     if (info.copy) *matrix = (PetscReal)((const SpikeKrylovCopy *)((KSPFused *)ksp->data)->copy)->bytes;
-    PetscCall(PetscSNPrintf(what, 32, "%s%s%s%s", info.backend, info.lockstep ? "" : ", ahead", info.copy ? ", copy" : "", info.replayed ? ", graphs" : ""));
+    PetscCall(PetscSNPrintf(what, 32, "%s%s%s%s", info.backend, info.lockstep ? "" : ", ahead",
+                            info.copy ? ", copy" : "", info.replayed ? ", graphs" : ""));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -160,12 +171,17 @@ static PetscErrorCode CreateState(PetscMemType memtype, PetscBool ondevice, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds of A^T y by the BLAS of the device, or of the host, with s columns that follow one another, until the host has the result; 0 where there is no such BLAS */
-static PetscErrorCode TimeGemv(PetscInt n, PetscInt s, PetscMemType memtype, const PetscScalar *A, const PetscScalar *y, PetscScalar *result, PetscReal *best)
+/*
+  Seconds of A^T y by the BLAS of the device, or of the host, with s columns that follow one another, until the host has
+  the result; 0 where there is no such BLAS
+*/
+static PetscErrorCode TimeGemv(PetscInt n, PetscInt s, PetscMemType memtype, const PetscScalar *A, const PetscScalar *y,
+                               PetscScalar *result, PetscReal *best)
 {
   int (*create)(void **) = NULL, (*destroy)(void *) = NULL, (*copy)(void *, const void *, size_t, int) = NULL;
-  int (*gemv)(void *, int, int, int, const double *, const double *, int, const double *, int, const double *, double *, int) = NULL;
-  void             *handle                                                                                                    = NULL;
+  int (*gemv)(void *, int, int, int, const double *, const double *, int, const double *, int, const double *, double *,
+              int)         = NULL;
+  void             *handle = NULL;
   const PetscScalar one = 1.0, zero = 0.0;
   PetscScalar       sums[32];
   PetscBLASInt      rows, columns, inc = 1;
@@ -177,7 +193,9 @@ static PetscErrorCode TimeGemv(PetscInt n, PetscInt s, PetscMemType memtype, con
   PetscCall(PetscBLASIntCast(s, &columns));
   if (PetscMemTypeCUDA(memtype)) {
     if (PetscDefined(USE_COMPLEX) || !PetscDefined(USE_REAL_DOUBLE)) PetscFunctionReturn(PETSC_SUCCESS);
-    if (!FindSymbol(RTLD_DEFAULT, "cublasCreate_v2", &create) || !FindSymbol(RTLD_DEFAULT, "cublasDestroy_v2", &destroy) || !FindSymbol(RTLD_DEFAULT, "cudaMemcpy", &copy) || !FindSymbol(RTLD_DEFAULT, "cublasDgemv_v2", &gemv))
+    if (!FindSymbol(RTLD_DEFAULT, "cublasCreate_v2", &create) ||
+        !FindSymbol(RTLD_DEFAULT, "cublasDestroy_v2", &destroy) || !FindSymbol(RTLD_DEFAULT, "cudaMemcpy", &copy) ||
+        !FindSymbol(RTLD_DEFAULT, "cublasDgemv_v2", &gemv))
       PetscFunctionReturn(PETSC_SUCCESS);
     PetscCheck(!create(&handle), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS fails");
   }
@@ -185,7 +203,9 @@ static PetscErrorCode TimeGemv(PetscInt n, PetscInt s, PetscMemType memtype, con
   for (int k = 0; k < 10; k++) {
     PetscCall(Wait(PETSC_COMM_SELF, &t0));
     if (handle) {
-      PetscCheck(!gemv(handle, 1, (int)rows, (int)columns, (const double *)&one, (const double *)A, (int)rows, (const double *)y, 1, (const double *)&zero, (double *)result, 1), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS fails");
+      PetscCheck(!gemv(handle, 1, (int)rows, (int)columns, (const double *)&one, (const double *)A, (int)rows,
+                       (const double *)y, 1, (const double *)&zero, (double *)result, 1),
+                 PETSC_COMM_SELF, PETSC_ERR_LIB, "cuBLAS fails");
       PetscCheck(!copy(sums, result, s * sizeof(*sums), 2), PETSC_COMM_SELF, PETSC_ERR_LIB, "cudaMemcpy() fails");
     } else PetscCallBLAS("BLASgemv", BLASgemv_("C", &rows, &columns, &one, A, &rows, y, &inc, &zero, result, &inc));
     PetscCall(PetscTime(&t1));
@@ -215,7 +235,10 @@ static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
     PetscCall(VecSet(v[k], 1.0 / (k + 1)));
   }
   PetscCall(CreateState(memtype, PETSC_FALSE, 32, &state));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ns inner products of %" PetscInt_FMT " rows, ms, the host waits for them; ratio: VecMDot / ours\n%3s %9s %9s %9s %9s %6s %10s\n", n, "s", "VecMDot", "gemv", "ours", "roofline", "ratio", "efficiency"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "\ns inner products of %" PetscInt_FMT
+                        " rows, ms, the host waits for them; ratio: VecMDot / ours\n%3s %9s %9s %9s %9s %6s %10s\n",
+                        n, "s", "VecMDot", "gemv", "ours", "roofline", "ratio", "efficiency"));
   for (PetscInt s = 1; state.k && s <= 32; s = s < 8 ? s + 1 : s + 4) {
     const SpikeKrylovBlock b       = {n, 0, s, arrays, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
     SpikeKrylovBlock       dots    = b;
@@ -243,8 +266,13 @@ static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
       PetscCall(PetscTime(&t1));
       best[0] = PetscMin(best[0], t1 - t0);
     }
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%3" PetscInt_FMT " %9.4f %9.4f %9.4f %9.4f %6.2f %10.2f\n", s, (double)(1e3 * best[0]), (double)(1e3 * gemv), (double)(1e3 * best[1]), (double)(1e3 * bytes / bandwidth), (double)(best[0] / best[1]), (double)(bytes / bandwidth / best[1])));
-    if (csv) fprintf(csv, "dots,%ld,,%ld,%s,%.6g,%.6g,%.6g,\n", (long)n, (long)s, state.k->name, (double)best[0], (double)best[1], (double)gemv);
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%3" PetscInt_FMT " %9.4f %9.4f %9.4f %9.4f %6.2f %10.2f\n", s,
+                          (double)(1e3 * best[0]), (double)(1e3 * gemv), (double)(1e3 * best[1]),
+                          (double)(1e3 * bytes / bandwidth), (double)(best[0] / best[1]),
+                          (double)(bytes / bandwidth / best[1])));
+    if (csv)
+      fprintf(csv, "dots,%ld,,%ld,%s,%.6g,%.6g,%.6g,\n", (long)n, (long)s, state.k->name, (double)best[0],
+              (double)best[1], (double)gemv);
   }
   if (state.k) PetscCall((*state.k->destroy)(&state));
   PetscCall(VecRestoreArrayAndMemType(all, &block));
@@ -253,7 +281,10 @@ static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Kernels -------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- Kernels
+  --------------------------------------------------------------------------------------------------------------
+*/
 typedef struct {
   const char          *name;
   SpikeKrylovBlockStep step;       /* SPIKE_KRYLOV_NBLOCKSTEPS: a product, with m > 0 and DOTS over m columns */
@@ -275,13 +306,19 @@ enum {
 };
 
 /* Seconds of one of many that are enqueued one behind the other; factors are 0, and vectors stay what they are */
-static PetscErrorCode TimeKernel(SpikeKrylov *state, const void *copy, Mat A, Vec vecs[], PetscScalar *v[], PetscInt n, const Kernel *k, PetscReal *best)
+static PetscErrorCode TimeKernel(SpikeKrylov *state, const void *copy, Mat A, Vec vecs[], PetscScalar *v[], PetscInt n,
+                                 const Kernel *k, PetscReal *best)
 {
   const SpikeIDRRecurrence none    = {SPIKE_IDR_PROJECT, 1, 0, 0, 0, 0.0};
   const PetscScalar       *zero    = state->small;
-  const SpikeKrylovBlock   combine = {n, 0, PetscMax(0, k->m2), v, v + 8, zero, zero, NULL, v[NEXT], NULL, v[VR], NULL, NULL, NULL};
-  SpikeKrylovBlock         b       = {n, 0, k->m, v, v + 8, zero, zero, v[X], v[Y], v[Z], v[VR], k->q ? v[VQ] : NULL, k->q ? v[VP] : NULL, zero};
-  PetscLogDouble           t0 = 0.0, t1 = 0.0;
+  const SpikeKrylovBlock   combine = {n,    0,     PetscMax(0, k->m2),
+                                      v,    v + 8, zero,
+                                      zero, NULL,  v[NEXT],
+                                      NULL, v[VR], NULL,
+                                      NULL, NULL};
+  SpikeKrylovBlock         b =
+    {n, 0, k->m, v, v + 8, zero, zero, v[X], v[Y], v[Z], v[VR], k->q ? v[VQ] : NULL, k->q ? v[VP] : NULL, zero};
+  PetscLogDouble t0 = 0.0, t1 = 0.0;
 
   PetscFunctionBegin;
   if (k->step == SPIKE_KRYLOV_DOTS || k->step == SPIKE_KRYLOV_NBLOCKSTEPS) {
@@ -292,7 +329,9 @@ static PetscErrorCode TimeKernel(SpikeKrylov *state, const void *copy, Mat A, Ve
   for (int i = 0; i < 6; i++) {
     PetscCall(Wait(PETSC_COMM_SELF, &t0));
     for (int j = 0; j < 20; j++) {
-      if (k->step < SPIKE_KRYLOV_NBLOCKSTEPS) PetscCall((*state->k->blockstep)(state, k->step, &b, k->m2 < 0 ? NULL : &combine, k->step == SPIKE_KRYLOV_COMBINE ? NULL : &none));
+      if (k->step < SPIKE_KRYLOV_NBLOCKSTEPS)
+        PetscCall((*state->k->blockstep)(state, k->step, &b, k->m2 < 0 ? NULL : &combine,
+                                         k->step == SPIKE_KRYLOV_COMBINE ? NULL : &none));
       else if (!copy) PetscCall(MatMult(A, vecs[X], vecs[Y]));
       else if (k->m) PetscCall((*state->k->blockmult)(state, copy, v[X], &b, &none));
       else PetscCall((*state->k->mult)(state, copy, SPIKE_KRYLOV_NSTEPS, NULL, v[X], v[Y], NULL));
@@ -318,20 +357,24 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
   PetscCall(Poisson(points, stencil, type, &A));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
   PetscCall(CreateVectors(A, n, NVECTORS, vecs));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nKernels on %" PetscInt_FMT " rows, %" PetscInt_FMT " points, one behind the other: microseconds, words a row, and their bytes at %.0f GB/s over the time\n%3s %-18s %9s %6s %10s\n", n, stencil, (double)(1e-9 * bandwidth), "s", "kernel", "us", "words", "efficiency"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "\nKernels on %" PetscInt_FMT " rows, %" PetscInt_FMT
+                        " points, one behind the other: microseconds, words a row, and their bytes at %.0f GB/s over "
+                        "the time\n%3s %-18s %9s %6s %10s\n",
+                        n, stencil, (double)(1e-9 * bandwidth), "s", "kernel", "us", "words", "efficiency"));
   for (PetscInt s = 1; s <= 8; s += 7) {
-    const Kernel kernels[] = {
-      {"product",             SPIKE_KRYLOV_NBLOCKSTEPS, 0,     -1,    PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 2.0                        },
-      {"product, dots",       SPIKE_KRYLOV_NBLOCKSTEPS, s,     -1,    PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, s + 2.0                    },
-      {"dots",                SPIKE_KRYLOV_DOTS,        s,     -1,    PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, s + 1.0                    },
-      {"dots of omega",       SPIKE_KRYLOV_DOTS,        s,     -1,    PETSC_TRUE,  PETSC_FALSE, PETSC_FALSE, s + 2.0                    },
-      {"combine",             SPIKE_KRYLOV_COMBINE,     s,     -1,    PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 2.0 * s + 2.0              },
-      {"update, first",       SPIKE_KRYLOV_UPDATE,      0,     s - 1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 2.0 * s + 5.0              },
-      {"update, last",        SPIKE_KRYLOV_UPDATE,      s - 1, -1,    PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, s > 1 ? 2.0 * s + 6.0 : 6.0},
-      {"update of omega",     SPIKE_KRYLOV_UPDATE,      0,     s,     PETSC_FALSE, PETSC_FALSE, PETSC_TRUE,  2.0 * s + 6.0              },
-      {"the same, smoothing", SPIKE_KRYLOV_UPDATE,      0,     s,     PETSC_FALSE, PETSC_TRUE,  PETSC_TRUE,  2.0 * s + 10.0             },
-      {"smoothing alone",     SPIKE_KRYLOV_SMOOTH,      0,     -1,    PETSC_FALSE, PETSC_TRUE,  PETSC_FALSE, 6.0                        }
-    };
+    const Kernel kernels[] =
+      {{"product", SPIKE_KRYLOV_NBLOCKSTEPS, 0, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 2.0},
+       {"product, dots", SPIKE_KRYLOV_NBLOCKSTEPS, s, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, s + 2.0},
+       {"dots", SPIKE_KRYLOV_DOTS, s, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, s + 1.0},
+       {"dots of omega", SPIKE_KRYLOV_DOTS, s, -1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, s + 2.0},
+       {"combine", SPIKE_KRYLOV_COMBINE, s, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 2.0 * s + 2.0},
+       {"update, first", SPIKE_KRYLOV_UPDATE, 0, s - 1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 2.0 * s + 5.0},
+       {"update, last", SPIKE_KRYLOV_UPDATE, s - 1, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE,
+        s > 1 ? 2.0 * s + 6.0 : 6.0},
+       {"update of omega", SPIKE_KRYLOV_UPDATE, 0, s, PETSC_FALSE, PETSC_FALSE, PETSC_TRUE, 2.0 * s + 6.0},
+       {"the same, smoothing", SPIKE_KRYLOV_UPDATE, 0, s, PETSC_FALSE, PETSC_TRUE, PETSC_TRUE, 2.0 * s + 10.0},
+       {"smoothing alone", SPIKE_KRYLOV_SMOOTH, 0, -1, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE, 6.0}};
     SpikeKrylov state;
     void       *copy   = NULL;
     PetscReal   matrix = (sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used;
@@ -361,8 +404,12 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
       PetscCall(TimeKernel(&state, copy, A, vecs, v, n, &kernels[k], &best));
       if (product && !copy)
         for (PetscInt i = 0; i < NVECTORS; i++) PetscCall(VecGetArrayAndMemType(vecs[i], &v[i], &memtype));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%3" PetscInt_FMT " %-18s %9.2f %6.1f %10.2f\n", s, kernels[k].name, (double)(1e6 * best), (double)(bytes / sizeof(PetscScalar) / n), (double)(bytes / bandwidth / best)));
-      if (csv) fprintf(csv, "kernel,%ld,%ld,%ld,%s,,%.6g,%.4g,\n", (long)n, (long)stencil, (long)s, kernels[k].name, (double)best, (double)(bytes / bandwidth / best));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%3" PetscInt_FMT " %-18s %9.2f %6.1f %10.2f\n", s, kernels[k].name,
+                            (double)(1e6 * best), (double)(bytes / sizeof(PetscScalar) / n),
+                            (double)(bytes / bandwidth / best)));
+      if (csv)
+        fprintf(csv, "kernel,%ld,%ld,%ld,%s,,%.6g,%.4g,\n", (long)n, (long)stencil, (long)s, kernels[k].name,
+                (double)best, (double)(bytes / bandwidth / best));
     }
     if (copy) PetscCall((*state.k->destroycopy)(&state, &copy));
     if (state.k) PetscCall((*state.k->destroy)(&state));
@@ -373,19 +420,32 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Branches of a graph --------------------------------------------------------------------------------------------------- */
-/* The functions of the CUDA runtime that fork and join streams, so that this file needs no header of it; false where they are not there */
+/*
+  ---- Branches of a graph
+  ---------------------------------------------------------------------------------------------------
+*/
+/*
+  The functions of the CUDA runtime that fork and join streams, so that this file needs no header of it; false where
+  they are not there
+*/
 typedef struct {
   int (*create)(void **), (*record)(void *, void *), (*await)(void *, void *, unsigned), (*destroy)(void *);
 } Events;
 
 static PetscBool FindEvents(Events *e)
 {
-  return (PetscBool)(FindSymbol(RTLD_DEFAULT, "cudaEventCreate", &e->create) && FindSymbol(RTLD_DEFAULT, "cudaEventRecord", &e->record) && FindSymbol(RTLD_DEFAULT, "cudaStreamWaitEvent", &e->await) && FindSymbol(RTLD_DEFAULT, "cudaEventDestroy", &e->destroy));
+  return (PetscBool)(FindSymbol(RTLD_DEFAULT, "cudaEventCreate", &e->create) &&
+                     FindSymbol(RTLD_DEFAULT, "cudaEventRecord", &e->record) &&
+                     FindSymbol(RTLD_DEFAULT, "cudaStreamWaitEvent", &e->await) &&
+                     FindSymbol(RTLD_DEFAULT, "cudaEventDestroy", &e->destroy));
 }
 
-/* g -= G c and u -= U c, 10 times in a graph: in one kernel, in two one behind the other, in two side by side. Seconds of one such pair */
-static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, const SpikeKrylovBlock *both, int way, PetscReal *best)
+/*
+  g -= G c and u -= U c, 10 times in a graph: in one kernel, in two one behind the other, in two side by side. Seconds
+  of one such pair
+*/
+static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, const SpikeKrylovBlock *both, int way,
+                                   PetscReal *best)
 {
   SpikeKrylovBlock one[2] = {*both, *both};
   void            *graph, *begun, *fork = NULL, *join = NULL;
@@ -405,10 +465,14 @@ static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, c
 
     if (!way) PetscCall((*state->k->blockstep)(state, SPIKE_KRYLOV_UPDATE, both, NULL, NULL));
     else {
-      if (way == 2) PetscCheck(!events->record(fork, own) && !events->await(other, fork, 0), PETSC_COMM_SELF, PETSC_ERR_GPU, "No branch");
+      if (way == 2)
+        PetscCheck(!events->record(fork, own) && !events->await(other, fork, 0), PETSC_COMM_SELF, PETSC_ERR_GPU,
+                   "No branch");
       PetscCall((*state->k->blockstep)(state, SPIKE_KRYLOV_COMBINE, &one[0], NULL, NULL));
       PetscCall((*state->k->blockstep)(state + way - 1, SPIKE_KRYLOV_COMBINE, &one[1], NULL, NULL));
-      if (way == 2) PetscCheck(!events->record(join, other) && !events->await(own, join, 0), PETSC_COMM_SELF, PETSC_ERR_GPU, "No end of a branch");
+      if (way == 2)
+        PetscCheck(!events->record(join, other) && !events->await(own, join, 0), PETSC_COMM_SELF, PETSC_ERR_GPU,
+                   "No end of a branch");
     }
   }
   PetscCall((*state->k->capture)(state, PETSC_FALSE, &graph));
@@ -425,7 +489,10 @@ static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the paper gains by kernels that run side by side, here of the two projections of a step, and what one kernel for both gains */
+/*
+  What the paper gains by kernels that run side by side, here of the two projections of a step, and what one kernel for
+  both gains
+*/
 static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscInt sizes[], FILE *csv)
 {
   PetscDeviceContext context, other;
@@ -435,7 +502,11 @@ static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscIn
   PetscFunctionBegin;
   if (!FindEvents(&events)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Poisson(8, 7, type, &A));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\ng -= G c and u -= U c over s columns of n^3 rows, microseconds, in graphs; gain: of two branches over two kernels in line, and of one kernel for both over the better of these\n%4s %3s %9s %9s %9s %7s %7s\n", "n", "s", "in line", "branches", "one", "gain", "gain"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "\ng -= G c and u -= U c over s columns of n^3 rows, microseconds, in graphs; gain: of two "
+                        "branches over two kernels in line, and of one kernel for both over the better of these\n%4s "
+                        "%3s %9s %9s %9s %7s %7s\n",
+                        "n", "s", "in line", "branches", "one", "gain", "gain"));
   for (PetscInt k = 0; k < nsizes; k++) {
     const PetscInt n = sizes[k] * sizes[k] * sizes[k];
     Vec            vecs[18];
@@ -456,12 +527,19 @@ static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscIn
       PetscCall(PetscDeviceContextSynchronize(other));
       PetscCall(PetscDeviceContextSetCurrentContext(context));
       for (PetscInt s = 4; s <= 8; s += 4) {
-        const SpikeKrylovBlock both = {n, 0, s - 1, v, v + 8, state[0].small, NULL, NULL, v[16], v[17], NULL, NULL, NULL, NULL};
+        const SpikeKrylovBlock both = {n,    0,     s - 1, v,    v + 8, state[0].small, NULL,
+                                       NULL, v[16], v[17], NULL, NULL,  NULL,           NULL};
         PetscReal              best[3];
 
         for (int way = 0; way < 3; way++) PetscCall(TimeBranches(state, &events, &both, way, &best[way]));
-        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %3" PetscInt_FMT " %9.2f %9.2f %9.2f %6.1f%% %6.1f%%\n", sizes[k], s, (double)(1e6 * best[1]), (double)(1e6 * best[2]), (double)(1e6 * best[0]), (double)(100.0 * (1.0 - best[2] / best[1])), (double)(100.0 * (1.0 - best[0] / PetscMin(best[1], best[2])))));
-        if (csv) fprintf(csv, "branches,%ld,,%ld,,%.6g,%.6g,%.6g,\n", (long)n, (long)s, (double)best[1], (double)best[2], (double)best[0]);
+        PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                              "%4" PetscInt_FMT " %3" PetscInt_FMT " %9.2f %9.2f %9.2f %6.1f%% %6.1f%%\n", sizes[k], s,
+                              (double)(1e6 * best[1]), (double)(1e6 * best[2]), (double)(1e6 * best[0]),
+                              (double)(100.0 * (1.0 - best[2] / best[1])),
+                              (double)(100.0 * (1.0 - best[0] / PetscMin(best[1], best[2])))));
+        if (csv)
+          fprintf(csv, "branches,%ld,,%ld,,%.6g,%.6g,%.6g,\n", (long)n, (long)s, (double)best[1], (double)best[2],
+                  (double)best[0]);
       }
       PetscCall((*state[1].k->destroy)(&state[1]));
       PetscCall(PetscDeviceContextDestroy(&other));
@@ -476,45 +554,46 @@ static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- The table of the paper ----------------------------------------------------------------------------------------------- */
+/*
+  ---- The table of the paper
+  -----------------------------------------------------------------------------------------------
+*/
 typedef struct {
   const char *name;
   PetscInt    n;
   PetscReal   mean, padding; /* entries a row; what slices of 32 rows add to them */
 } Shape;
 
-static const Shape shapes[] = {
-  {"scircuit",         170998,  5.61,  1.5135},
-  {"thermomech_dk",    204316,  13.93, 0.1553},
-  {"webbase-1M",       1000005, 3.11,  2.1649},
-  {"nlpkkt80",         1062400, 27.02, 0.0129},
-  {"dielFilterV2real", 1157456, 41.94, 0.7965},
-  {"thermal2",         1228045, 6.99,  0.2339},
-  {"af_shell10",       1508065, 34.93, 0.0015},
-  {"ML_Geer",          1504002, 73.72, 0.0035},
-  {"G3_circuit",       1585478, 4.83,  0.0174},
-  {"Transport",        1602111, 14.67, 0.0035}
-};
+static const Shape shapes[] = {{"scircuit", 170998, 5.61, 1.5135},           {"thermomech_dk", 204316, 13.93, 0.1553},
+                               {"webbase-1M", 1000005, 3.11, 2.1649},        {"nlpkkt80", 1062400, 27.02, 0.0129},
+                               {"dielFilterV2real", 1157456, 41.94, 0.7965}, {"thermal2", 1228045, 6.99, 0.2339},
+                               {"af_shell10", 1508065, 34.93, 0.0015},       {"ML_Geer", 1504002, 73.72, 0.0035},
+                               {"G3_circuit", 1585478, 4.83, 0.0174},        {"Transport", 1602111, 14.67, 0.0035}};
 
 /*
-  Rows, entries a row and padding of a shape: one row of 32 in the mean is long, by as much as makes the expected maximum of a slice what it is. Columns lie near the diagonal and in clusters
-  whose distances grow to n^(2/3), as those of meshes do; entries of groups of eight rows are neighbours.
+  Rows, entries a row and padding of a shape: one row of 32 in the mean is long, by as much as makes the expected
+  maximum of a slice what it is. Columns lie near the diagonal and in clusters whose distances grow to n^(2/3), as those
+  of meshes do; entries of groups of eight rows are neighbours.
 */
 static PetscErrorCode Shaped(const Shape *shape, PetscReal scale, MatType type, Mat *A, PetscReal *padded)
 {
   const PetscInt  n     = PetscMax(64, (PetscInt)(scale * shape->n));
-  const PetscReal often = 1.0 / 32.0, seen = 1.0 - PetscPowReal(31.0 / 32.0, 32.0), extra = shape->mean * shape->padding / (seen - often), base = shape->mean - often * extra, reach = PetscPowReal((PetscReal)n, 2.0 / 3.0);
-  PetscInt       *ai, *aj, longest = 0;
-  PetscInt64      nz = 0, places = 0;
-  PetscScalar    *aa;
-  Mat             B;
+  const PetscReal often = 1.0 / 32.0, seen = 1.0 - PetscPowReal(31.0 / 32.0, 32.0),
+                  extra = shape->mean * shape->padding / (seen - often), base = shape->mean - often * extra,
+                  reach = PetscPowReal((PetscReal)n, 2.0 / 3.0);
+  PetscInt    *ai, *aj, longest = 0;
+  PetscInt64   nz = 0, places = 0;
+  PetscScalar *aa;
+  Mat          B;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n + 1, &ai));
   ai[0] = 0;
   for (PetscInt i = 0; i < n; i++) {
-    const PetscReal wanted = base + (Uniform((uint64_t)i, 1) < 2.0 * often - 1.0 ? extra : 0.0), whole = PetscFloorReal(wanted);
-    const PetscInt  length = PetscMax(1, PetscMin(n, (PetscInt)whole + (0.5 + 0.5 * Uniform((uint64_t)i, 2) < wanted - whole ? 1 : 0)));
+    const PetscReal wanted = base + (Uniform((uint64_t)i, 1) < 2.0 * often - 1.0 ? extra : 0.0),
+                    whole  = PetscFloorReal(wanted);
+    const PetscInt length  = PetscMax(1, PetscMin(n, (PetscInt)whole +
+                                                       (0.5 + 0.5 * Uniform((uint64_t)i, 2) < wanted - whole ? 1 : 0)));
 
     nz += length;
     longest = PetscMax(i % 32 ? longest : 0, length);
@@ -531,7 +610,8 @@ static PetscErrorCode Shaped(const Shape *shape, PetscReal scale, MatType type, 
     for (PetscInt k = 0; k < length; k++) {
       const PetscInt  cluster = k / 3 + (k % 2 ? 1 : 0), side = k % 2 ? 1 : -1;
       const PetscReal far    = 3.0 * cluster >= length ? 1.0 : 3.0 * cluster / length;
-      const PetscInt  offset = (PetscInt)(reach * far * far * far * (1.0 + 0.1 * Uniform((uint64_t)(i / 8), (uint64_t)(10 + cluster))));
+      const PetscInt  offset = (PetscInt)(reach * far * far * far *
+                                         (1.0 + 0.1 * Uniform((uint64_t)(i / 8), (uint64_t)(10 + cluster))));
       PetscInt        column = PetscMax(0, PetscMin(n - 1, k ? i + side * (offset + k % 3) : i));
 
       for (PetscInt l = 0; l < k; l++) { /* the next free one */
@@ -543,7 +623,8 @@ static PetscErrorCode Shaped(const Shape *shape, PetscReal scale, MatType type, 
       row[k] = column;
     }
     PetscCall(PetscSortInt(length, row));
-    for (PetscInt k = 0; k < length; k++) aa[ai[i] + k] = row[k] == i ? 1.1 * length : Uniform((uint64_t)i, (uint64_t)(100 + k));
+    for (PetscInt k = 0; k < length; k++)
+      aa[ai[i] + k] = row[k] == i ? 1.1 * length : Uniform((uint64_t)i, (uint64_t)(100 + k));
   }
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, ai, aj, aa, &B));
   PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, A));
@@ -553,12 +634,22 @@ static PetscErrorCode Shaped(const Shape *shape, PetscReal scale, MatType type, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Efficiency against the roofline of the paper, with the entries, and with the places of the copy in slices as the paper's right-hand panel has it */
-static PetscErrorCode Paper(MatType type, PetscReal scale, PetscInt nss, const PetscInt ss[], PetscInt its, PetscInt solves, PetscReal bandwidth, FILE *csv)
+/*
+  Efficiency against the roofline of the paper, with the entries, and with the places of the copy in slices as the
+  paper's right-hand panel has it
+*/
+static PetscErrorCode Paper(MatType type, PetscReal scale, PetscInt nss, const PetscInt ss[], PetscInt its,
+                            PetscInt solves, PetscReal bandwidth, FILE *csv)
 {
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nMatrices shaped as those of the paper's Table 1, %g times the rows; padding of slices of 32 rows here and in the paper, %%; ms a product by MatMult() and by a copy in slices;\nefficiency by the paper's roofline at %.0f GB/s, of the copy as well with the places that it has, padding too\n", (double)scale, (double)(1e-9 * bandwidth)));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-16s %8s %6s %6s %6s %2s %9s %6s %9s %6s %7s\n", "shape of", "rows", "nz/row", "pad", "paper", "s", "MatMult", "eff", "copy", "eff", "padded"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF,
+                "\nMatrices shaped as those of the paper's Table 1, %g times the rows; padding of slices of 32 rows "
+                "here and in the paper, %%; ms a product by MatMult() and by a copy in slices;\nefficiency by the "
+                "paper's roofline at %.0f GB/s, of the copy as well with the places that it has, padding too\n",
+                (double)scale, (double)(1e-9 * bandwidth)));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-16s %8s %6s %6s %6s %2s %9s %6s %9s %6s %7s\n", "shape of", "rows",
+                        "nz/row", "pad", "paper", "s", "MatMult", "eff", "copy", "eff", "padded"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
     Mat       A;
     MatInfo   matinfo;
@@ -575,13 +666,21 @@ static PetscErrorCode Paper(MatType type, PetscReal scale, PetscInt nss, const P
       char            what[2][32] = {"", ""};
 
       PetscCall(Time(A, FUSED, KSP_FUSED_SPMV_PETSC, PCNONE, ss[i], its, solves, &first, &plain, &matrix[0], what[0]));
-      PetscCall(Time(A, FUSED_COPY, KSP_FUSED_SPMV_SELL, PCNONE, ss[i], its, solves, &first, &copy, &matrix[1], what[1]));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-16s %8" PetscInt_FMT " %6.2f %6.1f %6.1f %2" PetscInt_FMT " %9.4f %6.2f ", shapes[k].name, rows, matinfo.nz_used / n, (double)(100.0 * (padded / matinfo.nz_used - 1.0)), (double)(100.0 * shapes[k].padding), ss[i], (double)(1e3 * plain),
-                            (double)(Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / plain)));
+      PetscCall(
+        Time(A, FUSED_COPY, KSP_FUSED_SPMV_SELL, PCNONE, ss[i], its, solves, &first, &copy, &matrix[1], what[1]));
+      PetscCall(
+        PetscPrintf(PETSC_COMM_SELF, "%-16s %8" PetscInt_FMT " %6.2f %6.1f %6.1f %2" PetscInt_FMT " %9.4f %6.2f ",
+                    shapes[k].name, rows, matinfo.nz_used / n, (double)(100.0 * (padded / matinfo.nz_used - 1.0)),
+                    (double)(100.0 * shapes[k].padding), ss[i], (double)(1e3 * plain),
+                    (double)(Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / plain)));
       if (strstr(what[1], "copy"))
-        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%9.4f %6.2f %7.2f\n", (double)(1e3 * copy), (double)(Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / copy), (double)(Roofline(n, matrix[1] / 12.0, s) / (s + 1) / bandwidth / copy)));
+        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%9.4f %6.2f %7.2f\n", (double)(1e3 * copy),
+                              (double)(Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / copy),
+                              (double)(Roofline(n, matrix[1] / 12.0, s) / (s + 1) / bandwidth / copy)));
       else PetscCall(PetscPrintf(PETSC_COMM_SELF, "%9s\n", "no copy"));
-      if (csv) fprintf(csv, "paper %s,%ld,,%ld,%s,%.6g,%.6g,,%.4g\n", shapes[k].name, (long)rows, (long)ss[i], what[1], (double)plain, (double)copy, (double)(Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / plain));
+      if (csv)
+        fprintf(csv, "paper %s,%ld,,%ld,%s,%.6g,%.6g,,%.4g\n", shapes[k].name, (long)rows, (long)ss[i], what[1],
+                (double)plain, (double)copy, (double)(Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / plain));
     }
     PetscCall(MatDestroy(&A));
   }
@@ -591,12 +690,13 @@ static PetscErrorCode Paper(MatType type, PetscReal scale, PetscInt nss, const P
 int main(int argc, char **argv)
 {
   static const char *names[NMETHODS] = {"idr", "idrfused", "idrfused copy"};
-  PetscInt           sizes[16] = {20, 50, 100}, stencils[2] = {27, 7}, ss[16] = {1, 2, 4, 8}, nsizes = 16, nstencils = 2, nss = 16, its = 100, solves = 4, dots = 1000000, kernels = 0;
-  char               type[64] = MATAIJ, pc[64] = PCNONE, file[PETSC_MAX_PATH_LEN];
-  PetscReal          bandwidth = 0.0, scale = 0.0;
-  PetscInt           branches[8], nbranches = 8;
-  PetscBool          set, branch;
-  FILE              *csv = NULL;
+  PetscInt sizes[16] = {20, 50, 100}, stencils[2] = {27, 7}, ss[16] = {1, 2, 4, 8}, nsizes = 16, nstencils = 2,
+           nss = 16, its = 100, solves = 4, dots = 1000000, kernels = 0;
+  char      type[64] = MATAIJ, pc[64] = PCNONE, file[PETSC_MAX_PATH_LEN];
+  PetscReal bandwidth = 0.0, scale = 0.0;
+  PetscInt  branches[8], nbranches = 8;
+  PetscBool set, branch;
+  FILE     *csv = NULL;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -632,8 +732,13 @@ int main(int argc, char **argv)
       if (!p && !k) {
         if (bandwidth <= 0.0) PetscCall(Bandwidth(A, &bandwidth));
         else bandwidth *= 1e9;
-        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s; ms a product, first solve and best of the others; ratio: KSPIDR / this one; efficiency: bytes at %.0f GB/s, by our own count, of what the product reads, and by the paper's, over the time\n", type, pc, (double)(1e-9 * bandwidth)));
-        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4s %3s %3s %-14s %9s %9s %6s %6s %6s\n", "n", "pts", "s", "method", "first", "warm", "ratio", "ours", "paper"));
+        PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                              "%s, %s; ms a product, first solve and best of the others; ratio: KSPIDR / this one; "
+                              "efficiency: bytes at %.0f GB/s, by our own count, of what the product reads, and by the "
+                              "paper's, over the time\n",
+                              type, pc, (double)(1e-9 * bandwidth)));
+        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4s %3s %3s %-14s %9s %9s %6s %6s %6s\n", "n", "pts", "s", "method",
+                              "first", "warm", "ratio", "ours", "paper"));
       }
       for (PetscInt i = 0; i < nss; i++) {
         PetscReal theirs = 0.0;
@@ -648,15 +753,22 @@ int main(int argc, char **argv)
           if (m == FUSED_COPY && !strstr(what, "copy")) continue;
           ours  = Budget(n, matrix, s, (PetscBool)(m == FUSED_COPY)) / (s + 1) / bandwidth / best;
           paper = Roofline(n, matinfo.nz_used, s) / (s + 1) / bandwidth / best;
-          PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %3" PetscInt_FMT " %3" PetscInt_FMT " %-14s %9.4f %9.4f %6.2f %6.2f %6.2f  %s\n", sizes[k], stencils[p], ss[i], names[m], (double)(1e3 * first), (double)(1e3 * best), (double)(theirs / best), (double)ours, (double)paper, what));
-          if (csv) fprintf(csv, "product,%ld,%ld,%ld,%s,%.6g,%.6g,%.4g,%.4g\n", (long)sizes[k], (long)stencils[p], (long)ss[i], names[m], (double)first, (double)best, (double)ours, (double)paper);
+          PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                                "%4" PetscInt_FMT " %3" PetscInt_FMT " %3" PetscInt_FMT
+                                " %-14s %9.4f %9.4f %6.2f %6.2f %6.2f  %s\n",
+                                sizes[k], stencils[p], ss[i], names[m], (double)(1e3 * first), (double)(1e3 * best),
+                                (double)(theirs / best), (double)ours, (double)paper, what));
+          if (csv)
+            fprintf(csv, "product,%ld,%ld,%ld,%s,%.6g,%.6g,%.4g,%.4g\n", (long)sizes[k], (long)stencils[p], (long)ss[i],
+                    names[m], (double)first, (double)best, (double)ours, (double)paper);
         }
       }
       if (dots && p == nstencils - 1 && k == nsizes - 1) PetscCall(Dots(A, dots, bandwidth, csv));
       PetscCall(MatDestroy(&A));
     }
   if (scale > 0.0) PetscCall(Paper(type, scale, nss, ss, its, solves, bandwidth, csv));
-  for (PetscInt p = 0; kernels && p < nstencils; p++) PetscCall(KernelTable(type, kernels, stencils[p], bandwidth, csv));
+  for (PetscInt p = 0; kernels && p < nstencils; p++)
+    PetscCall(KernelTable(type, kernels, stencils[p], bandwidth, csv));
   if (branch) PetscCall(Branches(type, nbranches, branches, csv));
   if (csv) fclose(csv);
   PetscCall(PetscFinalize());

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* idrmatrices.c: KSPIDRFUSED on real matrices: numbers of products against KSPIDR, and time to solution against PETSc's Krylov methods */
+/*
+  idrmatrices.c: KSPIDRFUSED on real matrices: numbers of products against KSPIDR, and time to solution against PETSc's
+  Krylov methods
+*/
 static char help[] = "Fused IDR(s) on the matrices of a folder and on generated ones.\n\
   -dir FOLDER            Matrix Market files (default $SPIKE_MATRICES); without, generated ones alone\n\
   -mode counts|times     numbers of products against KSPIDR with the same shadow space, or time to solution (both)\n\
@@ -9,7 +12,8 @@ static char help[] = "Fused IDR(s) on the matrices of a folder and on generated 
   -solves k              times: solves, of which the fastest counts; a failure is tried once (3)\n\
   -ksps a,b,...          times: PETSc's methods (gmres,lgmres,bcgs,ibcgs,bcgsl,fbcgs,tfqmr,cgs,idr)\n\
   -side left|right       times: of the preconditioner (right, where all methods see the true residual)\n\
-  -check 0|1             times: whether idrfused computes the true residual at convergence, as it does by default and PETSc's methods never do (1)\n\
+  -check 0|1             times: whether idrfused computes the true residual at convergence, as it does by default\n\
+ and PETSc's methods never do (1)\n\
   -grid n1,n2            times: points in each direction of the generated convection-diffusion problems (20,40)\n\
   -rows n                times: of the generated bands (50000)\n\
   -bench_mat_type t      aij, aijcusparse\n\n";
@@ -19,8 +23,12 @@ static char help[] = "Fused IDR(s) on the matrices of a folder and on generated 
 
 #define MAXKSPS 16
 
-static const char *const matrices[] = {"494_bus",       "BentPipe2D100", "add32", "bcsstk16", "cavity14", "e05r0500", "epb0",    "fs_760_3", "gr_30_30", "jpwh_991", "lap2D_5pt_n100", "lap_25",   "laser",
-                                       "matrix_n19168", "mcca",          "nos3",  "nos7",     "olm500",   "orsreg_1", "pde2961", "sherman1", "sherman4", "sherman5", "wedge6_K",       "west0479", "young1c"};
+static const char *const matrices[] = {"494_bus",        "BentPipe2D100", "add32",    "bcsstk16",      "cavity14",
+                                       "e05r0500",       "epb0",          "fs_760_3", "gr_30_30",      "jpwh_991",
+                                       "lap2D_5pt_n100", "lap_25",        "laser",    "matrix_n19168", "mcca",
+                                       "nos3",           "nos7",          "olm500",   "orsreg_1",      "pde2961",
+                                       "sherman1",       "sherman4",      "sherman5", "wedge6_K",      "west0479",
+                                       "young1c"};
 
 typedef struct {
   PetscInt  s, maxit, perturbations, solves, nksps, ngrids, grids[4], rows;
@@ -142,7 +150,11 @@ static PetscErrorCode RightHandSide(Mat A, PetscInt k, Vec x, Vec b)
 }
 
 typedef struct {
-  PetscInt both, agree, steady, steadyagree, within; /* rows that both solve; of these within 5 %; KSPIDR itself within 5 % under perturbations; of these; within its own spread or 5 % */
+  /*
+    rows that both solve; of these within 5 %; KSPIDR itself within 5 % under perturbations; of these; within its own
+    spread or 5 %
+  */
+  PetscInt both, agree, steady, steadyagree, within;
 } Tally;
 
 static const char *Number(const Outcome *out, char text[])
@@ -155,7 +167,8 @@ static const char *Number(const Outcome *out, char text[])
 /* Products of KSPIDR, its own change with b, and ours in four forms with its shadow space */
 static PetscErrorCode Counts(const Options *o, const char name[], Mat A, PCType pctype, Tally tally[4])
 {
-  const KSPIDRFusedOrthogType orthogs[] = {KSP_IDRFUSED_ORTHOG_CLASSICAL, KSP_IDRFUSED_ORTHOG_MODIFIED, KSP_IDRFUSED_ORTHOG_TWICE, KSP_IDRFUSED_ORTHOG_MODIFIED};
+  const KSPIDRFusedOrthogType orthogs[] = {KSP_IDRFUSED_ORTHOG_CLASSICAL, KSP_IDRFUSED_ORTHOG_MODIFIED,
+                                           KSP_IDRFUSED_ORTHOG_TWICE, KSP_IDRFUSED_ORTHOG_MODIFIED};
   PC                          pc;
   KSP                         ksp;
   PetscRandom                 rand;
@@ -201,7 +214,8 @@ static PetscErrorCode Counts(const Options *o, const char name[], Mat A, PCType 
     PetscCall(KSPDestroy(&ksp));
     if (theirs.solved && ours[form].solved) {
       const PetscInt  margin = PetscMax(1, theirs.its / 20), d = PetscAbsInt(ours[form].its - theirs.its);
-      const PetscBool agree = (PetscBool)(d <= margin), steady = (PetscBool)(!unsolved && most - theirs.its <= margin && theirs.its - least <= margin);
+      const PetscBool agree  = (PetscBool)(d <= margin),
+                      steady = (PetscBool)(!unsolved && most - theirs.its <= margin && theirs.its - least <= margin);
 
       tally[form].both++;
       if (agree) tally[form].agree++;
@@ -210,8 +224,12 @@ static PetscErrorCode Counts(const Options *o, const char name[], Mat A, PCType 
       if (agree || (ours[form].its >= least - margin && ours[form].its <= most + margin)) tally[form].within++;
     }
   }
-  if (theirs.solved) PetscCall(PetscSNPrintf(spread, sizeof(spread), "%" PetscInt_FMT "..%" PetscInt_FMT "%s", least, most, unsolved ? ", or not" : ""));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-15s %-6s %6" PetscInt_FMT " %6s %-18s %9s %8s %8s %8s\n", name, pctype, n, Number(&theirs, text[4]), theirs.solved ? spread : "", Number(&ours[0], text[0]), Number(&ours[1], text[1]), Number(&ours[2], text[2]), Number(&ours[3], text[3])));
+  if (theirs.solved)
+    PetscCall(PetscSNPrintf(spread, sizeof(spread), "%" PetscInt_FMT "..%" PetscInt_FMT "%s", least, most,
+                            unsolved ? ", or not" : ""));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-15s %-6s %6" PetscInt_FMT " %6s %-18s %9s %8s %8s %8s\n", name, pctype, n,
+                        Number(&theirs, text[4]), theirs.solved ? spread : "", Number(&ours[0], text[0]),
+                        Number(&ours[1], text[1]), Number(&ours[2], text[2]), Number(&ours[3], text[3])));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -219,10 +237,12 @@ static PetscErrorCode Counts(const Options *o, const char name[], Mat A, PCType 
 }
 
 /*
-  Ours first, then PETSc's: the fastest solve of each, in rounds in which each has one, so that what else the machine does meets all. cases: that anyone solves; in which ours is no slower than the best of
-  PETSc's; in which it is within 5 % of that
+  Ours first, then PETSc's: the fastest solve of each, in rounds in which each has one, so that what else the machine
+  does meets all. cases: that anyone solves; in which ours is no slower than the best of PETSc's; in which it is within
+  5 % of that
 */
-static PetscErrorCode Times(const Options *o, const char name[], Mat A, PetscInt bandwidth, PCType pctype, PetscInt cases[3])
+static PetscErrorCode Times(const Options *o, const char name[], Mat A, PetscInt bandwidth, PCType pctype,
+                            PetscInt cases[3])
 {
   PC             pc;
   KSP            ksps[MAXKSPS + 1];
@@ -263,7 +283,8 @@ static PetscErrorCode Times(const Options *o, const char name[], Mat A, PetscInt
   }
   verdict = "nobody";
   if (theirs || ours->solved) {
-    const PetscBool good = (PetscBool)(ours->solved && (!theirs || ours->time <= theirs->time)), close = (PetscBool)(ours->solved && (!theirs || ours->time <= 1.05 * theirs->time));
+    const PetscBool good  = (PetscBool)(ours->solved && (!theirs || ours->time <= theirs->time)),
+                    close = (PetscBool)(ours->solved && (!theirs || ours->time <= 1.05 * theirs->time));
 
     cases[0]++;
     if (good) cases[1]++;
@@ -273,9 +294,11 @@ static PetscErrorCode Times(const Options *o, const char name[], Mat A, PetscInt
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-15s %-6s %7" PetscInt_FMT " ", name, pctype, n));
   if (ours->solved) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10.3f %5" PetscInt_FMT " ", 1e3 * ours->time, ours->its));
   else PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10s %5s ", "-", ""));
-  if (theirs) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10.3f %5" PetscInt_FMT " %-6s ", 1e3 * theirs->time, theirs->its, who));
+  if (theirs)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10.3f %5" PetscInt_FMT " %-6s ", 1e3 * theirs->time, theirs->its, who));
   else PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10s %5s %-6s ", "-", "", ""));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%6.2f  %s\n", theirs && ours->solved ? theirs->time / ours->time : 0.0, verdict));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF, "%6.2f  %s\n", theirs && ours->solved ? theirs->time / ours->time : 0.0, verdict));
   for (PetscInt k = 0; k <= o->nksps; k++) PetscCall(KSPDestroy(&ksps[k]));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
@@ -283,7 +306,10 @@ static PetscErrorCode Times(const Options *o, const char name[], Mat A, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* -laplace u + velocity.grad u on n^3 points, central differences with a Peclet number of the cell, or with upwind differences */
+/*
+  -laplace u + velocity.grad u on n^3 points, central differences with a Peclet number of the cell, or with upwind
+  differences
+*/
 static PetscErrorCode Convection(PetscInt n, PetscReal peclet, PetscBool upwind, const char type[], Mat *A)
 {
   const PetscInt  N    = n * n * n;
@@ -341,10 +367,14 @@ static PetscErrorCode AllTimes(const Options *o, const char dir[])
   char            name[64];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nTime to solution, ms, without setup: the fastest of %" PetscInt_FMT " solves; %s, %s preconditioning, true residuals %schecked, rtol %g; PETSc's fastest of", o->solves, o->type, o->side == PC_RIGHT ? "right" : "left", o->check ? "" : "not ",
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "\nTime to solution, ms, without setup: the fastest of %" PetscInt_FMT
+                        " solves; %s, %s preconditioning, true residuals %schecked, rtol %g; PETSc's fastest of",
+                        o->solves, o->type, o->side == PC_RIGHT ? "right" : "left", o->check ? "" : "not ",
                         (double)o->rtol));
   for (PetscInt k = 0; k < o->nksps; k++) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %s", o->ksps[k]));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%-15s %-6s %7s %10s %5s %10s %5s %-6s %6s\n", "matrix", "pc", "rows", "idrfused", "its", "PETSc", "its", "by", "ratio"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%-15s %-6s %7s %10s %5s %10s %5s %-6s %6s\n", "matrix", "pc", "rows",
+                        "idrfused", "its", "PETSc", "its", "by", "ratio"));
   for (size_t k = 0; *dir && k < PETSC_STATIC_ARRAY_LENGTH(matrices); k++) {
     PetscBool symmetric;
 
@@ -357,7 +387,8 @@ static PetscErrorCode AllTimes(const Options *o, const char dir[])
   for (PetscInt g = 0; g < o->ngrids; g++)
     for (int p = 0; p < 3; p++) {
       PetscCall(Convection(o->grids[g], peclets[p], (PetscBool)(p == 2), o->type, &A));
-      PetscCall(PetscSNPrintf(name, sizeof(name), "cd%" PetscInt_FMT " %s %g", o->grids[g], p == 2 ? "up" : "mid", (double)peclets[p]));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "cd%" PetscInt_FMT " %s %g", o->grids[g], p == 2 ? "up" : "mid",
+                              (double)peclets[p]));
       PetscCall(TimesBoth(o, name, &A, 8, cases));
     }
   for (int w = 0; w < 2; w++)
@@ -367,7 +398,10 @@ static PetscErrorCode AllTimes(const Options *o, const char dir[])
       PetscCall(PetscSNPrintf(name, sizeof(name), "band %" PetscInt_FMT " d %g", widths[w], (double)dominances[d]));
       PetscCall(TimesBoth(o, name, &A, 0, cases));
     }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "idrfused is no slower than the fastest of PETSc's in %" PetscInt_FMT " of %" PetscInt_FMT " cases that anyone solves (%.0f %%), within 5 %% of it in %" PetscInt_FMT "\n", cases[1], cases[0], 100.0 * cases[1] / PetscMax(1, cases[0]), cases[2]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "idrfused is no slower than the fastest of PETSc's in %" PetscInt_FMT " of %" PetscInt_FMT
+                        " cases that anyone solves (%.0f %%), within 5 %% of it in %" PetscInt_FMT "\n",
+                        cases[1], cases[0], 100.0 * cases[1] / PetscMax(1, cases[0]), cases[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,9 +414,16 @@ static PetscErrorCode AllCounts(const Options *o, const char dir[])
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(tally, sizeof(tally)));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "Products to rtol %g, at most %" PetscInt_FMT ", s = %" PetscInt_FMT ", right preconditioning, the shadow space of KSPIDR; b = A x, x random. -: not solved; r: with a new start\n", (double)o->rtol, o->maxit, o->s));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "spread: KSPIDR itself with %" PetscInt_FMT " right-hand sides that differ by 1e-15\n", o->perturbations));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-15s %-6s %6s %6s %-18s %9s %8s %8s %8s\n", "matrix", "pc", "rows", "idr", "its spread", forms[0], forms[1], forms[2], forms[3]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "Products to rtol %g, at most %" PetscInt_FMT ", s = %" PetscInt_FMT
+                        ", right preconditioning, the shadow space of KSPIDR; b = A x, x random. -: not solved; r: "
+                        "with a new start\n",
+                        (double)o->rtol, o->maxit, o->s));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "spread: KSPIDR itself with %" PetscInt_FMT " right-hand sides that differ by 1e-15\n",
+                        o->perturbations));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-15s %-6s %6s %6s %-18s %9s %8s %8s %8s\n", "matrix", "pc", "rows", "idr",
+                        "its spread", forms[0], forms[1], forms[2], forms[3]));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(matrices); k++) {
     PetscCall(Load(dir, matrices[k], MATAIJ, &A));
     if (!A) continue;
@@ -392,14 +433,19 @@ static PetscErrorCode AllCounts(const Options *o, const char dir[])
   for (int form = 0; form < 4; form++) {
     const Tally *t = &tally[form];
 
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-9s both solve %" PetscInt_FMT ", within 5 %% in %" PetscInt_FMT "; where KSPIDR itself changes by no more, %" PetscInt_FMT " of %" PetscInt_FMT "; within 5 %% of its spread %" PetscInt_FMT "\n", forms[form], t->both, t->agree, t->steadyagree, t->steady, t->within));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "%-9s both solve %" PetscInt_FMT ", within 5 %% in %" PetscInt_FMT
+                          "; where KSPIDR itself changes by no more, %" PetscInt_FMT " of %" PetscInt_FMT
+                          "; within 5 %% of its spread %" PetscInt_FMT "\n",
+                          forms[form], t->both, t->agree, t->steadyagree, t->steady, t->within));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  static const char *const builtin[]               = {KSPGMRES, KSPLGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPFBCGS, KSPTFQMR, KSPCGS, KSPIDR};
+  static const char *const builtin[]               = {KSPGMRES, KSPLGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL,
+                                                      KSPFBCGS, KSPTFQMR,  KSPCGS,  KSPIDR};
   char                     dir[PETSC_MAX_PATH_LEN] = "", mode[16] = "both";
   Options                  o;
   PetscBool                set, exists;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* krylov.c: iterations of KSPBCGSFUSED and KSPCGFUSED against KSPBCGS and KSPCG, in one run, on the 27- and the 7-point Poisson problem */
+/*
+  krylov.c: iterations of KSPBCGSFUSED and KSPCGFUSED against KSPBCGS and KSPCG, in one run, on the 27- and the 7-point
+  Poisson problem
+*/
 static char help[] = "Fused Krylov methods against KSPBCGS and KSPCG.\n\
   -n n1,n2,...       grid points in each direction (20,50,100)\n\
   -stencil 27,7      points of the stencils\n\
@@ -7,14 +10,16 @@ static char help[] = "Fused Krylov methods against KSPBCGS and KSPCG.\n\
   -bench_its k       iterations of a solve (100)\n\
   -solves k          solves; the first is shown apart, the others give their best (4)\n\
   -bench_mat_type t  aij, aijcusparse, sell, sellcuda\n\
-A line \"PCApply\" has the milliseconds of one, of as many in a row as a solve has iterations; behind a method, by how much an iteration is above that without preconditioner and its\n\
+A line \"PCApply\" has the milliseconds of one, of as many in a row as a solve has iterations; behind a method, by\n\
+ how much an iteration is above that without preconditioner and its\n\
 PCApply: two with BiCGStab, one with CG.\n\n";
 
 #include <petscspike.h>
 #include "poisson.h"
 
 /* Seconds an iteration: of the first solve and the best of the others */
-static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReductions form, PetscInt its, PetscInt solves, PetscReal *first, PetscReal *best, char lockstep[])
+static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReductions form, PetscInt its, PetscInt solves,
+                           PetscReal *first, PetscReal *best, char lockstep[])
 {
   KSP          ksp;
   PC           pc;
@@ -41,7 +46,9 @@ static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReduction
   lockstep[0] = 0;
   if (fused) {
     PetscCall(KSPFusedGetInfo(ksp, &info));
-    PetscCall(PetscSNPrintf(lockstep, 48, "%s%s, %s%s", info.backend, info.lockstep ? "" : ", ahead", KSPFusedSpMVTypes[info.product], info.persistent ? ", persistent" : (info.replayed ? ", graph" : "")));
+    PetscCall(PetscSNPrintf(lockstep, 48, "%s%s, %s%s", info.backend, info.lockstep ? "" : ", ahead",
+                            KSPFusedSpMVTypes[info.product],
+                            info.persistent ? ", persistent" : (info.replayed ? ", graph" : "")));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -87,15 +94,14 @@ int main(int argc, char **argv)
     KSPFusedReductions form;
     const char        *name;
     PetscInt           products, words; /* of an iteration; words of n, beside products and preconditioners */
-  } method[] = {
-    {KSPBCGS,      KSP_FUSED_REDUCTIONS_PLAIN,  "bcgs",             2, 31},
-    {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_PLAIN,  "bcgsfused",        2, 18},
-    {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_MERGED, "bcgsfused merged", 2, 16},
-    {KSPCG,        KSP_FUSED_REDUCTIONS_PLAIN,  "cg",               1, 16},
-    {KSPCGFUSED,   KSP_FUSED_REDUCTIONS_PLAIN,  "cgfused",          1, 11},
-    {KSPCGFUSED,   KSP_FUSED_REDUCTIONS_MERGED, "cgfused merged",   1, 12}
-  };
-  PetscInt  sizes[16] = {20, 50, 100}, stencils[2] = {27, 7}, nsizes = 16, nstencils = 2, its = 100, solves = 4, npcs = 8;
+  } method[]         = {{KSPBCGS, KSP_FUSED_REDUCTIONS_PLAIN, "bcgs", 2, 31},
+                        {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_PLAIN, "bcgsfused", 2, 18},
+                        {KSPBCGSFUSED, KSP_FUSED_REDUCTIONS_MERGED, "bcgsfused merged", 2, 16},
+                        {KSPCG, KSP_FUSED_REDUCTIONS_PLAIN, "cg", 1, 16},
+                        {KSPCGFUSED, KSP_FUSED_REDUCTIONS_PLAIN, "cgfused", 1, 11},
+                        {KSPCGFUSED, KSP_FUSED_REDUCTIONS_MERGED, "cgfused merged", 1, 12}};
+  PetscInt sizes[16] = {20, 50, 100}, stencils[2] = {27, 7}, nsizes = 16, nstencils = 2, its = 100, solves = 4,
+           npcs = 8;
   char     *pcs[8], type[64] = MATAIJ;
   PetscBool set;
 
@@ -114,13 +120,18 @@ int main(int argc, char **argv)
     npcs = 1;
     PetscCall(PetscStrallocpy(PCNONE, &pcs[0]));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s; ms an iteration, first solve and best of the others; ratio: PETSc's method / this one; GB/s: 12 bytes an entry (by diagonals it takes 8), vectors by their budget\n", type));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4s %3s %-8s %-18s %9s %9s %6s %7s\n", "n", "pts", "pc", "method", "first", "warm", "ratio", "GB/s"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%s; ms an iteration, first solve and best of the others; ratio: PETSc's method / this one; "
+                        "GB/s: 12 bytes an entry (by diagonals it takes 8), vectors by their budget\n",
+                        type));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4s %3s %-8s %-18s %9s %9s %6s %7s\n", "n", "pts", "pc", "method", "first",
+                        "warm", "ratio", "GB/s"));
   for (PetscInt s = 0; s < nstencils; s++)
     for (PetscInt k = 0; k < nsizes; k++) {
-      Mat       A;
-      MatInfo   matinfo;
-      PetscReal none[PETSC_STATIC_ARRAY_LENGTH(method)] = {0.0}; /* seconds without a preconditioner, where that came before */
+      Mat     A;
+      MatInfo matinfo;
+      /* seconds without a preconditioner, where that came before */
+      PetscReal none[PETSC_STATIC_ARRAY_LENGTH(method)] = {0.0};
 
       PetscCall(Poisson(sizes[k], stencils[s], type, &A));
       PetscCall(MatGetInfo(A, MAT_LOCAL, &matinfo));
@@ -131,18 +142,28 @@ int main(int argc, char **argv)
         PetscCall(PetscStrcmp(pcs[p], PCNONE, &isnone));
         if (!isnone) {
           PetscCall(TimeApply(A, pcs[p], its, solves, &apply));
-          PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9s %9.4f\n", sizes[k], stencils[s], pcs[p], "PCApply", "", (double)(1e3 * apply)));
+          PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9s %9.4f\n",
+                                sizes[k], stencils[s], pcs[p], "PCApply", "", (double)(1e3 * apply)));
         }
         for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(method); m++) {
-          const PetscReal n = (PetscReal)sizes[k] * sizes[k] * sizes[k], bytes = method[m].products * ((sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used + 2 * sizeof(PetscScalar) * n) + sizeof(PetscScalar) * method[m].words * n;
-          PetscReal       first = 0.0, best   = 0.0;
-          char            info[48], above[32] = "";
+          const PetscReal n     = (PetscReal)sizes[k] * sizes[k] * sizes[k],
+                          bytes = method[m].products * ((sizeof(PetscScalar) + sizeof(int)) * matinfo.nz_used +
+                                                        2 * sizeof(PetscScalar) * n) +
+                                  sizeof(PetscScalar) * method[m].words * n;
+          PetscReal first = 0.0, best   = 0.0;
+          char      info[48], above[32] = "";
 
           PetscCall(Time(A, method[m].type, pcs[p], method[m].form, its, solves, &first, &best, info));
           if (m % 3 == 0) petsc = best;
           if (isnone) none[m] = best;
-          else if (none[m] > 0.0) PetscCall(PetscSNPrintf(above, sizeof(above), "%+.1f %%", (double)(100.0 * (best / (none[m] + method[m].products * apply) - 1.0))));
-          PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9.4f %9.4f %6.2f %7.0f  %s %s\n", sizes[k], stencils[s], pcs[p], method[m].name, (double)(1e3 * first), (double)(1e3 * best), (double)(petsc / best), (double)(1e-9 * bytes / best), info, above));
+          else if (none[m] > 0.0)
+            PetscCall(PetscSNPrintf(above, sizeof(above), "%+.1f %%",
+                                    (double)(100.0 * (best / (none[m] + method[m].products * apply) - 1.0))));
+          PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                                "%4" PetscInt_FMT " %3" PetscInt_FMT " %-8s %-18s %9.4f %9.4f %6.2f %7.0f  %s %s\n",
+                                sizes[k], stencils[s], pcs[p], method[m].name, (double)(1e3 * first),
+                                (double)(1e3 * best), (double)(petsc / best), (double)(1e-9 * bytes / best), info,
+                                above));
         }
       }
       PetscCall(MatDestroy(&A));

@@ -5,8 +5,11 @@
 #include "bandcase.h"
 #include "../tests/lapackgb.h"
 
-typedef void (*Gbtrf)(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
-typedef void (*Gbtrs)(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+typedef void (*Gbtrf)(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *,
+                      PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
+typedef void (*Gbtrs)(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *,
+                      const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *,
+                      PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
 
 /* ||b - A x||_2 / ||b||_2 */
 static inline PetscErrorCode Residual(Mat A, Vec b, Vec x, PetscReal *residual)
@@ -25,8 +28,12 @@ static inline PetscErrorCode Residual(Mat A, Vec b, Vec x, PetscReal *residual)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Factorization of a band that has been filled before, and one right-hand side, ms: the first factorization, and medians; what takes more than two seconds, once */
-static inline PetscErrorCode TimeBand(int repeat, PetscInt K, Mat A, Vec b, Vec x, Gbtrf gbtrf, Gbtrs gbtrs, double *first, double *factor, double *solve)
+/*
+  Factorization of a band that has been filled before, and one right-hand side, ms: the first factorization, and
+  medians; what takes more than two seconds, once
+*/
+static inline PetscErrorCode TimeBand(int repeat, PetscInt K, Mat A, Vec b, Vec x, Gbtrf gbtrf, Gbtrs gbtrs,
+                                      double *first, double *factor, double *solve)
 {
   const PetscCount   ld = 3 * (PetscCount)K + 1;
   const PetscScalar *ba, *aa;

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* peers.c: PCSPIKE beside cuDSS, cuSPARSE, LAPACK and MKL on the same matrices, in one run */
-static char help[] = "Random bands: off-diagonals uniform in [-1, 1], a_ii = d * sum of the magnitudes of the others in the row. ms, medians of -repeat.\n"
-                     "cuDSS, MKL, LAPACK and cuSPARSE solve exactly. PCSPIKE is a preconditioner: \"solve\" is one application, \"residual\" what one application leaves; the lines below\n"
-                     "it are what it takes together with a Krylov method to bring the true residual to -rtol and to the residual of the best direct solver of the case.\n"
-                     "  first     what the first setup takes (analysis, memory) and the factorization with it\n"
-                     "  refactor  new values in the same pattern; for bands on the host the factorization without filling the band\n"
-                     "  solve     one right-hand side\n"
-                     "  both      refactor and solve; factor: that of PCSPIKE with GMRES to the residual of the best direct solver goes into it so many times\n"
-                     "  -cases <100000,32,...>  pairs N,K\n"
-                     "  -d <1> -repeat <5> -rtol <1e-10>\n"
-                     "  -cudss <libcudss.so.1>  cuDSS 1.0 (PyPI: nvidia-cudss-cu13), loaded at run time\n"
-                     "  -cudss_rows <1000000>   at most so many rows for cuDSS\n"
-                     "  -mkl <libmkl_rt.so.2>   a library with dgbtrf_ and dgbtrs_, loaded at run time; MKL_NUM_THREADS counts\n"
-                     "  -ilu_rows <100000>      at most so many rows for ILU(0) of cuSPARSE, which is an exact LU of a full band\n"
-                     "  -mat_type aijcusparse   PCSPIKE, cuDSS and cuSPARSE need it; without it those on the host remain\n\n";
+static char help
+  [] = "Random bands: off-diagonals uniform in [-1, 1], a_ii = d * sum of the magnitudes of the others in the row. ms, "
+       "medians of -repeat.\n"
+       "cuDSS, MKL, LAPACK and cuSPARSE solve exactly. PCSPIKE is a preconditioner: \"solve\" is one application, "
+       "\"residual\" what one application leaves; the lines below\n"
+       "it are what it takes together with a Krylov method to bring the true residual to -rtol and to the residual of "
+       "the best direct solver of the case.\n"
+       "  first     what the first setup takes (analysis, memory) and the factorization with it\n"
+       "  refactor  new values in the same pattern; for bands on the host the factorization without filling the band\n"
+       "  solve     one right-hand side\n"
+       "  both      refactor and solve; factor: that of PCSPIKE with GMRES to the residual of the best direct solver "
+       "goes into it so many times\n"
+       "  -cases <100000,32,...>  pairs N,K\n"
+       "  -d <1> -repeat <5> -rtol <1e-10>\n"
+       "  -cudss <libcudss.so.1>  cuDSS 1.0 (PyPI: nvidia-cudss-cu13), loaded at run time\n"
+       "  -cudss_rows <1000000>   at most so many rows for cuDSS\n"
+       "  -mkl <libmkl_rt.so.2>   a library with dgbtrf_ and dgbtrs_, loaded at run time; MKL_NUM_THREADS counts\n"
+       "  -ilu_rows <100000>      at most so many rows for ILU(0) of cuSPARSE, which is an exact LU of a full band\n"
+       "  -mat_type aijcusparse   PCSPIKE, cuDSS and cuSPARSE need it; without it those on the host remain\n\n";
 
 #include "lapackband.h"
 #include "symbols.h"
@@ -35,7 +40,8 @@ typedef struct {
 static PetscErrorCode Find(void *library, const char name[], void *function)
 {
   PetscFunctionBeginUser;
-  PetscCheck(FindSymbol(library, name, function), PETSC_COMM_SELF, PETSC_ERR_LIB, "The library has no function %s", name);
+  PetscCheck(FindSymbol(library, name, function), PETSC_COMM_SELF, PETSC_ERR_LIB, "The library has no function %s",
+             name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,7 +58,10 @@ static PetscErrorCode Open(const char file[], void **library)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- cuDSS 1.0: what of cudss.h is used here ------------------------------------------------------------------------------ */
+/*
+  ---- cuDSS 1.0: what of cudss.h is used here
+  ------------------------------------------------------------------------------
+*/
 typedef void *Handle;
 
 enum {
@@ -74,7 +83,8 @@ typedef struct {
   int (*DataCreate)(Handle, Handle *);
   int (*DataDestroy)(Handle, Handle);
   int (*MatrixCreateDn)(Handle *, int64_t, int64_t, int64_t, const void *, int, int);
-  int (*MatrixCreateCsr)(Handle *, int64_t, int64_t, int64_t, const void *, const void *, const void *, const void *, int, int, int, int, int, int);
+  int (*MatrixCreateCsr)(Handle *, int64_t, int64_t, int64_t, const void *, const void *, const void *, const void *,
+                         int, int, int, int, int, int);
   int (*MatrixSetValues)(Handle, const void *);
   int (*MatrixDestroy)(Handle);
   int (*Execute)(Handle, int, Handle, Handle, Handle, Handle, Handle);
@@ -144,7 +154,8 @@ static PetscErrorCode TimeCUDSS(const Options *o, Mat A, Vec b, Vec x, Line *lin
   CallCUDSS(c.Create(&handle));
   CallCUDSS(c.ConfigCreate(&config));
   CallCUDSS(c.DataCreate(handle, &data));
-  CallCUDSS(c.MatrixCreateCsr(&mat, n, n, (int64_t)info.nz_used, ai, NULL, aj, aa, IndexType(), IndexType(), ScalarType(), CUDSS_GENERAL, CUDSS_FULL, CUDSS_BASE_ZERO));
+  CallCUDSS(c.MatrixCreateCsr(&mat, n, n, (int64_t)info.nz_used, ai, NULL, aj, aa, IndexType(), IndexType(),
+                              ScalarType(), CUDSS_GENERAL, CUDSS_FULL, CUDSS_BASE_ZERO));
   CallCUDSS(c.MatrixCreateDn(&rhs, n, 1, n, ba, ScalarType(), CUDSS_COLUMN_MAJOR));
   CallCUDSS(c.MatrixCreateDn(&sol, n, 1, n, xa, ScalarType(), CUDSS_COLUMN_MAJOR));
   PetscCall(Wait(PETSC_COMM_SELF, &t0));
@@ -179,7 +190,10 @@ static PetscErrorCode TimeCUDSS(const Options *o, Mat A, Vec b, Vec x, Line *lin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- cuSPARSE ------------------------------------------------------------------------------------------------------------ */
+/*
+  ---- cuSPARSE
+  ------------------------------------------------------------------------------------------------------------
+*/
 /* ILU(0) of PETSc, which is cuSPARSE's for this type of matrix; with a full band nothing is dropped */
 static PetscErrorCode TimeILU(const Options *o, Mat A, Vec b, Vec x, Line *line)
 {
@@ -198,8 +212,12 @@ static PetscErrorCode TimeILU(const Options *o, Mat A, Vec b, Vec x, Line *line)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* gtsv2 and gtsv2_nopivot: factor and solve are one, and nothing is kept. Double precision, from the library that PETSc is linked with */
-static PetscErrorCode TimeTridiagonal(const Options *o, PetscBool pivot, Mat A, Vec b, Vec x, Line *line, PetscBool *done)
+/*
+  gtsv2 and gtsv2_nopivot: factor and solve are one, and nothing is kept. Double precision, from the library that PETSc
+  is linked with
+*/
+static PetscErrorCode TimeTridiagonal(const Options *o, PetscBool pivot, Mat A, Vec b, Vec x, Line *line,
+                                      PetscBool *done)
 {
   int (*create)(Handle *) = NULL, (*destroy)(Handle) = NULL;
   int (*size)(Handle, int, int, const void *, const void *, const void *, const void *, int, size_t *) = NULL;
@@ -219,7 +237,8 @@ static PetscErrorCode TimeTridiagonal(const Options *o, PetscBool pivot, Mat A, 
 
   PetscFunctionBeginUser;
   *done = PETSC_FALSE;
-  if (!PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_COMPLEX) || !dlsym(RTLD_DEFAULT, "cusparseDgtsv2")) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_COMPLEX) || !dlsym(RTLD_DEFAULT, "cusparseDgtsv2"))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Find(RTLD_DEFAULT, "cusparseCreate", &create));
   PetscCall(Find(RTLD_DEFAULT, "cusparseDestroy", &destroy));
   PetscCall(Find(RTLD_DEFAULT, pivot ? "cusparseDgtsv2_bufferSizeExt" : "cusparseDgtsv2_nopivot_bufferSizeExt", &size));
@@ -242,7 +261,8 @@ static PetscErrorCode TimeTridiagonal(const Options *o, PetscBool pivot, Mat A, 
   for (int k = 0; k < 3; k++) PetscCall(VecGetArrayReadAndMemType(diagonals[k], &da[k], &mtype));
   PetscCheck(PetscMemTypeCUDA(mtype), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "The diagonals are not on the GPU");
   PetscCall(VecGetArrayWriteAndMemType(x, &xa, &mtype));
-  PetscCheck(!create(&handle) && !size(handle, (int)n, 1, da[0], da[1], da[2], xa, (int)n, &bytes), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
+  PetscCheck(!create(&handle) && !size(handle, (int)n, 1, da[0], da[1], da[2], xa, (int)n, &bytes), PETSC_COMM_SELF,
+             PETSC_ERR_LIB, "cuSPARSE fails");
   PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
   PetscCall(VecCreate(PETSC_COMM_SELF, &work));
   PetscCall(VecSetSizes(work, (PetscInt)(bytes / sizeof(PetscScalar) + 1), PETSC_DETERMINE));
@@ -272,8 +292,12 @@ static PetscErrorCode TimeTridiagonal(const Options *o, PetscBool pivot, Mat A, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- PCSPIKE with a Krylov method ---------------------------------------------------------------------------------------- */
-static PetscErrorCode TimeKrylov(const Options *o, const char type[], PetscReal rtol, Mat A, PC pc, Vec b, Vec x, double *both, PetscInt *its, KSPConvergedReason *reason, PetscReal *residual)
+/*
+  ---- PCSPIKE with a Krylov method
+  ----------------------------------------------------------------------------------------
+*/
+static PetscErrorCode TimeKrylov(const Options *o, const char type[], PetscReal rtol, Mat A, PC pc, Vec b, Vec x,
+                                 double *both, PetscInt *its, KSPConvergedReason *reason, PetscReal *residual)
 {
   KSP            ksp;
   PetscLogDouble t0 = 0.0, t1 = 0.0;
@@ -352,7 +376,8 @@ static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d
     }
   }
   lines[nlines].name = "LAPACK";
-  PetscCall(TimeBand((int)o->repeat, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &lines[nlines].first, &lines[nlines].refactor, &lines[nlines].solve));
+  PetscCall(TimeBand((int)o->repeat, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &lines[nlines].first,
+                     &lines[nlines].refactor, &lines[nlines].solve));
   PetscCall(Residual(A, b, x, &lines[nlines].residual));
   nlines++;
   PetscCall(Open(o->mkl, &mkl));
@@ -360,24 +385,34 @@ static PetscErrorCode Case(const Options *o, PetscInt N, PetscInt K, PetscReal d
     PetscCall(Find(mkl, "dgbtrf_", &gbtrf));
     PetscCall(Find(mkl, "dgbtrs_", &gbtrs));
     lines[nlines].name = "MKL";
-    PetscCall(TimeBand((int)o->repeat, K, A, b, x, gbtrf, gbtrs, &lines[nlines].first, &lines[nlines].refactor, &lines[nlines].solve));
+    PetscCall(TimeBand((int)o->repeat, K, A, b, x, gbtrf, gbtrs, &lines[nlines].first, &lines[nlines].refactor,
+                       &lines[nlines].solve));
     PetscCall(Residual(A, b, x, &lines[nlines].residual));
     nlines++;
   }
   for (int l = 1; l < nlines; l++) direct = PetscMin(direct, lines[l].residual);
   direct = PetscMax(direct, 10 * PETSC_MACHINE_EPSILON); /* a norm of the residual cannot be trusted much below */
   PetscCall(TimeKrylov(o, KSPGMRES, direct, A, pc, b, x, &reference, &its, &reason, &residual));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\nN = %" PetscInt_FMT ", K = %" PetscInt_FMT ", d = %g; PCSPIKE in %" PetscInt_FMT " partitions\n%-32s %10s %10s %10s %10s %9s %8s\n", N, K, (double)d, info.partitions, "", "first", "refactor", "solve", "both", "residual", "factor"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "\nN = %" PetscInt_FMT ", K = %" PetscInt_FMT ", d = %g; PCSPIKE in %" PetscInt_FMT
+                        " partitions\n%-32s %10s %10s %10s %10s %9s %8s\n",
+                        N, K, (double)d, info.partitions, "", "first", "refactor", "solve", "both", "residual",
+                        "factor"));
   for (int l = 0; l < nlines; l++) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %10.2f %10.3f %10.4f %10.3f %9.1e", lines[l].name, lines[l].first, lines[l].refactor, lines[l].solve, lines[l].refactor + lines[l].solve, (double)lines[l].residual));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %10.2f %10.3f %10.4f %10.3f %9.1e", lines[l].name, lines[l].first,
+                          lines[l].refactor, lines[l].solve, lines[l].refactor + lines[l].solve,
+                          (double)lines[l].residual));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, l ? " %8.1f\n" : "\n", (lines[l].refactor + lines[l].solve) / reference));
     for (size_t k = 0; !l && k < 2 * PETSC_STATIC_ARRAY_LENGTH(ksps); k++) {
       const PetscReal rtol = k < PETSC_STATIC_ARRAY_LENGTH(ksps) ? o->rtol : direct;
       char            name[64];
 
-      PetscCall(TimeKrylov(o, ksps[k % PETSC_STATIC_ARRAY_LENGTH(ksps)], rtol, A, pc, b, x, &both, &its, &reason, &residual));
-      PetscCall(PetscSNPrintf(name, sizeof(name), "  and %s to %.1e, %" PetscInt_FMT " its", ksps[k % PETSC_STATIC_ARRAY_LENGTH(ksps)], (double)rtol, its));
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %10s %10s %10s %10.3f %9.1e%s\n", name, "", "", "", both, (double)residual, reason > 0 ? "" : " not converged"));
+      PetscCall(
+        TimeKrylov(o, ksps[k % PETSC_STATIC_ARRAY_LENGTH(ksps)], rtol, A, pc, b, x, &both, &its, &reason, &residual));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "  and %s to %.1e, %" PetscInt_FMT " its",
+                              ksps[k % PETSC_STATIC_ARRAY_LENGTH(ksps)], (double)rtol, its));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %10s %10s %10s %10.3f %9.1e%s\n", name, "", "", "", both,
+                            (double)residual, reason > 0 ? "" : " not converged"));
     }
   }
   PetscCall(PCDestroy(&pc));
@@ -399,11 +434,13 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cases", cases, &ncases, &set));
   if (!set) ncases = 10;
-  PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
+  PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
+             "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-d", &d, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &o.rtol, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &o.repeat, NULL));
-  PetscCheck(o.repeat >= 1 && o.repeat <= MAXREPEAT, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d", MAXREPEAT);
+  PetscCheck(o.repeat >= 1 && o.repeat <= MAXREPEAT, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d",
+             MAXREPEAT);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-cudss_rows", &o.cudss_rows, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-ilu_rows", &o.ilu_rows, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-cudss", o.cudss, sizeof(o.cudss), NULL));

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* phases.c: PCSPIKE against N and against K beside LAPACK, as the figures of Li, Seidl and Negrut, TR-2012-04, and the share of each phase */
-static char help[] = "Random bands of dominance 1: N from 2000 to 1 million at K = 32, then K from 8 to 256 at N = 400000. ms, medians.\n"
-                     "  setup, apply   new values in the same pattern, and one right-hand side, waited for at the end: phases overlap where they can\n"
-                     "  alone          the sum of the phases, each waited for before the next one begins; behind it each phase\n"
-                     "  LAPACK         xGBTRF and xGBTRS on the host, a filled band given; OPENBLAS_NUM_THREADS counts\n"
-                     "  -cases <2000,32,...>     other pairs N,K\n"
-                     "  -lapack <1>              0: without\n"
-                     "  -repeat <10> -train <10>\n"
-                     "  -csv <file>              also writes the numbers to a file: benchmarks/plot_phases.py draws it\n"
-                     "  -mat_type aijcusparse    on a GPU; options of PCSPIKE\n\n";
+/*
+  phases.c: PCSPIKE against N and against K beside LAPACK, as the figures of Li, Seidl and Negrut, TR-2012-04, and the
+  share of each phase
+*/
+static char help[] =
+  "Random bands of dominance 1: N from 2000 to 1 million at K = 32, then K from 8 to 256 at N = 400000. ms, medians.\n"
+  "  setup, apply   new values in the same pattern, and one right-hand side, waited for at the end: phases overlap "
+  "where they can\n"
+  "  alone          the sum of the phases, each waited for before the next one begins; behind it each phase\n"
+  "  LAPACK         xGBTRF and xGBTRS on the host, a filled band given; OPENBLAS_NUM_THREADS counts\n"
+  "  -cases <2000,32,...>     other pairs N,K\n"
+  "  -lapack <1>              0: without\n"
+  "  -repeat <10> -train <10>\n"
+  "  -csv <file>              also writes the numbers to a file: benchmarks/plot_phases.py draws it\n"
+  "  -mat_type aijcusparse    on a GPU; options of PCSPIKE\n\n";
 
 #include "lapackband.h"
 
@@ -23,7 +28,8 @@ enum {
   NEVENTS
 };
 
-static const char *const eventnames[] = {"PCSpikeFill", "PCSpikeFactor", "PCSpikeTips", "PCSpikeReduced", "PCSpikeSweep", "PCSpikeCorrect"};
+static const char *const eventnames[] = {"PCSpikeFill",    "PCSpikeFactor", "PCSpikeTips",
+                                         "PCSpikeReduced", "PCSpikeSweep",  "PCSpikeCorrect"};
 static PetscLogEvent     events[NEVENTS];
 static double            spent[NEVENTS], begun[NEVENTS];
 static PetscBool         watching = PETSC_FALSE;
@@ -84,7 +90,8 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat, int train, PetscB
   Vec         b, x;
   PC          pc;
   PCSpikeInfo info;
-  double      first, setup[MAXREPEAT], apply[MAXREPEAT], ms[2], phase[2][NEVENTS], alone[2] = {0.0, 0.0}, factor = 0.0, solve = 0.0;
+  double      first, setup[MAXREPEAT], apply[MAXREPEAT], ms[2], phase[2][NEVENTS], alone[2] = {0.0, 0.0}, factor = 0.0,
+                                                                              solve = 0.0;
 
   PetscFunctionBeginUser;
   PetscCall(CreateBand(PETSC_COMM_SELF, N, K, 1.0, &A));
@@ -104,9 +111,19 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat, int train, PetscB
     for (int e = 0; e < NEVENTS; e++) alone[side] += phase[side][e];
   }
   if (lapack) PetscCall(TimeBand(3, K, A, b, x, LAPACKgbtrf_, LAPACKgbtrs_, &first, &factor, &solve));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT " | %9.4f %9.4f | %8.4f %8.4f %8.4f %8.4f | %8.4f %8.4f | %8.4f %8.4f %8.4f | %9.2f %9.2f\n", N, K, info.partitions, ms[0], alone[0], phase[0][FILL], phase[0][FACTOR], phase[0][TIPS], phase[0][REDUCED], ms[1], alone[1], phase[1][SWEEP], phase[1][REDUCED], phase[1][CORRECT], factor, solve));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%8" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT
+                        " | %9.4f %9.4f | %8.4f %8.4f %8.4f %8.4f | %8.4f %8.4f | %8.4f %8.4f %8.4f | %9.2f %9.2f\n",
+                        N, K, info.partitions, ms[0], alone[0], phase[0][FILL], phase[0][FACTOR], phase[0][TIPS],
+                        phase[0][REDUCED], ms[1], alone[1], phase[1][SWEEP], phase[1][REDUCED], phase[1][CORRECT],
+                        factor, solve));
   if (csv) {
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n", N, K, info.partitions, ms[0], alone[0], phase[0][FILL], phase[0][FACTOR], phase[0][TIPS], phase[0][REDUCED], ms[1], alone[1], phase[1][SWEEP], phase[1][REDUCED], phase[1][CORRECT], factor, solve));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, csv,
+                           "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+                           ",%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n",
+                           N, K, info.partitions, ms[0], alone[0], phase[0][FILL], phase[0][FACTOR], phase[0][TIPS],
+                           phase[0][REDUCED], ms[1], alone[1], phase[1][SWEEP], phase[1][REDUCED], phase[1][CORRECT],
+                           factor, solve));
     PetscCall(PetscFFlush(csv));
   }
   PetscCall(PCDestroy(&pc));
@@ -118,8 +135,10 @@ static PetscErrorCode Case(PetscInt N, PetscInt K, int repeat, int train, PetscB
 
 int main(int argc, char **argv)
 {
-  PetscInt  cases[64] = {2000,   32, 4000,   32, 8000,   32, 16000,  32, 32000,  32, 64000,  32, 125000, 32, 250000, 32, 500000, 32,  1000000, 32,  400000, 8,   400000, 12,
-                         400000, 16, 400000, 24, 400000, 32, 400000, 40, 400000, 50, 400000, 64, 400000, 80, 400000, 96, 400000, 128, 400000,  160, 400000, 192, 400000, 256};
+  PetscInt  cases[64] = {2000,   32, 4000,   32, 8000,   32,  16000,   32,  32000,  32,  64000,  32,
+                         125000, 32, 250000, 32, 500000, 32,  1000000, 32,  400000, 8,   400000, 12,
+                         400000, 16, 400000, 24, 400000, 32,  400000,  40,  400000, 50,  400000, 64,
+                         400000, 80, 400000, 96, 400000, 128, 400000,  160, 400000, 192, 400000, 256};
   PetscInt  ncases = 64, repeat = 10, train = 10;
   PetscBool set, csv, lapack                = PETSC_TRUE;
   char      file[PETSC_MAX_PATH_LEN];
@@ -130,20 +149,27 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cases", cases, &ncases, &set));
   if (!set) ncases = 48;
-  PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
+  PetscCheck(ncases % 2 == 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG,
+             "-cases wants pairs N,K, it has %" PetscInt_FMT " numbers", ncases);
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-lapack", &lapack, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-train", &train, NULL));
-  PetscCheck(repeat >= 1 && repeat <= MAXREPEAT && train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d, -train from 1", MAXREPEAT);
+  PetscCheck(repeat >= 1 && repeat <= MAXREPEAT && train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "-repeat from 1 to %d, -train from 1", MAXREPEAT);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &csv));
   if (csv) {
     PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &out));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, out, "n,k,partitions,setup_ms,setup_alone,fill,factor,tips,reduced,apply_ms,apply_alone,sweep,solvetips,correct,lapack_factor,lapack_solve\n"));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, out,
+                           "n,k,partitions,setup_ms,setup_alone,fill,factor,tips,reduced,apply_ms,apply_alone,sweep,"
+                           "solvetips,correct,lapack_factor,lapack_solve\n"));
   }
   for (int e = 0; e < NEVENTS; e++) PetscCall(PetscLogEventGetId(eventnames[e], &events[e]));
   PetscCall(PetscLogLegacyCallbacksBegin(Begin, End, NULL, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s | %9s %9s | %8s %8s %8s %8s | %8s %8s | %8s %8s %8s | %9s %9s\n", "N", "K", "parts", "setup", "alone", "fill", "factor", "tips", "reduced", "apply", "alone", "sweep", "reduced", "correct", "LAPACK", "solve"));
-  for (PetscInt k = 0; k < ncases; k += 2) PetscCall(Case(cases[k], cases[k + 1], (int)repeat, (int)train, lapack, out));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%8s %4s %6s | %9s %9s | %8s %8s %8s %8s | %8s %8s | %8s %8s %8s | %9s %9s\n",
+                        "N", "K", "parts", "setup", "alone", "fill", "factor", "tips", "reduced", "apply", "alone",
+                        "sweep", "reduced", "correct", "LAPACK", "solve"));
+  for (PetscInt k = 0; k < ncases; k += 2)
+    PetscCall(Case(cases[k], cases[k + 1], (int)repeat, (int)train, lapack, out));
   if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, out));
   PetscCall(PetscFinalize());
   return 0;

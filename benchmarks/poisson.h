@@ -6,7 +6,10 @@
 #include <petsctime.h>
 #include <petsc/private/petscimpl.h>
 
-/* CSR at once: the diagonal has the number of points less one, the others are -1 (27 points as PETSc's bench_kspsolve has them) */
+/*
+  CSR at once: the diagonal has the number of points less one, the others are -1 (27 points as PETSc's bench_kspsolve
+  has them)
+*/
 static inline PetscErrorCode Poisson(PetscInt n, PetscInt points, MatType type, Mat *A)
 {
   const PetscInt N = n * n * n;
@@ -34,7 +37,8 @@ static inline PetscErrorCode Poisson(PetscInt n, PetscInt points, MatType type, 
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, N, N, ai, aj, aa, &B));
   PetscCall(PetscStrcmpAny(type, &sellcuda, MATSELLCUDA, MATSEQSELLCUDA, ""));
   PetscCall(MatConvert(B, sellcuda ? MATSELL : type, MAT_INITIAL_MATRIX, A));
-  if (sellcuda) PetscCall(MatConvert(*A, MATSEQSELLCUDA, MAT_INPLACE_MATRIX, A)); /* PETSc 3.26.1 goes there from AIJ by MatSetValues(), and from SELL in place alone */
+  /* PETSc 3.26.1 goes there from AIJ by MatSetValues(), and from SELL in place alone */
+  if (sellcuda) PetscCall(MatConvert(*A, MATSEQSELLCUDA, MAT_INPLACE_MATRIX, A));
   PetscCall(MatDestroy(&B));
   PetscCall(PetscFree3(ai, aj, aa));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -52,7 +56,8 @@ static inline PetscErrorCode Finish(Vec x)
 }
 
 /* Seconds an iteration: of the first solve and the best of the others; and the fewest iterations of a solve */
-static inline PetscErrorCode TimeSolves(KSP ksp, Vec b, Vec x, PetscInt solves, PetscReal *first, PetscReal *best, PetscInt *fewest)
+static inline PetscErrorCode TimeSolves(KSP ksp, Vec b, Vec x, PetscInt solves, PetscReal *first, PetscReal *best,
+                                        PetscInt *fewest)
 {
   PetscLogDouble t0, t1;
   PetscInt       its;

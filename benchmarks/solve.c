@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* solve.c: time to solution, setup with the same pattern plus solve, PCSPIKE against PETSc's other preconditioners under the same KSP */
-static char help[] = "Random bands: off-diagonals uniform in [-1, 1], a_ii = d * sum of the magnitudes of the others in the row; natural ordering.\n"
-                     "Setup with new values in the same pattern, then a solve from zero, preconditioned from the right: ms, medians of -repeat. \"true\" is ||b - A x|| / ||b||\n"
-                     "by MatMult. WRONG: the solver says converged and that is above 10 times rtol. A failure is timed once, and so is what takes a second or more.\n"
-                     "  -n <200000>               rows\n"
-                     "  -k <50,200>               half-bandwidths\n"
-                     "  -d <0.05,0.1,...>         dominances\n"
-                     "  -ksps <gmres,bcgs,idr>    methods\n"
-                     "  -pcs <jacobi,...>         preconditioners besides PCSPIKE in each of its precisions; ilu and bjacobi with one KSP only, the one called bcgs: they are slow\n"
-                     "  -precisions <...>         of the factors, by default all that the backend has\n"
-                     "  -slow <1>                 0: without ilu and bjacobi; 1: with them for the first and last d; 2: always\n"
-                     "  -partitions <n,...>       PCSPIKE with these numbers of partitions too\n"
-                     "  -blocks <16>              of bjacobi\n"
-                     "  -rtol <1e-8> -max_it <500> -repeat <3>\n"
-                     "  -csv <file>               also writes the numbers to a file\n"
-                     "  -mat_type aijcusparse     on a GPU; options of PCSPIKE\n\n";
+/*
+  solve.c: time to solution, setup with the same pattern plus solve, PCSPIKE against PETSc's other preconditioners under
+  the same KSP
+*/
+static char
+  help[] = "Random bands: off-diagonals uniform in [-1, 1], a_ii = d * sum of the magnitudes of the others in the row; "
+           "natural ordering.\n"
+           "Setup with new values in the same pattern, then a solve from zero, preconditioned from the right: ms, "
+           "medians of -repeat. \"true\" is ||b - A x|| / ||b||\n"
+           "by MatMult. WRONG: the solver says converged and that is above 10 times rtol. A failure is timed once, and "
+           "so is what takes a second or more.\n"
+           "  -n <200000>               rows\n"
+           "  -k <50,200>               half-bandwidths\n"
+           "  -d <0.05,0.1,...>         dominances\n"
+           "  -ksps <gmres,bcgs,idr>    methods\n"
+           "  -pcs <jacobi,...>         preconditioners besides PCSPIKE in each of its precisions; ilu and bjacobi "
+           "with one KSP only, the one called bcgs: they are slow\n"
+           "  -precisions <...>         of the factors, by default all that the backend has\n"
+           "  -slow <1>                 0: without ilu and bjacobi; 1: with them for the first and last d; 2: always\n"
+           "  -partitions <n,...>       PCSPIKE with these numbers of partitions too\n"
+           "  -blocks <16>              of bjacobi\n"
+           "  -rtol <1e-8> -max_it <500> -repeat <3>\n"
+           "  -csv <file>               also writes the numbers to a file\n"
+           "  -mat_type aijcusparse     on a GPU; options of PCSPIKE\n\n";
 
 #include "bandcase.h"
 
@@ -118,8 +126,12 @@ static PetscErrorCode CreatePC(const Options *o, const Method *m, Mat A, PC *pc,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All methods on one matrix; won counts the (KSP, matrix) that anyone solves, and those where a default PCSPIKE is first; wrong counts wrong answers of PCSPIKE */
-static PetscErrorCode Rows(const Options *o, Mat A, PetscInt K, PetscReal d, PetscBool slow, PetscInt nksps, char **ksps, PetscInt nmethods, const Method methods[], PetscInt won[2], PetscInt *wrong)
+/*
+  All methods on one matrix; won counts the (KSP, matrix) that anyone solves, and those where a default PCSPIKE is
+  first; wrong counts wrong answers of PCSPIKE
+*/
+static PetscErrorCode Rows(const Options *o, Mat A, PetscInt K, PetscReal d, PetscBool slow, PetscInt nksps,
+                           char **ksps, PetscInt nmethods, const Method methods[], PetscInt won[2], PetscInt *wrong)
 {
   Vec      b, x;
   Outcome  best[8];
@@ -154,10 +166,16 @@ static PetscErrorCode Rows(const Options *o, Mat A, PetscInt K, PetscReal d, Pet
       if (out.reason < 0) verdict = "failed";
       else if (PetscIsInfOrNanReal(out.residual) || out.residual > 10 * o->rtol) verdict = "WRONG";
       if (spike && verdict[0] == 'W') ++*wrong;
-      PetscCall(
-        PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %5g %-6s %-20s %6s %10.1f %10.3f %10.3f %5" PetscInt_FMT " %4d %9.1e  %s\n", K, (double)d, ksps[k], methods[m].name, parts, setup, out.setup, out.total, out.its, (int)out.reason, (double)out.residual, verdict));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                            "%4" PetscInt_FMT " %5g %-6s %-20s %6s %10.1f %10.3f %10.3f %5" PetscInt_FMT
+                            " %4d %9.1e  %s\n",
+                            K, (double)d, ksps[k], methods[m].name, parts, setup, out.setup, out.total, out.its,
+                            (int)out.reason, (double)out.residual, verdict));
       if (o->csv)
-        PetscCall(PetscFPrintf(PETSC_COMM_SELF, o->csv, "%" PetscInt_FMT ",%g,%s,%s,%s,%g,%g,%g,%" PetscInt_FMT ",%d,%g\n", K, (double)d, ksps[k], methods[m].name, parts, setup, out.setup, out.total, out.its, (int)out.reason, (double)out.residual));
+        PetscCall(PetscFPrintf(PETSC_COMM_SELF, o->csv,
+                               "%" PetscInt_FMT ",%g,%s,%s,%s,%g,%g,%g,%" PetscInt_FMT ",%d,%g\n", K, (double)d,
+                               ksps[k], methods[m].name, parts, setup, out.setup, out.total, out.its, (int)out.reason,
+                               (double)out.residual));
       if (!*verdict && (first[k] < 0 || out.total < best[k].total)) {
         first[k] = m;
         best[k]  = out;
@@ -166,11 +184,13 @@ static PetscErrorCode Rows(const Options *o, Mat A, PetscInt K, PetscReal d, Pet
     PetscCall(PCDestroy(&pc));
   }
   for (PetscInt k = 0; k < nksps; k++) {
-    if (first[k] < 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %5g %-6s nobody solves it\n", K, (double)d, ksps[k]));
+    if (first[k] < 0)
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %5g %-6s nobody solves it\n", K, (double)d, ksps[k]));
     else {
       won[0]++;
       if (!strcmp(methods[first[k]].type, PCSPIKE) && !methods[first[k]].partitions) won[1]++;
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %5g %-6s first: %s, %.3f ms\n", K, (double)d, ksps[k], methods[first[k]].name, best[k].total));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%4" PetscInt_FMT " %5g %-6s first: %s, %.3f ms\n", K, (double)d, ksps[k],
+                            methods[first[k]].name, best[k].total));
     }
   }
   PetscCall(VecDestroy(&x));
@@ -178,7 +198,8 @@ static PetscErrorCode Rows(const Options *o, Mat A, PetscInt K, PetscReal d, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AddMethod(Method methods[], PetscInt *n, PCType type, PCSpikePrecision precision, PetscInt partitions, const char name[])
+static PetscErrorCode AddMethod(Method methods[], PetscInt *n, PCType type, PCSpikePrecision precision,
+                                PetscInt partitions, const char name[])
 {
   Method *m = &methods[*n];
 
@@ -196,9 +217,10 @@ static PetscErrorCode AddMethod(Method methods[], PetscInt *n, PCType type, PCSp
 
 int main(int argc, char **argv)
 {
-  Method    methods[MAXMETHODS];
-  char     *ksps[8] = {NULL}, *pcs[16] = {NULL}, *wanted[8] = {NULL}, file[PETSC_MAX_PATH_LEN], name[64];
-  PetscInt  n = 200000, k[8] = {50, 200}, nk = 8, nd = 16, nksps = 8, npcs = 16, nwanted = 8, partitions[8], npartitions = 8, nmethods = 0, nprecisions = 0, won[2] = {0, 0}, wrong = 0;
+  Method   methods[MAXMETHODS];
+  char    *ksps[8] = {NULL}, *pcs[16] = {NULL}, *wanted[8] = {NULL}, file[PETSC_MAX_PATH_LEN], name[64];
+  PetscInt n = 200000, k[8] = {50, 200}, nk = 8, nd = 16, nksps = 8, npcs = 16, nwanted = 8, partitions[8],
+           npartitions = 8, nmethods = 0, nprecisions = 0, won[2] = {0, 0}, wrong = 0;
   PetscReal d[16] = {0.05, 0.1, 0.2, 0.3, 0.5, 1.0};
   PetscBool set, csv;
   Options   o = {1e-8, 500, 3, 1, 16, NULL};
@@ -232,11 +254,13 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &o.rtol, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &o.maxit, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &o.repeat, NULL));
-  PetscCheck(o.repeat >= 1 && o.repeat <= MAXREPEAT, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d", MAXREPEAT);
+  PetscCheck(o.repeat >= 1 && o.repeat <= MAXREPEAT, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-repeat from 1 to %d",
+             MAXREPEAT);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &csv));
   if (csv) {
     PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "w", &o.csv));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, o.csv, "k,d,ksp,pc,partitions,first_setup_ms,setup_ms,total_ms,its,reason,residual\n"));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, o.csv,
+                           "k,d,ksp,pc,partitions,first_setup_ms,setup_ms,total_ms,its,reason,residual\n"));
   }
   while (PCSpikePrecisions[nprecisions]) nprecisions++;
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-precisions", wanted, &nwanted, &set));
@@ -254,7 +278,11 @@ int main(int argc, char **argv)
   }
   for (PetscInt p = 0; p < npcs; p++) PetscCall(AddMethod(methods, &nmethods, pcs[p], (PCSpikePrecision)-1, 0, pcs[p]));
 
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " rows, rtol %g, at most %" PetscInt_FMT " iterations\n%4s %5s %-6s %-20s %6s %10s %10s %10s %5s %4s %9s\n", n, (double)o.rtol, o.maxit, "K", "d", "ksp", "pc", "parts", "first", "setup", "total", "its", "why", "true"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%" PetscInt_FMT " rows, rtol %g, at most %" PetscInt_FMT
+                        " iterations\n%4s %5s %-6s %-20s %6s %10s %10s %10s %5s %4s %9s\n",
+                        n, (double)o.rtol, o.maxit, "K", "d", "ksp", "pc", "parts", "first", "setup", "total", "its",
+                        "why", "true"));
   for (PetscInt i = 0; i < nk; i++) {
     Mat A;
     Vec diag;
@@ -265,12 +293,16 @@ int main(int argc, char **argv)
       PetscCall(MatGetDiagonal(A, diag));
       PetscCall(VecScale(diag, d[j] / (j ? d[j - 1] : 1.0)));
       PetscCall(MatDiagonalSet(A, diag, INSERT_VALUES));
-      PetscCall(Rows(&o, A, k[i], d[j], (PetscBool)(o.slow > 1 || (o.slow == 1 && (j == 0 || j == nd - 1))), nksps, ksps, nmethods, methods, won, &wrong));
+      PetscCall(Rows(&o, A, k[i], d[j], (PetscBool)(o.slow > 1 || (o.slow == 1 && (j == 0 || j == nd - 1))), nksps,
+                     ksps, nmethods, methods, won, &wrong));
     }
     PetscCall(VecDestroy(&diag));
     PetscCall(MatDestroy(&A));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "PCSPIKE with its own number of partitions is first in %" PetscInt_FMT " of %" PetscInt_FMT " rows that anyone solves; its wrong answers: %" PetscInt_FMT "\n", won[1], won[0], wrong));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "PCSPIKE with its own number of partitions is first in %" PetscInt_FMT " of %" PetscInt_FMT
+                        " rows that anyone solves; its wrong answers: %" PetscInt_FMT "\n",
+                        won[1], won[0], wrong));
   if (csv) PetscCall(PetscFClose(PETSC_COMM_SELF, o.csv));
   for (PetscInt p = 0; p < nksps; p++) PetscCall(PetscFree(ksps[p]));
   for (PetscInt p = 0; p < npcs; p++) PetscCall(PetscFree(pcs[p]));

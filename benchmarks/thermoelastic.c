@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* thermoelastic.c: time to solution of PCBLOCKILU beside PETSc's block Jacobi with ILU, on a three-dimensional problem with four unknowns a node, in one run */
-static char help[] = "A step of coupled thermoelasticity in three dimensions: three displacements and a temperature at each node, trilinear elements, stiff inclusions.\n\
+/*
+  thermoelastic.c: time to solution of PCBLOCKILU beside PETSc's block Jacobi with ILU, on a three-dimensional problem
+  with four unknowns a node, in one run
+*/
+static char help
+  [] = "A step of coupled thermoelasticity in three dimensions: three displacements and a temperature at each node,\n\
+ trilinear elements, stiff inclusions.\n\
   -n 24,40           nodes in each direction\n\
   -points 27         27, or 7: the couplings along the axes alone, as finite volumes have them\n\
   -jump 10           stiffness of the inclusions, relative to the rest\n\
@@ -14,10 +19,15 @@ Ours have the prefixes ours_ and colors_, PETSc's petsc_.\n\n";
 
 #define CORNERS 8
 
-/* Matrix of an element of edge 1 for unknowns u, v, w, T of its corners: Lame's constants for Young's modulus 1 and Poisson's ratio 0.3; a time step for the temperature, thermal stress and heat of deformation. Corner a has the bits (x, y, z) */
+/*
+  Matrix of an element of edge 1 for unknowns u, v, w, T of its corners: Lame's constants for Young's modulus 1 and
+  Poisson's ratio 0.3; a time step for the temperature, thermal stress and heat of deformation. Corner a has the bits
+  (x, y, z)
+*/
 static void ElementMatrix(PetscReal k[CORNERS][CORNERS][4][4])
 {
-  const PetscReal nu = 0.3, lambda = nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), mu = 0.5 / (1.0 + nu), capacity = 0.2, stress = 0.3, heat = 0.3, at = 0.5 / PetscSqrtReal(3.0);
+  const PetscReal nu = 0.3, lambda = nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), mu = 0.5 / (1.0 + nu), capacity = 0.2,
+                  stress = 0.3, heat = 0.3, at = 0.5 / PetscSqrtReal(3.0);
 
   PetscCallAbort(PETSC_COMM_SELF, PetscArrayzero((PetscReal *)k, CORNERS * CORNERS * 16));
   for (PetscInt q = 0; q < 8; q++) {
@@ -41,7 +51,8 @@ static void ElementMatrix(PetscReal k[CORNERS][CORNERS][4][4])
         const PetscReal grad = d[a][0] * d[b][0] + d[a][1] * d[b][1] + d[a][2] * d[b][2];
 
         for (PetscInt i = 0; i < 3; i++) {
-          for (PetscInt j = 0; j < 3; j++) k[a][b][i][j] += 0.125 * (lambda * d[a][i] * d[b][j] + mu * d[a][j] * d[b][i] + (i == j ? mu * grad : 0.0));
+          for (PetscInt j = 0; j < 3; j++)
+            k[a][b][i][j] += 0.125 * (lambda * d[a][i] * d[b][j] + mu * d[a][j] * d[b][i] + (i == j ? mu * grad : 0.0));
           k[a][b][i][3] -= 0.125 * stress * d[a][i] * N[b];
           k[a][b][3][i] += 0.125 * heat * N[a] * d[b][i];
         }
@@ -51,7 +62,10 @@ static void ElementMatrix(PetscReal k[CORNERS][CORNERS][4][4])
   }
 }
 
-/* Rows node by node from the elements around them; nodes at x = 0 do not move and keep their temperature: unit rows, whose columns are zero elsewhere. All entries of a block are stored */
+/*
+  Rows node by node from the elements around them; nodes at x = 0 do not move and keep their temperature: unit rows,
+  whose columns are zero elsewhere. All entries of a block are stored
+*/
 static PetscErrorCode Create(PetscInt n, PetscInt points, PetscReal jump, MatType type, Mat *A)
 {
   const PetscInt N = n * n * n;
@@ -61,7 +75,8 @@ static PetscErrorCode Create(PetscInt n, PetscInt points, PetscReal jump, MatTyp
   PetscCount     nz = 0;
 
   PetscFunctionBeginUser;
-  PetscCheck((PetscCount)N * points * 16 <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "n = %" PetscInt_FMT " has more entries than PetscInt counts", n);
+  PetscCheck((PetscCount)N * points * 16 <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "n = %" PetscInt_FMT " has more entries than PetscInt counts", n);
   ElementMatrix(k);
   PetscCall(PetscMalloc3(4 * N + 1, &ai, (size_t)16 * points * N, &aj, (size_t)16 * points * N, &aa));
   ai[0] = 0;
@@ -122,7 +137,8 @@ static PetscErrorCode Create(PetscInt n, PetscInt points, PetscReal jump, MatTyp
 }
 
 /* ms of the first setup and solve, with all that comes once; of those with new values, medians */
-static PetscErrorCode Time(const char name[], KSPType type, PCType pctype, PetscBool multicolor, Mat A, Vec b, PetscReal rtol, int repeat, double *first, double *again)
+static PetscErrorCode Time(const char name[], KSPType type, PCType pctype, PetscBool multicolor, Mat A, Vec b,
+                           PetscReal rtol, int repeat, double *first, double *again)
 {
   KSP                ksp;
   PC                 pc;
@@ -168,7 +184,10 @@ static PetscErrorCode Time(const char name[], KSPType type, PCType pctype, Petsc
   PetscCall(VecNorm(r, NORM_2, &norm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   *again = Median(repeat, setup) + Median(repeat, solve);
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-8s %-10s %-9s %-10s %10.2f %10.2f %10.2f %10.2f %5" PetscInt_FMT "  %.1e  %s\n", name, type, pctype, multicolor ? "multicolor" : "", *first, Median(repeat, setup), Median(repeat, solve), *again, its, (double)(norm / bnorm), KSPConvergedReasons[reason]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "  %-8s %-10s %-9s %-10s %10.2f %10.2f %10.2f %10.2f %5" PetscInt_FMT "  %.1e  %s\n", name,
+                        type, pctype, multicolor ? "multicolor" : "", *first, Median(repeat, setup),
+                        Median(repeat, solve), *again, its, (double)(norm / bnorm), KSPConvergedReasons[reason]));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&r));
@@ -194,7 +213,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
   PetscCheck(points == 7 || points == 27, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-points is 7 or 27");
   repeat = PetscMax(1, PetscMin(repeat, MAXREPEAT));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " points; ms: first setup and solve, then with new values setup, solve and both, medians of %" PetscInt_FMT "; iterations, true residual\n", type, points, repeat));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "%s, %" PetscInt_FMT " points; ms: first setup and solve, then with new values setup, solve "
+                        "and both, medians of %" PetscInt_FMT "; iterations, true residual\n",
+                        type, points, repeat));
   for (PetscInt s = 0; s < nsizes; s++) {
     Mat    A;
     Vec    b;
@@ -203,13 +225,18 @@ int main(int argc, char **argv)
     PetscCall(Create(sizes[s], points, jump, type, &A));
     PetscCall(MatCreateVecs(A, NULL, &b));
     PetscCall(VecSet(b, 1.0));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "n %" PetscInt_FMT ": %" PetscInt_FMT " block rows of 4\n", sizes[s], sizes[s] * sizes[s] * sizes[s]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "n %" PetscInt_FMT ": %" PetscInt_FMT " block rows of 4\n", sizes[s],
+                          sizes[s] * sizes[s] * sizes[s]));
     PetscCall(Time("petsc_", KSPBCGS, PCBJACOBI, PETSC_FALSE, A, b, rtol, (int)repeat, &first[0], &again[0]));
     PetscCall(Time("petsc_", KSPBCGSFUSED, PCBJACOBI, PETSC_FALSE, A, b, rtol, (int)repeat, &first[1], &again[1]));
     PetscCall(Time("ours_", KSPBCGS, PCBLOCKILU, PETSC_FALSE, A, b, rtol, (int)repeat, &first[2], &again[2]));
     PetscCall(Time("ours_", KSPBCGSFUSED, PCBLOCKILU, PETSC_FALSE, A, b, rtol, (int)repeat, &first[3], &again[3]));
     PetscCall(Time("colors_", KSPBCGSFUSED, PCBLOCKILU, PETSC_TRUE, A, b, rtol, (int)repeat, &first[4], &again[4]));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  the first over the others, first time and again: %.2f %.2f, %.2f %.2f, %.2f %.2f, %.2f %.2f\n", first[0] / first[1], again[0] / again[1], first[0] / first[2], again[0] / again[2], first[0] / first[3], again[0] / again[3], first[0] / first[4], again[0] / again[4]));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_SELF,
+                  "  the first over the others, first time and again: %.2f %.2f, %.2f %.2f, %.2f %.2f, %.2f %.2f\n",
+                  first[0] / first[1], again[0] / again[1], first[0] / first[2], again[0] / again[2],
+                  first[0] / first[3], again[0] / again[3], first[0] / first[4], again[0] / again[4]));
     PetscCall(VecDestroy(&b));
     PetscCall(MatDestroy(&A));
   }

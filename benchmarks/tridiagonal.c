@@ -1,28 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tridiagonal.c: speed of the kernels for tridiagonal systems on host and device against LAPACK, MKL and cuSPARSE in one run, and a table of errors by algorithm and kind of matrix */
-static char help[] = "Tridiagonal systems by each algorithm of petscspike's kernels, from arrays dl, d, du, b to x; ms for setup, apply, and both in one call.\n\
-On CUDA beside cuSPARSE, with what the preconditioner takes on the same systems, and transfers; on the host beside LAPACK's xGTTRF, xGTTRS and xGTSV and those of MKL, one BLAS thread. With several ranks\n\
+/*
+  tridiagonal.c: speed of the kernels for tridiagonal systems on host and device against LAPACK, MKL and cuSPARSE in one
+  run, and a table of errors by algorithm and kind of matrix
+*/
+static char help
+  [] = "Tridiagonal systems by each algorithm of petscspike's kernels, from arrays dl, d, du, b to x; ms for setup,\n\
+ apply, and both in one call.\n\
+On CUDA beside cuSPARSE, with what the preconditioner takes on the same systems, and transfers; on the host beside\n\
+ LAPACK's xGTTRF, xGTTRS and xGTSV and those of MKL, one BLAS thread. With several ranks\n\
 systems are divided among them; one long system has one core, which is all that LAPACK can use.\n\
   -systems <1,1,...>   number of systems of each case\n\
   -rows <n,n,...>      rows of each system of a case; as many as -systems\n\
   -types <auto,...>    algorithms; all by default, on the host only auto where there are times on CUDA too\n\
   -repeat <9>          repetitions; medians are printed\n\
   -seconds <20>        so long after the first repetition none is begun\n\
-  -cold <64>           MB: cases that are smaller have as many copies as make up so much, taken in turn: each call finds its data beyond the cache; 0: one copy\n\
+  -cold <64>           MB: cases that are smaller have as many copies as make up so much, taken in turn: each call\n\
+ finds its data beyond the cache; 0: one copy\n\
   -cuda_cold <400>     the same on CUDA\n\
   -chunk, -switch      of PARTITION and CRPCR\n\
   -switch_sweep        on CUDA: CRPCR with all switch points instead\n\
-  -profile <labels>    on CUDA: each algorithm once, for ncu --profile-from-start off, and a file that says what it saw: tridiagonal_profile.py\n\
+  -profile <labels>    on CUDA: each algorithm once, for ncu --profile-from-start off, and a file that says what it\n\
+ saw: tridiagonal_profile.py\n\
   -cuda <true>         times on CUDA, where there is a device and one rank\n\
   -preconditioner <true>  and of PCSPIKE there\n\
   -host <true>         times on the host\n\
   -mkl <libmkl_rt.so.2>  a library with MKL's functions, loaded at run time\n\
   -isa <best>          base, v3, v4 or best\n\
-  -errors              the table of errors instead: the systems of the first case, 512 of 512 unknowns, of each kind, on the host and, where there is one, a device, PARTITION with chunks of 63 rows unless -chunk is given\n\
+  -errors              the table of errors instead: the systems of the first case, 512 of 512 unknowns, of each\n\
+ kind, on the host and, where there is one, a device, PARTITION with chunks of 63 rows unless -chunk is given\n\
   -csv <file>          also write the times to a file; tridiagonal_table.py makes a table of medians of several\n\n";
 
 #include "tridiagonalrun.h"
-#include "band.h"
+#include "kernels/band/host/ops.h"
 #if defined(SPIKE_HAVE_CUDA)
   #include "tridiagonalcuda.h"
 #endif
@@ -30,10 +39,8 @@ systems are divided among them; one long system has one core, which is all that 
 #define MAXPEERS 3
 
 /* LAPACK, then what -mkl has */
-static Peer peers[MAXPEERS] = {
-  {"LAPACK", LAPACKgttrf_, LAPACKgttrs_, LAPACKgtsv_, NULL, NULL}
-};
-static PetscInt npeers = 1;
+static Peer     peers[MAXPEERS] = {{"LAPACK", LAPACKgttrf_, LAPACKgttrs_, LAPACKgtsv_, NULL, NULL}};
+static PetscInt npeers          = 1;
 
 /* One repetition of one algorithm over all copies: ms a copy */
 static PetscErrorCode TimeHost(MPI_Comm comm, const Case *c, SpikeTridiagonal t[], double ms[NTIMES])
@@ -50,7 +57,9 @@ static PetscErrorCode TimeHost(MPI_Comm comm, const Case *c, SpikeTridiagonal t[
     PetscCheck(pv.badrow < 0, PETSC_COMM_SELF, PETSC_ERR_CONV_FAILED, "bad pivot in row %" PetscInt_FMT, pv.badrow);
   }
   PetscCall(Wait(comm, &t1));
-  for (PetscInt k = 0; k < c->copies; k++) PetscCall((*t[k].k->apply)(&t[k], PETSC_FALSE, 1, c->b + k * (PetscCount)c->n, c->n, c->x + k * (PetscCount)c->n, c->n));
+  for (PetscInt k = 0; k < c->copies; k++)
+    PetscCall(
+      (*t[k].k->apply)(&t[k], PETSC_FALSE, 1, c->b + k * (PetscCount)c->n, c->n, c->x + k * (PetscCount)c->n, c->n));
   PetscCall(Wait(comm, &t2));
   for (PetscInt k = 0; k < c->copies; k++) {
     const PetscCount at = k * (PetscCount)c->n;
@@ -85,7 +94,8 @@ static PetscErrorCode HostTimes(MPI_Comm comm, const Run *run, PetscInt nsys, Pe
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCall(CaseCreate(comm, nsys, m, run->cold, TRI_DOMINANT, PETSC_TRUE, &c));
   for (PetscInt s = 0; s < NALGORITHMS; s++)
-    for (PetscInt k = 0; k < c.copies && run->use[s]; k++) PetscCall(SystemsCreate(run, &c, &SpikeTridiagonalKernels_Host, &algorithms[s], &t[s][k]));
+    for (PetscInt k = 0; k < c.copies && run->use[s]; k++)
+      PetscCall(SystemsCreate(run, &c, &SpikeTridiagonalKernels_Host, &algorithms[s], &t[s][k]));
   PetscCall(Wait(comm, &begin));
   for (PetscInt r = -1; r < run->repeat && !stop; r++) {
     for (PetscInt s = 0; s < NALGORITHMS + npeers; s++) {
@@ -108,7 +118,11 @@ static PetscErrorCode HostTimes(MPI_Comm comm, const Run *run, PetscInt nsys, Pe
   for (PetscInt s = 0; s < NALGORITHMS + npeers; s++)
     for (int k = 0; k < NTIMES && (s >= NALGORITHMS || run->use[s]); k++) lines[s].ms[k] = Median(count, all[s][k]);
   if (!rank)
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s, %" PetscInt_FMT " x %" PetscInt_FMT " (%" PetscInt_FMT " copies)%s: ms for setup, apply, one-shot; LAPACK's time over that; error; algorithm\n", PrecisionName(), nsys, m, c.copies, size > 1 && nsys < size ? ", fewer systems than ranks" : ""));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "\n%s, %" PetscInt_FMT " x %" PetscInt_FMT " (%" PetscInt_FMT
+                          " copies)%s: ms for setup, apply, one-shot; LAPACK's time over that; error; algorithm\n",
+                          PrecisionName(), nsys, m, c.copies,
+                          size > 1 && nsys < size ? ", fewer systems than ranks" : ""));
   for (PetscInt s = 0; s < NALGORITHMS + npeers; s++) {
     if (s < NALGORITHMS && !run->use[s]) continue;
     if (!rank) {
@@ -165,7 +179,10 @@ static PetscErrorCode Error(const Run *run, Solver by, const Algorithm *a, TriKi
 static PetscErrorCode Errors(const Run *run, PetscBool cuda, PetscInt nsys, PetscInt m)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "Backward errors in units of %.2g, the worst of %" PetscInt_FMT " systems of %" PetscInt_FMT " unknowns; 'fails': reported in setup\n%-20s", (double)PETSC_MACHINE_EPSILON, nsys, m, ""));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "Backward errors in units of %.2g, the worst of %" PetscInt_FMT " systems of %" PetscInt_FMT
+                        " unknowns; 'fails': reported in setup\n%-20s",
+                        (double)PETSC_MACHINE_EPSILON, nsys, m, ""));
   for (int kind = 0; kind < TRI_NKINDS; kind++) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10s", trikinds[kind]));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
   for (PetscInt by = BY_HOST; by <= BY_LAPACK; by++) {
@@ -176,9 +193,11 @@ static PetscErrorCode Errors(const Run *run, PetscBool cuda, PetscInt nsys, Pets
       const char *suffix[] = {"", ", cuda", ", cuda, at once", ""};
       char        name[40];
 
-      PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", by == BY_LAPACK ? peers[0].name : algorithms[s].name, suffix[by]));
+      PetscCall(
+        PetscSNPrintf(name, sizeof(name), "%s%s", by == BY_LAPACK ? peers[0].name : algorithms[s].name, suffix[by]));
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-20s", name));
-      for (int kind = 0; kind < TRI_NKINDS; kind++) PetscCall(Error(run, (Solver)by, &algorithms[s], (TriKind)kind, nsys, m));
+      for (int kind = 0; kind < TRI_NKINDS; kind++)
+        PetscCall(Error(run, (Solver)by, &algorithms[s], (TriKind)kind, nsys, m));
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
     }
   }
@@ -187,18 +206,16 @@ static PetscErrorCode Errors(const Run *run, PetscBool cuda, PetscInt nsys, Pets
 
 int main(int argc, char **argv)
 {
-  static const char *isas[] = {"base", "v3", "v4", "best"};
-  const PetscInt     hostcases[2][6] =
-    {
-      {1,   1,     1,       1,       512, 16384},
-      {512, 16384, 1 << 20, 1 << 22, 512, 512  }
-  },
-                 cudacases[2][6] = {{1, 1, 1, 512, 65536}, {1 << 24, 1 << 26, 1 << 20, 512, 512}};
-  Run         run                = {9, PETSC_DECIDE, PETSC_DECIDE, 64.0, 20.0, {PETSC_FALSE}, PETSC_TRUE, NULL};
-  PetscInt    systems[MAXCASES], rows[MAXCASES], nsystems = MAXCASES, nrows = MAXCASES, isa = 3, ntypes = NALGORITHMS;
-  PetscReal   cudacold = 400.0;
-  char       *types[PETSC_STATIC_ARRAY_LENGTH(algorithms)], name[PETSC_MAX_PATH_LEN], mkl[PETSC_MAX_PATH_LEN], labels[PETSC_MAX_PATH_LEN];
-  PetscBool   given, typed, errors = PETSC_FALSE, csv, loadmkl, cuda = PETSC_TRUE, host = PETSC_TRUE, sweep = PETSC_FALSE, profile;
+  static const char *isas[]          = {"base", "v3", "v4", "best"};
+  const PetscInt     hostcases[2][6] = {{1, 1, 1, 1, 512, 16384}, {512, 16384, 1 << 20, 1 << 22, 512, 512}},
+                 cudacases[2][6]     = {{1, 1, 1, 512, 65536}, {1 << 24, 1 << 26, 1 << 20, 512, 512}};
+  Run       run                      = {9, PETSC_DECIDE, PETSC_DECIDE, 64.0, 20.0, {PETSC_FALSE}, PETSC_TRUE, NULL};
+  PetscInt  systems[MAXCASES], rows[MAXCASES], nsystems = MAXCASES, nrows = MAXCASES, isa = 3, ntypes = NALGORITHMS;
+  PetscReal cudacold = 400.0;
+  char     *types[PETSC_STATIC_ARRAY_LENGTH(algorithms)], name[PETSC_MAX_PATH_LEN], mkl[PETSC_MAX_PATH_LEN],
+    labels[PETSC_MAX_PATH_LEN];
+  PetscBool given, typed, errors = PETSC_FALSE, csv, loadmkl, cuda = PETSC_TRUE, host = PETSC_TRUE, sweep = PETSC_FALSE,
+                          profile;
   PetscMPIInt size, rank;
 
   PetscFunctionBeginUser;
@@ -227,7 +244,9 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBool("-errors", "the table of errors", NULL, errors, &errors, NULL));
   PetscCall(PetscOptionsString("-csv", "file for the times", NULL, "", name, sizeof(name), &csv));
   PetscOptionsEnd();
-  if (isa < 3) PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP, "This processor lacks instruction set %s", isas[isa]);
+  if (isa < 3)
+    PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP, "This processor lacks instruction set %s",
+               isas[isa]);
   if (cuda) {
 #if defined(SPIKE_HAVE_CUDA)
     int devices = 0;
@@ -237,7 +256,8 @@ int main(int argc, char **argv)
     cuda = PETSC_FALSE;
 #endif
   }
-  PetscCheck(cuda || !(sweep || profile), PETSC_COMM_SELF, PETSC_ERR_SUP, "-switch_sweep and -profile need a device and one rank");
+  PetscCheck(cuda || !(sweep || profile), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "-switch_sweep and -profile need a device and one rank");
   if (!given) {
     nsystems = cuda ? 5 : 6;
     PetscCall(PetscArraycpy(systems, cuda ? cudacases[0] : hostcases[0], nsystems));
@@ -267,7 +287,9 @@ int main(int argc, char **argv)
     void *library = dlopen(mkl, RTLD_NOW | RTLD_LOCAL);
 
     if (library && FindMKL(library, peers + 1)) npeers = 3;
-    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MKL cannot be loaded: %s\n", library ? "the library lacks functions" : dlerror()));
+    else
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MKL cannot be loaded: %s\n",
+                            library ? "the library lacks functions" : dlerror()));
   }
   if (csv && !rank) {
     run.csv = fopen(name, "w");
@@ -292,7 +314,10 @@ int main(int argc, char **argv)
   if (host && !sweep && !profile) {
     for (PetscInt s = 1; s < NALGORITHMS && cuda && !typed; s++) run.use[s] = PETSC_FALSE;
     PetscCall(
-      PetscPrintf(PETSC_COMM_WORLD, "\ntridiagonal kernels '%s' against LAPACK with one BLAS thread, %d rank%s; medians of %" PetscInt_FMT " repetitions in turn\n", SpikeBandGetOps(PC_SPIKE_PRECISION_DOUBLE)->name, size, size > 1 ? "s" : "", run.repeat));
+      PetscPrintf(PETSC_COMM_WORLD,
+                  "\ntridiagonal kernels '%s' against LAPACK with one BLAS thread, %d rank%s; medians of %" PetscInt_FMT
+                  " repetitions in turn\n",
+                  SpikeBandGetOps(PC_SPIKE_PRECISION_DOUBLE)->name, size, size > 1 ? "s" : "", run.repeat));
     for (PetscInt k = 0; k < nsystems; k++) PetscCall(HostTimes(PETSC_COMM_WORLD, &run, systems[k], rows[k]));
   }
   if (run.csv) PetscCheck(!fclose(run.csv), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", name);

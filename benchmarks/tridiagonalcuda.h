@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tridiagonalcuda.h: for benchmarks/tridiagonal: the kernels on CUDA beside cuSPARSE, the preconditioner, and transfers */
+/*
+  tridiagonalcuda.h: for benchmarks/tridiagonal: the kernels on CUDA beside cuSPARSE, the preconditioner, and transfers
+*/
 #pragma once
 
 #include "tridiagonaldevice.h"
 #include <cuda_profiler_api.h>
 
-/* ---- The kernels --------------------------------------------------------------------------------------------------------- */
+/*
+  ---- The kernels
+  ---------------------------------------------------------------------------------------------------------
+*/
 typedef struct {
   Device          *dev;
   SpikeTridiagonal t[MAXCOPIES];
@@ -41,7 +46,9 @@ static PetscErrorCode OursOnce(void *ctx, PetscInt k)
   if (!o->t[k].k->once) {
     PetscCall(OursSetUp(ctx, k));
     PetscCall(OursApply(ctx, k));
-  } else PetscCall((*o->t[k].k->once)(&o->t[k], o->dev->dl + at, o->dev->d + at, o->dev->du + at, &o->pivot[k], o->dev->b + at, o->dev->x + at));
+  } else
+    PetscCall((*o->t[k].k->once)(&o->t[k], o->dev->dl + at, o->dev->d + at, o->dev->du + at, &o->pivot[k],
+                                 o->dev->b + at, o->dev->x + at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +97,8 @@ static PetscErrorCode TimeOurs(Device *dev, const Algorithm *a, Line *line)
   PetscCheck(!ierr || ierr == PETSC_ERR_SUP, PETSC_COMM_SELF, ierr, "%s cannot be made: error %d", a->name, (int)ierr);
   if (ierr) PetscCall(PetscStrncpy(line->how, "not on CUDA", sizeof(line->how)));
   else {
-    for (int k = 0; k < NTIMES; k++) PetscCall(TimeWork(dev, NULL, PETSC_FALSE, works[k], o, &line->ms[k], &line->graph[k]));
+    for (int k = 0; k < NTIMES; k++)
+      PetscCall(TimeWork(dev, NULL, PETSC_FALSE, works[k], o, &line->ms[k], &line->graph[k]));
     line->error = 0.0;
     for (int k = 0; k < 2; k++) {
       PetscCallCUDA(cudaMemset(dev->x, 0xff, dev->n * sizeof(PetscScalar)));
@@ -105,14 +113,18 @@ static PetscErrorCode TimeOurs(Device *dev, const Algorithm *a, Line *line)
       if (o->t[0].k->report && o->pivot[0].badrow < 0) PetscCall((*o->t[0].k->report)(&o->t[0], &o->pivot[0]));
     }
     PetscCall(How(&o->t[0], line));
-    if (o->pivot[0].badrow >= 0) PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "bad pivot in row %" PetscInt_FMT, o->pivot[0].badrow));
+    if (o->pivot[0].badrow >= 0)
+      PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "bad pivot in row %" PetscInt_FMT, o->pivot[0].badrow));
   }
   while (made-- > 0) PetscCall((*o->t[made].k->destroy)(&o->t[made]));
   PetscCall(PetscFree(o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- cuSPARSE, from the library that PETSc is linked with ---------------------------------------------------------------- */
+/*
+  ---- cuSPARSE, from the library that PETSc is linked with
+  ----------------------------------------------------------------
+*/
 typedef enum {
   GTSV2,
   GTSV2_NOPIVOT,
@@ -122,15 +134,23 @@ typedef enum {
   INTERLEAVED2,
   NCUSPARSE
 } CuSPARSEName;
-static const char *const cusparsenames[] = {"gtsv2", "gtsv2_nopivot", "gtsv2StridedBatch", "gtsvInterleavedBatch 0", "gtsvInterleavedBatch 1", "gtsvInterleavedBatch 2"};
+static const char *const cusparsenames[] = {"gtsv2",
+                                            "gtsv2_nopivot",
+                                            "gtsv2StridedBatch",
+                                            "gtsvInterleavedBatch 0",
+                                            "gtsvInterleavedBatch 1",
+                                            "gtsvInterleavedBatch 2"};
 
-/* Of the interleaved functions all four arrays are in and out: i[] holds them, by rows of all systems, w[] their copies */
+/*
+  Of the interleaved functions all four arrays are in and out: i[] holds them, by rows of all systems, w[] their copies
+*/
 typedef struct {
   Device      *dev;
   CuSPARSEName name;
   void        *handle, *buffer;
   PetscScalar *i[4], *w[4];
-  int (*simple)(void *, int, int, const void *, const void *, const void *, void *, int, void *); /* the first three have the same kinds of arguments */
+  /* the first three have the same kinds of arguments */
+  int (*simple)(void *, int, int, const void *, const void *, const void *, void *, int, void *);
   int (*interleaved)(void *, int, int, void *, void *, void *, void *, int, void *);
 } CuSPARSE;
 
@@ -143,7 +163,9 @@ static PetscErrorCode CuSPARSEWork(void *ctx, PetscInt k)
   int              status;
 
   PetscFunctionBeginUser;
-  if (s->name >= INTERLEAVED0) status = s->interleaved(s->handle, s->name - INTERLEAVED0, m, s->w[0] + at, s->w[1] + at, s->w[2] + at, s->w[3] + at, nsys, s->buffer);
+  if (s->name >= INTERLEAVED0)
+    status = s->interleaved(s->handle, s->name - INTERLEAVED0, m, s->w[0] + at, s->w[1] + at, s->w[2] + at,
+                            s->w[3] + at, nsys, s->buffer);
   else if (s->name == STRIDED) {
     int (*strided)(void *, int, const void *, const void *, const void *, void *, int, int, void *);
 
@@ -161,15 +183,18 @@ static PetscErrorCode CuSPARSERestore(void *ctx, PetscInt k)
   const size_t     bytes = (size_t)s->dev->n * sizeof(PetscScalar);
 
   PetscFunctionBeginUser;
-  if (s->name < INTERLEAVED0) PetscCallCUDA(cudaMemcpyAsync(s->dev->x + at, s->dev->b + at, bytes, cudaMemcpyDeviceToDevice, s->dev->stream));
-  for (int j = 0; j < 4 && s->name >= INTERLEAVED0; j++) PetscCallCUDA(cudaMemcpyAsync(s->w[j] + at, s->i[j], bytes, cudaMemcpyDeviceToDevice, s->dev->stream));
+  if (s->name < INTERLEAVED0)
+    PetscCallCUDA(cudaMemcpyAsync(s->dev->x + at, s->dev->b + at, bytes, cudaMemcpyDeviceToDevice, s->dev->stream));
+  for (int j = 0; j < 4 && s->name >= INTERLEAVED0; j++)
+    PetscCallCUDA(cudaMemcpyAsync(s->w[j] + at, s->i[j], bytes, cudaMemcpyDeviceToDevice, s->dev->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The functions, and bytes of the buffer; NULL functions where the library lacks them */
 static PetscErrorCode CuSPARSEFind(CuSPARSE *s, size_t *bytes)
 {
-  const char  letter = sizeof(PetscReal) == 8 ? (PetscDefined(USE_COMPLEX) ? 'Z' : 'D') : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
+  const char  letter = sizeof(PetscReal) == 8 ? (PetscDefined(USE_COMPLEX) ? 'Z' : 'D')
+                                              : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
   const char *base   = s->name >= INTERLEAVED0 ? "gtsvInterleavedBatch" : cusparsenames[s->name];
   Device     *v      = s->dev;
   const int   m = (int)v->c->m, nsys = (int)v->c->nsys, n = (int)v->n;
@@ -186,13 +211,16 @@ static PetscErrorCode CuSPARSEFind(CuSPARSE *s, size_t *bytes)
   PetscCall(PetscSNPrintf(name, sizeof(name), "cusparse%c%s", letter, base));
   PetscCall(PetscSNPrintf(size, sizeof(size), "cusparse%c%s_bufferSizeExt", letter, base));
   if (s->name >= INTERLEAVED0) {
-    if (!FindSymbol(RTLD_DEFAULT, size, &interleaved) || !FindSymbol(RTLD_DEFAULT, name, &s->interleaved)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!FindSymbol(RTLD_DEFAULT, size, &interleaved) || !FindSymbol(RTLD_DEFAULT, name, &s->interleaved))
+      PetscFunctionReturn(PETSC_SUCCESS);
     status = interleaved(s->handle, s->name - INTERLEAVED0, m, s->w[0], s->w[1], s->w[2], s->w[3], nsys, bytes);
   } else if (s->name == STRIDED) {
-    if (!FindSymbol(RTLD_DEFAULT, size, &strided) || !FindSymbol(RTLD_DEFAULT, name, &s->simple)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!FindSymbol(RTLD_DEFAULT, size, &strided) || !FindSymbol(RTLD_DEFAULT, name, &s->simple))
+      PetscFunctionReturn(PETSC_SUCCESS);
     status = strided(s->handle, m, v->dl, v->d, v->du, v->x, nsys, m, bytes);
   } else {
-    if (!FindSymbol(RTLD_DEFAULT, size, &simple) || !FindSymbol(RTLD_DEFAULT, name, &s->simple)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!FindSymbol(RTLD_DEFAULT, size, &simple) || !FindSymbol(RTLD_DEFAULT, name, &s->simple))
+      PetscFunctionReturn(PETSC_SUCCESS);
     status = simple(s->handle, n, 1, v->dl, v->d, v->du, v->x, n, bytes);
   }
   PetscCheck(!status, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE: status %d of %s", status, size);
@@ -223,7 +251,9 @@ static PetscErrorCode Interleave(CuSPARSE *s, PetscBool back)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Its functions that suit the case, lines[NCUSPARSE]; those for interleaved systems where there are enough to fill warps */
+/*
+  Its functions that suit the case, lines[NCUSPARSE]; those for interleaved systems where there are enough to fill warps
+*/
 static PetscErrorCode TimeCuSPARSE(Device *dev, Line lines[])
 {
   int (*create)(void **)                 = NULL;
@@ -234,7 +264,10 @@ static PetscErrorCode TimeCuSPARSE(Device *dev, Line lines[])
 
   PetscFunctionBeginUser;
   for (int k = 0; k < NCUSPARSE; k++) LineInit(&lines[k], cusparsenames[k]);
-  if (!FindSymbol(RTLD_DEFAULT, "cusparseCreate", &create) || !FindSymbol(RTLD_DEFAULT, "cusparseSetStream", &setstream) || !FindSymbol(RTLD_DEFAULT, "cusparseDestroy", &destroy)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!FindSymbol(RTLD_DEFAULT, "cusparseCreate", &create) ||
+      !FindSymbol(RTLD_DEFAULT, "cusparseSetStream", &setstream) ||
+      !FindSymbol(RTLD_DEFAULT, "cusparseDestroy", &destroy))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!create(&s.handle) && !setstream(s.handle, dev->stream), PETSC_COMM_SELF, PETSC_ERR_LIB, "cuSPARSE fails");
   for (int k = 0; k < NCUSPARSE; k++) {
     const PetscBool interleaved = (PetscBool)(k >= INTERLEAVED0);
@@ -257,7 +290,8 @@ static PetscErrorCode TimeCuSPARSE(Device *dev, Line lines[])
       lines[k].error = CaseError(dev->c, dev->c->x);
     } else PetscCall(DeviceError(dev, &lines[k].error));
     PetscCallCUDA(cudaFree(s.buffer));
-    if (k < STRIDED && dev->c->nsys > 1) PetscCall(PetscStrncpy(lines[k].how, "all systems as one", sizeof(lines[k].how)));
+    if (k < STRIDED && dev->c->nsys > 1)
+      PetscCall(PetscStrncpy(lines[k].how, "all systems as one", sizeof(lines[k].how)));
   }
   for (int j = 0; j < 4; j++) {
     PetscCallCUDA(cudaFree(s.i[j]));
@@ -267,8 +301,14 @@ static PetscErrorCode TimeCuSPARSE(Device *dev, Line lines[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- What there is besides ----------------------------------------------------------------------------------------------- */
-/* dl, d, du to the device (setup), b there and x back (apply), all (once), from pinned memory; the arrays of the case are lost */
+/*
+  ---- What there is besides
+  -----------------------------------------------------------------------------------------------
+*/
+/*
+  dl, d, du to the device (setup), b there and x back (apply), all (once), from pinned memory; the arrays of the case
+  are lost
+*/
 static PetscErrorCode TimeTransfers(Device *dev, Line *line)
 {
   PetscScalar *const device[] = {dev->dl, dev->d, dev->du, dev->b, dev->x};
@@ -283,7 +323,9 @@ static PetscErrorCode TimeTransfers(Device *dev, Line *line)
   for (int way = 0; way < NTIMES; way++) {
     for (int r = -1; r < (int)dev->run->repeat; r++) {
       PetscCallCUDA(cudaEventRecord(dev->event[0], dev->stream));
-      for (int k = first[way]; k < last[way]; k++) PetscCallCUDA(cudaMemcpyAsync(k < 4 ? device[k] : host + k * dev->n, k < 4 ? host + k * dev->n : device[k], bytes, k < 4 ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, dev->stream));
+      for (int k = first[way]; k < last[way]; k++)
+        PetscCallCUDA(cudaMemcpyAsync(k < 4 ? device[k] : host + k * dev->n, k < 4 ? host + k * dev->n : device[k],
+                                      bytes, k < 4 ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, dev->stream));
       PetscCallCUDA(cudaEventRecord(dev->event[1], dev->stream));
       PetscCallCUDA(cudaEventSynchronize(dev->event[1]));
       PetscCallCUDA(cudaEventElapsedTime(&ms, dev->event[0], dev->event[1]));
@@ -295,7 +337,10 @@ static PetscErrorCode TimeTransfers(Device *dev, Line *line)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The systems as one matrix, with no entries between them, and no option set: refill and apply, waiting for the device before and after each train; data that fits in the cache may be there */
+/*
+  The systems as one matrix, with no entries between them, and no option set: refill and apply, waiting for the device
+  before and after each train; data that fits in the cache may be there
+*/
 static PetscErrorCode TimePC(const Run *run, const Case *c, Line *line)
 {
   Mat          A;
@@ -308,7 +353,8 @@ static PetscErrorCode TimePC(const Run *run, const Case *c, Line *line)
   double       setup[MAXREPEAT], apply[MAXREPEAT], first = 0.0;
 
   PetscFunctionBeginUser;
-  PetscCheck(3 * (PetscCount)c->n <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " rows have more entries than PetscInt counts", c->n);
+  PetscCheck(3 * (PetscCount)c->n <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " rows have more entries than PetscInt counts", c->n);
   PetscCall(PetscMalloc3(c->n + 1, &ia, 3 * (PetscCount)c->n, &ja, 3 * (PetscCount)c->n, &a));
   ia[0] = 0;
   for (PetscInt i = 0; i < c->nsys; i++)
@@ -343,7 +389,8 @@ static PetscErrorCode TimePC(const Run *run, const Case *c, Line *line)
   line->error = CaseError(c, va);
   PetscCall(VecRestoreArray(x, &va));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "first setup %.1f ms, %" PetscInt_FMT " partitions", first, info.partitions));
+  PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "first setup %.1f ms, %" PetscInt_FMT " partitions", first,
+                          info.partitions));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -351,7 +398,10 @@ static PetscErrorCode TimePC(const Run *run, const Case *c, Line *line)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- A case -------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- A case
+  --------------------------------------------------------------------------------------------------------------
+*/
 /* The least time of lines, NAN and NULL where none has any; graph: by graphs, where there are any */
 static const Line *Best(int count, const Line lines[], int what, PetscBool graph, double *ms)
 {
@@ -370,7 +420,8 @@ static const Line *Best(int count, const Line lines[], int what, PetscBool graph
 
 static PetscErrorCode PrintLine(const char backend[], const Line *line, const double best[2], double floor)
 {
-  const double once = PetscMin(line->ms[ONCE], isnan(line->graph[ONCE]) ? line->ms[ONCE] : line->graph[ONCE]), apply = PetscMin(line->ms[APPLY], isnan(line->graph[APPLY]) ? line->ms[APPLY] : line->graph[APPLY]);
+  const double once  = PetscMin(line->ms[ONCE], isnan(line->graph[ONCE]) ? line->ms[ONCE] : line->graph[ONCE]),
+               apply = PetscMin(line->ms[APPLY], isnan(line->graph[APPLY]) ? line->ms[APPLY] : line->graph[APPLY]);
 
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-8s %-23s", backend, line->name));
@@ -385,7 +436,8 @@ static PetscErrorCode PrintLine(const char backend[], const Line *line, const do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DeviceTimes(const Run *run, PetscInt nsys, PetscInt m, PetscDeviceContext dctx, cudaStream_t stream, PetscReal rate)
+static PetscErrorCode DeviceTimes(const Run *run, PetscInt nsys, PetscInt m, PetscDeviceContext dctx,
+                                  cudaStream_t stream, PetscReal rate)
 {
   const char *const  what[] = {"setup", "apply", "once"};
   Case               c;
@@ -413,11 +465,14 @@ static PetscErrorCode DeviceTimes(const Run *run, PetscInt nsys, PetscInt m, Pet
   PetscCall(TimeTransfers(&dev, &other[0]));
   other[1].ms[APPLY] = other[1].ms[ONCE] = floor;
   PetscCall(PetscDeviceContextSetCurrentContext(before));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s, %" PetscInt_FMT " x %" PetscInt_FMT " (%" PetscInt_FMT " copies)\n", PrecisionName(), nsys, m, dev.copies));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s, %" PetscInt_FMT " x %" PetscInt_FMT " (%" PetscInt_FMT " copies)\n",
+                        PrecisionName(), nsys, m, dev.copies));
   PetscCall(DeviceDestroy(&dev));
   for (int k = 0; k < 2; k++) (void)Best(NCUSPARSE, cusparse, ONCE, (PetscBool)k, &best[k]);
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-32s %29s %29s %15s %13s %8s\n", "", "calls", "graph", "best cuSPARSE /", "floor /", "error"));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-32s %9s %9s %9s %9s %9s %9s %7s %7s %6s %6s %8s\n", "", what[0], what[1], what[2], what[0], what[1], what[2], what[2], what[1], what[2], what[1], "eps"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-32s %29s %29s %15s %13s %8s\n", "", "calls", "graph", "best cuSPARSE /",
+                        "floor /", "error"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-32s %9s %9s %9s %9s %9s %9s %7s %7s %6s %6s %8s\n", "", what[0], what[1],
+                        what[2], what[0], what[1], what[2], what[2], what[1], what[2], what[1], "eps"));
   for (int k = 0; k < count; k++) PetscCall(PrintLine("ours", &ours[k], best, floor));
   for (int k = 0; k < NCUSPARSE; k++) PetscCall(PrintLine("cuSPARSE", &cusparse[k], best, floor));
   for (int k = 0; k < 2; k++) PetscCall(PrintLine("", &other[k], best, floor));
@@ -426,7 +481,9 @@ static PetscErrorCode DeviceTimes(const Run *run, PetscInt nsys, PetscInt m, Pet
     double       least  = 0.0;
     const Line  *chosen = Best(count - 1, ours + 1, w, PETSC_TRUE, &least);
 
-    if (chosen) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  auto, %s: %.4f ms, the best explicit choice (%s) %.4f: %s\n", what[w], ms, chosen->name, least, ms <= 1.1 * least ? "within 10 %" : "NOT within 10 %"));
+    if (chosen)
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "  auto, %s: %.4f ms, the best explicit choice (%s) %.4f: %s\n", what[w],
+                            ms, chosen->name, least, ms <= 1.1 * least ? "within 10 %" : "NOT within 10 %"));
   }
   for (int k = 0; k < count && run->csv; k++) CSVLine(run->csv, "cuda", 1, &c, &ours[k]);
   for (int k = 0; k < NCUSPARSE && run->csv; k++) CSVLine(run->csv, "cusparse", 1, &c, &cusparse[k]);
@@ -441,7 +498,8 @@ static PetscErrorCode DeviceTimes(const Run *run, PetscInt nsys, PetscInt m, Pet
 }
 
 /* CRPCR by the number of rows that it leaves to PCR; the last line: the backend's own choice */
-static PetscErrorCode DeviceSwitch(const Run *run, PetscInt nsys, PetscInt m, PetscDeviceContext dctx, cudaStream_t stream)
+static PetscErrorCode DeviceSwitch(const Run *run, PetscInt nsys, PetscInt m, PetscDeviceContext dctx,
+                                   cudaStream_t stream)
 {
   Run                r = *run;
   Case               c;
@@ -454,7 +512,10 @@ static PetscErrorCode DeviceSwitch(const Run *run, PetscInt nsys, PetscInt m, Pe
   PetscCall(PetscDeviceContextGetCurrentContext(&before));
   PetscCall(PetscDeviceContextSetCurrentContext(dctx));
   PetscCall(DeviceCreate(&r, &c, stream, &dev));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s, %" PetscInt_FMT " x %" PetscInt_FMT ": crpcr by its switch point: apply, once by calls; by graphs\n", PrecisionName(), nsys, m));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "\n%s, %" PetscInt_FMT " x %" PetscInt_FMT
+                        ": crpcr by its switch point: apply, once by calls; by graphs\n",
+                        PrecisionName(), nsys, m));
   for (PetscInt s = 1; s <= 2048; s *= 2) {
     const PetscBool decide = (PetscBool)(s > 1024);
     Line            line;
@@ -471,7 +532,9 @@ static PetscErrorCode DeviceSwitch(const Run *run, PetscInt nsys, PetscInt m, Pe
     for (int k = APPLY; k <= ONCE; k++) PetscCall(PrintNumber(9, 4, line.graph[k]));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  error %.2f\n", line.error));
     (void)Best(1, &line, APPLY, PETSC_TRUE, &ms);
-    if (decide) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  auto, apply: %.4f ms, the best %.4f: %s\n", ms, least, ms <= 1.05 * least ? "within 5 %" : "NOT within 5 %"));
+    if (decide)
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "  auto, apply: %.4f ms, the best %.4f: %s\n", ms, least,
+                            ms <= 1.05 * least ? "within 5 %" : "NOT within 5 %"));
     least = isnan(least) ? ms : PetscMin(least, ms);
     if (run->csv) CSVLine(run->csv, "cuda", 1, &c, &line);
   }
@@ -506,8 +569,12 @@ static PetscErrorCode CountKernels(Device *dev, Work work, void *ctx, PetscInt *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Setup, apply and both in one of each algorithm, once, for a profiler that is told when to look; labels: a line for each, with the number of kernels that the profiler then sees */
-static PetscErrorCode DeviceProfile(const Run *run, PetscInt nsys, PetscInt m, PetscDeviceContext dctx, cudaStream_t stream, FILE *labels)
+/*
+  Setup, apply and both in one of each algorithm, once, for a profiler that is told when to look; labels: a line for
+  each, with the number of kernels that the profiler then sees
+*/
+static PetscErrorCode DeviceProfile(const Run *run, PetscInt nsys, PetscInt m, PetscDeviceContext dctx,
+                                    cudaStream_t stream, FILE *labels)
 {
   const Work         works[NTIMES] = {OursSetUp, OursApply, OursOnce};
   const char *const  what[NTIMES]  = {"setup", "apply", "once"};
@@ -532,7 +599,8 @@ static PetscErrorCode DeviceProfile(const Run *run, PetscInt nsys, PetscInt m, P
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = SystemsCreate(&r, &c, &SpikeTridiagonalKernels_CUDA, &algorithms[k], &o->t[0]);
     PetscCall(PetscPopErrorHandler());
-    PetscCheck(!ierr || ierr == PETSC_ERR_SUP, PETSC_COMM_SELF, ierr, "%s cannot be made: error %d", algorithms[k].name, (int)ierr);
+    PetscCheck(!ierr || ierr == PETSC_ERR_SUP, PETSC_COMM_SELF, ierr, "%s cannot be made: error %d", algorithms[k].name,
+               (int)ierr);
     for (int round = 0; round < 2 && !ierr; round++) { /* the first is not looked at */
       for (int w = 0; w < NTIMES; w++) {
         PetscInt kernels = 0;
@@ -545,7 +613,8 @@ static PetscErrorCode DeviceProfile(const Run *run, PetscInt nsys, PetscInt m, P
         PetscCallCUDA(cudaStreamSynchronize(stream));
         if (round) {
           PetscCallCUDA(cudaProfilerStop());
-          fprintf(labels, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%" PetscInt_FMT "\n", PrecisionName(), nsys, m, algorithms[k].name, what[w], kernels);
+          fprintf(labels, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%" PetscInt_FMT "\n", PrecisionName(), nsys, m,
+                  algorithms[k].name, what[w], kernels);
         }
       }
     }
@@ -559,7 +628,8 @@ static PetscErrorCode DeviceProfile(const Run *run, PetscInt nsys, PetscInt m, P
 }
 
 /* All cases; sweep: of the switch point, for cases with several systems; labels: for a profiler */
-static PetscErrorCode DeviceRun(const Run *run, PetscInt ncases, const PetscInt systems[], const PetscInt rows[], PetscBool sweep, FILE *labels)
+static PetscErrorCode DeviceRun(const Run *run, PetscInt ncases, const PetscInt systems[], const PetscInt rows[],
+                                PetscBool sweep, FILE *labels)
 {
   struct cudaDeviceProp prop;
   PetscDeviceContext    dctx;
@@ -578,8 +648,10 @@ static PetscErrorCode DeviceRun(const Run *run, PetscInt ncases, const PetscInt 
   PetscCallCUDA(cudaDriverGetVersion(&driver));
   PetscCallCUDA(cudaRuntimeGetVersion(&runtime));
   PetscCall(CopyRate(*stream, &rate));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "tridiagonal kernels on %s, driver for CUDA %d, runtime %d; a copy moves %.0f GB/s; ms, medians of %" PetscInt_FMT "; floor: dl, d, du, b read and x written at that rate\n", prop.name, driver, runtime, (double)rate * 1e-9,
-                        run->repeat));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "tridiagonal kernels on %s, driver for CUDA %d, runtime %d; a copy moves %.0f GB/s; ms, "
+                        "medians of %" PetscInt_FMT "; floor: dl, d, du, b read and x written at that rate\n",
+                        prop.name, driver, runtime, (double)rate * 1e-9, run->repeat));
   for (PetscInt k = 0; k < ncases; k++) {
     if (labels) PetscCall(DeviceProfile(run, systems[k], rows[k], dctx, *stream, labels));
     else if (sweep && systems[k] > 1) PetscCall(DeviceSwitch(run, systems[k], rows[k], dctx, *stream));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tridiagonaldevice.h: for benchmarks/tridiagonal: a case in the memory of a device, and times of what is enqueued for it */
+/*
+  tridiagonaldevice.h: for benchmarks/tridiagonal: a case in the memory of a device, and times of what is enqueued for
+  it
+*/
 #pragma once
 
 #include "tridiagonalrun.h"
@@ -17,11 +20,12 @@ typedef struct {
 } Device;
 
 /* ClockTime() of the copies of a case */
-static PetscErrorCode TimeWork(Device *dev, Work restore, PetscBool single, Work work, void *ctx, double *ms, double *graph)
+static PetscErrorCode TimeWork(Device *dev, Work restore, PetscBool single, Work work, void *ctx, double *ms,
+                               double *graph)
 {
-  const Clock clock = {
-    dev->run->repeat, dev->copies, dev->run->seconds, 0.0, dev->stream, {dev->event[0], dev->event[1]}
-  };
+  const Clock clock = {dev->run->repeat,  dev->copies,
+                       dev->run->seconds, 0.0,
+                       dev->stream,       {dev->event[0], dev->event[1]}};
 
   PetscFunctionBeginUser;
   PetscCall(ClockTime(&clock, restore, single, work, ctx, ms, graph));
@@ -51,7 +55,9 @@ static PetscErrorCode DeviceCreate(const Run *run, const Case *c, cudaStream_t s
   for (int k = 0; k < 2; k++) PetscCallCUDA(cudaEventCreate(&dev->event[k]));
   for (int k = 0; k < 5; k++) {
     PetscCall(DeviceArray(dev->copies * dev->n, to[k]));
-    for (PetscInt i = 0; i < dev->copies; i++) PetscCallCUDA(cudaMemcpy(*to[k] + i * dev->n, i ? *to[k] : from[k % 4], dev->n * sizeof(PetscScalar), i ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice));
+    for (PetscInt i = 0; i < dev->copies; i++)
+      PetscCallCUDA(cudaMemcpy(*to[k] + i * dev->n, i ? *to[k] : from[k % 4], dev->n * sizeof(PetscScalar),
+                               i ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice));
   }
   PetscCallCUDA(cudaDeviceSynchronize());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tridiagonalrun.h: for benchmarks/tridiagonal: what its parts on host and device share: options, cases, solvers, what they took, LAPACK and libraries with its interface */
+/*
+  tridiagonalrun.h: for benchmarks/tridiagonal: what its parts on host and device share: options, cases, solvers, what
+  they took, LAPACK and libraries with its interface
+*/
 #pragma once
 
-#include "kernels/tridiagonal.h"
+#include "kernels/tridiagonal/tridiagonal.h"
 #include "bandcase.h"
 #include "symbols.h"
 #include "../tests/tridiagonalcase.h"
@@ -24,17 +27,15 @@ typedef struct {
   PetscBool              pivoting;
 } Algorithm;
 
-static const Algorithm algorithms[] = {
-  {"auto",      PC_SPIKE_TRIDIAGONAL_AUTO,      PETSC_FALSE},
-  {"thomas",    PC_SPIKE_TRIDIAGONAL_THOMAS,    PETSC_FALSE},
-  {"twoway",    PC_SPIKE_TRIDIAGONAL_TWOWAY,    PETSC_FALSE},
-  {"cr",        PC_SPIKE_TRIDIAGONAL_CR,        PETSC_FALSE},
-  {"pcr",       PC_SPIKE_TRIDIAGONAL_PCR,       PETSC_FALSE},
-  {"rd",        PC_SPIKE_TRIDIAGONAL_RD,        PETSC_FALSE},
-  {"crpcr",     PC_SPIKE_TRIDIAGONAL_CRPCR,     PETSC_FALSE},
-  {"partition", PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_FALSE},
-  {"pivoting",  PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_TRUE }
-};
+static const Algorithm algorithms[] = {{"auto", PC_SPIKE_TRIDIAGONAL_AUTO, PETSC_FALSE},
+                                       {"thomas", PC_SPIKE_TRIDIAGONAL_THOMAS, PETSC_FALSE},
+                                       {"twoway", PC_SPIKE_TRIDIAGONAL_TWOWAY, PETSC_FALSE},
+                                       {"cr", PC_SPIKE_TRIDIAGONAL_CR, PETSC_FALSE},
+                                       {"pcr", PC_SPIKE_TRIDIAGONAL_PCR, PETSC_FALSE},
+                                       {"rd", PC_SPIKE_TRIDIAGONAL_RD, PETSC_FALSE},
+                                       {"crpcr", PC_SPIKE_TRIDIAGONAL_CRPCR, PETSC_FALSE},
+                                       {"partition", PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_FALSE},
+                                       {"pivoting", PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_TRUE}};
 #define NALGORITHMS ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(algorithms))
 
 /* Options of the run, the same for all cases */
@@ -52,7 +53,10 @@ typedef struct {
   PetscBLASInt *pivots;
 } Case;
 
-/* What a solver took: ms, and in a CUDA graph; NAN: it has none. error: the worst backward error of its solutions in units of rounding */
+/*
+  What a solver took: ms, and in a CUDA graph; NAN: it has none. error: the worst backward error of its solutions in
+  units of rounding
+*/
 typedef struct {
   char   name[40];
   double ms[NTIMES], graph[NTIMES], error;
@@ -67,7 +71,8 @@ static inline void LineInit(Line *line, const char name[])
   line->how[0] = 0;
 }
 
-static inline PetscErrorCode CaseCreate(MPI_Comm comm, PetscInt systems, PetscInt m, PetscReal cold, TriKind kind, PetscBool work, Case *c)
+static inline PetscErrorCode CaseCreate(MPI_Comm comm, PetscInt systems, PetscInt m, PetscReal cold, TriKind kind,
+                                        PetscBool work, Case *c)
 {
   const PetscReal words = 10.0 * systems * m * sizeof(PetscScalar);
   PetscCount      total;
@@ -116,14 +121,16 @@ static inline double CaseError(const Case *c, const PetscScalar *x)
 
   for (PetscInt i = 0; i < c->nsys; i++) {
     const PetscCount at = i * (PetscCount)c->m;
-    const double     e  = (double)(TriBackward(PETSC_FALSE, c->m, c->dl + at, c->d + at, c->du + at, c->b + at, x + at) / PETSC_MACHINE_EPSILON);
+    const double     e = (double)(TriBackward(PETSC_FALSE, c->m, c->dl + at, c->d + at, c->du + at, c->b + at, x + at) /
+                              PETSC_MACHINE_EPSILON);
 
     if (!(e <= worst)) worst = e;
   }
   return worst;
 }
 
-static inline PetscErrorCode SystemsCreate(const Run *run, const Case *c, const SpikeTridiagonalKernels *k, const Algorithm *a, SpikeTridiagonal *t)
+static inline PetscErrorCode SystemsCreate(const Run *run, const Case *c, const SpikeTridiagonalKernels *k,
+                                           const Algorithm *a, SpikeTridiagonal *t)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(t, sizeof(*t)));
@@ -145,23 +152,29 @@ static inline PetscErrorCode How(const SpikeTridiagonal *t, Line *line)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscStrncpy(line->how, PCSpikeTridiagonalTypes[t->used], sizeof(line->how)));
-  if (t->used != t->local) PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "%s of %" PetscInt_FMT " pieces by %s, read again: %.2f", PCSpikeTridiagonalTypes[t->used], t->nchunks, PCSpikeTridiagonalTypes[t->local], (double)t->maxwindow));
+  if (t->used != t->local)
+    PetscCall(PetscSNPrintf(line->how, sizeof(line->how), "%s of %" PetscInt_FMT " pieces by %s, read again: %.2f",
+                            PCSpikeTridiagonalTypes[t->used], t->nchunks, PCSpikeTridiagonalTypes[t->local],
+                            (double)t->maxwindow));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static inline const char *PrecisionName(void)
 {
-  return sizeof(PetscReal) == 8 ? (PetscDefined(USE_COMPLEX) ? "c64" : "fp64") : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
+  return sizeof(PetscReal) == 8 ? (PetscDefined(USE_COMPLEX) ? "c64" : "fp64")
+                                : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
 }
 
 static inline void CSVHeader(FILE *csv)
 {
-  fprintf(csv, "solver,backend,precision,ranks,systems,rows,setup_ms,apply_ms,once_ms,graph_setup_ms,graph_apply_ms,graph_once_ms,error,note\n");
+  fprintf(csv, "solver,backend,precision,ranks,systems,rows,setup_ms,apply_ms,once_ms,graph_setup_ms,graph_apply_ms,"
+               "graph_once_ms,error,note\n");
 }
 
 static inline void CSVLine(FILE *csv, const char backend[], int ranks, const Case *c, const Line *line)
 {
-  fprintf(csv, "%s,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT, line->name, backend, PrecisionName(), ranks, c->systems, c->m);
+  fprintf(csv, "%s,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT, line->name, backend, PrecisionName(), ranks, c->systems,
+          c->m);
   for (int k = 0; k < NTIMES; k++) fprintf(csv, ",%.6e", line->ms[k]);
   for (int k = 0; k < NTIMES; k++) fprintf(csv, ",%.6e", line->graph[k]);
   fprintf(csv, ",%.3g,", line->error);
@@ -179,13 +192,21 @@ static inline PetscErrorCode PrintNumber(int width, int digits, double value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- LAPACK, and libraries with its interface ---------------------------------------------------------------------------- */
-typedef void (*Gttrf)(const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *, PetscBLASInt *, PetscBLASInt *);
-typedef void (*Gttrs)(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
-typedef void (*Gtsv)(const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+/*
+  ---- LAPACK, and libraries with its interface
+  ----------------------------------------------------------------------------
+*/
+typedef void (*Gttrf)(const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *, PetscBLASInt *,
+                      PetscBLASInt *);
+typedef void (*Gttrs)(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *,
+                      const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscBLASInt *,
+                      PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+typedef void (*Gtsv)(const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *,
+                     PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
 /* MKL's for dominant matrices: burning at both ends, without exchanges */
 typedef void (*Dttrfb)(const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscBLASInt *);
-typedef void (*Dttrsb)(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscScalar *, const PetscScalar *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+typedef void (*Dttrsb)(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *,
+                       const PetscScalar *, const PetscScalar *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
 
 typedef struct {
   const char *name;
@@ -220,7 +241,8 @@ static inline PetscErrorCode TimePeer(MPI_Comm comm, const Case *c, const Peer *
     PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s: info %d", p->name, (int)info);
     PetscCall(Wait(comm, &t1));
     for (PetscCount at = 0; at < total && !way; at += c->m) {
-      if (p->gttrf) p->gttrs("N", &m, &one, dl + at + 1, d + at, du + at, du2 + at, c->pivots + at, c->x + at, &m, &info);
+      if (p->gttrf)
+        p->gttrs("N", &m, &one, dl + at + 1, d + at, du + at, du2 + at, c->pivots + at, c->x + at, &m, &info);
       else p->dttrsb("N", &m, &one, dl + at + 1, d + at, du + at, c->x + at, &m, &info);
     }
     PetscCall(Wait(comm, &t2));
@@ -236,9 +258,11 @@ static inline PetscErrorCode TimePeer(MPI_Comm comm, const Case *c, const Peer *
 /* The functions of MKL in a library, for this kind of PetscScalar; false where it lacks them */
 static inline PetscBool FindMKL(void *library, Peer peers[2])
 {
-  const char  letter   = sizeof(PetscReal) == 8 ? (PetscDefined(USE_COMPLEX) ? 'z' : 'd') : (PetscDefined(USE_COMPLEX) ? 'c' : 's');
+  const char  letter   = sizeof(PetscReal) == 8 ? (PetscDefined(USE_COMPLEX) ? 'z' : 'd')
+                                                : (PetscDefined(USE_COMPLEX) ? 'c' : 's');
   const char *names[]  = {"gttrf", "gttrs", "gtsv", "dttrfb", "dttrsb", "dtsvb"};
-  void       *symbol[] = {&peers[0].gttrf, &peers[0].gttrs, &peers[0].gtsv, &peers[1].dttrfb, &peers[1].dttrsb, &peers[1].gtsv};
+  void       *symbol[] = {&peers[0].gttrf,  &peers[0].gttrs,  &peers[0].gtsv,
+                          &peers[1].dttrfb, &peers[1].dttrsb, &peers[1].gtsv};
   PetscBool   found    = PETSC_TRUE;
 
   memset(peers, 0, 2 * sizeof(*peers));

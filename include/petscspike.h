@@ -73,7 +73,8 @@ PETSC_EXTERN const char *const PCSpikePrecisions[];
 . `PC_SPIKE_TRIDIAGONAL_THOMAS`    - elimination from the first row to the last
 . `PC_SPIKE_TRIDIAGONAL_TWOWAY`    - elimination from both ends to the row in the middle
 . `PC_SPIKE_TRIDIAGONAL_CR`        - cyclic reduction: half of the rows are left after each step
-. `PC_SPIKE_TRIDIAGONAL_PCR`       - parallel cyclic reduction: all rows take each step, and systems of half the length are left
+. `PC_SPIKE_TRIDIAGONAL_PCR`       - parallel cyclic reduction: all rows take each step, and systems of half the length
+                                   are left
 . `PC_SPIKE_TRIDIAGONAL_RD`        - recursive doubling: pivots and substitutions by parallel prefixes
 . `PC_SPIKE_TRIDIAGONAL_CRPCR`     - cyclic reduction to a shorter system, which parallel cyclic reduction solves
 - `PC_SPIKE_TRIDIAGONAL_PARTITION` - chunks are eliminated, which leaves a system for the rows between them
@@ -110,21 +111,28 @@ typedef struct {
   PetscInt  partitions;    /* on all ranks together                                                                  */
   PetscInt  min_partition; /* rows of the smallest and of the largest partition                                      */
   PetscInt  max_partition;
-  PetscBool reordered;     /* the band is that of the reordered matrix                                               */
-  PetscReal dropped;       /* sum of |a_ij| outside the band over sum of |a_ij|                                      */
-  PetscReal decay;         /* estimate of ||far end of a spike|| / ||its tip||, the largest over all spikes: what truncation neglects; 0 without interfaces */
-  PetscInt  boosted;       /* pivots that were boosted                                                               */
-  PetscInt  cornerboosted; /* the same in the corners from which the left spikes are made: they make a tip less exact, no more */
-  PetscInt  rebuilds;      /* setups from scratch so far, and setups that kept pattern and memory                    */
+  PetscBool reordered; /* the band is that of the reordered matrix                                               */
+  PetscReal dropped;   /* sum of |a_ij| outside the band over sum of |a_ij|                                      */
+  /*
+    estimate of ||far end of a spike|| / ||its tip||, the largest over all spikes: what truncation neglects; 0 without
+    interfaces
+  */
+  PetscReal decay;
+  PetscInt  boosted; /* pivots that were boosted                                                               */
+  /* the same in the corners from which the left spikes are made: they make a tip less exact, no more */
+  PetscInt  cornerboosted;
+  PetscInt  rebuilds; /* setups from scratch so far, and setups that kept pattern and memory                    */
   PetscInt  refills;
   PetscReal bytes; /* of the factored band; then of spike tips, reduced systems, the fill map and work space  */
   PetscReal extra_bytes;
-  PetscReal tips_bytes; /* of the latter: couplings, spike tips and reduced systems; then the fill map, what a backend keeps of the pattern */
+  /* of the latter: couplings, spike tips and reduced systems; then the fill map, what a backend keeps of the pattern */
+  PetscReal tips_bytes;
   PetscReal map_bytes;
-  char      backend[16];  /* "host" or "cuda"                                                                       */
-  PetscInt  systems;      /* independent tridiagonal systems; 0: the kernels for bands solve                        */
-  PetscInt  periodic;     /* periodic tridiagonal systems                                                           */
-  char      exchange[24]; /* how tips cross between ranks: "none", "MPI", "MPI through the host", "GPU-aware MPI" or "NCCL" */
+  char      backend[16]; /* "host" or "cuda"                                                                       */
+  PetscInt  systems;     /* independent tridiagonal systems; 0: the kernels for bands solve                        */
+  PetscInt  periodic;    /* periodic tridiagonal systems                                                           */
+  /* how tips cross between ranks: "none", "MPI", "MPI through the host", "GPU-aware MPI" or "NCCL" */
+  char exchange[24];
 } PCSpikeInfo;
 
 /*S
@@ -177,7 +185,9 @@ PETSC_EXTERN const char *const KSPFusedReductionsTypes[];
 
   Values:
 + `KSP_FUSED_SPMV_PETSC` - `MatMult()`
-. `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in the form that moves the fewest bytes, where it is a `MATSEQAIJCUSPARSE` or a `MATSEQAIJ` that one suits; the products of a `MATDIA` as it lies; else `MatMult()`
+. `KSP_FUSED_SPMV_AUTO`  - a copy of the matrix in the form that moves the fewest bytes, where it is a
+                           `MATSEQAIJCUSPARSE` or a `MATSEQAIJ` that one suits; the products of a `MATDIA` as it lies;
+                           else `MatMult()`
 . `KSP_FUSED_SPMV_SELL`  - a copy in slices of rows on a device where padding adds at most 30 percent, else `MatMult()`
 - `KSP_FUSED_SPMV_DIA`   - a copy by diagonals where there are at most 128 of them, else `MatMult()`
 
@@ -216,13 +226,16 @@ PETSC_EXTERN const char *const KSPFusedPersistentTypes[];
   KSPFusedMatSolveType - How a fused Krylov method solves for several right-hand sides in `KSPMatSolve()`
 
   Values:
-+ `KSP_FUSED_MATSOLVE_COLUMNS` - all columns together, where it can: one pass over the matrix and the preconditioner for all of them
++ `KSP_FUSED_MATSOLVE_COLUMNS` - all columns together, where it can: one pass over the matrix and the preconditioner for
+                                 all of them
 . `KSP_FUSED_MATSOLVE_SINGLE`  - one column after the other
-- `KSP_FUSED_MATSOLVE_BLOCK`   - a block method, `KSPCGFUSED` only: each column is sought in the Krylov spaces of all columns together
+- `KSP_FUSED_MATSOLVE_BLOCK`   - a block method, `KSPCGFUSED` only: each column is sought in the Krylov spaces of all
+                               columns together
 
   Level: intermediate
 
-.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`,
+`KSPFusedGetColumns()`
 E*/
 typedef enum {
   KSP_FUSED_MATSOLVE_COLUMNS,
@@ -258,17 +271,31 @@ PETSC_EXTERN const char *const KSPIDRFusedOrthogTypes[];
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetInfo()`
 S*/
 typedef struct {
-  PetscInt         launched;         /* iterations launched, with those that turned out to be too many                  */
-  PetscInt         restarts;         /* new starts after breakdowns, and where the true residual differed               */
-  PetscInt         replacements;     /* of the residual by the true one                                                 */
-  PetscInt         replayed;         /* iterations that were a graph                                                    */
-  PetscInt         persistent;       /* iterations of kernels that make many                                            */
-  PetscBool        copy;             /* products were those of a copy of the matrix                                     */
-  KSPFusedSpMVType product;          /* whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA, without a copy those of a MATDIA itself; _AUTO: those of a MATGRIDSTENCIL itself */
-  PetscBool        lockstep;         /* the host waited for each iteration                                              */
-  PetscReal        truenorm;         /* norm of the true residual, as the test has it; -1 when it was not computed      */
-  PetscReal        unpreconditioned; /* 2-norm of the true residual, not preconditioned; likewise                       */
-  char             backend[16];      /* "host", "cuda" or "petsc", for PETSc's functions                                */
+  /* iterations launched, with those that turned out to be too many                  */
+  PetscInt launched;
+  /* new starts after breakdowns, and where the true residual differed               */
+  PetscInt restarts;
+  /* of the residual by the true one                                                 */
+  PetscInt replacements;
+  /* iterations that were a graph                                                    */
+  PetscInt replayed;
+  /* iterations of kernels that make many                                            */
+  PetscInt persistent;
+  /* products were those of a copy of the matrix                                     */
+  PetscBool copy;
+  /*
+    whose products: KSP_FUSED_SPMV_PETSC, _SELL or _DIA, without a copy those of a MATDIA itself; _AUTO: those of a
+    MATGRIDSTENCIL itself
+  */
+  KSPFusedSpMVType product;
+  /* the host waited for each iteration                                              */
+  PetscBool lockstep;
+  /* norm of the true residual, as the test has it; -1 when it was not computed      */
+  PetscReal truenorm;
+  /* 2-norm of the true residual, not preconditioned; likewise                       */
+  PetscReal unpreconditioned;
+  /* "host", "cuda" or "petsc", for PETSc's functions                                */
+  char backend[16];
 } KSPFusedInfo;
 
 /*E
@@ -276,7 +303,9 @@ typedef struct {
 
   Values:
 + `MAT_DIA_SCHEDULE_OVERLAP`  - all messages at once, and rows that need none of them meanwhile
-- `MAT_DIA_SCHEDULE_TWOPHASE` - first even ranks with the neighbour behind them, then with the one in front, and so on for neighbours further away: each rank has one partner at a time; interior rows during the first exchange
+- `MAT_DIA_SCHEDULE_TWOPHASE` - first even ranks with the neighbour behind them, then with the one in front, and so on
+                                for neighbours further away: each rank has one partner at a time; interior rows during
+                                the first exchange
 
   Level: intermediate
 
@@ -355,7 +384,8 @@ PETSC_EXTERN PetscErrorCode KSPFusedSetPersistent(KSP, KSPFusedPersistentType);
 PETSC_EXTERN PetscErrorCode KSPFusedGetPersistent(KSP, KSPFusedPersistentType *);
 PETSC_EXTERN PetscErrorCode KSPFusedSetMatSolveType(KSP, KSPFusedMatSolveType);
 PETSC_EXTERN PetscErrorCode KSPFusedGetMatSolveType(KSP, KSPFusedMatSolveType *);
-PETSC_EXTERN PetscErrorCode KSPFusedGetColumns(KSP, PetscInt *, const PetscInt *[], const KSPConvergedReason *[], const PetscReal *[], PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPFusedGetColumns(KSP, PetscInt *, const PetscInt *[], const KSPConvergedReason *[],
+                                               const PetscReal *[], PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPFusedGetInfo(KSP, KSPFusedInfo *);
 PETSC_EXTERN PetscErrorCode KSPFusedConvergedInfinity(KSP, PetscInt, PetscReal, KSPConvergedReason *, PetscCtx);
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* register.c: the only list of types, log events and finalizers; and the check that the library fits the PETSc that runs it */
+/*
+  register.c: the only list of types, log events and finalizers; and the check that the library fits the PETSc that runs
+  it
+*/
 #include <petscspike.h>
 #include "pc_spike/spikeimpl.h"
 #include "pc_blockilu/blockiluimpl.h"
 #include "ksp_bcgs/bcgsimpl.h"
+#include "ksp_cg/cgimpl.h"
 #include "ksp_idr/idrimpl.h"
 #include "mat_dia/diaimpl.h"
-#include "mat_dia/gridstencilimpl.h"
-#include "kernels/host/band.h"
-#include "fault.h"
+#include "mat_gridstencil/gridstencilimpl.h"
+#include "kernels/common/host/isa.h"
+#include "common/fault.h"
 
 PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
 PetscLogEvent PC_BlockILU_Symbolic, PC_BlockILU_Factor, PC_BlockILU_Solve;
@@ -18,8 +22,8 @@ SpikeFault SpikeTestFault = SPIKE_FAULT_NONE;
 static PetscBool SpikePackageInitialized = PETSC_FALSE;
 
 /*
-  The library uses private headers: it fits one minor version of PETSc and one choice of PetscScalar and PetscInt. libpetsc is asked for its
-  own sizes and types, through functions whose arguments do not depend on them.
+  The library uses private headers: it fits one minor version of PETSc and one choice of PetscScalar and PetscInt.
+  libpetsc is asked for its own sizes and types, through functions whose arguments do not depend on them.
 */
 static PetscErrorCode SpikeCheckPetsc_Private(void)
 {
@@ -31,23 +35,38 @@ static PetscErrorCode SpikeCheckPetsc_Private(void)
 
   PetscFunctionBegin;
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
-  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for a PETSc with %d-bit PetscInt, this PETSc has %d-bit PetscInt: build petscspike with the PETSC_DIR and PETSC_ARCH of the application", (int)(8 * sizeof(PetscInt)), (int)(8 * size));
+  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "libpetscspike was built for a PETSc with %d-bit PetscInt, this PETSc has %d-bit PetscInt: build "
+             "petscspike with the PETSC_DIR and PETSC_ARCH of the application",
+             (int)(8 * sizeof(PetscInt)), (int)(8 * size));
   PetscCall(PetscGetVersionNumber((PetscInt *)&version[0], (PetscInt *)&version[1], (PetscInt *)&version[2], NULL));
   PetscCall(PetscMemcpy(&major, &version[0], sizeof(PetscInt)));
   PetscCall(PetscMemcpy(&minor, &version[1], sizeof(PetscInt)));
   PetscCall(PetscMemcpy(&subminor, &version[2], sizeof(PetscInt)));
-  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PETSc %d.%d, this is PETSc %" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ": build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor, subminor);
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "libpetscspike was built for PETSc %d.%d, this is PETSc %" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT
+             ": build petscspike with the PETSC_DIR and PETSC_ARCH of the application",
+             PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor, subminor);
   PetscCall(PetscDataTypeFromString("real", &real, &found));
-  PetscCheck(found && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PetscReal %s, this PETSc has PetscReal %s: build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PETSC_REAL == PETSC_FLOAT ? "single" : "double",
+  PetscCheck(found && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "libpetscspike was built for PetscReal %s, this PETSc has PetscReal %s: build petscspike with the "
+             "PETSC_DIR and PETSC_ARCH of the application",
+             PETSC_REAL == PETSC_FLOAT ? "single" : "double",
              real == PETSC_FLOAT    ? "single"
              : real == PETSC_DOUBLE ? "double"
                                     : PetscDataTypes[real]);
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
-  PetscCheck(found && scalar == PETSC_SCALAR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscspike was built for PetscScalar %s, this PETSc has PetscScalar %s: build petscspike with the PETSC_DIR and PETSC_ARCH of the application", PetscDefined(USE_COMPLEX) ? "complex" : "real", scalar == PETSC_COMPLEX ? "complex" : "real");
+  PetscCheck(found && scalar == PETSC_SCALAR, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "libpetscspike was built for PetscScalar %s, this PETSc has PetscScalar %s: build petscspike with the "
+             "PETSC_DIR and PETSC_ARCH of the application",
+             PetscDefined(USE_COMPLEX) ? "complex" : "real", scalar == PETSC_COMPLEX ? "complex" : "real");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* -spike_host_isa base|v3|v4: a lower instruction set than the best one, for tests and for equal bits on different machines */
+/*
+  -spike_host_isa base|v3|v4: a lower instruction set than the best one, for tests and for equal bits on different
+  machines
+*/
 static PetscErrorCode SpikeHostISASetFromOptions_Private(void)
 {
   const char *const names[] = {"base", "v3", "v4"};
@@ -56,20 +75,27 @@ static PetscErrorCode SpikeHostISASetFromOptions_Private(void)
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetEList(NULL, NULL, "-spike_host_isa", names, PETSC_STATIC_ARRAY_LENGTH(names), &isa, &set));
-  if (set) PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "-spike_host_isa %s: this processor, or the compiler of this library, has no more than %s", names[isa], names[SpikeISADetect()]);
+  if (set)
+    PetscCheck(SpikeISASet((SpikeISA)isa), PETSC_COMM_SELF, PETSC_ERR_SUP_SYS,
+               "-spike_host_isa %s: this processor, or the compiler of this library, has no more than %s", names[isa],
+               names[SpikeISADetect()]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* -spike_test_fault: see fault.h */
 static PetscErrorCode SpikeTestFaultSetFromOptions_Private(void)
 {
-  const char *const names[] = {"none", "no_correction", "no_reduced", "last_partition", "swapped_tips", "stale_fill", "stale_tips", "stale_reduced", "stale_message", "not_transposed", "not_permuted", "not_periodic", "not_failed"};
+  const char *const names[] = {"none",         "no_correction", "no_reduced",    "last_partition", "swapped_tips",
+                               "stale_fill",   "stale_tips",    "stale_reduced", "stale_message",  "not_transposed",
+                               "not_permuted", "not_periodic",  "not_failed"};
   PetscInt          fault;
   PetscBool         set;
 
   PetscFunctionBegin;
-  PetscCheck(PETSC_STATIC_ARRAY_LENGTH(names) == SPIKE_FAULTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d names of %d faults", (int)PETSC_STATIC_ARRAY_LENGTH(names), SPIKE_FAULTS);
-  PetscCall(PetscOptionsGetEList(NULL, NULL, "-spike_test_fault", names, PETSC_STATIC_ARRAY_LENGTH(names), &fault, &set));
+  PetscCheck(PETSC_STATIC_ARRAY_LENGTH(names) == SPIKE_FAULTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d names of %d faults",
+             (int)PETSC_STATIC_ARRAY_LENGTH(names), SPIKE_FAULTS);
+  PetscCall(
+    PetscOptionsGetEList(NULL, NULL, "-spike_test_fault", names, PETSC_STATIC_ARRAY_LENGTH(names), &fault, &set));
   if (set) SpikeTestFault = (SpikeFault)fault;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -91,24 +117,28 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 }
 
 /*@C
-  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`, the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA`, `MATDIACUDA`, `MATGRIDSTENCIL` and `MATGRIDSTENCILCUDA`
+  PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`,
+  the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA`, `MATDIACUDA`,
+  `MATGRIDSTENCIL` and `MATGRIDSTENCILCUDA`
 
   Logically Collective
 
   Options Database Keys:
 + -dll_append $SPIKE_DIR/lib/libpetscspike.so - load petscspike into an application that does not call this function
-- -spike_host_isa (base|v3|v4)                - instruction set of the host kernels (x86-64 levels); by default the best one that the processor has
+- -spike_host_isa (base|v3|v4)                - instruction set of the host kernels (x86-64 levels); by default the best
+                                              one that the processor has
 
   Level: beginner
 
   Notes:
-  An application that is linked with petscspike calls this function after `PetscInitialize()`. It may be called more than once, also in
-  an application that loads the library with `-dll_append` as well. After `PetscFinalize()` and another `PetscInitialize()` it must be
-  called again.
+  An application that is linked with petscspike calls this function after `PetscInitialize()`. It may be called more
+  than once, also in an application that loads the library with `-dll_append` as well. After `PetscFinalize()` and
+  another `PetscInitialize()` it must be called again.
 
   It ends with an error when petscspike was built for another version, `PetscScalar` or `PetscInt` of PETSc.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCBLOCKILU`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `MATDIA`, `MATGRIDSTENCIL`, `PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCBLOCKILU`, `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPIDRFUSED`, `MATDIA`, `MATGRIDSTENCIL`,
+`PetscSpikeFinalizePackage()`, `PetscInitialize()`, `PetscDLLibraryAppend()`
 @*/
 PetscErrorCode PetscSpikeInitializePackage(void)
 {
@@ -119,7 +149,9 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(SpikeTestFaultSetFromOptions_Private());
   SpikePackageInitialized = PETSC_TRUE;
 
-  /* Types. Each call initializes PETSc's own package first, so the finalizer below runs before PETSc destroys its lists */
+  /*
+    Types. Each call initializes PETSc's own package first, so the finalizer below runs before PETSc destroys its lists
+  */
   PetscCall(PCRegister(PCSPIKE, PCCreate_Spike));
   PetscCall(PCRegister(PCBLOCKILU, PCCreate_BlockILU));
   PetscCall(KSPRegister(KSPBCGSFUSED, KSPCreate_BCGSFused));
@@ -134,7 +166,8 @@ PetscErrorCode PetscSpikeInitializePackage(void)
     PetscCall(MatRegister(MATMPIDIACUDA, MatCreate_MPIDIACUDA));
   }
   PetscCall(MatRegister(MATGRIDSTENCIL, MatCreate_GridStencil));
-  if (SpikeStencilKernelsFind(PETSC_MEMTYPE_CUDA)) PetscCall(MatRegister(MATGRIDSTENCILCUDA, MatCreate_GridStencilCUDA));
+  if (SpikeStencilKernelsFind(PETSC_MEMTYPE_CUDA))
+    PetscCall(MatRegister(MATGRIDSTENCILCUDA, MatCreate_GridStencilCUDA));
 
   /* Log events */
   PetscCall(PetscLogEventRegister("PCSpikeFill", PC_CLASSID, &PC_Spike_Fill));
@@ -146,7 +179,8 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCBlockILUSymb", PC_CLASSID, &PC_BlockILU_Symbolic));
   PetscCall(PetscLogEventRegister("PCBlockILUFactor", PC_CLASSID, &PC_BlockILU_Factor));
   PetscCall(PetscLogEventRegister("PCBlockILUSolve", PC_CLASSID, &PC_BlockILU_Solve));
-  PetscCall(PetscLogEventSetCollective(PC_Spike_Sweep, PETSC_FALSE)); /* ranks begin these as often as they have partitions and neighbours: no -log_sync */
+  /* ranks begin these as often as they have partitions and neighbours: no -log_sync */
+  PetscCall(PetscLogEventSetCollective(PC_Spike_Sweep, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Reduced, PETSC_FALSE));
   PetscCall(PetscLogEventSetCollective(PC_Spike_Correct, PETSC_FALSE));
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCBLOCKILU: its operator against dense references, iterations against PETSc's block Jacobi with ILU, many right-hand sides.\n\n";
+static char help[] = "PCBLOCKILU: its operator against dense references, iterations against PETSc's block Jacobi with "
+                     "ILU, many right-hand sides.\n\n";
 
 #include "blockilucase.h"
 
@@ -9,7 +10,8 @@ static PetscReal Tol(void)
 }
 
 /* The operator of one case, from BAIJ and from AIJ, and its transpose */
-static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt local, PetscInt levels, PCSpikePrecision precision)
+static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt local, PetscInt levels,
+                                   PCSpikePrecision precision)
 {
   const PetscInt  n   = c->nb * c->bs;
   const PetscReal tol = precision == PC_SPIKE_PRECISION_DOUBLE ? Tol() : 1e-4;
@@ -25,7 +27,10 @@ static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt
   char            where[256];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "%" PetscInt_FMT " blocks of %" PetscInt_FMT " (here %" PetscInt_FMT "), %" PetscInt_FMT " subdomains a rank, levels %" PetscInt_FMT ", %s", c->nb, c->bs, nlocal, local, levels, PCSpikePrecisions[precision]));
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "%" PetscInt_FMT " blocks of %" PetscInt_FMT " (here %" PetscInt_FMT "), %" PetscInt_FMT
+                          " subdomains a rank, levels %" PetscInt_FMT ", %s",
+                          c->nb, c->bs, nlocal, local, levels, PCSpikePrecisions[precision]));
   PetscCall(PetscCalloc3(n * n, &ref, n * n, &m, n * n, &m2));
   for (PetscInt type = 0; type < 3; type++) {
     PetscCall(BlockMat(PETSC_COMM_WORLD, c, nlocal, type ? MATAIJ : MATBAIJ, (PetscBool)(type < 2), &A));
@@ -43,7 +48,8 @@ static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt
       for (PetscMPIInt r = 0; r < size; r++) {
         const PetscInt first = ranges[r] / c->bs, rows = ranges[r + 1] / c->bs - first;
 
-        for (PetscInt t = 0; t < local; t++) PetscCall(BlockReference(c, first + rows * t / local, first + rows * (t + 1) / local, levels, ref));
+        for (PetscInt t = 0; t < local; t++)
+          PetscCall(BlockReference(c, first + rows * t / local, first + rows * (t + 1) / local, levels, ref));
         subdomains += local;
       }
     }
@@ -51,7 +57,8 @@ static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt
     if (type) {
       SpikeTestDifference(n, 0, n, 0, n, m2, m, PETSC_FALSE, &d, &norm);
       PetscCall(PetscOptionsHasName(NULL, NULL, "-block_aij_type", &device)); /* sums in another order there */
-      PetscCall(SpikeTestCheck((PetscBool)(d <= (device ? tol * norm : 0.0)), "%s: blocks of AIJ make another operator than BAIJ", where));
+      PetscCall(SpikeTestCheck((PetscBool)(d <= (device ? tol * norm : 0.0)),
+                               "%s: blocks of AIJ make another operator than BAIJ", where));
     } else {
       SpikeTestDifference(n, 0, n, 0, n, m, ref, PETSC_FALSE, &d, &norm);
       PetscCall(SpikeTestSmall(d, tol * norm, "error of the operator", where));
@@ -61,8 +68,13 @@ static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt
       PetscCall(SpikeTestAdjoint(pc, tol, where));
     }
     PetscCall(PCBlockILUGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(info.bs == c->bs && info.block_rows == c->nb && info.subdomains == subdomains && info.boosted == 0 && info.rebuilds == 1 && info.refills == 0), "%s: what the info says of blocks and subdomains", where));
-    PetscCall(SpikeTestCheck((PetscBool)(levels ? info.factor_blocks >= info.blocks : info.factor_blocks == info.blocks), "%s: fill", where));
+    PetscCall(
+      SpikeTestCheck((PetscBool)(info.bs == c->bs && info.block_rows == c->nb && info.subdomains == subdomains &&
+                                 info.boosted == 0 && info.rebuilds == 1 && info.refills == 0),
+                     "%s: what the info says of blocks and subdomains", where));
+    PetscCall(
+      SpikeTestCheck((PetscBool)(levels ? info.factor_blocks >= info.blocks : info.factor_blocks == info.blocks),
+                     "%s: fill", where));
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
   }
@@ -72,9 +84,10 @@ static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt
 
 static PetscErrorCode TestOperators(void)
 {
-  const PCSpikePrecision own = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, other = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE;
-  const PetscInt         sizes[] = {1, 2, 3, 4, 5, 7, 8, 9}, levels[] = {0, 1, 2, PETSC_INT_MAX};
-  PetscMPIInt            rank;
+  const PCSpikePrecision own   = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE,
+                         other = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE;
+  const PetscInt sizes[] = {1, 2, 3, 4, 5, 7, 8, 9}, levels[] = {0, 1, 2, PETSC_INT_MAX};
+  PetscMPIInt    rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -87,7 +100,9 @@ static PetscErrorCode TestOperators(void)
     }
   }
   {
-    const BlockCase large = {6, 16, 3, 1.2, PETSC_TRUE, 31}, odd = {5, 23, 2, 1.2, PETSC_TRUE, 32}, one = {1, 4, 1, 1.2, PETSC_TRUE, 33}, none = {0, 3, 1, 1.2, PETSC_TRUE, 34}, many = {7, 2, 3, 1.2, PETSC_FALSE, 35};
+    const BlockCase large = {6, 16, 3, 1.2, PETSC_TRUE, 31}, odd = {5, 23, 2, 1.2, PETSC_TRUE, 32},
+                    one = {1, 4, 1, 1.2, PETSC_TRUE, 33}, none = {0, 3, 1, 1.2, PETSC_TRUE, 34},
+                    many = {7, 2, 3, 1.2, PETSC_FALSE, 35};
 
     PetscCall(TestOperator(&large, PETSC_DECIDE, 1, 0, own));
     PetscCall(TestOperator(&odd, PETSC_DECIDE, 1, 1, own));
@@ -138,7 +153,11 @@ static PetscErrorCode TestOrderings(void)
         PetscCall(SpikeTestAdjoint(pc, Tol(), orderings[o]));
         PetscCall(PCBlockILUGetInfo(pc, &info));
         if (o == 3)
-          PetscCall(SpikeTestCheck((PetscBool)(info.colors >= 2 && info.colors <= 9 && (complete || (info.lower_levels <= info.colors && info.upper_levels <= info.colors))), "%" PetscInt_FMT " colors, %" PetscInt_FMT " levels", info.colors, info.lower_levels));
+          PetscCall(
+            SpikeTestCheck((PetscBool)(info.colors >= 2 && info.colors <= 9 &&
+                                       (complete ||
+                                        (info.lower_levels <= info.colors && info.upper_levels <= info.colors))),
+                           "%" PetscInt_FMT " colors, %" PetscInt_FMT " levels", info.colors, info.lower_levels));
       }
     }
     PetscCall(PCDestroy(&pc));
@@ -172,7 +191,8 @@ static PetscErrorCode TestIterations(void)
         PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
         PetscCall(KSPSetOperators(ksp, A, A));
         PetscCall(KSPSetType(ksp, KSPGMRES));
-        PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_CURRENT, PETSC_CURRENT, 200));
+        PetscCall(
+          KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_CURRENT, PETSC_CURRENT, 200));
         PetscCall(KSPGetPC(ksp, &pc));
         if (ours) {
           PetscCall(PCSetType(pc, PCBLOCKILU));
@@ -192,11 +212,19 @@ static PetscErrorCode TestIterations(void)
         PetscCall(KSPGetIterationNumber(ksp, &its[ours]));
         PetscCall(KSPGetResidualNorm(ksp, &norms[ours]));
         PetscCall(KSPGetConvergedReason(ksp, &reason));
-        PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && its[ours] > 3), "bs %" PetscInt_FMT ", levels %" PetscInt_FMT ": %s after %" PetscInt_FMT " iterations", bs, levels, KSPConvergedReasons[reason], its[ours]));
+        PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && its[ours] > 3),
+                                 "bs %" PetscInt_FMT ", levels %" PetscInt_FMT ": %s after %" PetscInt_FMT
+                                 " iterations",
+                                 bs, levels, KSPConvergedReasons[reason], its[ours]));
         PetscCall(KSPDestroy(&ksp));
       }
-      PetscCall(SpikeTestCheck((PetscBool)(its[0] == its[1]), "bs %" PetscInt_FMT ", levels %" PetscInt_FMT ": %" PetscInt_FMT " iterations, PETSc's ILU has %" PetscInt_FMT, bs, levels, its[1], its[0]));
-      PetscCall(SpikeTestSmall(PetscAbsReal(norms[0] - norms[1]), (PetscDefined(USE_REAL_SINGLE) ? 0.1 : 1e-5) * norms[0], "difference of the last residual norms", "iterations"));
+      PetscCall(SpikeTestCheck((PetscBool)(its[0] == its[1]),
+                               "bs %" PetscInt_FMT ", levels %" PetscInt_FMT ": %" PetscInt_FMT
+                               " iterations, PETSc's ILU has %" PetscInt_FMT,
+                               bs, levels, its[1], its[0]));
+      PetscCall(SpikeTestSmall(PetscAbsReal(norms[0] - norms[1]),
+                               (PetscDefined(USE_REAL_SINGLE) ? 0.1 : 1e-5) * norms[0],
+                               "difference of the last residual norms", "iterations"));
     }
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));
@@ -260,7 +288,10 @@ static PetscErrorCode TestMatApply(void)
               PetscCall(VecRestoreArrayRead(y, &va));
               for (PetscInt i = n; i < ldy; i++) same = (PetscBool)(same && ya[i + j * ldy] == (PetscScalar)7.0);
             }
-            PetscCall(SpikeTestCheck(same, "%" PetscInt_FMT " columns, bs %" PetscInt_FMT ", order %" PetscInt_FMT ", padding %" PetscInt_FMT ", trans %" PetscInt_FMT, columns[k], bs, order, pad, trans));
+            PetscCall(SpikeTestCheck(same,
+                                     "%" PetscInt_FMT " columns, bs %" PetscInt_FMT ", order %" PetscInt_FMT
+                                     ", padding %" PetscInt_FMT ", trans %" PetscInt_FMT,
+                                     columns[k], bs, order, pad, trans));
             PetscCall(MatDestroy(&X));
             PetscCall(MatDestroy(&Y));
             PetscCall(PetscFree2(xa, ya));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCBLOCKILU inside PETSc's other preconditioners and solvers, and what may change between two solves; every solve is checked by its true residual.\n\n";
+static char help[] = "PCBLOCKILU inside PETSc's other preconditioners and solvers, and what may change between two "
+                     "solves; every solve is checked by its true residual.\n\n";
 
 #include "blockilucase.h"
 
@@ -80,8 +81,10 @@ static PetscErrorCode TestCompositions(void)
   } while (0)
     PetscCall(BlockMat(PETSC_COMM_WORLD, &c, PETSC_DECIDE, t ? MATBAIJ : MATAIJ, PETSC_TRUE, &A));
     SOLVE("gmres", "-ksp_type gmres -pc_type blockilu -pc_blockilu_levels 1 -pc_blockilu_local_subdomains 2");
-    SOLVE("single", "-ksp_type gmres -pc_type blockilu -pc_blockilu_precision single -pc_blockilu_mat_ordering_type rcm");
-    SOLVE("color", "-ksp_type gmres -pc_type blockilu -pc_blockilu_multicolor -pc_blockilu_zeropivot 1e-10 -pc_blockilu_shift_type nonzero -pc_blockilu_shift_amount 1e-6");
+    SOLVE("single",
+          "-ksp_type gmres -pc_type blockilu -pc_blockilu_precision single -pc_blockilu_mat_ordering_type rcm");
+    SOLVE("color", "-ksp_type gmres -pc_type blockilu -pc_blockilu_multicolor -pc_blockilu_zeropivot 1e-10 "
+                   "-pc_blockilu_shift_type nonzero -pc_blockilu_shift_amount 1e-6");
     SOLVE("bcgs", "-ksp_type bcgsfused -pc_type blockilu");
     SOLVE("idr", "-ksp_type idrfused -pc_type blockilu -pc_blockilu_complete");
     SOLVE("bjacobi", "-ksp_type gmres -pc_type bjacobi -pc_bjacobi_local_blocks 1 -sub_pc_type blockilu");
@@ -90,9 +93,13 @@ static PetscErrorCode TestCompositions(void)
     SOLVE("ksp", "-ksp_type fgmres -pc_type ksp -ksp_ksp_type gmres -ksp_ksp_max_it 5 -ksp_pc_type blockilu");
     SOLVE("composite", "-ksp_type gmres -pc_type composite -pc_composite_pcs blockilu,jacobi");
     if (!t) {
-      SOLVE("gamg", "-ksp_type fgmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_levels_ksp_type richardson -mg_levels_pc_type blockilu");
-      SOLVE("gamgcoarse", "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_coarse_pc_type bjacobi -mg_coarse_sub_pc_type blockilu -mg_coarse_sub_pc_blockilu_complete");
-      SOLVE("split", "-ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_block_size 3 -pc_fieldsplit_0_fields 0,1 -pc_fieldsplit_1_fields 2 -fieldsplit_0_pc_type blockilu -fieldsplit_0_pc_blockilu_bs 2 -fieldsplit_1_pc_type blockilu "
+      SOLVE("gamg", "-ksp_type fgmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_levels_ksp_type richardson "
+                    "-mg_levels_pc_type blockilu");
+      SOLVE("gamgcoarse", "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_coarse_pc_type bjacobi "
+                          "-mg_coarse_sub_pc_type blockilu -mg_coarse_sub_pc_blockilu_complete");
+      SOLVE("split", "-ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_block_size 3 -pc_fieldsplit_0_fields 0,1 "
+                     "-pc_fieldsplit_1_fields 2 -fieldsplit_0_pc_type blockilu -fieldsplit_0_pc_blockilu_bs 2 "
+                     "-fieldsplit_1_pc_type blockilu "
                      "-fieldsplit_0_ksp_type preonly -fieldsplit_1_ksp_type preonly");
       SOLVE("point", "-ksp_type gmres -pc_type blockilu -pc_blockilu_bs 1 -pc_blockilu_levels 1");
     }
@@ -138,10 +145,13 @@ static PetscErrorCode TestMatTypes(void)
       PetscCall(SpikeTestOperator(pc, PETSC_FALSE, m));
       PetscCall(SpikeTestOperator(pcref, PETSC_FALSE, ref));
       SpikeTestDifference(n, 0, n, 0, n, m, ref, PETSC_FALSE, &d, &norm);
-      PetscCall(SpikeTestSmall(d, (PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-12) * norm, "distance from BAIJ", types[t]));
+      PetscCall(
+        SpikeTestSmall(d, (PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-12) * norm, "distance from BAIJ", types[t]));
     }
     PetscCall(PCBlockILUGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(info.bs == c.bs && info.rebuilds + info.refills == 3), "%s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills", types[t], info.rebuilds, info.refills));
+    PetscCall(SpikeTestCheck((PetscBool)(info.bs == c.bs && info.rebuilds + info.refills == 3),
+                             "%s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills", types[t],
+                             info.rebuilds, info.refills));
     PetscCall(PCDestroy(&pc));
     PetscCall(PCDestroy(&pcref));
     PetscCall(MatDestroy(&A));
@@ -170,7 +180,10 @@ static PetscErrorCode CheckFresh(PC pc, PetscInt counted[2], PetscInt rebuilds, 
   PetscCall(SpikeTestSetRandom(x, 73));
   PetscCall(PCApply(pc, x, y));
   PetscCall(PCBlockILUGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds - counted[0] == rebuilds && info.refills - counted[1] == refills), "%s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills instead of %" PetscInt_FMT " and %" PetscInt_FMT, where, info.rebuilds - counted[0], info.refills - counted[1], rebuilds, refills));
+  PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds - counted[0] == rebuilds && info.refills - counted[1] == refills),
+                           "%s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT
+                           " refills instead of %" PetscInt_FMT " and %" PetscInt_FMT,
+                           where, info.rebuilds - counted[0], info.refills - counted[1], rebuilds, refills));
   counted[0] = info.rebuilds;
   counted[1] = info.refills;
   PetscCall(BlockPC(A, &fresh));
@@ -182,7 +195,8 @@ static PetscErrorCode CheckFresh(PC pc, PetscInt counted[2], PetscInt rebuilds, 
   PetscCall(VecNorm(z, NORM_2, &norm));
   PetscCall(VecAXPY(y, -1.0, z));
   PetscCall(VecNorm(y, NORM_2, &error));
-  PetscCall(SpikeTestCheck((PetscBool)(error == 0.0 && norm > 0.0), "%s: the operator is not that of the matrix: %g of %g", where, (double)error, (double)norm));
+  PetscCall(SpikeTestCheck((PetscBool)(error == 0.0 && norm > 0.0),
+                           "%s: the operator is not that of the matrix: %g of %g", where, (double)error, (double)norm));
   PetscCall(PCDestroy(&fresh));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -192,11 +206,12 @@ static PetscErrorCode CheckFresh(PC pc, PetscInt counted[2], PetscInt rebuilds, 
 
 static PetscErrorCode TestChange(MatType type)
 {
-  const BlockCase c = {30, 4, 6, 1.2, PETSC_FALSE, 74}, other = {30, 4, 6, 1.3, PETSC_TRUE, 74}, wider = {30, 4, 10, 1.2, PETSC_FALSE, 75}, smaller = {11, 4, 3, 1.2, PETSC_FALSE, 76};
-  Mat             A, B, C;
-  PC              pc;
-  Vec             d;
-  PetscInt        counted[2] = {0, 0}, rows[] = {4, 70}, n;
+  const BlockCase c = {30, 4, 6, 1.2, PETSC_FALSE, 74}, other = {30, 4, 6, 1.3, PETSC_TRUE, 74},
+                  wider = {30, 4, 10, 1.2, PETSC_FALSE, 75}, smaller = {11, 4, 3, 1.2, PETSC_FALSE, 76};
+  Mat      A, B, C;
+  PC       pc;
+  Vec      d;
+  PetscInt counted[2] = {0, 0}, rows[] = {4, 70}, n;
 
   PetscFunctionBegin;
   PetscCall(BlockMat(PETSC_COMM_WORLD, &c, PETSC_DECIDE, type, PETSC_TRUE, &A));

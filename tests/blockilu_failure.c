@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCBLOCKILU: zero pivots, values that cannot be, input that does not fit, options; an apply after a failure does no harm.\n\n";
+static char help[] = "PCBLOCKILU: zero pivots, values that cannot be, input that does not fit, options; an apply after "
+                     "a failure does no harm.\n\n";
 
 #include "blockilucase.h"
 
@@ -9,7 +10,8 @@ static struct {
   char           text[1024];
 } caught;
 
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, PetscCtx ctx)
+static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n,
+                            PetscErrorType p, const char *mess, PetscCtx ctx)
 {
   (void)comm;
   (void)line;
@@ -35,7 +37,8 @@ static PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const cha
     PetscCall(PetscPopErrorHandler()); \
     PetscCall(PetscStrstr(caught.text, part, &at)); \
     found = (PetscBool)(at != NULL); \
-    PetscCall(SpikeTestCheck((PetscBool)(caught.code == expected && found), "%s: error %d: %s", where, (int)caught.code, caught.text)); \
+    PetscCall(SpikeTestCheck((PetscBool)(caught.code == expected && found), "%s: error %d: %s", where, \
+                             (int)caught.code, caught.text)); \
   } while (0)
 
 /* block row `row` becomes `value` on its diagonal block, all else stays */
@@ -47,7 +50,8 @@ static PetscErrorCode Spoil(const BlockCase *c, Mat A, PetscInt row, PetscScalar
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   if (row * c->bs >= start && row * c->bs < end) {
     for (PetscInt r = 0; r < c->bs; r++)
-      for (PetscInt s = 0; s < c->bs; s++) PetscCall(MatSetValue(A, row * c->bs + r, row * c->bs + s, value, INSERT_VALUES));
+      for (PetscInt s = 0; s < c->bs; s++)
+        PetscCall(MatSetValue(A, row * c->bs + r, row * c->bs + s, value, INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -69,13 +73,18 @@ static PetscErrorCode CheckColumns(Mat A, PC pc, PetscBool trans, const char whe
   if (trans) PetscCall(PCMatApplyTranspose(pc, X, Y));
   else PetscCall(PCMatApply(pc, X, Y));
   PetscCall(MatGetColumnNorms(Y, NORM_2, norms));
-  for (int c = 0; c < 3; c++) PetscCall(SpikeTestCheck((PetscBool)PetscIsInfOrNanReal(norms[c]), "%s: column %d without factors has norm %g", where, c, (double)norms[c]));
+  for (int c = 0; c < 3; c++)
+    PetscCall(SpikeTestCheck((PetscBool)PetscIsInfOrNanReal(norms[c]), "%s: column %d without factors has norm %g",
+                             where, c, (double)norms[c]));
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What must hold after a failed setup: the reason, on the rank that knows it; a text in the view; applies that end and mark their result; a solve that says so */
+/*
+  What must hold after a failed setup: the reason, on the rank that knows it; a text in the view; applies that end and
+  mark their result; a solve that says so
+*/
 static PetscErrorCode CheckFailed(Mat A, KSP ksp, PCFailedReason expected, const char part[], const char where[])
 {
   PC                 pc;
@@ -92,16 +101,19 @@ static PetscErrorCode CheckFailed(Mat A, KSP ksp, PCFailedReason expected, const
   PetscCall(SpikeTestSetRandom(b, 80));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &why));
-  PetscCall(SpikeTestCheck((PetscBool)(why == KSP_DIVERGED_PC_FAILED), "%s: the solve ends with %s", where, KSPConvergedReasons[why]));
+  PetscCall(SpikeTestCheck((PetscBool)(why == KSP_DIVERGED_PC_FAILED), "%s: the solve ends with %s", where,
+                           KSPConvergedReasons[why]));
   PetscCall(PCReduceFailedReason(pc));
   PetscCall(PCGetFailedReason(pc, &reason));
   PetscCall(SpikeTestCheck((PetscBool)(reason == expected), "%s: failed reason %s", where, PCFailedReasons[reason]));
   PetscCall(PCApply(pc, b, x));
   PetscCall(VecNorm(x, NORM_2, &norm));
-  PetscCall(SpikeTestCheck((PetscBool)PetscIsInfOrNanReal(norm), "%s: an apply without factors gives norm %g", where, (double)norm));
+  PetscCall(SpikeTestCheck((PetscBool)PetscIsInfOrNanReal(norm), "%s: an apply without factors gives norm %g", where,
+                           (double)norm));
   PetscCall(PCApplyTranspose(pc, b, x));
   PetscCall(VecNorm(x, NORM_2, &norm));
-  PetscCall(SpikeTestCheck((PetscBool)PetscIsInfOrNanReal(norm), "%s: a transposed apply without factors gives norm %g", where, (double)norm));
+  PetscCall(SpikeTestCheck((PetscBool)PetscIsInfOrNanReal(norm), "%s: a transposed apply without factors gives norm %g",
+                           where, (double)norm));
   PetscCall(CheckColumns(A, pc, PETSC_FALSE, where));
   PetscCall(CheckColumns(A, pc, PETSC_TRUE, where));
   {
@@ -157,7 +169,8 @@ static PetscErrorCode TestNumbers(MatType type)
   PetscCall(SpikeTestSetRandom(b, 82));
   PetscCall(KSPMake(A, &ksp, &pc));
   PetscCall(Spoil(&c, A, 0, 1.0)); /* of rank one: the second step finds zero */
-  PetscCall(CheckFailed(A, ksp, PC_FACTOR_NUMERIC_ZEROPIVOT, "Zero pivot in the diagonal block of rows 0 to 2, step 1", "singular block"));
+  PetscCall(CheckFailed(A, ksp, PC_FACTOR_NUMERIC_ZEROPIVOT, "Zero pivot in the diagonal block of rows 0 to 2, step 1",
+                        "singular block"));
   PetscCall(BlockSet(&c, 1.0, A));
   PetscCall(SpikeTestSolve(ksp, b, x, "after a singular block"));
   PetscCall(Spoil(&c, A, 7, nan));
@@ -185,7 +198,9 @@ static PetscErrorCode TestNumbers(MatType type)
     PetscMPIInt size;
 
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-    if (size == 1) EXPECT(KSPSolve(ksp, b, x), PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the diagonal block of rows 0 to 2", "error if not converged");
+    if (size == 1)
+      EXPECT(KSPSolve(ksp, b, x), PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the diagonal block of rows 0 to 2",
+             "error if not converged");
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -209,7 +224,8 @@ static PetscErrorCode MissingMat(PetscInt nb, PetscInt bs, PetscInt missing, Mat
   for (PetscInt i = start / bs; i < end / bs; i++) {
     for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, nb - 1); j++)
       if (j != i || i != missing)
-        for (PetscInt r = 0; r < bs; r++) PetscCall(MatSetValue(*A, i * bs + r, j * bs + r, i == j ? 4.0 : -1.0, INSERT_VALUES));
+        for (PetscInt r = 0; r < bs; r++)
+          PetscCall(MatSetValue(*A, i * bs + r, j * bs + r, i == j ? 4.0 : -1.0, INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
@@ -228,12 +244,14 @@ static PetscErrorCode TestInput(void)
   PetscFunctionBegin;
   PetscCall(MissingMat(12, 2, 7, &A));
   PetscCall(BlockPC(A, &pc));
-  EXPECT(PCSetUp(pc), PETSC_ERR_ARG_WRONGSTATE, "no diagonal block in block row 7, rows 14 to 15", "missing diagonal block");
+  EXPECT(PCSetUp(pc), PETSC_ERR_ARG_WRONGSTATE, "no diagonal block in block row 7, rows 14 to 15",
+         "missing diagonal block");
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS));
   PetscCall(PCBlockILUSetShiftAmount(pc, 0.5));
   PetscCall(PCSetUp(pc));
   PetscCall(PCBlockILUGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.boosted <= 2 && info.factor_blocks >= info.blocks + 1), "missing diagonal block: %" PetscInt_FMT " pivots boosted", info.boosted));
+  PetscCall(SpikeTestCheck((PetscBool)(info.boosted <= 2 && info.factor_blocks >= info.blocks + 1),
+                           "missing diagonal block: %" PetscInt_FMT " pivots boosted", info.boosted));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
 
@@ -257,12 +275,14 @@ static PetscErrorCode TestInput(void)
   EXPECT(PCBlockILUSetLocalSubdomains(pc, 0), PETSC_ERR_ARG_OUTOFRANGE, "Number of subdomains 0", "no subdomains");
   EXPECT(PCBlockILUSetLevels(pc, -1), PETSC_ERR_ARG_OUTOFRANGE, "Levels of fill -1", "negative levels");
   EXPECT(PCBlockILUSetPrecision(pc, PC_SPIKE_PRECISION_BF16), PETSC_ERR_SUP, "not BF16", "another precision");
-  EXPECT(PCFactorSetShiftType(pc, MAT_SHIFT_POSITIVE_DEFINITE), PETSC_ERR_SUP, "no shift type POSITIVE_DEFINITE", "another shift type");
+  EXPECT(PCFactorSetShiftType(pc, MAT_SHIFT_POSITIVE_DEFINITE), PETSC_ERR_SUP, "no shift type POSITIVE_DEFINITE",
+         "another shift type");
   EXPECT(PCFactorSetZeroPivot(pc, -2.0), PETSC_ERR_ARG_OUTOFRANGE, "Zero pivot tolerance -2", "negative zero pivot");
   EXPECT(PCFactorSetUseInPlace(pc, PETSC_TRUE), PETSC_ERR_SUP, "in the memory of the matrix", "in place");
   EXPECT(PCFactorSetPivotInBlocks(pc, PETSC_FALSE), PETSC_ERR_SUP, "exchanges rows", "no pivoting");
   EXPECT(PCFactorSetDropTolerance(pc, 1e-3, 1e-3, 5), PETSC_ERR_SUP, "no drop tolerance", "drop tolerance");
-  EXPECT(PCFactorReorderForNonzeroDiagonal(pc, 1e-3), PETSC_ERR_SUP, "large entries to the diagonal", "nonzeros along the diagonal");
+  EXPECT(PCFactorReorderForNonzeroDiagonal(pc, 1e-3), PETSC_ERR_SUP, "large entries to the diagonal",
+         "nonzeros along the diagonal");
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, c.nb * c.bs, c.nb * c.bs, NULL, &S));
   PetscCall(PCSetOperators(pc, S, S));
@@ -288,8 +308,11 @@ static PetscErrorCode TestOptions(void)
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOptionsPrefix(pc, "o_"));
-  PetscCall(PetscOptionsInsertString(NULL, "-o_pc_type blockilu -o_pc_blockilu_bs 6 -o_pc_blockilu_local_subdomains 3 -o_pc_blockilu_levels 2 -o_pc_blockilu_complete -o_pc_blockilu_multicolor -o_pc_blockilu_zeropivot 1e-5 -o_pc_blockilu_shift_type "
-                                           "inblocks -o_pc_blockilu_shift_amount 1e-3 -o_pc_blockilu_mat_ordering_type nd -o_pc_blockilu_precision single"));
+  PetscCall(PetscOptionsInsertString(
+    NULL,
+    "-o_pc_type blockilu -o_pc_blockilu_bs 6 -o_pc_blockilu_local_subdomains 3 -o_pc_blockilu_levels 2 "
+    "-o_pc_blockilu_complete -o_pc_blockilu_multicolor -o_pc_blockilu_zeropivot 1e-5 -o_pc_blockilu_shift_type "
+    "inblocks -o_pc_blockilu_shift_amount 1e-3 -o_pc_blockilu_mat_ordering_type nd -o_pc_blockilu_precision single"));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCBlockILUGetBlockSize(pc, &bs));
   PetscCall(PCBlockILUGetLocalSubdomains(pc, &subdomains));
@@ -303,7 +326,10 @@ static PetscErrorCode TestOptions(void)
   PetscCall(PCBlockILUGetMatOrderingType(pc, &ordering));
   PetscCall(PCBlockILUGetPrecision(pc, &precision));
   PetscCall(PetscStrcmp(ordering, MATORDERINGND, &same));
-  PetscCall(SpikeTestCheck((PetscBool)(bs == 6 && subdomains == 3 && levels == 2 && generic == 2 && complete && multicolor && zeropivot == (PetscReal)1e-5 && shift == MAT_SHIFT_INBLOCKS && amount == (PetscReal)1e-3 && same && precision == PC_SPIKE_PRECISION_SINGLE), "options and getters"));
+  PetscCall(SpikeTestCheck((PetscBool)(bs == 6 && subdomains == 3 && levels == 2 && generic == 2 && complete &&
+                                       multicolor && zeropivot == (PetscReal)1e-5 && shift == MAT_SHIFT_INBLOCKS &&
+                                       amount == (PetscReal)1e-3 && same && precision == PC_SPIKE_PRECISION_SINGLE),
+                           "options and getters"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -343,7 +369,8 @@ int main(int argc, char **argv)
       output_file: output/blockilu_failure_1.out
    test:
       suffix: view
-      args: -view ::ascii_info_detail -pc_blockilu_local_subdomains 2 -pc_blockilu_levels 1 -pc_blockilu_multicolor -pc_blockilu_shift_type nonzero
+      args: -view ::ascii_info_detail -pc_blockilu_local_subdomains 2 -pc_blockilu_levels 1 -pc_blockilu_multicolor \
+            -pc_blockilu_shift_type nonzero
       requires: double !complex
    test:
       suffix: view_complete

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockilucase.h: for tests of PCBLOCKILU: block matrices that are the same on any number of ranks, dense references of ILU(k) */
+/*
+  blockilucase.h: for tests of PCBLOCKILU: block matrices that are the same on any number of ranks, dense references of
+  ILU(k)
+*/
 #pragma once
 
 #include "spiketest.h"
 
-/* nb block rows on a grid `width` wide, neighbours in both directions and some others, unsymmetric; diagonal blocks hold their rows' weight, times `dominance`, beside the diagonal where shifted */
+/*
+  nb block rows on a grid `width` wide, neighbours in both directions and some others, unsymmetric; diagonal blocks hold
+  their rows' weight, times `dominance`, beside the diagonal where shifted
+*/
 typedef struct {
   PetscInt  nb, bs, width;
   PetscReal dominance;
@@ -28,7 +34,9 @@ static inline PetscBool BlockHas(const BlockCase *c, PetscInt i, PetscInt j)
 static inline PetscScalar BlockEntry(const BlockCase *c, PetscInt i, PetscInt j, PetscInt r, PetscInt s)
 {
   const PetscInt    bs  = c->bs;
-  const PetscScalar v   = i == j ? (PetscReal)0.5 * SpikeTestScalar(c->seed, i * bs + r, j * bs + s) : (r == s ? -1.0 : 0.0) + (PetscReal)0.75 / bs * SpikeTestScalar(c->seed, i * bs + r, j * bs + s);
+  const PetscScalar v   = i == j ? (PetscReal)0.5 * SpikeTestScalar(c->seed, i * bs + r, j * bs + s)
+                                 : (r == s ? -1.0 : 0.0) +
+                                   (PetscReal)0.75 / bs * SpikeTestScalar(c->seed, i * bs + r, j * bs + s);
   PetscReal         sum = 0.0;
 
   if (i != j || s != (c->shifted ? (r + 1) % bs : r)) return v;
@@ -47,7 +55,8 @@ static inline PetscErrorCode BlockSet(const BlockCase *c, PetscReal scale, Mat A
     for (PetscInt j = 0; j < c->nb; j++) {
       if (!BlockHas(c, i, j)) continue;
       for (PetscInt r = 0; r < c->bs; r++)
-        for (PetscInt s = 0; s < c->bs; s++) PetscCall(MatSetValue(A, i * c->bs + r, j * c->bs + s, scale * BlockEntry(c, i, j, r, s), INSERT_VALUES));
+        for (PetscInt s = 0; s < c->bs; s++)
+          PetscCall(MatSetValue(A, i * c->bs + r, j * c->bs + s, scale * BlockEntry(c, i, j, r, s), INSERT_VALUES));
     }
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
@@ -55,8 +64,12 @@ static inline PetscErrorCode BlockSet(const BlockCase *c, PetscReal scale, Mat A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* nlocal block rows on this rank, or PETSC_DECIDE; setbs: the matrix knows its blocks. -block_aij_type: what there is in place of MATAIJ */
-static inline PetscErrorCode BlockMat(MPI_Comm comm, const BlockCase *c, PetscInt nlocal, MatType type, PetscBool setbs, Mat *A)
+/*
+  nlocal block rows on this rank, or PETSC_DECIDE; setbs: the matrix knows its blocks. -block_aij_type: what there is in
+  place of MATAIJ
+*/
+static inline PetscErrorCode BlockMat(MPI_Comm comm, const BlockCase *c, PetscInt nlocal, MatType type, PetscBool setbs,
+                                      Mat *A)
 {
   PetscInt  n           = nlocal;
   char      aijtype[64] = MATAIJ;
@@ -76,9 +89,11 @@ static inline PetscErrorCode BlockMat(MPI_Comm comm, const BlockCase *c, PetscIn
 }
 
 /*
-  minv <- inverse of ILU(levels) of the block rows from first to last - 1, in natural ordering, in the dense n x n array; levels PETSC_INT_MAX: of the matrix. Dense block elimination; lev(i,j) as in Saad, section 10.3.
+  minv <- inverse of ILU(levels) of the block rows from first to last - 1, in natural ordering, in the dense n x n
+  array; levels PETSC_INT_MAX: of the matrix. Dense block elimination; lev(i,j) as in Saad, section 10.3.
 */
-static inline PetscErrorCode BlockReference(const BlockCase *c, PetscInt first, PetscInt last, PetscInt levels, PetscScalar *minv)
+static inline PetscErrorCode BlockReference(const BlockCase *c, PetscInt first, PetscInt last, PetscInt levels,
+                                            PetscScalar *minv)
 {
   const PetscInt bs = c->bs, nb = last - first, m = nb * bs, n = c->nb * bs, far = 1000000;
   PetscScalar   *a, *l, *u, *lu, *inv, *t;
@@ -95,12 +110,14 @@ static inline PetscErrorCode BlockReference(const BlockCase *c, PetscInt first, 
         for (PetscInt s = 0; s < bs; s++) a[i * bs + r + (j * bs + s) * m] = BlockEntry(c, first + i, first + j, r, s);
     }
   }
-  for (PetscInt i = 0; i < nb; i++) { /* the pattern first: an update may come before the one that brings the block in */
+  /* the pattern first: an update may come before the one that brings the block in */
+  for (PetscInt i = 0; i < nb; i++) {
     for (PetscInt k = 0; k < i; k++) {
       for (PetscInt j = k + 1; j < nb && lev[i + k * nb] != far; j++) {
         const PetscInt fill = lev[i + k * nb] + lev[k + j * nb] + 1;
 
-        if (lev[k + j * nb] != far && (levels == PETSC_INT_MAX || fill <= levels)) lev[i + j * nb] = PetscMin(lev[i + j * nb], fill);
+        if (lev[k + j * nb] != far && (levels == PETSC_INT_MAX || fill <= levels))
+          lev[i + j * nb] = PetscMin(lev[i + j * nb], fill);
       }
     }
   }
@@ -112,7 +129,8 @@ static inline PetscErrorCode BlockReference(const BlockCase *c, PetscInt first, 
       SpikeTestMultiplyAdd(bs, bs, bs, 1.0, a + i * bs + k * bs * m, m, inv, bs, t, bs);
       for (PetscInt s = 0; s < bs; s++) PetscCall(PetscArraycpy(a + i * bs + (k * bs + s) * m, t + s * bs, bs));
       for (PetscInt j = k + 1; j < nb; j++)
-        if (lev[k + j * nb] != far && lev[i + j * nb] != far) SpikeTestMultiplyAdd(bs, bs, bs, -1.0, t, bs, a + k * bs + j * bs * m, m, a + i * bs + j * bs * m, m);
+        if (lev[k + j * nb] != far && lev[i + j * nb] != far)
+          SpikeTestMultiplyAdd(bs, bs, bs, -1.0, t, bs, a + k * bs + j * bs * m, m, a + i * bs + j * bs * m, m);
     }
   }
   for (PetscInt j = 0; j < m; j++) {

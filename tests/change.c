@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "What may change between two solves with PCSPIKE, each followed by the true residual: values, pattern, options, matrices, sizes.\n\n";
+static char help[] = "What may change between two solves with PCSPIKE, each followed by the true residual: values, "
+                     "pattern, options, matrices, sizes.\n\n";
 
 #include "spiketest.h"
 
@@ -15,7 +16,10 @@ static PetscErrorCode CheckSetups(PC pc, PetscInt counted[2], PetscInt rebuilds,
 
   PetscFunctionBegin;
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds - counted[0] == rebuilds && info.refills - counted[1] == refills), "%s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills instead of %" PetscInt_FMT " and %" PetscInt_FMT, where, info.rebuilds - counted[0], info.refills - counted[1], rebuilds, refills));
+  PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds - counted[0] == rebuilds && info.refills - counted[1] == refills),
+                           "%s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT
+                           " refills instead of %" PetscInt_FMT " and %" PetscInt_FMT,
+                           where, info.rebuilds - counted[0], info.refills - counted[1], rebuilds, refills));
   counted[0] = info.rebuilds;
   counted[1] = info.refills;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,7 +67,8 @@ static PetscErrorCode FreshIterations(Mat A, PC pc, Vec b, PetscInt *its)
 }
 
 /* A solve, its true residual, its setups, and as many iterations as with a preconditioner made anew */
-static PetscErrorCode SolveAndCheck(KSP ksp, Vec b, Vec x, PetscInt counted[2], PetscInt rebuilds, PetscInt refills, const char where[])
+static PetscErrorCode SolveAndCheck(KSP ksp, Vec b, Vec x, PetscInt counted[2], PetscInt rebuilds, PetscInt refills,
+                                    const char where[])
 {
   PC       pc;
   Mat      A;
@@ -76,7 +81,9 @@ static PetscErrorCode SolveAndCheck(KSP ksp, Vec b, Vec x, PetscInt counted[2], 
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(FreshIterations(A, pc, b, &fresh));
-  PetscCall(SpikeTestCheck((PetscBool)(its <= fresh + 1), "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " with a new preconditioner", where, its, fresh));
+  PetscCall(SpikeTestCheck((PetscBool)(its <= fresh + 1),
+                           "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " with a new preconditioner", where, its,
+                           fresh));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,7 +214,8 @@ static PetscErrorCode TestOptions(void)
   PetscCall(PCSpikeSetBandwidth(pc, 2, 1));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "bandwidth"));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.kl == 2 && info.ku == 1 && info.dropped > 0.0), "band %" PetscInt_FMT ",%" PetscInt_FMT, info.kl, info.ku));
+  PetscCall(SpikeTestCheck((PetscBool)(info.kl == 2 && info.ku == 1 && info.dropped > 0.0),
+                           "band %" PetscInt_FMT ",%" PetscInt_FMT, info.kl, info.ku));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
   PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "type truncated, precision"));
@@ -253,34 +261,35 @@ static PetscErrorCode SetBand(Mat A, PetscInt kl, PetscInt ku, PetscInt seed)
   PetscCall(MatGetSize(A, &n, NULL));
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   for (PetscInt i = start; i < end; i++)
-    for (PetscInt j = PetscMax(0, i - 6); j <= PetscMin(n - 1, i + 6); j++) PetscCall(MatSetValue(A, i, j, i == j ? (PetscScalar)14.0 : (i - j <= kl && j - i <= ku) ? SpikeTestScalar(seed, i, j) : 0.0, INSERT_VALUES));
+    for (PetscInt j = PetscMax(0, i - 6); j <= PetscMin(n - 1, i + 6); j++)
+      PetscCall(MatSetValue(A, i, j,
+                            i == j                         ? (PetscScalar)14.0
+                            : (i - j <= kl && j - i <= ku) ? SpikeTestScalar(seed, i, j)
+                                                           : 0.0,
+                            INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two Newton steps whose first Jacobian has zeros outside the later band: PETSc says SAME_NONZERO_PATTERN, the band must grow all the same. Also from types that are converted. */
+/*
+  Two Newton steps whose first Jacobian has zeros outside the later band: PETSc says SAME_NONZERO_PATTERN, the band must
+  grow all the same. Also from types that are converted.
+*/
 static PetscErrorCode TestBandGrows(MatType type, PetscInt local, PetscReal dropoff)
 {
   const PetscInt n          = 84;
-  const PetscInt bands[][3] = {
-  /* kl, ku, setup: 0 refill, 1 from scratch */
-    {1, 1, 1},
-    {1, 1, 0},
-    {4, 2, 1},
-    {2, 4, 1}, /* wider on one side only */
-    {2, 3, 0},
-    {6, 6, 1},
-    {0, 0, 0}, /* narrower: kept */
-    {6, 6, 0}
-  };
-  Mat         A, C;
-  KSP         ksp;
-  PC          pc;
-  Vec         x, b;
-  PetscInt    counted[2] = {0, 0};
-  PCSpikeInfo info;
-  char        where[128];
+  const PetscInt bands[][3] = {                                            /* kl, ku, setup: 0 refill, 1 from scratch */
+                               {1, 1, 1}, {1, 1, 0}, {4, 2, 1}, {2, 4, 1}, /* wider on one side only */
+                               {2, 3, 0}, {6, 6, 1}, {0, 0, 0},            /* narrower: kept */
+                               {6, 6, 0}};
+  Mat            A, C;
+  KSP            ksp;
+  PC             pc;
+  Vec            x, b;
+  PetscInt       counted[2] = {0, 0};
+  PCSpikeInfo    info;
+  char           where[128];
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, &C));
@@ -295,7 +304,8 @@ static PetscErrorCode TestBandGrows(MatType type, PetscInt local, PetscReal drop
   PetscCall(KSPMake(A, local, &ksp, &pc));
   PetscCall(PCSpikeSetDropoff(pc, dropoff));
   for (size_t step = 0; step < PETSC_STATIC_ARRAY_LENGTH(bands); step++) {
-    PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %" PetscInt_FMT " partitions, drop-off %g, step %d", type, local, (double)dropoff, (int)step));
+    PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %" PetscInt_FMT " partitions, drop-off %g, step %d", type, local,
+                            (double)dropoff, (int)step));
     PetscCall(SetBand(A, bands[step][0], bands[step][1], 92 + (PetscInt)step));
     if (dropoff > 0.0) {
       PetscCall(SpikeTestSolve(ksp, b, x, where));
@@ -305,8 +315,11 @@ static PetscErrorCode TestBandGrows(MatType type, PetscInt local, PetscReal drop
     }
     PetscCall(SolveAndCheck(ksp, b, x, counted, bands[step][2], 1 - bands[step][2], where));
     PetscCall(PCSpikeGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(info.kl >= bands[step][0] && info.ku >= bands[step][1] && info.dropped == 0.0), "%s: band %" PetscInt_FMT ",%" PetscInt_FMT, where, info.kl, info.ku));
-    if (bands[step][2]) PetscCall(SpikeTestCheck((PetscBool)(info.kl == bands[step][0] && info.ku == bands[step][1]), "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " is too wide", where, info.kl, info.ku));
+    PetscCall(SpikeTestCheck((PetscBool)(info.kl >= bands[step][0] && info.ku >= bands[step][1] && info.dropped == 0.0),
+                             "%s: band %" PetscInt_FMT ",%" PetscInt_FMT, where, info.kl, info.ku));
+    if (bands[step][2])
+      PetscCall(SpikeTestCheck((PetscBool)(info.kl == bands[step][0] && info.ku == bands[step][1]),
+                               "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " is too wide", where, info.kl, info.ku));
   }
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -335,7 +348,8 @@ static PetscErrorCode TestOrderingGrows(void)
   for (PetscInt i = 0; i < n; i++) /* stored zeros all along the other diagonal, then the band over them */
     PetscCall(MatSetValue(A, i, n - 1 - i, 0.0, INSERT_VALUES));
   for (PetscInt i = 0; i < n; i++)
-    for (PetscInt j = PetscMax(0, i - 2); j <= PetscMin(n - 1, i + 2); j++) PetscCall(MatSetValue(A, (i * 34) % n, (j * 34) % n, SpikeTestBandEntry(&band, i, j), INSERT_VALUES));
+    for (PetscInt j = PetscMax(0, i - 2); j <= PetscMin(n - 1, i + 2); j++)
+      PetscCall(MatSetValue(A, (i * 34) % n, (j * 34) % n, SpikeTestBandEntry(&band, i, j), INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -343,7 +357,9 @@ static PetscErrorCode TestOrderingGrows(void)
   PetscCall(KSPMake(A, 2, &ksp, &pc));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "shuffled"));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.reordered && info.kl <= 6 && info.ku <= 6), "shuffled: band %" PetscInt_FMT ",%" PetscInt_FMT ", zeros seem to count", info.kl, info.ku));
+  PetscCall(SpikeTestCheck((PetscBool)(info.reordered && info.kl <= 6 && info.ku <= 6),
+                           "shuffled: band %" PetscInt_FMT ",%" PetscInt_FMT ", zeros seem to count", info.kl,
+                           info.ku));
   PetscCall(MatScale(A, 2.0));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 0, 1, "shuffled and scaled"));
   PetscCall(PCSpikeSetLocalPartitions(pc, 1));
@@ -353,7 +369,8 @@ static PetscErrorCode TestOrderingGrows(void)
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "shuffled with far entries"));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.dropped == 0.0), "shuffled with far entries: dropped %g", (double)info.dropped));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(info.dropped == 0.0), "shuffled with far entries: dropped %g", (double)info.dropped));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(KSPDestroy(&ksp));
@@ -396,7 +413,8 @@ static PetscErrorCode TestMemory(PetscInt local, PCSpikePrecision precision, Mat
     const PetscReal told = info.bytes + info.extra_bytes;
 
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &used, 1, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
-    PetscCall(SpikeTestCheck((PetscBool)(told > 0.7 * used && told < 1.1 * used), "the info tells %g bytes, %g were allocated", (double)told, (double)used));
+    PetscCall(SpikeTestCheck((PetscBool)(told > 0.7 * used && told < 1.1 * used),
+                             "the info tells %g bytes, %g were allocated", (double)told, (double)used));
   }
   for (PetscInt pass = 0; pass < 2; pass++) {
     PetscCall(MatScale(A, 1.5));
@@ -410,10 +428,13 @@ static PetscErrorCode TestMemory(PetscInt local, PCSpikePrecision precision, Mat
     PetscCall(PetscMallocPushMaximumUsage(1));
     PetscCall(PetscMallocPopMaximumUsage(1, &highest0));
     PetscCall(SpikeTestCheck((PetscBool)(after == before), "a refill keeps %g more bytes", after - before));
-    PetscCall(SpikeTestCheck((PetscBool)(highest == highest0), "a refill or an apply allocates %g bytes for a while", highest - highest0));
+    PetscCall(SpikeTestCheck((PetscBool)(highest == highest0), "a refill or an apply allocates %g bytes for a while",
+                             highest - highest0));
   }
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 2 && info.refills == 2), "%" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills", info.rebuilds, info.refills));
+  PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 2 && info.refills == 2),
+                           "%" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills", info.rebuilds,
+                           info.refills));
   PetscCall(PCReset(pc));
   PetscCall(PetscMallocGetCurrentUsage(&after));
   PetscCall(SpikeTestCheck((PetscBool)(after == empty), "PCReset leaves %g bytes", after - empty));
@@ -437,7 +458,8 @@ int main(int argc, char **argv)
   if (memory) {
     PetscCall(TestMemory(1, PC_SPIKE_PRECISION_SINGLE, MATORDERINGNATURAL));
     PetscCall(TestMemory(2, PC_SPIKE_PRECISION_BF16, MATORDERINGNATURAL));
-    PetscCall(TestMemory(3, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, size == 1 ? MATORDERINGRCM : MATORDERINGNATURAL));
+    PetscCall(TestMemory(3, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE,
+                         size == 1 ? MATORDERINGRCM : MATORDERINGNATURAL));
   } else {
     PetscCall(TestValues(1));
     PetscCall(TestValues(3));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCSPIKE inside PETSc's other preconditioners and solvers, all by options; every solve is checked by its true residual.\n\n";
+static char help[] = "PCSPIKE inside PETSc's other preconditioners and solvers, all by options; every solve is checked "
+                     "by its true residual.\n\n";
 
 #include <petscdmda.h>
 #include "spiketest.h"
@@ -34,7 +35,10 @@ static PetscErrorCode InsertOptions(const char name[], const char options[], cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An option that rank 0 (which has a part of every coarse grid and subcommunicator) did not ask for means that what was to be tested was not there */
+/*
+  An option that rank 0 (which has a part of every coarse grid and subcommunicator) did not ask for means that what was
+  to be tested was not there
+*/
 static PetscErrorCode CheckOptionsUsed(const char name[], const char prefix[])
 {
   PetscInt    n, unused = 0;
@@ -55,7 +59,10 @@ static PetscErrorCode CheckOptionsUsed(const char name[], const char prefix[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One solve with A (and preconditioner matrix P), or with what the DM computes, under these options; PCSPIKE must have factored */
+/*
+  One solve with A (and preconditioner matrix P), or with what the DM computes, under these options; PCSPIKE must have
+  factored
+*/
 static PetscErrorCode SolveWith(const char name[], const char options[], Mat A, Mat P, DM dm)
 {
   KSP      ksp;
@@ -103,28 +110,46 @@ typedef struct {
 } Composition;
 
 static const Composition compositions[] = {
-  {ONE, "preonly",      "-ksp_type preonly -pc_type spike"                                                                                                                                                                                       },
-  {ONE, "rich",         "-ksp_type richardson -pc_type spike -pc_spike_precision single"                                                                                                                                                         },
-  {ANY, "gmres",        "-ksp_type gmres -pc_type spike"                                                                                                                                                                                         },
-  {ANY, "right",        "-ksp_type gmres -ksp_pc_side right -pc_type spike -pc_spike_local_partitions 3"                                                                                                                                         },
-  {ANY, "block",        "-ksp_type fgmres -pc_type spike -pc_spike_local_partitions 4 -pc_spike_type block"                                                                                                                                      },
-  {ANY, "narrow",       "-ksp_type bcgs -pc_type spike -pc_spike_bandwidth 2,1 -pc_spike_local_partitions 2"                                                                                                                                     },
-  {ANY, "bicg",         "-ksp_type bicg -pc_type spike -pc_spike_bandwidth 2"                                                                                                                                                                    },
-  {ANY, "lsqr",         "-ksp_type cgne -pc_type spike -ksp_norm_type unpreconditioned -pc_spike_local_partitions 2"                                                                                                                             },
-  {ANY, "bj",           "-ksp_type gmres -pc_type bjacobi -sub_pc_type spike"                                                                                                                                                                    },
-  {ANY, "bj3",          "-ksp_type gmres -pc_type bjacobi -pc_bjacobi_local_blocks 3 -sub_pc_type spike -sub_pc_spike_local_partitions 2"                                                                                                        },
-  {ANY, "asm",          "-ksp_type gmres -pc_type asm -pc_asm_overlap 2 -sub_pc_type spike"                                                                                                                                                      },
-  {ANY, "asmbasic",     "-ksp_type gmres -pc_type asm -pc_asm_type basic -pc_asm_local_blocks 2 -sub_pc_type spike -sub_pc_spike_local_partitions 3"                                                                                             },
-  {ANY, "gasm",         "-ksp_type gmres -pc_type gasm -sub_pc_type spike"                                                                                                                                                                       },
-  {ANY, "additive",     "-ksp_type gmres -pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type additive -fieldsplit_pc_type spike"                                                                                                 },
-  {ANY, "multiplicat",  "-ksp_type gmres -pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type multiplicative -fieldsplit_0_pc_type spike -fieldsplit_1_pc_type spike"                                                             },
-  {ANY, "schur",        "-ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type schur -pc_fieldsplit_schur_precondition selfp -fieldsplit_0_pc_type spike -fieldsplit_1_pc_type spike -fieldsplit_1_ksp_type gmres"},
-  {ANY, "redundant",    "-ksp_type gmres -pc_type redundant -redundant_pc_type spike -redundant_ksp_type preonly"                                                                                                                                },
-  {TWO, "telescope",    "-ksp_type gmres -pc_type telescope -pc_telescope_reduction_factor 2 -telescope_pc_type spike -telescope_pc_spike_local_partitions 2"                                                                                    },
-  {ANY, "composite",    "-ksp_type gmres -pc_type composite -pc_composite_type multiplicative -pc_composite_pcs jacobi,spike -sub_1_pc_spike_type block -sub_1_pc_spike_local_partitions 2"                                                      },
-  {ANY, "compositeadd", "-ksp_type fgmres -pc_type composite -pc_composite_pcs spike,spike -sub_0_pc_spike_bandwidth 1 -sub_1_pc_spike_type block"                                                                                               },
-  {ANY, "ksp",          "-ksp_type fgmres -pc_type ksp -ksp_ksp_type bcgs -ksp_ksp_rtol 1e-2 -ksp_pc_type spike"                                                                                                                                 },
-  {ANY, "kspbj",        "-ksp_type gmres -pc_type bjacobi -sub_ksp_type gmres -sub_ksp_max_it 3 -sub_pc_type spike -ksp_pc_side right -ksp_type fgmres"                                                                                          },
+  {ONE, "preonly", "-ksp_type preonly -pc_type spike"},
+  {ONE, "rich", "-ksp_type richardson -pc_type spike -pc_spike_precision single"},
+  {ANY, "gmres", "-ksp_type gmres -pc_type spike"},
+  {ANY, "right", "-ksp_type gmres -ksp_pc_side right -pc_type spike -pc_spike_local_partitions 3"},
+  {ANY, "block", "-ksp_type fgmres -pc_type spike -pc_spike_local_partitions 4 -pc_spike_type block"},
+  {ANY, "narrow", "-ksp_type bcgs -pc_type spike -pc_spike_bandwidth 2,1 -pc_spike_local_partitions 2"},
+  {ANY, "bicg", "-ksp_type bicg -pc_type spike -pc_spike_bandwidth 2"},
+  {ANY, "lsqr", "-ksp_type cgne -pc_type spike -ksp_norm_type unpreconditioned -pc_spike_local_partitions 2"},
+  {ANY, "bj", "-ksp_type gmres -pc_type bjacobi -sub_pc_type spike"},
+  {ANY, "bj3",
+   "-ksp_type gmres -pc_type bjacobi -pc_bjacobi_local_blocks 3 -sub_pc_type spike -sub_pc_spike_local_partitions 2"},
+  {ANY, "asm", "-ksp_type gmres -pc_type asm -pc_asm_overlap 2 -sub_pc_type spike"},
+  {ANY, "asmbasic",
+   "-ksp_type gmres -pc_type asm -pc_asm_type basic -pc_asm_local_blocks 2 -sub_pc_type spike "
+   "-sub_pc_spike_local_partitions 3"},
+  {ANY, "gasm", "-ksp_type gmres -pc_type gasm -sub_pc_type spike"},
+  {ANY, "additive",
+   "-ksp_type gmres -pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type additive -fieldsplit_pc_type "
+   "spike"},
+  {ANY, "multiplicat",
+   "-ksp_type gmres -pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type multiplicative "
+   "-fieldsplit_0_pc_type spike -fieldsplit_1_pc_type spike"},
+  {ANY, "schur",
+   "-ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type schur "
+   "-pc_fieldsplit_schur_precondition selfp -fieldsplit_0_pc_type spike -fieldsplit_1_pc_type spike "
+   "-fieldsplit_1_ksp_type gmres"},
+  {ANY, "redundant", "-ksp_type gmres -pc_type redundant -redundant_pc_type spike -redundant_ksp_type preonly"},
+  {TWO, "telescope",
+   "-ksp_type gmres -pc_type telescope -pc_telescope_reduction_factor 2 -telescope_pc_type spike "
+   "-telescope_pc_spike_local_partitions 2"},
+  {ANY, "composite",
+   "-ksp_type gmres -pc_type composite -pc_composite_type multiplicative -pc_composite_pcs jacobi,spike "
+   "-sub_1_pc_spike_type block -sub_1_pc_spike_local_partitions 2"},
+  {ANY, "compositeadd",
+   "-ksp_type fgmres -pc_type composite -pc_composite_pcs spike,spike -sub_0_pc_spike_bandwidth 1 -sub_1_pc_spike_type "
+   "block"},
+  {ANY, "ksp", "-ksp_type fgmres -pc_type ksp -ksp_ksp_type bcgs -ksp_ksp_rtol 1e-2 -ksp_pc_type spike"},
+  {ANY, "kspbj",
+   "-ksp_type gmres -pc_type bjacobi -sub_ksp_type gmres -sub_ksp_max_it 3 -sub_pc_type spike -ksp_pc_side right "
+   "-ksp_type fgmres"},
 };
 
 static PetscErrorCode TestCompositions(void)
@@ -159,7 +184,11 @@ static PetscErrorCode ComputeMatrix(KSP ksp, Mat J, Mat A, void *ctx)
     MatStencil      row = {.i = i}, col[3] = {{.i = i - 1}, {.i = i}, {.i = i + 1}};
     PetscScalar     v[3] = {-1.0 / h - c, 2.0 / h + c + h, -1.0 / h};
 
-    PetscCall(MatSetValuesStencil(A, 1, &row, i == info.mx - 1 ? 2 : i == 0 ? 2 : 3, i == 0 ? col + 1 : col, i == 0 ? v + 1 : v, INSERT_VALUES));
+    PetscCall(MatSetValuesStencil(A, 1, &row,
+                                  i == info.mx - 1 ? 2
+                                  : i == 0         ? 2
+                                                   : 3,
+                                  i == 0 ? col + 1 : col, i == 0 ? v + 1 : v, INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -178,9 +207,18 @@ static PetscErrorCode TestGrids(void)
   PetscCall(DMSetUp(dm));
   PetscCall(DMKSPSetComputeOperators(dm, ComputeMatrix, NULL));
   PetscCall(SolveWith("dm", "-ksp_type gmres -pc_type spike -pc_spike_local_partitions 2", NULL, NULL, dm));
-  PetscCall(SolveWith("mglevels", "-ksp_type fgmres -pc_type mg -pc_mg_levels 3 -mg_levels_ksp_type richardson -mg_levels_pc_type spike -mg_levels_pc_spike_type block -mg_levels_pc_spike_local_partitions 4", NULL, NULL, dm));
-  PetscCall(SolveWith("mgcheby", "-ksp_type fgmres -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -mg_levels_pc_type spike -mg_coarse_pc_type spike -mg_coarse_ksp_type gmres", NULL, NULL, dm));
-  PetscCall(SolveWith("mgcoarse", "-ksp_type fgmres -pc_type mg -pc_mg_levels 2 -mg_coarse_pc_type redundant -mg_coarse_redundant_pc_type spike", NULL, NULL, dm));
+  PetscCall(SolveWith("mglevels",
+                      "-ksp_type fgmres -pc_type mg -pc_mg_levels 3 -mg_levels_ksp_type richardson -mg_levels_pc_type "
+                      "spike -mg_levels_pc_spike_type block -mg_levels_pc_spike_local_partitions 4",
+                      NULL, NULL, dm));
+  PetscCall(SolveWith("mgcheby",
+                      "-ksp_type fgmres -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -mg_levels_pc_type spike "
+                      "-mg_coarse_pc_type spike -mg_coarse_ksp_type gmres",
+                      NULL, NULL, dm));
+  PetscCall(SolveWith("mgcoarse",
+                      "-ksp_type fgmres -pc_type mg -pc_mg_levels 2 -mg_coarse_pc_type redundant "
+                      "-mg_coarse_redundant_pc_type spike",
+                      NULL, NULL, dm));
   PetscCall(DMDestroy(&dm));
 
   /* a square */
@@ -202,9 +240,17 @@ static PetscErrorCode TestGrids(void)
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(SolveWith("gamgcoarse", "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_coarse_pc_type spike", A, A, NULL));
-  PetscCall(SolveWith("gamgsub", "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_coarse_pc_type bjacobi -mg_coarse_sub_pc_type spike", A, A, NULL));
-  PetscCall(SolveWith("gamglevels", "-ksp_type fgmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_levels_ksp_type richardson -mg_levels_pc_type spike -mg_levels_pc_spike_bandwidth 1", A, A, NULL));
+  PetscCall(SolveWith("gamgcoarse",
+                      "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_coarse_pc_type spike", A, A,
+                      NULL));
+  PetscCall(SolveWith("gamgsub",
+                      "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_coarse_pc_type bjacobi "
+                      "-mg_coarse_sub_pc_type spike",
+                      A, A, NULL));
+  PetscCall(SolveWith("gamglevels",
+                      "-ksp_type fgmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_levels_ksp_type richardson "
+                      "-mg_levels_pc_type spike -mg_levels_pc_spike_bandwidth 1",
+                      A, A, NULL));
   PetscCall(SolveWith("square", "-ksp_type cg -pc_type spike -pc_spike_bandwidth 1", A, A, NULL));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -270,8 +316,11 @@ static PetscErrorCode TestMatTypes(void)
       PetscCall(SpikeTestSolve(ksp, b, x, where));
     }
     PetscCall(PCSpikeGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(info.kl == 3 && info.ku == 3), "%s: band %" PetscInt_FMT ",%" PetscInt_FMT, types[t], info.kl, info.ku));
-    PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds + info.refills == 3), "%s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills", types[t], info.rebuilds, info.refills));
+    PetscCall(SpikeTestCheck((PetscBool)(info.kl == 3 && info.ku == 3), "%s: band %" PetscInt_FMT ",%" PetscInt_FMT,
+                             types[t], info.kl, info.ku));
+    PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds + info.refills == 3),
+                             "%s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills", types[t],
+                             info.rebuilds, info.refills));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));
     PetscCall(KSPDestroy(&ksp));
@@ -330,7 +379,8 @@ static PetscErrorCode TestNullSpace(void)
     PetscCall(SpikeTestSmall(PetscAbsScalar(sum), Rtol() * norm, "component in the null space", "null space"));
     PetscCall(PCSpikeGetInfo(pc, &info));
     /* the reduced system of an interface between two ranks is solved, and may be counted, on both */
-    PetscCall(SpikeTestCheck((PetscBool)(info.boosted <= (size > 1 ? 2 : 1)), "null space: %" PetscInt_FMT " pivots boosted", info.boosted));
+    PetscCall(SpikeTestCheck((PetscBool)(info.boosted <= (size > 1 ? 2 : 1)),
+                             "null space: %" PetscInt_FMT " pivots boosted", info.boosted));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(MatNullSpaceDestroy(&null));

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCSPIKE on a device: what moves between host and device, vectors in the other place, matrices that move.\n\
+static char
+  help[] = "PCSPIKE on a device: what moves between host and device, vectors in the other place, matrices that move.\n\
   -big : only a band of more than 2^31 entries, 18 GB on the device\n\n";
 
 #include "spiketest.h"
 
-/* Bytes that PETSc's log has seen moving in both directions; numbers about a setup are logged as scalars and are not among them */
+/*
+  Bytes that PETSc's log has seen moving in both directions; numbers about a setup are logged as scalars and are not
+  among them
+*/
 static PetscErrorCode Moved(PetscLogDouble *bytes)
 {
   PetscFunctionBegin;
@@ -28,8 +32,8 @@ static PetscErrorCode MakePC(const SpikeTestBand *band, PetscInt local, Mat *A, 
 }
 
 /*
-  After the first setup neither new values nor applies move the matrix or a vector; between ranks only tips travel through the host: of a setup
-  4 kl ku numbers a rank at most, of an apply 2 (kl + ku).
+  After the first setup neither new values nor applies move the matrix or a vector; between ranks only tips travel
+  through the host: of a setup 4 kl ku numbers a rank at most, of an apply 2 (kl + ku).
 */
 static PetscErrorCode TestTransfers(PetscInt local, PCSpikeType type, PetscBool reorder)
 {
@@ -46,7 +50,8 @@ static PetscErrorCode TestTransfers(PetscInt local, PCSpikeType type, PetscBool 
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   setup = size > 1 && type != PC_SPIKE_BLOCK ? 4.0 * band.kl * band.ku * sizeof(PetscScalar) : 0.0;
   apply = size > 1 && type != PC_SPIKE_BLOCK ? 2.0 * (band.kl + band.ku) * sizeof(PetscScalar) : 0.0;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "%" PetscInt_FMT " partitions, %s%s", local, PCSpikeTypes[type], reorder ? ", reordered" : ""));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%" PetscInt_FMT " partitions, %s%s", local, PCSpikeTypes[type],
+                          reorder ? ", reordered" : ""));
   PetscCall(MakePC(&band, local, &A, &pc));
   PetscCall(PCSpikeSetType(pc, type));
   if (reorder) PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
@@ -62,7 +67,8 @@ static PetscErrorCode TestTransfers(PetscInt local, PCSpikeType type, PetscBool 
     PetscCall(Moved(&before));
     PetscCall(PCSetUp(pc));
     PetscCall(Moved(&after));
-    PetscCall(SpikeTestSmall((PetscReal)(after - before), setup, "bytes moved by a setup with the same pattern", where));
+    PetscCall(
+      SpikeTestSmall((PetscReal)(after - before), setup, "bytes moved by a setup with the same pattern", where));
     PetscCall(PCApply(pc, x, z));
     PetscCall(Moved(&before));
     PetscCall(SpikeTestSmall((PetscReal)(before - after), apply, "bytes moved by an apply", where));
@@ -84,7 +90,10 @@ static PetscErrorCode TestTransfers(PetscInt local, PCSpikeType type, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vectors on the host with factors on the device, one, the other or both: the same numbers, and each such vector is moved once */
+/*
+  Vectors on the host with factors on the device, one, the other or both: the same numbers, and each such vector is
+  moved once
+*/
 static PetscErrorCode TestMixedVectors(void)
 {
   SpikeTestBand  band = {997, 4, 6, 1.3, SPIKE_TEST_RANDOM, 17};
@@ -119,11 +128,16 @@ static PetscErrorCode TestMixedVectors(void)
       if (trans) PetscCall(PCApplyTranspose(pc, b, r));
       else PetscCall(PCApply(pc, b, r));
       PetscCall(Moved(&after));
-      if (size == 1) PetscCall(SpikeTestSmall((PetscReal)PetscAbsReal((PetscReal)(after - before) - (device ? (PetscReal)((k & 1) + (k >> 1)) * n * sizeof(PetscScalar) : 0.0)), 0.0, "bytes moved that are not a vector", "vectors on the host"));
+      if (size == 1)
+        PetscCall(SpikeTestSmall((PetscReal)PetscAbsReal(
+                                   (PetscReal)(after - before) -
+                                   (device ? (PetscReal)((k & 1) + (k >> 1)) * n * sizeof(PetscScalar) : 0.0)),
+                                 0.0, "bytes moved that are not a vector", "vectors on the host"));
       PetscCall(VecCopy(r, y[0]));
       PetscCall(VecAXPY(y[0], -1.0, ref));
       PetscCall(VecNorm(y[0], NORM_INFINITY, &diff));
-      PetscCall(SpikeTestSmall(diff, 10 * PETSC_MACHINE_EPSILON * norm, "difference from vectors on the device", "vectors on the host"));
+      PetscCall(SpikeTestSmall(diff, 10 * PETSC_MACHINE_EPSILON * norm, "difference from vectors on the device",
+                               "vectors on the host"));
     }
   }
   for (PetscInt i = 0; i < 2; i++) {
@@ -137,8 +151,8 @@ static PetscErrorCode TestMixedVectors(void)
 }
 
 /*
-  A matrix that is bound to the host and released again takes the preconditioner along with its next values. They are set anew: PETSc 3.26.1 forgets
-  that MatScale() of a bound matrix makes the values on the device old.
+  A matrix that is bound to the host and released again takes the preconditioner along with its next values. They are
+  set anew: PETSc 3.26.1 forgets that MatScale() of a bound matrix makes the values on the device old.
 */
 static PetscErrorCode TestBinding(void)
 {
@@ -164,7 +178,8 @@ static PetscErrorCode TestBinding(void)
     PetscCall(PCApply(pc, x, y));
     PetscCall(PCSpikeGetInfo(pc, &info));
     PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
-    PetscCall(SpikeTestCheck((PetscBool)(cuda == (device && pass % 2 == 0)), "pass %" PetscInt_FMT ": backend %s", pass, info.backend));
+    PetscCall(SpikeTestCheck((PetscBool)(cuda == (device && pass % 2 == 0)), "pass %" PetscInt_FMT ": backend %s", pass,
+                             info.backend));
     PetscCall(VecAXPBY(y, -1.0, (PetscReal)pass, ref));
     PetscCall(VecNorm(y, NORM_INFINITY, &diff));
     PetscCall(SpikeTestSmall(diff, 1000 * PETSC_MACHINE_EPSILON * norm, "M^-1 of a scaled matrix", "moving matrix"));
@@ -180,13 +195,11 @@ static PetscErrorCode TestBinding(void)
 /* Solves with the partitions that the backend chooses */
 static PetscErrorCode TestDefaults(void)
 {
-  const SpikeTestBand bands[] = {
-    {20000, 8,  8,  1.0, SPIKE_TEST_RANDOM, 37},
-    {9001,  32, 32, 1.0, SPIKE_TEST_RANDOM, 38},
-    {6000,  50, 20, 1.1, SPIKE_TEST_RANDOM, 39},
-    {4000,  0,  5,  1.2, SPIKE_TEST_RANDOM, 40},
-    {2,     1,  1,  1.5, SPIKE_TEST_RANDOM, 41}
-  };
+  const SpikeTestBand bands[] = {{20000, 8, 8, 1.0, SPIKE_TEST_RANDOM, 37},
+                                 {9001, 32, 32, 1.0, SPIKE_TEST_RANDOM, 38},
+                                 {6000, 50, 20, 1.1, SPIKE_TEST_RANDOM, 39},
+                                 {4000, 0, 5, 1.2, SPIKE_TEST_RANDOM, 40},
+                                 {2, 1, 1, 1.5, SPIKE_TEST_RANDOM, 41}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(bands); k++) {
@@ -199,7 +212,9 @@ static PetscErrorCode TestDefaults(void)
 
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
     if (bands[k].n < 10 && size > 1) continue;
-    PetscCall(PetscSNPrintf(where, sizeof(where), "n %" PetscInt_FMT ", half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, bands[k].n, bands[k].kl, bands[k].ku));
+    PetscCall(PetscSNPrintf(where, sizeof(where),
+                            "n %" PetscInt_FMT ", half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, bands[k].n,
+                            bands[k].kl, bands[k].ku));
     PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &bands[k], PETSC_DECIDE, MATAIJ, &A));
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetOperators(ksp, A, A));
@@ -220,7 +235,10 @@ static PetscErrorCode TestDefaults(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* More than 2^31 entries in the band: offsets are 64-bit. 18 GB; the matrix has a narrow band, the factors have a wide one. */
+/*
+  More than 2^31 entries in the band: offsets are 64-bit. 18 GB; the matrix has a narrow band, the factors have a wide
+  one.
+*/
 static PetscErrorCode TestBig(void)
 {
   SpikeTestBand band = {2200000, 3, 4, 1.3, SPIKE_TEST_RANDOM, 57};
@@ -238,7 +256,8 @@ static PetscErrorCode TestBig(void)
   PetscCall(SpikeTestSetRandom(b, 58));
   PetscCall(PCApply(pc, b, x));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.bytes > 8.0 * 2147483648.0), "the band has only %g bytes", (double)info.bytes));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(info.bytes > 8.0 * 2147483648.0), "the band has only %g bytes", (double)info.bytes));
   PetscCall(MatMult(A, x, r));
   PetscCall(VecAYPX(r, -1.0, b));
   PetscCall(VecNorm(r, NORM_2, &rnorm));

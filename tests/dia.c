@@ -126,7 +126,8 @@ static PetscErrorCode TestReading(Mat A, Mat B, const char where[])
     PetscCall(MatGetRow(A, i, &k[0], &cols[0], &vals[0]));
     PetscCall(MatGetRow(B, i, &k[1], &cols[1], &vals[1]));
     if (k[0] != k[1]) same = PETSC_FALSE;
-    for (PetscInt j = 0; same && j < k[0]; j++) same = (PetscBool)(cols[0][j] == cols[1][j] && vals[0][j] == vals[1][j]);
+    for (PetscInt j = 0; same && j < k[0]; j++)
+      same = (PetscBool)(cols[0][j] == cols[1][j] && vals[0][j] == vals[1][j]);
     PetscCall(MatRestoreRow(B, i, &k[1], &cols[1], &vals[1]));
     PetscCall(MatRestoreRow(A, i, &k[0], &cols[0], &vals[0]));
   }
@@ -359,7 +360,10 @@ static PetscErrorCode TestConversion(const DiaCase *c, PetscInt place, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between the two types, there and back; a matrix that is bound to the CPU for a while; on one rank nothing moves between host and device in products */
+/*
+  Between the two types, there and back; a matrix that is bound to the CPU for a while; on one rank nothing moves
+  between host and device in products
+*/
 static PetscErrorCode TestDevice(const DiaCase *c, PetscInt place, const char where[])
 {
   Mat            A, B, C, D;
@@ -420,7 +424,8 @@ static PetscErrorCode TestDevice(const DiaCase *c, PetscInt place, const char wh
 #if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
   moved[1] = petsc_ctog_sz + petsc_gtoc_sz;
 #endif
-  PetscCall(SpikeTestCheck((PetscBool)(size > 1 || moved[0] == moved[1]), "%s: %g bytes moved in products", where, (double)(moved[1] - moved[0])));
+  PetscCall(SpikeTestCheck((PetscBool)(size > 1 || moved[0] == moved[1]), "%s: %g bytes moved in products", where,
+                           (double)(moved[1] - moved[0])));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&d));

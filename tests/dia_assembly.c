@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "Entries of MATDIA: by MatSetValues() from any rank, by coordinates, from a DMDA; options; what is refused.\n\n";
+static char help
+  [] = "Entries of MATDIA: by MatSetValues() from any rank, by coordinates, from a DMDA; options; what is refused.\n\n";
 
 #include "diacase.h"
 #include <petscdmda.h>
@@ -65,7 +66,8 @@ static PetscErrorCode TestValues(const DiaCase *c, PetscInt place, const char wh
   }
   PetscCall(DiaCompare(M[0], M[1], where));
   PetscCall(MatGetNonzeroState(M[0], &after));
-  PetscCall(SpikeTestCheck((PetscBool)(before != after || c->m < 4), "%s: new diagonals did not change the pattern", where));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(before != after || c->m < 4), "%s: new diagonals did not change the pattern", where));
   for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&M[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -146,7 +148,10 @@ static PetscErrorCode TestCOO(const DiaCase *c, PetscInt place, const char where
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks of values by columns, zeros that are not entries, indices to be ignored; before the first assembly and behind it */
+/*
+  Blocks of values by columns, zeros that are not entries, indices to be ignored; before the first assembly and behind
+  it
+*/
 static PetscErrorCode TestOptions(void)
 {
   const MatType types[] = {SpikeTestDiaType(), MATAIJ};
@@ -192,8 +197,11 @@ static PetscErrorCode TestDMDA(PetscInt dim, DMBoundaryType b, PetscInt dof, con
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (dim == 1) PetscCall(DMDACreate1d(PETSC_COMM_WORLD, b, 24, dof, 1, NULL, &da));
-  else if (dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, b, b, DMDA_STENCIL_BOX, 9, 17, 1, size, dof, 1, NULL, NULL, &da));
-  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, b, b, b, DMDA_STENCIL_STAR, 5, 6, 11, 1, 1, size, dof, 1, NULL, NULL, NULL, &da));
+  else if (dim == 2)
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, b, b, DMDA_STENCIL_BOX, 9, 17, 1, size, dof, 1, NULL, NULL, &da));
+  else
+    PetscCall(
+      DMDACreate3d(PETSC_COMM_WORLD, b, b, b, DMDA_STENCIL_STAR, 5, 6, 11, 1, 1, size, dof, 1, NULL, NULL, NULL, &da));
   PetscCall(DMSetUp(da));
   PetscCall(DMDAGetLocalInfo(da, &info));
   for (int t = 0; t < 2; t++) {
@@ -216,7 +224,9 @@ static PetscErrorCode TestDMDA(PetscInt dim, DMBoundaryType b, PetscInt dof, con
                 if (d == 0) col.i += s;
                 if (d == 1) col.j += s;
                 if (d == 2) col.k += s;
-                if (b == DM_BOUNDARY_NONE && (col.i < 0 || col.i >= info.mx || col.j < 0 || col.j >= info.my || col.k < 0 || col.k >= info.mz)) continue;
+                if (b == DM_BOUNDARY_NONE &&
+                    (col.i < 0 || col.i >= info.mx || col.j < 0 || col.j >= info.my || col.k < 0 || col.k >= info.mz))
+                  continue;
                 PetscCall(MatSetValuesStencil(M[t], 1, &row, 1, &col, &v, ADD_VALUES));
               }
     PetscCall(Assemble(M[t], MAT_FINAL_ASSEMBLY));
@@ -252,14 +262,17 @@ static PetscErrorCode TestRefused(void)
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = MatConvert(B, SpikeTestDiaType(), MAT_INITIAL_MATRIX, &A);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE), "a full row was not refused: error %d", (int)ierr));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE), "a full row was not refused: error %d", (int)ierr));
   PetscCall(PetscOptionsSetValue(NULL, "-mat_dia_max_fill", "5000"));
   PetscCall(MatConvert(B, SpikeTestDiaType(), MAT_INITIAL_MATRIX, &A));
   PetscCall(PetscOptionsClearValue(NULL, "-mat_dia_max_fill"));
   PetscCall(MatDIAGetMaxFill(A, &fill));
   PetscCall(SpikeTestCheck((PetscBool)(fill == 5000.0), "-mat_dia_max_fill gave %g", (double)fill));
   PetscCall(MatDIAGetDiagonals(A, &count, &offsets));
-  PetscCall(SpikeTestCheck((PetscBool)(begin || (count == n + end - 1 && offsets[0] == 1 - end && offsets[count - 1] == n - 1)), "%" PetscInt_FMT " diagonals", count));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(begin || (count == n + end - 1 && offsets[0] == 1 - end && offsets[count - 1] == n - 1)),
+                   "%" PetscInt_FMT " diagonals", count));
   {
     Vec x, y, z;
 
@@ -294,18 +307,21 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MatSetFromOptions(A));
   PetscCall(PetscOptionsClearValue(NULL, "-mat_dia_schedule"));
   PetscCall(MatDIAGetSchedule(A, &schedule));
-  PetscCall(SpikeTestCheck((PetscBool)(schedule == MAT_DIA_SCHEDULE_TWOPHASE), "-mat_dia_schedule gave %s", MatDIAScheduleTypes[schedule]));
+  PetscCall(SpikeTestCheck((PetscBool)(schedule == MAT_DIA_SCHEDULE_TWOPHASE), "-mat_dia_schedule gave %s",
+                           MatDIAScheduleTypes[schedule]));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr[0] = MatDIAGetDiagonals(A, &count, NULL);
   ierr[1] = MatDIASetMaxFill(A, 0.5);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(SpikeTestCheck((PetscBool)(ierr[0] == PETSC_ERR_ARG_WRONGSTATE), "diagonals before an assembly: error %d", (int)ierr[0]));
+  PetscCall(SpikeTestCheck((PetscBool)(ierr[0] == PETSC_ERR_ARG_WRONGSTATE), "diagonals before an assembly: error %d",
+                           (int)ierr[0]));
   PetscCall(SpikeTestCheck((PetscBool)(ierr[1] == PETSC_ERR_ARG_OUTOFRANGE), "a fill below 1: error %d", (int)ierr[1]));
   PetscCall(MatSetUp(A));
   PetscCall(Assemble(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(MatDIAGetSchedule(B, &schedule));
-  PetscCall(SpikeTestCheck((PetscBool)(schedule == MAT_DIA_SCHEDULE_TWOPHASE), "a duplicate has %s", MatDIAScheduleTypes[schedule]));
+  PetscCall(SpikeTestCheck((PetscBool)(schedule == MAT_DIA_SCHEDULE_TWOPHASE), "a duplicate has %s",
+                           MatDIAScheduleTypes[schedule]));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -334,8 +350,11 @@ int main(int argc, char **argv)
   for (PetscInt dim = 1; dim < 4; dim++)
     for (int b = 0; b < 3; b++)
       for (PetscInt dof = 1; dof < 3; dof++) {
-        if (dim == 1 && size == 1 && boundaries[b] == DM_BOUNDARY_NONE) continue; /* its AIJ matrix takes whole rows only */
-        PetscCall(PetscSNPrintf(where, sizeof(where), "DMDA, %" PetscInt_FMT " dimensions, boundary %s, %" PetscInt_FMT " unknowns", dim, DMBoundaryTypes[boundaries[b]], dof));
+        /* its AIJ matrix takes whole rows only */
+        if (dim == 1 && size == 1 && boundaries[b] == DM_BOUNDARY_NONE) continue;
+        PetscCall(PetscSNPrintf(where, sizeof(where),
+                                "DMDA, %" PetscInt_FMT " dimensions, boundary %s, %" PetscInt_FMT " unknowns", dim,
+                                DMBoundaryTypes[boundaries[b]], dof));
         PetscCall(TestDMDA(dim, boundaries[b], dof, where));
       }
   PetscCall(TestRefused());

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "The operators of Liu, Seo, Mittal and Huang, small: by stencil, by diagonals and as AIJ, to their tolerances in the maximum norm.\n\
+static char help[] =
+  "The operators of Liu, Seo, Mittal and Huang, small: by stencil, by diagonals and as AIJ, to their tolerances in\n\
+ the maximum norm.\n\
   -view       the matrices of one of them, and no solve\n\
   -matrices   the real matrices of the paper, from $SPIKE_MATRICES, and no others\n\n";
 
@@ -23,7 +25,9 @@ static PetscReal Spacing(PetscInt d, PetscInt i)
 /* Coefficient of -delta^2 from the neighbour at `side` of point i along dimension d */
 static PetscReal Weight(Kind kind, PetscInt d, PetscInt i, PetscInt side)
 {
-  return kind == UNIFORM || kind == GR3030 ? 1.0 : 1.0 / (Spacing(d, i) * (PetscReal)0.5 * (Spacing(d, i) + Spacing(d, i + side)));
+  return kind == UNIFORM || kind == GR3030
+         ? 1.0
+         : 1.0 / (Spacing(d, i) * (PetscReal)0.5 * (Spacing(d, i) + Spacing(d, i + side)));
 }
 
 static PetscErrorCode Create(Kind kind, PetscInt n, Mat *A)
@@ -38,8 +42,12 @@ static PetscErrorCode Create(Kind kind, PetscInt n, Mat *A)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  if (dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, n, n, 1, size, 1, 1, NULL, NULL, &da));
-  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, n, 1, 1, size, 1, 1, NULL, NULL, NULL, &da));
+  if (dim == 2)
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, n, n, 1, size, 1, 1,
+                           NULL, NULL, &da));
+  else
+    PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n,
+                           n, n, 1, 1, size, 1, 1, NULL, NULL, NULL, &da));
   PetscCall(DMSetUp(da));
   for (PetscInt k = dim == 2 ? 0 : -1; k < (dim == 2 ? 1 : 2); k++)
     for (PetscInt j = -1; j < 2; j++)
@@ -74,7 +82,8 @@ static PetscErrorCode Create(Kind kind, PetscInt n, Mat *A)
 
             for (PetscInt d = 0; d < 3; d++) {
               if (side[d]) sum -= Weight(kind, d, at3[d], side[d]);
-              else if (!side[0] && !side[1] && !side[2]) sum += Weight(kind, d, at3[d], -1) + Weight(kind, d, at3[d], 1);
+              else if (!side[0] && !side[1] && !side[2])
+                sum += Weight(kind, d, at3[d], -1) + Weight(kind, d, at3[d], 1);
             }
             v[at++] = (!side[0] && !side[1] && !side[2] ? shift : 0.0) + factor * sum;
           }
@@ -103,12 +112,14 @@ static PetscErrorCode Solve(Mat A, KSPType type, PetscReal tol, Vec b, Vec x, Pe
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, its));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ATOL), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ATOL), "%s: ended with %s", where, KSPConvergedReasons[reason]));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(MatMult(A, x, r));
   PetscCall(VecAYPX(r, -1.0, b));
   PetscCall(VecNorm(r, NORM_INFINITY, &norm));
-  PetscCall(SpikeTestSmall(norm, tol * (PetscReal)1.01 + 1000 * PETSC_MACHINE_EPSILON, "maximum norm of the residual", where));
+  PetscCall(
+    SpikeTestSmall(norm, tol * (PetscReal)1.01 + 1000 * PETSC_MACHINE_EPSILON, "maximum norm of the residual", where));
   PetscCall(VecDestroy(&r));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,9 +145,12 @@ static PetscErrorCode TestKind(Kind kind)
       for (int k = 0; k < 3; k++) {
         char where[128];
 
-        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %g", kinds[kind], m ? KSPCGFUSED : KSPBCGSFUSED, forms[k], (double)tols[t]));
+        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %g", kinds[kind], m ? KSPCGFUSED : KSPBCGSFUSED,
+                                forms[k], (double)tols[t]));
         PetscCall(Solve(A[k], m ? KSPCGFUSED : KSPBCGSFUSED, tols[t], b, x, &its[k], where));
-        PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[k] - its[0]) <= 1 + its[0] / 5), "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " by stencil", where, its[k], its[0]));
+        PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[k] - its[0]) <= 1 + its[0] / 5),
+                                 "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " by stencil", where, its[k],
+                                 its[0]));
       }
     }
   for (int k = 0; k < 3; k++) PetscCall(MatDestroy(&A[k]));
@@ -164,7 +178,8 @@ static PetscErrorCode TestFile(const char folder[], const char name[], PetscBool
       PetscInt its[2];
 
       for (int k = 0; k < 2; k++) {
-        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %g", name, m ? KSPCGFUSED : KSPBCGSFUSED, k ? "diagonals" : "AIJ", (double)tols[t]));
+        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %g", name, m ? KSPCGFUSED : KSPBCGSFUSED,
+                                k ? "diagonals" : "AIJ", (double)tols[t]));
         PetscCall(Solve(k ? D : A, m ? KSPCGFUSED : KSPBCGSFUSED, tols[t], b, x, &its[k], where));
       }
     }

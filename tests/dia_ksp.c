@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "Krylov methods and preconditioners on MATDIA: the iterations of MATAIJ, and the fused methods without a copy of the matrix.\n\n";
+static char help[] = "Krylov methods and preconditioners on MATDIA: the iterations of MATAIJ, and the fused methods "
+                     "without a copy of the matrix.\n\n";
 
 #include "ksptest.h"
 
 /* Iterations and solution of a solve; with a fused method on one rank products are the matrix's own */
-static PetscErrorCode Solve(KSPType type, PCType pctype, Mat A, PetscBool isdia, Vec b, Vec x, PetscInt *its, const char where[])
+static PetscErrorCode Solve(KSPType type, PCType pctype, Mat A, PetscBool isdia, Vec b, Vec x, PetscInt *its,
+                            const char where[])
 {
   KSP       ksp;
   PetscBool fused;
@@ -21,7 +23,8 @@ static PetscErrorCode Solve(KSPType type, PCType pctype, Mat A, PetscBool isdia,
     KSPFusedInfo info;
 
     PetscCall(KSPFusedGetInfo(ksp, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(!info.copy && info.product == KSP_FUSED_SPMV_DIA), "%s: copy %d, product %s", where, info.copy, KSPFusedSpMVTypes[info.product]));
+    PetscCall(SpikeTestCheck((PetscBool)(!info.copy && info.product == KSP_FUSED_SPMV_DIA), "%s: copy %d, product %s",
+                             where, info.copy, KSPFusedSpMVTypes[info.product]));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -29,29 +32,18 @@ static PetscErrorCode Solve(KSPType type, PCType pctype, Mat A, PetscBool isdia,
 
 static PetscErrorCode TestMethods(void)
 {
-  const char *const methods[][2] = {
-    {KSPCGFUSED,   PCNONE  },
-    {KSPCGFUSED,   PCJACOBI},
-    {KSPCGFUSED,   PCSPIKE },
-    {KSPBCGSFUSED, PCNONE  },
-    {KSPBCGSFUSED, PCJACOBI},
-    {KSPBCGSFUSED, PCSPIKE },
-    {KSPIDRFUSED,  PCNONE  },
-    {KSPIDRFUSED,  PCJACOBI},
-    {KSPIDRFUSED,  PCSPIKE },
-    {KSPCG,        PCJACOBI},
-    {KSPBCGS,      PCSPIKE },
-    {KSPGMRES,     PCJACOBI},
-    {KSPBICG,      PCJACOBI},
-    {KSPTFQMR,     PCJACOBI},
-    {KSPGMRES,     PCASM   },
-    {KSPIBCGS,     PCJACOBI}
-  };
-  Mat A, B;
-  Vec b, x, y;
+  const char *const methods[][2] = {{KSPCGFUSED, PCNONE},   {KSPCGFUSED, PCJACOBI},   {KSPCGFUSED, PCSPIKE},
+                                    {KSPBCGSFUSED, PCNONE}, {KSPBCGSFUSED, PCJACOBI}, {KSPBCGSFUSED, PCSPIKE},
+                                    {KSPIDRFUSED, PCNONE},  {KSPIDRFUSED, PCJACOBI},  {KSPIDRFUSED, PCSPIKE},
+                                    {KSPCG, PCJACOBI},      {KSPBCGS, PCSPIKE},       {KSPGMRES, PCJACOBI},
+                                    {KSPBICG, PCJACOBI},    {KSPTFQMR, PCJACOBI},     {KSPGMRES, PCASM},
+                                    {KSPIBCGS, PCJACOBI}};
+  Mat               A, B;
+  Vec               b, x, y;
 
   PetscFunctionBegin;
-  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 12, 40, PETSC_DECIDE, 2.0, &B)); /* well conditioned: the iterations of BiCGStab depend on the order of sums else */
+  /* well conditioned: the iterations of BiCGStab depend on the order of sums else */
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 12, 40, PETSC_DECIDE, 2.0, &B));
   PetscCall(MatConvert(B, SpikeTestDiaType(), MAT_INITIAL_MATRIX, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(x, &y));
@@ -61,11 +53,13 @@ static PetscErrorCode TestMethods(void)
     PetscReal error;
     char      where[64];
 
-    if (!strcmp(SpikeTestDiaType(), MATDIACUDA) && !strcmp(methods[k][0], KSPIBCGS)) continue; /* keeps arrays of the host */
+    /* keeps arrays of the host */
+    if (!strcmp(SpikeTestDiaType(), MATDIACUDA) && !strcmp(methods[k][0], KSPIBCGS)) continue;
     PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s", methods[k][0], methods[k][1]));
     PetscCall(Solve(methods[k][0], methods[k][1], A, PETSC_TRUE, b, x, &its[0], where));
     PetscCall(Solve(methods[k][0], methods[k][1], B, PETSC_FALSE, b, y, &its[1], where));
-    PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[0] - its[1]) <= 1 + its[1] / 10), "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " with AIJ", where, its[0], its[1]));
+    PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[0] - its[1]) <= 1 + its[1] / 10),
+                             "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " with AIJ", where, its[0], its[1]));
     PetscCall(KSPTestDifference(x, y, &error));
     PetscCall(SpikeTestSmall(error, 1000 * KSPTEST_RTOL, "difference of the solutions", where));
   }
@@ -164,9 +158,12 @@ static PetscErrorCode TestSpike(void)
     PetscCall(SpikeTestSolve(ksp, b, x, "PCSPIKE"));
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(PCSpikeGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(info.natural_kl == 2 && info.natural_ku == 3), "half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, info.natural_kl, info.natural_ku));
+    PetscCall(SpikeTestCheck((PetscBool)(info.natural_kl == 2 && info.natural_ku == 3),
+                             "half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, info.natural_kl, info.natural_ku));
     PetscCall(SpikeTestCheck((PetscBool)(its <= (size == 1 ? 1 : 6)), "PCSPIKE: %" PetscInt_FMT " iterations", its));
-    PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1 && info.refills == k), "PCSPIKE: %" PetscInt_FMT " setups, %" PetscInt_FMT " with the same pattern", info.rebuilds, info.refills));
+    PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 1 && info.refills == k),
+                             "PCSPIKE: %" PetscInt_FMT " setups, %" PetscInt_FMT " with the same pattern",
+                             info.rebuilds, info.refills));
     PetscCall(MatScale(A, 2.0));
     band.seed++;
     PetscCall(SpikeTestBandSet(&band, 1.0 + k, A));

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "Halos of MATDIA and MATGRIDSTENCIL with several ranks on what counts as a node: the same products, and what the view says.\n\n";
+static char help[] = "Halos of MATDIA and MATGRIDSTENCIL with several ranks on what counts as a node: the same "
+                     "products, and what the view says.\n\n";
 
 #include "diacase.h"
 #include <petscdmda.h>
 
 /* In the view on 4 ranks, for 0 (all on one node), 1, 2, 3, 4 ranks per node */
-static const char *const lines[2][5] = {
-  {"2 on its node, 0 on others", "0 on its node, 2 on others", "1 on its node, 1 on others", "2 on its node, 1 on others", "2 on its node, 0 on others"},
-  {"3 on its node, 0 on others", "0 on its node, 3 on others", "1 on its node, 2 on others", "2 on its node, 3 on others", "3 on its node, 0 on others"}
-};
+static const char *const lines[2][5] = {{"2 on its node, 0 on others", "0 on its node, 2 on others",
+                                         "1 on its node, 1 on others", "2 on its node, 1 on others",
+                                         "2 on its node, 0 on others"},
+                                        {"3 on its node, 0 on others", "0 on its node, 3 on others",
+                                         "1 on its node, 2 on others", "2 on its node, 3 on others",
+                                         "3 on its node, 0 on others"}};
 
 static PetscErrorCode TestView(Mat A, const char line[], PetscInt pernode, const char where[])
 {
@@ -34,7 +37,8 @@ static PetscErrorCode TestView(Mat A, const char line[], PetscInt pernode, const
   }
   text[length] = 0;
   there        = (PetscBool)(rank || strstr(text, line));
-  PetscCall(SpikeTestCheck(there, "%s: the view does not say \"%s\" for %" PetscInt_FMT " ranks per node", where, line, pernode));
+  PetscCall(SpikeTestCheck(there, "%s: the view does not say \"%s\" for %" PetscInt_FMT " ranks per node", where, line,
+                           pernode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,7 +60,8 @@ static PetscErrorCode TestProducts(Mat A, PetscBool transposed, Vec x, Vec z[2],
     if (!transposed) continue;
     PetscCall(MatMultTranspose(A, x, y));
     PetscCall(VecEqual(y, z[1], &equal));
-    PetscCall(SpikeTestCheck(equal, "%s: transposed product %d with %" PetscInt_FMT " ranks per node", where, k, pernode));
+    PetscCall(
+      SpikeTestCheck(equal, "%s: transposed product %d with %" PetscInt_FMT " ranks per node", where, k, pernode));
   }
   PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -127,7 +132,8 @@ int main(int argc, char **argv)
   PetscCall(TestMatrix(A, 0, "-mat_dia_ranks_per_node", "diagonals"));
   PetscCall(MatDestroy(&A));
 
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, 20, 20, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &da));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, 20, 20, PETSC_DECIDE,
+                         PETSC_DECIDE, 1, 1, NULL, NULL, &da));
   PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   for (PetscInt s = 0; s < 9; s++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCSPIKE with the diagonals of MATDIA: bit by bit what it is with MATAIJ, without a conversion.\n\n";
+static char
+  help[] = "PCSPIKE with the diagonals of MATDIA: bit by bit what it is with MATAIJ, without a conversion.\n\n";
 
 #include "diacase.h"
 
@@ -15,32 +16,52 @@ typedef struct {
   Conversions one, more; /* on one rank, on several */
 } SpikeCase;
 
-static const SpikeCase cases[] = {
-  {{"nothing", 0, 0, 1, {0}, 0},                                                  "",                                                                                            NEVER,  NEVER },
-  {{"one row", 1, 1, 1, {0}, 0},                                                  "",                                                                                            NEVER,  NEVER },
-  {{"diagonal", 130, 130, 1, {0}, 0},                                             "",                                                                                            NEVER,  NEVER },
-  {{"two rows", 2, 2, 2, {-1, 0}, 0},                                             "",                                                                                            NEVER,  NEVER },
-  {{"tridiagonal", 165, 165, 3, {-1, 0, 1}, 0},                                   "",                                                                                            NEVER,  NEVER },
-  {{"tridiagonal, single", 165, 165, 3, {-1, 0, 1}, 0},                           "-pc_spike_precision single",                                                                  NEVER,  NEVER },
-  {{"below and above", 257, 257, 4, {-3, -1, 0, 2}, 3},                           "-pc_spike_mat_ordering_type natural",                                                         NEVER,  NEVER },
-  {{"one far", 257, 257, 3, {-2, 0, 1}, 0},                                       "-pc_spike_mat_ordering_type natural",                                                         ONCE,   ONCE  },
-  {{"full band", 333, 333, 7, {-3, -2, -1, 0, 1, 2, 3}, 0},                       "",                                                                                            NEVER,  NEVER },
-  {{"5 points", 400, 400, 5, {-20, -1, 0, 1, 20}, 0},                             "-pc_spike_mat_ordering_type natural",                                                         NEVER,  NEVER },
-  {{"5 points, ordering", 399, 399, 5, {-20, -1, 0, 1, 20}, 0},                   "",                                                                                            ONCE,   NEVER },
-  {{"8 points, 3 partitions", 391, 391, 8, {-21, -20, -19, 0, 1, 19, 20, 21}, 6}, "-pc_spike_local_partitions 3 -pc_spike_mat_ordering_type natural",                            NEVER,  NEVER },
-  {{"9 points, block", 391, 391, 9, {-21, -20, -19, -1, 0, 1, 19, 20, 21}, 0},    "-pc_spike_local_partitions 7 -pc_spike_type block -pc_spike_mat_ordering_type natural",       NEVER,  NEVER },
-  {{"8 points, cut", 391, 391, 8, {-21, -20, -19, 0, 1, 19, 20, 21}, 6},          "-pc_spike_bandwidth 20 -pc_spike_local_partitions 2",                                         NEVER,  NEVER },
-  {{"5 points, dropped", 400, 400, 5, {-20, -2, 0, 2, 20}, 0},                    "-pc_spike_dropoff 0.4 -pc_spike_mat_ordering_type natural",                                   NEVER,  NEVER },
-  {{"5 points, tridiagonal part", 400, 400, 5, {-20, -1, 0, 1, 20}, 0},           "-pc_spike_bandwidth 1",                                                                       NEVER,  NEVER },
-  {{"above only", 230, 230, 4, {0, 1, 2, 40}, 3},                                 "-pc_spike_mat_ordering_type natural",                                                         NEVER,  NEVER },
-  {{"no main diagonal", 150, 150, 2, {-3, 2}, 0},                                 "-pc_spike_mat_ordering_type natural",                                                         NEVER,  NEVER },
-  {{"wide, block", 333, 333, 6, {-200, -37, -5, 0, 1, 128}, 6},                   "-pc_spike_type block -pc_spike_mat_ordering_type natural",                                    NEVER,  NEVER },
-  {{"wide", 1000, 1000, 6, {-70, -37, -5, 0, 1, 68}, 6},                          "-pc_spike_mat_ordering_type natural",                                                         NEVER,  NEVER },
-  {{"single", 511, 511, 5, {-33, -7, 0, 3, 31}, 0},                               "-pc_spike_precision single -pc_spike_local_partitions 2 -pc_spike_mat_ordering_type natural", NEVER,  NEVER },
-  {{"bf16", 511, 511, 5, {-33, -7, 0, 3, 31}, 0},                                 "-pc_spike_precision bf16 -pc_spike_mat_ordering_type natural",                                NEVER,  NEVER },
-  {{"periodic", 260, 260, 5, {-259, -1, 0, 1, 259}, 0},                           "",                                                                                            ALWAYS, ALWAYS},
-  {{"long", 4099, 4099, 6, {-11, -10, -1, 0, 9, 10}, 0},                          "-pc_spike_mat_ordering_type natural",                                                         NEVER,  NEVER }
-};
+static const SpikeCase cases[] =
+  {{{"nothing", 0, 0, 1, {0}, 0}, "", NEVER, NEVER},
+   {{"one row", 1, 1, 1, {0}, 0}, "", NEVER, NEVER},
+   {{"diagonal", 130, 130, 1, {0}, 0}, "", NEVER, NEVER},
+   {{"two rows", 2, 2, 2, {-1, 0}, 0}, "", NEVER, NEVER},
+   {{"tridiagonal", 165, 165, 3, {-1, 0, 1}, 0}, "", NEVER, NEVER},
+   {{"tridiagonal, single", 165, 165, 3, {-1, 0, 1}, 0}, "-pc_spike_precision single", NEVER, NEVER},
+   {{"below and above", 257, 257, 4, {-3, -1, 0, 2}, 3}, "-pc_spike_mat_ordering_type natural", NEVER, NEVER},
+   {{"one far", 257, 257, 3, {-2, 0, 1}, 0}, "-pc_spike_mat_ordering_type natural", ONCE, ONCE},
+   {{"full band", 333, 333, 7, {-3, -2, -1, 0, 1, 2, 3}, 0}, "", NEVER, NEVER},
+   {{"5 points", 400, 400, 5, {-20, -1, 0, 1, 20}, 0}, "-pc_spike_mat_ordering_type natural", NEVER, NEVER},
+   {{"5 points, ordering", 399, 399, 5, {-20, -1, 0, 1, 20}, 0}, "", ONCE, NEVER},
+   {{"8 points, 3 partitions", 391, 391, 8, {-21, -20, -19, 0, 1, 19, 20, 21}, 6},
+    "-pc_spike_local_partitions 3 -pc_spike_mat_ordering_type natural",
+    NEVER,
+    NEVER},
+   {{"9 points, block", 391, 391, 9, {-21, -20, -19, -1, 0, 1, 19, 20, 21}, 0},
+    "-pc_spike_local_partitions 7 -pc_spike_type block -pc_spike_mat_ordering_type natural",
+    NEVER,
+    NEVER},
+   {{"8 points, cut", 391, 391, 8, {-21, -20, -19, 0, 1, 19, 20, 21}, 6},
+    "-pc_spike_bandwidth 20 -pc_spike_local_partitions 2",
+    NEVER,
+    NEVER},
+   {{"5 points, dropped", 400, 400, 5, {-20, -2, 0, 2, 20}, 0},
+    "-pc_spike_dropoff 0.4 -pc_spike_mat_ordering_type natural",
+    NEVER,
+    NEVER},
+   {{"5 points, tridiagonal part", 400, 400, 5, {-20, -1, 0, 1, 20}, 0}, "-pc_spike_bandwidth 1", NEVER, NEVER},
+   {{"above only", 230, 230, 4, {0, 1, 2, 40}, 3}, "-pc_spike_mat_ordering_type natural", NEVER, NEVER},
+   {{"no main diagonal", 150, 150, 2, {-3, 2}, 0}, "-pc_spike_mat_ordering_type natural", NEVER, NEVER},
+   {{"wide, block", 333, 333, 6, {-200, -37, -5, 0, 1, 128}, 6},
+    "-pc_spike_type block -pc_spike_mat_ordering_type natural",
+    NEVER,
+    NEVER},
+   {{"wide", 1000, 1000, 6, {-70, -37, -5, 0, 1, 68}, 6}, "-pc_spike_mat_ordering_type natural", NEVER, NEVER},
+   {{"single", 511, 511, 5, {-33, -7, 0, 3, 31}, 0},
+    "-pc_spike_precision single -pc_spike_local_partitions 2 -pc_spike_mat_ordering_type natural",
+    NEVER,
+    NEVER},
+   {{"bf16", 511, 511, 5, {-33, -7, 0, 3, 31}, 0},
+    "-pc_spike_precision bf16 -pc_spike_mat_ordering_type natural",
+    NEVER,
+    NEVER},
+   {{"periodic", 260, 260, 5, {-259, -1, 0, 1, 259}, 0}, "", ALWAYS, ALWAYS},
+   {{"long", 4099, 4099, 6, {-11, -10, -1, 0, 9, 10}, 0}, "-pc_spike_mat_ordering_type natural", NEVER, NEVER}};
 
 static PetscInt Converted(void)
 {
@@ -63,7 +84,10 @@ static PetscLogDouble Moved(void)
 #endif
 }
 
-/* Entries of both matrices, in the same places: the main diagonal so large that factors exist, every 7th entry of the others zero, those far out `outer` times as large */
+/*
+  Entries of both matrices, in the same places: the main diagonal so large that factors exist, every 7th entry of the
+  others zero, those far out `outer` times as large
+*/
 static PetscErrorCode SetValues(const DiaCase *c, PetscInt seed, PetscReal outer, Mat A, Mat B)
 {
   PetscInt begin, end;
@@ -106,7 +130,8 @@ static PetscErrorCode SameBits(Vec x, Vec y, const char what[], const char where
 }
 
 /* Both preconditioners for the present values. *conversions of the one with diagonals */
-static PetscErrorCode Compare(const SpikeCase *s, PC pa, PC pb, PetscInt *conversions, PetscLogDouble *moved, const char where[])
+static PetscErrorCode Compare(const SpikeCase *s, PC pa, PC pb, PetscInt *conversions, PetscLogDouble *moved,
+                              const char where[])
 {
   PCSpikeInfo    a, b;
   PCFailedReason reason[2];
@@ -122,14 +147,28 @@ static PetscErrorCode Compare(const SpikeCase *s, PC pa, PC pb, PetscInt *conver
   PetscCall(PCSetUp(pb));
   PetscCall(PCGetFailedReason(pa, &reason[0]));
   PetscCall(PCGetFailedReason(pb, &reason[1]));
-  PetscCall(SpikeTestCheck((PetscBool)(reason[0] == reason[1]), "%s: failed for reason %d, with AIJ %d", where, (int)reason[0], (int)reason[1]));
-  PetscCall(SpikeTestCheck((PetscBool)(!reason[0] || !strcmp(s->c.name, "no main diagonal")), "%s: failed for reason %d", where, (int)reason[0]));
+  PetscCall(SpikeTestCheck((PetscBool)(reason[0] == reason[1]), "%s: failed for reason %d, with AIJ %d", where,
+                           (int)reason[0], (int)reason[1]));
+  PetscCall(SpikeTestCheck((PetscBool)(!reason[0] || !strcmp(s->c.name, "no main diagonal")),
+                           "%s: failed for reason %d", where, (int)reason[0]));
   PetscCall(PCSpikeGetInfo(pa, &a));
   PetscCall(PCSpikeGetInfo(pb, &b));
-  PetscCall(SpikeTestCheck((PetscBool)(a.kl == b.kl && a.ku == b.ku && a.natural_kl == b.natural_kl && a.natural_ku == b.natural_ku), "%s: half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of %" PetscInt_FMT ",%" PetscInt_FMT ", with AIJ %" PetscInt_FMT ",%" PetscInt_FMT " of %" PetscInt_FMT ",%" PetscInt_FMT, where, a.kl, a.ku, a.natural_kl, a.natural_ku, b.kl, b.ku, b.natural_kl, b.natural_ku));
-  PetscCall(SpikeTestCheck((PetscBool)(a.partitions == b.partitions && a.reordered == b.reordered && a.boosted == b.boosted && !strcmp(a.backend, b.backend)), "%s: %" PetscInt_FMT " partitions, with AIJ %" PetscInt_FMT ", or another ordering, or backend %s, with AIJ %s", where, a.partitions, b.partitions, a.backend, b.backend));
-  PetscCall(SpikeTestCheck((PetscBool)(a.rebuilds == b.rebuilds && a.refills == b.refills), "%s: %" PetscInt_FMT " setups and %" PetscInt_FMT " with the same pattern, with AIJ %" PetscInt_FMT " and %" PetscInt_FMT, where, a.rebuilds, a.refills, b.rebuilds, b.refills));
-  PetscCall(SpikeTestSmall(PetscAbsReal(a.dropped - b.dropped), 100 * PETSC_MACHINE_EPSILON, "difference of the dropped share", where));
+  PetscCall(SpikeTestCheck((PetscBool)(a.kl == b.kl && a.ku == b.ku && a.natural_kl == b.natural_kl &&
+                                       a.natural_ku == b.natural_ku),
+                           "%s: half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of %" PetscInt_FMT ",%" PetscInt_FMT
+                           ", with AIJ %" PetscInt_FMT ",%" PetscInt_FMT " of %" PetscInt_FMT ",%" PetscInt_FMT,
+                           where, a.kl, a.ku, a.natural_kl, a.natural_ku, b.kl, b.ku, b.natural_kl, b.natural_ku));
+  PetscCall(SpikeTestCheck((PetscBool)(a.partitions == b.partitions && a.reordered == b.reordered &&
+                                       a.boosted == b.boosted && !strcmp(a.backend, b.backend)),
+                           "%s: %" PetscInt_FMT " partitions, with AIJ %" PetscInt_FMT
+                           ", or another ordering, or backend %s, with AIJ %s",
+                           where, a.partitions, b.partitions, a.backend, b.backend));
+  PetscCall(SpikeTestCheck((PetscBool)(a.rebuilds == b.rebuilds && a.refills == b.refills),
+                           "%s: %" PetscInt_FMT " setups and %" PetscInt_FMT
+                           " with the same pattern, with AIJ %" PetscInt_FMT " and %" PetscInt_FMT,
+                           where, a.rebuilds, a.refills, b.rebuilds, b.refills));
+  PetscCall(SpikeTestSmall(PetscAbsReal(a.dropped - b.dropped), 100 * PETSC_MACHINE_EPSILON,
+                           "difference of the dropped share", where));
   PetscCall(SpikeTestSmall(PetscAbsReal(a.decay - b.decay), 0.0, "difference of the estimated decay", where));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, reason, 2, MPI_INT, MPI_MAX, PETSC_COMM_WORLD));
   if (reason[0]) PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,12 +203,13 @@ static PetscErrorCode TestCase(const SpikeCase *s, PetscMPIInt size)
 {
   const DiaCase    *c      = &s->c;
   const Conversions expect = size == 1 ? s->one : s->more;
-  const PetscBool   device = (PetscBool)!strcmp(SpikeTestDiaType(), MATDIACUDA), dropping = (PetscBool)(strstr(s->options, "dropoff") != NULL);
-  Mat               A, B;
-  PC                pa, pb;
-  PetscInt          conversions;
-  PetscLogDouble    moved;
-  char              where[128], prefix[32], text[256];
+  const PetscBool   device = (PetscBool)!strcmp(SpikeTestDiaType(), MATDIACUDA),
+                  dropping = (PetscBool)(strstr(s->options, "dropoff") != NULL);
+  Mat            A, B;
+  PC             pa, pb;
+  PetscInt       conversions;
+  PetscLogDouble moved;
+  char           where[128], prefix[32], text[256];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "case%d_", (int)(s - cases)));
@@ -187,11 +227,17 @@ static PetscErrorCode TestCase(const SpikeCase *s, PetscMPIInt size)
       PetscCall(MatScale(B, -0.5));
     }
     if (k == 2) PetscCall(SetValues(c, 3, dropping ? 0.1 : 1.0, A, B));
-    if (k == 3) PetscCall(SetValues(c, 4, dropping ? 3.0 : 1.0, A, B)); /* what was dropped is too much now: another band */
+    /* what was dropped is too much now: another band */
+    if (k == 3) PetscCall(SetValues(c, 4, dropping ? 3.0 : 1.0, A, B));
     if (k == 4) PetscCall(SetValues(c, 5, dropping ? 3.0 : 1.0, A, B));
     PetscCall(Compare(s, pa, pb, &conversions, &moved, where));
-    PetscCall(SpikeTestCheck((PetscBool)(!PetscDefined(USE_LOG) || (expect == ALWAYS ? conversions > 0 : (k == 0 && expect == ONCE ? conversions > 0 : conversions == 0))), "%s: %" PetscInt_FMT " conversions", where, conversions));
-    PetscCall(SpikeTestCheck((PetscBool)(!device || size > 1 || expect == ALWAYS || !k || k == 3 || moved == 0.0), "%s: %g bytes moved between host and device", where, (double)moved));
+    PetscCall(
+      SpikeTestCheck((PetscBool)(!PetscDefined(USE_LOG) ||
+                                 (expect == ALWAYS ? conversions > 0
+                                                   : (k == 0 && expect == ONCE ? conversions > 0 : conversions == 0))),
+                     "%s: %" PetscInt_FMT " conversions", where, conversions));
+    PetscCall(SpikeTestCheck((PetscBool)(!device || size > 1 || expect == ALWAYS || !k || k == 3 || moved == 0.0),
+                             "%s: %g bytes moved between host and device", where, (double)moved));
   }
   PetscCall(PCDestroy(&pa));
   PetscCall(PCDestroy(&pb));

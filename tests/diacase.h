@@ -6,29 +6,30 @@
 
 #define DIATEST_TOL (200 * PETSC_MACHINE_EPSILON)
 
-/* m x n; `holes`: every so manieth place of a diagonal has no entry; every 7th entry is a stored zero. where: 0 rows as PETSc splits them, 1 all on the first rank, 2 none on the first */
+/*
+  m x n; `holes`: every so manieth place of a diagonal has no entry; every 7th entry is a stored zero. where: 0 rows as
+  PETSc splits them, 1 all on the first rank, 2 none on the first
+*/
 typedef struct {
   const char *name;
   PetscInt    m, n, count, offset[12], holes;
 } DiaCase;
 
-static const DiaCase diacases[] = {
-  {"nothing",            0,   0,   1, {0},                                   0},
-  {"one row",            1,   1,   1, {0},                                   0},
-  {"no entries",         5,   5,   1, {7},                                   0},
-  {"two rows",           2,   2,   3, {-1, 0, 1},                            0},
-  {"tridiagonal",        63,  63,  3, {-1, 0, 1},                            0},
-  {"block and a row",    65,  65,  3, {-2, 0, 1},                            5},
-  {"5 points",           400, 400, 5, {-20, -1, 0, 1, 20},                   0},
-  {"9 points",           390, 390, 9, {-21, -20, -19, -1, 0, 1, 19, 20, 21}, 7},
-  {"no main diagonal",   150, 150, 2, {-3, 2},                               0},
-  {"above only",         200, 200, 3, {1, 2, 70},                            3},
-  {"wide",               333, 333, 6, {-200, -37, -5, 0, 1, 128},            4},
-  {"periodic",           260, 260, 5, {-259, -1, 0, 1, 259},                 0},
-  {"periodic, 2 layers", 600, 600, 7, {-580, -20, -1, 0, 1, 20, 580},        0},
-  {"more columns",       130, 210, 4, {-30, 0, 40, 80},                      0},
-  {"more rows",          210, 130, 4, {-80, -20, 0, 3},                      5}
-};
+static const DiaCase diacases[] = {{"nothing", 0, 0, 1, {0}, 0},
+                                   {"one row", 1, 1, 1, {0}, 0},
+                                   {"no entries", 5, 5, 1, {7}, 0},
+                                   {"two rows", 2, 2, 3, {-1, 0, 1}, 0},
+                                   {"tridiagonal", 63, 63, 3, {-1, 0, 1}, 0},
+                                   {"block and a row", 65, 65, 3, {-2, 0, 1}, 5},
+                                   {"5 points", 400, 400, 5, {-20, -1, 0, 1, 20}, 0},
+                                   {"9 points", 390, 390, 9, {-21, -20, -19, -1, 0, 1, 19, 20, 21}, 7},
+                                   {"no main diagonal", 150, 150, 2, {-3, 2}, 0},
+                                   {"above only", 200, 200, 3, {1, 2, 70}, 3},
+                                   {"wide", 333, 333, 6, {-200, -37, -5, 0, 1, 128}, 4},
+                                   {"periodic", 260, 260, 5, {-259, -1, 0, 1, 259}, 0},
+                                   {"periodic, 2 layers", 600, 600, 7, {-580, -20, -1, 0, 1, 20, 580}, 0},
+                                   {"more columns", 130, 210, 4, {-30, 0, 40, 80}, 0},
+                                   {"more rows", 210, 130, 4, {-80, -20, 0, 3}, 5}};
 
 static inline PetscBool DiaHas(const DiaCase *c, PetscInt i, PetscInt d)
 {
@@ -64,7 +65,8 @@ static inline PetscErrorCode DiaSizes(MPI_Comm comm, const DiaCase *c, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode DiaSetEntries(const DiaCase *c, PetscInt seed, PetscInt begin, PetscInt end, InsertMode mode, Mat A)
+static inline PetscErrorCode DiaSetEntries(const DiaCase *c, PetscInt seed, PetscInt begin, PetscInt end,
+                                           InsertMode mode, Mat A)
 {
   PetscFunctionBegin;
   for (PetscInt i = begin; i < end; i++)
@@ -74,7 +76,8 @@ static inline PetscErrorCode DiaSetEntries(const DiaCase *c, PetscInt seed, Pets
 }
 
 /* Entries set by the rank that has the row, or by rank 0 */
-static inline PetscErrorCode DiaMat(MPI_Comm comm, const DiaCase *c, PetscInt where, MatType type, PetscBool remote, Mat *A)
+static inline PetscErrorCode DiaMat(MPI_Comm comm, const DiaCase *c, PetscInt where, MatType type, PetscBool remote,
+                                    Mat *A)
 {
   PetscInt    begin, end, m, n;
   PetscMPIInt rank;
@@ -98,7 +101,10 @@ static inline PetscErrorCode DiaMat(MPI_Comm comm, const DiaCase *c, PetscInt wh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a layout beside PETSc's is tried too: not with all cases, for ranks that share a core take long for each reduction */
+/*
+  Whether a layout beside PETSc's is tried too: not with all cases, for ranks that share a core take long for each
+  reduction
+*/
 static inline PetscBool DiaLayouts(const DiaCase *c)
 {
   const PetscInt k = (PetscInt)(c - diacases);
@@ -127,11 +133,15 @@ static inline PetscErrorCode DiaSame(Vec x, Vec y, const char what[], const char
   PetscCall(VecRestoreArrayRead(x, &xa));
   PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
   spiketest_checks++;
-  if (!(global[0] <= DIATEST_TOL * global[1])) PetscCall(SpikeTestSmall(global[0], DIATEST_TOL * global[1], what, where));
+  if (!(global[0] <= DIATEST_TOL * global[1]))
+    PetscCall(SpikeTestSmall(global[0], DIATEST_TOL * global[1], what, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries of A are those of the AIJ matrix B, in the same places, stored zeros too, and so are a product and a transposed one */
+/*
+  The entries of A are those of the AIJ matrix B, in the same places, stored zeros too, and so are a product and a
+  transposed one
+*/
 static inline PetscErrorCode DiaCompare(Mat A, Mat B, const char where[])
 {
   PetscReal error = 0.0, norm = 1.0;
@@ -162,7 +172,8 @@ static inline PetscErrorCode DiaCompare(Mat A, Mat B, const char where[])
     PetscCall(MatRestoreRow(B, i, &n[1], &cols[1], &vals[1]));
     PetscCall(MatRestoreRow(A, i, &n[0], &cols[0], &vals[0]));
   }
-  PetscCall(SpikeTestCheck((PetscBool)(same && error <= DIATEST_TOL * norm), "%s: entries differ by %g, or are in other places: %d", where, (double)error, !same));
+  PetscCall(SpikeTestCheck((PetscBool)(same && error <= DIATEST_TOL * norm),
+                           "%s: entries differ by %g, or are in other places: %d", where, (double)error, !same));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecDuplicate(y, &z));
   PetscCall(VecDuplicate(x, &w));

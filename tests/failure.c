@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* failure.c: values of the matrix that PCSPIKE cannot work with: each gives a reason, a text and a harmless apply, and the next values work again */
-static char help[] = "Failures of PCSPIKE from values of the matrix: not finite, zero and tiny pivots, boosting, singular reduced systems, overflow.\n\n";
+/*
+  failure.c: values of the matrix that PCSPIKE cannot work with: each gives a reason, a text and a harmless apply, and
+  the next values work again
+*/
+static char help[] = "Failures of PCSPIKE from values of the matrix: not finite, zero and tiny pivots, boosting, "
+                     "singular reduced systems, overflow.\n\n";
 
 #include "failure.h"
 
@@ -24,7 +28,10 @@ static PetscErrorCode Variant(PC pc, PetscInt v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Values that are not numbers ---------------------------------------------------------------------------------------- */
+/*
+  ---- Values that are not numbers
+  ----------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestNotFinite(void)
 {
   const PetscReal values[] = {(PetscReal)NAN, (PetscReal)INFINITY, -(PetscReal)INFINITY};
@@ -35,7 +42,8 @@ static PetscErrorCode TestNotFinite(void)
   PetscFunctionBegin;
   for (PetscInt v = 0; v < 3; v++) {
     for (PetscInt r = 0; r < 3; r++) {
-      for (PetscInt off = 0; off < 2; off++, variant++) { /* on the diagonal, beside it: a coupling in some of the variants */
+      /* on the diagonal, beside it: a coupling in some of the variants */
+      for (PetscInt off = 0; off < 2; off++, variant++) {
         const PetscInt row = Rows(N, r), col = off ? (row ? row - 1 : 1) : row;
         Mat            A;
         Vec            b;
@@ -47,7 +55,8 @@ static PetscErrorCode TestNotFinite(void)
         PetscCall(VecSet(b, 1.0));
         PetscCall(SolverCreate(A, "nan_", &ksp, &pc));
         PetscCall(Variant(pc, variant));
-        PetscCall(PetscSNPrintf(part, sizeof(part), "Row %" PetscInt_FMT " of the matrix has an entry that is not a number", row));
+        PetscCall(PetscSNPrintf(part, sizeof(part),
+                                "Row %" PetscInt_FMT " of the matrix has an entry that is not a number", row));
         for (PetscInt pass = 0; pass < 2; pass++) { /* in the first setup, and in a refill */
           PetscCall(EntryPut(A, row, col, values[v]));
           CHECKFAILED(ksp, b, PC_FACTOR_OTHER);
@@ -65,7 +74,10 @@ static PetscErrorCode TestNotFinite(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Pivots ------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- Pivots
+  -------------------------------------------------------------------------------------------------------------
+*/
 /* Row: nothing but d on the diagonal, which is then the pivot */
 static PetscErrorCode RowPut(Mat A, PetscInt row, PetscScalar d)
 {
@@ -93,7 +105,8 @@ static PetscErrorCode TestZeroPivot(void)
     PetscCall(VecSet(b, 1.0));
     PetscCall(SolverCreate(A, NULL, &ksp, &pc));
     PetscCall(Variant(pc, r));
-    PetscCall(PetscSNPrintf(part, sizeof(part), "Zero pivot in row %" PetscInt_FMT ", which has no nonzero entry", row));
+    PetscCall(
+      PetscSNPrintf(part, sizeof(part), "Zero pivot in row %" PetscInt_FMT ", which has no nonzero entry", row));
     for (PetscInt pass = 0; pass < 2; pass++) {
       PetscCall(RowPut(A, row, 0.0));
       CHECKFAILED(ksp, b, PC_FACTOR_NUMERIC_ZEROPIVOT);
@@ -109,7 +122,8 @@ static PetscErrorCode TestZeroPivot(void)
       PetscCall(EntryPut(A, row, next, 2.0));
       PetscCall(EntryPut(A, next, row, 2.0));
       CHECKFAILED(ksp, b, PC_FACTOR_NUMERIC_ZEROPIVOT);
-      PetscCall(PetscSNPrintf(part, sizeof(part), "Zero pivot in row %" PetscInt_FMT ": magnitude 0", PetscMax(row, next)));
+      PetscCall(
+        PetscSNPrintf(part, sizeof(part), "Zero pivot in row %" PetscInt_FMT ": magnitude 0", PetscMax(row, next)));
       CHECKVIEW(pc, part);
     }
     PetscCall(KSPDestroy(&ksp));
@@ -138,24 +152,29 @@ static PetscErrorCode TestZeroPivot(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norm decides, not the units: pivots just below and just above the tolerance, in a matrix times powers of two from 1e-200 to 1e200 */
+/*
+  The norm decides, not the units: pivots just below and just above the tolerance, in a matrix times powers of two from
+  1e-200 to 1e200
+*/
 static PetscErrorCode TestTinyPivot(void)
 {
   const PetscInt N = 20 * size + 3, row = N - 2;
-  const int      exponents[] = {0, PetscDefined(USE_REAL_SINGLE) ? -80 : -664, PetscDefined(USE_REAL_SINGLE) ? 80 : 664};
-  Vec            b, x, y;
+  const int exponents[] = {0, PetscDefined(USE_REAL_SINGLE) ? -80 : -664, PetscDefined(USE_REAL_SINGLE) ? 80 : 664};
+  Vec       b, x, y;
 
   PetscFunctionBegin;
   for (PetscInt s = 0; s < 3; s++) {
     const PetscReal scale = (PetscReal)ldexp(1.0, exponents[s]);
 
-    for (PetscInt t = 0; t < 4; t++) { /* |pivot| / norm: under and over the default, under and over a tolerance of our own */
-      const PetscReal eps = 100 * PETSC_MACHINE_EPSILON, fraction[] = {eps / 2, eps * 2, (PetscReal)0.0625 / 2, (PetscReal)0.0625 * 2};
-      PetscReal       norm, error, ynorm;
-      PetscInt        worst;
-      PCFailedReason  failed;
-      Mat             A;
-      PC              pc;
+    /* |pivot| / norm: under and over the default, under and over a tolerance of our own */
+    for (PetscInt t = 0; t < 4; t++) {
+      const PetscReal eps        = 100 * PETSC_MACHINE_EPSILON,
+                      fraction[] = {eps / 2, eps * 2, (PetscReal)0.0625 / 2, (PetscReal)0.0625 * 2};
+      PetscReal      norm, error, ynorm;
+      PetscInt       worst;
+      PCFailedReason failed;
+      Mat            A;
+      PC             pc;
 
       PetscCall(BandCreate(PETSC_DECIDE, N, 2, 3, &A));
       PetscCall(MatNorm(A, NORM_INFINITY, &norm));
@@ -175,7 +194,9 @@ static PetscErrorCode TestTinyPivot(void)
         PetscCall(PCGetFailedReason(pc, &failed));
         worst = (PetscInt)failed;
         PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
-        CHECK(worst == (PetscInt)(t % 2 ? PC_NOERROR : PC_FACTOR_NUMERIC_ZEROPIVOT), "pivot of %g of the norm, matrix times %g: %s", (double)fraction[t], (double)(scaled ? scale : 1), PCFailedReasons[worst]);
+        CHECK(worst == (PetscInt)(t % 2 ? PC_NOERROR : PC_FACTOR_NUMERIC_ZEROPIVOT),
+              "pivot of %g of the norm, matrix times %g: %s", (double)fraction[t], (double)(scaled ? scale : 1),
+              PCFailedReasons[worst]);
         if (t % 2) PetscCall(PCApply(pc, b, scaled ? y : x));
         PetscCall(PCDestroy(&pc));
       }
@@ -184,7 +205,8 @@ static PetscErrorCode TestTinyPivot(void)
         PetscCall(VecNorm(y, NORM_INFINITY, &ynorm));
         PetscCall(VecAXPY(y, -1.0, x));
         PetscCall(VecNorm(y, NORM_INFINITY, &error));
-        CHECK(error <= 100 * PETSC_MACHINE_EPSILON * ynorm && ynorm > 0, "matrix times %g: result differs by %g of %g", (double)scale, (double)error, (double)ynorm);
+        CHECK(error <= 100 * PETSC_MACHINE_EPSILON * ynorm && ynorm > 0, "matrix times %g: result differs by %g of %g",
+              (double)scale, (double)error, (double)ynorm);
       }
       PetscCall(VecDestroy(&b));
       PetscCall(VecDestroy(&x));
@@ -195,8 +217,14 @@ static PetscErrorCode TestTinyPivot(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Boosting ----------------------------------------------------------------------------------------------------------- */
-/* Rows that are zero, or have a tiny negative pivot alone: the boosted pivot is seen in the result; counted over all ranks */
+/*
+  ---- Boosting
+  -----------------------------------------------------------------------------------------------------------
+*/
+/*
+  Rows that are zero, or have a tiny negative pivot alone: the boosted pivot is seen in the result; counted over all
+  ranks
+*/
 static PetscErrorCode TestBoost(void)
 {
   const PetscInt  N = 20 * size + 3, rows[] = {1, 9, N / 2, N - 1};
@@ -230,14 +258,17 @@ static PetscErrorCode TestBoost(void)
       CHECKVIEW(pc, part);
       PetscCall(PCApply(pc, b, x));
       for (PetscInt t = 0; t < k; t++) {
-        const PetscReal a = how == 3 ? PetscSqrtReal(PETSC_MACHINE_EPSILON) : amount, expected = (t % 2 ? -1 : 1) / (a * norm);
-        PetscInt        lo, hi;
-        PetscScalar     v;
+        const PetscReal a        = how == 3 ? PetscSqrtReal(PETSC_MACHINE_EPSILON) : amount,
+                        expected = (t % 2 ? -1 : 1) / (a * norm);
+        PetscInt    lo, hi;
+        PetscScalar v;
 
         PetscCall(VecGetOwnershipRange(x, &lo, &hi));
         if (rows[t] < lo || rows[t] >= hi) continue;
         PetscCall(VecGetValues(x, 1, &rows[t], &v));
-        CHECK(PetscAbsScalar(v - expected) <= (how == 3 ? (PetscReal)0.01 : 100 * PETSC_MACHINE_EPSILON) * PetscAbsReal(expected), "row %d: %g instead of %g", (int)rows[t], (double)PetscRealPart(v), (double)expected);
+        CHECK(PetscAbsScalar(v - expected) <=
+                (how == 3 ? (PetscReal)0.01 : 100 * PETSC_MACHINE_EPSILON) * PetscAbsReal(expected),
+              "row %d: %g instead of %g", (int)rows[t], (double)PetscRealPart(v), (double)expected);
       }
     }
     /* without it, and with a tolerance that no pivot passes, the same matrix fails */
@@ -276,9 +307,14 @@ static PetscErrorCode TestBoost(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Reduced systems ---------------------------------------------------------------------------------------------------- */
-/* Rows sum to zero: singular, though every block on the diagonal is not; with two partitions the tips of the spikes are exact, the reduced
-   system is 0 exactly (equal weights) or to rounding */
+/*
+  ---- Reduced systems
+  ----------------------------------------------------------------------------------------------------
+*/
+/*
+  Rows sum to zero: singular, though every block on the diagonal is not; with two partitions the tips of the spikes are
+  exact, the reduced system is 0 exactly (equal weights) or to rounding
+*/
 static PetscErrorCode TestReduced(void)
 {
   PetscFunctionBegin;
@@ -295,7 +331,12 @@ static PetscErrorCode TestReduced(void)
       PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, N, N, 3, NULL, 1, NULL, &A));
       PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
       for (PetscInt i = rstart; i < rend; i++) {
-        const PetscReal l = i == 0 ? 0 : equal ? 1 : 1 / (i + (PetscReal)0.3), u = i == N - 1 ? 0 : equal ? 1 : 1 / (i + (PetscReal)1.3);
+        const PetscReal l = i == 0 ? 0
+                          : equal  ? 1
+                                   : 1 / (i + (PetscReal)0.3),
+                        u = i == N - 1 ? 0
+                          : equal      ? 1
+                                       : 1 / (i + (PetscReal)1.3);
 
         PetscCall(MatSetValue(A, i, i, l + u, INSERT_VALUES));
         if (i) PetscCall(MatSetValue(A, i, i - 1, -l, INSERT_VALUES));
@@ -322,21 +363,30 @@ static PetscErrorCode TestReduced(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Low precision ------------------------------------------------------------------------------------------------------ */
+/*
+  ---- Low precision
+  ------------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestOverflow(void)
 {
-  static const char *const names[] = {"double", "single", "bf16", "fp16"}, *const remedies[] = {"", "double", "double", "bf16 or single"};
-  const PetscReal large[]  = {0, (PetscReal)1e60, (PetscReal)1e60, (PetscReal)1e5}; /* entries, in double and single precision */
-  const PetscReal couple[] = {0, (PetscReal)1e30, (PetscReal)1e30, (PetscReal)1e3}, first[] = {0, (PetscReal)1e20, (PetscReal)1e20, (PetscReal)0.1}, small[] = {0, (PetscReal)1e-20, (PetscReal)1e-20, (PetscReal)1e-3};
-  const PetscInt  N = 20 * size + 3;
-  Mat             A;
-  Vec             b;
-  KSP             ksp;
-  PC              pc;
-  char            part[64];
+  static const char *const names[] = {"double", "single", "bf16", "fp16"}, *const remedies[] = {"", "double", "double",
+                                                                                                "bf16 or single"};
+  /* entries, in double and single precision */
+  const PetscReal large[]  = {0, (PetscReal)1e60, (PetscReal)1e60, (PetscReal)1e5};
+  const PetscReal couple[] = {0, (PetscReal)1e30, (PetscReal)1e30, (PetscReal)1e3},
+                  first[]  = {0, (PetscReal)1e20, (PetscReal)1e20, (PetscReal)0.1},
+                  small[]  = {0, (PetscReal)1e-20, (PetscReal)1e-20, (PetscReal)1e-3};
+  const PetscInt N         = 20 * size + 3;
+  Mat            A;
+  Vec            b;
+  KSP            ksp;
+  PC             pc;
+  char           part[64];
 
   PetscFunctionBegin;
-  for (PetscInt p = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_FP16 : PC_SPIKE_PRECISION_SINGLE; p <= PC_SPIKE_PRECISION_FP16; p++) { /* what is too large for bf16 is infinite in single precision, or nearly so */
+  /* what is too large for bf16 is infinite in single precision, or nearly so */
+  for (PetscInt p = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_FP16 : PC_SPIKE_PRECISION_SINGLE;
+       p <= PC_SPIKE_PRECISION_FP16; p++) {
     for (PetscInt r = 0; r < 3; r++) {
       const PetscInt row = Rows(N, r);
 
@@ -347,19 +397,25 @@ static PetscErrorCode TestOverflow(void)
       PetscCall(EntryPut(A, row, row, large[p]));
       PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)p));
       CHECKFAILED(ksp, b, PC_FACTOR_OTHER);
-      PetscCall(PetscSNPrintf(part, sizeof(part), "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s", row, names[p]));
+      PetscCall(PetscSNPrintf(part, sizeof(part),
+                              "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s", row,
+                              names[p]));
       CHECKVIEW(pc, part);
       CHECKVIEW(pc, "scale the matrix");
       PetscCall(PetscSNPrintf(part, sizeof(part), "-s_pc_spike_precision %s", remedies[p]));
       CHECKVIEW(pc, part);
-      PetscCall(PCSpikeSetPrecision(pc, p == PC_SPIKE_PRECISION_FP16 ? PC_SPIKE_PRECISION_BF16 : PC_SPIKE_PRECISION_DOUBLE));
+      PetscCall(
+        PCSpikeSetPrecision(pc, p == PC_SPIKE_PRECISION_FP16 ? PC_SPIKE_PRECISION_BF16 : PC_SPIKE_PRECISION_DOUBLE));
       PetscCall(PCSpikeSetZeroPivot(pc, 0.0)); /* the norm is that of the large entry now */
       CHECKSOLVES(ksp, A, b);
       PetscCall(KSPDestroy(&ksp));
       PetscCall(VecDestroy(&b));
       PetscCall(MatDestroy(&A));
     }
-    /* entries that fit, whose factors do not: [1e20 1e30; 1e30 1] has the second pivot -1e40, [1e-20 0; 1e20 1] the multiplier 1e40 and the pivot 1 */
+    /*
+      entries that fit, whose factors do not: [1e20 1e30; 1e30 1] has the second pivot -1e40, [1e-20 0; 1e20 1] the
+      multiplier 1e40 and the pivot 1
+    */
     for (PetscInt lower = 0; lower < 2; lower++) {
       PetscCall(BandCreate(PETSC_DECIDE, N, 2, 3, &A));
       PetscCall(MatCreateVecs(A, &b, NULL));
@@ -384,7 +440,10 @@ static PetscErrorCode TestOverflow(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Errors instead of reasons ------------------------------------------------------------------------------------------ */
+/*
+  ---- Errors instead of reasons
+  ------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestErrors(void)
 {
   const PetscInt N = 20 * size + 3, row = N - 5;

@@ -6,7 +6,10 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* ---- Checks: silent where they hold ------------------------------------------------------------------------------------- */
+/*
+  ---- Checks: silent where they hold
+  -------------------------------------------------------------------------------------
+*/
 static PetscInt checks, failures; /* of this rank, since the last Section() */
 static int      failed;           /* sections, for the exit status       */
 
@@ -37,21 +40,26 @@ static inline PetscErrorCode Section(const char name[])
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
   if (sum[0] && !sum[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: ok\n", name));
   else {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: FAILED, %" PetscInt_FMT " of %" PetscInt_FMT " checks\n", name, sum[1], sum[0]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: FAILED, %" PetscInt_FMT " of %" PetscInt_FMT " checks\n", name, sum[1],
+                          sum[0]));
     failed = 1;
   }
   checks = failures = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Errors that are expected ------------------------------------------------------------------------------------------- */
+/*
+  ---- Errors that are expected
+  -------------------------------------------------------------------------------------------
+*/
 static struct {
   PetscInt       count;
   PetscErrorCode code;
   char           text[2048];
 } caught; /* the first error of a call */
 
-static inline PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, void *ctx)
+static inline PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n,
+                                   PetscErrorType p, const char *mess, void *ctx)
 {
   (void)comm;
   (void)line;
@@ -80,12 +88,19 @@ static inline PetscErrorCode Catch(MPI_Comm comm, int line, const char *func, co
     PetscErrorCode ierr_; \
 \
     CATCH(ierr_, call); \
-    CHECK(ierr_ == (errorcode) && caught.code == (errorcode), "error %d, expected %d: %s", (int)ierr_, (int)(errorcode), caught.text); \
+    CHECK(ierr_ == (errorcode) && caught.code == (errorcode), "error %d, expected %d: %s", (int)ierr_, \
+          (int)(errorcode), caught.text); \
     CHECK(strstr(caught.text, part), "\"%s\" is not in: %s", part, caught.text); \
   } while (0)
 
-/* ---- Matrices ----------------------------------------------------------------------------------------------------------- */
-/* Rows of this rank (PETSC_DECIDE: as PETSc splits N); nonconstant, unsymmetric, dominant, every place of the band stored */
+/*
+  ---- Matrices
+  -----------------------------------------------------------------------------------------------------------
+*/
+/*
+  Rows of this rank (PETSC_DECIDE: as PETSc splits N); nonconstant, unsymmetric, dominant, every place of the band
+  stored
+*/
 static inline PetscErrorCode BandCreate(PetscInt nlocal, PetscInt N, PetscInt kl, PetscInt ku, Mat *A)
 {
   PetscInt rstart, rend;
@@ -114,7 +129,10 @@ static inline PetscErrorCode BandCreate(PetscInt nlocal, PetscInt N, PetscInt kl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collective: entry (row, col), or the whole row where col is negative, becomes v, without PETSc looking at v (debug builds refuse NaN) */
+/*
+  Collective: entry (row, col), or the whole row where col is negative, becomes v, without PETSc looking at v (debug
+  builds refuse NaN)
+*/
 static inline PetscErrorCode EntryPut(Mat A, PetscInt row, PetscInt col, PetscScalar v)
 {
   PetscInt        rstart, rend, cstart, cend, n, found = 0;
@@ -140,13 +158,17 @@ static inline PetscErrorCode EntryPut(Mat A, PetscInt row, PetscInt col, PetscSc
     PetscCall(MatRestoreRowIJ(part[p], 0, PETSC_FALSE, PETSC_FALSE, &n, &ai, &aj, &done));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &found, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCheck(found, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "The test matrix has no entry %" PetscInt_FMT ",%" PetscInt_FMT, row, col);
+  PetscCheck(found, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB,
+             "The test matrix has no entry %" PetscInt_FMT ",%" PetscInt_FMT, row, col);
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY)); /* the values have changed */
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- What a solver shows ------------------------------------------------------------------------------------------------ */
+/*
+  ---- What a solver shows
+  ------------------------------------------------------------------------------------------------
+*/
 /* What PCView() prints, on all ranks */
 static inline PetscErrorCode ViewText(PC pc, size_t size, char text[])
 {
@@ -226,8 +248,10 @@ static inline PetscErrorCode CheckSolves(KSP ksp, Mat A, Vec b, int line)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After a setup that failed with this reason, on one rank or on all: no solve, on any rank; applies that end, flag their result and leave
-   their input alone; a view and an info */
+/*
+  After a setup that failed with this reason, on one rank or on all: no solve, on any rank; applies that end, flag their
+  result and leave their input alone; a view and an info
+*/
 static inline PetscErrorCode CheckFailed(KSP ksp, Vec b, PCFailedReason expected, int line)
 {
   const char *const  types[] = {KSPBCGS, KSPGMRES, KSPPREONLY};
@@ -258,11 +282,13 @@ static inline PetscErrorCode CheckFailed(KSP ksp, Vec b, PCFailedReason expected
     CATCH(ierr, KSPSolve(ksp, b, x));
     CheckAt((PetscBool)!ierr, line, "KSPSolve: error %d, %s", (int)ierr, caught.text);
     PetscCall(KSPGetConvergedReason(ksp, &reason));
-    CheckAt((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), line, "%s ends with %s", t < 0 ? own : types[t], KSPConvergedReasons[reason]);
+    CheckAt((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), line, "%s ends with %s", t < 0 ? own : types[t],
+            KSPConvergedReasons[reason]);
     PetscCall(PCGetFailedReason(pc, &failed));
     worst = (PetscInt)failed;
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
-    CheckAt((PetscBool)(worst == (PetscInt)expected), line, "PC failed: %s, expected %s", PCFailedReasons[worst], PCFailedReasons[expected]);
+    CheckAt((PetscBool)(worst == (PetscInt)expected), line, "PC failed: %s, expected %s", PCFailedReasons[worst],
+            PCFailedReasons[expected]);
     if (t == 2) PetscCall(KSPSetType(ksp, own));
   }
   PetscCall(VecGetLocalSize(b, &n));
@@ -293,7 +319,8 @@ static inline PetscErrorCode CheckFailed(KSP ksp, Vec b, PCFailedReason expected
     PetscCall(MatDenseRestoreColumnVecRead(Y, c, &y));
   }
   CATCH(ierr, PCSpikeGetInfo(pc, &info));
-  CheckAt((PetscBool)(!ierr && info.n == N), line, "PCSpikeGetInfo: error %d, %d rows, %s", (int)ierr, (int)info.n, caught.text);
+  CheckAt((PetscBool)(!ierr && info.n == N), line, "PCSpikeGetInfo: error %d, %d rows, %s", (int)ierr, (int)info.n,
+          caught.text);
   PetscCall(PetscTime(&end));
   CheckAt((PetscBool)(end - begin < 20), line, "took %g s", end - begin);
   PetscCall(MatDestroy(&X));

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* failure_input.c: shapes, options and layouts that PCSPIKE refuses: errors on all ranks, in time, with a text that says what to do; and what works after them */
-static char help[] = "What PCSPIKE refuses: matrix shapes and types, bandwidths, memory, options out of range, changed sizes, ranks with few rows.\n\n";
+/*
+  failure_input.c: shapes, options and layouts that PCSPIKE refuses: errors on all ranks, in time, with a text that says
+  what to do; and what works after them
+*/
+static char help[] = "What PCSPIKE refuses: matrix shapes and types, bandwidths, memory, options out of range, changed "
+                     "sizes, ranks with few rows.\n\n";
 
 #include "failure.h"
 
@@ -17,7 +21,10 @@ static PetscErrorCode PCMake(Mat A, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- The matrix --------------------------------------------------------------------------------------------------------- */
+/*
+  ---- The matrix
+  ---------------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestShape(void)
 {
   const PetscInt N = 10 * size;
@@ -30,7 +37,12 @@ static PetscErrorCode TestShape(void)
   for (PetscInt k = 0; k < 2; k++) { /* not square; on each rank not square */
     if (k && size == 1) continue;
     if (!k) PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, N, N + 1, 1, NULL, 1, NULL, &A));
-    else PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, 10, rank == 0 ? 9 : rank == size - 1 ? 11 : 10, N, N, 1, NULL, 1, NULL, &A));
+    else
+      PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, 10,
+                             rank == 0          ? 9
+                             : rank == size - 1 ? 11
+                                                : 10,
+                             N, N, 1, NULL, 1, NULL, &A));
     PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
     for (PetscInt i = rstart; i < rend; i++) PetscCall(MatSetValue(A, i, i, 1.0, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
@@ -118,24 +130,25 @@ static PetscErrorCode TestSizes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- The band ----------------------------------------------------------------------------------------------------------- */
+/*
+  ---- The band
+  -----------------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestBandwidth(void)
 {
-  const PetscInt N = 10 * size, wide[][2] = {
-                                  {N,             0            },
-                                  {0,             N            },
-                                  {N,             N            },
-                                  {PETSC_INT_MAX, 1            },
-                                  {1,             PETSC_INT_MAX},
-                                  {PETSC_INT_MAX, PETSC_INT_MAX}
-  };
-  PetscInt    kl, ku;
-  Mat         A;
-  Vec         b;
-  KSP         ksp;
-  PC          pc;
-  PCSpikeInfo info;
-  char        part[64];
+  const PetscInt N = 10 * size, wide[][2] = {{N, 0},
+                                             {0, N},
+                                             {N, N},
+                                             {PETSC_INT_MAX, 1},
+                                             {1, PETSC_INT_MAX},
+                                             {PETSC_INT_MAX, PETSC_INT_MAX}};
+  PetscInt       kl, ku;
+  Mat            A;
+  Vec            b;
+  KSP            ksp;
+  PC             pc;
+  PCSpikeInfo    info;
+  char           part[64];
 
   PetscFunctionBegin;
   PetscCall(BandCreate(PETSC_DECIDE, N, 1, 2, &A));
@@ -173,7 +186,10 @@ static PetscErrorCode TestBandwidth(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Millions of rows and two entries of one row as far from the diagonal as the rows of a rank allow (one would be a corner of a periodic system): 200 terabytes on one rank, terabytes on each of some */
+/*
+  Millions of rows and two entries of one row as far from the diagonal as the rows of a rank allow (one would be a
+  corner of a periodic system): 200 terabytes on one rank, terabytes on each of some
+*/
 static PetscErrorCode TestMemory(void)
 {
   const PetscInt n = (size == 1 ? 5000000 : 2400000) / size, K = n - 1;
@@ -212,11 +228,13 @@ static PetscErrorCode TestMemory(void)
   PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE)); /* half as much is too much */
   EXPECT(PETSC_ERR_MEM, " GB on one rank", KSPSetUp(ksp));
   /* the remedies */
-  PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
+  PetscCall(
+    PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
   PetscCall(PCSpikeSetDropoff(pc, 0.01));
   CHECKSOLVES(ksp, A, b);
   PetscCall(PCSpikeGetInfo(pc, &info));
-  CHECK(info.kl == 0 && info.ku == 0 && info.dropped > 0 && info.natural_kl == K, "half-bandwidths %d,%d of %d", (int)info.kl, (int)info.ku, (int)info.natural_kl);
+  CHECK(info.kl == 0 && info.ku == 0 && info.dropped > 0 && info.natural_kl == K, "half-bandwidths %d,%d of %d",
+        (int)info.kl, (int)info.ku, (int)info.natural_kl);
   PetscCall(PCSpikeSetDropoff(pc, 0.0));
   PetscCall(PCSpikeSetBandwidth(pc, 1, 0));
   CHECKSOLVES(ksp, A, b);
@@ -226,38 +244,40 @@ static PetscErrorCode TestMemory(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Options ------------------------------------------------------------------------------------------------------------ */
+/*
+  ---- Options
+  ------------------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestOptions(void)
 {
   struct {
     const char    *name, *value;
     PetscErrorCode code;
     const char    *part;
-  } const bad[] = {
-    {"-x_pc_spike_bandwidth",        "-2",                PETSC_ERR_ARG_OUTOFRANGE, "-2,-2"    },
-    {"-x_pc_spike_bandwidth",        "3,-7",              PETSC_ERR_ARG_OUTOFRANGE, "3,-7"     },
-    {"-x_pc_spike_dropoff",          "1.5",               PETSC_ERR_ARG_OUTOFRANGE, "1.5"      },
-    {"-x_pc_spike_dropoff",          "1",                 PETSC_ERR_ARG_OUTOFRANGE, "[0, 1)"   },
-    {"-x_pc_spike_dropoff",          "-0.1",              PETSC_ERR_ARG_OUTOFRANGE, "-0.1"     },
-    {"-x_pc_spike_dropoff",          "nan",               PETSC_ERR_ARG_OUTOFRANGE, ""         },
-    {"-x_pc_spike_window_tol",       "1",                 PETSC_ERR_ARG_OUTOFRANGE, "[0, 1)"   },
-    {"-x_pc_spike_window_tol",       "-1e-3",             PETSC_ERR_ARG_OUTOFRANGE, "-0.001"   },
-    {"-x_pc_spike_window_tol",       "nan",               PETSC_ERR_ARG_OUTOFRANGE, ""         },
-    {"-x_pc_spike_local_partitions", "0",                 PETSC_ERR_ARG_OUTOFRANGE, "not 0"    },
-    {"-x_pc_spike_local_partitions", "-5",                PETSC_ERR_ARG_OUTOFRANGE, "not -5"   },
-    {"-x_pc_spike_zeropivot",        "-1e-3",             PETSC_ERR_ARG_OUTOFRANGE, "-0.001"   },
-    {"-x_pc_spike_zeropivot",        "nan",               PETSC_ERR_ARG_OUTOFRANGE, ""         },
-    {"-x_pc_spike_shift_amount",     "0",                 PETSC_ERR_ARG_OUTOFRANGE, "positive" },
-    {"-x_pc_spike_shift_amount",     "-0.5",              PETSC_ERR_ARG_OUTOFRANGE, "-0.5"     },
-    {"-x_pc_spike_shift_type",       "positive_definite", PETSC_ERR_SUP,            "boosts"   },
-    {"-x_pc_spike_type",             "full-ish",          PETSC_ERR_USER,           "full-ish" },
-    {"-x_pc_spike_precision",        "quadruple",         PETSC_ERR_USER,           "quadruple"},
-    {"-x_pc_spike_local_partitions", "many",              PETSC_ERR_ARG_OUTOFRANGE, "many"     }
-  };
-  PetscReal          dropoff, zeropivot, amount;
-  PetscInt           kl, ku, partitions;
-  PCSpikeType        type;
-  PCSpikePrecision   precision, own = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+  } const bad[] = {{"-x_pc_spike_bandwidth", "-2", PETSC_ERR_ARG_OUTOFRANGE, "-2,-2"},
+                   {"-x_pc_spike_bandwidth", "3,-7", PETSC_ERR_ARG_OUTOFRANGE, "3,-7"},
+                   {"-x_pc_spike_dropoff", "1.5", PETSC_ERR_ARG_OUTOFRANGE, "1.5"},
+                   {"-x_pc_spike_dropoff", "1", PETSC_ERR_ARG_OUTOFRANGE, "[0, 1)"},
+                   {"-x_pc_spike_dropoff", "-0.1", PETSC_ERR_ARG_OUTOFRANGE, "-0.1"},
+                   {"-x_pc_spike_dropoff", "nan", PETSC_ERR_ARG_OUTOFRANGE, ""},
+                   {"-x_pc_spike_window_tol", "1", PETSC_ERR_ARG_OUTOFRANGE, "[0, 1)"},
+                   {"-x_pc_spike_window_tol", "-1e-3", PETSC_ERR_ARG_OUTOFRANGE, "-0.001"},
+                   {"-x_pc_spike_window_tol", "nan", PETSC_ERR_ARG_OUTOFRANGE, ""},
+                   {"-x_pc_spike_local_partitions", "0", PETSC_ERR_ARG_OUTOFRANGE, "not 0"},
+                   {"-x_pc_spike_local_partitions", "-5", PETSC_ERR_ARG_OUTOFRANGE, "not -5"},
+                   {"-x_pc_spike_zeropivot", "-1e-3", PETSC_ERR_ARG_OUTOFRANGE, "-0.001"},
+                   {"-x_pc_spike_zeropivot", "nan", PETSC_ERR_ARG_OUTOFRANGE, ""},
+                   {"-x_pc_spike_shift_amount", "0", PETSC_ERR_ARG_OUTOFRANGE, "positive"},
+                   {"-x_pc_spike_shift_amount", "-0.5", PETSC_ERR_ARG_OUTOFRANGE, "-0.5"},
+                   {"-x_pc_spike_shift_type", "positive_definite", PETSC_ERR_SUP, "boosts"},
+                   {"-x_pc_spike_type", "full-ish", PETSC_ERR_USER, "full-ish"},
+                   {"-x_pc_spike_precision", "quadruple", PETSC_ERR_USER, "quadruple"},
+                   {"-x_pc_spike_local_partitions", "many", PETSC_ERR_ARG_OUTOFRANGE, "many"}};
+  PetscReal        dropoff, zeropivot, amount;
+  PetscInt         kl, ku, partitions;
+  PCSpikeType      type;
+  PCSpikePrecision precision,
+    own = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
   MatFactorShiftType shift;
   PCSpikeInfo        info;
   Mat                A;
@@ -342,7 +362,10 @@ static PetscErrorCode TestOrdering(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- Partitions and ranks ----------------------------------------------------------------------------------------------- */
+/*
+  ---- Partitions and ranks
+  -----------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestPartitions(void)
 {
   Mat  A;
@@ -395,7 +418,9 @@ static PetscErrorCode TestFewRows(void)
       PetscCall(SolverCreate(A, "x_", &ksp, &pc));
       PetscCall(PetscTime(&begin));
       if (rows < K && size > 1) {
-        PetscCall(PetscSNPrintf(part, sizeof(part), "Rank %d owns %" PetscInt_FMT " rows, fewer than the half-bandwidth %" PetscInt_FMT, poor, rows, K));
+        PetscCall(PetscSNPrintf(part, sizeof(part),
+                                "Rank %d owns %" PetscInt_FMT " rows, fewer than the half-bandwidth %" PetscInt_FMT,
+                                poor, rows, K));
         EXPECT(PETSC_ERR_ARG_SIZ, part, PCSetUp(pc));
         EXPECT(PETSC_ERR_ARG_SIZ, "-x_pc_spike_type block", PCSetUp(pc));
         PetscCall(PCSpikeSetBandwidth(pc, 1, 1)); /* each of the remedies */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* failure_memory.c: each allocation in setup and applies of PCSPIKE fails in turn: an error, no crash, no leak, and the same PC works when memory is back */
+/*
+  failure_memory.c: each allocation in setup and applies of PCSPIKE fails in turn: an error, no crash, no leak, and the
+  same PC works when memory is back
+*/
 static char help[] = "Allocations of PCSPIKE that fail, one after the other.\n\n";
 
 #include "failure.h"
@@ -89,7 +92,8 @@ static PetscErrorCode TestCase(const Case *c)
       PetscCall(PCDestroy(&pc));
       break;
     }
-    CHECK(ierr == (k ? PETSC_ERR_MEM : PETSC_SUCCESS), "%s, allocation %d: error %d, %s", c->name, (int)k, (int)ierr, caught.text);
+    CHECK(ierr == (k ? PETSC_ERR_MEM : PETSC_SUCCESS), "%s, allocation %d: error %d, %s", c->name, (int)k, (int)ierr,
+          caught.text);
     if (k) faults++;
     /* memory is back */
     PetscCall(VecSet(y, 3.0));
@@ -164,15 +168,13 @@ static PetscErrorCode TestErrors(void)
 
 int main(int argc, char **argv)
 {
-  const Case cases[] = {
-    {"one partition",    MATAIJ,  MATORDERINGNATURAL, 1, PC_SPIKE_TRUNCATED, 0.0,   PETSC_FALSE},
-    {"truncated",        MATAIJ,  MATORDERINGNATURAL, 4, PC_SPIKE_TRUNCATED, 0.0,   PETSC_FALSE},
-    {"block",            MATAIJ,  MATORDERINGNATURAL, 4, PC_SPIKE_BLOCK,     0.0,   PETSC_FALSE},
-    {"reordered",        MATAIJ,  MATORDERINGRCM,     3, PC_SPIKE_TRUNCATED, 0.0,   PETSC_FALSE},
-    {"narrowest band",   MATAIJ,  "auto",             2, PC_SPIKE_TRUNCATED, 0.125, PETSC_FALSE},
-    {"converted matrix", MATBAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0,   PETSC_FALSE},
-    {"periodic",         MATAIJ,  MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0,   PETSC_TRUE }
-  };
+  const Case cases[] = {{"one partition", MATAIJ, MATORDERINGNATURAL, 1, PC_SPIKE_TRUNCATED, 0.0, PETSC_FALSE},
+                        {"truncated", MATAIJ, MATORDERINGNATURAL, 4, PC_SPIKE_TRUNCATED, 0.0, PETSC_FALSE},
+                        {"block", MATAIJ, MATORDERINGNATURAL, 4, PC_SPIKE_BLOCK, 0.0, PETSC_FALSE},
+                        {"reordered", MATAIJ, MATORDERINGRCM, 3, PC_SPIKE_TRUNCATED, 0.0, PETSC_FALSE},
+                        {"narrowest band", MATAIJ, "auto", 2, PC_SPIKE_TRUNCATED, 0.125, PETSC_FALSE},
+                        {"converted matrix", MATBAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0, PETSC_FALSE},
+                        {"periodic", MATAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0, PETSC_TRUE}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -10,28 +10,56 @@ typedef struct {
   PetscInt        dim, size[3], dof, width;
   DMBoundaryType  b[3];
   DMDAStencilType type;
-  PetscInt        points; /* 1: the point; 3, 5, 7: neighbours; 9, 27: with corners; 2: one-sided, unsymmetric; 13: up to 2 away */
-  PetscBool       layers; /* ranks along the last dimension only */
+  /* 1: the point; 3, 5, 7: neighbours; 9, 27: with corners; 2: one-sided, unsymmetric; 13: up to 2 away */
+  PetscInt  points;
+  PetscBool layers; /* ranks along the last dimension only */
 } GridCase;
 
 static const GridCase cases[] = {
-  {1, {40, 1, 1},  1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_STAR, 3,  PETSC_FALSE},
-  {1, {41, 1, 1},  2, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},         DMDA_STENCIL_STAR, 3,  PETSC_FALSE},
-  {1, {30, 1, 1},  1, 2, {DM_BOUNDARY_MIRROR, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},           DMDA_STENCIL_STAR, 13, PETSC_FALSE},
-  {1, {30, 1, 1},  1, 2, {DM_BOUNDARY_GHOSTED, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},          DMDA_STENCIL_BOX,  2,  PETSC_FALSE},
-  {2, {150, 9, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_STAR, 5,  PETSC_FALSE},
-  {2, {23, 11, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_BOX,  9,  PETSC_TRUE },
-  {2, {14, 12, 1}, 3, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},         DMDA_STENCIL_BOX,  9,  PETSC_FALSE},
-  {2, {14, 13, 1}, 1, 2, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE},     DMDA_STENCIL_STAR, 13, PETSC_FALSE},
-  {2, {14, 13, 1}, 2, 1, {DM_BOUNDARY_MIRROR, DM_BOUNDARY_MIRROR, DM_BOUNDARY_NONE},         DMDA_STENCIL_STAR, 5,  PETSC_FALSE},
-  {2, {13, 15, 1}, 1, 1, {DM_BOUNDARY_GHOSTED, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE},      DMDA_STENCIL_BOX,  9,  PETSC_FALSE},
-  {2, {12, 12, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE},         DMDA_STENCIL_STAR, 1,  PETSC_FALSE},
-  {3, {10, 9, 8},  1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_STAR, 7,  PETSC_FALSE},
-  {3, {70, 6, 12}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_BOX,  27, PETSC_TRUE },
-  {3, {7, 8, 9},   2, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC}, DMDA_STENCIL_BOX,  27, PETSC_FALSE},
-  {3, {9, 7, 8},   1, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_GHOSTED},      DMDA_STENCIL_STAR, 7,  PETSC_FALSE},
-  {3, {9, 9, 11},  1, 2, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC},         DMDA_STENCIL_BOX,  2,  PETSC_FALSE}
-};
+  {1, {40, 1, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_STAR, 3, PETSC_FALSE},
+  {1, {41, 1, 1}, 2, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_STAR, 3, PETSC_FALSE},
+  {1, {30, 1, 1}, 1, 2, {DM_BOUNDARY_MIRROR, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_STAR, 13, PETSC_FALSE},
+  {1, {30, 1, 1}, 1, 2, {DM_BOUNDARY_GHOSTED, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_BOX, 2, PETSC_FALSE},
+  {2, {150, 9, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_STAR, 5, PETSC_FALSE},
+  {2, {23, 11, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_BOX, 9, PETSC_TRUE},
+  {2, {14, 12, 1}, 3, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_BOX, 9, PETSC_FALSE},
+  {2,
+   {14, 13, 1},
+   1,
+   2,
+   {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE},
+   DMDA_STENCIL_STAR,
+   13,
+   PETSC_FALSE},
+  {2, {14, 13, 1}, 2, 1, {DM_BOUNDARY_MIRROR, DM_BOUNDARY_MIRROR, DM_BOUNDARY_NONE}, DMDA_STENCIL_STAR, 5, PETSC_FALSE},
+  {2,
+   {13, 15, 1},
+   1,
+   1,
+   {DM_BOUNDARY_GHOSTED, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE},
+   DMDA_STENCIL_BOX,
+   9,
+   PETSC_FALSE},
+  {2, {12, 12, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE}, DMDA_STENCIL_STAR, 1, PETSC_FALSE},
+  {3, {10, 9, 8}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_STAR, 7, PETSC_FALSE},
+  {3, {70, 6, 12}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_BOX, 27, PETSC_TRUE},
+  {3,
+   {7, 8, 9},
+   2,
+   1,
+   {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC},
+   DMDA_STENCIL_BOX,
+   27,
+   PETSC_FALSE},
+  {3,
+   {9, 7, 8},
+   1,
+   1,
+   {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_GHOSTED},
+   DMDA_STENCIL_STAR,
+   7,
+   PETSC_FALSE},
+  {3, {9, 9, 11}, 1, 2, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC}, DMDA_STENCIL_BOX, 2, PETSC_FALSE}};
 
 static PetscErrorCode CreateGrid(const GridCase *c, DM *da)
 {
@@ -44,8 +72,12 @@ static PetscErrorCode CreateGrid(const GridCase *c, DM *da)
     for (PetscInt d = 0; d < 3; d++) p[d] = d == c->dim - 1 ? size : 1;
   }
   if (c->dim == 1) PetscCall(DMDACreate1d(PETSC_COMM_WORLD, c->b[0], c->size[0], c->dof, c->width, NULL, da));
-  else if (c->dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, c->b[0], c->b[1], c->type, c->size[0], c->size[1], p[0], p[1], c->dof, c->width, NULL, NULL, da));
-  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, c->b[0], c->b[1], c->b[2], c->type, c->size[0], c->size[1], c->size[2], p[0], p[1], p[2], c->dof, c->width, NULL, NULL, NULL, da));
+  else if (c->dim == 2)
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, c->b[0], c->b[1], c->type, c->size[0], c->size[1], p[0], p[1], c->dof,
+                           c->width, NULL, NULL, da));
+  else
+    PetscCall(DMDACreate3d(PETSC_COMM_WORLD, c->b[0], c->b[1], c->b[2], c->type, c->size[0], c->size[1], c->size[2],
+                           p[0], p[1], p[2], c->dof, c->width, NULL, NULL, NULL, da));
   PetscCall(DMSetFromOptions(*da)); /* -dm_vec_type cuda */
   PetscCall(DMSetUp(*da));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,13 +90,15 @@ static PetscInt Offsets(const GridCase *c, MatStencil o[])
   for (PetscInt k = -2; k < 3; k++)
     for (PetscInt j = -2; j < 3; j++)
       for (PetscInt i = -2; i < 3; i++) {
-        const PetscInt far = PetscMax(PetscMax(PetscAbsInt(i), PetscAbsInt(j)), PetscAbsInt(k)), turns = (i != 0) + (j != 0) + (k != 0);
-        PetscBool      take;
+        const PetscInt far   = PetscMax(PetscMax(PetscAbsInt(i), PetscAbsInt(j)), PetscAbsInt(k)),
+                       turns = (i != 0) + (j != 0) + (k != 0);
+        PetscBool take;
 
         if ((c->dim < 2 && j) || (c->dim < 3 && k)) continue;
         take = (PetscBool)(!far || (far == 1 && c->points > 2 && (turns == 1 || c->points == 9 || c->points == 27)));
         if (c->points == 13) take = (PetscBool)(turns < 2);
-        if (c->points == 2) take = (PetscBool)(!far || (i == 2 && (c->dim < 3 || (j == -1 && k == 1))) || (i == -1 && !j && !k));
+        if (c->points == 2)
+          take = (PetscBool)(!far || (i == 2 && (c->dim < 3 || (j == -1 && k == 1))) || (i == -1 && !j && !k));
         if (!take) continue;
         o[n].i   = i;
         o[n].j   = j;
@@ -75,7 +109,8 @@ static PetscInt Offsets(const GridCase *c, MatStencil o[])
 }
 
 /* From unknown e of the neighbour by offset s to unknown c of point i, j, k */
-static PetscScalar Coefficient(PetscBool constant, PetscInt s, PetscInt c, PetscInt e, PetscInt i, PetscInt j, PetscInt k)
+static PetscScalar Coefficient(PetscBool constant, PetscInt s, PetscInt c, PetscInt e, PetscInt i, PetscInt j,
+                               PetscInt k)
 {
   return SpikeTestScalar(17 + s, c + 10 * e, constant ? 0 : 1 + i + 100 * j + 10000 * k);
 }
@@ -143,7 +178,8 @@ static PetscErrorCode SetCoefficients(const GridCase *c, DM da, PetscInt n, Pets
     PetscCall(PetscMalloc1(n * c->dof * c->dof, &v));
     for (PetscInt s = 0; s < n; s++)
       for (PetscInt r = 0; r < c->dof; r++)
-        for (PetscInt e = 0; e < c->dof; e++) v[(s * c->dof + r) * c->dof + e] = Coefficient(PETSC_TRUE, s, r, e, 0, 0, 0);
+        for (PetscInt e = 0; e < c->dof; e++)
+          v[(s * c->dof + r) * c->dof + e] = Coefficient(PETSC_TRUE, s, r, e, 0, 0, 0);
     PetscCall(MatGridStencilSetCoefficients(A, v));
     PetscCall(PetscFree(v));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -265,7 +301,10 @@ static PetscErrorCode TestHalo(Mat A, const char where[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A again as a matrix of the other type, and where it is bound to the host; nothing is copied between host and device by a product */
+/*
+  A again as a matrix of the other type, and where it is bound to the host; nothing is copied between host and device by
+  a product
+*/
 static PetscErrorCode TestTypes(Mat A, Mat B, const char where[])
 {
 #if PetscDefined(HAVE_DEVICE) && PetscDefined(USE_LOG)
@@ -308,7 +347,9 @@ static PetscErrorCode TestTypes(Mat A, Mat B, const char where[])
   bytes = petsc_ctog_sz + petsc_gtoc_sz;
   PetscCall(MatMult(C, x, y));
   PetscCall(MatMultTranspose(C, x, y));
-  PetscCall(SpikeTestCheck((PetscBool)(size > 1 || petsc_ctog_sz + petsc_gtoc_sz == bytes), "%s: a product has copied %g bytes", where, (double)(petsc_ctog_sz + petsc_gtoc_sz - bytes)));
+  PetscCall(SpikeTestCheck((PetscBool)(size > 1 || petsc_ctog_sz + petsc_gtoc_sz == bytes),
+                           "%s: a product has copied %g bytes", where,
+                           (double)(petsc_ctog_sz + petsc_gtoc_sz - bytes)));
 #endif
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -356,33 +397,43 @@ static PetscErrorCode TestCase(const GridCase *c, const char where[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const GridCase solves[] = {
-  {3, {12, 10, 9}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_STAR, 7,  PETSC_TRUE },
-  {3, {17, 6, 40}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_BOX,  27, PETSC_TRUE },
-  {3, {17, 9, 20}, 1, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC}, DMDA_STENCIL_STAR, 7,  PETSC_FALSE},
-  {3, {10, 9, 8},  1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},             DMDA_STENCIL_BOX,  27, PETSC_FALSE},
-  {2, {20, 18, 1}, 2, 1, {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},         DMDA_STENCIL_BOX,  9,  PETSC_FALSE}
-};
+static const GridCase solves[] =
+  {{3, {12, 10, 9}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_STAR, 7, PETSC_TRUE},
+   {3, {17, 6, 40}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_BOX, 27, PETSC_TRUE},
+   {3,
+    {17, 9, 20},
+    1,
+    1,
+    {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC},
+    DMDA_STENCIL_STAR,
+    7,
+    PETSC_FALSE},
+   {3, {10, 9, 8}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_BOX, 27, PETSC_FALSE},
+   {2,
+    {20, 18, 1},
+    2,
+    1,
+    {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},
+    DMDA_STENCIL_BOX,
+    9,
+    PETSC_FALSE}};
 
-/* -Laplace + shift of each unknown, solved by the methods that are made for it, and by PCSPIKE; by products that are lent, and not where the DMDA brings points of others */
+/*
+  -Laplace + shift of each unknown, solved by the methods that are made for it, and by PCSPIKE; by products that are
+  lent, and not where the DMDA brings points of others
+*/
 static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
 {
-  const char *const methods[][2] = {
-    {KSPCGFUSED,   PCJACOBI},
-    {KSPCGFUSED,   PCNONE  },
-    {KSPBCGSFUSED, PCJACOBI},
-    {KSPIDRFUSED,  PCNONE  },
-    {KSPGMRES,     PCSPIKE },
-    {KSPCG,        PCJACOBI}
-  };
-  DM          da;
-  Mat         A;
-  Vec         b, x;
-  MatStencil  o[64];
-  PetscInt    n = Offsets(grid, o), dof = grid->dof;
-  PetscScalar v[27 * 4];
-  PetscBool   set, symmetric, is, around;
-  PetscMPIInt size;
+  const char *const methods[][2] = {{KSPCGFUSED, PCJACOBI}, {KSPCGFUSED, PCNONE}, {KSPBCGSFUSED, PCJACOBI},
+                                    {KSPIDRFUSED, PCNONE},  {KSPGMRES, PCSPIKE},  {KSPCG, PCJACOBI}};
+  DM                da;
+  Mat               A;
+  Vec               b, x;
+  MatStencil        o[64];
+  PetscInt          n = Offsets(grid, o), dof = grid->dof;
+  PetscScalar       v[27 * 4];
+  PetscBool         set, symmetric, is, around;
+  PetscMPIInt       size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -393,7 +444,8 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
   around = (PetscBool)(size > 1 || grid->b[0] != DM_BOUNDARY_NONE);
   for (PetscInt s = 0; s < n; s++)
     for (PetscInt c = 0; c < dof; c++)
-      for (PetscInt e = 0; e < dof; e++) v[(s * dof + c) * dof + e] = c != e ? 0.0 : (o[s].i || o[s].j || o[s].k ? -1.0 : n - 1 + 0.1);
+      for (PetscInt e = 0; e < dof; e++)
+        v[(s * dof + c) * dof + e] = c != e ? 0.0 : (o[s].i || o[s].j || o[s].k ? -1.0 : n - 1 + 0.1);
   PetscCall(MatGridStencilSetCoefficients(A, v));
   PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
   PetscCall(SpikeTestCheck((PetscBool)(set && symmetric), "%s: a symmetric stencil is not known to be", where));
@@ -409,9 +461,13 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
     PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
     if (k < 4) { /* and with other coefficients, and points of others by another way, in the same solver */
       PetscCall(KSPFusedGetInfo(ksp, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(info.product == KSP_FUSED_SPMV_AUTO && !info.copy), "%s: %s: product %d", where, methods[k][0], (int)info.product));
-      PetscCall(SpikeTestCheck((PetscBool)(!is || !strcmp(info.backend, "cuda")), "%s: %s: backend %s", where, methods[k][0], info.backend));
-      if (is && size == 1 && k < 3) PetscCall(SpikeTestCheck((PetscBool)(info.replayed > 0), "%s: %s: no iteration was a graph", where, methods[k][0]));
+      PetscCall(SpikeTestCheck((PetscBool)(info.product == KSP_FUSED_SPMV_AUTO && !info.copy), "%s: %s: product %d",
+                               where, methods[k][0], (int)info.product));
+      PetscCall(SpikeTestCheck((PetscBool)(!is || !strcmp(info.backend, "cuda")), "%s: %s: backend %s", where,
+                               methods[k][0], info.backend));
+      if (is && size == 1 && k < 3)
+        PetscCall(
+          SpikeTestCheck((PetscBool)(info.replayed > 0), "%s: %s: no iteration was a graph", where, methods[k][0]));
       PetscCall(MatScale(A, 3.0));
       PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
       PetscCall(MatGridStencilSetCoefficients(A, v));
@@ -420,7 +476,8 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
       PetscCall(VecSet(x, 0.0));
       PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
       PetscCall(KSPFusedGetInfo(ksp, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(info.product == (around ? KSP_FUSED_SPMV_PETSC : KSP_FUSED_SPMV_AUTO)), "%s: %s: product %d with points by the DMDA", where, methods[k][0], (int)info.product));
+      PetscCall(SpikeTestCheck((PetscBool)(info.product == (around ? KSP_FUSED_SPMV_PETSC : KSP_FUSED_SPMV_AUTO)),
+                               "%s: %s: product %d with points by the DMDA", where, methods[k][0], (int)info.product));
       PetscCall(PetscOptionsSetValue(NULL, "-mat_gridstencil_halo", "own"));
       PetscCall(MatSetFromOptions(A));
       PetscCall(PetscOptionsClearValue(NULL, "-mat_gridstencil_halo"));
@@ -432,7 +489,8 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
   v[0] = -0.5;
   PetscCall(MatGridStencilSetCoefficients(A, v));
   PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
-  PetscCall(SpikeTestCheck((PetscBool)(!set || !symmetric), "%s: an unsymmetric stencil is taken for symmetric", where));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(!set || !symmetric), "%s: an unsymmetric stencil is taken for symmetric", where));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));
@@ -443,17 +501,12 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
 /* Stencils that do not fit the grid, and matrices that are not ready */
 static PetscErrorCode TestErrors(void)
 {
-  const GridCase grid = {
-    2, {12,               10,               1               },
-     1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE},
-     DMDA_STENCIL_STAR, 5, PETSC_FALSE
-  };
-  const MatStencil bad[] = {
-    {0, 0, 2, 0}, /* too far: k, j, i, c */
-    {1, 0, 0, 0}, /* in the third dimension */
-    {0, 1, 1, 0}, /* across a corner */
-    {0, 0, 0, 0}
-  };
+  const GridCase grid =
+    {2, {12, 10, 1}, 1, 1, {DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE}, DMDA_STENCIL_STAR, 5, PETSC_FALSE};
+  const MatStencil     bad[]    = {{0, 0, 2, 0}, /* too far: k, j, i, c */
+                                   {1, 0, 0, 0}, /* in the third dimension */
+                                   {0, 1, 1, 0}, /* across a corner */
+                                   {0, 0, 0, 0}};
   const PetscErrorCode wanted[] = {PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE, PETSC_ERR_ARG_OUTOFRANGE};
   PetscErrorCode       ierr[6];
   DM                   da;
@@ -473,8 +526,11 @@ static PetscErrorCode TestErrors(void)
   ierr[4] = MatSetUp(B);
   ierr[5] = MatCreateGridStencil(da, 0, bad, &C);
   PetscCall(PetscPopErrorHandler());
-  for (int k = 0; k < 3; k++) PetscCall(SpikeTestCheck((PetscBool)(ierr[k] == wanted[k]), "a bad stencil, %d: error %d", k, (int)ierr[k]));
-  PetscCall(SpikeTestCheck((PetscBool)(ierr[3] == PETSC_ERR_ARG_WRONGSTATE && ierr[4] == PETSC_ERR_ARG_WRONGSTATE && ierr[5] == PETSC_ERR_ARG_OUTOFRANGE), "errors %d %d %d", (int)ierr[3], (int)ierr[4], (int)ierr[5]));
+  for (int k = 0; k < 3; k++)
+    PetscCall(SpikeTestCheck((PetscBool)(ierr[k] == wanted[k]), "a bad stencil, %d: error %d", k, (int)ierr[k]));
+  PetscCall(SpikeTestCheck((PetscBool)(ierr[3] == PETSC_ERR_ARG_WRONGSTATE && ierr[4] == PETSC_ERR_ARG_WRONGSTATE &&
+                                       ierr[5] == PETSC_ERR_ARG_OUTOFRANGE),
+                           "errors %d %d %d", (int)ierr[3], (int)ierr[4], (int)ierr[5]));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(MatDestroy(&A));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* guard.h: for tests: PetscMalloc() with guards around each block, NaN inside, a list of what is alive, and allocations that fail on demand */
+/*
+  guard.h: for tests: PetscMalloc() with guards around each block, NaN inside, a list of what is alive, and allocations
+  that fail on demand
+*/
 #pragma once
 
 #include <petscsys.h>
@@ -29,19 +32,25 @@ static struct {
 static inline PetscBool GuardIntact_Private(const GuardBlock *b)
 {
   for (size_t i = 0; i < GUARD_BYTES; i++)
-    if ((unsigned char)b->raw[i] != 0xA5 || (unsigned char)b->raw[GUARD_BYTES + b->size + i] != 0x5A) return PETSC_FALSE;
+    if ((unsigned char)b->raw[i] != 0xA5 || (unsigned char)b->raw[GUARD_BYTES + b->size + i] != 0x5A)
+      return PETSC_FALSE;
   return PETSC_TRUE;
 }
 
-static inline PetscErrorCode GuardMalloc_Private(size_t size, PetscBool clear, int line, const char func[], const char file[], void **p)
+static inline PetscErrorCode GuardMalloc_Private(size_t size, PetscBool clear, int line, const char func[],
+                                                 const char file[], void **p)
 {
   GuardBlock *b = &guard.blocks[guard.nblocks];
 
   *p = NULL;
   if (!size) return PETSC_SUCCESS;
   guard.count++;
-  if (guard.count == guard.failat) return PetscError(PETSC_COMM_SELF, line, func, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "allocation %" PetscInt_FMT " of %zu bytes fails, as a test wants it", guard.count, size);
-  if (guard.nblocks == GUARD_BLOCKS) return PetscError(PETSC_COMM_SELF, line, func, file, PETSC_ERR_PLIB, PETSC_ERROR_INITIAL, "more blocks than the test can watch");
+  if (guard.count == guard.failat)
+    return PetscError(PETSC_COMM_SELF, line, func, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL,
+                      "allocation %" PetscInt_FMT " of %zu bytes fails, as a test wants it", guard.count, size);
+  if (guard.nblocks == GUARD_BLOCKS)
+    return PetscError(PETSC_COMM_SELF, line, func, file, PETSC_ERR_PLIB, PETSC_ERROR_INITIAL,
+                      "more blocks than the test can watch");
   PetscCall((*guard.malloc)(size + 2 * GUARD_BYTES, PETSC_FALSE, line, func, file, (void **)&b->raw));
   memset(b->raw, 0xA5, GUARD_BYTES);
   memset(b->raw + GUARD_BYTES, clear ? 0 : 0xFF, size); /* all bits set: NaN */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "The life of a PCSPIKE: setters, getters, options and their prefixes, views, other types and sizes, several at once.\n\n";
+static char help[] = "The life of a PCSPIKE: setters, getters, options and their prefixes, views, other types and "
+                     "sizes, several at once.\n\n";
 
 #include "spiketest.h"
 
-static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpikePrecision precision, PetscInt kl, PetscInt ku, PetscInt partitions, PetscReal dropoff, PetscReal window, PetscReal zeropivot, MatFactorShiftType shift, PetscReal amount, const char ordering[])
+static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpikePrecision precision, PetscInt kl,
+                             PetscInt ku, PetscInt partitions, PetscReal dropoff, PetscReal window, PetscReal zeropivot,
+                             MatFactorShiftType shift, PetscReal amount, const char ordering[])
 {
   PCSpikeType        t;
   PCSpikePrecision   p;
@@ -26,7 +29,8 @@ static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpike
   PetscCall(PCSpikeGetMatOrderingType(pc, &o));
   PetscCall(SpikeTestCheck((PetscBool)(t == type), "%s: type %s", when, PCSpikeTypes[t]));
   PetscCall(SpikeTestCheck((PetscBool)(p == precision), "%s: precision %s", when, PCSpikePrecisions[p]));
-  PetscCall(SpikeTestCheck((PetscBool)(l == kl && u == ku), "%s: bandwidth %" PetscInt_FMT ",%" PetscInt_FMT, when, l, u));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(l == kl && u == ku), "%s: bandwidth %" PetscInt_FMT ",%" PetscInt_FMT, when, l, u));
   PetscCall(SpikeTestCheck((PetscBool)(n == partitions), "%s: %" PetscInt_FMT " partitions", when, n));
   PetscCall(SpikeTestCheck((PetscBool)(d == dropoff), "%s: drop-off %g", when, (double)d));
   PetscCall(SpikeTestCheck((PetscBool)(w == window), "%s: window tolerance %g", when, (double)w));
@@ -42,12 +46,14 @@ static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpike
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const PCSpikePrecision native = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+static const PCSpikePrecision native = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE
+                                                                     : PC_SPIKE_PRECISION_DOUBLE;
 
 static PetscErrorCode ExpectDefaults(PC pc, const char when[])
 {
   PetscFunctionBegin;
-  PetscCall(Expect(pc, when, PC_SPIKE_TRUNCATED, native, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 0.0, (PetscReal)1e-8, 100.0 * PETSC_MACHINE_EPSILON, MAT_SHIFT_NONE, (PetscReal)PETSC_DECIDE, "auto"));
+  PetscCall(Expect(pc, when, PC_SPIKE_TRUNCATED, native, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 0.0, (PetscReal)1e-8,
+                   100.0 * PETSC_MACHINE_EPSILON, MAT_SHIFT_NONE, (PetscReal)PETSC_DECIDE, "auto"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,12 +76,14 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONZERO));
   PetscCall(PCSpikeSetShiftAmount(pc, 0.5));
   PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
-  PetscCall(Expect(pc, "setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.125, MAT_SHIFT_NONZERO, 0.5, MATORDERINGRCM));
+  PetscCall(Expect(pc, "setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.125,
+                   MAT_SHIFT_NONZERO, 0.5, MATORDERINGRCM));
   PetscCall(PCFactorSetZeroPivot(pc, 0.0625));
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS));
   PetscCall(PCFactorSetShiftAmount(pc, 0.75));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-  PetscCall(Expect(pc, "PCFactor's setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.0625, MAT_SHIFT_INBLOCKS, 0.75, MATORDERINGNATURAL));
+  PetscCall(Expect(pc, "PCFactor's setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.0625,
+                   MAT_SHIFT_INBLOCKS, 0.75, MATORDERINGNATURAL));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
   PetscCall(PCSpikeSetPrecision(pc, native));
   PetscCall(PCSpikeSetBandwidth(pc, PETSC_DECIDE, PETSC_DECIDE));
@@ -88,18 +96,25 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PCSpikeSetMatOrderingType(pc, "auto"));
   PetscCall(ExpectDefaults(pc, "set back"));
 
-  PetscCall(PetscOptionsInsertString(NULL, "-x_pc_type spike -x_pc_spike_type block -x_pc_spike_precision single -x_pc_spike_bandwidth 2,7 -x_pc_spike_local_partitions 3 -x_pc_spike_dropoff 0.5 -x_pc_spike_window_tol 0.75 -x_pc_spike_zeropivot 0.25 "
-                                           "-x_pc_spike_shift_type inblocks "
-                                           "-x_pc_spike_shift_amount 0.125 -x_pc_spike_mat_ordering_type rcm"));
+  PetscCall(PetscOptionsInsertString(NULL,
+                                     "-x_pc_type spike -x_pc_spike_type block -x_pc_spike_precision single "
+                                     "-x_pc_spike_bandwidth 2,7 -x_pc_spike_local_partitions 3 -x_pc_spike_dropoff 0.5 "
+                                     "-x_pc_spike_window_tol 0.75 -x_pc_spike_zeropivot 0.25 "
+                                     "-x_pc_spike_shift_type inblocks "
+                                     "-x_pc_spike_shift_amount 0.125 -x_pc_spike_mat_ordering_type rcm"));
   PetscCall(PCSetOptionsPrefix(pc, "y_"));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(ExpectDefaults(pc, "options of another prefix"));
   PetscCall(PCSetOptionsPrefix(pc, "x_"));
   PetscCall(PCSetFromOptions(pc));
-  PetscCall(Expect(pc, "options", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 2, 7, 3, 0.5, 0.75, 0.25, MAT_SHIFT_INBLOCKS, 0.125, MATORDERINGRCM));
-  PetscCall(PetscOptionsInsertString(NULL, "-x_pc_spike_type truncated -x_pc_spike_precision double -x_pc_spike_bandwidth 6 -x_pc_spike_shift_type nonzero -x_pc_spike_mat_ordering_type auto"));
+  PetscCall(Expect(pc, "options", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 2, 7, 3, 0.5, 0.75, 0.25,
+                   MAT_SHIFT_INBLOCKS, 0.125, MATORDERINGRCM));
+  PetscCall(PetscOptionsInsertString(NULL,
+                                     "-x_pc_spike_type truncated -x_pc_spike_precision double -x_pc_spike_bandwidth 6 "
+                                     "-x_pc_spike_shift_type nonzero -x_pc_spike_mat_ordering_type auto"));
   PetscCall(PCSetFromOptions(pc));
-  PetscCall(Expect(pc, "options again", PC_SPIKE_TRUNCATED, PC_SPIKE_PRECISION_DOUBLE, 6, 6, 3, 0.5, 0.75, 0.25, MAT_SHIFT_NONZERO, 0.125, "auto"));
+  PetscCall(Expect(pc, "options again", PC_SPIKE_TRUNCATED, PC_SPIKE_PRECISION_DOUBLE, 6, 6, 3, 0.5, 0.75, 0.25,
+                   MAT_SHIFT_NONZERO, 0.125, "auto"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -111,7 +126,8 @@ static PetscErrorCode ExpectMethod(PC pc, const char name[], PetscBool expected)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, name, &f));
-  PetscCall(SpikeTestCheck((PetscBool)((f != NULL) == (expected == PETSC_TRUE)), "method %s is %s", name, expected ? "missing" : "still there"));
+  PetscCall(SpikeTestCheck((PetscBool)((f != NULL) == (expected == PETSC_TRUE)), "method %s is %s", name,
+                           expected ? "missing" : "still there"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,10 +135,12 @@ static PetscErrorCode ExpectMethod(PC pc, const char name[], PetscBool expected)
 static PetscErrorCode TestLife(void)
 {
   const PetscInt sizes[] = {40, 95, 12};
-  const char    *names[] = {"PCSpikeSetType_C", "PCSpikeGetType_C", "PCSpikeSetBandwidth_C", "PCSpikeGetInfo_C", "PCFactorSetZeroPivot_C", "PCFactorSetShiftType_C", "PCFactorSetMatOrderingType_C"};
-  KSP            ksp;
-  PC             pc;
-  PetscReal      rtol = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-9;
+  const char    *names[] =
+    {"PCSpikeSetType_C",       "PCSpikeGetType_C",       "PCSpikeSetBandwidth_C",       "PCSpikeGetInfo_C",
+     "PCFactorSetZeroPivot_C", "PCFactorSetShiftType_C", "PCFactorSetMatOrderingType_C"};
+  KSP       ksp;
+  PC        pc;
+  PetscReal rtol = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-9;
 
   PetscFunctionBegin;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -168,20 +186,22 @@ static PetscErrorCode TestLife(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two at once with unlike options on unlike matrices, one of them destroyed and made again: neither knows of the other */
+/*
+  Two at once with unlike options on unlike matrices, one of them destroyed and made again: neither knows of the other
+*/
 static PetscErrorCode TestTwo(void)
 {
-  SpikeTestBand band[2] = {
-    {60, 4, 2, 1.05, SPIKE_TEST_RANDOM, 50},
-    {45, 1, 5, 1.05, SPIKE_TEST_RANDOM, 51}
-  };
-  Mat          A[2];
-  PC           pc[2];
-  PetscScalar *alone[2], *now;
-  PetscBool    same;
+  SpikeTestBand band[2] = {{60, 4, 2, 1.05, SPIKE_TEST_RANDOM, 50}, {45, 1, 5, 1.05, SPIKE_TEST_RANDOM, 51}};
+  Mat           A[2];
+  PC            pc[2];
+  PetscScalar  *alone[2], *now;
+  PetscBool     same;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, "-two0_pc_type spike -two0_pc_spike_type block -two0_pc_spike_local_partitions 2 -two1_pc_type spike -two1_pc_spike_local_partitions 3 -two1_pc_spike_precision single"));
+  PetscCall(
+    PetscOptionsInsertString(NULL,
+                             "-two0_pc_type spike -two0_pc_spike_type block -two0_pc_spike_local_partitions 2 "
+                             "-two1_pc_type spike -two1_pc_spike_local_partitions 3 -two1_pc_spike_precision single"));
   PetscCall(PetscMalloc3(60 * 60, &alone[0], 45 * 45, &alone[1], 60 * 60, &now));
   for (PetscInt pass = 0; pass < 3; pass++) {
     for (PetscInt i = 0; i < 2; i++) {
@@ -303,7 +323,8 @@ int main(int argc, char **argv)
       test:
          suffix: view_two
          nsize: 2
-         args: -pc_spike_local_partitions 2 -pc_spike_bandwidth 1 -pc_spike_shift_type nonzero -pc_spike_zeropivot 1e-10 -pc_spike_precision single
+         args: -pc_spike_local_partitions 2 -pc_spike_bandwidth 1 -pc_spike_shift_type nonzero -pc_spike_zeropivot \
+               1e-10 -pc_spike_precision single
 
    test:
       suffix: ksp_view

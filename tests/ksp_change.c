@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ksp_change.c: fused Krylov methods: changes between solves, failures, breakdowns, true residuals, other tests, setters */
+/*
+  ksp_change.c: fused Krylov methods: changes between solves, failures, breakdowns, true residuals, other tests, setters
+*/
 static char help[] = "Fused Krylov methods: changes between solves and failures.\n\n";
 
 #include "ksptest.h"
@@ -31,7 +33,11 @@ static PetscErrorCode SolveByCopy(KSP ksp, Vec b, Vec x, const char where[])
   PetscCall(KSPFusedGetSpMVType(ksp, &asked));
   PetscCall(KSPFusedGetInfo(ksp, &info));
   copy = (PetscBool)(size == 1 && (asked == KSP_FUSED_SPMV_AUTO || asked == KSP_FUSED_SPMV_DIA));
-  if (!device) PetscCall(SpikeTestCheck((PetscBool)(info.copy == copy && info.product == (copy ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_PETSC)), "%s: product %s, asked for %s", where, KSPFusedSpMVTypes[info.product], KSPFusedSpMVTypes[asked]));
+  if (!device)
+    PetscCall(SpikeTestCheck((PetscBool)(info.copy == copy &&
+                                         info.product == (copy ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_PETSC)),
+                             "%s: product %s, asked for %s", where, KSPFusedSpMVTypes[info.product],
+                             KSPFusedSpMVTypes[asked]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,7 +52,9 @@ static PetscErrorCode TestChange(PetscBool cg, PCType pctype, PCSide side, Petsc
   char             where[128];
 
   PetscFunctionBegin;
-#define Where(what) PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, form %" PetscInt_FMT ": %s", cg ? "cg" : "bcgs", pctype, PCSides[side], form, what))
+#define Where(what) \
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, form %" PetscInt_FMT ": %s", cg ? "cg" : "bcgs", pctype, \
+                          PCSides[side], form, what))
   PetscCall(MakeMatrix(cg, 140, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 31));
@@ -117,7 +125,10 @@ static PetscErrorCode TestChange(PetscBool cg, PCType pctype, PCSide side, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zero, nonzero and zero guess again: a guess that is kept too long is added to the last solution (KSPBCGS of 3.26.1 does) */
+/*
+  Zero, nonzero and zero guess again: a guess that is kept too long is added to the last solution (KSPBCGS of 3.26.1
+  does)
+*/
 static PetscErrorCode TestStaleGuess(PetscBool check)
 {
   Mat A;
@@ -145,7 +156,10 @@ static PetscErrorCode TestStaleGuess(PetscBool check)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Small matrices by their entries, a right-hand side, and how the solve ends: 0 for any negative reason, or with restarts for convergence after a new start */
+/*
+  Small matrices by their entries, a right-hand side, and how the solve ends: 0 for any negative reason, or with
+  restarts for convergence after a new start
+*/
 typedef struct {
   const char        *name;
   PetscBool          cg;
@@ -179,9 +193,16 @@ static PetscErrorCode TestSmall(const Small *t, PetscInt form)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPFusedGetInfo(ksp, &info));
-  if (t->reason) PetscCall(SpikeTestCheck((PetscBool)(reason == t->reason), "%s, form %" PetscInt_FMT ": ended with %s, not %s", t->name, form, KSPConvergedReasons[reason], KSPConvergedReasons[t->reason]));
-  else if (t->restarts) PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && info.restarts > 0), "%s, form %" PetscInt_FMT ": ended with %s after %" PetscInt_FMT " restarts", t->name, form, KSPConvergedReasons[reason], info.restarts));
-  else PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "%s, form %" PetscInt_FMT ": ended with %s", t->name, form, KSPConvergedReasons[reason]));
+  if (t->reason)
+    PetscCall(SpikeTestCheck((PetscBool)(reason == t->reason), "%s, form %" PetscInt_FMT ": ended with %s, not %s",
+                             t->name, form, KSPConvergedReasons[reason], KSPConvergedReasons[t->reason]));
+  else if (t->restarts)
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && info.restarts > 0),
+                             "%s, form %" PetscInt_FMT ": ended with %s after %" PetscInt_FMT " restarts", t->name,
+                             form, KSPConvergedReasons[reason], info.restarts));
+  else
+    PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "%s, form %" PetscInt_FMT ": ended with %s", t->name, form,
+                             KSPConvergedReasons[reason]));
   if (reason > 0) {
     PetscCall(SpikeTestResidual(A, b, x, &norm));
     PetscCall(SpikeTestSmall(norm, 10.0 * KSPTEST_RTOL, "true relative residual", t->name));
@@ -193,7 +214,10 @@ static PetscErrorCode TestSmall(const Small *t, PetscInt form)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product that is not always A x: mode 0, twice too large in the first calls; mode 1, wrong in the last digits that matter, more so each time: the check never meets the operator that the solution is of */
+/*
+  A product that is not always A x: mode 0, twice too large in the first calls; mode 1, wrong in the last digits that
+  matter, more so each time: the check never meets the operator that the solution is of
+*/
 typedef struct {
   Mat      A;
   PetscInt calls, mode;
@@ -212,7 +236,10 @@ static PetscErrorCode LiarMult(Mat S, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Converged means it: recovered where a new start helps, else a negative reason; without the check the method believes its recurrence */
+/*
+  Converged means it: recovered where a new start helps, else a negative reason; without the check the method believes
+  its recurrence
+*/
 static PetscErrorCode TestTruth(PetscBool cg, PCSide side, PetscInt form, PetscInt mode, PetscBool check)
 {
   Liar               liar = {NULL, 0, mode};
@@ -227,7 +254,9 @@ static PetscErrorCode TestTruth(PetscBool cg, PCSide side, PetscInt form, PetscI
   char               where[96];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "true residual, %s, %s, form %" PetscInt_FMT ", mode %" PetscInt_FMT ", check %d", cg ? "cg" : "bcgs", PCSides[side], form, mode, check));
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "true residual, %s, %s, form %" PetscInt_FMT ", mode %" PetscInt_FMT ", check %d",
+                          cg ? "cg" : "bcgs", PCSides[side], form, mode, check));
   PetscCall(MakeMatrix(cg, 140, &liar.A));
   PetscCall(MatCreateVecs(liar.A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 36));
@@ -245,12 +274,19 @@ static PetscErrorCode TestTruth(PetscBool cg, PCSide side, PetscInt form, PetscI
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(SpikeTestResidual(liar.A, b, x, &residual));
   PetscCall(KSPFusedGetInfo(ksp, &info));
-  if (!check) PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && residual > 100.0 * KSPTEST_RTOL), "%s: %s with %g: the test does not test", where, KSPConvergedReasons[reason], (double)residual));
+  if (!check)
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && residual > 100.0 * KSPTEST_RTOL),
+                             "%s: %s with %g: the test does not test", where, KSPConvergedReasons[reason],
+                             (double)residual));
   else if (mode == 0) {
-    PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && info.restarts > 0), "%s: ended with %s after %" PetscInt_FMT " restarts", where, KSPConvergedReasons[reason], info.restarts));
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && info.restarts > 0),
+                             "%s: ended with %s after %" PetscInt_FMT " restarts", where, KSPConvergedReasons[reason],
+                             info.restarts));
     PetscCall(SpikeTestSmall(residual, 20.0 * KSPTEST_RTOL, "true relative residual", where));
     PetscCall(SpikeTestSmall(PetscAbsReal(info.truenorm), PETSC_MAX_REAL, "reported norm", where));
-  } else PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "%s: ended with %s, the true residual is %g", where, KSPConvergedReasons[reason], (double)residual));
+  } else
+    PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "%s: ended with %s, the true residual is %g", where,
+                             KSPConvergedReasons[reason], (double)residual));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&S));
   PetscCall(VecDestroy(&x));
@@ -293,7 +329,8 @@ static PetscErrorCode TestFailures(PetscBool cg, PetscInt form)
   PetscCall(PCShellSetApply(pc, BadApply));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "a preconditioner that returns infinity: %s", KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "a preconditioner that returns infinity: %s",
+                           KSPConvergedReasons[reason]));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(SpikeTestCheck((PetscBool)(its <= 6), "it was seen after %" PetscInt_FMT " iterations only", its));
   PetscCall(SpikeTestSolve(ksp, b, x, "after a failure"));
@@ -301,7 +338,8 @@ static PetscErrorCode TestFailures(PetscBool cg, PetscInt form)
   PetscCall(VecSet(b, PETSC_INFINITY));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "an infinite right-hand side: %s", KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "an infinite right-hand side: %s",
+                           KSPConvergedReasons[reason]));
   PetscCall(VecSet(b, 0.0));
   PetscCall(SpikeTestSolve(ksp, b, x, "zero right-hand side"));
   PetscCall(SpikeTestSetRandom(b, 38));
@@ -310,19 +348,22 @@ static PetscErrorCode TestFailures(PetscBool cg, PetscInt form)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_ITS && its == 3), "3 iterations: %s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_ITS && its == 3), "3 iterations: %s after %" PetscInt_FMT,
+                           KSPConvergedReasons[reason], its));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 0));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_ITS && its == 0), "no iteration: %s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_ITS && its == 0), "no iteration: %s after %" PetscInt_FMT,
+                           KSPConvergedReasons[reason], its));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 4));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ITS && its == 4), "no norm, 4 iterations: %s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ITS && its == 4),
+                           "no norm, 4 iterations: %s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
 
   if (size == 1) { /* a pivot that is zero */
     PetscCall(KSPDestroy(&ksp));
@@ -331,7 +372,8 @@ static PetscErrorCode TestFailures(PetscBool cg, PetscInt form)
     PetscCall(KSPTestCreate(cg ? KSPCGFUSED : KSPBCGSFUSED, PCLU, A, &ksp));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "a factorization that fails: %s", KSPConvergedReasons[reason]));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "a factorization that fails: %s",
+                             KSPConvergedReasons[reason]));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -359,7 +401,10 @@ static PetscErrorCode InfinityMonitor(KSP ksp, PetscInt it, PetscReal rnorm, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first iterate whose residual is small enough in the infinity norm, and not one more; with PETSc's own method the same */
+/*
+  The first iterate whose residual is small enough in the infinity norm, and not one more; with PETSc's own method the
+  same
+*/
 static PetscErrorCode TestInfinity(KSPType type, PCSide side)
 {
   InfinityNorms      norms;
@@ -379,8 +424,11 @@ static PetscErrorCode TestInfinity(KSPType type, PCSide side)
   PetscCall(KSPMonitorSet(ksp, InfinityMonitor, &norms, NULL));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL), "infinity norm, %s: %s", type, KSPConvergedReasons[reason]));
-  PetscCall(SpikeTestCheck((PetscBool)(norms.last <= 1.0001e-3 * norms.first && norms.before > 0.9999e-3 * norms.first), "infinity norm, %s: the last two are %g and %g, the first %g", type, (double)norms.before, (double)norms.last, (double)norms.first));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL), "infinity norm, %s: %s", type,
+                           KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestCheck((PetscBool)(norms.last <= 1.0001e-3 * norms.first && norms.before > 0.9999e-3 * norms.first),
+                           "infinity norm, %s: the last two are %g and %g, the first %g", type, (double)norms.before,
+                           (double)norms.last, (double)norms.first));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -412,8 +460,11 @@ static PetscErrorCode TestSetters(void)
   PetscCall(KSPFusedGetSpMVType(ksp, &spmv));
   PetscCall(SpikeTestCheck((PetscBool)(spmv == KSP_FUSED_SPMV_AUTO), "default product"));
   PetscCall(KSPFusedGetPersistent(ksp, &persistent));
-  PetscCall(SpikeTestCheck((PetscBool)(persistent == KSP_FUSED_PERSISTENT_AUTO), "default of iterations in one kernel"));
-  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 -ksp_fused_residual_replacement 9 -ksp_fused_lockstep -ksp_fused_graph off -ksp_fused_persistent on -ksp_fused_spmv petsc"));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(persistent == KSP_FUSED_PERSISTENT_AUTO), "default of iterations in one kernel"));
+  PetscCall(PetscOptionsInsertString(NULL, "-ksp_fused_reductions merged -ksp_fused_check_true_residual 0 "
+                                           "-ksp_fused_residual_replacement 9 -ksp_fused_lockstep -ksp_fused_graph off "
+                                           "-ksp_fused_persistent on -ksp_fused_spmv petsc"));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPFusedGetReductions(ksp, &form));
   PetscCall(SpikeTestCheck((PetscBool)(form == KSP_FUSED_REDUCTIONS_MERGED), "-ksp_fused_reductions"));
@@ -432,7 +483,8 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = KSPFusedSetResidualReplacement(ksp, -1);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE), "a negative number of iterations is accepted"));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE), "a negative number of iterations is accepted"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_reductions"));
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_fused_check_true_residual"));
@@ -446,20 +498,24 @@ static PetscErrorCode TestSetters(void)
 
 int main(int argc, char **argv)
 {
-  const Small small[] = {
-    {"zero operator",        PETSC_FALSE, {0, 0, 0, 0, 0, 0, 0, 0, 0},    {1, 2, 3},   KSP_DIVERGED_BREAKDOWN,      PETSC_FALSE},
-    {"zero operator, cg",    PETSC_TRUE,  {0, 0, 0, 0, 0, 0, 0, 0, 0},    {1, 2, 3},   KSP_DIVERGED_INDEFINITE_MAT, PETSC_FALSE},
-    {"skew operator",        PETSC_FALSE, {0, 1, 2, -1, 0, 3, -2, -3, 0}, {1, 2, 3},   (KSPConvergedReason)0,       PETSC_FALSE},
-    {"singular operator",    PETSC_FALSE, {1, 0, 0, 0, 2, 0, 0, 0, 0},    {1, 2, 3},   (KSPConvergedReason)0,       PETSC_FALSE},
-    {"indefinite, cg",       PETSC_TRUE,  {1, 0, 0, 0, -5, 0, 0, 0, 2},   {1, 1, 1},   KSP_DIVERGED_INDEFINITE_MAT, PETSC_FALSE},
-    {"negative, cg",         PETSC_TRUE,  {-1, 0, 0, 0, -5, 0, 0, 0, -2}, {1, 1, 1},   KSP_CONVERGED_RTOL,          PETSC_FALSE},
-    {"identity",             PETSC_FALSE, {1, 0, 0, 0, 1, 0, 0, 0, 1},    {1, 2, -1},  KSP_CONVERGED_ATOL,          PETSC_FALSE},
-    {"identity, cg",         PETSC_TRUE,  {1, 0, 0, 0, 1, 0, 0, 0, 1},    {1, 2, -1},  KSP_CONVERGED_ATOL,          PETSC_FALSE},
-    {"zero on the diagonal", PETSC_FALSE, {0, 1, 0, 0, 0, 1, 1, 0, 0},    {1, 0, 0},   (KSPConvergedReason)0,       PETSC_FALSE},
-    {"rho = 0 after one",    PETSC_FALSE, {0, 2, 0, 2, 1, 2, 2, 0, 0},    {1, -1, -1}, (KSPConvergedReason)0,       PETSC_TRUE },
-    {"rho = 0, another",     PETSC_FALSE, {0, -1, 2, 1, 1, 1, -2, -1, 2}, {1, -1, -1}, (KSPConvergedReason)0,       PETSC_TRUE },
-    {"rp.v = 0 after one",   PETSC_FALSE, {1, 1, -1, -1, 0, -1, 1, 0, 2}, {0, 2, 2},   (KSPConvergedReason)0,       PETSC_TRUE }
-  };
+  const Small small[] =
+    {{"zero operator", PETSC_FALSE, {0, 0, 0, 0, 0, 0, 0, 0, 0}, {1, 2, 3}, KSP_DIVERGED_BREAKDOWN, PETSC_FALSE},
+     {"zero operator, cg",
+      PETSC_TRUE,
+      {0, 0, 0, 0, 0, 0, 0, 0, 0},
+      {1, 2, 3},
+      KSP_DIVERGED_INDEFINITE_MAT,
+      PETSC_FALSE},
+     {"skew operator", PETSC_FALSE, {0, 1, 2, -1, 0, 3, -2, -3, 0}, {1, 2, 3}, (KSPConvergedReason)0, PETSC_FALSE},
+     {"singular operator", PETSC_FALSE, {1, 0, 0, 0, 2, 0, 0, 0, 0}, {1, 2, 3}, (KSPConvergedReason)0, PETSC_FALSE},
+     {"indefinite, cg", PETSC_TRUE, {1, 0, 0, 0, -5, 0, 0, 0, 2}, {1, 1, 1}, KSP_DIVERGED_INDEFINITE_MAT, PETSC_FALSE},
+     {"negative, cg", PETSC_TRUE, {-1, 0, 0, 0, -5, 0, 0, 0, -2}, {1, 1, 1}, KSP_CONVERGED_RTOL, PETSC_FALSE},
+     {"identity", PETSC_FALSE, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 2, -1}, KSP_CONVERGED_ATOL, PETSC_FALSE},
+     {"identity, cg", PETSC_TRUE, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 2, -1}, KSP_CONVERGED_ATOL, PETSC_FALSE},
+     {"zero on the diagonal", PETSC_FALSE, {0, 1, 0, 0, 0, 1, 1, 0, 0}, {1, 0, 0}, (KSPConvergedReason)0, PETSC_FALSE},
+     {"rho = 0 after one", PETSC_FALSE, {0, 2, 0, 2, 1, 2, 2, 0, 0}, {1, -1, -1}, (KSPConvergedReason)0, PETSC_TRUE},
+     {"rho = 0, another", PETSC_FALSE, {0, -1, 2, 1, 1, 1, -2, -1, 2}, {1, -1, -1}, (KSPConvergedReason)0, PETSC_TRUE},
+     {"rp.v = 0 after one", PETSC_FALSE, {1, 1, -1, -1, 0, -1, 1, 0, 2}, {0, 2, 2}, (KSPConvergedReason)0, PETSC_TRUE}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -4,7 +4,9 @@ static char help[] = "Fused Krylov methods against dense references and PETSc's 
 
 #include "ksptest.h"
 
-/* Signs are random in the small ones; in the larger ones, on which iterations are compared, BiCGStab must not be chaotic */
+/*
+  Signs are random in the small ones; in the larger ones, on which iterations are compared, BiCGStab must not be chaotic
+*/
 static PetscErrorCode MakeMatrix(PetscBool cg, PetscInt n, PetscInt nlocal, Mat *A)
 {
   SpikeTestBand band = {n, 3, 2, 1.1, n < 50 ? SPIKE_TEST_RANDOM : SPIKE_TEST_SLOW, 5};
@@ -37,7 +39,11 @@ static PetscErrorCode TestReference(PetscBool cg, PetscInt n, PCType pctype, Pet
           PetscReal          difference;
           char               where[128];
 
-          PetscCall(PetscSNPrintf(where, sizeof(where), "%s, n %" PetscInt_FMT ", %s, %s, %s, transposed %" PetscInt_FMT ", guess %" PetscInt_FMT, cg ? "cg" : "bcgs", n, pctype, form ? "merged" : "plain", KSPNormTypes[norms[k]], trans, guess));
+          PetscCall(PetscSNPrintf(where, sizeof(where),
+                                  "%s, n %" PetscInt_FMT ", %s, %s, %s, transposed %" PetscInt_FMT
+                                  ", guess %" PetscInt_FMT,
+                                  cg ? "cg" : "bcgs", n, pctype, form ? "merged" : "plain", KSPNormTypes[norms[k]],
+                                  trans, guess));
           PetscCall(KSPTestCreate(cg ? KSPCGFUSED : KSPBCGSFUSED, pctype, A, &ksp));
           PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
           PetscCall(KSPFusedSetCheckTrueResidual(ksp, (PetscBool)((guess + form) % 2)));
@@ -62,8 +68,12 @@ static PetscErrorCode TestReference(PetscBool cg, PetscInt n, PCType pctype, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of PETSc's method, and the same residuals at the beginning of the history. symmetric: an operator that is symmetric and, with complex numbers, not Hermitian */
-static PetscErrorCode TestCounts(PetscBool cg, PetscInt n, PCType pctype, PCSide side, KSPNormType norm, PetscBool symmetric)
+/*
+  Iterations of PETSc's method, and the same residuals at the beginning of the history. symmetric: an operator that is
+  symmetric and, with complex numbers, not Hermitian
+*/
+static PetscErrorCode TestCounts(PetscBool cg, PetscInt n, PCType pctype, PCSide side, KSPNormType norm,
+                                 PetscBool symmetric)
 {
   const PetscBool  early = (PetscBool)(symmetric && PetscDefined(USE_COMPLEX));
   KSP              ksp;
@@ -85,14 +95,19 @@ static PetscErrorCode TestCounts(PetscBool cg, PetscInt n, PCType pctype, PCSide
   } else PetscCall(MakeMatrix(cg, n, PETSC_DECIDE, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 13));
-  if (symmetric) PetscCall(VecRealPart(b)); /* for a while p.Ap keeps the sign of its real part then: where it changes KSPCG gives up, and there is nothing more to compare */
+  /*
+    for a while p.Ap keeps the sign of its real part then: where it changes KSPCG gives up, and there is nothing more to
+    compare
+  */
+  if (symmetric) PetscCall(VecRealPart(b));
   for (PetscInt form = 0; form < 2; form++) {
     PetscInt theirits = 0;
 
     for (PetscInt fused = 0; fused < 2; fused++) {
       KSPConvergedReason reason;
 
-      PetscCall(PetscSNPrintf(where, sizeof(where), "%s, n %" PetscInt_FMT ", %s, %s, %s, form %" PetscInt_FMT, cg ? "cg" : "bcgs", n, pctype, PCSides[side], KSPNormTypes[norm], form));
+      PetscCall(PetscSNPrintf(where, sizeof(where), "%s, n %" PetscInt_FMT ", %s, %s, %s, form %" PetscInt_FMT,
+                              cg ? "cg" : "bcgs", n, pctype, PCSides[side], KSPNormTypes[norm], form));
       PetscCall(KSPTestCreate(fused ? (cg ? KSPCGFUSED : KSPBCGSFUSED) : (cg ? KSPCG : KSPBCGS), pctype, A, &ksp));
       PetscCall(KSPSetPCSide(ksp, side));
       PetscCall(KSPSetNormType(ksp, norm));
@@ -101,15 +116,24 @@ static PetscErrorCode TestCounts(PetscBool cg, PetscInt n, PCType pctype, PCSide
       PetscCall(KSPSetResidualHistory(ksp, NULL, 2000, PETSC_TRUE));
       PetscCall(KSPSolve(ksp, b, x));
       PetscCall(KSPGetConvergedReason(ksp, &reason));
-      PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL || (early && !fused)), "%s, fused %" PetscInt_FMT ": ended with %s", where, fused, KSPConvergedReasons[reason]));
+      PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL || (early && !fused)),
+                               "%s, fused %" PetscInt_FMT ": ended with %s", where, fused,
+                               KSPConvergedReasons[reason]));
       PetscCall(KSPGetIterationNumber(ksp, &its));
       PetscCall(KSPGetResidualHistory(ksp, &history, &length));
-      PetscCall(SpikeTestCheck((PetscBool)(length == its + 1 || (early && !fused)), "%s: %" PetscInt_FMT " residuals after %" PetscInt_FMT " iterations", where, length, its));
+      PetscCall(SpikeTestCheck((PetscBool)(length == its + 1 || (early && !fused)),
+                               "%s: %" PetscInt_FMT " residuals after %" PetscInt_FMT " iterations", where, length,
+                               its));
       for (PetscInt k = 0; k < 8; k++) (fused ? ours : theirs)[k] = k < length ? history[k] : 0.0;
       if (!fused) theirits = its;
       else {
-        PetscCall(SpikeTestCheck((PetscBool)(early || PetscAbsInt(its - theirits) <= 1 + theirits / 20), "%s: %" PetscInt_FMT " iterations, PETSc's method %" PetscInt_FMT, where, its, theirits));
-        for (PetscInt k = 0; k < 8; k++) PetscCall(SpikeTestSmall(PetscAbsReal(ours[k] - theirs[k]), (PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-6) * theirs[k], "difference to PETSc's residual norm", where));
+        PetscCall(SpikeTestCheck((PetscBool)(early || PetscAbsInt(its - theirits) <= 1 + theirits / 20),
+                                 "%s: %" PetscInt_FMT " iterations, PETSc's method %" PetscInt_FMT, where, its,
+                                 theirits));
+        for (PetscInt k = 0; k < 8; k++)
+          PetscCall(SpikeTestSmall(PetscAbsReal(ours[k] - theirs[k]),
+                                   (PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-6) * theirs[k],
+                                   "difference to PETSc's residual norm", where));
       }
       if (fused && symmetric) {
         Vec c;
@@ -148,12 +172,13 @@ static PetscErrorCode NoMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx 
 /* Ahead, in lockstep, with a monitor, with a test of the user, without graphs, with them: the same bits */
 static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, PetscInt form, PetscReal rtol)
 {
-  Mat                A;
-  Vec                x, y, b;
-  KSP                ksp;
-  PC                 pc;
-  PetscReal          history[2000];
-  KSPTestMonitorCtx  monitor = {1e4 * PETSC_MACHINE_EPSILON, 0.0}; /* with right preconditioning the norm is the true one */
+  Mat       A;
+  Vec       x, y, b;
+  KSP       ksp;
+  PC        pc;
+  PetscReal history[2000];
+  /* with right preconditioning the norm is the true one */
+  KSPTestMonitorCtx  monitor = {1e4 * PETSC_MACHINE_EPSILON, 0.0};
   PetscInt           its0    = 0;
   KSPConvergedReason reason0 = KSP_CONVERGED_ITERATING;
   PetscBool          device, copied = PETSC_FALSE;
@@ -174,7 +199,8 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, Pet
     PetscReal          difference = 0.0;
     KSPFusedInfo       info;
 
-    PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, form %" PetscInt_FMT ", way %" PetscInt_FMT, cg ? "cg" : "bcgs", pctype, PCSides[side], form, k));
+    PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, form %" PetscInt_FMT ", way %" PetscInt_FMT,
+                            cg ? "cg" : "bcgs", pctype, PCSides[side], form, k));
     PetscCall(KSPTestCreate(cg ? KSPCGFUSED : KSPBCGSFUSED, pctype, A, &ksp));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
@@ -201,10 +227,15 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, Pet
     PetscCall(KSPFusedGetInfo(ksp, &info));
     if (k) {
       if (k < 4) PetscCall(SpikeTestCheck(info.lockstep, "%s: not in lockstep", where));
-      else PetscCall(SpikeTestCheck((PetscBool)((info.replayed > 0) == (copied && k == 5)), "%s: replayed %" PetscInt_FMT, where, info.replayed));
+      else
+        PetscCall(SpikeTestCheck((PetscBool)((info.replayed > 0) == (copied && k == 5)), "%s: replayed %" PetscInt_FMT,
+                                 where, info.replayed));
       PetscCall(SpikeTestCheck((PetscBool)!info.persistent, "%s: in one kernel", where));
-      PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0), "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where, KSPConvergedReasons[reason], its, KSPConvergedReasons[reason0], its0));
-      for (PetscInt i = 0; i < PetscMin(length, its0 + 1); i++) difference = PetscMax(difference, PetscAbsReal(h[i] - history[i]));
+      PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0),
+                               "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where,
+                               KSPConvergedReasons[reason], its, KSPConvergedReasons[reason0], its0));
+      for (PetscInt i = 0; i < PetscMin(length, its0 + 1); i++)
+        difference = PetscMax(difference, PetscAbsReal(h[i] - history[i]));
       PetscCall(SpikeTestSmall(difference, 0.0, "difference of the histories", where));
       PetscCall(KSPTestDifference(y, x, &difference));
       PetscCall(SpikeTestSmall(difference, 0.0, "difference of the solutions", where));
@@ -220,11 +251,15 @@ static PetscErrorCode TestLockstep(PetscBool cg, PCType pctype, PCSide side, Pet
         PetscCall(KSPFusedGetSpMVType(ksp, &product));
         if (product == KSP_FUSED_SPMV_AUTO) product = KSP_FUSED_SPMV_DIA; /* few diagonals, full */
         copy = (PetscBool)(product != KSP_FUSED_SPMV_PETSC);
-        PetscCall(SpikeTestCheck((PetscBool)(!info.lockstep && info.copy == copy && info.product == product && (info.replayed > 0) == (copy && (spike || form)) && (info.persistent > 0) == (copy && !spike && !form)), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT ", in one kernel %" PetscInt_FMT, where,
-                                 info.lockstep, info.copy, info.replayed, info.persistent));
+        PetscCall(SpikeTestCheck((PetscBool)(!info.lockstep && info.copy == copy && info.product == product &&
+                                             (info.replayed > 0) == (copy && (spike || form)) &&
+                                             (info.persistent > 0) == (copy && !spike && !form)),
+                                 "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT ", in one kernel %" PetscInt_FMT,
+                                 where, info.lockstep, info.copy, info.replayed, info.persistent));
         copied = copy;
       }
-      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || rtol == 0.0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || rtol == 0.0), "%s: ended with %s", where,
+                               KSPConvergedReasons[reason]));
     }
     PetscCall(KSPDestroy(&ksp));
   }
@@ -264,7 +299,8 @@ static PetscErrorCode TestNullSpace(PetscBool cg, PCType pctype)
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(SpikeTestSmall(rnorm, 100.0 * KSPTEST_RTOL * bnorm, "residual", where));
   PetscCall(VecSum(x, &sum));
-  PetscCall(SpikeTestSmall(PetscAbsScalar(sum), 1e-6 * bnorm + (PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 0.0), "part of x in the null space", where));
+  PetscCall(SpikeTestSmall(PetscAbsScalar(sum), 1e-6 * bnorm + (PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 0.0),
+                           "part of x in the null space", where));
   PetscCall(MatNullSpaceDestroy(&nullspace));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -321,7 +357,8 @@ static PetscErrorCode TestComposition(PetscBool cg, PCType pctype, PetscBool she
     PetscCall(MatShellSetVecType(S, vectype));
   }
   for (PetscInt k = 0; k < 2; k++) {
-    PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s%s", cg ? "cg" : "bcgs", pctype, form[k], shell ? ", shell" : ""));
+    PetscCall(
+      PetscSNPrintf(where, sizeof(where), "%s, %s, %s%s", cg ? "cg" : "bcgs", pctype, form[k], shell ? ", shell" : ""));
     PetscCall(KSPTestCreate(cg ? KSPCGFUSED : KSPBCGSFUSED, pctype, A, &ksp));
     if (shell) PetscCall(KSPSetOperators(ksp, S, A));
     PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)k));
@@ -345,7 +382,10 @@ static PetscErrorCode TestComposition(PetscBool cg, PCType pctype, PetscBool she
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The replaced residual is the true one: the check at the end sees no difference, and the replacements are as many as asked for */
+/*
+  The replaced residual is the true one: the check at the end sees no difference, and the replacements are as many as
+  asked for
+*/
 static PetscErrorCode TestReplacement(PetscBool cg, PCType pctype, PCSide side)
 {
   Mat          A;
@@ -369,7 +409,9 @@ static PetscErrorCode TestReplacement(PetscBool cg, PCType pctype, PCSide side)
   PetscCall(SpikeTestSolve(ksp, b, x, where));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPFusedGetInfo(ksp, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.replacements == info.launched / 5), "%s: %" PetscInt_FMT " replacements in %" PetscInt_FMT " iterations", where, info.replacements, info.launched));
+  PetscCall(SpikeTestCheck((PetscBool)(info.replacements == info.launched / 5),
+                           "%s: %" PetscInt_FMT " replacements in %" PetscInt_FMT " iterations", where,
+                           info.replacements, info.launched));
   PetscCall(SpikeTestCheck((PetscBool)(its >= 5), "%s: only %" PetscInt_FMT " iterations", where, its));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -398,8 +440,10 @@ int main(int argc, char **argv)
       for (PetscInt p = 0; p < 2; p++) PetscCall(TestReference(iscg, sizes[k], simple[p], PETSC_DECIDE));
     PetscCall(TestReference(iscg, 35, PCJACOBI, rank == size - 1 ? 35 : 0));
     for (PetscInt p = 0; p < 2; p++) {
-      for (PetscInt k = 0; k < (cg ? 3 : 2); k++) PetscCall(TestCounts(iscg, 700, simple[p], !cg && k ? PC_RIGHT : PC_LEFT, norms[k], PETSC_FALSE));
-      for (PetscInt k = 0; cg && k < 3; k++) PetscCall(TestCounts(PETSC_TRUE, 700, simple[p], PC_LEFT, norms[k], PETSC_TRUE));
+      for (PetscInt k = 0; k < (cg ? 3 : 2); k++)
+        PetscCall(TestCounts(iscg, 700, simple[p], !cg && k ? PC_RIGHT : PC_LEFT, norms[k], PETSC_FALSE));
+      for (PetscInt k = 0; cg && k < 3; k++)
+        PetscCall(TestCounts(PETSC_TRUE, 700, simple[p], PC_LEFT, norms[k], PETSC_TRUE));
       for (PetscInt form = 0; form < 2; form++) {
         PetscCall(TestLockstep(iscg, simple[p], iscg ? PC_LEFT : PC_RIGHT, form, KSPTEST_RTOL));
         PetscCall(TestLockstep(iscg, simple[p], iscg ? PC_LEFT : PC_RIGHT, form, 0.0));
@@ -415,7 +459,8 @@ int main(int argc, char **argv)
       PetscCall(TestLockstep(PETSC_FALSE, PCJACOBI, PC_LEFT, form, KSPTEST_RTOL));
     }
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all) - (size > 1 ? 2 : 0); k++) {
-      if (cg && k == 6 && PetscDefined(USE_COMPLEX)) continue; /* not Hermitian there: it takes transposes of complex prolongations */
+      /* not Hermitian there: it takes transposes of complex prolongations */
+      if (cg && k == 6 && PetscDefined(USE_COMPLEX)) continue;
       PetscCall(TestComposition(iscg, all[k], PETSC_FALSE));
     }
     PetscCall(TestComposition(iscg, PCJACOBI, PETSC_TRUE));

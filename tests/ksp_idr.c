@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ksp_idr.c: KSPIDRFUSED against dense solutions and against KSPIDR with the same shadow space; failures; true residuals */
+/*
+  ksp_idr.c: KSPIDRFUSED against dense solutions and against KSPIDR with the same shadow space; failures; true residuals
+*/
 static char help[] = "Fused IDR(s) against dense references and KSPIDR.\n\n";
 
 #include "ksptest.h"
 
-static const KSPIDRFusedOrthogType orthogs[] = {KSP_IDRFUSED_ORTHOG_CLASSICAL, KSP_IDRFUSED_ORTHOG_MODIFIED, KSP_IDRFUSED_ORTHOG_TWICE};
+static const KSPIDRFusedOrthogType orthogs[] = {KSP_IDRFUSED_ORTHOG_CLASSICAL, KSP_IDRFUSED_ORTHOG_MODIFIED,
+                                                KSP_IDRFUSED_ORTHOG_TWICE};
 
-/* In single precision P^H r of the merged form is only as good as KSPIDR's where directions are made orthogonal twice: of 1800 solves on such matrices 0 failed then, 129 of 3600 else, by KSPIDR 66 of 1800 */
+/*
+  In single precision P^H r of the merged form is only as good as KSPIDR's where directions are made orthogonal twice:
+  of 1800 solves on such matrices 0 failed then, 129 of 3600 else, by KSPIDR 66 of 1800
+*/
 static KSPIDRFusedOrthogType Orthog(PetscInt k, PetscBool merged)
 {
   return PetscDefined(USE_REAL_SINGLE) && merged ? KSP_IDRFUSED_ORTHOG_TWICE : orthogs[k % 3];
@@ -60,7 +66,10 @@ static PetscErrorCode TestReference(PetscInt n, PetscInt s, PCType pctype, Petsc
             PetscReal          difference;
             char               where[160];
 
-            PetscCall(PetscSNPrintf(where, sizeof(where), "n %" PetscInt_FMT ", s %" PetscInt_FMT ", %s, %s, right %" PetscInt_FMT ", transposed %" PetscInt_FMT ", guess %" PetscInt_FMT ", smoothing %" PetscInt_FMT, n, s, pctype, form ? "merged" : "plain", right, trans, guess, smoothing));
+            PetscCall(PetscSNPrintf(where, sizeof(where),
+                                    "n %" PetscInt_FMT ", s %" PetscInt_FMT ", %s, %s, right %" PetscInt_FMT
+                                    ", transposed %" PetscInt_FMT ", guess %" PetscInt_FMT ", smoothing %" PetscInt_FMT,
+                                    n, s, pctype, form ? "merged" : "plain", right, trans, guess, smoothing));
             PetscCall(KSPTestCreate(KSPIDRFUSED, pctype, A, &ksp));
             PetscCall(KSPIDRSetS(ksp, s));
             PetscCall(KSPIDRFusedSetOrthogType(ksp, Orthog(right + guess + s, (PetscBool)form)));
@@ -88,10 +97,15 @@ static PetscErrorCode TestReference(PetscInt n, PetscInt s, PCType pctype, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The shadow space of KSPIDR: residuals of the first cycles to rounding, and as many products within 5 %, by each form */
+/*
+  The shadow space of KSPIDR: residuals of the first cycles to rounding, and as many products within 5 %, by each form
+*/
 static PetscErrorCode TestCounts(PetscInt n, PetscInt s, PCType pctype, PCSide side)
 {
-  const PetscBool  chaotic = (PetscBool)(PetscDefined(USE_REAL_SINGLE) && s >= 4); /* b changed in its last digits changes KSPIDR's own products by 6 of 40 and residuals by 8 %, or KSPIDR breaks down */
+  /*
+    b changed in its last digits changes KSPIDR's own products by 6 of 40 and residuals by 8 %, or KSPIDR breaks down
+  */
+  const PetscBool  chaotic = (PetscBool)(PetscDefined(USE_REAL_SINGLE) && s >= 4);
   const PetscInt   first   = chaotic ? 0 : PetscMin(10, 2 * (s + 1));
   Mat              A;
   Vec              x, b;
@@ -109,7 +123,9 @@ static PetscErrorCode TestCounts(PetscInt n, PetscInt s, PCType pctype, PCSide s
   for (PetscInt k = -1; k < 8; k++) { /* -1: KSPIDR. 6: PETSc's vectors. 7: with the shadow space of our own */
     KSPConvergedReason reason;
 
-    PetscCall(PetscSNPrintf(where, sizeof(where), "n %" PetscInt_FMT ", s %" PetscInt_FMT ", %s, %s, form %" PetscInt_FMT, n, s, pctype, PCSides[side], k));
+    PetscCall(PetscSNPrintf(where, sizeof(where),
+                            "n %" PetscInt_FMT ", s %" PetscInt_FMT ", %s, %s, form %" PetscInt_FMT, n, s, pctype,
+                            PCSides[side], k));
     PetscCall(KSPTestCreate(k < 0 ? KSPIDR : KSPIDRFUSED, pctype, A, &ksp));
     PetscCall(KSPIDRSetS(ksp, s));
     PetscCall(KSPSetPCSide(ksp, side));
@@ -122,17 +138,26 @@ static PetscErrorCode TestCounts(PetscInt n, PetscInt s, PCType pctype, PCSide s
     PetscCall(KSPSetResidualHistory(ksp, NULL, 2000, PETSC_TRUE));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL || (chaotic && k < 0)), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL || (chaotic && k < 0)), "%s: ended with %s",
+                             where, KSPConvergedReasons[reason]));
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(KSPGetResidualHistory(ksp, &history, &length));
-    PetscCall(SpikeTestCheck((PetscBool)(length == its + 1 || (chaotic && k < 0)), "%s: %" PetscInt_FMT " residuals after %" PetscInt_FMT " iterations", where, length, its));
+    PetscCall(SpikeTestCheck((PetscBool)(length == its + 1 || (chaotic && k < 0)),
+                             "%s: %" PetscInt_FMT " residuals after %" PetscInt_FMT " iterations", where, length, its));
     if (k < 0) {
       theirits = its;
       for (PetscInt i = 0; i < first; i++) theirs[i] = i < length ? history[i] : 0.0;
     } else if (k < 7) {
-      PetscCall(SpikeTestCheck((PetscBool)(chaotic || PetscAbsInt(its - theirits) <= 1 + theirits / 20), "%s: %" PetscInt_FMT " products, KSPIDR %" PetscInt_FMT, where, its, theirits));
-      for (PetscInt i = 0; i < PetscMin(first, length); i++) PetscCall(SpikeTestSmall(PetscAbsReal(history[i] - theirs[i]), (PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-8) * theirs[i], "difference to KSPIDR's residual norm", where));
-    } else PetscCall(SpikeTestCheck((PetscBool)(chaotic || its <= theirits + theirits / 3 + 2), "%s: %" PetscInt_FMT " products with our own shadow space, KSPIDR %" PetscInt_FMT, where, its, theirits));
+      PetscCall(SpikeTestCheck((PetscBool)(chaotic || PetscAbsInt(its - theirits) <= 1 + theirits / 20),
+                               "%s: %" PetscInt_FMT " products, KSPIDR %" PetscInt_FMT, where, its, theirits));
+      for (PetscInt i = 0; i < PetscMin(first, length); i++)
+        PetscCall(SpikeTestSmall(PetscAbsReal(history[i] - theirs[i]),
+                                 (PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-8) * theirs[i],
+                                 "difference to KSPIDR's residual norm", where));
+    } else
+      PetscCall(SpikeTestCheck((PetscBool)(chaotic || its <= theirits + theirits / 3 + 2),
+                               "%s: %" PetscInt_FMT " products with our own shadow space, KSPIDR %" PetscInt_FMT, where,
+                               its, theirits));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecDestroy(&x));
@@ -150,7 +175,10 @@ static PetscErrorCode SeeMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscCtx
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ahead of the device, once more, in lockstep, with a monitor, without graphs: the same bits. rtol 0: to the last iteration, in the middle of a cycle */
+/*
+  Ahead of the device, once more, in lockstep, with a monitor, without graphs: the same bits. rtol 0: to the last
+  iteration, in the middle of a cycle
+*/
 static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, PetscBool smoothing, PetscReal rtol)
 {
   Mat                A;
@@ -179,7 +207,10 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
     PetscReal          difference = 0.0;
     KSPFusedInfo       info;
 
-    PetscCall(PetscSNPrintf(where, sizeof(where), "lockstep, %s, s %" PetscInt_FMT ", form %" PetscInt_FMT ", smoothing %d, rtol %g, way %" PetscInt_FMT, pctype, s, form, smoothing, (double)rtol, k));
+    PetscCall(PetscSNPrintf(where, sizeof(where),
+                            "lockstep, %s, s %" PetscInt_FMT ", form %" PetscInt_FMT
+                            ", smoothing %d, rtol %g, way %" PetscInt_FMT,
+                            pctype, s, form, smoothing, (double)rtol, k));
     if (k != 1) { /* way 1: the solver of way 0 */
       PetscCall(KSPDestroy(&ksp));
       PetscCall(KSPTestCreate(KSPIDRFUSED, pctype, A, &ksp));
@@ -202,10 +233,16 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
     PetscCall(KSPFusedGetSpMVType(ksp, &product));
     copy = (PetscBool)(product != KSP_FUSED_SPMV_PETSC);
     if (device && size == 1)
-      PetscCall(SpikeTestCheck((PetscBool)(info.lockstep == (k == 2 || k == 3) && info.copy == copy && (info.replayed > 0) == (graph && copy && k < 4)), "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy, info.replayed));
+      PetscCall(SpikeTestCheck((PetscBool)(info.lockstep == (k == 2 || k == 3) && info.copy == copy &&
+                                           (info.replayed > 0) == (graph && copy && k < 4)),
+                               "%s: lockstep %d, copy %d, replayed %" PetscInt_FMT, where, info.lockstep, info.copy,
+                               info.replayed));
     if (k) {
-      PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0), "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where, KSPConvergedReasons[reason], its, KSPConvergedReasons[reason0], its0));
-      for (PetscInt i = 0; i < PetscMin(length, its0 + 1); i++) difference = PetscMax(difference, PetscAbsReal(h[i] - history[i]));
+      PetscCall(SpikeTestCheck((PetscBool)(reason == reason0 && its == its0),
+                               "%s: %s after %" PetscInt_FMT " iterations, else %s after %" PetscInt_FMT, where,
+                               KSPConvergedReasons[reason], its, KSPConvergedReasons[reason0], its0));
+      for (PetscInt i = 0; i < PetscMin(length, its0 + 1); i++)
+        difference = PetscMax(difference, PetscAbsReal(h[i] - history[i]));
       PetscCall(SpikeTestSmall(difference, 0.0, "difference of the histories", where));
       PetscCall(KSPTestDifference(y, x, &difference));
       PetscCall(SpikeTestSmall(difference, 0.0, "difference of the solutions", where));
@@ -213,7 +250,8 @@ static PetscErrorCode TestLockstep(PCType pctype, PetscInt s, PetscInt form, Pet
       reason0 = reason;
       its0    = its;
       for (PetscInt i = 0; i < length; i++) history[i] = h[i];
-      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || rtol == 0.0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 || rtol == 0.0), "%s: ended with %s", where,
+                               KSPConvergedReasons[reason]));
     }
   }
   PetscCall(KSPDestroy(&ksp));
@@ -237,7 +275,10 @@ typedef struct {
   PetscRandom rand;
 } Shell;
 
-/* Mode 0: A x. 1: twice too large in the first calls. 2: wrong in the last digits that matter, more so each time. 3: 0. 4: A x, and from now on random numbers are random */
+/*
+  Mode 0: A x. 1: twice too large in the first calls. 2: wrong in the last digits that matter, more so each time. 3: 0.
+  4: A x, and from now on random numbers are random
+*/
 static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
 {
   Shell *shell;
@@ -267,7 +308,10 @@ static PetscErrorCode MakeShell(Shell *shell, Mat *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product for each iteration where their number is the limit; s + 1 reductions in a cycle, twice as many in the plain form, and no more with smoothing but P^H r of the plain one */
+/*
+  A product for each iteration where their number is the limit; s + 1 reductions in a cycle, twice as many in the plain
+  form, and no more with smoothing but P^H r of the plain one
+*/
 static PetscErrorCode TestCosts(PetscInt s, PetscInt form, PetscBool smoothing)
 {
   Shell       shell = {NULL, 0, 0, NULL};
@@ -275,13 +319,15 @@ static PetscErrorCode TestCosts(PetscInt s, PetscInt form, PetscBool smoothing)
   Vec         x, b;
   KSP         ksp;
   PetscMPIInt size;
-  PetscInt    cycles[2] = {PetscDefined(USE_REAL_SINGLE) ? 1 : 4, PetscDefined(USE_REAL_SINGLE) ? 2 : 9}, done; /* in single precision residuals are rounding soon, and a breakdown follows */
-  double      count[2];
-  char        where[96];
+  /* in single precision residuals are rounding soon, and a breakdown follows */
+  PetscInt cycles[2] = {PetscDefined(USE_REAL_SINGLE) ? 1 : 4, PetscDefined(USE_REAL_SINGLE) ? 2 : 9}, done;
+  double   count[2];
+  char     where[96];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscSNPrintf(where, sizeof(where), "costs, s %" PetscInt_FMT ", form %" PetscInt_FMT ", smoothing %d", s, form, smoothing));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "costs, s %" PetscInt_FMT ", form %" PetscInt_FMT ", smoothing %d", s,
+                          form, smoothing));
   PetscCall(MakeMatrix(700, PETSC_DECIDE, &shell.A));
   PetscCall(MakeShell(&shell, &S));
   PetscCall(MatCreateVecs(shell.A, &x, &b));
@@ -298,13 +344,19 @@ static PetscErrorCode TestCosts(PetscInt s, PetscInt form, PetscBool smoothing)
     PetscCall(KSPSolve(ksp, b, x));
     count[k] = (double)petsc_allreduce_ct - count[k];
     PetscCall(KSPGetIterationNumber(ksp, &done));
-    PetscCall(SpikeTestCheck((PetscBool)(done == cycles[k] * (s + 1) && shell.calls == done), "%s: %" PetscInt_FMT " products in %" PetscInt_FMT " iterations", where, shell.calls, done));
+    PetscCall(SpikeTestCheck((PetscBool)(done == cycles[k] * (s + 1) && shell.calls == done),
+                             "%s: %" PetscInt_FMT " products in %" PetscInt_FMT " iterations", where, shell.calls,
+                             done));
     PetscCall(KSPDestroy(&ksp));
   }
   if (size > 1 && PetscDefined(USE_LOG)) {
-    const double expected = (cycles[1] - cycles[0]) * (double)(s + 1) * (1 + (form ? 0 : 1)) + (!form && smoothing ? cycles[1] - cycles[0] : 0.0); /* P^H r with the norm, without smoothing */
+    /* P^H r with the norm, without smoothing */
+    const double expected = (cycles[1] - cycles[0]) * (double)(s + 1) * (1 + (form ? 0 : 1)) +
+                            (!form && smoothing ? cycles[1] - cycles[0] : 0.0);
 
-    PetscCall(SpikeTestCheck((PetscBool)(count[1] - count[0] == expected), "%s: %g reductions in %" PetscInt_FMT " cycles, not %g", where, count[1] - count[0], cycles[1] - cycles[0], expected));
+    PetscCall(SpikeTestCheck((PetscBool)(count[1] - count[0] == expected),
+                             "%s: %g reductions in %" PetscInt_FMT " cycles, not %g", where, count[1] - count[0],
+                             cycles[1] - cycles[0], expected));
   }
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -328,7 +380,8 @@ static PetscErrorCode CheckMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscC
   PetscCall(KSPTestMonitor(ksp, it, rnorm, &monitor->truth));
   if (!it) monitor->last = rnorm;
   PetscCall(KSPIDRFusedGetSmoothing(ksp, &smoothing));
-  if (smoothing) PetscCall(SpikeTestSmall(rnorm, (1.0 + 100.0 * PETSC_MACHINE_EPSILON) * monitor->last, "smoothed norm", "monitor"));
+  if (smoothing)
+    PetscCall(SpikeTestSmall(rnorm, (1.0 + 100.0 * PETSC_MACHINE_EPSILON) * monitor->last, "smoothed norm", "monitor"));
   monitor->last = rnorm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,18 +389,17 @@ static PetscErrorCode CheckMonitor(KSP ksp, PetscInt it, PetscReal rnorm, PetscC
 /* With a monitor and right preconditioning; with replacement, which must agree with the truth at its end as well */
 static PetscErrorCode TestMonitor(PCType pctype, PetscInt form, PetscBool smoothing, PetscInt replacement)
 {
-  Mat        A;
-  Vec        x, b;
-  KSP        ksp;
-  MonitorCtx monitor = {
-    {1e5 * PETSC_MACHINE_EPSILON, 0.0},
-    0.0
-  };
+  Mat          A;
+  Vec          x, b;
+  KSP          ksp;
+  MonitorCtx   monitor = {{1e5 * PETSC_MACHINE_EPSILON, 0.0}, 0.0};
   KSPFusedInfo info;
   char         where[96];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "monitor, %s, form %" PetscInt_FMT ", smoothing %d, replacement %" PetscInt_FMT, pctype, form, smoothing, replacement));
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "monitor, %s, form %" PetscInt_FMT ", smoothing %d, replacement %" PetscInt_FMT, pctype, form,
+                          smoothing, replacement));
   PetscCall(MakeMatrix(700, PETSC_DECIDE, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 14));
@@ -361,7 +413,10 @@ static PetscErrorCode TestMonitor(PCType pctype, PetscInt form, PetscBool smooth
   PetscCall(KSPMonitorSet(ksp, CheckMonitor, &monitor, NULL));
   PetscCall(SpikeTestSolve(ksp, b, x, where));
   PetscCall(KSPFusedGetInfo(ksp, &info));
-  if (replacement) PetscCall(SpikeTestCheck((PetscBool)(info.replacements > 1 && info.replacements == info.launched / replacement), "%s: %" PetscInt_FMT " replacements in %" PetscInt_FMT " iterations", where, info.replacements, info.launched));
+  if (replacement)
+    PetscCall(SpikeTestCheck((PetscBool)(info.replacements > 1 && info.replacements == info.launched / replacement),
+                             "%s: %" PetscInt_FMT " replacements in %" PetscInt_FMT " iterations", where,
+                             info.replacements, info.launched));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -394,7 +449,8 @@ static PetscErrorCode TestNullSpace(PCType pctype, PCSide side)
   PetscCall(VecAYPX(r, -1.0, b));
   PetscCall(VecNorm(r, NORM_2, &rnorm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(SpikeTestSmall(rnorm, 100.0 * KSPTEST_RTOL * bnorm, "residual", side == PC_LEFT ? "null space, left" : "null space, right"));
+  PetscCall(SpikeTestSmall(rnorm, 100.0 * KSPTEST_RTOL * bnorm, "residual",
+                           side == PC_LEFT ? "null space, left" : "null space, right"));
   PetscCall(MatNullSpaceDestroy(&nullspace));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -456,7 +512,10 @@ static PetscErrorCode TestChange(PCType pctype)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Converged means it: recovered where a new start helps, else a negative reason; without the check the method believes its recurrence. An operator that is 0: a new shadow space, then a reason */
+/*
+  Converged means it: recovered where a new start helps, else a negative reason; without the check the method believes
+  its recurrence. An operator that is 0: a new shadow space, then a reason
+*/
 static PetscErrorCode TestTruth(PCSide side, PetscBool smoothing, PetscInt mode, PetscBool check)
 {
   Shell              shell = {NULL, 0, mode, NULL};
@@ -469,7 +528,8 @@ static PetscErrorCode TestTruth(PCSide side, PetscBool smoothing, PetscInt mode,
   char               where[96];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "true residual, %s, smoothing %d, mode %" PetscInt_FMT ", check %d", PCSides[side], smoothing, mode, check));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "true residual, %s, smoothing %d, mode %" PetscInt_FMT ", check %d",
+                          PCSides[side], smoothing, mode, check));
   PetscCall(MakeMatrix(140, PETSC_DECIDE, &shell.A));
   PetscCall(MatCreateVecs(shell.A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 36));
@@ -484,14 +544,23 @@ static PetscErrorCode TestTruth(PCSide side, PetscBool smoothing, PetscInt mode,
   PetscCall(SpikeTestResidual(shell.A, b, x, &residual));
   PetscCall(KSPFusedGetInfo(ksp, &info));
   if (mode == 3) {
-    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_BREAKDOWN && info.restarts == 1 && shell.calls <= 6), "%s: %s after %" PetscInt_FMT " restarts, %" PetscInt_FMT " products", where, KSPConvergedReasons[reason], info.restarts, shell.calls));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_BREAKDOWN && info.restarts == 1 && shell.calls <= 6),
+                             "%s: %s after %" PetscInt_FMT " restarts, %" PetscInt_FMT " products", where,
+                             KSPConvergedReasons[reason], info.restarts, shell.calls));
     shell.mode = 0;
     PetscCall(SpikeTestSolve(ksp, b, x, "after a breakdown"));
-  } else if (!check) PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && residual > 100.0 * KSPTEST_RTOL), "%s: %s with %g: the test does not test", where, KSPConvergedReasons[reason], (double)residual));
+  } else if (!check)
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && residual > 100.0 * KSPTEST_RTOL),
+                             "%s: %s with %g: the test does not test", where, KSPConvergedReasons[reason],
+                             (double)residual));
   else if (mode == 1) {
-    PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && info.restarts > 0), "%s: ended with %s after %" PetscInt_FMT " restarts", where, KSPConvergedReasons[reason], info.restarts));
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && info.restarts > 0),
+                             "%s: ended with %s after %" PetscInt_FMT " restarts", where, KSPConvergedReasons[reason],
+                             info.restarts));
     PetscCall(SpikeTestSmall(residual, 20.0 * KSPTEST_RTOL, "true relative residual", where));
-  } else PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "%s: ended with %s, the true residual is %g", where, KSPConvergedReasons[reason], (double)residual));
+  } else
+    PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "%s: ended with %s, the true residual is %g", where,
+                             KSPConvergedReasons[reason], (double)residual));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&S));
   PetscCall(VecDestroy(&x));
@@ -500,7 +569,10 @@ static PetscErrorCode TestTruth(PCSide side, PetscBool smoothing, PetscInt mode,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rotations by 90 degrees, r orthogonal to A r: no angle is believed, and a solution all the same; without the remedy a new start finds it */
+/*
+  Rotations by 90 degrees, r orthogonal to A r: no angle is believed, and a solution all the same; without the remedy a
+  new start finds it
+*/
 static PetscErrorCode TestSkew(PetscReal cosine)
 {
   Mat                A;
@@ -513,7 +585,8 @@ static PetscErrorCode TestSkew(PetscReal cosine)
   PetscFunctionBegin;
   PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 40, 40, 1, NULL, 1, NULL, &A));
   PetscCall(MatGetOwnershipRange(A, &start, &end));
-  for (PetscInt i = start; i < end; i++) PetscCall(MatSetValue(A, i, i ^ 1, (i % 2 ? -1.0 : 1.0) * (1 + i / 2 % 5), INSERT_VALUES));
+  for (PetscInt i = start; i < end; i++)
+    PetscCall(MatSetValue(A, i, i ^ 1, (i % 2 ? -1.0 : 1.0) * (1 + i / 2 % 5), INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -523,7 +596,8 @@ static PetscErrorCode TestSkew(PetscReal cosine)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(SpikeTestResidual(A, b, x, &residual));
-  if (cosine > 0.0) PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "skew: ended with %s", KSPConvergedReasons[reason]));
+  if (cosine > 0.0)
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "skew: ended with %s", KSPConvergedReasons[reason]));
   if (reason > 0) PetscCall(SpikeTestSmall(residual, 20.0 * KSPTEST_RTOL, "true relative residual", "skew"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
@@ -532,7 +606,10 @@ static PetscErrorCode TestSkew(PetscReal cosine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The shadow vector is constant, and A r of the first product is orthogonal to it: no iteration is completed before there is a new shadow space */
+/*
+  The shadow vector is constant, and A r of the first product is orthogonal to it: no iteration is completed before
+  there is a new shadow space
+*/
 static PetscErrorCode TestShadow(PetscBool renewed)
 {
   Shell              shell = {NULL, 0, renewed ? 4 : 0, NULL};
@@ -566,7 +643,9 @@ static PetscErrorCode TestShadow(PetscBool renewed)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPFusedGetInfo(ksp, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.restarts == 1 && (renewed ? reason > 0 : reason == KSP_DIVERGED_BREAKDOWN)), "shadow space, renewed %d: %s after %" PetscInt_FMT " restarts", renewed, KSPConvergedReasons[reason], info.restarts));
+  PetscCall(SpikeTestCheck((PetscBool)(info.restarts == 1 && (renewed ? reason > 0 : reason == KSP_DIVERGED_BREAKDOWN)),
+                           "shadow space, renewed %d: %s after %" PetscInt_FMT " restarts", renewed,
+                           KSPConvergedReasons[reason], info.restarts));
   if (renewed) {
     PetscCall(SpikeTestResidual(shell.A, b, x, &residual));
     PetscCall(SpikeTestSmall(residual, 20.0 * KSPTEST_RTOL, "true relative residual", "new shadow space"));
@@ -607,7 +686,9 @@ static PetscErrorCode CountingApply(PC pc, Vec x, Vec y)
 }
 
 /*
-  A preconditioner that solves the system is applied once, from any guess: what the first product needed of it is the solution; in the merged form on several ranks a product too many comes first. ways: plain, with smoothing, with the true residual in each iteration, no check
+  A preconditioner that solves the system is applied once, from any guess: what the first product needed of it is the
+  solution; in the merged form on several ranks a product too many comes first. ways: plain, with smoothing, with the
+  true residual in each iteration, no check
 */
 static PetscErrorCode TestDirect(PCType pctype, PetscInt s, PetscInt form)
 {
@@ -648,7 +729,10 @@ static PetscErrorCode TestDirect(PCType pctype, PetscInt s, PetscInt form)
       PetscCall(KSPIDRFusedSetFlexible(ksp, PETSC_BOOL3_FALSE));
     }
     for (PetscInt guess = 0; guess < 2; guess++) {
-      PetscCall(PetscSNPrintf(where, sizeof(where), "direct, %s, s %" PetscInt_FMT ", form %" PetscInt_FMT ", way %" PetscInt_FMT ", guess %" PetscInt_FMT, pctype ? pctype : "lu", s, form, way, guess));
+      PetscCall(PetscSNPrintf(where, sizeof(where),
+                              "direct, %s, s %" PetscInt_FMT ", form %" PetscInt_FMT ", way %" PetscInt_FMT
+                              ", guess %" PetscInt_FMT,
+                              pctype ? pctype : "lu", s, form, way, guess));
       PetscCall(SpikeTestSetRandom(b, 50 + (unsigned)guess));
       PetscCall(SpikeTestSetRandom(x, 52));
       PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)guess));
@@ -658,11 +742,16 @@ static PetscErrorCode TestDirect(PCType pctype, PetscInt s, PetscInt form)
       PetscCall(KSPGetIterationNumber(ksp, &its));
       PetscCall(KSPFusedGetInfo(ksp, &info));
       PetscCall(SpikeTestResidual(A, b, x, &residual));
-      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && (size > 1 || its == 1)), "%s: %s after %" PetscInt_FMT " iterations", where, KSPConvergedReasons[reason], its));
+      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && (size > 1 || its == 1)),
+                               "%s: %s after %" PetscInt_FMT " iterations", where, KSPConvergedReasons[reason], its));
       PetscCall(SpikeTestSmall(residual, 20.0 * KSPTEST_RTOL, "true relative residual", where));
       if (!pctype && way % 3 == 0 && (size == 1 || form == KSP_FUSED_REDUCTIONS_PLAIN))
-        PetscCall(SpikeTestCheck((PetscBool)(its == 1 && counting.calls == 1), "%s: %" PetscInt_FMT " applications in %" PetscInt_FMT " iterations", where, counting.calls, its));
-      if (size == 1) PetscCall(SpikeTestCheck((PetscBool)(info.launched == 1), "%s: %" PetscInt_FMT " iterations launched", where, info.launched));
+        PetscCall(SpikeTestCheck((PetscBool)(its == 1 && counting.calls == 1),
+                                 "%s: %" PetscInt_FMT " applications in %" PetscInt_FMT " iterations", where,
+                                 counting.calls, its));
+      if (size == 1)
+        PetscCall(SpikeTestCheck((PetscBool)(info.launched == 1), "%s: %" PetscInt_FMT " iterations launched", where,
+                                 info.launched));
     }
     PetscCall(KSPDestroy(&ksp));
     PetscCall(PCDestroy(&counting.inner));
@@ -695,14 +784,16 @@ static PetscErrorCode TestFailures(PetscInt form)
   PetscCall(PCShellSetApply(pc, BadApply));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "a preconditioner that returns infinity: %s", KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "a preconditioner that returns infinity: %s",
+                           KSPConvergedReasons[reason]));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(SpikeTestCheck((PetscBool)(its <= 6), "it was seen after %" PetscInt_FMT " iterations only", its));
   PetscCall(SpikeTestSolve(ksp, b, x, "after a failure"));
   PetscCall(VecSet(b, PETSC_INFINITY));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "an infinite right-hand side: %s", KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_NANORINF), "an infinite right-hand side: %s",
+                           KSPConvergedReasons[reason]));
   PetscCall(VecSet(b, 0.0));
   PetscCall(SpikeTestSolve(ksp, b, x, "zero right-hand side"));
   PetscCall(SpikeTestSetRandom(b, 38));
@@ -711,14 +802,17 @@ static PetscErrorCode TestFailures(PetscInt form)
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(KSPGetIterationNumber(ksp, &its));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_ITS && its == most), "%" PetscInt_FMT " iterations: %s after %" PetscInt_FMT, most, KSPConvergedReasons[reason], its));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_ITS && its == most),
+                             "%" PetscInt_FMT " iterations: %s after %" PetscInt_FMT, most, KSPConvergedReasons[reason],
+                             its));
   }
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ITS && its == 6), "no norm, 6 iterations: %s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ITS && its == 6),
+                           "no norm, 6 iterations: %s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = KSPIDRSetS(ksp, 0);
   PetscCall(PetscPopErrorHandler());
@@ -747,13 +841,17 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(dimensions); k++) {
-    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++) PetscCall(TestReference(sizes[i], dimensions[k], simple[k % 2], PETSC_DECIDE));
-    for (PetscInt p = 0; p < 2; p++) PetscCall(TestCounts(700, dimensions[k], simple[p], (k + (size_t)p) % 2 ? PC_RIGHT : PC_LEFT));
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(sizes); i++)
+      PetscCall(TestReference(sizes[i], dimensions[k], simple[k % 2], PETSC_DECIDE));
+    for (PetscInt p = 0; p < 2; p++)
+      PetscCall(TestCounts(700, dimensions[k], simple[p], (k + (size_t)p) % 2 ? PC_RIGHT : PC_LEFT));
     for (PetscInt form = 0; form < 2; form++)
       for (PetscInt smoothing = 0; smoothing < 2; smoothing++) {
         PetscCall(TestCosts(dimensions[k], form, (PetscBool)smoothing));
-        PetscCall(TestLockstep(simple[(k + (size_t)form) % 2], dimensions[k], form, (PetscBool)smoothing, smoothing == form ? KSPTEST_RTOL : 0.0));
-        PetscCall(TestLockstep(PCNONE, dimensions[k], form, (PetscBool)smoothing, smoothing == form ? 0.0 : KSPTEST_RTOL));
+        PetscCall(TestLockstep(simple[(k + (size_t)form) % 2], dimensions[k], form, (PetscBool)smoothing,
+                               smoothing == form ? KSPTEST_RTOL : 0.0));
+        PetscCall(
+          TestLockstep(PCNONE, dimensions[k], form, (PetscBool)smoothing, smoothing == form ? 0.0 : KSPTEST_RTOL));
       }
   }
   PetscCall(TestReference(35, 4, PCJACOBI, rank == size - 1 ? 35 : 0));
@@ -761,7 +859,8 @@ int main(int argc, char **argv)
     for (PetscInt smoothing = 0; smoothing < 2; smoothing++) {
       for (PetscInt form = 0; form < 2; form++) PetscCall(TestMonitor(simple[p], form, (PetscBool)smoothing, 0));
       PetscCall(TestMonitor(simple[p], 1, (PetscBool)smoothing, 7));
-      for (PetscInt mode = 1; mode < 4; mode++) PetscCall(TestTruth(p ? PC_RIGHT : PC_LEFT, (PetscBool)smoothing, mode, PETSC_TRUE));
+      for (PetscInt mode = 1; mode < 4; mode++)
+        PetscCall(TestTruth(p ? PC_RIGHT : PC_LEFT, (PetscBool)smoothing, mode, PETSC_TRUE));
       PetscCall(TestTruth(p ? PC_RIGHT : PC_LEFT, (PetscBool)smoothing, 1, PETSC_FALSE));
     }
     PetscCall(TestNullSpace(simple[p], p ? PC_RIGHT : PC_LEFT));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ksp_matsolve.c: KSPMatSolve() of the fused methods, all columns together: iterations, reasons and solutions of single solves */
+/*
+  ksp_matsolve.c: KSPMatSolve() of the fused methods, all columns together: iterations, reasons and solutions of single
+  solves
+*/
 static char help[] = "Fused Krylov methods with several right-hand sides at once against single solves.\n\n";
 
 #include "ksptest.h"
@@ -15,7 +18,8 @@ typedef enum {
   TEST_NULL,   /* constants are the null space                                     */
   TEST_NKINDS
 } TestKind;
-static const char *const TestKinds[] = {"plain", "transposed", "guess", "shell", "no norm", "few iterations", "liar", "null space"};
+static const char *const TestKinds[] = {"plain",   "transposed",     "guess", "shell",
+                                        "no norm", "few iterations", "liar",  "null space"};
 
 typedef struct {
   KSPType     type;
@@ -59,7 +63,10 @@ static PetscErrorCode MakeShell(Shell *shell, Mat *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A dense matrix of A's columns with leading dimension nlocal + pad, where A's vectors are; what is behind its rows is NaN */
+/*
+  A dense matrix of A's columns with leading dimension nlocal + pad, where A's vectors are; what is behind its rows is
+  NaN
+*/
 static PetscErrorCode DenseCreate(Mat A, PetscInt m, PetscInt pad, Mat *X)
 {
   PetscInt     nlocal, n;
@@ -84,7 +91,10 @@ static PetscErrorCode DenseCreate(Mat A, PetscInt m, PetscInt pad, Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Random columns; of 3 and more the second is 1e-12 times as large, the third 0, and each fourth has few entries, so that columns take different numbers of iterations */
+/*
+  Random columns; of 3 and more the second is 1e-12 times as large, the third 0, and each fourth has few entries, so
+  that columns take different numbers of iterations
+*/
 static PetscErrorCode SetRightHandSides(Mat B, const int first[])
 {
   PetscScalar *a;
@@ -98,7 +108,9 @@ static PetscErrorCode SetRightHandSides(Mat B, const int first[])
   for (PetscInt j = 0; j < m; j++) {
     const PetscReal scale = j == 1 ? 1e-12 : (j == 2 ? 0.0 : 1.0);
 
-    for (PetscInt i = start; i < end; i++) a[i - start + j * lda] = scale * (j % 4 == 3 && n > 3 && i != (7 * j) % n ? (PetscScalar)0.0 : SpikeTestScalar(50, i, j));
+    for (PetscInt i = start; i < end; i++)
+      a[i - start + j * lda] = scale *
+                               (j % 4 == 3 && n > 3 && i != (7 * j) % n ? (PetscScalar)0.0 : SpikeTestScalar(50, i, j));
     for (PetscInt i = start; i < end && first && j % 4 == 0; i++) a[i - start + j * lda] = first[i];
   }
   PetscCall(MatDenseRestoreArrayWrite(B, &a));
@@ -116,16 +128,19 @@ static PetscErrorCode Configure(const TestCase *t, Mat A, Mat S, KSP *ksp)
   PetscCall(KSPSetOperators(*ksp, S, A));
   PetscCall(KSPSetPCSide(*ksp, t->side));
   PetscCall(KSPSetNormType(*ksp, t->kind == TEST_NONORM ? KSP_NORM_NONE : t->norm));
-  if (t->form == 1) PetscCall(KSPFusedSetReductions(*ksp, idr ? KSP_FUSED_REDUCTIONS_PLAIN : KSP_FUSED_REDUCTIONS_MERGED));
+  if (t->form == 1)
+    PetscCall(KSPFusedSetReductions(*ksp, idr ? KSP_FUSED_REDUCTIONS_PLAIN : KSP_FUSED_REDUCTIONS_MERGED));
   if (t->form == 2) PetscCall(KSPIDRFusedSetSmoothing(*ksp, PETSC_TRUE));
-  if (t->kind == TEST_NONORM) PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 3)); /* SPIKE solves, and more would leave residuals that are 0 */
+  /* SPIKE solves, and more would leave residuals that are 0 */
+  if (t->kind == TEST_NONORM) PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 3));
   if (t->kind == TEST_FEW) PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 5));
   if (t->kind == TEST_GUESS) PetscCall(KSPSetInitialGuessNonzero(*ksp, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The figures of a column by a single solve, and its solution, which is left in x */
-static PetscErrorCode SolveSingle(const TestCase *t, KSP ksp, Mat B, PetscInt j, Vec x, PetscInt *its, KSPConvergedReason *reason, PetscReal *rnorm)
+static PetscErrorCode SolveSingle(const TestCase *t, KSP ksp, Mat B, PetscInt j, Vec x, PetscInt *its,
+                                  KSPConvergedReason *reason, PetscReal *rnorm)
 {
   Vec b;
 
@@ -159,7 +174,10 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
   char                      where[256];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %s, %s, %" PetscInt_FMT " columns, batch %" PetscInt_FMT ", form %" PetscInt_FMT, t->type, t->pctype, PCSides[t->side], KSPNormTypes[t->norm], TestKinds[t->kind], t->m, t->batch, t->form));
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "%s, %s, %s, %s, %s, %" PetscInt_FMT " columns, batch %" PetscInt_FMT ", form %" PetscInt_FMT,
+                          t->type, t->pctype, PCSides[t->side], KSPNormTypes[t->norm], TestKinds[t->kind], t->m,
+                          t->batch, t->form));
   if (isshell) PetscCall(MakeShell(&shell, &S));
   PetscCall(Configure(t, A, S, &ksp));
   PetscCall(Configure(t, A, S, &single));
@@ -170,7 +188,8 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
   PetscCall(DenseCreate(A, t->m, 0, &X0));
   PetscCall(SetRightHandSides(B, t->b));
   PetscCall(MatCreateVecs(A, &guess, NULL));
-  for (PetscInt j = 0; j < t->m && t->kind == TEST_GUESS; j++) { /* the first column has its solution to about the tolerance, but for rounding */
+  /* the first column has its solution to about the tolerance, but for rounding */
+  for (PetscInt j = 0; j < t->m && t->kind == TEST_GUESS; j++) {
     PetscCall(MatDenseGetColumnVecWrite(X0, j, &x));
     PetscCall(SpikeTestSetRandom(x, 70 + j));
     if (j == 1) PetscCall(VecScale(x, 1e-12));
@@ -188,10 +207,15 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
   if (t->kind == TEST_TRANSPOSE) PetscCall(KSPMatSolveTranspose(ksp, B, X));
   else PetscCall(KSPMatSolve(ksp, B, X));
   PetscCall(KSPFusedGetColumns(ksp, &m, &its, &reasons, &norms, &together));
-  first = t->batch && t->batch < t->m ? (t->m - 1) / t->batch * t->batch : 0; /* the columns that the getter tells about */
-  PetscCall(SpikeTestCheck((PetscBool)(m == t->m - first && together == (PetscBool)(m > 1)), "%s: figures of %" PetscInt_FMT " columns, together %d", where, m, together));
+  /* the columns that the getter tells about */
+  first = t->batch && t->batch < t->m ? (t->m - 1) / t->batch * t->batch : 0;
+  PetscCall(SpikeTestCheck((PetscBool)(m == t->m - first && together == (PetscBool)(m > 1)),
+                           "%s: figures of %" PetscInt_FMT " columns, together %d", where, m, together));
   PetscCall(KSPTestBackend(ksp, where));
-  PetscCall(SpikeTestOnDevice(A, &device)); /* there, sums of columns and of one have other orders, and after a breakdown its rounding decides about what follows */
+  /*
+    there, sums of columns and of one have other orders, and after a breakdown its rounding decides about what follows
+  */
+  PetscCall(SpikeTestOnDevice(A, &device));
   for (PetscInt j = 0; j < t->m; j++) {
     PetscInt           theirs;
     KSPConvergedReason theirreason;
@@ -219,22 +243,38 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
     worst = worst && worst < reasons[j - first] ? worst : reasons[j - first];
     sum += PetscSqr(norms[j - first]);
     if (t->kind != TEST_LIAR && !(t->b && device))
-      PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(theirs - its[j - first]) <= 1 + theirs / 20), "%s: column %" PetscInt_FMT " took %" PetscInt_FMT " iterations, alone %" PetscInt_FMT, where, j, its[j - first], theirs));
-    exact = (PetscBool)(PetscMax(rnorm, norms[j - first]) <= 100 * PETSC_MACHINE_EPSILON * bnorm); /* PCs that solve leave a residual of rounding, or 0, which is the absolute tolerance's */
-    PetscCall(SpikeTestCheck((PetscBool)(theirreason == reasons[j - first] || ((exact || (t->kind == TEST_GUESS && !j)) && theirreason > 0 && reasons[j - first] > 0)), "%s: column %" PetscInt_FMT " ended with %s, alone with %s", where, j, KSPConvergedReasons[reasons[j - first]], KSPConvergedReasons[theirreason]));
-    if (t->kind == TEST_FEW && its[j - first] == theirs) PetscCall(SpikeTestSmall(PetscAbsReal(rnorm - norms[j - first]), 1e-3 * rnorm + 100 * PETSC_MACHINE_EPSILON * bnorm, "difference to the residual norm of a single solve", where));
+      PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(theirs - its[j - first]) <= 1 + theirs / 20),
+                               "%s: column %" PetscInt_FMT " took %" PetscInt_FMT " iterations, alone %" PetscInt_FMT,
+                               where, j, its[j - first], theirs));
+    /* PCs that solve leave a residual of rounding, or 0, which is the absolute tolerance's */
+    exact = (PetscBool)(PetscMax(rnorm, norms[j - first]) <= 100 * PETSC_MACHINE_EPSILON * bnorm);
+    PetscCall(
+      SpikeTestCheck((PetscBool)(theirreason == reasons[j - first] || ((exact || (t->kind == TEST_GUESS && !j)) &&
+                                                                       theirreason > 0 && reasons[j - first] > 0)),
+                     "%s: column %" PetscInt_FMT " ended with %s, alone with %s", where, j,
+                     KSPConvergedReasons[reasons[j - first]], KSPConvergedReasons[theirreason]));
+    if (t->kind == TEST_FEW && its[j - first] == theirs)
+      PetscCall(SpikeTestSmall(PetscAbsReal(rnorm - norms[j - first]),
+                               1e-3 * rnorm + 100 * PETSC_MACHINE_EPSILON * bnorm,
+                               "difference to the residual norm of a single solve", where));
   }
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &maxits));
   PetscCall(KSPGetResidualHistory(ksp, &history, &length));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == worst && maxits == most), "%s: %s after %" PetscInt_FMT " iterations, its columns %s and %" PetscInt_FMT, where, KSPConvergedReasons[reason], maxits, KSPConvergedReasons[worst], most));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == worst && maxits == most),
+                           "%s: %s after %" PetscInt_FMT " iterations, its columns %s and %" PetscInt_FMT, where,
+                           KSPConvergedReasons[reason], maxits, KSPConvergedReasons[worst], most));
   if (together) {
     PetscReal rnorm;
 
     PetscCall(KSPGetResidualNorm(ksp, &rnorm));
-    PetscCall(SpikeTestCheck((PetscBool)(length == most + 1), "%s: %" PetscInt_FMT " norms after %" PetscInt_FMT " iterations", where, length, most));
-    PetscCall(SpikeTestSmall(PetscAbsReal(rnorm - PetscSqrtReal(sum)), 1e-5 * rnorm, "difference to the Frobenius norm", where));
-    if (t->kind != TEST_LIAR && reason > 0) PetscCall(SpikeTestSmall(PetscAbsReal(history[length - 1] - rnorm), 1e-5 * rnorm, "difference to the last norm of the history", where));
+    PetscCall(SpikeTestCheck((PetscBool)(length == most + 1),
+                             "%s: %" PetscInt_FMT " norms after %" PetscInt_FMT " iterations", where, length, most));
+    PetscCall(SpikeTestSmall(PetscAbsReal(rnorm - PetscSqrtReal(sum)), 1e-5 * rnorm, "difference to the Frobenius norm",
+                             where));
+    if (t->kind != TEST_LIAR && reason > 0)
+      PetscCall(SpikeTestSmall(PetscAbsReal(history[length - 1] - rnorm), 1e-5 * rnorm,
+                               "difference to the last norm of the history", where));
   }
   PetscCall(MatGetOwnershipRange(X, &start, &end));
   PetscCall(MatDenseGetLDA(X, &ldx));
@@ -260,7 +300,8 @@ static PetscErrorCode MakeMatrix(PetscBool cg, PetscInt n, TestKind kind, Mat *A
   MatNullSpace  nullspace;
 
   PetscFunctionBegin;
-  if (cg || kind == TEST_NULL) PetscCall(KSPTestGrid(PETSC_COMM_WORLD, n / 7, 7, PETSC_DECIDE, kind == TEST_NULL ? 0.0 : 0.1, A));
+  if (cg || kind == TEST_NULL)
+    PetscCall(KSPTestGrid(PETSC_COMM_WORLD, n / 7, 7, PETSC_DECIDE, kind == TEST_NULL ? 0.0 : 0.1, A));
   else PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, A));
   if (kind == TEST_NULL) {
     PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &nullspace));
@@ -274,7 +315,9 @@ static PetscErrorCode MakeMatrix(PetscBool cg, PetscInt n, TestKind kind, Mat *A
 /* Breakdowns of some columns, while others go on: matrices of three rows */
 static PetscErrorCode TestBreakdown(KSPType type, const int a[], const int b[], PCSide side, PetscInt form)
 {
-  const TestCase t = {type, PCNONE, side, side == PC_LEFT ? KSP_NORM_PRECONDITIONED : KSP_NORM_UNPRECONDITIONED, TEST_PLAIN, 5, 0, 0, form, b};
+  const TestCase t = {type,       PCNONE, side, side == PC_LEFT ? KSP_NORM_PRECONDITIONED : KSP_NORM_UNPRECONDITIONED,
+                      TEST_PLAIN, 5,      0,    0,
+                      form,       b};
   Mat            A;
   PetscScalar    transposed[9];
 
@@ -316,14 +359,16 @@ static PetscErrorCode TestSingle(void)
   for (PetscInt k = 0; k < 3; k++) {
     PetscCall(KSPFusedSetMatSolveType(ksp, k == 1 ? KSP_FUSED_MATSOLVE_SINGLE : KSP_FUSED_MATSOLVE_COLUMNS));
     PetscCall(KSPFusedGetMatSolveType(ksp, &type));
-    PetscCall(SpikeTestCheck((PetscBool)(type == (k == 1 ? KSP_FUSED_MATSOLVE_SINGLE : KSP_FUSED_MATSOLVE_COLUMNS)), "type %d", (int)type));
+    PetscCall(SpikeTestCheck((PetscBool)(type == (k == 1 ? KSP_FUSED_MATSOLVE_SINGLE : KSP_FUSED_MATSOLVE_COLUMNS)),
+                             "type %d", (int)type));
     if (k == 2) {
       PetscCall(KSPConvergedDefaultCreate(&ctx));
       PetscCall(KSPSetConvergenceTest(ksp, UserTest, ctx, KSPConvergedDefaultDestroy));
     }
     PetscCall(KSPMatSolve(ksp, B, X));
     PetscCall(KSPFusedGetColumns(ksp, &m, &its, NULL, NULL, &together));
-    PetscCall(SpikeTestCheck((PetscBool)(m == 4 && together == (PetscBool)!k && its[0] > 0 && its[2] == 0), "figures of %" PetscInt_FMT " columns, together %d, way %" PetscInt_FMT, m, together, k));
+    PetscCall(SpikeTestCheck((PetscBool)(m == 4 && together == (PetscBool)!k && its[0] > 0 && its[2] == 0),
+                             "figures of %" PetscInt_FMT " columns, together %d, way %" PetscInt_FMT, m, together, k));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
@@ -359,18 +404,20 @@ static PetscErrorCode CheckResidual(Mat A, PetscBool trans, Mat B, Mat X, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One KSP through other values, another pattern, transposes, other numbers of columns, single solves in between, and another size */
+/*
+  One KSP through other values, another pattern, transposes, other numbers of columns, single solves in between, and
+  another size
+*/
 static PetscErrorCode TestChange(KSPType type, KSPFusedSpMVType product)
 {
-  const char *const what[]  = {"first", "other values", "fewer columns", "transposed", "another pattern", "more columns", "another size"};
+  const char *const what[]  = {"first",           "other values", "fewer columns", "transposed",
+                               "another pattern", "more columns", "another size"};
   const PetscInt    width[] = {6, 6, 3, 3, 6, 9, 4};
-  SpikeTestBand     band[]  = {
-         {140, 3, 2, 1.5, SPIKE_TEST_SLOW, 5},
-         {140, 1, 4, 1.5, SPIKE_TEST_SLOW, 6},
-         {77,  2, 2, 1.5, SPIKE_TEST_SLOW, 7}
-  };
-  Mat A[3];
-  KSP ksp;
+  SpikeTestBand     band[]  = {{140, 3, 2, 1.5, SPIKE_TEST_SLOW, 5},
+                               {140, 1, 4, 1.5, SPIKE_TEST_SLOW, 6},
+                               {77, 2, 2, 1.5, SPIKE_TEST_SLOW, 7}};
+  Mat               A[3];
+  KSP               ksp;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 3; k++) PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band[k], PETSC_DECIDE, MATAIJ, &A[k]));
@@ -395,7 +442,8 @@ static PetscErrorCode TestChange(KSPType type, KSPFusedSpMVType product)
     if (k == 3) PetscCall(KSPMatSolveTranspose(ksp, B, X));
     else PetscCall(KSPMatSolve(ksp, B, X));
     PetscCall(KSPFusedGetColumns(ksp, &m, NULL, NULL, NULL, &together));
-    PetscCall(SpikeTestCheck((PetscBool)(together && m == width[k]), "%s: %" PetscInt_FMT " columns, together %d", where, m, together));
+    PetscCall(SpikeTestCheck((PetscBool)(together && m == width[k]), "%s: %" PetscInt_FMT " columns, together %d",
+                             where, m, together));
     PetscCall(CheckResidual(M, (PetscBool)(k == 3), B, X, where));
     PetscCall(MatCreateVecs(M, &x, &b));
     PetscCall(SpikeTestSetRandom(b, 31));
@@ -430,7 +478,9 @@ static PetscErrorCode TestFailure(KSPType type)
   PetscCall(KSPMatSolve(ksp, B, X));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPFusedGetColumns(ksp, &m, NULL, &reasons, NULL, NULL));
-  PetscCall(SpikeTestCheck((PetscBool)(m == 3 && reason == KSP_DIVERGED_PC_FAILED && reasons[0] == KSP_DIVERGED_PC_FAILED), "%s: ended with %s without factors", type, KSPConvergedReasons[reason]));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(m == 3 && reason == KSP_DIVERGED_PC_FAILED && reasons[0] == KSP_DIVERGED_PC_FAILED),
+                   "%s: ended with %s without factors", type, KSPConvergedReasons[reason]));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
@@ -468,7 +518,8 @@ static PetscErrorCode TestMonitor(KSPType type)
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = KSPMatSolve(ksp, B, X);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_SUP), "%s: error %d from a monitor that builds the solution", type, (int)ierr));
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_SUP), "%s: error %d from a monitor that builds the solution",
+                           type, (int)ierr));
   PetscCall(KSPMonitorCancel(ksp));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 31));
@@ -492,14 +543,12 @@ int main(int argc, char **argv)
   const KSPType  types[]        = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
   const PCType   pcs[]          = {PCNONE, PCJACOBI, PCSPIKE, PCBJACOBI, PCILU};
   const PetscInt widths[]       = {1, 3, 16, 32, 33};
-  const int      breaks[][2][9] = {
-         {{0, 1, 0, -1, 0, 0, 0, 0, 1},   {1, 2, 3}  },
-         {{0, 1, 0, 0, 0, 1, 1, 0, 0},    {1, 0, 0}  },
-         {{1, 0, 0, 0, 2, 0, 0, 0, 0},    {1, 2, 3}  },
-         {{0, 2, 0, 2, 1, 2, 2, 0, 0},    {1, -1, -1}},
-         {{0, -1, 2, 1, 1, 1, -2, -1, 2}, {1, -1, -1}}
-  };
-  PetscMPIInt size;
+  const int      breaks[][2][9] = {{{0, 1, 0, -1, 0, 0, 0, 0, 1}, {1, 2, 3}},
+                                   {{0, 1, 0, 0, 0, 1, 1, 0, 0}, {1, 0, 0}},
+                                   {{1, 0, 0, 0, 2, 0, 0, 0, 0}, {1, 2, 3}},
+                                   {{0, 2, 0, 2, 1, 2, 2, 0, 0}, {1, -1, -1}},
+                                   {{0, -1, 2, 1, 1, 1, -2, -1, 2}, {1, -1, -1}}};
+  PetscMPIInt    size;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -517,7 +566,16 @@ int main(int argc, char **argv)
         if (kind == TEST_NULL && p >= 2) continue; /* singular to what factors it */
         for (PetscInt right = 0; right < (cg ? 1 : 2); right++) {
           for (PetscInt form = 0; form < (kind ? 1 : (k == 2 ? 3 : 2)); form++) {
-            TestCase t = {types[k], pcs[p], right ? PC_RIGHT : PC_LEFT, right ? KSP_NORM_UNPRECONDITIONED : KSP_NORM_PRECONDITIONED, (TestKind)kind, 5, 0, 0, form, NULL};
+            TestCase t = {types[k],
+                          pcs[p],
+                          right ? PC_RIGHT : PC_LEFT,
+                          right ? KSP_NORM_UNPRECONDITIONED : KSP_NORM_PRECONDITIONED,
+                          (TestKind)kind,
+                          5,
+                          0,
+                          0,
+                          form,
+                          NULL};
 
             PetscCall(TestColumns(&t, A));
           }
@@ -540,11 +598,13 @@ int main(int argc, char **argv)
     }
     PetscCall(TestFailure(types[k]));
     if (k != 1) PetscCall(TestMonitor(types[k]));
-    for (PetscInt product = 0; product < 2 && !cg; product++) PetscCall(TestChange(types[k], product ? KSP_FUSED_SPMV_AUTO : KSP_FUSED_SPMV_PETSC));
+    for (PetscInt product = 0; product < 2 && !cg; product++)
+      PetscCall(TestChange(types[k], product ? KSP_FUSED_SPMV_AUTO : KSP_FUSED_SPMV_PETSC));
     if (!cg)
       for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(breaks); b++)
         for (PetscInt form = 0; form < 2; form++)
-          for (PetscInt right = 0; right < 2; right++) PetscCall(TestBreakdown(types[k], breaks[b][0], breaks[b][1], right ? PC_RIGHT : PC_LEFT, form));
+          for (PetscInt right = 0; right < 2; right++)
+            PetscCall(TestBreakdown(types[k], breaks[b][0], breaks[b][1], right ? PC_RIGHT : PC_LEFT, form));
   }
   PetscCall(TestSingle());
   PetscCall(SpikeTestEnd("ksp_matsolve"));

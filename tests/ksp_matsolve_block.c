@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ksp_matsolve_block.c: KSPMatSolve() by block CG: solutions of LAPACK, reasons and residuals of each column, iterations against those of columns side by side */
+/*
+  ksp_matsolve_block.c: KSPMatSolve() by block CG: solutions of LAPACK, reasons and residuals of each column, iterations
+  against those of columns side by side
+*/
 static char help[] = "Block conjugate gradients for several right-hand sides.\n\n";
 
 #include "ksptest.h"
@@ -42,7 +45,8 @@ static PetscScalar Entry(TestKind kind, PetscInt n, PetscInt i, PetscInt j)
   case TEST_SAME:
     if (j % 4 == 1) return SpikeTestScalar(50, i, j - 1);
     if (j % 4 == 2) return 0.0;
-    if (j % 4 == 3) return SpikeTestScalar(50, i, j - 3) + (j > 3 ? SpikeTestScalar(50, i, 0) : SpikeTestScalar(51, i, 0));
+    if (j % 4 == 3)
+      return SpikeTestScalar(50, i, j - 3) + (j > 3 ? SpikeTestScalar(50, i, 0) : SpikeTestScalar(51, i, 0));
     break;
   case TEST_SCALED:
     return (j % 2 ? 1e-12 : 1.0) * SpikeTestScalar(50, i, j);
@@ -124,8 +128,12 @@ static PetscErrorCode Create(Mat A, PCType pctype, KSPNormType norm, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All columns by block CG against LAPACK, and against columns side by side, none of which is to take fewer iterations than the block */
-static PetscErrorCode TestBlock(Mat A, TestKind kind, PCType pctype, KSPNormType norm, PetscBool trans, PetscInt m, PetscInt batch, PetscInt pad)
+/*
+  All columns by block CG against LAPACK, and against columns side by side, none of which is to take fewer iterations
+  than the block
+*/
+static PetscErrorCode TestBlock(Mat A, TestKind kind, PCType pctype, KSPNormType norm, PetscBool trans, PetscInt m,
+                                PetscInt batch, PetscInt pad)
 {
   KSP                       ksp, columns;
   Mat                       B, X, Y;
@@ -139,7 +147,8 @@ static PetscErrorCode TestBlock(Mat A, TestKind kind, PCType pctype, KSPNormType
   char                      where[256];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %" PetscInt_FMT " columns, batch %" PetscInt_FMT "%s", TestKinds[kind], pctype, KSPNormTypes[norm], m, batch, trans ? ", transposed" : ""));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s, %" PetscInt_FMT " columns, batch %" PetscInt_FMT "%s",
+                          TestKinds[kind], pctype, KSPNormTypes[norm], m, batch, trans ? ", transposed" : ""));
   PetscCall(Create(A, pctype, norm, &ksp));
   PetscCall(Create(A, pctype, norm, &columns));
   PetscCall(KSPFusedSetMatSolveType(columns, KSP_FUSED_MATSOLVE_COLUMNS));
@@ -168,17 +177,22 @@ static PetscErrorCode TestBlock(Mat A, TestKind kind, PCType pctype, KSPNormType
   PetscCall(KSPGetIterationNumber(columns, &theirs));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPTestBackend(ksp, where));
-  PetscCall(SpikeTestCheck((PetscBool)(got == m - first && together == (PetscBool)(got > 1)), "%s: figures of %" PetscInt_FMT " columns, together %d", where, got, together));
+  PetscCall(SpikeTestCheck((PetscBool)(got == m - first && together == (PetscBool)(got > 1)),
+                           "%s: figures of %" PetscInt_FMT " columns, together %d", where, got, together));
   PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
-  PetscCall(SpikeTestCheck((PetscBool)(most <= theirs + 1), "%s: %" PetscInt_FMT " iterations, side by side %" PetscInt_FMT, where, most, theirs));
+  PetscCall(SpikeTestCheck((PetscBool)(most <= theirs + 1),
+                           "%s: %" PetscInt_FMT " iterations, side by side %" PetscInt_FMT, where, most, theirs));
   PetscCall(MatCreateVecs(A, &y, NULL));
   for (PetscInt j = 0; j < m; j++) {
     PetscReal residual, difference, size;
 
     if (j >= first)
-      PetscCall(SpikeTestCheck((PetscBool)(reasons[j - first] > 0 && its[j - first] <= most && norms[j - first] >= 0.0), "%s: column %" PetscInt_FMT " ended with %s, norm %g", where, j, KSPConvergedReasons[reasons[j - first]], (double)norms[j - first]));
+      PetscCall(SpikeTestCheck((PetscBool)(reasons[j - first] > 0 && its[j - first] <= most && norms[j - first] >= 0.0),
+                               "%s: column %" PetscInt_FMT " ended with %s, norm %g", where, j,
+                               KSPConvergedReasons[reasons[j - first]], (double)norms[j - first]));
     PetscCall(TrueResidual(A, trans, B, X, j, &residual));
-    PetscCall(SpikeTestSmall(residual, (norm == KSP_NORM_UNPRECONDITIONED ? 10 : 100) * KSPTEST_RTOL, "true residual", where));
+    PetscCall(
+      SpikeTestSmall(residual, (norm == KSP_NORM_UNPRECONDITIONED ? 10 : 100) * KSPTEST_RTOL, "true residual", where));
     if (kind == TEST_NULL || (j > 4 && j < m - 1)) continue; /* LAPACK takes time */
     PetscCall(MatDenseGetColumnVecRead(B, j, &b));
     PetscCall(KSPTestDense(A, trans, b, y));
@@ -238,8 +252,10 @@ static PetscErrorCode TestPoisson(PCType pctype)
       PetscCall(SpikeTestSmall(residual, 10 * KSPTEST_RTOL, "true residual", "Poisson"));
     }
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Poisson, 16 columns, %s: %s of the iterations\n", pctype, 4 * its[0] < 3 * its[1] ? "less than three quarters" : "too many"));
-  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " iterations of the block, %" PetscInt_FMT " side by side\n", its[0], its[1]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Poisson, 16 columns, %s: %s of the iterations\n", pctype,
+                        4 * its[0] < 3 * its[1] ? "less than three quarters" : "too many"));
+  PetscCall(
+    PetscInfo(ksp, "%" PetscInt_FMT " iterations of the block, %" PetscInt_FMT " side by side\n", its[0], its[1]));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
@@ -257,7 +273,10 @@ static PetscErrorCode ShellMult(Mat S, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What cannot converge says so: indefinite operators and preconditioners, too few iterations, a preconditioner that fails, columns that are not finite while others go on */
+/*
+  What cannot converge says so: indefinite operators and preconditioners, too few iterations, a preconditioner that
+  fails, columns that are not finite while others go on
+*/
 static PetscErrorCode TestFailures(void)
 {
   Mat                       A, S, B, X;
@@ -278,7 +297,10 @@ static PetscErrorCode TestFailures(void)
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 3));
   PetscCall(KSPMatSolve(ksp, B, X));
   PetscCall(KSPFusedGetColumns(ksp, &m, &its, &reasons, NULL, NULL));
-  for (PetscInt j = 0; j < m; j++) PetscCall(SpikeTestCheck((PetscBool)(reasons[j] == KSP_DIVERGED_ITS && its[j] == 3), "few: column %" PetscInt_FMT " ended with %s after %" PetscInt_FMT, j, KSPConvergedReasons[reasons[j]], its[j]));
+  for (PetscInt j = 0; j < m; j++)
+    PetscCall(SpikeTestCheck((PetscBool)(reasons[j] == KSP_DIVERGED_ITS && its[j] == 3),
+                             "few: column %" PetscInt_FMT " ended with %s after %" PetscInt_FMT, j,
+                             KSPConvergedReasons[reasons[j]], its[j]));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1000));
   if (!PetscDefined(USE_REAL_SINGLE)) { /* the second column overflows, the rest is solved */
     Vec b;
@@ -288,7 +310,9 @@ static PetscErrorCode TestFailures(void)
     PetscCall(MatDenseRestoreColumnVec(B, 1, &b));
     PetscCall(KSPMatSolve(ksp, B, X));
     PetscCall(KSPFusedGetColumns(ksp, &m, NULL, &reasons, NULL, NULL));
-    for (PetscInt j = 0; j < m; j++) PetscCall(SpikeTestCheck((PetscBool)(j == 1 ? reasons[j] == KSP_DIVERGED_NANORINF : reasons[j] > 0), "overflow: column %" PetscInt_FMT " ended with %s", j, KSPConvergedReasons[reasons[j]]));
+    for (PetscInt j = 0; j < m; j++)
+      PetscCall(SpikeTestCheck((PetscBool)(j == 1 ? reasons[j] == KSP_DIVERGED_NANORINF : reasons[j] > 0),
+                               "overflow: column %" PetscInt_FMT " ended with %s", j, KSPConvergedReasons[reasons[j]]));
     PetscCall(SetRightHandSides(B, TEST_RANDOM));
   }
   PetscCall(KSPDestroy(&ksp));
@@ -298,7 +322,8 @@ static PetscErrorCode TestFailures(void)
   PetscCall(VecGetOwnershipRange(d, &start, &end));
   for (PetscInt k = 0; k < 2; k++) { /* identity times 2: one iteration; then an indefinite diagonal */
     PetscCall(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &S));
-    for (PetscInt i = start; i < end; i++) PetscCall(VecSetValue(d, i, k && i % 3 == 0 ? -2.0 : 2.0 + (k ? (PetscReal)(i % 50) : 0.0), INSERT_VALUES));
+    for (PetscInt i = start; i < end; i++)
+      PetscCall(VecSetValue(d, i, k && i % 3 == 0 ? -2.0 : 2.0 + (k ? (PetscReal)(i % 50) : 0.0), INSERT_VALUES));
     PetscCall(VecAssemblyBegin(d));
     PetscCall(VecAssemblyEnd(d));
     PetscCall(MatDiagonalSet(S, d, INSERT_VALUES));
@@ -306,14 +331,16 @@ static PetscErrorCode TestFailures(void)
     PetscCall(KSPMatSolve(ksp, B, X));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(KSPFusedGetColumns(ksp, &m, &its, NULL, NULL, NULL));
-    PetscCall(SpikeTestCheck((PetscBool)(k ? reason == KSP_DIVERGED_INDEFINITE_MAT : reason > 0 && its[0] == 1), "%s: ended with %s", k ? "indefinite" : "identity", KSPConvergedReasons[reason]));
+    PetscCall(SpikeTestCheck((PetscBool)(k ? reason == KSP_DIVERGED_INDEFINITE_MAT : reason > 0 && its[0] == 1),
+                             "%s: ended with %s", k ? "indefinite" : "identity", KSPConvergedReasons[reason]));
     PetscCall(KSPDestroy(&ksp));
     if (k) { /* as a preconditioner */
       PetscCall(Create(A, PCJACOBI, KSP_NORM_UNPRECONDITIONED, &ksp));
       PetscCall(KSPSetOperators(ksp, A, S));
       PetscCall(KSPMatSolve(ksp, B, X));
       PetscCall(KSPGetConvergedReason(ksp, &reason));
-      PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_INDEFINITE_PC), "indefinite preconditioner: ended with %s", KSPConvergedReasons[reason]));
+      PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_INDEFINITE_PC),
+                               "indefinite preconditioner: ended with %s", KSPConvergedReasons[reason]));
       PetscCall(KSPDestroy(&ksp));
     }
     PetscCall(MatDestroy(&S));
@@ -340,7 +367,8 @@ static PetscErrorCode TestFailures(void)
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = KSPFusedSetMatSolveType(ksp, KSP_FUSED_MATSOLVE_BLOCK);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_SUP), "error %d for a method without a block form", (int)ierr));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_SUP), "error %d for a method without a block form", (int)ierr));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
@@ -352,7 +380,9 @@ static PetscErrorCode TestFailures(void)
 static PetscErrorCode TestChange(void)
 {
   const PetscInt             width[] = {6, 3, 33, 6, 40, 5};
-  const KSPFusedMatSolveType type[]  = {KSP_FUSED_MATSOLVE_BLOCK, KSP_FUSED_MATSOLVE_BLOCK, KSP_FUSED_MATSOLVE_BLOCK, KSP_FUSED_MATSOLVE_COLUMNS, KSP_FUSED_MATSOLVE_COLUMNS, KSP_FUSED_MATSOLVE_BLOCK};
+  const KSPFusedMatSolveType type[]  = {KSP_FUSED_MATSOLVE_BLOCK,   KSP_FUSED_MATSOLVE_BLOCK,
+                                        KSP_FUSED_MATSOLVE_BLOCK,   KSP_FUSED_MATSOLVE_COLUMNS,
+                                        KSP_FUSED_MATSOLVE_COLUMNS, KSP_FUSED_MATSOLVE_BLOCK};
   Mat                        A;
   KSP                        ksp;
 
@@ -410,7 +440,8 @@ int main(int argc, char **argv)
     PetscCall(TestBlock(A, TEST_RANDOM, PCJACOBI, KSP_NORM_UNPRECONDITIONED, PETSC_FALSE, widths[w], 0, 3));
     PetscCall(TestBlock(A, TEST_SAME, PCSPIKE, KSP_NORM_PRECONDITIONED, PETSC_FALSE, widths[w], 16, 0));
     PetscCall(TestBlock(A, TEST_SCALED, PCNONE, KSP_NORM_NATURAL, PETSC_FALSE, widths[w], 0, 0));
-    if (!PetscDefined(USE_COMPLEX)) PetscCall(TestBlock(A, TEST_EARLY, PCBJACOBI, KSP_NORM_UNPRECONDITIONED, PETSC_TRUE, widths[w], 0, 0));
+    if (!PetscDefined(USE_COMPLEX))
+      PetscCall(TestBlock(A, TEST_EARLY, PCBJACOBI, KSP_NORM_UNPRECONDITIONED, PETSC_TRUE, widths[w], 0, 0));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(TestPoisson(PCNONE));

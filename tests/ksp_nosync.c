@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ksp_nosync.c: a solve on the device makes as many calls that synchronize or allocate with 30 iterations as with 1000: none in its iterations */
+/*
+  ksp_nosync.c: a solve on the device makes as many calls that synchronize or allocate with 30 iterations as with 1000:
+  none in its iterations
+*/
 static char help[] = "Counts CUDA calls that synchronize or allocate in the iterations of fused Krylov methods.\n\n";
 
 #define _GNU_SOURCE
@@ -20,12 +23,19 @@ static PetscInt synchronizations = 0, allocations = 0;
       counter++; \
       return (*real)arguments; \
     }
-Count(synchronizations, cudaStreamSynchronize, (void *stream), (stream)) Count(synchronizations, cudaDeviceSynchronize, (void), ()) Count(synchronizations, cudaEventSynchronize, (void *event), (event)) Count(synchronizations, cudaMemcpy, (void *to, const void *from, size_t bytes, int kind), (to, from, bytes, kind)) Count(allocations, cudaMalloc, (void **p, size_t bytes), (p, bytes)) Count(allocations, cudaMallocAsync, (void **p, size_t bytes, void *stream), (p, bytes, stream)) Count(allocations, cudaMallocHost, (void **p, size_t bytes), (p, bytes)) Count(allocations, cudaFree, (void *p), (p))
+Count(synchronizations, cudaStreamSynchronize, (void *stream), (stream))
+  Count(synchronizations, cudaDeviceSynchronize, (void), ())
+    Count(synchronizations, cudaEventSynchronize, (void *event), (event))
+      Count(synchronizations, cudaMemcpy, (void *to, const void *from, size_t bytes, int kind), (to, from, bytes, kind))
+        Count(allocations, cudaMalloc, (void **p, size_t bytes), (p, bytes))
+          Count(allocations, cudaMallocAsync, (void **p, size_t bytes, void *stream), (p, bytes, stream))
+            Count(allocations, cudaMallocHost, (void **p, size_t bytes), (p, bytes))
+              Count(allocations, cudaFree, (void *p), (p))
 #else
 static PetscInt synchronizations = 0, allocations = 0;
 #endif
 
-  static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt its, PetscInt counts[2])
+                static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt its, PetscInt counts[2])
 {
   KSPConvergedReason reason;
   PetscInt           done;
@@ -38,7 +48,8 @@ static PetscInt synchronizations = 0, allocations = 0;
   counts[1] = allocations;
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetIterationNumber(ksp, &done));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ITS && done == its), "%s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], done));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ITS && done == its),
+                           "%s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,8 +64,8 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(KSPTestOnDevice(&device));
   for (PetscInt t = 0; t < 4; t++)
-    for (PetscInt p = 0; p < (t < 2 ? 3 : 2); p++)
-      for (PetscInt form = 0; form < (t < 2 ? 3 : (t < 3 ? 2 : 1)); form++) { /* the third: in one kernel where it can be */
+    for (PetscInt p = 0; p < (t < 2 ? 3 : 2); p++) /* the third: in one kernel where it can be */
+      for (PetscInt form = 0; form < (t < 2 ? 3 : (t < 3 ? 2 : 1)); form++) {
         Mat      A;
         Vec      x, b;
         KSP      ksp;
@@ -74,13 +85,28 @@ int main(int argc, char **argv)
         PetscCall(Solve(ksp, b, x, 30, few));
         PetscCall(Solve(ksp, b, x, t < 3 && device ? 1000 : 60, many));
         if (t < 3) {
-          KSPFusedInfo info; /* complex or single numbers: 1000 iterations are so many that a recurrence breaks down, and a new start has a product of PETSc's, which allocates */
+          /*
+            complex or single numbers: 1000 iterations are so many that a recurrence breaks down, and a new start has a
+            product of PETSc's, which allocates
+          */
+          KSPFusedInfo info;
 
           PetscCall(KSPFusedGetInfo(ksp, &info));
-          PetscCall(SpikeTestCheck((PetscBool)((few[0] == many[0] && few[1] == many[1]) || (!(PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_COMPLEX)) && info.restarts)), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " synchronizations and %" PetscInt_FMT " allocations in 30 iterations, %" PetscInt_FMT " and %" PetscInt_FMT " in more", types[t], pcs[p], form, few[0], few[1], many[0], many[1]));
-          PetscCall(SpikeTestCheck((PetscBool)((info.persistent > 0) == (device && info.copy && form == 2 && p < 2)), "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " iterations in one kernel", types[t], pcs[p], form, info.persistent));
-          PetscCall(SpikeTestCheck((PetscBool)(info.lockstep != device), "%s, %s: lockstep %d on the %s", types[t], pcs[p], info.lockstep, device ? "device" : "host"));
-        } else PetscCall(SpikeTestCheck((PetscBool)(!device || many[0] > few[0]), "%s: the counters count nothing", types[t]));
+          PetscCall(SpikeTestCheck((PetscBool)((few[0] == many[0] && few[1] == many[1]) ||
+                                               (!(PetscDefined(USE_REAL_DOUBLE) && !PetscDefined(USE_COMPLEX)) &&
+                                                info.restarts)),
+                                   "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT
+                                   " synchronizations and %" PetscInt_FMT
+                                   " allocations in 30 iterations, %" PetscInt_FMT " and %" PetscInt_FMT " in more",
+                                   types[t], pcs[p], form, few[0], few[1], many[0], many[1]));
+          PetscCall(SpikeTestCheck((PetscBool)((info.persistent > 0) == (device && info.copy && form == 2 && p < 2)),
+                                   "%s, %s, form %" PetscInt_FMT ": %" PetscInt_FMT " iterations in one kernel",
+                                   types[t], pcs[p], form, info.persistent));
+          PetscCall(SpikeTestCheck((PetscBool)(info.lockstep != device), "%s, %s: lockstep %d on the %s", types[t],
+                                   pcs[p], info.lockstep, device ? "device" : "host"));
+        } else
+          PetscCall(
+            SpikeTestCheck((PetscBool)(!device || many[0] > few[0]), "%s: the counters count nothing", types[t]));
         PetscCall(KSPDestroy(&ksp));
         PetscCall(VecDestroy(&x));
         PetscCall(VecDestroy(&b));

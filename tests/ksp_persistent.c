@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ksp_persistent.c: many iterations in one kernel against lockstep: the same solution, history, reason and restarts, bit for bit */
+/*
+  ksp_persistent.c: many iterations in one kernel against lockstep: the same solution, history, reason and restarts, bit
+  for bit
+*/
 static char help[] = "Iterations of fused Krylov methods in one kernel against lockstep.\n\
   -large ny   the larger grids have 211 by ny points (300 on a device, else 3)\n\n";
 
@@ -62,11 +65,18 @@ static PetscErrorCode PairSolve(Pair *p, PetscInt its, KSPConvergedReason reason
     PetscCall(KSPGetResidualHistory(p->ksp[k], &history[k], &length[k]));
     PetscCall(KSPFusedGetInfo(p->ksp[k], &info[k]));
   }
-  PetscCall(SpikeTestCheck((PetscBool)(reasons[0] == reasons[1] && done[0] == done[1]), "%s: %s after %" PetscInt_FMT " iterations, in lockstep %s after %" PetscInt_FMT, where, KSPConvergedReasons[reasons[0]], done[0], KSPConvergedReasons[reasons[1]], done[1]));
-  PetscCall(SpikeTestCheck((PetscBool)(its < 0 || done[0] == its), "%s: %" PetscInt_FMT " iterations, not %" PetscInt_FMT, where, done[0], its));
-  PetscCall(SpikeTestCheck((PetscBool)(!reason || reasons[0] == reason), "%s: %s, not %s", where, KSPConvergedReasons[reasons[0]], KSPConvergedReasons[reason]));
-  PetscCall(SpikeTestCheck((PetscBool)(info[0].restarts == info[1].restarts), "%s: %" PetscInt_FMT " restarts, in lockstep %" PetscInt_FMT, where, info[0].restarts, info[1].restarts));
-  PetscCall(SpikeTestCheck((PetscBool)(length[0] == length[1] && length[0] == done[0] + 1), "%s: %" PetscInt_FMT " residuals, in lockstep %" PetscInt_FMT, where, length[0], length[1]));
+  PetscCall(SpikeTestCheck((PetscBool)(reasons[0] == reasons[1] && done[0] == done[1]),
+                           "%s: %s after %" PetscInt_FMT " iterations, in lockstep %s after %" PetscInt_FMT, where,
+                           KSPConvergedReasons[reasons[0]], done[0], KSPConvergedReasons[reasons[1]], done[1]));
+  PetscCall(SpikeTestCheck((PetscBool)(its < 0 || done[0] == its),
+                           "%s: %" PetscInt_FMT " iterations, not %" PetscInt_FMT, where, done[0], its));
+  PetscCall(SpikeTestCheck((PetscBool)(!reason || reasons[0] == reason), "%s: %s, not %s", where,
+                           KSPConvergedReasons[reasons[0]], KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestCheck((PetscBool)(info[0].restarts == info[1].restarts),
+                           "%s: %" PetscInt_FMT " restarts, in lockstep %" PetscInt_FMT, where, info[0].restarts,
+                           info[1].restarts));
+  PetscCall(SpikeTestCheck((PetscBool)(length[0] == length[1] && length[0] == done[0] + 1),
+                           "%s: %" PetscInt_FMT " residuals, in lockstep %" PetscInt_FMT, where, length[0], length[1]));
   PetscCall(PetscMemcmp(history[0], history[1], PetscMin(length[0], length[1]) * sizeof(PetscReal), &same));
   PetscCall(SpikeTestCheck(same, "%s: the histories differ", where));
   PetscCall(VecGetLocalSize(p->x[0], &n));
@@ -74,8 +84,11 @@ static PetscErrorCode PairSolve(Pair *p, PetscInt its, KSPConvergedReason reason
   PetscCall(PetscMemcmp(x[0], x[1], n * sizeof(PetscScalar), &same));
   for (PetscInt k = 0; k < 2; k++) PetscCall(VecRestoreArrayRead(p->x[k], &x[k]));
   PetscCall(SpikeTestCheck(same, "%s: the solutions differ", where));
-  PetscCall(SpikeTestCheck((PetscBool)(info[0].persistent == (persists && info[0].copy ? done[0] : 0) && !info[1].persistent && !(info[0].persistent && info[0].replayed)), "%s: %" PetscInt_FMT " of %" PetscInt_FMT " iterations in one kernel, %" PetscInt_FMT " replayed, in lockstep %" PetscInt_FMT, where,
-                           info[0].persistent, done[0], info[0].replayed, info[1].persistent));
+  PetscCall(SpikeTestCheck((PetscBool)(info[0].persistent == (persists && info[0].copy ? done[0] : 0) &&
+                                       !info[1].persistent && !(info[0].persistent && info[0].replayed)),
+                           "%s: %" PetscInt_FMT " of %" PetscInt_FMT " iterations in one kernel, %" PetscInt_FMT
+                           " replayed, in lockstep %" PetscInt_FMT,
+                           where, info[0].persistent, done[0], info[0].replayed, info[1].persistent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,8 +99,12 @@ static PetscErrorCode PairSetTolerances(Pair *p, PetscReal rtol, PetscInt its)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Numbers of iterations around those of a launch; one solver throughout, so that a solve begins where another has left its vectors */
-static PetscErrorCode TestLengths(PetscBool cg, PetscInt nx, PetscInt ny, PCType pctype, PCSide side, KSPNormType norm, PetscBool symmetric)
+/*
+  Numbers of iterations around those of a launch; one solver throughout, so that a solve begins where another has left
+  its vectors
+*/
+static PetscErrorCode TestLengths(PetscBool cg, PetscInt nx, PetscInt ny, PCType pctype, PCSide side, KSPNormType norm,
+                                  PetscBool symmetric)
 {
   const PetscInt  lengths[] = {1, 2, 3, 254, 0, 255, 600};
   const PetscBool many      = (PetscBool)(nx * ny > 100); /* so many unknowns take more than the shortest numbers */
@@ -108,9 +125,13 @@ static PetscErrorCode TestLengths(PetscBool cg, PetscInt nx, PetscInt ny, PCType
   PetscCall(PairCreate(A, cg, pctype, side, norm, &p));
   for (PetscInt k = 0; symmetric && k < 2; k++) PetscCall(KSPCGSetType(p.ksp[k], KSP_CG_SYMMETRIC));
   for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(lengths); l++) {
-    PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %" PetscInt_FMT " by %" PetscInt_FMT ", %s, %s, %s, %s%" PetscInt_FMT " iterations", cg ? "cg" : "bcgs", nx, ny, pctype, PCSides[side], KSPNormTypes[norm], symmetric ? "symmetric, " : "", lengths[l]));
+    PetscCall(PetscSNPrintf(where, sizeof(where),
+                            "%s, %" PetscInt_FMT " by %" PetscInt_FMT ", %s, %s, %s, %s%" PetscInt_FMT " iterations",
+                            cg ? "cg" : "bcgs", nx, ny, pctype, PCSides[side], KSPNormTypes[norm],
+                            symmetric ? "symmetric, " : "", lengths[l]));
     PetscCall(PairSetTolerances(&p, 0.0, lengths[l]));
-    PetscCall(PairSolve(&p, many && lengths[l] < 4 ? lengths[l] : -1, many && lengths[l] < 4 ? KSP_DIVERGED_ITS : (KSPConvergedReason)0, where));
+    PetscCall(PairSolve(&p, many && lengths[l] < 4 ? lengths[l] : -1,
+                        many && lengths[l] < 4 ? KSP_DIVERGED_ITS : (KSPConvergedReason)0, where));
   }
   PetscCall(PairSetTolerances(&p, KSPTEST_RTOL, 4000));
   PetscCall(PairSolve(&p, -1, (KSPConvergedReason)0, where));
@@ -123,7 +144,10 @@ static PetscErrorCode TestLengths(PetscBool cg, PetscInt nx, PetscInt ny, PCType
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values, preconditioner and right-hand side change; guesses; converged at iteration 0 and after a least number of iterations */
+/*
+  Values, preconditioner and right-hand side change; guesses; converged at iteration 0 and after a least number of
+  iterations
+*/
 static PetscErrorCode TestChanges(PetscBool cg, PCType pctype, PCSide side)
 {
   SpikeTestBand band   = {500, 3, 2, 1.1, SPIKE_TEST_SLOW, 25};
@@ -135,8 +159,10 @@ static PetscErrorCode TestChanges(PetscBool cg, PCType pctype, PCSide side)
   PetscFunctionBegin;
   if (cg) PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 60, 7, PETSC_DECIDE, 0.1, &A));
   else PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
-  PetscCall(PairCreate(A, cg, pctype, side, cg || side == PC_RIGHT ? KSP_NORM_UNPRECONDITIONED : KSP_NORM_PRECONDITIONED, &p));
-#define Where(what) PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s: %s", cg ? "cg" : "bcgs", pctype, PCSides[side], what))
+  PetscCall(
+    PairCreate(A, cg, pctype, side, cg || side == PC_RIGHT ? KSP_NORM_UNPRECONDITIONED : KSP_NORM_PRECONDITIONED, &p));
+#define Where(what) \
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s, %s: %s", cg ? "cg" : "bcgs", pctype, PCSides[side], what))
   Where("first");
   PetscCall(PairSolve(&p, -1, KSP_CONVERGED_RTOL, where));
   Where("MatScale");
@@ -222,8 +248,11 @@ static PetscErrorCode TestOthers(PetscBool cg)
     if (way == 3) PetscCall(KSPFusedSetResidualReplacement(ksp, 5));
     PetscCall(SpikeTestSolve(ksp, b, x, "another way"));
     PetscCall(KSPFusedGetInfo(ksp, &info));
-    PetscCall(SpikeTestCheck((PetscBool)((info.persistent > 0) == (persists && !way)), "way %" PetscInt_FMT ": %" PetscInt_FMT " iterations in one kernel", way, info.persistent));
-    PetscCall(SpikeTestCheck((PetscBool)((info.replayed > 0) == (persists && (way == 1 || way == 2))), "way %" PetscInt_FMT ": %" PetscInt_FMT " iterations replayed", way, info.replayed));
+    PetscCall(SpikeTestCheck((PetscBool)((info.persistent > 0) == (persists && !way)),
+                             "way %" PetscInt_FMT ": %" PetscInt_FMT " iterations in one kernel", way,
+                             info.persistent));
+    PetscCall(SpikeTestCheck((PetscBool)((info.replayed > 0) == (persists && (way == 1 || way == 2))),
+                             "way %" PetscInt_FMT ": %" PetscInt_FMT " iterations replayed", way, info.replayed));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));
@@ -237,18 +266,16 @@ int main(int argc, char **argv)
   const struct {
     const char *name;
     PetscReal   a[9], b[3];
-  } small[] = {
-    {"zero operator",                {0, 0, 0, 0, 0, 0, 0, 0, 0},    {1, 2, 3}  },
-    {"skew operator",                {0, 1, 2, -1, 0, 3, -2, -3, 0}, {1, 2, 3}  },
-    {"singular operator",            {1, 0, 0, 0, 2, 0, 0, 0, 0},    {1, 2, 3}  },
-    {"indefinite",                   {1, 0, 0, 0, -5, 0, 0, 0, 2},   {1, 1, 1}  },
-    {"negative",                     {-1, 0, 0, 0, -5, 0, 0, 0, -2}, {1, 1, 1}  },
-    {"identity, one iteration",      {1, 0, 0, 0, 1, 0, 0, 0, 1},    {1, 2, -1} },
-    {"zero on the diagonal",         {0, 1, 0, 0, 0, 1, 1, 0, 0},    {1, 0, 0}  },
-    {"rho = 0 after one iteration",  {0, 2, 0, 2, 1, 2, 2, 0, 0},    {1, -1, -1}},
-    {"rho = 0, another",             {0, -1, 2, 1, 1, 1, -2, -1, 2}, {1, -1, -1}},
-    {"rp.v = 0 after one iteration", {1, 1, -1, -1, 0, -1, 1, 0, 2}, {0, 2, 2}  }
-  };
+  } small[]                 = {{"zero operator", {0, 0, 0, 0, 0, 0, 0, 0, 0}, {1, 2, 3}},
+                               {"skew operator", {0, 1, 2, -1, 0, 3, -2, -3, 0}, {1, 2, 3}},
+                               {"singular operator", {1, 0, 0, 0, 2, 0, 0, 0, 0}, {1, 2, 3}},
+                               {"indefinite", {1, 0, 0, 0, -5, 0, 0, 0, 2}, {1, 1, 1}},
+                               {"negative", {-1, 0, 0, 0, -5, 0, 0, 0, -2}, {1, 1, 1}},
+                               {"identity, one iteration", {1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 2, -1}},
+                               {"zero on the diagonal", {0, 1, 0, 0, 0, 1, 1, 0, 0}, {1, 0, 0}},
+                               {"rho = 0 after one iteration", {0, 2, 0, 2, 1, 2, 2, 0, 0}, {1, -1, -1}},
+                               {"rho = 0, another", {0, -1, 2, 1, 1, 1, -2, -1, 2}, {1, -1, -1}},
+                               {"rp.v = 0 after one iteration", {1, 1, -1, -1, 0, -1, 1, 0, 2}, {0, 2, 2}}};
   const KSPNormType norms[] = {KSP_NORM_PRECONDITIONED, KSP_NORM_UNPRECONDITIONED, KSP_NORM_NATURAL};
   const PCType      pcs[]   = {PCNONE, PCJACOBI};
   PetscEnum         product = (PetscEnum)KSP_FUSED_SPMV_AUTO;
@@ -273,10 +300,12 @@ int main(int argc, char **argv)
     PetscCall(TestChanges(PETSC_TRUE, pcs[p], PC_LEFT));
   }
   for (PetscInt cg = 0; cg < 2; cg++) {
-    PetscCall(TestLengths((PetscBool)cg, 211, large, PCJACOBI, PC_LEFT, KSP_NORM_PRECONDITIONED, PETSC_FALSE)); /* more blocks than a device has multiprocessors */
+    /* more blocks than a device has multiprocessors */
+    PetscCall(TestLengths((PetscBool)cg, 211, large, PCJACOBI, PC_LEFT, KSP_NORM_PRECONDITIONED, PETSC_FALSE));
     PetscCall(TestLengths((PetscBool)cg, 1, 1, PCNONE, PC_LEFT, KSP_NORM_PRECONDITIONED, PETSC_FALSE));
     PetscCall(TestOthers((PetscBool)cg));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(small); k++) PetscCall(TestSmall(small[k].name, (PetscBool)cg, small[k].a, small[k].b));
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(small); k++)
+      PetscCall(TestSmall(small[k].name, (PetscBool)cg, small[k].a, small[k].b));
   }
   PetscCall(SpikeTestEnd("ksp_persistent"));
   PetscCall(PetscFinalize());

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ksp_scaled.c: KSPCGFUSED with PCJACOBI where the diagonal is the same number everywhere, which a device takes as one, and where it nearly is */
+/*
+  ksp_scaled.c: KSPCGFUSED with PCJACOBI where the diagonal is the same number everywhere, which a device takes as one,
+  and where it nearly is
+*/
 static char help[] = "Fused CG with Jacobi on matrices with a constant diagonal, beside KSPCG.\n\n";
 
 #include "ksptest.h"
@@ -21,7 +24,8 @@ static PetscErrorCode MakeMatrix(PetscInt n, PetscReal scale, PetscBool odd, Mat
     const PetscInt neighbours[] = {i - n, i - 1, i + 1, i + n}, column[] = {0, -1, 1, 0};
 
     for (PetscInt k = 0; k < 4; k++)
-      if (neighbours[k] >= 0 && neighbours[k] < n * n && i % n + column[k] >= 0 && i % n + column[k] < n) PetscCall(MatSetValue(*A, i, neighbours[k], -scale, INSERT_VALUES));
+      if (neighbours[k] >= 0 && neighbours[k] < n * n && i % n + column[k] >= 0 && i % n + column[k] < n)
+        PetscCall(MatSetValue(*A, i, neighbours[k], -scale, INSERT_VALUES));
     PetscCall(MatSetValue(*A, i, i, scale * (odd && i == n * n / 2 ? 8.0 : 4.1), INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
@@ -29,7 +33,10 @@ static PetscErrorCode MakeMatrix(PetscInt n, PetscReal scale, PetscBool odd, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norms of KSPCG, its number of iterations within one, and its solution; monitor: in lockstep, with the solution built in each iteration */
+/*
+  The norms of KSPCG, its number of iterations within one, and its solution; monitor: in lockstep, with the solution
+  built in each iteration
+*/
 static PetscErrorCode TestNorms(Mat A, Vec b, KSPNormType norm, PetscBool monitor, const char what[])
 {
   PetscReal          h[2][LENGTH], tol = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-8, difference = 0.0;
@@ -61,8 +68,10 @@ static PetscErrorCode TestNorms(Mat A, Vec b, KSPNormType norm, PetscBool monito
     if (k && aij) PetscCall(KSPTestBackend(ksp, where));
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[0] - its[1]) <= 1), "%s: %" PetscInt_FMT " iterations, KSPCG %" PetscInt_FMT, where, its[1], its[0]));
-  for (PetscInt i = 0; i < PetscMin(LENGTH, PetscMin(its[0], its[1])); i++) difference = PetscMax(difference, PetscAbsReal(h[1][i] / h[0][i] - 1.0));
+  PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[0] - its[1]) <= 1),
+                           "%s: %" PetscInt_FMT " iterations, KSPCG %" PetscInt_FMT, where, its[1], its[0]));
+  for (PetscInt i = 0; i < PetscMin(LENGTH, PetscMin(its[0], its[1])); i++)
+    difference = PetscMax(difference, PetscAbsReal(h[1][i] / h[0][i] - 1.0));
   PetscCall(SpikeTestSmall(difference, tol, "relative difference of norms", where));
   PetscCall(KSPTestDifference(x[1], x[0], &difference));
   PetscCall(SpikeTestSmall(difference, 100.0 * KSPTEST_RTOL, "difference to the solution of KSPCG", where));
@@ -91,7 +100,9 @@ int main(int argc, char **argv)
       PetscCall(SpikeTestSetRandom(b, 5));
       for (int k = 0; k < 3; k++)
         for (int monitor = 0; monitor < (norms[k] == KSP_NORM_UNPRECONDITIONED ? 2 : 1); monitor++)
-          PetscCall(TestNorms(A, b, norms[k], (PetscBool)monitor, odd ? (sign ? "another number, negative" : "another number") : (sign ? "constant, negative" : "constant")));
+          PetscCall(TestNorms(A, b, norms[k], (PetscBool)monitor,
+                              odd ? (sign ? "another number, negative" : "another number")
+                                  : (sign ? "constant, negative" : "constant")));
       PetscCall(MatDestroy(&A));
       PetscCall(VecDestroy(&b));
     }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ksp_settle.c: each way out of a solve by KSPCGFUSED: x, which lags by a step where nobody looks at it, is that of a solve in which it never does */
+/*
+  ksp_settle.c: each way out of a solve by KSPCGFUSED: x, which lags by a step where nobody looks at it, is that of a
+  solve in which it never does
+*/
 static char help[] = "Fused CG that ends in all the ways there are, with x that lags and without.\n\n";
 
 #include "ksptest.h"
@@ -33,7 +36,10 @@ static PetscErrorCode MakeMatrix(PetscInt n, PetscReal middle, Mat *A)
   PetscCall(MatSetUp(*A));
   PetscCall(MatGetOwnershipRange(*A, &start, &end));
   for (PetscInt i = start; i < end; i++)
-    for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, n - 1); j++) PetscCall(MatSetValue(*A, i, j, i != j ? -1.0 - 0.1 * (PetscMin(i, j) % 3) : (i == n / 2 ? middle : 2.6 + 0.1 * (i % 4)), INSERT_VALUES));
+    for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, n - 1); j++)
+      PetscCall(MatSetValue(*A, i, j,
+                            i != j ? -1.0 - 0.1 * (PetscMin(i, j) % 3) : (i == n / 2 ? middle : 2.6 + 0.1 * (i % 4)),
+                            INSERT_VALUES));
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,7 +66,8 @@ static PetscErrorCode TestWay(KSP ksp[2], const Way *way, KSPNormType norm, Pets
   char               where[128];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %s%s", way->what, KSPNormTypes[norm], guess ? ", with a guess" : ""));
+  PetscCall(
+    PetscSNPrintf(where, sizeof(where), "%s, %s%s", way->what, KSPNormTypes[norm], guess ? ", with a guess" : ""));
   PetscCall(MakeMatrix(60, way->middle, &A));
   PetscCall(MatCreateVecs(A, &shell.d, &b));
   PetscCall(SpikeTestSetRandom(b, 3));
@@ -100,9 +107,13 @@ static PetscErrorCode TestWay(KSP ksp[2], const Way *way, KSPNormType norm, Pets
     PetscCall(VecDestroy(&y));
   }
   PetscCall(VecEqual(x[0], x[1], &equal));
-  PetscCall(SpikeTestCheck(equal, "%s: x of %s after %" PetscInt_FMT " iterations is not that without lag", where, KSPConvergedReasons[reason[0]], its[0]));
-  PetscCall(SpikeTestCheck((PetscBool)(reason[0] == reason[1] && its[0] == its[1]), "%s: %s after %" PetscInt_FMT " iterations, and %s after %" PetscInt_FMT, where, KSPConvergedReasons[reason[0]], its[0], KSPConvergedReasons[reason[1]], its[1]));
-  PetscCall(SpikeTestCheck((PetscBool)(!way->reason || reason[0] == way->reason), "%s: ended with %s", where, KSPConvergedReasons[reason[0]]));
+  PetscCall(SpikeTestCheck(equal, "%s: x of %s after %" PetscInt_FMT " iterations is not that without lag", where,
+                           KSPConvergedReasons[reason[0]], its[0]));
+  PetscCall(SpikeTestCheck((PetscBool)(reason[0] == reason[1] && its[0] == its[1]),
+                           "%s: %s after %" PetscInt_FMT " iterations, and %s after %" PetscInt_FMT, where,
+                           KSPConvergedReasons[reason[0]], its[0], KSPConvergedReasons[reason[1]], its[1]));
+  PetscCall(SpikeTestCheck((PetscBool)(!way->reason || reason[0] == way->reason), "%s: ended with %s", where,
+                           KSPConvergedReasons[reason[0]]));
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&x[k]));
   PetscCall(VecDestroy(&shell.d));
   PetscCall(VecDestroy(&b));
@@ -114,16 +125,17 @@ int main(int argc, char **argv)
 {
   const PetscReal inf    = 1e30;
   const Way       ways[] = {
-          {"converged",                      2.6,  1000, 0,    0, 1.0,  inf, PETSC_FALSE, KSP_CONVERGED_RTOL                                                            },
-          {"replaced",                       2.6,  1000, 0,    3, 1.0,  inf, PETSC_FALSE, KSP_CONVERGED_RTOL                                                            },
-          {"no iteration",                   2.6,  0,    0,    0, 1.0,  inf, PETSC_FALSE, KSP_DIVERGED_ITS                                                              },
-          {"one iteration",                  2.6,  1,    0,    0, 1.0,  inf, PETSC_FALSE, KSP_DIVERGED_ITS                                                              },
-          {"five iterations",                2.6,  5,    0,    0, 1.0,  inf, PETSC_FALSE, KSP_DIVERGED_ITS                                                              },
-          {"replaced at the last",           2.6,  6,    0,    3, 1.0,  inf, PETSC_FALSE, KSP_DIVERGED_ITS                                                              },
-          {"no test",                        2.6,  5,    0,    0, 1.0,  inf, PETSC_TRUE,  KSP_CONVERGED_ITS                                                             },
-          {"norm too large",                 2.6,  1000, 3,    0, 1e20, 1e3, PETSC_FALSE, (KSPConvergedReason)0                                                         },
-          {"preconditioner of another sign", 2.6,  1000, 4,    0, -1.0, inf, PETSC_FALSE, PetscDefined(USE_COMPLEX) ? (KSPConvergedReason)0 : KSP_DIVERGED_INDEFINITE_PC},
-          {"matrix that is not definite",    -3.0, 1000, 2000, 0, 1.0,  inf, PETSC_FALSE, KSP_DIVERGED_INDEFINITE_MAT                                                   },
+          {"converged", 2.6, 1000, 0, 0, 1.0, inf, PETSC_FALSE, KSP_CONVERGED_RTOL},
+          {"replaced", 2.6, 1000, 0, 3, 1.0, inf, PETSC_FALSE, KSP_CONVERGED_RTOL},
+          {"no iteration", 2.6, 0, 0, 0, 1.0, inf, PETSC_FALSE, KSP_DIVERGED_ITS},
+          {"one iteration", 2.6, 1, 0, 0, 1.0, inf, PETSC_FALSE, KSP_DIVERGED_ITS},
+          {"five iterations", 2.6, 5, 0, 0, 1.0, inf, PETSC_FALSE, KSP_DIVERGED_ITS},
+          {"replaced at the last", 2.6, 6, 0, 3, 1.0, inf, PETSC_FALSE, KSP_DIVERGED_ITS},
+          {"no test", 2.6, 5, 0, 0, 1.0, inf, PETSC_TRUE, KSP_CONVERGED_ITS},
+          {"norm too large", 2.6, 1000, 3, 0, 1e20, 1e3, PETSC_FALSE, (KSPConvergedReason)0},
+          {"preconditioner of another sign", 2.6, 1000, 4, 0, -1.0, inf, PETSC_FALSE,
+     PetscDefined(USE_COMPLEX) ? (KSPConvergedReason)0 : KSP_DIVERGED_INDEFINITE_PC},
+          {"matrix that is not definite", -3.0, 1000, 2000, 0, 1.0, inf, PETSC_FALSE, KSP_DIVERGED_INDEFINITE_MAT},
   };
   const KSPNormType norms[] = {KSP_NORM_PRECONDITIONED, KSP_NORM_UNPRECONDITIONED, KSP_NORM_NATURAL};
   KSP               ksp[2];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ksptest.h: what the tests of Krylov methods share: definite matrices beside those of spiketest.h, solvers, dense solutions */
+/*
+  ksptest.h: what the tests of Krylov methods share: definite matrices beside those of spiketest.h, solvers, dense
+  solutions
+*/
 #pragma once
 
 #include "spiketest.h"
@@ -7,10 +10,11 @@
 #define KSPTEST_RTOL ((PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-9))
 
 /*
-  Hermitian, definite: the 5-point operator on a grid of nx columns, with weights that vary by a factor of 4, rows ordered along the columns. shift is added to the
-  diagonal; with 0 the constants are the null space.
+  Hermitian, definite: the 5-point operator on a grid of nx columns, with weights that vary by a factor of 4, rows
+  ordered along the columns. shift is added to the diagonal; with 0 the constants are the null space.
 */
-static inline PetscErrorCode KSPTestGrid(MPI_Comm comm, PetscInt nx, PetscInt ny, PetscInt nlocal, PetscReal shift, Mat *A)
+static inline PetscErrorCode KSPTestGrid(MPI_Comm comm, PetscInt nx, PetscInt ny, PetscInt nlocal, PetscReal shift,
+                                         Mat *A)
 {
   const PetscInt n = nx * ny;
   PetscInt       start, end;
@@ -146,7 +150,8 @@ static inline PetscErrorCode KSPTestBackend(KSP ksp, const char where[])
   if (shell) PetscCall(PetscStrcmpAny(vectype, &device, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
   PetscCall(KSPFusedGetInfo(ksp, &info));
   PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
-  PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "%s: backend %s for a matrix on the %s", where, info.backend, device ? "device" : "host"));
+  PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "%s: backend %s for a matrix on the %s", where, info.backend,
+                           device ? "device" : "host"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,6 +184,7 @@ static inline PetscErrorCode KSPTestMonitor(KSP ksp, PetscInt it, PetscReal rnor
   PetscCall(VecNorm(r, NORM_2, &norm));
   PetscCall(VecDestroy(&r));
   if (!it) monitor->first = rnorm;
-  PetscCall(SpikeTestSmall(PetscAbsReal(norm - rnorm), monitor->tol * monitor->first, "difference of the true residual norm", "monitor"));
+  PetscCall(SpikeTestSmall(PetscAbsReal(norm - rnorm), monitor->tol * monitor->first,
+                           "difference of the true residual norm", "monitor"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,8 +17,15 @@
   #define LAPACKgttrf_ PETSCBLAS(gttrf, GTTRF)
   #define LAPACKgttrs_ PETSCBLAS(gttrs, GTTRS)
 #endif
-BLAS_EXTERN void LAPACKgbtrf_(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
-BLAS_EXTERN void LAPACKgbtrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
-BLAS_EXTERN void LAPACKgtsv_(const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
-BLAS_EXTERN void LAPACKgttrf_(const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *, PetscBLASInt *, PetscBLASInt *);
-BLAS_EXTERN void LAPACKgttrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+BLAS_EXTERN void LAPACKgbtrf_(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *,
+                              PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);
+BLAS_EXTERN void LAPACKgbtrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *,
+                              const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscBLASInt *,
+                              PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+BLAS_EXTERN void LAPACKgtsv_(const PetscBLASInt *, const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *,
+                             PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
+BLAS_EXTERN void LAPACKgttrf_(const PetscBLASInt *, PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *,
+                              PetscBLASInt *, PetscBLASInt *);
+BLAS_EXTERN void LAPACKgttrs_(const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *,
+                              const PetscScalar *, const PetscScalar *, const PetscScalar *, const PetscBLASInt *,
+                              PetscScalar *, const PetscBLASInt *, PetscBLASInt *);

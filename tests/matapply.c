@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCMatApply() and PCMatApplyTranspose() of PCSPIKE equal their columns; KSPMatSolve(); work space that grows.\n\n";
+static char help[] = "PCMatApply() and PCMatApplyTranspose() of PCSPIKE equal their columns; KSPMatSolve(); work space "
+                     "that grows.\n\n";
 
 #include "spiketest.h"
 
@@ -45,7 +46,8 @@ static PetscErrorCode DenseSetRandom(Mat X, PetscInt seed)
 }
 
 /* The columns of Y against PCApply() of those of X; X as it was, the slots behind the rows of Y still NaN */
-static PetscErrorCode CheckColumns(PC pc, PetscBool trans, PetscInt ncols, PetscInt padx, PetscInt pady, const char where[])
+static PetscErrorCode CheckColumns(PC pc, PetscBool trans, PetscInt ncols, PetscInt padx, PetscInt pady,
+                                   const char where[])
 {
   Mat                A, X, Y;
   Vec                x, y, t;
@@ -74,7 +76,8 @@ static PetscErrorCode CheckColumns(PC pc, PetscBool trans, PetscInt ncols, Petsc
     PetscCall(VecAXPY(t, -1.0, y));
     PetscCall(MatDenseRestoreColumnVecRead(Y, j, &y));
     PetscCall(VecNorm(t, NORM_1, &diff));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "difference in column %" PetscInt_FMT " of %" PetscInt_FMT "%s", j, ncols, trans ? ", transposed" : ""));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "difference in column %" PetscInt_FMT " of %" PetscInt_FMT "%s", j,
+                            ncols, trans ? ", transposed" : ""));
     PetscCall(SpikeTestSmall(diff, 1000 * PETSC_MACHINE_EPSILON * norm, what, where));
   }
   PetscCall(VecDestroy(&t));
@@ -99,7 +102,10 @@ static PetscErrorCode CheckColumns(PC pc, PetscBool trans, PetscInt ncols, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Widths in an order that makes the work space grow twice, then refilled factors with the grown work space, then a setup from scratch */
+/*
+  Widths in an order that makes the work space grow twice, then refilled factors with the grown work space, then a setup
+  from scratch
+*/
 static PetscErrorCode TestWidths(void)
 {
   const PetscInt widths[] = {2, 1, 7, 33, 16, 17};
@@ -137,7 +143,10 @@ static PetscErrorCode TestWidths(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCComputeOperator() is what unit vectors give one after the other, to rounding: a GPU adds up in another order for several columns. Both give the same bits twice */
+/*
+  PCComputeOperator() is what unit vectors give one after the other, to rounding: a GPU adds up in another order for
+  several columns. Both give the same bits twice
+*/
 static PetscErrorCode TestComputeOperator(void)
 {
   SpikeTestBand      band = {50, 3, 2, 1.1, SPIKE_TEST_RANDOM, 8};
@@ -171,7 +180,8 @@ static PetscErrorCode TestComputeOperator(void)
       norm = PetscMax(norm, PetscAbsScalar(a[i + j * 50]));
     }
   PetscCall(MatDenseRestoreArrayRead(M, &m));
-  PetscCall(SpikeTestSmall(most, 100 * PETSC_MACHINE_EPSILON * norm, "PCComputeOperator() is not what PCApply() gives", "unit vectors"));
+  PetscCall(SpikeTestSmall(most, 100 * PETSC_MACHINE_EPSILON * norm, "PCComputeOperator() is not what PCApply() gives",
+                           "unit vectors"));
   PetscCall(SpikeTestCheck(matagain, "PCComputeOperator() twice gives other bits"));
   PetscCall(SpikeTestCheck(again, "the same apply twice gives other bits"));
   PetscCall(MatDestroy(&M));
@@ -221,7 +231,8 @@ static PetscErrorCode TestMatSolve(void)
       PetscCall(MatAYPX(R, -1.0, B, SAME_NONZERO_PATTERN));
       PetscCall(MatGetColumnNorms(R, NORM_2, norms));
       PetscCall(MatGetColumnNorms(B, NORM_2, normsb));
-      for (PetscInt j = 0; j < 19; j++) PetscCall(SpikeTestSmall(norms[j], 10.0 * rtol * normsb[j], "residual of a column of KSPMatSolve", types[t]));
+      for (PetscInt j = 0; j < 19; j++)
+        PetscCall(SpikeTestSmall(norms[j], 10.0 * rtol * normsb[j], "residual of a column of KSPMatSolve", types[t]));
       PetscCall(MatDestroy(&R));
       PetscCall(MatDestroy(&X));
       PetscCall(MatDestroy(&B));

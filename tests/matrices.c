@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* matrices.c: real matrices: what is called solved is solved, what cannot be solved ends with a reason */
-static char help[] = "Real matrices in Matrix Market format, solved with PCSPIKE in several ways: what converges has a small true residual.\n\
+static char help
+  [] = "Real matrices in Matrix Market format, solved with PCSPIKE in several ways: what converges has a small true\n\
+ residual.\n\
   -dir <folder>   where they are, by default $SPIKE_MATRICES\n\
   -facts          also prints bandwidths, iterations, residuals, boosted pivots\n\n";
 
@@ -8,9 +10,10 @@ static char help[] = "Real matrices in Matrix Market format, solved with PCSPIKE
 #include "../tutorials/mmio.h"
 
 /*
-  How a matrix is solved. On one rank the default is an exact LU of the band, so BCGS with PETSc's default, the preconditioned norm, is asked
-  to be right; with more partitions the norm is the true one (right preconditioning). Boosted pivots make M^-1 as large as 1e8 / |A|: BCGS and
-  GMRES apply it to a sum at the end, with a rounding error that their recurrences do not see; FGMRES does not.
+  How a matrix is solved. On one rank the default is an exact LU of the band, so BCGS with PETSc's default, the
+  preconditioned norm, is asked to be right; with more partitions the norm is the true one (right preconditioning).
+  Boosted pivots make M^-1 as large as 1e8 / |A|: BCGS and GMRES apply it to a sum at the end, with a rounding error
+  that their recurrences do not see; FGMRES does not.
 */
 typedef enum {
   DEFAULTS,
@@ -24,34 +27,15 @@ typedef struct {
   PetscBool   unstable; /* with boosted pivots the outcome depends on rounding: singular, or nearly */
 } Matrix;
 
-static const Matrix matrices[] = {
-  {"494_bus",        PETSC_FALSE},
-  {"BentPipe2D100",  PETSC_FALSE},
-  {"add32",          PETSC_FALSE},
-  {"bcsstk16",       PETSC_FALSE},
-  {"cavity14",       PETSC_FALSE},
-  {"e05r0500",       PETSC_FALSE},
-  {"epb0",           PETSC_FALSE},
-  {"fs_760_3",       PETSC_TRUE },
-  {"gr_30_30",       PETSC_FALSE},
-  {"jpwh_991",       PETSC_FALSE},
-  {"lap2D_5pt_n100", PETSC_FALSE},
-  {"lap_25",         PETSC_TRUE },
-  {"laser",          PETSC_TRUE },
-  {"matrix_n19168",  PETSC_FALSE},
-  {"mcca",           PETSC_TRUE },
-  {"nos3",           PETSC_FALSE},
-  {"nos7",           PETSC_FALSE},
-  {"olm500",         PETSC_FALSE},
-  {"orsreg_1",       PETSC_FALSE},
-  {"pde2961",        PETSC_FALSE},
-  {"sherman1",       PETSC_FALSE},
-  {"sherman4",       PETSC_FALSE},
-  {"sherman5",       PETSC_FALSE},
-  {"wedge6_K",       PETSC_FALSE},
-  {"west0479",       PETSC_TRUE },
-  {"young1c",        PETSC_FALSE}
-};
+static const Matrix matrices[] = {{"494_bus", PETSC_FALSE},  {"BentPipe2D100", PETSC_FALSE},  {"add32", PETSC_FALSE},
+                                  {"bcsstk16", PETSC_FALSE}, {"cavity14", PETSC_FALSE},       {"e05r0500", PETSC_FALSE},
+                                  {"epb0", PETSC_FALSE},     {"fs_760_3", PETSC_TRUE},        {"gr_30_30", PETSC_FALSE},
+                                  {"jpwh_991", PETSC_FALSE}, {"lap2D_5pt_n100", PETSC_FALSE}, {"lap_25", PETSC_TRUE},
+                                  {"laser", PETSC_TRUE},     {"matrix_n19168", PETSC_FALSE},  {"mcca", PETSC_TRUE},
+                                  {"nos3", PETSC_FALSE},     {"nos7", PETSC_FALSE},           {"olm500", PETSC_FALSE},
+                                  {"orsreg_1", PETSC_FALSE}, {"pde2961", PETSC_FALSE},        {"sherman1", PETSC_FALSE},
+                                  {"sherman4", PETSC_FALSE}, {"sherman5", PETSC_FALSE},       {"wedge6_K", PETSC_FALSE},
+                                  {"west0479", PETSC_TRUE},  {"young1c", PETSC_FALSE}};
 
 static PetscInt failures = 0;
 
@@ -99,25 +83,39 @@ static PetscErrorCode Solve(const char name[], Mat A, Vec b, Way way, PetscBool 
   PetscCall(VecNorm(r, NORM_2, &rnorm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   if (facts)
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-15s %-12s rows %6" PetscInt_FMT " K %4" PetscInt_FMT ",%-4" PetscInt_FMT " -> %3" PetscInt_FMT ",%-3" PetscInt_FMT " partitions %" PetscInt_FMT " iterations %3" PetscInt_FMT " residual %7.1e boosted %" PetscInt_FMT "+%" PetscInt_FMT " decay %7.1e %s\n", name, ways[way],
-                          info.n, info.natural_kl, info.natural_ku, info.kl, info.ku, info.partitions, its, (double)(rnorm / bnorm), info.boosted, info.cornerboosted, (double)info.decay, KSPConvergedReasons[reason]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%-15s %-12s rows %6" PetscInt_FMT " K %4" PetscInt_FMT ",%-4" PetscInt_FMT
+                          " -> %3" PetscInt_FMT ",%-3" PetscInt_FMT " partitions %" PetscInt_FMT
+                          " iterations %3" PetscInt_FMT " residual %7.1e boosted %" PetscInt_FMT "+%" PetscInt_FMT
+                          " decay %7.1e %s\n",
+                          name, ways[way], info.n, info.natural_kl, info.natural_ku, info.kl, info.ku, info.partitions,
+                          its, (double)(rnorm / bnorm), info.boosted, info.cornerboosted, (double)info.decay,
+                          KSPConvergedReasons[reason]));
   if (reason > 0 && !(rnorm <= 10 * rtol * bnorm)) { /* NaN is no solution */
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %s after %" PetscInt_FMT " iterations, but the relative residual is %g\n", name, ways[way], KSPConvergedReasons[reason], its, (double)(rnorm / bnorm)));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%s, %s: %s after %" PetscInt_FMT " iterations, but the relative residual is %g\n", name,
+                          ways[way], KSPConvergedReasons[reason], its, (double)(rnorm / bnorm)));
     failures++;
   }
   if (reason == KSP_DIVERGED_PC_FAILED && failed == PC_NOERROR) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: the solver says that the preconditioner failed, the preconditioner does not\n", name, ways[way]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%s, %s: the solver says that the preconditioner failed, the preconditioner does not\n", name,
+                          ways[way]));
     failures++;
   }
   if (way != BOOSTED && info.boosted) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %" PetscInt_FMT " pivots were boosted\n", name, ways[way], info.boosted));
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %" PetscInt_FMT " pivots were boosted\n", name, ways[way], info.boosted));
     failures++;
   }
   if (way == BOOSTED && !info.boosted) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s failed, but has no pivot to boost\n", name));
     failures++;
   }
-  *outcome = reason > 0 ? "solved" : failed == PC_FACTOR_NUMERIC_ZEROPIVOT ? "zero pivot" : failed ? PCFailedReasons[failed] : "not solved";
+  *outcome = reason > 0                            ? "solved"
+           : failed == PC_FACTOR_NUMERIC_ZEROPIVOT ? "zero pivot"
+           : failed                                ? PCFailedReasons[failed]
+                                                   : "not solved";
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&r));
@@ -163,8 +161,14 @@ int main(int argc, char **argv)
     small = (PetscBool)(N < 50000); /* the tips of wedge6_K take longer than all others together */
     PetscCall(Solve(name, A, b, DEFAULTS, facts, &outcome[DEFAULTS]));
     if (small) PetscCall(Solve(name, A, b, PARTITIONS, facts, &outcome[PARTITIONS]));
-    if (outcome[DEFAULTS][0] == 'z') PetscCall(Solve(name, A, b, BOOSTED, facts, &outcome[BOOSTED])); /* else there is nothing to boost */
-    if (!isyoung) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-15s %-12s %-12s %s\n", name, outcome[DEFAULTS], small ? outcome[PARTITIONS] : "-", matrices[k].unstable ? "depends on rounding" : outcome[BOOSTED][0] ? outcome[BOOSTED] : "-"));
+    /* else there is nothing to boost */
+    if (outcome[DEFAULTS][0] == 'z') PetscCall(Solve(name, A, b, BOOSTED, facts, &outcome[BOOSTED]));
+    if (!isyoung)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-15s %-12s %-12s %s\n", name, outcome[DEFAULTS],
+                            small ? outcome[PARTITIONS] : "-",
+                            matrices[k].unstable  ? "depends on rounding"
+                            : outcome[BOOSTED][0] ? outcome[BOOSTED]
+                                                  : "-"));
     PetscCall(MatDestroy(&A));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&b));

@@ -14,42 +14,63 @@ static const struct {
   PetscInt    n, nz;
   double      entries[3 * 6];
 } cases[] = {
-  {"general",             BANNER "real general\n2 2 3\n1 1 4\n1 2 -0.5\n2 2 1e3\n",                                                                         NULL,                                              2, 3, {0, 0, 4, 0, 1, -0.5, 1, 1, 1000}},
-  {"last line cut",       BANNER "real general\n1 1 1\n1 1 7",                                                                                              NULL,                                              1, 1, {0, 0, 7}                        },
-  {"loose layout",        "%%matrixmarket MATRIX Coordinate REAL General\r\n% text\r\n\r\n%\r\n 2\t2  2\r\n\r\n1 1 4.0D0\r\n% more\r\n 2  2  -1.5d-1 \r\n", NULL,                                              2, 2, {0, 0, 4, 1, 1, -0.15}           },
-  {"symmetric",           BANNER "real symmetric\n2 2 2\n1 1 4\n2 1 3\n",                                                                                   NULL,                                              2, 3, {0, 0, 4, 0, 1, 3, 1, 0, 3}      },
-  {"symmetric, upper",    BANNER "real symmetric\n2 2 2\n1 1 4\n1 2 3\n",                                                                                   NULL,                                              2, 3, {0, 0, 4, 0, 1, 3, 1, 0, 3}      },
-  {"skew-symmetric",      BANNER "real skew-symmetric\n2 2 1\n2 1 3\n",                                                                                     NULL,                                              2, 2, {0, 1, -3, 1, 0, 3}              },
-  {"pattern",             BANNER "pattern general\n2 2 2\n1 2\n2 1\n",                                                                                      NULL,                                              2, 2, {0, 1, 1, 1, 0, 1}               },
-  {"integer, repeated",   BANNER "integer general\n2 2 3\n1 1 3\n1 1 4\n2 2 -8\n",                                                                          NULL,                                              2, 2, {0, 0, 7, 1, 1, -8}              },
-  {"stored zero",         BANNER "real general\n2 2 2\n1 1 1\n2 1 0\n",                                                                                     NULL,                                              2, 2, {0, 0, 1, 1, 0, 0}               },
-  {"no entries",          BANNER "real general\n3 3 0\n",                                                                                                   NULL,                                              3, 0, {0}                              },
-  {"no rows",             BANNER "real general\n0 0 0\n",                                                                                                   NULL,                                              0, 0, {0}                              },
-  {"empty",               "",                                                                                                                               "not a Matrix Market file",                        0, 0, {0}                              },
-  {"another format",      "hello\n",                                                                                                                        "not a Matrix Market file",                        0, 0, {0}                              },
-  {"dense",               "%%MatrixMarket matrix array real general\n1 1\n1\n",                                                                             "dense matrix",                                    0, 0, {0}                              },
-  {"vector",              "%%MatrixMarket vector coordinate real general\n1 1 1\n1 1 1\n",                                                                  "only the object \"matrix\"",                      0, 0, {0}                              },
-  {"unknown values",      BANNER "quaternion general\n1 1 1\n1 1 1\n",                                                                                      "real, integer, complex, pattern",                 0, 0, {0}                              },
-  {"unknown symmetry",    BANNER "real circulant\n1 1 1\n1 1 1\n",                                                                                          "general, symmetric, skew-symmetric, hermitian",   0, 0, {0}                              },
-  {"no sizes",            BANNER "real general\n% text\n",                                                                                                  "rows, columns and entries is expected",           0, 0, {0}                              },
-  {"bad sizes",           BANNER "real general\n2 x 2\n",                                                                                                   "line 2: expected the numbers of rows",            0, 0, {0}                              },
-  {"negative size",       BANNER "real general\n-2 2 2\n",                                                                                                  "line 2: expected the numbers of rows",            0, 0, {0}                              },
-  {"too few sizes",       BANNER "real general\n2 2\n1 1 1\n",                                                                                              "line 2: expected the numbers of rows",            0, 0, {0}                              },
-  {"too many rows",       BANNER "real general\n99999999999999999999 1 1\n1 1 1\n",                                                                         "line 2: ",                                        0, 0, {0}                              },
-  {"rectangular",         BANNER "real symmetric\n2 3 1\n1 1 1\n",                                                                                          "must be square",                                  0, 0, {0}                              },
-  {"cut short",           BANNER "real general\n2 2 3\n1 1 1\n2 2 1\n",                                                                                     "ends after line 4",                               0, 0, {0}                              },
-  {"too long",            BANNER "real general\n2 2 1\n1 1 1\n2 2 1\n",                                                                                     "line 4: more entries than the header announces",  0, 0, {0}                              },
-  {"row too large",       BANNER "real general\n2 2 1\n3 1 1\n",                                                                                            "line 3: row or column outside",                   0, 0, {0}                              },
-  {"row zero",            BANNER "real general\n2 2 1\n0 1 1\n",                                                                                            "line 3: row or column outside",                   0, 0, {0}                              },
-  {"column too large",    BANNER "real general\n2 2 2\n1 1 1\n1 3 1\n",                                                                                     "line 4: row or column outside",                   0, 0, {0}                              },
-  {"no value",            BANNER "real general\n2 2 1\n1 1\n",                                                                                              "line 3: expected a value",                        0, 0, {0}                              },
-  {"bad value",           BANNER "real general\n2 2 1\n1 1 abc\n",                                                                                          "line 3: expected a value",                        0, 0, {0}                              },
-  {"value stuck to text", BANNER "real general\n2 2 1\n1 1 2x\n",                                                                                           "line 3: expected a value",                        0, 0, {0}                              },
-  {"text behind",         BANNER "real general\n2 2 1\n1 1 2 3\n",                                                                                          "line 3: unexpected text",                         0, 0, {0}                              },
-  {"fractional row",      BANNER "real general\n2 2 1\n1.5 1 2\n",                                                                                          "line 3: expected a row and a column",             0, 0, {0}                              },
-  {"both triangles",      BANNER "real symmetric\n2 2 2\n2 1 1\n1 2 1\n",                                                                                   "line 4: a symmetric file must give one triangle", 0, 0, {0}                              },
+  {"general", BANNER "real general\n2 2 3\n1 1 4\n1 2 -0.5\n2 2 1e3\n", NULL, 2, 3, {0, 0, 4, 0, 1, -0.5, 1, 1, 1000}},
+  {"last line cut", BANNER "real general\n1 1 1\n1 1 7", NULL, 1, 1, {0, 0, 7}},
+  {"loose layout",
+   "%%matrixmarket MATRIX Coordinate REAL General\r\n% text\r\n\r\n%\r\n 2\t2  2\r\n\r\n1 1 4.0D0\r\n% more\r\n 2  2  "
+   "-1.5d-1 \r\n",
+   NULL,
+   2,
+   2,
+   {0, 0, 4, 1, 1, -0.15}},
+  {"symmetric", BANNER "real symmetric\n2 2 2\n1 1 4\n2 1 3\n", NULL, 2, 3, {0, 0, 4, 0, 1, 3, 1, 0, 3}},
+  {"symmetric, upper", BANNER "real symmetric\n2 2 2\n1 1 4\n1 2 3\n", NULL, 2, 3, {0, 0, 4, 0, 1, 3, 1, 0, 3}},
+  {"skew-symmetric", BANNER "real skew-symmetric\n2 2 1\n2 1 3\n", NULL, 2, 2, {0, 1, -3, 1, 0, 3}},
+  {"pattern", BANNER "pattern general\n2 2 2\n1 2\n2 1\n", NULL, 2, 2, {0, 1, 1, 1, 0, 1}},
+  {"integer, repeated", BANNER "integer general\n2 2 3\n1 1 3\n1 1 4\n2 2 -8\n", NULL, 2, 2, {0, 0, 7, 1, 1, -8}},
+  {"stored zero", BANNER "real general\n2 2 2\n1 1 1\n2 1 0\n", NULL, 2, 2, {0, 0, 1, 1, 0, 0}},
+  {"no entries", BANNER "real general\n3 3 0\n", NULL, 3, 0, {0}},
+  {"no rows", BANNER "real general\n0 0 0\n", NULL, 0, 0, {0}},
+  {"empty", "", "not a Matrix Market file", 0, 0, {0}},
+  {"another format", "hello\n", "not a Matrix Market file", 0, 0, {0}},
+  {"dense", "%%MatrixMarket matrix array real general\n1 1\n1\n", "dense matrix", 0, 0, {0}},
+  {"vector", "%%MatrixMarket vector coordinate real general\n1 1 1\n1 1 1\n", "only the object \"matrix\"", 0, 0, {0}},
+  {"unknown values", BANNER "quaternion general\n1 1 1\n1 1 1\n", "real, integer, complex, pattern", 0, 0, {0}},
+  {"unknown symmetry",
+   BANNER "real circulant\n1 1 1\n1 1 1\n",
+   "general, symmetric, skew-symmetric, hermitian",
+   0,
+   0,
+   {0}},
+  {"no sizes", BANNER "real general\n% text\n", "rows, columns and entries is expected", 0, 0, {0}},
+  {"bad sizes", BANNER "real general\n2 x 2\n", "line 2: expected the numbers of rows", 0, 0, {0}},
+  {"negative size", BANNER "real general\n-2 2 2\n", "line 2: expected the numbers of rows", 0, 0, {0}},
+  {"too few sizes", BANNER "real general\n2 2\n1 1 1\n", "line 2: expected the numbers of rows", 0, 0, {0}},
+  {"too many rows", BANNER "real general\n99999999999999999999 1 1\n1 1 1\n", "line 2: ", 0, 0, {0}},
+  {"rectangular", BANNER "real symmetric\n2 3 1\n1 1 1\n", "must be square", 0, 0, {0}},
+  {"cut short", BANNER "real general\n2 2 3\n1 1 1\n2 2 1\n", "ends after line 4", 0, 0, {0}},
+  {"too long",
+   BANNER "real general\n2 2 1\n1 1 1\n2 2 1\n",
+   "line 4: more entries than the header announces",
+   0,
+   0,
+   {0}},
+  {"row too large", BANNER "real general\n2 2 1\n3 1 1\n", "line 3: row or column outside", 0, 0, {0}},
+  {"row zero", BANNER "real general\n2 2 1\n0 1 1\n", "line 3: row or column outside", 0, 0, {0}},
+  {"column too large", BANNER "real general\n2 2 2\n1 1 1\n1 3 1\n", "line 4: row or column outside", 0, 0, {0}},
+  {"no value", BANNER "real general\n2 2 1\n1 1\n", "line 3: expected a value", 0, 0, {0}},
+  {"bad value", BANNER "real general\n2 2 1\n1 1 abc\n", "line 3: expected a value", 0, 0, {0}},
+  {"value stuck to text", BANNER "real general\n2 2 1\n1 1 2x\n", "line 3: expected a value", 0, 0, {0}},
+  {"text behind", BANNER "real general\n2 2 1\n1 1 2 3\n", "line 3: unexpected text", 0, 0, {0}},
+  {"fractional row", BANNER "real general\n2 2 1\n1.5 1 2\n", "line 3: expected a row and a column", 0, 0, {0}},
+  {"both triangles",
+   BANNER "real symmetric\n2 2 2\n2 1 1\n1 2 1\n",
+   "line 4: a symmetric file must give one triangle",
+   0,
+   0,
+   {0}},
 #if PetscDefined(USE_COMPLEX)
-  {"no imaginary part",   BANNER "complex general\n1 1 1\n1 1 1\n",                                                                                         "an imaginary part",                               0, 0, {0}                              },
+  {"no imaginary part", BANNER "complex general\n1 1 1\n1 1 1\n", "an imaginary part", 0, 0, {0}},
 #else
   {"complex", BANNER "complex general\n1 1 1\n1 1 1 2\n", "--with-scalar-type=complex", 0, 0, {0}},
 #endif
@@ -57,7 +78,8 @@ static const struct {
 
 static char caught[1024];
 
-static PetscErrorCode Catch(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, PetscCtx ctx)
+static PetscErrorCode Catch(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n,
+                            PetscErrorType p, const char *mess, PetscCtx ctx)
 {
   (void)comm;
   (void)line;
@@ -96,7 +118,8 @@ static PetscErrorCode WriteText(const char name[], const char text[], size_t len
   if (rank == 0) {
     FILE *fp = fopen(name, "wb");
 
-    PetscCheck(fp && fwrite(text, 1, length, fp) == length && !fclose(fp), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", name);
+    PetscCheck(fp && fwrite(text, 1, length, fp) == length && !fclose(fp), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+               "Cannot write %s", name);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,15 +142,22 @@ static PetscErrorCode CheckEntries(Mat A, size_t k)
 
     PetscCall(MatGetRow(A, i, &ncols, &cols, &vals));
     for (PetscInt c = 0; c < ncols; c++, at++)
-      if (at >= cases[k].nz || i != (PetscInt)cases[k].entries[3 * at] || cols[c] != (PetscInt)cases[k].entries[3 * at + 1] || vals[c] != (PetscScalar)cases[k].entries[3 * at + 2]) ok = PETSC_FALSE;
+      if (at >= cases[k].nz || i != (PetscInt)cases[k].entries[3 * at] ||
+          cols[c] != (PetscInt)cases[k].entries[3 * at + 1] || vals[c] != (PetscScalar)cases[k].entries[3 * at + 2])
+        ok = PETSC_FALSE;
     PetscCall(MatRestoreRow(A, i, &ncols, &cols, &vals));
   }
-  PetscCall(SpikeTestCheck((PetscBool)(n == cases[k].n && (PetscInt)info.nz_used == cases[k].nz), "%s: %" PetscInt_FMT " rows with %g entries, expected %" PetscInt_FMT ", %" PetscInt_FMT, cases[k].name, n, info.nz_used, cases[k].n, cases[k].nz));
+  PetscCall(SpikeTestCheck((PetscBool)(n == cases[k].n && (PetscInt)info.nz_used == cases[k].nz),
+                           "%s: %" PetscInt_FMT " rows with %g entries, expected %" PetscInt_FMT ", %" PetscInt_FMT,
+                           cases[k].name, n, info.nz_used, cases[k].n, cases[k].nz));
   PetscCall(SpikeTestCheck(ok, "%s: wrong entries", cases[k].name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What MatWriteMatrixMarket() and MatView() write is read back equal, on any number of ranks; more entries than one piece of the broadcast */
+/*
+  What MatWriteMatrixMarket() and MatView() write is read back equal, on any number of ranks; more entries than one
+  piece of the broadcast
+*/
 static PetscErrorCode CheckRoundTrip(const char dir[])
 {
   const char *names[] = {"trip.mtx", "trip.bin"};
@@ -181,19 +211,25 @@ int main(int argc, char **argv)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
     PetscCall(WriteText(file, cases[k].text, strlen(cases[k].text)));
     PetscCall(LoadCatch(file, &A, &ierr));
-    if (cases[k].error) PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_READ && (rank || strstr(caught, cases[k].error))), "%s: error %d, \"%s\" is not in: %s", cases[k].name, (int)ierr, cases[k].error, caught));
+    if (cases[k].error)
+      PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_READ && (rank || strstr(caught, cases[k].error))),
+                               "%s: error %d, \"%s\" is not in: %s", cases[k].name, (int)ierr, cases[k].error, caught));
     else {
-      PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_SUCCESS), "%s: error %d: %s", cases[k].name, (int)ierr, caught));
+      PetscCall(
+        SpikeTestCheck((PetscBool)(ierr == PETSC_SUCCESS), "%s: error %d: %s", cases[k].name, (int)ierr, caught));
       if (ierr) continue;
       PetscCall(CheckEntries(A, k));
       PetscCall(MatDestroy(&A));
     }
   }
-  PetscCall(WriteText(file, PetscDefined(USE_64BIT_INDICES) ? other + 4 : other, PetscDefined(USE_64BIT_INDICES) ? 4 : 8));
+  PetscCall(
+    WriteText(file, PetscDefined(USE_64BIT_INDICES) ? other + 4 : other, PetscDefined(USE_64BIT_INDICES) ? 4 : 8));
   PetscCall(LoadCatch(file, &A, &ierr));
-  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_UNEXPECTED), "a binary file with other integers: error %d", (int)ierr));
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_UNEXPECTED),
+                           "a binary file with other integers: error %d", (int)ierr));
   PetscCall(LoadCatch("no/such/file.mtx", &A, &ierr));
-  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_OPEN && (rank || strstr(caught, "no/such/file.mtx"))), "no file: error %d: %s", (int)ierr, caught));
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_OPEN && (rank || strstr(caught, "no/such/file.mtx"))),
+                           "no file: error %d: %s", (int)ierr, caught));
   PetscCall(LoadCatch(dir, &A, &ierr));
   PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_FILE_READ), "a folder: error %d", (int)ierr));
   PetscCall(CheckRoundTrip(dir));

@@ -6,20 +6,12 @@ static char help[] = "The operator of PCSPIKE on one rank, entry by entry, again
 /* Sizes around the half-bandwidths and the tiles, every partition count that is allowed at its limit */
 static PetscErrorCode TestSizes(void)
 {
-  const PetscInt bands[][2] = {
-    {0,  0 },
-    {1,  0 },
-    {0,  3 },
-    {1,  1 },
-    {2,  5 },
-    {7,  3 },
-    {8,  8 },
-    {15, 17}
-  };
+  const PetscInt bands[][2] = {{0, 0}, {1, 0}, {0, 3}, {1, 1}, {2, 5}, {7, 3}, {8, 8}, {15, 17}};
 
   PetscFunctionBegin;
   for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(bands); b++) {
-    const PetscInt kl = bands[b][0], ku = bands[b][1], K = PetscMax(kl, ku), sizes[] = {0, 1, 2, K, K + 1, 2 * K, 3 * K, 31, 32, 33, 63, 64, 65, 100};
+    const PetscInt kl = bands[b][0], ku = bands[b][1], K = PetscMax(kl, ku),
+                   sizes[] = {0, 1, 2, K, K + 1, 2 * K, 3 * K, 31, 32, 33, 63, 64, 65, 100};
 
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(sizes); s++) {
       const PetscInt n = sizes[s], most = n / PetscMax(PetscMin(K, n - 1), 1), parts[] = {1, 2, 3, most};
@@ -43,21 +35,15 @@ static PetscErrorCode TestSizes(void)
 /* Half-bandwidths past the tiles of the kernels, and K >= n / 2 */
 static PetscErrorCode TestWide(void)
 {
-  const PetscInt bands[][3] = {
-    {31,  33,  4},
-    {40,  21,  6},
-    {65,  64,  3},
-    {128, 127, 2},
-    {200, 130, 1},
-    {256, 256, 1}
-  };
+  const PetscInt bands[][3] = {{31, 33, 4}, {40, 21, 6}, {65, 64, 3}, {128, 127, 2}, {200, 130, 1}, {256, 256, 1}};
 
   PetscFunctionBegin;
   for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(bands); b++) {
     for (PetscInt slow = 0; slow < 2; slow++) {
       SpikeTestCase c;
 
-      SpikeTestCaseInit(&c, 257, bands[b][0], bands[b][1], slow ? 1.02 : 1.3, slow ? SPIKE_TEST_SLOW : SPIKE_TEST_RANDOM);
+      SpikeTestCaseInit(&c, 257, bands[b][0], bands[b][1], slow ? 1.02 : 1.3,
+                        slow ? SPIKE_TEST_SLOW : SPIKE_TEST_RANDOM);
       c.local = bands[b][2];
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 257, NULL));
     }
@@ -65,16 +51,12 @@ static PetscErrorCode TestWide(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Spikes that fall off differently up and down, at the top and at the bottom of a partition: windows of the corrections */
+/*
+  Spikes that fall off differently up and down, at the top and at the bottom of a partition: windows of the corrections
+*/
 static PetscErrorCode TestDrift(void)
 {
-  const PetscInt bands[][2] = {
-    {1, 0},
-    {0, 1},
-    {1, 1},
-    {2, 1},
-    {1, 3}
-  };
+  const PetscInt bands[][2] = {{1, 0}, {0, 1}, {1, 1}, {2, 1}, {1, 3}};
 
   PetscFunctionBegin;
   for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(bands); b++) {
@@ -130,8 +112,10 @@ static PetscErrorCode TestWindow(void)
 /* Factors in lower precision: as exact as they can be, and not more */
 static PetscErrorCode TestPrecision(void)
 {
-  const PetscReal most[]  = {0.0, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-6, (PetscReal)0.04, (PetscReal)0.005};
-  const PetscReal least[] = {0.0, PetscDefined(USE_REAL_SINGLE) ? 0.0 : (PetscReal)1e-9, (PetscReal)1e-4, (PetscReal)1e-5};
+  const PetscReal most[]  = {0.0, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-6, (PetscReal)0.04,
+                             (PetscReal)0.005};
+  const PetscReal least[] = {0.0, PetscDefined(USE_REAL_SINGLE) ? 0.0 : (PetscReal)1e-9, (PetscReal)1e-4,
+                             (PetscReal)1e-5};
 
   PetscFunctionBegin;
   for (PetscInt local = 1; local <= 3; local++) {
@@ -150,7 +134,8 @@ static PetscErrorCode TestPrecision(void)
       c.type = PC_SPIKE_BLOCK;
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 65, NULL));
       SpikeTestDifference(65, 0, 65, 0, 65, lower, full, PETSC_FALSE, &diff, &norm);
-      PetscCall(SpikeTestCheck((PetscBool)(diff >= least[precision] * norm), "factors in %s give an operator in higher precision", PCSpikePrecisions[precision]));
+      PetscCall(SpikeTestCheck((PetscBool)(diff >= least[precision] * norm),
+                               "factors in %s give an operator in higher precision", PCSpikePrecisions[precision]));
       PetscCall(PetscFree2(lower, full));
     }
   }
@@ -160,14 +145,7 @@ static PetscErrorCode TestPrecision(void)
 /* A band given by the user: narrower than the matrix's on either side or both, and wider */
 static PetscErrorCode TestBandwidth(void)
 {
-  const PetscInt bands[][2] = {
-    {2, 4 },
-    {5, 1 },
-    {0, 0 },
-    {0, 4 },
-    {3, 0 },
-    {7, 10}
-  };
+  const PetscInt bands[][2] = {{2, 4}, {5, 1}, {0, 0}, {0, 4}, {3, 0}, {7, 10}};
 
   PetscFunctionBegin;
   for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(bands); b++) {
@@ -186,7 +164,10 @@ static PetscErrorCode TestBandwidth(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The narrowest band that drops a given fraction: the sizes of the entries fall off away from the diagonal, and unlike on both sides */
+/*
+  The narrowest band that drops a given fraction: the sizes of the entries fall off away from the diagonal, and unlike
+  on both sides
+*/
 static PetscErrorCode TestDropoff(void)
 {
   const PetscReal dropoffs[] = {0.0, 1e-6, 1e-3, 0.02, 0.1, 0.5};
@@ -198,7 +179,8 @@ static PetscErrorCode TestDropoff(void)
   PetscFunctionBegin;
   PetscCall(PetscCalloc3(n * n, &a, n * n, &m, n * n, &ref));
   for (PetscInt j = 0; j < n; j++)
-    for (PetscInt i = PetscMax(0, j - 7); i <= PetscMin(n - 1, j + 12); i++) a[i + j * n] = i == j ? 4.0 : PetscPowReal(0.4, i > j ? i - j : j - i) * SpikeTestScalar(3, i, j);
+    for (PetscInt i = PetscMax(0, j - 7); i <= PetscMin(n - 1, j + 12); i++)
+      a[i + j * n] = i == j ? 4.0 : PetscPowReal(0.4, i > j ? i - j : j - i) * SpikeTestScalar(3, i, j);
   PetscCall(SpikeTestDenseMat(PETSC_COMM_SELF, n, a, n, &A));
   for (size_t d = 0; d < PETSC_STATIC_ARRAY_LENGTH(dropoffs); d++) {
     for (PetscInt local = 1; local <= 3; local += 2) {
@@ -208,7 +190,8 @@ static PetscErrorCode TestDropoff(void)
       PC              pc;
       PCSpikeInfo     info;
 
-      PetscCall(PetscSNPrintf(where, sizeof(where), "drop-off %g, %" PetscInt_FMT " partitions", (double)dropoffs[d], local));
+      PetscCall(
+        PetscSNPrintf(where, sizeof(where), "drop-off %g, %" PetscInt_FMT " partitions", (double)dropoffs[d], local));
       for (PetscInt j = 0; j < n; j++) {
         for (PetscInt i = 0; i < n; i++)
           if (a[i + j * n] != (PetscScalar)0.0) weight[PetscAbsInt(i - j)] += PetscAbsScalar(a[i + j * n]);
@@ -226,8 +209,13 @@ static PetscErrorCode TestDropoff(void)
       PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGNATURAL));
       PetscCall(PCSetUp(pc));
       PetscCall(PCSpikeGetInfo(pc, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(info.kl == kl && info.ku == ku), "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " instead of %" PetscInt_FMT ",%" PetscInt_FMT, where, info.kl, info.ku, kl, ku));
-      PetscCall(SpikeTestCheck((PetscBool)(info.natural_kl == 12 && info.natural_ku == 7), "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix", where, info.natural_kl, info.natural_ku));
+      PetscCall(SpikeTestCheck((PetscBool)(info.kl == kl && info.ku == ku),
+                               "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " instead of %" PetscInt_FMT
+                               ",%" PetscInt_FMT,
+                               where, info.kl, info.ku, kl, ku));
+      PetscCall(SpikeTestCheck((PetscBool)(info.natural_kl == 12 && info.natural_ku == 7),
+                               "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix", where, info.natural_kl,
+                               info.natural_ku));
       PetscCall(SpikeTestSmall(PetscAbsReal(info.dropped - outside / sum), tol, "error of the dropped share", where));
       PetscCall(SpikeTestSmall(info.dropped, dropoffs[d], "dropped share", where));
       SpikeTestPartitions(1, ranges, local, &np, start);
@@ -287,8 +275,13 @@ static PetscErrorCode TestOrdering(void)
           }
         }
       }
-      PetscCall(SpikeTestCheck((PetscBool)(info.kl == kl && info.ku == ku), "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " instead of %" PetscInt_FMT ",%" PetscInt_FMT, where, info.kl, info.ku, kl, ku));
-      PetscCall(SpikeTestCheck((PetscBool)(info.reordered == (PetscBool)(o != 2) && (o >= 2 || info.kl + info.ku <= 12) && info.dropped == 0.0), "%s: not reordered to a narrow band", where));
+      PetscCall(SpikeTestCheck((PetscBool)(info.kl == kl && info.ku == ku),
+                               "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " instead of %" PetscInt_FMT
+                               ",%" PetscInt_FMT,
+                               where, info.kl, info.ku, kl, ku));
+      PetscCall(SpikeTestCheck((PetscBool)(info.reordered == (PetscBool)(o != 2) &&
+                                           (o >= 2 || info.kl + info.ku <= 12) && info.dropped == 0.0),
+                               "%s: not reordered to a narrow band", where));
       SpikeTestPartitions(1, ranges, local, &np, start);
       PetscCall(SpikeTestReference(n, pa, kl, ku, np, start, PETSC_TRUE, m));
       for (PetscInt j = 0; j < n; j++)
@@ -309,7 +302,10 @@ static PetscErrorCode TestOrdering(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The estimate of what truncation neglects, against whole spikes: the far ends of V and W relative to their tips, in a matrix whose rows are much alike */
+/*
+  The estimate of what truncation neglects, against whole spikes: the far ends of V and W relative to their tips, in a
+  matrix whose rows are much alike
+*/
 static PetscErrorCode TestDecay(void)
 {
   const PetscReal dominances[] = {1.5, 1.02, 1.002};
@@ -326,7 +322,8 @@ static PetscErrorCode TestDecay(void)
       PetscReal      neglected = 0.0;
       char           where[64];
 
-      PetscCall(PetscSNPrintf(where, sizeof(where), "decay at dominance %g, K = %" PetscInt_FMT, (double)dominances[d], K));
+      PetscCall(
+        PetscSNPrintf(where, sizeof(where), "decay at dominance %g, K = %" PetscInt_FMT, (double)dominances[d], K));
       SpikeTestCaseInit(&c, n, K, K, dominances[d], SPIKE_TEST_SLOW);
       c.local = 3;
       PetscCall(PetscCalloc3(n * n, &a, third * third, &dinv, third * K, &spike));
@@ -339,7 +336,8 @@ static PetscErrorCode TestDecay(void)
 
           if ((side && p == 2) || (!side && p == 0)) continue;
           PetscCall(PetscArrayzero(spike, third * K));
-          SpikeTestMultiplyAdd(third, K, K, 1.0, dinv + r0 * third, third, a + p * third + r0 + c0 * n, n, spike, third);
+          SpikeTestMultiplyAdd(third, K, K, 1.0, dinv + r0 * third, third, a + p * third + r0 + c0 * n, n, spike,
+                               third);
           for (PetscInt j = 0; j < K; j++) {
             for (PetscInt i = 0; i < K; i++) {
               tip = PetscMax(tip, PetscAbsScalar(spike[r0 + i + j * third]));
@@ -351,7 +349,9 @@ static PetscErrorCode TestDecay(void)
       }
       PetscCall(SpikeTestCaseCreate(PETSC_COMM_SELF, &c, n, &A, &pc, where));
       PetscCall(PCSpikeGetInfo(pc, &info));
-      PetscCall(SpikeTestSmall(PetscAbsReal(PetscLogReal(info.decay / neglected)), 0.25 * PetscAbsReal(PetscLogReal(neglected)), "error of the logarithm of the estimate", where));
+      PetscCall(SpikeTestSmall(PetscAbsReal(PetscLogReal(info.decay / neglected)),
+                               0.25 * PetscAbsReal(PetscLogReal(neglected)), "error of the logarithm of the estimate",
+                               where));
       PetscCall(PCDestroy(&pc));
       PetscCall(MatDestroy(&A));
       PetscCall(PetscFree3(a, dinv, spike));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* operatorcase.h: one PCSPIKE on one band matrix, its whole operator and its transpose compared with dense references */
+/*
+  operatorcase.h: one PCSPIKE on one band matrix, its whole operator and its transpose compared with dense references
+*/
 #pragma once
 
 #include "spiketest.h"
@@ -14,7 +16,8 @@ typedef struct {
   PetscReal        window;
 } SpikeTestCase;
 
-static inline void SpikeTestCaseInit(SpikeTestCase *c, PetscInt n, PetscInt kl, PetscInt ku, PetscReal dominance, SpikeTestKind kind)
+static inline void SpikeTestCaseInit(SpikeTestCase *c, PetscInt n, PetscInt kl, PetscInt ku, PetscReal dominance,
+                                     SpikeTestKind kind)
 {
   c->band.n         = n;
   c->band.kl        = kl;
@@ -41,7 +44,8 @@ static inline void SpikeTestCaseBand(const SpikeTestCase *c, PetscInt *kl, Petsc
 }
 
 /* A and the preconditioner of a case, set up */
-static inline PetscErrorCode SpikeTestCaseCreate(MPI_Comm comm, const SpikeTestCase *c, PetscInt nlocal, Mat *A, PC *pc, const char where[])
+static inline PetscErrorCode SpikeTestCaseCreate(MPI_Comm comm, const SpikeTestCase *c, PetscInt nlocal, Mat *A, PC *pc,
+                                                 const char where[])
 {
   PCFailedReason reason;
 
@@ -55,16 +59,19 @@ static inline PetscErrorCode SpikeTestCaseCreate(MPI_Comm comm, const SpikeTestC
   PetscCall(PCSpikeSetPrecision(*pc, c->precision));
   PetscCall(PCSpikeSetBandwidth(*pc, c->userkl, c->userku));
   PetscCall(PCSpikeSetWindowTolerance(*pc, c->window));
-  if (c->local > 1) PetscCall(PCSpikeSetMatOrderingType(*pc, MATORDERINGNATURAL)); /* what the references assume; with one partition the ordering cannot matter */
+  /* what the references assume; with one partition the ordering cannot matter */
+  if (c->local > 1) PetscCall(PCSpikeSetMatOrderingType(*pc, MATORDERINGNATURAL));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetUp(*pc));
   PetscCall(PCGetFailedReason(*pc, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == PC_NOERROR), "%s: setup failed with %s", where, PCFailedReasons[reason]));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(reason == PC_NOERROR), "%s: setup failed with %s", where, PCFailedReasons[reason]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The facts that PCSpikeGetInfo() must tell */
-static inline PetscErrorCode SpikeTestCaseInfo(const SpikeTestCase *c, PC pc, PetscInt np, const PetscInt start[], const PetscScalar *a, const char where[])
+static inline PetscErrorCode SpikeTestCaseInfo(const SpikeTestCase *c, PC pc, PetscInt np, const PetscInt start[],
+                                               const PetscScalar *a, const char where[])
 {
   const PetscInt n = c->band.n;
   PCSpikeInfo    info;
@@ -85,13 +92,24 @@ static inline PetscErrorCode SpikeTestCaseInfo(const SpikeTestCase *c, PC pc, Pe
   }
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.n == n), "%s: %" PetscInt_FMT " rows in the info", where, info.n));
-  PetscCall(SpikeTestCheck((PetscBool)(info.reordered || (info.kl == kl && info.ku == ku)), "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " instead of %" PetscInt_FMT ",%" PetscInt_FMT, where, info.kl, info.ku, kl, ku));
+  PetscCall(SpikeTestCheck((PetscBool)(info.reordered || (info.kl == kl && info.ku == ku)),
+                           "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " instead of %" PetscInt_FMT ",%" PetscInt_FMT,
+                           where, info.kl, info.ku, kl, ku));
+  PetscCall(SpikeTestCheck((PetscBool)(info.natural_kl == PetscMin(c->band.kl, PetscMax(n - 1, 0)) &&
+                                       info.natural_ku == PetscMin(c->band.ku, PetscMax(n - 1, 0))),
+                           "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix", where, info.natural_kl,
+                           info.natural_ku));
   PetscCall(
-    SpikeTestCheck((PetscBool)(info.natural_kl == PetscMin(c->band.kl, PetscMax(n - 1, 0)) && info.natural_ku == PetscMin(c->band.ku, PetscMax(n - 1, 0))), "%s: band %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix", where, info.natural_kl, info.natural_ku));
-  PetscCall(SpikeTestCheck((PetscBool)(info.partitions == np && info.min_partition == small && info.max_partition == large), "%s: %" PetscInt_FMT " partitions of %" PetscInt_FMT " to %" PetscInt_FMT " rows instead of %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT, where,
-                           info.partitions, info.min_partition, info.max_partition, np, small, large));
-  PetscCall(SpikeTestSmall(PetscAbsReal(info.dropped - (sum > 0.0 ? dropped / sum : 0.0)), 1000 * PETSC_MACHINE_EPSILON, "error of the dropped share", where));
-  PetscCall(SpikeTestCheck((PetscBool)(info.boosted == 0 && info.rebuilds == 1 && info.refills == 0), "%s: %" PetscInt_FMT " pivots boosted, %" PetscInt_FMT " setups and %" PetscInt_FMT " refills", where, info.boosted, info.rebuilds, info.refills));
+    SpikeTestCheck((PetscBool)(info.partitions == np && info.min_partition == small && info.max_partition == large),
+                   "%s: %" PetscInt_FMT " partitions of %" PetscInt_FMT " to %" PetscInt_FMT
+                   " rows instead of %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT,
+                   where, info.partitions, info.min_partition, info.max_partition, np, small, large));
+  PetscCall(SpikeTestSmall(PetscAbsReal(info.dropped - (sum > 0.0 ? dropped / sum : 0.0)), 1000 * PETSC_MACHINE_EPSILON,
+                           "error of the dropped share", where));
+  PetscCall(SpikeTestCheck((PetscBool)(info.boosted == 0 && info.rebuilds == 1 && info.refills == 0),
+                           "%s: %" PetscInt_FMT " pivots boosted, %" PetscInt_FMT " setups and %" PetscInt_FMT
+                           " refills",
+                           where, info.boosted, info.rebuilds, info.refills));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,14 +123,18 @@ static inline PetscErrorCode SpikeTestCaseRun(MPI_Comm comm, const SpikeTestCase
   const PetscInt *ranges;
   PetscInt        kl, ku, np, *start;
   PetscScalar    *a, *ref, *m, *inv;
-  const PetscReal roundings[] = {100 * PETSC_MACHINE_EPSILON, (PetscReal)1.2e-5, (PetscReal)0.04, (PetscReal)0.005}; /* 10 units of 16 bits */
+  /* 10 units of 16 bits */
+  const PetscReal roundings[] = {100 * PETSC_MACHINE_EPSILON, (PetscReal)1.2e-5, (PetscReal)0.04, (PetscReal)0.005};
   PetscReal       rounding    = roundings[c->precision], d, norm;
   char            where[256];
 
   PetscFunctionBegin;
   SpikeTestCaseBand(c, &kl, &ku);
-  PetscCall(PetscSNPrintf(where, sizeof(where), "n %" PetscInt_FMT " (here %" PetscInt_FMT ") band %" PetscInt_FMT ",%" PetscInt_FMT " of %" PetscInt_FMT ",%" PetscInt_FMT " %s, %" PetscInt_FMT " partitions a rank, %s %s", n, nlocal, kl, ku, c->band.kl,
-                          c->band.ku, SpikeTestKinds[c->band.kind], c->local, PCSpikeTypes[c->type], PCSpikePrecisions[c->precision]));
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "n %" PetscInt_FMT " (here %" PetscInt_FMT ") band %" PetscInt_FMT ",%" PetscInt_FMT
+                          " of %" PetscInt_FMT ",%" PetscInt_FMT " %s, %" PetscInt_FMT " partitions a rank, %s %s",
+                          n, nlocal, kl, ku, c->band.kl, c->band.ku, SpikeTestKinds[c->band.kind], c->local,
+                          PCSpikeTypes[c->type], PCSpikePrecisions[c->precision]));
   PetscCall(PetscMalloc4(n * n, &a, n * n, &ref, n * n, &m, n * n, &inv));
   PetscCall(SpikeTestBandDense(&c->band, a));
   PetscCall(SpikeTestCaseCreate(comm, c, nlocal, &A, &pc, where));
@@ -126,7 +148,8 @@ static inline PetscErrorCode SpikeTestCaseRun(MPI_Comm comm, const SpikeTestCase
   PetscCall(SpikeTestOperator(pc, PETSC_FALSE, m));
   if (keep) PetscCall(PetscArraycpy(keep, m, n * n));
   PetscCall(SpikeTestCompare(n, np, start, m, ref, PETSC_FALSE, c->tol, rounding, where));
-  if (np <= 2 && c->type == PC_SPIKE_TRUNCATED && c->userkl == PETSC_DECIDE) { /* at most one interface: nothing is neglected, M = A */
+  /* at most one interface: nothing is neglected, M = A */
+  if (np <= 2 && c->type == PC_SPIKE_TRUNCATED && c->userkl == PETSC_DECIDE) {
     PetscCall(SpikeTestInvert(n, a, n, inv, n));
     SpikeTestDifference(n, 0, n, 0, n, m, inv, PETSC_FALSE, &d, &norm);
     PetscCall(SpikeTestSmall(d, c->tol * norm, "distance from the inverse of the matrix", where));

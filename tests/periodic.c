@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "Periodic tridiagonal systems in PCSPIKE: found, solved, transposed, refilled, given up, singular; one that is the whole matrix, and many.\n\n";
+static char help[] = "Periodic tridiagonal systems in PCSPIKE: found, solved, transposed, refilled, given up, "
+                     "singular; one that is the whole matrix, and many.\n\n";
 
 #include "spiketest.h"
 
@@ -49,14 +50,20 @@ static PetscInt LineOf(const Lines *c, PetscInt row)
 /* *stored: whether the pattern has this entry */
 static PetscScalar LinesEntry(const Lines *c, PetscInt i, PetscInt j, PetscBool *stored)
 {
-  const PetscInt    k = LineOf(c, i), f = c->start[k], l = c->start[k + 1] - 1, same = j >= f && j <= l, d = PetscAbsInt(i - j);
+  const PetscInt k = LineOf(c, i), f = c->start[k], l = c->start[k + 1] - 1, same = j >= f && j <= l,
+                 d    = PetscAbsInt(i - j);
   const PetscScalar v = c->singular == k ? -1.0 : (PetscScalar)0.7 * SpikeTestScalar(c->seed, i, j);
 
   *stored = PETSC_TRUE;
-  if (!d) return c->singular == k ? 2.0 : (SpikeTestUniform(c->seed, i, -1) > 0.0 ? 1.0 : -1.0) * (3.0 + SpikeTestUniform(c->seed, i, i)) * (i == f ? c->first : 1.0);
+  if (!d)
+    return c->singular == k ? 2.0
+                            : (SpikeTestUniform(c->seed, i, -1) > 0.0 ? 1.0 : -1.0) *
+                                (3.0 + SpikeTestUniform(c->seed, i, i)) * (i == f ? c->first : 1.0);
   if (d == 1) return same || PetscMax(i, j) == c->couple ? v : 0.0;
-  if (i == f && j == l) return k == c->bare || c->corners[k] == CORNERS_LOWER || c->corners[k] == CORNERS_NONE ? 0.0 : v;
-  if (i == l && j == f) return k == c->bare || c->corners[k] == CORNERS_UPPER || c->corners[k] == CORNERS_NONE ? 0.0 : v;
+  if (i == f && j == l)
+    return k == c->bare || c->corners[k] == CORNERS_LOWER || c->corners[k] == CORNERS_NONE ? 0.0 : v;
+  if (i == l && j == f)
+    return k == c->bare || c->corners[k] == CORNERS_UPPER || c->corners[k] == CORNERS_NONE ? 0.0 : v;
   if (i == f && j == l - 2 && l - f > 5) return k == c->far ? (PetscScalar)0.3 : 0.0;
   *stored = PETSC_FALSE;
   return 0.0;
@@ -92,7 +99,8 @@ static PetscErrorCode LinesSet(const Lines *c, Mat A)
     const PetscInt k = LineOf(c, i), f = c->start[k], l = c->start[k + 1] - 1, far[3] = {f, l, l - 2};
     PetscBool      stored;
 
-    for (PetscInt j = PetscMax(0, i - 1); j <= PetscMin(n - 1, i + 1); j++) PetscCall(MatSetValue(A, i, j, LinesEntry(c, i, j, &stored), INSERT_VALUES));
+    for (PetscInt j = PetscMax(0, i - 1); j <= PetscMin(n - 1, i + 1); j++)
+      PetscCall(MatSetValue(A, i, j, LinesEntry(c, i, j, &stored), INSERT_VALUES));
     for (PetscInt t = 0; t < 3; t++) {
       const PetscScalar v = far[t] >= 0 && PetscAbsInt(far[t] - i) > 1 ? LinesEntry(c, i, far[t], &stored) : 0.0;
 
@@ -113,7 +121,10 @@ static PetscErrorCode CreatePC(Mat A, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* |A x - b| / (|b| + |A| |x|), x = M^-1 b, the same transposed and of many columns at once, and that the two applies are adjoint */
+/*
+  |A x - b| / (|b| + |A| |x|), x = M^-1 b, the same transposed and of many columns at once, and that the two applies are
+  adjoint
+*/
 static PetscErrorCode CheckInverse(PC pc, Mat A, PetscReal tol, const char where[])
 {
   const PetscInt columns[] = {1, 3, 20};
@@ -160,7 +171,8 @@ static PetscErrorCode CheckInverse(PC pc, Mat A, PetscReal tol, const char where
         PetscCall(VecNorm(r, NORM_2, &norm));
         PetscCall(VecNorm(b, NORM_2, &bnorm));
         PetscCall(VecNorm(x, NORM_2, &xnorm));
-        PetscCall(SpikeTestSmall(norm, tol * (bnorm + anorm * xnorm), trans ? "transposed residual of columns" : "residual of columns", where));
+        PetscCall(SpikeTestSmall(norm, tol * (bnorm + anorm * xnorm),
+                                 trans ? "transposed residual of columns" : "residual of columns", where));
       }
     }
     PetscCall(MatDestroy(&X));
@@ -173,17 +185,23 @@ static PetscErrorCode CheckInverse(PC pc, Mat A, PetscReal tol, const char where
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* That so many periodic systems were found, the band is tridiagonal and nothing was dropped or reordered; 0: none is to be found */
+/*
+  That so many periodic systems were found, the band is tridiagonal and nothing was dropped or reordered; 0: none is to
+  be found
+*/
 static PetscErrorCode CheckFound(PC pc, PetscInt periodic, const char where[])
 {
   PCSpikeInfo info;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.periodic == periodic), "%s: %" PetscInt_FMT " periodic systems, %" PetscInt_FMT " expected", where, info.periodic, periodic));
+  PetscCall(SpikeTestCheck((PetscBool)(info.periodic == periodic),
+                           "%s: %" PetscInt_FMT " periodic systems, %" PetscInt_FMT " expected", where, info.periodic,
+                           periodic));
   if (periodic)
-    PetscCall(
-      SpikeTestCheck((PetscBool)(info.kl == 1 && info.ku == 1 && !info.reordered && info.dropped == 0.0), "%s: half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT ", reordered %d, dropped %g", where, info.kl, info.ku, (int)info.reordered, (double)info.dropped));
+    PetscCall(SpikeTestCheck((PetscBool)(info.kl == 1 && info.ku == 1 && !info.reordered && info.dropped == 0.0),
+                             "%s: half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT ", reordered %d, dropped %g", where,
+                             info.kl, info.ku, (int)info.reordered, (double)info.dropped));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,7 +210,8 @@ static PetscReal Tolerance(void)
   PetscMPIInt size;
 
   if (MPI_Comm_size(PETSC_COMM_WORLD, &size)) return 0.0;
-  return size == 1 ? 200 * PETSC_MACHINE_EPSILON : PetscMax(1e-7, 200 * PETSC_MACHINE_EPSILON); /* windows end at 1e-8 of the spikes */
+  /* windows end at 1e-8 of the spikes */
+  return size == 1 ? 200 * PETSC_MACHINE_EPSILON : PetscMax(1e-7, 200 * PETSC_MACHINE_EPSILON);
 }
 
 /* The operator against the inverse of the diagonal blocks of A, [start[p], start[p+1]) each, by LAPACK */
@@ -216,17 +235,22 @@ static PetscErrorCode CheckBlocks(PC pc, Mat A, PetscInt np, const PetscInt star
     PetscCall(MatRestoreRow(A, i, &count, &cols, &vals));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, a, n * n, MPIU_SCALAR, MPIU_SUM, PETSC_COMM_WORLD));
-  for (PetscInt p = 0; p < np; p++) PetscCall(SpikeTestInvert(start[p + 1] - start[p], a + start[p] * (n + 1), n, ref + start[p] * (n + 1), n));
+  for (PetscInt p = 0; p < np; p++)
+    PetscCall(SpikeTestInvert(start[p + 1] - start[p], a + start[p] * (n + 1), n, ref + start[p] * (n + 1), n));
   for (PetscInt trans = 0; trans < 2; trans++) {
     PetscCall(SpikeTestOperator(pc, (PetscBool)trans, op));
     SpikeTestDifference(n, 0, n, 0, n, op, ref, (PetscBool)trans, &diff, &norm);
-    PetscCall(SpikeTestSmall(diff, tol * norm, trans ? "error of the transposed operator" : "error of the operator", where));
+    PetscCall(
+      SpikeTestSmall(diff, tol * norm, trans ? "error of the transposed operator" : "error of the operator", where));
   }
   PetscCall(PetscFree3(a, ref, op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One system that is the whole matrix: any size, both corners or one, first diagonal entries of any size, partitions. On several ranks spikes are as long as partitions: few rows leave much of them */
+/*
+  One system that is the whole matrix: any size, both corners or one, first diagonal entries of any size, partitions. On
+  several ranks spikes are as long as partitions: few rows leave much of them
+*/
 static PetscErrorCode TestWhole(void)
 {
   const PetscInt  sizes[]  = {3, 4, 5, 16, 33, 1501};
@@ -249,15 +273,19 @@ static PetscErrorCode TestWhole(void)
           LinesCreate(1, sizes[k], &c);
           c.corners[0] = (Corners)corners;
           c.first      = firsts[f];
-          if (corners != CORNERS_BOTH && firsts[f] < 1.0) continue; /* as good as singular, or so near to it that it shows */
-          PetscCall(PetscSNPrintf(where, sizeof(where), "%" PetscInt_FMT " rows, corners %d, first %g, %" PetscInt_FMT " partitions", sizes[k], (int)corners, (double)firsts[f], partitions));
+          /* as good as singular, or so near to it that it shows */
+          if (corners != CORNERS_BOTH && firsts[f] < 1.0) continue;
+          PetscCall(PetscSNPrintf(where, sizeof(where),
+                                  "%" PetscInt_FMT " rows, corners %d, first %g, %" PetscInt_FMT " partitions",
+                                  sizes[k], (int)corners, (double)firsts[f], partitions));
           PetscCall(LinesMat(&c, &A));
           PetscCall(LinesSet(&c, A));
           PetscCall(CreatePC(A, &pc));
           PetscCall(PCSpikeSetLocalPartitions(pc, partitions));
           PetscCall(PCSetUp(pc));
           PetscCall(CheckFound(pc, 1, where));
-          if (exact || sizes[k] > 100) PetscCall(CheckInverse(pc, A, exact ? 50 * Tolerance() : PetscMax(1e-6, Tolerance()), where));
+          if (exact || sizes[k] > 100)
+            PetscCall(CheckInverse(pc, A, exact ? 50 * Tolerance() : PetscMax(1e-6, Tolerance()), where));
           else PetscCall(SpikeTestAdjoint(pc, Tolerance(), where));
           if (exact && sizes[k] < 100) PetscCall(CheckBlocks(pc, A, 1, ends, 50 * Tolerance(), where));
           PetscCall(PCDestroy(&pc));
@@ -270,8 +298,9 @@ static PetscErrorCode TestWhole(void)
 }
 
 /*
-  Corners with which the usual gamma makes T singular, a(f,f) a(l,l) = -a(f,l) a(l,f); and a periodic Laplacian with a shift of 1e-3, |A^-1| = 1000, whose q falls by exp(-0.03) a row only, so that every row of
-  the update counts: on one rank, for truncation would show on several.
+  Corners with which the usual gamma makes T singular, a(f,f) a(l,l) = -a(f,l) a(l,f); and a periodic Laplacian with a
+  shift of 1e-3, |A^-1| = 1000, whose q falls by exp(-0.03) a row only, so that every row of the update counts: on one
+  rank, for truncation would show on several.
 */
 static PetscErrorCode TestCirculant(PetscBool slow)
 {
@@ -352,7 +381,8 @@ static PetscErrorCode TestMany(void)
     PetscCall(CheckInverse(pc, A, PetscMax(coarse[precision], Tolerance()), PCSpikePrecisions[precision]));
     PetscCall(CheckFound(pc, CountPeriodic(&c), PCSpikePrecisions[precision]));
   }
-  PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
+  PetscCall(
+    PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
   for (PetscInt t = 0; t <= PC_SPIKE_TRIDIAGONAL_PARTITION; t++) {
     PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)t));
     PetscCall(CheckInverse(pc, A, Tolerance(), PCSpikeTridiagonalTypes[t]));
@@ -366,7 +396,8 @@ static PetscErrorCode TestMany(void)
     PetscCall(CheckInverse(pc, A, Tolerance(), "rcm"));
     PetscCall(CheckFound(pc, 0, "rcm"));
     PetscCall(PCSpikeGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(info.reordered && info.kl > 1), "rcm: half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, info.kl, info.ku));
+    PetscCall(SpikeTestCheck((PetscBool)(info.reordered && info.kl > 1),
+                             "rcm: half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, info.kl, info.ku));
   }
   PetscCall(PCSpikeSetMatOrderingType(pc, "auto"));
 
@@ -403,7 +434,8 @@ static PetscErrorCode TestMany(void)
     SpikeTestPartitions(size, range, partitions, &np, start);
     PetscCall(CheckBlocks(pc, A, np, start, 50 * Tolerance(), "blocks of many"));
     PetscCall(PCSpikeGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(info.kl == 1 && info.dropped == 0.0 && info.periodic > 0), "blocks: half-bandwidth %" PetscInt_FMT ", dropped %g", info.kl, (double)info.dropped));
+    PetscCall(SpikeTestCheck((PetscBool)(info.kl == 1 && info.dropped == 0.0 && info.periodic > 0),
+                             "blocks: half-bandwidth %" PetscInt_FMT ", dropped %g", info.kl, (double)info.dropped));
   }
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
@@ -454,7 +486,9 @@ static PetscErrorCode TestRefill(PetscInt nlines)
     }
     PetscCall(CheckInverse(pc, A, Tolerance(), where));
     PetscCall(PCSpikeGetInfo(pc, &after));
-    PetscCall(SpikeTestCheck((PetscBool)(after.rebuilds == before.rebuilds && after.refills == before.refills + step + 1), "%s: step %" PetscInt_FMT " is not a refill", where, step));
+    PetscCall(
+      SpikeTestCheck((PetscBool)(after.rebuilds == before.rebuilds && after.refills == before.refills + step + 1),
+                     "%s: step %" PetscInt_FMT " is not a refill", where, step));
     PetscCall(CheckFound(pc, before.periodic, where));
   }
   c.seed = 6;
@@ -528,12 +562,15 @@ static PetscErrorCode TestFailures(void)
     PetscCall(PCSetUp(pc));
     PetscCall(PCReduceFailedReason(pc));
     PetscCall(PCGetFailedReason(pc, &reason));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == (boost ? PC_NOERROR : PC_FACTOR_NUMERIC_ZEROPIVOT)), "singular, boost %d: failed reason %d", (int)boost, (int)reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == (boost ? PC_NOERROR : PC_FACTOR_NUMERIC_ZEROPIVOT)),
+                             "singular, boost %d: failed reason %d", (int)boost, (int)reason));
     PetscCall(PCApply(pc, x, y));
     PetscCall(VecNorm(y, NORM_2, &norm));
-    PetscCall(SpikeTestCheck((PetscBool)((norm <= PETSC_MAX_REAL) == boost), "singular, boost %d: norm of an apply %g", (int)boost, (double)norm));
+    PetscCall(SpikeTestCheck((PetscBool)((norm <= PETSC_MAX_REAL) == boost), "singular, boost %d: norm of an apply %g",
+                             (int)boost, (double)norm));
     PetscCall(PCSpikeGetInfo(pc, &info));
-    PetscCall(SpikeTestCheck((PetscBool)(info.boosted == boost), "singular: %" PetscInt_FMT " pivots are boosted", info.boosted));
+    PetscCall(SpikeTestCheck((PetscBool)(info.boosted == boost), "singular: %" PetscInt_FMT " pivots are boosted",
+                             info.boosted));
   }
   PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONE));
   c.singular = -1;
@@ -550,7 +587,8 @@ static PetscErrorCode TestFailures(void)
     PetscCall(PCSetUp(pc));
     PetscCall(PCReduceFailedReason(pc));
     PetscCall(PCGetFailedReason(pc, &reason));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_FACTOR_OTHER), "infinite corner %d: failed reason %d", (int)k, (int)reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_FACTOR_OTHER), "infinite corner %d: failed reason %d", (int)k,
+                             (int)reason));
     PetscCall(LinesSet(&c, A));
     PetscCall(CheckInverse(pc, A, 50 * Tolerance(), "behind an infinite corner"));
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "The operator of PCSPIKE on several ranks: layouts with empty and uneven ranks against dense references, and against one rank with the same partitions.\n\n";
+static char help[] = "The operator of PCSPIKE on several ranks: layouts with empty and uneven ranks against dense "
+                     "references, and against one rank with the same partitions.\n\n";
 
 #include "operatorcase.h"
 
@@ -31,7 +32,9 @@ static PetscErrorCode LayoutRows(Layout layout, PetscInt n, PetscInt tight, Pets
       PetscInt weight = 1, rows;
 
       if (layout == LAYOUT_UNEVEN) weight = r + 1;
-      if ((layout == LAYOUT_HOLES && r % 2 == 0) || (layout == LAYOUT_GAP && r % 2 == 1) || (layout == LAYOUT_LAST && r < size - 1)) weight = 0;
+      if ((layout == LAYOUT_HOLES && r % 2 == 0) || (layout == LAYOUT_GAP && r % 2 == 1) ||
+          (layout == LAYOUT_LAST && r < size - 1))
+        weight = 0;
       if (!pass) {
         total += weight;
         owners += weight > 0;
@@ -51,24 +54,15 @@ static PetscErrorCode LayoutRows(Layout layout, PetscInt n, PetscInt tight, Pets
 
 static PetscErrorCode TestLayouts(void)
 {
-  const PetscInt bands[][3] = {
-    {0, 0, 9  },
-    {1, 0, 12 },
-    {0, 2, 13 },
-    {1, 1, 1  },
-    {1, 1, 2  },
-    {1, 1, 33 },
-    {3, 5, 32 },
-    {4, 2, 64 },
-    {8, 7, 65 },
-    {2, 2, 100}
-  };
-  PetscMPIInt size;
+  const PetscInt bands[][3] = {{0, 0, 9},  {1, 0, 12}, {0, 2, 13}, {1, 1, 1},  {1, 1, 2},
+                               {1, 1, 33}, {3, 5, 32}, {4, 2, 64}, {8, 7, 65}, {2, 2, 100}};
+  PetscMPIInt    size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(bands); b++) {
-    const PetscInt kl = bands[b][0], ku = bands[b][1], n = bands[b][2], K = PetscMax(PetscMin(PetscMax(kl, ku), n - 1), 1);
+    const PetscInt kl = bands[b][0], ku = bands[b][1], n = bands[b][2],
+                   K = PetscMax(PetscMin(PetscMax(kl, ku), n - 1), 1);
 
     for (PetscInt layout = 0; layout < (size > 1 ? NLAYOUTS : 1); layout++) {
       for (PetscInt local = 1; local <= 3; local++) {
@@ -88,7 +82,10 @@ static PetscErrorCode TestLayouts(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Six partitions on one rank and the same six on all ranks: the same operator but for rounding; also in single precision and with a narrower band */
+/*
+  Six partitions on one rank and the same six on all ranks: the same operator but for rounding; also in single precision
+  and with a narrower band
+*/
 static PetscErrorCode TestSamePartitions(void)
 {
   const PetscInt n = 96;
@@ -114,7 +111,8 @@ static PetscErrorCode TestSamePartitions(void)
     c.local = 6 / size;
     PetscCall(SpikeTestCaseRun(PETSC_COMM_WORLD, &c, n / size, all));
     SpikeTestDifference(n, 0, n, 0, n, all, one, PETSC_FALSE, &diff, &norm);
-    PetscCall(SpikeTestSmall(diff, 100 * PETSC_MACHINE_EPSILON * norm, "difference from one rank with the same partitions", PCSpikeTypes[c.type]));
+    PetscCall(SpikeTestSmall(diff, 100 * PETSC_MACHINE_EPSILON * norm,
+                             "difference from one rank with the same partitions", PCSpikeTypes[c.type]));
   }
   PetscCall(PetscFree2(one, all));
   PetscFunctionReturn(PETSC_SUCCESS);

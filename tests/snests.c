@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCSPIKE under SNES and TS, whose matrices change from solve to solve, beside the same with PCLU on each rank.\n\n";
+static char help[] = "PCSPIKE under SNES and TS, whose matrices change from solve to solve, beside the same with PCLU "
+                     "on each rank.\n\n";
 
 #include <petscdmda.h>
 #include <petscts.h>
@@ -10,7 +11,10 @@ static PetscReal Tight(void)
   return PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-10;
 }
 
-/* F_i = 3 u_i - u_(i-1) - u_(i+1) + sin(u_i) / 2 + u_i u_(i+3) / 5 + u_i u_(i-2) / 10 - f_i. At u = 0 the entries of J at distance 3 and -2 are zero. */
+/*
+  F_i = 3 u_i - u_(i-1) - u_(i+1) + sin(u_i) / 2 + u_i u_(i+3) / 5 + u_i u_(i-2) / 10 - f_i. At u = 0 the entries of J
+  at distance 3 and -2 are zero.
+*/
 static PetscErrorCode FormFunction(DMDALocalInfo *info, PetscScalar *u, PetscScalar *f, void *ctx)
 {
   const PetscInt n = info->mx;
@@ -74,17 +78,23 @@ static PetscErrorCode CheckLinear(KSP ksp, Vec b, Vec x, void *ctx)
   PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(SpikeTestResidual(A, b, x, &residual));
-  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: a linear solve ended with %s", (const char *)ctx, KSPConvergedReasons[reason]));
+  PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: a linear solve ended with %s", (const char *)ctx,
+                           KSPConvergedReasons[reason]));
   PetscCall(SpikeTestSmall(residual, 10.0 * rtol, "true relative residual of a linear solve", (const char *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode TestSNES(void)
 {
-  const char *names[]   = {"one", "many", "block", "single"};
-  const char *options[] = {"-pc_type spike -ksp_type gmres -ksp_rtol 1e-6", "-pc_type spike -pc_spike_local_partitions 4 -ksp_type bcgs -ksp_pc_side right -ksp_rtol 1e-6", "-pc_type spike -pc_spike_local_partitions 3 -pc_spike_type block -ksp_rtol 1e-5 -ksp_type gmres -ksp_pc_side right", "-pc_type spike -pc_spike_precision single -ksp_rtol 1e-6 -ksp_type fgmres"};
-  DM          dm;
-  Vec         u, f, reference;
+  const char *names[] = {"one", "many", "block", "single"};
+  const char *options[] =
+    {"-pc_type spike -ksp_type gmres -ksp_rtol 1e-6",
+     "-pc_type spike -pc_spike_local_partitions 4 -ksp_type bcgs -ksp_pc_side right -ksp_rtol 1e-6",
+     "-pc_type spike -pc_spike_local_partitions 3 -pc_spike_type block -ksp_rtol 1e-5 -ksp_type gmres -ksp_pc_side "
+     "right",
+     "-pc_type spike -pc_spike_precision single -ksp_rtol 1e-6 -ksp_type fgmres"};
+  DM  dm;
+  Vec u, f, reference;
 
   PetscFunctionBegin;
   PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, 100, 1, 3, NULL, &dm));
@@ -106,7 +116,8 @@ static PetscErrorCode TestSNES(void)
     char                text[512], prefix[32];
 
     PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", c < 0 ? "lu" : names[c]));
-    PetscCall(PetscSNPrintf(text, sizeof(text), "-prefix_push %s %s -prefix_pop", prefix, c < 0 ? "-pc_type redundant -ksp_type preonly" : options[c]));
+    PetscCall(PetscSNPrintf(text, sizeof(text), "-prefix_push %s %s -prefix_pop", prefix,
+                            c < 0 ? "-pc_type redundant -ksp_type preonly" : options[c]));
     PetscCall(PetscOptionsInsertString(NULL, text));
     PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
     PetscCall(SNESSetDM(snes, dm));
@@ -132,9 +143,13 @@ static PetscErrorCode TestSNES(void)
       PetscCall(SpikeTestSmall(diff, 100.0 * Tight(), "difference from LU", prefix));
       PetscCall(KSPGetPC(ksp, &pc));
       PetscCall(PCSpikeGetInfo(pc, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 2 && info.refills == its - 2 && its > 2), "SNES %s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills in %" PetscInt_FMT " steps: the band was to grow after the first", prefix,
-                               info.rebuilds, info.refills, its));
-      PetscCall(SpikeTestCheck((PetscBool)(info.natural_kl == 2 && info.natural_ku == 3 && info.dropped == 0.0), "SNES %s: band %" PetscInt_FMT ",%" PetscInt_FMT, prefix, info.natural_kl, info.natural_ku));
+      PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds == 2 && info.refills == its - 2 && its > 2),
+                               "SNES %s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT
+                               " refills in %" PetscInt_FMT " steps: the band was to grow after the first",
+                               prefix, info.rebuilds, info.refills, its));
+      PetscCall(SpikeTestCheck((PetscBool)(info.natural_kl == 2 && info.natural_ku == 3 && info.dropped == 0.0),
+                               "SNES %s: band %" PetscInt_FMT ",%" PetscInt_FMT, prefix, info.natural_kl,
+                               info.natural_ku));
     }
     PetscCall(SNESDestroy(&snes));
   }
@@ -149,7 +164,9 @@ typedef struct {
   PetscScalar u, v;
 } Field;
 
-/* The Brusselator with diffusion, u_t = a + u^2 v - (b + 1) u + d u_xx, v_t = b u - u^2 v + d v_xx, fixed at both ends */
+/*
+  The Brusselator with diffusion, u_t = a + u^2 v - (b + 1) u + d u_xx, v_t = b u - u^2 v + d v_xx, fixed at both ends
+*/
 static PetscErrorCode FormIFunction(DMDALocalInfo *info, PetscReal t, Field *x, Field *xdot, Field *f, void *ctx)
 {
   const PetscReal a = 1.0, b = 3.0, h = 1.0 / (info->mx - 1), d = 0.02 / (h * h);
@@ -169,7 +186,8 @@ static PetscErrorCode FormIFunction(DMDALocalInfo *info, PetscReal t, Field *x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FormIJacobian(DMDALocalInfo *info, PetscReal t, Field *x, Field *xdot, PetscReal shift, Mat J, Mat P, void *ctx)
+static PetscErrorCode FormIJacobian(DMDALocalInfo *info, PetscReal t, Field *x, Field *xdot, PetscReal shift, Mat J,
+                                    Mat P, void *ctx)
 {
   const PetscReal b = 3.0, h = 1.0 / (info->mx - 1), d = 0.02 / (h * h);
 
@@ -179,18 +197,13 @@ static PetscErrorCode FormIJacobian(DMDALocalInfo *info, PetscReal t, Field *x, 
     const PetscScalar uv = 2.0 * x[i].u * x[i].v, uu = x[i].u * x[i].u;
 
     if (i == 0 || i == info->mx - 1) {
-      const PetscScalar v[2][2] = {
-        {d,   0.0},
-        {0.0, d  }
-      };
+      const PetscScalar v[2][2] = {{d, 0.0}, {0.0, d}};
 
       PetscCall(MatSetValuesBlocked(P, 1, &row, 1, &row, &v[0][0], INSERT_VALUES));
     } else {
       const PetscInt    col[3]  = {i - 1, i, i + 1};
-      const PetscScalar v[2][6] = {
-        {-d,  0.0, shift - (uv - (b + 1.0)) + 2.0 * d, -uu,                  -d,  0.0},
-        {0.0, -d,  -(b - uv),                          shift + uu + 2.0 * d, 0.0, -d }
-      };
+      const PetscScalar v[2][6] = {{-d, 0.0, shift - (uv - (b + 1.0)) + 2.0 * d, -uu, -d, 0.0},
+                                   {0.0, -d, -(b - uv), shift + uu + 2.0 * d, 0.0, -d}};
 
       PetscCall(MatSetValuesBlocked(P, 1, &row, 3, col, &v[0][0], INSERT_VALUES));
     }
@@ -202,7 +215,8 @@ static PetscErrorCode FormIJacobian(DMDALocalInfo *info, PetscReal t, Field *x, 
 
 static PetscErrorCode TestTS(void)
 {
-  const char *types[]   = {"-ts_type beuler -ts_time_step 0.05", "-ts_type bdf -ts_adapt_type basic", "-ts_type rosw", "-ts_type arkimex -ts_arkimex_fully_implicit"};
+  const char *types[]   = {"-ts_type beuler -ts_time_step 0.05", "-ts_type bdf -ts_adapt_type basic", "-ts_type rosw",
+                           "-ts_type arkimex -ts_arkimex_fully_implicit"};
   Vec         reference = NULL;
 
   PetscFunctionBegin;
@@ -223,7 +237,10 @@ static PetscErrorCode TestTS(void)
       char              prefix[32], text[512];
 
       PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "ts%d%s_", (int)t, spike ? "spike" : "lu"));
-      PetscCall(PetscSNPrintf(text, sizeof(text), "-prefix_push %s %s -snes_rtol %g %s -prefix_pop", prefix, types[t], (double)Tight(), spike ? "-pc_type spike -pc_spike_local_partitions 2 -ksp_type gmres -ksp_pc_side right" : "-pc_type redundant -ksp_type preonly"));
+      PetscCall(PetscSNPrintf(text, sizeof(text), "-prefix_push %s %s -snes_rtol %g %s -prefix_pop", prefix, types[t],
+                              (double)Tight(),
+                              spike ? "-pc_type spike -pc_spike_local_partitions 2 -ksp_type gmres -ksp_pc_side right"
+                                    : "-pc_type redundant -ksp_type preonly"));
       PetscCall(PetscOptionsInsertString(NULL, text));
       PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, 60, 2, 1, NULL, &dm));
       PetscCall(DMSetFromOptions(dm));
@@ -252,7 +269,8 @@ static PetscErrorCode TestTS(void)
       PetscCall(TSSolve(ts, x));
       PetscCall(TSGetConvergedReason(ts, &reason));
       PetscCall(TSGetStepNumber(ts, &steps));
-      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && steps > 3), "TS %s: %s after %" PetscInt_FMT " steps", prefix, TSConvergedReasons[reason], steps));
+      PetscCall(SpikeTestCheck((PetscBool)(reason > 0 && steps > 3), "TS %s: %s after %" PetscInt_FMT " steps", prefix,
+                               TSConvergedReasons[reason], steps));
       if (!spike) {
         PetscCall(VecDuplicate(x, &reference));
         PetscCall(VecCopy(x, reference));
@@ -263,7 +281,9 @@ static PetscErrorCode TestTS(void)
         PetscCall(SpikeTestSmall(diff, 1e3 * Tight() * norm, "difference from LU", prefix));
         PetscCall(KSPGetPC(ksp, &pc));
         PetscCall(PCSpikeGetInfo(pc, &info));
-        PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds <= 2 && info.refills > 3), "TS %s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills", prefix, info.rebuilds, info.refills));
+        PetscCall(SpikeTestCheck((PetscBool)(info.rebuilds <= 2 && info.refills > 3),
+                                 "TS %s: %" PetscInt_FMT " setups from scratch and %" PetscInt_FMT " refills", prefix,
+                                 info.rebuilds, info.refills));
         PetscCall(VecDestroy(&reference));
       }
       PetscCall(VecDestroy(&x));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spiketest.h: what the tests share: counted checks that fail on NaN, reproducible band matrices, dense references of PCSPIKE */
+/*
+  spiketest.h: what the tests share: counted checks that fail on NaN, reproducible band matrices, dense references of
+  PCSPIKE
+*/
 #pragma once
 
 #include <petscspike.h>
@@ -31,7 +34,8 @@ static inline PetscErrorCode SpikeTestCheck(PetscBool ok, const char format[], .
 static inline PetscErrorCode SpikeTestSmall(PetscReal value, PetscReal tol, const char what[], const char where[])
 {
   PetscFunctionBegin;
-  PetscCall(SpikeTestCheck((PetscBool)(value <= tol), "%s: %s is %g, above %g", where, what, (double)value, (double)tol));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(value <= tol), "%s: %s is %g, above %g", where, what, (double)value, (double)tol));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -39,7 +43,9 @@ static inline PetscErrorCode SpikeTestSmall(PetscReal value, PetscReal tol, cons
 static inline PetscErrorCode SpikeTestEnd(const char name[])
 {
   PetscFunctionBegin;
-  if (spiketest_failures) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " of %" PetscInt_FMT " checks FAILED\n", name, spiketest_failures, spiketest_checks));
+  if (spiketest_failures)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " of %" PetscInt_FMT " checks FAILED\n", name,
+                          spiketest_failures, spiketest_checks));
   else if (!spiketest_checks) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: nothing was checked, FAILED\n", name));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: ok\n", name));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -48,7 +54,8 @@ static inline PetscErrorCode SpikeTestEnd(const char name[])
 /* Uniform in [-1, 1), the same number for the same (seed, i, j) on any rank and machine */
 static inline PetscReal SpikeTestUniform(PetscInt seed, PetscInt i, PetscInt j)
 {
-  unsigned long long z = 0x9E3779B97F4A7C15ULL * ((unsigned long long)seed + 1) + 0xD1B54A32D192ED03ULL * (unsigned long long)i + 0x8CB92BA72F3D8DD7ULL * (unsigned long long)j;
+  unsigned long long z = 0x9E3779B97F4A7C15ULL * ((unsigned long long)seed + 1) +
+                         0xD1B54A32D192ED03ULL * (unsigned long long)i + 0x8CB92BA72F3D8DD7ULL * (unsigned long long)j;
 
   for (PetscInt k = 0; k < 2; k++) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -86,8 +93,10 @@ static inline PetscErrorCode SpikeTestSetRandom(Vec x, PetscInt seed)
 
     SPIKE_TEST_RANDOM   random signs
     SPIKE_TEST_SLOW     all but a_ii negative: with dominance near 1 spikes fall off slowly in both directions
-    SPIKE_TEST_DRIFT    like SLOW with small entries above the diagonal, and four times more dominant in every other stretch of 50 rows:
-                        what runs down falls off slower than what runs up, and neither as at the other end of a partition
+    SPIKE_TEST_DRIFT    like SLOW with small entries above the diagonal, and four times more dominant in every other
+                        stretch of 50 rows:
+                        what runs down falls off slower than what runs up, and neither as at the other end of a
+                        partition
 */
 typedef enum {
   SPIKE_TEST_RANDOM,
@@ -155,7 +164,8 @@ static inline PetscErrorCode SpikeTestBandSet(const SpikeTestBand *b, PetscReal 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   for (PetscInt i = start; i < end; i++) {
-    for (PetscInt j = PetscMax(0, i - b->kl); j <= PetscMin(b->n - 1, i + b->ku); j++) PetscCall(MatSetValue(A, i, j, scale * SpikeTestBandEntry(b, i, j), INSERT_VALUES));
+    for (PetscInt j = PetscMax(0, i - b->kl); j <= PetscMin(b->n - 1, i + b->ku); j++)
+      PetscCall(MatSetValue(A, i, j, scale * SpikeTestBandEntry(b, i, j), INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -163,7 +173,8 @@ static inline PetscErrorCode SpikeTestBandSet(const SpikeTestBand *b, PetscReal 
 }
 
 /* nlocal rows on this rank, or PETSC_DECIDE */
-static inline PetscErrorCode SpikeTestBandMat(MPI_Comm comm, const SpikeTestBand *b, PetscInt nlocal, MatType type, Mat *A)
+static inline PetscErrorCode SpikeTestBandMat(MPI_Comm comm, const SpikeTestBand *b, PetscInt nlocal, MatType type,
+                                              Mat *A)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(comm, A));
@@ -239,7 +250,8 @@ static inline PetscErrorCode SpikeTestSolve(KSP ksp, Vec b, Vec x, const char wh
 }
 
 /* The inverse of the n x n matrix a (lda), by LAPACK with pivoting, into inv (ldi) */
-static inline PetscErrorCode SpikeTestInvert(PetscInt n, const PetscScalar *a, PetscInt lda, PetscScalar *inv, PetscInt ldi)
+static inline PetscErrorCode SpikeTestInvert(PetscInt n, const PetscScalar *a, PetscInt lda, PetscScalar *inv,
+                                             PetscInt ldi)
 {
   PetscScalar  *lu;
   PetscBLASInt *piv, bn, bld;
@@ -262,7 +274,8 @@ static inline PetscErrorCode SpikeTestInvert(PetscInt n, const PetscScalar *a, P
 }
 
 /* c (m x n) <- c + alpha a (m x k) b (k x n), plainly */
-static inline void SpikeTestMultiplyAdd(PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar *a, PetscInt lda, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc)
+static inline void SpikeTestMultiplyAdd(PetscInt m, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar *a,
+                                        PetscInt lda, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc)
 {
   for (PetscInt j = 0; j < n; j++)
     for (PetscInt l = 0; l < k; l++) {
@@ -274,12 +287,14 @@ static inline void SpikeTestMultiplyAdd(PetscInt m, PetscInt n, PetscInt k, Pets
 }
 
 /*
-  minv <- M^-1 of block (coupled false) or truncated SPIKE, dense, for the part of the n x n matrix a that lies within kl, ku, cut into np
-  partitions. D are the diagonal blocks; at each interface, V = D^-1 [0; B] and W = D^-1 [C; 0] are whole spikes, Vb and Wt the tips, and
+  minv <- M^-1 of block (coupled false) or truncated SPIKE, dense, for the part of the n x n matrix a that lies within
+  kl, ku, cut into np partitions. D are the diagonal blocks; at each interface, V = D^-1 [0; B] and W = D^-1 [C; 0] are
+  whole spikes, Vb and Wt the tips, and
 
       [x_b; x_t] = [I Vb; Wt I]^-1 E^T D^-1 b,   M^-1 b = D^-1 b - sum over the interfaces of V x_t + W x_b
 */
-static inline PetscErrorCode SpikeTestReference(PetscInt n, const PetscScalar *a, PetscInt kl, PetscInt ku, PetscInt np, const PetscInt start[], PetscBool coupled, PetscScalar *minv)
+static inline PetscErrorCode SpikeTestReference(PetscInt n, const PetscScalar *a, PetscInt kl, PetscInt ku, PetscInt np,
+                                                const PetscInt start[], PetscBool coupled, PetscScalar *minv)
 {
   const PetscInt t = kl + ku;
   PetscScalar   *band, *dinv, *coupling, *spikes, *T, *Tinv, *tips;
@@ -289,7 +304,8 @@ static inline PetscErrorCode SpikeTestReference(PetscInt n, const PetscScalar *a
   PetscCall(PetscMalloc2(t * t, &T, t * t, &Tinv));
   for (PetscInt j = 0; j < n; j++)
     for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) band[i + j * n] = a[i + j * n];
-  for (PetscInt p = 0; p < np; p++) PetscCall(SpikeTestInvert(start[p + 1] - start[p], band + start[p] * (n + 1), n, dinv + start[p] * (n + 1), n));
+  for (PetscInt p = 0; p < np; p++)
+    PetscCall(SpikeTestInvert(start[p + 1] - start[p], band + start[p] * (n + 1), n, dinv + start[p] * (n + 1), n));
   PetscCall(PetscArraycpy(minv, dinv, n * n));
   for (PetscInt q = 1; coupled && t && q < np; q++) {
     const PetscInt s = start[q];
@@ -304,7 +320,8 @@ static inline PetscErrorCode SpikeTestReference(PetscInt n, const PetscScalar *a
     SpikeTestMultiplyAdd(n, t, n, 1.0, dinv, n, coupling, n, spikes, n);
     /* rows 0..kl-1 of the tips: those before s, kl..t-1: those behind */
     for (PetscInt c = 0; c < t; c++)
-      for (PetscInt i = 0; i < t; i++) T[i + c * t] = (i < kl) == (c < kl) ? (i == c ? 1.0 : 0.0) : spikes[s - kl + i + c * n];
+      for (PetscInt i = 0; i < t; i++)
+        T[i + c * t] = (i < kl) == (c < kl) ? (i == c ? 1.0 : 0.0) : spikes[s - kl + i + c * n];
     PetscCall(SpikeTestInvert(t, T, t, Tinv, t));
     PetscCall(PetscArrayzero(tips, t * n));
     for (PetscInt j = 0; j < n; j++)
@@ -317,15 +334,20 @@ static inline PetscErrorCode SpikeTestReference(PetscInt n, const PetscScalar *a
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Starts of all partitions when each rank cuts its rows (ranges) into local ones of equal length, the first ones a row longer; start has room for size * local + 1 */
-static inline void SpikeTestPartitions(PetscMPIInt size, const PetscInt ranges[], PetscInt local, PetscInt *np, PetscInt start[])
+/*
+  Starts of all partitions when each rank cuts its rows (ranges) into local ones of equal length, the first ones a row
+  longer; start has room for size * local + 1
+*/
+static inline void SpikeTestPartitions(PetscMPIInt size, const PetscInt ranges[], PetscInt local, PetscInt *np,
+                                       PetscInt start[])
 {
   *np      = 0;
   start[0] = 0;
   for (PetscMPIInt r = 0; r < size; r++) {
     const PetscInt rows = ranges[r + 1] - ranges[r];
 
-    for (PetscInt p = 0; rows && p < local; p++, (*np)++) start[*np + 1] = start[*np] + rows / local + (p < rows % local ? 1 : 0);
+    for (PetscInt p = 0; rows && p < local; p++, (*np)++)
+      start[*np + 1] = start[*np] + rows / local + (p < rows % local ? 1 : 0);
   }
 }
 
@@ -343,12 +365,16 @@ static inline PetscErrorCode SpikeTestBackend(PC pc)
   PetscCall(SpikeTestOnDevice(A, &device));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
-  PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "backend %s for a matrix on the %s", info.backend, device ? "device" : "host"));
+  PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "backend %s for a matrix on the %s", info.backend,
+                           device ? "device" : "host"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of this rank of M^-1 or M^-T, all columns in one call, with dense matrices on the device; a: leading dimension n */
-static inline PetscErrorCode SpikeTestDeviceColumns(PC pc, PetscBool trans, PetscInt n, PetscInt nlocal, PetscInt start, PetscScalar *a)
+/*
+  Rows of this rank of M^-1 or M^-T, all columns in one call, with dense matrices on the device; a: leading dimension n
+*/
+static inline PetscErrorCode SpikeTestDeviceColumns(PC pc, PetscBool trans, PetscInt n, PetscInt nlocal, PetscInt start,
+                                                    PetscScalar *a)
 {
   Mat                X, Y;
   const PetscScalar *y;
@@ -376,8 +402,8 @@ static inline PetscErrorCode SpikeTestDeviceColumns(PC pc, PetscBool trans, Pets
 }
 
 /*
-  The operator of a preconditioner column by column, on all ranks. y starts as NaN, x must not change. On a device, where many small steps take
-  long, all columns but every 16th come from one call for many.
+  The operator of a preconditioner column by column, on all ranks. y starts as NaN, x must not change. On a device,
+  where many small steps take long, all columns but every 16th come from one call for many.
 */
 static inline PetscErrorCode SpikeTestOperator(PC pc, PetscBool trans, PetscScalar *dense)
 {
@@ -423,7 +449,9 @@ static inline PetscErrorCode SpikeTestOperator(PC pc, PetscBool trans, PetscScal
 }
 
 /* max |a - b| and max |b| over rows [r0, r1) and columns [c0, c1), b transposed on demand; NaN if any of a is */
-static inline void SpikeTestDifference(PetscInt n, PetscInt r0, PetscInt r1, PetscInt c0, PetscInt c1, const PetscScalar *a, const PetscScalar *b, PetscBool transb, PetscReal *diff, PetscReal *norm)
+static inline void SpikeTestDifference(PetscInt n, PetscInt r0, PetscInt r1, PetscInt c0, PetscInt c1,
+                                       const PetscScalar *a, const PetscScalar *b, PetscBool transb, PetscReal *diff,
+                                       PetscReal *norm)
 {
   *diff = *norm = 0.0;
   for (PetscInt j = c0; j < c1; j++) {
@@ -439,21 +467,26 @@ static inline void SpikeTestDifference(PetscInt n, PetscInt r0, PetscInt r1, Pet
 }
 
 /*
-  a, the operator of a preconditioner or its transpose, against the reference: as a whole, and block by block, each in its own norm, for
-  a contribution of one partition to another may be small. Blocks where the reference is zero by construction must be zero.
+  a, the operator of a preconditioner or its transpose, against the reference: as a whole, and block by block, each in
+  its own norm, for a contribution of one partition to another may be small. Blocks where the reference is zero by
+  construction must be zero.
 */
-static inline PetscErrorCode SpikeTestCompare(PetscInt n, PetscInt np, const PetscInt start[], const PetscScalar *a, const PetscScalar *ref, PetscBool trans, PetscReal tol, PetscReal rounding, const char where[])
+static inline PetscErrorCode SpikeTestCompare(PetscInt n, PetscInt np, const PetscInt start[], const PetscScalar *a,
+                                              const PetscScalar *ref, PetscBool trans, PetscReal tol,
+                                              PetscReal rounding, const char where[])
 {
   PetscReal diff, norm, d, m;
   char      text[32];
 
   PetscFunctionBegin;
   SpikeTestDifference(n, 0, n, 0, n, a, ref, trans, &diff, &norm);
-  PetscCall(SpikeTestSmall(diff, tol * norm, trans ? "error of the transposed operator" : "error of the operator", where));
+  PetscCall(
+    SpikeTestSmall(diff, tol * norm, trans ? "error of the transposed operator" : "error of the operator", where));
   for (PetscInt p = 0; p < np && np <= 12; p++) {
     for (PetscInt q = 0; q < np; q++) {
       SpikeTestDifference(n, start[q], start[q + 1], start[p], start[p + 1], a, ref, trans, &d, &m);
-      PetscCall(PetscSNPrintf(text, sizeof(text), "partition %" PetscInt_FMT "'s part in %" PetscInt_FMT "%s", p, q, trans ? "^T" : ""));
+      PetscCall(PetscSNPrintf(text, sizeof(text), "partition %" PetscInt_FMT "'s part in %" PetscInt_FMT "%s", p, q,
+                              trans ? "^T" : ""));
       PetscCall(SpikeTestSmall(d, m > 0.0 ? tol * m + rounding * norm : 0.0, text, where));
     }
   }
@@ -484,7 +517,8 @@ static inline PetscErrorCode SpikeTestAdjoint(PC pc, PetscReal tol, const char w
   PetscCall(VecNorm(y, NORM_2, &ny));
   PetscCall(VecNorm(mx, NORM_2, &nmx));
   PetscCall(VecNorm(my, NORM_2, &nmy));
-  PetscCall(SpikeTestSmall(PetscAbsScalar(left - right), tol * PetscMax(nx * nmy, ny * nmx), "<M^-1 x, y> - <x, M^-T y>", where));
+  PetscCall(SpikeTestSmall(PetscAbsScalar(left - right), tol * PetscMax(nx * nmy, ny * nmx),
+                           "<M^-1 x, y> - <x, M^-T y>", where));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&mx));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "Half-bandwidth 1 in PCSPIKE: each algorithm, independent systems found and given up, lines of wider matrices, failures.\n\n";
+static char help[] = "Half-bandwidth 1 in PCSPIKE: each algorithm, independent systems found and given up, lines of "
+                     "wider matrices, failures.\n\n";
 
 #include "operatorcase.h"
 
@@ -20,8 +21,8 @@ static PetscInt LineOf(PetscInt row)
 }
 
 /*
-  Tridiagonal lines, dominant, with stored zeros between them; couple: the row that is coupled to the one before it although a line begins there, -1 for none. far > 0: entries that many rows off,
-  outside of the tridiagonal part.
+  Tridiagonal lines, dominant, with stored zeros between them; couple: the row that is coupled to the one before it
+  although a line begins there, -1 for none. far > 0: entries that many rows off, outside of the tridiagonal part.
 */
 static PetscErrorCode SetLines(Mat A, PetscInt far, PetscInt seed, PetscInt couple, PetscBool tridiagonalonly)
 {
@@ -35,7 +36,11 @@ static PetscErrorCode SetLines(Mat A, PetscInt far, PetscInt seed, PetscInt coup
       const PetscBool inside = (PetscBool)(LineOf(i) == LineOf(j) || PetscMax(i, j) == couple);
       const PetscReal sign   = SpikeTestUniform(seed, i, -1) > 0.0 ? 1.0 : -1.0;
 
-      PetscCall(MatSetValue(A, i, j, i == j ? sign * (3.0 + SpikeTestUniform(seed, i, i)) : inside ? (PetscScalar)0.7 * SpikeTestScalar(seed, i, j) : 0.0, INSERT_VALUES));
+      PetscCall(MatSetValue(A, i, j,
+                            i == j   ? sign * (3.0 + SpikeTestUniform(seed, i, i))
+                            : inside ? (PetscScalar)0.7 * SpikeTestScalar(seed, i, j)
+                                     : 0.0,
+                            INSERT_VALUES));
     }
     if (far > 1 && !tridiagonalonly && i >= far) PetscCall(MatSetValue(A, i, i - far, 0.1, INSERT_VALUES));
     if (far > 1 && !tridiagonalonly && i + far < n) PetscCall(MatSetValue(A, i, i + far, -0.1, INSERT_VALUES));
@@ -110,8 +115,13 @@ static PetscErrorCode CheckSystems(PC pc, Mat A, PetscInt joined, const char whe
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(MatGetSize(A, &n, NULL));
   for (PetscInt i = 1; i < n; i++) count += LineOf(i) != LineOf(i - 1) && i != joined;
-  if (size == 1) PetscCall(SpikeTestCheck((PetscBool)(info.systems == count), "%s: %" PetscInt_FMT " systems, %" PetscInt_FMT " expected", where, info.systems, count));
-  else PetscCall(SpikeTestCheck((PetscBool)(info.systems >= count && info.systems < count + size), "%s: %" PetscInt_FMT " systems, %" PetscInt_FMT " or some more expected", where, info.systems, count));
+  if (size == 1)
+    PetscCall(SpikeTestCheck((PetscBool)(info.systems == count),
+                             "%s: %" PetscInt_FMT " systems, %" PetscInt_FMT " expected", where, info.systems, count));
+  else
+    PetscCall(SpikeTestCheck((PetscBool)(info.systems >= count && info.systems < count + size),
+                             "%s: %" PetscInt_FMT " systems, %" PetscInt_FMT " or some more expected", where,
+                             info.systems, count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,7 +130,8 @@ static PetscReal Tolerance(void)
   PetscMPIInt size;
 
   if (MPI_Comm_size(PETSC_COMM_WORLD, &size)) return 0.0;
-  return size == 1 ? 100 * PETSC_MACHINE_EPSILON : PetscMax(1e-7, 100 * PETSC_MACHINE_EPSILON); /* windows end at 1e-8 of the spikes */
+  /* windows end at 1e-8 of the spikes */
+  return size == 1 ? 100 * PETSC_MACHINE_EPSILON : PetscMax(1e-7, 100 * PETSC_MACHINE_EPSILON);
 }
 
 /* Each algorithm; values that change, a coupling that appears, a tridiagonal matrix without cuts again */
@@ -151,7 +162,8 @@ static PetscErrorCode TestTypes(void)
     PetscCall(SetLines(A, 0, 2, -1, PETSC_FALSE));
     PetscCall(CheckInverse(pc, A, Tolerance(), where));
     PetscCall(PCSpikeGetInfo(pc, &after));
-    PetscCall(SpikeTestCheck((PetscBool)(after.rebuilds == before.rebuilds && after.refills == before.refills + 1), "%s: new values are not refilled", where));
+    PetscCall(SpikeTestCheck((PetscBool)(after.rebuilds == before.rebuilds && after.refills == before.refills + 1),
+                             "%s: new values are not refilled", where));
     PetscCall(SetLines(A, 0, 3, first, PETSC_FALSE)); /* the pattern is the same, and a coupling is not zero any more */
     PetscCall(CheckInverse(pc, A, Tolerance(), where));
     PetscCall(CheckSystems(pc, A, first, where));
@@ -182,7 +194,8 @@ static PetscErrorCode TestLong(void)
         char where[64];
 
         c.n = sizes[k];
-        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %" PetscInt_FMT " rows, %" PetscInt_FMT " partitions", PCSpikeTridiagonalTypes[t], c.n, partitions));
+        PetscCall(PetscSNPrintf(where, sizeof(where), "%s, %" PetscInt_FMT " rows, %" PetscInt_FMT " partitions",
+                                PCSpikeTridiagonalTypes[t], c.n, partitions));
         PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
         PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, c.n, c.n));
         PetscCall(SpikeTestSetMatType(A, MATAIJ));
@@ -195,7 +208,8 @@ static PetscErrorCode TestLong(void)
         PetscCall(PCSpikeSetLocalPartitions(pc, partitions));
         PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)t));
         /* a spike is as long as a partition: few rows on a rank leave much of it */
-        if (size == 1 || c.n > 100) PetscCall(CheckInverse(pc, A, partitions == 1 ? Tolerance() : PetscMax(1e-7, Tolerance()), where));
+        if (size == 1 || c.n > 100)
+          PetscCall(CheckInverse(pc, A, partitions == 1 ? Tolerance() : PetscMax(1e-7, Tolerance()), where));
         else PetscCall(CheckInverse(pc, A, 1.0, where));
         PetscCall(PCDestroy(&pc));
         PetscCall(MatDestroy(&A));
@@ -205,15 +219,15 @@ static PetscErrorCode TestLong(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each algorithm on ranks and partitions of no, one, two and some rows, block and truncated, against dense references */
+/*
+  Each algorithm on ranks and partitions of no, one, two and some rows, block and truncated, against dense references
+*/
 static PetscErrorCode TestRows(void)
 {
-  const PetscInt layouts[3][5][3] = {
-    {{1},       {2},       {3},       {7},       {40}      },
-    {{0, 5},    {5, 0},    {1, 1},    {2, 1},    {3, 30}   },
-    {{0, 4, 3}, {2, 0, 2}, {1, 1, 1}, {1, 2, 1}, {20, 2, 9}}
-  };
-  PetscMPIInt size, rank;
+  const PetscInt layouts[3][5][3] = {{{1}, {2}, {3}, {7}, {40}},
+                                     {{0, 5}, {5, 0}, {1, 1}, {2, 1}, {3, 30}},
+                                     {{0, 4, 3}, {2, 0, 2}, {1, 1, 1}, {1, 2, 1}, {20, 2, 9}}};
+  PetscMPIInt    size, rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -266,7 +280,8 @@ static PetscErrorCode TestLines(void)
   PetscCall(CheckInverse(pc, T, Tolerance(), "lines"));
   PetscCall(CheckSystems(pc, A, -1, "lines"));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(!info.reordered && info.kl == 1 && info.ku == 1), "lines: not the natural ordering"));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(!info.reordered && info.kl == 1 && info.ku == 1), "lines: not the natural ordering"));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&T));
   PetscCall(MatDestroy(&A));
@@ -300,17 +315,21 @@ static PetscErrorCode TestFailures(void)
     PetscCall(PCSetUp(pc));
     PetscCall(PCReduceFailedReason(pc));
     PetscCall(PCGetFailedReason(pc, &reason));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_FACTOR_NUMERIC_ZEROPIVOT || (t == PC_SPIKE_TRIDIAGONAL_RD && reason != PC_NOERROR)), "%s: failed reason %d of a zero pivot", where, (int)reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_FACTOR_NUMERIC_ZEROPIVOT ||
+                                         (t == PC_SPIKE_TRIDIAGONAL_RD && reason != PC_NOERROR)),
+                             "%s: failed reason %d of a zero pivot", where, (int)reason));
     PetscCall(PCApply(pc, x, y));
     PetscCall(VecNorm(y, NORM_2, &norm));
-    PetscCall(SpikeTestCheck((PetscBool) !(norm <= PETSC_MAX_REAL), "%s: an apply without factors looks like one", where));
+    PetscCall(
+      SpikeTestCheck((PetscBool) !(norm <= PETSC_MAX_REAL), "%s: an apply without factors looks like one", where));
     if (t != PC_SPIKE_TRIDIAGONAL_RD) {
       PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONZERO));
       PetscCall(PCSetUp(pc));
       PetscCall(PCReduceFailedReason(pc));
       PetscCall(PCGetFailedReason(pc, &reason));
       PetscCall(PCSpikeGetInfo(pc, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(reason == PC_NOERROR && info.boosted >= 1), "%s: %" PetscInt_FMT " pivots are boosted", where, info.boosted));
+      PetscCall(SpikeTestCheck((PetscBool)(reason == PC_NOERROR && info.boosted >= 1),
+                               "%s: %" PetscInt_FMT " pivots are boosted", where, info.boosted));
       PetscCall(PCApply(pc, x, y));
       PetscCall(VecNorm(y, NORM_2, &norm));
       PetscCall(SpikeTestCheck((PetscBool)(norm <= PETSC_MAX_REAL), "%s: not finite with boosted pivots", where));
@@ -323,7 +342,8 @@ static PetscErrorCode TestFailures(void)
       PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
       ierr = PCSetUp(pc);
       PetscCall(PetscPopErrorHandler());
-      PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_INCOMP), "%s: a precision that is not there is taken, %d", where, (int)ierr));
+      PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_INCOMP),
+                               "%s: a precision that is not there is taken, %d", where, (int)ierr));
     } else {
       PetscCall(CheckInverse(pc, A, 0.2, "auto, bf16"));
       PetscCall(PCSpikeGetInfo(pc, &info));
@@ -346,13 +366,15 @@ static PetscErrorCode CheckError(PC pc, PetscErrorCode expected, const char wher
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = PCSetUp(pc);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(SpikeTestCheck((PetscBool)(ierr == expected), "%s: error %d, %d expected", where, (int)ierr, (int)expected));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(ierr == expected), "%s: error %d, %d expected", where, (int)ierr, (int)expected));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  A zero diagonal, 1 below and -1 above it: not singular where the rows are even in number, |A^-1| = 1 / (2 sin(pi / (2 n + 2))), and no pivot to begin with. In one piece, and in the chunks of the partition method, whose interiors have an even
-  number of rows too. On several ranks blocks, of their rows.
+  A zero diagonal, 1 below and -1 above it: not singular where the rows are even in number, |A^-1| = 1 / (2 sin(pi / (2
+  n + 2))), and no pivot to begin with. In one piece, and in the chunks of the partition method, whose interiors have an
+  even number of rows too. On several ranks blocks, of their rows.
 */
 static PetscErrorCode TestPivoting(void)
 {
@@ -391,7 +413,8 @@ static PetscErrorCode TestPivoting(void)
     PetscCall(PCSetUp(pc));
     PetscCall(PCReduceFailedReason(pc));
     PetscCall(PCGetFailedReason(pc, &reason));
-    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_FACTOR_NUMERIC_ZEROPIVOT), "%s: failed reason %d without", where, (int)reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_FACTOR_NUMERIC_ZEROPIVOT), "%s: failed reason %d without", where,
+                             (int)reason));
     PetscCall(PCSpikeSetPivoting(pc, PETSC_TRUE));
     PetscCall(PCSpikeGetPivoting(pc, &pivoting));
     PetscCall(SpikeTestCheck(pivoting, "%s: not what was set", where));
@@ -403,7 +426,8 @@ static PetscErrorCode TestPivoting(void)
     PetscCall(PCSpikeSetTridiagonalType(pc, PC_SPIKE_TRIDIAGONAL_AUTO));
     PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_BF16));
     PetscCall(CheckError(pc, PETSC_ERR_ARG_INCOMP, "pivoting with bf16"));
-    PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
+    PetscCall(
+      PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
     PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
     PetscCall(PCSpikeSetLocalPartitions(pc, 2));
     PetscCall(CheckError(pc, PETSC_ERR_SUP, "pivoting with coupled partitions"));

@@ -12,8 +12,15 @@ typedef enum {
   TRI_GRADED,   /* dominant, each row times a power of 2 between 2^-20 and 2^20                   */
   TRI_CLOSE,    /* all three within 10 percent of 1: not dominant                                */
   TRI_RANDOM,   /* all in [-1, 1]                                                                */
-  TRI_ZEROS,    /* dl, du close to 1, d in [1, 2], but 0 in rows 2, 4, 6, ... of a system but the last: CR and PCR divide by it, LU from the top does not */
-  TRI_TINY,     /* dominant, but d = sqrt(eps) / 16 in the first row, with 1 beside it: without exchanges half of the digits are lost */
+  /*
+    dl, du close to 1, d in [1, 2], but 0 in rows 2, 4, 6, ... of a system but the last: CR and PCR divide by it, LU
+    from the top does not
+  */
+  TRI_ZEROS,
+  /*
+    dominant, but d = sqrt(eps) / 16 in the first row, with 1 beside it: without exchanges half of the digits are lost
+  */
+  TRI_TINY,
   TRI_NKINDS
 } TriKind;
 static const char *const trikinds[] = {"dominant", "poisson", "upwind", "graded", "close", "random", "zeros", "tiny"};
@@ -21,7 +28,8 @@ static const char *const trikinds[] = {"dominant", "poisson", "upwind", "graded"
 /* Uniform in [-1, 1), the same in each precision */
 static inline PetscReal TriUniform(PetscInt64 seed, PetscInt64 i)
 {
-  unsigned long long z = (unsigned long long)seed * 0x9E3779B97F4A7C15ULL + (unsigned long long)i * 0xD1B54A32D192ED03ULL + 1;
+  unsigned long long z = (unsigned long long)seed * 0x9E3779B97F4A7C15ULL +
+                         (unsigned long long)i * 0xD1B54A32D192ED03ULL + 1;
 
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
@@ -81,7 +89,8 @@ static inline void TriFill(TriKind kind, PetscInt64 seed, PetscInt m, PetscScala
       du[i] = (PetscReal)1.0 + (PetscReal)0.1 * c;
       break;
     case TRI_ZEROS:
-      dl[i] = (PetscReal)1.0 + (PetscReal)0.1 * a; /* u_i = -dl_i du_(i-1) / u_(i-1) there, and in odd rows nearly d_i + u_(i-2) */
+      /* u_i = -dl_i du_(i-1) / u_(i-1) there, and in odd rows nearly d_i + u_(i-2) */
+      dl[i] = (PetscReal)1.0 + (PetscReal)0.1 * a;
       du[i] = (PetscReal)1.0 + (PetscReal)0.1 * c;
       d[i]  = i && i % 2 == 0 && i + 1 < m ? 0.0 : (PetscReal)1.5 + (PetscReal)0.5 * b;
       break;
@@ -92,8 +101,13 @@ static inline void TriFill(TriKind kind, PetscInt64 seed, PetscInt m, PetscScala
   if (m) dl[0] = du[m - 1] = nan;
 }
 
-/* x <- A^-1 x or A^-T x of one system by LAPACK, which exchanges rows; work: 4 m numbers, pivots: m. *singular where it finds that */
-static inline PetscErrorCode TriLAPACK(PetscBool trans, PetscInt m, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du, PetscInt nrhs, PetscScalar *x, PetscInt ldx, PetscScalar *work, PetscBLASInt *pivots, PetscBool *singular)
+/*
+  x <- A^-1 x or A^-T x of one system by LAPACK, which exchanges rows; work: 4 m numbers, pivots: m. *singular where it
+  finds that
+*/
+static inline PetscErrorCode TriLAPACK(PetscBool trans, PetscInt m, const PetscScalar *dl, const PetscScalar *d,
+                                       const PetscScalar *du, PetscInt nrhs, PetscScalar *x, PetscInt ldx,
+                                       PetscScalar *work, PetscBLASInt *pivots, PetscBool *singular)
 {
   PetscBLASInt n, nr, ld, info;
 
@@ -113,14 +127,19 @@ static inline PetscErrorCode TriLAPACK(PetscBool trans, PetscInt m, const PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Largest |b - A x|_i over max |A| row sum times max |x| plus max |b|: the backward error of one system; not finite where x is not */
-static inline PetscReal TriBackward(PetscBool trans, PetscInt m, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du, const PetscScalar *b, const PetscScalar *x)
+/*
+  Largest |b - A x|_i over max |A| row sum times max |x| plus max |b|: the backward error of one system; not finite
+  where x is not
+*/
+static inline PetscReal TriBackward(PetscBool trans, PetscInt m, const PetscScalar *dl, const PetscScalar *d,
+                                    const PetscScalar *du, const PetscScalar *b, const PetscScalar *x)
 {
   PetscReal most = 0.0, norm = 0.0, xmax = 0.0, bmax = 0.0;
 
   for (PetscInt i = 0; i < m; i++) {
-    const PetscScalar lower = i ? (trans ? du[i - 1] : dl[i]) : 0.0, upper = i + 1 < m ? (trans ? dl[i + 1] : du[i]) : 0.0;
-    PetscScalar       r = b[i] - d[i] * x[i];
+    const PetscScalar lower = i ? (trans ? du[i - 1] : dl[i]) : 0.0,
+                      upper = i + 1 < m ? (trans ? dl[i + 1] : du[i]) : 0.0;
+    PetscScalar r           = b[i] - d[i] * x[i];
 
     if (i) r -= lower * x[i - 1];
     if (i + 1 < m) r -= upper * x[i + 1];

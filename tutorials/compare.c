@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* compare.c: PCSPIKE and PETSc's own preconditioners on three problems, in one table each; the program of `make demo` */
-static char help[] = "Solves a 2-D channel, a 1-D reacting flow and a matrix from a file with several preconditioners and compares them.\n\n"
-                     "What is timed: each method is set up and solved once untimed, so that memory, libraries and devices are warm, then -repeat times\n"
-                     "from scratch, with ordering, symbolic and numeric setup; the fastest run is shown, the slowest rank counts. (A first run of more than\n"
+/*
+  compare.c: PCSPIKE and PETSc's own preconditioners on three problems, in one table each; the program of `make demo`
+*/
+static char help[] = "Solves a 2-D channel, a 1-D reacting flow and a matrix from a file with several preconditioners "
+                     "and compares them.\n\n"
+                     "What is timed: each method is set up and solved once untimed, so that memory, libraries and "
+                     "devices are warm, then -repeat times\n"
+                     "from scratch, with ordering, symbolic and numeric setup; the fastest run is shown, the slowest "
+                     "rank counts. (A first run of more than\n"
                      "-patience seconds is shown as it is.) One more run, untimed,\n"
-                     "counts products with the matrix and writes the true residual against time to -csv; what that costs is taken off its clock.\n"
-                     "With the default method, BiCGStab preconditioned from the right, and with gmres, fgmres and idr, all runs stop by the same residual, b - A x.\n"
-                     "Any option of PETSc works: -ksp_type, -ksp_rtol, -pc_factor_mat_ordering_type, -pc_spike_local_partitions, ...\n\n";
+                     "counts products with the matrix and writes the true residual against time to -csv; what that "
+                     "costs is taken off its clock.\n"
+                     "With the default method, BiCGStab preconditioned from the right, and with gmres, fgmres and idr, "
+                     "all runs stop by the same residual, b - A x.\n"
+                     "Any option of PETSc works: -ksp_type, -ksp_rtol, -pc_factor_mat_ordering_type, "
+                     "-pc_spike_local_partitions, ...\n\n";
 
 #include <petscspike.h>
 #include <petsctime.h>
@@ -72,7 +80,9 @@ static PetscErrorCode RecordMonitor(KSP ksp, PetscInt its, PetscReal rnorm, Pets
   PetscCall(KSPBuildResidual(ksp, NULL, record.work, &r));
   PetscCall(VecNorm(r, NORM_2, &norm));
   record.paused = PETSC_FALSE;
-  if (record.fp) PetscCall(PetscFPrintf(PETSC_COMM_SELF, record.fp, "%s,%s,%" PetscInt_FMT ",%.6e,%.6e\n", record.r->problem, record.r->method, its, t0 - record.start, (double)(norm / record.bnorm)));
+  if (record.fp)
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, record.fp, "%s,%s,%" PetscInt_FMT ",%.6e,%.6e\n", record.r->problem,
+                           record.r->method, its, t0 - record.start, (double)(norm / record.bnorm)));
   PetscCall(PetscTime(&t1));
   record.start += t1 - t0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,14 +132,22 @@ static PetscErrorCode SpikeNote(PC pc, char note[], size_t len)
   PetscCall(PCReduceFailedReason(pc));
   PetscCall(PCGetFailedReason(pc, &why));
   if (why) {
-    PetscCall(PetscStrncpy(note, "no factorization; -info :pc tells the row and the remedy, -pc_spike_shift_type nonzero boosts small pivots", len));
+    PetscCall(PetscStrncpy(note,
+                           "no factorization; -info :pc tells the row and the remedy, -pc_spike_shift_type nonzero "
+                           "boosts small pivots",
+                           len));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PCSpikeGetType(pc, &type));
   PetscCall(PCSpikeGetPrecision(pc, &precision));
-  PetscCall(PetscSNPrintf(note, len, "%s, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " (before: %" PetscInt_FMT ",%" PetscInt_FMT "), %" PetscInt_FMT " partition%s, %s factors, %.3g MB, %s", info.partitions == 1 ? "banded LU" : (type == PC_SPIKE_BLOCK ? "block" : "truncated"),
-                          info.kl, info.ku, info.natural_kl, info.natural_ku, info.partitions, info.partitions > 1 ? "s" : "", precisions[precision], (double)(info.bytes + info.extra_bytes) / 1e6, info.backend));
+  PetscCall(PetscSNPrintf(note, len,
+                          "%s, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " (before: %" PetscInt_FMT
+                          ",%" PetscInt_FMT "), %" PetscInt_FMT " partition%s, %s factors, %.3g MB, %s",
+                          info.partitions == 1 ? "banded LU" : (type == PC_SPIKE_BLOCK ? "block" : "truncated"),
+                          info.kl, info.ku, info.natural_kl, info.natural_ku, info.partitions,
+                          info.partitions > 1 ? "s" : "", precisions[precision],
+                          (double)(info.bytes + info.extra_bytes) / 1e6, info.backend));
   if (info.dropped > 0.0) {
     size_t used;
 
@@ -221,12 +239,10 @@ static PetscErrorCode MethodAvailable(Mat A, const char method[], PetscBool *ava
   const struct {
     const char   *pc;
     MatFactorType factor;
-  } table[] = {
-    {PCLU,       MAT_FACTOR_LU      },
-    {PCCHOLESKY, MAT_FACTOR_CHOLESKY},
-    {PCILU,      MAT_FACTOR_ILU     },
-    {PCICC,      MAT_FACTOR_ICC     }
-  };
+  } table[] = {{PCLU, MAT_FACTOR_LU},
+               {PCCHOLESKY, MAT_FACTOR_CHOLESKY},
+               {PCILU, MAT_FACTOR_ILU},
+               {PCICC, MAT_FACTOR_ICC}};
   MatType type;
 
   PetscFunctionBegin;
@@ -243,7 +259,8 @@ static PetscErrorCode MethodAvailable(Mat A, const char method[], PetscBool *ava
 }
 
 /* Keeps the text of the place that raised the error */
-static PetscErrorCode KeepErrorText(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, PetscCtx ctx)
+static PetscErrorCode KeepErrorText(MPI_Comm comm, int line, const char *fun, const char *file, PetscErrorCode n,
+                                    PetscErrorType p, const char *mess, PetscCtx ctx)
 {
   char *note = (char *)ctx;
 
@@ -256,8 +273,8 @@ static PetscErrorCode KeepErrorText(MPI_Comm comm, int line, const char *fun, co
 }
 
 /*
-  An error of one method should not end the comparison. That is safe on one rank alone: among several, one may have seen the error while
-  the others wait for it.
+  An error of one method should not end the comparison. That is safe on one rank alone: among several, one may have seen
+  the error while the others wait for it.
 */
 static PetscErrorCode SolveMethodCatchErrors(AppCtx *app, Mat A, Vec b, Result *r)
 {
@@ -299,25 +316,38 @@ static PetscErrorCode PrintTable(AppCtx *app, const Result res[])
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-ksp_rtol", &rtol, NULL));
   for (PetscInt k = 0; k < app->nmethods; k++) {
-    const PetscBool solved = (PetscBool)(res[k].available && !res[k].failed && res[k].reason > 0 && res[k].relres <= 10.0 * rtol);
+    const PetscBool solved = (PetscBool)(res[k].available && !res[k].failed && res[k].reason > 0 &&
+                                         res[k].relres <= 10.0 * rtol);
 
     if (solved && (best < 0 || res[k].setup + res[k].solve < res[best].setup + res[best].solve)) best = k;
     if (!app->check) continue;
-    if (!res[k].available) PetscCall(PetscPrintf(comm, "%s %s: not for this number of ranks\n", res[k].problem, res[k].method));
-    else if (solved) PetscCall(PetscPrintf(comm, "%s %s: true relative residual < %g\n", res[k].problem, res[k].method, (double)(10.0 * rtol)));
+    if (!res[k].available)
+      PetscCall(PetscPrintf(comm, "%s %s: not for this number of ranks\n", res[k].problem, res[k].method));
+    else if (solved)
+      PetscCall(PetscPrintf(comm, "%s %s: true relative residual < %g\n", res[k].problem, res[k].method,
+                            (double)(10.0 * rtol)));
     else PetscCall(PetscPrintf(comm, "%s %s: not solved\n", res[k].problem, res[k].method));
   }
   if (app->check) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscPrintf(comm, "  %-10s %9s %9s %9s   %6s %8s %13s  %s\n", "method", "setup s", "solve s", "total s", "its", "products", "true residual", "result"));
+  PetscCall(PetscPrintf(comm, "  %-10s %9s %9s %9s   %6s %8s %13s  %s\n", "method", "setup s", "solve s", "total s",
+                        "its", "products", "true residual", "result"));
   for (PetscInt k = 0; k < app->nmethods; k++) {
     const Result *r          = &res[k];
     char          relres[16] = "-";
 
     if (!PetscIsInfOrNanReal(r->relres)) PetscCall(PetscSNPrintf(relres, sizeof(relres), "%.1e", (double)r->relres));
-    if (!r->available) PetscCall(PetscPrintf(comm, "  %-10s %9s %9s %9s   %6s %8s %13s  not for this number of ranks\n", r->method, "-", "-", "-", "-", "-", "-"));
-    else if (r->failed) PetscCall(PetscPrintf(comm, "  %-10s %9s %9s %9s   %6s %8s %13s  error %d\n", r->method, "-", "-", "-", "-", "-", "-", (int)r->ierr));
+    if (!r->available)
+      PetscCall(PetscPrintf(comm, "  %-10s %9s %9s %9s   %6s %8s %13s  not for this number of ranks\n", r->method, "-",
+                            "-", "-", "-", "-", "-"));
+    else if (r->failed)
+      PetscCall(PetscPrintf(comm, "  %-10s %9s %9s %9s   %6s %8s %13s  error %d\n", r->method, "-", "-", "-", "-", "-",
+                            "-", (int)r->ierr));
     else {
-      PetscCall(PetscPrintf(comm, "  %-10s %9.4f %9.4f %9.4f %c %6" PetscInt_FMT " %8" PetscInt_FMT " %13s  %s%s%s\n", r->method, r->setup, r->solve, r->setup + r->solve, k == best ? '*' : ' ', r->its, r->products, relres, KSPConvergedReasons[r->reason], r->reason == KSP_DIVERGED_PC_FAILED ? ": " : "", r->reason == KSP_DIVERGED_PC_FAILED ? PCFailedReasons[r->pcreason] : ""));
+      PetscCall(PetscPrintf(comm, "  %-10s %9.4f %9.4f %9.4f %c %6" PetscInt_FMT " %8" PetscInt_FMT " %13s  %s%s%s\n",
+                            r->method, r->setup, r->solve, r->setup + r->solve, k == best ? '*' : ' ', r->its,
+                            r->products, relres, KSPConvergedReasons[r->reason],
+                            r->reason == KSP_DIVERGED_PC_FAILED ? ": " : "",
+                            r->reason == KSP_DIVERGED_PC_FAILED ? PCFailedReasons[r->pcreason] : ""));
     }
   }
   for (PetscInt k = 0; k < app->nmethods; k++) {
@@ -349,7 +379,11 @@ static PetscErrorCode Compare(AppCtx *app, const char problem[], const char titl
     PetscCall(MatRestoreRow(A, i, &ncols, &cols, NULL));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, band, 2, MPIU_INT64, MPI_MAX, PETSC_COMM_WORLD));
-  if (!app->check) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n%s: %s\n  n = %" PetscInt_FMT ", %.0f nonzeros, half-bandwidths %" PetscInt64_FMT ",%" PetscInt64_FMT "\n", problem, title, n, info.nz_used, band[0], band[1]));
+  if (!app->check)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "\n%s: %s\n  n = %" PetscInt_FMT ", %.0f nonzeros, half-bandwidths %" PetscInt64_FMT
+                          ",%" PetscInt64_FMT "\n",
+                          problem, title, n, info.nz_used, band[0], band[1]));
   PetscCall(PetscCalloc1(app->nmethods, &res));
   for (PetscInt k = 0; k < app->nmethods; k++) {
     res[k].problem = problem;
@@ -370,7 +404,9 @@ static PetscErrorCode CompareChannel(AppCtx *app)
 
   PetscFunctionBegin;
   PetscCall(ChannelCreate(PETSC_COMM_WORLD, nx, app->ny, app->Pe, &A, &b));
-  PetscCall(PetscSNPrintf(title, sizeof(title), "2-D convection-diffusion, %" PetscInt_FMT " x %" PetscInt_FMT " cells, Peclet number %.4g", nx, app->ny, (double)app->Pe));
+  PetscCall(PetscSNPrintf(title, sizeof(title),
+                          "2-D convection-diffusion, %" PetscInt_FMT " x %" PetscInt_FMT " cells, Peclet number %.4g",
+                          nx, app->ny, (double)app->Pe));
   PetscCall(Compare(app, "channel", title, A, b));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&b));
@@ -386,7 +422,10 @@ static PetscErrorCode CompareFlame(AppCtx *app)
 
   PetscFunctionBegin;
   PetscCall(FlameCreate(PETSC_COMM_WORLD, np, app->nc, app->dt, &A, &b));
-  PetscCall(PetscSNPrintf(title, sizeof(title), "1-D reacting flow, %" PetscInt_FMT " points, %" PetscInt_FMT " species and temperature, time step %.4g", np, app->nc - 1, (double)app->dt));
+  PetscCall(PetscSNPrintf(title, sizeof(title),
+                          "1-D reacting flow, %" PetscInt_FMT " points, %" PetscInt_FMT
+                          " species and temperature, time step %.4g",
+                          np, app->nc - 1, (double)app->dt));
   PetscCall(Compare(app, "flame", title, A, b));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&b));
@@ -419,7 +458,10 @@ static PetscErrorCode LoadGenerated(AppCtx *app, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A <- A with rows and columns in the ordering -order. PCSPIKE reorders on one rank by itself, not across ranks; everybody gets the same matrix */
+/*
+  A <- A with rows and columns in the ordering -order. PCSPIKE reorders on one rank by itself, not across ranks;
+  everybody gets the same matrix
+*/
 static PetscErrorCode Reorder(AppCtx *app, Mat *A)
 {
   Mat             S, B;
@@ -460,14 +502,19 @@ static PetscErrorCode CompareFile(AppCtx *app)
   if (app->file[0]) PetscCall(MatLoadFile(PETSC_COMM_WORLD, app->file, &A));
   else PetscCall(LoadGenerated(app, &A));
   PetscCall(MatGetSize(A, &m, &n));
-  PetscCheck(m == n, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The matrix in %s is not square: %" PetscInt_FMT " rows, %" PetscInt_FMT " columns", app->file, m, n);
+  PetscCheck(m == n, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ,
+             "The matrix in %s is not square: %" PetscInt_FMT " rows, %" PetscInt_FMT " columns", app->file, m, n);
   if (size > 1 && strcmp(app->ordering, MATORDERINGNATURAL)) PetscCall(Reorder(app, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(x, 1.0));
   PetscCall(MatMult(A, x, b));
   PetscCall(VecNorm(b, NORM_2, &norm));
   if (norm == 0.0) PetscCall(VecSet(b, 1.0));
-  PetscCall(PetscSNPrintf(title, sizeof(title), "%s%s%s, right-hand side %s", app->file[0] ? app->file : "a shuffled plate heat exchanger, written and read as Matrix Market", size > 1 ? ", reordered by " : "", size > 1 ? app->ordering : "", norm == 0.0 ? "1 (A*1 is zero)" : "A*1"));
+  PetscCall(
+    PetscSNPrintf(title, sizeof(title), "%s%s%s, right-hand side %s",
+                  app->file[0] ? app->file : "a shuffled plate heat exchanger, written and read as Matrix Market",
+                  size > 1 ? ", reordered by " : "", size > 1 ? app->ordering : "",
+                  norm == 0.0 ? "1 (A*1 is zero)" : "A*1"));
   PetscCall(Compare(app, "file", title, A, b));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&b));
@@ -492,19 +539,34 @@ static PetscErrorCode Begin(AppCtx *app, PetscBool run[3])
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Options of compare", NULL);
   PetscCall(PetscOptionsStringArray("-problems", "Any of channel,flame,file", NULL, names, &nnames, &set));
   if (!set) nnames = 0;
-  PetscCall(PetscOptionsStringArray("-methods", "Types of PC to compare (default spike,jacobi,ilu,bjacobi,lu, or the one of -pc_type)", NULL, app->methods, &app->nmethods, &set));
-  PetscCall(PetscOptionsString("-f", "Matrix Market or PETSc binary file of the third problem (default: a generated one)", NULL, app->file, app->file, sizeof(app->file), NULL));
-  PetscCall(PetscOptionsString("-order", "MatOrderingType by which the matrix of the file is reordered for several ranks", NULL, app->ordering, app->ordering, sizeof(app->ordering), NULL));
+  PetscCall(
+    PetscOptionsStringArray("-methods",
+                            "Types of PC to compare (default spike,jacobi,ilu,bjacobi,lu, or the one of -pc_type)",
+                            NULL, app->methods, &app->nmethods, &set));
+  PetscCall(PetscOptionsString("-f",
+                               "Matrix Market or PETSc binary file of the third problem (default: a generated one)",
+                               NULL, app->file, app->file, sizeof(app->file), NULL));
+  PetscCall(PetscOptionsString("-order",
+                               "MatOrderingType by which the matrix of the file is reordered for several ranks", NULL,
+                               app->ordering, app->ordering, sizeof(app->ordering), NULL));
   PetscCall(PetscOptionsBoundedInt("-n", "Unknowns of each generated problem, about", NULL, app->n, &app->n, NULL, 1));
-  PetscCall(PetscOptionsBoundedInt("-ny", "Cells across the channel: its half-bandwidth", NULL, app->ny, &app->ny, NULL, 1));
+  PetscCall(
+    PetscOptionsBoundedInt("-ny", "Cells across the channel: its half-bandwidth", NULL, app->ny, &app->ny, NULL, 1));
   PetscCall(PetscOptionsReal("-peclet", "Peclet number of the channel", NULL, app->Pe, &app->Pe, NULL));
-  PetscCall(PetscOptionsRangeInt("-nc", "Unknowns at each point of the flame: species and temperature", NULL, app->nc, &app->nc, NULL, 2, FLAME_MAX));
+  PetscCall(PetscOptionsRangeInt("-nc", "Unknowns at each point of the flame: species and temperature", NULL, app->nc,
+                                 &app->nc, NULL, 2, FLAME_MAX));
   PetscCall(PetscOptionsReal("-dt", "Time step of the flame", NULL, app->dt, &app->dt, NULL));
-  PetscCall(PetscOptionsBoundedInt("-repeat", "Timed runs of each method, of which the fastest is shown", NULL, app->repeat, &app->repeat, NULL, 1));
-  PetscCall(PetscOptionsReal("-patience", "A first run that takes more seconds than this is shown as it is, without more runs", NULL, app->patience, &app->patience, NULL));
-  PetscCall(PetscOptionsString("-csv", "File for the residual against time, or none", NULL, app->csv, app->csv, sizeof(app->csv), NULL));
-  PetscCall(PetscOptionsBool("-check", "Print only which methods solved, no times", NULL, app->check, &app->check, NULL));
-  PetscCall(PetscOptionsBool("-gpu", "Matrices of type aijcusparse, vectors of type cuda", NULL, app->gpu, &app->gpu, NULL));
+  PetscCall(PetscOptionsBoundedInt("-repeat", "Timed runs of each method, of which the fastest is shown", NULL,
+                                   app->repeat, &app->repeat, NULL, 1));
+  PetscCall(PetscOptionsReal("-patience",
+                             "A first run that takes more seconds than this is shown as it is, without more runs", NULL,
+                             app->patience, &app->patience, NULL));
+  PetscCall(PetscOptionsString("-csv", "File for the residual against time, or none", NULL, app->csv, app->csv,
+                               sizeof(app->csv), NULL));
+  PetscCall(
+    PetscOptionsBool("-check", "Print only which methods solved, no times", NULL, app->check, &app->check, NULL));
+  PetscCall(
+    PetscOptionsBool("-gpu", "Matrices of type aijcusparse, vectors of type cuda", NULL, app->gpu, &app->gpu, NULL));
   PetscOptionsEnd();
   PetscCall(PetscOptionsGetString(NULL, NULL, "-pc_type", pctype, sizeof(pctype), &given));
   if (given) PetscCall(PetscOptionsClearValue(NULL, "-pc_type")); /* it would replace every method */
@@ -522,7 +584,8 @@ static PetscErrorCode Begin(AppCtx *app, PetscBool run[3])
     PetscInt p = 0;
 
     while (p < 3 && strcmp(names[k], problems[p])) p++;
-    PetscCheck(p < 3, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "Unknown problem \"%s\" in -problems; there are channel, flame and file", names[k]);
+    PetscCheck(p < 3, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+               "Unknown problem \"%s\" in -problems; there are channel, flame and file", names[k]);
     run[p] = PETSC_TRUE;
     PetscCall(PetscFree(names[k]));
   }
@@ -533,12 +596,19 @@ static PetscErrorCode Begin(AppCtx *app, PetscBool run[3])
   if (app->check) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-ksp_type", ksptype, sizeof(ksptype), NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-ksp_rtol", &rtol, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s to a relative residual of %g, %d rank%s, %s\n", ksptype, (double)rtol, size, size > 1 ? "s" : "", app->gpu ? "GPU" : "host"));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "times: the fastest of %" PetscInt_FMT " runs from scratch after one that is not counted; * is the best of those that solved\n", app->repeat));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s to a relative residual of %g, %d rank%s, %s\n", ksptype, (double)rtol,
+                        size, size > 1 ? "s" : "", app->gpu ? "GPU" : "host"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "times: the fastest of %" PetscInt_FMT
+                        " runs from scratch after one that is not counted; * is the best of those that solved\n",
+                        app->repeat));
   if (rank == 0 && app->csv[0] && strcmp(app->csv, "none")) {
     app->fp = fopen(app->csv, "w");
-    PetscCheck(app->fp, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write the file %s: %s", app->csv, strerror(errno));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, app->fp, "# compare: %s to %g, %d rank%s, %s\nproblem,method,iteration,seconds,relative_residual\n", ksptype, (double)rtol, size, size > 1 ? "s" : "", app->gpu ? "GPU" : "host"));
+    PetscCheck(app->fp, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write the file %s: %s", app->csv,
+               strerror(errno));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, app->fp,
+                           "# compare: %s to %g, %d rank%s, %s\nproblem,method,iteration,seconds,relative_residual\n",
+                           ksptype, (double)rtol, size, size > 1 ? "s" : "", app->gpu ? "GPU" : "host"));
     record.fp = app->fp;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

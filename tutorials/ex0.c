@@ -23,7 +23,8 @@ int main(int argc, char **argv)
   PetscCall(MatSetUp(A));
   PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
   for (PetscInt i = rstart; i < rend; i++)
-    for (PetscInt j = PetscMax(i - 2, 0); j <= PetscMin(i + 2, n - 1); j++) PetscCall(MatSetValue(A, i, j, stencil[j - i + 2], INSERT_VALUES));
+    for (PetscInt j = PetscMax(i - 2, 0); j <= PetscMin(i + 2, n - 1); j++)
+      PetscCall(MatSetValue(A, i, j, stencil[j - i + 2], INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatCreateVecs(A, &x, &b));

@@ -57,6 +57,7 @@ int main(int argc, char **argv)
          nsize: {{1 2 3}}
       test:
          suffix: types
-         args: -pc_spike_local_partitions 7 -pc_spike_type {{block truncated}} -pc_spike_precision {{double single bf16 fp16}}
+         args: -pc_spike_local_partitions 7 -pc_spike_type {{block truncated}} -pc_spike_precision {{double single \
+               bf16 fp16}}
 
 TEST*/

@@ -42,14 +42,26 @@ static PetscErrorCode ShowInfo(PC pc)
   if (!spike) PetscFunctionReturn(PETSC_SUCCESS); /* another -pc_type */
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "rows                          %" PetscInt_FMT "\n", info.n));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "half-bandwidths as read       %" PetscInt_FMT " lower, %" PetscInt_FMT " upper\n", info.natural_kl, info.natural_ku));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "half-bandwidths factored      %" PetscInt_FMT " lower, %" PetscInt_FMT " upper, %s\n", info.kl, info.ku, info.reordered ? "after reordering" : "not reordered"));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "dropped outside the band      %.2g of the sum of |a_ij|\n", (double)info.dropped));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "partitions                    %" PetscInt_FMT ", each of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n", info.partitions, info.min_partition, info.max_partition));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "half-bandwidths as read       %" PetscInt_FMT " lower, %" PetscInt_FMT " upper\n",
+                        info.natural_kl, info.natural_ku));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "half-bandwidths factored      %" PetscInt_FMT " lower, %" PetscInt_FMT " upper, %s\n", info.kl,
+                        info.ku, info.reordered ? "after reordering" : "not reordered"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD, "dropped outside the band      %.2g of the sum of |a_ij|\n", (double)info.dropped));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "partitions                    %" PetscInt_FMT ", each of %" PetscInt_FMT " to %" PetscInt_FMT
+                        " rows\n",
+                        info.partitions, info.min_partition, info.max_partition));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "what the truncation neglects  %.1g of a spike\n", (double)info.decay));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "boosted pivots                %" PetscInt_FMT "\n", info.boosted));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "setups                        %" PetscInt_FMT " from scratch, %" PetscInt_FMT " with the same pattern\n", info.rebuilds, info.refills));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "memory                        %.2f MB for the band, %.2f MB beside it\n", (double)info.bytes / 1e6, (double)info.extra_bytes / 1e6));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "setups                        %" PetscInt_FMT " from scratch, %" PetscInt_FMT
+                        " with the same pattern\n",
+                        info.rebuilds, info.refills));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "memory                        %.2f MB for the band, %.2f MB beside it\n",
+                        (double)info.bytes / 1e6, (double)info.extra_bytes / 1e6));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "where                         %s\n", info.backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,7 +89,8 @@ int main(int argc, char **argv)
   if (given) PetscCall(MatLoadFile(PETSC_COMM_WORLD, file, &A));
   else PetscCall(LoadGenerated(&A));
   PetscCall(MatGetSize(A, &m, &n));
-  PetscCheck(m == n, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The matrix is not square: %" PetscInt_FMT " rows, %" PetscInt_FMT " columns", m, n);
+  PetscCheck(m == n, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ,
+             "The matrix is not square: %" PetscInt_FMT " rows, %" PetscInt_FMT " columns", m, n);
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecSet(x, 1.0));
@@ -91,7 +104,10 @@ int main(int argc, char **argv)
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PCGetFailedReason(pc, &why));
-  if (why) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "setup failed: %s; -pc_spike_shift_type nonzero boosts small pivots, -info tells which row\n", PCFailedReasons[why]));
+  if (why)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "setup failed: %s; -pc_spike_shift_type nonzero boosts small pivots, -info tells which row\n",
+                          PCFailedReasons[why]));
   PetscCall(ShowInfo(pc));
 
   /* 3. Solve, and measure by A itself */
@@ -102,7 +118,8 @@ int main(int argc, char **argv)
     PetscCall(VecAYPX(r, -1.0, b));
     PetscCall(VecNorm(r, NORM_2, &rnorm));
     PetscCall(VecNorm(b, NORM_2, &bnorm));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solve                         %s\n", reason > 0 ? "converged" : KSPConvergedReasons[reason]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solve                         %s\n",
+                          reason > 0 ? "converged" : KSPConvergedReasons[reason]));
     if (rnorm < 1e-4 * bnorm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "true relative residual        < 1e-4\n"));
     else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "true relative residual        %.2g\n", (double)(rnorm / bnorm)));
   }
@@ -135,11 +152,13 @@ int main(int argc, char **argv)
       output_file: output/ex2_file.out
       test:
          suffix: file
-         args: -f {{$SPIKE_MATRICES/epb0.mtx $SPIKE_MATRICES/sherman1.mtx $SPIKE_MATRICES/orsreg_1.mtx $SPIKE_MATRICES/add32.mtx $SPIKE_MATRICES/pde2961.mtx $SPIKE_MATRICES/gr_30_30.mtx}}
+         args: -f {{$SPIKE_MATRICES/epb0.mtx $SPIKE_MATRICES/sherman1.mtx $SPIKE_MATRICES/orsreg_1.mtx \
+               $SPIKE_MATRICES/add32.mtx $SPIKE_MATRICES/pde2961.mtx $SPIKE_MATRICES/gr_30_30.mtx}}
       test:
          suffix: file_ranks
          nsize: 3
-         args: -f {{$SPIKE_MATRICES/BentPipe2D100.mtx $SPIKE_MATRICES/pde2961.mtx $SPIKE_MATRICES/gr_30_30.mtx $SPIKE_MATRICES/nos3.mtx}}
+         args: -f {{$SPIKE_MATRICES/BentPipe2D100.mtx $SPIKE_MATRICES/pde2961.mtx $SPIKE_MATRICES/gr_30_30.mtx \
+               $SPIKE_MATRICES/nos3.mtx}}
 
    test:
       suffix: singular

@@ -27,9 +27,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-ny", &ny, NULL));
 
   /*
-    1. Each rank has consecutive cells, so the band is cut between ranks. Every piece is factored where it is. Truncated SPIKE then
-       computes, in each setup, the tips of the two spikes at every cut and exchanges them with the neighbour; in each application K
-       numbers go to either neighbour. Nothing is global. The block type leaves out the coupling altogether.
+    1. Each rank has consecutive cells, so the band is cut between ranks. Every piece is factored where it is. Truncated
+    SPIKE then
+       computes, in each setup, the tips of the two spikes at every cut and exchanges them with the neighbour; in each
+       application K numbers go to either neighbour. Nothing is global. The block type leaves out the coupling
+       altogether.
   */
   PetscCall(ChannelCreate(PETSC_COMM_WORLD, nx, ny, 50.0, &A, &b));
   PetscCall(VecDuplicate(b, &x));
@@ -52,14 +54,19 @@ int main(int argc, char **argv)
     PetscCall(VecNorm(r, NORM_2, &rnorm));
     PetscCall(VecNorm(b, NORM_2, &bnorm));
     if (rnorm < 1e-7 * bnorm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: true relative residual < 1e-7\n", names[k]));
-    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: true relative residual %.2g\n", names[k], (double)(rnorm / bnorm)));
+    else
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: true relative residual %.2g\n", names[k], (double)(rnorm / bnorm)));
   }
 
   /* 2. What truncation neglects is the far end of a spike, which has decayed over the length of a partition */
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT "; one partition a rank: %s\n", info.kl, info.ku, info.partitions == size ? "yes" : "no"));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "far end of the longest spike < 0.05 of its tip: %s\n", info.decay < 0.05 ? "yes" : "no"));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "truncated needs no more iterations than block: %s\n", its[1] <= its[0] ? "yes" : "no"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT "; one partition a rank: %s\n", info.kl,
+                        info.ku, info.partitions == size ? "yes" : "no"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "far end of the longest spike < 0.05 of its tip: %s\n",
+                        info.decay < 0.05 ? "yes" : "no"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "truncated needs no more iterations than block: %s\n",
+                        its[1] <= its[0] ? "yes" : "no"));
   PetscCall(PetscInfo(pc, "iterations: block %" PetscInt_FMT ", truncated %" PetscInt_FMT "\n", its[0], its[1]));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ex5.c: alternating directions for the heat equation in the plane: two PCSPIKEs, one for each direction */
-static char help[] = "u_t = u_xx + u_yy in the unit square, 0 on its boundary, by the scheme of Peaceman and Rachford.\n"
-                     "  -nx <n>, -ny <n>: cells along x and along y; -steps <n>: time steps until t = 0.1; then all of them doubled\n"
-                     "  -mat_type aijcusparse: on a GPU; options of the two solvers begin with -x_ and -y_\n\n";
+static char help
+  [] = "u_t = u_xx + u_yy in the unit square, 0 on its boundary, by the scheme of Peaceman and Rachford.\n"
+       "  -nx <n>, -ny <n>: cells along x and along y; -steps <n>: time steps until t = 0.1; then all of them doubled\n"
+       "  -mat_type aijcusparse: on a GPU; options of the two solvers begin with -x_ and -y_\n\n";
 
 #include <petscspike.h>
 
-/* I - r [1 -2 1] on each of nlines lines of n points, one behind the other: tridiagonal, with nothing between two lines. A rank has whole lines */
+/*
+  I - r [1 -2 1] on each of nlines lines of n points, one behind the other: tridiagonal, with nothing between two lines.
+  A rank has whole lines
+*/
 static PetscErrorCode LinesCreate(PetscInt nlines, PetscInt n, PetscReal r, const char prefix[], Mat *A, KSP *ksp)
 {
   PetscInt mine = PETSC_DECIDE, rstart, rend;
@@ -28,7 +32,10 @@ static PetscErrorCode LinesCreate(PetscInt nlines, PetscInt n, PetscReal r, cons
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
 
-  /* PCSPIKE finds the lines, factors all of them at once in the first solve, and only substitutes from then on; no line is cut between ranks, so that one application solves */
+  /*
+    PCSPIKE finds the lines, factors all of them at once in the first solve, and only substitutes from then on; no line
+    is cut between ranks, so that one application solves
+  */
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
   PetscCall(KSPSetOperators(*ksp, *A, *A));
@@ -72,7 +79,8 @@ static PetscErrorCode Solve(PetscInt nx, PetscInt ny, PetscInt steps, PetscReal 
     const PetscInt i = k / my, j = k % my;
 
     across[k - rstart] = j * mx + i;
-    PetscCall(VecSetValue(uy, k, PetscSinReal(PETSC_PI * (i + 1) / nx) * PetscSinReal(PETSC_PI * (j + 1) / ny), INSERT_VALUES));
+    PetscCall(
+      VecSetValue(uy, k, PetscSinReal(PETSC_PI * (i + 1) / nx) * PetscSinReal(PETSC_PI * (j + 1) / ny), INSERT_VALUES));
   }
   PetscCall(VecAssemblyBegin(uy));
   PetscCall(VecAssemblyEnd(uy));
@@ -97,7 +105,8 @@ static PetscErrorCode Solve(PetscInt nx, PetscInt ny, PetscInt steps, PetscReal 
   PetscCall(VecAXPY(uy, -1.0, exact));
   PetscCall(VecNorm(uy, NORM_INFINITY, error));
   *error /= decay;
-  PetscCall(PetscInfo(kspx, "%" PetscInt_FMT " x %" PetscInt_FMT " cells, %" PetscInt_FMT " steps: error %g\n", nx, ny, steps, (double)*error));
+  PetscCall(PetscInfo(kspx, "%" PetscInt_FMT " x %" PetscInt_FMT " cells, %" PetscInt_FMT " steps: error %g\n", nx, ny,
+                      steps, (double)*error));
   PetscCall(VecScatterDestroy(&turn));
   PetscCall(ISDestroy(&is));
   PetscCall(VecDestroy(&ux));
@@ -127,8 +136,12 @@ int main(int argc, char **argv)
   ratio = error[0] / error[1];
   if (error[1] < 2e-3) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "error < 0.002\n"));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "error %.2g\n", (double)error[1]));
-  if (ratio > 3.8 && ratio < 4.2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "half the spacing and half the time step: a quarter of the error\n"));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "half the spacing and half the time step: errors %.3g and %.3g, ratio %.3g\n", (double)error[0], (double)error[1], (double)ratio));
+  if (ratio > 3.8 && ratio < 4.2)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "half the spacing and half the time step: a quarter of the error\n"));
+  else
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "half the spacing and half the time step: errors %.3g and %.3g, ratio %.3g\n",
+                          (double)error[0], (double)error[1], (double)ratio));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ex6.c: line relaxation in multigrid: PCSPIKE with the tridiagonal part of a matrix as the smoother, beside point Jacobi */
-static char help[] = "-u_xx - epsilon u_yy = f in the unit square, u = 0 on its boundary: CG with PCMG, smoothed point by point and line by line.\n"
-                     "  -da_grid_x <n>, -da_grid_y <n>, -dm_mat_type aijcusparse, -dm_vec_type cuda, ...: options of DMDA\n"
-                     "  -levels <n>: levels of multigrid; options of the two solvers begin with -point_ and -line_; -check: no numbers\n\n";
+/*
+  ex6.c: line relaxation in multigrid: PCSPIKE with the tridiagonal part of a matrix as the smoother, beside point
+  Jacobi
+*/
+static char
+  help[] = "-u_xx - epsilon u_yy = f in the unit square, u = 0 on its boundary: CG with PCMG, smoothed point by point "
+           "and line by line.\n"
+           "  -da_grid_x <n>, -da_grid_y <n>, -dm_mat_type aijcusparse, -dm_vec_type cuda, ...: options of DMDA\n"
+           "  -levels <n>: levels of multigrid; options of the two solvers begin with -point_ and -line_; -check: no "
+           "numbers\n\n";
 
 #include <petscspike.h>
 #include <petscdmda.h>
 
-/* Five points on the grid of the level; unknowns are numbered along x, so that the couplings along a line are the tridiagonal part. Points on the boundary keep 0 */
+/*
+  Five points on the grid of the level; unknowns are numbered along x, so that the couplings along a line are the
+  tridiagonal part. Points on the boundary keep 0
+*/
 static PetscErrorCode Operator(KSP ksp, Mat J, Mat A, void *ctx)
 {
   const PetscReal epsilon = *(PetscReal *)ctx;
@@ -58,12 +67,18 @@ static PetscErrorCode RightHandSide(KSP ksp, Vec b, void *ctx)
   PetscCall(DMDAGetLocalInfo(da, &info));
   PetscCall(DMDAVecGetArrayWrite(da, b, &f));
   for (PetscInt j = info.ys; j < info.ys + info.ym; j++)
-    for (PetscInt i = info.xs; i < info.xs + info.xm; i++) f[j][i] = i > 0 && j > 0 && i < info.mx - 1 && j < info.my - 1 ? PetscSinReal((PetscReal)((i * 7919 + j * 104729) % 9973)) : 0.0;
+    for (PetscInt i = info.xs; i < info.xs + info.xm; i++)
+      f[j][i] = i > 0 && j > 0 && i < info.mx - 1 && j < info.my - 1
+                ? PetscSinReal((PetscReal)((i * 7919 + j * 104729) % 9973))
+                : 0.0;
   PetscCall(DMDAVecRestoreArrayWrite(da, b, &f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations of CG with a V-cycle of PCMG; spike: its smoothers are Chebyshev iterations with the lines solved, else with the diagonal */
+/*
+  Iterations of CG with a V-cycle of PCMG; spike: its smoothers are Chebyshev iterations with the lines solved, else
+  with the diagonal
+*/
 static PetscErrorCode Solve(PetscReal epsilon, PetscInt levels, PetscBool spike, PetscInt *its)
 {
   DM                 da;
@@ -72,7 +87,9 @@ static PetscErrorCode Solve(PetscReal epsilon, PetscInt levels, PetscBool spike,
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 129, 129, 1, PETSC_DECIDE, 1, 1, NULL, NULL, &da)); /* 1: a rank has whole lines */
+  /* 1: a rank has whole lines */
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 129, 129, 1,
+                         PETSC_DECIDE, 1, 1, NULL, NULL, &da));
   PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
@@ -85,7 +102,8 @@ static PetscErrorCode Solve(PetscReal epsilon, PetscInt levels, PetscBool spike,
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCMG));
   PetscCall(PCMGSetLevels(pc, levels, NULL));
-  for (PetscInt l = 1; l < levels; l++) { /* as -mg_levels_pc_type spike -mg_levels_pc_spike_bandwidth 1 do for any PCMG */
+  /* as -mg_levels_pc_type spike -mg_levels_pc_spike_bandwidth 1 do for any PCMG */
+  for (PetscInt l = 1; l < levels; l++) {
     PC relax;
 
     PetscCall(PCMGGetSmoother(pc, l, &smoother));
@@ -117,11 +135,16 @@ int main(int argc, char **argv)
   if (!check) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "iterations: epsilon, point Jacobi, lines\n"));
   for (PetscInt k = 0; k < 3; k++) {
     for (PetscInt s = 0; s < 2; s++) PetscCall(Solve(epsilon[k], levels, (PetscBool)(s == 1), &its[s][k]));
-    if (!check) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8g %6" PetscInt_FMT " %6" PetscInt_FMT "\n", (double)epsilon[k], its[0][k], its[1][k]));
+    if (!check)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%8g %6" PetscInt_FMT " %6" PetscInt_FMT "\n", (double)epsilon[k],
+                            its[0][k], its[1][k]));
     most = PetscMax(most, its[1][k]);
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "lines, for each epsilon: %s\n", most <= 12 ? "at most 12 iterations" : "more than 12 iterations"));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "points, epsilon 1e-4 against 1: %s\n", its[0][2] > 4 * its[0][0] ? "more than four times the iterations" : "not many more iterations"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "lines, for each epsilon: %s\n",
+                        most <= 12 ? "at most 12 iterations" : "more than 12 iterations"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD, "points, epsilon 1e-4 against 1: %s\n",
+                its[0][2] > 4 * its[0][0] ? "more than four times the iterations" : "not many more iterations"));
   PetscCall(PetscFinalize());
   return 0;
 }

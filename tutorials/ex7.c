@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "Block algebraic multigrid: linear elasticity with two unknowns at each node, by PCGAMG with PCBLOCKILU as smoother, beside point block Jacobi.\n\
+static char
+  help[] = "Block algebraic multigrid: linear elasticity with two unknowns at each node, by PCGAMG with PCBLOCKILU as\n\
+ smoother, beside point block Jacobi.\n\
   -n n      nodes in each direction (41)\n\
   -jump j   stiffness of the inclusions, relative to the rest (10)\n\
   -check    print what must hold on any number of ranks, not the iterations\n\n";
 
 /*
-  A square plate in plane strain, with stiff square inclusions, held at its left side and pulled at its right one, on bilinear elements. The two displacements of a node are a block of the matrix:
-  DMDA with two degrees of freedom sets the block size, PCGAMG aggregates nodes, and the smoother eliminates whole nodes: point block Jacobi each by itself, PCBLOCKILU with what couples them.
+  A square plate in plane strain, with stiff square inclusions, held at its left side and pulled at its right one, on
+  bilinear elements. The two displacements of a node are a block of the matrix:
+  DMDA with two degrees of freedom sets the block size, PCGAMG aggregates nodes, and the smoother eliminates whole
+  nodes: point block Jacobi each by itself, PCBLOCKILU with what couples them.
 */
 #include <petscdmda.h>
 #include <petscspike.h>
 
-/* Stiffness of a square bilinear element, Young's modulus 1, Poisson's ratio nu, nodes counterclockwise, by 2 x 2 Gauss points */
+/*
+  Stiffness of a square bilinear element, Young's modulus 1, Poisson's ratio nu, nodes counterclockwise, by 2 x 2 Gauss
+  points
+*/
 static void ElementStiffness(PetscReal nu, PetscScalar k[8][8])
 {
-  const PetscReal sign[4][2] = {
-    {-1, -1},
-    {1,  -1},
-    {1,  1 },
-    {-1, 1 }
-  };
-  const PetscReal c = 1.0 / ((1.0 + nu) * (1.0 - 2.0 * nu)), d11 = c * (1.0 - nu), d12 = c * nu, d33 = 0.5 / (1.0 + nu), at = 1.0 / PetscSqrtReal(3.0);
+  const PetscReal sign[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+  const PetscReal c = 1.0 / ((1.0 + nu) * (1.0 - 2.0 * nu)), d11 = c * (1.0 - nu), d12 = c * nu, d33 = 0.5 / (1.0 + nu),
+                  at = 1.0 / PetscSqrtReal(3.0);
 
   for (PetscInt i = 0; i < 8; i++)
     for (PetscInt j = 0; j < 8; j++) k[i][j] = 0.0;
@@ -55,13 +58,8 @@ static PetscErrorCode Assemble(DM da, PetscReal jump, Mat A, Vec b)
   ElementStiffness(0.3, k);
   for (PetscInt j = y; j < PetscMin(y + my, n - 1); j++) {
     for (PetscInt i = x; i < PetscMin(x + mx, n - 1); i++) {
-      const MatStencil node[] = {
-        {0, j,     i,     0},
-        {0, j,     i + 1, 0},
-        {0, j + 1, i + 1, 0},
-        {0, j + 1, i,     0}
-      };
-      const PetscReal stiffness = (i / 5) % 2 && (j / 5) % 2 ? jump : 1.0;
+      const MatStencil node[]    = {{0, j, i, 0}, {0, j, i + 1, 0}, {0, j + 1, i + 1, 0}, {0, j + 1, i, 0}};
+      const PetscReal  stiffness = (i / 5) % 2 && (j / 5) % 2 ? jump : 1.0;
 
       for (PetscInt e = 0; e < 64; e++) {
         const PetscInt row = e / 8, col = e % 8;
@@ -129,7 +127,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-check", &check, NULL));
 
   /* The block size comes from the two degrees of freedom; rigid motions tell PCGAMG what is smooth */
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, n, n, PETSC_DECIDE, PETSC_DECIDE, 2, 1, NULL, NULL, &da));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, n, n, PETSC_DECIDE,
+                         PETSC_DECIDE, 2, 1, NULL, NULL, &da));
   PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   PetscCall(DMDASetUniformCoordinates(da, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0));
@@ -151,10 +150,15 @@ int main(int argc, char **argv)
   PetscCall(VecNorm(r, NORM_2, &norm));
   PetscCall(VecDestroy(&r));
   if (!check) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "iterations with point block Jacobi as smoother %" PetscInt_FMT ", with block ILU %" PetscInt_FMT "\n", its[0], its[1]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "iterations with point block Jacobi as smoother %" PetscInt_FMT
+                          ", with block ILU %" PetscInt_FMT "\n",
+                          its[0], its[1]));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "true relative residual %g\n", (double)(norm / bnorm)));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "block ILU as smoother: %s\n", its[1] < its[0] && norm <= 1e-5 * bnorm ? "fewer iterations, and the residual is small" : "no gain"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD, "block ILU as smoother: %s\n",
+                its[1] < its[0] && norm <= 1e-5 * bnorm ? "fewer iterations, and the residual is small" : "no gain"));
   PetscCall(DMDestroy(&da));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&x));

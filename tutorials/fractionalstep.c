@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fractionalstep.c: incompressible flow by fractional steps: MATGRIDSTENCIL, bcgsfused for the velocities, cgfused for the pressure */
+/*
+  fractionalstep.c: incompressible flow by fractional steps: MATGRIDSTENCIL, bcgsfused for the velocities, cgfused for
+  the pressure
+*/
 static char help[] = "Decaying vortices in a periodic square, on a staggered grid, by the fractional-step method.\n"
                      "  -n <n>: cells each way; -steps <n>: time steps until t = 0.5; -nu <nu>: viscosity\n"
-                     "  -mat_form stencil|dia|aij: how the two matrices are kept; options of the solvers begin with -velocity_ and -pressure_\n\n";
+                     "  -mat_form stencil|dia|aij: how the two matrices are kept; options of the solvers begin with "
+                     "-velocity_ and -pressure_\n\n";
 
 /*
   In each step, with central differences of second order (H. Liu, J.-H. Seo, R. Mittal, H. H. Huang, equations 2 to 6):
@@ -11,7 +15,8 @@ static char help[] = "Decaying vortices in a periodic square, on a staggered gri
     2. pressure                    delta^2 p = div u* / dt
     3. correction                  u = u* - dt grad p
 
-  Cell (i, j) has u in the middle of its left side, v in the middle of its lower side, and p in its centre. Both matrices are stencils of five points with constant coefficients:
+  Cell (i, j) has u in the middle of its left side, v in the middle of its lower side, and p in its centre. Both
+  matrices are stencils of five points with constant coefficients:
   nothing is stored for them. That of the pressure has the constants as its null space.
 */
 
@@ -29,15 +34,14 @@ typedef struct {
 } Flow;
 
 /* diagonal + 4 off-diagonal entries, and the solver with it */
-static PetscErrorCode StencilCreate(Flow *f, PetscReal diagonal, PetscReal side, PetscBool singular, KSPType type, const char prefix[], Mat *A, KSP *ksp)
+static PetscErrorCode StencilCreate(Flow *f, PetscReal diagonal, PetscReal side, PetscBool singular, KSPType type,
+                                    const char prefix[], Mat *A, KSP *ksp)
 {
-  const MatStencil points[] = {
-    {0, -1, 0,  0}, /* k, j, i, c */
-    {0, 0,  -1, 0},
-    {0, 0,  0,  0},
-    {0, 0,  1,  0},
-    {0, 1,  0,  0}
-  };
+  const MatStencil  points[]       = {{0, -1, 0, 0}, /* k, j, i, c */
+                                      {0, 0, -1, 0},
+                                      {0, 0, 0, 0},
+                                      {0, 0, 1, 0},
+                                      {0, 1, 0, 0}};
   const PetscScalar coefficients[] = {side, side, diagonal, side, side};
   char              form[16]       = "stencil";
   PetscBool         isstencil;
@@ -117,8 +121,10 @@ static PetscErrorCode AdvectionDiffusion(Flow *f)
       const PetscScalar vu = 0.25 * (v[j][i] + v[j][i - 1] + v[j + 1][i] + v[j + 1][i - 1]); /* v where u is */
       const PetscScalar uv = 0.25 * (u[j][i] + u[j][i + 1] + u[j - 1][i] + u[j - 1][i + 1]); /* u where v is */
 
-      bu[j][i] = u[j][i] - c * (u[j][i] * (u[j][i + 1] - u[j][i - 1]) + vu * (u[j + 1][i] - u[j - 1][i])) + d * (u[j][i + 1] + u[j][i - 1] + u[j + 1][i] + u[j - 1][i] - 4.0 * u[j][i]);
-      bv[j][i] = v[j][i] - c * (uv * (v[j][i + 1] - v[j][i - 1]) + v[j][i] * (v[j + 1][i] - v[j - 1][i])) + d * (v[j][i + 1] + v[j][i - 1] + v[j + 1][i] + v[j - 1][i] - 4.0 * v[j][i]);
+      bu[j][i] = u[j][i] - c * (u[j][i] * (u[j][i + 1] - u[j][i - 1]) + vu * (u[j + 1][i] - u[j - 1][i])) +
+                 d * (u[j][i + 1] + u[j][i - 1] + u[j + 1][i] + u[j - 1][i] - 4.0 * u[j][i]);
+      bv[j][i] = v[j][i] - c * (uv * (v[j][i + 1] - v[j][i - 1]) + v[j][i] * (v[j + 1][i] - v[j - 1][i])) +
+                 d * (v[j][i + 1] + v[j][i - 1] + v[j + 1][i] + v[j - 1][i] - 4.0 * v[j][i]);
     }
   PetscCall(DMDAVecRestoreArrayRead(f->da, f->lu, &u));
   PetscCall(DMDAVecRestoreArrayRead(f->da, f->lv, &v));
@@ -189,7 +195,8 @@ int main(int argc, char **argv)
   f.dt = 0.5 / steps;
 
   /* 1. The grid: periodic, in layers, so that the stencils are few diagonals too where -mat_form dia asks for them */
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DMDA_STENCIL_BOX, f.n, f.n, 1, PETSC_DECIDE, 1, 1, NULL, NULL, &f.da));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DMDA_STENCIL_BOX, f.n, f.n, 1,
+                         PETSC_DECIDE, 1, 1, NULL, NULL, &f.da));
   PetscCall(DMSetUp(f.da));
   PetscCall(DMCreateGlobalVector(f.da, &f.u));
   PetscCall(VecDuplicate(f.u, &f.v));

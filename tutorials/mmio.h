@@ -7,8 +7,9 @@
       MatLoad()                               of PETSc
       MatWriteMatrixMarket(A, name)           A on one rank; 17 digits, so that what is read back is equal to the bit
 
-  Read are coordinate files with real, integer, complex (complex builds) and pattern values, general, symmetric, skew-symmetric and hermitian;
-  entries given twice are added, stored zeros are kept. Rank 0 reads the file once and broadcasts pieces, every rank keeps its rows.
+  Read are coordinate files with real, integer, complex (complex builds) and pattern values, general, symmetric,
+  skew-symmetric and hermitian; entries given twice are added, stored zeros are kept. Rank 0 reads the file once and
+  broadcasts pieces, every rank keeps its rows.
 */
 #pragma once
 
@@ -31,7 +32,10 @@ typedef struct {
   Mat          A;
 } MMFile;
 
-/* f->text <- the next line that is neither blank nor a comment. The checks return false and leave f->msg: errors are raised by all ranks together */
+/*
+  f->text <- the next line that is neither blank nor a comment. The checks return false and leave f->msg: errors are
+  raised by all ranks together
+*/
 static inline PetscBool MMNextLine_Private(MMFile *f)
 {
   while (fgets(f->text, MM_LINE, f->fp)) {
@@ -39,13 +43,16 @@ static inline PetscBool MMNextLine_Private(MMFile *f)
 
     f->line++;
     if (!strchr(f->text, '\n') && !feof(f->fp)) {
-      snprintf(f->msg, sizeof(f->msg), "%.300s, line %" PetscInt64_FMT ": longer than the 1024 characters that Matrix Market allows", f->name, f->line);
+      snprintf(f->msg, sizeof(f->msg),
+               "%.300s, line %" PetscInt64_FMT ": longer than the 1024 characters that Matrix Market allows", f->name,
+               f->line);
       return PETSC_FALSE;
     }
     while (isspace((unsigned char)*c)) c++;
     if (*c && *c != '%') return PETSC_TRUE;
   }
-  snprintf(f->msg, sizeof(f->msg), "%.300s ends after line %" PetscInt64_FMT " where %s expected", f->name, f->line, f->m < 0 ? "the line with rows, columns and entries is" : "more entries are");
+  snprintf(f->msg, sizeof(f->msg), "%.300s ends after line %" PetscInt64_FMT " where %s expected", f->name, f->line,
+           f->m < 0 ? "the line with rows, columns and entries is" : "more entries are");
   return PETSC_FALSE;
 }
 
@@ -96,9 +103,11 @@ static inline PetscBool MMHeader_Private(MMFile *f)
   (void)sscanf(f->text, "%31s %31s %31s %31s %31s", banner[0], banner[1], banner[2], banner[3], banner[4]);
   for (int k = 0; k < 5; k++)
     for (char *s = banner[k]; *s; s++) *s = (char)tolower((unsigned char)*s);
-  if (strcmp(banner[0], "%%matrixmarket")) return MMBadLine_Private(f, "not a Matrix Market file, which begins with %%MatrixMarket");
+  if (strcmp(banner[0], "%%matrixmarket"))
+    return MMBadLine_Private(f, "not a Matrix Market file, which begins with %%MatrixMarket");
   if (strcmp(banner[1], "matrix")) return MMBadLine_Private(f, "only the object \"matrix\" can be read");
-  if (!strcmp(banner[2], "array")) return MMBadLine_Private(f, "a dense matrix (\"array\"); only sparse ones (\"coordinate\") can be read");
+  if (!strcmp(banner[2], "array"))
+    return MMBadLine_Private(f, "a dense matrix (\"array\"); only sparse ones (\"coordinate\") can be read");
   if (strcmp(banner[2], "coordinate")) return MMBadLine_Private(f, "the format is not \"coordinate\"");
   f->iscomplex = (PetscBool)!strcmp(banner[3], "complex");
   f->pattern   = (PetscBool)!strcmp(banner[3], "pattern");
@@ -106,16 +115,23 @@ static inline PetscBool MMHeader_Private(MMFile *f)
   f->symmetric = (PetscBool)!strcmp(banner[4], "symmetric");
   f->skew      = (PetscBool)!strcmp(banner[4], "skew-symmetric");
   f->hermitian = (PetscBool)!strcmp(banner[4], "hermitian");
-  if (!f->iscomplex && !f->pattern && !f->integer && strcmp(banner[3], "real")) return MMBadLine_Private(f, "values are none of real, integer, complex, pattern");
-  if (!f->symmetric && !f->skew && !f->hermitian && strcmp(banner[4], "general")) return MMBadLine_Private(f, "symmetry is none of general, symmetric, skew-symmetric, hermitian");
-  if (f->iscomplex && !PetscDefined(USE_COMPLEX)) return MMBadLine_Private(f, "complex values need a PETSc configured --with-scalar-type=complex");
+  if (!f->iscomplex && !f->pattern && !f->integer && strcmp(banner[3], "real"))
+    return MMBadLine_Private(f, "values are none of real, integer, complex, pattern");
+  if (!f->symmetric && !f->skew && !f->hermitian && strcmp(banner[4], "general"))
+    return MMBadLine_Private(f, "symmetry is none of general, symmetric, skew-symmetric, hermitian");
+  if (f->iscomplex && !PetscDefined(USE_COMPLEX))
+    return MMBadLine_Private(f, "complex values need a PETSc configured --with-scalar-type=complex");
   if (!MMNextLine_Private(f)) return PETSC_FALSE;
   c = f->text;
-  if (!MMInteger_Private(&c, &v) || v < 0) return MMBadLine_Private(f, "expected the numbers of rows, columns and entries");
+  if (!MMInteger_Private(&c, &v) || v < 0)
+    return MMBadLine_Private(f, "expected the numbers of rows, columns and entries");
   f->m = v;
-  if (!MMInteger_Private(&c, &f->n) || !MMInteger_Private(&c, &f->nz) || f->n < 0 || f->nz < 0 || !MMEnd_Private(c)) return MMBadLine_Private(f, "expected the numbers of rows, columns and entries");
-  if (f->m > PETSC_INT_MAX || f->n > PETSC_INT_MAX) return MMBadLine_Private(f, "more rows or columns than PetscInt holds; configure PETSc --with-64-bit-indices");
-  if ((f->symmetric || f->skew || f->hermitian) && f->m != f->n) return MMBadLine_Private(f, "a symmetric matrix must be square");
+  if (!MMInteger_Private(&c, &f->n) || !MMInteger_Private(&c, &f->nz) || f->n < 0 || f->nz < 0 || !MMEnd_Private(c))
+    return MMBadLine_Private(f, "expected the numbers of rows, columns and entries");
+  if (f->m > PETSC_INT_MAX || f->n > PETSC_INT_MAX)
+    return MMBadLine_Private(f, "more rows or columns than PetscInt holds; configure PETSc --with-64-bit-indices");
+  if ((f->symmetric || f->skew || f->hermitian) && f->m != f->n)
+    return MMBadLine_Private(f, "a symmetric matrix must be square");
   return PETSC_TRUE;
 }
 
@@ -131,10 +147,13 @@ static inline PetscBool MMEntry_Private(MMFile *f, PetscInt *cnt, PetscInt ij[],
   for (char *s = f->text; *s; s++)
     if (*s == 'D' || *s == 'd') *s = 'e'; /* exponents as Fortran writes them */
   c = f->text;
-  if (!MMInteger_Private(&c, &i) || !MMInteger_Private(&c, &j)) return MMBadLine_Private(f, "expected a row and a column");
-  if (i < 1 || i > f->m || j < 1 || j > f->n) return MMBadLine_Private(f, "row or column outside the matrix; they count from 1");
+  if (!MMInteger_Private(&c, &i) || !MMInteger_Private(&c, &j))
+    return MMBadLine_Private(f, "expected a row and a column");
+  if (i < 1 || i > f->m || j < 1 || j > f->n)
+    return MMBadLine_Private(f, "row or column outside the matrix; they count from 1");
   if (!f->pattern && !MMReal_Private(&c, &re)) return MMBadLine_Private(f, "expected a value behind row and column");
-  if (f->iscomplex && !MMReal_Private(&c, &im)) return MMBadLine_Private(f, "expected a real and an imaginary part behind row and column");
+  if (f->iscomplex && !MMReal_Private(&c, &im))
+    return MMBadLine_Private(f, "expected a real and an imaginary part behind row and column");
   if (!MMEnd_Private(c)) return MMBadLine_Private(f, "unexpected text behind the entry");
   ij[0] = (PetscInt)(i - 1);
   ij[1] = (PetscInt)(j - 1);
@@ -148,7 +167,8 @@ static inline PetscBool MMEntry_Private(MMFile *f, PetscInt *cnt, PetscInt ij[],
   if (f->symmetric || f->skew || f->hermitian) {
     if (i > j) f->lower++;
     else f->upper++;
-    if (f->lower && f->upper) return MMBadLine_Private(f, "a symmetric file must give one triangle only, this one gives both");
+    if (f->lower && f->upper)
+      return MMBadLine_Private(f, "a symmetric file must give one triangle only, this one gives both");
     ij[2] = ij[1];
     ij[3] = ij[0];
     v[1]  = f->skew ? -v[0] : (f->hermitian ? PetscConj(v[0]) : v[0]);
@@ -232,7 +252,8 @@ static inline PetscErrorCode MatLoadMatrixMarket(MPI_Comm comm, const char name[
     PetscCallMPI(MPI_Bcast(f->ij, (PetscMPIInt)(2 * cnt), MPIU_INT, 0, comm));
     PetscCallMPI(MPI_Bcast(f->v, (PetscMPIInt)cnt, MPIU_SCALAR, 0, comm));
     for (PetscInt k = 0; k < cnt; k++) {
-      if (f->ij[2 * k] >= rstart && f->ij[2 * k] < rend) PetscCall(MatSetValue(f->A, f->ij[2 * k], f->ij[2 * k + 1], f->v[k], ADD_VALUES));
+      if (f->ij[2 * k] >= rstart && f->ij[2 * k] < rend)
+        PetscCall(MatSetValue(f->A, f->ij[2 * k], f->ij[2 * k + 1], f->v[k], ADD_VALUES));
     }
   }
   if (rank == 0) {
@@ -259,12 +280,14 @@ static inline PetscErrorCode MatWriteMatrixMarket(Mat A, const char name[])
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Only a matrix on one rank can be written, this one is on %d", size);
+  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "Only a matrix on one rank can be written, this one is on %d", size);
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   fp = fopen(name, "w");
   PetscCheck(fp, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write the file %s: %s", name, strerror(errno));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%%%%MatrixMarket matrix coordinate %s general\n", PetscDefined(USE_COMPLEX) ? "complex" : "real"));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%%%%MatrixMarket matrix coordinate %s general\n",
+                         PetscDefined(USE_COMPLEX) ? "complex" : "real"));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt_FMT " %" PetscInt_FMT " %.0f\n", m, n, info.nz_used));
   for (PetscInt i = 0; i < m; i++) {
     PetscCall(MatGetRow(A, i, &ncols, &cols, &vals));
@@ -275,7 +298,8 @@ static inline PetscErrorCode MatWriteMatrixMarket(Mat A, const char name[])
     }
     PetscCall(MatRestoreRow(A, i, &ncols, &cols, &vals));
   }
-  PetscCheck(!ferror(fp) && !fclose(fp), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write the file %s: %s", name, strerror(errno));
+  PetscCheck(!ferror(fp) && !fclose(fp), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write the file %s: %s", name,
+             strerror(errno));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,7 +328,9 @@ static inline PetscErrorCode MatLoadFile(MPI_Comm comm, const char name[], Mat *
   }
   PetscCallMPI(MPI_Bcast(kind, 2, MPI_INT, 0, comm));
   PetscCheck(kind[0], comm, PETSC_ERR_FILE_OPEN, "Cannot open the file %s: %s", name, strerror(kind[1]));
-  PetscCheck(kind[0] == 1 || (kind[0] == 3) == PetscDefined(USE_64BIT_INDICES), comm, PETSC_ERR_FILE_UNEXPECTED, "%s was written with %d-byte integers, this PETSc has %d-byte ones", name, kind[0] == 3 ? 8 : 4, (int)sizeof(PetscInt));
+  PetscCheck(kind[0] == 1 || (kind[0] == 3) == PetscDefined(USE_64BIT_INDICES), comm, PETSC_ERR_FILE_UNEXPECTED,
+             "%s was written with %d-byte integers, this PETSc has %d-byte ones", name, kind[0] == 3 ? 8 : 4,
+             (int)sizeof(PetscInt));
   if (kind[0] == 1) PetscCall(MatLoadMatrixMarket(comm, name, A));
   else {
     PetscCall(PetscViewerBinaryOpen(comm, name, FILE_MODE_READ, &viewer));

@@ -11,7 +11,8 @@
 #include <petscmat.h>
 
 /* A matrix of type -mat_type with at most nz entries in a row, and a right-hand side of type -vec_type for it */
-static inline PetscErrorCode SystemCreate_Private(MPI_Comm comm, PetscInt nlocal, PetscInt n, PetscInt nz, Mat *A, Vec *b)
+static inline PetscErrorCode SystemCreate_Private(MPI_Comm comm, PetscInt nlocal, PetscInt n, PetscInt nz, Mat *A,
+                                                  Vec *b)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(comm, A));
@@ -38,13 +39,14 @@ static inline PetscErrorCode SystemAssemble_Private(Mat A, Vec b)
 /*
   div(u T) = div(grad T) / Pe in a channel of height 1, nx x ny square cells of side h = 1/ny.
 
-  The flow is a plane Poiseuille profile with waves in it, given by the stream function psi = y^2 (3 - 2y) + 0.5 sin(2 pi x / 4) (4y(1 - y))^2 / 4,
-  u = psi_y, v = -psi_x: the flow through a face is the difference of psi at its ends, so that it is free of divergence to rounding.
-  A face with outflow F (of volume) and diffusion D carries D (B(-F/D) T_here - B(F/D) T_there), B(p) = p/(e^p - 1): exact for a linear
-  profile of the flow between two centres, upwind where F is large, central where it is small.
+  The flow is a plane Poiseuille profile with waves in it, given by the stream function psi = y^2 (3 - 2y) + 0.5 sin(2
+  pi x / 4) (4y(1 - y))^2 / 4, u = psi_y, v = -psi_x: the flow through a face is the difference of psi at its ends, so
+  that it is free of divergence to rounding. A face with outflow F (of volume) and diffusion D carries D (B(-F/D) T_here
+  - B(F/D) T_there), B(p) = p/(e^p - 1): exact for a linear profile of the flow between two centres, upwind where F is
+  large, central where it is small.
 
-  T = 0 at the inlet and at the upper wall, T = 1 at the lower wall; the outlet lets out what arrives. Unknown i*ny + j is cell (i, j), so
-  the band is the short direction.
+  T = 0 at the inlet and at the upper wall, T = 1 at the lower wall; the outlet lets out what arrives. Unknown i*ny + j
+  is cell (i, j), so the band is the short direction.
 */
 static inline PetscReal ChannelPsi_Private(PetscReal x, PetscReal y)
 {
@@ -64,16 +66,21 @@ static inline PetscErrorCode ChannelCreate(MPI_Comm comm, PetscInt nx, PetscInt 
   PetscInt        rstart, rend;
 
   PetscFunctionBegin;
-  PetscCheck(nx > 0 && ny > 0 && Pe > 0.0, comm, PETSC_ERR_ARG_OUTOFRANGE, "The channel needs at least one cell in each direction and a positive Peclet number, got %" PetscInt_FMT " x %" PetscInt_FMT ", %g", nx, ny, (double)Pe);
+  PetscCheck(nx > 0 && ny > 0 && Pe > 0.0, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "The channel needs at least one cell in each direction and a positive Peclet number, got %" PetscInt_FMT
+             " x %" PetscInt_FMT ", %g",
+             nx, ny, (double)Pe);
   PetscCall(SystemCreate_Private(comm, PETSC_DECIDE, nx * ny, 5, A, b));
   PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
   for (PetscInt row = rstart; row < rend; row++) {
     const PetscInt  i = row / ny, j = row % ny;
     const PetscReal x = h * i, y = h * j;
-    const PetscReal sw = ChannelPsi_Private(x, y), se = ChannelPsi_Private(x + h, y), nw = ChannelPsi_Private(x, y + h), ne = ChannelPsi_Private(x + h, y + h);
+    const PetscReal sw = ChannelPsi_Private(x, y), se = ChannelPsi_Private(x + h, y), nw = ChannelPsi_Private(x, y + h),
+                    ne      = ChannelPsi_Private(x + h, y + h);
     const PetscReal F[4]    = {sw - nw, ne - se, se - sw, nw - ne}; /* out through west, east, south, north */
     const PetscInt  nb[4]   = {row - ny, row + ny, row - 1, row + 1};
-    const PetscBool edge[4] = {(PetscBool)(i == 0), (PetscBool)(i == nx - 1), (PetscBool)(j == 0), (PetscBool)(j == ny - 1)};
+    const PetscBool edge[4] = {(PetscBool)(i == 0), (PetscBool)(i == nx - 1), (PetscBool)(j == 0),
+                               (PetscBool)(j == ny - 1)};
     const PetscReal wall[4] = {0.0, 0.0, 1.0, 0.0};
     PetscReal       diag = 0.0, rhs = 0.0;
 
@@ -95,21 +102,24 @@ static inline PetscErrorCode ChannelCreate(MPI_Comm comm, PetscInt nx, PetscInt 
 }
 
 /*
-  One linearly implicit Euler step of a 1-D reacting flow, (I/dt + F'(u)) du = -F(u), with u = (Y_0, ..., Y_{ns-1}, T) at each point:
+  One linearly implicit Euler step of a 1-D reacting flow, (I/dt + F'(u)) du = -F(u), with u = (Y_0, ..., Y_{ns-1}, T)
+  at each point:
 
       F_k = m Y_k' + J_k' - sum_r nu_kr R_r(Y, T)                    J_k = -d_k Y_k' + Y_k sum_l d_l Y_l'
       F_T = m T' - (lambda T')' + sum_k c_k J_k T' - sum_r q_r R_r
 
-  The second part of J_k, the usual correction that makes the fluxes add up to zero, couples every species to every other one in the
-  neighbouring points: the blocks are full. Reaction r turns species r into species r + 1, R_r = A_r Y_r (1 + 2 Y_{r+2}) exp(E_r (1 - 1/T)) less a tenth of
-  that backwards; the A_r lie between 1 and 10^3 (stiff). The state u is a train of flame fronts, 100 points each.
+  The second part of J_k, the usual correction that makes the fluxes add up to zero, couples every species to every
+  other one in the neighbouring points: the blocks are full. Reaction r turns species r into species r + 1, R_r = A_r
+  Y_r (1 + 2 Y_{r+2}) exp(E_r (1 - 1/T)) less a tenth of that backwards; the A_r lie between 1 and 10^3 (stiff). The
+  state u is a train of flame fronts, 100 points each.
 */
 #define FLAME_MAX 32
 
 static inline void FlameState_Private(PetscInt nc, PetscReal x, PetscReal u[])
 {
-  const PetscInt  ns = nc - 1;
-  const PetscReal c  = 0.5 * (1.0 + PetscTanhReal(8.0 * PetscSinReal(2.0 * PETSC_PI * x))); /* progress of the reaction */
+  const PetscInt ns = nc - 1;
+  /* progress of the reaction */
+  const PetscReal c = 0.5 * (1.0 + PetscTanhReal(8.0 * PetscSinReal(2.0 * PETSC_PI * x)));
 
   u[0] = 1.0 - c;
   for (PetscInt k = 1; k < ns - 1; k++) u[k] = 0.1 * c * (1.0 - c) * (1.0 + PetscSinReal(x + k));
@@ -118,7 +128,8 @@ static inline void FlameState_Private(PetscInt nc, PetscReal x, PetscReal u[])
 }
 
 /* F of one point, m = 1, from its state and those of its two neighbours */
-static inline void FlameResidual_Private(PetscInt nc, PetscReal h, const PetscReal *w, const PetscReal *u, const PetscReal *e, PetscReal F[])
+static inline void FlameResidual_Private(PetscInt nc, PetscReal h, const PetscReal *w, const PetscReal *u,
+                                         const PetscReal *e, PetscReal F[])
 {
   const PetscInt  ns   = nc - 1;
   const PetscReal mu   = 1e-3;
@@ -132,14 +143,19 @@ static inline void FlameResidual_Private(PetscInt nc, PetscReal h, const PetscRe
   }
   for (PetscInt k = 0; k < ns; k++) {
     const PetscReal d  = mu * (1.0 + 0.2 * k);
-    const PetscReal Jw = -d * (u[k] - w[k]) / h + 0.5 * (u[k] + w[k]) * cw, Je = -d * (e[k] - u[k]) / h + 0.5 * (e[k] + u[k]) * ce;
+    const PetscReal Jw = -d * (u[k] - w[k]) / h + 0.5 * (u[k] + w[k]) * cw,
+                    Je = -d * (e[k] - u[k]) / h + 0.5 * (e[k] + u[k]) * ce;
 
     F[k] = (u[k] - w[k]) / h + (Je - Jw) / h;
     jsum += (1.0 + 0.1 * k) * 0.5 * (Jw + Je);
   }
   F[ns] = (u[ns] - w[ns]) / h - mu * (e[ns] - 2.0 * u[ns] + w[ns]) / (h * h) + jsum * (e[ns] - w[ns]) / (2.0 * h);
   for (PetscInt r = 0; r + 1 < ns; r++) {
-    const PetscReal a = PetscPowReal(10.0, (PetscReal)(r % 4)), R = a * (u[r] * PetscExpReal(4.0 * (1.0 - 1.0 / u[ns])) - 0.1 * u[r + 1] * PetscExpReal(5.0 * (1.0 - 1.0 / u[ns]))) * (1.0 + 2.0 * u[(r + 2) % ns]);
+    const PetscReal a = PetscPowReal(10.0, (PetscReal)(r % 4)),
+                    R = a *
+                        (u[r] * PetscExpReal(4.0 * (1.0 - 1.0 / u[ns])) -
+                         0.1 * u[r + 1] * PetscExpReal(5.0 * (1.0 - 1.0 / u[ns]))) *
+                        (1.0 + 2.0 * u[(r + 2) % ns]);
 
     F[r] += R;
     F[r + 1] -= R;
@@ -154,12 +170,16 @@ static inline PetscErrorCode FlameCreate(MPI_Comm comm, PetscInt np, PetscInt nc
   PetscReal       s[3][FLAME_MAX], F[FLAME_MAX], G[FLAME_MAX];
 
   PetscFunctionBegin;
-  PetscCheck(np > 0 && nc > 1 && nc <= FLAME_MAX && dt > 0.0, comm, PETSC_ERR_ARG_OUTOFRANGE, "The flame needs points, 2 to %d unknowns at each, a positive time step; got %" PetscInt_FMT ", %" PetscInt_FMT ", %g", FLAME_MAX, np, nc, (double)dt);
+  PetscCheck(np > 0 && nc > 1 && nc <= FLAME_MAX && dt > 0.0, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "The flame needs points, 2 to %d unknowns at each, a positive time step; got %" PetscInt_FMT
+             ", %" PetscInt_FMT ", %g",
+             FLAME_MAX, np, nc, (double)dt);
   PetscCall(PetscSplitOwnership(comm, &nlocal, &np));
   PetscCall(SystemCreate_Private(comm, nlocal * nc, np * nc, 3 * nc, A, b));
   PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
   for (PetscInt i = rstart / nc; i < rend / nc; i++) {
-    for (PetscInt k = 0; k < 3; k++) FlameState_Private(nc, h * PetscMin(PetscMax(i + k - 1, 0), np - 1), s[k]); /* the states beyond the ends are given */
+    /* the states beyond the ends are given */
+    for (PetscInt k = 0; k < 3; k++) FlameState_Private(nc, h * PetscMin(PetscMax(i + k - 1, 0), np - 1), s[k]);
     FlameResidual_Private(nc, h, s[0], s[1], s[2], F);
     for (PetscInt r = 0; r < nc; r++) PetscCall(VecSetValue(*b, i * nc + r, -F[r], INSERT_VALUES));
     for (PetscInt k = 0; k < 3; k++) {
@@ -183,9 +203,10 @@ static inline PetscErrorCode FlameCreate(MPI_Comm comm, PetscInt np, PetscInt nc
 }
 
 /*
-  A plate heat exchanger: ns streams in alternate directions with ns - 1 plates between them, nx stations along it. Streams: w T' = sum of
-  a (T_plate - T), upwind; plates: k T'' = sum of a (T - T_stream), a changing along the plate (fouling). Numbered by stations the half-bandwidth is
-  2 ns - 1; here rows and columns are shuffled by the same permutation.
+  A plate heat exchanger: ns streams in alternate directions with ns - 1 plates between them, nx stations along it.
+  Streams: w T' = sum of a (T_plate - T), upwind; plates: k T'' = sum of a (T - T_stream), a changing along the plate
+  (fouling). Numbered by stations the half-bandwidth is 2 ns - 1; here rows and columns are shuffled by the same
+  permutation.
 */
 static inline PetscReal Shuffle_Private(PetscInt64 *state)
 {
@@ -201,7 +222,8 @@ static inline PetscErrorCode ExchangerCreate(MPI_Comm comm, PetscInt nx, PetscIn
   Vec            b;
 
   PetscFunctionBegin;
-  PetscCheck(nx > 0 && ns > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "The exchanger needs at least one station and one stream, got %" PetscInt_FMT ", %" PetscInt_FMT, nx, ns);
+  PetscCheck(nx > 0 && ns > 0, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "The exchanger needs at least one station and one stream, got %" PetscInt_FMT ", %" PetscInt_FMT, nx, ns);
   PetscCall(PetscMalloc1(n, &p));
   for (PetscInt i = 0; i < n; i++) p[i] = i;
   for (PetscInt i = n - 1; i > 0; i--) {
@@ -213,8 +235,9 @@ static inline PetscErrorCode ExchangerCreate(MPI_Comm comm, PetscInt nx, PetscIn
   PetscCall(SystemCreate_Private(comm, PETSC_DECIDE, n, 5, A, &b));
   PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
   for (PetscInt k = 0; k < n; k++) {
-    const PetscInt  i = k / nu, u = k % nu, row = p[k];
-    const PetscReal a[2] = {1.0 + 0.5 * PetscSinReal(0.01 * i + u), 1.0 + 0.5 * PetscSinReal(0.01 * i + u + 1)}; /* to the left and right neighbour */
+    const PetscInt i = k / nu, u = k % nu, row = p[k];
+    /* to the left and right neighbour */
+    const PetscReal a[2] = {1.0 + 0.5 * PetscSinReal(0.01 * i + u), 1.0 + 0.5 * PetscSinReal(0.01 * i + u + 1)};
     PetscReal       diag = 0.0;
 
     if (row < rstart || row >= rend) continue;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* backend.c: the only list of backends */
-#include "dia.h"
-#include "kernels.h"
-#include "columns.h"
-#include "block.h"
-#include "stencil.h"
+#include "kernels/dia/dia.h"
+#include "kernels/band/band.h"
+#include "kernels/krylov/rhs.h"
+#include "kernels/block/block.h"
+#include "kernels/stencil/stencil.h"
 
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {

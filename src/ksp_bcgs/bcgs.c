@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bcgs.c: BiCGStab on the frame of fused methods */
 #include "bcgsimpl.h"
-#include "../ksp_fused/fused.h"
+#include "ksp_fused/fused.h"
 
 /* s is written over r */
 enum {
@@ -24,8 +24,9 @@ static PetscErrorCode KSPFusedStart_BCGS(KSP ksp)
 }
 
 /*
-  Words of n that an iteration moves besides its two products and preconditioners. Plain: 4 + 2 + 3 + 2 + 7 = 18, three reductions. Merged: 2 + 3 + 3 + 8 = 16, two
-  reductions, with rho by recurrence and the norm in the reduction after; the first iteration after a start has no p-update.
+  Words of n that an iteration moves besides its two products and preconditioners. Plain: 4 + 2 + 3 + 2 + 7 = 18, three
+  reductions. Merged: 2 + 3 + 3 + 8 = 16, two reductions, with rho by recurrence and the norm in the reduction after;
+  the first iteration after a start has no p-update.
 */
 static PetscErrorCode KSPFusedHead_BCGS(KSP ksp)
 {
@@ -33,8 +34,10 @@ static PetscErrorCode KSPFusedHead_BCGS(KSP ksp)
   Vec      *w = ksp->work;
 
   PetscFunctionBegin;
-  if (f->since && !f->merged) PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_P, PETSC_FALSE, w[R], w[V], w[P])); /* p = r + beta (p - omega v) */
-  PetscCall(KSPFusedApplyStep(ksp, w[P], w[V], w[W], SPIKE_BCGS_ALPHA, w[RP], w[V]));                    /* v = K p, alpha = rho / rp.v */
+  /* p = r + beta (p - omega v) */
+  if (f->since && !f->merged) PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_P, PETSC_FALSE, w[R], w[V], w[P]));
+  /* v = K p, alpha = rho / rp.v */
+  PetscCall(KSPFusedApplyStep(ksp, w[P], w[V], w[W], SPIKE_BCGS_ALPHA, w[RP], w[V]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,11 +49,15 @@ static PetscErrorCode KSPFusedTail_BCGS(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_S, PETSC_FALSE, w[V], w[R])); /* s = r - alpha v */
   if (f->merged) {
-    PetscCall(KSPFusedApplyStep(ksp, w[R], w[T], w[W], SPIKE_BCGS_OMEGA_RHO, w[R], w[T], w[RP])); /* t = K s, omega = t.s / t.t, rho = rp.s - omega rp.t            */
-    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_XP, f->more, w[T], w[V], w[P], x, w[R]));              /* x += alpha p + omega s, r = s - omega t, p = r + beta (p - omega v) */
+    /* t = K s, omega = t.s / t.t, rho = rp.s - omega rp.t            */
+    PetscCall(KSPFusedApplyStep(ksp, w[R], w[T], w[W], SPIKE_BCGS_OMEGA_RHO, w[R], w[T], w[RP]));
+    /* x += alpha p + omega s, r = s - omega t, p = r + beta (p - omega v) */
+    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_XP, f->more, w[T], w[V], w[P], x, w[R]));
   } else {
-    PetscCall(KSPFusedApplyStep(ksp, w[R], w[T], w[W], SPIKE_BCGS_OMEGA, w[R], w[T]));   /* t = K s, omega = t.s / t.t             */
-    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_X, PETSC_FALSE, w[P], w[T], w[RP], x, w[R])); /* x += alpha p + omega s, r = s - omega t */
+    /* t = K s, omega = t.s / t.t             */
+    PetscCall(KSPFusedApplyStep(ksp, w[R], w[T], w[W], SPIKE_BCGS_OMEGA, w[R], w[T]));
+    /* x += alpha p + omega s, r = s - omega t */
+    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_X, PETSC_FALSE, w[P], w[T], w[RP], x, w[R]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -62,48 +69,60 @@ static PetscErrorCode KSPFusedReplace_BCGS(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const KSPFusedMethod KSPFusedMethod_BCGS = {
-  "BiCGStab", NWORK, {W, T},
-    PETSC_TRUE, KSPFusedStart_BCGS, KSPFusedHead_BCGS, KSPFusedTail_BCGS, KSPFusedReplace_BCGS, PETSC_FALSE, NULL, NULL, SPIKE_KRYLOV_BCGS
-};
+static const KSPFusedMethod KSPFusedMethod_BCGS =
+  {"BiCGStab",           NWORK,       {W, T}, PETSC_TRUE, KSPFusedStart_BCGS, KSPFusedHead_BCGS, KSPFusedTail_BCGS,
+   KSPFusedReplace_BCGS, PETSC_FALSE, NULL,   NULL,       SPIKE_KRYLOV_BCGS};
 
 /*MC
-  KSPBCGSFUSED - BiCGStab {cite}`vorst92` with fused vector operations, merged reductions, and scalars that stay where the vectors are
+  KSPBCGSFUSED - BiCGStab {cite}`vorst92` with fused vector operations, merged reductions, and scalars that stay where
+  the vectors are
 
   Options Database Keys:
 + -ksp_fused_reductions (plain|merged)     - three reductions an iteration, or two, `KSPFusedSetReductions()`
-. -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
-. -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
-. -ksp_fused_spmv (petsc|auto|sell|dia)    - `MatMult()`, or a copy of the matrix with a product of our own, `KSPFusedSetSpMVType()`
+. -ksp_fused_check_true_residual (true|false) - compute the true residual at convergence,
+                                                `KSPFusedSetCheckTrueResidual()`
+. -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations,
+                                           `KSPFusedSetResidualReplacement()`
+. -ksp_fused_spmv (petsc|auto|sell|dia)    - `MatMult()`, or a copy of the matrix with a product of our own,
+                                           `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`
 . -ksp_fused_lockstep (true|false)         - the host waits for each iteration, `KSPFusedSetLockstep()`
-. -ksp_fused_matsolve (columns|single)     - several right-hand sides in `KSPMatSolve()`: all columns together, or one by one, `KSPFusedSetMatSolveType()`
+. -ksp_fused_matsolve (columns|single)     - several right-hand sides in `KSPMatSolve()`: all columns together, or one
+                                           by one, `KSPFusedSetMatSolveType()`
 - -ksp_fused_converged_infinity            - test the infinity norm, `KSPFusedConvergedInfinity()`
 
   Level: intermediate
 
   Notes:
-  The iterates are those of `KSPBCGS`, up to rounding, and so are sides and norms: left preconditioning with the preconditioned norm, right preconditioning with the
-  unpreconditioned one, none with both. An iteration has two products and two preconditioners. Any `Mat` and any `PC` work.
+  The iterates are those of `KSPBCGS`, up to rounding, and so are sides and norms: left preconditioning with the
+  preconditioned norm, right preconditioning with the unpreconditioned one, none with both. An iteration has two
+  products and two preconditioners. Any `Mat` and any `PC` work.
 
-  With vectors on a CUDA device and one rank the scalars and the convergence test of `KSPConvergedDefault()` and `KSPConvergedSkip()` are there too, and the host runs one
-  iteration ahead where operator and preconditioner only enqueue work on the device; monitors, other tests and other preconditioners run in lockstep. Solution, iterations, reason and
-  residual history are the same bits in both ways. Several ranks run in lockstep too: the host drives the exchange of values in their products, and takes sums over the ranks where it waits anyway.
+  With vectors on a CUDA device and one rank the scalars and the convergence test of `KSPConvergedDefault()` and
+  `KSPConvergedSkip()` are there too, and the host runs one iteration ahead where operator and preconditioner only
+  enqueue work on the device; monitors, other tests and other preconditioners run in lockstep. Solution, iterations,
+  reason and residual history are the same bits in both ways. Several ranks run in lockstep too: the host drives the
+  exchange of values in their products, and takes sums over the ranks where it waits anyway.
 
-  Where all that an iteration launches is of this library it becomes a CUDA graph: with a copy of the matrix (-ksp_fused_spmv) and `PCNONE`, `PCJACOBI` or `PCSPIKE`.
-  Where the problem is small, with `PCNONE` or `PCJACOBI`, a kernel makes many iterations (-ksp_fused_persistent).
+  Where all that an iteration launches is of this library it becomes a CUDA graph: with a copy of the matrix
+  (-ksp_fused_spmv) and `PCNONE`, `PCJACOBI` or `PCSPIKE`. Where the problem is small, with `PCNONE` or `PCJACOBI`, a
+  kernel makes many iterations (-ksp_fused_persistent).
 
-  A breakdown leads to a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where no iteration has been completed since the last start. At convergence the true
-  residual is computed, in the norm of the test; where it is above ten times the tolerance the method starts again from it, and ends with `KSP_DIVERGED_BREAKDOWN` when that no
+  A breakdown leads to a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where no iteration has been
+  completed since the last start. At convergence the true residual is computed, in the norm of the test; where it is
+  above ten times the tolerance the method starts again from it, and ends with `KSP_DIVERGED_BREAKDOWN` when that no
   longer halves it. `KSPFusedGetInfo()` tells about both.
 
-  On matrices with large imaginary parts in their spectrum BiCGStab stagnates. `KSPBCGSL` with -ksp_bcgsl_ell 2 or 4 and left preconditioning is the remedy then, or an IDR method;
-  with right preconditioning `KSPBCGSL` of PETSc 3.26.1 returns a wrong solution.
+  On matrices with large imaginary parts in their spectrum BiCGStab stagnates. `KSPBCGSL` with -ksp_bcgsl_ell 2 or 4 and
+  left preconditioning is the remedy then, or an IDR method; with right preconditioning `KSPBCGSL` of PETSc 3.26.1
+  returns a wrong solution.
 
-.seealso: [](ch_ksp), `KSPBCGS`, `KSPBCGSL`, `KSPCGFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPSetPCSide()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
-          `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`,
-          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+.seealso: [](ch_ksp), `KSPBCGS`, `KSPBCGSL`, `KSPCGFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPSetPCSide()`,
+`KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
+          `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`,
+          `KSPFusedSetPersistent()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`,
+          `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_BCGSFused(KSP ksp)
 {

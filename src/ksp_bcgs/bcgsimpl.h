@@ -5,4 +5,3 @@
 #include <petscksp.h>
 
 PETSC_INTERN PetscErrorCode KSPCreate_BCGSFused(KSP);
-PETSC_INTERN PetscErrorCode KSPCreate_CGFused(KSP);

@@ -29,7 +29,10 @@ PetscErrorCode KSPFusedIsIdentity(KSP ksp, PetscBool *identity)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether D = b I, as with the same equation everywhere. Two reductions are little beside two vectors less in each iteration where those are long */
+/*
+  Whether D = b I, as with the same equation everywhere. Two reductions are little beside two vectors less in each
+  iteration where those are long
+*/
 static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp)
 {
   KSPFused   *f = (KSPFused *)ksp->data;
@@ -49,8 +52,9 @@ static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp)
 }
 
 /*
-  What B is where the scalars are on the device: work that it enqueues itself, or a diagonal matrix. The latter is B (1, ..., 1)^T, taken at each solve: PCJACOBI shows its vector to nobody, and two
-  kernels are less than a question whether it has changed.
+  What B is where the scalars are on the device: work that it enqueues itself, or a diagonal matrix. The latter is B (1,
+  ..., 1)^T, taken at each solve: PCJACOBI shows its vector to nobody, and two kernels are less than a question whether
+  it has changed.
 */
 PetscErrorCode KSPFusedKnowPC(KSP ksp)
 {
@@ -89,8 +93,8 @@ static PetscErrorCode KSPFusedEnqueues_Private(PetscObject object, PetscBool kno
 }
 
 /*
-  A product and a preconditioner that only enqueue work on the device: one of each too many costs microseconds, and the host may run ahead. Any other, on the host, of the user, or
-  costly, runs in lockstep.
+  A product and a preconditioner that only enqueue work on the device: one of each too many costs microseconds, and the
+  host may run ahead. Any other, on the host, of the user, or costly, runs in lockstep.
 */
 PetscErrorCode KSPFusedNeverWaits(KSP ksp, PetscBool *never)
 {
@@ -108,20 +112,27 @@ PetscErrorCode KSPFusedNeverWaits(KSP ksp, PetscBool *never)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Preconditioners of which PETSc's own code says that they are one linear operator between two setups; any other may iterate inside, or call the user */
+/*
+  Preconditioners of which PETSc's own code says that they are one linear operator between two setups; any other may
+  iterate inside, or call the user
+*/
 PetscErrorCode KSPFusedMayVary(KSP ksp, PetscBool *varies)
 {
   PetscBool    fixed;
   SpikeEnqueue e;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &fixed, PCNONE, PCJACOBI, PCPBJACOBI, PCVPBJACOBI, PCSOR, PCEISENSTAT, PCILU, PCICC, PCLU, PCCHOLESKY, PCSVD, PCSPIKE, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &fixed, PCNONE, PCJACOBI, PCPBJACOBI, PCVPBJACOBI, PCSOR,
+                                      PCEISENSTAT, PCILU, PCICC, PCLU, PCCHOLESKY, PCSVD, PCSPIKE, ""));
   PetscCall(SpikeGetEnqueue((PetscObject)ksp->pc, &e));
   *varies = (PetscBool)(!fixed && !e.run);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Exactly PETSc's MATSEQAIJ or MATSEQAIJCUSPARSE, assembled, square, with its entries in the backend's memory, with the product that PETSc gives to a new one, which is looked at once */
+/*
+  Exactly PETSc's MATSEQAIJ or MATSEQAIJCUSPARSE, assembled, square, with its entries in the backend's memory, with the
+  product that PETSc gives to a new one, which is looked at once
+*/
 PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
 {
   static PetscErrorCodeFn *fresh[2] = {NULL, NULL};
@@ -151,7 +162,10 @@ PetscErrorCode KSPFusedIsKnown(Mat A, PetscMemType memtype, PetscBool *known)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not; or a stencil there: else e->stencil is NULL */
+/*
+  A that is stored by diagonals where the backend works, the same on all ranks: e->product.dia is NULL where it is not;
+  or a stencil there: else e->stencil is NULL
+*/
 PetscErrorCode KSPFusedGetProduct(Mat A, PetscMemType memtype, SpikeEnqueue *e)
 {
   PetscFunctionBegin;
@@ -186,8 +200,9 @@ PetscErrorCode KSPFusedRestoreCSR(Mat A, PetscMemType memtype, SpikeCSR *piece)
 }
 
 /*
-  Whether A says how it is multiplied with the dense matrix X at once, and means its MatMult() by that: a MATSEQAIJ or MATMPIAIJ, host or CUDA, has the product that PETSc gives to a new one. Others are taken column by column: what
-  PETSc does there moves matrices of CUDA to the host and back
+  Whether A says how it is multiplied with the dense matrix X at once, and means its MatMult() by that: a MATSEQAIJ or
+  MATMPIAIJ, host or CUDA, has the product that PETSc gives to a new one. Others are taken column by column: what PETSc
+  does there moves matrices of CUDA to the host and back
 */
 PetscErrorCode KSPFusedHasProduct(Mat A, Mat X, PetscBool transpose, PetscBool *has)
 {
@@ -197,11 +212,13 @@ PetscErrorCode KSPFusedHasProduct(Mat A, Mat X, PetscBool transpose, PetscBool *
   Mat               B;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s_C", ((PetscObject)A)->type_name, ((PetscObject)X)->type_name));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s_C", ((PetscObject)A)->type_name,
+                          ((PetscObject)X)->type_name));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, name, &product));
   if (!product) PetscCall(PetscObjectQueryFunction((PetscObject)X, name, &product));
   *has = (PetscBool)(product != NULL);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(
+    PetscObjectTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   if (transpose && !aij) *has = PETSC_FALSE; /* not all of these have A^T X */
   if (!*has || !aij) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &B));

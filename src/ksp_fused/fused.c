@@ -56,7 +56,9 @@ static PetscErrorCode KSPBuildSolution_Fused(KSP ksp, Vec v, Vec *V)
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  PetscCheck(!f->running, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPMatSolve() has no single solution or residual while all columns iterate together: take -ksp_fused_matsolve single, or monitors that ask for neither");
+  PetscCheck(!f->running, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "KSPMatSolve() has no single solution or residual while all columns iterate together: take "
+             "-ksp_fused_matsolve single, or monitors that ask for neither");
   PetscCall(KSPFusedSettle(ksp));
   if (f->flexible) {
     if (v) PetscCall(VecCopy(ksp->vec_sol, v));

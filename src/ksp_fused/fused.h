@@ -9,37 +9,48 @@
     tail()     the rest of it; ends in a step that counts the iteration and posts norm and reason
     replace()  the scalars that belong to a residual that was replaced
 
-  What moves vectors is a step (kernels/scalars.h has the list, kernels/steps.h the formulas, once for host and device). KSPFusedStep() fetches the arrays, asks the
-  backend to enqueue the step and sees to its sums: they stay on the device where there is one rank and a device; else they go over the ranks in one reduction and the
-  recurrence runs on the host. A method never looks at a scalar, and whatever it launches depends on the numbers of iterations alone, which are the same on all ranks.
+  What moves vectors is a step (kernels/scalars.h has the list, kernels/steps.h the formulas, once for host and device).
+  KSPFusedStep() fetches the arrays, asks the backend to enqueue the step and sees to its sums: they stay on the device
+  where there is one rank and a device; else they go over the ranks in one reduction and the recurrence runs on the
+  host. A method never looks at a scalar, and whatever it launches depends on the numbers of iterations alone, which are
+  the same on all ranks.
 
-  KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any Mat, any PC, transposed, with null spaces. What is known
-  about a Mat or a PC by its type or by what it composes is in adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, or A is stored in one and lends it, products are its own, with the step in
-  their epilogue, and where nothing else is launched on a device an iteration becomes a graph; a method whose iterations differ has as many
-  graphs as make a period. Where a method has its iterations in the backend as a whole, and B is the identity or a diagonal matrix, a launch makes many of them. A preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the
-  backend's stream without PCApply(), and is part of the graph.
+  KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any
+  Mat, any PC, transposed, with null spaces. What is known about a Mat or a PC by its type or by what it composes is in
+  adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, or A is stored in one and lends
+  it, products are its own, with the step in their epilogue, and where nothing else is launched on a device an iteration
+  becomes a graph; a method whose iterations differ has as many graphs as make a period. Where a method has its
+  iterations in the backend as a whole, and B is the identity or a diagonal matrix, a launch makes many of them. A
+  preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the backend's
+  stream without PCApply(), and is part of the graph.
 
   Several right-hand sides at once: fusedcolumns.h.
 
-  Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep() and KSPFusedBlockApplyDots(), in fusedblock.c: the same contract, with blocks of columns, and with the
-  recurrences of kernels/idr.h. Vectors of a kind that no backend has, or more columns than it takes, are moved by PETSc's own functions.
+  Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep() and
+  KSPFusedBlockApplyDots(), in fusedblock.c: the same contract, with blocks of columns, and with the recurrences of
+  kernels/idr.h. Vectors of a kind that no backend has, or more columns than it takes, are moved by PETSc's own
+  functions.
 
-  KSPSolve_Fused() is the loop. The host reads posts (iteration, norm, reason), in lockstep or one iteration behind what it has launched; both give the same bits, for steps do
-  nothing once a reason is set. Where the iteration that is on its way may well be the last, the host waits for it: products and preconditioners that are not ours would be done for nothing. It replays each post through history, monitors and the test of the KSP. The reason RESTART asks for a new start from the true residual,
-  which is granted when an iteration was completed since the last one. At convergence by the default test the true residual is computed; where it is more than 10
-  times the tolerance, the method starts again from it, as long as that halves it.
+  KSPSolve_Fused() is the loop. The host reads posts (iteration, norm, reason), in lockstep or one iteration behind what
+  it has launched; both give the same bits, for steps do nothing once a reason is set. Where the iteration that is on
+  its way may well be the last, the host waits for it: products and preconditioners that are not ours would be done for
+  nothing. It replays each post through history, monitors and the test of the KSP. The reason RESTART asks for a new
+  start from the true residual, which is granted when an iteration was completed since the last one. At convergence by
+  the default test the true residual is computed; where it is more than 10 times the tolerance, the method starts again
+  from it, as long as that halves it.
 
-  What a solve keeps from the one before is in KSPFusedKey: it is compared at the start of each solve, and what does not fit is made anew.
+  What a solve keeps from the one before is in KSPFusedKey: it is compared at the start of each solve, and what does not
+  fit is made anew.
 */
 #pragma once
 
 #include <petscspike.h>
 #include <petsc/private/kspimpl.h>
-#include "../kernels/krylov.h"
-#include "../kernels/matcsr.h"
-#include "../kernels/block.h"
-#include "../kernels/blockcg.h"
-#include "../enqueue.h"
+#include "kernels/krylov/krylov.h"
+#include "common/matcsr.h"
+#include "kernels/block/block.h"
+#include "kernels/krylov/blockcg.h"
+#include "common/enqueue.h"
 
 typedef struct _n_KSPFused        KSPFused;
 typedef struct _n_KSPFusedColumns KSPFusedColumns;
@@ -47,18 +58,28 @@ typedef struct _n_KSPFusedColumns KSPFusedColumns;
 typedef struct {
   const char *name;
   PetscInt    nwork;
-  PetscInt    scratch[2];              /* work vectors that hold nothing between the end of an iteration and the next head()              */
-  PetscBool   residual_preconditioned; /* with left preconditioning, work[0] is B (b - A x): BiCGStab; else b - A x: CG */
+  /* work vectors that hold nothing between the end of an iteration and the next head()              */
+  PetscInt scratch[2];
+  /* with left preconditioning, work[0] is B (b - A x): BiCGStab; else b - A x: CG */
+  PetscBool residual_preconditioned;
   PetscErrorCode (*start)(KSP);
   PetscErrorCode (*head)(KSP);
   PetscErrorCode (*tail)(KSP);
   PetscErrorCode (*replace)(KSP);
-  PetscBool blocks;                                      /* works by KSPFusedBlockStep() */
-  PetscErrorCode (*settle)(KSP);                         /* or NULL: x and work[0], which may lag, become those of the last iteration */
-  PetscErrorCode (*renew)(KSP);                          /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
-  SpikeKrylovMethod whole;                               /* iterations in the plain form that the backend has as a whole, on x and the work vectors */
-  PetscErrorCode (*unwind)(KSP, Vec w, PetscBool *done); /* or NULL: w <- B x behind the first iteration from x = 0, where that needs no application of B; done says whether it did */
-  PetscErrorCode (*tallstart)(KSP);                      /* or NULL: start(), and a whole iteration, of the block method for several right-hand sides: fusedtall.c */
+  PetscBool blocks; /* works by KSPFusedBlockStep() */
+  /* or NULL: x and work[0], which may lag, become those of the last iteration */
+  PetscErrorCode (*settle)(KSP);
+  /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
+  PetscErrorCode (*renew)(KSP);
+  /* iterations in the plain form that the backend has as a whole, on x and the work vectors */
+  SpikeKrylovMethod whole;
+  /*
+    or NULL: w <- B x behind the first iteration from x = 0, where that needs no application of B; done says whether it
+    did
+  */
+  PetscErrorCode (*unwind)(KSP, Vec w, PetscBool *done);
+  /* or NULL: start(), and a whole iteration, of the block method for several right-hand sides: fusedtall.c */
+  PetscErrorCode (*tallstart)(KSP);
   PetscErrorCode (*talliterate)(KSP);
   PetscBool lags; /* x by a step where nobody looks at it before settle(); B = b I is a number then */
 } KSPFusedMethod;
@@ -103,27 +124,45 @@ struct _n_KSPFused {
   PetscBool              symmetric;   /* CG: for complex symmetric operators */
   PetscInt               replacement; /* every so many iterations, 0 for never */
 
-  KSPFusedKey        key;
-  SpikeKrylov        s;
-  PetscMPIInt        size;
-  PetscBool          identity;                    /* B = I, and no null space is to be removed: no PCApply()                  */
-  SpikeEnqueue       pc;                          /* what B enqueues itself; run is NULL: PCApply()                             */
-  Vec                diagonal, store;             /* B where it is a diagonal matrix, else NULL; where that is kept        */
-  PetscBool          scaled;                      /* that is b I, in a method that takes it as a number                  */
-  PetscReal          scale;                       /* b                                                                   */
-  PetscBool          lags, lagging;               /* x, in this solve; now                                               */
-  void              *copy, **graph;               /* of A; of iterations, one for each of a period                      */
-  PetscInt           period, steady;              /* iterations from number `steady` after a start repeat each period   */
-  PetscInt           variant;                     /* of the method: another number, other graphs                        */
-  PetscBool          usecopy, usegraph, usewhole; /* in this solve                                                      */
-  PetscBool          merged;                      /* form of this solve                                                       */
-  PetscBool3         wantflexible;                /* unknown: where B may vary; false in methods that cannot                  */
-  PetscBool          flexible;                    /* this solve keeps what B returned, and x is the solution at any time      */
-  PetscInt           renewals;                    /* attempts since an iteration was completed                                */
-  PetscInt           since;                       /* iterations launched since the last start                                 */
-  PetscBool          fromzero;                    /* x was 0 at the last start, and what unwind() needs has not been written over */
-  PetscBool          more;                        /* another iteration may follow the one that is launched                    */
-  PetscBool          carried;                     /* the sums of the last step wait for the next reduction                    */
+  KSPFusedKey key;
+  SpikeKrylov s;
+  PetscMPIInt size;
+  /* B = I, and no null space is to be removed: no PCApply()                  */
+  PetscBool identity;
+  /* what B enqueues itself; run is NULL: PCApply()                             */
+  SpikeEnqueue pc;
+  /* B where it is a diagonal matrix, else NULL; where that is kept        */
+  Vec diagonal, store;
+  /* that is b I, in a method that takes it as a number                  */
+  PetscBool scaled;
+  /* b                                                                   */
+  PetscReal scale;
+  /* x, in this solve; now                                               */
+  PetscBool lags, lagging;
+  /* of A; of iterations, one for each of a period                      */
+  void *copy, **graph;
+  /* iterations from number `steady` after a start repeat each period   */
+  PetscInt period, steady;
+  /* of the method: another number, other graphs                        */
+  PetscInt variant;
+  /* in this solve                                                      */
+  PetscBool usecopy, usegraph, usewhole;
+  /* form of this solve                                                       */
+  PetscBool merged;
+  /* unknown: where B may vary; false in methods that cannot                  */
+  PetscBool3 wantflexible;
+  /* this solve keeps what B returned, and x is the solution at any time      */
+  PetscBool flexible;
+  /* attempts since an iteration was completed                                */
+  PetscInt renewals;
+  /* iterations launched since the last start                                 */
+  PetscInt since;
+  /* x was 0 at the last start, and what unwind() needs has not been written over */
+  PetscBool fromzero;
+  /* another iteration may follow the one that is launched                    */
+  PetscBool more;
+  /* the sums of the last step wait for the next reduction                    */
+  PetscBool          carried;
   PetscInt           ncarried;
   SpikeKrylovStep    carriedstep;
   PetscScalar        carry[SPIKE_KRYLOV_MAXDOTS];
@@ -189,7 +228,8 @@ PETSC_INTERN PetscErrorCode KSPFusedCopy(KSP, Vec, Vec);
 /* fusedblock.c */
 PETSC_INTERN PetscErrorCode KSPFusedBlockSetUp(KSP, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode KSPFusedBlockDestroy(KSPFused *);
-PETSC_INTERN PetscErrorCode KSPFusedBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *, const SpikeIDRRecurrence *, PetscBool);
+PETSC_INTERN PetscErrorCode KSPFusedBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *,
+                                              const SpikeIDRRecurrence *, PetscBool);
 PETSC_INTERN PetscErrorCode KSPFusedBlockApplyDots(KSP, Vec, Vec, const KSPFusedBlock *, const SpikeIDRRecurrence *);
 
 /* fusedcolumnsteps.c: these, while a solve for columns is running */
@@ -200,12 +240,14 @@ PETSC_INTERN PetscErrorCode KSPFusedColumnsPC(KSP, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsApply(KSP, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, const Vec[]);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsCopy(KSP, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *, const SpikeIDRRecurrence *);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *,
+                                                     const KSPFusedBlock *, const SpikeIDRRecurrence *);
 
 /*
-  fusedtall.c, for block methods, with coefficients m x m: a task is Y [op] X Z with small matrix number `small` as Z, or that matrix <- X^H Y, and blocks are named by vectors as in the rest; tasks of a call go as if at once, those of a chain
-  one behind the other on each row.
-  KSPFusedTallRecur() adds up the first `sums` small matrices over the ranks, and makes a step of kernels/blockcg.h
+  fusedtall.c, for block methods, with coefficients m x m: a task is Y [op] X Z with small matrix number `small` as Z,
+  or that matrix <- X^H Y, and blocks are named by vectors as in the rest; tasks of a call go as if at once, those of a
+  chain one behind the other on each row. KSPFusedTallRecur() adds up the first `sums` small matrices over the ranks,
+  and makes a step of kernels/blockcg.h
 */
 typedef struct {
   SpikeBlockOp   op;

@@ -13,7 +13,8 @@ PetscErrorCode KSPFusedBlockSetUp(KSP ksp, PetscInt s, PetscInt small)
 
   PetscFunctionBegin;
   PetscCall(KSPFusedBlockDestroy(f));
-  PetscCall(PetscMalloc4(4 * s, &f->columns, s, &f->factors, s + 3 + KSP_FUSED_CARRY, &f->sums, 4 * s + KSP_FUSED_SINGLES, &f->slots));
+  PetscCall(PetscMalloc4(4 * s, &f->columns, s, &f->factors, s + 3 + KSP_FUSED_CARRY, &f->sums,
+                         4 * s + KSP_FUSED_SINGLES, &f->slots));
   f->ncolumns = s;
   f->nsmall   = small;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -30,7 +31,8 @@ PetscErrorCode KSPFusedBlockDestroy(KSPFused *f)
 }
 
 /* y <- y + a sum c_j x_j over m columns */
-static PetscErrorCode KSPFusedMAXPY_Private(KSPFused *f, Vec y, PetscInt m, PetscScalar a, const PetscScalar c[], Vec x[])
+static PetscErrorCode KSPFusedMAXPY_Private(KSPFused *f, Vec y, PetscInt m, PetscScalar a, const PetscScalar c[],
+                                            Vec x[])
 {
   PetscFunctionBegin;
   if (m <= 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -66,7 +68,8 @@ static PetscErrorCode KSPFusedNearer_Private(KSPFused *f, const KSPFusedBlock *b
 }
 
 /* By PETSc's functions, wherever the vectors are */
-static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, PetscScalar sums[])
+static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
+                                                   PetscScalar sums[])
 {
   KSPFused         *f = (KSPFused *)ksp->data;
   const PetscInt    m = b->last - b->first;
@@ -118,7 +121,10 @@ static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The array of v: one that is there already, or fetched; read and written say what is done with it. Without rows another pointer, for NULL says that a step has no such vector */
+/*
+  The array of v: one that is there already, or fetched; read and written say what is done with it. Without rows another
+  pointer, for NULL says that a step has no such vector
+*/
 static PetscErrorCode KSPFusedFetch_Private(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a)
 {
   KSPFused       *f    = (KSPFused *)ksp->data;
@@ -144,7 +150,8 @@ static PetscErrorCode KSPFusedFetch_Private(KSP ksp, Vec v, PetscBool read, Pets
     if (!written) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&slot->a, &memtype));
     else if (read) PetscCall(VecGetArrayAndMemType(v, &slot->a, &memtype));
     else PetscCall(VecGetArrayWriteAndMemType(v, &slot->a, &memtype));
-    PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A work vector has left the device during a solve");
+    PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+               "A work vector has left the device during a solve");
   }
   *a = slot->a ? slot->a : f->sums;
   f->nslots++;
@@ -174,23 +181,34 @@ static PetscErrorCode KSPFusedGiveBack_Private(KSPFused *f)
 }
 
 /* The vectors of a step that are no columns: first those that it writes, or with written false, the others */
-static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, PetscBool written, SpikeKrylovBlock *h)
+static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
+                                                   PetscBool written, SpikeKrylovBlock *h)
 {
-  const PetscBool update = (PetscBool)(step == SPIKE_KRYLOV_UPDATE), combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE), smooth = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
-  const PetscBool moves = (PetscBool)(update && b->last > b->first), over = (PetscBool)(combine && b->last > b->first && b->B && b->B[b->first] == b->y);
-  const Vec       v[] = {b->r, b->x, b->q, b->p, b->z, b->y};
-  const PetscBool w[] = {update, update, (PetscBool)(update || smooth), (PetscBool)(update || smooth), moves, (PetscBool)(moves || combine)};
-  PetscScalar   **a[] = {&h->r, &h->x, &h->q, &h->p, &h->z, &h->y};
+  const PetscBool update  = (PetscBool)(step == SPIKE_KRYLOV_UPDATE),
+                  combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE),
+                  smooth  = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
+  const PetscBool moves   = (PetscBool)(update && b->last > b->first),
+                  over    = (PetscBool)(combine && b->last > b->first && b->B && b->B[b->first] == b->y);
+  const Vec       v[]     = {b->r, b->x, b->q, b->p, b->z, b->y};
+  const PetscBool w[]     = {update,
+                             update,
+                             (PetscBool)(update || smooth),
+                             (PetscBool)(update || smooth),
+                             moves,
+                             (PetscBool)(moves || combine)};
+  PetscScalar   **a[]     = {&h->r, &h->x, &h->q, &h->p, &h->z, &h->y};
 
   PetscFunctionBegin;
   for (int k = 0; k < 6; k++) {
-    if (v[k] && w[k] == written) PetscCall(KSPFusedFetch_Private(ksp, v[k], (PetscBool)(!combine || k < 5 || over), w[k], a[k]));
+    if (v[k] && w[k] == written)
+      PetscCall(KSPFusedFetch_Private(ksp, v[k], (PetscBool)(!combine || k < 5 || over), w[k], a[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Its columns, and what is no vector */
-static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBlock *b, PetscScalar **columns, SpikeKrylovBlock *h)
+static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBlock *b, PetscScalar **columns,
+                                                   SpikeKrylovBlock *h)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
@@ -209,8 +227,12 @@ static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBlock 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In one pass over the arrays, by the backend. Behind y <- A x where there is an x, which is no vector of the step but z */
-static PetscErrorCode KSPFusedBlockEnqueue_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, const KSPFusedBlock *combine, Vec x, const SpikeIDRRecurrence *recurrence)
+/*
+  In one pass over the arrays, by the backend. Behind y <- A x where there is an x, which is no vector of the step but z
+*/
+static PetscErrorCode KSPFusedBlockEnqueue_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
+                                                   const KSPFusedBlock *combine, Vec x,
+                                                   const SpikeIDRRecurrence *recurrence)
 {
   KSPFused        *f = (KSPFused *)ksp->data;
   SpikeKrylovBlock h, g;
@@ -237,10 +259,11 @@ static PetscErrorCode KSPFusedBlockEnqueue_Private(KSP ksp, SpikeKrylovBlockStep
 }
 
 /*
-  What follows from the sums of a step, on the host: over all ranks, with those that a step before has left for this reduction. With defer, where there is a reduction to be
-  saved, they are left for the next one.
+  What follows from the sums of a step, on the host: over all ranks, with those that a step before has left for this
+  reduction. With defer, where there is a reduction to be saved, they are left for the next one.
 */
-static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const SpikeIDRRecurrence *recurrence, PetscBool defer)
+static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const SpikeIDRRecurrence *recurrence,
+                                                 PetscBool defer)
 {
   KSPFused      *f    = (KSPFused *)ksp->data;
   const PetscInt c    = f->carried ? f->ncarried : 0;
@@ -249,7 +272,8 @@ static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const Spik
   PetscFunctionBegin;
   if (!f->usevec) PetscCall((*f->s.k->blocksums)(&f->s, n, sums));
   if (defer && f->size > 1) {
-    PetscAssert(n <= KSP_FUSED_CARRY && !c, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A reduction of %" PetscInt_FMT " sums cannot wait", n);
+    PetscAssert(n <= KSP_FUSED_CARRY && !c, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+                "A reduction of %" PetscInt_FMT " sums cannot wait", n);
     PetscCall(PetscArraycpy(f->carry, sums, n));
     f->ncarried     = n;
     f->carried      = PETSC_TRUE;
@@ -257,26 +281,33 @@ static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const Spik
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscArraycpy(sums - c, f->carry, c));
-  if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums - c, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
+  if (f->size > 1)
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums - c, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM,
+                                PetscObjectComm((PetscObject)ksp)));
   if (c) {
     f->carried = PETSC_FALSE;
     if (SpikeIDRRecur(&f->carriedblock, f->s.scalars, f->s.hostsmall, sums - c)) PetscCall(KSPFusedPost(f));
   }
-  if ((!f->s.scalars->reason || recurrence->op == SPIKE_IDR_SMOOTHED) && SpikeIDRRecur(recurrence, f->s.scalars, f->s.hostsmall, sums)) PetscCall(KSPFusedPost(f));
+  if ((!f->s.scalars->reason || recurrence->op == SPIKE_IDR_SMOOTHED) &&
+      SpikeIDRRecur(recurrence, f->s.scalars, f->s.hostsmall, sums))
+    PetscCall(KSPFusedPost(f));
   PetscCall((*f->s.k->blockpush)(&f->s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  One step and what follows from its sums; nothing but SMOOTH once a reason is set. combine: a COMBINE behind it, from the r that the step leaves, in the same pass where the backend can. With
-  defer the sums, KSP_FUSED_CARRY at most, wait for those of the next step that has some, where there is a reduction to be saved.
+  One step and what follows from its sums; nothing but SMOOTH once a reason is set. combine: a COMBINE behind it, from
+  the r that the step leaves, in the same pass where the backend can. With defer the sums, KSP_FUSED_CARRY at most, wait
+  for those of the next step that has some, where there is a reduction to be saved.
 */
-PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, const KSPFusedBlock *combine, const SpikeIDRRecurrence *recurrence, PetscBool defer)
+PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
+                                 const KSPFusedBlock *combine, const SpikeIDRRecurrence *recurrence, PetscBool defer)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  PetscAssert(b->last - b->first <= f->ncolumns, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, b->last - b->first, f->ncolumns);
+  PetscAssert(b->last - b->first <= f->ncolumns, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+              "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, b->last - b->first, f->ncolumns);
   if (f->running) {
     PetscCall(KSPFusedColumnsBlockStep(ksp, step, b, combine, recurrence));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -286,17 +317,23 @@ PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFu
     PetscCall(KSPFusedBlockStepVec_Private(ksp, step, b, f->sums + KSP_FUSED_CARRY));
     if (combine) PetscCall(KSPFusedBlockStepVec_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, NULL));
   } else PetscCall(KSPFusedBlockEnqueue_Private(ksp, step, b, combine, NULL, recurrence));
-  if (recurrence && !f->s.ondevice) PetscCall(KSPFusedBlockRecur_Private(ksp, SpikeKrylovBlockSums(step, b->last - b->first, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL)), recurrence, defer));
+  if (recurrence && !f->s.ondevice)
+    PetscCall(KSPFusedBlockRecur_Private(ksp,
+                                         SpikeKrylovBlockSums(step, b->last - b->first, (PetscBool)(b->z != NULL),
+                                                              (PetscBool)(b->q != NULL)),
+                                         recurrence, defer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y <- B A x or A B x, in the flexible form A x, and the inner products of this y */
-PetscErrorCode KSPFusedBlockApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBlock *dots, const SpikeIDRRecurrence *recurrence)
+PetscErrorCode KSPFusedBlockApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBlock *dots,
+                                      const SpikeIDRRecurrence *recurrence)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if ((f->identity || f->flexible) && f->usecopy && f->s.ondevice && f->s.k->blockmult && !f->running) PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
+  if ((f->identity || f->flexible) && f->usecopy && f->s.ondevice && f->s.k->blockmult && !f->running)
+    PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
   else {
     if (f->flexible) PetscCall(KSPFusedMult(ksp, x, dots->y));
     else PetscCall(KSPFusedApply(ksp, x, dots->y, work));

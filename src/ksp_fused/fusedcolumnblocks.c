@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedcolumnblocks.c: the blocks of a solve for columns: their memory, the columns in front, products and preconditioners */
+/*
+  fusedcolumnblocks.c: the blocks of a solve for columns: their memory, the columns in front, products and
+  preconditioners
+*/
 #include "fusedcolumns.h"
 #include <petsc/private/pcimpl.h>
 
@@ -61,14 +64,19 @@ static PetscErrorCode KSPFusedColumnsCreateBlock_Private(KSP ksp, Mat *block)
   PetscCall(VecGetLocalSize(ksp->work[0], &n));
   PetscCall(VecGetSize(ksp->work[0], &N));
   PetscCall(VecGetType(ksp->work[0], &type));
-  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)ksp), type, n, PETSC_DECIDE, N, c->room, PetscMax(1, (n + 15) / 16) * 16, NULL, block)); /* columns begin where wide loads can */
+  /* columns begin where wide loads can */
+  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)ksp), type, n, PETSC_DECIDE, N, c->room,
+                                      PetscMax(1, (n + 15) / 16) * 16, NULL, block));
   PetscCall(MatZeroEntries(*block));
   PetscCall(MatAssemblyBegin(*block, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*block, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for m columns, x being named by ksp->vec_sol: what there is from a solve before, where it has the same vectors and enough columns */
+/*
+  Room for m columns, x being named by ksp->vec_sol: what there is from a solve before, where it has the same vectors
+  and enough columns
+*/
 PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
 {
   KSPFused                       *f = (KSPFused *)ksp->data;
@@ -78,7 +86,8 @@ PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)ksp->work[0], &id));
-  if (c->room < m || c->id != id || c->nblocks != ksp->nwork + 2 || c->s.k != k || c->s.ncolumns != f->ncolumns || c->s.nsmall != f->nsmall) {
+  if (c->room < m || c->id != id || c->nblocks != ksp->nwork + 2 || c->s.k != k || c->s.ncolumns != f->ncolumns ||
+      c->s.nsmall != f->nsmall) {
     PetscInt most = 4 * (ksp->nwork + 2);
 
     PetscCall(KSPFusedColumnsClear_Private(c));
@@ -89,7 +98,8 @@ PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
     PetscCall(PetscCalloc5(m, &c->column, m, &c->wanted, m, &c->from, m, &c->to, m, &c->slot));
     for (PetscInt i = 0; i < m; i++) c->slot[i] = i;
     PetscCall(PetscCalloc2(most + 2 * SPIKE_KRYLOV_MAXVECTORS, &c->slots, 4 * f->ncolumns, &c->columns));
-    for (PetscInt i = 0; i < ksp->nwork - f->nshared; i++) PetscCall(KSPFusedColumnsCreateBlock_Private(ksp, &c->block[i]));
+    for (PetscInt i = 0; i < ksp->nwork - f->nshared; i++)
+      PetscCall(KSPFusedColumnsCreateBlock_Private(ksp, &c->block[i]));
     PetscCall(KSPFusedColumnsCreateBlock_Private(ksp, &c->block[ksp->nwork]));
     PetscCall(MatDenseGetLDA(c->block[0], &c->ld));
     PetscCall(PetscObjectReference((PetscObject)ksp->vec_sol));
@@ -153,7 +163,10 @@ PetscErrorCode KSPFusedColumnsAddGuess(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns in slots that are wanted come to the front, in exchange for others there, and width becomes their number, which is not 0 */
+/*
+  The columns in slots that are wanted come to the front, in exchange for others there, and width becomes their number,
+  which is not 0
+*/
 PetscErrorCode KSPFusedColumnsToFront(KSP ksp)
 {
   KSPFusedColumns *c     = ((KSPFused *)ksp->data)->columnsolve;
@@ -182,7 +195,8 @@ PetscErrorCode KSPFusedColumnsToFront(KSP ksp)
       if (!c->block[i]) continue;
       blocks[nblocks] = c->block[i];
       PetscCall(MatDenseGetArrayAndMemType(c->block[i], &v[nblocks++], &memtype));
-      PetscCheck(SpikeKrylovColumnKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A block of work vectors has left its memory during a solve");
+      PetscCheck(SpikeKrylovColumnKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+                 "A block of work vectors has left its memory during a solve");
     }
     PetscCall((*c->s.k->swap)(&c->s, n, c->from, c->to, rows, nblocks, v, c->ld));
     for (PetscInt i = 0; i < nblocks; i++) PetscCall(MatDenseRestoreArrayAndMemType(blocks[i], &v[i]));
@@ -199,7 +213,8 @@ PetscErrorCode KSPFusedColumnsToFront(KSP ksp)
 }
 
 /* y_j <- a x_i + b y_j, i = cx[k] and j = cy[k], k < count; X may be NULL with a = 0 */
-PetscErrorCode KSPFusedColumnsCombine(KSP ksp, PetscInt count, PetscScalar a, Mat X, const PetscInt cx[], PetscScalar b, Mat Y, const PetscInt cy[])
+PetscErrorCode KSPFusedColumnsCombine(KSP ksp, PetscInt count, PetscScalar a, Mat X, const PetscInt cx[], PetscScalar b,
+                                      Mat Y, const PetscInt cy[])
 {
   KSPFusedColumns   *c = ((KSPFused *)ksp->data)->columnsolve;
   const PetscScalar *x = NULL;
@@ -215,7 +230,8 @@ PetscErrorCode KSPFusedColumnsCombine(KSP ksp, PetscInt count, PetscScalar a, Ma
     PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &mx));
     PetscCall(MatDenseGetLDA(X, &ldx));
   }
-  PetscCheck(SpikeKrylovColumnKernelsFind(mx) == c->s.k && SpikeKrylovColumnKernelsFind(my) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A block of vectors has left its memory during a solve");
+  PetscCheck(SpikeKrylovColumnKernelsFind(mx) == c->s.k && SpikeKrylovColumnKernelsFind(my) == c->s.k,
+             PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A block of vectors has left its memory during a solve");
   PetscCall((*c->s.k->combine)(&c->s, count, n, a, x, ldx, cx, b, y, ldy, cy));
   if (X) PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
   PetscCall(MatDenseRestoreArrayAndMemType(Y, &y));
@@ -235,14 +251,18 @@ PetscErrorCode KSPFusedColumnsSetProduct(KSP ksp)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &nonzero));
   PetscCall(KSPFusedHasProduct(A, c->block[0], ksp->transpose_solve, &c->useproduct));
-  if (id != c->mat || nonzero != c->nonzero || ksp->transpose_solve != c->transpose || !c->useproduct) PetscCall(KSPFusedColumnsRelease_Private(c));
+  if (id != c->mat || nonzero != c->nonzero || ksp->transpose_solve != c->transpose || !c->useproduct)
+    PetscCall(KSPFusedColumnsRelease_Private(c));
   c->mat       = id;
   c->nonzero   = nonzero;
   c->transpose = ksp->transpose_solve;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y <- A X by PETSc: in one product where A has one with dense matrices, whose symbolic phase is kept, else column by column */
+/*
+  Y <- A X by PETSc: in one product where A has one with dense matrices, whose symbolic phase is kept, else column by
+  column
+*/
 PetscErrorCode KSPFusedColumnsMatMult(KSP ksp, Mat X, Mat Y)
 {
   KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedcolumns.c: the loop of the fused methods for several right-hand sides at once: what fusedsolve.c does, for each column */
+/*
+  fusedcolumns.c: the loop of the fused methods for several right-hand sides at once: what fusedsolve.c does, for each
+  column
+*/
 #include "fusedcolumns.h"
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/vecimpl.h>
@@ -10,7 +13,8 @@ static inline PetscBool KSPFusedIsTested(KSP ksp)
 }
 
 /* y_i <- a x_i + b y_i in the columns in front, or those of them that are wanted */
-static PetscErrorCode KSPFusedColumnsFront_Private(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y, const PetscBool wanted[])
+static PetscErrorCode KSPFusedColumnsFront_Private(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y,
+                                                   const PetscBool wanted[])
 {
   KSPFusedColumns *c     = ((KSPFused *)ksp->data)->columnsolve;
   PetscInt         count = 0;
@@ -30,16 +34,18 @@ static const PetscInt *KSPFusedColumnsNumbers(KSPFusedColumns *c)
 }
 
 /*
-  The block of residuals <- true residuals of the columns in front, preconditioned where the method's are. first: x are the initial guesses. Else, where x are corrections, the solutions, guess + B x, are
-  left in scratch[0]. No column has a reason behind it.
+  The block of residuals <- true residuals of the columns in front, preconditioned where the method's are. first: x are
+  the initial guesses. Else, where x are corrections, the solutions, guess + B x, are left in scratch[0]. No column has
+  a reason behind it.
 */
 static PetscErrorCode KSPFusedColumnsTrueResidual_Private(KSP ksp, PetscBool first)
 {
   KSPFused        *f    = (KSPFused *)ksp->data;
   KSPFusedColumns *c    = f->columnsolve;
-  const PetscBool  left = (PetscBool)(ksp->pc_side == PC_LEFT && f->method->residual_preconditioned), zero = (PetscBool)(first && ksp->guess_zero);
-  Mat              R = c->view[0], X = c->view[ksp->nwork], W, T;
-  Vec              x = c->x;
+  const PetscBool  left = (PetscBool)(ksp->pc_side == PC_LEFT && f->method->residual_preconditioned),
+                  zero  = (PetscBool)(first && ksp->guess_zero);
+  Mat R = c->view[0], X = c->view[ksp->nwork], W, T;
+  Vec x = c->x;
 
   PetscFunctionBegin;
   if (!first) PetscCall(KSPFusedSettle(ksp));
@@ -52,11 +58,14 @@ static PetscErrorCode KSPFusedColumnsTrueResidual_Private(KSP ksp, PetscBool fir
     x = ksp->work[f->method->scratch[0]];
   }
   if (!zero) {
-    for (PetscInt i = 0; i < c->width; i++) c->s.scalars[i].reason = 0; /* a product by the copy leaves columns alone that have one */
+    /* a product by the copy leaves columns alone that have one */
+    for (PetscInt i = 0; i < c->width; i++) c->s.scalars[i].reason = 0;
     if (f->usecopy) PetscCall((*c->s.k->push)(&c->s, c->width));
     PetscCall(KSPFusedColumnsMult(ksp, x, left ? ksp->work[f->method->scratch[1]] : ksp->work[0]));
   }
-  PetscCall(KSPFusedColumnsCombine(ksp, c->width, 1.0, c->rhs, KSPFusedColumnsNumbers(c), zero ? 0.0 : -1.0, T, c->slot)); /* b - A x */
+  /* b - A x */
+  PetscCall(
+    KSPFusedColumnsCombine(ksp, c->width, 1.0, c->rhs, KSPFusedColumnsNumbers(c), zero ? 0.0 : -1.0, T, c->slot));
   if (left) PetscCall(KSPFusedColumnsPCApply(ksp, T, R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -72,7 +81,10 @@ static PetscErrorCode KSPFusedColumnsSetGuess_Private(KSP ksp, Mat X, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Steps leave alone what does not iterate: the scalars go to the kernels where the host has ended a column, or with always */
+/*
+  Steps leave alone what does not iterate: the scalars go to the kernels where the host has ended a column, or with
+  always
+*/
 static PetscErrorCode KSPFusedColumnsPush_Private(KSPFusedColumns *c, PetscBool always)
 {
   PetscFunctionBegin;
@@ -156,7 +168,10 @@ static PetscErrorCode KSPFusedColumnTest_Private(KSP ksp, KSPFusedColumn *col, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A breakdown: once more from the true residual, if any iteration was completed since the last start, or there are other shadow vectors to try */
+/*
+  A breakdown: once more from the true residual, if any iteration was completed since the last start, or there are other
+  shadow vectors to try
+*/
 static PetscErrorCode KSPFusedColumnBroken_Private(KSP ksp, KSPFusedColumn *col)
 {
   KSPFused       *f     = (KSPFused *)ksp->data;
@@ -165,11 +180,16 @@ static PetscErrorCode KSPFusedColumnBroken_Private(KSP ksp, KSPFusedColumn *col)
   PetscFunctionBegin;
   if (col->its > col->started) col->renewals = 0;
   if (col->its == col->started && !(renew && !col->renewals)) {
-    PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT ": breakdown in iteration %" PetscInt_FMT ", and no new start helps\n", col->column, col->its + 1));
+    PetscCall(PetscInfo(ksp,
+                        "Column %" PetscInt_FMT ": breakdown in iteration %" PetscInt_FMT ", and no new start helps\n",
+                        col->column, col->its + 1));
     col->reason = KSP_DIVERGED_BREAKDOWN;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT ": breakdown after %" PetscInt_FMT " iterations, a new start from the true residual when no column iterates\n", col->column, col->its));
+  PetscCall(PetscInfo(ksp,
+                      "Column %" PetscInt_FMT ": breakdown after %" PetscInt_FMT
+                      " iterations, a new start from the true residual when no column iterates\n",
+                      col->column, col->its));
   col->started = col->its;
   col->state   = KSP_FUSED_COLUMN_BROKEN;
   if (renew) {
@@ -180,7 +200,10 @@ static PetscErrorCode KSPFusedColumnBroken_Private(KSP ksp, KSPFusedColumn *col)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a reason, or its absence, means for a column that was active. verify: where the reason is that of the recurrence, the true residual is to be looked at */
+/*
+  What a reason, or its absence, means for a column that was active. verify: where the reason is that of the recurrence,
+  the true residual is to be looked at
+*/
 static PetscErrorCode KSPFusedColumnSettle_Private(KSP ksp, PetscBool verify, KSPFusedColumn *col)
 {
   KSPFused *f = (KSPFused *)ksp->data;
@@ -188,7 +211,8 @@ static PetscErrorCode KSPFusedColumnSettle_Private(KSP ksp, PetscBool verify, KS
   PetscFunctionBegin;
   if (!col->reason && col->its >= ksp->max_it) col->reason = KSP_DIVERGED_ITS;
   if (!col->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  verify     = (PetscBool)(verify && (col->reason == KSP_CONVERGED_RTOL || col->reason == KSP_CONVERGED_ATOL) && f->checktrue && KSPFusedIsTested(ksp));
+  verify     = (PetscBool)(verify && (col->reason == KSP_CONVERGED_RTOL || col->reason == KSP_CONVERGED_ATOL) &&
+                       f->checktrue && KSPFusedIsTested(ksp));
   col->state = verify ? KSP_FUSED_COLUMN_CONVERGED : KSP_FUSED_COLUMN_DONE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -255,13 +279,16 @@ static PetscErrorCode KSPFusedColumnsIterate_Private(KSP ksp)
       KSPFusedColumn           *col = &c->column[i];
 
       if (col->state != KSP_FUSED_COLUMN_ACTIVE) continue;
-      PetscCheck(s->reason || s->it > col->its, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "An iteration has not been counted");
+      PetscCheck(s->reason || s->it > col->its, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+                 "An iteration has not been counted");
       if (s->it > col->its) {
         col->its = s->it;
         PetscCall(KSPFusedColumnTest_Private(ksp, col, s->norm));
       }
-      if (!col->reason && s->reason == SPIKE_KRYLOV_RESTART && col->its < ksp->max_it) PetscCall(KSPFusedColumnBroken_Private(ksp, col));
-      else if (!col->reason && s->reason && s->reason != SPIKE_KRYLOV_RESTART) PetscCall(KSPFusedColumnSetReason_Private(ksp, s->reason, col));
+      if (!col->reason && s->reason == SPIKE_KRYLOV_RESTART && col->its < ksp->max_it)
+        PetscCall(KSPFusedColumnBroken_Private(ksp, col));
+      else if (!col->reason && s->reason && s->reason != SPIKE_KRYLOV_RESTART)
+        PetscCall(KSPFusedColumnSetReason_Private(ksp, s->reason, col));
       PetscCall(KSPFusedColumnSettle_Private(ksp, PETSC_TRUE, col));
     }
     PetscCall(KSPFusedColumnsReport_Private(ksp, PETSC_FALSE));
@@ -269,22 +296,30 @@ static PetscErrorCode KSPFusedColumnsIterate_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings the columns of a state to the front, those of one generation of shadow vectors alone where that is not negative. any: whether there were some */
-static PetscErrorCode KSPFusedColumnsSelect_Private(KSP ksp, KSPFusedColumnState state, PetscInt generation, PetscBool *any)
+/*
+  Brings the columns of a state to the front, those of one generation of shadow vectors alone where that is not
+  negative. any: whether there were some
+*/
+static PetscErrorCode KSPFusedColumnsSelect_Private(KSP ksp, KSPFusedColumnState state, PetscInt generation,
+                                                    PetscBool *any)
 {
   KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
 
   PetscFunctionBegin;
   *any = PETSC_FALSE;
   for (PetscInt i = 0; i < c->m; i++) {
-    c->wanted[i] = (PetscBool)(c->column[i].state == state && (generation < 0 || c->column[i].generation == generation));
+    c->wanted[i] = (PetscBool)(c->column[i].state == state &&
+                               (generation < 0 || c->column[i].generation == generation));
     if (c->wanted[i]) *any = PETSC_TRUE;
   }
   if (*any) PetscCall(KSPFusedColumnsToFront(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* True residuals of all columns that have converged. Where one is not what the test took it for, its column starts again from it, as long as that halves it */
+/*
+  True residuals of all columns that have converged. Where one is not what the test took it for, its column starts again
+  from it, as long as that halves it
+*/
 static PetscErrorCode KSPFusedColumnsVerify_Private(KSP ksp)
 {
   KSPFused        *f = (KSPFused *)ksp->data;
@@ -304,7 +339,9 @@ static PetscErrorCode KSPFusedColumnsVerify_Private(KSP ksp)
     f->info.truenorm = PetscSqrtReal(PetscSqr(PetscMax(f->info.truenorm, 0.0)) + PetscSqr(norm));
     col->state       = KSP_FUSED_COLUMN_DONE;
     if (norm <= 10.0 * PetscMax(col->ttol, col->norm)) continue;
-    PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT ": residual norm is %g by recurrence and %g in truth, the tolerance %g\n", col->column, (double)col->norm, (double)norm, (double)col->ttol));
+    PetscCall(
+      PetscInfo(ksp, "Column %" PetscInt_FMT ": residual norm is %g by recurrence and %g in truth, the tolerance %g\n",
+                col->column, (double)col->norm, (double)norm, (double)col->ttol));
     if (norm <= 0.5 * col->truth && col->its < ksp->max_it) {
       col->truth   = norm;
       col->started = col->its;
@@ -336,7 +373,9 @@ static PetscErrorCode KSPFusedColumnsVerify_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns that broke down start again together: those with the oldest shadow vectors first. any: whether there were some */
+/*
+  Columns that broke down start again together: those with the oldest shadow vectors first. any: whether there were some
+*/
 static PetscErrorCode KSPFusedColumnsRestart_Private(KSP ksp, PetscBool *any)
 {
   KSPFused        *f          = (KSPFused *)ksp->data;
@@ -376,9 +415,10 @@ static PetscErrorCode KSPFusedColumnsRestart_Private(KSP ksp, PetscBool *any)
 /* Right-hand sides in the range of A, guesses, residuals and scalars of all columns; iteration 0 */
 static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFused                 *f         = (KSPFused *)ksp->data;
-  KSPFusedColumns          *c         = f->columnsolve;
-  const PetscBool           isdefault = (PetscBool)(ksp->converged == KSPConvergedDefault), failed = (PetscBool)(ksp->reason == KSP_DIVERGED_PC_FAILED);
+  KSPFused        *f             = (KSPFused *)ksp->data;
+  KSPFusedColumns *c             = f->columnsolve;
+  const PetscBool  isdefault     = (PetscBool)(ksp->converged == KSPConvergedDefault),
+                  failed         = (PetscBool)(ksp->reason == KSP_DIVERGED_PC_FAILED);
   const SpikeKrylovTestType test = isdefault ? SPIKE_KRYLOV_TEST_DEFAULT : SPIKE_KRYLOV_TEST_SKIP;
   MatNullSpace              nullspace;
   Mat                       A;
@@ -406,12 +446,14 @@ static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
     PetscCall(MatNullSpaceRemove(nullspace, v));
     PetscCall(MatDenseRestoreColumnVec(c->rhs, i, &v));
   }
-  PetscCall(KSPFusedColumnsCombine(ksp, c->m, ksp->guess_zero ? 0.0 : 1.0, ksp->guess_zero ? NULL : X, c->slot, 0.0, c->view[ksp->nwork], c->slot));
+  PetscCall(KSPFusedColumnsCombine(ksp, c->m, ksp->guess_zero ? 0.0 : 1.0, ksp->guess_zero ? NULL : X, c->slot, 0.0,
+                                   c->view[ksp->nwork], c->slot));
   ksp->its    = 0;
   ksp->reason = KSP_CONVERGED_ITERATING;
   PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_TRUE));
   PetscCall(MatFlag(c->view[0], failed ? 1 : 0)); /* on some ranks, perhaps */
-  if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedColumnsSetGuess_Private(ksp, c->view[ksp->nwork], NULL));
+  if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero)
+    PetscCall(KSPFusedColumnsSetGuess_Private(ksp, c->view[ksp->nwork], NULL));
   PetscCall(KSPFusedColumnsStart_Private(ksp));
   for (PetscInt i = 0; i < c->m; i++) {
     SpikeKrylovScalars *s   = &c->s.scalars[i];
@@ -458,7 +500,8 @@ static PetscErrorCode KSPFusedColumnsEnd_Private(KSP ksp, Mat X)
       PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
       PetscCall(KSPFusedColumnsPCApply(ksp, c->view[ksp->nwork], T));
       PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, T, 0.0, c->view[ksp->nwork], NULL));
-      if (c->useguess) PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
+      if (c->useguess)
+        PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
     }
   }
   PetscCall(KSPFusedColumnsSetWidth(ksp, c->m));
@@ -512,8 +555,9 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
 }
 
 /*
-  Whether all columns can go together: vectors of A and blocks lie in one memory that has a backend for columns, the test is one that a column has for itself, and nothing that a single solve does before and after it is missing
-  here: KSPMatSolve() calls neither PCPreSolve() nor what was set with KSPSetPreSolve(), and knows no KSPGuess.
+  Whether all columns can go together: vectors of A and blocks lie in one memory that has a backend for columns, the
+  test is one that a column has for itself, and nothing that a single solve does before and after it is missing here:
+  KSPMatSolve() calls neither PCPreSolve() nor what was set with KSPSetPreSolve(), and knows no KSPGuess.
 */
 static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *suits)
 {
@@ -523,9 +567,12 @@ static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBo
   PetscMemType       memtype[3];
 
   PetscFunctionBegin;
-  *suits = (PetscBool)(f->matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->columnsolve->nresults > 1 && !f->replacement && !f->petsc && (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
-  *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve && !ksp->presolve_ew && !ksp->postsolve_ew);
-  *suits = (PetscBool)(*suits && !pc->ops->presolve && !pc->ops->postsolve && !pc->ops->applyBA && !pc->ops->applyBAtranspose);
+  *suits = (PetscBool)(f->matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->columnsolve->nresults > 1 && !f->replacement &&
+                       !f->petsc && (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
+  *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve &&
+                       !ksp->presolve_ew && !ksp->postsolve_ew);
+  *suits = (PetscBool)(*suits && !pc->ops->presolve && !pc->ops->postsolve && !pc->ops->applyBA &&
+                       !pc->ops->applyBAtranspose);
   if (!*suits) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetArrayReadAndMemType(ksp->work[0], &array, &memtype[0]));
   PetscCall(VecRestoreArrayReadAndMemType(ksp->work[0], &array));
@@ -534,7 +581,9 @@ static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBo
   PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
   PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
   for (int i = 0; i < 3; i++)
-    if (!SpikeKrylovColumnKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->ncolumns || SpikeKrylovColumnKernelsFind(memtype[i]) != SpikeKrylovColumnKernelsFind(memtype[0])) *suits = PETSC_FALSE;
+    if (!SpikeKrylovColumnKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->ncolumns ||
+        SpikeKrylovColumnKernelsFind(memtype[i]) != SpikeKrylovColumnKernelsFind(memtype[0]))
+      *suits = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -555,7 +604,8 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
     ksp->vec_sol = c->x;
   } else PetscCall(VecDuplicate(ksp->work[0], &ksp->vec_sol));
   PetscCall(KSPFusedSetForm(ksp));
-  if (f->usecopy && (f->size > 1 || f->key.stencil)) { /* a matrix that is lent sends the halo of one vector at a time, and a stencil has no product with columns */
+  /* a matrix that is lent sends the halo of one vector at a time, and a stencil has no product with columns */
+  if (f->usecopy && (f->size > 1 || f->key.stencil)) {
     f->usecopy      = PETSC_FALSE;
     f->info.product = KSP_FUSED_SPMV_PETSC;
   }
@@ -564,7 +614,8 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   PetscCall(KSPFusedColumnsSetUp(ksp, m));
   PetscCall(KSPFusedColumnsSetProduct(ksp));
   PetscCall(PetscObjectReference((PetscObject)c->x));
-  ksp->vec_rhs     = c->x; /* for KSPBuildResidual(), which gets to KSPBuildSolution(), and there to what can be done instead */
+  /* for KSPBuildResidual(), which gets to KSPBuildSolution(), and there to what can be done instead */
+  ksp->vec_rhs     = c->x;
   c->useguess      = PETSC_FALSE;
   c->generation    = 0;
   f->info.lockstep = PETSC_TRUE;
@@ -590,7 +641,10 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Parts of a block method, as even as they can be: tall blocks have SPIKE_BLOCK_MAXM columns at most. Figures and history are those of all, and of the last */
+/*
+  Parts of a block method, as even as they can be: tall blocks have SPIKE_BLOCK_MAXM columns at most. Figures and
+  history are those of all, and of the last
+*/
 static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
 {
   KSPFusedColumns   *c = ((KSPFused *)ksp->data)->columnsolve;
@@ -600,8 +654,9 @@ static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < parts; k++) {
-    const PetscInt first = k * (m / parts) + PetscMin(k, m % parts), end = (k + 1) * (m / parts) + PetscMin(k + 1, m % parts);
-    Mat            b, x, whole = ksp->mat_rhs;
+    const PetscInt first = k * (m / parts) + PetscMin(k, m % parts),
+                   end   = (k + 1) * (m / parts) + PetscMin(k + 1, m % parts);
+    Mat b, x, whole = ksp->mat_rhs;
 
     c->first = first;
     PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, first, end, &b));
@@ -640,10 +695,13 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(KSPFusedColumnsSuit_Private(ksp, B, X, &c->together));
-  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults, c->together ? "all columns together" : "column by column"));
+  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults,
+                      c->together ? "all columns together" : "column by column"));
   c->first = 0;
   if (c->together && f->matsolve == KSP_FUSED_MATSOLVE_BLOCK) {
-    PetscCheck(!f->symmetric, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "Block CG is for Hermitian operators, not complex symmetric ones (KSPCGSetType()): take -ksp_fused_matsolve columns");
+    PetscCheck(!f->symmetric, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+               "Block CG is for Hermitian operators, not complex symmetric ones (KSPCGSetType()): take "
+               "-ksp_fused_matsolve columns");
     if (c->nresults > SPIKE_BLOCK_MAXM) PetscCall(KSPFusedSolveParts_Private(ksp, B, X));
     else PetscCall(KSPFusedSolveColumns_Private(ksp, B, X));
   } else if (c->together) PetscCall(KSPFusedSolveColumns_Private(ksp, B, X));

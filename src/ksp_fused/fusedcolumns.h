@@ -2,20 +2,26 @@
 /*
   fusedcolumns.h: KSPMatSolve() of the fused methods, all columns together: private to src/ksp_fused.
 
-  The text of a method is the same: its work vectors and x are names here, each of a block of m columns that is kept beside them (KSPFusedColumns), and KSPFusedStep(), KSPFusedApplyStep() and the like move blocks while a solve
-  for columns is running. Columns have scalars, a test and a reason of their own (kernels/columns.h); vectors that all columns share, the shadow vectors of IDR(s) and the diagonal of PCJACOBI, are vectors still.
+  The text of a method is the same: its work vectors and x are names here, each of a block of m columns that is kept
+  beside them (KSPFusedColumns), and KSPFusedStep(), KSPFusedApplyStep() and the like move blocks while a solve for
+  columns is running. Columns have scalars, a test and a reason of their own (kernels/columns.h); vectors that all
+  columns share, the shadow vectors of IDR(s) and the diagonal of PCJACOBI, are vectors still.
 
-  A column lies in a slot. Steps go over the first `width` slots and leave those alone whose reason is set, products and preconditioners take all of them; once no more than half of them iterate, the others change places with those
-  at the back, and width becomes less. What a method launches depends on the number of iterations since its start, which is to be the same in all columns: columns that have converged wait until none iterates, then their true
-  residuals are taken together, and those that have to go on start together, in front; so do then those that broke down, all with the same shadow vectors. So each column has the iterates that a solve of its own would have.
+  A column lies in a slot. Steps go over the first `width` slots and leave those alone whose reason is set, products and
+  preconditioners take all of them; once no more than half of them iterate, the others change places with those at the
+  back, and width becomes less. What a method launches depends on the number of iterations since its start, which is to
+  be the same in all columns: columns that have converged wait until none iterates, then their true residuals are taken
+  together, and those that have to go on start together, in front; so do then those that broke down, all with the same
+  shadow vectors. So each column has the iterates that a solve of its own would have.
 
-  A block method (KSP_FUSED_MATSOLVE_BLOCK, fusedtall.c) has the same frame, but columns of its work vectors are directions of all right-hand sides, not of one: none changes places while others iterate, and where not all that are in front
-  go on after a start, those that do start once more, alone.
+  A block method (KSP_FUSED_MATSOLVE_BLOCK, fusedtall.c) has the same frame, but columns of its work vectors are
+  directions of all right-hand sides, not of one: none changes places while others iterate, and where not all that are
+  in front go on after a start, those that do start once more, alone.
 */
 #pragma once
 
 #include "fused.h"
-#include "../kernels/columns.h"
+#include "kernels/krylov/rhs.h"
 
 typedef enum {
   KSP_FUSED_COLUMN_ACTIVE,
@@ -43,20 +49,31 @@ typedef struct {
 } KSPFusedColumnSlot;
 
 struct _n_KSPFusedColumns {
-  SpikeKrylovColumns  s;
-  PetscBool           istall;     /* a block method with coefficients m x m                                             */
-  SpikeKrylovColumns  directions; /* its columns of products and preconditioners: they have no reasons             */
-  SpikeBlock          tall;
-  PetscScalar        *small, *hostsmall; /* its small matrices, where the kernels are; on the host, NULL where that is there or the recurrences are on the device */
-  PetscInt            m, width, room;
-  PetscInt            ld;
-  KSPFusedColumn     *column;           /* [room] */
-  PetscBool          *wanted;           /* [room] */
-  PetscInt           *from, *to, *slot; /* [room] */
-  PetscInt            nblocks;
-  Mat                *block, *view; /* [nblocks] of work vectors, x and guess, NULL where vectors are shared or not there; the first `width` columns while a solve runs */
-  Vec                 x;            /* the name of the block of x                                                        */
-  PetscObjectId       id;           /* of the first work vector                                                          */
+  SpikeKrylovColumns s;
+  /* a block method with coefficients m x m                                             */
+  PetscBool          istall;
+  SpikeKrylovColumns directions; /* its columns of products and preconditioners: they have no reasons             */
+  SpikeBlock         tall;
+  /*
+    its small matrices, where the kernels are; on the host, NULL where that is there or the recurrences are on the
+    device
+  */
+  PetscScalar    *small, *hostsmall;
+  PetscInt        m, width, room;
+  PetscInt        ld;
+  KSPFusedColumn *column;           /* [room] */
+  PetscBool      *wanted;           /* [room] */
+  PetscInt       *from, *to, *slot; /* [room] */
+  PetscInt        nblocks;
+  /*
+    [nblocks] of work vectors, x and guess, NULL where vectors are shared or not there; the first `width` columns while
+    a solve runs
+  */
+  Mat *block, *view;
+  /* the name of the block of x                                                        */
+  Vec x;
+  /* of the first work vector                                                          */
+  PetscObjectId       id;
   Mat                 rhs;
   PetscInt            generation;
   PetscBool           useproduct, useguess, transpose; /* the latter and what follows: what products are of */
@@ -65,7 +82,8 @@ struct _n_KSPFusedColumns {
   KSPFusedColumnSlot *slots;
   PetscInt            nslots;
   PetscScalar       **columns, nothing;
-  PetscInt            nresults, roomresults, first; /* of the last solve; the column that the running part of it begins at */
+  /* of the last solve; the column that the running part of it begins at */
+  PetscInt            nresults, roomresults, first;
   PetscInt           *its;
   KSPConvergedReason *reasons;
   PetscReal          *norms;
@@ -92,7 +110,8 @@ PETSC_INTERN PetscErrorCode KSPFusedColumnsGetBlock(KSP, Vec, Mat *);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsSetWidth(KSP, PetscInt);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsToFront(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsAddGuess(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsCombine(KSP, PetscInt, PetscScalar, Mat, const PetscInt[], PetscScalar, Mat, const PetscInt[]);
+PETSC_INTERN PetscErrorCode KSPFusedColumnsCombine(KSP, PetscInt, PetscScalar, Mat, const PetscInt[], PetscScalar, Mat,
+                                                   const PetscInt[]);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsSetProduct(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsMatMult(KSP, Mat, Mat);
 PETSC_INTERN PetscErrorCode KSPFusedColumnsPCApply(KSP, Mat, Mat);

@@ -16,12 +16,14 @@ PetscErrorCode KSPFusedColumnsFetch(KSP ksp, Vec v, PetscBool read, PetscBool wr
   slot->read    = read;
   slot->written = written;
   if (!slot->block) {
-    PetscAssert(!written, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A step writes a vector that all columns share");
+    PetscAssert(!written, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+                "A step writes a vector that all columns share");
     PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&slot->a, &memtype));
   } else if (!written) PetscCall(MatDenseGetArrayReadAndMemType(slot->block, (const PetscScalar **)&slot->a, &memtype));
   else if (read) PetscCall(MatDenseGetArrayAndMemType(slot->block, &slot->a, &memtype));
   else PetscCall(MatDenseGetArrayWriteAndMemType(slot->block, &slot->a, &memtype));
-  PetscCheck(SpikeKrylovColumnKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A block of work vectors has left its memory during a solve");
+  PetscCheck(SpikeKrylovColumnKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "A block of work vectors has left its memory during a solve");
   *a  = slot->a ? slot->a : &c->nothing; /* without rows; NULL says that a step has no such vector */
   *ld = slot->block ? c->ld : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -41,8 +43,12 @@ PetscErrorCode KSPFusedColumnsGiveBack(KSPFusedColumns *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sums of a step of all columns, over all ranks in one reduction; then what follows from them, column by column: by SpikeIDRRecur() with a recurrence, else by SpikeKrylovRecur() */
-static PetscErrorCode KSPFusedColumnsReduce_Private(KSP ksp, SpikeKrylovStep step, PetscInt n, const SpikeIDRRecurrence *recurrence)
+/*
+  The sums of a step of all columns, over all ranks in one reduction; then what follows from them, column by column: by
+  SpikeIDRRecur() with a recurrence, else by SpikeKrylovRecur()
+*/
+static PetscErrorCode KSPFusedColumnsReduce_Private(KSP ksp, SpikeKrylovStep step, PetscInt n,
+                                                    const SpikeIDRRecurrence *recurrence)
 {
   KSPFused        *f = (KSPFused *)ksp->data;
   KSPFusedColumns *c = f->columnsolve;
@@ -52,11 +58,14 @@ static PetscErrorCode KSPFusedColumnsReduce_Private(KSP ksp, SpikeKrylovStep ste
   if (c->s.ondevice) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*c->s.k->sums)(&c->s, c->width, n));
   PetscCall(PetscMPIIntCast((PetscCount)n * c->width, &count));
-  if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, c->s.sums, count, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
+  if (f->size > 1)
+    PetscCallMPI(
+      MPIU_Allreduce(MPI_IN_PLACE, c->s.sums, count, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
   for (PetscInt i = 0; i < c->width; i++) {
     SpikeKrylovScalars *s = &c->s.scalars[i];
 
-    if (recurrence && (!s->reason || recurrence->op == SPIKE_IDR_SMOOTHED)) SpikeIDRRecur(recurrence, s, c->s.hostsmall + (PetscCount)i * c->s.nsmall, c->s.sums + i * n);
+    if (recurrence && (!s->reason || recurrence->op == SPIKE_IDR_SMOOTHED))
+      SpikeIDRRecur(recurrence, s, c->s.hostsmall + (PetscCount)i * c->s.nsmall, c->s.sums + i * n);
     else if (!recurrence && !s->reason) SpikeKrylovRecur(step, s, c->s.sums + i * n);
   }
   PetscCall((*c->s.k->push)(&c->s, c->width));
@@ -72,21 +81,28 @@ PetscErrorCode KSPFusedColumnsStep(KSP ksp, SpikeKrylovStep step, const Vec vec[
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(ksp->work[0], &n));
-  for (PetscInt k = 0; k < info->nvectors; k++) PetscCall(KSPFusedColumnsFetch(ksp, vec[k], (PetscBool)((info->read >> k) & 1), (PetscBool)((info->written >> k) & 1), &v[k], &ld[k]));
+  for (PetscInt k = 0; k < info->nvectors; k++)
+    PetscCall(KSPFusedColumnsFetch(ksp, vec[k], (PetscBool)((info->read >> k) & 1),
+                                   (PetscBool)((info->written >> k) & 1), &v[k], &ld[k]));
   PetscCall((*c->s.k->step)(KSPFusedColumnsOperands(c), c->width, step, n, v, ld));
   PetscCall(KSPFusedColumnsGiveBack(c));
   if (info->ndots) PetscCall(KSPFusedColumnsReduce_Private(ksp, step, info->ndots, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y <- A X, or Y <- D A X with the diagonal matrix D in scale, by the copy of A, and the sums of a step that reads Y; or no step */
-static PetscErrorCode KSPFusedColumnsCopyMult_Private(KSP ksp, Vec x, Vec y, Vec scale, SpikeKrylovStep step, const Vec vec[])
+/*
+  Y <- A X, or Y <- D A X with the diagonal matrix D in scale, by the copy of A, and the sums of a step that reads Y; or
+  no step
+*/
+static PetscErrorCode KSPFusedColumnsCopyMult_Private(KSP ksp, Vec x, Vec y, Vec scale, SpikeKrylovStep step,
+                                                      const Vec vec[])
 {
-  KSPFused                 *f    = (KSPFused *)ksp->data;
-  KSPFusedColumns          *c    = f->columnsolve;
-  const SpikeKrylovStepInfo none = {"product", 0, 0, 0, 0, 0.0}, *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
-  PetscScalar              *ax, *ay, *ad = NULL, *v[SPIKE_KRYLOV_MAXVECTORS];
-  PetscInt                  ldxy, ldd, ld[SPIKE_KRYLOV_MAXVECTORS];
+  KSPFused                 *f     = (KSPFused *)ksp->data;
+  KSPFusedColumns          *c     = f->columnsolve;
+  const SpikeKrylovStepInfo none  = {"product", 0, 0, 0, 0, 0.0},
+                            *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
+  PetscScalar *ax, *ay, *ad = NULL, *v[SPIKE_KRYLOV_MAXVECTORS];
+  PetscInt     ldxy, ldd, ld[SPIKE_KRYLOV_MAXVECTORS];
 
   PetscFunctionBegin;
   PetscCall(KSPFusedColumnsFetch(ksp, y, PETSC_FALSE, PETSC_TRUE, &ay, &ldxy));
@@ -109,7 +125,8 @@ PetscErrorCode KSPFusedColumnsMult(KSP ksp, Vec x, Vec y)
   Mat X, Y;
 
   PetscFunctionBegin;
-  if (((KSPFused *)ksp->data)->usecopy) PetscCall(KSPFusedColumnsCopyMult_Private(ksp, x, y, NULL, SPIKE_KRYLOV_NSTEPS, NULL));
+  if (((KSPFused *)ksp->data)->usecopy)
+    PetscCall(KSPFusedColumnsCopyMult_Private(ksp, x, y, NULL, SPIKE_KRYLOV_NSTEPS, NULL));
   else {
     PetscCall(KSPFusedColumnsGetBlock(ksp, x, &X));
     PetscCall(KSPFusedColumnsGetBlock(ksp, y, &Y));
@@ -183,15 +200,23 @@ PetscErrorCode KSPFusedColumnsApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKr
 }
 
 /* Arrays of the blocks of a block step; columns: room for pointers to A and B. ldA: of A */
-static PetscErrorCode KSPFusedColumnsFetchBlock_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, PetscScalar **columns, SpikeKrylovBlock *h, PetscInt *ldA)
+static PetscErrorCode KSPFusedColumnsFetchBlock_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
+                                                        PetscScalar **columns, SpikeKrylovBlock *h, PetscInt *ldA)
 {
   KSPFusedColumns *c      = ((KSPFused *)ksp->data)->columnsolve;
-  const PetscBool  update = (PetscBool)(step == SPIKE_KRYLOV_UPDATE), combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE), smooth = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
-  const PetscBool  moves = (PetscBool)(update && b->last > b->first);
-  const Vec        v[]   = {b->r, b->x, b->q, b->p, b->z, b->y};
-  const PetscBool  w[]   = {update, update, (PetscBool)(update || smooth), (PetscBool)(update || smooth), moves, (PetscBool)(moves || combine)};
-  PetscScalar    **a[]   = {&h->r, &h->x, &h->q, &h->p, &h->z, &h->y};
-  PetscInt         ld;
+  const PetscBool  update = (PetscBool)(step == SPIKE_KRYLOV_UPDATE),
+                  combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE),
+                  smooth  = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
+  const PetscBool moves   = (PetscBool)(update && b->last > b->first);
+  const Vec       v[]     = {b->r, b->x, b->q, b->p, b->z, b->y};
+  const PetscBool w[]     = {update,
+                             update,
+                             (PetscBool)(update || smooth),
+                             (PetscBool)(update || smooth),
+                             moves,
+                             (PetscBool)(moves || combine)};
+  PetscScalar   **a[]     = {&h->r, &h->x, &h->q, &h->p, &h->z, &h->y};
+  PetscInt        ld;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(h, sizeof(*h)));
@@ -213,7 +238,8 @@ static PetscErrorCode KSPFusedColumnsFetchBlock_Private(KSP ksp, SpikeKrylovBloc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedColumnsBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b, const KSPFusedBlock *combine, const SpikeIDRRecurrence *recurrence)
+PetscErrorCode KSPFusedColumnsBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
+                                        const KSPFusedBlock *combine, const SpikeIDRRecurrence *recurrence)
 {
   KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
   SpikeKrylovBlock h, g;
@@ -221,11 +247,18 @@ PetscErrorCode KSPFusedColumnsBlockStep(KSP ksp, SpikeKrylovBlockStep step, cons
 
   PetscFunctionBegin;
   PetscCall(KSPFusedColumnsFetchBlock_Private(ksp, step, b, c->columns, &h, &ldA));
-  if (combine) PetscCall(KSPFusedColumnsFetchBlock_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, c->columns + 2 * c->s.ncolumns, &g, &ldg));
-  PetscAssert(ldg == c->ld, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "A combination of vectors that all columns share");
+  if (combine)
+    PetscCall(
+      KSPFusedColumnsFetchBlock_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, c->columns + 2 * c->s.ncolumns, &g, &ldg));
+  PetscAssert(ldg == c->ld, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+              "A combination of vectors that all columns share");
   PetscCall((*c->s.k->blockstep)(&c->s, c->width, step, &h, ldA, c->ld, combine ? &g : NULL, recurrence));
   PetscCall(KSPFusedColumnsGiveBack(c));
-  if (recurrence) PetscCall(KSPFusedColumnsReduce_Private(ksp, SPIKE_KRYLOV_NSTEPS, SpikeKrylovBlockSums(step, h.last - h.first, (PetscBool)(h.z != NULL), (PetscBool)(h.q != NULL)), recurrence));
+  if (recurrence)
+    PetscCall(KSPFusedColumnsReduce_Private(ksp, SPIKE_KRYLOV_NSTEPS,
+                                            SpikeKrylovBlockSums(step, h.last - h.first, (PetscBool)(h.z != NULL),
+                                                                 (PetscBool)(h.q != NULL)),
+                                            recurrence));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

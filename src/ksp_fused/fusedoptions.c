@@ -3,8 +3,9 @@
 #include "fused.h"
 
 const char *const KSPFusedReductionsTypes[] = {"PLAIN", "MERGED", "KSPFusedReductions", "KSP_FUSED_REDUCTIONS_", NULL};
-const char *const KSPFusedSpMVTypes[]       = {"PETSC", "AUTO", "SELL", "DIA", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
-const char *const KSPFusedPersistentTypes[] = {"AUTO", "OFF", "ON", "KSPFusedPersistentType", "KSP_FUSED_PERSISTENT_", NULL};
+const char *const KSPFusedSpMVTypes[] = {"PETSC", "AUTO", "SELL", "DIA", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
+const char *const KSPFusedPersistentTypes[] = {"AUTO", "OFF", "ON", "KSPFusedPersistentType", "KSP_FUSED_PERSISTENT_",
+                                               NULL};
 
 /*@
   KSPFusedSetReductions - How many reductions an iteration has
@@ -13,7 +14,8 @@ const char *const KSPFusedPersistentTypes[] = {"AUTO", "OFF", "ON", "KSPFusedPer
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
-- form - `KSP_FUSED_REDUCTIONS_PLAIN` (default, but for `KSPIDRFUSED` in double precision) or `KSP_FUSED_REDUCTIONS_MERGED`
+- form - `KSP_FUSED_REDUCTIONS_PLAIN` (default, but for `KSPIDRFUSED` in double precision) or
+         `KSP_FUSED_REDUCTIONS_MERGED`
 
   Options Database Key:
 . -ksp_fused_reductions (plain|merged) - plain or merged
@@ -21,7 +23,8 @@ const char *const KSPFusedPersistentTypes[] = {"AUTO", "OFF", "ON", "KSPFusedPer
   Level: intermediate
 
   Note:
-  The merged forms pay where reductions over many ranks do, or at small sizes. With `KSPFusedSetResidualReplacement()` the plain form is taken.
+  The merged forms pay where reductions over many ranks do, or at small sizes. With `KSPFusedSetResidualReplacement()`
+  the plain form is taken.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetReductions()`, `KSPFusedGetInfo()`
 @*/
@@ -87,7 +90,8 @@ static PetscErrorCode KSPFusedGetReductions_Fused(KSP ksp, KSPFusedReductions *f
   Level: intermediate
 
   Note:
-  It costs a product and a preconditioner a solve. Other tests than `KSPConvergedDefault()` and `KSP_NORM_NONE` are not checked.
+  It costs a product and a preconditioner a solve. Other tests than `KSPConvergedDefault()` and `KSP_NORM_NONE` are not
+  checked.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetCheckTrueResidual()`, `KSPFusedGetInfo()`
 @*/
@@ -153,7 +157,8 @@ static PetscErrorCode KSPFusedGetCheckTrueResidual_Fused(KSP ksp, PetscBool *flg
   Level: intermediate
 
   Note:
-  It keeps recurrence and truth together where many iterations drive them apart; each costs a product, and a preconditioner where the method preconditions its residual.
+  It keeps recurrence and truth together where many iterations drive them apart; each costs a product, and a
+  preconditioner where the method preconditions its residual.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetResidualReplacement()`, `KSPFusedGetInfo()`
 @*/
@@ -169,7 +174,8 @@ PetscErrorCode KSPFusedSetResidualReplacement(KSP ksp, PetscInt k)
 static PetscErrorCode KSPFusedSetResidualReplacement_Fused(KSP ksp, PetscInt k)
 {
   PetscFunctionBegin;
-  PetscCheck(k >= 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "Number of iterations %" PetscInt_FMT " is negative", k);
+  PetscCheck(k >= 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE,
+             "Number of iterations %" PetscInt_FMT " is negative", k);
   ((KSPFused *)ksp->data)->replacement = k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -286,12 +292,15 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
   Level: intermediate
 
   Notes:
-  On one rank, with a `MATSEQAIJCUSPARSE` on the device or a `MATSEQAIJ` on the host, the products of an iteration are those of a copy of the matrix. It takes as much memory there as the matrix, by diagonals as a
-  rule less, and pays from about ten iterations on. It is made in the first solve, filled anew when values change, and made anew when the pattern does. With it sums of inner products are taken
-  while the product is in registers or in cache. Transposed products and those for true residuals are `MatMult()`.
+  On one rank, with a `MATSEQAIJCUSPARSE` on the device or a `MATSEQAIJ` on the host, the products of an iteration are
+  those of a copy of the matrix. It takes as much memory there as the matrix, by diagonals as a rule less, and pays from
+  about ten iterations on. It is made in the first solve, filled anew when values change, and made anew when the pattern
+  does. With it sums of inner products are taken while the product is in registers or in cache. Transposed products and
+  those for true residuals are `MatMult()`.
 
-  By diagonals no indices are stored: `KSP_FUSED_SPMV_AUTO` takes that form on a device where at least 85 percent of the places on the diagonals have entries, as with stencils on regular grids, on
-  the host where at least half of them have. There is no other form on the host.
+  By diagonals no indices are stored: `KSP_FUSED_SPMV_AUTO` takes that form on a device where at least 85 percent of the
+  places on the diagonals have entries, as with stencils on regular grids, on the host where at least half of them have.
+  There is no other form on the host.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetSpMVType()`, `KSPFusedGetInfo()`
 @*/
@@ -357,7 +366,8 @@ static PetscErrorCode KSPFusedGetSpMVType_Fused(KSP ksp, KSPFusedSpMVType *type)
   Level: intermediate
 
   Note:
-  It can where all that it launches is of this library: with a copy of the matrix (`KSPFusedSetSpMVType()`), and `PCNONE`, `PCJACOBI` or `PCSPIKE`. The results are the same bits.
+  It can where all that it launches is of this library: with a copy of the matrix (`KSPFusedSetSpMVType()`), and
+  `PCNONE`, `PCJACOBI` or `PCSPIKE`. The results are the same bits.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetGraph()`, `KSPFusedGetInfo()`
 @*/
@@ -423,12 +433,15 @@ static PetscErrorCode KSPFusedGetGraph_Fused(KSP ksp, PetscBool *flg)
   Level: intermediate
 
   Notes:
-  It can on one rank with a copy of the matrix (`KSPFusedSetSpMVType()`), `PCNONE` or `PCJACOBI`, plain reductions, and the test of `KSPConvergedDefault()` or `KSPConvergedSkip()`,
-  without monitors, lockstep, residual replacement, null spaces and transposes. Elsewhere iterations are graphs (`KSPFusedSetGraph()`) or launched one by one; `KSPView()` and `KSPFusedGetInfo()` tell
-  what ran. The results are the same bits.
+  It can on one rank with a copy of the matrix (`KSPFusedSetSpMVType()`), `PCNONE` or `PCJACOBI`, plain reductions, and
+  the test of `KSPConvergedDefault()` or `KSPConvergedSkip()`, without monitors, lockstep, residual replacement, null
+  spaces and transposes. Elsewhere iterations are graphs (`KSPFusedSetGraph()`) or launched one by one; `KSPView()` and
+  `KSPFusedGetInfo()` tell what ran. The results are the same bits.
 
-  A barrier of the whole device takes less time than the launch of a kernel, but products fetch more: it is faster while matrix and vectors stay in the second-level cache. By default it is taken
-  where the copy of the matrix and the vectors are at most three quarters of that: with real numbers in double precision on an H200 up to about 130,000 rows with 27 entries, and 350,000 with 7.
+  A barrier of the whole device takes less time than the launch of a kernel, but products fetch more: it is faster while
+  matrix and vectors stay in the second-level cache. By default it is taken where the copy of the matrix and the vectors
+  are at most three quarters of that: with real numbers in double precision on an H200 up to about 130,000 rows with 27
+  entries, and 350,000 with 7.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetPersistent()`, `KSPFusedSetGraph()`, `KSPFusedGetInfo()`
 @*/
@@ -539,14 +552,17 @@ static PetscErrorCode KSPFusedGetResidual_Fused(KSP ksp, Vec *r)
   Level: intermediate
 
   Notes:
-  Give it to `KSPSetConvergenceTest()`. r is the residual of the recurrence where the method is a fused one: preconditioned with `KSPBCGSFUSED` from the left, not preconditioned
-  else. With other methods `KSPBuildResidual()` computes the true residual in each iteration.
+  Give it to `KSPSetConvergenceTest()`. r is the residual of the recurrence where the method is a fused one:
+  preconditioned with `KSPBCGSFUSED` from the left, not preconditioned else. With other methods `KSPBuildResidual()`
+  computes the true residual in each iteration.
 
-  The norm is relative to that of the residual at iteration 0, with zero initial guess the right-hand side. What monitors and history show stays the 2-norm. Solves are in lockstep.
+  The norm is relative to that of the residual at iteration 0, with zero initial guess the right-hand side. What
+  monitors and history show stays the 2-norm. Solves are in lockstep.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPSetConvergenceTest()`, `KSPConvergedDefault()`
 @*/
-PetscErrorCode KSPFusedConvergedInfinity(KSP ksp, PetscInt it, PetscReal rnorm, KSPConvergedReason *reason, PetscCtx ctx)
+PetscErrorCode KSPFusedConvergedInfinity(KSP ksp, PetscInt it, PetscReal rnorm, KSPConvergedReason *reason,
+                                         PetscCtx ctx)
 {
   PetscErrorCode (*residual)(KSP, Vec *) = NULL;
   Vec       r;
@@ -589,21 +605,30 @@ PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObj
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Fused Krylov method options");
-  PetscCall(PetscOptionsEnum("-ksp_fused_reductions", "Reductions of an iteration", "KSPFusedSetReductions", KSPFusedReductionsTypes, form, &form, &set));
+  PetscCall(PetscOptionsEnum("-ksp_fused_reductions", "Reductions of an iteration", "KSPFusedSetReductions",
+                             KSPFusedReductionsTypes, form, &form, &set));
   if (set) PetscCall(KSPFusedSetReductions(ksp, (KSPFusedReductions)form));
-  PetscCall(PetscOptionsBool("-ksp_fused_check_true_residual", "Compute the true residual at convergence", "KSPFusedSetCheckTrueResidual", check, &check, &set));
+  PetscCall(PetscOptionsBool("-ksp_fused_check_true_residual", "Compute the true residual at convergence",
+                             "KSPFusedSetCheckTrueResidual", check, &check, &set));
   if (set) PetscCall(KSPFusedSetCheckTrueResidual(ksp, check));
-  PetscCall(PetscOptionsInt("-ksp_fused_residual_replacement", "Iterations after which the true residual replaces the recurrence", "KSPFusedSetResidualReplacement", k, &k, &set));
+  PetscCall(PetscOptionsInt("-ksp_fused_residual_replacement",
+                            "Iterations after which the true residual replaces the recurrence",
+                            "KSPFusedSetResidualReplacement", k, &k, &set));
   if (set) PetscCall(KSPFusedSetResidualReplacement(ksp, k));
-  PetscCall(PetscOptionsBool("-ksp_fused_lockstep", "Wait for each iteration", "KSPFusedSetLockstep", lockstep, &lockstep, &set));
+  PetscCall(PetscOptionsBool("-ksp_fused_lockstep", "Wait for each iteration", "KSPFusedSetLockstep", lockstep,
+                             &lockstep, &set));
   if (set) PetscCall(KSPFusedSetLockstep(ksp, lockstep));
-  PetscCall(PetscOptionsEnum("-ksp_fused_spmv", "Product", "KSPFusedSetSpMVType", KSPFusedSpMVTypes, spmv, &spmv, &set));
+  PetscCall(
+    PetscOptionsEnum("-ksp_fused_spmv", "Product", "KSPFusedSetSpMVType", KSPFusedSpMVTypes, spmv, &spmv, &set));
   if (set) PetscCall(KSPFusedSetSpMVType(ksp, (KSPFusedSpMVType)spmv));
-  PetscCall(PetscOptionsEList("-ksp_fused_graph", "CUDA graph of an iteration", "KSPFusedSetGraph", graphs, PETSC_STATIC_ARRAY_LENGTH(graphs), graphs[graph], &graph, &set));
+  PetscCall(PetscOptionsEList("-ksp_fused_graph", "CUDA graph of an iteration", "KSPFusedSetGraph", graphs,
+                              PETSC_STATIC_ARRAY_LENGTH(graphs), graphs[graph], &graph, &set));
   if (set) PetscCall(KSPFusedSetGraph(ksp, (PetscBool)(graph == 1)));
-  PetscCall(PetscOptionsEnum("-ksp_fused_persistent", "Many iterations in one kernel", "KSPFusedSetPersistent", KSPFusedPersistentTypes, persistent, &persistent, &set));
+  PetscCall(PetscOptionsEnum("-ksp_fused_persistent", "Many iterations in one kernel", "KSPFusedSetPersistent",
+                             KSPFusedPersistentTypes, persistent, &persistent, &set));
   if (set) PetscCall(KSPFusedSetPersistent(ksp, (KSPFusedPersistentType)persistent));
-  PetscCall(PetscOptionsBool("-ksp_fused_converged_infinity", "Test the infinity norm", "KSPFusedConvergedInfinity", infinity, &infinity, NULL));
+  PetscCall(PetscOptionsBool("-ksp_fused_converged_infinity", "Test the infinity norm", "KSPFusedConvergedInfinity",
+                             infinity, &infinity, NULL));
   if (infinity) PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
   PetscCall(KSPFusedColumnsSetFromOptions(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
@@ -618,16 +643,31 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s reductions, product %s\n", f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement ? "merged" : "plain",
-                                   f->info.product == KSP_FUSED_SPMV_DIA ? (f->info.copy ? "by a copy in diagonals" : "by its diagonals") : (f->info.product == KSP_FUSED_SPMV_SELL ? "by a copy in slices" : (f->info.product == KSP_FUSED_SPMV_AUTO ? "by its stencil" : "by MatMult()"))));
-  if (f->replacement) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n", f->replacement));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  true residual %s at convergence\n", f->checktrue ? "checked" : "not checked"));
-  if (ksp->converged == KSPFusedConvergedInfinity) PetscCall(PetscViewerASCIIPrintf(viewer, "  convergence test in the infinity norm\n"));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "  %s reductions, product %s\n",
+                           f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement ? "merged" : "plain",
+                           f->info.product == KSP_FUSED_SPMV_DIA
+                             ? (f->info.copy ? "by a copy in diagonals" : "by its diagonals")
+                             : (f->info.product == KSP_FUSED_SPMV_SELL
+                                  ? "by a copy in slices"
+                                  : (f->info.product == KSP_FUSED_SPMV_AUTO ? "by its stencil" : "by MatMult()"))));
+  if (f->replacement)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n", f->replacement));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "  true residual %s at convergence\n", f->checktrue ? "checked" : "not checked"));
+  if (ksp->converged == KSPFusedConvergedInfinity)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  convergence test in the infinity norm\n"));
   if (f->info.backend[0]) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: backend %s, %s%s, restarts %" PetscInt_FMT "\n", f->info.backend, f->info.lockstep ? "in lockstep" : "the host one iteration ahead", f->info.persistent ? ", persistent kernel" : (f->info.replayed ? ", CUDA graph" : ""),
-                                     f->info.restarts));
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  last solve: backend %s, %s%s, restarts %" PetscInt_FMT "\n", f->info.backend,
+                             f->info.lockstep ? "in lockstep" : "the host one iteration ahead",
+                             f->info.persistent ? ", persistent kernel" : (f->info.replayed ? ", CUDA graph" : ""),
+                             f->info.restarts));
     PetscCall(KSPFusedColumnsView(ksp, viewer));
-    if (f->info.truenorm >= 0.0 && f->info.unpreconditioned >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: true residual norm %g, unpreconditioned %g\n", (double)f->info.truenorm, (double)f->info.unpreconditioned));
+    if (f->info.truenorm >= 0.0 && f->info.unpreconditioned >= 0.0)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: true residual norm %g, unpreconditioned %g\n",
+                                       (double)f->info.truenorm, (double)f->info.unpreconditioned));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,7 +14,10 @@ typedef struct {
   PetscBool solution; /* x is the solution, not the correction                     */
 } KSPFusedProgress;
 
-/* Post number k, counted from 0 at each solve, lies in ring[k % 4]: the host reads each before the fourth after it can be made */
+/*
+  Post number k, counted from 0 at each solve, lies in ring[k % 4]: the host reads each before the fourth after it can
+  be made
+*/
 PetscErrorCode KSPFusedPost(KSPFused *f)
 {
   SpikeKrylovPost *post = &f->ring[f->posted++ % 4];
@@ -44,7 +47,8 @@ static PetscErrorCode KSPFusedNotFinite_Private(KSP ksp)
   PCFailedReason pcreason;
 
   PetscFunctionBegin;
-  PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve has not converged due to infinity or NaN");
+  PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
+             "KSPSolve has not converged due to infinity or NaN");
   PetscCall(PCReduceFailedReason(ksp->pc));
   PetscCall(PCGetFailedReason(ksp->pc, &pcreason));
   PetscCall(VecFlag(ksp->vec_sol, pcreason));
@@ -116,7 +120,10 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of a matrix that is stored by diagonals, or of a stencil: nothing is copied. New values lie in the same memory, or are another shape */
+/*
+  Products of a matrix that is stored by diagonals, or of a stencil: nothing is copied. New values lie in the same
+  memory, or are another shape
+*/
 static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, const SpikeEnqueue *e)
 {
   PetscFunctionBegin;
@@ -168,7 +175,8 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
 
   PetscFunctionBegin;
   f->usecopy = PETSC_FALSE;
-  if (f->spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->usevec || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->usevec || ksp->transpose_solve)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, &e));
@@ -188,8 +196,8 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
 }
 
 /*
-  Where all that an iteration launches is ours, iterations but the first after a start are graphs. They hold for these vectors and this form: what they were made for is compared
-  at the start of each solve.
+  Where all that an iteration launches is ours, iterations but the first after a start are graphs. They hold for these
+  vectors and this form: what they were made for is compared at the start of each solve.
 */
 static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
 {
@@ -200,7 +208,9 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   KSPFusedGraphKey   pc;
 
   PetscFunctionBegin;
-  f->usegraph = (PetscBool)(f->graphs && f->s.ondevice && f->s.k->capture && f->usecopy && (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement && !PetscLogGpuTimeFlag);
+  f->usegraph = (PetscBool)(f->graphs && f->s.ondevice && f->s.k->capture && f->usecopy &&
+                            (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement &&
+                            !PetscLogGpuTimeFlag);
   if (!f->usegraph) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n, &arrays));
   for (PetscInt i = 0; i < n; i++) {
@@ -224,7 +234,9 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
     pc.diagonal = array;
     PetscCall(VecRestoreArrayReadAndMemType(f->diagonal, &array));
   }
-  if (f->key.narrays != n || memcmp(arrays, f->key.arrays, n * sizeof(*arrays)) || f->key.merged != f->merged || f->key.variant != f->variant || memcmp(&pc, &f->key.pc, sizeof(pc))) PetscCall(KSPFusedDestroyGraphs(f));
+  if (f->key.narrays != n || memcmp(arrays, f->key.arrays, n * sizeof(*arrays)) || f->key.merged != f->merged ||
+      f->key.variant != f->variant || memcmp(&pc, &f->key.pc, sizeof(pc)))
+    PetscCall(KSPFusedDestroyGraphs(f));
   PetscCall(PetscFree(f->key.arrays));
   f->key.arrays  = arrays;
   f->key.narrays = n;
@@ -248,8 +260,8 @@ static PetscErrorCode KSPFusedUnwind_Private(KSP ksp, Vec w, PetscBool *done)
 }
 
 /*
-  r <- the true residual of the iterate, preconditioned where the method's is. Where x is a correction the solution, guess + B x, is left in scratch[0]; with left
-  preconditioning b - A x is, in scratch[1].
+  r <- the true residual of the iterate, preconditioned where the method's is. Where x is a correction the solution,
+  guess + B x, is left in scratch[0]; with left preconditioning b - A x is, in scratch[1].
 */
 PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
 {
@@ -325,17 +337,22 @@ static PetscErrorCode KSPFusedSetGuess_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the true residual is what the test took it for. Where it is not: back to iterating from it, or a negative reason */
+/*
+  Whether the true residual is what the test took it for. Where it is not: back to iterating from it, or a negative
+  reason
+*/
 static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
 {
   KSPFused                *f      = (KSPFused *)ksp->data;
   const KSPConvergedReason reason = ksp->reason;
-  const PetscBool          two    = f->method->residual_preconditioned; /* the norm is that of work[0], and no start is needed to know it */
-  SpikeKrylovPost          post   = {0, 0.0, 0};
+  /* the norm is that of work[0], and no start is needed to know it */
+  const PetscBool two  = f->method->residual_preconditioned;
+  SpikeKrylovPost post = {0, 0.0, 0};
 
   PetscFunctionBegin;
   PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
-  PetscCall(VecNorm(ksp->work[ksp->pc_side == PC_LEFT && two ? f->method->scratch[1] : 0], NORM_2, &f->info.unpreconditioned));
+  PetscCall(
+    VecNorm(ksp->work[ksp->pc_side == PC_LEFT && two ? f->method->scratch[1] : 0], NORM_2, &f->info.unpreconditioned));
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(VecCopy(ksp->work[f->method->scratch[0]], ksp->vec_sol));
     p->solution = PETSC_TRUE;
@@ -345,7 +362,8 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
   else PetscCall(KSPFusedStart_Private(ksp, &post));
   f->info.truenorm = post.norm;
   if (post.norm <= 10.0 * PetscMax(ksp->ttol, ksp->rnorm)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(ksp, "Residual norm is %g by recurrence and %g in truth, the tolerance %g\n", (double)ksp->rnorm, (double)post.norm, (double)ksp->ttol));
+  PetscCall(PetscInfo(ksp, "Residual norm is %g by recurrence and %g in truth, the tolerance %g\n", (double)ksp->rnorm,
+                      (double)post.norm, (double)ksp->ttol));
   if (post.norm <= 0.5 * p->truth && ksp->its < ksp->max_it) {
     p->truth    = post.norm;
     ksp->reason = KSP_CONVERGED_ITERATING;
@@ -358,8 +376,9 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
     }
     if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
   } else {
-    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve has not converged: %s by recurrence, but the true residual norm is %g, the tolerance %g", KSPConvergedReasons[reason], (double)post.norm,
-               (double)ksp->ttol);
+    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
+               "KSPSolve has not converged: %s by recurrence, but the true residual norm is %g, the tolerance %g",
+               KSPConvergedReasons[reason], (double)post.norm, (double)ksp->ttol);
     ksp->rnorm  = post.norm;
     ksp->reason = KSP_DIVERGED_BREAKDOWN;
   }
@@ -375,12 +394,14 @@ static PetscErrorCode KSPFusedRestart_Private(KSP ksp, PetscInt *started)
   PetscFunctionBegin;
   if (ksp->its > *started) f->renewals = 0;
   if (ksp->its == *started && !(f->method->renew && !f->renewals)) {
-    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED, "KSPSolve breakdown in iteration %" PetscInt_FMT ", and no new start helps", ksp->its + 1);
+    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
+               "KSPSolve breakdown in iteration %" PetscInt_FMT ", and no new start helps", ksp->its + 1);
     PetscCall(PetscInfo(ksp, "Breakdown in iteration %" PetscInt_FMT ", and no new start helps\n", ksp->its + 1));
     ksp->reason = KSP_DIVERGED_BREAKDOWN;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscInfo(ksp, "Breakdown after %" PetscInt_FMT " iterations: a new start from the true residual\n", ksp->its));
+  PetscCall(
+    PetscInfo(ksp, "Breakdown after %" PetscInt_FMT " iterations: a new start from the true residual\n", ksp->its));
   *started = ksp->its;
   f->info.restarts++;
   if (f->method->renew) {
@@ -429,7 +450,10 @@ static PetscErrorCode KSPFusedTouch_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iteration `it` from the graph, which is made where there is none; not launched where that fails, and then not tried again in this solve */
+/*
+  Iteration `it` from the graph, which is made where there is none; not launched where that fails, and then not tried
+  again in this solve
+*/
 static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
 {
   KSPFused *f     = (KSPFused *)ksp->data;
@@ -457,7 +481,10 @@ static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At most `its` iterations in one launch, after which p and v are where they were, or the solve ends; 0 where the backend does not want it, and then not tried again in this solve */
+/*
+  At most `its` iterations in one launch, after which p and v are where they were, or the solve ends; 0 where the
+  backend does not want it, and then not tried again in this solve
+*/
 static PetscErrorCode KSPFusedIterate_Private(KSP ksp, PetscInt its, PetscInt *launched)
 {
   KSPFused             *f = (KSPFused *)ksp->data;
@@ -478,7 +505,8 @@ static PetscErrorCode KSPFusedIterate_Private(KSP ksp, PetscInt its, PetscInt *l
     PetscCall(VecGetArrayAndMemType(x, &array, &memtype));
     iterations.v[i] = array;
     PetscCall(VecRestoreArrayAndMemType(x, &array));
-    PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A work vector has left the device during a solve");
+    PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+               "A work vector has left the device during a solve");
   }
   if (f->diagonal) {
     const PetscScalar *diagonal;
@@ -495,8 +523,8 @@ static PetscErrorCode KSPFusedIterate_Private(KSP ksp, PetscInt its, PetscInt *l
 }
 
 /*
-  What a post means. Sets a reason, or returns with restarted when the recurrences begin anew: nothing that was launched counts then. solution: x is the solution, not the
-  correction of right preconditioning.
+  What a post means. Sets a reason, or returns with restarted when the recurrences begin anew: nothing that was launched
+  counts then. solution: x is the solution, not the correction of right preconditioning.
 */
 static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *post, KSPFusedProgress *p)
 {
@@ -515,8 +543,10 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
       p->launched = 0;
     } else PetscCall(KSPFusedSetReason_Private(ksp, post->reason));
   }
-  PetscCheck(!ksp->reason || !p->launched || post->reason, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "The host found %s where the device did not", KSPConvergedReasons[ksp->reason]);
-  if ((ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL) && f->checktrue && ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE) {
+  PetscCheck(!ksp->reason || !p->launched || post->reason, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+             "The host found %s where the device did not", KSPConvergedReasons[ksp->reason]);
+  if ((ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL) && f->checktrue &&
+      ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE) {
     PetscCall(KSPFusedVerify_Private(ksp, p));
     if (!ksp->reason) {
       p->launched = 0;
@@ -540,7 +570,9 @@ PetscErrorCode KSPFusedSetForm(KSP ksp)
   PetscCall(KSPFusedSetBackend_Private(ksp));
   PetscCall(KSPFusedIsIdentity(ksp, &f->identity));
   PetscCall(KSPFusedMayVary(ksp, &varies));
-  f->flexible = (PetscBool)(ksp->pc_side == PC_RIGHT && !f->identity && (f->wantflexible == PETSC_BOOL3_TRUE || (f->wantflexible == PETSC_BOOL3_UNKNOWN && varies)));
+  f->flexible = (PetscBool)(ksp->pc_side == PC_RIGHT && !f->identity &&
+                            (f->wantflexible == PETSC_BOOL3_TRUE ||
+                             (f->wantflexible == PETSC_BOOL3_UNKNOWN && varies)));
   f->merged   = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
   PetscCall(KSPFusedSetProduct_Private(ksp));
   f->info.copy    = (PetscBool)(f->usecopy && !f->key.borrowed);
@@ -552,8 +584,9 @@ PetscErrorCode KSPFusedSetForm(KSP ksp)
 /* Residual, backend, form and test of this solve; iteration 0 */
 static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
 {
-  KSPFused           *f         = (KSPFused *)ksp->data;
-  const PetscBool     isdefault = (PetscBool)(ksp->converged == KSPConvergedDefault), skip = (PetscBool)(ksp->converged == KSPConvergedSkip);
+  KSPFused       *f         = (KSPFused *)ksp->data;
+  const PetscBool isdefault = (PetscBool)(ksp->converged == KSPConvergedDefault),
+                  skip      = (PetscBool)(ksp->converged == KSPConvergedSkip);
   Vec                 x = ksp->vec_sol, r = ksp->work[0];
   SpikeKrylovScalars *s;
   SpikeKrylovPost     post;
@@ -567,7 +600,9 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   p->ahead         = f->s.ondevice && never && !f->lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
   f->info.lockstep = (PetscBool)!p->ahead;
   PetscCall(KSPFusedSetGraph_Private(ksp));
-  f->usewhole = (PetscBool)(f->persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole && f->s.k->iterate && p->ahead && f->usecopy && (f->identity || f->diagonal) && !f->merged && !f->replacement && !PetscLogGpuTimeFlag);
+  f->usewhole = (PetscBool)(f->persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole && f->s.k->iterate &&
+                            p->ahead && f->usecopy && (f->identity || f->diagonal) && !f->merged && !f->replacement &&
+                            !PetscLogGpuTimeFlag);
   f->since    = 0;
   f->renewals = 0;
   f->useguess = PETSC_FALSE;
@@ -578,7 +613,9 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   s->f.scale     = f->scaled ? f->scale : 1.0;
   ksp->its       = 0;
 
-  if (f->method->residual_preconditioned) PetscCall(KSPInitialResidual(ksp, x, ksp->work[f->method->scratch[0]], ksp->work[f->method->scratch[1]], r, ksp->vec_rhs));
+  if (f->method->residual_preconditioned)
+    PetscCall(
+      KSPInitialResidual(ksp, x, ksp->work[f->method->scratch[0]], ksp->work[f->method->scratch[1]], r, ksp->vec_rhs));
   else {
     if (!ksp->guess_zero) PetscCall(KSPFusedTrueResidual(ksp, r));
     else PetscCall(VecCopy(ksp->vec_rhs, r));
@@ -609,7 +646,10 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many iterations more than the one that the host waits for it launches: none where that may be the last, the first of all, or one that reaches the tolerance at the rate of that before it */
+/*
+  How many iterations more than the one that the host waits for it launches: none where that may be the last, the first
+  of all, or one that reaches the tolerance at the rate of that before it
+*/
 static PetscInt KSPFusedAhead_Private(KSP ksp, const KSPFusedProgress *p)
 {
   const PetscBool tested = (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE);

@@ -4,7 +4,9 @@
 #include <petsc/private/pcimpl.h>
 #include <stdarg.h>
 
-/* The sums of a step and of the one that it carries, over all ranks in one reduction; then their recurrences, in order */
+/*
+  The sums of a step and of the one that it carries, over all ranks in one reduction; then their recurrences, in order
+*/
 static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer)
 {
   KSPFused      *f = (KSPFused *)ksp->data;
@@ -26,30 +28,37 @@ static PetscErrorCode KSPFusedReduce_Private(KSP ksp, SpikeKrylovStep step, Pets
     PetscCall(PetscArraycpy(sums, f->carry, c));
   }
   PetscCall(PetscArraycpy(sums + c, f->s.local, n));
-  if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
+  if (f->size > 1)
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM,
+                                PetscObjectComm((PetscObject)ksp)));
   if (f->carried) {
     f->carried = PETSC_FALSE;
     if (SpikeKrylovRecur(f->carriedstep, f->s.scalars, sums)) PetscCall(KSPFusedPost(f));
   }
-  if ((!f->s.scalars->reason || step == SPIKE_CG_SETTLE) && SpikeKrylovRecur(step, f->s.scalars, sums + c)) PetscCall(KSPFusedPost(f));
+  if ((!f->s.scalars->reason || step == SPIKE_CG_SETTLE) && SpikeKrylovRecur(step, f->s.scalars, sums + c))
+    PetscCall(KSPFusedPost(f));
   PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  One step on its vectors, behind y <- A x, or y <- D A x with the diagonal matrix D in scale, by the backend's copy of A where there is an x. Arrays are fetched and given back each time: a preconditioner may have worked on the
-  other side. A vector that is there twice is read twice. With defer the sums wait for those of the next step that has some, where there is a reduction to be saved.
+  One step on its vectors, behind y <- A x, or y <- D A x with the diagonal matrix D in scale, by the backend's copy of
+  A where there is an x. Arrays are fetched and given back each time: a preconditioner may have worked on the other
+  side. A vector that is there twice is read twice. With defer the sums wait for those of the next step that has some,
+  where there is a reduction to be saved.
 */
-static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer, const Vec vec[], Vec scale, Vec x, Vec y)
+static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer, const Vec vec[],
+                                              Vec scale, Vec x, Vec y)
 {
-  KSPFused                 *f    = (KSPFused *)ksp->data;
-  const SpikeKrylovStepInfo none = {"product", 0, 0, 0, 0, 0.0}, *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
-  const PetscBool           host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
-  PetscScalar              *v[SPIKE_KRYLOV_MAXVECTORS + 3], *w[SPIKE_KRYLOV_MAXVECTORS + 3];
-  Vec                       all[SPIKE_KRYLOV_MAXVECTORS + 3];
-  unsigned                  read = info->read, written = info->written;
-  PetscInt                  n, count                   = info->nvectors;
-  PetscMemType              memtype;
+  KSPFused                 *f     = (KSPFused *)ksp->data;
+  const SpikeKrylovStepInfo none  = {"product", 0, 0, 0, 0, 0.0},
+                            *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
+  const PetscBool host            = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
+  PetscScalar    *v[SPIKE_KRYLOV_MAXVECTORS + 3], *w[SPIKE_KRYLOV_MAXVECTORS + 3];
+  Vec             all[SPIKE_KRYLOV_MAXVECTORS + 3];
+  unsigned        read = info->read, written = info->written;
+  PetscInt        n, count                   = info->nvectors;
+  PetscMemType    memtype;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < count; k++) {
@@ -82,11 +91,14 @@ static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, Pet
       if (!iswritten) PetscCall(VecGetArrayReadAndMemType(all[k], (const PetscScalar **)&v[k], &memtype));
       else if (isread) PetscCall(VecGetArrayAndMemType(all[k], &v[k], &memtype));
       else PetscCall(VecGetArrayWriteAndMemType(all[k], &v[k], &memtype));
-      PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A work vector has left the device during a solve");
+      PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+                 "A work vector has left the device during a solve");
     }
     w[k] = v[k]; /* giving back clears the pointer */
   }
-  if (x) PetscCall((*f->s.k->mult)(&f->s, f->copy, step, scale ? v[info->nvectors + 2] : NULL, v[info->nvectors], v[info->nvectors + 1], v));
+  if (x)
+    PetscCall((*f->s.k->mult)(&f->s, f->copy, step, scale ? v[info->nvectors + 2] : NULL, v[info->nvectors],
+                              v[info->nvectors + 1], v));
   else PetscCall((*f->s.k->step)(&f->s, step, n, v));
   for (PetscInt k = count - 1; k >= 0; k--) {
     const PetscBool isread = (PetscBool)((read >> k) & 1), iswritten = (PetscBool)((written >> k) & 1);
@@ -199,14 +211,18 @@ PetscErrorCode KSPFusedApply(KSP ksp, Vec x, Vec y, Vec work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y <- B A x or A B x and a step that reads y, whose vectors follow: one pass where the product is the last of it, or B is a diagonal matrix */
+/*
+  y <- B A x or A B x and a step that reads y, whose vectors follow: one pass where the product is the last of it, or B
+  is a diagonal matrix
+*/
 PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, ...)
 {
   KSPFused *f = (KSPFused *)ksp->data;
   KSPFusedVectors(step, step);
 
   if (f->running) PetscCall(KSPFusedColumnsApplyStep(ksp, x, y, work, step, vec));
-  else if (f->usecopy && (f->identity || (f->diagonal && ksp->pc_side == PC_LEFT))) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, f->identity ? NULL : f->diagonal, x, y));
+  else if (f->usecopy && (f->identity || (f->diagonal && ksp->pc_side == PC_LEFT)))
+    PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, f->identity ? NULL : f->diagonal, x, y));
   else if (f->usecopy && (f->diagonal || f->pc.run) && ksp->pc_side == PC_RIGHT) {
     PetscCall(KSPFusedPCApply(ksp, x, work));
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, work, y));

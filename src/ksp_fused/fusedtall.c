@@ -2,8 +2,9 @@
 /* fusedtall.c: block methods for several right-hand sides: tall blocks, small matrices and where those are */
 #include "fusedcolumns.h"
 
-#define KSP_FUSED_TALL_MAXTASKS  4
-#define KSP_FUSED_TALL_PRECISION ((PCSpikePrecision)(PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE))
+#define KSP_FUSED_TALL_MAXTASKS 4
+#define KSP_FUSED_TALL_PRECISION \
+  ((PCSpikePrecision)(PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE))
 
 PetscErrorCode KSPFusedTallDestroy(KSPFusedColumns *c)
 {
@@ -35,7 +36,8 @@ PetscErrorCode KSPFusedTallSetUp(KSP ksp)
   PetscCall((*c->directions.k->create)(&c->directions));
   PetscCall((*c->directions.k->push)(&c->directions, most)); /* all zero */
   c->tall.k = SpikeBlockKernelsFind(c->s.k->memtype);
-  PetscCheck(c->tall.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "No kernels for tall blocks where the vectors are");
+  PetscCheck(c->tall.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "No kernels for tall blocks where the vectors are");
   PetscCall((*c->tall.k->create)(&c->tall));
   PetscCall((*c->tall.k->alloc)(&c->tall, size * sizeof(PetscScalar), (void **)&c->small));
   if (!PetscMemTypeHost(c->s.k->memtype) && !c->s.ondevice) PetscCall(PetscMalloc1(size, &c->hostsmall));
@@ -52,7 +54,8 @@ static PetscErrorCode KSPFusedTallTasks_Private(KSP ksp, PetscBool chain, PetscI
   PetscInt         nv = 0, n, at[2 * KSP_FUSED_TALL_MAXTASKS], ld;
 
   PetscFunctionBegin;
-  PetscAssert(count <= KSP_FUSED_TALL_MAXTASKS, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "%" PetscInt_FMT " tasks", count);
+  PetscAssert(count <= KSP_FUSED_TALL_MAXTASKS, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+              "%" PetscInt_FMT " tasks", count);
   PetscCall(VecGetLocalSize(ksp->work[0], &n));
   for (PetscInt i = 0; i < 2 * count; i++) { /* each block once */
     const KSPFusedTall *task  = &tasks[i / 2];
@@ -129,9 +132,13 @@ PetscErrorCode KSPFusedTallRecur(KSP ksp, SpikeBlockCGStep step, PetscInt sums, 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (c->hostsmall) PetscCall((*c->tall.k->copy)(&c->tall, PETSC_FALSE, PETSC_TRUE, small, c->small, sums * bytes));
-  if (f->size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, small, (PetscMPIInt)(sums * m * m), MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)ksp)));
+  if (f->size > 1)
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, small, (PetscMPIInt)(sums * m * m), MPIU_SCALAR, MPIU_SUM,
+                                PetscObjectComm((PetscObject)ksp)));
   PetscCall((*SpikeKrylovColumnKernels_Host.blockcg)(&c->s, step, m, norms, small));
-  if (c->hostsmall) PetscCall((*c->tall.k->copy)(&c->tall, PETSC_TRUE, PETSC_FALSE, c->small + SPIKE_BLOCKCG_T * m * m, small + SPIKE_BLOCKCG_T * m * m, (SPIKE_BLOCKCG_EC + 1 - SPIKE_BLOCKCG_T) * bytes));
+  if (c->hostsmall)
+    PetscCall((*c->tall.k->copy)(&c->tall, PETSC_TRUE, PETSC_FALSE, c->small + SPIKE_BLOCKCG_T * m * m,
+                                 small + SPIKE_BLOCKCG_T * m * m, (SPIKE_BLOCKCG_EC + 1 - SPIKE_BLOCKCG_T) * bytes));
   PetscCall((*c->s.k->push)(&c->s, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,24 +3,29 @@
 #include "idrimpl.h"
 #include <petsc/private/pcimpl.h>
 
-static PetscBool  cite       = PETSC_FALSE;
-static const char citation[] = "@article{VanGijzenSonneveld2011,\n"
-                               "  title   = {Algorithm 913: an elegant {IDR(s)} variant that efficiently exploits biorthogonality properties},\n"
-                               "  author  = {Martin B. van Gijzen and Peter Sonneveld},\n"
-                               "  journal = {ACM Transactions on Mathematical Software},\n"
-                               "  volume  = {38},\n"
-                               "  number  = {1},\n"
-                               "  year    = {2011}\n"
-                               "}\n"
-                               "@article{AnztKreutzerPoncePetersonWelleinDongarra2016,\n"
-                               "  title   = {Optimization and performance evaluation of the {IDR} iterative {Krylov} solver on {GPUs}},\n"
-                               "  author  = {Hartwig Anzt and Moritz Kreutzer and Eduardo Ponce and Gregory D. Peterson and Gerhard Wellein and Jack Dongarra},\n"
-                               "  journal = {The International Journal of High Performance Computing Applications},\n"
-                               "  doi     = {10.1177/1094342016646844},\n"
-                               "  year    = {2016}\n"
-                               "}\n";
+static PetscBool  cite = PETSC_FALSE;
+static const char citation[] =
+  "@article{VanGijzenSonneveld2011,\n"
+  "  title   = {Algorithm 913: an elegant {IDR(s)} variant that efficiently exploits biorthogonality properties},\n"
+  "  author  = {Martin B. van Gijzen and Peter Sonneveld},\n"
+  "  journal = {ACM Transactions on Mathematical Software},\n"
+  "  volume  = {38},\n"
+  "  number  = {1},\n"
+  "  year    = {2011}\n"
+  "}\n"
+  "@article{AnztKreutzerPoncePetersonWelleinDongarra2016,\n"
+  "  title   = {Optimization and performance evaluation of the {IDR} iterative {Krylov} solver on {GPUs}},\n"
+  "  author  = {Hartwig Anzt and Moritz Kreutzer and Eduardo Ponce and Gregory D. Peterson and Gerhard Wellein and "
+  "Jack Dongarra},\n"
+  "  journal = {The International Journal of High Performance Computing Applications},\n"
+  "  doi     = {10.1177/1094342016646844},\n"
+  "  year    = {2016}\n"
+  "}\n";
 
-/* R is what the test sees: with smoothing the smoothed residual, that of vec_sol, and RI and XI are those of the recurrence. Then come G, U and P */
+/*
+  R is what the test sees: with smoothing the smoothed residual, that of vec_sol, and RI and XI are those of the
+  recurrence. Then come G, U and P
+*/
 enum {
   R,
   T,
@@ -118,7 +123,8 @@ static PetscErrorCode KSPFusedStart_IDR(KSP ksp)
   idr->d       = SpikeIDRLayout(s, KSPFusedSmall(f));
   idr->settled = 0;
   PetscCall(PetscObjectGetId((PetscObject)idr->P[0], &id));
-  if (id != idr->filled || (!ksp->its && !f->info.restarts && idr->generation && !idr->rand)) PetscCall(KSPIDRFusedFill_Private(ksp, 0));
+  if (id != idr->filled || (!ksp->its && !f->info.restarts && idr->generation && !idr->rand))
+    PetscCall(KSPIDRFusedFill_Private(ksp, 0));
   block.A = idr->P;
   PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &block, NULL, &begin, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -129,7 +135,8 @@ static KSPFusedBlock KSPIDRFusedCombine(KSP ksp, PetscInt since)
 {
   KSPIDRFused        *idr = KSPIDRFusedData(ksp);
   const PetscInt      s = idr->ncolumns, k = since % (s + 1);
-  const KSPFusedBlock combine = {since < s ? s : k, s, idr->G, idr->U, idr->d.c + k, idr->d.omega, NULL, idr->U[k], NULL, KSPIDRFusedR(ksp), NULL};
+  const KSPFusedBlock combine =
+    {since < s ? s : k, s, idr->G, idr->U, idr->d.c + k, idr->d.omega, NULL, idr->U[k], NULL, KSPIDRFusedR(ksp), NULL};
 
   return combine;
 }
@@ -154,20 +161,23 @@ static PetscErrorCode KSPIDRFusedCombineFlexible_Private(KSP ksp, PetscInt since
   inner.y = w[T];
   outer.A = NULL;
   outer.r = w[W];
-  if (inner.last > inner.first) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &inner, NULL, NULL, PETSC_FALSE));
+  if (inner.last > inner.first)
+    PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &inner, NULL, NULL, PETSC_FALSE));
   PetscCall(KSPFusedPCApply(ksp, inner.last > inner.first ? w[T] : inner.r, w[W]));
   PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &outer, NULL, NULL, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  The product of step k, and the projection of g_k and u_k. Classical: all sums at once; the update waits for the tail. Twice: once more before that. Modified: one p_i after the other. Each
-  sum of the last reduction becomes a number of M.
+  The product of step k, and the projection of g_k and u_k. Classical: all sums at once; the update waits for the tail.
+  Twice: once more before that. Modified: one p_i after the other. Each sum of the last reduction becomes a number of M.
 */
 static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
 {
   KSPIDRFused   *idr = KSPIDRFusedData(ksp);
-  const PetscInt s = idr->ncolumns, passes = k && idr->orthog == KSP_IDRFUSED_ORTHOG_TWICE ? 1 : (idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? k : 0);
+  const PetscInt s = idr->ncolumns, passes = k && idr->orthog == KSP_IDRFUSED_ORTHOG_TWICE
+                                             ? 1
+                                             : (idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? k : 0);
   const PetscInt first = idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? k : 0;
 
   PetscFunctionBegin;
@@ -175,7 +185,8 @@ static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
     const PetscBool          last = (PetscBool)(i == passes);
     const PetscInt           a = last ? first : i, b = last ? s : (first ? i + 1 : k); /* p_a to p_(b-1) */
     const SpikeIDRRecurrence sums = {last ? SPIKE_IDR_COLUMN : SPIKE_IDR_PROJECT, s, k, a, b, 0.0};
-    KSPFusedBlock            dots = {a, b, idr->P, NULL, NULL, NULL, NULL, idr->G[k], NULL, NULL, NULL}, update = {a, b, idr->G, idr->U, idr->d.alpha + a, NULL, NULL, idr->U[k], idr->G[k], NULL, NULL};
+    KSPFusedBlock            dots = {a, b, idr->P, NULL, NULL, NULL, NULL, idr->G[k], NULL, NULL, NULL},
+                  update = {a, b, idr->G, idr->U, idr->d.alpha + a, NULL, NULL, idr->U[k], idr->G[k], NULL, NULL};
 
     if (!i) PetscCall(KSPFusedBlockApplyDots(ksp, idr->U[k], ksp->work[W], &dots, &sums)); /* g_k = K u_k */
     else PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &dots, NULL, &sums, PETSC_FALSE));
@@ -185,14 +196,18 @@ static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
 }
 
 /*
-  Words of n that a cycle of s + 1 products moves besides them, classical and merged: the sums of step k read P and g_k, those of omega P, t and r; the update of step k, with the
-  combination of the next step, reads all columns of G and U but one, reads and writes g_k, u_k, r, x (in step 0 only r, x), and writes u_(k+1); that of omega reads t, G, U, reads and writes
-  r, x, and writes u_0. Together 3 s^2 + 11 s + 5 (19, 39, 97, 285 for s = 1, 2, 4, 8), in 2 s + 2 kernels, of which s + 1 are the products themselves where these are our own; that saves s + 1
-  words. In the first cycle G and U are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms ride on the reduction behind them, so that with several ranks
-  the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 4 words a product: it lags, and is done by the update of the next product, whose sums have what its own
-  factor and norm follow from.
+  Words of n that a cycle of s + 1 products moves besides them, classical and merged: the sums of step k read P and g_k,
+  those of omega P, t and r; the update of step k, with the combination of the next step, reads all columns of G and U
+  but one, reads and writes g_k, u_k, r, x (in step 0 only r, x), and writes u_(k+1); that of omega reads t, G, U, reads
+  and writes r, x, and writes u_0. Together 3 s^2 + 11 s + 5 (19, 39, 97, 285 for s = 1, 2, 4, 8), in 2 s + 2 kernels,
+  of which s + 1 are the products themselves where these are our own; that saves s + 1 words. In the first cycle G and U
+  are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms ride on the reduction behind them,
+  so that with several ranks the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 4 words
+  a product: it lags, and is done by the update of the next product, whose sums have what its own factor and norm follow
+  from.
 
-  Of m right-hand sides together each has these words, but where a backend reads P once for all of them, as the host's does: then s (s + 1) of them are s (s + 1) / m for each (26 in sums, with s = 4 and m = 16, become 7.25).
+  Of m right-hand sides together each has these words, but where a backend reads P once for all of them, as the host's
+  does: then s (s + 1) of them are s (s + 1) / m for each (26 in sums, with s = 4 and m = 16, become 7.25).
 */
 static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 {
@@ -211,7 +226,8 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
     const KSPFusedBlock combine = KSPIDRFusedCombine(ksp, f->since);
 
     if (f->flexible) PetscCall(KSPIDRFusedCombineFlexible_Private(ksp, f->since));
-    else if (!f->since || !KSPIDRFusedJoins(ksp)) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &combine, NULL, NULL, PETSC_FALSE));
+    else if (!f->since || !KSPIDRFusedJoins(ksp))
+      PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &combine, NULL, NULL, PETSC_FALSE));
     PetscCall(KSPIDRFusedProject_Private(ksp, k));
   } else {
     const KSPFusedBlock      dots = {0, m, idr->P, NULL, NULL, NULL, NULL, w[T], r, NULL, NULL};
@@ -226,8 +242,8 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 /* f = P^H r; norm: its norm is that of the iteration */
 static PetscErrorCode KSPIDRFusedSetResidual_Private(KSP ksp, PetscInt k, PetscBool norm)
 {
-  KSPIDRFused             *idr  = KSPIDRFusedData(ksp);
-  const KSPFusedBlock      dots = {0, idr->ncolumns, idr->P, NULL, NULL, NULL, NULL, KSPIDRFusedR(ksp), NULL, NULL, NULL};
+  KSPIDRFused        *idr  = KSPIDRFusedData(ksp);
+  const KSPFusedBlock dots = {0, idr->ncolumns, idr->P, NULL, NULL, NULL, NULL, KSPIDRFusedR(ksp), NULL, NULL, NULL};
   const SpikeIDRRecurrence sums = {SPIKE_IDR_RESIDUAL, idr->ncolumns, k, 0, norm ? 1 : 0, 0.0};
 
   PetscFunctionBegin;
@@ -237,11 +253,12 @@ static PetscErrorCode KSPIDRFusedSetResidual_Private(KSP ksp, PetscInt k, PetscB
 
 static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
 {
-  KSPFused                *f   = (KSPFused *)ksp->data;
-  KSPIDRFused             *idr = KSPIDRFusedData(ksp);
-  const PetscInt           s = idr->ncolumns, k = f->since % (s + 1), next = (f->since + 1) % (s + 1);
-  Vec                     *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
-  const PetscBool          omega = (PetscBool)(k == s), defer = (PetscBool)(f->merged && f->more), joins = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s);
+  KSPFused       *f   = (KSPFused *)ksp->data;
+  KSPIDRFused    *idr = KSPIDRFusedData(ksp);
+  const PetscInt  s = idr->ncolumns, k = f->since % (s + 1), next = (f->since + 1) % (s + 1);
+  Vec            *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
+  const PetscBool omega = (PetscBool)(k == s), defer = (PetscBool)(f->merged && f->more),
+                  joins            = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s);
   const KSPFusedBlock      update  = {0,
                                 omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k,
                                       idr->G,
@@ -261,7 +278,8 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
 
   PetscFunctionBegin;
   /* g_k -= G alpha, u_k -= U alpha; x += beta u_k, r -= beta g_k, or with omega, r (or B r) and t */
-  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update, joins ? &combine : NULL, plain && !q ? NULL : &norm, defer));
+  PetscCall(
+    KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update, joins ? &combine : NULL, plain && !q ? NULL : &norm, defer));
   if (plain) PetscCall(KSPIDRFusedSetResidual_Private(ksp, 0, (PetscBool)!q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -310,7 +328,10 @@ static PetscErrorCode KSPFusedRenew_IDR(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Behind the first iteration x = beta u_0, and B u_0 lies in W where the product has left it there: with a preconditioner that solves the system, half of all applications */
+/*
+  Behind the first iteration x = beta u_0, and B u_0 lies in W where the product has left it there: with a
+  preconditioner that solves the system, half of all applications
+*/
 static PetscErrorCode KSPFusedUnwind_IDR(KSP ksp, Vec w, PetscBool *done)
 {
   KSPFused    *f   = (KSPFused *)ksp->data;
@@ -320,19 +341,30 @@ static PetscErrorCode KSPFusedUnwind_IDR(KSP ksp, Vec w, PetscBool *done)
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (f->identity || idr->smoothing || ksp->transpose_solve || ksp->pc->ops->applyBA) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->identity || idr->smoothing || ksp->transpose_solve || ksp->pc->ops->applyBA)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecDotNorm2(ksp->vec_sol, idr->U[0], &xu, &uu));
-  if (PetscIsInfOrNanScalar(xu) || PetscIsInfOrNanReal(uu) || uu <= PETSC_REAL_MIN / PetscSqr(PETSC_MACHINE_EPSILON)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscIsInfOrNanScalar(xu) || PetscIsInfOrNanReal(uu) || uu <= PETSC_REAL_MIN / PetscSqr(PETSC_MACHINE_EPSILON))
+    PetscFunctionReturn(PETSC_SUCCESS);
   if (w != ksp->work[W]) PetscCall(VecCopy(ksp->work[W], w));
   PetscCall(VecScale(w, xu / uu));
   *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const KSPFusedMethod KSPFusedMethod_IDR = {
-  "IDR", 0, {W, T},
-    PETSC_TRUE, KSPFusedStart_IDR, KSPFusedHead_IDR, KSPFusedTail_IDR, KSPFusedReplace_IDR, PETSC_TRUE, KSPFusedSettle_IDR, KSPFusedRenew_IDR, SPIKE_KRYLOV_NOMETHOD, KSPFusedUnwind_IDR
-};
+static const KSPFusedMethod KSPFusedMethod_IDR = {"IDR",
+                                                  0,
+                                                  {W, T},
+                                                  PETSC_TRUE,
+                                                  KSPFusedStart_IDR,
+                                                  KSPFusedHead_IDR,
+                                                  KSPFusedTail_IDR,
+                                                  KSPFusedReplace_IDR,
+                                                  PETSC_TRUE,
+                                                  KSPFusedSettle_IDR,
+                                                  KSPFusedRenew_IDR,
+                                                  SPIKE_KRYLOV_NOMETHOD,
+                                                  KSPFusedUnwind_IDR};
 
 static PetscErrorCode KSPReset_IDRFused(KSP ksp)
 {
@@ -359,46 +391,69 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
 }
 
 /*MC
-  KSPIDRFUSED - IDR(s) with biorthogonalization {cite}`gijzen:2011`, one reduction a product, residual smoothing and recovery from breakdowns
+  KSPIDRFUSED - IDR(s) with biorthogonalization {cite}`gijzen:2011`, one reduction a product, residual smoothing and
+  recovery from breakdowns
 
   Options Database Keys:
 + -ksp_idr_s s                                         - dimension of the shadow space, default 4, `KSPIDRSetS()`
-. -ksp_idr_cosine c                                    - least cosine of the angle between residual and its image that omega believes, default 0.7, 0 for none, `KSPIDRSetCosine()`
-. -ksp_idr_random_type type                            - fill the shadow space with a `PetscRandom`, as `KSPIDR` does, `KSPIDRSetRandom()`
+. -ksp_idr_cosine c                                    - least cosine of the angle between residual and its image that
+                                                       omega believes, default 0.7, 0 for none, `KSPIDRSetCosine()`
+. -ksp_idr_random_type type                            - fill the shadow space with a `PetscRandom`, as `KSPIDR` does,
+                                                       `KSPIDRSetRandom()`
 . -ksp_idr_random_seed seed                            - the same, with a seed
 . -ksp_idrfused_smoothing (true|false)                 - residual smoothing, `KSPIDRFusedSetSmoothing()`
-. -ksp_idrfused_orthog (classical|modified|twice)      - how a direction is made orthogonal to shadow vectors, `KSPIDRFusedSetOrthogType()`
-. -ksp_idrfused_flexible (true|false|unknown)          - right preconditioning by an operator that may vary, `KSPIDRFusedSetFlexible()`
-. -ksp_idrfused_petsc_vectors (true|false)             - vector operations by PETSc's functions, `KSPIDRFusedSetPetscVectors()`
-. -ksp_fused_reductions (merged|plain)                 - s + 1 reductions in a cycle of s + 1 products, or twice as many, `KSPFusedSetReductions()`
-. -ksp_fused_check_true_residual (true|false)          - compute the true residual at convergence, `KSPFusedSetCheckTrueResidual()`
-. -ksp_fused_residual_replacement k                    - replace the residual by the true one every k iterations, `KSPFusedSetResidualReplacement()`
+. -ksp_idrfused_orthog (classical|modified|twice)      - how a direction is made orthogonal to shadow vectors,
+                                                       `KSPIDRFusedSetOrthogType()`
+. -ksp_idrfused_flexible (true|false|unknown)          - right preconditioning by an operator that may vary,
+                                                       `KSPIDRFusedSetFlexible()`
+. -ksp_idrfused_petsc_vectors (true|false)             - vector operations by PETSc's functions,
+                                                       `KSPIDRFusedSetPetscVectors()`
+. -ksp_fused_reductions (merged|plain)                 - s + 1 reductions in a cycle of s + 1 products, or twice as
+                                                       many, `KSPFusedSetReductions()`
+. -ksp_fused_check_true_residual (true|false)          - compute the true residual at convergence,
+                                                       `KSPFusedSetCheckTrueResidual()`
+. -ksp_fused_residual_replacement k                    - replace the residual by the true one every k iterations,
+                                                       `KSPFusedSetResidualReplacement()`
 . -ksp_fused_lockstep (true|false)                     - wait for each iteration, `KSPFusedSetLockstep()`
-. -ksp_fused_matsolve (columns|single)                 - several right-hand sides in `KSPMatSolve()`: all columns together, or one by one, `KSPFusedSetMatSolveType()`
-. -ksp_fused_spmv (petsc|auto)                         - products by a copy of the matrix where there is one, `KSPFusedSetSpMVType()`
-. -ksp_fused_graph (auto|off)                          - CUDA graphs where nothing but kernels of our own is launched, `KSPFusedSetGraph()`
+. -ksp_fused_matsolve (columns|single)                 - several right-hand sides in `KSPMatSolve()`: all columns
+                                                       together, or one by one, `KSPFusedSetMatSolveType()`
+. -ksp_fused_spmv (petsc|auto)                         - products by a copy of the matrix where there is one,
+                                                       `KSPFusedSetSpMVType()`
+. -ksp_fused_graph (auto|off)                          - CUDA graphs where nothing but kernels of our own is launched,
+                                                       `KSPFusedSetGraph()`
 - -ksp_fused_converged_infinity                        - test the infinity norm, `KSPFusedConvergedInfinity()`
 
   Level: intermediate
 
   Notes:
-  Options and functions of `KSPIDR` work on this method too. With the same shadow space (a `PetscRandom` of the same type and seed) iterates are those of `KSPIDR`, up to rounding,
-  and so are sides and norms: left preconditioning with the preconditioned norm, right preconditioning with the unpreconditioned one, none with both. An iteration is one product with its
-  preconditioner. Any `Mat` and any `PC` work, on the right one that varies too (`KSPIDRFusedSetFlexible()`). Without a `PetscRandom` the shadow space depends on the size of the problem
-  alone, not on the number of ranks. `KSPIDRGetRandom()` makes a `PetscRandom`, which is used from then on. More shadow vectors than rows are not used.
+  Options and functions of `KSPIDR` work on this method too. With the same shadow space (a `PetscRandom` of the same
+  type and seed) iterates are those of `KSPIDR`, up to rounding, and so are sides and norms: left preconditioning with
+  the preconditioned norm, right preconditioning with the unpreconditioned one, none with both. An iteration is one
+  product with its preconditioner. Any `Mat` and any `PC` work, on the right one that varies too
+  (`KSPIDRFusedSetFlexible()`). Without a `PetscRandom` the shadow space depends on the size of the problem alone, not
+  on the number of ranks. `KSPIDRGetRandom()` makes a `PetscRandom`, which is used from then on. More shadow vectors
+  than rows are not used.
 
-  In the merged form, the default but with `PetscReal` in single precision, all inner products of a product are in one reduction, with the norm of the residual before: on several ranks the method learns of its convergence
-  one product late. In the plain form $P^H r$ is computed in each cycle, as by `KSPIDR`. With residual replacement the plain form is taken.
-  In single precision the merged form stagnates where s is 4 or more and residuals rise in between, unless it makes directions orthogonal twice (`KSPIDRFusedSetOrthogType()`).
+  In the merged form, the default but with `PetscReal` in single precision, all inner products of a product are in one
+  reduction, with the norm of the residual before: on several ranks the method learns of its convergence one product
+  late. In the plain form $P^H r$ is computed in each cycle, as by `KSPIDR`. With residual replacement the plain form is
+  taken. In single precision the merged form stagnates where s is 4 or more and residuals rise in between, unless it
+  makes directions orthogonal twice (`KSPIDRFusedSetOrthogType()`).
 
-  A breakdown leads to a new shadow space and a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where that has been tried since the last iteration that was completed. What
-  `KSPBCGSFUSED` says about the check of the true residual holds here too.
+  A breakdown leads to a new shadow space and a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where
+  that has been tried since the last iteration that was completed. What `KSPBCGSFUSED` says about the check of the true
+  residual holds here too.
 
-  There are kernels of its own for vectors on the host and on CUDA devices, there for up to 32 columns; vectors of other kinds are moved by PETSc's functions (`VecMAXPY()` and local inner products). On one
-  device s x s systems, the convergence test and the shadow space stay there too, and the host runs one iteration ahead, as it does with `KSPBCGSFUSED`. The solution and the residual of smoothing lag by one iteration while nobody looks at them.
+  There are kernels of its own for vectors on the host and on CUDA devices, there for up to 32 columns; vectors of other
+  kinds are moved by PETSc's functions (`VecMAXPY()` and local inner products). On one device s x s systems, the
+  convergence test and the shadow space stay there too, and the host runs one iteration ahead, as it does with
+  `KSPBCGSFUSED`. The solution and the residual of smoothing lag by one iteration while nobody looks at them.
 
-.seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`, `KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`,
-          `KSPIDRFusedSetFlexible()`, `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+.seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`,
+`KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`,
+          `KSPIDRFusedSetFlexible()`, `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`,
+          `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`,
+          `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_IDRFused(KSP ksp)
 {
@@ -409,8 +464,9 @@ PetscErrorCode KSPCreate_IDRFused(KSP ksp)
   PetscCall(KSPCreate_Fused(ksp, &KSPFusedMethod_IDR));
   f = (KSPFused *)ksp->data;
   PetscCall(PetscNew(&idr));
-  f->data         = idr;
-  f->reductions   = PetscDefined(USE_REAL_SINGLE) ? KSP_FUSED_REDUCTIONS_PLAIN : KSP_FUSED_REDUCTIONS_MERGED; /* P^H r by recurrence loses too many of so few digits */
+  f->data = idr;
+  /* P^H r by recurrence loses too many of so few digits */
+  f->reductions   = PetscDefined(USE_REAL_SINGLE) ? KSP_FUSED_REDUCTIONS_PLAIN : KSP_FUSED_REDUCTIONS_MERGED;
   f->wantflexible = PETSC_BOOL3_UNKNOWN;
   idr->s          = 4;
   idr->cosine     = 0.7;

@@ -2,8 +2,8 @@
 /* idrimpl.h: private to src/ksp_idr */
 #pragma once
 
-#include "../ksp_fused/fused.h"
-#include "../kernels/idr.h"
+#include "ksp_fused/fused.h"
+#include "kernels/krylov/idr.h"
 
 typedef struct {
   PetscInt              s; /* as it was set; there are at most as many columns as rows */

@@ -2,7 +2,8 @@
 /* idroptions.c: options, setters and getters, and view of KSPIDRFUSED; what KSPIDR has goes by its functions */
 #include "idrimpl.h"
 
-const char *const KSPIDRFusedOrthogTypes[] = {"CLASSICAL", "MODIFIED", "TWICE", "KSPIDRFusedOrthogType", "KSP_IDRFUSED_ORTHOG_", NULL};
+const char *const KSPIDRFusedOrthogTypes[] =
+  {"CLASSICAL", "MODIFIED", "TWICE", "KSPIDRFusedOrthogType", "KSP_IDRFUSED_ORTHOG_", NULL};
 
 /*@
   KSPIDRFusedSetSmoothing - Whether residuals are smoothed
@@ -19,8 +20,10 @@ const char *const KSPIDRFusedOrthogTypes[] = {"CLASSICAL", "MODIFIED", "TWICE", 
   Level: intermediate
 
   Note:
-  Of all points on the line from the last smoothed iterate to the iterate of IDR(s) the one with the smallest residual is the solution, so norms never rise; the test sees them. It takes two work
-  vectors and 4 words of traffic a row and product: it is done by the update of the next product, and its inner products are part of the reductions that there are.
+  Of all points on the line from the last smoothed iterate to the iterate of IDR(s) the one with the smallest residual
+  is the solution, so norms never rise; the test sees them. It takes two work vectors and 4 words of traffic a row and
+  product: it is done by the update of the next product, and its inner products are part of the reductions that there
+  are.
 
 .seealso: [](ch_ksp), `KSPIDRFUSED`, `KSPIDRFusedGetSmoothing()`
 @*/
@@ -89,7 +92,8 @@ static PetscErrorCode KSPIDRFusedSetSmoothing_IDRFused(KSP ksp, PetscBool flg)
   Level: intermediate
 
   Note:
-  The classical form has one reduction a product, the modified one, which is that of `KSPIDR`, up to s, and the third one two. On hard problems the first may leave a digit less between recurrence and truth.
+  The classical form has one reduction a product, the modified one, which is that of `KSPIDR`, up to s, and the third
+  one two. On hard problems the first may leave a digit less between recurrence and truth.
 
 .seealso: [](ch_ksp), `KSPIDRFUSED`, `KSPIDRFusedGetOrthogType()`
 @*/
@@ -148,7 +152,8 @@ static PetscErrorCode KSPIDRFusedSetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrth
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPIDRFUSED`
-- flg - `PETSC_BOOL3_TRUE`, `PETSC_BOOL3_FALSE`, or `PETSC_BOOL3_UNKNOWN` (default) to go by the type of the preconditioner
+- flg - `PETSC_BOOL3_TRUE`, `PETSC_BOOL3_FALSE`, or `PETSC_BOOL3_UNKNOWN` (default) to go by the type of the
+        preconditioner
 
   Options Database Key:
 . -ksp_idrfused_flexible (true|false|unknown) - the form
@@ -156,12 +161,14 @@ static PetscErrorCode KSPIDRFusedSetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrth
   Level: intermediate
 
   Notes:
-  In the flexible form directions are kept as the preconditioner B has returned them, $u_k = \omega B (r - G c) + U c$, $g_k = A u_k$, so that $r = b - A x$ whatever B is, and x is the solution at any time: B
-  is applied once a product as else, and no more at the end. The other form updates a correction in the space before B, and applies B to that at the end: it needs a B that is one linear operator. Where
-  it is, both give the same iterates, up to rounding.
+  In the flexible form directions are kept as the preconditioner B has returned them, $u_k = \omega B (r - G c) + U c$,
+  $g_k = A u_k$, so that $r = b - A x$ whatever B is, and x is the solution at any time: B is applied once a product as
+  else, and no more at the end. The other form updates a correction in the space before B, and applies B to that at the
+  end: it needs a B that is one linear operator. Where it is, both give the same iterates, up to rounding.
 
-  By default B counts as fixed where it is one of PETSc's pointwise, relaxation or factorization preconditioners, or `PCSPIKE`; any other (`PCKSP`, `PCSHELL`, `PCMG`, `PCBJACOBI`, ...) may vary, and the flexible
-  form is taken. It moves 3 words more a row and product. Left preconditioning and `PCNONE` have no such form.
+  By default B counts as fixed where it is one of PETSc's pointwise, relaxation or factorization preconditioners, or
+  `PCSPIKE`; any other (`PCKSP`, `PCSHELL`, `PCMG`, `PCBJACOBI`, ...) may vary, and the flexible form is taken. It moves
+  3 words more a row and product. Left preconditioning and `PCNONE` have no such form.
 
 .seealso: [](ch_ksp), `KSPIDRFUSED`, `KSPIDRFusedGetFlexible()`, `KSPFGMRES`, `PCKSP`
 @*/
@@ -227,7 +234,8 @@ static PetscErrorCode KSPIDRFusedSetFlexible_IDRFused(KSP ksp, PetscBool3 flg)
   Level: intermediate
 
   Note:
-  By default kernels of this library are used where it has some for vectors of their kind, and PETSc's functions elsewhere.
+  By default kernels of this library are used where it has some for vectors of their kind, and PETSc's functions
+  elsewhere.
 
 .seealso: [](ch_ksp), `KSPIDRFUSED`, `KSPIDRFusedGetPetscVectors()`
 @*/
@@ -283,7 +291,8 @@ static PetscErrorCode KSPIDRSetS_IDRFused(KSP ksp, PetscInt s)
   KSPIDRFused *idr = KSPIDRFusedData(ksp);
 
   PetscFunctionBegin;
-  PetscCheck(s >= 1, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "Dimension of the shadow space %" PetscInt_FMT " is less than 1", s);
+  PetscCheck(s >= 1, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE,
+             "Dimension of the shadow space %" PetscInt_FMT " is less than 1", s);
   if (idr->s != s) ksp->setupstage = KSP_SETUP_NEW;
   idr->s = s;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -299,7 +308,8 @@ static PetscErrorCode KSPIDRGetS_IDRFused(KSP ksp, PetscInt *s)
 static PetscErrorCode KSPIDRSetCosine_IDRFused(KSP ksp, PetscReal cosine)
 {
   PetscFunctionBegin;
-  PetscCheck(cosine >= 0.0 && cosine < 1.0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE, "Cosine %g is not in [0, 1)", (double)cosine);
+  PetscCheck(cosine >= 0.0 && cosine < 1.0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE,
+             "Cosine %g is not in [0, 1)", (double)cosine);
   KSPIDRFusedData(ksp)->cosine = cosine;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -362,22 +372,31 @@ PetscErrorCode KSPSetFromOptions_IDRFused(KSP ksp, PetscOptionItems PetscOptions
   PetscOptionsHeadBegin(PetscOptionsObject, "Fused IDR(s) options");
   PetscCall(PetscOptionsBoundedInt("-ksp_idr_s", "Dimension of the shadow space", "KSPIDRSetS", s, &s, &set, 1));
   if (set) PetscCall(KSPIDRSetS(ksp, s));
-  PetscCall(PetscOptionsRangeReal("-ksp_idr_cosine", "Least cosine that omega believes, 0 for none", "KSPIDRSetCosine", cosine, &cosine, &set, 0.0, 1.0));
+  PetscCall(PetscOptionsRangeReal("-ksp_idr_cosine", "Least cosine that omega believes, 0 for none", "KSPIDRSetCosine",
+                                  cosine, &cosine, &set, 0.0, 1.0));
   if (set) PetscCall(KSPIDRSetCosine(ksp, cosine));
-  PetscCall(PetscOptionsBool("-ksp_idrfused_smoothing", "Residual smoothing", "KSPIDRFusedSetSmoothing", flg, &flg, &set));
+  PetscCall(
+    PetscOptionsBool("-ksp_idrfused_smoothing", "Residual smoothing", "KSPIDRFusedSetSmoothing", flg, &flg, &set));
   if (set) PetscCall(KSPIDRFusedSetSmoothing(ksp, flg));
-  PetscCall(PetscOptionsEnum("-ksp_idrfused_orthog", "Projection of directions", "KSPIDRFusedSetOrthogType", KSPIDRFusedOrthogTypes, orthog, &orthog, &set));
+  PetscCall(PetscOptionsEnum("-ksp_idrfused_orthog", "Projection of directions", "KSPIDRFusedSetOrthogType",
+                             KSPIDRFusedOrthogTypes, orthog, &orthog, &set));
   if (set) PetscCall(KSPIDRFusedSetOrthogType(ksp, (KSPIDRFusedOrthogType)orthog));
   /* PetscOptionsBool3() takes the name of the value from an array, where what is unknown is number -1 */
-  PetscCall(PetscOptionsString("-ksp_idrfused_flexible", "Right preconditioning by an operator that may vary: true, false or unknown", "KSPIDRFusedSetFlexible", KSPIDRFusedBool3Name(flexible), text, sizeof(text), NULL));
-  PetscCall(PetscOptionsGetBool3(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_idrfused_flexible", &flexible, &set));
+  PetscCall(PetscOptionsString("-ksp_idrfused_flexible",
+                               "Right preconditioning by an operator that may vary: true, false or unknown",
+                               "KSPIDRFusedSetFlexible", KSPIDRFusedBool3Name(flexible), text, sizeof(text), NULL));
+  PetscCall(PetscOptionsGetBool3(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_idrfused_flexible",
+                                 &flexible, &set));
   if (set) PetscCall(KSPIDRFusedSetFlexible(ksp, flexible));
   flg = ((KSPFused *)ksp->data)->petsc;
-  PetscCall(PetscOptionsBool("-ksp_idrfused_petsc_vectors", "Vector operations by PETSc's functions", "KSPIDRFusedSetPetscVectors", flg, &flg, &set));
+  PetscCall(PetscOptionsBool("-ksp_idrfused_petsc_vectors", "Vector operations by PETSc's functions",
+                             "KSPIDRFusedSetPetscVectors", flg, &flg, &set));
   if (set) PetscCall(KSPIDRFusedSetPetscVectors(ksp, flg));
   PetscOptionsHeadEnd();
-  PetscCall(PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_idr_random_type", &type));
-  PetscCall(PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_idr_random_seed", &seed));
+  PetscCall(
+    PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_idr_random_type", &type));
+  PetscCall(
+    PetscOptionsHasName(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_idr_random_seed", &seed));
   if (type || seed || idr->rand) {
     PetscCall(KSPIDRGetRandom(ksp, &rand));
     PetscCall(PetscRandomSetFromOptions(rand));
@@ -393,7 +412,12 @@ PetscErrorCode KSPView_IDRFused(KSP ksp, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  s (shadow space dimension) = %" PetscInt_FMT ", projection %s%s\n", idr->s, idr->orthog == KSP_IDRFUSED_ORTHOG_CLASSICAL ? "classical" : (idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? "modified" : "classical, twice"), idr->smoothing ? ", smoothed residuals" : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  s (shadow space dimension) = %" PetscInt_FMT ", projection %s%s\n",
+                                   idr->s,
+                                   idr->orthog == KSP_IDRFUSED_ORTHOG_CLASSICAL
+                                     ? "classical"
+                                     : (idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? "modified" : "classical, twice"),
+                                   idr->smoothing ? ", smoothed residuals" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  omega stabilization cosine threshold = %g\n", (double)idr->cosine));
   if (((KSPFused *)ksp->data)->flexible) PetscCall(PetscViewerASCIIPrintf(viewer, "  flexible\n"));
   if (idr->rand) {

@@ -34,7 +34,8 @@ static PetscErrorCode MatDIAGetDiagonals_DIA(Mat A, PetscInt *count, const Petsc
   Mat_DIA *a = (Mat_DIA *)A->data;
 
   PetscFunctionBegin;
-  PetscCheck(a->built, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "The matrix has no diagonals before it is assembled");
+  PetscCheck(a->built, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "The matrix has no diagonals before it is assembled");
   if (count) *count = a->dia.count;
   if (offsets) *offsets = a->offsets;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -57,7 +58,8 @@ static PetscErrorCode MatDIAGetSchedule_DIA(Mat A, MatDIAScheduleType *type)
 static PetscErrorCode MatDIASetMaxFill_DIA(Mat A, PetscReal fill)
 {
   PetscFunctionBegin;
-  PetscCheck(fill >= 1.0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "The fill, places of the diagonals over entries, is at least 1, and %g was given", (double)fill);
+  PetscCheck(fill >= 1.0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "The fill, places of the diagonals over entries, is at least 1, and %g was given", (double)fill);
   ((Mat_DIA *)A->data)->maxfill = fill;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -79,12 +81,14 @@ static PetscErrorCode MatDIAGetMaxFill_DIA(Mat A, PetscReal *fill)
 
   Output Parameters:
 + count   - how many there are (may be `NULL`)
-- offsets - column minus row, in global numbers, of each of them, ascending (may be `NULL`); it belongs to the matrix and holds until its pattern changes
+- offsets - column minus row, in global numbers, of each of them, ascending (may be `NULL`); it belongs to the matrix
+            and holds until its pattern changes
 
   Level: intermediate
 
   Note:
-  Ranks store the diagonals in which their own rows have entries: in general others than their neighbours. A rank stores `count` values for each of its rows.
+  Ranks store the diagonals in which their own rows have entries: in general others than their neighbours. A rank stores
+  `count` values for each of its rows.
 
 .seealso: [](ch_matrices), `MATDIA`, `MatDIASetMaxFill()`
 @*/
@@ -111,8 +115,9 @@ PetscErrorCode MatDIAGetDiagonals(Mat A, PetscInt *count, const PetscInt *offset
   Level: advanced
 
   Note:
-  Both send the same messages, one each way to each neighbour, and both compute the rows that need none of them in between. In two phases a rank exchanges with one neighbour at a time, which is kinder to networks whose links are half as fast
-  when they carry messages of several pairs.
+  Both send the same messages, one each way to each neighbour, and both compute the rows that need none of them in
+  between. In two phases a rank exchanges with one neighbour at a time, which is kinder to networks whose links are half
+  as fast when they carry messages of several pairs.
 
 .seealso: [](ch_matrices), `MATDIA`, `MatDIAScheduleType`, `MatDIAGetSchedule()`
 @*/
@@ -164,8 +169,9 @@ PetscErrorCode MatDIAGetSchedule(Mat A, MatDIAScheduleType *type)
   Level: intermediate
 
   Note:
-  A diagonal takes a number for each row of a rank that has an entry on it. A matrix whose entries lie on no few diagonals would take many times the memory of `MATAIJ`; assembly and `MatConvert()` refuse it with an error that names both. Below a
-  megabyte on a rank nothing is refused.
+  A diagonal takes a number for each row of a rank that has an entry on it. A matrix whose entries lie on no few
+  diagonals would take many times the memory of `MATAIJ`; assembly and `MatConvert()` refuse it with an error that names
+  both. Below a megabyte on a rank nothing is refused.
 
 .seealso: [](ch_matrices), `MATDIA`, `MatDIAGetMaxFill()`, `MatDIAGetDiagonals()`
 @*/
@@ -211,10 +217,13 @@ static PetscErrorCode MatSetFromOptions_DIA(Mat A, PetscOptionItems PetscOptions
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "MATDIA options");
-  PetscCall(PetscOptionsEnum("-mat_dia_schedule", "Exchange between ranks", "MatDIASetSchedule", MatDIAScheduleTypes, (PetscEnum)a->schedule, (PetscEnum *)&a->schedule, NULL));
-  PetscCall(PetscOptionsReal("-mat_dia_max_fill", "Places of the diagonals over entries, at most", "MatDIASetMaxFill", fill, &fill, &set));
+  PetscCall(PetscOptionsEnum("-mat_dia_schedule", "Exchange between ranks", "MatDIASetSchedule", MatDIAScheduleTypes,
+                             (PetscEnum)a->schedule, (PetscEnum *)&a->schedule, NULL));
+  PetscCall(PetscOptionsReal("-mat_dia_max_fill", "Places of the diagonals over entries, at most", "MatDIASetMaxFill",
+                             fill, &fill, &set));
   if (set) PetscCall(MatDIASetMaxFill_DIA(A, fill));
-  PetscCall(PetscOptionsInt("-mat_dia_ranks_per_node", "Ranks that count as one node, 0: as MPI has it", "MATDIA", pernode, &pernode, &set));
+  PetscCall(PetscOptionsInt("-mat_dia_ranks_per_node", "Ranks that count as one node, 0: as MPI has it", "MATDIA",
+                            pernode, &pernode, &set));
   if (set) PetscCall(MatHaloSetRanksPerNode_Private(&a->halo, pernode, (PetscObject)A));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -231,7 +240,8 @@ PetscErrorCode MatDIASetFromOptions_Private(Mat A)
 }
 
 /* A function of A, or none */
-#define MatDIACompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)A, name, compose ? function : NULL))
+#define MatDIACompose(name, function) \
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, compose ? function : NULL))
 
 static PetscErrorCode MatDIACompose_Private(Mat A, PetscBool compose)
 {
@@ -282,7 +292,9 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCheck(!seq || size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "%s is for one process, and this communicator has %d: use %s or %s", cuda ? "MATSEQDIACUDA" : "MATSEQDIA", size, cuda ? "MATDIACUDA" : "MATDIA", cuda ? "MATMPIDIACUDA" : "MATMPIDIA");
+  PetscCheck(!seq || size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+             "%s is for one process, and this communicator has %d: use %s or %s", cuda ? "MATSEQDIACUDA" : "MATSEQDIA",
+             size, cuda ? "MATDIACUDA" : "MATDIA", cuda ? "MATMPIDIACUDA" : "MATMPIDIA");
   PetscCall(PetscNew(&a));
   A->data     = (void *)a;
   a->seq      = seq;
@@ -334,7 +346,7 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   if (!seq) A->ops->getdiagonalblock = MatGetDiagonalBlock_DIA;
   if (cuda) {
     A->ops->bindtocpu = MatBindToCPU_DIA;
-    A->boundtocpu     = PETSC_FALSE; /* new matrices are bound */
+    MatSetBoundToCPU_Spike(A, PETSC_FALSE); /* new matrices are bound */
     PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
     PetscCall(PetscFree(A->defaultvectype));
     PetscCall(PetscStrallocpy(VECCUDA, &A->defaultvectype));
@@ -345,31 +357,41 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
 }
 
 /*MC
-  MATDIA = "dia" - A matrix that is stored by diagonals: for matrices of regular grids, whose entries lie on a few full diagonals. `MATSEQDIA` on a communicator of one process, `MATMPIDIA` on others
+  MATDIA = "dia" - A matrix that is stored by diagonals: for matrices of regular grids, whose entries lie on a few full
+  diagonals. `MATSEQDIA` on a communicator of one process, `MATMPIDIA` on others
 
   Options Database Keys:
 + -mat_type dia                        - sets the type in `MatSetFromOptions()`
 . -mat_dia_schedule (overlap|twophase) - exchange between ranks, see `MatDIASetSchedule()`
 . -mat_dia_max_fill fill               - how many places there may be for an entry, see `MatDIASetMaxFill()`
-- -mat_dia_ranks_per_node ranks        - that many consecutive ranks count as one node in exchanges, 0 (the default) for those that MPI finds on one; read by `MatSetFromOptions()`
+- -mat_dia_ranks_per_node ranks        - that many consecutive ranks count as one node in exchanges, 0 (the default) for
+                                       those that MPI finds on one; read by `MatSetFromOptions()`
 
   Level: beginner
 
   Notes:
-  A product reads one number for each place of a diagonal and no column numbers: for real numbers in double precision two thirds of what `MATAIJ` reads, where the diagonals are full, in streams. Entries are assembled by `MatSetValues()`,
-  `MatSetPreallocationCOO()`, `MatLoad()`, `DMCreateMatrix()` (`-dm_mat_type dia`) or `MatConvert()`, in any order: they are collected in a `MATAIJ`, which is converted at the end of an assembly. What `MATAIJ` holds as an entry
-  stays one, also where its value is zero.
+  A product reads one number for each place of a diagonal and no column numbers: for real numbers in double precision
+  two thirds of what `MATAIJ` reads, where the diagonals are full, in streams. Entries are assembled by
+  `MatSetValues()`, `MatSetPreallocationCOO()`, `MatLoad()`, `DMCreateMatrix()` (`-dm_mat_type dia`) or `MatConvert()`,
+  in any order: they are collected in a `MATAIJ`, which is converted at the end of an assembly. What `MATAIJ` holds as
+  an entry stays one, also where its value is zero.
 
-  Each rank stores the diagonals that its rows have. For a product a rank sends one message to each rank whose rows reach its part of the vector, and receives one from each whose part it reaches; rows that reach no other rank's are computed meanwhile. Row sums
-  are in the order of the columns, so that a product has the same bits on any number of ranks. On a grid the ranks should have whole layers of it: with a `DMDA` in 2 or 3 dimensions `-da_processors_x 1` (and `-da_processors_y 1`), else
-  each line of a rank brings diagonals of its own.
+  Each rank stores the diagonals that its rows have. For a product a rank sends one message to each rank whose rows
+  reach its part of the vector, and receives one from each whose part it reaches; rows that reach no other rank's are
+  computed meanwhile. Row sums are in the order of the columns, so that a product has the same bits on any number of
+  ranks. On a grid the ranks should have whole layers of it: with a `DMDA` in 2 or 3 dimensions `-da_processors_x 1`
+  (and `-da_processors_y 1`), else each line of a rank brings diagonals of its own.
 
-  `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product, on any number of ranks, and make no copy of their own. `PCJACOBI` takes its diagonal, `PCBJACOBI` its diagonal blocks; `PCSPIKE` fills its band from the diagonals, without a copy where the band is in natural order; `PCASM` takes it too, by a copy as `MATAIJ`. Factorizations
-  want `MATAIJ`.
+  `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product, on any number
+  of ranks, and make no copy of their own. `PCJACOBI` takes its diagonal, `PCBJACOBI` its diagonal blocks; `PCSPIKE`
+  fills its band from the diagonals, without a copy where the band is in natural order; `PCASM` takes it too, by a copy
+  as `MATAIJ`. Factorizations want `MATAIJ`.
 
-  A place without an entry holds zero, and a product multiplies with it: where the vector has an infinity or a NaN, rows without an entry for it may become NaN.
+  A place without an entry holds zero, and a product multiplies with it: where the vector has an infinity or a NaN, rows
+  without an entry for it may become NaN.
 
-.seealso: [](ch_matrices), `Mat`, `MATSEQDIA`, `MATMPIDIA`, `MATGRIDSTENCIL`, `MatDIAGetDiagonals()`, `MatDIASetSchedule()`, `MatDIASetMaxFill()`, `KSPBCGSFUSED`, `KSPCGFUSED`, `PCSPIKE`
+.seealso: [](ch_matrices), `Mat`, `MATSEQDIA`, `MATMPIDIA`, `MATGRIDSTENCIL`, `MatDIAGetDiagonals()`,
+`MatDIASetSchedule()`, `MatDIASetMaxFill()`, `KSPBCGSFUSED`, `KSPCGFUSED`, `PCSPIKE`
 M*/
 
 /*MC
@@ -401,27 +423,34 @@ PetscErrorCode MatCreate_MPIDIA(Mat A)
 }
 
 /*MC
-  MATDIACUDA = "diacuda" - `MATDIA` on GPUs, by CUDA: `MATSEQDIACUDA` on a communicator of one process, `MATMPIDIACUDA` on others
+  MATDIACUDA = "diacuda" - `MATDIA` on GPUs, by CUDA: `MATSEQDIACUDA` on a communicator of one process, `MATMPIDIACUDA`
+  on others
 
   Options Database Keys:
 + -mat_type diacuda                    - sets the type in `MatSetFromOptions()`
 . -mat_dia_schedule (overlap|twophase) - exchange between ranks, see `MatDIASetSchedule()`
 . -mat_dia_max_fill fill               - how many places there may be for an entry, see `MatDIASetMaxFill()`
-- -mat_dia_ranks_per_node ranks        - that many consecutive ranks count as one node in exchanges, 0 (the default) for those that MPI finds on one; read by `MatSetFromOptions()`
+- -mat_dia_ranks_per_node ranks        - that many consecutive ranks count as one node in exchanges, 0 (the default) for
+                                       those that MPI finds on one; read by `MatSetFromOptions()`
 
   Level: beginner
 
   Notes:
-  All that is said of `MATDIA` holds. Its vectors are of type `VECCUDA`. Values are on the device, diagonal by diagonal: a product reads each of them once, and on one GPU nothing passes between host and device. Entries are collected in a
-  `MATAIJCUSPARSE`; values that `MatSetValuesCOO()` or a `MATAIJCUSPARSE` has on the device stay there. What changes the pattern, and `MatGetRow()`, work on the host. After `MatBindToCPU()` values, and
-  products, are on the host.
+  All that is said of `MATDIA` holds. Its vectors are of type `VECCUDA`. Values are on the device, diagonal by diagonal:
+  a product reads each of them once, and on one GPU nothing passes between host and device. Entries are collected in a
+  `MATAIJCUSPARSE`; values that `MatSetValuesCOO()` or a `MATAIJCUSPARSE` has on the device stay there. What changes the
+  pattern, and `MatGetRow()`, work on the host. After `MatBindToCPU()` values, and products, are on the host.
 
-  On several ranks what others need of a vector is packed on the device and travels beside the product of the rows that need nothing: by NCCL where each rank has a GPU of its own and the library was built with NCCL, by MPI from the
-  memory of the device with `-use_gpu_aware_mpi`, else through pinned memory of the host. `-info` says which. Messages to other nodes and those inside of one travel at once, on streams and by communicators of their own.
+  On several ranks what others need of a vector is packed on the device and travels beside the product of the rows that
+  need nothing: by NCCL where each rank has a GPU of its own and the library was built with NCCL, by MPI from the memory
+  of the device with `-use_gpu_aware_mpi`, else through pinned memory of the host. `-info` says which. Messages to other
+  nodes and those inside of one travel at once, on streams and by communicators of their own.
 
-  `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product, for up to 128 diagonals.
+  `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product, for up to 128
+  diagonals.
 
-.seealso: [](ch_matrices), `Mat`, `MATDIA`, `MATSEQDIACUDA`, `MATMPIDIACUDA`, `MATAIJCUSPARSE`, `MatDIAGetDiagonals()`, `MatBindToCPU()`
+.seealso: [](ch_matrices), `Mat`, `MATDIA`, `MATSEQDIACUDA`, `MATMPIDIACUDA`, `MATAIJCUSPARSE`, `MatDIAGetDiagonals()`,
+`MatBindToCPU()`
 M*/
 
 /*MC

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diaassembly.c: entries of MATDIA from MatSetValues() and MatSetValuesCOO(), collected in an AIJ matrix and converted when an assembly ends */
+/*
+  diaassembly.c: entries of MATDIA from MatSetValues() and MatSetValuesCOO(), collected in an AIJ matrix and converted
+  when an assembly ends
+*/
 #include "diaimpl.h"
 
 /* An empty AIJ matrix with what was asked of A, whose values are to be where those of A are; collective */
@@ -49,13 +52,18 @@ static PetscErrorCode MatDIACollect_Private(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Not collective: where there is no AIJ matrix, or an old one, entries wait for the assembly, which all ranks take part in */
-PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], const PetscScalar v[], InsertMode mode)
+/*
+  Not collective: where there is no AIJ matrix, or an old one, entries wait for the assembly, which all ranks take part
+  in
+*/
+PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[],
+                                const PetscScalar v[], InsertMode mode)
 {
   Mat_DIA        *a       = (Mat_DIA *)A->data;
   const PetscInt  column  = MAT_ROW_ORIENTED - MAT_OPTION_MIN;
   const PetscBool byrows  = (PetscBool)(!a->optionset[column] || a->options[column]);
-  const PetscBool nozeros = (PetscBool)(a->optionset[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN] && a->options[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN]);
+  const PetscBool nozeros = (PetscBool)(a->optionset[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN] &&
+                                        a->options[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN]);
   MatDIAEntry    *entry;
 
   PetscFunctionBegin;
@@ -67,12 +75,14 @@ PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscI
   if (!a->entries) PetscCall(PetscSegBufferCreate(sizeof(MatDIAEntry), 1024, &a->entries));
   for (PetscInt i = 0; i < m; i++) {
     if (rows[i] < 0) continue;
-    PetscCheck(rows[i] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Row too large: row %" PetscInt_FMT " max %" PetscInt_FMT, rows[i], A->rmap->N - 1);
+    PetscCheck(rows[i] < A->rmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "Row too large: row %" PetscInt_FMT " max %" PetscInt_FMT, rows[i], A->rmap->N - 1);
     for (PetscInt j = 0; j < n; j++) {
       const PetscScalar value = v ? v[byrows ? i * n + j : i + j * m] : (PetscScalar)0.0;
 
       if (cols[j] < 0 || (nozeros && value == (PetscScalar)0.0 && rows[i] != cols[j])) continue;
-      PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Column too large: col %" PetscInt_FMT " max %" PetscInt_FMT, cols[j], A->cmap->N - 1);
+      PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+                 "Column too large: col %" PetscInt_FMT " max %" PetscInt_FMT, cols[j], A->cmap->N - 1);
       PetscCall(PetscSegBufferGet(a->entries, 1, &entry));
       entry->row   = rows[i];
       entry->col   = cols[j];
@@ -93,7 +103,8 @@ static PetscErrorCode MatDIAReplay_Private(Mat A)
   if (!a->entries) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSegBufferGetSize(a->entries, &n));
   PetscCall(PetscSegBufferExtractInPlace(a->entries, &entry));
-  for (PetscCount k = 0; k < n; k++) PetscCall(MatSetValues(a->aij, 1, &entry[k].row, 1, &entry[k].col, &entry[k].value, a->mode));
+  for (PetscCount k = 0; k < n; k++)
+    PetscCall(MatSetValues(a->aij, 1, &entry[k].row, 1, &entry[k].col, &entry[k].value, a->mode));
   PetscCall(PetscSegBufferDestroy(&a->entries));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -220,7 +231,8 @@ static PetscErrorCode MatSeqAIJSetPreallocation_DIA(Mat A, PetscInt nz, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMPIAIJSetPreallocation_DIA(Mat A, PetscInt dnz, const PetscInt dnnz[], PetscInt onz, const PetscInt onnz[])
+static PetscErrorCode MatMPIAIJSetPreallocation_DIA(Mat A, PetscInt dnz, const PetscInt dnnz[], PetscInt onz,
+                                                    const PetscInt onnz[])
 {
   PetscFunctionBegin;
   PetscCall(MatDIAPreallocate_Private(A));
@@ -234,10 +246,13 @@ PetscErrorCode MatDIAComposeAssembly_Private(Mat A, PetscBool compose)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", compose ? MatSetPreallocationCOO_DIA : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C",
+                                       compose ? MatSetPreallocationCOO_DIA : NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", compose ? MatSetValuesCOO_DIA : NULL));
   /* the matrices of a DM ask for these before they preallocate */
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C", compose && size == 1 ? MatSeqAIJSetPreallocation_DIA : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", compose && size > 1 ? MatMPIAIJSetPreallocation_DIA : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C",
+                                       compose && size == 1 ? MatSeqAIJSetPreallocation_DIA : NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C",
+                                       compose && size > 1 ? MatMPIAIJSetPreallocation_DIA : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

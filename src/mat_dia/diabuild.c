@@ -14,7 +14,10 @@ typedef struct {
   PetscInt    *colmap; /* in this memory, or NULL */
 } MatDIAPieces;
 
-/* In memory of a type, on a device with their numbers, pieces without entries left out; or the pattern on the host, wherever the numbers are */
+/*
+  In memory of a type, on a device with their numbers, pieces without entries left out; or the pattern on the host,
+  wherever the numbers are
+*/
 static PetscErrorCode MatDIAGetPieces_Private(Mat A, Mat aij, PetscBool values, PetscMemType memtype, MatDIAPieces *p)
 {
   Mat_DIA        *a      = (Mat_DIA *)A->data;
@@ -74,7 +77,8 @@ static PetscErrorCode MatDIARestorePieces_Private(Mat A, MatDIAPieces *p)
       PetscInt  n;
       PetscBool done;
 
-      PetscCall(MatRestoreRowIJ(p->mat[p->n], 0, PETSC_FALSE, PETSC_FALSE, &n, &p->csr[p->n].ai, &p->csr[p->n].aj, &done));
+      PetscCall(
+        MatRestoreRowIJ(p->mat[p->n], 0, PETSC_FALSE, PETSC_FALSE, &n, &p->csr[p->n].ai, &p->csr[p->n].aj, &done));
     }
   }
   if (p->colmap) PetscCall((*a->dia.k->release)((void **)&p->colmap));
@@ -115,8 +119,12 @@ static PetscErrorCode MatDIAGetOffsets_Private(Mat A, PetscInt nparts, const Spi
   PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
   if (global[0] > 0.0) {
     PetscCall(PetscFree(s->offset));
-    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "The entries of this matrix lie on so many diagonals that a rank would need more than %g MB for them, and needs %g MB as MATAIJ: keep it as MATAIJ, give each rank whole layers of the grid (-da_processors_x 1), reorder it, or allow more than %g places for an entry by -%smat_dia_max_fill or MatDIASetMaxFill()", (double)(global[0] * 1e-6), (double)(global[1] * 1e-6),
-            (double)a->maxfill, ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "");
+    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+            "The entries of this matrix lie on so many diagonals that a rank would need more than %g MB for them, and "
+            "needs %g MB as MATAIJ: keep it as MATAIJ, give each rank whole layers of the grid (-da_processors_x 1), "
+            "reorder it, or allow more than %g places for an entry by -%smat_dia_max_fill or MatDIASetMaxFill()",
+            (double)(global[0] * 1e-6), (double)(global[1] * 1e-6), (double)a->maxfill,
+            ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -163,10 +171,16 @@ static PetscBool MatDIAIsStructure_Private(Mat A, const MatDIAStructure *s)
   const size_t   n = (size_t)s->count * sizeof(PetscInt);
 
   if (!a->built || a->dia.count != s->count || a->nz != s->nz) return PETSC_FALSE;
-  return (PetscBool)(!n || (!memcmp(a->dia.offset, s->offset, n) && !memcmp(a->dia.first, s->first, n) && !memcmp(a->dia.last, s->last, n) && !memcmp(a->mask, s->mask, (size_t)MatDIAMaskLength(A->rmap->n, s->count) * sizeof(*s->mask))));
+  return (PetscBool)(!n ||
+                     (!memcmp(a->dia.offset, s->offset, n) && !memcmp(a->dia.first, s->first, n) &&
+                      !memcmp(a->dia.last, s->last, n) &&
+                      !memcmp(a->mask, s->mask, (size_t)MatDIAMaskLength(A->rmap->n, s->count) * sizeof(*s->mask))));
 }
 
-/* Another number for each structure in the program, wherever it lies: what others keep of one is not taken for that of another */
+/*
+  Another number for each structure in the program, wherever it lies: what others keep of one is not taken for that of
+  another
+*/
 static PetscObjectState MatDIANewShape_Private(void)
 {
   static PetscObjectState shapes = 0;
@@ -182,7 +196,8 @@ static PetscErrorCode MatDIASetStructure_Private(Mat A, MatDIAStructure *s)
 
   PetscFunctionBegin;
   PetscCall(MatDIAReset_Private(A));
-  PetscCall(SpikeDIACreate(SpikeDIAKernelsFind(MatDIAMemType_Private(A)), A->rmap->n, A->cmap->n, s->count, s->offset, &a->dia));
+  PetscCall(SpikeDIACreate(SpikeDIAKernelsFind(MatDIAMemType_Private(A)), A->rmap->n, A->cmap->n, s->count, s->offset,
+                           &a->dia));
   PetscCall(SpikeDIASetExtents(&a->dia, s->first, s->last));
   a->mask = s->mask;
   s->mask = NULL;
@@ -231,7 +246,9 @@ static PetscErrorCode MatDIALike_Private(Mat A, PetscMemType memtype, SpikeDIA *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of an AIJ matrix with the structure of A: where they are if A is there, or on the host; else by a copy there */
+/*
+  Values of an AIJ matrix with the structure of A: where they are if A is there, or on the host; else by a copy there
+*/
 static PetscErrorCode MatDIAFill_Private(Mat A, Mat aij)
 {
   Mat_DIA     *a = (Mat_DIA *)A->data;
@@ -256,7 +273,10 @@ static PetscErrorCode MatDIAFill_Private(Mat A, Mat aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries of an AIJ matrix with the same layouts become those of A; where its pattern is the one that A has, only the values move, and where it is known to be, nobody looks at it */
+/*
+  The entries of an AIJ matrix with the same layouts become those of A; where its pattern is the one that A has, only
+  the values move, and where it is known to be, nobody looks at it
+*/
 PetscErrorCode MatDIAFromAIJ_Private(Mat A, Mat aij)
 {
   Mat_DIA         *a = (Mat_DIA *)A->data;
@@ -294,7 +314,8 @@ PetscErrorCode MatDIASameStructure_Private(Mat A, Mat B, PetscBool *same)
   MatDIAStructure s = {b->dia.count, b->dia.offset, b->dia.first, b->dia.last, b->mask, b->nz};
 
   PetscFunctionBegin;
-  *same = (PetscBool)(a->built && b->built && A->rmap->n == B->rmap->n && A->cmap->n == B->cmap->n && MatDIAIsStructure_Private(A, &s));
+  *same = (PetscBool)(a->built && b->built && A->rmap->n == B->rmap->n && A->cmap->n == B->cmap->n &&
+                      MatDIAIsStructure_Private(A, &s));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -303,12 +324,16 @@ PetscErrorCode MatDIASameStructure_Private(Mat A, Mat B, PetscBool *same)
 static PetscErrorCode MatDIAGetRows_Private(Mat A, PetscInt **ai, PetscInt **aj, PetscScalar **aa)
 {
   Mat_DIA       *a = (Mat_DIA *)A->data;
-  const PetscInt n = A->rmap->n, count = a->dia.count, chunk = PetscMemTypeHost(a->dia.k->memtype) ? SPIKE_DIA_ROWS : 256 * SPIKE_DIA_ROWS;
-  PetscScalar   *rows;
-  PetscInt       k = 0;
+  const PetscInt n = A->rmap->n, count = a->dia.count,
+                 chunk = PetscMemTypeHost(a->dia.k->memtype) ? SPIKE_DIA_ROWS : 256 * SPIKE_DIA_ROWS;
+  PetscScalar *rows;
+  PetscInt     k = 0;
 
   PetscFunctionBegin;
-  PetscCheck(a->nz < PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " entries on a rank are more than MATAIJ can count in PetscInt: configure PETSc with --with-64-bit-indices", a->nz);
+  PetscCheck(a->nz < PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "%" PetscInt64_FMT " entries on a rank are more than MATAIJ can count in PetscInt: configure PETSc with "
+             "--with-64-bit-indices",
+             a->nz);
   PetscCall(PetscMalloc3(n + 1, ai, (PetscCount)a->nz, aj, (PetscCount)a->nz, aa));
   PetscCall(PetscMalloc1((PetscCount)count * PetscMin(chunk, n), &rows));
   (*ai)[0] = 0;
@@ -433,7 +458,7 @@ static PetscErrorCode MatDIADuplicate_Private(Mat A, MatType type, MatDuplicateO
   PetscCall(MatSetSizes(C, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
   PetscCall(MatSetBlockSizesFromMats(C, A, A));
   PetscCall(MatSetType(C, type));
-  if (a->cuda && A->boundtocpu) PetscCall(MatBindToCPU(C, PETSC_TRUE));
+  if (a->cuda && MatIsBoundToCPU_Spike(A)) PetscCall(MatBindToCPU(C, PETSC_TRUE));
   PetscCall(PetscLayoutReference(A->rmap, &C->rmap));
   PetscCall(PetscLayoutReference(A->cmap, &C->cmap));
   b           = (Mat_DIA *)C->data;
@@ -492,7 +517,7 @@ PetscErrorCode MatBindToCPU_DIA(Mat A, PetscBool bind)
   SpikeDIA dia;
 
   PetscFunctionBegin;
-  A->boundtocpu = bind;
+  MatSetBoundToCPU_Spike(A, bind);
   if (!a->built || a->dia.k->memtype == MatDIAMemType_Private(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDIALike_Private(A, MatDIAMemType_Private(A), &dia));
   PetscCall(MatDIAMove_Private(&a->dia, &dia));

@@ -9,7 +9,10 @@ static int SpikeDIARunCompare(const void *a, const void *b)
   return i < j ? -1 : i > j;
 }
 
-/* Columns of others, counted from the first own one, as runs in ascending order that do not touch: with one run each way the columns of a diagonal are within one */
+/*
+  Columns of others, counted from the first own one, as runs in ascending order that do not touch: with one run each way
+  the columns of a diagonal are within one
+*/
 static PetscErrorCode MatDIAHaloRuns_Private(const SpikeDIA *dia, PetscInt *nruns, SpikeDIARun **runs)
 {
   SpikeDIARun *run;
@@ -34,7 +37,8 @@ static PetscErrorCode MatDIAHaloRuns_Private(const SpikeDIA *dia, PetscInt *nrun
   if (n) qsort(run, (size_t)n, sizeof(*run), SpikeDIARunCompare);
   for (PetscInt k = 0; k < n; k++) {
     /* own columns lie between runs below and above: those never touch unless there are none */
-    if (merged && run[k].first <= run[merged - 1].first + run[merged - 1].length && (run[k].first < 0) == (run[merged - 1].first < 0)) {
+    if (merged && run[k].first <= run[merged - 1].first + run[merged - 1].length &&
+        (run[k].first < 0) == (run[merged - 1].first < 0)) {
       run[merged - 1].length = PetscMax(run[merged - 1].length, run[k].first + run[k].length - run[merged - 1].first);
     } else run[merged++] = run[k];
   }
@@ -116,15 +120,19 @@ PetscErrorCode MatDIAHaloCreate_Private(Mat A)
   PetscCall(PetscCommGetNewTag(comm, &h->tag));
   PetscCall(PetscMalloc1(h->nrecv, &npieces));
   for (PetscMPIInt k = 0; k < h->nrecv; k++) npieces[k] = a->runat[k + 1] - a->runat[k];
-  PetscCall(PetscCommBuildTwoSided(comm, 1, MPIU_INT, h->nrecv, h->recvrank, npieces, &h->nsend, &h->sendrank, &nwanted));
+  PetscCall(
+    PetscCommBuildTwoSided(comm, 1, MPIU_INT, h->nrecv, h->recvrank, npieces, &h->nsend, &h->sendrank, &nwanted));
   PetscCall(PetscSortMPIIntWithIntArray(h->nsend, h->sendrank, nwanted));
   for (PetscMPIInt k = 0; k < h->nsend; k++) total += nwanted[k];
   PetscCall(PetscMalloc1(2 * total, &wanted));
   PetscCall(PetscMalloc1(total, &a->runs));
   PetscCall(PetscMalloc1(h->nrecv + h->nsend, &req));
   total = 0;
-  for (PetscMPIInt k = 0; k < h->nsend; total += nwanted[k++]) PetscCallMPI(MPIU_Irecv(wanted + 2 * total, 2 * nwanted[k], MPIU_INT, h->sendrank[k], h->tag, comm, req + k));
-  for (PetscMPIInt k = 0; k < h->nrecv; k++) PetscCallMPI(MPIU_Isend(piece + 2 * a->runat[k], 2 * npieces[k], MPIU_INT, h->recvrank[k], h->tag, comm, req + h->nsend + k));
+  for (PetscMPIInt k = 0; k < h->nsend; total += nwanted[k++])
+    PetscCallMPI(MPIU_Irecv(wanted + 2 * total, 2 * nwanted[k], MPIU_INT, h->sendrank[k], h->tag, comm, req + k));
+  for (PetscMPIInt k = 0; k < h->nrecv; k++)
+    PetscCallMPI(
+      MPIU_Isend(piece + 2 * a->runat[k], 2 * npieces[k], MPIU_INT, h->recvrank[k], h->tag, comm, req + h->nsend + k));
   PetscCallMPI(MPI_Waitall(h->nrecv + h->nsend, req, MPI_STATUSES_IGNORE));
   PetscCall(PetscFree(a->runat));
   PetscCall(PetscCalloc1(h->nsend + 1, &a->runat));

@@ -4,9 +4,10 @@
 
 #include <petscspike.h>
 #include <petsc/private/matimpl.h>
-#include "../enqueue.h"
-#include "../kernels/matcsr.h"
-#include "halo.h"
+#include "common/bound.h"
+#include "common/enqueue.h"
+#include "common/matcsr.h"
+#include "mat_halo/halo.h"
 
 /* A value on its way, for the time between two assemblies */
 typedef struct {
@@ -15,8 +16,9 @@ typedef struct {
 } MatDIAEntry;
 
 typedef struct {
-  PetscBool        seq;  /* MATSEQDIA or MATSEQDIACUDA */
-  PetscBool        cuda; /* MATSEQDIACUDA or MATMPIDIACUDA: values are on the device, unless the matrix is bound to the CPU */
+  PetscBool seq; /* MATSEQDIA or MATSEQDIACUDA */
+  /* MATSEQDIACUDA or MATMPIDIACUDA: values are on the device, unless the matrix is bound to the CPU */
+  PetscBool        cuda;
   SpikeDIA         dia;
   PetscBool        built;    /* dia, mask and halo are there */
   uint64_t        *mask;     /* bit r of mask[b count + d]: row b SPIKE_DIA_ROWS + r has an entry on diagonal d */
@@ -24,16 +26,21 @@ typedef struct {
   PetscInt        *offsets;  /* [count] column minus row, in global numbers */
   PetscInt         diagonal; /* number of the main diagonal, count where this rank has none */
   PetscObjectState shape;    /* another number for each set of tables in the program */
-  PetscObjectId    source;   /* AIJ matrix that gave the structure, as of its state; another structure since where sourceshape is not shape */
+  /* AIJ matrix that gave the structure, as of its state; another structure since where sourceshape is not shape */
+  PetscObjectId    source;
   PetscObjectState sourcestate, sourceshape;
   MatHalo          halo;  /* ghost[] has the columns of other ranks                                         */
   PetscInt        *runat; /* [nsend + 1] in runs[]                                                          */
   SpikeDIARun     *runs;  /* own columns that go to others; `at` counts from the beginning of halo.message[] */
 
-  Mat            aij;                                      /* collects entries until the end of an assembly; NULL on all ranks or on none */
-  PetscBool      coo;                                      /* aij stays: it knows where the values of MatSetValuesCOO() go                  */
-  PetscBool      idle;                                     /* between the two halves of an assembly: no rank has new entries                */
-  PetscSegBuffer entries;                                  /* MatDIAEntry, of MatSetValues() after an assembly, where aij is not there        */
+  /* collects entries until the end of an assembly; NULL on all ranks or on none */
+  Mat aij;
+  /* aij stays: it knows where the values of MatSetValuesCOO() go                  */
+  PetscBool coo;
+  /* between the two halves of an assembly: no rank has new entries                */
+  PetscBool idle;
+  /* MatDIAEntry, of MatSetValues() after an assembly, where aij is not there        */
+  PetscSegBuffer entries;
   InsertMode     mode;                                     /* theirs */
   PetscBool      options[MAT_OPTION_MAX - MAT_OPTION_MIN]; /* that aij is to have, and whether they were set */
   PetscBool      optionset[MAT_OPTION_MAX - MAT_OPTION_MIN];
@@ -55,7 +62,7 @@ static inline PetscBool MatDIAHas_Private(const Mat_DIA *a, PetscInt i, PetscInt
 /* Where values, and vectors in products, are to be */
 static inline PetscMemType MatDIAMemType_Private(Mat A)
 {
-  return ((Mat_DIA *)A->data)->cuda && !A->boundtocpu ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  return ((Mat_DIA *)A->data)->cuda && !MatIsBoundToCPU_Spike(A) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
 }
 
 static inline PetscErrorCode MatDIAGetArrayRead_Private(Mat A, Vec v, const PetscScalar **a)
@@ -132,7 +139,8 @@ PETSC_INTERN PetscErrorCode MatBindToCPU_DIA(Mat, PetscBool);
 
 /* diaassembly.c */
 PETSC_INTERN PetscErrorCode MatSetUp_DIA(Mat);
-PETSC_INTERN PetscErrorCode MatSetValues_DIA(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscScalar[], InsertMode);
+PETSC_INTERN PetscErrorCode MatSetValues_DIA(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[],
+                                             const PetscScalar[], InsertMode);
 PETSC_INTERN PetscErrorCode MatAssemblyBegin_DIA(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatAssemblyEnd_DIA(Mat, MatAssemblyType);
 PETSC_INTERN PetscErrorCode MatSetOption_DIA(Mat, MatOption, PetscBool);

@@ -3,7 +3,8 @@
   diamult.c: products of MATDIA.
 
     y = A x      what others need is sent; interior rows; what we need has come; the rows at both ends
-    y = A^T x    what our rows add to columns of others is computed and sent; own columns; what others add to ours has come
+    y = A^T x    what our rows add to columns of others is computed and sent; own columns; what others add to ours has
+                 come
 */
 #include "diaimpl.h"
 
@@ -28,7 +29,8 @@ static PetscErrorCode MatDIAMult_Private(Mat A, Vec x, Vec z, Vec y)
   PetscCall(MatDIARestoreArray_Private(A, (PetscBool)(z != y), y, &ya));
   if (z && z != y) PetscCall(MatDIARestoreArrayRead_Private(A, z, &za));
   PetscCall(MatDIARestoreArrayRead_Private(A, x, &xa));
-  PetscCall(MatDIALogFlops_Private(A, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz - (z ? 0.0 : (PetscReal)A->rmap->n)));
+  PetscCall(
+    MatDIALogFlops_Private(A, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz - (z ? 0.0 : (PetscReal)A->rmap->n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,7 +100,8 @@ PetscErrorCode MatMultHermitianTransposeAdd_DIA(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDIALoanBegin_Private(void *owner, void *stream, const PetscScalar *x, const PetscScalar **ghost)
+static PetscErrorCode MatDIALoanBegin_Private(void *owner, void *stream, const PetscScalar *x,
+                                              const PetscScalar **ghost)
 {
   Mat A = (Mat)owner;
 
@@ -118,7 +121,9 @@ static PetscErrorCode MatDIALoanEnd_Private(void *owner, void *stream, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Square matrices; the same on all ranks. What somebody else has put in the place of the product is not ours to go round */
+/*
+  Square matrices; the same on all ranks. What somebody else has put in the place of the product is not ours to go round
+*/
 PetscErrorCode PetscSpikeGetEnqueue_DIA(PetscObject obj, SpikeEnqueue *e)
 {
   Mat              A = (Mat)obj;
@@ -126,7 +131,8 @@ PetscErrorCode PetscSpikeGetEnqueue_DIA(PetscObject obj, SpikeEnqueue *e)
   PetscObjectState state;
 
   PetscFunctionBegin;
-  if (!a->built || !A->assembled || A->rmap->N != A->cmap->N || A->ops->mult != MatMult_DIA) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!a->built || !A->assembled || A->rmap->N != A->cmap->N || A->ops->mult != MatMult_DIA)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet(obj, &state));
   e->memtype     = a->dia.k->memtype;
   e->n           = a->dia.n;

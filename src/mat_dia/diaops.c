@@ -142,7 +142,8 @@ PetscErrorCode MatDiagonalSet_DIA(Mat A, Vec v, InsertMode mode)
   PetscCall(MatDIAFullDiagonal_Private(A, &full));
   if (full) {
     PetscCall(MatDIAGetArrayRead_Private(A, v, &va));
-    if (a->diagonal < a->dia.count) PetscCall((*a->dia.k->setdiagonal)(&a->dia, a->diagonal, (PetscBool)(mode == ADD_VALUES), 1.0, va));
+    if (a->diagonal < a->dia.count)
+      PetscCall((*a->dia.k->setdiagonal)(&a->dia, a->diagonal, (PetscBool)(mode == ADD_VALUES), 1.0, va));
     PetscCall(MatDIARestoreArrayRead_Private(A, v, &va));
   } else {
     PetscCall(MatDIAOpen_Private(A, &aij));
@@ -207,7 +208,8 @@ static PetscErrorCode MatDIANorm1_Private(Mat A, PetscReal *norm)
   PetscScalar   *total, *out, *in;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc5(m, &sum, a->dia.nghost, &ghost, m, &total, a->dia.nghost, &out, h->active ? h->sendat[h->nsend] : 0, &in));
+  PetscCall(PetscMalloc5(m, &sum, a->dia.nghost, &ghost, m, &total, a->dia.nghost, &out,
+                         h->active ? h->sendat[h->nsend] : 0, &in));
   PetscCall((*a->dia.k->sums)(&a->dia, SPIKE_DIA_COLUMNSUMS, sum, ghost));
   for (PetscInt j = 0; j < a->dia.nghost; j++) out[j] = ghost[j];
   for (PetscInt j = 0; j < m; j++) total[j] = sum[j];
@@ -229,13 +231,15 @@ PetscErrorCode MatNorm_DIA(Mat A, NormType type, PetscReal *norm)
   if (type == NORM_FROBENIUS) PetscCall((*a->dia.k->sums)(&a->dia, SPIKE_DIA_SQUARES, &local, NULL));
   else if (type == NORM_1) PetscCall(MatDIANorm1_Private(A, &local));
   else {
-    PetscCheck(type == NORM_INFINITY, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "MATDIA has the norms NORM_1, NORM_INFINITY and NORM_FROBENIUS");
+    PetscCheck(type == NORM_INFINITY, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+               "MATDIA has the norms NORM_1, NORM_INFINITY and NORM_FROBENIUS");
     PetscCall(PetscMalloc1(A->rmap->n, &sum));
     PetscCall((*a->dia.k->sums)(&a->dia, SPIKE_DIA_ROWSUMS, sum, NULL));
     for (PetscInt i = 0; i < A->rmap->n; i++) local = PetscMax(local, sum[i]);
     PetscCall(PetscFree(sum));
   }
-  PetscCallMPI(MPIU_Allreduce(&local, norm, 1, MPIU_REAL, type == NORM_FROBENIUS ? MPIU_SUM : MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPIU_Allreduce(&local, norm, 1, MPIU_REAL, type == NORM_FROBENIUS ? MPIU_SUM : MPIU_MAX,
+                              PetscObjectComm((PetscObject)A)));
   if (type == NORM_FROBENIUS) *norm = PetscSqrtReal(*norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -268,7 +272,9 @@ PetscErrorCode MatTranspose_DIA(Mat A, MatReuse reuse, Mat *B)
   PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &aij));
   PetscCall(MatTranspose(aij, MAT_INITIAL_MATRIX, &T));
   PetscCall(MatDestroy(&aij));
-  PetscCall(MatConvert(T, ((PetscObject)A)->type_name, reuse == MAT_REUSE_MATRIX ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, reuse == MAT_REUSE_MATRIX ? B : &C));
+  PetscCall(MatConvert(T, ((PetscObject)A)->type_name,
+                       reuse == MAT_REUSE_MATRIX ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX,
+                       reuse == MAT_REUSE_MATRIX ? B : &C));
   PetscCall(MatDestroy(&T));
   if (reuse == MAT_INITIAL_MATRIX) *B = C;
   else if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderMerge(A, &C));
@@ -287,9 +293,10 @@ PetscErrorCode MatGetDiagonalBlock_DIA(Mat A, Mat *block)
   if (!a->block || a->blockstate != state || a->blockshape != a->shape) {
     PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &aij));
     PetscCall(MatMPIAIJGetSeqAIJ(aij, &Ad, NULL, NULL));
-    PetscCall(MatConvert(Ad, a->cuda ? MATSEQDIACUDA : MATSEQDIA, a->block ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &a->block));
+    PetscCall(
+      MatConvert(Ad, a->cuda ? MATSEQDIACUDA : MATSEQDIA, a->block ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &a->block));
     PetscCall(MatDestroy(&aij));
-    if (a->cuda) PetscCall(MatBindToCPU(a->block, A->boundtocpu));
+    if (a->cuda) PetscCall(MatBindToCPU(a->block, MatIsBoundToCPU_Spike(A)));
     PetscCall(MatPropagateSymmetryOptions(A, a->block));
     a->blockstate = state;
     a->blockshape = a->shape;
@@ -324,7 +331,8 @@ PetscErrorCode MatZeroRowsColumns_DIA(Mat A, PetscInt n, const PetscInt rows[], 
 }
 
 /* Parts are AIJ matrices: what asks for them factors them as a rule */
-PetscErrorCode MatCreateSubMatrices_DIA(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *parts[])
+PetscErrorCode MatCreateSubMatrices_DIA(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse,
+                                        Mat *parts[])
 {
   Mat aij;
 

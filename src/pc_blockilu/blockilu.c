@@ -18,41 +18,57 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
   PCBLOCKILU - Incomplete and complete LU factorization on small dense blocks, of one or many subdomains on each rank
 
   Options Database Keys:
-+ -pc_blockilu_bs bs                                - size of the blocks, `PCBlockILUSetBlockSize()`; default that of the matrix
++ -pc_blockilu_bs bs                                - size of the blocks, `PCBlockILUSetBlockSize()`; default that of
+                                                    the matrix
 . -pc_blockilu_local_subdomains p                   - subdomains on each rank, `PCBlockILUSetLocalSubdomains()`
 . -pc_blockilu_levels k                             - levels of fill, `PCBlockILUSetLevels()`
-. -pc_blockilu_complete                             - complete factorization of each subdomain, `PCBlockILUSetComplete()`
-. -pc_blockilu_mat_ordering_type (natural|rcm|...)  - ordering of the blocks in each subdomain, `PCBlockILUSetMatOrderingType()`
-. -pc_blockilu_multicolor                           - multicolor ordering of the blocks in each subdomain, `PCBlockILUSetMulticolor()`
-. -pc_blockilu_zeropivot tol                        - pivots below this fraction of the norm are zero, `PCBlockILUSetZeroPivot()`
+. -pc_blockilu_complete                             - complete factorization of each subdomain,
+                                                    `PCBlockILUSetComplete()`
+. -pc_blockilu_mat_ordering_type (natural|rcm|...)  - ordering of the blocks in each subdomain,
+                                                      `PCBlockILUSetMatOrderingType()`
+. -pc_blockilu_multicolor                           - multicolor ordering of the blocks in each subdomain,
+                                                    `PCBlockILUSetMulticolor()`
+. -pc_blockilu_zeropivot tol                        - pivots below this fraction of the norm are zero,
+                                                    `PCBlockILUSetZeroPivot()`
 . -pc_blockilu_shift_type (none|nonzero|inblocks)   - what happens to zero pivots, `PCBlockILUSetShiftType()`
-. -pc_blockilu_shift_amount amount                  - magnitude of a boosted pivot relative to the norm, `PCBlockILUSetShiftAmount()`
+. -pc_blockilu_shift_amount amount                  - magnitude of a boosted pivot relative to the norm,
+                                                    `PCBlockILUSetShiftAmount()`
 - -pc_blockilu_precision (double|single)            - precision of the factors, `PCBlockILUSetPrecision()`
 
   Level: intermediate
 
   Notes:
-  The rows of each rank are cut into subdomains, contiguous block rows of equal number, each of which is factored by itself; what couples two subdomains or two ranks is left out, as
-  `PCBJACOBI` leaves it out. By default there is one subdomain on each rank on the host: then the preconditioner is that of `PCBJACOBI` with `PCILU` on a `MATBAIJ` matrix, and takes as many iterations.
+  The rows of each rank are cut into subdomains, contiguous block rows of equal number, each of which is factored by
+  itself; what couples two subdomains or two ranks is left out, as `PCBJACOBI` leaves it out. By default there is one
+  subdomain on each rank on the host: then the preconditioner is that of `PCBJACOBI` with `PCILU` on a `MATBAIJ` matrix,
+  and takes as many iterations.
 
-  Blocks may have from 1 to 32 rows; sizes 1 to 8 and 16 have kernels of their own. Diagonal blocks are inverted with row exchanges inside the block.
+  Blocks may have from 1 to 32 rows; sizes 1 to 8 and 16 have kernels of their own. Diagonal blocks are inverted with
+  row exchanges inside the block.
 
-  The matrix must be of type `MATBAIJ`, or of a type derived from `MATAIJ` with a block size (`MatSetBlockSize()`, or `PCBlockILUSetBlockSize()`), of which the blocks are then gathered; other types
-  are converted to these (`MATSBAIJ` to `MATBAIJ`). Local sizes must be multiples of the block size. An entry of a MATAIJ matrix makes its whole block part of the pattern.
+  The matrix must be of type `MATBAIJ`, or of a type derived from `MATAIJ` with a block size (`MatSetBlockSize()`, or
+  `PCBlockILUSetBlockSize()`), of which the blocks are then gathered; other types are converted to these (`MATSBAIJ` to
+  `MATBAIJ`). Local sizes must be multiples of the block size. An entry of a MATAIJ matrix makes its whole block part of
+  the pattern.
 
   Matrices on a GPU need kernels for it: where the library has none the setup ends with an error that says so.
 
-  A zero pivot and values that are not numbers end the setup with a `PCFailedReason` and a text that -info and -pc_view print, or with an error under
-  -ksp_error_if_not_converged. A diagonal block that is not stored is an error, unless zero pivots are boosted: then it is taken for zeros.
+  A zero pivot and values that are not numbers end the setup with a `PCFailedReason` and a text that -info and -pc_view
+  print, or with an error under -ksp_error_if_not_converged. A diagonal block that is not stored is an error, unless
+  zero pivots are boosted: then it is taken for zeros.
 
-  `PCFactorSetLevels()`, `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()` and `PCFactorSetShiftAmount()` work on this type.
+  `PCFactorSetLevels()`, `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()` and
+  `PCFactorSetShiftAmount()` work on this type.
 
   Reference:
-  Afanasyev, Potapov, Sobolev and Kharchenko, Accelerating industrial applications: the development of basic GPU kernels for the new block AMG algorithms for solving SLE with explicitly calculated
-  sparse basis, Procedia Computer Science 66 (2015).
+  Afanasyev, Potapov, Sobolev and Kharchenko, Accelerating industrial applications: the development of basic GPU kernels
+  for the new block AMG algorithms for solving SLE with explicitly calculated sparse basis, Procedia Computer Science 66
+  (2015).
 
-.seealso: [](ch_ksp), `PCILU`, `PCBJACOBI`, `PCASM`, `PCSPIKE`, `MATBAIJ`, `MatSetBlockSize()`, `PCBlockILUSetBlockSize()`, `PCBlockILUSetLocalSubdomains()`, `PCBlockILUSetLevels()`, `PCBlockILUSetComplete()`,
-          `PCBlockILUSetMatOrderingType()`, `PCBlockILUSetMulticolor()`, `PCBlockILUSetZeroPivot()`, `PCBlockILUSetShiftType()`, `PCBlockILUSetShiftAmount()`, `PCBlockILUSetPrecision()`, `PCBlockILUGetInfo()`
+.seealso: [](ch_ksp), `PCILU`, `PCBJACOBI`, `PCASM`, `PCSPIKE`, `MATBAIJ`, `MatSetBlockSize()`,
+`PCBlockILUSetBlockSize()`, `PCBlockILUSetLocalSubdomains()`, `PCBlockILUSetLevels()`, `PCBlockILUSetComplete()`,
+          `PCBlockILUSetMatOrderingType()`, `PCBlockILUSetMulticolor()`, `PCBlockILUSetZeroPivot()`,
+          `PCBlockILUSetShiftType()`, `PCBlockILUSetShiftAmount()`, `PCBlockILUSetPrecision()`, `PCBlockILUGetInfo()`
 M*/
 PetscErrorCode PCCreate_BlockILU(PC pc)
 {

@@ -3,7 +3,8 @@
 #include "blockiluimpl.h"
 
 /* x <- M^-1 b in the backend's memory */
-static PetscErrorCode BlockILUSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+static PetscErrorCode BlockILUSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
+                                            PetscScalar *x, PetscCount ldx)
 {
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
 
@@ -17,13 +18,18 @@ static PetscErrorCode BlockILUSolve_Private(PC pc, PetscBool trans, PetscInt nrh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One column; what is not in the backend's memory goes through a column there (PCBJACOBI with several blocks hands vectors on the host to the blocks of a matrix on the device). The copies are in the log */
-static PetscErrorCode BlockILUSolveStaged_Private(PC pc, PetscBool trans, const PetscScalar *b, PetscMemType bmem, PetscScalar *x, PetscMemType xmem)
+/*
+  One column; what is not in the backend's memory goes through a column there (PCBJACOBI with several blocks hands
+  vectors on the host to the blocks of a matrix on the device). The copies are in the log
+*/
+static PetscErrorCode BlockILUSolveStaged_Private(PC pc, PetscBool trans, const PetscScalar *b, PetscMemType bmem,
+                                                  PetscScalar *x, PetscMemType xmem)
 {
   PC_BlockILU    *s     = (PC_BlockILU *)pc->data;
   const PetscInt  n     = s->p.nb * s->p.bs;
   const size_t    bytes = n * sizeof(PetscScalar);
-  const PetscBool bhere = PCFactoredIsHere_Private(s->b.k->memtype, bmem), xhere = PCFactoredIsHere_Private(s->b.k->memtype, xmem);
+  const PetscBool bhere = PCFactoredIsHere_Private(s->b.k->memtype, bmem),
+                  xhere = PCFactoredIsHere_Private(s->b.k->memtype, xmem);
 
   PetscFunctionBegin;
   if ((!bhere || !xhere) && !s->stage) PetscCall((*s->b.k->alloc)(&s->b, PetscMax(bytes, 1), (void **)&s->stage));
@@ -34,7 +40,9 @@ static PetscErrorCode BlockILUSolveStaged_Private(PC pc, PetscBool trans, const 
 }
 
 /* Columns together where both matrices are in the backend's memory, else one after the other through a column there */
-static PetscErrorCode BlockILUSolveColumns_Private(PC pc, PetscBool trans, PetscInt ncols, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *x, PetscInt ldx, PetscMemType xmem)
+static PetscErrorCode BlockILUSolveColumns_Private(PC pc, PetscBool trans, PetscInt ncols, const PetscScalar *b,
+                                                   PetscInt ldb, PetscMemType bmem, PetscScalar *x, PetscInt ldx,
+                                                   PetscMemType xmem)
 {
   PC_BlockILU   *s     = (PC_BlockILU *)pc->data;
   const PetscInt batch = PetscMin(ncols, BLOCKILU_MAT_APPLY_BATCH);
@@ -48,7 +56,8 @@ static PetscErrorCode BlockILUSolveColumns_Private(PC pc, PetscBool trans, Petsc
     }
     PetscCall(BlockILUSolve_Private(pc, trans, ncols, b, ldb, x, ldx));
   } else {
-    for (PetscInt c = 0; c < ncols; c++) PetscCall(BlockILUSolveStaged_Private(pc, trans, b + (PetscCount)c * ldb, bmem, x + (PetscCount)c * ldx, xmem));
+    for (PetscInt c = 0; c < ncols; c++)
+      PetscCall(BlockILUSolveStaged_Private(pc, trans, b + (PetscCount)c * ldb, bmem, x + (PetscCount)c * ldx, xmem));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -77,18 +86,21 @@ PetscErrorCode PCApplyTranspose_BlockILU(PC pc, Vec x, Vec y)
 PetscErrorCode PCMatApply_BlockILU(PC pc, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  PetscCall(PCFactoredMatApply_Private(pc, BlockILUMemType_Private(pc), BlockILUSolveColumns_Private, PETSC_FALSE, X, Y));
+  PetscCall(
+    PCFactoredMatApply_Private(pc, BlockILUMemType_Private(pc), BlockILUSolveColumns_Private, PETSC_FALSE, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCMatApplyTranspose_BlockILU(PC pc, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  PetscCall(PCFactoredMatApply_Private(pc, BlockILUMemType_Private(pc), BlockILUSolveColumns_Private, PETSC_TRUE, X, Y));
+  PetscCall(
+    PCFactoredMatApply_Private(pc, BlockILUMemType_Private(pc), BlockILUSolveColumns_Private, PETSC_TRUE, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeEnqueue_BlockILU(PetscObject pc, PetscBool trans, void *stream, const PetscScalar *x, PetscScalar *y)
+static PetscErrorCode SpikeEnqueue_BlockILU(PetscObject pc, PetscBool trans, void *stream, const PetscScalar *x,
+                                            PetscScalar *y)
 {
   PC_BlockILU   *s = (PC_BlockILU *)((PC)pc)->data;
   const PetscInt n = s->p.nb * s->p.bs;

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <petsc/private/matimpl.h>
-#include "../kernels/block.h"
-#include "../kernels/matcsr.h"
-#include "../pc_factored/factored.h"
-#include "../enqueue.h"
-#include "../fault.h"
+#include "kernels/block/block.h"
+#include "common/matcsr.h"
+#include "pc_factored/factored.h"
+#include "common/enqueue.h"
+#include "common/fault.h"
 
 #define BLOCKILU_MAT_APPLY_BATCH 16
 
@@ -54,7 +54,8 @@ PETSC_INTERN PetscErrorCode PCBlockILUGetInfo_BlockILU(PC, PCBlockILUInfo *);
 PETSC_INTERN PetscErrorCode PCBlockILUChanged_Private(PC);
 PETSC_INTERN PetscErrorCode PCBlockILUComposeMethods_Private(PC, PetscBool);
 PETSC_INTERN PetscErrorCode PCBlockILUComposePatternMethods_Private(PC, PetscBool);
-#define BlockILUCompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
+#define BlockILUCompose(name, function) \
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
 
 PETSC_INTERN PetscErrorCode PCApply_BlockILU(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_BlockILU(PC, Vec, Vec);
@@ -69,4 +70,5 @@ PETSC_INTERN PetscErrorCode PCBlockILUGetCSR_Private(Mat, PetscMemType, BlockILU
 PETSC_INTERN PetscErrorCode PCBlockILURestoreCSR_Private(BlockILUMat *);
 
 /* blockiluorder.c: orderings inside of subdomains */
-PETSC_INTERN PetscErrorCode PCBlockILUOrder_Private(PC, PetscInt, const PetscInt[], PetscInt, const PetscInt[], const PetscInt[], PetscInt **);
+PETSC_INTERN PetscErrorCode PCBlockILUOrder_Private(PC, PetscInt, const PetscInt[], PetscInt, const PetscInt[],
+                                                    const PetscInt[], PetscInt **);

@@ -9,23 +9,28 @@ PetscErrorCode PCBlockILUGetMat_Private(PC pc, PetscBool reuse, Mat *A)
   PetscBool    itself, sbaij, shell, readable, convertible = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &itself, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
+  PetscCall(
+    PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &itself, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
   *A = pc->pmat;
   if (itself) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &sbaij, MATSEQSBAIJ, MATMPISBAIJ, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &shell, MATSHELL, MATMFFD, MATCOMPOSITE, ""));
   PetscCall(MatHasOperation(pc->pmat, MATOP_GET_ROW, &readable));
-  for (PetscInt i = 0; i < 3 && !readable && !convertible; i++) { /* types that come with a conversion of their own, such as MATNEST */
+  /* types that come with a conversion of their own, such as MATNEST */
+  for (PetscInt i = 0; i < 3 && !readable && !convertible; i++) {
     const char *const to[] = {MATAIJ, MATSEQAIJ, MATMPIAIJ};
     char              name[256];
 
     PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s_C", ((PetscObject)pc->pmat)->type_name, to[i]));
     PetscCall(PetscObjectHasFunction((PetscObject)pc->pmat, name, &convertible));
   }
-  PetscCheck(!shell && (sbaij || readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCBLOCKILU needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()",
+  PetscCheck(!shell && (sbaij || readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCBLOCKILU needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or "
+             "SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()",
              ((PetscObject)pc->pmat)->type_name);
   if (!reuse) PetscCall(MatDestroy(&s->converted));
-  PetscCall(MatConvert(pc->pmat, sbaij ? MATBAIJ : MATAIJ, s->converted ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &s->converted));
+  PetscCall(MatConvert(pc->pmat, sbaij ? MATBAIJ : MATAIJ, s->converted ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX,
+                       &s->converted));
   *A = s->converted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,17 +49,28 @@ PetscErrorCode PCBlockILUGetBlockSize_Private(PC pc, Mat A, PetscInt *bs)
   PetscCall(MatGetBlockSize(A, &matbs));
   if (s->converted == A && !baij) PetscCall(MatGetBlockSize(pc->pmat, &matbs));
   *bs = s->bs == PETSC_DECIDE ? matbs : s->bs;
-  PetscCheck(!baij || *bs == matbs, comm, PETSC_ERR_ARG_INCOMP, "-%spc_blockilu_bs %" PetscInt_FMT ": the matrix is of type %s with blocks of %" PetscInt_FMT " rows, which are factored as they are; leave the option out, or MatConvert() the matrix to MATAIJ", pre, *bs,
-             ((PetscObject)pc->pmat)->type_name, matbs);
-  PetscCheck(*bs <= SPIKE_BLOCK_MAXBS, comm, PETSC_ERR_SUP, "PCBLOCKILU has kernels for blocks of up to %d rows, not %" PetscInt_FMT ": use -%spc_blockilu_bs with a divisor of it and a matrix of type MATAIJ, or -%spc_type bjacobi", SPIKE_BLOCK_MAXBS, *bs, pre, pre);
+  PetscCheck(!baij || *bs == matbs, comm, PETSC_ERR_ARG_INCOMP,
+             "-%spc_blockilu_bs %" PetscInt_FMT ": the matrix is of type %s with blocks of %" PetscInt_FMT
+             " rows, which are factored as they are; leave the option out, or MatConvert() the matrix to MATAIJ",
+             pre, *bs, ((PetscObject)pc->pmat)->type_name, matbs);
+  PetscCheck(*bs <= SPIKE_BLOCK_MAXBS, comm, PETSC_ERR_SUP,
+             "PCBLOCKILU has kernels for blocks of up to %d rows, not %" PetscInt_FMT
+             ": use -%spc_blockilu_bs with a divisor of it and a matrix of type MATAIJ, or -%spc_type bjacobi",
+             SPIKE_BLOCK_MAXBS, *bs, pre, pre);
   rest[0] = A->rmap->n % *bs;
   PetscCallMPI(MPIU_Allreduce(&rest[0], &rest[1], 1, MPIU_INT, MPI_MAX, comm));
-  PetscCheck(!rest[1], comm, PETSC_ERR_ARG_SIZ, "Local sizes are not multiples of the block size %" PetscInt_FMT " (%" PetscInt_FMT " rows in all): use another -%spc_blockilu_bs, or call MatSetBlockSize() before MatSetUp(), so that ranks own whole blocks", *bs,
-             A->rmap->N, pre);
+  PetscCheck(!rest[1], comm, PETSC_ERR_ARG_SIZ,
+             "Local sizes are not multiples of the block size %" PetscInt_FMT " (%" PetscInt_FMT
+             " rows in all): use another -%spc_blockilu_bs, or call MatSetBlockSize() before MatSetUp(), so that ranks "
+             "own whole blocks",
+             *bs, A->rmap->N, pre);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pointers to memory of the given type; they hold until PCBlockILURestoreCSR_Private(). No entry is copied unless it is out of date where it is asked for */
+/*
+  Pointers to memory of the given type; they hold until PCBlockILURestoreCSR_Private(). No entry is copied unless it is
+  out of date where it is asked for
+*/
 PetscErrorCode PCBlockILUGetCSR_Private(Mat A, PetscMemType memtype, BlockILUMat *m)
 {
   PetscBool mpi;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockiluoptions.c: setters and getters of PCBLOCKILU about blocks, subdomains and precision; those about the pattern are in blockilupattern.c, about pivots in blockilupivot.c */
+/*
+  blockiluoptions.c: setters and getters of PCBLOCKILU about blocks, subdomains and precision; those about the pattern
+  are in blockilupattern.c, about pivots in blockilupivot.c
+*/
 #include "blockiluimpl.h"
 
 /* A changed parameter makes the next PCSetUp() start from scratch */
@@ -18,7 +21,8 @@ static PetscErrorCode PCBlockILUSetBlockSize_BlockILU(PC pc, PetscInt bs)
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(bs == PETSC_DECIDE || bs >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Block size %" PetscInt_FMT " must be positive or PETSC_DECIDE", bs);
+  PetscCheck(bs == PETSC_DECIDE || bs >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Block size %" PetscInt_FMT " must be positive or PETSC_DECIDE", bs);
   if (s->bs != bs) PetscCall(PCBlockILUChanged_Private(pc));
   s->bs = bs;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -46,7 +50,8 @@ static PetscErrorCode PCBlockILUGetBlockSize_BlockILU(PC pc, PetscInt *bs)
   Level: intermediate
 
   Note:
-  A `MATBAIJ` matrix is factored in its own blocks, and another size is an error; blocks of a `MATAIJ` matrix are gathered from its entries.
+  A `MATBAIJ` matrix is factored in its own blocks, and another size is an error; blocks of a `MATAIJ` matrix are
+  gathered from its entries.
 
 .seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetBlockSize()`, `MatSetBlockSize()`
 @*/
@@ -88,7 +93,8 @@ static PetscErrorCode PCBlockILUSetLocalSubdomains_BlockILU(PC pc, PetscInt subd
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(subdomains == PETSC_DECIDE || subdomains >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Number of subdomains %" PetscInt_FMT " must be positive or PETSC_DECIDE", subdomains);
+  PetscCheck(subdomains == PETSC_DECIDE || subdomains >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Number of subdomains %" PetscInt_FMT " must be positive or PETSC_DECIDE", subdomains);
   if (s->subdomains != subdomains) PetscCall(PCBlockILUChanged_Private(pc));
   s->subdomains = subdomains;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -116,7 +122,8 @@ static PetscErrorCode PCBlockILUGetLocalSubdomains_BlockILU(PC pc, PetscInt *sub
   Level: intermediate
 
   Note:
-  Subdomains are contiguous block rows, as many in each as in the others, or one more. Entries that couple two of them are left out; the view says how many blocks these are.
+  Subdomains are contiguous block rows, as many in each as in the others, or one more. Entries that couple two of them
+  are left out; the view says how many blocks these are.
 
 .seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetLocalSubdomains()`, `PCBJacobiSetLocalBlocks()`
 @*/
@@ -158,7 +165,10 @@ static PetscErrorCode PCBlockILUSetPrecision_BlockILU(PC pc, PCSpikePrecision pr
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(precision == PC_SPIKE_PRECISION_DOUBLE || precision == PC_SPIKE_PRECISION_SINGLE, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCBLOCKILU has factors in double and single precision, not %s", precision >= 0 && precision <= PC_SPIKE_PRECISION_FP16 ? PCSpikePrecisions[precision] : "another one");
+  PetscCheck(precision == PC_SPIKE_PRECISION_DOUBLE || precision == PC_SPIKE_PRECISION_SINGLE,
+             PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCBLOCKILU has factors in double and single precision, not %s",
+             precision >= 0 && precision <= PC_SPIKE_PRECISION_FP16 ? PCSpikePrecisions[precision] : "another one");
   if (s->precision != precision) PetscCall(PCBlockILUChanged_Private(pc));
   s->precision = precision;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,7 +196,8 @@ static PetscErrorCode PCBlockILUGetPrecision_BlockILU(PC pc, PCSpikePrecision *p
   Level: intermediate
 
   Note:
-  Vectors stay in `PetscScalar`, and so does the arithmetic of a solve; the factorization works in the precision of the factors. Entries that single precision cannot hold are a failure of the setup.
+  Vectors stay in `PetscScalar`, and so does the arithmetic of a solve; the factorization works in the precision of the
+  factors. Entries that single precision cannot hold are a failure of the setup.
 
 .seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetPrecision()`, `PCSpikePrecision`
 @*/
@@ -230,27 +241,32 @@ static PetscErrorCode PCBlockILUSetDropTolerance_BlockILU(PC pc, PetscReal dt, P
   (void)dt;
   (void)dtcol;
   (void)maxrowcount;
-  SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCBLOCKILU has no drop tolerance: use PCFactorSetLevels(), or PCILU");
+  SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+          "PCBLOCKILU has no drop tolerance: use PCFactorSetLevels(), or PCILU");
 }
 
 static PetscErrorCode PCBlockILUReorderForNonzeroDiagonal_BlockILU(PC pc, PetscReal tol)
 {
   PetscFunctionBegin;
   (void)tol;
-  SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCBLOCKILU does not move large entries to the diagonal: boost zero pivots by PCFactorSetShiftType(), or use PCILU");
+  SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+          "PCBLOCKILU does not move large entries to the diagonal: boost zero pivots by PCFactorSetShiftType(), or use "
+          "PCILU");
 }
 
 static PetscErrorCode PCBlockILUSetUseInPlace_BlockILU(PC pc, PetscBool inplace)
 {
   PetscFunctionBegin;
-  PetscCheck(!inplace, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCBLOCKILU does not factor in the memory of the matrix: use PCILU");
+  PetscCheck(!inplace, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCBLOCKILU does not factor in the memory of the matrix: use PCILU");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCBlockILUSetPivotInBlocks_BlockILU(PC pc, PetscBool pivot)
 {
   PetscFunctionBegin;
-  PetscCheck(pivot, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCBLOCKILU always exchanges rows inside of diagonal blocks: use PCILU");
+  PetscCheck(pivot, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCBLOCKILU always exchanges rows inside of diagonal blocks: use PCILU");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,7 +3,8 @@
 #include "blockiluimpl.h"
 
 /* newrow[first ...] by a MatOrderingType of the blocks that couple the rows from first to last - 1 */
-static PetscErrorCode BlockILUOrderTask_Private(PC pc, const char ordering[], PetscInt first, PetscInt last, const PetscInt bi[], const PetscInt bj[], PetscInt newrow[])
+static PetscErrorCode BlockILUOrderTask_Private(PC pc, const char ordering[], PetscInt first, PetscInt last,
+                                                const PetscInt bi[], const PetscInt bj[], PetscInt newrow[])
 {
   const PetscInt  n = last - first;
   Mat             G;
@@ -27,7 +28,8 @@ static PetscErrorCode BlockILUOrderTask_Private(PC pc, const char ordering[], Pe
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, i, j, a, &G));
   PetscCall(MatGetOrdering(G, ordering, &row, &col));
   PetscCall(ISEqual(row, col, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCBLOCKILU orders rows and columns alike, which ordering %s does not", ordering);
+  PetscCheck(same, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCBLOCKILU orders rows and columns alike, which ordering %s does not", ordering);
   PetscCall(ISGetIndices(row, &old));
   for (PetscInt r = 0; r < n; r++) newrow[first + old[r]] = first + r;
   PetscCall(ISRestoreIndices(row, &old));
@@ -41,7 +43,8 @@ static PetscErrorCode BlockILUOrderTask_Private(PC pc, const char ordering[], Pe
 }
 
 /* *newrow: NULL in natural ordering */
-PetscErrorCode PCBlockILUOrder_Private(PC pc, PetscInt ntasks, const PetscInt start[], PetscInt nb, const PetscInt bi[], const PetscInt bj[], PetscInt **newrow)
+PetscErrorCode PCBlockILUOrder_Private(PC pc, PetscInt ntasks, const PetscInt start[], PetscInt nb, const PetscInt bi[],
+                                       const PetscInt bj[], PetscInt **newrow)
 {
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
   PetscBool    natural;
@@ -55,7 +58,8 @@ PetscErrorCode PCBlockILUOrder_Private(PC pc, PetscInt ntasks, const PetscInt st
   if (s->multicolor) PetscCall(SpikeBlockMulticolor(nb, ntasks, start, bi, bj, *newrow, &s->info.colors));
   else {
     for (PetscInt t = 0; t < ntasks; t++)
-      if (start[t + 1] > start[t]) PetscCall(BlockILUOrderTask_Private(pc, s->ordering, start[t], start[t + 1], bi, bj, *newrow));
+      if (start[t + 1] > start[t])
+        PetscCall(BlockILUOrderTask_Private(pc, s->ordering, start[t], start[t + 1], bi, bj, *newrow));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,7 +7,8 @@ static PetscErrorCode PCBlockILUSetLevels_BlockILU(PC pc, PetscInt levels)
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(levels >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Levels of fill %" PetscInt_FMT " must not be negative", levels);
+  PetscCheck(levels >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Levels of fill %" PetscInt_FMT " must not be negative", levels);
   if (s->levels != levels) PetscCall(PCBlockILUChanged_Private(pc));
   s->levels = levels;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -101,7 +102,9 @@ static PetscErrorCode PCBlockILUGetComplete_BlockILU(PC pc, PetscBool *complete)
   Level: intermediate
 
   Note:
-  With one subdomain on one rank this is a direct solver, without exchanges of block rows. It is meant for small subdomains: fill grows as that of a band does, unless an ordering such as `nd` or `qmd` is asked for by `PCBlockILUSetMatOrderingType()`.
+  With one subdomain on one rank this is a direct solver, without exchanges of block rows. It is meant for small
+  subdomains: fill grows as that of a band does, unless an ordering such as `nd` or `qmd` is asked for by
+  `PCBlockILUSetMatOrderingType()`.
 
 .seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetComplete()`, `PCBlockILUSetLevels()`
 @*/
@@ -173,7 +176,8 @@ static PetscErrorCode PCBlockILUGetMatOrderingType_BlockILU(PC pc, MatOrderingTy
 
   Level: intermediate
 
-.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetMatOrderingType()`, `PCFactorSetMatOrderingType()`, `MatOrderingType`, `MatGetOrdering()`, `PCBlockILUSetMulticolor()`
+.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetMatOrderingType()`, `PCFactorSetMatOrderingType()`, `MatOrderingType`,
+`MatGetOrdering()`, `PCBlockILUSetMulticolor()`
 @*/
 PetscErrorCode PCBlockILUSetMatOrderingType(PC pc, MatOrderingType ordering)
 {
@@ -193,7 +197,8 @@ PetscErrorCode PCBlockILUSetMatOrderingType(PC pc, MatOrderingType ordering)
 . pc - the preconditioner context
 
   Output Parameter:
-. ordering - a `MatOrderingType` that orders rows and columns alike; default `MATORDERINGNATURAL`; the string belongs to the preconditioner
+. ordering - a `MatOrderingType` that orders rows and columns alike; default `MATORDERINGNATURAL`; the string belongs to
+             the preconditioner
 
   Level: intermediate
 
@@ -240,7 +245,9 @@ static PetscErrorCode PCBlockILUGetMulticolor_BlockILU(PC pc, PetscBool *multico
   Level: intermediate
 
   Notes:
-  Blocks that are coupled get different colors, one block after the other the first one that no neighbour has (greedy, in the pattern of A + A^T), and are ordered by color. An ILU(0) has as many level sets as there are colors then, few, which suits processors with many threads, and takes more iterations than in natural ordering.
+  Blocks that are coupled get different colors, one block after the other the first one that no neighbour has (greedy,
+  in the pattern of A + A^T), and are ordered by color. An ILU(0) has as many level sets as there are colors then, few,
+  which suits processors with many threads, and takes more iterations than in natural ordering.
 
   It does not go together with an ordering of `PCBlockILUSetMatOrderingType()` other than the natural one.
 

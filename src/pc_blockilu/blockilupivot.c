@@ -17,7 +17,8 @@
   Level: intermediate
 
   Note:
-  The tolerance is relative to the norm, so that it does not depend on the units of the matrix; that of `PCILU` is absolute. Pivots are those inside of diagonal blocks, with row exchanges.
+  The tolerance is relative to the norm, so that it does not depend on the units of the matrix; that of `PCILU` is
+  absolute. Pivots are those inside of diagonal blocks, with row exchanges.
 
 .seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetZeroPivot()`, `PCFactorSetZeroPivot()`, `PCBlockILUSetShiftType()`
 @*/
@@ -61,7 +62,8 @@ PetscErrorCode PCBlockILUGetZeroPivot(PC pc, PetscReal *zeropivot)
 
   Input Parameters:
 + pc        - the preconditioner context
-- shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is boosted
+- shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is
+              boosted
 
   Options Database Key:
 . -pc_blockilu_shift_type (none|nonzero|inblocks) - the policy
@@ -69,9 +71,11 @@ PetscErrorCode PCBlockILUGetZeroPivot(PC pc, PetscReal *zeropivot)
   Level: intermediate
 
   Note:
-  Boosting replaces the pivot alone, as `MAT_SHIFT_INBLOCKS` does, and never restarts the factorization; the number of boosted pivots is in the view and in `PCBlockILUInfo`.
+  Boosting replaces the pivot alone, as `MAT_SHIFT_INBLOCKS` does, and never restarts the factorization; the number of
+  boosted pivots is in the view and in `PCBlockILUInfo`.
 
-.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetShiftType()`, `PCFactorSetShiftType()`, `PCBlockILUSetShiftAmount()`, `PCBlockILUSetZeroPivot()`
+.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetShiftType()`, `PCFactorSetShiftType()`, `PCBlockILUSetShiftAmount()`,
+`PCBlockILUSetZeroPivot()`
 @*/
 PetscErrorCode PCBlockILUSetShiftType(PC pc, MatFactorShiftType shifttype)
 {
@@ -91,7 +95,8 @@ PetscErrorCode PCBlockILUSetShiftType(PC pc, MatFactorShiftType shifttype)
 . pc - the preconditioner context
 
   Output Parameter:
-. shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is boosted
+. shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is
+              boosted
 
   Level: intermediate
 
@@ -113,7 +118,8 @@ PetscErrorCode PCBlockILUGetShiftType(PC pc, MatFactorShiftType *shifttype)
 
   Input Parameters:
 + pc          - the preconditioner context
-- shiftamount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the rounding of the factors
+- shiftamount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the
+                rounding of the factors
 
   Options Database Key:
 . -pc_blockilu_shift_amount amount - the fraction
@@ -140,7 +146,8 @@ PetscErrorCode PCBlockILUSetShiftAmount(PC pc, PetscReal shiftamount)
 . pc - the preconditioner context
 
   Output Parameter:
-. shiftamount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the rounding of the factors
+. shiftamount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the
+                rounding of the factors
 
   Level: intermediate
 

@@ -2,15 +2,17 @@
 /* blockilusetup.c: PCSetUp and PCReset of PCBLOCKILU */
 #include "blockiluimpl.h"
 
-static PetscBool  cite       = PETSC_FALSE;
-static const char citation[] = "@article{AfanasyevPotapovSobolevKharchenko2015,\n"
-                               "  title   = {Accelerating industrial applications: the development of basic {GPU} kernels for the new block {AMG} algorithms for solving {SLE} with explicitly calculated sparse basis},\n"
-                               "  author  = {Ilya Afanasyev and Yury Potapov and Sergey Sobolev and Sergey Kharchenko},\n"
-                               "  journal = {Procedia Computer Science},\n"
-                               "  volume  = {66},\n"
-                               "  pages   = {642--650},\n"
-                               "  year    = {2015}\n"
-                               "}\n";
+static PetscBool cite = PETSC_FALSE;
+static const char
+  citation[] = "@article{AfanasyevPotapovSobolevKharchenko2015,\n"
+               "  title   = {Accelerating industrial applications: the development of basic {GPU} kernels for the new "
+               "block {AMG} algorithms for solving {SLE} with explicitly calculated sparse basis},\n"
+               "  author  = {Ilya Afanasyev and Yury Potapov and Sergey Sobolev and Sergey Kharchenko},\n"
+               "  journal = {Procedia Computer Science},\n"
+               "  volume  = {66},\n"
+               "  pages   = {642--650},\n"
+               "  year    = {2015}\n"
+               "}\n";
 
 PetscErrorCode PCReset_BlockILU(PC pc)
 {
@@ -40,7 +42,10 @@ static PetscErrorCode PCBlockILUGetKernels_Private(PC pc, Mat A, const SpikeBloc
   PetscFunctionBegin;
   PetscCall(MatGetMemType_Spike(A, &memtype));
   *k = SpikeBlockKernelsFind(memtype);
-  PetscCheck(*k, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCBLOCKILU has no kernels for matrices of type %s on a device in this library yet: use MatBindToCPU() or a matrix of type aij or baij for factors on the host", ((PetscObject)A)->type_name);
+  PetscCheck(*k, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCBLOCKILU has no kernels for matrices of type %s on a device in this library yet: use MatBindToCPU() or "
+             "a matrix of type aij or baij for factors on the host",
+             ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,7 +83,11 @@ static PetscErrorCode PCBlockILUPattern_Private(PC pc, Mat A, PetscInt bs)
 
     missing[0] = s->p.missing < 0 ? PETSC_INT_MAX : s->p.missing + A->rmap->rstart / bs;
     PetscCallMPI(MPIU_Allreduce(&missing[0], &missing[1], 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
-    PetscCheck(missing[1] == PETSC_INT_MAX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE, "Matrix has no diagonal block in block row %" PetscInt_FMT ", rows %" PetscInt_FMT " to %" PetscInt_FMT ": store it, zeros too, or take it for zeros whose pivots are boosted, by -%spc_blockilu_shift_type nonzero", missing[1], missing[1] * bs, (missing[1] + 1) * bs - 1, pre);
+    PetscCheck(missing[1] == PETSC_INT_MAX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
+               "Matrix has no diagonal block in block row %" PetscInt_FMT ", rows %" PetscInt_FMT " to %" PetscInt_FMT
+               ": store it, zeros too, or take it for zeros whose pivots are boosted, by -%spc_blockilu_shift_type "
+               "nonzero",
+               missing[1], missing[1] * bs, (missing[1] + 1) * bs - 1, pre);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,16 +103,20 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(s->ordering, MATORDERINGNATURAL, &natural));
-  PetscCheck(natural || !s->multicolor, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "A multicolor ordering is made from the natural one, not from %s: use one of -%spc_blockilu_multicolor and -%spc_blockilu_mat_ordering_type", s->ordering, pre, pre);
+  PetscCheck(natural || !s->multicolor, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "A multicolor ordering is made from the natural one, not from %s: use one of -%spc_blockilu_multicolor "
+             "and -%spc_blockilu_mat_ordering_type",
+             s->ordering, pre, pre);
   PetscCall(PetscLogEventBegin(PC_BlockILU_Symbolic, pc, 0, 0, 0));
   PetscCall(PCBlockILUGetBlockSize_Private(pc, A, &bs));
   PetscCall(PCBlockILUPattern_Private(pc, A, bs));
   PetscCall(PCBlockILUGetKernels_Private(pc, A, &s->b.k));
   PetscCall((*s->b.k->create)(&s->b));
-  s->lu.p               = &s->p;
-  s->lu.precision       = s->precision;
-  s->lu.maxrhs          = 1;
-  s->lu.trans           = (PetscBool)!PetscMemTypeHost(s->b.k->memtype); /* an apply that is enqueued may be a transposed one */
+  s->lu.p         = &s->p;
+  s->lu.precision = s->precision;
+  s->lu.maxrhs    = 1;
+  /* an apply that is enqueued may be a transposed one */
+  s->lu.trans           = (PetscBool)!PetscMemTypeHost(s->b.k->memtype);
   s->lu.b               = &s->b;
   s->info.bs            = bs;
   s->info.subdomains    = s->p.ntasks;
@@ -132,7 +145,10 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
     s->shape++;
     s->info.rebuilds++;
   } else
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "The factors need %g GB on one rank, more than there is: use fewer -%spc_blockilu_levels, more -%spc_blockilu_local_subdomains, or more ranks", (double)(global[0] * 1e-9), pre, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM,
+                                     "The factors need %g GB on one rank, more than there is: use fewer "
+                                     "-%spc_blockilu_levels, more -%spc_blockilu_local_subdomains, or more ranks",
+                                     (double)(global[0] * 1e-9), pre, pre));
   PetscCall(PetscLogEventEnd(PC_BlockILU_Symbolic, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -144,7 +160,9 @@ static PetscErrorCode PCBlockILUReduceStats_Private(PC pc, Mat A, SpikeBlockFill
 
   PetscFunctionBegin;
   max[0] = st->norm;
-  /* the first bad row of all, by the largest negative: exact for row numbers up to 2^53, and 2^24 in single precision */
+  /*
+    the first bad row of all, by the largest negative: exact for row numbers up to 2^53, and 2^24 in single precision
+  */
   max[1] = st->badrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->badrow + A->rmap->rstart);
   max[2] = st->overflowrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->overflowrow + A->rmap->rstart);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 3, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
@@ -154,11 +172,16 @@ static PetscErrorCode PCBlockILUReduceStats_Private(PC pc, Mat A, SpikeBlockFill
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values and factors. On one rank the host of a device waits once, behind both, and the norm that tolerances are relative to is not known before; on several it is summed up between */
+/*
+  Values and factors. On one rank the host of a device waits once, behind both, and the norm that tolerances are
+  relative to is not known before; on several it is summed up between
+*/
 static PetscErrorCode PCBlockILUNumeric_Private(PC pc, Mat A, SpikeBlockFillStats *st, SpikePivot *pivot)
 {
   PC_BlockILU    *s      = (PC_BlockILU *)pc->data;
-  const PetscReal amount = s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(SpikePrecisionEpsilon(s->precision)) : s->shiftamount;
+  const PetscReal amount = s->shiftamount == (PetscReal)PETSC_DECIDE
+                           ? PetscSqrtReal(SpikePrecisionEpsilon(s->precision))
+                           : s->shiftamount;
   PetscMPIInt     size;
   BlockILUMat     m;
 
@@ -206,20 +229,32 @@ static PetscErrorCode PCBlockILUJudge_Private(PC pc, Mat A, const SpikeBlockFill
   while (s->p.start[t + 1] <= first) t++;
   first = (s->p.oldrow ? s->p.oldrow[first] : first) * bs + A->rmap->rstart;
   if (!(pivot->badvalue <= pivot->tol)) {
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors in the block of rows %" PetscInt_FMT " to %" PetscInt_FMT " (subdomain %" PetscInt_FMT " of the rank): scale the matrix%s, or use -%spc_type lu", first, first + bs - 1, t, s->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision", pre));
+    PetscCall(
+      PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
+                             "Overflow in the factors in the block of rows %" PetscInt_FMT " to %" PetscInt_FMT
+                             " (subdomain %" PetscInt_FMT " of the rank): scale the matrix%s, or use -%spc_type lu",
+                             first, first + bs - 1, t,
+                             s->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision",
+                             pre));
   } else {
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the diagonal block of rows %" PetscInt_FMT " to %" PetscInt_FMT ", step %" PetscInt_FMT " (subdomain %" PetscInt_FMT " of the rank): magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_blockilu_shift_type nonzero, or use -%spc_type lu", first, first + bs - 1,
-                                     pivot->badrow % bs, t, (double)pivot->badvalue, (double)pivot->tol, (double)s->zeropivot, st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
+    PetscCall(
+      PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
+                             "Zero pivot in the diagonal block of rows %" PetscInt_FMT " to %" PetscInt_FMT
+                             ", step %" PetscInt_FMT " (subdomain %" PetscInt_FMT
+                             " of the rank): magnitude %g is not above %g, the zero pivot tolerance %g times the norm "
+                             "%g; boost pivots by -%spc_blockilu_shift_type nonzero, or use -%spc_type lu",
+                             first, first + bs - 1, pivot->badrow % bs, t, (double)pivot->badvalue, (double)pivot->tol,
+                             (double)s->zeropivot, st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCSetUp_BlockILU(PC pc)
 {
-  PC_BlockILU             *s     = (PC_BlockILU *)pc->data;
-  MPI_Comm                 comm  = PetscObjectComm((PetscObject)pc);
-  const char              *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  PetscBool                reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), fits = PETSC_TRUE;
+  PC_BlockILU *s     = (PC_BlockILU *)pc->data;
+  MPI_Comm     comm  = PetscObjectComm((PetscObject)pc);
+  const char  *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  PetscBool    reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), fits = PETSC_TRUE;
   const SpikeBlockKernels *k;
   SpikeBlockFillStats      st = {0.0, -1, -1};
   SpikePivot               pivot;
@@ -228,12 +263,15 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(citation, &cite));
-  PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, comm, PETSC_ERR_ARG_SIZ, "PCBLOCKILU needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns", pc->pmat->rmap->N, pc->pmat->cmap->N);
+  PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, comm, PETSC_ERR_ARG_SIZ,
+             "PCBLOCKILU needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns",
+             pc->pmat->rmap->N, pc->pmat->cmap->N);
   pc->failedreason = PC_NOERROR;
   s->failtext[0]   = 0;
   s->factored = s->numeric = PETSC_FALSE;
   s->info.boosted          = 0;
-  if (reuse) { /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
+  /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
+  if (reuse) {
     PetscCall(PCBlockILUGetKernels_Private(pc, s->converted ? s->converted : pc->pmat, &k));
     if (k != s->b.k) reuse = PETSC_FALSE;
   }
@@ -252,9 +290,17 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
   }
   PetscCall(PCBlockILUNumeric_Private(pc, A, &st, &pivot));
   if (st.badrow >= 0) {
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
+                                     "Row %" PetscInt_FMT
+                                     " of the matrix has an entry that is not a number or infinite: look at what fills "
+                                     "the matrix (-fp_trap, -%sksp_view_mat)",
+                                     st.badrow, pre));
   } else if (st.overflowrow >= 0) {
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in single precision: scale the matrix or use -%spc_blockilu_precision double", st.overflowrow, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
+                                     "Row %" PetscInt_FMT
+                                     " of the matrix has an entry too large for factors in single precision: scale the "
+                                     "matrix or use -%spc_blockilu_precision double",
+                                     st.overflowrow, pre));
   } else PetscCall(PCBlockILUJudge_Private(pc, A, &st, &pivot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,7 +7,8 @@ PetscErrorCode PCSetFromOptions_BlockILU(PC pc, PetscOptionItems PetscOptionsObj
   PC_BlockILU      *s            = (PC_BlockILU *)pc->data;
   const char *const shifts[]     = {"none", "nonzero", "positive_definite", "inblocks"};
   const char *const precisions[] = {"double", "single"};
-  PetscInt          bs = s->bs, subdomains = s->subdomains, levels = s->levels, shift = (PetscInt)s->shifttype, precision = (PetscInt)s->precision;
+  PetscInt          bs = s->bs, subdomains = s->subdomains, levels = s->levels, shift = (PetscInt)s->shifttype,
+           precision          = (PetscInt)s->precision;
   PetscReal         zeropivot = s->zeropivot, amount = s->shiftamount;
   PetscBool         set, complete = s->complete, multicolor = s->multicolor;
   char              ordering[256];
@@ -17,31 +18,41 @@ PetscErrorCode PCSetFromOptions_BlockILU(PC pc, PetscOptionItems PetscOptionsObj
   PetscOptionsHeadBegin(PetscOptionsObject, "Block ILU options");
   PetscCall(PetscOptionsInt("-pc_blockilu_bs", "Size of the blocks", "PCBlockILUSetBlockSize", bs, &bs, &set));
   if (set) PetscCall(PCBlockILUSetBlockSize(pc, bs));
-  PetscCall(PetscOptionsInt("-pc_blockilu_local_subdomains", "Subdomains on each rank", "PCBlockILUSetLocalSubdomains", subdomains, &subdomains, &set));
+  PetscCall(PetscOptionsInt("-pc_blockilu_local_subdomains", "Subdomains on each rank", "PCBlockILUSetLocalSubdomains",
+                            subdomains, &subdomains, &set));
   if (set) PetscCall(PCBlockILUSetLocalSubdomains(pc, subdomains));
   PetscCall(PetscOptionsInt("-pc_blockilu_levels", "Levels of fill", "PCBlockILUSetLevels", levels, &levels, &set));
   if (set) PetscCall(PCBlockILUSetLevels(pc, levels));
-  PetscCall(PetscOptionsBool("-pc_blockilu_complete", "Complete factorization of each subdomain", "PCBlockILUSetComplete", complete, &complete, &set));
+  PetscCall(PetscOptionsBool("-pc_blockilu_complete", "Complete factorization of each subdomain",
+                             "PCBlockILUSetComplete", complete, &complete, &set));
   if (set) PetscCall(PCBlockILUSetComplete(pc, complete));
   PetscCall(MatGetOrderingList(&list));
-  PetscCall(PetscOptionsFList("-pc_blockilu_mat_ordering_type", "Ordering of the blocks in each subdomain", "PCBlockILUSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
+  PetscCall(PetscOptionsFList("-pc_blockilu_mat_ordering_type", "Ordering of the blocks in each subdomain",
+                              "PCBlockILUSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
   if (set) PetscCall(PCBlockILUSetMatOrderingType(pc, ordering));
-  PetscCall(PetscOptionsBool("-pc_blockilu_multicolor", "Multicolor ordering of the blocks in each subdomain", "PCBlockILUSetMulticolor", multicolor, &multicolor, &set));
+  PetscCall(PetscOptionsBool("-pc_blockilu_multicolor", "Multicolor ordering of the blocks in each subdomain",
+                             "PCBlockILUSetMulticolor", multicolor, &multicolor, &set));
   if (set) PetscCall(PCBlockILUSetMulticolor(pc, multicolor));
-  PetscCall(PetscOptionsReal("-pc_blockilu_zeropivot", "A pivot up to this fraction of the norm is zero", "PCBlockILUSetZeroPivot", zeropivot, &zeropivot, &set));
+  PetscCall(PetscOptionsReal("-pc_blockilu_zeropivot", "A pivot up to this fraction of the norm is zero",
+                             "PCBlockILUSetZeroPivot", zeropivot, &zeropivot, &set));
   if (set) PetscCall(PCBlockILUSetZeroPivot(pc, zeropivot));
-  PetscCall(PetscOptionsEList("-pc_blockilu_shift_type", "What happens to zero pivots", "PCBlockILUSetShiftType", shifts, PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
+  PetscCall(PetscOptionsEList("-pc_blockilu_shift_type", "What happens to zero pivots", "PCBlockILUSetShiftType",
+                              shifts, PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
   if (set) PetscCall(PCBlockILUSetShiftType(pc, (MatFactorShiftType)shift));
-  PetscCall(PetscOptionsReal("-pc_blockilu_shift_amount", "Magnitude of a boosted pivot relative to the norm", "PCBlockILUSetShiftAmount", amount, &amount, &set));
+  PetscCall(PetscOptionsReal("-pc_blockilu_shift_amount", "Magnitude of a boosted pivot relative to the norm",
+                             "PCBlockILUSetShiftAmount", amount, &amount, &set));
   if (set) PetscCall(PCBlockILUSetShiftAmount(pc, amount));
-  PetscCall(PetscOptionsEList("-pc_blockilu_precision", "Precision of the factors", "PCBlockILUSetPrecision", precisions, PETSC_STATIC_ARRAY_LENGTH(precisions), precisions[precision], &precision, &set));
+  PetscCall(PetscOptionsEList("-pc_blockilu_precision", "Precision of the factors", "PCBlockILUSetPrecision",
+                              precisions, PETSC_STATIC_ARRAY_LENGTH(precisions), precisions[precision], &precision,
+                              &set));
   if (set) PetscCall(PCBlockILUSetPrecision(pc, (PCSpikePrecision)precision));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  PCBlockILUGetInfo - What `PCBLOCKILU` did in its last setup: blocks, subdomains, fill, level sets, boosted pivots, memory, backend
+  PCBlockILUGetInfo - What `PCBLOCKILU` did in its last setup: blocks, subdomains, fill, level sets, boosted pivots,
+  memory, backend
 
   Collective
 
@@ -122,24 +133,40 @@ PetscErrorCode PCView_BlockILU(PC pc, PetscViewer viewer)
   }
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (s->complete) PetscCall(PetscViewerASCIIPrintf(viewer, "  complete factorization, in %s precision\n", s->precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " levels of fill, factors in %s precision\n", s->levels, s->precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s ordering of the blocks\n", s->multicolor ? "multicolor" : s->ordering));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot, s->shifttype == (PetscInt)MAT_SHIFT_NONE ? "failure" : "boosted"));
+  if (s->complete)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  complete factorization, in %s precision\n",
+                                     s->precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
+  else
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " levels of fill, factors in %s precision\n", s->levels,
+                                     s->precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "  %s ordering of the blocks\n", s->multicolor ? "multicolor" : s->ordering));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot,
+                                   s->shifttype == (PetscInt)MAT_SHIFT_NONE ? "failure" : "boosted"));
   if (!pc->setupcalled) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCBlockILUGetInfo(pc, &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " block rows, blocks of %" PetscInt_FMT " x %" PetscInt_FMT "\n", info.block_rows, info.bs, info.bs));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  subdomains %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " block rows; blocks that couple those of a rank, dropped: %" PetscInt64_FMT "\n", info.subdomains, info.min_subdomain, info.max_subdomain,
-                                   info.dropped));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  factor fill ratio %g, blocks of the factors %" PetscInt64_FMT "\n", (double)info.fill_ratio, info.factor_blocks));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  level sets: lower %" PetscInt_FMT ", upper %" PetscInt_FMT "\n", info.lower_levels, info.upper_levels));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %" PetscInt_FMT " block rows, blocks of %" PetscInt_FMT " x %" PetscInt_FMT "\n",
+                                   info.block_rows, info.bs, info.bs));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  subdomains %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT
+                                   " block rows; blocks that couple those of a rank, dropped: %" PetscInt64_FMT "\n",
+                                   info.subdomains, info.min_subdomain, info.max_subdomain, info.dropped));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  factor fill ratio %g, blocks of the factors %" PetscInt64_FMT "\n",
+                                   (double)info.fill_ratio, info.factor_blocks));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  level sets: lower %" PetscInt_FMT ", upper %" PetscInt_FMT "\n",
+                                   info.lower_levels, info.upper_levels));
   if (s->multicolor) PetscCall(PetscViewerASCIIPrintf(viewer, "  colors %" PetscInt_FMT "\n", info.colors));
-  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the factors %.0f bytes, of the rest %.0f bytes, backend %s\n", (double)info.bytes, (double)info.extra_bytes, info.backend));
-  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n", info.rebuilds, info.refills));
+  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the factors %.0f bytes, of the rest %.0f bytes, backend %s\n",
+                                   (double)info.bytes, (double)info.extra_bytes, info.backend));
+  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n",
+                                     info.rebuilds, info.refills));
   PetscCall(PCFactoredGetFailText_Private(pc, text, sizeof(text)));
   if (text[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -16,7 +16,10 @@ PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], PetscError
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A failure that the solver can report: reason, text, or an error when the user wants errors. Every rank that knows of it calls this. */
+/*
+  A failure that the solver can report: reason, text, or an error when the user wants errors. Every rank that knows of
+  it calls this.
+*/
 PetscErrorCode PCFactoredFail_Private(PC pc, PCFailedReason reason, PetscErrorCode code, const char format[], ...)
 {
   PC_Factored *f = (PC_Factored *)pc->data;
@@ -50,8 +53,12 @@ PetscErrorCode PCFactoredGetFailText_Private(PC pc, char text[], size_t length)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without factors (they did not fit, or the matrix had values that are not numbers: known to all ranks) nothing is done; a rank whose own factors failed takes part in what ranks exchange and then marks its result */
-PetscErrorCode PCFactoredApply_Private(PC pc, PetscMemType backend, PCFactoredSolve solve, PetscBool trans, Vec x, Vec y)
+/*
+  Without factors (they did not fit, or the matrix had values that are not numbers: known to all ranks) nothing is done;
+  a rank whose own factors failed takes part in what ranks exchange and then marks its result
+*/
+PetscErrorCode PCFactoredApply_Private(PC pc, PetscMemType backend, PCFactoredSolve solve, PetscBool trans, Vec x,
+                                       Vec y)
 {
   const PC_Factored *f = (const PC_Factored *)pc->data;
   const PetscScalar *xa;
@@ -80,7 +87,8 @@ PetscErrorCode PCFactoredApply_Private(PC pc, PetscMemType backend, PCFactoredSo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCFactoredMatApply_Private(PC pc, PetscMemType backend, PCFactoredSolve solve, PetscBool trans, Mat X, Mat Y)
+PetscErrorCode PCFactoredMatApply_Private(PC pc, PetscMemType backend, PCFactoredSolve solve, PetscBool trans, Mat X,
+                                          Mat Y)
 {
   const PC_Factored *f = (const PC_Factored *)pc->data;
   const PetscScalar *xa;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* factored.h: what preconditioners by factors share: policy for pivots, failures, applications to vectors and dense matrices */
+/*
+  factored.h: what preconditioners by factors share: policy for pivots, failures, applications to vectors and dense
+  matrices
+*/
 #pragma once
 
 #include <petsc/private/pcimpl.h>
@@ -22,10 +25,12 @@ typedef struct {
 } PC_Factored;
 
 /* Columns of x <- M^-1 b, or its transpose, where the arrays are; leading dimensions count for more than one */
-typedef PetscErrorCode (*PCFactoredSolve)(PC, PetscBool trans, PetscInt ncols, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *x, PetscInt ldx, PetscMemType xmem);
+typedef PetscErrorCode (*PCFactoredSolve)(PC, PetscBool trans, PetscInt ncols, const PetscScalar *b, PetscInt ldb,
+                                          PetscMemType bmem, PetscScalar *x, PetscInt ldx, PetscMemType xmem);
 
 PETSC_INTERN PetscErrorCode PCFactoredInitialize_Private(PC, const char name[], PetscErrorCode (*changed)(PC));
-PETSC_INTERN PetscErrorCode PCFactoredFail_Private(PC, PCFailedReason, PetscErrorCode, const char format[], ...) PETSC_ATTRIBUTE_FORMAT(4, 5);
+PETSC_INTERN PetscErrorCode PCFactoredFail_Private(PC, PCFailedReason, PetscErrorCode, const char format[], ...)
+  PETSC_ATTRIBUTE_FORMAT(4, 5);
 PETSC_INTERN PetscErrorCode PCFactoredGetFailText_Private(PC, char text[], size_t length);
 PETSC_INTERN PetscErrorCode PCFactoredApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCFactoredMatApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Mat, Mat);

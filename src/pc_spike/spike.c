@@ -2,9 +2,20 @@
 /* spike.c: the type PCSPIKE: its page, creation and destruction */
 #include "spikeimpl.h"
 
-const char *const PCSpikeTypes[]            = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
-const char *const PCSpikePrecisions[]       = {"DOUBLE", "SINGLE", "BF16", "FP16", "PCSpikePrecision", "PC_SPIKE_PRECISION_", NULL};
-const char *const PCSpikeTridiagonalTypes[] = {"AUTO", "THOMAS", "TWOWAY", "CR", "PCR", "RD", "CRPCR", "PARTITION", "PCSpikeTridiagonalType", "PC_SPIKE_TRIDIAGONAL_", NULL};
+const char *const PCSpikeTypes[]      = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
+const char *const PCSpikePrecisions[] = {"DOUBLE", "SINGLE", "BF16", "FP16", "PCSpikePrecision", "PC_SPIKE_PRECISION_",
+                                         NULL};
+const char *const PCSpikeTridiagonalTypes[] = {"AUTO",
+                                               "THOMAS",
+                                               "TWOWAY",
+                                               "CR",
+                                               "PCR",
+                                               "RD",
+                                               "CRPCR",
+                                               "PARTITION",
+                                               "PCSpikeTridiagonalType",
+                                               "PC_SPIKE_TRIDIAGONAL_",
+                                               NULL};
 const char *const PCSpikePrecisionNames[]   = {"double", "single", "bf16", "fp16"};
 
 static PetscErrorCode PCDestroy_Spike(PC pc)
@@ -21,68 +32,93 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 }
 
 /*MC
-  PCSPIKE - A banded preconditioner, and on one rank with one partition a banded direct solver, by the SPIKE algorithm {cite}`polizzi2006`
+  PCSPIKE - A banded preconditioner, and on one rank with one partition a banded direct solver, by the SPIKE algorithm
+  {cite}`polizzi2006`
 
   Options Database Keys:
 + -pc_spike_type (block|truncated)                     - coupling between partitions, `PCSpikeSetType()`
-. -pc_spike_bandwidth k or kl,ku                       - half-bandwidths to factor, `PCSpikeSetBandwidth()`; default those of the nonzero entries
+. -pc_spike_bandwidth k or kl,ku                       - half-bandwidths to factor, `PCSpikeSetBandwidth()`; default
+                                                       those of the nonzero entries
 . -pc_spike_tridiagonal_type (auto|thomas|twoway|...)  - algorithm for half-bandwidth 1, `PCSpikeSetTridiagonalType()`
 . -pc_spike_pivoting                                   - row exchanges for half-bandwidth 1, `PCSpikeSetPivoting()`
-. -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|, `PCSpikeSetDropoff()`
-. -pc_spike_window_tol tol                             - where the correction after the reduced systems ends, `PCSpikeSetWindowTolerance()`
+. -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|,
+                                                       `PCSpikeSetDropoff()`
+. -pc_spike_window_tol tol                             - where the correction after the reduced systems ends,
+                                                       `PCSpikeSetWindowTolerance()`
 . -pc_spike_precision (double|single|bf16|fp16)        - precision of the factors, `PCSpikeSetPrecision()`
 . -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
 . -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCSpikeSetMatOrderingType()`
-. -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero, `PCSpikeSetZeroPivot()`
+. -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero,
+                                                       `PCSpikeSetZeroPivot()`
 . -pc_spike_shift_type (none|nonzero|inblocks)         - what happens to zero pivots, `PCSpikeSetShiftType()`
-. -pc_spike_shift_amount amount                        - magnitude of a boosted pivot relative to the norm, `PCSpikeSetShiftAmount()`
+. -pc_spike_shift_amount amount                        - magnitude of a boosted pivot relative to the norm,
+                                                       `PCSpikeSetShiftAmount()`
 
   Level: intermediate
 
   Notes:
-  The rows of each rank are cut into partitions of equal length. Each diagonal block is factored as a band, without pivoting (`PCSpikeSetPivoting()` is for half-bandwidth 1). What couples
-  two neighbouring partitions is taken into account by a small dense system for each interface, made from the tips of the two spikes
-  (`PC_SPIKE_TRUNCATED`), or left out (`PC_SPIKE_BLOCK`). An interface between two ranks is an interface like any other: in an apply
-  a rank exchanges as many values as a half-bandwidth with its two neighbours, and nothing else.
+  The rows of each rank are cut into partitions of equal length. Each diagonal block is factored as a band, without
+  pivoting (`PCSpikeSetPivoting()` is for half-bandwidth 1). What couples two neighbouring partitions is taken into
+  account by a small dense system for each interface, made from the tips of the two spikes (`PC_SPIKE_TRUNCATED`), or
+  left out (`PC_SPIKE_BLOCK`). An interface between two ranks is an interface like any other: in an apply a rank
+  exchanges as many values as a half-bandwidth with its two neighbours, and nothing else.
 
-  The truncated form neglects the far ends of the spikes, which are small when the matrix is diagonally dominant or the partitions are
-  long: -pc_view prints an estimate of them. With one partition in all, the default on one rank, nothing is neglected, and the
-  preconditioner is the inverse of the band: -ksp_type preonly makes it a direct solver, where the band holds the whole matrix and no pivot is small.
+  The truncated form neglects the far ends of the spikes, which are small when the matrix is diagonally dominant or the
+  partitions are long: -pc_view prints an estimate of them. With one partition in all, the default on one rank, nothing
+  is neglected, and the preconditioner is the inverse of the band: -ksp_type preonly makes it a direct solver, where the
+  band holds the whole matrix and no pivot is small.
 
-  With several partitions or boosted pivots this is a preconditioner like others, and on an ill-conditioned matrix the preconditioned residual norm, which most
-  Krylov methods with left preconditioning test, can look converged while the true residual is not. Precondition from the right there, by -ksp_pc_side right or
-  `KSPFGMRES`; -ksp_monitor_true_residual shows both norms.
+  With several partitions or boosted pivots this is a preconditioner like others, and on an ill-conditioned matrix the
+  preconditioned residual norm, which most Krylov methods with left preconditioning test, can look converged while the
+  true residual is not. Precondition from the right there, by -ksp_pc_side right or `KSPFGMRES`;
+  -ksp_monitor_true_residual shows both norms.
 
-  PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE` or `MATDIACUDA`, with many partitions by default where the rows of the matrix make spikes fall, and nothing is
-  copied to the host after the first setup; vectors in the other place are copied, and -log_view shows it. Half-bandwidths there are at most 512. `PCMatApply()`, and with it `KSPMatSolve()`, reads the factors
-  once for 8 columns there, and adds up in another order than `PCApply()`: the results are the same to rounding.
+  PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE` or `MATDIACUDA`, with many partitions by default
+  where the rows of the matrix make spikes fall, and nothing is copied to the host after the first setup; vectors in the
+  other place are copied, and -log_view shows it. Half-bandwidths there are at most 512. `PCMatApply()`, and with it
+  `KSPMatSolve()`, reads the factors once for 8 columns there, and adds up in another order than `PCApply()`: the
+  results are the same to rounding.
 
-  The band is worth its memory, 1 + kl + ku numbers a row, when the matrix has a narrow band, in its own ordering or after a bandwidth
-  reducing one. For matrices of 2- and 3-dimensional meshes with good fill reducing orderings `PCLU` with nested dissection needs less.
+  The band is worth its memory, 1 + kl + ku numbers a row, when the matrix has a narrow band, in its own ordering or
+  after a bandwidth reducing one. For matrices of 2- and 3-dimensional meshes with good fill reducing orderings `PCLU`
+  with nested dissection needs less.
 
-  Half-bandwidth 1 has kernels of its own, and a choice of algorithms. Where rows are not coupled to the next ones the matrix falls into independent systems, as of lines of a grid, which
-  are found, and looked for again when a coupling appears. -pc_spike_bandwidth 1 takes the tridiagonal part of a wider matrix in its own ordering: line relaxation.
+  Half-bandwidth 1 has kernels of its own, and a choice of algorithms. Where rows are not coupled to the next ones the
+  matrix falls into independent systems, as of lines of a grid, which are found, and looked for again when a coupling
+  appears. -pc_spike_bandwidth 1 takes the tridiagonal part of a wider matrix in its own ordering: line relaxation.
 
-  Periodic tridiagonal systems, with an entry in one or both of their corners and nothing else off the three diagonals, are found before the band is chosen, on host and GPU: any number of them, each of three rows or
-  more inside one rank, where nothing couples the ranks, or one that is the whole matrix, on any number of ranks. The systems without their corners are factored, and a rank-one update for each brings these back (Sherman and Morrison; Temperton,
-  J. Comput. Phys. 19, 1975), for one vector more to read in an apply, two to keep, and a copy of the values of the matrix. Over ranks an apply sums two more numbers. The natural ordering must be allowed (`auto`
-  or `natural`) and the bandwidth open: in an ordering that is asked for corners are entries like others, with `PCSpikeSetBandwidth()` they lie outside and are dropped, and so they are where `PCSpikeSetDropoff()` allows to drop them. `PC_SPIKE_BLOCK` leaves out corners that couple
-  two partitions. A rank-one update that would divide by zero, as for a singular matrix, is a zero pivot. Corners may vanish and come back in later values; when anything else couples a system, the band is chosen again.
+  Periodic tridiagonal systems, with an entry in one or both of their corners and nothing else off the three diagonals,
+  are found before the band is chosen, on host and GPU: any number of them, each of three rows or more inside one rank,
+  where nothing couples the ranks, or one that is the whole matrix, on any number of ranks. The systems without their
+  corners are factored, and a rank-one update for each brings these back (Sherman and Morrison; Temperton, J. Comput.
+  Phys. 19, 1975), for one vector more to read in an apply, two to keep, and a copy of the values of the matrix. Over
+  ranks an apply sums two more numbers. The natural ordering must be allowed (`auto` or `natural`) and the bandwidth
+  open: in an ordering that is asked for corners are entries like others, with `PCSpikeSetBandwidth()` they lie outside
+  and are dropped, and so they are where `PCSpikeSetDropoff()` allows to drop them. `PC_SPIKE_BLOCK` leaves out corners
+  that couple two partitions. A rank-one update that would divide by zero, as for a singular matrix, is a zero pivot.
+  Corners may vanish and come back in later values; when anything else couples a system, the band is chosen again.
 
-  The matrix must be of a type derived from `MATAIJ`, or `MATDIA`, or one that `MatConvert()` turns into `MATAIJ`, such as `MATBAIJ` and `MATSBAIJ`. From a `MATDIA` or `MATDIACUDA` the band is filled
-  diagonal by diagonal, without a copy, with the same bits; a reordered band and periodic systems take a copy as `MATAIJ`. -pc_spike_mat_ordering_type natural leaves out the look for an ordering, which takes one too in the first setup on one rank. Stored
-  zeros do not widen the band; when later values with the same pattern do, it is chosen again.
+  The matrix must be of a type derived from `MATAIJ`, or `MATDIA`, or one that `MatConvert()` turns into `MATAIJ`, such
+  as `MATBAIJ` and `MATSBAIJ`. From a `MATDIA` or `MATDIACUDA` the band is filled diagonal by diagonal, without a copy,
+  with the same bits; a reordered band and periodic systems take a copy as `MATAIJ`. -pc_spike_mat_ordering_type natural
+  leaves out the look for an ordering, which takes one too in the first setup on one rank. Stored zeros do not widen the
+  band; when later values with the same pattern do, it is chosen again.
 
-  A zero pivot, values that are not numbers and a band that does not fit in memory end the setup with a `PCFailedReason` and a text that
-  -info and -pc_view print, or with an error under -ksp_error_if_not_converged. `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()` and
-  `PCFactorSetMatOrderingType()` work on this type.
+  A zero pivot, values that are not numbers and a band that does not fit in memory end the setup with a `PCFailedReason`
+  and a text that -info and -pc_view print, or with an error under -ksp_error_if_not_converged.
+  `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()` and `PCFactorSetMatOrderingType()` work
+  on this type.
 
   References:
-  Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Computing 32 (2006). Li, Seidl and Negrut,
-  SPIKE::GPU - A GPU-based Banded Linear System Solver, TR-2012-04, University of Wisconsin-Madison (2012).
+  Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Computing 32 (2006). Li,
+  Seidl and Negrut, SPIKE::GPU - A GPU-based Banded Linear System Solver, TR-2012-04, University of Wisconsin-Madison
+  (2012).
 
-.seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `KSPSetPCSide()`, `KSPFGMRES`, `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
-          `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCSpikeSetMatOrderingType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`, `PCSpikeSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`
+.seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `KSPSetPCSide()`, `KSPFGMRES`,
+`PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
+          `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`,
+          `PCSpikeSetMatOrderingType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`, `PCSpikeSetShiftAmount()`,
+          `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {

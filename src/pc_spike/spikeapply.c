@@ -2,7 +2,9 @@
 /* spikeapply.c: PCApply of PCSPIKE, plain and transposed, for one and many right-hand sides */
 #include "spikeimpl.h"
 
-static PetscErrorCode SpikeSweep_Private(PC pc, PetscBool trans, SpikeSweepPart part, PetscInt p0, PetscInt p1, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+static PetscErrorCode SpikeSweep_Private(PC pc, PetscBool trans, SpikeSweepPart part, PetscInt p0, PetscInt p1,
+                                         PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x,
+                                         PetscCount ldx)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
@@ -29,7 +31,8 @@ static PetscErrorCode SpikeSolveTips_Private(PC pc, PetscBool trans, PetscInt q0
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs, PetscScalar *x, PetscCount ldx)
+static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs,
+                                           PetscScalar *x, PetscCount ldx)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
@@ -47,14 +50,17 @@ static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, 
 
       g = D^-1 b;   [x_b; x_t] = [I Vb; Wt I]^-1 [g_b; g_t] at each interface;   x = g - D^-1 [C x_b; 0; B x_t]
 
-  and for M^-T the same steps with h = D^-T b, tips C^T h_top and B^T h_bottom, the reduced systems transposed, and x = h - D^-T [z_t; 0; z_b].
+  and for M^-T the same steps with h = D^-T b, tips C^T h_top and B^T h_bottom, the reduced systems transposed, and x =
+  h - D^-T [z_t; 0; z_b].
 
-  On the host the partitions at the ends of a rank come first, so that their tips travel while the others are swept; with one partition the tip at the
-  bottom leaves in the middle of its backward sweep. A device takes as long for one partition as for all: there they are swept together, and
-  what is inside the rank is corrected while the tips travel by MPI; where they travel from device to device, in less time than a launch more takes,
-  everything is corrected behind them.
+  On the host the partitions at the ends of a rank come first, so that their tips travel while the others are swept;
+  with one partition the tip at the bottom leaves in the middle of its backward sweep. A device takes as long for one
+  partition as for all: there they are swept together, and what is inside the rank is corrected while the tips travel by
+  MPI; where they travel from device to device, in less time than a launch more takes, everything is corrected behind
+  them.
 */
-PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
+                                    PetscScalar *x, PetscCount ldx)
 {
   PC_Spike      *s  = (PC_Spike *)pc->data;
   const PetscInt np = s->band.np;
@@ -108,8 +114,12 @@ PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same with the reordering around it, or the rank-one updates of periodic systems, which are found in the natural ordering only */
-PetscErrorCode PCSpikeSolvePermuted_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+/*
+  The same with the reordering around it, or the rank-one updates of periodic systems, which are found in the natural
+  ordering only
+*/
+PetscErrorCode PCSpikeSolvePermuted_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
+                                            PetscScalar *x, PetscCount ldx)
 {
   PC_Spike       *s     = (PC_Spike *)pc->data;
   const PetscBool order = (PetscBool)!SpikeFaulty(SPIKE_FAULT_NOT_PERMUTED);
@@ -127,7 +137,8 @@ PetscErrorCode PCSpikeSolvePermuted_Private(PC pc, PetscBool trans, PetscInt nrh
 }
 
 /* on PETSc's stream, device time logged */
-static PetscErrorCode PCSpikeSolveReordered_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+static PetscErrorCode PCSpikeSolveReordered_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b,
+                                                    PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
@@ -139,15 +150,17 @@ static PetscErrorCode PCSpikeSolveReordered_Private(PC pc, PetscBool trans, Pets
 }
 
 /*
-  b and x where their vectors have them; what is not in the backend's memory goes through a column there (PCBJACOBI with several blocks hands
-  vectors on the host to the blocks of a matrix on the device). The copies are in the log.
+  b and x where their vectors have them; what is not in the backend's memory goes through a column there (PCBJACOBI with
+  several blocks hands vectors on the host to the blocks of a matrix on the device). The copies are in the log.
 */
-static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const PetscScalar *b, PetscMemType bmem, PetscScalar *x, PetscMemType xmem)
+static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const PetscScalar *b, PetscMemType bmem,
+                                                 PetscScalar *x, PetscMemType xmem)
 {
-  PC_Spike          *s     = (PC_Spike *)pc->data;
-  SpikeBand         *band  = &s->band;
-  const size_t       bytes = band->n * sizeof(PetscScalar);
-  const PetscBool    bhere = PCFactoredIsHere_Private(band->k->memtype, bmem), xhere = PCFactoredIsHere_Private(band->k->memtype, xmem);
+  PC_Spike       *s       = (PC_Spike *)pc->data;
+  SpikeBand      *band    = &s->band;
+  const size_t    bytes   = band->n * sizeof(PetscScalar);
+  const PetscBool bhere   = PCFactoredIsHere_Private(band->k->memtype, bmem),
+                  xhere   = PCFactoredIsHere_Private(band->k->memtype, xmem);
   const PetscScalar *from = b;
   PetscScalar       *to   = x;
 
@@ -184,11 +197,16 @@ static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns in batches where both matrices are in the backend's memory, else one after the other through a column there */
-static PetscErrorCode PCSpikeSolveColumns_Private(PC pc, PetscBool trans, PetscInt ncols, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *x, PetscInt ldx, PetscMemType xmem)
+/*
+  Columns in batches where both matrices are in the backend's memory, else one after the other through a column there
+*/
+static PetscErrorCode PCSpikeSolveColumns_Private(PC pc, PetscBool trans, PetscInt ncols, const PetscScalar *b,
+                                                  PetscInt ldb, PetscMemType bmem, PetscScalar *x, PetscInt ldx,
+                                                  PetscMemType xmem)
 {
   PC_Spike       *s     = (PC_Spike *)pc->data;
-  const PetscBool here  = (PetscBool)(PCFactoredIsHere_Private(s->band.k->memtype, bmem) && PCFactoredIsHere_Private(s->band.k->memtype, xmem));
+  const PetscBool here  = (PetscBool)(PCFactoredIsHere_Private(s->band.k->memtype, bmem) &&
+                                     PCFactoredIsHere_Private(s->band.k->memtype, xmem));
   const PetscInt  batch = here ? PetscMin(ncols, SPIKE_MAT_APPLY_BATCH) : 1;
 
   PetscFunctionBegin;

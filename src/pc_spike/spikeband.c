@@ -47,7 +47,8 @@ typedef struct {
   PetscReal *weight; /* with weight != NULL: [kmax + 1] sums of |a_ij| by |i - j| */
 } SpikeScan;
 
-static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, SpikeScan *scan)
+static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow,
+                              SpikeScan *scan)
 {
   scan->kl = scan->ku = scan->maxrow = 0;
   scan->zeros                        = 0;
@@ -76,7 +77,10 @@ static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[
   }
 }
 
-/* The smallest k with  sum_{|i-j| > k} |a_ij| <= dropoff * sum |a_ij|,  from the rank's sums by distance, up to the larger of the half-bandwidths in kept: these become no more than k */
+/*
+  The smallest k with  sum_{|i-j| > k} |a_ij| <= dropoff * sum |a_ij|,  from the rank's sums by distance, up to the
+  larger of the half-bandwidths in kept: these become no more than k
+*/
 PetscErrorCode PCSpikeDropOff_Private(PC pc, PetscReal weight[], PetscInt kept[2])
 {
   const PetscReal dropoff = ((PC_Spike *)pc->data)->dropoff;
@@ -97,10 +101,12 @@ PetscErrorCode PCSpikeDropOff_Private(PC pc, PetscReal weight[], PetscInt kept[2
 }
 
 /*
-  Half-bandwidths for one ordering: all nonzeros, or the smallest k with  sum_{|i-j| > k} |a_ij| <= dropoff * sum |a_ij|.
-  The weights by distance are one array as long as the band is wide, summed over the ranks.
+  Half-bandwidths for one ordering: all nonzeros, or the smallest k with  sum_{|i-j| > k} |a_ij| <= dropoff * sum
+  |a_ij|. The weights by distance are one array as long as the band is wide, summed over the ranks.
 */
-static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow, PetscInt full[2], PetscInt kept[2], PetscInt *maxrow, PetscBool *zeros)
+static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
+                                           const PetscInt *newrow, PetscInt full[2], PetscInt kept[2], PetscInt *maxrow,
+                                           PetscBool *zeros)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   SpikeScan scan = {0, 0, 0, 0, NULL};
@@ -126,8 +132,11 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* newrow[i]: the place of row i in PETSc's ordering of the nonzeros of A; stored zeros are kept out of the graph. newrow belongs to the PC
-   from the start, and the graph goes before an error of PETSc's functions, such as that of an unknown ordering, is passed on. */
+/*
+  newrow[i]: the place of row i in PETSc's ordering of the nonzeros of A; stored zeros are kept out of the graph. newrow
+  belongs to the PC from the start, and the graph goes before an error of PETSc's functions, such as that of an unknown
+  ordering, is passed on.
+*/
 static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, PetscBool zeros)
 {
   PC_Spike       *s = (PC_Spike *)pc->data;
@@ -148,8 +157,10 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
   if (!ierr) ierr = MatGetOrdering(graph ? graph : B, type, &rperm, &cperm);
   PetscCall(MatDestroy(&graph));
   PetscCall(ierr);
-  PetscCheck(rperm, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "Ordering %s leaves the choice to another package and gives no permutation: use -%spc_spike_mat_ordering_type rcm, natural or auto", type,
-             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCheck(rperm, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "Ordering %s leaves the choice to another package and gives no permutation: use "
+             "-%spc_spike_mat_ordering_type rcm, natural or auto",
+             type, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   PetscCall(ISGetIndices(rperm, &perm));
   for (PetscInt i = 0; i < A->rmap->n; i++) s->newrow[perm[i]] = i;
   PetscCall(ISRestoreIndices(rperm, &perm));
@@ -168,23 +179,30 @@ PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isa
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), size));
   PetscCall(PetscStrcmp(s->ordering, "auto", isauto));
   PetscCall(PetscStrcmp(s->ordering, MATORDERINGNATURAL, natural));
-  PetscCheck(*size == 1 || *isauto || *natural, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE reorders on one rank only, and this matrix lies on %d: use -%spc_spike_mat_ordering_type natural, or PCSPIKE inside PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE", *size,
-             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
-  PetscCheck(s->userkl == PETSC_DECIDE || !N || (s->userkl < N && s->userku < N), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix", s->userkl, s->userku, N,
-             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCheck(*size == 1 || *isauto || *natural, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCSPIKE reorders on one rank only, and this matrix lies on %d: use -%spc_spike_mat_ordering_type "
+             "natural, or PCSPIKE inside PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE",
+             *size, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCheck(s->userkl == PETSC_DECIDE || !N || (s->userkl < N && s->userku < N), PetscObjectComm((PetscObject)pc),
+             PETSC_ERR_ARG_OUTOFRANGE,
+             "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT
+             " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix",
+             s->userkl, s->userku, N, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from the user, PETSc's RCM is
-  tried and the narrower band kept; a band with a full row cannot be made narrower (kl + ku + 1 >= nonzeros of any row), so it is left alone.
-  Periodic tridiagonal systems are looked for before, where the natural ordering may be taken and the bandwidth is open: corners do not widen the band then.
+  Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from
+  the user, PETSc's RCM is tried and the narrower band kept; a band with a full row cannot be made narrower (kl + ku + 1
+  >= nonzeros of any row), so it is left alone. Periodic tridiagonal systems are looked for before, where the natural
+  ordering may be taken and the bandwidth is open: corners do not widen the band then.
 */
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
 {
-  PC_Spike   *s       = (PC_Spike *)pc->data;
-  PetscInt    full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0;
-  PetscBool   zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE), periodic = PETSC_FALSE;
+  PC_Spike *s       = (PC_Spike *)pc->data;
+  PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0;
+  PetscBool zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE),
+            periodic = PETSC_FALSE;
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -192,7 +210,8 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
-  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic) PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
+  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic)
+    PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
   if (periodic) kept[0] = kept[1] = 1;
   else if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
     PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros));
@@ -210,12 +229,20 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   s->info.reordered = (PetscBool)(s->newrow != NULL);
   s->info.kl = s->band.kl = kept[0];
   s->info.ku = s->band.ku = kept[1];
-  PetscCall(PetscInfo(pc, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT " factored in %s ordering\n", full[0], full[1], kept[0], kept[1], s->newrow ? (isauto ? MATORDERINGRCM : s->ordering) : MATORDERINGNATURAL));
+  PetscCall(PetscInfo(pc,
+                      "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT
+                      " factored in %s ordering\n",
+                      full[0], full[1], kept[0], kept[1],
+                      s->newrow ? (isauto ? MATORDERINGRCM : s->ordering) : MATORDERINGNATURAL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of row i of the band, r of the pieces: on each side of the diagonal the root of the sum of squares and the magnitude of the sum, over the magnitude of the diagonal entry */
-static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt i, PetscInt r, PetscInt nparts, const SpikeCSR parts[], PetscReal square[2], PetscReal sum[2])
+/*
+  Of row i of the band, r of the pieces: on each side of the diagonal the root of the sum of squares and the magnitude
+  of the sum, over the magnitude of the diagonal entry
+*/
+static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt i, PetscInt r, PetscInt nparts, const SpikeCSR parts[],
+                                  PetscReal square[2], PetscReal sum[2])
 {
   PetscScalar a[2] = {0.0, 0.0};
   PetscReal   diag = 0.0;
@@ -225,7 +252,8 @@ static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt i, PetscInt r, Pet
     const SpikeCSR *A = &parts[p];
 
     for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
-      const PetscInt col = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift, d = (s->newrow ? s->newrow[col] : col) - i;
+      const PetscInt col = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift,
+                     d   = (s->newrow ? s->newrow[col] : col) - i;
 
       if (d == 0) diag = PetscAbsScalar(A->aa[k]);
       else if (d >= -s->band.kl && d <= s->band.ku) {
@@ -242,13 +270,16 @@ static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt i, PetscInt r, Pet
 }
 
 /*
-  How fast the spikes will fall, before there are any: from up to SPIKE_SAMPLED_ROWS rows, each as if all were like it. With l and u the weights of both sides
-  of the diagonal, spikes fall over K = max(kl, ku) rows as the falling solutions of  x_j = l x_{j-1} + u x_{j+1}:  by 2 l / (1 + sqrt(1 - 4 l u)), or
-  with u for l. Entries of random signs weigh as the root of the sum of their squares, entries that add up as their sum. Where the roots alone leave
-  nothing that falls, in more than one row of 16, nothing is known: spikes of such matrices may fall or grow. Where only the sums do, it is a
-  diffusion, whose slowest mode falls by pi over K lines of K unknowns; 1 stands for that, as sums are only nearly so. sampled: the pieces have these rows alone.
+  How fast the spikes will fall, before there are any: from up to SPIKE_SAMPLED_ROWS rows, each as if all were like it.
+  With l and u the weights of both sides of the diagonal, spikes fall over K = max(kl, ku) rows as the falling solutions
+  of  x_j = l x_{j-1} + u x_{j+1}:  by 2 l / (1 + sqrt(1 - 4 l u)), or with u for l. Entries of random signs weigh as
+  the root of the sum of their squares, entries that add up as their sum. Where the roots alone leave nothing that
+  falls, in more than one row of 16, nothing is known: spikes of such matrices may fall or grow. Where only the sums do,
+  it is a diffusion, whose slowest mode falls by pi over K lines of K unknowns; 1 stands for that, as sums are only
+  nearly so. sampled: the pieces have these rows alone.
 */
-PetscErrorCode PCSpikeExpectFalloff_Private(PC pc, PetscInt n, PetscBool sampled, PetscInt nparts, const SpikeCSR parts[])
+PetscErrorCode PCSpikeExpectFalloff_Private(PC pc, PetscInt n, PetscBool sampled, PetscInt nparts,
+                                            const SpikeCSR parts[])
 {
   PC_Spike       *s       = (PC_Spike *)pc->data;
   const PetscInt  rows    = PetscMin(n, SPIKE_SAMPLED_ROWS);
@@ -261,7 +292,9 @@ PetscErrorCode PCSpikeExpectFalloff_Private(PC pc, PetscInt n, PetscBool sampled
     const PetscInt r = (PetscInt)((PetscInt64)k * n / rows);
     PetscReal      square[2], sum[2], root, l, u;
 
-    if (!SpikeRow_Private(s, s->newrow ? s->newrow[r] : r, sampled ? k : r, nparts, parts, square, sum) || 4 * square[0] * square[1] >= 1) unknown++;
+    if (!SpikeRow_Private(s, s->newrow ? s->newrow[r] : r, sampled ? k : r, nparts, parts, square, sum) ||
+        4 * square[0] * square[1] >= 1)
+      unknown++;
     else {
       l    = PetscMax(square[0], sum[0]);
       u    = PetscMax(square[1], sum[1]);
@@ -272,6 +305,7 @@ PetscErrorCode PCSpikeExpectFalloff_Private(PC pc, PetscInt n, PetscBool sampled
   local = 16 * unknown > rows ? 0.0 : -PetscMax(mean, 1 / PetscMax(K, 16)) / K;
   if (!n) local = PETSC_MIN_REAL;
   PetscCallMPI(MPIU_Allreduce(&local, &s->expected, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  PetscCall(PetscInfo(pc, "Spikes are expected to fall by exp(%g) over max(kl, ku) rows%s\n", (double)(s->expected * K), s->expected < 0.0 ? "" : ": nothing is known"));
+  PetscCall(PetscInfo(pc, "Spikes are expected to fall by exp(%g) over max(kl, ku) rows%s\n", (double)(s->expected * K),
+                      s->expected < 0.0 ? "" : ": nothing is known"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,7 +22,8 @@ static PetscErrorCode PCSpikeDIAExpectFalloff_Private(PC pc, const SpikeDIA *dia
   SpikeCSR       csr;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc4((PetscCount)rows * count, &from, (PetscCount)rows * count, &aa, rows + 1, &ai, (PetscCount)rows * count, &aj));
+  PetscCall(PetscMalloc4((PetscCount)rows * count, &from, (PetscCount)rows * count, &aa, rows + 1, &ai,
+                         (PetscCount)rows * count, &aj));
   PetscCall((*dia->k->sample)(dia, rows, from));
   ai[0] = 0;
   for (PetscInt r = 0; r < rows; r++) {
@@ -50,8 +51,9 @@ static PetscErrorCode PCSpikeDIAExpectFalloff_Private(PC pc, const SpikeDIA *dia
 }
 
 /*
-  As PCSpikeChooseBand_Private() and PCSpikeExpectFalloff_Private(), from sums along diagonals. *enough: false on all ranks where these do not tell, and the entries one by one are needed: for an ordering, and for periodic systems (no row
-  of which has two numbers far from the diagonal).
+  As PCSpikeChooseBand_Private() and PCSpikeExpectFalloff_Private(), from sums along diagonals. *enough: false on all
+  ranks where these do not tell, and the entries one by one are needed: for an ordering, and for periodic systems (no
+  row of which has two numbers far from the diagonal).
 */
 PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBool *enough)
 {
@@ -82,8 +84,10 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
   }
   PetscCall(PetscFree(weight));
   *enough = PETSC_TRUE;
-  if (size == 1 && dia->n && !natural && (!isauto || (!given && kept[0] + kept[1] + 1 > full[2]))) *enough = PETSC_FALSE;
-  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic && full[3] < 2) *enough = PETSC_FALSE;
+  if (size == 1 && dia->n && !natural && (!isauto || (!given && kept[0] + kept[1] + 1 > full[2])))
+    *enough = PETSC_FALSE;
+  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic && full[3] < 2)
+    *enough = PETSC_FALSE;
   if (given) {
     kept[0] = s->userkl;
     kept[1] = s->userku;
@@ -94,12 +98,18 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
   s->info.reordered  = PETSC_FALSE;
   s->info.kl = s->band.kl = kept[0];
   s->info.ku = s->band.ku = kept[1];
-  PetscCall(PetscInfo(pc, "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT " factored, from diagonals\n", full[0], full[1], kept[0], kept[1]));
+  PetscCall(PetscInfo(pc,
+                      "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT
+                      " factored, from diagonals\n",
+                      full[0], full[1], kept[0], kept[1]));
   PetscCall(PCSpikeDIAExpectFalloff_Private(pc, dia));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCSpikeFindSystems_Private() with the diagonals beside the main one in CSR, which only half-bandwidths 1,1 ask for; absent numbers are zeros there */
+/*
+  PCSpikeFindSystems_Private() with the diagonals beside the main one in CSR, which only half-bandwidths 1,1 ask for;
+  absent numbers are zeros there
+*/
 PetscErrorCode PCSpikeDIAFindSystems_Private(PC pc, const SpikeDIA *dia)
 {
   const SpikeBand *b     = &((PC_Spike *)pc->data)->band;

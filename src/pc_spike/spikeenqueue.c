@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikeenqueue.c: the apply of PCSPIKE on a stream of the caller's */
 #include "spikeimpl.h"
-#include "../enqueue.h"
+#include "common/enqueue.h"
 
-static PetscErrorCode SpikeEnqueue_Spike(PetscObject pc, PetscBool trans, void *stream, const PetscScalar *x, PetscScalar *y)
+static PetscErrorCode SpikeEnqueue_Spike(PetscObject pc, PetscBool trans, void *stream, const PetscScalar *x,
+                                         PetscScalar *y)
 {
   PC_Spike *s = (PC_Spike *)((PC)pc)->data;
 

@@ -3,15 +3,16 @@
 #include "spikeimpl.h"
 
 /*
-  An interface between two ranks is interface np of the left one and interface 0 of the right one; both solve its reduced system, from
-  the same numbers in the same order. In an apply each side sends the half of the tips that its sweep made:
+  An interface between two ranks is interface np of the left one and interface 0 of the right one; both solve its
+  reduced system, from the same numbers in the same order. In an apply each side sends the half of the tips that its
+  sweep made:
 
              left rank, to the right     right rank, to the left
     N        g_b, kl values              g_t, ku values
     T        B^T h, ku values            C^T h, kl values
 
-  Where the backend links the ranks, the messages go from tips to tips in its memory, in its order of work; else by MPI through buffers, in the
-  backend's memory where MPI can read it (-use_gpu_aware_mpi), else on the host.
+  Where the backend links the ranks, the messages go from tips to tips in its memory, in its order of work; else by MPI
+  through buffers, in the backend's memory where MPI can read it (-use_gpu_aware_mpi), else on the host.
 */
 enum {
   TO_LEFT,
@@ -35,7 +36,8 @@ static PetscErrorCode SpikeExchangeFree_Private(PC pc, PetscInt m)
 PetscErrorCode PCSpikeExchangeReserve_Private(PC pc, PetscInt maxrhs)
 {
   PC_Spike        *s = (PC_Spike *)pc->data;
-  const PetscCount n = PetscMax((PetscCount)maxrhs * PetscMax(s->band.kl, s->band.ku), (PetscCount)s->band.kl * s->band.ku);
+  const PetscCount n = PetscMax((PetscCount)maxrhs * PetscMax(s->band.kl, s->band.ku),
+                                (PetscCount)s->band.kl * s->band.ku);
 
   PetscFunctionBegin;
   if (s->ex.link) PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,7 +56,10 @@ PetscErrorCode PCSpikeExchangeReserve_Private(PC pc, PetscInt maxrhs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With a link: the half of the first rank that owns rows to all others that do, then that of the last one; the order is the same on all ranks */
+/*
+  With a link: the half of the first rank that owns rows to all others that do, then that of the last one; the order is
+  the same on all ranks
+*/
 static PetscErrorCode SpikeHalvesCreate_Private(PC pc)
 {
   PC_Spike       *s = (PC_Spike *)pc->data;
@@ -99,7 +104,13 @@ PetscErrorCode PCSpikeExchangeCreate_Private(PC pc)
     s->ex.k = s->band.k;
   }
   s->ex.direct = (PetscBool)(!PetscMemTypeHost(s->band.k->memtype) && use_gpu_aware_mpi);
-  PetscCall(PetscStrncpy(s->info.exchange, !s->ex.across ? "none" : s->ex.link ? "NCCL" : s->ex.direct ? "GPU-aware MPI" : PetscMemTypeHost(s->band.k->memtype) ? "MPI" : "MPI through the host", sizeof(s->info.exchange)));
+  PetscCall(PetscStrncpy(s->info.exchange,
+                         !s->ex.across                          ? "none"
+                         : s->ex.link                           ? "NCCL"
+                         : s->ex.direct                         ? "GPU-aware MPI"
+                         : PetscMemTypeHost(s->band.k->memtype) ? "MPI"
+                                                                : "MPI through the host",
+                         sizeof(s->info.exchange)));
   PetscCall(PetscInfo(pc, "Tips cross between ranks by %s\n", s->info.exchange));
   PetscCall(PetscObjectGetNewTag((PetscObject)pc, &s->ex.tag));
   for (PetscInt m = 0; m < 4; m++) s->ex.req[m] = MPI_REQUEST_NULL;
@@ -126,8 +137,12 @@ PetscErrorCode PCSpikeExchangeDisconnect_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What this rank sends and receives at its outer interfaces: to and from arrays of n numbers a column, on the left and on the right */
-static PetscErrorCode SpikeExchangeLink_Private(PC pc, PetscScalar *const data[4], const PetscInt n[4], PetscInt nrhs, PetscCount ld)
+/*
+  What this rank sends and receives at its outer interfaces: to and from arrays of n numbers a column, on the left and
+  on the right
+*/
+static PetscErrorCode SpikeExchangeLink_Private(PC pc, PetscScalar *const data[4], const PetscInt n[4], PetscInt nrhs,
+                                                PetscCount ld)
 {
   PC_Spike    *s = (PC_Spike *)pc->data;
   SpikeMessage m[4];
@@ -157,7 +172,8 @@ PetscErrorCode PCSpikeExchangeSetupTips_Private(PC pc)
   SpikeBand       *b    = &s->band;
   MPI_Comm         comm = PetscObjectComm((PetscObject)pc);
   const PetscCount n = (PetscCount)b->kl * b->ku, last = b->np * n;
-  const PetscCount left = s->ex.left == MPI_PROC_NULL ? 0 : n, right = s->ex.right == MPI_PROC_NULL ? 0 : n; /* no buffer where there is no neighbour */
+  /* no buffer where there is no neighbour */
+  const PetscCount left = s->ex.left == MPI_PROC_NULL ? 0 : n, right = s->ex.right == MPI_PROC_NULL ? 0 : n;
   const size_t     bytes = n * sizeof(PetscScalar);
 
   PetscFunctionBegin;
@@ -170,16 +186,22 @@ PetscErrorCode PCSpikeExchangeSetupTips_Private(PC pc)
     PetscCall((*b->k->wait)(b, s->ex.link));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (s->ex.left != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, s->ex.direct, PETSC_TRUE, s->ex.buf[TO_LEFT], bytes, b->dWt, bytes, bytes, 1));
-  if (s->ex.right != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, s->ex.direct, PETSC_TRUE, s->ex.buf[TO_RIGHT], bytes, b->dVb + last, bytes, bytes, 1));
+  if (s->ex.left != MPI_PROC_NULL)
+    PetscCall((*b->k->copy2d)(b, s->ex.direct, PETSC_TRUE, s->ex.buf[TO_LEFT], bytes, b->dWt, bytes, bytes, 1));
+  if (s->ex.right != MPI_PROC_NULL)
+    PetscCall((*b->k->copy2d)(b, s->ex.direct, PETSC_TRUE, s->ex.buf[TO_RIGHT], bytes, b->dVb + last, bytes, bytes, 1));
   if (s->ex.direct) PetscCall((*b->k->synchronize)(b)); /* MPI does not wait for the stream */
   PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_LEFT], left, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
-  PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_RIGHT], right, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
+  PetscCallMPI(
+    MPIU_Irecv(s->ex.buf[FROM_RIGHT], right, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
   PetscCallMPI(MPIU_Isend(s->ex.buf[TO_LEFT], left, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[TO_LEFT]));
   PetscCallMPI(MPIU_Isend(s->ex.buf[TO_RIGHT], right, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[TO_RIGHT]));
   PetscCallMPI(MPI_Waitall(4, s->ex.req, MPI_STATUSES_IGNORE));
-  if (s->ex.left != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, s->ex.direct, b->dVb, bytes, s->ex.buf[FROM_LEFT], bytes, bytes, 1));
-  if (s->ex.right != MPI_PROC_NULL) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, s->ex.direct, b->dWt + last, bytes, s->ex.buf[FROM_RIGHT], bytes, bytes, 1));
+  if (s->ex.left != MPI_PROC_NULL)
+    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, s->ex.direct, b->dVb, bytes, s->ex.buf[FROM_LEFT], bytes, bytes, 1));
+  if (s->ex.right != MPI_PROC_NULL)
+    PetscCall(
+      (*b->k->copy2d)(b, PETSC_TRUE, s->ex.direct, b->dWt + last, bytes, s->ex.buf[FROM_RIGHT], bytes, bytes, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,17 +215,21 @@ static PetscScalar *SpikeTips_Private(SpikeBand *b, PetscBool left, PetscBool be
 
 PetscErrorCode PCSpikeExchangeBegin_Private(PC pc, PetscBool trans, PetscInt nrhs)
 {
-  PC_Spike *s     = (PC_Spike *)pc->data;
-  MPI_Comm  comm  = PetscObjectComm((PetscObject)pc);
-  PetscInt  right = trans ? s->band.ku : s->band.kl, left = trans ? s->band.kl : s->band.ku; /* values going right, left */
+  PC_Spike *s    = (PC_Spike *)pc->data;
+  MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
+  /* values going right, left */
+  PetscInt right = trans ? s->band.ku : s->band.kl, left = trans ? s->band.kl : s->band.ku;
 
   PetscFunctionBegin;
   if (s->ex.link) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->ex.direct) PetscCall((*s->band.k->synchronize)(&s->band)); /* the buffers may still be read for the apply before */
-  if (s->ex.left == MPI_PROC_NULL) right = 0;                       /* no buffer either */
+  /* the buffers may still be read for the apply before */
+  if (s->ex.direct) PetscCall((*s->band.k->synchronize)(&s->band));
+  if (s->ex.left == MPI_PROC_NULL) right = 0; /* no buffer either */
   if (s->ex.right == MPI_PROC_NULL) left = 0;
-  PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_LEFT], (PetscCount)right * nrhs, MPIU_SCALAR, s->ex.left, s->ex.tag, comm, &s->ex.req[FROM_LEFT]));
-  PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_RIGHT], (PetscCount)left * nrhs, MPIU_SCALAR, s->ex.right, s->ex.tag, comm, &s->ex.req[FROM_RIGHT]));
+  PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_LEFT], (PetscCount)right * nrhs, MPIU_SCALAR, s->ex.left, s->ex.tag, comm,
+                          &s->ex.req[FROM_LEFT]));
+  PetscCallMPI(MPIU_Irecv(s->ex.buf[FROM_RIGHT], (PetscCount)left * nrhs, MPIU_SCALAR, s->ex.right, s->ex.tag, comm,
+                          &s->ex.req[FROM_RIGHT]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,9 +244,11 @@ PetscErrorCode PCSpikeExchangeSend_Private(PC pc, PetscBool trans, PetscBool tol
   PetscFunctionBegin;
   if (s->ex.link || (toleft ? s->ex.left : s->ex.right) == MPI_PROC_NULL) PetscFunctionReturn(PETSC_SUCCESS);
   t = SpikeTips_Private(&s->band, toleft, (PetscBool)(toleft == trans), &n, &ld);
-  PetscCall((*s->band.k->copy2d)(&s->band, s->ex.direct, PETSC_TRUE, s->ex.buf[m], n * sizeof(PetscScalar), t, ld * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
+  PetscCall((*s->band.k->copy2d)(&s->band, s->ex.direct, PETSC_TRUE, s->ex.buf[m], n * sizeof(PetscScalar), t,
+                                 ld * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
   if (s->ex.direct) PetscCall((*s->band.k->synchronize)(&s->band));
-  PetscCallMPI(MPIU_Isend(s->ex.buf[m], (PetscCount)n * nrhs, MPIU_SCALAR, toleft ? s->ex.left : s->ex.right, s->ex.tag, PetscObjectComm((PetscObject)pc), &s->ex.req[m]));
+  PetscCallMPI(MPIU_Isend(s->ex.buf[m], (PetscCount)n * nrhs, MPIU_SCALAR, toleft ? s->ex.left : s->ex.right, s->ex.tag,
+                          PetscObjectComm((PetscObject)pc), &s->ex.req[m]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,7 +263,8 @@ PetscErrorCode PCSpikeExchangeSent_Private(PC pc, PetscBool trans, PetscInt nrhs
   PetscFunctionBegin;
   if (!s->ex.link) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < 4; i++) {
-    const PetscBool left = (PetscBool)(i == TO_LEFT || i == FROM_LEFT), sends = (PetscBool)(i == TO_LEFT || i == TO_RIGHT);
+    const PetscBool left  = (PetscBool)(i == TO_LEFT || i == FROM_LEFT),
+                    sends = (PetscBool)(i == TO_LEFT || i == TO_RIGHT);
 
     data[i] = SpikeTips_Private(&s->band, left, (PetscBool)(sends ? left == trans : left != trans), &count[i], &ld);
     if (SpikeFaulty(SPIKE_FAULT_STALE_MESSAGE)) count[i] = 0;
@@ -262,14 +291,17 @@ PetscErrorCode PCSpikeExchangeEnd_Private(PC pc, PetscBool trans, PetscInt nrhs)
 
     if ((left ? s->ex.left : s->ex.right) == MPI_PROC_NULL || SpikeFaulty(SPIKE_FAULT_STALE_MESSAGE)) continue;
     t = SpikeTips_Private(&s->band, left, (PetscBool)(left != trans), &n, &ld);
-    PetscCall((*s->band.k->copy2d)(&s->band, PETSC_TRUE, s->ex.direct, t, ld * sizeof(PetscScalar), s->ex.buf[left ? FROM_LEFT : FROM_RIGHT], n * sizeof(PetscScalar), n * sizeof(PetscScalar), nrhs));
+    PetscCall((*s->band.k->copy2d)(&s->band, PETSC_TRUE, s->ex.direct, t, ld * sizeof(PetscScalar),
+                                   s->ex.buf[left ? FROM_LEFT : FROM_RIGHT], n * sizeof(PetscScalar),
+                                   n * sizeof(PetscScalar), nrhs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  data: for each column two halves, of which the first and the last rank that own rows have one each and the others, whose halves are zero, none. After it all have both. Without a link this is a sum over all
-  ranks, of one number each that is not zero; host is for nrhs columns.
+  data: for each column two halves, of which the first and the last rank that own rows have one each and the others,
+  whose halves are zero, none. After it all have both. Without a link this is a sum over all ranks, of one number each
+  that is not zero; host is for nrhs columns.
 */
 PetscErrorCode PCSpikeExchangeHalves_Private(PC pc, PetscInt nrhs, PetscScalar *data, PetscScalar *host)
 {

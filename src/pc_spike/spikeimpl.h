@@ -3,39 +3,47 @@
 #pragma once
 
 #include <petsc/private/matimpl.h>
-#include "../kernels/kernels.h"
-#include "../kernels/matcsr.h"
-#include "../kernels/periodic.h"
-#include "../pc_factored/factored.h"
-#include "../enqueue.h"
-#include "../fault.h"
+#include "kernels/band/band.h"
+#include "common/matcsr.h"
+#include "kernels/band/periodic.h"
+#include "pc_factored/factored.h"
+#include "common/enqueue.h"
+#include "common/fault.h"
 
 #define SPIKE_MAT_APPLY_BATCH 16
 #define SPIKE_SAMPLED_ROWS    1024
 
-PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
+PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced,
+  PC_Spike_Correct;
 
 PETSC_INTERN const char *const PCSpikePrecisionNames[]; /* as views and failures say them */
 
 /* Neighbours of this rank among the ranks that own rows, and the messages with them */
 typedef struct {
-  PetscMPIInt  left, right; /* MPI_PROC_NULL where there is none */
-  PetscBool    across;      /* some interfaces lie between ranks: the same on all of them */
-  PetscMPIInt  tag;
-  MPI_Request  req[4];
-  PetscScalar *buf[4]; /* to the left, to the right, from the left, from the right; one tip per right-hand side, or a tip of setup that crosses, kl x ku */
-  PetscBool    direct; /* MPI reads and writes the backend's memory: buf is there, else on the host                    */
+  PetscMPIInt left, right; /* MPI_PROC_NULL where there is none */
+  PetscBool   across;      /* some interfaces lie between ranks: the same on all of them */
+  PetscMPIInt tag;
+  MPI_Request req[4];
+  /*
+    to the left, to the right, from the left, from the right; one tip per right-hand side, or a tip of setup that
+    crosses, kl x ku
+  */
+  PetscScalar *buf[4];
+  /* MPI reads and writes the backend's memory: buf is there, else on the host                    */
+  PetscBool direct;
 
   const SpikeKernels *k;    /* whose link it is                                             */
   void               *link; /* messages without the host, kept over resets; NULL: they go by MPI */
 
-  SpikeMessage *halves; /* with link, where the whole matrix is one periodic system: what the ranks at its ends send to all */
+  /* with link, where the whole matrix is one periodic system: what the ranks at its ends send to all */
+  SpikeMessage *halves;
   PetscInt      nhalves[2];
 } SpikeExchange;
 
 /* Periodic systems */
 typedef struct {
-  PetscBool           found;                  /* the matrix is made of them and of other tridiagonal ones: the same on all ranks */
+  /* the matrix is made of them and of other tridiagonal ones: the same on all ranks */
+  PetscBool           found;
   PetscBool           across;                 /* one is the whole matrix, its ends on two ranks */
   PetscBool           active;                 /* an apply has something to do */
   PetscInt           *rows, *entries, *zeros; /* as in SpikePeriodic, on the host */
@@ -66,16 +74,20 @@ typedef struct {
   PetscBool        diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
   Mat              aij;       /* Pmat converted, where it is not AIJ itself */
   PetscInt        *newrow;
-  PetscBool       *joined;            /* while independent systems are looked for */
-  PetscInt        *dnewrow, *dcolmap; /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
-  PetscScalar     *permuted;          /* [maxrhs * n] with newrow only, in the backend's memory                              */
-  PetscScalar     *stage;             /* [n] for vectors that are not in the backend's memory                                */
-  SpikeBand        band;
-  SpikeExchange    ex;
-  PCSpikeCyclic    cyclic;
-  PetscReal        expected; /* falloff of the spikes, guessed from some rows before there are any; 0 where they tell nothing */
-  PetscReal       *falloff;  /* [2 * (np + 1)] of W and of V, see kernels.h */
-  PCSpikeInfo      info;     /* of this rank; reduced on request */
+  PetscBool       *joined; /* while independent systems are looked for */
+  /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
+  PetscInt *dnewrow, *dcolmap;
+  /* [maxrhs * n] with newrow only, in the backend's memory                              */
+  PetscScalar *permuted;
+  /* [n] for vectors that are not in the backend's memory                                */
+  PetscScalar  *stage;
+  SpikeBand     band;
+  SpikeExchange ex;
+  PCSpikeCyclic cyclic;
+  /* falloff of the spikes, guessed from some rows before there are any; 0 where they tell nothing */
+  PetscReal   expected;
+  PetscReal  *falloff; /* [2 * (np + 1)] of W and of V, see kernels.h */
+  PCSpikeInfo info;    /* of this rank; reduced on request */
 } PC_Spike;
 
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
@@ -87,16 +99,22 @@ PETSC_INTERN PetscErrorCode PCSpikeGetInfo_Spike(PC, PCSpikeInfo *);
 PETSC_INTERN PetscErrorCode PCSpikeChanged_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeBytes_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeComposeMethods_Private(PC, PetscBool);
-#define SpikeCompose(name, function) PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
+#define SpikeCompose(name, function) \
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
 
 PETSC_INTERN PetscErrorCode PCApply_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCMatApply_Spike(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode PCMatApplyTranspose_Spike(PC, Mat, Mat);
 
-/* the apply between raw pointers in the backend's memory, on band.stream; in the order of the band, without the rank-one updates of periodic systems, and all of it */
-PETSC_INTERN PetscErrorCode PCSpikeSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
-PETSC_INTERN PetscErrorCode PCSpikeSolvePermuted_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+/*
+  the apply between raw pointers in the backend's memory, on band.stream; in the order of the band, without the rank-one
+  updates of periodic systems, and all of it
+*/
+PETSC_INTERN PetscErrorCode PCSpikeSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
+                                                 PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode PCSpikeSolvePermuted_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
+                                                         PetscScalar *, PetscCount);
 
 /* spikeenqueue.c */
 PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue *);

@@ -18,7 +18,8 @@ static PetscErrorCode PCSpikeSetType_Spike(PC pc, PCSpikeType type)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(type == PC_SPIKE_BLOCK || type == PC_SPIKE_TRUNCATED, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikeType %d", (int)type);
+  PetscCheck(type == PC_SPIKE_BLOCK || type == PC_SPIKE_TRUNCATED, PetscObjectComm((PetscObject)pc),
+             PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikeType %d", (int)type);
   if (s->type != type) PetscCall(PCSpikeChanged_Private(pc));
   s->type = type;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -85,7 +86,8 @@ static PetscErrorCode PCSpikeSetDropoff_Spike(PC pc, PetscReal dropoff)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(dropoff >= 0.0 && dropoff < 1.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Drop-off fraction %g must be in [0, 1)", (double)dropoff);
+  PetscCheck(dropoff >= 0.0 && dropoff < 1.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Drop-off fraction %g must be in [0, 1)", (double)dropoff);
   if (s->dropoff != dropoff) PetscCall(PCSpikeChanged_Private(pc));
   s->dropoff = dropoff;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -113,9 +115,11 @@ static PetscErrorCode PCSpikeGetDropoff_Spike(PC pc, PetscReal *dropoff)
   Level: intermediate
 
   Notes:
-  The share that was dropped is in the view and in `PCSpikeInfo`. It is checked again when values change, and the band is chosen again when it has grown past the fraction.
+  The share that was dropped is in the view and in `PCSpikeInfo`. It is checked again when values change, and the band
+  is chosen again when it has grown past the fraction.
 
-  `PCSpikeSetBandwidth()` takes precedence. On many ranks choosing the band sums one array as long as the band of the matrix is wide.
+  `PCSpikeSetBandwidth()` takes precedence. On many ranks choosing the band sums one array as long as the band of the
+  matrix is wide.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetDropoff()`, `PCSpikeSetBandwidth()`, `PCSpikeGetInfo()`
 @*/
@@ -157,7 +161,8 @@ static PetscErrorCode PCSpikeSetWindowTolerance_Spike(PC pc, PetscReal tol)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(tol >= 0.0 && tol < 1.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Window tolerance %g must be in [0, 1)", (double)tol);
+  PetscCheck(tol >= 0.0 && tol < 1.0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Window tolerance %g must be in [0, 1)", (double)tol);
   if (s->window != tol) PetscCall(PCSpikeChanged_Private(pc));
   s->window = tol;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -171,7 +176,8 @@ static PetscErrorCode PCSpikeGetWindowTolerance_Spike(PC pc, PetscReal *tol)
 }
 
 /*@
-  PCSpikeSetWindowTolerance - The correction after the reduced systems leaves out the rows where the spikes are smaller than this fraction of their ends
+  PCSpikeSetWindowTolerance - The correction after the reduced systems leaves out the rows where the spikes are smaller
+  than this fraction of their ends
 
   Logically Collective
 
@@ -185,11 +191,12 @@ static PetscErrorCode PCSpikeGetWindowTolerance_Spike(PC pc, PetscReal *tol)
   Level: advanced
 
   Notes:
-  An apply with several partitions is a sweep over the whole band, then a correction of the rows near the interfaces, as far as the spikes reach: with diagonally
-  dominant matrices a few half-bandwidths. A smaller tolerance makes these windows wider. What is left out perturbs the preconditioner by about `tol`.
+  An apply with several partitions is a sweep over the whole band, then a correction of the rows near the interfaces, as
+  far as the spikes reach: with diagonally dominant matrices a few half-bandwidths. A smaller tolerance makes these
+  windows wider. What is left out perturbs the preconditioner by about `tol`.
 
-  The transposed apply corrects all rows. On a GPU the tips of the spikes of bands with more than 64 diagonals on a side are made to this tolerance as well, and with them the
-  reduced systems of both.
+  The transposed apply corrects all rows. On a GPU the tips of the spikes of bands with more than 64 diagonals on a side
+  are made to this tolerance as well, and with them the reduced systems of both.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetWindowTolerance()`, `PCSpikeSetLocalPartitions()`, `PCSpikeGetInfo()`
 @*/
@@ -231,7 +238,8 @@ static PetscErrorCode PCSpikeSetPrecision_Spike(PC pc, PCSpikePrecision precisio
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(precision >= PC_SPIKE_PRECISION_DOUBLE && precision <= PC_SPIKE_PRECISION_FP16, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikePrecision %d", (int)precision);
+  PetscCheck(precision >= PC_SPIKE_PRECISION_DOUBLE && precision <= PC_SPIKE_PRECISION_FP16,
+             PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikePrecision %d", (int)precision);
   if (s->precision != precision) PetscCall(PCSpikeChanged_Private(pc));
   s->precision = precision;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -251,7 +259,8 @@ static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PCSpikePrecision *precisi
 
   Input Parameters:
 + pc        - the preconditioner context
-- precision - `PC_SPIKE_PRECISION_DOUBLE`, `PC_SPIKE_PRECISION_SINGLE`, `PC_SPIKE_PRECISION_BF16` or `PC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
+- precision - `PC_SPIKE_PRECISION_DOUBLE`, `PC_SPIKE_PRECISION_SINGLE`, `PC_SPIKE_PRECISION_BF16` or
+              `PC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
 
   Options Database Key:
 . -pc_spike_precision (double|single|bf16|fp16) - the precision
@@ -259,15 +268,19 @@ static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PCSpikePrecision *precisi
   Level: intermediate
 
   Notes:
-  Vectors, coupling blocks and the arithmetic of an apply stay in `PetscScalar`; the elimination has at least single precision, whatever its results are stored in.
+  Vectors, coupling blocks and the arithmetic of an apply stay in `PetscScalar`; the elimination has at least single
+  precision, whatever its results are stored in.
 
-  One application is as exact as the factors. With 16 bits it reduces a residual by a factor of about 100 (bf16) or 1000 (fp16) where the matrix is well conditioned, so that a solve
-  to 1e-8 takes two iterations of BiCGStab or more where double precision would take one; a matrix without dominance may need higher precision to converge at all.
+  One application is as exact as the factors. With 16 bits it reduces a residual by a factor of about 100 (bf16) or 1000
+  (fp16) where the matrix is well conditioned, so that a solve to 1e-8 takes two iterations of BiCGStab or more where
+  double precision would take one; a matrix without dominance may need higher precision to converge at all.
 
-  A matrix entry or a factor that the precision cannot hold makes the setup fail, with its row and what to do about it. Numbers of fp16 end at 65504, and lose digits
-  below 6e-5: scale the matrix so that its entries are of order one, or use bf16, which has the range of single precision.
+  A matrix entry or a factor that the precision cannot hold makes the setup fail, with its row and what to do about it.
+  Numbers of fp16 end at 65504, and lose digits below 6e-5: scale the matrix so that its entries are of order one, or
+  use bf16, which has the range of single precision.
 
-  On the host, factors of 16 bits are for less memory and for trying out what the GPU does: its kernels for them are simple, and slower than those of single precision.
+  On the host, factors of 16 bits are for less memory and for trying out what the GPU does: its kernels for them are
+  simple, and slower than those of single precision.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPrecision()`, `PCSpikePrecision`
 @*/
@@ -289,7 +302,8 @@ PetscErrorCode PCSpikeSetPrecision(PC pc, PCSpikePrecision precision)
 . pc - the preconditioner context
 
   Output Parameter:
-. precision - `PC_SPIKE_PRECISION_DOUBLE`, `PC_SPIKE_PRECISION_SINGLE`, `PC_SPIKE_PRECISION_BF16` or `PC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
+. precision - `PC_SPIKE_PRECISION_DOUBLE`, `PC_SPIKE_PRECISION_SINGLE`, `PC_SPIKE_PRECISION_BF16` or
+              `PC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
 
   Level: intermediate
 
@@ -309,7 +323,8 @@ static PetscErrorCode PCSpikeSetLocalPartitions_Spike(PC pc, PetscInt partitions
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(partitions == PETSC_DECIDE || partitions > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Number of partitions on a rank must be positive or PETSC_DECIDE, not %" PetscInt_FMT "", partitions);
+  PetscCheck(partitions == PETSC_DECIDE || partitions > 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "Number of partitions on a rank must be positive or PETSC_DECIDE, not %" PetscInt_FMT "", partitions);
   if (s->local_partitions != partitions) PetscCall(PCSpikeChanged_Private(pc));
   s->local_partitions = partitions;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -329,7 +344,8 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
 
   Input Parameters:
 + pc         - the preconditioner context
-- partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host, by a cost model on a GPU
+- partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host, by a cost model
+               on a GPU
 
   Options Database Key:
 . -pc_spike_local_partitions p - partitions on each rank
@@ -337,10 +353,13 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
   Level: intermediate
 
   Notes:
-  Partitions of a rank differ by at most one row. With `PC_SPIKE_TRUNCATED` each needs at least as many rows as the larger half-bandwidth.
+  Partitions of a rank differ by at most one row. With `PC_SPIKE_TRUNCATED` each needs at least as many rows as the
+  larger half-bandwidth.
 
-  On a GPU the model weighs the steps of long partitions against the interfaces of many, and the iterations that truncation costs, estimated from the sizes of the
-  entries beside the diagonal in some rows at the first setup. Where those say nothing, as for a random band of dominance 0.1, few partitions are made, mostly one: slow, and exact but for rounding.
+  On a GPU the model weighs the steps of long partitions against the interfaces of many, and the iterations that
+  truncation costs, estimated from the sizes of the entries beside the diagonal in some rows at the first setup. Where
+  those say nothing, as for a random band of dominance 0.1, few partitions are made, mostly one: slow, and exact but for
+  rounding.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetLocalPartitions()`, `PCSpikeSetType()`
 @*/
@@ -362,7 +381,8 @@ PetscErrorCode PCSpikeSetLocalPartitions(PC pc, PetscInt partitions)
 . pc - the preconditioner context
 
   Output Parameter:
-. partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host, by a cost model on a GPU
+. partitions - partitions of each rank that owns rows, or `PETSC_DECIDE`, the default: one on the host, by a cost model
+               on a GPU
 
   Level: intermediate
 
@@ -382,7 +402,10 @@ static PetscErrorCode PCSpikeSetBandwidth_Spike(PC pc, PetscInt kl, PetscInt ku)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck((kl == PETSC_DECIDE && ku == PETSC_DECIDE) || (kl >= 0 && ku >= 0), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Half-bandwidths must not be negative (or both PETSC_DECIDE), not %" PetscInt_FMT ",%" PetscInt_FMT, kl, ku);
+  PetscCheck((kl == PETSC_DECIDE && ku == PETSC_DECIDE) || (kl >= 0 && ku >= 0), PetscObjectComm((PetscObject)pc),
+             PETSC_ERR_ARG_OUTOFRANGE,
+             "Half-bandwidths must not be negative (or both PETSC_DECIDE), not %" PetscInt_FMT ",%" PetscInt_FMT, kl,
+             ku);
   if (s->userkl != kl || s->userku != ku) PetscCall(PCSpikeChanged_Private(pc));
   s->userkl = kl;
   s->userku = ku;
@@ -407,7 +430,8 @@ static PetscErrorCode PCSpikeGetBandwidth_Spike(PC pc, PetscInt *kl, PetscInt *k
   Input Parameters:
 + pc - the preconditioner context
 . kl - number of subdiagonals
-- ku - number of superdiagonals; `PETSC_DECIDE` for both, the default, takes the band of the nonzero entries (see also `PCSpikeSetDropoff()`)
+- ku - number of superdiagonals; `PETSC_DECIDE` for both, the default, takes the band of the nonzero entries (see also
+       `PCSpikeSetDropoff()`)
 
   Options Database Key:
 . -pc_spike_bandwidth k or kl,ku - the half-bandwidths
@@ -415,9 +439,11 @@ static PetscErrorCode PCSpikeGetBandwidth_Spike(PC pc, PetscInt *kl, PetscInt *k
   Level: intermediate
 
   Notes:
-  Both must be below the number of rows of the matrix. The share of sum |a_ij| that is dropped is in the view and in `PCSpikeInfo`.
+  Both must be below the number of rows of the matrix. The share of sum |a_ij| that is dropped is in the view and in
+  `PCSpikeInfo`.
 
-  The band is that of the natural ordering, unless `PCSpikeSetMatOrderingType()` names one. Corners of periodic tridiagonal systems, which `PCSPIKE` finds when the half-bandwidths are open, lie outside of it.
+  The band is that of the natural ordering, unless `PCSpikeSetMatOrderingType()` names one. Corners of periodic
+  tridiagonal systems, which `PCSPIKE` finds when the half-bandwidths are open, lie outside of it.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetBandwidth()`, `PCSpikeSetDropoff()`, `PCSpikeGetInfo()`
 @*/
@@ -432,7 +458,8 @@ PetscErrorCode PCSpikeSetBandwidth(PC pc, PetscInt kl, PetscInt ku)
 }
 
 /*@
-  PCSpikeGetBandwidth - What `PCSpikeSetBandwidth()` or its option set; `PCSpikeGetInfo()` has the half-bandwidths in use
+  PCSpikeGetBandwidth - What `PCSpikeSetBandwidth()` or its option set; `PCSpikeGetInfo()` has the half-bandwidths in
+  use
 
   Not Collective
 
@@ -483,7 +510,8 @@ static PetscErrorCode PCSpikeGetMatOrderingType_Spike(PC pc, MatOrderingType *or
 
   Input Parameters:
 + pc       - the preconditioner context
-- ordering - `auto`, the default, takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank, and the natural ordering on many or with `PCSpikeSetBandwidth()`; or a `MatOrderingType`
+- ordering - `auto`, the default, takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank, and
+             the natural ordering on many or with `PCSpikeSetBandwidth()`; or a `MatOrderingType`
 
   Options Database Key:
 . -pc_spike_mat_ordering_type (auto|natural|rcm|...) - the ordering
@@ -491,9 +519,11 @@ static PetscErrorCode PCSpikeGetMatOrderingType_Spike(PC pc, MatOrderingType *or
   Level: intermediate
 
   Note:
-  On more than one rank an ordering other than the natural one is an error: use `PCSPIKE` inside `PCBJACOBI`, `PCASM`, `PCREDUNDANT` or `PCTELESCOPE`.
+  On more than one rank an ordering other than the natural one is an error: use `PCSPIKE` inside `PCBJACOBI`, `PCASM`,
+  `PCREDUNDANT` or `PCTELESCOPE`.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetMatOrderingType()`, `PCFactorSetMatOrderingType()`, `MatOrderingType`, `MatGetOrdering()`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetMatOrderingType()`, `PCFactorSetMatOrderingType()`, `MatOrderingType`,
+`MatGetOrdering()`
 @*/
 PetscErrorCode PCSpikeSetMatOrderingType(PC pc, MatOrderingType ordering)
 {

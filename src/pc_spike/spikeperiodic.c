@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spikeperiodic.c: periodic tridiagonal systems in PCSPIKE: found in the matrix, taken apart before a fill, put together behind an apply (kernels/periodic.h has the algebra) */
+/*
+  spikeperiodic.c: periodic tridiagonal systems in PCSPIKE: found in the matrix, taken apart before a fill, put together
+  behind an apply (kernels/periodic.h has the algebra)
+*/
 #include "spikeimpl.h"
 
 /* Where column col of row r is in a piece of the matrix, -1 if nowhere */
@@ -13,7 +16,8 @@ static PetscInt SpikeEntryFind_Private(const SpikeCSR *A, PetscInt r, PetscInt c
 
 /* What a rank finds; the largest of all ranks counts */
 enum {
-  FIND_OTHER,    /* an entry that is neither near the diagonal nor a corner, or a corner in a system that is coupled to other rows */
+  /* an entry that is neither near the diagonal nor a corner, or a corner in a system that is coupled to other rows */
+  FIND_OTHER,
   FIND_INSIDE,   /* systems inside the rank                               */
   FIND_WHOLE,    /* corners of the whole matrix, its ends on two ranks    */
   FIND_COUPLED,  /* entries near the diagonal between this rank and others */
@@ -21,8 +25,12 @@ enum {
   FIND_COUNT
 };
 
-/* One pass: mate[r] is the column of the one entry far from the diagonal in row r, or in column r, of this rank, else -1; joined[i] whether rows i - 1 and i are coupled */
-static void SpikePeriodicScan_Private(const Mat A, PetscInt nparts, const SpikeCSR parts[], PetscInt *mate, PetscBool *joined, PetscInt flags[])
+/*
+  One pass: mate[r] is the column of the one entry far from the diagonal in row r, or in column r, of this rank, else
+  -1; joined[i] whether rows i - 1 and i are coupled
+*/
+static void SpikePeriodicScan_Private(const Mat A, PetscInt nparts, const SpikeCSR parts[], PetscInt *mate,
+                                      PetscBool *joined, PetscInt flags[])
 {
   const PetscInt n = A->rmap->n, N = A->rmap->N, rstart = A->rmap->rstart;
 
@@ -53,35 +61,44 @@ static void SpikePeriodicScan_Private(const Mat A, PetscInt nparts, const SpikeC
 }
 
 /*
-  Periodic systems in the natural ordering, before the band is chosen: each inside one rank, where nothing couples ranks, or one that is the whole matrix. *found, the same on all ranks, only if they
-  and the three diagonals hold every nonzero entry. Systems, their entries and those that have to stay zero are kept on the host until PCSpikePeriodicCreate_Private(). A zero coupling inside of a system
-  changes nothing.
+  Periodic systems in the natural ordering, before the band is chosen: each inside one rank, where nothing couples
+  ranks, or one that is the whole matrix. *found, the same on all ranks, only if they and the three diagonals hold every
+  nonzero entry. Systems, their entries and those that have to stay zero are kept on the host until
+  PCSpikePeriodicCreate_Private(). A zero coupling inside of a system changes nothing.
 */
 PetscErrorCode PCSpikePeriodicFind_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[], PetscBool *found)
 {
   PC_Spike      *s = (PC_Spike *)pc->data;
   PCSpikeCyclic *c = &s->cyclic;
   const PetscInt n = A->rmap->n, N = A->rmap->N, rstart = A->rmap->rstart;
-  const PetscInt first = n && rstart == 0 ? 0 : -1, last = n && rstart + n == N ? n - 1 : -1; /* rows of the matrix, where they are here */
+  /* rows of the matrix, where they are here */
+  const PetscInt first = n && rstart == 0 ? 0 : -1, last = n && rstart + n == N ? n - 1 : -1;
   PetscInt       flags[FIND_COUNT] = {0}, global[FIND_COUNT], count = 0, behind = 0, nz = 0, *mate;
   PetscBool     *joined;
 
   PetscFunctionBegin;
   *found = PETSC_FALSE;
-  PetscCall(PetscCalloc2(n, &c->mate, n + 1, &c->joined)); /* what is kept there goes with the PC where an error ends this */
+  /* what is kept there goes with the PC where an error ends this */
+  PetscCall(PetscCalloc2(n, &c->mate, n + 1, &c->joined));
   mate   = c->mate;
   joined = c->joined;
   SpikePeriodicScan_Private(A, nparts, parts, mate, joined, flags);
   for (PetscInt f = 0; f < n && !flags[FIND_OTHER]; f++) {
     if (mate[f] <= f) continue;
     flags[FIND_INSIDE] = 1;
-    if (f < behind || joined[f] || joined[mate[f] + 1] || SpikeEntryFind_Private(&parts[0], f, f) < 0 || SpikeEntryFind_Private(&parts[0], mate[f], mate[f]) < 0) flags[FIND_OTHER] = 1;
+    if (f < behind || joined[f] || joined[mate[f] + 1] || SpikeEntryFind_Private(&parts[0], f, f) < 0 ||
+        SpikeEntryFind_Private(&parts[0], mate[f], mate[f]) < 0)
+      flags[FIND_OTHER] = 1;
     behind = mate[f] + 1;
     count++;
   }
-  if ((first >= 0 && SpikeEntryFind_Private(&parts[0], first, first) < 0) || (last >= 0 && SpikeEntryFind_Private(&parts[0], last, last) < 0)) flags[FIND_DIAGONAL] = 1;
+  if ((first >= 0 && SpikeEntryFind_Private(&parts[0], first, first) < 0) ||
+      (last >= 0 && SpikeEntryFind_Private(&parts[0], last, last) < 0))
+    flags[FIND_DIAGONAL] = 1;
   PetscCallMPI(MPIU_Allreduce(flags, global, FIND_COUNT, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
-  *found = (PetscBool)(!global[FIND_OTHER] && global[FIND_INSIDE] != global[FIND_WHOLE] && !(global[FIND_INSIDE] && global[FIND_COUPLED]) && !(global[FIND_WHOLE] && global[FIND_DIAGONAL]));
+  *found = (PetscBool)(!global[FIND_OTHER] && global[FIND_INSIDE] != global[FIND_WHOLE] &&
+                       !(global[FIND_INSIDE] && global[FIND_COUPLED]) &&
+                       !(global[FIND_WHOLE] && global[FIND_DIAGONAL]));
   if (*found) {
     c->across     = (PetscBool)global[FIND_WHOLE];
     c->d.nsys     = c->across ? 1 : count;
@@ -100,22 +117,18 @@ PetscErrorCode PCSpikePeriodicFind_Private(PC pc, Mat A, PetscInt nparts, const 
       PetscInt i = 0;
 
       for (PetscInt f = 0; f < n; f++) {
-        const PetscInt l = mate[f],
-                       pair[4][2] =
-                         {
-                           {f, f},
-                           {f, l},
-                           {l, f},
-                           {l, l}
-        },
+        const PetscInt l = mate[f], pair[4][2] = {{f, f}, {f, l}, {l, f}, {l, l}},
                        couple[4][2] = {{f, f - 1}, {f - 1, f}, {l, l + 1}, {l + 1, l}};
 
         if (l <= f) continue;
         c->rows[2 * i]     = f;
         c->rows[2 * i + 1] = l;
-        for (PetscInt k = 0; k < 4; k++) c->entries[4 * i + k] = SpikeEntryFind_Private(&parts[0], pair[k][0], pair[k][1]);
+        for (PetscInt k = 0; k < 4; k++)
+          c->entries[4 * i + k] = SpikeEntryFind_Private(&parts[0], pair[k][0], pair[k][1]);
         for (PetscInt k = 0; k < 4; k++) {
-          const PetscInt at = couple[k][0] < 0 || couple[k][0] >= n ? -1 : SpikeEntryFind_Private(&parts[0], couple[k][0], couple[k][1]);
+          const PetscInt at = couple[k][0] < 0 || couple[k][0] >= n
+                              ? -1
+                              : SpikeEntryFind_Private(&parts[0], couple[k][0], couple[k][1]);
 
           if (at >= 0) c->zeros[nz++] = at;
         }
@@ -129,14 +142,17 @@ PetscErrorCode PCSpikePeriodicFind_Private(PC pc, Mat A, PetscInt nparts, const 
       }
       c->d.nzeros[1] = nz - c->d.nzeros[0];
     }
-    PetscCall(PetscInfo(pc, "%" PetscInt_FMT " periodic tridiagonal systems%s\n", c->d.nsys, c->across ? ", the whole matrix" : " on this rank"));
+    PetscCall(PetscInfo(pc, "%" PetscInt_FMT " periodic tridiagonal systems%s\n", c->d.nsys,
+                        c->across ? ", the whole matrix" : " on this rank"));
   }
   c->found = *found;
   PetscCall(PetscFree2(c->mate, c->joined));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes that PCSpikePeriodicCreate_Private() allocates, pieces of systems not counted, and work space for maxrhs columns */
+/*
+  Bytes that PCSpikePeriodicCreate_Private() allocates, pieces of systems not counted, and work space for maxrhs columns
+*/
 PetscReal PCSpikePeriodicBytes_Private(const PC_Spike *s)
 {
   const PCSpikeCyclic *c     = &s->cyclic;
@@ -144,7 +160,8 @@ PetscReal PCSpikePeriodicBytes_Private(const PC_Spike *s)
 
   if (!c->found) return 0.0;
   for (PetscInt p = 0; p < c->d.npatched; p++) bytes += sizeof(PetscScalar) * (PetscReal)c->d.nnz[p];
-  return bytes + sizeof(PetscScalar) * (2.0 * s->band.n + (9.0 + 2.0 * s->band.maxrhs) * c->d.nsys) + sizeof(PetscInt) * (6.0 * c->d.nsys + 3.0 * c->d.npieces + c->d.nzeros[0] + c->d.nzeros[1]);
+  return bytes + sizeof(PetscScalar) * (2.0 * s->band.n + (9.0 + 2.0 * s->band.maxrhs) * c->d.nsys) +
+         sizeof(PetscInt) * (6.0 * c->d.nsys + 3.0 * c->d.npieces + c->d.nzeros[0] + c->d.nzeros[1]);
 }
 
 static PetscInt SpikePartitionOf_Private(const SpikeBand *b, PetscInt row)
@@ -155,7 +172,10 @@ static PetscInt SpikePartitionOf_Private(const SpikeBand *b, PetscInt row)
   return p;
 }
 
-/* The work space of an apply, and the messages with its halves of the one system that is the whole matrix: from the ranks at its ends to all that own rows */
+/*
+  The work space of an apply, and the messages with its halves of the one system that is the whole matrix: from the
+  ranks at its ends to all that own rows
+*/
 PetscErrorCode PCSpikePeriodicReserve_Private(PC pc, PetscInt maxrhs)
 {
   PC_Spike      *s = (PC_Spike *)pc->data;
@@ -175,8 +195,8 @@ PetscErrorCode PCSpikePeriodicReserve_Private(PC pc, PetscInt maxrhs)
 }
 
 /*
-  When band and exchange are made: what was found goes to the backend. The block variant leaves out corners that couple two partitions, as it leaves out what else does: u = v = 0 there, T is the
-  tridiagonal part.
+  When band and exchange are made: what was found goes to the backend. The block variant leaves out corners that couple
+  two partitions, as it leaves out what else does: u = v = 0 there, T is the tridiagonal part.
 */
 PetscErrorCode PCSpikePeriodicCreate_Private(PC pc)
 {
@@ -197,7 +217,8 @@ PetscErrorCode PCSpikePeriodicCreate_Private(PC pc)
   for (PetscInt i = 0; i < d->nsys; i++) {
     PetscInt *rows = c->rows + 2 * i, *entries = c->entries + 4 * i, length;
 
-    if (s->type == PC_SPIKE_BLOCK && (c->across || SpikePartitionOf_Private(b, rows[0]) != SpikePartitionOf_Private(b, rows[1]))) {
+    if (s->type == PC_SPIKE_BLOCK &&
+        (c->across || SpikePartitionOf_Private(b, rows[0]) != SpikePartitionOf_Private(b, rows[1]))) {
       rows[0] = rows[1] = entries[0] = entries[3] = -1;
       continue;
     }
@@ -216,7 +237,8 @@ PetscErrorCode PCSpikePeriodicCreate_Private(PC pc)
   at = 6 * d->nsys;
   for (PetscInt i = 0; i < d->nsys; i++) {
     const PetscBool all   = c->across;
-    const PetscInt  begin = all ? 0 : c->rows[2 * i], end = all ? b->n : c->rows[2 * i + 1] + 1, step = pk->rows ? pk->rows : PetscMax(end - begin, 1);
+    const PetscInt  begin = all ? 0 : c->rows[2 * i], end = all ? b->n : c->rows[2 * i + 1] + 1,
+                   step = pk->rows ? pk->rows : PetscMax(end - begin, 1);
 
     if (!all && begin < 0) continue;
     for (PetscInt r = begin; r < end; r += step) {
@@ -232,7 +254,8 @@ PetscErrorCode PCSpikePeriodicCreate_Private(PC pc)
   d->entries = d->rows + 2 * d->nsys;
   d->pieces  = d->entries + 4 * d->nsys;
   d->zeros   = d->pieces + 3 * d->npieces;
-  PetscCall((*k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->rows, at * sizeof(PetscInt), index, at * sizeof(PetscInt), at * sizeof(PetscInt), 1));
+  PetscCall((*k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->rows, at * sizeof(PetscInt), index, at * sizeof(PetscInt),
+                         at * sizeof(PetscInt), 1));
   PetscCall(PetscFree(c->index));
 
   PetscCall((*k->alloc)(b, PetscMax(9 * d->nsys, 1) * sizeof(PetscScalar), &data));
@@ -302,7 +325,10 @@ PetscErrorCode PCSpikePeriodicSplit_Private(PC pc, PetscInt nparts, const SpikeC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collective, behind the wait for fill(): whether something couples systems to other rows that was zero when they were found */
+/*
+  Collective, behind the wait for fill(): whether something couples systems to other rows that was zero when they were
+  found
+*/
 PetscErrorCode PCSpikePeriodicJoined_Private(PC pc, PetscBool *joined)
 {
   PC_Spike    *s     = (PC_Spike *)pc->data;
@@ -314,13 +340,15 @@ PetscErrorCode PCSpikePeriodicJoined_Private(PC pc, PetscBool *joined)
   *joined = PETSC_FALSE;
   if (!s->cyclic.found) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, &s->cyclic.report, bytes, s->cyclic.d.report, bytes, bytes, 1));
-  PetscCallMPI(MPIU_Allreduce(&s->cyclic.report.joined, &global, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  PetscCallMPI(
+    MPIU_Allreduce(&s->cyclic.report.joined, &global, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
   *joined = (PetscBool)(global != 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* dots, and those of the system that is the whole matrix on all ranks */
-static PetscErrorCode PCSpikePeriodicDots_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *x, PetscCount ldx)
+static PetscErrorCode PCSpikePeriodicDots_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *x,
+                                                  PetscCount ldx)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
@@ -344,7 +372,9 @@ PetscErrorCode PCSpikePeriodicUpdate_Private(PC pc, PetscBool trans, PetscInt nr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* q, p and 1 + v.q, when all else can solve with T. On a device this waits once more than other setups: for the report */
+/*
+  q, p and 1 + v.q, when all else can solve with T. On a device this waits once more than other setups: for the report
+*/
 PetscErrorCode PCSpikePeriodicFactor_Private(PC pc, PetscReal tol, PetscReal boost)
 {
   PC_Spike                   *s     = (PC_Spike *)pc->data;

@@ -17,7 +17,8 @@
   Level: intermediate
 
   Note:
-  The tolerance is relative to the norm, so that it does not depend on the units of the matrix; that of `PCLU` is absolute.
+  The tolerance is relative to the norm, so that it does not depend on the units of the matrix; that of `PCLU` is
+  absolute.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetZeroPivot()`, `PCFactorSetZeroPivot()`, `PCSpikeSetShiftType()`
 @*/
@@ -61,7 +62,8 @@ PetscErrorCode PCSpikeGetZeroPivot(PC pc, PetscReal *zeropivot)
 
   Input Parameters:
 + pc        - the preconditioner context
-- shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is boosted
+- shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is
+              boosted
 
   Options Database Key:
 . -pc_spike_shift_type (none|nonzero|inblocks) - the policy
@@ -69,9 +71,11 @@ PetscErrorCode PCSpikeGetZeroPivot(PC pc, PetscReal *zeropivot)
   Level: intermediate
 
   Note:
-  Boosting replaces the pivot alone, as `MAT_SHIFT_INBLOCKS` does, and never restarts the factorization; the number of boosted pivots is in the view and in `PCSpikeInfo`.
+  Boosting replaces the pivot alone, as `MAT_SHIFT_INBLOCKS` does, and never restarts the factorization; the number of
+  boosted pivots is in the view and in `PCSpikeInfo`.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetShiftType()`, `PCFactorSetShiftType()`, `PCSpikeSetShiftAmount()`, `PCSpikeSetZeroPivot()`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetShiftType()`, `PCFactorSetShiftType()`, `PCSpikeSetShiftAmount()`,
+`PCSpikeSetZeroPivot()`
 @*/
 PetscErrorCode PCSpikeSetShiftType(PC pc, MatFactorShiftType shifttype)
 {
@@ -91,7 +95,8 @@ PetscErrorCode PCSpikeSetShiftType(PC pc, MatFactorShiftType shifttype)
 . pc - the preconditioner context
 
   Output Parameter:
-. shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is boosted
+. shifttype - `MAT_SHIFT_NONE` (the default): the setup fails; `MAT_SHIFT_NONZERO` or `MAT_SHIFT_INBLOCKS`: the pivot is
+              boosted
 
   Level: intermediate
 
@@ -113,7 +118,8 @@ PetscErrorCode PCSpikeGetShiftType(PC pc, MatFactorShiftType *shifttype)
 
   Input Parameters:
 + pc     - the preconditioner context
-- amount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the rounding of the factors
+- amount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the rounding
+           of the factors
 
   Options Database Key:
 . -pc_spike_shift_amount amount - the fraction
@@ -140,7 +146,8 @@ PetscErrorCode PCSpikeSetShiftAmount(PC pc, PetscReal amount)
 . pc - the preconditioner context
 
   Output Parameter:
-. amount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the rounding of the factors
+. amount - fraction of the infinity norm of the matrix, or `PETSC_DECIDE`, the default: the square root of the rounding
+           of the factors
 
   Level: intermediate
 

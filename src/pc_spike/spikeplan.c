@@ -3,8 +3,8 @@
 #include "spikeimpl.h"
 
 /*
-  Rows of this rank in np partitions, balanced to within one row; neighbours are the nearest ranks that own rows. What is refused is refused
-  on all ranks, from numbers that all of them know (the ownership ranges) or from one reduction.
+  Rows of this rank in np partitions, balanced to within one row; neighbours are the nearest ranks that own rows. What
+  is refused is refused on all ranks, from numbers that all of them know (the ownership ranges) or from one reduction.
 */
 PetscErrorCode PCSpikePlan_Private(PC pc)
 {
@@ -35,13 +35,22 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   }
 
   s->ex.across = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && owners > 1);
-  b->coupled   = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && (owners > 1 || np > 1)); /* owners > 1 is the same on all ranks, and one owner needs no other */
+  /* owners > 1 is the same on all ranks, and one owner needs no other */
+  b->coupled = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && (owners > 1 || np > 1));
   for (PetscMPIInt r = 0; r < size; r++) {
     const PetscInt n = range[r + 1] - range[r], most = b->coupled ? n / K : n;
 
     if (!n) continue;
-    PetscCheck(!b->coupled || n >= K, comm, PETSC_ERR_ARG_SIZ, "Rank %d owns %" PetscInt_FMT " rows, fewer than the half-bandwidth %" PetscInt_FMT ": use fewer ranks (PCTELESCOPE, PCREDUNDANT), a smaller -%spc_spike_bandwidth, or -%spc_spike_type block", r, n, K, pre, pre);
-    PetscCheck(s->local_partitions == PETSC_DECIDE || np <= most, comm, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " partitions of the %" PetscInt_FMT " rows of rank %d would have fewer rows than the half-bandwidth %" PetscInt_FMT ": use at most -%spc_spike_local_partitions %" PetscInt_FMT, np, n, r, b->coupled ? K : 1, pre, most);
+    PetscCheck(!b->coupled || n >= K, comm, PETSC_ERR_ARG_SIZ,
+               "Rank %d owns %" PetscInt_FMT " rows, fewer than the half-bandwidth %" PetscInt_FMT
+               ": use fewer ranks (PCTELESCOPE, PCREDUNDANT), a smaller -%spc_spike_bandwidth, or -%spc_spike_type "
+               "block",
+               r, n, K, pre, pre);
+    PetscCheck(s->local_partitions == PETSC_DECIDE || np <= most, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "%" PetscInt_FMT " partitions of the %" PetscInt_FMT
+               " rows of rank %d would have fewer rows than the half-bandwidth %" PetscInt_FMT
+               ": use at most -%spc_spike_local_partitions %" PetscInt_FMT,
+               np, n, r, b->coupled ? K : 1, pre, most);
   }
   if (!b->n) { /* nothing to do and nobody to talk to */
     np         = 1;
@@ -51,7 +60,8 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   PetscCall(PetscMalloc2(np + 1, &b->start, np + 1, &b->active));
   for (PetscInt p = 0; p <= np; p++) {
     b->start[p]  = p * (b->n / np) + PetscMin(p, b->n % np);
-    b->active[p] = (PetscBool)(b->coupled && b->n && (p > 0 || s->ex.left != MPI_PROC_NULL) && (p < np || s->ex.right != MPI_PROC_NULL));
+    b->active[p] = (PetscBool)(b->coupled && b->n && (p > 0 || s->ex.left != MPI_PROC_NULL) &&
+                               (p < np || s->ex.right != MPI_PROC_NULL));
   }
   if (!b->coupled) s->ex.left = s->ex.right = MPI_PROC_NULL;
   s->info.partitions    = b->n ? np : 0;

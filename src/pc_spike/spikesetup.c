@@ -64,24 +64,30 @@ static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
   if (aij) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &shell, MATSHELL, MATMFFD, MATCOMPOSITE, ""));
   PetscCall(MatHasOperation(pc->pmat, MATOP_GET_ROW, &readable));
-  for (PetscInt i = 0; i < 3 && !readable && !convertible; i++) { /* types that come with a conversion of their own, such as MATNEST */
+  /* types that come with a conversion of their own, such as MATNEST */
+  for (PetscInt i = 0; i < 3 && !readable && !convertible; i++) {
     const char *const to[] = {MATAIJ, MATSEQAIJ, MATMPIAIJ};
     char              name[256];
 
     PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s_C", ((PetscObject)pc->pmat)->type_name, to[i]));
     PetscCall(PetscObjectHasFunction((PetscObject)pc->pmat, name, &convertible));
   }
-  PetscCheck(!shell && (readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, "PCSPIKE needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()",
+  PetscCheck(!shell && (readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCSPIKE needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or "
+             "SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()",
              ((PetscObject)pc->pmat)->type_name);
   if (!reuse) PetscCall(MatDestroy(&s->aij));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &cuda, MATSEQDIACUDA, MATMPIDIACUDA, ""));
   PetscCall(MatBoundToCPU(pc->pmat, &bound));
-  PetscCall(MatConvert(pc->pmat, cuda && !bound ? MATAIJCUSPARSE : MATAIJ, s->aij ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &s->aij));
+  PetscCall(MatConvert(pc->pmat, cuda && !bound ? MATAIJCUSPARSE : MATAIJ,
+                       s->aij ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &s->aij));
   *A = s->aij;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Integers that fill and permute need where the backend works: the ordering, and the columns of the off-diagonal block */
+/*
+  Integers that fill and permute need where the backend works: the ordering, and the columns of the off-diagonal block
+*/
 static PetscErrorCode PCSpikeUploadIndices_Private(PC pc, Mat A)
 {
   PC_Spike       *s = (PC_Spike *)pc->data;
@@ -120,7 +126,8 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
 }
 
 /*
-  Backend, band and partitions from the pattern (and from which entries are zero): from sums along diagonals where there are some and these are enough, else from AIJ, which the host looks at. *A, where it is NULL, becomes that, or Pmat
+  Backend, band and partitions from the pattern (and from which entries are zero): from sums along diagonals where there
+  are some and these are enough, else from AIJ, which the host looks at. *A, where it is NULL, becomes that, or Pmat
   itself for a fill from its diagonals: also where an ordering was looked for in AIJ, and the natural one kept.
 */
 static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
@@ -176,7 +183,10 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscFunctionBegin;
   PetscCall(PCSpikeChoose_Private(pc, A));
   PetscCall(PCSpikeBytes_Private(pc));
-  s->info.tips_bytes = s->band.coupled ? sizeof(PetscScalar) * (s->band.np + 1.0) * ((PetscReal)s->band.kl * s->band.kl + 2.0 * s->band.ku * s->band.ku + 2.0 * s->band.kl * s->band.ku) : 0.0;
+  s->info.tips_bytes = s->band.coupled ? sizeof(PetscScalar) * (s->band.np + 1.0) *
+                                           ((PetscReal)s->band.kl * s->band.kl + 2.0 * s->band.ku * s->band.ku +
+                                            2.0 * s->band.kl * s->band.ku)
+                                       : 0.0;
   s->info.map_bytes  = 0.0;
   PetscCall((*s->band.k->memory)(&memory));
   local[0] = s->info.bytes + s->info.extra_bytes;
@@ -184,8 +194,12 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   *fits = (PetscBool)(global[1] <= 0.0);
   if (!*fits) {
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM, "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or -%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks",
-                                     s->band.kl, s->band.ku, pc->pmat->rmap->N, (double)(global[0] * 1e-9), pre, pre));
+    PetscCall(
+      PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM,
+                             "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT
+                             " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or "
+                             "-%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks",
+                             s->band.kl, s->band.ku, pc->pmat->rmap->N, (double)(global[0] * 1e-9), pre, pre));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*s->band.k->begin)(&s->band));
@@ -196,7 +210,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscCall(PetscCalloc1(2 * (s->band.np + 1), &s->falloff));
   PetscCall(PCSpikeExchangeCreate_Private(pc));
   PetscCall(PCSpikePeriodicCreate_Private(pc));
-  if (s->band.nsystems || s->cyclic.found) PetscCall(PCSpikeBytes_Private(pc)); /* those of the algorithm that was chosen */
+  /* those of the algorithm that was chosen */
+  if (s->band.nsystems || s->cyclic.found) PetscCall(PCSpikeBytes_Private(pc));
   s->built = PETSC_TRUE;
   s->shape++;
   s->info.rebuilds++;
@@ -204,8 +219,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
 }
 
 /*
-  Rank-wide sums and maxima of what fill saw; rows become global, a row that nobody reports is -1. Late: only enqueued, for one rank, whose rows are
-  global as they are; st is there after finish().
+  Rank-wide sums and maxima of what fill saw; rows become global, a row that nobody reports is -1. Late: only enqueued,
+  for one rank, whose rows are global as they are; st is there after finish().
 */
 static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFillStats *st)
 {
@@ -223,7 +238,7 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   else PetscCall(PCSpikeGetCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   PetscCall((*s->band.k->begin)(&s->band));
   if (dia) {
-    if (work) PetscCall((*dia->k->fillband)(dia, &s->band, st));
+    if (work) PetscCall((*s->band.k->filldia)(&s->band, dia, st));
   } else {
     PetscCall(PCSpikePeriodicSplit_Private(pc, nparts, parts, split));
     if (work) PetscCall((*s->band.k->fill)(&s->band, nparts, split, s->dnewrow, st));
@@ -237,7 +252,9 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   sum[1] = st->dropped;
   max[0] = st->norm;
   max[1] = st->maxdropped;
-  /* the first bad row of all, by the largest negative: exact for row numbers up to 2^53, and 2^24 in single precision */
+  /*
+    the first bad row of all, by the largest negative: exact for row numbers up to 2^53, and 2^24 in single precision
+  */
   max[2] = st->badrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->badrow + A->rmap->rstart);
   max[3] = st->overflowrow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->overflowrow + A->rmap->rstart);
   max[4] = st->zerorow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->zerorow + A->rmap->rstart);
@@ -255,7 +272,10 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a band that was decided from values still holds what was asked for, and systems that were found in it are still alone */
+/*
+  Whether a band that was decided from values still holds what was asked for, and systems that were found in it are
+  still alone
+*/
 static PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStats *st, PetscBool periodicjoined)
 {
   if (st->badrow >= 0) return PETSC_TRUE;
@@ -281,14 +301,16 @@ typedef struct {
 } PCSpikePivots;
 
 /*
-  Factors, tips and reduced systems from the filled band. What fill saw is not known yet if late: tolerances are in units of its norm then. A failure stays
-  on its rank; the messages go on, so that no rank waits for ever.
+  Factors, tips and reduced systems from the filled band. What fill saw is not known yet if late: tolerances are in
+  units of its norm then. A failure stays on its rank; the messages go on, so that no rank waits for ever.
 */
 static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeFillStats *st, PCSpikePivots *pv)
 {
   PC_Spike       *s      = (PC_Spike *)pc->data;
   SpikeBand      *b      = &s->band;
-  const PetscReal amount = s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(SpikePrecisionEpsilon(b->precision)) : s->shiftamount;
+  const PetscReal amount = s->shiftamount == (PetscReal)PETSC_DECIDE
+                           ? PetscSqrtReal(SpikePrecisionEpsilon(b->precision))
+                           : s->shiftamount;
   const PetscReal scale  = late || !(st->norm > 0.0) ? 1.0 : st->norm;
 
   PetscFunctionBegin;
@@ -315,12 +337,16 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
   PetscCall(PetscLogEventEnd(PC_Spike_Factor, pc, 0, 0, 0));
   if (b->coupled) {
     PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
-    if (!SpikeFaulty(SPIKE_FAULT_STALE_TIPS) || !pc->setupcalled) PetscCall((*b->k->righttips)(b, s->falloff + b->np + 1));
+    if (!SpikeFaulty(SPIKE_FAULT_STALE_TIPS) || !pc->setupcalled)
+      PetscCall((*b->k->righttips)(b, s->falloff + b->np + 1));
     PetscCall(PCSpikeExchangeSetupTips_Private(pc));
     PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
     PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
-    if (!SpikeFaulty(SPIKE_FAULT_STALE_REDUCED) || !pc->setupcalled) PetscCall((*b->k->reduced)(b, 0, b->np + 1, &pv->reduced));
-    if (SpikeFaulty(SPIKE_FAULT_SWAPPED_TIPS)) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_TRUE, b->dWt, 0, b->dVb, 0, (size_t)(b->np + 1) * b->kl * b->ku * sizeof(PetscScalar), 1));
+    if (!SpikeFaulty(SPIKE_FAULT_STALE_REDUCED) || !pc->setupcalled)
+      PetscCall((*b->k->reduced)(b, 0, b->np + 1, &pv->reduced));
+    if (SpikeFaulty(SPIKE_FAULT_SWAPPED_TIPS))
+      PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_TRUE, b->dWt, 0, b->dVb, 0,
+                                (size_t)(b->np + 1) * b->kl * b->ku * sizeof(PetscScalar), 1));
     PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
   }
   if (b->k->finish) PetscCall((*b->k->finish)(b));
@@ -350,40 +376,65 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   }
   s->info.decay = decay > PETSC_MIN_REAL ? PetscExpReal(decay) : 0.0;
   if (SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) pivot.badrow = reduced.badrow = -1;
-  if (pivot.badrow >= 0 && !(pivot.badvalue <= pivot.tol)) { /* too large, or not a number; a backend may know more of it than the factors hold */
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Overflow in the factors at row %" PetscInt_FMT ": scale the matrix%s, or use -%spc_type lu", PCSpikeOriginalRow_Private(s, A, pivot.badrow), b->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision", pre));
+  /* too large, or not a number; a backend may know more of it than the factors hold */
+  if (pivot.badrow >= 0 && !(pivot.badvalue <= pivot.tol)) {
+    PetscCall(
+      PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
+                             "Overflow in the factors at row %" PetscInt_FMT
+                             ": scale the matrix%s, or use -%spc_type lu",
+                             PCSpikeOriginalRow_Private(s, A, pivot.badrow),
+                             b->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision",
+                             pre));
   } else if (pivot.badrow >= 0) {
     const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);
 
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in row %" PetscInt_FMT "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the diagonal, or use -%spc_type lu", row, row == st->zerorow ? ", which has no nonzero entry" : "",
-                                     (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot, st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
+                                     "Zero pivot in row %" PetscInt_FMT
+                                     "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; "
+                                     "boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the "
+                                     "diagonal, or use -%spc_type lu",
+                                     row, row == st->zerorow ? ", which has no nonzero entry" : "",
+                                     (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot,
+                                     st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
   } else if (b->coupled && reduced.badrow >= 0) {
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use other -%spc_spike_local_partitions or -%spc_spike_type block",
-                                     b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue, (double)s->zeropivot, pre, pre, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
+                                     "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT
+                                     ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be "
+                                     "singular: boost pivots by -%spc_spike_shift_type nonzero, or use other "
+                                     "-%spc_spike_local_partitions or -%spc_spike_type block",
+                                     b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue,
+                                     (double)s->zeropivot, pre, pre, pre));
   } else if (s->cyclic.found && s->cyclic.report.bad >= 0 && !SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) {
     const PetscInt first = s->cyclic.across ? 0 : s->cyclic.rows[2 * s->cyclic.report.bad] + A->rmap->rstart;
 
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT, "Zero pivot in the rank-one update of the periodic system that begins at row %" PetscInt_FMT ": magnitude %g is not above the zero pivot tolerance %g, or not finite; the matrix may be singular: boost pivots by -%spc_spike_shift_type nonzero, or use -%spc_type lu", first,
-                                     (double)s->cyclic.report.badvalue, (double)s->zeropivot, pre, pre));
+    PetscCall(
+      PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
+                             "Zero pivot in the rank-one update of the periodic system that begins at row "
+                             "%" PetscInt_FMT
+                             ": magnitude %g is not above the zero pivot tolerance %g, or not finite; the matrix may "
+                             "be singular: boost pivots by -%spc_spike_shift_type nonzero, or use -%spc_type lu",
+                             first, (double)s->cyclic.report.badvalue, (double)s->zeropivot, pre, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCSetUp_Spike(PC pc)
 {
-  PC_Spike      *s     = (PC_Spike *)pc->data;
-  const char    *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  PetscBool      reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), fits = PETSC_TRUE;
-  Mat            A = NULL;
-  PetscInt       bad[2];
-  PetscMemType   memtype;
-  PetscMPIInt    size;
+  PC_Spike    *s     = (PC_Spike *)pc->data;
+  const char  *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  PetscBool    reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), fits = PETSC_TRUE;
+  Mat          A = NULL;
+  PetscInt     bad[2];
+  PetscMemType memtype;
+  PetscMPIInt  size;
   SpikeFillStats st = {0.0, 0.0, 0.0, 0.0, -1, -1, -1, -1};
   PCSpikePivots  pivots;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(citation, &cite));
-  PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ, "PCSPIKE needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns", pc->pmat->rmap->N, pc->pmat->cmap->N);
+  PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
+             "PCSPIKE needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns",
+             pc->pmat->rmap->N, pc->pmat->cmap->N);
   pc->failedreason = PC_NOERROR;
   s->failtext[0]   = 0;
   s->factored = s->numeric = PETSC_FALSE;
@@ -393,7 +444,9 @@ PetscErrorCode PCSetUp_Spike(PC pc)
 
     PetscCall(PCSpikeGetDIA_Private(pc, &dia));
     if (!dia || dia->k->memtype != s->band.k->memtype) reuse = PETSC_FALSE;
-  } else if (reuse) { /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
+  } else if (
+    /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
+    reuse) {
     PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
     if (SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) reuse = PETSC_FALSE;
   }
@@ -401,7 +454,8 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     PetscCall(PCReset_Spike(pc));
     bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
     PetscCallMPI(MPIU_Allreduce(&bad[0], &bad[1], 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
-    PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ, "PCSPIKE needs as many local rows as local columns on each rank");
+    PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
+               "PCSPIKE needs as many local rows as local columns on each rank");
   }
   if (s->diagonals) A = pc->pmat; /* NULL where all begins anew */
   else if (reuse) PetscCall(PCSpikeGetAIJ_Private(pc, reuse, &A));
@@ -413,7 +467,8 @@ PetscErrorCode PCSetUp_Spike(PC pc)
       PetscCall(PCSpikeSymbolic_Private(pc, &A, &fits));
       if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
     }
-    late = (PetscBool)(size == 1 && s->band.k->finish); /* the host waits once, behind all of it, and looks at what fill saw then */
+    /* the host waits once, behind all of it, and looks at what fill saw then */
+    late = (PetscBool)(size == 1 && s->band.k->finish);
     PetscCall(PCSpikeFill_Private(pc, A, late, &st));
     if (late) PetscCall(PCSpikeNumeric_Private(pc, late, &st, &pivots));
     s->info.dropped = st.sum > 0.0 ? st.dropped / st.sum : 0.0;
@@ -432,9 +487,19 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix */
       Mat keep = s->aij;
 
-      if (joined) PetscCall(PetscInfo(pc, "Periodic systems are coupled to other rows, which they were not for earlier values: choosing again\n"));
-      else if (st.joined >= 0) PetscCall(PetscInfo(pc, "Row %" PetscInt_FMT " couples two systems that were independent for earlier values: choosing again\n", st.joined));
-      else PetscCall(PetscInfo(pc, "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n", (double)st.maxdropped));
+      if (joined)
+        PetscCall(PetscInfo(pc, "Periodic systems are coupled to other rows, which they were not for earlier values: "
+                                "choosing again\n"));
+      else if (st.joined >= 0)
+        PetscCall(PetscInfo(pc,
+                            "Row %" PetscInt_FMT
+                            " couples two systems that were independent for earlier values: choosing again\n",
+                            st.joined));
+      else
+        PetscCall(
+          PetscInfo(pc,
+                    "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n",
+                    (double)st.maxdropped));
       if (s->diagonals) A = NULL;
       s->aij = NULL;
       PetscCall(PCReset_Spike(pc));
@@ -442,9 +507,17 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     }
   }
   if (st.badrow >= 0) {
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry that is not a number or infinite: look at what fills the matrix (-fp_trap, -%sksp_view_mat)", st.badrow, pre));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
+                                     "Row %" PetscInt_FMT
+                                     " of the matrix has an entry that is not a number or infinite: look at what fills "
+                                     "the matrix (-fp_trap, -%sksp_view_mat)",
+                                     st.badrow, pre));
   } else if (st.overflowrow >= 0) {
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP, "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s precision: scale the matrix or use -%spc_spike_precision %s", st.overflowrow, PCSpikePrecisionNames[s->precision], pre, s->precision == PC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
+                                     "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s "
+                                     "precision: scale the matrix or use -%spc_spike_precision %s",
+                                     st.overflowrow, PCSpikePrecisionNames[s->precision], pre,
+                                     s->precision == PC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spiketridiagonal.c: half-bandwidth 1 in PCSPIKE: independent systems in the matrix, and the choice of their algorithm */
+/*
+  spiketridiagonal.c: half-bandwidth 1 in PCSPIKE: independent systems in the matrix, and the choice of their algorithm
+*/
 #include "spikeimpl.h"
 
 /*
-  With kl = ku = 1 and kernels for it: the systems of this rank. A partition is cut between rows i - 1 and i of the band where a(i, i-1) and a(i-1, i) are zero or not there; fill() looks again
-  at each refill. Factors of other precision than the vectors' are those of bands.
+  With kl = ku = 1 and kernels for it: the systems of this rank. A partition is cut between rows i - 1 and i of the band
+  where a(i, i-1) and a(i-1, i) are zero or not there; fill() looks again at each refill. Factors of other precision
+  than the vectors' are those of bands.
 */
 PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR parts[])
 {
@@ -22,15 +25,33 @@ PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR
     MPI_Comm    comm = PetscObjectComm((PetscObject)pc);
     const char *pre  = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
 
-    PetscCheck(b->kl == 1 && b->ku == 1, comm, PETSC_ERR_ARG_INCOMP, "Row exchanges are there for half-bandwidths 1,1 only, not for %" PetscInt_FMT ",%" PetscInt_FMT ": leave out -%spc_spike_pivoting, or use -%spc_type lu", b->kl, b->ku, pre, pre);
-    PetscCheck(b->k->tridiagonal, comm, PETSC_ERR_SUP, "The %s backend has no row exchanges: leave out -%spc_spike_pivoting", b->k->name, pre);
-    PetscCheck(native, comm, PETSC_ERR_ARG_INCOMP, "With row exchanges factors have the precision of the vectors: leave out -%spc_spike_precision, or -%spc_spike_pivoting", pre, pre);
-    PetscCheck(s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_PARTITION, comm, PETSC_ERR_ARG_INCOMP, "Of the algorithms for tridiagonal systems only partition exchanges rows: use -%spc_spike_tridiagonal_type auto or partition, or leave out -%spc_spike_pivoting", pre, pre);
-    PetscCheck(!b->coupled, comm, PETSC_ERR_SUP, "No rows are exchanged where partitions are coupled, for the tips of spikes come from factors without: use one partition on one rank, or -%spc_spike_type block", pre);
+    PetscCheck(b->kl == 1 && b->ku == 1, comm, PETSC_ERR_ARG_INCOMP,
+               "Row exchanges are there for half-bandwidths 1,1 only, not for %" PetscInt_FMT ",%" PetscInt_FMT
+               ": leave out -%spc_spike_pivoting, or use -%spc_type lu",
+               b->kl, b->ku, pre, pre);
+    PetscCheck(b->k->tridiagonal, comm, PETSC_ERR_SUP,
+               "The %s backend has no row exchanges: leave out -%spc_spike_pivoting", b->k->name, pre);
+    PetscCheck(native, comm, PETSC_ERR_ARG_INCOMP,
+               "With row exchanges factors have the precision of the vectors: leave out -%spc_spike_precision, or "
+               "-%spc_spike_pivoting",
+               pre, pre);
+    PetscCheck(s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_PARTITION, comm,
+               PETSC_ERR_ARG_INCOMP,
+               "Of the algorithms for tridiagonal systems only partition exchanges rows: use "
+               "-%spc_spike_tridiagonal_type auto or partition, or leave out -%spc_spike_pivoting",
+               pre, pre);
+    PetscCheck(!b->coupled, comm, PETSC_ERR_SUP,
+               "No rows are exchanged where partitions are coupled, for the tips of spikes come from factors without: "
+               "use one partition on one rank, or -%spc_spike_type block",
+               pre);
   }
   if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(native || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "Tridiagonal systems have factors in the precision of their vectors: use -%spc_spike_tridiagonal_type auto, with which the kernels for bands take factors in %s precision, or leave out -%spc_spike_precision",
-             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", PCSpikePrecisionNames[b->precision], ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCheck(native || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO, PetscObjectComm((PetscObject)pc),
+             PETSC_ERR_ARG_INCOMP,
+             "Tridiagonal systems have factors in the precision of their vectors: use -%spc_spike_tridiagonal_type "
+             "auto, with which the kernels for bands take factors in %s precision, or leave out -%spc_spike_precision",
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", PCSpikePrecisionNames[b->precision],
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   if (!native) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc1(b->n + 1, &s->joined)); /* row i to row i - 1 */
   joined = s->joined;
@@ -58,11 +79,13 @@ PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR
   b->systems[b->nsystems] = b->n;
   PetscCall(PetscFree(s->joined));
   s->info.systems = b->n ? b->nsystems : 0;
-  PetscCall(PetscInfo(pc, "%" PetscInt_FMT " tridiagonal systems in %" PetscInt_FMT " partitions\n", s->info.systems, b->np));
+  PetscCall(
+    PetscInfo(pc, "%" PetscInt_FMT " tridiagonal systems in %" PetscInt_FMT " partitions\n", s->info.systems, b->np));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char *const PCSpikeTridiagonalNames[] = {"automatic choice", "thomas", "twoway", "cr", "pcr", "rd", "crpcr", "partition"};
+static const char *const PCSpikeTridiagonalNames[] =
+  {"automatic choice", "thomas", "twoway", "cr", "pcr", "rd", "crpcr", "partition"};
 
 /* Collective: info is that of all ranks; the algorithms are those of the first */
 PetscErrorCode PCSpikeViewSystems_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
@@ -73,9 +96,16 @@ PetscErrorCode PCSpikeViewSystems_Private(PC pc, const PCSpikeInfo *info, PetscV
   PetscFunctionBegin;
   if (b->kl != 1 || b->ku != 1) PetscFunctionReturn(PETSC_SUCCESS);
   if (!b->nsystems) PetscCall(PetscViewerASCIIPrintf(viewer, "  tridiagonal, by the kernels for bands\n"));
-  else if (b->used == b->local) PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " tridiagonal systems by %s%s\n", info->systems, PCSpikeTridiagonalNames[b->used], s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO ? ", chosen" : ""));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " tridiagonal systems by %s, pieces by %s\n", info->systems, PCSpikeTridiagonalNames[b->used], b->pivoting ? "LU with row exchanges" : PCSpikeTridiagonalNames[b->local]));
-  if (info->periodic) PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " periodic, by rank-one updates\n", info->periodic));
+  else if (b->used == b->local)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " tridiagonal systems by %s%s\n", info->systems,
+                                     PCSpikeTridiagonalNames[b->used],
+                                     s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO ? ", chosen" : ""));
+  else
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " tridiagonal systems by %s, pieces by %s\n",
+                                     info->systems, PCSpikeTridiagonalNames[b->used],
+                                     b->pivoting ? "LU with row exchanges" : PCSpikeTridiagonalNames[b->local]));
+  if (info->periodic)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " periodic, by rank-one updates\n", info->periodic));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,7 +114,9 @@ static PetscErrorCode PCSpikeSetTridiagonalType_Spike(PC pc, PCSpikeTridiagonalT
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(type >= PC_SPIKE_TRIDIAGONAL_AUTO && type <= PC_SPIKE_TRIDIAGONAL_PARTITION, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikeTridiagonalType %d", (int)type);
+  PetscCheck(type >= PC_SPIKE_TRIDIAGONAL_AUTO && type <= PC_SPIKE_TRIDIAGONAL_PARTITION,
+             PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikeTridiagonalType %d",
+             (int)type);
   if (s->tridiagonal != type) PetscCall(PCSpikeChanged_Private(pc));
   s->tridiagonal = type;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,7 +136,8 @@ static PetscErrorCode PCSpikeGetTridiagonalType_Spike(PC pc, PCSpikeTridiagonalT
 
   Input Parameters:
 + pc   - the preconditioner context
-- type - `PC_SPIKE_TRIDIAGONAL_AUTO` (the default), `PC_SPIKE_TRIDIAGONAL_THOMAS`, `PC_SPIKE_TRIDIAGONAL_TWOWAY`, `PC_SPIKE_TRIDIAGONAL_CR`, `PC_SPIKE_TRIDIAGONAL_PCR`, `PC_SPIKE_TRIDIAGONAL_RD`,
+- type - `PC_SPIKE_TRIDIAGONAL_AUTO` (the default), `PC_SPIKE_TRIDIAGONAL_THOMAS`, `PC_SPIKE_TRIDIAGONAL_TWOWAY`,
+         `PC_SPIKE_TRIDIAGONAL_CR`, `PC_SPIKE_TRIDIAGONAL_PCR`, `PC_SPIKE_TRIDIAGONAL_RD`,
          `PC_SPIKE_TRIDIAGONAL_CRPCR` or `PC_SPIKE_TRIDIAGONAL_PARTITION`
 
   Options Database Key:
@@ -113,18 +146,24 @@ static PetscErrorCode PCSpikeGetTridiagonalType_Spike(PC pc, PCSpikeTridiagonalT
   Level: intermediate
 
   Notes:
-  Without effect unless both half-bandwidths are 1, those of the matrix or those of `PCSpikeSetBandwidth()`, which takes the tridiagonal part of a wider matrix, in its own ordering.
-  Where a row is not coupled to the next one the matrix falls into independent systems, which are solved side by side; a refill with a coupling there looks for systems again.
+  Without effect unless both half-bandwidths are 1, those of the matrix or those of `PCSpikeSetBandwidth()`, which takes
+  the tridiagonal part of a wider matrix, in its own ordering. Where a row is not coupled to the next one the matrix
+  falls into independent systems, which are solved side by side; a refill with a coupling there looks for systems again.
 
-  Periodic systems, with one or two entries in their corners, are solved by these algorithms without the corners, which a rank-one update brings back: `PCSPIKE` says which are found.
+  Periodic systems, with one or two entries in their corners, are solved by these algorithms without the corners, which
+  a rank-one update brings back: `PCSPIKE` says which are found.
 
-  With factors in another precision than that of the vectors the kernels for bands solve tridiagonal systems; the view tells. An algorithm asked for with such a precision is an error.
+  With factors in another precision than that of the vectors the kernels for bands solve tridiagonal systems; the view
+  tells. An algorithm asked for with such a precision is an error.
 
-  Systems that are longer than what an algorithm is made for are cut into the chunks of the partition method, where it solves the interiors: on a device all systems of more than 1024 rows, on the host those of more than 4096
-  with CR, PCR, RD and CRPCR, which are made for devices. None of the algorithms exchanges rows, but partition with `PCSpikeSetPivoting()`. A number that one of them would divide by and that is
-  zero makes the setup fail, also where another algorithm meets none; RD cannot boost it.
+  Systems that are longer than what an algorithm is made for are cut into the chunks of the partition method, where it
+  solves the interiors: on a device all systems of more than 1024 rows, on the host those of more than 4096 with CR,
+  PCR, RD and CRPCR, which are made for devices. None of the algorithms exchanges rows, but partition with
+  `PCSpikeSetPivoting()`. A number that one of them would divide by and that is zero makes the setup fail, also where
+  another algorithm meets none; RD cannot boost it.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetTridiagonalType()`, `PCSpikeTridiagonalType`, `PCSpikeSetBandwidth()`, `PCSpikeSetZeroPivot()`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetTridiagonalType()`, `PCSpikeTridiagonalType`, `PCSpikeSetBandwidth()`,
+`PCSpikeSetZeroPivot()`
 @*/
 PetscErrorCode PCSpikeSetTridiagonalType(PC pc, PCSpikeTridiagonalType type)
 {
@@ -191,13 +230,16 @@ static PetscErrorCode PCSpikeGetPivoting_Spike(PC pc, PetscBool *pivoting)
   Level: intermediate
 
   Notes:
-  For half-bandwidth 1, with the partition method (`PC_SPIKE_TRIDIAGONAL_AUTO` or `PC_SPIKE_TRIDIAGONAL_PARTITION`), factors in the precision of the vectors and partitions that are not
-  coupled, as one on one rank or those of `PC_SPIKE_BLOCK`. It is an error with anything else.
+  For half-bandwidth 1, with the partition method (`PC_SPIKE_TRIDIAGONAL_AUTO` or `PC_SPIKE_TRIDIAGONAL_PARTITION`),
+  factors in the precision of the vectors and partitions that are not coupled, as one on one rank or those of
+  `PC_SPIKE_BLOCK`. It is an error with anything else.
 
-  Rows are exchanged inside chunks, and in the systems for the rows between chunks that are left. Where a chunk by itself is singular in a system that is not, as with an odd number of rows and a zero diagonal, the
-  setup reports a zero pivot.
+  Rows are exchanged inside chunks, and in the systems for the rows between chunks that are left. Where a chunk by
+  itself is singular in a system that is not, as with an odd number of rows and a zero diagonal, the setup reports a
+  zero pivot.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPivoting()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPivoting()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetZeroPivot()`,
+`PCSpikeSetShiftType()`
 @*/
 PetscErrorCode PCSpikeSetPivoting(PC pc, PetscBool pivoting)
 {

@@ -6,46 +6,59 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
 {
   PC_Spike         *s        = (PC_Spike *)pc->data;
   const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
-  PetscEnum         type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal;
-  PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, shift = (PetscInt)s->shifttype, partitions = s->local_partitions;
-  PetscReal         dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
-  PetscBool         set, pivoting = s->pivoting;
-  char              ordering[256];
+  PetscEnum type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal;
+  PetscInt  k[2] = {s->userkl, s->userku}, nk = 2, shift = (PetscInt)s->shifttype, partitions = s->local_partitions;
+  PetscReal dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
+  PetscBool set, pivoting = s->pivoting;
+  char      ordering[256];
   PetscFunctionList list;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "SPIKE options");
-  PetscCall(PetscOptionsEnum("-pc_spike_type", "Coupling between partitions", "PCSpikeSetType", PCSpikeTypes, type, &type, &set));
+  PetscCall(PetscOptionsEnum("-pc_spike_type", "Coupling between partitions", "PCSpikeSetType", PCSpikeTypes, type,
+                             &type, &set));
   if (set) PetscCall(PCSpikeSetType(pc, (PCSpikeType)type));
-  PetscCall(PetscOptionsIntArray("-pc_spike_bandwidth", "Half-bandwidths, k or kl,ku", "PCSpikeSetBandwidth", k, &nk, &set));
+  PetscCall(
+    PetscOptionsIntArray("-pc_spike_bandwidth", "Half-bandwidths, k or kl,ku", "PCSpikeSetBandwidth", k, &nk, &set));
   if (set) PetscCall(PCSpikeSetBandwidth(pc, k[0], nk == 1 ? k[0] : k[1]));
-  PetscCall(PetscOptionsReal("-pc_spike_dropoff", "Fraction of sum |a_ij| that may lie outside the band", "PCSpikeSetDropoff", dropoff, &dropoff, &set));
+  PetscCall(PetscOptionsReal("-pc_spike_dropoff", "Fraction of sum |a_ij| that may lie outside the band",
+                             "PCSpikeSetDropoff", dropoff, &dropoff, &set));
   if (set) PetscCall(PCSpikeSetDropoff(pc, dropoff));
-  PetscCall(PetscOptionsReal("-pc_spike_window_tol", "Spikes below this fraction of their ends are not corrected", "PCSpikeSetWindowTolerance", window, &window, &set));
+  PetscCall(PetscOptionsReal("-pc_spike_window_tol", "Spikes below this fraction of their ends are not corrected",
+                             "PCSpikeSetWindowTolerance", window, &window, &set));
   if (set) PetscCall(PCSpikeSetWindowTolerance(pc, window));
-  PetscCall(PetscOptionsEnum("-pc_spike_tridiagonal_type", "Algorithm for half-bandwidth 1", "PCSpikeSetTridiagonalType", PCSpikeTridiagonalTypes, tridiagonal, &tridiagonal, &set));
+  PetscCall(PetscOptionsEnum("-pc_spike_tridiagonal_type", "Algorithm for half-bandwidth 1",
+                             "PCSpikeSetTridiagonalType", PCSpikeTridiagonalTypes, tridiagonal, &tridiagonal, &set));
   if (set) PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)tridiagonal));
-  PetscCall(PetscOptionsBool("-pc_spike_pivoting", "Row exchanges in tridiagonal systems", "PCSpikeSetPivoting", pivoting, &pivoting, &set));
+  PetscCall(PetscOptionsBool("-pc_spike_pivoting", "Row exchanges in tridiagonal systems", "PCSpikeSetPivoting",
+                             pivoting, &pivoting, &set));
   if (set) PetscCall(PCSpikeSetPivoting(pc, pivoting));
-  PetscCall(PetscOptionsEnum("-pc_spike_precision", "Precision of the factors", "PCSpikeSetPrecision", PCSpikePrecisions, precision, &precision, &set));
+  PetscCall(PetscOptionsEnum("-pc_spike_precision", "Precision of the factors", "PCSpikeSetPrecision",
+                             PCSpikePrecisions, precision, &precision, &set));
   if (set) PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)precision));
-  PetscCall(PetscOptionsInt("-pc_spike_local_partitions", "Partitions on each rank", "PCSpikeSetLocalPartitions", partitions, &partitions, &set));
+  PetscCall(PetscOptionsInt("-pc_spike_local_partitions", "Partitions on each rank", "PCSpikeSetLocalPartitions",
+                            partitions, &partitions, &set));
   if (set) PetscCall(PCSpikeSetLocalPartitions(pc, partitions));
   PetscCall(MatGetOrderingList(&list));
-  PetscCall(PetscOptionsFList("-pc_spike_mat_ordering_type", "Ordering on one rank, or auto", "PCSpikeSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
+  PetscCall(PetscOptionsFList("-pc_spike_mat_ordering_type", "Ordering on one rank, or auto",
+                              "PCSpikeSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
   if (set) PetscCall(PCSpikeSetMatOrderingType(pc, ordering));
-  PetscCall(PetscOptionsReal("-pc_spike_zeropivot", "A pivot up to this fraction of the norm is zero", "PCSpikeSetZeroPivot", zeropivot, &zeropivot, &set));
+  PetscCall(PetscOptionsReal("-pc_spike_zeropivot", "A pivot up to this fraction of the norm is zero",
+                             "PCSpikeSetZeroPivot", zeropivot, &zeropivot, &set));
   if (set) PetscCall(PCSpikeSetZeroPivot(pc, zeropivot));
-  PetscCall(PetscOptionsEList("-pc_spike_shift_type", "What happens to zero pivots", "PCSpikeSetShiftType", shifts, PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
+  PetscCall(PetscOptionsEList("-pc_spike_shift_type", "What happens to zero pivots", "PCSpikeSetShiftType", shifts,
+                              PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
   if (set) PetscCall(PCSpikeSetShiftType(pc, (MatFactorShiftType)shift));
-  PetscCall(PetscOptionsReal("-pc_spike_shift_amount", "Magnitude of a boosted pivot relative to the norm", "PCSpikeSetShiftAmount", amount, &amount, &set));
+  PetscCall(PetscOptionsReal("-pc_spike_shift_amount", "Magnitude of a boosted pivot relative to the norm",
+                             "PCSpikeSetShiftAmount", amount, &amount, &set));
   if (set) PetscCall(PCSpikeSetShiftAmount(pc, amount));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  PCSpikeGetInfo - What `PCSPIKE` did in its last setup: bandwidths, dropped share, partitions, boosted pivots, memory, backend
+  PCSpikeGetInfo - What `PCSPIKE` did in its last setup: bandwidths, dropped share, partitions, boosted pivots, memory,
+  backend
 
   Collective
 
@@ -120,9 +133,14 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   if (isstring) PetscCall(PetscViewerStringSPrintf(viewer, " %s", PCSpikeTypes[s->type]));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n", s->type == PC_SPIKE_BLOCK ? "block" : "truncated", PCSpikePrecisionNames[s->precision]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot, s->shifttype == (PetscInt)MAT_SHIFT_NONE ? "failure" : "boosted"));
-  if (s->userkl != PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  half-bandwidths set to %" PetscInt_FMT ",%" PetscInt_FMT "\n", s->userkl, s->userku));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n",
+                                   s->type == PC_SPIKE_BLOCK ? "block" : "truncated",
+                                   PCSpikePrecisionNames[s->precision]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot,
+                                   s->shifttype == (PetscInt)MAT_SHIFT_NONE ? "failure" : "boosted"));
+  if (s->userkl != PETSC_DECIDE)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  half-bandwidths set to %" PetscInt_FMT ",%" PetscInt_FMT "\n",
+                                     s->userkl, s->userku));
   else if (s->dropoff > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  drop-off fraction %g\n", (double)s->dropoff));
   if (!pc->setupcalled) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
@@ -130,24 +148,39 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   }
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PetscStrcmp(s->ordering, "auto", &isauto));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of the matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored, %s ordering\n", info.n, info.natural_kl, info.natural_ku, info.kl,
-                                   info.ku,
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
+                                   " of the matrix, %" PetscInt_FMT ",%" PetscInt_FMT " factored, %s ordering\n",
+                                   info.n, info.natural_kl, info.natural_ku, info.kl, info.ku,
                                    !info.reordered ? MATORDERINGNATURAL
                                    : isauto        ? MATORDERINGRCM
                                                    : s->ordering));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info.dropped));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n", info.partitions, info.min_partition, info.max_partition));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n",
+                                   info.partitions, info.min_partition, info.max_partition));
   PetscCall(PCSpikeViewSystems_Private(pc, &info, viewer));
   if (s->band.coupled) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n", (double)s->window));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n", (double)info.decay));
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n",
+                                     (double)info.decay));
   }
   if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info.exchange));
-  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
-  if (info.cornerboosted) PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n", info.cornerboosted));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  memory of the band %.0f bytes, of tips and reduced systems %.0f bytes, of work space %.0f bytes, of the fill map %.0f bytes, backend %s\n", (double)info.bytes, (double)info.tips_bytes,
-                                   (double)(info.extra_bytes - info.tips_bytes - info.map_bytes), (double)info.map_bytes, info.backend));
-  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL) PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n", info.rebuilds, info.refills));
+  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
+  if (info.cornerboosted)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n",
+                                     info.cornerboosted));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  memory of the band %.0f bytes, of tips and reduced systems %.0f bytes, of work "
+                                   "space %.0f bytes, of the fill map %.0f bytes, backend %s\n",
+                                   (double)info.bytes, (double)info.tips_bytes,
+                                   (double)(info.extra_bytes - info.tips_bytes - info.map_bytes),
+                                   (double)info.map_bytes, info.backend));
+  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  setups from scratch %" PetscInt_FMT ", refills %" PetscInt_FMT "\n",
+                                     info.rebuilds, info.refills));
   PetscCall(PCFactoredGetFailText_Private(pc, text, sizeof(text)));
   if (text[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "  FAILED: %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* band.c: tests of the host kernels on one band block, for every instruction set of this processor and all precisions; prints TAP */
-static char help[] = "Tests of the host band kernels against definitions, LAPACK and their contract (src/kernels/host/band.h).\n\
+/*
+  band.c: tests of the host kernels on one band block, for every instruction set of this processor and all precisions;
+  prints TAP
+*/
+static char
+  help[] = "Tests of the host band kernels against definitions, LAPACK and their contract (src/kernels/host/band.h).\n\
   -isa <all>   base, v3, v4 or all that this processor has\n\n";
 
 #include "band_block.h"
 #include "../lapackgb.h"
 
-/* against xGBTRF: relative to 1 for L, to the largest entry for U; dominance 2 keeps the growth below 2 and the condition below 4 */
-static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, PetscScalar *gb, PetscBLASInt *ipiv, double *worst)
+/*
+  against xGBTRF: relative to 1 for L, to the largest entry for U; dominance 2 keeps the growth below 2 and the
+  condition below 4
+*/
+static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, PetscScalar *gb, PetscBLASInt *ipiv,
+                                  double *worst)
 {
   PetscBLASInt n, kl, ku, ld, info;
   double       scale = 1;
@@ -29,7 +37,8 @@ static PetscErrorCode LAPACKError(const Ctx *c, const Block *b, const Wide *a, P
   LAPACKgbtrf_(&n, &n, &kl, &ku, gb, &ld, ipiv, &info);
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "xGBTRF: info %d", (int)info);
   for (PetscInt j = 0; j < n; j++) {
-    PetscCheck(ipiv[j] == j + 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "xGBTRF exchanged row %" PetscInt_FMT ": the test matrix is wrong", j);
+    PetscCheck(ipiv[j] == j + 1, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+               "xGBTRF exchanged row %" PetscInt_FMT ": the test matrix is wrong", j);
     for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) {
       const Wide   ref = gb[(size_t)j * ld + kl + ku + i - j];
       const double e   = i > j ? Abs(Lower(c, b, i, j) - ref) : Abs(Upper(c, b, i, j) - ref) / scale;
@@ -55,7 +64,8 @@ static SpikeBandFactors Factors(const Block *b)
   return SpikeBandWhole(b->n, b->kl, b->ku, b->f);
 }
 
-static void SweepFactors(const Ctx *c, PetscInt which, SpikeBandFactors f, PetscInt nrhs, const PetscScalar *rhs, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+static void SweepFactors(const Ctx *c, PetscInt which, SpikeBandFactors f, PetscInt nrhs, const PetscScalar *rhs,
+                         PetscCount ldb, PetscScalar *x, PetscCount ldx)
 {
   if (which == UPPER || which == LOWER_T) {
     for (PetscInt r = 0; r < nrhs; r++)
@@ -67,13 +77,18 @@ static void SweepFactors(const Ctx *c, PetscInt which, SpikeBandFactors f, Petsc
   else c->ops->lower_t(f, 0, f.rows, nrhs, x, ldx);
 }
 
-static void Sweep(const Ctx *c, PetscInt which, const Block *b, PetscInt nrhs, const PetscScalar *rhs, PetscCount ldb, PetscScalar *x, PetscCount ldx)
+static void Sweep(const Ctx *c, PetscInt which, const Block *b, PetscInt nrhs, const PetscScalar *rhs, PetscCount ldb,
+                  PetscScalar *x, PetscCount ldx)
 {
   SweepFactors(c, which, Factors(b), nrhs, rhs, ldb, x, ldx);
 }
 
-/* max |M x - b| / (gamma (|M| |x| + |b|)) with M the triangular matrix of the sweep, or A (A^T) when which is NSWEEPS (NSWEEPS + 1) */
-static double SweepError(const Ctx *c, PetscInt which, const Block *b, const Wide *a, const PetscScalar *rhs, const PetscScalar *x)
+/*
+  max |M x - b| / (gamma (|M| |x| + |b|)) with M the triangular matrix of the sweep, or A (A^T) when which is NSWEEPS
+  (NSWEEPS + 1)
+*/
+static double SweepError(const Ctx *c, PetscInt which, const Block *b, const Wide *a, const PetscScalar *rhs,
+                         const PetscScalar *x)
 {
   double worst = 0;
 
@@ -93,7 +108,9 @@ static double SweepError(const Ctx *c, PetscInt which, const Block *b, const Wid
       s += m * x[j];
       as += Abs(m * x[j]);
     }
-    r = Abs(s) / ((which >= NSWEEPS ? 4 * PetscMax(c->epsF, c->epsS) * Terms(c, b->kl + b->ku) : c->epsS * (8 + b->kl + b->ku)) * (as + DBL_MIN));
+    r = Abs(s) /
+        ((which >= NSWEEPS ? 4 * PetscMax(c->epsF, c->epsS) * Terms(c, b->kl + b->ku) : c->epsS * (8 + b->kl + b->ku)) *
+         (as + DBL_MIN));
     if (!(r <= worst)) worst = r;
   }
   return worst;
@@ -102,7 +119,9 @@ static double SweepError(const Ctx *c, PetscInt which, const Block *b, const Wid
 #define SENTINEL ((PetscScalar)1048575)
 
 /* all sweeps of one factored block with one number of right-hand sides */
-static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, const PetscScalar *gb, const PetscBLASInt *ipiv, PetscInt nrhs, PetscInt ncases[], PetscInt nbad[], double worst[])
+static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, const PetscScalar *gb,
+                                 const PetscBLASInt *ipiv, PetscInt nrhs, PetscInt ncases[], PetscInt nbad[],
+                                 double worst[])
 {
   const PetscInt   n   = b->n;
   const PetscCount ldb = n + 3, ldx = n + 5;
@@ -166,8 +185,9 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
         for (PetscInt r = 0; r < nrhs; r++)
           for (PetscInt i = 0; i < n; i++) y[r * ldx + i] = rhs[r * ldb + i];
         while (hi > 0) {
-          const PetscInt step[] = {1, 3, 7, 8, PetscMax(1, PetscMax(b->kl, b->ku)), 1 + (PetscInt)(10 * (1 + Uniform()))};
-          const PetscInt lo     = PetscMax(0, hi - (cut == 4 && hi < n ? n : step[cut]));
+          const PetscInt step[] =
+            {1, 3, 7, 8, PetscMax(1, PetscMax(b->kl, b->ku)), 1 + (PetscInt)(10 * (1 + Uniform()))};
+          const PetscInt lo = PetscMax(0, hi - (cut == 4 && hi < n ? n : step[cut]));
 
           if (w == UPPER) c->ops->upper(Factors(b), lo, hi, nrhs, y, ldx);
           else c->ops->lower_t(Factors(b), lo, hi, nrhs, y, ldx);
@@ -215,9 +235,10 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
       for (PetscInt i = 0; i < n; i++) z[r * ldx + i] = rhs[r * ldb + i];
     }
     if (n && nrhs) {
-      const PetscBLASInt bn = (PetscBLASInt)n, bkl = (PetscBLASInt)b->kl, bku = (PetscBLASInt)b->ku, bm = (PetscBLASInt)nrhs, bld = 2 * bkl + bku + 1, bldx = (PetscBLASInt)ldx;
-      PetscBLASInt       info;
-      double             xmax = 0;
+      const PetscBLASInt bn = (PetscBLASInt)n, bkl = (PetscBLASInt)b->kl, bku = (PetscBLASInt)b->ku,
+                         bm = (PetscBLASInt)nrhs, bld = 2 * bkl + bku + 1, bldx = (PetscBLASInt)ldx;
+      PetscBLASInt info;
+      double       xmax = 0;
 
       LAPACKgbtrs_(t ? "T" : "N", &bn, &bkl, &bku, &bm, gb, &bld, ipiv, z, &bldx, &info);
       PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "xGBTRS: info %d", (int)info);
@@ -225,7 +246,8 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
         for (PetscInt i = 0; i < n; i++) xmax = PetscMax(xmax, Abs(z[r * ldx + i]));
       for (PetscInt r = 0; r < nrhs; r++) {
         for (PetscInt i = 0; i < n; i++) {
-          const double er = Abs((Wide)z[r * ldx + i] - x[r * ldx + i]) / (4 * PetscMax(c->epsF, c->epsS) * Terms(c, b->kl + b->ku) * xmax);
+          const double er = Abs((Wide)z[r * ldx + i] - x[r * ldx + i]) /
+                            (4 * PetscMax(c->epsF, c->epsS) * Terms(c, b->kl + b->ku) * xmax);
 
           if (!(er <= el)) el = er;
         }
@@ -250,39 +272,16 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
 
 /* bandwidths: every specialised width, both sides of every threshold, kl different from ku, none at all */
 static const PetscInt bands[][2] = {
-  {0,   0  },
-  {0,   1  },
-  {1,   0  },
-  {0,   5  },
-  {5,   0  },
-  {1,   1  },
-  {1,   2  },
-  {2,   1  },
-  {2,   2  },
-  {3,   3  },
-  {4,   4  },
-  {2,   7  },
-  {6,   5  },
-  {8,   8  },
-  {8,   9  },
-  {9,   9  },
-  {12,  7  },
-  {7,   16 },
-  {16,  16 },
-  {1,   40 },
-  {40,  1  },
-  {0,   20 },
-  {20,  0  },
-  {17,  33 },
-  {32,  32 },
-  {50,  64 },
-  {65,  47 },
-  {70,  130},
-  {128, 128},
+  {0, 0},  {0, 1},  {1, 0},  {0, 5},   {5, 0},   {1, 1},   {1, 2},   {2, 1},    {2, 2},     {3, 3},
+  {4, 4},  {2, 7},  {6, 5},  {8, 8},   {8, 9},   {9, 9},   {12, 7},  {7, 16},   {16, 16},   {1, 40},
+  {40, 1}, {0, 20}, {20, 0}, {17, 33}, {32, 32}, {50, 64}, {65, 47}, {70, 130}, {128, 128},
 };
 static const PetscInt rhss[] = {0, 1, 2, 7, 8, 9, 17, 33};
 
-/* the largest size has many panels of every band; under AddressSanitizer, where this test is slow, it has still more than one */
+/*
+  the largest size has many panels of every band; under AddressSanitizer, where this test is slow, it has still more
+  than one
+*/
 #if defined(__SANITIZE_ADDRESS__)
   #define LARGE 300
 #else
@@ -293,11 +292,13 @@ static const PetscInt rhss[] = {0, 1, 2, 7, 8, 9, 17, 33};
 /* sizes for one band: small ones, around the bandwidth, around the tiles of the kernels, large */
 static PetscInt Sizes(PetscInt k, PetscInt n[])
 {
-  const PetscInt all[] = {0, 1, 2, 3, 5, k - 1, k, k + 1, 2 * k, 2 * k + 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, LARGE, CHUNKS};
+  const PetscInt all[] = {0,  1,  2,  3,  5,  k - 1, k,  k + 1, 2 * k, 2 * k + 1, 7,  8,   9,     15,
+                          16, 17, 31, 32, 33, 47,    48, 49,    63,    64,        65, 100, LARGE, CHUNKS};
   PetscInt       m     = 0;
 
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) {
-    PetscBool have = (PetscBool)(all[i] < 0 || (all[i] == CHUNKS && k > 20)); /* chunks of narrow bands have many columns */
+    /* chunks of narrow bands have many columns */
+    PetscBool have = (PetscBool)(all[i] < 0 || (all[i] == CHUNKS && k > 20));
 
     for (PetscInt j = 0; j < m; j++) have = (PetscBool)(have || n[j] == all[i]);
     if (!have) n[m++] = all[i];
@@ -308,7 +309,22 @@ static PetscInt Sizes(PetscInt k, PetscInt n[])
 /* factors and sweeps of random dominant bands of all shapes */
 static PetscErrorCode TestShapes(const Ctx *c)
 {
-  static const char *const names[] = {"lower sweep", "upper sweep", "upper_t sweep", "lower_t sweep", "solve", "transposed solve", "solves equal LAPACK's", "sweeps write x only, rows 0 to n - 1", "sweeps in place give the same bits", "ranges of backward sweeps give the same bits", "sweeps are deterministic", "a column has the same bits alone and with others", "L U = A", "factors equal LAPACK's", "lu keeps pads, guards and outside slots", "pads and outside slots have no influence"};
+  static const char *const names[] = {"lower sweep",
+                                      "upper sweep",
+                                      "upper_t sweep",
+                                      "lower_t sweep",
+                                      "solve",
+                                      "transposed solve",
+                                      "solves equal LAPACK's",
+                                      "sweeps write x only, rows 0 to n - 1",
+                                      "sweeps in place give the same bits",
+                                      "ranges of backward sweeps give the same bits",
+                                      "sweeps are deterministic",
+                                      "a column has the same bits alone and with others",
+                                      "L U = A",
+                                      "factors equal LAPACK's",
+                                      "lu keeps pads, guards and outside slots",
+                                      "pads and outside slots have no influence"};
   enum {
     RECONSTRUCT = 12,
     VSLAPACK,
@@ -336,12 +352,14 @@ static PetscErrorCode TestShapes(const Ctx *c)
       PetscBool      intact;
 
       if (n > LARGE && PetscMin(kl, ku) <= SPIKE_NARROW) continue;
-      if (n >= LARGE && c->precision > PC_SPIKE_PRECISION_SINGLE) continue; /* column by column: nothing new happens there */
+      /* column by column: nothing new happens there */
+      if (n >= LARGE && c->precision > PC_SPIKE_PRECISION_SINGLE) continue;
       PetscCall(RandomBand(c, n, kl, ku, &a));
       PetscCall(PetscMalloc2((size_t)n * (2 * kl + ku + 1), &gb, n, &ipiv));
       PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
       PetscCall(Factor(c, &b, 0, 0, &piv));
-      PetscCheck(piv.badrow == -1 && piv.nboost == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Bad pivot %" PetscInt_FMT " in a dominant matrix", piv.badrow);
+      PetscCheck(piv.badrow == -1 && piv.nboost == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "Bad pivot %" PetscInt_FMT " in a dominant matrix", piv.badrow);
       e = ReconstructionError(c, &b, a);
       ncases[RECONSTRUCT]++;
       if (!(e <= 1)) {
@@ -397,29 +415,32 @@ static PetscErrorCode TestShapes(const Ctx *c)
       PetscCall(PetscFree(a));
     }
   }
-  for (PetscInt t = 0; t < NTESTS; t++) Report(c, names[t], ncases[t], nbad[t], (t >= 7 && t < RECONSTRUCT) || t > VSLAPACK ? -1 : worst[t]);
+  for (PetscInt t = 0; t < NTESTS; t++)
+    Report(c, names[t], ncases[t], nbad[t], (t >= 7 && t < RECONSTRUCT) || t > VSLAPACK ? -1 : worst[t]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* rows and columns lo .. lo + m - 1 of a matrix are a block themselves, to be factored in place; those of its factors are the factors of a block */
+/*
+  rows and columns lo .. lo + m - 1 of a matrix are a block themselves, to be factored in place; those of its factors
+  are the factors of a block
+*/
 static PetscErrorCode TestSubBlocks(const Ctx *c)
 {
   PetscInt ncases[2] = {0, 0}, nbad[2] = {0, 0};
 
   PetscFunctionBegin;
   for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
-    const PetscInt kl = bands[ib][0], ku = bands[ib][1], ch = (PetscInt)SpikeBandChunk(kl, ku, c->ops->size), n = 3 * PetscMax(kl, ku) + 20 + (ch <= 1024 ? 2 * ch : 0), ld = kl + ku + 1;
+    const PetscInt kl = bands[ib][0], ku = bands[ib][1], ch = (PetscInt)SpikeBandChunk(kl, ku, c->ops->size),
+                   n = 3 * PetscMax(kl, ku) + 20 + (ch <= 1024 ? 2 * ch : 0), ld = kl + ku + 1;
     const PetscInt half = ch / 2 % n, cut = PetscMax(half, ch <= 1024 ? ch : 0), behind = ch % n + 3;
-    PetscInt       sub[][2] = {
-            {0,       1             },
-            {0,       n / 2         },
-            {1,       n - 1         },
-            {kl + ku, n - kl - ku   },
-            {n - 1,   1             },
-            {n / 2,   n - n / 2     },
-            {behind,  n - behind - 2},
-            {half,    n - cut       }
-    };
+    PetscInt       sub[][2] = {{0, 1},
+                               {0, n / 2},
+                               {1, n - 1},
+                               {kl + ku, n - kl - ku},
+                               {n - 1, 1},
+                               {n / 2, n - n / 2},
+                               {behind, n - behind - 2},
+                               {half, n - cut}};
 
     for (size_t is = 0; is < PETSC_STATIC_ARRAY_LENGTH(sub); is++) {
       const PetscInt lo = sub[is][0], m = PetscMax(0, sub[is][1]);
@@ -445,14 +466,17 @@ static PetscErrorCode TestSubBlocks(const Ctx *c)
           if (memcmp(view.f + at, part.f + at, c->ops->size)) bad[0] = PETSC_TRUE;
         }
       }
-      if (memcmp(whole.start, before.start, (size_t)(view.f - whole.start)) || memcmp(view.f + part.len * c->ops->size, before.f + ((size_t)lo * ld + part.len) * c->ops->size, ((size_t)(n - lo - m) * ld + whole.pad) * c->ops->size))
+      if (memcmp(whole.start, before.start, (size_t)(view.f - whole.start)) ||
+          memcmp(view.f + part.len * c->ops->size, before.f + ((size_t)lo * ld + part.len) * c->ops->size,
+                 ((size_t)(n - lo - m) * ld + whole.pad) * c->ops->size))
         bad[0] = PETSC_TRUE;
       /* the whole factored, and what of its factors belongs to the sub-block in a block of its own, with NaN around */
       PetscCall(BlockDestroy(&part));
       PetscCall(BlockCreate(c, m, kl, ku, a + (size_t)lo * ld, (Wide)__builtin_nan(""), &part));
       PetscCall(Factor(c, &before, 0, 0, &piv));
       for (PetscInt j = 0; j < m; j++)
-        for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(m - 1, j + kl); i++) Put(c, part.f, FactorAt(c, &part, i, j), Get(c, before.f, FactorAt(c, &before, lo + i, lo + j)));
+        for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(m - 1, j + kl); i++)
+          Put(c, part.f, FactorAt(c, &part, i, j), Get(c, before.f, FactorAt(c, &before, lo + i, lo + j)));
       PetscCall(PetscMalloc3(m * 9, &rhs, m * 9, &x[0], m * 9, &x[1]));
       for (PetscInt i = 0; i < m * 9; i++) rhs[i] = (PetscScalar)Random();
       for (PetscInt nrhs = 1; nrhs <= 9; nrhs += 4) {
@@ -484,13 +508,15 @@ static PetscErrorCode TestSubBlocks(const Ctx *c)
 /* decoupled row r with a given diagonal: its pivot is that diagonal, wherever the blocks of the algorithm lie */
 static PetscErrorCode TestPivots(const Ctx *c)
 {
-  static const char *const names[] = {"bad pivots stop lu and are reported", "bad pivots are boosted and counted", "pivots that are not finite are never boosted"};
+  static const char *const names[] = {"bad pivots stop lu and are reported", "bad pivots are boosted and counted",
+                                      "pivots that are not finite are never boosted"};
   const PetscReal          tol = (PetscReal)1e-6, boost = (PetscReal)0.0625;
   PetscInt                 ncases[3] = {0}, nbad[3] = {0};
 
   PetscFunctionBegin;
   for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
-    const PetscInt kl = bands[ib][0], ku = bands[ib][1], ch = (PetscInt)SpikeBandChunk(kl, ku, c->ops->size), n = 75 + (ch <= 128 ? ch : 0);
+    const PetscInt kl = bands[ib][0], ku = bands[ib][1], ch = (PetscInt)SpikeBandChunk(kl, ku, c->ops->size),
+                   n      = 75 + (ch <= 128 ? ch : 0);
     const PetscInt rows[] = {0, 1, 6, 7, 8, 15, 16, 31, 32, 40, 47, 48, n - 2, n - 1};
 
     for (size_t ir = 0; ir < PETSC_STATIC_ARRAY_LENGTH(rows); ir++) {
@@ -518,12 +544,15 @@ static PetscErrorCode TestPivots(const Ctx *c)
           PetscCall(Factor(c, &b, tol, t ? boost : 0, &piv));
           if (t == 0 || !finite) {
             ok = (PetscBool)(piv.badrow == r && piv.nboost == 0);
-            if (finite) ok = (PetscBool)(ok && Abs((Wide)piv.badvalue - Abs(values[iv])) <= PetscMax(PetscMax(1e-6, c->epsF) * 1e-7, c->tiny));
+            if (finite)
+              ok = (PetscBool)(ok && Abs((Wide)piv.badvalue - Abs(values[iv])) <=
+                                       PetscMax(PetscMax(1e-6, c->epsF) * 1e-7, c->tiny));
             else ok = (PetscBool)(ok && !(piv.badvalue - piv.badvalue == 0));
           } else {
             const double p = values[iv] < 0 ? -(double)boost : (double)boost;
 
-            ok              = (PetscBool)(piv.badrow == -1 && piv.nboost == 1 && Abs(Get(c, b.f, FactorAt(c, &b, r, r)) - (Wide)(1 / p)) <= 4 * c->epsF / boost);
+            ok              = (PetscBool)(piv.badrow == -1 && piv.nboost == 1 &&
+                             Abs(Get(c, b.f, FactorAt(c, &b, r, r)) - (Wide)(1 / p)) <= 4 * c->epsF / boost);
             a[At(&b, r, r)] = p;
             ok              = (PetscBool)(ok && ReconstructionError(c, &b, a) <= 1);
             a[At(&b, r, r)] = (Wide)values[iv];
@@ -555,7 +584,10 @@ static PetscErrorCode TestScaling(const Ctx *c)
   for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
     for (PetscInt e = -1; e <= 1; e++) {
       const PetscInt kl = bands[ib][0], ku = bands[ib][1], n = 60;
-      const double   most = c->precision == PC_SPIKE_PRECISION_FP16 ? 8 : c->precision == PC_SPIKE_PRECISION_DOUBLE && c->epsS < 1e-10 ? 1e200 : 1e30, scale = e < 0 ? 1 / most : most;
+      const double   most = c->precision == PC_SPIKE_PRECISION_FP16                      ? 8
+                          : c->precision == PC_SPIKE_PRECISION_DOUBLE && c->epsS < 1e-10 ? 1e200
+                                                                                         : 1e30,
+                   scale  = e < 0 ? 1 / most : most;
       Block          b;
       SpikeBandPivot piv;
       Wide          *a;
@@ -569,7 +601,9 @@ static PetscErrorCode TestScaling(const Ctx *c)
         for (size_t i = 0; i < (size_t)n * (kl + ku + 1); i++) a[i] *= p;
       } else { /* rows scaled by 4^-30 ... 4^30, or what fp16 has: the pivots go through the whole range */
         for (PetscInt j = 0; j < n; j++)
-          for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) a[At(&b, i, j)] *= (Wide)__builtin_exp2(c->precision == PC_SPIKE_PRECISION_FP16 ? i / 15 - 2 : 2 * (i - 30));
+          for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++)
+            a[At(&b, i, j)] *= (Wide)__builtin_exp2(c->precision == PC_SPIKE_PRECISION_FP16 ? i / 15 - 2
+                                                                                            : 2 * (i - 30));
       }
       PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
       PetscCall(Factor(c, &b, 0, 0, &piv));
@@ -613,7 +647,8 @@ int main(int argc, char **argv)
       c.epsF      = eps[p];
       c.tiny      = p == PC_SPIKE_PRECISION_FP16 ? 0x1p-24 : 0;
       c.epsS      = (double)PETSC_MACHINE_EPSILON;
-      PetscCheck(c.ops->size == SpikePrecisionBytes(c.precision) * SPIKE_PARTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Wrong size of the factors");
+      PetscCheck(c.ops->size == SpikePrecisionBytes(c.precision) * SPIKE_PARTS, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "Wrong size of the factors");
       PetscCall(TestShapes(&c));
       PetscCall(TestSubBlocks(&c));
       PetscCall(TestPivots(&c));

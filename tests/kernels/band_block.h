@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* band_block.h: for the tests of the kernels on one band block: random dominant bands with guards around them, in either precision; bounds; results */
+/*
+  band_block.h: for the tests of the kernels on one band block: random dominant bands with guards around them, in either
+  precision; bounds; results
+*/
 #pragma once
 
-#include "../kernels.h"
-#include "band.h"
-#include "half.h"
+#include "kernels/band/band.h"
+#include "kernels/band/host/ops.h"
+#include "kernels/common/host/half.h"
 #include <float.h>
 
-/* references are computed in this type; entries of the test matrices are exact in the precision of the factors, of vectors in single precision */
+/*
+  references are computed in this type; entries of the test matrices are exact in the precision of the factors, of
+  vectors in single precision
+*/
 #if defined(PETSC_USE_COMPLEX)
 typedef long double _Complex Wide;
   #define SPIKE_PARTS 2
@@ -36,15 +42,20 @@ static void Report(const Ctx *c, const char *what, PetscInt ncases, PetscInt nba
 {
   ntests++;
   if (nbad) nfailed++;
-  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "%s %d - %s: %s # %" PetscInt_FMT " cases", nbad ? "not ok" : "ok", ntests, c->ops->name, what, ncases));
+  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "%s %d - %s: %s # %" PetscInt_FMT " cases",
+                                              nbad ? "not ok" : "ok", ntests, c->ops->name, what, ncases));
   if (nbad) PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, ", %" PetscInt_FMT " bad", nbad));
-  if (worst >= 0) PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, ", worst error %.2g of its bound", worst));
+  if (worst >= 0)
+    PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, ", worst error %.2g of its bound", worst));
   PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "\n"));
 }
 
 static void Diagnose(const char *what, const Block *b, PetscInt nrhs, double value)
 {
-  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "# %s: n %" PetscInt_FMT ", kl %" PetscInt_FMT ", ku %" PetscInt_FMT ", nrhs %" PetscInt_FMT ": %g\n", what, b->n, b->kl, b->ku, nrhs, value));
+  PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF,
+                                              "# %s: n %" PetscInt_FMT ", kl %" PetscInt_FMT ", ku %" PetscInt_FMT
+                                              ", nrhs %" PetscInt_FMT ": %g\n",
+                                              what, b->n, b->kl, b->ku, nrhs, value));
 }
 
 static unsigned long long seed = 20240607;
@@ -124,7 +135,10 @@ static Wide Rounded(const Ctx *c, Wide v)
   return Get(c, f, 0);
 }
 
-/* Roundings in a sum of k products that the bounds allow for: entries of factors of 16 bits are rounded once, and the products are not */
+/*
+  Roundings in a sum of k products that the bounds allow for: entries of factors of 16 bits are rounded once, and the
+  products are not
+*/
 static double Terms(const Ctx *c, PetscInt k)
 {
   return c->precision > PC_SPIKE_PRECISION_SINGLE ? 2 : 8 + k;
@@ -148,7 +162,8 @@ static PetscCount FactorAt(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
 }
 
 /* fill: what the pads hold, and the slots outside the matrix */
-static PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, const Wide *a, Wide fill, Block *b)
+static PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, const Wide *a, Wide fill,
+                                  Block *b)
 {
   PetscFunctionBegin;
   b->n     = n;
@@ -160,15 +175,16 @@ static PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscIn
   PetscCall(PetscMalloc((b->len + 2 * b->pad + 2 * b->guard) * c->ops->size + 64, (void **)&b->alloc));
   b->start = (char *)(((PETSC_UINTPTR_T)b->alloc + 63) & ~(PETSC_UINTPTR_T)63);
   b->f     = b->start + (b->pad + b->guard) * c->ops->size;
-  for (size_t i = 0; i < b->len + 2 * (b->pad + b->guard); i++) Put(c, b->start, (PetscCount)i, i < b->guard || i >= b->guard + b->len + 2 * b->pad ? (Wide)12345 : fill);
+  for (size_t i = 0; i < b->len + 2 * (b->pad + b->guard); i++)
+    Put(c, b->start, (PetscCount)i, i < b->guard || i >= b->guard + b->len + 2 * b->pad ? (Wide)12345 : fill);
   for (PetscInt j = 0; j < n; j++)
     for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) Put(c, b->f, At(b, i, j), a[At(b, i, j)]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Are guards, pads and slots outside the factors as they were created, bit by bit? Has each element of the factors a slot of its own? Where lu()
-  stopped there are no factors, and any slot between the pads may hold anything.
+  Are guards, pads and slots outside the factors as they were created, bit by bit? Has each element of the factors a
+  slot of its own? Where lu() stopped there are no factors, and any slot between the pads may hold anything.
 */
 static PetscErrorCode BlockIntact(const Ctx *c, const Block *b, PetscBool factored, Wide fill, PetscBool *intact)
 {
@@ -191,7 +207,8 @@ static PetscErrorCode BlockIntact(const Ctx *c, const Block *b, PetscBool factor
   for (size_t i = 0; i < b->len + 2 * (b->pad + b->guard); i++) {
     const PetscBool guard = (PetscBool)(i < b->guard || i >= b->guard + b->len + 2 * b->pad);
 
-    if (i >= b->pad + b->guard && i < b->pad + b->guard + b->len && (!factored || used[i - b->pad - b->guard])) continue;
+    if (i >= b->pad + b->guard && i < b->pad + b->guard + b->len && (!factored || used[i - b->pad - b->guard]))
+      continue;
     if (memcmp(b->start + i * c->ops->size, g[guard ? 0 : 1], c->ops->size)) *intact = PETSC_FALSE;
   }
   PetscCall(PetscFree(used));
@@ -229,7 +246,8 @@ static PetscErrorCode RandomBand(const Ctx *c, PetscInt n, PetscInt kl, PetscInt
   for (PetscInt j = 0; j < n; j++) {
     const Wide v = (*a)[At(&b, j, j)];
 
-    (*a)[At(&b, j, j)] = Rounded(c, (2 * PetscMax(row[j], col[j]) + 0.5) * (1 + c->epsF)) * (AbsReal(v) < 0 ? -1.0L : 1.0L);
+    (*a)[At(&b, j, j)] = Rounded(c, (2 * PetscMax(row[j], col[j]) + 0.5) * (1 + c->epsF)) *
+                         (AbsReal(v) < 0 ? -1.0L : 1.0L);
 #if defined(PETSC_USE_COMPLEX)
     (*a)[At(&b, j, j)] += __imag__ v * (Wide)PETSC_i;
 #endif
@@ -249,7 +267,9 @@ static PetscErrorCode Factor(const Ctx *c, Block *b, PetscReal tol, PetscReal bo
   piv->boost = boost;
   piv->work  = (void *)(((PETSC_UINTPTR_T)work + 63) & ~(PETSC_UINTPTR_T)63);
   c->ops->lu(b->n, b->kl, b->ku, b->f, piv);
-  for (const char *p = (const char *)piv->work + c->ops->lu_worksize(b->kl, b->ku); p < work + c->ops->lu_worksize(b->kl, b->ku) + 128; p++) PetscCheck(*p == (char)0xFF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "lu() wrote behind its work space");
+  for (const char *p = (const char *)piv->work + c->ops->lu_worksize(b->kl, b->ku);
+       p < work + c->ops->lu_worksize(b->kl, b->ku) + 128; p++)
+    PetscCheck(*p == (char)0xFF, PETSC_COMM_SELF, PETSC_ERR_PLIB, "lu() wrote behind its work space");
   piv->work = NULL;
   PetscCall(PetscFree(work));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,7 +303,8 @@ static double ReconstructionError(const Ctx *c, const Block *b, const Wide *a)
         s += t;
         as += Abs(t);
       }
-      r = Abs(s) / (c->epsF * Terms(c, PetscMin(b->kl, b->ku)) * (as + DBL_MIN) + c->tiny * (1 + Abs(Upper(c, b, j, j))));
+      r = Abs(s) /
+          (c->epsF * Terms(c, PetscMin(b->kl, b->ku)) * (as + DBL_MIN) + c->tiny * (1 + Abs(Upper(c, b, j, j))));
       if (!(r <= worst)) worst = r;
     }
   }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockcase.h: for tests of block.h with any backend: arrays of both precisions, results, tall blocks and sparse products against sums in double precision */
+/*
+  blockcase.h: for tests of block.h with any backend: arrays of both precisions, results, tall blocks and sparse
+  products against sums in double precision
+*/
 #pragma once
 
-#include "spike_host.h"
-#include "kernels/block.h"
+#include "kernels/band/host/host.h"
+#include "kernels/block/block.h"
 #include "../guard.h"
 #include <math.h>
 
@@ -26,7 +29,8 @@ static inline void Report(const char what[])
   if (GuardDamage()) Check(1e30, "written outside of an array");
   guard.damaged = 0;
   if (failures || !checks) failed++;
-  printf("%s %d - %s # %" PetscInt_FMT " checks, worst error %.2g of its bound\n", failures || !checks ? "not ok" : "ok", (int)++number, what, checks, worst);
+  printf("%s %d - %s # %" PetscInt_FMT " checks, worst error %.2g of its bound\n",
+         failures || !checks ? "not ok" : "ok", (int)++number, what, checks, worst);
   checks = failures = 0;
   worst             = 0;
 }
@@ -141,7 +145,8 @@ static inline size_t Index(PetscBool rowmajor, PetscInt i, PetscInt j, PetscCoun
   return (size_t)(rowmajor ? i * ld + j : i + j * ld);
 }
 
-static inline PetscErrorCode TallCreate(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor, PetscInt n, PetscInt m, PetscInt pad, PetscCount *ld, Array *x)
+static inline PetscErrorCode TallCreate(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor, PetscInt n,
+                                        PetscInt m, PetscInt pad, PetscCount *ld, Array *x)
 {
   PetscFunctionBegin;
   *ld = (rowmajor ? m : n) + pad;
@@ -204,7 +209,9 @@ static inline PetscBool IsSparse(SpikeBlockOp op)
   return (PetscBool)(op != SPIKE_BLOCK_AXPY && op != SPIKE_BLOCK_DOT);
 }
 
-static inline PetscErrorCode CaseCreate(SpikeBlock *b, PCSpikePrecision precision, SpikeBlockOp op, SpikeBlockMode mode, PetscBool rowmajor, PetscInt n, PetscInt k, PetscInt m, PetscInt bs, PetscBool inplace, PetscInt pad, Case *c)
+static inline PetscErrorCode CaseCreate(SpikeBlock *b, PCSpikePrecision precision, SpikeBlockOp op, SpikeBlockMode mode,
+                                        PetscBool rowmajor, PetscInt n, PetscInt k, PetscInt m, PetscInt bs,
+                                        PetscBool inplace, PetscInt pad, Case *c)
 {
   SpikeBlockTask *t = &c->task;
   PetscInt        rows;
@@ -240,7 +247,8 @@ static inline PetscErrorCode CaseCreate(SpikeBlock *b, PCSpikePrecision precisio
     PetscCall(ArrayCreate(b, precision, (size_t)c->S.bi[c->S.mb] * bs * bs, &c->A));
     for (size_t i = 0; i < c->A.n; i++) Put(&c->A, i, Random());
     PetscCall(ArrayUp(b, &c->A));
-    PetscCall((*b->k->matcreate)(b, bs, c->S.mb, c->S.nb, c->S.bi, c->S.bj, (PetscBool)(op != SPIKE_BLOCK_MULT), &c->mat));
+    PetscCall(
+      (*b->k->matcreate)(b, bs, c->S.mb, c->S.nb, c->S.bi, c->S.bj, (PetscBool)(op != SPIKE_BLOCK_MULT), &c->mat));
     c->mat.a = c->A.d;
     t->A     = &c->mat;
   }
@@ -292,7 +300,10 @@ static inline SpikeDouble CaseElement(const Case *c, PetscInt i, PetscInt j, dou
     const PetscBool axpy = (PetscBool)(t->op == SPIKE_BLOCK_AXPY);
 
     for (PetscInt r = 0; r < (axpy ? t->k : t->n); r++) {
-      const SpikeDouble p = axpy ? Get(&c->X, Index(t->rowmajor, i, r, t->ldx)) * Get(Z, Index(PETSC_FALSE, r, j, t->ldz)) : Conj(Get(&c->X, Index(t->rowmajor, r, i, t->ldx))) * Get(Z, Index(t->rowmajor, r, j, t->ldz));
+      const SpikeDouble p = axpy
+                            ? Get(&c->X, Index(t->rowmajor, i, r, t->ldx)) * Get(Z, Index(PETSC_FALSE, r, j, t->ldz))
+                            : Conj(Get(&c->X, Index(t->rowmajor, r, i, t->ldx))) *
+                                Get(Z, Index(t->rowmajor, r, j, t->ldz));
 
       s += p;
       *size += Size(p);
@@ -308,7 +319,8 @@ static inline SpikeDouble CaseElement(const Case *c, PetscInt i, PetscInt j, dou
       for (PetscInt r = 0; r < bs && e >= 0; r++) {
         const size_t      at = (size_t)e * bs * bs + (trans ? (i % bs) * bs + r : r * bs + i % bs);
         const SpikeDouble a  = Get(&c->A, at);
-        const SpikeDouble p  = (t->op == SPIKE_BLOCK_MULT_HERMITIAN ? Conj(a) : a) * Get(&c->X, Index(t->rowmajor, k * bs + r, j, t->ldx));
+        const SpikeDouble p  = (t->op == SPIKE_BLOCK_MULT_HERMITIAN ? Conj(a) : a) *
+                              Get(&c->X, Index(t->rowmajor, k * bs + r, j, t->ldx));
 
         s += p;
         *size += Size(p);
@@ -333,8 +345,11 @@ static inline PetscErrorCode CaseCheck(SpikeBlock *b, Case *c, PetscBool alone)
   void                 *kept;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "%s %s, %s, %s-major, n %" PetscInt_FMT " k %" PetscInt_FMT " m %" PetscInt_FMT " bs %" PetscInt_FMT "%s", ops[t->op], modes[t->mode], now.precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single", t->rowmajor ? "row" : "column", t->n, t->k, m,
-                          c->S.bs, c->inplace ? ", in place" : ""));
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "%s %s, %s, %s-major, n %" PetscInt_FMT " k %" PetscInt_FMT " m %" PetscInt_FMT
+                          " bs %" PetscInt_FMT "%s",
+                          ops[t->op], modes[t->mode], now.precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single",
+                          t->rowmajor ? "row" : "column", t->n, t->k, m, c->S.bs, c->inplace ? ", in place" : ""));
   PetscCall(PetscMalloc(bytes, &kept));
   if (!alone) {
     PetscCall(ArrayDown(b, &now, kept));
@@ -360,7 +375,8 @@ static inline PetscErrorCode CaseCheck(SpikeBlock *b, Case *c, PetscBool alone)
         size += Size(Get(&was, at));
       }
       {
-        const double error = Size(Get(&now, at) - s), bound = (4 + 2 * sqrt((double)terms)) * Epsilon(now.precision) * size;
+        const double error = Size(Get(&now, at) - s),
+                     bound = (4 + 2 * sqrt((double)terms)) * Epsilon(now.precision) * size;
 
         if (!(error <= bound)) bad = 1e10;
         if (bound > 0 && error / bound > bad) bad = error / bound;

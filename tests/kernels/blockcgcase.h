@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  blockcgcase.h: the small matrices of block CG of a backend against their algebra: factors, inverses, norms, reasons; for hostcolumns.c and cudacolumns.cu. Behind columnscase.h, whose Make(), Put(), Get(), Drop() it uses.
+  blockcgcase.h: the small matrices of block CG of a backend against their algebra: factors, inverses, norms, reasons;
+  for hostcolumns.c and cudacolumns.cu. Behind columnscase.h, whose Make(), Put(), Get(), Drop() it uses.
 */
 #define CGROWS(m) (4 * (m) + 5)
 
@@ -28,7 +29,8 @@ static void CGGram(CGKind kind, PetscReal sign, PetscInt seed, PetscInt m, Petsc
 
       for (PetscInt k = 0; k < n; k++) {
         const PetscInt    a = *rank < m && i == 1 ? 0 : i, b = *rank < m && j == 1 ? 0 : j;
-        const PetscScalar x = *rank < m && i == m - 1 ? (PetscScalar)0.0 : CGScale(kind, i) * Number(seed + (int)a, k), y = *rank < m && j == m - 1 ? (PetscScalar)0.0 : CGScale(kind, j) * Number(seed + (int)b, k);
+        const PetscScalar x = *rank < m && i == m - 1 ? (PetscScalar)0.0 : CGScale(kind, i) * Number(seed + (int)a, k),
+                          y = *rank < m && j == m - 1 ? (PetscScalar)0.0 : CGScale(kind, j) * Number(seed + (int)b, k);
 
         sum += PetscConj(x) * y;
       }
@@ -37,21 +39,24 @@ static void CGGram(CGKind kind, PetscReal sign, PetscInt seed, PetscInt m, Petsc
 }
 
 /* C = op(A) op(B), with H the conjugate transpose */
-static void CGProduct(PetscInt m, PetscBool ha, const PetscScalar A[], PetscBool hb, const PetscScalar B[], PetscScalar C[])
+static void CGProduct(PetscInt m, PetscBool ha, const PetscScalar A[], PetscBool hb, const PetscScalar B[],
+                      PetscScalar C[])
 {
   for (PetscInt j = 0; j < m; j++)
     for (PetscInt i = 0; i < m; i++) {
       C[i + j * m] = 0.0;
-      for (PetscInt k = 0; k < m; k++) C[i + j * m] += (ha ? PetscConj(A[k + i * m]) : A[i + k * m]) * (hb ? PetscConj(B[j + k * m]) : B[k + j * m]);
+      for (PetscInt k = 0; k < m; k++)
+        C[i + j * m] += (ha ? PetscConj(A[k + i * m]) : A[i + k * m]) * (hb ? PetscConj(B[j + k * m]) : B[k + j * m]);
     }
 }
 
 /* T^H G T is the diagonal matrix of `rank` signs; S^H S is sign G, relative to its diagonal */
 static void CGCheckFactors(PetscInt m, PetscInt rank, PetscReal sign, const PetscScalar small[], const char where[])
 {
-  const PetscScalar *G = small + SPIKE_BLOCKCG_G * m * m, *T = small + SPIKE_BLOCKCG_T * m * m, *S = small + SPIKE_BLOCKCG_S * m * m;
-  PetscScalar        a[1024], b[1024];
-  PetscReal          worst = 0.0, off = 0.0;
+  const PetscScalar *G = small + SPIKE_BLOCKCG_G * m * m, *T = small + SPIKE_BLOCKCG_T * m * m,
+                    *S = small + SPIKE_BLOCKCG_S * m * m;
+  PetscScalar a[1024], b[1024];
+  PetscReal   worst = 0.0, off = 0.0;
 
   CGProduct(m, PETSC_FALSE, G, PETSC_FALSE, T, a);
   CGProduct(m, PETSC_TRUE, T, PETSC_FALSE, a, b);
@@ -65,14 +70,16 @@ static void CGCheckFactors(PetscInt m, PetscInt rank, PetscReal sign, const Pets
   CGProduct(m, PETSC_FALSE, S, PETSC_TRUE, S, a);
   for (PetscInt j = 0; j < m; j++)
     for (PetscInt i = 0; i < m; i++) {
-      const PetscReal d = PetscSqrtReal(PetscAbsScalar(G[i + i * m]) * PetscAbsScalar(G[j + j * m])), e = PetscAbsScalar(a[i + j * m] - sign * G[i + j * m]) / (d > 0.0 ? d : (PetscReal)1.0);
+      const PetscReal d = PetscSqrtReal(PetscAbsScalar(G[i + i * m]) * PetscAbsScalar(G[j + j * m])),
+                      e = PetscAbsScalar(a[i + j * m] - sign * G[i + j * m]) / (d > 0.0 ? d : (PetscReal)1.0);
 
       if (!(e <= off)) off = e;
     }
   Check((PetscBool)(off <= 30 * m * PETSC_MACHINE_EPSILON), where, m, "S^H S is not G");
 }
 
-static PetscErrorCode CGStep(SpikeKrylovColumns *t, SpikeBlockCGStep step, PetscInt m, int norms, PetscScalar host[], PetscScalar there[])
+static PetscErrorCode CGStep(SpikeKrylovColumns *t, SpikeBlockCGStep step, PetscInt m, int norms, PetscScalar host[],
+                             PetscScalar there[])
 {
   PetscFunctionBegin;
   PetscCall(Put(there, host, (PetscInt)SpikeBlockCGSize(m)));
@@ -112,21 +119,26 @@ static PetscErrorCode TestBlockCGCase(SpikeKrylovColumns *t, PetscInt m, CGKind 
   for (PetscInt c = 0; c < m; c++) {
     const PetscReal norm = PetscSqrtReal(PetscRealPart(M[c + c * m]));
 
-    Check((PetscBool)(PetscAbsReal(t->scalars[c].norm - norm) <= 10 * PETSC_MACHINE_EPSILON * norm && !t->scalars[c].since && !t->scalars[c].it && !t->scalars[c].reason), where, m, "scalars of a start");
-    for (PetscInt i = 0; i < m; i++) Check((PetscBool)(C[i + c * m] == PetscConj(host[SPIKE_BLOCKCG_S * mm + c + i * m])), where, m, "C of a start");
+    Check((PetscBool)(PetscAbsReal(t->scalars[c].norm - norm) <= 10 * PETSC_MACHINE_EPSILON * norm &&
+                      !t->scalars[c].since && !t->scalars[c].it && !t->scalars[c].reason),
+          where, m, "scalars of a start");
+    for (PetscInt i = 0; i < m; i++)
+      Check((PetscBool)(C[i + c * m] == PetscConj(host[SPIKE_BLOCKCG_S * mm + c + i * m])), where, m, "C of a start");
   }
   /* G E G = sigma G; columns with a reason get nothing */
   CGGram(kind, curve, 90, m, host, &rank);
   if (m > 1) t->scalars[m / 2].reason = (int)KSP_CONVERGED_RTOL;
   PetscCall(PetscArraycpy(before, host + SPIKE_BLOCKCG_T * mm, mm));
   PetscCall(CGStep(t, SPIKE_BLOCKCG_ALPHA, m, SPIKE_BLOCKCG_G, host, there));
-  Check((PetscBool)!memcmp(before, host + SPIKE_BLOCKCG_T * mm, mm * sizeof(PetscScalar)), where, m, "T is still wanted");
+  Check((PetscBool)!memcmp(before, host + SPIKE_BLOCKCG_T * mm, mm * sizeof(PetscScalar)), where, m,
+        "T is still wanted");
   CGProduct(m, PETSC_FALSE, host, PETSC_FALSE, host + SPIKE_BLOCKCG_E * mm, a);
   CGProduct(m, PETSC_FALSE, a, PETSC_FALSE, host, b);
   worst = 0.0;
   for (PetscInt j = 0; j < m; j++)
     for (PetscInt i = 0; i < m; i++) {
-      const PetscReal d = PetscSqrtReal(PetscAbsScalar(host[i + i * m]) * PetscAbsScalar(host[j + j * m])), e = PetscAbsScalar(b[i + j * m] - sigma * host[i + j * m]) / (d > 0.0 ? d : (PetscReal)1.0);
+      const PetscReal d = PetscSqrtReal(PetscAbsScalar(host[i + i * m]) * PetscAbsScalar(host[j + j * m])),
+                      e = PetscAbsScalar(b[i + j * m] - sigma * host[i + j * m]) / (d > 0.0 ? d : (PetscReal)1.0);
 
       if (!(e <= worst)) worst = e;
     }
@@ -136,7 +148,8 @@ static PetscErrorCode TestBlockCGCase(SpikeKrylovColumns *t, PetscInt m, CGKind 
     PetscReal sum = 0.0, norm = 0.0;
 
     for (PetscInt i = 0; i < m; i++) {
-      sum += SpikeKrylovAbs2(host[SPIKE_BLOCKCG_EC * mm + i + j * m] - (m > 1 && j == m / 2 ? (PetscScalar)0.0 : a[i + j * m]));
+      sum += SpikeKrylovAbs2(host[SPIKE_BLOCKCG_EC * mm + i + j * m] -
+                             (m > 1 && j == m / 2 ? (PetscScalar)0.0 : a[i + j * m]));
       for (PetscInt k = 0; k < m; k++) norm += SpikeKrylovAbs2(host[SPIKE_BLOCKCG_E * mm + i + k * m] * C[k + j * m]);
     }
     Check((PetscBool)(PetscSqrtReal(sum) <= 10 * m * PETSC_MACHINE_EPSILON * PetscSqrtReal(norm)), where, m, "E C");
@@ -151,17 +164,26 @@ static PetscErrorCode TestBlockCGCase(SpikeKrylovColumns *t, PetscInt m, CGKind 
   for (PetscInt c = 0; c < m; c++) {
     const PetscReal norm = PetscSqrtReal(PetscRealPart(b[c + c * m]));
 
-    if (m > 1 && c == m / 2) Check((PetscBool)(!t->scalars[c].it && t->scalars[c].reason == (int)KSP_CONVERGED_RTOL), where, m, "scalars of a column that has converged");
+    if (m > 1 && c == m / 2)
+      Check((PetscBool)(!t->scalars[c].it && t->scalars[c].reason == (int)KSP_CONVERGED_RTOL), where, m,
+            "scalars of a column that has converged");
     else
-      Check((PetscBool)(PetscAbsReal(t->scalars[c].norm - norm) <= 200 * m * PETSC_MACHINE_EPSILON * norm && t->scalars[c].it == 1 && (!t->scalars[c].reason || (norm == 0.0 && t->scalars[c].reason == (int)KSP_CONVERGED_ATOL))), where, m, "a norm");
+      Check((PetscBool)(PetscAbsReal(t->scalars[c].norm - norm) <= 200 * m * PETSC_MACHINE_EPSILON * norm &&
+                        t->scalars[c].it == 1 &&
+                        (!t->scalars[c].reason || (norm == 0.0 && t->scalars[c].reason == (int)KSP_CONVERGED_ATOL))),
+            where, m, "a norm");
   }
   CGProduct(m, PETSC_TRUE, host + SPIKE_BLOCKCG_S * mm, PETSC_FALSE, before, a);
   for (PetscInt j = 0; j < m; j++)
-    for (PetscInt i = 0; i < m; i++) Check((PetscBool)(PetscAbsScalar(a[i + j * m] - C[i + j * m]) <= 100 * m * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsScalar(C[j + j * m]), CGScale(kind, j))), where, m, "S C");
+    for (PetscInt i = 0; i < m; i++)
+      Check((PetscBool)(PetscAbsScalar(a[i + j * m] - C[i + j * m]) <=
+                        100 * m * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsScalar(C[j + j * m]), CGScale(kind, j))),
+            where, m, "S C");
   /* what ends a solve: another sign, an operator or preconditioner that is not definite, a number that is none */
   for (int k = 0; k < 4; k++) {
     const SpikeBlockCGStep step   = k % 2 ? SPIKE_BLOCKCG_BETA : SPIKE_BLOCKCG_ALPHA;
-    const int              reason = k == 2 ? (int)KSP_DIVERGED_NANORINF : (k % 2 ? (int)KSP_DIVERGED_INDEFINITE_PC : (int)KSP_DIVERGED_INDEFINITE_MAT);
+    const int              sign   = k % 2 ? (int)KSP_DIVERGED_INDEFINITE_PC : (int)KSP_DIVERGED_INDEFINITE_MAT;
+    const int              reason = k == 2 ? (int)KSP_DIVERGED_NANORINF : sign;
     PetscBool              good   = PETSC_TRUE;
 
     for (PetscInt c = 0; c < m; c++) t->scalars[c].reason = c == m / 2 && m > 1 ? (int)KSP_CONVERGED_RTOL : 0;
@@ -177,8 +199,11 @@ static PetscErrorCode TestBlockCGCase(SpikeKrylovColumns *t, PetscInt m, CGKind 
     for (PetscInt c = 0; c < m; c++)
       if (t->scalars[c].reason != (c == m / 2 && m > 1 ? (int)KSP_CONVERGED_RTOL : reason)) good = PETSC_FALSE;
     for (PetscInt i = 0; i < mm && !(k % 2); i++)
-      if (host[SPIKE_BLOCKCG_E * mm + i] != (PetscScalar)0.0 || host[SPIKE_BLOCKCG_EC * mm + i] != (PetscScalar)0.0) good = PETSC_FALSE;
-    Check(good, where, m, k == 0 ? "an operator that is not definite" : (k == 1 ? "a preconditioner that is not definite" : (k == 2 ? "no number" : "another sign")));
+      if (host[SPIKE_BLOCKCG_E * mm + i] != (PetscScalar)0.0 || host[SPIKE_BLOCKCG_EC * mm + i] != (PetscScalar)0.0)
+        good = PETSC_FALSE;
+    Check(good, where, m,
+          k == 0 ? "an operator that is not definite"
+                 : (k == 1 ? "a preconditioner that is not definite" : (k == 2 ? "no number" : "another sign")));
   }
   PetscCall(Drop(there));
   PetscCall(PetscFree2(host, before));
@@ -199,7 +224,9 @@ static PetscErrorCode TestBlockCG(const SpikeKrylovColumnKernels *k)
     t.ondevice = PETSC_TRUE;
     PetscCall((*k->create)(&t));
     for (int kind = 0; kind < CG_NKINDS; kind++)
-      for (int signs = 0; signs < 4; signs++) PetscCall(TestBlockCGCase(&t, widths[w], (CGKind)kind, (PetscReal)(signs % 2 ? -1.0 : 1.0), (PetscReal)(signs / 2 ? -1.0 : 1.0)));
+      for (int signs = 0; signs < 4; signs++)
+        PetscCall(TestBlockCGCase(&t, widths[w], (CGKind)kind, (PetscReal)(signs % 2 ? -1.0 : 1.0),
+                                  (PetscReal)(signs / 2 ? -1.0 : 1.0)));
     PetscCall((*k->destroy)(&t));
   }
   Line("small matrices of block CG");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocklucase.h: for tests of factors of blocks with any backend: matrices, dense references of patterns, factors and solves */
+/*
+  blocklucase.h: for tests of factors of blocks with any backend: matrices, dense references of patterns, factors and
+  solves
+*/
 #pragma once
 
 #include "blockcase.h"
@@ -76,8 +79,12 @@ static inline PetscErrorCode MatrixUp(SpikeBlock *b, Matrix *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* about perrow blocks in a row, or with 0 those of a grid: no two neighbours of a block are neighbours; order: 0 none, 1 rows of each task reversed, 2 multicolor */
-static inline PetscErrorCode MatrixCreate(SpikeBlock *b, PetscInt bs, const Tasks *tasks, PetscInt perrow, int order, Matrix *A)
+/*
+  about perrow blocks in a row, or with 0 those of a grid: no two neighbours of a block are neighbours; order: 0 none, 1
+  rows of each task reversed, 2 multicolor
+*/
+static inline PetscErrorCode MatrixCreate(SpikeBlock *b, PetscInt bs, const Tasks *tasks, PetscInt perrow, int order,
+                                          Matrix *A)
 {
   PetscInt n = 0, nb;
 
@@ -168,7 +175,10 @@ static inline PetscInt PatternFind(const SpikeBlockPattern *p, PetscInt i, Petsc
   return -1;
 }
 
-/* The pattern against levels of fill of dense matrices; level sets: a row is exactly one behind the last that it waits for */
+/*
+  The pattern against levels of fill of dense matrices; level sets: a row is exactly one behind the last that it waits
+  for
+*/
 static inline PetscErrorCode PatternCheck(const Matrix *A, const SpikeBlockPattern *p, const char where[])
 {
   const PetscInt nb = A->nb, far = 1000000;
@@ -196,7 +206,9 @@ static inline PetscErrorCode PatternCheck(const Matrix *A, const SpikeBlockPatte
     for (PetscInt k = 0; k < i; k++) {
       if (lev[i * nb + k] == far || lev[i * nb + k] > p->levels) continue;
       for (PetscInt j = k + 1; j < nb; j++) {
-        const PetscInt fill = lev[k * nb + j] == far || lev[k * nb + j] > p->levels ? far : p->levels == PETSC_INT_MAX ? 0 : lev[i * nb + k] + lev[k * nb + j] + 1;
+        const PetscInt fill = lev[k * nb + j] == far || lev[k * nb + j] > p->levels ? far
+                            : p->levels == PETSC_INT_MAX                            ? 0
+                                                         : lev[i * nb + k] + lev[k * nb + j] + 1;
 
         lev[i * nb + j] = PetscMin(lev[i * nb + j], fill);
       }
@@ -267,10 +279,12 @@ static inline PetscErrorCode FactorsDestroy(Factors *f)
 }
 
 /*
-  (L D)(D^-1)(D + U) = A on the pattern: in block (i, j), with P = A_ij - sum over k < min(i,j) of L_ik U_kj:  U_ij = P above the diagonal, D_i^-1 P = I on it, L_ij = P D_j^-1 below. The error is taken
-  against the magnitudes of what goes into it.
+  (L D)(D^-1)(D + U) = A on the pattern: in block (i, j), with P = A_ij - sum over k < min(i,j) of L_ik U_kj:  U_ij = P
+  above the diagonal, D_i^-1 P = I on it, L_ij = P D_j^-1 below. The error is taken against the magnitudes of what goes
+  into it.
 */
-static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPattern *p, PCSpikePrecision precision, const Factors *f, const char where[])
+static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPattern *p, PCSpikePrecision precision,
+                                          const Factors *f, const char where[])
 {
   const PetscInt bs = p->bs, nb = p->nb;
   const size_t   step = (size_t)bs * bs;
@@ -281,11 +295,14 @@ static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPatte
   PetscCall(PetscMalloc2(step, &P, step, &S));
   for (PetscInt i = 0; i < nb; i++) {
     for (PetscInt j = 0; j < nb; j++) {
-      const PetscInt at = PatternFind(p, i, j), e = A->dense[(p->oldrow ? p->oldrow[i] : i) * nb + (p->oldrow ? p->oldrow[j] : j)];
+      const PetscInt at = PatternFind(p, i, j),
+                     e  = A->dense[(p->oldrow ? p->oldrow[i] : i) * nb + (p->oldrow ? p->oldrow[j] : j)];
 
       if (at < 0) continue;
       for (size_t t = 0; t < step; t++) {
-        P[t] = e < 0 ? 0 : (precision == PC_SPIKE_PRECISION_DOUBLE ? (SpikeDouble)A->ba[e * step + t] : (SpikeDouble)(SpikeSingle)A->ba[e * step + t]);
+        P[t] = e < 0 ? 0
+                     : (precision == PC_SPIKE_PRECISION_DOUBLE ? (SpikeDouble)A->ba[e * step + t]
+                                                               : (SpikeDouble)(SpikeSingle)A->ba[e * step + t]);
         S[t] = Size(P[t]);
       }
       for (PetscInt k = 0; k < PetscMin(i, j); k++) {
@@ -323,7 +340,9 @@ static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPatte
             else error = Size(s - (SpikeDouble)f->L[at * step + c * bs + r]);
             size += 1e-3;
           }
-          bound = PetscMax(Epsilon(precision), Epsilon(PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE)) * (10 + bs) * size;
+          bound = PetscMax(Epsilon(precision), Epsilon(PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE
+                                                                                     : PC_SPIKE_PRECISION_DOUBLE)) *
+                  (10 + bs) * size;
           if (!(error <= bound)) bad = 1e10;
           if (bound > 0 && error / bound > bad) bad = error / bound;
         }
@@ -336,7 +355,8 @@ static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPatte
 }
 
 /* x <- M^-1 b or with the transpose, n numbers in the order of the matrix, from the factors in double precision */
-static inline PetscErrorCode FactorsSolve(const SpikeBlockPattern *p, const Factors *f, SpikeBlockTrans trans, const PetscScalar *b, SpikeDouble *x)
+static inline PetscErrorCode FactorsSolve(const SpikeBlockPattern *p, const Factors *f, SpikeBlockTrans trans,
+                                          const PetscScalar *b, SpikeDouble *x)
 {
   const PetscInt bs = p->bs, nb = p->nb;
   const size_t   step = (size_t)bs * bs;
@@ -346,7 +366,10 @@ static inline PetscErrorCode FactorsSolve(const SpikeBlockPattern *p, const Fact
   PetscCall(PetscMalloc1((size_t)nb * bs, &w));
   for (PetscInt i = 0; i < nb; i++)
     for (PetscInt r = 0; r < bs; r++) w[i * bs + r] = b[(p->oldrow ? p->oldrow[i] : i) * bs + r];
-#define BLOCK(a, k, r, q) (trans == SPIKE_BLOCK_PLAIN ? (SpikeDouble)(a)[(k)*step + (q)*bs + (r)] : trans == SPIKE_BLOCK_TRANSPOSED ? (SpikeDouble)(a)[(k)*step + (r)*bs + (q)] : Conj((SpikeDouble)(a)[(k)*step + (r)*bs + (q)]))
+#define BLOCK(a, k, r, q) \
+  (trans == SPIKE_BLOCK_PLAIN        ? (SpikeDouble)(a)[(k)*step + (q)*bs + (r)] \
+   : trans == SPIKE_BLOCK_TRANSPOSED ? (SpikeDouble)(a)[(k)*step + (r)*bs + (q)] \
+                                     : Conj((SpikeDouble)(a)[(k)*step + (r)*bs + (q)]))
 #define INVERSE(i) \
   do { \
     for (PetscInt r = 0; r < bs; r++) { \
@@ -386,8 +409,12 @@ static inline PetscErrorCode FactorsSolve(const SpikeBlockPattern *p, const Fact
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves with nrhs columns against the dense ones; each column has the bits that it has alone and in place; nothing is written between columns */
-static inline PetscErrorCode SolveCheck(SpikeBlock *b, SpikeBlockLU *lu, const Factors *f, SpikeBlockTrans trans, PetscInt nrhs, const char where[])
+/*
+  Solves with nrhs columns against the dense ones; each column has the bits that it has alone and in place; nothing is
+  written between columns
+*/
+static inline PetscErrorCode SolveCheck(SpikeBlock *b, SpikeBlockLU *lu, const Factors *f, SpikeBlockTrans trans,
+                                        PetscInt nrhs, const char where[])
 {
   const PetscInt n = lu->p->nb * lu->p->bs, ldb = n + 3, ldx = n + 1;
   PetscScalar   *rhs, *x, *y, *db, *dx;
@@ -435,7 +462,8 @@ static inline PetscErrorCode SolveCheck(SpikeBlock *b, SpikeBlockLU *lu, const F
 }
 
 /* fill() and factor(), and their end */
-static inline PetscErrorCode Factor(SpikeBlock *b, SpikeBlockLU *lu, const SpikeBlockCSR *csr, SpikeBlockFillStats *st, SpikePivot *pivot)
+static inline PetscErrorCode Factor(SpikeBlock *b, SpikeBlockLU *lu, const SpikeBlockCSR *csr, SpikeBlockFillStats *st,
+                                    SpikePivot *pivot)
 {
   PetscFunctionBegin;
   PetscCall((*b->k->lufill)(lu, csr, st));
@@ -444,7 +472,8 @@ static inline PetscErrorCode Factor(SpikeBlock *b, SpikeBlockLU *lu, const Spike
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode LUCreate(SpikeBlock *b, const SpikeBlockPattern *p, PCSpikePrecision precision, PetscInt maxrhs, SpikeBlockLU *lu)
+static inline PetscErrorCode LUCreate(SpikeBlock *b, const SpikeBlockPattern *p, PCSpikePrecision precision,
+                                      PetscInt maxrhs, SpikeBlockLU *lu)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(lu, sizeof(*lu)));

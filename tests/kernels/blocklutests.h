@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocklutests.h: tests of factors of blocks with any backend: factors and solves against dense formulas, pivots, values that cannot be */
+/*
+  blocklutests.h: tests of factors of blocks with any backend: factors and solves against dense formulas, pivots, values
+  that cannot be
+*/
 #pragma once
 
 #include "blocklucase.h"
 
-static const Tasks tasks[] = {
-  {1, {14}              },
-  {4, {5, 0, 1, 9}      },
-  {1, {0}               },
-  {1, {1}               },
-  {6, {2, 3, 4, 0, 1, 4}}
-};
+static const Tasks tasks[] = {{1, {14}}, {4, {5, 0, 1, 9}}, {1, {0}}, {1, {1}}, {6, {2, 3, 4, 0, 1, 4}}};
 
-static const Tasks grids[] = {
-  {1, {40}   },
-  {2, {25, 9}}
-};
+static const Tasks grids[] = {{1, {40}}, {2, {25, 9}}};
 
 /* All of it for one shape; the second fill has other values, and comes from the other form of the matrix */
-static PetscErrorCode TestFactors(SpikeBlock *b, PCSpikePrecision precision, PetscInt bs, const Tasks *t, PetscInt perrow, PetscInt levels, int order)
+static PetscErrorCode TestFactors(SpikeBlock *b, PCSpikePrecision precision, PetscInt bs, const Tasks *t,
+                                  PetscInt perrow, PetscInt levels, int order)
 {
   const PetscInt      columns[] = {1, 3, 4, 9};
   Matrix              A;
@@ -29,7 +24,10 @@ static PetscErrorCode TestFactors(SpikeBlock *b, PCSpikePrecision precision, Pet
   char                where[128];
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, sizeof(where), "bs %" PetscInt_FMT ", %" PetscInt_FMT " tasks, levels %" PetscInt_FMT ", order %d, precision %d", bs, t->ntasks, levels, order, (int)precision));
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "bs %" PetscInt_FMT ", %" PetscInt_FMT " tasks, levels %" PetscInt_FMT
+                          ", order %d, precision %d",
+                          bs, t->ntasks, levels, order, (int)precision));
   PetscCall(MatrixCreate(b, bs, t, perrow, order, &A));
   PetscCall(SpikeBlockSymbolic(bs, A.nb, A.ntasks, A.start, A.newrow, levels, A.bi, A.bj, &p));
   PetscCall(PatternCheck(&A, &p, where));
@@ -58,7 +56,8 @@ static PetscErrorCode TestFactors(SpikeBlock *b, PCSpikePrecision precision, Pet
     PetscCall(FactorsGet(b, &lu, &f));
     PetscCall(FactorsCheck(&A, &p, precision, &f, where));
     for (int trans = 0; trans < 3; trans++)
-      for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(columns); c++) PetscCall(SolveCheck(b, &lu, &f, (SpikeBlockTrans)trans, columns[c], where));
+      for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(columns); c++)
+        PetscCall(SolveCheck(b, &lu, &f, (SpikeBlockTrans)trans, columns[c], where));
     if (again == 1) {
       PetscCall((*b->k->lureserve)(&lu, 5));
       PetscCall(SolveCheck(b, &lu, &f, SPIKE_BLOCK_PLAIN, 7, where));
@@ -88,7 +87,8 @@ static PetscErrorCode TestCompress(SpikeBlock *b, PetscInt bs)
     }
   }
   PetscCall(SpikeBlockCompress(bs, A.nb, A.ai, A.aj, &bi, &bj));
-  Check(memcmp(bi, A.bi, (A.nb + 1) * sizeof(PetscInt)) || memcmp(bj, A.bj, A.bi[A.nb] * sizeof(PetscInt)) ? 1e30 : 0, "compress");
+  Check(memcmp(bi, A.bi, (A.nb + 1) * sizeof(PetscInt)) || memcmp(bj, A.bj, A.bi[A.nb] * sizeof(PetscInt)) ? 1e30 : 0,
+        "compress");
   PetscCall(PetscFree(bi));
   PetscCall(PetscFree(bj));
   PetscCall(MatrixDestroy(b, &A));
@@ -113,7 +113,8 @@ static PetscErrorCode TestMulticolor(SpikeBlock *b)
     Check(p.nlevels[0] <= ncolors && p.nlevels[1] <= ncolors && (ncolors <= 9) ? 0 : 1e30, "as many levels as colors");
     for (PetscInt q = 0; q < A.ntasks; q++)
       for (PetscInt i = A.start[q]; i < A.start[q + 1]; i++) {
-        Check(A.newrow[i] >= A.start[q] && A.newrow[i] < A.start[q + 1] && !taken[A.newrow[i]] ? 0 : 1e30, "a row leaves its task");
+        Check(A.newrow[i] >= A.start[q] && A.newrow[i] < A.start[q + 1] && !taken[A.newrow[i]] ? 0 : 1e30,
+              "a row leaves its task");
         taken[A.newrow[i]] = PETSC_TRUE;
       }
     PetscCall(PetscFree(taken));
@@ -126,9 +127,7 @@ static PetscErrorCode TestMulticolor(SpikeBlock *b)
 /* A diagonal matrix with one element that is `size`, in step `step` of a block, in two tasks */
 static PetscErrorCode TestPivot(SpikeBlock *b, PCSpikePrecision precision, PetscInt bs, PetscInt step, double size)
 {
-  const Tasks t = {
-    2, {4, 3}
-  };
+  const Tasks         t   = {2, {4, 3}};
   const double        eps = Epsilon(precision);
   Matrix              A;
   SpikeBlockPattern   p;
@@ -142,7 +141,10 @@ static PetscErrorCode TestPivot(SpikeBlock *b, PCSpikePrecision precision, Petsc
   PetscCall(MatrixCreate(b, bs, &t, 1, 0, &A));
   for (PetscInt i = 0; i < A.nb; i++) {
     for (PetscInt c = 0; c < bs; c++)
-      for (PetscInt r = 0; r < bs; r++) A.ba[(A.dense[i * A.nb + i] * bs + c) * bs + r] = r != c ? 0.0 : r == step && (i == 2 || i == 5) ? (PetscReal)size : 4.0;
+      for (PetscInt r = 0; r < bs; r++)
+        A.ba[(A.dense[i * A.nb + i] * bs + c) * bs + r] = r != c                          ? 0.0
+                                                        : r == step && (i == 2 || i == 5) ? (PetscReal)size
+                                                                                          : 4.0;
   }
   MatrixToNumbers(&A);
   PetscCall(MatrixUp(b, &A));
@@ -154,10 +156,12 @@ static PetscErrorCode TestPivot(SpikeBlock *b, PCSpikePrecision precision, Petsc
     PivotSet(&pivot, (PetscReal)(10 * eps), 0, PETSC_TRUE);
     PetscCall(Factor(b, &lu, &csr, &st, &pivot));
     Check(pivot.badrow == 2 * bs + step && pivot.nboost == 0 ? 0 : 1e30, "row of a bad pivot");
-    Check(PetscAbsReal(pivot.badvalue - (PetscReal)fabs(size)) <= 1e-3 * fabs(size) && pivot.tol > 9 * eps ? 0 : 1e30, "value of a bad pivot");
+    Check(PetscAbsReal(pivot.badvalue - (PetscReal)fabs(size)) <= 1e-3 * fabs(size) && pivot.tol > 9 * eps ? 0 : 1e30,
+          "value of a bad pivot");
     PetscCall(FactorsGet(b, &lu, &f));
     for (PetscInt i = 0; i < A.nb; i++) /* the others are what they are */
-      for (PetscInt e = 0; e < bs * bs && i != 2 && i != 5; e++) other += PetscAbsScalar(f.D[i * bs * bs + e] - (PetscReal)(e % bs == e / bs ? 0.25 : 0.0)) > 1e-6;
+      for (PetscInt e = 0; e < bs * bs && i != 2 && i != 5; e++)
+        other += PetscAbsScalar(f.D[i * bs * bs + e] - (PetscReal)(e % bs == e / bs ? 0.25 : 0.0)) > 1e-6;
     for (PetscInt e = 0; e < A.nb * bs * bs; e++) other += PetscIsInfOrNanScalar(f.D[e]);
     Check(other ? 1e30 : 0, "other blocks");
     PetscCall(FactorsDestroy(&f));
@@ -201,9 +205,12 @@ static PetscErrorCode TestValues(SpikeBlock *b, PCSpikePrecision precision, Pets
     while (A.start[t + 1] <= row) t++;
     for (int kind = 0; kind < 3; kind++) {
       const PetscCount  e      = (PetscCount)k * bs * bs + k % (bs * bs);
-      const PetscScalar value  = kind == 0 ? (PetscReal)NAN : kind == 1 ? (PetscReal)(-INFINITY) : (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e30 : 1e200);
+      const PetscScalar value  = kind == 0 ? (PetscReal)NAN
+                               : kind == 1 ? (PetscReal)(-INFINITY)
+                                           : (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e30 : 1e200);
       const PetscBool   inside = (PetscBool)(A.bj[k] >= A.start[t] && A.bj[k] < A.start[t + 1]);
-      const PetscBool   large  = (PetscBool)(kind == 2 && inside && precision == PC_SPIKE_PRECISION_SINGLE && !PetscDefined(USE_REAL_SINGLE));
+      const PetscBool   large  = (PetscBool)(kind == 2 && inside && precision == PC_SPIKE_PRECISION_SINGLE &&
+                                          !PetscDefined(USE_REAL_SINGLE));
 
       for (int form = 0; form < 2; form++) {
         const SpikeBlockCSR csr    = MatrixCSR(&A, (PetscBool)form);
@@ -229,7 +236,8 @@ static PetscErrorCode TestValues(SpikeBlock *b, PCSpikePrecision precision, Pets
 /* A diagonal block that the matrix does not have: the first row of the matrix is told, and the factors have it */
 static PetscErrorCode TestMissing(void)
 {
-  const PetscInt    bi[] = {0, 2, 3, 5, 6}, bj[] = {0, 1, 0, 3, 1, 3}, start[] = {0, 4}, newrow[] = {3, 2, 1, 0}, twice[] = {0, 0, 0, 3, 1, 3};
+  const PetscInt bi[] = {0, 2, 3, 5, 6}, bj[] = {0, 1, 0, 3, 1, 3}, start[] = {0, 4}, newrow[] = {3, 2, 1, 0},
+                 twice[] = {0, 0, 0, 3, 1, 3};
   SpikeBlockPattern p;
   PetscErrorCode    ierr;
 
@@ -255,12 +263,16 @@ static PetscErrorCode TestBlockFactors(SpikeBlock *b, PetscInt step, const char 
   PetscFunctionBegin;
   for (int q = 0; q < 2; q++) {
     for (PetscInt bs = 1; bs <= SPIKE_BLOCK_MAXBS; bs += bs < 9 ? 1 : step)
-      for (int c = 0; c < 3; c++) PetscCall(TestFactors(b, precisions[q], bs, &tasks[(bs + c) % 2], 4, levels[(bs + c) % 4], (int)((bs / 2 + c) % 3)));
+      for (int c = 0; c < 3; c++)
+        PetscCall(
+          TestFactors(b, precisions[q], bs, &tasks[(bs + c) % 2], 4, levels[(bs + c) % 4], (int)((bs / 2 + c) % 3)));
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(tasks); t++)
       for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(levels); l++)
-        for (int order = 0; order < 3; order++) PetscCall(TestFactors(b, precisions[q], 4, &tasks[t], 4, levels[l], order));
+        for (int order = 0; order < 3; order++)
+          PetscCall(TestFactors(b, precisions[q], 4, &tasks[t], 4, levels[l], order));
     for (PetscInt bs = 4; bs <= 16; bs *= 2) /* the sizes to be fast with */
-      for (int c = 0; c < 6; c++) PetscCall(TestFactors(b, precisions[q], bs, &grids[c % 2], c < 4 ? 0 : 4, levels[c / 3], c % 3));
+      for (int c = 0; c < 6; c++)
+        PetscCall(TestFactors(b, precisions[q], bs, &grids[c % 2], c < 4 ? 0 : 4, levels[c / 3], c % 3));
     PetscCall(PetscSNPrintf(what, sizeof(what), "factors and solves, precision %d, %s", q, name));
     Report(what);
     for (PetscInt bs = 1; bs <= 17; bs += bs < 6 ? 1 : 3) {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blocktests.h: tests of block.h with any backend: tall blocks, products with sparse blocks, QR, sizes that are not served */
+/*
+  blocktests.h: tests of block.h with any backend: tall blocks, products with sparse blocks, QR, sizes that are not
+  served
+*/
 #pragma once
 
 #include "blockcase.h"
 
 #define MAXCASES 400
 #define LONGROWS 36000
-#define TALLROWS 1100002 /* more than 8 tiles of 512 rows for each of the 264 blocks of threads of an H200, and the last tile is not full */
+/* more than 8 tiles of 512 rows for each of the 264 blocks of threads of an H200, and the last tile is not full */
+#define TALLROWS 1100002
 
 static Case cases[MAXCASES];
 
@@ -15,17 +19,23 @@ static const char *const names[] = {"double", "single"};
 /* AXPY and DOT: all small sizes with one n, all n with some sizes, in one mixed batch */
 static PetscErrorCode TestTall(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
 {
-  const PetscInt sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 31, 32}, lengths[] = {0, 1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1031};
-  PetscInt       count = 0;
+  const PetscInt sizes[]   = {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 31, 32},
+                 lengths[] = {0, 1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1031};
+  PetscInt count           = 0;
 
   PetscFunctionBegin;
   for (PetscInt op = 0; op < 2; op++) {
     for (size_t a = 0; a < PETSC_STATIC_ARRAY_LENGTH(sizes); a++) {
       for (size_t c = a % 3; c < PETSC_STATIC_ARRAY_LENGTH(sizes); c += 3)
-        PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((a + c) % 3), rowmajor, 37 + (PetscInt)a, sizes[a], sizes[c], 0, PETSC_FALSE, (PetscInt)(a % 4), &cases[count++]));
-      for (PetscInt mode = 0; mode < 3; mode++) PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)mode, rowmajor, 50 + sizes[a], sizes[a], sizes[a], 0, PETSC_TRUE, mode, &cases[count++]));
+        PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((a + c) % 3), rowmajor, 37 + (PetscInt)a,
+                             sizes[a], sizes[c], 0, PETSC_FALSE, (PetscInt)(a % 4), &cases[count++]));
+      for (PetscInt mode = 0; mode < 3; mode++)
+        PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)mode, rowmajor, 50 + sizes[a], sizes[a],
+                             sizes[a], 0, PETSC_TRUE, mode, &cases[count++]));
     }
-    for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(lengths); l++) PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)(l % 3), rowmajor, lengths[l], 4, 8, 0, PETSC_FALSE, 1, &cases[count++]));
+    for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(lengths); l++)
+      PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)(l % 3), rowmajor, lengths[l], 4, 8, 0,
+                           PETSC_FALSE, 1, &cases[count++]));
   }
   PetscCall(CasesRun(b, precision, count, cases));
   for (PetscInt i = 0; i < count; i++) PetscCall(CaseDestroy(b, &cases[i]));
@@ -38,11 +48,16 @@ static inline PetscErrorCode TestTallLong(SpikeBlock *b, PCSpikePrecision precis
   PetscInt count = 0;
 
   PetscFunctionBegin;
-  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SUB, rowmajor, TALLROWS, 4, 4, 0, PETSC_FALSE, 0, &cases[count++]));
-  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_ADD, rowmajor, TALLROWS, 8, 8, 0, PETSC_FALSE, 0, &cases[count++]));
-  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_DOT, SPIKE_BLOCK_ADD, rowmajor, TALLROWS, 8, 8, 0, PETSC_FALSE, 0, &cases[count++]));
-  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, rowmajor, TALLROWS - 1, 7, 5, 0, PETSC_FALSE, 1, &cases[count++]));
-  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SET, rowmajor, TALLROWS - 1, 3, 4, 0, PETSC_FALSE, 1, &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SUB, rowmajor, TALLROWS, 4, 4, 0, PETSC_FALSE, 0,
+                       &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_ADD, rowmajor, TALLROWS, 8, 8, 0, PETSC_FALSE, 0,
+                       &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_DOT, SPIKE_BLOCK_ADD, rowmajor, TALLROWS, 8, 8, 0, PETSC_FALSE, 0,
+                       &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, rowmajor, TALLROWS - 1, 7, 5, 0, PETSC_FALSE, 1,
+                       &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_AXPY, SPIKE_BLOCK_SET, rowmajor, TALLROWS - 1, 3, 4, 0, PETSC_FALSE, 1,
+                       &cases[count++]));
   PetscCall(CasesRun(b, precision, count, cases));
   for (PetscInt i = 0; i < count; i++) PetscCall(CaseDestroy(b, &cases[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -51,30 +66,44 @@ static inline PetscErrorCode TestTallLong(SpikeBlock *b, PCSpikePrecision precis
 /* Products: all block sizes, some numbers of columns */
 static PetscErrorCode TestSparse(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
 {
-  const PetscInt columns[] = {1, 2, 4, 5, 8, 16, 19, 32}, few[] = {1, 2, 3, 4, 4, 8, 6, 8, 12, 16, 16, 10, 20, 32, 1, 24, 1}, longbs[] = {4, 4, 8, 16}, longm[] = {4, 8, 12, 2};
-  PetscInt       count = 0;
+  const PetscInt columns[] = {1, 2, 4, 5, 8, 16, 19, 32},
+                 few[] = {1, 2, 3, 4, 4, 8, 6, 8, 12, 16, 16, 10, 20, 32, 1, 24, 1}, longbs[] = {4, 4, 8, 16},
+                 longm[] = {4, 8, 12, 2};
+  PetscInt count         = 0;
 
   PetscFunctionBegin;
   for (PetscInt bs = 1; bs <= SPIKE_BLOCK_MAXBS; bs++) {
     for (PetscInt op = SPIKE_BLOCK_MULT; op < SPIKE_BLOCK_NOPS; op++) {
-      PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((bs + op) % 3), rowmajor, bs * 15, 0, columns[bs % 8], bs, PETSC_FALSE, bs % 2, &cases[count++]));
+      PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((bs + op) % 3), rowmajor, bs * 15, 0,
+                           columns[bs % 8], bs, PETSC_FALSE, bs % 2, &cases[count++]));
       if (bs == 4 || bs == 8 || bs == 16)
-        for (PetscInt mode = 0; mode < 3; mode++) PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)mode, rowmajor, bs * 20, 0, 1 + 6 * mode, bs, PETSC_FALSE, mode, &cases[count++]));
+        for (PetscInt mode = 0; mode < 3; mode++)
+          PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)mode, rowmajor, bs * 20, 0, 1 + 6 * mode,
+                               bs, PETSC_FALSE, mode, &cases[count++]));
       if (op == SPIKE_BLOCK_MULT && (bs == 4 || bs == 8 || bs == 16)) /* these have ways of their own */
         for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(few); k++)
-          PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((k + bs / 4) % 3), rowmajor, bs * (k % 4 == 3 ? 70 : 17), 0, few[k], bs, PETSC_FALSE, 4 * (PetscInt)(k % 2), &cases[count++]));
+          PetscCall(CaseCreate(b, precision, (SpikeBlockOp)op, (SpikeBlockMode)((k + bs / 4) % 3), rowmajor,
+                               bs * (k % 4 == 3 ? 70 : 17), 0, few[k], bs, PETSC_FALSE, 4 * (PetscInt)(k % 2),
+                               &cases[count++]));
     }
   }
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(longbs); k++) /* more rows than units to do them, in 5 columns of blocks */
-    PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT, (SpikeBlockMode)(k % 3), rowmajor, longbs[k] * LONGROWS, 5, longm[k], longbs[k], PETSC_FALSE, 0, &cases[count++]));
-  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT, SPIKE_BLOCK_SET, rowmajor, 0, 0, 3, 4, PETSC_FALSE, 1, &cases[count++]));
-  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT_TRANSPOSE, SPIKE_BLOCK_SET, rowmajor, 0, 0, 3, 4, PETSC_FALSE, 1, &cases[count++]));
+  /* more rows than units to do them, in 5 columns of blocks */
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(longbs); k++)
+    PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT, (SpikeBlockMode)(k % 3), rowmajor, longbs[k] * LONGROWS, 5,
+                         longm[k], longbs[k], PETSC_FALSE, 0, &cases[count++]));
+  PetscCall(
+    CaseCreate(b, precision, SPIKE_BLOCK_MULT, SPIKE_BLOCK_SET, rowmajor, 0, 0, 3, 4, PETSC_FALSE, 1, &cases[count++]));
+  PetscCall(CaseCreate(b, precision, SPIKE_BLOCK_MULT_TRANSPOSE, SPIKE_BLOCK_SET, rowmajor, 0, 0, 3, 4, PETSC_FALSE, 1,
+                       &cases[count++]));
   PetscCall(CasesRun(b, precision, count, cases));
   for (PetscInt i = 0; i < count; i++) PetscCall(CaseDestroy(b, &cases[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Q R = X, Q^H Q = I, R upper triangular with a positive diagonal; a block of low rank is found and does not disturb the others */
+/*
+  Q R = X, Q^H Q = I, R upper triangular with a positive diagonal; a block of low rank is found and does not disturb the
+  others
+*/
 static PetscErrorCode TestQR(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor, PetscInt m)
 {
   const PetscInt lengths[] = {m, 100 + m, 1000, 333, m + 1};
@@ -115,7 +144,8 @@ static PetscErrorCode TestQR(SpikeBlock *b, PCSpikePrecision precision, PetscBoo
     const PetscInt n     = lengths[t];
     double         error = 0, orthogonal = 0;
 
-    PetscCall(PetscSNPrintf(where, sizeof(where), "QR %s-major, n %" PetscInt_FMT " m %" PetscInt_FMT, rowmajor ? "row" : "column", n, m));
+    PetscCall(PetscSNPrintf(where, sizeof(where), "QR %s-major, n %" PetscInt_FMT " m %" PetscInt_FMT,
+                            rowmajor ? "row" : "column", n, m));
     Check(bad[t] == (t == 3 && m > 2 ? m / 2 : -1) ? 0 : 1e30, where);
     if (t == 3 && m > 2) continue;
     Q = X[t];
@@ -128,14 +158,16 @@ static PetscErrorCode TestQR(SpikeBlock *b, PCSpikePrecision precision, PetscBoo
       for (PetscInt i = 0; i < n; i++) {
         SpikeDouble s = 0;
 
-        for (PetscInt k = 0; k <= j; k++) s += Get(&Q, Index(rowmajor, i, k, tasks[t].ldx)) * Get(&R, (size_t)(t * m + j) * m + k);
+        for (PetscInt k = 0; k <= j; k++)
+          s += Get(&Q, Index(rowmajor, i, k, tasks[t].ldx)) * Get(&R, (size_t)(t * m + j) * m + k);
         error = PetscMax(error, Size(s - Get(&X[t], Index(rowmajor, i, j, tasks[t].ldx))) / sqrt(length));
         if (s != s) error = NAN;
       }
       for (PetscInt k = 0; k < m; k++) {
         SpikeDouble s = k == j ? -1 : 0;
 
-        for (PetscInt i = 0; i < n; i++) s += Conj(Get(&Q, Index(rowmajor, i, k, tasks[t].ldx))) * Get(&Q, Index(rowmajor, i, j, tasks[t].ldx));
+        for (PetscInt i = 0; i < n; i++)
+          s += Conj(Get(&Q, Index(rowmajor, i, k, tasks[t].ldx))) * Get(&Q, Index(rowmajor, i, j, tasks[t].ldx));
         orthogonal = PetscMax(orthogonal, Size(s));
         if (k > j) Check(Size(Get(&R, (size_t)(t * m + j) * m + k)), where);
       }
@@ -166,7 +198,9 @@ static PetscErrorCode TestChain(SpikeBlock *b, PCSpikePrecision precision, Petsc
       double          error  = 0;
       PetscBool       intact = PETSC_TRUE;
 
-      PetscCall(PetscSNPrintf(where, sizeof(where), "chain %s-major, n %" PetscInt_FMT " k %" PetscInt_FMT " m %" PetscInt_FMT, rowmajor ? "row" : "column", n, k, m));
+      PetscCall(PetscSNPrintf(where, sizeof(where),
+                              "chain %s-major, n %" PetscInt_FMT " k %" PetscInt_FMT " m %" PetscInt_FMT,
+                              rowmajor ? "row" : "column", n, k, m));
       PetscCall(PetscMemzero(tasks, sizeof(tasks)));
       PetscCall(TallCreate(b, precision, rowmajor, n, m, (PetscInt)(1 + l % 4), &tasks[0].ldy, &Y));
       PetscCall(TallCreate(b, precision, rowmajor, n, k, (PetscInt)(a % 3), &tasks[1].ldx, &X));
@@ -196,15 +230,19 @@ static PetscErrorCode TestChain(SpikeBlock *b, PCSpikePrecision precision, Petsc
         for (PetscInt j = 0; j < m; j++) {
           SpikeDouble s = -Get(&got, Index(rowmajor, i, j, tasks[0].ldy));
 
-          for (PetscInt q = 0; q < m; q++) s += Get(&Y, Index(rowmajor, i, q, tasks[0].ldy)) * Get(&A, (size_t)(q + j * m));
-          for (PetscInt q = 0; q < k; q++) s += (sub ? -1.0 : 1.0) * Get(&X, Index(rowmajor, i, q, tasks[1].ldx)) * Get(&B, (size_t)(q + j * (k + 2)));
+          for (PetscInt q = 0; q < m; q++)
+            s += Get(&Y, Index(rowmajor, i, q, tasks[0].ldy)) * Get(&A, (size_t)(q + j * m));
+          for (PetscInt q = 0; q < k; q++)
+            s += (sub ? -1.0 : 1.0) * Get(&X, Index(rowmajor, i, q, tasks[1].ldx)) * Get(&B, (size_t)(q + j * (k + 2)));
           error = PetscMax(error, Size(s));
           if (s != s) error = NAN;
         }
       }
       for (PetscInt j = 0; j < (rowmajor ? n : m); j++)
         for (PetscCount i = rowmajor ? m : n; i < tasks[0].ldy; i++)
-          if (memcmp((char *)got.a + (j * tasks[0].ldy + i) * NumberSize(precision), (char *)Y.a + (j * tasks[0].ldy + i) * NumberSize(precision), NumberSize(precision))) intact = PETSC_FALSE;
+          if (memcmp((char *)got.a + (j * tasks[0].ldy + i) * NumberSize(precision),
+                     (char *)Y.a + (j * tasks[0].ldy + i) * NumberSize(precision), NumberSize(precision)))
+            intact = PETSC_FALSE;
       Check(error / (4 * (m + k) * Epsilon(precision)), where);
       Check(intact ? 0 : 1e30, where);
       PetscCall(PetscFree(got.a));
@@ -237,7 +275,11 @@ static PetscErrorCode TestLimits(SpikeBlock *b)
   ierr[2] = (*b->k->matcreate)(b, 33, 0, 0, bi, NULL, PETSC_FALSE, &A);
   ierr[3] = (*b->k->cholesky)(b, PC_SPIKE_PRECISION_DOUBLE, 0, 33, NULL, PETSC_FALSE, NULL, NULL, 0.0, NULL);
   PetscCall(PetscPopErrorHandler());
-  Check(ierr[0] == PETSC_ERR_ARG_OUTOFRANGE && ierr[1] == PETSC_ERR_ARG_OUTOFRANGE && ierr[2] == PETSC_ERR_SUP && ierr[3] == PETSC_ERR_ARG_OUTOFRANGE ? 0 : 1e30, "sizes that are not served");
+  Check(ierr[0] == PETSC_ERR_ARG_OUTOFRANGE && ierr[1] == PETSC_ERR_ARG_OUTOFRANGE && ierr[2] == PETSC_ERR_SUP &&
+            ierr[3] == PETSC_ERR_ARG_OUTOFRANGE
+          ? 0
+          : 1e30,
+        "sizes that are not served");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,15 +292,19 @@ static PetscErrorCode TestBlocks(SpikeBlock *b, const char name[])
   for (int p = 0; p < 2; p++) {
     for (int rowmajor = 0; rowmajor < 2; rowmajor++) {
       PetscCall(TestTall(b, precisions[p], (PetscBool)rowmajor));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "axpy and dot, %s-major, %s, %s", rowmajor ? "row" : "column", names[p], name));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "axpy and dot, %s-major, %s, %s", rowmajor ? "row" : "column",
+                              names[p], name));
       Report(what);
       PetscCall(TestChain(b, precisions[p], (PetscBool)rowmajor));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "chains of axpy, %s-major, %s, %s", rowmajor ? "row" : "column", names[p], name));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "chains of axpy, %s-major, %s, %s", rowmajor ? "row" : "column",
+                              names[p], name));
       Report(what);
       PetscCall(TestSparse(b, precisions[p], (PetscBool)rowmajor));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "sparse products, %s-major, %s, %s", rowmajor ? "row" : "column", names[p], name));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "sparse products, %s-major, %s, %s", rowmajor ? "row" : "column",
+                              names[p], name));
       Report(what);
-      for (PetscInt m = 1; m <= SPIKE_BLOCK_MAXM; m += m < 9 ? 1 : 7 + m % 2) PetscCall(TestQR(b, precisions[p], (PetscBool)rowmajor, m));
+      for (PetscInt m = 1; m <= SPIKE_BLOCK_MAXM; m += m < 9 ? 1 : 7 + m % 2)
+        PetscCall(TestQR(b, precisions[p], (PetscBool)rowmajor, m));
       PetscCall(PetscSNPrintf(what, sizeof(what), "QR, %s-major, %s, %s", rowmajor ? "row" : "column", names[p], name));
       Report(what);
     }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  columnscase.h: a backend of columns.h against the host's loops of single columns: steps, block steps, products, exchange of columns; for hostcolumns.c and cudacolumns.cu.
+  columnscase.h: a backend of columns.h against the host's loops of single columns: steps, block steps, products,
+  exchange of columns; for hostcolumns.c and cudacolumns.cu.
 
-  In front of it: Get(host, there, count) and Put(there, host, count), which copy numbers, and Make(&there, count), Drop(there).
+  In front of it: Get(host, there, count) and Put(there, host, count), which copy numbers, and Make(&there, count),
+  Drop(there).
 */
-#include "kernels/columns.h"
+#include "kernels/krylov/rhs.h"
 
 #define WIDTH 5 /* columns; the one in the middle has a reason, and is left alone */
 #define ROOM  7
@@ -29,7 +31,9 @@ static void Line(const char what[])
 
 static PetscScalar Number(PetscInt seed, PetscInt i)
 {
-  const PetscReal a = (PetscReal)((seed * 7919 + i % 9973 * 104729 + i / 9973 + 13) % 10007) / (PetscReal)5003.5 - (PetscReal)1.0, b = (PetscReal)((seed * 6007 + i % 9973 * 92821 + 5) % 10009) / (PetscReal)5004.5 - (PetscReal)1.0;
+  const PetscReal a = (PetscReal)((seed * 7919 + i % 9973 * 104729 + i / 9973 + 13) % 10007) / (PetscReal)5003.5 -
+                      (PetscReal)1.0,
+                  b = (PetscReal)((seed * 6007 + i % 9973 * 92821 + 5) % 10009) / (PetscReal)5004.5 - (PetscReal)1.0;
 
 #if PetscDefined(USE_COMPLEX)
   return PetscCMPLX(a, b);
@@ -107,14 +111,18 @@ static PetscErrorCode SetScalars(SpikeKrylovColumns *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CompareSums(SpikeKrylovColumns *s, PetscInt n, PetscInt nsums, PetscScalar reference[], PetscScalar first[], PetscBool again, const char where[])
+static PetscErrorCode CompareSums(SpikeKrylovColumns *s, PetscInt n, PetscInt nsums, PetscScalar reference[],
+                                  PetscScalar first[], PetscBool again, const char where[])
 {
   PetscFunctionBegin;
   PetscCall((*s->k->sums)(s, WIDTH, nsums));
   for (PetscInt c = 0; c < WIDTH; c++) {
     for (PetscInt k = 0; k < nsums && c != WIDTH / 2; k++) {
-      Check((PetscBool)(PetscAbsScalar(s->sums[c * nsums + k] - reference[c * nsums + k]) <= 100 * PETSC_MACHINE_EPSILON * (n + 10)), where, n, "a sum");
-      Check((PetscBool)(!again || first[c * nsums + k] == s->sums[c * nsums + k]), where, n, "a sum differs in a second run");
+      Check((PetscBool)(PetscAbsScalar(s->sums[c * nsums + k] - reference[c * nsums + k]) <=
+                        100 * PETSC_MACHINE_EPSILON * (n + 10)),
+            where, n, "a sum");
+      Check((PetscBool)(!again || first[c * nsums + k] == s->sums[c * nsums + k]), where, n,
+            "a sum differs in a second run");
       first[c * nsums + k] = s->sums[c * nsums + k];
     }
   }
@@ -153,7 +161,9 @@ static PetscErrorCode TestSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Variant 0: without z, x, q and a COMBINE behind; 1: with z or x, and a COMBINE; 2: with q too, and A of all columns */
+/*
+  Variant 0: without z, x, q and a COMBINE behind; 1: with z or x, and a COMBINE; 2: with q too, and A of all columns
+*/
 static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
 {
   const char *const names[] = {"dots", "combine", "update", "smooth"};
@@ -207,9 +217,12 @@ static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt
           g[side].x = g[side].z = g[side].q = g[side].p = NULL;
           g[side].g                                     = NULL;
         }
-        if (step != SPIKE_KRYLOV_COMBINE && (step != SPIKE_KRYLOV_UPDATE || variant)) nsums = SpikeKrylovBlockSums((SpikeKrylovBlockStep)step, b[0].last, (PetscBool)(b[0].z != NULL), (PetscBool)(b[0].q != NULL));
+        if (step != SPIKE_KRYLOV_COMBINE && (step != SPIKE_KRYLOV_UPDATE || variant))
+          nsums = SpikeKrylovBlockSums((SpikeKrylovBlockStep)step, b[0].last, (PetscBool)(b[0].z != NULL),
+                                       (PetscBool)(b[0].q != NULL));
         if (step == SPIKE_KRYLOV_SMOOTH) nsums = 1;
-        PetscCall((*s->k->blockstep)(s, WIDTH, (SpikeKrylovBlockStep)step, &b[1], ldA, ld, follows ? &g[1] : NULL, nsums ? &recurrence : NULL));
+        PetscCall((*s->k->blockstep)(s, WIDTH, (SpikeKrylovBlockStep)step, &b[1], ldA, ld, follows ? &g[1] : NULL,
+                                     nsums ? &recurrence : NULL));
         for (PetscInt c = 0; c < WIDTH; c++) {
           SpikeKrylovBlock h;
 
@@ -229,14 +242,18 @@ static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Inner products with vectors that all columns share, `least` of them and more; those of column 0 alone are the same to the last bit */
+/*
+  Inner products with vectors that all columns share, `least` of them and more; those of column 0 alone are the same to
+  the last bit
+*/
 static PetscErrorCode TestDots(SpikeKrylovColumns *s, PetscInt n, PetscInt ld, PetscInt least)
 {
   const PetscInt counts[] = {0, 1, 2, 3, 4, 7, 8, 9, DOTS};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(counts); k++) {
-    const PetscInt     m = counts[k / 2], nsums = SpikeKrylovBlockSums(SPIKE_KRYLOV_DOTS, m, (PetscBool)(k % 2), PETSC_FALSE);
+    const PetscInt m              = counts[k / 2],
+                   nsums          = SpikeKrylovBlockSums(SPIKE_KRYLOV_DOTS, m, (PetscBool)(k % 2), PETSC_FALSE);
     SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, PetscMax(1, m), 0, 0, 0, 0.0};
     PetscScalar        reference[WIDTH * (DOTS + 3)], first[WIDTH * (DOTS + 3)], *columns[MOST];
     SpikeKrylovBlock   host, there;
@@ -263,12 +280,15 @@ static PetscErrorCode TestDots(SpikeKrylovColumns *s, PetscInt n, PetscInt ld, P
       (*SpikeKrylovBlockLoops_base[SPIKE_KRYLOV_DOTS])(&h, reference + c * nsums);
     }
     for (PetscInt run = 0; run < 2; run++) {
-      PetscCall((*s->k->blockstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &there, m || !run ? 0 : ld, ld, NULL, &recurrence)); /* without vectors ldA says nothing */
+      /* without vectors ldA says nothing */
+      PetscCall((*s->k->blockstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &there, m || !run ? 0 : ld, ld, NULL, &recurrence));
       PetscCall(CompareSums(s, n, nsums, reference, first, (PetscBool)run, "dots with shared vectors"));
     }
     PetscCall((*s->k->blockstep)(s, 1, SPIKE_KRYLOV_DOTS, &there, 0, ld, NULL, &recurrence));
     PetscCall((*s->k->sums)(s, 1, nsums));
-    for (PetscInt i = 0; i < nsums; i++) Check((PetscBool)(s->sums[i] == first[i]), "dots with shared vectors", n, "a sum depends on the number of columns");
+    for (PetscInt i = 0; i < nsums; i++)
+      Check((PetscBool)(s->sums[i] == first[i]), "dots with shared vectors", n,
+            "a sum depends on the number of columns");
     PetscCall(Compare(&v, 0.0, "dots with shared vectors"));
     PetscCall(DropBlocks(&v));
   }
@@ -276,7 +296,8 @@ static PetscErrorCode TestDots(SpikeKrylovColumns *s, PetscInt n, PetscInt ld, P
 }
 
 /* The same matrix where the kernels are */
-static PetscErrorCode MakeCSR(PetscInt n, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscInt **ti, PetscInt **tj, PetscScalar **ta, SpikeKrylovCSR *csr)
+static PetscErrorCode MakeCSR(PetscInt n, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[],
+                              PetscInt **ti, PetscInt **tj, PetscScalar **ta, SpikeKrylovCSR *csr)
 {
   PetscFunctionBegin;
   PetscCall(MakeIndices(ti, ai, n + 1));
@@ -292,9 +313,11 @@ static PetscErrorCode MakeCSR(PetscInt n, const PetscInt ai[], const PetscInt aj
 }
 
 /* A band with all of its entries; column c of y and the sums against the row loop of a CSR matrix */
-static PetscErrorCode TestMult(SpikeKrylovColumns *s, SpikeKrylov *single, PetscInt n, PetscInt ld, KSPFusedSpMVType form)
+static PetscErrorCode TestMult(SpikeKrylovColumns *s, SpikeKrylov *single, PetscInt n, PetscInt ld,
+                               KSPFusedSpMVType form)
 {
-  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA};
+  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS,  SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA,
+                                   SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA,   SPIKE_CG1_BETA};
   const PetscInt        own[]   = {1, 1, 1, 1, 1, 2};
   PetscInt             *ai, *aj, *ti, *tj, nz = 0, ld0[SPIKE_KRYLOV_MAXVECTORS];
   PetscScalar          *aa, *ta;
@@ -328,7 +351,8 @@ static PetscErrorCode TestMult(SpikeKrylovColumns *s, SpikeKrylov *single, Petsc
       PetscCall(SetScalars(s));
       y = v.host[own[k]];
       for (PetscInt i = 0; i < SPIKE_KRYLOV_MAXVECTORS; i++) ld0[i] = ld;
-      PetscCall((*s->k->mult)(s, copy, WIDTH, steps[k], run / 2 ? v.there[4] : NULL, v.there[3], v.there[own[k]], ld, v.there, ld0));
+      PetscCall((*s->k->mult)(s, copy, WIDTH, steps[k], run / 2 ? v.there[4] : NULL, v.there[3], v.there[own[k]], ld,
+                              v.there, ld0));
       for (PetscInt c = 0; c < WIDTH; c++) {
         PetscScalar *w[SPIKE_KRYLOV_MAXVECTORS];
 
@@ -355,7 +379,10 @@ static PetscErrorCode TestMult(SpikeKrylovColumns *s, SpikeKrylov *single, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two pairs of columns change places, with their scalars; sums of a step behind it are those of the columns where they are now */
+/*
+  Two pairs of columns change places, with their scalars; sums of a step behind it are those of the columns where they
+  are now
+*/
 static PetscErrorCode TestSwap(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
 {
   const PetscInt a[] = {0, 2}, b[] = {6, 4};
@@ -378,7 +405,9 @@ static PetscErrorCode TestSwap(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
   for (PetscInt c = 0; c < ROOM; c++) {
     const PetscInt was = c == 0 ? 6 : (c == 6 ? 0 : (c == 2 ? 4 : (c == 4 ? 2 : c)));
 
-    if (s->scalars[c].f.alpha != Number(20, was) || s->scalars[c].reason != (was == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0)) good = PETSC_FALSE;
+    if (s->scalars[c].f.alpha != Number(20, was) ||
+        s->scalars[c].reason != (was == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0))
+      good = PETSC_FALSE;
     for (PetscInt i = 0; i < s->nsmall; i++)
       if (s->hostsmall[c * s->nsmall + i] != Number(23 + was, i)) good = PETSC_FALSE;
   }
@@ -399,7 +428,8 @@ static PetscErrorCode TestCombine(SpikeKrylovColumns *s, PetscInt n, PetscInt ld
 
     PetscCall(MakeBlocks(n, ld, 2, &v));
     if (!k || k == 1) {
-      for (PetscInt i = 0; i < n; i++) v.host[1][cy[0] * ld + i] = v.host[1][ld * ROOM - 1]; /* NaN where there is padding */
+      /* NaN where there is padding */
+      for (PetscInt i = 0; i < n; i++) v.host[1][cy[0] * ld + i] = v.host[1][ld * ROOM - 1];
       PetscCall(Put(v.there[1], v.host[1], ld * ROOM));
     }
     PetscCall((*s->k->combine)(s, 3, n, a[k], k ? v.there[0] : NULL, ld, k ? cx : NULL, b[k], v.there[1], ld, cy));
@@ -407,7 +437,8 @@ static PetscErrorCode TestCombine(SpikeKrylovColumns *s, PetscInt n, PetscInt ld
       for (PetscInt i = 0; i < n; i++) {
         PetscScalar *y = v.host[1] + cy[c] * ld + i;
 
-        *y = (a[k] == (PetscScalar)0.0 ? (PetscScalar)0.0 : a[k] * v.host[0][cx[c] * ld + i]) + (b[k] == (PetscScalar)0.0 ? (PetscScalar)0.0 : b[k] * *y);
+        *y = (a[k] == (PetscScalar)0.0 ? (PetscScalar)0.0 : a[k] * v.host[0][cx[c] * ld + i]) +
+             (b[k] == (PetscScalar)0.0 ? (PetscScalar)0.0 : b[k] * *y);
       }
     PetscCall(Compare(&v, 4 * PETSC_MACHINE_EPSILON, "combine"));
     PetscCall(DropBlocks(&v));
@@ -430,7 +461,8 @@ static PetscErrorCode TestBackend(SpikeKrylovColumns *s, SpikeKrylov *single, co
   Line("inner products with vectors that columns share");
   for (PetscInt k = 0; k < nsizes; k++)
     for (PetscInt form = 0; form < 2; form++)
-      if (sizes[k] > 20 && (form || !PetscMemTypeHost(s->k->memtype))) PetscCall(TestMult(s, single, sizes[k], sizes[k] + 3, form ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_SELL));
+      if (sizes[k] > 20 && (form || !PetscMemTypeHost(s->k->memtype)))
+        PetscCall(TestMult(s, single, sizes[k], sizes[k] + 3, form ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_SELL));
   Line("products with columns");
   for (PetscInt k = 0; k < nsizes; k++) PetscCall(TestSwap(s, sizes[k], sizes[k] + 1));
   Line("columns that change places");

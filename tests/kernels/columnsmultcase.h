@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* columnsmultcase.h: products by diagonals with up to MANY columns, some of which have a reason, against row sums on the host; behind columnscase.h */
+/*
+  columnsmultcase.h: products by diagonals with up to MANY columns, some of which have a reason, against row sums on the
+  host; behind columnscase.h
+*/
 
 #define MANY 33
 
 /* Offsets of a pattern, ascending, within n rows; the number of them */
 static PetscInt ManyOffsets(PetscInt pattern, PetscInt n, PetscInt offset[])
 {
-  const PetscInt apart[] = {PetscMin(-2501, 1 - n), -2500, -900, -897, -3, -1, 0, 2, 3, 4, 5, 6, 350, 353, 701, PetscMax(702, n - 1)};
+  const PetscInt apart[] = {PetscMin(-2501, 1 - n), -2500, -900, -897, -3, -1, 0, 2, 3, 4, 5, 6, 350, 353, 701,
+                            PetscMax(702, n - 1)};
   PetscInt       count   = 0, all[128];
   const PetscInt most    = pattern == 0 ? 27 : (pattern == 1 ? 61 : (PetscInt)PETSC_STATIC_ARRAY_LENGTH(apart));
 
@@ -19,7 +23,8 @@ static PetscInt ManyOffsets(PetscInt pattern, PetscInt n, PetscInt offset[])
 }
 
 /* Column c of y, and its sums, have the same bits whatever columns are beside it */
-static PetscErrorCode TestManyColumns(const SpikeKrylovColumnKernels *kernels, SpikeKrylov *single, PetscInt n, PetscInt pattern)
+static PetscErrorCode TestManyColumns(const SpikeKrylovColumnKernels *kernels, SpikeKrylov *single, PetscInt n,
+                                      PetscInt pattern)
 {
   const PetscInt            widths[] = {33, 1, 2, 3, 4, 5, 8, 9, 16, 17, 32};
   const SpikeKrylovStep     steps[]  = {SPIKE_KRYLOV_NSTEPS, SPIKE_BCGS_OMEGA_RHO};
@@ -27,11 +32,11 @@ static PetscErrorCode TestManyColumns(const SpikeKrylovColumnKernels *kernels, S
   const char *const         where    = pattern ? (pattern == 1 ? "band" : "far diagonals") : "27 points";
   const SpikeKrylovStepInfo none     = {"product", 1, 0, 0, 0, 0.0};
   PetscInt                  offset[128], count, nz = 0, *ai, *aj, *ti, *tj;
-  PetscScalar              *aa, *ta, *host[5], *there[5], *got, *reference, *full, sums[2 * MANY * SPIKE_KRYLOV_MAXDOTS];
-  PetscReal                 nan = 0.0;
-  SpikeKrylovColumns        s;
-  SpikeKrylovCSR            csr;
-  void                     *copy = NULL;
+  PetscScalar       *aa, *ta, *host[5], *there[5], *got, *reference, *full, sums[2 * MANY * SPIKE_KRYLOV_MAXDOTS];
+  PetscReal          nan = 0.0;
+  SpikeKrylovColumns s;
+  SpikeKrylovCSR     csr;
+  void              *copy = NULL;
 
   PetscFunctionBegin;
   nan /= nan;
@@ -111,8 +116,11 @@ static PetscErrorCode TestManyColumns(const SpikeKrylovColumnKernels *kernels, S
         (*SpikeKrylovLoops_base[steps[t]])(n, &s.scalars[c].f, u, dots);
         for (PetscInt k = 0; k < info->ndots; k++) {
           if (!w) sums[c * SPIKE_KRYLOV_MAXDOTS + k] = s.sums[c * info->ndots + k];
-          Check((PetscBool)(PetscAbsScalar(s.sums[c * info->ndots + k] - dots[k]) <= 100 * PETSC_MACHINE_EPSILON * 20 * (n + 10)), where, n, "a sum");
-          Check((PetscBool)(sums[c * SPIKE_KRYLOV_MAXDOTS + k] == s.sums[c * info->ndots + k]), where, n, "a sum depends on the columns beside");
+          Check((PetscBool)(PetscAbsScalar(s.sums[c * info->ndots + k] - dots[k]) <=
+                            100 * PETSC_MACHINE_EPSILON * 20 * (n + 10)),
+                where, n, "a sum");
+          Check((PetscBool)(sums[c * SPIKE_KRYLOV_MAXDOTS + k] == s.sums[c * info->ndots + k]), where, n,
+                "a sum depends on the columns beside");
         }
       }
     }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudaapply.cu: tests of the CUDA backend's tips, reduced systems, sweeps and corrections against the host's; prints TAP */
-static char help[] = "Tests of the apply and tips of SpikeKernels_CUDA against SpikeKernels_Host (src/kernels/kernels.h). The factors are the host's.\n\
+/*
+  cudaapply.cu: tests of the CUDA backend's tips, reduced systems, sweeps and corrections against the host's; prints TAP
+*/
+static char help[] =
+  "Tests of the apply and tips of SpikeKernels_CUDA against SpikeKernels_Host (src/kernels/band/band.h). The factors\n\
+ are the host's.\n\
   -small            few and small shapes only, for memory checkers\n\
   -precision <all>  of the factors: double, single, bf16 or fp16\n\n";
 
-#include "kernels/cuda/spike_cuda.cuh"
+#include "kernels/band/cuda/band.cuh"
 extern "C" {
-#include "kernels/host/band.h"
+#include "kernels/band/host/ops.h"
 }
 #include <vector>
 #include <algorithm>
@@ -32,7 +36,21 @@ enum {
   EXTENT,
   NTOPICS
 };
-static const char *const topics[] = {"sweep: D^-1 and D^-T", "sweep: tips", "sweep: ranges of partitions, head and tail", "sweep: in place", "the same bits again", "sweep: the same bits times a power of two", "righttips: Vb and Wt", "righttips: windows", "righttips: rates", "reduced: inverse", "solvetips", "correct", "whole apply", "permute", "nothing written elsewhere"};
+static const char *const topics[] = {"sweep: D^-1 and D^-T",
+                                     "sweep: tips",
+                                     "sweep: ranges of partitions, head and tail",
+                                     "sweep: in place",
+                                     "the same bits again",
+                                     "sweep: the same bits times a power of two",
+                                     "righttips: Vb and Wt",
+                                     "righttips: windows",
+                                     "righttips: rates",
+                                     "reduced: inverse",
+                                     "solvetips",
+                                     "correct",
+                                     "whole apply",
+                                     "permute",
+                                     "nothing written elsewhere"};
 
 static struct {
   PetscInt n, bad;
@@ -57,7 +75,9 @@ static void Check(const Case *c, int topic, double error)
 
   results[c->precision][topic].n++;
   if (bad && results[c->precision][topic].bad++ < 5)
-    printf("# %s: n %d, kl %d, ku %d, np %d, dominance %g, %s%s: error %.3g of its bound\n", topics[topic], (int)c->n, (int)c->kl, (int)c->ku, (int)c->np, (double)c->dominance, PCSpikePrecisions[c->precision], c->trans ? ", transposed" : "", error);
+    printf("# %s: n %d, kl %d, ku %d, np %d, dominance %g, %s%s: error %.3g of its bound\n", topics[topic], (int)c->n,
+           (int)c->kl, (int)c->ku, (int)c->np, (double)c->dominance, PCSpikePrecisions[c->precision],
+           c->trans ? ", transposed" : "", error);
   if (!(error <= results[c->precision][topic].worst)) results[c->precision][topic].worst = error;
 }
 
@@ -88,10 +108,14 @@ static PetscScalar Random()
 
 static PetscScalar Entry(const Case *c, PetscInt i, PetscInt j)
 {
-  return j - i > c->ku || i - j > c->kl || j < 0 || j >= c->n ? (PetscScalar)0.0 : c->a[(size_t)i * (c->kl + c->ku + 1) + (j - i + c->kl)];
+  return j - i > c->ku || i - j > c->kl || j < 0 || j >= c->n ? (PetscScalar)0.0
+                                                              : c->a[(size_t)i * (c->kl + c->ku + 1) + (j - i + c->kl)];
 }
 
-/* ---- memory of the device ------------------------------------------------------------------------------------------------ */
+/*
+  ---- memory of the device
+  ------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode Put(const void *from, size_t bytes, void *to)
 {
   PetscFunctionBegin;
@@ -136,7 +160,9 @@ static PetscErrorCode ArrayDestroy(const Case *c, Array *a, Column *x)
 
   PetscFunctionBegin;
   PetscCall(Get(a->alloc, all.size() * sizeof(PetscScalar), all.data()));
-  for (size_t i = 0; i < Array::GUARD; i++) bad += PetscAbsScalar(all[i]) == PetscAbsScalar(all[i]) || PetscAbsScalar(all[all.size() - 1 - i]) == PetscAbsScalar(all[all.size() - 1 - i]);
+  for (size_t i = 0; i < Array::GUARD; i++)
+    bad += PetscAbsScalar(all[i]) == PetscAbsScalar(all[i]) ||
+           PetscAbsScalar(all[all.size() - 1 - i]) == PetscAbsScalar(all[all.size() - 1 - i]);
   Check(c, EXTENT, bad ? 2 : 0);
   if (x) x->assign(all.begin() + Array::GUARD, all.end() - Array::GUARD);
   PetscCallCUDA(cudaFree(a->alloc));
@@ -165,7 +191,10 @@ static double Error(const Case *c, const PetscScalar *x, const PetscScalar *y, s
   return e / (c->eps * (scale + DBL_MIN));
 }
 
-/* ---- the two backends with the same matrix ------------------------------------------------------------------------------- */
+/*
+  ---- the two backends with the same matrix
+  -------------------------------------------------------------------------------
+*/
 static void Shape(Case *c, SpikeBand *s, const SpikeKernels *k)
 {
   *s           = SpikeBand();
@@ -250,7 +279,8 @@ static PetscErrorCode UploadFactors(Case *c)
     SpikeBandPivot piv   = {};
 
     for (PetscInt j = 0; j < n; j++)
-      for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++) first[j * ld + ku + i - j] = (F)Entry(c, s0 + i, s0 + j);
+      for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++)
+        first[j * ld + ku + i - j] = (F)Entry(c, s0 + i, s0 + j);
     piv.work = (void *)(((size_t)work.data() + 63) / 64 * 64);
     ops->lu(n, kl, ku, first, &piv);
     PetscCheck(piv.badrow < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The test matrix has a zero pivot");
@@ -270,9 +300,15 @@ static PetscErrorCode CaseCreate(Case *c)
   SpikeFillStats           st;
 
   PetscFunctionBegin;
-  /* numbers of 16 bits are rounded in the factors alone, where the inverses of the diagonal tiles differ from what they were made of: no sums of roundings */
-  if (SpikePrecisionBytes(c->precision) == 2) c->eps = 8 * (double)SpikePrecisionEpsilon(c->precision) / PetscMin(1.0, c->dominance);
-  else c->eps = (c->precision == PC_SPIKE_PRECISION_DOUBLE && sizeof(PetscReal) == 8 ? 2.2e-16 : 1.2e-7) * (16 + 2 * (kl + ku)) / PetscMin(1.0, c->dominance);
+  /*
+    numbers of 16 bits are rounded in the factors alone, where the inverses of the diagonal tiles differ from what they
+    were made of: no sums of roundings
+  */
+  if (SpikePrecisionBytes(c->precision) == 2)
+    c->eps = 8 * (double)SpikePrecisionEpsilon(c->precision) / PetscMin(1.0, c->dominance);
+  else
+    c->eps = (c->precision == PC_SPIKE_PRECISION_DOUBLE && sizeof(PetscReal) == 8 ? 2.2e-16 : 1.2e-7) *
+             (16 + 2 * (kl + ku)) / PetscMin(1.0, c->dominance);
   c->a.assign((size_t)n * (kl + ku + 1), 0.0);
   for (PetscInt i = 0; i < n; i++) {
     double sum = 0;
@@ -283,7 +319,8 @@ static PetscErrorCode CaseCreate(Case *c)
       c->a[(size_t)i * (kl + ku + 1) + (j - i + kl)] = v;
       if (j != i) sum += (double)PetscAbsScalar(v);
     }
-    c->a[(size_t)i * (kl + ku + 1) + kl] = (PetscReal)((float)(c->dominance * sum + 0.5) * (Uniform() < 0 ? -1.0 : 1.0));
+    c->a[(size_t)i * (kl + ku + 1) + kl] = (PetscReal)((float)(c->dominance * sum + 0.5) *
+                                                       (Uniform() < 0 ? -1.0 : 1.0));
   }
   for (PetscInt i = 0; i < n; i++) {
     ai[i] = (PetscInt)aj.size();
@@ -315,7 +352,9 @@ static PetscErrorCode CaseCreate(Case *c)
   if (kl) std::copy(c->host.dC, c->host.dC + C.size(), C.begin());
   PetscCall(Put(B.data(), B.size() * sizeof(PetscScalar), c->dev.dB));
   PetscCall(Put(C.data(), C.size() * sizeof(PetscScalar), c->dev.dC));
-  PetscCallCUDA(cudaMemset(c->dev.band, 0xFF, (size_t)((SpikeCUDA *)c->dev.data)->elements * SpikePrecisionBytes(c->precision) * (sizeof(PetscScalar) / sizeof(PetscReal))));
+  PetscCallCUDA(cudaMemset(c->dev.band, 0xFF,
+                           (size_t)((SpikeCUDA *)c->dev.data)->elements * SpikePrecisionBytes(c->precision) *
+                             (sizeof(PetscScalar) / sizeof(PetscReal))));
   SpikeDispatchPrecision(c->precision, PetscCall(UploadFactors<F>(c)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,8 +368,14 @@ static PetscErrorCode CaseDestroy(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- setup --------------------------------------------------------------------------------------------------------------- */
-/* How far a window of the device is from the host's, in units of what rounding to tiles and a random vector may make of it */
+/*
+  ---- setup
+  ---------------------------------------------------------------------------------------------------------------
+*/
+/*
+  How far a window of the device is from the host's, in units of what rounding to tiles and a random vector may make of
+  it
+*/
 static double WindowError(PetscInt dev, PetscInt host, PetscInt n, int T)
 {
   if (dev < 0 || dev > n) return 1e10;
@@ -344,10 +389,10 @@ static PetscErrorCode TestTips(Case *c)
   const PetscInt         np = c->np, kl = c->kl, ku = c->ku;
   const size_t           tip = (size_t)kl * ku, square = (size_t)ku * ku;
   std::vector<PetscReal> ref(2 * (np + 1)), got(2 * (np + 1));
-  Column                 V((np + 1) * tip), W((np + 1) * tip), R((np + 1) * square), again((np + 1) * PetscMax(tip, square));
-  std::vector<int>       window(2 * np);
-  std::vector<PetscInt>  narrow(2 * np);
-  SpikePivot             pivot = {};
+  Column           V((np + 1) * tip), W((np + 1) * tip), R((np + 1) * square), again((np + 1) * PetscMax(tip, square));
+  std::vector<int> window(2 * np);
+  std::vector<PetscInt> narrow(2 * np);
+  SpikePivot            pivot = {};
 
   PetscFunctionBegin;
   pivot.boost = 1e-8;
@@ -367,7 +412,8 @@ static PetscErrorCode TestTips(Case *c)
   for (PetscInt q = 0; q <= np; q++) {
     if (!c->active[q]) continue;
     if (q && tip) Check(c, TIPS, Error(c, V.data() + q * tip, c->host.dVb + q * tip, tip));
-    if (q < np && tip) Check(c, TIPS, Error(c, W.data() + q * tip, c->host.dWt + q * tip, tip) / PetscMax(1.0, 1e-3 / c->eps));
+    if (q < np && tip)
+      Check(c, TIPS, Error(c, W.data() + q * tip, c->host.dWt + q * tip, tip) / PetscMax(1.0, 1e-3 / c->eps));
   }
   for (PetscInt p = 0; p < np; p++) {
     narrow[2 * p]     = c->dev.wtop[p];
@@ -386,21 +432,35 @@ static PetscErrorCode TestTips(Case *c)
     if (!c->active[q]) continue;
     if (q && tip) Check(c, TIPS, Error(c, V.data() + q * tip, c->host.dVb + q * tip, tip));
     if (q < np && tip) Check(c, TIPS, Error(c, W.data() + q * tip, c->host.dWt + q * tip, tip));
-    if (q) Check(c, WINDOWS, WindowError(c->dev.wbot[q - 1], c->host.wbot[q - 1], c->start[q] - c->start[q - 1], h->t.T));
+    if (q)
+      Check(c, WINDOWS, WindowError(c->dev.wbot[q - 1], c->host.wbot[q - 1], c->start[q] - c->start[q - 1], h->t.T));
     if (q < np) Check(c, WINDOWS, WindowError(c->dev.wtop[q], c->host.wtop[q], c->start[q + 1] - c->start[q], h->t.T));
   }
   for (PetscInt p = 0; p < np; p++) {
     const PetscInt n = c->start[p + 1] - c->start[p], J = (n + h->t.T - 1) / h->t.T;
 
     /* at least the tip, or nothing where there is no spike; and no more than the windows that reach to rounding */
-    Check(c, WINDOWS, narrow[2 * p] <= c->dev.wtop[p] && narrow[2 * p] >= PetscMin(PetscMin(kl, ku), c->dev.wtop[p]) && narrow[2 * p + 1] <= c->dev.wbot[p] && narrow[2 * p + 1] >= PetscMin(PetscMin(kl, ku), c->dev.wbot[p]) ? 0 : 2);
-    Check(c, WINDOWS, c->dev.wtop[p] == PetscMin(n, window[2 * p] * h->t.T) && n - c->dev.wbot[p] == PetscMin(n, (J - window[2 * p + 1]) * h->t.T) ? 0 : 2);
+    Check(c, WINDOWS,
+          narrow[2 * p] <= c->dev.wtop[p] && narrow[2 * p] >= PetscMin(PetscMin(kl, ku), c->dev.wtop[p]) &&
+              narrow[2 * p + 1] <= c->dev.wbot[p] && narrow[2 * p + 1] >= PetscMin(PetscMin(kl, ku), c->dev.wbot[p])
+            ? 0
+            : 2);
+    Check(c, WINDOWS,
+          c->dev.wtop[p] == PetscMin(n, window[2 * p] * h->t.T) &&
+              n - c->dev.wbot[p] == PetscMin(n, (J - window[2 * p + 1]) * h->t.T)
+            ? 0
+            : 2);
   }
-  /* rates: of the same order where the spike is long enough to have one, for the two are means over different numbers of rows */
+  /*
+    rates: of the same order where the spike is long enough to have one, for the two are means over different numbers of
+    rows
+  */
   for (PetscInt q = 0; q < 2 * (np + 1); q++) {
     const PetscInt p = q <= np ? q : q - np - 2, w = p < 0 || p >= np ? 0 : q <= np ? c->host.wtop[p] : c->host.wbot[p];
 
-    if (p < 0 || p >= np || !c->active[q <= np ? q : q - np - 1] || ref[q] < -1e30 || w < PetscMax(32, 4 * PetscMax(kl, ku)) || w >= c->start[p + 1] - c->start[p]) continue;
+    if (p < 0 || p >= np || !c->active[q <= np ? q : q - np - 1] || ref[q] < -1e30 ||
+        w < PetscMax(32, 4 * PetscMax(kl, ku)) || w >= c->start[p + 1] - c->start[p])
+      continue;
     Check(c, RATES, PetscAbs((double)(got[q] / ref[q]) - 1.0) / 0.4);
   }
   pivot.boost = 0.0;
@@ -477,7 +537,10 @@ static PetscErrorCode TestTips(Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- apply --------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- apply
+  ---------------------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode SetTips(Case *c, const Column &tips)
 {
   PetscFunctionBegin;
@@ -501,26 +564,28 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
 {
   const PetscInt n = c->n, np = c->np;
   const size_t   ldb = n + 3, ldx = n + 5, len = (size_t)(np + 1) * (c->kl + c->ku);
-  Column         b(ldb * nrhs), x(ldx * nrhs, (PetscScalar)12345.0), tips(nrhs * len), nan(ldx * nrhs, (PetscScalar)NAN), y, z;
-  Array          db, dx;
-  PetscInt       p0 = np > 2 ? 1 : 0, p1 = np > 2 ? np - 1 : np;
+  Column b(ldb * nrhs), x(ldx * nrhs, (PetscScalar)12345.0), tips(nrhs * len), nan(ldx * nrhs, (PetscScalar)NAN), y, z;
+  Array  db, dx;
+  PetscInt p0 = np > 2 ? 1 : 0, p1 = np > 2 ? np - 1 : np;
 
   PetscFunctionBegin;
   c->trans = trans;
   for (auto &v : b) v = Random();
   for (auto &v : tips) v = Random();
-  auto same = [&](const Column &got, const Column &ref) { /* column by column; between the columns nothing is written */
-                                                          double worst = 0;
+  auto same = [&](const Column &got,
+                  const Column &ref) { /* column by column; between the columns nothing is written */
+                                       double worst = 0;
 
-                                                          for (PetscInt r = 0; r < nrhs; r++) {
-                                                            const double e   = Error(c, got.data() + r * ldx, ref.data() + r * ldx, n);
-                                                            int          bad = 0;
+                                       for (PetscInt r = 0; r < nrhs; r++) {
+                                         const double e   = Error(c, got.data() + r * ldx, ref.data() + r * ldx, n);
+                                         int          bad = 0;
 
-                                                            if (!(e <= worst)) worst = e;
-                                                            for (size_t i = n; i < ldx; i++) bad += PetscAbsScalar(got[r * ldx + i]) == PetscAbsScalar(got[r * ldx + i]);
-                                                            Check(c, EXTENT, bad ? 2 : 0);
-                                                          }
-                                                          return worst;
+                                         if (!(e <= worst)) worst = e;
+                                         for (size_t i = n; i < ldx; i++)
+                                           bad += PetscAbsScalar(got[r * ldx + i]) == PetscAbsScalar(got[r * ldx + i]);
+                                         Check(c, EXTENT, bad ? 2 : 0);
+                                       }
+                                       return worst;
   };
   /* whole sweeps */
   PetscCall(SetTips(c, tips));
@@ -535,7 +600,8 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
   PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, db.d, ldb, dx.d, ldx));
   PetscCall(ArrayDestroy(c, &dx, &z));
   Check(c, REPEAT, memcmp(y.data(), z.data(), y.size() * sizeof(PetscScalar)) ? 2 : 0);
-  for (const PetscReal power : {(PetscReal)std::ldexp(1.0, sizeof(PetscReal) > 4 ? 400 : 40), (PetscReal)std::ldexp(1.0, sizeof(PetscReal) > 4 ? -400 : -40)}) {
+  for (const PetscReal power : {(PetscReal)std::ldexp(1.0, sizeof(PetscReal) > 4 ? 400 : 40),
+                                (PetscReal)std::ldexp(1.0, sizeof(PetscReal) > 4 ? -400 : -40)}) {
     Column scaled(b);
     Array  ds;
     int    bad = 0;
@@ -563,7 +629,8 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
     PetscCall(Get(dx.d, part.size() * sizeof(PetscScalar), part.data()));
     for (PetscInt r = 0; r < nrhs; r++)
       for (PetscInt i = 0; i < n; i++)
-        if (i < c->start[p0] || i >= c->start[p1]) bad += PetscAbsScalar(part[r * ldx + i]) == PetscAbsScalar(part[r * ldx + i]);
+        if (i < c->start[p0] || i >= c->start[p1])
+          bad += PetscAbsScalar(part[r * ldx + i]) == PetscAbsScalar(part[r * ldx + i]);
     Check(c, EXTENT, bad ? 2 : 0);
   }
   if (p0 < np) PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, p1, np, nrhs, db.d, ldb, dx.d, ldx));
@@ -576,7 +643,8 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
   {
     Column start = nan;
 
-    for (PetscInt r = 0; r < nrhs; r++) std::copy(b.begin() + r * ldb, b.begin() + r * ldb + n, start.begin() + r * ldx);
+    for (PetscInt r = 0; r < nrhs; r++)
+      std::copy(b.begin() + r * ldb, b.begin() + r * ldb + n, start.begin() + r * ldx);
     PetscCall(ArrayCreate(start, &dx));
     PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, dx.d, ldx, dx.d, ldx));
     PetscCall(ArrayDestroy(c, &dx, &z));
@@ -593,7 +661,9 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
     if (!whole)
       for (auto &v : r) v = Random();
     z = nan;
-    for (PetscInt k = 0; k < nrhs; k++) std::copy(whole ? y.begin() + k * ldx : r.begin() + k * ldx, (whole ? y.begin() : r.begin()) + k * ldx + n, z.begin() + k * ldx);
+    for (PetscInt k = 0; k < nrhs; k++)
+      std::copy(whole ? y.begin() + k * ldx : r.begin() + k * ldx, (whole ? y.begin() : r.begin()) + k * ldx + n,
+                z.begin() + k * ldx);
     PetscCall((*c->host.k->correct)(&c->host, trans, 0, np, nrhs, r.data(), ldx));
     PetscCall(ArrayCreate(z, &dx));
     PetscCall((*c->dev.k->correct)(&c->dev, trans, p1, np, nrhs, dx.d, ldx));
@@ -639,7 +709,8 @@ static PetscErrorCode TestPermute(Case *c)
 }
 
 /* np partitions of about len rows, each at least least, no two alike */
-static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt len, PCSpikePrecision precision, PetscReal dominance, int pattern)
+static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt len, PCSpikePrecision precision,
+                               PetscReal dominance, int pattern)
 {
   const PetscInt        K = PetscMax(kl, ku);
   std::vector<PetscInt> start(np + 1);
@@ -648,15 +719,22 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
   Case                  c      = {};
 
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < np; p++) start[p + 1] = start[p] + (np == 1 ? len : PetscMax(K, pattern == 2 ? K + p % 2 : len + (p * 7) % 5 - 2 - (p == np - 1 ? len / 3 : 0)));
-  for (PetscInt q = 0; q <= np; q++) active[q] = (PetscBool)(q == 0 || q == np ? pattern == 1 && start[np] > 0 : !(pattern == 1 && q == 2));
-  c.n = start[np], c.kl = kl, c.ku = ku, c.np = np, c.precision = precision, c.dominance = dominance, c.start = start.data(), c.active = active;
+  for (PetscInt p = 0; p < np; p++)
+    start[p + 1] = start[p] +
+                   (np == 1
+                      ? len
+                      : PetscMax(K, pattern == 2 ? K + p % 2 : len + (p * 7) % 5 - 2 - (p == np - 1 ? len / 3 : 0)));
+  for (PetscInt q = 0; q <= np; q++)
+    active[q] = (PetscBool)(q == 0 || q == np ? pattern == 1 && start[np] > 0 : !(pattern == 1 && q == 2));
+  c.n = start[np], c.kl = kl, c.ku = ku, c.np = np, c.precision = precision, c.dominance = dominance,
+  c.start = start.data(), c.active = active;
   PetscCall(CaseCreate(&c));
   PetscCall(TestTips(&c));
   for (int trans = 0; trans < 2; trans++) {
     PetscCall(TestApply(&c, (PetscBool)trans, 1));
     PetscCall(TestApply(&c, (PetscBool)trans, 3));
-    if (!trans && c.n <= 600) PetscCall(TestApply(&c, PETSC_FALSE, 1 + 8 * (1 + (np + kl) % 4))); /* several warps, and blocks, of columns */
+    /* several warps, and blocks, of columns */
+    if (!trans && c.n <= 600) PetscCall(TestApply(&c, PETSC_FALSE, 1 + 8 * (1 + (np + kl) % 4)));
   }
   PetscCall(TestPermute(&c));
   PetscCall(CaseDestroy(&c));
@@ -665,15 +743,18 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
 
 static PetscErrorCode TestAll(PetscBool small, PCSpikePrecision precision)
 {
-  static const PetscInt half[] = {1,  1,  2,  2,  3, 3, 4, 4, 5, 5, 7, 7, 8, 8, 9, 9, 11, 11, 13, 13, 16, 16, 17, 17, 24, 24, 25, 25, 31, 31, 32, 32, 33, 33, 50, 50,
-                                  64, 64, 65, 65, 0, 0, 1, 0, 0, 1, 3, 1, 0, 8, 8, 0, 5,  12, 16, 3,  20, 0,  0,  20, 32, 5,  2,  31, 50, 3,  40, 50, 0,  40, 70, 0};
+  static const PetscInt half[] = {1,  1,  2,  2,  3,  3,  4,  4,  5,  5,  7,  7,  8,  8,  9,  9,  11, 11,
+                                  13, 13, 16, 16, 17, 17, 24, 24, 25, 25, 31, 31, 32, 32, 33, 33, 50, 50,
+                                  64, 64, 65, 65, 0,  0,  1,  0,  0,  1,  3,  1,  0,  8,  8,  0,  5,  12,
+                                  16, 3,  20, 0,  0,  20, 32, 5,  2,  31, 50, 3,  40, 50, 0,  40, 70, 0};
   static const PetscInt wide[] = {100, 100, 128, 128, 200, 150, 256, 256, 257, 257, 300, 512};
 
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(half); i += small ? 8 : 2) {
     const PetscInt kl = half[i], ku = half[i + 1], K = PetscMax(PetscMax(kl, ku), 1), most = small ? 3 : 11;
 
-    for (int pattern = 0; pattern < 3; pattern++) PetscCall(TestCase(kl, ku, pattern ? most : 5, pattern == 2 ? K : 4 * K + 3, precision, 1.0, pattern));
+    for (int pattern = 0; pattern < 3; pattern++)
+      PetscCall(TestCase(kl, ku, pattern ? most : 5, pattern == 2 ? K : 4 * K + 3, precision, 1.0, pattern));
     PetscCall(TestCase(kl, ku, small ? 2 : 37, 6 * K, precision, 2.0, 0));
     PetscCall(TestCase(kl, ku, 2, 34 * K + 1, precision, 1.0, 1));
     if (!small) {
@@ -694,7 +775,8 @@ static PetscErrorCode TestAll(PetscBool small, PCSpikePrecision precision)
     PetscCall(TestCase(40, 33, 2, 26001, precision, 1.0, 0));
   }
   for (int topic = 0; topic < NTOPICS; topic++) {
-    printf("%s %d - cuda %s: %s # %d cases", results[precision][topic].bad ? "not ok" : "ok", ++number, PCSpikePrecisions[precision], topics[topic], (int)results[precision][topic].n);
+    printf("%s %d - cuda %s: %s # %d cases", results[precision][topic].bad ? "not ok" : "ok", ++number,
+           PCSpikePrecisions[precision], topics[topic], (int)results[precision][topic].n);
     if (results[precision][topic].bad) printf(", %d bad", (int)results[precision][topic].bad);
     printf(", worst error %.2g of its bound\n", results[precision][topic].worst);
   }
@@ -716,9 +798,11 @@ int main(int argc, char **argv)
   }
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-precision", PCSpikePrecisions, (PetscEnum *)&precision, &one));
-  for (int p = one ? precision : PC_SPIKE_PRECISION_DOUBLE; p <= (one ? precision : PC_SPIKE_PRECISION_FP16); p++) PetscCall(TestAll(small, (PCSpikePrecision)p));
+  for (int p = one ? precision : PC_SPIKE_PRECISION_DOUBLE; p <= (one ? precision : PC_SPIKE_PRECISION_FP16); p++)
+    PetscCall(TestAll(small, (PCSpikePrecision)p));
   printf("1..%d\n", number);
-  for (int topic = 0; topic < NTOPICS; topic++) failed += results[0][topic].bad + results[1][topic].bad + results[2][topic].bad + results[3][topic].bad;
+  for (int topic = 0; topic < NTOPICS; topic++)
+    failed += results[0][topic].bad + results[1][topic].bad + results[2][topic].bad + results[3][topic].bad;
   PetscCall(PetscFinalize());
   return failed ? 1 : 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudablock.c: tests of the CUDA backend of block.h: those of the host's, with guards around the device's memory; prints TAP */
+/*
+  cudablock.c: tests of the CUDA backend of block.h: those of the host's, with guards around the device's memory; prints
+  TAP
+*/
 static char help[] = "Block kernels of the CUDA backend against sums in double precision and dense formulas.\n\n";
 
 #include "blocktests.h"

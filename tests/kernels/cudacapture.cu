@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cudacapture.cu: the apply of PCSPIKE, captured in a CUDA graph through its capability and replayed; prints TAP */
-static char help[] = "PetscSpikeGetEnqueue_C of PCSPIKE on a GPU: capture, replay with other right-hand sides and with other values.\n\
+static char help[] =
+  "PetscSpikeGetEnqueue_C of PCSPIKE on a GPU: capture, replay with other right-hand sides and with other values.\n\
   -small   few cases, for memory checkers\n\n";
 
 #include <petscdevice_cuda.h>
 #include <petscspike.h>
 extern "C" {
-#include "enqueue.h"
+#include "common/enqueue.h"
 }
 #include <vector>
 
@@ -16,7 +17,8 @@ static void Check(bool good, const char *what, PetscInt n, PetscInt kl, PetscInt
 {
   if (!good) {
     failed++;
-    printf("# %s: n %d, kl %d, ku %d%s%s\n", what, (int)n, (int)kl, (int)ku, reorder ? ", reordered" : "", trans ? ", transposed" : "");
+    printf("# %s: n %d, kl %d, ku %d%s%s\n", what, (int)n, (int)kl, (int)ku, reorder ? ", reordered" : "",
+           trans ? ", transposed" : "");
   }
   tests++;
 }
@@ -27,7 +29,8 @@ static PetscErrorCode CreateMat(PetscInt n, PetscInt kl, PetscInt ku, bool shuff
   PetscRandom rand;
 
   PetscFunctionBeginUser;
-  PetscCheck(!shuffled || n % 17, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%d rows: a multiple of 17, by which they are shuffled", (int)n);
+  PetscCheck(!shuffled || n % 17, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+             "%d rows: a multiple of 17, by which they are shuffled", (int)n);
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rand));
   PetscCall(PetscRandomSetInterval(rand, -1.0, 1.0));
   PetscCall(MatCreate(PETSC_COMM_SELF, A));
@@ -40,7 +43,8 @@ static PetscErrorCode CreateMat(PetscInt n, PetscInt kl, PetscInt ku, bool shuff
       PetscScalar      v;
 
       PetscCall(PetscRandomGetValue(rand, &v));
-      PetscCall(MatSetValue(*A, (PetscInt)row, (PetscInt)col, i == j ? (PetscScalar)(1.2 * (kl + ku + 1)) : v, INSERT_VALUES));
+      PetscCall(
+        MatSetValue(*A, (PetscInt)row, (PetscInt)col, i == j ? (PetscScalar)(1.2 * (kl + ku + 1)) : v, INSERT_VALUES));
     }
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
@@ -86,11 +90,16 @@ static PetscErrorCode Test(PetscInt n, PetscInt kl, PetscInt ku, PetscInt partit
   Check(!e.run, "something to run before the setup", n, kl, ku, reorder, false);
   PetscCall(PCSetUp(pc));
   PetscCall(SpikeGetEnqueue((PetscObject)pc, &e));
-  Check(e.run && e.capturable && e.n == n && PetscMemTypeCUDA(e.memtype), "no capturable work after the setup", n, kl, ku, reorder, false);
+  Check(e.run && e.capturable && e.n == n && PetscMemTypeCUDA(e.memtype), "no capturable work after the setup", n, kl,
+        ku, reorder, false);
   if (!e.run) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMalloc((void **)&dx, n * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMalloc((void **)&dy, n * sizeof(PetscScalar)));
-  PetscCallCUDA(cudaStreamCreate(&stream)); /* a blocking one: work on the legacy stream would end the capture with an error, as would, in the mode below, an allocation or a wait */
+  /*
+    a blocking one: work on the legacy stream would end the capture with an error, as would, in the mode below, an
+    allocation or a wait
+  */
+  PetscCallCUDA(cudaStreamCreate(&stream));
   for (int t = 0; t < 2; t++) {
     const bool      trans   = t > 0;
     cudaGraph_t     graph   = NULL;
@@ -124,7 +133,8 @@ static PetscErrorCode Test(PetscInt n, PetscInt kl, PetscInt ku, PetscInt partit
         PetscCallCUDA(cudaMemGetInfo(&after, &total));
         Check(before == after, "memory allocated by a setup with the same pattern", n, kl, ku, reorder, trans);
         PetscCall(SpikeGetEnqueue((PetscObject)pc, &again));
-        Check(again.shape == e.shape && again.values != e.values, "the states after a refill", n, kl, ku, reorder, trans);
+        Check(again.shape == e.shape && again.values != e.values, "the states after a refill", n, kl, ku, reorder,
+              trans);
       }
       PetscCall(VecSetRandom(x, NULL));
       if (trans) PetscCall(PCApplyTranspose(pc, x, y));
@@ -156,18 +166,11 @@ static PetscErrorCode Test(PetscInt n, PetscInt kl, PetscInt ku, PetscInt partit
 
 int main(int argc, char **argv)
 {
-  const PetscInt cases[][4] = {
-    {1,    0,   0,   1 },
-    {97,   1,   1,   1 },
-    {5003, 1,   1,   40},
-    {5003, 8,   3,   20},
-    {5003, 16,  16,  9 },
-    {8001, 32,  31,  30},
-    {6007, 50,  50,  12},
-    {6007, 100, 70,  7 },
-    {6007, 200, 201, 4 }
-  };
-  const size_t ncases = sizeof(cases) / sizeof(cases[0]); /* PETSC_STATIC_ARRAY_LENGTH() of C++ counts the last dimension */
+  const PetscInt cases[][4] = {{1, 0, 0, 1},       {97, 1, 1, 1},      {5003, 1, 1, 40},
+                               {5003, 8, 3, 20},   {5003, 16, 16, 9},  {8001, 32, 31, 30},
+                               {6007, 50, 50, 12}, {6007, 100, 70, 7}, {6007, 200, 201, 4}};
+  /* PETSC_STATIC_ARRAY_LENGTH() of C++ counts the last dimension */
+  const size_t ncases = sizeof(cases) / sizeof(cases[0]);
   PetscBool    small  = PETSC_FALSE;
   int          count  = 0;
 
@@ -185,7 +188,9 @@ int main(int argc, char **argv)
       const int before = failed;
 
       PetscCall(Test(cases[k][0], cases[k][1], cases[k][2], cases[k][3], reorder > 0));
-      printf("%sok %d - CUDA graph of an apply: n %d, half-bandwidths %d,%d, %d partitions%s\n", failed > before ? "not " : "", (int)(2 * k) + reorder + 1, (int)cases[k][0], (int)cases[k][1], (int)cases[k][2], (int)cases[k][3], reorder ? ", reordered" : "");
+      printf("%sok %d - CUDA graph of an apply: n %d, half-bandwidths %d,%d, %d partitions%s\n",
+             failed > before ? "not " : "", (int)(2 * k) + reorder + 1, (int)cases[k][0], (int)cases[k][1],
+             (int)cases[k][2], (int)cases[k][3], reorder ? ", reordered" : "");
     }
   }
   printf("1..%d\n", (int)(2 * (small ? 4 : ncases)));

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudacolumns.cu: tests of the CUDA backend of columns.h against the host's loops, and of its recurrences on the device; prints TAP */
-static char help[] = "Steps over columns of the CUDA backend of the fused Krylov methods. -small: few sizes, for compute-sanitizer.\n\n";
+/*
+  cudacolumns.cu: tests of the CUDA backend of columns.h against the host's loops, and of its recurrences on the device;
+  prints TAP
+*/
+static char help[] = "Steps over columns of the CUDA backend of the fused Krylov methods. -small: few sizes, for "
+                     "compute-sanitizer.\n\n";
 
 #include <petscdevice_cuda.h>
-#include "kernels/columns.h"
+#include "kernels/krylov/rhs.h"
 
 static PetscErrorCode Make(PetscScalar **there, PetscInt count)
 {
@@ -54,10 +58,14 @@ static PetscErrorCode DropIndices(PetscInt there[])
 #include "columnsmultcase.h"
 #include "blockcgcase.h"
 
-/* The scalars that the device makes of the sums of a step, against those that the host makes of the sums that the device gives it; and after an exchange of columns */
+/*
+  The scalars that the device makes of the sums of a step, against those that the host makes of the sums that the device
+  gives it; and after an exchange of columns
+*/
 static PetscErrorCode TestRecurrences(SpikeKrylovColumns *cuda, SpikeKrylovColumns *ondevice, PetscInt n)
 {
-  const SpikeKrylovStep steps[] = {SPIKE_BCGS_START, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_X, SPIKE_CG_START, SPIKE_CG_ALPHA, SPIKE_CG_BETA};
+  const SpikeKrylovStep steps[] = {SPIKE_BCGS_START, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_X,
+                                   SPIKE_CG_START,   SPIKE_CG_ALPHA,   SPIKE_CG_BETA};
   const PetscInt        a[] = {1}, b[] = {5};
   PetscInt              ld[SPIKE_KRYLOV_MAXVECTORS];
 
@@ -75,7 +83,7 @@ static PetscErrorCode TestRecurrences(SpikeKrylovColumns *cuda, SpikeKrylovColum
         memset((void *)&s->scalars[c], 0, sizeof(s->scalars[c]));
         s->scalars[c].rho = s->scalars[c].f.alpha = s->scalars[c].f.omega = PetscAbsScalar(Number(25, c)) + 0.5;
         s->scalars[c].rpnorm2                                             = 1.0;
-        s->scalars[c].reason                                              = c == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0;
+        s->scalars[c].reason = c == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0;
       }
       PetscCall((*s->k->push)(s, ROOM));
       PetscCall((*s->k->step)(s, WIDTH, steps[k], n, v.there, ld));
@@ -87,16 +95,22 @@ static PetscErrorCode TestRecurrences(SpikeKrylovColumns *cuda, SpikeKrylovColum
       }
       PetscCall(DropBlocks(&v));
     }
-    for (PetscInt c = 0; c < WIDTH; c++) Check((PetscBool)!memcmp(&cuda->scalars[c], &ondevice->scalars[c], sizeof(cuda->scalars[c])), info->name, n, "scalars on the device");
+    for (PetscInt c = 0; c < WIDTH; c++)
+      Check((PetscBool)!memcmp(&cuda->scalars[c], &ondevice->scalars[c], sizeof(cuda->scalars[c])), info->name, n,
+            "scalars on the device");
     PetscCall((*ondevice->k->swap)(ondevice, 1, a, b, 0, 0, NULL, n));
     for (PetscInt c = 0; c < ROOM; c++) ondevice->scalars[c].norm = -1.0;
     PetscCall((*ondevice->k->pull)(ondevice, ROOM));
-    Check((PetscBool)!memcmp(&cuda->scalars[1], &ondevice->scalars[5], sizeof(cuda->scalars[1])), info->name, n, "scalars on the device after an exchange");
+    Check((PetscBool)!memcmp(&cuda->scalars[1], &ondevice->scalars[5], sizeof(cuda->scalars[1])), info->name, n,
+          "scalars on the device after an exchange");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The small matrices that the device makes of inner products with shared vectors, as above; those of a column with a reason, and of columns behind the width, stay */
+/*
+  The small matrices that the device makes of inner products with shared vectors, as above; those of a column with a
+  reason, and of columns behind the width, stay
+*/
 static PetscErrorCode TestSmall(SpikeKrylovColumns *cuda, SpikeKrylovColumns *ondevice, PetscInt n)
 {
   const SpikeIDRRecurrence residual = {SPIKE_IDR_RESIDUAL, SHADE, 0, 0, 1, 0.0};
@@ -119,7 +133,8 @@ static PetscErrorCode TestSmall(SpikeKrylovColumns *cuda, SpikeKrylovColumns *on
     for (PetscInt c = 0; c < ROOM; c++) {
       memset((void *)&s->scalars[c], 0, sizeof(s->scalars[c]));
       s->scalars[c].reason = c == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0;
-      for (PetscInt i = 0; i < s->nsmall && !side; i++) cuda->hostsmall[c * s->nsmall + i] = Number(23 + c, i) + PetscScalar(3.0);
+      for (PetscInt i = 0; i < s->nsmall && !side; i++)
+        cuda->hostsmall[c * s->nsmall + i] = Number(23 + c, i) + PetscScalar(3.0);
     }
     if (side) PetscCall(Put(s->small, got, count));
     else PetscCall(PetscArraycpy(got, s->hostsmall, count));
@@ -129,13 +144,19 @@ static PetscErrorCode TestSmall(SpikeKrylovColumns *cuda, SpikeKrylovColumns *on
     else {
       PetscCall((*s->k->sums)(s, WIDTH, nsums));
       for (PetscInt c = 0; c < WIDTH; c++)
-        if (!s->scalars[c].reason) SpikeIDRRecur(&residual, &s->scalars[c], s->hostsmall + c * s->nsmall, s->sums + c * nsums);
+        if (!s->scalars[c].reason)
+          SpikeIDRRecur(&residual, &s->scalars[c], s->hostsmall + c * s->nsmall, s->sums + c * nsums);
     }
     PetscCall(DropBlocks(&v));
   }
   PetscCall(Get(got, ondevice->small, count));
-  for (PetscInt i = 0; i < count; i++) Check((PetscBool)(PetscAbsScalar(got[i] - cuda->hostsmall[i]) <= 20 * PETSC_MACHINE_EPSILON * PetscAbsScalar(cuda->hostsmall[i])), "recurrence", n, "small matrices on the device");
-  for (PetscInt c = 0; c < ROOM; c++) Check((PetscBool)!memcmp(&cuda->scalars[c], &ondevice->scalars[c], sizeof(cuda->scalars[c])), "recurrence", n, "scalars on the device");
+  for (PetscInt i = 0; i < count; i++)
+    Check((PetscBool)(PetscAbsScalar(got[i] - cuda->hostsmall[i]) <=
+                      20 * PETSC_MACHINE_EPSILON * PetscAbsScalar(cuda->hostsmall[i])),
+          "recurrence", n, "small matrices on the device");
+  for (PetscInt c = 0; c < ROOM; c++)
+    Check((PetscBool)!memcmp(&cuda->scalars[c], &ondevice->scalars[c], sizeof(cuda->scalars[c])), "recurrence", n,
+          "scalars on the device");
   PetscCall(PetscFree(got));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

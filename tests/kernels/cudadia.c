@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudadia.c: tests of the CUDA backend of dia.h: those of the host's, and products with the bits that they have however many ranks share the rows; prints TAP */
-static char help[] = "Matrices by diagonals on the device against plain sums. -small: few shapes, for compute-sanitizer.\n\n";
+/*
+  cudadia.c: tests of the CUDA backend of dia.h: those of the host's, and products with the bits that they have however
+  many ranks share the rows; prints TAP
+*/
+static char
+  help[] = "Matrices by diagonals on the device against plain sums. -small: few shapes, for compute-sanitizer.\n\n";
 
 #include <petscdevice.h>
-#include "kernels/krylov.h"
+#include "kernels/krylov/krylov.h"
 #include "diashapes.h"
 
-/* Rows by the kernel of the ends, which may read ghost[], have the bits of rows by that of the interior; two products have the same bits */
+/*
+  Rows by the kernel of the ends, which may read ghost[], have the bits of rows by that of the interior; two products
+  have the same bits
+*/
 static PetscErrorCode TestBits(void)
 {
   const PetscInt n = 1000, offset[] = {-129, -30, -1, 0, 1, 2, 30, 131};
@@ -19,7 +26,8 @@ static PetscErrorCode TestBits(void)
   PetscCall(SpikeDIASetExtents(&A, A.first, A.last));
   PetscCall(PetscMalloc1(8 * n, &rows));
   for (PetscInt i = 0; i < n; i++)
-    for (PetscInt d = 0; d < 8; d++) rows[8 * i + d] = i >= A.first[d] && i < A.last[d] ? Number(21, 8 * i + d) : (PetscScalar)0.0;
+    for (PetscInt d = 0; d < 8; d++)
+      rows[8 * i + d] = i >= A.first[d] && i < A.last[d] ? Number(21, 8 * i + d) : (PetscScalar)0.0;
   PetscCall((*A.k->zero)(&A));
   PetscCall((*A.k->put)(&A, 0, n, rows));
   PetscCall(PetscFree(rows));
@@ -29,7 +37,8 @@ static PetscErrorCode TestBits(void)
     if (k == 2) A.ibegin = A.iend = n; /* as if all rows were ends */
     PetscCall((*A.k->mult)(&A, 0, n, x.there, NULL, NULL, y[k].there));
     PetscCall(Fetch(&y[k]));
-    Check((PetscBool)!memcmp(y[k].x, y[0].x, (size_t)n * sizeof(PetscScalar)), "bits", k == 2 ? "of the ends" : "of a product again");
+    Check((PetscBool)!memcmp(y[k].x, y[0].x, (size_t)n * sizeof(PetscScalar)), "bits",
+          k == 2 ? "of the ends" : "of a product again");
   }
   for (int k = 0; k < 3; k++) PetscCall(Drop(&y[k]));
   PetscCall(Drop(&x));
@@ -59,7 +68,10 @@ static PetscErrorCode LoanEnd(void *owner, void *stream, const PetscScalar *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = A x or D A x with the sums of a step, by a matrix that is lent, on several ranks in two kernels; against mult() and sums on the host. Twice: the second time finds what the first has left */
+/*
+  y = A x or D A x with the sums of a step, by a matrix that is lent, on several ranks in two kernels; against mult()
+  and sums on the host. Twice: the second time finds what the first has left
+*/
 static PetscErrorCode TestLoan(const Shape *s)
 {
   const SpikeKrylovKernels *k = SpikeKrylovKernelsFind(PETSC_MEMTYPE_CUDA);
@@ -115,7 +127,8 @@ static PetscErrorCode TestLoan(const Shape *s)
       sums[2] += PetscConj(z.x[i]) * z.x[i];
       size += PetscAbsScalar(y.x[i]) * PetscAbsScalar(y.x[i]) + PetscAbsScalar(z.x[i]) * PetscAbsScalar(z.x[i]);
     }
-    for (int d = 0; d < 3; d++) Check((PetscBool)(PetscAbsScalar(krylov.local[d] - sums[d]) <= 10 * TOL * size), s->name, "sums of a loan");
+    for (int d = 0; d < 3; d++)
+      Check((PetscBool)(PetscAbsScalar(krylov.local[d] - sums[d]) <= 10 * TOL * size), s->name, "sums of a loan");
     PetscCall((*k->mult)(&krylov, copy, SPIKE_KRYLOV_NSTEPS, NULL, x.there, y.there, NULL));
     PetscCall(Fetch(&y));
     for (PetscInt i = 0; i < n; i++) Near(&c, y.x[i], w.x[i], "product of a loan alone");

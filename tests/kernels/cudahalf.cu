@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudahalf.cu: tests of the device's conversions between single precision and 16 bits (tiles.cuh) against the host's; prints TAP */
-static char help[] = "Tests of the conversions of the CUDA backend to and from bf16 and fp16, on the device and on the host.\n\n";
+/*
+  cudahalf.cu: tests of the device's conversions between single precision and 16 bits (tiles.cuh) against the host's;
+  prints TAP
+*/
+static char
+  help[] = "Tests of the conversions of the CUDA backend to and from bf16 and fp16, on the device and on the host.\n\n";
 
-#include "kernels/cuda/tiles.cuh"
-#include "kernels/host/half.h"
+#include "kernels/band/cuda/tiles.cuh"
+#include "kernels/common/host/half.h"
 #include <vector>
 
 #define COUNT  (65536 * 4)
@@ -47,7 +51,9 @@ static PetscInt Compare(unsigned int first, const unsigned short *bits, const fl
       const float there = k ? SpikeFromFP16(bits[2 * i + k]) : SpikeFromBF16(bits[2 * i + k]);
 
       if (v != v ? there == there : bits[2 * i + k] != to[k]) bad++;
-      if (w[k] != w[k] ? back[2 * i + k] == back[2 * i + k] : SpikeBitsOfFloat(back[2 * i + k]) != SpikeBitsOfFloat(w[k])) bad++;
+      if (w[k] != w[k] ? back[2 * i + k] == back[2 * i + k]
+                       : SpikeBitsOfFloat(back[2 * i + k]) != SpikeBitsOfFloat(w[k]))
+        bad++;
     }
   }
   return bad;
@@ -85,8 +91,11 @@ int main(int argc, char **argv)
       CheckCUDA(cudaFree(dback));
     }
   }
-  printf("%s 1 - bf16 and fp16 by the host's functions of CUDA # %d cases, %d bad\n", bad[0] ? "not ok" : "ok", 4 * COUNT * PASSES, (int)bad[0]);
-  if (devices) printf("%s 2 - bf16 and fp16 on the device # %d cases, %d bad\n", bad[1] ? "not ok" : "ok", 4 * COUNT * PASSES, (int)bad[1]);
+  printf("%s 1 - bf16 and fp16 by the host's functions of CUDA # %d cases, %d bad\n", bad[0] ? "not ok" : "ok",
+         4 * COUNT * PASSES, (int)bad[0]);
+  if (devices)
+    printf("%s 2 - bf16 and fp16 on the device # %d cases, %d bad\n", bad[1] ? "not ok" : "ok", 4 * COUNT * PASSES,
+           (int)bad[1]);
   else printf("ok 2 - bf16 and fp16 on the device # SKIP no GPU on this machine\n");
   printf("1..2\n");
   PetscCall(PetscFinalize());

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudakrylov.cu: each step of the fused Krylov methods on the device against the host: vectors, sums, scalars, guards, two runs with the same bits */
+/*
+  cudakrylov.cu: each step of the fused Krylov methods on the device against the host: vectors, sums, scalars, guards,
+  two runs with the same bits
+*/
 static char help[] = "Krylov steps on the device against the host.\n\n";
 
 #include <petscdevice_cuda.h>
-#include "kernels/krylov.h"
+#include "kernels/krylov/krylov.h"
 
 #define GUARD 4
 
@@ -18,7 +21,8 @@ static void Check(bool ok, const char step[], PetscInt n, const char what[])
 
 static PetscScalar Number(PetscInt seed, PetscInt i)
 {
-  const PetscReal a = (PetscReal)((seed * 7919 + i % 10007 * 104729 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + i % 10009 * 92821 + 5) % 10009) / 5004.5 - 1.0;
+  const PetscReal a = (PetscReal)((seed * 7919 + i % 10007 * 104729 + 13) % 10007) / 5003.5 - 1.0,
+                  b = (PetscReal)((seed * 6007 + i % 10009 * 92821 + 5) % 10009) / 5004.5 - 1.0;
 
 #if PetscDefined(USE_COMPLEX)
   return PetscCMPLX(a, b);
@@ -32,8 +36,9 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
 {
   const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
   const PetscInt             size = n + 2 * GUARD + 2;
-  PetscScalar               *a[SPIKE_KRYLOV_MAXVECTORS], *b[SPIKE_KRYLOV_MAXVECTORS], *d[SPIKE_KRYLOV_MAXVECTORS], *v[SPIKE_KRYLOV_MAXVECTORS], first[SPIKE_KRYLOV_MAXDOTS];
-  PetscReal                  nan = 0.0;
+  PetscScalar               *a[SPIKE_KRYLOV_MAXVECTORS], *b[SPIKE_KRYLOV_MAXVECTORS], *d[SPIKE_KRYLOV_MAXVECTORS],
+    *v[SPIKE_KRYLOV_MAXVECTORS], first[SPIKE_KRYLOV_MAXDOTS];
+  PetscReal nan = 0.0;
 
   PetscFunctionBegin;
   nan /= nan;
@@ -65,7 +70,8 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
     PetscCall((*cuda->k->step)(cuda, step, n, v));
     if (info->ndots) PetscCall((*cuda->k->sums)(cuda, step));
     if (run)
-      for (PetscInt k = 0; k < info->ndots; k++) Check(!memcmp(&first[k], &cuda->local[k], sizeof(PetscScalar)), info->name, n, "sums of two runs differ");
+      for (PetscInt k = 0; k < info->ndots; k++)
+        Check(!memcmp(&first[k], &cuda->local[k], sizeof(PetscScalar)), info->name, n, "sums of two runs differ");
     for (PetscInt k = 0; k < info->ndots; k++) first[k] = cuda->local[k];
   }
   for (PetscInt k = 0; k < info->nvectors; k++) {
@@ -80,12 +86,16 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
       const bool inside = i >= GUARD + offset && i < GUARD + offset + n;
 
       if (!inside) guards = guards && PetscIsNanScalar(b[k][i]);
-      else values = values && PetscAbsScalar(a[k][i] - b[k][i]) <= 16 * PETSC_MACHINE_EPSILON * (1.0 + PetscAbsScalar(a[k][i]));
+      else
+        values = values &&
+                 PetscAbsScalar(a[k][i] - b[k][i]) <= 16 * PETSC_MACHINE_EPSILON * (1.0 + PetscAbsScalar(a[k][i]));
     }
     Check(guards, info->name, n, "a guard was overwritten");
     Check(values, info->name, n, "a vector differs");
   }
-  for (PetscInt k = 0; k < info->ndots; k++) Check(PetscAbsScalar(host->local[k] - cuda->local[k]) <= 64 * PETSC_MACHINE_EPSILON * (1.0 + n), info->name, n, "a sum differs");
+  for (PetscInt k = 0; k < info->ndots; k++)
+    Check(PetscAbsScalar(host->local[k] - cuda->local[k]) <= 64 * PETSC_MACHINE_EPSILON * (1.0 + n), info->name, n,
+          "a sum differs");
   for (PetscInt k = 0; k < info->nvectors; k++) {
     PetscCall(PetscFree2(a[k], b[k]));
     PetscCallCUDA(cudaFree(d[k]));
@@ -93,7 +103,10 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The recurrences on the device are those of the host: the steps of a few iterations on fixed vectors, posts compared; nothing happens behind a reason */
+/*
+  The recurrences on the device are those of the host: the steps of a few iterations on fixed vectors, posts compared;
+  nothing happens behind a reason
+*/
 static PetscErrorCode TestPosts(SpikeKrylov *cuda, PetscInt n)
 {
   SpikeKrylovScalars s;
@@ -164,10 +177,15 @@ static PetscInt Column(Pattern pattern, PetscInt n, PetscInt width, PetscInt i, 
   }
 }
 
-/* y = A x or D A x of the copy, alone and with a step behind it, against the host. expected: the form that is to be made, KSP_FUSED_SPMV_PETSC for none */
-static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pattern pattern, KSPFusedSpMVType form, KSPFusedSpMVType expected)
+/*
+  y = A x or D A x of the copy, alone and with a step behind it, against the host. expected: the form that is to be
+  made, KSP_FUSED_SPMV_PETSC for none
+*/
+static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pattern pattern, KSPFusedSpMVType form,
+                               KSPFusedSpMVType expected)
 {
-  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA};
+  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS,  SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA,
+                                   SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA,   SPIKE_CG1_BETA};
   const int             own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector y is, and x */
   PetscInt             *ai, *aj, *dai, *daj, nz = 0;
   PetscScalar          *aa, *daa, *v, *y, *got, *dv, *dy;
@@ -208,14 +226,16 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
     PetscCallCUDA(cudaMemcpy(daa, aa, nz * sizeof(PetscScalar), cudaMemcpyHostToDevice));
     if (fill) PetscCall((*cuda->k->refill)(cuda, &csr, copy));
     else PetscCall((*cuda->k->copy)(cuda, &csr, form, &copy));
-    Check((copy ? ((SpikeKrylovCopy *)copy)->form : KSP_FUSED_SPMV_PETSC) == expected, "copy", n, copy ? "made in another form" : "not made");
+    Check((copy ? ((SpikeKrylovCopy *)copy)->form : KSP_FUSED_SPMV_PETSC) == expected, "copy", n,
+          copy ? "made in another form" : "not made");
     if (!copy) break;
     for (size_t ks = 0; ks < 2 * PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
       const size_t               k     = ks / 2;
       const PetscScalar         *scale = ks % 2 ? v + 4 * n : NULL;
       const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
-      PetscScalar               *vectors[SPIKE_KRYLOV_MAXVECTORS], *hv[SPIKE_KRYLOV_MAXVECTORS], *x = from[k] < 0 ? v + 3 * n : v + from[k] * n, sums[SPIKE_KRYLOV_MAXDOTS] = {0.0};
-      bool                       good = true;
+      PetscScalar               *vectors[SPIKE_KRYLOV_MAXVECTORS], *hv[SPIKE_KRYLOV_MAXVECTORS],
+        *x = from[k] < 0 ? v + 3 * n : v + from[k] * n, sums[SPIKE_KRYLOV_MAXDOTS] = {0.0};
+      bool good = true;
 
       for (PetscInt i = 0; i < n; i++) {
         y[i] = 0.0;
@@ -233,10 +253,13 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
 
         PetscCall((*cuda->k->sums)(cuda, steps[k]));
         loops[steps[k]](n, &cuda->scalars->f, hv, sums);
-        for (PetscInt m = 0; m < info->ndots; m++) Check(PetscAbsScalar(sums[m] - cuda->local[m]) <= 64 * PETSC_MACHINE_EPSILON * width * width * (1.0 + n), info->name, n, "a sum behind a product differs");
+        for (PetscInt m = 0; m < info->ndots; m++)
+          Check(PetscAbsScalar(sums[m] - cuda->local[m]) <= 64 * PETSC_MACHINE_EPSILON * width * width * (1.0 + n),
+                info->name, n, "a sum behind a product differs");
       }
       PetscCallCUDA(cudaMemcpy(got, dy, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
-      for (PetscInt i = 0; i < n; i++) good = good && PetscAbsScalar(got[i] - y[i]) <= 8 * width * PETSC_MACHINE_EPSILON;
+      for (PetscInt i = 0; i < n; i++)
+        good = good && PetscAbsScalar(got[i] - y[i]) <= 8 * width * PETSC_MACHINE_EPSILON;
       Check(good, info ? info->name : "product", n, "a product differs");
     }
   }
@@ -260,7 +283,8 @@ static PetscErrorCode Steps(SpikeKrylov *s, const void *copy, const SpikeKrylovI
   PetscFunctionBegin;
   if (a->method == SPIKE_KRYLOV_BCGS) {
     PetscScalar *rp = v[2], *vv = v[3], *t = v[4], *p = v[5], *w = v[6];
-    PetscScalar *first[] = {r, vv, p}, *alpha[] = {rp, vv}, *shorter[] = {vv, r}, *omega[] = {r, t}, *last[] = {p, t, rp, x, r};
+    PetscScalar *first[] = {r, vv, p}, *alpha[] = {rp, vv}, *shorter[] = {vv, r}, *omega[] = {r, t},
+                *last[] = {p, t, rp, x, r};
     PetscScalar *dp[] = {d, p, w}, *dr[] = {d, r, w};
 
     if (started) PetscCall((*s->k->step)(s, SPIKE_BCGS_P, n, first));
@@ -272,7 +296,8 @@ static PetscErrorCode Steps(SpikeKrylov *s, const void *copy, const SpikeKrylovI
     PetscCall((*s->k->step)(s, SPIKE_BCGS_X, n, last));
   } else {
     PetscScalar *z = d ? v[2] : r, *p = v[3], *w = v[4];
-    PetscScalar *first[] = {z, p}, *alpha[] = {p, w}, *last[] = {p, w, x, r}, *lastz[] = {p, w, d, x, r, z}, *beta[] = {r, r};
+    PetscScalar *first[] = {z, p}, *alpha[] = {p, w}, *last[] = {p, w, x, r}, *lastz[] = {p, w, d, x, r, z},
+                *beta[] = {r, r};
 
     if (started) PetscCall((*s->k->step)(s, SPIKE_CG_P, n, first));
     PetscCall((*s->k->mult)(s, copy, SPIKE_CG_ALPHA, NULL, p, w, alpha));
@@ -286,8 +311,12 @@ static PetscErrorCode Steps(SpikeKrylov *s, const void *copy, const SpikeKrylovI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* iterate() against Steps(): x, r and posts bit for bit, guards, an odd number of iterations; vectors that are not aligned alike are refused. The matrix has `width` diagonals, and 1 on the main one prevails */
-static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width, KSPFusedSpMVType form, SpikeKrylovMethod method, bool diagonal, bool right, bool symmetric, PetscInt offset)
+/*
+  iterate() against Steps(): x, r and posts bit for bit, guards, an odd number of iterations; vectors that are not
+  aligned alike are refused. The matrix has `width` diagonals, and 1 on the main one prevails
+*/
+static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width, KSPFusedSpMVType form,
+                                  SpikeKrylovMethod method, bool diagonal, bool right, bool symmetric, PetscInt offset)
 {
   const PetscInt        its = 5, size = n + n % 2 + 2 * GUARD + 2; /* even: aligned alike */
   const char           *name = method == SPIKE_KRYLOV_BCGS ? "bcgs" : "cg";
@@ -310,8 +339,9 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
       const PetscInt j = i + 11 * (k - width / 2);
 
       if (j < 0 || j >= n) continue;
-      aj[nz]   = j;
-      aa[nz++] = j == i ? PetscScalar(1.0) : PetscScalar(0.3 / width) * Number(PetscMin(i, j), PetscMax(i, j)); /* symmetric */
+      aj[nz] = j;
+      /* symmetric */
+      aa[nz++] = j == i ? PetscScalar(1.0) : PetscScalar(0.3 / width) * Number(PetscMin(i, j), PetscMax(i, j));
     }
     ai[i + 1] = nz;
   }
@@ -335,7 +365,9 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
     for (PetscInt i = 0; i < 8 * size; i++) {
       const PetscInt at = i % size - GUARD - offset, v = i / size;
 
-      h[way][i] = at < 0 || at >= n ? PetscScalar(nan) : (v == 7 ? PetscScalar(0.5) + PetscScalar(0.1) * PetscRealPart(Number(3, at)) : (v == 1 ? Number(v, at) : PetscScalar(v ? nan : 0.0)));
+      h[way][i] = at < 0 || at >= n ? PetscScalar(nan)
+                                    : (v == 7 ? PetscScalar(0.5) + PetscScalar(0.1) * PetscRealPart(Number(3, at))
+                                              : (v == 1 ? Number(v, at) : PetscScalar(v ? nan : 0.0)));
     }
     PetscCallCUDA(cudaMalloc((void **)&d[way], 8 * size * sizeof(PetscScalar)));
     PetscCallCUDA(cudaMemcpy(d[way], h[way], 8 * size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
@@ -385,7 +417,9 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
     PetscCallCUDA(cudaMemcpy(h[way], d[way], 8 * size * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     PetscCallCUDA(cudaFree(d[way]));
   }
-  for (PetscInt k = 0; k <= its; k++) told = told && posts[0][k].it == posts[1][k].it && posts[0][k].norm == posts[1][k].norm && posts[0][k].reason == posts[1][k].reason;
+  for (PetscInt k = 0; k <= its; k++)
+    told = told && posts[0][k].it == posts[1][k].it && posts[0][k].norm == posts[1][k].norm &&
+           posts[0][k].reason == posts[1][k].reason;
   Check(told, name, n, "posts differ");
   Check(n < 50 || posts[0][its].it == its, name, n, "it stopped before");
   for (PetscInt i = 0; i < 8 * size; i++) {
@@ -440,7 +474,8 @@ int main(int argc, char **argv)
 
     for (PetscInt n : sizes) {
       if (small && n > 600) break;
-      for (PetscInt offset = 0; offset < 2; offset++) PetscCall(TestStep(&host, &cuda, (SpikeKrylovStep)step, n, offset));
+      for (PetscInt offset = 0; offset < 2; offset++)
+        PetscCall(TestStep(&host, &cuda, (SpikeKrylovStep)step, n, offset));
     }
     printf("%s %d - cuda step %s\n", failures > before ? "not ok" : "ok", step + 1, SpikeKrylovSteps[step].name);
   }
@@ -462,8 +497,13 @@ int main(int argc, char **argv)
         if (n >= 1000) PetscCall(TestMult(&cuda, n, width, DIAGONALS, KSP_FUSED_SPMV_SELL, KSP_FUSED_SPMV_SELL));
       }
     }
-    for (PetscInt width : {63, 128, 129}) PetscCall(TestMult(&cuda, 20000, width, DIAGONALS, KSP_FUSED_SPMV_AUTO, width > 128 ? KSP_FUSED_SPMV_SELL : KSP_FUSED_SPMV_DIA));
-    if (!small) PetscCall(TestMult(&cuda, 8 * 4 * multiprocessors * 4096 + 4173, 7, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_DIA)); /* rows for pieces, 8 times what fills the device */
+    for (PetscInt width : {63, 128, 129})
+      PetscCall(TestMult(&cuda, 20000, width, DIAGONALS, KSP_FUSED_SPMV_AUTO,
+                         width > 128 ? KSP_FUSED_SPMV_SELL : KSP_FUSED_SPMV_DIA));
+    /* rows for pieces, 8 times what fills the device */
+    if (!small)
+      PetscCall(
+        TestMult(&cuda, 8 * 4 * multiprocessors * 4096 + 4173, 7, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_DIA));
     PetscCall(TestMult(&cuda, 300, 129, DIAGONALS, KSP_FUSED_SPMV_DIA, KSP_FUSED_SPMV_PETSC));
     PetscCall(TestMult(&cuda, 1000, 2, FULLROW, KSP_FUSED_SPMV_AUTO, KSP_FUSED_SPMV_PETSC));
     printf("%s %d - cuda products with steps\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 2);
@@ -484,7 +524,8 @@ int main(int argc, char **argv)
         PetscCall(TestIterate(&ondevice, n, width, KSP_FUSED_SPMV_DIA, SPIKE_KRYLOV_CG, true, false, false, 1));
       }
     }
-    printf("%s %d - cuda iterations in one launch\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok", SPIKE_KRYLOV_NSTEPS + 3, SPIKE_KRYLOV_NSTEPS + 3, (long)checks);
+    printf("%s %d - cuda iterations in one launch\n1..%d # %ld checks\n", failures > before ? "not ok" : "ok",
+           SPIKE_KRYLOV_NSTEPS + 3, SPIKE_KRYLOV_NSTEPS + 3, (long)checks);
   }
   PetscCall((*host.k->destroy)(&host));
   PetscCall((*cuda.k->destroy)(&cuda));

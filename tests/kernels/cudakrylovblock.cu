@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudakrylovblock.cu: steps over blocks of columns on the device against the host: vectors, sums, recurrences, posts, guards, two runs with the same bits */
+/*
+  cudakrylovblock.cu: steps over blocks of columns on the device against the host: vectors, sums, recurrences, posts,
+  guards, two runs with the same bits
+*/
 static char help[] = "Block steps of Krylov methods on the device against the host.\n\n";
 
 #include <petscdevice_cuda.h>
-#include "kernels/krylov.h"
+#include "kernels/krylov/krylov.h"
 
 #define GUARD   4
 #define MOST    17
@@ -21,7 +24,8 @@ static void Check(bool ok, const char where[], PetscInt n, PetscInt m, const cha
 
 static PetscScalar Number(PetscInt seed, PetscInt i)
 {
-  const PetscReal a = (PetscReal)((seed * 7919 + i % 9973 * 104729 + i / 9973 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + i % 9973 * 92821 + 5) % 10009) / 5004.5 - 1.0;
+  const PetscReal a = (PetscReal)((seed * 7919 + i % 9973 * 104729 + i / 9973 + 13) % 10007) / 5003.5 - 1.0,
+                  b = (PetscReal)((seed * 6007 + i % 9973 * 92821 + 5) % 10009) / 5004.5 - 1.0;
 
 #if PetscDefined(USE_COMPLEX)
   return PetscCMPLX(a, b);
@@ -30,7 +34,10 @@ static PetscScalar Number(PetscInt seed, PetscInt i)
 #endif
 }
 
-/* Vectors on both sides, NaN around them, and values to begin with on the device. The first columns are A, then B, E, F; then come the singles */
+/*
+  Vectors on both sides, NaN around them, and values to begin with on the device. The first columns are A, then B, E, F;
+  then come the singles
+*/
 typedef struct {
   PetscInt     n, offset, size, count;
   PetscScalar *host[VECTORS], *begin[VECTORS], *device[VECTORS], *got;
@@ -50,7 +57,8 @@ static PetscErrorCode MakeVectors(PetscInt n, PetscInt offset, PetscInt m, Vecto
     PetscCall(PetscMalloc1(v->size, &v->host[k]));
     PetscCallCUDA(cudaMalloc((void **)&v->begin[k], v->size * sizeof(PetscScalar)));
     PetscCallCUDA(cudaMalloc((void **)&v->device[k], v->size * sizeof(PetscScalar)));
-    for (PetscInt i = 0; i < v->size; i++) v->host[k][i] = i >= v->offset && i < v->offset + n ? Number(k, i) : PetscScalar(nan);
+    for (PetscInt i = 0; i < v->size; i++)
+      v->host[k][i] = i >= v->offset && i < v->offset + n ? Number(k, i) : PetscScalar(nan);
     PetscCallCUDA(cudaMemcpy(v->begin[k], v->host[k], v->size * sizeof(PetscScalar), cudaMemcpyHostToDevice));
   }
   PetscCall(PetscMalloc1(v->size, &v->got));
@@ -78,7 +86,9 @@ typedef struct {
 } Case;
 
 /* The block over one side's vectors: columns are counted from `first` on, as a method does it */
-static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most, PetscScalar *const v[], PetscScalar **const columns[4], PetscScalar *small, SpikeKrylovBlock *b, SpikeKrylovBlock *combine)
+static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most, PetscScalar *const v[],
+                       PetscScalar **const columns[4], PetscScalar *small, SpikeKrylovBlock *b,
+                       SpikeKrylovBlock *combine)
 {
   PetscScalar *single[SINGLES];
 
@@ -127,14 +137,17 @@ static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most
 
 static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v, PetscInt most, const Case *c)
 {
-  static const char       *names[] = {"dots", "combine", "update", "smooth"};
-  const char              *name    = c->m2 < 0 ? names[c->step] : "update with combine";
-  const PetscInt           nsums = SpikeKrylovBlockSums(c->step, c->m, c->z ? PETSC_TRUE : PETSC_FALSE, c->q ? PETSC_TRUE : PETSC_FALSE), n = v->n;
+  static const char *names[]          = {"dots", "combine", "update", "smooth"};
+  const char        *name             = c->m2 < 0 ? names[c->step] : "update with combine";
+  const PetscInt     nsums            = SpikeKrylovBlockSums(c->step, c->m, c->z ? PETSC_TRUE : PETSC_FALSE,
+                                              c->q ? PETSC_TRUE : PETSC_FALSE),
+                 n                    = v->n;
   const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
-  const bool               has        = c->step == SPIKE_KRYLOV_DOTS || c->step == SPIKE_KRYLOV_SMOOTH || (c->step == SPIKE_KRYLOV_UPDATE && c->x);
-  const PetscReal          grows      = (PetscReal)((c->m + 2) * (c->m + 2)) * (PetscMax(c->m2, 0) + 2) * (PetscMax(c->m2, 0) + 2);
-  PetscScalar            **columns[4], *pointers[4 * MOST], sums[MOST + 4], first[MOST + 4], theirs[MOST + 4];
-  SpikeKrylovBlock         b, combine;
+  const bool               has        = c->step == SPIKE_KRYLOV_DOTS || c->step == SPIKE_KRYLOV_SMOOTH ||
+                   (c->step == SPIKE_KRYLOV_UPDATE && c->x);
+  const PetscReal  grows = (PetscReal)((c->m + 2) * (c->m + 2)) * (PetscMax(c->m2, 0) + 2) * (PetscMax(c->m2, 0) + 2);
+  PetscScalar    **columns[4], *pointers[4 * MOST], sums[MOST + 4], first[MOST + 4], theirs[MOST + 4];
+  SpikeKrylovBlock b, combine;
 
   PetscFunctionBegin;
   for (int k = 0; k < 4; k++) columns[k] = pointers + k * MOST;
@@ -145,7 +158,8 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
   }
   PetscCall((*cuda->k->blockpush)(cuda));
   for (int run = 0; run < 2; run++) {
-    for (PetscInt k = 0; k < v->count; k++) PetscCallCUDA(cudaMemcpy(v->device[k], v->begin[k], v->size * sizeof(PetscScalar), cudaMemcpyDeviceToDevice));
+    for (PetscInt k = 0; k < v->count; k++)
+      PetscCallCUDA(cudaMemcpy(v->device[k], v->begin[k], v->size * sizeof(PetscScalar), cudaMemcpyDeviceToDevice));
     MakeBlocks(c, n, v->offset, most, v->device, columns, cuda->small, &b, &combine);
     PetscCall((*cuda->k->blockstep)(cuda, c->step, &b, c->m2 < 0 ? NULL : &combine, has ? &recurrence : NULL));
     if (has) PetscCall((*cuda->k->blocksums)(cuda, nsums, sums));
@@ -155,7 +169,9 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
   MakeBlocks(c, n, v->offset, most, v->host, columns, host->small, &b, &combine);
   PetscCall((*host->k->blockstep)(host, c->step, &b, c->m2 < 0 ? NULL : &combine, &recurrence));
   PetscCall((*host->k->blocksums)(host, nsums, theirs));
-  for (PetscInt k = 0; has && k < nsums; k++) Check(PetscAbsScalar(theirs[k] - sums[k]) <= 64 * PETSC_MACHINE_EPSILON * grows * (1.0 + n), name, n, c->m, "a sum differs");
+  for (PetscInt k = 0; has && k < nsums; k++)
+    Check(PetscAbsScalar(theirs[k] - sums[k]) <= 64 * PETSC_MACHINE_EPSILON * grows * (1.0 + n), name, n, c->m,
+          "a sum differs");
   for (PetscInt k = 0; k < v->count; k++) {
     bool           guards = true, values = true, same = true;
     const PetscInt begin = v->offset, end = v->offset + n;
@@ -176,7 +192,8 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
 }
 
 /* All steps on `most` columns and less; with few: as a method with s = most has them, else each number of columns */
-static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n, PetscInt offset, PetscInt most, bool few)
+static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n, PetscInt offset, PetscInt most,
+                                bool few)
 {
   Vectors v;
 
@@ -185,26 +202,28 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n
   for (PetscInt m = few ? most : 0; m <= most; m++)
     for (int variant = 0; variant < 2; variant++) {
       const bool on      = variant ? true : false;
-      const Case cases[] = {
-        {SPIKE_KRYLOV_DOTS,    m, -1,                  on,    false,          false,                   false         },
-        {SPIKE_KRYLOV_COMBINE, m, -1,                  false, false,          false,                   on            },
-        {SPIKE_KRYLOV_COMBINE, m, -1,                  false, false,          false,                   on,             'A'},
-        {SPIKE_KRYLOV_COMBINE,                    m,  -1, false,   false,            false,                            false,                          'B'},
-        {SPIKE_KRYLOV_UPDATE,                 m,                  -1,                   true,       false,  false,   false},
-        {SPIKE_KRYLOV_UPDATE,               m,                -1,                 true,       true,    false,     on                            },
-        {SPIKE_KRYLOV_UPDATE,                  m,                   -1,                    true,       true, true,on}
-      };
+      const Case cases[] = {{SPIKE_KRYLOV_DOTS, m, -1, on, false, false, false},
+                            {SPIKE_KRYLOV_COMBINE, m, -1, false, false, false, on},
+                            {SPIKE_KRYLOV_COMBINE, m, -1, false, false, false, on, 'A'},
+                            {SPIKE_KRYLOV_COMBINE, m, -1, false, false, false, false, 'B'},
+                            {SPIKE_KRYLOV_UPDATE, m, -1, true, false, false, false},
+                            {SPIKE_KRYLOV_UPDATE, m, -1, true, true, false, on},
+                            {SPIKE_KRYLOV_UPDATE, m, -1, true, true, true, on}};
 
       for (const Case &c : cases) PetscCall(TestCase(host, cuda, &v, most, &c));
     }
-  for (PetscInt k = 0; k < most; k++) { /* step k of a cycle, with the combination of the next; in the first cycle without columns */
-    const Case steady = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, false, k < most - 1}, begin = {SPIKE_KRYLOV_UPDATE, k, 0, true, true, false, false}, smoothed = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, true, k < most - 1};
+  /* step k of a cycle, with the combination of the next; in the first cycle without columns */
+  for (PetscInt k = 0; k < most; k++) {
+    const Case steady   = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, false, k < most - 1},
+               begin    = {SPIKE_KRYLOV_UPDATE, k, 0, true, true, false, false},
+               smoothed = {SPIKE_KRYLOV_UPDATE, k, most - 1 - k, true, true, true, k < most - 1};
 
     PetscCall(TestCase(host, cuda, &v, most, &steady));
     PetscCall(TestCase(host, cuda, &v, most, &smoothed));
     if (!few) PetscCall(TestCase(host, cuda, &v, most, &begin));
   }
-  const Case omega = {SPIKE_KRYLOV_UPDATE, 0, most, true, true, false, true}, smooth = {SPIKE_KRYLOV_SMOOTH, 0, -1, false, true, true, false};
+  const Case omega  = {SPIKE_KRYLOV_UPDATE, 0, most, true, true, false, true},
+             smooth = {SPIKE_KRYLOV_SMOOTH, 0, -1, false, true, true, false};
 
   PetscCall(TestCase(host, cuda, &v, most, &omega));
   PetscCall(TestCase(host, cuda, &v, most, &smooth));
@@ -213,8 +232,8 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n
 }
 
 /*
-  The recurrences in the last block of a kernel are those of the host: the sums of a cycle, the scalars compared after each, posts; then a test that holds, and nothing happens behind
-  it. G is near P, so that M is well conditioned.
+  The recurrences in the last block of a kernel are those of the host: the sums of a cycle, the scalars compared after
+  each, posts; then a test that holds, and nothing happens behind it. G is near P, so that M is well conditioned.
 */
 static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, PetscInt n, PetscInt s)
 {
@@ -245,10 +264,17 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
   for (PetscInt i = 0; i < small; i++) ours[i] = 0.0;
   d = SpikeIDRLayout(s, ondevice->small);
   for (PetscInt k = -1; k < s + 3; k++) { /* start, a column each, omega, norm, and a norm that meets the test */
-    SpikeKrylovBlock     b     = {n, 0, s, P, NULL, NULL, NULL, NULL, dg + (k < 0 || k > s ? s : PetscMin(k, s)) * n, NULL, NULL, NULL};
-    SpikeKrylovBlockStep step  = SPIKE_KRYLOV_DOTS;
-    SpikeIDRRecurrence   e     = {k < 0 ? SPIKE_IDR_START : (k < s ? SPIKE_IDR_COLUMN : (k == s ? SPIKE_IDR_OMEGA : SPIKE_IDR_RESIDUAL)), s, k < s ? PetscMax(k, 0) : 0, 0, k > s ? 1 : s, 0.7};
-    const PetscInt       nsums = s + (k == s ? 3 : 1);
+    SpikeKrylovBlock b = {n,    0,    s,   P, NULL, NULL, NULL, NULL, dg + (k < 0 || k > s ? s : PetscMin(k, s)) * n,
+                          NULL, NULL, NULL};
+    SpikeKrylovBlockStep step = SPIKE_KRYLOV_DOTS;
+    SpikeIDRRecurrence   e    = {k < 0 ? SPIKE_IDR_START
+                                       : (k < s ? SPIKE_IDR_COLUMN : (k == s ? SPIKE_IDR_OMEGA : SPIKE_IDR_RESIDUAL)),
+                            s,
+                            k < s ? PetscMax(k, 0) : 0,
+                            0,
+                            k > s ? 1 : s,
+                            0.7};
+    const PetscInt nsums = s + (k == s ? 3 : 1);
 
     if (k == s) b.z = dg;
     if (k == s + 2) {
@@ -262,11 +288,14 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
     PetscCall((*cuda->k->blocksums)(cuda, nsums, sums));
     if (SpikeIDRRecur(&e, &scalars, ours, sums)) {
       PetscCall((*ondevice->k->wait)(ondevice, &post));
-      Check(post.it == scalars.it && post.reason == scalars.reason && PetscAbsReal(post.norm - scalars.norm) <= 4 * PETSC_MACHINE_EPSILON * scalars.norm, "recurrences", n, s, "a post differs");
+      Check(post.it == scalars.it && post.reason == scalars.reason &&
+              PetscAbsReal(post.norm - scalars.norm) <= 4 * PETSC_MACHINE_EPSILON * scalars.norm,
+            "recurrences", n, s, "a post differs");
     }
     PetscCallCUDA(cudaMemcpy(got, ondevice->small, small * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     same = true;
-    for (PetscInt i = 0; i < small; i++) same = same && PetscAbsScalar(got[i] - ours[i]) <= 1e5 * PETSC_MACHINE_EPSILON * (1.0 + PetscAbsScalar(ours[i]));
+    for (PetscInt i = 0; i < small; i++)
+      same = same && PetscAbsScalar(got[i] - ours[i]) <= 1e5 * PETSC_MACHINE_EPSILON * (1.0 + PetscAbsScalar(ours[i]));
     Check(same, "recurrences", n, k, "the scalars differ");
   }
   Check(scalars.reason == KSP_CONVERGED_RTOL, "recurrences", n, s, "the test does not test");
@@ -285,8 +314,12 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = A x of the copy with the DOTS of y behind it, against the product alone and the host's sums; rows of different lengths */
-static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n, PetscInt width, PetscInt m, KSPFusedSpMVType form)
+/*
+  y = A x of the copy with the DOTS of y behind it, against the product alone and the host's sums; rows of different
+  lengths
+*/
+static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n, PetscInt width, PetscInt m,
+                               KSPFusedSpMVType form)
 {
   const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0};
   PetscInt                *ai, *aj, *dai, *daj, nz = 0;
@@ -328,8 +361,8 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
     dA[k] = dv + (k + 2) * n;
   }
   for (PetscInt z = 0; copy && z < 3; z++) { /* without, of another vector, of x */
-    const SpikeKrylovBlock db   = {n, 0, m, dA, NULL, NULL, NULL, NULL, dy, z ? dv + (z == 1 ? n : 0) : NULL, NULL, NULL};
-    const SpikeKrylovBlock b    = {n, 0, m, A, NULL, NULL, NULL, NULL, y, z ? v + (z == 1 ? n : 0) : NULL, NULL, NULL};
+    const SpikeKrylovBlock db = {n, 0, m, dA, NULL, NULL, NULL, NULL, dy, z ? dv + (z == 1 ? n : 0) : NULL, NULL, NULL};
+    const SpikeKrylovBlock b  = {n, 0, m, A, NULL, NULL, NULL, NULL, y, z ? v + (z == 1 ? n : 0) : NULL, NULL, NULL};
     bool                   good = true;
 
     PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
@@ -345,7 +378,9 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
     Check(good, "product", n, m, "a product differs");
     PetscCall((*host->k->blockstep)(host, SPIKE_KRYLOV_DOTS, &b, NULL, NULL));
     PetscCall((*host->k->blocksums)(host, m + (z ? 3 : 1), theirs));
-    for (PetscInt k = 0; k < m + (z ? 3 : 1); k++) Check(PetscAbsScalar(sums[k] - theirs[k]) <= 64 * PETSC_MACHINE_EPSILON * width * width * (1.0 + n), "product", n, m, "a sum behind a product differs");
+    for (PetscInt k = 0; k < m + (z ? 3 : 1); k++)
+      Check(PetscAbsScalar(sums[k] - theirs[k]) <= 64 * PETSC_MACHINE_EPSILON * width * width * (1.0 + n), "product", n,
+            m, "a sum behind a product differs");
   }
   PetscCall((*cuda->k->destroycopy)(cuda, &copy));
   PetscCallCUDA(cudaFree(dai));
@@ -407,7 +442,8 @@ int main(int argc, char **argv)
   for (PetscInt n : {0, 1, 3, 511, 513, 1025, 4099}) {
     if (small && n > 600) break;
     for (PetscInt s : {1, 2, 4, 8, 17})
-      for (PetscInt offset = 0; offset < 2; offset++) PetscCall(TestSteps(&host, &cuda, n, offset, s, small ? true : false));
+      for (PetscInt offset = 0; offset < 2; offset++)
+        PetscCall(TestSteps(&host, &cuda, n, offset, s, small ? true : false));
   }
   Line("steps");
   before = failures;
@@ -426,7 +462,8 @@ int main(int argc, char **argv)
       if (small && n > 100) break;
       for (PetscInt width : {3, 9}) {
         PetscCall(TestMult(&host, &cuda, n, width, m, KSP_FUSED_SPMV_SELL));
-        if (n > 100) PetscCall(TestMult(&host, &cuda, n, width, m, KSP_FUSED_SPMV_DIA)); /* smaller ones have entries twice */
+        /* smaller ones have entries twice */
+        if (n > 100) PetscCall(TestMult(&host, &cuda, n, width, m, KSP_FUSED_SPMV_DIA));
       }
     }
   Line("products with inner products");

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cudasetup.cu: tests of fill and factor of the CUDA backend from raw CSR, against the host backend and definitions; prints TAP */
+/*
+  cudasetup.cu: tests of fill and factor of the CUDA backend from raw CSR, against the host backend and definitions;
+  prints TAP
+*/
 static char help[] = "Tests of SpikeKernels_CUDA: memory, fill and factor.\n\
   -most <512> : largest half-bandwidth tested\n\
   -only <what> : pairs kl,ku of one test only\n\n";
 
-#include "kernels/cuda/tiles.cuh"
+#include "kernels/band/cuda/tiles.cuh"
 #include <cfloat>
 #include <complex>
 #include <vector>
@@ -46,7 +49,16 @@ enum {
   PIVOT,
   NTOPICS
 };
-static const char *const topics[NTOPICS] = {"memory is what bytes() says", "fill: band", "fill: couplings", "fill: other values by the map, few blocks", "fill: without a map", "fill: sums and bad rows", "nothing written outside", "twice the same bits", "factor: against elimination in higher precision", "factor: bad pivots as on the host"};
+static const char *const topics[NTOPICS] = {"memory is what bytes() says",
+                                            "fill: band",
+                                            "fill: couplings",
+                                            "fill: other values by the map, few blocks",
+                                            "fill: without a map",
+                                            "fill: sums and bad rows",
+                                            "nothing written outside",
+                                            "twice the same bits",
+                                            "factor: against elimination in higher precision",
+                                            "factor: bad pivots as on the host"};
 static struct {
   PetscInt cases, bad;
   double   worst;
@@ -58,12 +70,14 @@ struct Shape {
 };
 
 struct Problem {
-  PetscInt                 n, kl, ku, np, kind;
-  std::vector<PetscInt>    start, newrow; /* newrow empty: natural */
-  PetscBool                active[128];
-  PCSpikePrecision         precision;
-  PetscBool                coupled, full; /* full: one row has entries in all columns, more than a map of the pattern takes */
-  std::vector<PetscScalar> a;             /* entry (i, j) of the band order at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
+  PetscInt              n, kl, ku, np, kind;
+  std::vector<PetscInt> start, newrow; /* newrow empty: natural */
+  PetscBool             active[128];
+  PCSpikePrecision      precision;
+  /* full: one row has entries in all columns, more than a map of the pattern takes */
+  PetscBool coupled, full;
+  /* entry (i, j) of the band order at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
+  std::vector<PetscScalar> a;
   std::vector<PetscInt>    ai[2], aj[2], colmap;
   std::vector<PetscScalar> aa[2];
 };
@@ -96,14 +110,19 @@ static void Result(int topic, const Problem &pr, const char *what, double error,
   results[topic].cases++;
   if (!(error <= bound)) {
     if (++results[topic].bad <= 20)
-      PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "# %s: n %" PetscInt_FMT ", np %" PetscInt_FMT ", kl %" PetscInt_FMT ", ku %" PetscInt_FMT ", kind %" PetscInt_FMT ", %s%s: %s: %g, bound %g\n", topics[topic], pr.n, pr.np, pr.kl, pr.ku, pr.kind, PCSpikePrecisions[pr.precision], pr.coupled ? "" : ", not coupled", what, error, bound));
+      PetscCallAbort(PETSC_COMM_SELF,
+                     PetscPrintf(PETSC_COMM_SELF,
+                                 "# %s: n %" PetscInt_FMT ", np %" PetscInt_FMT ", kl %" PetscInt_FMT
+                                 ", ku %" PetscInt_FMT ", kind %" PetscInt_FMT ", %s%s: %s: %g, bound %g\n",
+                                 topics[topic], pr.n, pr.np, pr.kl, pr.ku, pr.kind, PCSpikePrecisions[pr.precision],
+                                 pr.coupled ? "" : ", not coupled", what, error, bound));
   }
   if (bound > 0) results[topic].worst = PetscMax(results[topic].worst, error / bound);
 }
 
 /*
-  kinds: 0 natural, one piece; 1 as on one of several ranks: two pieces with a column map, couplings outside; 2 permuted; 3 missing entries, stored
-  zeros, empty rows and entries outside the band
+  kinds: 0 natural, one piece; 1 as on one of several ranks: two pieces with a column map, couplings outside; 2
+  permuted; 3 missing entries, stored zeros, empty rows and entries outside the band
 */
 #define NKINDS 4
 static void MakeProblem(const Shape &sh, PetscInt kind, PCSpikePrecision precision, PetscBool coupled, Problem &pr)
@@ -125,7 +144,8 @@ static void MakeProblem(const Shape &sh, PetscInt kind, PCSpikePrecision precisi
   pr.n         = pr.start.back();
   pr.precision = precision;
   pr.coupled   = coupled;
-  for (PetscInt q = 0; q <= pr.np; q++) pr.active[q] = (PetscBool)(coupled && pr.n && (kind == 1 || (q > 0 && q < pr.np)) && (q % 5 != 3));
+  for (PetscInt q = 0; q <= pr.np; q++)
+    pr.active[q] = (PetscBool)(coupled && pr.n && (kind == 1 || (q > 0 && q < pr.np)) && (q % 5 != 3));
   const PetscInt n = pr.n, ld = pr.kl + pr.ku + 1, kl = pr.kl, ku = pr.ku;
 
   pr.a.assign((size_t)n * ld, PetscScalar(0.0));
@@ -147,7 +167,8 @@ static void MakeProblem(const Shape &sh, PetscInt kind, PCSpikePrecision precisi
   pr.newrow.clear();
   if (kind == 2) { /* rows exchanged over any distance */
     for (PetscInt i = 0; i < n; i++) pr.newrow.push_back(i);
-    for (PetscInt i = n - 1; i > 0; i--) std::swap(pr.newrow[i], pr.newrow[(PetscInt)((Uniform() + 1) * 0.5 * (i + 1))]);
+    for (PetscInt i = n - 1; i > 0; i--)
+      std::swap(pr.newrow[i], pr.newrow[(PetscInt)((Uniform() + 1) * 0.5 * (i + 1))]);
     oldrow.resize(n);
     for (PetscInt i = 0; i < n; i++) oldrow[pr.newrow[i]] = i;
   }
@@ -272,7 +293,8 @@ static std::vector<PetscScalar> DownloadBand(const SpikeBand &s)
   const SpikeCUDA         *h = (const SpikeCUDA *)s.data;
   std::vector<PetscScalar> v(h->elements);
 
-  SpikeDispatchPrecision(s.precision, const std::vector<F> b = Download<F>(s.band, h->elements); for (size_t i = 0; i < b.size(); i++) v[i] = (PetscScalar)b[i]);
+  SpikeDispatchPrecision(s.precision, const std::vector<F> b = Download<F>(s.band, h->elements);
+                         for (size_t i = 0; i < b.size(); i++) v[i] = (PetscScalar)b[i]);
   return v;
 }
 
@@ -320,14 +342,18 @@ static double BandError(const Problem &pr, const SpikeBand &s, const std::vector
   return e;
 }
 
-/* LU of a partition without pivoting: row i of f holds columns i - kl .. i + ku; boosts as the policy says and stops at a bad pivot */
+/*
+  LU of a partition without pivoting: row i of f holds columns i - kl .. i + ku; boosts as the policy says and stops at
+  a bad pivot
+*/
 static void Eliminate(const Problem &pr, PetscInt p, const SpikePivot &piv, std::vector<Wide> &f)
 {
   const PetscInt ld = pr.kl + pr.ku + 1, n = pr.start[p + 1] - pr.start[p], kl = pr.kl, ku = pr.ku;
 
   f.assign((size_t)n * ld, Wide(0.0L));
   for (PetscInt i = 0; i < n; i++)
-    for (PetscInt j = PetscMax(0, i - kl); j <= PetscMin(n - 1, i + ku); j++) f[(size_t)i * ld + j - i + kl] = ToWide(Rounded(pr, pr.a[(size_t)(pr.start[p] + i) * ld + j - i + kl]));
+    for (PetscInt j = PetscMax(0, i - kl); j <= PetscMin(n - 1, i + ku); j++)
+      f[(size_t)i * ld + j - i + kl] = ToWide(Rounded(pr, pr.a[(size_t)(pr.start[p] + i) * ld + j - i + kl]));
   for (PetscInt k = 0; k < n; k++) {
     Wide             *row = &f[(size_t)k * ld + kl];
     const long double abs = std::abs(row[0]);
@@ -342,15 +368,22 @@ static void Eliminate(const Problem &pr, PetscInt p, const SpikePivot &piv, std:
   }
 }
 
-/* The factors in tiles against f: L and U relative to their largest entries beside the diagonal, the inverted halves by their products with L and U */
-static double FactorError(const Problem &pr, const SpikeBand &s, const std::vector<PetscScalar> &band, PetscInt p, const std::vector<Wide> &f)
+/*
+  The factors in tiles against f: L and U relative to their largest entries beside the diagonal, the inverted halves by
+  their products with L and U
+*/
+static double FactorError(const Problem &pr, const SpikeBand &s, const std::vector<PetscScalar> &band, PetscInt p,
+                          const std::vector<Wide> &f)
 {
   const SpikeTiles &t  = ((const SpikeCUDA *)s.data)->t;
   const PetscInt    ld = pr.kl + pr.ku + 1, n = pr.start[p + 1] - pr.start[p], kl = pr.kl, ku = pr.ku;
   const int         T      = t.T;
   long double       lower1 = 1e-30L, upper1 = 1e-30L, inverse = 0.0L, e = 0.0L; /* largest |l_ij|, |u_ij|, |1 / u_jj| */
 
-  auto at    = [&](PetscInt i, PetscInt j) { return i < n && j < n ? (i - j <= kl && j - i <= ku ? f[(size_t)i * ld + j - i + kl] : Wide(0.0L)) : Wide(i == j ? 1.0L : 0.0L); };
+  auto at = [&](PetscInt i, PetscInt j) {
+    return i < n && j < n ? (i - j <= kl && j - i <= ku ? f[(size_t)i * ld + j - i + kl] : Wide(0.0L))
+                          : Wide(i == j ? 1.0L : 0.0L);
+  };
   auto worse = [&](Wide d, long double unit) {
     const long double abs = std::abs(d) / unit;
 
@@ -371,18 +404,25 @@ static double FactorError(const Problem &pr, const SpikeBand &s, const std::vect
     for (int q = 1; q <= t.QL; q++)
       for (int c = 0; c < T; c++)
         for (int r = 0; r < T; r++)
-          if (q < t.QL || r <= c) worse(ToWide(band[t.at(p, j, q - 1, r, c)]) - (j >= q ? at(i0 + r, i0 - (PetscInt)q * T + c) : Wide(0.0L)), lower1);
+          if (q < t.QL || r <= c)
+            worse(ToWide(band[t.at(p, j, q - 1, r, c)]) - (j >= q ? at(i0 + r, i0 - (PetscInt)q * T + c) : Wide(0.0L)),
+                  lower1);
     for (int q = 1; q <= t.QU; q++)
       for (int c = 0; c < T; c++)
         for (int r = 0; r < T; r++)
-          if (q < t.QU || c <= r) worse(ToWide(band[t.at(p, j, t.QL + q - 1, r, c)]) - (j + q < t.steps ? at(i0 + r, i0 + (PetscInt)q * T + c) : Wide(0.0L)), upper1);
+          if (q < t.QU || c <= r)
+            worse(ToWide(band[t.at(p, j, t.QL + q - 1, r, c)]) -
+                    (j + q < t.steps ? at(i0 + r, i0 + (PetscInt)q * T + c) : Wide(0.0L)),
+                  upper1);
     /* sum_k Linv_rk L_kc and sum_k Uinv_rk U_kc are those of the identity */
     for (int c = 0; c < T; c++)
       for (int r = 0; r < T; r++) {
         Wide lower = r == c ? -1.0L : 0.0L, upper = lower;
 
         if (r >= c && t.QL)
-          for (int k = c; k <= r; k++) lower += (k == r ? Wide(1.0L) : ToWide(band[t.diagtile(p, j, r, k)])) * (k == c ? Wide(1.0L) : at(i0 + k, i0 + c));
+          for (int k = c; k <= r; k++)
+            lower += (k == r ? Wide(1.0L) : ToWide(band[t.diagtile(p, j, r, k)])) *
+                     (k == c ? Wide(1.0L) : at(i0 + k, i0 + c));
         else lower = 0.0L;
         if (r <= c && (r == c || t.QU))
           for (int k = r; k <= c; k++) upper += ToWide(band[t.diagtile(p, j, r, k)]) * at(i0 + k, i0 + c);
@@ -396,14 +436,16 @@ static double FactorError(const Problem &pr, const SpikeBand &s, const std::vect
 
 static double Relative(PetscReal a, PetscReal b)
 {
-  if (a == b || (PetscIsInfOrNanReal(a) && PetscIsInfOrNanReal(b))) return 0.0; /* which of the two an overflow becomes depends on the order of operations */
+  /* which of the two an overflow becomes depends on the order of operations */
+  if (a == b || (PetscIsInfOrNanReal(a) && PetscIsInfOrNanReal(b))) return 0.0;
   return (double)(PetscAbsReal(a - b) / PetscMax(PetscAbsReal(b), PETSC_MACHINE_EPSILON));
 }
 
 /* Compares statistics and pivots with those of the host */
 static void CompareStats(const Problem &pr, const SpikeFillStats &a, const SpikeFillStats &b)
 {
-  const double bound = 4 * (8 + sqrt((double)pr.n * (pr.kl + pr.ku + 1))) * PETSC_MACHINE_EPSILON; /* sums of so many terms, in other orders */
+  /* sums of so many terms, in other orders */
+  const double bound = 4 * (8 + sqrt((double)pr.n * (pr.kl + pr.ku + 1))) * PETSC_MACHINE_EPSILON;
 
   Result(STATS, pr, "sum", Relative(a.sum, b.sum), bound);
   Result(STATS, pr, "dropped", Relative(a.dropped, b.dropped), bound);
@@ -415,18 +457,22 @@ static void CompareStats(const Problem &pr, const SpikeFillStats &a, const Spike
 }
 
 /* Fills s again, from arrays of NaN, and compares all that it leaves with definition and host */
-static void TestRefill(int topic, const Problem &pr, SpikeBand *host, SpikeBand *s, const SpikeCSR parts[], const PetscInt *newrow)
+static void TestRefill(int topic, const Problem &pr, SpikeBand *host, SpikeBand *s, const SpikeCSR parts[],
+                       const PetscInt *newrow)
 {
   SpikeCUDA     *h = (SpikeCUDA *)s->data;
   SpikeCSR       hostparts[2];
   SpikeFillStats hst, st;
   const PetscInt nparts = pr.kind == 1 ? 2 : 1;
-  const size_t   nB = pr.coupled ? (size_t)(pr.np + 1) * pr.ku * pr.ku : 0, nC = pr.coupled ? (size_t)(pr.np + 1) * pr.kl * pr.kl : 0;
-  double         e = 0.0;
+  const size_t   nB     = pr.coupled ? (size_t)(pr.np + 1) * pr.ku * pr.ku : 0,
+               nC       = pr.coupled ? (size_t)(pr.np + 1) * pr.kl * pr.kl : 0;
+  double e              = 0.0;
 
   Pieces(pr, false, hostparts);
-  PetscCallAbort(PETSC_COMM_SELF, (*host->k->fill)(host, nparts, hostparts, pr.newrow.size() ? pr.newrow.data() : NULL, &hst));
-  CheckCUDA(cudaMemset(s->band, 0xFF, h->elements * SpikePrecisionBytes(pr.precision) * (sizeof(PetscScalar) / sizeof(PetscReal))));
+  PetscCallAbort(PETSC_COMM_SELF,
+                 (*host->k->fill)(host, nparts, hostparts, pr.newrow.size() ? pr.newrow.data() : NULL, &hst));
+  CheckCUDA(cudaMemset(s->band, 0xFF,
+                       h->elements * SpikePrecisionBytes(pr.precision) * (sizeof(PetscScalar) / sizeof(PetscReal))));
   if (nB) CheckCUDA(cudaMemset(s->dB, 0xFF, nB * sizeof(PetscScalar)));
   if (nC) CheckCUDA(cudaMemset(s->dC, 0xFF, nC * sizeof(PetscScalar)));
   PetscCallAbort(PETSC_COMM_SELF, (*s->k->begin)(s));
@@ -490,13 +536,18 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   MakeBand(pr, &SpikeKernels_CUDA, &s);
   h = (SpikeCUDA *)s.data;
   PetscCallAbort(PETSC_COMM_SELF, (*s.k->bytes)(&s, &bytes, &extra));
-  Result(MEMORY, pr, "bytes", fabs(bytes - (PetscReal)h->elements * SpikePrecisionBytes(pr.precision) * (sizeof(PetscScalar) / sizeof(PetscReal))), 0);
+  Result(MEMORY, pr, "bytes",
+         fabs(bytes -
+              (PetscReal)h->elements * SpikePrecisionBytes(pr.precision) * (sizeof(PetscScalar) / sizeof(PetscReal))),
+         0);
   /* the band in the precision of the factors; a tile row more a partition, and a tenth of the groups */
   {
     PetscInt longest = 0;
 
     for (PetscInt p = 0; p < pr.np; p++) longest = PetscMax(longest, pr.start[p + 1] - pr.start[p]);
-    Result(MEMORY, pr, "padding", (double)h->elements, 1.1 * pr.np * (longest + h->t.T) * (pr.kl + pr.ku + 1 + PetscAbsInt(pr.kl - pr.ku) % h->t.T + h->t.T) + 8.0 * pr.np * h->t.steps);
+    Result(MEMORY, pr, "padding", (double)h->elements,
+           1.1 * pr.np * (longest + h->t.T) * (pr.kl + pr.ku + 1 + PetscAbsInt(pr.kl - pr.ku) % h->t.T + h->t.T) +
+             8.0 * pr.np * h->t.steps);
   }
   Pieces(pr, false, hostparts);
   Pieces(pr, true, parts);
@@ -508,7 +559,8 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   s.dB    = pr.coupled ? (PetscScalar *)gB.make(nB, sizeof(PetscScalar)) : NULL;
   s.dC    = pr.coupled ? (PetscScalar *)gC.make(nC, sizeof(PetscScalar)) : NULL;
 
-  PetscCallAbort(PETSC_COMM_SELF, (*host.k->fill)(&host, nparts, hostparts, pr.newrow.size() ? pr.newrow.data() : NULL, &hst));
+  PetscCallAbort(PETSC_COMM_SELF,
+                 (*host.k->fill)(&host, nparts, hostparts, pr.newrow.size() ? pr.newrow.data() : NULL, &hst));
   for (int twice = 0; twice < 2; twice++) {
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->begin)(&s));
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->fill)(&s, nparts, parts, newrow, &st));
@@ -530,7 +582,8 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->finish)(&s));
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->end)(&s));
     band = DownloadBand(s);
-    if (twice) Result(REPEAT, pr, "factors", (double)memcmp(band.data(), factors.data(), band.size() * sizeof(PetscScalar)), 0);
+    if (twice)
+      Result(REPEAT, pr, "factors", (double)memcmp(band.data(), factors.data(), band.size() * sizeof(PetscScalar)), 0);
     factors = band;
   }
   PetscCallAbort(PETSC_COMM_SELF, (*s.k->bytes)(&s, &bytes, &after));
@@ -539,9 +592,12 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   if (hst.overflowrow >= 0) hpiv.badrow = piv.badrow = -1, values = false; /* nobody factors it then */
   Result(PIVOT, pr, "badrow", (double)PetscAbsInt(piv.badrow - hpiv.badrow), 0);
   Result(PIVOT, pr, "nboost", (double)PetscAbsInt(piv.nboost - hpiv.nboost), 0);
-  if (hpiv.badrow >= 0) Result(PIVOT, pr, "badvalue", Relative(piv.badvalue, hpiv.badvalue), PetscMax(1e-3, 8 * SpikePrecisionEpsilon(pr.precision)));
+  if (hpiv.badrow >= 0)
+    Result(PIVOT, pr, "badvalue", Relative(piv.badvalue, hpiv.badvalue),
+           PetscMax(1e-3, 8 * SpikePrecisionEpsilon(pr.precision)));
   if (values && hpiv.badrow < 0) {
-    const double      eps = 2 * PetscMax((double)SpikePrecisionEpsilon(pr.precision), PETSC_MACHINE_EPSILON / 2); /* arithmetic may be that of PetscScalar */
+    /* arithmetic may be that of PetscScalar */
+    const double      eps = 2 * PetscMax((double)SpikePrecisionEpsilon(pr.precision), PETSC_MACHINE_EPSILON / 2);
     std::vector<Wide> f;
     double            e = 0.0;
 
@@ -550,8 +606,14 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
       Eliminate(pr, p, hpiv, f);
       e = PetscMax(e, FactorError(pr, s, factors, p, f));
     }
-    /* numbers of 16 bits are rounded when they are stored, which those that are brought up to date in the band itself are several times: no sums of roundings */
-    Result(FACTOR, pr, "element", e, (SpikePrecisionBytes(pr.precision) == 2 ? 4 * sqrt((double)PetscMax(PetscMax(h->t.QL, h->t.QU), 1)) : 8 * (8 + PetscMin(pr.kl, pr.ku))) * eps);
+    /*
+      numbers of 16 bits are rounded when they are stored, which those that are brought up to date in the band itself
+      are several times: no sums of roundings
+    */
+    Result(FACTOR, pr, "element", e,
+           (SpikePrecisionBytes(pr.precision) == 2 ? 4 * sqrt((double)PetscMax(PetscMax(h->t.QL, h->t.QU), 1))
+                                                   : 8 * (8 + PetscMin(pr.kl, pr.ku))) *
+             eps);
   }
   if (values && pr.n) TestOtherValues(pr, &host, &s, parts, newrow);
   Result(EXTENT, pr, "band", gband.intact() ? 0 : 1, 0);
@@ -570,64 +632,62 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   PetscCallAbort(PETSC_COMM_SELF, (*host.k->destroy)(&host));
 }
 
-static const Shape shapes[] = {
-  {1,  0,   0,   {0}               },
-  {1,  3,   2,   {0}               },
-  {1,  0,   0,   {1}               },
-  {3,  0,   0,   {5, 1, 70}        },
-  {40, 0,   0,   {9, 8}            },
-  {1,  1,   1,   {1}               },
-  {1,  1,   1,   {100}             },
-  {2,  1,   1,   {1, 1}            },
-  {67, 1,   1,   {7, 9, 3}         },
-  {33, 1,   2,   {2, 40, 3}        },
-  {5,  2,   1,   {3, 197, 2, 64}   },
-  {11, 3,   3,   {3, 4, 50}        },
-  {22, 3,   0,   {3, 30}           },
-  {9,  0,   4,   {33, 4}           },
-  {10, 4,   4,   {4, 5, 63}        },
-  {7,  5,   5,   {5, 51, 49}       },
-  {8,  7,   4,   {40, 7, 61}       },
-  {9,  8,   8,   {8, 64, 65, 63}   },
-  {4,  8,   1,   {80}              },
-  {7,  9,   9,   {90, 9, 10}       },
-  {5,  12,  0,   {60, 12}          },
-  {5,  0,   13,  {60, 13}          },
-  {5,  15,  16,  {16, 90, 17}      },
-  {6,  16,  16,  {160, 159, 161}   },
-  {3,  16,  3,   {48, 16}          },
-  {5,  17,  17,  {17, 100, 18}     },
-  {4,  20,  24,  {24, 240, 25}     },
-  {3,  22,  18,  {100, 23, 22}     },
-  {3,  25,  25,  {250, 26}         },
-  {4,  0,   29,  {100, 29}         },
-  {4,  31,  31,  {31, 300, 62, 63} },
-  {5,  32,  32,  {32, 320, 64, 33} },
-  {3,  32,  5,   {200, 32}         },
-  {3,  5,   32,  {200, 33}         },
-  {3,  33,  33,  {33, 200, 34}     },
-  {4,  40,  21,  {43, 42, 90}      },
-  {3,  43,  46,  {46, 200, 47}     },
-  {3,  48,  40,  {300, 48}         },
-  {4,  50,  50,  {50, 400, 51, 100}},
-  {4,  36,  0,   {80, 36}          },
-  {3,  64,  0,   {200, 64}         },
-  {3,  0,   64,  {200, 64}         },
-  {3,  64,  64,  {64, 300, 65}     },
-  {3,  65,  64,  {86, 86, 85}      },
-  {3,  65,  70,  {300, 70}         },
-  {3,  3,   68,  {200, 68, 69}     },
-  {3,  72,  50,  {150, 72, 73}     },
-  {3,  96,  96,  {96, 400, 97}     },
-  {3,  10,  128, {300, 128}        },
-  {2,  128, 128, {600, 128}        },
-  {2,  129, 129, {500, 129}        },
-  {2,  32,  256, {500, 256}        },
-  {2,  200, 130, {500, 200}        },
-  {2,  256, 256, {800, 257}        },
-  {1,  340, 340, {700}             },
-  {2,  512, 512, {1100, 512}       }
-};
+static const Shape shapes[] = {{1, 0, 0, {0}},
+                               {1, 3, 2, {0}},
+                               {1, 0, 0, {1}},
+                               {3, 0, 0, {5, 1, 70}},
+                               {40, 0, 0, {9, 8}},
+                               {1, 1, 1, {1}},
+                               {1, 1, 1, {100}},
+                               {2, 1, 1, {1, 1}},
+                               {67, 1, 1, {7, 9, 3}},
+                               {33, 1, 2, {2, 40, 3}},
+                               {5, 2, 1, {3, 197, 2, 64}},
+                               {11, 3, 3, {3, 4, 50}},
+                               {22, 3, 0, {3, 30}},
+                               {9, 0, 4, {33, 4}},
+                               {10, 4, 4, {4, 5, 63}},
+                               {7, 5, 5, {5, 51, 49}},
+                               {8, 7, 4, {40, 7, 61}},
+                               {9, 8, 8, {8, 64, 65, 63}},
+                               {4, 8, 1, {80}},
+                               {7, 9, 9, {90, 9, 10}},
+                               {5, 12, 0, {60, 12}},
+                               {5, 0, 13, {60, 13}},
+                               {5, 15, 16, {16, 90, 17}},
+                               {6, 16, 16, {160, 159, 161}},
+                               {3, 16, 3, {48, 16}},
+                               {5, 17, 17, {17, 100, 18}},
+                               {4, 20, 24, {24, 240, 25}},
+                               {3, 22, 18, {100, 23, 22}},
+                               {3, 25, 25, {250, 26}},
+                               {4, 0, 29, {100, 29}},
+                               {4, 31, 31, {31, 300, 62, 63}},
+                               {5, 32, 32, {32, 320, 64, 33}},
+                               {3, 32, 5, {200, 32}},
+                               {3, 5, 32, {200, 33}},
+                               {3, 33, 33, {33, 200, 34}},
+                               {4, 40, 21, {43, 42, 90}},
+                               {3, 43, 46, {46, 200, 47}},
+                               {3, 48, 40, {300, 48}},
+                               {4, 50, 50, {50, 400, 51, 100}},
+                               {4, 36, 0, {80, 36}},
+                               {3, 64, 0, {200, 64}},
+                               {3, 0, 64, {200, 64}},
+                               {3, 64, 64, {64, 300, 65}},
+                               {3, 65, 64, {86, 86, 85}},
+                               {3, 65, 70, {300, 70}},
+                               {3, 3, 68, {200, 68, 69}},
+                               {3, 72, 50, {150, 72, 73}},
+                               {3, 96, 96, {96, 400, 97}},
+                               {3, 10, 128, {300, 128}},
+                               {2, 128, 128, {600, 128}},
+                               {2, 129, 129, {500, 129}},
+                               {2, 32, 256, {500, 256}},
+                               {2, 200, 130, {500, 200}},
+                               {2, 256, 256, {800, 257}},
+                               {1, 340, 340, {700}},
+                               {2, 512, 512, {1100, 512}}};
 
 /* One shape, all kinds of matrices and of bands */
 static void TestShape(const Shape &sh)
@@ -661,7 +721,8 @@ static void TestPivots(const Shape &sh)
 
       MakeProblem(sh, 0, (PCSpikePrecision)precision, PETSC_FALSE, pr);
       if (!pr.n) continue;
-      bad[0] = pr.start[pr.np / 2] + (PetscInt)((Uniform() + 1) * 0.5 * (pr.start[pr.np / 2 + 1] - pr.start[pr.np / 2]));
+      bad[0] = pr.start[pr.np / 2] +
+               (PetscInt)((Uniform() + 1) * 0.5 * (pr.start[pr.np / 2 + 1] - pr.start[pr.np / 2]));
       bad[1] = pr.n - 1;
       for (int b = 0; b < 2; b++) {
         const PetscInt i = bad[b];
@@ -674,7 +735,8 @@ static void TestPivots(const Shape &sh)
           else if (d) continue;
           else if (what == 3) v = PetscScalar(NAN);
           else if (what == 4) v = PetscScalar(INFINITY);
-          else if (what == 5) v = PetscScalar(1e-5) * (v / PetscAbsScalar(v)); /* small: a bad pivot in a triangular matrix only */
+          else if (what == 5)
+            v = PetscScalar(1e-5) * (v / PetscAbsScalar(v)); /* small: a bad pivot in a triangular matrix only */
         }
       }
       if (what == 1) boost = 10.0;
@@ -685,7 +747,8 @@ static void TestPivots(const Shape &sh)
       }
       if (what == 6) tol = 1e6; /* above every pivot, and above the ones behind the ends */
       for (PetscInt r = 0; r < pr.n; r++)
-        for (PetscInt k = pr.ai[0][r]; k < pr.ai[0][r + 1]; k++) pr.aa[0][k] = pr.a[(size_t)r * ld + pr.aj[0][k] - r + sh.kl];
+        for (PetscInt k = pr.ai[0][r]; k < pr.ai[0][r + 1]; k++)
+          pr.aa[0][k] = pr.a[(size_t)r * ld + pr.aj[0][k] - r + sh.kl];
       TestProblem(pr, tol, boost, what < 3 || what > 4);
     }
 }
@@ -694,9 +757,7 @@ static void TestPivots(const Shape &sh)
 static void TestOverflow(void)
 {
 #if !defined(PETSC_USE_REAL_SINGLE)
-  const Shape sh = {
-    3, 4, 3, {20, 30}
-  };
+  const Shape sh = {3, 4, 3, {20, 30}};
 
   for (int precision = PC_SPIKE_PRECISION_DOUBLE; precision <= PC_SPIKE_PRECISION_FP16; precision++) {
     Problem pr;
@@ -743,7 +804,9 @@ int main(int argc, char **argv)
     return 0;
   }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(shapes); i++) {
-    if (PetscMax(shapes[i].kl, shapes[i].ku) > most || (only[0] >= 0 && (shapes[i].kl != only[0] || shapes[i].ku != only[1]))) continue;
+    if (PetscMax(shapes[i].kl, shapes[i].ku) > most ||
+        (only[0] >= 0 && (shapes[i].kl != only[0] || shapes[i].ku != only[1])))
+      continue;
     TestShape(shapes[i]);
     if (PetscMax(shapes[i].kl, shapes[i].ku) <= 130) TestPivots(shapes[i]);
   }
@@ -752,9 +815,11 @@ int main(int argc, char **argv)
     TestFullRow();
   }
   for (int i = 0; i < NTOPICS; i++) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %d - cuda: %s # %" PetscInt_FMT " cases", results[i].bad ? "not ok" : "ok", i + 1, topics[i], results[i].cases));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %d - cuda: %s # %" PetscInt_FMT " cases",
+                          results[i].bad ? "not ok" : "ok", i + 1, topics[i], results[i].cases));
     if (results[i].bad) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %" PetscInt_FMT " bad", results[i].bad));
-    if (results[i].worst > 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", worst error %.2g of its bound", results[i].worst));
+    if (results[i].worst > 0)
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, ", worst error %.2g of its bound", results[i].worst));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
     failed += results[i].bad > 0;
   }

@@ -3,7 +3,7 @@
 static char help[] = "Products by stencils of the CUDA backend. -small: few sizes, for compute-sanitizer.\n\n";
 
 #include <petscdevice_cuda.h>
-#include "kernels/krylov.h"
+#include "kernels/krylov/krylov.h"
 
 #define GUARD 64
 
@@ -11,8 +11,9 @@ static int number = 0, failures = 0, bad = 0;
 
 static PetscScalar Number(PetscInt seed, PetscCount i)
 {
-  unsigned long long v = (unsigned long long)(seed + 1) * 0x9e3779b97f4a7c15ull + (unsigned long long)i * 0xd1342543de82ef95ull;
-  double             a[2];
+  unsigned long long v = (unsigned long long)(seed + 1) * 0x9e3779b97f4a7c15ull +
+                         (unsigned long long)i * 0xd1342543de82ef95ull;
+  double a[2];
 
   for (int k = 0; k < 2; k++) {
     v ^= v >> 29;
@@ -87,7 +88,10 @@ static PetscErrorCode Drop(Array *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Points of a stencil, backwards where `reverse` is set; kinds: 1, 3, 5, 7 neighbours; 9, 27 with corners; 2 one-sided; 13 up to 2 away; 125 all of these */
+/*
+  Points of a stencil, backwards where `reverse` is set; kinds: 1, 3, 5, 7 neighbours; 9, 27 with corners; 2 one-sided;
+  13 up to 2 away; 125 all of these
+*/
 static PetscInt Offsets(PetscInt kind, PetscInt dim, PetscBool reverse, PetscInt offset[])
 {
   PetscInt n = 0;
@@ -95,8 +99,9 @@ static PetscInt Offsets(PetscInt kind, PetscInt dim, PetscBool reverse, PetscInt
   for (PetscInt k = -2; k < 3; k++)
     for (PetscInt j = -2; j < 3; j++)
       for (PetscInt i = -2; i < 3; i++) {
-        const PetscInt far = PetscMax(PetscMax(PetscAbsInt(i), PetscAbsInt(j)), PetscAbsInt(k)), turns = (i != 0) + (j != 0) + (k != 0);
-        PetscBool      take;
+        const PetscInt far   = PetscMax(PetscMax(PetscAbsInt(i), PetscAbsInt(j)), PetscAbsInt(k)),
+                       turns = (i != 0) + (j != 0) + (k != 0);
+        PetscBool take;
 
         if ((dim < 2 && j) || (dim < 3 && k)) continue;
         take = (PetscBool)(!far || (far == 1 && kind > 2 && (turns == 1 || kind == 9 || kind == 27)) || kind == 125);
@@ -135,7 +140,9 @@ typedef struct {
   PetscBool open[3]; /* points around the box exist */
 } Case;
 
-/* Points around the box that exist, w of them on each side where it is open, lie in slabs as far as the stencil reaches */
+/*
+  Points around the box that exist, w of them on each side where it is open, lie in slabs as far as the stencil reaches
+*/
 static void Around(SpikeStencil *h, PetscInt w, const PetscBool open[3])
 {
   for (int d = 0; d < 3; d++) {
@@ -202,13 +209,18 @@ static PetscErrorCode TestLists(SpikeStencil *h, SpikeStencil *c, const Array *x
     if (k == 0) {
       PetscCall((*SpikeStencilKernels_Host.pack)(h, n, list, x->host, out.host));
       PetscCall((*SpikeStencilKernels_CUDA.pack)(c, n, there, x->there + GUARD, out.there + GUARD));
-      for (PetscInt t = 0; t < n; t++) Check((PetscBool)(out.host[t * h->dof] == x->host[list[t] * h->dof]), "pack()", t);
+      for (PetscInt t = 0; t < n; t++)
+        Check((PetscBool)(out.host[t * h->dof] == x->host[list[t] * h->dof]), "pack()", t);
     } else { /* the second time nothing arrives */
       for (PetscInt t = 0; t < n && k == 2; t++) list[2 * n + t] = -1 - t;
       PetscCallCUDA(cudaMemcpy(there, list, 3 * (size_t)n * sizeof(*there), cudaMemcpyHostToDevice));
-      PetscCall((*SpikeStencilKernels_Host.unpack)(h, n, list + n, list + 2 * n, x->host, k == 1 ? x->host + h->dof : NULL, out.host));
-      PetscCall((*SpikeStencilKernels_CUDA.unpack)(c, n, there + n, there + 2 * n, x->there + GUARD, k == 1 ? x->there + GUARD + h->dof : NULL, out.there + GUARD));
-      for (PetscInt t = 0; t < n; t++) Check((PetscBool)(out.host[(n - 1 - t) * h->dof] == x->host[(t + (k == 1 && t % 3 ? 1 : 0)) * h->dof]), "unpack()", t);
+      PetscCall((*SpikeStencilKernels_Host.unpack)(h, n, list + n, list + 2 * n, x->host,
+                                                   k == 1 ? x->host + h->dof : NULL, out.host));
+      PetscCall((*SpikeStencilKernels_CUDA.unpack)(c, n, there + n, there + 2 * n, x->there + GUARD,
+                                                   k == 1 ? x->there + GUARD + h->dof : NULL, out.there + GUARD));
+      for (PetscInt t = 0; t < n; t++)
+        Check((PetscBool)(out.host[(n - 1 - t) * h->dof] == x->host[(t + (k == 1 && t % 3 ? 1 : 0)) * h->dof]),
+              "unpack()", t);
     }
     PetscCall((*SpikeStencilKernels_CUDA.end)(c));
     PetscCall(Get(&out, mine));
@@ -221,8 +233,13 @@ static PetscErrorCode TestLists(SpikeStencil *h, SpikeStencil *c, const Array *x
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the points around the box are in slabs: the inside and the ends have the bits that they have with all points in one vector, and nothing else is read. x has w points around the box where it is open; y is on the host what `wanted` is on the device */
-static PetscErrorCode TestEnds(SpikeStencil *h, SpikeStencil *c, PetscInt w, const PetscBool open[3], const Array *x, PetscCount first, const PetscInt stride[2], const Array *y, const PetscScalar wanted[])
+/*
+  Where the points around the box are in slabs: the inside and the ends have the bits that they have with all points in
+  one vector, and nothing else is read. x has w points around the box where it is open; y is on the host what `wanted`
+  is on the device
+*/
+static PetscErrorCode TestEnds(SpikeStencil *h, SpikeStencil *c, PetscInt w, const PetscBool open[3], const Array *x,
+                               PetscCount first, const PetscInt stride[2], const Array *y, const PetscScalar wanted[])
 {
   Array        own, ghost, to;
   PetscScalar *mine;
@@ -248,27 +265,32 @@ static PetscErrorCode TestEnds(SpikeStencil *h, SpikeStencil *c, PetscInt w, con
         for (int e = 0; e < dof; e++) {
           const PetscScalar v = x->host[first + (i + (PetscCount)j * stride[0] + (PetscCount)k * stride[1]) * dof + e];
 
-          if (slab == 6) own.host[(i + (PetscCount)j * h->size[0] + (PetscCount)k * h->size[0] * h->size[1]) * dof + e] = v;
+          if (slab == 6)
+            own.host[(i + (PetscCount)j * h->size[0] + (PetscCount)k * h->size[0] * h->size[1]) * dof + e] = v;
           else ghost.host[(h->shell.first[slab] + i + j * h->shell.sj[slab] + k * h->shell.sk[slab]) * dof + e] = v;
         }
       }
-  for (PetscCount i = 0; i < ghost.n; i++) Check((PetscBool)(ghost.host[i] == ghost.host[i]), "a place of the shell that no point has", (PetscInt)i);
+  for (PetscCount i = 0; i < ghost.n; i++)
+    Check((PetscBool)(ghost.host[i] == ghost.host[i]), "a place of the shell that no point has", (PetscInt)i);
   PetscCall(Put(&own));
   PetscCall(Put(&ghost));
   for (PetscCount i = 0; i < to.n; i++) to.host[i] = NaN();
   PetscCall(Put(&to));
-  PetscCall((*SpikeStencilKernels_Host.mult)(h, h->ibegin, h->iend, own.host, h->size[0], h->size[0] * h->size[1], NULL, to.host));
+  PetscCall((*SpikeStencilKernels_Host.mult)(h, h->ibegin, h->iend, own.host, h->size[0], h->size[0] * h->size[1], NULL,
+                                             to.host));
   PetscCall((*SpikeStencilKernels_Host.multends)(h, own.host, ghost.host, NULL, to.host));
   Check((PetscBool)!memcmp(to.host, y->host, (size_t)to.n * sizeof(PetscScalar)), "bits of the ends on the host", 0);
   PetscCall((*SpikeStencilKernels_CUDA.begin)(c));
-  PetscCall((*SpikeStencilKernels_CUDA.mult)(c, c->ibegin, c->iend, own.there + GUARD, c->size[0], c->size[0] * c->size[1], NULL, to.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.mult)(c, c->ibegin, c->iend, own.there + GUARD, c->size[0],
+                                             c->size[0] * c->size[1], NULL, to.there + GUARD));
   PetscCall((*SpikeStencilKernels_CUDA.multends)(c, own.there + GUARD, ghost.there + GUARD, NULL, to.there + GUARD));
   PetscCall((*SpikeStencilKernels_CUDA.end)(c));
   PetscCall(PetscMalloc1(to.n + 2 * GUARD, &mine));
   PetscCall(Get(&to, mine));
   Check((PetscBool)!memcmp(mine + GUARD, wanted + GUARD, (size_t)to.n * sizeof(*mine)), "bits of the ends", 0);
   PetscCall((*SpikeStencilKernels_Host.multends)(h, own.host, ghost.host, to.host, to.host));
-  PetscCall((*SpikeStencilKernels_CUDA.multends)(c, own.there + GUARD, ghost.there + GUARD, to.there + GUARD, to.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.multends)(c, own.there + GUARD, ghost.there + GUARD, to.there + GUARD,
+                                                 to.there + GUARD));
   PetscCall(Get(&to, mine));
   Same(&to, mine, 20 * (h->count * dof + 2) * PETSC_MACHINE_EPSILON, "y = A x + y at the ends");
   if (SpikeStencilSize(h) / dof > 1) PetscCall(TestLists(h, c, &own, (PetscInt)(SpikeStencilSize(h) / dof - 1)));
@@ -279,14 +301,19 @@ static PetscErrorCode TestEnds(SpikeStencil *h, SpikeStencil *c, PetscInt w, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Product(SpikeStencil *h, SpikeStencil *c, const PetscInt begin[3], const PetscInt end[3], int z, const Array *x, PetscCount first, const PetscInt stride[2], Array *y, const Array *before, PetscScalar mine[], const char what[])
+static PetscErrorCode Product(SpikeStencil *h, SpikeStencil *c, const PetscInt begin[3], const PetscInt end[3], int z,
+                              const Array *x, PetscCount first, const PetscInt stride[2], Array *y, const Array *before,
+                              PetscScalar mine[], const char what[])
 {
   PetscFunctionBegin;
   for (PetscCount i = 0; i < y->n; i++) y->host[i] = z == 2 ? before->host[i] : NaN();
   PetscCall(Put(y));
-  PetscCall((*SpikeStencilKernels_Host.mult)(h, begin, end, x->host + first, stride[0], stride[1], z == 2 ? y->host : (z ? before->host : NULL), y->host));
+  PetscCall((*SpikeStencilKernels_Host.mult)(h, begin, end, x->host + first, stride[0], stride[1],
+                                             z == 2 ? y->host : (z ? before->host : NULL), y->host));
   PetscCall((*SpikeStencilKernels_CUDA.begin)(c));
-  PetscCall((*SpikeStencilKernels_CUDA.mult)(c, begin, end, x->there + GUARD + first, stride[0], stride[1], z == 2 ? y->there + GUARD : (z ? before->there + GUARD : NULL), y->there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.mult)(c, begin, end, x->there + GUARD + first, stride[0], stride[1],
+                                             z == 2 ? y->there + GUARD : (z ? before->there + GUARD : NULL),
+                                             y->there + GUARD));
   PetscCall((*SpikeStencilKernels_CUDA.end)(c));
   PetscCall(Get(y, mine));
   Same(y, mine, 10 * (h->count * h->dof + 2) * PETSC_MACHINE_EPSILON, what);
@@ -337,7 +364,8 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
 
         for (int d = 0; d < 3; d++)
           if (q[d] + offset[3 * s + d] < h.lo[d] || q[d] + offset[3 * s + d] >= h.hi[d])
-            for (PetscInt e = 0; e < h.dof * h.dof; e++) coef[SpikeStencilCoef(&h, s, e % h.dof, e / h.dof, p / t->size[0]) + (PetscCount)q[0] * h.dof] = NaN();
+            for (PetscInt e = 0; e < h.dof * h.dof; e++)
+              coef[SpikeStencilCoef(&h, s, e % h.dof, e / h.dof, p / t->size[0]) + (PetscCount)q[0] * h.dof] = NaN();
       }
   h.coef = coef;
   c      = h;
@@ -376,8 +404,10 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
   for (int conjugate = 0; conjugate < 2; conjugate++) {
     for (PetscCount i = 0; i < a.n; i++) a.host[i] = Number(4, i);
     PetscCall(Put(&a));
-    PetscCall((*SpikeStencilKernels_Host.multtranspose)(&h, (PetscBool)conjugate, z.host, a.host + first, stride[0], stride[1]));
-    PetscCall((*SpikeStencilKernels_CUDA.multtranspose)(&c, (PetscBool)conjugate, z.there + GUARD, a.there + GUARD + first, stride[0], stride[1]));
+    PetscCall((*SpikeStencilKernels_Host.multtranspose)(&h, (PetscBool)conjugate, z.host, a.host + first, stride[0],
+                                                        stride[1]));
+    PetscCall((*SpikeStencilKernels_CUDA.multtranspose)(&c, (PetscBool)conjugate, z.there + GUARD,
+                                                        a.there + GUARD + first, stride[0], stride[1]));
     PetscCall(Get(&a, mine));
     Same(&a, mine, 10 * (h.count * h.dof + 2) * PETSC_MACHINE_EPSILON, conjugate ? "y + A^H x" : "y + A^T x");
   }
@@ -397,15 +427,22 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
   PetscCall(Drop(&a));
   PetscCall(Drop(&y));
   PetscCall(Drop(&z));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients%s%s%s", (long)h.count, (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof, constant ? "constant" : "other", t->open[0] ? ", open in i" : "", t->open[1] ? ", in j" : "", t->open[2] ? ", in k" : ""));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients%s%s%s",
+                          (long)h.count, (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof,
+                          constant ? "constant" : "other", t->open[0] ? ", open in i" : "", t->open[1] ? ", in j" : "",
+                          t->open[2] ? ", in k" : ""));
   End(what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product with each step that can be behind it, with and without a diagonal matrix, against the host's; and y has the bits of the product alone */
+/*
+  A product with each step that can be behind it, with and without a diagonal matrix, against the host's; and y has the
+  bits of the product alone
+*/
 static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
 {
-  const SpikeKrylovStep    steps[]    = {SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA, SPIKE_KRYLOV_NSTEPS};
+  const SpikeKrylovStep    steps[]    = {SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO,
+                                         SPIKE_CG_ALPHA,   SPIKE_CG1_BETA,   SPIKE_KRYLOV_NSTEPS};
   const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
   const PetscInt           n = t->size[0] * t->size[1] * t->size[2] * t->dof, whole[3] = {0, 0, 0};
   PetscInt                 offset[3 * 125];
@@ -467,7 +504,8 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   PetscCall((*cuda.k->push)(&cuda, PETSC_FALSE));
   PetscCall(Put(&y));
   PetscCall((*SpikeStencilKernels_CUDA.begin)(&c));
-  PetscCall((*SpikeStencilKernels_CUDA.mult)(&c, ghost.n ? c.ibegin : whole, ghost.n ? c.iend : c.size, x.there + GUARD, c.size[0], c.size[0] * c.size[1], NULL, y.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.mult)(&c, ghost.n ? c.ibegin : whole, ghost.n ? c.iend : c.size, x.there + GUARD,
+                                             c.size[0], c.size[0] * c.size[1], NULL, y.there + GUARD));
   PetscCall((*SpikeStencilKernels_CUDA.multends)(&c, x.there + GUARD, ghost.there + GUARD, NULL, y.there + GUARD));
   PetscCall((*SpikeStencilKernels_CUDA.end)(&c));
   PetscCall(Get(&y, bits));
@@ -484,14 +522,18 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
           vc[j] = (j == own ? y.there : (j == own + 1 ? x.there : v[j].there)) + GUARD;
         }
         PetscCall((*host.k->mult)(&host, copy[0], steps[k], scale ? d.host : NULL, x.host, y.host, vh));
-        PetscCall((*cuda.k->mult)(&cuda, copy[1], steps[k], scale ? d.there + GUARD : NULL, x.there + GUARD, y.there + GUARD, vc));
+        PetscCall((*cuda.k->mult)(&cuda, copy[1], steps[k], scale ? d.there + GUARD : NULL, x.there + GUARD,
+                                  y.there + GUARD, vc));
         PetscCall(Get(&y, mine));
         Same(&y, mine, 20 * (h.count * h.dof + 2) * PETSC_MACHINE_EPSILON, info ? info->name : "the product alone");
         if (!scale) Check((PetscBool)!memcmp(mine + GUARD, bits + GUARD, n * sizeof(*mine)), "bits of the product", 0);
         if (!info) continue;
         PetscCall((*host.k->sums)(&host, steps[k]));
         PetscCall((*cuda.k->sums)(&cuda, steps[k]));
-        for (PetscInt j = 0; j < info->ndots; j++) Check((PetscBool)(PetscAbsScalar(host.local[j] - cuda.local[j]) <= 100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n), info->name, j);
+        for (PetscInt j = 0; j < info->ndots; j++)
+          Check((PetscBool)(PetscAbsScalar(host.local[j] - cuda.local[j]) <=
+                            100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n),
+                info->name, j);
       }
   cuda.ncolumns = 8;
   PetscCall((*cuda.k->blockcreate)(&cuda, 8, SpikeIDRSize(8)));
@@ -511,7 +553,8 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
       PetscCall((*cuda.k->blockmult)(&cuda, copy[1], x.there + GUARD, &b, &recurrence));
       PetscCall((*cuda.k->blocksums)(&cuda, columns + (z ? 3 : 1), sums));
       PetscCall(Get(&y, mine));
-      Check((PetscBool)!memcmp(mine + GUARD, bits + GUARD, n * sizeof(*mine)), "bits of the product with columns", columns);
+      Check((PetscBool)!memcmp(mine + GUARD, bits + GUARD, n * sizeof(*mine)), "bits of the product with columns",
+            columns);
       for (PetscInt j = 0; j < columns + (z ? 3 : 1); j++) {
         PetscScalar sum = 0.0;
 
@@ -521,10 +564,14 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
           if (j < columns) sum += PetscConj(v[j % SPIKE_KRYLOV_MAXVECTORS].host[i]) * yi;
           else sum += j == columns ? PetscConj(yi) * yi : (j == columns + 1 ? PetscConj(xi) * xi : PetscConj(yi) * xi);
         }
-        Check((PetscBool)(PetscAbsScalar(sum - sums[j]) <= 100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n), "inner products with columns", columns);
+        Check((PetscBool)(PetscAbsScalar(sum - sums[j]) <=
+                          100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n),
+              "inner products with columns", columns);
       }
     }
-  for (int k = 0; k < 2; k++) Check((PetscBool)(owner[k].begun == owner[k].ended && (owner[k].begun > 0) == (ghost.n > 0)), "halos of a loan", owner[k].begun);
+  for (int k = 0; k < 2; k++)
+    Check((PetscBool)(owner[k].begun == owner[k].ended && (owner[k].begun > 0) == (ghost.n > 0)), "halos of a loan",
+          owner[k].begun);
   PetscCall((*host.k->destroycopy)(&host, &copy[0]));
   PetscCall((*cuda.k->destroycopy)(&cuda, &copy[1]));
   PetscCall((*host.k->destroy)(&host));
@@ -537,7 +584,10 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   PetscCall(Drop(&ghost));
   PetscCall(PetscFree2(mine, bits));
   PetscCall(PetscFree(coef));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "steps behind %ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients%s", (long)h.count, (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof, constant ? "constant" : "other", t->open[0] || t->open[1] || t->open[2] ? ", lent" : ""));
+  PetscCall(PetscSNPrintf(what, sizeof(what),
+                          "steps behind %ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients%s", (long)h.count,
+                          (long)t->size[0], (long)t->size[1], (long)t->size[2], (long)t->dof,
+                          constant ? "constant" : "other", t->open[0] || t->open[1] || t->open[2] ? ", lent" : ""));
   End(what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -545,54 +595,30 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
 int main(int argc, char **argv)
 {
   const PetscBool no = PETSC_FALSE, yes = PETSC_TRUE;
-  const Case      cases[] = {
-         {1, {0, 1, 1},      1, 3,   {no, no, no}   },
-         {1, {1, 1, 1},      1, 3,   {no, no, no}   },
-         {1, {1, 1, 1},      2, 13,  {yes, no, no}  },
-         {1, {301, 1, 1},    1, 3,   {yes, no, no}  },
-         {1, {60, 1, 1},     3, 2,   {no, no, no}   },
-         {2, {1, 40, 1},     1, 5,   {no, no, no}   },
-         {2, {16, 16, 1},    1, 5,   {no, no, no}   },
-         {2, {300, 35, 1},   1, 5,   {yes, no, no}  },
-         {2, {37, 65, 1},    1, 9,   {no, yes, no}  },
-         {2, {257, 17, 1},   1, 9,   {yes, yes, no} },
-         {2, {19, 21, 1},    2, 9,   {no, yes, no}  },
-         {2, {19, 21, 1},    1, 13,  {yes, yes, no} },
-         {3, {3, 5, 7},      1, 7,   {no, no, no}   },
-         {3, {16, 1, 16},    1, 7,   {no, no, no}   },
-         {3, {51, 22, 33},   1, 7,   {no, no, no}   },
-         {3, {33, 9, 18},    1, 7,   {yes, yes, yes}},
-         {3, {65, 17, 20},   1, 27,  {no, no, no}   },
-         {3, {33, 21, 17},   1, 27,  {yes, no, yes} },
-         {3, {17, 2, 40},    1, 27,  {no, yes, no}  },
-         {3, {7, 6, 5},      2, 27,  {no, yes, no}  },
-         {3, {9, 8, 7},      1, 125, {yes, no, no}  },
-         {3, {11, 6, 7},     3, 2,   {yes, yes, yes}},
-         {3, {20, 7, 18},    1, 13,  {no, no, yes}  },
-         {3, {18, 5, 17},    1, 1,   {no, no, no}   },
-         {3, {251, 3, 16},   1, 7,   {no, yes, no}  },
-         {3, {200, 40, 60},  1, 27,  {no, no, no}   },
-         {3, {130, 130, 50}, 1, 7,   {yes, yes, yes}}
-  };
-  const Case steps[] = {
-    {2, {50, 35, 1},   1, 5,  {no, no, no}   },
-    {2, {37, 65, 1},   1, 9,  {no, no, no}   },
-    {3, {51, 22, 33},  1, 7,  {no, no, no}   },
-    {3, {33, 21, 17},  1, 27, {no, no, no}   },
-    {3, {7, 6, 5},     2, 27, {no, no, no}   },
-    {3, {11, 9, 8},    1, 13, {no, no, no}   },
-    {3, {1, 1, 1},     1, 7,  {no, no, no}   },
-    {2, {37, 25, 1},   1, 9,  {no, yes, no}  },
-    {3, {33, 21, 19},  1, 27, {no, no, yes}  },
-    {3, {20, 9, 18},   1, 7,  {no, no, yes}  },
-    {3, {19, 7, 20},   1, 27, {yes, yes, yes}},
-    {3, {7, 6, 5},     2, 27, {no, yes, yes} },
-    {3, {2, 3, 4},     1, 13, {yes, yes, yes}},
-    {3, {170, 70, 60}, 1, 27, {no, no, no}   }
-  };
-  const size_t nsteps = PETSC_STATIC_ARRAY_LENGTH(steps);
-  const size_t all    = PETSC_STATIC_ARRAY_LENGTH(cases);
-  PetscBool    small  = PETSC_FALSE;
+  const Case      cases[] = {{1, {0, 1, 1}, 1, 3, {no, no, no}},        {1, {1, 1, 1}, 1, 3, {no, no, no}},
+                             {1, {1, 1, 1}, 2, 13, {yes, no, no}},      {1, {301, 1, 1}, 1, 3, {yes, no, no}},
+                             {1, {60, 1, 1}, 3, 2, {no, no, no}},       {2, {1, 40, 1}, 1, 5, {no, no, no}},
+                             {2, {16, 16, 1}, 1, 5, {no, no, no}},      {2, {300, 35, 1}, 1, 5, {yes, no, no}},
+                             {2, {37, 65, 1}, 1, 9, {no, yes, no}},     {2, {257, 17, 1}, 1, 9, {yes, yes, no}},
+                             {2, {19, 21, 1}, 2, 9, {no, yes, no}},     {2, {19, 21, 1}, 1, 13, {yes, yes, no}},
+                             {3, {3, 5, 7}, 1, 7, {no, no, no}},        {3, {16, 1, 16}, 1, 7, {no, no, no}},
+                             {3, {51, 22, 33}, 1, 7, {no, no, no}},     {3, {33, 9, 18}, 1, 7, {yes, yes, yes}},
+                             {3, {65, 17, 20}, 1, 27, {no, no, no}},    {3, {33, 21, 17}, 1, 27, {yes, no, yes}},
+                             {3, {17, 2, 40}, 1, 27, {no, yes, no}},    {3, {7, 6, 5}, 2, 27, {no, yes, no}},
+                             {3, {9, 8, 7}, 1, 125, {yes, no, no}},     {3, {11, 6, 7}, 3, 2, {yes, yes, yes}},
+                             {3, {20, 7, 18}, 1, 13, {no, no, yes}},    {3, {18, 5, 17}, 1, 1, {no, no, no}},
+                             {3, {251, 3, 16}, 1, 7, {no, yes, no}},    {3, {200, 40, 60}, 1, 27, {no, no, no}},
+                             {3, {130, 130, 50}, 1, 7, {yes, yes, yes}}};
+  const Case      steps[] = {{2, {50, 35, 1}, 1, 5, {no, no, no}},     {2, {37, 65, 1}, 1, 9, {no, no, no}},
+                             {3, {51, 22, 33}, 1, 7, {no, no, no}},    {3, {33, 21, 17}, 1, 27, {no, no, no}},
+                             {3, {7, 6, 5}, 2, 27, {no, no, no}},      {3, {11, 9, 8}, 1, 13, {no, no, no}},
+                             {3, {1, 1, 1}, 1, 7, {no, no, no}},       {2, {37, 25, 1}, 1, 9, {no, yes, no}},
+                             {3, {33, 21, 19}, 1, 27, {no, no, yes}},  {3, {20, 9, 18}, 1, 7, {no, no, yes}},
+                             {3, {19, 7, 20}, 1, 27, {yes, yes, yes}}, {3, {7, 6, 5}, 2, 27, {no, yes, yes}},
+                             {3, {2, 3, 4}, 1, 13, {yes, yes, yes}},   {3, {170, 70, 60}, 1, 27, {no, no, no}}};
+  const size_t    nsteps  = PETSC_STATIC_ARRAY_LENGTH(steps);
+  const size_t    all     = PETSC_STATIC_ARRAY_LENGTH(cases);
+  PetscBool       small   = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -2,7 +2,7 @@
 /* cudatridiagonal.cu: tests of the CUDA backend of tridiagonal.h against the host's, by backward errors; prints TAP */
 static char help[] = "Tridiagonal systems of the CUDA backend against the host's.\n\n";
 
-#include "kernels/tridiagonal.h"
+#include "kernels/tridiagonal/tridiagonal.h"
 #include "../tridiagonalcase.h"
 #include <petscdevice_cuda.h>
 #include <vector>
@@ -23,7 +23,8 @@ static PetscErrorCode Put(const std::vector<PetscScalar> &a, PetscScalar **d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriKind kind, const std::vector<PetscInt> &length, double *worst, PetscInt *bad)
+static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriKind kind,
+                           const std::vector<PetscInt> &length, double *worst, PetscInt *bad)
 {
   std::vector<PetscInt>    start(1, 0);
   std::vector<PetscScalar> dl, d, du, b, x, y;
@@ -32,7 +33,11 @@ static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriK
   PetscScalar             *ddl, *dd, *ddu, *db, *dx;
   SpikePivot               pivot[2];
 
-  PetscReal lost = kind == TRI_CLOSE ? 2000 : 100; /* without exchanges, and without dominance, errors depend on where pieces begin: the host's with other chunks differ as much */
+  /*
+    without exchanges, and without dominance, errors depend on where pieces begin: the host's with other chunks differ
+    as much
+  */
+  PetscReal lost = kind == TRI_CLOSE ? 2000 : 100;
 
   PetscFunctionBegin;
   for (PetscInt m : length) start.push_back(start.back() + m);
@@ -42,7 +47,8 @@ static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriK
   dl.resize(n + 1);
   d.resize(n + 1);
   du.resize(n + 1);
-  for (size_t i = 0; i < length.size(); i++) TriFill(kind, 11 + (PetscInt64)i, length[i], dl.data() + start[i], d.data() + start[i], du.data() + start[i]);
+  for (size_t i = 0; i < length.size(); i++)
+    TriFill(kind, 11 + (PetscInt64)i, length[i], dl.data() + start[i], d.data() + start[i], du.data() + start[i]);
   b.resize(nrhs * ldb);
   for (size_t i = 0; i < b.size(); i++) b[i] = TriRandom(5, (PetscInt64)i);
   x.assign(nrhs * ldx, 7.0);
@@ -77,13 +83,19 @@ static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriK
     PetscCallCUDA(cudaMemcpy(y.data(), dx, y.size() * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     for (PetscInt c = 0; c < nrhs; c++) {
       for (size_t i = 0; i < length.size(); i++) {
-        const PetscReal h = TriBackward((PetscBool)trans, length[i], dl.data() + start[i], d.data() + start[i], du.data() + start[i], b.data() + c * ldb + start[i], x.data() + c * ldx + start[i]);
-        const PetscReal g = TriBackward((PetscBool)trans, length[i], dl.data() + start[i], d.data() + start[i], du.data() + start[i], b.data() + c * ldb + start[i], y.data() + c * ldx + start[i]);
+        const PetscReal h = TriBackward((PetscBool)trans, length[i], dl.data() + start[i], d.data() + start[i],
+                                        du.data() + start[i], b.data() + c * ldb + start[i],
+                                        x.data() + c * ldx + start[i]);
+        const PetscReal g = TriBackward((PetscBool)trans, length[i], dl.data() + start[i], d.data() + start[i],
+                                        du.data() + start[i], b.data() + c * ldb + start[i],
+                                        y.data() + c * ldx + start[i]);
         const double    e = (double)(g / (100 * h + lost * PETSC_MACHINE_EPSILON));
 
         if (!(e <= 1.0)) ++*bad;
         if (!(e <= *worst)) *worst = e;
-        if (!(e <= 1.0) && *bad < 4) printf("# %s, system %d of %d rows, column %d, trans %d: %g, host %g\n", trikinds[kind], (int)i, (int)length[i], (int)c, trans, (double)g, (double)h);
+        if (!(e <= 1.0) && *bad < 4)
+          printf("# %s, system %d of %d rows, column %d, trans %d: %g, host %g\n", trikinds[kind], (int)i,
+                 (int)length[i], (int)c, trans, (double)g, (double)h);
       }
       for (PetscInt i = n; i < ldx; i++)
         if (y[c * ldx + i] != (PetscScalar)7.0) ++*bad;
@@ -102,13 +114,17 @@ static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriK
       if (kind != TRI_ZEROS || pivot[1].badvalue != (PetscReal)0.0) ++*bad;
     }
     for (size_t i = 0; i < length.size() && pivot[1].badrow < 0; i++) {
-      const PetscReal h = TriBackward(PETSC_FALSE, length[i], dl.data() + start[i], d.data() + start[i], du.data() + start[i], b.data() + start[i], x.data() + start[i]);
-      const PetscReal g = TriBackward(PETSC_FALSE, length[i], dl.data() + start[i], d.data() + start[i], du.data() + start[i], b.data() + start[i], y.data() + start[i]);
+      const PetscReal h = TriBackward(PETSC_FALSE, length[i], dl.data() + start[i], d.data() + start[i],
+                                      du.data() + start[i], b.data() + start[i], x.data() + start[i]);
+      const PetscReal g = TriBackward(PETSC_FALSE, length[i], dl.data() + start[i], d.data() + start[i],
+                                      du.data() + start[i], b.data() + start[i], y.data() + start[i]);
       const double    e = (double)(g / (100 * h + lost * PETSC_MACHINE_EPSILON));
 
       if (!(e <= 1.0)) ++*bad;
       if (!(e <= *worst)) *worst = e;
-      if (!(e <= 1.0) && *bad < 4) printf("# %s, system %d of %d rows, at once: %g, host %g\n", trikinds[kind], (int)i, (int)length[i], (double)g, (double)h);
+      if (!(e <= 1.0) && *bad < 4)
+        printf("# %s, system %d of %d rows, at once: %g, host %g\n", trikinds[kind], (int)i, (int)length[i], (double)g,
+               (double)h);
     }
   }
   for (int k = 0; k < 2; k++) PetscCall((*t[k].k->destroy)(&t[k]));
@@ -121,8 +137,10 @@ static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriK
 }
 
 /* Lengths of systems, -1 behind the last of a batch; with -small only a few of them */
-static const int batches[] = {-1, 0,  -1, 1,  -1, 2,  -1,  3,   -1,  7,   -1,  64, -1, 1023, -1, 1024, -1,  1025, -1,  1026, -1, 2048, -1,   2049, -1,   4999, -1,   0, 5, 0,
-                              -1, 33, 33, 33, 33, -1, 512, 512, 512, 512, 512, -1, 17, 0,    1,  2,    300, 3,    129, 1,    64, 0,    2000, 5,    1024, 1024, 3000, 1, -1};
+static const int batches[] = {-1,   0,   -1,   1,   -1,   2,  -1,   3,    -1,   7,    -1,   64,   -1, 1023, -1,
+                              1024, -1,  1025, -1,  1026, -1, 2048, -1,   2049, -1,   4999, -1,   0,  5,    0,
+                              -1,   33,  33,   33,  33,   -1, 512,  512,  512,  512,  512,  -1,   17, 0,    1,
+                              2,    300, 3,    129, 1,    64, 0,    2000, 5,    1024, 1024, 3000, 1,  -1};
 static const int few[]     = {-1, 1, -1, 1025, -1, 17, 0, 1, 300, 2000, 5, 1024, -1};
 
 static PetscErrorCode Batches(PCSpikeTridiagonalType type, PetscBool pivoting, TriKind kind, PetscBool small)
@@ -142,7 +160,8 @@ static PetscErrorCode Batches(PCSpikeTridiagonalType type, PetscBool pivoting, T
       length.clear();
     }
   }
-  snprintf(what, sizeof(what), "%s%s, %s", PCSpikeTridiagonalTypes[type], pivoting ? " with row exchanges" : "", trikinds[kind]);
+  snprintf(what, sizeof(what), "%s%s, %s", PCSpikeTridiagonalTypes[type], pivoting ? " with row exchanges" : "",
+           trikinds[kind]);
   Report(!bad, what, worst);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,7 +176,9 @@ int main(int argc, char **argv)
   PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
 #endif
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
-  for (PCSpikeTridiagonalType type : {PC_SPIKE_TRIDIAGONAL_AUTO, PC_SPIKE_TRIDIAGONAL_THOMAS, PC_SPIKE_TRIDIAGONAL_TWOWAY, PC_SPIKE_TRIDIAGONAL_CR, PC_SPIKE_TRIDIAGONAL_PCR, PC_SPIKE_TRIDIAGONAL_RD, PC_SPIKE_TRIDIAGONAL_CRPCR}) {
+  for (PCSpikeTridiagonalType type :
+       {PC_SPIKE_TRIDIAGONAL_AUTO, PC_SPIKE_TRIDIAGONAL_THOMAS, PC_SPIKE_TRIDIAGONAL_TWOWAY, PC_SPIKE_TRIDIAGONAL_CR,
+        PC_SPIKE_TRIDIAGONAL_PCR, PC_SPIKE_TRIDIAGONAL_RD, PC_SPIKE_TRIDIAGONAL_CRPCR}) {
     for (TriKind kind : {TRI_DOMINANT, TRI_POISSON, TRI_UPWIND, TRI_GRADED, TRI_CLOSE, TRI_ZEROS})
       if (!small || kind == TRI_DOMINANT || kind == TRI_ZEROS) PetscCall(Batches(type, PETSC_FALSE, kind, small));
   }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diaband.h: the band of PCSPIKE from diagonals against the same from CSR; for hostdiaband.c and cudadiaband.c, which set `kernels` */
+/*
+  diaband.h: the band of PCSPIKE from diagonals against the same from CSR; for hostdiaband.c and cudadiaband.c, which
+  set `kernels`
+*/
 #include "diashapes.h"
+#include "kernels/band/band.h"
 
 typedef struct {
   const char      *name;
@@ -9,22 +13,23 @@ typedef struct {
   PCSpikePrecision precision;
 } Band;
 
-static const Band bands[] = {
-  {"all, a partition",      90, 90, 1,  PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
-  {"20,20, 3 partitions",   20, 20, 3,  PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
-  {"20,3, 5 partitions",    20, 3,  5,  PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
-  {"2,9, 13 partitions",    2,  9,  13, PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
-  {"0,64, 2 partitions",    0,  64, 2,  PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
-  {"64,0, 2 partitions",    64, 0,  2,  PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
-  {"80,80, 7 alone",        80, 80, 7,  PETSC_FALSE, PC_SPIKE_PRECISION_DOUBLE},
-  {"1,1, systems",          1,  1,  4,  PETSC_TRUE,  PC_SPIKE_PRECISION_DOUBLE},
-  {"1,1, systems alone",    1,  1,  3,  PETSC_FALSE, PC_SPIKE_PRECISION_DOUBLE},
-  {"1,1 as others, single", 1,  1,  9,  PETSC_TRUE,  PC_SPIKE_PRECISION_SINGLE},
-  {"0,0, bf16",             0,  0,  1,  PETSC_TRUE,  PC_SPIKE_PRECISION_BF16  },
-  {"12,11, fp16",           12, 11, 6,  PETSC_TRUE,  PC_SPIKE_PRECISION_FP16  }
-};
+static const Band bands[] = {{"all, a partition", 90, 90, 1, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
+                             {"20,20, 3 partitions", 20, 20, 3, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
+                             {"20,3, 5 partitions", 20, 3, 5, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
+                             {"2,9, 13 partitions", 2, 9, 13, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
+                             {"0,64, 2 partitions", 0, 64, 2, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
+                             {"64,0, 2 partitions", 64, 0, 2, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
+                             {"80,80, 7 alone", 80, 80, 7, PETSC_FALSE, PC_SPIKE_PRECISION_DOUBLE},
+                             {"1,1, systems", 1, 1, 4, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
+                             {"1,1, systems alone", 1, 1, 3, PETSC_FALSE, PC_SPIKE_PRECISION_DOUBLE},
+                             {"1,1 as others, single", 1, 1, 9, PETSC_TRUE, PC_SPIKE_PRECISION_SINGLE},
+                             {"0,0, bf16", 0, 0, 1, PETSC_TRUE, PC_SPIKE_PRECISION_BF16},
+                             {"12,11, fp16", 12, 11, 6, PETSC_TRUE, PC_SPIKE_PRECISION_FP16}};
 
-/* Values of a case that fill() looks at: none of interest, a number that is too large for factors of 16 bits, one that is none, rows of zeros */
+/*
+  Values of a case that fill() looks at: none of interest, a number that is too large for factors of 16 bits, one that
+  is none, rows of zeros
+*/
 enum {
   PLAIN,
   LARGE,
@@ -59,7 +64,9 @@ static PetscErrorCode DropPieces(SpikeCSR parts[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A band filled in one of the two ways, with its coupling blocks, and with what a sweep by its factors makes of a vector */
+/*
+  A band filled in one of the two ways, with its coupling blocks, and with what a sweep by its factors makes of a vector
+*/
 typedef struct {
   SpikeFillStats st;
   PetscScalar   *blocks;
@@ -70,10 +77,11 @@ typedef struct {
 static PetscErrorCode Fill(const Case *c, const Band *b, const SpikeCSR parts[], PetscBool twice, Filled *f)
 {
   const SpikeKernels *k = SpikeKernelsFind(kernels->memtype);
-  const PetscInt      n = c->s->n, np = PetscMax(1, PetscMin(b->np, n / PetscMax(1, PetscMax(b->kl, b->ku)))), kl = b->kl, ku = b->ku;
-  SpikePivot          pivot;
-  SpikeBand           s;
-  Vector              x;
+  const PetscInt n = c->s->n, np = PetscMax(1, PetscMin(b->np, n / PetscMax(1, PetscMax(b->kl, b->ku)))), kl = b->kl,
+                 ku = b->ku;
+  SpikePivot pivot;
+  SpikeBand  s;
+  Vector     x;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&s, sizeof(s)));
@@ -92,7 +100,8 @@ static PetscErrorCode Fill(const Case *c, const Band *b, const SpikeCSR parts[],
     s.start[p]  = p * (n / np) + PetscMin(p, n % np);
     s.active[p] = (PetscBool)(b->coupled && n && (p > 0 || c->s->low) && (p < np || c->s->high));
   }
-  if (kl == 1 && ku == 1 && k->tridiagonal && SpikePrecisionBytes(b->precision) == sizeof(PetscReal)) { /* as if the first partition were two systems */
+  /* as if the first partition were two systems */
+  if (kl == 1 && ku == 1 && k->tridiagonal && SpikePrecisionBytes(b->precision) == sizeof(PetscReal)) {
     const PetscInt middle = s.start[1] / 2;
 
     PetscCall(PetscMalloc1(np + 2, &s.systems));
@@ -104,14 +113,16 @@ static PetscErrorCode Fill(const Case *c, const Band *b, const SpikeCSR parts[],
   PetscCall((*k->create)(&s));
   for (PetscInt pass = 0; pass < (twice ? 2 : 1); pass++) {
     if (parts) PetscCall((*k->fill)(&s, 2, parts, NULL, &f->st));
-    else PetscCall((*c->A.k->fillband)(&c->A, &s, &f->st));
+    else PetscCall((*k->filldia)(&s, &c->A, &f->st));
     if (k->finish) PetscCall((*k->finish)(&s));
   }
   f->nblocks = b->coupled ? (np + 1) * (ku * ku + kl * kl) : 0;
   PetscCall(PetscMalloc1(f->nblocks, &f->blocks));
   if (b->coupled) {
-    PetscCall((*k->copy2d)(&s, PETSC_FALSE, PETSC_TRUE, f->blocks, 0, s.dB, 0, (size_t)(np + 1) * ku * ku * sizeof(PetscScalar), 1));
-    PetscCall((*k->copy2d)(&s, PETSC_FALSE, PETSC_TRUE, f->blocks + (np + 1) * ku * ku, 0, s.dC, 0, (size_t)(np + 1) * kl * kl * sizeof(PetscScalar), 1));
+    PetscCall((*k->copy2d)(&s, PETSC_FALSE, PETSC_TRUE, f->blocks, 0, s.dB, 0,
+                           (size_t)(np + 1) * ku * ku * sizeof(PetscScalar), 1));
+    PetscCall((*k->copy2d)(&s, PETSC_FALSE, PETSC_TRUE, f->blocks + (np + 1) * ku * ku, 0, s.dC, 0,
+                           (size_t)(np + 1) * kl * kl * sizeof(PetscScalar), 1));
   }
   pivot.boost  = 2.0;
   pivot.tol    = 1e-3;
@@ -141,7 +152,8 @@ static PetscBool SameNumbers(PetscInt n, const PetscScalar *x, const PetscScalar
 
 static PetscBool SameReal(PetscReal x, PetscReal y)
 {
-  return (PetscBool)(x == y || PetscAbsReal(x - y) <= 100 * PETSC_MACHINE_EPSILON * PetscAbsReal(y) || (x != x && y != y));
+  return (PetscBool)(x == y || PetscAbsReal(x - y) <= 100 * PETSC_MACHINE_EPSILON * PetscAbsReal(y) ||
+                     (x != x && y != y));
 }
 
 static PetscErrorCode TestBand(const Case *c, const Band *b, PetscInt values, const SpikeCSR parts[])
@@ -162,7 +174,8 @@ static PetscErrorCode TestBand(const Case *c, const Band *b, PetscInt values, co
   Check((PetscBool)(dia.st.badrow == csr.st.badrow && (values == BAD) == (csr.st.badrow >= 0)), where, "bad row");
   Check((PetscBool)(dia.st.overflowrow == csr.st.overflowrow), where, "row with an overflow");
   Check((PetscBool)(dia.st.joined == csr.st.joined), where, "row that couples two systems");
-  Check((PetscBool)(dia.st.zerorow == csr.st.zerorow && (values != ZEROS || csr.st.zerorow >= 0)), where, "row of zeros");
+  Check((PetscBool)(dia.st.zerorow == csr.st.zerorow && (values != ZEROS || csr.st.zerorow >= 0)), where,
+        "row of zeros");
   PetscCall(PetscFree(csr.blocks));
   PetscCall(PetscFree(csr.x));
   PetscCall(PetscFree(dia.blocks));
@@ -196,7 +209,9 @@ static PetscErrorCode TestScan(const Case *c)
     full[1] = PetscMax(full[1], row[1]);
   }
   PetscCall((*c->A.k->scan)(&c->A, weight, fullest));
-  for (PetscInt d = 0; d < s->count; d++) Check((PetscBool)(SameReal(weight[d], wanted[d]) && (weight[d] == 0.0) == (wanted[d] == 0.0)), s->name, "sum along a diagonal");
+  for (PetscInt d = 0; d < s->count; d++)
+    Check((PetscBool)(SameReal(weight[d], wanted[d]) && (weight[d] == 0.0) == (wanted[d] == 0.0)), s->name,
+          "sum along a diagonal");
   Check((PetscBool)(fullest[0] == full[0] && fullest[1] == full[1]), s->name, "fullest row");
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(most); k++) {
     if (most[k] > s->n) continue;
@@ -205,7 +220,9 @@ static PetscErrorCode TestScan(const Case *c)
     for (PetscInt r = 0; r < most[k]; r++) {
       const PetscInt i = (PetscInt)((PetscInt64)r * s->n / most[k]);
 
-      for (PetscInt d = 0; d < s->count; d++) Check((PetscBool)(rows[r * s->count + d] == (Has(s, i, d) ? *Dense(c, i, i + s->offset[d]) : (PetscScalar)0.0)), s->name, "a row of a sample");
+      for (PetscInt d = 0; d < s->count; d++)
+        Check((PetscBool)(rows[r * s->count + d] == (Has(s, i, d) ? *Dense(c, i, i + s->offset[d]) : (PetscScalar)0.0)),
+              s->name, "a row of a sample");
     }
     PetscCall(PetscFree(rows));
   }
@@ -245,7 +262,8 @@ static PetscErrorCode TestBands(PetscInt most)
       Pieces(&c, parts);
       PetscCall((*c.A.k->fill)(&c.A, 2, parts));
       for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(bands); b++)
-        if (!s->n || !bands[b].coupled || s->n >= PetscMax(bands[b].kl, bands[b].ku)) PetscCall(TestBand(&c, &bands[b], values, parts));
+        if (!s->n || !bands[b].coupled || s->n >= PetscMax(bands[b].kl, bands[b].ku))
+          PetscCall(TestBand(&c, &bands[b], values, parts));
       PetscCall(DropPieces(parts));
     }
     PetscCall(CaseDestroy(&c));

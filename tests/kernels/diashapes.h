@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diashapes.h: a backend of dia.h against plain sums, with columns of other ranks on both sides; for hostdia.c and cudadia.c, which set `kernels` */
-#include "kernels/dia.h"
+/*
+  diashapes.h: a backend of dia.h against plain sums, with columns of other ranks on both sides; for hostdia.c and
+  cudadia.c, which set `kernels`
+*/
+#include "kernels/dia/dia.h"
 #include "../guard.h"
 
 #define MARGIN 71 /* not numbers around each vector */
@@ -24,14 +27,16 @@ static void Report(const char what[])
   if (GuardDamage()) Check(PETSC_FALSE, what, "written outside of an array");
   guard.damaged = 0;
   if (failures || !checks) failed++;
-  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok", (int)++number, what, checks, failures);
+  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok",
+         (int)++number, what, checks, failures);
   checks = failures = 0;
 }
 
 static PetscScalar Number(PetscInt seed, PetscInt i)
 {
   const PetscInt64 k = i;
-  const PetscReal  a = (PetscReal)((seed * 7919 + k * 104729 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + k * 92821 + 5) % 10009) / 5004.5 - 1.0;
+  const PetscReal  a = (PetscReal)((seed * 7919 + k * 104729 + 13) % 10007) / 5003.5 - 1.0,
+                  b  = (PetscReal)((seed * 6007 + k * 92821 + 5) % 10009) / 5004.5 - 1.0;
 
 #if PetscDefined(USE_COMPLEX)
   return PetscCMPLX(a, b);
@@ -50,32 +55,34 @@ typedef struct {
 /* 3 k - 60: more diagonals than a launch takes with it */
 #define MANY \
   { \
-    -60, -57, -54, -51, -48, -45, -42, -39, -36, -33, -30, -27, -24, -21, -18, -15, -12, -9, -6, -3, 0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45, 48, 51, 54, 57, 60 \
+    -60, -57, -54, -51, -48, -45, -42, -39, -36, -33, -30, -27, -24, -21, -18, -15, -12, -9, -6, -3, 0, 3, 6, 9, 12, \
+      15, 18, 21, 24, 27, 30, 33, 36, 39, 42, 45, 48, 51, 54, 57, 60 \
   }
 
-static const Shape shapes[] = {
-  {"empty",         0,     0,   2,  {-1, 0},                            0, PETSC_FALSE, PETSC_FALSE},
-  {"one row",       1,     1,   3,  {-1, 0, 1},                         0, PETSC_TRUE,  PETSC_TRUE },
-  {"no columns",    70,    0,   3,  {-70, -3, 10},                      0, PETSC_TRUE,  PETSC_TRUE },
-  {"alone",         200,   200, 5,  {-20, -1, 0, 1, 20},                0, PETSC_FALSE, PETSC_FALSE},
-  {"first",         300,   300, 5,  {-20, -1, 0, 1, 20},                0, PETSC_FALSE, PETSC_TRUE },
-  {"middle",        321,   321, 7,  {-80, -20, -1, 0, 1, 20, 80},       0, PETSC_TRUE,  PETSC_TRUE },
-  {"last, holes",   257,   257, 4,  {-64, -1, 3, 64},                   5, PETSC_TRUE,  PETSC_FALSE},
-  {"short",         65,    65,  4,  {-90, -64, 0, 89},                  3, PETSC_TRUE,  PETSC_TRUE },
-  {"far corners",   400,   400, 5,  {-390, -1, 0, 1, 390},              0, PETSC_FALSE, PETSC_FALSE},
-  {"more columns",  130,   250, 4,  {-40, 0, 119, 160},                 0, PETSC_TRUE,  PETSC_TRUE },
-  {"more rows",     250,   130, 4,  {-160, -90, 0, 20},                 4, PETSC_TRUE,  PETSC_TRUE },
-  {"full register", 512,   512, 10, {-9, -8, -5, -1, 0, 1, 2, 3, 8, 9}, 0, PETSC_TRUE,  PETSC_TRUE },
-  {"many",          513,   513, 41, MANY,                               7, PETSC_TRUE,  PETSC_FALSE},
-  {"long",          66000, 5,   5,  {-65990, -65536, -40000, -3, 0},    0, PETSC_TRUE,  PETSC_TRUE }  /* the last one: not where each number costs time */
-};
+static const Shape shapes[] =
+  {{"empty", 0, 0, 2, {-1, 0}, 0, PETSC_FALSE, PETSC_FALSE},
+   {"one row", 1, 1, 3, {-1, 0, 1}, 0, PETSC_TRUE, PETSC_TRUE},
+   {"no columns", 70, 0, 3, {-70, -3, 10}, 0, PETSC_TRUE, PETSC_TRUE},
+   {"alone", 200, 200, 5, {-20, -1, 0, 1, 20}, 0, PETSC_FALSE, PETSC_FALSE},
+   {"first", 300, 300, 5, {-20, -1, 0, 1, 20}, 0, PETSC_FALSE, PETSC_TRUE},
+   {"middle", 321, 321, 7, {-80, -20, -1, 0, 1, 20, 80}, 0, PETSC_TRUE, PETSC_TRUE},
+   {"last, holes", 257, 257, 4, {-64, -1, 3, 64}, 5, PETSC_TRUE, PETSC_FALSE},
+   {"short", 65, 65, 4, {-90, -64, 0, 89}, 3, PETSC_TRUE, PETSC_TRUE},
+   {"far corners", 400, 400, 5, {-390, -1, 0, 1, 390}, 0, PETSC_FALSE, PETSC_FALSE},
+   {"more columns", 130, 250, 4, {-40, 0, 119, 160}, 0, PETSC_TRUE, PETSC_TRUE},
+   {"more rows", 250, 130, 4, {-160, -90, 0, 20}, 4, PETSC_TRUE, PETSC_TRUE},
+   {"full register", 512, 512, 10, {-9, -8, -5, -1, 0, 1, 2, 3, 8, 9}, 0, PETSC_TRUE, PETSC_TRUE},
+   {"many", 513, 513, 41, MANY, 7, PETSC_TRUE, PETSC_FALSE},
+   /* the last one: not where each number costs time */
+   {"long", 66000, 5, 5, {-65990, -65536, -40000, -3, 0}, 0, PETSC_TRUE, PETSC_TRUE}};
 
 /* Columns -GHOSTS <= j < m + GHOSTS as far as there are ranks */
 static PetscBool Has(const Shape *s, PetscInt i, PetscInt d)
 {
   const PetscInt j = i + s->offset[d];
 
-  return (PetscBool)(j >= (s->low ? -GHOSTS : 0) && j < s->m + (s->high ? GHOSTS : 0) && !(s->gap && (2 * i + d) % s->gap == 1));
+  return (PetscBool)(j >= (s->low ? -GHOSTS : 0) && j < s->m + (s->high ? GHOSTS : 0) &&
+                     !(s->gap && (2 * i + d) % s->gap == 1));
 }
 
 /* An array of the backend */
@@ -188,7 +195,8 @@ static PetscErrorCode CaseCreate(const Shape *s, Case *c)
   }
   for (PetscInt i = 0; i < s->n; i++) /* rows between those at the ends need no ghosts, and as many as can be */
     for (PetscInt j = -GHOSTS; j < s->m + GHOSTS; j++)
-      if (*Dense(c, i, j) != (PetscScalar)0.0 && (j < 0 || j >= s->m)) Check((PetscBool)(i < c->A.ibegin || i >= c->A.iend), s->name, "an interior row needs ghosts");
+      if (*Dense(c, i, j) != (PetscScalar)0.0 && (j < 0 || j >= s->m))
+        Check((PetscBool)(i < c->A.ibegin || i >= c->A.iend), s->name, "an interior row needs ghosts");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,7 +220,8 @@ static PetscScalar *Column(const Case *c, PetscScalar *x, PetscScalar *ghost, Pe
 {
   if (j >= 0 && j < c->s->m) return x + j;
   for (PetscInt k = 0; k < c->nruns; k++)
-    if (j >= c->runs[k].first && j < c->runs[k].first + c->runs[k].length) return ghost + c->runs[k].at + j - c->runs[k].first;
+    if (j >= c->runs[k].first && j < c->runs[k].first + c->runs[k].length)
+      return ghost + c->runs[k].at + j - c->runs[k].first;
   return NULL;
 }
 
@@ -241,7 +250,8 @@ static PetscErrorCode Fetch(Vector *v)
 
   PetscFunctionBegin;
   PetscCall((*kernels->move)(NULL, PETSC_FALSE, v->host, v->memory, (size_t)(v->n + 2 * MARGIN) * size));
-  for (size_t k = 0; k < MARGIN * size; k++) same = (PetscBool)(same && byte[k] == 0xFF && byte[(MARGIN + (size_t)v->n) * size + k] == 0xFF);
+  for (size_t k = 0; k < MARGIN * size; k++)
+    same = (PetscBool)(same && byte[k] == 0xFF && byte[(MARGIN + (size_t)v->n) * size + k] == 0xFF);
   Check(same, "vector", "written outside of it");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -322,14 +332,16 @@ static PetscErrorCode TestTranspose(Case *c)
       PetscCall(Make(m, add == 2 ? 7 : 0, &y));
       PetscCall(Make(c->A.nghost, 0, &g));
       PetscCall((*c->A.k->multtransposeghost)(&c->A, (PetscBool)conjugate, x.there, g.there));
-      PetscCall((*c->A.k->multtranspose)(&c->A, (PetscBool)conjugate, x.there, add == 2 ? y.there : (add ? z.there : NULL), y.there));
+      PetscCall((*c->A.k->multtranspose)(&c->A, (PetscBool)conjugate, x.there,
+                                         add == 2 ? y.there : (add ? z.there : NULL), y.there));
       PetscCall(Fetch(&y));
       PetscCall(Fetch(&g));
       for (PetscInt j = c->s->low ? -GHOSTS : 0; j < m + (c->s->high ? GHOSTS : 0); j++) {
         PetscScalar sum = add && j >= 0 && j < m ? z.x[j] : (PetscScalar)0.0;
 
         for (PetscInt i = 0; i < n; i++)
-          if (*Dense(c, i, j) != (PetscScalar)0.0) sum += (conjugate ? PetscConj(*Dense(c, i, j)) : *Dense(c, i, j)) * x.x[i];
+          if (*Dense(c, i, j) != (PetscScalar)0.0)
+            sum += (conjugate ? PetscConj(*Dense(c, i, j)) : *Dense(c, i, j)) * x.x[i];
         Near(c, *Column(c, y.x, g.x, j), sum, "transposed product");
       }
       PetscCall(Drop(&y));
@@ -417,7 +429,8 @@ static PetscErrorCode TestEntries(Case *c)
 
     for (PetscInt i = 0; i < n; i++) s += PetscAbsScalar(*Dense(c, i, j));
     for (PetscInt k = 0; k < c->nruns; k++)
-      if (j >= c->runs[k].first && j < c->runs[k].first + c->runs[k].length) Near(c, ghost[c->runs[k].at + j - c->runs[k].first], s, "sums of others' columns");
+      if (j >= c->runs[k].first && j < c->runs[k].first + c->runs[k].length)
+        Near(c, ghost[c->runs[k].at + j - c->runs[k].first], s, "sums of others' columns");
     if (j >= 0 && j < m) Near(c, sum[j], s, "sums of columns");
   }
 
@@ -428,7 +441,8 @@ static PetscErrorCode TestEntries(Case *c)
   for (PetscInt d = 0; d < count; d++) {
     PetscCall((*c->A.k->getdiagonal)(&c->A, d, v.there));
     PetscCall(Fetch(&v));
-    for (PetscInt i = 0; i < n; i++) Near(c, v.x[i], Has(c->s, i, d) ? *Dense(c, i, i + c->s->offset[d]) : (PetscScalar)0.0, "getdiagonal()");
+    for (PetscInt i = 0; i < n; i++)
+      Near(c, v.x[i], Has(c->s, i, d) ? *Dense(c, i, i + c->s->offset[d]) : (PetscScalar)0.0, "getdiagonal()");
     if (c->s->gap) continue;
     PetscCall((*c->A.k->setdiagonal)(&c->A, d, PETSC_TRUE, 2.0, l.there));
     for (PetscInt i = 0; i < n; i++)
@@ -452,12 +466,8 @@ static PetscErrorCode TestEntries(Case *c)
 
 static PetscErrorCode TestPack(Case *c)
 {
-  const SpikeDIARun runs[] = {
-    {5, 3,  0 },
-    {0, 2,  3 },
-    {6, 20, 10}
-  };
-  Vector x, message;
+  const SpikeDIARun runs[] = {{5, 3, 0}, {0, 2, 3}, {6, 20, 10}};
+  Vector            x, message;
 
   PetscFunctionBegin;
   if (c->s->m < 60) PetscFunctionReturn(PETSC_SUCCESS);
@@ -466,7 +476,8 @@ static PetscErrorCode TestPack(Case *c)
   PetscCall((*c->A.k->pack)(&c->A, 3, runs, x.there, message.there));
   PetscCall(Fetch(&message));
   for (int k = 0; k < 3; k++)
-    for (PetscInt j = 0; j < runs[k].length; j++) Check((PetscBool)(message.x[runs[k].at + j] == x.x[runs[k].first + j]), c->s->name, "pack()");
+    for (PetscInt j = 0; j < runs[k].length; j++)
+      Check((PetscBool)(message.x[runs[k].at + j] == x.x[runs[k].first + j]), c->s->name, "pack()");
   PetscCall((*c->A.k->unpackadd)(&c->A, 3, runs, message.there, x.there));
   PetscCall(Fetch(&x));
   for (PetscInt j = 0; j < c->s->m; j++) { /* a run of another rank may have the same columns */

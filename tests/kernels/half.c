@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* half.c: tests of the conversions between single precision and 16 bits, against the definitions of the formats; prints TAP */
-static char help[] = "Tests of src/kernels/host/half.h: all numbers of 16 bits, and single precision around and between them.\n\n";
+/*
+  half.c: tests of the conversions between single precision and 16 bits, against the definitions of the formats; prints
+  TAP
+*/
+static char help
+  [] = "Tests of src/kernels/host/half.h: all numbers of 16 bits, and single precision around and between them.\n\n";
 
-#include "half.h"
+#include "kernels/common/host/half.h"
 #include <float.h>
 #include <math.h>
 
@@ -11,17 +15,22 @@ static PetscInt number = 0, failed = 0;
 static void Report(const char *what, const char *format, PetscInt ncases, PetscInt nbad)
 {
   if (nbad || !ncases) failed++;
-  printf("%s %d - %s: %s # %" PetscInt_FMT " cases, %" PetscInt_FMT " bad\n", nbad || !ncases ? "not ok" : "ok", (int)++number, format, what, ncases, nbad);
+  printf("%s %d - %s: %s # %" PetscInt_FMT " cases, %" PetscInt_FMT " bad\n", nbad || !ncases ? "not ok" : "ok",
+         (int)++number, format, what, ncases, nbad);
 }
 
 typedef struct {
   const char *name;
-  int         digits, emin, emax; /* bits behind the point; exponents of the smallest and of the largest normal numbers */
+  /* bits behind the point; exponents of the smallest and of the largest normal numbers */
+  int digits, emin, emax;
   float (*from)(unsigned short);
   unsigned short (*to)(float);
 } Format;
 
-/* The magnitude of bits without a sign; behind the largest finite number, the one that would follow, which is where infinity begins to be nearest */
+/*
+  The magnitude of bits without a sign; behind the largest finite number, the one that would follow, which is where
+  infinity begins to be nearest
+*/
 static double Value(const Format *f, int bits)
 {
   const int e = bits >> f->digits, m = bits & ((1 << f->digits) - 1);
@@ -42,7 +51,10 @@ static void Test(const Format *f)
       const float v = f->from((unsigned short)(h | sign));
 
       n[0]++;
-      if (h < infinite ? v != pm * (float)Value(f, h) || !signbit(v) != !s : h == infinite ? !isinf(v) || !signbit(v) != !s : !isnan(v)) bad[0]++;
+      if (h < infinite    ? v != pm * (float)Value(f, h) || !signbit(v) != !s
+          : h == infinite ? !isinf(v) || !signbit(v) != !s
+                          : !isnan(v))
+        bad[0]++;
       n[1]++;
       if (h > infinite ? !isnan(f->from(f->to(v))) : f->to(v) != (h | sign)) bad[1]++;
       if (h >= infinite) continue;
@@ -64,7 +76,9 @@ static void Test(const Format *f)
     if (f->to(pm * FLT_MAX) != (infinite | sign) || f->to(pm * FLT_TRUE_MIN) != sign) bad[3]++;
   }
   n[3]++;
-  if (!isnan(f->from(f->to(SpikeFloatOfBits(0x7F800001)))) || !isnan(f->from(f->to(SpikeFloatOfBits(0xFFFFFFFF))))) bad[3]++; /* NaN in the last bit, and in all */
+  /* NaN in the last bit, and in all */
+  if (!isnan(f->from(f->to(SpikeFloatOfBits(0x7F800001)))) || !isnan(f->from(f->to(SpikeFloatOfBits(0xFFFFFFFF)))))
+    bad[3]++;
   /* monotonic, over all numbers of single precision in steps */
   for (unsigned int b = 0, last = 0; b <= 0x7F800000; b += 997) {
     const unsigned int h = f->to(SpikeFloatOfBits(b));
@@ -95,10 +109,8 @@ static void Test(const Format *f)
 
 int main(int argc, char **argv)
 {
-  const Format formats[] = {
-    {"bf16", 7,  -126, 127, SpikeFromBF16, SpikeToBF16},
-    {"fp16", 10, -14,  15,  SpikeFromFP16, SpikeToFP16}
-  };
+  const Format formats[] = {{"bf16", 7, -126, 127, SpikeFromBF16, SpikeToBF16},
+                            {"fp16", 10, -14, 15, SpikeFromFP16, SpikeToFP16}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hostbackend.c: tests of the host's table of kernels (src/kernels/kernels.h) from raw CSR, without PC: memory, fill, factor, sweep, permute */
-static char help[] = "Tests of SpikeKernels_Host: memory, fill, factor, sweep, permute, against the contract and dense references.\n\n";
+/*
+  hostbackend.c: tests of the host's table of kernels (src/kernels/kernels.h) from raw CSR, without PC: memory, fill,
+  factor, sweep, permute
+*/
+static char help[] = "Tests of SpikeKernels_Host: memory, fill, factor, sweep, permute, against the contract and dense "
+                     "references.\n\n";
 
 typedef enum {
   MEMORY,
@@ -15,11 +19,23 @@ typedef enum {
   EXTENT,
   NTOPICS
 } Topic;
-static const char *const topics[] = {"create, destroy, bytes: no leak, also where an allocation fails", "fill: band and coupling blocks, bit by bit", "fill: sums, maxima and first rows", "factor: bad and boosted pivots", "sweep: residuals, plain and transposed", "sweep: head and tail, in place, ranges of partitions: the same bits", "sweep: tips", "reserve keeps everything", "permute there and back", "nothing written outside arrays, nothing allocated after create"};
+static const char *const topics[] = {"create, destroy, bytes: no leak, also where an allocation fails",
+                                     "fill: band and coupling blocks, bit by bit",
+                                     "fill: sums, maxima and first rows",
+                                     "factor: bad and boosted pivots",
+                                     "sweep: residuals, plain and transposed",
+                                     "sweep: head and tail, in place, ranges of partitions: the same bits",
+                                     "sweep: tips",
+                                     "reserve keeps everything",
+                                     "permute there and back",
+                                     "nothing written outside arrays, nothing allocated after create"};
 
 #include "problem.h"
 
-/* ---- create, destroy, bytes ---------------------------------------------------------------------------------------------- */
+/*
+  ---- create, destroy, bytes
+  ----------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestMemory(const Problem *P)
 {
   const PetscReal bytes = guard.bytes;
@@ -34,9 +50,16 @@ static PetscErrorCode TestMemory(const Problem *P)
   made = guard.count;
   PetscCall((*s.k->create)(&s));
   made = guard.count - made;
-  /* beside the numbers of the matrix it takes small change, and the work space of the factorization, which does not grow with n */
+  /*
+    beside the numbers of the matrix it takes small change, and the work space of the factorization, which does not grow
+    with n
+  */
   other = 8192 + (PetscReal)((SpikeHost *)s.data)->ops->lu_worksize(P->kl, P->ku);
-  Check(P, MEMORY, band > 0 && extra >= 0 && band + extra >= 0.98 * (guard.bytes - bytes) - other && band + extra <= 1.1 * (guard.bytes - bytes) + other ? 0 : (double)((band + extra) / (guard.bytes - bytes)) + 2);
+  Check(P, MEMORY,
+        band > 0 && extra >= 0 && band + extra >= 0.98 * (guard.bytes - bytes) - other &&
+            band + extra <= 1.1 * (guard.bytes - bytes) + other
+          ? 0
+          : (double)((band + extra) / (guard.bytes - bytes)) + 2);
   PetscCall((*s.k->destroy)(&s));
   Check(P, MEMORY, guard.nblocks - before + 1);
   PetscCall((*s.k->destroy)(&s));
@@ -76,13 +99,21 @@ static PetscErrorCode TestBytes(PCSpikePrecision precision)
   s.start  = start;
   s.active = active;
   PetscCall((*s.k->bytes)(&s, &band, &extra));
-  expect = (PetscReal)SpikePrecisionBytes(precision) * (PetscDefined(USE_COMPLEX) ? 2 : 1) * (PetscReal)s.n * ((PetscReal)s.kl + s.ku + 1);
-  Check(&P, MEMORY, band >= 0.999 * expect && band <= 1.001 * expect + (PetscReal)SpikePrecisionBytes(precision) * 1e12 && extra >= 8.0 * s.kl * s.ku ? 0 : (double)(band / expect));
+  expect = (PetscReal)SpikePrecisionBytes(precision) * (PetscDefined(USE_COMPLEX) ? 2 : 1) * (PetscReal)s.n *
+           ((PetscReal)s.kl + s.ku + 1);
+  Check(&P, MEMORY,
+        band >= 0.999 * expect && band <= 1.001 * expect + (PetscReal)SpikePrecisionBytes(precision) * 1e12 &&
+            extra >= 8.0 * s.kl * s.ku
+          ? 0
+          : (double)(band / expect));
   PetscCall(PetscFree(P.a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- fill ---------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- fill
+  ----------------------------------------------------------------------------------------------------------------
+*/
 static PetscScalar BandGet(const SpikeBand *s, PetscCount t)
 {
   const SpikeHost *h = (const SpikeHost *)s->data;
@@ -112,12 +143,17 @@ static void CheckFilled(const Problem *P, const SpikeBand *s)
     }
   }
   for (PetscInt q = 0; q <= P->np && P->coupled; q++) { /* the rows of B_0 and of C_np are other ranks' */
-    for (PetscInt i = 0; i < ku; i++)                   /* rows: last ku of the partition before, columns: first ku behind */
+    /* rows: last ku of the partition before, columns: first ku behind */
+    for (PetscInt i = 0; i < ku; i++)
       for (PetscInt j = 0; j < ku; j++)
-        if (s->dB[(PetscCount)q * ku * ku + i + j * ku] != (i >= j && q && P->active[q] ? Entry(P, P->start[q] - ku + i, P->start[q] + j) : (PetscScalar)0.0)) bad++;
+        if (s->dB[(PetscCount)q * ku * ku + i + j * ku] !=
+            (i >= j && q && P->active[q] ? Entry(P, P->start[q] - ku + i, P->start[q] + j) : (PetscScalar)0.0))
+          bad++;
     for (PetscInt i = 0; i < kl; i++)
       for (PetscInt j = 0; j < kl; j++)
-        if (s->dC[(PetscCount)q * kl * kl + i + j * kl] != (i <= j && q < P->np && P->active[q] ? Entry(P, P->start[q] + i, P->start[q] - kl + j) : (PetscScalar)0.0)) bad++;
+        if (s->dC[(PetscCount)q * kl * kl + i + j * kl] !=
+            (i <= j && q < P->np && P->active[q] ? Entry(P, P->start[q] + i, P->start[q] - kl + j) : (PetscScalar)0.0))
+          bad++;
   }
   Check(P, FILL, bad);
 }
@@ -126,17 +162,22 @@ static void Poison(const Problem *P, SpikeBand *s)
 {
   const SpikeHost *h = (const SpikeHost *)s->data;
 
-  for (PetscInt p = 0; p < P->np; p++) FillBytes(h->first + (size_t)h->off[p] * h->ops->size, 0xFF, (size_t)(P->start[p + 1] - P->start[p]) * (P->kl + P->ku + 1) * h->ops->size);
+  for (PetscInt p = 0; p < P->np; p++)
+    FillBytes(h->first + (size_t)h->off[p] * h->ops->size, 0xFF,
+              (size_t)(P->start[p + 1] - P->start[p]) * (P->kl + P->ku + 1) * h->ops->size);
   if (!P->coupled) return;
   FillBytes(s->dB, 0xFF, (size_t)(P->np + 1) * P->ku * P->ku * sizeof(PetscScalar));
   FillBytes(s->dC, 0xFF, (size_t)(P->np + 1) * P->kl * P->kl * sizeof(PetscScalar));
 }
 
-static void CheckStats(const Problem *P, const SpikeFillStats *st, PetscInt badrow, PetscInt overflowrow, PetscInt zerorow)
+static void CheckStats(const Problem *P, const SpikeFillStats *st, PetscInt badrow, PetscInt overflowrow,
+                       PetscInt zerorow)
 {
   double sum = 0, dropped = 0, maxdropped = 0, norm = 0;
 
-  if (st->badrow != badrow || st->overflowrow != overflowrow || st->zerorow != zerorow) printf("# rows %d %d %d, expected %d %d %d\n", (int)st->badrow, (int)st->overflowrow, (int)st->zerorow, (int)badrow, (int)overflowrow, (int)zerorow);
+  if (st->badrow != badrow || st->overflowrow != overflowrow || st->zerorow != zerorow)
+    printf("# rows %d %d %d, expected %d %d %d\n", (int)st->badrow, (int)st->overflowrow, (int)st->zerorow, (int)badrow,
+           (int)overflowrow, (int)zerorow);
   Check(P, STATS, st->badrow == badrow && st->overflowrow == overflowrow && st->zerorow == zerorow ? 0 : 2);
   if (badrow >= 0) return;
   for (PetscInt i = 0; i < P->n; i++) {
@@ -175,7 +216,8 @@ static PetscErrorCode TestFill(Problem *P, SpikeBand *s)
     newrow[i] = newrow[j];
     newrow[j] = t;
   }
-  for (PetscInt pass = 0; pass < 4; pass++) { /* with and without entries beside the band, in matrix order and permuted */
+  /* with and without entries beside the band, in matrix order and permuted */
+  for (PetscInt pass = 0; pass < 4; pass++) {
     const PetscInt *order = pass & 1 ? newrow : NULL;
 
     if (order && (P->active[0] || P->active[P->np])) continue;
@@ -189,8 +231,10 @@ static PetscErrorCode TestFill(Problem *P, SpikeBand *s)
     PetscCall(PiecesDestroy(parts));
     P->outside = PETSC_FALSE;
   }
-  /* rows that are not numbers, too large, zero: the first of two, in the order of the matrix; first, last and inner rows; on the diagonal or at
-     the end of the row, which may be a coupling */
+  /*
+    rows that are not numbers, too large, zero: the first of two, in the order of the matrix; first, last and inner
+    rows; on the diagonal or at the end of the row, which may be a coupling
+  */
   for (PetscInt what = 0; what < 4 && n; what++) {
     for (PetscInt place = 0; place < 6; place++) {
       const PetscInt *order = what % 2 == place % 2 && !P->active[0] && !P->active[P->np] ? newrow : NULL;
@@ -213,7 +257,8 @@ static PetscErrorCode TestFill(Problem *P, SpikeBand *s)
         for (PetscInt t = 0; t < ld && place % 2 && what < LARGE; t++)
           if (row[t] != (PetscScalar)0.0) j = t;
         if (what == ZERO) PetscCall(PetscArrayzero(row, ld));
-        else row[j] = (PetscReal)(what == NOTANUMBER ? NAN : what == INFINITE ? -INFINITY : (double)PETSC_MAX_REAL / 1e3);
+        else
+          row[j] = (PetscReal)(what == NOTANUMBER ? NAN : what == INFINITE ? -INFINITY : (double)PETSC_MAX_REAL / 1e3);
       }
       PetscCall(PiecesCreate(P, order, parts));
       Poison(P, s);
@@ -229,16 +274,18 @@ static PetscErrorCode TestFill(Problem *P, SpikeBand *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- factor: pivots ------------------------------------------------------------------------------------------------------ */
+/*
+  ---- factor: pivots
+  ------------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestPivots(PCSpikePrecision precision)
 {
-  const Shape shape = {
-    3, 2, 3, {20, 30, 25}
-  };
+  const Shape    shape  = {3, 2, 3, {20, 30, 25}};
   const PetscInt rows[] = {0, 7, 19, 20, 33, 49, 50, 74};
 
   PetscFunctionBegin;
-  for (size_t k = 0; k <= PETSC_STATIC_ARRAY_LENGTH(rows); k++) { /* the last k of them have a zero row: k pivots that vanish */
+  /* the last k of them have a zero row: k pivots that vanish */
+  for (size_t k = 0; k <= PETSC_STATIC_ARRAY_LENGTH(rows); k++) {
     Problem        P;
     SpikeBand      s;
     SpikeCSR       parts[2];
@@ -267,7 +314,8 @@ static PetscErrorCode TestPivots(PCSpikePrecision precision)
     PetscCall(PetscMalloc1(P.n, &g));
     for (PetscInt i = 0; i < P.n; i++) g[i] = 1.0;
     PetscCall((*s.k->sweep)(&s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, P.np, 1, g, P.n, g, P.n));
-    for (size_t t = first; t < PETSC_STATIC_ARRAY_LENGTH(rows); t++) Check(&P, PIVOTS, (double)PetscAbsScalar(g[rows[t]] - (PetscScalar)(t % 3 == 1 ? -8.0 : 8.0)) / (16 * P.eps));
+    for (size_t t = first; t < PETSC_STATIC_ARRAY_LENGTH(rows); t++)
+      Check(&P, PIVOTS, (double)PetscAbsScalar(g[rows[t]] - (PetscScalar)(t % 3 == 1 ? -8.0 : 8.0)) / (16 * P.eps));
     PetscCall(PetscFree(g));
     if (k) { /* a pivot that is not a number is never boosted */
       pivot.boost                     = 1;
@@ -283,7 +331,10 @@ static PetscErrorCode TestPivots(PCSpikePrecision precision)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- sweep --------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- sweep
+  ---------------------------------------------------------------------------------------------------------------
+*/
 /* max |D x - b| / bound, row by row, over one partition */
 static double Residual(const Problem *P, PetscInt p, PetscBool trans, const PetscScalar *b, const PetscScalar *x)
 {
@@ -293,7 +344,8 @@ static double Residual(const Problem *P, PetscInt p, PetscBool trans, const Pets
     PetscScalar r  = b[i];
     double      as = (double)PetscAbsScalar(b[i]), e;
 
-    for (PetscInt j = PetscMax(P->start[p], i - P->kl - P->ku); j < PetscMin(P->start[p + 1], i + P->kl + P->ku + 1); j++) {
+    for (PetscInt j = PetscMax(P->start[p], i - P->kl - P->ku); j < PetscMin(P->start[p + 1], i + P->kl + P->ku + 1);
+         j++) {
       const PetscInt row = trans ? j : i, col = trans ? i : j;
 
       if (row - col > P->kl || col - row > P->ku) continue;
@@ -307,7 +359,8 @@ static double Residual(const Problem *P, PetscInt p, PetscBool trans, const Pets
 }
 
 /* What the sweep of partition p leaves in the tips of interface q = p (top) or p + 1; other places are NaN still */
-static void CheckSweptTips(const Problem *P, const SpikeBand *s, PetscBool trans, PetscBool top, PetscInt p, PetscInt c, const PetscScalar *g)
+static void CheckSweptTips(const Problem *P, const SpikeBand *s, PetscBool trans, PetscBool top, PetscInt p, PetscInt c,
+                           const PetscScalar *g)
 {
   const PetscInt     kl = P->kl, ku = P->ku, q = top ? p : p + 1, s0 = P->start[p], s1 = P->start[p + 1];
   const PetscScalar *t = s->dtips + ((PetscCount)c * (P->np + 1) + q) * (kl + ku);
@@ -328,7 +381,9 @@ static void CheckSweptTips(const Problem *P, const SpikeBand *s, PetscBool trans
     v -= top ? t[j] : t[kl + j];
     if (!((double)PetscAbsScalar(v) <= e)) e = (double)PetscAbsScalar(v);
   }
-  Check(P, TIPS, e / ((double)PETSC_MACHINE_EPSILON * 10 * (kl + ku) * (MaxAbs(s1 - s0, g + s0) * MaxAbs(P->n * (kl + ku + 1), P->a) + 1e-30)));
+  Check(P, TIPS,
+        e / ((double)PETSC_MACHINE_EPSILON * 10 * (kl + ku) *
+             (MaxAbs(s1 - s0, g + s0) * MaxAbs(P->n * (kl + ku + 1), P->a) + 1e-30)));
 }
 
 static PetscErrorCode TestSweep(const Problem *P, SpikeBand *s, PetscBool trans, PetscInt nrhs)
@@ -354,7 +409,9 @@ static PetscErrorCode TestSweep(const Problem *P, SpikeBand *s, PetscBool trans,
     for (PetscCount i = n; i < ldg; i++) Check(P, EXTENT, g[c * ldg + i] == SENTINEL ? 0 : 2);
   }
   if (nt) PetscCall(PetscArraycpy(tips, s->dtips, nt));
-  /* partition by partition from the last one, in head and tail: the same bits, and what belongs to others is not touched */
+  /*
+    partition by partition from the last one, in head and tail: the same bits, and what belongs to others is not touched
+  */
   if (nt) FillBytes(s->dtips, 0xFF, (size_t)nt * sizeof(*b));
   for (PetscInt p = np - 1; p >= 0; p--) {
     PetscCall((*s->k->sweep)(s, trans, SPIKE_SWEEP_HEAD, p, p + 1, nrhs, b, ldb, h, ldg));
@@ -385,7 +442,10 @@ static PetscErrorCode TestSweep(const Problem *P, SpikeBand *s, PetscBool trans,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- permute, reserve ---------------------------------------------------------------------------------------------------- */
+/*
+  ---- permute, reserve
+  ----------------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestPermute(const Problem *P, SpikeBand *s)
 {
   const PetscInt   n = P->n, nrhs = 2;
@@ -455,7 +515,10 @@ static PetscErrorCode TestReserve(const Problem *P, SpikeBand *s, PetscInt maxrh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- All of it on one problem -------------------------------------------------------------------------------------------- */
+/*
+  ---- All of it on one problem
+  --------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestProblem(Problem *P)
 {
   SpikeBand      s;

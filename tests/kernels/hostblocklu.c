@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hostblocklu.c: tests of the host backend of block.h: patterns, factors and solves against dense formulas, pivots, failures, memory; prints TAP */
+/*
+  hostblocklu.c: tests of the host backend of block.h: patterns, factors and solves against dense formulas, pivots,
+  failures, memory; prints TAP
+*/
 static char help[] = "Factors of blocks of the host backend.\n\n";
 
 #include "blocklutests.h"

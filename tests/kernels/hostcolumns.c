@@ -2,8 +2,8 @@
 /* hostcolumns.c: tests of the host backend of columns.h, for each instruction set; prints TAP */
 static char help[] = "Steps over columns of the host backend of the fused Krylov methods.\n\n";
 
-#include "kernels/columns.h"
-#include "band.h"
+#include "kernels/krylov/rhs.h"
+#include "kernels/band/host/ops.h"
 #include "../guard.h"
 
 static PetscErrorCode Make(PetscScalar **there, PetscInt count)
@@ -55,7 +55,9 @@ static PetscErrorCode DropIndices(PetscInt there[])
 
 int main(int argc, char **argv)
 {
-  const PetscInt sizes[] = {0, 1, 7, 64, 513, 1337}, many = ((PetscInt)18 << 20) / (DOTS * (PetscInt)sizeof(PetscScalar)); /* more than a cache is thought to hold */
+  /* more than a cache is thought to hold */
+  const PetscInt sizes[] = {0, 1, 7, 64, 513, 1337},
+                 many    = ((PetscInt)18 << 20) / (DOTS * (PetscInt)sizeof(PetscScalar));
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hostdia.c: tests of the host backend of dia.h against plain sums, with columns of other ranks on both sides, for each instruction set; prints TAP */
+/*
+  hostdia.c: tests of the host backend of dia.h against plain sums, with columns of other ranks on both sides, for each
+  instruction set; prints TAP
+*/
 static char help[] = "Matrices by diagonals on the host against plain sums.\n\n";
 
 #include "diashapes.h"
-#include "band.h"
+#include "kernels/band/host/ops.h"
 
 int main(int argc, char **argv)
 {

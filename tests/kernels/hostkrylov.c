@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hostkrylov.c: tests of the host backend's copy of a matrix and its products with a step behind them, against a plain product, for each instruction set; prints TAP */
+/*
+  hostkrylov.c: tests of the host backend's copy of a matrix and its products with a step behind them, against a plain
+  product, for each instruction set; prints TAP
+*/
 static char help[] = "Products of the host backend of the fused Krylov methods against a plain product.\n\n";
 
-#include "kernels/krylov.h"
-#include "band.h"
+#include "kernels/krylov/krylov.h"
+#include "kernels/band/host/ops.h"
 #include "../guard.h"
 
-#define MARGIN 300 /* not numbers around each vector: a place outside of the matrix whose factor is read shows, for its value is 0 */
+/* not numbers around each vector: a place outside of the matrix whose factor is read shows, for its value is 0 */
+#define MARGIN 300
 
 static PetscInt number = 0, failed = 0, checks = 0, failures = 0;
 
@@ -20,14 +24,16 @@ static void Check(PetscBool ok, const char where[], const char what[])
 static void Report(const char what[])
 {
   if (failures || !checks) failed++;
-  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok", (int)++number, what, checks, failures);
+  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok",
+         (int)++number, what, checks, failures);
   checks = failures = 0;
 }
 
 static PetscScalar Number(PetscInt seed, PetscInt i)
 {
   const PetscInt64 k = i;
-  const PetscReal  a = (PetscReal)((seed * 7919 + k * 104729 + 13) % 10007) / 5003.5 - 1.0, b = (PetscReal)((seed * 6007 + k * 92821 + 5) % 10009) / 5004.5 - 1.0;
+  const PetscReal  a = (PetscReal)((seed * 7919 + k * 104729 + 13) % 10007) / 5003.5 - 1.0,
+                  b  = (PetscReal)((seed * 6007 + k * 92821 + 5) % 10009) / 5004.5 - 1.0;
 
 #if PetscDefined(USE_COMPLEX)
   return PetscCMPLX(a, b);
@@ -91,7 +97,8 @@ static PetscErrorCode DestroyCSR(SpikeKrylovCSR *csr)
 }
 
 /* y = A x or D A x, and the sum of the magnitudes of what is added up in each row */
-static void Plain(const SpikeKrylovCSR *csr, const PetscScalar scale[], const PetscScalar x[], PetscScalar y[], PetscReal size[])
+static void Plain(const SpikeKrylovCSR *csr, const PetscScalar scale[], const PetscScalar x[], PetscScalar y[],
+                  PetscReal size[])
 {
   for (PetscInt i = 0; i < csr->n; i++) {
     y[i]    = 0.0;
@@ -110,14 +117,16 @@ static void Plain(const SpikeKrylovCSR *csr, const PetscScalar scale[], const Pe
 /* expected: whether a copy is to be made of such a matrix with that form asked for */
 static PetscErrorCode TestMult(SpikeKrylov *s, const Pattern *p, PetscInt n, KSPFusedSpMVType form, PetscBool expected)
 {
-  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA, SPIKE_CG1_BETA};
-  const PetscInt        own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1}; /* which vector of the step y is, and x */
-  const PetscInt        ld = n + 2 * MARGIN;
-  SpikeKrylovCSR        csr;
-  PetscScalar          *v, *y, *z;
-  PetscReal            *size;
-  void                 *copy = NULL;
-  char                  where[96];
+  const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS,  SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA,
+                                   SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA,   SPIKE_CG1_BETA};
+  /* which vector of the step y is, and x */
+  const PetscInt own[] = {0, 1, 1, 1, 1, 2}, from[] = {-1, -1, 0, 0, 0, 1};
+  const PetscInt ld = n + 2 * MARGIN;
+  SpikeKrylovCSR csr;
+  PetscScalar   *v, *y, *z;
+  PetscReal     *size;
+  void          *copy = NULL;
+  char           where[96];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(where, sizeof(where), "%s, n %" PetscInt_FMT ", %s", p->name, n, KSPFusedSpMVTypes[form]));
@@ -134,14 +143,17 @@ static PetscErrorCode TestMult(SpikeKrylov *s, const Pattern *p, PetscInt n, KSP
     else PetscCall((*s->k->copy)(s, &csr, form, &copy));
     Check((PetscBool)((copy != NULL) == expected), where, copy ? "a copy was made" : "no copy was made");
     if (!copy) break;
-    Check((PetscBool)(((SpikeKrylovCopy *)copy)->form == KSP_FUSED_SPMV_DIA && ((SpikeKrylovCopy *)copy)->bytes == (PetscInt64)p->count * n * (PetscInt64)sizeof(PetscScalar)), where, "form or bytes of the copy");
+    Check((PetscBool)(((SpikeKrylovCopy *)copy)->form == KSP_FUSED_SPMV_DIA &&
+                      ((SpikeKrylovCopy *)copy)->bytes == (PetscInt64)p->count * n * (PetscInt64)sizeof(PetscScalar)),
+          where, "form or bytes of the copy");
     for (PetscInt ks = 0; ks < 2 * (PetscInt)PETSC_STATIC_ARRAY_LENGTH(steps); ks++) {
       const PetscInt             k     = ks / 2;
       const SpikeKrylovStepInfo *info  = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
-      const PetscScalar         *scale = ks % 2 ? v + 4 * ld + MARGIN : NULL, *x = v + MARGIN + (from[k] < 0 ? 3 : from[k]) * ld;
-      PetscScalar               *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS], first[SPIKE_KRYLOV_MAXDOTS];
-      PetscReal                  most = 0.0;
-      PetscBool                  good = PETSC_TRUE, same = PETSC_TRUE;
+      const PetscScalar         *scale = ks % 2 ? v + 4 * ld + MARGIN : NULL,
+                        *x             = v + MARGIN + (from[k] < 0 ? 3 : from[k]) * ld;
+      PetscScalar *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS], first[SPIKE_KRYLOV_MAXDOTS];
+      PetscReal    most = 0.0;
+      PetscBool    good = PETSC_TRUE, same = PETSC_TRUE;
 
       Plain(&csr, scale, x, z, size);
       for (PetscInt m = 0; info && m < info->nvectors; m++) w[m] = m == own[k] ? y : v + MARGIN + m * ld;
@@ -163,12 +175,15 @@ static PetscErrorCode TestMult(SpikeKrylov *s, const Pattern *p, PetscInt n, KSP
       if (!info) continue;
       Check(same, where, "a sum differs in a second run");
       (*SpikeKrylovLoops_base[steps[k]])(n, &s->scalars->f, w, sums);
-      for (PetscInt m = 0; m < info->ndots; m++) Check((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <= 4 * PETSC_MACHINE_EPSILON * n * PetscSqr(most + 2)), where, "a sum behind a product");
+      for (PetscInt m = 0; m < info->ndots; m++)
+        Check((PetscBool)(PetscAbsScalar(sums[m] - s->local[m]) <= 4 * PETSC_MACHINE_EPSILON * n * PetscSqr(most + 2)),
+              where, "a sum behind a product");
     }
     s->scalars->reason = KSP_CONVERGED_RTOL;
     y[0] = s->local[0] = 17.0;
     PetscCall((*s->k->mult)(s, copy, SPIKE_KRYLOV_NSTEPS, NULL, v + MARGIN, y, NULL));
-    Check((PetscBool)(y[0] == (PetscScalar)17.0 && s->local[0] == (PetscScalar)17.0), where, "a product behind a reason did something");
+    Check((PetscBool)(y[0] == (PetscScalar)17.0 && s->local[0] == (PetscScalar)17.0), where,
+          "a product behind a reason did something");
     s->scalars->reason = 0;
   }
   PetscCall((*s->k->destroycopy)(s, &copy));

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hostspikes.c: tests of the host's table of kernels (src/kernels/kernels.h): spike tips, windows, reduced systems, corrections, against dense LAPACK */
-static char help[] = "Tests of SpikeKernels_Host: spikes, reduced systems and corrections against dense references.\n\n";
+/*
+  hostspikes.c: tests of the host's table of kernels (src/kernels/kernels.h): spike tips, windows, reduced systems,
+  corrections, against dense LAPACK
+*/
+static char
+  help[] = "Tests of SpikeKernels_Host: spikes, reduced systems and corrections against dense references.\n\n";
 
 typedef enum {
   LEFTTIPS,
@@ -17,11 +21,25 @@ typedef enum {
   EXTENT,
   NTOPICS
 } Topic;
-static const char *const topics[] = {"lefttips: the spikes of the leading corners", "righttips: the exact spikes", "windows hold all of a spike above rounding, and little more", "falloff is the rate of a spike", "factor: no pivot bad or boosted", "reduced: singular interfaces", "solvetips: residuals, and other interfaces left alone", "correct: against the whole spikes", "correct, transposed: against the whole inverse", "the transposed apply is the transpose of the apply", "the apply of many columns is that of each", "nothing written outside arrays, nothing allocated in an apply"};
+static const char *const topics[] = {"lefttips: the spikes of the leading corners",
+                                     "righttips: the exact spikes",
+                                     "windows hold all of a spike above rounding, and little more",
+                                     "falloff is the rate of a spike",
+                                     "factor: no pivot bad or boosted",
+                                     "reduced: singular interfaces",
+                                     "solvetips: residuals, and other interfaces left alone",
+                                     "correct: against the whole spikes",
+                                     "correct, transposed: against the whole inverse",
+                                     "the transposed apply is the transpose of the apply",
+                                     "the apply of many columns is that of each",
+                                     "nothing written outside arrays, nothing allocated in an apply"};
 
 #include "problem.h"
 
-/* ---- Tips, windows, falloff ---------------------------------------------------------------------------------------------- */
+/*
+  ---- Tips, windows, falloff
+  ----------------------------------------------------------------------------------------------
+*/
 /* Rows of a spike, from its tip on, until all others are below tol * (largest of its first K rows) */
 static PetscInt Reach(const Problem *P, PetscInt m, PetscInt ncols, const PetscScalar *S, PetscBool fromtop, double tol)
 {
@@ -42,13 +60,17 @@ static PetscInt Reach(const Problem *P, PetscInt m, PetscInt ncols, const PetscS
   return last;
 }
 
-static void CheckWindow(const Problem *P, PetscInt m, PetscInt ncols, const PetscScalar *S, PetscBool fromtop, PetscInt window)
+static void CheckWindow(const Problem *P, PetscInt m, PetscInt ncols, const PetscScalar *S, PetscBool fromtop,
+                        PetscInt window)
 {
-  const PetscInt K = PetscMax(P->kl, P->ku), least = Reach(P, m, ncols, S, fromtop, 8 * P->eps), most = Reach(P, m, ncols, S, fromtop, P->eps / 8);
+  const PetscInt K = PetscMax(P->kl, P->ku), least = Reach(P, m, ncols, S, fromtop, 8 * P->eps),
+                 most = Reach(P, m, ncols, S, fromtop, P->eps / 8);
 
   Check(P, WINDOWS, window >= least ? 0 : (double)least / PetscMax(window, 1));
   Check(P, WINDOWS, window <= m ? 0 : 2);
-  if (most <= SpikeMaxCorner(P->kl, P->ku) - K) Check(P, WINDOWS, window <= 2 * most + K ? 0 : (double)window / (2 * most + K)); /* rounding may hold a tail up */
+  /* rounding may hold a tail up */
+  if (most <= SpikeMaxCorner(P->kl, P->ku) - K)
+    Check(P, WINDOWS, window <= 2 * most + K ? 0 : (double)window / (2 * most + K));
 }
 
 static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
@@ -92,14 +114,20 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
       Dense          corner;
 
       PetscCall(DenseCreate(P, p, l, &corner));
-      for (PetscInt c = 0; c < kl; c++) Check(P, LEFTTIPS, MaxDiff(ku, s->dWt + (PetscCount)p * tip + c * ku, corner.W + c * l) / (bound * (MaxAbs(l * kl, corner.W) + 1e-30)));
+      for (PetscInt c = 0; c < kl; c++)
+        Check(P, LEFTTIPS,
+              MaxDiff(ku, s->dWt + (PetscCount)p * tip + c * ku, corner.W + c * l) /
+                (bound * (MaxAbs(l * kl, corner.W) + 1e-30)));
       PetscCall(DenseDestroy(&corner));
       CheckWindow(P, m, kl, D[p].W, PETSC_TRUE, s->wtop[p]);
       Check(P, FALLOFF, W[p] <= 0 ? 0 : 2);
       if (P->kind == DECOUPLED) Check(P, FALLOFF, W[p] == PETSC_MIN_REAL ? 0 : 2);
     }
     if (P->active[p + 1] && ku) {
-      for (PetscInt c = 0; c < ku; c++) Check(P, RIGHTTIPS, MaxDiff(kl, s->dVb + (PetscCount)(p + 1) * tip + c * kl, D[p].V + c * m + m - kl) / (bound * (MaxAbs(m * ku, D[p].V) + 1e-30)));
+      for (PetscInt c = 0; c < ku; c++)
+        Check(P, RIGHTTIPS,
+              MaxDiff(kl, s->dVb + (PetscCount)(p + 1) * tip + c * kl, D[p].V + c * m + m - kl) /
+                (bound * (MaxAbs(m * ku, D[p].V) + 1e-30)));
       CheckWindow(P, m, ku, D[p].V, PETSC_FALSE, s->wbot[p]);
       Check(P, FALLOFF, V[p + 1] <= 0 ? 0 : 2);
       if (P->kind == DECOUPLED) Check(P, FALLOFF, V[p + 1] == PETSC_MIN_REAL ? 0 : 2);
@@ -108,15 +136,16 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Constant coefficients -1, d, -1, 2 cosh(theta) = d: row i of the left spike of m rows is sinh((m - i) theta) / sinh((m + 1) theta), the right
-   spike the same upside down: both fall by exp(-theta) a row in partitions much longer than 1/theta */
+/*
+  Constant coefficients -1, d, -1, 2 cosh(theta) = d: row i of the left spike of m rows is sinh((m - i) theta) / sinh((m
+  + 1) theta), the right spike the same upside down: both fall by exp(-theta) a row in partitions much longer than
+  1/theta
+*/
 static PetscErrorCode TestFalloff(PCSpikePrecision precision)
 {
   const PetscReal thetas[] = {3.0, 1.0, 0.3, 0.1, 0.05, 0.005};
-  const Shape     shapes[] = {
-        {2, 1, 1, {600, 900}  },
-        {2, 1, 1, {3000, 3500}}
-  }; /* the second: spikes longer than the corners */
+  const Shape     shapes[] = {{2, 1, 1, {600, 900}},
+                              {2, 1, 1, {3000, 3500}}}; /* the second: spikes longer than the corners */
 
   PetscFunctionBegin;
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(thetas); t++) {
@@ -130,7 +159,8 @@ static PetscErrorCode TestFalloff(PCSpikePrecision precision)
     SpikePivot      pivot = {0, 0, 0, 0, 0};
     PetscReal       W[3], V[3];
 
-    if (SpikePrecisionBytes(precision) == 2 && thetas[t] * thetas[t] < 40 * SpikePrecisionEpsilon(precision)) continue; /* d - 2 would be lost in the rounding of d */
+    /* d - 2 would be lost in the rounding of d */
+    if (SpikePrecisionBytes(precision) == 2 && thetas[t] * thetas[t] < 40 * SpikePrecisionEpsilon(precision)) continue;
     PetscCall(ProblemCreate(&shape, SLOW, 0, precision, &P));
     for (PetscInt i = 0; i < P.n; i++) {
       P.a[3 * i]     = i ? -1.0 : 0.0;
@@ -144,12 +174,15 @@ static PetscErrorCode TestFalloff(PCSpikePrecision precision)
     PetscCall((*s.k->lefttips)(&s, &pivot, W));
     PetscCall((*s.k->factor)(&s, &pivot));
     PetscCall((*s.k->righttips)(&s, V));
-    /* within a quarter where the corner sees the end of the spike: an estimate that says e^-100 where the spike falls by e^-10 hides what
-       truncation neglects; else never steeper than that */
+    /*
+      within a quarter where the corner sees the end of the spike: an estimate that says e^-100 where the spike falls by
+      e^-10 hides what truncation neglects; else never steeper than that
+    */
     for (PetscInt right = 0; right < 2; right++) {
       const PetscReal rate = right ? V[1] : W[1];
 
-      Check(&P, FALLOFF, rate <= 0 ? (double)((slow ? -rate - thetas[t] : PetscAbsReal(rate + thetas[t])) / (0.25 * thetas[t])) : 2);
+      Check(&P, FALLOFF,
+            rate <= 0 ? (double)((slow ? -rate - thetas[t] : PetscAbsReal(rate + thetas[t])) / (0.25 * thetas[t])) : 2);
     }
     for (PetscInt right = 0; right < 2; right++) {
       const double m = shape.sizes[right ? 0 : 1], rows = 1 + PetscFloorReal(-PetscLogReal(8 * P.eps) / thetas[t]);
@@ -163,7 +196,10 @@ static PetscErrorCode TestFalloff(PCSpikePrecision precision)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- reduced, solvetips -------------------------------------------------------------------------------------------------- */
+/*
+  ---- reduced, solvetips
+  --------------------------------------------------------------------------------------------------
+*/
 static double InfNorm(PetscInt m, PetscInt k, const PetscScalar *A)
 {
   double norm = 0;
@@ -193,8 +229,9 @@ static PetscErrorCode TestSolveTips(const Problem *P, SpikeBand *s, PetscBool tr
     for (PetscInt c = 0; c < nrhs; c++) {
       for (PetscInt q = 0; q <= np; q++) {
         const PetscCount   o  = ((PetscCount)c * (np + 1) + q) * (kl + ku);
-        const PetscScalar *Vb = s->dVb + (PetscCount)q * kl * ku, *Wt = s->dWt + (PetscCount)q * kl * ku, *x = s->dtips + o;
-        double             e = 0, size;
+        const PetscScalar *Vb = s->dVb + (PetscCount)q * kl * ku, *Wt = s->dWt + (PetscCount)q * kl * ku,
+                          *x = s->dtips + o;
+        double e             = 0, size;
 
         if (q < q0 || q >= q1 || !P->active[q]) {
           Check(P, SOLVETIPS, Bits(kl + ku, g + o, s->dtips + o) ? 0 : 2);
@@ -210,7 +247,8 @@ static PetscErrorCode TestSolveTips(const Problem *P, SpikeBand *s, PetscBool tr
           if (!((double)PetscAbsScalar(r) <= e)) e = (double)PetscAbsScalar(r);
         }
         size = 1 + InfNorm(kl, ku, Vb) + InfNorm(ku, kl, Wt);
-        Check(P, SOLVETIPS, e / ((double)PETSC_MACHINE_EPSILON * 20 * (kl + ku) * size * size * (1 + MaxAbs(kl + ku, x))));
+        Check(P, SOLVETIPS,
+              e / ((double)PETSC_MACHINE_EPSILON * 20 * (kl + ku) * size * size * (1 + MaxAbs(kl + ku, x))));
       }
     }
   }
@@ -218,14 +256,15 @@ static PetscErrorCode TestSolveTips(const Problem *P, SpikeBand *s, PetscBool tr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Wt Vb has a 1 on its diagonal at some interfaces, exactly or to rounding: the first of them that is asked for is reported, or boosted */
+/*
+  Wt Vb has a 1 on its diagonal at some interfaces, exactly or to rounding: the first of them that is asked for is
+  reported, or boosted
+*/
 static PetscErrorCode TestReduced(PCSpikePrecision precision)
 {
-  const Shape shape = {
-    4, 2, 2, {8, 8, 8, 8}
-  };
-  Problem   P;
-  SpikeBand s;
+  const Shape shape = {4, 2, 2, {8, 8, 8, 8}};
+  Problem     P;
+  SpikeBand   s;
 
   PetscFunctionBegin;
   PetscCall(ProblemCreate(&shape, DOMINANT, 0, precision, &P));
@@ -233,11 +272,12 @@ static PetscErrorCode TestReduced(PCSpikePrecision precision)
   PetscCall((*s.k->create)(&s));
   for (PetscInt first = 1; first <= 4; first++) { /* singular: interfaces first, ..., 3 */
     for (PetscInt variant = 0; variant < 3; variant++) {
-      const PetscReal off   = variant == 1 ? 2 * PETSC_MACHINE_EPSILON : 0;
-      SpikePivot      pivot = {variant ? 100 * PETSC_MACHINE_EPSILON : 0, variant == 2 ? (PetscReal)0.125 : 0, -5, -5, 0};
+      const PetscReal off = variant == 1 ? 2 * PETSC_MACHINE_EPSILON : 0;
+      SpikePivot pivot    = {variant ? 100 * PETSC_MACHINE_EPSILON : 0, variant == 2 ? (PetscReal)0.125 : 0, -5, -5, 0};
 
       for (PetscInt q = 0; q <= 4; q++) {
-        PetscScalar Vb[4] = {2.0, 0.0, 0.0, 1.0}, Wt[4] = {q >= first ? (PetscReal)0.5 - off : (PetscReal)0.25, 0.0, 0.0, 0.5};
+        PetscScalar Vb[4] = {2.0, 0.0, 0.0, 1.0},
+                    Wt[4] = {q >= first ? (PetscReal)0.5 - off : (PetscReal)0.25, 0.0, 0.0, 0.5};
 
         PetscCall(PetscArraycpy(s.dVb + 4 * q, Vb, 4));
         PetscCall(PetscArraycpy(s.dWt + 4 * q, Wt, 4));
@@ -251,7 +291,8 @@ static PetscErrorCode TestReduced(PCSpikePrecision precision)
           PetscCall(PetscArraycpy(s.dtips + 4 * q, t, 4));
         }
         PetscCall((*s.k->solvetips)(&s, PETSC_FALSE, 0, 5, 1));
-        for (PetscInt q = first; q < 4; q++) Check(&P, REDUCED, (double)PetscAbsScalar(s.dtips[4 * q + 2] - (PetscScalar)64.0) / 1e-4);
+        for (PetscInt q = first; q < 4; q++)
+          Check(&P, REDUCED, (double)PetscAbsScalar(s.dtips[4 * q + 2] - (PetscScalar)64.0) / 1e-4);
         continue;
       }
       Check(&P, REDUCED, pivot.nboost == 0 && pivot.badrow == (first < 4 ? first : -1) ? 0 : 2);
@@ -266,7 +307,10 @@ static PetscErrorCode TestReduced(PCSpikePrecision precision)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- correct ------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- correct
+  -------------------------------------------------------------------------------------------------------------
+*/
 /* Random tips: x - D^-1 [C x_b; 0; B x_t] from the dense factors, all rows of it, beside what the windows do */
 static PetscErrorCode TestCorrect(const Problem *P, SpikeBand *s, const Dense D[], PetscBool trans, PetscInt nrhs)
 {
@@ -303,8 +347,13 @@ static PetscErrorCode TestCorrect(const Problem *P, SpikeBand *s, const Dense D[
       PetscCall(DenseSolve(&D[p], trans, 1, z));
       scale = MaxAbs(m, keep + c * ldx + s0) + MaxAbs(m, z);
       for (PetscInt i = 0; i < m; i++) z[i] = keep[c * ldx + s0 + i] - z[i];
-      Check(P, trans ? CORRECT_T : CORRECT, MaxDiff(m, z, x + c * ldx + s0) / ((double)P->eps * 40 * (2 + PetscMax(kl, ku)) * D[p].cond * scale + 1e-300));
-      Check(P, EXTENT, Bits(s0, x + c * ldx, keep + c * ldx) && Bits((PetscInt)(ldx - s1), x + c * ldx + s1, keep + c * ldx + s1) ? 0 : 2);
+      Check(P, trans ? CORRECT_T : CORRECT,
+            MaxDiff(m, z, x + c * ldx + s0) /
+              ((double)P->eps * 40 * (2 + PetscMax(kl, ku)) * D[p].cond * scale + 1e-300));
+      Check(P, EXTENT,
+            Bits(s0, x + c * ldx, keep + c * ldx) && Bits((PetscInt)(ldx - s1), x + c * ldx + s1, keep + c * ldx + s1)
+              ? 0
+              : 2);
     }
   }
   PetscCall(PetscFree4(x, keep, tips, z));
@@ -312,7 +361,8 @@ static PetscErrorCode TestCorrect(const Problem *P, SpikeBand *s, const Dense D[
 }
 
 /* M^-1 or M^-T of sweep, solvetips and correct; the other side of an interface with another rank is taken as zero */
-static PetscErrorCode Apply(const Problem *P, SpikeBand *s, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscScalar *x)
+static PetscErrorCode Apply(const Problem *P, SpikeBand *s, PetscBool trans, PetscInt nrhs, const PetscScalar *b,
+                            PetscScalar *x)
 {
   const PetscInt n = P->n, np = P->np, tip = P->kl + P->ku;
 
@@ -348,7 +398,9 @@ static PetscErrorCode TestColumns(const Problem *P, SpikeBand *s, const Dense D[
   PetscCall(Apply(P, s, trans, nrhs, b, x));
   for (PetscInt c = 0; c < nrhs; c++) {
     PetscCall(Apply(P, s, trans, 1, b + (PetscCount)c * n, y));
-    Check(P, COLUMNS, MaxDiff(n, x + (PetscCount)c * n, y) / ((double)PETSC_MACHINE_EPSILON * 20 * (2 + P->kl + P->ku) * cond * cond * MaxAbs(n, y)));
+    Check(P, COLUMNS,
+          MaxDiff(n, x + (PetscCount)c * n, y) /
+            ((double)PETSC_MACHINE_EPSILON * 20 * (2 + P->kl + P->ku) * cond * cond * MaxAbs(n, y)));
   }
   PetscCall(PetscFree3(b, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -379,7 +431,10 @@ static PetscErrorCode TestAdjoint(const Problem *P, SpikeBand *s, const Dense D[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- All of it on one problem -------------------------------------------------------------------------------------------- */
+/*
+  ---- All of it on one problem
+  --------------------------------------------------------------------------------------------
+*/
 static PetscErrorCode TestProblem(Problem *P)
 {
   SpikeBand      s;

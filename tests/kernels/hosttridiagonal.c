@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hosttridiagonal.c: tests of the host backend of tridiagonal.h: each algorithm against LAPACK, failures, memory, for each instruction set; prints TAP */
+/*
+  hosttridiagonal.c: tests of the host backend of tridiagonal.h: each algorithm against LAPACK, failures, memory, for
+  each instruction set; prints TAP
+*/
 static char help[] = "Tridiagonal systems of the host backend against LAPACK's gttrf and gttrs.\n\n";
 
-#include "kernels/tridiagonal.h"
-#include "band.h"
+#include "kernels/tridiagonal/tridiagonal.h"
+#include "kernels/band/host/ops.h"
 #include "../guard.h"
 #include "../tridiagonalcase.h"
 
@@ -25,7 +28,8 @@ static void Report(const char what[])
   if (GuardDamage()) Check(PETSC_FALSE, what, "written outside of an array");
   guard.damaged = 0;
   if (failures || !checks) failed++;
-  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok", (int)++number, what, checks, failures);
+  printf("%s %d - %s # %" PetscInt_FMT " checks, %" PetscInt_FMT " failed\n", failures || !checks ? "not ok" : "ok",
+         (int)++number, what, checks, failures);
   checks = failures = 0;
 }
 
@@ -36,49 +40,47 @@ typedef struct {
   PetscBool              pivoting;
 } Method;
 
-static const Method methods[] = {
-  {PC_SPIKE_TRIDIAGONAL_AUTO,      PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_THOMAS,    PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_TWOWAY,    PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_CR,        PETSC_DECIDE, PETSC_DECIDE, 0,            PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_PCR,       PETSC_DECIDE, PETSC_DECIDE, 0,            PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_RD,        PETSC_DECIDE, PETSC_DECIDE, 0,            PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_CRPCR,     PETSC_DECIDE, PETSC_DECIDE, 0,            PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_CRPCR,     5,            PETSC_DECIDE, 0,            PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, 2,            PETSC_DECIDE, PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, 7,            PETSC_DECIDE, PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_TRUE },
-  {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, 7,            PETSC_DECIDE, PETSC_TRUE },
-  {PC_SPIKE_TRIDIAGONAL_CR,        PETSC_DECIDE, 9,            20,           PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_PCR,       PETSC_DECIDE, 16,           20,           PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_RD,        PETSC_DECIDE, 12,           20,           PETSC_FALSE},
-  {PC_SPIKE_TRIDIAGONAL_CRPCR,     4,            33,           20,           PETSC_FALSE}
-};
+static const Method methods[] = {{PC_SPIKE_TRIDIAGONAL_AUTO, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_THOMAS, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_TWOWAY, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_PCR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_RD, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_CRPCR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_CRPCR, 5, PETSC_DECIDE, 0, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE,
+                                  PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, 2, PETSC_DECIDE, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, 7, PETSC_DECIDE, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_TRUE},
+                                 {PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, 7, PETSC_DECIDE, PETSC_TRUE},
+                                 {PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, 9, 20, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_PCR, PETSC_DECIDE, 16, 20, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_RD, PETSC_DECIDE, 12, 20, PETSC_FALSE},
+                                 {PC_SPIKE_TRIDIAGONAL_CRPCR, 4, 33, 20, PETSC_FALSE}};
 
 typedef struct {
   PetscInt nsys, length[MAXSYS];
 } Batch;
 
-static const Batch batches[] = {
-  {0,  {0}                                                                                                                                                    },
-  {1,  {0}                                                                                                                                                    },
-  {1,  {1}                                                                                                                                                    },
-  {1,  {2}                                                                                                                                                    },
-  {1,  {3}                                                                                                                                                    },
-  {1,  {7}                                                                                                                                                    },
-  {1,  {64}                                                                                                                                                   },
-  {1,  {65}                                                                                                                                                   },
-  {1,  {511}                                                                                                                                                  },
-  {1,  {513}                                                                                                                                                  },
-  {1,  {1337}                                                                                                                                                 },
-  {1,  {9000}                                                                                                                                                 },
-  {3,  {0, 5, 0}                                                                                                                                              },
-  {4,  {33, 33, 33, 33}                                                                                                                                       },
-  {9,  {128, 128, 128, 128, 128, 128, 128, 128, 128}                                                                                                          },
-  {11, {17, 0, 1, 2, 300, 3, 129, 1, 64, 0, 2000}                                                                                                             },
-  {40, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40}}
-};
+static const Batch batches[] = {{0, {0}},
+                                {1, {0}},
+                                {1, {1}},
+                                {1, {2}},
+                                {1, {3}},
+                                {1, {7}},
+                                {1, {64}},
+                                {1, {65}},
+                                {1, {511}},
+                                {1, {513}},
+                                {1, {1337}},
+                                {1, {9000}},
+                                {3, {0, 5, 0}},
+                                {4, {33, 33, 33, 33}},
+                                {9, {128, 128, 128, 128, 128, 128, 128, 128, 128}},
+                                {11, {17, 0, 1, 2, 300, 3, 129, 1, 64, 0, 2000}},
+                                {40, {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+                                      21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40}}};
 
 typedef struct {
   PetscInt      n, start[MAXSYS + 1];
@@ -121,7 +123,8 @@ static PetscErrorCode DataDestroy(Data *a)
 
 static void DataFill(const Batch *batch, Data *a, TriKind kind, PetscInt64 seed)
 {
-  for (PetscInt i = 0; i < batch->nsys; i++) TriFill(kind, 10 * (seed + i), batch->length[i], a->dl + a->start[i], a->d + a->start[i], a->du + a->start[i]);
+  for (PetscInt i = 0; i < batch->nsys; i++)
+    TriFill(kind, 10 * (seed + i), batch->length[i], a->dl + a->start[i], a->d + a->start[i], a->du + a->start[i]);
   for (PetscInt c = 0; c < NRHS; c++)
     for (PetscInt i = 0; i < a->n + 3; i++) a->b[c * (a->n + 3) + i] = TriRandom(5 + c, i + seed);
 }
@@ -143,15 +146,22 @@ static PetscErrorCode Create(const Batch *batch, const Data *a, const Method *m,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Where(const Batch *batch, const Data *a, const Method *m, TriKind kind, PetscBool trans, char where[], size_t size)
+static PetscErrorCode Where(const Batch *batch, const Data *a, const Method *m, TriKind kind, PetscBool trans,
+                            char where[], size_t size)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(where, size, "%s%s switch %" PetscInt_FMT " chunk %" PetscInt_FMT " longest %" PetscInt_FMT ", %" PetscInt_FMT " systems, %" PetscInt_FMT " rows, %s%s", PCSpikeTridiagonalTypes[m->type], m->pivoting ? " pivoting" : "", m->switchpoint, m->chunk, m->longest,
-                          batch->nsys, a->n, trikinds[kind], trans ? ", transposed" : ""));
+  PetscCall(PetscSNPrintf(where, size,
+                          "%s%s switch %" PetscInt_FMT " chunk %" PetscInt_FMT " longest %" PetscInt_FMT
+                          ", %" PetscInt_FMT " systems, %" PetscInt_FMT " rows, %s%s",
+                          PCSpikeTridiagonalTypes[m->type], m->pivoting ? " pivoting" : "", m->switchpoint, m->chunk,
+                          m->longest, batch->nsys, a->n, trikinds[kind], trans ? ", transposed" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solutions, aliases, leading dimensions, columns, runs; the bound is of backward errors in units of rounding, and of differences from LAPACK's solution */
+/*
+  Solutions, aliases, leading dimensions, columns, runs; the bound is of backward errors in units of rounding, and of
+  differences from LAPACK's solution
+*/
 static PetscErrorCode TestSolve(const Batch *batch, const Method *m, TriKind kind, PetscReal bound)
 {
   Data             a;
@@ -196,12 +206,15 @@ static PetscErrorCode TestSolve(const Batch *batch, const Method *m, TriKind kin
         const PetscInt s = a.start[i], n = batch->length[i];
         PetscBool      singular;
 
-        PetscCall(TriLAPACK((PetscBool)trans, n, a.dl + s, a.d + s, a.du + s, NRHS, a.z + s, ldx, a.work, a.pivots, &singular));
+        PetscCall(
+          TriLAPACK((PetscBool)trans, n, a.dl + s, a.d + s, a.du + s, NRHS, a.z + s, ldx, a.work, a.pivots, &singular));
         Check((PetscBool)!singular, where, "singular");
         for (PetscInt c = 0; c < NRHS; c++) {
           PetscReal error = 0.0, most = 0.0;
 
-          Check((PetscBool)(TriBackward((PetscBool)trans, n, a.dl + s, a.d + s, a.du + s, a.b + c * ldb + s, a.x + c * ldx + s) <= bound * PETSC_MACHINE_EPSILON), where, "residual");
+          Check((PetscBool)(TriBackward((PetscBool)trans, n, a.dl + s, a.d + s, a.du + s, a.b + c * ldb + s,
+                                        a.x + c * ldx + s) <= bound * PETSC_MACHINE_EPSILON),
+                where, "residual");
           if (kind != TRI_DOMINANT) continue; /* the others are not well-conditioned */
           for (PetscInt r = s; r < s + n; r++) {
             const PetscReal e = PetscAbsScalar(a.x[c * ldx + r] - a.z[c * ldx + r]);
@@ -224,7 +237,12 @@ static PetscErrorCode TestSolve(const Batch *batch, const Method *m, TriKind kin
 /* One system of several is spoiled: found, its row inside that system, and the others have the bits that they had */
 static PetscErrorCode TestFailure(const Batch *batch, const Method *m, PetscInt which, int spoil)
 {
-  const char *const spoils[] = {"a row of zeros", "not a number on the diagonal", "infinity below the diagonal", "not a number above the diagonal", "a zero matrix", "a pivot without an inverse"};
+  const char *const spoils[] = {"a row of zeros",
+                                "not a number on the diagonal",
+                                "infinity below the diagonal",
+                                "not a number above the diagonal",
+                                "a zero matrix",
+                                "a pivot without an inverse"};
   Data              a;
   SpikeTridiagonal  t;
   SpikePivot        pv = {0.0, 0.0, 0, -1, 0.0, PETSC_FALSE};
@@ -253,15 +271,18 @@ static PetscErrorCode TestFailure(const Batch *batch, const Method *m, PetscInt 
   for (r = s; r < s + length && spoil == 4; r++) a.dl[r] = a.d[r] = a.du[r] = 0.0;
   PetscCall((*HOST->setup)(&t, a.dl, a.d, a.du, &pv));
   Check((PetscBool)(pv.badrow >= s && pv.badrow < s + length && !pv.nboost), where, "not found, or elsewhere");
-  Check((PetscBool)((spoil != 0 && spoil != 4) || pv.badvalue == 0.0 || m->type == PC_SPIKE_TRIDIAGONAL_RD), where, "the value of a zero pivot");
-  for (PetscInt trans = 0; trans < 2; trans++) PetscCall((*HOST->apply)(&t, (PetscBool)(!trans), 1, a.b, a.n, a.y, a.n));
+  Check((PetscBool)((spoil != 0 && spoil != 4) || pv.badvalue == 0.0 || m->type == PC_SPIKE_TRIDIAGONAL_RD), where,
+        "the value of a zero pivot");
+  for (PetscInt trans = 0; trans < 2; trans++)
+    PetscCall((*HOST->apply)(&t, (PetscBool)(!trans), 1, a.b, a.n, a.y, a.n));
   for (PetscInt i = 0; i < batch->nsys; i++)
     for (PetscInt k = a.start[i]; k < a.start[i + 1] && i != which; k++) same = (PetscBool)(same && a.x[k] == a.y[k]);
   Check(same, where, "another system has changed");
   DataFill(batch, &a, TRI_DOMINANT, 0);
   PetscCall((*HOST->setup)(&t, a.dl, a.d, a.du, &pv));
   PetscCall((*HOST->apply)(&t, PETSC_FALSE, 1, a.b, a.n, a.y, a.n));
-  Check((PetscBool)(pv.badrow < 0 && (!a.n || !memcmp(a.x, a.y, (size_t)a.n * sizeof(*a.x)))), where, "something of the failure is left");
+  Check((PetscBool)(pv.badrow < 0 && (!a.n || !memcmp(a.x, a.y, (size_t)a.n * sizeof(*a.x)))), where,
+        "something of the failure is left");
   PetscCall((*HOST->destroy)(&t));
   PetscCall(DataDestroy(&a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -270,9 +291,7 @@ static PetscErrorCode TestFailure(const Batch *batch, const Method *m, PetscInt 
 /* Small pivots are boosted and counted; RD reports them */
 static PetscErrorCode TestBoost(const Method *m)
 {
-  const Batch batch = {
-    2, {50, 50}
-  };
+  const Batch      batch = {2, {50, 50}};
   Data             a;
   SpikeTridiagonal t;
   SpikePivot       pv = {1e-3, 0.5, 0, -1, 0.0, PETSC_FALSE};
@@ -286,7 +305,8 @@ static PetscErrorCode TestBoost(const Method *m)
   DataFill(&batch, &a, TRI_DOMINANT, 0);
   for (PetscInt i = 20; i < 23; i++) a.dl[i] = a.d[i] = a.du[i] = 0.0;
   PetscCall((*HOST->setup)(&t, a.dl, a.d, a.du, &pv));
-  if (m->type == PC_SPIKE_TRIDIAGONAL_RD) Check((PetscBool)(!pv.nboost && pv.badrow >= 20 && pv.badrow < 50), where, "a pivot that cannot be boosted");
+  if (m->type == PC_SPIKE_TRIDIAGONAL_RD)
+    Check((PetscBool)(!pv.nboost && pv.badrow >= 20 && pv.badrow < 50), where, "a pivot that cannot be boosted");
   else Check((PetscBool)(pv.nboost >= 3 && pv.badrow < 0), where, "boosted pivots");
   for (PetscInt trans = 0; trans < 2; trans++) {
     PetscCall((*HOST->apply)(&t, (PetscBool)trans, 1, a.b, a.n, a.x, a.n));
@@ -303,18 +323,18 @@ static PetscErrorCode TestBreakdown(void)
 {
   const Batch batch = {1, {64}};
   const struct {
-    Method   m;
-    PetscInt zeros, swap; /* outcome with the kind ZEROS, and with [0 1; 1 0] along the diagonal: 0 reported, 1 solved */
-  } expected[] = {
-    {{PC_SPIKE_TRIDIAGONAL_THOMAS, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},              1, 0},
-    {{PC_SPIKE_TRIDIAGONAL_TWOWAY, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},              1, 0},
-    {{PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},                  0, 0},
-    {{PC_SPIKE_TRIDIAGONAL_PCR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},                 0, 0},
-    {{PC_SPIKE_TRIDIAGONAL_CRPCR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},               0, 0},
-    {{PC_SPIKE_TRIDIAGONAL_RD, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE},                  1, 0},
-    {{PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_TRUE}, 1, 1},
-    {{PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, 7, PETSC_DECIDE, PETSC_TRUE},            1, 0}  /* interiors with one of two neighbours */
-  };
+    Method m;
+    /* outcome with the kind ZEROS, and with [0 1; 1 0] along the diagonal: 0 reported, 1 solved */
+    PetscInt zeros, swap;
+  } expected[] = {{{PC_SPIKE_TRIDIAGONAL_THOMAS, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE}, 1, 0},
+                  {{PC_SPIKE_TRIDIAGONAL_TWOWAY, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE}, 1, 0},
+                  {{PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE}, 0, 0},
+                  {{PC_SPIKE_TRIDIAGONAL_PCR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE}, 0, 0},
+                  {{PC_SPIKE_TRIDIAGONAL_CRPCR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE}, 0, 0},
+                  {{PC_SPIKE_TRIDIAGONAL_RD, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE}, 1, 0},
+                  {{PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_TRUE}, 1, 1},
+                  /* interiors with one of two neighbours */
+                  {{PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_DECIDE, 7, PETSC_DECIDE, PETSC_TRUE}, 1, 0}};
   Data             a;
   SpikeTridiagonal t;
   SpikePivot       pv = {0.0, 0.0, 0, -1, 0.0, PETSC_FALSE};
@@ -335,11 +355,13 @@ static PetscErrorCode TestBreakdown(void)
         a.du[i] = i % 2 ? 0.0 : 1.0;
       }
       PetscCall((*HOST->setup)(&t, a.dl, a.d, a.du, &pv));
-      Check((PetscBool)((pv.badrow < 0) == solved), where, swap ? "exchange of neighbours: found or not" : "zeros: found or not");
+      Check((PetscBool)((pv.badrow < 0) == solved), where,
+            swap ? "exchange of neighbours: found or not" : "zeros: found or not");
       if (pv.badrow >= 0) continue;
       for (PetscInt trans = 0; trans < 2; trans++) {
         PetscCall((*HOST->apply)(&t, (PetscBool)trans, 1, a.b, a.n, a.x, a.n));
-        Check((PetscBool)(TriBackward((PetscBool)trans, a.n, a.dl, a.d, a.du, a.b, a.x) <= 1e5 * PETSC_MACHINE_EPSILON), where, swap ? "exchange of neighbours: residual" : "zeros: residual");
+        Check((PetscBool)(TriBackward((PetscBool)trans, a.n, a.dl, a.d, a.du, a.b, a.x) <= 1e5 * PETSC_MACHINE_EPSILON),
+              where, swap ? "exchange of neighbours: residual" : "zeros: residual");
       }
     }
     PetscCall((*HOST->destroy)(&t));
@@ -351,9 +373,7 @@ static PetscErrorCode TestBreakdown(void)
 /* Each allocation fails once; destroy() takes what there is */
 static PetscErrorCode TestMemory(const Method *m)
 {
-  const Batch batch = {
-    2, {900, 900}
-  };
+  const Batch      batch = {2, {900, 900}};
   Data             a;
   SpikeTridiagonal t;
   PetscReal        before;
@@ -370,7 +390,8 @@ static PetscErrorCode TestMemory(const Method *m)
     guard.failat = 0;
     PetscCall(PetscPopErrorHandler());
     PetscCall((*HOST->destroy)(&t));
-    Check((PetscBool)(guard.bytes == before && !t.data), PCSpikeTridiagonalTypes[m->type], "an allocation that fails leaves memory");
+    Check((PetscBool)(guard.bytes == before && !t.data), PCSpikeTridiagonalTypes[m->type],
+          "an allocation that fails leaves memory");
   }
   Check((PetscBool)(!ierr && k > 3), PCSpikeTridiagonalTypes[m->type], "allocations that fail");
   PetscCall(DataDestroy(&a));
@@ -380,11 +401,11 @@ static PetscErrorCode TestMemory(const Method *m)
 /* What became of types: `longest`, AUTO, options that do not go together */
 static PetscErrorCode TestChoices(void)
 {
-  const Batch batch = {
-    2, {5000, 100}
-  };
-  const Method     cr = {PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_FALSE}, whole = {PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE};
-  const Method     pivoting = {PC_SPIKE_TRIDIAGONAL_AUTO, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_TRUE}, wrong = {PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_TRUE};
+  const Batch  batch    = {2, {5000, 100}};
+  const Method cr       = {PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_FALSE},
+               whole    = {PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, PETSC_DECIDE, 0, PETSC_FALSE};
+  const Method pivoting = {PC_SPIKE_TRIDIAGONAL_AUTO, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_TRUE},
+               wrong    = {PC_SPIKE_TRIDIAGONAL_CR, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, PETSC_TRUE};
   Data             a;
   SpikeTridiagonal t;
   PetscErrorCode   ierr;
@@ -392,13 +413,16 @@ static PetscErrorCode TestChoices(void)
   PetscFunctionBegin;
   PetscCall(DataCreate(&batch, &a));
   PetscCall(Create(&batch, &a, &cr, &t));
-  Check((PetscBool)(t.used == PC_SPIKE_TRIDIAGONAL_PARTITION && t.local == PC_SPIKE_TRIDIAGONAL_CR && t.nchunks > 2), "cr", "long systems are not partitioned");
+  Check((PetscBool)(t.used == PC_SPIKE_TRIDIAGONAL_PARTITION && t.local == PC_SPIKE_TRIDIAGONAL_CR && t.nchunks > 2),
+        "cr", "long systems are not partitioned");
   PetscCall((*HOST->destroy)(&t));
   PetscCall(Create(&batch, &a, &whole, &t));
-  Check((PetscBool)(t.used == PC_SPIKE_TRIDIAGONAL_CR && t.local == PC_SPIKE_TRIDIAGONAL_CR && t.nchunks == 2), "cr", "systems are partitioned unasked");
+  Check((PetscBool)(t.used == PC_SPIKE_TRIDIAGONAL_CR && t.local == PC_SPIKE_TRIDIAGONAL_CR && t.nchunks == 2), "cr",
+        "systems are partitioned unasked");
   PetscCall((*HOST->destroy)(&t));
   PetscCall(Create(&batch, &a, &pivoting, &t));
-  Check((PetscBool)(t.used == PC_SPIKE_TRIDIAGONAL_PARTITION && t.local == PC_SPIKE_TRIDIAGONAL_THOMAS), "auto", "pivoting");
+  Check((PetscBool)(t.used == PC_SPIKE_TRIDIAGONAL_PARTITION && t.local == PC_SPIKE_TRIDIAGONAL_THOMAS), "auto",
+        "pivoting");
   PetscCall((*HOST->destroy)(&t));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = Create(&batch, &a, &wrong, &t);
@@ -411,8 +435,9 @@ static PetscErrorCode TestChoices(void)
 
 int main(int argc, char **argv)
 {
-  const TriKind   all[]    = {TRI_DOMINANT, TRI_GRADED, TRI_UPWIND, TRI_POISSON};
-  const PetscReal bounds[] = {30, 30, 300, 2000}; /* condition numbers of the last two are of the order of the rows, and of their square */
+  const TriKind all[] = {TRI_DOMINANT, TRI_GRADED, TRI_UPWIND, TRI_POISSON};
+  /* condition numbers of the last two are of the order of the rows, and of their square */
+  const PetscReal bounds[] = {30, 30, 300, 2000};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -423,7 +448,8 @@ int main(int argc, char **argv)
     if (!SpikeISASet((SpikeISA)isa)) continue;
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
       for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(batches); b++)
-        for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(methods); m++) PetscCall(TestSolve(&batches[b], &methods[m], all[k], bounds[k]));
+        for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(methods); m++)
+          PetscCall(TestSolve(&batches[b], &methods[m], all[k], bounds[k]));
       PetscCall(PetscSNPrintf(what, sizeof(what), "%s, instruction set %d", trikinds[all[k]], isa));
       Report(what);
     }
@@ -433,7 +459,8 @@ int main(int argc, char **argv)
       for (int spoil = 0; spoil < 6; spoil++) {
         const PetscInt step = batches[b].nsys > 20 ? 7 : 1;
 
-        for (PetscInt which = 0; which < batches[b].nsys; which += step) PetscCall(TestFailure(&batches[b], &methods[m], which, spoil));
+        for (PetscInt which = 0; which < batches[b].nsys; which += step)
+          PetscCall(TestFailure(&batches[b], &methods[m], which, spoil));
       }
   Report("singular systems, and entries that are no numbers");
   for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(methods); m++) PetscCall(TestBoost(&methods[m]));

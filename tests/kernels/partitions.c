@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* partitions.c: tests of the model that chooses the number of partitions on a GPU, and of the falloff that it is given; they need no GPU. Prints TAP */
-static char help[] = "Tests of SpikePartitionsChoose(), the times and iterations behind it, and PCSpikeExpectFalloff_Private().\n\n";
+/*
+  partitions.c: tests of the model that chooses the number of partitions on a GPU, and of the falloff that it is given;
+  they need no GPU. Prints TAP
+*/
+static char help
+  [] = "Tests of SpikePartitionsChoose(), the times and iterations behind it, and PCSpikeExpectFalloff_Private().\n\n";
 
 #include "pc_spike/spikeimpl.h"
-#include "kernels/cuda/spike_partitions.h"
+#include "kernels/band/cuda/partitions.h"
 
-static const PetscInt rows[]      = {1, 2, 63, 64, 65, 129, 2000, 9999, 100000, 131072, 1000000, 30000000};
-static const PetscInt widths[][2] = {
-  {0,   0  },
-  {1,   1  },
-  {0,   3  },
-  {2,   2  },
-  {7,   4  },
-  {16,  16 },
-  {17,  3  },
-  {32,  32 },
-  {33,  33 },
-  {50,  50 },
-  {128, 64 },
-  {200, 200},
-  {256, 256},
-  {512, 512}
-};
-static const PetscInt  devices[]  = {1, 8, 78, 108, 132, 148};
-static const PetscReal falloffs[] = {-40, -1, -0.07, -0.01, -1e-3, -1e-5};
+static const PetscInt  rows[]      = {1, 2, 63, 64, 65, 129, 2000, 9999, 100000, 131072, 1000000, 30000000};
+static const PetscInt  widths[][2] = {{0, 0},   {1, 1},   {0, 3},   {2, 2},    {7, 4},     {16, 16},   {17, 3},
+                                      {32, 32}, {33, 33}, {50, 50}, {128, 64}, {200, 200}, {256, 256}, {512, 512}};
+static const PetscInt  devices[]   = {1, 8, 78, 108, 132, 148};
+static const PetscReal falloffs[]  = {-40, -1, -0.07, -0.01, -1e-3, -1e-5};
 
 #define Count(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -36,8 +26,10 @@ static PetscErrorCode Report(PetscBool ok, const char what[], const SpikeShape *
   if (ok) PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok %d - %s\n", ntests, what));
   else {
     nfailed++;
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "not ok %d - %s: last at n %" PetscInt_FMT ", kl,ku %" PetscInt_FMT ",%" PetscInt_FMT ", %" PetscInt_FMT " bytes, %" PetscInt_FMT " multiprocessors, falloff %g\n", ntests, what, s->n, s->kl, s->ku, s->bytes, s->multiprocessors,
-                          (double)s->falloff));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "not ok %d - %s: last at n %" PetscInt_FMT ", kl,ku %" PetscInt_FMT ",%" PetscInt_FMT
+                          ", %" PetscInt_FMT " bytes, %" PetscInt_FMT " multiprocessors, falloff %g\n",
+                          ntests, what, s->n, s->kl, s->ku, s->bytes, s->multiprocessors, (double)s->falloff));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -93,7 +85,8 @@ static PetscBool Best(const SpikeShape *s)
 /* Less than a tenth of the rows, or than a partition, lies behind the ends of partitions that are whole tiles */
 static PetscBool Filled(const SpikeShape *s)
 {
-  const PetscInt K = PetscMax(PetscMax(s->kl, s->ku), 1), tiles = (K + 31) / 32, T = (K + tiles - 1) / tiles, np = SpikePartitionsChoose(s), whole = ((s->n + np - 1) / np + T - 1) / T * T;
+  const PetscInt K = PetscMax(PetscMax(s->kl, s->ku), 1), tiles = (K + 31) / 32, T = (K + tiles - 1) / tiles,
+                 np = SpikePartitionsChoose(s), whole = ((s->n + np - 1) / np + T - 1) / T * T;
 
   return (PetscBool)((PetscReal)np * whole <= (PetscReal)1.1 * s->n || (PetscReal)np * whole < (PetscReal)s->n + whole);
 }
@@ -116,8 +109,8 @@ static PetscBool Iterations(const SpikeShape *s)
 }
 
 /*
-  Slower spikes never get more partitions, but where corrections go over all rows anyway, which more partitions cannot make worse; unknown ones get one
-  partition while that is shorter than 2^18 rows
+  Slower spikes never get more partitions, but where corrections go over all rows anyway, which more partitions cannot
+  make worse; unknown ones get one partition while that is shorter than 2^18 rows
 */
 static PetscBool Decay(const SpikeShape *s)
 {
@@ -141,7 +134,10 @@ typedef enum {
   ZERO       /* as RANDOM, zeros on the diagonal                                               */
 } Kind;
 
-/* What is expected of the spikes, and what the setup of two partitions finds: logarithms of the factor over max(kl, ku) rows */
+/*
+  What is expected of the spikes, and what the setup of two partitions finds: logarithms of the factor over max(kl, ku)
+  rows
+*/
 static PetscErrorCode Falloff(Kind kind, PetscInt kl, PetscInt ku, PetscReal d, PetscReal *expected, PetscReal *found)
 {
   const PetscInt n = 6000;
@@ -191,17 +187,8 @@ static PetscErrorCode TestFalloff(void)
     Kind      kind;
     PetscInt  kl, ku;
     PetscReal d;
-  } known[] =
-    {
-      {RANDOM,    32, 32, 1.0},
-      {RANDOM,    50, 50, 0.3},
-      {RANDOM,    50, 50, 0.2},
-      {RANDOM,    16, 8,  1.0},
-      {RANDOM,    5,  20, 0.6},
-      {RANDOM,    0,  9,  1.2},
-      {DIFFUSION, 12, 12, 0.0},
-      {DIFFUSION, 30, 30, 0.0}
-  },
+  } known[]    = {{RANDOM, 32, 32, 1.0}, {RANDOM, 50, 50, 0.3}, {RANDOM, 50, 50, 0.2},    {RANDOM, 16, 8, 1.0},
+                  {RANDOM, 5, 20, 0.6},  {RANDOM, 0, 9, 1.2},   {DIFFUSION, 12, 12, 0.0}, {DIFFUSION, 30, 30, 0.0}},
     unknown[]  = {{RANDOM, 50, 50, 0.1}, {RANDOM, 50, 50, 0.05}, {RANDOM, 8, 8, 0.2}, {ZERO, 8, 8, 0.0}};
   PetscBool ok = PETSC_TRUE;
   PetscReal expected, found;
@@ -210,11 +197,14 @@ static PetscErrorCode TestFalloff(void)
   for (size_t k = 0; k < Count(known); k++) {
     PetscCall(Falloff(known[k].kind, known[k].kl, known[k].ku, known[k].d, &expected, &found));
     if (!(expected < 0 && found <= expected && found > 8 * expected)) ok = PETSC_FALSE;
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "# half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT ", d %g: expected %g, found %g\n", known[k].kl, known[k].ku, (double)known[k].d, (double)expected, (double)found));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "# half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT ", d %g: expected %g, found %g\n",
+                          known[k].kl, known[k].ku, (double)known[k].d, (double)expected, (double)found));
   }
   ntests++;
   nfailed += !ok;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - spikes fall as expected or faster, but not 8 times as fast\n", ok ? "" : "not ", ntests));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - spikes fall as expected or faster, but not 8 times as fast\n",
+                        ok ? "" : "not ", ntests));
   ok = PETSC_TRUE;
   for (size_t k = 0; k < Count(unknown); k++) {
     PetscCall(Falloff(unknown[k].kind, unknown[k].kl, unknown[k].ku, unknown[k].d, &expected, &found));
@@ -222,14 +212,20 @@ static PetscErrorCode TestFalloff(void)
   }
   ntests++;
   nfailed += !ok;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - nothing is expected of matrices far from dominant\n", ok ? "" : "not ", ntests));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - nothing is expected of matrices far from dominant\n",
+                        ok ? "" : "not ", ntests));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
   PetscBool (*const topics[])(const SpikeShape *) = {Bounds, Monotone, Best, Filled, Iterations, Decay};
-  const char *const names[]                       = {"no partition is shorter than 4 K rows, nor than 64", "times are finite and grow with the work", "no other number is better by more than a tenth, by the model", "few rows lie behind the ends of partitions", "iterations grow with the partitions and as spikes fall more slowly", "slower spikes never get more partitions, unknown ones one"};
+  const char *const names[]                       = {"no partition is shorter than 4 K rows, nor than 64",
+                                                     "times are finite and grow with the work",
+                                                     "no other number is better by more than a tenth, by the model",
+                                                     "few rows lie behind the ends of partitions",
+                                                     "iterations grow with the partitions and slower spikes",
+                                                     "slower spikes never get more partitions, unknown ones one"};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

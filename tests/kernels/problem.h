@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* problem.h: for tests of the table of kernels: partitioned bands, their matrix in CSR, dense LAPACK references, results by topic.
-   The file that includes it defines before an enum of topics, NTOPICS, and their names, topics[] */
+/*
+  problem.h: for tests of the table of kernels: partitioned bands, their matrix in CSR, dense LAPACK references, results
+  by topic. The file that includes it defines before an enum of topics, NTOPICS, and their names, topics[]
+*/
 #pragma once
 
-#include "spike_host.h"
+#include "kernels/band/host/host.h"
 #include "../guard.h"
 #include <petscblaslapack.h>
 #include <math.h>
@@ -29,31 +31,30 @@ typedef struct {
   PetscBool        active[MAXP + 1], coupled, outside;
   PCSpikePrecision precision;
   PetscReal        eps; /* rounding of the factors */
-  PetscScalar     *a;   /* [n * (kl + ku + 1)] entry (i, j) at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
+  /* [n * (kl + ku + 1)] entry (i, j) at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
+  PetscScalar *a;
 } Problem;
 
 typedef struct {
   PetscInt np, kl, ku, sizes[MAXP];
 } Shape;
 
-static const Shape shapes[] = {
-  {1, 1,  1,  {0}             },
-  {1, 1,  1,  {1}             },
-  {1, 0,  0,  {5}             },
-  {1, 2,  3,  {40}            },
-  {2, 1,  1,  {1, 1}          },
-  {2, 1,  1,  {200, 150}      },
-  {3, 1,  1,  {33, 1, 64}     },
-  {2, 2,  3,  {3, 3}          },
-  {4, 2,  3,  {3, 197, 17, 4} },
-  {4, 3,  1,  {60, 3, 5, 150} },
-  {3, 0,  2,  {90, 2, 9}      },
-  {3, 2,  0,  {90, 2, 9}      },
-  {3, 5,  5,  {5, 11, 120}    },
-  {3, 7,  4,  {40, 7, 61}     },
-  {2, 16, 16, {16, 90}        },
-  {5, 1,  2,  {2, 3, 4, 5, 70}}
-};
+static const Shape shapes[] = {{1, 1, 1, {0}},
+                               {1, 1, 1, {1}},
+                               {1, 0, 0, {5}},
+                               {1, 2, 3, {40}},
+                               {2, 1, 1, {1, 1}},
+                               {2, 1, 1, {200, 150}},
+                               {3, 1, 1, {33, 1, 64}},
+                               {2, 2, 3, {3, 3}},
+                               {4, 2, 3, {3, 197, 17, 4}},
+                               {4, 3, 1, {60, 3, 5, 150}},
+                               {3, 0, 2, {90, 2, 9}},
+                               {3, 2, 0, {90, 2, 9}},
+                               {3, 5, 5, {5, 11, 120}},
+                               {3, 7, 4, {40, 7, 61}},
+                               {2, 16, 16, {16, 90}},
+                               {5, 1, 2, {2, 3, 4, 5, 70}}};
 
 typedef enum {
   DOMINANT,  /* random, both triangles fall off fast                          */
@@ -66,7 +67,10 @@ typedef enum {
 } Kind;
 static const char *const kinds[] = {"dominant", "slow", "upper slow", "lower slow", "varying", "decoupled"};
 
-/* ---- Results, by precision and topic --------------------------------------------------------------------------------------------------- */
+/*
+  ---- Results, by precision and topic
+  ---------------------------------------------------------------------------------------------------
+*/
 #define PRECISION0 (PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE)
 #define PRECISION1 PC_SPIKE_PRECISION_FP16
 
@@ -83,12 +87,17 @@ static inline void CheckAt(const Problem *P, PetscInt t, double value, int line)
   if (!(value <= worst[d][t])) worst[d][t] = value;
   if (value <= 1) return;
   if (nbad[d][t]++ < 4)
-    printf("# line %d, %s: n %" PetscInt_FMT " in %" PetscInt_FMT " partitions, kl %" PetscInt_FMT ", ku %" PetscInt_FMT ", %s, outer interfaces %d %d: %g\n", line, topics[t], P->n, P->np, P->kl, P->ku, kinds[P->kind], (int)P->active[0], (int)P->active[P->np], value);
+    printf("# line %d, %s: n %" PetscInt_FMT " in %" PetscInt_FMT " partitions, kl %" PetscInt_FMT ", ku %" PetscInt_FMT
+           ", %s, outer interfaces %d %d: %g\n",
+           line, topics[t], P->n, P->np, P->kl, P->ku, kinds[P->kind], (int)P->active[0], (int)P->active[P->np], value);
 }
 
 #define Check(P, topic, value) CheckAt(P, topic, value, __LINE__)
 
-/* ---- Numbers ------------------------------------------------------------------------------------------------------------- */
+/*
+  ---- Numbers
+  -------------------------------------------------------------------------------------------------------------
+*/
 static unsigned long long seed = 1;
 /* uniform in [-1, 1), exact in single precision */
 static inline PetscReal Uniform(void)
@@ -138,8 +147,12 @@ static inline double MaxDiff(PetscInt n, const PetscScalar *x, const PetscScalar
   return m;
 }
 
-/* ---- Problems ------------------------------------------------------------------------------------------------------------ */
-static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscInt outer, PCSpikePrecision precision, Problem *P)
+/*
+  ---- Problems
+  ------------------------------------------------------------------------------------------------------------
+*/
+static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscInt outer, PCSpikePrecision precision,
+                                           Problem *P)
 {
   const PetscInt kl = shape->kl, ku = shape->ku, ld = kl + ku + 1;
 
@@ -155,7 +168,8 @@ static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscI
   for (PetscInt p = 0; p < P->np; p++) P->start[p + 1] = P->start[p] + shape->sizes[p];
   P->n       = P->start[P->np];
   P->coupled = (PetscBool)(PetscMax(kl, ku) > 0 && P->n > 0 && (P->np > 1 || outer));
-  for (PetscInt q = 0; q <= P->np; q++) P->active[q] = (PetscBool)(P->coupled && (q > 0 || (outer & 1)) && (q < P->np || (outer & 2)));
+  for (PetscInt q = 0; q <= P->np; q++)
+    P->active[q] = (PetscBool)(P->coupled && (q > 0 || (outer & 1)) && (q < P->np || (outer & 2)));
   PetscCall(PetscCalloc1((PetscCount)P->n * ld, &P->a));
   for (PetscInt p = 0; p < P->np; p++) {
     for (PetscInt i = P->start[p]; i < P->start[p + 1]; i++) {
@@ -187,12 +201,16 @@ static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscI
 static inline PetscScalar Entry(const Problem *P, PetscInt i, PetscInt j)
 {
   if (i - j <= P->kl && j - i <= P->ku) return P->a[i * (P->kl + P->ku + 1) + j - i + P->kl];
-  if (P->outside && j >= 0 && j < P->n && (j - i == P->ku + 1 || j - i == P->ku + 4 || i - j == P->kl + 2) && (i + j) % 3) return (PetscReal)0.25 + (PetscReal)(i % 5) / 8;
+  if (P->outside && j >= 0 && j < P->n && (j - i == P->ku + 1 || j - i == P->ku + 4 || i - j == P->kl + 2) &&
+      (i + j) % 3)
+    return (PetscReal)0.25 + (PetscReal)(i % 5) / 8;
   return 0.0;
 }
 
-/* The matrix as MPIAIJ keeps it: columns of the rank, and the others, numbered as they come, with a map to global numbers. Rows and columns
-   of the pieces are in the order that newrow takes to band order. */
+/*
+  The matrix as MPIAIJ keeps it: columns of the rank, and the others, numbered as they come, with a map to global
+  numbers. Rows and columns of the pieces are in the order that newrow takes to band order.
+*/
 static inline PetscErrorCode PiecesCreate(const Problem *P, const PetscInt newrow[], SpikeCSR parts[2])
 {
   const PetscInt lo = -P->kl, hi = P->n + P->ku;
@@ -260,7 +278,10 @@ static inline void BandShape(const Problem *P, PetscInt maxrhs, SpikeBand *s)
   s->maxrhs    = maxrhs;
 }
 
-/* ---- Dense references ---------------------------------------------------------------------------------------------------- */
+/*
+  ---- Dense references
+  ----------------------------------------------------------------------------------------------------
+*/
 typedef struct {
   PetscInt      m;
   PetscScalar  *lu, *W, *V; /* the spikes [m * kl], [m * ku] */
@@ -347,7 +368,8 @@ static inline PetscBool Bits(PetscInt n, const PetscScalar *x, const PetscScalar
 }
 
 /* An error handler for errors that a test wants */
-static inline PetscErrorCode Ignore(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, void *ctx)
+static inline PetscErrorCode Ignore(MPI_Comm comm, int line, const char *func, const char *file, PetscErrorCode n,
+                                    PetscErrorType p, const char *mess, void *ctx)
 {
   (void)comm, (void)line, (void)func, (void)file, (void)p, (void)mess, (void)ctx;
   return n;
@@ -390,7 +412,8 @@ static inline PetscInt Report(void)
       const PetscBool bad = (PetscBool)(nbad[d][t] || !ncases[d][t]);
 
       if (bad) failed++;
-      printf("%s %d - %s, %s # %" PetscInt_FMT " cases", bad ? "not ok" : "ok", (int)++number, precisions[d], topics[t], ncases[d][t]);
+      printf("%s %d - %s, %s # %" PetscInt_FMT " cases", bad ? "not ok" : "ok", (int)++number, precisions[d], topics[t],
+             ncases[d][t]);
       if (nbad[d][t]) printf(", %" PetscInt_FMT " bad", nbad[d][t]);
       printf(", worst %.2g of its bound\n", worst[d][t]);
     }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* solve.c: the program of tests/loading.sh. Compiled twice: without petscspike, and (LINKED) with it. Argument 1: times PETSc is initialized */
+/*
+  solve.c: the program of tests/loading.sh. Compiled twice: without petscspike, and (LINKED) with it. Argument 1: times
+  PETSc is initialized
+*/
 static char help[] = "Solves a tridiagonal system with the PC that the options ask for.\n\n";
 
 #include <petscksp.h>
@@ -48,7 +51,8 @@ static PetscErrorCode Solve(void)
   PetscCall(VecAXPY(x, -1.0, u));
   PetscCall(VecNorm(x, NORM_INFINITY, &error));
   PetscCall(VecNorm(u, NORM_INFINITY, &norm));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solved with %s: %s\n", type, reason > 0 && error < 100.0 * PETSC_SQRT_MACHINE_EPSILON * norm ? "right" : "WRONG"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solved with %s: %s\n", type,
+                        reason > 0 && error < 100.0 * PETSC_SQRT_MACHINE_EPSILON * norm ? "right" : "WRONG"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

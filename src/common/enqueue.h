@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  enqueue.h: how an object lets others put its work on a stream: y <- A x or y <- M^-1 x from raw pointers, without Vec
+  and without host waits
+*/
+#pragma once
+
+#include "kernels/krylov/krylov.h"
+
+/*
+  Composed as "PetscSpikeGetEnqueue_C". It is asked anew before each solve: run() stays valid while `shape` stays, and
+  works with the values of the object's last setup. Work that was captured in a graph (capturable) stays valid while
+  `shape` stays too: new values lie in the same memory.
+*/
+typedef struct {
+  /* of x and y, and the owner of the stream; the host has none                                  */
+  PetscMemType memtype;
+  /* local rows, of x and y                                                                        */
+  PetscInt n;
+  /* x may not be y; NULL: not in its present state */
+  PetscErrorCode (*run)(PetscObject, PetscBool trans, void *stream, const PetscScalar *x, PetscScalar *y);
+  /* run() enqueues kernels only                                                              */
+  PetscBool capturable;
+  /* changes with pointers, sizes and launches                                                */
+  PetscObjectState shape;
+  /* changes with the numbers too                                                             */
+  PetscObjectState values;
+  /*
+    a matrix by diagonals in memory of memtype, which others may multiply by in kernels of their own while shape stays;
+    product.dia is NULL where there is none
+  */
+  SpikeKrylovLoan product;
+  /*
+    likewise a stencil, product.begin() and end() with it; shape changes with its coefficients; NULL where there is none
+  */
+  const SpikeStencil *stencil;
+} SpikeEnqueue;
+
+/* e->run is NULL where the object composes nothing */
+PETSC_INTERN PetscErrorCode SpikeGetEnqueue(PetscObject, SpikeEnqueue *);

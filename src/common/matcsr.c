@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* matcsr.c: PETSc's sequential AIJ matrices as pieces in CSR, on the host or where a backend works */
+#include "matcsr.h"
+
+/*
+  On the host any type derived from MATSEQAIJ; on CUDA a MATSEQAIJCUSPARSE that is not bound to the CPU. Pointers hold
+  until MatSeqAIJRestoreCSR_Spike(); no entry is copied unless it is out of date where it is asked for.
+*/
+PetscErrorCode MatSeqAIJGetCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *piece)
+{
+  PetscFunctionBegin;
+  piece->colmap = NULL;
+  piece->shift  = 0;
+  if (PetscMemTypeHost(memtype)) {
+    PetscInt  n;
+    PetscBool done;
+
+    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &piece->ai, &piece->aj, &done));
+    PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "This type of matrix does not give its rows");
+    PetscCall(MatSeqAIJGetArrayRead(A, &piece->aa));
+  } else {
+#if PetscDefined(HAVE_CUDA)
+    PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &piece->ai, &piece->aj));
+    PetscCall(MatSeqAIJCUSPARSEGetArrayRead(A, &piece->aa));
+#else
+    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP_SYS, "This library has no device backend");
+#endif
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatSeqAIJRestoreCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *piece)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(memtype)) {
+    PetscInt  n;
+    PetscBool done;
+
+    PetscCall(MatSeqAIJRestoreArrayRead(A, &piece->aa));
+    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &piece->ai, &piece->aj, &done));
+  } else {
+#if PetscDefined(HAVE_CUDA)
+    PetscCall(MatSeqAIJCUSPARSERestoreArrayRead(A, &piece->aa));
+    PetscCall(MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &piece->ai, &piece->aj));
+#endif
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Where the entries of A live: the one place that decides about a matrix. Types that are not PETSc's CUDA ones are on
+  the host.
+*/
+PetscErrorCode MatGetMemType_Spike(Mat A, PetscMemType *memtype)
+{
+  PetscBool cuda, bound;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &cuda, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(MatBoundToCPU(A, &bound));
+  *memtype = cuda && !bound ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* band.h: the contract between the algorithms (C, no CUDA) and the backends (tables of functions) */
+#pragma once
+
+#include "kernels/dia/dia.h"
+#include "kernels/tridiagonal/tridiagonal.h"
+
+/*
+  A partitioned band on one rank, as a backend holds it. The rank's n rows are cut into np partitions, start[0] = 0 <=
+  ... <= start[np] = n. Interface q lies between partitions q - 1 and q; interfaces 0 and np are those with the
+  neighbouring ranks. Where a neighbour, or any coupling, is absent, the interface is not active and its tips are never
+  read.
+
+  Notation (classical SPIKE; kl, ku are the lower and upper half-bandwidths):
+
+      B_q   ku x ku   rows: last ku of partition q - 1, columns: first ku of partition q          lower triangular
+      C_q   kl x kl   rows: first kl of partition q, columns: last kl of partition q - 1          upper triangular
+      V_q   right spike of partition q - 1, D^-1 [0; B_q];   Vb_q  kl x ku  its last kl rows (bottom tip)
+      W_q   left spike of partition q,      D^-1 [C_q; 0];   Wt_q  ku x kl  its first ku rows (top tip)
+      R_q = I - Wt_q Vb_q   ku x ku
+
+      truncated SPIKE:   [x_b; x_t] = [I Vb; Wt I]^-1 [g_b; g_t]   (kl and ku values at each interface)
+
+  Small blocks are column-major, one after the other, in PetscScalar. Pointers named d* belong to the backend's memory,
+  the others to the host.
+*/
+typedef struct _n_SpikeKernels         SpikeKernels;
+typedef struct _n_SpikePeriodicKernels SpikePeriodicKernels;
+
+typedef struct {
+  PetscInt         n, kl, ku; /* rows of this rank, half-bandwidths                                               */
+  PetscInt         np;        /* partitions, at least 1                                                           */
+  PetscInt        *start;     /* [np + 1]                                                                         */
+  PetscBool       *active;    /* [np + 1] interface q couples                                                     */
+  PCSpikePrecision precision; /* of the factors */
+  PetscBool        coupled;   /* spike tips are kept: not the block variant                                       */
+  /*
+    spikes that have fallen below this fraction of their ends are not corrected, at least below the factors' rounding
+  */
+  PetscReal window;
+  PetscInt  maxrhs; /* right-hand sides that the work space of an apply holds                           */
+
+  /*
+    kl = ku = 1, where the backend has kernels for tridiagonal systems: those of this rank, nothing coupling one to the
+    next but through interfaces; nsystems 0: by the kernels for bands
+  */
+  PetscInt               nsystems;
+  PetscInt              *systems;     /* [nsystems + 1] first rows, ascending, among them start[0 .. np]; then n */
+  PCSpikeTridiagonalType tridiagonal; /* asked for                                                             */
+  PetscBool              pivoting;    /* by PARTITION, with row exchanges                                       */
+  PCSpikeTridiagonalType used, local; /* by create(): who solves, and who solves the pieces that it makes        */
+
+  void         *band;           /* raw band, then its factors; layout of the backend                                */
+  PetscScalar  *dB, *dC;        /* [np + 1] coupling blocks                                                         */
+  PetscScalar  *dVb, *dWt, *dR; /* [np + 1] tips, and R in factored form                                            */
+  PetscBLASInt *dpiv;           /* [(np + 1) * ku] pivots of R                                                      */
+  PetscScalar  *dtips;          /* [maxrhs * (np + 1) * (kl + ku)] column c: interface q: kl values below, ku above */
+  PetscInt     *wtop, *wbot;    /* [np] rows at the two ends of a partition that its spikes reach                   */
+  /* counts how often the launches of an apply have changed, as with the windows of a setup */
+  PetscInt launches;
+  void    *data;   /* whatever else the backend needs                                                  */
+  void    *stream; /* of the backend; NULL on the host                                                 */
+
+  const SpikeKernels *k;
+} SpikeBand;
+
+/* What fill saw: sums and maxima over the rank's rows */
+typedef struct {
+  PetscReal sum;         /* sum of |a_ij|                                                                        */
+  PetscReal dropped;     /* part of it outside the band; a coupling that the block variant ignores is not counted */
+  PetscReal maxdropped;  /* largest |a_ij| outside the band                                                      */
+  PetscReal norm;        /* largest sum of |a_ij| over a row                                                     */
+  PetscInt  badrow;      /* first row (order of the matrix, local) with a value that is not finite, -1 if none    */
+  PetscInt  overflowrow; /* first row with a value that the precision of the factors cannot hold, -1 if none        */
+  PetscInt  zerorow;     /* first row without a nonzero entry, -1 if none                                          */
+  /*
+    first row (order of the matrix, local) with a nonzero entry between two systems, -1 if none; not set where nsystems
+    is 0
+  */
+  PetscInt joined;
+} SpikeFillStats;
+
+/* Spikes are followed over at most this many rows */
+static inline PetscInt SpikeMaxCorner(PetscInt kl, PetscInt ku)
+{
+  const PetscInt K = PetscMax(kl, ku);
+
+  return K > PETSC_INT_MAX / 32 ? PETSC_INT_MAX : PetscMax(2048, 32 * K);
+}
+
+/* Which part of a sweep: the forward half and the rows of the bottom tip, then the rest; or all at once */
+typedef enum {
+  SPIKE_SWEEP_ALL,
+  SPIKE_SWEEP_HEAD,
+  SPIKE_SWEEP_TAIL
+} SpikeSweepPart;
+
+struct _n_SpikeKernels {
+  const char  *name;
+  PetscMemType memtype;
+
+  /*
+    Bytes that create() will allocate: the band itself, and all the rest. Computed in PetscReal: it must not overflow.
+  */
+  PetscErrorCode (*bytes)(const SpikeBand *, PetscReal *band, PetscReal *extra);
+
+  /*
+    Allocates everything for the shape given by n, kl, ku, np, start, precision, coupled, maxrhs. destroy() accepts a
+    band partly made, and frees what create() allocated, not start and active. reserve() makes room for that many
+    right-hand sides, keeping all else.
+  */
+  PetscErrorCode (*create)(SpikeBand *);
+  PetscErrorCode (*destroy)(SpikeBand *);
+  PetscErrorCode (*reserve)(SpikeBand *, PetscInt maxrhs);
+
+  /*
+    band, B, C <- the entries of nparts pieces of the matrix. With newrow (one rank only), row and column i become
+    newrow[i]. Everything that is not in the matrix becomes zero. Reads each entry once, writes the band once.
+    Deterministic. All fills between create() and destroy() have the same pattern, the same pieces and the same newrow:
+    a backend may keep what it has found out of them.
+  */
+  PetscErrorCode (*fill)(SpikeBand *, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow,
+                         SpikeFillStats *);
+
+  /*
+    The same from a matrix by diagonals, in natural order, its columns numbered as its rows: the same band and couplings
+    as from a copy in CSR
+  */
+  PetscErrorCode (*filldia)(SpikeBand *, const SpikeDIA *, SpikeFillStats *);
+
+  /*
+    From the raw band: Wt of the active interfaces q < np, from a UL factorization of the leading corner of the
+    partition behind the interface (Li, Seidl, Negrut, TR-2012-04, section 2.2). The corner has 2 max(kl, ku) rows and
+    is doubled until W_q has fallen to the rounding of the factors at its end, up to SpikeMaxCorner() rows or the
+    partition; a spike that has not fallen by then reaches the whole partition. A backend may end the corner where what
+    lies behind it adds less to Wt than the fraction `window`. Bad pivots of a corner are boosted (the factorization of
+    the partition itself decides about failure) and counted. Sets wtop by the fraction `window`, and falloff[q], the
+    natural logarithm of the factor by which W_q falls a row (PETSC_MIN_REAL where W_q = 0).
+  */
+  PetscErrorCode (*lefttips)(SpikeBand *, SpikePivot *, PetscReal falloff[]);
+
+  /* band <- L U of every partition */
+  PetscErrorCode (*factor)(SpikeBand *, SpikePivot *);
+
+  /* From the factors: Vb of the active interfaces q > 0. Sets wbot, and falloff[q] of V_q as above */
+  PetscErrorCode (*righttips)(SpikeBand *, PetscReal falloff[]);
+
+  /*
+    R_q <- lu(I - Wt_q Vb_q), with row exchanges, of the interfaces q0 <= q < q1 that are active. R has no units: a
+    pivot is bad up to tol max(1, max |R_ij|), and boost is its new magnitude times the same; those of interface 0 are
+    counted by the rank before. pivot->badrow: the first interface with a bad pivot that is not boosted, -1 if none.
+  */
+  PetscErrorCode (*reduced)(SpikeBand *, PetscInt q0, PetscInt q1, SpikePivot *pivot);
+
+  /*
+    g <- D^-1 b, or D^-T b, in the partitions p0 <= p < p1, for nrhs <= maxrhs columns; g may be b. The sides of the
+    interfaces of these partitions are left in tips: g_b and g_t, or for the transposed apply C_q^T (top of g) and B_q^T
+    (bottom of g). After HEAD the bottom side is there, after TAIL the top side too.
+  */
+  PetscErrorCode (*sweep)(SpikeBand *, PetscBool trans, SpikeSweepPart, PetscInt p0, PetscInt p1, PetscInt nrhs,
+                          const PetscScalar *b, PetscCount ldb, PetscScalar *g, PetscCount ldg);
+
+  /* tips <- [I Vb; Wt I]^-1 tips, or with its transpose, at the interfaces q0 <= q < q1 that are active */
+  PetscErrorCode (*solvetips)(SpikeBand *, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs);
+
+  /*
+    x <- x - D^-1 [C_q x_b of interface q = p; 0; B_q x_t of q = p + 1], transposed: x - D^-T [x_t of q = p; 0; x_b of q
+    = p + 1], in the partitions p0 <= p < p1. Only the wtop and wbot rows at the ends are touched, all rows at once
+    where they meet. The transposed correction is a whole second sweep: it reaches as far as the other halves of D^-1 at
+    these ends, which setup does not look at.
+  */
+  PetscErrorCode (*correct)(SpikeBand *, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs, PetscScalar *x,
+                            PetscCount ldx);
+
+  /* y_newrow[i] <- x_i (gather false) or y_i <- x_newrow[i] (gather true), nrhs columns */
+  PetscErrorCode (*permute)(SpikeBand *, PetscBool gather, const PetscInt *newrow, PetscInt nrhs, const PetscScalar *x,
+                            PetscCount ldx, PetscScalar *y, PetscCount ldy);
+
+  /*
+    Partitions that suit n rows when the user leaves the number open; falloff of the spikes as expected, below 0, or 0
+    where nothing is known of them
+  */
+  PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision, PetscReal falloff);
+
+  /* Bytes of memory that this backend can hope to get */
+  PetscErrorCode (*memory)(PetscReal *);
+
+  /* Around the work of one phase: fetches the stream to work on, logs device time. On the host nothing. */
+  PetscErrorCode (*begin)(SpikeBand *);
+  PetscErrorCode (*end)(SpikeBand *);
+
+  /*
+    Memory of the backend. copy2d copies height pieces of width bytes, dpitch and spitch bytes apart; todevice and
+    fromdevice say which side is the backend's memory, the other being the host's. Copies that touch the host's memory
+    are complete on return. stage() gives memory of the host that such copies reach fastest, unstage() takes it back;
+    synchronize() waits for all work enqueued so far.
+  */
+  PetscErrorCode (*alloc)(SpikeBand *, size_t bytes, void **);
+  PetscErrorCode (*release)(SpikeBand *, void **);
+  PetscErrorCode (*copy2d)(SpikeBand *, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch,
+                           const void *src, size_t spitch, size_t width, size_t height);
+  PetscErrorCode (*stage)(SpikeBand *, size_t bytes, void **);
+  PetscErrorCode (*unstage)(SpikeBand *, void **);
+  PetscErrorCode (*synchronize)(SpikeBand *);
+
+  /*
+    Messages that never pass through the host; NULL functions where a backend has none. connect(), collective, makes a
+    link, or leaves NULL on all ranks where it cannot: then they go by MPI. exchange() enqueues messages behind the work
+    so far, the same ones at both ends in the same order; what is enqueued after wait() comes behind them. No host
+    waits. A link outlives the band it was made with.
+  */
+  PetscErrorCode (*connect)(SpikeBand *, MPI_Comm, void **link);
+  PetscErrorCode (*disconnect)(void **link);
+  PetscErrorCode (*exchange)(SpikeBand *, void *link, PetscInt count, const SpikeMessage[]);
+  PetscErrorCode (*wait)(SpikeBand *, void *link);
+
+  /*
+    NULL: fill(), lefttips(), factor(), righttips() and reduced() are done when they return. Else they are only
+    enqueued, and what they report (statistics, pivots, falloff, wtop and wbot) is where they were told to leave it
+    after the next finish(), the one wait of a setup.
+  */
+  PetscErrorCode (*finish)(SpikeBand *);
+
+  /* NULL: half-bandwidth 1 is a band like others */
+  const SpikeTridiagonalKernels *tridiagonal;
+
+  /* of periodic systems, whatever solves without their corners; NULL: these are bands as wide as they are */
+  const SpikePeriodicKernels *periodic;
+};
+
+/* the latter where the library was built with CUDA */
+PETSC_INTERN const SpikeKernels         SpikeKernels_Host, SpikeKernels_CUDA;
+PETSC_INTERN const SpikePeriodicKernels SpikePeriodicKernels_Host, SpikePeriodicKernels_CUDA;
+
+/* backend.c: the backend for data of a memory type, NULL where the library has none */
+PETSC_INTERN const SpikeKernels *SpikeKernelsFind(PetscMemType);

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* band.cu: the CUDA backend of kernels.h: its table, memory, stream and number of partitions */
+#include "fill.cuh"
+#include "kernels/common/cuda/nccl.cuh"
+#include "partitions.h"
+#include "kernels/tridiagonal/tridiagonal.h"
+
+/* Shape of the tiles from the shape of the band; start and active are set by create() */
+static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
+{
+  const int K = (int)PetscMax(s->kl, s->ku), tiles = (K + 31) / 32;
+  PetscInt  longest = 0;
+
+  for (PetscInt p = 0; p < s->np; p++) longest = PetscMax(longest, s->start[p + 1] - s->start[p]);
+  t->n  = s->n;
+  t->np = s->np;
+  t->kl = (int)s->kl;
+  t->ku = (int)s->ku;
+  t->T  = K ? (K + tiles - 1) / tiles : 1;
+  if (t->T > 10) t->T = (t->T + 1) / 2 * 2; /* loads of two rows; at most a tenth more bytes */
+  t->QL    = (t->kl + t->T - 1) / t->T;
+  t->QU    = (t->ku + t->T - 1) / t->T;
+  t->G     = 1;
+  t->start = t->active = NULL;
+  if (t->T <= 16) { /* as many partitions a warp as leave at most a tenth of the places of the last group empty */
+    for (int g = 2; g <= 32 / t->T; g++)
+      if (10 * ((s->np + g - 1) / g) * g <= 11 * s->np) t->G = g;
+  }
+  t->steps    = (int)((longest + t->T - 1) / t->T);
+  t->stepsize = (PetscInt64)t->G * t->T * ((t->QL + t->QU) * t->T + 1);
+  if (t->T > 16) t->stepsize = (t->stepsize + 7) / 8 * 8;
+}
+
+static size_t SpikeElement_Private(const SpikeBand *s)
+{
+  return SpikePrecisionBytes(s->precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
+}
+
+/* What SpikeCUDA.room has, in bytes; where spike begins in it, and its elements */
+static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, size_t *behind, PetscInt64 *spike, int *blocks)
+{
+  size_t scratch;
+
+  if (s->nsystems) {
+    scratch = 0;
+    *spike  = 0;
+    *blocks = 0;
+  } else SpikeTipsWork_CUDA(s, t, spike, &scratch, blocks);
+  *behind = (PetscMax(scratch, SpikeFillScratch_CUDA(t)) + 255) / 256 * 256;
+  return PetscMax(*behind + (size_t)*spike * sizeof(PetscScalar),
+                  s->coupled ? (size_t)s->maxrhs * (size_t)s->n * sizeof(PetscScalar) : 0);
+}
+
+static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, PetscReal *extra)
+{
+  const PetscReal kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
+  SpikeTiles      t;
+  PetscInt64      spike;
+  size_t          room, behind;
+  int             blocks;
+
+  PetscFunctionBegin;
+  PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "PCSPIKE on CUDA has half-bandwidths up to %d, this band has %" PetscInt_FMT ",%" PetscInt_FMT
+             ": use -pc_spike_bandwidth or -pc_spike_dropoff (with the prefix of the solver) for a narrower band, or a "
+             "matrix on the host (MatBindToCPU(), -mat_type aij)",
+             SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
+  SpikeTilesShape_Private(s, &t);
+  *band  = s->nsystems ? 0.0 : (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
+  room   = SpikeRoom_Private(s, &t, &behind, &spike, &blocks);
+  *extra = (PetscReal)room + sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) +
+           sizeof(double) * (2.0 * s->np + 1.0) + SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
+  if (s->coupled) {
+    *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
+    *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
+  }
+  if (s->nsystems) {
+    PetscReal rest;
+
+    PetscCall(SpikeTriBytesSystems_CUDA(s, band, &rest));
+    *extra += rest - SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
+  }
+  if (s->data) *extra += ((const SpikeCUDA *)s->data)->map.bytes; /* known after the first fill */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* count elements of the device's memory, zeroed on request; NULL for none */
+template <typename X>
+static PetscErrorCode SpikeMalloc_Private(SpikeBand *s, PetscBool zero, PetscCount count, X **ptr)
+{
+  PetscFunctionBegin;
+  *ptr = NULL;
+  if (count > 0) {
+    PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
+    if (zero) PetscCallCUDA(cudaMemsetAsync((void *)*ptr, 0, (size_t)count * sizeof(X), (cudaStream_t)s->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
+{
+  SpikeCUDA *h = (SpikeCUDA *)s->data;
+  size_t     behind;
+
+  PetscFunctionBegin;
+  s->maxrhs = maxrhs;
+  PetscCallCUDA(cudaFree(h->room));
+  h->room = NULL;
+  h->work = h->spike = NULL;
+  h->scratch         = NULL;
+  h->roomsize        = SpikeRoom_Private(s, &h->t, &behind, &h->spikesize, &h->blocks);
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)h->roomsize, &h->room));
+  h->scratch = h->room;
+  if (!s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
+  h->work  = (PetscScalar *)h->room;
+  h->spike = (PetscScalar *)(h->room + behind);
+  PetscCallCUDA(cudaFree(s->dtips));
+  s->dtips = NULL;
+  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &s->dtips));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the device known to PETSc, which starts it when asked for the first time */
+static PetscErrorCode SpikeStream_Private(void **stream)
+{
+  cudaStream_t current;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&current));
+  *stream = (void *)current;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
+{
+  const PetscInt   np = s->np;
+  const PetscCount kl = s->kl, ku = s->ku;
+  PetscInt        *active;
+  int              device, value;
+  SpikeCUDA       *h;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeStream_Private(&s->stream));
+  PetscCall(PetscNew(&h));
+  s->data = h;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  h->sharedmemory = (size_t)value;
+  SpikeTilesShape_Private(s, &h->t);
+  h->correctrows = h->t.steps;
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, np + 1, &h->dstart));
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, np + 1, &h->dactive));
+  PetscCall(PetscMalloc1(np + 1, &active));
+  for (PetscInt q = 0; q <= np; q++) active[q] = s->active[q] ? 1 : 0;
+  PetscCallCUDA(
+    cudaMemcpyAsync(h->dstart, s->start, (np + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice, (cudaStream_t)s->stream));
+  PetscCallCUDA(
+    cudaMemcpyAsync(h->dactive, active, (np + 1) * sizeof(PetscInt), cudaMemcpyHostToDevice, (cudaStream_t)s->stream));
+  PetscCallCUDA(cudaStreamSynchronize((cudaStream_t)s->stream));
+  PetscCall(PetscFree(active));
+  PetscCall(PetscLogCpuToGpu(2.0 * (np + 1) * sizeof(PetscInt)));
+  h->t.start  = h->dstart;
+  h->t.active = h->dactive;
+  if (s->nsystems) PetscCall(SpikeTriCreateSystems_CUDA(s));
+  else {
+    h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
+    PetscCall(SpikeMalloc_Private(s, PETSC_FALSE,
+                                  (PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)),
+                                  (char **)&s->band));
+    PetscCallCUDA(cudaMemsetAsync((char *)s->band + h->elements * SpikeElement_Private(s), 0,
+                                  SPIKE_BAND_BEHIND * SpikeElement_Private(s), (cudaStream_t)s->stream));
+  }
+  PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
+  h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
+  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)h->reportsize, (char **)&h->report));
+  PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, h->reportsize));
+  h->window = (int *)((PetscReal *)(h->report + 1) + 2 * ((size_t)np + 1) * h->blocks);
+  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, 2 * np + 1, &h->badvalue));
+  PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
+  if (s->coupled) {
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dB));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dC));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * kl * ku, &s->dVb));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * kl, &s->dWt));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dR));
+    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
+  }
+  if (!s->nsystems) PetscCall(SpikeSweepPrepare_CUDA(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
+{
+  SpikeCUDA *h = (SpikeCUDA *)s->data;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was made; a machine without a device comes here too */
+  PetscCall(SpikeTriDestroySystems_CUDA(s));
+  PetscCallCUDA(cudaFree(h->dstart));
+  PetscCallCUDA(cudaFree(h->dactive));
+  PetscCallCUDA(cudaFree(h->room));
+  PetscCallCUDA(cudaFree(h->report));
+  PetscCallCUDA(cudaFree(h->badvalue));
+  PetscCallCUDA(cudaFree(h->oldrow));
+  PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
+  PetscCallCUDA(cudaFreeHost(h->hostreport));
+  PetscCall(PetscFree(s->data));
+  PetscCallCUDA(cudaFree(s->band));
+  PetscCallCUDA(cudaFree(s->dB));
+  PetscCallCUDA(cudaFree(s->dC));
+  PetscCallCUDA(cudaFree(s->dVb));
+  PetscCallCUDA(cudaFree(s->dWt));
+  PetscCallCUDA(cudaFree(s->dR));
+  PetscCallCUDA(cudaFree(s->dpiv));
+  PetscCallCUDA(cudaFree(s->dtips));
+  s->band = NULL;
+  s->dB = s->dC = s->dVb = s->dWt = s->dR = s->dtips = NULL;
+  s->dpiv                                            = NULL;
+  PetscCall(PetscFree2(s->wtop, s->wbot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision precision,
+                                     PetscReal falloff)
+{
+  SpikeShape shape = {n,   kl,
+                      ku,  (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal))),
+                      132, falloff};
+  int        device, sm;
+
+  /* the kernels of tridiagonal.h make pieces of their own */
+  if (kl == 1 && ku == 1 && SpikePrecisionBytes(precision) == sizeof(PetscReal)) return 1;
+  if (cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, device) == cudaSuccess)
+    shape.multiprocessors = sm;
+  return SpikePartitionsChoose(&shape);
+}
+
+static PetscErrorCode SpikeMemory_CUDA(PetscReal *bytes)
+{
+  size_t free, total;
+  void  *stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeStream_Private(&stream));
+  PetscCallCUDA(cudaMemGetInfo(&free, &total));
+  *bytes = (PetscReal)free;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBegin_CUDA(SpikeBand *s)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeStream_Private(&s->stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeEnd_CUDA(SpikeBand *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeAlloc_CUDA(SpikeBand *s, size_t bytes, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  *ptr = NULL;
+  if (bytes) PetscCallCUDA(cudaMalloc(ptr, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeRelease_CUDA(SpikeBand *s, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  if (*ptr) PetscCallCUDA(cudaFree(*ptr));
+  *ptr = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeCopy2D_CUDA(SpikeBand *s, PetscBool todevice, PetscBool fromdevice, void *dst, size_t dpitch,
+                                       const void *src, size_t spitch, size_t width, size_t height)
+{
+  const cudaMemcpyKind kind = todevice ? (fromdevice ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice)
+                                       : (fromdevice ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
+
+  PetscFunctionBegin;
+  if (!width || !height) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, (cudaStream_t)s->stream));
+  if (kind != cudaMemcpyDeviceToDevice) PetscCallCUDA(cudaStreamSynchronize((cudaStream_t)s->stream));
+  if (kind == cudaMemcpyHostToDevice) PetscCall(PetscLogCpuToGpu((PetscLogDouble)width * height));
+  if (kind == cudaMemcpyDeviceToHost) PetscCall(PetscLogGpuToCpu((PetscLogDouble)width * height));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeStage_CUDA(SpikeBand *s, size_t bytes, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  *ptr = NULL;
+  if (bytes) PetscCallCUDA(cudaMallocHost(ptr, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeUnstage_CUDA(SpikeBand *s, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  if (*ptr) PetscCallCUDA(cudaFreeHost(*ptr));
+  *ptr = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaStreamSynchronize((cudaStream_t)s->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeKernels SpikeKernels_CUDA = {"cuda",
+                                        PETSC_MEMTYPE_CUDA,
+                                        SpikeBytes_CUDA,
+                                        SpikeCreate_CUDA,
+                                        SpikeDestroy_CUDA,
+                                        SpikeReserve_CUDA,
+                                        SpikeFill_CUDA,
+                                        SpikeFillDIA_CUDA,
+                                        SpikeLeftTips_CUDA,
+                                        SpikeFactor_CUDA,
+                                        SpikeRightTips_CUDA,
+                                        SpikeReduced_CUDA,
+                                        SpikeSweep_CUDA,
+                                        SpikeSolveTips_CUDA,
+                                        SpikeCorrect_CUDA,
+                                        SpikePermute_CUDA,
+                                        SpikePartitions_CUDA,
+                                        SpikeMemory_CUDA,
+                                        SpikeBegin_CUDA,
+                                        SpikeEnd_CUDA,
+                                        SpikeAlloc_CUDA,
+                                        SpikeRelease_CUDA,
+                                        SpikeCopy2D_CUDA,
+                                        SpikeStage_CUDA,
+                                        SpikeUnstage_CUDA,
+                                        SpikeSynchronize_CUDA,
+                                        SpikeConnect_CUDA,
+                                        SpikeLinkDisconnect_CUDA,
+                                        SpikeExchange_CUDA,
+                                        SpikeWait_CUDA,
+                                        SpikeFinish_CUDA,
+                                        &SpikeTridiagonalKernels_CUDA,
+                                        &SpikePeriodicKernels_CUDA};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* band.cuh: the functions of the CUDA backend's table, by file */
+#pragma once
+
+#include "tiles.cuh"
+
+/* spike_fill.cu */
+PETSC_INTERN PetscErrorCode SpikeFill_CUDA(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
+PETSC_INTERN PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *, const SpikeDIA *, SpikeFillStats *);
+PETSC_INTERN PetscErrorCode SpikeFillSum_CUDA(SpikeBand *, int blocks);
+/* bytes of scratch that it needs */
+PETSC_INTERN size_t SpikeFillScratch_CUDA(const SpikeTiles *);
+/* spike_factor.cu */
+PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *);
+/* spike_tips.cu */
+PETSC_INTERN PetscErrorCode SpikeLeftTips_CUDA(SpikeBand *, SpikePivot *, PetscReal[]);
+PETSC_INTERN PetscErrorCode SpikeRightTips_CUDA(SpikeBand *, PetscReal[]);
+/*
+  elements of SpikeCUDA.spike (PetscScalar), bytes of scratch, and blocks of columns in the report; reads shape and t
+  only, and bytes() asks before anything is allocated
+*/
+PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, PetscInt64 *elements, size_t *scratch,
+                                     int *blocks);
+/* spike_reduced.cu */
+PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, SpikePivot *);
+/* elements of SpikeCUDA.spike that it asks for where there is room for so many */
+PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *, PetscInt64 room);
+/* spike_finish.cu */
+PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);
+PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);
+/* spike_sweep.cu */
+PETSC_INTERN PetscErrorCode SpikeSweep_CUDA(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt,
+                                            const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *);
+/* spike_nccl.cu */
+PETSC_INTERN PetscErrorCode SpikeConnect_CUDA(SpikeBand *, MPI_Comm, void **);
+PETSC_INTERN PetscErrorCode SpikeExchange_CUDA(SpikeBand *, void *, PetscInt, const SpikeMessage[]);
+PETSC_INTERN PetscErrorCode SpikeWait_CUDA(SpikeBand *, void *);
+/* spike_correct.cu */
+PETSC_INTERN PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *,
+                                              PetscCount);
+PETSC_INTERN PetscErrorCode SpikePermute_CUDA(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *,
+                                              PetscCount, PetscScalar *, PetscCount);
+/* spike_tridiagonal.cu: for bands with systems, what the functions of the table with these names do */
+struct SpikeFillCSR;
+struct SpikeFillDiagonals;
+PETSC_INTERN PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriDestroySystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriBytesSystems_CUDA(const SpikeBand *, PetscReal *matrix, PetscReal *rest);
+PETSC_INTERN PetscErrorCode SpikeTriFillSystems_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *);
+PETSC_INTERN PetscErrorCode SpikeTriFillDiagonals_CUDA(SpikeBand *, const SpikeFillDiagonals *);
+PETSC_INTERN PetscErrorCode SpikeTriFactorSystems_CUDA(SpikeBand *, SpikePivot *);
+PETSC_INTERN PetscErrorCode SpikeTriTipsSystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriFinishSystems_CUDA(SpikeBand *);
+PETSC_INTERN PetscErrorCode SpikeTriSweepSystems_CUDA(SpikeBand *, PetscBool, PetscInt, const PetscScalar *, PetscCount,
+                                                      PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikeTriCorrectSystems_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt,
+                                                        PetscScalar *, PetscCount);

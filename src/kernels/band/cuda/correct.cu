@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* correct.cu: reduced systems, corrections and reordering of an apply */
+#include "sweep.cuh"
+
+/*
+  v_r <- sum_c A(r, c) x_c, transposed v_c <- sum_r A(r, c) x_r, for A of m rows and k columns, by all threads of a
+  block; put(index, sum) takes the results. Plain: threads in slices of all rows, each slice with every S-th column;
+  transposed: a warp a column. x is in shared memory, part has a place for each thread.
+*/
+template <bool TRANS, typename P>
+__device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A, const PetscScalar *x,
+                                              PetscScalar *part, P put)
+{
+  if (TRANS) {
+    for (int c = threadIdx.x >> 5; c < k; c += blockDim.x >> 5) {
+      PetscScalar v = 0.0;
+
+      for (int r = threadIdx.x & 31; r < m; r += 32) v = SpikeFma(A[(PetscCount)c * m + r], x[r], v);
+      v = SpikeWarpSum(v);
+      if (!(threadIdx.x & 31)) put(c, v);
+    }
+  } else {
+    const int rows   = m <= 8  ? 8
+                     : m <= 16 ? 16
+                               : PetscMin((m + 31) / 32 * 32, (int)blockDim.x),
+              slices = blockDim.x / rows, slice = threadIdx.x / rows;
+
+    for (int r0 = 0; r0 < m; r0 += rows) {
+      const int   r = r0 + threadIdx.x % rows;
+      PetscScalar v = 0.0;
+
+      if (slice < slices && r < m) {
+        constexpr int PIECE = sizeof(PetscScalar) > 8 ? 8 : 16; /* loads at once */
+
+        for (int c0 = slice; c0 < k; c0 += PIECE * slices) {
+          PetscScalar w[PIECE];
+
+#pragma unroll
+          for (int i = 0; i < PIECE; i++) w[i] = A[PetscMin(c0 + i * slices, k - 1) * m + r];
+#pragma unroll
+          for (int i = 0; i < PIECE; i++)
+            if (c0 + i * slices < k) v = SpikeFma(w[i], x[c0 + i * slices], v);
+        }
+      }
+      part[threadIdx.x] = v;
+      __syncthreads();
+      if (!slice && r < m) {
+        for (int i = 1; i < slices; i++) v += part[i * rows + threadIdx.x];
+        put(r, v);
+      }
+      __syncthreads();
+    }
+  }
+}
+
+/*
+  A block for each active interface and right-hand side, with R^-1 in dR:
+
+      x_t <- R^-1 (g_t - Wt g_b), x_b <- g_b - Vb x_t,      transposed: z_t <- R^-T (u_t - Vb^T u_b), z_b <- u_b - Wt^T
+                                                            z_t
+
+  The matrices are asked for at once, before the first of them is needed. Reads each of them, and the tips, once; writes
+  the tips. Shared memory: kl + 2 ku numbers and one a thread.
+*/
+template <bool TRANS>
+__global__ void __launch_bounds__(1024, 1)
+  SpikeSolveTips_Kernel(const __grid_constant__ SpikeTiles t, PetscInt q0, const PetscScalar *dVb,
+                        const PetscScalar *dWt, const PetscScalar *dR, PetscScalar *tips, PetscCount ldt)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int                                     kl = t.kl, ku = t.ku;
+  PetscScalar       *below = (PetscScalar *)shared, *above = below + kl, *solved = above + ku, *part = solved + ku;
+  const PetscInt     q  = q0 + blockIdx.x;
+  const PetscScalar *Vb = dVb + q * (PetscCount)kl * ku, *Wt = dWt + q * (PetscCount)kl * ku,
+                    *R = dR + q * (PetscCount)ku * ku;
+  PetscScalar *tip     = tips + blockIdx.y * ldt + q * (PetscCount)(kl + ku);
+
+  SpikeRelease();
+  if (t.active[q]) SpikePrefetchReduced(t, dVb, dWt, dR, q, q + 1);
+  SpikeAwait();
+  if (!t.active[q]) return;
+  for (int i = threadIdx.x; i < kl; i += blockDim.x) below[i] = tip[i];
+  for (int i = threadIdx.x; i < ku; i += blockDim.x) above[i] = tip[kl + i];
+  __syncthreads();
+  if (TRANS) SpikeBlockTimes<true>(kl, ku, Vb, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
+  else SpikeBlockTimes<false>(ku, kl, Wt, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
+  __syncthreads();
+  SpikeBlockTimes<TRANS>(ku, ku, R, above, part, [&](int i, PetscScalar v) { tip[kl + i] = solved[i] = v; });
+  __syncthreads();
+  if (TRANS) SpikeBlockTimes<true>(ku, kl, Wt, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
+  else SpikeBlockTimes<false>(kl, ku, Vb, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
+}
+
+PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *s, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs)
+{
+  const SpikeCUDA *h  = (const SpikeCUDA *)s->data;
+  const int        kl = (int)s->kl, ku = (int)s->ku, K = PetscMax(kl, ku),
+            threads       = K <= 8  ? 32
+                          : K <= 32 ? 128
+                          : K <= 64 ? 256
+                                    : 1024;
+  const PetscCount ldt    = (PetscCount)(s->np + 1) * (kl + ku);
+  const size_t     shared = (size_t)(kl + 2 * ku + threads) * sizeof(PetscScalar);
+  const dim3       grid((unsigned)PetscMax(q1 - q0, 0), (unsigned)nrhs);
+
+  PetscFunctionBegin;
+  if (!ku || q0 >= q1 || !nrhs) PetscFunctionReturn(PETSC_SUCCESS); /* without ku, x_b = g_b */
+  PetscCheck(K <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidth %d", K);
+  if (trans)
+    PetscCallCUDA(SpikeLaunchBehind(SpikeSolveTips_Kernel<true>, grid, threads, shared, (cudaStream_t)s->stream, h->t,
+                                    q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
+  else
+    PetscCallCUDA(SpikeLaunchBehind(SpikeSolveTips_Kernel<false>, grid, threads, shared, (cudaStream_t)s->stream, h->t,
+                                    q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
+  PetscCall(PetscLogGpuFlops((q1 - q0) * nrhs * (4.0 * kl * ku + 2.0 * ku * ku)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The sweeps of sweep.cuh over the windows, both ends of a partition at once; the transposed correction takes whole
+  partitions
+*/
+PetscErrorCode SpikeCorrect_CUDA(SpikeBand *s, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs, PetscScalar *x,
+                                 PetscCount ldx)
+{
+  const SpikeCUDA *h = (const SpikeCUDA *)s->data;
+  SpikeSweepArgs   a = {};
+
+  PetscFunctionBegin;
+  if (!s->coupled || p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->tri) {
+    PetscCall(SpikeTriCorrectSystems_CUDA(s, trans, p0, p1, nrhs, x, ldx));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  a.p0      = p0;
+  a.p1      = p1;
+  a.correct = 1;
+  a.x       = x;
+  a.ldx     = ldx;
+  a.y       = h->work;
+  a.b       = h->work;
+  a.ldb = a.ldy = s->n;
+  a.window      = trans ? NULL : h->window;
+  a.ht          = (int)(trans ? s->ku : s->kl);
+  a.hb          = (int)(trans ? s->kl : s->ku);
+  PetscCall(SpikeSweepLaunch_CUDA(s, trans, nrhs, &a));
+  if (trans) PetscCall(PetscLogGpuFlops(nrhs * (2.0 * s->kl + 2.0 * s->ku + 2.0) * (s->start[p1] - s->start[p0])));
+  else PetscCall(PetscLogGpuFlops(nrhs * (2.0 * s->kl + 2.0 * s->ku + 2.0) * h->windowrows * (p1 - p0) / s->np));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+__global__ static void SpikePermute_Kernel(PetscInt n, bool gather, const PetscInt *newrow, const PetscScalar *x,
+                                           PetscCount ldx, PetscScalar *y, PetscCount ldy)
+{
+  const PetscInt i = blockIdx.x * (PetscInt)blockDim.x + threadIdx.x;
+
+  x += blockIdx.y * ldx;
+  y += blockIdx.y * ldy;
+  if (i >= n) return;
+  if (gather) y[i] = x[newrow[i]];
+  else y[newrow[i]] = x[i];
+}
+
+PetscErrorCode SpikePermute_CUDA(SpikeBand *s, PetscBool gather, const PetscInt *newrow, PetscInt nrhs,
+                                 const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy)
+{
+  PetscFunctionBegin;
+  if (!s->n || !nrhs) PetscFunctionReturn(PETSC_SUCCESS);
+  SpikePermute_Kernel<<<dim3((unsigned)((s->n + 255) / 256), (unsigned)nrhs), 256, 0,
+                        (cudaStream_t)s->stream>>>(s->n, (bool)gather, newrow, x, ldx, y, ldy);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

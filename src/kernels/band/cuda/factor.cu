@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* factor.cu: LU factorization of all partitions in place, with the diagonal tiles' factors inverted */
+#include "band.cuh"
+#include "lu.cuh"
+#if !defined(PETSC_USE_COMPLEX)
+  #include "factor_warp.cuh"
+  #include "factor_wide.cuh"
+#endif
+
+/*
+  T <= 16: a warp holds G partitions, a lane one row of each tile. Step j, with rows k of the step before in shared
+  memory:
+    L_j,j-1 = A_j,j-1 U^-1_j-1    D = D_jj - L_j,j-1 U_j-1,j    D -> L^-1, U^-1    U_j,j+1 = L^-1 A_j,j+1
+  A row in shared memory is that of the upper tile as stored: U_j,j+1 on and below the diagonal, U^-1 above it, its
+  diagonal behind. Reads and writes the band once: 2 (2 T + 1) n numbers.
+*/
+#define SPIKE_SMALL_WARPS 2
+
+template <int TMAX>
+struct SpikeSmallShared {
+  static constexpr int LD = TMAX + 2; /* with two numbers between the rows of two members: no bank conflicts */
+  SpikeArith           row[SPIKE_SMALL_WARPS][32 * LD + 64];
+  /* T > TMAX / 2, or any up to 4 */
+  SpikeArith pivot[SPIKE_SMALL_WARPS][(TMAX == 4 ? 32 : 32 / (TMAX / 2 + 1)) * (2 * TMAX + 2)];
+};
+
+template <typename F, int TMAX>
+__global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
+  SpikeFactorSmall(SpikeTiles t, F *band, SpikePivotPolicy given, SpikeStatus *status, double *badvalue)
+{
+  const SpikePivotPolicy         policy = SpikePivotAbsolute(given);
+  typedef SpikeSmallShared<TMAX> Shared;
+  __shared__ Shared              sh;
+  const int                      warp = threadIdx.x / 32, lane = threadIdx.x % 32, T = t.T, GT = t.G * T;
+  const PetscInt                 group = (PetscInt)blockIdx.x * SPIKE_SMALL_WARPS + warp;
+  const bool                     has   = lane < GT;
+  const int                      m = has ? lane / T : 0, r = has ? lane % T : T;
+  const PetscInt                 p    = group * t.G + m;
+  const int                      rows = group < t.groups() && p < t.np ? (int)(t.start[p + 1] - t.start[p]) : 0;
+  const bool                     low = t.QL > 0, up = t.QU > 0;
+  const int                      utile = t.QL * T * GT, dtile = (t.QL + t.QU) * T * GT;
+  SpikeArith                    *mine = sh.row[warp] + lane * Shared::LD + 2 * (lane / T),
+             *member                  = sh.row[warp] + m * T * Shared::LD + 2 * m;
+  SpikeArith     *buffer              = sh.pivot[warp] + m * (2 * TMAX + 2);
+  F              *row                 = band + group * t.steps * t.stepsize;
+  SpikePivotState st                  = {-1, 0, 0.0};
+  F               nl[TMAX], nu[TMAX], nd; /* row of the next step, on its way */
+
+  if (group >= t.groups()) return;
+  auto load = [&](const F *next) {
+#pragma unroll
+    for (int c = 0; c < TMAX; c++) {
+      nl[c] = has && low && c < T ? next[c * GT + lane] : F(0.0);
+      nu[c] = has && up && c < T ? next[utile + c * GT + lane] : F(0.0);
+    }
+    nd = has ? next[dtile + lane] : F(1.0);
+  };
+
+  load(row);
+#pragma unroll
+  for (int c = 0; c < Shared::LD; c++) mine[c] = SpikeArith(0.0);
+  for (int j = 0; j < t.steps; j++, row += t.stepsize) {
+    SpikeArith a[TMAX], d[TMAX], x[TMAX];
+
+#pragma unroll
+    for (int c = 0; c < TMAX; c++) {
+      a[c] = r <= c ? SpikeArith(nl[c]) : SpikeArith(0.0);
+      d[c] = r > c ? SpikeArith(nl[c]) : r < c ? SpikeArith(nu[c]) : SpikeArith(nd);
+      x[c] = SpikeArith(0.0);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < TMAX; k++) {
+      if (k < T) {
+        const SpikeArith *w = member + k * Shared::LD;
+
+        x[k] = SpikeMinus(x[k], -a[k], w[TMAX]);
+#pragma unroll
+        for (int c = 0; c < TMAX; c++) {
+          if (c <= k) d[c] = SpikeMinus(d[c], x[k], w[c]);
+          else x[c] = SpikeMinus(x[c], -a[k], w[c]);
+        }
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int c = 0; c < TMAX; c++) {
+      a[c]    = c <= r ? SpikeArith(nu[c]) : SpikeArith(0.0);
+      mine[c] = a[c];
+    }
+    if (j + 1 < t.steps) load(row + t.stepsize);
+    __syncwarp();
+    SpikeTileInvert<TMAX>(d, r, T, buffer, j * T, rows, policy, st);
+#pragma unroll
+    for (int k = 0; k < TMAX - 1; k++) {
+      if (k < T) {
+        const SpikeArith *w = member + k * Shared::LD, l = k < r ? d[k] : SpikeArith(0.0);
+
+#pragma unroll
+        for (int c = 0; c <= k; c++) a[c] = SpikeMinus(a[c], -l, w[c]);
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int c = 0; c < TMAX; c++) {
+      const SpikeArith upper = c <= r ? a[c] : d[c];
+
+      mine[c] = upper;
+      if (c == r) mine[TMAX] = d[c];
+      if (has && c < T) {
+        if (low) row[c * GT + lane] = F(r <= c ? x[c] : d[c]);
+        if (up) row[utile + c * GT + lane] = F(upper);
+        if (c == r) row[dtile + lane] = F(d[c]);
+      }
+    }
+  }
+  if (has && r == 0 && p < t.np) SpikeReportPivots(t, p, st, status, badvalue);
+}
+
+#if defined(PETSC_USE_COMPLEX)
+/*
+  T > 16, complex numbers (real ones: factorwarp.cuh, factorblock.cuh): a block of warps a partition, tiles padded to TP
+  x TP. Step j, D_jj inverted by one warp before:
+    panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
+    update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 and inverts it at once, while the others do the
+              rest
+  With WINDOW the tiles (i, k) of a step are in shared memory, at place (i mod QL + 1, k mod QU + 1), from their first
+  update to their last use; else they stay in the band itself (the cache), and shared memory holds the inverted tile
+  and, where there is room, the panel U_jk. Reads and writes the band once with WINDOW, 2 (QL + QU) T n numbers;
+  without, 2 QL QU T^2 numbers a step through the cache.
+*/
+template <int NB>
+struct SpikeTileSize {
+  /* LD = 4 mod 8: fragments without bank conflicts */
+  static constexpr int TP = 8 * NB, LD = TP + 4, SIZE = TP * LD, H = (NB + 1) / 2;
+};
+
+/* Where the tiles of a partition are */
+template <typename F>
+struct SpikePartition {
+  F         *band;
+  PetscInt64 stepsize;
+  int        T, QL, QU;
+
+  enum Mask {
+    FULL,
+    UPPER,
+    LOWER
+  };
+  __device__ F *tile(int i, int k) const { return band + i * stepsize + (k < i ? i - k - 1 : QL + k - i - 1) * T * T; }
+  __device__ Mask mask(int i, int k) const { return i - k == QL ? UPPER : k - i == QU ? LOWER : FULL; }
+  /* element of an off-diagonal tile (i, k) */
+  __device__ bool has(Mask mask, int r, int c) const
+  {
+    return r < T && c < T && (mask == FULL || (mask == UPPER ? r <= c : c <= r));
+  }
+  __device__ SpikeArith load(const F *tile, Mask mask, int r, int c) const
+  {
+    return SpikeArith(has(mask, r, c) ? tile[c * T + r] : F(0.0));
+  }
+  __device__ void store(F *tile, Mask mask, int r, int c, SpikeArith v) const
+  {
+    if (has(mask, r, c)) tile[c * T + r] = F(v);
+  }
+  /* element of the diagonal tile of row j, NULL where it is not stored */
+  __device__ F *diagonal(int j, int r, int c) const
+  {
+    F *row = band + j * stepsize;
+
+    if (r >= T || c >= T) return NULL;
+    if (r == c) return row + (QL + QU) * T * T + r;
+    if (r > c) return QL ? row + ((QL - 1) * T + c) * T + r : NULL;
+    return QU ? row + ((QL + QU - 1) * T + c) * T + r : NULL;
+  }
+  __device__ SpikeArith loaddiagonal(int j, int r, int c) const
+  {
+    const F *d = diagonal(j, r, c);
+
+    return SpikeArith(d ? *d : F(r == c ? 1.0 : 0.0));
+  }
+};
+
+/* Panels, products of a warp: fragments of the tile first, then the result over it. s: the inverses of tile j */
+template <typename F, int NB, bool WINDOW>
+__device__ static inline void SpikePanelL(const SpikePartition<F> &P, int i, int j, bool raw, const SpikeArith *s,
+                                          SpikeArith *slot)
+{
+  constexpr int                          LD = SpikeTileSize<NB>::LD, H = SpikeTileSize<NB>::H;
+  const int                              g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
+  F                                     *tile = P.tile(i, j);
+  const typename SpikePartition<F>::Mask mask = P.mask(i, j);
+  SpikeArith                             a[H][NB][4];
+
+  #pragma unroll
+  for (int h = 0; h < H; h++)
+  #pragma unroll
+    for (int kb = 0; kb < NB; kb++)
+  #pragma unroll
+      for (int e = 0; e < 4; e++) {
+        const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
+
+        if (2 * h + (e & 1) < NB) a[h][kb][e] = WINDOW && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
+        else a[h][kb][e] = SpikeArith(0.0);
+      }
+  __syncwarp();
+  #pragma unroll
+  for (int nb = 0; nb < NB; nb++) {
+    SpikeArith x[H][4];
+
+  #pragma unroll
+    for (int h = 0; h < H; h++)
+  #pragma unroll
+      for (int e = 0; e < 4; e++) x[h][e] = SpikeArith(0.0);
+  #pragma unroll
+    for (int kb = 0; kb <= nb; kb++) {
+      const SpikeArith *col = s + (8 * nb + g) * LD + 8 * kb + q;
+      SpikeArith        b[2];
+
+      b[0] = kb < nb || q <= g ? col[0] : SpikeArith(0.0);
+      b[1] = kb < nb || q + 4 <= g ? col[4] : SpikeArith(0.0);
+  #pragma unroll
+      for (int h = 0; h < H; h++) SpikeMMA(x[h], a[h][kb], b);
+    }
+  #pragma unroll
+    for (int h = 0; h < H; h++)
+  #pragma unroll
+      for (int e = 0; e < 4; e++) {
+        const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
+
+        if (2 * h + (e >> 1) < NB) {
+          if (WINDOW) slot[c * LD + r] = x[h][e];
+          P.store(tile, mask, r, c, x[h][e]);
+        }
+      }
+  }
+}
+
+template <typename F, int NB, bool WINDOW>
+__device__ static inline void SpikePanelU(const SpikePartition<F> &P, int j, int k, bool raw, const SpikeArith *s,
+                                          SpikeArith *slot)
+{
+  constexpr int                          LD = SpikeTileSize<NB>::LD, H = SpikeTileSize<NB>::H;
+  const int                              g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
+  F                                     *tile = P.tile(j, k);
+  const typename SpikePartition<F>::Mask mask = P.mask(j, k);
+  SpikeArith                             b[NB][NB][2];
+
+  #pragma unroll
+  for (int kb = 0; kb < NB; kb++)
+  #pragma unroll
+    for (int nb = 0; nb < NB; nb++)
+  #pragma unroll
+      for (int e = 0; e < 2; e++) {
+        const int r = 8 * kb + q + 4 * e, c = 8 * nb + g;
+
+        b[kb][nb][e] = WINDOW && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
+      }
+  __syncwarp();
+  #pragma unroll
+  for (int h = 0; h < H; h++) {
+    SpikeArith a[NB][4];
+
+  #pragma unroll
+    for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++)
+  #pragma unroll
+      for (int e = 0; e < 4; e++) {
+        const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
+
+        a[kb][e] = r > c && 2 * h + (e & 1) < NB ? s[c * LD + r] : SpikeArith(r == c ? 1.0 : 0.0);
+      }
+  #pragma unroll
+    for (int nb = 0; nb < NB; nb++) {
+      SpikeArith y[4];
+
+  #pragma unroll
+      for (int e = 0; e < 4; e++) y[e] = SpikeArith(0.0);
+  #pragma unroll
+      for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++) SpikeMMA(y, a[kb], b[kb][nb]);
+  #pragma unroll
+      for (int e = 0; e < 4; e++) {
+        const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
+
+        if (2 * h + (e >> 1) < NB) {
+          if (slot) slot[c * LD + r] = y[e];
+          P.store(tile, mask, r, c, y[e]);
+        }
+      }
+    }
+  }
+}
+
+/* A_ik - L_ij U_jk of a warp, to the window, to the tile that is inverted next (out), or to the band */
+template <typename F, int NB, bool WINDOW>
+__device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int j, int k, bool raw,
+                                          const SpikeArith *l, const SpikeArith *u, const SpikeArith *from,
+                                          SpikeArith *out)
+{
+  constexpr int LD = SpikeTileSize<NB>::LD, H = SpikeTileSize<NB>::H;
+  const int     g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
+  F            *tile = i == k ? NULL : P.tile(i, k), *ltile = P.tile(i, j), *utile = P.tile(j, k);
+  const typename SpikePartition<F>::Mask mask = P.mask(i, k), lmask = P.mask(i, j), umask = P.mask(j, k);
+  /* corners are triangular: blocks of zeros are skipped */
+  const bool lcorner = i - j == P.QL, ucorner = k - j == P.QU;
+  SpikeArith a[H][NB][4], c0[H][NB][4];
+  /* room for the old tile in registers, on its way during the product */
+  constexpr bool EARLY = sizeof(SpikeArith) == 8;
+
+  auto old = [&](int r, int c) {
+    return WINDOW && !raw ? from[c * LD + r] : i == k ? P.loaddiagonal(i, r, c) : P.load(tile, mask, r, c);
+  };
+  if (EARLY) {
+  #pragma unroll
+    for (int h = 0; h < H; h++)
+  #pragma unroll
+      for (int nb = 0; nb < NB; nb++)
+  #pragma unroll
+        for (int e = 0; e < 4; e++)
+          if (2 * h + (e >> 1) < NB) c0[h][nb][e] = old(16 * h + g + 8 * (e >> 1), 8 * nb + 2 * q + (e & 1));
+  }
+  #pragma unroll
+  for (int h = 0; h < H; h++)
+  #pragma unroll
+    for (int kb = 0; kb < NB; kb++)
+  #pragma unroll
+      for (int e = 0; e < 4; e++) {
+        const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
+
+        if (2 * h + (e & 1) < NB) a[h][kb][e] = WINDOW ? l[c * LD + r] : P.load(ltile, lmask, r, c);
+        else a[h][kb][e] = SpikeArith(0.0);
+      }
+  #pragma unroll
+  for (int nb = 0; nb < NB; nb++) {
+    SpikeArith x[H][4];
+
+  #pragma unroll
+    for (int h = 0; h < H; h++)
+  #pragma unroll
+      for (int e = 0; e < 4; e++) x[h][e] = SpikeArith(0.0);
+  #pragma unroll
+    for (int kb = 0; kb < NB; kb++) {
+      SpikeArith b[2];
+
+      if (ucorner && kb < nb) continue;
+  #pragma unroll
+      for (int e = 0; e < 2; e++) {
+        const int r = 8 * kb + q + 4 * e, c = 8 * nb + g;
+
+        b[e] = WINDOW || u ? u[c * LD + r] : P.load(utile, umask, r, c);
+      }
+  #pragma unroll
+      for (int h = 0; h < H; h++)
+        if (!lcorner || kb >= 2 * h) SpikeMMA(x[h], a[h][kb], b);
+    }
+  #pragma unroll
+    for (int h = 0; h < H; h++)
+  #pragma unroll
+      for (int e = 0; e < 4; e++) {
+        const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
+
+        if (2 * h + (e >> 1) < NB) {
+          const SpikeArith v = (EARLY ? c0[h][nb][e] : old(r, c)) - x[h][e];
+
+          if (WINDOW || out) out[c * LD + r] = v;
+          else if (i == k) {
+            F *d = P.diagonal(i, r, c);
+
+            if (d) *d = F(v);
+          } else P.store(tile, mask, r, c, v);
+        }
+      }
+  }
+}
+
+template <typename F, int NB, bool WINDOW>
+__global__ void __launch_bounds__(256, 1)
+  SpikeFactorTiles(SpikeTiles t, F *band, SpikePivotPolicy given, bool upanel, SpikeStatus *status, double *badvalue)
+{
+  const SpikePivotPolicy policy = SpikePivotAbsolute(given);
+  constexpr int          TP = SpikeTileSize<NB>::TP, LD = SpikeTileSize<NB>::LD, SIZE = SpikeTileSize<NB>::SIZE;
+  extern __shared__ char shared[];
+  __shared__ int         next;
+  SpikeArith            *tiles = (SpikeArith *)shared;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32, QL = t.QL, QU = t.QU, T = t.T,
+            steps              = t.steps;
+  const PetscInt          p    = blockIdx.x;
+  const int               rows = (int)(t.start[p + 1] - t.start[p]);
+  const SpikePartition<F> P    = {band + t.group(p), t.stepsize, T, QL, QU};
+  SpikePivotState         st   = {-1, 0, 0.0};
+
+  auto place  = [&](int i, int k) { return tiles + ((i % (QL + 1)) * (QU + 1) + k % (QU + 1)) * SIZE; };
+  auto square = [&](int j) { return WINDOW ? place(j, j) : tiles; };
+  /* D_jj in shared memory, or raw, becomes its inverses there and in the band */
+  auto invert = [&](int j, bool raw) {
+    const int   g = lane >> 2, q = lane & 3;
+    SpikeArith *s = square(j), d[NB][NB][2];
+
+  #pragma unroll
+    for (int m = 0; m < NB; m++)
+  #pragma unroll
+      for (int n = 0; n < NB; n++)
+  #pragma unroll
+        for (int e = 0; e < 2; e++) {
+          const int r = 8 * m + g, c = 8 * n + 2 * q + e;
+
+          d[m][n][e] = r >= T || c >= T ? SpikeArith(0.0) : raw ? P.loaddiagonal(j, r, c) : s[c * LD + r];
+        }
+    __syncwarp();
+    if (lane < TP)
+      for (int c = 0; c < TP; c++)
+        if (lane >= T || c >= T) s[c * LD + lane] = SpikeArith(0.0);
+    SpikeSquareInvert<NB>(d, s, LD, T, j * T, rows, policy, st);
+  #pragma unroll 4
+    for (int c = 0; c < T; c++) {
+      F *to = P.diagonal(j, lane, c);
+
+      if (to) *to = F(s[c * LD + lane]);
+    }
+  };
+
+  if (warp == 0) invert(0, true);
+  for (int j = 0;; j++) {
+    const int nl = min(QL, steps - 1 - j), nu = min(QU, steps - 1 - j);
+
+    __syncthreads();
+    if (j + 1 >= steps) break;
+    if (threadIdx.x == 0) next = 1;
+    for (int job = warp; job < nl + (QL ? nu : 0); job += warps) { /* without L the upper tiles are final as they are */
+      if (job < nl) {
+        const int i = j + 1 + job;
+
+        SpikePanelL<F, NB, WINDOW>(P, i, j, j == 0 || i - j == QL || QU == 0, square(j), WINDOW ? place(i, j) : NULL);
+      } else {
+        const int k = j + 1 + job - nl;
+
+        SpikePanelU<F, NB, WINDOW>(P, j, k, j == 0 || k - j == QU, square(j),
+                                   WINDOW   ? place(j, k)
+                                   : upanel ? tiles + (k - j) * SIZE
+                                            : NULL);
+      }
+    }
+    __syncthreads();
+    for (int job = warp ? -1 : 0;;) {
+      if (job < 0) { /* the next tile that nobody has taken */
+        if (lane == 0) job = atomicAdd(&next, 1);
+        job = __shfl_sync(0xFFFFFFFFu, job, 0);
+        if (job >= nl * nu) break;
+      }
+      if (job < nl * nu) {
+        const int   i = j + 1 + job / nu, k = j + 1 + job % nu;
+        const bool  raw  = j == 0 || i - j == QL || k - j == QU;
+        SpikeArith *slot = WINDOW ? place(i, k) : job ? NULL : tiles;
+
+        SpikeUpdate<F, NB, WINDOW>(P, i, j, k, raw, WINDOW ? place(i, j) : NULL,
+                                   WINDOW   ? place(j, k)
+                                   : upanel ? tiles + (k - j) * SIZE
+                                            : NULL,
+                                   slot, slot);
+      }
+      if (job == 0) {
+        __syncwarp();
+        invert(j + 1, nl * nu == 0);
+      }
+      job = -1;
+    }
+  }
+  if (threadIdx.x == 0) SpikeReportPivots(t, p, st, status, badvalue);
+}
+
+template <typename F, int NB, bool WINDOW>
+static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPolicy &policy)
+{
+  SpikeCUDA   *h = (SpikeCUDA *)s->data;
+  const int    Q = PetscMax(h->t.QL, h->t.QU), warps = Q == 1 ? 1 : Q == 2 ? 4 : 8;
+  const size_t tile   = SpikeTileSize<NB>::SIZE * sizeof(SpikeArith);
+  const bool   upanel = !WINDOW && (1 + h->t.QU) * tile + 1024 <= h->sharedmemory;
+  const size_t bytes  = (WINDOW ? (h->t.QL + 1) * (h->t.QU + 1) : 1 + (upanel ? h->t.QU : 0)) * tile;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(
+    cudaFuncSetAttribute(SpikeFactorTiles<F, NB, WINDOW>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  SpikeFactorTiles<F, NB, WINDOW>
+    <<<(unsigned int)s->np, 32 * warps, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, upanel,
+                                                                          &h->report->factor, h->badvalue);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#else
+template <typename F, int NB, bool WHOLE>
+static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPolicy &policy)
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const size_t       bytes  = SPIKE_FACTOR_WARPS * sizeof(SpikeWarpShared<F, NB>);
+  const unsigned int blocks = (unsigned int)((s->np + SPIKE_FACTOR_WARPS - 1) / SPIKE_FACTOR_WARPS);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(
+    cudaFuncSetAttribute(SpikeFactorWarp<F, NB, WHOLE>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  SpikeFactorWarp<F, NB, WHOLE>
+    <<<blocks, 32 * SPIKE_FACTOR_WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy,
+                                                                          &h->report->factor, h->badvalue);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
+static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPolicy &policy, int tiles, bool stage)
+{
+  SpikeCUDA   *h     = (SpikeCUDA *)s->data;
+  const size_t bytes = tiles * SpikeBlocks<NB>::PLACES * sizeof(double);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>
+    <<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, stage,
+                                                                          &h->report->factor, h->badvalue);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* T > 16 */
+template <typename F>
+static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPolicy &policy)
+{
+  SpikeCUDA   *h = (SpikeCUDA *)s->data;
+  const int    T = h->t.T, QL = h->t.QL, QU = h->t.QU, window = (QL + 1) * (QU + 1);
+  const size_t room = h->sharedmemory - 1024;
+
+  PetscFunctionBegin;
+#if defined(PETSC_USE_COMPLEX)
+  if (T <= 24 && window * SpikeTileSize<3>::SIZE * sizeof(SpikeArith) <= room)
+    PetscCall((SpikeFactorTiles_Private<F, 3, true>(s, policy)));
+  else if (window * SpikeTileSize<4>::SIZE * sizeof(SpikeArith) <= room)
+    PetscCall((SpikeFactorTiles_Private<F, 4, true>(s, policy)));
+  else PetscCall((SpikeFactorTiles_Private<F, 4, false>(s, policy)));
+#else
+  const int most  = (int)(room / (SpikeBlocks<4>::PLACES * sizeof(double))),
+            most3 = (int)(room / (SpikeBlocks<3>::PLACES * sizeof(double)));
+  /*
+    without U nothing is kept in a window, and its places for the next inverse and for the first tile of L would be the
+    same
+  */
+  const bool wanted = QU > 0;
+
+  if (QL <= 1 && QU <= 1) {
+    if (T <= 24) PetscCall((SpikeFactorWarp_Private<F, 3, false>(s, policy)));
+    else if (T < 32) PetscCall((SpikeFactorWarp_Private<F, 4, false>(s, policy)));
+    else PetscCall((SpikeFactorWarp_Private<F, 4, true>(s, policy)));
+  } else if (T <= 24) { /* up to three tiles on a side; the kernels for 4 blocks of rows want more than 24 */
+    if (wanted && window <= most3)
+      PetscCall((SpikeFactorBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
+    else PetscCall((SpikeFactorBlock_Private<F, 3, false, false, 8>(s, policy, 2 + QL + QU, false)));
+  } else if (wanted && 2 * window <= most) {
+    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
+    else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 4>(s, policy, window, false)));
+  } else if (wanted && window <= most) {
+    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 8>(s, policy, window, false)));
+    else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 8>(s, policy, window, false)));
+  } else {
+    const bool stage = 2 + QL + QU > most;
+    const int  tiles = 2 + QL + (stage ? 8 : QU);
+
+    if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, false, 8>(s, policy, tiles, stage)));
+    else PetscCall((SpikeFactorBlock_Private<F, 4, true, false, 8>(s, policy, tiles, stage)));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F>
+static PetscErrorCode SpikeFactor_Private(SpikeBand *s, const SpikePivotPolicy &policy)
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  const int          T      = h->t.T;
+  const unsigned int blocks = (unsigned int)((h->t.groups() + SPIKE_SMALL_WARPS - 1) / SPIKE_SMALL_WARPS);
+
+  PetscFunctionBegin;
+  if (T <= 4)
+    SpikeFactorSmall<F, 4>
+      <<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, &h->report->factor, h->badvalue);
+  else if (T <= 8)
+    SpikeFactorSmall<F, 8>
+      <<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, &h->report->factor, h->badvalue);
+  else if (T <= 16)
+    SpikeFactorSmall<F, 16>
+      <<<blocks, 32 * SPIKE_SMALL_WARPS, 0, stream>>>(h->t, (F *)s->band, policy, &h->report->factor, h->badvalue);
+  else PetscCall(SpikeFactorLarge_Private<F>(s, policy));
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  overflowrow <- the complement of the first row with a number in the factors that is not finite: whatever was too large
+  for their precision. `exponent`: the bits that are all set in such a number, `bytes`: 2 or 4, of a real number; parts:
+  real numbers of an element. Reads the factors once, 16 bytes a thread at a time.
+*/
+__global__ void __launch_bounds__(256) SpikeFactorCheck(SpikeTiles t, const void *band, PetscInt64 reals, int parts,
+                                                        int bytes, unsigned int exponent, SpikeStatus *status)
+{
+  const PetscInt64 pieces = reals * bytes / 16;
+  auto             check  = [&](PetscInt64 i, unsigned int bits) {
+    if ((bits & exponent) != exponent) return;
+    /* in a tile row of a group the row comes first and then the member, in all tiles and on the diagonal */
+    const PetscInt64 element = i / parts, tilerow = element / t.stepsize, in = element % t.stepsize;
+    const PetscInt   p = (PetscInt)(tilerow / t.steps) * t.G + (PetscInt)(in / t.T % t.G),
+                   row = (PetscInt)(tilerow % t.steps) * t.T + (PetscInt)(in % t.T);
+
+    if (p < t.np && row < t.start[p + 1] - t.start[p])
+      atomicMax(&status->overflowrow, ~((unsigned long long)t.start[p] + row));
+  };
+
+  for (PetscInt64 k = (PetscInt64)blockIdx.x * blockDim.x + threadIdx.x; k < pieces;
+       k += (PetscInt64)gridDim.x * blockDim.x) {
+    const uint4        piece = __ldcs((const uint4 *)band + k);
+    const unsigned int w[4]  = {piece.x, piece.y, piece.z, piece.w};
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      if (bytes == 4) check(4 * k + i, w[i]);
+      else {
+        check(8 * k + 2 * i, w[i] & 0xFFFF);
+        check(8 * k + 2 * i + 1, w[i] >> 16);
+      }
+    }
+  }
+  if (blockIdx.x == 0)
+    for (PetscInt64 i = pieces * 16 / bytes + threadIdx.x; i < reals; i += blockDim.x)
+      check(i, bytes == 4 ? ((const unsigned int *)band)[i] : ((const unsigned short *)band)[i]);
+}
+
+PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
+{
+  SpikeCUDA       *h      = (SpikeCUDA *)s->data;
+  SpikePivotPolicy policy = {(double)pivot->tol, PetscMax((double)pivot->boost, 0.0), SpikePrecisionMax(s->precision),
+                             SpikePrecisionLeast(s->precision), pivot->relative ? &h->report->fill.value[3] : NULL};
+
+  PetscFunctionBegin;
+  pivot->nboost = 0;
+  pivot->badrow = -1;
+  if (!h->t.steps) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->tri) {
+    PetscCall(SpikeTriFactorSystems_CUDA(s, pivot));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
+  if (s->precision != PC_SPIKE_PRECISION_DOUBLE) {
+    const unsigned int exponent = s->precision == PC_SPIKE_PRECISION_SINGLE ? 0x7F800000u
+                                : s->precision == PC_SPIKE_PRECISION_BF16   ? 0x7F80u
+                                                                            : 0x7C00u;
+    const int bytes = (int)SpikePrecisionBytes(s->precision), parts = (int)(sizeof(PetscScalar) / sizeof(PetscReal));
+    const PetscInt64 reals = h->elements * parts;
+
+    SpikeFactorCheck<<<(unsigned int)PetscMin(reals * bytes / 4096 + 1, 8 * h->multiprocessors), 256, 0,
+                       (cudaStream_t)s->stream>>>(h->t, s->band, reals, parts, bytes, exponent, &h->report->factor);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  h->pivot = pivot;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

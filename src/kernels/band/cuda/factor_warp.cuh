@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  factor_warp.cuh: factorization of partitions with 16 < T and at most one tile on either side of the diagonal, a warp a
+  partition; real numbers
+*/
+#pragma once
+
+#include "lu_tiles.cuh"
+
+/*
+  Step j, with the upper tile of the step before, U_j-1,j and U^-1_j-1, in shared memory, and the two tiles of row j, on
+  their way since that step:
+    L_j,j-1 = A_j,j-1 U^-1_j-1    D = D_jj - L_j,j-1 U_j-1,j    D -> L^-1, U^-1    U_j,j+1 = L^-1 A_j,j+1
+  All products are of triangular tiles, and have their left operands and results in fragments. Before D is inverted L is
+  stored, two of the three tiles in shared memory are free, and the copies of the next row set out. Results are stored
+  from fragments: pieces of 8 rows. WHOLE: T = 8 NB. Reads and writes the band once: 2 (2 T + 1) n numbers.
+*/
+#define SPIKE_FACTOR_WARPS 4 /* of a block, each on its own */
+
+template <typename F, int NB>
+struct alignas(16) SpikeWarpShared {
+  F      tile[3][SpikeBlocks<NB>::PLACES];
+  double work[SPIKE_INVERT_WORK], inverse[32]; /* diagonal of U^-1_j-1 */
+  F      diagonal[32];
+};
+
+template <typename F, int NB, bool WHOLE>
+__global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
+  SpikeFactorWarp(SpikeTiles t, F *band, SpikePivotPolicy given, SpikeStatus *status, double *badvalue)
+{
+  const SpikePivotPolicy         policy = SpikePivotAbsolute(given);
+  typedef SpikeWarpShared<F, NB> Shared;
+  extern __shared__ __align__(16) char shared[];
+  constexpr int                        H = SpikeBlocks<NB>::H, LAST = NB - 1;
+  Shared                              &sh = ((Shared *)shared)[threadIdx.x / 32];
+  const PetscInt                       p  = (PetscInt)blockIdx.x * SPIKE_FACTOR_WARPS + threadIdx.x / 32;
+  const int                            T = WHOLE ? 8 * NB : t.T, lane = threadIdx.x % 32;
+  const bool                           low = t.QL > 0, up = t.QU > 0;
+  const SpikeLane<F>                   at;
+  const int                            g = at.g, q = at.q;
+  const SpikePivotRange                limits(policy);
+  SpikePivotState                      st    = {-1, 0, 0.0};
+  F                                   *lower = sh.tile[0], *upper = sh.tile[1], *before = sh.tile[2];
+
+  if (p >= t.np) return;
+  const int rows = (int)(t.start[p + 1] - t.start[p]);
+  F        *row  = band + t.group(p);
+  auto      copy = [&](const F *from, F *l, F *u) {
+    if (low) SpikeCopyTile(l, from, T);
+    if (up) SpikeCopyTile(u, from + t.QL * T * T, T);
+    if (lane < T) SpikeCopyAsync<sizeof(F), true>(sh.diagonal + lane, from + (t.QL + t.QU) * T * T + lane);
+  };
+
+  for (int i = lane; i < 3 * SpikeBlocks<NB>::PLACES; i += 32) sh.tile[0][i] = F(0.0);
+  sh.diagonal[lane] = F(1.0);
+  sh.inverse[lane]  = 1.0;
+  __syncwarp();
+  copy(row, lower, upper);
+#pragma unroll 1
+  for (int j = 0; j < t.steps; j++, row += t.stepsize) {
+    double l[NB][NB][2], d[NB][NB][2], mine[NB];
+
+    for (bool exact = false;; exact = true) {
+      if (exact) { /* once more, from what is in the band: all but L_j,j-1 is as it was */
+        SpikeCopyWait();
+        __syncwarp();
+        for (int i = lane; j == 0 && i < SpikeBlocks<NB>::PLACES; i += 32) before[i] = F(0.0);
+        copy(row, lower, upper);
+        if (j > 0 && up) SpikeCopyTile(before, row - t.stepsize + t.QL * T * T, T);
+      }
+      SpikeCopyWait();
+      __syncwarp();
+      /* L_j,j-1, blocks m <= n */
+#pragma unroll
+      for (int m = 0; m < NB; m++)
+#pragma unroll
+        for (int n = 0; n < NB; n++)
+#pragma unroll
+          for (int e = 0; e < 2; e++) l[m][n][e] = 0.0;
+      if (exact) {
+#pragma unroll
+        for (int m = 0; m < NB; m++)
+#pragma unroll
+          for (int n = m; n < NB; n++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) l[m][n][e] = m < n || g <= 2 * q + e ? (double)lower[at.at(m, n, e)] : 0.0;
+      } else {
+#pragma unroll
+        for (int k = 0; k < NB; k++) {
+          double a[H][4];
+
+#pragma unroll
+          for (int m = 0; m < 2 * H; m++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+              if (m > k) a[m / 2][m % 2 + 2 * e] = 0.0;
+              else a[m / 2][m % 2 + 2 * e] = m < k || g <= 2 * q + e ? (double)lower[at.at(m, k, e)] : 0.0;
+            }
+#pragma unroll
+          for (int n = k; n < NB; n++) {
+            double b[2];
+
+            SpikePair(before + at.pair(k, n), b);
+            if (n == k) {
+              const double inverse = sh.inverse[8 * n + g];
+
+#pragma unroll
+              for (int e = 0; e < 2; e++) b[e] = 2 * q + e < g ? b[e] : 2 * q + e == g ? inverse : 0.0;
+            }
+#pragma unroll
+            for (int h = 0; 2 * h <= k; h++) SpikeBlockProduct<NB>(l, h, n, a[h], b);
+          }
+        }
+      }
+      /* D_jj, its lower and upper half from either tile */
+#pragma unroll
+      for (int m = 0; m < NB; m++)
+#pragma unroll
+        for (int n = 0; n < NB; n++)
+#pragma unroll
+          for (int e = 0; e < 2; e++) {
+            const F *from = m > n || (m == n && g > 2 * q + e) ? lower : upper;
+
+            d[m][n][e] = (double)(m == n && g == 2 * q + e ? sh.diagonal[8 * m + g] : from[at.at(m, n, e)]);
+          }
+#pragma unroll
+      for (int k = 0; k < NB; k++)
+#pragma unroll
+        for (int n = 0; n <= k; n++) {
+          double b[2];
+
+          SpikePair(before + at.pair(k, n), b);
+#pragma unroll
+          for (int e = 0; e < 2; e++)
+            if (n == k && 2 * q + e < g) b[e] = 0.0;
+#pragma unroll
+          for (int h = 0; 2 * h <= k; h++) {
+            double a[4];
+
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+              a[i] = 2 * h + i % 2 < NB ? -l[2 * h + i % 2 < NB ? 2 * h + i % 2 : 0][k][i / 2] : 0.0;
+            SpikeBlockProduct<NB>(d, h, n, a, b);
+          }
+        }
+      if (low && !exact) {
+        F *to = row + 2 * q * T + g;
+
+#pragma unroll
+        for (int n = 0; n < NB; n++) {
+#pragma unroll
+          for (int e = 0; e < 2; e++) {
+#pragma unroll
+            for (int m = 0; m <= n; m++)
+              if ((m < n || g <= 2 * q + e) &&
+                  (WHOLE || ((m < LAST || 8 * m + g < T) && (n < LAST || 8 * n + 2 * q + e < T))))
+                to[8 * m] = F(l[m][n][e]);
+            to += T;
+          }
+          to += 6 * T;
+        }
+      }
+      __syncwarp();
+      if (j + 1 < t.steps) copy(row + t.stepsize, lower, before);
+      if (exact) SpikeFragmentsInvertAgain<NB>(d, mine, sh.work, T, j * T, rows, policy, st);
+      if (exact || SpikeFragmentsInvert<NB, false>(d, mine, sh.work, T, j * T, rows, policy, limits, st)) break;
+    }
+    /* U_j,j+1, blocks m >= n, a column of blocks after the other */
+    F *to = row + t.QL * T * T + 2 * q * T + g;
+#pragma unroll
+    for (int n = 0; n < NB; n++) {
+      double u[NB][NB][2];
+
+#pragma unroll
+      for (int m = 0; m < NB; m++)
+#pragma unroll
+        for (int e = 0; e < 2; e++) u[m][n][e] = 0.0;
+#pragma unroll
+      for (int k = n; k < NB; k++) {
+        double b[2];
+
+        SpikePair(upper + at.pair(k, n), b);
+#pragma unroll
+        for (int e = 0; e < 2; e++)
+          if (n == k && 2 * q + e < g) b[e] = 0.0;
+#pragma unroll
+        for (int h = k / 2; h < H; h++) {
+          double a[4];
+
+#pragma unroll
+          for (int i = 0; i < 4; i++) {
+            const int m = 2 * h + i % 2, c = 2 * q + i / 2;
+
+            if (m < k || m >= NB) a[i] = 0.0;
+            else a[i] = m > k || g > c ? d[m < NB ? m : 0][k][i / 2] : g == c ? 1.0 : 0.0;
+          }
+          SpikeBlockProduct<NB>(u, h, n, a, b);
+        }
+      }
+      __syncwarp();
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+#pragma unroll
+        for (int m = 0; m < NB; m++) {
+          const F v = F(m > n || (m == n && g >= 2 * q + e) ? u[m][n][e] : d[m][n][e]);
+
+          upper[at.at(m, n, e)] = v;
+          if (up && (WHOLE || ((m < LAST || 8 * m + g < T) && (n < LAST || 8 * n + 2 * q + e < T)))) to[8 * m] = v;
+        }
+        to += T;
+      }
+      to += 6 * T;
+    }
+    to = row + 2 * q * T + g;
+    if (low) {
+#pragma unroll
+      for (int n = 0; n < NB; n++) {
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+#pragma unroll
+          for (int m = n; m < NB; m++)
+            if ((m > n || g > 2 * q + e) &&
+                (WHOLE || ((m < LAST || 8 * m + g < T) && (n < LAST || 8 * n + 2 * q + e < T))))
+              to[8 * m] = F(d[m][n][e]);
+          to += T;
+        }
+        to += 6 * T;
+      }
+    }
+    to = row + (t.QL + t.QU) * T * T;
+#pragma unroll
+    for (int m = 0; m < NB; m++)
+      if (q == 0) {
+        sh.inverse[8 * m + g] = mine[m];
+        if (WHOLE || 8 * m + g < T) to[8 * m + g] = F(mine[m]);
+      }
+    to     = upper;
+    upper  = before;
+    before = to;
+  }
+  if (lane == 0) SpikeReportPivots(t, p, st, status, badvalue);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  fill.cu: the device's fill of band and coupling blocks from CSR on the device: by a map of the pattern, or, where
+  there is none, from the column of each entry
+*/
+#include "fill.cuh"
+#include <cfloat>
+#include <cmath>
+
+#define SPIKE_FILL_SHARED 76000
+
+/* Destination and shape of a fill */
+struct SpikeFillTarget {
+  SpikeTiles      t;
+  PetscScalar    *B, *C; /* NULL: couplings are left out */
+  const PetscInt *newrow, *oldrow;
+  int             rows;  /* rows of a unit of work */
+  int             lanes; /* that share a row of the matrix */
+  int             magic; /* SpikeFillMagic() */
+  double          max;   /* above it the type of the factors overflows */
+};
+
+/*
+  A block assembles `rows` rows of a tile row of a group at a time in shared memory, column after column as the band
+  stores them, and writes them there: the band is written once, in whole lines. `lanes` threads read a row of the
+  matrix. The shape of the grid fixes the order of the sums.
+*/
+template <typename F>
+__global__ void __launch_bounds__(256)
+  SpikeFillKernel(const __grid_constant__ SpikeFillTarget f, const __grid_constant__ SpikeFillCSR A, F *band,
+                  SpikeFillSeen *seen)
+{
+  extern __shared__ char shared[];
+  F                     *slab = (F *)shared;
+  const SpikeTiles      &t    = f.t;
+  const int              T = t.T, GT = t.G * T, columns = (t.QL + t.QU) * T + 1, ld = f.rows + 1;
+  const int              pieces = (GT + f.rows - 1) / f.rows, sub = threadIdx.x / f.lanes, subs = blockDim.x / f.lanes,
+            sublane        = threadIdx.x % f.lanes;
+  const PetscInt64   units = (PetscInt64)t.groups() * t.steps * pieces;
+  const unsigned int team  = (f.lanes == 32 ? ~0u : (1u << f.lanes) - 1) << (threadIdx.x % 32 / f.lanes * f.lanes);
+  SpikeFillSeen      mine  = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
+
+  for (PetscInt64 unit = blockIdx.x; unit < units; unit += gridDim.x) {
+    const PetscInt64 tilerow = unit / pieces;
+    const PetscInt   group   = (PetscInt)(tilerow / t.steps);
+    const int        step = (int)(tilerow % t.steps), x0 = (int)(unit % pieces) * f.rows, nx = min(f.rows, GT - x0);
+    F               *out = band + tilerow * t.stepsize + x0;
+
+    for (int k = threadIdx.x; k < columns * ld; k += blockDim.x) slab[k] = F(0.0);
+    __syncthreads();
+    for (int x = sub; x < nx; x += subs) {
+      const int      m = (x0 + x) / T, r = (x0 + x) % T, li = step * T + r;
+      const PetscInt p     = group * t.G + m;
+      const PetscInt first = p < t.np ? t.start[p] : 0, end = p < t.np ? t.start[p + 1] : 0, i = first + li;
+      double         rowsum = 0.0;
+      PetscInt       row;
+
+      if (i >= end) { /* behind the end of the partition */
+        if (sublane == 0) slab[(columns - 1) * ld + x] = F(1.0);
+        continue;
+      }
+      row = f.oldrow ? f.oldrow[i] : i;
+      for (int part = 0; part < A.nparts; part++) {
+        const SpikeCSR &P    = A.part[part];
+        const PetscInt  end1 = P.ai[row + 1];
+
+        for (PetscInt k0 = P.ai[row] + sublane; k0 < end1; k0 += 4 * f.lanes) {
+          PetscScalar v[4];
+          PetscInt    col[4];
+
+#pragma unroll
+          for (int u = 0; u < 4; u++) { /* four loads on their way at once */
+            const PetscInt k = k0 + u * f.lanes;
+
+            v[u]   = k < end1 ? P.aa[k] : PetscScalar(0.0);
+            col[u] = k < end1 ? P.aj[k] : 0;
+          }
+#pragma unroll
+          for (int u = 0; u < 4; u++) {
+            const PetscReal abs = PetscAbsScalar(v[u]);
+            PetscInt        d;
+
+            if (k0 + u * f.lanes >= end1) continue;
+            d = SpikeFillDistance(P, col[u], f.newrow, i);
+            if (!(abs <= PETSC_MAX_REAL)) mine.badrow = min(mine.badrow, (unsigned long long)row);
+            rowsum += abs;
+            if (d > t.ku || -d > t.kl) {
+              mine.dropped += abs;
+              mine.maxdropped = mine.maxdropped < abs ? abs : mine.maxdropped;
+            } else if (li + d >= 0 && i + d < end) {
+              if (abs > f.max) mine.overflowrow = min(mine.overflowrow, (unsigned long long)row);
+              slab[SpikeFillColumn(t, f.magic, r, (int)d) * ld + x] = F(v[u]);
+            } else if (f.B && d > 0) { /* row counted in the last ku of partition p, column in the first ku behind it */
+              if (t.active[p + 1])
+                f.B[(PetscInt64)(p + 1) * t.ku * t.ku + (i - (end - t.ku)) + (PetscInt64)(i + d - end) * t.ku] = v[u];
+            } else if (f.C && d < 0) { /* row counted in the first kl of partition p, column in the last kl before it */
+              if (t.active[p]) f.C[(PetscInt64)p * t.kl * t.kl + li + (PetscInt64)(li + d + t.kl) * t.kl] = v[u];
+            }
+          }
+        }
+      }
+      for (int step2 = f.lanes / 2; step2 > 0; step2 /= 2) rowsum += __shfl_xor_sync(team, rowsum, step2, f.lanes);
+      if (sublane == 0) {
+        mine.sum += rowsum;
+        mine.norm = mine.norm < rowsum ? rowsum : mine.norm;
+        if (rowsum == 0.0) mine.zerorow = min(mine.zerorow, (unsigned long long)row);
+      }
+    }
+    __syncthreads();
+    if (nx == GT) {
+      for (int k = threadIdx.x; k < columns * GT; k += blockDim.x) out[k] = slab[k / GT * ld + k % GT];
+    } else {
+      for (int k = threadIdx.x; k < columns * nx; k += blockDim.x)
+        out[(PetscInt64)(k / nx) * GT + k % nx] = slab[k / nx * ld + k % nx];
+    }
+    if (x0 == 0)
+      for (PetscInt64 k = (PetscInt64)columns * GT + threadIdx.x; k < t.stepsize; k += blockDim.x) out[k] = F(0.0);
+    __syncthreads();
+  }
+  SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
+  if (threadIdx.x == 0) seen[blockIdx.x] = mine;
+}
+
+__global__ void __launch_bounds__(256) SpikeFillSum(int blocks, const SpikeFillSeen *seen, SpikeStatus *status)
+{
+  __shared__ char shared[128 * sizeof(SpikeFillSeen)];
+  SpikeFillSeen   mine = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
+
+  for (int k = threadIdx.x; k < blocks; k += blockDim.x) SpikeSeenMerge(mine, seen[k]);
+  SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
+  if (threadIdx.x == 0) SpikeSeenStatus(mine, status);
+}
+
+__global__ void __launch_bounds__(256) SpikeInvertOrder(PetscInt n, const PetscInt *newrow, PetscInt *oldrow)
+{
+  for (PetscInt r = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; r < n; r += (PetscInt)gridDim.x * blockDim.x)
+    oldrow[newrow[r]] = r;
+}
+
+/* What the blocks of a fill have left in the scratch memory, into the report */
+PetscErrorCode SpikeFillSum_CUDA(SpikeBand *s, int blocks)
+{
+  SpikeCUDA *h = (SpikeCUDA *)s->data;
+
+  PetscFunctionBegin;
+  SpikeFillSum<<<1, 256, 0, (cudaStream_t)s->stream>>>(blocks, (const SpikeFillSeen *)h->scratch, &h->report->fill);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+size_t SpikeFillScratch_CUDA(const SpikeTiles *t)
+{
+  return (size_t)SpikeFillBlocks(t) * sizeof(SpikeFillSeen);
+}
+
+template <typename F>
+static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f, const SpikeFillCSR &A)
+{
+  SpikeCUDA         *h       = (SpikeCUDA *)s->data;
+  const cudaStream_t stream  = (cudaStream_t)s->stream;
+  const int          columns = (f.t.QL + f.t.QU) * f.t.T + 1, GT = f.t.G * f.t.T, width = f.t.kl + f.t.ku + 1;
+  int                residents, threads, blocks;
+  size_t             bytes;
+
+  PetscFunctionBegin;
+  if (s->coupled) {
+    if (s->ku)
+      PetscCallCUDA(cudaMemsetAsync(s->dB, 0, (size_t)(s->np + 1) * s->ku * s->ku * sizeof(PetscScalar), stream));
+    if (s->kl)
+      PetscCallCUDA(cudaMemsetAsync(s->dC, 0, (size_t)(s->np + 1) * s->kl * s->kl * sizeof(PetscScalar), stream));
+  }
+  f.rows  = GT;
+  f.lanes = 2;
+  while (f.lanes < 32 && 5 * f.lanes < width) f.lanes *= 2;
+  while (f.rows > 4 && columns * (f.rows + 1) * sizeof(F) > SPIKE_FILL_SHARED) f.rows = (f.rows + 1) / 2;
+  threads = columns * f.rows >= 1024 ? 256 : 128;
+  bytes   = PetscMax(columns * (f.rows + 1) * sizeof(F), threads / 2 * sizeof(SpikeFillSeen));
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeFillKernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&residents, SpikeFillKernel<F>, threads, bytes));
+  blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows),
+                         (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->multiprocessors * PetscMax(residents, 1)));
+  SpikeFillKernel<F><<<blocks, threads, bytes, stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(SpikeFillSum_CUDA(s, blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow,
+                              SpikeFillStats *st)
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  SpikeFillCSR       A      = {};
+
+  PetscFunctionBegin;
+  st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
+  st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
+  PetscCheck(nparts <= 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " pieces of a matrix", nparts);
+  if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
+  A.nparts = (int)nparts;
+  for (PetscInt k = 0; k < nparts; k++) A.part[k] = parts[k];
+  if (newrow && !h->oldrow) {
+    PetscCallCUDA(cudaMalloc((void **)&h->oldrow, s->n * sizeof(PetscInt)));
+    SpikeInvertOrder<<<(unsigned int)PetscMin((s->n + 255) / 256, 1024), 256, 0, stream>>>(s->n, newrow, h->oldrow);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  h->fillstats = st;
+  if (h->tri) {
+    PetscCall(SpikeTriFillSystems_CUDA(s, &A, newrow));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
+  if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
+  else {
+    const SpikeFillTarget f = {h->t,
+                               s->dB,
+                               s->dC,
+                               newrow,
+                               newrow ? h->oldrow : NULL,
+                               0,
+                               0,
+                               SpikeFillMagic(h->t.T),
+                               s->precision == PC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision)};
+
+    SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

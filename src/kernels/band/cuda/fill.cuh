@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fill.cuh: what the two ways to fill band and coupling blocks share: places in a tile row, and what a fill has seen */
+#pragma once
+
+#include "band.cuh"
+
+/* Blocks of a fill, at most: 4096, and one for every 8 rows */
+static inline int SpikeFillBlocks(const SpikeTiles *t)
+{
+  return (int)PetscMax(1, PetscMin(4096, t->n / 8));
+}
+
+/* What one block, or the device, has seen; rows in the order of the matrix */
+struct SpikeFillSeen {
+  double             sum, dropped, maxdropped, norm;
+  unsigned long long badrow, overflowrow, zerorow;
+};
+
+struct SpikeFillCSR {
+  SpikeCSR part[2];
+  int      nparts;
+};
+
+/* A matrix by diagonals, from dia.h: val[d ld + i] at distance offset[d] from the diagonal */
+struct SpikeFillDiagonals {
+  const PetscScalar *val;
+  const PetscInt    *offset;
+  PetscInt64         ld;
+  int                count;
+};
+
+__device__ static inline void SpikeSeenMerge(SpikeFillSeen &a, const SpikeFillSeen &b)
+{
+  a.sum += b.sum;
+  a.dropped += b.dropped;
+  a.maxdropped  = a.maxdropped < b.maxdropped ? b.maxdropped : a.maxdropped;
+  a.norm        = a.norm < b.norm ? b.norm : a.norm;
+  a.badrow      = min(a.badrow, b.badrow);
+  a.overflowrow = min(a.overflowrow, b.overflowrow);
+  a.zerorow     = min(a.zerorow, b.zerorow);
+}
+
+/*
+  Over the threads of a block, always in the same order; thread 0 has the result. shared: as many as half the threads,
+  rounded up to a power of 2
+*/
+__device__ static inline void SpikeSeenReduce(SpikeFillSeen &mine, SpikeFillSeen *shared)
+{
+  unsigned int half = 1;
+
+  while (2 * half < blockDim.x) half *= 2;
+  for (; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= half && threadIdx.x < 2 * half) shared[threadIdx.x - half] = mine;
+    __syncthreads();
+    if (threadIdx.x < half && threadIdx.x + half < blockDim.x) SpikeSeenMerge(mine, shared[threadIdx.x]);
+  }
+}
+
+__device__ static inline void SpikeSeenStatus(const SpikeFillSeen &seen, SpikeStatus *status)
+{
+  status->value[0]    = seen.sum;
+  status->value[1]    = seen.dropped;
+  status->value[2]    = seen.maxdropped;
+  status->value[3]    = seen.norm;
+  status->badrow      = seen.badrow;
+  status->overflowrow = seen.overflowrow;
+  status->zerorow     = seen.zerorow;
+}
+
+/* e * magic >> 16 is e / T for e T < 65536 */
+static inline int SpikeFillMagic(int T)
+{
+  return (65536 + T - 1) / T;
+}
+
+/*
+  Column of a tile row where entry (r, r + d) of its rows goes: tile times T plus column, the diagonal last. All d from
+  -kl to ku have a place of their own
+*/
+__device__ static inline int SpikeFillColumn(const SpikeTiles &t, int magic, int r, int d)
+{
+  const int e = r + d + t.QL * t.T, tile = (e * magic) >> 16, c = e - tile * t.T;
+
+  if (tile < t.QL) return (t.QL - tile - 1) * t.T + c;
+  if (tile > t.QL) return (tile - 1) * t.T + c;
+  return r == c ? (t.QL + t.QU) * t.T : ((r > c ? t.QL : t.QL + t.QU) - 1) * t.T + c;
+}
+
+/* Distance of entry k of piece P, in row i of the band, from the diagonal */
+__device__ static inline PetscInt SpikeFillDistance(const SpikeCSR &P, PetscInt aj, const PetscInt *newrow, PetscInt i)
+{
+  const PetscInt j = (P.colmap ? P.colmap[aj] : aj) + P.shift;
+
+  return (newrow ? newrow[j] : j) - i;
+}
+
+/*
+  spike_fillmap.cu: the map of a pattern, SpikeCUDA.map, and a fill by it. create() leaves map.state negative where
+  there is no room for one, or no gain
+*/
+PETSC_INTERN PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *newrow);
+PETSC_INTERN PetscErrorCode SpikeFillMapDestroy_CUDA(SpikeFillMap *);
+PETSC_INTERN PetscErrorCode SpikeFillByMap_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *newrow);

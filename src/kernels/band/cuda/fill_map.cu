@@ -1,0 +1,766 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  fill_map.cu: a fill by a map of the pattern, which the first fill makes: refills read values and 2 bytes an entry, no
+  columns
+*/
+#include "fill.cuh"
+#include "kernels/common/cuda/warp.cuh"
+#include <cfloat>
+#include <cmath>
+#include <type_traits>
+
+#define SPIKE_MAP_AHEAD    16     /* entries of 8 bytes that a thread has on their way */
+#define SPIKE_MAP_SLAB     76000  /* bytes: a larger slab would hold some rows of a tile row only, */
+#define SPIKE_MAP_SMALL    18000  /* up to here it holds several tile rows */
+#define SPIKE_MAP_MOST     131072 /* of shared memory */
+#define SPIKE_MAP_THREADS  320    /* at most; two such blocks fit a multiprocessor, or four of half of them */
+#define SPIKE_MAP_RESIDENT 2
+#define SPIKE_MAP_NONE     0xffffu
+
+/* Which unit: group of partitions, first tile row counted in tilerows, slice of its rows */
+struct SpikeFillUnit {
+  int group, step, slice;
+};
+
+/*
+  A unit of work is a slab of the band: tilerows tile rows of a group, or, where a tile row is too large for the shared
+  memory of a few blocks on a multiprocessor, `rows` of the rows of one. The entries of the matrix that belong to a unit
+  are cut into chunks, each at most 32 codes consecutive entries (codes is 1, 2 or 4):
+
+      chunk[c]                        first entry, number of entries and piece of the matrix, packed into 64 bits
+      code[(c 32 + lane) codes + u]   place in the slab of entry u 32 + lane of chunk c, SPIKE_MAP_NONE behind its end
+      unit[v] .. unit[v + 1]          the chunks of unit v
+
+  In natural order the rows of a unit in one partition are one run of entries, cut every 32 codes; with newrow each row
+  is a run. Every entry of a row has a place of its own, also those that do not stay in the band: couplings lie where a
+  tile of the neighbouring partition would (such places of a tile row are free, as SpikeFillColumn() is one to one),
+  entries outside the half-bandwidths behind the slab, `extra` places a row. So a fill is: values to their places; from
+  there couplings to B and C, all else to the band; and sums over rows.
+*/
+struct SpikeFillPlan {
+  SpikeTiles                t;
+  PetscScalar              *B, *C; /* NULL: couplings are left out */
+  const PetscInt           *newrow, *oldrow;
+  const PetscScalar        *aa[2];
+  const unsigned short     *code;
+  const unsigned long long *chunk;
+  const int                *unit;
+  /* of a unit; rows counts those of a tile row of all partitions of the group */
+  int           rows, tilerows;
+  int           slices; /* units that share a tile row */
+  int           steps;  /* groups of tile rows of a partition */
+  int           pergroup, units, groups;
+  SpikeFillUnit next; /* how far apart the units of a block are */
+  /* of a tile row in the slab: odd, so that a row's entries lie in different banks */
+  int    columns, ld;
+  int    all;         /* rows of a unit */
+  int    split;       /* threads that share a row on its way out */
+  int    extra, slab; /* slab: its elements, extra places included */
+  int    magic;
+  double max; /* above it the type of the factors overflows */
+};
+
+__device__ static inline SpikeFillUnit SpikeFillUnitOf(const SpikeFillPlan &f, int unit)
+{
+  const int rest = unit % f.pergroup;
+
+  return {unit / f.pergroup, rest / f.slices, rest % f.slices};
+}
+
+/* Row y of any unit: tile row, row of the slab, partition of the group, row of its tile (of slice 0) */
+struct SpikeFillPlace {
+  int j, x, m, r;
+};
+
+__device__ static inline SpikeFillPlace SpikeFillPlaceOf(const SpikeFillPlan &f, int y)
+{
+  const int x = y % f.rows;
+
+  return {y / f.rows, x, x / f.t.T, x % f.t.T};
+}
+
+/*
+  A row of a unit. Rows that are not valid lie behind the end of their partition; those that do not exist behind the
+  last tile row or slice
+*/
+struct SpikeFillRow {
+  int      li; /* of the partition */
+  PetscInt first, end;
+
+  __device__ bool valid() const { return first + li < end; }
+  __device__ int  len() const { return (int)(end - first); }
+};
+
+__device__ static inline bool SpikeFillExists(const SpikeFillPlan &f, const SpikeFillUnit &unit,
+                                              const SpikeFillPlace &at)
+{
+  return unit.group < f.groups && unit.step * f.tilerows + at.j < f.t.steps && unit.slice * f.rows + at.r < f.t.T;
+}
+
+/* Where its first column lies in the band; more than one slice: G = 1 */
+__device__ static inline PetscInt64 SpikeFillOut(const SpikeFillPlan &f, const SpikeFillUnit &unit,
+                                                 const SpikeFillPlace &at)
+{
+  return ((PetscInt64)unit.group * f.t.steps + unit.step * f.tilerows + at.j) * f.t.stepsize + at.m * f.t.T +
+         unit.slice * f.rows + at.r;
+}
+
+__device__ static inline SpikeFillRow SpikeFillRowOf(const SpikeFillPlan &f, const SpikeFillUnit &unit,
+                                                     const SpikeFillPlace &at)
+{
+  const PetscInt p    = (PetscInt)unit.group * f.t.G + at.m;
+  const bool     some = SpikeFillExists(f, unit, at) && p < f.t.np;
+
+  return {(unit.step * f.tilerows + at.j) * f.t.T + unit.slice * f.rows + at.r, some ? f.t.start[p] : 0,
+          some ? f.t.start[p + 1] : 0};
+}
+
+/*
+  Entries first .. first + count of run `run` of a unit: by piece, then in natural order by partition, with newrow by
+  row
+*/
+__device__ static inline PetscInt64 SpikeFillRun(const SpikeFillPlan &f, const SpikeFillCSR &A, int unit, int run,
+                                                 PetscInt *first)
+{
+  const int       runs = f.newrow ? f.all : f.t.G;
+  const SpikeCSR &P    = A.part[run / runs];
+  PetscInt        i0, i1;
+
+  if (f.newrow) {
+    const SpikeFillRow row = SpikeFillRowOf(f, SpikeFillUnitOf(f, unit), SpikeFillPlaceOf(f, run % runs));
+
+    i0 = row.valid() ? f.oldrow[row.first + row.li] : 0;
+    i1 = row.valid() ? i0 + 1 : 0;
+  } else {
+    const SpikeFillRow row = SpikeFillRowOf(f, SpikeFillUnitOf(f, unit), SpikeFillPlaceOf(f, run % runs * f.t.T));
+
+    i0 = row.valid() ? row.first + row.li : 0;
+    i1 = row.valid()
+         ? i0 + min(f.slices > 1 ? min(f.rows, f.t.T - row.li % f.t.T) : f.tilerows * f.t.T, row.len() - row.li)
+         : 0;
+  }
+  *first = P.ai[i0];
+  return (PetscInt64)P.ai[i1] - P.ai[i0];
+}
+
+/* unit[v + 1] <- chunks of unit v: a warp a unit */
+__global__ void __launch_bounds__(256) SpikeFillMapCount(const __grid_constant__ SpikeFillPlan f,
+                                                         const __grid_constant__ SpikeFillCSR A, int codes, int *unit)
+{
+  const int runs = A.nparts * (f.newrow ? f.all : f.t.G), warps = gridDim.x * (blockDim.x / 32);
+
+  for (int v = (blockIdx.x * blockDim.x + threadIdx.x) / 32; v < f.units; v += warps) {
+    int chunks = 0;
+
+    for (int run = threadIdx.x % 32; run < runs; run += 32) {
+      PetscInt first;
+
+      chunks += (int)((SpikeFillRun(f, A, v, run, &first) + 32 * codes - 1) / (32 * codes));
+    }
+    for (int d = 16; d; d /= 2) chunks += __shfl_xor_sync(SPIKE_WARP, chunks, d);
+    if (threadIdx.x % 32 == 0) unit[v + 1] = chunks;
+  }
+}
+
+/* unit[v] <- sum of unit[0 .. v], unit[0] = 0; one block; *total: the same sum of all, without overflow */
+__global__ void __launch_bounds__(1024) SpikeFillMapScan(int units, int *unit, unsigned long long *total)
+{
+  __shared__ unsigned long long sums[1024];
+  const int          each = (units + 1023) / 1024, v0 = min(units, (int)threadIdx.x * each), v1 = min(units, v0 + each);
+  unsigned long long sum = 0, before;
+
+  for (int v = v0; v < v1; v++) sum += unit[v + 1];
+  sums[threadIdx.x] = sum;
+  for (int d = 1; d < 1024; d *= 2) {
+    __syncthreads();
+    before = threadIdx.x >= d ? sums[threadIdx.x - d] : 0;
+    __syncthreads();
+    sums[threadIdx.x] += before;
+  }
+  __syncthreads();
+  sum = threadIdx.x ? sums[threadIdx.x - 1] : 0;
+  for (int v = v0; v < v1; v++) unit[v + 1] = (int)(sum += unit[v + 1]);
+  if (threadIdx.x == 0) unit[0] = 0;
+  if (threadIdx.x == 1023) *total = sums[1023];
+}
+
+/*
+  A block a unit: its chunks, and a warp a row the codes of the row's entries. *extra <- most entries of a row outside
+  the half-bandwidths
+*/
+__global__ void __launch_bounds__(256)
+  SpikeFillMapMake(const __grid_constant__ SpikeFillPlan f, const __grid_constant__ SpikeFillCSR A, int codes,
+                   unsigned short *code, unsigned long long *chunk, int *extra)
+{
+  extern __shared__ char shared[];
+  const int runs1 = f.newrow ? f.all : f.t.G, runs = A.nparts * runs1, size = 32 * codes, lane = threadIdx.x % 32,
+            warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  PetscInt *first = (PetscInt *)shared;    /* [runs] entry */
+  int      *start = (int *)(first + runs); /* [runs] chunk of the unit */
+  int       most  = 0;
+
+  for (int v = blockIdx.x; v < f.units; v += gridDim.x) {
+    const int chunk0 = f.unit[v];
+
+    if (warp == 0) {
+      for (int run0 = 0, sum = 0; run0 < runs; run0 += 32) {
+        const int run = run0 + lane;
+        PetscInt  k   = 0;
+        int       n = run < runs ? (int)((SpikeFillRun(f, A, v, run, &k) + size - 1) / size) : 0, below = n;
+
+        for (int d = 1; d < 32; d *= 2) {
+          const int w = __shfl_up_sync(SPIKE_WARP, below, d);
+
+          if (lane >= d) below += w;
+        }
+        if (run < runs) {
+          first[run] = k;
+          start[run] = sum + below - n;
+        }
+        sum += __shfl_sync(SPIKE_WARP, below, 31);
+      }
+    }
+    __syncthreads();
+    for (int run = warp; run < runs; run += warps) {
+      PetscInt         k0;
+      const PetscInt64 count = SpikeFillRun(f, A, v, run, &k0);
+
+      for (PetscInt64 k = (PetscInt64)lane * size; k < count; k += 32 * size)
+        chunk[(PetscInt64)chunk0 + start[run] + k / size] = (unsigned long long)(k0 + k) |
+                                                            (unsigned long long)min((PetscInt64)size, count - k) << 48 |
+                                                            (unsigned long long)(run / runs1) << 56;
+    }
+    for (int y = warp; y < f.all; y += warps) {
+      const SpikeFillPlace at      = SpikeFillPlaceOf(f, y);
+      const SpikeFillRow   row     = SpikeFillRowOf(f, SpikeFillUnitOf(f, v), at);
+      const PetscInt       i       = row.first + row.li;
+      int                  outside = 0;
+      PetscInt             old;
+
+      if (!row.valid()) continue;
+      old = f.oldrow ? f.oldrow[i] : i;
+      for (int part = 0; part < A.nparts; part++) {
+        const SpikeCSR &P   = A.part[part];
+        const int       run = part * runs1 + (f.newrow ? y : at.m);
+        const PetscInt  end = P.ai[old + 1];
+
+        for (PetscInt k0 = P.ai[old]; k0 < end; k0 += 32) {
+          const PetscInt     k    = k0 + lane;
+          const PetscInt     d    = k < end ? SpikeFillDistance(P, P.aj[k], f.newrow, i) : 0;
+          const bool         out  = d > f.t.ku || -d > f.t.kl;
+          const unsigned int outs = __ballot_sync(SPIKE_WARP, out);
+          int                place;
+
+          if (out) place = f.tilerows * f.columns * f.ld + (outside + __popc(outs & ((1u << lane) - 1))) * f.all + y;
+          else place = (at.j * f.columns + SpikeFillColumn(f.t, f.magic, row.li % f.t.T, (int)d)) * f.ld + at.x;
+
+          outside += __popc(outs);
+          if (k < end) {
+            const PetscInt64 e = (PetscInt64)k - first[run], c = (PetscInt64)chunk0 + start[run] + e / size;
+            const int        w = (int)(e % size);
+
+            code[(c * 32 + w % 32) * codes + w / 32] = (unsigned short)min(place, (int)SPIKE_MAP_NONE);
+          }
+        }
+      }
+      most = max(most, outside);
+    }
+    __syncthreads();
+  }
+  if (lane == 0 && most) atomicMax(extra, most);
+}
+
+/* Entries that a thread has on their way */
+__host__ __device__ static constexpr int SpikeFillAhead()
+{
+  return sizeof(PetscScalar) > 8 ? SPIKE_MAP_AHEAD / 2 : SPIKE_MAP_AHEAD;
+}
+
+/* The V codes of a lane, two in a word */
+template <int V>
+struct SpikeFillCodes {
+  unsigned int word[(V + 1) / 2];
+
+  __device__ unsigned int operator[](int u) const { return V == 1 ? word[0] : word[u / 2] >> 16 * (u % 2) & 0xffffu; }
+};
+
+/* Values and codes of one chunk on their way; nothing where q = 0 */
+template <int V>
+__device__ static inline void SpikeFillFetch(const SpikeFillPlan &f, unsigned long long q, int c, int lane,
+                                             PetscScalar v[], SpikeFillCodes<V> &code)
+{
+  if (q) {
+    const PetscScalar    *aa = f.aa[q >> 56] + (q & 0xffffffffffffull);
+    const int             n  = (int)(q >> 48 & 0xff);
+    const unsigned short *at = f.code + ((PetscInt64)c * 32 + lane) * V;
+
+    if constexpr (V == 1) code.word[0] = __ldcs(at);
+    else SpikeLoadStream<unsigned int, V / 2>((const unsigned int *)at, code.word);
+#pragma unroll
+    for (int u = 0; u < V; u++)
+      if (u * 32 + lane < n) SpikeLoadStream<PetscScalar, 1>(aa + u * 32 + lane, v + u);
+  } else {
+#pragma unroll
+    for (int u = 0; u < (V + 1) / 2; u++) code.word[u] = 0xffffffffu;
+  }
+}
+
+template <int V>
+__device__ static inline void SpikeFillScatter(const PetscScalar v[], const SpikeFillCodes<V> &code, PetscScalar *slab)
+{
+#pragma unroll
+  for (int u = 0; u < V; u++) {
+    const unsigned int at = code[u] & 0xffffu;
+
+    if (at != SPIKE_MAP_NONE) slab[at] = v[u];
+  }
+}
+
+/*
+  Couplings of a row go from the slab to B and C, which are written whole: rows counted in the last ku of partition p
+  and columns in the first ku behind it, rows in the first kl and columns in the last kl before it. The row's threads
+  take a column each, so that a warp writes consecutive numbers.
+*/
+__device__ static inline double SpikeFillCouplings(const SpikeFillPlan &f, const SpikeFillRow &row, PetscInt p,
+                                                   int part, PetscScalar *mine, bool *bad)
+{
+  const SpikeTiles &t   = f.t;
+  const int         r   = row.li % t.T;
+  double            sum = 0.0;
+  PetscScalar       v;
+
+  auto take = [&](int d) { /* the value at distance d from the diagonal, its place cleared */
+                           PetscScalar    *place = mine + SpikeFillColumn(t, f.magic, r, d) * f.ld;
+                           const PetscReal abs   = PetscAbsScalar(*place);
+
+                           v      = *place;
+                           *place = 0.0;
+                           sum += abs;
+                           *bad |= !(abs <= PETSC_MAX_REAL);
+  };
+
+  if (row.li + t.ku >= row.len()) {
+    PetscScalar *B      = f.B ? f.B + (PetscInt64)(p + 1) * t.ku * t.ku + row.li - (row.len() - t.ku) : NULL;
+    const bool   active = B && t.active[p + 1];
+
+    for (int j = part; j < t.ku; j += f.split) {
+      const int d = row.len() + j - row.li;
+
+      v = 0.0;
+      if (d <= t.ku) take(d);
+      if (B) B[(PetscInt64)j * t.ku] = active ? v : PetscScalar(0.0);
+    }
+  }
+  if (row.li < t.kl) {
+    PetscScalar *C      = f.C ? f.C + (PetscInt64)p * t.kl * t.kl + row.li : NULL;
+    const bool   active = C && t.active[p];
+
+    for (int j = part; j < t.kl; j += f.split) {
+      const int d = j - t.kl - row.li;
+
+      v = 0.0;
+      if (-d <= t.kl) take(d);
+      if (C) C[(PetscInt64)j * t.kl] = active ? v : PetscScalar(0.0);
+    }
+  }
+  return sum;
+}
+
+/*
+  band, B, C <- values by the map. A block walks over units gridDim.x apart; while one is written, the values and codes
+  of the next are on their way to registers, and the chunks of the one behind it. The slab is zero between units: who
+  takes a value out clears its place. Moved: each value once, 2 bytes an entry (rounded up to chunks), 8 bytes a chunk,
+  the band once in whole lines. Units belong to blocks by number, whichever multiprocessor runs them: that fixes the
+  order of all sums; the last block to end adds those of the blocks, in their order.
+*/
+template <typename F, int V>
+__global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
+  SpikeFillByMap(const __grid_constant__ SpikeFillPlan f, F *band, SpikeFillSeen *seen, int *ticket,
+                 SpikeStatus *status)
+{
+  constexpr int     AHEAD  = SpikeFillAhead() / V; /* chunks */
+  constexpr bool    narrow = !std::is_same<F, SpikeDouble>::value;
+  extern __shared__ __align__(16) char shared[];
+  __shared__ unsigned long long        first[3]; /* rows: bad, overflow, zero */
+  __shared__ bool                      last;
+  const SpikeTiles                    &t    = f.t;
+  PetscScalar                         *slab = (PetscScalar *)shared;
+  const int tid = threadIdx.x, threads = blockDim.x, lane = tid % 32, warp = tid / 32, warps = threads / 32;
+  /* [threads] sums over parts of rows */
+  double *partial = (double *)(slab + (f.slab + 1) / 2 * 2);
+  /* [2 threads] sum and largest sum of a thread's rows, of part 0 */
+  double *total = partial + threads;
+  /* [2 threads] sum and largest of what lies outside the band, where extra > 0 */
+  double *dropped = total + 2 * threads;
+  /* a thread's row and which of its split parts, in all units */
+  const int            y = tid % f.all, part = tid / f.all;
+  const bool           works = part < f.split;
+  const SpikeFillPlace at    = SpikeFillPlaceOf(f, y);
+  SpikeFillUnit        which = SpikeFillUnitOf(f, blockIdx.x);
+  SpikeFillRow         row   = SpikeFillRowOf(f, which, at);
+  PetscScalar          v[AHEAD][V];
+  SpikeFillCodes<V>    code[AHEAD];
+  PetscInt             before = -1; /* row whose parts of sums wait to be added */
+  int2                 now, next;
+  unsigned long long   q;
+  SpikeFillSeen        mine;
+
+  auto note  = [&](int what, PetscInt i) { atomicMin(first + what, (unsigned long long)(f.oldrow ? f.oldrow[i] : i)); };
+  auto range = [&](int unit) { return unit < f.units ? make_int2(f.unit[unit], f.unit[unit + 1]) : make_int2(0, 0); };
+  auto chunks = [&](int2 of) {
+    return lane < AHEAD && of.x + warp + lane * warps < of.y ? f.chunk[of.x + warp + lane * warps] : 0ull;
+  };
+  auto fetch = [&](int2 of, unsigned long long its) {
+#pragma unroll
+    for (int s = 0; s < AHEAD; s++)
+      SpikeFillFetch<V>(f, __shfl_sync(SPIKE_WARP, its, s), of.x + warp + s * warps, lane, v[s], code[s]);
+  };
+  auto scatter = [&]() {
+#pragma unroll
+    for (int s = 0; s < AHEAD; s++) SpikeFillScatter<V>(v[s], code[s], slab);
+  };
+  auto parts = [&]() {
+    if (before >= 0 && part == 0) {
+      double sum = 0.0;
+
+#pragma unroll 4
+      for (int s = 0; s < f.split; s++) sum += partial[s * f.all + y];
+      total[tid] += sum;
+      total[threads + tid] = total[threads + tid] < sum ? sum : total[threads + tid];
+      if (sum == 0.0) note(2, before);
+    }
+  };
+
+  if (tid < 3) first[tid] = ~0ull;
+  now = range(blockIdx.x);
+  q   = chunks(now);
+  fetch(now, q);
+  next = range(blockIdx.x + gridDim.x);
+  q    = chunks(next);
+  for (int k = tid; k < f.slab; k += threads) slab[k] = 0.0;
+  for (int k = tid; k < (f.extra ? 4 : 2) * threads; k += threads) total[k] = 0.0;
+  /* interfaces with no partition of this rank on the side that would write them */
+  if (f.B)
+    for (int k = blockIdx.x * threads + tid; k < t.ku * t.ku; k += gridDim.x * threads) f.B[k] = 0.0;
+  if (f.C)
+    for (int k = blockIdx.x * threads + tid; k < t.kl * t.kl; k += gridDim.x * threads)
+      f.C[(PetscInt64)t.np * t.kl * t.kl + k] = 0.0;
+  __syncthreads();
+  for (int unit = blockIdx.x; unit < f.units; unit += gridDim.x) {
+    const bool valid = works && row.valid(), ends = valid && (row.li < t.kl || row.li + t.ku >= row.len());
+    double     sum = 0.0;
+    bool       bad = false, over = false;
+
+    scatter();
+    for (now.x += AHEAD * warps; now.x < now.y; now.x += AHEAD * warps) { /* more chunks than were on their way */
+      fetch(now, chunks(now));
+      scatter();
+    }
+    parts();
+    now = next;
+    if (__syncthreads_or(ends)) { /* split threads share a row and its places */
+      if (ends)
+        sum = SpikeFillCouplings(f, row, (PetscInt)which.group * t.G + at.m, part,
+                                 slab + at.j * f.columns * f.ld + at.x, &bad);
+      __syncthreads();
+    }
+    fetch(now, q);
+    next   = range(unit + 2 * (int)gridDim.x);
+    before = -1;
+    if (works && SpikeFillExists(f, which, at)) {
+      PetscScalar *from = slab + at.j * f.columns * f.ld + at.x;
+      F           *to   = band + SpikeFillOut(f, which, at);
+
+      if (valid) {
+#pragma unroll 4
+        for (int c = part; c < f.columns; c += f.split) {
+          const PetscScalar w   = from[c * f.ld];
+          const PetscReal   abs = PetscAbsScalar(w);
+
+          from[c * f.ld]    = 0.0;
+          to[c * t.G * t.T] = F(w);
+          sum += abs;
+          bad |= !(abs <= PETSC_MAX_REAL);
+          if (narrow) over |= abs > f.max;
+        }
+        for (int e = part; e < f.extra; e += f.split) {
+          PetscScalar    *place = slab + f.tilerows * f.columns * f.ld + e * f.all + y;
+          const PetscReal abs   = PetscAbsScalar(*place);
+
+          *place = 0.0;
+          sum += abs;
+          bad |= !(abs <= PETSC_MAX_REAL);
+          dropped[tid] += abs;
+          if (dropped[threads + tid] < abs) dropped[threads + tid] = abs;
+        }
+        before = row.first + row.li;
+        if (bad) note(0, before);
+        if (narrow && over) note(1, before);
+        partial[tid] = sum;
+      } else {
+        for (int c = part; c < f.columns; c += f.split) to[c * t.G * t.T] = c == f.columns - 1 ? F(1.0) : F(0.0);
+      }
+      /* numbers that round a tile row up: fewer than 8, G = 1 */
+      if (part == 0 && which.slice * f.rows + at.r < t.stepsize - f.columns * t.G * t.T)
+        to[f.columns * t.G * t.T] = F(0.0);
+    }
+    which.slice += f.next.slice; /* the unit gridDim.x behind, without divisions */
+    which.step += f.next.step;
+    which.group += f.next.group;
+    if (which.slice >= f.slices) {
+      which.slice -= f.slices;
+      which.step++;
+    }
+    if (which.step >= f.steps) {
+      which.step -= f.steps;
+      which.group++;
+    }
+    row = SpikeFillRowOf(f, which, at);
+    q   = chunks(next);
+    __syncthreads();
+  }
+  parts();
+  __syncthreads();
+  mine = {total[tid],
+          f.extra ? dropped[tid] : 0.0,
+          f.extra ? dropped[threads + tid] : 0.0,
+          total[threads + tid],
+          first[0],
+          first[1],
+          first[2]};
+  SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
+  if (tid == 0) {
+    seen[blockIdx.x] = mine;
+    __threadfence();
+    last = atomicAdd(ticket, 1) == (int)gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  mine = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
+#pragma unroll 4
+  for (unsigned int k = tid; k < gridDim.x; k += threads) SpikeSeenMerge(mine, seen[k]);
+  SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
+  if (tid == 0) {
+    *ticket = 0;
+    SpikeSeenStatus(mine, status);
+  }
+}
+
+/* Shape of the units: rows and tilerows are chosen once, by the first fill */
+static void SpikeFillPlan_Private(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow, SpikeFillPlan *f)
+{
+  const SpikeCUDA  *h  = (const SpikeCUDA *)s->data;
+  const SpikeTiles *t  = &h->t;
+  const int         GT = t->G * t->T;
+
+  f->t        = *t;
+  f->B        = s->coupled ? s->dB : NULL;
+  f->C        = s->coupled ? s->dC : NULL;
+  f->newrow   = newrow;
+  f->oldrow   = newrow ? h->oldrow : NULL;
+  f->code     = h->map.code;
+  f->chunk    = h->map.chunk;
+  f->unit     = h->map.unit;
+  f->rows     = h->map.rows;
+  f->tilerows = h->map.tilerows;
+  f->slices   = (GT + f->rows - 1) / f->rows;
+  f->pergroup = (t->steps + f->tilerows - 1) / f->tilerows * f->slices;
+  f->units    = h->map.units;
+  f->groups   = (int)t->groups();
+  f->steps    = f->pergroup / f->slices;
+  f->next     = {h->map.blocks / f->pergroup, h->map.blocks % f->pergroup / f->slices, h->map.blocks % f->slices};
+  f->columns  = (t->QL + t->QU) * t->T + 1;
+  f->ld       = f->rows | 1;
+  f->all      = f->rows * f->tilerows;
+  f->split    = h->map.threads / f->all;
+  f->extra    = h->map.extra;
+  f->slab     = f->tilerows * f->columns * f->ld + f->extra * f->all;
+  f->magic    = SpikeFillMagic(t->T);
+  f->max      = s->precision == PC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
+  for (int k = 0; k < 2; k++) f->aa[k] = A->part[k].aa;
+}
+
+/* Bytes of shared memory */
+static size_t SpikeFillShared_Private(const SpikeFillPlan *f, int threads)
+{
+  const size_t slab = (f->slab + 1) / 2 * 2 * sizeof(PetscScalar) +
+                      (size_t)threads * (f->extra ? 5 : 3) * sizeof(double);
+
+  return PetscMax(slab, 256 * sizeof(SpikeFillSeen));
+}
+
+/* The kernel for a type of the factors and a number of codes; all of them take the same arguments */
+template <typename F>
+static void (*SpikeFillKernel_Private(int codes))(const SpikeFillPlan, F *, SpikeFillSeen *, int *, SpikeStatus *)
+{
+  return codes == 4 ? SpikeFillByMap<F, 4> : codes == 2 ? SpikeFillByMap<F, 2> : SpikeFillByMap<F, 1>;
+}
+
+template <typename F>
+static PetscErrorCode SpikeFillResidents_Private(const SpikeFillMap *map, size_t shared, int *residents)
+{
+  const auto kernel = SpikeFillKernel_Private<F>(map->codes);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SPIKE_MAP_MOST));
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(residents, kernel, map->threads, shared));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *ptr <- count elements where there is room, else NULL; counted in map->bytes */
+template <typename X>
+static PetscErrorCode SpikeFillMalloc_Private(SpikeFillMap *map, PetscInt64 count, X **ptr)
+{
+  cudaError_t err;
+
+  PetscFunctionBegin;
+  err = cudaMalloc((void **)ptr, (size_t)count * sizeof(X));
+  if (err == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    *ptr = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(err);
+  map->bytes += (PetscReal)count * sizeof(X);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeFillMapDestroy_CUDA(SpikeFillMap *map)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(map->code));
+  PetscCallCUDA(cudaFree(map->chunk));
+  PetscCallCUDA(cudaFree(map->unit));
+  map->code  = NULL;
+  map->chunk = NULL;
+  map->unit  = NULL;
+  map->bytes = 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The host waits three times, for how many entries there are, how many chunks they make, how many lie outside the band
+  in one row. There is no map where its codes would take more than the columns that it replaces (short runs), where a
+  row has too many entries outside the band, or where memory is short.
+*/
+PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)
+{
+  SpikeCUDA          *h      = (SpikeCUDA *)s->data;
+  SpikeFillMap       *map    = &h->map;
+  const SpikeTiles   *t      = &h->t;
+  const cudaStream_t  stream = (cudaStream_t)s->stream;
+  const int           GT = t->G * t->T, columns = (t->QL + t->QU) * t->T + 1;
+  PetscInt            nnz[2] = {0, 0};
+  PetscInt64          units;
+  PetscReal           entries, run, elements, blocks, rounds;
+  unsigned long long *total, chunks;
+  int                *extra, residents;
+  size_t              shared;
+  SpikeFillPlan       f;
+
+  PetscFunctionBegin;
+  map->state = -1;
+  for (int k = 0; k < A->nparts; k++)
+    PetscCallCUDA(cudaMemcpyAsync(&nnz[k], A->part[k].ai + s->n, sizeof(PetscInt), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  entries   = (PetscReal)nnz[0] + (PetscReal)nnz[1];
+  map->rows = GT;
+  while (map->rows > 4 && (size_t)columns * (map->rows | 1) * sizeof(PetscScalar) > SPIKE_MAP_SLAB)
+    map->rows = (map->rows + 1) / 2;
+  map->tilerows = map->rows < GT
+                  ? 1
+                  : PetscMax(1, PetscMin(PetscMin(t->steps, 256 / GT),
+                                         SPIKE_MAP_SMALL / (columns * (GT | 1) * (int)sizeof(PetscScalar))));
+  units         = (PetscInt64)t->groups() * ((t->steps + map->tilerows - 1) / map->tilerows) *
+          ((GT + map->rows - 1) / map->rows);
+  run          = (PetscReal)nnz[0] / s->n * (newrow ? 1 : map->rows < GT ? map->rows : map->tilerows * t->T);
+  map->codes   = newrow ? (run > 64 ? 4 : run > 32 ? 2 : 1) : (run >= 192 ? 4 : run >= 48 ? 2 : 1);
+  elements     = (newrow ? map->rows * map->tilerows : t->G) * PetscCeilReal(run / (32 * map->codes)) * 32 * map->codes;
+  elements     = PetscMax((PetscReal)map->tilerows * columns * map->rows, elements);
+  map->threads = PetscMax((int)PetscMin(SPIKE_MAP_THREADS, 32 * PetscCeilReal(elements / (32 * SpikeFillAhead()))),
+                          (map->rows * map->tilerows + 31) / 32 * 32);
+  /* no number of a unit two rounds ahead overflows */
+  if (units > PETSC_INT32_MAX / 4) PetscFunctionReturn(PETSC_SUCCESS);
+  map->units = (int)units;
+  /* behind the units, at an even place: a 64-bit sum, a ticket, a counter */
+  PetscCall(SpikeFillMalloc_Private(map, units + 7, &map->unit));
+  if (!map->unit) PetscFunctionReturn(PETSC_SUCCESS);
+  total = (unsigned long long *)(map->unit + (units + 2) / 2 * 2);
+  extra = (int *)(total + 1) + 1;
+  PetscCallCUDA(cudaMemsetAsync(map->unit, 0, (units + 7) * sizeof(int), stream));
+  SpikeFillPlan_Private(s, A, newrow, &f);
+  SpikeFillMapCount<<<(unsigned int)PetscMin((units + 7) / 8, 2048), 256, 0, stream>>>(f, *A, map->codes, map->unit);
+  PetscCallCUDA(cudaGetLastError());
+  SpikeFillMapScan<<<1, 1024, 0, stream>>>(map->units, map->unit, total);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&chunks, total, sizeof(chunks), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (chunks && chunks <= PETSC_INT32_MAX && 32.0 * chunks * map->codes <= 4 * entries + 65536) {
+    map->chunks = (int)chunks;
+    PetscCall(SpikeFillMalloc_Private(map, (PetscInt64)chunks * 32 * map->codes, &map->code));
+    if (map->code) PetscCall(SpikeFillMalloc_Private(map, (PetscInt64)chunks, &map->chunk));
+  }
+  if (!map->chunk) {
+    PetscCall(SpikeFillMapDestroy_CUDA(map));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cudaMemsetAsync(map->code, 0xff, (size_t)chunks * 32 * map->codes * sizeof(*map->code), stream));
+  SpikeFillPlan_Private(s, A, newrow, &f);
+  shared = (size_t)A->nparts * (newrow ? f.all : t->G) * (sizeof(PetscInt) + sizeof(int));
+  SpikeFillMapMake<<<(unsigned int)PetscMin(units, 8 * h->multiprocessors), 256, shared, stream>>>(f, *A, map->codes,
+                                                                                                   map->code,
+                                                                                                   map->chunk, extra);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&map->extra, extra, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (map->extra <= SPIKE_MAP_MOST / (f.all * (int)sizeof(PetscScalar))) {
+    SpikeFillPlan_Private(s, A, newrow, &f);
+    shared = SpikeFillShared_Private(&f, map->threads);
+    if (shared <= SPIKE_MAP_MOST && f.slab < (int)SPIKE_MAP_NONE) {
+      SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillResidents_Private<F>(map, shared, &residents)));
+      /*
+        multiprocessors differ in how fast they reach the memory: several rounds of blocks that move a megabyte each
+        even that out
+      */
+      blocks      = (PetscReal)h->multiprocessors * PetscMax(residents, 1);
+      rounds      = PetscMax(1, PetscMin(8, PetscFloorReal(1e-6 * units * f.tilerows * f.rows * f.columns *
+                                                           (2 + sizeof(PetscScalar) +
+                                                       SpikePrecisionBytes(s->precision) *
+                                                         (sizeof(PetscScalar) / sizeof(PetscReal))) /
+                                                           blocks)));
+      map->blocks = (int)PetscMin((PetscReal)units, PetscMin(SpikeFillBlocks(t), rounds * blocks));
+      map->state  = 1;
+    }
+  }
+  if (map->state < 0) PetscCall(SpikeFillMapDestroy_CUDA(map));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F>
+static void SpikeFillLaunch_Private(SpikeBand *s, const SpikeFillPlan &f, size_t shared)
+{
+  SpikeCUDA          *h      = (SpikeCUDA *)s->data;
+  const SpikeFillMap *map    = &h->map;
+  int                *ticket = (int *)((unsigned long long *)(map->unit + ((PetscInt64)map->units + 2) / 2 * 2) + 1);
+
+  SpikeFillKernel_Private<F>(
+    map->codes)<<<map->blocks, map->threads, shared, (cudaStream_t)s->stream>>>(f, (F *)s->band,
+                                                                                (SpikeFillSeen *)h->scratch, ticket,
+                                                                                &h->report->fill);
+}
+
+PetscErrorCode SpikeFillByMap_CUDA(SpikeBand *s, const SpikeFillCSR *A, const PetscInt *newrow)
+{
+  SpikeCUDA          *h   = (SpikeCUDA *)s->data;
+  const SpikeFillMap *map = &h->map;
+  SpikeFillPlan       f;
+  size_t              shared;
+
+  PetscFunctionBegin;
+  SpikeFillPlan_Private(s, A, newrow, &f);
+  shared = SpikeFillShared_Private(&f, map->threads);
+  SpikeDispatchPrecision(s->precision, SpikeFillLaunch_Private<F>(s, f, shared));
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* filldia.cu: the device's band and coupling blocks from a matrix by diagonals */
+#include "kernels/dia/cuda/dia.cuh"
+#include "fill.cuh"
+#include <cfloat>
+#include <cmath>
+
+#define SPIKE_FILLDIA_THREADS 256
+#define SPIKE_FILLDIA_SHARED  76000 /* bytes: a larger slab holds some rows of a tile row only, */
+#define SPIKE_FILLDIA_SMALL   18000 /* up to here it holds several tile rows */
+
+/* Source and destination of a fill */
+struct SpikeFillDia {
+  SpikeTiles         t;
+  SpikeFillDiagonals A;
+  PetscScalar       *B, *C; /* NULL: couplings are left out */
+  /*
+    a unit of work: `rows` of the GT rows of one tile row of a group, or tilerows whole tile rows; slices of a tile row,
+    units along a partition
+  */
+  int    rows, tilerows, slices, steps;
+  int    magic;
+  double max; /* above it the type of the factors overflows */
+};
+
+/*
+  A block assembles a unit of the band in shared memory and writes it there in whole lines, as SpikeFillKernel() does. A
+  thread has one row, and every so manieth diagonal of it: neighbouring threads read neighbouring numbers of a diagonal,
+  and write neighbouring rows. A row's parts of sums are added in the order of the threads that share it; units belong
+  to blocks by number: all sums have one order.
+*/
+template <typename F>
+__global__ void __launch_bounds__(SPIKE_FILLDIA_THREADS)
+  SpikeFillDiaKernel(const __grid_constant__ SpikeFillDia f, F *band, SpikeFillSeen *seen)
+{
+  extern __shared__ __align__(16) char shared[];
+  const SpikeTiles                    &t    = f.t;
+  double                              *part = (double *)shared; /* [threads] */
+  F                                   *slab = (F *)(part + SPIKE_FILLDIA_THREADS);
+  /* even: places of a diagonal lie in different banks */
+  const int T = t.T, GT = t.G * T, columns = (t.QL + t.QU) * T + 1, all = f.rows * f.tilerows, ld = (all + 1) / 2 * 2;
+  const int y = threadIdx.x % all, sub = threadIdx.x / all, subs = SPIKE_FILLDIA_THREADS / all, j = y / f.rows;
+  const PetscInt64 units = (PetscInt64)t.groups() * f.steps * f.slices;
+  SpikeFillSeen    mine  = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
+
+  for (int k = threadIdx.x; k < columns * ld; k += SPIKE_FILLDIA_THREADS) slab[k] = F(0.0);
+  for (PetscInt64 unit = blockIdx.x; unit < units; unit += gridDim.x) {
+    const PetscInt64 rest  = unit / f.slices;
+    const PetscInt   group = (PetscInt)(rest / f.steps);
+    const int        step = (int)(rest % f.steps) * f.tilerows + j, x = (int)(unit % f.slices) * f.rows + y % f.rows,
+              r = x % T, li = step * T + r;
+    const bool     exists = sub < subs && step < t.steps && x < GT;
+    const PetscInt p      = group * t.G + x / T;
+    const PetscInt first = exists && p < t.np ? t.start[p] : 0, end = exists && p < t.np ? t.start[p + 1] : 0,
+                   i = first + li;
+    const bool valid = i < end;
+    double     sum   = 0.0;
+
+    __syncthreads();
+    for (int d0 = sub; valid && d0 < f.A.count; d0 += 4 * subs) {
+      PetscScalar v[4];
+
+#pragma unroll
+      /* four loads on their way at once */
+      for (int u = 0; u < 4; u++)
+        v[u] = d0 + u * subs < f.A.count ? f.A.val[(d0 + u * subs) * f.A.ld + i] : PetscScalar(0.0);
+#pragma unroll
+      for (int u = 0; u < 4; u++) {
+        const PetscReal abs = SpikeAbs(v[u]);
+        PetscInt        d;
+
+        if (v[u] == PetscScalar(0.0)) continue;
+        d = f.A.offset[d0 + u * subs];
+        if (!(abs <= PETSC_MAX_REAL)) mine.badrow = min(mine.badrow, (unsigned long long)i);
+        sum += abs;
+        if (d > t.ku || -d > t.kl) {
+          mine.dropped += abs;
+          mine.maxdropped = mine.maxdropped < abs ? abs : mine.maxdropped;
+        } else if (li + d >= 0 && i + d < end) {
+          if (abs > f.max) mine.overflowrow = min(mine.overflowrow, (unsigned long long)i);
+          slab[SpikeFillColumn(t, f.magic, r, (int)d) * ld + y] = F(v[u]);
+        } else if (d > 0) { /* row counted in the last ku of partition p, column in the first ku behind it */
+          if (f.B && t.active[p + 1])
+            f.B[(PetscInt64)(p + 1) * t.ku * t.ku + (i - (end - t.ku)) + (PetscInt64)(i + d - end) * t.ku] = v[u];
+        } else { /* row counted in the first kl of partition p, column in the last kl before it */
+          if (f.C && t.active[p]) f.C[(PetscInt64)p * t.kl * t.kl + li + (PetscInt64)(li + d + t.kl) * t.kl] = v[u];
+        }
+      }
+    }
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    if (exists) {
+      const PetscInt64 tilerow = (PetscInt64)group * t.steps + step;
+      F               *to = band + tilerow * t.stepsize + x, *from = slab + y;
+
+      for (int c = sub; c < columns; c += subs) {
+        to[(PetscInt64)c * GT] = valid ? from[c * ld] : c == columns - 1 ? F(1.0) : F(0.0);
+        from[c * ld]           = F(0.0);
+      }
+      if (sub == 0) /* numbers that round a tile row up */
+        for (PetscInt64 k = (PetscInt64)columns * GT + x; k < t.stepsize; k += GT) to[k - x] = F(0.0);
+    }
+    if (valid && sub == 0) {
+      sum = 0.0;
+      for (int k = 0; k < subs; k++) sum += part[k * all + y];
+      mine.sum += sum;
+      mine.norm = mine.norm < sum ? sum : mine.norm;
+      if (sum == 0.0) mine.zerorow = min(mine.zerorow, (unsigned long long)i);
+    }
+  }
+  __syncthreads();
+  SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
+  if (threadIdx.x == 0) seen[blockIdx.x] = mine;
+}
+
+template <typename F>
+static PetscErrorCode SpikeFillDia_Private(SpikeBand *s, SpikeFillDia f)
+{
+  SpikeCUDA         *h       = (SpikeCUDA *)s->data;
+  const cudaStream_t stream  = (cudaStream_t)s->stream;
+  const int          columns = (f.t.QL + f.t.QU) * f.t.T + 1, GT = f.t.G * f.t.T;
+  int                residents, blocks;
+  size_t             bytes;
+
+  PetscFunctionBegin;
+  f.rows = GT;
+  while (f.rows > 4 && columns * (f.rows + 1) * sizeof(F) > SPIKE_FILLDIA_SHARED) f.rows = (f.rows + 1) / 2;
+  f.tilerows = f.rows < GT ? 1
+                           : PetscMax(1, PetscMin(PetscMin(f.t.steps, SPIKE_FILLDIA_THREADS / GT),
+                                                  SPIKE_FILLDIA_SMALL / (columns * GT * (int)sizeof(F))));
+  f.slices   = (GT + f.rows - 1) / f.rows;
+  f.steps    = (f.t.steps + f.tilerows - 1) / f.tilerows;
+  bytes      = PetscMax(SPIKE_FILLDIA_THREADS * sizeof(double) +
+                          (size_t)columns * ((f.rows * f.tilerows + 1) / 2 * 2) * sizeof(F),
+                        SPIKE_FILLDIA_THREADS / 2 * sizeof(SpikeFillSeen));
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeFillDiaKernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscCallCUDA(
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&residents, SpikeFillDiaKernel<F>, SPIKE_FILLDIA_THREADS, bytes));
+  blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.steps * f.slices,
+                         (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->multiprocessors * PetscMax(residents, 1)));
+  SpikeFillDiaKernel<F><<<blocks, SPIKE_FILLDIA_THREADS, bytes, stream>>>(f, (F *)s->band, (SpikeFillSeen *)h->scratch);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(SpikeFillSum_CUDA(s, blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Enqueued: the numbers of st come with finish() */
+PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats *st)
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  SpikeFillDia       f;
+
+  PetscFunctionBegin;
+  PetscCheck(A->n == s->n && A->m == s->n, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "A band of %" PetscInt_FMT " rows from diagonals of %" PetscInt_FMT, s->n, A->n);
+  st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
+  st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
+  if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
+  h->fillstats = st;
+  f.A.val      = A->val;
+  f.A.offset   = ((const SpikeDIACUDA *)A->data)->offset;
+  f.A.ld       = SpikeDiaLd(A);
+  f.A.count    = (int)A->count;
+  if (h->tri) {
+    PetscCall(SpikeTriFillDiagonals_CUDA(s, &f.A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (s->coupled) {
+    if (s->ku)
+      PetscCallCUDA(cudaMemsetAsync(s->dB, 0, (size_t)(s->np + 1) * s->ku * s->ku * sizeof(PetscScalar), stream));
+    if (s->kl)
+      PetscCallCUDA(cudaMemsetAsync(s->dC, 0, (size_t)(s->np + 1) * s->kl * s->kl * sizeof(PetscScalar), stream));
+  }
+  f.t     = h->t;
+  f.B     = s->coupled ? s->dB : NULL;
+  f.C     = s->coupled ? s->dC : NULL;
+  f.magic = SpikeFillMagic(h->t.T);
+  f.max   = s->precision == PC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
+  SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillDia_Private<F>(s, f)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* lu_tiles.cuh: real tiles of up to 32 x 32 in shared memory and in fragments: copies, products, elimination */
+#pragma once
+
+#include "lu.cuh"
+#include "kernels/common/cuda/async.cuh"
+
+/*
+  A tile in shared memory is column-major with 32 places a column, element (r, c) at 32 c + (r ^ x(c)): x(c) has bits of
+  value 4 and 8 (8 and 16 for single precision) only, so that pairs of rows stay together, and is such that fragments
+  are read and written without bank conflicts. Rows and columns from T on are zero.
+
+  A tile in fragments: with g = lane / 4 and q = lane % 4 a lane has  d[m][n][e] = element (8 m + g, 8 n + 2 q + e).
+  That is c of SpikeMMA(), and also its a when the products run over k in the order 0 2 4 6 1 3 5 7: b of a lane is then
+  the pair of rows 2 q, 2 q + 1 of column g.
+*/
+template <typename F>
+struct SpikeLane {
+  int g, q, c, b;
+
+  __device__ static int swizzle(int c)
+  {
+    return sizeof(F) == 8 ? ((c & 6) << 1) ^ ((c & 1) << 3) : ((c & 3) ^ ((c >> 2) & 1)) << 3;
+  }
+  __device__ SpikeLane()
+  {
+    g = (threadIdx.x & 31) >> 2;
+    q = threadIdx.x & 3;
+    c = 64 * q + (g ^ swizzle(2 * q));
+    b = 32 * g + ((2 * q) ^ swizzle(g));
+  }
+  /* places of d[m][n][e], and of the pair of rows 8 m + 2 q in column 8 n + g */
+  __device__ int at(int m, int n, int e) const { return (c ^ (8 * m) ^ (8 * e)) + 256 * n + 32 * e; }
+  __device__ int pair(int m, int n) const { return (b ^ (8 * m)) + 256 * n; }
+};
+
+template <int NB>
+struct SpikeBlocks {
+  static constexpr int H = (NB + 1) / 2, PLACES = 256 * NB;
+};
+
+__device__ static inline void SpikePair(const double *s, double (&b)[2])
+{
+  const double2 v = *(const double2 *)s;
+
+  b[0] = v.x;
+  b[1] = v.y;
+}
+
+__device__ static inline void SpikePair(const float *s, double (&b)[2])
+{
+  const float2 v = *(const float2 *)s;
+
+  b[0] = v.x;
+  b[1] = v.y;
+}
+
+template <bool BF>
+__device__ static inline void SpikePair(const SpikeNarrow<BF> *s, double (&b)[2])
+{
+  const ushort2 v = *(const ushort2 *)s;
+
+  b[0] = SpikeNarrowValue<BF>(v.x);
+  b[1] = SpikeNarrowValue<BF>(v.y);
+}
+
+/* Rows 16 h + g and 16 h + 8 + g of a column of blocks: x[2h][n], x[2h+1][n] += a b */
+template <int NB>
+__device__ static inline void SpikeBlockProduct(double (&x)[NB][NB][2], int h, int n, const double (&a)[4],
+                                                const double (&b)[2])
+{
+  double c[4];
+
+  c[0] = x[2 * h][n][0];
+  c[1] = x[2 * h][n][1];
+  c[2] = 2 * h + 1 < NB ? x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][0] : 0.0;
+  c[3] = 2 * h + 1 < NB ? x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][1] : 0.0;
+  SpikeMMA(c, a, b);
+  x[2 * h][n][0] = c[0];
+  x[2 * h][n][1] = c[1];
+  if (2 * h + 1 < NB) {
+    x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][0] = c[2];
+    x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][1] = c[3];
+  }
+}
+
+/* A tile between fragments and shared memory */
+template <int NB>
+__device__ static inline void SpikeSharedLoad(const SpikeLane<double> &at, const double *s, double (&d)[NB][NB][2])
+{
+#pragma unroll
+  for (int m = 0; m < NB; m++)
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) d[m][n][e] = s[at.at(m, n, e)];
+}
+
+template <int NB>
+__device__ static inline void SpikeSharedStore(const SpikeLane<double> &at, double *s, const double (&d)[NB][NB][2])
+{
+#pragma unroll
+  for (int m = 0; m < NB; m++)
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) s[at.at(m, n, e)] = d[m][n][e];
+}
+
+/* d <- d - l u. Of the corner of U, which is lower triangular, products with blocks of zeros are left out */
+template <int NB, bool CORNER>
+__device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, const double *l, const double *u,
+                                                double (&d)[NB][NB][2])
+{
+#pragma unroll(CORNER ? 1 : 2)
+  for (int k = 0; k < NB; k++) {
+    double a[SpikeBlocks<NB>::H][4];
+
+#pragma unroll
+    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? -l[at.at(m, k, e)] : 0.0;
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+      if (!CORNER || n <= k) {
+        double b[2];
+
+        SpikePair(u + at.pair(k, n), b);
+#pragma unroll
+        for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(d, h, n, a[h], b);
+      }
+  }
+}
+
+/* A T x T tile of the band to shared memory by one warp: pairs of rows where T is even */
+template <typename F>
+__device__ static inline void SpikeCopyTile(F *s, const F *tile, int T)
+{
+  const int lane = threadIdx.x & 31;
+
+  if (T % 2 == 0) {
+    const int r = 2 * (lane & 15);
+
+    if (r < T) {
+#pragma unroll 4
+      for (int c = lane >> 4; c < T; c += 2)
+        SpikeCopyAsync<2 * sizeof(F), true>(s + 32 * c + (r ^ SpikeLane<F>::swizzle(c)), tile + c * T + r);
+    }
+  } else if (lane < T) {
+#pragma unroll 4
+    for (int c = 0; c < T; c++)
+      SpikeCopyAsync<sizeof(F), true>(s + 32 * c + (lane ^ SpikeLane<F>::swizzle(c)), tile + c * T + lane);
+  }
+}
+
+/*
+  The policy's limits as seen by the upper halves of doubles: inside of them a pivot is good beyond doubt and its
+  reciprocal neither over- nor underflows
+*/
+struct SpikePivotRange {
+  unsigned int least, range;
+
+  __device__ SpikePivotRange(const SpikePivotPolicy &policy)
+  {
+    const double low = policy.tol > 1e-290 ? policy.tol : 1e-290, high = policy.max < 1e290 ? policy.max : 1e290;
+
+    least = (unsigned int)__double2hiint(low) + 1;
+    range = (unsigned int)__double2hiint(high) > least ? (unsigned int)__double2hiint(high) - least : 0;
+  }
+  __device__ unsigned int distance(double p) const { return ((unsigned int)__double2hiint(p) & 0x7FFFFFFFu) - least; }
+  __device__ bool         good(unsigned int distance) const { return distance < range; }
+};
+
+/*
+  SpikeTileInvert() for a tile in fragments: d <- strictly lower part of L^-1, strictly upper part of U^-1, and mine[m]
+  <- inverse of the pivot of row 8 m + g, by one warp. Elimination and both inverses run together, 8 x 8 block after
+  block; the diagonal block D_bb = L_b U_b is done as there, pivot after pivot, with its rows and columns from the lanes
+  beside. Then, with  W_n = L_b^-1 D_bn  and  T_m = D_mb U_b^-1,
+    n > b:  D_mn -= T_m W_n (m != b),  D_bn <- U_b^-1 W_n      n < b:  D_mn -= T_m W_n (m > b),  D_bn <- W_n      D_mb
+                                                               <- -T_m (m < b),  -T_m L_b^-1 (m > b)
+  so that blocks below hold L^-1 and above U^-1 in the end. Rows from T on have inverse pivots of one.
+
+  Without EXACT pivots are taken as they are; false is returned if one was not good beyond doubt, and the tile is then
+  to be done again, exactly.
+
+  rows: [SPIKE_INVERT_WORK] of the warp, 16 byte aligned: a row of blocks on its way from c to b fragments
+*/
+#define SPIKE_INVERT_LD   42 /* 10 mod 16: no bank conflicts */
+#define SPIKE_INVERT_WORK (8 * SPIKE_INVERT_LD)
+
+template <int NB, bool EXACT>
+__device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T,
+                                                   int row0, int nrows, const SpikePivotPolicy &policy,
+                                                   const SpikePivotRange &limits, SpikePivotState &st)
+{
+  constexpr int H    = SpikeBlocks<NB>::H;
+  const int     lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+  double       *put = rows + g * SPIKE_INVERT_LD + 2 * q, *get = rows + 2 * q * SPIKE_INVERT_LD + g;
+  unsigned int  worst = 0;
+
+#pragma unroll
+  for (int b = 0; b < NB; b++) {
+    double x[2], own[2], w[NB][2], r[NB][2], t[NB + 1][2], minus[2], lower[2], a[4], inverse = 1.0;
+
+    __syncwarp();
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+      if (n != b) *(double2 *)(put + 8 * n) = make_double2(d[b][n][0], d[b][n][1]);
+    x[0] = d[b][b][0];
+    x[1] = d[b][b][1];
+#pragma unroll(EXACT ? 1 : 8)
+    for (int kk = 0; kk < 8; kk++) {
+      const int k = 8 * b + kk;
+
+      if (b < NB - 1 || k < T) {
+        const bool   odd = kk & 1;
+        const double y = odd ? x[1] : x[0], p = SpikeShuffle(y, 4 * kk + kk / 2), c = SpikeShuffle(y, 4 * g + kk / 2),
+                     v0 = SpikeShuffle(x[0], 4 * kk + q), v1 = SpikeShuffle(x[1], 4 * kk + q);
+        double s;
+
+        if (EXACT) {
+          const double i = SpikePivotInverse(p, row0 + k, nrows, policy, st);
+
+          s = c * i;
+          if (g == kk) inverse = i;
+        } else { /* 1 / p = i (1 + f) */
+          double i, f;
+
+          worst = max(worst, limits.distance(p));
+          asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(i) : "d"(p));
+          f = fma(-p, i, 1.0);
+          f = fma(f, f, f);
+          s = c * i;
+          s = fma(s, f, s);
+          if (g == kk) inverse = p;
+        }
+        if (g == kk) s = 0.0;
+        /* left of the pivot only the rows below it change */
+        if (g > kk || 2 * q > kk) x[0] = fma(-s, v0, x[0]);
+        if (g > kk || 2 * q + 1 > kk) x[1] = fma(-s, v1, x[1]);
+        if (q == kk / 2) {
+          if (odd) x[1] = -s;
+          else x[0] = -s;
+        }
+      }
+    }
+    if (!EXACT) { /* of the pivots of all rows, together */
+      const double p = inverse;
+      double       f;
+
+      asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(p));
+      f       = fma(-p, inverse, 1.0);
+      inverse = fma(inverse, fma(f, f, f), inverse);
+    }
+    mine[b] = inverse;
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+      own[e]     = 2 * q + e > g ? x[e] * inverse : 2 * q + e == g ? inverse : x[e];
+      d[b][b][e] = own[e];
+    }
+    *(double2 *)(put + 8 * b) = make_double2(own[0], own[1]);
+    __syncwarp();
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+      minus[e] = 2 * q + e <= g ? -r[b][e] : 0.0;
+      lower[e] = 2 * q + e > g ? r[b][e] : 2 * q + e == g ? 1.0 : 0.0;
+    }
+    /* W */
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+      a[2 * e]     = 2 * q + e < g ? own[e] : 2 * q + e == g ? 1.0 : 0.0;
+      a[2 * e + 1] = 0.0;
+    }
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+      if (n != b) {
+        double c[4] = {0.0, 0.0, 0.0, 0.0};
+
+        SpikeMMA(c, a, r[n]);
+        w[n][0] = c[0];
+        w[n][1] = c[1];
+      }
+    __syncwarp();
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+      if (n != b) *(double2 *)(put + 8 * n) = make_double2(w[n][0], w[n][1]);
+        /* -T, and what becomes of the column of blocks */
+#pragma unroll
+    for (int h = 0; h < H; h++) {
+      const int m = 2 * h, m1 = 2 * h + 1 < NB ? 2 * h + 1 : 2 * h;
+      double    c[4] = {0.0, 0.0, 0.0, 0.0};
+
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        a[2 * e]     = m == b ? 0.0 : d[m][b][e];
+        a[2 * e + 1] = m1 == b || m1 == m ? 0.0 : d[m1][b][e];
+      }
+      SpikeMMA(c, a, minus);
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        t[m][e]     = c[e];
+        t[m + 1][e] = c[2 + e];
+        if (m < b) d[m][b][e] = c[e];
+        if (m1 < b) d[m1][b][e] = c[2 + e];
+      }
+      if (m1 > b) {
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+          a[2 * e]     = t[m][e];
+          a[2 * e + 1] = t[m + 1][e];
+          c[e] = c[2 + e] = 0.0;
+        }
+        SpikeMMA(c, a, lower);
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+          if (m > b) d[m][b][e] = c[e];
+          if (m1 > m) d[m1][b][e] = c[2 + e];
+        }
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int n = 0; n < NB; n++)
+      if (n != b) {
+#pragma unroll
+        for (int e = 0; e < 2; e++) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
+      }
+      /* the next diagonal block first */
+#pragma unroll
+    for (int i = 1; i < NB; i++)
+#pragma unroll
+      for (int o = 0; o < H; o++) {
+        const int n = (b + i) % NB, h = ((b + 1) / 2 + o) % H;
+
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+#pragma unroll
+          for (int u = 0; u < 2; u++) {
+            const int m = 2 * h + u;
+
+            a[2 * e + u] = m >= NB        ? 0.0
+                         : m == b         ? (n > b && 2 * q + e >= g ? own[e] : 0.0)
+                         : n > b || m > b ? t[m][e]
+                                          : 0.0;
+          }
+          if (b / 2 == h) d[b][n][e] = n > b ? 0.0 : w[n][e];
+        }
+        if (n > b || 2 * h + 1 > b) SpikeBlockProduct<NB>(d, h, n, a, r[n]);
+      }
+  }
+  return limits.good(worst);
+}
+
+/* The same exactly, of little use: out of line, on a copy of the tile, so that tiles stay in registers elsewhere */
+template <int NB>
+struct SpikeTileCopy {
+  double           tile[2 * NB * NB], mine[NB];
+  SpikePivotPolicy policy;
+  SpikePivotState  st;
+};
+
+template <int NB>
+__device__ static __noinline__ void SpikeFragmentsInvertExact(SpikeTileCopy<NB> *copy, double *rows, int T, int row0,
+                                                              int nrows)
+{
+  double           d[NB][NB][2], mine[NB];
+  SpikePivotPolicy policy = copy->policy;
+  SpikePivotState  st     = copy->st;
+
+#pragma unroll
+  for (int i = 0; i < 2 * NB * NB; i++) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy->tile[i];
+  SpikeFragmentsInvert<NB, true>(d, mine, rows, T, row0, nrows, policy, SpikePivotRange(policy), st);
+#pragma unroll
+  for (int i = 0; i < 2 * NB * NB; i++) copy->tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
+#pragma unroll
+  for (int m = 0; m < NB; m++) copy->mine[m] = mine[m];
+  copy->st = st;
+}
+
+template <int NB>
+__device__ static inline void SpikeFragmentsInvertAgain(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T,
+                                                        int row0, int nrows, const SpikePivotPolicy &policy,
+                                                        SpikePivotState &st)
+{
+  SpikeTileCopy<NB> copy;
+
+#pragma unroll
+  for (int i = 0; i < 2 * NB * NB; i++) copy.tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
+  copy.policy = policy;
+  copy.st     = st;
+  SpikeFragmentsInvertExact<NB>(&copy, rows, T, row0, nrows);
+#pragma unroll
+  for (int i = 0; i < 2 * NB * NB; i++) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy.tile[i];
+#pragma unroll
+  for (int m = 0; m < NB; m++) mine[m] = copy.mine[m];
+  st = copy.st;
+}

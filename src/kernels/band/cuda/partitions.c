@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  partitions.c: how many partitions a GPU gets: the least time of a setup and a solve, by a model with measured
+  constants
+*/
+#include "partitions.h"
+
+/*
+  Setup (fill, factors, tips, reduced systems) and apply (sweeps, reduced solve, correction) of np partitions of m =
+  ceil(n / np) rows are each
+
+      fixed + bytes * (entries of the band in the precision of the factors)
+            + ceil(m / T) * (latency + share * (ceil(groups / SM) - 1)) + interface * max(1, np / SM)
+            + windows * (entries of the band in the windows of the spikes)
+
+  fixed      ms: launches, host waits, what the pattern alone costs
+  bytes      ns for 1000 of them: what streams whatever np is
+  latency    us a tile row of T rows: the chain of dependent steps of a partition
+  share      us a tile row for each further group of partitions on the same of SM multiprocessors
+  interface  us for each partition a multiprocessor has: tips, reduced system, correction. It hides its latency behind
+  no other: at least one
+  windows    ns for 1000 bytes: rows that the corrections read again, 2 w of each partition until that is all of it,
+             where the spikes are expected
+             to fall to 1e-8 over w rows; none in the setup
+
+  A group is as many partitions as a warp takes. Few partitions cost steps, many cost interfaces; the least is flat.
+*/
+typedef struct {
+  PetscReal fixed, bytes, latency, share, interface, windows;
+} Constants;
+
+/*
+  Measured on one H200 (132 multiprocessors), double precision, dominance 1, by benchmarks/partitions -calibrate and
+  benchmarks/fit_partitions.py
+*/
+static const struct {
+  PetscInt  K;
+  Constants setup, apply;
+} table[] = {
+  {1, {0.08662, 0, 0.791, 0, 4.91, 0}, {0.07206, 0, 1.082, 0.1291, 0.2025, 0}},
+  {2, {0.1011, 0, 0.6781, 0.09742, 3.937, 0}, {0, 0, 0.9363, 0, 0.6806, 0}},
+  {4, {0.03785, 0, 1.295, 0.2554, 3.696, 0}, {0.02334, 0, 0.631, 0.102, 0.2755, 0}},
+  {8, {0.1439, 0, 2.419, 0, 4.814, 0}, {0, 0, 0.8472, 0, 1.067, 0.335}},
+  {16, {0.1783, 0, 6.957, 0, 5.48, 0}, {0.01291, 0, 0.7751, 0.4995, 1.885, 0}},
+  {24, {0.1239, 0, 4.545, 0, 19.15, 0}, {0, 0, 1.409, 0, 7.27, 0.1821}},
+  {32, {0.03393, 0.7299, 5.705, 0, 25, 0}, {0.02283, 0, 1.11, 0.2235, 2.706, 0.3367}},
+  {50, {0.2208, 0, 5.098, 0, 196.4, 0}, {0.03268, 0, 1.213, 0.331, 21.43, 0}},
+  {64, {0.376, 0, 3.552, 0, 182.1, 0}, {0, 0, 1.251, 1.152, 13.72, 0.3116}},
+  {96, {0.4648, 0, 2.134, 2.149, 644.5, 0}, {0, 0, 1.172, 2.662, 19.88, 0.3228}},
+  {128, {1.01, 0, 4.432, 3.805, 900.5, 0}, {0, 0, 1.003, 0.1753, 17.85, 0.5153}},
+  {200, {1.222, 0, 9.833, 9.289, 3435, 0}, {0.1643, 0, 1.086, 0.4279, 68.1, 0}},
+  {256, {0.4168, 2.586, 4.752, 14.74, 4976, 0}, {0.009849, 0.1659, 0, 0.7932, 222.5, 0.1873}},
+  {512, {0, 0, 32.34, 58.96, 3.368e+04, 0}, {0, 0, 6.503, 3.173, 0, 0.5569}},
+};
+
+#define SPIKE_PARTITIONS_MAX_ROWS 262144 /* where nothing is known of the spikes */
+#define SPIKE_PARTITIONS_SOLVES   3      /* of a setup */
+
+static PetscInt HalfBandwidth(const SpikeShape *s)
+{
+  return PetscMax(PetscMax(s->kl, s->ku), 1);
+}
+
+/* Half-bandwidths of one family of kernels: several partitions a warp, one a warp, several warps a partition */
+static int Family(PetscInt K)
+{
+  return K <= 16 ? 0 : K <= 32 ? 1 : 2;
+}
+
+static PetscReal Between(PetscReal t, PetscReal a, PetscReal b)
+{
+  return (1 - t) * a + t * b;
+}
+
+/* Linear between the half-bandwidths of the table, but not from one family of kernels to another */
+static void Interpolate(PetscInt K, Constants *setup, Constants *apply)
+{
+  size_t    lo = 0, hi = 0;
+  PetscReal t;
+
+  while (hi + 1 < PETSC_STATIC_ARRAY_LENGTH(table) && table[hi].K < K) hi++;
+  lo = hi && table[hi].K > K ? hi - 1 : hi;
+  if (Family(table[lo].K) != Family(K)) lo = hi;
+  if (Family(table[hi].K) != Family(K)) hi = lo;
+  t = hi > lo ? (PetscReal)(K - table[lo].K) / (PetscReal)(table[hi].K - table[lo].K) : 0.0;
+  for (int side = 0; side < 2; side++) {
+    const Constants *a = side ? &table[lo].apply : &table[lo].setup, *b = side ? &table[hi].apply : &table[hi].setup;
+    Constants       *c = side ? apply : setup;
+
+    c->fixed     = Between(t, a->fixed, b->fixed);
+    c->bytes     = Between(t, a->bytes, b->bytes);
+    c->latency   = Between(t, a->latency, b->latency);
+    c->share     = Between(t, a->share, b->share);
+    c->interface = Between(t, a->interface, b->interface);
+    c->windows   = Between(t, a->windows, b->windows);
+  }
+}
+
+/* The shape of the tiles is that of SpikeTilesShape_Private(), which has its own copy of it in CUDA C */
+SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
+{
+  const PetscInt K = HalfBandwidth(s), tiles = (K + 31) / 32, T = (K + tiles - 1) / tiles,
+                 m = s->n / np + (s->n % np ? 1 : 0), sm = PetscMax(s->multiprocessors, 1);
+  const PetscReal bytes = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes,
+                  steps = (PetscReal)((m + T - 1) / T), interfaces = PetscMax(1, (PetscReal)np / sm);
+  const PetscReal reach = s->falloff < 0 ? (PetscReal)18.4 / -s->falloff : (PetscReal)s->n,
+                  again = np > 1 ? bytes * PetscMin(1, 2 * reach * np / PetscMax(s->n, 1)) : 0;
+  PetscInt   G          = 1, groups;
+  PetscReal  waves;
+  Constants  a, b;
+  SpikeTimes t;
+
+  if (T <= 16) {
+    for (PetscInt g = 2; g <= 32 / T; g++)
+      if (10 * ((np + g - 1) / g) * g <= 11 * np) G = g;
+  }
+  groups = (np + G - 1) / G;
+  waves  = (PetscReal)((groups + sm - 1) / sm - 1);
+  Interpolate(K, &a, &b);
+  t.setup = a.fixed + (PetscReal)1e-9 * (a.bytes * bytes + a.windows * again) +
+            (PetscReal)1e-3 * (steps * (a.latency + a.share * waves) + a.interface * interfaces);
+  t.apply = b.fixed + (PetscReal)1e-9 * (b.bytes * bytes + b.windows * again) +
+            (PetscReal)1e-3 * (steps * (b.latency + b.share * waves) + b.interface * interfaces);
+  return t;
+}
+
+/*
+  Iterations of a Krylov method to 1e-8, where spikes are expected to fall by exp(-x) over a partition: what truncation
+  neglects of them is left to it. Random bands of half-bandwidth 50 and dominance 0.2 and 0.3 took 2 iterations of GMRES
+  at x = 6, 2 at 2.4 and 3 at 1.6; far below 1 counts grow much faster than 1 / x.
+*/
+PetscReal SpikePartitionsIterations(const SpikeShape *s, PetscInt np)
+{
+  const PetscReal x = np > 1 ? -s->falloff * (PetscReal)(s->n / np) : PETSC_MAX_REAL;
+
+  if (np == 1) return 1;
+  return x > 0 ? 1 + 4 / x * (1 + 1 / (x * x)) : PETSC_MAX_REAL;
+}
+
+/*
+  Where more than a tenth of what is stored would lie behind the ends of short partitions: as many as have the same
+  number of tile rows, and fill them
+*/
+static PetscInt FillTiles(const SpikeShape *s, PetscInt np)
+{
+  const PetscInt K = HalfBandwidth(s), tiles = (K + 31) / 32, T = (K + tiles - 1) / tiles,
+                 m = s->n / np + (s->n % np ? 1 : 0), whole = (m + T - 1) / T * T;
+
+  return (PetscReal)np * whole > (PetscReal)1.1 * s->n ? s->n / whole + (s->n % whole ? 1 : 0) : np;
+}
+
+/*
+  The number of partitions with the least time of a setup and of the three solves that it is taken to serve: as many
+  applies as iterations and one, with a product of a matrix of 12 bytes an entry at 3.2 TB/s each. Candidates: one, and
+  fractions and multiples of the number of multiprocessors, which leave none of them idle in the last round. No
+  partition is shorter than 4 max(kl, ku) rows, nor than 64, and few places behind their ends are stored. Where nothing
+  is known of the spikes, only long ones are safe.
+*/
+PetscInt SpikePartitionsChoose(const SpikeShape *s)
+{
+  const double    factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1,   2,   3,   4,   8,    12,   16,
+                               24,     32,    48,   64,  96,   128, 192, 256, 512, 1024, 2048, 4096};
+  const PetscInt  K = HalfBandwidth(s), least = K < 16 ? 64 : 4 * K, most = PetscMax(1, s->n / least);
+  const PetscReal product = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * 12 / (PetscReal)3.2e9;
+  PetscInt        best    = 1;
+  PetscReal       time    = PETSC_MAX_REAL;
+
+  if (s->falloff >= 0)
+    return PetscMin(most, PetscMax(1, (s->n + SPIKE_PARTITIONS_MAX_ROWS - 1) / SPIKE_PARTITIONS_MAX_ROWS));
+  for (int f = -9; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
+    const PetscInt   np  = PetscMin(most, f < 0 ? -f : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
+    const SpikeTimes t   = SpikePartitionsTimes(s, np);
+    const PetscReal  its = SpikePartitionsIterations(s, np),
+                    now  = t.setup + SPIKE_PARTITIONS_SOLVES * (its + 1) * (t.apply + product);
+
+    if (its < PETSC_MAX_REAL && (now < time || (now == time && np < best))) {
+      time = now;
+      best = np;
+    }
+  }
+  return FillTiles(s, best);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* reduced.cuh: inverses of reduced systems that need no exchange of rows; real numbers */
+#pragma once
+
+#include "lu_tiles.cuh"
+
+/*
+  Where the sums of |R - I| over rows stay below one half, R is dominated by its diagonal: elimination without exchanges
+  is stable, its pivots lie between 1/2 and 3/2, and no tolerance below a quarter calls one bad. That is the rule, for
+  spikes are short of one in norm. Other systems are left to elimination with exchanges.
+*/
+#define SPIKE_REDUCED_DOMINANT 0.5
+#define SPIKE_REDUCED_TOL      0.25
+
+/* x <- U^-1 L^-1 from the fragments that SpikeFragmentsInvert() leaves; s: room for a tile */
+template <int NB>
+__device__ static inline void SpikeInverseProduct(const SpikeLane<double> &at, double *s, double (&d)[NB][NB][2],
+                                                  const double (&mine)[NB], double (&x)[NB][NB][2])
+{
+  const int g = at.g, q = at.q;
+
+  __syncwarp();
+  SpikeSharedStore<NB>(at, s, d);
+  __syncwarp();
+#pragma unroll
+  for (int m = 0; m < NB; m++)
+#pragma unroll
+    for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
+#pragma unroll
+  for (int k = 0; k < NB; k++) {
+    double a[SpikeBlocks<NB>::H][4];
+
+#pragma unroll
+    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        const double v = m < NB ? d[m < NB ? m : 0][k][e] : 0.0;
+
+        a[m / 2][m % 2 + 2 * e] = m < k          ? v
+                                : m > k          ? 0.0
+                                : 2 * q + e > g  ? v
+                                : 2 * q + e == g ? mine[m < NB ? m : 0]
+                                                 : 0.0;
+      }
+#pragma unroll
+    for (int n = 0; n <= k; n++) {
+      double b[2];
+
+      SpikePair(s + at.pair(k, n), b);
+#pragma unroll
+      for (int e = 0; e < 2; e++)
+        if (n == k) b[e] = 2 * q + e > g ? b[e] : 2 * q + e == g ? 1.0 : 0.0;
+#pragma unroll
+      for (int h = 0; 2 * h <= k; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+    }
+  }
+}
+
+/*
+  R = I - Wt Vb and its inverse, n <= 8 NB, by one warp, in fragments. s: room for a tile. Returns whether R was
+  dominated; if not, nothing was written
+*/
+template <int NB>
+__device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar *Wt, const PetscScalar *Vb,
+                                               PetscScalar *R, double *s, double *work)
+{
+  const SpikeLane<double> at;
+  const int               g = at.g, q = at.q;
+  const SpikePivotPolicy  policy = {0.0, 0.0, DBL_MAX, DBL_MIN, NULL};
+  SpikePivotState         st     = {-1, 0, 0.0};
+  double                  d[NB][NB][2], x[NB][NB][2], mine[NB], most = 0.0;
+
+#pragma unroll
+  for (int m = 0; m < NB; m++)
+#pragma unroll
+    for (int k = 0; k < NB; k++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) d[m][k][e] = 0.0;
+#pragma unroll 2
+  for (int k0 = 0; k0 < kl; k0 += 8) {
+    double a[SpikeBlocks<NB>::H][4];
+
+#pragma unroll
+    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
+#pragma unroll
+      for (int e = 0; e < 2; e++)
+        a[m / 2][m % 2 + 2 * e] = 8 * m + g < n && k0 + 2 * q + e < kl ? (double)Wt[8 * m + g + (k0 + 2 * q + e) * n]
+                                                                       : 0.0;
+#pragma unroll
+    for (int c = 0; c < NB; c++) {
+      double b[2];
+
+#pragma unroll
+      for (int e = 0; e < 2; e++)
+        b[e] = 8 * c + g < n && k0 + 2 * q + e < kl ? (double)Vb[k0 + 2 * q + e + (8 * c + g) * kl] : 0.0;
+#pragma unroll
+      for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(d, h, c, a[h], b);
+    }
+  }
+#pragma unroll
+  for (int m = 0; m < NB; m++) {
+    double sum = 0.0;
+
+#pragma unroll
+    for (int c = 0; c < NB; c++)
+#pragma unroll
+      for (int e = 0; e < 2; e++) {
+        sum += fabs(d[m][c][e]);
+        d[m][c][e] = (m == c && g == 2 * q + e ? 1.0 : 0.0) - d[m][c][e];
+      }
+    sum += SpikeShuffle(sum, (int)(threadIdx.x & 31) ^ 1);
+    sum += SpikeShuffle(sum, (int)(threadIdx.x & 31) ^ 2);
+    most = !(sum <= most) ? sum : most;
+  }
+  if (__any_sync(0xFFFFFFFFu, !(most < SPIKE_REDUCED_DOMINANT))) return false;
+  SpikeFragmentsInvert<NB, false>(d, mine, work, 8 * NB, 0, 0, policy, SpikePivotRange(policy), st);
+  SpikeInverseProduct<NB>(at, s, d, mine, x);
+#pragma unroll
+  for (int m = 0; m < NB; m++)
+#pragma unroll
+    for (int c = 0; c < NB; c++)
+#pragma unroll
+      for (int e = 0; e < 2; e++)
+        if (8 * m + g < n && 8 * c + 2 * q + e < n) R[8 * m + g + (8 * c + 2 * q + e) * n] = (PetscScalar)x[m][c][e];
+  return true;
+}
+
+/*
+  Larger ones, by a block of 8 warps: R in tiles of 32 x 32 in its place, which the second-level cache holds, rows and
+  columns from n on as those of the identity. With Wt and Vb of one tile of columns and rows after the other in shared
+  memory R is made, then inverted in place: step b, with the inverse of the diagonal tile,
+
+      R_bj <- R_bb^-1 R_bj,   R_ij <- R_ij - R_ib R_bj,   R_ib <- -R_ib R_bb^-1,   R_bb <- R_bb^-1          (i, j other
+                                                          than b)
+
+  The first warp inverts the next diagonal tile while the others do the rest of the products. Moves 4 n^3 / 32 numbers
+  in each of the two halves. Where R is not dominated it is left as it is, and noted.
+*/
+#define SPIKE_REDUCED_WARPS   8
+#define SPIKE_REDUCED_LARGEST 416 /* panels of both sides and two tiles in shared memory */
+
+static inline size_t SpikeReducedBlockShared(int n)
+{
+  return (size_t)(2 * ((n + 31) / 32) + 2) * SpikeBlocks<4>::PLACES * sizeof(double);
+}
+
+/*
+  A tile of a matrix of r rows and c columns that begins at a; what is not there: as in the identity for diagonal tiles
+*/
+__device__ static inline void SpikeReducedTile(const SpikeLane<double> &at, const PetscScalar *a, int ld, int r, int c,
+                                               bool diagonal, double (&d)[4][4][2])
+{
+  a += at.g + 2 * at.q * ld;
+#pragma unroll
+  for (int n = 0; n < 4; n++)
+#pragma unroll
+    for (int e = 0; e < 2; e++)
+#pragma unroll
+      for (int m = 0; m < 4; m++) {
+        const int i = 8 * m + at.g, j = 8 * n + 2 * at.q + e;
+
+        d[m][n][e] = i < r && j < c ? (double)a[8 * m + (8 * n + e) * ld] : diagonal && i == j ? 1.0 : 0.0;
+      }
+}
+
+__device__ static inline void SpikeReducedTileStore(const SpikeLane<double> &at, PetscScalar *a, int ld, int r, int c,
+                                                    const double (&d)[4][4][2])
+{
+  a += at.g + 2 * at.q * ld;
+#pragma unroll
+  for (int n = 0; n < 4; n++)
+#pragma unroll
+    for (int e = 0; e < 2; e++)
+#pragma unroll
+      for (int m = 0; m < 4; m++)
+        if (8 * m + at.g < r && 8 * n + 2 * at.q + e < c) a[8 * m + (8 * n + e) * ld] = (PetscScalar)d[m][n][e];
+}
+
+__global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
+  SpikeReducedBlock_Kernel(int kl, int n, PetscInt q0, const PetscInt *active, const PetscScalar *dVb,
+                           const PetscScalar *dWt, PetscScalar *dR, int *slow)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ double2                            work[SPIKE_INVERT_WORK / 2];
+  __shared__ double                             norm[SPIKE_REDUCED_WARPS];
+  __shared__ int                                next;
+  constexpr int                                 SIZE = SpikeBlocks<4>::PLACES;
+  const SpikeLane<double>                       at;
+  const SpikePivotPolicy                        policy = {0.0, 0.0, DBL_MAX, DBL_MIN, NULL};
+  const PetscInt                                q      = q0 + blockIdx.x;
+  const int                                     tiles = (n + 31) / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const PetscScalar                            *Vb = dVb + q * (PetscCount)kl * n, *Wt = dWt + q * (PetscCount)kl * n;
+  PetscScalar                                  *R = dR + q * (PetscCount)n * n;
+  double *left = (double *)shared, *above = left + tiles * SIZE, *square = above + tiles * SIZE,
+         *inverse = square + SIZE, d[4][4][2], most = 0.0;
+
+  if (!active[q]) {
+    if (threadIdx.x == 0) slow[q] = 0;
+    return;
+  }
+  auto load = [&](int i, int j) {
+    SpikeReducedTile(at, R + 32 * i + (PetscCount)32 * j * n, n, n - 32 * i, n - 32 * j, i == j, d);
+  };
+  auto store = [&](int i, int j) {
+    SpikeReducedTileStore(at, R + 32 * i + (PetscCount)32 * j * n, n, n - 32 * i, n - 32 * j, d);
+  };
+
+  for (int k = 0; k < PetscMax(kl, 1); k += 32) {
+    for (int i = warp; i < 2 * tiles; i += SPIKE_REDUCED_WARPS) {
+      if (i < tiles) SpikeReducedTile(at, Wt + 32 * i + (PetscCount)k * n, n, n - 32 * i, kl - k, false, d);
+      else SpikeReducedTile(at, Vb + k + (PetscCount)32 * (i - tiles) * kl, kl, kl - k, n - 32 * (i - tiles), false, d);
+      SpikeSharedStore<4>(at, left + i * SIZE, d);
+    }
+    __syncthreads();
+    for (int job = warp; job < tiles * tiles; job += SPIKE_REDUCED_WARPS) {
+      const int i = job % tiles, j = job / tiles;
+
+      if (k) load(i, j);
+      else {
+#pragma unroll
+        for (int m = 0; m < 4; m++)
+#pragma unroll
+          for (int c = 0; c < 4; c++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) d[m][c][e] = i == j && m == c && at.g == 2 * at.q + e ? 1.0 : 0.0;
+      }
+      SpikeProductMinus<4, false>(at, left + i * SIZE, above + j * SIZE, d);
+      store(i, j);
+    }
+    __syncthreads();
+  }
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    double sum = 0.0;
+
+#pragma unroll 16
+    for (int j = 0; j < n; j++) sum += fabs((double)R[i + (PetscCount)j * n] - (i == j ? 1.0 : 0.0));
+    most = !(sum <= most) ? sum : most;
+  }
+  for (int s = 16; s; s /= 2) {
+    const double other = SpikeShuffle(most, lane ^ s);
+
+    most = !(other <= most) ? other : most;
+  }
+  if (lane == 0) norm[warp] = most;
+  __syncthreads();
+  for (int w = 0; w < SPIKE_REDUCED_WARPS; w++) most = !(norm[w] <= most) ? norm[w] : most;
+  if (threadIdx.x == 0) slow[q] = !(most < SPIKE_REDUCED_DOMINANT);
+  if (!(most < SPIKE_REDUCED_DOMINANT)) return;
+
+  auto invert = [&]() {
+    SpikePivotState st = {-1, 0, 0.0};
+    double          mine[4], x[4][4][2];
+
+    SpikeFragmentsInvert<4, false>(d, mine, (double *)work, 32, 0, 0, policy, SpikePivotRange(policy), st);
+    SpikeInverseProduct<4>(at, square, d, mine, x);
+    __syncwarp();
+    SpikeSharedStore<4>(at, square, x);
+  };
+  if (warp == 0) {
+    load(0, 0);
+    invert();
+  }
+  for (int b = 0; b < tiles; b++) {
+    double *t = inverse;
+
+    __syncthreads(); /* the inverse of the diagonal tile is there */
+    inverse = square;
+    square  = t;
+    if (threadIdx.x == 0) next = 0;
+    if (warp == 0) {
+      SpikeSharedLoad<4>(at, inverse, d);
+      store(b, b);
+    }
+    for (int i = warp; i < 2 * tiles; i += SPIKE_REDUCED_WARPS) {
+      const bool below = i < tiles;
+      const int  k     = below ? i : i - tiles;
+      double    *slot  = left + i * SIZE;
+
+      if (k == b) continue;
+      if (below) load(k, b);
+      else load(b, k);
+      SpikeSharedStore<4>(at, slot, d);
+      __syncwarp();
+#pragma unroll
+      for (int m = 0; m < 4; m++)
+#pragma unroll
+        for (int c = 0; c < 4; c++) d[m][c][0] = d[m][c][1] = 0.0;
+      if (below) {
+        SpikeProductMinus<4, false>(at, slot, inverse, d);
+        store(k, b);
+      } else {
+        SpikeProductMinus<4, false>(at, inverse, slot, d);
+#pragma unroll
+        for (int m = 0; m < 4; m++)
+#pragma unroll
+          for (int c = 0; c < 4; c++) {
+            d[m][c][0] = -d[m][c][0];
+            d[m][c][1] = -d[m][c][1];
+          }
+        __syncwarp();
+        SpikeSharedStore<4>(at, slot, d);
+        store(b, k);
+      }
+    }
+    __syncthreads();
+    if (warp == 0 && b + 1 < tiles) {
+      load(b + 1, b + 1);
+      SpikeProductMinus<4, false>(at, left + (b + 1) * SIZE, above + (b + 1) * SIZE, d);
+      invert();
+    }
+    for (;;) {
+      int job = 0;
+
+      if (lane == 0) job = atomicAdd(&next, 1);
+      job = __shfl_sync(0xFFFFFFFFu, job, 0);
+      if (job >= tiles * tiles) break;
+      const int i = job % tiles, j = job / tiles;
+
+      if (i == b || j == b || (i == b + 1 && j == b + 1)) continue;
+      load(i, j);
+      SpikeProductMinus<4, false>(at, left + i * SIZE, above + j * SIZE, d);
+      store(i, j);
+    }
+  }
+}

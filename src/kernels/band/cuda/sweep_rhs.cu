@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sweep_rhs.cu: plain sweeps and corrections for several right-hand sides, which meet each factor together */
+#include "sweep.cuh"
+#include "kernels/common/cuda/mma.cuh"
+
+#if !defined(PETSC_USE_COMPLEX)
+  #define SPIKE_COLUMNS       8 /* of a warp */
+  #define SPIKE_COLUMNS_WARPS 4 /* of a block, at most */
+  #define SPIKE_COLUMNS_AHEAD 3 /* tile rows that are on their way to the second-level cache */
+
+/*
+  Columns X are the rows of a product  X^T A^T:  lane l = 4 g + q has column g of X, and of a piece of 16 rows the four
+  x[s] = X(4 q + s, g). Of a 16 x 16 piece of A it has the pairs of rows 2 g, 2 g + 1 in the columns 4 q + s, and
+  SpikeMmaReal() with these pairs gives it the rows 4 q + 2 e + h of the result for h, e = 0, 1: in the order in which
+  it had them. So what one product makes is an operand of the next one as it is, and all of a tile comes from memory in
+  whole lines, for T even by pairs.
+*/
+template <typename F, int NB>
+struct SpikePieces {
+  F v[NB][NB][4][2]; /* [row piece][column piece][s][h] */
+
+  /*
+    A tile of one partition, columns `pitch` apart; zeros from T on. FULL: T is 16 NB. Without branches: what lies
+    outside is read at the last place inside
+  */
+  template <bool FULL>
+  __device__ __forceinline__ void load(const F *tile, int T, int pitch)
+  {
+    const int  g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
+    const bool pairs = FULL || T % 2 == 0;
+
+  #pragma unroll
+    for (int n = 0; n < NB; n++)
+  #pragma unroll
+      for (int s = 0; s < 4; s++) {
+        const int c = 16 * n + 4 * q + s;
+        const F  *a = tile + (FULL || c < T ? c : T - 1) * pitch;
+
+  #pragma unroll
+        for (int m = 0; m < NB; m++) {
+          const int r = 16 * m + 2 * g;
+
+          if (pairs) SpikeLoadPair(a + (FULL || r < T ? r : T - 2), v[m][n][s]);
+          else {
+            v[m][n][s][0] = a[r < T ? r : T - 1];
+            v[m][n][s][1] = a[r + 1 < T ? r + 1 : T - 1];
+          }
+          if (!FULL && (c >= T || r >= T)) v[m][n][s][0] = (F)0.0;
+          if (!FULL && (c >= T || r + 1 >= T)) v[m][n][s][1] = (F)0.0;
+        }
+      }
+  }
+
+  __device__ static __forceinline__ void SpikeLoadPair(const F *a, F (&b)[2])
+  {
+    struct alignas(2 * sizeof(F)) Pair {
+      F x, y;
+    };
+    const Pair p = *(const Pair *)a;
+
+    b[0] = p.x;
+    b[1] = p.y;
+  }
+
+  /*
+    y += A x for the elements of A with r < c (SIDE 1), r > c (SIDE -1) or all (SIDE 0), with those on the diagonal if
+    DIAGONAL
+  */
+  template <int SIDE, bool DIAGONAL>
+  __device__ __forceinline__ void times(double (&y)[NB][2][2], const double (&x)[NB][2][2]) const
+  {
+    const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
+
+  #pragma unroll
+    for (int n = 0; n < NB; n++)
+  #pragma unroll
+      for (int s = 0; s < 4; s++)
+  #pragma unroll
+        for (int m = 0; m < NB; m++)
+  #pragma unroll
+          for (int h = 0; h < 2; h++) {
+            const int r = 2 * g + h, c = 4 * q + s;
+            double    a = (double)v[m][n][s][h];
+
+            if (SIDE * (n - m) < 0) continue;
+            if (SIDE && n == m && !(DIAGONAL && r == c) && (SIDE > 0 ? r >= c : r <= c)) a = 0.0;
+            SpikeMmaReal(y[m][h], x[n][s & 1][s >> 1], a);
+          }
+  }
+};
+
+/*
+  Sweeps of sweep.cuh: a warp for each partition (each window of it) and 8 columns, whose neighbours in a block have
+  other columns of the same partition: those find the factors in the caches. A tile is asked for as soon as the
+  registers of the one before are free, and comes from the second-level cache, where it is some tile rows earlier.
+  Vectors go through shared memory, so that memory is read and written along columns; the tile rows of a vector that
+  later ones need stay there.
+
+  Moves (QL + QU) T + 1 factors a row once for all columns of a block, and 4 scalars a row and column, a correction 5.
+  The order of all sums is fixed and the same for any number of columns.
+*/
+template <typename F, int NB, bool FULL>
+__global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
+  SpikeSweepColumns_Kernel(const __grid_constant__ SpikeSweepArgs a, int nrhs)
+{
+  constexpr int     PITCH = 16 * NB + 2; /* lanes read pairs of neighbouring columns from different banks */
+  extern __shared__ __align__(16) double columns[];
+  const SpikeTiles                      &t = a.t;
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, q4 = 4 * (lane & 3),
+            slots = PetscMax(t.QL, t.QU) + 1;
+  const int first = SPIKE_COLUMNS * ((int)blockIdx.y * (int)(blockDim.x >> 5) + warp),
+            nc = PetscMin(SPIKE_COLUMNS, nrhs - first), end = a.correct ? blockIdx.x & 1 : 0;
+  const PetscInt p = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
+  /* of a group, as for one column */
+  const SpikeRange range = SpikeGetRange(a, a.correct, p / t.G * t.G, end);
+  const int        f0 = range.f0, f1 = range.f1, nf = f1 - f0, nb = f1 - range.b0, member = (int)(p % t.G) * t.T,
+            pitch      = t.G * t.T;
+  const PetscInt start = t.start[p], n = t.start[p + 1] - start;
+  const bool     top = range.top && t.active[p] && (!a.window || a.window[2 * p]),
+             bottom  = range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1]);
+  const bool tips = a.tips && !a.correct, above = tips && t.active[p], below = tips && t.active[p + 1];
+  const F   *band      = (const F *)a.band + t.group(p) + member;
+  double    *ring      = columns + warp * (slots * SPIKE_COLUMNS * PITCH + 32),
+         *diagonal     = ring + slots * SPIKE_COLUMNS * PITCH;
+  const PetscScalar *b = a.b + first * a.ldb + start;
+  PetscScalar       *y = a.y + first * a.ldy + start, *x = a.x + first * a.ldx + start,
+              *tip = tips ? a.tips + first * a.ldt + p * (PetscCount)(t.kl + t.ku) + t.kl : NULL;
+  SpikePieces<F, NB> tile;
+  PetscScalar        vec[SPIKE_COLUMNS], dg = 0.0;
+  /* step and place of the next tile to be asked for */
+  int fs = t.QL ? 0 : nf, fq = 0;
+
+  if (!nb || nc <= 0) {
+    SpikeAwait();
+    return;
+  }
+  const auto tilerow = [&](int s) { return band + (s < nf ? f0 + s : f1 - 1 - (s - nf)) * t.stepsize; };
+  const auto fetch   = [&]() {
+    if (fs >= nf + (t.QU ? nb : 0)) return;
+    tile.template load<FULL>(tilerow(fs) + t.tile((fs < nf ? 0 : t.QL) + fq), t.T, pitch);
+    if (++fq == (fs < nf ? t.QL : t.QU)) {
+      fq = 0;
+      fs++;
+    }
+  };
+  /* row i of all columns; columns behind the last one are that one again */
+  const auto read = [&](const PetscScalar *from, PetscCount ld, PetscInt i, PetscScalar(&to)[SPIKE_COLUMNS]) {
+    from += i;
+  #pragma unroll
+    for (int k = 0; k < SPIKE_COLUMNS; k++) {
+      to[k] = *from;
+      if (k + 1 < nc) from += ld;
+    }
+  };
+  const auto write = [&](PetscScalar *to, PetscCount ld, PetscInt i, const PetscScalar(&from)[SPIKE_COLUMNS]) {
+    to += i;
+  #pragma unroll
+    for (int k = 0; k < SPIKE_COLUMNS; k++, to += ld)
+      if (k < nc) *to = from[k];
+  };
+  /* the row of step s that is this lane's, for all columns; what the way back needs besides */
+  const auto vectors = [&](bool back, int s) {
+    const PetscInt i    = (PetscInt)(back ? f1 - 1 - s : f0 + s) * t.T + lane;
+    const bool     here = lane < t.T && i < n && s < nf &&
+                      (back || !a.correct || (top && i < a.ht) || (bottom && i >= n - a.hb));
+
+    if (here) {
+      if (back || a.correct) read(y, a.ldy, i, vec);
+      else read(b, a.ldb, i, vec);
+    } else {
+  #pragma unroll
+      for (int k = 0; k < SPIKE_COLUMNS; k++) vec[k] = 0.0;
+    }
+    if (back && lane < t.T && s < nb) dg = (PetscScalar)(band + (f1 - 1 - s) * t.stepsize + t.tile(t.QL + t.QU))[lane];
+  };
+  /* 4 rows of each piece of a tile row of column g, sign 1 or -1 */
+  const auto get = [&](const double *row, double sign, double(&v)[NB][2][2]) {
+  #pragma unroll
+    for (int m = 0; m < NB; m++)
+  #pragma unroll
+      for (int e = 0; e < 2; e++) {
+        const double2 w = *(const double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e);
+
+        v[m][0][e] = sign * w.x;
+        v[m][1][e] = sign * w.y;
+      }
+  };
+
+  fetch();
+  SpikeAwait();
+  for (int which = 0; a.correct && which < 2; which++) { /* C x_b and B x_t to y, a lane a row */
+    const int h = which ? a.hb : a.ht;
+
+    if (which ? bottom : top) {
+      const PetscScalar *A    = (which ? a.B : a.C) + (p + which) * (PetscCount)h * h,
+                        *from = a.tips + first * a.ldt + (p + which) * (PetscCount)(t.kl + t.ku) + (which ? t.kl : 0);
+
+      for (int i = lane; i < (h + 31) / 32 * 32; i += 32) {
+        /* of all lanes. B is lower triangular, C upper triangular */
+        const int c0 = which ? 0 : i - lane, c1 = which ? PetscMin(h, i - lane + 32) : h;
+        double    sum[SPIKE_COLUMNS] = {};
+
+  #pragma unroll 4
+        for (int c = c0; c < c1; c++) {
+          const double w = i < h && (which ? c <= i : c >= i) ? (double)A[(PetscCount)c * h + i] : 0.0;
+
+  #pragma unroll
+          for (int k = 0; k < SPIKE_COLUMNS; k++)
+            sum[k] = fma(w, (double)from[PetscMin(k, nc - 1) * a.ldt + c], sum[k]);
+        }
+        const PetscInt row = which ? n - h + i : i;
+
+  #pragma unroll
+        for (int k = 0; k < SPIKE_COLUMNS; k++)
+          if (i < h && k < nc)
+            y[k * a.ldy + row] = (PetscScalar)(sum[k] +
+                                               (which && top && row < a.ht ? (double)y[k * a.ldy + row] : 0.0));
+      }
+    }
+    __syncwarp();
+  }
+
+  const auto pass = [&](auto direction) {
+    constexpr bool BACK = decltype(direction)::value;
+    constexpr int  SIDE = BACK ? -1 : 1; /* of the corner that couples; the other half is the diagonal tile's */
+    const int      Q = BACK ? t.QU : t.QL, steps = BACK ? nb : nf;
+    int            slot = 0;
+
+    for (int k = lane; k < slots * SPIKE_COLUMNS * PITCH; k += 32) ring[k] = 0.0;
+    __syncwarp();
+    vectors(BACK, 0);
+  #pragma unroll 1
+    for (int s = 0; s < steps; s++) {
+      const PetscInt i   = (PetscInt)(BACK ? f1 - 1 - s : f0 + s) * t.T + lane;
+      const bool     own = lane < t.T && i < n;
+      double        *row = ring + slot * SPIKE_COLUMNS * PITCH, v[NB][2][2], w[NB][2][2];
+
+      if (lane < 16 * NB) {
+  #pragma unroll
+        for (int k = 0; k < SPIKE_COLUMNS; k++) row[k * PITCH + lane] = (double)vec[k];
+      }
+      if (BACK) diagonal[lane] = (double)dg;
+      if (s + SPIKE_COLUMNS_AHEAD < steps) {
+        const F *ahead = tilerow((BACK ? nf : 0) + s + SPIKE_COLUMNS_AHEAD) - member;
+
+        if (Q)
+          for (PetscInt64 k = t.tile(BACK ? t.QL : 0) + lane * (PetscInt64)(128 / sizeof(F));
+               k < t.tile(BACK ? t.QL + t.QU : t.QL); k += 32 * (128 / sizeof(F)))
+            SpikePrefetch(ahead + k);
+      }
+      if (BACK && s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, p, p + 1);
+      vectors(BACK, s + 1);
+      __syncwarp();
+      get(row, 1.0, v);
+  #pragma unroll 1
+      for (int q = 1; q <= Q; q++) {
+        if (q <= s) {
+          get(ring + (slot >= q ? slot - q : slot - q + slots) * SPIKE_COLUMNS * PITCH, -1.0, w);
+          if (q < Q) tile.template times<0, true>(v, w);
+          else tile.template times<SIDE, true>(v, w);
+        }
+        if (q < Q) fetch();
+      }
+  #pragma unroll
+      for (int m = 0; m < NB; m++)
+  #pragma unroll
+        for (int h = 0; h < 2; h++)
+  #pragma unroll
+          for (int e = 0; e < 2; e++) {
+            w[m][h][e] = v[m][h][e];
+            if (BACK) v[m][h][e] *= diagonal[16 * m + q4 + 2 * e + h];
+          }
+      if (Q) {
+        tile.template times<-SIDE, false>(v, w);
+        fetch();
+      }
+  #pragma unroll
+      for (int m = 0; m < NB; m++)
+  #pragma unroll
+        for (int e = 0; e < 2; e++)
+          *(double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e) = make_double2(v[m][0][e], v[m][1][e]);
+      __syncwarp();
+      if (own) {
+        PetscScalar z[SPIKE_COLUMNS];
+
+  #pragma unroll
+        for (int k = 0; k < SPIKE_COLUMNS; k++) z[k] = (PetscScalar)row[k * PITCH + lane];
+        if (!BACK) write(y, a.ldy, i, z);
+        else {
+          if (above && i < t.ku) write(tip, a.ldt, i, z);
+          if (below && i >= n - t.kl) write(tip, a.ldt, t.ku + i - (n - t.kl), z);
+          if (a.correct) {
+            PetscScalar old[SPIKE_COLUMNS];
+
+            read(x, a.ldx, i, old);
+  #pragma unroll
+            for (int k = 0; k < SPIKE_COLUMNS; k++) z[k] = old[k] - z[k];
+          }
+          write(x, a.ldx, i, z);
+        }
+      }
+      slot = slot + 1 < slots ? slot + 1 : 0;
+    }
+    __syncwarp();
+  };
+
+  pass(std::false_type());
+  pass(std::true_type());
+}
+
+template <typename F>
+static PetscErrorCode SpikeSweepColumns_Private(const SpikeSweepArgs *a, int nrhs, cudaStream_t stream)
+{
+  const int    pieces = (a->t.T + 15) / 16, groups = (nrhs + SPIKE_COLUMNS - 1) / SPIKE_COLUMNS;
+  const size_t bytes = ((PetscMax(a->t.QL, a->t.QU) + 1) * SPIKE_COLUMNS * (16 * pieces + 2) + 32) * sizeof(double);
+  const int    warps = (int)PetscMax(1, PetscMin(PetscMin(SPIKE_COLUMNS_WARPS, groups), (int)(48 * 1024 / bytes)));
+  const dim3   grid((unsigned)((a->correct ? 2 : 1) * (a->p1 - a->p0)), (unsigned)((groups + warps - 1) / warps));
+
+  PetscFunctionBegin;
+  if (pieces == 1) {
+    if (a->t.T == 16)
+      PetscCallCUDA(SpikeLaunchBehind(SpikeSweepColumns_Kernel<F, 1, true>, grid, dim3(32 * warps), warps * bytes,
+                                      stream, *a, nrhs));
+    else
+      PetscCallCUDA(SpikeLaunchBehind(SpikeSweepColumns_Kernel<F, 1, false>, grid, dim3(32 * warps), warps * bytes,
+                                      stream, *a, nrhs));
+  } else {
+    if (a->t.T == 32)
+      PetscCallCUDA(SpikeLaunchBehind(SpikeSweepColumns_Kernel<F, 2, true>, grid, dim3(32 * warps), warps * bytes,
+                                      stream, *a, nrhs));
+    else
+      PetscCallCUDA(SpikeLaunchBehind(SpikeSweepColumns_Kernel<F, 2, false>, grid, dim3(32 * warps), warps * bytes,
+                                      stream, *a, nrhs));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/*
+  As SpikeSweepLaunch_CUDA(), for nrhs > 1 columns, not transposed; *done is false where these kernels have nothing for
+  it: complex numbers
+*/
+PetscErrorCode SpikeSweepColumns_CUDA(PCSpikePrecision precision, const SpikeSweepArgs *a, PetscInt nrhs,
+                                      cudaStream_t stream, bool *done)
+{
+  PetscFunctionBegin;
+#if defined(PETSC_USE_COMPLEX)
+  (void)precision;
+  (void)a;
+  (void)nrhs;
+  (void)stream;
+  *done = false;
+#else
+  SpikeDispatchPrecision(precision, PetscCall(SpikeSweepColumns_Private<F>(a, (int)nrhs, stream)));
+  *done = true;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sweep_ring.cuh: pieces of the band on their way to shared memory, some ahead of their use */
+#pragma once
+
+#include "kernels/common/cuda/async.cuh"
+
+#define SPIKE_RING_STAGES 6   /* at most */
+#define SPIKE_RING_BEHIND 128 /* bytes behind the last slot that may be read, for nothing */
+
+/*
+  A warp's ring of slots in shared memory. A piece is asked for by put(), in the order in which get() finds it; between
+  the end of the use of a slot and the put() that fills it again lies a __syncwarp(). The copies are made by the memory
+  system (one bulk copy a piece from compute capability 9.0 on, else 16 bytes a lane at a time), which an mbarrier of
+  the slot tells the warp. Pieces are copied from the multiple of 16 bytes before them to the one behind them; ALIGNED:
+  they are such pieces themselves.
+*/
+template <bool ALIGNED>
+struct SpikeRing {
+  unsigned char      *slots;
+  unsigned long long *full; /* mbarriers */
+  int                 stages, pitch, in, out;
+  unsigned            phase, lead; /* of the slots at `out`; 4 bits a slot: bytes before the piece */
+
+  /* Bytes of a slot for pieces of so many, and of the rings of all warps of a block */
+  __host__ __device__ static int    Pitch(int bytes) { return (bytes + (ALIGNED ? 0 : 15) + 15) / 16 * 16; }
+  __host__ __device__ static size_t Bytes(int warps, int stages, int bytes)
+  {
+    return (size_t)warps * stages * (Pitch(bytes) + 8) + 16 + SPIKE_RING_BEHIND;
+  }
+
+  /*
+    The ring of a warp, made by all of its threads, with a barrier after it before the first put(); not made: what
+    another warp has, of which this one gets the pieces too
+  */
+  __device__ SpikeRing(unsigned char *shared, int warp, int warps, int stages_, int bytes, bool make = true) :
+    stages(stages_), pitch(Pitch(bytes)), in(0), out(0), phase(0), lead(0)
+  {
+    full  = (unsigned long long *)shared + warp * stages;
+    slots = shared + (warps * stages + 1) / 2 * 16 + (size_t)warp * stages * pitch;
+    if (make && !(threadIdx.x & 31)) {
+#if __CUDA_ARCH__ >= 900
+      for (int k = 0; k < stages; k++) SpikeMbarrierInit(full + k, 1);
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#else
+      for (int k = 0; k < stages; k++) SpikeMbarrierInit(full + k, 32);
+#endif
+    }
+  }
+  __device__ void put(const void *piece, int bytes)
+  {
+    const int before = ALIGNED ? 0 : (int)((size_t)piece & 15), n = ALIGNED ? bytes : (before + bytes + 15) / 16 * 16;
+    const unsigned char *from = (const unsigned char *)piece - before;
+    unsigned char       *to   = slots + in * pitch;
+
+#if __CUDA_ARCH__ >= 900
+    if (!(threadIdx.x & 31)) {
+      asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(SpikeMbarrierAddress(full + in)), "r"(n)
+                   : "memory");
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     (unsigned)__cvta_generic_to_shared(to)),
+                   "l"(from), "r"(n), "r"(SpikeMbarrierAddress(full + in))
+                   : "memory");
+    }
+#else
+    for (int i = 16 * (threadIdx.x & 31); i < n; i += 16 * 32) SpikeCopyAsync<16, true>(to + i, from + i);
+  #if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(SpikeMbarrierAddress(full + in)) : "memory");
+  #endif
+#endif
+    if (!ALIGNED) lead = (lead & ~(15u << 4 * in)) | (unsigned)before << 4 * in;
+    if (++in == stages) in = 0;
+  }
+  /* As if so many pieces had been got */
+  __device__ void skip(int pieces)
+  {
+    out   = pieces % stages;
+    phase = pieces / stages & 1;
+  }
+  /* The next piece, when it is there; from: what put() was given by the other warp, if it was another one */
+  __device__ const void *get(const void *from = NULL)
+  {
+    const void *piece = slots + out * pitch +
+                        (ALIGNED ? 0
+                         : from  ? (unsigned)(size_t)from & 15u
+                                 : lead >> 4 * out & 15u);
+
+#if __CUDA_ARCH__ >= 800
+    SpikeMbarrierWait(full + out, phase);
+#else
+    __syncwarp();
+#endif
+    if (++out == stages) {
+      out = 0;
+      phase ^= 1;
+    }
+    return piece;
+  }
+};

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tiles.cuh: how the CUDA backend stores a partitioned band, and what its files share */
+#pragma once
+
+#include "kernels/common/cuda/scalar.cuh"
+extern "C" {
+#include "kernels/band/band.h"
+}
+
+/*
+  Partitions are stored as rows of T x T tiles, T <= 32, QL tiles below and QU above the diagonal tile of a tile row; a
+  warp (T <= 16 and QL, QU <= 1:
+  G <= 32 / T partitions of a warp together) works with one matrix row a lane. The far tile on each side is a corner:
+  with kl = QL T the entries of the lower one lie on and above its diagonal, so its strictly lower half is free, and
+  holds the strictly lower half of the diagonal tile; likewise the upper corner holds the strictly upper half of the
+  diagonal tile. That makes exactly (QL + QU) T + 1 numbers a row:
+
+      tile q - 1        D_{j,j-q}, later L_{j,j-q}           q = 1 .. QL, the corner last
+      tile QL + q - 1   D_{j,j+q}, later U_{j,j+q}           q = 1 .. QU, the corner last
+      diagonal          diagonal of D_jj, later of U_jj^-1
+
+  and after the factorization the diagonal tile's halves are those of L_jj^-1 (unit diagonal) and U_jj^-1, so that a
+  step of a sweep is products alone. With kl = 0 (ku = 0) the lower (upper) half of a diagonal tile is zero and not
+  stored. Tiles that would lie left of the first or right of the last tile row hold zeros, apart from the halves kept in
+  a corner. Partition p is member p % G of group p / G; inside a group element (r, c) of member m of a tile is at (c G +
+  m) T + r: a warp reads consecutive numbers. Rows behind the end of a partition, and partitions behind the last one of
+  the last group, have a one on the diagonal.
+*/
+struct SpikeTiles {
+  PetscInt        n, np;
+  int             kl, ku;
+  int             T, QL, QU, G;
+  const PetscInt *start;    /* [np + 1] */
+  const PetscInt *active;   /* [np + 1] 0 or 1 */
+  int             steps;    /* tile rows of every partition */
+  PetscInt64      stepsize; /* elements of a tile row of a group; with T > 16 rounded up to 8 */
+
+  __host__ __device__ PetscInt64 group(PetscInt p) const { return (p / G) * (PetscInt64)steps * stepsize; }
+  __host__ __device__ PetscInt64 tile(int t) const { return (PetscInt64)t * T * T * G; }
+  /* element (r, c) of tile t in tile row j of partition p */
+  __host__ __device__ PetscInt64 at(PetscInt p, int j, int t, int r, int c) const
+  {
+    return group(p) + j * stepsize + tile(t) + ((PetscInt64)c * G + p % G) * T + r;
+  }
+  __host__ __device__ PetscInt64 diag(PetscInt p, int j, int r) const
+  {
+    return group(p) + j * stepsize + tile(QL + QU) + (p % G) * T + r;
+  }
+  /* element (r, c) of the diagonal tile in its three places; r > c only with QL > 0, r < c only with QU > 0 */
+  __host__ __device__ PetscInt64 diagtile(PetscInt p, int j, int r, int c) const
+  {
+    if (r == c) return diag(p, j, r);
+    return at(p, j, r > c ? QL - 1 : QL + QU - 1, r, c);
+  }
+  __host__ __device__ PetscInt groups() const { return (np + G - 1) / G; }
+};
+
+/* elements behind the last one that may be read, for nothing, where a tile is not stored */
+#define SPIKE_BAND_BEHIND 1024
+
+#define SPIKE_CUDA_MAX_BANDWIDTH 512 /* the solves of the reduced systems keep a tip in shared memory */
+
+/* What a setup function has seen */
+struct SpikeStatus {
+  /*
+    smallest, all ones where there is none; badrow of pivots: the complement of the smallest, zero where there is none
+  */
+  unsigned long long badrow, overflowrow, zerorow;
+  unsigned long long nboost;
+  double             value[4]; /* of fill: sum, dropped, maxdropped, norm */
+};
+
+/*
+  What setup leaves on the device for finish(), which copies it to pinned host memory; behind it are rate[2 (np + 1)
+  blocks] of W, then of V, and window[2 np]
+*/
+struct SpikeReport {
+  SpikeStatus fill, factor, reduced; /* the last two are zero between finish() and the kernels that add to them */
+  int         count;                 /* of the spikes for the second launch of the tips                        */
+};
+
+/* Where the entries of a pattern go, made by the first fill (spike_fillmap.cu) */
+struct SpikeFillMap {
+  int                 state;           /* 0: not looked at yet, 1: there is one, -1: there is none */
+  int                 rows, tilerows;  /* shape of a unit of work */
+  int                 units, chunks;   /* of the matrix */
+  int                 codes;           /* of a lane in a chunk */
+  int                 extra;           /* most entries of a row that lie outside the band */
+  int                 threads, blocks; /* of a fill */
+  unsigned short     *code;            /* [chunks * 32 * codes] */
+  unsigned long long *chunk;           /* [chunks] */
+  int                *unit;            /* [units + 1] its first chunk, and two counters */
+  PetscReal           bytes;
+};
+
+struct SpikeTriSystems; /* spike_tridiagonal.cu */
+
+struct SpikeCUDA {
+  SpikeTiles   t;
+  PetscInt64   elements;
+  PetscInt    *dstart, *dactive;
+  char        *room; /* for an apply or for a setup, which do not meet: work, or scratch and behind it spike */
+  size_t       roomsize;
+  PetscScalar *work;                /* [maxrhs * n] for the corrections */
+  void        *scratch;             /* reductions */
+  PetscScalar *spike;               /* windows of the spikes, one batch of interfaces */
+  PetscInt64   spikesize;           /* elements of spike, from SpikeTipsWork_CUDA() */
+  int         *window;              /* [2 np] wtop, wbot on the device, in tile rows; in the report */
+  SpikeReport *report, *hostreport; /* on the device, pinned on the host */
+  size_t       reportsize;
+  int          blocks;   /* of columns of a spike, in the report */
+  double      *badvalue; /* [np] magnitude of a partition's first bad pivot, [np + 1] of a reduced system's */
+  PetscInt    *oldrow;   /* [n] the inverse of newrow, made by the first fill that has one */
+  int          multiprocessors;
+  size_t       sharedmemory;   /* most bytes of a block */
+  PetscReal    windowrows;     /* sum of wtop and wbot */
+  int          correctrows;    /* most tile rows that a correction goes over */
+  size_t       sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves, */
+  /* and blocks that the registers of a multiprocessor are enough for: vectors in memory, in shared memory */
+  int          sweepblocks[2];
+  SpikeFillMap map;
+
+  SpikeTriSystems *tri; /* half-bandwidth 1 by the kernels of tridiagonal.h: no band; NULL else */
+
+  /* what the setup functions since the last finish() were given for their outcomes */
+  SpikeFillStats *fillstats;
+  SpikePivot     *pivot, *reducedpivot;
+  PetscReal      *left, *right;
+};

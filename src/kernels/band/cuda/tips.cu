@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tips.cu: tips of the spikes, and how far the spikes reach */
+#include "band.cuh"
+#include "tips_narrow.cuh"
+
+/*
+  The backend has no UL factorization: the leading corner of l rows has the factors' leading corners as its own, so W of
+  the corner is U_ll^-1 Y, Y = L_ll^-1 [C; 0], forward and backward over l rows. Both tips are thus made after the
+  factorization, by righttips().
+
+  Bands of few tiles on a side: tipsnarrow.cuh; the others as follows. The rows behind l add to Wt what W has fallen by
+  there times what comes back up to the top. A block of threads with the spike's columns measures both and chooses l:
+  forward until W has fallen below the root of that of its end, then backward, with one more column that starts as
+  random signs behind row l and leaves at the top what comes back. Where the product is above rounding, and above the
+  tolerance of the corrections, it goes on forward, as far as this number asks for. W_i is taken to fall as Y_i / U_ii
+  does, which no scaling of rows changes; where the corner is the whole partition, W itself is looked at.
+
+  What remains is the reach of the spikes, down to the tolerance of the corrections: the recurrences of Y (with L) and V
+  (with U alone, above the tip) go on with one combination of the columns. A block reads a tile once for all of its
+  columns, into shared memory, some tiles ahead of their use; a warp has 8 NT columns of X, the last tile rows of which
+  are in shared memory. Y is kept in SpikeCUDA.spike. Products are in double precision.
+
+  A first launch gives every block room for SPIKE_TIPS_ROWS K rows of Y; spikes that need more are listed and done by a
+  second one, with few blocks.
+*/
+#define SPIKE_TIPS_ROWS  8
+#define SPIKE_TIPS_SHAPE 2, 1, 4 /* blocks of rows of a tile, of columns of a warp, tiles in shared memory */
+
+typedef enum {
+  SPIKE_FORWARD,
+  SPIKE_BACKWARD,
+  SPIKE_FOLLOW,
+  SPIKE_DONE
+} SpikePhase;
+
+template <typename F>
+__global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
+{
+  typedef SpikeColumns<F, SPIKE_TIPS_SHAPE> Columns;
+  constexpr int                             NT  = 1; /* blocks of columns of a warp */
+  constexpr int                             LDX = Columns::LDX;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
+  __shared__ double                             history[32];
+  const SpikeTiles                             &t = a.t;
+  const int T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks,
+            units = a.again ? *a.count : 2 * half;
+  Columns       s(a, shared, norms);
+  constexpr int ROWS = Columns::ROWS;
+  /* of a tile row of Y: columns of ROWS numbers */
+  const int    size  = a.tiles * 8 * ROWS;
+  const double small = PetscMax((8.0 + 0.25 * PetscMax(kl, ku)) * (double)a.eps, (double)a.tol),
+               root  = sqrt(PetscMax((double)a.eps, (double)a.tol));
+  PetscScalar *Y     = a.work + (PetscInt64)blockIdx.x * a.rows * size;
+
+  for (int i = blockIdx.x; i < units; i += gridDim.x) {
+    const int      unit  = a.again ? a.list[i] : i;
+    const bool     right = unit >= half;
+    const PetscInt q = (unit - (right ? half : 0)) / a.blocks, p = right ? q - 1 : q;
+    const int      h = right ? ku : kl, col0 = (unit % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0),
+              first = s.warp * NT * 8;
+
+    if (!threadIdx.x && !a.again) a.rate[unit] = PETSC_MIN_REAL;
+    if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
+    const int    n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most);
+    SpikeFall    fall(history, !threadIdx.x, right ? PetscMin(Q + (n % T ? 1 : 0), J) : PetscMin(Q, J), (double)a.tol);
+    const int    f0   = right ? (n - ku) / T : 0; /* rows of Y: f0 <= j < f1 */
+    const int    last = right ? J - fall.tip : 0; /* of the way back         */
+    PetscScalar *A    = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h,
+                *tip  = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
+    int f1 = right ? J : 0, j = f0, phase = SPIKE_FORWARD, below = 0, stop = right ? J : PetscMin(a.rows, most);
+    /* of W itself, where all of it is known */
+    double target = -1.0, scale = 0.0, reference = 0.0, start = 0.0, end = 0.0;
+
+    s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
+    s.diag = s.band + t.tile(t.QL + t.QU);
+    while (phase != SPIKE_DONE) {
+      const bool back = phase == SPIKE_BACKWARD || (phase == SPIKE_FOLLOW && right);
+      const int  cols = phase == SPIKE_FOLLOW             ? 1
+                      : phase == SPIKE_BACKWARD && !right ? nc + 1
+                                                          : nc,
+                nt = PetscMax(0, PetscMin(NT, (cols - first + 7) / 8)), real = phase == SPIKE_FOLLOW ? 1 : nc;
+      unsigned top = 0, signs = 0;
+      double   wt, ret, far;
+
+      /* X before the first row */
+      __syncthreads();
+      s.clear(phase == SPIKE_BACKWARD && !right ? nc : -1);
+      __syncthreads();
+      if (phase == SPIKE_FORWARD) {
+        for (int k = 1; k <= PetscMin(t.QL, j - f0); k++) {
+          for (int e = threadIdx.x; e < T * nc; e += blockDim.x)
+            s.slot(j - k)[e / T * LDX + e % T] = SpikeArith(Y[(j - k) * size + e / T * ROWS + e % T]);
+        }
+      } else if (phase == SPIKE_FOLLOW && !right) {
+        for (int k = 1; k <= PetscMin(t.QL, j); k++) {
+          for (int r = threadIdx.x; r < T; r += blockDim.x) {
+            SpikeArith v = 0.0;
+
+            for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * SpikeArith(Y[(j - k) * size + c * ROWS + r]);
+            s.slot(j - k)[r] = v;
+          }
+        }
+      } else if (phase == SPIKE_FOLLOW) {
+        for (int k = 1; k <= PetscMin(t.QU, J - 1 - j); k++) {
+          for (int r = threadIdx.x; r < T; r += blockDim.x) s.slot(j + k)[r] = SpikeArith(Y[(k - 1) * T + r]);
+        }
+      }
+      s.begin(back, j);
+      for (bool go = true; go;) {
+        PetscScalar *y    = phase == SPIKE_FOLLOW ? NULL : Y + (j - f0) * size;
+        SpikePanel   rhs  = {NULL, h, right ? j * T - (n - ku) : j * T, h},
+                   result = {NULL, right ? kl : ku, right ? j * T - (n - kl) : j * T, right ? kl : ku};
+        unsigned m;
+
+        if (phase == SPIKE_FORWARD && (right || j < t.QL)) rhs.a = A;
+        if (phase == SPIKE_BACKWARD && (right || j < t.QU) && kl && ku) result.a = tip;
+        if (back)
+          m = s.template step<true>(j, f0, nt,
+                                    phase == SPIKE_BACKWARD && j >= f0 ? PetscMax(0, PetscMin(NT, (nc - first + 7) / 8))
+                                                                       : 0,
+                                    real,
+                                    right || j < PetscMax(t.QU, 1) || (f1 == J && (j < fall.tip || j >= J - fall.tip)),
+                                    y, rhs, result, &signs);
+        else m = s.template step<false>(j, f0, nt, 0, real, !right, y, rhs, result, &signs);
+        if (phase == SPIKE_FORWARD) {
+          if (!right) {
+            const double norm = s.reduce(m);
+
+            fall.add(norm);
+            below = fall.seen > fall.tip && norm <= (target < 0.0 ? root * fall.head : target) ? below + 1 : 0;
+          }
+          j++;
+          go = j < stop && !(!right && j >= PetscMin(2 * fall.tip, most) && below >= PetscMax(t.QL, 1));
+        } else if (phase == SPIKE_BACKWARD) {
+          if (right) fall.add(s.reduce(m));
+          else {
+            if (j < t.QU) top = PetscMax(top, m);
+            if (f1 == J && (j < fall.tip || j >= J - fall.tip)) {
+              const double norm = s.reduce(m);
+
+              if (j < fall.tip) start = PetscMax(start, norm);
+              if (j >= J - fall.tip) end = PetscMax(end, norm);
+            }
+          }
+          j--;
+          go = j >= last;
+        } else {
+          const double norm = s.reduce(m);
+
+          if (right) fall.add(scale * norm);
+          else if (j == f1 - 1)
+            scale = norm == 0.0
+                    ? 0.0
+                    : reference / norm; /* the last row of Y once more, which shows the size of the combination */
+          else fall.add(scale * norm);
+          j += right ? -1 : 1;
+          go = !fall.fallen && (right ? j >= J - most : j < most);
+        }
+      }
+      if (phase == SPIKE_FORWARD) {
+        f1    = j;
+        j     = f1 - 1;
+        phase = SPIKE_BACKWARD;
+      } else if (phase == SPIKE_FOLLOW) phase = SPIKE_DONE;
+      else if (right) {
+        const int rows    = PetscMin(t.QU, J - last);
+        unsigned  largest = 0;
+
+        phase = fall.fallen || fall.seen >= most ? SPIKE_DONE : SPIKE_FOLLOW;
+        if (phase == SPIKE_FOLLOW) { /* a combination of the columns, and its size */
+          for (int e = threadIdx.x; e < rows * T; e += blockDim.x) {
+            const SpikeArith *x = s.slot(last + e / T) + e % T;
+            SpikeArith        v = 0.0;
+
+            for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * x[c * LDX];
+            Y[e]    = (PetscScalar)v;
+            largest = PetscMax(largest, SpikeMagnitude(v));
+          }
+          scale = s.reduce(largest);
+          scale = scale == 0.0 ? 0.0 : fall.recent(PetscMax(rows, 1)) / scale;
+        }
+      } else {
+        wt  = s.reduce(top);
+        ret = s.reduce(signs);
+        far = fall.recent(PetscMax(t.QL, 1));
+        if (f1 == most || ret * far <= small * wt) {
+          phase     = fall.fallen || f1 == most ? SPIKE_DONE : SPIKE_FOLLOW;
+          reference = fall.recent(1);
+          j         = f1 - 1;
+        } else if (f1 >= a.rows) { /* the other launch has more room */
+          phase = SPIKE_DONE;
+          below = -1;
+          if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
+        } else {
+          target = 0.5 * small * wt / ret;
+          below  = 0;
+          stop   = PetscMin(PetscMin(2 * f1, a.rows), most);
+          j      = f1;
+          phase  = SPIKE_FORWARD;
+        }
+      }
+    }
+    if (!threadIdx.x && below >= 0) {
+      a.rate[unit] = (PetscReal)(!right && f1 == J ? SpikeRate(start, end, (PetscMax(J - fall.tip, 1) * (double)T))
+                                                   : fall.rate(T));
+      atomicMax(a.window + 2 * p + right, fall.fallen ? PetscMin(fall.last, J) : J);
+    }
+  }
+}
+
+/* Columns of a block of threads and what goes with them */
+struct SpikeTipsPlan {
+  int    blocks, ncols, tiles, slots, threads, rows, most;
+  size_t shared;
+};
+
+template <typename F>
+static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
+{
+  typedef SpikeColumns<F, SPIKE_TIPS_SHAPE> Columns;
+
+  plan->threads = plan->tiles * 32;
+  plan->shared  = Columns::BUFFERS * Columns::TILE * sizeof(F) +
+                 (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
+}
+
+/* As few blocks of columns as fit */
+static void SpikeTipsPlan_Private(const SpikeBand *s, const SpikeTiles *t, SpikeTipsPlan *plan)
+{
+  const int Q = PetscMax(t->QL, t->QU), K = PetscMax(PetscMax(t->kl, t->ku), 1);
+
+  plan->slots = PetscMax(Q, 1);
+  for (plan->blocks = (K + 63) / 64;; plan->blocks++) {
+    plan->ncols = (K + plan->blocks - 1) / plan->blocks;
+    plan->tiles = (plan->ncols + 1 + 7) / 8;
+    SpikeDispatchPrecision(s->precision, SpikeTipsShape_Private<F>(plan));
+    if (plan->shared <= 226 * 1024 || plan->ncols == 1) break;
+  }
+  plan->most = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->steps);
+  plan->rows = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
+}
+
+/* Few tiles on either side of the diagonal: in registers, in one pass over the rows that keeps none of them */
+static bool SpikeTipsAreNarrow_Private(const SpikeTiles *t)
+{
+  return t->QL <= SPIKE_TIPS_NARROW && t->QU <= SPIKE_TIPS_NARROW;
+}
+
+/*
+  Room for Y in as many blocks as run at once, or in an eighth of the band's memory or 24 MB; for the longest corner in
+  one of them; and for the reduced systems
+*/
+void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *elements, size_t *scratch, int *blocks)
+{
+  const PetscInt64 band = t->groups() * (PetscInt64)t->steps * t->stepsize,
+                   room = (PetscInt64)(band / 8 * SpikePrecisionBytes(s->precision) / sizeof(PetscReal));
+  PetscInt64    together, row;
+  SpikeTipsPlan plan;
+
+  *elements = 0;
+  *scratch  = 0;
+  *blocks   = 1;
+  if (!s->coupled) return;
+  if (!SpikeTipsAreNarrow_Private(t)) {
+    SpikeTipsPlan_Private(s, t, &plan);
+    row       = 32 * (PetscInt64)plan.tiles * 8;
+    together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks,
+                         132 * PetscMax(1, PetscMin(PetscMin(32, 2048 / plan.threads),
+                                                    226 * 1024 / (PetscInt64)plan.shared)));
+    *elements = PetscMin(together * plan.rows * row, PetscMax(room, 3145728));
+    *elements = PetscMax(*elements, PetscMax(plan.most, plan.rows) * row);
+    *scratch  = 2 * (size_t)(t->np + 1) * plan.blocks * sizeof(int);
+    *blocks   = plan.blocks;
+  }
+  *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, room));
+  *scratch  = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
+}
+
+/* Only notes where the falloff goes: the left tips are made from the factors, with the right ones */
+PetscErrorCode SpikeLeftTips_CUDA(SpikeBand *s, SpikePivot *pivot, PetscReal falloff[])
+{
+  PetscFunctionBegin;
+  ((SpikeCUDA *)s->data)->left = falloff;
+  pivot->nboost                = 0;
+  for (PetscInt q = 0; q <= s->np; q++) falloff[q] = PETSC_MIN_REAL;
+  for (PetscInt p = 0; p < s->np; p++) s->wtop[p] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F, int NB, int Q>
+static PetscErrorCode SpikeTipsNarrowLaunch_Private(const SpikeTipsArgs &a, cudaStream_t stream)
+{
+  const PetscInt interfaces = a.t.np + 1;
+  const unsigned blocks     = (unsigned)(Q == 1 ? interfaces : interfaces + (interfaces + 1) / 2),
+                 threads    = SpikeStripShape<NB, Q>::THREADS;
+
+  PetscFunctionBegin;
+  SpikeTipsNarrow_Kernel<F, NB, Q><<<blocks, threads, 0, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F>
+static PetscErrorCode SpikeTipsNarrow_Private(const SpikeTipsArgs &a, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (a.t.QL > 1 || a.t.QU > 1) {
+    if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, SPIKE_TIPS_NARROW>(a, stream)));
+    else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, SPIKE_TIPS_NARROW>(a, stream)));
+  } else if (a.t.T <= 8) PetscCall((SpikeTipsNarrowLaunch_Private<F, 1, 1>(a, stream)));
+  else if (a.t.T <= 16) PetscCall((SpikeTipsNarrowLaunch_Private<F, 2, 1>(a, stream)));
+  else if (a.t.T <= 24) PetscCall((SpikeTipsNarrowLaunch_Private<F, 3, 1>(a, stream)));
+  else PetscCall((SpikeTipsNarrowLaunch_Private<F, 4, 1>(a, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F>
+static PetscErrorCode SpikeTipsLaunch_Private(const SpikeCUDA *h, const SpikeTipsPlan *plan, SpikeTipsArgs *a,
+                                              cudaStream_t stream)
+{
+  const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 32 * (PetscInt64)a->tiles * 8;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(
+    cudaFuncSetAttribute(SpikeTips_Kernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan->shared));
+  for (a->again = 0; a->again < 2; a->again++) {
+    a->rows = a->again ? plan->most : plan->rows;
+    SpikeTips_Kernel<F>
+      <<<(unsigned)PetscMin(units, h->spikesize / (a->rows * row)), plan->threads, plan->shared, stream>>>(*a);
+    PetscCallCUDA(cudaGetLastError());
+    if (plan->rows >= plan->most) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const SpikeTiles  *t      = &h->t;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  const PetscInt     np     = s->np;
+  const int          Q      = PetscMax(t->QL, t->QU);
+  SpikeTipsPlan      plan;
+  SpikeTipsArgs      a = {};
+
+  PetscFunctionBegin;
+  for (PetscInt q = 0; q <= np; q++) falloff[q] = PETSC_MIN_REAL;
+  for (PetscInt p = 0; p < np; p++) s->wtop[p] = s->wbot[p] = 0;
+  if (!s->coupled || !Q || !s->n) PetscFunctionReturn(PETSC_SUCCESS);
+  h->right = falloff;
+  if (h->tri) {
+    PetscCall(SpikeTriTipsSystems_CUDA(s));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  SpikeTipsPlan_Private(s, t, &plan);
+  a.t      = *t;
+  a.band   = s->band;
+  a.B      = s->dB;
+  a.C      = s->dC;
+  a.Vb     = s->dVb;
+  a.Wt     = s->dWt;
+  a.work   = h->spike;
+  a.eps    = SpikePrecisionEpsilon(s->precision);
+  a.tol    = PetscMax(s->window, a.eps / 4);
+  a.blocks = plan.blocks;
+  a.ncols  = plan.ncols;
+  a.tiles  = plan.tiles;
+  a.slots  = plan.slots;
+  a.most   = plan.most;
+  a.window = h->window;
+  a.rate   = (PetscReal *)(h->report + 1);
+  a.count  = &h->report->count;
+  a.list   = (int *)h->scratch;
+  if (SpikeTipsAreNarrow_Private(t))
+    SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsNarrow_Private<F>(a, stream)));
+  else {
+    PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)np * sizeof(int), stream));
+    PetscCallCUDA(cudaMemsetAsync(a.count, 0, sizeof(int), stream));
+    SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsLaunch_Private<F>(h, &plan, &a, stream)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

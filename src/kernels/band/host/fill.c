@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fill.c: the host's fill of band and coupling blocks from CSR */
+#include "host.h"
+
+/* Where entry (i, j) of the rank goes */
+typedef enum {
+  SPIKE_ENTRY_BAND,
+  SPIKE_ENTRY_B,
+  SPIKE_ENTRY_C,
+  SPIKE_ENTRY_NONE
+} SpikeEntry;
+
+/*
+  Entry (i, j), i in partition p, inside the half-bandwidths: partitions have at least max(kl, ku) rows, so j lies in p
+  or beside it
+*/
+static inline SpikeEntry SpikeEntryPlace(const SpikeBand *s, PetscInt p, PetscInt j)
+{
+  if (j >= s->start[p] && j < s->start[p + 1]) return SPIKE_ENTRY_BAND;
+  if (!s->coupled) return SPIKE_ENTRY_NONE;
+  if (j < s->start[p]) return s->active[p] ? SPIKE_ENTRY_C : SPIKE_ENTRY_NONE;
+  return s->active[p + 1] ? SPIKE_ENTRY_B : SPIKE_ENTRY_NONE;
+}
+
+/* Of every fill: a band, couplings and statistics in which nothing has been seen */
+PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
+{
+  SpikeHost       *h   = (SpikeHost *)s->data;
+  const PetscCount pad = SPIKE_BAND_PAD(s->kl, s->ku);
+
+  PetscFunctionBegin;
+  st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
+  st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
+  if (h->first) memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
+  if (s->nsystems) {
+    PetscCall(PetscArrayzero(h->dl, s->n));
+    PetscCall(PetscArrayzero(h->d, s->n));
+    PetscCall(PetscArrayzero(h->du, s->n));
+  }
+  if (s->coupled) {
+    PetscCall(PetscArrayzero(s->dB, (PetscCount)(s->np + 1) * s->ku * s->ku));
+    PetscCall(PetscArrayzero(s->dC, (PetscCount)(s->np + 1) * s->kl * s->kl));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR parts[], const PetscInt *newrow,
+                              SpikeFillStats *st)
+{
+  SpikeHost       *h  = (SpikeHost *)s->data;
+  const PetscInt   kl = s->kl, ku = s->ku;
+  const PetscCount ld = (PetscCount)kl + ku + 1;
+  PetscInt         p  = 0;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeFillBegin_Host(s, st));
+  for (PetscInt r = 0; r < s->n; r++) {
+    const PetscInt i      = newrow ? newrow[r] : r;
+    PetscReal      rowsum = 0.0;
+
+    while (i < s->start[p]) p--;
+    while (i >= s->start[p + 1]) p++;
+    for (PetscInt part = 0; part < nparts; part++) {
+      const SpikeCSR *A = &parts[part];
+
+      for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
+        const PetscScalar v   = A->aa[k];
+        const PetscReal   abs = PetscAbsScalar(v);
+        PetscInt          j   = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+
+        if (newrow) j = newrow[j];
+        if (PetscIsInfOrNanReal(abs) && st->badrow < 0) st->badrow = r;
+        st->sum += abs;
+        rowsum += abs;
+        if (j - i > ku || i - j > kl) {
+          st->dropped += abs;
+          st->maxdropped = PetscMax(st->maxdropped, abs);
+          continue;
+        }
+        switch (SpikeEntryPlace(s, p, j)) {
+        case SPIKE_ENTRY_BAND: {
+          const PetscCount t = h->off[p] + (j - s->start[p]) * ld + ku + i - j;
+
+          if (s->precision != PC_SPIKE_PRECISION_DOUBLE && abs > (PetscReal)SpikePrecisionMax(s->precision) &&
+              st->overflowrow < 0)
+            st->overflowrow = r;
+          if (s->nsystems) {
+            *(i == j ? &h->d[i] : j < i ? &h->dl[i] : &h->du[i]) = v;
+            if (i != j && h->begins && h->begins[PetscMax(i, j)] && v != (PetscScalar)0.0 && st->joined < 0)
+              st->joined = r;
+          }
+          if (h->first) SpikeHostPut(s->precision, h->first, t, v);
+        } break;
+        case SPIKE_ENTRY_B: /* row counted in the last ku of partition p, column in the first ku behind it */
+          s->dB[(PetscCount)(p + 1) * ku * ku + (i - (s->start[p + 1] - ku)) +
+                (PetscCount)(j - s->start[p + 1]) * ku] = v;
+          break;
+        case SPIKE_ENTRY_C: /* row counted in the first kl of partition p, column in the last kl before it */
+          s->dC[(PetscCount)p * kl * kl + (i - s->start[p]) + (PetscCount)(j - (s->start[p] - kl)) * kl] = v;
+          break;
+        case SPIKE_ENTRY_NONE:
+          break;
+        }
+      }
+    }
+    st->norm = PetscMax(st->norm, rowsum);
+    if (rowsum == 0.0 && (st->zerorow < 0 || r < st->zerorow)) st->zerorow = r;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

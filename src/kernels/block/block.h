@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  block.h: the contract between those who have small dense blocks (C, no CUDA) and the backends: a table of functions,
+  apart from SpikeKernels
+*/
+#pragma once
+
+#include "kernels/common/types.h"
+
+#define SPIKE_BLOCK_MAXBS 32 /* largest block; 4, 8 and 16 are those to be fast with */
+#define SPIKE_BLOCK_MAXM  32 /* columns of a small block, at most */
+
+typedef struct _n_SpikeBlockKernels SpikeBlockKernels;
+
+/*
+  Numbers are real or complex as PetscScalar is, of a precision that each call names: PC_SPIKE_PRECISION_DOUBLE or
+  _SINGLE; `void *` points to such numbers. Those of vectors that meet factors are PetscScalar. Pointers belong to the
+  backend's memory where nothing else is said. Offsets are 64-bit. Everything is deterministic: two runs give the same
+  bits, and so does a task, whatever other tasks are in the batch and wherever it stands there.
+
+  The state of a backend. The caller sets k, all the rest zero, and calls create(); stream is looked at in each call:
+  NULL on the host; on a device NULL is PETSc's current one.
+*/
+typedef struct {
+  void                    *data;
+  void                    *stream;
+  const SpikeBlockKernels *k;
+} SpikeBlock;
+
+/*
+  Operations (Afanasyev et al., Procedia Comp. Sci. 66, 2015, section 3). X, Y, Z tall: element (i, j) at [i + j ld], or
+  with rowmajor at [i ld + j]; small ones are column-major always. [op] is =, += or -= as mode says.
+
+    AXPY            Y [op] X Z      Y n x m, X n x k, Z k x m small. Y may be X where ldy = ldx and k = m.      (k + m +
+                                    (m for += and -=)) n words
+    DOT             Y [op] X^H Z    Y k x m small, X n x k, Z n x m. Z may be X: it is read once then.            (k +
+                                    m) n words
+    MULT            Y [op] A X      Y n x m, n = bs mb; X has bs nb rows. X and Y apart.                         A once,
+                                    X and Y as often as a cache of the backend lets one hope
+    MULT_TRANSPOSE  Y [op] A^T X    Y n x m, n = bs nb; X has bs mb rows. X and Y apart.
+    MULT_HERMITIAN  Y [op] A^H X    the same
+
+  1 <= k, m <= SPIKE_BLOCK_MAXM, n >= 0: with n = 0, DOT's = sets Y to zero. DOT adds up in an order that depends on n,
+  k, m, rowmajor and the backend alone. = reads nothing of Y. Rows between n and the leading dimension are neither read
+  nor written, and neither are columns between m and ld with rowmajor. The fields that an operation does not name are
+  not looked at.
+*/
+typedef enum {
+  SPIKE_BLOCK_AXPY,
+  SPIKE_BLOCK_DOT,
+  SPIKE_BLOCK_MULT,
+  SPIKE_BLOCK_MULT_TRANSPOSE,
+  SPIKE_BLOCK_MULT_HERMITIAN,
+  SPIKE_BLOCK_NOPS
+} SpikeBlockOp;
+
+typedef enum {
+  SPIKE_BLOCK_SET,
+  SPIKE_BLOCK_ADD,
+  SPIKE_BLOCK_SUB
+} SpikeBlockMode;
+
+/* A sparse matrix of mb x nb blocks bs x bs: pattern on the host while matcreate() runs, then the backend's */
+typedef struct {
+  PetscInt bs, mb, nb;
+  /* values of the caller, in the order of bj, each block column-major; may be set anew before each run() */
+  const void *a;
+  void       *data; /* by matcreate() */
+} SpikeBlockMat;
+
+typedef struct {
+  SpikeBlockOp         op;
+  SpikeBlockMode       mode;
+  PetscBool            rowmajor;
+  PetscInt             n, k, m;
+  const void          *X, *Z;
+  void                *Y;
+  PetscCount           ldx, ldz, ldy;
+  const SpikeBlockMat *A;
+} SpikeBlockTask;
+
+/*
+  The pattern of L and U, on the host: SpikeBlockSymbolic() makes it and SpikeBlockPatternDestroy() frees it. Rows,
+  columns and tasks are blocks. Tasks are the subdomains: independent matrices one behind the other in the same arrays,
+  task t has rows start[t] <= i < start[t + 1], and no entry of L or U leaves it; lengths may differ, and be 0.
+
+      A ~ (I + L)(D + U)    L strictly lower, U strictly upper, D the diagonal blocks, of which the inverses are kept,
+                            as PETSc's MATBAIJ factors are
+
+  Row i of L has the columns lj[li[i] .. li[i + 1]), ascending, that of U uj[ui[i] .. ui[i + 1]); both number the rows
+  of all tasks in one go. A row belongs to a level of L when all rows that its L names belong to earlier ones: rows
+  levelrow[0][levelptr[0][l] .. levelptr[0][l + 1]) are level l, ascending, of all tasks together: there are as many
+  levels as the task with most has. They serve the lower solve and the factorization; in reverse the solve with I + L^T.
+  [1]: of U, for the upper solve; in reverse for D^T + U^T.
+*/
+typedef struct {
+  PetscInt  bs, nb, ntasks;
+  PetscInt  levels;  /* of fill; PETSC_INT_MAX: complete                                                   */
+  PetscInt *start;   /* [ntasks + 1]                                                                      */
+  PetscInt *newrow;  /* [nb] row and column i of the matrix are newrow[i] of the factors; NULL: they stay   */
+  PetscInt *oldrow;  /* [nb] and back; NULL likewise                                                      */
+  PetscInt *li, *lj; /* [nb + 1], [li[nb]]                                                                */
+  PetscInt *ui, *uj;
+  PetscInt  nlevels[2];
+  PetscInt *levelptr[2];   /* [nlevels + 1] */
+  PetscInt *levelrow[2];   /* [nb]          */
+  PetscInt  maxlevels[2];  /* of a single task, for who runs tasks apart                                          */
+  PetscInt  kept, dropped; /* blocks of the matrix that are in the pattern; that lead from one task to another     */
+  /*
+    row (of the matrix) of the first diagonal block that the matrix does not have, -1 if none: it is in the factors,
+    filled with zeros
+  */
+  PetscInt missing;
+} SpikeBlockPattern;
+
+/*
+  The matrix in CSR, in the backend's memory: of numbers (bs = 1), or of blocks of the factors' size, column-major,
+  where bs is that
+*/
+typedef struct {
+  PetscInt           bs;
+  const PetscInt    *ai, *aj;
+  const PetscScalar *aa;
+} SpikeBlockCSR;
+
+/*
+  What fill() saw. Rows are those of the matrix, numbers not blocks, local. Entries that leave their task are looked at
+  for badrow alone
+*/
+typedef struct {
+  PetscReal norm;        /* largest sum of |a_ij| over a row, of what is kept                                     */
+  PetscInt  badrow;      /* first row with a value that is not finite, -1 if none                                 */
+  PetscInt  overflowrow; /* first row with a finite value that the precision of the factors cannot hold, -1 if none */
+} SpikeBlockFillStats;
+
+/* Factors */
+typedef struct {
+  const SpikeBlockPattern *p;         /* the caller's, alive until ludestroy() */
+  PCSpikePrecision         precision; /* DOUBLE or SINGLE                      */
+  PetscInt                 maxrhs;    /* columns that work space is made for; lusolve() takes any number, in batches */
+  /*
+    by the caller before lucreate(): transposed solves will come; without, the first of them may wait and allocate what
+    they need
+  */
+  PetscBool   trans;
+  SpikeBlock *b;
+  void       *data; /* by lucreate() */
+} SpikeBlockLU;
+
+typedef enum {
+  SPIKE_BLOCK_PLAIN,
+  SPIKE_BLOCK_TRANSPOSED,
+  SPIKE_BLOCK_HERMITIAN
+} SpikeBlockTrans;
+
+struct _n_SpikeBlockKernels {
+  const char  *name;
+  PetscMemType memtype;
+
+  /* destroy() accepts what is partly made. The state must outlive what is made with it. */
+  PetscErrorCode (*create)(SpikeBlock *);
+  PetscErrorCode (*destroy)(SpikeBlock *);
+
+  /*
+    The pattern of A, bi [mb + 1] and bj on the host, goes over: with trans, so does all that products with the
+    transpose want. bs <= SPIKE_BLOCK_MAXBS. Columns of a row may come in any order, more than once too. matdestroy()
+    accepts what is partly made.
+  */
+  PetscErrorCode (*matcreate)(SpikeBlock *, PetscInt bs, PetscInt mb, PetscInt nb, const PetscInt bi[],
+                              const PetscInt bj[], PetscBool trans, SpikeBlockMat *);
+  PetscErrorCode (*matdestroy)(SpikeBlock *, SpikeBlockMat *);
+
+  /*
+    All tasks, of any operations, shapes and sizes, as if at once: none reads or writes what another writes. tasks[] is
+    on the host and may go when run() returns. Enqueues; one launch for as many tasks as a backend can put in one. On a
+    device nothing waits and nothing is allocated, but for DOT's partial sums the first time they are as many.
+  */
+  PetscErrorCode (*run)(SpikeBlock *, PCSpikePrecision, PetscInt count, const SpikeBlockTask tasks[]);
+
+  /*
+    Two AXPY on the same rows, one behind the other, as run() with each would do it, but a row has both before the next
+    ones come: what both have comes from memory once. The second Y may be the first, and its X the first Y
+  */
+  PetscErrorCode (*chain)(SpikeBlock *, PCSpikePrecision, const SpikeBlockTask tasks[2]);
+
+  /*
+    Of count Hermitian blocks G_t = G + t m m, m x m: R_t upper triangular with R_t^H R_t = G_t, by Cholesky's method,
+    without reading below the diagonal. inv_t <- R_t^-1, with zeros below the diagonal; R_t <- R_t, or, with again, R_t
+    times the R_t that is there (zeros below the diagonal). A pivot that is not above tol times the diagonal element
+    that it comes from (rounding of the precision times m is sensible), or not finite: bad[t], in the backend's memory,
+    becomes its column where it was -1, and R_t and inv_t are then zero from that row on. Enqueues.
+  */
+  PetscErrorCode (*cholesky)(SpikeBlock *, PCSpikePrecision, PetscInt count, PetscInt m, const void *G, PetscBool again,
+                             void *R, void *inv, PetscReal tol, PetscInt *bad);
+
+  /*
+    Bytes of the factors; of the rest that lucreate() allocates, about. Before lucreate(). In PetscReal: it must not
+    overflow
+  */
+  PetscErrorCode (*lubytes)(const SpikeBlockLU *, PetscReal *factors, PetscReal *extra);
+
+  /*
+    Allocates everything for the pattern; the layout of the factors is the backend's. ludestroy() accepts what is partly
+    made; lureserve() makes room for that many columns, keeping all else
+  */
+  PetscErrorCode (*lucreate)(SpikeBlockLU *);
+  PetscErrorCode (*ludestroy)(SpikeBlockLU *);
+  PetscErrorCode (*lureserve)(SpikeBlockLU *, PetscInt maxrhs);
+
+  /*
+    L, D, U <- the entries of the matrix whose tasks are those of both ends; what the matrix does not have becomes zero.
+    All fills between lucreate() and ludestroy() have the same ai and aj as the first (contents, not pointers): a
+    backend may keep a map of it. Reads each entry once and writes all factors once. An entry twice in a row is not
+    allowed.
+  */
+  PetscErrorCode (*lufill)(SpikeBlockLU *, const SpikeBlockCSR *, SpikeBlockFillStats *);
+
+  /*
+    Numeric factorization, by rows:  for k in L's row i, ascending:  L_ik <- A_ik D_k^-1;  A_ij -= L_ik U_kj for the j
+    of U's row k that are in row i of L, D or U.  Then D_i <- D_i^-1 by Gauss-Jordan elimination with row exchanges, the
+    largest |element| of a column from the diagonal on (numbers, not squares) as pivot. Arithmetic is that of the
+    factors' precision.
+
+    A pivot with |pivot| <= tol, or not finite, is bad. With boost > 0 a small one becomes pivot boost / |pivot| (boost
+    where it is 0) and is counted. Else it is replaced by 1 and reported: badrow, the first row (numbers, in the order
+    of the factors: block row times bs + step) and badvalue, of the smallest such row of all tasks; what depends on it
+    means nothing then, other tasks are what they are. With `relative`, tol and boost are multiplied by the norm that
+    the last fill saw, before anything else; and where the norm is 0 by 1. Then *pivot gets tol and boost as they were
+    used.
+  */
+  PetscErrorCode (*lufactor)(SpikeBlockLU *, SpikePivot *);
+
+  /*
+    NULL: lufill() and lufactor() are done when they return. Else they are enqueued only, and what they report is where
+    it was to be left after the next lufinish(), the one wait of a setup
+  */
+  PetscErrorCode (*lufinish)(SpikeBlockLU *);
+
+  /*
+    x <- ((I + L)(D + U))^-1 b in the order of the matrix, or with the (conjugate) transpose of the operator, nrhs
+    columns ldb and ldx apart, at least bs nb. x may be b with ldx = ldb, no other overlap. Reads L, D and U once for
+    each batch of maxrhs columns. A column's bits do not depend on nrhs. Arithmetic is that of PetscScalar. Enqueues; no
+    allocation, no wait.
+  */
+  PetscErrorCode (*lusolve)(SpikeBlockLU *, SpikeBlockTrans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
+                            PetscScalar *x, PetscCount ldx);
+
+  /*
+    For tests: the factors, to the host, in the order of lj, of rows and of uj: blocks of PetscScalar, column-major; D
+    as its inverse is kept. Waits
+  */
+  PetscErrorCode (*luget)(SpikeBlockLU *, PetscScalar *L, PetscScalar *D, PetscScalar *U);
+
+  /*
+    As in SpikeKernels: memory that one can hope for; device time logged around the work of one phase; memory of the
+    backend, copies (complete on return where they touch the host's memory), all work waited for
+  */
+  PetscErrorCode (*memory)(PetscReal *);
+  PetscErrorCode (*begin)(SpikeBlock *);
+  PetscErrorCode (*end)(SpikeBlock *);
+  PetscErrorCode (*alloc)(SpikeBlock *, size_t bytes, void **);
+  PetscErrorCode (*release)(SpikeBlock *, void **);
+  PetscErrorCode (*copy)(SpikeBlock *, PetscBool todevice, PetscBool fromdevice, void *dst, const void *src,
+                         size_t bytes);
+  PetscErrorCode (*synchronize)(SpikeBlock *);
+};
+
+/* the latter where the library was built with it */
+PETSC_INTERN const SpikeBlockKernels SpikeBlockKernels_Host, SpikeBlockKernels_CUDA;
+
+/* backend.c: the backend for data of a memory type, NULL where the library has none */
+PETSC_INTERN const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType);
+
+/*
+  block.c, blockcolor.c, blockqr.c, on the host:
+
+  The pattern of blocks of a matrix in CSR of nb bs rows; bi [nb + 1] and bj are allocated, columns ascending. Columns
+  from nb bs on are not allowed.
+*/
+PETSC_INTERN PetscErrorCode SpikeBlockCompress(PetscInt bs, PetscInt nb, const PetscInt ai[], const PetscInt aj[],
+                                               PetscInt **bi, PetscInt **bj);
+
+/*
+  The pattern of the transpose of mb x nb blocks, columns ascending, and with tp where its entries are in aj; all
+  allocated
+*/
+PETSC_INTERN PetscErrorCode SpikeBlockTransposePattern(PetscInt mb, PetscInt nb, const PetscInt ai[],
+                                                       const PetscInt aj[], PetscInt **ti, PetscInt **tj,
+                                                       PetscInt **tp);
+
+/*
+  Level of fill (Saad, Iterative methods for sparse linear systems, section 10.3): entries of A have level 0, lev(i,j) =
+  min over k of lev(i,k) + lev(k,j) + 1, those up to `levels` are kept. newrow, or NULL, keeps each row in its task; it
+  is copied, and so is start. bi and bj are those of the matrix, in its order, columns of a row in any order.
+*/
+PETSC_INTERN PetscErrorCode SpikeBlockSymbolic(PetscInt bs, PetscInt nb, PetscInt ntasks, const PetscInt start[],
+                                               const PetscInt newrow[], PetscInt levels, const PetscInt bi[],
+                                               const PetscInt bj[], SpikeBlockPattern *);
+PETSC_INTERN PetscErrorCode SpikeBlockPatternDestroy(SpikeBlockPattern *);
+
+/*
+  newrow of a multicolor ordering inside of each task: rows get, one after the other, the first color that no neighbour
+  has, in the pattern of A + A^T (greedy, Saad section 3.3.3), and are sorted by color. ncolors: most of a task.
+*/
+PETSC_INTERN PetscErrorCode SpikeBlockMulticolor(PetscInt nb, PetscInt ntasks, const PetscInt start[],
+                                                 const PetscInt bi[], const PetscInt bj[], PetscInt newrow[],
+                                                 PetscInt *ncolors);
+
+/*
+  X_t = Q_t R_t of count tall blocks at once: tasks[t] says n, m (the same for all), X, ldx, rowmajor; X <- Q. R count
+  blocks m x m, column-major. Cholesky QR, made twice (Yamamoto et al., ETNA 44, 2015): Q is orthogonal to rounding as
+  long as cond(X)^2 is below 1 / rounding. bad, on the host: the column of the first pivot that is too small of each
+  block, -1 if none; where it is not, Q_t and R_t mean nothing. Waits. work: of the backend's memory, SpikeBlockQRWork()
+  bytes.
+*/
+PETSC_INTERN size_t         SpikeBlockQRWork(PCSpikePrecision, PetscInt count, PetscInt m);
+PETSC_INTERN PetscErrorCode SpikeBlockQR(SpikeBlock *, PCSpikePrecision, PetscInt count, const SpikeBlockTask tasks[],
+                                         void *R, void *work, PetscInt bad[]);

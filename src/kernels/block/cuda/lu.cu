@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* lu.cu: the CUDA backend of block.h: its table, memory, matrices, and what factors consist of */
+#include "lu.cuh"
+
+/* count elements of the device's memory, from the host's where there is something; NULL for none */
+template <typename X>
+static PetscErrorCode SpikeBlockMalloc_Private(PetscCount count, const X *from, cudaStream_t stream, X **ptr)
+{
+  PetscFunctionBegin;
+  *ptr = NULL;
+  if (count > 0) PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
+  if (count > 0 && from) {
+    PetscCallCUDA(cudaMemcpyAsync(*ptr, from, (size_t)count * sizeof(X), cudaMemcpyHostToDevice, stream));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)count * sizeof(X)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockCreate_CUDA(SpikeBlock *s)
+{
+  SpikeBlockCUDA *h;
+  cudaStream_t    stream;
+  int             device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&h));
+  s->data = h;
+  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  PetscCall(SpikeBlockMalloc_Private<unsigned>(SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS, NULL, stream, &h->tickets));
+  PetscCallCUDA(cudaMemsetAsync(h->tickets, 0, SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS * sizeof(*h->tickets), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockDestroy_CUDA(SpikeBlock *s)
+{
+  SpikeBlockCUDA *h = (SpikeBlockCUDA *)s->data;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* a machine without a device comes here too */
+  PetscCallCUDA(cudaFree(h->tickets));
+  PetscCallCUDA(cudaFree(h->partials));
+  PetscCall(PetscFree(s->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ---- Matrices
+  ----------------------------------------------------------------------------------------------------------------
+*/
+/*
+  Rows of the transpose, and where the entries are, on the device; hti, where it is wanted, is the beginning of each
+  row, the caller's to free
+*/
+static PetscErrorCode SpikeBlockTransposeRows_Private(PetscInt mb, PetscInt nb, const PetscInt ai[],
+                                                      const PetscInt aj[], cudaStream_t stream, PetscInt **dti,
+                                                      PetscInt **dtj, PetscInt **dtp, PetscInt **hti)
+{
+  const PetscInt nz = mb ? ai[mb] : 0;
+  PetscInt      *ti, *tj, *tp;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBlockTransposePattern(mb, nb, ai, aj, &ti, &tj, &tp));
+  PetscCall(SpikeBlockMalloc_Private(nb + 1, ti, stream, dti));
+  PetscCall(SpikeBlockMalloc_Private(nz, tj, stream, dtj));
+  PetscCall(SpikeBlockMalloc_Private(nz, tp, stream, dtp));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (hti) *hti = ti;
+  else PetscCall(PetscFree(ti));
+  PetscCall(PetscFree(tj));
+  PetscCall(PetscFree(tp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockMatCreate_CUDA(SpikeBlock *s, PetscInt bs, PetscInt mb, PetscInt nb,
+                                               const PetscInt bi[], const PetscInt bj[], PetscBool trans,
+                                               SpikeBlockMat *A)
+{
+  SpikeBlockMatCUDA *m;
+  cudaStream_t       stream;
+  PetscInt           longest = 0;
+
+  PetscFunctionBegin;
+  PetscCheck(bs >= 1 && bs <= SPIKE_BLOCK_MAXBS, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "Blocks of %" PetscInt_FMT " rows, there are kernels for 1 to %d", bs, SPIKE_BLOCK_MAXBS);
+  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCall(PetscNew(&m));
+  A->bs   = bs;
+  A->mb   = mb;
+  A->nb   = nb;
+  A->data = m;
+  for (PetscInt i = 0; i < mb; i++) longest = PetscMax(longest, bi[i + 1] - bi[i]);
+  m->even = longest <= 32 || longest / 4 <= bi[mb] / mb;
+  PetscCall(SpikeBlockMalloc_Private(mb + 1, bi, stream, &m->ai));
+  PetscCall(SpikeBlockMalloc_Private(bi[mb], bj, stream, &m->aj));
+  if (trans) PetscCall(SpikeBlockTransposeRows_Private(mb, nb, bi, bj, stream, &m->ti, &m->tj, &m->tp, NULL));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockMatDestroy_CUDA(SpikeBlock *s, SpikeBlockMat *A)
+{
+  SpikeBlockMatCUDA *m = (SpikeBlockMatCUDA *)A->data;
+
+  PetscFunctionBegin;
+  (void)s;
+  if (!m) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFree(m->ai));
+  PetscCallCUDA(cudaFree(m->aj));
+  PetscCallCUDA(cudaFree(m->ti));
+  PetscCallCUDA(cudaFree(m->tj));
+  PetscCallCUDA(cudaFree(m->tp));
+  PetscCall(PetscFree(A->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ---- Factors
+  -----------------------------------------------------------------------------------------------------------------
+*/
+static size_t SpikeBlockElement_Private(const SpikeBlockLU *lu)
+{
+  return SpikePrecisionBytes(lu->precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
+}
+
+PetscErrorCode SpikeBlockLUBytes_CUDA(const SpikeBlockLU *lu, PetscReal *factors, PetscReal *extra)
+{
+  const SpikeBlockPattern *p  = lu->p;
+  const PetscReal          nl = p->nb ? (PetscReal)p->li[p->nb] : 0, nz = nl + (p->nb ? (PetscReal)p->ui[p->nb] : 0),
+                  nb = (PetscReal)p->nb;
+
+  PetscFunctionBegin;
+  *factors = (nz + nb) * (PetscReal)p->bs * (PetscReal)p->bs * (PetscReal)SpikeBlockElement_Private(lu);
+  *extra   = sizeof(PetscInt) * (nz + nl + 2 * nb + (lu->trans ? 2 * nz + 2 * nb : 0) + (p->newrow ? nb : 0)) +
+           sizeof(SpikeBlockRow) * (lu->trans ? 5 : 3) * nb + 12 * nb +
+           2.0 * sizeof(PetscScalar) * nb * (PetscReal)(p->bs + p->bs % 2) *
+             (PetscReal)PetscMin(lu->maxrhs, SPIKE_BLOCK_MAXM);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *lu, PetscInt maxrhs)
+{
+  SpikeBlockLUCUDA *h = (SpikeBlockLUCUDA *)lu->data;
+
+  PetscFunctionBegin;
+  maxrhs = PetscMax(maxrhs, 1);
+  PetscCallCUDA(cudaFree(h->work));
+  h->work    = NULL;
+  lu->maxrhs = maxrhs;
+  PetscCall(SpikeBlockMalloc_Private<PetscScalar>(2 * (PetscCount)lu->p->nb * (lu->p->bs + lu->p->bs % 2) *
+                                                    PetscMin(maxrhs, SPIKE_BLOCK_MAXM),
+                                                  NULL, NULL, &h->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Records of the rows of both solves: order[] of each, in reverse for the transposed ones, and the ai of the rows */
+static PetscErrorCode SpikeBlockSolveRows_Private(const SpikeBlockPattern *p, PetscBool reverse,
+                                                  const PetscInt *order[], const PetscInt *ai[], cudaStream_t stream,
+                                                  SpikeBlockRow **rows)
+{
+  SpikeBlockRow *host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 * (size_t)p->nb, &host));
+  for (int n = 0; n < 2; n++) {
+    for (PetscInt t = 0; t < p->nb; t++) {
+      const PetscInt i = order[n][reverse ? p->nb - 1 - t : t];
+      SpikeBlockRow *r = &host[(PetscCount)n * p->nb + t];
+
+      r->i     = i;
+      r->first = ai[n][i];
+      r->count = ai[n][i + 1] - ai[n][i];
+      r->other = p->oldrow ? p->oldrow[i] : i;
+    }
+  }
+  PetscCall(SpikeBlockMalloc_Private(2 * (PetscCount)p->nb, host, stream, rows));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Records of the rows of the factorization. A row updates a block (i, j) for each k of its row of L whose row of U has
+  the column j: found with marks, and given up at the first one that is beside the diagonal; not looked for where rows
+  are long.
+*/
+static PetscErrorCode SpikeBlockFactorRows_Private(const SpikeBlockPattern *p, cudaStream_t stream,
+                                                   SpikeBlockRow **rows, PetscInt **back)
+{
+  const PetscBool look = (PetscBool)(p->nb &&
+                                     ((PetscReal)p->li[p->nb] + (PetscReal)p->ui[p->nb]) / p->nb <= SPIKE_BLOCK_SHORT);
+  SpikeBlockRow  *host;
+  PetscInt       *where, *mark;
+  PetscBool      *alone; /* updates its own diagonal block only */
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(p->nb, &host));
+  PetscCall(PetscMalloc3(p->nb, &mark, p->nb, &alone, p->li[p->nb] + 1, &where));
+  where[p->li[p->nb]] = -1;
+  for (PetscInt i = 0; i < p->nb; i++) mark[i] = -1;
+  for (PetscInt i = 0; i < p->nb; i++) {
+    alone[i] = look;
+    for (PetscInt e = p->li[i]; e < p->li[i + 1]; e++) mark[p->lj[e]] = i;
+    for (PetscInt e = p->ui[i]; e < p->ui[i + 1]; e++) mark[p->uj[e]] = i;
+    for (PetscInt e = p->li[i]; e < p->li[i + 1]; e++) {
+      const PetscInt k = p->lj[e];
+
+      where[e] = -1;
+      for (PetscInt u = p->ui[k]; u < p->ui[k + 1] && alone[i]; u++) {
+        if (p->uj[u] == i) where[e] = u;
+        else if (mark[p->uj[u]] == i) alone[i] = PETSC_FALSE;
+      }
+    }
+  }
+  for (PetscInt t = 0; t < p->nb; t++) {
+    const PetscInt i = p->levelrow[0][t], count = p->li[i + 1] - p->li[i];
+    PetscBool      simple = (PetscBool)(alone[i] && count <= 32);
+
+    for (PetscInt e = p->li[i]; e < p->li[i + 1]; e++) simple = (PetscBool)(simple && alone[p->lj[e]]);
+    host[t].i     = i;
+    host[t].first = p->li[i];
+    host[t].count = count;
+    host[t].other = simple;
+  }
+  PetscCall(SpikeBlockMalloc_Private(p->nb, host, stream, rows));
+  if (look) PetscCall(SpikeBlockMalloc_Private(p->li[p->nb] + 1, where, stream, back));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(host));
+  PetscCall(PetscFree3(mark, alone, where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What transposed solves want. Who comes late in the order of U has rows of U^T to wait for in the levels behind, and so
+  with L
+*/
+PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *lu)
+{
+  SpikeBlockLUCUDA        *h        = (SpikeBlockLUCUDA *)lu->data;
+  const SpikeBlockPattern *p        = lu->p;
+  const PetscInt          *order[2] = {p->levelrow[1], p->levelrow[0]}, *ai[2];
+  PetscInt                *ti[2];
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  if (h->LT.ai) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(
+    SpikeBlockTransposeRows_Private(p->nb, p->nb, p->ui, p->uj, stream, &h->UT.ai, &h->UT.aj, &h->UT.at, &ti[0]));
+  PetscCall(
+    SpikeBlockTransposeRows_Private(p->nb, p->nb, p->li, p->lj, stream, &h->LT.ai, &h->LT.aj, &h->LT.at, &ti[1]));
+  for (int n = 0; n < 2; n++) ai[n] = ti[n];
+  PetscCall(SpikeBlockSolveRows_Private(p, PETSC_TRUE, order, ai, stream, &h->solve[1]));
+  for (int n = 0; n < 2; n++) PetscCall(PetscFree(ti[n]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *lu)
+{
+  const SpikeBlockPattern *p        = lu->p;
+  const PetscInt          *order[2] = {p->levelrow[0], p->levelrow[1]}, *ai[2] = {p->li, p->ui};
+  SpikeBlockLUCUDA        *h;
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(PetscNew(&h));
+  lu->data           = h;
+  h->multiprocessors = ((const SpikeBlockCUDA *)lu->b->data)->multiprocessors;
+  h->nl              = p->li[p->nb];
+  h->nu              = p->ui[p->nb];
+  PetscCall(SpikeBlockMalloc_Private(p->nb + 1, p->li, stream, &h->L.ai));
+  PetscCall(SpikeBlockMalloc_Private(h->nl, p->lj, stream, &h->L.aj));
+  PetscCall(SpikeBlockMalloc_Private(p->nb + 1, p->ui, stream, &h->U.ai));
+  PetscCall(SpikeBlockMalloc_Private(h->nu, p->uj, stream, &h->U.aj));
+  if (p->newrow) PetscCall(SpikeBlockMalloc_Private(p->nb, p->newrow, stream, &h->newrow));
+  PetscCall(SpikeBlockSolveRows_Private(p, PETSC_FALSE, order, ai, stream, &h->solve[0]));
+  PetscCall(SpikeBlockFactorRows_Private(p, stream, &h->factor, &h->back));
+  PetscCall(
+    SpikeBlockMalloc_Private<char>((h->nl + h->nu + p->nb) * p->bs * p->bs * (PetscCount)SpikeBlockElement_Private(lu),
+                                   NULL, stream, (char **)&h->factors));
+  PetscCall(SpikeBlockMalloc_Private<unsigned>(p->nb, NULL, stream, &h->done));
+  PetscCall(SpikeBlockMalloc_Private<double>(p->nb, NULL, stream, &h->badvalue));
+  PetscCall(SpikeBlockMalloc_Private<SpikeBlockReport>(1, NULL, stream, &h->report));
+  PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport)));
+  PetscCall(SpikeBlockLUReserve_CUDA(lu, lu->maxrhs));
+  if (lu->trans) PetscCall(SpikeBlockLUTransposed_CUDA(lu));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockRowsDestroy_Private(SpikeBlockRows *r)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFree(r->ai));
+  PetscCallCUDA(cudaFree(r->aj));
+  PetscCallCUDA(cudaFree(r->at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUDestroy_CUDA(SpikeBlockLU *lu)
+{
+  SpikeBlockLUCUDA *h = (SpikeBlockLUCUDA *)lu->data;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeBlockRowsDestroy_Private(&h->L));
+  PetscCall(SpikeBlockRowsDestroy_Private(&h->U));
+  PetscCall(SpikeBlockRowsDestroy_Private(&h->LT));
+  PetscCall(SpikeBlockRowsDestroy_Private(&h->UT));
+  PetscCallCUDA(cudaFree(h->newrow));
+  for (int i = 0; i < 2; i++) PetscCallCUDA(cudaFree(h->solve[i]));
+  PetscCallCUDA(cudaFree(h->factor));
+  PetscCallCUDA(cudaFree(h->back));
+  PetscCallCUDA(cudaFree(h->factors));
+  PetscCallCUDA(cudaFree(h->work));
+  PetscCallCUDA(cudaFree(h->done));
+  PetscCallCUDA(cudaFree(h->badvalue));
+  PetscCallCUDA(cudaFree(h->report));
+  PetscCallCUDA(cudaFreeHost(h->hostreport));
+  PetscCall(PetscFree(lu->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUFinish_CUDA(SpikeBlockLU *lu)
+{
+  SpikeBlockLUCUDA *h = (SpikeBlockLUCUDA *)lu->data;
+  SpikeBlockReport *r = h->hostreport;
+  cudaStream_t      stream;
+  double            norm, value;
+
+  PetscFunctionBegin;
+  if (!h->fillstats && !h->pivot) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCallCUDA(cudaMemcpyAsync(r, h->report, sizeof(*r), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpuScalar(sizeof(*r)));
+  memcpy(&norm, &r->norm, sizeof(norm));
+  if (h->fillstats) {
+    h->fillstats->norm        = (PetscReal)norm;
+    h->fillstats->badrow      = ~r->badrow ? (PetscInt)r->badrow : -1;
+    h->fillstats->overflowrow = ~r->overflowrow ? (PetscInt)r->overflowrow : -1;
+  }
+  if (h->pivot) {
+    SpikePivot *pivot = h->pivot;
+
+    if (pivot->relative) {
+      pivot->tol *= norm > 0.0 ? (PetscReal)norm : (PetscReal)1.0;
+      pivot->boost *= norm > 0.0 ? (PetscReal)norm : (PetscReal)1.0;
+      pivot->relative = PETSC_FALSE;
+    }
+    pivot->nboost = (PetscInt)r->nboost;
+    pivot->badrow = ~r->pivotrow ? (PetscInt)r->pivotrow : -1;
+    if (pivot->badrow >= 0) {
+      PetscCallCUDA(cudaMemcpyAsync(&value, h->badvalue + pivot->badrow / lu->p->bs, sizeof(value),
+                                    cudaMemcpyDeviceToHost, stream));
+      PetscCallCUDA(cudaStreamSynchronize(stream));
+      PetscCall(PetscLogGpuToCpuScalar(sizeof(value)));
+      pivot->badvalue = (PetscReal)value;
+    }
+  }
+  h->fillstats = NULL;
+  h->pivot     = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename V>
+static PetscErrorCode SpikeBlockLUGet_Private(const V *from, PetscCount count, cudaStream_t stream, PetscScalar *to)
+{
+  V *v;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(count, &v));
+  if (count)
+    PetscCallCUDA(
+      cudaMemcpyAsync((void *)v, (const void *)from, (size_t)count * sizeof(V), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  for (PetscCount i = 0; i < count; i++) to[i] = (PetscScalar)v[i];
+  PetscCall(PetscFree(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename V>
+static PetscErrorCode SpikeBlockLUGetAll_Private(SpikeBlockLU *lu, PetscScalar *L, PetscScalar *D, PetscScalar *U)
+{
+  const SpikeBlockLUCUDA  *h  = (const SpikeBlockLUCUDA *)lu->data;
+  const PetscCount         b2 = (PetscCount)lu->p->bs * lu->p->bs;
+  const SpikeBlockParts<V> f(lu);
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeBlockLUGet_Private(f.L, h->nl * b2, stream, L));
+  PetscCall(SpikeBlockLUGet_Private(f.D, lu->p->nb * b2, stream, D));
+  PetscCall(SpikeBlockLUGet_Private(f.U, h->nu * b2, stream, U));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockLUGet_CUDA(SpikeBlockLU *lu, PetscScalar *L, PetscScalar *D, PetscScalar *U)
+{
+  PetscFunctionBegin;
+  if (lu->precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockLUGetAll_Private<SpikeDouble>(lu, L, D, U));
+  else PetscCall(SpikeBlockLUGetAll_Private<SpikeSingle>(lu, L, D, U));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  ---- Memory, time, the table
+  ---------------------------------------------------------------------------------------------------
+*/
+static PetscErrorCode SpikeBlockMemory_CUDA(PetscReal *bytes)
+{
+  size_t       free, total;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream)); /* makes the device known to PETSc */
+  PetscCallCUDA(cudaMemGetInfo(&free, &total));
+  *bytes = (PetscReal)free;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockBegin_CUDA(SpikeBlock *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockEnd_CUDA(SpikeBlock *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockAlloc_CUDA(SpikeBlock *s, size_t bytes, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  *ptr = NULL;
+  if (bytes) PetscCallCUDA(cudaMalloc(ptr, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockRelease_CUDA(SpikeBlock *s, void **ptr)
+{
+  PetscFunctionBegin;
+  (void)s;
+  if (*ptr) PetscCallCUDA(cudaFree(*ptr));
+  *ptr = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockCopy_CUDA(SpikeBlock *s, PetscBool todevice, PetscBool fromdevice, void *dst,
+                                          const void *src, size_t bytes)
+{
+  const cudaMemcpyKind kind = todevice ? (fromdevice ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice)
+                                       : (fromdevice ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
+  cudaStream_t         stream;
+
+  PetscFunctionBegin;
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCallCUDA(cudaMemcpyAsync(dst, src, bytes, kind, stream));
+  if (kind != cudaMemcpyDeviceToDevice) PetscCallCUDA(cudaStreamSynchronize(stream));
+  if (kind == cudaMemcpyHostToDevice) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  if (kind == cudaMemcpyDeviceToHost) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeBlockSynchronize_CUDA(SpikeBlock *s)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeBlockKernels SpikeBlockKernels_CUDA = {"cuda",
+                                                  PETSC_MEMTYPE_CUDA,
+                                                  SpikeBlockCreate_CUDA,
+                                                  SpikeBlockDestroy_CUDA,
+                                                  SpikeBlockMatCreate_CUDA,
+                                                  SpikeBlockMatDestroy_CUDA,
+                                                  SpikeBlockRun_CUDA,
+                                                  SpikeBlockChain_CUDA,
+                                                  SpikeBlockCholesky_CUDA,
+                                                  SpikeBlockLUBytes_CUDA,
+                                                  SpikeBlockLUCreate_CUDA,
+                                                  SpikeBlockLUDestroy_CUDA,
+                                                  SpikeBlockLUReserve_CUDA,
+                                                  SpikeBlockLUFill_CUDA,
+                                                  SpikeBlockLUFactor_CUDA,
+                                                  SpikeBlockLUFinish_CUDA,
+                                                  SpikeBlockLUSolve_CUDA,
+                                                  SpikeBlockLUGet_CUDA,
+                                                  SpikeBlockMemory_CUDA,
+                                                  SpikeBlockBegin_CUDA,
+                                                  SpikeBlockEnd_CUDA,
+                                                  SpikeBlockAlloc_CUDA,
+                                                  SpikeBlockRelease_CUDA,
+                                                  SpikeBlockCopy_CUDA,
+                                                  SpikeBlockSynchronize_CUDA};

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* lu.cuh: factors of blocks on the device, and how rows wait for rows */
+#pragma once
+
+#include "block.cuh"
+
+#define SPIKE_BLOCK_SHORT 32 /* entries of rows of L and U together, on average, that are short */
+
+/* Rows of L, U or of their transposes: at is NULL where the blocks are in this order */
+typedef struct {
+  PetscInt *ai, *aj, *at;
+} SpikeBlockRows;
+
+/*
+  What a warp knows of a row before it begins, in the order in which rows are taken: one load, made a row ahead. other:
+  in solves the row of the matrix; in the factorization whether all that the row does to others is to its own diagonal
+  block, and so with all the rows that it waits for: their blocks of U are those of the matrix then, and none of its own
+  blocks of L waits for another.
+*/
+struct alignas(16) SpikeBlockRow {
+  PetscInt i, first, count, other;
+};
+
+/* What setup leaves on the device for lufinish() */
+typedef struct {
+  unsigned long long badrow, overflowrow, pivotrow; /* smallest, all ones where there is none */
+  /* bits of a number that is not negative, which are ordered as it is */
+  unsigned long long norm;
+  unsigned long long nboost;
+} SpikeBlockReport;
+
+/* SpikeBlockLU.data */
+typedef struct {
+  SpikeBlockRows L, U, LT, UT; /* the last two: where there have been transposed solves, or will be */
+  PetscInt      *newrow;
+  SpikeBlockRow *solve[2]; /* [2 nb] rows of both solves; [1]: of the transposed ones */
+  SpikeBlockRow *factor;   /* [nb] */
+  /* [nl] where U_ki is for the L_ik of a row of `factor` that has other set, -1: nowhere. NULL without such rows */
+  PetscInt            *back;
+  void                *factors; /* L, D, U */
+  PetscCount           nl, nu;
+  PetscScalar         *work;     /* [2 nb bs maxrhs], bs rounded up to an even number */
+  unsigned            *done;     /* [nb] 1 where a row is done */
+  double              *badvalue; /* [nb] */
+  SpikeBlockReport    *report, *hostreport;
+  SpikeBlockFillStats *fillstats;
+  SpikePivot          *pivot;
+  int                  multiprocessors;
+} SpikeBlockLUCUDA;
+
+template <typename V>
+struct SpikeBlockParts {
+  V *L, *D, *U;
+
+  SpikeBlockParts(const SpikeBlockLU *lu)
+  {
+    const SpikeBlockLUCUDA *h  = (const SpikeBlockLUCUDA *)lu->data;
+    const PetscCount        b2 = (PetscCount)lu->p->bs * lu->p->bs;
+
+    L = (V *)h->factors;
+    D = L + h->nl * b2;
+    U = D + lu->p->nb * b2;
+  }
+};
+
+/* Blocks of threads that a device holds at once, of a kernel: asked for once */
+template <typename K>
+static PetscErrorCode SpikeBlockResident(K kernel, int threads, int *resident)
+{
+  PetscFunctionBegin;
+  if (!*resident) PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(resident, kernel, threads, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where column j is among the ascending aj[first .. last), or last */
+__device__ static __forceinline__ PetscInt SpikeBlockSearch(const PetscInt *aj, PetscInt first, PetscInt last,
+                                                            PetscInt j)
+{
+  PetscInt lo = first, hi = last;
+
+  while (lo < hi) {
+    const PetscInt mid = lo + (hi - lo) / 2;
+
+    if (aj[mid] < j) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < last && aj[lo] == j ? lo : last;
+}
+
+/* What another multiprocessor writes while this kernel runs is read past the first-level cache */
+__device__ static __forceinline__ double SpikeBlockFresh(const double *p)
+{
+  return __ldcg(p);
+}
+__device__ static __forceinline__ float SpikeBlockFresh(const float *p)
+{
+  return __ldcg(p);
+}
+#if defined(PETSC_USE_COMPLEX)
+template <typename R>
+__device__ static __forceinline__ thrust::complex<R> SpikeBlockFresh(const thrust::complex<R> *p)
+{
+  return thrust::complex<R>(__ldcg((const R *)p), __ldcg((const R *)p + 1));
+}
+#endif
+
+/* Row t of the order, or none */
+__device__ static __forceinline__ SpikeBlockRow SpikeBlockRowLoad(const SpikeBlockRow *rows, PetscCount t,
+                                                                  PetscCount end)
+{
+  SpikeBlockRow r = {0, 0, 0, 0};
+
+  if (t < end) r = rows[t];
+  return r;
+}
+
+/* A row says that it is done: its values are written, and the threads that wrote them have met the one that calls */
+__device__ static __forceinline__ void SpikeBlockPost(unsigned *flag)
+{
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(flag), "r"(1u) : "memory");
+#else
+  *flag = 1;
+#endif
+}
+
+/* Each lane that wants to waits for a row */
+__device__ static __forceinline__ void SpikeBlockAwait(const unsigned *flag, bool wants)
+{
+  unsigned now = wants ? 0 : 1;
+
+  do {
+    if (!now) {
+#if defined(__CUDA_ARCH__)
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(flag) : "memory");
+#else
+      now = __ldcg(flag);
+#endif
+    }
+  } while (__any_sync(SPIKE_WARP, now != 1));
+  __syncwarp();
+}
+
+/* block_lu.cu: what transposed solves want, if it is not there yet: waits then */
+PETSC_INTERN PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *);

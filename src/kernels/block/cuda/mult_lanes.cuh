@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  mult_lanes.cuh: products of a matrix of blocks of 4 or 8 with 4, 8 or 16 columns, each lane with a column of the
+  blocks and four of the vectors
+*/
+#pragma once
+
+#include "mult_vector.cuh"
+
+#define SPIKE_BLOCK_LANEWARPS 8 /* of a block of threads; in a launch of all kinds the others do nothing */
+
+/*
+  Of blocks of BS with up to 4 LC columns: lanes of a block, block rows side by side in a warp, blocks of each that are
+  on their way at once. Columns of X, apart in memory, want a load each:
+  one block at once was faster there. LEAST: blocks of threads that a multiprocessor must take.
+*/
+template <int BS, int LC, bool ROWMAJOR, typename V>
+struct SpikeBlockLanes {
+  static constexpr int G = BS * LC, ROWS = 32 / G, FIT = ROWMAJOR ? 128 / ((BS + 4) * (int)sizeof(V)) : 1,
+                       U = FIT >= 4 ? 4
+                         : FIT >= 2 ? 2
+                                    : 1;
+};
+__host__ __device__ static constexpr int SpikeBlockLanesLeast(int bs, int size, bool rowmajor)
+{
+  return bs * size > 32 ? 2 : bs * size > 16 && rowmajor ? 3 : 4;
+}
+
+/* Where this is the fastest way on an H200 */
+static inline bool SpikeBlockLanesWanted(PetscInt bs, int cls, size_t size, bool rowmajor)
+{
+  if (bs != 4 && bs != 8) return false;
+  if (bs == 8 || size > 8) return cls == 0 && (size_t)bs * size <= 64;
+  return cls == 0 || (cls == 1 && (size == 4 || !rowmajor)) || (cls == 2 && size == 4);
+}
+
+/*
+  Sums of 4 BS values over the lanes q = 0 .. BS - 1, H = BS / 2: half of what is left at a time, and lane q keeps
+  values 4 q to 4 q + 3, in front. Loops without an end known to the compiler would leave y in memory
+*/
+template <int H, typename V>
+__device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
+{
+  if constexpr (H > 0) {
+#pragma unroll
+    for (int k = 0; k < 4 * H; k++) {
+      const V send = q & H ? y[k] : y[4 * H + k], keep = q & H ? y[4 * H + k] : y[k];
+
+      y[k] = keep + SpikeBlockShuffleXor(send, H);
+    }
+    SpikeBlockLanesSum<H / 2>(y, q);
+  }
+}
+
+/*
+  Y [op] A X in the precision of A: products of tensor cores are in double precision, and blocks of 4 take half of them.
+  Lane q + BS c of a block row has column q of its blocks, row q of theirs of X, and there columns 4 c to 4 c + 3: BS x
+  4 sums of its own, made with (BS + 4) numbers that come in loads as wide as can be. At the end of the row sums go over
+  q, half of what is left at a time, and lane q has four neighbours of Y. Sums go along a row in the order of its
+  blocks, then over columns.
+*/
+template <int BS, int LC, bool ROWMAJOR, typename V>
+__device__ static __forceinline__ void SpikeBlockMultLanes(const SpikeBlockItem &t, unsigned block)
+{
+  using K            = SpikeBlockLanes<BS, LC, ROWMAJOR, V>;
+  constexpr int    U = K::U;
+  const int        l = (int)(threadIdx.x & 31), q = l % BS, column = 4 * (l / BS % LC);
+  const PetscCount first = ((PetscCount)block * SPIKE_BLOCK_LANEWARPS + (PetscCount)(threadIdx.x / 32)) * K::ROWS;
+
+  if (threadIdx.x >= 32 * SPIKE_BLOCK_LANEWARPS || first >= t.n) return;
+  const PetscInt row = (PetscInt)PetscMin(first + l / K::G, (PetscCount)t.n - 1), begin = t.ai[row],
+                 end = t.ai[row + 1];
+  const int there    = column < t.m ? column : 0;
+  const V  *A = (const V *)t.a + BS * q, *X = (const V *)t.X + (ROWMAJOR ? q * t.ldx + there : q + there * t.ldx);
+  const PetscCount jump = ROWMAJOR ? BS * t.ldx : BS;
+  V                s[BS][4], y[4 * BS];
+  PetscInt         index[U];
+
+#pragma unroll
+  for (int i = 0; i < BS; i++)
+#pragma unroll
+    for (int j = 0; j < 4; j++) s[i][j] = V(0.0);
+#pragma unroll
+  for (int u = 0; u < U; u++) index[u] = begin + u < end ? t.aj[begin + u] : 0;
+  for (PetscInt b = begin; b < end; b += U) {
+    V a[U][BS], x[U][4];
+
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+      const bool some = b + u < end;
+      const V   *p    = X + index[u] * jump;
+
+      if (some) {
+        SpikeBlockLoad<BS>(A + (PetscCount)(b + u) * BS * BS, true, BS, a[u]);
+        if (ROWMAJOR) SpikeBlockLoad<4>(p, true, 4, x[u]);
+        else {
+#pragma unroll
+          for (int j = 0; j < 4; j++) x[u][j] = p[j * t.ldx];
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < BS; i++) a[u][i] = V(0.0);
+#pragma unroll
+        for (int j = 0; j < 4; j++) x[u][j] = V(0.0);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++) index[u] = b + U + u < end ? t.aj[b + U + u] : 0; /* while the others travel */
+#pragma unroll
+    for (int u = 0; u < U; u++)
+#pragma unroll
+      for (int i = 0; i < BS; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) s[i][j] = SpikeBlockFma(a[u][i], x[u][j], s[i][j]);
+  }
+  /* what is consecutive in Y is so here */
+#pragma unroll
+  for (int i = 0; i < BS; i++)
+#pragma unroll
+    for (int j = 0; j < 4; j++) y[ROWMAJOR ? 4 * i + j : BS * j + i] = s[i][j];
+  SpikeBlockLanesSum<BS / 2>(y, q);
+  if (first + l / K::G >= t.n || column >= t.m) return;
+  V *Y = (V *)t.Y + (ROWMAJOR ? ((PetscCount)row * BS + q) * t.ldy + column
+                              : (PetscCount)row * BS + 4 * (q % (BS / 4)) + (column + q / (BS / 4)) * t.ldy);
+
+  if (t.mode != SPIKE_BLOCK_SET) {
+    V old[4];
+
+    SpikeBlockLoad<4>(Y, t.wide, 4, old);
+#pragma unroll
+    for (int k = 0; k < 4; k++) y[k] = t.mode == SPIKE_BLOCK_SUB ? old[k] - y[k] : old[k] + y[k];
+  }
+  SpikeBlockStore<4>(Y, t.wide, 4, y);
+}

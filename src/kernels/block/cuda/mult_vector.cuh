@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mult_vector.cuh: products of a matrix of blocks of 4, 8 or 16 with one vector */
+#pragma once
+
+#include "block.cuh"
+
+template <typename V>
+__device__ static __forceinline__ V SpikeBlockShuffleXor(V v, int d)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return V(__shfl_xor_sync(SPIKE_WARP, v.real(), d), __shfl_xor_sync(SPIKE_WARP, v.imag(), d));
+#else
+  return __shfl_xor_sync(SPIKE_WARP, v, d);
+#endif
+}
+
+/* y + a x */
+template <typename V>
+__device__ static __forceinline__ V SpikeBlockFma(V a, V x, V y)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return V(y.real() + a.real() * x.real() - a.imag() * x.imag(), y.imag() + a.real() * x.imag() + a.imag() * x.real());
+#else
+  return y + a * x;
+#endif
+}
+
+/*
+  A lane loads 16 bytes of a column of a block, T times; G lanes have a block, 32 / G block rows go side by side in a
+  warp, U blocks of each are on their way at once
+*/
+template <int BS, typename V>
+struct SpikeBlockVector {
+  static constexpr int P = 16 / (int)sizeof(V), R = BS / P, G = BS * R < 32 ? BS * R : 32, T = BS * R / G,
+                       ROWS = 32 / G, U = T < 4 ? 4 / T : 1;
+};
+
+/*
+  y [op] A x, in the precision of A. A warp has t.k block rows. The lanes of a block row read its blocks as they lie in
+  memory, and each multiplies its pieces by one element of x; the sums over the columns are made at the end of the row.
+  The bounds of all rows come in one load, the first indices of the next rows while those of this one are worked on.
+  Sums go along a row in the order of its blocks, then over columns.
+*/
+template <int BS, typename V>
+__device__ static __forceinline__ void SpikeBlockMultVector(const SpikeBlockItem &t, unsigned block)
+{
+  using K            = SpikeBlockVector<BS, V>;
+  constexpr int    P = K::P, R = K::R, G = K::G, T = K::T, U = K::U;
+  const int        l = (int)(threadIdx.x & 31), group = l / G, sub = l % G;
+  const PetscInt   row0 = (PetscInt)(((PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32)) * t.k);
+  const PetscCount xs = t.rowmajor ? t.ldx : 1, ys = t.rowmajor ? t.ldy : 1;
+
+  if (row0 >= t.n) return;
+  const int      rows  = (int)PetscMin((PetscInt)t.k, t.n - row0);
+  const PetscInt bound = t.ai[row0 + PetscMin(l, rows)];
+  const V       *A = (const V *)t.a + sub * P, *X = (const V *)t.X + sub / R * xs;
+  PetscInt       first = __shfl_sync(SPIKE_WARP, bound, PetscMin(group, rows)),
+           last        = __shfl_sync(SPIKE_WARP, bound, PetscMin(group + 1, rows)),
+           index       = first + sub < last ? t.aj[first + sub] : 0;
+
+  for (int r = 0; r < rows; r += K::ROWS) {
+    const PetscInt row = row0 + r + group, begin = first, end = last;
+    PetscInt       ahead;
+    V              y[P];
+
+    first = __shfl_sync(SPIKE_WARP, bound, PetscMin(r + K::ROWS + group, rows));
+    last  = __shfl_sync(SPIKE_WARP, bound, PetscMin(r + K::ROWS + group + 1, rows));
+    ahead = first + sub < last ? t.aj[first + sub] : 0;
+#pragma unroll
+    for (int p = 0; p < P; p++) y[p] = V(0.0);
+    for (PetscInt b = begin; __any_sync(SPIKE_WARP, b < end); b += G) {
+      if (b > begin) index = b + sub < end ? t.aj[b + sub] : 0;
+      for (int v = 0; v < G && __any_sync(SPIKE_WARP, b + v < end); v += U) {
+        V a[U][T][P], x[U][T];
+
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+          const PetscCount at    = (PetscCount)__shfl_sync(SPIKE_WARP, index, v + u, G) * BS * xs;
+          const bool       there = b + v + u < end;
+
+#pragma unroll
+          for (int k = 0; k < T; k++) {
+            SpikeBlockLoad<P>(A + (PetscCount)(b + v + u) * BS * BS + k * G * P, true, there ? P : 0, a[u][k]);
+            x[u][k] = there ? X[at + k * (G / R) * xs] : V(0.0);
+          }
+        }
+#pragma unroll
+        for (int u = 0; u < U; u++)
+#pragma unroll
+          for (int k = 0; k < T; k++)
+#pragma unroll
+            for (int p = 0; p < P; p++) y[p] = SpikeBlockFma(a[u][k][p], x[u][k], y[p]);
+      }
+    }
+    index = ahead;
+#pragma unroll
+    for (int d = R; d < G; d *= 2)
+#pragma unroll
+      for (int p = 0; p < P; p++) y[p] += SpikeBlockShuffleXor(y[p], d);
+    if (sub < R && r + group < rows) {
+      const PetscCount i = (PetscCount)row * BS + sub * P;
+      V               *Y = (V *)t.Y + i * ys, old[P];
+
+      if (t.mode != SPIKE_BLOCK_SET) {
+        if (ys == 1) SpikeBlockLoad<P>(Y, t.wide, P, old);
+        else
+#pragma unroll
+          for (int p = 0; p < P; p++) old[p] = Y[p * ys];
+#pragma unroll
+        for (int p = 0; p < P; p++) y[p] = t.mode == SPIKE_BLOCK_ADD ? old[p] + y[p] : old[p] - y[p];
+      }
+      if (ys == 1) SpikeBlockStore<P>(Y, t.wide, P, y);
+      else
+#pragma unroll
+        for (int p = 0; p < P; p++) Y[p * ys] = y[p];
+    }
+  }
+}

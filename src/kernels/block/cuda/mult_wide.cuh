@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  mult_wide.cuh: products of a matrix of blocks of 4, 8 or 16 with a block of vectors: several block rows a warp, whose
+  blocks it reads as one stream
+*/
+#pragma once
+
+#include "block.cuh"
+
+/* of a block of threads: three of them have 80 registers a thread; in a launch of all kinds the others do nothing */
+#define SPIKE_BLOCK_WIDEWARPS 8
+
+__device__ static __forceinline__ double SpikeBlockShuffle(double v, int lane)
+{
+  return __shfl_sync(SPIKE_WARP, v, lane);
+}
+
+#if defined(PETSC_USE_COMPLEX)
+__device__ static __forceinline__ SpikeDouble SpikeBlockShuffle(SpikeDouble v, int lane)
+{
+  return SpikeDouble(__shfl_sync(SPIKE_WARP, v.real(), lane), __shfl_sync(SPIKE_WARP, v.imag(), lane));
+}
+#endif
+
+/* bytes, a multiple of 16, from a on are fetched into the second-level cache; a at a multiple of 16 */
+__device__ static __forceinline__ void SpikeBlockPrefetch(const void *a, unsigned bytes)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(a), "r"(bytes) : "memory");
+#else
+  (void)a;
+  (void)bytes;
+#endif
+}
+
+/*
+  Blocks of BS = 4, 8, 16, up to 8 NT columns, or with PACKED (BS = 4) up to 4. A tile is 8 x 8 sums. How a warp uses
+  it:
+    BS = 4    one load takes two blocks, whose rows are the tile's upper and lower half. Times the rows of X of the
+              first, the upper half counts; times those of the second, the lower one, in another tile.
+    PACKED    both at once: the columns of X of the first are the tile's left half, those of the second its right half;
+              the two pieces on the diagonal count.
+    BS = 8    as it lies
+    BS = 16   two tiles: the even and the odd rows, which a lane loads in pairs
+  What does not count is never looked at. Blocks with an even number are the first of their pair, so that sums have the
+  same order however rows are dealt to warps. Columns of B are such that a lane's loads and stores are wide.
+*/
+template <int BS, int NT, bool PACKED, typename V>
+struct SpikeBlockWide {
+  /* rows and steps of a lane, tiles */
+  static constexpr int H = BS == 16 ? 2 : 1, S = BS / 4, C = BS == 4 && !PACKED ? 2 : H;
+  /* blocks of a load of A, of X */
+  static constexpr int PAIR = BS == 4 ? 2 : 1, AN = PAIR, XN = PACKED ? 2 : 1;
+  static constexpr int BYTES = (2 * H * S / AN + 2 * S * NT / XN) * (int)sizeof(V); /* registers of two blocks */
+  static constexpr int FIT   = (NT > 1 ? 384 : 256) / BYTES;
+  /* blocks on their way at once */
+  static constexpr int U = FIT >= 8 && NT < 4 ? 8 : FIT >= 4 ? 4 : FIT >= 2 ? 2 : PAIR;
+
+  __device__ static __forceinline__ int column(int tile, int p)
+  {
+    return NT == 1 ? p : 16 * (tile / 2) + 2 * p + tile % 2;
+  }
+  /* the column of a block that is the lane's in step s */
+  __device__ static __forceinline__ int step(int s, int q) { return BS == 4 ? q : 8 * (s / 2) + 2 * q + s % 2; }
+
+  /* Block row `row` of Y */
+  template <bool ROWMAJOR>
+  __device__ static __forceinline__ void store(const SpikeBlockItem &t, PetscInt row, SpikeMma c[C][NT])
+  {
+    constexpr int    N = NT == 1 ? 2 : 4; /* columns in a row */
+    const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
+    const PetscCount i    = (PetscCount)row * BS + H * g;
+    const bool       mine = (BS > 4 || g < 4) && (!PACKED || q < 2);
+    const double     sign = t.mode == SPIKE_BLOCK_SUB ? -1.0 : 1.0;
+    V               *Y    = (V *)t.Y;
+
+#pragma unroll
+    for (int j = 0; j < NT; j += N / 2) {
+      SpikeBlockSum v[H][N];
+      const int     first = NT == 1 ? 2 * q : 8 * j + 4 * q;
+
+#pragma unroll
+      for (int h = 0; h < H; h++)
+#pragma unroll
+        for (int o = 0; o < N; o++) {
+          const int tile = j + o % (N / 2), e = o / (N / 2);
+
+          v[h][o] = c[h][tile].get(e);
+          if (PACKED) v[h][o] += SpikeBlockShuffle(v[h][o], (l + 18) % 32);
+          else if (BS == 4) v[h][o] += SpikeBlockShuffle(c[C - 1][tile].get(e), (l + 16) % 32);
+        }
+      if (!mine) continue;
+      if (ROWMAJOR) {
+#pragma unroll
+        for (int h = 0; h < H; h++) {
+          V *y = Y + (i + h) * t.ldy + first, old[N], now[N];
+
+          if (t.mode != SPIKE_BLOCK_SET) SpikeBlockLoad<N>(y, t.wide, t.m - first, old);
+#pragma unroll
+          for (int o = 0; o < N; o++)
+            now[o] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : SpikeBlockSum(old[o]) + sign * v[h][o]);
+          SpikeBlockStore<N>(y, t.wide, t.m - first, now);
+        }
+      } else {
+#pragma unroll
+        for (int o = 0; o < N; o++) {
+          const PetscInt have = first + o < t.m ? H : 0;
+          V             *y    = Y + i + (first + o) * t.ldy, old[H], now[H];
+
+          if (t.mode != SPIKE_BLOCK_SET) SpikeBlockLoad<H>(y, t.wide, have, old);
+#pragma unroll
+          for (int h = 0; h < H; h++)
+            now[h] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : SpikeBlockSum(old[h]) + sign * v[h][o]);
+          SpikeBlockStore<H>(y, t.wide, have, now);
+        }
+      }
+    }
+  }
+};
+
+/*
+  Y [op] A X. A warp has t.k block rows, one behind the other: U of their blocks are on their way at once, whatever rows
+  they belong to, and those after the next U are fetched into the second-level cache. 32 indices come in one load, the
+  next 32 long before they are wanted. Row -1 is the block in front of the first, where the stream begins with the
+  second of a pair: it goes nowhere, nor does what comes behind the last block. Sums go along a row in the order of its
+  blocks.
+*/
+template <int BS, int NT, bool PACKED, bool ROWMAJOR, typename V>
+__device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &t, unsigned block)
+{
+  using W          = SpikeBlockWide<BS, NT, PACKED, V>;
+  constexpr int  H = W::H, S = W::S, U = W::U, PAIR = W::PAIR;
+  const int      l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, half = g / 4;
+  const PetscInt row0 = (PetscInt)(((PetscCount)block * SPIKE_BLOCK_WIDEWARPS + (PetscCount)(threadIdx.x / 32)) * t.k);
+
+  if (threadIdx.x >= 32 * SPIKE_BLOCK_WIDEWARPS || row0 >= t.n) return;
+  const int      rows  = (int)PetscMin((PetscInt)t.k, t.n - row0);
+  const PetscInt bound = l <= rows ? t.ai[row0 + l] : -1, begin = __shfl_sync(SPIKE_WARP, bound, 0),
+                 end = __shfl_sync(SPIKE_WARP, bound, rows), b0 = begin & ~(PetscInt)(PAIR - 1);
+  const V *A = (const V *)t.a + (BS == 4 ? g % 4 : H * g) + (PetscCount)W::step(0, q) * BS, *X[NT];
+  SpikeMma c[W::C][NT];
+  /* bytes, from a block row of X to the next */
+  const unsigned jump = (unsigned)((ROWMAJOR ? BS * t.ldx : BS) * (PetscCount)sizeof(V));
+  int            row  = -1;
+  PetscInt       stop = begin, index = 0, next = 0, chunk = b0;
+
+  if (begin < end) {
+    if (l == 0)
+      SpikeBlockPrefetch((const V *)t.a + (PetscCount)b0 * BS * BS,
+                         (unsigned)(PetscMin(end - b0, (PetscInt)(2 * U)) * BS * BS * (int)sizeof(V)));
+    index = t.aj[PetscMin(b0 + l, end - 1)];
+    next  = t.aj[PetscMin(b0 + 32 + l, end - 1)];
+  }
+#pragma unroll
+  for (int j = 0; j < NT; j++) {
+    const int column = PACKED ? g % 4 : W::column(j, g), there = column < t.m ? column : 0;
+
+    X[j] = (const V *)t.X + (ROWMAJOR ? W::step(0, q) * t.ldx + there : W::step(0, q) + there * t.ldx);
+  }
+#pragma unroll
+  for (int h = 0; h < W::C; h++)
+#pragma unroll
+    for (int j = 0; j < NT; j++) c[h][j].clear();
+  /* Rows that end in front of block b are done */
+  const auto finish = [&](PetscInt b) {
+    while (stop == b) {
+      if (row >= 0) W::template store<ROWMAJOR>(t, row0 + row, c);
+#pragma unroll
+      for (int h = 0; h < W::C; h++)
+#pragma unroll
+        for (int j = 0; j < NT; j++) c[h][j].clear();
+      row++;
+      stop = __shfl_sync(SPIKE_WARP, bound, row + 1);
+    }
+  };
+
+  if (b0 == begin || begin == end) finish(begin);
+  for (PetscInt b = b0; b < end; b += U) {
+    V a[U / PAIR][S][H], x[U][S][NT];
+
+    if (b == chunk + 32) {
+      chunk = b;
+      index = next;
+      next  = t.aj[PetscMin(b + 32 + l, end - 1)];
+    }
+    if (l == 0 && end - b > 2 * U)
+      SpikeBlockPrefetch((const V *)t.a + (PetscCount)(b + 2 * U) * BS * BS,
+                         (unsigned)(PetscMin(end - b - 2 * U, (PetscInt)U) * BS * BS * (int)sizeof(V)));
+    if (b + U <= end) {
+      const V *p = A + (PetscCount)(b + (BS == 4 ? half : 0)) * BS * BS;
+
+#pragma unroll
+      for (int u = 0; u < U; u += PAIR)
+#pragma unroll
+        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + u * BS * BS + W::step(s, 0) * BS, true, H, a[u / PAIR][s]);
+    } else {
+#pragma unroll
+      for (int u = 0; u < U; u += PAIR) {
+        const V *p = A + (PetscCount)PetscMin(b + u + (BS == 4 ? half : 0), end - 1) * BS * BS;
+
+#pragma unroll
+        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + W::step(s, 0) * BS, true, H, a[u / PAIR][s]);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < U; u += W::XN) {
+      const size_t at = (size_t)(unsigned)__shfl_sync(SPIKE_WARP, index, (int)(b - chunk) + u + (PACKED ? half : 0)) *
+                        jump;
+
+      if (ROWMAJOR) {
+#pragma unroll
+        for (int s = 0; s < S; s++) {
+          if (NT == 1) x[u][s][0] = *((const V *)((const char *)X[0] + at) + W::step(s, 0) * t.ldx);
+          else {
+#pragma unroll
+            for (int j = 0; j < NT; j += 2)
+              SpikeBlockLoad<NT == 1 ? 1 : 2>((const V *)((const char *)X[j] + at) + W::step(s, 0) * t.ldx, true, 2,
+                                              x[u][s] + j);
+          }
+        }
+      } else {
+#pragma unroll
+        for (int j = 0; j < NT; j++)
+#pragma unroll
+          for (int s = 0; s < S; s += BS == 4 ? 1 : 2) {
+            V v[BS == 4 ? 1 : 2];
+
+            SpikeBlockLoad<BS == 4 ? 1 : 2>((const V *)((const char *)X[j] + at) + W::step(s, 0), true, 2, v);
+#pragma unroll
+            for (int o = 0; o < (BS == 4 ? 1 : 2); o++) x[u][s + o][j] = v[o];
+          }
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < U; u += PACKED ? 2 : 1) {
+      const PetscInt n = b + u;
+
+      if constexpr (PACKED) {
+        if (n + 1 != stop) c[0][0].add(a[u / PAIR][0][0], x[u][0][0]);
+        else { /* two blocks of two rows */
+#pragma unroll
+          for (int o = 0; o < 2; o++) {
+            c[0][0].add(half == o ? a[u / PAIR][0][0] : V(0.0), half == o ? x[u][0][0] : V(0.0));
+            if (o == 0) finish(n + 1);
+          }
+        }
+        finish(n + 2);
+      } else {
+#pragma unroll
+        for (int s = 0; s < S; s++)
+#pragma unroll
+          for (int h = 0; h < H; h++)
+#pragma unroll
+            for (int j = 0; j < NT; j++) c[BS == 4 ? u % 2 : h][j].add(a[u / PAIR][s][h], x[u][s][j]);
+        finish(n + 1);
+      }
+    }
+  }
+}

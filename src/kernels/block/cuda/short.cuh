@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* short.cuh: what a warp does with a row of the factorization in registers: blocks of 4, 8 and 16 */
+#pragma once
+
+#include "lu.cuh"
+
+#include <float.h>
+
+__device__ static __forceinline__ SpikeBlockSum SpikeBlockShfl(SpikeBlockSum v, int lane)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return SpikeBlockSum(__shfl_sync(SPIKE_WARP, v.real(), lane), __shfl_sync(SPIKE_WARP, v.imag(), lane));
+#else
+  return __shfl_sync(SPIKE_WARP, v, lane);
+#endif
+}
+
+__device__ static __forceinline__ unsigned SpikeBlockWarpMax(unsigned v)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(SPIKE_WARP, v);
+#else
+  return SpikeWarpMax(v);
+#endif
+}
+
+/* |v|, the largest number where that is none: it is found then */
+__device__ static __forceinline__ double SpikeBlockSize(SpikeBlockSum v)
+{
+  const double size = (double)PetscAbsScalar(v);
+
+  return size - size == 0.0 ? size : DBL_MAX;
+}
+
+/*
+  The inverse of a block by Gauss-Jordan elimination. Lane r + BS part has columns COLUMNS part, ... of row r (lanes
+  from BS BS / COLUMNS on repeat others). A row stays where it is: `step` is that in which it was the pivot's, the row
+  of the inverse that the lane has then, and nibble c of `columns` the row that was the pivot's in step c, the column of
+  the inverse that stands in column c. All lanes take the reciprocal of their own element while the largest is looked
+  for. bad: the first step with a bad pivot that is not boosted, or BS; value is its magnitude.
+*/
+template <int BS>
+struct SpikeBlockInverse {
+  static constexpr int COLUMNS = BS * BS > 32 ? BS *BS / 32 : 1, PARTS = BS / COLUMNS;
+
+  SpikeBlockSum      a[COLUMNS];
+  unsigned long long columns;
+  double             value;
+  int                step, bad, nboost;
+
+  __device__ static __forceinline__ int row(void) { return (int)(threadIdx.x & 31) % BS; }
+  __device__ static __forceinline__ int part(void) { return (int)(threadIdx.x & 31) / BS % PARTS; }
+
+  __device__ __forceinline__ void invert(double tol, double boost)
+  {
+    const int l = (int)(threadIdx.x & 31), r = row(), base = part() * BS;
+
+    step    = -1;
+    bad     = BS;
+    nboost  = 0;
+    value   = 0.0;
+    columns = 0;
+#pragma unroll
+    for (int p = 0; p < BS; p++) {
+      /* element p of the lane's row */
+      const SpikeBlockSum f     = SpikeBlockShfl(a[p % COLUMNS], r + p / COLUMNS * BS);
+      const double        size  = SpikeBlockSize(f);
+      const bool          fine  = size > tol && size < DBL_MAX;
+      const SpikeBlockSum mine  = SpikeBlockSum(1.0) / (fine ? f : SpikeBlockSum(1.0));
+      const unsigned      fines = __ballot_sync(SPIKE_WARP, fine),
+                     high       = l < BS && step < 0 ? (unsigned)(__double_as_longlong(size) >> 32) + 1 : 0,
+                     most       = SpikeBlockWarpMax(high);
+      unsigned found            = __ballot_sync(SPIKE_WARP, high == most);
+
+      if (found & (found - 1)) {
+        const unsigned low = high == most ? (unsigned)__double_as_longlong(size) : 0, last = SpikeBlockWarpMax(low);
+
+        found = __ballot_sync(SPIKE_WARP, high == most && low == last);
+      }
+      const int     at      = __ffs((int)found) - 1;
+      SpikeBlockSum inverse = SpikeBlockShfl(mine, at);
+
+      if (!((fines >> at) & 1)) {
+        SpikeBlockSum pivot = SpikeBlockShfl(f, at);
+        const double  mag   = (double)PetscAbsScalar(pivot);
+
+        if (!(mag > tol) || !(mag - mag == 0.0)) {
+          if (boost > 0.0 && mag - mag == 0.0) {
+            pivot = mag > 0.0 ? pivot * (boost / mag) : SpikeBlockSum(boost);
+            nboost++;
+          } else {
+            if (bad == BS) {
+              bad   = p;
+              value = mag;
+            }
+            pivot = 1.0;
+          }
+        }
+        inverse = SpikeBlockSum(1.0) / pivot;
+      }
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++) {
+        const bool          own = base == p / COLUMNS * BS && c == p % COLUMNS;
+        const SpikeBlockSum v   = SpikeBlockShfl(a[c], at + base) * inverse;
+
+        if (r == at) a[c] = own ? inverse : v;
+        else a[c] = own ? -f * inverse : a[c] - f * v;
+      }
+      if (r == at) step = p;
+      columns |= (unsigned long long)at << (4 * p);
+    }
+  }
+
+  /* Column-major */
+  template <typename V>
+  __device__ __forceinline__ void store(V *D) const
+  {
+    if ((int)(threadIdx.x & 31) < BS * PARTS) {
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++) D[step + (int)((columns >> (4 * (part() * COLUMNS + c))) & 15) * BS] = V(a[c]);
+    }
+  }
+};
+
+/*
+  A row that updates its diagonal block alone, by blocks U_ki that do not change: the L_ik of a row are independent
+  then. GROUP of them at a time: A_ik and U_ki are loaded before the D_k^-1 are waited for. Returns D_i before it is
+  inverted, in M, shared, BS + 1 of a row. The product's registers are the operand of the next, with the rows of U_ki in
+  their order.
+*/
+template <int BS, typename V>
+__device__ static __forceinline__ void SpikeBlockRowAlone(const SpikeBlockRow &row, PetscInt column, PetscInt back,
+                                                          const SpikeBlockParts<V> &f, const unsigned *done,
+                                                          SpikeBlockSum *M)
+{
+  constexpr int    T = (BS + 7) / 8, STEPS = BS / 4, GROUP = 3;
+  constexpr bool   FULL = BS % 8 == 0;
+  const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
+  const PetscCount b2 = BS * BS;
+  const V         *D  = f.D + row.i * b2;
+  SpikeMma         c[T][T];
+
+#pragma unroll
+  for (int r = 0; r < T; r++)
+#pragma unroll
+    for (int j = 0; j < T; j++)
+#pragma unroll
+      for (int e = 0; e < 2; e++)
+        c[r][j].put(e, FULL || (g < BS && 2 * q < BS) ? D[8 * r + g + (8 * j + 2 * q + e) * BS] : V(0.0));
+  for (PetscInt e0 = 0; e0 < row.count; e0 += GROUP) {
+    V        a[GROUP][STEPS][T], d[GROUP][STEPS][T], u[GROUP][2 * T][T];
+    PetscInt k[GROUP];
+
+#pragma unroll
+    for (int x = 0; x < GROUP; x++) {
+      const bool     there = e0 + x < row.count;
+      const PetscInt place = __shfl_sync(SPIKE_WARP, back, (int)((e0 + x) & 31));
+      const V       *A = f.L + (row.first + e0 + x) * b2, *U = f.U + place * b2;
+
+      k[x] = __shfl_sync(SPIKE_WARP, column, (int)((e0 + x) & 31));
+#pragma unroll
+      for (int s = 0; s < STEPS; s++)
+#pragma unroll
+        for (int r = 0; r < T; r++) a[x][s][r] = there && (FULL || g < BS) ? A[8 * r + g + (4 * s + q) * BS] : V(0.0);
+#pragma unroll
+      for (int s = 0; s < 2 * T; s++)
+#pragma unroll
+        for (int j = 0; j < T; j++)
+          u[x][s][j] = there && place >= 0 && (FULL || (g < BS && 2 * q < BS))
+                       ? -U[8 * (s / 2) + 2 * q + s % 2 + (8 * j + g) * BS]
+                       : V(0.0);
+    }
+    SpikeBlockAwait(done + column, l >= e0 && l < e0 + GROUP && l < row.count);
+#pragma unroll
+    for (int x = 0; x < GROUP; x++)
+#pragma unroll
+      for (int s = 0; s < STEPS; s++)
+#pragma unroll
+        for (int j = 0; j < T; j++)
+          d[x][s][j] = e0 + x < row.count && (FULL || g < BS)
+                       ? SpikeBlockFresh(f.D + k[x] * b2 + 4 * s + q + (8 * j + g) * BS)
+                       : V(0.0);
+#pragma unroll
+    for (int x = 0; x < GROUP; x++)
+      if (e0 + x < row.count) {
+        SpikeMma L[T][T];
+        V       *to = f.L + (row.first + e0 + x) * b2;
+
+#pragma unroll
+        for (int r = 0; r < T; r++)
+#pragma unroll
+          for (int j = 0; j < T; j++) L[r][j].clear();
+#pragma unroll
+        for (int s = 0; s < STEPS; s++)
+#pragma unroll
+          for (int r = 0; r < T; r++)
+#pragma unroll
+            for (int j = 0; j < T; j++) L[r][j].add(a[x][s][r], d[x][s][j]);
+#pragma unroll
+        for (int s = 0; s < 2 * T; s++)
+#pragma unroll
+          for (int r = 0; r < T; r++) {
+            const V v = V(L[r][s / 2].get(s % 2));
+
+            if (FULL || (g < BS && 2 * q < BS)) to[8 * r + g + (8 * (s / 2) + 2 * q + s % 2) * BS] = v;
+#pragma unroll
+            for (int j = 0; j < T; j++) c[r][j].add(v, u[x][s][j]);
+          }
+      }
+  }
+#pragma unroll
+  for (int r = 0; r < T; r++)
+#pragma unroll
+    for (int j = 0; j < T; j++)
+#pragma unroll
+      for (int e = 0; e < 2; e++)
+        if (FULL || (g < BS && 2 * q < BS)) M[(8 * r + g) * (BS + 1) + 8 * j + 2 * q + e] = c[r][j].get(e);
+}

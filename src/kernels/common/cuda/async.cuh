@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* async.cuh: copies that do not wait, and barriers in shared memory */
+#pragma once
+
+#include "scalar.cuh"
+
+/*
+  BYTES bytes from the device's memory to that of the block, without a stop at registers; there after one of the waits
+  below for the thread that copies, after a barrier behind it for the others; 2 bytes at once. PAST: 16 bytes do not
+  stay in the first-level cache.
+*/
+template <int BYTES, bool PAST = false>
+__device__ static inline void SpikeCopyAsync(void *to, const void *from)
+{
+#if __CUDA_ARCH__ >= 800
+  const unsigned int shared = (unsigned int)__cvta_generic_to_shared(to);
+
+  if constexpr (BYTES == 2) *(unsigned short *)to = *(const unsigned short *)from;
+  else if constexpr (PAST && BYTES == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
+  else asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES) : "memory");
+#else
+  memcpy(to, from, BYTES);
+#endif
+}
+
+/* All copies of the thread are there */
+__device__ static inline void SpikeCopyWait()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/* The copies since the last commit are a group; all groups but the last PENDING are there */
+__device__ static inline void SpikeCopyCommit()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+template <int PENDING>
+__device__ static inline void SpikeCopyWaitGroups()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
+}
+
+/* The line that holds *a is fetched into the second-level cache */
+__device__ static inline void SpikePrefetch(const void *a)
+{
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(a));
+}
+
+/*
+  An mbarrier in shared memory: a phase of it ends with the arrival of `count`. Parity 0 is the first phase's, 1 the
+  next one's, and so on. What threads wrote to shared memory before they arrived is seen by those that waited.
+*/
+__device__ static inline unsigned int SpikeMbarrierAddress(const unsigned long long *barrier)
+{
+  return (unsigned int)__cvta_generic_to_shared(barrier);
+}
+
+__device__ static inline void SpikeMbarrierInit(unsigned long long *barrier, int count)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(SpikeMbarrierAddress(barrier)), "r"(count) : "memory");
+#endif
+}
+
+/*
+  By each lane for itself: compute-sanitizer's racecheck does not follow what one lane does for its warp behind a
+  __syncwarp(), nor bar.arrive
+*/
+__device__ static inline void SpikeMbarrierArrive(unsigned long long *barrier)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(SpikeMbarrierAddress(barrier)) : "memory");
+#endif
+}
+
+__device__ static inline void SpikeMbarrierWait(unsigned long long *barrier, unsigned int parity)
+{
+#if __CUDA_ARCH__ >= 800
+  unsigned int done;
+
+  do {
+  #if __CUDA_ARCH__ >= 900
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done)
+                 : "r"(SpikeMbarrierAddress(barrier)), "r"(parity)
+                 : "memory");
+  #else
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done)
+                 : "r"(SpikeMbarrierAddress(barrier)), "r"(parity)
+                 : "memory");
+  #endif
+  } while (!done);
+#endif
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* types.h: what the contracts of several families share */
+#pragma once
+
+#include <petscspike.h>
+#include <float.h>
+
+/* Bytes of a real number of the factors */
+static inline size_t SpikePrecisionBytes(PCSpikePrecision p)
+{
+  return p == PC_SPIKE_PRECISION_DOUBLE ? sizeof(double) : p == PC_SPIKE_PRECISION_SINGLE ? sizeof(float) : 2;
+}
+
+/* Rounding of the factors, at least that of the vectors */
+static inline PetscReal SpikePrecisionEpsilon(PCSpikePrecision p)
+{
+  const double eps[] = {2.2e-16, 6.0e-8, 3.9e-3, 4.9e-4};
+
+  return PetscMax((PetscReal)eps[p], PETSC_MACHINE_EPSILON);
+}
+
+/* The largest number, and the smallest one whose inverse the factors hold and lose no digits in, or few */
+static inline double SpikePrecisionMax(PCSpikePrecision p)
+{
+  const double max[] = {DBL_MAX, FLT_MAX, 3.3895313892515355e38, 65504.0};
+
+  return max[p];
+}
+
+static inline double SpikePrecisionLeast(PCSpikePrecision p)
+{
+  const double least[] = {DBL_MIN, FLT_MIN, FLT_MIN, 1.0 / 65504.0};
+
+  return least[p];
+}
+
+/*
+  A piece of the matrix in CSR. Entry k of row i, ai[i] <= k < ai[i+1], lies in column  j = (colmap ? colmap[aj[k]] :
+  aj[k]) + shift, counted from the first row of the rank: columns below 0 belong to the rank before, columns from n on
+  to the rank behind.
+*/
+typedef struct {
+  const PetscInt    *ai, *aj;
+  const PetscScalar *aa;
+  const PetscInt    *colmap;
+  PetscInt           shift;
+} SpikeCSR;
+
+/* Pivot policy and outcome of a factorization */
+typedef struct {
+  PetscReal tol, boost; /* |pivot| <= tol is bad; boost > 0 replaces it by one of that magnitude                 */
+  PetscInt  nboost;     /* out: pivots boosted                                                                  */
+  PetscInt  badrow;     /* out: first row (band order, local) of a bad pivot, -1 if none                         */
+  PetscReal badvalue;   /* out: its magnitude                                                                   */
+  /*
+    of factor(), where there is finish(): tol and boost are in units of the norm that fill() saw; finish() multiplies
+    them
+  */
+  PetscBool relative;
+} SpikePivot;
+
+/* A message between neighbouring ranks: nrhs columns of n numbers, ld apart, in the backend's memory */
+typedef struct {
+  PetscMPIInt  peer;
+  PetscBool    send;
+  PetscScalar *data;
+  PetscInt     n, nrhs;
+  PetscCount   ld;
+} SpikeMessage;

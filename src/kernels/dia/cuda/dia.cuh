@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dia.cuh: what the files of the CUDA backend of dia.h share: the sum of a row, and the tables on the device */
+#pragma once
+
+#include "kernels/common/cuda/warp.cuh"
+#include "kernels/dia/dia.h"
+
+#define SPIKE_DIA_THREADS 256
+#define SPIKE_DIA_SHORT   32 /* offsets that a launch takes with it; more of them are read from memory */
+#if defined(PETSC_USE_COMPLEX) && !defined(PETSC_USE_REAL_SINGLE)
+  #define SPIKE_DIA_RESIDENT 3 /* blocks of a multiprocessor */
+#else
+  #define SPIKE_DIA_RESIDENT 5
+#endif
+#define SPIKE_DIA_WORK 65536 /* numbers that sums() fetches at once */
+
+/*
+  Entries of a row that are on their way at once: stencils of 27, 9, 7, 5 and 3 points in whole batches. What a short
+  row has not got is not read
+*/
+#if defined(PETSC_USE_COMPLEX)
+  #define SPIKE_MULT_BATCH 5
+#else
+  #define SPIKE_MULT_BATCH 9
+#endif
+
+/*
+  sum += a_d b_d over the numbers d = t, t + T, ... < count, in this order: entry(d, there, &a, &b) reads both, or
+  nothing and gives zeros where `there` is false; those of a batch are on their way at once. One product by diagonals:
+  those of krylov.h, those of matrices and their transposes
+*/
+template <int T, typename E>
+__device__ static __forceinline__ PetscScalar SpikeDiaSum(int t, int count, PetscScalar sum, E &&entry)
+{
+  for (int d = t; d < count; d += SPIKE_MULT_BATCH * T) {
+    PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
+
+#pragma unroll
+    for (int u = 0; u < SPIKE_MULT_BATCH; u++) entry(d + u * T, d + u * T < count, &a[u], &b[u]);
+#pragma unroll
+    for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum = SpikeFma(a[u], b[u], sum);
+  }
+  return sum;
+}
+
+/*
+  Of each diagonal: the rows first <= i < own have columns in ghost[i + offset + below], own <= i < upper have the
+  rank's own, upper <= i < last those in ghost[i + offset + above]
+*/
+typedef struct {
+  PetscInt offset, first, own, upper, last, below, above;
+} SpikeDiaTable;
+
+/* What SpikeDIA.data points to */
+typedef struct {
+  PetscInt      *offset; /* [count] on the device */
+  SpikeDiaTable *table;  /* [count] on the device */
+  PetscReal     *work;   /* [SPIKE_DIA_WORK] on the device */
+} SpikeDIACUDA;
+
+static inline PetscInt64 SpikeDiaLd(const SpikeDIA *A)
+{
+  return ((PetscInt64)A->n + 31) / 32 * 32;
+}
+
+/* The stream of the caller, else PETSc's current one */
+static inline PetscErrorCode SpikeDiaStreamOr(void *given, cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  if (given) *stream = (cudaStream_t)given;
+  else PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode SpikeDiaStream(const SpikeDIA *A, cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeDiaStreamOr(A->stream, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocks for n numbers, a thread each; at least one, which finds nothing to do */
+static inline unsigned SpikeDiaBlocks(PetscInt64 n)
+{
+  return (unsigned)PetscMax(1, (n + SPIKE_DIA_THREADS - 1) / SPIKE_DIA_THREADS);
+}
+
+__device__ static __forceinline__ PetscInt64 SpikeDiaThread(void)
+{
+  return (PetscInt64)blockIdx.x * SPIKE_DIA_THREADS + threadIdx.x;
+}
+
+__device__ static __forceinline__ PetscScalar SpikeDiaConj(PetscScalar a)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return PetscScalar(a.real(), -a.imag());
+#else
+  return a;
+#endif
+}
+
+/* dia_mult.cu */
+PETSC_INTERN PetscErrorCode SpikeDIAMult_CUDA(const SpikeDIA *, PetscInt, PetscInt, const PetscScalar *,
+                                              const PetscScalar *, const PetscScalar *, PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeDIAMultTranspose_CUDA(const SpikeDIA *, PetscBool, const PetscScalar *,
+                                                       const PetscScalar *, PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeDIAMultTransposeGhost_CUDA(const SpikeDIA *, PetscBool, const PetscScalar *,
+                                                            PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeDIAPack_CUDA(const SpikeDIA *, PetscInt, const SpikeDIARun[], const PetscScalar *,
+                                              PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeDIAUnpackAdd_CUDA(const SpikeDIA *, PetscInt, const SpikeDIARun[], const PetscScalar *,
+                                                   PetscScalar *);
+
+/* dia_values.cu */
+PETSC_INTERN PetscErrorCode SpikeDIAFill_CUDA(SpikeDIA *, PetscInt, const SpikeCSR[]);
+PETSC_INTERN PetscErrorCode SpikeDIAZero_CUDA(SpikeDIA *);
+PETSC_INTERN PetscErrorCode SpikeDIAScale_CUDA(SpikeDIA *, PetscScalar);
+PETSC_INTERN PetscErrorCode SpikeDIAConjugate_CUDA(SpikeDIA *);
+PETSC_INTERN PetscErrorCode SpikeDIADiagonalScale_CUDA(SpikeDIA *, const PetscScalar *, const PetscScalar *,
+                                                       const PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeDIAAXPY_CUDA(SpikeDIA *, PetscScalar, const SpikeDIA *);
+PETSC_INTERN PetscErrorCode SpikeDIACopy_CUDA(SpikeDIA *, const SpikeDIA *);
+PETSC_INTERN PetscErrorCode SpikeDIAGetDiagonal_CUDA(const SpikeDIA *, PetscInt, PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeDIASetDiagonal_CUDA(SpikeDIA *, PetscInt, PetscBool, PetscScalar, const PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeDIASums_CUDA(const SpikeDIA *, SpikeDIASums, PetscReal *, PetscReal *);
+
+/* spike_filldia.cu */
+PETSC_INTERN PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *, PetscReal[], PetscInt[2]);
+PETSC_INTERN PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *, PetscInt, PetscScalar *);
+
+/* dia_link.cu */
+PETSC_INTERN PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm, PetscBool, PetscInt, const SpikeDIAMessages *,
+                                                 const SpikeDIAMessages *, SpikeDIALink **);
+PETSC_INTERN PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **);
+PETSC_INTERN PetscErrorCode SpikeDIALeave_CUDA(void *, SpikeDIALink *, PetscInt, PetscBool);
+PETSC_INTERN PetscErrorCode SpikeDIAReady_CUDA(SpikeDIALink *, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeDIAExchange_CUDA(void *, SpikeDIALink *, PetscInt, PetscInt, const SpikeMessage[]);
+PETSC_INTERN PetscErrorCode SpikeDIAArrive_CUDA(void *, SpikeDIALink *, PetscInt, PetscBool);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  dia.h: the contract between matrices by diagonals (C, no CUDA) and the backends: a table of functions on raw pointers
+
+  A rank has n rows and m columns of its own, which are counted from its first row and from its first column. Entry (i,
+  j) lies on the diagonal with offset j - i:
+
+      y_i = sum_d a_d(i) x(i + offset[d]),     offset[0] < offset[1] < ... < offset[count - 1]
+
+  Columns j < 0 and j >= m belong to other ranks. Their numbers come in an array, ghost[nghost]: column j is ghost[j +
+  below[d]] or ghost[j + above[d]], so that along a diagonal the columns of others are one stream too, as they were
+  packed by their owners. first[d] <= i < last[d] are the rows in which diagonal d has entries at all; places of a
+  diagonal outside of them, and those of rows without an entry, hold zeros, and x is not read for rows outside of them
+  but where it belongs to the rank: an infinity or a NaN there may come into rows that have no entry for it.
+
+  Places. The order of the values is the backend's own, chosen so that a product reads them as streams:
+
+    host   blocks of SPIKE_DIA_ROWS rows, in a block diagonal by diagonal:  val[(b count + d) SPIKE_DIA_ROWS + r], row b
+           SPIKE_DIA_ROWS + r. One stream of memory for all diagonals (as many streams as diagonals
+           are more than a core's prefetchers follow), and SPIKE_DIA_ROWS values of a diagonal fill whole registers
+           without a remainder
+    CUDA   diagonal by diagonal:  val[d ld + i],  ld a multiple of 32. Neighbouring threads take neighbouring rows, so
+           that each load of a warp is whole lines, and there is no reuse to keep in order
+
+  A row's sum is taken in the order of its diagonals, so that y has the same bits for any number of ranks; that of a
+  column in a transposed product in the order of its rows, first those of the rank. Nothing is allocated but by
+  create().
+
+  Bytes of a product: count n values read once, x read once (as often as caches lose it), y written once.  [H. Liu,
+  J.-H. Seo, R. Mittal, H. H. Huang: GPU-Accelerated Scalable Solver for Banded Linear Systems, 2013, section III]
+
+  What a device has to do: the functions below on its own memory, enqueued on `stream`, without waiting but where
+  numbers come to the host (get, sums); val, ghost and all vectors lie there, the tables of integers in the struct are
+  the host's, and a backend keeps copies of its own behind data. mult() with a range of rows is what lets a halo travel
+  meanwhile: interior rows first, then the two ends, each a launch. The sums of a Krylov step in the epilogue of a
+  product are the matter of krylov.h, whose mult() takes this matrix as its own copy by borrow(): there is one product
+  by diagonals in a backend.
+*/
+#pragma once
+
+#include "kernels/common/types.h"
+
+typedef struct _n_SpikeDIAKernels SpikeDIAKernels;
+
+#define SPIKE_DIA_ROWS   64 /* rows of a block: granule of ranges of rows, and of masks */
+#define SPIKE_DIA_GROUPS 2  /* of messages: to other nodes, and inside of one */
+
+typedef struct {
+  const SpikeDIAKernels *k;
+  void                  *stream; /* of the caller; the host has none */
+  PetscInt               n, m, count, nghost;
+  PetscInt              *offset, *first, *last, *below, *above; /* [count] on the host */
+  /* rows that need no ghosts; ibegin a multiple of SPIKE_DIA_ROWS, iend too, or n */
+  PetscInt     ibegin, iend;
+  PetscScalar *val;
+  PetscCount   places; /* numbers in val */
+  void        *data;   /* of the backend */
+} SpikeDIA;
+
+/* Columns first <= j < first + length of this rank go to, or come from, position `at` of a message */
+typedef struct {
+  PetscInt first, length, at;
+} SpikeDIARun;
+
+/*
+  Messages of a halo between memory of a device and other ranks. Where `apart` is set they never meet the host; else MPI
+  reads and writes the arrays here, which are those of the device where MPI can, or lie in memory of the host that the
+  device reaches fast.
+*/
+typedef struct {
+  const char  *name;
+  PetscBool    apart;
+  PetscScalar *ghost, *message; /* for MPI */
+  void        *data;
+} SpikeDIALink;
+
+/*
+  Messages in an array, one behind the other: number k is array[at[k]] to array[at[k + 1] - 1] and travels in group[k]
+*/
+typedef struct {
+  PetscInt           n;
+  const PetscInt    *at;    /* [n + 1] */
+  const PetscMPIInt *group; /* [n]     */
+  PetscScalar       *array;
+} SpikeDIAMessages;
+
+typedef enum {
+  SPIKE_DIA_ROWSUMS,    /* out[n]: sums of magnitudes in rows                                          */
+  SPIKE_DIA_COLUMNSUMS, /* out[m]: of this rank's rows in columns; others' in ghost[nghost]            */
+  SPIKE_DIA_SQUARES     /* out[1]: sum of squares of magnitudes                                        */
+} SpikeDIASums;
+
+struct _n_SpikeDIAKernels {
+  const char  *name;
+  PetscMemType memtype;
+
+  /*
+    Memory for the values, which are of no use until fill() or zero(), and what the backend makes of the tables;
+    destroy() accepts a matrix partly made. Called by SpikeDIACreate() and SpikeDIADestroy()
+  */
+  PetscErrorCode (*create)(SpikeDIA *);
+  PetscErrorCode (*destroy)(SpikeDIA *);
+
+  /* NULL, or called by SpikeDIASetExtents() and SpikeDIASetGhosts(): tables have changed */
+  PetscErrorCode (*tables)(SpikeDIA *);
+
+  /* Memory of the backend, and copies to and from that of the host, complete on return; stream NULL: the current one */
+  PetscErrorCode (*alloc)(size_t bytes, void **);
+  PetscErrorCode (*release)(void **);
+  PetscErrorCode (*move)(void *stream, PetscBool tobackend, void *to, const void *from, size_t bytes);
+
+  /*
+    All values from pieces in CSR in the backend's memory, whose entries all lie on the diagonals; columns counted from
+    the first column of the rank. Reads each entry once, writes each place once, or twice
+  */
+  PetscErrorCode (*fill)(SpikeDIA *, PetscInt nparts, const SpikeCSR parts[]);
+
+  /* Rows begin <= i < end to or from the host, row by row: rows[(i - begin) count + d] */
+  PetscErrorCode (*get)(const SpikeDIA *, PetscInt begin, PetscInt end, PetscScalar *rows);
+  PetscErrorCode (*put)(SpikeDIA *, PetscInt begin, PetscInt end, const PetscScalar *rows);
+
+  /*
+    Rows begin <= i < end of y = A x, of y = A x + z with z (which may be y). begin is a multiple of SPIKE_DIA_ROWS, end
+    too, or n; ghost is not read in rows between ibegin and iend. x may not be y.
+  */
+  PetscErrorCode (*mult)(const SpikeDIA *, PetscInt begin, PetscInt end, const PetscScalar *x, const PetscScalar *ghost,
+                         const PetscScalar *z, PetscScalar *y);
+
+  /*
+    y = A^T x, or A^T x + z with z (which may be y), or with the conjugates of A, in the columns of this rank; and what
+    its rows add to columns of others, ghost <- that. The latter first: it travels meanwhile.
+  */
+  PetscErrorCode (*multtranspose)(const SpikeDIA *, PetscBool conjugate, const PetscScalar *x, const PetscScalar *z,
+                                  PetscScalar *y);
+  PetscErrorCode (*multtransposeghost)(const SpikeDIA *, PetscBool conjugate, const PetscScalar *x, PetscScalar *ghost);
+
+  /* message <- x in the columns of runs, in their order; x += message there */
+  PetscErrorCode (*pack)(const SpikeDIA *, PetscInt nruns, const SpikeDIARun runs[], const PetscScalar *x,
+                         PetscScalar *message);
+  PetscErrorCode (*unpackadd)(const SpikeDIA *, PetscInt nruns, const SpikeDIARun runs[], const PetscScalar *message,
+                              PetscScalar *x);
+
+  /*
+    A <- 0; A <- a A; A <- conj(A); A <- L A R by diagonal matrices, NULL for I, rghost those of R in the columns of
+    others; A <- A + a B with the tables of A; A <- B
+  */
+  PetscErrorCode (*zero)(SpikeDIA *);
+  PetscErrorCode (*scale)(SpikeDIA *, PetscScalar a);
+  PetscErrorCode (*conjugate)(SpikeDIA *);
+  PetscErrorCode (*diagonalscale)(SpikeDIA *, const PetscScalar *l, const PetscScalar *r, const PetscScalar *rghost);
+  PetscErrorCode (*axpy)(SpikeDIA *, PetscScalar a, const SpikeDIA *);
+  PetscErrorCode (*copy)(SpikeDIA *, const SpikeDIA *);
+
+  /*
+    v <- diagonal number d, zeros where it has no place, and with d = count; diagonal d <- a v or, with add, + a v, with
+    v = 1 for NULL, in the rows where it has one
+  */
+  PetscErrorCode (*getdiagonal)(const SpikeDIA *, PetscInt d, PetscScalar *v);
+  PetscErrorCode (*setdiagonal)(SpikeDIA *, PetscInt d, PetscBool add, PetscScalar a, const PetscScalar *v);
+
+  /*
+    Messages that begin and end on a device; NULL functions on the host, where MPI has message[] and ghost[] themselves.
+    connect() is collective; aware: MPI reads the memory of the device. leave() is enqueued behind what fills message[],
+    or back, ghost[]: it takes them where MPI reads them, beside what is enqueued next; ready() waits until they are
+    there, and until MPI may write what comes. arrive() is enqueued when all has come:
+    what follows finds ghost[], back, message[]. Of a link apart, exchange() enqueues messages behind the work so far,
+    beside what is enqueued next, one after the other call, and arrive() ends them; leave() and ready() are not called.
+    Each of these is for one group of the messages, 0 <= group < ngroups <= SPIKE_DIA_GROUPS, and those of one wait for
+    none of the other.
+  */
+  PetscErrorCode (*connect)(MPI_Comm, PetscBool aware, PetscInt ngroups, const SpikeDIAMessages *message,
+                            const SpikeDIAMessages *ghost, SpikeDIALink **);
+  PetscErrorCode (*disconnect)(SpikeDIALink **);
+  PetscErrorCode (*leave)(void *stream, SpikeDIALink *, PetscInt group, PetscBool back);
+  PetscErrorCode (*ready)(SpikeDIALink *, PetscInt group);
+  PetscErrorCode (*exchange)(void *stream, SpikeDIALink *, PetscInt group, PetscInt count, const SpikeMessage[]);
+  PetscErrorCode (*arrive)(void *stream, SpikeDIALink *, PetscInt group, PetscBool back);
+
+  /* On the host, when it returns */
+  PetscErrorCode (*sums)(const SpikeDIA *, SpikeDIASums, PetscReal *out, PetscReal *ghost);
+
+  /*
+    A as the band of PCSPIKE, where columns are numbered as rows are. scan(): weight[count], sums of magnitudes along
+    diagonals, and of the fullest row fullest[0] numbers that are not zero, fullest[1] of them two or more columns from
+    the diagonal (not always the same row); sample(): rows k n / rows, 0 <= k < rows <= n, out[k count + d]; on the host
+    when they return.
+  */
+  PetscErrorCode (*scan)(const SpikeDIA *, PetscReal weight[], PetscInt fullest[2]);
+  PetscErrorCode (*sample)(const SpikeDIA *, PetscInt rows, PetscScalar *out);
+};
+
+/* the latter where the library was built with CUDA */
+PETSC_INTERN const SpikeDIAKernels SpikeDIAKernels_Host, SpikeDIAKernels_CUDA;
+
+/* backend.c: the backend for data of a memory type, NULL where the library has none */
+PETSC_INTERN const SpikeDIAKernels *SpikeDIAKernelsFind(PetscMemType);
+
+/* dia.c, for all backends: tables and structure, on the host */
+PETSC_INTERN PetscErrorCode SpikeDIACreate(const SpikeDIAKernels *, PetscInt n, PetscInt m, PetscInt count,
+                                           const PetscInt offset[], SpikeDIA *);
+PETSC_INTERN PetscErrorCode SpikeDIASetExtents(SpikeDIA *, const PetscInt first[], const PetscInt last[]);
+PETSC_INTERN PetscErrorCode SpikeDIASetGhosts(SpikeDIA *, PetscInt nruns, const SpikeDIARun runs[]);
+PETSC_INTERN PetscErrorCode SpikeDIADestroy(SpikeDIA *);
+
+/*
+  Offsets of all entries, ascending, at most `most` of them: *count is most + 1 where there are more, and offset[] is of
+  no use then
+*/
+PETSC_INTERN void SpikeDIAOffsets(PetscInt n, PetscInt nparts, const SpikeCSR parts[], PetscInt most, PetscInt *count,
+                                  PetscInt offset[]);
+
+/*
+  The number of an offset, count where there is none; rows are sorted as a rule: it is looked for behind `before` first
+*/
+static inline PetscInt SpikeDIAFind(PetscInt count, const PetscInt offset[], PetscInt before, PetscInt wanted)
+{
+  PetscInt lo = 0, hi = count;
+
+  if (before + 1 < count && offset[before + 1] == wanted) return before + 1;
+  while (lo < hi) {
+    const PetscInt mid = lo + (hi - lo) / 2;
+
+    if (offset[mid] < wanted) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < count && offset[lo] == wanted ? lo : count;
+}
+
+static inline PetscInt SpikeCSRColumn(const SpikeCSR *A, PetscInt k)
+{
+  return (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+}
+
+/*
+  Rows of diagonal d whose columns are the rank's own, within begin <= i < end; those below and above lie in front of it
+  and behind it
+*/
+static inline void SpikeDIAOwnRows(const SpikeDIA *A, PetscInt d, PetscInt begin, PetscInt end, PetscInt *low,
+                                   PetscInt *ownbegin, PetscInt *ownend, PetscInt *high)
+{
+  const PetscInt64 o = A->offset[d];
+
+  *low      = PetscMax(begin, A->first[d]);
+  *high     = PetscMax(*low, PetscMin(end, A->last[d]));
+  *ownbegin = (PetscInt)PetscMin(PetscMax(*low, -o), *high);
+  *ownend   = (PetscInt)PetscMax(PetscMin(*high, A->m - o), *ownbegin);
+}
+
+/* Host: diagonal d in the block of rows that begins with row i */
+static inline const PetscScalar *SpikeDIADiagonal(const SpikeDIA *A, PetscInt i, PetscInt d)
+{
+  return A->val + (PetscCount)i * A->count + (PetscCount)d * SPIKE_DIA_ROWS;
+}
+
+/* host/scan.c */
+PETSC_INTERN PetscErrorCode SpikeDIAScan_Host(const SpikeDIA *, PetscReal[], PetscInt[2]);
+PETSC_INTERN PetscErrorCode SpikeDIASample_Host(const SpikeDIA *, PetscInt, PetscScalar *);
+
+/* Host loops of one instruction set: mult() and multtranspose() over rows begin to end - 1 */
+typedef struct {
+  void (*mult)(const SpikeDIA *, PetscInt begin, PetscInt end, const PetscScalar *x, const PetscScalar *ghost,
+               const PetscScalar *z, PetscScalar *y);
+  void (*transpose)(const SpikeDIA *, PetscBool conjugate, const PetscScalar *x, PetscScalar *y);
+} SpikeDIALoops;
+PETSC_INTERN const SpikeDIALoops  SpikeDIALoops_base, SpikeDIALoops_v3, SpikeDIALoops_v4;
+PETSC_INTERN const SpikeDIALoops *SpikeDIALoopsGet(void);

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  dia_isa.c: host loops of this family for one instruction set, -DSPIKE_ISA=base|v3|v4; the makefile compiles this file
+  once for each
+*/
+#include "kernels/dia/dia.h"
+#include "kernels/common/host/lanes.h"
+#include "template.h"

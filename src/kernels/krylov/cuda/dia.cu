@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* dia.cu: the backend's own copy of a matrix by diagonals */
+#include "mult.cuh"
+
+#include <algorithm>
+
+#define SPIKE_DIA_SEEN  512 /* places for offsets, a power of two */
+#define SPIKE_DIA_EMPTY INT_MIN
+
+/*
+  Offsets j - i that have been seen; count may pass SPIKE_DIA_MOST by as many as there are threads, and the table never
+  fills
+*/
+typedef struct {
+  int count;
+  int offset[SPIKE_DIA_SEEN];
+} SpikeDiaSeen;
+
+/*
+  The order in which offsets come does not matter: the host sorts them. A table that has more than SPIKE_DIA_MOST takes
+  no more
+*/
+__device__ static void SpikeDiaInsert(SpikeDiaSeen *t, int offset)
+{
+  unsigned place = (unsigned)offset * 2654435761u >> 23; /* 9 bits */
+
+  while (*(volatile int *)&t->count <= SPIKE_DIA_MOST) {
+    int there = *(volatile int *)&t->offset[place];
+
+    if (there == SPIKE_DIA_EMPTY) {
+      there = atomicCAS(&t->offset[place], SPIKE_DIA_EMPTY, offset);
+      if (there == SPIKE_DIA_EMPTY) {
+        atomicAdd(&t->count, 1);
+        return;
+      }
+    }
+    if (there == offset) return;
+    place = (place + 1) % SPIKE_DIA_SEEN;
+  }
+}
+
+/* A thread a row. Each block collects in its own table first */
+__global__ static void SpikeDiaLook(PetscInt      n, const PetscInt *__restrict__ ai, const PetscInt *__restrict__ aj,
+                                    SpikeDiaSeen *all)
+{
+  __shared__ SpikeDiaSeen mine;
+
+  for (int k = threadIdx.x; k < SPIKE_DIA_SEEN; k += blockDim.x) mine.offset[k] = SPIKE_DIA_EMPTY;
+  if (!threadIdx.x) mine.count = 0;
+  __syncthreads();
+  for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (PetscInt)gridDim.x * blockDim.x) {
+    if (*(volatile int *)&mine.count > SPIKE_DIA_MOST) break;
+    for (PetscInt k = ai[i]; k < ai[i + 1]; k++) SpikeDiaInsert(&mine, (int)(aj[k] - i));
+  }
+  __syncthreads();
+  for (int k = threadIdx.x; k < SPIKE_DIA_SEEN; k += blockDim.x)
+    if (mine.offset[k] != SPIKE_DIA_EMPTY) SpikeDiaInsert(all, mine.offset[k]);
+}
+
+/*
+  A thread a row, whose columns are sorted as a rule: each diagonal is looked for behind the one before. Other places
+  have been set to 0
+*/
+__global__ static void SpikeDiaPlace(SpikeKrylovDia m, const PetscInt *__restrict__ ai, const PetscInt *__restrict__ aj,
+                                     const PetscScalar *__restrict__ aa)
+{
+  for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < m.n; i += (PetscInt)gridDim.x * blockDim.x) {
+    int d = 0;
+
+    for (PetscInt k = ai[i]; k < ai[i + 1]; k++) {
+      const int offset = (int)(aj[k] - i);
+
+      for (int tried = 0; tried < m.count && m.offset[d] != offset; tried++) d = d + 1 < m.count ? d + 1 : 0;
+      m.val[d * m.ld + i] = aa[k];
+    }
+  }
+}
+
+PetscErrorCode SpikeDiaFill(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, const SpikeKrylovDia *m)
+{
+  const PetscInt blocks = PetscMax(1, PetscMin(8 * h->multiprocessors, (m->n + 255) / 256));
+
+  PetscFunctionBegin;
+  SpikeDiaPlace<<<(unsigned)blocks, 256, 0, h->stream>>>(*m, csr->ai, csr->aj, csr->aa);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lanes that a row is summed by: more where there are too few rows to fill the device */
+int SpikeDiaLanes(PetscInt n, int count)
+{
+  return n < 60000 || (n < 400000 && count > 32) ? 4 : 1;
+}
+
+/*
+  Setup: the list of diagonals comes to the host once, and goes back sorted. least: entries over places of the copy that
+  it takes
+*/
+PetscErrorCode SpikeDiaMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, PetscReal least, SpikeKrylovDia *m,
+                            bool *made)
+{
+  const PetscInt blocks = PetscMax(1, PetscMin(8 * h->multiprocessors, (csr->n + 255) / 256));
+  SpikeDiaSeen   table, *all;
+  PetscInt       offset[SPIKE_DIA_MOST];
+
+  PetscFunctionBegin;
+  *made       = false;
+  table.count = 0;
+  for (int k = 0; k < SPIKE_DIA_SEEN; k++) table.offset[k] = SPIKE_DIA_EMPTY;
+  PetscCallCUDA(cudaMalloc((void **)&all, sizeof(*all)));
+  PetscCallCUDA(cudaMemcpyAsync(all, &table, sizeof(table), cudaMemcpyHostToDevice, h->stream));
+  SpikeDiaLook<<<(unsigned)blocks, 256, 0, h->stream>>>(csr->n, csr->ai, csr->aj, all);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&table, all, sizeof(table), cudaMemcpyDeviceToHost, h->stream));
+  PetscCallCUDA(cudaStreamSynchronize(h->stream));
+  PetscCallCUDA(cudaFree(all));
+  if (table.count < 1 || table.count > SPIKE_DIA_MOST || csr->nz < least * table.count * csr->n)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  std::sort(table.offset, table.offset + SPIKE_DIA_SEEN); /* empty places come first */
+  m->n     = csr->n;
+  m->begin = 0;
+  m->end   = csr->n;
+  m->count = table.count;
+  m->ld    = ((PetscInt64)csr->n + 31) / 32 * 32;
+  m->T     = SpikeDiaLanes(m->n, m->count);
+  PetscCallCUDA(cudaMalloc((void **)&m->offset, m->count * sizeof(*m->offset)));
+  PetscCallCUDA(cudaMalloc((void **)&m->val, m->count * m->ld * sizeof(*m->val)));
+  for (int d = 0; d < m->count; d++) offset[d] = table.offset[SPIKE_DIA_SEEN - m->count + d];
+  PetscCallCUDA(cudaMemcpyAsync(m->offset, offset, m->count * sizeof(*m->offset), cudaMemcpyHostToDevice, h->stream));
+  PetscCallCUDA(cudaMemsetAsync(m->val, 0, m->count * m->ld * sizeof(*m->val), h->stream));
+  PetscCall(SpikeDiaFill(h, csr, m));
+  PetscCallCUDA(cudaStreamSynchronize(h->stream)); /* the list lies on the stack */
+  *made = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

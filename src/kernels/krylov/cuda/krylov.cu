@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov.cu: the CUDA backend of krylov.h: state, steps, posts, graphs */
+#include "basis.cuh"
+
+/*
+  One step on n rows. Words moved: the list in scalars.h. Nothing is done when a reason is set.
+
+  The grid, and with it the order of the sums, depends on n, on the number of multiprocessors and on alignment alone.
+*/
+template <int STEP>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
+  SpikeKrylovKernel(PetscInt n, SpikeKrylovVectors v, bool wide, bool recur, SpikeKrylovDevice *device,
+                    PetscScalar *partials, SpikeKrylovMail *mail)
+{
+  using X                   = SpikeKrylovTraits<STEP>;
+  constexpr int          ND = X::nd ? X::nd : 1;
+  PetscScalar            d[ND];
+  __shared__ PetscScalar shared[SPIKE_KRYLOV_THREADS / 32];
+
+  SpikeAwait();
+  if (SpikeKrylovIdles(STEP, &device->s)) return;
+  const SpikeKrylovFactors f = device->s.f;
+
+#pragma unroll
+  for (int k = 0; k < ND; k++) d[k] = 0.0;
+  SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
+                                              (PetscInt)gridDim.x * blockDim.x, n, v, wide,
+                                              [&](PetscScalar e[]) { X::row(&f, e, d); });
+  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail);
+}
+
+/* v is NULL where the number of blocks is all that is asked for */
+template <int STEP>
+static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide,
+                                        bool recur, PetscInt *blocks)
+{
+  static int     resident = 0;
+  const PetscInt rounds   = (wide ? n / 2 + n % 2 : n);
+  PetscInt       most;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEP>, &resident));
+  most    = h->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
+  *blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
+  if (!v) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovKernel<STEP>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0,
+                                  h->stream, n, *v, wide, recur, h->device, h->partials, h->devicemail));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
+{
+  SpikeKrylovCUDA *h;
+  int              device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&h));
+  s->data = h;
+  PetscCall(PetscGetCurrentCUDAStream(&h->stream));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&h->cache, cudaDevAttrL2CacheSize, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&h->cooperative, cudaDevAttrCooperativeLaunch, device));
+  PetscCallCUDA(cudaMalloc((void **)&h->device, sizeof(*h->device)));
+  PetscCallCUDA(cudaMemsetAsync(h->device, 0, sizeof(*h->device), h->stream));
+  PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SpikeKrylovPartials(h)));
+  PetscCallCUDA(cudaHostAlloc((void **)&h->mail, sizeof(*h->mail), cudaHostAllocMapped));
+  memset((void *)h->mail, 0, sizeof(*h->mail));
+  PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->devicemail, (void *)h->mail, 0));
+  PetscCallCUDA(cudaMallocHost((void **)&s->scalars, sizeof(*s->scalars)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovDestroy_CUDA(SpikeKrylov *s)
+{
+  SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaStreamSynchronize(h->stream)); /* an iteration too many may still be on its way */
+  PetscCall(SpikeKrylovBlockDestroy_CUDA(s));
+  if (h->own) PetscCallCUDA(cudaStreamDestroy(h->own));
+  PetscCallCUDA(cudaFree(h->device));
+  PetscCallCUDA(cudaFree(h->partials));
+  PetscCallCUDA(cudaFreeHost((void *)h->mail));
+  PetscCallCUDA(cudaFreeHost(s->scalars));
+  s->scalars = NULL;
+  PetscCall(PetscFree(s->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovPush_CUDA(SpikeKrylov *s, PetscBool testonly)
+{
+  SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&h->stream));
+  /* t is the first member */
+  PetscCallCUDA(cudaMemcpyAsync(&h->device->s, s->scalars, testonly ? sizeof(s->scalars->t) : sizeof(*s->scalars),
+                                cudaMemcpyHostToDevice, h->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void *SpikeKrylovStream_CUDA(SpikeKrylov *s)
+{
+  return (void *)((SpikeKrylovCUDA *)s->data)->stream;
+}
+
+/*
+  A graph of what is enqueued between begin and end, on a stream of our own, because the legacy stream cannot be
+  captured; a blocking one, because then work on the legacy stream that someone else enqueues meanwhile ends the capture
+  with an error, and is not lost in silence. *graph stays NULL where that happens.
+*/
+static PetscErrorCode SpikeKrylovCapture_CUDA(SpikeKrylov *s, PetscBool begin, void **graph)
+{
+  SpikeKrylovCUDA *h        = (SpikeKrylovCUDA *)s->data;
+  cudaGraph_t      captured = NULL;
+  cudaGraphExec_t  exec     = NULL;
+
+  PetscFunctionBegin;
+  *graph = NULL;
+  if (begin) {
+    if (!h->own) PetscCallCUDA(cudaStreamCreate(&h->own));
+    h->outer  = h->stream;
+    h->stream = h->own;
+    PetscCallCUDA(cudaStreamBeginCapture(h->own, cudaStreamCaptureModeRelaxed));
+  } else {
+    const cudaError_t error = cudaStreamEndCapture(h->own, &captured);
+
+    h->stream = h->outer;
+    if (error == cudaSuccess && cudaGraphInstantiate(&exec, captured, 0) == cudaSuccess) *graph = (void *)exec;
+    if (captured) PetscCallCUDA(cudaGraphDestroy(captured));
+    (void)cudaGetLastError();
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovReplay_CUDA(SpikeKrylov *s, void *graph)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGraphLaunch((cudaGraphExec_t)graph, ((SpikeKrylovCUDA *)s->data)->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovDestroyGraph_CUDA(SpikeKrylov *s, void **graph)
+{
+  PetscFunctionBegin;
+  (void)s;
+  if (*graph) PetscCallCUDA(cudaGraphExecDestroy((cudaGraphExec_t)*graph));
+  *graph = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+bool SpikeKrylovIsWide(PetscInt nvectors, PetscScalar *const v[])
+{
+  for (PetscInt k = 0; k < nvectors; k++)
+    if ((size_t)v[k] % alignof(SpikeKrylovPair)) return false;
+  return true;
+}
+
+static PetscErrorCode SpikeKrylovStepLaunch(const SpikeKrylovCUDA *h, SpikeKrylovStep step, PetscInt n,
+                                            const SpikeKrylovVectors *v, bool wide, bool recur, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  switch (step) {
+#define SPIKE_KRYLOV_CASE(NAME, ...) \
+  case SPIKE_##NAME: \
+    PetscCall(SpikeKrylovLaunch<SPIKE_##NAME>(h, n, v, wide, recur, blocks)); \
+    break;
+    SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_CASE)
+#undef SPIKE_KRYLOV_CASE
+  default:
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovStepBlocks_CUDA(const SpikeKrylovCUDA *h, SpikeKrylovStep step, PetscInt n, bool wide,
+                                          PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovStepLaunch(h, step, n, NULL, wide, false, blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[])
+{
+  SpikeKrylovCUDA           *h    = (SpikeKrylovCUDA *)s->data;
+  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+  SpikeKrylovVectors         vectors;
+  PetscInt                   blocks;
+
+  PetscFunctionBegin;
+  if (!s->ondevice && SpikeKrylovIdles(step, s->scalars)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 0; k < info->nvectors; k++) vectors.v[k] = v[k];
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(SpikeKrylovStepLaunch(h, step, n, &vectors, SpikeKrylovIsWide(info->nvectors, v),
+                                  s->ondevice ? true : false, &blocks));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Until *count, which the device writes, has passed `seen`. The stream is asked now and then, which notices a fault and
+  a device that has nothing left to do
+*/
+PetscErrorCode SpikeKrylovSpin_CUDA(const SpikeKrylovCUDA *h, const volatile unsigned long long *count,
+                                    unsigned long long seen)
+{
+  PetscFunctionBegin;
+  for (unsigned long spins = 1; *count <= seen; spins++) {
+    if (spins % (1ul << 20) == 0) {
+      const cudaError_t error = cudaStreamQuery(h->stream);
+
+      if (error == cudaErrorNotReady) continue;
+      PetscCallCUDA(error);
+      PetscCheck(*count > seen, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                 "The device has nothing left to do and has not answered");
+    }
+  }
+  __sync_synchronize();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovSums_CUDA(SpikeKrylov *s, SpikeKrylovStep step)
+{
+  SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->summed, h->summed++));
+  for (PetscInt k = 0; k < SpikeKrylovSteps[step].ndots; k++) {
+#if defined(PETSC_USE_COMPLEX)
+    s->local[k] = PetscCMPLX(h->mail->sums[2 * k], h->mail->sums[2 * k + 1]);
+#else
+    s->local[k] = h->mail->sums[2 * k];
+#endif
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovWait_CUDA(SpikeKrylov *s, SpikeKrylovPost *post)
+{
+  SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
+  const int        k = (int)(h->read % SPIKE_KRYLOV_POSTS);
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->posted, h->read++));
+  post->it     = h->mail->ring[k].it;
+  post->norm   = h->mail->ring[k].norm;
+  post->reason = h->mail->ring[k].reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda",
+                                                    PETSC_MEMTYPE_CUDA,
+                                                    SpikeKrylovCreate_CUDA,
+                                                    SpikeKrylovDestroy_CUDA,
+                                                    SpikeKrylovPush_CUDA,
+                                                    SpikeKrylovStep_CUDA,
+                                                    SpikeKrylovSums_CUDA,
+                                                    SpikeKrylovWait_CUDA,
+                                                    SpikeKrylovCopy_CUDA,
+                                                    SpikeKrylovRefill_CUDA,
+                                                    SpikeKrylovBorrow_CUDA,
+                                                    SpikeKrylovDestroyCopy_CUDA,
+                                                    SpikeKrylovMult_CUDA,
+                                                    SpikeKrylovStream_CUDA,
+                                                    SpikeKrylovCapture_CUDA,
+                                                    SpikeKrylovReplay_CUDA,
+                                                    SpikeKrylovDestroyGraph_CUDA,
+                                                    SPIKE_BLOCK_COLUMNS,
+                                                    SpikeKrylovBlockCreate_CUDA,
+                                                    SpikeKrylovBlockStep_CUDA,
+                                                    SpikeKrylovBlockMult_CUDA,
+                                                    SpikeKrylovBlockSums_CUDA,
+                                                    SpikeKrylovBlockPush_CUDA,
+                                                    SpikeKrylovShadow_CUDA,
+                                                    SpikeKrylovIterate_CUDA,
+                                                    SpikeKrylovBorrowStencil_CUDA};

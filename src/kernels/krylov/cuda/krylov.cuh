@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov.cuh: what the files of the CUDA backend of krylov.h share: its state, rows of the steps, sums, posts */
+#pragma once
+
+#include "kernels/krylov/krylov.h"
+#include "kernels/common/cuda/launch.cuh"
+#include "kernels/common/cuda/warp.cuh"
+#include <petscdevice_cuda.h>
+
+#define SPIKE_KRYLOV_THREADS 256
+
+/* In the memory of the device */
+typedef struct {
+  SpikeKrylovScalars s;
+  unsigned int       ticket; /* blocks of the running step that have left their sums      */
+  unsigned int       here;   /* SpikeGridBarrier() of the running launch                  */
+  unsigned long long posted; /* posts so far                                              */
+  unsigned long long summed; /* steps whose sums were given to the host so far            */
+} SpikeKrylovDevice;
+
+/* In the memory of the host, written by the device: what counts first, then the count */
+typedef struct {
+  volatile unsigned long long posted, summed;
+  struct {
+    volatile PetscInt  it;
+    volatile PetscReal norm;
+    volatile int       reason;
+  } ring[SPIKE_KRYLOV_POSTS];
+  volatile PetscReal sums[2 * SPIKE_KRYLOV_MAXDOTS];
+} SpikeKrylovMail;
+
+typedef struct {
+  SpikeKrylovDevice *device;
+  /* one memory, as host and device see it                                    */
+  SpikeKrylovMail *mail, *devicemail;
+  /* [SpikeKrylovPartials()]; steps use the first half, those of two kernels all of it, and so may products in pieces */
+  PetscScalar *partials;
+  /* posts that the host has read, sums that it has asked for                 */
+  unsigned long long read, summed;
+  /* bytes of the second-level cache; whether a grid can be launched that is there as a whole */
+  int          multiprocessors, cache, cooperative;
+  PetscScalar *blockpartials; /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
+  /* [2 * (columns + 3)], one memory, as host and device see it */
+  volatile PetscReal *blocksums, *deviceblocksums;
+  PetscInt            nsmall;
+  cudaStream_t        stream, outer, own; /* where steps go; PETSc's, and ours, during a capture                     */
+} SpikeKrylovCUDA;
+
+typedef struct {
+  PetscScalar *v[SPIKE_KRYLOV_MAXVECTORS];
+} SpikeKrylovVectors;
+
+/* Two rows: one load of 16 bytes in double precision */
+struct alignas(2 * sizeof(PetscReal)) SpikeKrylovPair {
+  PetscScalar a, b;
+};
+
+/*
+  a b, rounded: whether a compiler makes fma() of products and sums depends on what is around them, and a formula is to
+  have the same bits in each kernel that it is in
+*/
+__device__ static __forceinline__ PetscReal SpikeKrylovTimes(PetscReal a, PetscReal b)
+{
+#if defined(PETSC_USE_REAL_SINGLE)
+  return __fmul_rn(a, b);
+#else
+  return __dmul_rn(a, b);
+#endif
+}
+
+__device__ static __forceinline__ PetscScalar SpikeKrylovMul(PetscScalar a, PetscScalar b)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return PetscScalar(SpikeKrylovTimes(a.real(), b.real()) - SpikeKrylovTimes(a.imag(), b.imag()),
+                     SpikeKrylovTimes(a.real(), b.imag()) + SpikeKrylovTimes(a.imag(), b.real()));
+#else
+  return SpikeKrylovTimes(a, b);
+#endif
+}
+
+__device__ static __forceinline__ PetscScalar SpikeKrylovDot(PetscScalar a, PetscScalar b)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return PetscScalar(SpikeKrylovTimes(a.real(), b.real()) + SpikeKrylovTimes(a.imag(), b.imag()),
+                     SpikeKrylovTimes(a.real(), b.imag()) - SpikeKrylovTimes(a.imag(), b.real()));
+#else
+  return SpikeKrylovTimes(a, b);
+#endif
+}
+
+/* sign -1: a b, 1: conj(a) b */
+__device__ static __forceinline__ PetscScalar SpikeKrylovXDot(PetscReal sign, PetscScalar a, PetscScalar b)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return SpikeKrylovDot(PetscScalar(a.real(), sign * a.imag()), b);
+#else
+  (void)sign;
+  return SpikeKrylovTimes(a, b);
+#endif
+}
+
+#define MUL(a, b)  SpikeKrylovMul(a, b)
+#define XDOT(a, b) SpikeKrylovXDot(1 - 2 * f->symmetric, a, b)
+#define DOT(a, b)  SpikeKrylovDot(a, b)
+#define STEP(name) \
+  __device__ static __forceinline__ void SpikeKrylovRow_##name(const SpikeKrylovFactors *f, PetscScalar e[], \
+                                                               PetscScalar d[])
+#include "kernels/krylov/steps.h"
+#undef MUL
+#undef DOT
+#undef XDOT
+#undef STEP
+
+template <int STEP>
+struct SpikeKrylovTraits;
+#define SPIKE_KRYLOV_TRAITS(NAME, name, NV, READ, WRITTEN, ND, FLOPS) \
+  template <> \
+  struct SpikeKrylovTraits<SPIKE_##NAME> { \
+    static constexpr int                   nv = NV, nd = ND; \
+    static constexpr unsigned              read = READ, written = WRITTEN; \
+    __device__ static __forceinline__ void row(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[]) \
+    { \
+      SpikeKrylovRow_##name(f, e, d); \
+    } \
+  };
+SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_TRAITS)
+#undef SPIKE_KRYLOV_TRAITS
+
+/*
+  n rows of NV vectors: `threads` call it, each with a number of its own, and take a pair of rows in a round, or a row
+  where the vectors are not aligned. row(e) gets those that READ names, and those that WRITTEN names are stored.
+*/
+template <int NV, unsigned READ, unsigned WRITTEN, typename F>
+__device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt threads, PetscInt n,
+                                                       const SpikeKrylovVectors &v, bool wide, F &&row)
+{
+  if (wide) {
+    const PetscInt pairs = n / 2;
+
+    for (PetscInt i = number; i < pairs; i += threads) {
+      PetscScalar a[NV], b[NV];
+
+#pragma unroll
+      for (int k = 0; k < NV; k++) {
+        if ((READ >> k) & 1) {
+          const SpikeKrylovPair p = ((const SpikeKrylovPair *)v.v[k])[i];
+
+          a[k] = p.a;
+          b[k] = p.b;
+        }
+      }
+      row(a);
+      row(b);
+#pragma unroll
+      for (int k = 0; k < NV; k++) {
+        if ((WRITTEN >> k) & 1) {
+          SpikeKrylovPair p;
+
+          p.a                            = a[k];
+          p.b                            = b[k];
+          ((SpikeKrylovPair *)v.v[k])[i] = p;
+        }
+      }
+    }
+  }
+  for (PetscInt i = wide ? n - n % 2 + number : number; i < n; i += threads) {
+    PetscScalar a[NV];
+
+#pragma unroll
+    for (int k = 0; k < NV; k++)
+      if ((READ >> k) & 1) a[k] = v.v[k][i];
+    row(a);
+#pragma unroll
+    for (int k = 0; k < NV; k++)
+      if ((WRITTEN >> k) & 1) v.v[k][i] = a[k];
+  }
+}
+
+/* The sum over the block, in warp 0, in the order of the threads' numbers; shared has a place for each warp */
+__device__ static __forceinline__ PetscScalar SpikeKrylovBlockSum(PetscScalar v, PetscScalar shared[])
+{
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+
+  v = SpikeWarpSum(v);
+  __syncthreads();
+  if (!lane) shared[warp] = v;
+  __syncthreads();
+  if (!warp) v = SpikeWarpSum(lane < SPIKE_KRYLOV_THREADS / 32 ? shared[lane] : PetscScalar(0.0));
+  return v;
+}
+
+/* What other blocks have written in this kernel */
+__device__ static __forceinline__ PetscScalar SpikeKrylovLoad(const PetscScalar *p)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return PetscScalar(__ldcg((const PetscReal *)p), __ldcg((const PetscReal *)p + 1));
+#else
+  return __ldcg(p);
+#endif
+}
+
+/*
+  The sum of p[begin], p[begin + stride], ... below p[end], in this order; M of them are on their way at once, for each
+  comes from the second-level cache
+*/
+template <int M>
+__device__ static __forceinline__ PetscScalar SpikeKrylovGather(const PetscScalar *p, unsigned begin, unsigned stride,
+                                                                unsigned end)
+{
+  PetscScalar sum = 0.0;
+
+  for (unsigned b = begin; b < end; b += M * stride) {
+    PetscScalar a[M];
+
+#pragma unroll
+    for (int u = 0; u < M; u++) a[u] = b + u * stride < end ? SpikeKrylovLoad(p + b + u * stride) : PetscScalar(0.0);
+#pragma unroll
+    for (int u = 0; u < M; u++) sum += a[u];
+  }
+  return sum;
+}
+
+/* The host learns the scalars: values first, then, behind a fence, the count */
+__device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMail *mail, const SpikeKrylovScalars *s)
+{
+  const int k = (int)(device->posted % SPIKE_KRYLOV_POSTS);
+
+  mail->ring[k].it     = s->it;
+  mail->ring[k].norm   = s->norm;
+  mail->ring[k].reason = s->reason;
+  __threadfence_system();
+  mail->posted = ++device->posted;
+}
+
+/*
+  The sums d[] of all threads of all blocks: the block, then the last block those of all blocks, each in an order that
+  depends on the grid alone. With recur one thread of that block makes the recurrence, else it gives the sums to the
+  host. Several kernels that share a step number their blocks through: this is number `block` of `blocks`.
+*/
+template <int STEP>
+__device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscScalar shared[], bool recur,
+                                                         SpikeKrylovDevice *device, PetscScalar *partials,
+                                                         SpikeKrylovMail *mail, unsigned block = blockIdx.x,
+                                                         unsigned blocks = gridDim.x)
+{
+  using X = SpikeKrylovTraits<STEP>;
+  __shared__ bool last;
+
+#pragma unroll
+  for (int k = 0; k < X::nd; k++) {
+    const PetscScalar sum = SpikeKrylovBlockSum(d[k], shared);
+
+    if (!threadIdx.x) partials[k * blocks + block] = sum;
+  }
+  if (!threadIdx.x) {
+    __threadfence();
+    last = atomicInc(&device->ticket, blocks - 1) == blocks - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+#pragma unroll
+  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
+#pragma unroll
+  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovBlockSum(d[k], shared);
+  if (threadIdx.x) return;
+  if (recur) {
+    SpikeKrylovScalars s    = device->s;
+    const PetscBool    post = SpikeKrylovRecur(STEP, &s, d);
+
+    device->s = s;
+    if (post) SpikeKrylovTell(device, mail, &s);
+  } else {
+#pragma unroll
+    for (int k = 0; k < X::nd; k++) {
+      mail->sums[2 * k]     = PetscRealPart(d[k]);
+      mail->sums[2 * k + 1] = PetscImaginaryPart(d[k]);
+    }
+    __threadfence_system();
+    mail->summed = ++device->summed;
+  }
+}
+
+/* Blocks of a kernel that has sums, at most, but where each block of a product has a piece of the rows */
+static inline int SpikeKrylovMostBlocks(const SpikeKrylovCUDA *h)
+{
+  return 8 * h->multiprocessors;
+}
+
+#define SPIKE_DIA_MOSTPIECES 32768 /* those then: sums of them are to take no time */
+
+static inline size_t SpikeKrylovPartials(const SpikeKrylovCUDA *h)
+{
+  return (size_t)SPIKE_KRYLOV_MAXDOTS *
+         (SpikeKrylovMostBlocks(h) + PetscMax(SpikeKrylovMostBlocks(h), SPIKE_DIA_MOSTPIECES));
+}
+
+/*
+  Blocks of a kernel that a multiprocessor holds at once, asked for once: kernels that go round over rows have no more,
+  for a second wave of a few blocks would leave the device half empty for as long as the first one took
+*/
+template <typename K>
+static inline PetscErrorCode SpikeKrylovResident(K kernel, int *resident)
+{
+  PetscFunctionBegin;
+  if (!*resident) {
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(resident, kernel, SPIKE_KRYLOV_THREADS, 0));
+    *resident = PetscMax(1, *resident);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* krylov_cuda.cu: whether a step takes rows in pairs, and the blocks of its kernel */
+PETSC_INTERN bool           SpikeKrylovIsWide(PetscInt, PetscScalar *const[]);
+PETSC_INTERN PetscErrorCode SpikeKrylovStepBlocks_CUDA(const SpikeKrylovCUDA *, SpikeKrylovStep, PetscInt, bool,
+                                                       PetscInt *);
+
+/* krylov_persistent.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *, const SpikeKrylovIterations *,
+                                                    PetscInt, PetscInt *);
+
+/* krylov_stencil.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,
+                                                          void **);
+
+/* krylov_mult.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *, const SpikeKrylovLoan *, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, void *);
+PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *,
+                                                 const PetscScalar *, PetscScalar *, PetscScalar *const[]);

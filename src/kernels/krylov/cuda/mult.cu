@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* mult.cu: copies of a matrix in the forms of the backend, and their products with a step in the epilogue */
+#include "mult.cuh"
+
+/* entries over places from which a copy by diagonals is taken unasked: 8 bytes a place against 12 an entry */
+#define SPIKE_DIA_FILL 0.85
+/* rows of a block, at least, where each has a piece; 1024 and 8192 are slower at 320^3 and 512^3      */
+#define SPIKE_DIA_PIECE 4096
+/* times that pieces fill the device, at least: the last one ends ragged                              */
+#define SPIKE_DIA_WAVES 8
+
+/* Setup: the host's list */
+static PetscErrorCode SpikeKrylovDiaOffsets(SpikeKrylovCopyCUDA *c)
+{
+  PetscInt offset[SPIKE_DIA_MOST];
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpy(offset, c->dia.offset, c->dia.count * sizeof(*offset), cudaMemcpyDeviceToHost));
+  for (int k = 0; k < c->dia.count; k++) c->diaoffset[k] = (int)offset[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, KSPFusedSpMVType form, void **copy)
+{
+  const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
+  SpikeKrylovCopyCUDA   *c;
+  bool                   made = false;
+
+  PetscFunctionBegin;
+  *copy = NULL;
+  if (csr->n < 1 || csr->nz < 1 || (PetscInt64)csr->n > INT_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&c));
+  *copy = (void *)c;
+  c->nz = csr->nz;
+  if (form != KSP_FUSED_SPMV_SELL) {
+    PetscCall(SpikeDiaMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, &made));
+    if (made) PetscCall(SpikeKrylovDiaOffsets(c));
+    c->base.form  = KSP_FUSED_SPMV_DIA;
+    c->base.bytes = (PetscInt64)c->dia.count * c->dia.n * (PetscInt64)sizeof(PetscScalar);
+  }
+  if (!made && form != KSP_FUSED_SPMV_DIA) {
+    PetscCall(SpikeSellMake(h, csr, &c->sell, &made));
+    c->base.form  = KSP_FUSED_SPMV_SELL;
+    c->base.bytes = 32 * c->sell.chunks * (PetscInt64)(sizeof(PetscScalar) + sizeof(int));
+  }
+  if (!made) PetscCall(SpikeKrylovDestroyCopy_CUDA(s, copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of as many diagonals as a block keeps offsets of */
+PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loan, void **copy)
+{
+  const SpikeDIA      *A = loan->dia;
+  SpikeKrylovCopyCUDA *c;
+
+  PetscFunctionBegin;
+  (void)s;
+  *copy = NULL;
+  if ((!loan->begin && (A->n < 1 || A->count < 1)) || A->n != A->m || A->count > SPIKE_DIA_MOST ||
+      (PetscInt64)A->n > INT_MAX)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&c));
+  *copy         = (void *)c;
+  c->borrowed   = true;
+  c->nz         = (PetscInt)PetscMin(loan->nz, (PetscInt64)PETSC_INT_MAX); /* flops are counted by it */
+  c->loan       = *loan;
+  c->dia.n      = A->n;
+  c->dia.begin  = A->ibegin;
+  c->dia.end    = A->iend;
+  c->dia.count  = (int)A->count;
+  c->dia.ld     = SpikeDiaLd(A);
+  c->dia.T      = SpikeDiaLanes(A->n, c->dia.count);
+  c->dia.offset = ((const SpikeDIACUDA *)A->data)->offset;
+  c->dia.val    = A->val;
+  for (int k = 0; k < c->dia.count; k++) c->diaoffset[k] = (int)A->offset[k];
+  c->base.form  = KSP_FUSED_SPMV_DIA;
+  c->base.bytes = (PetscInt64)A->count * A->n * (PetscInt64)sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, void *copy)
+{
+  const SpikeKrylovCUDA     *h = (const SpikeKrylovCUDA *)s->data;
+  const SpikeKrylovCopyCUDA *c = (const SpikeKrylovCopyCUDA *)copy;
+
+  PetscFunctionBegin;
+  if (c->base.form == KSP_FUSED_SPMV_DIA) PetscCall(SpikeDiaFill(h, csr, &c->dia));
+  else PetscCall(SpikeSellFill(h, csr, &c->sell, false));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
+{
+  SpikeKrylovCopyCUDA *c = (SpikeKrylovCopyCUDA *)*copy;
+
+  PetscFunctionBegin;
+  (void)s;
+  if (!c) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFree(c->sell.start));
+  PetscCallCUDA(cudaFree(c->sell.col));
+  PetscCallCUDA(cudaFree(c->sell.val));
+  if (!c->borrowed) {
+    PetscCallCUDA(cudaFree(c->dia.offset));
+    PetscCallCUDA(cudaFree(c->dia.val));
+  }
+  PetscCall(PetscFree(*copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  y = A x, or D A x with the diagonal matrix D in scale, then the sums of a step that writes nothing; vector `own` of
+  the step is y. Deterministic
+*/
+template <int STEP, class ROWS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP == SPIKE_KRYLOV_NSTEPS ? 0 : 4)
+  SpikeKrylovMultKernel(ROWS m, const PetscScalar *__restrict__ scale, const PetscScalar *__restrict__ x,
+                        PetscScalar *__restrict__ y, SpikeKrylovVectors v, int own, bool recur, unsigned front,
+                        unsigned total, SpikeKrylovDevice *device, PetscScalar *partials, SpikeKrylovMail *mail)
+{
+  using X                             = SpikeKrylovTraits<STEP>;
+  constexpr int                    ND = X::nd ? X::nd : 1;
+  PetscScalar                      d[ND];
+  __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
+  __shared__ typename ROWS::Shared rows;
+
+  m.prepare(rows);
+  SpikeAwait();
+  if (device->s.reason) return;
+  const SpikeKrylovFactors f = device->s.f;
+
+#pragma unroll
+  for (int k = 0; k < ND; k++) d[k] = 0.0;
+  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x},
+         SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
+           PetscScalar e[X::nv];
+
+           if (scale) sum = SpikeKrylovMul(scale[row], sum);
+           y[row] = sum;
+#pragma unroll
+           for (int k = 0; k < X::nv; k++)
+             if ((X::read >> k) & 1) e[k] = k == own ? sum : v.v[k][row];
+           X::row(&f, e, d);
+         });
+  if constexpr (X::nd > 0)
+    SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
+}
+
+template <int STEP, class ROWS>
+static PetscErrorCode SpikeKrylovMultStart(const SpikeKrylovCUDA *h, const ROWS &m, const SpikeKrylovMultArgs *a,
+                                           PetscInt blocks)
+{
+  PetscFunctionBegin;
+  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovMultKernel<STEP, ROWS>, dim3((unsigned)blocks), dim3(SPIKE_KRYLOV_THREADS),
+                                  0, h->stream, m, a->scale, a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front,
+                                  (unsigned)a->total, h->device, h->partials, h->devicemail));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int STEP, class ROWS>
+static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps,
+                                            const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  static int resident = 0;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
+  *blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->multiprocessors),
+                                 (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
+  PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With a step whose sums have fewer blocks resident than a product alone; *blocks is 0 where there are too few rows for
+  pieces
+*/
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovDia *m,
+                                            const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  *blocks = 0;
+  if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
+    static int     resident = 0;
+    const PetscInt n        = m->end - m->begin,
+                   rows     = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
+                                                          SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
+
+    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDiaPieces>, &resident));
+    if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->multiprocessors)
+      PetscFunctionReturn(PETSC_SUCCESS);
+    *blocks = n / rows + (n % rows ? 1 : 0);
+    PetscCall((SpikeKrylovMultStart<STEP, SpikeDiaPieces>(h, SpikeDiaPieces{*m, rows}, a, *blocks)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                          const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  if (c->base.form == KSP_FUSED_SPMV_DIA) {
+    const PetscInt warps = (c->dia.end - c->dia.begin + 32 / c->dia.T - 1) / (32 / c->dia.T);
+
+    PetscCall(SpikeKrylovMultPieces<STEP>(h, &c->dia, a, blocks));
+    if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
+    if (c->dia.T == 4)
+      PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<4>>(h, SpikeDiaRows<4>{c->dia}, warps, a, blocks)));
+    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<1>>(h, SpikeDiaRows<1>{c->dia}, warps, a, blocks)));
+  } else {
+    if (c->sell.T == 4)
+      PetscCall(
+        (SpikeKrylovMultLaunch<STEP, SpikeSellRows<4>>(h, SpikeSellRows<4>{c->sell}, c->sell.slices, a, blocks)));
+    else
+      PetscCall(
+        (SpikeKrylovMultLaunch<STEP, SpikeSellRows<1>>(h, SpikeSellRows<1>{c->sell}, c->sell.slices, a, blocks)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With other ranks: the interior while the halo travels, then the ends. The last block of both makes the sums of the
+  step
+*/
+template <int STEP>
+static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                          const SpikeKrylovMultArgs *args)
+{
+  const PetscInt      warps = (c->dia.begin + c->dia.n - c->dia.end + 31) / 32;
+  SpikeDiaEnds        ends  = {c->dia, ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
+  SpikeKrylovMultArgs a     = *args;
+  PetscInt            inside, outside;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovMultForm<STEP>(h, c, NULL, &inside));
+  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaEnds>(h, ends, warps, NULL, &outside)));
+  a.total = inside + outside;
+  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ends.ghost));
+  PetscCall(SpikeKrylovMultForm<STEP>(h, c, &a, &inside));
+  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
+  a.front = inside;
+  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaEnds>(h, ends, warps, &a, &outside)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a is NULL where nothing is to be launched */
+static PetscErrorCode SpikeKrylovMultStep(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
+                                          const SpikeKrylovMultArgs *a, PetscInt *blocks)
+{
+  PetscFunctionBegin;
+#define SPIKE_MULT_CASE(NAME) \
+  case NAME: \
+    if (a && c->loan.begin) PetscCall(SpikeKrylovMultLoan<NAME>(h, c, a)); \
+    else PetscCall(SpikeKrylovMultForm<NAME>(h, c, a, blocks)); \
+    break;
+  switch (step) {
+    SPIKE_KRYLOV_MULT_STEPS(SPIKE_MULT_CASE)
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
+  }
+#undef SPIKE_MULT_CASE
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
+                                          PetscInt *blocks)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKrylovMultStep(h, c, step, NULL, blocks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylovStep step, const PetscScalar *scale,
+                                    const PetscScalar *x, PetscScalar *y, PetscScalar *const v[])
+{
+  const SpikeKrylovCUDA     *h    = (const SpikeKrylovCUDA *)s->data;
+  const SpikeKrylovCopyCUDA *c    = (const SpikeKrylovCopyCUDA *)copy;
+  SpikeKrylovMultArgs        a    = {scale, x, y, {}, -1, s->ondevice ? true : false, 0, 0};
+  const int                  n    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
+  const PetscInt             rows = SpikeKrylovCopyRows(c);
+  PetscInt                   blocks;
+
+  PetscFunctionBegin;
+  /* the same on all ranks: no halo either */
+  if (!s->ondevice && s->scalars->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < n; k++) {
+    a.v.v[k] = v[k];
+    if (v[k] == y) a.own = k;
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  if (c->stencil) PetscCall(SpikeKrylovStencilMult_CUDA(h, c, step, &a));
+  else PetscCall(SpikeKrylovMultStep(h, c, step, &a, &blocks));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(
+    PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) *
+                     (2.0 * c->nz + (scale ? 1.0 : 0.0) * rows + (n ? SpikeKrylovSteps[step].flops : 0.0) * rows)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  mult.cuh: the CUDA backend's copies of a matrix, and the loops over their rows, for any kernel that wants products of
+  rows in registers
+*/
+#pragma once
+
+#include "krylov.cuh"
+#include "kernels/dia/cuda/dia.cuh"
+
+/*
+  In slices. A slice is 32 / T rows, T lanes a row; lane r T + t holds the entries t, t + T, ... of row r, in as many
+  chunks of 32 places as the longest row needs. Places behind the end of a row have the value 0 and the column of the
+  row itself, where x is read anyway.
+*/
+typedef struct {
+  PetscInt     n;
+  int          T;
+  PetscInt     slices;
+  PetscInt64   chunks;
+  PetscInt64  *start; /* [slices + 1] first chunk of each slice */
+  int         *col;   /* [32 chunks]                            */
+  PetscScalar *val;   /* [32 chunks]                            */
+} SpikeKrylovSell;
+
+/*
+  By diagonals: val[d ld + i] = A(i, i + offset[d]), 0 where A has no entry; places of columns outside of A are not read
+*/
+typedef struct {
+  /* rows, and columns; the rows of a product, all of them but where some have columns of other ranks */
+  PetscInt     n, begin, end;
+  int          T, count;
+  PetscInt64   ld;
+  PetscInt    *offset; /* [count] ascending */
+  PetscScalar *val;    /* [count ld]        */
+} SpikeKrylovDia;
+
+typedef struct {
+  SpikeKrylovCopy base;
+  PetscInt        nz;
+  SpikeKrylovSell sell;
+  SpikeKrylovDia  dia;
+  int             diaoffset[SPIKE_DIA_MOST]; /* those of dia, for the host */
+  bool            borrowed;                  /* dia lies in the memory of a matrix: */
+  SpikeKrylovLoan loan;
+
+  const SpikeStencil *stencil; /* that is lent, or NULL */
+} SpikeKrylovCopyCUDA;
+
+static inline PetscInt SpikeKrylovCopyRows(const SpikeKrylovCopyCUDA *c)
+{
+  return c->stencil ? SpikeStencilSize(c->stencil) : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
+}
+
+/* CASE(step) for each step that a product can have in its epilogue, or for none */
+#define SPIKE_KRYLOV_MULT_STEPS(CASE) \
+  CASE(SPIKE_BCGS_ALPHA) \
+  CASE(SPIKE_BCGS_OMEGA) \
+  CASE(SPIKE_BCGS_OMEGA_RHO) \
+  CASE(SPIKE_CG_ALPHA) \
+  CASE(SPIKE_CG1_BETA) \
+  CASE(SPIKE_KRYLOV_NSTEPS)
+
+/* No step: the product alone */
+template <>
+struct SpikeKrylovTraits<SPIKE_KRYLOV_NSTEPS> {
+  static constexpr int                   nv = 1, nd = 0;
+  static constexpr unsigned              read = 0, written = 0;
+  __device__ static __forceinline__ void row(const SpikeKrylovFactors *, PetscScalar[], PetscScalar[]) { }
+};
+
+/* What a product and its step work on; NULL where the number of blocks is all that is asked for */
+typedef struct {
+  const PetscScalar *scale, *x;
+  PetscScalar       *y;
+  SpikeKrylovVectors v;
+  int                own;
+  bool               recur;
+  PetscInt           front, total; /* blocks of the kernel in front, and of both, where two share a step */
+} SpikeKrylovMultArgs;
+
+/* With nothing to fetch in front of a row */
+struct SpikeKrylovNothing {
+  __device__ __forceinline__ SpikeKrylovNothing operator()(PetscInt) const { return {}; }
+};
+
+/*
+  f(i, (A x)_i, fetch(i)) for all rows i, once each, in some thread; what fetch() loads is on its way while the row is
+  summed. So: `threads` of them call it in whole warps, each with a number of its own, and all threads of the block have
+  called prepare() before. x(j, inside) is x_j, or 0 where inside is false, and reads nothing outside of the vector
+  then. Which number has which rows depends on `threads` alone. Moves each place of the copy once, in double precision
+  (8 + 4) bytes in slices and 8 by diagonals, and x as often as the caches lose it.
+*/
+template <int T>
+struct SpikeSellRows {
+  static constexpr int LANES = T;
+
+  SpikeKrylovSell m;
+
+  struct Shared { };
+
+  __device__ __forceinline__ void prepare(Shared &) const { }
+
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, G &&fetch, F &&f) const
+  {
+    constexpr int rows = 32 / T;
+    const int     lane = threadIdx.x % 32;
+
+    for (PetscInt s = number / 32; s < m.slices; s += threads / 32) {
+      const PetscInt64     begin = m.start[s], end = m.start[s + 1];
+      const PetscInt       row = s * rows + lane / T;
+      PetscScalar          sum = 0.0;
+      decltype(fetch(row)) fetched;
+
+      if (lane % T == 0 && row < m.n) fetched = fetch(row);
+
+      for (PetscInt64 c = begin; c < end; c += SPIKE_MULT_BATCH) {
+        PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
+        int         col[SPIKE_MULT_BATCH];
+
+#pragma unroll
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) col[u] = c + u < end ? m.col[32 * (c + u) + lane] : 0;
+#pragma unroll
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) {
+          a[u] = c + u < end ? m.val[32 * (c + u) + lane] : PetscScalar(0.0);
+          b[u] = x(col[u], c + u < end);
+        }
+#pragma unroll
+        for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum = SpikeFma(a[u], b[u], sum);
+      }
+#pragma unroll
+      for (int t = T / 2; t; t /= 2) sum += SpikeShfl(sum, lane ^ t);
+      if (lane % T == 0 && row < m.n) f(row, sum, fetched);
+    }
+  }
+};
+
+/* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
+template <int T>
+struct SpikeDiaRows {
+  static constexpr int LANES = T;
+
+  SpikeKrylovDia m;
+
+  struct Shared {
+    PetscInt offset[SPIKE_DIA_MOST];
+  };
+
+  __device__ __forceinline__ void prepare(Shared &shared) const
+  {
+    for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
+    __syncthreads();
+  }
+
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
+                                       F &&f) const
+  {
+    const PetscInt per = threads / T;
+
+    for (PetscInt first = m.begin + number / 32 * (32 / T); first < m.end; first += per) {
+      const int            lane = threadIdx.x % 32, t = lane % T;
+      const PetscInt       row = first + lane / T;
+      const PetscScalar   *val = m.val + row;
+      PetscScalar          sum = 0.0;
+      decltype(fetch(row)) fetched;
+
+      if (t == 0 && row < m.end) fetched = fetch(row);
+      if (row < m.end) {
+        sum = SpikeDiaSum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+          const PetscInt j      = there ? row + shared.offset[d] : -1;
+          const bool     inside = j >= 0 && j < m.n;
+
+          *a = inside ? val[d * m.ld] : PetscScalar(0.0);
+          *b = x(j, inside);
+        });
+      }
+#pragma unroll
+      for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
+      if (t == 0 && row < m.end) f(row, sum, fetched);
+    }
+  }
+};
+
+/*
+  A piece of `rows` neighbouring rows for each block: of a matrix that no cache holds, places then lie in few pages of
+  memory at a time, and x of a row serves those beside it on the same multiprocessor. Places come once, so they push
+  nothing out of the caches. 4 resident blocks of 528 on an H200: rows that go round among them take 0.90 of copy
+  bandwidth at 320^3 and 0.80 at 512^3 with the sum of CG, pieces 1.00 and 1.00.
+*/
+struct SpikeDiaPieces {
+  static constexpr int LANES = 1;
+
+  SpikeKrylovDia m;
+  PetscInt       rows;
+
+  struct Shared {
+    PetscInt offset[SPIKE_DIA_MOST];
+  };
+
+  __device__ __forceinline__ void prepare(Shared &shared) const
+  {
+    for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
+    __syncthreads();
+  }
+
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt, X &&x, G &&fetch, F &&f) const
+  {
+    const PetscInt64 from  = m.begin + (PetscInt64)(number / SPIKE_KRYLOV_THREADS) * rows;
+    const PetscInt   count = (PetscInt)PetscMin((PetscInt64)rows, m.end - from);
+
+    for (PetscInt k = number % SPIKE_KRYLOV_THREADS; k < count; k += SPIKE_KRYLOV_THREADS) {
+      const PetscInt     row     = (PetscInt)from + k;
+      const PetscScalar *val     = m.val + row;
+      const auto         fetched = fetch(row);
+      const PetscScalar  sum     = SpikeDiaSum<1>(0, m.count, PetscScalar(0.0),
+                                             [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+                                               const PetscInt j      = there ? row + shared.offset[d] : -1;
+                                               const bool     inside = j >= 0 && j < m.n;
+
+                                               if (inside) SpikeLoadStream<PetscScalar, 1>(val + d * m.ld, a);
+                                               else *a = 0.0;
+                                               *b = x(j, inside);
+                                             });
+
+      f(row, sum, fetched);
+    }
+  }
+};
+
+/* The rows in front of `begin` and from `end` on, whose columns others may have: x(j, inside) for those of the rank */
+struct SpikeDiaEnds {
+  static constexpr int LANES = 1;
+
+  SpikeKrylovDia       m;
+  const SpikeDiaTable *table;
+  const PetscScalar   *ghost;
+
+  struct Shared { };
+
+  __device__ __forceinline__ void prepare(Shared &) const { }
+
+  template <typename X, typename G, typename F>
+  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, X &&x, G &&fetch, F &&f) const
+  {
+    for (PetscInt k = number; k < m.begin + m.n - m.end; k += threads) {
+      const PetscInt    row     = k < m.begin ? k : m.end + k - m.begin;
+      const auto        fetched = fetch(row);
+      const PetscScalar sum     = SpikeDiaSum<1>(0, m.count, PetscScalar(0.0),
+                                             [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+                                               *a = *b = 0.0;
+                                               if (there) {
+                                                 const SpikeDiaTable t = table[d];
+
+                                                 if (row >= t.first && row < t.last) {
+                                                   *a = m.val[d * m.ld + row];
+                                                   *b = row >= t.own && row < t.upper
+                                                            ? x(row + t.offset, true)
+                                                            : ghost[row + t.offset + (row < t.own ? t.below : t.above)];
+                                                 }
+                                               }
+                                             });
+
+      f(row, sum, fetched);
+    }
+  }
+};
+
+/* x(j, inside) of a vector that nobody writes */
+struct SpikeKrylovEntries {
+  const PetscScalar *__restrict__ x;
+
+  __device__ __forceinline__ PetscScalar operator()(PetscInt j, bool inside) const
+  {
+    return inside ? x[j] : PetscScalar(0.0);
+  }
+};
+
+/* krylov_mult.cu: blocks of the kernel of a product with this step behind it */
+PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                       SpikeKrylovStep, PetscInt *);
+
+/* krylov_stencil.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
+                                                        SpikeKrylovStep, const SpikeKrylovMultArgs *);
+
+/*
+  krylov_sell.cu, krylov_dia.cu: *made is false where the form does not suit; fill writes columns too where they are not
+  there yet
+*/
+PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, SpikeKrylovSell *,
+                                          bool *made);
+PETSC_INTERN PetscErrorCode SpikeSellFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovSell *,
+                                          bool columns);
+PETSC_INTERN PetscErrorCode SpikeDiaMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, PetscReal least,
+                                         SpikeKrylovDia *, bool *made);
+PETSC_INTERN int            SpikeDiaLanes(PetscInt n, int count);
+PETSC_INTERN PetscErrorCode SpikeDiaFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovDia *);

@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  persistent.cu: iterations of a Krylov method in one cooperative launch, for problems that the second-level cache holds
+*/
+#include "mult.cuh"
+
+#define SPIKE_PERSISTENT_GROUPS 2  /* of SPIKE_KRYLOV_THREADS threads, in a block */
+#define SPIKE_PERSISTENT_PARTS  16 /* of a phase, that a block has               */
+/* of the second-level cache, that an iteration may move to be faster than launches of its steps */
+#define SPIKE_PERSISTENT_CACHE 0.75
+
+/*
+  What is a kernel in lockstep is a phase here, and what is a block there a part here: a group of SPIKE_KRYLOV_THREADS
+  threads does it as those of the block would, and the sums of the parts are added up as the last block of the kernel
+  does it. So the bits are the same, with any grid. A block has neighbouring parts.
+
+  An update of vectors in front of a product has no phase: the product makes each entry that it takes anew, from vectors
+  that the phase does not write. BiCGStab has three phases, CG two. Directions and v alternate between two places, for
+  entries of the old ones are taken while others write the new.
+
+  A barrier of the grid ends a phase. Behind it each block adds up all parts and makes the recurrence for itself, so
+  that nothing goes back and forth. Sums of two phases lie in two places: a block that is late reads those of the one
+  while another writes those of the next. The last block has no parts: it posts, which takes longer than a barrier.
+
+  Bytes: those of the phases, from the second-level cache; products take an entry of two or three vectors in place of
+  one.
+*/
+template <class ROWS>
+struct SpikePersistent {
+  ROWS               m;
+  PetscInt           n, its;
+  const PetscScalar *d;        /* B, NULL for the identity */
+  unsigned           parts[3]; /* of each phase            */
+  bool               wide, symmetric;
+  PetscScalar       *v[SPIKE_KRYLOV_MAXWORK];
+  SpikeKrylovDevice *device;
+  PetscScalar       *partials[2];
+  SpikeKrylovMail   *mail;
+};
+
+struct SpikePersistentShared {
+  PetscScalar        warp[SPIKE_KRYLOV_MAXDOTS][SPIKE_PERSISTENT_PARTS][SPIKE_KRYLOV_THREADS / 32];
+  PetscScalar        all[SPIKE_KRYLOV_MAXDOTS][SPIKE_KRYLOV_THREADS / 32];
+  SpikeKrylovScalars s;
+  unsigned int       bit; /* of SpikeGridBarrier() at the beginning */
+};
+
+/*
+  Until all blocks of the grid have come here; what they had written before is seen behind it. For one thread of each
+  block. The highest bit of *here is `bit` before and the other one behind, and the rest is 0 then: no launch has to set
+  it. Because a block knows the bit it need not wait for the answer of its own addition.
+*/
+__device__ static __forceinline__ void SpikeGridBarrier(unsigned int *here, unsigned int bit)
+{
+  const unsigned int add = blockIdx.x ? 1u : 0x80000000u - (gridDim.x - 1);
+  unsigned int       now;
+
+#if __CUDA_ARCH__ >= 700
+  asm volatile("red.add.release.gpu.global.u32 [%0], %1;" ::"l"(here), "r"(add) : "memory");
+  do {
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(here) : "memory");
+  } while (now >> 31 == bit);
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+#else
+  __threadfence();
+  atomicAdd(here, add);
+  do {
+    now = *(volatile unsigned int *)here;
+  } while (now >> 31 == bit);
+  __threadfence();
+#endif
+}
+
+/* First part of this block among `parts`, and how many it has */
+__device__ static __forceinline__ unsigned SpikePersistentFirst(unsigned parts, unsigned *count)
+{
+  const unsigned workers = gridDim.x - 1, each = (parts + workers - 1) / workers, first = blockIdx.x * each;
+
+  *count = blockIdx.x < workers && first < parts ? min(each, parts - first) : 0;
+  return first;
+}
+
+/* f(slot, number) for the parts of this group, where number is that of the thread among those of all parts */
+template <typename F>
+__device__ static __forceinline__ void SpikePersistentParts(unsigned parts, F &&f)
+{
+  unsigned       count;
+  const unsigned first = SpikePersistentFirst(parts, &count);
+
+  for (unsigned slot = threadIdx.x / SPIKE_KRYLOV_THREADS; slot < count; slot += blockDim.x / SPIKE_KRYLOV_THREADS)
+    f(slot, (PetscInt)(first + slot) * SPIKE_KRYLOV_THREADS + threadIdx.x % SPIKE_KRYLOV_THREADS);
+}
+
+/* The sums d[] of the threads of a part, by warps */
+template <int ND>
+__device__ static __forceinline__ void SpikePersistentLeave(const PetscScalar d[], unsigned slot,
+                                                            SpikePersistentShared &shared)
+{
+#pragma unroll
+  for (int k = 0; k < ND; k++) {
+    const PetscScalar sum = SpikeWarpSum(d[k]);
+
+    if (threadIdx.x % 32 == 0) shared.warp[k][slot][threadIdx.x % SPIKE_KRYLOV_THREADS / 32] = sum;
+  }
+}
+
+/* The sum over eight lanes, as SpikeKrylovBlockSum() has it, whose other lanes add zeros first */
+__device__ static __forceinline__ PetscScalar SpikePersistentSum(PetscScalar v)
+{
+  static_assert(SPIKE_KRYLOV_THREADS == 256, "a warp for each of eight lanes");
+  v += PetscScalar(0.0);
+  for (int d = 4; d; d /= 2) v += SpikeShfl(v, (int)(threadIdx.x % 32) ^ d);
+  return v;
+}
+
+/*
+  The end of phase number `odd`, modulo 2: the sums that SpikePersistentLeave() has left, over all parts, and the
+  recurrence, in each block; SpikeKrylovFinish() is the model
+*/
+template <int STEP>
+__device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, PetscScalar *const places[],
+                                                           unsigned int odd, SpikeKrylovDevice *device,
+                                                           SpikeKrylovMail *mail, SpikePersistentShared &shared)
+{
+  constexpr int ND   = SpikeKrylovTraits<STEP>::nd;
+  const int     warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  PetscScalar  *partials = places[odd];
+
+  __syncthreads();
+  if (!warp) {
+    unsigned       count;
+    const unsigned first = SpikePersistentFirst(parts, &count);
+
+    for (unsigned i = 0; i < ND * count; i += 4) { /* four sums at once */
+      const unsigned    j = i + lane / 8, k = j % ND, slot = j / ND;
+      const PetscScalar sum = SpikePersistentSum(j < ND * count ? shared.warp[k][slot][lane % 8] : PetscScalar(0.0));
+
+      if (j < ND * count && lane % 8 == 0) partials[k * parts + first + slot] = sum;
+    }
+    __syncwarp();
+    if (!lane) SpikeGridBarrier(&device->here, shared.bit ^ odd);
+  }
+  __syncthreads();
+  if (threadIdx.x < SPIKE_KRYLOV_THREADS) {
+    PetscScalar d[ND];
+
+#pragma unroll
+    for (int k = 0; k < ND; k++) d[k] = 0.0;
+    /*
+      in the order of SpikeKrylovGather(), but no longer than that: more instructions than the multiprocessors keep at
+      hand make an iteration of BiCGStab at n = 20^3 take 21 us, not 12
+    */
+    for (unsigned b = threadIdx.x; b < parts; b += SPIKE_KRYLOV_THREADS) {
+#pragma unroll
+      for (int k = 0; k < ND; k++) d[k] += SpikeKrylovLoad(&partials[k * parts + b]);
+    }
+#pragma unroll
+    for (int k = 0; k < ND; k++) {
+      const PetscScalar sum = SpikeWarpSum(d[k]);
+
+      if (!lane) shared.all[k][warp] = sum;
+    }
+  }
+  __syncthreads();
+  if (!warp) {
+    PetscScalar d[ND];
+
+#pragma unroll
+    for (int i = 0; i < ND; i += 4) {
+      const int         k   = i + lane / 8;
+      const PetscScalar sum = SpikePersistentSum(k < ND ? shared.all[k][lane % 8] : PetscScalar(0.0));
+
+#pragma unroll
+      for (int j = i; j < i + 4 && j < ND; j++) d[j] = SpikeShfl(sum, 8 * (j - i));
+    }
+    if (!lane && SpikeKrylovRecur(STEP, &shared.s, d) && blockIdx.x == gridDim.x - 1)
+      SpikeKrylovTell(device, mail, &shared.s);
+  }
+  __syncthreads();
+}
+
+/* The state of the solver comes to shared memory; behind the last iteration it goes back */
+template <class ROWS>
+__device__ static __forceinline__ void SpikePersistentBegin(const SpikePersistent<ROWS> &a, typename ROWS::Shared &rows,
+                                                            SpikePersistentShared &shared)
+{
+  if (!threadIdx.x) {
+    shared.s   = a.device->s;
+    shared.bit = *(volatile unsigned int *)&a.device->here >> 31;
+  }
+  a.m.prepare(rows);
+  __syncthreads();
+}
+
+template <class ROWS>
+__device__ static __forceinline__ void SpikePersistentEnd(const SpikePersistent<ROWS> &a,
+                                                          const SpikePersistentShared &shared)
+{
+  if (!threadIdx.x && blockIdx.x == gridDim.x - 1) a.device->s = shared.s;
+}
+
+__device__ static __forceinline__ void SpikePersistentSwap(PetscScalar *&a, PetscScalar *&b)
+{
+  PetscScalar *c = a;
+
+  a = b;
+  b = c;
+}
+
+/*
+  Words a row beside the products: 2 x 3 for p and v where they are made, rp, in the first phase; r, v and t in the
+  second; p, t, rp, x, r, v and x, r in the third. Nothing is read by others in the phase in which it is written: the
+  new p and v go to w and t, the new t to the place of the old v.
+*/
+template <class ROWS, bool RIGHT>
+__global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS, 1)
+  SpikePersistentBCGS(const __grid_constant__ SpikePersistent<ROWS> a)
+{
+  __shared__ SpikePersistentShared shared;
+  __shared__ typename ROWS::Shared rows;
+  PetscScalar *const x = a.v[0], *const r = a.v[1], *const rp = a.v[2];
+  PetscScalar *v = a.v[3], *t = a.v[4], *p = a.v[5], *w = a.v[6];
+  unsigned int odd = 0; /* barriers so far, modulo 2 */
+
+  SpikePersistentBegin(a, rows, shared);
+  for (PetscInt it = 0; it < a.its && !shared.s.reason; it++) {
+    const SpikeKrylovFactors f0 = shared.s.f;
+    SpikeKrylovFactors       f  = f0;
+
+    auto first = [&](auto started) {
+      auto direction = [&](PetscInt j) -> PetscScalar {
+        if constexpr (decltype(started)::value) {
+          PetscScalar e[] = {r[j], v[j], p[j]};
+
+          SpikeKrylovRow_bcgs_p(&f0, e, NULL);
+          return e[2];
+        } else return p[j];
+      };
+
+      SpikePersistentParts(a.parts[0], [&](unsigned slot, PetscInt number) {
+        PetscScalar d[] = {0.0, 0.0};
+
+        a.m.each(
+          rows, number, (PetscInt)a.parts[0] * SPIKE_KRYLOV_THREADS,
+          [&](PetscInt j, bool inside) {
+            const PetscInt    i = inside ? j : 0;
+            const PetscScalar q = RIGHT ? SpikeKrylovMul(a.d[i], direction(i)) : direction(i);
+
+            return inside ? q : PetscScalar(0.0);
+          },
+          SpikeKrylovNothing{},
+          [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
+            PetscScalar e[] = {rp[row], !RIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
+
+            w[row] = direction(row);
+            t[row] = e[1];
+            SpikeKrylovRow_bcgs_alpha(&f0, e, d);
+          });
+        SpikePersistentLeave<2>(d, slot, shared);
+      });
+    };
+
+    if (shared.s.since) first(std::true_type());
+    else first(std::false_type());
+    SpikePersistentMeet<SPIKE_BCGS_ALPHA>(a.parts[0], a.partials, odd, a.device, a.mail, shared);
+    odd ^= 1;
+    SpikePersistentSwap(p, w);
+    SpikePersistentSwap(v, t);
+    if (shared.s.reason) break;
+    f = shared.s.f;
+
+    auto residual = [&](PetscInt j) -> PetscScalar {
+      PetscScalar e[] = {v[j], r[j]};
+
+      SpikeKrylovRow_bcgs_s(&f, e, NULL);
+      return e[1];
+    };
+
+    SpikePersistentParts(a.parts[1], [&](unsigned slot, PetscInt number) {
+      PetscScalar d[] = {0.0, 0.0, 0.0};
+
+      a.m.each(
+        rows, number, (PetscInt)a.parts[1] * SPIKE_KRYLOV_THREADS,
+        [&](PetscInt j, bool inside) {
+          const PetscInt    i = inside ? j : 0;
+          const PetscScalar q = RIGHT ? SpikeKrylovMul(a.d[i], residual(i)) : residual(i);
+
+          return inside ? q : PetscScalar(0.0);
+        },
+        SpikeKrylovNothing{},
+        [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
+          PetscScalar e[] = {residual(row), !RIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
+
+          t[row] = e[1];
+          SpikeKrylovRow_bcgs_omega(&f, e, d);
+        });
+      SpikePersistentLeave<3>(d, slot, shared);
+    });
+    SpikePersistentMeet<SPIKE_BCGS_OMEGA>(a.parts[1], a.partials, odd, a.device, a.mail, shared);
+    odd ^= 1;
+    if (shared.s.reason) break;
+    f = shared.s.f;
+    SpikePersistentParts(a.parts[2], [&](unsigned slot, PetscInt number) {
+      const SpikeKrylovVectors u   = {{p, t, rp, x, r, v}};
+      PetscScalar              d[] = {0.0, 0.0};
+
+      SpikeKrylovEach<6, 0x3f, 0x18>(number, (PetscInt)a.parts[2] * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
+                                     [&](PetscScalar e[]) {
+                                       PetscScalar s[] = {e[5], e[4]};
+
+                                       SpikeKrylovRow_bcgs_s(&f, s, NULL);
+                                       e[4] = s[1];
+                                       SpikeKrylovRow_bcgs_x(&f, e, d);
+                                     });
+      SpikePersistentLeave<2>(d, slot, shared);
+    });
+    SpikePersistentMeet<SPIKE_BCGS_X>(a.parts[2], a.partials, odd, a.device, a.mail, shared);
+    odd ^= 1;
+  }
+  SpikePersistentEnd(a, shared);
+}
+
+/*
+  Words a row beside the product: z, p and the new p, w in the first phase; p, w, x, r and x, r in the second, with a
+  diagonal matrix that and z too. The new p goes to s
+*/
+template <class ROWS>
+__global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS, 1)
+  SpikePersistentCG(const __grid_constant__ SpikePersistent<ROWS> a)
+{
+  __shared__ SpikePersistentShared shared;
+  __shared__ typename ROWS::Shared rows;
+  PetscScalar *const x = a.v[0], *const r = a.v[1], *const z = a.d ? a.v[2] : r, *const w = a.v[4];
+  PetscScalar *p = a.v[3], *s = a.v[5];
+  unsigned int odd = 0; /* barriers so far, modulo 2 */
+
+  SpikePersistentBegin(a, rows, shared);
+  for (PetscInt it = 0; it < a.its && !shared.s.reason; it++) {
+    const SpikeKrylovFactors f0 = shared.s.f;
+    SpikeKrylovFactors       f  = f0;
+
+    auto first = [&](auto started) {
+      auto direction = [&](PetscInt j) -> PetscScalar {
+        if constexpr (decltype(started)::value) {
+          PetscScalar e[] = {z[j], p[j]};
+
+          SpikeKrylovRow_cg_p(&f0, e, NULL);
+          return e[1];
+        } else return p[j];
+      };
+
+      SpikePersistentParts(a.parts[0], [&](unsigned slot, PetscInt number) {
+        PetscScalar d[] = {0.0};
+
+        a.m.each(
+          rows, number, (PetscInt)a.parts[0] * SPIKE_KRYLOV_THREADS,
+          [&](PetscInt j, bool inside) {
+            const PetscScalar q = direction(inside ? j : 0);
+
+            return inside ? q : PetscScalar(0.0);
+          },
+          SpikeKrylovNothing{},
+          [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
+            PetscScalar e[] = {direction(row), sum};
+
+            s[row] = e[0];
+            w[row] = sum;
+            SpikeKrylovRow_cg_alpha(&f0, e, d);
+          });
+        SpikePersistentLeave<1>(d, slot, shared);
+      });
+    };
+
+    if (shared.s.since) first(std::true_type());
+    else first(std::false_type());
+    SpikePersistentMeet<SPIKE_CG_ALPHA>(a.parts[0], a.partials, odd, a.device, a.mail, shared);
+    odd ^= 1;
+    SpikePersistentSwap(p, s);
+    if (shared.s.reason) break;
+    f = shared.s.f;
+    if (a.d) {
+      SpikePersistentParts(a.parts[1], [&](unsigned slot, PetscInt number) {
+        const SpikeKrylovVectors u   = {{p, w, const_cast<PetscScalar *>(a.d), x, r, z}};
+        PetscScalar              d[] = {0.0, 0.0, 0.0};
+
+        SpikeKrylovEach<6, 0x1f, 0x38>(number, (PetscInt)a.parts[1] * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
+                                       [&](PetscScalar e[]) { SpikeKrylovRow_cg_xz(&f, e, d); });
+        SpikePersistentLeave<3>(d, slot, shared);
+      });
+      SpikePersistentMeet<SPIKE_CG_XZ>(a.parts[1], a.partials, odd, a.device, a.mail, shared);
+    } else if (a.symmetric) {
+      SpikePersistentParts(a.parts[1], [&](unsigned slot, PetscInt number) {
+        const SpikeKrylovVectors u   = {{p, w, x, r}};
+        PetscScalar              d[] = {0.0, 0.0, 0.0};
+
+        SpikeKrylovEach<4, 0x0f, 0x0c>(number, (PetscInt)a.parts[1] * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
+                                       [&](PetscScalar e[]) {
+                                         PetscScalar g[2];
+
+                                         SpikeKrylovRow_cg_x(&f, e, NULL);
+                                         g[0] = g[1] = e[3];
+                                         SpikeKrylovRow_cg_beta(&f, g, d);
+                                       });
+        SpikePersistentLeave<3>(d, slot, shared);
+      });
+      SpikePersistentMeet<SPIKE_CG_BETA>(a.parts[1], a.partials, odd, a.device, a.mail, shared);
+    } else {
+      SpikePersistentParts(a.parts[1], [&](unsigned slot, PetscInt number) {
+        const SpikeKrylovVectors u   = {{p, w, x, r}};
+        PetscScalar              d[] = {0.0};
+
+        SpikeKrylovEach<4, 0x0f, 0x0c>(number, (PetscInt)a.parts[1] * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
+                                       [&](PetscScalar e[]) { SpikeKrylovRow_cg_xr(&f, e, d); });
+        SpikePersistentLeave<1>(d, slot, shared);
+      });
+      SpikePersistentMeet<SPIKE_CG_XR>(a.parts[1], a.partials, odd, a.device, a.mail, shared);
+    }
+    odd ^= 1;
+  }
+  SpikePersistentEnd(a, shared);
+}
+
+/*
+  A block on each multiprocessor at most, so that all are there: what a cooperative launch sees to, also where others
+  use the device. *fits is false where the device or the number of parts does not allow it
+*/
+template <class ROWS>
+static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA *h, void (*kernel)(const SpikePersistent<ROWS>),
+                                            SpikePersistent<ROWS> a, bool *fits)
+{
+  const unsigned workers = (unsigned)h->multiprocessors - 1,
+                 most    = PetscMax(a.parts[0], PetscMax(a.parts[1], a.parts[2])),
+                 each    = workers ? (most + workers - 1) / workers : 0;
+  const int threads      = SPIKE_KRYLOV_THREADS * (each > 1 ? SPIKE_PERSISTENT_GROUPS : 1);
+  void     *args[]       = {&a};
+  int       resident;
+
+  PetscFunctionBegin;
+  *fits = false;
+  if (!each || each > SPIKE_PERSISTENT_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, 0));
+  if (resident < 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(
+    cudaLaunchCooperativeKernel(kernel, dim3((most + each - 1) / each + 1), dim3(threads), args, 0, h->stream));
+  *fits = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <class ROWS>
+static PetscErrorCode SpikePersistentRows(const SpikeKrylovCUDA *h, const ROWS &m, const SpikeKrylovIterations *i,
+                                          PetscInt its, const PetscInt parts[], bool *fits)
+{
+  SpikePersistent<ROWS> a;
+
+  PetscFunctionBegin;
+  a.m         = m;
+  a.n         = i->n;
+  a.its       = its;
+  a.d         = i->diagonal;
+  a.wide      = SpikeKrylovIsWide(1, i->v);
+  a.symmetric = i->symmetric ? true : false;
+  for (int k = 0; k < 3; k++) a.parts[k] = (unsigned)parts[k];
+  for (int k = 0; k < SPIKE_KRYLOV_MAXWORK; k++) a.v[k] = i->v[k];
+  a.device      = h->device;
+  a.partials[0] = h->partials;
+  a.partials[1] = h->partials + SPIKE_KRYLOV_MAXDOTS * SpikeKrylovMostBlocks(h);
+  a.mail        = h->devicemail;
+  if (i->method == SPIKE_KRYLOV_CG) PetscCall(SpikePersistentLaunch(h, SpikePersistentCG<ROWS>, a, fits));
+  else if (i->right && i->diagonal) PetscCall(SpikePersistentLaunch(h, SpikePersistentBCGS<ROWS, true>, a, fits));
+  else PetscCall(SpikePersistentLaunch(h, SpikePersistentBCGS<ROWS, false>, a, fits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Steps take rows in pairs where their vectors are aligned: here all are, or none, because some change their places */
+PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const SpikeKrylovIterations *i, PetscInt its,
+                                       PetscInt *launched)
+{
+  const SpikeKrylovCUDA     *h  = (const SpikeKrylovCUDA *)s->data;
+  const SpikeKrylovCopyCUDA *c  = (const SpikeKrylovCopyCUDA *)copy;
+  const bool                 cg = i->method == SPIKE_KRYLOV_CG, dia = c->base.form == KSP_FUSED_SPMV_DIA;
+  const PetscInt             nvectors = cg ? 6 : 7;
+  const SpikeKrylovStep      last     = cg ? (i->diagonal ? SPIKE_CG_XZ : (i->symmetric ? SPIKE_CG_BETA : SPIKE_CG_XR))
+                                           : SPIKE_BCGS_X;
+  PetscInt                   parts[3] = {1, 1, 1};
+  PetscLogDouble             bytes    = dia ? (PetscLogDouble)sizeof(PetscScalar) * c->dia.count * c->dia.ld
+                                            : (PetscLogDouble)(sizeof(PetscScalar) + sizeof(int)) * 32 * c->sell.chunks;
+  bool                       wide = SpikeKrylovIsWide(1, i->v), fits = false;
+
+  PetscFunctionBegin;
+  *launched = 0;
+  its       = PetscMin(its, SPIKE_KRYLOV_POSTS - 2);
+  bytes += (PetscLogDouble)sizeof(PetscScalar) * i->n * (nvectors + (i->diagonal ? 1 : 0));
+  if (!h->cooperative || c->stencil || (!i->always && bytes > SPIKE_PERSISTENT_CACHE * h->cache))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 1; k < nvectors; k++)
+    if (SpikeKrylovIsWide(1, i->v + k) != wide) PetscFunctionReturn(PETSC_SUCCESS);
+  if (i->diagonal && ((size_t)i->diagonal % alignof(SpikeKrylovPair) == 0) != wide) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeKrylovMultBlocks_CUDA(h, c, cg ? SPIKE_CG_ALPHA : SPIKE_BCGS_ALPHA, &parts[0]));
+  if (!cg) PetscCall(SpikeKrylovMultBlocks_CUDA(h, c, SPIKE_BCGS_OMEGA, &parts[1]));
+  PetscCall(SpikeKrylovStepBlocks_CUDA(h, last, i->n, wide, &parts[cg ? 1 : 2]));
+  if (dia && c->dia.T == 4) PetscCall(SpikePersistentRows(h, SpikeDiaRows<4>{c->dia}, i, its, parts, &fits));
+  else if (dia) PetscCall(SpikePersistentRows(h, SpikeDiaRows<1>{c->dia}, i, its, parts, &fits));
+  else if (c->sell.T == 4) PetscCall(SpikePersistentRows(h, SpikeSellRows<4>{c->sell}, i, its, parts, &fits));
+  else PetscCall(SpikePersistentRows(h, SpikeSellRows<1>{c->sell}, i, its, parts, &fits));
+  if (fits) *launched = its;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rhs.cu: the CUDA backend of columns.h: state, steps, sums, exchange of columns */
+#include "rhs.cuh"
+
+#define SPIKE_COLUMNS_PAIRS 64 /* of columns that change places in one launch */
+
+SpikeColumnsState SpikeColumnsStateOf(const SpikeKrylovColumns *s)
+{
+  const SpikeColumnsCUDA *d = (const SpikeColumnsCUDA *)s->data;
+  SpikeColumnsState       state;
+
+  state.device   = d->device;
+  state.mail     = d->devicemail;
+  state.partials = d->partials;
+  state.stride   = d->stride;
+  state.recur    = s->ondevice ? true : false;
+  return state;
+}
+
+/* One step on n rows of column blockIdx.y. Words moved: the list in scalars.h. Nothing is done where a reason is set */
+template <int STEP>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
+  SpikeColumnsKernel(PetscInt n, SpikeColumnsVectors v, bool wide, SpikeColumnsState state)
+{
+  using X                   = SpikeKrylovTraits<STEP>;
+  constexpr int          ND = X::nd ? X::nd : 1;
+  const int              c  = blockIdx.y;
+  PetscScalar            d[ND];
+  SpikeKrylovVectors     w;
+  __shared__ PetscScalar shared[SPIKE_KRYLOV_THREADS / 32];
+
+  SpikeAwait();
+  if (state.device[c].s.reason) return;
+  const SpikeKrylovFactors f = state.device[c].s.f;
+
+#pragma unroll
+  for (int k = 0; k < X::nv; k++) w.v[k] = v.v[k] + c * v.ld[k];
+#pragma unroll
+  for (int k = 0; k < ND; k++) d[k] = 0.0;
+  SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
+                                              (PetscInt)gridDim.x * blockDim.x, n, w, wide,
+                                              [&](PetscScalar e[]) { X::row(&f, e, d); });
+  if constexpr (X::nd > 0) SpikeColumnsFinish<STEP>(d, shared, state, c, blockIdx.x, gridDim.x);
+}
+
+static PetscErrorCode SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovStep step,
+                                                  PetscInt n, PetscScalar *const v[], const PetscInt ld[])
+{
+  SpikeColumnsCUDA          *d    = (SpikeColumnsCUDA *)s->data;
+  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+  bool                       wide = SpikeKrylovIsWide(info->nvectors, v);
+  SpikeColumnsVectors        w;
+  dim3                       grid;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < info->nvectors; k++) {
+    w.v[k]  = v[k];
+    w.ld[k] = ld[k];
+    wide    = wide && ld[k] * sizeof(PetscScalar) % alignof(SpikeKrylovPair) == 0;
+  }
+  grid     = dim3(SpikeColumnsBlocks(d, wide ? n / 2 + n % 2 : n), (unsigned)width);
+  d->block = d->all = false;
+  PetscCall(PetscLogGpuTimeBegin());
+  switch (step) {
+#define SPIKE_COLUMNS_CASE(NAME, ...) \
+  case SPIKE_##NAME: \
+    PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsKernel<SPIKE_##NAME>, grid, dim3(SPIKE_KRYLOV_THREADS), 0, \
+                                    d->h.stream, n, w, wide, SpikeColumnsStateOf(s))); \
+    break;
+    SPIKE_KRYLOV_STEPS(SPIKE_COLUMNS_CASE)
+#undef SPIKE_COLUMNS_CASE
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No step %d", (int)step);
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n * width));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A column whose reason is set has no sums, but of SMOOTH; the host's reasons are those of the kernels here */
+static PetscErrorCode SpikeKrylovColumnsSums_CUDA(SpikeKrylovColumns *s, PetscInt width, PetscInt nsums)
+{
+  SpikeColumnsCUDA *d    = (SpikeColumnsCUDA *)s->data;
+  const PetscInt    most = SpikeKrylovColumnSums(s);
+
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < width; c++) {
+    const volatile PetscReal *sums = d->block ? d->blocksums + 2 * c * most : d->mail[c].sums;
+
+    const bool has = d->all || !s->scalars[c].reason;
+
+    if (has) PetscCall(SpikeKrylovSpin_CUDA(&d->h, &d->mail[c].summed, d->summed[c]++));
+    for (PetscInt k = 0; k < nsums; k++) {
+#if defined(PETSC_USE_COMPLEX)
+      s->sums[c * nsums + k] = has ? PetscCMPLX(sums[2 * k], sums[2 * k + 1]) : PetscScalar(0.0);
+#else
+      s->sums[c * nsums + k] = has ? sums[2 * k] : 0.0;
+#endif
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The host's scalars lie in memory that is not locked: they are on their way from a copy of CUDA's when this returns,
+  and the host may change them
+*/
+static PetscErrorCode SpikeKrylovColumnsPush_CUDA(SpikeKrylovColumns *s, PetscInt width)
+{
+  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
+  PetscCallCUDA(cudaMemcpy2DAsync(&d->device[0].s, sizeof(*d->device), s->scalars, sizeof(*s->scalars),
+                                  sizeof(*s->scalars), width, cudaMemcpyHostToDevice, d->h.stream));
+  if (s->hostsmall)
+    PetscCallCUDA(cudaMemcpyAsync(s->small, s->hostsmall, (size_t)width * s->nsmall * sizeof(PetscScalar),
+                                  cudaMemcpyHostToDevice, d->h.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsPull_CUDA(SpikeKrylovColumns *s, PetscInt width)
+{
+  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+
+  PetscFunctionBegin;
+  if (!s->ondevice) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpy2DAsync(s->scalars, sizeof(*s->scalars), &d->device[0].s, sizeof(*d->device),
+                                  sizeof(*s->scalars), width, cudaMemcpyDeviceToHost, d->h.stream));
+  PetscCallCUDA(cudaStreamSynchronize(d->h.stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  int a[SPIKE_COLUMNS_PAIRS], b[SPIKE_COLUMNS_PAIRS];
+} SpikeColumnsPairs;
+
+/* x[a], x[b] <- x[b], x[a], n numbers each, of the pair blockIdx.y */
+template <typename X>
+__global__ static void SpikeColumnsSwap(SpikeColumnsPairs pairs, X *x, PetscInt n, PetscInt64 ld)
+{
+  X *p = x + pairs.a[blockIdx.y] * ld, *q = x + pairs.b[blockIdx.y] * ld;
+
+  for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (PetscInt)gridDim.x * blockDim.x) {
+    const X t = p[i];
+
+    p[i] = q[i];
+    q[i] = t;
+  }
+}
+
+/* y_b <- a x_a + b y_b of the pair blockIdx.y */
+__global__ static void SpikeColumnsCombine(SpikeColumnsPairs pairs, PetscInt n, SpikeScalar a, const PetscScalar *x,
+                                           PetscInt64 ldx, SpikeScalar b, PetscScalar *y, PetscInt64 ldy)
+{
+  const PetscScalar *u    = x + pairs.a[blockIdx.y] * ldx;
+  PetscScalar       *v    = y + pairs.b[blockIdx.y] * ldy;
+  const bool         hasx = a != PetscScalar(0.0), hasy = b != PetscScalar(0.0);
+
+  for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (PetscInt)gridDim.x * blockDim.x)
+    v[i] = (hasx ? SpikeKrylovMul(a, u[i]) : PetscScalar(0.0)) + (hasy ? SpikeKrylovMul(b, v[i]) : PetscScalar(0.0));
+}
+
+static PetscErrorCode SpikeKrylovColumnsCombine_CUDA(SpikeKrylovColumns *s, PetscInt count, PetscInt n, PetscScalar a,
+                                                     const PetscScalar *x, PetscInt ldx, const PetscInt cx[],
+                                                     PetscScalar b, PetscScalar *y, PetscInt ldy, const PetscInt cy[])
+{
+  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
+  for (PetscInt first = 0; first < count; first += SPIKE_COLUMNS_PAIRS) {
+    const PetscInt    some = PetscMin((PetscInt)SPIKE_COLUMNS_PAIRS, count - first);
+    SpikeColumnsPairs pairs;
+
+    for (PetscInt i = 0; i < some; i++) {
+      pairs.a[i] = cx ? (int)cx[first + i] : 0;
+      pairs.b[i] = (int)cy[first + i];
+    }
+    SpikeColumnsCombine<<<dim3(SpikeColumnsBlocks(d, n), (unsigned)some), SPIKE_KRYLOV_THREADS, 0,
+                          d->h.stream>>>(pairs, n, a, x, (PetscInt64)ldx, b, y, (PetscInt64)ldy);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tickets and counts of sums stay with the place: they belong to its mail */
+__global__ static void SpikeColumnsSwapScalars(SpikeColumnsPairs pairs, SpikeKrylovDevice *device)
+{
+  SpikeKrylovDevice *p = device + pairs.a[blockIdx.x], *q = device + pairs.b[blockIdx.x];
+
+  const SpikeKrylovScalars t = p->s;
+
+  p->s = q->s;
+  q->s = t;
+}
+
+static PetscErrorCode SpikeKrylovColumnsSwap_CUDA(SpikeKrylovColumns *s, PetscInt n, const PetscInt a[],
+                                                  const PetscInt b[], PetscInt rows, PetscInt nblocks,
+                                                  PetscScalar *const v[], PetscInt ld)
+{
+  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+
+  PetscFunctionBegin;
+  for (PetscInt first = 0; first < n; first += SPIKE_COLUMNS_PAIRS) {
+    const PetscInt    count = PetscMin((PetscInt)SPIKE_COLUMNS_PAIRS, n - first);
+    SpikeColumnsPairs pairs;
+
+    for (PetscInt i = 0; i < count; i++) {
+      pairs.a[i] = (int)a[first + i];
+      pairs.b[i] = (int)b[first + i];
+    }
+    for (PetscInt k = 0; k < nblocks && rows; k++)
+      SpikeColumnsSwap<<<dim3(SpikeColumnsBlocks(d, rows), (unsigned)count), SPIKE_KRYLOV_THREADS, 0,
+                         d->h.stream>>>(pairs, v[k], rows, (PetscInt64)ld);
+    if (s->nsmall)
+      SpikeColumnsSwap<<<dim3(1, (unsigned)count), SPIKE_KRYLOV_THREADS, 0, d->h.stream>>>(pairs, s->small, s->nsmall,
+                                                                                           (PetscInt64)s->nsmall);
+    SpikeColumnsSwapScalars<<<(unsigned)count, 1, 0, d->h.stream>>>(pairs, d->device);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  for (PetscInt i = 0; i < n; i++) {
+    const SpikeKrylovScalars t = s->scalars[a[i]];
+
+    s->scalars[a[i]] = s->scalars[b[i]];
+    s->scalars[b[i]] = t;
+    for (PetscInt k = 0; s->hostsmall && k < s->nsmall; k++) {
+      PetscScalar *x      = s->hostsmall + (PetscCount)a[i] * s->nsmall + k,
+                  *y      = s->hostsmall + (PetscCount)b[i] * s->nsmall + k;
+      const PetscScalar u = *x;
+
+      *x = *y;
+      *y = u;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsDestroy_CUDA(SpikeKrylovColumns *s)
+{
+  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+
+  PetscFunctionBegin;
+  if (!d) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaStreamSynchronize(d->h.stream));
+  PetscCallCUDA(cudaFree(d->device));
+  PetscCallCUDA(cudaFree(d->partials));
+  PetscCallCUDA(cudaFree(s->small));
+  if (d->mail) PetscCallCUDA(cudaFreeHost((void *)d->mail));
+  if (d->blocksums) PetscCallCUDA(cudaFreeHost((void *)d->blocksums));
+  PetscCall(PetscFree(d->summed));
+  PetscCall(PetscFree(s->scalars));
+  PetscCall(PetscFree(s->hostsmall));
+  PetscCall(PetscFree(s->sums));
+  PetscCall(PetscFree(s->data));
+  s->small = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsCreate_CUDA(SpikeKrylovColumns *s)
+{
+  const PetscInt    most = SpikeKrylovColumnSums(s);
+  SpikeColumnsCUDA *d;
+  int               device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&d));
+  s->data = d;
+  PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&d->h.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&d->sharedmost, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  d->stride = (PetscInt64)most * 2 * d->h.multiprocessors;
+  PetscCallCUDA(cudaMalloc((void **)&d->device, s->m * sizeof(*d->device)));
+  PetscCallCUDA(cudaMemsetAsync(d->device, 0, s->m * sizeof(*d->device), d->h.stream));
+  PetscCallCUDA(cudaMalloc((void **)&d->partials, s->m * d->stride * sizeof(PetscScalar)));
+  PetscCallCUDA(cudaHostAlloc((void **)&d->mail, s->m * sizeof(*d->mail), cudaHostAllocMapped));
+  memset((void *)d->mail, 0, s->m * sizeof(*d->mail));
+  PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->devicemail, (void *)d->mail, 0));
+  PetscCallCUDA(cudaHostAlloc((void **)&d->blocksums, 2 * s->m * most * sizeof(PetscReal), cudaHostAllocMapped));
+  PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->deviceblocksums, (void *)d->blocksums, 0));
+  PetscCall(PetscCalloc1(s->m, &d->summed));
+  PetscCall(PetscCalloc1(s->m, &s->scalars));
+  PetscCall(PetscCalloc1((size_t)s->m * most, &s->sums));
+  if (s->nsmall) {
+    PetscCallCUDA(cudaMalloc((void **)&s->small, (size_t)s->m * s->nsmall * sizeof(PetscScalar)));
+    PetscCallCUDA(cudaMemsetAsync(s->small, 0, (size_t)s->m * s->nsmall * sizeof(PetscScalar), d->h.stream));
+    if (!s->ondevice) PetscCall(PetscCalloc1((size_t)s->m * s->nsmall, &s->hostsmall));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_CUDA = {"cuda",
+                                                                PETSC_MEMTYPE_CUDA,
+                                                                SpikeKrylovColumnsCreate_CUDA,
+                                                                SpikeKrylovColumnsDestroy_CUDA,
+                                                                SpikeKrylovColumnsPush_CUDA,
+                                                                SpikeKrylovColumnsPull_CUDA,
+                                                                SpikeKrylovColumnsStep_CUDA,
+                                                                SpikeKrylovColumnsBlockStep_CUDA,
+                                                                SpikeKrylovColumnsSums_CUDA,
+                                                                SpikeKrylovColumnsSwap_CUDA,
+                                                                SpikeKrylovColumnsCombine_CUDA,
+                                                                SpikeKrylovColumnsMult_CUDA,
+                                                                SpikeKrylovColumnsBlockCG_CUDA};

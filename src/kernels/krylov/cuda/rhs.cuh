@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rhs.cuh: what the files of the CUDA backend of columns.h share: its state, and the sums of a column */
+#pragma once
+
+#include "kernels/krylov/rhs.h"
+#include "basis.cuh"
+
+/*
+  Each column has a SpikeKrylovDevice and a SpikeKrylovMail of its own, so that sums, tickets and recurrences of one
+  column are those of a single solve. A kernel has blocks for each column; how many depends on n alone. h has the stream
+  and the number of multiprocessors, and nothing else.
+*/
+typedef struct {
+  SpikeKrylovCUDA    h;
+  SpikeKrylovDevice *device;            /* [m]                                                                     */
+  SpikeKrylovMail   *mail, *devicemail; /* [m] one memory, as host and device see it                               */
+  PetscScalar       *partials;          /* [m stride]                                                              */
+  PetscInt64         stride;
+  /* [2 m SpikeKrylovColumnSums()] likewise                               */
+  volatile PetscReal *blocksums, *deviceblocksums;
+  /* [m] sums of each column that the host has asked for                     */
+  unsigned long long *summed;
+  int                 sharedmost; /* bytes of shared memory that a block can have                   */
+  /* the last step was a block step; it had sums of all columns              */
+  bool block, all;
+} SpikeColumnsCUDA;
+
+/* What a kernel is told of it */
+typedef struct {
+  SpikeKrylovDevice *device;
+  SpikeKrylovMail   *mail;
+  PetscScalar       *partials;
+  PetscInt64         stride;
+  bool               recur;
+} SpikeColumnsState;
+
+typedef struct {
+  PetscScalar *v[SPIKE_KRYLOV_MAXVECTORS];
+  PetscInt64   ld[SPIKE_KRYLOV_MAXVECTORS];
+} SpikeColumnsVectors;
+
+/*
+  Blocks of a column that has `rounds` rows, or pairs of rows, for its threads: as many as fill the device twice, with
+  the same number of rounds each
+*/
+static inline unsigned SpikeColumnsBlocks(const SpikeColumnsCUDA *s, PetscInt rounds)
+{
+  const PetscInt most   = 2 * s->h.multiprocessors,
+                 needed = PetscMax(1, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS),
+                 each   = (needed + most - 1) / most;
+
+  return (unsigned)((needed + each - 1) / each);
+}
+
+/* One thread, with the sums of a column: the recurrence, or they go to the host */
+template <int STEP>
+__device__ static __forceinline__ void SpikeColumnsTell(PetscScalar d[], const SpikeColumnsState &state, int column)
+{
+  using X                   = SpikeKrylovTraits<STEP>;
+  SpikeKrylovDevice *device = state.device + column;
+  SpikeKrylovMail   *mail   = state.mail + column;
+
+  if (state.recur) {
+    SpikeKrylovScalars s = device->s;
+
+    SpikeKrylovRecur(STEP, &s, d);
+    device->s = s;
+  } else {
+#pragma unroll
+    for (int k = 0; k < X::nd; k++) {
+      mail->sums[2 * k]     = PetscRealPart(d[k]);
+      mail->sums[2 * k + 1] = PetscImaginaryPart(d[k]);
+    }
+    __threadfence_system();
+    mail->summed = ++device->summed;
+  }
+}
+
+/* As SpikeKrylovFinish(), for one column, of which this is block number `block` of `blocks` */
+template <int STEP>
+__device__ static __forceinline__ void SpikeColumnsFinish(PetscScalar d[], PetscScalar shared[],
+                                                          const SpikeColumnsState &state, int column, unsigned block,
+                                                          unsigned blocks)
+{
+  using X                     = SpikeKrylovTraits<STEP>;
+  SpikeKrylovDevice *device   = state.device + column;
+  PetscScalar       *partials = state.partials + column * state.stride;
+  __shared__ bool    last;
+
+#pragma unroll
+  for (int k = 0; k < X::nd; k++) {
+    const PetscScalar sum = SpikeKrylovBlockSum(d[k], shared);
+
+    if (!threadIdx.x) partials[k * blocks + block] = sum;
+  }
+  if (!threadIdx.x) {
+    __threadfence();
+    last = atomicInc(&device->ticket, blocks - 1) == blocks - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+#pragma unroll
+  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
+#pragma unroll
+  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovBlockSum(d[k], shared);
+  if (!threadIdx.x) SpikeColumnsTell<STEP>(d, state, column);
+}
+
+/* krylov_columns.cu */
+PETSC_INTERN SpikeColumnsState SpikeColumnsStateOf(const SpikeKrylovColumns *);
+
+/* krylov_columnsblock.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *, PetscInt, SpikeKrylovBlockStep,
+                                                             const SpikeKrylovBlock *, PetscInt, PetscInt,
+                                                             const SpikeKrylovBlock *, const SpikeIDRRecurrence *);
+
+/* krylov_columnsmult.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *, const void *, PetscInt, SpikeKrylovStep,
+                                                        const PetscScalar *, const PetscScalar *, PetscScalar *,
+                                                        PetscInt, PetscScalar *const[], const PetscInt[]);
+
+/* krylov_columnscg.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovColumnsBlockCG_CUDA(SpikeKrylovColumns *, SpikeBlockCGStep, PetscInt, int,
+                                                           PetscScalar *);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rhs_cg.cu: the CUDA backend of columns.h: small matrices of block CG */
+#include "rhs.cuh"
+
+#define SPIKE_BLOCKCG_THREADS 512
+
+/*
+  One block: a thread has an element or two of 32 x 32. A pivot costs two barriers and a look at the diagonal by each
+  thread
+*/
+__global__ static void __launch_bounds__(SPIKE_BLOCKCG_THREADS)
+  SpikeColumnsBlockCG(SpikeBlockCGStep step, int m, int norms, PetscScalar *small, SpikeKrylovScalars *s, size_t stride)
+{
+  __shared__ __align__(16) char work[sizeof(SpikeBlockCGWork)];
+
+  SpikeAwait();
+  SpikeBlockCGRecur(step, m, norms, small, s, stride, (SpikeBlockCGWork *)work);
+}
+
+PetscErrorCode SpikeKrylovColumnsBlockCG_CUDA(SpikeKrylovColumns *s, SpikeBlockCGStep step, PetscInt m, int norms,
+                                              PetscScalar *small)
+{
+  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsBlockCG, dim3(1),
+                                  dim3(m > 16 ? SPIKE_BLOCKCG_THREADS : SPIKE_BLOCKCG_THREADS / 2), 0, d->h.stream,
+                                  step, (int)m, norms, small, &d->device[0].s, sizeof(*d->device)));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rhs_dia.cu: products with many columns of copies by diagonals, with x in shared memory */
+#include "rhs.cuh"
+#include "rhs_mult.cuh"
+#include "kernels/common/cuda/async.cuh"
+
+/*
+  A block has SPIKE_TILE_ROWS rows, two neighbouring ones a thread, and NC columns, whose sums stay in registers: the
+  values of the copy are read once for all of them. The diagonals go in their order, in segments: those that lie so
+  close together that the entries of x that the block needs for them overlap. A segment of x is fetched for all columns,
+  with zeros for rows outside of the matrix, so that nothing is tested behind that; then come its diagonals, up to
+  SPIKE_TILE_RUN neighbouring ones at a time, a run: with two rows and L diagonals L + 1 entries of x make 2 L products.
+
+  Entry e of a segment lies at half e % 2, place e / 2, so that a warp, whose lanes are two rows apart, reads
+  neighbouring places.
+
+  A row is summed in the order of the diagonals, as elsewhere; what is added where a diagonal has no entry is 0. So the
+  result has the same bits for any number of columns.
+
+  With the sums of a step a block has several tiles, as many blocks as fill the device twice, and behind each tile a
+  warp adds its part to the sums of each column, in shared memory. Their order depends on the number of rows alone.
+*/
+#define SPIKE_TILE_THREADS 256
+#define SPIKE_TILE_ROWS    (2 * SPIKE_TILE_THREADS)
+/* with 16 columns in double precision two blocks have room in the shared memory of a multiprocessor with 228 KiB */
+#define SPIKE_TILE_HALF 424
+#define SPIKE_TILE_RUN  4
+
+typedef struct {
+  /* first diagonal of the run, diagonals, entry of the segment that row 0 of the block has with the first one */
+  short diagonal, length, place;
+} SpikeTileRun;
+
+typedef struct {
+  int          segments, runs;
+  int          offset[SPIKE_DIA_MOST]; /* row 0 of the block has entry 0 of the segment at this offset */
+  short        length[SPIKE_DIA_MOST]; /* entries of a column                                          */
+  short        last[SPIKE_DIA_MOST];   /* behind the last run of the segment                           */
+  SpikeTileRun run[SPIKE_DIA_MOST];
+} SpikeTilePlan;
+
+static void SpikeTileMakePlan(int count, const int offset[], SpikeTilePlan *plan)
+{
+  plan->segments = plan->runs = 0;
+  for (int d = 0; d < count;) {
+    const int s = plan->segments++, first = d;
+
+    plan->offset[s] = offset[d];
+    while (d < count &&
+           (d == first || (offset[d] - offset[d - 1] < SPIKE_TILE_ROWS &&
+                           (PetscInt64)offset[d] - offset[first] + SPIKE_TILE_ROWS <= 2 * SPIKE_TILE_HALF))) {
+      SpikeTileRun *r = &plan->run[plan->runs++];
+
+      r->diagonal = (short)d;
+      r->place    = (short)(offset[d] - offset[first]);
+      r->length   = 1;
+      for (d++; d < count && r->length < SPIKE_TILE_RUN && offset[d] == offset[d - 1] + 1 &&
+                offset[d] - offset[first] + SPIKE_TILE_ROWS <= 2 * SPIKE_TILE_HALF;
+           d++)
+        r->length++;
+    }
+    plan->length[s] = (short)(offset[d - 1] - offset[first] + SPIKE_TILE_ROWS);
+    plan->last[s]   = (short)plan->runs;
+  }
+}
+
+/* sum[k] += of L diagonals; even and odd are where entries 0 and 1 of the run lie for the thread's first row */
+template <int NC, int L>
+__device__ static __forceinline__ void SpikeTileAdd(const PetscScalar *even, const PetscScalar *odd,
+                                                    const SpikeKrylovPair a[], PetscScalar sum[][2])
+{
+#pragma unroll
+  for (int k = 0; k < NC; k++) {
+    PetscScalar x = even[2 * SPIKE_TILE_HALF * k];
+
+#pragma unroll
+    for (int u = 0; u < L; u++) {
+      const PetscScalar y = (u % 2 ? even : odd)[2 * SPIKE_TILE_HALF * k + (u + 1) / 2];
+
+      sum[k][0] = SpikeFma(a[u].a, x, sum[k][0]);
+      sum[k][1] = SpikeFma(a[u].b, y, sum[k][1]);
+      x         = y;
+    }
+  }
+}
+
+/*
+  The sums d[g][i] over a warp of G columns, into total[g][i]. The first steps of the tree halve the columns of a lane,
+  so that all of it takes little more shuffles than one column; its order is that of SpikeWarpSum(), whatever G is.
+*/
+template <int G, int ND>
+__device__ static __forceinline__ void SpikeTileSum(PetscScalar d[][ND], PetscScalar total[])
+{
+  const int lane = threadIdx.x % 32;
+
+#pragma unroll
+  for (int i = 0; i < ND; i++) {
+    PetscScalar v = d[0][i];
+    int         t = 16;
+
+    if constexpr (G == 4) {
+      const bool        up = lane & 16, second = lane & 8;
+      const PetscScalar a = (up ? d[2][i] : d[0][i]) + SpikeShfl(up ? d[0][i] : d[2][i], lane ^ 16),
+                        b = (up ? d[3][i] : d[1][i]) + SpikeShfl(up ? d[1][i] : d[3][i], lane ^ 16);
+
+      v = (second ? b : a) + SpikeShfl(second ? a : b, lane ^ 8);
+      t = 4;
+    } else if constexpr (G == 2) {
+      const bool up = lane & 16;
+
+      v = (up ? d[1][i] : d[0][i]) + SpikeShfl(up ? d[0][i] : d[1][i], lane ^ 16);
+      t = 8;
+    }
+#pragma unroll
+    for (; t; t /= 2) v += SpikeShfl(v, lane ^ t);
+    if (lane % (32 / G) == 0) total[lane / (32 / G) * ND + i] += v;
+  }
+}
+
+/* Rows row and row + 1 of a vector; the latter where it is there */
+__device__ static __forceinline__ SpikeKrylovPair SpikeTileLoad(const PetscScalar *v, bool wide, bool both)
+{
+  SpikeKrylovPair pair;
+
+  if (wide && both) return *(const SpikeKrylovPair *)v;
+  pair.a = v[0];
+  pair.b = both ? v[1] : PetscScalar(0.0);
+  return pair;
+}
+
+/*
+  y = A x, or D A x, of NC columns of the list from number `first` on, then the sums of a step that writes nothing;
+  blockIdx.x counts groups of columns, blockIdx.y blocks of a column. wide: pairs of rows are aligned in y and in the
+  vectors of the step
+*/
+template <int STEP, int NC>
+__global__ void __launch_bounds__(SPIKE_TILE_THREADS,
+                                  NC > 8 ? 2 : (NC > 4 ? 3 : 4) - (SpikeKrylovTraits<STEP>::nd > 1 ? 1 : 0))
+  SpikeColumnsTileKernel(SpikeKrylovDia m, const __grid_constant__ SpikeTilePlan plan,
+                         const __grid_constant__ SpikeColumnsProduct p, int first, bool wide, SpikeColumnsState state)
+{
+  using X = SpikeKrylovTraits<STEP>;
+  extern __shared__ PetscScalar tile[];
+  __shared__ PetscInt64         start[NC]; /* of the columns, or -1 */
+  __shared__ int                number[NC];
+  __shared__ bool               last[NC];
+  constexpr int ND = X::nd ? X::nd : 1, WARPS = SPIKE_TILE_THREADS / 32, PARTS = NC < WARPS ? WARPS / NC : 1,
+                G = NC < 4 ? NC : 4;
+  __shared__ PetscScalar total[X::nd ? WARPS * NC * ND : 1]; /* [WARPS][NC][ND] */
+  const int              warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = first + blockIdx.x * NC;
+  PetscInt               row = (PetscInt)blockIdx.y * SPIKE_TILE_ROWS + 2 * threadIdx.x;
+  SpikeKrylovPair        a[SPIKE_TILE_RUN], next[SPIKE_TILE_RUN];
+
+  const auto fetch = [&](int r) {
+    const PetscScalar *val    = m.val + row + plan.run[r].diagonal * m.ld;
+    const int          length = row < m.n ? plan.run[r].length : 0;
+
+#pragma unroll
+    for (int u = 0; u < SPIKE_TILE_RUN; u++) {
+      if (u < length) next[u] = *(const SpikeKrylovPair *)(val + u * m.ld);
+      else next[u].a = next[u].b = 0.0;
+    }
+  };
+
+  fetch(0);
+  SpikeAwait();
+  if (threadIdx.x < NC) {
+    const int column = group + (int)threadIdx.x < p.count ? p.column[group + threadIdx.x] : -1;
+
+    number[threadIdx.x] = column;
+    start[threadIdx.x]  = column >= 0 && !state.device[column].s.reason ? column * p.ld : -1;
+  }
+  if constexpr (X::nd > 0)
+    for (int i = threadIdx.x; i < WARPS * NC * ND; i += SPIKE_TILE_THREADS) total[i] = 0.0;
+  __syncthreads();
+  for (PetscInt top = (PetscInt)blockIdx.y * SPIKE_TILE_ROWS; top < m.n;) {
+    PetscScalar sum[NC][2];
+
+#pragma unroll
+    for (int k = 0; k < NC; k++) sum[k][0] = sum[k][1] = 0.0;
+    for (int s = 0, r = 0; s < plan.segments; s++) {
+      const PetscInt64 base   = (PetscInt64)top + plan.offset[s];
+      const int        length = plan.length[s], low = (int)PetscMin(PetscMax(-base, (PetscInt64)0), (PetscInt64)length),
+                high = (int)PetscMin((PetscInt64)m.n - base, (PetscInt64)length);
+
+      __syncthreads();
+      for (int k = warp / PARTS; k < NC; k += WARPS / PARTS) {
+        const int          part = warp % PARTS * 32 + lane;
+        const PetscScalar *from = p.x + start[k] + base + part;
+        PetscScalar       *to   = tile + 2 * SPIKE_TILE_HALF * k + part % 2 * SPIKE_TILE_HALF + part / 2;
+
+        if (start[k] < 0) continue;
+        if (high - low == length) {
+#pragma unroll 4
+          for (int e = part; e < length; e += 32 * PARTS, from += 32 * PARTS, to += 16 * PARTS)
+            SpikeCopyAsync<sizeof(PetscScalar)>(to, from);
+        } else {
+          for (int e = part; e < length; e += 32 * PARTS, from += 32 * PARTS, to += 16 * PARTS) {
+            if (e >= low && e < high) SpikeCopyAsync<sizeof(PetscScalar)>(to, from);
+            else *to = 0.0;
+          }
+        }
+      }
+      SpikeCopyWait();
+      __syncthreads();
+      for (; r < plan.last[s]; r++) {
+        const int          run = plan.run[r].length, place = plan.run[r].place, after = place + 1;
+        const PetscScalar *even = tile + place % 2 * SPIKE_TILE_HALF + place / 2 + threadIdx.x,
+                          *odd  = tile + after % 2 * SPIKE_TILE_HALF + after / 2 + threadIdx.x;
+
+#pragma unroll
+        for (int u = 0; u < SPIKE_TILE_RUN; u++) a[u] = next[u];
+        if (r + 1 < plan.runs) fetch(r + 1);
+        switch (run) {
+        case 1:
+          SpikeTileAdd<NC, 1>(even, odd, a, sum);
+          break;
+        case 2:
+          SpikeTileAdd<NC, 2>(even, odd, a, sum);
+          break;
+        case 3:
+          SpikeTileAdd<NC, 3>(even, odd, a, sum);
+          break;
+        default:
+          SpikeTileAdd<NC, SPIKE_TILE_RUN>(even, odd, a, sum);
+        }
+      }
+    }
+    const bool      inside = row < m.n, both = row + 1 < m.n;
+    SpikeKrylovPair scale;
+
+    scale.a = scale.b = 1.0;
+    if (p.scale && inside) scale = SpikeTileLoad(p.scale + row, false, both);
+#pragma unroll
+    for (int k = 0; k < NC; k += G) {
+      PetscScalar d[G][ND];
+
+#pragma unroll
+      for (int g = 0; g < G; g++) {
+#pragma unroll
+        for (int i = 0; i < ND; i++) d[g][i] = 0.0;
+        if (!inside || start[k + g] < 0) continue;
+        PetscScalar    *y = p.y + start[k + g] + row;
+        SpikeKrylovPair pair;
+
+        pair.a = p.scale ? SpikeKrylovMul(scale.a, sum[k + g][0]) : sum[k + g][0];
+        pair.b = p.scale ? SpikeKrylovMul(scale.b, sum[k + g][1]) : sum[k + g][1];
+        if (wide && both) *(SpikeKrylovPair *)y = pair;
+        else {
+          y[0] = pair.a;
+          if (both) y[1] = pair.b;
+        }
+        if constexpr (X::nd > 0) {
+          PetscScalar e[X::nv], f[X::nv];
+
+#pragma unroll
+          for (int i = 0; i < X::nv; i++) {
+            if (!((X::read >> i) & 1)) continue;
+            const SpikeKrylovPair v = i == p.own
+                                      ? pair
+                                      : SpikeTileLoad(p.v.v[i] + number[k + g] * p.v.ld[i] + row, wide, both);
+
+            e[i] = v.a;
+            f[i] = v.b;
+          }
+          X::row(&state.device[number[k + g]].s.f, e, d[g]);
+          if (both) X::row(&state.device[number[k + g]].s.f, f, d[g]);
+        }
+      }
+      if constexpr (X::nd > 0) SpikeTileSum<G, ND>(d, total + (warp * NC + k) * ND);
+    }
+    top += (PetscInt)gridDim.y * SPIKE_TILE_ROWS;
+    row += (PetscInt)gridDim.y * SPIKE_TILE_ROWS;
+    if (top < m.n) fetch(0);
+  }
+  if constexpr (X::nd > 0) {
+    const unsigned block = blockIdx.y, blocks = gridDim.y;
+
+    __syncthreads();
+    for (int i = threadIdx.x; i < NC * ND; i += SPIKE_TILE_THREADS) {
+      PetscScalar sum = 0.0;
+
+      if (start[i / ND] < 0) continue;
+      for (int w = 0; w < WARPS; w++) sum += total[w * NC * ND + i];
+      state.partials[number[i / ND] * state.stride + i % ND * blocks + block] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x < NC) {
+      __threadfence(); /* for what the others have written in front of the barrier */
+      last[threadIdx.x] = start[threadIdx.x] >= 0 &&
+                          atomicInc(&state.device[number[threadIdx.x]].ticket, blocks - 1) == blocks - 1;
+    }
+    __syncthreads();
+    for (int k = warp; k < NC; k += WARPS) {
+      PetscScalar d[ND];
+
+      if (!last[k]) continue;
+      __threadfence();
+#pragma unroll
+      for (int i = 0; i < ND; i++)
+        d[i] = SpikeWarpSum(
+          SpikeKrylovGather<3>(state.partials + number[k] * state.stride + i * blocks, lane, 32, blocks));
+      if (!lane) SpikeColumnsTell<STEP>(d, state, number[k]);
+    }
+  }
+}
+
+static inline PetscInt64 SpikeTileCount(const SpikeKrylovCopyCUDA *c)
+{
+  return ((PetscInt64)c->dia.n + SPIKE_TILE_ROWS - 1) / SPIKE_TILE_ROWS;
+}
+
+/*
+  A product alone has a block for each tile, which the device hands out; with sums blocks are as many as fill it twice,
+  as in SpikeColumnsBlocks()
+*/
+template <int STEP, int NC>
+static PetscErrorCode SpikeTileLaunch(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c,
+                                      const SpikeTilePlan &plan, const SpikeColumnsProduct &p, int first, int groups)
+{
+  const size_t            bytes = (size_t)NC * 2 * SPIKE_TILE_HALF * sizeof(PetscScalar);
+  const SpikeColumnsCUDA *d     = (const SpikeColumnsCUDA *)s->data;
+  const PetscInt64        most = 2 * d->h.multiprocessors, tiles = SpikeTileCount(c),
+                   each = STEP == SPIKE_KRYLOV_NSTEPS ? 1 : (tiles + most - 1) / most;
+  bool wide             = (uintptr_t)p.y % alignof(SpikeKrylovPair) == 0 && p.ld % 2 == 0;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < SpikeKrylovTraits<STEP>::nv && STEP != SPIKE_KRYLOV_NSTEPS; k++)
+    wide = wide && (uintptr_t)p.v.v[k] % alignof(SpikeKrylovPair) == 0 && p.v.ld[k] % 2 == 0;
+  PetscCallCUDA(
+    cudaFuncSetAttribute(SpikeColumnsTileKernel<STEP, NC>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsTileKernel<STEP, NC>,
+                                  dim3((unsigned)groups, (unsigned)((tiles + each - 1) / each)),
+                                  dim3(SPIKE_TILE_THREADS), bytes, d->h.stream, c->dia, plan, p, first, wide,
+                                  SpikeColumnsStateOf(s)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns of a block that there is shared memory for */
+static inline int SpikeTileMost(const SpikeColumnsCUDA *d)
+{
+  const int most = d->sharedmost / (int)(2 * SPIKE_TILE_HALF * sizeof(PetscScalar));
+
+  return most > 16 ? 16 : (most > 8 ? 8 : 4); /* some of it is that of other things */
+}
+
+/* Complex numbers would take twice the registers and the shared memory */
+bool SpikeColumnsHasTiles_CUDA(const SpikeKrylovCopyCUDA *c)
+{
+  return !PetscDefined(USE_COMPLEX) && c->base.form == KSP_FUSED_SPMV_DIA && SpikeTileCount(c) < 65536 &&
+         (uintptr_t)c->dia.val % alignof(SpikeKrylovPair) == 0;
+}
+
+/*
+  As many columns to a block as keep the device busy: fewer of them read the values of the copy more often, from the
+  second-level cache. Without sums three blocks with 8 columns on a multiprocessor wait less than two with 16: 173 to
+  192 us for 27 points and a million rows on an H200, and 1.54 to 1.62 ms for 8 millions.
+*/
+template <int STEP>
+static PetscErrorCode SpikeTileSelect(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c,
+                                      const SpikeColumnsProduct &p)
+{
+  const SpikeColumnsCUDA *d    = (const SpikeColumnsCUDA *)s->data;
+  int                     most = STEP == SPIKE_KRYLOV_NSTEPS ? PetscMin(8, SpikeTileMost(d)) : SpikeTileMost(d);
+  SpikeTilePlan           plan;
+
+  PetscFunctionBegin;
+  SpikeTileMakePlan(c->dia.count, c->diaoffset, &plan);
+  while (most > 4 && SpikeTileCount(c) * ((p.count + most - 1) / most) < d->h.multiprocessors) most /= 2;
+  for (int first = 0; first < p.count;) {
+    const int left = p.count - first, nc = PetscMin(most, left > 8 ? 16 : (left > 4 ? 8 : (left > 2 ? 4 : 2))),
+              groups = PetscMax(1, left / nc);
+
+    if (nc == 16) PetscCall((SpikeTileLaunch<STEP, 16>(s, c, plan, p, first, groups)));
+    else if (nc == 8) PetscCall((SpikeTileLaunch<STEP, 8>(s, c, plan, p, first, groups)));
+    else if (nc == 4) PetscCall((SpikeTileLaunch<STEP, 4>(s, c, plan, p, first, groups)));
+    else PetscCall((SpikeTileLaunch<STEP, 2>(s, c, plan, p, first, groups)));
+    first += nc * groups;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeColumnsTiles_CUDA(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
+                                      const SpikeColumnsProduct &p)
+{
+  PetscFunctionBegin;
+#define SPIKE_TILE_CASE(NAME) \
+  case NAME: \
+    PetscCall(SpikeTileSelect<NAME>(s, c, p)); \
+    break;
+  switch (step) {
+    SPIKE_KRYLOV_MULT_STEPS(SPIKE_TILE_CASE)
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
+  }
+#undef SPIKE_TILE_CASE
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

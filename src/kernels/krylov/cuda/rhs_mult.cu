@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rhs_mult.cu: products of the copies of a matrix with several columns, with the sums of a step in the epilogue */
+#include "rhs_mult.cuh"
+
+/*
+  The row sums of NC columns from a copy in slices: f(row, sums) in one lane of each row. Each place of the copy is read
+  once
+*/
+template <int NC>
+struct SpikeColumnsSell {
+  SpikeKrylovSell m;
+
+  struct Shared { };
+
+  __device__ __forceinline__ void prepare(Shared &) const { }
+
+  template <typename F>
+  __device__ __forceinline__ void each(const Shared &, PetscInt number, PetscInt threads, const PetscScalar *const x[],
+                                       F &&f) const
+  {
+    const int T = m.T, rows = 32 / T, lane = threadIdx.x % 32;
+
+    for (PetscInt s = number / 32; s < m.slices; s += threads / 32) {
+      const PetscInt64 end = m.start[s + 1];
+      const PetscInt   row = s * rows + lane / T;
+      PetscScalar      sum[NC];
+
+#pragma unroll
+      for (int k = 0; k < NC; k++) sum[k] = 0.0;
+#pragma unroll 3
+      for (PetscInt64 c = m.start[s]; c < end; c++) {
+        const PetscScalar a   = m.val[32 * c + lane];
+        const int         col = m.col[32 * c + lane];
+
+#pragma unroll
+        for (int k = 0; k < NC; k++) sum[k] = SpikeFma(a, x[k][col], sum[k]);
+      }
+      for (int t = T / 2; t; t /= 2) {
+#pragma unroll
+        for (int k = 0; k < NC; k++) sum[k] += SpikeShfl(sum[k], lane ^ t);
+      }
+      if (lane % T == 0 && row < m.n) f(row, sum);
+    }
+  }
+};
+
+/* By diagonals, a thread a row */
+template <int NC>
+struct SpikeColumnsDia {
+  SpikeKrylovDia m;
+
+  struct Shared {
+    PetscInt offset[SPIKE_DIA_MOST];
+  };
+
+  __device__ __forceinline__ void prepare(Shared &shared) const
+  {
+    for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
+    __syncthreads();
+  }
+
+  template <typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads,
+                                       const PetscScalar *const x[], F &&f) const
+  {
+    for (PetscInt row = number; row < m.n; row += threads) {
+      const PetscScalar *val = m.val + row;
+      PetscScalar        sum[NC];
+
+#pragma unroll
+      for (int k = 0; k < NC; k++) sum[k] = 0.0;
+#pragma unroll 3
+      for (int d = 0; d < m.count; d++) {
+        const PetscInt j = row + shared.offset[d];
+
+        if (j >= 0 && j < m.n) {
+          const PetscScalar a = val[d * m.ld];
+
+#pragma unroll
+          for (int k = 0; k < NC; k++) sum[k] = SpikeFma(a, x[k][j], sum[k]);
+        }
+      }
+      f(row, sum);
+    }
+  }
+};
+
+/*
+  y = A x, or D A x, of NC columns of the list, then the sums of a step that writes nothing. Groups of columns have
+  neighbouring blocks, which meet the same rows of the copy at about the same time: it comes from memory once, from the
+  second-level cache once for each group. Columns whose reason is set are summed, where others of the group are not, and
+  not stored.
+*/
+template <int STEP, int NC, class ROWS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
+  SpikeColumnsMultKernel(ROWS m, SpikeColumnsProduct p, SpikeColumnsState state)
+{
+  using X                                = SpikeKrylovTraits<STEP>;
+  constexpr int                    ND    = X::nd ? X::nd : 1;
+  const int                        first = blockIdx.x * NC;
+  const PetscScalar               *x[NC];
+  bool                             on[NC], any = false;
+  int                              column[NC];
+  PetscScalar                      d[NC][ND];
+  __shared__ PetscScalar           shared[SPIKE_KRYLOV_THREADS / 32];
+  __shared__ typename ROWS::Shared rows;
+
+  m.prepare(rows);
+  SpikeAwait();
+#pragma unroll
+  for (int k = 0; k < NC; k++) {
+    column[k] = p.column[first + k < p.count ? first + k : first];
+    on[k]     = first + k < p.count && !state.device[column[k]].s.reason;
+    any       = any || on[k];
+    x[k]      = p.x + column[k] * p.ld;
+#pragma unroll
+    for (int i = 0; i < ND; i++) d[k][i] = 0.0;
+  }
+  if (!any) return;
+  m.each(rows, (PetscInt)blockIdx.y * blockDim.x + threadIdx.x, (PetscInt)gridDim.y * blockDim.x, x,
+         [&](PetscInt row, PetscScalar sum[]) {
+#pragma unroll
+           for (int k = 0; k < NC; k++) {
+             PetscScalar e[X::nv];
+
+             if (!on[k]) continue;
+             if (p.scale) sum[k] = SpikeKrylovMul(p.scale[row], sum[k]);
+             p.y[column[k] * p.ld + row] = sum[k];
+             if constexpr (X::nd > 0) {
+#pragma unroll
+               for (int i = 0; i < X::nv; i++)
+                 if ((X::read >> i) & 1) e[i] = i == p.own ? sum[k] : p.v.v[i][column[k] * p.v.ld[i] + row];
+               X::row(&state.device[column[k]].s.f, e, d[k]);
+             }
+           }
+         });
+  if constexpr (X::nd > 0) {
+#pragma unroll
+    for (int k = 0; k < NC; k++) {
+      __syncthreads();
+      if (on[k]) SpikeColumnsFinish<STEP>(d[k], shared, state, column[k], blockIdx.y, gridDim.y);
+    }
+  }
+}
+
+template <int STEP, int NC>
+static PetscErrorCode SpikeColumnsMultLaunch(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c,
+                                             const SpikeColumnsProduct &p)
+{
+  const SpikeColumnsCUDA *d      = (const SpikeColumnsCUDA *)s->data;
+  const unsigned          groups = (unsigned)((p.count + NC - 1) / NC);
+
+  PetscFunctionBegin;
+  if (c->base.form == KSP_FUSED_SPMV_DIA) {
+    const SpikeColumnsDia<NC> rows = {c->dia};
+
+    PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsMultKernel<STEP, NC, SpikeColumnsDia<NC>>,
+                                    dim3(groups, SpikeColumnsBlocks(d, c->dia.n)), dim3(SPIKE_KRYLOV_THREADS), 0,
+                                    d->h.stream, rows, p, SpikeColumnsStateOf(s)));
+  } else {
+    const SpikeColumnsSell<NC> rows = {c->sell};
+
+    PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsMultKernel<STEP, NC, SpikeColumnsSell<NC>>,
+                                    dim3(groups, SpikeColumnsBlocks(d, 32 * c->sell.slices)),
+                                    dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, rows, p, SpikeColumnsStateOf(s)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Eight columns of a product alone take 64 to 80 registers, with sums behind it 128 to 184, and four columns 64 to 102.
+  The number of blocks, and with it the order of the sums, does not depend on that
+*/
+template <int STEP>
+static PetscErrorCode SpikeColumnsMultSelect(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c,
+                                             const SpikeColumnsProduct &p)
+{
+  constexpr int most = STEP == SPIKE_KRYLOV_NSTEPS ? 8 : 4;
+
+  PetscFunctionBegin;
+  if (p.count == 1) PetscCall((SpikeColumnsMultLaunch<STEP, 1>(s, c, p)));
+  else if (p.count == 2) PetscCall((SpikeColumnsMultLaunch<STEP, 2>(s, c, p)));
+  else if (p.count <= 4) PetscCall((SpikeColumnsMultLaunch<STEP, 4>(s, c, p)));
+  else PetscCall((SpikeColumnsMultLaunch<STEP, most>(s, c, p)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The columns whose reason the host has not seen set, SPIKE_COLUMNS_LIST in a launch. Which kernel it is depends on the
+  copy alone, for the order of sums does on the kernel
+*/
+PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *s, const void *copy, PetscInt width,
+                                           SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x,
+                                           PetscScalar *y, PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[])
+{
+  SpikeColumnsCUDA          *d     = (SpikeColumnsCUDA *)s->data;
+  const SpikeKrylovCopyCUDA *c     = (const SpikeKrylovCopyCUDA *)copy;
+  const PetscInt             n     = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
+  const bool                 tiled = SpikeColumnsHasTiles_CUDA(c);
+  const int                  nv    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
+  PetscInt                   done  = 0;
+  SpikeColumnsProduct        p;
+
+  PetscFunctionBegin;
+  memset((void *)&p, 0, sizeof(p));
+  p.scale = scale;
+  p.x     = x;
+  p.y     = y;
+  p.ld    = ldxy;
+  p.own   = -1;
+  for (int k = 0; k < nv; k++) {
+    p.v.v[k]  = v[k];
+    p.v.ld[k] = ld[k];
+    if (v[k] == y) p.own = k;
+  }
+  d->block = d->all = false;
+  PetscCall(PetscLogGpuTimeBegin());
+  for (PetscInt i = 0; i < width;) {
+    for (p.count = 0; i < width && p.count < SPIKE_COLUMNS_LIST; i++)
+      if (!s->scalars[i].reason) p.column[p.count++] = (int)i;
+    if (!p.count) break;
+    done += p.count;
+    if (tiled) {
+      PetscCall(SpikeColumnsTiles_CUDA(s, c, step, p));
+      continue;
+    }
+#define SPIKE_COLUMNS_CASE(NAME) \
+  case NAME: \
+    PetscCall(SpikeColumnsMultSelect<NAME>(s, c, p)); \
+    break
+    switch (step) {
+      SPIKE_COLUMNS_CASE(SPIKE_BCGS_ALPHA);
+      SPIKE_COLUMNS_CASE(SPIKE_BCGS_OMEGA);
+      SPIKE_COLUMNS_CASE(SPIKE_BCGS_OMEGA_RHO);
+      SPIKE_COLUMNS_CASE(SPIKE_CG_ALPHA);
+      SPIKE_COLUMNS_CASE(SPIKE_CG1_BETA);
+      SPIKE_COLUMNS_CASE(SPIKE_KRYLOV_NSTEPS);
+    default:
+      SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
+    }
+#undef SPIKE_COLUMNS_CASE
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done *
+                             (2.0 * c->nz + (scale ? 1.0 : 0.0) * n + (nv ? SpikeKrylovSteps[step].flops : 0.0) * n)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stencil.cu: products by a stencil that is lent, with a step in the epilogue */
+#include "stencil.cuh"
+
+/* What a step reads of a row besides y, on its way while the row is summed */
+template <int NV>
+struct SpikeKrylovFetched {
+  PetscScalar e[NV], scale;
+};
+
+/*
+  Which vectors of a step y and, where it may be one, x are in most products: what is known to the compiler takes no
+  registers
+*/
+__host__ __device__ constexpr int SpikeKrylovStencilOwn(int step)
+{
+  return step == SPIKE_CG1_BETA ? 2 : 1;
+}
+
+__host__ __device__ constexpr int SpikeKrylovStencilFrom(int step)
+{
+  return step == SPIKE_CG_ALPHA || step == SPIKE_BCGS_OMEGA || step == SPIKE_BCGS_OMEGA_RHO
+         ? 0
+         : (step == SPIKE_CG1_BETA ? 1 : -1);
+}
+
+/* Whether rows bring vectors of the step that are neither */
+template <int STEP>
+constexpr bool SpikeKrylovStencilMore()
+{
+  return (SpikeKrylovTraits<STEP>::read & ~(1u << SpikeKrylovStencilOwn(STEP)) &
+          ~(SpikeKrylovStencilFrom(STEP) < 0 ? 0u : 1u << SpikeKrylovStencilFrom(STEP))) != 0;
+}
+
+/*
+  As SpikeKrylovMultKernel(). KNOWN: scale is NULL, y and x are those vectors, and x is not fetched again. Moves x and
+  y, the coefficients where each point has its own, and the other vectors of the step. Deterministic
+*/
+template <int STEP, bool KNOWN, class ROWS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
+  SpikeKrylovStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ scale,
+                           const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeKrylovVectors v,
+                           int place, bool recur, unsigned front, unsigned total, SpikeKrylovDevice *device,
+                           PetscScalar *partials, SpikeKrylovMail *mail)
+{
+  using X              = SpikeKrylovTraits<STEP>;
+  constexpr int     ND = X::nd ? X::nd : 1, FROM = KNOWN ? SpikeKrylovStencilFrom(STEP) : -1;
+  const int         own = KNOWN ? SpikeKrylovStencilOwn(STEP) : place;
+  PetscScalar       d[ND];
+  extern __shared__ __align__(16) unsigned char stencilplanes[];
+  __shared__ PetscScalar                        shared[SPIKE_KRYLOV_THREADS / 32];
+  __shared__ typename ROWS::Shared              rows;
+
+  m.prepare(rows);
+  SpikeAwait();
+  if (device->s.reason) return;
+  const SpikeKrylovFactors f = device->s.f;
+
+#pragma unroll
+  for (int k = 0; k < ND; k++) d[k] = 0.0;
+  const auto fetch = [&](PetscCount row) {
+    SpikeKrylovFetched<X::nv> r;
+
+    if (!KNOWN && scale) r.scale = scale[row];
+#pragma unroll
+    for (int k = 0; k < X::nv; k++)
+      if (((X::read >> k) & 1) && k != own && k != FROM) r.e[k] = v.v[k][row];
+    return r;
+  };
+  const auto ahead = [&](PetscCount row) {
+    if (!KNOWN && scale) SpikeStencilAhead(scale + row);
+#pragma unroll
+    for (int k = 0; k < X::nv; k++)
+      if (((X::read >> k) & 1) && k != own && k != FROM) SpikeStencilAhead(v.v[k] + row);
+  };
+  m.each(rows, (PetscScalar *)stencilplanes, x, fetch, ahead,
+         [&](PetscCount row, PetscScalar sum, const SpikeKrylovFetched<X::nv> &r, auto &&here) {
+           PetscScalar e[X::nv];
+
+           if (!KNOWN && scale) sum = SpikeKrylovMul(r.scale, sum);
+           y[row] = sum;
+#pragma unroll
+           for (int k = 0; k < X::nv; k++)
+             if ((X::read >> k) & 1) e[k] = k == own ? sum : (k == FROM ? here() : r.e[k]);
+           X::row(&f, e, d);
+         });
+  if constexpr (X::nd > 0)
+    SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, front + blockIdx.x, total ? total : gridDim.x);
+}
+
+template <int STEP, class ROWS>
+static PetscErrorCode SpikeKrylovStencilLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, unsigned blocks,
+                                               size_t planes, const SpikeKrylovMultArgs *a)
+{
+  constexpr int from  = SpikeKrylovStencilFrom(STEP);
+  const bool    known = !a->scale && (STEP == SPIKE_KRYLOV_NSTEPS || (a->own == SpikeKrylovStencilOwn(STEP) &&
+                                                                   (from < 0 || a->v.v[PetscMax(from, 0)] == a->x)));
+  const auto kernel = known ? SpikeKrylovStencilKernel<STEP, true, ROWS> : SpikeKrylovStencilKernel<STEP, false, ROWS>;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), planes, h->stream, rows, a->scale,
+                                  a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front, (unsigned)a->total, h->device,
+                                  h->partials, h->devicemail));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The points of a box */
+template <int STEP>
+static PetscErrorCode SpikeKrylovStencilBox(const SpikeKrylovCUDA *h, const SpikeStencilPlan &p,
+                                            const SpikeKrylovMultArgs *a)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeStencilDispatch(p, [&](const auto &rows) {
+    return SpikeKrylovStencilLaunch<STEP>(h, rows, p.blocks, p.shared, a);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The inside while points around the box come, then its ends. The last block of both makes the sums of the step */
+template <int STEP>
+static PetscErrorCode SpikeKrylovStencilLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                             const SpikeKrylovMultArgs *args)
+{
+  const SpikeStencil   *S     = c->stencil;
+  const bool            empty = S->ibegin[0] >= S->iend[0] || S->ibegin[1] >= S->iend[1] || S->ibegin[2] >= S->iend[2];
+  SpikeKrylovMultArgs   a     = *args;
+  SpikeStencilPlan      p;
+  SpikeStencilEndsTable ends;
+  const PetscScalar    *ghost;
+  unsigned              outside;
+
+  PetscFunctionBegin;
+  p.blocks = 0;
+  if (!empty)
+    PetscCall(SpikeStencilPlan_CUDA(S, S->ibegin, S->iend, S->size[0], S->size[0] * S->size[1], true,
+                                    SpikeKrylovStencilMore<STEP>() || a.scale, &p));
+  PetscCall(SpikeStencilEndsPlan_CUDA(S, &ends, &outside));
+  a.total = (PetscInt)(p.blocks + outside);
+  PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ghost));
+  if (!empty) PetscCall(SpikeKrylovStencilBox<STEP>(h, p, &a));
+  PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
+  a.front    = (PetscInt)p.blocks;
+  ends.ghost = ghost;
+  if (S->dof == 1) PetscCall(SpikeKrylovStencilLaunch<STEP>(h, SpikeStencilEnds<true>{ends}, outside, 0, &a));
+  else PetscCall(SpikeKrylovStencilLaunch<STEP>(h, SpikeStencilEnds<false>{ends}, outside, 0, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <int STEP>
+static PetscErrorCode SpikeKrylovStencilStep(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
+                                             const SpikeKrylovMultArgs *a)
+{
+  const SpikeStencil *S       = c->stencil;
+  const PetscInt      begin[] = {0, 0, 0};
+  SpikeStencilPlan    p;
+
+  PetscFunctionBegin;
+  if (c->loan.begin) PetscCall(SpikeKrylovStencilLoan<STEP>(h, c, a));
+  else {
+    PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true,
+                                    SpikeKrylovStencilMore<STEP>() || a->scale, &p));
+    PetscCall(SpikeKrylovStencilBox<STEP>(h, p, a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix has at least one row, or a loan that all ranks take part in */
+PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
+                                           const SpikeKrylovMultArgs *a)
+{
+  PetscFunctionBegin;
+#define SPIKE_MULT_CASE(NAME) \
+  case NAME: \
+    PetscCall(SpikeKrylovStencilStep<NAME>(h, c, a)); \
+    break;
+  switch (step) {
+    SPIKE_KRYLOV_MULT_STEPS(SPIKE_MULT_CASE)
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
+  }
+#undef SPIKE_MULT_CASE
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *s, const SpikeStencil *stencil, const SpikeKrylovLoan *loan,
+                                             void **copy)
+{
+  SpikeKrylovCopyCUDA *c;
+
+  PetscFunctionBegin;
+  (void)s;
+  *copy = NULL;
+  if (!loan->begin && (stencil->size[0] < 1 || stencil->size[1] < 1 || stencil->size[2] < 1))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&c));
+  *copy         = (void *)c;
+  c->loan       = *loan;
+  c->stencil    = stencil;
+  c->nz         = (PetscInt)PetscMin((PetscInt64)PETSC_INT_MAX, SpikeStencilEntries(stencil));
+  c->base.form  = KSP_FUSED_SPMV_AUTO;
+  c->base.bytes = stencil->constant ? 0 : (PetscInt64)SpikeStencilCoefs(stencil) * (PetscInt64)sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stencil.cuh: products by a stencil with a block step behind them */
+#pragma once
+
+#include "basis.cuh"
+#include "mult.cuh"
+#include "kernels/stencil/cuda/stencil.cuh"
+
+static_assert(SPIKE_STENCIL_THREADS == SPIKE_KRYLOV_THREADS, "blocks that sum as those of the steps do");
+
+/*
+  Columns that a product by a stencil takes the inner products of: as many as have registers for the points of a thread
+*/
+static inline bool SpikeStencilTakes(PetscInt columns)
+{
+  return columns == 1 || columns == 2 || columns == 4;
+}
+
+/* krylov_stencilblock.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovStencilBlockMult_CUDA(const SpikeKrylovCUDA *, const SpikeStencil *,
+                                                             const PetscScalar *x, const SpikeKrylovBlock *,
+                                                             const SpikeBlockEnd *);

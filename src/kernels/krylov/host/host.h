@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* host.h: the host backend's loops for the instruction set in use, and its copies of a matrix */
+#pragma once
+
+#include "kernels/dia/dia.h"
+#include "kernels/krylov/krylov.h"
+
+#define SPIKE_MULT_ROWS 512 /* of a product before the step takes them: still in cache; a multiple of SPIKE_DIA_ROWS */
+
+typedef struct {
+  SpikeKrylovCopy base;
+  SpikeKrylovLoan loan; /* of mine, or of a matrix */
+  SpikeDIA        mine;
+
+  const SpikeStencil *stencil; /* or NULL */
+} SpikeKrylovCopyHost;
+
+typedef struct {
+  const SpikeKrylovLoop      *step;
+  const SpikeKrylovBlockLoop *blockstep;
+  const SpikeDIALoops        *dia;
+} SpikeKrylovLoops;
+
+/* krylov_host.c */
+PETSC_INTERN SpikeKrylovLoops SpikeKrylovLoopsGet(void);
+
+/* stencil_host.c: points of a box, x a vector of the rank's box, ghost the points around it */
+PETSC_INTERN void SpikeStencilMultGhost_Host(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3],
+                                             const PetscScalar *, const PetscScalar *ghost, PetscScalar *);
+
+/* krylov_mult.c */
+PETSC_INTERN PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,
+                                                          void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *, const SpikeKrylovCSR *, void *);
+PETSC_INTERN PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *, void **);
+PETSC_INTERN PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *, const void *, SpikeKrylovStep, const PetscScalar *,
+                                                 const PetscScalar *, PetscScalar *, PetscScalar *const[]);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* krylov.c: the host backend of krylov.h */
+#include "host.h"
+#include "kernels/common/host/isa.h"
+
+#define SPIKE_KRYLOV_INFO(NAME, name, NV, READ, WRITTEN, ND, FLOPS) {#name, NV, ND, READ, WRITTEN, FLOPS},
+const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_INFO)};
+#undef SPIKE_KRYLOV_INFO
+
+#define SPIKE_KRYLOV_LOOPS(isa) \
+  { \
+    SpikeKrylovLoops_##isa, SpikeKrylovBlockLoops_##isa, &SpikeDIALoops_##isa \
+  }
+SpikeKrylovLoops SpikeKrylovLoopsGet(void)
+{
+  SpikeKrylovLoops loops = SPIKE_KRYLOV_LOOPS(base);
+
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+  const SpikeKrylovLoops v3 = SPIKE_KRYLOV_LOOPS(v3), v4 = SPIKE_KRYLOV_LOOPS(v4);
+
+  if (SpikeISAGet() == SPIKE_ISA_V3) loops = v3;
+  if (SpikeISAGet() == SPIKE_ISA_V4) loops = v4;
+#endif
+  return loops;
+}
+#undef SPIKE_KRYLOV_LOOPS
+
+static PetscErrorCode SpikeKrylovBlockCreate_Host(SpikeKrylov *s, PetscInt ncolumns, PetscInt small)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(s->small));
+  PetscCall(PetscFree(s->data));
+  PetscCall(PetscCalloc1(small, &s->small));
+  PetscCall(PetscMalloc1(ncolumns + 3, (PetscScalar **)&s->data));
+  s->hostsmall = s->small;
+  s->ncolumns  = ncolumns;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sums of the step lie in data */
+static PetscErrorCode SpikeKrylovBlockStep_Host(SpikeKrylov *s, SpikeKrylovBlockStep step, const SpikeKrylovBlock *b,
+                                                const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
+{
+  const PetscReal m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0,
+                                                                  4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
+  const SpikeKrylovBlockLoop *loops = SpikeKrylovLoopsGet().blockstep;
+
+  PetscFunctionBegin;
+  (void)recurrence;
+  if (s->scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
+  (*loops[step])(b, (PetscScalar *)s->data);
+  if (combine) (*loops[SPIKE_KRYLOV_COMBINE])(combine, NULL);
+  PetscCall(PetscLogFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) *
+                          (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovBlockSums_Host(SpikeKrylov *s, PetscInt nsums, PetscScalar sums[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(sums, (PetscScalar *)s->data, nsums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovBlockPush_Host(SpikeKrylov *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovShadow_Host(PetscInt n, PetscInt start, PetscInt k, PetscInt generation,
+                                             PetscScalar *p)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) p[i] = SpikeIDRShadow(start + i, k, generation);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovCreate_Host(SpikeKrylov *s)
+{
+  PetscFunctionBegin;
+  s->ondevice = PETSC_FALSE;
+  PetscCall(PetscNew(&s->scalars));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovDestroy_Host(SpikeKrylov *s)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(s->scalars));
+  PetscCall(PetscFree(s->small));
+  PetscCall(PetscFree(s->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovPush_Host(SpikeKrylov *s, PetscBool testonly)
+{
+  PetscFunctionBegin;
+  (void)s;
+  (void)testonly;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovStep_Host(SpikeKrylov *s, SpikeKrylovStep step, PetscInt n, PetscScalar *const v[])
+{
+  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+
+  PetscFunctionBegin;
+  if (SpikeKrylovIdles(step, s->scalars)) PetscFunctionReturn(PETSC_SUCCESS);
+  (*SpikeKrylovLoopsGet().step[step])(n, &s->scalars->f, v, s->local);
+  PetscCall(PetscLogFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovSums_Host(SpikeKrylov *s, SpikeKrylovStep step)
+{
+  PetscFunctionBegin;
+  (void)s;
+  (void)step;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeKrylovKernels SpikeKrylovKernels_Host = {.name          = "host",
+                                                    .memtype       = PETSC_MEMTYPE_HOST,
+                                                    .create        = SpikeKrylovCreate_Host,
+                                                    .destroy       = SpikeKrylovDestroy_Host,
+                                                    .push          = SpikeKrylovPush_Host,
+                                                    .step          = SpikeKrylovStep_Host,
+                                                    .sums          = SpikeKrylovSums_Host,
+                                                    .copy          = SpikeKrylovCopy_Host,
+                                                    .borrow        = SpikeKrylovBorrow_Host,
+                                                    .borrowstencil = SpikeKrylovBorrowStencil_Host,
+                                                    .refill        = SpikeKrylovRefill_Host,
+                                                    .destroycopy   = SpikeKrylovDestroyCopy_Host,
+                                                    .mult          = SpikeKrylovMult_Host,
+                                                    .maxcolumns    = PETSC_INT_MAX,
+                                                    .blockcreate   = SpikeKrylovBlockCreate_Host,
+                                                    .blockstep     = SpikeKrylovBlockStep_Host,
+                                                    .blocksums     = SpikeKrylovBlockSums_Host,
+                                                    .blockpush     = SpikeKrylovBlockPush_Host,
+                                                    .shadow        = SpikeKrylovShadow_Host};

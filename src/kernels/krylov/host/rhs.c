@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rhs.c: the host backend of columns.h: the loops of krylov_host.c, column by column */
+#include "kernels/krylov/rhs.h"
+#include "host.h"
+
+/* KB_ROWS of krylov_block.h: inner products are added up in such pieces there */
+#define SPIKE_COLUMNS_ROWS 1024
+/* of vectors that all columns share, in a cache of the third level while the columns pass by */
+#define SPIKE_COLUMNS_BYTES ((PetscInt)4 << 20)
+/* bytes of them that lie in that cache as it is: column after column is faster */
+#define SPIKE_COLUMNS_CACHE 16777216.0
+
+static PetscErrorCode SpikeKrylovColumnsDestroy_Host(SpikeKrylovColumns *s)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(s->scalars));
+  PetscCall(PetscFree(s->small));
+  PetscCall(PetscFree(s->sums));
+  PetscCall(PetscFree(s->data));
+  s->hostsmall = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* data: pointers to the columns of A and B of two block steps */
+static PetscErrorCode SpikeKrylovColumnsCreate_Host(SpikeKrylovColumns *s)
+{
+  PetscFunctionBegin;
+  s->ondevice = PETSC_FALSE;
+  PetscCall(PetscCalloc1(s->m, &s->scalars));
+  PetscCall(PetscCalloc1((size_t)s->m * s->nsmall, &s->small));
+  PetscCall(PetscCalloc1((size_t)(s->m + 1) * SpikeKrylovColumnSums(s), &s->sums)); /* behind them those of a piece */
+  PetscCall(PetscMalloc1(4 * s->ncolumns, (PetscScalar ***)&s->data));
+  s->hostsmall = s->small;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Scalars and sums are where the host has them: push(), pull() and sums() */
+static PetscErrorCode SpikeKrylovColumnsStay_Host(SpikeKrylovColumns *s, PetscInt width)
+{
+  PetscFunctionBegin;
+  (void)s;
+  (void)width;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsSums_Host(SpikeKrylovColumns *s, PetscInt width, PetscInt nsums)
+{
+  PetscFunctionBegin;
+  (void)s;
+  (void)width;
+  (void)nsums;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsStep_Host(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovStep step,
+                                                  PetscInt n, PetscScalar *const v[], const PetscInt ld[])
+{
+  const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
+  const SpikeKrylovLoop      loop = SpikeKrylovLoopsGet().step[step];
+  PetscInt                   done = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < width; c++) {
+    PetscScalar *w[SPIKE_KRYLOV_MAXVECTORS];
+
+    if (s->scalars[c].reason) continue;
+    for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + (PetscCount)c * ld[k];
+    (*loop)(n, &s->scalars[c].f, w, s->sums + c * info->ndots);
+    done++;
+  }
+  PetscCall(PetscLogFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n * done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Rows of all columns before the next ones: vectors that columns share come from memory once. Bits are those of column
+  after column
+*/
+static void SpikeKrylovColumnsDots_Private(SpikeKrylovColumns *s, PetscInt width, const SpikeKrylovBlock *b,
+                                           PetscInt ldA, PetscInt ld, PetscInt nsums)
+{
+  const SpikeKrylovBlockLoop loop = SpikeKrylovLoopsGet().blockstep[SPIKE_KRYLOV_DOTS];
+  const PetscInt             rows = SPIKE_COLUMNS_ROWS *
+                        PetscMax(1, SPIKE_COLUMNS_BYTES / (SPIKE_COLUMNS_ROWS * (PetscInt)sizeof(PetscScalar) *
+                                                           PetscMax(1, b->last - b->first)));
+  PetscScalar **pointers = (PetscScalar **)s->data, *sums = s->sums + (PetscCount)s->m * SpikeKrylovColumnSums(s);
+
+  for (PetscInt k = 0; k < width * nsums; k++)
+    if (!s->scalars[k / nsums].reason) s->sums[k] = 0.0;
+  for (PetscInt begin = 0, end; begin < b->n; begin = end) {
+    end = begin + PetscMin(rows, b->n - begin);
+    for (PetscInt c = 0; c < width; c++) {
+      SpikeKrylovBlock h;
+
+      if (s->scalars[c].reason) continue;
+      h = SpikeKrylovBlockColumn(s, b, c, ldA, ld, pointers);
+      h.y += begin;
+      if (h.z) h.z += begin;
+      for (PetscInt j = h.first; j < h.last; j++) h.A[j] += begin;
+      for (PetscInt i = begin; i < end; i += h.n) {
+        h.n = PetscMin((PetscInt)SPIKE_COLUMNS_ROWS, end - i);
+        (*loop)(&h, sums);
+        for (PetscInt k = 0; k < nsums; k++) s->sums[c * nsums + k] += sums[k];
+        h.y += h.n;
+        if (h.z) h.z += h.n;
+        for (PetscInt j = h.first; j < h.last; j++) h.A[j] += h.n;
+      }
+    }
+  }
+}
+
+static PetscErrorCode SpikeKrylovColumnsBlockStep_Host(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovBlockStep step,
+                                                       const SpikeKrylovBlock *b, PetscInt ldA, PetscInt ld,
+                                                       const SpikeKrylovBlock   *combine,
+                                                       const SpikeIDRRecurrence *recurrence)
+{
+  const PetscInt m        = b->last - b->first,
+                 nsums    = SpikeKrylovBlockSums(step, m, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL));
+  const PetscBool pieces  = (PetscBool)(step == SPIKE_KRYLOV_DOTS &&
+                                       (double)b->n * m * sizeof(PetscScalar) > SPIKE_COLUMNS_CACHE);
+  const PetscReal flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0),
+                             8.0};
+  const SpikeKrylovBlockLoop *loops    = SpikeKrylovLoopsGet().blockstep;
+  PetscScalar               **pointers = (PetscScalar **)s->data;
+  PetscInt                    done     = 0;
+
+  PetscFunctionBegin;
+  (void)recurrence;
+  if (pieces) SpikeKrylovColumnsDots_Private(s, width, b, ldA, ld, nsums);
+  for (PetscInt c = 0; c < width; c++) {
+    SpikeKrylovBlock h;
+
+    if (s->scalars[c].reason && step != SPIKE_KRYLOV_SMOOTH) continue;
+    done++;
+    if (pieces) continue;
+    h = SpikeKrylovBlockColumn(s, b, c, ldA, ld, pointers);
+    (*loops[step])(&h, s->sums + c * nsums);
+    if (combine) {
+      h = SpikeKrylovBlockColumn(s, combine, c, ld, ld, pointers + 2 * s->ncolumns);
+      (*loops[SPIKE_KRYLOV_COMBINE])(&h, NULL);
+    }
+  }
+  PetscCall(PetscLogFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) *
+                          (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n * done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsSwap_Host(SpikeKrylovColumns *s, PetscInt n, const PetscInt a[],
+                                                  const PetscInt b[], PetscInt rows, PetscInt nblocks,
+                                                  PetscScalar *const v[], PetscInt ld)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    const SpikeKrylovScalars scalars = s->scalars[a[i]];
+
+    s->scalars[a[i]] = s->scalars[b[i]];
+    s->scalars[b[i]] = scalars;
+    for (PetscInt k = -1; k < nblocks; k++) { /* -1: the scalars of block steps */
+      PetscScalar *x = k < 0 ? s->small + (PetscCount)a[i] * s->nsmall : v[k] + (PetscCount)a[i] * ld,
+                  *y = k < 0 ? s->small + (PetscCount)b[i] * s->nsmall : v[k] + (PetscCount)b[i] * ld;
+
+      for (PetscInt j = 0; j < (k < 0 ? s->nsmall : rows); j++) {
+        const PetscScalar t = x[j];
+
+        x[j] = y[j];
+        y[j] = t;
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsCombine_Host(SpikeKrylovColumns *s, PetscInt count, PetscInt n, PetscScalar a,
+                                                     const PetscScalar *x, PetscInt ldx, const PetscInt cx[],
+                                                     PetscScalar b, PetscScalar *y, PetscInt ldy, const PetscInt cy[])
+{
+  const PetscScalar zero = 0.0;
+
+  PetscFunctionBegin;
+  (void)s;
+  for (PetscInt k = 0; k < count; k++) {
+    const PetscScalar *u = a == zero ? NULL : x + (PetscCount)cx[k] * ldx;
+    PetscScalar       *v = y + (PetscCount)cy[k] * ldy;
+
+    if (u && a == (PetscScalar)1.0 && b == zero) PetscCall(PetscArraycpy(v, u, n));
+    else {
+      for (PetscInt i = 0; i < n; i++) v[i] = (u ? a * u[i] : zero) + (b == zero ? zero : b * v[i]);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  SPIKE_MULT_ROWS rows at a time: the values of the copy come from memory once for all columns. Bits are those of
+  SpikeKrylovMult_Host()
+*/
+static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const void *copy, PetscInt width,
+                                                  SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x,
+                                                  PetscScalar *y, PetscInt ldxy, PetscScalar *const v[],
+                                                  const PetscInt ld[])
+{
+  const SpikeKrylovCopyHost *h     = (const SpikeKrylovCopyHost *)copy;
+  const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
+  const SpikeKrylovLoops     loops = SpikeKrylovLoopsGet();
+  const PetscInt             n = h->loan.dia->n, nd = info ? info->ndots : 0;
+  PetscInt                   done = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < width * nd; k++) s->sums[k] = 0.0;
+  for (PetscInt i = 0, rows; i < n; i += rows) {
+    rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, n - i);
+    for (PetscInt c = 0; c < width; c++) {
+      const PetscCount shift = (PetscCount)c * ldxy;
+      PetscScalar     *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
+
+      if (s->scalars[c].reason) continue;
+      (*loops.dia->mult)(h->loan.dia, i, i + rows, x + shift, NULL, NULL, y + shift);
+      if (scale) {
+        PetscScalar *const d[] = {(PetscScalar *)scale + i, y + shift + i, y + shift + i};
+
+        (*loops.step[SPIKE_DIAGONAL])(rows, &s->scalars[c].f, d, NULL);
+      }
+      if (info) {
+        for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + (PetscCount)c * ld[k] + i;
+        (*loops.step[step])(rows, &s->scalars[c].f, w, sums);
+        for (PetscInt k = 0; k < nd; k++) s->sums[c * nd + k] += sums[k];
+      }
+    }
+  }
+  for (PetscInt c = 0; c < width; c++) done += s->scalars[c].reason ? 0 : 1;
+  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done *
+                          (2.0 * h->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeKrylovColumnsBlockCG_Host(SpikeKrylovColumns *s, SpikeBlockCGStep step, PetscInt m,
+                                                     int norms, PetscScalar *small)
+{
+  SpikeBlockCGWork work;
+
+  PetscFunctionBegin;
+  SpikeBlockCGRecur(step, (int)m, norms, small, s->scalars, sizeof(*s->scalars), &work);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host = {.name      = "host",
+                                                                .memtype   = PETSC_MEMTYPE_HOST,
+                                                                .create    = SpikeKrylovColumnsCreate_Host,
+                                                                .destroy   = SpikeKrylovColumnsDestroy_Host,
+                                                                .push      = SpikeKrylovColumnsStay_Host,
+                                                                .pull      = SpikeKrylovColumnsStay_Host,
+                                                                .step      = SpikeKrylovColumnsStep_Host,
+                                                                .blockstep = SpikeKrylovColumnsBlockStep_Host,
+                                                                .sums      = SpikeKrylovColumnsSums_Host,
+                                                                .swap      = SpikeKrylovColumnsSwap_Host,
+                                                                .combine   = SpikeKrylovColumnsCombine_Host,
+                                                                .mult      = SpikeKrylovColumnsMult_Host,
+                                                                .blockcg   = SpikeKrylovColumnsBlockCG_Host};

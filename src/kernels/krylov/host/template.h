@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  template.h: the host loops over the steps of a Krylov method, for one instruction set; krylov_isa.c includes it once.
+
+  Two registers of rows at a time, with sums of their own, added up lane by lane at the end: the order of a sum depends
+  on n and on the instruction set.
+*/
+#include "kernels/krylov/krylov.h"
+
+typedef PetscScalar kr1_t;
+
+#if defined(PETSC_USE_COMPLEX)
+/* sign -1: a b, 1: conj(a) b */
+SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
+{
+  const PetscReal ar = PetscRealPart(a), ai = sign * PetscImaginaryPart(a), br = PetscRealPart(b),
+                  bi = PetscImaginaryPart(b);
+
+  return PetscCMPLX(ar * br + ai * bi, ar * bi - ai * br);
+}
+  #define XDOT(a, b) kr_xdot(1 - 2 * f->symmetric, a, b)
+#else
+  #define XDOT(a, b) DOT(a, b)
+#endif
+#define MUL(a, b) KR_MUL(a, b)
+#define DOT(a, b) KR_DOT(a, b)
+
+#define STEP(name) SPIKE_INLINE void krv_##name(const SpikeKrylovFactors *f, krv_t e[], krv_t d[])
+#include "kernels/krylov/steps.h"
+#undef STEP
+#define STEP(name) SPIKE_INLINE void kr1_##name(const SpikeKrylovFactors *f, kr1_t e[], kr1_t d[])
+#include "kernels/krylov/steps.h"
+#undef STEP
+#undef MUL
+#undef DOT
+#undef XDOT
+
+#define KR_LOOP(NAME, name, NV, READ, WRITTEN, ND, FLOPS) \
+  static void SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA)(PetscInt n, const SpikeKrylovFactors *factors, \
+                                                       PetscScalar *const v[], PetscScalar sums[]) \
+  { \
+    const SpikeKrylovFactors fv = *factors, *const f = &fv; \
+    krv_t        e[NV], g[NV], d[ND + 1], h[ND + 1]; \
+    kr1_t        e1[NV], d1[ND + 1]; \
+    PetscScalar *a[NV]; \
+    PetscInt     i; \
+\
+    memset(d, 0, sizeof(d)); \
+    memset(h, 0, sizeof(h)); \
+    for (int k = 0; k < ND + 1; k++) d1[k] = 0.0; \
+    for (int k = 0; k < NV; k++) a[k] = v[k]; \
+    for (i = 0; i + 2 * KR_LANES <= n; i += 2 * KR_LANES) { \
+      SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((READ >> k) & 1) \
+      { \
+        e[k] = *(const krv_t *)(a[k] + i); \
+        g[k] = *(const krv_t *)(a[k] + i + KR_LANES); \
+      } \
+      krv_##name(f, e, d); \
+      krv_##name(f, g, h); \
+      SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((WRITTEN >> k) & 1) \
+      { \
+        *(krv_t *)(a[k] + i)            = e[k]; \
+        *(krv_t *)(a[k] + i + KR_LANES) = g[k]; \
+      } \
+    } \
+    for (; i < n; i++) { \
+      SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((READ >> k) & 1) e1[k] = a[k][i]; \
+      kr1_##name(f, e1, d1); \
+      SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((WRITTEN >> k) & 1) a[k][i] = e1[k]; \
+    } \
+    for (int k = 0; k < ND; k++) { \
+      const krv_t        both = d[k] + h[k]; \
+      const PetscScalar *lane = (const PetscScalar *)&both; \
+\
+      sums[k] = d1[k]; \
+      for (int l = 0; l < KR_LANES; l++) sums[k] += lane[l]; \
+    } \
+  }
+SPIKE_KRYLOV_STEPS(KR_LOOP)
+#undef KR_LOOP
+
+#define KR_ENTRY(NAME, name, ...) SPIKE_PASTE3(kr_##name, loop, SPIKE_ISA),
+const SpikeKrylovLoop SPIKE_PASTE2(SpikeKrylovLoops_, SPIKE_ISA)[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_STEPS(KR_ENTRY)};
+#undef KR_ENTRY

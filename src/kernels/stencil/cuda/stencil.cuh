@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* stencil.cuh: products of rows by stencils in registers, for any kernel that wants them */
+#pragma once
+
+#include "kernels/common/cuda/async.cuh"
+#include "kernels/stencil/stencil.h"
+
+#define SPIKE_STENCIL_THREADS 256
+
+/*
+  Planes of x that a block has or waits for, and the most numbers of one: 45 kB together; every device gives 48, and
+  sums want some
+*/
+#if defined(PETSC_USE_COMPLEX)
+  #define SPIKE_STENCIL_PLANES 3
+  #define SPIKE_STENCIL_SLOT   950
+#else
+  #define SPIKE_STENCIL_PLANES 4
+  #define SPIKE_STENCIL_SLOT   1400
+#endif
+#define SPIKE_STENCIL_BATCH 9 /* points of a row that are on their way at once */
+
+/*
+  Bit 9 (k + 1) + 3 (j + 1) + (i + 1) for each point of a fast stencil. One in two dimensions has its second one as k
+*/
+#define SPIKE_STENCIL_STAR5 0x0407010u
+#define SPIKE_STENCIL_BOX9  0x0e07038u
+#define SPIKE_STENCIL_STAR7 0x0417410u
+#define SPIKE_STENCIL_BOX27 0x7ffffffu
+
+/* y + a x with one rounding each: whatever is around them, products have the same bits in all kernels */
+__device__ static __forceinline__ PetscScalar SpikeStencilFma(PetscScalar a, PetscScalar x, PetscScalar y)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return PetscScalar(fma(-a.imag(), x.imag(), fma(a.real(), x.real(), y.real())),
+                     fma(a.imag(), x.real(), fma(a.real(), x.imag(), y.imag())));
+#else
+  return fma(a, x, y);
+#endif
+}
+
+/* A point of the table of a backend: where it is, and its number on the host. Ascending by k, j, i */
+typedef struct {
+  int i, j, k, s;
+} SpikeStencilPoint;
+
+/*
+  Tiles of width x (JB height) points in i and j, and `chunks` pieces along k of each. c[] by the bits of the stencil; x
+  and y begin with the box's first point. A flat box (two dimensions) has its second one as k.
+*/
+typedef struct {
+  PetscScalar c[27];
+  PetscCount  sj, sk, yj, yk;
+  int         begin[3], end[3], lo[3], hi[3];
+  int         width, height, tiles[2], chunks, length;
+} SpikeStencilBox;
+
+/* Any stencil: rows of a box, number ((k n[1] + j) n[0] + i) dof + c */
+typedef struct {
+  PetscInt                 rows, n[3], begin[3], size[3], lo[3], hi[3];
+  PetscCount               sj, sk;
+  int                      dof, count;
+  bool                     constant;
+  const SpikeStencilPoint *point;
+  const PetscScalar       *coef;
+} SpikeStencilTable;
+
+/* With nothing to fetch in front of a row */
+struct SpikeStencilNothing {
+  __device__ __forceinline__ SpikeStencilNothing operator()(PetscCount) const { return {}; }
+};
+
+/* On its way into the second-level cache */
+__device__ static __forceinline__ void SpikeStencilAhead(const PetscScalar *p)
+{
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
+/* One number on its way into shared memory. A complex number need not be aligned to its size */
+__device__ static __forceinline__ void SpikeStencilCopy(PetscScalar *to, const PetscScalar *from)
+{
+#pragma unroll
+  for (int part = 0; part < (int)(sizeof(PetscScalar) / sizeof(PetscReal)); part++)
+    SpikeCopyAsync<sizeof(PetscReal)>((PetscReal *)to + part, (const PetscReal *)from + part);
+}
+
+/*
+  Blocks of a multiprocessor, alone or with a step behind them. In three dimensions two that march through many planes
+  are faster than three with fewer
+*/
+__host__ __device__ constexpr int SpikeStencilResident(unsigned mask, bool step)
+{
+  if (mask == SPIKE_STENCIL_STAR7 || mask == SPIKE_STENCIL_BOX27) return 2;
+  return step ? 4 : 6;
+}
+
+/*
+  f(row, (A x)_row, fetch(row), here) for the points of a box, once each, by whole blocks of SPIKE_STENCIL_THREADS
+  threads; what fetch() loads is on its way while the plane is summed, and ahead(row) is called two planes before it.
+  here() is x in that row, from shared memory.
+
+  A block has a tile and marches along k. Plane p of x, with a point around the tile, is read once from shared memory
+  and goes to the sums of the points of planes p - 1, p and p + 1, three registers for each of the JB points of a
+  thread, while the planes behind it are on their way. The order of a sum is k, j, i.
+
+  Reads x (1 + 2 / width) (1 + 2 / (JB height)) (1 + 2 / length) times, the device's memory as often as the second-level
+  cache loses what neighbouring tiles share.
+*/
+template <unsigned MASK>
+struct SpikeStencilTiles {
+  static constexpr bool FLAT     = !(MASK & (0x1c7u | 0x1c7u << 9 | 0x1c7u << 18)); /* no point has a j */
+  static constexpr int  JB       = FLAT ? 1 : 4;
+  static constexpr int  HALO     = FLAT ? 0 : 1;
+  static constexpr int  RESIDENT = SpikeStencilResident(MASK, false), WITHSTEP = SpikeStencilResident(MASK, true);
+  static constexpr int  LOADS = FLAT ? 2 : (SPIKE_STENCIL_SLOT + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS;
+
+  SpikeStencilBox m;
+
+  struct Shared { };
+
+  __device__ __forceinline__ void prepare(Shared &) const { }
+
+  template <typename G, typename A, typename F>
+  __device__ __forceinline__ void each(const Shared &, PetscScalar *planes, const PetscScalar *__restrict__ x,
+                                       G &&fetch, A &&ahead, F &&f) const
+  {
+    constexpr int NONE  = INT_MIN;
+    const int     pitch = m.width + 2, slot = pitch * (m.height * JB + 2 * HALO),
+              tasks = m.tiles[0] * m.tiles[1] * m.chunks;
+    const int ti = (int)threadIdx.x % m.width, tj = (int)threadIdx.x / m.width;
+
+    for (int task = (int)blockIdx.x; task < tasks; task += (int)gridDim.x) {
+      const int   chunk = task / (m.tiles[0] * m.tiles[1]), tile = task % (m.tiles[0] * m.tiles[1]);
+      const int   i0 = m.begin[0] + tile % m.tiles[0] * m.width, j0 = m.begin[1] + tile / m.tiles[0] * m.height * JB;
+      const int   kb = m.begin[2] + chunk * m.length, ke = min(kb + m.length, m.end[2]);
+      const int   i = i0 + ti, j = j0 + tj * JB;
+      const bool  active = tj < m.height && i < m.end[0];
+      int         from[LOADS];
+      PetscScalar sum[3][JB]; /* of planes p - 1, p, p + 1 */
+      PetscScalar before[JB]; /* x in plane p - 1          */
+
+      __syncthreads(); /* the planes of the task before have been read */
+#pragma unroll
+      for (int u = 0; u < LOADS; u++) {
+        const int e = (int)threadIdx.x + u * SPIKE_STENCIL_THREADS, ei = i0 + e % pitch - 1, ej = j0 + e / pitch - HALO;
+        const bool inside = ei >= m.lo[0] && ei < m.hi[0] && ei <= m.end[0] && ej >= m.lo[1] && ej < m.hi[1] &&
+                            ej <= m.end[1];
+
+        from[u] = e < slot && inside ? (int)(ej * m.sj + ei) : NONE;
+        if (e < slot && !inside)
+          for (int s = 0; s < SPIKE_STENCIL_PLANES; s++) planes[s * slot + e] = 0.0;
+      }
+      const auto load = [&](int p, int s) {
+        const PetscScalar *plane = x + p * m.sk;
+
+        if (p > ke) return;
+#pragma unroll
+        for (int u = 0; u < LOADS; u++) {
+          PetscScalar *to = planes + s * slot + (int)threadIdx.x + u * SPIKE_STENCIL_THREADS;
+
+          if (from[u] == NONE) continue;
+          if (p >= m.lo[2] && p < m.hi[2]) SpikeStencilCopy(to, plane + from[u]);
+          else *to = 0.0;
+        }
+      };
+#pragma unroll
+      for (int s = 0; s < SPIKE_STENCIL_PLANES - 1; s++) {
+        load(kb - 1 + s, s);
+        SpikeCopyCommit();
+      }
+#pragma unroll
+      for (int b = 0; b < JB; b++) sum[0][b] = sum[1][b] = sum[2][b] = before[b] = 0.0;
+      for (int p = kb - 1, s = 0; p <= ke; p++, s = s + 1 < SPIKE_STENCIL_PLANES ? s + 1 : 0) {
+        const PetscCount         row = (p - 1) * m.yk + j * m.yj + i;
+        decltype(fetch(row + 0)) fetched[JB];
+
+#pragma unroll
+        for (int b = 0; b < JB; b++)
+          if (active && j + b < m.end[1]) {
+            if (p > kb) fetched[b] = fetch(row + b * m.yj);
+            if (p + 1 < ke) ahead(row + 2 * m.yk + b * m.yj);
+          }
+        SpikeCopyWaitGroups<SPIKE_STENCIL_PLANES - 2>();
+        __syncthreads(); /* plane p is there, and all have read plane p - 1, whose place the next one takes */
+        load(p + SPIKE_STENCIL_PLANES - 1, s ? s - 1 : SPIKE_STENCIL_PLANES - 1);
+        SpikeCopyCommit();
+        if (!active) continue;
+        const PetscScalar *v = planes + s * slot + tj * JB * pitch + ti + 1;
+#pragma unroll
+        for (int r = 0; r < JB + 2 * HALO; r++)
+#pragma unroll
+          for (int di = 0; di < 3; di++) {
+            const PetscScalar w = v[r * pitch + di - 1];
+
+#pragma unroll
+            for (int dk = 0; dk < 3; dk++)
+#pragma unroll
+              for (int dj = 0; dj < 3; dj++) {
+                const int b = r - HALO - (dj - 1);
+
+                if (((MASK >> (9 * dk + 3 * dj + di)) & 1) && b >= 0 && b < JB)
+                  sum[2 - dk][b < 0 || b >= JB ? 0 : b] = SpikeStencilFma(m.c[9 * dk + 3 * dj + di], w,
+                                                                          sum[2 - dk][b < 0 || b >= JB ? 0 : b]);
+              }
+          }
+#pragma unroll
+        for (int b = 0; b < JB; b++) {
+          if (p > kb && j + b < m.end[1]) f(row + b * m.yj, sum[0][b], fetched[b], [&] { return before[b]; });
+          sum[0][b] = sum[1][b];
+          sum[1][b] = sum[2][b];
+          sum[2][b] = 0.0;
+          before[b] = v[(b + HALO) * pitch];
+        }
+      }
+      SpikeCopyWaitGroups<0>();
+    }
+  }
+};
+
+/*
+  Row c of point i, j, k by any stencil: at(o) is where the numbers of the point by o are, if that exists. SINGLE: one
+  unknown
+*/
+template <bool SINGLE, typename AT>
+__device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencilTable &m,
+                                                              const SpikeStencilPoint point[], PetscInt c, PetscInt i,
+                                                              PetscInt j, PetscInt k, AT &&at)
+{
+  const PetscInt line   = k * m.size[1] + j;
+  PetscScalar    sum    = 0.0;
+  const auto     exists = [&](const SpikeStencilPoint &o) {
+    return i + o.i >= m.lo[0] && i + o.i < m.hi[0] && j + o.j >= m.lo[1] && j + o.j < m.hi[1] && k + o.k >= m.lo[2] &&
+           k + o.k < m.hi[2];
+  };
+
+  if (SINGLE) {
+    const PetscScalar *coef = m.constant ? m.coef : m.coef + (PetscCount)line * m.count * m.size[0] + i;
+    const PetscCount   step = m.constant ? 1 : m.size[0];
+
+    for (int s = 0; s < m.count; s += SPIKE_STENCIL_BATCH) {
+      PetscScalar a[SPIKE_STENCIL_BATCH], b[SPIKE_STENCIL_BATCH];
+
+#pragma unroll
+      for (int u = 0; u < SPIKE_STENCIL_BATCH; u++) {
+        const SpikeStencilPoint o     = point[s + u < m.count ? s + u : 0];
+        const bool              there = s + u < m.count, inside = there && exists(o);
+
+        a[u] = there && (inside || m.constant) ? coef[o.s * step] : PetscScalar(0.0);
+        b[u] = inside ? *at(o) : PetscScalar(0.0);
+      }
+#pragma unroll
+      for (int u = 0; u < SPIKE_STENCIL_BATCH; u++) sum = SpikeStencilFma(a[u], b[u], sum);
+    }
+  } else {
+    for (int s = 0; s < m.count; s++) {
+      const SpikeStencilPoint o    = point[s];
+      const PetscCount        own  = ((PetscCount)line * m.count + o.s) * m.dof * m.size[0] * m.dof;
+      const PetscScalar      *coef = m.coef +
+                                (m.constant ? ((PetscCount)o.s * m.dof + c) * m.dof : own + (PetscCount)i * m.dof + c);
+      const PetscCount step = m.constant ? 1 : (PetscCount)m.size[0] * m.dof;
+
+      if (!exists(o)) continue;
+      const PetscScalar *from = at(o);
+
+      for (int e = 0; e < m.dof; e++) sum = SpikeStencilFma(coef[e * step], from[e], sum);
+    }
+  }
+  return sum;
+}
+
+/*
+  The same for any stencil: a thread a row. Reads coefficients of points as streams, x as often as the caches lose it.
+*/
+template <bool SINGLE>
+struct SpikeStencilRows {
+  static constexpr int RESIDENT = 4, WITHSTEP = 3;
+
+  SpikeStencilTable m;
+
+  struct Shared {
+    SpikeStencilPoint point[SPIKE_STENCIL_MOST];
+  };
+
+  __device__ __forceinline__ void prepare(Shared &shared) const
+  {
+    for (int s = threadIdx.x; s < m.count; s += blockDim.x) shared.point[s] = m.point[s];
+    __syncthreads();
+  }
+
+  template <typename G, typename A, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x,
+                                       G &&fetch, A &&, F &&f) const
+  {
+    const PetscInt threads = (PetscInt)gridDim.x * blockDim.x;
+
+    for (PetscInt number = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; number < m.rows; number += threads) {
+      const PetscInt c = SINGLE ? 0 : number % m.dof, p = SINGLE ? number : number / m.dof, l = p / m.n[0];
+      const PetscInt i = m.begin[0] + p % m.n[0], j = m.begin[1] + l % m.n[1], k = m.begin[2] + l / m.n[1],
+                     line  = k * m.size[1] + j;
+      const PetscCount row = SINGLE ? (PetscCount)line * m.size[0] + i : ((PetscCount)line * m.size[0] + i) * m.dof + c;
+      const PetscScalar   *from    = x + (SINGLE ? 1 : m.dof) * (i + j * m.sj + k * m.sk);
+      decltype(fetch(row)) fetched = fetch(row);
+
+      f(row,
+        SpikeStencilSum<SINGLE>(m, shared.point, c, i, j, k,
+                                [&](const SpikeStencilPoint &o) {
+                                  return from + (SINGLE ? 1 : m.dof) * (o.i + o.j * m.sj + o.k * m.sk);
+                                }),
+        fetched, [&] { return from[c]; });
+    }
+  }
+};
+
+/* The ends of a rank's box, up to six boxes of it, with the points around them in ghost[]; x is a vector of the box */
+typedef struct {
+  SpikeStencilTable  table;
+  PetscInt           at[7]; /* first row of each box */
+  PetscInt           begin[6][3], n[6][3];
+  PetscCount         first[6], sj[6], sk[6]; /* of the slabs, see stencil.h */
+  const PetscScalar *ghost;
+} SpikeStencilEndsTable;
+
+/*
+  As SpikeStencilRows. Surfaces are small beside what they surround: a number is decoded for each row, and a slab found
+  for each point
+*/
+template <bool SINGLE>
+struct SpikeStencilEnds {
+  static constexpr int RESIDENT = 4, WITHSTEP = 3;
+
+  SpikeStencilEndsTable m;
+
+  using Shared = typename SpikeStencilRows<SINGLE>::Shared;
+
+  __device__ __forceinline__ void prepare(Shared &shared) const
+  {
+    for (int s = threadIdx.x; s < m.table.count; s += blockDim.x) shared.point[s] = m.table.point[s];
+    __syncthreads();
+  }
+
+  template <typename G, typename A, typename F>
+  __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x,
+                                       G &&fetch, A &&, F &&f) const
+  {
+    const PetscInt  threads = (PetscInt)gridDim.x * blockDim.x;
+    const PetscInt *size    = m.table.size;
+    const int       dof     = SINGLE ? 1 : m.table.dof;
+
+    for (PetscInt number = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; number < m.at[6]; number += threads) {
+      int b = 0;
+
+      while (number >= m.at[b + 1]) b++;
+      const PetscInt r = number - m.at[b], c = SINGLE ? 0 : r % dof, p = SINGLE ? r : r / dof, l = p / m.n[b][0];
+      const PetscInt i = m.begin[b][0] + p % m.n[b][0], j = m.begin[b][1] + l % m.n[b][1],
+                     k             = m.begin[b][2] + l / m.n[b][1];
+      const PetscCount     row     = (((PetscCount)k * size[1] + j) * size[0] + i) * dof + c;
+      decltype(fetch(row)) fetched = fetch(row);
+      const auto           at      = [&](const SpikeStencilPoint &o) {
+        const PetscInt pi = i + o.i, pj = j + o.j, pk = k + o.k;
+        int            slab = 6;
+
+        if (pk < 0) slab = 0;
+        else if (pk >= size[2]) slab = 1;
+        else if (pj < 0) slab = 2;
+        else if (pj >= size[1]) slab = 3;
+        else if (pi < 0) slab = 4;
+        else if (pi >= size[0]) slab = 5;
+
+        return slab == 6 ? x + dof * (pi + pj * m.table.sj + pk * m.table.sk)
+                                        : m.ghost + dof * (m.first[slab] + pi + pj * m.sj[slab] + pk * m.sk[slab]);
+      };
+
+      f(row, SpikeStencilSum<SINGLE>(m.table, shared.point, c, i, j, k, at), fetched,
+        [&] { return x[dof * (i + j * m.table.sj + k * m.table.sk) + c]; });
+    }
+  }
+};
+
+/*
+  How a box is taken: mask 0 is the table. `blocks` of SPIKE_STENCIL_THREADS threads, `shared` bytes of planes for each
+*/
+typedef struct {
+  unsigned          mask, blocks;
+  size_t            shared;
+  SpikeStencilBox   box;
+  SpikeStencilTable table;
+} SpikeStencilPlan;
+
+/* launch(rows) with the loop that the plan has */
+template <typename L>
+static PetscErrorCode SpikeStencilDispatch(const SpikeStencilPlan &p, L &&launch)
+{
+  PetscFunctionBegin;
+  switch (p.mask) {
+  case SPIKE_STENCIL_STAR5:
+    PetscCall(launch(SpikeStencilTiles<SPIKE_STENCIL_STAR5>{p.box}));
+    break;
+  case SPIKE_STENCIL_BOX9:
+    PetscCall(launch(SpikeStencilTiles<SPIKE_STENCIL_BOX9>{p.box}));
+    break;
+  case SPIKE_STENCIL_STAR7:
+    PetscCall(launch(SpikeStencilTiles<SPIKE_STENCIL_STAR7>{p.box}));
+    break;
+  case SPIKE_STENCIL_BOX27:
+    PetscCall(launch(SpikeStencilTiles<SPIKE_STENCIL_BOX27>{p.box}));
+    break;
+  default:
+    if (p.table.dof == 1) PetscCall(launch(SpikeStencilRows<true>{p.table}));
+    else PetscCall(launch(SpikeStencilRows<false>{p.table}));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  stencil_cuda.cu: points begin <= p < end, of which there is at least one; step: whether one is behind the product;
+  more: whether rows bring numbers other than those of x
+*/
+PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3],
+                                                  PetscInt sj, PetscInt sk, bool step, bool more, SpikeStencilPlan *);
+
+/* The ends of the rank's box by `blocks` blocks, at least one; there may be no row */
+PETSC_INTERN PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *, SpikeStencilEndsTable *, unsigned *blocks);

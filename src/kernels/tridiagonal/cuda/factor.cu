@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* factor.cu: setup of the CUDA backend of tridiagonal.h: factors of the tiles, the system of the separators, reports */
+#include "tridiagonal.cuh"
+
+/*
+  l, r, v of a tile. Where a pivot is bad, one thread does the tile again, row by row: what is boosted or replaced
+  changes those behind it. Reads 3 words and a byte a row, writes 3.
+*/
+__global__ void __launch_bounds__(SPIKE_TRI_THREADS)
+  SpikeTriFactor_Kernel(const PetscInt *first, const unsigned char *kind, const PetscScalar *dl, const PetscScalar *d,
+                        const PetscScalar *du, bool wide, PetscReal tol, PetscReal boost, const double *unit,
+                        PetscScalar *l, PetscScalar *r, PetscScalar *v, SpikeTriReport *report, PetscReal *badvalue)
+{
+  const PetscInt lo = first[blockIdx.x], hi = first[blockIdx.x + 1], i = lo + SPIKE_TRI_ROWS * (PetscInt)threadIdx.x;
+  PetscScalar    ll[SPIKE_TRI_ROWS], dd[SPIKE_TRI_ROWS], uu[SPIKE_TRI_ROWS], before;
+  int            what[SPIKE_TRI_ROWS];
+  __shared__ SpikeTriMoebius shared[SPIKE_TRI_WARPS];
+
+  tol = PetscMax(tol * SpikeTriUnit(unit), PETSC_REAL_MIN);
+  boost *= SpikeTriUnit(unit);
+  wide           = wide && lo % 2 == 0;
+  before         = SpikeTriRows(kind, dl, d, du, i, lo, hi, wide, what, ll, dd, uu);
+  const bool bad = SpikeTriPivots(what, before, i == lo, ll, dd, uu, tol, shared);
+
+  if (!__syncthreads_or(bad ? 1 : 0)) {
+    SpikeTriStore(l, i, hi, lo % 2 == 0, ll);
+    SpikeTriStore(r, i, hi, lo % 2 == 0, dd);
+    SpikeTriStore(v, i, hi, lo % 2 == 0, uu);
+  } else if (!threadIdx.x) SpikeTriSerial(kind, dl, d, du, lo, hi, tol, boost, l, r, v, report, badvalue + blockIdx.x);
+}
+
+/*
+  Rows of a window: how far from the end of z, of m rows, the last number lies that is not small; all threads have it
+*/
+__device__ static __forceinline__ PetscInt SpikeTriReach(const PetscReal size[], const PetscInt distance[], PetscInt m,
+                                                         PetscReal shared[], int *reach)
+{
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  PetscReal most = 0.0;
+
+#pragma unroll
+  for (int j = 0; j < SPIKE_TRI_ROWS; j++) most = fmax(most, size[j]);
+  most = SpikeWarpMax(most);
+  __syncthreads();
+  if (!lane) shared[warp] = most;
+  if (!threadIdx.x) *reach = 1;
+  __syncthreads();
+  for (int w = 0; w < SPIKE_TRI_WARPS; w++) most = fmax(most, shared[w]);
+#pragma unroll
+  for (int j = 0; j < SPIKE_TRI_ROWS; j++)
+    if (size[j] > most * PETSC_MACHINE_EPSILON / m) atomicMax(reach, (int)distance[j] + 1);
+  __syncthreads();
+  return *reach;
+}
+
+/*
+  za = du_s A_I^-T e_first, s above the interior, and zb = dl_s A_I^-T e_last, s below it, with their windows. A block a
+  tile; nothing where there are no separators. Reads 6 words a row, writes 2
+*/
+__global__ void __launch_bounds__(SPIKE_TRI_THREADS)
+  SpikeTriReachers_Kernel(const PetscInt *first, const PetscInt *sep, const PetscScalar *dl, const PetscScalar *d,
+                          const PetscScalar *du, const PetscScalar *l, const PetscScalar *r, const PetscScalar *v,
+                          PetscScalar *za, PetscScalar *zb, PetscInt *wa, PetscInt *wb)
+{
+  const PetscInt k = (PetscInt)blockIdx.x, lo = first[k], above = k ? sep[k - 1] : -1, below = sep[k],
+                 hi = first[k + 1] - (below >= 0 ? 1 : 0), i = lo + SPIKE_TRI_ROWS * (PetscInt)threadIdx.x;
+  PetscScalar             p[SPIKE_TRI_ROWS], q[SPIKE_TRI_ROWS], s[SPIKE_TRI_ROWS], z[SPIKE_TRI_ROWS];
+  PetscReal               weight[SPIKE_TRI_ROWS], size[SPIKE_TRI_ROWS];
+  PetscInt                distance[SPIKE_TRI_ROWS];
+  __shared__ SpikeTriLine shared[SPIKE_TRI_WARPS];
+  __shared__ PetscReal    most[SPIKE_TRI_WARPS];
+  __shared__ int          reach;
+
+  if (above < 0 && below < 0) return;
+  SpikeTriLoad(v, i - 1, lo, hi - 1, false, p);
+  SpikeTriLoad(l, i + 1, lo + 1, hi, false, q);
+  SpikeTriLoad(r, i, lo, hi, false, s);
+#pragma unroll
+  for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
+    const PetscInt row = i + j;
+
+    weight[j] = row < hi ? fmax(SpikeTriAbs(d[row]), fmax(row > lo ? SpikeTriAbs(dl[row]) : (PetscReal)0.0,
+                                                          row + 1 < hi ? SpikeTriAbs(du[row]) : (PetscReal)0.0))
+                         : (PetscReal)0.0;
+  }
+  for (int side = 0; side < 2; side++) {
+    if ((side ? below : above) < 0) continue;
+#pragma unroll
+    for (int j = 0; j < SPIKE_TRI_ROWS; j++)
+      z[j] = i + j == (side ? hi - 1 : lo) ? (side ? dl[hi] : du[lo - 1]) : PetscScalar(0.0);
+    SpikeTriSweep(z, p, s, q, 0.0, 0.0, shared);
+#pragma unroll
+    for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
+      size[j]     = i + j < hi ? SpikeTriAbs(z[j]) * weight[j] : (PetscReal)0.0;
+      distance[j] = side ? hi - 1 - (i + j) : i + j - lo;
+    }
+    const PetscInt rows = SpikeTriReach(size, distance, hi - lo, most, &reach);
+
+    if (!threadIdx.x) (side ? wb : wa)[k] = rows;
+#pragma unroll
+    for (int j = 0; j < SPIKE_TRI_ROWS; j++)
+      if (i + j < hi && (distance[j] < rows || i + j == (side ? lo : hi - 1))) (side ? zb : za)[i + j] = z[j];
+    __syncthreads();
+  }
+}
+
+/* The separators' system, and the couplings of the rows next to them */
+__global__ void __launch_bounds__(SPIKE_TRI_THREADS)
+  SpikeTriSchur_Kernel(PetscInt nsep, const PetscInt *septile, const PetscInt *first, const PetscInt *sep,
+                       const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du, const PetscScalar *za,
+                       const PetscScalar *zb, PetscScalar *sl, PetscScalar *sd, PetscScalar *su, PetscScalar *edge)
+{
+  const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (s >= nsep) return;
+  const PetscInt k = septile[s], lo = first[k], row = first[k + 1] - 1, end = first[k + 2] - (sep[k + 1] >= 0 ? 2 : 1);
+
+  edge[2 * s]     = du[row - 1];
+  edge[2 * s + 1] = dl[row + 1];
+  sd[s]           = d[row] - du[row - 1] * zb[row - 1] - dl[row + 1] * za[row + 1];
+  su[s]           = sep[k + 1] >= 0 ? -du[end] * za[end] : PetscScalar(0.0);
+  sl[s]           = k && sep[k - 1] >= 0 ? -dl[lo] * zb[lo] : PetscScalar(0.0);
+}
+
+/* Waits for the stream; a report that says something is taken and begun anew */
+PetscErrorCode SpikeTriReport_CUDA(SpikeTridiagonal *t, SpikePivot *pivot)
+{
+  SpikeTriCUDA        *h   = (SpikeTriCUDA *)t->data;
+  const SpikeTriReport nil = {~0ull, 0};
+  SpikeTriReport       r;
+  SpikePivot           child;
+  cudaStream_t         stream;
+
+  PetscFunctionBegin;
+  pivot->nboost = 0;
+  pivot->badrow = -1;
+  if (!h->ntiles) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeTriStream_CUDA(t, &stream));
+  PetscCallCUDA(cudaMemcpyAsync(h->hostreport, h->report, sizeof(r), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  r             = *h->hostreport;
+  pivot->nboost = (PetscInt)r.nboost;
+  if (r.badrow != nil.badrow) {
+    PetscInt k = 0, end = h->ntiles;
+
+    while (end - k > 1) { /* its tile */
+      const PetscInt middle = k + (end - k) / 2;
+
+      if ((unsigned long long)h->hostfirst[middle] <= r.badrow) k = middle;
+      else end = middle;
+    }
+    pivot->badrow = (PetscInt)r.badrow;
+    PetscCallCUDA(
+      cudaMemcpyAsync(&h->hostreport->badvalue, h->badvalue + k, sizeof(PetscReal), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    pivot->badvalue = h->hostreport->badvalue;
+  }
+  if (r.nboost || r.badrow != nil.badrow) {
+    *h->hostreport = nil;
+    PetscCallCUDA(cudaMemcpyAsync(h->report, h->hostreport, sizeof(r), cudaMemcpyHostToDevice, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+  }
+  if (!h->nsep) PetscFunctionReturn(PETSC_SUCCESS);
+  child = *pivot;
+  PetscCall((*h->child.k->report)(&h->child, &child));
+  pivot->nboost += child.nboost;
+  if (child.badrow >= 0 && pivot->badrow < 0) {
+    pivot->badrow   = h->hostseprow[child.badrow];
+    pivot->badvalue = child.badvalue;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* tol and boost of the setups to come are in units of *unit, on the device */
+PetscErrorCode SpikeTriUnit_CUDA(SpikeTridiagonal *t, const double *unit)
+{
+  SpikeTriCUDA *h = (SpikeTriCUDA *)t->data;
+
+  PetscFunctionBegin;
+  h->unit = unit;
+  if (h->nsep) PetscCall(SpikeTriUnit_CUDA(&h->child, unit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeTriSetUp_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, const PetscScalar *d,
+                                  const PetscScalar *du, SpikePivot *pivot)
+{
+  SpikeTriCUDA *h  = (SpikeTriCUDA *)t->data;
+  PetscScalar  *sl = h->reduced, *sd = sl + h->nsep, *su = sd + h->nsep, *edge = su + h->nsep;
+  cudaStream_t  stream;
+
+  PetscFunctionBegin;
+  t->maxwindow = 0.0;
+  if (!h->ntiles) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeTriStream_CUDA(t, &stream));
+  if (h->dl) {
+    const size_t bytes = (size_t)h->n * sizeof(PetscScalar);
+
+    PetscCallCUDA(cudaMemcpyAsync(h->dl, dl, bytes, cudaMemcpyDeviceToDevice, stream));
+    PetscCallCUDA(cudaMemcpyAsync(h->d, d, bytes, cudaMemcpyDeviceToDevice, stream));
+    PetscCallCUDA(cudaMemcpyAsync(h->du, du, bytes, cudaMemcpyDeviceToDevice, stream));
+  }
+  if (h->how == SPIKE_TRI_SHARED) PetscCall(SpikeTriPiecesCheck_CUDA(h, pivot, stream));
+  else PetscCall(SpikeTriSerialSetUp_CUDA(h, dl, d, du, pivot, stream));
+  if (h->how != SPIKE_TRI_PIVOTED && (!h->dl || h->nsep))
+    SpikeTriFactor_Kernel<<<(unsigned)h->ntiles, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->kind, dl, d, du,
+                                                                                 ((size_t)dl | (size_t)d | (size_t)du) %
+                                                                                     (2 * sizeof(PetscReal)) ==
+                                                                                   0,
+                                                                                 pivot->tol, pivot->boost, h->unit,
+                                                                                 h->l, h->r, h->v, h->report,
+                                                                                 h->badvalue);
+  PetscCallCUDA(cudaGetLastError());
+  if (h->nsep) {
+    if (h->how != SPIKE_TRI_PIVOTED)
+      SpikeTriReachers_Kernel<<<(unsigned)h->ntiles, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->sep, dl, d, du, h->l,
+                                                                                     h->r, h->v, h->za, h->zb, h->wa,
+                                                                                     h->wb);
+    PetscCallCUDA(cudaGetLastError());
+    SpikeTriSchur_Kernel<<<(unsigned)((h->nsep - 1) / SPIKE_TRI_THREADS + 1), SPIKE_TRI_THREADS, 0,
+                           stream>>>(h->nsep, h->septile, h->first, h->sep, dl, d, du, h->za, h->zb, sl, sd, su, edge);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCall((*h->child.k->setup)(&h->child, sl, sd, su, pivot));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

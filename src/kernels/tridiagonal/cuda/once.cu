@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  once.cu: setup and apply at once, without factors, on CUDA devices: chunks in threads, their separators by PCR in a
+  block, those of blocks by recursion
+*/
+#include "tridiagonal.cuh"
+#include "kernels/common/cuda/async.cuh"
+#include "kernels/common/cuda/launch.cuh"
+
+#define SPIKE_TRI_CHUNK  8
+#define SPIKE_TRI_CHUNKS (SPIKE_TRI_TILE / SPIKE_TRI_CHUNK) /* threads of a block */
+
+/*
+  The rows of a tile of four arrays, in granules of 16 bytes or one number, whose places in a chunk are changed so that
+  eight threads with the same granule of theirs meet no bank twice; and the separators, twice
+*/
+struct SpikeTriStage {
+  enum {
+    NUMBERS  = sizeof(PetscScalar) < 16 ? 16 / sizeof(PetscScalar) : 1, /* of a granule */
+    GRANULES = SPIKE_TRI_CHUNK / NUMBERS                                /* of a chunk   */
+  };
+  alignas(16) PetscScalar row[4][SPIKE_TRI_TILE];
+  PetscScalar a[2][SPIKE_TRI_CHUNKS], c[2][SPIKE_TRI_CHUNKS], y[2][SPIKE_TRI_CHUNKS];
+};
+
+__device__ static __forceinline__ int SpikeTriPlace(int chunk, int granule)
+{
+  return SpikeTriStage::NUMBERS * (SpikeTriStage::GRANULES * chunk +
+                                   (granule ^ ((chunk * SpikeTriStage::GRANULES / 8) & (SpikeTriStage::GRANULES - 1))));
+}
+
+/*
+  A tile of an array to shared memory; rows from hi on: nothing. All threads of a block, which wait for it and meet
+  afterwards
+*/
+__device__ static __forceinline__ void SpikeTriFetch(const PetscScalar *v, PetscInt lo, PetscInt hi, bool wide,
+                                                     PetscScalar *to)
+{
+#pragma unroll
+  for (int k = 0; k < SpikeTriStage::GRANULES; k++) {
+    const int g      = (int)threadIdx.x + k * SPIKE_TRI_CHUNKS,
+              at     = SpikeTriPlace(g / SpikeTriStage::GRANULES, g % SpikeTriStage::GRANULES);
+    const PetscInt i = lo + g * SpikeTriStage::NUMBERS;
+
+    if (wide && i + SpikeTriStage::NUMBERS <= hi)
+      SpikeCopyAsync<SpikeTriStage::NUMBERS * sizeof(PetscScalar), true>(to + at, v + i);
+    else {
+#pragma unroll
+      for (int e = 0; e < SpikeTriStage::NUMBERS; e++)
+        if (i + e < hi) to[at + e] = v[i + e];
+    }
+  }
+}
+
+__device__ static __forceinline__ void SpikeTriChunk(const PetscScalar *from, PetscScalar v[])
+{
+  struct alignas(SpikeTriStage::NUMBERS * sizeof(PetscScalar)) Granule {
+    PetscScalar e[SpikeTriStage::NUMBERS];
+  };
+
+#pragma unroll
+  for (int q = 0; q < SpikeTriStage::GRANULES; q++) {
+    const Granule g = *(const Granule *)(from + SpikeTriPlace((int)threadIdx.x, q));
+
+#pragma unroll
+    for (int e = 0; e < SpikeTriStage::NUMBERS; e++) v[q * SpikeTriStage::NUMBERS + e] = g.e[e];
+  }
+}
+
+#define SPIKE_TRI_SEPARATOR (1ull << 62)
+
+/*
+  The first bad number u of a thread: its row, separators behind all others, for what is bad in front of them makes them
+  so; and its magnitude
+*/
+struct SpikeTriBad {
+  unsigned long long row;
+  PetscReal          size;
+};
+
+__device__ static __forceinline__ void SpikeTriCheck(PetscReal size, PetscReal tol, unsigned long long row,
+                                                     SpikeTriBad &bad)
+{
+  if (!(size > tol && size <= PETSC_MAX_REAL) && bad.row == ~0ull) bad = {row, size};
+}
+
+/*
+  x <- A^-1 b without factors: reads 4 words a row, and a byte where systems end inside of a tile, writes one. A thread
+  eliminates all rows of its chunk but the last, the separator, with what couples them to the separator in front (f):
+  x_j = y_j - f_j x_before - c_j x_(j+1). The separators' system, rows divided by their diagonals,
+
+      x_t + a_t x_(t-s) + c_t x_(t+s) = y_t,     s = 1, 2, 4, ...
+
+  is reduced until no row is coupled to another, or all couplings are below PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE: what
+  is neglected is less than a rounding of the largest x. A separator of tiles is no row of it, but a boundary value, to
+  which couplings stay. ENDS: no x is written, but what the ends of the tile say about the separators of tiles.
+  Deterministic. A number that it would divide by and that is bad is reported. behind: dl, d, du and b were written by
+  the kernel in front of the first of this chain; else the tile is fetched before that which is directly in front has
+  ended.
+*/
+template <bool ENDS>
+__global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
+  SpikeTriOnce_Kernel(const PetscInt *first, const PetscInt *sep, const unsigned char *kind, const PetscScalar *dl,
+                      const PetscScalar *d, const PetscScalar *du, bool wide, bool behind, PetscReal tol,
+                      const PetscScalar *xs, const PetscScalar *b, PetscScalar *x, SpikeTriEnds *ends,
+                      SpikeTriReport *report, PetscReal *badvalue)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  constexpr int                                 LAST  = SPIKE_TRI_CHUNK - 1;
+  SpikeTriStage                                &stage = *(SpikeTriStage *)shared;
+  const int                                     k = (int)blockIdx.x, t = (int)threadIdx.x;
+  const PetscInt lo = first[k], hi = first[k + 1], above = k ? sep[k - 1] : -1, below = sep[k],
+                 i = lo + SPIKE_TRI_CHUNK * t;
+  /* of the separators' system */
+  const int   rows = below >= 0 ? SPIKE_TRI_CHUNKS - 1 : SPIKE_TRI_CHUNKS;
+  SpikeTriBad bad  = {~0ull, 0.0};
+  PetscScalar f[SPIKE_TRI_CHUNK], d_[SPIKE_TRI_CHUNK], c[SPIKE_TRI_CHUNK], y[SPIKE_TRI_CHUNK], ff, cc, yy, low,
+    diagonal, A, C, Y;
+  PetscReal size;
+
+  SpikeRelease();
+  if (behind) SpikeAwait();
+  if (ENDS && above < 0 && below < 0) return;
+  wide = wide && (lo % SpikeTriStage::NUMBERS == 0 || SpikeTriStage::NUMBERS == 1);
+  SpikeTriFetch(dl, lo, hi, wide, stage.row[0]);
+  SpikeTriFetch(d, lo, hi, wide, stage.row[1]);
+  SpikeTriFetch(du, lo, hi, wide, stage.row[2]);
+  SpikeTriFetch(b, lo, hi, wide, stage.row[3]);
+  SpikeCopyWait();
+  if (!behind) SpikeAwait();
+  __syncthreads();
+  SpikeTriChunk(stage.row[0], f);
+  SpikeTriChunk(stage.row[1], d_);
+  SpikeTriChunk(stage.row[2], c);
+  SpikeTriChunk(stage.row[3], y);
+  if (below < 0) { /* else one system has all rows */
+#pragma unroll
+    for (int j = 0; j < SPIKE_TRI_CHUNK; j++) {
+      const int is = i + j < hi ? (int)kind[i + j] : -1;
+
+      if (is < 0 || (is & (SPIKE_TRI_HEAD | SPIKE_TRI_ABOVE)) == SPIKE_TRI_HEAD) f[j] = 0.0;
+      if (is < 0 || (is & (SPIKE_TRI_TAIL | SPIKE_TRI_BELOW)) == SPIKE_TRI_TAIL) c[j] = 0.0;
+      if (is < 0) {
+        d_[j] = 1.0;
+        y[j]  = 0.0;
+      }
+    }
+  } else if (!t && above < 0) f[0] = 0.0;
+
+#pragma unroll
+  for (int j = 0; j < LAST; j++) {
+    const PetscScalar m = f[j], u = j ? SpikeFma(-m, c[j ? j - 1 : 0], d_[j]) : d_[j], r = (PetscScalar)1.0 / u;
+
+    SpikeTriCheck(SpikeTriAbs(u), tol, (unsigned long long)(i + j), bad);
+    c[j] *= r;
+    y[j] = j ? SpikeFma(-m, y[j ? j - 1 : 0], y[j]) * r : y[j] * r;
+    f[j] = j ? -m * f[j ? j - 1 : 0] * r : m * r;
+  }
+  yy = y[LAST - 1];
+  ff = f[LAST - 1];
+  cc = c[LAST - 1];
+#pragma unroll
+  for (int j = LAST - 2; j >= 0; j--) { /* the first row of the chunk: x = yy - ff x_before - cc x_separator */
+    yy = SpikeFma(-c[j], yy, y[j]);
+    ff = SpikeFma(-c[j], ff, f[j]);
+    cc = -c[j] * cc;
+  }
+  stage.a[1][t] = ff;
+  stage.c[1][t] = cc;
+  stage.y[1][t] = yy;
+  __syncthreads();
+  low      = -f[LAST] * f[LAST - 1];
+  diagonal = SpikeFma(-f[LAST], c[LAST - 1], d_[LAST]);
+  Y        = SpikeFma(-f[LAST], y[LAST - 1], y[LAST]);
+  C        = 0.0;
+  if (t + 1 < SPIKE_TRI_CHUNKS) {
+    diagonal = SpikeFma(-c[LAST], stage.a[1][t + 1], diagonal);
+    Y        = SpikeFma(-c[LAST], stage.y[1][t + 1], Y);
+    C        = -c[LAST] * stage.c[1][t + 1];
+  }
+  A = low;
+  if (t < rows) {
+    const PetscScalar r = (PetscScalar)1.0 / diagonal;
+
+    size = SpikeTriAbs(diagonal);
+    SpikeTriCheck(size, tol, SPIKE_TRI_SEPARATOR + (unsigned long long)(i + LAST), bad);
+    A *= r;
+    C *= r;
+    Y *= r;
+    if (!ENDS) { /* boundary values are known */
+      if (!t && above >= 0) Y = SpikeFma(-A, xs[above], Y);
+      if (t + 1 == rows && below >= 0) Y = SpikeFma(-C, xs[below], Y);
+      if (!t) A = 0.0;
+      if (t + 1 == rows) C = 0.0;
+    }
+  }
+#pragma unroll 1
+  for (int s = 1, w = 0; s < SPIKE_TRI_CHUNKS; s *= 2, w ^= 1) {
+    stage.a[w][t] = A;
+    stage.c[w][t] = C;
+    stage.y[w][t] = Y;
+    if (!__syncthreads_or(t < rows && !(SpikeTriAbs1(A) + SpikeTriAbs1(C) <= PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE))) {
+      if (t < rows) A = C = 0.0;
+      break;
+    }
+    if (t < rows) {
+      const bool        up = t >= s, down = t + s < rows;
+      const PetscScalar g = -A, h = -C, ca = up ? stage.a[w][t - s] : PetscScalar(-1.0),
+                        ac = down ? stage.c[w][t + s] : PetscScalar(-1.0);
+      PetscScalar u        = 1.0, r;
+
+      if (up) {
+        u = SpikeFma(g, stage.c[w][t - s], u);
+        Y = SpikeFma(g, stage.y[w][t - s], Y);
+      }
+      if (down) {
+        u = SpikeFma(h, stage.a[w][t + s], u);
+        Y = SpikeFma(h, stage.y[w][t + s], Y);
+      }
+      size *= SpikeTriAbs(u);
+      SpikeTriCheck(size, tol, SPIKE_TRI_SEPARATOR + (unsigned long long)(i + LAST), bad);
+      r = (PetscScalar)1.0 / u;
+      A = g * ca * r;
+      C = h * ac * r;
+      Y *= r;
+    }
+  }
+  /* the buffer that is not read any more, and what is read after the next barrier */
+  __syncthreads();
+  stage.a[0][t] = A;
+  stage.c[0][t] = C;
+  stage.y[0][t] = Y = !ENDS && t >= rows ? xs[below] : Y;
+  if (__syncthreads_or(bad.row != ~0ull)) {
+    __shared__ unsigned long long lowest;
+
+    if (!t) lowest = ~0ull;
+    __syncthreads();
+    atomicMin(&lowest, bad.row);
+    __syncthreads();
+    if (lowest == bad.row) {
+      badvalue[k] = bad.size;
+      atomicMin(&report->badrow, lowest & ~SPIKE_TRI_SEPARATOR);
+    }
+  }
+  if (ENDS) {
+    if (!t) {
+      ends[k].y[0] = SpikeFma(-cc, Y, yy);
+      ends[k].p[0] = SpikeFma(-cc, A, ff);
+      ends[k].q[0] = -cc * C;
+    }
+    if (t == rows && below >= 0) {
+      ends[k].y[1] = SpikeFma(-low, stage.y[0][t - 1], SpikeFma(-f[LAST], y[LAST - 1], y[LAST]));
+      ends[k].p[1] = -low * stage.a[0][t - 1];
+      ends[k].q[1] = SpikeFma(-low, stage.c[0][t - 1], diagonal);
+    }
+  } else {
+    const PetscScalar before = t ? stage.y[0][t - 1] : above >= 0 ? xs[above] : PetscScalar(0.0);
+
+    y[LAST] = Y;
+#pragma unroll
+    for (int j = LAST - 1; j >= 0; j--) y[j] = SpikeFma(-c[j], y[j + 1], SpikeFma(-f[j], before, y[j]));
+    if (wide) {
+      struct alignas(SpikeTriStage::NUMBERS * sizeof(PetscScalar)) Granule {
+        PetscScalar e[SpikeTriStage::NUMBERS];
+      };
+
+#pragma unroll
+      for (int q = 0; q < SpikeTriStage::GRANULES; q++) {
+        Granule g;
+
+#pragma unroll
+        for (int e = 0; e < SpikeTriStage::NUMBERS; e++) g.e[e] = y[q * SpikeTriStage::NUMBERS + e];
+        *(Granule *)(stage.row[0] + SpikeTriPlace(t, q)) = g;
+      }
+      __syncthreads();
+#pragma unroll
+      for (int q = 0; q < SpikeTriStage::GRANULES; q++) {
+        const int      at = t + q * SPIKE_TRI_CHUNKS;
+        const PetscInt r  = lo + at * SpikeTriStage::NUMBERS;
+        const Granule  g  = *(const Granule *)(stage.row[0] +
+                                             SpikeTriPlace(at / SpikeTriStage::GRANULES, at % SpikeTriStage::GRANULES));
+
+        if (r + SpikeTriStage::NUMBERS <= hi) *(Granule *)(x + r) = g;
+        else {
+#pragma unroll
+          for (int e = 0; e < SpikeTriStage::NUMBERS; e++)
+            if (r + e < hi) x[r + e] = g.e[e];
+        }
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < SPIKE_TRI_CHUNK; j++)
+        if (i + j < hi) x[i + j] = y[j];
+    }
+  }
+}
+
+/*
+  The separators' system and its right-hand side from what the tiles beside them say; x_first of a tile = y - p x_above
+  - q x_below
+*/
+__global__ void __launch_bounds__(SPIKE_TRI_THREADS)
+  SpikeTriCondense_Kernel(PetscInt nsep, const PetscInt *septile, const PetscInt *first, const PetscScalar *du,
+                          const SpikeTriEnds *ends, PetscScalar *sl, PetscScalar *sd, PetscScalar *su, PetscScalar *sb)
+{
+  const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
+
+  SpikeRelease();
+  SpikeAwait();
+  if (s >= nsep) return;
+  const PetscInt     k = septile[s];
+  const PetscScalar  u = du[first[k + 1] - 1];
+  const SpikeTriEnds a = ends[k], c = ends[k + 1];
+
+  sl[s] = a.p[1];
+  sd[s] = SpikeFma(-u, c.p[0], a.q[1]);
+  su[s] = -u * c.q[0];
+  sb[s] = SpikeFma(-u, c.y[0], a.y[1]);
+}
+
+/* inner: of the separators, behind the kernel that writes their system */
+static PetscErrorCode SpikeTriOnce_Private(SpikeTridiagonal *t, bool inner, const PetscScalar *dl, const PetscScalar *d,
+                                           const PetscScalar *du, PetscReal tol, const PetscScalar *b, PetscScalar *x,
+                                           cudaStream_t stream)
+{
+  SpikeTriCUDA *h  = (SpikeTriCUDA *)t->data;
+  PetscScalar  *sl = h->reduced, *sd = sl + h->nsep, *su = sd + h->nsep,
+              *xs      = h->nsep ? su + 3 * (PetscCount)h->nsep : NULL;
+  const bool     wide  = ((size_t)dl | (size_t)d | (size_t)du | (size_t)b | (size_t)x) % 16 == 0;
+  const unsigned tiles = (unsigned)h->ntiles, shared = (unsigned)sizeof(SpikeTriStage);
+
+  PetscFunctionBegin;
+  if (!h->nsep) {
+    if (inner)
+      PetscCallCUDA(SpikeLaunchBehind(SpikeTriOnce_Kernel<false>, tiles, SPIKE_TRI_CHUNKS, shared, stream, h->first,
+                                      h->sep, h->kind, dl, d, du, wide, true, tol, xs, b, x, h->ends, h->report,
+                                      h->badvalue));
+    else
+      SpikeTriOnce_Kernel<false><<<tiles, SPIKE_TRI_CHUNKS, shared, stream>>>(h->first, h->sep, h->kind, dl, d, du,
+                                                                              wide, true, tol, xs, b, x, h->ends,
+                                                                              h->report, h->badvalue);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (inner)
+    PetscCallCUDA(SpikeLaunchBehind(SpikeTriOnce_Kernel<true>, tiles, SPIKE_TRI_CHUNKS, shared, stream, h->first,
+                                    h->sep, h->kind, dl, d, du, wide, true, tol, xs, b, x, h->ends, h->report,
+                                    h->badvalue));
+  else
+    SpikeTriOnce_Kernel<true><<<tiles, SPIKE_TRI_CHUNKS, shared, stream>>>(h->first, h->sep, h->kind, dl, d, du, wide,
+                                                                           true, tol, xs, b, x, h->ends, h->report,
+                                                                           h->badvalue);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(SpikeLaunchBehind(SpikeTriCondense_Kernel, (unsigned)((h->nsep - 1) / SPIKE_TRI_THREADS + 1),
+                                  SPIKE_TRI_THREADS, 0, stream, h->nsep, h->septile, h->first, du, h->ends, sl, sd, su,
+                                  xs));
+  PetscCall(SpikeTriOnce_Private(&h->child, true, sl, sd, su, tol, xs, xs, stream));
+  PetscCallCUDA(SpikeLaunchBehind(SpikeTriOnce_Kernel<false>, tiles, SPIKE_TRI_CHUNKS, shared, stream, h->first, h->sep,
+                                  h->kind, dl, d, du, wide, false, tol, xs, b, x, h->ends, h->report, h->badvalue));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeTriOnce_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, const PetscScalar *d,
+                                 const PetscScalar *du, SpikePivot *pivot, const PetscScalar *b, PetscScalar *x)
+{
+  SpikeTriCUDA *h = (SpikeTriCUDA *)t->data;
+  cudaStream_t  stream;
+
+  PetscFunctionBegin;
+  /* pivots that are replaced change those behind them: a matter of factors */
+  if (pivot->boost > 0.0 || h->how != SPIKE_TRI_PREFIX || t->type == PC_SPIKE_TRIDIAGONAL_RD) {
+    PetscCall(SpikeTriSetUp_CUDA(t, dl, d, du, pivot));
+    PetscCall(SpikeTriApply_CUDA(t, PETSC_FALSE, 1, b, h->n, x, h->n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!h->ntiles) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeTriStream_CUDA(t, &stream));
+  PetscCall(SpikeTriOnce_Private(t, false, dl, d, du, PetscMax(pivot->tol, PETSC_REAL_MIN), b, x, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeTriOnceCreate_CUDA()
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeTriOnce_Kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)sizeof(SpikeTriStage)));
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeTriOnce_Kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)sizeof(SpikeTriStage)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

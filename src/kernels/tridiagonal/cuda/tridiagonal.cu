@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  tridiagonal.cu: the CUDA backend of tridiagonal.h: its table, memory, tiles and applies: the partition method, with
+  substitutions by prefixes over the rows of a tile
+*/
+#include "tridiagonal.cuh"
+
+/*
+  x <- A^-1 b, or A^-T b, in all rows but the separators, whose values xs are put into their places. A block a tile and
+  column. Moves 4 words a row and writes one, n-th parts of xs besides. Transposed without xs:
+  only y = A_I^-T b_I in rows next to separators is wanted, and nothing but those is written, to ends[]: first row and
+  last row of each tile.
+*/
+template <bool TRANS>
+__global__ void __launch_bounds__(SPIKE_TRI_THREADS, 4)
+  SpikeTriApply_Kernel(const PetscInt *first, const PetscInt *sep, PetscInt nsep, const PetscScalar *l,
+                       const PetscScalar *r, const PetscScalar *v, const PetscScalar *xs, const PetscScalar *b,
+                       PetscCount ldb, PetscScalar *x, PetscCount ldx, bool wide, PetscScalar *ends)
+{
+  const PetscInt k = (PetscInt)blockIdx.x, lo = first[k], hi = first[k + 1], n = first[gridDim.x],
+                 i              = lo + SPIKE_TRI_ROWS * (PetscInt)threadIdx.x;
+  const PetscInt          above = k ? sep[k - 1] : -1, below = sep[k];
+  const PetscCount        column = blockIdx.y;
+  PetscScalar             y[SPIKE_TRI_ROWS], p[SPIKE_TRI_ROWS], q[SPIKE_TRI_ROWS], s[SPIKE_TRI_ROWS];
+  __shared__ SpikeTriLine shared[SPIKE_TRI_WARPS];
+
+  wide = wide && lo % 2 == 0;
+  SpikeTriLoad(b + column * ldb, i, lo, hi, wide, y);
+  SpikeTriLoad(r, i, lo, hi, wide, s);
+  if (TRANS) {
+    SpikeTriLoad(v, i - 1, 0, hi, false, p);
+    SpikeTriLoad(l, i + 1, lo, PetscMin(hi + 1, n), false, q);
+  } else {
+    SpikeTriLoad(l, i, lo, hi, wide, p);
+    SpikeTriLoad(v, i, lo, hi, wide, q);
+  }
+  if (i >= hi) {
+#pragma unroll
+    for (int j = 0; j < SPIKE_TRI_ROWS; j++) p[j] = q[j] = 0.0;
+  }
+#pragma unroll
+  for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
+    if (i + j >= hi) {
+      y[j] = p[j] = q[j] = s[j] = 0.0;
+    } else if (below >= 0 && i + j == hi - 1) { /* the separator */
+      y[j] = xs ? xs[column * nsep + below] : PetscScalar(0.0);
+      p[j] = q[j] = 0.0;
+      s[j]        = 1.0;
+    }
+  }
+  SpikeTriSweep(y, p, s, q, above >= 0 && xs ? xs[column * nsep + above] : PetscScalar(0.0), 0.0, shared);
+  if (ends) {
+#pragma unroll
+    for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
+      if (i + j == lo) ends[2 * (column * gridDim.x + k)] = y[j];
+      if (below >= 0 && i + j == hi - 2) ends[2 * (column * gridDim.x + k) + 1] = y[j];
+    }
+  } else SpikeTriStore(x + column * ldx, i, hi, wide, y);
+}
+
+/* y_s = b_s - (dl_s z2 . b) - (du_s z1 . b): a warp a separator and column, over the windows */
+__global__ void __launch_bounds__(SPIKE_TRI_THREADS)
+  SpikeTriReduce_Kernel(PetscInt nsep, const PetscInt *septile, const PetscInt *first, const PetscInt *wa,
+                        const PetscInt *wb, const PetscScalar *za, const PetscScalar *zb, const PetscScalar *b,
+                        PetscCount ldb, PetscScalar *y)
+{
+  const PetscInt     s = (PetscInt)blockIdx.x * SPIKE_TRI_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
+  const PetscScalar *bc  = b + blockIdx.y * ldb;
+  PetscScalar        sum = 0.0;
+
+  if (s >= nsep) return;
+  const PetscInt k = septile[s], row = first[k + 1] - 1;
+
+  for (PetscInt i = lane; i < wb[k]; i += 32) sum = SpikeFma(zb[row - 1 - i], bc[row - 1 - i], sum);
+  for (PetscInt i = lane; i < wa[k + 1]; i += 32) sum = SpikeFma(za[row + 1 + i], bc[row + 1 + i], sum);
+  sum = SpikeWarpSum(sum);
+  if (!lane) y[blockIdx.y * (PetscCount)nsep + s] = bc[row] - sum;
+}
+
+/* The same for the transposed system, from the ends of A_I^-T b */
+__global__ void __launch_bounds__(SPIKE_TRI_THREADS)
+  SpikeTriReduceTransposed_Kernel(PetscInt nsep, PetscInt ntiles, const PetscInt *septile, const PetscInt *first,
+                                  const PetscScalar *edge, const PetscScalar *ends, const PetscScalar *b,
+                                  PetscCount ldb, PetscScalar *y)
+{
+  const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (s >= nsep) return;
+  const PetscInt     k = septile[s], row = first[k + 1] - 1;
+  const PetscScalar *e = ends + 2 * (blockIdx.y * (PetscCount)ntiles + k);
+
+  y[blockIdx.y * (PetscCount)nsep + s] = b[blockIdx.y * ldb + row] - edge[2 * s] * e[1] - edge[2 * s + 1] * e[2];
+}
+
+template <typename X>
+static PetscErrorCode SpikeTriMalloc_Private(PetscCount count, X **p)
+{
+  PetscFunctionBegin;
+  *p = NULL;
+  if (count > 0) PetscCallCUDA(cudaMalloc((void **)p, (size_t)count * sizeof(X)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeTriStream_CUDA(SpikeTridiagonal *t, cudaStream_t *stream)
+{
+  SpikeTriCUDA *h = (SpikeTriCUDA *)t->data;
+
+  PetscFunctionBegin;
+  if (h && h->nsep) h->child.stream = t->stream;
+  *stream = (cudaStream_t)t->stream;
+  if (!t->stream) PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  rows of a tile with row exchanges, which a thread goes through; interiors of an odd number of rows are singular where
+  the diagonal, or every second number of it, is 0
+*/
+#define SPIKE_TRI_PIVOTED_TILE 65
+/*
+  rows from which cyclic reduction goes over to the parallel one: near the best of 512 and of 65536 systems of 512 rows
+  (benchmarks/tridiagonal -switch_sweep)
+*/
+#define SPIKE_TRI_SWITCH 4
+
+/* Tiles of whole systems, and of parts of long ones, with what each row is */
+static PetscErrorCode SpikeTriTiles_Private(SpikeTridiagonal *t, SpikeTriCUDA *h)
+{
+  const PetscInt most     = 2 * (h->n / h->tile + 1) + 1;
+  PetscInt       capacity = PetscMin(h->n, most) + 2, k = 0, s = 0, nred = 0, *first, *sep, *seprow, *septile, *piece,
+           row = 0;
+  unsigned char *kind;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc5(capacity, &first, capacity, &sep, capacity, &seprow, capacity, &septile, h->n + 1, &kind));
+  PetscCall(PetscMalloc1(3 * (t->nsys + capacity), &piece));
+  PetscCall(PetscMalloc1(t->nsys + 1, &h->redstart));
+  PetscCall(PetscArrayzero(kind, h->n + 1));
+  first[0] = 0;
+  for (PetscInt i = 0; i < t->nsys; i++) {
+    const PetscInt end = t->start[i + 1];
+
+    if (end == t->start[i]) continue;
+    if (end - first[k] > h->tile && row > first[k]) { /* no room beside those that are there */
+      sep[k++] = -1;
+      first[k] = row;
+    }
+    kind[row]                   = SPIKE_TRI_HEAD;
+    piece[3 * h->npieces]       = k;
+    piece[3 * h->npieces++ + 1] = row;
+    if (end - row > h->tile) h->redstart[nred++] = s;
+    while (end - row > h->tile) {
+      row += h->tile;
+      kind[row - 2] |= SPIKE_TRI_TAIL | SPIKE_TRI_BELOW;
+      kind[row - 1] = SPIKE_TRI_SEP;
+      kind[row]     = SPIKE_TRI_HEAD | SPIKE_TRI_ABOVE;
+      septile[s]    = k;
+      seprow[s]     = row - 1;
+      sep[k++]      = s++;
+      first[k]      = row;
+
+      piece[3 * h->npieces - 1]   = row - 1;
+      piece[3 * h->npieces]       = k;
+      piece[3 * h->npieces++ + 1] = row;
+    }
+    kind[end - 1] |= SPIKE_TRI_TAIL;
+    piece[3 * h->npieces - 1] = end;
+    row                       = end;
+  }
+  if (row > first[k]) {
+    sep[k++] = -1;
+    first[k] = row;
+  }
+  h->redstart[nred] = s;
+  h->ntiles         = k;
+  h->nsep           = s;
+  PetscCall(SpikeTriMalloc_Private(k + 1, &h->first));
+  PetscCall(SpikeTriMalloc_Private(k, &h->sep));
+  PetscCall(SpikeTriMalloc_Private(s, &h->seprow));
+  PetscCall(SpikeTriMalloc_Private(s, &h->septile));
+  PetscCall(SpikeTriMalloc_Private(h->n, &h->kind));
+  PetscCallCUDA(cudaMemcpy(h->first, first, (k + 1) * sizeof(*first), cudaMemcpyHostToDevice));
+  if (k) PetscCallCUDA(cudaMemcpy(h->sep, sep, k * sizeof(*sep), cudaMemcpyHostToDevice));
+  if (s) PetscCallCUDA(cudaMemcpy(h->seprow, seprow, s * sizeof(*seprow), cudaMemcpyHostToDevice));
+  if (s) PetscCallCUDA(cudaMemcpy(h->septile, septile, s * sizeof(*septile), cudaMemcpyHostToDevice));
+  if (h->n) PetscCallCUDA(cudaMemcpy(h->kind, kind, h->n, cudaMemcpyHostToDevice));
+  for (PetscInt i = 0; i < h->npieces; i++) h->longest = PetscMax(h->longest, piece[3 * i + 2] - piece[3 * i + 1]);
+  if (h->how != SPIKE_TRI_PREFIX && h->npieces) {
+    PetscCall(SpikeTriMalloc_Private(3 * (PetscCount)h->npieces, &h->piece));
+    PetscCallCUDA(cudaMemcpy(h->piece, piece, 3 * h->npieces * sizeof(*piece), cudaMemcpyHostToDevice));
+  }
+  PetscCall(PetscFree(piece));
+  PetscCall(PetscMalloc2(s, &h->hostseprow, k + 1, &h->hostfirst));
+  PetscCall(PetscArraycpy(h->hostseprow, seprow, s));
+  PetscCall(PetscArraycpy(h->hostfirst, first, k + 1));
+  PetscCall(PetscFree5(first, sep, seprow, septile, kind));
+  t->nchunks = k;
+  if (s) {
+    h->child.nsys        = nred;
+    h->child.start       = h->redstart;
+    h->child.type        = PC_SPIKE_TRIDIAGONAL_PARTITION;
+    h->child.switchpoint = h->child.chunk = h->child.longest = PETSC_DECIDE;
+    h->child.pivoting                                        = t->pivoting;
+    h->child.maxrhs                                          = h->batch;
+    h->child.k                                               = t->k;
+    PetscCall((*t->k->create)(&h->child));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeTriCreate_CUDA(SpikeTridiagonal *t)
+{
+  SpikeTriCUDA *h;
+  cudaStream_t  stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTriStream_CUDA(t, &stream));
+  PetscCall(PetscNew(&h));
+  t->data    = h;
+  h->n       = t->start[t->nsys];
+  h->batch   = PetscMax(t->maxrhs, 1);
+  t->largest = 0;
+  for (PetscInt i = 0; i < t->nsys; i++) t->largest = PetscMax(t->largest, t->start[i + 1] - t->start[i]);
+  h->tile  = t->pivoting ? SPIKE_TRI_PIVOTED_TILE : SPIKE_TRI_TILE;
+  t->local = t->pivoting ? PC_SPIKE_TRIDIAGONAL_THOMAS
+           : t->type == PC_SPIKE_TRIDIAGONAL_AUTO || t->type == PC_SPIKE_TRIDIAGONAL_PARTITION ? PC_SPIKE_TRIDIAGONAL_RD
+                                                                                               : t->type;
+  t->used  = t->largest > h->tile || t->type == PC_SPIKE_TRIDIAGONAL_PARTITION || t->pivoting
+             ? PC_SPIKE_TRIDIAGONAL_PARTITION
+             : t->local;
+  h->how   = t->pivoting                             ? SPIKE_TRI_PIVOTED
+           : t->local == PC_SPIKE_TRIDIAGONAL_RD     ? SPIKE_TRI_PREFIX
+           : t->local == PC_SPIKE_TRIDIAGONAL_THOMAS ? SPIKE_TRI_THOMAS
+           : t->local == PC_SPIKE_TRIDIAGONAL_TWOWAY ? SPIKE_TRI_TWOWAY
+                                                     : SPIKE_TRI_SHARED;
+
+  h->switchpoint = t->local == PC_SPIKE_TRIDIAGONAL_CR  ? 1
+                 : t->local == PC_SPIKE_TRIDIAGONAL_PCR ? PETSC_INT_MAX
+                 : t->switchpoint == PETSC_DECIDE       ? SPIKE_TRI_SWITCH
+                                                        : PetscMax(t->switchpoint, 1);
+  PetscCall(SpikeTriTiles_Private(t, h));
+  PetscCall(SpikeTriMalloc_Private(h->n, &h->l));
+  PetscCall(SpikeTriMalloc_Private(h->n, &h->r));
+  PetscCall(SpikeTriMalloc_Private(h->n, &h->v));
+  if (h->how == SPIKE_TRI_TWOWAY || h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeTriMalloc_Private(h->n, &h->u));
+  if (h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeTriMalloc_Private(h->n, &h->swapped));
+  if (h->how != SPIKE_TRI_PREFIX && h->how != SPIKE_TRI_THOMAS) {
+    PetscCall(SpikeTriMalloc_Private(h->n, &h->dl));
+    PetscCall(SpikeTriMalloc_Private(h->n, &h->d));
+    PetscCall(SpikeTriMalloc_Private(h->n, &h->du));
+  }
+  PetscCall(SpikeTriMalloc_Private(1, &h->report));
+  PetscCall(SpikeTriMalloc_Private(h->ntiles, &h->badvalue));
+  PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport)));
+  PetscCallCUDA(cudaMemsetAsync(h->report, 0xff, sizeof(h->report->badrow), stream));
+  PetscCallCUDA(cudaMemsetAsync(&h->report->nboost, 0, sizeof(*h->report) - sizeof(h->report->badrow), stream));
+  PetscCall(SpikeTriOnceCreate_CUDA());
+  if (h->nsep) {
+    PetscCall(SpikeTriMalloc_Private(h->n, &h->za));
+    PetscCall(SpikeTriMalloc_Private(h->n, &h->zb));
+    if (h->how == SPIKE_TRI_PIVOTED) {
+      PetscCall(SpikeTriMalloc_Private(h->n, &h->zat));
+      PetscCall(SpikeTriMalloc_Private(h->n, &h->zbt));
+    }
+    PetscCall(SpikeTriMalloc_Private(h->ntiles, &h->ends));
+    PetscCall(SpikeTriMalloc_Private(h->ntiles, &h->wa));
+    PetscCall(SpikeTriMalloc_Private(h->ntiles, &h->wb));
+    PetscCall(
+      SpikeTriMalloc_Private((PetscCount)(5 + h->batch) * h->nsep + 2 * (PetscCount)h->batch * h->ntiles, &h->reduced));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeTriDestroy_CUDA(SpikeTridiagonal *t)
+{
+  SpikeTriCUDA *h = (SpikeTriCUDA *)t->data;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->child.k) PetscCall((*h->child.k->destroy)(&h->child));
+  PetscCallCUDA(cudaFree(h->first));
+  PetscCallCUDA(cudaFree(h->sep));
+  PetscCallCUDA(cudaFree(h->seprow));
+  PetscCallCUDA(cudaFree(h->septile));
+  PetscCallCUDA(cudaFree(h->kind));
+  PetscCallCUDA(cudaFree(h->l));
+  PetscCallCUDA(cudaFree(h->r));
+  PetscCallCUDA(cudaFree(h->v));
+  PetscCallCUDA(cudaFree(h->piece));
+  PetscCallCUDA(cudaFree(h->dl));
+  PetscCallCUDA(cudaFree(h->d));
+  PetscCallCUDA(cudaFree(h->du));
+  PetscCallCUDA(cudaFree(h->u));
+  PetscCallCUDA(cudaFree(h->swapped));
+  PetscCallCUDA(cudaFree(h->zat));
+  PetscCallCUDA(cudaFree(h->zbt));
+  PetscCallCUDA(cudaFree(h->za));
+  PetscCallCUDA(cudaFree(h->zb));
+  PetscCallCUDA(cudaFree(h->ends));
+  PetscCallCUDA(cudaFree(h->wa));
+  PetscCallCUDA(cudaFree(h->wb));
+  PetscCallCUDA(cudaFree(h->reduced));
+  PetscCallCUDA(cudaFree(h->report));
+  PetscCallCUDA(cudaFreeHost(h->hostreport));
+  PetscCallCUDA(cudaFree(h->badvalue));
+  PetscCall(PetscFree(h->redstart));
+  PetscCall(PetscFree2(h->hostseprow, h->hostfirst));
+  PetscCall(PetscFree(t->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeTriBytes_CUDA(const SpikeTridiagonal *t, PetscReal *bytes)
+{
+  const SpikeTriCUDA *h     = (const SpikeTriCUDA *)t->data;
+  PetscReal           child = 0.0;
+
+  PetscFunctionBegin;
+  *bytes = (PetscReal)h->n * (1.0 + 3.0 * sizeof(PetscScalar)) + sizeof(PetscInt) * (2.0 * h->ntiles + 1.0) +
+           sizeof(PetscReal) * (PetscReal)h->ntiles + sizeof(SpikeTriReport);
+  if (h->dl) *bytes += 3.0 * sizeof(PetscScalar) * h->n;
+  if (h->u) *bytes += sizeof(PetscScalar) * (PetscReal)h->n;
+  if (h->swapped) *bytes += (PetscReal)h->n;
+  if (h->zat) *bytes += 2.0 * sizeof(PetscScalar) * h->n;
+  if (h->piece) *bytes += 3.0 * sizeof(PetscInt) * h->npieces;
+  if (h->nsep) {
+    PetscCall((*h->child.k->bytes)(&h->child, &child));
+    *bytes += child + sizeof(PetscScalar) * (2.0 * h->n + (5.0 + h->batch) * h->nsep + 2.0 * h->batch * h->ntiles) +
+              sizeof(SpikeTriEnds) * h->ntiles + sizeof(PetscInt) * (2.0 * h->ntiles + 2.0 * h->nsep);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeTriApply_CUDA(SpikeTridiagonal *t, PetscBool trans, PetscInt nrhs, const PetscScalar *b,
+                                  PetscCount ldb, PetscScalar *x, PetscCount ldx)
+{
+  SpikeTriCUDA *h    = (SpikeTriCUDA *)t->data;
+  PetscScalar  *edge = h->reduced + 3 * (PetscCount)h->nsep, *xs = h->nsep ? edge + 2 * (PetscCount)h->nsep : NULL,
+              *ends = h->nsep ? xs + (PetscCount)h->batch * h->nsep : NULL;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!h->ntiles) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeTriStream_CUDA(t, &stream));
+  for (PetscInt c = 0; c < nrhs; c += h->batch) {
+    const PetscInt     columns = PetscMin(h->batch, nrhs - c);
+    const PetscScalar *bc      = b + c * ldb;
+    PetscScalar       *xc      = x + c * ldx;
+    const bool         wide    = ((size_t)bc | (size_t)xc) % (2 * sizeof(PetscReal)) == 0 &&
+                      (columns == 1 || ((ldb | ldx) % 2 == 0));
+    const dim3 grid((unsigned)h->ntiles, (unsigned)columns);
+
+    if (h->nsep && (!trans || h->zat))
+      SpikeTriReduce_Kernel<<<dim3((unsigned)((h->nsep - 1) / SPIKE_TRI_WARPS + 1), (unsigned)columns),
+                              SPIKE_TRI_THREADS, 0, stream>>>(h->nsep, h->septile, h->first, h->wa, h->wb,
+                                                              trans ? h->zat : h->za, trans ? h->zbt : h->zb, bc, ldb,
+                                                              xs);
+    else if (h->nsep) {
+      if (h->how == SPIKE_TRI_SHARED)
+        PetscCall(SpikeTriPieces_CUDA(h, PETSC_TRUE, columns, NULL, bc, ldb, xc, ldx, ends, stream));
+      else
+        SpikeTriApply_Kernel<true><<<grid, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->sep, h->nsep, h->l, h->r, h->v,
+                                                                           NULL, bc, ldb, xc, ldx, wide, ends);
+      SpikeTriReduceTransposed_Kernel<<<dim3((unsigned)((h->nsep - 1) / SPIKE_TRI_THREADS + 1), (unsigned)columns),
+                                        SPIKE_TRI_THREADS, 0, stream>>>(h->nsep, h->ntiles, h->septile, h->first, edge,
+                                                                        ends, bc, ldb, xs);
+    }
+    if (h->nsep) PetscCall((*h->child.k->apply)(&h->child, trans, columns, xs, h->nsep, xs, h->nsep));
+    if (h->how == SPIKE_TRI_SHARED)
+      PetscCall(SpikeTriPieces_CUDA(h, trans, columns, xs, bc, ldb, xc, ldx, NULL, stream));
+    else if (h->how != SPIKE_TRI_PREFIX)
+      PetscCall(SpikeTriSerial_CUDA(h, trans, columns, xs, bc, ldb, xc, ldx, stream));
+    else if (trans)
+      SpikeTriApply_Kernel<true><<<grid, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->sep, h->nsep, h->l, h->r, h->v,
+                                                                         xs, bc, ldb, xc, ldx, wide, NULL);
+    else
+      SpikeTriApply_Kernel<false><<<grid, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->sep, h->nsep, h->l, h->r, h->v,
+                                                                          xs, bc, ldb, xc, ldx, wide, NULL);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const SpikeTridiagonalKernels SpikeTridiagonalKernels_CUDA = {"cuda",
+                                                              PETSC_MEMTYPE_CUDA,
+                                                              SpikeTriBytes_CUDA,
+                                                              SpikeTriCreate_CUDA,
+                                                              SpikeTriDestroy_CUDA,
+                                                              SpikeTriSetUp_CUDA,
+                                                              SpikeTriReport_CUDA,
+                                                              SpikeTriApply_CUDA,
+                                                              SpikeTriOnce_CUDA};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  tridiagonal.h: the contract between those who have tridiagonal systems (C, no CUDA) and the backends: a table of
+  functions, apart from SpikeKernels
+*/
+#pragma once
+
+#include "kernels/common/types.h"
+
+typedef struct _n_SpikeTridiagonalKernels SpikeTridiagonalKernels;
+
+/*
+  Many tridiagonal systems, one behind the other in the same arrays, as cuSPARSE takes them: rows start[i] <= r <
+  start[i+1] are system i,
+
+      dl_r x_(r-1) + d_r x_r + du_r x_(r+1) = b_r
+
+  dl of the first row of a system and du of its last are not read: whatever lies there, a number or not, changes
+  nothing. Lengths may differ; any length is allowed, 0 and 1 too, and any number of systems, 0 too.
+
+  Algorithms, on a system of m rows. u are the numbers that are divided by; all of them are compared with the tolerance
+  in setup(), and none is divided by before.
+
+    THOMAS     A = L U, u_r = d_r - l_r du_(r-1), l_r = dl_r / u_(r-1): L y = b downwards, U x = y upwards
+               8 m operations
+    TWOWAY     the same from row 0 down and from row m - 1 up at once; row m / 2 is the last: u = d - l du - p dl with
+               both neighbours    8 m
+               (van der Vorst, Large tridiagonal and block tridiagonal linear systems on vector and parallel computers,
+               Par. Comp. 5, 1987: burn at both ends)
+    CR         rows 0, 2, 4, ... are eliminated from the others, whose system is tridiagonal and has m / 2 rows, and so
+               on; u: the diagonal
+               of the rows eliminated, pivots of LU in that order (Hockney, JACM 12, 1965)
+               17 m
+    PCR        all rows at once: from row r, with stride s = 1, 2, 4, ... < m, rows r - s and r + s are eliminated; then
+               m systems of one
+               row. u: the diagonal before each step and at the end (Hockney and Jesshope, Parallel Computers, 1981)
+               12 m log m
+    CRPCR      CR as long as more than `switchpoint` rows are left, then PCR, then back (Zhang, Cohen, Owens, Fast
+               tridiagonal solvers on the GPU, PPoPP 2010)
+    RD         u_r = q_r / q_(r-1), [q_r; q_(r-1)] = P_r [1; 0], P_r the prefix products of [d_r, -dl_r du_(r-1); 1, 0],
+               each divided by the power of two
+               that takes its largest entry to [1, 2): ratios do not change, nothing overflows. Both substitutions are
+               prefixes too, of (a, y) o (a', y') = (a a', y + a y'). u are the pivots of LU (Stone, JACM 20, 1973); the
+               form of Zhang, Cohen and Owens with matrices
+               3 x 3 divides by du instead and overflows for dominant systems of 64 rows in single precision
+               20 m log m
+    PARTITION  chunks of `chunk` rows: the last row of each is a separator, the others its interior, which the algorithm
+    `local` solves.
+               The Schur complement of the separators is tridiagonal again: PARTITION for long ones, else THOMAS. With
+               z1 = A_I^-T e_first, z2 = A_I^-T e_last of the interior behind a separator s and in front of it (setup):
+                   b'_s = b_s - dl_s (z2 . b_I) - du_s (z1 . b_J);   S x_s = b'_s;   x_I = A_I^-1 (b_I - dl_first
+                                                                     x_before - du_last x_behind)
+               (the method of substructures: Wang, ACM TOMS 7, 1981, with the far couplings kept in S). z is not read
+               beyond the row behind which all |z_r| max(|dl_r|, |d_r|, |du_r|) are below PETSC_MACHINE_EPSILON / rows
+               of the largest: |b_r| <= 3 max(...) max |x|, so that less is lost than by the roundings of z . b, however
+               rows are scaled. An interior that is singular in a system that is not is reported.
+
+  What an apply must read: THOMAS, TWOWAY 3 words of factors a row, b; x is written (and y written and read between,
+  where the cache does not hold it). PARTITION 3 words and b; b and z again, where z reaches; x is written.
+
+  Transposed systems are solved by the same factors. With A = L U the roles of multipliers change: forward by du_(r-1) /
+  u_(r-1), back by dl_(r+1) / u_r.
+
+  A number u is bad when |u| <= max(tol, PETSC_REAL_MIN), or when it is not finite. SpikePivot, as for the band: with
+  boost > 0 a small one is replaced by u boost / |u|, or boost, and counted (PCR counts a row once a step; RD takes its
+  pivots from products that know nothing of it, and reports them instead). Else it is replaced by 1, so that nothing
+  divides by it, and reported: badrow and badvalue are those of the first bad number, in the order of the algorithm, of
+  the first system, or piece of one, that has any; that system's solutions mean nothing then, those of others are what
+  they are. Multipliers of RD whose products overflow are bad, of infinite magnitude. `relative` is not looked at.
+
+  All is deterministic: two runs give the same bits, whatever nrhs is and whatever the other systems are.
+*/
+typedef struct {
+  /* by the caller, before create(), and not changed after it */
+  PetscInt nsys;
+  /* [nsys + 1] on the host, the caller's, alive until destroy(); start[0] = 0            */
+  const PetscInt *start;
+  /* asked for                                                                         */
+  PCSpikeTridiagonalType type;
+  /* CRPCR: rows; PETSC_DECIDE: what is fastest                                        */
+  PetscInt switchpoint;
+  /* PARTITION: rows, at least 2; PETSC_DECIDE: what is fastest                         */
+  PetscInt chunk;
+  /*
+    CR, PCR, CRPCR, RD: systems with more rows are partitioned, with the type as local; PETSC_DECIDE: those that the
+    backend prefers so, 0: none that it can help
+  */
+  PetscInt longest;
+  /* PARTITION: interiors by L U with scaled partial pivoting                           */
+  PetscBool pivoting;
+  /* columns that work space is made for; apply() takes any number, in batches           */
+  PetscInt maxrhs;
+
+  /* by create() */
+  /* what became of AUTO; PARTITION where a system is partitioned                           */
+  PCSpikeTridiagonalType used;
+  /* that solves systems or interiors: THOMAS, TWOWAY, CR, PCR, CRPCR or RD                  */
+  PCSpikeTridiagonalType local;
+  /* systems and the pieces of those that are partitioned                                   */
+  PetscInt nchunks;
+  /* rows of the longest system                                                             */
+  PetscInt largest;
+  /* by setup(), PARTITION: the largest part of an interior over which a z is read, 0 without */
+  PetscReal maxwindow;
+
+  /* of the backend                                                                   */
+  void *data;
+  /* the caller's, looked at in each call; NULL: of the backend, PETSc's current one on a device */
+  void                          *stream;
+  const SpikeTridiagonalKernels *k;
+} SpikeTridiagonal;
+
+struct _n_SpikeTridiagonalKernels {
+  const char  *name;
+  PetscMemType memtype;
+
+  /* Bytes that create() has allocated */
+  PetscErrorCode (*bytes)(const SpikeTridiagonal *, PetscReal *);
+
+  /*
+    Allocates all that setup() and apply() need. destroy() accepts what is partly made, and frees what create()
+    allocated, not start
+  */
+  PetscErrorCode (*create)(SpikeTridiagonal *);
+  PetscErrorCode (*destroy)(SpikeTridiagonal *);
+
+  /*
+    Factors from dl, d, du, [n] each in the backend's memory, n = start[nsys]. They are not written, and not needed
+    after it. Reads each once, writes what apply() reads. May be called again with other values; no allocation. On a
+    device nothing waits, and of *pivot tol and boost are read: report() has the rest.
+  */
+  PetscErrorCode (*setup)(SpikeTridiagonal *, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du,
+                          SpikePivot *pivot);
+
+  /*
+    Fills *pivot with what the setup()s and once()s since the last call have found: waits. NULL where those fill it
+    themselves
+  */
+  PetscErrorCode (*report)(SpikeTridiagonal *, SpikePivot *pivot);
+
+  /*
+    x <- A^-1 b, or A^-T b, for nrhs columns ldb and ldx apart, at least n. x may be b, with ldx = ldb; no other
+    overlap. Rows between n and the leading dimension are not touched. No allocation, no wait.
+  */
+  PetscErrorCode (*apply)(SpikeTridiagonal *, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
+                          PetscScalar *x, PetscCount ldx);
+
+  /*
+    setup() and apply() of one right-hand side in one, that leaves no factors: reads dl, d, du and b once, writes x
+    once, where systems fit in what is fast. NULL where a backend has nothing better than the two. Pieces may be others
+    than those of setup(): where a number that is divided by is bad here, and reported, setup() and apply() may still
+    meet none.
+  */
+  PetscErrorCode (*once)(SpikeTridiagonal *, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du,
+                         SpikePivot *pivot, const PetscScalar *b, PetscScalar *x);
+};
+
+/* the latter where the library was built with CUDA */
+PETSC_INTERN const SpikeTridiagonalKernels SpikeTridiagonalKernels_Host, SpikeTridiagonalKernels_CUDA;
