@@ -19,7 +19,8 @@ static char help[] = "Products and iterations by diagonals and by stencil agains
 Products go round among vectors that no cache holds together. Fraction: of the bandwidth of VecCopy() in the same\n\
  run, on the bytes that a product has to move: its entries, with 4 bytes for a column in CSR, and x and y once.\n\
 Ratio: time with AIJ / time. With several ranks also stencils whose points around a box come by\n\
- DMGlobalToLocal(), and what travels alone: the points around a rank's box, and a reduction of three numbers over all ranks.\n\n";
+ DMGlobalToLocal(), and what travels alone: the points around a rank's box, and a reduction of three numbers\n\
+ over all ranks.\n\n";
 
 #include <petscspike.h>
 #include <petscdmda.h>

@@ -167,7 +167,7 @@ static PetscErrorCode CreateState(PetscMemType memtype, PetscBool ondevice, Pets
   PetscCall((*state->k->create)(state));
   PetscCall(PetscMemzero(state->scalars, sizeof(*state->scalars)));
   PetscCall((*state->k->push)(state, PETSC_FALSE));
-  PetscCall((*state->k->blockcreate)(state, s, SpikeIDRSize(s)));
+  PetscCall((*state->k->basiscreate)(state, s, SpikeIDRSize(s)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -240,8 +240,8 @@ static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
                         " rows, ms, the host waits for them; ratio: VecMDot / ours\n%3s %9s %9s %9s %9s %6s %10s\n",
                         n, "s", "VecMDot", "gemv", "ours", "roofline", "ratio", "efficiency"));
   for (PetscInt s = 1; state.k && s <= 32; s = s < 8 ? s + 1 : s + 4) {
-    const SpikeKrylovBlock b       = {n, 0, s, arrays, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
-    SpikeKrylovBlock       dots    = b;
+    const SpikeKrylovBasis b       = {n, 0, s, arrays, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    SpikeKrylovBasis       dots    = b;
     const PetscReal        bytes   = sizeof(PetscScalar) * (s + 1.0) * n;
     PetscReal              best[2] = {PETSC_MAX_REAL, PETSC_MAX_REAL}, gemv;
     PetscLogDouble         t0, t1;
@@ -249,11 +249,11 @@ static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
     for (PetscInt k = 0; k < 33; k++) PetscCall(VecGetArrayAndMemType(v[k], k < 32 ? &arrays[k] : &y, &memtype));
     dots.y = y;
     for (PetscInt k = 0; k < 10; k++) {
-      PetscCall((*state.k->blockstep)(&state, SPIKE_KRYLOV_DOTS, &dots, NULL, &none));
-      PetscCall((*state.k->blocksums)(&state, s + 1, sums));
+      PetscCall((*state.k->basisstep)(&state, SPIKE_KRYLOV_DOTS, &dots, NULL, &none));
+      PetscCall((*state.k->basissums)(&state, s + 1, sums));
       PetscCall(PetscTime(&t0));
-      PetscCall((*state.k->blockstep)(&state, SPIKE_KRYLOV_DOTS, &dots, NULL, &none));
-      PetscCall((*state.k->blocksums)(&state, s + 1, sums));
+      PetscCall((*state.k->basisstep)(&state, SPIKE_KRYLOV_DOTS, &dots, NULL, &none));
+      PetscCall((*state.k->basissums)(&state, s + 1, sums));
       PetscCall(PetscTime(&t1));
       best[1] = PetscMin(best[1], t1 - t0);
     }
@@ -287,7 +287,7 @@ static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
 */
 typedef struct {
   const char          *name;
-  SpikeKrylovBlockStep step;       /* SPIKE_KRYLOV_NBLOCKSTEPS: a product, with m > 0 and DOTS over m columns */
+  SpikeKrylovBasisStep step;       /* SPIKE_KRYLOV_NBASISSTEPS: a product, with m > 0 and DOTS over m columns */
   PetscInt             m, m2;      /* columns; of a COMBINE behind it, or -1 */
   PetscBool            z, q, over; /* over: y is r */
   PetscReal            words;      /* a row */
@@ -311,17 +311,17 @@ static PetscErrorCode TimeKernel(SpikeKrylov *state, const void *copy, Mat A, Ve
 {
   const SpikeIDRRecurrence none    = {SPIKE_IDR_PROJECT, 1, 0, 0, 0, 0.0};
   const PetscScalar       *zero    = state->small;
-  const SpikeKrylovBlock   combine = {n,    0,     PetscMax(0, k->m2),
+  const SpikeKrylovBasis   combine = {n,    0,     PetscMax(0, k->m2),
                                       v,    v + 8, zero,
                                       zero, NULL,  v[NEXT],
                                       NULL, v[VR], NULL,
                                       NULL, NULL};
-  SpikeKrylovBlock         b =
+  SpikeKrylovBasis         b =
     {n, 0, k->m, v, v + 8, zero, zero, v[X], v[Y], v[Z], v[VR], k->q ? v[VQ] : NULL, k->q ? v[VP] : NULL, zero};
   PetscLogDouble t0 = 0.0, t1 = 0.0;
 
   PetscFunctionBegin;
-  if (k->step == SPIKE_KRYLOV_DOTS || k->step == SPIKE_KRYLOV_NBLOCKSTEPS) {
+  if (k->step == SPIKE_KRYLOV_DOTS || k->step == SPIKE_KRYLOV_NBASISSTEPS) {
     b.x = b.r = NULL;
     if (!k->z) b.z = NULL;
   } else if (k->over) b.y = b.r;
@@ -329,11 +329,11 @@ static PetscErrorCode TimeKernel(SpikeKrylov *state, const void *copy, Mat A, Ve
   for (int i = 0; i < 6; i++) {
     PetscCall(Wait(PETSC_COMM_SELF, &t0));
     for (int j = 0; j < 20; j++) {
-      if (k->step < SPIKE_KRYLOV_NBLOCKSTEPS)
-        PetscCall((*state->k->blockstep)(state, k->step, &b, k->m2 < 0 ? NULL : &combine,
+      if (k->step < SPIKE_KRYLOV_NBASISSTEPS)
+        PetscCall((*state->k->basisstep)(state, k->step, &b, k->m2 < 0 ? NULL : &combine,
                                          k->step == SPIKE_KRYLOV_COMBINE ? NULL : &none));
       else if (!copy) PetscCall(MatMult(A, vecs[X], vecs[Y]));
-      else if (k->m) PetscCall((*state->k->blockmult)(state, copy, v[X], &b, &none));
+      else if (k->m) PetscCall((*state->k->basismult)(state, copy, v[X], &b, &none));
       else PetscCall((*state->k->mult)(state, copy, SPIKE_KRYLOV_NSTEPS, NULL, v[X], v[Y], NULL));
     }
     PetscCall(Wait(PETSC_COMM_SELF, &t1));
@@ -364,8 +364,8 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
                         n, stencil, (double)(1e-9 * bandwidth), "s", "kernel", "us", "words", "efficiency"));
   for (PetscInt s = 1; s <= 8; s += 7) {
     const Kernel kernels[] =
-      {{"product", SPIKE_KRYLOV_NBLOCKSTEPS, 0, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 2.0},
-       {"product, dots", SPIKE_KRYLOV_NBLOCKSTEPS, s, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, s + 2.0},
+      {{"product", SPIKE_KRYLOV_NBASISSTEPS, 0, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 2.0},
+       {"product, dots", SPIKE_KRYLOV_NBASISSTEPS, s, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, s + 2.0},
        {"dots", SPIKE_KRYLOV_DOTS, s, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, s + 1.0},
        {"dots of omega", SPIKE_KRYLOV_DOTS, s, -1, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, s + 2.0},
        {"combine", SPIKE_KRYLOV_COMBINE, s, -1, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, 2.0 * s + 2.0},
@@ -381,7 +381,7 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
 
     for (PetscInt k = 0; k < NVECTORS; k++) PetscCall(VecGetArrayAndMemType(vecs[k], &v[k], &memtype));
     PetscCall(CreateState(memtype, PETSC_TRUE, 8, &state));
-    if (state.k && state.k->blockmult) {
+    if (state.k && state.k->basismult) {
       PetscBool known;
 
       PetscCall(KSPFusedIsKnown(A, memtype, &known));
@@ -395,7 +395,7 @@ static PetscErrorCode KernelTable(const char type[], PetscInt points, PetscInt s
       if (copy) matrix = (PetscReal)((const SpikeKrylovCopy *)copy)->bytes;
     }
     for (size_t k = 0; state.k && k < PETSC_STATIC_ARRAY_LENGTH(kernels); k++) {
-      const PetscBool product = (PetscBool)(kernels[k].step == SPIKE_KRYLOV_NBLOCKSTEPS);
+      const PetscBool product = (PetscBool)(kernels[k].step == SPIKE_KRYLOV_NBASISSTEPS);
       PetscReal       best, bytes = sizeof(PetscScalar) * kernels[k].words * n + (product ? matrix : 0.0);
 
       if (product && !copy && kernels[k].m) continue;
@@ -444,10 +444,10 @@ static PetscBool FindEvents(Events *e)
   g -= G c and u -= U c, 10 times in a graph: in one kernel, in two one behind the other, in two side by side. Seconds
   of one such pair
 */
-static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, const SpikeKrylovBlock *both, int way,
+static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, const SpikeKrylovBasis *both, int way,
                                    PetscReal *best)
 {
-  SpikeKrylovBlock one[2] = {*both, *both};
+  SpikeKrylovBasis one[2] = {*both, *both};
   void            *graph, *begun, *fork = NULL, *join = NULL;
   PetscLogDouble   t0 = 0.0, t1 = 0.0;
 
@@ -463,13 +463,13 @@ static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, c
   for (int k = 0; k < 10; k++) {
     void *own = (*state->k->stream)(state), *other = (*state->k->stream)(state + 1);
 
-    if (!way) PetscCall((*state->k->blockstep)(state, SPIKE_KRYLOV_UPDATE, both, NULL, NULL));
+    if (!way) PetscCall((*state->k->basisstep)(state, SPIKE_KRYLOV_UPDATE, both, NULL, NULL));
     else {
       if (way == 2)
         PetscCheck(!events->record(fork, own) && !events->await(other, fork, 0), PETSC_COMM_SELF, PETSC_ERR_GPU,
                    "No branch");
-      PetscCall((*state->k->blockstep)(state, SPIKE_KRYLOV_COMBINE, &one[0], NULL, NULL));
-      PetscCall((*state->k->blockstep)(state + way - 1, SPIKE_KRYLOV_COMBINE, &one[1], NULL, NULL));
+      PetscCall((*state->k->basisstep)(state, SPIKE_KRYLOV_COMBINE, &one[0], NULL, NULL));
+      PetscCall((*state->k->basisstep)(state + way - 1, SPIKE_KRYLOV_COMBINE, &one[1], NULL, NULL));
       if (way == 2)
         PetscCheck(!events->record(join, other) && !events->await(own, join, 0), PETSC_COMM_SELF, PETSC_ERR_GPU,
                    "No end of a branch");
@@ -527,7 +527,7 @@ static PetscErrorCode Branches(const char type[], PetscInt nsizes, const PetscIn
       PetscCall(PetscDeviceContextSynchronize(other));
       PetscCall(PetscDeviceContextSetCurrentContext(context));
       for (PetscInt s = 4; s <= 8; s += 4) {
-        const SpikeKrylovBlock both = {n,    0,     s - 1, v,    v + 8, state[0].small, NULL,
+        const SpikeKrylovBasis both = {n,    0,     s - 1, v,    v + 8, state[0].small, NULL,
                                        NULL, v[16], v[17], NULL, NULL,  NULL,           NULL};
         PetscReal              best[3];
 

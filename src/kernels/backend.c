@@ -30,12 +30,12 @@ const SpikeDIAKernels *SpikeDIAKernelsFind(PetscMemType memtype)
   return PetscMemTypeHost(memtype) ? &SpikeDIAKernels_Host : NULL;
 }
 
-const SpikeKrylovColumnKernels *SpikeKrylovColumnKernelsFind(PetscMemType memtype)
+const SpikeKrylovRhsKernels *SpikeKrylovRhsKernelsFind(PetscMemType memtype)
 {
 #if defined(SPIKE_HAVE_CUDA)
-  if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovColumnKernels_CUDA;
+  if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovRhsKernels_CUDA;
 #endif
-  return PetscMemTypeHost(memtype) ? &SpikeKrylovColumnKernels_Host : NULL;
+  return PetscMemTypeHost(memtype) ? &SpikeKrylovRhsKernels_Host : NULL;
 }
 
 const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType memtype)

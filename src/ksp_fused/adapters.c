@@ -231,7 +231,7 @@ PetscErrorCode KSPFusedHasProduct(Mat A, Mat X, PetscBool transpose, PetscBool *
 }
 
 /* As KSPFusedKnowPC(), on the host too: a diagonal matrix is one vector for all columns */
-PetscErrorCode KSPFusedColumnsKnowPC(KSP ksp)
+PetscErrorCode KSPFusedRhsKnowPC(KSP ksp)
 {
   KSPFused *f   = (KSPFused *)ksp->data;
   PetscBool has = PETSC_FALSE, jacobi;

@@ -26,8 +26,8 @@ PetscErrorCode KSPReset_Fused(KSP ksp)
   PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
   PetscCall(VecDestroy(&f->guess));
   f->useguess = PETSC_FALSE;
-  PetscCall(KSPFusedBlockDestroy(f));
-  PetscCall(KSPFusedColumnsDestroy(f));
+  PetscCall(KSPFusedBasisDestroy(f));
+  PetscCall(KSPFusedRhsDestroy(f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,10 +24,10 @@
   preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the backend's
   stream without PCApply(), and is part of the graph.
 
-  Several right-hand sides at once: fusedcolumns.h.
+  Several right-hand sides at once: fusedrhs.h.
 
-  Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBlockStep() and
-  KSPFusedBlockApplyDots(), in fusedblock.c: the same contract, with blocks of columns, and with the recurrences of
+  Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBasisStep() and
+  KSPFusedBasisApplyDots(), in fusedbasis.c: the same contract, with blocks of columns, and with the recurrences of
   kernels/idr.h. Vectors of a kind that no backend has, or more columns than it takes, are moved by PETSc's own
   functions.
 
@@ -53,7 +53,7 @@
 #include "common/enqueue.h"
 
 typedef struct _n_KSPFused        KSPFused;
-typedef struct _n_KSPFusedColumns KSPFusedColumns;
+typedef struct _n_KSPFusedColumns KSPFusedRhs;
 
 typedef struct {
   const char *name;
@@ -66,7 +66,7 @@ typedef struct {
   PetscErrorCode (*head)(KSP);
   PetscErrorCode (*tail)(KSP);
   PetscErrorCode (*replace)(KSP);
-  PetscBool blocks; /* works by KSPFusedBlockStep() */
+  PetscBool blocks; /* works by KSPFusedBasisStep() */
   /* or NULL: x and work[0], which may lag, become those of the last iteration */
   PetscErrorCode (*settle)(KSP);
   /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
@@ -185,19 +185,19 @@ struct _n_KSPFused {
   Vec                blockwork;
 
   KSPFusedMatSolveType matsolve;
-  KSPFusedColumns     *columnsolve; /* fusedcolumns.h; NULL before the first solve of that kind          */
+  KSPFusedRhs         *columnsolve; /* fusedrhs.h; NULL before the first solve of that kind          */
   PetscBool            running;     /* one: vectors are names of blocks of columns                       */
   PetscInt             nshared;     /* work vectors, the last ones, that all columns share              */
 };
 
-/* What a block step works on: SpikeKrylovBlock, with vectors. c and a point into s.small */
+/* What a block step works on: SpikeKrylovBasis, with vectors. c and a point into s.small */
 typedef struct {
   PetscInt           first, last;
   Vec               *A, *B;
   const PetscScalar *c, *a;
   Vec                x, y, z, r, q, p;
   const PetscScalar *g;
-} KSPFusedBlock;
+} KSPFusedBasis;
 
 /* With right preconditioning x is a correction in the space before B, but in the flexible form */
 static inline PetscBool KSPFusedIsCorrection(KSP ksp)
@@ -225,23 +225,23 @@ PETSC_INTERN PetscErrorCode KSPFusedPCApply(KSP, Vec, Vec);
 
 PETSC_INTERN PetscErrorCode KSPFusedCopy(KSP, Vec, Vec);
 
-/* fusedblock.c */
-PETSC_INTERN PetscErrorCode KSPFusedBlockSetUp(KSP, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode KSPFusedBlockDestroy(KSPFused *);
-PETSC_INTERN PetscErrorCode KSPFusedBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *, const KSPFusedBlock *,
+/* fusedbasis.c */
+PETSC_INTERN PetscErrorCode KSPFusedBasisSetUp(KSP, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode KSPFusedBasisDestroy(KSPFused *);
+PETSC_INTERN PetscErrorCode KSPFusedBasisStep(KSP, SpikeKrylovBasisStep, const KSPFusedBasis *, const KSPFusedBasis *,
                                               const SpikeIDRRecurrence *, PetscBool);
-PETSC_INTERN PetscErrorCode KSPFusedBlockApplyDots(KSP, Vec, Vec, const KSPFusedBlock *, const SpikeIDRRecurrence *);
+PETSC_INTERN PetscErrorCode KSPFusedBasisApplyDots(KSP, Vec, Vec, const KSPFusedBasis *, const SpikeIDRRecurrence *);
 
-/* fusedcolumnsteps.c: these, while a solve for columns is running */
-PETSC_INTERN PetscErrorCode KSPFusedColumnsStep(KSP, SpikeKrylovStep, const Vec[]);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsMult(KSP, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsMultStep(KSP, Vec, Vec, SpikeKrylovStep, const Vec[]);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsPC(KSP, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsApply(KSP, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, const Vec[]);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsCopy(KSP, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsBlockStep(KSP, SpikeKrylovBlockStep, const KSPFusedBlock *,
-                                                     const KSPFusedBlock *, const SpikeIDRRecurrence *);
+/* fusedrhssteps.c: these, while a solve for columns is running */
+PETSC_INTERN PetscErrorCode KSPFusedRhsStep(KSP, SpikeKrylovStep, const Vec[]);
+PETSC_INTERN PetscErrorCode KSPFusedRhsMult(KSP, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedRhsMultStep(KSP, Vec, Vec, SpikeKrylovStep, const Vec[]);
+PETSC_INTERN PetscErrorCode KSPFusedRhsPC(KSP, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedRhsApply(KSP, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedRhsApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, const Vec[]);
+PETSC_INTERN PetscErrorCode KSPFusedRhsCopy(KSP, Vec, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedRhsBlockStep(KSP, SpikeKrylovBasisStep, const KSPFusedBasis *,
+                                                 const KSPFusedBasis *, const SpikeIDRRecurrence *);
 
 /*
   fusedtall.c, for block methods, with coefficients m x m: a task is Y [op] X Z with small matrix number `small` as Z,
@@ -259,12 +259,12 @@ PETSC_INTERN PetscErrorCode KSPFusedTallRun(KSP, PetscInt, const KSPFusedTall[])
 PETSC_INTERN PetscErrorCode KSPFusedTallChain(KSP, const KSPFusedTall[2]);
 PETSC_INTERN PetscErrorCode KSPFusedTallRecur(KSP, SpikeBlockCGStep, PetscInt sums, int norms);
 
-/* fusedcolumns.c, fusedcolumnblocks.c, fusedcolumnoptions.c */
+/* fusedrhs.c, fusedrhsbasis.c, fusedrhsoptions.c */
 PETSC_INTERN PetscErrorCode KSPMatSolve_Fused(KSP, Mat, Mat);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsDestroy(KSPFused *);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsSetFromOptions(KSP, PetscOptionItems);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsView(KSP, PetscViewer);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsComposeMethods(KSP, PetscBool);
+PETSC_INTERN PetscErrorCode KSPFusedRhsDestroy(KSPFused *);
+PETSC_INTERN PetscErrorCode KSPFusedRhsSetFromOptions(KSP, PetscOptionItems);
+PETSC_INTERN PetscErrorCode KSPFusedRhsView(KSP, PetscViewer);
+PETSC_INTERN PetscErrorCode KSPFusedRhsComposeMethods(KSP, PetscBool);
 
 /* fused.c */
 PETSC_INTERN PetscErrorCode KSPDestroy_Fused(KSP);

@@ -630,7 +630,7 @@ PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObj
   PetscCall(PetscOptionsBool("-ksp_fused_converged_infinity", "Test the infinity norm", "KSPFusedConvergedInfinity",
                              infinity, &infinity, NULL));
   if (infinity) PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
-  PetscCall(KSPFusedColumnsSetFromOptions(ksp, PetscOptionsObject));
+  PetscCall(KSPFusedRhsSetFromOptions(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -664,7 +664,7 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
                              f->info.lockstep ? "in lockstep" : "the host one iteration ahead",
                              f->info.persistent ? ", persistent kernel" : (f->info.replayed ? ", CUDA graph" : ""),
                              f->info.restarts));
-    PetscCall(KSPFusedColumnsView(ksp, viewer));
+    PetscCall(KSPFusedRhsView(ksp, viewer));
     if (f->info.truenorm >= 0.0 && f->info.unpreconditioned >= 0.0)
       PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: true residual norm %g, unpreconditioned %g\n",
                                        (double)f->info.truenorm, (double)f->info.unpreconditioned));
@@ -696,6 +696,6 @@ PetscErrorCode KSPFusedComposeMethods_Private(KSP ksp, PetscBool compose)
   KSPFusedCompose(KSPFusedGetInfo);
   KSPFusedCompose(KSPFusedGetResidual);
 #undef KSPFusedCompose
-  PetscCall(KSPFusedColumnsComposeMethods(ksp, compose));
+  PetscCall(KSPFusedRhsComposeMethods(ksp, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -114,7 +114,7 @@ static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
   }
   if (f->method->blocks && f->s.ncolumns != f->ncolumns) {
     PetscCall(KSPFusedDestroyGraphs(f));
-    PetscCall((*f->s.k->blockcreate)(&f->s, f->ncolumns, f->nsmall));
+    PetscCall((*f->s.k->basiscreate)(&f->s, f->ncolumns, f->nsmall));
   }
   PetscCall(PetscStrncpy(f->info.backend, f->usevec ? "petsc" : key.kernels->name, sizeof(f->info.backend)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -130,7 +130,7 @@ static PetscErrorCode KSPFusedEnqueue_Private(KSP ksp, SpikeKrylovStep step, Pet
 PetscErrorCode KSPFusedStep(KSP ksp, SpikeKrylovStep step, PetscBool defer, ...)
 {
   KSPFusedVectors(step, defer);
-  if (((KSPFused *)ksp->data)->running) PetscCall(KSPFusedColumnsStep(ksp, step, vec));
+  if (((KSPFused *)ksp->data)->running) PetscCall(KSPFusedRhsStep(ksp, step, vec));
   else PetscCall(KSPFusedEnqueue_Private(ksp, step, defer, vec, NULL, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -142,7 +142,7 @@ PetscErrorCode KSPFusedMult(KSP ksp, Vec x, Vec y)
   Mat       A;
 
   PetscFunctionBegin;
-  if (f->running) PetscCall(KSPFusedColumnsMult(ksp, x, y));
+  if (f->running) PetscCall(KSPFusedRhsMult(ksp, x, y));
   else if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, SPIKE_KRYLOV_NSTEPS, PETSC_FALSE, NULL, NULL, x, y));
   else {
     PetscCall(PCGetOperators(ksp->pc, &A, NULL));
@@ -157,7 +157,7 @@ PetscErrorCode KSPFusedMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, ...
   KSPFused *f = (KSPFused *)ksp->data;
   KSPFusedVectors(step, step);
 
-  if (f->running) PetscCall(KSPFusedColumnsMultStep(ksp, x, y, step, vec));
+  if (f->running) PetscCall(KSPFusedRhsMultStep(ksp, x, y, step, vec));
   else if (f->usecopy) PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, NULL, x, y));
   else {
     PetscCall(KSPFusedMult(ksp, x, y));
@@ -175,7 +175,7 @@ PetscErrorCode KSPFusedPCApply(KSP ksp, Vec x, Vec y)
   PetscMemType       memtype;
 
   PetscFunctionBegin;
-  if (f->running) PetscCall(KSPFusedColumnsPC(ksp, x, y));
+  if (f->running) PetscCall(KSPFusedRhsPC(ksp, x, y));
   else if (f->diagonal) PetscCall(KSPFusedStep(ksp, SPIKE_DIAGONAL, PETSC_FALSE, f->diagonal, x, y));
   else if (f->pc.run) {
     PetscCall(PetscLogEventBegin(PC_Apply, ksp->pc, x, y, 0));
@@ -197,7 +197,7 @@ PetscErrorCode KSPFusedApply(KSP ksp, Vec x, Vec y, Vec work)
   const PetscBool known = (PetscBool)(f->diagonal || f->pc.run);
 
   PetscFunctionBegin;
-  if (f->running) PetscCall(KSPFusedColumnsApply(ksp, x, y, work));
+  if (f->running) PetscCall(KSPFusedRhsApply(ksp, x, y, work));
   else if (f->identity) PetscCall(KSPFusedMult(ksp, x, y));
   else if (!known && (!f->usecopy || ksp->pc->ops->applyBA)) PetscCall(KSP_PCApplyBAorAB(ksp, x, y, work));
   else if (ksp->pc_side == PC_RIGHT) {
@@ -220,7 +220,7 @@ PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovSte
   KSPFused *f = (KSPFused *)ksp->data;
   KSPFusedVectors(step, step);
 
-  if (f->running) PetscCall(KSPFusedColumnsApplyStep(ksp, x, y, work, step, vec));
+  if (f->running) PetscCall(KSPFusedRhsApplyStep(ksp, x, y, work, step, vec));
   else if (f->usecopy && (f->identity || (f->diagonal && ksp->pc_side == PC_LEFT)))
     PetscCall(KSPFusedEnqueue_Private(ksp, step, PETSC_FALSE, vec, f->identity ? NULL : f->diagonal, x, y));
   else if (f->usecopy && (f->diagonal || f->pc.run) && ksp->pc_side == PC_RIGHT) {
@@ -236,7 +236,7 @@ PetscErrorCode KSPFusedApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovSte
 PetscErrorCode KSPFusedCopy(KSP ksp, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  if (((KSPFused *)ksp->data)->running) PetscCall(KSPFusedColumnsCopy(ksp, x, y));
+  if (((KSPFused *)ksp->data)->running) PetscCall(KSPFusedRhsCopy(ksp, x, y));
   else PetscCall(VecCopy(x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedtall.c: block methods for several right-hand sides: tall blocks, small matrices and where those are */
-#include "fusedcolumns.h"
+#include "fusedrhs.h"
 
 #define KSP_FUSED_TALL_MAXTASKS 4
 #define KSP_FUSED_TALL_PRECISION \
   ((PCSpikePrecision)(PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE))
 
-PetscErrorCode KSPFusedTallDestroy(KSPFusedColumns *c)
+PetscErrorCode KSPFusedTallDestroy(KSPFusedRhs *c)
 {
   PetscFunctionBegin;
   if (c->tall.k) {
@@ -24,9 +24,9 @@ PetscErrorCode KSPFusedTallDestroy(KSPFusedColumns *c)
 /* Room for c->room columns, or as many as a block has, beside that for the steps of columns */
 PetscErrorCode KSPFusedTallSetUp(KSP ksp)
 {
-  KSPFusedColumns *c    = ((KSPFused *)ksp->data)->columnsolve;
-  const PetscInt   most = PetscMin(c->room, (PetscInt)SPIKE_BLOCK_MAXM);
-  const size_t     size = SpikeBlockCGSize(most);
+  KSPFusedRhs   *c    = ((KSPFused *)ksp->data)->columnsolve;
+  const PetscInt most = PetscMin(c->room, (PetscInt)SPIKE_BLOCK_MAXM);
+  const size_t   size = SpikeBlockCGSize(most);
 
   PetscFunctionBegin;
   if (c->tall.k) PetscFunctionReturn(PETSC_SUCCESS);
@@ -46,12 +46,12 @@ PetscErrorCode KSPFusedTallSetUp(KSP ksp)
 
 static PetscErrorCode KSPFusedTallTasks_Private(KSP ksp, PetscBool chain, PetscInt count, const KSPFusedTall tasks[])
 {
-  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
-  SpikeBlockTask   t[KSP_FUSED_TALL_MAXTASKS];
-  Vec              v[2 * KSP_FUSED_TALL_MAXTASKS];
-  PetscScalar     *a[2 * KSP_FUSED_TALL_MAXTASKS];
-  PetscBool        read[2 * KSP_FUSED_TALL_MAXTASKS], written[2 * KSP_FUSED_TALL_MAXTASKS];
-  PetscInt         nv = 0, n, at[2 * KSP_FUSED_TALL_MAXTASKS], ld;
+  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->columnsolve;
+  SpikeBlockTask t[KSP_FUSED_TALL_MAXTASKS];
+  Vec            v[2 * KSP_FUSED_TALL_MAXTASKS];
+  PetscScalar   *a[2 * KSP_FUSED_TALL_MAXTASKS];
+  PetscBool      read[2 * KSP_FUSED_TALL_MAXTASKS], written[2 * KSP_FUSED_TALL_MAXTASKS];
+  PetscInt       nv = 0, n, at[2 * KSP_FUSED_TALL_MAXTASKS], ld;
 
   PetscFunctionBegin;
   PetscAssert(count <= KSP_FUSED_TALL_MAXTASKS, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
@@ -73,7 +73,7 @@ static PetscErrorCode KSPFusedTallTasks_Private(KSP ksp, PetscBool chain, PetscI
     if (isout) written[k] = PETSC_TRUE;
     if (!isout || task->mode != SPIKE_BLOCK_SET) read[k] = PETSC_TRUE;
   }
-  for (PetscInt k = 0; k < nv; k++) PetscCall(KSPFusedColumnsFetch(ksp, v[k], read[k], written[k], &a[k], &ld));
+  for (PetscInt k = 0; k < nv; k++) PetscCall(KSPFusedRhsFetch(ksp, v[k], read[k], written[k], &a[k], &ld));
   PetscCall(PetscMemzero(t, sizeof(t)));
   for (PetscInt i = 0; i < count; i++) {
     PetscScalar *small = c->small + (size_t)tasks[i].small * c->width * c->width;
@@ -100,7 +100,7 @@ static PetscErrorCode KSPFusedTallTasks_Private(KSP ksp, PetscBool chain, PetscI
   if (chain) PetscCall((*c->tall.k->chain)(&c->tall, KSP_FUSED_TALL_PRECISION, t));
   else PetscCall((*c->tall.k->run)(&c->tall, KSP_FUSED_TALL_PRECISION, count, t));
   PetscCall((*c->tall.k->end)(&c->tall));
-  PetscCall(KSPFusedColumnsGiveBack(c));
+  PetscCall(KSPFusedRhsGiveBack(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,11 +120,11 @@ PetscErrorCode KSPFusedTallChain(KSP ksp, const KSPFusedTall tasks[2])
 
 PetscErrorCode KSPFusedTallRecur(KSP ksp, SpikeBlockCGStep step, PetscInt sums, int norms)
 {
-  KSPFused        *f     = (KSPFused *)ksp->data;
-  KSPFusedColumns *c     = f->columnsolve;
-  const PetscInt   m     = c->width;
-  const size_t     bytes = (size_t)m * m * sizeof(PetscScalar);
-  PetscScalar     *small = c->hostsmall ? c->hostsmall : c->small;
+  KSPFused      *f     = (KSPFused *)ksp->data;
+  KSPFusedRhs   *c     = f->columnsolve;
+  const PetscInt m     = c->width;
+  const size_t   bytes = (size_t)m * m * sizeof(PetscScalar);
+  PetscScalar   *small = c->hostsmall ? c->hostsmall : c->small;
 
   PetscFunctionBegin;
   if (c->s.ondevice) {
@@ -135,7 +135,7 @@ PetscErrorCode KSPFusedTallRecur(KSP ksp, SpikeBlockCGStep step, PetscInt sums, 
   if (f->size > 1)
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, small, (PetscMPIInt)(sums * m * m), MPIU_SCALAR, MPIU_SUM,
                                 PetscObjectComm((PetscObject)ksp)));
-  PetscCall((*SpikeKrylovColumnKernels_Host.blockcg)(&c->s, step, m, norms, small));
+  PetscCall((*SpikeKrylovRhsKernels_Host.blockcg)(&c->s, step, m, norms, small));
   if (c->hostsmall)
     PetscCall((*c->tall.k->copy)(&c->tall, PETSC_TRUE, PETSC_FALSE, c->small + SPIKE_BLOCKCG_T * m * m,
                                  small + SPIKE_BLOCKCG_T * m * m, (SPIKE_BLOCKCG_EC + 1 - SPIKE_BLOCKCG_T) * bytes));

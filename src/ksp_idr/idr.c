@@ -99,7 +99,7 @@ static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
   idr->P        = idr->U + s;
   idr->ncolumns = s;
   idr->filled   = 0;
-  PetscCall(KSPFusedBlockSetUp(ksp, s, SpikeIDRSize(s)));
+  PetscCall(KSPFusedBasisSetUp(ksp, s, SpikeIDRSize(s)));
   f->nshared = s; /* P */
   f->period  = s + 1;
   f->steady  = s; /* in the first cycle G and U are 0, and not read */
@@ -113,7 +113,7 @@ static PetscErrorCode KSPFusedStart_IDR(KSP ksp)
   KSPIDRFused             *idr = KSPIDRFusedData(ksp);
   const PetscInt           s = idr->ncolumns, first = idr->smoothing ? XI + 1 : W + 1;
   const SpikeIDRRecurrence begin = {SPIKE_IDR_START, s, 0, 0, s, idr->cosine};
-  KSPFusedBlock            block = {0, s, NULL, NULL, NULL, NULL, NULL, ksp->work[R], NULL, NULL, NULL};
+  KSPFusedBasis            block = {0, s, NULL, NULL, NULL, NULL, NULL, ksp->work[R], NULL, NULL, NULL};
   PetscObjectId            id;
 
   PetscFunctionBegin;
@@ -126,16 +126,16 @@ static PetscErrorCode KSPFusedStart_IDR(KSP ksp)
   if (id != idr->filled || (!ksp->its && !f->info.restarts && idr->generation && !idr->rand))
     PetscCall(KSPIDRFusedFill_Private(ksp, 0));
   block.A = idr->P;
-  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &block, NULL, &begin, PETSC_FALSE));
+  PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_DOTS, &block, NULL, &begin, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* u_k = omega (r - G c) + U c of iteration `since`, counted from the last start */
-static KSPFusedBlock KSPIDRFusedCombine(KSP ksp, PetscInt since)
+static KSPFusedBasis KSPIDRFusedCombine(KSP ksp, PetscInt since)
 {
   KSPIDRFused        *idr = KSPIDRFusedData(ksp);
   const PetscInt      s = idr->ncolumns, k = since % (s + 1);
-  const KSPFusedBlock combine =
+  const KSPFusedBasis combine =
     {since < s ? s : k, s, idr->G, idr->U, idr->d.c + k, idr->d.omega, NULL, idr->U[k], NULL, KSPIDRFusedR(ksp), NULL};
 
   return combine;
@@ -152,7 +152,7 @@ static PetscBool KSPIDRFusedJoins(KSP ksp)
 /* u_k = omega B (r - G c) + U c, with what B returns for this vector */
 static PetscErrorCode KSPIDRFusedCombineFlexible_Private(KSP ksp, PetscInt since)
 {
-  KSPFusedBlock inner = KSPIDRFusedCombine(ksp, since), outer = inner;
+  KSPFusedBasis inner = KSPIDRFusedCombine(ksp, since), outer = inner;
   Vec          *w = ksp->work;
 
   PetscFunctionBegin;
@@ -162,9 +162,9 @@ static PetscErrorCode KSPIDRFusedCombineFlexible_Private(KSP ksp, PetscInt since
   outer.A = NULL;
   outer.r = w[W];
   if (inner.last > inner.first)
-    PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &inner, NULL, NULL, PETSC_FALSE));
+    PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_COMBINE, &inner, NULL, NULL, PETSC_FALSE));
   PetscCall(KSPFusedPCApply(ksp, inner.last > inner.first ? w[T] : inner.r, w[W]));
-  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &outer, NULL, NULL, PETSC_FALSE));
+  PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_COMBINE, &outer, NULL, NULL, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,12 +185,12 @@ static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
     const PetscBool          last = (PetscBool)(i == passes);
     const PetscInt           a = last ? first : i, b = last ? s : (first ? i + 1 : k); /* p_a to p_(b-1) */
     const SpikeIDRRecurrence sums = {last ? SPIKE_IDR_COLUMN : SPIKE_IDR_PROJECT, s, k, a, b, 0.0};
-    KSPFusedBlock            dots = {a, b, idr->P, NULL, NULL, NULL, NULL, idr->G[k], NULL, NULL, NULL},
+    KSPFusedBasis            dots = {a, b, idr->P, NULL, NULL, NULL, NULL, idr->G[k], NULL, NULL, NULL},
                   update = {a, b, idr->G, idr->U, idr->d.alpha + a, NULL, NULL, idr->U[k], idr->G[k], NULL, NULL};
 
-    if (!i) PetscCall(KSPFusedBlockApplyDots(ksp, idr->U[k], ksp->work[W], &dots, &sums)); /* g_k = K u_k */
-    else PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &dots, NULL, &sums, PETSC_FALSE));
-    if (!last) PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update, NULL, NULL, PETSC_FALSE));
+    if (!i) PetscCall(KSPFusedBasisApplyDots(ksp, idr->U[k], ksp->work[W], &dots, &sums)); /* g_k = K u_k */
+    else PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_DOTS, &dots, NULL, &sums, PETSC_FALSE));
+    if (!last) PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_UPDATE, &update, NULL, NULL, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -223,18 +223,18 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
     PetscCall(KSPFusedCopy(ksp, ksp->vec_sol, w[XI]));
   }
   if (k < s) {
-    const KSPFusedBlock combine = KSPIDRFusedCombine(ksp, f->since);
+    const KSPFusedBasis combine = KSPIDRFusedCombine(ksp, f->since);
 
     if (f->flexible) PetscCall(KSPIDRFusedCombineFlexible_Private(ksp, f->since));
     else if (!f->since || !KSPIDRFusedJoins(ksp))
-      PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_COMBINE, &combine, NULL, NULL, PETSC_FALSE));
+      PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_COMBINE, &combine, NULL, NULL, PETSC_FALSE));
     PetscCall(KSPIDRFusedProject_Private(ksp, k));
   } else {
-    const KSPFusedBlock      dots = {0, m, idr->P, NULL, NULL, NULL, NULL, w[T], r, NULL, NULL};
+    const KSPFusedBasis      dots = {0, m, idr->P, NULL, NULL, NULL, NULL, w[T], r, NULL, NULL};
     const SpikeIDRRecurrence sums = {SPIKE_IDR_OMEGA, s, 0, 0, m, 0.0};
 
     if (f->flexible) PetscCall(KSPFusedPCApply(ksp, r, w[W]));
-    PetscCall(KSPFusedBlockApplyDots(ksp, f->flexible ? w[W] : r, w[W], &dots, &sums)); /* t = K r */
+    PetscCall(KSPFusedBasisApplyDots(ksp, f->flexible ? w[W] : r, w[W], &dots, &sums)); /* t = K r */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -243,11 +243,11 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 static PetscErrorCode KSPIDRFusedSetResidual_Private(KSP ksp, PetscInt k, PetscBool norm)
 {
   KSPIDRFused        *idr  = KSPIDRFusedData(ksp);
-  const KSPFusedBlock dots = {0, idr->ncolumns, idr->P, NULL, NULL, NULL, NULL, KSPIDRFusedR(ksp), NULL, NULL, NULL};
+  const KSPFusedBasis dots = {0, idr->ncolumns, idr->P, NULL, NULL, NULL, NULL, KSPIDRFusedR(ksp), NULL, NULL, NULL};
   const SpikeIDRRecurrence sums = {SPIKE_IDR_RESIDUAL, idr->ncolumns, k, 0, norm ? 1 : 0, 0.0};
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, &dots, NULL, &sums, PETSC_FALSE));
+  PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_DOTS, &dots, NULL, &sums, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,7 +259,7 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
   Vec            *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
   const PetscBool omega = (PetscBool)(k == s), defer = (PetscBool)(f->merged && f->more),
                   joins            = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s);
-  const KSPFusedBlock      update  = {0,
+  const KSPFusedBasis      update  = {0,
                                 omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k,
                                       idr->G,
                                       idr->U,
@@ -272,14 +272,14 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
                                       q,
                                 q ? ksp->vec_sol : NULL,
                                       idr->d.gamma};
-  const KSPFusedBlock      combine = joins ? KSPIDRFusedCombine(ksp, f->since + 1) : update;
+  const KSPFusedBasis      combine = joins ? KSPIDRFusedCombine(ksp, f->since + 1) : update;
   const SpikeIDRRecurrence norm    = {q ? SPIKE_IDR_SMOOTH : SPIKE_IDR_NORM, s, k, 0, 0, 0.0};
   const PetscBool          plain   = (PetscBool)(omega && !f->merged);
 
   PetscFunctionBegin;
   /* g_k -= G alpha, u_k -= U alpha; x += beta u_k, r -= beta g_k, or with omega, r (or B r) and t */
   PetscCall(
-    KSPFusedBlockStep(ksp, SPIKE_KRYLOV_UPDATE, &update, joins ? &combine : NULL, plain && !q ? NULL : &norm, defer));
+    KSPFusedBasisStep(ksp, SPIKE_KRYLOV_UPDATE, &update, joins ? &combine : NULL, plain && !q ? NULL : &norm, defer));
   if (plain) PetscCall(KSPIDRFusedSetResidual_Private(ksp, 0, (PetscBool)!q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -290,7 +290,7 @@ static PetscErrorCode KSPFusedSettle_IDR(KSP ksp)
   KSPFused                *f        = (KSPFused *)ksp->data;
   KSPIDRFused             *idr      = KSPIDRFusedData(ksp);
   const SpikeIDRRecurrence smoothed = {SPIKE_IDR_SMOOTHED, idr->ncolumns, 0, 0, 0, 0.0};
-  KSPFusedBlock            smooth   = {0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+  KSPFusedBasis            smooth   = {0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
 
   PetscFunctionBegin;
   if (!idr->smoothing || f->since == idr->settled) PetscFunctionReturn(PETSC_SUCCESS);
@@ -299,7 +299,7 @@ static PetscErrorCode KSPFusedSettle_IDR(KSP ksp)
   smooth.q = ksp->work[R];
   smooth.p = ksp->vec_sol;
   smooth.g = idr->d.gamma;
-  PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_SMOOTH, &smooth, NULL, &smoothed, PETSC_FALSE));
+  PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_SMOOTH, &smooth, NULL, &smoothed, PETSC_FALSE));
   idr->settled = f->since;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

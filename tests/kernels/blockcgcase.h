@@ -78,7 +78,7 @@ static void CGCheckFactors(PetscInt m, PetscInt rank, PetscReal sign, const Pets
   Check((PetscBool)(off <= 30 * m * PETSC_MACHINE_EPSILON), where, m, "S^H S is not G");
 }
 
-static PetscErrorCode CGStep(SpikeKrylovColumns *t, SpikeBlockCGStep step, PetscInt m, int norms, PetscScalar host[],
+static PetscErrorCode CGStep(SpikeKrylovRhs *t, SpikeBlockCGStep step, PetscInt m, int norms, PetscScalar host[],
                              PetscScalar there[])
 {
   PetscFunctionBegin;
@@ -90,7 +90,7 @@ static PetscErrorCode CGStep(SpikeKrylovColumns *t, SpikeBlockCGStep step, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestBlockCGCase(SpikeKrylovColumns *t, PetscInt m, CGKind kind, PetscReal sigma, PetscReal curve)
+static PetscErrorCode TestBlockCGCase(SpikeKrylovRhs *t, PetscInt m, CGKind kind, PetscReal sigma, PetscReal curve)
 {
   const PetscInt mm = m * m, size = (PetscInt)SpikeBlockCGSize(m);
   PetscScalar   *host, *there, *M, *C, *before, a[1024], b[1024], nan = 0.0;
@@ -210,13 +210,13 @@ static PetscErrorCode TestBlockCGCase(SpikeKrylovColumns *t, PetscInt m, CGKind 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestBlockCG(const SpikeKrylovColumnKernels *k)
+static PetscErrorCode TestBlockCG(const SpikeKrylovRhsKernels *k)
 {
   const PetscInt widths[] = {1, 2, 3, 8, 17, 32};
 
   PetscFunctionBegin;
   for (size_t w = 0; w < PETSC_STATIC_ARRAY_LENGTH(widths); w++) {
-    SpikeKrylovColumns t;
+    SpikeKrylovRhs t;
 
     PetscCall(PetscMemzero(&t, sizeof(t)));
     t.k        = k;

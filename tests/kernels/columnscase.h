@@ -96,7 +96,7 @@ static PetscErrorCode Compare(Blocks *v, PetscReal tol, const char where[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetScalars(SpikeKrylovColumns *s)
+static PetscErrorCode SetScalars(SpikeKrylovRhs *s)
 {
   PetscFunctionBegin;
   for (PetscInt c = 0; c < ROOM; c++) {
@@ -111,7 +111,7 @@ static PetscErrorCode SetScalars(SpikeKrylovColumns *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CompareSums(SpikeKrylovColumns *s, PetscInt n, PetscInt nsums, PetscScalar reference[],
+static PetscErrorCode CompareSums(SpikeKrylovRhs *s, PetscInt n, PetscInt nsums, PetscScalar reference[],
                                   PetscScalar first[], PetscBool again, const char where[])
 {
   PetscFunctionBegin;
@@ -129,7 +129,7 @@ static PetscErrorCode CompareSums(SpikeKrylovColumns *s, PetscInt n, PetscInt ns
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
+static PetscErrorCode TestSteps(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)
 {
   PetscFunctionBegin;
   for (int step = 0; step < SPIKE_KRYLOV_NSTEPS; step++) {
@@ -164,12 +164,12 @@ static PetscErrorCode TestSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
 /*
   Variant 0: without z, x, q and a COMBINE behind; 1: with z or x, and a COMBINE; 2: with q too, and A of all columns
 */
-static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
+static PetscErrorCode TestBlockSteps(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)
 {
   const char *const names[] = {"dots", "combine", "update", "smooth"};
 
   PetscFunctionBegin;
-  for (int step = 0; step < SPIKE_KRYLOV_NBLOCKSTEPS; step++) {
+  for (int step = 0; step < SPIKE_KRYLOV_NBASISSTEPS; step++) {
     for (int variant = 0; variant < 3; variant++) {
       const PetscInt     ldA        = step == SPIKE_KRYLOV_DOTS && variant == 2 ? 0 : ld;
       const PetscBool    follows    = (PetscBool)(step == SPIKE_KRYLOV_UPDATE && variant > 0);
@@ -178,7 +178,7 @@ static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt
 
       for (PetscInt run = 0; run < 2; run++) {
         Blocks           v;
-        SpikeKrylovBlock b[2], g[2]; /* of the host and there */
+        SpikeKrylovBasis b[2], g[2]; /* of the host and there */
         PetscScalar     *pointers[2][4 * SHADE], *columns[4 * DOTS];
         PetscInt         nsums = 0;
 
@@ -218,20 +218,20 @@ static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt
           g[side].g                                     = NULL;
         }
         if (step != SPIKE_KRYLOV_COMBINE && (step != SPIKE_KRYLOV_UPDATE || variant))
-          nsums = SpikeKrylovBlockSums((SpikeKrylovBlockStep)step, b[0].last, (PetscBool)(b[0].z != NULL),
+          nsums = SpikeKrylovBasisSums((SpikeKrylovBasisStep)step, b[0].last, (PetscBool)(b[0].z != NULL),
                                        (PetscBool)(b[0].q != NULL));
         if (step == SPIKE_KRYLOV_SMOOTH) nsums = 1;
-        PetscCall((*s->k->blockstep)(s, WIDTH, (SpikeKrylovBlockStep)step, &b[1], ldA, ld, follows ? &g[1] : NULL,
+        PetscCall((*s->k->basisstep)(s, WIDTH, (SpikeKrylovBasisStep)step, &b[1], ldA, ld, follows ? &g[1] : NULL,
                                      nsums ? &recurrence : NULL));
         for (PetscInt c = 0; c < WIDTH; c++) {
-          SpikeKrylovBlock h;
+          SpikeKrylovBasis h;
 
           if (c == WIDTH / 2 && step != SPIKE_KRYLOV_SMOOTH) continue;
-          h = SpikeKrylovBlockColumn(s, &b[0], c, ldA, ld, columns);
-          (*SpikeKrylovBlockLoops_base[step])(&h, reference + c * PetscMax(1, nsums));
+          h = SpikeKrylovBasisColumn(s, &b[0], c, ldA, ld, columns);
+          (*SpikeKrylovBasisLoops_base[step])(&h, reference + c * PetscMax(1, nsums));
           if (!follows) continue;
-          h = SpikeKrylovBlockColumn(s, &g[0], c, ld, ld, columns + 2 * DOTS);
-          (*SpikeKrylovBlockLoops_base[SPIKE_KRYLOV_COMBINE])(&h, NULL);
+          h = SpikeKrylovBasisColumn(s, &g[0], c, ld, ld, columns + 2 * DOTS);
+          (*SpikeKrylovBasisLoops_base[SPIKE_KRYLOV_COMBINE])(&h, NULL);
         }
         if (nsums) PetscCall(CompareSums(s, n, nsums, reference, first, (PetscBool)run, names[step]));
         PetscCall(Compare(&v, 100 * PETSC_MACHINE_EPSILON, names[step]));
@@ -246,17 +246,17 @@ static PetscErrorCode TestBlockSteps(SpikeKrylovColumns *s, PetscInt n, PetscInt
   Inner products with vectors that all columns share, `least` of them and more; those of column 0 alone are the same to
   the last bit
 */
-static PetscErrorCode TestDots(SpikeKrylovColumns *s, PetscInt n, PetscInt ld, PetscInt least)
+static PetscErrorCode TestDots(SpikeKrylovRhs *s, PetscInt n, PetscInt ld, PetscInt least)
 {
   const PetscInt counts[] = {0, 1, 2, 3, 4, 7, 8, 9, DOTS};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(counts); k++) {
     const PetscInt m              = counts[k / 2],
-                   nsums          = SpikeKrylovBlockSums(SPIKE_KRYLOV_DOTS, m, (PetscBool)(k % 2), PETSC_FALSE);
+                   nsums          = SpikeKrylovBasisSums(SPIKE_KRYLOV_DOTS, m, (PetscBool)(k % 2), PETSC_FALSE);
     SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, PetscMax(1, m), 0, 0, 0, 0.0};
     PetscScalar        reference[WIDTH * (DOTS + 3)], first[WIDTH * (DOTS + 3)], *columns[MOST];
-    SpikeKrylovBlock   host, there;
+    SpikeKrylovBasis   host, there;
     Blocks             v;
 
     if (m < least) continue;
@@ -273,18 +273,18 @@ static PetscErrorCode TestDots(SpikeKrylovColumns *s, PetscInt n, PetscInt ld, P
     there.y   = v.there[DOTS];
     there.z   = k % 2 ? v.there[DOTS + 1] : NULL;
     for (PetscInt c = 0; c < WIDTH; c++) {
-      SpikeKrylovBlock h;
+      SpikeKrylovBasis h;
 
       if (c == WIDTH / 2) continue;
-      h = SpikeKrylovBlockColumn(s, &host, c, 0, ld, columns);
-      (*SpikeKrylovBlockLoops_base[SPIKE_KRYLOV_DOTS])(&h, reference + c * nsums);
+      h = SpikeKrylovBasisColumn(s, &host, c, 0, ld, columns);
+      (*SpikeKrylovBasisLoops_base[SPIKE_KRYLOV_DOTS])(&h, reference + c * nsums);
     }
     for (PetscInt run = 0; run < 2; run++) {
       /* without vectors ldA says nothing */
-      PetscCall((*s->k->blockstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &there, m || !run ? 0 : ld, ld, NULL, &recurrence));
+      PetscCall((*s->k->basisstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &there, m || !run ? 0 : ld, ld, NULL, &recurrence));
       PetscCall(CompareSums(s, n, nsums, reference, first, (PetscBool)run, "dots with shared vectors"));
     }
-    PetscCall((*s->k->blockstep)(s, 1, SPIKE_KRYLOV_DOTS, &there, 0, ld, NULL, &recurrence));
+    PetscCall((*s->k->basisstep)(s, 1, SPIKE_KRYLOV_DOTS, &there, 0, ld, NULL, &recurrence));
     PetscCall((*s->k->sums)(s, 1, nsums));
     for (PetscInt i = 0; i < nsums; i++)
       Check((PetscBool)(s->sums[i] == first[i]), "dots with shared vectors", n,
@@ -313,8 +313,7 @@ static PetscErrorCode MakeCSR(PetscInt n, const PetscInt ai[], const PetscInt aj
 }
 
 /* A band with all of its entries; column c of y and the sums against the row loop of a CSR matrix */
-static PetscErrorCode TestMult(SpikeKrylovColumns *s, SpikeKrylov *single, PetscInt n, PetscInt ld,
-                               KSPFusedSpMVType form)
+static PetscErrorCode TestMult(SpikeKrylovRhs *s, SpikeKrylov *single, PetscInt n, PetscInt ld, KSPFusedSpMVType form)
 {
   const SpikeKrylovStep steps[] = {SPIKE_KRYLOV_NSTEPS,  SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA,
                                    SPIKE_BCGS_OMEGA_RHO, SPIKE_CG_ALPHA,   SPIKE_CG1_BETA};
@@ -383,7 +382,7 @@ static PetscErrorCode TestMult(SpikeKrylovColumns *s, SpikeKrylov *single, Petsc
   Two pairs of columns change places, with their scalars; sums of a step behind it are those of the columns where they
   are now
 */
-static PetscErrorCode TestSwap(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
+static PetscErrorCode TestSwap(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)
 {
   const PetscInt a[] = {0, 2}, b[] = {6, 4};
   Blocks         v;
@@ -417,7 +416,7 @@ static PetscErrorCode TestSwap(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
 }
 
 /* y_j <- a x_i + b y_j for some columns; with factors of 0 what is no number is not read */
-static PetscErrorCode TestCombine(SpikeKrylovColumns *s, PetscInt n, PetscInt ld)
+static PetscErrorCode TestCombine(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)
 {
   const PetscInt    cx[] = {6, 0, 3}, cy[] = {1, 5, 2};
   const PetscScalar a[] = {0.0, 1.0, 1.0, 2.0}, b[] = {0.0, 0.0, -1.0, 0.5};
@@ -447,7 +446,7 @@ static PetscErrorCode TestCombine(SpikeKrylovColumns *s, PetscInt n, PetscInt ld
 }
 
 /* All of it */
-static PetscErrorCode TestBackend(SpikeKrylovColumns *s, SpikeKrylov *single, const PetscInt sizes[], PetscInt nsizes)
+static PetscErrorCode TestBackend(SpikeKrylovRhs *s, SpikeKrylov *single, const PetscInt sizes[], PetscInt nsizes)
 {
   PetscFunctionBegin;
   for (PetscInt k = 0; k < nsizes; k++)

@@ -23,7 +23,7 @@ static PetscInt ManyOffsets(PetscInt pattern, PetscInt n, PetscInt offset[])
 }
 
 /* Column c of y, and its sums, have the same bits whatever columns are beside it */
-static PetscErrorCode TestManyColumns(const SpikeKrylovColumnKernels *kernels, SpikeKrylov *single, PetscInt n,
+static PetscErrorCode TestManyColumns(const SpikeKrylovRhsKernels *kernels, SpikeKrylov *single, PetscInt n,
                                       PetscInt pattern)
 {
   const PetscInt            widths[] = {33, 1, 2, 3, 4, 5, 8, 9, 16, 17, 32};
@@ -32,11 +32,11 @@ static PetscErrorCode TestManyColumns(const SpikeKrylovColumnKernels *kernels, S
   const char *const         where    = pattern ? (pattern == 1 ? "band" : "far diagonals") : "27 points";
   const SpikeKrylovStepInfo none     = {"product", 1, 0, 0, 0, 0.0};
   PetscInt                  offset[128], count, nz = 0, *ai, *aj, *ti, *tj;
-  PetscScalar       *aa, *ta, *host[5], *there[5], *got, *reference, *full, sums[2 * MANY * SPIKE_KRYLOV_MAXDOTS];
-  PetscReal          nan = 0.0;
-  SpikeKrylovColumns s;
-  SpikeKrylovCSR     csr;
-  void              *copy = NULL;
+  PetscScalar   *aa, *ta, *host[5], *there[5], *got, *reference, *full, sums[2 * MANY * SPIKE_KRYLOV_MAXDOTS];
+  PetscReal      nan = 0.0;
+  SpikeKrylovRhs s;
+  SpikeKrylovCSR csr;
+  void          *copy = NULL;
 
   PetscFunctionBegin;
   nan /= nan;
@@ -140,7 +140,7 @@ static PetscErrorCode TestManyColumns(const SpikeKrylovColumnKernels *kernels, S
 }
 
 /* Around whole tiles of 512 rows */
-static PetscErrorCode TestMany(const SpikeKrylovColumnKernels *kernels, SpikeKrylov *single, PetscInt nsizes)
+static PetscErrorCode TestMany(const SpikeKrylovRhsKernels *kernels, SpikeKrylov *single, PetscInt nsizes)
 {
   const PetscInt sizes[] = {1, 2, 31, 511, 512, 513, 1026, 5003};
 

@@ -62,7 +62,7 @@ static PetscErrorCode DropIndices(PetscInt there[])
   The scalars that the device makes of the sums of a step, against those that the host makes of the sums that the device
   gives it; and after an exchange of columns
 */
-static PetscErrorCode TestRecurrences(SpikeKrylovColumns *cuda, SpikeKrylovColumns *ondevice, PetscInt n)
+static PetscErrorCode TestRecurrences(SpikeKrylovRhs *cuda, SpikeKrylovRhs *ondevice, PetscInt n)
 {
   const SpikeKrylovStep steps[] = {SPIKE_BCGS_START, SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_X,
                                    SPIKE_CG_START,   SPIKE_CG_ALPHA,   SPIKE_CG_BETA};
@@ -75,8 +75,8 @@ static PetscErrorCode TestRecurrences(SpikeKrylovColumns *cuda, SpikeKrylovColum
     const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[steps[k]];
 
     for (int side = 0; side < 2; side++) {
-      SpikeKrylovColumns *s = side ? ondevice : cuda;
-      Blocks              v;
+      SpikeKrylovRhs *s = side ? ondevice : cuda;
+      Blocks          v;
 
       PetscCall(MakeBlocks(n, n, info->nvectors, &v));
       for (PetscInt c = 0; c < ROOM; c++) {
@@ -111,7 +111,7 @@ static PetscErrorCode TestRecurrences(SpikeKrylovColumns *cuda, SpikeKrylovColum
   The small matrices that the device makes of inner products with shared vectors, as above; those of a column with a
   reason, and of columns behind the width, stay
 */
-static PetscErrorCode TestSmall(SpikeKrylovColumns *cuda, SpikeKrylovColumns *ondevice, PetscInt n)
+static PetscErrorCode TestSmall(SpikeKrylovRhs *cuda, SpikeKrylovRhs *ondevice, PetscInt n)
 {
   const SpikeIDRRecurrence residual = {SPIKE_IDR_RESIDUAL, SHADE, 0, 0, 1, 0.0};
   const PetscInt           nsums = SHADE + 1, count = ROOM * cuda->nsmall;
@@ -120,9 +120,9 @@ static PetscErrorCode TestSmall(SpikeKrylovColumns *cuda, SpikeKrylovColumns *on
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(count, &got));
   for (int side = 0; side < 2; side++) {
-    SpikeKrylovColumns *s = side ? ondevice : cuda;
-    SpikeKrylovBlock    b;
-    Blocks              v;
+    SpikeKrylovRhs  *s = side ? ondevice : cuda;
+    SpikeKrylovBasis b;
+    Blocks           v;
 
     PetscCall(MakeBlocks(n, n, SHADE + 1, &v));
     memset((void *)&b, 0, sizeof(b));
@@ -139,7 +139,7 @@ static PetscErrorCode TestSmall(SpikeKrylovColumns *cuda, SpikeKrylovColumns *on
     if (side) PetscCall(Put(s->small, got, count));
     else PetscCall(PetscArraycpy(got, s->hostsmall, count));
     PetscCall((*s->k->push)(s, ROOM));
-    PetscCall((*s->k->blockstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &b, 0, n, NULL, &residual));
+    PetscCall((*s->k->basisstep)(s, WIDTH, SPIKE_KRYLOV_DOTS, &b, 0, n, NULL, &residual));
     if (side) PetscCall((*s->k->pull)(s, ROOM));
     else {
       PetscCall((*s->k->sums)(s, WIDTH, nsums));
@@ -163,10 +163,10 @@ static PetscErrorCode TestSmall(SpikeKrylovColumns *cuda, SpikeKrylovColumns *on
 
 int main(int argc, char **argv)
 {
-  const PetscInt     sizes[] = {0, 1, 7, 64, 513, 4099, 300001};
-  SpikeKrylovColumns s, d;
-  SpikeKrylov        single;
-  PetscBool          small = PETSC_FALSE;
+  const PetscInt sizes[] = {0, 1, 7, 64, 513, 4099, 300001};
+  SpikeKrylovRhs s, d;
+  SpikeKrylov    single;
+  PetscBool      small = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
   PetscCall(PetscMemzero(&s, sizeof(s)));
   PetscCall(PetscMemzero(&d, sizeof(d)));
   PetscCall(PetscMemzero(&single, sizeof(single)));
-  s.k        = &SpikeKrylovColumnKernels_CUDA;
+  s.k        = &SpikeKrylovRhsKernels_CUDA;
   s.m        = ROOM;
   s.ncolumns = DOTS;
   s.nsmall   = SpikeIDRSize(SHADE);

@@ -79,7 +79,7 @@ static PetscErrorCode DestroyVectors(Vectors *v)
 
 /* What a case is: a step on m columns, variants of it, and a COMBINE behind it on m2 columns, or -1 */
 typedef struct {
-  SpikeKrylovBlockStep step;
+  SpikeKrylovBasisStep step;
   PetscInt             m, m2;
   bool                 z, x, q, over;
   char                 without; /* COMBINE: 'A' or 'B', and with 'B' a */
@@ -87,8 +87,8 @@ typedef struct {
 
 /* The block over one side's vectors: columns are counted from `first` on, as a method does it */
 static void MakeBlocks(const Case *c, PetscInt n, PetscInt offset, PetscInt most, PetscScalar *const v[],
-                       PetscScalar **const columns[4], PetscScalar *small, SpikeKrylovBlock *b,
-                       SpikeKrylovBlock *combine)
+                       PetscScalar **const columns[4], PetscScalar *small, SpikeKrylovBasis *b,
+                       SpikeKrylovBasis *combine)
 {
   PetscScalar *single[SINGLES];
 
@@ -139,7 +139,7 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
 {
   static const char *names[]          = {"dots", "combine", "update", "smooth"};
   const char        *name             = c->m2 < 0 ? names[c->step] : "update with combine";
-  const PetscInt     nsums            = SpikeKrylovBlockSums(c->step, c->m, c->z ? PETSC_TRUE : PETSC_FALSE,
+  const PetscInt     nsums            = SpikeKrylovBasisSums(c->step, c->m, c->z ? PETSC_TRUE : PETSC_FALSE,
                                               c->q ? PETSC_TRUE : PETSC_FALSE),
                  n                    = v->n;
   const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
@@ -147,7 +147,7 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
                    (c->step == SPIKE_KRYLOV_UPDATE && c->x);
   const PetscReal  grows = (PetscReal)((c->m + 2) * (c->m + 2)) * (PetscMax(c->m2, 0) + 2) * (PetscMax(c->m2, 0) + 2);
   PetscScalar    **columns[4], *pointers[4 * MOST], sums[MOST + 4], first[MOST + 4], theirs[MOST + 4];
-  SpikeKrylovBlock b, combine;
+  SpikeKrylovBasis b, combine;
 
   PetscFunctionBegin;
   for (int k = 0; k < 4; k++) columns[k] = pointers + k * MOST;
@@ -156,19 +156,19 @@ static PetscErrorCode TestCase(SpikeKrylov *host, SpikeKrylov *cuda, Vectors *v,
 
     for (PetscInt i = 0; i < 2 * MOST + 3; i++) small[i] = Number(90, i);
   }
-  PetscCall((*cuda->k->blockpush)(cuda));
+  PetscCall((*cuda->k->basispush)(cuda));
   for (int run = 0; run < 2; run++) {
     for (PetscInt k = 0; k < v->count; k++)
       PetscCallCUDA(cudaMemcpy(v->device[k], v->begin[k], v->size * sizeof(PetscScalar), cudaMemcpyDeviceToDevice));
     MakeBlocks(c, n, v->offset, most, v->device, columns, cuda->small, &b, &combine);
-    PetscCall((*cuda->k->blockstep)(cuda, c->step, &b, c->m2 < 0 ? NULL : &combine, has ? &recurrence : NULL));
-    if (has) PetscCall((*cuda->k->blocksums)(cuda, nsums, sums));
+    PetscCall((*cuda->k->basisstep)(cuda, c->step, &b, c->m2 < 0 ? NULL : &combine, has ? &recurrence : NULL));
+    if (has) PetscCall((*cuda->k->basissums)(cuda, nsums, sums));
     if (run && has) Check(!memcmp(first, sums, nsums * sizeof(PetscScalar)), name, n, c->m, "sums of two runs differ");
     for (PetscInt k = 0; k < nsums; k++) first[k] = sums[k];
   }
   MakeBlocks(c, n, v->offset, most, v->host, columns, host->small, &b, &combine);
-  PetscCall((*host->k->blockstep)(host, c->step, &b, c->m2 < 0 ? NULL : &combine, &recurrence));
-  PetscCall((*host->k->blocksums)(host, nsums, theirs));
+  PetscCall((*host->k->basisstep)(host, c->step, &b, c->m2 < 0 ? NULL : &combine, &recurrence));
+  PetscCall((*host->k->basissums)(host, nsums, theirs));
   for (PetscInt k = 0; has && k < nsums; k++)
     Check(PetscAbsScalar(theirs[k] - sums[k]) <= 64 * PETSC_MACHINE_EPSILON * grows * (1.0 + n), name, n, c->m,
           "a sum differs");
@@ -245,7 +245,7 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
   bool               same;
 
   PetscFunctionBegin;
-  PetscCall((*ondevice->k->blockcreate)(ondevice, s, small));
+  PetscCall((*ondevice->k->basiscreate)(ondevice, s, small));
   PetscCall(PetscMalloc4(s * n, &p, (s + 1) * n, &g, small, &got, small, &ours));
   PetscCallCUDA(cudaMalloc((void **)&dp, s * n * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMalloc((void **)&dg, (s + 1) * n * sizeof(PetscScalar)));
@@ -264,9 +264,9 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
   for (PetscInt i = 0; i < small; i++) ours[i] = 0.0;
   d = SpikeIDRLayout(s, ondevice->small);
   for (PetscInt k = -1; k < s + 3; k++) { /* start, a column each, omega, norm, and a norm that meets the test */
-    SpikeKrylovBlock b = {n,    0,    s,   P, NULL, NULL, NULL, NULL, dg + (k < 0 || k > s ? s : PetscMin(k, s)) * n,
+    SpikeKrylovBasis b = {n,    0,    s,   P, NULL, NULL, NULL, NULL, dg + (k < 0 || k > s ? s : PetscMin(k, s)) * n,
                           NULL, NULL, NULL};
-    SpikeKrylovBlockStep step = SPIKE_KRYLOV_DOTS;
+    SpikeKrylovBasisStep step = SPIKE_KRYLOV_DOTS;
     SpikeIDRRecurrence   e    = {k < 0 ? SPIKE_IDR_START
                                        : (k < s ? SPIKE_IDR_COLUMN : (k == s ? SPIKE_IDR_OMEGA : SPIKE_IDR_RESIDUAL)),
                             s,
@@ -283,9 +283,9 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
       ondevice->scalars->t.ttol = scalars.t.ttol = PETSC_MAX_REAL;
       PetscCall((*ondevice->k->push)(ondevice, PETSC_TRUE));
     }
-    PetscCall((*ondevice->k->blockstep)(ondevice, step, &b, NULL, &e));
-    PetscCall((*cuda->k->blockstep)(cuda, step, &b, NULL, &e));
-    PetscCall((*cuda->k->blocksums)(cuda, nsums, sums));
+    PetscCall((*ondevice->k->basisstep)(ondevice, step, &b, NULL, &e));
+    PetscCall((*cuda->k->basisstep)(cuda, step, &b, NULL, &e));
+    PetscCall((*cuda->k->basissums)(cuda, nsums, sums));
     if (SpikeIDRRecur(&e, &scalars, ours, sums)) {
       PetscCall((*ondevice->k->wait)(ondevice, &post));
       Check(post.it == scalars.it && post.reason == scalars.reason &&
@@ -300,9 +300,9 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
   }
   Check(scalars.reason == KSP_CONVERGED_RTOL, "recurrences", n, s, "the test does not test");
   {
-    SpikeKrylovBlock move = {n, 0, 0, NULL, NULL, NULL, d.omega, dg, dp, dp, dg, NULL};
+    SpikeKrylovBasis move = {n, 0, 0, NULL, NULL, NULL, d.omega, dg, dp, dp, dg, NULL};
 
-    PetscCall((*ondevice->k->blockstep)(ondevice, SPIKE_KRYLOV_UPDATE, &move, NULL, NULL));
+    PetscCall((*ondevice->k->basisstep)(ondevice, SPIKE_KRYLOV_UPDATE, &move, NULL, NULL));
     PetscCallCUDA(cudaMemcpy(g + n, dg, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     same = true;
     for (PetscInt i = 0; i < n; i++) same = same && g[n + i] == SpikeIDRShadow(i, 0, 0) + (PetscReal)0.1 * Number(0, i);
@@ -361,13 +361,13 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
     dA[k] = dv + (k + 2) * n;
   }
   for (PetscInt z = 0; copy && z < 3; z++) { /* without, of another vector, of x */
-    const SpikeKrylovBlock db = {n, 0, m, dA, NULL, NULL, NULL, NULL, dy, z ? dv + (z == 1 ? n : 0) : NULL, NULL, NULL};
-    const SpikeKrylovBlock b  = {n, 0, m, A, NULL, NULL, NULL, NULL, y, z ? v + (z == 1 ? n : 0) : NULL, NULL, NULL};
+    const SpikeKrylovBasis db = {n, 0, m, dA, NULL, NULL, NULL, NULL, dy, z ? dv + (z == 1 ? n : 0) : NULL, NULL, NULL};
+    const SpikeKrylovBasis b  = {n, 0, m, A, NULL, NULL, NULL, NULL, y, z ? v + (z == 1 ? n : 0) : NULL, NULL, NULL};
     bool                   good = true;
 
     PetscCallCUDA(cudaMemset(dy, 0xff, n * sizeof(PetscScalar)));
-    PetscCall((*cuda->k->blockmult)(cuda, copy, dv, &db, &recurrence));
-    PetscCall((*cuda->k->blocksums)(cuda, m + (z ? 3 : 1), sums));
+    PetscCall((*cuda->k->basismult)(cuda, copy, dv, &db, &recurrence));
+    PetscCall((*cuda->k->basissums)(cuda, m + (z ? 3 : 1), sums));
     PetscCallCUDA(cudaMemcpy(y, dy, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
     for (PetscInt i = 0; i < n; i++) {
       PetscScalar sum = 0.0;
@@ -376,8 +376,8 @@ static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n,
       good = good && PetscAbsScalar(sum - y[i]) <= 8 * width * PETSC_MACHINE_EPSILON;
     }
     Check(good, "product", n, m, "a product differs");
-    PetscCall((*host->k->blockstep)(host, SPIKE_KRYLOV_DOTS, &b, NULL, NULL));
-    PetscCall((*host->k->blocksums)(host, m + (z ? 3 : 1), theirs));
+    PetscCall((*host->k->basisstep)(host, SPIKE_KRYLOV_DOTS, &b, NULL, NULL));
+    PetscCall((*host->k->basissums)(host, m + (z ? 3 : 1), theirs));
     for (PetscInt k = 0; k < m + (z ? 3 : 1); k++)
       Check(PetscAbsScalar(sums[k] - theirs[k]) <= 64 * PETSC_MACHINE_EPSILON * width * width * (1.0 + n), "product", n,
             m, "a sum behind a product differs");
@@ -435,7 +435,7 @@ int main(int argc, char **argv)
     PetscCall((*states[k]->k->create)(states[k]));
     PetscCall(PetscMemzero(states[k]->scalars, sizeof(*states[k]->scalars)));
     PetscCall((*states[k]->k->push)(states[k], PETSC_FALSE));
-    PetscCall((*states[k]->k->blockcreate)(states[k], MOST, SpikeIDRSize(MOST)));
+    PetscCall((*states[k]->k->basiscreate)(states[k], MOST, SpikeIDRSize(MOST)));
   }
 #define Line(what) printf("%s %d - cuda block %s\n", failures > before ? "not ok" : "ok", ++line, what)
   before = failures;

@@ -536,11 +536,11 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
                 info->name, j);
       }
   cuda.ncolumns = 8;
-  PetscCall((*cuda.k->blockcreate)(&cuda, 8, SpikeIDRSize(8)));
+  PetscCall((*cuda.k->basiscreate)(&cuda, 8, SpikeIDRSize(8)));
   for (PetscInt columns = 1; columns <= 8; columns++)
     for (int z = 0; z < 2; z++) { /* inner products behind the product, against those of the step alone */
       PetscScalar     *A[8], sums[16];
-      SpikeKrylovBlock b = {};
+      SpikeKrylovBasis b = {};
 
       for (PetscInt i = 0; i < n; i++) y.host[i] = NaN();
       PetscCall(Put(&y));
@@ -550,8 +550,8 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
       b.A    = A;
       b.y    = y.there + GUARD;
       b.z    = z ? x.there + GUARD : NULL;
-      PetscCall((*cuda.k->blockmult)(&cuda, copy[1], x.there + GUARD, &b, &recurrence));
-      PetscCall((*cuda.k->blocksums)(&cuda, columns + (z ? 3 : 1), sums));
+      PetscCall((*cuda.k->basismult)(&cuda, copy[1], x.there + GUARD, &b, &recurrence));
+      PetscCall((*cuda.k->basissums)(&cuda, columns + (z ? 3 : 1), sums));
       PetscCall(Get(&y, mine));
       Check((PetscBool)!memcmp(mine + GUARD, bits + GUARD, n * sizeof(*mine)), "bits of the product with columns",
             columns);

@@ -63,13 +63,13 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   GuardStart();
   for (int isa = SPIKE_ISA_BASE; isa <= SPIKE_ISA_V4; isa++) {
-    SpikeKrylovColumns s;
-    SpikeKrylov        single;
+    SpikeKrylovRhs s;
+    SpikeKrylov    single;
 
     if (!SpikeISASet((SpikeISA)isa)) continue;
     PetscCall(PetscMemzero(&s, sizeof(s)));
     PetscCall(PetscMemzero(&single, sizeof(single)));
-    s.k        = &SpikeKrylovColumnKernels_Host;
+    s.k        = &SpikeKrylovRhsKernels_Host;
     s.m        = ROOM;
     s.ncolumns = DOTS;
     s.nsmall   = SpikeIDRSize(SHADE);

@@ -97,8 +97,8 @@ typedef enum {
   SPIKE_KRYLOV_COMBINE,
   SPIKE_KRYLOV_UPDATE,
   SPIKE_KRYLOV_SMOOTH,
-  SPIKE_KRYLOV_NBLOCKSTEPS
-} SpikeKrylovBlockStep;
+  SPIKE_KRYLOV_NBASISSTEPS
+} SpikeKrylovBasisStep;
 
 typedef struct {
   PetscInt           n, first, last;
@@ -106,10 +106,10 @@ typedef struct {
   const PetscScalar *c, *a;
   PetscScalar       *x, *y, *z, *r, *q, *p; /* NULL where the step has none */
   const PetscScalar *g;
-} SpikeKrylovBlock;
+} SpikeKrylovBasis;
 
 /* How many sums a step of m columns has; z and q: whether there is one */
-static inline PetscInt SpikeKrylovBlockSums(SpikeKrylovBlockStep step, PetscInt m, PetscBool z, PetscBool q)
+static inline PetscInt SpikeKrylovBasisSums(SpikeKrylovBasisStep step, PetscInt m, PetscBool z, PetscBool q)
 {
   if (step == SPIKE_KRYLOV_DOTS) return m + (z ? 3 : 1);
   return step == SPIKE_KRYLOV_UPDATE && q ? 4 : 1;
@@ -204,25 +204,25 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*destroygraph)(SpikeKrylov *, void **graph);
 
   /*
-    Block steps: at most maxcolumns columns. blockcreate() makes room for blocks of s columns and for `small` scalars,
+    Block steps: at most maxcolumns columns. basiscreate() makes room for blocks of s columns and for `small` scalars,
     in place of what there was; destroy() takes it away
   */
   PetscInt maxcolumns;
-  PetscErrorCode (*blockcreate)(SpikeKrylov *, PetscInt s, PetscInt small);
+  PetscErrorCode (*basiscreate)(SpikeKrylov *, PetscInt s, PetscInt small);
 
   /*
     Enqueues a block step, behind y <- A x by the copy of A where there is one (DOTS of this y; x is z where that is
     there), and in front of a COMBINE that starts from the r of this step where there is one: one pass over the vectors
     on a device. Does nothing when a reason is set. With a recurrence its sums are taken: ondevice the recurrence
-    follows, else blocksums() waits for them, on this rank. blockpush(): the host's scalars become those of the kernels;
+    follows, else basissums() waits for them, on this rank. basispush(): the host's scalars become those of the kernels;
     no host waits.
   */
-  PetscErrorCode (*blockstep)(SpikeKrylov *, SpikeKrylovBlockStep, const SpikeKrylovBlock *,
-                              const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *);
-  PetscErrorCode (*blockmult)(SpikeKrylov *, const void *copy, const PetscScalar *x, const SpikeKrylovBlock *,
+  PetscErrorCode (*basisstep)(SpikeKrylov *, SpikeKrylovBasisStep, const SpikeKrylovBasis *,
+                              const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *);
+  PetscErrorCode (*basismult)(SpikeKrylov *, const void *copy, const PetscScalar *x, const SpikeKrylovBasis *,
                               const SpikeIDRRecurrence *);
-  PetscErrorCode (*blocksums)(SpikeKrylov *, PetscInt nsums, PetscScalar sums[]);
-  PetscErrorCode (*blockpush)(SpikeKrylov *);
+  PetscErrorCode (*basissums)(SpikeKrylov *, PetscInt nsums, PetscScalar sums[]);
+  PetscErrorCode (*basispush)(SpikeKrylov *);
 
   /* Enqueues p[i] <- SpikeIDRShadow(start + i, k, generation), i < n: the same numbers in each backend */
   PetscErrorCode (*shadow)(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p);
@@ -265,6 +265,6 @@ typedef void (*SpikeKrylovLoop)(PetscInt n, const SpikeKrylovFactors *, PetscSca
 PETSC_INTERN const SpikeKrylovLoop SpikeKrylovLoops_base[SPIKE_KRYLOV_NSTEPS], SpikeKrylovLoops_v3[SPIKE_KRYLOV_NSTEPS],
   SpikeKrylovLoops_v4[SPIKE_KRYLOV_NSTEPS];
 
-typedef void (*SpikeKrylovBlockLoop)(const SpikeKrylovBlock *, PetscScalar sums[]);
-PETSC_INTERN const SpikeKrylovBlockLoop SpikeKrylovBlockLoops_base[SPIKE_KRYLOV_NBLOCKSTEPS],
-  SpikeKrylovBlockLoops_v3[SPIKE_KRYLOV_NBLOCKSTEPS], SpikeKrylovBlockLoops_v4[SPIKE_KRYLOV_NBLOCKSTEPS];
+typedef void (*SpikeKrylovBasisLoop)(const SpikeKrylovBasis *, PetscScalar sums[]);
+PETSC_INTERN const SpikeKrylovBasisLoop SpikeKrylovBasisLoops_base[SPIKE_KRYLOV_NBASISSTEPS],
+  SpikeKrylovBasisLoops_v3[SPIKE_KRYLOV_NBASISSTEPS], SpikeKrylovBasisLoops_v4[SPIKE_KRYLOV_NBASISSTEPS];

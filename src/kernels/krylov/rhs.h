@@ -8,7 +8,7 @@
 #include "krylov.h"
 #include "blockcg.h"
 
-typedef struct _n_SpikeKrylovColumnKernels SpikeKrylovColumnKernels;
+typedef struct _n_SpikeKrylovColumnKernels SpikeKrylovRhsKernels;
 
 /*
   A solve for m right-hand sides is m solves side by side: a vector becomes a block of columns, and each column has
@@ -21,8 +21,8 @@ typedef struct _n_SpikeKrylovColumnKernels SpikeKrylovColumnKernels;
   recurrences and pushes the scalars.
 */
 typedef struct {
-  const SpikeKrylovColumnKernels *k;
-  PetscBool                       ondevice;
+  const SpikeKrylovRhsKernels *k;
+  PetscBool                    ondevice;
   /* columns that there is room for                                            */
   PetscInt m;
   /* of block steps: most columns of A and B; 0 without                         */
@@ -31,13 +31,13 @@ typedef struct {
   SpikeKrylovScalars *scalars;
   /* [m nsmall] where the kernels are, and where the host makes recurrences; NULL is the latter with ondevice */
   PetscScalar *small, *hostsmall;
-  /* [m SpikeKrylovColumnSums()] of this rank, those of a column side by side   */
+  /* [m SpikeKrylovRhsSums()] of this rank, those of a column side by side   */
   PetscScalar *sums;
   void        *data;
-} SpikeKrylovColumns;
+} SpikeKrylovRhs;
 
 /* Sums of a column in a step, at most */
-static inline PetscInt SpikeKrylovColumnSums(const SpikeKrylovColumns *s)
+static inline PetscInt SpikeKrylovRhsSums(const SpikeKrylovRhs *s)
 {
   return PetscMax((PetscInt)SPIKE_KRYLOV_MAXDOTS, s->ncolumns + 3);
 }
@@ -47,21 +47,21 @@ struct _n_SpikeKrylovColumnKernels {
   PetscMemType memtype;
 
   /* m, ncolumns, nsmall and ondevice are set by the caller; destroy() accepts a state partly made */
-  PetscErrorCode (*create)(SpikeKrylovColumns *);
-  PetscErrorCode (*destroy)(SpikeKrylovColumns *);
+  PetscErrorCode (*create)(SpikeKrylovRhs *);
+  PetscErrorCode (*destroy)(SpikeKrylovRhs *);
 
   /*
     push(): the host's scalars of the first `width` columns become those of the kernels, without ondevice also those of
     block steps. pull(): the other way, with ondevice; waits
   */
-  PetscErrorCode (*push)(SpikeKrylovColumns *, PetscInt width);
-  PetscErrorCode (*pull)(SpikeKrylovColumns *, PetscInt width);
+  PetscErrorCode (*push)(SpikeKrylovRhs *, PetscInt width);
+  PetscErrorCode (*pull)(SpikeKrylovRhs *, PetscInt width);
 
   /*
     One step over n rows of each column, vector k with leading dimension ld[k]. The sums of a column are added up in an
     order that depends on n alone, not on the number of columns. Words a row and column: the list in scalars.h
   */
-  PetscErrorCode (*step)(SpikeKrylovColumns *, PetscInt width, SpikeKrylovStep, PetscInt n, PetscScalar *const v[],
+  PetscErrorCode (*step)(SpikeKrylovRhs *, PetscInt width, SpikeKrylovStep, PetscInt n, PetscScalar *const v[],
                          const PetscInt ld[]);
 
   /*
@@ -69,27 +69,27 @@ struct _n_SpikeKrylovColumnKernels {
     column 0. ldA is that of b->A, ld that of all else. combine: a COMBINE behind it, all of whose blocks have ld.
     SMOOTH is done where a reason is set too.
   */
-  PetscErrorCode (*blockstep)(SpikeKrylovColumns *, PetscInt width, SpikeKrylovBlockStep, const SpikeKrylovBlock *,
-                              PetscInt ldA, PetscInt ld, const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *);
+  PetscErrorCode (*basisstep)(SpikeKrylovRhs *, PetscInt width, SpikeKrylovBasisStep, const SpikeKrylovBasis *,
+                              PetscInt ldA, PetscInt ld, const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *);
 
   /*
     Without ondevice: waits for the sums of the last step, nsums of a column, and puts those of column c at sums[c
     nsums]
   */
-  PetscErrorCode (*sums)(SpikeKrylovColumns *, PetscInt width, PetscInt nsums);
+  PetscErrorCode (*sums)(SpikeKrylovRhs *, PetscInt width, PetscInt nsums);
 
   /*
     Columns a[i] and b[i] change places, i < n, in all blocks v[k] of `rows` rows and leading dimension ld, and with all
     of their scalars. No column is there twice
   */
-  PetscErrorCode (*swap)(SpikeKrylovColumns *, PetscInt n, const PetscInt a[], const PetscInt b[], PetscInt rows,
+  PetscErrorCode (*swap)(SpikeKrylovRhs *, PetscInt n, const PetscInt a[], const PetscInt b[], PetscInt rows,
                          PetscInt nblocks, PetscScalar *const v[], PetscInt ld);
 
   /*
     y_j <- a x_i + b y_j on n rows, i = cx[k] and j = cy[k] for k < count: no y_j is there twice, and no other column of
     the two is moved. With a = 0 x is not read, with b = 0 y is not. Whatever the reasons are
   */
-  PetscErrorCode (*combine)(SpikeKrylovColumns *, PetscInt count, PetscInt n, PetscScalar a, const PetscScalar *x,
+  PetscErrorCode (*combine)(SpikeKrylovRhs *, PetscInt count, PetscInt n, PetscScalar a, const PetscScalar *x,
                             PetscInt ldx, const PetscInt cx[], PetscScalar b, PetscScalar *y, PetscInt ldy,
                             const PetscInt cy[]);
 
@@ -99,32 +99,32 @@ struct _n_SpikeKrylovColumnKernels {
     none; with SPIKE_KRYLOV_NSTEPS the product alone. Reads the copy once for as many columns as registers or cache
     hold.
   */
-  PetscErrorCode (*mult)(SpikeKrylovColumns *, const void *copy, PetscInt width, SpikeKrylovStep,
-                         const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy,
-                         PetscScalar *const v[], const PetscInt ld[]);
+  PetscErrorCode (*mult)(SpikeKrylovRhs *, const void *copy, PetscInt width, SpikeKrylovStep, const PetscScalar *scale,
+                         const PetscScalar *x, PetscScalar *y, PetscInt ldxy, PetscScalar *const v[],
+                         const PetscInt ld[]);
 
   /*
     The small matrices of block CG over the first m columns, m <= SPIKE_BLOCKCG_MAXM, behind the dots:
     SpikeBlockCGRecur() with the scalars of the kernels. small is where the kernels are. With ondevice, or on the host,
     whose function takes the host's scalars of any backend
   */
-  PetscErrorCode (*blockcg)(SpikeKrylovColumns *, SpikeBlockCGStep, PetscInt m, int norms, PetscScalar *small);
+  PetscErrorCode (*blockcg)(SpikeKrylovRhs *, SpikeBlockCGStep, PetscInt m, int norms, PetscScalar *small);
 };
 
 /* the latter where the library was built with CUDA */
-PETSC_INTERN const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host, SpikeKrylovColumnKernels_CUDA;
+PETSC_INTERN const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_Host, SpikeKrylovRhsKernels_CUDA;
 
 /* backend.c: the backend for data of a memory type, NULL where the library has none */
-PETSC_INTERN const SpikeKrylovColumnKernels *SpikeKrylovColumnKernelsFind(PetscMemType);
+PETSC_INTERN const SpikeKrylovRhsKernels *SpikeKrylovRhsKernelsFind(PetscMemType);
 
 /*
   b moved to column c: A has the leading dimension ldA, all else ld; A and B go to pointers[0] and pointers[ncolumns]
 */
-static inline SpikeKrylovBlock SpikeKrylovBlockColumn(const SpikeKrylovColumns *s, const SpikeKrylovBlock *b,
-                                                      PetscInt c, PetscInt ldA, PetscInt ld, PetscScalar **pointers)
+static inline SpikeKrylovBasis SpikeKrylovBasisColumn(const SpikeKrylovRhs *s, const SpikeKrylovBasis *b, PetscInt c,
+                                                      PetscInt ldA, PetscInt ld, PetscScalar **pointers)
 {
   const PetscCount shift = (PetscCount)c * ld, small = (PetscCount)c * s->nsmall;
-  SpikeKrylovBlock h = *b;
+  SpikeKrylovBasis h = *b;
 
   for (PetscInt j = b->first; j < b->last; j++) {
     if (b->A) pointers[j] = b->A[j] + (PetscCount)c * ldA;

@@ -219,7 +219,7 @@ __device__ static inline void SpikePanelL(const SpikePartition<F> &P, int i, int
       b[0] = kb < nb || q <= g ? col[0] : SpikeArith(0.0);
       b[1] = kb < nb || q + 4 <= g ? col[4] : SpikeArith(0.0);
   #pragma unroll
-      for (int h = 0; h < H; h++) SpikeMMA(x[h], a[h][kb], b);
+      for (int h = 0; h < H; h++) SpikeTileMMA(x[h], a[h][kb], b);
     }
   #pragma unroll
     for (int h = 0; h < H; h++)
@@ -275,7 +275,7 @@ __device__ static inline void SpikePanelU(const SpikePartition<F> &P, int j, int
   #pragma unroll
       for (int e = 0; e < 4; e++) y[e] = SpikeArith(0.0);
   #pragma unroll
-      for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++) SpikeMMA(y, a[kb], b[kb][nb]);
+      for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++) SpikeTileMMA(y, a[kb], b[kb][nb]);
   #pragma unroll
       for (int e = 0; e < 4; e++) {
         const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
@@ -349,7 +349,7 @@ __device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int
       }
   #pragma unroll
       for (int h = 0; h < H; h++)
-        if (!lcorner || kb >= 2 * h) SpikeMMA(x[h], a[h][kb], b);
+        if (!lcorner || kb >= 2 * h) SpikeTileMMA(x[h], a[h][kb], b);
     }
   #pragma unroll
     for (int h = 0; h < H; h++)

@@ -160,7 +160,7 @@ PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
   h->fillstats = st;
   f.A.val      = A->val;
   f.A.offset   = ((const SpikeDIACUDA *)A->data)->offset;
-  f.A.ld       = SpikeDiaLd(A);
+  f.A.ld       = SpikeDIALd(A);
   f.A.count    = (int)A->count;
   if (h->tri) {
     PetscCall(SpikeTriFillDiagonals_CUDA(s, &f.A));

@@ -187,7 +187,7 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
     a: (g, q), (g + 8, q), (g, q + 4), (g + 8, q + 4)    b: (q, g), (q + 4, g)    c: (g, 2q), (g, 2q + 1), (g + 8, 2q),
                                                          (g + 8, 2q + 1)
 */
-__device__ static inline void SpikeMMA(double (&c)[4], const double (&a)[4], const double (&b)[2])
+__device__ static inline void SpikeTileMMA(double (&c)[4], const double (&a)[4], const double (&b)[2])
 {
 #if __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -217,7 +217,7 @@ __device__ static inline void SpikeMMA(double (&c)[4], const double (&a)[4], con
 }
 
 #if defined(PETSC_USE_COMPLEX)
-__device__ static inline void SpikeMMA(SpikeArith (&c)[4], const SpikeArith (&a)[4], const SpikeArith (&b)[2])
+__device__ static inline void SpikeTileMMA(SpikeArith (&c)[4], const SpikeArith (&a)[4], const SpikeArith (&b)[2])
 {
   double re[4], im[4], ar[4], ai[4], an[4], br[2], bi[2];
 
@@ -232,10 +232,10 @@ __device__ static inline void SpikeMMA(SpikeArith (&c)[4], const SpikeArith (&a)
     br[i] = b[i].real();
     bi[i] = b[i].imag();
   }
-  SpikeMMA(re, ar, br);
-  SpikeMMA(re, an, bi);
-  SpikeMMA(im, ar, bi);
-  SpikeMMA(im, ai, br);
+  SpikeTileMMA(re, ar, br);
+  SpikeTileMMA(re, an, bi);
+  SpikeTileMMA(im, ar, bi);
+  SpikeTileMMA(im, ai, br);
   for (int i = 0; i < 4; i++) c[i] = SpikeArith(re[i], im[i]);
 }
 #endif

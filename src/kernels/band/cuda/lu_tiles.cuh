@@ -11,8 +11,8 @@
   are read and written without bank conflicts. Rows and columns from T on are zero.
 
   A tile in fragments: with g = lane / 4 and q = lane % 4 a lane has  d[m][n][e] = element (8 m + g, 8 n + 2 q + e).
-  That is c of SpikeMMA(), and also its a when the products run over k in the order 0 2 4 6 1 3 5 7: b of a lane is then
-  the pair of rows 2 q, 2 q + 1 of column g.
+  That is c of SpikeTileMMA(), and also its a when the products run over k in the order 0 2 4 6 1 3 5 7: b of a lane is
+  then the pair of rows 2 q, 2 q + 1 of column g.
 */
 template <typename F>
 struct SpikeLane {
@@ -75,7 +75,7 @@ __device__ static inline void SpikeBlockProduct(double (&x)[NB][NB][2], int h, i
   c[1] = x[2 * h][n][1];
   c[2] = 2 * h + 1 < NB ? x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][0] : 0.0;
   c[3] = 2 * h + 1 < NB ? x[2 * h + 1 < NB ? 2 * h + 1 : 0][n][1] : 0.0;
-  SpikeMMA(c, a, b);
+  SpikeTileMMA(c, a, b);
   x[2 * h][n][0] = c[0];
   x[2 * h][n][1] = c[1];
   if (2 * h + 1 < NB) {
@@ -280,7 +280,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
       if (n != b) {
         double c[4] = {0.0, 0.0, 0.0, 0.0};
 
-        SpikeMMA(c, a, r[n]);
+        SpikeTileMMA(c, a, r[n]);
         w[n][0] = c[0];
         w[n][1] = c[1];
       }
@@ -299,7 +299,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
         a[2 * e]     = m == b ? 0.0 : d[m][b][e];
         a[2 * e + 1] = m1 == b || m1 == m ? 0.0 : d[m1][b][e];
       }
-      SpikeMMA(c, a, minus);
+      SpikeTileMMA(c, a, minus);
 #pragma unroll
       for (int e = 0; e < 2; e++) {
         t[m][e]     = c[e];
@@ -314,7 +314,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
           a[2 * e + 1] = t[m + 1][e];
           c[e] = c[2 + e] = 0.0;
         }
-        SpikeMMA(c, a, lower);
+        SpikeTileMMA(c, a, lower);
 #pragma unroll
         for (int e = 0; e < 2; e++) {
           if (m > b) d[m][b][e] = c[e];

@@ -4,14 +4,14 @@
 #include "kernels/common/cuda/mma.cuh"
 
 #if !defined(PETSC_USE_COMPLEX)
-  #define SPIKE_COLUMNS       8 /* of a warp */
-  #define SPIKE_COLUMNS_WARPS 4 /* of a block, at most */
-  #define SPIKE_COLUMNS_AHEAD 3 /* tile rows that are on their way to the second-level cache */
+  #define SPIKE_RHS       8 /* of a warp */
+  #define SPIKE_RHS_WARPS 4 /* of a block, at most */
+  #define SPIKE_RHS_AHEAD 3 /* tile rows that are on their way to the second-level cache */
 
 /*
   Columns X are the rows of a product  X^T A^T:  lane l = 4 g + q has column g of X, and of a piece of 16 rows the four
   x[s] = X(4 q + s, g). Of a 16 x 16 piece of A it has the pairs of rows 2 g, 2 g + 1 in the columns 4 q + s, and
-  SpikeMmaReal() with these pairs gives it the rows 4 q + 2 e + h of the result for h, e = 0, 1: in the order in which
+  SpikeMMAReal() with these pairs gives it the rows 4 q + 2 e + h of the result for h, e = 0, 1: in the order in which
   it had them. So what one product makes is an operand of the next one as it is, and all of a tile comes from memory in
   whole lines, for T even by pairs.
 */
@@ -84,7 +84,7 @@ struct SpikePieces {
 
             if (SIDE * (n - m) < 0) continue;
             if (SIDE && n == m && !(DIAGONAL && r == c) && (SIDE > 0 ? r >= c : r <= c)) a = 0.0;
-            SpikeMmaReal(y[m][h], x[n][s & 1][s >> 1], a);
+            SpikeMMAReal(y[m][h], x[n][s & 1][s >> 1], a);
           }
   }
 };
@@ -100,7 +100,7 @@ struct SpikePieces {
   The order of all sums is fixed and the same for any number of columns.
 */
 template <typename F, int NB, bool FULL>
-__global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
+__global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
   SpikeSweepColumns_Kernel(const __grid_constant__ SpikeSweepArgs a, int nrhs)
 {
   constexpr int     PITCH = 16 * NB + 2; /* lanes read pairs of neighbouring columns from different banks */
@@ -108,8 +108,8 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
   const SpikeTiles                      &t = a.t;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, q4 = 4 * (lane & 3),
             slots = PetscMax(t.QL, t.QU) + 1;
-  const int first = SPIKE_COLUMNS * ((int)blockIdx.y * (int)(blockDim.x >> 5) + warp),
-            nc = PetscMin(SPIKE_COLUMNS, nrhs - first), end = a.correct ? blockIdx.x & 1 : 0;
+  const int first = SPIKE_RHS * ((int)blockIdx.y * (int)(blockDim.x >> 5) + warp),
+            nc = PetscMin(SPIKE_RHS, nrhs - first), end = a.correct ? blockIdx.x & 1 : 0;
   const PetscInt p = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
   /* of a group, as for one column */
   const SpikeRange range = SpikeGetRange(a, a.correct, p / t.G * t.G, end);
@@ -119,14 +119,13 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
   const bool     top = range.top && t.active[p] && (!a.window || a.window[2 * p]),
              bottom  = range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1]);
   const bool tips = a.tips && !a.correct, above = tips && t.active[p], below = tips && t.active[p + 1];
-  const F   *band      = (const F *)a.band + t.group(p) + member;
-  double    *ring      = columns + warp * (slots * SPIKE_COLUMNS * PITCH + 32),
-         *diagonal     = ring + slots * SPIKE_COLUMNS * PITCH;
+  const F   *band = (const F *)a.band + t.group(p) + member;
+  double    *ring = columns + warp * (slots * SPIKE_RHS * PITCH + 32), *diagonal = ring + slots * SPIKE_RHS * PITCH;
   const PetscScalar *b = a.b + first * a.ldb + start;
   PetscScalar       *y = a.y + first * a.ldy + start, *x = a.x + first * a.ldx + start,
               *tip = tips ? a.tips + first * a.ldt + p * (PetscCount)(t.kl + t.ku) + t.kl : NULL;
   SpikePieces<F, NB> tile;
-  PetscScalar        vec[SPIKE_COLUMNS], dg = 0.0;
+  PetscScalar        vec[SPIKE_RHS], dg = 0.0;
   /* step and place of the next tile to be asked for */
   int fs = t.QL ? 0 : nf, fq = 0;
 
@@ -144,18 +143,18 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
     }
   };
   /* row i of all columns; columns behind the last one are that one again */
-  const auto read = [&](const PetscScalar *from, PetscCount ld, PetscInt i, PetscScalar(&to)[SPIKE_COLUMNS]) {
+  const auto read = [&](const PetscScalar *from, PetscCount ld, PetscInt i, PetscScalar(&to)[SPIKE_RHS]) {
     from += i;
   #pragma unroll
-    for (int k = 0; k < SPIKE_COLUMNS; k++) {
+    for (int k = 0; k < SPIKE_RHS; k++) {
       to[k] = *from;
       if (k + 1 < nc) from += ld;
     }
   };
-  const auto write = [&](PetscScalar *to, PetscCount ld, PetscInt i, const PetscScalar(&from)[SPIKE_COLUMNS]) {
+  const auto write = [&](PetscScalar *to, PetscCount ld, PetscInt i, const PetscScalar(&from)[SPIKE_RHS]) {
     to += i;
   #pragma unroll
-    for (int k = 0; k < SPIKE_COLUMNS; k++, to += ld)
+    for (int k = 0; k < SPIKE_RHS; k++, to += ld)
       if (k < nc) *to = from[k];
   };
   /* the row of step s that is this lane's, for all columns; what the way back needs besides */
@@ -169,7 +168,7 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
       else read(b, a.ldb, i, vec);
     } else {
   #pragma unroll
-      for (int k = 0; k < SPIKE_COLUMNS; k++) vec[k] = 0.0;
+      for (int k = 0; k < SPIKE_RHS; k++) vec[k] = 0.0;
     }
     if (back && lane < t.T && s < nb) dg = (PetscScalar)(band + (f1 - 1 - s) * t.stepsize + t.tile(t.QL + t.QU))[lane];
   };
@@ -198,20 +197,19 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
       for (int i = lane; i < (h + 31) / 32 * 32; i += 32) {
         /* of all lanes. B is lower triangular, C upper triangular */
         const int c0 = which ? 0 : i - lane, c1 = which ? PetscMin(h, i - lane + 32) : h;
-        double    sum[SPIKE_COLUMNS] = {};
+        double    sum[SPIKE_RHS] = {};
 
   #pragma unroll 4
         for (int c = c0; c < c1; c++) {
           const double w = i < h && (which ? c <= i : c >= i) ? (double)A[(PetscCount)c * h + i] : 0.0;
 
   #pragma unroll
-          for (int k = 0; k < SPIKE_COLUMNS; k++)
-            sum[k] = fma(w, (double)from[PetscMin(k, nc - 1) * a.ldt + c], sum[k]);
+          for (int k = 0; k < SPIKE_RHS; k++) sum[k] = fma(w, (double)from[PetscMin(k, nc - 1) * a.ldt + c], sum[k]);
         }
         const PetscInt row = which ? n - h + i : i;
 
   #pragma unroll
-        for (int k = 0; k < SPIKE_COLUMNS; k++)
+        for (int k = 0; k < SPIKE_RHS; k++)
           if (i < h && k < nc)
             y[k * a.ldy + row] = (PetscScalar)(sum[k] +
                                                (which && top && row < a.ht ? (double)y[k * a.ldy + row] : 0.0));
@@ -226,22 +224,22 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
     const int      Q = BACK ? t.QU : t.QL, steps = BACK ? nb : nf;
     int            slot = 0;
 
-    for (int k = lane; k < slots * SPIKE_COLUMNS * PITCH; k += 32) ring[k] = 0.0;
+    for (int k = lane; k < slots * SPIKE_RHS * PITCH; k += 32) ring[k] = 0.0;
     __syncwarp();
     vectors(BACK, 0);
   #pragma unroll 1
     for (int s = 0; s < steps; s++) {
       const PetscInt i   = (PetscInt)(BACK ? f1 - 1 - s : f0 + s) * t.T + lane;
       const bool     own = lane < t.T && i < n;
-      double        *row = ring + slot * SPIKE_COLUMNS * PITCH, v[NB][2][2], w[NB][2][2];
+      double        *row = ring + slot * SPIKE_RHS * PITCH, v[NB][2][2], w[NB][2][2];
 
       if (lane < 16 * NB) {
   #pragma unroll
-        for (int k = 0; k < SPIKE_COLUMNS; k++) row[k * PITCH + lane] = (double)vec[k];
+        for (int k = 0; k < SPIKE_RHS; k++) row[k * PITCH + lane] = (double)vec[k];
       }
       if (BACK) diagonal[lane] = (double)dg;
-      if (s + SPIKE_COLUMNS_AHEAD < steps) {
-        const F *ahead = tilerow((BACK ? nf : 0) + s + SPIKE_COLUMNS_AHEAD) - member;
+      if (s + SPIKE_RHS_AHEAD < steps) {
+        const F *ahead = tilerow((BACK ? nf : 0) + s + SPIKE_RHS_AHEAD) - member;
 
         if (Q)
           for (PetscInt64 k = t.tile(BACK ? t.QL : 0) + lane * (PetscInt64)(128 / sizeof(F));
@@ -255,7 +253,7 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
   #pragma unroll 1
       for (int q = 1; q <= Q; q++) {
         if (q <= s) {
-          get(ring + (slot >= q ? slot - q : slot - q + slots) * SPIKE_COLUMNS * PITCH, -1.0, w);
+          get(ring + (slot >= q ? slot - q : slot - q + slots) * SPIKE_RHS * PITCH, -1.0, w);
           if (q < Q) tile.template times<0, true>(v, w);
           else tile.template times<SIDE, true>(v, w);
         }
@@ -281,20 +279,20 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
           *(double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e) = make_double2(v[m][0][e], v[m][1][e]);
       __syncwarp();
       if (own) {
-        PetscScalar z[SPIKE_COLUMNS];
+        PetscScalar z[SPIKE_RHS];
 
   #pragma unroll
-        for (int k = 0; k < SPIKE_COLUMNS; k++) z[k] = (PetscScalar)row[k * PITCH + lane];
+        for (int k = 0; k < SPIKE_RHS; k++) z[k] = (PetscScalar)row[k * PITCH + lane];
         if (!BACK) write(y, a.ldy, i, z);
         else {
           if (above && i < t.ku) write(tip, a.ldt, i, z);
           if (below && i >= n - t.kl) write(tip, a.ldt, t.ku + i - (n - t.kl), z);
           if (a.correct) {
-            PetscScalar old[SPIKE_COLUMNS];
+            PetscScalar old[SPIKE_RHS];
 
             read(x, a.ldx, i, old);
   #pragma unroll
-            for (int k = 0; k < SPIKE_COLUMNS; k++) z[k] = old[k] - z[k];
+            for (int k = 0; k < SPIKE_RHS; k++) z[k] = old[k] - z[k];
           }
           write(x, a.ldx, i, z);
         }
@@ -311,9 +309,9 @@ __global__ void __launch_bounds__(32 * SPIKE_COLUMNS_WARPS)
 template <typename F>
 static PetscErrorCode SpikeSweepColumns_Private(const SpikeSweepArgs *a, int nrhs, cudaStream_t stream)
 {
-  const int    pieces = (a->t.T + 15) / 16, groups = (nrhs + SPIKE_COLUMNS - 1) / SPIKE_COLUMNS;
-  const size_t bytes = ((PetscMax(a->t.QL, a->t.QU) + 1) * SPIKE_COLUMNS * (16 * pieces + 2) + 32) * sizeof(double);
-  const int    warps = (int)PetscMax(1, PetscMin(PetscMin(SPIKE_COLUMNS_WARPS, groups), (int)(48 * 1024 / bytes)));
+  const int    pieces = (a->t.T + 15) / 16, groups = (nrhs + SPIKE_RHS - 1) / SPIKE_RHS;
+  const size_t bytes = ((PetscMax(a->t.QL, a->t.QU) + 1) * SPIKE_RHS * (16 * pieces + 2) + 32) * sizeof(double);
+  const int    warps = (int)PetscMax(1, PetscMin(PetscMin(SPIKE_RHS_WARPS, groups), (int)(48 * 1024 / bytes)));
   const dim3   grid((unsigned)((a->correct ? 2 : 1) * (a->p1 - a->p0)), (unsigned)((groups + warps - 1) / warps));
 
   PetscFunctionBegin;

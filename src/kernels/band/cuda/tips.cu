@@ -36,9 +36,9 @@ typedef enum {
 template <typename F>
 __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
 {
-  typedef SpikeColumns<F, SPIKE_TIPS_SHAPE> Columns;
-  constexpr int                             NT  = 1; /* blocks of columns of a warp */
-  constexpr int                             LDX = Columns::LDX;
+  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE> Columns;
+  constexpr int                         NT  = 1; /* blocks of columns of a warp */
+  constexpr int                         LDX = Columns::LDX;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   __shared__ double                             history[32];
@@ -218,7 +218,7 @@ struct SpikeTipsPlan {
 template <typename F>
 static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
 {
-  typedef SpikeColumns<F, SPIKE_TIPS_SHAPE> Columns;
+  typedef SpikeRhs<F, SPIKE_TIPS_SHAPE> Columns;
 
   plan->threads = plan->tiles * 32;
   plan->shared  = Columns::BUFFERS * Columns::TILE * sizeof(F) +

@@ -195,7 +195,7 @@ struct SpikePanel {
   they are neighbours in memory. Leading dimensions: no two lanes that load together use the same bank.
 */
 template <typename F, int MB, int NT, int STAGES>
-struct SpikeColumns {
+struct SpikeRhs {
   static constexpr int ROWS = 16 * MB,
                        LD   = ROWS + (sizeof(F) >= 8   ? 16 / (int)sizeof(F)
                                       : sizeof(F) == 2 ? 8
@@ -212,7 +212,7 @@ struct SpikeColumns {
   int piece, c0, r0, dc, dr;
   int fj, fq, fbuffer, buffer; /* the next tile to load and where, where the next one to use is */
 
-  __device__ SpikeColumns(const SpikeTipsArgs &args, unsigned char *shared, unsigned *reduce) :
+  __device__ SpikeRhs(const SpikeTipsArgs &args, unsigned char *shared, unsigned *reduce) :
     a(args),
     stage((F *)shared),
     X((SpikeArith *)(stage + STAGES * TILE)),
@@ -334,7 +334,7 @@ struct SpikeColumns {
           }
 #pragma unroll
           for (int n = 0; n < NT; n++) {
-            if (n < nt) SpikeMMA(acc[m][n], e, b[n]);
+            if (n < nt) SpikeTileMMA(acc[m][n], e, b[n]);
           }
         }
       }

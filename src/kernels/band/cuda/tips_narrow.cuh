@@ -9,8 +9,8 @@
 
 /*
   Columns of a spike as rows of a strip, 16 of them, in fragments: x[m][n][e] is column 8 m + g in row 8 n + 2 q + e of
-  a tile row, with g = lane / 4 and q = lane % 4. This is c of SpikeMMA(), its a for products over the rows of the tile,
-  and its b for products with the strip transposed: nothing moves between lanes. Tiles are read from the band into
+  a tile row, with g = lane / 4 and q = lane % 4. This is c of SpikeTileMMA(), its a for products over the rows of the
+  tile, and its b for products with the strip transposed: nothing moves between lanes. Tiles are read from the band into
   fragments, each element once a strip.
 
   With the row blocks Y_j of Y = L^-1 [C; 0] and Z_j of Z = [I 0] U^-1 (its first ku rows) the tip of the left spike is
@@ -44,7 +44,7 @@ __device__ static inline void SpikeStripMMA(SpikeArith (&y)[2][NY][2], int n, co
   const SpikeArith a[4] = {x[0][k][0], x[1][k][0], x[0][k][1], x[1][k][1]};
   SpikeArith       c[4] = {y[0][n][0], y[0][n][1], y[1][n][0], y[1][n][1]};
 
-  SpikeMMA(c, a, b);
+  SpikeTileMMA(c, a, b);
   y[0][n][0] = c[0];
   y[0][n][1] = c[1];
   y[1][n][0] = c[2];

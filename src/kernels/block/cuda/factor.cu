@@ -125,7 +125,7 @@ __device__ static __forceinline__ void SpikeBlockRowUpdate(const SpikeBlockRow &
     __syncthreads(); /* the updates before are done, and S is free */
     for (int tile = w; tile < tiles * tiles; tile += warps) {
       const int i0 = 8 * (tile % tiles), j0 = 8 * (tile / tiles);
-      SpikeMma  c;
+      SpikeMMA  c;
 
       c.clear();
       for (int s = 0; s < steps; s++) {
@@ -149,7 +149,7 @@ __device__ static __forceinline__ void SpikeBlockRowUpdate(const SpikeBlockRow &
 
         for (int tile = 0; tile < tiles * tiles; tile++) {
           const int i0 = 8 * (tile % tiles), j0 = 8 * (tile / tiles);
-          SpikeMma  c;
+          SpikeMMA  c;
 
           c.clear();
 #pragma unroll

@@ -26,7 +26,7 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
   const int        r    = 8 * (int)(unit % tiles); /* first row in the block row */
   const V         *X = (const V *)t.X, *A = (const V *)t.a;
   V               *Y = (V *)t.Y;
-  SpikeMma         c[NT];
+  SpikeMMA         c[NT];
 
   if (row >= t.n) return;
   const PetscInt   first = t.ai[row], count = (t.ai[row + 1] - first);

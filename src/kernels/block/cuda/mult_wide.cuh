@@ -65,7 +65,7 @@ struct SpikeBlockWide {
 
   /* Block row `row` of Y */
   template <bool ROWMAJOR>
-  __device__ static __forceinline__ void store(const SpikeBlockItem &t, PetscInt row, SpikeMma c[C][NT])
+  __device__ static __forceinline__ void store(const SpikeBlockItem &t, PetscInt row, SpikeMMA c[C][NT])
   {
     constexpr int    N = NT == 1 ? 2 : 4; /* columns in a row */
     const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
@@ -138,7 +138,7 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
   const PetscInt bound = l <= rows ? t.ai[row0 + l] : -1, begin = __shfl_sync(SPIKE_WARP, bound, 0),
                  end = __shfl_sync(SPIKE_WARP, bound, rows), b0 = begin & ~(PetscInt)(PAIR - 1);
   const V *A = (const V *)t.a + (BS == 4 ? g % 4 : H * g) + (PetscCount)W::step(0, q) * BS, *X[NT];
-  SpikeMma c[W::C][NT];
+  SpikeMMA c[W::C][NT];
   /* bytes, from a block row of X to the next */
   const unsigned jump = (unsigned)((ROWMAJOR ? BS * t.ldx : BS) * (PetscCount)sizeof(V));
   int            row  = -1;

@@ -138,7 +138,7 @@ __device__ static __forceinline__ void SpikeBlockRowAlone(const SpikeBlockRow &r
   const int        l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
   const PetscCount b2 = BS * BS;
   const V         *D  = f.D + row.i * b2;
-  SpikeMma         c[T][T];
+  SpikeMMA         c[T][T];
 
 #pragma unroll
   for (int r = 0; r < T; r++)
@@ -183,7 +183,7 @@ __device__ static __forceinline__ void SpikeBlockRowAlone(const SpikeBlockRow &r
 #pragma unroll
     for (int x = 0; x < GROUP; x++)
       if (e0 + x < row.count) {
-        SpikeMma L[T][T];
+        SpikeMMA L[T][T];
         V       *to = f.L + (row.first + e0 + x) * b2;
 
 #pragma unroll

@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
     PetscScalar        *mine  = s.work + number * size + (col0 + g) * ldw;
     const PetscCount    here  = 2 * (PetscCount)row.i * half + 2 * q;
     const SpikeBlockRow after = SpikeBlockRowLoad(s.rows, (t + 2 * warps) >> shift, end >> shift);
-    SpikeMma            c[ACC][RT][NT];
+    SpikeMMA            c[ACC][RT][NT];
     V                   d[RT][2][RT];
     PetscInt            e        = 0;
     int                 k        = 0; /* the next step: entry, and columns from 8 k on */
@@ -352,7 +352,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
           for (int h = 0; h < 2; h++) c[0][r][j].put(h, c[0][r][j].get(h) + c[ACC - 1][r][j].get(h));
     }
     if (phase.diagonal) {
-      SpikeMma y[RT][NT];
+      SpikeMMA y[RT][NT];
 
 #pragma unroll
       for (int r = 0; r < RT; r++)

@@ -113,7 +113,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyLoadTile(const SpikeBlockIt
 
 template <int CLASS, bool FAST, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpyStoreTile(const SpikeBlockItem &t, PetscInt r, int h0, int j,
-                                                               const SpikeMma c[])
+                                                               const SpikeMMA c[])
 {
   constexpr int C = SpikeTall<CLASS, V>::C, P = SpikeTall<CLASS, V>::P;
   const int     l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, column = 8 * j + 2 * q;
@@ -184,7 +184,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &
 #pragma unroll
   for (int u = 0; u < UNITS; u++) {
     const int h0 = u / MT * C, j = u % MT;
-    SpikeMma  c[C];
+    SpikeMMA  c[C];
 
 #pragma unroll
     for (int h = 0; h < C; h++) {
@@ -366,7 +366,7 @@ __device__ static __forceinline__ void SpikeDotLoad(const V *X, PetscCount ld, i
 
 template <int CLASS, bool FAST, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockDotRows(const SpikeBlockItem &t, PetscInt r, int is,
-                                                         SpikeMma c[][SpikeDot<CLASS>::JT])
+                                                         SpikeMMA c[][SpikeDot<CLASS>::JT])
 {
   using D          = SpikeDot<CLASS>;
   constexpr int IT = D::IT, JT = D::JT, N = SpikeDotStep<CLASS, V>::N;
@@ -392,7 +392,7 @@ __device__ static __forceinline__ void SpikeBlockDotRows(const SpikeBlockItem &t
 
 template <int CLASS, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockDotAll(const SpikeBlockItem &t, unsigned block, unsigned blocks,
-                                                        SpikeMma c[][SpikeDot<CLASS>::JT])
+                                                        SpikeMMA c[][SpikeDot<CLASS>::JT])
 {
   constexpr int    IS = SpikeDot<CLASS>::IS, rows = SpikeDotStep<CLASS, V>::ROWS, M = 4 << CLASS;
   const int        w      = (int)(threadIdx.x / 32);
@@ -478,7 +478,7 @@ __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, un
   using D          = SpikeDot<CLASS>;
   constexpr int IT = D::IT, JT = D::JT, IS = D::IS, PER = (D::SUMS + SPIKE_BLOCK_THREADS - 1) / SPIKE_BLOCK_THREADS;
   const int     w = (int)(threadIdx.x / 32), l = (int)(threadIdx.x & 31);
-  SpikeMma      c[IT][JT];
+  SpikeMMA      c[IT][JT];
   SpikeBlockSum sum[PER];
 
 #pragma unroll

@@ -12,7 +12,7 @@
   = 0, 1. This shape runs at half of the tensor cores' rate, which is that of the ordinary units; what it saves is
   operands: they come straight from memory, and none goes through shared memory.
 */
-__device__ static __forceinline__ void SpikeMmaReal(double c[2], double a, double b)
+__device__ static __forceinline__ void SpikeMMAReal(double c[2], double a, double b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -33,17 +33,17 @@ __device__ static __forceinline__ void SpikeMmaReal(double c[2], double a, doubl
 
 #if defined(PETSC_USE_COMPLEX)
 /* re and im of C apart */
-struct SpikeMma {
+struct SpikeMMA {
   double re[2], im[2];
 
   __device__ __forceinline__ void clear(void) { re[0] = re[1] = im[0] = im[1] = 0.0; }
   template <typename T, typename S>
   __device__ __forceinline__ void add(T a, S b)
   {
-    SpikeMmaReal(re, (double)a.real(), (double)b.real());
-    SpikeMmaReal(re, -(double)a.imag(), (double)b.imag());
-    SpikeMmaReal(im, (double)a.real(), (double)b.imag());
-    SpikeMmaReal(im, (double)a.imag(), (double)b.real());
+    SpikeMMAReal(re, (double)a.real(), (double)b.real());
+    SpikeMMAReal(re, -(double)a.imag(), (double)b.imag());
+    SpikeMMAReal(im, (double)a.real(), (double)b.imag());
+    SpikeMMAReal(im, (double)a.imag(), (double)b.real());
   }
   template <typename T>
   __device__ __forceinline__ void put(int e, T v)
@@ -54,14 +54,14 @@ struct SpikeMma {
   __device__ __forceinline__ SpikeDouble get(int e) const { return SpikeDouble(re[e], im[e]); }
 };
 #else
-struct SpikeMma {
+struct SpikeMMA {
   double c[2];
 
   __device__ __forceinline__ void clear(void) { c[0] = c[1] = 0.0; }
   template <typename T, typename S>
   __device__ __forceinline__ void add(T a, S b)
   {
-    SpikeMmaReal(c, (double)a, (double)b);
+    SpikeMMAReal(c, (double)a, (double)b);
   }
   template <typename T>
   __device__ __forceinline__ void put(int e, T v)

@@ -5,15 +5,15 @@
 static PetscErrorCode SpikeDIATables_CUDA(SpikeDIA *A)
 {
   SpikeDIACUDA  *h = (SpikeDIACUDA *)A->data;
-  SpikeDiaTable *table;
+  SpikeDIATable *table;
   cudaStream_t   stream;
 
   PetscFunctionBegin;
   if (!A->count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   PetscCall(PetscMalloc1(A->count, &table));
   for (PetscInt d = 0; d < A->count; d++) {
-    SpikeDiaTable *t = &table[d];
+    SpikeDIATable *t = &table[d];
 
     t->offset = A->offset[d];
     t->below  = A->below[d];
@@ -36,7 +36,7 @@ static PetscErrorCode SpikeDIACreate_CUDA(SpikeDIA *A)
   PetscCheck(A->count <= INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " diagonals", A->count);
   PetscCall(PetscNew(&h));
   A->data   = (void *)h;
-  A->places = (PetscCount)A->count * SpikeDiaLd(A);
+  A->places = (PetscCount)A->count * SpikeDIALd(A);
   PetscCallCUDA(cudaMalloc((void **)&A->val, (size_t)PetscMax(1, A->places) * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMalloc((void **)&h->offset, (size_t)PetscMax(1, A->count) * sizeof(*h->offset)));
   PetscCallCUDA(cudaMalloc((void **)&h->table, (size_t)PetscMax(1, A->count) * sizeof(*h->table)));
@@ -81,7 +81,7 @@ static PetscErrorCode SpikeDIAMove_CUDA(void *given, PetscBool tobackend, void *
 
   PetscFunctionBegin;
   if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStreamOr(given, &stream));
+  PetscCall(SpikeDIAStreamOr(given, &stream));
   PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, tobackend ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (tobackend) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
@@ -98,9 +98,9 @@ static PetscErrorCode SpikeDIAGet_CUDA(const SpikeDIA *A, PetscInt begin, PetscI
 
   PetscFunctionBegin;
   if (begin >= end || !A->count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   PetscCall(PetscMalloc1((PetscCount)A->count * (end - begin), &pieces));
-  PetscCallCUDA(cudaMemcpy2DAsync(pieces, width, A->val + begin, (size_t)SpikeDiaLd(A) * sizeof(PetscScalar), width,
+  PetscCallCUDA(cudaMemcpy2DAsync(pieces, width, A->val + begin, (size_t)SpikeDIALd(A) * sizeof(PetscScalar), width,
                                   (size_t)A->count, cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)width * A->count));
@@ -119,12 +119,12 @@ static PetscErrorCode SpikeDIAPut_CUDA(SpikeDIA *A, PetscInt begin, PetscInt end
 
   PetscFunctionBegin;
   if (begin >= end || !A->count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   PetscCall(PetscMalloc1((PetscCount)A->count * (end - begin), &pieces));
   for (PetscInt d = 0; d < A->count; d++)
     for (PetscInt r = 0; r < end - begin; r++)
       pieces[(PetscCount)d * (end - begin) + r] = rows[(PetscCount)r * A->count + d];
-  PetscCallCUDA(cudaMemcpy2DAsync(A->val + begin, (size_t)SpikeDiaLd(A) * sizeof(PetscScalar), pieces, width, width,
+  PetscCallCUDA(cudaMemcpy2DAsync(A->val + begin, (size_t)SpikeDIALd(A) * sizeof(PetscScalar), pieces, width, width,
                                   (size_t)A->count, cudaMemcpyHostToDevice, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)width * A->count));

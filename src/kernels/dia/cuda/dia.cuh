@@ -30,7 +30,7 @@
   those of krylov.h, those of matrices and their transposes
 */
 template <int T, typename E>
-__device__ static __forceinline__ PetscScalar SpikeDiaSum(int t, int count, PetscScalar sum, E &&entry)
+__device__ static __forceinline__ PetscScalar SpikeDIASum(int t, int count, PetscScalar sum, E &&entry)
 {
   for (int d = t; d < count; d += SPIKE_MULT_BATCH * T) {
     PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
@@ -49,22 +49,22 @@ __device__ static __forceinline__ PetscScalar SpikeDiaSum(int t, int count, Pets
 */
 typedef struct {
   PetscInt offset, first, own, upper, last, below, above;
-} SpikeDiaTable;
+} SpikeDIATable;
 
 /* What SpikeDIA.data points to */
 typedef struct {
   PetscInt      *offset; /* [count] on the device */
-  SpikeDiaTable *table;  /* [count] on the device */
+  SpikeDIATable *table;  /* [count] on the device */
   PetscReal     *work;   /* [SPIKE_DIA_WORK] on the device */
 } SpikeDIACUDA;
 
-static inline PetscInt64 SpikeDiaLd(const SpikeDIA *A)
+static inline PetscInt64 SpikeDIALd(const SpikeDIA *A)
 {
   return ((PetscInt64)A->n + 31) / 32 * 32;
 }
 
 /* The stream of the caller, else PETSc's current one */
-static inline PetscErrorCode SpikeDiaStreamOr(void *given, cudaStream_t *stream)
+static inline PetscErrorCode SpikeDIAStreamOr(void *given, cudaStream_t *stream)
 {
   PetscFunctionBegin;
   if (given) *stream = (cudaStream_t)given;
@@ -72,25 +72,25 @@ static inline PetscErrorCode SpikeDiaStreamOr(void *given, cudaStream_t *stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode SpikeDiaStream(const SpikeDIA *A, cudaStream_t *stream)
+static inline PetscErrorCode SpikeDIAStream(const SpikeDIA *A, cudaStream_t *stream)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStreamOr(A->stream, stream));
+  PetscCall(SpikeDIAStreamOr(A->stream, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Blocks for n numbers, a thread each; at least one, which finds nothing to do */
-static inline unsigned SpikeDiaBlocks(PetscInt64 n)
+static inline unsigned SpikeDIABlocks(PetscInt64 n)
 {
   return (unsigned)PetscMax(1, (n + SPIKE_DIA_THREADS - 1) / SPIKE_DIA_THREADS);
 }
 
-__device__ static __forceinline__ PetscInt64 SpikeDiaThread(void)
+__device__ static __forceinline__ PetscInt64 SpikeDIAThread(void)
 {
   return (PetscInt64)blockIdx.x * SPIKE_DIA_THREADS + threadIdx.x;
 }
 
-__device__ static __forceinline__ PetscScalar SpikeDiaConj(PetscScalar a)
+__device__ static __forceinline__ PetscScalar SpikeDIAConj(PetscScalar a)
 {
 #if defined(PETSC_USE_COMPLEX)
   return PetscScalar(a.real(), -a.imag());

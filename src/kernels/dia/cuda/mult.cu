@@ -5,7 +5,7 @@
 /* As arguments of a launch: read through the constant cache */
 typedef struct {
   PetscInt offset[SPIKE_DIA_SHORT];
-} SpikeDiaOffsets;
+} SpikeDIAFewOffsets;
 
 /*
   A thread a row: a warp reads whole lines of each diagonal, and x from neighbouring places. Deterministic: a row's sum
@@ -15,25 +15,25 @@ typedef struct {
 */
 template <bool SHORT>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS, SPIKE_DIA_RESIDENT)
-  SpikeDiaMultKernel(const __grid_constant__ SpikeDiaOffsets brief, const PetscInt *__restrict__ offset, int count,
+  SpikeDIAMultKernel(const __grid_constant__ SpikeDIAFewOffsets brief, const PetscInt *__restrict__ offset, int count,
                      PetscInt64 ld, PetscInt begin, PetscInt end, PetscInt low, PetscInt high, PetscInt m,
                      const PetscScalar *__restrict__ val, const PetscScalar *__restrict__ x, const PetscScalar *z,
                      PetscScalar *y)
 {
-  const PetscInt64   row = begin + SpikeDiaThread();
+  const PetscInt64   row = begin + SpikeDIAThread();
   const PetscInt     i   = (PetscInt)row;
   const PetscScalar *a0  = val + row;
 
   if (row >= end) return;
   if (i >= low && i < high) { /* a column on each diagonal: nothing to ask but whether there is one more */
-    y[i] = SpikeDiaSum<1>(0, count, z ? z[i] : PetscScalar(0.0),
+    y[i] = SpikeDIASum<1>(0, count, z ? z[i] : PetscScalar(0.0),
                           [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
                             *a = there ? a0[d * ld] : PetscScalar(0.0);
                             *b = there ? x[i + (SHORT ? brief.offset[d] : offset[d])] : PetscScalar(0.0);
                           });
     return;
   }
-  y[i] = SpikeDiaSum<1>(0, count, z ? z[i] : PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+  y[i] = SpikeDIASum<1>(0, count, z ? z[i] : PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
     const PetscInt j      = there ? i + (SHORT ? brief.offset[d] : offset[d]) : -1;
     const bool     inside = j >= 0 && j < m;
 
@@ -44,19 +44,19 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS, SPIKE_DIA_RESIDENT)
 
 /* Rows at the ends, some of whose columns others have: nothing outside of a diagonal's rows is read */
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaMultEndKernel(const SpikeDiaTable *__restrict__ table, int count, PetscInt64 ld, PetscInt begin, PetscInt end,
+  SpikeDIAMultEndKernel(const SpikeDIATable *__restrict__ table, int count, PetscInt64 ld, PetscInt begin, PetscInt end,
                         const PetscScalar *__restrict__ val, const PetscScalar *__restrict__ x,
                         const PetscScalar *__restrict__ ghost, const PetscScalar *z, PetscScalar *y)
 {
-  const PetscInt64   row = begin + SpikeDiaThread();
+  const PetscInt64   row = begin + SpikeDIAThread();
   const PetscInt     i   = (PetscInt)row;
   const PetscScalar *a0  = val + row;
 
   if (row >= end) return;
-  y[i] = SpikeDiaSum<1>(0, count, z ? z[i] : PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+  y[i] = SpikeDIASum<1>(0, count, z ? z[i] : PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
     *a = *b = 0.0;
     if (there) {
-      const SpikeDiaTable t = table[d];
+      const SpikeDIATable t = table[d];
 
       if (i >= t.first && i < t.last) {
         *a = a0[d * ld];
@@ -70,29 +70,29 @@ PetscErrorCode SpikeDIAMult_CUDA(const SpikeDIA *A, PetscInt begin, PetscInt end
                                  const PetscScalar *ghost, const PetscScalar *z, PetscScalar *y)
 {
   const SpikeDIACUDA *h  = (const SpikeDIACUDA *)A->data;
-  const PetscInt64    ld = SpikeDiaLd(A), first = A->count ? A->offset[0] : 0,
-                   last = A->count ? A->offset[A->count - 1] : 0;
-  const PetscInt low    = (PetscInt)PetscMin(PetscMax(-first, (PetscInt64)0), (PetscInt64)A->n),
-                 high   = (PetscInt)PetscMax(PetscMin(A->m - last, (PetscInt64)A->n), (PetscInt64)0);
-  SpikeDiaOffsets brief = {};
-  cudaStream_t    stream;
+  const PetscInt64    ld = SpikeDIALd(A), first = A->count ? A->offset[0] : 0,
+                   last    = A->count ? A->offset[A->count - 1] : 0;
+  const PetscInt low       = (PetscInt)PetscMin(PetscMax(-first, (PetscInt64)0), (PetscInt64)A->n),
+                 high      = (PetscInt)PetscMax(PetscMin(A->m - last, (PetscInt64)A->n), (PetscInt64)0);
+  SpikeDIAFewOffsets brief = {};
+  cudaStream_t       stream;
 
   PetscFunctionBegin;
   if (begin >= end) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   PetscCall(PetscLogGpuTimeBegin());
   if (begin < A->ibegin || end > A->iend)
-    SpikeDiaMultEndKernel<<<SpikeDiaBlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, ld,
+    SpikeDIAMultEndKernel<<<SpikeDIABlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, ld,
                                                                                          begin, end, A->val, x, ghost,
                                                                                          z, y);
   else if (A->count > SPIKE_DIA_SHORT) {
-    SpikeDiaMultKernel<false>
-      <<<SpikeDiaBlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end,
+    SpikeDIAMultKernel<false>
+      <<<SpikeDIABlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end,
                                                                       low, high, A->m, A->val, x, z, y);
   } else {
     for (PetscInt d = 0; d < A->count; d++) brief.offset[d] = A->offset[d];
-    SpikeDiaMultKernel<true>
-      <<<SpikeDiaBlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end,
+    SpikeDIAMultKernel<true>
+      <<<SpikeDIABlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end,
                                                                       low, high, A->m, A->val, x, z, y);
   }
   PetscCallCUDA(cudaGetLastError());
@@ -103,21 +103,21 @@ PetscErrorCode SpikeDIAMult_CUDA(const SpikeDIA *A, PetscInt begin, PetscInt end
 /* A thread a column; its rows in ascending order are those of the last diagonal first */
 template <bool CONJ>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaTransposeKernel(const PetscInt *__restrict__ offset, int count, PetscInt64 ld, PetscInt n, PetscInt m,
+  SpikeDIATransposeKernel(const PetscInt *__restrict__ offset, int count, PetscInt64 ld, PetscInt n, PetscInt m,
                           const PetscScalar *__restrict__ val, const PetscScalar *__restrict__ x, const PetscScalar *z,
                           PetscScalar *y)
 {
-  const PetscInt64 column = SpikeDiaThread();
+  const PetscInt64 column = SpikeDIAThread();
   const PetscInt   j      = (PetscInt)column;
 
   if (column >= m) return;
-  y[j] = SpikeDiaSum<1>(0, count, z ? z[j] : PetscScalar(0.0), [&](int k, bool there, PetscScalar *a, PetscScalar *b) {
+  y[j] = SpikeDIASum<1>(0, count, z ? z[j] : PetscScalar(0.0), [&](int k, bool there, PetscScalar *a, PetscScalar *b) {
     const int         d      = count - 1 - k;
     const PetscInt    i      = there ? j - offset[d] : -1;
     const bool        inside = i >= 0 && i < n;
     const PetscScalar v      = inside ? val[d * ld + i] : PetscScalar(0.0);
 
-    *a = CONJ ? SpikeDiaConj(v) : v;
+    *a = CONJ ? SpikeDIAConj(v) : v;
     *b = inside ? x[i] : PetscScalar(0.0);
   });
 }
@@ -130,15 +130,15 @@ PetscErrorCode SpikeDIAMultTranspose_CUDA(const SpikeDIA *A, PetscBool conjugate
 
   PetscFunctionBegin;
   if (!A->m) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   PetscCall(PetscLogGpuTimeBegin());
   if (conjugate)
-    SpikeDiaTransposeKernel<true><<<SpikeDiaBlocks(A->m), SPIKE_DIA_THREADS, 0, stream>>>(h->offset, (int)A->count,
-                                                                                          SpikeDiaLd(A), A->n, A->m,
+    SpikeDIATransposeKernel<true><<<SpikeDIABlocks(A->m), SPIKE_DIA_THREADS, 0, stream>>>(h->offset, (int)A->count,
+                                                                                          SpikeDIALd(A), A->n, A->m,
                                                                                           A->val, x, z, y);
   else
-    SpikeDiaTransposeKernel<false><<<SpikeDiaBlocks(A->m), SPIKE_DIA_THREADS, 0, stream>>>(h->offset, (int)A->count,
-                                                                                           SpikeDiaLd(A), A->n, A->m,
+    SpikeDIATransposeKernel<false><<<SpikeDIABlocks(A->m), SPIKE_DIA_THREADS, 0, stream>>>(h->offset, (int)A->count,
+                                                                                           SpikeDIALd(A), A->n, A->m,
                                                                                            A->val, x, z, y);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
@@ -148,26 +148,26 @@ PetscErrorCode SpikeDIAMultTranspose_CUDA(const SpikeDIA *A, PetscBool conjugate
 /* A thread a column of others */
 template <bool CONJ>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaTransposeGhostKernel(const SpikeDiaTable *__restrict__ table, int count, PetscInt64 ld, PetscInt nghost,
+  SpikeDIATransposeGhostKernel(const SpikeDIATable *__restrict__ table, int count, PetscInt64 ld, PetscInt nghost,
                                const PetscScalar *__restrict__ val, const PetscScalar *__restrict__ x,
                                PetscScalar *ghost)
 {
-  const PetscInt64 column = SpikeDiaThread();
+  const PetscInt64 column = SpikeDIAThread();
   const PetscInt   g      = (PetscInt)column;
 
   if (column >= nghost) return;
-  ghost[g] = SpikeDiaSum<1>(0, count, PetscScalar(0.0), [&](int k, bool there, PetscScalar *a, PetscScalar *b) {
+  ghost[g] = SpikeDIASum<1>(0, count, PetscScalar(0.0), [&](int k, bool there, PetscScalar *a, PetscScalar *b) {
     *a = *b = 0.0;
     if (there) {
       const int           d   = count - 1 - k;
-      const SpikeDiaTable t   = table[d];
+      const SpikeDIATable t   = table[d];
       const PetscInt      low = g - t.below - t.offset, high = g - t.above - t.offset;
       const bool          below = low >= t.first && low < t.own, above = high >= t.upper && high < t.last;
 
       if (below || above) {
         const PetscInt i = below ? low : high;
 
-        *a = CONJ ? SpikeDiaConj(val[d * ld + i]) : val[d * ld + i];
+        *a = CONJ ? SpikeDIAConj(val[d * ld + i]) : val[d * ld + i];
         *b = x[i];
       }
     }
@@ -182,14 +182,14 @@ PetscErrorCode SpikeDIAMultTransposeGhost_CUDA(const SpikeDIA *A, PetscBool conj
 
   PetscFunctionBegin;
   if (!A->nghost) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   if (conjugate)
-    SpikeDiaTransposeGhostKernel<true>
-      <<<SpikeDiaBlocks(A->nghost), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, SpikeDiaLd(A), A->nghost,
+    SpikeDIATransposeGhostKernel<true>
+      <<<SpikeDIABlocks(A->nghost), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, SpikeDIALd(A), A->nghost,
                                                                     A->val, x, ghost);
   else
-    SpikeDiaTransposeGhostKernel<false>
-      <<<SpikeDiaBlocks(A->nghost), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, SpikeDiaLd(A), A->nghost,
+    SpikeDIATransposeGhostKernel<false>
+      <<<SpikeDIABlocks(A->nghost), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, SpikeDIALd(A), A->nghost,
                                                                     A->val, x, ghost);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -199,14 +199,14 @@ PetscErrorCode SpikeDIAMultTransposeGhost_CUDA(const SpikeDIA *A, PetscBool conj
 
 typedef struct {
   SpikeDIARun run[SPIKE_DIA_RUNS];
-} SpikeDiaRuns;
+} SpikeDIARuns;
 
 template <bool ADD>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaPackKernel(const __grid_constant__ SpikeDiaRuns runs, const PetscScalar *__restrict__ from,
+  SpikeDIAPackKernel(const __grid_constant__ SpikeDIARuns runs, const PetscScalar *__restrict__ from,
                      PetscScalar *__restrict__ to)
 {
-  const PetscInt64 k = SpikeDiaThread(), first = runs.run[blockIdx.y].first, at = runs.run[blockIdx.y].at;
+  const PetscInt64 k = SpikeDIAThread(), first = runs.run[blockIdx.y].first, at = runs.run[blockIdx.y].at;
 
   if (k >= runs.run[blockIdx.y].length) return;
   if (ADD) to[first + k] += from[at + k];
@@ -216,12 +216,12 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
 PetscErrorCode SpikeDIAPack_CUDA(const SpikeDIA *A, PetscInt nruns, const SpikeDIARun runs[], const PetscScalar *x,
                                  PetscScalar *message)
 {
-  SpikeDiaRuns some;
+  SpikeDIARuns some;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   if (!nruns) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   for (PetscInt k = 0; k < nruns; k += SPIKE_DIA_RUNS) {
     const PetscInt count   = PetscMin((PetscInt)SPIKE_DIA_RUNS, nruns - k);
     PetscInt       longest = 0;
@@ -230,8 +230,8 @@ PetscErrorCode SpikeDIAPack_CUDA(const SpikeDIA *A, PetscInt nruns, const SpikeD
       some.run[r] = runs[k + r];
       longest     = PetscMax(longest, some.run[r].length);
     }
-    SpikeDiaPackKernel<false>
-      <<<dim3(SpikeDiaBlocks(longest), (unsigned)count), SPIKE_DIA_THREADS, 0, stream>>>(some, x, message);
+    SpikeDIAPackKernel<false>
+      <<<dim3(SpikeDIABlocks(longest), (unsigned)count), SPIKE_DIA_THREADS, 0, stream>>>(some, x, message);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -241,14 +241,14 @@ PetscErrorCode SpikeDIAPack_CUDA(const SpikeDIA *A, PetscInt nruns, const SpikeD
 PetscErrorCode SpikeDIAUnpackAdd_CUDA(const SpikeDIA *A, PetscInt nruns, const SpikeDIARun runs[],
                                       const PetscScalar *message, PetscScalar *x)
 {
-  SpikeDiaRuns one;
+  SpikeDIARuns one;
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   for (PetscInt k = 0; k < nruns; k++) {
     one.run[0] = runs[k];
-    SpikeDiaPackKernel<true><<<SpikeDiaBlocks(runs[k].length), SPIKE_DIA_THREADS, 0, stream>>>(one, message, x);
+    SpikeDIAPackKernel<true><<<SpikeDIABlocks(runs[k].length), SPIKE_DIA_THREADS, 0, stream>>>(one, message, x);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);

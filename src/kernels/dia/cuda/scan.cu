@@ -9,7 +9,7 @@
   fixed order
 */
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaScanDiagonals(int d0, PetscInt64 ld, PetscInt n, const PetscScalar *__restrict__ val, PetscReal *weight)
+  SpikeDIAScanDiagonals(int d0, PetscInt64 ld, PetscInt n, const PetscScalar *__restrict__ val, PetscReal *weight)
 {
   __shared__ PetscReal sums[SPIKE_DIA_THREADS];
   const PetscInt64 each = ((PetscInt64)n + SPIKE_DIA_SCAN_PARTS - 1) / SPIKE_DIA_SCAN_PARTS, begin = blockIdx.x * each,
@@ -28,11 +28,11 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
 
 /* fullest[2] <- largest numbers of nonzeros in a row, and of those two or more columns from the diagonal */
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaScanRows(int count, const PetscInt *__restrict__ offset, PetscInt64 ld, PetscInt n,
+  SpikeDIAScanRows(int count, const PetscInt *__restrict__ offset, PetscInt64 ld, PetscInt n,
                    const PetscScalar *__restrict__ val, int *fullest)
 {
   __shared__ int   most[2];
-  const PetscInt64 i        = SpikeDiaThread();
+  const PetscInt64 i        = SpikeDIAThread();
   int              nonzeros = 0, far = 0;
 
   if (threadIdx.x < 2) most[threadIdx.x] = 0;
@@ -59,7 +59,7 @@ PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *A, PetscReal weight[], PetscInt
   cudaStream_t        stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   for (PetscInt d = 0; d < A->count; d++) weight[d] = 0.0;
   fullest[0] = fullest[1] = 0;
   if (!A->n || !A->count) PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,8 +67,8 @@ PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *A, PetscReal weight[], PetscInt
   for (PetscInt d0 = 0; d0 < A->count; d0 += most) {
     const PetscInt count = PetscMin(most, A->count - d0);
 
-    SpikeDiaScanDiagonals<<<dim3(SPIKE_DIA_SCAN_PARTS, (unsigned)count), SPIKE_DIA_THREADS, 0, stream>>>((int)d0,
-                                                                                                         SpikeDiaLd(A),
+    SpikeDIAScanDiagonals<<<dim3(SPIKE_DIA_SCAN_PARTS, (unsigned)count), SPIKE_DIA_THREADS, 0, stream>>>((int)d0,
+                                                                                                         SpikeDIALd(A),
                                                                                                          A->n, A->val,
                                                                                                          h->work);
     PetscCallCUDA(cudaGetLastError());
@@ -81,7 +81,7 @@ PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *A, PetscReal weight[], PetscInt
   }
   PetscCall(PetscFree(parts));
   PetscCallCUDA(cudaMemsetAsync(h->work, 0, sizeof(rows), stream));
-  SpikeDiaScanRows<<<SpikeDiaBlocks(A->n), SPIKE_DIA_THREADS, 0, stream>>>((int)A->count, h->offset, SpikeDiaLd(A),
+  SpikeDIAScanRows<<<SpikeDIABlocks(A->n), SPIKE_DIA_THREADS, 0, stream>>>((int)A->count, h->offset, SpikeDIALd(A),
                                                                            A->n, A->val, (int *)h->work);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(rows, h->work, sizeof(rows), cudaMemcpyDeviceToHost, stream));
@@ -93,10 +93,10 @@ PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *A, PetscReal weight[], PetscInt
 }
 
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaSampleKernel(int count, PetscInt64 ld, PetscInt n, PetscInt rows, const PetscScalar *__restrict__ val,
+  SpikeDIASampleKernel(int count, PetscInt64 ld, PetscInt n, PetscInt rows, const PetscScalar *__restrict__ val,
                        PetscScalar *out)
 {
-  const PetscInt64 k = SpikeDiaThread();
+  const PetscInt64 k = SpikeDIAThread();
 
   if (k >= (PetscInt64)rows * count) return;
   out[k] = val[k % count * ld + k / count * n / rows];
@@ -110,9 +110,9 @@ PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *A, PetscInt rows, PetscScalar
 
   PetscFunctionBegin;
   if (!numbers) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   PetscCallCUDA(cudaMalloc((void **)&there, (size_t)numbers * sizeof(PetscScalar)));
-  SpikeDiaSampleKernel<<<SpikeDiaBlocks(numbers), SPIKE_DIA_THREADS, 0, stream>>>((int)A->count, SpikeDiaLd(A), A->n,
+  SpikeDIASampleKernel<<<SpikeDIABlocks(numbers), SPIKE_DIA_THREADS, 0, stream>>>((int)A->count, SpikeDIALd(A), A->n,
                                                                                   rows, A->val, there);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(out, there, (size_t)numbers * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));

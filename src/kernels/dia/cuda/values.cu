@@ -7,10 +7,10 @@
   have been set to 0
 */
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaFillKernel(SpikeCSR csr, const PetscInt *__restrict__ offset, int count, PetscInt64 ld, PetscInt n,
+  SpikeDIAFillKernel(SpikeCSR csr, const PetscInt *__restrict__ offset, int count, PetscInt64 ld, PetscInt n,
                      PetscScalar *val)
 {
-  const PetscInt64 row = SpikeDiaThread();
+  const PetscInt64 row = SpikeDIAThread();
   const PetscInt   i   = (PetscInt)row;
   int              d   = -1;
 
@@ -42,10 +42,10 @@ PetscErrorCode SpikeDIAFill_CUDA(SpikeDIA *A, PetscInt nparts, const SpikeCSR pa
   PetscFunctionBegin;
   PetscCall(SpikeDIAZero_CUDA(A));
   if (!A->n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   for (PetscInt p = 0; p < nparts; p++) {
-    SpikeDiaFillKernel<<<SpikeDiaBlocks(A->n), SPIKE_DIA_THREADS, 0, stream>>>(parts[p], h->offset, (int)A->count,
-                                                                               SpikeDiaLd(A), A->n, A->val);
+    SpikeDIAFillKernel<<<SpikeDIABlocks(A->n), SPIKE_DIA_THREADS, 0, stream>>>(parts[p], h->offset, (int)A->count,
+                                                                               SpikeDIALd(A), A->n, A->val);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -56,7 +56,7 @@ PetscErrorCode SpikeDIAZero_CUDA(SpikeDIA *A)
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   if (A->places) PetscCallCUDA(cudaMemsetAsync(A->val, 0, (size_t)A->places * sizeof(PetscScalar), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -64,39 +64,39 @@ PetscErrorCode SpikeDIAZero_CUDA(SpikeDIA *A)
 /* val <- f(val, number of the place); rows behind the last one stay as they are, zeros */
 template <typename F>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaEachKernel(int count, PetscInt64 ld, PetscInt n, PetscScalar *val, F f)
+  SpikeDIAEachKernel(int count, PetscInt64 ld, PetscInt n, PetscScalar *val, F f)
 {
-  const PetscInt64 row = SpikeDiaThread();
+  const PetscInt64 row = SpikeDIAThread();
 
   if (row >= n) return;
   for (int d = blockIdx.y; d < count; d += gridDim.y) val[d * ld + row] = f(val[d * ld + row], d, (PetscInt)row);
 }
 
 template <typename F>
-static PetscErrorCode SpikeDiaEach(SpikeDIA *A, F f)
+static PetscErrorCode SpikeDIAEach(SpikeDIA *A, F f)
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
   if (!A->places) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
-  SpikeDiaEachKernel<F><<<dim3(SpikeDiaBlocks(A->n), (unsigned)PetscMin(A->count, (PetscInt)32768)), SPIKE_DIA_THREADS,
-                          0, stream>>>((int)A->count, SpikeDiaLd(A), A->n, A->val, f);
+  PetscCall(SpikeDIAStream(A, &stream));
+  SpikeDIAEachKernel<F><<<dim3(SpikeDIABlocks(A->n), (unsigned)PetscMin(A->count, (PetscInt)32768)), SPIKE_DIA_THREADS,
+                          0, stream>>>((int)A->count, SpikeDIALd(A), A->n, A->val, f);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-struct SpikeDiaScale {
+struct SpikeDIAScale {
   PetscScalar a;
 
   __device__ __forceinline__ PetscScalar operator()(PetscScalar v, int, PetscInt) const { return a * v; }
 };
 
-struct SpikeDiaConjugate {
-  __device__ __forceinline__ PetscScalar operator()(PetscScalar v, int, PetscInt) const { return SpikeDiaConj(v); }
+struct SpikeDIAConjugate {
+  __device__ __forceinline__ PetscScalar operator()(PetscScalar v, int, PetscInt) const { return SpikeDIAConj(v); }
 };
 
-struct SpikeDiaAXPY {
+struct SpikeDIAAXPY {
   PetscScalar a;
   const PetscScalar *__restrict__ val;
   PetscInt64 ld;
@@ -107,13 +107,13 @@ struct SpikeDiaAXPY {
   }
 };
 
-struct SpikeDiaLeftRight {
-  const SpikeDiaTable *__restrict__ table;
+struct SpikeDIALeftRight {
+  const SpikeDIATable *__restrict__ table;
   const PetscScalar *__restrict__ l, *__restrict__ r, *__restrict__ rghost;
 
   __device__ __forceinline__ PetscScalar operator()(PetscScalar v, int d, PetscInt i) const
   {
-    const SpikeDiaTable t = table[d];
+    const SpikeDIATable t = table[d];
 
     if (i < t.first || i >= t.last) return v;
     if (l) v = l[i] * v;
@@ -126,14 +126,14 @@ struct SpikeDiaLeftRight {
 PetscErrorCode SpikeDIAScale_CUDA(SpikeDIA *A, PetscScalar a)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeDiaEach(A, SpikeDiaScale{a}));
+  PetscCall(SpikeDIAEach(A, SpikeDIAScale{a}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode SpikeDIAConjugate_CUDA(SpikeDIA *A)
 {
   PetscFunctionBegin;
-  if (PetscDefined(USE_COMPLEX)) PetscCall(SpikeDiaEach(A, SpikeDiaConjugate{}));
+  if (PetscDefined(USE_COMPLEX)) PetscCall(SpikeDIAEach(A, SpikeDIAConjugate{}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,14 +141,14 @@ PetscErrorCode SpikeDIADiagonalScale_CUDA(SpikeDIA *A, const PetscScalar *l, con
                                           const PetscScalar *rghost)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeDiaEach(A, SpikeDiaLeftRight{((const SpikeDIACUDA *)A->data)->table, l, r, rghost}));
+  PetscCall(SpikeDIAEach(A, SpikeDIALeftRight{((const SpikeDIACUDA *)A->data)->table, l, r, rghost}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode SpikeDIAAXPY_CUDA(SpikeDIA *A, PetscScalar a, const SpikeDIA *B)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeDiaEach(A, SpikeDiaAXPY{a, B->val, SpikeDiaLd(B)}));
+  PetscCall(SpikeDIAEach(A, SpikeDIAAXPY{a, B->val, SpikeDIALd(B)}));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,7 +157,7 @@ PetscErrorCode SpikeDIACopy_CUDA(SpikeDIA *A, const SpikeDIA *B)
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   if (A->places)
     PetscCallCUDA(
       cudaMemcpyAsync(A->val, B->val, (size_t)A->places * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
@@ -169,19 +169,19 @@ PetscErrorCode SpikeDIAGetDiagonal_CUDA(const SpikeDIA *A, PetscInt d, PetscScal
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   if (A->n && d == A->count) PetscCallCUDA(cudaMemsetAsync(v, 0, (size_t)A->n * sizeof(PetscScalar), stream));
   else if (A->n)
-    PetscCallCUDA(cudaMemcpyAsync(v, A->val + d * SpikeDiaLd(A), (size_t)A->n * sizeof(PetscScalar),
+    PetscCallCUDA(cudaMemcpyAsync(v, A->val + d * SpikeDIALd(A), (size_t)A->n * sizeof(PetscScalar),
                                   cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaSetKernel(PetscInt first, PetscInt last, bool add, PetscScalar a, const PetscScalar *__restrict__ v,
+  SpikeDIASetKernel(PetscInt first, PetscInt last, bool add, PetscScalar a, const PetscScalar *__restrict__ v,
                     PetscScalar *val)
 {
-  const PetscInt64 i = first + SpikeDiaThread();
+  const PetscInt64 i = first + SpikeDIAThread();
 
   if (i >= last) return;
   val[i] = SpikeFma(a, v ? v[i] : PetscScalar(1.0), add ? val[i] : PetscScalar(0.0));
@@ -193,17 +193,17 @@ PetscErrorCode SpikeDIASetDiagonal_CUDA(SpikeDIA *A, PetscInt d, PetscBool add, 
 
   PetscFunctionBegin;
   if (A->first[d] >= A->last[d]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDiaStream(A, &stream));
-  SpikeDiaSetKernel<<<SpikeDiaBlocks(A->last[d] - A->first[d]), SPIKE_DIA_THREADS, 0, stream>>>(A->first[d], A->last[d],
+  PetscCall(SpikeDIAStream(A, &stream));
+  SpikeDIASetKernel<<<SpikeDIABlocks(A->last[d] - A->first[d]), SPIKE_DIA_THREADS, 0, stream>>>(A->first[d], A->last[d],
                                                                                                 add ? true : false, a,
                                                                                                 v,
                                                                                                 A->val +
-                                                                                                  d * SpikeDiaLd(A));
+                                                                                                  d * SpikeDIALd(A));
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-__device__ static __forceinline__ PetscReal SpikeDiaAbs(PetscScalar a)
+__device__ static __forceinline__ PetscReal SpikeDIAAbs(PetscScalar a)
 {
 #if defined(PETSC_USE_COMPLEX)
   return thrust::abs(a);
@@ -212,7 +212,7 @@ __device__ static __forceinline__ PetscReal SpikeDiaAbs(PetscScalar a)
 #endif
 }
 
-__device__ static __forceinline__ PetscReal SpikeDiaSquare(PetscScalar a)
+__device__ static __forceinline__ PetscReal SpikeDIASquare(PetscScalar a)
 {
 #if defined(PETSC_USE_COMPLEX)
   return a.real() * a.real() + a.imag() * a.imag();
@@ -226,21 +226,21 @@ typedef enum {
   SPIKE_DIA_OF_SQUARES, /* of rows */
   SPIKE_DIA_OF_COLUMNS,
   SPIKE_DIA_OF_GHOSTS
-} SpikeDiaSumsOf;
+} SpikeDIASumsWhich;
 
 /* out[k] <- the sum number begin + k, begin + k < end, as a thread finds it */
 template <int OF>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
-  SpikeDiaSumsKernel(const SpikeDiaTable *__restrict__ table, int count, PetscInt64 ld, PetscInt begin, PetscInt end,
+  SpikeDIASumsKernel(const SpikeDIATable *__restrict__ table, int count, PetscInt64 ld, PetscInt begin, PetscInt end,
                      const PetscScalar *__restrict__ val, PetscReal *out)
 {
-  const PetscInt64 number = begin + SpikeDiaThread();
+  const PetscInt64 number = begin + SpikeDIAThread();
   PetscReal        sum    = 0.0;
 
   if (number >= end) return;
   for (int k = 0; k < count; k++) {
     const int           d = OF == SPIKE_DIA_OF_COLUMNS || OF == SPIKE_DIA_OF_GHOSTS ? count - 1 - k : k;
-    const SpikeDiaTable t = table[d];
+    const SpikeDIATable t = table[d];
     PetscInt64          i = number;
     bool                in;
 
@@ -255,29 +255,29 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
         in = i >= t.upper && i < t.last;
       }
     } else in = i >= t.first && i < t.last;
-    if (in) sum += OF == SPIKE_DIA_OF_SQUARES ? SpikeDiaSquare(val[d * ld + i]) : SpikeDiaAbs(val[d * ld + i]);
+    if (in) sum += OF == SPIKE_DIA_OF_SQUARES ? SpikeDIASquare(val[d * ld + i]) : SpikeDIAAbs(val[d * ld + i]);
   }
   out[number - begin] = sum;
 }
 
 /* n of them, or with OF_SQUARES their sum in order; SPIKE_DIA_WORK at a time, for nothing is allocated */
 template <int OF>
-static PetscErrorCode SpikeDiaSums(const SpikeDIA *A, PetscInt n, PetscReal *out)
+static PetscErrorCode SpikeDIASumsOf_Private(const SpikeDIA *A, PetscInt n, PetscReal *out)
 {
   const SpikeDIACUDA *h     = (const SpikeDIACUDA *)A->data;
   PetscReal          *chunk = out;
   cudaStream_t        stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDiaStream(A, &stream));
+  PetscCall(SpikeDIAStream(A, &stream));
   if (OF == SPIKE_DIA_OF_SQUARES) {
     PetscCall(PetscMalloc1(PetscMin(n, (PetscInt)SPIKE_DIA_WORK), &chunk));
     *out = 0.0;
   }
   for (PetscInt begin = 0, end; begin < n; begin = end) {
     end = begin + PetscMin((PetscInt)SPIKE_DIA_WORK, n - begin);
-    SpikeDiaSumsKernel<OF><<<SpikeDiaBlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count,
-                                                                                          SpikeDiaLd(A), begin, end,
+    SpikeDIASumsKernel<OF><<<SpikeDIABlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count,
+                                                                                          SpikeDIALd(A), begin, end,
                                                                                           A->val, h->work);
     PetscCallCUDA(cudaGetLastError());
     PetscCallCUDA(cudaMemcpyAsync(OF == SPIKE_DIA_OF_SQUARES ? chunk : chunk + begin, h->work,
@@ -293,11 +293,11 @@ static PetscErrorCode SpikeDiaSums(const SpikeDIA *A, PetscInt n, PetscReal *out
 PetscErrorCode SpikeDIASums_CUDA(const SpikeDIA *A, SpikeDIASums kind, PetscReal *out, PetscReal *ghost)
 {
   PetscFunctionBegin;
-  if (kind == SPIKE_DIA_ROWSUMS) PetscCall(SpikeDiaSums<SPIKE_DIA_OF_ROWS>(A, A->n, out));
-  else if (kind == SPIKE_DIA_SQUARES) PetscCall(SpikeDiaSums<SPIKE_DIA_OF_SQUARES>(A, A->n, out));
+  if (kind == SPIKE_DIA_ROWSUMS) PetscCall(SpikeDIASumsOf_Private<SPIKE_DIA_OF_ROWS>(A, A->n, out));
+  else if (kind == SPIKE_DIA_SQUARES) PetscCall(SpikeDIASumsOf_Private<SPIKE_DIA_OF_SQUARES>(A, A->n, out));
   else {
-    PetscCall(SpikeDiaSums<SPIKE_DIA_OF_COLUMNS>(A, A->m, out));
-    PetscCall(SpikeDiaSums<SPIKE_DIA_OF_GHOSTS>(A, A->nghost, ghost));
+    PetscCall(SpikeDIASumsOf_Private<SPIKE_DIA_OF_COLUMNS>(A, A->m, out));
+    PetscCall(SpikeDIASumsOf_Private<SPIKE_DIA_OF_GHOSTS>(A, A->nghost, ghost));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

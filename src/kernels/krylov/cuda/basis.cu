@@ -5,19 +5,19 @@
 */
 #include "basis.cuh"
 
-#define SPIKE_BLOCK_PASS 8 /* columns of which a thread holds sums at once, most */
+#define SPIKE_BASIS_PASS 8 /* columns of which a thread holds sums at once, most */
 /* blocks of a multiprocessor; no more are launched, for a second round would be a small one */
-#define SPIKE_BLOCK_RESIDENT 4
+#define SPIKE_BASIS_RESIDENT 4
 
 template <int C>
-struct SpikeBlockPointers {
+struct SpikeBasisPointers {
   PetscScalar *v[C];
 };
 
 /* Places for M columns, or for any number with M < 0 */
-__host__ __device__ constexpr int SpikeBlockPlaces(int M)
+__host__ __device__ constexpr int SpikeBasisPlaces(int M)
 {
-  return M < 0 ? SPIKE_BLOCK_COLUMNS : (M ? M : 1);
+  return M < 0 ? SPIKE_BASIS_COLUMNS : (M ? M : 1);
 }
 
 template <int V, int M, bool EXACT, typename P>
@@ -40,15 +40,15 @@ __device__ static __forceinline__ void SpikeDotsRows(PetscInt i, const P &p, int
 }
 
 /*
-  DOTS on n rows, a thread a pair of rows in each round, or a row where the vectors are not aligned; SPIKE_BLOCK_PASS
+  DOTS on n rows, a thread a pair of rows in each round, or a row where the vectors are not aligned; SPIKE_BASIS_PASS
   columns in one pass. Moves m + 1 words a row, and one more with z; with more columns than a pass has, y again for
   each. EXACT: m = M. The grid, and with it the order of the sums, depends on n, on the number of multiprocessors and on
   alignment alone.
 */
 template <int M, bool EXACT>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT)
-  SpikeBlockDots(PetscInt n, SpikeBlockPointers<EXACT ? M : SPIKE_BLOCK_COLUMNS> p, int m, const PetscScalar *y,
-                 const PetscScalar *z, bool wide, SpikeBlockEnd e)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESIDENT)
+  SpikeBasisDots(PetscInt n, SpikeBasisPointers<EXACT ? M : SPIKE_BASIS_COLUMNS> p, int m, const PetscScalar *y,
+                 const PetscScalar *z, bool wide, SpikeBasisEnd e)
 {
   const PetscInt begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
 
@@ -65,9 +65,9 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT)
       for (PetscInt i = begin; i < n / 2; i += stride) SpikeDotsRows<2, M, EXACT>(i, p, first, columns, y, zz, d);
     for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
       SpikeDotsRows<1, M, EXACT>(i, p, first, columns, y, zz, d);
-    SpikeBlockLeave<M, 3>(d, columns, first, first ? 0 : (z ? 3 : 1), m, e.partials);
+    SpikeBasisLeave<M, 3>(d, columns, first, first ? 0 : (z ? 3 : 1), m, e.partials);
   }
-  SpikeBlockFinish(e);
+  SpikeBasisFinish(e);
 }
 
 /*
@@ -75,9 +75,9 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT)
   and NULL where there is none. m3: columns of F. Only the kernel for any number of columns has q
 */
 template <int M1, int M2>
-struct SpikeBlockMoves {
-  SpikeBlockPointers<SpikeBlockPlaces(M1)> A, B;
-  SpikeBlockPointers<SpikeBlockPlaces(M2)> E, F;
+struct SpikeBasisMoves {
+  SpikeBasisPointers<SpikeBasisPlaces(M1)> A, B;
+  SpikeBasisPointers<SpikeBasisPlaces(M2)> E, F;
   const PetscScalar                       *c, *a, *f, *w, *g;
   PetscScalar                             *x, *y, *z, *r, *q, *p, *next;
   int                                      m1, m2, m3;
@@ -86,11 +86,11 @@ struct SpikeBlockMoves {
 
 /* All that is read of a row is read before any of it is written, but q and p, which nothing else reads */
 template <int V, int M1, int M2>
-__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBlockMoves<M1, M2> &b,
+__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBasisMoves<M1, M2> &b,
                                                       const PetscScalar c[], const PetscScalar f[], PetscScalar a,
                                                       PetscScalar w, PetscScalar smooth, PetscScalar d[])
 {
-  constexpr int u1 = M1 < 0 ? 4 : SpikeBlockPlaces(M1), u2 = M2 < 0 ? 4 : SpikeBlockPlaces(M2);
+  constexpr int u1 = M1 < 0 ? 4 : SpikeBasisPlaces(M1), u2 = M2 < 0 ? 4 : SpikeBasisPlaces(M2);
   const int     m1 = M1 < 0 ? b.m1 : M1, m2 = M2 < 0 ? b.m2 : M2;
   const bool    has = M1 < 0 && b.q;
   SpikeRows<V>  y, z, x, r, q, p, g, u;
@@ -165,17 +165,17 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBlo
 
 /*
   Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q four more; 2 m2 + 1 for a COMBINE behind it, one more
-  alone. Rows as in SpikeBlockDots()
+  alone. Rows as in SpikeBasisDots()
 */
 template <int M1, int M2>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT)
-  SpikeBlockMove(PetscInt n, SpikeBlockMoves<M1, M2> b, bool wide, SpikeBlockEnd e)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESIDENT)
+  SpikeBasisMove(PetscInt n, SpikeBasisMoves<M1, M2> b, bool wide, SpikeBasisEnd e)
 {
   const PetscInt begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
   const int      t = threadIdx.x;
   constexpr int  S = M1 < 0 ? 4 : 1; /* sums */
   PetscScalar    d[S];
-  __shared__ PetscScalar c[SpikeBlockPlaces(M1)], f[SpikeBlockPlaces(M2)];
+  __shared__ PetscScalar c[SpikeBasisPlaces(M1)], f[SpikeBasisPlaces(M2)];
 
   SpikeAwait();
   if (e.device->s.reason) return;
@@ -192,16 +192,16 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT)
   for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
     SpikeMovesRows<1, M1, M2>(i, b, c, f, a, w, smooth, d);
   if (!e.nsums) return;
-  SpikeBlockLeave<S, 0>(d, e.nsums, 0, 0, 0, e.partials);
-  SpikeBlockFinish(e);
+  SpikeBasisLeave<S, 0>(d, e.nsums, 0, 0, 0, e.partials);
+  SpikeBasisFinish(e);
 }
 
 /*
   q -= g (q - r); p -= g (p - x); q.q. Moves 6 words a row. Also where there is a reason: it follows the last iteration
 */
-__global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESIDENT)
-  SpikeBlockSmooth(PetscInt n, const PetscScalar *factor, const PetscScalar *r, const PetscScalar *x, PetscScalar *q,
-                   PetscScalar *p, SpikeBlockEnd e)
+__global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESIDENT)
+  SpikeBasisSmooth(PetscInt n, const PetscScalar *factor, const PetscScalar *r, const PetscScalar *x, PetscScalar *q,
+                   PetscScalar *p, SpikeBasisEnd e)
 {
   const PetscInt stride = (PetscInt)gridDim.x * blockDim.x;
   PetscScalar    d[1]   = {0.0};
@@ -217,47 +217,47 @@ __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BLOCK_RESID
     d[0] += SpikeKrylovDot(qi, qi);
   }
   if (!e.nsums) return;
-  SpikeBlockLeave<1, 0>(d, 1, 0, 0, 0, e.partials);
-  SpikeBlockFinish(e);
+  SpikeBasisLeave<1, 0>(d, 1, 0, 0, 0, e.partials);
+  SpikeBasisFinish(e);
 }
 
-__global__ static void SpikeBlockShadow(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p)
+__global__ static void SpikeBasisShadow(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p)
 {
   for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (PetscInt)gridDim.x * blockDim.x)
     p[i] = SpikeIDRShadow(start + i, k, generation);
 }
 
-static bool SpikeBlockWide(const PetscScalar *p)
+static bool SpikeBasisWide(const PetscScalar *p)
 {
   return (size_t)p % (2 * sizeof(PetscReal)) == 0;
 }
 
-static unsigned SpikeBlockGrid(const SpikeKrylovCUDA *h, PetscInt n, bool wide)
+static unsigned SpikeBasisGrid(const SpikeKrylovCUDA *h, PetscInt n, bool wide)
 {
-  const PetscInt rounds = wide ? n / 2 + n % 2 : n, most = SPIKE_BLOCK_RESIDENT * h->multiprocessors;
+  const PetscInt rounds = wide ? n / 2 + n % 2 : n, most = SPIKE_BASIS_RESIDENT * h->multiprocessors;
 
   return (unsigned)PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
 }
 
 template <int M, bool EXACT>
-static void SpikeDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *b, const SpikeBlockEnd &e)
+static void SpikeDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
   const int                                           m    = (int)(b->last - b->first);
-  bool                                                wide = SpikeBlockWide(b->y) && SpikeBlockWide(b->z);
-  SpikeBlockPointers<EXACT ? M : SPIKE_BLOCK_COLUMNS> p    = {};
+  bool                                                wide = SpikeBasisWide(b->y) && SpikeBasisWide(b->z);
+  SpikeBasisPointers<EXACT ? M : SPIKE_BASIS_COLUMNS> p    = {};
 
   for (int j = 0; j < m; j++) {
     p.v[j] = b->A[b->first + j];
-    wide   = wide && SpikeBlockWide(p.v[j]);
+    wide   = wide && SpikeBasisWide(p.v[j]);
   }
-  SpikeBlockLaunch(SpikeBlockDots<M, EXACT>, h, SpikeBlockGrid(h, b->n, wide), e, b->n, p, m, b->y, b->z, wide, e);
+  SpikeBasisLaunch(SpikeBasisDots<M, EXACT>, h, SpikeBasisGrid(h, b->n, wide), e, b->n, p, m, b->y, b->z, wide, e);
 }
 
 template <int M1, int M2>
-static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *update, const SpikeKrylovBlock *combine,
-                             const SpikeBlockEnd &e)
+static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *update, const SpikeKrylovBasis *combine,
+                             const SpikeBasisEnd &e)
 {
-  SpikeBlockMoves<M1, M2> b    = {};
+  SpikeBasisMoves<M1, M2> b    = {};
   const PetscInt          n    = update ? update->n : combine->n;
   bool                    wide = true;
 
@@ -280,27 +280,27 @@ static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *u
   for (int j = 0; j < b.m1; j++) {
     b.A.v[j] = update->A[update->first + j];
     b.B.v[j] = update->B[update->first + j];
-    wide     = wide && SpikeBlockWide(b.A.v[j]) && SpikeBlockWide(b.B.v[j]);
+    wide     = wide && SpikeBasisWide(b.A.v[j]) && SpikeBasisWide(b.B.v[j]);
   }
   for (int j = 0; j < b.m2; j++) {
     b.E.v[j] = combine->A[combine->first + j];
-    wide     = wide && SpikeBlockWide(b.E.v[j]);
+    wide     = wide && SpikeBasisWide(b.E.v[j]);
   }
   for (int j = 0; j < b.m3; j++) {
     b.F.v[j] = combine->B[combine->first + j];
-    wide     = wide && SpikeBlockWide(b.F.v[j]);
+    wide     = wide && SpikeBasisWide(b.F.v[j]);
   }
-  wide = wide && SpikeBlockWide(b.x) && SpikeBlockWide(b.y) && SpikeBlockWide(b.z) && SpikeBlockWide(b.r) &&
-         SpikeBlockWide(b.q) && SpikeBlockWide(b.p) && SpikeBlockWide(b.next);
-  SpikeBlockLaunch(SpikeBlockMove<M1, M2>, h, SpikeBlockGrid(h, n, wide), e, n, b, wide, e);
+  wide = wide && SpikeBasisWide(b.x) && SpikeBasisWide(b.y) && SpikeBasisWide(b.z) && SpikeBasisWide(b.r) &&
+         SpikeBasisWide(b.q) && SpikeBasisWide(b.p) && SpikeBasisWide(b.next);
+  SpikeBasisLaunch(SpikeBasisMove<M1, M2>, h, SpikeBasisGrid(h, n, wide), e, n, b, wide, e);
 }
 
 /*
   With the numbers of columns that the cycles of s = 1, 2, 4, 8 have, kernels that know them: step k < s - 1 moves k and
   s - 1 - k, step s - 1 moves s - 1, and that of omega s
 */
-static void SpikeMovesSelect(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *update, const SpikeKrylovBlock *combine,
-                             const SpikeBlockEnd &e)
+static void SpikeMovesSelect(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *update, const SpikeKrylovBasis *combine,
+                             const SpikeBasisEnd &e)
 {
   const PetscInt m1 = update ? (update->q ? -1 : update->last - update->first) : -1,
                  m2 = combine ? (combine->A && combine->B ? combine->last - combine->first : -1) : 0;
@@ -329,10 +329,10 @@ static void SpikeMovesSelect(const SpikeKrylovCUDA *h, const SpikeKrylovBlock *u
   return SpikeMovesLaunch<-1, -1>(h, update, combine, e);
 }
 
-SpikeBlockEnd SpikeKrylovBlockEnd(const SpikeKrylov *s, const SpikeIDRRecurrence *recurrence, PetscInt nsums)
+SpikeBasisEnd SpikeKrylovBasisEnd(const SpikeKrylov *s, const SpikeIDRRecurrence *recurrence, PetscInt nsums)
 {
   const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
-  SpikeBlockEnd          e;
+  SpikeBasisEnd          e;
 
   memset((void *)&e, 0, sizeof(e));
   if (recurrence) {
@@ -342,26 +342,26 @@ SpikeBlockEnd SpikeKrylovBlockEnd(const SpikeKrylov *s, const SpikeIDRRecurrence
   }
   e.device   = h->device;
   e.mail     = h->devicemail;
-  e.partials = h->blockpartials;
+  e.partials = h->basispartials;
   e.small    = s->small;
-  e.sums     = h->deviceblocksums;
+  e.sums     = h->devicebasissums;
   return e;
 }
 
 /* c and a of its block lie in small, on the device */
-PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *s, SpikeKrylovBlockStep step, const SpikeKrylovBlock *b,
-                                         const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
+PetscErrorCode SpikeKrylovBasisStep_CUDA(SpikeKrylov *s, SpikeKrylovBasisStep step, const SpikeKrylovBasis *b,
+                                         const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *recurrence)
 {
   const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
   const PetscInt         m = b->last - b->first;
-  const SpikeBlockEnd    e = SpikeKrylovBlockEnd(s, recurrence,
-                                                 SpikeKrylovBlockSums(step, m, b->z ? PETSC_TRUE : PETSC_FALSE,
+  const SpikeBasisEnd    e = SpikeKrylovBasisEnd(s, recurrence,
+                                                 SpikeKrylovBasisSums(step, m, b->z ? PETSC_TRUE : PETSC_FALSE,
                                                                    b->q ? PETSC_TRUE : PETSC_FALSE));
   const PetscReal flops[]  = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0),
                               8.0};
 
   PetscFunctionBegin;
-  PetscAssert(m <= s->ncolumns && s->ncolumns <= SPIKE_BLOCK_COLUMNS, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+  PetscAssert(m <= s->ncolumns && s->ncolumns <= SPIKE_BASIS_COLUMNS, PETSC_COMM_SELF, PETSC_ERR_PLIB,
               "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, m, s->ncolumns);
   if (!s->ondevice && s->scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
@@ -371,7 +371,7 @@ PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *s, SpikeKrylovBlockStep st
     else if (m == 2) SpikeDotsLaunch<2, true>(h, b, e);
     else if (m == 4) SpikeDotsLaunch<4, true>(h, b, e);
     else if (m == 8) SpikeDotsLaunch<8, true>(h, b, e);
-    else SpikeDotsLaunch<SPIKE_BLOCK_PASS, false>(h, b, e);
+    else SpikeDotsLaunch<SPIKE_BASIS_PASS, false>(h, b, e);
     break;
   case SPIKE_KRYLOV_COMBINE:
     SpikeMovesSelect(h, NULL, b, e);
@@ -380,7 +380,7 @@ PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *s, SpikeKrylovBlockStep st
     SpikeMovesSelect(h, b, combine, e);
     break;
   default:
-    SpikeBlockLaunch(SpikeBlockSmooth, h, SpikeBlockGrid(h, b->n, false), e, b->n, b->g, b->r, b->x, b->q, b->p, e);
+    SpikeBasisLaunch(SpikeBasisSmooth, h, SpikeBasisGrid(h, b->n, false), e, b->n, b->g, b->r, b->x, b->q, b->p, e);
   }
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
@@ -389,7 +389,7 @@ PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *s, SpikeKrylovBlockStep st
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeKrylovBlockSums_CUDA(SpikeKrylov *s, PetscInt nsums, PetscScalar sums[])
+PetscErrorCode SpikeKrylovBasisSums_CUDA(SpikeKrylov *s, PetscInt nsums, PetscScalar sums[])
 {
   SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
 
@@ -397,16 +397,16 @@ PetscErrorCode SpikeKrylovBlockSums_CUDA(SpikeKrylov *s, PetscInt nsums, PetscSc
   PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->summed, h->summed++));
   for (PetscInt k = 0; k < nsums; k++) {
 #if defined(PETSC_USE_COMPLEX)
-    sums[k] = PetscCMPLX(h->blocksums[2 * k], h->blocksums[2 * k + 1]);
+    sums[k] = PetscCMPLX(h->basissums[2 * k], h->basissums[2 * k + 1]);
 #else
-    sums[k] = h->blocksums[2 * k];
+    sums[k] = h->basissums[2 * k];
 #endif
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Complete when the sums of the next step are, before which the host does not change its scalars */
-PetscErrorCode SpikeKrylovBlockPush_CUDA(SpikeKrylov *s)
+PetscErrorCode SpikeKrylovBasisPush_CUDA(SpikeKrylov *s)
 {
   SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
 
@@ -423,44 +423,44 @@ PetscErrorCode SpikeKrylovShadow_CUDA(PetscInt n, PetscInt start, PetscInt k, Pe
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  SpikeBlockShadow<<<(unsigned)blocks, SPIKE_KRYLOV_THREADS, 0, stream>>>(n, start, k, generation, p);
+  SpikeBasisShadow<<<(unsigned)blocks, SPIKE_KRYLOV_THREADS, 0, stream>>>(n, start, k, generation, p);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeKrylovBlockCreate_CUDA(SpikeKrylov *s, PetscInt ncolumns, PetscInt small)
+PetscErrorCode SpikeKrylovBasisCreate_CUDA(SpikeKrylov *s, PetscInt ncolumns, PetscInt small)
 {
   SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKrylovBlockDestroy_CUDA(s));
+  PetscCall(SpikeKrylovBasisDestroy_CUDA(s));
   PetscCallCUDA(cudaMalloc((void **)&s->small, small * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMemsetAsync(s->small, 0, small * sizeof(PetscScalar), h->stream));
   PetscCallCUDA(
-    cudaMalloc((void **)&h->blockpartials, (size_t)(ncolumns + 3) * SpikeKrylovMostBlocks(h) * sizeof(PetscScalar)));
+    cudaMalloc((void **)&h->basispartials, (size_t)(ncolumns + 3) * SpikeKrylovMostBlocks(h) * sizeof(PetscScalar)));
   if (!s->ondevice) {
     PetscCallCUDA(cudaMallocHost((void **)&s->hostsmall, small * sizeof(PetscScalar)));
     PetscCall(PetscArrayzero(s->hostsmall, small));
-    PetscCallCUDA(cudaHostAlloc((void **)&h->blocksums, 2 * (ncolumns + 3) * sizeof(PetscReal), cudaHostAllocMapped));
-    PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->deviceblocksums, (void *)h->blocksums, 0));
+    PetscCallCUDA(cudaHostAlloc((void **)&h->basissums, 2 * (ncolumns + 3) * sizeof(PetscReal), cudaHostAllocMapped));
+    PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->devicebasissums, (void *)h->basissums, 0));
   }
   s->ncolumns = ncolumns;
   h->nsmall   = small;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeKrylovBlockDestroy_CUDA(SpikeKrylov *s)
+PetscErrorCode SpikeKrylovBasisDestroy_CUDA(SpikeKrylov *s)
 {
   SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaStreamSynchronize(h->stream));
   PetscCallCUDA(cudaFree(s->small));
-  PetscCallCUDA(cudaFree(h->blockpartials));
+  PetscCallCUDA(cudaFree(h->basispartials));
   if (s->hostsmall) PetscCallCUDA(cudaFreeHost(s->hostsmall));
-  if (h->blocksums) PetscCallCUDA(cudaFreeHost((void *)h->blocksums));
-  s->small = s->hostsmall = h->blockpartials = NULL;
-  h->blocksums = h->deviceblocksums = NULL;
+  if (h->basissums) PetscCallCUDA(cudaFreeHost((void *)h->basissums));
+  s->small = s->hostsmall = h->basispartials = NULL;
+  h->basissums = h->devicebasissums = NULL;
   s->ncolumns                       = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

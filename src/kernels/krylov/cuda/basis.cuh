@@ -4,8 +4,8 @@
 
 #include "krylov.cuh"
 
-#define SPIKE_BLOCK_COLUMNS 32 /* of a block, most */
-#define SPIKE_BLOCK_WARPS   (SPIKE_KRYLOV_THREADS / 32)
+#define SPIKE_BASIS_COLUMNS 32 /* of a block, most */
+#define SPIKE_BASIS_WARPS   (SPIKE_KRYLOV_THREADS / 32)
 
 /* What follows from the sums of a kernel: nothing, a recurrence in its last block, or the host gets them */
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
   SpikeKrylovMail    *mail;
   PetscScalar        *partials, *small;
   volatile PetscReal *sums; /* in the memory of the host */
-} SpikeBlockEnd;
+} SpikeBasisEnd;
 
 /* V rows of a vector: one load */
 template <int V>
@@ -41,11 +41,11 @@ __device__ static __forceinline__ void SpikeRowsStore(PetscScalar *p, PetscInt i
   for k < others is number at + k. Each goes to the place of the block among the partials of its number.
 */
 template <int M, int OTHERS>
-__device__ static __forceinline__ void SpikeBlockLeave(const PetscScalar d[], int columns, int first, int others,
+__device__ static __forceinline__ void SpikeBasisLeave(const PetscScalar d[], int columns, int first, int others,
                                                        int at, PetscScalar *partials)
 {
   const int              warp = threadIdx.x / 32, lane = threadIdx.x % 32, k = threadIdx.x;
-  __shared__ PetscScalar shared[M + OTHERS][SPIKE_BLOCK_WARPS];
+  __shared__ PetscScalar shared[M + OTHERS][SPIKE_BASIS_WARPS];
 
   __syncthreads(); /* the pass before has been read */
 #pragma unroll
@@ -58,7 +58,7 @@ __device__ static __forceinline__ void SpikeBlockLeave(const PetscScalar d[], in
   if (k < columns || (k >= M && k < M + others)) {
     PetscScalar sum = shared[k][0];
 
-    for (int w = 1; w < SPIKE_BLOCK_WARPS; w++) sum += shared[k][w];
+    for (int w = 1; w < SPIKE_BASIS_WARPS; w++) sum += shared[k][w];
     partials[(size_t)(k < M ? first + k : at + k - M) * gridDim.x + blockIdx.x] = sum;
   }
 }
@@ -67,17 +67,17 @@ __device__ static __forceinline__ void SpikeBlockLeave(const PetscScalar d[], in
   The last block: sums over all blocks, a warp each, in an order that depends on the grid alone; then one thread makes
   the recurrence, in shared memory
 */
-__device__ static __noinline__ void SpikeBlockConclude(const SpikeBlockEnd *e)
+__device__ static __noinline__ void SpikeBasisConclude(const SpikeBasisEnd *e)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   PetscScalar                                  *small = (PetscScalar *)shared;
   const int                                     warp = threadIdx.x / 32, lane = threadIdx.x % 32,
             nsmall = e->recur ? (int)SpikeIDRSize(e->recurrence.s) : 0;
-  __shared__ PetscScalar        sums[SPIKE_BLOCK_COLUMNS + 3];
+  __shared__ PetscScalar        sums[SPIKE_BASIS_COLUMNS + 3];
   __shared__ SpikeKrylovScalars s;
 
   if (!threadIdx.x && e->recur) s = e->device->s;
-  for (int k = warp; k < e->nsums; k += SPIKE_BLOCK_WARPS) {
+  for (int k = warp; k < e->nsums; k += SPIKE_BASIS_WARPS) {
     const PetscScalar sum = SpikeWarpSum(
       SpikeKrylovGather<9>(e->partials + (size_t)k * gridDim.x, lane, 32, gridDim.x));
 
@@ -104,8 +104,8 @@ __device__ static __noinline__ void SpikeBlockConclude(const SpikeBlockEnd *e)
   for (int i = threadIdx.x; i < nsmall; i += blockDim.x) e->small[i] = small[i];
 }
 
-/* Behind SpikeBlockLeave() */
-__device__ static __forceinline__ void SpikeBlockFinish(const SpikeBlockEnd &e)
+/* Behind SpikeBasisLeave() */
+__device__ static __forceinline__ void SpikeBasisFinish(const SpikeBasisEnd &e)
 {
   __shared__ bool last;
 
@@ -115,7 +115,7 @@ __device__ static __forceinline__ void SpikeBlockFinish(const SpikeBlockEnd &e)
   __syncthreads();
   if (!last) return;
   __threadfence();
-  SpikeBlockConclude(&e);
+  SpikeBasisConclude(&e);
 }
 
 /* conj(a) b over V rows, added to d */
@@ -135,34 +135,34 @@ __device__ static __forceinline__ void SpikeRowsAxpy(PetscScalar a, const SpikeR
 }
 
 /* krylov_block.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovBlockCreate_CUDA(SpikeKrylov *, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode SpikeKrylovBlockDestroy_CUDA(SpikeKrylov *);
-PETSC_INTERN PetscErrorCode SpikeKrylovBlockStep_CUDA(SpikeKrylov *, SpikeKrylovBlockStep, const SpikeKrylovBlock *,
-                                                      const SpikeKrylovBlock *, const SpikeIDRRecurrence *);
-PETSC_INTERN PetscErrorCode SpikeKrylovBlockSums_CUDA(SpikeKrylov *, PetscInt, PetscScalar[]);
-PETSC_INTERN PetscErrorCode SpikeKrylovBlockPush_CUDA(SpikeKrylov *);
+PETSC_INTERN PetscErrorCode SpikeKrylovBasisCreate_CUDA(SpikeKrylov *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeKrylovBasisDestroy_CUDA(SpikeKrylov *);
+PETSC_INTERN PetscErrorCode SpikeKrylovBasisStep_CUDA(SpikeKrylov *, SpikeKrylovBasisStep, const SpikeKrylovBasis *,
+                                                      const SpikeKrylovBasis *, const SpikeIDRRecurrence *);
+PETSC_INTERN PetscErrorCode SpikeKrylovBasisSums_CUDA(SpikeKrylov *, PetscInt, PetscScalar[]);
+PETSC_INTERN PetscErrorCode SpikeKrylovBasisPush_CUDA(SpikeKrylov *);
 PETSC_INTERN PetscErrorCode SpikeKrylovShadow_CUDA(PetscInt, PetscInt, PetscInt, PetscInt, PetscScalar *);
-PETSC_INTERN SpikeBlockEnd  SpikeKrylovBlockEnd(const SpikeKrylov *, const SpikeIDRRecurrence *, PetscInt);
+PETSC_INTERN SpikeBasisEnd  SpikeKrylovBasisEnd(const SpikeKrylov *, const SpikeIDRRecurrence *, PetscInt);
 
 /* krylov_blockmult.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovBlockMult_CUDA(SpikeKrylov *, const void *, const PetscScalar *,
-                                                      const SpikeKrylovBlock *, const SpikeIDRRecurrence *);
+PETSC_INTERN PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *, const void *, const PetscScalar *,
+                                                      const SpikeKrylovBasis *, const SpikeIDRRecurrence *);
 
 /* krylov_cuda.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovSpin_CUDA(const SpikeKrylovCUDA *, const volatile unsigned long long *,
                                                  unsigned long long);
 
 /* Bytes of shared memory for the recurrence */
-static inline size_t SpikeBlockShared(const SpikeBlockEnd &e)
+static inline size_t SpikeBasisShared(const SpikeBasisEnd &e)
 {
   return e.nsums && e.recur ? SpikeIDRSize(e.recurrence.s) * sizeof(PetscScalar) : 0;
 }
 
 /* A kernel of a block step, behind the one in front; the caller asks for the last error */
 template <typename... P, typename... A>
-static void SpikeBlockLaunch(void (*kernel)(P...), const SpikeKrylovCUDA *h, unsigned blocks, const SpikeBlockEnd &e,
+static void SpikeBasisLaunch(void (*kernel)(P...), const SpikeKrylovCUDA *h, unsigned blocks, const SpikeBasisEnd &e,
                              A... arguments)
 {
-  (void)SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), SpikeBlockShared(e), h->stream,
+  (void)SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), SpikeBasisShared(e), h->stream,
                           arguments...);
 }

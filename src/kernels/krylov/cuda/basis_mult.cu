@@ -3,12 +3,12 @@
 #include "stencil.cuh"
 
 template <int M>
-struct SpikeBlockColumns {
+struct SpikeBasisColumns {
   const PetscScalar *v[M];
 };
 
 /* Blocks of a multiprocessor: what the registers of the sums, or of a row's lanes, leave */
-__host__ __device__ constexpr int SpikeBlockMultResident(int M, int lanes)
+__host__ __device__ constexpr int SpikeBasisMultResident(int M, int lanes)
 {
   return lanes > 1 && M < 4 ? 2 : 3;
 }
@@ -18,9 +18,9 @@ __host__ __device__ constexpr int SpikeBlockMultResident(int M, int lanes)
   once, and with z that. Deterministic.
 */
 template <int M, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBlockMultResident(M, ROWS::LANES))
-  SpikeBlockMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBlockColumns<M> p,
-                       const PetscScalar *z, SpikeBlockEnd e)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident(M, ROWS::LANES))
+  SpikeBasisMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBasisColumns<M> p,
+                       const PetscScalar *z, SpikeBasisEnd e)
 {
   /* columns that are fetched while a row is summed: as many as have registers */
   constexpr int                    AHEAD = M > 4 ? 2 : M;
@@ -56,36 +56,36 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBlockMultResident(M
              d[M + 2] += SpikeKrylovDot(sum, c);
            }
          });
-  SpikeBlockLeave<M, 3>(d, M, 0, z ? 3 : 1, M, e.partials);
-  SpikeBlockFinish(e);
+  SpikeBasisLeave<M, 3>(d, M, 0, z ? 3 : 1, M, e.partials);
+  SpikeBasisFinish(e);
 }
 
 template <int M, class ROWS>
-static void SpikeBlockMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const PetscScalar *x,
-                                 const SpikeKrylovBlock *b, const SpikeBlockEnd &e)
+static void SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const PetscScalar *x,
+                                 const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
-  const unsigned blocks = (unsigned)PetscMax(1, PetscMin(SpikeBlockMultResident(M, ROWS::LANES) * h->multiprocessors,
+  const unsigned blocks = (unsigned)PetscMax(1, PetscMin(SpikeBasisMultResident(M, ROWS::LANES) * h->multiprocessors,
                                                          (warps + SPIKE_KRYLOV_THREADS / 32 - 1) /
                                                            (SPIKE_KRYLOV_THREADS / 32)));
-  SpikeBlockColumns<M> p;
+  SpikeBasisColumns<M> p;
 
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
-  SpikeBlockLaunch(SpikeBlockMultKernel<M, ROWS>, h, blocks, e, m, x, b->y, p, b->z, e);
+  SpikeBasisLaunch(SpikeBasisMultKernel<M, ROWS>, h, blocks, e, m, x, b->y, p, b->z, e);
 }
 
 template <int M>
-static void SpikeBlockMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const PetscScalar *x,
-                               const SpikeKrylovBlock *b, const SpikeBlockEnd &e)
+static void SpikeBasisMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const PetscScalar *x,
+                               const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
     const PetscInt warps = (c->dia.n + 32 / c->dia.T - 1) / (32 / c->dia.T);
 
-    if (c->dia.T == 4) SpikeBlockMultLaunch<M, SpikeDiaRows<4>>(h, SpikeDiaRows<4>{c->dia}, warps, x, b, e);
-    else SpikeBlockMultLaunch<M, SpikeDiaRows<1>>(h, SpikeDiaRows<1>{c->dia}, warps, x, b, e);
+    if (c->dia.T == 4) SpikeBasisMultLaunch<M, SpikeDIARows<4>>(h, SpikeDIARows<4>{c->dia}, warps, x, b, e);
+    else SpikeBasisMultLaunch<M, SpikeDIARows<1>>(h, SpikeDIARows<1>{c->dia}, warps, x, b, e);
   } else {
     if (c->sell.T == 4)
-      SpikeBlockMultLaunch<M, SpikeSellRows<4>>(h, SpikeSellRows<4>{c->sell}, c->sell.slices, x, b, e);
-    else SpikeBlockMultLaunch<M, SpikeSellRows<1>>(h, SpikeSellRows<1>{c->sell}, c->sell.slices, x, b, e);
+      SpikeBasisMultLaunch<M, SpikeSellRows<4>>(h, SpikeSellRows<4>{c->sell}, c->sell.slices, x, b, e);
+    else SpikeBasisMultLaunch<M, SpikeSellRows<1>>(h, SpikeSellRows<1>{c->sell}, c->sell.slices, x, b, e);
   }
 }
 
@@ -93,28 +93,28 @@ static void SpikeBlockMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCU
   With 1, 2, 4 or 8 columns on one rank, by a stencil with as many as SpikeStencilTakes() says; else the step comes
   behind the product
 */
-PetscErrorCode SpikeKrylovBlockMult_CUDA(SpikeKrylov *s, const void *copy, const PetscScalar *x,
-                                         const SpikeKrylovBlock *b, const SpikeIDRRecurrence *recurrence)
+PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const PetscScalar *x,
+                                         const SpikeKrylovBasis *b, const SpikeIDRRecurrence *recurrence)
 {
   const SpikeKrylovCUDA     *h = (const SpikeKrylovCUDA *)s->data;
   const SpikeKrylovCopyCUDA *c = (const SpikeKrylovCopyCUDA *)copy;
   const PetscInt             n = b->last - b->first, rows = SpikeKrylovCopyRows(c);
-  const SpikeBlockEnd        e = SpikeKrylovBlockEnd(s, recurrence,
-                                                     SpikeKrylovBlockSums(SPIKE_KRYLOV_DOTS, n,
+  const SpikeBasisEnd        e = SpikeKrylovBasisEnd(s, recurrence,
+                                                     SpikeKrylovBasisSums(SPIKE_KRYLOV_DOTS, n,
                                                                    b->z ? PETSC_TRUE : PETSC_FALSE, PETSC_FALSE));
 
   PetscFunctionBegin;
   if ((n != 1 && n != 2 && n != 4 && n != 8) || (c->stencil && !SpikeStencilTakes(n)) || c->loan.begin) {
     PetscCall(SpikeKrylovMult_CUDA(s, copy, SPIKE_KRYLOV_NSTEPS, NULL, x, b->y, NULL));
-    PetscCall(SpikeKrylovBlockStep_CUDA(s, SPIKE_KRYLOV_DOTS, b, NULL, recurrence));
+    PetscCall(SpikeKrylovBasisStep_CUDA(s, SPIKE_KRYLOV_DOTS, b, NULL, recurrence));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogGpuTimeBegin());
-  if (c->stencil) PetscCall(SpikeKrylovStencilBlockMult_CUDA(h, c->stencil, x, b, &e));
-  else if (n == 1) SpikeBlockMultForm<1>(h, c, x, b, e);
-  else if (n == 2) SpikeBlockMultForm<2>(h, c, x, b, e);
-  else if (n == 4) SpikeBlockMultForm<4>(h, c, x, b, e);
-  else SpikeBlockMultForm<8>(h, c, x, b, e);
+  if (c->stencil) PetscCall(SpikeKrylovStencilBasisMult_CUDA(h, c->stencil, x, b, &e));
+  else if (n == 1) SpikeBasisMultForm<1>(h, c, x, b, e);
+  else if (n == 2) SpikeBasisMultForm<2>(h, c, x, b, e);
+  else if (n == 4) SpikeBasisMultForm<4>(h, c, x, b, e);
+  else SpikeBasisMultForm<8>(h, c, x, b, e);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(

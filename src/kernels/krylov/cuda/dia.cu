@@ -14,13 +14,13 @@
 typedef struct {
   int count;
   int offset[SPIKE_DIA_SEEN];
-} SpikeDiaSeen;
+} SpikeDIASeen;
 
 /*
   The order in which offsets come does not matter: the host sorts them. A table that has more than SPIKE_DIA_MOST takes
   no more
 */
-__device__ static void SpikeDiaInsert(SpikeDiaSeen *t, int offset)
+__device__ static void SpikeDIAInsert(SpikeDIASeen *t, int offset)
 {
   unsigned place = (unsigned)offset * 2654435761u >> 23; /* 9 bits */
 
@@ -40,28 +40,28 @@ __device__ static void SpikeDiaInsert(SpikeDiaSeen *t, int offset)
 }
 
 /* A thread a row. Each block collects in its own table first */
-__global__ static void SpikeDiaLook(PetscInt      n, const PetscInt *__restrict__ ai, const PetscInt *__restrict__ aj,
-                                    SpikeDiaSeen *all)
+__global__ static void SpikeDIALook(PetscInt      n, const PetscInt *__restrict__ ai, const PetscInt *__restrict__ aj,
+                                    SpikeDIASeen *all)
 {
-  __shared__ SpikeDiaSeen mine;
+  __shared__ SpikeDIASeen mine;
 
   for (int k = threadIdx.x; k < SPIKE_DIA_SEEN; k += blockDim.x) mine.offset[k] = SPIKE_DIA_EMPTY;
   if (!threadIdx.x) mine.count = 0;
   __syncthreads();
   for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (PetscInt)gridDim.x * blockDim.x) {
     if (*(volatile int *)&mine.count > SPIKE_DIA_MOST) break;
-    for (PetscInt k = ai[i]; k < ai[i + 1]; k++) SpikeDiaInsert(&mine, (int)(aj[k] - i));
+    for (PetscInt k = ai[i]; k < ai[i + 1]; k++) SpikeDIAInsert(&mine, (int)(aj[k] - i));
   }
   __syncthreads();
   for (int k = threadIdx.x; k < SPIKE_DIA_SEEN; k += blockDim.x)
-    if (mine.offset[k] != SPIKE_DIA_EMPTY) SpikeDiaInsert(all, mine.offset[k]);
+    if (mine.offset[k] != SPIKE_DIA_EMPTY) SpikeDIAInsert(all, mine.offset[k]);
 }
 
 /*
   A thread a row, whose columns are sorted as a rule: each diagonal is looked for behind the one before. Other places
   have been set to 0
 */
-__global__ static void SpikeDiaPlace(SpikeKrylovDia m, const PetscInt *__restrict__ ai, const PetscInt *__restrict__ aj,
+__global__ static void SpikeDIAPlace(SpikeKrylovDia m, const PetscInt *__restrict__ ai, const PetscInt *__restrict__ aj,
                                      const PetscScalar *__restrict__ aa)
 {
   for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < m.n; i += (PetscInt)gridDim.x * blockDim.x) {
@@ -76,18 +76,18 @@ __global__ static void SpikeDiaPlace(SpikeKrylovDia m, const PetscInt *__restric
   }
 }
 
-PetscErrorCode SpikeDiaFill(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, const SpikeKrylovDia *m)
+PetscErrorCode SpikeDIAFill(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, const SpikeKrylovDia *m)
 {
   const PetscInt blocks = PetscMax(1, PetscMin(8 * h->multiprocessors, (m->n + 255) / 256));
 
   PetscFunctionBegin;
-  SpikeDiaPlace<<<(unsigned)blocks, 256, 0, h->stream>>>(*m, csr->ai, csr->aj, csr->aa);
+  SpikeDIAPlace<<<(unsigned)blocks, 256, 0, h->stream>>>(*m, csr->ai, csr->aj, csr->aa);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Lanes that a row is summed by: more where there are too few rows to fill the device */
-int SpikeDiaLanes(PetscInt n, int count)
+int SpikeDIALanes(PetscInt n, int count)
 {
   return n < 60000 || (n < 400000 && count > 32) ? 4 : 1;
 }
@@ -96,11 +96,11 @@ int SpikeDiaLanes(PetscInt n, int count)
   Setup: the list of diagonals comes to the host once, and goes back sorted. least: entries over places of the copy that
   it takes
 */
-PetscErrorCode SpikeDiaMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, PetscReal least, SpikeKrylovDia *m,
+PetscErrorCode SpikeDIAMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, PetscReal least, SpikeKrylovDia *m,
                             bool *made)
 {
   const PetscInt blocks = PetscMax(1, PetscMin(8 * h->multiprocessors, (csr->n + 255) / 256));
-  SpikeDiaSeen   table, *all;
+  SpikeDIASeen   table, *all;
   PetscInt       offset[SPIKE_DIA_MOST];
 
   PetscFunctionBegin;
@@ -109,7 +109,7 @@ PetscErrorCode SpikeDiaMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr,
   for (int k = 0; k < SPIKE_DIA_SEEN; k++) table.offset[k] = SPIKE_DIA_EMPTY;
   PetscCallCUDA(cudaMalloc((void **)&all, sizeof(*all)));
   PetscCallCUDA(cudaMemcpyAsync(all, &table, sizeof(table), cudaMemcpyHostToDevice, h->stream));
-  SpikeDiaLook<<<(unsigned)blocks, 256, 0, h->stream>>>(csr->n, csr->ai, csr->aj, all);
+  SpikeDIALook<<<(unsigned)blocks, 256, 0, h->stream>>>(csr->n, csr->ai, csr->aj, all);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&table, all, sizeof(table), cudaMemcpyDeviceToHost, h->stream));
   PetscCallCUDA(cudaStreamSynchronize(h->stream));
@@ -122,13 +122,13 @@ PetscErrorCode SpikeDiaMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr,
   m->end   = csr->n;
   m->count = table.count;
   m->ld    = ((PetscInt64)csr->n + 31) / 32 * 32;
-  m->T     = SpikeDiaLanes(m->n, m->count);
+  m->T     = SpikeDIALanes(m->n, m->count);
   PetscCallCUDA(cudaMalloc((void **)&m->offset, m->count * sizeof(*m->offset)));
   PetscCallCUDA(cudaMalloc((void **)&m->val, m->count * m->ld * sizeof(*m->val)));
   for (int d = 0; d < m->count; d++) offset[d] = table.offset[SPIKE_DIA_SEEN - m->count + d];
   PetscCallCUDA(cudaMemcpyAsync(m->offset, offset, m->count * sizeof(*m->offset), cudaMemcpyHostToDevice, h->stream));
   PetscCallCUDA(cudaMemsetAsync(m->val, 0, m->count * m->ld * sizeof(*m->val), h->stream));
-  PetscCall(SpikeDiaFill(h, csr, m));
+  PetscCall(SpikeDIAFill(h, csr, m));
   PetscCallCUDA(cudaStreamSynchronize(h->stream)); /* the list lies on the stack */
   *made = true;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -78,7 +78,7 @@ static PetscErrorCode SpikeKrylovDestroy_CUDA(SpikeKrylov *s)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaStreamSynchronize(h->stream)); /* an iteration too many may still be on its way */
-  PetscCall(SpikeKrylovBlockDestroy_CUDA(s));
+  PetscCall(SpikeKrylovBasisDestroy_CUDA(s));
   if (h->own) PetscCallCUDA(cudaStreamDestroy(h->own));
   PetscCallCUDA(cudaFree(h->device));
   PetscCallCUDA(cudaFree(h->partials));
@@ -269,12 +269,12 @@ const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {"cuda",
                                                     SpikeKrylovCapture_CUDA,
                                                     SpikeKrylovReplay_CUDA,
                                                     SpikeKrylovDestroyGraph_CUDA,
-                                                    SPIKE_BLOCK_COLUMNS,
-                                                    SpikeKrylovBlockCreate_CUDA,
-                                                    SpikeKrylovBlockStep_CUDA,
-                                                    SpikeKrylovBlockMult_CUDA,
-                                                    SpikeKrylovBlockSums_CUDA,
-                                                    SpikeKrylovBlockPush_CUDA,
+                                                    SPIKE_BASIS_COLUMNS,
+                                                    SpikeKrylovBasisCreate_CUDA,
+                                                    SpikeKrylovBasisStep_CUDA,
+                                                    SpikeKrylovBasisMult_CUDA,
+                                                    SpikeKrylovBasisSums_CUDA,
+                                                    SpikeKrylovBasisPush_CUDA,
                                                     SpikeKrylovShadow_CUDA,
                                                     SpikeKrylovIterate_CUDA,
                                                     SpikeKrylovBorrowStencil_CUDA};

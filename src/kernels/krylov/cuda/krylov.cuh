@@ -39,9 +39,9 @@ typedef struct {
   unsigned long long read, summed;
   /* bytes of the second-level cache; whether a grid can be launched that is there as a whole */
   int          multiprocessors, cache, cooperative;
-  PetscScalar *blockpartials; /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
+  PetscScalar *basispartials; /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
   /* [2 * (columns + 3)], one memory, as host and device see it */
-  volatile PetscReal *blocksums, *deviceblocksums;
+  volatile PetscReal *basissums, *devicebasissums;
   PetscInt            nsmall;
   cudaStream_t        stream, outer, own; /* where steps go; PETSc's, and ours, during a capture                     */
 } SpikeKrylovCUDA;
@@ -177,7 +177,7 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
 }
 
 /* The sum over the block, in warp 0, in the order of the threads' numbers; shared has a place for each warp */
-__device__ static __forceinline__ PetscScalar SpikeKrylovBlockSum(PetscScalar v, PetscScalar shared[])
+__device__ static __forceinline__ PetscScalar SpikeKrylovThreadBlockSum(PetscScalar v, PetscScalar shared[])
 {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 
@@ -248,7 +248,7 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
 
 #pragma unroll
   for (int k = 0; k < X::nd; k++) {
-    const PetscScalar sum = SpikeKrylovBlockSum(d[k], shared);
+    const PetscScalar sum = SpikeKrylovThreadBlockSum(d[k], shared);
 
     if (!threadIdx.x) partials[k * blocks + block] = sum;
   }
@@ -262,7 +262,7 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
 #pragma unroll
   for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
 #pragma unroll
-  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovBlockSum(d[k], shared);
+  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovThreadBlockSum(d[k], shared);
   if (threadIdx.x) return;
   if (recur) {
     SpikeKrylovScalars s    = device->s;

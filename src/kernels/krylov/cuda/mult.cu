@@ -33,7 +33,7 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   *copy = (void *)c;
   c->nz = csr->nz;
   if (form != KSP_FUSED_SPMV_SELL) {
-    PetscCall(SpikeDiaMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, &made));
+    PetscCall(SpikeDIAMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, &made));
     if (made) PetscCall(SpikeKrylovDiaOffsets(c));
     c->base.form  = KSP_FUSED_SPMV_DIA;
     c->base.bytes = (PetscInt64)c->dia.count * c->dia.n * (PetscInt64)sizeof(PetscScalar);
@@ -68,8 +68,8 @@ PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loa
   c->dia.begin  = A->ibegin;
   c->dia.end    = A->iend;
   c->dia.count  = (int)A->count;
-  c->dia.ld     = SpikeDiaLd(A);
-  c->dia.T      = SpikeDiaLanes(A->n, c->dia.count);
+  c->dia.ld     = SpikeDIALd(A);
+  c->dia.T      = SpikeDIALanes(A->n, c->dia.count);
   c->dia.offset = ((const SpikeDIACUDA *)A->data)->offset;
   c->dia.val    = A->val;
   for (int k = 0; k < c->dia.count; k++) c->diaoffset[k] = (int)A->offset[k];
@@ -84,7 +84,7 @@ PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr,
   const SpikeKrylovCopyCUDA *c = (const SpikeKrylovCopyCUDA *)copy;
 
   PetscFunctionBegin;
-  if (c->base.form == KSP_FUSED_SPMV_DIA) PetscCall(SpikeDiaFill(h, csr, &c->dia));
+  if (c->base.form == KSP_FUSED_SPMV_DIA) PetscCall(SpikeDIAFill(h, csr, &c->dia));
   else PetscCall(SpikeSellFill(h, csr, &c->sell, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -187,11 +187,11 @@ static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const Spik
                    rows     = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
                                                           SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
 
-    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDiaPieces>, &resident));
+    PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDIAPieces>, &resident));
     if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->multiprocessors)
       PetscFunctionReturn(PETSC_SUCCESS);
     *blocks = n / rows + (n % rows ? 1 : 0);
-    PetscCall((SpikeKrylovMultStart<STEP, SpikeDiaPieces>(h, SpikeDiaPieces{*m, rows}, a, *blocks)));
+    PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces>(h, SpikeDIAPieces{*m, rows}, a, *blocks)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -207,8 +207,8 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
     PetscCall(SpikeKrylovMultPieces<STEP>(h, &c->dia, a, blocks));
     if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
     if (c->dia.T == 4)
-      PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<4>>(h, SpikeDiaRows<4>{c->dia}, warps, a, blocks)));
-    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaRows<1>>(h, SpikeDiaRows<1>{c->dia}, warps, a, blocks)));
+      PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIARows<4>>(h, SpikeDIARows<4>{c->dia}, warps, a, blocks)));
+    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIARows<1>>(h, SpikeDIARows<1>{c->dia}, warps, a, blocks)));
   } else {
     if (c->sell.T == 4)
       PetscCall(
@@ -229,19 +229,19 @@ static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeK
                                           const SpikeKrylovMultArgs *args)
 {
   const PetscInt      warps = (c->dia.begin + c->dia.n - c->dia.end + 31) / 32;
-  SpikeDiaEnds        ends  = {c->dia, ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
+  SpikeDIAEnds        ends  = {c->dia, ((const SpikeDIACUDA *)c->loan.dia->data)->table, NULL};
   SpikeKrylovMultArgs a     = *args;
   PetscInt            inside, outside;
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovMultForm<STEP>(h, c, NULL, &inside));
-  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaEnds>(h, ends, warps, NULL, &outside)));
+  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIAEnds>(h, ends, warps, NULL, &outside)));
   a.total = inside + outside;
   PetscCall((*c->loan.begin)(c->loan.owner, (void *)h->stream, a.x, &ends.ghost));
   PetscCall(SpikeKrylovMultForm<STEP>(h, c, &a, &inside));
   PetscCall((*c->loan.end)(c->loan.owner, (void *)h->stream, a.x));
   a.front = inside;
-  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDiaEnds>(h, ends, warps, &a, &outside)));
+  PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIAEnds>(h, ends, warps, &a, &outside)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -138,7 +138,7 @@ struct SpikeSellRows {
 
 /* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
 template <int T>
-struct SpikeDiaRows {
+struct SpikeDIARows {
   static constexpr int LANES = T;
 
   SpikeKrylovDia m;
@@ -168,7 +168,7 @@ struct SpikeDiaRows {
 
       if (t == 0 && row < m.end) fetched = fetch(row);
       if (row < m.end) {
-        sum = SpikeDiaSum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+        sum = SpikeDIASum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
           const PetscInt j      = there ? row + shared.offset[d] : -1;
           const bool     inside = j >= 0 && j < m.n;
 
@@ -189,7 +189,7 @@ struct SpikeDiaRows {
   nothing out of the caches. 4 resident blocks of 528 on an H200: rows that go round among them take 0.90 of copy
   bandwidth at 320^3 and 0.80 at 512^3 with the sum of CG, pieces 1.00 and 1.00.
 */
-struct SpikeDiaPieces {
+struct SpikeDIAPieces {
   static constexpr int LANES = 1;
 
   SpikeKrylovDia m;
@@ -215,7 +215,7 @@ struct SpikeDiaPieces {
       const PetscInt     row     = (PetscInt)from + k;
       const PetscScalar *val     = m.val + row;
       const auto         fetched = fetch(row);
-      const PetscScalar  sum     = SpikeDiaSum<1>(0, m.count, PetscScalar(0.0),
+      const PetscScalar  sum     = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
                                              [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
                                                const PetscInt j      = there ? row + shared.offset[d] : -1;
                                                const bool     inside = j >= 0 && j < m.n;
@@ -231,11 +231,11 @@ struct SpikeDiaPieces {
 };
 
 /* The rows in front of `begin` and from `end` on, whose columns others may have: x(j, inside) for those of the rank */
-struct SpikeDiaEnds {
+struct SpikeDIAEnds {
   static constexpr int LANES = 1;
 
   SpikeKrylovDia       m;
-  const SpikeDiaTable *table;
+  const SpikeDIATable *table;
   const PetscScalar   *ghost;
 
   struct Shared { };
@@ -248,11 +248,11 @@ struct SpikeDiaEnds {
     for (PetscInt k = number; k < m.begin + m.n - m.end; k += threads) {
       const PetscInt    row     = k < m.begin ? k : m.end + k - m.begin;
       const auto        fetched = fetch(row);
-      const PetscScalar sum     = SpikeDiaSum<1>(0, m.count, PetscScalar(0.0),
+      const PetscScalar sum     = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
                                              [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
                                                *a = *b = 0.0;
                                                if (there) {
-                                                 const SpikeDiaTable t = table[d];
+                                                 const SpikeDIATable t = table[d];
 
                                                  if (row >= t.first && row < t.last) {
                                                    *a = m.val[d * m.ld + row];
@@ -294,7 +294,7 @@ PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKr
                                           bool *made);
 PETSC_INTERN PetscErrorCode SpikeSellFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovSell *,
                                           bool columns);
-PETSC_INTERN PetscErrorCode SpikeDiaMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, PetscReal least,
+PETSC_INTERN PetscErrorCode SpikeDIAMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, PetscReal least,
                                          SpikeKrylovDia *, bool *made);
-PETSC_INTERN int            SpikeDiaLanes(PetscInt n, int count);
-PETSC_INTERN PetscErrorCode SpikeDiaFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovDia *);
+PETSC_INTERN int            SpikeDIALanes(PetscInt n, int count);
+PETSC_INTERN PetscErrorCode SpikeDIAFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovDia *);

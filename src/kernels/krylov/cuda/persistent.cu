@@ -104,7 +104,7 @@ __device__ static __forceinline__ void SpikePersistentLeave(const PetscScalar d[
   }
 }
 
-/* The sum over eight lanes, as SpikeKrylovBlockSum() has it, whose other lanes add zeros first */
+/* The sum over eight lanes, as SpikeKrylovThreadBlockSum() has it, whose other lanes add zeros first */
 __device__ static __forceinline__ PetscScalar SpikePersistentSum(PetscScalar v)
 {
   static_assert(SPIKE_KRYLOV_THREADS == 256, "a warp for each of eight lanes");
@@ -498,8 +498,8 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   PetscCall(SpikeKrylovMultBlocks_CUDA(h, c, cg ? SPIKE_CG_ALPHA : SPIKE_BCGS_ALPHA, &parts[0]));
   if (!cg) PetscCall(SpikeKrylovMultBlocks_CUDA(h, c, SPIKE_BCGS_OMEGA, &parts[1]));
   PetscCall(SpikeKrylovStepBlocks_CUDA(h, last, i->n, wide, &parts[cg ? 1 : 2]));
-  if (dia && c->dia.T == 4) PetscCall(SpikePersistentRows(h, SpikeDiaRows<4>{c->dia}, i, its, parts, &fits));
-  else if (dia) PetscCall(SpikePersistentRows(h, SpikeDiaRows<1>{c->dia}, i, its, parts, &fits));
+  if (dia && c->dia.T == 4) PetscCall(SpikePersistentRows(h, SpikeDIARows<4>{c->dia}, i, its, parts, &fits));
+  else if (dia) PetscCall(SpikePersistentRows(h, SpikeDIARows<1>{c->dia}, i, its, parts, &fits));
   else if (c->sell.T == 4) PetscCall(SpikePersistentRows(h, SpikeSellRows<4>{c->sell}, i, its, parts, &fits));
   else PetscCall(SpikePersistentRows(h, SpikeSellRows<1>{c->sell}, i, its, parts, &fits));
   if (fits) *launched = its;

@@ -2,12 +2,12 @@
 /* rhs.cu: the CUDA backend of columns.h: state, steps, sums, exchange of columns */
 #include "rhs.cuh"
 
-#define SPIKE_COLUMNS_PAIRS 64 /* of columns that change places in one launch */
+#define SPIKE_RHS_PAIRS 64 /* of columns that change places in one launch */
 
-SpikeColumnsState SpikeColumnsStateOf(const SpikeKrylovColumns *s)
+SpikeRhsState SpikeRhsStateOf(const SpikeKrylovRhs *s)
 {
-  const SpikeColumnsCUDA *d = (const SpikeColumnsCUDA *)s->data;
-  SpikeColumnsState       state;
+  const SpikeRhsCUDA *d = (const SpikeRhsCUDA *)s->data;
+  SpikeRhsState       state;
 
   state.device   = d->device;
   state.mail     = d->devicemail;
@@ -20,7 +20,7 @@ SpikeColumnsState SpikeColumnsStateOf(const SpikeKrylovColumns *s)
 /* One step on n rows of column blockIdx.y. Words moved: the list in scalars.h. Nothing is done where a reason is set */
 template <int STEP>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
-  SpikeColumnsKernel(PetscInt n, SpikeColumnsVectors v, bool wide, SpikeColumnsState state)
+  SpikeRhsKernel(PetscInt n, SpikeRhsVectors v, bool wide, SpikeRhsState state)
 {
   using X                   = SpikeKrylovTraits<STEP>;
   constexpr int          ND = X::nd ? X::nd : 1;
@@ -40,16 +40,16 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
                                               (PetscInt)gridDim.x * blockDim.x, n, w, wide,
                                               [&](PetscScalar e[]) { X::row(&f, e, d); });
-  if constexpr (X::nd > 0) SpikeColumnsFinish<STEP>(d, shared, state, c, blockIdx.x, gridDim.x);
+  if constexpr (X::nd > 0) SpikeRhsFinish<STEP>(d, shared, state, c, blockIdx.x, gridDim.x);
 }
 
-static PetscErrorCode SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovStep step,
-                                                  PetscInt n, PetscScalar *const v[], const PetscInt ld[])
+static PetscErrorCode SpikeKrylovRhsStep_CUDA(SpikeKrylovRhs *s, PetscInt width, SpikeKrylovStep step, PetscInt n,
+                                              PetscScalar *const v[], const PetscInt ld[])
 {
-  SpikeColumnsCUDA          *d    = (SpikeColumnsCUDA *)s->data;
+  SpikeRhsCUDA              *d    = (SpikeRhsCUDA *)s->data;
   const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
   bool                       wide = SpikeKrylovIsWide(info->nvectors, v);
-  SpikeColumnsVectors        w;
+  SpikeRhsVectors            w;
   dim3                       grid;
 
   PetscFunctionBegin;
@@ -58,17 +58,17 @@ static PetscErrorCode SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *s, PetscIn
     w.ld[k] = ld[k];
     wide    = wide && ld[k] * sizeof(PetscScalar) % alignof(SpikeKrylovPair) == 0;
   }
-  grid     = dim3(SpikeColumnsBlocks(d, wide ? n / 2 + n % 2 : n), (unsigned)width);
+  grid     = dim3(SpikeRhsBlocks(d, wide ? n / 2 + n % 2 : n), (unsigned)width);
   d->block = d->all = false;
   PetscCall(PetscLogGpuTimeBegin());
   switch (step) {
-#define SPIKE_COLUMNS_CASE(NAME, ...) \
+#define SPIKE_RHS_CASE(NAME, ...) \
   case SPIKE_##NAME: \
-    PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsKernel<SPIKE_##NAME>, grid, dim3(SPIKE_KRYLOV_THREADS), 0, \
-                                    d->h.stream, n, w, wide, SpikeColumnsStateOf(s))); \
+    PetscCallCUDA(SpikeLaunchBehind(SpikeRhsKernel<SPIKE_##NAME>, grid, dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, n, \
+                                    w, wide, SpikeRhsStateOf(s))); \
     break;
-    SPIKE_KRYLOV_STEPS(SPIKE_COLUMNS_CASE)
-#undef SPIKE_COLUMNS_CASE
+    SPIKE_KRYLOV_STEPS(SPIKE_RHS_CASE)
+#undef SPIKE_RHS_CASE
   default:
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No step %d", (int)step);
   }
@@ -78,14 +78,14 @@ static PetscErrorCode SpikeKrylovColumnsStep_CUDA(SpikeKrylovColumns *s, PetscIn
 }
 
 /* A column whose reason is set has no sums, but of SMOOTH; the host's reasons are those of the kernels here */
-static PetscErrorCode SpikeKrylovColumnsSums_CUDA(SpikeKrylovColumns *s, PetscInt width, PetscInt nsums)
+static PetscErrorCode SpikeKrylovRhsSums_CUDA(SpikeKrylovRhs *s, PetscInt width, PetscInt nsums)
 {
-  SpikeColumnsCUDA *d    = (SpikeColumnsCUDA *)s->data;
-  const PetscInt    most = SpikeKrylovColumnSums(s);
+  SpikeRhsCUDA  *d    = (SpikeRhsCUDA *)s->data;
+  const PetscInt most = SpikeKrylovRhsSums(s);
 
   PetscFunctionBegin;
   for (PetscInt c = 0; c < width; c++) {
-    const volatile PetscReal *sums = d->block ? d->blocksums + 2 * c * most : d->mail[c].sums;
+    const volatile PetscReal *sums = d->block ? d->basissums + 2 * c * most : d->mail[c].sums;
 
     const bool has = d->all || !s->scalars[c].reason;
 
@@ -105,9 +105,9 @@ static PetscErrorCode SpikeKrylovColumnsSums_CUDA(SpikeKrylovColumns *s, PetscIn
   The host's scalars lie in memory that is not locked: they are on their way from a copy of CUDA's when this returns,
   and the host may change them
 */
-static PetscErrorCode SpikeKrylovColumnsPush_CUDA(SpikeKrylovColumns *s, PetscInt width)
+static PetscErrorCode SpikeKrylovRhsPush_CUDA(SpikeKrylovRhs *s, PetscInt width)
 {
-  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+  SpikeRhsCUDA *d = (SpikeRhsCUDA *)s->data;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
@@ -119,9 +119,9 @@ static PetscErrorCode SpikeKrylovColumnsPush_CUDA(SpikeKrylovColumns *s, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovColumnsPull_CUDA(SpikeKrylovColumns *s, PetscInt width)
+static PetscErrorCode SpikeKrylovRhsPull_CUDA(SpikeKrylovRhs *s, PetscInt width)
 {
-  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+  SpikeRhsCUDA *d = (SpikeRhsCUDA *)s->data;
 
   PetscFunctionBegin;
   if (!s->ondevice) PetscFunctionReturn(PETSC_SUCCESS);
@@ -132,12 +132,12 @@ static PetscErrorCode SpikeKrylovColumnsPull_CUDA(SpikeKrylovColumns *s, PetscIn
 }
 
 typedef struct {
-  int a[SPIKE_COLUMNS_PAIRS], b[SPIKE_COLUMNS_PAIRS];
-} SpikeColumnsPairs;
+  int a[SPIKE_RHS_PAIRS], b[SPIKE_RHS_PAIRS];
+} SpikeRhsPairs;
 
 /* x[a], x[b] <- x[b], x[a], n numbers each, of the pair blockIdx.y */
 template <typename X>
-__global__ static void SpikeColumnsSwap(SpikeColumnsPairs pairs, X *x, PetscInt n, PetscInt64 ld)
+__global__ static void SpikeRhsSwap(SpikeRhsPairs pairs, X *x, PetscInt n, PetscInt64 ld)
 {
   X *p = x + pairs.a[blockIdx.y] * ld, *q = x + pairs.b[blockIdx.y] * ld;
 
@@ -150,8 +150,8 @@ __global__ static void SpikeColumnsSwap(SpikeColumnsPairs pairs, X *x, PetscInt 
 }
 
 /* y_b <- a x_a + b y_b of the pair blockIdx.y */
-__global__ static void SpikeColumnsCombine(SpikeColumnsPairs pairs, PetscInt n, SpikeScalar a, const PetscScalar *x,
-                                           PetscInt64 ldx, SpikeScalar b, PetscScalar *y, PetscInt64 ldy)
+__global__ static void SpikeRhsCombine(SpikeRhsPairs pairs, PetscInt n, SpikeScalar a, const PetscScalar *x,
+                                       PetscInt64 ldx, SpikeScalar b, PetscScalar *y, PetscInt64 ldy)
 {
   const PetscScalar *u    = x + pairs.a[blockIdx.y] * ldx;
   PetscScalar       *v    = y + pairs.b[blockIdx.y] * ldy;
@@ -161,32 +161,37 @@ __global__ static void SpikeColumnsCombine(SpikeColumnsPairs pairs, PetscInt n, 
     v[i] = (hasx ? SpikeKrylovMul(a, u[i]) : PetscScalar(0.0)) + (hasy ? SpikeKrylovMul(b, v[i]) : PetscScalar(0.0));
 }
 
-static PetscErrorCode SpikeKrylovColumnsCombine_CUDA(SpikeKrylovColumns *s, PetscInt count, PetscInt n, PetscScalar a,
-                                                     const PetscScalar *x, PetscInt ldx, const PetscInt cx[],
-                                                     PetscScalar b, PetscScalar *y, PetscInt ldy, const PetscInt cy[])
+static PetscErrorCode SpikeKrylovRhsCombine_CUDA(SpikeKrylovRhs *s, PetscInt count, PetscInt n, PetscScalar a,
+                                                 const PetscScalar *x, PetscInt ldx, const PetscInt cx[], PetscScalar b,
+                                                 PetscScalar *y, PetscInt ldy, const PetscInt cy[])
 {
-  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+  SpikeRhsCUDA *d = (SpikeRhsCUDA *)s->data;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
-  for (PetscInt first = 0; first < count; first += SPIKE_COLUMNS_PAIRS) {
-    const PetscInt    some = PetscMin((PetscInt)SPIKE_COLUMNS_PAIRS, count - first);
-    SpikeColumnsPairs pairs;
+  for (PetscInt first = 0; first < count; first += SPIKE_RHS_PAIRS) {
+    const PetscInt some = PetscMin((PetscInt)SPIKE_RHS_PAIRS, count - first);
+    SpikeRhsPairs  pairs;
 
     for (PetscInt i = 0; i < some; i++) {
       pairs.a[i] = cx ? (int)cx[first + i] : 0;
       pairs.b[i] = (int)cy[first + i];
     }
-    SpikeColumnsCombine<<<dim3(SpikeColumnsBlocks(d, n), (unsigned)some), SPIKE_KRYLOV_THREADS, 0,
-                          d->h.stream>>>(pairs, n, a, x, (PetscInt64)ldx, b, y, (PetscInt64)ldy);
+    SpikeRhsCombine<<<dim3(SpikeRhsBlocks(d, n), (unsigned)some), SPIKE_KRYLOV_THREADS, 0, d->h.stream>>>(pairs, n, a,
+                                                                                                          x,
+                                                                                                          (PetscInt64)
+                                                                                                            ldx,
+                                                                                                          b, y,
+                                                                                                          (PetscInt64)
+                                                                                                            ldy);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Tickets and counts of sums stay with the place: they belong to its mail */
-__global__ static void SpikeColumnsSwapScalars(SpikeColumnsPairs pairs, SpikeKrylovDevice *device)
+__global__ static void SpikeRhsSwapScalars(SpikeRhsPairs pairs, SpikeKrylovDevice *device)
 {
   SpikeKrylovDevice *p = device + pairs.a[blockIdx.x], *q = device + pairs.b[blockIdx.x];
 
@@ -196,28 +201,27 @@ __global__ static void SpikeColumnsSwapScalars(SpikeColumnsPairs pairs, SpikeKry
   q->s = t;
 }
 
-static PetscErrorCode SpikeKrylovColumnsSwap_CUDA(SpikeKrylovColumns *s, PetscInt n, const PetscInt a[],
-                                                  const PetscInt b[], PetscInt rows, PetscInt nblocks,
-                                                  PetscScalar *const v[], PetscInt ld)
+static PetscErrorCode SpikeKrylovRhsSwap_CUDA(SpikeKrylovRhs *s, PetscInt n, const PetscInt a[], const PetscInt b[],
+                                              PetscInt rows, PetscInt nblocks, PetscScalar *const v[], PetscInt ld)
 {
-  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+  SpikeRhsCUDA *d = (SpikeRhsCUDA *)s->data;
 
   PetscFunctionBegin;
-  for (PetscInt first = 0; first < n; first += SPIKE_COLUMNS_PAIRS) {
-    const PetscInt    count = PetscMin((PetscInt)SPIKE_COLUMNS_PAIRS, n - first);
-    SpikeColumnsPairs pairs;
+  for (PetscInt first = 0; first < n; first += SPIKE_RHS_PAIRS) {
+    const PetscInt count = PetscMin((PetscInt)SPIKE_RHS_PAIRS, n - first);
+    SpikeRhsPairs  pairs;
 
     for (PetscInt i = 0; i < count; i++) {
       pairs.a[i] = (int)a[first + i];
       pairs.b[i] = (int)b[first + i];
     }
     for (PetscInt k = 0; k < nblocks && rows; k++)
-      SpikeColumnsSwap<<<dim3(SpikeColumnsBlocks(d, rows), (unsigned)count), SPIKE_KRYLOV_THREADS, 0,
-                         d->h.stream>>>(pairs, v[k], rows, (PetscInt64)ld);
+      SpikeRhsSwap<<<dim3(SpikeRhsBlocks(d, rows), (unsigned)count), SPIKE_KRYLOV_THREADS, 0,
+                     d->h.stream>>>(pairs, v[k], rows, (PetscInt64)ld);
     if (s->nsmall)
-      SpikeColumnsSwap<<<dim3(1, (unsigned)count), SPIKE_KRYLOV_THREADS, 0, d->h.stream>>>(pairs, s->small, s->nsmall,
-                                                                                           (PetscInt64)s->nsmall);
-    SpikeColumnsSwapScalars<<<(unsigned)count, 1, 0, d->h.stream>>>(pairs, d->device);
+      SpikeRhsSwap<<<dim3(1, (unsigned)count), SPIKE_KRYLOV_THREADS, 0, d->h.stream>>>(pairs, s->small, s->nsmall,
+                                                                                       (PetscInt64)s->nsmall);
+    SpikeRhsSwapScalars<<<(unsigned)count, 1, 0, d->h.stream>>>(pairs, d->device);
     PetscCallCUDA(cudaGetLastError());
   }
   for (PetscInt i = 0; i < n; i++) {
@@ -237,9 +241,9 @@ static PetscErrorCode SpikeKrylovColumnsSwap_CUDA(SpikeKrylovColumns *s, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovColumnsDestroy_CUDA(SpikeKrylovColumns *s)
+static PetscErrorCode SpikeKrylovRhsDestroy_CUDA(SpikeKrylovRhs *s)
 {
-  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+  SpikeRhsCUDA *d = (SpikeRhsCUDA *)s->data;
 
   PetscFunctionBegin;
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
@@ -248,7 +252,7 @@ static PetscErrorCode SpikeKrylovColumnsDestroy_CUDA(SpikeKrylovColumns *s)
   PetscCallCUDA(cudaFree(d->partials));
   PetscCallCUDA(cudaFree(s->small));
   if (d->mail) PetscCallCUDA(cudaFreeHost((void *)d->mail));
-  if (d->blocksums) PetscCallCUDA(cudaFreeHost((void *)d->blocksums));
+  if (d->basissums) PetscCallCUDA(cudaFreeHost((void *)d->basissums));
   PetscCall(PetscFree(d->summed));
   PetscCall(PetscFree(s->scalars));
   PetscCall(PetscFree(s->hostsmall));
@@ -258,11 +262,11 @@ static PetscErrorCode SpikeKrylovColumnsDestroy_CUDA(SpikeKrylovColumns *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovColumnsCreate_CUDA(SpikeKrylovColumns *s)
+static PetscErrorCode SpikeKrylovRhsCreate_CUDA(SpikeKrylovRhs *s)
 {
-  const PetscInt    most = SpikeKrylovColumnSums(s);
-  SpikeColumnsCUDA *d;
-  int               device;
+  const PetscInt most = SpikeKrylovRhsSums(s);
+  SpikeRhsCUDA  *d;
+  int            device;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&d));
@@ -278,8 +282,8 @@ static PetscErrorCode SpikeKrylovColumnsCreate_CUDA(SpikeKrylovColumns *s)
   PetscCallCUDA(cudaHostAlloc((void **)&d->mail, s->m * sizeof(*d->mail), cudaHostAllocMapped));
   memset((void *)d->mail, 0, s->m * sizeof(*d->mail));
   PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->devicemail, (void *)d->mail, 0));
-  PetscCallCUDA(cudaHostAlloc((void **)&d->blocksums, 2 * s->m * most * sizeof(PetscReal), cudaHostAllocMapped));
-  PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->deviceblocksums, (void *)d->blocksums, 0));
+  PetscCallCUDA(cudaHostAlloc((void **)&d->basissums, 2 * s->m * most * sizeof(PetscReal), cudaHostAllocMapped));
+  PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->devicebasissums, (void *)d->basissums, 0));
   PetscCall(PetscCalloc1(s->m, &d->summed));
   PetscCall(PetscCalloc1(s->m, &s->scalars));
   PetscCall(PetscCalloc1((size_t)s->m * most, &s->sums));
@@ -291,16 +295,16 @@ static PetscErrorCode SpikeKrylovColumnsCreate_CUDA(SpikeKrylovColumns *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_CUDA = {"cuda",
-                                                                PETSC_MEMTYPE_CUDA,
-                                                                SpikeKrylovColumnsCreate_CUDA,
-                                                                SpikeKrylovColumnsDestroy_CUDA,
-                                                                SpikeKrylovColumnsPush_CUDA,
-                                                                SpikeKrylovColumnsPull_CUDA,
-                                                                SpikeKrylovColumnsStep_CUDA,
-                                                                SpikeKrylovColumnsBlockStep_CUDA,
-                                                                SpikeKrylovColumnsSums_CUDA,
-                                                                SpikeKrylovColumnsSwap_CUDA,
-                                                                SpikeKrylovColumnsCombine_CUDA,
-                                                                SpikeKrylovColumnsMult_CUDA,
-                                                                SpikeKrylovColumnsBlockCG_CUDA};
+const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_CUDA = {"cuda",
+                                                          PETSC_MEMTYPE_CUDA,
+                                                          SpikeKrylovRhsCreate_CUDA,
+                                                          SpikeKrylovRhsDestroy_CUDA,
+                                                          SpikeKrylovRhsPush_CUDA,
+                                                          SpikeKrylovRhsPull_CUDA,
+                                                          SpikeKrylovRhsStep_CUDA,
+                                                          SpikeKrylovRhsBlockStep_CUDA,
+                                                          SpikeKrylovRhsSums_CUDA,
+                                                          SpikeKrylovRhsSwap_CUDA,
+                                                          SpikeKrylovRhsCombine_CUDA,
+                                                          SpikeKrylovRhsMult_CUDA,
+                                                          SpikeKrylovRhsBlockCG_CUDA};

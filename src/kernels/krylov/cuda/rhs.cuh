@@ -16,14 +16,14 @@ typedef struct {
   SpikeKrylovMail   *mail, *devicemail; /* [m] one memory, as host and device see it                               */
   PetscScalar       *partials;          /* [m stride]                                                              */
   PetscInt64         stride;
-  /* [2 m SpikeKrylovColumnSums()] likewise                               */
-  volatile PetscReal *blocksums, *deviceblocksums;
+  /* [2 m SpikeKrylovRhsSums()] likewise                               */
+  volatile PetscReal *basissums, *devicebasissums;
   /* [m] sums of each column that the host has asked for                     */
   unsigned long long *summed;
   int                 sharedmost; /* bytes of shared memory that a block can have                   */
   /* the last step was a block step; it had sums of all columns              */
   bool block, all;
-} SpikeColumnsCUDA;
+} SpikeRhsCUDA;
 
 /* What a kernel is told of it */
 typedef struct {
@@ -32,18 +32,18 @@ typedef struct {
   PetscScalar       *partials;
   PetscInt64         stride;
   bool               recur;
-} SpikeColumnsState;
+} SpikeRhsState;
 
 typedef struct {
   PetscScalar *v[SPIKE_KRYLOV_MAXVECTORS];
   PetscInt64   ld[SPIKE_KRYLOV_MAXVECTORS];
-} SpikeColumnsVectors;
+} SpikeRhsVectors;
 
 /*
   Blocks of a column that has `rounds` rows, or pairs of rows, for its threads: as many as fill the device twice, with
   the same number of rounds each
 */
-static inline unsigned SpikeColumnsBlocks(const SpikeColumnsCUDA *s, PetscInt rounds)
+static inline unsigned SpikeRhsBlocks(const SpikeRhsCUDA *s, PetscInt rounds)
 {
   const PetscInt most   = 2 * s->h.multiprocessors,
                  needed = PetscMax(1, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS),
@@ -54,7 +54,7 @@ static inline unsigned SpikeColumnsBlocks(const SpikeColumnsCUDA *s, PetscInt ro
 
 /* One thread, with the sums of a column: the recurrence, or they go to the host */
 template <int STEP>
-__device__ static __forceinline__ void SpikeColumnsTell(PetscScalar d[], const SpikeColumnsState &state, int column)
+__device__ static __forceinline__ void SpikeRhsTell(PetscScalar d[], const SpikeRhsState &state, int column)
 {
   using X                   = SpikeKrylovTraits<STEP>;
   SpikeKrylovDevice *device = state.device + column;
@@ -78,9 +78,8 @@ __device__ static __forceinline__ void SpikeColumnsTell(PetscScalar d[], const S
 
 /* As SpikeKrylovFinish(), for one column, of which this is block number `block` of `blocks` */
 template <int STEP>
-__device__ static __forceinline__ void SpikeColumnsFinish(PetscScalar d[], PetscScalar shared[],
-                                                          const SpikeColumnsState &state, int column, unsigned block,
-                                                          unsigned blocks)
+__device__ static __forceinline__ void SpikeRhsFinish(PetscScalar d[], PetscScalar shared[], const SpikeRhsState &state,
+                                                      int column, unsigned block, unsigned blocks)
 {
   using X                     = SpikeKrylovTraits<STEP>;
   SpikeKrylovDevice *device   = state.device + column;
@@ -89,7 +88,7 @@ __device__ static __forceinline__ void SpikeColumnsFinish(PetscScalar d[], Petsc
 
 #pragma unroll
   for (int k = 0; k < X::nd; k++) {
-    const PetscScalar sum = SpikeKrylovBlockSum(d[k], shared);
+    const PetscScalar sum = SpikeKrylovThreadBlockSum(d[k], shared);
 
     if (!threadIdx.x) partials[k * blocks + block] = sum;
   }
@@ -103,23 +102,23 @@ __device__ static __forceinline__ void SpikeColumnsFinish(PetscScalar d[], Petsc
 #pragma unroll
   for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
 #pragma unroll
-  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovBlockSum(d[k], shared);
-  if (!threadIdx.x) SpikeColumnsTell<STEP>(d, state, column);
+  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovThreadBlockSum(d[k], shared);
+  if (!threadIdx.x) SpikeRhsTell<STEP>(d, state, column);
 }
 
 /* krylov_columns.cu */
-PETSC_INTERN SpikeColumnsState SpikeColumnsStateOf(const SpikeKrylovColumns *);
+PETSC_INTERN SpikeRhsState SpikeRhsStateOf(const SpikeKrylovRhs *);
 
 /* krylov_columnsblock.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *, PetscInt, SpikeKrylovBlockStep,
-                                                             const SpikeKrylovBlock *, PetscInt, PetscInt,
-                                                             const SpikeKrylovBlock *, const SpikeIDRRecurrence *);
+PETSC_INTERN PetscErrorCode SpikeKrylovRhsBlockStep_CUDA(SpikeKrylovRhs *, PetscInt, SpikeKrylovBasisStep,
+                                                         const SpikeKrylovBasis *, PetscInt, PetscInt,
+                                                         const SpikeKrylovBasis *, const SpikeIDRRecurrence *);
 
 /* krylov_columnsmult.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *, const void *, PetscInt, SpikeKrylovStep,
-                                                        const PetscScalar *, const PetscScalar *, PetscScalar *,
-                                                        PetscInt, PetscScalar *const[], const PetscInt[]);
+PETSC_INTERN PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *, const void *, PetscInt, SpikeKrylovStep,
+                                                    const PetscScalar *, const PetscScalar *, PetscScalar *, PetscInt,
+                                                    PetscScalar *const[], const PetscInt[]);
 
 /* krylov_columnscg.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovColumnsBlockCG_CUDA(SpikeKrylovColumns *, SpikeBlockCGStep, PetscInt, int,
-                                                           PetscScalar *);
+PETSC_INTERN PetscErrorCode SpikeKrylovRhsBlockCG_CUDA(SpikeKrylovRhs *, SpikeBlockCGStep, PetscInt, int,
+                                                       PetscScalar *);

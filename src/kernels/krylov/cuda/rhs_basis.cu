@@ -7,23 +7,22 @@
 
 /* Pointers of column 0 */
 typedef struct {
-  const PetscScalar *A[SPIKE_BLOCK_COLUMNS], *B[SPIKE_BLOCK_COLUMNS], *E[SPIKE_BLOCK_COLUMNS], *F[SPIKE_BLOCK_COLUMNS];
+  const PetscScalar *A[SPIKE_BASIS_COLUMNS], *B[SPIKE_BASIS_COLUMNS], *E[SPIKE_BASIS_COLUMNS], *F[SPIKE_BASIS_COLUMNS];
   const PetscScalar *c, *a, *f, *w, *g;
   PetscScalar       *x, *y, *z, *r, *q, *p, *next;
   PetscInt64         ld;
   int                m1, m2, m3; /* columns of A and B; of E; of F */
   bool               update;
-} SpikeColumnsBlock;
+} SpikeRhsBlock;
 
 /*
   As SpikeMovesRows(): UPDATE, COMBINE, or both; all that is read of a row is read before any of it is written, but q
   and p, which nothing else reads
 */
 template <int V>
-__device__ static __forceinline__ void SpikeColumnsMovesRows(PetscInt i, const SpikeColumnsBlock &b, PetscInt64 o,
-                                                             const PetscScalar c[], const PetscScalar f[],
-                                                             PetscScalar a, PetscScalar w, PetscScalar smooth,
-                                                             PetscScalar d[])
+__device__ static __forceinline__ void SpikeRhsMovesRows(PetscInt i, const SpikeRhsBlock &b, PetscInt64 o,
+                                                         const PetscScalar c[], const PetscScalar f[], PetscScalar a,
+                                                         PetscScalar w, PetscScalar smooth, PetscScalar d[])
 {
   SpikeRows<V> y, z, x, r, q, p, g, u;
 
@@ -88,14 +87,14 @@ __device__ static __forceinline__ void SpikeColumnsMovesRows(PetscInt i, const S
 }
 
 __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS)
-  SpikeColumnsMove(PetscInt n, SpikeColumnsBlock b, bool wide, SpikeColumnsEnd all)
+  SpikeRhsMove(PetscInt n, SpikeRhsBlock b, bool wide, SpikeRhsEnd all)
 {
   const PetscInt   begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
   const int        t = threadIdx.x, col = blockIdx.y;
   const PetscInt64 small   = (PetscInt64)col * all.nsmall;
-  const SpikeBlockEnd    e = SpikeColumnsEndAt(all, col);
+  const SpikeBasisEnd    e = SpikeRhsEndAt(all, col);
   PetscScalar            d[4];
-  __shared__ PetscScalar c[SPIKE_BLOCK_COLUMNS], f[SPIKE_BLOCK_COLUMNS];
+  __shared__ PetscScalar c[SPIKE_BASIS_COLUMNS], f[SPIKE_BASIS_COLUMNS];
 
   SpikeAwait();
   if (e.device->s.reason) return;
@@ -108,21 +107,21 @@ __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   if (t < b.m2 || t < b.m3) f[t] = b.f[small + t];
   __syncthreads();
   if (wide)
-    for (PetscInt i = begin; i < n / 2; i += stride) SpikeColumnsMovesRows<2>(i, b, col * b.ld, c, f, a, w, smooth, d);
+    for (PetscInt i = begin; i < n / 2; i += stride) SpikeRhsMovesRows<2>(i, b, col * b.ld, c, f, a, w, smooth, d);
   for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
-    SpikeColumnsMovesRows<1>(i, b, col * b.ld, c, f, a, w, smooth, d);
+    SpikeRhsMovesRows<1>(i, b, col * b.ld, c, f, a, w, smooth, d);
   if (!e.nsums) return;
-  SpikeBlockLeave<4, 0>(d, e.nsums, 0, 0, 0, e.partials);
-  SpikeBlockFinish(e);
+  SpikeBasisLeave<4, 0>(d, e.nsums, 0, 0, 0, e.partials);
+  SpikeBasisFinish(e);
 }
 
 /* Also where there is a reason */
 __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS)
-  SpikeColumnsSmooth(PetscInt n, SpikeColumnsBlock b, SpikeColumnsEnd all)
+  SpikeRhsSmooth(PetscInt n, SpikeRhsBlock b, SpikeRhsEnd all)
 {
   const int           col  = blockIdx.y;
   const PetscInt64    o    = col * b.ld;
-  const SpikeBlockEnd e    = SpikeColumnsEndAt(all, col);
+  const SpikeBasisEnd e    = SpikeRhsEndAt(all, col);
   PetscScalar         d[1] = {0.0};
 
   SpikeAwait();
@@ -136,18 +135,18 @@ __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS)
     d[0] += SpikeKrylovDot(q, q);
   }
   if (!e.nsums) return;
-  SpikeBlockLeave<1, 0>(d, 1, 0, 0, 0, e.partials);
-  SpikeBlockFinish(e);
+  SpikeBasisLeave<1, 0>(d, 1, 0, 0, 0, e.partials);
+  SpikeBasisFinish(e);
 }
 
 template <int M, int C>
-static PetscErrorCode SpikeColumnsDotsLaunch(const SpikeColumnsCUDA *d, PetscInt n, const SpikeColumnsDotsArgs &b,
-                                             bool wide, const SpikeColumnsEnd &all)
+static PetscErrorCode SpikeRhsDotsLaunch(const SpikeRhsCUDA *d, PetscInt n, const SpikeRhsDotsArgs &b, bool wide,
+                                         const SpikeRhsEnd &all)
 {
-  const dim3 grid((unsigned)((b.width + C - 1) / C), SpikeColumnsBlocks(d, wide ? n / 2 + n % 2 : n));
+  const dim3 grid((unsigned)((b.width + C - 1) / C), SpikeRhsBlocks(d, wide ? n / 2 + n % 2 : n));
 
   PetscFunctionBegin;
-  PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsDots<M, C>, grid, dim3(SPIKE_KRYLOV_THREADS), C * SpikeBlockShared(all.e),
+  PetscCallCUDA(SpikeLaunchBehind(SpikeRhsDots<M, C>, grid, dim3(SPIKE_KRYLOV_THREADS), C * SpikeBasisShared(all.e),
                                   d->h.stream, n, b, wide, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,44 +155,44 @@ static PetscErrorCode SpikeColumnsDotsLaunch(const SpikeColumnsCUDA *d, PetscInt
   A column alone where vectors are not shared, or the small matrices of a group are many. Without vectors there is no
   ldA to go by
 */
-static PetscErrorCode SpikeColumnsDotsSelect(const SpikeColumnsCUDA *d, PetscInt n, const SpikeColumnsDotsArgs &b,
-                                             bool wide, const SpikeColumnsEnd &all)
+static PetscErrorCode SpikeRhsDotsSelect(const SpikeRhsCUDA *d, PetscInt n, const SpikeRhsDotsArgs &b, bool wide,
+                                         const SpikeRhsEnd &all)
 {
   const bool alone = all.e.recurrence.s > 8;
 
   PetscFunctionBegin;
-  if (b.m == 0 && alone) PetscCall((SpikeColumnsDotsLaunch<0, 1>(d, n, b, wide, all)));
-  else if (b.m == 0) PetscCall((SpikeColumnsDotsLaunch<0, SpikeColumnsGroup<0>::C>(d, n, b, wide, all)));
-  else if (b.ldA || alone) PetscCall((SpikeColumnsDotsLaunch<8, 1>(d, n, b, wide, all)));
-  else if (b.m == 1) PetscCall((SpikeColumnsDotsLaunch<1, SpikeColumnsGroup<1>::C>(d, n, b, wide, all)));
-  else if (b.m == 2) PetscCall((SpikeColumnsDotsLaunch<2, SpikeColumnsGroup<2>::C>(d, n, b, wide, all)));
-  else if (b.m <= 4) PetscCall((SpikeColumnsDotsLaunch<4, SpikeColumnsGroup<4>::C>(d, n, b, wide, all)));
-  else PetscCall((SpikeColumnsDotsLaunch<8, SpikeColumnsGroup<8>::C>(d, n, b, wide, all)));
+  if (b.m == 0 && alone) PetscCall((SpikeRhsDotsLaunch<0, 1>(d, n, b, wide, all)));
+  else if (b.m == 0) PetscCall((SpikeRhsDotsLaunch<0, SpikeRhsGroup<0>::C>(d, n, b, wide, all)));
+  else if (b.ldA || alone) PetscCall((SpikeRhsDotsLaunch<8, 1>(d, n, b, wide, all)));
+  else if (b.m == 1) PetscCall((SpikeRhsDotsLaunch<1, SpikeRhsGroup<1>::C>(d, n, b, wide, all)));
+  else if (b.m == 2) PetscCall((SpikeRhsDotsLaunch<2, SpikeRhsGroup<2>::C>(d, n, b, wide, all)));
+  else if (b.m <= 4) PetscCall((SpikeRhsDotsLaunch<4, SpikeRhsGroup<4>::C>(d, n, b, wide, all)));
+  else PetscCall((SpikeRhsDotsLaunch<8, SpikeRhsGroup<8>::C>(d, n, b, wide, all)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool SpikeColumnsWide(const PetscScalar *p)
+static bool SpikeRhsWide(const PetscScalar *p)
 {
   return (size_t)p % (2 * sizeof(PetscReal)) == 0;
 }
 
-PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovBlockStep step,
-                                                const SpikeKrylovBlock *b, PetscInt ldA, PetscInt ld,
-                                                const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
+PetscErrorCode SpikeKrylovRhsBlockStep_CUDA(SpikeKrylovRhs *s, PetscInt width, SpikeKrylovBasisStep step,
+                                            const SpikeKrylovBasis *b, PetscInt ldA, PetscInt ld,
+                                            const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *recurrence)
 {
-  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
-  const PetscInt    m = b->last - b->first, n = b->n;
+  SpikeRhsCUDA   *d = (SpikeRhsCUDA *)s->data;
+  const PetscInt  m = b->last - b->first, n = b->n;
   const PetscReal flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0),
                              8.0};
-  const SpikeKrylovBlock *next = step == SPIKE_KRYLOV_COMBINE ? b : combine;
-  SpikeColumnsBlock       h;
-  SpikeColumnsEnd         all;
+  const SpikeKrylovBasis *next = step == SPIKE_KRYLOV_COMBINE ? b : combine;
+  SpikeRhsBlock           h;
+  SpikeRhsEnd             all;
   dim3                    grid;
   bool                    wide = ldA * sizeof(PetscScalar) % (2 * sizeof(PetscReal)) == 0 &&
               ld * sizeof(PetscScalar) % (2 * sizeof(PetscReal)) == 0;
 
   PetscFunctionBegin;
-  PetscAssert(m <= s->ncolumns && s->ncolumns <= SPIKE_BLOCK_COLUMNS, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+  PetscAssert(m <= s->ncolumns && s->ncolumns <= SPIKE_BASIS_COLUMNS, PETSC_COMM_SELF, PETSC_ERR_PLIB,
               "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, m, s->ncolumns);
   memset((void *)&h, 0, sizeof(h));
   memset((void *)&all, 0, sizeof(all));
@@ -213,7 +212,7 @@ PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *s, PetscInt 
     for (PetscInt j = 0; j < m; j++) {
       h.A[j] = b->A[b->first + j];
       h.B[j] = b->B ? b->B[b->first + j] : NULL;
-      wide   = wide && SpikeColumnsWide(h.A[j]) && SpikeColumnsWide(h.B[j]);
+      wide   = wide && SpikeRhsWide(h.A[j]) && SpikeRhsWide(h.B[j]);
     }
   }
   if (next) {
@@ -226,30 +225,30 @@ PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *s, PetscInt 
     for (PetscInt j = 0; j < next->last - next->first; j++) {
       h.E[j] = next->A ? next->A[next->first + j] : NULL;
       h.F[j] = next->B ? next->B[next->first + j] : NULL;
-      wide   = wide && SpikeColumnsWide(h.E[j]) && SpikeColumnsWide(h.F[j]);
+      wide   = wide && SpikeRhsWide(h.E[j]) && SpikeRhsWide(h.F[j]);
     }
   }
-  wide = wide && SpikeColumnsWide(h.x) && SpikeColumnsWide(h.y) && SpikeColumnsWide(h.z) && SpikeColumnsWide(h.r) &&
-         SpikeColumnsWide(h.q) && SpikeColumnsWide(h.p) && SpikeColumnsWide(h.next) && step != SPIKE_KRYLOV_SMOOTH;
+  wide = wide && SpikeRhsWide(h.x) && SpikeRhsWide(h.y) && SpikeRhsWide(h.z) && SpikeRhsWide(h.r) &&
+         SpikeRhsWide(h.q) && SpikeRhsWide(h.p) && SpikeRhsWide(h.next) && step != SPIKE_KRYLOV_SMOOTH;
   if (recurrence) {
     all.e.recurrence = *recurrence;
-    all.e.nsums = (int)SpikeKrylovBlockSums(step, m, b->z ? PETSC_TRUE : PETSC_FALSE, b->q ? PETSC_TRUE : PETSC_FALSE);
+    all.e.nsums = (int)SpikeKrylovBasisSums(step, m, b->z ? PETSC_TRUE : PETSC_FALSE, b->q ? PETSC_TRUE : PETSC_FALSE);
     all.e.recur = s->ondevice ? true : false;
   }
   all.e.device   = d->device;
   all.e.mail     = d->devicemail;
   all.e.partials = d->partials;
   all.e.small    = s->small;
-  all.e.sums     = d->deviceblocksums;
+  all.e.sums     = d->devicebasissums;
   all.stride     = d->stride;
-  all.nsums      = SpikeKrylovColumnSums(s);
+  all.nsums      = SpikeKrylovRhsSums(s);
   all.nsmall     = s->nsmall;
-  grid           = dim3(SpikeColumnsBlocks(d, wide ? n / 2 + n % 2 : n), (unsigned)width);
+  grid           = dim3(SpikeRhsBlocks(d, wide ? n / 2 + n % 2 : n), (unsigned)width);
   d->block       = true;
   d->all         = step == SPIKE_KRYLOV_SMOOTH;
   PetscCall(PetscLogGpuTimeBegin());
   if (step == SPIKE_KRYLOV_DOTS) {
-    SpikeColumnsDotsArgs dots = {};
+    SpikeRhsDotsArgs dots = {};
 
     for (PetscInt j = 0; j < m; j++) dots.A[j] = h.A[j];
     dots.y     = h.y;
@@ -258,12 +257,12 @@ PetscErrorCode SpikeKrylovColumnsBlockStep_CUDA(SpikeKrylovColumns *s, PetscInt 
     dots.ld    = ld;
     dots.m     = h.m1;
     dots.width = (int)width;
-    PetscCall(SpikeColumnsDotsSelect(d, n, dots, wide, all));
+    PetscCall(SpikeRhsDotsSelect(d, n, dots, wide, all));
   } else if (step == SPIKE_KRYLOV_SMOOTH)
-    PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsSmooth, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBlockShared(all.e),
+    PetscCallCUDA(SpikeLaunchBehind(SpikeRhsSmooth, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBasisShared(all.e),
                                     d->h.stream, n, h, all));
   else
-    PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsMove, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBlockShared(all.e),
+    PetscCallCUDA(SpikeLaunchBehind(SpikeRhsMove, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBasisShared(all.e),
                                     d->h.stream, n, h, wide, all));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) *

@@ -9,7 +9,7 @@
   thread
 */
 __global__ static void __launch_bounds__(SPIKE_BLOCKCG_THREADS)
-  SpikeColumnsBlockCG(SpikeBlockCGStep step, int m, int norms, PetscScalar *small, SpikeKrylovScalars *s, size_t stride)
+  SpikeRhsBlockCG(SpikeBlockCGStep step, int m, int norms, PetscScalar *small, SpikeKrylovScalars *s, size_t stride)
 {
   __shared__ __align__(16) char work[sizeof(SpikeBlockCGWork)];
 
@@ -17,15 +17,15 @@ __global__ static void __launch_bounds__(SPIKE_BLOCKCG_THREADS)
   SpikeBlockCGRecur(step, m, norms, small, s, stride, (SpikeBlockCGWork *)work);
 }
 
-PetscErrorCode SpikeKrylovColumnsBlockCG_CUDA(SpikeKrylovColumns *s, SpikeBlockCGStep step, PetscInt m, int norms,
-                                              PetscScalar *small)
+PetscErrorCode SpikeKrylovRhsBlockCG_CUDA(SpikeKrylovRhs *s, SpikeBlockCGStep step, PetscInt m, int norms,
+                                          PetscScalar *small)
 {
-  SpikeColumnsCUDA *d = (SpikeColumnsCUDA *)s->data;
+  SpikeRhsCUDA *d = (SpikeRhsCUDA *)s->data;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsBlockCG, dim3(1),
+  PetscCallCUDA(SpikeLaunchBehind(SpikeRhsBlockCG, dim3(1),
                                   dim3(m > 16 ? SPIKE_BLOCKCG_THREADS : SPIKE_BLOCKCG_THREADS / 2), 0, d->h.stream,
                                   step, (int)m, norms, small, &d->device[0].s, sizeof(*d->device)));
   PetscCall(PetscLogGpuTimeEnd());

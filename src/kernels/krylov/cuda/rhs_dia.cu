@@ -136,8 +136,8 @@ __device__ static __forceinline__ SpikeKrylovPair SpikeTileLoad(const PetscScala
 template <int STEP, int NC>
 __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
                                   NC > 8 ? 2 : (NC > 4 ? 3 : 4) - (SpikeKrylovTraits<STEP>::nd > 1 ? 1 : 0))
-  SpikeColumnsTileKernel(SpikeKrylovDia m, const __grid_constant__ SpikeTilePlan plan,
-                         const __grid_constant__ SpikeColumnsProduct p, int first, bool wide, SpikeColumnsState state)
+  SpikeRhsTileKernel(SpikeKrylovDia m, const __grid_constant__ SpikeTilePlan plan,
+                     const __grid_constant__ SpikeRhsProduct p, int first, bool wide, SpikeRhsState state)
 {
   using X = SpikeKrylovTraits<STEP>;
   extern __shared__ PetscScalar tile[];
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
       for (int i = 0; i < ND; i++)
         d[i] = SpikeWarpSum(
           SpikeKrylovGather<3>(state.partials + number[k] * state.stride + i * blocks, lane, 32, blocks));
-      if (!lane) SpikeColumnsTell<STEP>(d, state, number[k]);
+      if (!lane) SpikeRhsTell<STEP>(d, state, number[k]);
     }
   }
 }
@@ -312,15 +312,15 @@ static inline PetscInt64 SpikeTileCount(const SpikeKrylovCopyCUDA *c)
 
 /*
   A product alone has a block for each tile, which the device hands out; with sums blocks are as many as fill it twice,
-  as in SpikeColumnsBlocks()
+  as in SpikeRhsBlocks()
 */
 template <int STEP, int NC>
-static PetscErrorCode SpikeTileLaunch(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c,
-                                      const SpikeTilePlan &plan, const SpikeColumnsProduct &p, int first, int groups)
+static PetscErrorCode SpikeTileLaunch(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c, const SpikeTilePlan &plan,
+                                      const SpikeRhsProduct &p, int first, int groups)
 {
-  const size_t            bytes = (size_t)NC * 2 * SPIKE_TILE_HALF * sizeof(PetscScalar);
-  const SpikeColumnsCUDA *d     = (const SpikeColumnsCUDA *)s->data;
-  const PetscInt64        most = 2 * d->h.multiprocessors, tiles = SpikeTileCount(c),
+  const size_t        bytes = (size_t)NC * 2 * SPIKE_TILE_HALF * sizeof(PetscScalar);
+  const SpikeRhsCUDA *d     = (const SpikeRhsCUDA *)s->data;
+  const PetscInt64    most = 2 * d->h.multiprocessors, tiles = SpikeTileCount(c),
                    each = STEP == SPIKE_KRYLOV_NSTEPS ? 1 : (tiles + most - 1) / most;
   bool wide             = (uintptr_t)p.y % alignof(SpikeKrylovPair) == 0 && p.ld % 2 == 0;
 
@@ -328,16 +328,15 @@ static PetscErrorCode SpikeTileLaunch(const SpikeKrylovColumns *s, const SpikeKr
   for (int k = 0; k < SpikeKrylovTraits<STEP>::nv && STEP != SPIKE_KRYLOV_NSTEPS; k++)
     wide = wide && (uintptr_t)p.v.v[k] % alignof(SpikeKrylovPair) == 0 && p.v.ld[k] % 2 == 0;
   PetscCallCUDA(
-    cudaFuncSetAttribute(SpikeColumnsTileKernel<STEP, NC>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsTileKernel<STEP, NC>,
-                                  dim3((unsigned)groups, (unsigned)((tiles + each - 1) / each)),
-                                  dim3(SPIKE_TILE_THREADS), bytes, d->h.stream, c->dia, plan, p, first, wide,
-                                  SpikeColumnsStateOf(s)));
+    cudaFuncSetAttribute(SpikeRhsTileKernel<STEP, NC>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscCallCUDA(
+    SpikeLaunchBehind(SpikeRhsTileKernel<STEP, NC>, dim3((unsigned)groups, (unsigned)((tiles + each - 1) / each)),
+                      dim3(SPIKE_TILE_THREADS), bytes, d->h.stream, c->dia, plan, p, first, wide, SpikeRhsStateOf(s)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Columns of a block that there is shared memory for */
-static inline int SpikeTileMost(const SpikeColumnsCUDA *d)
+static inline int SpikeTileMost(const SpikeRhsCUDA *d)
 {
   const int most = d->sharedmost / (int)(2 * SPIKE_TILE_HALF * sizeof(PetscScalar));
 
@@ -345,7 +344,7 @@ static inline int SpikeTileMost(const SpikeColumnsCUDA *d)
 }
 
 /* Complex numbers would take twice the registers and the shared memory */
-bool SpikeColumnsHasTiles_CUDA(const SpikeKrylovCopyCUDA *c)
+bool SpikeRhsHasTiles_CUDA(const SpikeKrylovCopyCUDA *c)
 {
   return !PetscDefined(USE_COMPLEX) && c->base.form == KSP_FUSED_SPMV_DIA && SpikeTileCount(c) < 65536 &&
          (uintptr_t)c->dia.val % alignof(SpikeKrylovPair) == 0;
@@ -357,12 +356,11 @@ bool SpikeColumnsHasTiles_CUDA(const SpikeKrylovCopyCUDA *c)
   192 us for 27 points and a million rows on an H200, and 1.54 to 1.62 ms for 8 millions.
 */
 template <int STEP>
-static PetscErrorCode SpikeTileSelect(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c,
-                                      const SpikeColumnsProduct &p)
+static PetscErrorCode SpikeTileSelect(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c, const SpikeRhsProduct &p)
 {
-  const SpikeColumnsCUDA *d    = (const SpikeColumnsCUDA *)s->data;
-  int                     most = STEP == SPIKE_KRYLOV_NSTEPS ? PetscMin(8, SpikeTileMost(d)) : SpikeTileMost(d);
-  SpikeTilePlan           plan;
+  const SpikeRhsCUDA *d    = (const SpikeRhsCUDA *)s->data;
+  int                 most = STEP == SPIKE_KRYLOV_NSTEPS ? PetscMin(8, SpikeTileMost(d)) : SpikeTileMost(d);
+  SpikeTilePlan       plan;
 
   PetscFunctionBegin;
   SpikeTileMakePlan(c->dia.count, c->diaoffset, &plan);
@@ -380,8 +378,8 @@ static PetscErrorCode SpikeTileSelect(const SpikeKrylovColumns *s, const SpikeKr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeColumnsTiles_CUDA(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
-                                      const SpikeColumnsProduct &p)
+PetscErrorCode SpikeRhsTiles_CUDA(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c, SpikeKrylovStep step,
+                                  const SpikeRhsProduct &p)
 {
   PetscFunctionBegin;
 #define SPIKE_TILE_CASE(NAME) \

@@ -9,14 +9,14 @@
 
 /* Where things of column c lie, from those of column 0 */
 typedef struct {
-  SpikeBlockEnd e;
+  SpikeBasisEnd e;
   PetscInt64    stride; /* of partials */
   PetscInt      nsums, nsmall;
-} SpikeColumnsEnd;
+} SpikeRhsEnd;
 
-__device__ static __forceinline__ SpikeBlockEnd SpikeColumnsEndAt(const SpikeColumnsEnd &all, int c)
+__device__ static __forceinline__ SpikeBasisEnd SpikeRhsEndAt(const SpikeRhsEnd &all, int c)
 {
-  SpikeBlockEnd e = all.e;
+  SpikeBasisEnd e = all.e;
 
   e.device += c;
   e.mail += c;
@@ -28,22 +28,22 @@ __device__ static __forceinline__ SpikeBlockEnd SpikeColumnsEndAt(const SpikeCol
 
 /* Pointers of column 0; ldA is 0 where a group has more than one column */
 typedef struct {
-  const PetscScalar *A[SPIKE_BLOCK_COLUMNS], *y, *z;
+  const PetscScalar *A[SPIKE_BASIS_COLUMNS], *y, *z;
   PetscInt64         ldA, ld;
   int                m, width;
-} SpikeColumnsDotsArgs;
+} SpikeRhsDotsArgs;
 
 /* Columns of a group: as many as leave two blocks of threads their registers */
 template <int M>
-struct SpikeColumnsGroup {
+struct SpikeRhsGroup {
   static constexpr int C = (M > 4 || sizeof(PetscScalar) > 8) ? 2 : 4;
 };
 
 /* conj(a_j) y_c, y_c y_c, and with z_c z_c z_c and conj(y_c) z_c; o: where the columns lie */
 template <int V, int M, int C>
-__device__ static __forceinline__ void SpikeColumnsDotsRows(PetscInt i, const PetscScalar *const a[],
-                                                            const PetscScalar *yy, const PetscScalar *zz,
-                                                            const PetscInt64 o[], PetscScalar d[][M + 3])
+__device__ static __forceinline__ void SpikeRhsDotsRows(PetscInt i, const PetscScalar *const a[], const PetscScalar *yy,
+                                                        const PetscScalar *zz, const PetscInt64 o[],
+                                                        PetscScalar d[][M + 3])
 {
   SpikeRows<V> p[M ? M : 1], y[C];
 
@@ -70,15 +70,14 @@ __device__ static __forceinline__ void SpikeColumnsDotsRows(PetscInt i, const Pe
 
 /*
   The sums of the threads of a block, in their order, to its place among the partials of each column; as
-  SpikeBlockLeave()
+  SpikeBasisLeave()
 */
 template <int M, int C>
-__device__ static __forceinline__ void SpikeColumnsLeave(const PetscScalar d[][M + 3], unsigned on, int columns,
-                                                         int first, int others, const SpikeColumnsEnd &all, int c0,
-                                                         int m)
+__device__ static __forceinline__ void SpikeRhsLeave(const PetscScalar d[][M + 3], unsigned on, int columns, int first,
+                                                     int others, const SpikeRhsEnd &all, int c0, int m)
 {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, k = threadIdx.x / (M + 3), j = threadIdx.x % (M + 3);
-  __shared__ PetscScalar shared[C * (M + 3)][SPIKE_BLOCK_WARPS];
+  __shared__ PetscScalar shared[C * (M + 3)][SPIKE_BASIS_WARPS];
 
   __syncthreads(); /* the pass before has been read */
 #pragma unroll
@@ -94,23 +93,23 @@ __device__ static __forceinline__ void SpikeColumnsLeave(const PetscScalar d[][M
   if (k < C && (on >> k & 1) && (j < columns || (j >= M && j < M + others))) {
     PetscScalar sum = shared[threadIdx.x][0];
 
-    for (int w = 1; w < SPIKE_BLOCK_WARPS; w++) sum += shared[threadIdx.x][w];
+    for (int w = 1; w < SPIKE_BASIS_WARPS; w++) sum += shared[threadIdx.x][w];
     all.e.partials[(c0 + k) * all.stride + (PetscInt64)(j < M ? first + j : m + j - M) * gridDim.y + blockIdx.y] = sum;
   }
 }
 
-/* As SpikeBlockConclude(), for the columns of a group at once, a warp each */
+/* As SpikeBasisConclude(), for the columns of a group at once, a warp each */
 template <int C>
-__device__ static __noinline__ void SpikeColumnsConclude(const SpikeColumnsEnd *all, int c0, unsigned on)
+__device__ static __noinline__ void SpikeRhsConclude(const SpikeRhsEnd *all, int c0, unsigned on)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   PetscScalar                                  *small = (PetscScalar *)shared;
   const int                                     warp = threadIdx.x / 32, lane = threadIdx.x % 32, nsums = all->e.nsums,
             nsmall = all->e.recur ? (int)SpikeIDRSize(all->e.recurrence.s) : 0;
-  __shared__ PetscScalar        sums[C][SPIKE_BLOCK_COLUMNS + 3];
+  __shared__ PetscScalar        sums[C][SPIKE_BASIS_COLUMNS + 3];
   __shared__ SpikeKrylovScalars scalars[C];
 
-  for (int k = warp; k < C * nsums; k += SPIKE_BLOCK_WARPS) {
+  for (int k = warp; k < C * nsums; k += SPIKE_BASIS_WARPS) {
     const int c = k / nsums, j = k % nsums;
 
     if (!(on >> c & 1)) continue;
@@ -123,7 +122,7 @@ __device__ static __noinline__ void SpikeColumnsConclude(const SpikeColumnsEnd *
     if (on >> (i / nsmall) & 1) small[i] = all->e.small[(PetscInt64)(c0 + i / nsmall) * all->nsmall + i % nsmall];
   __syncthreads();
   if (!lane && warp < C && (on >> warp & 1)) {
-    const SpikeBlockEnd e = SpikeColumnsEndAt(*all, c0 + warp);
+    const SpikeBasisEnd e = SpikeRhsEndAt(*all, c0 + warp);
 
     if (e.recur) {
       scalars[warp]        = e.device->s;
@@ -154,7 +153,7 @@ __device__ static __noinline__ void SpikeColumnsConclude(const SpikeColumnsEnd *
 */
 template <int M, int C>
 __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS)
-  SpikeColumnsDots(PetscInt n, SpikeColumnsDotsArgs b, bool wide, SpikeColumnsEnd all)
+  SpikeRhsDots(PetscInt n, SpikeRhsDotsArgs b, bool wide, SpikeRhsEnd all)
 {
   const PetscInt  begin = (PetscInt)blockIdx.y * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.y * blockDim.x;
   const int       c0   = C * (int)blockIdx.x;
@@ -185,10 +184,10 @@ __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS)
 #pragma unroll
       for (int j = 0; j < M + 3; j++) d[k][j] = 0.0;
     if (wide)
-      for (PetscInt i = begin; i < n / 2; i += stride) SpikeColumnsDotsRows<2, M, C>(i, a, b.y, zz, o, d);
+      for (PetscInt i = begin; i < n / 2; i += stride) SpikeRhsDotsRows<2, M, C>(i, a, b.y, zz, o, d);
     for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
-      SpikeColumnsDotsRows<1, M, C>(i, a, b.y, zz, o, d);
-    SpikeColumnsLeave<M, C>(d, on, columns, first, first ? 0 : (b.z ? 3 : 1), all, c0, b.m);
+      SpikeRhsDotsRows<1, M, C>(i, a, b.y, zz, o, d);
+    SpikeRhsLeave<M, C>(d, on, columns, first, first ? 0 : (b.z ? 3 : 1), all, c0, b.m);
     first += M;
   } while (M && first < b.m);
   __threadfence();
@@ -197,5 +196,5 @@ __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   __syncthreads();
   if (!last) return;
   __threadfence();
-  SpikeColumnsConclude<C>(&all, c0, on);
+  SpikeRhsConclude<C>(&all, c0, on);
 }

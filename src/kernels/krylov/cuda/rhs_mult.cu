@@ -7,7 +7,7 @@
   once
 */
 template <int NC>
-struct SpikeColumnsSell {
+struct SpikeRhsSell {
   SpikeKrylovSell m;
 
   struct Shared { };
@@ -46,7 +46,7 @@ struct SpikeColumnsSell {
 
 /* By diagonals, a thread a row */
 template <int NC>
-struct SpikeColumnsDia {
+struct SpikeRhsDia {
   SpikeKrylovDia m;
 
   struct Shared {
@@ -93,7 +93,7 @@ struct SpikeColumnsDia {
 */
 template <int STEP, int NC, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
-  SpikeColumnsMultKernel(ROWS m, SpikeColumnsProduct p, SpikeColumnsState state)
+  SpikeRhsMultKernel(ROWS m, SpikeRhsProduct p, SpikeRhsState state)
 {
   using X                                = SpikeKrylovTraits<STEP>;
   constexpr int                    ND    = X::nd ? X::nd : 1;
@@ -138,31 +138,31 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
 #pragma unroll
     for (int k = 0; k < NC; k++) {
       __syncthreads();
-      if (on[k]) SpikeColumnsFinish<STEP>(d[k], shared, state, column[k], blockIdx.y, gridDim.y);
+      if (on[k]) SpikeRhsFinish<STEP>(d[k], shared, state, column[k], blockIdx.y, gridDim.y);
     }
   }
 }
 
 template <int STEP, int NC>
-static PetscErrorCode SpikeColumnsMultLaunch(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c,
-                                             const SpikeColumnsProduct &p)
+static PetscErrorCode SpikeRhsMultLaunch(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c,
+                                         const SpikeRhsProduct &p)
 {
-  const SpikeColumnsCUDA *d      = (const SpikeColumnsCUDA *)s->data;
-  const unsigned          groups = (unsigned)((p.count + NC - 1) / NC);
+  const SpikeRhsCUDA *d      = (const SpikeRhsCUDA *)s->data;
+  const unsigned      groups = (unsigned)((p.count + NC - 1) / NC);
 
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    const SpikeColumnsDia<NC> rows = {c->dia};
+    const SpikeRhsDia<NC> rows = {c->dia};
 
-    PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsMultKernel<STEP, NC, SpikeColumnsDia<NC>>,
-                                    dim3(groups, SpikeColumnsBlocks(d, c->dia.n)), dim3(SPIKE_KRYLOV_THREADS), 0,
-                                    d->h.stream, rows, p, SpikeColumnsStateOf(s)));
+    PetscCallCUDA(SpikeLaunchBehind(SpikeRhsMultKernel<STEP, NC, SpikeRhsDia<NC>>,
+                                    dim3(groups, SpikeRhsBlocks(d, c->dia.n)), dim3(SPIKE_KRYLOV_THREADS), 0,
+                                    d->h.stream, rows, p, SpikeRhsStateOf(s)));
   } else {
-    const SpikeColumnsSell<NC> rows = {c->sell};
+    const SpikeRhsSell<NC> rows = {c->sell};
 
-    PetscCallCUDA(SpikeLaunchBehind(SpikeColumnsMultKernel<STEP, NC, SpikeColumnsSell<NC>>,
-                                    dim3(groups, SpikeColumnsBlocks(d, 32 * c->sell.slices)),
-                                    dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, rows, p, SpikeColumnsStateOf(s)));
+    PetscCallCUDA(SpikeLaunchBehind(SpikeRhsMultKernel<STEP, NC, SpikeRhsSell<NC>>,
+                                    dim3(groups, SpikeRhsBlocks(d, 32 * c->sell.slices)), dim3(SPIKE_KRYLOV_THREADS), 0,
+                                    d->h.stream, rows, p, SpikeRhsStateOf(s)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -172,34 +172,34 @@ static PetscErrorCode SpikeColumnsMultLaunch(const SpikeKrylovColumns *s, const 
   The number of blocks, and with it the order of the sums, does not depend on that
 */
 template <int STEP>
-static PetscErrorCode SpikeColumnsMultSelect(const SpikeKrylovColumns *s, const SpikeKrylovCopyCUDA *c,
-                                             const SpikeColumnsProduct &p)
+static PetscErrorCode SpikeRhsMultSelect(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c,
+                                         const SpikeRhsProduct &p)
 {
   constexpr int most = STEP == SPIKE_KRYLOV_NSTEPS ? 8 : 4;
 
   PetscFunctionBegin;
-  if (p.count == 1) PetscCall((SpikeColumnsMultLaunch<STEP, 1>(s, c, p)));
-  else if (p.count == 2) PetscCall((SpikeColumnsMultLaunch<STEP, 2>(s, c, p)));
-  else if (p.count <= 4) PetscCall((SpikeColumnsMultLaunch<STEP, 4>(s, c, p)));
-  else PetscCall((SpikeColumnsMultLaunch<STEP, most>(s, c, p)));
+  if (p.count == 1) PetscCall((SpikeRhsMultLaunch<STEP, 1>(s, c, p)));
+  else if (p.count == 2) PetscCall((SpikeRhsMultLaunch<STEP, 2>(s, c, p)));
+  else if (p.count <= 4) PetscCall((SpikeRhsMultLaunch<STEP, 4>(s, c, p)));
+  else PetscCall((SpikeRhsMultLaunch<STEP, most>(s, c, p)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  The columns whose reason the host has not seen set, SPIKE_COLUMNS_LIST in a launch. Which kernel it is depends on the
+  The columns whose reason the host has not seen set, SPIKE_RHS_LIST in a launch. Which kernel it is depends on the
   copy alone, for the order of sums does on the kernel
 */
-PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *s, const void *copy, PetscInt width,
-                                           SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x,
-                                           PetscScalar *y, PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[])
+PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, PetscInt width, SpikeKrylovStep step,
+                                       const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy,
+                                       PetscScalar *const v[], const PetscInt ld[])
 {
-  SpikeColumnsCUDA          *d     = (SpikeColumnsCUDA *)s->data;
+  SpikeRhsCUDA              *d     = (SpikeRhsCUDA *)s->data;
   const SpikeKrylovCopyCUDA *c     = (const SpikeKrylovCopyCUDA *)copy;
   const PetscInt             n     = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
-  const bool                 tiled = SpikeColumnsHasTiles_CUDA(c);
+  const bool                 tiled = SpikeRhsHasTiles_CUDA(c);
   const int                  nv    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
   PetscInt                   done  = 0;
-  SpikeColumnsProduct        p;
+  SpikeRhsProduct            p;
 
   PetscFunctionBegin;
   memset((void *)&p, 0, sizeof(p));
@@ -216,29 +216,29 @@ PetscErrorCode SpikeKrylovColumnsMult_CUDA(SpikeKrylovColumns *s, const void *co
   d->block = d->all = false;
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < width;) {
-    for (p.count = 0; i < width && p.count < SPIKE_COLUMNS_LIST; i++)
+    for (p.count = 0; i < width && p.count < SPIKE_RHS_LIST; i++)
       if (!s->scalars[i].reason) p.column[p.count++] = (int)i;
     if (!p.count) break;
     done += p.count;
     if (tiled) {
-      PetscCall(SpikeColumnsTiles_CUDA(s, c, step, p));
+      PetscCall(SpikeRhsTiles_CUDA(s, c, step, p));
       continue;
     }
-#define SPIKE_COLUMNS_CASE(NAME) \
+#define SPIKE_RHS_CASE(NAME) \
   case NAME: \
-    PetscCall(SpikeColumnsMultSelect<NAME>(s, c, p)); \
+    PetscCall(SpikeRhsMultSelect<NAME>(s, c, p)); \
     break
     switch (step) {
-      SPIKE_COLUMNS_CASE(SPIKE_BCGS_ALPHA);
-      SPIKE_COLUMNS_CASE(SPIKE_BCGS_OMEGA);
-      SPIKE_COLUMNS_CASE(SPIKE_BCGS_OMEGA_RHO);
-      SPIKE_COLUMNS_CASE(SPIKE_CG_ALPHA);
-      SPIKE_COLUMNS_CASE(SPIKE_CG1_BETA);
-      SPIKE_COLUMNS_CASE(SPIKE_KRYLOV_NSTEPS);
+      SPIKE_RHS_CASE(SPIKE_BCGS_ALPHA);
+      SPIKE_RHS_CASE(SPIKE_BCGS_OMEGA);
+      SPIKE_RHS_CASE(SPIKE_BCGS_OMEGA_RHO);
+      SPIKE_RHS_CASE(SPIKE_CG_ALPHA);
+      SPIKE_RHS_CASE(SPIKE_CG1_BETA);
+      SPIKE_RHS_CASE(SPIKE_KRYLOV_NSTEPS);
     default:
       SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
     }
-#undef SPIKE_COLUMNS_CASE
+#undef SPIKE_RHS_CASE
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done *

@@ -5,21 +5,21 @@
 #include "rhs.cuh"
 #include "mult.cuh"
 
-#define SPIKE_COLUMNS_LIST 32 /* columns of a launch */
+#define SPIKE_RHS_LIST 32 /* columns of a launch */
 
 typedef struct {
-  const PetscScalar  *scale, *x;
-  PetscScalar        *y;
-  PetscInt64          ld; /* of x and y */
-  SpikeColumnsVectors v;
-  int                 own;   /* the vector of the step that is y, or -1 */
-  int                 count; /* columns in the list                     */
-  int                 column[SPIKE_COLUMNS_LIST];
-} SpikeColumnsProduct;
+  const PetscScalar *scale, *x;
+  PetscScalar       *y;
+  PetscInt64         ld; /* of x and y */
+  SpikeRhsVectors    v;
+  int                own;   /* the vector of the step that is y, or -1 */
+  int                count; /* columns in the list                     */
+  int                column[SPIKE_RHS_LIST];
+} SpikeRhsProduct;
 
 /*
   krylov_columnsdia.cu: the same for the columns in the list; and whether a copy is one of those that can be taken so
 */
-PETSC_INTERN bool           SpikeColumnsHasTiles_CUDA(const SpikeKrylovCopyCUDA *);
-PETSC_INTERN PetscErrorCode SpikeColumnsTiles_CUDA(const SpikeKrylovColumns *, const SpikeKrylovCopyCUDA *,
-                                                   SpikeKrylovStep, const SpikeColumnsProduct &);
+PETSC_INTERN bool           SpikeRhsHasTiles_CUDA(const SpikeKrylovCopyCUDA *);
+PETSC_INTERN PetscErrorCode SpikeRhsTiles_CUDA(const SpikeKrylovRhs *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep,
+                                               const SpikeRhsProduct &);

@@ -17,6 +17,6 @@ static inline bool SpikeStencilTakes(PetscInt columns)
 }
 
 /* krylov_stencilblock.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovStencilBlockMult_CUDA(const SpikeKrylovCUDA *, const SpikeStencil *,
-                                                             const PetscScalar *x, const SpikeKrylovBlock *,
-                                                             const SpikeBlockEnd *);
+PETSC_INTERN PetscErrorCode SpikeKrylovStencilBasisMult_CUDA(const SpikeKrylovCUDA *, const SpikeStencil *,
+                                                             const PetscScalar *x, const SpikeKrylovBasis *,
+                                                             const SpikeBasisEnd *);

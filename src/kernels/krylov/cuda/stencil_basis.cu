@@ -8,13 +8,13 @@ struct SpikeStencilColumns {
 };
 
 /*
-  As SpikeBlockMultKernel(): y = A x, and the DOTS of this y over M columns, which are on their way while the rows are
+  As SpikeBasisMultKernel(): y = A x, and the DOTS of this y over M columns, which are on their way while the rows are
   summed. Deterministic
 */
 template <int M, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
-  SpikeBlockStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ x,
-                          PetscScalar *__restrict__ y, SpikeStencilColumns<M> p, const PetscScalar *z, SpikeBlockEnd e)
+  SpikeBasisStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ x,
+                          PetscScalar *__restrict__ y, SpikeStencilColumns<M> p, const PetscScalar *z, SpikeBasisEnd e)
 {
   PetscScalar       d[M + 3];
   extern __shared__ __align__(16) unsigned char stencilplanes[];
@@ -53,43 +53,43 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
              d[M + 2] += SpikeKrylovDot(sum, c);
            }
          });
-  SpikeBlockLeave<M, 3>(d, M, 0, z ? 3 : 1, M, e.partials);
-  SpikeBlockFinish(e);
+  SpikeBasisLeave<M, 3>(d, M, 0, z ? 3 : 1, M, e.partials);
+  SpikeBasisFinish(e);
 }
 
 template <int M, class ROWS>
-static PetscErrorCode SpikeBlockStencilLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, const SpikeStencilPlan &plan,
-                                              const PetscScalar *x, const SpikeKrylovBlock *b, const SpikeBlockEnd &e)
+static PetscErrorCode SpikeBasisStencilLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, const SpikeStencilPlan &plan,
+                                              const PetscScalar *x, const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
   SpikeStencilColumns<M> p;
 
   PetscFunctionBegin;
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
-  PetscCallCUDA(SpikeLaunchBehind(SpikeBlockStencilKernel<M, ROWS>, dim3(plan.blocks), dim3(SPIKE_KRYLOV_THREADS),
-                                  PetscMax(plan.shared, SpikeBlockShared(e)), h->stream, rows, x, b->y, p, b->z, e));
+  PetscCallCUDA(SpikeLaunchBehind(SpikeBasisStencilKernel<M, ROWS>, dim3(plan.blocks), dim3(SPIKE_KRYLOV_THREADS),
+                                  PetscMax(plan.shared, SpikeBasisShared(e)), h->stream, rows, x, b->y, p, b->z, e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <int M>
-static PetscErrorCode SpikeBlockStencilColumns(const SpikeKrylovCUDA *h, const SpikeStencilPlan &p,
-                                               const PetscScalar *x, const SpikeKrylovBlock *b, const SpikeBlockEnd &e)
+static PetscErrorCode SpikeBasisStencilColumns(const SpikeKrylovCUDA *h, const SpikeStencilPlan &p,
+                                               const PetscScalar *x, const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
   PetscFunctionBegin;
-  PetscCall(SpikeStencilDispatch(p, [&](const auto &rows) { return SpikeBlockStencilLaunch<M>(h, rows, p, x, b, e); }));
+  PetscCall(SpikeStencilDispatch(p, [&](const auto &rows) { return SpikeBasisStencilLaunch<M>(h, rows, p, x, b, e); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* As many columns as SpikeStencilTakes() says, of a matrix with at least one row */
-PetscErrorCode SpikeKrylovStencilBlockMult_CUDA(const SpikeKrylovCUDA *h, const SpikeStencil *S, const PetscScalar *x,
-                                                const SpikeKrylovBlock *b, const SpikeBlockEnd *e)
+PetscErrorCode SpikeKrylovStencilBasisMult_CUDA(const SpikeKrylovCUDA *h, const SpikeStencil *S, const PetscScalar *x,
+                                                const SpikeKrylovBasis *b, const SpikeBasisEnd *e)
 {
   const PetscInt   begin[] = {0, 0, 0}, n = b->last - b->first;
   SpikeStencilPlan p;
 
   PetscFunctionBegin;
   PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, true, &p));
-  if (n == 1) PetscCall(SpikeBlockStencilColumns<1>(h, p, x, b, *e));
-  else if (n == 2) PetscCall(SpikeBlockStencilColumns<2>(h, p, x, b, *e));
-  else PetscCall(SpikeBlockStencilColumns<4>(h, p, x, b, *e));
+  if (n == 1) PetscCall(SpikeBasisStencilColumns<1>(h, p, x, b, *e));
+  else if (n == 2) PetscCall(SpikeBasisStencilColumns<2>(h, p, x, b, *e));
+  else PetscCall(SpikeBasisStencilColumns<4>(h, p, x, b, *e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

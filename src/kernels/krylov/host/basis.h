@@ -43,7 +43,7 @@ SPIKE_INLINE void kb_nearer(PetscInt n, PetscScalar g, const PetscScalar *r, Pet
 
 #define KB_CHUNKS(b) for (PetscInt i = 0, m; m = PetscMin((PetscInt)KB_ROWS, (b)->n - i), i < (b)->n; i += KB_ROWS)
 
-static void SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
+static void SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA)(const SpikeKrylovBasis *b, PetscScalar sums[])
 {
   const PetscInt k = b->last - b->first;
 
@@ -59,7 +59,7 @@ static void SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, Pe
   }
 }
 
-static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
+static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBasis *b, PetscScalar sums[])
 {
   const PetscInt    k = b->last - b->first;
   const PetscScalar a = b->a ? *b->a : (PetscScalar)1.0;
@@ -83,7 +83,7 @@ static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBlock *b,
   }
 }
 
-static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
+static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBasis *b, PetscScalar sums[])
 {
   const PetscInt    k = b->last - b->first;
   const PetscScalar a = b->x ? *b->a : (PetscScalar)0.0;
@@ -114,7 +114,7 @@ static void SPIKE_PASTE3(kb_update, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
   }
 }
 
-static void SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, PetscScalar sums[])
+static void SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)(const SpikeKrylovBasis *b, PetscScalar sums[])
 {
   sums[0] = 0.0;
   KB_CHUNKS(b)
@@ -124,7 +124,7 @@ static void SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)(const SpikeKrylovBlock *b, 
   }
 }
 
-const SpikeKrylovBlockLoop SPIKE_PASTE2(SpikeKrylovBlockLoops_, SPIKE_ISA)[SPIKE_KRYLOV_NBLOCKSTEPS] =
+const SpikeKrylovBasisLoop SPIKE_PASTE2(SpikeKrylovBasisLoops_, SPIKE_ISA)[SPIKE_KRYLOV_NBASISSTEPS] =
   {SPIKE_PASTE3(kb_dots, loop, SPIKE_ISA), SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA),
    SPIKE_PASTE3(kb_update, loop, SPIKE_ISA), SPIKE_PASTE3(kb_smooth, loop, SPIKE_ISA)};
 #undef KB_CHUNKS

@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
   const SpikeKrylovLoop      *step;
-  const SpikeKrylovBlockLoop *blockstep;
+  const SpikeKrylovBasisLoop *basisstep;
   const SpikeDIALoops        *dia;
 } SpikeKrylovLoops;
 

@@ -9,7 +9,7 @@ const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_
 
 #define SPIKE_KRYLOV_LOOPS(isa) \
   { \
-    SpikeKrylovLoops_##isa, SpikeKrylovBlockLoops_##isa, &SpikeDIALoops_##isa \
+    SpikeKrylovLoops_##isa, SpikeKrylovBasisLoops_##isa, &SpikeDIALoops_##isa \
   }
 SpikeKrylovLoops SpikeKrylovLoopsGet(void)
 {
@@ -25,7 +25,7 @@ SpikeKrylovLoops SpikeKrylovLoopsGet(void)
 }
 #undef SPIKE_KRYLOV_LOOPS
 
-static PetscErrorCode SpikeKrylovBlockCreate_Host(SpikeKrylov *s, PetscInt ncolumns, PetscInt small)
+static PetscErrorCode SpikeKrylovBasisCreate_Host(SpikeKrylov *s, PetscInt ncolumns, PetscInt small)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(s->small));
@@ -38,12 +38,12 @@ static PetscErrorCode SpikeKrylovBlockCreate_Host(SpikeKrylov *s, PetscInt ncolu
 }
 
 /* The sums of the step lie in data */
-static PetscErrorCode SpikeKrylovBlockStep_Host(SpikeKrylov *s, SpikeKrylovBlockStep step, const SpikeKrylovBlock *b,
-                                                const SpikeKrylovBlock *combine, const SpikeIDRRecurrence *recurrence)
+static PetscErrorCode SpikeKrylovBasisStep_Host(SpikeKrylov *s, SpikeKrylovBasisStep step, const SpikeKrylovBasis *b,
+                                                const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *recurrence)
 {
   const PetscReal m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0,
                                                                   4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
-  const SpikeKrylovBlockLoop *loops = SpikeKrylovLoopsGet().blockstep;
+  const SpikeKrylovBasisLoop *loops = SpikeKrylovLoopsGet().basisstep;
 
   PetscFunctionBegin;
   (void)recurrence;
@@ -55,14 +55,14 @@ static PetscErrorCode SpikeKrylovBlockStep_Host(SpikeKrylov *s, SpikeKrylovBlock
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovBlockSums_Host(SpikeKrylov *s, PetscInt nsums, PetscScalar sums[])
+static PetscErrorCode SpikeKrylovBasisSums_Host(SpikeKrylov *s, PetscInt nsums, PetscScalar sums[])
 {
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(sums, (PetscScalar *)s->data, nsums));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovBlockPush_Host(SpikeKrylov *s)
+static PetscErrorCode SpikeKrylovBasisPush_Host(SpikeKrylov *s)
 {
   PetscFunctionBegin;
   (void)s;
@@ -135,8 +135,8 @@ const SpikeKrylovKernels SpikeKrylovKernels_Host = {.name          = "host",
                                                     .destroycopy   = SpikeKrylovDestroyCopy_Host,
                                                     .mult          = SpikeKrylovMult_Host,
                                                     .maxcolumns    = PETSC_INT_MAX,
-                                                    .blockcreate   = SpikeKrylovBlockCreate_Host,
-                                                    .blockstep     = SpikeKrylovBlockStep_Host,
-                                                    .blocksums     = SpikeKrylovBlockSums_Host,
-                                                    .blockpush     = SpikeKrylovBlockPush_Host,
+                                                    .basiscreate   = SpikeKrylovBasisCreate_Host,
+                                                    .basisstep     = SpikeKrylovBasisStep_Host,
+                                                    .basissums     = SpikeKrylovBasisSums_Host,
+                                                    .basispush     = SpikeKrylovBasisPush_Host,
                                                     .shadow        = SpikeKrylovShadow_Host};

@@ -4,13 +4,13 @@
 #include "host.h"
 
 /* KB_ROWS of krylov_block.h: inner products are added up in such pieces there */
-#define SPIKE_COLUMNS_ROWS 1024
+#define SPIKE_RHS_ROWS 1024
 /* of vectors that all columns share, in a cache of the third level while the columns pass by */
-#define SPIKE_COLUMNS_BYTES ((PetscInt)4 << 20)
+#define SPIKE_RHS_BYTES ((PetscInt)4 << 20)
 /* bytes of them that lie in that cache as it is: column after column is faster */
-#define SPIKE_COLUMNS_CACHE 16777216.0
+#define SPIKE_RHS_CACHE 16777216.0
 
-static PetscErrorCode SpikeKrylovColumnsDestroy_Host(SpikeKrylovColumns *s)
+static PetscErrorCode SpikeKrylovRhsDestroy_Host(SpikeKrylovRhs *s)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(s->scalars));
@@ -22,20 +22,20 @@ static PetscErrorCode SpikeKrylovColumnsDestroy_Host(SpikeKrylovColumns *s)
 }
 
 /* data: pointers to the columns of A and B of two block steps */
-static PetscErrorCode SpikeKrylovColumnsCreate_Host(SpikeKrylovColumns *s)
+static PetscErrorCode SpikeKrylovRhsCreate_Host(SpikeKrylovRhs *s)
 {
   PetscFunctionBegin;
   s->ondevice = PETSC_FALSE;
   PetscCall(PetscCalloc1(s->m, &s->scalars));
   PetscCall(PetscCalloc1((size_t)s->m * s->nsmall, &s->small));
-  PetscCall(PetscCalloc1((size_t)(s->m + 1) * SpikeKrylovColumnSums(s), &s->sums)); /* behind them those of a piece */
+  PetscCall(PetscCalloc1((size_t)(s->m + 1) * SpikeKrylovRhsSums(s), &s->sums)); /* behind them those of a piece */
   PetscCall(PetscMalloc1(4 * s->ncolumns, (PetscScalar ***)&s->data));
   s->hostsmall = s->small;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Scalars and sums are where the host has them: push(), pull() and sums() */
-static PetscErrorCode SpikeKrylovColumnsStay_Host(SpikeKrylovColumns *s, PetscInt width)
+static PetscErrorCode SpikeKrylovRhsStay_Host(SpikeKrylovRhs *s, PetscInt width)
 {
   PetscFunctionBegin;
   (void)s;
@@ -43,7 +43,7 @@ static PetscErrorCode SpikeKrylovColumnsStay_Host(SpikeKrylovColumns *s, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovColumnsSums_Host(SpikeKrylovColumns *s, PetscInt width, PetscInt nsums)
+static PetscErrorCode SpikeKrylovRhsSums_Host(SpikeKrylovRhs *s, PetscInt width, PetscInt nsums)
 {
   PetscFunctionBegin;
   (void)s;
@@ -52,8 +52,8 @@ static PetscErrorCode SpikeKrylovColumnsSums_Host(SpikeKrylovColumns *s, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovColumnsStep_Host(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovStep step,
-                                                  PetscInt n, PetscScalar *const v[], const PetscInt ld[])
+static PetscErrorCode SpikeKrylovRhsStep_Host(SpikeKrylovRhs *s, PetscInt width, SpikeKrylovStep step, PetscInt n,
+                                              PetscScalar *const v[], const PetscInt ld[])
 {
   const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
   const SpikeKrylovLoop      loop = SpikeKrylovLoopsGet().step[step];
@@ -76,29 +76,28 @@ static PetscErrorCode SpikeKrylovColumnsStep_Host(SpikeKrylovColumns *s, PetscIn
   Rows of all columns before the next ones: vectors that columns share come from memory once. Bits are those of column
   after column
 */
-static void SpikeKrylovColumnsDots_Private(SpikeKrylovColumns *s, PetscInt width, const SpikeKrylovBlock *b,
-                                           PetscInt ldA, PetscInt ld, PetscInt nsums)
+static void SpikeKrylovRhsDots_Private(SpikeKrylovRhs *s, PetscInt width, const SpikeKrylovBasis *b, PetscInt ldA,
+                                       PetscInt ld, PetscInt nsums)
 {
-  const SpikeKrylovBlockLoop loop = SpikeKrylovLoopsGet().blockstep[SPIKE_KRYLOV_DOTS];
-  const PetscInt             rows = SPIKE_COLUMNS_ROWS *
-                        PetscMax(1, SPIKE_COLUMNS_BYTES / (SPIKE_COLUMNS_ROWS * (PetscInt)sizeof(PetscScalar) *
-                                                           PetscMax(1, b->last - b->first)));
-  PetscScalar **pointers = (PetscScalar **)s->data, *sums = s->sums + (PetscCount)s->m * SpikeKrylovColumnSums(s);
+  const SpikeKrylovBasisLoop loop = SpikeKrylovLoopsGet().basisstep[SPIKE_KRYLOV_DOTS];
+  const PetscInt rows = SPIKE_RHS_ROWS * PetscMax(1, SPIKE_RHS_BYTES / (SPIKE_RHS_ROWS * (PetscInt)sizeof(PetscScalar) *
+                                                                        PetscMax(1, b->last - b->first)));
+  PetscScalar  **pointers = (PetscScalar **)s->data, *sums = s->sums + (PetscCount)s->m * SpikeKrylovRhsSums(s);
 
   for (PetscInt k = 0; k < width * nsums; k++)
     if (!s->scalars[k / nsums].reason) s->sums[k] = 0.0;
   for (PetscInt begin = 0, end; begin < b->n; begin = end) {
     end = begin + PetscMin(rows, b->n - begin);
     for (PetscInt c = 0; c < width; c++) {
-      SpikeKrylovBlock h;
+      SpikeKrylovBasis h;
 
       if (s->scalars[c].reason) continue;
-      h = SpikeKrylovBlockColumn(s, b, c, ldA, ld, pointers);
+      h = SpikeKrylovBasisColumn(s, b, c, ldA, ld, pointers);
       h.y += begin;
       if (h.z) h.z += begin;
       for (PetscInt j = h.first; j < h.last; j++) h.A[j] += begin;
       for (PetscInt i = begin; i < end; i += h.n) {
-        h.n = PetscMin((PetscInt)SPIKE_COLUMNS_ROWS, end - i);
+        h.n = PetscMin((PetscInt)SPIKE_RHS_ROWS, end - i);
         (*loop)(&h, sums);
         for (PetscInt k = 0; k < nsums; k++) s->sums[c * nsums + k] += sums[k];
         h.y += h.n;
@@ -109,34 +108,34 @@ static void SpikeKrylovColumnsDots_Private(SpikeKrylovColumns *s, PetscInt width
   }
 }
 
-static PetscErrorCode SpikeKrylovColumnsBlockStep_Host(SpikeKrylovColumns *s, PetscInt width, SpikeKrylovBlockStep step,
-                                                       const SpikeKrylovBlock *b, PetscInt ldA, PetscInt ld,
-                                                       const SpikeKrylovBlock   *combine,
-                                                       const SpikeIDRRecurrence *recurrence)
+static PetscErrorCode SpikeKrylovRhsBlockStep_Host(SpikeKrylovRhs *s, PetscInt width, SpikeKrylovBasisStep step,
+                                                   const SpikeKrylovBasis *b, PetscInt ldA, PetscInt ld,
+                                                   const SpikeKrylovBasis   *combine,
+                                                   const SpikeIDRRecurrence *recurrence)
 {
   const PetscInt m        = b->last - b->first,
-                 nsums    = SpikeKrylovBlockSums(step, m, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL));
+                 nsums    = SpikeKrylovBasisSums(step, m, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL));
   const PetscBool pieces  = (PetscBool)(step == SPIKE_KRYLOV_DOTS &&
-                                       (double)b->n * m * sizeof(PetscScalar) > SPIKE_COLUMNS_CACHE);
+                                       (double)b->n * m * sizeof(PetscScalar) > SPIKE_RHS_CACHE);
   const PetscReal flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0),
                              8.0};
-  const SpikeKrylovBlockLoop *loops    = SpikeKrylovLoopsGet().blockstep;
+  const SpikeKrylovBasisLoop *loops    = SpikeKrylovLoopsGet().basisstep;
   PetscScalar               **pointers = (PetscScalar **)s->data;
   PetscInt                    done     = 0;
 
   PetscFunctionBegin;
   (void)recurrence;
-  if (pieces) SpikeKrylovColumnsDots_Private(s, width, b, ldA, ld, nsums);
+  if (pieces) SpikeKrylovRhsDots_Private(s, width, b, ldA, ld, nsums);
   for (PetscInt c = 0; c < width; c++) {
-    SpikeKrylovBlock h;
+    SpikeKrylovBasis h;
 
     if (s->scalars[c].reason && step != SPIKE_KRYLOV_SMOOTH) continue;
     done++;
     if (pieces) continue;
-    h = SpikeKrylovBlockColumn(s, b, c, ldA, ld, pointers);
+    h = SpikeKrylovBasisColumn(s, b, c, ldA, ld, pointers);
     (*loops[step])(&h, s->sums + c * nsums);
     if (combine) {
-      h = SpikeKrylovBlockColumn(s, combine, c, ld, ld, pointers + 2 * s->ncolumns);
+      h = SpikeKrylovBasisColumn(s, combine, c, ld, ld, pointers + 2 * s->ncolumns);
       (*loops[SPIKE_KRYLOV_COMBINE])(&h, NULL);
     }
   }
@@ -145,9 +144,8 @@ static PetscErrorCode SpikeKrylovColumnsBlockStep_Host(SpikeKrylovColumns *s, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovColumnsSwap_Host(SpikeKrylovColumns *s, PetscInt n, const PetscInt a[],
-                                                  const PetscInt b[], PetscInt rows, PetscInt nblocks,
-                                                  PetscScalar *const v[], PetscInt ld)
+static PetscErrorCode SpikeKrylovRhsSwap_Host(SpikeKrylovRhs *s, PetscInt n, const PetscInt a[], const PetscInt b[],
+                                              PetscInt rows, PetscInt nblocks, PetscScalar *const v[], PetscInt ld)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) {
@@ -170,9 +168,9 @@ static PetscErrorCode SpikeKrylovColumnsSwap_Host(SpikeKrylovColumns *s, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovColumnsCombine_Host(SpikeKrylovColumns *s, PetscInt count, PetscInt n, PetscScalar a,
-                                                     const PetscScalar *x, PetscInt ldx, const PetscInt cx[],
-                                                     PetscScalar b, PetscScalar *y, PetscInt ldy, const PetscInt cy[])
+static PetscErrorCode SpikeKrylovRhsCombine_Host(SpikeKrylovRhs *s, PetscInt count, PetscInt n, PetscScalar a,
+                                                 const PetscScalar *x, PetscInt ldx, const PetscInt cx[], PetscScalar b,
+                                                 PetscScalar *y, PetscInt ldy, const PetscInt cy[])
 {
   const PetscScalar zero = 0.0;
 
@@ -194,10 +192,9 @@ static PetscErrorCode SpikeKrylovColumnsCombine_Host(SpikeKrylovColumns *s, Pets
   SPIKE_MULT_ROWS rows at a time: the values of the copy come from memory once for all columns. Bits are those of
   SpikeKrylovMult_Host()
 */
-static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const void *copy, PetscInt width,
-                                                  SpikeKrylovStep step, const PetscScalar *scale, const PetscScalar *x,
-                                                  PetscScalar *y, PetscInt ldxy, PetscScalar *const v[],
-                                                  const PetscInt ld[])
+static PetscErrorCode SpikeKrylovRhsMult_Host(SpikeKrylovRhs *s, const void *copy, PetscInt width, SpikeKrylovStep step,
+                                              const PetscScalar *scale, const PetscScalar *x, PetscScalar *y,
+                                              PetscInt ldxy, PetscScalar *const v[], const PetscInt ld[])
 {
   const SpikeKrylovCopyHost *h     = (const SpikeKrylovCopyHost *)copy;
   const SpikeKrylovStepInfo *info  = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
@@ -233,8 +230,8 @@ static PetscErrorCode SpikeKrylovColumnsMult_Host(SpikeKrylovColumns *s, const v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeKrylovColumnsBlockCG_Host(SpikeKrylovColumns *s, SpikeBlockCGStep step, PetscInt m,
-                                                     int norms, PetscScalar *small)
+static PetscErrorCode SpikeKrylovRhsBlockCG_Host(SpikeKrylovRhs *s, SpikeBlockCGStep step, PetscInt m, int norms,
+                                                 PetscScalar *small)
 {
   SpikeBlockCGWork work;
 
@@ -243,16 +240,16 @@ static PetscErrorCode SpikeKrylovColumnsBlockCG_Host(SpikeKrylovColumns *s, Spik
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovColumnKernels SpikeKrylovColumnKernels_Host = {.name      = "host",
-                                                                .memtype   = PETSC_MEMTYPE_HOST,
-                                                                .create    = SpikeKrylovColumnsCreate_Host,
-                                                                .destroy   = SpikeKrylovColumnsDestroy_Host,
-                                                                .push      = SpikeKrylovColumnsStay_Host,
-                                                                .pull      = SpikeKrylovColumnsStay_Host,
-                                                                .step      = SpikeKrylovColumnsStep_Host,
-                                                                .blockstep = SpikeKrylovColumnsBlockStep_Host,
-                                                                .sums      = SpikeKrylovColumnsSums_Host,
-                                                                .swap      = SpikeKrylovColumnsSwap_Host,
-                                                                .combine   = SpikeKrylovColumnsCombine_Host,
-                                                                .mult      = SpikeKrylovColumnsMult_Host,
-                                                                .blockcg   = SpikeKrylovColumnsBlockCG_Host};
+const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_Host = {.name      = "host",
+                                                          .memtype   = PETSC_MEMTYPE_HOST,
+                                                          .create    = SpikeKrylovRhsCreate_Host,
+                                                          .destroy   = SpikeKrylovRhsDestroy_Host,
+                                                          .push      = SpikeKrylovRhsStay_Host,
+                                                          .pull      = SpikeKrylovRhsStay_Host,
+                                                          .step      = SpikeKrylovRhsStep_Host,
+                                                          .basisstep = SpikeKrylovRhsBlockStep_Host,
+                                                          .sums      = SpikeKrylovRhsSums_Host,
+                                                          .swap      = SpikeKrylovRhsSwap_Host,
+                                                          .combine   = SpikeKrylovRhsCombine_Host,
+                                                          .mult      = SpikeKrylovRhsMult_Host,
+                                                          .blockcg   = SpikeKrylovRhsBlockCG_Host};

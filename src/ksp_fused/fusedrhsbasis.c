@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  fusedcolumnblocks.c: the blocks of a solve for columns: their memory, the columns in front, products and
+  fusedrhsbasis.c: the blocks of a solve for columns: their memory, the columns in front, products and
   preconditioners
 */
-#include "fusedcolumns.h"
+#include "fusedrhs.h"
 #include <petsc/private/pcimpl.h>
 
 PetscScalar *KSPFusedSmall(KSPFused *f)
@@ -12,7 +12,7 @@ PetscScalar *KSPFusedSmall(KSPFused *f)
 }
 
 /* The products of blocks, then the views: a product holds the views that it is of */
-static PetscErrorCode KSPFusedColumnsRelease_Private(KSPFusedColumns *c)
+static PetscErrorCode KSPFusedRhsRelease_Private(KSPFusedRhs *c)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->nblocks; i++)
@@ -25,10 +25,10 @@ static PetscErrorCode KSPFusedColumnsRelease_Private(KSPFusedColumns *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPFusedColumnsClear_Private(KSPFusedColumns *c)
+static PetscErrorCode KSPFusedRhsClear_Private(KSPFusedRhs *c)
 {
   PetscFunctionBegin;
-  PetscCall(KSPFusedColumnsRelease_Private(c));
+  PetscCall(KSPFusedRhsRelease_Private(c));
   for (PetscInt i = 0; i < c->nblocks; i++) PetscCall(MatDestroy(&c->block[i]));
   PetscCall(PetscFree2(c->block, c->view));
   PetscCall(KSPFusedTallDestroy(c));
@@ -42,23 +42,23 @@ static PetscErrorCode KSPFusedColumnsClear_Private(KSPFusedColumns *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedColumnsDestroy(KSPFused *f)
+PetscErrorCode KSPFusedRhsDestroy(KSPFused *f)
 {
-  KSPFusedColumns *c = f->columnsolve;
+  KSPFusedRhs *c = f->columnsolve;
 
   PetscFunctionBegin;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPFusedColumnsClear_Private(c));
+  PetscCall(KSPFusedRhsClear_Private(c));
   PetscCall(PetscFree3(c->its, c->reasons, c->norms));
   PetscCall(PetscFree(f->columnsolve));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPFusedColumnsCreateBlock_Private(KSP ksp, Mat *block)
+static PetscErrorCode KSPFusedRhsCreateBlock_Private(KSP ksp, Mat *block)
 {
-  const KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
-  PetscInt               n, N;
-  VecType                type;
+  const KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
+  PetscInt           n, N;
+  VecType            type;
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(ksp->work[0], &n));
@@ -77,12 +77,12 @@ static PetscErrorCode KSPFusedColumnsCreateBlock_Private(KSP ksp, Mat *block)
   Room for m columns, x being named by ksp->vec_sol: what there is from a solve before, where it has the same vectors
   and enough columns
 */
-PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
+PetscErrorCode KSPFusedRhsSetUp(KSP ksp, PetscInt m)
 {
-  KSPFused                       *f = (KSPFused *)ksp->data;
-  KSPFusedColumns                *c = f->columnsolve;
-  const SpikeKrylovColumnKernels *k = SpikeKrylovColumnKernelsFind(f->s.k->memtype);
-  PetscObjectId                   id;
+  KSPFused                    *f = (KSPFused *)ksp->data;
+  KSPFusedRhs                 *c = f->columnsolve;
+  const SpikeKrylovRhsKernels *k = SpikeKrylovRhsKernelsFind(f->s.k->memtype);
+  PetscObjectId                id;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)ksp->work[0], &id));
@@ -90,7 +90,7 @@ PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
       c->s.nsmall != f->nsmall) {
     PetscInt most = 4 * (ksp->nwork + 2);
 
-    PetscCall(KSPFusedColumnsClear_Private(c));
+    PetscCall(KSPFusedRhsClear_Private(c));
     c->id      = id;
     c->room    = m;
     c->nblocks = ksp->nwork + 2;
@@ -98,9 +98,8 @@ PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
     PetscCall(PetscCalloc5(m, &c->column, m, &c->wanted, m, &c->from, m, &c->to, m, &c->slot));
     for (PetscInt i = 0; i < m; i++) c->slot[i] = i;
     PetscCall(PetscCalloc2(most + 2 * SPIKE_KRYLOV_MAXVECTORS, &c->slots, 4 * f->ncolumns, &c->columns));
-    for (PetscInt i = 0; i < ksp->nwork - f->nshared; i++)
-      PetscCall(KSPFusedColumnsCreateBlock_Private(ksp, &c->block[i]));
-    PetscCall(KSPFusedColumnsCreateBlock_Private(ksp, &c->block[ksp->nwork]));
+    for (PetscInt i = 0; i < ksp->nwork - f->nshared; i++) PetscCall(KSPFusedRhsCreateBlock_Private(ksp, &c->block[i]));
+    PetscCall(KSPFusedRhsCreateBlock_Private(ksp, &c->block[ksp->nwork]));
     PetscCall(MatDenseGetLDA(c->block[0], &c->ld));
     PetscCall(PetscObjectReference((PetscObject)ksp->vec_sol));
     c->x          = ksp->vec_sol;
@@ -118,10 +117,10 @@ PetscErrorCode KSPFusedColumnsSetUp(KSP ksp, PetscInt m)
 }
 
 /* The block that v is the name of, its columns in front; NULL where all columns share v */
-PetscErrorCode KSPFusedColumnsGetBlock(KSP ksp, Vec v, Mat *block)
+PetscErrorCode KSPFusedRhsGetBlock(KSP ksp, Vec v, Mat *block)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedColumns *c = f->columnsolve;
+  KSPFused    *f = (KSPFused *)ksp->data;
+  KSPFusedRhs *c = f->columnsolve;
 
   PetscFunctionBegin;
   *block = v == c->x ? c->view[ksp->nwork] : NULL;
@@ -131,13 +130,13 @@ PetscErrorCode KSPFusedColumnsGetBlock(KSP ksp, Vec v, Mat *block)
 }
 
 /* Blocks are looked at through their first `width` columns */
-PetscErrorCode KSPFusedColumnsSetWidth(KSP ksp, PetscInt width)
+PetscErrorCode KSPFusedRhsSetWidth(KSP ksp, PetscInt width)
 {
-  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
 
   PetscFunctionBegin;
   if (c->width == width) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPFusedColumnsRelease_Private(c));
+  PetscCall(KSPFusedRhsRelease_Private(c));
   for (PetscInt i = 0; i < c->nblocks; i++) {
     if (!c->block[i]) continue;
     if (width == c->room) c->view[i] = c->block[i];
@@ -148,18 +147,18 @@ PetscErrorCode KSPFusedColumnsSetWidth(KSP ksp, PetscInt width)
 }
 
 /* A block for guesses, 0 */
-PetscErrorCode KSPFusedColumnsAddGuess(KSP ksp)
+PetscErrorCode KSPFusedRhsAddGuess(KSP ksp)
 {
-  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
-  const PetscInt   i = ksp->nwork + 1, width = c->width;
+  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->columnsolve;
+  const PetscInt i = ksp->nwork + 1, width = c->width;
 
   PetscFunctionBegin;
   if (c->useguess) PetscFunctionReturn(PETSC_SUCCESS);
-  if (width) PetscCall(KSPFusedColumnsRelease_Private(c));
-  if (!c->block[i]) PetscCall(KSPFusedColumnsCreateBlock_Private(ksp, &c->block[i]));
+  if (width) PetscCall(KSPFusedRhsRelease_Private(c));
+  if (!c->block[i]) PetscCall(KSPFusedRhsCreateBlock_Private(ksp, &c->block[i]));
   else PetscCall(MatZeroEntries(c->block[i]));
   c->useguess = PETSC_TRUE;
-  if (width) PetscCall(KSPFusedColumnsSetWidth(ksp, width));
+  if (width) PetscCall(KSPFusedRhsSetWidth(ksp, width));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,12 +166,12 @@ PetscErrorCode KSPFusedColumnsAddGuess(KSP ksp)
   The columns in slots that are wanted come to the front, in exchange for others there, and width becomes their number,
   which is not 0
 */
-PetscErrorCode KSPFusedColumnsToFront(KSP ksp)
+PetscErrorCode KSPFusedRhsToFront(KSP ksp)
 {
-  KSPFusedColumns *c     = ((KSPFused *)ksp->data)->columnsolve;
-  PetscInt         width = 0, n = 0, nblocks = 0;
-  PetscScalar    **v;
-  Mat             *blocks;
+  KSPFusedRhs  *c     = ((KSPFused *)ksp->data)->columnsolve;
+  PetscInt      width = 0, n = 0, nblocks = 0;
+  PetscScalar **v;
+  Mat          *blocks;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->m; i++) width += c->wanted[i] ? 1 : 0;
@@ -186,7 +185,7 @@ PetscErrorCode KSPFusedColumnsToFront(KSP ksp)
   if (n) {
     PetscInt rows;
 
-    PetscCall(KSPFusedColumnsRelease_Private(c));
+    PetscCall(KSPFusedRhsRelease_Private(c));
     PetscCall(VecGetLocalSize(ksp->work[0], &rows));
     PetscCall(PetscMalloc2(c->nblocks, &v, c->nblocks, &blocks));
     for (PetscInt i = 0; i < c->nblocks; i++) {
@@ -195,28 +194,28 @@ PetscErrorCode KSPFusedColumnsToFront(KSP ksp)
       if (!c->block[i]) continue;
       blocks[nblocks] = c->block[i];
       PetscCall(MatDenseGetArrayAndMemType(c->block[i], &v[nblocks++], &memtype));
-      PetscCheck(SpikeKrylovColumnKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+      PetscCheck(SpikeKrylovRhsKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                  "A block of work vectors has left its memory during a solve");
     }
     PetscCall((*c->s.k->swap)(&c->s, n, c->from, c->to, rows, nblocks, v, c->ld));
     for (PetscInt i = 0; i < nblocks; i++) PetscCall(MatDenseRestoreArrayAndMemType(blocks[i], &v[i]));
     PetscCall(PetscFree2(v, blocks));
     for (PetscInt i = 0; i < n; i++) {
-      const KSPFusedColumn column = c->column[c->from[i]];
+      const KSPFusedOneRhs column = c->column[c->from[i]];
 
       c->column[c->from[i]] = c->column[c->to[i]];
       c->column[c->to[i]]   = column;
     }
   }
-  PetscCall(KSPFusedColumnsSetWidth(ksp, width));
+  PetscCall(KSPFusedRhsSetWidth(ksp, width));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y_j <- a x_i + b y_j, i = cx[k] and j = cy[k], k < count; X may be NULL with a = 0 */
-PetscErrorCode KSPFusedColumnsCombine(KSP ksp, PetscInt count, PetscScalar a, Mat X, const PetscInt cx[], PetscScalar b,
-                                      Mat Y, const PetscInt cy[])
+PetscErrorCode KSPFusedRhsCombine(KSP ksp, PetscInt count, PetscScalar a, Mat X, const PetscInt cx[], PetscScalar b,
+                                  Mat Y, const PetscInt cy[])
 {
-  KSPFusedColumns   *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs       *c = ((KSPFused *)ksp->data)->columnsolve;
   const PetscScalar *x = NULL;
   PetscScalar       *y;
   PetscInt           n, ldx = 0, ldy;
@@ -230,7 +229,7 @@ PetscErrorCode KSPFusedColumnsCombine(KSP ksp, PetscInt count, PetscScalar a, Ma
     PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &mx));
     PetscCall(MatDenseGetLDA(X, &ldx));
   }
-  PetscCheck(SpikeKrylovColumnKernelsFind(mx) == c->s.k && SpikeKrylovColumnKernelsFind(my) == c->s.k,
+  PetscCheck(SpikeKrylovRhsKernelsFind(mx) == c->s.k && SpikeKrylovRhsKernelsFind(my) == c->s.k,
              PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "A block of vectors has left its memory during a solve");
   PetscCall((*c->s.k->combine)(&c->s, count, n, a, x, ldx, cx, b, y, ldy, cy));
   if (X) PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
@@ -239,9 +238,9 @@ PetscErrorCode KSPFusedColumnsCombine(KSP ksp, PetscInt count, PetscScalar a, Ma
 }
 
 /* Products of a solve before are kept for the same A with the same pattern, in the same direction */
-PetscErrorCode KSPFusedColumnsSetProduct(KSP ksp)
+PetscErrorCode KSPFusedRhsSetProduct(KSP ksp)
 {
-  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs     *c = ((KSPFused *)ksp->data)->columnsolve;
   Mat              A;
   PetscObjectId    id;
   PetscObjectState nonzero;
@@ -252,7 +251,7 @@ PetscErrorCode KSPFusedColumnsSetProduct(KSP ksp)
   PetscCall(MatGetNonzeroState(A, &nonzero));
   PetscCall(KSPFusedHasProduct(A, c->block[0], ksp->transpose_solve, &c->useproduct));
   if (id != c->mat || nonzero != c->nonzero || ksp->transpose_solve != c->transpose || !c->useproduct)
-    PetscCall(KSPFusedColumnsRelease_Private(c));
+    PetscCall(KSPFusedRhsRelease_Private(c));
   c->mat       = id;
   c->nonzero   = nonzero;
   c->transpose = ksp->transpose_solve;
@@ -263,11 +262,11 @@ PetscErrorCode KSPFusedColumnsSetProduct(KSP ksp)
   Y <- A X by PETSc: in one product where A has one with dense matrices, whose symbolic phase is kept, else column by
   column
 */
-PetscErrorCode KSPFusedColumnsMatMult(KSP ksp, Mat X, Mat Y)
+PetscErrorCode KSPFusedRhsMatMult(KSP ksp, Mat X, Mat Y)
 {
-  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
-  MatProductType   type;
-  Mat              A, B;
+  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->columnsolve;
+  MatProductType type;
+  Mat            A, B;
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
@@ -298,7 +297,7 @@ PetscErrorCode KSPFusedColumnsMatMult(KSP ksp, Mat X, Mat Y)
 }
 
 /* Y <- B X */
-PetscErrorCode KSPFusedColumnsPCApply(KSP ksp, Mat X, Mat Y)
+PetscErrorCode KSPFusedRhsPCApply(KSP ksp, Mat X, Mat Y)
 {
   PetscFunctionBegin;
   PetscCall(KSP_PCMatApply(ksp, X, Y));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  fusedcolumns.h: KSPMatSolve() of the fused methods, all columns together: private to src/ksp_fused.
+  fusedrhs.h: KSPMatSolve() of the fused methods, all columns together: private to src/ksp_fused.
 
   The text of a method is the same: its work vectors and x are names here, each of a block of m columns that is kept
-  beside them (KSPFusedColumns), and KSPFusedStep(), KSPFusedApplyStep() and the like move blocks while a solve for
+  beside them (KSPFusedRhs), and KSPFusedStep(), KSPFusedApplyStep() and the like move blocks while a solve for
   columns is running. Columns have scalars, a test and a reason of their own (kernels/columns.h); vectors that all
   columns share, the shadow vectors of IDR(s) and the diagonal of PCJACOBI, are vectors still.
 
@@ -28,17 +28,17 @@ typedef enum {
   KSP_FUSED_COLUMN_CONVERGED, /* by its recurrence; the true residual is to be looked at */
   KSP_FUSED_COLUMN_BROKEN,    /* waits for a new start                                   */
   KSP_FUSED_COLUMN_DONE
-} KSPFusedColumnState;
+} KSPFusedRhsState;
 
 /* A slot, and what of KSP and KSPFused belongs to its column */
 typedef struct {
-  KSPFusedColumnState state;
-  PetscInt            column; /* of right-hand sides and solutions                             */
-  PetscInt            its, started, renewals, generation;
-  KSPConvergedReason  reason;
-  PetscReal           norm, rnorm0, ttol, truth;
-  PetscBool           solution; /* its x is the solution, not the correction of right preconditioning */
-} KSPFusedColumn;
+  KSPFusedRhsState   state;
+  PetscInt           column; /* of right-hand sides and solutions                             */
+  PetscInt           its, started, renewals, generation;
+  KSPConvergedReason reason;
+  PetscReal          norm, rnorm0, ttol, truth;
+  PetscBool          solution; /* its x is the solution, not the correction of right preconditioning */
+} KSPFusedOneRhs;
 
 /* A block or vector while a step has its array */
 typedef struct {
@@ -46,14 +46,14 @@ typedef struct {
   Vec          v;
   PetscScalar *a;
   PetscBool    read, written;
-} KSPFusedColumnSlot;
+} KSPFusedRhsSlot;
 
 struct _n_KSPFusedColumns {
-  SpikeKrylovColumns s;
+  SpikeKrylovRhs s;
   /* a block method with coefficients m x m                                             */
-  PetscBool          istall;
-  SpikeKrylovColumns directions; /* its columns of products and preconditioners: they have no reasons             */
-  SpikeBlock         tall;
+  PetscBool      istall;
+  SpikeKrylovRhs directions; /* its columns of products and preconditioners: they have no reasons             */
+  SpikeBlock     tall;
   /*
     its small matrices, where the kernels are; on the host, NULL where that is there or the recurrences are on the
     device
@@ -61,7 +61,7 @@ struct _n_KSPFusedColumns {
   PetscScalar    *small, *hostsmall;
   PetscInt        m, width, room;
   PetscInt        ld;
-  KSPFusedColumn *column;           /* [room] */
+  KSPFusedOneRhs *column;           /* [room] */
   PetscBool      *wanted;           /* [room] */
   PetscInt       *from, *to, *slot; /* [room] */
   PetscInt        nblocks;
@@ -73,15 +73,15 @@ struct _n_KSPFusedColumns {
   /* the name of the block of x                                                        */
   Vec x;
   /* of the first work vector                                                          */
-  PetscObjectId       id;
-  Mat                 rhs;
-  PetscInt            generation;
-  PetscBool           useproduct, useguess, transpose; /* the latter and what follows: what products are of */
-  PetscObjectId       mat;
-  PetscObjectState    nonzero;
-  KSPFusedColumnSlot *slots;
-  PetscInt            nslots;
-  PetscScalar       **columns, nothing;
+  PetscObjectId    id;
+  Mat              rhs;
+  PetscInt         generation;
+  PetscBool        useproduct, useguess, transpose; /* the latter and what follows: what products are of */
+  PetscObjectId    mat;
+  PetscObjectState nonzero;
+  KSPFusedRhsSlot *slots;
+  PetscInt         nslots;
+  PetscScalar    **columns, nothing;
   /* of the last solve; the column that the running part of it begins at */
   PetscInt            nresults, roomresults, first;
   PetscInt           *its;
@@ -91,31 +91,31 @@ struct _n_KSPFusedColumns {
 };
 
 /* Columns of products and preconditioners: directions of a block method are none of those that have a reason */
-static inline SpikeKrylovColumns *KSPFusedColumnsOperands(KSPFusedColumns *c)
+static inline SpikeKrylovRhs *KSPFusedRhsOperands(KSPFusedRhs *c)
 {
   return c->istall ? &c->directions : &c->s;
 }
 
 /* fusedtall.c */
 PETSC_INTERN PetscErrorCode KSPFusedTallSetUp(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedTallDestroy(KSPFusedColumns *);
+PETSC_INTERN PetscErrorCode KSPFusedTallDestroy(KSPFusedRhs *);
 
-/* fusedcolumnsteps.c */
-PETSC_INTERN PetscErrorCode KSPFusedColumnsFetch(KSP, Vec, PetscBool, PetscBool, PetscScalar **, PetscInt *);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsGiveBack(KSPFusedColumns *);
+/* fusedrhssteps.c */
+PETSC_INTERN PetscErrorCode KSPFusedRhsFetch(KSP, Vec, PetscBool, PetscBool, PetscScalar **, PetscInt *);
+PETSC_INTERN PetscErrorCode KSPFusedRhsGiveBack(KSPFusedRhs *);
 
-/* fusedcolumnblocks.c */
-PETSC_INTERN PetscErrorCode KSPFusedColumnsSetUp(KSP, PetscInt);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsGetBlock(KSP, Vec, Mat *);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsSetWidth(KSP, PetscInt);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsToFront(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsAddGuess(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsCombine(KSP, PetscInt, PetscScalar, Mat, const PetscInt[], PetscScalar, Mat,
-                                                   const PetscInt[]);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsSetProduct(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsMatMult(KSP, Mat, Mat);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsPCApply(KSP, Mat, Mat);
+/* fusedrhsbasis.c */
+PETSC_INTERN PetscErrorCode KSPFusedRhsSetUp(KSP, PetscInt);
+PETSC_INTERN PetscErrorCode KSPFusedRhsGetBlock(KSP, Vec, Mat *);
+PETSC_INTERN PetscErrorCode KSPFusedRhsSetWidth(KSP, PetscInt);
+PETSC_INTERN PetscErrorCode KSPFusedRhsToFront(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedRhsAddGuess(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedRhsCombine(KSP, PetscInt, PetscScalar, Mat, const PetscInt[], PetscScalar, Mat,
+                                               const PetscInt[]);
+PETSC_INTERN PetscErrorCode KSPFusedRhsSetProduct(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedRhsMatMult(KSP, Mat, Mat);
+PETSC_INTERN PetscErrorCode KSPFusedRhsPCApply(KSP, Mat, Mat);
 
 /* adapters.c */
 PETSC_INTERN PetscErrorCode KSPFusedHasProduct(Mat, Mat, PetscBool, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedColumnsKnowPC(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedRhsKnowPC(KSP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedblock.c: steps over blocks of vectors, and their sums */
+/* fusedbasis.c: steps over blocks of vectors, and their sums */
 #include "fused.h"
 #include <petsc/private/vecimpl.h>
 
@@ -7,12 +7,12 @@
 #define KSP_FUSED_CARRY   4 /* sums that wait for the next reduction, most */
 
 /* Room for blocks of s columns, and for `small` scalars in the memory of the kernels */
-PetscErrorCode KSPFusedBlockSetUp(KSP ksp, PetscInt s, PetscInt small)
+PetscErrorCode KSPFusedBasisSetUp(KSP ksp, PetscInt s, PetscInt small)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedBlockDestroy(f));
+  PetscCall(KSPFusedBasisDestroy(f));
   PetscCall(PetscMalloc4(4 * s, &f->columns, s, &f->factors, s + 3 + KSP_FUSED_CARRY, &f->sums,
                          4 * s + KSP_FUSED_SINGLES, &f->slots));
   f->ncolumns = s;
@@ -20,7 +20,7 @@ PetscErrorCode KSPFusedBlockSetUp(KSP ksp, PetscInt s, PetscInt small)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedBlockDestroy(KSPFused *f)
+PetscErrorCode KSPFusedBasisDestroy(KSPFused *f)
 {
   PetscFunctionBegin;
   PetscCall(KSPFusedDestroyGraphs(f));
@@ -54,7 +54,7 @@ static PetscErrorCode KSPFusedDotLocal_Private(Vec x, Vec y, PetscScalar *dot)
 }
 
 /* q -= g (q - r); p -= g (p - x) */
-static PetscErrorCode KSPFusedNearer_Private(KSPFused *f, const KSPFusedBlock *b)
+static PetscErrorCode KSPFusedNearer_Private(KSPFused *f, const KSPFusedBasis *b)
 {
   const PetscScalar g = *b->g;
 
@@ -68,7 +68,7 @@ static PetscErrorCode KSPFusedNearer_Private(KSPFused *f, const KSPFusedBlock *b
 }
 
 /* By PETSc's functions, wherever the vectors are */
-static PetscErrorCode KSPFusedBlockStepVec_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
+static PetscErrorCode KSPFusedBasisStepVec_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
                                                    PetscScalar sums[])
 {
   KSPFused         *f = (KSPFused *)ksp->data;
@@ -181,8 +181,8 @@ static PetscErrorCode KSPFusedGiveBack_Private(KSPFused *f)
 }
 
 /* The vectors of a step that are no columns: first those that it writes, or with written false, the others */
-static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
-                                                   PetscBool written, SpikeKrylovBlock *h)
+static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
+                                                   PetscBool written, SpikeKrylovBasis *h)
 {
   const PetscBool update  = (PetscBool)(step == SPIKE_KRYLOV_UPDATE),
                   combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE),
@@ -207,8 +207,8 @@ static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBlockStep
 }
 
 /* Its columns, and what is no vector */
-static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBlock *b, PetscScalar **columns,
-                                                   SpikeKrylovBlock *h)
+static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBasis *b, PetscScalar **columns,
+                                                   SpikeKrylovBasis *h)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
@@ -230,12 +230,12 @@ static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBlock 
 /*
   In one pass over the arrays, by the backend. Behind y <- A x where there is an x, which is no vector of the step but z
 */
-static PetscErrorCode KSPFusedBlockEnqueue_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
-                                                   const KSPFusedBlock *combine, Vec x,
+static PetscErrorCode KSPFusedBasisEnqueue_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
+                                                   const KSPFusedBasis *combine, Vec x,
                                                    const SpikeIDRRecurrence *recurrence)
 {
   KSPFused        *f = (KSPFused *)ksp->data;
-  SpikeKrylovBlock h, g;
+  SpikeKrylovBasis h, g;
   PetscScalar     *ax;
 
   PetscFunctionBegin;
@@ -252,8 +252,8 @@ static PetscErrorCode KSPFusedBlockEnqueue_Private(KSP ksp, SpikeKrylovBlockStep
   f->nsingles = f->nslots; /* columns are looked for among these, not among each other */
   PetscCall(KSPFusedFetchColumns_Private(ksp, b, f->columns, &h));
   if (combine) PetscCall(KSPFusedFetchColumns_Private(ksp, combine, f->columns + 2 * f->ncolumns, &g));
-  if (x) PetscCall((*f->s.k->blockmult)(&f->s, f->copy, ax, &h, recurrence));
-  else PetscCall((*f->s.k->blockstep)(&f->s, step, &h, combine ? &g : NULL, recurrence));
+  if (x) PetscCall((*f->s.k->basismult)(&f->s, f->copy, ax, &h, recurrence));
+  else PetscCall((*f->s.k->basisstep)(&f->s, step, &h, combine ? &g : NULL, recurrence));
   PetscCall(KSPFusedGiveBack_Private(f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -262,7 +262,7 @@ static PetscErrorCode KSPFusedBlockEnqueue_Private(KSP ksp, SpikeKrylovBlockStep
   What follows from the sums of a step, on the host: over all ranks, with those that a step before has left for this
   reduction. With defer, where there is a reduction to be saved, they are left for the next one.
 */
-static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const SpikeIDRRecurrence *recurrence,
+static PetscErrorCode KSPFusedBasisRecur_Private(KSP ksp, PetscInt n, const SpikeIDRRecurrence *recurrence,
                                                  PetscBool defer)
 {
   KSPFused      *f    = (KSPFused *)ksp->data;
@@ -270,7 +270,7 @@ static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const Spik
   PetscScalar   *sums = f->sums + KSP_FUSED_CARRY;
 
   PetscFunctionBegin;
-  if (!f->usevec) PetscCall((*f->s.k->blocksums)(&f->s, n, sums));
+  if (!f->usevec) PetscCall((*f->s.k->basissums)(&f->s, n, sums));
   if (defer && f->size > 1) {
     PetscAssert(n <= KSP_FUSED_CARRY && !c, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
                 "A reduction of %" PetscInt_FMT " sums cannot wait", n);
@@ -291,7 +291,7 @@ static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const Spik
   if ((!f->s.scalars->reason || recurrence->op == SPIKE_IDR_SMOOTHED) &&
       SpikeIDRRecur(recurrence, f->s.scalars, f->s.hostsmall, sums))
     PetscCall(KSPFusedPost(f));
-  PetscCall((*f->s.k->blockpush)(&f->s));
+  PetscCall((*f->s.k->basispush)(&f->s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,8 +300,8 @@ static PetscErrorCode KSPFusedBlockRecur_Private(KSP ksp, PetscInt n, const Spik
   the r that the step leaves, in the same pass where the backend can. With defer the sums, KSP_FUSED_CARRY at most, wait
   for those of the next step that has some, where there is a reduction to be saved.
 */
-PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
-                                 const KSPFusedBlock *combine, const SpikeIDRRecurrence *recurrence, PetscBool defer)
+PetscErrorCode KSPFusedBasisStep(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
+                                 const KSPFusedBasis *combine, const SpikeIDRRecurrence *recurrence, PetscBool defer)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
@@ -309,35 +309,35 @@ PetscErrorCode KSPFusedBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFu
   PetscAssert(b->last - b->first <= f->ncolumns, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
               "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, b->last - b->first, f->ncolumns);
   if (f->running) {
-    PetscCall(KSPFusedColumnsBlockStep(ksp, step, b, combine, recurrence));
+    PetscCall(KSPFusedRhsBlockStep(ksp, step, b, combine, recurrence));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!f->s.ondevice && f->s.scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
   if (f->usevec) {
-    PetscCall(KSPFusedBlockStepVec_Private(ksp, step, b, f->sums + KSP_FUSED_CARRY));
-    if (combine) PetscCall(KSPFusedBlockStepVec_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, NULL));
-  } else PetscCall(KSPFusedBlockEnqueue_Private(ksp, step, b, combine, NULL, recurrence));
+    PetscCall(KSPFusedBasisStepVec_Private(ksp, step, b, f->sums + KSP_FUSED_CARRY));
+    if (combine) PetscCall(KSPFusedBasisStepVec_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, NULL));
+  } else PetscCall(KSPFusedBasisEnqueue_Private(ksp, step, b, combine, NULL, recurrence));
   if (recurrence && !f->s.ondevice)
-    PetscCall(KSPFusedBlockRecur_Private(ksp,
-                                         SpikeKrylovBlockSums(step, b->last - b->first, (PetscBool)(b->z != NULL),
+    PetscCall(KSPFusedBasisRecur_Private(ksp,
+                                         SpikeKrylovBasisSums(step, b->last - b->first, (PetscBool)(b->z != NULL),
                                                               (PetscBool)(b->q != NULL)),
                                          recurrence, defer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y <- B A x or A B x, in the flexible form A x, and the inner products of this y */
-PetscErrorCode KSPFusedBlockApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBlock *dots,
+PetscErrorCode KSPFusedBasisApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBasis *dots,
                                       const SpikeIDRRecurrence *recurrence)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if ((f->identity || f->flexible) && f->usecopy && f->s.ondevice && f->s.k->blockmult && !f->running)
-    PetscCall(KSPFusedBlockEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
+  if ((f->identity || f->flexible) && f->usecopy && f->s.ondevice && f->s.k->basismult && !f->running)
+    PetscCall(KSPFusedBasisEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
   else {
     if (f->flexible) PetscCall(KSPFusedMult(ksp, x, dots->y));
     else PetscCall(KSPFusedApply(ksp, x, dots->y, work));
-    PetscCall(KSPFusedBlockStep(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, recurrence, PETSC_FALSE));
+    PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, recurrence, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedcolumnsteps.c: what fusedsteps.c and fusedblock.c do, with blocks of columns in place of vectors */
-#include "fusedcolumns.h"
+/* fusedrhssteps.c: what fusedsteps.c and fusedbasis.c do, with blocks of columns in place of vectors */
+#include "fusedrhs.h"
 
 /* The array of a block, ld its leading dimension; of a vector that all columns share, ld 0 */
-PetscErrorCode KSPFusedColumnsFetch(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a, PetscInt *ld)
+PetscErrorCode KSPFusedRhsFetch(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a, PetscInt *ld)
 {
-  KSPFused           *f    = (KSPFused *)ksp->data;
-  KSPFusedColumns    *c    = f->columnsolve;
-  KSPFusedColumnSlot *slot = &c->slots[c->nslots++];
-  PetscMemType        memtype;
+  KSPFused        *f    = (KSPFused *)ksp->data;
+  KSPFusedRhs     *c    = f->columnsolve;
+  KSPFusedRhsSlot *slot = &c->slots[c->nslots++];
+  PetscMemType     memtype;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedColumnsGetBlock(ksp, v, &slot->block));
+  PetscCall(KSPFusedRhsGetBlock(ksp, v, &slot->block));
   slot->v       = v;
   slot->read    = read;
   slot->written = written;
@@ -22,18 +22,18 @@ PetscErrorCode KSPFusedColumnsFetch(KSP ksp, Vec v, PetscBool read, PetscBool wr
   } else if (!written) PetscCall(MatDenseGetArrayReadAndMemType(slot->block, (const PetscScalar **)&slot->a, &memtype));
   else if (read) PetscCall(MatDenseGetArrayAndMemType(slot->block, &slot->a, &memtype));
   else PetscCall(MatDenseGetArrayWriteAndMemType(slot->block, &slot->a, &memtype));
-  PetscCheck(SpikeKrylovColumnKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+  PetscCheck(SpikeKrylovRhsKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
              "A block of work vectors has left its memory during a solve");
   *a  = slot->a ? slot->a : &c->nothing; /* without rows; NULL says that a step has no such vector */
   *ld = slot->block ? c->ld : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedColumnsGiveBack(KSPFusedColumns *c)
+PetscErrorCode KSPFusedRhsGiveBack(KSPFusedRhs *c)
 {
   PetscFunctionBegin;
   while (c->nslots) {
-    KSPFusedColumnSlot *slot = &c->slots[--c->nslots];
+    KSPFusedRhsSlot *slot = &c->slots[--c->nslots];
 
     if (!slot->block) PetscCall(VecRestoreArrayReadAndMemType(slot->v, (const PetscScalar **)&slot->a));
     else if (!slot->written) PetscCall(MatDenseRestoreArrayReadAndMemType(slot->block, (const PetscScalar **)&slot->a));
@@ -47,12 +47,12 @@ PetscErrorCode KSPFusedColumnsGiveBack(KSPFusedColumns *c)
   The sums of a step of all columns, over all ranks in one reduction; then what follows from them, column by column: by
   SpikeIDRRecur() with a recurrence, else by SpikeKrylovRecur()
 */
-static PetscErrorCode KSPFusedColumnsReduce_Private(KSP ksp, SpikeKrylovStep step, PetscInt n,
-                                                    const SpikeIDRRecurrence *recurrence)
+static PetscErrorCode KSPFusedRhsReduce_Private(KSP ksp, SpikeKrylovStep step, PetscInt n,
+                                                const SpikeIDRRecurrence *recurrence)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedColumns *c = f->columnsolve;
-  PetscMPIInt      count;
+  KSPFused    *f = (KSPFused *)ksp->data;
+  KSPFusedRhs *c = f->columnsolve;
+  PetscMPIInt  count;
 
   PetscFunctionBegin;
   if (c->s.ondevice) PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,9 +72,9 @@ static PetscErrorCode KSPFusedColumnsReduce_Private(KSP ksp, SpikeKrylovStep ste
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedColumnsStep(KSP ksp, SpikeKrylovStep step, const Vec vec[])
+PetscErrorCode KSPFusedRhsStep(KSP ksp, SpikeKrylovStep step, const Vec vec[])
 {
-  KSPFusedColumns           *c    = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs               *c    = ((KSPFused *)ksp->data)->columnsolve;
   const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
   PetscScalar               *v[SPIKE_KRYLOV_MAXVECTORS];
   PetscInt                   n, ld[SPIKE_KRYLOV_MAXVECTORS];
@@ -82,11 +82,11 @@ PetscErrorCode KSPFusedColumnsStep(KSP ksp, SpikeKrylovStep step, const Vec vec[
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(ksp->work[0], &n));
   for (PetscInt k = 0; k < info->nvectors; k++)
-    PetscCall(KSPFusedColumnsFetch(ksp, vec[k], (PetscBool)((info->read >> k) & 1),
-                                   (PetscBool)((info->written >> k) & 1), &v[k], &ld[k]));
-  PetscCall((*c->s.k->step)(KSPFusedColumnsOperands(c), c->width, step, n, v, ld));
-  PetscCall(KSPFusedColumnsGiveBack(c));
-  if (info->ndots) PetscCall(KSPFusedColumnsReduce_Private(ksp, step, info->ndots, NULL));
+    PetscCall(KSPFusedRhsFetch(ksp, vec[k], (PetscBool)((info->read >> k) & 1), (PetscBool)((info->written >> k) & 1),
+                               &v[k], &ld[k]));
+  PetscCall((*c->s.k->step)(KSPFusedRhsOperands(c), c->width, step, n, v, ld));
+  PetscCall(KSPFusedRhsGiveBack(c));
+  if (info->ndots) PetscCall(KSPFusedRhsReduce_Private(ksp, step, info->ndots, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,61 +94,61 @@ PetscErrorCode KSPFusedColumnsStep(KSP ksp, SpikeKrylovStep step, const Vec vec[
   Y <- A X, or Y <- D A X with the diagonal matrix D in scale, by the copy of A, and the sums of a step that reads Y; or
   no step
 */
-static PetscErrorCode KSPFusedColumnsCopyMult_Private(KSP ksp, Vec x, Vec y, Vec scale, SpikeKrylovStep step,
-                                                      const Vec vec[])
+static PetscErrorCode KSPFusedRhsCopyMult_Private(KSP ksp, Vec x, Vec y, Vec scale, SpikeKrylovStep step,
+                                                  const Vec vec[])
 {
   KSPFused                 *f     = (KSPFused *)ksp->data;
-  KSPFusedColumns          *c     = f->columnsolve;
+  KSPFusedRhs              *c     = f->columnsolve;
   const SpikeKrylovStepInfo none  = {"product", 0, 0, 0, 0, 0.0},
                             *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
   PetscScalar *ax, *ay, *ad = NULL, *v[SPIKE_KRYLOV_MAXVECTORS];
   PetscInt     ldxy, ldd, ld[SPIKE_KRYLOV_MAXVECTORS];
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedColumnsFetch(ksp, y, PETSC_FALSE, PETSC_TRUE, &ay, &ldxy));
-  PetscCall(KSPFusedColumnsFetch(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax, &ldxy));
-  if (scale) PetscCall(KSPFusedColumnsFetch(ksp, scale, PETSC_TRUE, PETSC_FALSE, &ad, &ldd));
+  PetscCall(KSPFusedRhsFetch(ksp, y, PETSC_FALSE, PETSC_TRUE, &ay, &ldxy));
+  PetscCall(KSPFusedRhsFetch(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax, &ldxy));
+  if (scale) PetscCall(KSPFusedRhsFetch(ksp, scale, PETSC_TRUE, PETSC_FALSE, &ad, &ldd));
   for (PetscInt k = 0; k < info->nvectors; k++) {
     v[k]  = ay;
     ld[k] = ldxy;
-    if (vec[k] != y) PetscCall(KSPFusedColumnsFetch(ksp, vec[k], PETSC_TRUE, PETSC_FALSE, &v[k], &ld[k]));
+    if (vec[k] != y) PetscCall(KSPFusedRhsFetch(ksp, vec[k], PETSC_TRUE, PETSC_FALSE, &v[k], &ld[k]));
   }
-  PetscCall((*c->s.k->mult)(KSPFusedColumnsOperands(c), f->copy, c->width, step, ad, ax, ay, ldxy, v, ld));
-  PetscCall(KSPFusedColumnsGiveBack(c));
-  if (info->ndots) PetscCall(KSPFusedColumnsReduce_Private(ksp, step, info->ndots, NULL));
+  PetscCall((*c->s.k->mult)(KSPFusedRhsOperands(c), f->copy, c->width, step, ad, ax, ay, ldxy, v, ld));
+  PetscCall(KSPFusedRhsGiveBack(c));
+  if (info->ndots) PetscCall(KSPFusedRhsReduce_Private(ksp, step, info->ndots, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y <- A X, by the copy of A where there is one */
-PetscErrorCode KSPFusedColumnsMult(KSP ksp, Vec x, Vec y)
+PetscErrorCode KSPFusedRhsMult(KSP ksp, Vec x, Vec y)
 {
   Mat X, Y;
 
   PetscFunctionBegin;
   if (((KSPFused *)ksp->data)->usecopy)
-    PetscCall(KSPFusedColumnsCopyMult_Private(ksp, x, y, NULL, SPIKE_KRYLOV_NSTEPS, NULL));
+    PetscCall(KSPFusedRhsCopyMult_Private(ksp, x, y, NULL, SPIKE_KRYLOV_NSTEPS, NULL));
   else {
-    PetscCall(KSPFusedColumnsGetBlock(ksp, x, &X));
-    PetscCall(KSPFusedColumnsGetBlock(ksp, y, &Y));
-    PetscCall(KSPFusedColumnsMatMult(ksp, X, Y));
+    PetscCall(KSPFusedRhsGetBlock(ksp, x, &X));
+    PetscCall(KSPFusedRhsGetBlock(ksp, y, &Y));
+    PetscCall(KSPFusedRhsMatMult(ksp, X, Y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y <- A X and a step that reads Y */
-PetscErrorCode KSPFusedColumnsMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, const Vec vec[])
+PetscErrorCode KSPFusedRhsMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, const Vec vec[])
 {
   PetscFunctionBegin;
-  if (((KSPFused *)ksp->data)->usecopy) PetscCall(KSPFusedColumnsCopyMult_Private(ksp, x, y, NULL, step, vec));
+  if (((KSPFused *)ksp->data)->usecopy) PetscCall(KSPFusedRhsCopyMult_Private(ksp, x, y, NULL, step, vec));
   else {
-    PetscCall(KSPFusedColumnsMult(ksp, x, y));
-    PetscCall(KSPFusedColumnsStep(ksp, step, vec));
+    PetscCall(KSPFusedRhsMult(ksp, x, y));
+    PetscCall(KSPFusedRhsStep(ksp, step, vec));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y <- B X */
-PetscErrorCode KSPFusedColumnsPC(KSP ksp, Vec x, Vec y)
+PetscErrorCode KSPFusedRhsPC(KSP ksp, Vec x, Vec y)
 {
   KSPFused *f = (KSPFused *)ksp->data;
   Mat       X, Y;
@@ -157,54 +157,54 @@ PetscErrorCode KSPFusedColumnsPC(KSP ksp, Vec x, Vec y)
   if (f->diagonal) {
     const Vec v[] = {f->diagonal, x, y};
 
-    PetscCall(KSPFusedColumnsStep(ksp, SPIKE_DIAGONAL, v));
+    PetscCall(KSPFusedRhsStep(ksp, SPIKE_DIAGONAL, v));
   } else {
-    PetscCall(KSPFusedColumnsGetBlock(ksp, x, &X));
-    PetscCall(KSPFusedColumnsGetBlock(ksp, y, &Y));
-    PetscCall(KSPFusedColumnsPCApply(ksp, X, Y));
+    PetscCall(KSPFusedRhsGetBlock(ksp, x, &X));
+    PetscCall(KSPFusedRhsGetBlock(ksp, y, &Y));
+    PetscCall(KSPFusedRhsPCApply(ksp, X, Y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y <- B A X or A B X */
-PetscErrorCode KSPFusedColumnsApply(KSP ksp, Vec x, Vec y, Vec work)
+PetscErrorCode KSPFusedRhsApply(KSP ksp, Vec x, Vec y, Vec work)
 {
   PetscFunctionBegin;
-  if (((KSPFused *)ksp->data)->identity) PetscCall(KSPFusedColumnsMult(ksp, x, y));
+  if (((KSPFused *)ksp->data)->identity) PetscCall(KSPFusedRhsMult(ksp, x, y));
   else if (ksp->pc_side == PC_RIGHT) {
-    PetscCall(KSPFusedColumnsPC(ksp, x, work));
-    PetscCall(KSPFusedColumnsMult(ksp, work, y));
+    PetscCall(KSPFusedRhsPC(ksp, x, work));
+    PetscCall(KSPFusedRhsMult(ksp, work, y));
   } else {
-    PetscCall(KSPFusedColumnsMult(ksp, x, work));
-    PetscCall(KSPFusedColumnsPC(ksp, work, y));
+    PetscCall(KSPFusedRhsMult(ksp, x, work));
+    PetscCall(KSPFusedRhsPC(ksp, work, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y <- B A X or A B X and a step that reads Y */
-PetscErrorCode KSPFusedColumnsApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, const Vec vec[])
+PetscErrorCode KSPFusedRhsApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, const Vec vec[])
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (f->identity) PetscCall(KSPFusedColumnsMultStep(ksp, x, y, step, vec));
+  if (f->identity) PetscCall(KSPFusedRhsMultStep(ksp, x, y, step, vec));
   else if (ksp->pc_side == PC_RIGHT) {
-    PetscCall(KSPFusedColumnsPC(ksp, x, work));
-    PetscCall(KSPFusedColumnsMultStep(ksp, work, y, step, vec));
-  } else if (f->usecopy && f->diagonal) PetscCall(KSPFusedColumnsCopyMult_Private(ksp, x, y, f->diagonal, step, vec));
+    PetscCall(KSPFusedRhsPC(ksp, x, work));
+    PetscCall(KSPFusedRhsMultStep(ksp, work, y, step, vec));
+  } else if (f->usecopy && f->diagonal) PetscCall(KSPFusedRhsCopyMult_Private(ksp, x, y, f->diagonal, step, vec));
   else {
-    PetscCall(KSPFusedColumnsApply(ksp, x, y, work));
-    PetscCall(KSPFusedColumnsStep(ksp, step, vec));
+    PetscCall(KSPFusedRhsApply(ksp, x, y, work));
+    PetscCall(KSPFusedRhsStep(ksp, step, vec));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Arrays of the blocks of a block step; columns: room for pointers to A and B. ldA: of A */
-static PetscErrorCode KSPFusedColumnsFetchBlock_Private(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
-                                                        PetscScalar **columns, SpikeKrylovBlock *h, PetscInt *ldA)
+static PetscErrorCode KSPFusedRhsFetchBlock_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
+                                                    PetscScalar **columns, SpikeKrylovBasis *h, PetscInt *ldA)
 {
-  KSPFusedColumns *c      = ((KSPFused *)ksp->data)->columnsolve;
-  const PetscBool  update = (PetscBool)(step == SPIKE_KRYLOV_UPDATE),
+  KSPFusedRhs    *c       = ((KSPFused *)ksp->data)->columnsolve;
+  const PetscBool update  = (PetscBool)(step == SPIKE_KRYLOV_UPDATE),
                   combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE),
                   smooth  = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
   const PetscBool moves   = (PetscBool)(update && b->last > b->first);
@@ -230,46 +230,46 @@ static PetscErrorCode KSPFusedColumnsFetchBlock_Private(KSP ksp, SpikeKrylovBloc
   h->B     = b->B ? columns + c->s.ncolumns : NULL;
   *ldA     = c->ld;
   for (int k = 0; k < 6; k++)
-    if (v[k]) PetscCall(KSPFusedColumnsFetch(ksp, v[k], PETSC_TRUE, w[k], a[k], &ld));
+    if (v[k]) PetscCall(KSPFusedRhsFetch(ksp, v[k], PETSC_TRUE, w[k], a[k], &ld));
   for (PetscInt j = 0; j < h->last; j++) {
-    if (b->A) PetscCall(KSPFusedColumnsFetch(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j], ldA));
-    if (b->B) PetscCall(KSPFusedColumnsFetch(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j], &ld));
+    if (b->A) PetscCall(KSPFusedRhsFetch(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j], ldA));
+    if (b->B) PetscCall(KSPFusedRhsFetch(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j], &ld));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedColumnsBlockStep(KSP ksp, SpikeKrylovBlockStep step, const KSPFusedBlock *b,
-                                        const KSPFusedBlock *combine, const SpikeIDRRecurrence *recurrence)
+PetscErrorCode KSPFusedRhsBlockStep(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
+                                    const KSPFusedBasis *combine, const SpikeIDRRecurrence *recurrence)
 {
-  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
-  SpikeKrylovBlock h, g;
+  KSPFusedRhs     *c = ((KSPFused *)ksp->data)->columnsolve;
+  SpikeKrylovBasis h, g;
   PetscInt         ldA, ldg = c->ld;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedColumnsFetchBlock_Private(ksp, step, b, c->columns, &h, &ldA));
+  PetscCall(KSPFusedRhsFetchBlock_Private(ksp, step, b, c->columns, &h, &ldA));
   if (combine)
     PetscCall(
-      KSPFusedColumnsFetchBlock_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, c->columns + 2 * c->s.ncolumns, &g, &ldg));
+      KSPFusedRhsFetchBlock_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, c->columns + 2 * c->s.ncolumns, &g, &ldg));
   PetscAssert(ldg == c->ld, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
               "A combination of vectors that all columns share");
-  PetscCall((*c->s.k->blockstep)(&c->s, c->width, step, &h, ldA, c->ld, combine ? &g : NULL, recurrence));
-  PetscCall(KSPFusedColumnsGiveBack(c));
+  PetscCall((*c->s.k->basisstep)(&c->s, c->width, step, &h, ldA, c->ld, combine ? &g : NULL, recurrence));
+  PetscCall(KSPFusedRhsGiveBack(c));
   if (recurrence)
-    PetscCall(KSPFusedColumnsReduce_Private(ksp, SPIKE_KRYLOV_NSTEPS,
-                                            SpikeKrylovBlockSums(step, h.last - h.first, (PetscBool)(h.z != NULL),
-                                                                 (PetscBool)(h.q != NULL)),
-                                            recurrence));
+    PetscCall(KSPFusedRhsReduce_Private(ksp, SPIKE_KRYLOV_NSTEPS,
+                                        SpikeKrylovBasisSums(step, h.last - h.first, (PetscBool)(h.z != NULL),
+                                                             (PetscBool)(h.q != NULL)),
+                                        recurrence));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y <- X */
-PetscErrorCode KSPFusedColumnsCopy(KSP ksp, Vec x, Vec y)
+PetscErrorCode KSPFusedRhsCopy(KSP ksp, Vec x, Vec y)
 {
   Mat X, Y;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedColumnsGetBlock(ksp, x, &X));
-  PetscCall(KSPFusedColumnsGetBlock(ksp, y, &Y));
+  PetscCall(KSPFusedRhsGetBlock(ksp, x, &X));
+  PetscCall(KSPFusedRhsGetBlock(ksp, y, &Y));
   PetscCall(MatCopy(X, Y, SAME_NONZERO_PATTERN));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

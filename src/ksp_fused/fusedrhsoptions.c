@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedcolumnoptions.c: option, setter, getters and view of solves for several right-hand sides */
-#include "fusedcolumns.h"
+/* fusedrhsoptions.c: option, setter, getters and view of solves for several right-hand sides */
+#include "fusedrhs.h"
 
 const char *const KSPFusedMatSolveTypes[] =
   {"COLUMNS", "SINGLE", "BLOCK", "KSPFusedMatSolveType", "KSP_FUSED_MATSOLVE_", NULL};
@@ -146,7 +146,7 @@ static PetscErrorCode KSPFusedGetColumns_Fused(KSP ksp, PetscInt *m, const Petsc
                                                const KSPConvergedReason *reasons[], const PetscReal *norms[],
                                                PetscBool *together)
 {
-  const KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
+  const KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
 
   PetscFunctionBegin;
   *m = c ? c->nresults : 0;
@@ -157,7 +157,7 @@ static PetscErrorCode KSPFusedGetColumns_Fused(KSP ksp, PetscInt *m, const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedColumnsSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObject)
+PetscErrorCode KSPFusedRhsSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
   PetscEnum type = (PetscEnum)((KSPFused *)ksp->data)->matsolve;
   PetscBool set;
@@ -170,10 +170,10 @@ PetscErrorCode KSPFusedColumnsSetFromOptions(KSP ksp, PetscOptionItems PetscOpti
 }
 
 /* Where there was such a solve */
-PetscErrorCode KSPFusedColumnsView(KSP ksp, PetscViewer viewer)
+PetscErrorCode KSPFusedRhsView(KSP ksp, PetscViewer viewer)
 {
-  const KSPFusedColumns *c   = ((KSPFused *)ksp->data)->columnsolve;
-  PetscInt               its = PETSC_INT_MAX, failed = 0;
+  const KSPFusedRhs *c   = ((KSPFused *)ksp->data)->columnsolve;
+  PetscInt           its = PETSC_INT_MAX, failed = 0;
 
   PetscFunctionBegin;
   if (!c || !c->nresults) PetscFunctionReturn(PETSC_SUCCESS);
@@ -190,7 +190,7 @@ PetscErrorCode KSPFusedColumnsView(KSP ksp, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedColumnsComposeMethods(KSP ksp, PetscBool compose)
+PetscErrorCode KSPFusedRhsComposeMethods(KSP ksp, PetscBool compose)
 {
   PetscObject o = (PetscObject)ksp;
 

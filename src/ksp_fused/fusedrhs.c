@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  fusedcolumns.c: the loop of the fused methods for several right-hand sides at once: what fusedsolve.c does, for each
+  fusedrhs.c: the loop of the fused methods for several right-hand sides at once: what fusedsolve.c does, for each
   column
 */
-#include "fusedcolumns.h"
+#include "fusedrhs.h"
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/vecimpl.h>
 
@@ -13,21 +13,21 @@ static inline PetscBool KSPFusedIsTested(KSP ksp)
 }
 
 /* y_i <- a x_i + b y_i in the columns in front, or those of them that are wanted */
-static PetscErrorCode KSPFusedColumnsFront_Private(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y,
-                                                   const PetscBool wanted[])
+static PetscErrorCode KSPFusedRhsFront_Private(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y,
+                                               const PetscBool wanted[])
 {
-  KSPFusedColumns *c     = ((KSPFused *)ksp->data)->columnsolve;
-  PetscInt         count = 0;
+  KSPFusedRhs *c     = ((KSPFused *)ksp->data)->columnsolve;
+  PetscInt     count = 0;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->width; i++)
     if (!wanted || wanted[i]) c->from[count++] = i;
-  if (count) PetscCall(KSPFusedColumnsCombine(ksp, count, a, X, c->from, b, Y, c->from));
+  if (count) PetscCall(KSPFusedRhsCombine(ksp, count, a, X, c->from, b, Y, c->from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Columns of the right-hand sides that those in front are of */
-static const PetscInt *KSPFusedColumnsNumbers(KSPFusedColumns *c)
+static const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *c)
 {
   for (PetscInt i = 0; i < c->width; i++) c->to[i] = c->column[i].column;
   return c->to;
@@ -38,46 +38,45 @@ static const PetscInt *KSPFusedColumnsNumbers(KSPFusedColumns *c)
   the initial guesses. Else, where x are corrections, the solutions, guess + B x, are left in scratch[0]. No column has
   a reason behind it.
 */
-static PetscErrorCode KSPFusedColumnsTrueResidual_Private(KSP ksp, PetscBool first)
+static PetscErrorCode KSPFusedRhsTrueResidual_Private(KSP ksp, PetscBool first)
 {
-  KSPFused        *f    = (KSPFused *)ksp->data;
-  KSPFusedColumns *c    = f->columnsolve;
-  const PetscBool  left = (PetscBool)(ksp->pc_side == PC_LEFT && f->method->residual_preconditioned),
-                  zero  = (PetscBool)(first && ksp->guess_zero);
+  KSPFused       *f    = (KSPFused *)ksp->data;
+  KSPFusedRhs    *c    = f->columnsolve;
+  const PetscBool left = (PetscBool)(ksp->pc_side == PC_LEFT && f->method->residual_preconditioned),
+                  zero = (PetscBool)(first && ksp->guess_zero);
   Mat R = c->view[0], X = c->view[ksp->nwork], W, T;
   Vec x = c->x;
 
   PetscFunctionBegin;
   if (!first) PetscCall(KSPFusedSettle(ksp));
-  PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
-  PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
+  PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
+  PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
   if (!left) T = R;
   if (!first && KSPFusedIsCorrection(ksp)) {
-    PetscCall(KSPFusedColumnsPCApply(ksp, X, W));
-    if (c->useguess) PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, W, NULL));
+    PetscCall(KSPFusedRhsPCApply(ksp, X, W));
+    if (c->useguess) PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, W, NULL));
     x = ksp->work[f->method->scratch[0]];
   }
   if (!zero) {
     /* a product by the copy leaves columns alone that have one */
     for (PetscInt i = 0; i < c->width; i++) c->s.scalars[i].reason = 0;
     if (f->usecopy) PetscCall((*c->s.k->push)(&c->s, c->width));
-    PetscCall(KSPFusedColumnsMult(ksp, x, left ? ksp->work[f->method->scratch[1]] : ksp->work[0]));
+    PetscCall(KSPFusedRhsMult(ksp, x, left ? ksp->work[f->method->scratch[1]] : ksp->work[0]));
   }
   /* b - A x */
-  PetscCall(
-    KSPFusedColumnsCombine(ksp, c->width, 1.0, c->rhs, KSPFusedColumnsNumbers(c), zero ? 0.0 : -1.0, T, c->slot));
-  if (left) PetscCall(KSPFusedColumnsPCApply(ksp, T, R));
+  PetscCall(KSPFusedRhsCombine(ksp, c->width, 1.0, c->rhs, KSPFusedRhsNumbers(c), zero ? 0.0 : -1.0, T, c->slot));
+  if (left) PetscCall(KSPFusedRhsPCApply(ksp, T, R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* x of the columns that are wanted becomes their guess, and the correction 0 */
-static PetscErrorCode KSPFusedColumnsSetGuess_Private(KSP ksp, Mat X, const PetscBool wanted[])
+static PetscErrorCode KSPFusedRhsSetGuess_Private(KSP ksp, Mat X, const PetscBool wanted[])
 {
-  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, X, 0.0, c->view[ksp->nwork + 1], wanted));
-  PetscCall(KSPFusedColumnsFront_Private(ksp, 0.0, NULL, 0.0, c->view[ksp->nwork], wanted));
+  PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, X, 0.0, c->view[ksp->nwork + 1], wanted));
+  PetscCall(KSPFusedRhsFront_Private(ksp, 0.0, NULL, 0.0, c->view[ksp->nwork], wanted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,11 +84,11 @@ static PetscErrorCode KSPFusedColumnsSetGuess_Private(KSP ksp, Mat X, const Pets
   Steps leave alone what does not iterate: the scalars go to the kernels where the host has ended a column, or with
   always
 */
-static PetscErrorCode KSPFusedColumnsPush_Private(KSPFusedColumns *c, PetscBool always)
+static PetscErrorCode KSPFusedRhsPush_Private(KSPFusedRhs *c, PetscBool always)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->width; i++) {
-    const KSPFusedColumn *col = &c->column[i];
+    const KSPFusedOneRhs *col = &c->column[i];
 
     if (col->state == KSP_FUSED_COLUMN_ACTIVE || c->s.scalars[i].reason) continue;
     c->s.scalars[i].reason = col->reason ? (int)col->reason : SPIKE_KRYLOV_RESTART;
@@ -100,10 +99,10 @@ static PetscErrorCode KSPFusedColumnsPush_Private(KSPFusedColumns *c, PetscBool 
 }
 
 /* The recurrences of all columns in front, from the residuals in the first block */
-static PetscErrorCode KSPFusedColumnsStart_Private(KSP ksp)
+static PetscErrorCode KSPFusedRhsStart_Private(KSP ksp)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedColumns *c = f->columnsolve;
+  KSPFused    *f = (KSPFused *)ksp->data;
+  KSPFusedRhs *c = f->columnsolve;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->width; i++) {
@@ -123,7 +122,7 @@ static PetscErrorCode KSPFusedColumnsStart_Private(KSP ksp)
 }
 
 /* A reason that a step has set, beside RESTART; or a norm that is no number */
-static PetscErrorCode KSPFusedColumnSetReason_Private(KSP ksp, int reason, KSPFusedColumn *col)
+static PetscErrorCode KSPFusedRhsSetReason_Private(KSP ksp, int reason, KSPFusedOneRhs *col)
 {
   PCFailedReason failed;
 
@@ -138,14 +137,14 @@ static PetscErrorCode KSPFusedColumnSetReason_Private(KSP ksp, int reason, KSPFu
 }
 
 /* The test of the KSP, with what it keeps of this column; with a guess it looks at the right-hand side */
-static PetscErrorCode KSPFusedColumnTest_Private(KSP ksp, KSPFusedColumn *col, PetscReal norm)
+static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *col, PetscReal norm)
 {
-  KSPFusedColumns *c      = ((KSPFused *)ksp->data)->columnsolve;
-  const PetscReal  rnorm0 = ksp->rnorm0, ttol = ksp->ttol, rnorm = ksp->rnorm;
-  const PetscInt   its   = ksp->its;
-  const PetscBool  looks = (PetscBool)(!col->its && !ksp->guess_zero);
-  Vec              b     = ksp->vec_rhs;
-  Mat              B     = ksp->mat_rhs;
+  KSPFusedRhs    *c      = ((KSPFused *)ksp->data)->columnsolve;
+  const PetscReal rnorm0 = ksp->rnorm0, ttol = ksp->ttol, rnorm = ksp->rnorm;
+  const PetscInt  its   = ksp->its;
+  const PetscBool looks = (PetscBool)(!col->its && !ksp->guess_zero);
+  Vec             b     = ksp->vec_rhs;
+  Mat             B     = ksp->mat_rhs;
 
   PetscFunctionBegin;
   col->norm    = ksp->normtype == KSP_NORM_NONE ? 0.0 : norm;
@@ -172,7 +171,7 @@ static PetscErrorCode KSPFusedColumnTest_Private(KSP ksp, KSPFusedColumn *col, P
   A breakdown: once more from the true residual, if any iteration was completed since the last start, or there are other
   shadow vectors to try
 */
-static PetscErrorCode KSPFusedColumnBroken_Private(KSP ksp, KSPFusedColumn *col)
+static PetscErrorCode KSPFusedRhsBroken_Private(KSP ksp, KSPFusedOneRhs *col)
 {
   KSPFused       *f     = (KSPFused *)ksp->data;
   const PetscBool renew = (PetscBool)(f->method->renew != NULL);
@@ -204,7 +203,7 @@ static PetscErrorCode KSPFusedColumnBroken_Private(KSP ksp, KSPFusedColumn *col)
   What a reason, or its absence, means for a column that was active. verify: where the reason is that of the recurrence,
   the true residual is to be looked at
 */
-static PetscErrorCode KSPFusedColumnSettle_Private(KSP ksp, PetscBool verify, KSPFusedColumn *col)
+static PetscErrorCode KSPFusedRhsSettle_Private(KSP ksp, PetscBool verify, KSPFusedOneRhs *col)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
@@ -218,11 +217,11 @@ static PetscErrorCode KSPFusedColumnSettle_Private(KSP ksp, PetscBool verify, KS
 }
 
 /* The Frobenius norm and the largest number of iterations; history and monitors when the latter has grown */
-static PetscErrorCode KSPFusedColumnsReport_Private(KSP ksp, PetscBool first)
+static PetscErrorCode KSPFusedRhsReport_Private(KSP ksp, PetscBool first)
 {
-  KSPFusedColumns *c   = ((KSPFused *)ksp->data)->columnsolve;
-  PetscInt         its = 0;
-  PetscReal        sum = 0.0, scale = 0.0;
+  KSPFusedRhs *c   = ((KSPFused *)ksp->data)->columnsolve;
+  PetscInt     its = 0;
+  PetscReal    sum = 0.0, scale = 0.0;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->m; i++) {
@@ -246,11 +245,11 @@ static PetscErrorCode KSPFusedColumnsReport_Private(KSP ksp, PetscBool first)
 }
 
 /* Iterations of the columns in front until none of them is active */
-static PetscErrorCode KSPFusedColumnsIterate_Private(KSP ksp)
+static PetscErrorCode KSPFusedRhsIterate_Private(KSP ksp)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedColumns *c = f->columnsolve;
-  PetscInt         active;
+  KSPFused    *f = (KSPFused *)ksp->data;
+  KSPFusedRhs *c = f->columnsolve;
+  PetscInt     active;
 
   PetscFunctionBegin;
   f->more = PETSC_TRUE;
@@ -261,11 +260,11 @@ static PetscErrorCode KSPFusedColumnsIterate_Private(KSP ksp)
     }
     if (!active) break;
     if (c->istall && !f->since && active < c->width) { /* directions are of all columns that have started */
-      PetscCall(KSPFusedColumnsToFront(ksp));
-      PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_FALSE));
-      PetscCall(KSPFusedColumnsStart_Private(ksp));
-    } else if (!c->istall && 2 * active <= c->width) PetscCall(KSPFusedColumnsToFront(ksp));
-    PetscCall(KSPFusedColumnsPush_Private(c, (PetscBool)!f->since)); /* a start has left its scalars to the host */
+      PetscCall(KSPFusedRhsToFront(ksp));
+      PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_FALSE));
+      PetscCall(KSPFusedRhsStart_Private(ksp));
+    } else if (!c->istall && 2 * active <= c->width) PetscCall(KSPFusedRhsToFront(ksp));
+    PetscCall(KSPFusedRhsPush_Private(c, (PetscBool)!f->since)); /* a start has left its scalars to the host */
     if (c->istall) PetscCall((*f->method->talliterate)(ksp));
     else {
       PetscCall((*f->method->head)(ksp));
@@ -276,22 +275,22 @@ static PetscErrorCode KSPFusedColumnsIterate_Private(KSP ksp)
     PetscCall((*c->s.k->pull)(&c->s, c->width));
     for (PetscInt i = 0; i < c->width; i++) {
       const SpikeKrylovScalars *s   = &c->s.scalars[i];
-      KSPFusedColumn           *col = &c->column[i];
+      KSPFusedOneRhs           *col = &c->column[i];
 
       if (col->state != KSP_FUSED_COLUMN_ACTIVE) continue;
       PetscCheck(s->reason || s->it > col->its, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
                  "An iteration has not been counted");
       if (s->it > col->its) {
         col->its = s->it;
-        PetscCall(KSPFusedColumnTest_Private(ksp, col, s->norm));
+        PetscCall(KSPFusedRhsTest_Private(ksp, col, s->norm));
       }
       if (!col->reason && s->reason == SPIKE_KRYLOV_RESTART && col->its < ksp->max_it)
-        PetscCall(KSPFusedColumnBroken_Private(ksp, col));
+        PetscCall(KSPFusedRhsBroken_Private(ksp, col));
       else if (!col->reason && s->reason && s->reason != SPIKE_KRYLOV_RESTART)
-        PetscCall(KSPFusedColumnSetReason_Private(ksp, s->reason, col));
-      PetscCall(KSPFusedColumnSettle_Private(ksp, PETSC_TRUE, col));
+        PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
+      PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_TRUE, col));
     }
-    PetscCall(KSPFusedColumnsReport_Private(ksp, PETSC_FALSE));
+    PetscCall(KSPFusedRhsReport_Private(ksp, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -300,10 +299,9 @@ static PetscErrorCode KSPFusedColumnsIterate_Private(KSP ksp)
   Brings the columns of a state to the front, those of one generation of shadow vectors alone where that is not
   negative. any: whether there were some
 */
-static PetscErrorCode KSPFusedColumnsSelect_Private(KSP ksp, KSPFusedColumnState state, PetscInt generation,
-                                                    PetscBool *any)
+static PetscErrorCode KSPFusedRhsSelect_Private(KSP ksp, KSPFusedRhsState state, PetscInt generation, PetscBool *any)
 {
-  KSPFusedColumns *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
 
   PetscFunctionBegin;
   *any = PETSC_FALSE;
@@ -312,7 +310,7 @@ static PetscErrorCode KSPFusedColumnsSelect_Private(KSP ksp, KSPFusedColumnState
                                (generation < 0 || c->column[i].generation == generation));
     if (c->wanted[i]) *any = PETSC_TRUE;
   }
-  if (*any) PetscCall(KSPFusedColumnsToFront(ksp));
+  if (*any) PetscCall(KSPFusedRhsToFront(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -320,20 +318,20 @@ static PetscErrorCode KSPFusedColumnsSelect_Private(KSP ksp, KSPFusedColumnState
   True residuals of all columns that have converged. Where one is not what the test took it for, its column starts again
   from it, as long as that halves it
 */
-static PetscErrorCode KSPFusedColumnsVerify_Private(KSP ksp)
+static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedColumns *c = f->columnsolve;
-  Mat              W;
-  PetscBool        any;
+  KSPFused    *f = (KSPFused *)ksp->data;
+  KSPFusedRhs *c = f->columnsolve;
+  Mat          W;
+  PetscBool    any;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedColumnsSelect_Private(ksp, KSP_FUSED_COLUMN_CONVERGED, -1, &any));
+  PetscCall(KSPFusedRhsSelect_Private(ksp, KSP_FUSED_COLUMN_CONVERGED, -1, &any));
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_FALSE));
-  PetscCall(KSPFusedColumnsStart_Private(ksp));
+  PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_FALSE));
+  PetscCall(KSPFusedRhsStart_Private(ksp));
   for (PetscInt i = 0; i < c->width; i++) {
-    KSPFusedColumn *col  = &c->column[i];
+    KSPFusedOneRhs *col  = &c->column[i];
     const PetscReal norm = c->s.scalars[i].norm;
 
     f->info.truenorm = PetscSqrtReal(PetscSqr(PetscMax(f->info.truenorm, 0.0)) + PetscSqr(norm));
@@ -348,8 +346,8 @@ static PetscErrorCode KSPFusedColumnsVerify_Private(KSP ksp)
       col->reason  = KSP_CONVERGED_ITERATING;
       col->state   = KSP_FUSED_COLUMN_ACTIVE;
       f->info.restarts++;
-      if (c->s.scalars[i].reason) PetscCall(KSPFusedColumnSetReason_Private(ksp, c->s.scalars[i].reason, col));
-      PetscCall(KSPFusedColumnSettle_Private(ksp, PETSC_FALSE, col));
+      if (c->s.scalars[i].reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, c->s.scalars[i].reason, col));
+      PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
     } else {
       col->norm   = norm;
       col->reason = KSP_DIVERGED_BREAKDOWN;
@@ -362,12 +360,12 @@ static PetscErrorCode KSPFusedColumnsVerify_Private(KSP ksp)
       c->column[i].solution = c->wanted[i] = (PetscBool)(c->column[i].state == KSP_FUSED_COLUMN_DONE);
       if (!c->wanted[i]) again = PETSC_TRUE;
     }
-    if (again) PetscCall(KSPFusedColumnsAddGuess(ksp));
-    PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
-    PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, W, 0.0, c->view[ksp->nwork], c->wanted));
+    if (again) PetscCall(KSPFusedRhsAddGuess(ksp));
+    PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
+    PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, W, 0.0, c->view[ksp->nwork], c->wanted));
     if (again) {
       for (PetscInt i = 0; i < c->width; i++) c->wanted[i] = (PetscBool)!c->wanted[i];
-      PetscCall(KSPFusedColumnsSetGuess_Private(ksp, W, c->wanted));
+      PetscCall(KSPFusedRhsSetGuess_Private(ksp, W, c->wanted));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -376,48 +374,48 @@ static PetscErrorCode KSPFusedColumnsVerify_Private(KSP ksp)
 /*
   Columns that broke down start again together: those with the oldest shadow vectors first. any: whether there were some
 */
-static PetscErrorCode KSPFusedColumnsRestart_Private(KSP ksp, PetscBool *any)
+static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
 {
-  KSPFused        *f          = (KSPFused *)ksp->data;
-  KSPFusedColumns *c          = f->columnsolve;
-  PetscInt         generation = PETSC_INT_MAX;
-  Mat              W;
+  KSPFused    *f          = (KSPFused *)ksp->data;
+  KSPFusedRhs *c          = f->columnsolve;
+  PetscInt     generation = PETSC_INT_MAX;
+  Mat          W;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->m; i++)
     if (c->column[i].state == KSP_FUSED_COLUMN_BROKEN) generation = PetscMin(generation, c->column[i].generation);
-  PetscCall(KSPFusedColumnsSelect_Private(ksp, KSP_FUSED_COLUMN_BROKEN, generation, any));
+  PetscCall(KSPFusedRhsSelect_Private(ksp, KSP_FUSED_COLUMN_BROKEN, generation, any));
   if (!*any) PetscFunctionReturn(PETSC_SUCCESS);
   if (generation > c->generation) {
     PetscCall((*f->method->renew)(ksp));
     c->generation = generation;
   }
-  if (KSPFusedIsCorrection(ksp)) PetscCall(KSPFusedColumnsAddGuess(ksp));
-  PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_FALSE));
+  if (KSPFusedIsCorrection(ksp)) PetscCall(KSPFusedRhsAddGuess(ksp));
+  PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_FALSE));
   if (KSPFusedIsCorrection(ksp)) {
-    PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
-    PetscCall(KSPFusedColumnsSetGuess_Private(ksp, W, NULL));
+    PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
+    PetscCall(KSPFusedRhsSetGuess_Private(ksp, W, NULL));
   }
-  PetscCall(KSPFusedColumnsStart_Private(ksp));
+  PetscCall(KSPFusedRhsStart_Private(ksp));
   for (PetscInt i = 0; i < c->width; i++) {
     const SpikeKrylovScalars *s   = &c->s.scalars[i];
-    KSPFusedColumn           *col = &c->column[i];
+    KSPFusedOneRhs           *col = &c->column[i];
 
     col->state = KSP_FUSED_COLUMN_ACTIVE;
-    if (PetscIsInfOrNanReal(s->norm)) PetscCall(KSPFusedColumnSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
+    if (PetscIsInfOrNanReal(s->norm)) PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
     else if (s->norm == 0.0) col->reason = KSP_CONVERGED_ATOL;
-    else if (s->reason) PetscCall(KSPFusedColumnSetReason_Private(ksp, s->reason, col));
-    PetscCall(KSPFusedColumnSettle_Private(ksp, PETSC_FALSE, col));
+    else if (s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
+    PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Right-hand sides in the range of A, guesses, residuals and scalars of all columns; iteration 0 */
-static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
+static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFused        *f             = (KSPFused *)ksp->data;
-  KSPFusedColumns *c             = f->columnsolve;
-  const PetscBool  isdefault     = (PetscBool)(ksp->converged == KSPConvergedDefault),
+  KSPFused       *f              = (KSPFused *)ksp->data;
+  KSPFusedRhs    *c              = f->columnsolve;
+  const PetscBool isdefault      = (PetscBool)(ksp->converged == KSPConvergedDefault),
                   failed         = (PetscBool)(ksp->reason == KSP_DIVERGED_PC_FAILED);
   const SpikeKrylovTestType test = isdefault ? SPIKE_KRYLOV_TEST_DEFAULT : SPIKE_KRYLOV_TEST_SKIP;
   MatNullSpace              nullspace;
@@ -434,8 +432,8 @@ static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
     c->rhs = B;
     PetscCall(PetscObjectReference((PetscObject)B));
   }
-  PetscCall(KSPFusedColumnsSetWidth(ksp, c->m));
-  if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedColumnsAddGuess(ksp));
+  PetscCall(KSPFusedRhsSetWidth(ksp, c->m));
+  if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedRhsAddGuess(ksp));
   for (PetscInt i = 0; i < c->m; i++) {
     PetscCall(PetscMemzero(&c->column[i], sizeof(c->column[i])));
     PetscCall(PetscMemzero(&c->s.scalars[i], sizeof(c->s.scalars[i])));
@@ -446,26 +444,26 @@ static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
     PetscCall(MatNullSpaceRemove(nullspace, v));
     PetscCall(MatDenseRestoreColumnVec(c->rhs, i, &v));
   }
-  PetscCall(KSPFusedColumnsCombine(ksp, c->m, ksp->guess_zero ? 0.0 : 1.0, ksp->guess_zero ? NULL : X, c->slot, 0.0,
-                                   c->view[ksp->nwork], c->slot));
+  PetscCall(KSPFusedRhsCombine(ksp, c->m, ksp->guess_zero ? 0.0 : 1.0, ksp->guess_zero ? NULL : X, c->slot, 0.0,
+                               c->view[ksp->nwork], c->slot));
   ksp->its    = 0;
   ksp->reason = KSP_CONVERGED_ITERATING;
-  PetscCall(KSPFusedColumnsTrueResidual_Private(ksp, PETSC_TRUE));
+  PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_TRUE));
   PetscCall(MatFlag(c->view[0], failed ? 1 : 0)); /* on some ranks, perhaps */
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero)
-    PetscCall(KSPFusedColumnsSetGuess_Private(ksp, c->view[ksp->nwork], NULL));
-  PetscCall(KSPFusedColumnsStart_Private(ksp));
+    PetscCall(KSPFusedRhsSetGuess_Private(ksp, c->view[ksp->nwork], NULL));
+  PetscCall(KSPFusedRhsStart_Private(ksp));
   for (PetscInt i = 0; i < c->m; i++) {
     SpikeKrylovScalars *s   = &c->s.scalars[i];
-    KSPFusedColumn     *col = &c->column[i];
+    KSPFusedOneRhs     *col = &c->column[i];
 
     if (PetscIsInfOrNanReal(s->norm)) {
       col->norm = s->norm;
-      PetscCall(KSPFusedColumnSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
-    } else PetscCall(KSPFusedColumnTest_Private(ksp, col, s->norm));
+      PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
+    } else PetscCall(KSPFusedRhsTest_Private(ksp, col, s->norm));
     if (!col->reason && s->norm == 0.0) col->reason = KSP_CONVERGED_ATOL; /* where no test looks at norms */
-    if (!col->reason && s->reason) PetscCall(KSPFusedColumnSetReason_Private(ksp, s->reason, col));
-    PetscCall(KSPFusedColumnSettle_Private(ksp, PETSC_FALSE, col));
+    if (!col->reason && s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
+    PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
     s->t.test = test;
     if (isdefault) {
       s->t.ttol    = col->ttol;
@@ -475,18 +473,18 @@ static PetscErrorCode KSPFusedColumnsBegin_Private(KSP ksp, Mat B, Mat X)
       s->t.chknorm = ksp->chknorm;
     }
   }
-  PetscCall(KSPFusedColumnsReport_Private(ksp, PETSC_TRUE));
+  PetscCall(KSPFusedRhsReport_Private(ksp, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Solutions and figures of the columns; reason: the smallest of all, negative where any column has failed */
-static PetscErrorCode KSPFusedColumnsEnd_Private(KSP ksp, Mat X)
+static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
 {
-  KSPFused        *f    = (KSPFused *)ksp->data;
-  KSPFusedColumns *c    = f->columnsolve;
-  PetscInt         left = 0;
-  Mat              T;
-  Vec              v;
+  KSPFused    *f    = (KSPFused *)ksp->data;
+  KSPFusedRhs *c    = f->columnsolve;
+  PetscInt     left = 0;
+  Mat          T;
+  Vec          v;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedSettle(ksp));
@@ -496,19 +494,19 @@ static PetscErrorCode KSPFusedColumnsEnd_Private(KSP ksp, Mat X)
       left += c->wanted[i] ? 1 : 0;
     }
     if (left) {
-      PetscCall(KSPFusedColumnsToFront(ksp));
-      PetscCall(KSPFusedColumnsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
-      PetscCall(KSPFusedColumnsPCApply(ksp, c->view[ksp->nwork], T));
-      PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, T, 0.0, c->view[ksp->nwork], NULL));
+      PetscCall(KSPFusedRhsToFront(ksp));
+      PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
+      PetscCall(KSPFusedRhsPCApply(ksp, c->view[ksp->nwork], T));
+      PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, T, 0.0, c->view[ksp->nwork], NULL));
       if (c->useguess)
-        PetscCall(KSPFusedColumnsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
+        PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
     }
   }
-  PetscCall(KSPFusedColumnsSetWidth(ksp, c->m));
-  PetscCall(KSPFusedColumnsCombine(ksp, c->m, 1.0, c->view[ksp->nwork], c->slot, 0.0, X, KSPFusedColumnsNumbers(c)));
+  PetscCall(KSPFusedRhsSetWidth(ksp, c->m));
+  PetscCall(KSPFusedRhsCombine(ksp, c->m, 1.0, c->view[ksp->nwork], c->slot, 0.0, X, KSPFusedRhsNumbers(c)));
   ksp->reason = KSP_CONVERGED_ITERATING;
   for (PetscInt i = 0; i < c->m; i++) {
-    const KSPFusedColumn *col = &c->column[i];
+    const KSPFusedOneRhs *col = &c->column[i];
 
     if (col->reason == KSP_DIVERGED_PC_FAILED) {
       PetscCall(MatDenseGetColumnVecWrite(X, col->column, &v));
@@ -527,7 +525,7 @@ static PetscErrorCode KSPFusedColumnsEnd_Private(KSP ksp, Mat X)
 static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
 {
   KSPFused          *f      = (KSPFused *)ksp->data;
-  KSPFusedColumns   *c      = f->columnsolve;
+  KSPFusedRhs       *c      = f->columnsolve;
   KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
   const PetscBool    zero   = ksp->guess_zero;
   PetscInt           its    = 0;
@@ -559,7 +557,7 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
   test is one that a column has for itself, and nothing that a single solve does before and after it is missing here:
   KSPMatSolve() calls neither PCPreSolve() nor what was set with KSPSetPreSolve(), and knows no KSPGuess.
 */
-static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *suits)
+static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *suits)
 {
   KSPFused          *f  = (KSPFused *)ksp->data;
   const PC           pc = ksp->pc;
@@ -581,8 +579,8 @@ static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBo
   PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
   PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
   for (int i = 0; i < 3; i++)
-    if (!SpikeKrylovColumnKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->ncolumns ||
-        SpikeKrylovColumnKernelsFind(memtype[i]) != SpikeKrylovColumnKernelsFind(memtype[0]))
+    if (!SpikeKrylovRhsKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->ncolumns ||
+        SpikeKrylovRhsKernelsFind(memtype[i]) != SpikeKrylovRhsKernelsFind(memtype[0]))
       *suits = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -590,12 +588,12 @@ static PetscErrorCode KSPFusedColumnsSuit_Private(KSP ksp, Mat B, Mat X, PetscBo
 /* All columns together: they iterate, converge and are looked at, or break down and start again, until none is left */
 static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedColumns *c = f->columnsolve;
-  Vec              x = ksp->vec_sol, b = ksp->vec_rhs;
-  PetscBool        any = PETSC_TRUE;
-  PetscObjectId    id;
-  PetscInt         m;
+  KSPFused     *f = (KSPFused *)ksp->data;
+  KSPFusedRhs  *c = f->columnsolve;
+  Vec           x = ksp->vec_sol, b = ksp->vec_rhs;
+  PetscBool     any = PETSC_TRUE;
+  PetscObjectId id;
+  PetscInt      m;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)ksp->work[0], &id));
@@ -609,10 +607,10 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
     f->usecopy      = PETSC_FALSE;
     f->info.product = KSP_FUSED_SPMV_PETSC;
   }
-  PetscCall(KSPFusedColumnsKnowPC(ksp));
+  PetscCall(KSPFusedRhsKnowPC(ksp));
   PetscCall(MatGetSize(B, NULL, &m));
-  PetscCall(KSPFusedColumnsSetUp(ksp, m));
-  PetscCall(KSPFusedColumnsSetProduct(ksp));
+  PetscCall(KSPFusedRhsSetUp(ksp, m));
+  PetscCall(KSPFusedRhsSetProduct(ksp));
   PetscCall(PetscObjectReference((PetscObject)c->x));
   /* for KSPBuildResidual(), which gets to KSPBuildSolution(), and there to what can be done instead */
   ksp->vec_rhs     = c->x;
@@ -620,17 +618,17 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   c->generation    = 0;
   f->info.lockstep = PETSC_TRUE;
   f->running       = PETSC_TRUE;
-  PetscCall(KSPFusedColumnsBegin_Private(ksp, B, X));
+  PetscCall(KSPFusedRhsBegin_Private(ksp, B, X));
   while (any) {
-    PetscCall(KSPFusedColumnsIterate_Private(ksp));
-    PetscCall(KSPFusedColumnsVerify_Private(ksp));
+    PetscCall(KSPFusedRhsIterate_Private(ksp));
+    PetscCall(KSPFusedRhsVerify_Private(ksp));
     any = PETSC_FALSE;
     for (PetscInt i = 0; i < c->m; i++)
       if (c->column[i].state == KSP_FUSED_COLUMN_ACTIVE) any = PETSC_TRUE;
-    if (!any) PetscCall(KSPFusedColumnsRestart_Private(ksp, &any));
+    if (!any) PetscCall(KSPFusedRhsRestart_Private(ksp, &any));
   }
-  PetscCall(KSPFusedColumnsReport_Private(ksp, PETSC_FALSE));
-  PetscCall(KSPFusedColumnsEnd_Private(ksp, X));
+  PetscCall(KSPFusedRhsReport_Private(ksp, PETSC_FALSE));
+  PetscCall(KSPFusedRhsEnd_Private(ksp, X));
   PetscCall(MatDestroy(&c->rhs));
   f->running = PETSC_FALSE;
   PetscCall(VecDestroy(&ksp->vec_sol));
@@ -647,7 +645,7 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
 */
 static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFusedColumns   *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs       *c = ((KSPFused *)ksp->data)->columnsolve;
   const PetscInt     m = c->nresults, parts = (m + SPIKE_BLOCK_MAXM - 1) / SPIKE_BLOCK_MAXM;
   KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
   PetscInt           its    = 0;
@@ -677,8 +675,8 @@ static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
 
 PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
 {
-  KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedColumns *c;
+  KSPFused    *f = (KSPFused *)ksp->data;
+  KSPFusedRhs *c;
 
   PetscFunctionBegin;
   if (!f->columnsolve) PetscCall(PetscNew(&f->columnsolve));
@@ -694,7 +692,7 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
     ksp->reason = KSP_CONVERGED_ATOL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(KSPFusedColumnsSuit_Private(ksp, B, X, &c->together));
+  PetscCall(KSPFusedRhsSuit_Private(ksp, B, X, &c->together));
   PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults,
                       c->together ? "all columns together" : "column by column"));
   c->first = 0;
