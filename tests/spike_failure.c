@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  failure.c: values of the matrix that PCSPIKE cannot work with: each gives a reason, a text and a harmless apply, and
-  the next values work again
+  spike_failure.c: values of the matrix that PCSPIKE cannot work with: each gives a reason, a text and a harmless apply,
+  and the next values work again
 */
 static char help[] = "Failures of PCSPIKE from values of the matrix: not finite, zero and tiny pivots, boosting, "
                      "singular reduced systems, overflow.\n\n";
 
-#include "failure.h"
+#include "spikefailure.h"
 
 static PetscMPIInt size;
 
@@ -549,7 +549,7 @@ int main(int argc, char **argv)
          suffix: cuda
          nsize: {{1 2}}
          requires: cuda gpurun
-         output_file: output/failure_1.out
+         output_file: output/spike_failure_1.out
          args: -mat_type aijcusparse
 
 TEST*/

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 static char help[] = "The operator of PCSPIKE on one rank, entry by entry, against dense references.\n\n";
 
-#include "operatorcase.h"
+#include "spikecase.h"
 
 /* Sizes around the half-bandwidths and the tiles, every partition count that is allowed at its limit */
 static PetscErrorCode TestSizes(void)
@@ -374,7 +374,7 @@ int main(int argc, char **argv)
   PetscCall(TestDropoff());
   PetscCall(TestOrdering());
   PetscCall(TestDecay());
-  PetscCall(SpikeTestEnd("operator"));
+  PetscCall(SpikeTestEnd("spike_operator"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      output_file: output/operator_1.out
+      output_file: output/spike_operator_1.out
       test:
          suffix: 1
       test:

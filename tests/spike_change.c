@@ -470,7 +470,7 @@ int main(int argc, char **argv)
     PetscCall(TestBandGrows(MATBAIJ, 2, 0.0));
     if (size == 1) PetscCall(TestOrderingGrows());
   }
-  PetscCall(SpikeTestEnd("change"));
+  PetscCall(SpikeTestEnd("spike_change"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -478,7 +478,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      output_file: output/change_1.out
+      output_file: output/spike_change_1.out
       test:
          suffix: 1
          nsize: {{1 2 3}}

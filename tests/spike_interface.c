@@ -303,7 +303,7 @@ int main(int argc, char **argv)
     PetscCall(TestLife());
     PetscCall(TestTwo());
   }
-  PetscCall(SpikeTestEnd("interface"));
+  PetscCall(SpikeTestEnd("spike_interface"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -335,7 +335,7 @@ int main(int argc, char **argv)
    testset:
       args: -solve -help -ksp_type idrfused -pc_type spike
       filter: grep ksp_idrfused_flexible
-      output_file: output/interface_help.out
+      output_file: output/spike_interface_help.out
       test:
          suffix: help
       test:

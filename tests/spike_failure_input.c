@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  failure_input.c: shapes, options and layouts that PCSPIKE refuses: errors on all ranks, in time, with a text that says
-  what to do; and what works after them
+  spike_failure_input.c: shapes, options and layouts that PCSPIKE refuses: errors on all ranks, in time, with a text
+  that says what to do; and what works after them
 */
 static char help[] = "What PCSPIKE refuses: matrix shapes and types, bandwidths, memory, options out of range, changed "
                      "sizes, ranks with few rows.\n\n";
 
-#include "failure.h"
+#include "spikefailure.h"
 
 static PetscMPIInt size, rank;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  operatorcase.h: one PCSPIKE on one band matrix, its whole operator and its transpose compared with dense references
+  spikecase.h: one PCSPIKE on one band matrix, its whole operator and its transpose compared with dense references
 */
 #pragma once
 

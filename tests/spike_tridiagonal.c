@@ -2,7 +2,7 @@
 static char help[] = "Half-bandwidth 1 in PCSPIKE: each algorithm, independent systems found and given up, lines of "
                      "wider matrices, failures.\n\n";
 
-#include "operatorcase.h"
+#include "spikecase.h"
 
 #define NTYPES 8
 
@@ -478,7 +478,7 @@ int main(int argc, char **argv)
     PetscCall(TestLines());
     PetscCall(TestFailures());
     PetscCall(TestPivoting());
-    PetscCall(SpikeTestEnd("tridiagonal"));
+    PetscCall(SpikeTestEnd("spike_tridiagonal"));
   }
   PetscCall(PetscFinalize());
   return 0;
@@ -487,7 +487,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      output_file: output/tridiagonal_1.out
+      output_file: output/spike_tridiagonal_1.out
       test:
          suffix: 1
          nsize: {{1 2 3}}

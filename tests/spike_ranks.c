@@ -2,7 +2,7 @@
 static char help[] = "The operator of PCSPIKE on several ranks: layouts with empty and uneven ranks against dense "
                      "references, and against one rank with the same partitions.\n\n";
 
-#include "operatorcase.h"
+#include "spikecase.h"
 
 typedef enum {
   LAYOUT_EVEN,
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
   PetscCall(TestLayouts());
   PetscCall(TestSamePartitions());
   PetscCall(TestDrift());
-  PetscCall(SpikeTestEnd("ranks"));
+  PetscCall(SpikeTestEnd("spike_ranks"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      output_file: output/ranks_1.out
+      output_file: output/spike_ranks_1.out
       test:
          suffix: 1
          nsize: {{2 3 5}}

@@ -251,7 +251,7 @@ int main(int argc, char **argv)
   PetscCall(TestWidths());
   PetscCall(TestComputeOperator());
   PetscCall(TestMatSolve());
-  PetscCall(SpikeTestEnd("matapply"));
+  PetscCall(SpikeTestEnd("spike_matapply"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      output_file: output/matapply_1.out
+      output_file: output/spike_matapply_1.out
       test:
          suffix: 1
          nsize: {{1 2 3}}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* matrices.c: real matrices: what is called solved is solved, what cannot be solved ends with a reason */
+/* spike_matrices.c: real matrices: what is called solved is solved, what cannot be solved ends with a reason */
 static char help
   [] = "Real matrices in Matrix Market format, solved with PCSPIKE in several ways: what converges has a small true\n\
  residual.\n\

@@ -400,7 +400,7 @@ int main(int argc, char **argv)
   PetscCall(TestGrids());
   PetscCall(TestMatTypes());
   PetscCall(TestNullSpace());
-  PetscCall(SpikeTestEnd("composition"));
+  PetscCall(SpikeTestEnd("spike_composition"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -408,7 +408,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      output_file: output/composition_1.out
+      output_file: output/spike_composition_1.out
       requires: defined(PETSC_USE_LOG)
       test:
          suffix: 1

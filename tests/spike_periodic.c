@@ -636,7 +636,7 @@ int main(int argc, char **argv)
     PetscCall(TestRefill(1));
     PetscCall(TestRefill(20));
     PetscCall(TestFailures());
-    PetscCall(SpikeTestEnd("periodic"));
+    PetscCall(SpikeTestEnd("spike_periodic"));
   }
   PetscCall(PetscFinalize());
   return 0;
@@ -645,7 +645,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      output_file: output/periodic_1.out
+      output_file: output/spike_periodic_1.out
       test:
          suffix: 1
          nsize: {{1 2 3}}

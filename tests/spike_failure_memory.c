@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  failure_memory.c: each allocation in setup and applies of PCSPIKE fails in turn: an error, no crash, no leak, and the
-  same PC works when memory is back
+  spike_failure_memory.c: each allocation in setup and applies of PCSPIKE fails in turn: an error, no crash, no leak,
+  and the same PC works when memory is back
 */
 static char help[] = "Allocations of PCSPIKE that fail, one after the other.\n\n";
 
-#include "failure.h"
+#include "spikefailure.h"
 #include "guard.h"
 
 typedef struct {

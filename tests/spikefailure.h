@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* failure.h: for the failure tests: errors that are expected, checks, what must hold after a failure, small matrices */
+/*
+  spikefailure.h: for the failure tests: errors that are expected, checks, what must hold after a failure, small
+  matrices
+*/
 #pragma once
 
 #include <petscspike.h>

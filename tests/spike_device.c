@@ -291,7 +291,7 @@ int main(int argc, char **argv)
     PetscCall(TestBinding());
     PetscCall(TestDefaults());
   }
-  PetscCall(SpikeTestEnd("device"));
+  PetscCall(SpikeTestEnd("spike_device"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      output_file: output/device_1.out
+      output_file: output/spike_device_1.out
       nsize: {{1 2 3}}
       test:
          suffix: 1

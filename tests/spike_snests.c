@@ -301,7 +301,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestSNES());
   PetscCall(TestTS());
-  PetscCall(SpikeTestEnd("snests"));
+  PetscCall(SpikeTestEnd("spike_snests"));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -309,7 +309,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      output_file: output/snests_1.out
+      output_file: output/spike_snests_1.out
       test:
          suffix: 1
          nsize: {{1 2 3}}
