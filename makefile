@@ -22,7 +22,8 @@ GOALS := $(filter-out help format checkformat checkevidence clean,$(or $(MAKECMD
 ifneq ($(GOALS),)
 ifeq ($(PETSC_DIR),)
   # The caller's PETSC_ARCH belongs to no PETSC_DIR then; info only looks
-  BOOTSTRAPPED := $(shell $(foreach v,$(filter SPIKE_%,$(.VARIABLES)),$(if $(filter command%,$(origin $(v))),$(v)='$($(v))')) tools/bootstrap $(if $(filter-out info,$(GOALS)),,--print))
+  BOOTSTRAPPED := $(shell $(foreach v,$(filter SPIKE_%,$(.VARIABLES)),$(if $(filter command%,$(origin $(v))),$(v)='$($(v))')) tools/bootstrap $(if $(filter-out info,$(GOALS)),,--print) \
+    $(if $(filter-out demo bench,$(GOALS)),,--pictures))
   override PETSC_DIR  := $(patsubst PETSC_DIR=%,%,$(filter PETSC_DIR=%,$(BOOTSTRAPPED)))
   override PETSC_ARCH := $(patsubst PETSC_ARCH=%,%,$(filter PETSC_ARCH=%,$(BOOTSTRAPPED)))
   SPIKE_VENV := $(patsubst SPIKE_VENV=%,%,$(filter SPIKE_VENV=%,$(BOOTSTRAPPED)))
