@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dia.c: the host backend of dia.h; the products themselves are in dia_template.h */
+/* dia.c: the host backend of dia.h; the products themselves are in template.h */
 #include "kernels/dia/dia.h"
 #include "kernels/common/host/isa.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rhs.cu: the CUDA backend of columns.h: state, steps, sums, exchange of columns */
+/* rhs.cu: the CUDA backend of rhs.h: state, steps, sums, exchange of columns */
 #include "rhs.cuh"
 
 #define SPIKE_RHS_PAIRS 64 /* of columns that change places in one launch */
@@ -302,7 +302,7 @@ const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_CUDA = {"cuda",
                                                           SpikeKrylovRhsPush_CUDA,
                                                           SpikeKrylovRhsPull_CUDA,
                                                           SpikeKrylovRhsStep_CUDA,
-                                                          SpikeKrylovRhsBlockStep_CUDA,
+                                                          SpikeKrylovRhsBasisStep_CUDA,
                                                           SpikeKrylovRhsSums_CUDA,
                                                           SpikeKrylovRhsSwap_CUDA,
                                                           SpikeKrylovRhsCombine_CUDA,

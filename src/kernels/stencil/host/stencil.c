@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stencil.c: the host backend of stencil.h; lines of points with one unknown are in stencil_template.h */
+/* stencil.c: the host backend of stencil.h; lines of points with one unknown are in template.h */
 #include "kernels/stencil/stencil.h"
 #include "kernels/common/host/isa.h"
 
