@@ -240,16 +240,18 @@ static PetscErrorCode SpikeKrylovRhsBlockCG_Host(SpikeKrylovRhs *s, SpikeBlockCG
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_Host = {.name      = "host",
-                                                          .memtype   = PETSC_MEMTYPE_HOST,
-                                                          .create    = SpikeKrylovRhsCreate_Host,
-                                                          .destroy   = SpikeKrylovRhsDestroy_Host,
-                                                          .push      = SpikeKrylovRhsStay_Host,
-                                                          .pull      = SpikeKrylovRhsStay_Host,
-                                                          .step      = SpikeKrylovRhsStep_Host,
-                                                          .basisstep = SpikeKrylovRhsBasisStep_Host,
-                                                          .sums      = SpikeKrylovRhsSums_Host,
-                                                          .swap      = SpikeKrylovRhsSwap_Host,
-                                                          .combine   = SpikeKrylovRhsCombine_Host,
-                                                          .mult      = SpikeKrylovRhsMult_Host,
-                                                          .blockcg   = SpikeKrylovRhsBlockCG_Host};
+const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_Host = {
+  .name      = "host",
+  .memtype   = PETSC_MEMTYPE_HOST,
+  .create    = SpikeKrylovRhsCreate_Host,
+  .destroy   = SpikeKrylovRhsDestroy_Host,
+  .push      = SpikeKrylovRhsStay_Host,
+  .pull      = SpikeKrylovRhsStay_Host,
+  .step      = SpikeKrylovRhsStep_Host,
+  .basisstep = SpikeKrylovRhsBasisStep_Host,
+  .sums      = SpikeKrylovRhsSums_Host,
+  .swap      = SpikeKrylovRhsSwap_Host,
+  .combine   = SpikeKrylovRhsCombine_Host,
+  .mult      = SpikeKrylovRhsMult_Host,
+  .blockcg   = SpikeKrylovRhsBlockCG_Host,
+};
