@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  columnsmultcase.h: products by diagonals with up to MANY columns, some of which have a reason, against row sums on the
-  host; behind columnscase.h
+  rhsmultcase.h: products by diagonals with up to MANY right-hand sides, some of which have a reason, against row sums
+  on the host; behind rhscase.h
 */
 
 #define MANY 33
@@ -23,8 +23,8 @@ static PetscInt ManyOffsets(PetscInt pattern, PetscInt n, PetscInt offset[])
 }
 
 /* Column c of y, and its sums, have the same bits whatever columns are beside it */
-static PetscErrorCode TestManyColumns(const SpikeKrylovRhsKernels *kernels, SpikeKrylov *single, PetscInt n,
-                                      PetscInt pattern)
+static PetscErrorCode TestManyRhs(const SpikeKrylovRhsKernels *kernels, SpikeKrylov *single, PetscInt n,
+                                  PetscInt pattern)
 {
   const PetscInt            widths[] = {33, 1, 2, 3, 4, 5, 8, 9, 16, 17, 32};
   const SpikeKrylovStep     steps[]  = {SPIKE_KRYLOV_NSTEPS, SPIKE_BCGS_OMEGA_RHO};
@@ -120,7 +120,7 @@ static PetscErrorCode TestManyColumns(const SpikeKrylovRhsKernels *kernels, Spik
                             100 * PETSC_MACHINE_EPSILON * 20 * (n + 10)),
                 where, n, "a sum");
           Check((PetscBool)(sums[c * SPIKE_KRYLOV_MAXDOTS + k] == s.sums[c * info->ndots + k]), where, n,
-                "a sum depends on the columns beside");
+                "a sum depends on the right-hand sides beside");
         }
       }
     }
@@ -146,7 +146,7 @@ static PetscErrorCode TestMany(const SpikeKrylovRhsKernels *kernels, SpikeKrylov
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < PetscMin(nsizes, (PetscInt)PETSC_STATIC_ARRAY_LENGTH(sizes)); k++)
-    for (PetscInt pattern = 0; pattern < 3; pattern++) PetscCall(TestManyColumns(kernels, single, sizes[k], pattern));
-  Line("products by diagonals with many columns");
+    for (PetscInt pattern = 0; pattern < 3; pattern++) PetscCall(TestManyRhs(kernels, single, sizes[k], pattern));
+  Line("products by diagonals with many right-hand sides");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  cudakrylovblock.cu: steps over blocks of columns on the device against the host: vectors, sums, recurrences, posts,
+  cudakrylovbasis.cu: basis steps on the device against the host: vectors, sums, recurrences, posts,
   guards, two runs with the same bits
 */
-static char help[] = "Block steps of Krylov methods on the device against the host.\n\n";
+static char help[] = "Basis steps of Krylov methods on the device against the host.\n\n";
 
 #include <petscdevice_cuda.h>
 #include "kernels/krylov/krylov.h"
@@ -423,7 +423,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   if (cudaGetDeviceCount(&count) != cudaSuccess || !count) {
     (void)cudaGetLastError();
-    printf("ok 1 - CUDA block steps # SKIP no GPU on this machine\n1..1\n");
+    printf("ok 1 - CUDA basis steps # SKIP no GPU on this machine\n1..1\n");
     PetscCall(PetscFinalize());
     return 0;
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  columnscase.h: a backend of columns.h against the host's loops of single columns: steps, block steps, products,
-  exchange of columns; for hostcolumns.c and cudacolumns.cu.
+  rhscase.h: a backend of rhs.h against the host's loops of single right-hand sides: steps, basis steps, products,
+  exchange of right-hand sides; for hostrhs.c and cudarhs.cu.
 
   In front of it: Get(host, there, count) and Put(there, host, count), which copy numbers, and Make(&there, count),
   Drop(there).
@@ -10,7 +10,7 @@
 
 #define WIDTH 5 /* columns; the one in the middle has a reason, and is left alone */
 #define ROOM  7
-#define SHADE 3 /* of block steps */
+#define SHADE 3 /* of basis steps */
 #define MOST  (4 * SHADE + 8)
 #define DOTS  17 /* vectors that all columns share, most */
 
@@ -288,7 +288,7 @@ static PetscErrorCode TestDots(SpikeKrylovRhs *s, PetscInt n, PetscInt ld, Petsc
     PetscCall((*s->k->sums)(s, 1, nsums));
     for (PetscInt i = 0; i < nsums; i++)
       Check((PetscBool)(s->sums[i] == first[i]), "dots with shared vectors", n,
-            "a sum depends on the number of columns");
+            "a sum depends on the number of right-hand sides");
     PetscCall(Compare(&v, 0.0, "dots with shared vectors"));
     PetscCall(DropBlocks(&v));
   }
@@ -451,21 +451,21 @@ static PetscErrorCode TestBackend(SpikeKrylovRhs *s, SpikeKrylov *single, const 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < nsizes; k++)
     for (PetscInt pad = 0; pad < 3; pad += 2) PetscCall(TestSteps(s, sizes[k], PetscMax(1, sizes[k]) + pad));
-  Line("steps over columns");
+  Line("steps over right-hand sides");
   for (PetscInt k = 0; k < nsizes; k++)
     for (PetscInt pad = 0; pad < 3; pad += 2) PetscCall(TestBlockSteps(s, sizes[k], PetscMax(1, sizes[k]) + pad));
-  Line("block steps over columns");
+  Line("basis steps over right-hand sides");
   for (PetscInt k = 0; k < nsizes; k++)
     for (PetscInt pad = 0; pad < 3; pad += 2) PetscCall(TestDots(s, sizes[k], PetscMax(1, sizes[k]) + pad, 0));
-  Line("inner products with vectors that columns share");
+  Line("inner products with vectors that right-hand sides share");
   for (PetscInt k = 0; k < nsizes; k++)
     for (PetscInt form = 0; form < 2; form++)
       if (sizes[k] > 20 && (form || !PetscMemTypeHost(s->k->memtype)))
         PetscCall(TestMult(s, single, sizes[k], sizes[k] + 3, form ? KSP_FUSED_SPMV_DIA : KSP_FUSED_SPMV_SELL));
-  Line("products with columns");
+  Line("products with right-hand sides");
   for (PetscInt k = 0; k < nsizes; k++) PetscCall(TestSwap(s, sizes[k], sizes[k] + 1));
-  Line("columns that change places");
+  Line("right-hand sides that change places");
   for (PetscInt k = 0; k < nsizes; k++) PetscCall(TestCombine(s, sizes[k], sizes[k] + 1));
-  Line("columns of two blocks");
+  Line("right-hand sides of two blocks");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

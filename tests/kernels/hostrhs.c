@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* hostcolumns.c: tests of the host backend of columns.h, for each instruction set; prints TAP */
-static char help[] = "Steps over columns of the host backend of the fused Krylov methods.\n\n";
+/* hostrhs.c: tests of the host backend of rhs.h, for each instruction set; prints TAP */
+static char help[] = "Steps over several right-hand sides of the host backend of the fused Krylov methods.\n\n";
 
 #include "kernels/krylov/rhs.h"
 #include "kernels/band/host/ops.h"
@@ -49,8 +49,8 @@ static PetscErrorCode DropIndices(PetscInt there[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#include "columnscase.h"
-#include "columnsmultcase.h"
+#include "rhscase.h"
+#include "rhsmultcase.h"
 #include "blockcgcase.h"
 
 int main(int argc, char **argv)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  cudacolumns.cu: tests of the CUDA backend of columns.h against the host's loops, and of its recurrences on the device;
+  cudarhs.cu: tests of the CUDA backend of rhs.h against the host's loops, and of its recurrences on the device;
   prints TAP
 */
-static char help[] = "Steps over columns of the CUDA backend of the fused Krylov methods. -small: few sizes, for "
-                     "compute-sanitizer.\n\n";
+static char help
+  [] = "Steps over several right-hand sides of the CUDA backend of the fused Krylov methods. -small: few sizes, for "
+       "compute-sanitizer.\n\n";
 
 #include <petscdevice_cuda.h>
 #include "kernels/krylov/rhs.h"
@@ -54,8 +55,8 @@ static PetscErrorCode DropIndices(PetscInt there[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#include "columnscase.h"
-#include "columnsmultcase.h"
+#include "rhscase.h"
+#include "rhsmultcase.h"
 #include "blockcgcase.h"
 
 /*
