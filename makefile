@@ -22,7 +22,8 @@ GOALS := $(filter-out help format checkformat checkevidence clean,$(or $(MAKECMD
 ifneq ($(GOALS),)
 ifeq ($(PETSC_DIR),)
   # The caller's PETSC_ARCH belongs to no PETSC_DIR then; info only looks
-  BOOTSTRAPPED := $(shell $(foreach v,$(filter SPIKE_%,$(.VARIABLES)),$(if $(filter command%,$(origin $(v))),$(v)='$($(v))')) tools/bootstrap $(if $(filter-out info,$(GOALS)),,--print))
+  BOOTSTRAPPED := $(shell $(foreach v,$(filter SPIKE_%,$(.VARIABLES)),$(if $(filter command%,$(origin $(v))),$(v)='$($(v))')) tools/bootstrap $(if $(filter-out info,$(GOALS)),,--print) \
+    $(if $(filter-out demo bench,$(GOALS)),,--pictures))
   override PETSC_DIR  := $(patsubst PETSC_DIR=%,%,$(filter PETSC_DIR=%,$(BOOTSTRAPPED)))
   override PETSC_ARCH := $(patsubst PETSC_ARCH=%,%,$(filter PETSC_ARCH=%,$(BOOTSTRAPPED)))
   SPIKE_VENV := $(patsubst SPIKE_VENV=%,%,$(filter SPIKE_VENV=%,$(BOOTSTRAPPED)))
@@ -206,7 +207,7 @@ HARNESS  := $(abspath $(BUILD))/harness
 TESTDIR  := $(HARNESS)/tests
 JOBS     ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -le 8 ] || n=8; echo $$n)
 
-ifneq ($(filter check test testprograms gpucheck bundle,$(GOALS)),)
+ifneq ($(filter check checkdevice test testprograms gpucheck gpusanitize bundle,$(GOALS)),)
 include $(HARNESS)/sources.mk
 endif
 # The folders are prerequisites too: a file may go
@@ -222,12 +223,19 @@ RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' S
   PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' SPIKE_CC='$(PCC)' SPIKE_CFLAGS='$(SAN_FLAGS)' SPIKE_HAVE_CUDA='$(if $(CUDA),1)' $(if $(SANITIZE),SPIKE_SUPPRESSIONS='$(CURDIR)/tools')
 LIMIT  := $(if $(SANITIZE),-t 600)
 
-.PHONY: testprograms check test
+.PHONY: testprograms check checkdevice test
 testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS)
 
 check: testprograms
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh $(if $(SANITIZE),,faults:tests/faults.sh) programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
+
+# What a PETSc with a device changes on a machine without one: loading, and the tests of what knows about devices
+DEVICETESTS := @(device|dia|gridstencil|nosync|composition|interface|ksp_fused)
+checkdevice: testprograms
+	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
+	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(DEVICETESTS)' -o $(BUILD)/check \
+	  loading:tests/loading.sh programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
 
 test: $(so) $(TESTEXE)
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(or $(gs),$(search))' -o $(BUILD)/check petsc:$(TESTDIR)
@@ -297,6 +305,7 @@ petscspike $(VERSION): SPIKE preconditioners as a plugin for PETSc 3.26
   make              the library (builds PETSc first when PETSC_DIR is not set: 10 minutes, once)
   make demo         three real problems, SPIKE beside PETSc's own preconditioners
   make check        all tests
+  make checkdevice  those that a PETSc with CUDA changes on a machine without a GPU
   make test         PETSc's test blocks only; gs=PATTERN chooses some
   make bench        all benchmarks; name=band for one, args="..." for its options
   make gpucheck     all tests on a machine with a GPU, and the record of it in benchmarks/results

@@ -133,7 +133,7 @@ SPIKE_SCALAR_INLINE PetscReal SpikeIDRSmooth(const SpikeIDR *d, const PetscScala
   return square > (PetscReal)0.0 ? PetscSqrtReal(square) : (PetscReal)0.0;
 }
 
-/* What follows from the sums h[] of a block step, and how many there are; m is last - first */
+/* What follows from the sums h[] of a basis step, and how many there are; m is last - first */
 typedef enum {
   SPIKE_IDR_START,    /* P^H r, r.r: step 0                                                            s + 1 */
   SPIKE_IDR_PROJECT,  /* p_i.g, first <= i < last: alpha                                               m     */
@@ -152,7 +152,7 @@ typedef struct {
 } SpikeIDRRecurrence;
 
 /*
-  The scalars in `array` behind a block step, from its sums over all ranks, which are overwritten. What is returned is
+  The scalars in `array` behind a basis step, from its sums over all ranks, which are overwritten. What is returned is
   what SpikeKrylovRecur() returns
 */
 SPIKE_SCALAR_INLINE PetscBool SpikeIDRRecur(const SpikeIDRRecurrence *e, SpikeKrylovScalars *s, PetscScalar *array,

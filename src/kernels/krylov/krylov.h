@@ -34,9 +34,9 @@ typedef struct {
   SpikeKrylovScalars       *scalars;
   SpikeScalar               local[SPIKE_KRYLOV_MAXDOTS]; /* sums of this rank                                */
   void                     *data;                        /* whatever else the backend needs                  */
-  PetscInt                  ncolumns;                    /* most columns of a block, 0 without block steps   */
+  PetscInt                  ncolumns;                    /* most columns of a block, 0 without basis steps   */
   /*
-    scalars of block steps where the kernels are, and where the host makes their recurrences; NULL is the latter with
+    scalars of basis steps where the kernels are, and where the host makes their recurrences; NULL is the latter with
     ondevice
   */
   PetscScalar *small, *hostsmall;
@@ -204,14 +204,14 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*destroygraph)(SpikeKrylov *, void **graph);
 
   /*
-    Block steps: at most maxcolumns columns. basiscreate() makes room for blocks of s columns and for `small` scalars,
+    Basis steps: at most maxcolumns columns. basiscreate() makes room for blocks of s columns and for `small` scalars,
     in place of what there was; destroy() takes it away
   */
   PetscInt maxcolumns;
   PetscErrorCode (*basiscreate)(SpikeKrylov *, PetscInt s, PetscInt small);
 
   /*
-    Enqueues a block step, behind y <- A x by the copy of A where there is one (DOTS of this y; x is z where that is
+    Enqueues a basis step, behind y <- A x by the copy of A where there is one (DOTS of this y; x is z where that is
     there), and in front of a COMBINE that starts from the r of this step where there is one: one pass over the vectors
     on a device. Does nothing when a reason is set. With a recurrence its sums are taken: ondevice the recurrence
     follows, else basissums() waits for them, on this rank. basispush(): the host's scalars become those of the kernels;

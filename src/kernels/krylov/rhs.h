@@ -8,11 +8,11 @@
 #include "krylov.h"
 #include "blockcg.h"
 
-typedef struct _n_SpikeKrylovColumnKernels SpikeKrylovRhsKernels;
+typedef struct _n_SpikeKrylovRhsKernels SpikeKrylovRhsKernels;
 
 /*
   A solve for m right-hand sides is m solves side by side: a vector becomes a block of columns, and each column has
-  scalars, and for block steps `nsmall` scalars, of its own. Column c of a block with leading dimension ld begins at c
+  scalars, and for basis steps `nsmall` scalars, of its own. Column c of a block with leading dimension ld begins at c
   ld; ld = 0 is one vector that all columns share. A step is done for the columns 0 to width - 1, but for those whose
   reason is set.
 
@@ -25,7 +25,7 @@ typedef struct {
   PetscBool                    ondevice;
   /* columns that there is room for                                            */
   PetscInt m;
-  /* of block steps: most columns of A and B; 0 without                         */
+  /* of basis steps: most columns of A and B; 0 without                         */
   PetscInt ncolumns, nsmall;
   /* [m]                                                                       */
   SpikeKrylovScalars *scalars;
@@ -42,7 +42,7 @@ static inline PetscInt SpikeKrylovRhsSums(const SpikeKrylovRhs *s)
   return PetscMax((PetscInt)SPIKE_KRYLOV_MAXDOTS, s->ncolumns + 3);
 }
 
-struct _n_SpikeKrylovColumnKernels {
+struct _n_SpikeKrylovRhsKernels {
   const char  *name;
   PetscMemType memtype;
 
@@ -52,7 +52,7 @@ struct _n_SpikeKrylovColumnKernels {
 
   /*
     push(): the host's scalars of the first `width` columns become those of the kernels, without ondevice also those of
-    block steps. pull(): the other way, with ondevice; waits
+    basis steps. pull(): the other way, with ondevice; waits
   */
   PetscErrorCode (*push)(SpikeKrylovRhs *, PetscInt width);
   PetscErrorCode (*pull)(SpikeKrylovRhs *, PetscInt width);
@@ -65,7 +65,7 @@ struct _n_SpikeKrylovColumnKernels {
                          const PetscInt ld[]);
 
   /*
-    One block step of each column: the pointers of the block, and c, a, g in the scalars of block steps, are those of
+    One basis step of each column: the pointers of the block, and c, a, g in the scalars of basis steps, are those of
     column 0. ldA is that of b->A, ld that of all else. combine: a COMBINE behind it, all of whose blocks have ld.
     SMOOTH is done where a reason is set too.
   */

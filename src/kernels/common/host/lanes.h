@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  lanes.h: a vector register of PetscScalar for one instruction set: krv_t with KR_LANES numbers, and products that C
-  compiles to plain multiplications
+  lanes.h: a vector register of PetscScalar for one instruction set, for host loops of krylov, dia and stencil.
+
+  lanes_t holds LANES numbers; LANES_MUL(a, b) = a b and LANES_DOT(a, b) = conj(a) b, of registers or single numbers.
+  Complex numbers go one by one, multiplied without the recovery of infinities that C asks for.
 */
 #pragma once
 
@@ -9,27 +11,26 @@
 #include "target.h"
 
 #if defined(PETSC_USE_COMPLEX)
-typedef PetscScalar krv_t;
+typedef PetscScalar lanes_t;
 
-/* Without the test for infinities that C wants */
-SPIKE_INLINE PetscScalar kr_mul(PetscScalar a, PetscScalar b)
+SPIKE_INLINE PetscScalar lanes_mul(PetscScalar a, PetscScalar b)
 {
   const PetscReal ar = PetscRealPart(a), ai = PetscImaginaryPart(a), br = PetscRealPart(b), bi = PetscImaginaryPart(b);
 
   return PetscCMPLX(ar * br - ai * bi, ar * bi + ai * br);
 }
-SPIKE_INLINE PetscScalar kr_dot(PetscScalar a, PetscScalar b)
+SPIKE_INLINE PetscScalar lanes_dot(PetscScalar a, PetscScalar b)
 {
   const PetscReal ar = PetscRealPart(a), ai = PetscImaginaryPart(a), br = PetscRealPart(b), bi = PetscImaginaryPart(b);
 
   return PetscCMPLX(ar * br + ai * bi, ar * bi - ai * br);
 }
-  #define KR_LANES     1
-  #define KR_MUL(a, b) kr_mul(a, b)
-  #define KR_DOT(a, b) kr_dot(a, b)
+  #define LANES           1
+  #define LANES_MUL(a, b) lanes_mul(a, b)
+  #define LANES_DOT(a, b) lanes_dot(a, b)
 #else
-typedef PetscScalar krv_t __attribute__((vector_size(SPIKE_VBYTES), aligned(sizeof(PetscScalar)), may_alias));
-  #define KR_LANES     ((PetscInt)(SPIKE_VBYTES / sizeof(PetscScalar)))
-  #define KR_MUL(a, b) ((a) * (b))
-  #define KR_DOT(a, b) ((a) * (b))
+typedef PetscScalar lanes_t __attribute__((vector_size(SPIKE_VBYTES), aligned(sizeof(PetscScalar)), may_alias));
+  #define LANES           ((PetscInt)(SPIKE_VBYTES / sizeof(PetscScalar)))
+  #define LANES_MUL(a, b) ((a) * (b))
+  #define LANES_DOT(a, b) ((a) * (b))
 #endif

@@ -99,7 +99,7 @@ __device__ static __forceinline__ PetscScalar SpikeDIAConj(PetscScalar a)
 #endif
 }
 
-/* dia_mult.cu */
+/* mult.cu */
 PETSC_INTERN PetscErrorCode SpikeDIAMult_CUDA(const SpikeDIA *, PetscInt, PetscInt, const PetscScalar *,
                                               const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode SpikeDIAMultTranspose_CUDA(const SpikeDIA *, PetscBool, const PetscScalar *,
@@ -111,7 +111,7 @@ PETSC_INTERN PetscErrorCode SpikeDIAPack_CUDA(const SpikeDIA *, PetscInt, const 
 PETSC_INTERN PetscErrorCode SpikeDIAUnpackAdd_CUDA(const SpikeDIA *, PetscInt, const SpikeDIARun[], const PetscScalar *,
                                                    PetscScalar *);
 
-/* dia_values.cu */
+/* values.cu */
 PETSC_INTERN PetscErrorCode SpikeDIAFill_CUDA(SpikeDIA *, PetscInt, const SpikeCSR[]);
 PETSC_INTERN PetscErrorCode SpikeDIAZero_CUDA(SpikeDIA *);
 PETSC_INTERN PetscErrorCode SpikeDIAScale_CUDA(SpikeDIA *, PetscScalar);
@@ -124,11 +124,11 @@ PETSC_INTERN PetscErrorCode SpikeDIAGetDiagonal_CUDA(const SpikeDIA *, PetscInt,
 PETSC_INTERN PetscErrorCode SpikeDIASetDiagonal_CUDA(SpikeDIA *, PetscInt, PetscBool, PetscScalar, const PetscScalar *);
 PETSC_INTERN PetscErrorCode SpikeDIASums_CUDA(const SpikeDIA *, SpikeDIASums, PetscReal *, PetscReal *);
 
-/* spike_filldia.cu */
+/* scan.cu */
 PETSC_INTERN PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *, PetscReal[], PetscInt[2]);
 PETSC_INTERN PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *, PetscInt, PetscScalar *);
 
-/* dia_link.cu */
+/* halo.cu */
 PETSC_INTERN PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm, PetscBool, PetscInt, const SpikeDIAMessages *,
                                                  const SpikeDIAMessages *, SpikeDIALink **);
 PETSC_INTERN PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **);

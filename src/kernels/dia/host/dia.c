@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dia.c: the host backend of dia.h; the products themselves are in dia_template.h */
+/* dia.c: the host backend of dia.h; the products themselves are in template.h */
 #include "kernels/dia/dia.h"
 #include "kernels/common/host/isa.h"
 
@@ -312,29 +312,31 @@ static PetscErrorCode SpikeDIASums_Host(const SpikeDIA *A, SpikeDIASums kind, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeDIAKernels SpikeDIAKernels_Host = {.name               = "host",
-                                              .memtype            = PETSC_MEMTYPE_HOST,
-                                              .create             = SpikeDIACreate_Host,
-                                              .destroy            = SpikeDIADestroy_Host,
-                                              .alloc              = SpikeDIAAlloc_Host,
-                                              .release            = SpikeDIARelease_Host,
-                                              .move               = SpikeDIAMove_Host,
-                                              .fill               = SpikeDIAFill_Host,
-                                              .get                = SpikeDIAGet_Host,
-                                              .put                = SpikeDIAPut_Host,
-                                              .mult               = SpikeDIAMult_Host,
-                                              .multtranspose      = SpikeDIAMultTranspose_Host,
-                                              .multtransposeghost = SpikeDIAMultTransposeGhost_Host,
-                                              .pack               = SpikeDIAPack_Host,
-                                              .unpackadd          = SpikeDIAUnpackAdd_Host,
-                                              .zero               = SpikeDIAZero_Host,
-                                              .scale              = SpikeDIAScale_Host,
-                                              .conjugate          = SpikeDIAConjugate_Host,
-                                              .diagonalscale      = SpikeDIADiagonalScale_Host,
-                                              .axpy               = SpikeDIAAXPY_Host,
-                                              .copy               = SpikeDIACopy_Host,
-                                              .getdiagonal        = SpikeDIAGetDiagonal_Host,
-                                              .setdiagonal        = SpikeDIASetDiagonal_Host,
-                                              .sums               = SpikeDIASums_Host,
-                                              .scan               = SpikeDIAScan_Host,
-                                              .sample             = SpikeDIASample_Host};
+const SpikeDIAKernels SpikeDIAKernels_Host = {
+  .name               = "host",
+  .memtype            = PETSC_MEMTYPE_HOST,
+  .create             = SpikeDIACreate_Host,
+  .destroy            = SpikeDIADestroy_Host,
+  .alloc              = SpikeDIAAlloc_Host,
+  .release            = SpikeDIARelease_Host,
+  .move               = SpikeDIAMove_Host,
+  .fill               = SpikeDIAFill_Host,
+  .get                = SpikeDIAGet_Host,
+  .put                = SpikeDIAPut_Host,
+  .mult               = SpikeDIAMult_Host,
+  .multtranspose      = SpikeDIAMultTranspose_Host,
+  .multtransposeghost = SpikeDIAMultTransposeGhost_Host,
+  .pack               = SpikeDIAPack_Host,
+  .unpackadd          = SpikeDIAUnpackAdd_Host,
+  .zero               = SpikeDIAZero_Host,
+  .scale              = SpikeDIAScale_Host,
+  .conjugate          = SpikeDIAConjugate_Host,
+  .diagonalscale      = SpikeDIADiagonalScale_Host,
+  .axpy               = SpikeDIAAXPY_Host,
+  .copy               = SpikeDIACopy_Host,
+  .getdiagonal        = SpikeDIAGetDiagonal_Host,
+  .setdiagonal        = SpikeDIASetDiagonal_Host,
+  .sums               = SpikeDIASums_Host,
+  .scan               = SpikeDIAScan_Host,
+  .sample             = SpikeDIASample_Host,
+};

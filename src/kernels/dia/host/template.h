@@ -8,7 +8,7 @@
 #include "kernels/dia/dia.h"
 
 #if !defined(PETSC_USE_COMPLEX)
-  #define KD_REGISTERS PetscMin(8, SPIKE_DIA_ROWS / KR_LANES)
+  #define KD_REGISTERS PetscMin(8, SPIKE_DIA_ROWS / LANES)
 #endif
 
 /* sum += a x; the same with conj(a) */
@@ -16,9 +16,9 @@ SPIKE_INLINE void kd_add(PetscInt n, PetscBool conjugate, const PetscScalar *res
                          PetscScalar *restrict sum)
 {
   if (conjugate) {
-    for (PetscInt r = 0; r < n; r++) sum[r] += KR_DOT(a[r], x[r]);
+    for (PetscInt r = 0; r < n; r++) sum[r] += LANES_DOT(a[r], x[r]);
   } else {
-    for (PetscInt r = 0; r < n; r++) sum[r] += KR_MUL(a[r], x[r]);
+    for (PetscInt r = 0; r < n; r++) sum[r] += LANES_MUL(a[r], x[r]);
   }
 }
 
@@ -39,14 +39,14 @@ static void SPIKE_PASTE3(kd_mult, loop, SPIKE_ISA)(const SpikeDIA *A, PetscInt b
     while (lo < hi && (A->last[hi - 1] <= i || A->first[hi - 1] >= i + rows)) hi--;
 #if !defined(PETSC_USE_COMPLEX)
     if (rows == SPIKE_DIA_ROWS && lo < hi && i + A->offset[lo] >= 0 && A->m - SPIKE_DIA_ROWS - i >= A->offset[hi - 1]) {
-      for (PetscInt r = 0; r < SPIKE_DIA_ROWS; r += KD_REGISTERS * KR_LANES) {
-        krv_t v[KD_REGISTERS], *out = (krv_t *)(y + i + r);
+      for (PetscInt r = 0; r < SPIKE_DIA_ROWS; r += KD_REGISTERS * LANES) {
+        lanes_t v[KD_REGISTERS], *out = (lanes_t *)(y + i + r);
 
         memset(v, 0, sizeof(v));
-        if (z) { SPIKE_UNROLL for (int k = 0; k < KD_REGISTERS; k++) v[k] = ((const krv_t *)(z + i + r))[k]; }
+        if (z) { SPIKE_UNROLL for (int k = 0; k < KD_REGISTERS; k++) v[k] = ((const lanes_t *)(z + i + r))[k]; }
         for (PetscInt d = lo; d < hi; d++) {
-          const krv_t *a = (const krv_t *)(val + (PetscCount)d * SPIKE_DIA_ROWS + r),
-                      *b = (const krv_t *)(x + i + r + A->offset[d]);
+          const lanes_t *a = (const lanes_t *)(val + (PetscCount)d * SPIKE_DIA_ROWS + r),
+                        *b = (const lanes_t *)(x + i + r + A->offset[d]);
 
           SPIKE_UNROLL for (int k = 0; k < KD_REGISTERS; k++) v[k] += a[k] * b[k];
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* basis.cuh: the sums of block steps, and what follows from them */
+/* basis.cuh: the sums of basis steps, and what follows from them */
 #pragma once
 
 #include "krylov.cuh"
@@ -134,7 +134,7 @@ __device__ static __forceinline__ void SpikeRowsAxpy(PetscScalar a, const SpikeR
   for (int v = 0; v < V; v++) y.e[v] = SpikeFma(a, x.e[v], y.e[v]);
 }
 
-/* krylov_block.cu */
+/* basis.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovBasisCreate_CUDA(SpikeKrylov *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeKrylovBasisDestroy_CUDA(SpikeKrylov *);
 PETSC_INTERN PetscErrorCode SpikeKrylovBasisStep_CUDA(SpikeKrylov *, SpikeKrylovBasisStep, const SpikeKrylovBasis *,
@@ -144,11 +144,11 @@ PETSC_INTERN PetscErrorCode SpikeKrylovBasisPush_CUDA(SpikeKrylov *);
 PETSC_INTERN PetscErrorCode SpikeKrylovShadow_CUDA(PetscInt, PetscInt, PetscInt, PetscInt, PetscScalar *);
 PETSC_INTERN SpikeBasisEnd  SpikeKrylovBasisEnd(const SpikeKrylov *, const SpikeIDRRecurrence *, PetscInt);
 
-/* krylov_blockmult.cu */
+/* basis_mult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *, const void *, const PetscScalar *,
                                                       const SpikeKrylovBasis *, const SpikeIDRRecurrence *);
 
-/* krylov_cuda.cu */
+/* krylov.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovSpin_CUDA(const SpikeKrylovCUDA *, const volatile unsigned long long *,
                                                  unsigned long long);
 
@@ -158,7 +158,7 @@ static inline size_t SpikeBasisShared(const SpikeBasisEnd &e)
   return e.nsums && e.recur ? SpikeIDRSize(e.recurrence.s) * sizeof(PetscScalar) : 0;
 }
 
-/* A kernel of a block step, behind the one in front; the caller asks for the last error */
+/* A kernel of a basis step, behind the one in front; the caller asks for the last error */
 template <typename... P, typename... A>
 static void SpikeBasisLaunch(void (*kernel)(P...), const SpikeKrylovCUDA *h, unsigned blocks, const SpikeBasisEnd &e,
                              A... arguments)

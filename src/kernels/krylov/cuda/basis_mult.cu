@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* basis_mult.cu: products with a copy of a matrix that have the inner products of a block step in the epilogue */
+/* basis_mult.cu: products with a copy of a matrix that have the inner products of a basis step in the epilogue */
 #include "stencil.cuh"
 
 template <int M>

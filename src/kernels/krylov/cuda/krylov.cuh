@@ -310,20 +310,20 @@ static inline PetscErrorCode SpikeKrylovResident(K kernel, int *resident)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* krylov_cuda.cu: whether a step takes rows in pairs, and the blocks of its kernel */
+/* krylov.cu: whether a step takes rows in pairs, and the blocks of its kernel */
 PETSC_INTERN bool           SpikeKrylovIsWide(PetscInt, PetscScalar *const[]);
 PETSC_INTERN PetscErrorCode SpikeKrylovStepBlocks_CUDA(const SpikeKrylovCUDA *, SpikeKrylovStep, PetscInt, bool,
                                                        PetscInt *);
 
-/* krylov_persistent.cu */
+/* persistent.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *, const void *, const SpikeKrylovIterations *,
                                                     PetscInt, PetscInt *);
 
-/* krylov_stencil.cu */
+/* stencil.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,
                                                           void **);
 
-/* krylov_mult.cu */
+/* mult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *, const SpikeKrylovLoan *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovRefill_CUDA(SpikeKrylov *, const SpikeKrylovCSR *, void *);

@@ -278,16 +278,16 @@ struct SpikeKrylovEntries {
   }
 };
 
-/* krylov_mult.cu: blocks of the kernel of a product with this step behind it */
+/* mult.cu: blocks of the kernel of a product with this step behind it */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                        SpikeKrylovStep, PetscInt *);
 
-/* krylov_stencil.cu */
+/* stencil.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                         SpikeKrylovStep, const SpikeKrylovMultArgs *);
 
 /*
-  krylov_sell.cu, krylov_dia.cu: *made is false where the form does not suit; fill writes columns too where they are not
+  sell.cu, dia.cu: *made is false where the form does not suit; fill writes columns too where they are not
   there yet
 */
 PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, SpikeKrylovSell *,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rhs.cu: the CUDA backend of columns.h: state, steps, sums, exchange of columns */
+/* rhs.cu: the CUDA backend of rhs.h: state, steps, sums, exchange of columns */
 #include "rhs.cuh"
 
 #define SPIKE_RHS_PAIRS 64 /* of columns that change places in one launch */
@@ -295,16 +295,18 @@ static PetscErrorCode SpikeKrylovRhsCreate_CUDA(SpikeKrylovRhs *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_CUDA = {"cuda",
-                                                          PETSC_MEMTYPE_CUDA,
-                                                          SpikeKrylovRhsCreate_CUDA,
-                                                          SpikeKrylovRhsDestroy_CUDA,
-                                                          SpikeKrylovRhsPush_CUDA,
-                                                          SpikeKrylovRhsPull_CUDA,
-                                                          SpikeKrylovRhsStep_CUDA,
-                                                          SpikeKrylovRhsBlockStep_CUDA,
-                                                          SpikeKrylovRhsSums_CUDA,
-                                                          SpikeKrylovRhsSwap_CUDA,
-                                                          SpikeKrylovRhsCombine_CUDA,
-                                                          SpikeKrylovRhsMult_CUDA,
-                                                          SpikeKrylovRhsBlockCG_CUDA};
+const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_CUDA = {
+  /* name */ "cuda",
+  /* memtype */ PETSC_MEMTYPE_CUDA,
+  /* create */ SpikeKrylovRhsCreate_CUDA,
+  /* destroy */ SpikeKrylovRhsDestroy_CUDA,
+  /* push */ SpikeKrylovRhsPush_CUDA,
+  /* pull */ SpikeKrylovRhsPull_CUDA,
+  /* step */ SpikeKrylovRhsStep_CUDA,
+  /* basisstep */ SpikeKrylovRhsBasisStep_CUDA,
+  /* sums */ SpikeKrylovRhsSums_CUDA,
+  /* swap */ SpikeKrylovRhsSwap_CUDA,
+  /* combine */ SpikeKrylovRhsCombine_CUDA,
+  /* mult */ SpikeKrylovRhsMult_CUDA,
+  /* blockcg */ SpikeKrylovRhsBlockCG_CUDA,
+};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rhs.cuh: what the files of the CUDA backend of columns.h share: its state, and the sums of a column */
+/* rhs.cuh: what the files of the CUDA backend of rhs.h share: its state, and the sums of a column */
 #pragma once
 
 #include "kernels/krylov/rhs.h"
@@ -21,7 +21,7 @@ typedef struct {
   /* [m] sums of each column that the host has asked for                     */
   unsigned long long *summed;
   int                 sharedmost; /* bytes of shared memory that a block can have                   */
-  /* the last step was a block step; it had sums of all columns              */
+  /* the last step was a basis step; it had sums of all columns              */
   bool block, all;
 } SpikeRhsCUDA;
 
@@ -106,19 +106,19 @@ __device__ static __forceinline__ void SpikeRhsFinish(PetscScalar d[], PetscScal
   if (!threadIdx.x) SpikeRhsTell<STEP>(d, state, column);
 }
 
-/* krylov_columns.cu */
+/* rhs.cu */
 PETSC_INTERN SpikeRhsState SpikeRhsStateOf(const SpikeKrylovRhs *);
 
-/* krylov_columnsblock.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovRhsBlockStep_CUDA(SpikeKrylovRhs *, PetscInt, SpikeKrylovBasisStep,
+/* rhs_basis.cu */
+PETSC_INTERN PetscErrorCode SpikeKrylovRhsBasisStep_CUDA(SpikeKrylovRhs *, PetscInt, SpikeKrylovBasisStep,
                                                          const SpikeKrylovBasis *, PetscInt, PetscInt,
                                                          const SpikeKrylovBasis *, const SpikeIDRRecurrence *);
 
-/* krylov_columnsmult.cu */
+/* rhs_mult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *, const void *, PetscInt, SpikeKrylovStep,
                                                     const PetscScalar *, const PetscScalar *, PetscScalar *, PetscInt,
                                                     PetscScalar *const[], const PetscInt[]);
 
-/* krylov_columnscg.cu */
+/* rhs_cg.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovRhsBlockCG_CUDA(SpikeKrylovRhs *, SpikeBlockCGStep, PetscInt, int,
                                                        PetscScalar *);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  rhs_basis.cu: the block steps of krylov_block.cu over several right-hand sides: blockIdx.y is the right-hand side, a
+  rhs_basis.cu: the basis steps of basis.cu over several right-hand sides: blockIdx.y is the right-hand side, a
   column here, but for inner products
 */
 #include "rhs_dots.cuh"
@@ -176,7 +176,7 @@ static bool SpikeRhsWide(const PetscScalar *p)
   return (size_t)p % (2 * sizeof(PetscReal)) == 0;
 }
 
-PetscErrorCode SpikeKrylovRhsBlockStep_CUDA(SpikeKrylovRhs *s, PetscInt width, SpikeKrylovBasisStep step,
+PetscErrorCode SpikeKrylovRhsBasisStep_CUDA(SpikeKrylovRhs *s, PetscInt width, SpikeKrylovBasisStep step,
                                             const SpikeKrylovBasis *b, PetscInt ldA, PetscInt ld,
                                             const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *recurrence)
 {

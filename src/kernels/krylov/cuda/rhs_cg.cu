@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rhs_cg.cu: the CUDA backend of columns.h: small matrices of block CG */
+/* rhs_cg.cu: the CUDA backend of rhs.h: small matrices of block CG */
 #include "rhs.cuh"
 
 #define SPIKE_BLOCKCG_THREADS 512

@@ -18,7 +18,7 @@ typedef struct {
 } SpikeRhsProduct;
 
 /*
-  krylov_columnsdia.cu: the same for the columns in the list; and whether a copy is one of those that can be taken so
+  rhs_dia.cu: the same for the columns in the list; and whether a copy is one of those that can be taken so
 */
 PETSC_INTERN bool           SpikeRhsHasTiles_CUDA(const SpikeKrylovCopyCUDA *);
 PETSC_INTERN PetscErrorCode SpikeRhsTiles_CUDA(const SpikeKrylovRhs *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stencil.cuh: products by a stencil with a block step behind them */
+/* stencil.cuh: products by a stencil with a basis step behind them */
 #pragma once
 
 #include "basis.cuh"
@@ -16,7 +16,7 @@ static inline bool SpikeStencilTakes(PetscInt columns)
   return columns == 1 || columns == 2 || columns == 4;
 }
 
-/* krylov_stencilblock.cu */
+/* stencil_basis.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovStencilBasisMult_CUDA(const SpikeKrylovCUDA *, const SpikeStencil *,
                                                              const PetscScalar *x, const SpikeKrylovBasis *,
                                                              const SpikeBasisEnd *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stencil_basis.cu: products by a stencil that have the inner products of a block step in the epilogue */
+/* stencil_basis.cu: products by a stencil that have the inner products of a basis step in the epilogue */
 #include "stencil.cuh"
 
 template <int M>

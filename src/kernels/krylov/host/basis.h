@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  basis.h: the host loops over the block steps of a Krylov method, for one instruction set; included behind template.h.
+  basis.h: the host loops over the basis steps of a Krylov method, for one instruction set; included behind template.h.
 
   Rows are taken KB_ROWS at a time, so that the vectors which all columns meet stay in cache and each vector comes from
   memory once.
@@ -10,25 +10,25 @@
 /* conj(x) y */
 SPIKE_INLINE PetscScalar kb_dot(PetscInt n, const PetscScalar *x, const PetscScalar *y)
 {
-  krv_t       d[4];
-  PetscScalar sum = 0.0, lane[4][KR_LANES];
+  lanes_t     d[4];
+  PetscScalar sum = 0.0, lane[4][LANES];
   PetscInt    i   = 0;
 
   memset(d, 0, sizeof(d));
-  for (; i + 4 * KR_LANES <= n; i += 4 * KR_LANES) {
+  for (; i + 4 * LANES <= n; i += 4 * LANES) {
     SPIKE_UNROLL for (int k = 0; k < 4; k++)
-      d[k] += KR_DOT(*(const krv_t *)(x + i + k * KR_LANES), *(const krv_t *)(y + i + k * KR_LANES));
+      d[k] += LANES_DOT(*(const lanes_t *)(x + i + k * LANES), *(const lanes_t *)(y + i + k * LANES));
   }
-  for (; i < n; i++) sum += KR_DOT(x[i], y[i]);
+  for (; i < n; i++) sum += LANES_DOT(x[i], y[i]);
   memcpy(lane, d, sizeof(d));
-  for (int l = 0; l < KR_LANES; l++) sum += (lane[0][l] + lane[1][l]) + (lane[2][l] + lane[3][l]);
+  for (int l = 0; l < LANES; l++) sum += (lane[0][l] + lane[1][l]) + (lane[2][l] + lane[3][l]);
   return sum;
 }
 
 /* y <- y + a x */
 SPIKE_INLINE void kb_axpy(PetscInt n, PetscScalar a, const PetscScalar *x, PetscScalar *y)
 {
-  for (PetscInt i = 0; i < n; i++) y[i] += KR_MUL(a, x[i]);
+  for (PetscInt i = 0; i < n; i++) y[i] += LANES_MUL(a, x[i]);
 }
 
 /* q -= g (q - r); p -= g (p - x) */
@@ -36,8 +36,8 @@ SPIKE_INLINE void kb_nearer(PetscInt n, PetscScalar g, const PetscScalar *r, Pet
                             PetscScalar *p)
 {
   for (PetscInt i = 0; i < n; i++) {
-    q[i] -= KR_MUL(g, q[i] - r[i]);
-    p[i] -= KR_MUL(g, p[i] - x[i]);
+    q[i] -= LANES_MUL(g, q[i] - r[i]);
+    p[i] -= LANES_MUL(g, p[i] - x[i]);
   }
 }
 
@@ -72,12 +72,12 @@ static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBasis *b,
     const PetscBool    over = (PetscBool)(k && b->B && b->B[b->first] == b->y);
 
     if (over) {
-      for (PetscInt l = 0; l < m; l++) y[l] = KR_MUL(b->c[0], y[l]) + KR_MUL(a, r[l]);
+      for (PetscInt l = 0; l < m; l++) y[l] = LANES_MUL(b->c[0], y[l]) + LANES_MUL(a, r[l]);
     } else {
-      for (PetscInt l = 0; l < m; l++) y[l] = KR_MUL(a, r[l]);
+      for (PetscInt l = 0; l < m; l++) y[l] = LANES_MUL(a, r[l]);
     }
     for (PetscInt j = 0; j < k; j++) {
-      if (b->A) kb_axpy(m, -KR_MUL(a, b->c[j]), b->A[b->first + j] + i, y);
+      if (b->A) kb_axpy(m, -LANES_MUL(a, b->c[j]), b->A[b->first + j] + i, y);
       if (b->B && (j || !over)) kb_axpy(m, b->c[j], b->B[b->first + j] + i, y);
     }
   }

@@ -21,14 +21,14 @@ typedef struct {
   const SpikeDIALoops        *dia;
 } SpikeKrylovLoops;
 
-/* krylov_host.c */
+/* krylov.c */
 PETSC_INTERN SpikeKrylovLoops SpikeKrylovLoopsGet(void);
 
-/* stencil_host.c: points of a box, x a vector of the rank's box, ghost the points around it */
+/* stencil/host/stencil.c: points of a box, x a vector of the rank's box, ghost the points around it */
 PETSC_INTERN void SpikeStencilMultGhost_Host(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3],
                                              const PetscScalar *, const PetscScalar *ghost, PetscScalar *);
 
-/* krylov_mult.c */
+/* mult.c */
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rhs.c: the host backend of columns.h: the loops of krylov_host.c, column by column */
+/* rhs.c: the host backend of rhs.h: the loops of krylov.c, column by column */
 #include "kernels/krylov/rhs.h"
 #include "host.h"
 
-/* KB_ROWS of krylov_block.h: inner products are added up in such pieces there */
+/* KB_ROWS of basis.h: inner products are added up in such pieces there */
 #define SPIKE_RHS_ROWS 1024
 /* of vectors that all columns share, in a cache of the third level while the columns pass by */
 #define SPIKE_RHS_BYTES ((PetscInt)4 << 20)
@@ -21,7 +21,7 @@ static PetscErrorCode SpikeKrylovRhsDestroy_Host(SpikeKrylovRhs *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* data: pointers to the columns of A and B of two block steps */
+/* data: pointers to the columns of A and B of two basis steps */
 static PetscErrorCode SpikeKrylovRhsCreate_Host(SpikeKrylovRhs *s)
 {
   PetscFunctionBegin;
@@ -108,7 +108,7 @@ static void SpikeKrylovRhsDots_Private(SpikeKrylovRhs *s, PetscInt width, const 
   }
 }
 
-static PetscErrorCode SpikeKrylovRhsBlockStep_Host(SpikeKrylovRhs *s, PetscInt width, SpikeKrylovBasisStep step,
+static PetscErrorCode SpikeKrylovRhsBasisStep_Host(SpikeKrylovRhs *s, PetscInt width, SpikeKrylovBasisStep step,
                                                    const SpikeKrylovBasis *b, PetscInt ldA, PetscInt ld,
                                                    const SpikeKrylovBasis   *combine,
                                                    const SpikeIDRRecurrence *recurrence)
@@ -153,7 +153,7 @@ static PetscErrorCode SpikeKrylovRhsSwap_Host(SpikeKrylovRhs *s, PetscInt n, con
 
     s->scalars[a[i]] = s->scalars[b[i]];
     s->scalars[b[i]] = scalars;
-    for (PetscInt k = -1; k < nblocks; k++) { /* -1: the scalars of block steps */
+    for (PetscInt k = -1; k < nblocks; k++) { /* -1: the scalars of basis steps */
       PetscScalar *x = k < 0 ? s->small + (PetscCount)a[i] * s->nsmall : v[k] + (PetscCount)a[i] * ld,
                   *y = k < 0 ? s->small + (PetscCount)b[i] * s->nsmall : v[k] + (PetscCount)b[i] * ld;
 
@@ -240,16 +240,18 @@ static PetscErrorCode SpikeKrylovRhsBlockCG_Host(SpikeKrylovRhs *s, SpikeBlockCG
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_Host = {.name      = "host",
-                                                          .memtype   = PETSC_MEMTYPE_HOST,
-                                                          .create    = SpikeKrylovRhsCreate_Host,
-                                                          .destroy   = SpikeKrylovRhsDestroy_Host,
-                                                          .push      = SpikeKrylovRhsStay_Host,
-                                                          .pull      = SpikeKrylovRhsStay_Host,
-                                                          .step      = SpikeKrylovRhsStep_Host,
-                                                          .basisstep = SpikeKrylovRhsBlockStep_Host,
-                                                          .sums      = SpikeKrylovRhsSums_Host,
-                                                          .swap      = SpikeKrylovRhsSwap_Host,
-                                                          .combine   = SpikeKrylovRhsCombine_Host,
-                                                          .mult      = SpikeKrylovRhsMult_Host,
-                                                          .blockcg   = SpikeKrylovRhsBlockCG_Host};
+const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_Host = {
+  .name      = "host",
+  .memtype   = PETSC_MEMTYPE_HOST,
+  .create    = SpikeKrylovRhsCreate_Host,
+  .destroy   = SpikeKrylovRhsDestroy_Host,
+  .push      = SpikeKrylovRhsStay_Host,
+  .pull      = SpikeKrylovRhsStay_Host,
+  .step      = SpikeKrylovRhsStep_Host,
+  .basisstep = SpikeKrylovRhsBasisStep_Host,
+  .sums      = SpikeKrylovRhsSums_Host,
+  .swap      = SpikeKrylovRhsSwap_Host,
+  .combine   = SpikeKrylovRhsCombine_Host,
+  .mult      = SpikeKrylovRhsMult_Host,
+  .blockcg   = SpikeKrylovRhsBlockCG_Host,
+};

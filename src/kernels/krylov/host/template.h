@@ -7,8 +7,6 @@
 */
 #include "kernels/krylov/krylov.h"
 
-typedef PetscScalar kr1_t;
-
 #if defined(PETSC_USE_COMPLEX)
 /* sign -1: a b, 1: conj(a) b */
 SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
@@ -22,13 +20,13 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
 #else
   #define XDOT(a, b) DOT(a, b)
 #endif
-#define MUL(a, b) KR_MUL(a, b)
-#define DOT(a, b) KR_DOT(a, b)
+#define MUL(a, b) LANES_MUL(a, b)
+#define DOT(a, b) LANES_DOT(a, b)
 
-#define STEP(name) SPIKE_INLINE void krv_##name(const SpikeKrylovFactors *f, krv_t e[], krv_t d[])
+#define STEP(name) SPIKE_INLINE void krv_##name(const SpikeKrylovFactors *f, lanes_t e[], lanes_t d[])
 #include "kernels/krylov/steps.h"
 #undef STEP
-#define STEP(name) SPIKE_INLINE void kr1_##name(const SpikeKrylovFactors *f, kr1_t e[], kr1_t d[])
+#define STEP(name) SPIKE_INLINE void kr1_##name(const SpikeKrylovFactors *f, PetscScalar e[], PetscScalar d[])
 #include "kernels/krylov/steps.h"
 #undef STEP
 #undef MUL
@@ -40,8 +38,8 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
                                                        PetscScalar *const v[], PetscScalar sums[]) \
   { \
     const SpikeKrylovFactors fv = *factors, *const f = &fv; \
-    krv_t        e[NV], g[NV], d[ND + 1], h[ND + 1]; \
-    kr1_t        e1[NV], d1[ND + 1]; \
+    lanes_t      e[NV], g[NV], d[ND + 1], h[ND + 1]; \
+    PetscScalar  e1[NV], d1[ND + 1]; \
     PetscScalar *a[NV]; \
     PetscInt     i; \
 \
@@ -49,18 +47,18 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
     memset(h, 0, sizeof(h)); \
     for (int k = 0; k < ND + 1; k++) d1[k] = 0.0; \
     for (int k = 0; k < NV; k++) a[k] = v[k]; \
-    for (i = 0; i + 2 * KR_LANES <= n; i += 2 * KR_LANES) { \
+    for (i = 0; i + 2 * LANES <= n; i += 2 * LANES) { \
       SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((READ >> k) & 1) \
       { \
-        e[k] = *(const krv_t *)(a[k] + i); \
-        g[k] = *(const krv_t *)(a[k] + i + KR_LANES); \
+        e[k] = *(const lanes_t *)(a[k] + i); \
+        g[k] = *(const lanes_t *)(a[k] + i + LANES); \
       } \
       krv_##name(f, e, d); \
       krv_##name(f, g, h); \
       SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((WRITTEN >> k) & 1) \
       { \
-        *(krv_t *)(a[k] + i)            = e[k]; \
-        *(krv_t *)(a[k] + i + KR_LANES) = g[k]; \
+        *(lanes_t *)(a[k] + i)         = e[k]; \
+        *(lanes_t *)(a[k] + i + LANES) = g[k]; \
       } \
     } \
     for (; i < n; i++) { \
@@ -69,11 +67,11 @@ SPIKE_INLINE PetscScalar kr_xdot(PetscReal sign, PetscScalar a, PetscScalar b)
       SPIKE_UNROLL for (int k = 0; k < NV; k++) if ((WRITTEN >> k) & 1) a[k][i] = e1[k]; \
     } \
     for (int k = 0; k < ND; k++) { \
-      const krv_t        both = d[k] + h[k]; \
+      const lanes_t      both = d[k] + h[k]; \
       const PetscScalar *lane = (const PetscScalar *)&both; \
 \
       sums[k] = d1[k]; \
-      for (int l = 0; l < KR_LANES; l++) sums[k] += lane[l]; \
+      for (int l = 0; l < LANES; l++) sums[k] += lane[l]; \
     } \
   }
 SPIKE_KRYLOV_STEPS(KR_LOOP)

@@ -478,15 +478,17 @@ static PetscErrorCode SpikeStencilUnpack_CUDA(const SpikeStencil *S, PetscInt n,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeStencilKernels SpikeStencilKernels_CUDA = {"cuda",
-                                                      PETSC_MEMTYPE_CUDA,
-                                                      SpikeStencilSetUp_CUDA,
-                                                      SpikeStencilReset_CUDA,
-                                                      SpikeStencilBegin_CUDA,
-                                                      SpikeStencilEnd_CUDA,
-                                                      SpikeStencilMult_CUDA,
-                                                      SpikeStencilMultTranspose_CUDA,
-                                                      SpikeStencilDiagonal_CUDA,
-                                                      SpikeStencilMultEnds_CUDA,
-                                                      SpikeStencilPack_CUDA,
-                                                      SpikeStencilUnpack_CUDA};
+const SpikeStencilKernels SpikeStencilKernels_CUDA = {
+  /* name */ "cuda",
+  /* memtype */ PETSC_MEMTYPE_CUDA,
+  /* setup */ SpikeStencilSetUp_CUDA,
+  /* reset */ SpikeStencilReset_CUDA,
+  /* begin */ SpikeStencilBegin_CUDA,
+  /* end */ SpikeStencilEnd_CUDA,
+  /* mult */ SpikeStencilMult_CUDA,
+  /* multtranspose */ SpikeStencilMultTranspose_CUDA,
+  /* diagonal */ SpikeStencilDiagonal_CUDA,
+  /* multends */ SpikeStencilMultEnds_CUDA,
+  /* pack */ SpikeStencilPack_CUDA,
+  /* unpack */ SpikeStencilUnpack_CUDA,
+};

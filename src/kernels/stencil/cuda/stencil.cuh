@@ -412,7 +412,7 @@ static PetscErrorCode SpikeStencilDispatch(const SpikeStencilPlan &p, L &&launch
 }
 
 /*
-  stencil_cuda.cu: points begin <= p < end, of which there is at least one; step: whether one is behind the product;
+  stencil.cu: points begin <= p < end, of which there is at least one; step: whether one is behind the product;
   more: whether rows bring numbers other than those of x
 */
 PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3],

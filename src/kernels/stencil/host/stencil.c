@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stencil.c: the host backend of stencil.h; lines of points with one unknown are in stencil_template.h */
+/* stencil.c: the host backend of stencil.h; lines of points with one unknown are in template.h */
 #include "kernels/stencil/stencil.h"
 #include "kernels/common/host/isa.h"
 
@@ -208,11 +208,13 @@ static PetscErrorCode SpikeStencilDiagonal_Host(const SpikeStencil *S, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeStencilKernels SpikeStencilKernels_Host = {.name          = "host",
-                                                      .memtype       = PETSC_MEMTYPE_HOST,
-                                                      .mult          = SpikeStencilMult_Host,
-                                                      .multtranspose = SpikeStencilMultTranspose_Host,
-                                                      .diagonal      = SpikeStencilDiagonal_Host,
-                                                      .multends      = SpikeStencilMultEnds_Host,
-                                                      .pack          = SpikeStencilPack_Host,
-                                                      .unpack        = SpikeStencilUnpack_Host};
+const SpikeStencilKernels SpikeStencilKernels_Host = {
+  .name          = "host",
+  .memtype       = PETSC_MEMTYPE_HOST,
+  .mult          = SpikeStencilMult_Host,
+  .multtranspose = SpikeStencilMultTranspose_Host,
+  .diagonal      = SpikeStencilDiagonal_Host,
+  .multends      = SpikeStencilMultEnds_Host,
+  .pack          = SpikeStencilPack_Host,
+  .unpack        = SpikeStencilUnpack_Host,
+};

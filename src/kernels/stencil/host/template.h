@@ -10,19 +10,19 @@
 SPIKE_INLINE void ks_block(const int registers, PetscInt count, const PetscScalar *const coef[], PetscBool constant,
                            const PetscScalar *const from[], PetscInt i, const PetscScalar *z, PetscScalar *y)
 {
-  krv_t v[4], *out = (krv_t *)(y + i);
+  lanes_t v[4], *out = (lanes_t *)(y + i);
 
   memset(v, 0, sizeof(v));
-  if (z) { SPIKE_UNROLL for (int k = 0; k < registers; k++) v[k] = ((const krv_t *)(z + i))[k]; }
+  if (z) { SPIKE_UNROLL for (int k = 0; k < registers; k++) v[k] = ((const lanes_t *)(z + i))[k]; }
   for (PetscInt s = 0; s < count; s++) {
-    const krv_t *b = (const krv_t *)(from[s] + i);
+    const lanes_t *b = (const lanes_t *)(from[s] + i);
 
     if (constant) {
       const PetscScalar a = *coef[s];
 
       SPIKE_UNROLL for (int k = 0; k < registers; k++) v[k] += a * b[k];
     } else {
-      const krv_t *a = (const krv_t *)(coef[s] + i);
+      const lanes_t *a = (const lanes_t *)(coef[s] + i);
 
       SPIKE_UNROLL for (int k = 0; k < registers; k++) v[k] += a[k] * b[k];
     }
@@ -33,10 +33,10 @@ SPIKE_INLINE void ks_block(const int registers, PetscInt count, const PetscScala
 /* Blocks as long as they fit; a last one takes some points a second time, but not where z may be y */
   #define KS_BLOCKS(registers) \
     do { \
-      for (; i + registers * KR_LANES <= end; i += registers * KR_LANES) \
+      for (; i + registers * LANES <= end; i += registers * LANES) \
         ks_block(registers, count, coef, constant, from, i, z, y); \
-      if (i < end && !z && begin + registers * KR_LANES <= end) { \
-        ks_block(registers, count, coef, constant, from, end - registers * KR_LANES, z, y); \
+      if (i < end && !z && begin + registers * LANES <= end) { \
+        ks_block(registers, count, coef, constant, from, end - registers * LANES, z, y); \
         i = end; \
       } \
     } while (0)
@@ -57,12 +57,9 @@ static void SPIKE_PASTE3(ks_line, loop, SPIKE_ISA)(PetscInt count, const PetscSc
   for (; i < end; i++) {
     PetscScalar sum = z ? z[i] : (PetscScalar)0.0;
 
-    for (PetscInt s = 0; s < count; s++) sum += KR_MUL(coef[s][constant ? 0 : i], from[s][i]);
+    for (PetscInt s = 0; s < count; s++) sum += LANES_MUL(coef[s][constant ? 0 : i], from[s][i]);
     y[i] = sum;
   }
 }
 
 const SpikeStencilLine SPIKE_PASTE2(SpikeStencilLine_, SPIKE_ISA) = SPIKE_PASTE3(ks_line, loop, SPIKE_ISA);
-#undef KB_DOT
-#undef KR_MUL
-#undef KR_LANES
