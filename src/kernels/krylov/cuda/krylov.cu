@@ -34,13 +34,13 @@ template <int STEP>
 static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide,
                                         bool recur, PetscInt *blocks)
 {
-  static int     resident = 0;
-  const PetscInt rounds   = (wide ? n / 2 + n % 2 : n);
+  const PetscInt rounds = (wide ? n / 2 + n % 2 : n);
   PetscInt       most;
+  int            resident;
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEP>, &resident));
-  most    = h->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
+  most    = h->gpu->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
   *blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
   if (!v) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovKernel<STEP>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0,
@@ -51,16 +51,12 @@ static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, co
 static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
 {
   SpikeKrylovCUDA *h;
-  int              device;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   s->data = h;
   PetscCall(PetscGetCurrentCUDAStream(&h->stream));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&h->cache, cudaDevAttrL2CacheSize, device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&h->cooperative, cudaDevAttrCooperativeLaunch, device));
+  PetscCall(SpikeDeviceGet(&h->gpu));
   PetscCallCUDA(cudaMalloc((void **)&h->device, sizeof(*h->device)));
   PetscCallCUDA(cudaMemsetAsync(h->device, 0, sizeof(*h->device), h->stream));
   PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SpikeKrylovPartials(h)));
