@@ -60,14 +60,16 @@ static PetscErrorCode SpikeStencilSetUp_CUDA(SpikeStencil *S)
   SpikeStencilCUDA *h     = (SpikeStencilCUDA *)S->data;
   const PetscCount  ncoef = SpikeStencilCoefs(S);
   SpikeStencilPoint point[SPIKE_STENCIL_MOST];
+  cudaStream_t      stream;
 
   PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
   if (!h) {
     PetscCall(PetscNew(&h));
     S->data = (void *)h;
-    PetscCall(SpikeDeviceGet(&h->gpu));
-    PetscCallCUDA(cudaMalloc((void **)&h->point, sizeof(point)));
   }
+  PetscCall(SpikeDeviceGet(&h->gpu));
+  if (!h->point) PetscCallCUDA(cudaMalloc((void **)&h->point, sizeof(point)));
   for (PetscInt s = 0; s < S->count; s++) {
     point[s].i = (int)S->offset[3 * s];
     point[s].j = (int)S->offset[3 * s + 1];
@@ -85,8 +87,9 @@ static PetscErrorCode SpikeStencilSetUp_CUDA(SpikeStencil *S)
     PetscCallCUDA(cudaMalloc((void **)&h->coef, PetscMax((size_t)ncoef, (size_t)1) * sizeof(PetscScalar)));
     h->ncoef = ncoef;
   }
-  PetscCallCUDA(cudaMemcpy(h->point, point, (size_t)S->count * sizeof(*point), cudaMemcpyHostToDevice));
-  PetscCallCUDA(cudaMemcpy(h->coef, S->coef, (size_t)ncoef * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpyAsync(h->point, point, (size_t)S->count * sizeof(*point), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(h->coef, S->coef, (size_t)ncoef * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* also those whose stream waits for no other */
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)((size_t)ncoef * sizeof(PetscScalar))));
   SpikeStencilKnow(S, h);
   PetscFunctionReturn(PETSC_SUCCESS);
