@@ -42,6 +42,7 @@ typedef struct {
   /* [2 * (columns + 3)], one memory, as host and device see it */
   volatile PetscReal *basissums, *devicebasissums;
   PetscInt            nsmall;
+  bool                capturing;
   cudaStream_t        stream, outer, own; /* where steps go; PETSc's, and ours, during a capture                     */
 } SpikeKrylovCUDA;
 
