@@ -162,8 +162,8 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
     }
   };
 
-  fetch(0);
   SpikeAwait();
+  fetch(0);
   if (threadIdx.x < NC) {
     const int column = group + (int)threadIdx.x < p.count ? p.column[group + threadIdx.x] : -1;
 
