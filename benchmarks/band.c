@@ -283,8 +283,8 @@ int main(int argc, char **argv)
   PetscOptionsEnd();
   if (isa < 3)
     PetscCheck(SpikeISASet((SpikeISA)isa), comm, PETSC_ERR_SUP, "This processor lacks instruction set %s", isas[isa]);
-  ops = SpikeBandGetOps(precision == 1 || (precision == 0 && sizeof(PetscReal) == 8) ? PC_SPIKE_PRECISION_DOUBLE
-                                                                                     : PC_SPIKE_PRECISION_SINGLE);
+  ops = SpikeBandGetOps(precision == 1 || (precision == 0 && sizeof(PetscReal) == 8) ? PETSC_SPIKE_PRECISION_DOUBLE
+                                                                                     : PETSC_SPIKE_PRECISION_SINGLE);
   PetscCall(PetscBLASSetNumThreads(1));
   PetscCall(PetscBLASGetNumThreads(&threads));
   PetscCall(PetscPrintf(comm,

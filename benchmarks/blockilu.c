@@ -207,7 +207,8 @@ static PetscErrorCode Run(void *ctx)
   Tall *t = (Tall *)ctx;
 
   PetscFunctionBegin;
-  PetscCall((*t->b.k->run)(&t->b, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE,
+  PetscCall((*t->b.k->run)(&t->b,
+                           PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE,
                            1, &t->task));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

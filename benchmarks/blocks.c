@@ -213,7 +213,7 @@ int main(int argc, char **argv)
   if (onhost) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF,
                           "\nblock kernels '%s' on one core, BLAS with one thread; medians of %" PetscInt_FMT "\n",
-                          SpikeBandGetOps(PC_SPIKE_PRECISION_DOUBLE)->name, run.repeat));
+                          SpikeBandGetOps(PETSC_SPIKE_PRECISION_DOUBLE)->name, run.repeat));
     PetscCall(RunParts(&host, &parts, beside ? &somepeers : &hostpeers));
   }
   PetscCall((*host.b.k->destroy)(&host.b));

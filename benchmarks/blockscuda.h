@@ -161,7 +161,7 @@ static inline int Operation(char op)
 
 static inline const void *CuBLASOne(const CuBLAS *s)
 {
-  return s->t->precision == PC_SPIKE_PRECISION_DOUBLE ? (const void *)&s->one : (const void *)&s->single;
+  return s->t->precision == PETSC_SPIKE_PRECISION_DOUBLE ? (const void *)&s->one : (const void *)&s->single;
 }
 
 /* Task by task, one behind the other */

@@ -96,7 +96,7 @@ static PetscErrorCode CuSPARSENumbers(CuSPARSE *s)
 {
   const Mult      *t    = s->t;
   const size_t     size = NumberBytes(t->precision);
-  const char      *tile = (const char *)t->p->run->tile[t->precision == PC_SPIKE_PRECISION_DOUBLE ? 0 : 1];
+  const char      *tile = (const char *)t->p->run->tile[t->precision == PETSC_SPIKE_PRECISION_DOUBLE ? 0 : 1];
   const PetscInt   bs = t->bs, n = t->nb * bs;
   const PetscCount nz = (PetscCount)t->nz * bs * bs;
   PetscCount       at = 0;
@@ -153,8 +153,8 @@ static PetscErrorCode CuSPARSECreate(Mult *t, void **ctx)
   s->t    = t;
   s->one  = 1.0;
   s->one1 = 1.0f;
-  s->type = t->precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? CUDA_C_64F : CUDA_R_64F)
-                                                      : (PetscDefined(USE_COMPLEX) ? CUDA_C_32F : CUDA_R_32F);
+  s->type = t->precision == PETSC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? CUDA_C_64F : CUDA_R_64F)
+                                                         : (PetscDefined(USE_COMPLEX) ? CUDA_C_32F : CUDA_R_32F);
   *ctx    = s;
   PetscCall(CuSPARSEFind(PrecisionLetter(t->precision), &s->f, &found));
   if (!found) {
@@ -206,7 +206,7 @@ static PetscErrorCode CuSPARSEDestroy(void **ctx)
 
 static inline const void *CuSPARSEScalar(const CuSPARSE *s, PetscBool one)
 {
-  const PetscBool wide = (PetscBool)(s->t->precision == PC_SPIKE_PRECISION_DOUBLE);
+  const PetscBool wide = (PetscBool)(s->t->precision == PETSC_SPIKE_PRECISION_DOUBLE);
 
   return one ? (wide ? (const void *)&s->one : (const void *)&s->one1)
              : (wide ? (const void *)&s->zero : (const void *)&s->zero1);

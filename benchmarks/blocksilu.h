@@ -16,7 +16,7 @@
 */
 typedef struct {
   Place              *p;
-  PCSpikePrecision    precision;
+  PetscSpikePrecision precision;
   PetscInt            bs, nb, ntasks, copies, m, *bi, *bj, *newrow, colors;
   PetscScalar        *ba, *hostx;
   SpikeBlockPattern   pattern;
@@ -51,7 +51,7 @@ static inline void IluValues(const Run *run, Ilu *t)
       }
 }
 
-static inline PetscErrorCode IluCreate(Place *p, PCSpikePrecision precision, PetscInt bs, PetscInt edge,
+static inline PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, PetscInt edge,
                                        PetscInt ntasks, PetscBool multicolor, Ilu *t)
 {
   const PetscInt cube = edge * edge * edge;
@@ -356,7 +356,7 @@ typedef PetscErrorCode (*IluPeers)(Ilu *, Key *);
 
 static PetscErrorCode SolutionLine(Ilu *, Key *, const char[]); /* blockssolve.h */
 
-static PetscErrorCode IluCase(Place *p, const char part[], PCSpikePrecision precision, PetscInt bs, PetscInt edge,
+static PetscErrorCode IluCase(Place *p, const char part[], PetscSpikePrecision precision, PetscInt bs, PetscInt edge,
                               PetscInt ntasks, PetscBool multicolor, IluPeers peers)
 {
   const PetscInt columns[] = {1, 4, 16};
@@ -409,8 +409,8 @@ static PetscErrorCode IluPart(Place *p, IluPeers peers)
       PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
       if (p->beside) continue;
       PetscCall(IluCase(p, "ilu", NativePrecision(), run->bs[j], run->lu[i], 1, PETSC_TRUE, peers));
-      if (NativePrecision() == PC_SPIKE_PRECISION_DOUBLE)
-        PetscCall(IluCase(p, "ilu", PC_SPIKE_PRECISION_SINGLE, run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
+      if (NativePrecision() == PETSC_SPIKE_PRECISION_DOUBLE)
+        PetscCall(IluCase(p, "ilu", PETSC_SPIKE_PRECISION_SINGLE, run->bs[j], run->lu[i], 1, PETSC_FALSE, peers));
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

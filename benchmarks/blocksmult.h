@@ -12,15 +12,15 @@
   column-major, is that of the tile
 */
 typedef struct {
-  Place           *p;
-  PCSpikePrecision precision;
-  PetscInt         bs, nb, nz, m, *bi, *bj;
-  PetscBool        rowmajor, trans;
-  SpikeBlockMat    A;
-  void            *a, *x, *y;
+  Place              *p;
+  PetscSpikePrecision precision;
+  PetscInt            bs, nb, nz, m, *bi, *bj;
+  PetscBool           rowmajor, trans;
+  SpikeBlockMat       A;
+  void               *a, *x, *y;
 } Mult;
 
-static inline PetscErrorCode MultCreate(Place *p, PCSpikePrecision precision, PetscInt bs, PetscInt nb, PetscInt *bi,
+static inline PetscErrorCode MultCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, PetscInt nb, PetscInt *bi,
                                         PetscInt *bj, PetscInt mostm, PetscBool trans, Mult *t)
 {
   const size_t size = NumberBytes(precision);
@@ -262,8 +262,8 @@ static PetscErrorCode MultPart(Place *p, const MultPeers *peers)
       void *ctx = NULL;
 
       if (p->beside && precision) continue;
-      PetscCall(MultCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb, bi, bj,
-                           16, PETSC_TRUE, &t));
+      PetscCall(MultCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb,
+                           bi, bj, 16, PETSC_TRUE, &t));
       if (peers && peers->create) PetscCall((*peers->create)(&t, &ctx));
       for (int trans = 0; trans < (p->beside ? 1 : 2); trans++) {
         t.trans = trans ? PETSC_TRUE : PETSC_FALSE;

@@ -46,39 +46,39 @@ struct _n_Place {
 
 /* What is measured */
 typedef struct {
-  const char      *part, *op;
-  PCSpikePrecision precision;
-  PetscBool        rowmajor;
-  PetscInt         bs, n, m, tasks;
-  double           bytes;
+  const char         *part, *op;
+  PetscSpikePrecision precision;
+  PetscBool           rowmajor;
+  PetscInt            bs, n, m, tasks;
+  double              bytes;
 } Key;
 
-static inline size_t NumberBytes(PCSpikePrecision precision)
+static inline size_t NumberBytes(PetscSpikePrecision precision)
 {
-  return precision == PC_SPIKE_PRECISION_DOUBLE ? sizeof(SpikeDouble) : sizeof(SpikeSingle);
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? sizeof(SpikeDouble) : sizeof(SpikeSingle);
 }
 
-static inline PCSpikePrecision NativePrecision(void)
+static inline PetscSpikePrecision NativePrecision(void)
 {
-  return PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+  return PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
 }
 
-static inline const char *PrecisionName(PCSpikePrecision precision)
+static inline const char *PrecisionName(PetscSpikePrecision precision)
 {
-  return precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? "c64" : "fp64")
-                                                : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? "c64" : "fp64")
+                                                   : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
 }
 
 /* In the names of BLAS and its relatives */
-static inline char PrecisionLetter(PCSpikePrecision precision)
+static inline char PrecisionLetter(PetscSpikePrecision precision)
 {
-  return precision == PC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? 'Z' : 'D')
-                                                : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? 'Z' : 'D')
+                                                   : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
 }
 
-static inline double PrecisionRounding(PCSpikePrecision precision)
+static inline double PrecisionRounding(PetscSpikePrecision precision)
 {
-  return precision == PC_SPIKE_PRECISION_DOUBLE ? 2.220446049250313e-16 : 1.1920928955078125e-07;
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? 2.220446049250313e-16 : 1.1920928955078125e-07;
 }
 
 static inline double Magnitude(SpikeDouble a)
@@ -99,10 +99,10 @@ static inline SpikeDouble Conjugate(SpikeDouble a)
 #endif
 }
 
-static inline SpikeDouble NumberGet(PCSpikePrecision precision, const void *a, PetscCount i)
+static inline SpikeDouble NumberGet(PetscSpikePrecision precision, const void *a, PetscCount i)
 {
-  return precision == PC_SPIKE_PRECISION_DOUBLE ? ((const SpikeDouble *)a)[i]
-                                                : (SpikeDouble)((const SpikeSingle *)a)[i];
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? ((const SpikeDouble *)a)[i]
+                                                   : (SpikeDouble)((const SpikeSingle *)a)[i];
 }
 
 static inline PetscErrorCode TilesCreate(Run *run)
@@ -138,14 +138,14 @@ static inline PetscErrorCode TilesDestroy(Run *run)
 }
 
 /* d, of the place's memory, <- random numbers */
-static inline PetscErrorCode Fill(Place *p, PCSpikePrecision precision, PetscCount count, void *d)
+static inline PetscErrorCode Fill(Place *p, PetscSpikePrecision precision, PetscCount count, void *d)
 {
   const size_t size = NumberBytes(precision);
   char        *at   = (char *)d;
 
   PetscFunctionBeginUser;
   PetscCall((*p->b.k->copy)(&p->b, PETSC_TRUE, PETSC_FALSE, d,
-                            p->run->tile[precision == PC_SPIKE_PRECISION_DOUBLE ? 0 : 1],
+                            p->run->tile[precision == PETSC_SPIKE_PRECISION_DOUBLE ? 0 : 1],
                             (size_t)PetscMin(count, TILE) * size));
   for (PetscCount done = TILE, more; done < count; done += more) {
     more = PetscMin(done, count - done);

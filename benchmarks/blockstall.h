@@ -19,17 +19,17 @@ static inline const char *TallName(SpikeBlockOp op)
   them
 */
 typedef struct {
-  Place           *p;
-  PCSpikePrecision precision;
-  PetscInt         n, m, ntasks, copies;
-  char            *big, *small;
-  SpikeBlockTask  *tasks; /* [copies * ntasks] */
-  SpikeDouble      first[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
-  PetscBool        have; /* the first result of a case for which the host computes none */
+  Place              *p;
+  PetscSpikePrecision precision;
+  PetscInt            n, m, ntasks, copies;
+  char               *big, *small;
+  SpikeBlockTask     *tasks; /* [copies * ntasks] */
+  SpikeDouble         first[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
+  PetscBool           have; /* the first result of a case for which the host computes none */
 } Tall;
 
-static inline PetscErrorCode TallCreate(Place *p, PCSpikePrecision precision, PetscInt n, PetscInt m, PetscInt ntasks,
-                                        Tall *t)
+static inline PetscErrorCode TallCreate(Place *p, PetscSpikePrecision precision, PetscInt n, PetscInt m,
+                                        PetscInt ntasks, Tall *t)
 {
   const size_t size = NumberBytes(precision);
 
@@ -312,7 +312,7 @@ static PetscErrorCode TallBLASWork(void *ctx, PetscInt k)
   const void *one;
 
   PetscFunctionBeginUser;
-  one = s->t->precision == PC_SPIKE_PRECISION_DOUBLE ? (const void *)&s->one : (const void *)&s->single;
+  one = s->t->precision == PETSC_SPIKE_PRECISION_DOUBLE ? (const void *)&s->one : (const void *)&s->single;
   for (PetscInt i = 0; i < s->t->ntasks; i++) {
     const Product      g = TallProduct(&s->t->tasks[k * s->t->ntasks + i]);
     const PetscBLASInt m = g.m, n = g.n, l = g.k, lda = g.lda, ldb = g.ldb, ldc = g.ldc;
@@ -375,8 +375,8 @@ static PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeer
     for (PetscInt i = 0; i < run->nn; i++)
       for (PetscInt j = 0; j < run->nm; j++) {
         if (p->beside && run->m[j] != 4 && run->m[j] != 8 && run->m[j] != 16) continue;
-        PetscCall(TallCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->n[i], run->m[j],
-                             1, &t));
+        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->n[i],
+                             run->m[j], 1, &t));
         for (int row = 0; row < (p->beside ? 1 : 2); row++) {
           if (dot) PetscCall(TallCell(&t, &key, SPIKE_BLOCK_DOT, row ? PETSC_TRUE : PETSC_FALSE, peers));
           if (axpy) PetscCall(TallCell(&t, &key, SPIKE_BLOCK_AXPY, row ? PETSC_TRUE : PETSC_FALSE, peers));
@@ -400,8 +400,8 @@ static PetscErrorCode TallTasks(Place *p, TallPeers peers)
     for (PetscInt m = 4; m <= 16; m *= 2)
       for (PetscInt i = 0; i < run->ntasks; i++) {
         if (p->beside && run->tasks[i] != 1 && run->tasks[i] != 32) continue;
-        PetscCall(TallCreate(p, precision ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE, run->taskrows, m,
-                             run->tasks[i], &t));
+        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->taskrows,
+                             m, run->tasks[i], &t));
         PetscCall(TallCell(&t, &key, SPIKE_BLOCK_DOT, PETSC_FALSE, peers));
         PetscCall(TallCell(&t, &key, SPIKE_BLOCK_AXPY, PETSC_FALSE, peers));
         if (run->tasks[i] > 1 && m == 8) PetscCall(TallCell(&t, &key, OP_MIXED, PETSC_FALSE, peers));

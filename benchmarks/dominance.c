@@ -20,9 +20,9 @@ static char help
 #define MAXP 8
 
 typedef struct {
-  PCSpikeType      type;
-  PCSpikePrecision precision;
-  PetscInt         partitions; /* on all ranks together */
+  PCSpikeType         type;
+  PetscSpikePrecision precision;
+  PetscInt            partitions; /* on all ranks together */
 } Config;
 
 /* The paper's average relative residual in percent, 0 where it gives none */
@@ -243,12 +243,12 @@ int main(int argc, char **argv)
   if (set) nd2 = count;
   PetscOptionsEnd();
   for (PetscInt type = 0; type < 2; type++) {
-    for (PetscInt precision = PetscDefined(USE_REAL_SINGLE); precision <= PC_SPIKE_PRECISION_FP16; precision++) {
+    for (PetscInt precision = PetscDefined(USE_REAL_SINGLE); precision <= PETSC_SPIKE_PRECISION_FP16; precision++) {
       /* what block neglects is larger than any rounding */
       if (!type && precision != PetscDefined(USE_REAL_SINGLE)) continue;
-      if (type && size == 1) c[nc++] = (Config){PC_SPIKE_TRUNCATED, (PCSpikePrecision)precision, 1};
+      if (type && size == 1) c[nc++] = (Config){PC_SPIKE_TRUNCATED, (PetscSpikePrecision)precision, 1};
       for (PetscInt k = 0; k < np; k++)
-        c[nc++] = (Config){(PCSpikeType)type, (PCSpikePrecision)precision, PetscMax(p[k] / size, 1) * size};
+        c[nc++] = (Config){(PCSpikeType)type, (PetscSpikePrecision)precision, PetscMax(p[k] / size, 1) * size};
     }
   }
   PetscCall(PetscGetVersion(version, sizeof(version)));

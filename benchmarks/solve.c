@@ -30,11 +30,11 @@ static char
 
 /* What stands in one line of the table */
 typedef struct {
-  char             name[64];
-  PCType           type;
-  PCSpikePrecision precision;
-  PetscInt         partitions;
-  PetscBool        slow;
+  char                name[64];
+  PCType              type;
+  PetscSpikePrecision precision;
+  PetscInt            partitions;
+  PetscBool           slow;
 } Method;
 
 typedef struct {
@@ -107,11 +107,11 @@ static PetscErrorCode CreatePC(const Options *o, const Method *m, Mat A, PC *pc,
   PetscCall(PCSetType(*pc, m->type));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetType(*pc, m->type));
-  if (m->precision != (PCSpikePrecision)-1) PetscCall(PCSpikeSetPrecision(*pc, m->precision));
+  if (m->precision != (PetscSpikePrecision)-1) PetscCall(PCSpikeSetPrecision(*pc, m->precision));
   if (m->partitions) PetscCall(PCSpikeSetLocalPartitions(*pc, m->partitions));
   if (!strcmp(m->type, PCBJACOBI)) PetscCall(PCBJacobiSetTotalBlocks(*pc, o->blocks, NULL));
   PetscCall(Wait(PETSC_COMM_SELF, &t0));
-  if (m->precision != (PCSpikePrecision)-1) {
+  if (m->precision != (PetscSpikePrecision)-1) {
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = PCSetUp(*pc);
     PetscCall(PetscPopErrorHandler());
@@ -198,7 +198,7 @@ static PetscErrorCode Rows(const Options *o, Mat A, PetscInt K, PetscReal d, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AddMethod(Method methods[], PetscInt *n, PCType type, PCSpikePrecision precision,
+static PetscErrorCode AddMethod(Method methods[], PetscInt *n, PCType type, PetscSpikePrecision precision,
                                 PetscInt partitions, const char name[])
 {
   Method *m = &methods[*n];
@@ -262,21 +262,23 @@ int main(int argc, char **argv)
     PetscCall(PetscFPrintf(PETSC_COMM_SELF, o.csv,
                            "k,d,ksp,pc,partitions,first_setup_ms,setup_ms,total_ms,its,reason,residual\n"));
   }
-  while (PCSpikePrecisions[nprecisions]) nprecisions++;
+  while (PetscSpikePrecisions[nprecisions]) nprecisions++;
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-precisions", wanted, &nwanted, &set));
   for (PetscInt p = 0; p < nprecisions - 2; p++) { /* behind the names stand that of the type and the prefix */
     PetscBool want = (PetscBool)!set;
 
-    for (PetscInt w = 0; w < nwanted && !want; w++) PetscCall(PetscStrcasecmp(wanted[w], PCSpikePrecisions[p], &want));
+    for (PetscInt w = 0; w < nwanted && !want; w++)
+      PetscCall(PetscStrcasecmp(wanted[w], PetscSpikePrecisions[p], &want));
     if (!want) continue;
-    PetscCall(PetscSNPrintf(name, sizeof(name), "spike %s", PCSpikePrecisions[p]));
-    PetscCall(AddMethod(methods, &nmethods, PCSPIKE, (PCSpikePrecision)p, 0, name));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "spike %s", PetscSpikePrecisions[p]));
+    PetscCall(AddMethod(methods, &nmethods, PCSPIKE, (PetscSpikePrecision)p, 0, name));
   }
   for (PetscInt p = 0; p < npartitions; p++) {
     PetscCall(PetscSNPrintf(name, sizeof(name), "spike in %" PetscInt_FMT, partitions[p]));
-    PetscCall(AddMethod(methods, &nmethods, PCSPIKE, (PCSpikePrecision)-1, partitions[p], name));
+    PetscCall(AddMethod(methods, &nmethods, PCSPIKE, (PetscSpikePrecision)-1, partitions[p], name));
   }
-  for (PetscInt p = 0; p < npcs; p++) PetscCall(AddMethod(methods, &nmethods, pcs[p], (PCSpikePrecision)-1, 0, pcs[p]));
+  for (PetscInt p = 0; p < npcs; p++)
+    PetscCall(AddMethod(methods, &nmethods, pcs[p], (PetscSpikePrecision)-1, 0, pcs[p]));
 
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "%" PetscInt_FMT " rows, rtol %g, at most %" PetscInt_FMT

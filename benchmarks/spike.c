@@ -53,16 +53,16 @@ static PetscErrorCode CopyRate(MPI_Comm comm, PetscReal *rate)
 static PetscErrorCode Case(MPI_Comm comm, PetscInt N, PetscInt K, PetscReal d, int repeat, int train, PetscReal rate,
                            FILE *csv)
 {
-  Mat              A;
-  PC               pc;
-  Vec              x, b, r;
-  double           setup[MAXREPEAT], apply[MAXREPEAT], first = 0.0, ms[2], floor;
-  PetscReal        rnorm, bnorm, band;
-  PCSpikeInfo      info;
-  PCFailedReason   failed;
-  PCSpikePrecision precision;
-  PetscMPIInt      size;
-  int              bytes; /* of a real number of the factors */
+  Mat                 A;
+  PC                  pc;
+  Vec                 x, b, r;
+  double              setup[MAXREPEAT], apply[MAXREPEAT], first = 0.0, ms[2], floor;
+  PetscReal           rnorm, bnorm, band;
+  PCSpikeInfo         info;
+  PCFailedReason      failed;
+  PetscSpikePrecision precision;
+  PetscMPIInt         size;
+  int                 bytes; /* of a real number of the factors */
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(comm, &size));
@@ -83,7 +83,7 @@ static PetscErrorCode Case(MPI_Comm comm, PetscInt N, PetscInt K, PetscReal d, i
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PCSpikeGetPrecision(pc, &precision));
   PetscCall(PCGetFailedReason(pc, &failed));
-  bytes = precision == PC_SPIKE_PRECISION_DOUBLE ? 8 : precision == PC_SPIKE_PRECISION_SINGLE ? 4 : 2;
+  bytes = precision == PETSC_SPIKE_PRECISION_DOUBLE ? 8 : precision == PETSC_SPIKE_PRECISION_SINGLE ? 4 : 2;
   band  = (PetscReal)N * (2 * K + 1) * bytes * (sizeof(PetscScalar) / sizeof(PetscReal));
   ms[0] = Median(repeat, setup);
   ms[1] = Median(repeat, apply);

@@ -317,7 +317,7 @@ int main(int argc, char **argv)
       PetscPrintf(PETSC_COMM_WORLD,
                   "\ntridiagonal kernels '%s' against LAPACK with one BLAS thread, %d rank%s; medians of %" PetscInt_FMT
                   " repetitions in turn\n",
-                  SpikeBandGetOps(PC_SPIKE_PRECISION_DOUBLE)->name, size, size > 1 ? "s" : "", run.repeat));
+                  SpikeBandGetOps(PETSC_SPIKE_PRECISION_DOUBLE)->name, size, size > 1 ? "s" : "", run.repeat));
     for (PetscInt k = 0; k < nsystems; k++) PetscCall(HostTimes(PETSC_COMM_WORLD, &run, systems[k], rows[k]));
   }
   if (run.csv) PetscCheck(!fclose(run.csv), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", name);

@@ -45,25 +45,25 @@ typedef enum {
 PETSC_EXTERN const char *const PCSpikeTypes[];
 
 /*E
-  PCSpikePrecision - Precision in which `PCSPIKE` stores its factors; vectors stay in `PetscScalar`
+  PetscSpikePrecision - Precision in which `PCSPIKE` and `PCBLOCKILU` store their factors; vectors stay in `PetscScalar`
 
   Values:
-+ `PC_SPIKE_PRECISION_DOUBLE` - 8 bytes a real number, 53 significant bits
-. `PC_SPIKE_PRECISION_SINGLE` - 4 bytes, 24 significant bits
-. `PC_SPIKE_PRECISION_BF16`   - 2 bytes, 8 significant bits, the range of single precision
-- `PC_SPIKE_PRECISION_FP16`   - 2 bytes, 11 significant bits, numbers up to 65504
++ `PETSC_SPIKE_PRECISION_DOUBLE` - 8 bytes a real number, 53 significant bits
+. `PETSC_SPIKE_PRECISION_SINGLE` - 4 bytes, 24 significant bits
+. `PETSC_SPIKE_PRECISION_BF16`   - 2 bytes, 8 significant bits, the range of single precision
+- `PETSC_SPIKE_PRECISION_FP16`   - 2 bytes, 11 significant bits, numbers up to 65504
 
   Level: intermediate
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetPrecision()`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCBLOCKILU`, `PCSpikeSetPrecision()`, `PCBlockILUSetPrecision()`
 E*/
 typedef enum {
-  PC_SPIKE_PRECISION_DOUBLE,
-  PC_SPIKE_PRECISION_SINGLE,
-  PC_SPIKE_PRECISION_BF16,
-  PC_SPIKE_PRECISION_FP16
-} PCSpikePrecision;
-PETSC_EXTERN const char *const PCSpikePrecisions[];
+  PETSC_SPIKE_PRECISION_DOUBLE,
+  PETSC_SPIKE_PRECISION_SINGLE,
+  PETSC_SPIKE_PRECISION_BF16,
+  PETSC_SPIKE_PRECISION_FP16
+} PetscSpikePrecision;
+PETSC_EXTERN const char *const PetscSpikePrecisions[];
 
 /*E
   PCSpikeTridiagonalType - How systems with half-bandwidth 1 are solved
@@ -328,8 +328,8 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetDropoff(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCSpikeGetDropoff(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetWindowTolerance(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCSpikeGetWindowTolerance(PC, PetscReal *);
-PETSC_EXTERN PetscErrorCode PCSpikeSetPrecision(PC, PCSpikePrecision);
-PETSC_EXTERN PetscErrorCode PCSpikeGetPrecision(PC, PCSpikePrecision *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetPrecision(PC, PetscSpikePrecision);
+PETSC_EXTERN PetscErrorCode PCSpikeGetPrecision(PC, PetscSpikePrecision *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetLocalPartitions(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCSpikeGetLocalPartitions(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetMatOrderingType(PC, MatOrderingType);
@@ -364,8 +364,8 @@ PETSC_EXTERN PetscErrorCode PCBlockILUSetShiftType(PC, MatFactorShiftType);
 PETSC_EXTERN PetscErrorCode PCBlockILUGetShiftType(PC, MatFactorShiftType *);
 PETSC_EXTERN PetscErrorCode PCBlockILUSetShiftAmount(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCBlockILUGetShiftAmount(PC, PetscReal *);
-PETSC_EXTERN PetscErrorCode PCBlockILUSetPrecision(PC, PCSpikePrecision);
-PETSC_EXTERN PetscErrorCode PCBlockILUGetPrecision(PC, PCSpikePrecision *);
+PETSC_EXTERN PetscErrorCode PCBlockILUSetPrecision(PC, PetscSpikePrecision);
+PETSC_EXTERN PetscErrorCode PCBlockILUGetPrecision(PC, PetscSpikePrecision *);
 PETSC_EXTERN PetscErrorCode PCBlockILUGetInfo(PC, PCBlockILUInfo *);
 
 PETSC_EXTERN PetscErrorCode KSPFusedSetReductions(KSP, KSPFusedReductions);

@@ -11,10 +11,10 @@ static PetscReal Tol(void)
 
 /* The operator of one case, from BAIJ and from AIJ, and its transpose */
 static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt local, PetscInt levels,
-                                   PCSpikePrecision precision)
+                                   PetscSpikePrecision precision)
 {
   const PetscInt  n   = c->nb * c->bs;
-  const PetscReal tol = precision == PC_SPIKE_PRECISION_DOUBLE ? Tol() : 1e-4;
+  const PetscReal tol = precision == PETSC_SPIKE_PRECISION_DOUBLE ? Tol() : 1e-4;
   Mat             A;
   PC              pc;
   PCBlockILUInfo  info;
@@ -30,7 +30,7 @@ static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt
   PetscCall(PetscSNPrintf(where, sizeof(where),
                           "%" PetscInt_FMT " blocks of %" PetscInt_FMT " (here %" PetscInt_FMT "), %" PetscInt_FMT
                           " subdomains a rank, levels %" PetscInt_FMT ", %s",
-                          c->nb, c->bs, nlocal, local, levels, PCSpikePrecisions[precision]));
+                          c->nb, c->bs, nlocal, local, levels, PetscSpikePrecisions[precision]));
   PetscCall(PetscCalloc3(n * n, &ref, n * n, &m, n * n, &m2));
   for (PetscInt type = 0; type < 3; type++) {
     PetscCall(BlockMat(PETSC_COMM_WORLD, c, nlocal, type ? MATAIJ : MATBAIJ, (PetscBool)(type < 2), &A));
@@ -84,8 +84,10 @@ static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt
 
 static PetscErrorCode TestOperators(void)
 {
-  const PCSpikePrecision own   = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE,
-                         other = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_DOUBLE : PC_SPIKE_PRECISION_SINGLE;
+  const PetscSpikePrecision own   = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                  : PETSC_SPIKE_PRECISION_DOUBLE,
+                            other = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_DOUBLE
+                                                                  : PETSC_SPIKE_PRECISION_SINGLE;
   const PetscInt sizes[] = {1, 2, 3, 4, 5, 7, 8, 9}, levels[] = {0, 1, 2, PETSC_INT_MAX};
   PetscMPIInt    rank;
 

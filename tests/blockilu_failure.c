@@ -178,10 +178,10 @@ static PetscErrorCode TestNumbers(MatType type)
   PetscCall(BlockSet(&c, 1.0, A));
   PetscCall(SpikeTestSolve(ksp, b, x, "after NaN"));
   if (!PetscDefined(USE_REAL_SINGLE)) {
-    PetscCall(PCBlockILUSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
+    PetscCall(PCBlockILUSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE));
     PetscCall(Spoil(&c, A, 4, (PetscReal)1e200));
     PetscCall(CheckFailed(A, ksp, PC_FACTOR_OTHER, "Row 12 of the matrix has an entry too large", "overflow"));
-    PetscCall(PCBlockILUSetPrecision(pc, PC_SPIKE_PRECISION_DOUBLE));
+    PetscCall(PCBlockILUSetPrecision(pc, PETSC_SPIKE_PRECISION_DOUBLE));
     PetscCall(BlockSet(&c, 1.0, A));
     PetscCall(SpikeTestSolve(ksp, b, x, "after overflow"));
   }
@@ -274,7 +274,7 @@ static PetscErrorCode TestInput(void)
   EXPECT(PCBlockILUSetBlockSize(pc, 0), PETSC_ERR_ARG_OUTOFRANGE, "Block size 0", "block size 0");
   EXPECT(PCBlockILUSetLocalSubdomains(pc, 0), PETSC_ERR_ARG_OUTOFRANGE, "Number of subdomains 0", "no subdomains");
   EXPECT(PCBlockILUSetLevels(pc, -1), PETSC_ERR_ARG_OUTOFRANGE, "Levels of fill -1", "negative levels");
-  EXPECT(PCBlockILUSetPrecision(pc, PC_SPIKE_PRECISION_BF16), PETSC_ERR_SUP, "not BF16", "another precision");
+  EXPECT(PCBlockILUSetPrecision(pc, PETSC_SPIKE_PRECISION_BF16), PETSC_ERR_SUP, "not BF16", "another precision");
   EXPECT(PCFactorSetShiftType(pc, MAT_SHIFT_POSITIVE_DEFINITE), PETSC_ERR_SUP, "no shift type POSITIVE_DEFINITE",
          "another shift type");
   EXPECT(PCFactorSetZeroPivot(pc, -2.0), PETSC_ERR_ARG_OUTOFRANGE, "Zero pivot tolerance -2", "negative zero pivot");
@@ -297,13 +297,13 @@ static PetscErrorCode TestInput(void)
 /* Each option arrives where its getter finds it */
 static PetscErrorCode TestOptions(void)
 {
-  PC                 pc;
-  PetscInt           bs, subdomains, levels, generic;
-  PetscBool          complete, multicolor, same;
-  PetscReal          zeropivot, amount;
-  MatFactorShiftType shift;
-  MatOrderingType    ordering;
-  PCSpikePrecision   precision;
+  PC                  pc;
+  PetscInt            bs, subdomains, levels, generic;
+  PetscBool           complete, multicolor, same;
+  PetscReal           zeropivot, amount;
+  MatFactorShiftType  shift;
+  MatOrderingType     ordering;
+  PetscSpikePrecision precision;
 
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -328,7 +328,7 @@ static PetscErrorCode TestOptions(void)
   PetscCall(PetscStrcmp(ordering, MATORDERINGND, &same));
   PetscCall(SpikeTestCheck((PetscBool)(bs == 6 && subdomains == 3 && levels == 2 && generic == 2 && complete &&
                                        multicolor && zeropivot == (PetscReal)1e-5 && shift == MAT_SHIFT_INBLOCKS &&
-                                       amount == (PetscReal)1e-3 && same && precision == PC_SPIKE_PRECISION_SINGLE),
+                                       amount == (PetscReal)1e-3 && same && precision == PETSC_SPIKE_PRECISION_SINGLE),
                            "options and getters"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -42,12 +42,12 @@ static PetscErrorCode KSPMake(Mat A, PetscInt local, KSP *ksp, PC *pc)
 /* Iterations of a solve with a fresh preconditioner: one that is stale needs more, or does not get there */
 static PetscErrorCode FreshIterations(Mat A, PC pc, Vec b, PetscInt *its)
 {
-  KSP              ksp;
-  PC               fresh;
-  Vec              x;
-  PCSpikeType      type;
-  PCSpikePrecision precision;
-  PetscInt         local, kl, ku;
+  KSP                 ksp;
+  PC                  fresh;
+  Vec                 x;
+  PCSpikeType         type;
+  PetscSpikePrecision precision;
+  PetscInt            local, kl, ku;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeGetLocalPartitions(pc, &local));
@@ -217,13 +217,13 @@ static PetscErrorCode TestOptions(void)
   PetscCall(SpikeTestCheck((PetscBool)(info.kl == 2 && info.ku == 1 && info.dropped > 0.0),
                            "band %" PetscInt_FMT ",%" PetscInt_FMT, info.kl, info.ku));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
-  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "type truncated, precision"));
-  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_BF16));
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_BF16));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "precision bf16"));
-  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_FP16));
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_FP16));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "precision fp16"));
-  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "precision single"));
   PetscCall(PCSpikeSetBandwidth(pc, PETSC_DECIDE, PETSC_DECIDE));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "bandwidth from the matrix"));
@@ -238,7 +238,7 @@ static PetscErrorCode TestOptions(void)
   /* the same once more */
   PetscCall(PCSpikeSetLocalPartitions(pc, 4));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
-  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE));
   PetscCall(PCSpikeSetDropoff(pc, 0.0));
   PetscCall(PCFactorSetZeroPivot(pc, 1e-10));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 0, 0, "options set to what they are"));
@@ -379,7 +379,7 @@ static PetscErrorCode TestOrderingGrows(void)
 }
 
 /* A refill and an apply allocate nothing (measured where PETSc counts: -malloc_debug) */
-static PetscErrorCode TestMemory(PetscInt local, PCSpikePrecision precision, MatOrderingType ordering)
+static PetscErrorCode TestMemory(PetscInt local, PetscSpikePrecision precision, MatOrderingType ordering)
 {
   SpikeTestBand  band = {6000, 6, 4, 1.2, SPIKE_TEST_RANDOM, 97}; /* small work space of fixed size does not count */
   Mat            A;
@@ -456,9 +456,9 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
   if (memory) {
-    PetscCall(TestMemory(1, PC_SPIKE_PRECISION_SINGLE, MATORDERINGNATURAL));
-    PetscCall(TestMemory(2, PC_SPIKE_PRECISION_BF16, MATORDERINGNATURAL));
-    PetscCall(TestMemory(3, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE,
+    PetscCall(TestMemory(1, PETSC_SPIKE_PRECISION_SINGLE, MATORDERINGNATURAL));
+    PetscCall(TestMemory(2, PETSC_SPIKE_PRECISION_BF16, MATORDERINGNATURAL));
+    PetscCall(TestMemory(3, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE,
                          size == 1 ? MATORDERINGRCM : MATORDERINGNATURAL));
   } else {
     PetscCall(TestValues(1));

@@ -24,7 +24,7 @@ static PetscErrorCode Variant(PC pc, PetscInt v)
   PetscFunctionBegin;
   PetscCall(PCSpikeSetType(pc, v % 3 == 2 ? PC_SPIKE_BLOCK : PC_SPIKE_TRUNCATED));
   PetscCall(PCSpikeSetLocalPartitions(pc, v % 3 ? 2 : 1));
-  PetscCall(PCSpikeSetPrecision(pc, v % 2 ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
+  PetscCall(PCSpikeSetPrecision(pc, v % 2 ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,8 +385,8 @@ static PetscErrorCode TestOverflow(void)
 
   PetscFunctionBegin;
   /* what is too large for bf16 is infinite in single precision, or nearly so */
-  for (PetscInt p = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_FP16 : PC_SPIKE_PRECISION_SINGLE;
-       p <= PC_SPIKE_PRECISION_FP16; p++) {
+  for (PetscInt p = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_FP16 : PETSC_SPIKE_PRECISION_SINGLE;
+       p <= PETSC_SPIKE_PRECISION_FP16; p++) {
     for (PetscInt r = 0; r < 3; r++) {
       const PetscInt row = Rows(N, r);
 
@@ -395,7 +395,7 @@ static PetscErrorCode TestOverflow(void)
       PetscCall(VecSet(b, 1.0));
       PetscCall(SolverCreate(A, "s_", &ksp, &pc));
       PetscCall(EntryPut(A, row, row, large[p]));
-      PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)p));
+      PetscCall(PCSpikeSetPrecision(pc, (PetscSpikePrecision)p));
       CHECKFAILED(ksp, b, PC_FACTOR_OTHER);
       PetscCall(PetscSNPrintf(part, sizeof(part),
                               "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s", row,
@@ -404,8 +404,8 @@ static PetscErrorCode TestOverflow(void)
       CHECKVIEW(pc, "scale the matrix");
       PetscCall(PetscSNPrintf(part, sizeof(part), "-s_pc_spike_precision %s", remedies[p]));
       CHECKVIEW(pc, part);
-      PetscCall(
-        PCSpikeSetPrecision(pc, p == PC_SPIKE_PRECISION_FP16 ? PC_SPIKE_PRECISION_BF16 : PC_SPIKE_PRECISION_DOUBLE));
+      PetscCall(PCSpikeSetPrecision(pc, p == PETSC_SPIKE_PRECISION_FP16 ? PETSC_SPIKE_PRECISION_BF16
+                                                                        : PETSC_SPIKE_PRECISION_DOUBLE));
       PetscCall(PCSpikeSetZeroPivot(pc, 0.0)); /* the norm is that of the large entry now */
       CHECKSOLVES(ksp, A, b);
       PetscCall(KSPDestroy(&ksp));
@@ -425,7 +425,7 @@ static PetscErrorCode TestOverflow(void)
       PetscCall(RowPut(A, N - 3, 1.0));
       if (!lower) PetscCall(EntryPut(A, N - 4, N - 3, couple[p]));
       PetscCall(EntryPut(A, N - 3, N - 4, lower ? 1 / small[p] : couple[p]));
-      PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)p));
+      PetscCall(PCSpikeSetPrecision(pc, (PetscSpikePrecision)p));
       PetscCall(PCSpikeSetZeroPivot(pc, 0.0));
       CHECKFAILED(ksp, b, PC_FACTOR_OTHER);
       PetscCall(PetscSNPrintf(part, sizeof(part), "Overflow in the factors at row %" PetscInt_FMT, N - 3));

@@ -225,11 +225,11 @@ static PetscErrorCode TestMemory(void)
   PetscCall(PCSpikeGetInfo(pc, &info));
   CHECK(info.bytes > (PetscReal)0.5 * sizeof(PetscScalar) * (PetscReal)n * K, "%g bytes", (double)info.bytes);
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
-  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE)); /* half as much is too much */
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE)); /* half as much is too much */
   EXPECT(PETSC_ERR_MEM, " GB on one rank", KSPSetUp(ksp));
   /* the remedies */
-  PetscCall(
-    PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
+  PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                  : PETSC_SPIKE_PRECISION_DOUBLE));
   PetscCall(PCSpikeSetDropoff(pc, 0.01));
   CHECKSOLVES(ksp, A, b);
   PetscCall(PCSpikeGetInfo(pc, &info));
@@ -273,11 +273,11 @@ static PetscErrorCode TestOptions(void)
                    {"-x_pc_spike_type", "full-ish", PETSC_ERR_USER, "full-ish"},
                    {"-x_pc_spike_precision", "quadruple", PETSC_ERR_USER, "quadruple"},
                    {"-x_pc_spike_local_partitions", "many", PETSC_ERR_ARG_OUTOFRANGE, "many"}};
-  PetscReal        dropoff, zeropivot, amount;
-  PetscInt         kl, ku, partitions;
-  PCSpikeType      type;
-  PCSpikePrecision precision,
-    own = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+  PetscReal           dropoff, zeropivot, amount;
+  PetscInt            kl, ku, partitions;
+  PCSpikeType         type;
+  PetscSpikePrecision precision,
+    own = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
   MatFactorShiftType shift;
   PCSpikeInfo        info;
   Mat                A;
@@ -292,7 +292,7 @@ static PetscErrorCode TestOptions(void)
     PetscCall(PetscOptionsClearValue(NULL, bad[k].name));
   }
   EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "77", PCSpikeSetType(pc, (PCSpikeType)77));
-  EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "77", PCSpikeSetPrecision(pc, (PCSpikePrecision)77));
+  EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "77", PCSpikeSetPrecision(pc, (PetscSpikePrecision)77));
   EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "1.5", PCSpikeSetDropoff(pc, 1.5));
   EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "0", PCSpikeSetLocalPartitions(pc, 0));
   EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "-3", PCFactorSetZeroPivot(pc, -3.0));

@@ -4,17 +4,17 @@ static char help[] = "The life of a PCSPIKE: setters, getters, options and their
 
 #include "spiketest.h"
 
-static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpikePrecision precision, PetscInt kl,
+static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PetscSpikePrecision precision, PetscInt kl,
                              PetscInt ku, PetscInt partitions, PetscReal dropoff, PetscReal window, PetscReal zeropivot,
                              MatFactorShiftType shift, PetscReal amount, const char ordering[])
 {
-  PCSpikeType        t;
-  PCSpikePrecision   p;
-  PetscInt           l, u, n;
-  PetscReal          d, w, z, a, zf, af;
-  MatFactorShiftType s, sf;
-  MatOrderingType    o;
-  PetscBool          same;
+  PCSpikeType         t;
+  PetscSpikePrecision p;
+  PetscInt            l, u, n;
+  PetscReal           d, w, z, a, zf, af;
+  MatFactorShiftType  s, sf;
+  MatOrderingType     o;
+  PetscBool           same;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeGetType(pc, &t));
@@ -28,7 +28,7 @@ static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpike
   PetscCall(PCSpikeGetShiftAmount(pc, &a));
   PetscCall(PCSpikeGetMatOrderingType(pc, &o));
   PetscCall(SpikeTestCheck((PetscBool)(t == type), "%s: type %s", when, PCSpikeTypes[t]));
-  PetscCall(SpikeTestCheck((PetscBool)(p == precision), "%s: precision %s", when, PCSpikePrecisions[p]));
+  PetscCall(SpikeTestCheck((PetscBool)(p == precision), "%s: precision %s", when, PetscSpikePrecisions[p]));
   PetscCall(
     SpikeTestCheck((PetscBool)(l == kl && u == ku), "%s: bandwidth %" PetscInt_FMT ",%" PetscInt_FMT, when, l, u));
   PetscCall(SpikeTestCheck((PetscBool)(n == partitions), "%s: %" PetscInt_FMT " partitions", when, n));
@@ -46,8 +46,8 @@ static PetscErrorCode Expect(PC pc, const char when[], PCSpikeType type, PCSpike
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const PCSpikePrecision native = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE
-                                                                     : PC_SPIKE_PRECISION_DOUBLE;
+static const PetscSpikePrecision native = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                        : PETSC_SPIKE_PRECISION_DOUBLE;
 
 static PetscErrorCode ExpectDefaults(PC pc, const char when[])
 {
@@ -67,7 +67,7 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PCSetType(pc, PCSPIKE));
   PetscCall(ExpectDefaults(pc, "defaults"));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
-  PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_SINGLE));
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE));
   PetscCall(PCSpikeSetBandwidth(pc, 3, 4));
   PetscCall(PCSpikeSetLocalPartitions(pc, 5));
   PetscCall(PCSpikeSetDropoff(pc, 0.25));
@@ -76,13 +76,13 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONZERO));
   PetscCall(PCSpikeSetShiftAmount(pc, 0.5));
   PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
-  PetscCall(Expect(pc, "setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.125,
+  PetscCall(Expect(pc, "setters", PC_SPIKE_BLOCK, PETSC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.125,
                    MAT_SHIFT_NONZERO, 0.5, MATORDERINGRCM));
   PetscCall(PCFactorSetZeroPivot(pc, 0.0625));
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS));
   PetscCall(PCFactorSetShiftAmount(pc, 0.75));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-  PetscCall(Expect(pc, "PCFactor's setters", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.0625,
+  PetscCall(Expect(pc, "PCFactor's setters", PC_SPIKE_BLOCK, PETSC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.0625,
                    MAT_SHIFT_INBLOCKS, 0.75, MATORDERINGNATURAL));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
   PetscCall(PCSpikeSetPrecision(pc, native));
@@ -107,13 +107,13 @@ static PetscErrorCode TestSetters(void)
   PetscCall(ExpectDefaults(pc, "options of another prefix"));
   PetscCall(PCSetOptionsPrefix(pc, "x_"));
   PetscCall(PCSetFromOptions(pc));
-  PetscCall(Expect(pc, "options", PC_SPIKE_BLOCK, PC_SPIKE_PRECISION_SINGLE, 2, 7, 3, 0.5, 0.75, 0.25,
+  PetscCall(Expect(pc, "options", PC_SPIKE_BLOCK, PETSC_SPIKE_PRECISION_SINGLE, 2, 7, 3, 0.5, 0.75, 0.25,
                    MAT_SHIFT_INBLOCKS, 0.125, MATORDERINGRCM));
   PetscCall(PetscOptionsInsertString(NULL,
                                      "-x_pc_spike_type truncated -x_pc_spike_precision double -x_pc_spike_bandwidth 6 "
                                      "-x_pc_spike_shift_type nonzero -x_pc_spike_mat_ordering_type auto"));
   PetscCall(PCSetFromOptions(pc));
-  PetscCall(Expect(pc, "options again", PC_SPIKE_TRUNCATED, PC_SPIKE_PRECISION_DOUBLE, 6, 6, 3, 0.5, 0.75, 0.25,
+  PetscCall(Expect(pc, "options again", PC_SPIKE_TRUNCATED, PETSC_SPIKE_PRECISION_DOUBLE, 6, 6, 3, 0.5, 0.75, 0.25,
                    MAT_SHIFT_NONZERO, 0.125, "auto"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -119,7 +119,7 @@ static PetscErrorCode TestPrecision(void)
 
   PetscFunctionBegin;
   for (PetscInt local = 1; local <= 3; local++) {
-    for (PetscInt precision = PC_SPIKE_PRECISION_SINGLE; precision <= PC_SPIKE_PRECISION_FP16; precision++) {
+    for (PetscInt precision = PETSC_SPIKE_PRECISION_SINGLE; precision <= PETSC_SPIKE_PRECISION_FP16; precision++) {
       SpikeTestCase c;
       PetscScalar  *lower, *full;
       PetscReal     diff, norm;
@@ -128,14 +128,14 @@ static PetscErrorCode TestPrecision(void)
       c.local = local;
       PetscCall(PetscMalloc2(65 * 65, &lower, 65 * 65, &full));
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 65, full));
-      c.precision = (PCSpikePrecision)precision;
+      c.precision = (PetscSpikePrecision)precision;
       c.tol       = most[precision];
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 65, lower));
       c.type = PC_SPIKE_BLOCK;
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 65, NULL));
       SpikeTestDifference(65, 0, 65, 0, 65, lower, full, PETSC_FALSE, &diff, &norm);
       PetscCall(SpikeTestCheck((PetscBool)(diff >= least[precision] * norm),
-                               "factors in %s give an operator in higher precision", PCSpikePrecisions[precision]));
+                               "factors in %s give an operator in higher precision", PetscSpikePrecisions[precision]));
       PetscCall(PetscFree2(lower, full));
     }
   }

@@ -377,12 +377,12 @@ static PetscErrorCode TestMany(void)
   PetscCall(CheckFound(pc, CountPeriodic(&c), "many, 5 partitions"));
   PetscCall(PCSpikeSetLocalPartitions(pc, PETSC_DECIDE));
   for (PetscInt precision = PetscDefined(USE_REAL_SINGLE) ? 1 : 0; precision < 4; precision++) {
-    PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)precision));
-    PetscCall(CheckInverse(pc, A, PetscMax(coarse[precision], Tolerance()), PCSpikePrecisions[precision]));
-    PetscCall(CheckFound(pc, CountPeriodic(&c), PCSpikePrecisions[precision]));
+    PetscCall(PCSpikeSetPrecision(pc, (PetscSpikePrecision)precision));
+    PetscCall(CheckInverse(pc, A, PetscMax(coarse[precision], Tolerance()), PetscSpikePrecisions[precision]));
+    PetscCall(CheckFound(pc, CountPeriodic(&c), PetscSpikePrecisions[precision]));
   }
-  PetscCall(
-    PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
+  PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                  : PETSC_SPIKE_PRECISION_DOUBLE));
   for (PetscInt t = 0; t <= PC_SPIKE_TRIDIAGONAL_PARTITION; t++) {
     PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)t));
     PetscCall(CheckInverse(pc, A, Tolerance(), PCSpikeTridiagonalTypes[t]));

@@ -102,7 +102,7 @@ static PetscErrorCode TestSamePartitions(void)
 
     SpikeTestCaseInit(&c, n, 5, 3, variant % 2 ? 1.02 : 1.4, variant % 2 ? SPIKE_TEST_SLOW : SPIKE_TEST_RANDOM);
     if (variant == 2) {
-      c.precision = PC_SPIKE_PRECISION_SINGLE;
+      c.precision = PETSC_SPIKE_PRECISION_SINGLE;
       c.tol       = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6;
     } else if (variant == 3) c.userkl = c.userku = 2;
     else if (variant == 4) c.type = PC_SPIKE_BLOCK;

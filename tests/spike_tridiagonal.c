@@ -337,7 +337,7 @@ static PetscErrorCode TestFailures(void)
     }
     PetscCall(SetLines(A, 0, 1, -1, PETSC_FALSE));
     PetscCall(CheckInverse(pc, A, Tolerance(), where));
-    PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_BF16));
+    PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_BF16));
     if (t) {
       PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
       ierr = PCSetUp(pc);
@@ -424,10 +424,10 @@ static PetscErrorCode TestPivoting(void)
     PetscCall(PCSpikeSetTridiagonalType(pc, PC_SPIKE_TRIDIAGONAL_CR));
     PetscCall(CheckError(pc, PETSC_ERR_ARG_INCOMP, "pivoting with cr"));
     PetscCall(PCSpikeSetTridiagonalType(pc, PC_SPIKE_TRIDIAGONAL_AUTO));
-    PetscCall(PCSpikeSetPrecision(pc, PC_SPIKE_PRECISION_BF16));
+    PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_BF16));
     PetscCall(CheckError(pc, PETSC_ERR_ARG_INCOMP, "pivoting with bf16"));
-    PetscCall(
-      PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE));
+    PetscCall(PCSpikeSetPrecision(pc, PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                    : PETSC_SPIKE_PRECISION_DOUBLE));
     PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
     PetscCall(PCSpikeSetLocalPartitions(pc, 2));
     PetscCall(CheckError(pc, PETSC_ERR_SUP, "pivoting with coupled partitions"));

@@ -7,13 +7,13 @@
 #include "spiketest.h"
 
 typedef struct {
-  SpikeTestBand    band;
-  PCSpikeType      type;
-  PetscInt         local; /* partitions of each rank with rows */
-  PCSpikePrecision precision;
-  PetscInt         userkl, userku; /* half-bandwidths to factor, PETSC_DECIDE: all */
-  PetscReal        tol;
-  PetscReal        window;
+  SpikeTestBand       band;
+  PCSpikeType         type;
+  PetscInt            local; /* partitions of each rank with rows */
+  PetscSpikePrecision precision;
+  PetscInt            userkl, userku; /* half-bandwidths to factor, PETSC_DECIDE: all */
+  PetscReal           tol;
+  PetscReal           window;
 } SpikeTestCase;
 
 static inline void SpikeTestCaseInit(SpikeTestCase *c, PetscInt n, PetscInt kl, PetscInt ku, PetscReal dominance,
@@ -27,7 +27,7 @@ static inline void SpikeTestCaseInit(SpikeTestCase *c, PetscInt n, PetscInt kl, 
   c->band.seed      = 1 + n + 1000 * kl + 100000 * ku;
   c->type           = PC_SPIKE_TRUNCATED;
   c->local          = 1;
-  c->precision      = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+  c->precision      = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
   c->window         = 0.0; /* the references have whole spikes */
   c->userkl         = PETSC_DECIDE;
   c->userku         = PETSC_DECIDE;
@@ -134,7 +134,7 @@ static inline PetscErrorCode SpikeTestCaseRun(MPI_Comm comm, const SpikeTestCase
                           "n %" PetscInt_FMT " (here %" PetscInt_FMT ") band %" PetscInt_FMT ",%" PetscInt_FMT
                           " of %" PetscInt_FMT ",%" PetscInt_FMT " %s, %" PetscInt_FMT " partitions a rank, %s %s",
                           n, nlocal, kl, ku, c->band.kl, c->band.ku, SpikeTestKinds[c->band.kind], c->local,
-                          PCSpikeTypes[c->type], PCSpikePrecisions[c->precision]));
+                          PCSpikeTypes[c->type], PetscSpikePrecisions[c->precision]));
   PetscCall(PetscMalloc4(n * n, &a, n * n, &ref, n * n, &m, n * n, &inv));
   PetscCall(SpikeTestBandDense(&c->band, a));
   PetscCall(SpikeTestCaseCreate(comm, c, nlocal, &A, &pc, where));

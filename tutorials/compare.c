@@ -122,11 +122,11 @@ static PetscErrorCode TrueResidual(Mat A, Vec b, Vec x, PetscReal *relres)
 /* One line about what PCSPIKE did, or why not */
 static PetscErrorCode SpikeNote(PC pc, char note[], size_t len)
 {
-  const char *const precisions[] = {"double", "single", "bf16", "fp16"};
-  PCSpikeInfo       info;
-  PCSpikeType       type;
-  PCSpikePrecision  precision;
-  PCFailedReason    why;
+  const char *const   precisions[] = {"double", "single", "bf16", "fp16"};
+  PCSpikeInfo         info;
+  PCSpikeType         type;
+  PetscSpikePrecision precision;
+  PCFailedReason      why;
 
   PetscFunctionBegin;
   PetscCall(PCReduceFailedReason(pc));

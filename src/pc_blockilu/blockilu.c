@@ -79,7 +79,7 @@ PetscErrorCode PCCreate_BlockILU(PC pc)
   pc->data      = s;
   s->bs         = PETSC_DECIDE;
   s->subdomains = PETSC_DECIDE;
-  s->precision  = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+  s->precision  = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
   PetscCall(PCFactoredInitialize_Private(pc, "PCBLOCKILU", PCBlockILUChanged_Private));
   PetscCall(PetscStrallocpy(MATORDERINGNATURAL, &s->ordering));
 

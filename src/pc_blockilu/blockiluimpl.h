@@ -17,13 +17,13 @@ typedef struct {
   PCFACTOREDHEADER
 
   /* options */
-  PetscInt         bs;         /* PETSC_DECIDE: of the matrix */
-  PetscInt         subdomains; /* on each rank                */
-  PetscInt         levels;
-  PetscBool        complete;
-  char            *ordering;
-  PetscBool        multicolor;
-  PCSpikePrecision precision;
+  PetscInt            bs;         /* PETSC_DECIDE: of the matrix */
+  PetscInt            subdomains; /* on each rank                */
+  PetscInt            levels;
+  PetscBool           complete;
+  char               *ordering;
+  PetscBool           multicolor;
+  PetscSpikePrecision precision;
 
   /* setup */
   PetscObjectState  shape;     /* changes with everything that is allocated or planned                            */

@@ -160,21 +160,22 @@ PetscErrorCode PCBlockILUGetLocalSubdomains(PC pc, PetscInt *subdomains)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCBlockILUSetPrecision_BlockILU(PC pc, PCSpikePrecision precision)
+static PetscErrorCode PCBlockILUSetPrecision_BlockILU(PC pc, PetscSpikePrecision precision)
 {
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(precision == PC_SPIKE_PRECISION_DOUBLE || precision == PC_SPIKE_PRECISION_SINGLE,
+  PetscCheck(precision == PETSC_SPIKE_PRECISION_DOUBLE || precision == PETSC_SPIKE_PRECISION_SINGLE,
              PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCBLOCKILU has factors in double and single precision, not %s",
-             precision >= 0 && precision <= PC_SPIKE_PRECISION_FP16 ? PCSpikePrecisions[precision] : "another one");
+             precision >= 0 && precision <= PETSC_SPIKE_PRECISION_FP16 ? PetscSpikePrecisions[precision]
+                                                                       : "another one");
   if (s->precision != precision) PetscCall(PCBlockILUChanged_Private(pc));
   s->precision = precision;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCBlockILUGetPrecision_BlockILU(PC pc, PCSpikePrecision *precision)
+static PetscErrorCode PCBlockILUGetPrecision_BlockILU(PC pc, PetscSpikePrecision *precision)
 {
   PetscFunctionBegin;
   *precision = ((PC_BlockILU *)pc->data)->precision;
@@ -188,7 +189,7 @@ static PetscErrorCode PCBlockILUGetPrecision_BlockILU(PC pc, PCSpikePrecision *p
 
   Input Parameters:
 + pc        - the preconditioner context
-- precision - `PC_SPIKE_PRECISION_DOUBLE` or `PC_SPIKE_PRECISION_SINGLE`; the default is that of `PetscReal`
+- precision - `PETSC_SPIKE_PRECISION_DOUBLE` or `PETSC_SPIKE_PRECISION_SINGLE`; the default is that of `PetscReal`
 
   Options Database Key:
 . -pc_blockilu_precision (double|single) - the precision
@@ -199,14 +200,14 @@ static PetscErrorCode PCBlockILUGetPrecision_BlockILU(PC pc, PCSpikePrecision *p
   Vectors stay in `PetscScalar`, and so does the arithmetic of a solve; the factorization works in the precision of the
   factors. Entries that single precision cannot hold are a failure of the setup.
 
-.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetPrecision()`, `PCSpikePrecision`
+.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetPrecision()`, `PetscSpikePrecision`
 @*/
-PetscErrorCode PCBlockILUSetPrecision(PC pc, PCSpikePrecision precision)
+PetscErrorCode PCBlockILUSetPrecision(PC pc, PetscSpikePrecision precision)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, precision, 2);
-  PetscTryMethod(pc, "PCBlockILUSetPrecision_C", (PC, PCSpikePrecision), (pc, precision));
+  PetscTryMethod(pc, "PCBlockILUSetPrecision_C", (PC, PetscSpikePrecision), (pc, precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,18 +220,18 @@ PetscErrorCode PCBlockILUSetPrecision(PC pc, PCSpikePrecision precision)
 . pc - the preconditioner context
 
   Output Parameter:
-. precision - `PC_SPIKE_PRECISION_DOUBLE` or `PC_SPIKE_PRECISION_SINGLE`; the default is that of `PetscReal`
+. precision - `PETSC_SPIKE_PRECISION_DOUBLE` or `PETSC_SPIKE_PRECISION_SINGLE`; the default is that of `PetscReal`
 
   Level: intermediate
 
 .seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUSetPrecision()`
 @*/
-PetscErrorCode PCBlockILUGetPrecision(PC pc, PCSpikePrecision *precision)
+PetscErrorCode PCBlockILUGetPrecision(PC pc, PetscSpikePrecision *precision)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(precision, 2);
-  PetscUseMethod(pc, "PCBlockILUGetPrecision_C", (PC, PCSpikePrecision *), (pc, precision));
+  PetscUseMethod(pc, "PCBlockILUGetPrecision_C", (PC, PetscSpikePrecision *), (pc, precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -234,7 +234,7 @@ static PetscErrorCode PCBlockILUJudge_Private(PC pc, Mat A, const SpikeBlockFill
                              "Overflow in the factors in the block of rows %" PetscInt_FMT " to %" PetscInt_FMT
                              " (subdomain %" PetscInt_FMT " of the rank): scale the matrix%s, or use -%spc_type lu",
                              first, first + bs - 1, t,
-                             s->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision",
+                             s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision",
                              pre));
   } else {
     PetscCall(

@@ -45,7 +45,7 @@ PetscErrorCode PCSetFromOptions_BlockILU(PC pc, PetscOptionItems PetscOptionsObj
   PetscCall(PetscOptionsEList("-pc_blockilu_precision", "Precision of the factors", "PCBlockILUSetPrecision",
                               precisions, PETSC_STATIC_ARRAY_LENGTH(precisions), precisions[precision], &precision,
                               &set));
-  if (set) PetscCall(PCBlockILUSetPrecision(pc, (PCSpikePrecision)precision));
+  if (set) PetscCall(PCBlockILUSetPrecision(pc, (PetscSpikePrecision)precision));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,10 +135,10 @@ PetscErrorCode PCView_BlockILU(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (s->complete)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  complete factorization, in %s precision\n",
-                                     s->precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
+                                     s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
   else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " levels of fill, factors in %s precision\n", s->levels,
-                                     s->precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
+                                     s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? "double" : "single"));
   PetscCall(
     PetscViewerASCIIPrintf(viewer, "  %s ordering of the blocks\n", s->multicolor ? "multicolor" : s->ordering));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot,

@@ -2,21 +2,21 @@
 /* spike.c: the type PCSPIKE: its page, creation and destruction */
 #include "spikeimpl.h"
 
-const char *const PCSpikeTypes[]      = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
-const char *const PCSpikePrecisions[] = {"DOUBLE", "SINGLE", "BF16", "FP16", "PCSpikePrecision", "PC_SPIKE_PRECISION_",
-                                         NULL};
-const char *const PCSpikeTridiagonalTypes[] = {"AUTO",
-                                               "THOMAS",
-                                               "TWOWAY",
-                                               "CR",
-                                               "PCR",
-                                               "RD",
-                                               "CRPCR",
-                                               "PARTITION",
-                                               "PCSpikeTridiagonalType",
-                                               "PC_SPIKE_TRIDIAGONAL_",
-                                               NULL};
-const char *const PCSpikePrecisionNames[]   = {"double", "single", "bf16", "fp16"};
+const char *const PCSpikeTypes[] = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
+const char *const PetscSpikePrecisions[] =
+  {"DOUBLE", "SINGLE", "BF16", "FP16", "PetscSpikePrecision", "PETSC_SPIKE_PRECISION_", NULL};
+const char *const PCSpikeTridiagonalTypes[]  = {"AUTO",
+                                                "THOMAS",
+                                                "TWOWAY",
+                                                "CR",
+                                                "PCR",
+                                                "RD",
+                                                "CRPCR",
+                                                "PARTITION",
+                                                "PCSpikeTridiagonalType",
+                                                "PC_SPIKE_TRIDIAGONAL_",
+                                                NULL};
+const char *const PetscSpikePrecisionNames[] = {"double", "single", "bf16", "fp16"};
 
 static PetscErrorCode PCDestroy_Spike(PC pc)
 {
@@ -128,7 +128,7 @@ PetscErrorCode PCCreate_Spike(PC pc)
   PetscCall(PetscNew(&s));
   pc->data            = s;
   s->type             = PC_SPIKE_TRUNCATED;
-  s->precision        = PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE;
+  s->precision        = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
   s->userkl           = PETSC_DECIDE;
   s->userku           = PETSC_DECIDE;
   s->local_partitions = PETSC_DECIDE;

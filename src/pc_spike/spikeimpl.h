@@ -16,7 +16,7 @@
 PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced,
   PC_Spike_Correct;
 
-PETSC_INTERN const char *const PCSpikePrecisionNames[]; /* as views and failures say them */
+PETSC_INTERN const char *const PetscSpikePrecisionNames[]; /* as views and failures say them */
 
 /* Neighbours of this rank among the ranks that own rows, and the messages with them */
 typedef struct {
@@ -58,13 +58,13 @@ typedef struct {
   PCFACTOREDHEADER
 
   /* options */
-  PCSpikeType      type;
-  PCSpikePrecision precision;
-  PetscInt         userkl, userku; /* PETSC_DECIDE: from the matrix */
-  PetscInt         local_partitions;
-  PetscReal        dropoff;
-  PetscReal        window;
-  char            *ordering;
+  PCSpikeType         type;
+  PetscSpikePrecision precision;
+  PetscInt            userkl, userku; /* PETSC_DECIDE: from the matrix */
+  PetscInt            local_partitions;
+  PetscReal           dropoff;
+  PetscReal           window;
+  char               *ordering;
 
   PCSpikeTridiagonalType tridiagonal;
   PetscBool              pivoting;

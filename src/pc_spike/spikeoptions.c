@@ -233,19 +233,20 @@ PetscErrorCode PCSpikeGetWindowTolerance(PC pc, PetscReal *tol)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSpikeSetPrecision_Spike(PC pc, PCSpikePrecision precision)
+static PetscErrorCode PCSpikeSetPrecision_Spike(PC pc, PetscSpikePrecision precision)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(precision >= PC_SPIKE_PRECISION_DOUBLE && precision <= PC_SPIKE_PRECISION_FP16,
-             PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PCSpikePrecision %d", (int)precision);
+  PetscCheck(precision >= PETSC_SPIKE_PRECISION_DOUBLE && precision <= PETSC_SPIKE_PRECISION_FP16,
+             PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown PetscSpikePrecision %d",
+             (int)precision);
   if (s->precision != precision) PetscCall(PCSpikeChanged_Private(pc));
   s->precision = precision;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PCSpikePrecision *precision)
+static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PetscSpikePrecision *precision)
 {
   PetscFunctionBegin;
   *precision = ((PC_Spike *)pc->data)->precision;
@@ -259,8 +260,8 @@ static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PCSpikePrecision *precisi
 
   Input Parameters:
 + pc        - the preconditioner context
-- precision - `PC_SPIKE_PRECISION_DOUBLE`, `PC_SPIKE_PRECISION_SINGLE`, `PC_SPIKE_PRECISION_BF16` or
-              `PC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
+- precision - `PETSC_SPIKE_PRECISION_DOUBLE`, `PETSC_SPIKE_PRECISION_SINGLE`, `PETSC_SPIKE_PRECISION_BF16` or
+              `PETSC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
 
   Options Database Key:
 . -pc_spike_precision (double|single|bf16|fp16) - the precision
@@ -282,14 +283,14 @@ static PetscErrorCode PCSpikeGetPrecision_Spike(PC pc, PCSpikePrecision *precisi
   On the host, factors of 16 bits are for less memory and for trying out what the GPU does: its kernels for them are
   simple, and slower than those of single precision.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPrecision()`, `PCSpikePrecision`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPrecision()`, `PetscSpikePrecision`
 @*/
-PetscErrorCode PCSpikeSetPrecision(PC pc, PCSpikePrecision precision)
+PetscErrorCode PCSpikeSetPrecision(PC pc, PetscSpikePrecision precision)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, precision, 2);
-  PetscTryMethod(pc, "PCSpikeSetPrecision_C", (PC, PCSpikePrecision), (pc, precision));
+  PetscTryMethod(pc, "PCSpikeSetPrecision_C", (PC, PetscSpikePrecision), (pc, precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,19 +303,19 @@ PetscErrorCode PCSpikeSetPrecision(PC pc, PCSpikePrecision precision)
 . pc - the preconditioner context
 
   Output Parameter:
-. precision - `PC_SPIKE_PRECISION_DOUBLE`, `PC_SPIKE_PRECISION_SINGLE`, `PC_SPIKE_PRECISION_BF16` or
-              `PC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
+. precision - `PETSC_SPIKE_PRECISION_DOUBLE`, `PETSC_SPIKE_PRECISION_SINGLE`, `PETSC_SPIKE_PRECISION_BF16` or
+              `PETSC_SPIKE_PRECISION_FP16`; by default that of `PetscReal`
 
   Level: intermediate
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetPrecision()`
 @*/
-PetscErrorCode PCSpikeGetPrecision(PC pc, PCSpikePrecision *precision)
+PetscErrorCode PCSpikeGetPrecision(PC pc, PetscSpikePrecision *precision)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(precision, 2);
-  PetscUseMethod(pc, "PCSpikeGetPrecision_C", (PC, PCSpikePrecision *), (pc, precision));
+  PetscUseMethod(pc, "PCSpikeGetPrecision_C", (PC, PetscSpikePrecision *), (pc, precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

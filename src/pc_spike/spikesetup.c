@@ -383,7 +383,7 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
                              "Overflow in the factors at row %" PetscInt_FMT
                              ": scale the matrix%s, or use -%spc_type lu",
                              PCSpikeOriginalRow_Private(s, A, pivot.badrow),
-                             b->precision == PC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision",
+                             b->precision == PETSC_SPIKE_PRECISION_DOUBLE ? "" : ", use factors in double precision",
                              pre));
   } else if (pivot.badrow >= 0) {
     const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);
@@ -516,8 +516,8 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
                                      "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s "
                                      "precision: scale the matrix or use -%spc_spike_precision %s",
-                                     st.overflowrow, PCSpikePrecisionNames[s->precision], pre,
-                                     s->precision == PC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
+                                     st.overflowrow, PetscSpikePrecisionNames[s->precision], pre,
+                                     s->precision == PETSC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));

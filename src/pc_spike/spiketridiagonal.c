@@ -50,7 +50,7 @@ PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR
              PETSC_ERR_ARG_INCOMP,
              "Tridiagonal systems have factors in the precision of their vectors: use -%spc_spike_tridiagonal_type "
              "auto, with which the kernels for bands take factors in %s precision, or leave out -%spc_spike_precision",
-             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", PCSpikePrecisionNames[b->precision],
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "", PetscSpikePrecisionNames[b->precision],
              ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   if (!native) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc1(b->n + 1, &s->joined)); /* row i to row i - 1 */

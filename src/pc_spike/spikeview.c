@@ -34,8 +34,8 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
                              pivoting, &pivoting, &set));
   if (set) PetscCall(PCSpikeSetPivoting(pc, pivoting));
   PetscCall(PetscOptionsEnum("-pc_spike_precision", "Precision of the factors", "PCSpikeSetPrecision",
-                             PCSpikePrecisions, precision, &precision, &set));
-  if (set) PetscCall(PCSpikeSetPrecision(pc, (PCSpikePrecision)precision));
+                             PetscSpikePrecisions, precision, &precision, &set));
+  if (set) PetscCall(PCSpikeSetPrecision(pc, (PetscSpikePrecision)precision));
   PetscCall(PetscOptionsInt("-pc_spike_local_partitions", "Partitions on each rank", "PCSpikeSetLocalPartitions",
                             partitions, &partitions, &set));
   if (set) PetscCall(PCSpikeSetLocalPartitions(pc, partitions));
@@ -135,7 +135,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerGetFormat(viewer, &format));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n",
                                    s->type == PC_SPIKE_BLOCK ? "block" : "truncated",
-                                   PCSpikePrecisionNames[s->precision]));
+                                   PetscSpikePrecisionNames[s->precision]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot,
                                    s->shifttype == (PetscInt)MAT_SHIFT_NONE ? "failure" : "boosted"));
   if (s->userkl != PETSC_DECIDE)

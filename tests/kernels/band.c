@@ -353,7 +353,7 @@ static PetscErrorCode TestShapes(const Ctx *c)
 
       if (n > LARGE && PetscMin(kl, ku) <= SPIKE_NARROW) continue;
       /* column by column: nothing new happens there */
-      if (n >= LARGE && c->precision > PC_SPIKE_PRECISION_SINGLE) continue;
+      if (n >= LARGE && c->precision > PETSC_SPIKE_PRECISION_SINGLE) continue;
       PetscCall(RandomBand(c, n, kl, ku, &a));
       PetscCall(PetscMalloc2((size_t)n * (2 * kl + ku + 1), &gb, n, &ipiv));
       PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
@@ -584,9 +584,9 @@ static PetscErrorCode TestScaling(const Ctx *c)
   for (size_t ib = 0; ib < PETSC_STATIC_ARRAY_LENGTH(bands); ib++) {
     for (PetscInt e = -1; e <= 1; e++) {
       const PetscInt kl = bands[ib][0], ku = bands[ib][1], n = 60;
-      const double   most = c->precision == PC_SPIKE_PRECISION_FP16                      ? 8
-                          : c->precision == PC_SPIKE_PRECISION_DOUBLE && c->epsS < 1e-10 ? 1e200
-                                                                                         : 1e30,
+      const double   most = c->precision == PETSC_SPIKE_PRECISION_FP16                      ? 8
+                          : c->precision == PETSC_SPIKE_PRECISION_DOUBLE && c->epsS < 1e-10 ? 1e200
+                                                                                            : 1e30,
                    scale  = e < 0 ? 1 / most : most;
       Block          b;
       SpikeBandPivot piv;
@@ -602,8 +602,8 @@ static PetscErrorCode TestScaling(const Ctx *c)
       } else { /* rows scaled by 4^-30 ... 4^30, or what fp16 has: the pivots go through the whole range */
         for (PetscInt j = 0; j < n; j++)
           for (PetscInt i = PetscMax(0, j - ku); i <= PetscMin(n - 1, j + kl); i++)
-            a[At(&b, i, j)] *= (Wide)__builtin_exp2(c->precision == PC_SPIKE_PRECISION_FP16 ? i / 15 - 2
-                                                                                            : 2 * (i - 30));
+            a[At(&b, i, j)] *= (Wide)__builtin_exp2(c->precision == PETSC_SPIKE_PRECISION_FP16 ? i / 15 - 2
+                                                                                               : 2 * (i - 30));
       }
       PetscCall(BlockCreate(c, n, kl, ku, a, 0, &b));
       PetscCall(Factor(c, &b, 0, 0, &piv));
@@ -638,14 +638,14 @@ int main(int argc, char **argv)
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok %d - %s # SKIP this processor lacks it\n", ++ntests, isas[i]));
       continue;
     }
-    for (PetscInt p = PC_SPIKE_PRECISION_DOUBLE; p <= PC_SPIKE_PRECISION_FP16; p++) {
+    for (PetscInt p = PETSC_SPIKE_PRECISION_DOUBLE; p <= PETSC_SPIKE_PRECISION_FP16; p++) {
       const double eps[] = {DBL_EPSILON, FLT_EPSILON, 0x1p-7, 0x1p-10};
       Ctx          c;
 
-      c.precision = (PCSpikePrecision)p;
+      c.precision = (PetscSpikePrecision)p;
       c.ops       = SpikeBandGetOps(c.precision);
       c.epsF      = eps[p];
-      c.tiny      = p == PC_SPIKE_PRECISION_FP16 ? 0x1p-24 : 0;
+      c.tiny      = p == PETSC_SPIKE_PRECISION_FP16 ? 0x1p-24 : 0;
       c.epsS      = (double)PETSC_MACHINE_EPSILON;
       PetscCheck(c.ops->size == SpikePrecisionBytes(c.precision) * SPIKE_PARTS, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                  "Wrong size of the factors");

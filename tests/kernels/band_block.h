@@ -26,7 +26,7 @@ typedef struct {
   const SpikeBandOps *ops;
   double              epsF, epsS; /* of the factors, of the vectors */
   double              tiny;       /* smallest number of the factors, where that is not far below all entries */
-  PCSpikePrecision    precision;  /* of the factors */
+  PetscSpikePrecision precision;  /* of the factors */
 } Ctx;
 
 /* a band block with pads and guards around it; f points to the array itself */
@@ -106,9 +106,9 @@ static Wide Get(const Ctx *c, const char *f, PetscCount i)
   long double  part[SPIKE_PARTS];
 
   for (size_t k = 0; k < SPIKE_PARTS; k++) {
-    if (c->precision == PC_SPIKE_PRECISION_DOUBLE) part[k] = ((const double *)f)[m + k];
-    else if (c->precision == PC_SPIKE_PRECISION_SINGLE) part[k] = ((const float *)f)[m + k];
-    else if (c->precision == PC_SPIKE_PRECISION_BF16) part[k] = SpikeFromBF16(((const unsigned short *)f)[m + k]);
+    if (c->precision == PETSC_SPIKE_PRECISION_DOUBLE) part[k] = ((const double *)f)[m + k];
+    else if (c->precision == PETSC_SPIKE_PRECISION_SINGLE) part[k] = ((const float *)f)[m + k];
+    else if (c->precision == PETSC_SPIKE_PRECISION_BF16) part[k] = SpikeFromBF16(((const unsigned short *)f)[m + k]);
     else part[k] = SpikeFromFP16(((const unsigned short *)f)[m + k]);
   }
   return *(const Wide *)part;
@@ -120,9 +120,9 @@ static void Put(const Ctx *c, char *f, PetscCount i, Wide v)
   const long double *part = (const long double *)&v;
 
   for (size_t k = 0; k < SPIKE_PARTS; k++) {
-    if (c->precision == PC_SPIKE_PRECISION_DOUBLE) ((double *)f)[m + k] = (double)part[k];
-    else if (c->precision == PC_SPIKE_PRECISION_SINGLE) ((float *)f)[m + k] = (float)part[k];
-    else if (c->precision == PC_SPIKE_PRECISION_BF16) ((unsigned short *)f)[m + k] = SpikeToBF16((float)part[k]);
+    if (c->precision == PETSC_SPIKE_PRECISION_DOUBLE) ((double *)f)[m + k] = (double)part[k];
+    else if (c->precision == PETSC_SPIKE_PRECISION_SINGLE) ((float *)f)[m + k] = (float)part[k];
+    else if (c->precision == PETSC_SPIKE_PRECISION_BF16) ((unsigned short *)f)[m + k] = SpikeToBF16((float)part[k]);
     else ((unsigned short *)f)[m + k] = SpikeToFP16((float)part[k]);
   }
 }
@@ -141,7 +141,7 @@ static Wide Rounded(const Ctx *c, Wide v)
 */
 static double Terms(const Ctx *c, PetscInt k)
 {
-  return c->precision > PC_SPIKE_PRECISION_SINGLE ? 2 : 8 + k;
+  return c->precision > PETSC_SPIKE_PRECISION_SINGLE ? 2 : 8 + k;
 }
 
 static PetscBool Inside(PetscInt n, PetscInt kl, PetscInt ku, PetscInt i, PetscInt j)

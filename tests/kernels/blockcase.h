@@ -10,7 +10,7 @@
 #include "../guard.h"
 #include <math.h>
 
-static const PCSpikePrecision precisions[] = {PC_SPIKE_PRECISION_DOUBLE, PC_SPIKE_PRECISION_SINGLE};
+static const PetscSpikePrecision precisions[] = {PETSC_SPIKE_PRECISION_DOUBLE, PETSC_SPIKE_PRECISION_SINGLE};
 
 static PetscInt number = 0, failed = 0, checks = 0, failures = 0;
 static double   worst = 0;
@@ -77,36 +77,37 @@ static inline SpikeDouble Conj(SpikeDouble a)
 #endif
 }
 
-static inline double Epsilon(PCSpikePrecision p)
+static inline double Epsilon(PetscSpikePrecision p)
 {
-  return p == PC_SPIKE_PRECISION_DOUBLE ? 2.220446049250313e-16 : 1.1920928955078125e-07;
+  return p == PETSC_SPIKE_PRECISION_DOUBLE ? 2.220446049250313e-16 : 1.1920928955078125e-07;
 }
 
-static inline size_t NumberSize(PCSpikePrecision p)
+static inline size_t NumberSize(PetscSpikePrecision p)
 {
-  return p == PC_SPIKE_PRECISION_DOUBLE ? sizeof(SpikeDouble) : sizeof(SpikeSingle);
+  return p == PETSC_SPIKE_PRECISION_DOUBLE ? sizeof(SpikeDouble) : sizeof(SpikeSingle);
 }
 
 /* An array of either precision: on the host as a, in the backend's memory as d */
 typedef struct {
-  PCSpikePrecision precision;
-  size_t           n;
-  void            *a, *d;
+  PetscSpikePrecision precision;
+  size_t              n;
+  void               *a, *d;
 } Array;
 
 static inline SpikeDouble Get(const Array *x, size_t i)
 {
-  return x->precision == PC_SPIKE_PRECISION_DOUBLE ? ((SpikeDouble *)x->a)[i] : (SpikeDouble)((SpikeSingle *)x->a)[i];
+  return x->precision == PETSC_SPIKE_PRECISION_DOUBLE ? ((SpikeDouble *)x->a)[i]
+                                                      : (SpikeDouble)((SpikeSingle *)x->a)[i];
 }
 
 static inline void Put(Array *x, size_t i, SpikeDouble v)
 {
-  if (x->precision == PC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)x->a)[i] = v;
+  if (x->precision == PETSC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)x->a)[i] = v;
   else ((SpikeSingle *)x->a)[i] = (SpikeSingle)v;
 }
 
 /* All NaN at first */
-static inline PetscErrorCode ArrayCreate(SpikeBlock *b, PCSpikePrecision precision, size_t n, Array *x)
+static inline PetscErrorCode ArrayCreate(SpikeBlock *b, PetscSpikePrecision precision, size_t n, Array *x)
 {
   PetscFunctionBegin;
   x->precision = precision;
@@ -145,7 +146,7 @@ static inline size_t Index(PetscBool rowmajor, PetscInt i, PetscInt j, PetscCoun
   return (size_t)(rowmajor ? i * ld + j : i + j * ld);
 }
 
-static inline PetscErrorCode TallCreate(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor, PetscInt n,
+static inline PetscErrorCode TallCreate(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor, PetscInt n,
                                         PetscInt m, PetscInt pad, PetscCount *ld, Array *x)
 {
   PetscFunctionBegin;
@@ -209,9 +210,9 @@ static inline PetscBool IsSparse(SpikeBlockOp op)
   return (PetscBool)(op != SPIKE_BLOCK_AXPY && op != SPIKE_BLOCK_DOT);
 }
 
-static inline PetscErrorCode CaseCreate(SpikeBlock *b, PCSpikePrecision precision, SpikeBlockOp op, SpikeBlockMode mode,
-                                        PetscBool rowmajor, PetscInt n, PetscInt k, PetscInt m, PetscInt bs,
-                                        PetscBool inplace, PetscInt pad, Case *c)
+static inline PetscErrorCode CaseCreate(SpikeBlock *b, PetscSpikePrecision precision, SpikeBlockOp op,
+                                        SpikeBlockMode mode, PetscBool rowmajor, PetscInt n, PetscInt k, PetscInt m,
+                                        PetscInt bs, PetscBool inplace, PetscInt pad, Case *c)
 {
   SpikeBlockTask *t = &c->task;
   PetscInt        rows;
@@ -348,7 +349,8 @@ static inline PetscErrorCode CaseCheck(SpikeBlock *b, Case *c, PetscBool alone)
   PetscCall(PetscSNPrintf(where, sizeof(where),
                           "%s %s, %s, %s-major, n %" PetscInt_FMT " k %" PetscInt_FMT " m %" PetscInt_FMT
                           " bs %" PetscInt_FMT "%s",
-                          ops[t->op], modes[t->mode], now.precision == PC_SPIKE_PRECISION_DOUBLE ? "double" : "single",
+                          ops[t->op], modes[t->mode],
+                          now.precision == PETSC_SPIKE_PRECISION_DOUBLE ? "double" : "single",
                           t->rowmajor ? "row" : "column", t->n, t->k, m, c->S.bs, c->inplace ? ", in place" : ""));
   PetscCall(PetscMalloc(bytes, &kept));
   if (!alone) {
@@ -392,7 +394,7 @@ static inline PetscErrorCode CaseCheck(SpikeBlock *b, Case *c, PetscBool alone)
 }
 
 /* count cases, each alone; then, from the same Y, all in one batch */
-static inline PetscErrorCode CasesRun(SpikeBlock *b, PCSpikePrecision precision, PetscInt count, Case c[])
+static inline PetscErrorCode CasesRun(SpikeBlock *b, PetscSpikePrecision precision, PetscInt count, Case c[])
 {
   SpikeBlockTask *tasks;
 

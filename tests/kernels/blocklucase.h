@@ -283,7 +283,7 @@ static inline PetscErrorCode FactorsDestroy(Factors *f)
   above the diagonal, D_i^-1 P = I on it, L_ij = P D_j^-1 below. The error is taken against the magnitudes of what goes
   into it.
 */
-static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPattern *p, PCSpikePrecision precision,
+static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPattern *p, PetscSpikePrecision precision,
                                           const Factors *f, const char where[])
 {
   const PetscInt bs = p->bs, nb = p->nb;
@@ -301,8 +301,8 @@ static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPatte
       if (at < 0) continue;
       for (size_t t = 0; t < step; t++) {
         P[t] = e < 0 ? 0
-                     : (precision == PC_SPIKE_PRECISION_DOUBLE ? (SpikeDouble)A->ba[e * step + t]
-                                                               : (SpikeDouble)(SpikeSingle)A->ba[e * step + t]);
+                     : (precision == PETSC_SPIKE_PRECISION_DOUBLE ? (SpikeDouble)A->ba[e * step + t]
+                                                                  : (SpikeDouble)(SpikeSingle)A->ba[e * step + t]);
         S[t] = Size(P[t]);
       }
       for (PetscInt k = 0; k < PetscMin(i, j); k++) {
@@ -340,8 +340,8 @@ static inline PetscErrorCode FactorsCheck(const Matrix *A, const SpikeBlockPatte
             else error = Size(s - (SpikeDouble)f->L[at * step + c * bs + r]);
             size += 1e-3;
           }
-          bound = PetscMax(Epsilon(precision), Epsilon(PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE
-                                                                                     : PC_SPIKE_PRECISION_DOUBLE)) *
+          bound = PetscMax(Epsilon(precision), Epsilon(PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                                     : PETSC_SPIKE_PRECISION_DOUBLE)) *
                   (10 + bs) * size;
           if (!(error <= bound)) bad = 1e10;
           if (bound > 0 && error / bound > bad) bad = error / bound;
@@ -472,7 +472,7 @@ static inline PetscErrorCode Factor(SpikeBlock *b, SpikeBlockLU *lu, const Spike
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode LUCreate(SpikeBlock *b, const SpikeBlockPattern *p, PCSpikePrecision precision,
+static inline PetscErrorCode LUCreate(SpikeBlock *b, const SpikeBlockPattern *p, PetscSpikePrecision precision,
                                       PetscInt maxrhs, SpikeBlockLU *lu)
 {
   PetscFunctionBegin;

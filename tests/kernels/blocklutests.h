@@ -12,7 +12,7 @@ static const Tasks tasks[] = {{1, {14}}, {4, {5, 0, 1, 9}}, {1, {0}}, {1, {1}}, 
 static const Tasks grids[] = {{1, {40}}, {2, {25, 9}}};
 
 /* All of it for one shape; the second fill has other values, and comes from the other form of the matrix */
-static PetscErrorCode TestFactors(SpikeBlock *b, PCSpikePrecision precision, PetscInt bs, const Tasks *t,
+static PetscErrorCode TestFactors(SpikeBlock *b, PetscSpikePrecision precision, PetscInt bs, const Tasks *t,
                                   PetscInt perrow, PetscInt levels, int order)
 {
   const PetscInt      columns[] = {1, 3, 4, 9};
@@ -125,7 +125,7 @@ static PetscErrorCode TestMulticolor(SpikeBlock *b)
 }
 
 /* A diagonal matrix with one element that is `size`, in step `step` of a block, in two tasks */
-static PetscErrorCode TestPivot(SpikeBlock *b, PCSpikePrecision precision, PetscInt bs, PetscInt step, double size)
+static PetscErrorCode TestPivot(SpikeBlock *b, PetscSpikePrecision precision, PetscInt bs, PetscInt step, double size)
 {
   const Tasks         t   = {2, {4, 3}};
   const double        eps = Epsilon(precision);
@@ -186,7 +186,7 @@ static PetscErrorCode TestPivot(SpikeBlock *b, PCSpikePrecision precision, Petsc
 }
 
 /* Entries that are no numbers, or too large for single precision: found where they are, also between tasks */
-static PetscErrorCode TestValues(SpikeBlock *b, PCSpikePrecision precision, PetscInt bs)
+static PetscErrorCode TestValues(SpikeBlock *b, PetscSpikePrecision precision, PetscInt bs)
 {
   Matrix              A;
   SpikeBlockPattern   p;
@@ -209,7 +209,7 @@ static PetscErrorCode TestValues(SpikeBlock *b, PCSpikePrecision precision, Pets
                                : kind == 1 ? (PetscReal)(-INFINITY)
                                            : (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e30 : 1e200);
       const PetscBool   inside = (PetscBool)(A.bj[k] >= A.start[t] && A.bj[k] < A.start[t + 1]);
-      const PetscBool   large  = (PetscBool)(kind == 2 && inside && precision == PC_SPIKE_PRECISION_SINGLE &&
+      const PetscBool   large  = (PetscBool)(kind == 2 && inside && precision == PETSC_SPIKE_PRECISION_SINGLE &&
                                           !PetscDefined(USE_REAL_SINGLE));
 
       for (int form = 0; form < 2; form++) {

@@ -17,7 +17,7 @@ static Case cases[MAXCASES];
 static const char *const names[] = {"double", "single"};
 
 /* AXPY and DOT: all small sizes with one n, all n with some sizes, in one mixed batch */
-static PetscErrorCode TestTall(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
+static PetscErrorCode TestTall(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor)
 {
   const PetscInt sizes[]   = {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 31, 32},
                  lengths[] = {0, 1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1031};
@@ -43,7 +43,7 @@ static PetscErrorCode TestTall(SpikeBlock *b, PCSpikePrecision precision, PetscB
 }
 
 /* Blocks so long that a backend may choose other kernels or grids for them */
-static inline PetscErrorCode TestTallLong(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
+static inline PetscErrorCode TestTallLong(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor)
 {
   PetscInt count = 0;
 
@@ -64,7 +64,7 @@ static inline PetscErrorCode TestTallLong(SpikeBlock *b, PCSpikePrecision precis
 }
 
 /* Products: all block sizes, some numbers of columns */
-static PetscErrorCode TestSparse(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
+static PetscErrorCode TestSparse(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor)
 {
   const PetscInt columns[] = {1, 2, 4, 5, 8, 16, 19, 32},
                  few[] = {1, 2, 3, 4, 4, 8, 6, 8, 12, 16, 16, 10, 20, 32, 1, 24, 1}, longbs[] = {4, 4, 8, 16},
@@ -104,7 +104,7 @@ static PetscErrorCode TestSparse(SpikeBlock *b, PCSpikePrecision precision, Pets
   Q R = X, Q^H Q = I, R upper triangular with a positive diagonal; a block of low rank is found and does not disturb the
   others
 */
-static PetscErrorCode TestQR(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor, PetscInt m)
+static PetscErrorCode TestQR(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor, PetscInt m)
 {
   const PetscInt lengths[] = {m, 100 + m, 1000, 333, m + 1};
   const double   eps       = Epsilon(precision);
@@ -183,7 +183,7 @@ static PetscErrorCode TestQR(SpikeBlock *b, PCSpikePrecision precision, PetscBoo
 }
 
 /* Y <- Y A +- X B, in place and in one go; what is behind the rows stays */
-static PetscErrorCode TestChain(SpikeBlock *b, PCSpikePrecision precision, PetscBool rowmajor)
+static PetscErrorCode TestChain(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor)
 {
   const PetscInt sizes[] = {1, 3, 4, 7, 8, 15, 16, 17, 32}, lengths[] = {0, 1, 16, 255, 257, 1031};
   char           where[128];
@@ -269,11 +269,11 @@ static PetscErrorCode TestLimits(SpikeBlock *b)
   t.m = 33;
   t.k = 1;
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  ierr[0] = (*b->k->run)(b, PC_SPIKE_PRECISION_DOUBLE, 1, &t);
+  ierr[0] = (*b->k->run)(b, PETSC_SPIKE_PRECISION_DOUBLE, 1, &t);
   t.m     = 0;
-  ierr[1] = (*b->k->run)(b, PC_SPIKE_PRECISION_DOUBLE, 1, &t);
+  ierr[1] = (*b->k->run)(b, PETSC_SPIKE_PRECISION_DOUBLE, 1, &t);
   ierr[2] = (*b->k->matcreate)(b, 33, 0, 0, bi, NULL, PETSC_FALSE, &A);
-  ierr[3] = (*b->k->cholesky)(b, PC_SPIKE_PRECISION_DOUBLE, 0, 33, NULL, PETSC_FALSE, NULL, NULL, 0.0, NULL);
+  ierr[3] = (*b->k->cholesky)(b, PETSC_SPIKE_PRECISION_DOUBLE, 0, 33, NULL, PETSC_FALSE, NULL, NULL, 0.0, NULL);
   PetscCall(PetscPopErrorHandler());
   Check(ierr[0] == PETSC_ERR_ARG_OUTOFRANGE && ierr[1] == PETSC_ERR_ARG_OUTOFRANGE && ierr[2] == PETSC_ERR_SUP &&
             ierr[3] == PETSC_ERR_ARG_OUTOFRANGE

@@ -58,15 +58,15 @@ static struct {
 } results[4][NTOPICS];
 
 typedef struct {
-  PetscInt         n, kl, ku, np;
-  PetscBool        trans;
-  PCSpikePrecision precision;
-  PetscReal        dominance;
-  PetscInt        *start;
-  PetscBool       *active;
-  Column           a; /* entry (i, j) at (j - i + kl) + i (kl + ku + 1) */
-  double           eps;
-  SpikeBand        host, dev;
+  PetscInt            n, kl, ku, np;
+  PetscBool           trans;
+  PetscSpikePrecision precision;
+  PetscReal           dominance;
+  PetscInt           *start;
+  PetscBool          *active;
+  Column              a; /* entry (i, j) at (j - i + kl) + i (kl + ku + 1) */
+  double              eps;
+  SpikeBand           host, dev;
 } Case;
 
 static void Check(const Case *c, int topic, double error)
@@ -76,7 +76,7 @@ static void Check(const Case *c, int topic, double error)
   results[c->precision][topic].n++;
   if (bad && results[c->precision][topic].bad++ < 5)
     printf("# %s: n %d, kl %d, ku %d, np %d, dominance %g, %s%s: error %.3g of its bound\n", topics[topic], (int)c->n,
-           (int)c->kl, (int)c->ku, (int)c->np, (double)c->dominance, PCSpikePrecisions[c->precision],
+           (int)c->kl, (int)c->ku, (int)c->np, (double)c->dominance, PetscSpikePrecisions[c->precision],
            c->trans ? ", transposed" : "", error);
   if (!(error <= results[c->precision][topic].worst)) results[c->precision][topic].worst = error;
 }
@@ -307,7 +307,7 @@ static PetscErrorCode CaseCreate(Case *c)
   if (SpikePrecisionBytes(c->precision) == 2)
     c->eps = 8 * (double)SpikePrecisionEpsilon(c->precision) / PetscMin(1.0, c->dominance);
   else
-    c->eps = (c->precision == PC_SPIKE_PRECISION_DOUBLE && sizeof(PetscReal) == 8 ? 2.2e-16 : 1.2e-7) *
+    c->eps = (c->precision == PETSC_SPIKE_PRECISION_DOUBLE && sizeof(PetscReal) == 8 ? 2.2e-16 : 1.2e-7) *
              (16 + 2 * (kl + ku)) / PetscMin(1.0, c->dominance);
   c->a.assign((size_t)n * (kl + ku + 1), 0.0);
   for (PetscInt i = 0; i < n; i++) {
@@ -709,7 +709,7 @@ static PetscErrorCode TestPermute(Case *c)
 }
 
 /* np partitions of about len rows, each at least least, no two alike */
-static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt len, PCSpikePrecision precision,
+static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt len, PetscSpikePrecision precision,
                                PetscReal dominance, int pattern)
 {
   const PetscInt        K = PetscMax(kl, ku);
@@ -741,7 +741,7 @@ static PetscErrorCode TestCase(PetscInt kl, PetscInt ku, PetscInt np, PetscInt l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestAll(PetscBool small, PCSpikePrecision precision)
+static PetscErrorCode TestAll(PetscBool small, PetscSpikePrecision precision)
 {
   static const PetscInt half[] = {1,  1,  2,  2,  3,  3,  4,  4,  5,  5,  7,  7,  8,  8,  9,  9,  11, 11,
                                   13, 13, 16, 16, 17, 17, 24, 24, 25, 25, 31, 31, 32, 32, 33, 33, 50, 50,
@@ -776,7 +776,7 @@ static PetscErrorCode TestAll(PetscBool small, PCSpikePrecision precision)
   }
   for (int topic = 0; topic < NTOPICS; topic++) {
     printf("%s %d - cuda %s: %s # %d cases", results[precision][topic].bad ? "not ok" : "ok", ++number,
-           PCSpikePrecisions[precision], topics[topic], (int)results[precision][topic].n);
+           PetscSpikePrecisions[precision], topics[topic], (int)results[precision][topic].n);
     if (results[precision][topic].bad) printf(", %d bad", (int)results[precision][topic].bad);
     printf(", worst error %.2g of its bound\n", results[precision][topic].worst);
   }
@@ -785,9 +785,9 @@ static PetscErrorCode TestAll(PetscBool small, PCSpikePrecision precision)
 
 int main(int argc, char **argv)
 {
-  PCSpikePrecision precision = PC_SPIKE_PRECISION_DOUBLE;
-  PetscBool        small = PETSC_FALSE, one = PETSC_FALSE;
-  int              count = 0, failed = 0;
+  PetscSpikePrecision precision = PETSC_SPIKE_PRECISION_DOUBLE;
+  PetscBool           small = PETSC_FALSE, one = PETSC_FALSE;
+  int                 count = 0, failed = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -797,9 +797,9 @@ int main(int argc, char **argv)
     return 0;
   }
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-small", &small, NULL));
-  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-precision", PCSpikePrecisions, (PetscEnum *)&precision, &one));
-  for (int p = one ? precision : PC_SPIKE_PRECISION_DOUBLE; p <= (one ? precision : PC_SPIKE_PRECISION_FP16); p++)
-    PetscCall(TestAll(small, (PCSpikePrecision)p));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-precision", PetscSpikePrecisions, (PetscEnum *)&precision, &one));
+  for (int p = one ? precision : PETSC_SPIKE_PRECISION_DOUBLE; p <= (one ? precision : PETSC_SPIKE_PRECISION_FP16); p++)
+    PetscCall(TestAll(small, (PetscSpikePrecision)p));
   printf("1..%d\n", number);
   for (int topic = 0; topic < NTOPICS; topic++)
     failed += results[0][topic].bad + results[1][topic].bad + results[2][topic].bad + results[3][topic].bad;

@@ -73,7 +73,7 @@ struct Problem {
   PetscInt              n, kl, ku, np, kind;
   std::vector<PetscInt> start, newrow; /* newrow empty: natural */
   PetscBool             active[128];
-  PCSpikePrecision      precision;
+  PetscSpikePrecision   precision;
   /* full: one row has entries in all columns, more than a map of the pattern takes */
   PetscBool coupled, full;
   /* entry (i, j) of the band order at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
@@ -114,7 +114,7 @@ static void Result(int topic, const Problem &pr, const char *what, double error,
                      PetscPrintf(PETSC_COMM_SELF,
                                  "# %s: n %" PetscInt_FMT ", np %" PetscInt_FMT ", kl %" PetscInt_FMT
                                  ", ku %" PetscInt_FMT ", kind %" PetscInt_FMT ", %s%s: %s: %g, bound %g\n",
-                                 topics[topic], pr.n, pr.np, pr.kl, pr.ku, pr.kind, PCSpikePrecisions[pr.precision],
+                                 topics[topic], pr.n, pr.np, pr.kl, pr.ku, pr.kind, PetscSpikePrecisions[pr.precision],
                                  pr.coupled ? "" : ", not coupled", what, error, bound));
   }
   if (bound > 0) results[topic].worst = PetscMax(results[topic].worst, error / bound);
@@ -125,7 +125,7 @@ static void Result(int topic, const Problem &pr, const char *what, double error,
   permuted; 3 missing entries, stored zeros, empty rows and entries outside the band
 */
 #define NKINDS 4
-static void MakeProblem(const Shape &sh, PetscInt kind, PCSpikePrecision precision, PetscBool coupled, Problem &pr)
+static void MakeProblem(const Shape &sh, PetscInt kind, PetscSpikePrecision precision, PetscBool coupled, Problem &pr)
 {
   PetscInt                           k = 0;
   std::vector<PetscInt>              oldrow, map;
@@ -695,7 +695,7 @@ static void TestShape(const Shape &sh)
   const PetscInt K = PetscMax(sh.kl, sh.ku);
 
   for (PetscInt kind = 0; kind < NKINDS; kind++)
-    for (int precision = PC_SPIKE_PRECISION_DOUBLE; precision <= PC_SPIKE_PRECISION_FP16; precision++)
+    for (int precision = PETSC_SPIKE_PRECISION_DOUBLE; precision <= PETSC_SPIKE_PRECISION_FP16; precision++)
       for (int coupled = 0; coupled < 2; coupled++) {
         Problem   pr;
         PetscBool short_ = PETSC_FALSE;
@@ -703,8 +703,9 @@ static void TestShape(const Shape &sh)
         for (int i = 0; i < 4; i++) short_ = (PetscBool)(short_ || (sh.sizes[i] && sh.sizes[i] < K));
         if (coupled && (!K || short_ || !sh.sizes[0])) continue;
         if (K > 100 && kind != (coupled ? 1 : 3 - precision % 2)) continue; /* one of each, for time */
-        if (precision > PC_SPIKE_PRECISION_SINGLE && kind == 2) continue;   /* the same places as in single precision */
-        MakeProblem(sh, kind, (PCSpikePrecision)precision, (PetscBool)coupled, pr);
+        /* the same places as in single precision */
+        if (precision > PETSC_SPIKE_PRECISION_SINGLE && kind == 2) continue;
+        MakeProblem(sh, kind, (PetscSpikePrecision)precision, (PetscBool)coupled, pr);
         TestProblem(pr, 1e-13, 0.0, true);
       }
 }
@@ -712,14 +713,14 @@ static void TestShape(const Shape &sh)
 /* Rows that cannot be eliminated, with and without boosting, and values that are not numbers */
 static void TestPivots(const Shape &sh)
 {
-  for (int precision = PC_SPIKE_PRECISION_DOUBLE; precision <= PC_SPIKE_PRECISION_FP16; precision++)
+  for (int precision = PETSC_SPIKE_PRECISION_DOUBLE; precision <= PETSC_SPIKE_PRECISION_FP16; precision++)
     for (int what = 0; what < 7; what++) {
       Problem        pr;
       PetscReal      tol = 1e-10, boost = 0.0;
       PetscInt       bad[2];
       const PetscInt ld = sh.kl + sh.ku + 1;
 
-      MakeProblem(sh, 0, (PCSpikePrecision)precision, PETSC_FALSE, pr);
+      MakeProblem(sh, 0, (PetscSpikePrecision)precision, PETSC_FALSE, pr);
       if (!pr.n) continue;
       bad[0] = pr.start[pr.np / 2] +
                (PetscInt)((Uniform() + 1) * 0.5 * (pr.start[pr.np / 2 + 1] - pr.start[pr.np / 2]));
@@ -759,10 +760,10 @@ static void TestOverflow(void)
 #if !defined(PETSC_USE_REAL_SINGLE)
   const Shape sh = {3, 4, 3, {20, 30}};
 
-  for (int precision = PC_SPIKE_PRECISION_DOUBLE; precision <= PC_SPIKE_PRECISION_FP16; precision++) {
+  for (int precision = PETSC_SPIKE_PRECISION_DOUBLE; precision <= PETSC_SPIKE_PRECISION_FP16; precision++) {
     Problem pr;
 
-    MakeProblem(sh, 0, (PCSpikePrecision)precision, PETSC_FALSE, pr);
+    MakeProblem(sh, 0, (PetscSpikePrecision)precision, PETSC_FALSE, pr);
     pr.aa[0][pr.ai[0][41]]                         = 1e39;
     pr.a[41 * 8 + pr.aj[0][pr.ai[0][41]] - 41 + 4] = 1e39;
     pr.aa[0][pr.ai[0][55]]                         = 1e300;
@@ -778,7 +779,7 @@ static void TestFullRow(void)
   Problem        pr;
   const PetscInt i = 1300;
 
-  MakeProblem(sh, 0, PC_SPIKE_PRECISION_DOUBLE, PETSC_TRUE, pr);
+  MakeProblem(sh, 0, PETSC_SPIKE_PRECISION_DOUBLE, PETSC_TRUE, pr);
   pr.full = PETSC_TRUE;
   for (PetscInt j = 0; j < pr.n; j++) {
     if (PetscAbsInt(i - j) <= 1) continue;

@@ -7,24 +7,24 @@
 #include "kernels/band/band.h"
 
 typedef struct {
-  const char      *name;
-  PetscInt         kl, ku, np;
-  PetscBool        coupled;
-  PCSpikePrecision precision;
+  const char         *name;
+  PetscInt            kl, ku, np;
+  PetscBool           coupled;
+  PetscSpikePrecision precision;
 } Band;
 
-static const Band bands[] = {{"all, a partition", 90, 90, 1, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
-                             {"20,20, 3 partitions", 20, 20, 3, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
-                             {"20,3, 5 partitions", 20, 3, 5, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
-                             {"2,9, 13 partitions", 2, 9, 13, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
-                             {"0,64, 2 partitions", 0, 64, 2, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
-                             {"64,0, 2 partitions", 64, 0, 2, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
-                             {"80,80, 7 alone", 80, 80, 7, PETSC_FALSE, PC_SPIKE_PRECISION_DOUBLE},
-                             {"1,1, systems", 1, 1, 4, PETSC_TRUE, PC_SPIKE_PRECISION_DOUBLE},
-                             {"1,1, systems alone", 1, 1, 3, PETSC_FALSE, PC_SPIKE_PRECISION_DOUBLE},
-                             {"1,1 as others, single", 1, 1, 9, PETSC_TRUE, PC_SPIKE_PRECISION_SINGLE},
-                             {"0,0, bf16", 0, 0, 1, PETSC_TRUE, PC_SPIKE_PRECISION_BF16},
-                             {"12,11, fp16", 12, 11, 6, PETSC_TRUE, PC_SPIKE_PRECISION_FP16}};
+static const Band bands[] = {{"all, a partition", 90, 90, 1, PETSC_TRUE, PETSC_SPIKE_PRECISION_DOUBLE},
+                             {"20,20, 3 partitions", 20, 20, 3, PETSC_TRUE, PETSC_SPIKE_PRECISION_DOUBLE},
+                             {"20,3, 5 partitions", 20, 3, 5, PETSC_TRUE, PETSC_SPIKE_PRECISION_DOUBLE},
+                             {"2,9, 13 partitions", 2, 9, 13, PETSC_TRUE, PETSC_SPIKE_PRECISION_DOUBLE},
+                             {"0,64, 2 partitions", 0, 64, 2, PETSC_TRUE, PETSC_SPIKE_PRECISION_DOUBLE},
+                             {"64,0, 2 partitions", 64, 0, 2, PETSC_TRUE, PETSC_SPIKE_PRECISION_DOUBLE},
+                             {"80,80, 7 alone", 80, 80, 7, PETSC_FALSE, PETSC_SPIKE_PRECISION_DOUBLE},
+                             {"1,1, systems", 1, 1, 4, PETSC_TRUE, PETSC_SPIKE_PRECISION_DOUBLE},
+                             {"1,1, systems alone", 1, 1, 3, PETSC_FALSE, PETSC_SPIKE_PRECISION_DOUBLE},
+                             {"1,1 as others, single", 1, 1, 9, PETSC_TRUE, PETSC_SPIKE_PRECISION_SINGLE},
+                             {"0,0, bf16", 0, 0, 1, PETSC_TRUE, PETSC_SPIKE_PRECISION_BF16},
+                             {"12,11, fp16", 12, 11, 6, PETSC_TRUE, PETSC_SPIKE_PRECISION_FP16}};
 
 /*
   Values of a case that fill() looks at: none of interest, a number that is too large for factors of 16 bits, one that

@@ -81,7 +81,7 @@ static PetscErrorCode TestMemory(const Problem *P)
 }
 
 /* Sizes whose bytes pass all integers */
-static PetscErrorCode TestBytes(PCSpikePrecision precision)
+static PetscErrorCode TestBytes(PetscSpikePrecision precision)
 {
   Shape     shape = {1, 1, 1, {1}};
   Problem   P;
@@ -278,7 +278,7 @@ static PetscErrorCode TestFill(Problem *P, SpikeBand *s)
   ---- factor: pivots
   ------------------------------------------------------------------------------------------------------
 */
-static PetscErrorCode TestPivots(PCSpikePrecision precision)
+static PetscErrorCode TestPivots(PetscSpikePrecision precision)
 {
   const Shape    shape  = {3, 2, 3, {20, 30, 25}};
   const PetscInt rows[] = {0, 7, 19, 20, 33, 49, 50, 74};
@@ -558,9 +558,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   GuardStart();
   for (PetscInt d = PRECISION0; d <= PRECISION1; d++) {
-    PetscCall(ProblemsAll((PCSpikePrecision)d, TestProblem));
-    PetscCall(TestBytes((PCSpikePrecision)d));
-    PetscCall(TestPivots((PCSpikePrecision)d));
+    PetscCall(ProblemsAll((PetscSpikePrecision)d, TestProblem));
+    PetscCall(TestBytes((PetscSpikePrecision)d));
+    PetscCall(TestPivots((PetscSpikePrecision)d));
   }
   failed = Report();
   PetscCall(PetscFinalize());

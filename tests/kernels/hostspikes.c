@@ -141,7 +141,7 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
   + 1) theta), the right spike the same upside down: both fall by exp(-theta) a row in partitions much longer than
   1/theta
 */
-static PetscErrorCode TestFalloff(PCSpikePrecision precision)
+static PetscErrorCode TestFalloff(PetscSpikePrecision precision)
 {
   const PetscReal thetas[] = {3.0, 1.0, 0.3, 0.1, 0.05, 0.005};
   const Shape     shapes[] = {{2, 1, 1, {600, 900}},
@@ -260,7 +260,7 @@ static PetscErrorCode TestSolveTips(const Problem *P, SpikeBand *s, PetscBool tr
   Wt Vb has a 1 on its diagonal at some interfaces, exactly or to rounding: the first of them that is asked for is
   reported, or boosted
 */
-static PetscErrorCode TestReduced(PCSpikePrecision precision)
+static PetscErrorCode TestReduced(PetscSpikePrecision precision)
 {
   const Shape shape = {4, 2, 2, {8, 8, 8, 8}};
   Problem     P;
@@ -481,9 +481,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   GuardStart();
   for (PetscInt d = PRECISION0; d <= PRECISION1; d++) {
-    PetscCall(ProblemsAll((PCSpikePrecision)d, TestProblem));
-    PetscCall(TestFalloff((PCSpikePrecision)d));
-    PetscCall(TestReduced((PCSpikePrecision)d));
+    PetscCall(ProblemsAll((PetscSpikePrecision)d, TestProblem));
+    PetscCall(TestFalloff((PetscSpikePrecision)d));
+    PetscCall(TestReduced((PetscSpikePrecision)d));
   }
   failed = Report();
   PetscCall(PetscFinalize());

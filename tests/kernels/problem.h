@@ -27,10 +27,10 @@ static inline int CompareBytes(const void *p, const void *q, size_t n)
 
 /* A partitioned band with the rows of its neighbours' couplings, and entries outside the band on demand */
 typedef struct {
-  PetscInt         n, kl, ku, np, start[MAXP + 1], kind;
-  PetscBool        active[MAXP + 1], coupled, outside;
-  PCSpikePrecision precision;
-  PetscReal        eps; /* rounding of the factors */
+  PetscInt            n, kl, ku, np, start[MAXP + 1], kind;
+  PetscBool           active[MAXP + 1], coupled, outside;
+  PetscSpikePrecision precision;
+  PetscReal           eps; /* rounding of the factors */
   /* [n * (kl + ku + 1)] entry (i, j) at i * (kl + ku + 1) + j - i + kl, also where j < 0 or j >= n */
   PetscScalar *a;
 } Problem;
@@ -71,8 +71,8 @@ static const char *const kinds[] = {"dominant", "slow", "upper slow", "lower slo
   ---- Results, by precision and topic
   ---------------------------------------------------------------------------------------------------
 */
-#define PRECISION0 (PetscDefined(USE_REAL_SINGLE) ? PC_SPIKE_PRECISION_SINGLE : PC_SPIKE_PRECISION_DOUBLE)
-#define PRECISION1 PC_SPIKE_PRECISION_FP16
+#define PRECISION0 (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE)
+#define PRECISION1 PETSC_SPIKE_PRECISION_FP16
 
 static const char *const precisions[] = {"double", "single", "bf16", "fp16"};
 static PetscInt          ncases[4][NTOPICS], nbad[4][NTOPICS];
@@ -151,7 +151,7 @@ static inline double MaxDiff(PetscInt n, const PetscScalar *x, const PetscScalar
   ---- Problems
   ------------------------------------------------------------------------------------------------------------
 */
-static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscInt outer, PCSpikePrecision precision,
+static inline PetscErrorCode ProblemCreate(const Shape *shape, Kind kind, PetscInt outer, PetscSpikePrecision precision,
                                            Problem *P)
 {
   const PetscInt kl = shape->kl, ku = shape->ku, ld = kl + ku + 1;
@@ -385,7 +385,7 @@ static inline PetscErrorCode Ignore(MPI_Comm comm, int line, const char *func, c
   } while (0)
 
 /* Runs the test of one problem on all shapes, kinds of matrices and neighbours, in one precision */
-static inline PetscErrorCode ProblemsAll(PCSpikePrecision precision, PetscErrorCode (*test)(Problem *))
+static inline PetscErrorCode ProblemsAll(PetscSpikePrecision precision, PetscErrorCode (*test)(Problem *))
 {
   Problem P;
 

@@ -28,12 +28,12 @@ typedef struct _n_SpikeKernels         SpikeKernels;
 typedef struct _n_SpikePeriodicKernels SpikePeriodicKernels;
 
 typedef struct {
-  PetscInt         n, kl, ku; /* rows of this rank, half-bandwidths                                               */
-  PetscInt         np;        /* partitions, at least 1                                                           */
-  PetscInt        *start;     /* [np + 1]                                                                         */
-  PetscBool       *active;    /* [np + 1] interface q couples                                                     */
-  PCSpikePrecision precision; /* of the factors */
-  PetscBool        coupled;   /* spike tips are kept: not the block variant                                       */
+  PetscInt            n, kl, ku; /* rows of this rank, half-bandwidths                                               */
+  PetscInt            np;        /* partitions, at least 1                                                           */
+  PetscInt           *start;     /* [np + 1]                                                                         */
+  PetscBool          *active;    /* [np + 1] interface q couples                                                     */
+  PetscSpikePrecision precision; /* of the factors */
+  PetscBool           coupled;   /* spike tips are kept: not the block variant                                       */
   /*
     spikes that have fallen below this fraction of their ends are not corrected, at least below the factors' rounding
   */
@@ -180,7 +180,7 @@ struct _n_SpikeKernels {
     Partitions that suit n rows when the user leaves the number open; falloff of the spikes as expected, below 0, or 0
     where nothing is known of them
   */
-  PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision, PetscReal falloff);
+  PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision, PetscReal falloff);
 
   /* Bytes of memory that this backend can hope to get */
   PetscErrorCode (*memory)(PetscReal *);

@@ -13,7 +13,7 @@
 typedef struct _n_SpikeBlockKernels SpikeBlockKernels;
 
 /*
-  Numbers are real or complex as PetscScalar is, of a precision that each call names: PC_SPIKE_PRECISION_DOUBLE or
+  Numbers are real or complex as PetscScalar is, of a precision that each call names: PETSC_SPIKE_PRECISION_DOUBLE or
   _SINGLE; `void *` points to such numbers. Those of vectors that meet factors are PetscScalar. Pointers belong to the
   backend's memory where nothing else is said. Offsets are 64-bit. Everything is deterministic: two runs give the same
   bits, and so does a task, whatever other tasks are in the batch and wherever it stands there.
@@ -136,7 +136,7 @@ typedef struct {
 /* Factors */
 typedef struct {
   const SpikeBlockPattern *p;         /* the caller's, alive until ludestroy() */
-  PCSpikePrecision         precision; /* DOUBLE or SINGLE                      */
+  PetscSpikePrecision      precision; /* DOUBLE or SINGLE                      */
   PetscInt                 maxrhs;    /* columns that work space is made for; lusolve() takes any number, in batches */
   /*
     by the caller before lucreate(): transposed solves will come; without, the first of them may wait and allocate what
@@ -175,13 +175,13 @@ struct _n_SpikeBlockKernels {
     on the host and may go when run() returns. Enqueues; one launch for as many tasks as a backend can put in one. On a
     device nothing waits and nothing is allocated, but for DOT's partial sums the first time they are as many.
   */
-  PetscErrorCode (*run)(SpikeBlock *, PCSpikePrecision, PetscInt count, const SpikeBlockTask tasks[]);
+  PetscErrorCode (*run)(SpikeBlock *, PetscSpikePrecision, PetscInt count, const SpikeBlockTask tasks[]);
 
   /*
     Two AXPY on the same rows, one behind the other, as run() with each would do it, but a row has both before the next
     ones come: what both have comes from memory once. The second Y may be the first, and its X the first Y
   */
-  PetscErrorCode (*chain)(SpikeBlock *, PCSpikePrecision, const SpikeBlockTask tasks[2]);
+  PetscErrorCode (*chain)(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask tasks[2]);
 
   /*
     Of count Hermitian blocks G_t = G + t m m, m x m: R_t upper triangular with R_t^H R_t = G_t, by Cholesky's method,
@@ -190,8 +190,8 @@ struct _n_SpikeBlockKernels {
     that it comes from (rounding of the precision times m is sensible), or not finite: bad[t], in the backend's memory,
     becomes its column where it was -1, and R_t and inv_t are then zero from that row on. Enqueues.
   */
-  PetscErrorCode (*cholesky)(SpikeBlock *, PCSpikePrecision, PetscInt count, PetscInt m, const void *G, PetscBool again,
-                             void *R, void *inv, PetscReal tol, PetscInt *bad);
+  PetscErrorCode (*cholesky)(SpikeBlock *, PetscSpikePrecision, PetscInt count, PetscInt m, const void *G,
+                             PetscBool again, void *R, void *inv, PetscReal tol, PetscInt *bad);
 
   /*
     Bytes of the factors; of the rest that lucreate() allocates, about. Before lucreate(). In PetscReal: it must not
@@ -313,6 +313,6 @@ PETSC_INTERN PetscErrorCode SpikeBlockMulticolor(PetscInt nb, PetscInt ntasks, c
   block, -1 if none; where it is not, Q_t and R_t mean nothing. Waits. work: of the backend's memory, SpikeBlockQRWork()
   bytes.
 */
-PETSC_INTERN size_t         SpikeBlockQRWork(PCSpikePrecision, PetscInt count, PetscInt m);
-PETSC_INTERN PetscErrorCode SpikeBlockQR(SpikeBlock *, PCSpikePrecision, PetscInt count, const SpikeBlockTask tasks[],
-                                         void *R, void *work, PetscInt bad[]);
+PETSC_INTERN size_t         SpikeBlockQRWork(PetscSpikePrecision, PetscInt count, PetscInt m);
+PETSC_INTERN PetscErrorCode SpikeBlockQR(SpikeBlock *, PetscSpikePrecision, PetscInt count,
+                                         const SpikeBlockTask tasks[], void *R, void *work, PetscInt bad[]);

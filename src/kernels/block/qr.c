@@ -2,23 +2,24 @@
 /* qr.c: Cholesky QR of tall blocks, made of the kernels of any backend */
 #include "block.h"
 
-static inline size_t NumberBytes(PCSpikePrecision precision)
+static inline size_t NumberBytes(PetscSpikePrecision precision)
 {
   return SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
 }
 
 /* the Gram blocks, the inverses of R, and what was bad */
-size_t SpikeBlockQRWork(PCSpikePrecision precision, PetscInt count, PetscInt m)
+size_t SpikeBlockQRWork(PetscSpikePrecision precision, PetscInt count, PetscInt m)
 {
   return 2 * (size_t)count * m * m * NumberBytes(precision) + (size_t)count * sizeof(PetscInt);
 }
 
-PetscErrorCode SpikeBlockQR(SpikeBlock *b, PCSpikePrecision precision, PetscInt count, const SpikeBlockTask tasks[],
+PetscErrorCode SpikeBlockQR(SpikeBlock *b, PetscSpikePrecision precision, PetscInt count, const SpikeBlockTask tasks[],
                             void *R, void *work, PetscInt bad[])
 {
   const PetscInt  m    = count ? tasks[0].m : 0;
   const size_t    size = (size_t)m * m * NumberBytes(precision);
-  const PetscReal tol  = (precision == PC_SPIKE_PRECISION_SINGLE ? (PetscReal)FLT_EPSILON : (PetscReal)DBL_EPSILON) * m;
+  const PetscReal tol  = (precision == PETSC_SPIKE_PRECISION_SINGLE ? (PetscReal)FLT_EPSILON : (PetscReal)DBL_EPSILON) *
+                        m;
   char           *gram = (char *)work, *inv = gram + count * size;
   PetscInt       *found = (PetscInt *)(inv + count * size);
   SpikeBlockTask *dot, *axpy;

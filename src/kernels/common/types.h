@@ -6,13 +6,13 @@
 #include <float.h>
 
 /* Bytes of a real number of the factors */
-static inline size_t SpikePrecisionBytes(PCSpikePrecision p)
+static inline size_t SpikePrecisionBytes(PetscSpikePrecision p)
 {
-  return p == PC_SPIKE_PRECISION_DOUBLE ? sizeof(double) : p == PC_SPIKE_PRECISION_SINGLE ? sizeof(float) : 2;
+  return p == PETSC_SPIKE_PRECISION_DOUBLE ? sizeof(double) : p == PETSC_SPIKE_PRECISION_SINGLE ? sizeof(float) : 2;
 }
 
 /* Rounding of the factors, at least that of the vectors */
-static inline PetscReal SpikePrecisionEpsilon(PCSpikePrecision p)
+static inline PetscReal SpikePrecisionEpsilon(PetscSpikePrecision p)
 {
   const double eps[] = {2.2e-16, 6.0e-8, 3.9e-3, 4.9e-4};
 
@@ -20,14 +20,14 @@ static inline PetscReal SpikePrecisionEpsilon(PCSpikePrecision p)
 }
 
 /* The largest number, and the smallest one whose inverse the factors hold and lose no digits in, or few */
-static inline double SpikePrecisionMax(PCSpikePrecision p)
+static inline double SpikePrecisionMax(PetscSpikePrecision p)
 {
   const double max[] = {DBL_MAX, FLT_MAX, 3.3895313892515355e38, 65504.0};
 
   return max[p];
 }
 
-static inline double SpikePrecisionLeast(PCSpikePrecision p)
+static inline double SpikePrecisionLeast(PetscSpikePrecision p)
 {
   const double least[] = {DBL_MIN, FLT_MIN, FLT_MIN, 1.0 / 65504.0};
 

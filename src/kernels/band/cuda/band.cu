@@ -221,7 +221,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision precision,
+static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision precision,
                                      PetscReal falloff)
 {
   SpikeShape shape = {n,   kl,

@@ -646,10 +646,10 @@ PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
-  if (s->precision != PC_SPIKE_PRECISION_DOUBLE) {
-    const unsigned int exponent = s->precision == PC_SPIKE_PRECISION_SINGLE ? 0x7F800000u
-                                : s->precision == PC_SPIKE_PRECISION_BF16   ? 0x7F80u
-                                                                            : 0x7C00u;
+  if (s->precision != PETSC_SPIKE_PRECISION_DOUBLE) {
+    const unsigned int exponent = s->precision == PETSC_SPIKE_PRECISION_SINGLE ? 0x7F800000u
+                                : s->precision == PETSC_SPIKE_PRECISION_BF16   ? 0x7F80u
+                                                                               : 0x7C00u;
     const int bytes = (int)SpikePrecisionBytes(s->precision), parts = (int)(sizeof(PetscScalar) / sizeof(PetscReal));
     const PetscInt64 reals = h->elements * parts;
 

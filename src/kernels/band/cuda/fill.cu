@@ -220,7 +220,8 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
                                0,
                                0,
                                SpikeFillMagic(h->t.T),
-                               s->precision == PC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision)};
+                               s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL
+                                                                            : SpikePrecisionMax(s->precision)};
 
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
   }

@@ -176,7 +176,7 @@ PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
   f.B     = s->coupled ? s->dB : NULL;
   f.C     = s->coupled ? s->dC : NULL;
   f.magic = SpikeFillMagic(h->t.T);
-  f.max   = s->precision == PC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
+  f.max   = s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
   SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillDia_Private<F>(s, f)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -42,7 +42,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *, PetscBool trans, PetscInt nrhs, SpikeSweepArgs *);
 
 /* spike_sweepcolumns.cu */
-PETSC_INTERN PetscErrorCode SpikeSweepColumns_CUDA(PCSpikePrecision, const SpikeSweepArgs *, PetscInt nrhs,
+PETSC_INTERN PetscErrorCode SpikeSweepColumns_CUDA(PetscSpikePrecision, const SpikeSweepArgs *, PetscInt nrhs,
                                                    cudaStream_t, bool *done);
 
 /*

@@ -338,7 +338,7 @@ static PetscErrorCode SpikeSweepColumns_Private(const SpikeSweepArgs *a, int nrh
   As SpikeSweepLaunch_CUDA(), for nrhs > 1 columns, not transposed; *done is false where these kernels have nothing for
   it: complex numbers
 */
-PetscErrorCode SpikeSweepColumns_CUDA(PCSpikePrecision precision, const SpikeSweepArgs *a, PetscInt nrhs,
+PetscErrorCode SpikeSweepColumns_CUDA(PetscSpikePrecision precision, const SpikeSweepArgs *a, PetscInt nrhs,
                                       cudaStream_t stream, bool *done)
 {
   PetscFunctionBegin;

@@ -19,7 +19,7 @@
 */
 static const SpikeBandOps *SpikeCornerOps_Private(const SpikeBand *s)
 {
-  return SpikeBandGetOps(PetscMin(s->precision, PC_SPIKE_PRECISION_SINGLE));
+  return SpikeBandGetOps(PetscMin(s->precision, PETSC_SPIKE_PRECISION_SINGLE));
 }
 
 /* The work space of lu() for the partitions and, with the half-bandwidths exchanged, for their reversed corners */
@@ -412,7 +412,7 @@ static PetscErrorCode SpikePermute_Host(SpikeBand *s, PetscBool gather, const Pe
 }
 
 /* One: the sweeps of a rank are sequential here, and one partition needs no coupling */
-static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, PCSpikePrecision precision,
+static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision precision,
                                      PetscReal falloff)
 {
   (void)n;

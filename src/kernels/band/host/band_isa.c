@@ -63,8 +63,8 @@
 #define PRECISION bf16
 #define FROM16    SpikeFromBF16
 #define TO16      SpikeToBF16
-#define F16_MAX   SpikePrecisionMax(PC_SPIKE_PRECISION_BF16)
-#define F16_LEAST SpikePrecisionLeast(PC_SPIKE_PRECISION_BF16)
+#define F16_MAX   SpikePrecisionMax(PETSC_SPIKE_PRECISION_BF16)
+#define F16_LEAST SpikePrecisionLeast(PETSC_SPIKE_PRECISION_BF16)
 #include "lu_half.h"
 #undef T
 #undef PRECISION
@@ -77,6 +77,6 @@
 #define PRECISION fp16
 #define FROM16    SpikeFromFP16
 #define TO16      SpikeToFP16
-#define F16_MAX   SpikePrecisionMax(PC_SPIKE_PRECISION_FP16)
-#define F16_LEAST SpikePrecisionLeast(PC_SPIKE_PRECISION_FP16)
+#define F16_MAX   SpikePrecisionMax(PETSC_SPIKE_PRECISION_FP16)
+#define F16_LEAST SpikePrecisionLeast(PETSC_SPIKE_PRECISION_FP16)
 #include "lu_half.h"

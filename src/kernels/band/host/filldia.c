@@ -6,12 +6,12 @@
   a[0], a[1], ... to every step-th place from t on of an array of factors; a diagonal of a band, or of a coupling block,
   has its numbers at equal distances
 */
-static void SpikeHostPutDiagonal(PCSpikePrecision precision, void *band, PetscCount t, PetscCount step, PetscInt n,
+static void SpikeHostPutDiagonal(PetscSpikePrecision precision, void *band, PetscCount t, PetscCount step, PetscInt n,
                                  const PetscScalar *a)
 {
-  if (precision == PC_SPIKE_PRECISION_DOUBLE) {
+  if (precision == PETSC_SPIKE_PRECISION_DOUBLE) {
     for (PetscInt r = 0; r < n; r++) ((SpikeDouble *)band)[t + r * step] = (SpikeDouble)a[r];
-  } else if (precision == PC_SPIKE_PRECISION_SINGLE) {
+  } else if (precision == PETSC_SPIKE_PRECISION_SINGLE) {
     for (PetscInt r = 0; r < n; r++) ((SpikeSingle *)band)[t + r * step] = (SpikeSingle)a[r];
   } else {
     for (PetscInt r = 0; r < n; r++) SpikeHostPut(precision, band, t + r * step, a[r]);
@@ -31,7 +31,7 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
   const PetscInt   own = PetscMin(i1, PetscMax(i0, first - o)), above = PetscMax(own, PetscMin(i1, end - o));
   const PetscCount ld = (PetscCount)kl + ku + 1;
 
-  for (PetscInt i = own; s->precision != PC_SPIKE_PRECISION_DOUBLE && i < above; i++)
+  for (PetscInt i = own; s->precision != PETSC_SPIKE_PRECISION_DOUBLE && i < above; i++)
     if (PetscAbsScalar(a[i]) > (PetscReal)SpikePrecisionMax(s->precision) &&
         (st->overflowrow < 0 || i < st->overflowrow))
       st->overflowrow = i;

@@ -7,7 +7,7 @@
     &SpikeBandOps_##isa##_double, &SpikeBandOps_##isa##_single, &SpikeBandOps_##isa##_bf16, &SpikeBandOps_##isa##_fp16 \
   }
 
-const SpikeBandOps *SpikeBandGetOps(PCSpikePrecision precision)
+const SpikeBandOps *SpikeBandGetOps(PetscSpikePrecision precision)
 {
   static const SpikeBandOps *const tables[][4] =
   { SpikeBandTables(base),

@@ -143,4 +143,4 @@ PETSC_INTERN const SpikeBandOps SpikeBandOps_v4_double, SpikeBandOps_v4_single, 
 #endif
 
 /* The table of a precision of the factors for the instruction set in use */
-PETSC_INTERN const SpikeBandOps *SpikeBandGetOps(PCSpikePrecision);
+PETSC_INTERN const SpikeBandOps *SpikeBandGetOps(PetscSpikePrecision);

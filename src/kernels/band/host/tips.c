@@ -60,7 +60,7 @@ static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscIn
     for (PetscInt i = i0; i <= i1; i++) {
       const PetscCount t = j * ld + ku + i - j;
 
-      SpikeHostPut(PetscMin(s->precision, PC_SPIKE_PRECISION_SINGLE), h->corner, m - 1 - t,
+      SpikeHostPut(PetscMin(s->precision, PETSC_SPIKE_PRECISION_SINGLE), h->corner, m - 1 - t,
                    SpikeHostGet(s->precision, a, t));
     }
   }

@@ -216,7 +216,7 @@ static PetscCount SpikeBlockPartials_Private(const SpikeBlockItem *t, unsigned b
          : 0;
 }
 
-PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PCSpikePrecision precision, PetscInt count,
+PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PetscSpikePrecision precision, PetscInt count,
                                   const SpikeBlockTask tasks[])
 {
   SpikeBlockCUDA *h    = (SpikeBlockCUDA *)s->data;
@@ -262,7 +262,7 @@ PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PCSpikePrecision precision, Pet
       sums += SpikeBlockPartials_Private(&batch.item[i], (i + 1 < batch.count ? batch.item[i + 1].first : blocks) -
                                                            batch.item[i].first);
     }
-    if (precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockLaunch<SpikeDouble>(blocks, &batch, stream));
+    if (precision == PETSC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockLaunch<SpikeDouble>(blocks, &batch, stream));
     else PetscCall(SpikeBlockLaunch<SpikeSingle>(blocks, &batch, stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -336,7 +336,7 @@ __global__ void __launch_bounds__(32)
   if (j == 0 && failed < m && bad[blockIdx.x] == -1) bad[blockIdx.x] = failed;
 }
 
-PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *s, PCSpikePrecision precision, PetscInt count, PetscInt m,
+PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *s, PetscSpikePrecision precision, PetscInt count, PetscInt m,
                                        const void *G, PetscBool again, void *R, void *inv, PetscReal tol, PetscInt *bad)
 {
   cudaStream_t stream;
@@ -346,7 +346,7 @@ PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *s, PCSpikePrecision precision
              "Blocks of %" PetscInt_FMT " columns, there are 1 to %d", m, SPIKE_BLOCK_MAXM);
   PetscCall(SpikeBlockStream(s, &stream));
   if (!count) PetscFunctionReturn(PETSC_SUCCESS);
-  if (precision == PC_SPIKE_PRECISION_DOUBLE)
+  if (precision == PETSC_SPIKE_PRECISION_DOUBLE)
     SpikeBlockCholesky_Kernel<SpikeDouble><<<(unsigned)count, 32, 0, stream>>>((int)m, (const SpikeDouble *)G,
                                                                                again ? true : false, (SpikeDouble *)R,
                                                                                (SpikeDouble *)inv, (double)tol, bad);

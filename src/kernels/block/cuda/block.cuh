@@ -175,10 +175,10 @@ __device__ static __forceinline__ void SpikeBlockStore(V *p, bool wide, PetscInt
 }
 
 /* block_run.cu */
-PETSC_INTERN PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *, PCSpikePrecision, PetscInt, const SpikeBlockTask[]);
+PETSC_INTERN PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *, PetscSpikePrecision, PetscInt, const SpikeBlockTask[]);
 /* block_chain.cu */
-PETSC_INTERN PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *, PCSpikePrecision, const SpikeBlockTask[]);
-PETSC_INTERN PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *, PCSpikePrecision, PetscInt, PetscInt, const void *,
+PETSC_INTERN PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask[]);
+PETSC_INTERN PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *, PetscSpikePrecision, PetscInt, PetscInt, const void *,
                                                     PetscBool, void *, void *, PetscReal, PetscInt *);
 /* block_lu.cu */
 PETSC_INTERN PetscErrorCode SpikeBlockLUBytes_CUDA(const SpikeBlockLU *, PetscReal *, PetscReal *);

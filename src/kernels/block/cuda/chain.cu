@@ -43,7 +43,7 @@ static PetscErrorCode SpikeBlockChainLaunch(const SpikeBlockItem &a, const Spike
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *s, PCSpikePrecision precision, const SpikeBlockTask tasks[])
+PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *s, PetscSpikePrecision precision, const SpikeBlockTask tasks[])
 {
   const size_t   size = SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
   SpikeBlockItem item[2];
@@ -61,7 +61,8 @@ PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *s, PCSpikePrecision precision, c
     t->wide = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Y, t->ldy, size, 16);
   }
   if (!tasks[0].n) PetscFunctionReturn(PETSC_SUCCESS);
-  if (precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockChainLaunch<SpikeDouble>(item[0], item[1], stream));
+  if (precision == PETSC_SPIKE_PRECISION_DOUBLE)
+    PetscCall(SpikeBlockChainLaunch<SpikeDouble>(item[0], item[1], stream));
   else PetscCall(SpikeBlockChainLaunch<SpikeSingle>(item[0], item[1], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -354,7 +354,8 @@ PetscErrorCode SpikeBlockLUFactor_CUDA(SpikeBlockLU *lu, SpikePivot *pivot)
   h->pivot = pivot;
   if (!lu->p->nb) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeBlockStream(lu->b, &stream));
-  if (lu->precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockFactor_Private<SpikeDouble>(lu, pivot, stream));
+  if (lu->precision == PETSC_SPIKE_PRECISION_DOUBLE)
+    PetscCall(SpikeBlockFactor_Private<SpikeDouble>(lu, pivot, stream));
   else PetscCall(SpikeBlockFactor_Private<SpikeSingle>(lu, pivot, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

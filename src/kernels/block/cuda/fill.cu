@@ -140,7 +140,7 @@ PetscErrorCode SpikeBlockLUFill_CUDA(SpikeBlockLU *lu, const SpikeBlockCSR *A, S
   PetscCallCUDA(cudaMemsetAsync(h->report, 0xff, offsetof(SpikeBlockReport, norm), stream));
   PetscCallCUDA(
     cudaMemsetAsync(&h->report->norm, 0, sizeof(SpikeBlockReport) - offsetof(SpikeBlockReport, norm), stream));
-  if (lu->precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockFill_Private<SpikeDouble>(lu, A, stream));
+  if (lu->precision == PETSC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockFill_Private<SpikeDouble>(lu, A, stream));
   else PetscCall(SpikeBlockFill_Private<SpikeSingle>(lu, A, stream));
   h->fillstats = stats;
   PetscFunctionReturn(PETSC_SUCCESS);

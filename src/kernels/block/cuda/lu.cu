@@ -400,7 +400,7 @@ static PetscErrorCode SpikeBlockLUGetAll_Private(SpikeBlockLU *lu, PetscScalar *
 PetscErrorCode SpikeBlockLUGet_CUDA(SpikeBlockLU *lu, PetscScalar *L, PetscScalar *D, PetscScalar *U)
 {
   PetscFunctionBegin;
-  if (lu->precision == PC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockLUGetAll_Private<SpikeDouble>(lu, L, D, U));
+  if (lu->precision == PETSC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockLUGetAll_Private<SpikeDouble>(lu, L, D, U));
   else PetscCall(SpikeBlockLUGetAll_Private<SpikeSingle>(lu, L, D, U));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

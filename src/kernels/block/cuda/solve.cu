@@ -479,7 +479,7 @@ PetscErrorCode SpikeBlockLUSolve_CUDA(SpikeBlockLU *lu, SpikeBlockTrans trans, P
     s.x = x + done * ldx;
     PetscCallCUDA(cudaMemsetAsync((void *)h->work, 0xff,
                                   2 * (size_t)p->nb * (p->bs + p->bs % 2) * s.m * sizeof(PetscScalar), stream));
-    if (lu->precision == PC_SPIKE_PRECISION_DOUBLE) {
+    if (lu->precision == PETSC_SPIKE_PRECISION_DOUBLE) {
       if (trans == SPIKE_BLOCK_PLAIN) PetscCall((SpikeBlockSolve_Size<false, SpikeDouble>(lu, &s, stream)));
       else PetscCall((SpikeBlockSolve_Size<true, SpikeDouble>(lu, &s, stream)));
     } else {

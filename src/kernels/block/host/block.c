@@ -48,7 +48,7 @@ static PetscErrorCode SpikeBlockMatCreate_Host(SpikeBlock *b, PetscInt bs, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeBlockRun_Host(SpikeBlock *b, PCSpikePrecision precision, PetscInt count,
+static PetscErrorCode SpikeBlockRun_Host(SpikeBlock *b, PetscSpikePrecision precision, PetscInt count,
                                          const SpikeBlockTask tasks[])
 {
   const SpikeBlockLoops *loops = SpikeBlockLoopsGet(precision);
@@ -75,7 +75,7 @@ static PetscErrorCode SpikeBlockRun_Host(SpikeBlock *b, PCSpikePrecision precisi
 
 #define SPIKE_BLOCK_CHAIN 256 /* rows of a chain that are in cache */
 
-static PetscErrorCode SpikeBlockChain_Host(SpikeBlock *b, PCSpikePrecision precision, const SpikeBlockTask tasks[2])
+static PetscErrorCode SpikeBlockChain_Host(SpikeBlock *b, PetscSpikePrecision precision, const SpikeBlockTask tasks[2])
 {
   const size_t size = SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
 

@@ -9,7 +9,7 @@ typedef struct {
 } RowSums;
 
 /* The row's entry a goes to element e of a block; no block: the entry leaves its task */
-static inline void Put(PCSpikePrecision precision, void *block, PetscInt e, PetscScalar a, RowSums *s)
+static inline void Put(PetscSpikePrecision precision, void *block, PetscInt e, PetscScalar a, RowSums *s)
 {
   const PetscReal size = PetscAbsScalar(a);
 
@@ -18,7 +18,7 @@ static inline void Put(PCSpikePrecision precision, void *block, PetscInt e, Pets
     return;
   }
   s->kept += size;
-  if (precision == PC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)block)[e] = (SpikeDouble)a;
+  if (precision == PETSC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)block)[e] = (SpikeDouble)a;
   else {
     s->largest = PetscMax(s->largest, PetscMax(PetscAbsReal(PetscRealPart(a)), PetscAbsReal(PetscImaginaryPart(a))));
     ((SpikeSingle *)block)[e] = (SpikeSingle)a;
@@ -26,7 +26,7 @@ static inline void Put(PCSpikePrecision precision, void *block, PetscInt e, Pets
 }
 
 /* what the sums of row r of the matrix say; largest is compared only where all is finite */
-static void Look(PCSpikePrecision precision, PetscInt r, const RowSums *s, SpikeBlockFillStats *st)
+static void Look(PetscSpikePrecision precision, PetscInt r, const RowSums *s, SpikeBlockFillStats *st)
 {
   if (PetscIsInfOrNanReal(s->kept + s->other)) {
     if (st->badrow < 0 || r < st->badrow) st->badrow = r;
@@ -43,7 +43,7 @@ PetscErrorCode SpikeBlockLUFill_Host(SpikeBlockLU *lu, const SpikeBlockCSR *A, S
   SpikeBlockLUHost        *h  = (SpikeBlockLUHost *)lu->data;
   const PetscInt           bs = p->bs, nu = p->ui[p->nb];
   const size_t             size = (size_t)bs * bs *
-                      (lu->precision == PC_SPIKE_PRECISION_DOUBLE ? sizeof(SpikeDouble) : sizeof(SpikeSingle));
+                      (lu->precision == PETSC_SPIKE_PRECISION_DOUBLE ? sizeof(SpikeDouble) : sizeof(SpikeSingle));
 
   PetscFunctionBegin;
   PetscCheck(A->bs == 1 || A->bs == bs, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,

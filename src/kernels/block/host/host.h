@@ -52,8 +52,8 @@ SpikeBlockDeclare(v4);
 #undef SpikeBlockDeclare
 
 /* block_lu.c */
-PETSC_INTERN const SpikeBlockSweeps *SpikeBlockSweepsGet(PCSpikePrecision);
-PETSC_INTERN const SpikeBlockLoops  *SpikeBlockLoopsGet(PCSpikePrecision);
+PETSC_INTERN const SpikeBlockSweeps *SpikeBlockSweepsGet(PetscSpikePrecision);
+PETSC_INTERN const SpikeBlockLoops  *SpikeBlockLoopsGet(PetscSpikePrecision);
 PETSC_INTERN PetscErrorCode          SpikeBlockLUBytes_Host(const SpikeBlockLU *, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode          SpikeBlockLUCreate_Host(SpikeBlockLU *);
 PETSC_INTERN PetscErrorCode          SpikeBlockLUDestroy_Host(SpikeBlockLU *);
@@ -67,5 +67,5 @@ PETSC_INTERN PetscErrorCode SpikeBlockLUGet_Host(SpikeBlockLU *, PetscScalar *, 
 PETSC_INTERN PetscErrorCode SpikeBlockLUFill_Host(SpikeBlockLU *, const SpikeBlockCSR *, SpikeBlockFillStats *);
 
 /* block_small.c */
-PETSC_INTERN PetscErrorCode SpikeBlockCholesky_Host(SpikeBlock *, PCSpikePrecision, PetscInt, PetscInt, const void *,
+PETSC_INTERN PetscErrorCode SpikeBlockCholesky_Host(SpikeBlock *, PetscSpikePrecision, PetscInt, PetscInt, const void *,
                                                     PetscBool, void *, void *, PetscReal, PetscInt *);

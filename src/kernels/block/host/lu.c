@@ -20,12 +20,12 @@ static const struct {
 #endif
 };
 
-const SpikeBlockLoops *SpikeBlockLoopsGet(PCSpikePrecision precision)
+const SpikeBlockLoops *SpikeBlockLoopsGet(PetscSpikePrecision precision)
 {
   return tables[SpikeISAGet()].loops[precision];
 }
 
-const SpikeBlockSweeps *SpikeBlockSweepsGet(PCSpikePrecision precision)
+const SpikeBlockSweeps *SpikeBlockSweepsGet(PetscSpikePrecision precision)
 {
   return tables[SpikeISAGet()].sweeps[precision];
 }
@@ -53,9 +53,9 @@ PetscErrorCode SpikeBlockLUCreate_Host(SpikeBlockLU *lu)
   SpikeBlockLUHost        *h;
 
   PetscFunctionBegin;
-  PetscCheck(lu->precision == PC_SPIKE_PRECISION_DOUBLE || lu->precision == PC_SPIKE_PRECISION_SINGLE, PETSC_COMM_SELF,
-             PETSC_ERR_SUP, "Factors of blocks are in double or single precision, not %s",
-             PCSpikePrecisions[lu->precision]);
+  PetscCheck(lu->precision == PETSC_SPIKE_PRECISION_DOUBLE || lu->precision == PETSC_SPIKE_PRECISION_SINGLE,
+             PETSC_COMM_SELF, PETSC_ERR_SUP, "Factors of blocks are in double or single precision, not %s",
+             PetscSpikePrecisions[lu->precision]);
   PetscCheck(p->bs >= 1 && p->bs <= SPIKE_BLOCK_MAXBS, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "Blocks of %" PetscInt_FMT " x %" PetscInt_FMT ": sizes from 1 to %d are served", p->bs, p->bs,
              SPIKE_BLOCK_MAXBS);

@@ -4,15 +4,15 @@
 #include "kernels/common/host/factors.h"
 
 /* in double precision, whatever that of the blocks */
-static inline SpikeDouble Get(PCSpikePrecision precision, const void *a, PetscCount t)
+static inline SpikeDouble Get(PetscSpikePrecision precision, const void *a, PetscCount t)
 {
-  return precision == PC_SPIKE_PRECISION_DOUBLE ? ((const SpikeDouble *)a)[t]
-                                                : (SpikeDouble)((const SpikeSingle *)a)[t];
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? ((const SpikeDouble *)a)[t]
+                                                   : (SpikeDouble)((const SpikeSingle *)a)[t];
 }
 
-static inline void Put(PCSpikePrecision precision, void *a, PetscCount t, SpikeDouble v)
+static inline void Put(PetscSpikePrecision precision, void *a, PetscCount t, SpikeDouble v)
 {
-  if (precision == PC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)a)[t] = v;
+  if (precision == PETSC_SPIKE_PRECISION_DOUBLE) ((SpikeDouble *)a)[t] = v;
   else ((SpikeSingle *)a)[t] = (SpikeSingle)v;
 }
 
@@ -63,7 +63,7 @@ static void Inverse(PetscInt m, PetscInt n, const SpikeDouble *r, SpikeDouble *v
   }
 }
 
-PetscErrorCode SpikeBlockCholesky_Host(SpikeBlock *b, PCSpikePrecision precision, PetscInt count, PetscInt m,
+PetscErrorCode SpikeBlockCholesky_Host(SpikeBlock *b, PetscSpikePrecision precision, PetscInt count, PetscInt m,
                                        const void *G, PetscBool again, void *R, void *inv, PetscReal tol, PetscInt *bad)
 {
   SpikeDouble r[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM], v[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];

@@ -2,7 +2,7 @@
 /* launch.cuh: kernels whose launch overlaps the end of the kernel in front */
 #pragma once
 
-#include <petscdevice_cuda.h>
+#include "fit.cuh"
 
 /*
   A kernel that SpikeLaunchBehind() launches begins while the one in front still runs, as far as there is room for its
@@ -31,15 +31,16 @@ __device__ static __forceinline__ void SpikeAwait(void)
 #endif
 }
 
+/* A kernel whose code does not wait is launched as any other */
 static inline cudaError_t SpikeLaunchBehind(const void *kernel, dim3 grid, dim3 threads, size_t shared,
                                             cudaStream_t stream, void **arguments)
 {
   cudaLaunchConfig_t  config = {};
   cudaLaunchAttribute attribute;
-  int                 device = 0, major = 0;
+  bool                waits = false;
+  const cudaError_t   error = SpikeKernelWaits(kernel, &waits);
 
-  if (cudaGetDevice(&device) == cudaSuccess)
-    (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (error != cudaSuccess) return error;
   attribute.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.gridDim                                       = grid;
@@ -47,7 +48,7 @@ static inline cudaError_t SpikeLaunchBehind(const void *kernel, dim3 grid, dim3 
   config.dynamicSmemBytes                              = shared;
   config.stream                                        = stream;
   config.attrs                                         = &attribute;
-  config.numAttrs                                      = major >= 9 ? 1 : 0;
+  config.numAttrs                                      = waits ? 1 : 0;
   return cudaLaunchKernelExC(&config, kernel, arguments);
 }
 

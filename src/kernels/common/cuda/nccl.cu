@@ -67,17 +67,21 @@ static bool SpikeLookUp_Private(const char *name, void *function)
   return address != NULL;
 }
 
+/* A library that lacks a function is no library, the second time too */
 static bool SpikeLoadNCCL_Private(void)
 {
-  if (nccl.library) return true;
+  static bool tried = false, usable = false;
+
+  if (tried) return usable;
+  tried        = true;
   nccl.library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (!nccl.library) return false;
-  return SpikeLookUp_Private("ncclGetUniqueId", &nccl.GetUniqueId) &&
-         SpikeLookUp_Private("ncclCommInitRank", &nccl.CommInitRank) &&
-         SpikeLookUp_Private("ncclCommDestroy", &nccl.CommDestroy) && SpikeLookUp_Private("ncclSend", &nccl.Send) &&
-         SpikeLookUp_Private("ncclRecv", &nccl.Recv) && SpikeLookUp_Private("ncclGroupStart", &nccl.GroupStart) &&
-         SpikeLookUp_Private("ncclGroupEnd", &nccl.GroupEnd) &&
-         SpikeLookUp_Private("ncclGetErrorString", &nccl.GetErrorString);
+  usable       = nccl.library && SpikeLookUp_Private("ncclGetUniqueId", &nccl.GetUniqueId) &&
+           SpikeLookUp_Private("ncclCommInitRank", &nccl.CommInitRank) &&
+           SpikeLookUp_Private("ncclCommDestroy", &nccl.CommDestroy) && SpikeLookUp_Private("ncclSend", &nccl.Send) &&
+           SpikeLookUp_Private("ncclRecv", &nccl.Recv) && SpikeLookUp_Private("ncclGroupStart", &nccl.GroupStart) &&
+           SpikeLookUp_Private("ncclGroupEnd", &nccl.GroupEnd) &&
+           SpikeLookUp_Private("ncclGetErrorString", &nccl.GetErrorString);
+  return usable;
 }
 
 /* NCCL wants a device for each rank: whether all ranks have it, and no two of a node share one */

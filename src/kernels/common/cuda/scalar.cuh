@@ -73,13 +73,13 @@ typedef SpikeNarrow<false> SpikeFP16;
 /* call, with F the type of the factors of that precision */
 #define SpikeDispatchPrecision(precision, call) \
   do { \
-    if ((precision) == PC_SPIKE_PRECISION_DOUBLE) { \
+    if ((precision) == PETSC_SPIKE_PRECISION_DOUBLE) { \
       typedef SpikeDouble F; \
       call; \
-    } else if ((precision) == PC_SPIKE_PRECISION_SINGLE) { \
+    } else if ((precision) == PETSC_SPIKE_PRECISION_SINGLE) { \
       typedef SpikeSingle F; \
       call; \
-    } else if ((precision) == PC_SPIKE_PRECISION_BF16) { \
+    } else if ((precision) == PETSC_SPIKE_PRECISION_BF16) { \
       typedef SpikeBF16 F; \
       call; \
     } else { \

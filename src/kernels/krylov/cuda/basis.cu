@@ -234,7 +234,7 @@ static bool SpikeBasisWide(const PetscScalar *p)
 
 static unsigned SpikeBasisGrid(const SpikeKrylovCUDA *h, PetscInt n, bool wide)
 {
-  const PetscInt rounds = wide ? n / 2 + n % 2 : n, most = SPIKE_BASIS_RESIDENT * h->multiprocessors;
+  const PetscInt rounds = wide ? n / 2 + n % 2 : n, most = SPIKE_BASIS_RESIDENT * h->gpu->multiprocessors;
 
   return (unsigned)PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
 }

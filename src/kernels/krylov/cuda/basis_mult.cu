@@ -64,9 +64,9 @@ template <int M, class ROWS>
 static void SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const PetscScalar *x,
                                  const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
-  const unsigned blocks = (unsigned)PetscMax(1, PetscMin(SpikeBasisMultResident(M, ROWS::LANES) * h->multiprocessors,
-                                                         (warps + SPIKE_KRYLOV_THREADS / 32 - 1) /
-                                                           (SPIKE_KRYLOV_THREADS / 32)));
+  const unsigned blocks = (unsigned)
+    PetscMax(1, PetscMin(SpikeBasisMultResident(M, ROWS::LANES) * h->gpu->multiprocessors,
+                         (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
   SpikeBasisColumns<M> p;
 
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];

@@ -34,13 +34,13 @@ template <int STEP>
 static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide,
                                         bool recur, PetscInt *blocks)
 {
-  static int     resident = 0;
-  const PetscInt rounds   = (wide ? n / 2 + n % 2 : n);
+  const PetscInt rounds = (wide ? n / 2 + n % 2 : n);
   PetscInt       most;
+  int            resident;
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEP>, &resident));
-  most    = h->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
+  most    = h->gpu->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
   *blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
   if (!v) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovKernel<STEP>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0,
@@ -51,16 +51,12 @@ static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, co
 static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
 {
   SpikeKrylovCUDA *h;
-  int              device;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   s->data = h;
   PetscCall(PetscGetCurrentCUDAStream(&h->stream));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&h->cache, cudaDevAttrL2CacheSize, device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&h->cooperative, cudaDevAttrCooperativeLaunch, device));
+  PetscCall(SpikeDeviceGet(&h->gpu));
   PetscCallCUDA(cudaMalloc((void **)&h->device, sizeof(*h->device)));
   PetscCallCUDA(cudaMemsetAsync(h->device, 0, sizeof(*h->device), h->stream));
   PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SpikeKrylovPartials(h)));
@@ -71,12 +67,31 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is captured is taken from the stream, or dropped where graph is NULL: after an error no one has ended it */
+static PetscErrorCode SpikeKrylovEndCapture(SpikeKrylovCUDA *h, void **graph)
+{
+  cudaGraph_t     captured = NULL;
+  cudaGraphExec_t exec     = NULL;
+
+  PetscFunctionBegin;
+  if (!h->capturing) PetscFunctionReturn(PETSC_SUCCESS);
+  if (cudaStreamEndCapture(h->own, &captured) == cudaSuccess && graph &&
+      cudaGraphInstantiate(&exec, captured, 0) == cudaSuccess)
+    *graph = (void *)exec;
+  h->stream    = h->outer;
+  h->capturing = false;
+  if (captured) PetscCallCUDA(cudaGraphDestroy(captured));
+  (void)cudaGetLastError();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SpikeKrylovDestroy_CUDA(SpikeKrylov *s)
 {
   SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeKrylovEndCapture(h, NULL));
   PetscCallCUDA(cudaStreamSynchronize(h->stream)); /* an iteration too many may still be on its way */
   PetscCall(SpikeKrylovBasisDestroy_CUDA(s));
   if (h->own) PetscCallCUDA(cudaStreamDestroy(h->own));
@@ -94,6 +109,7 @@ static PetscErrorCode SpikeKrylovPush_CUDA(SpikeKrylov *s, PetscBool testonly)
   SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
 
   PetscFunctionBegin;
+  PetscCall(SpikeKrylovEndCapture(h, NULL));
   PetscCall(PetscGetCurrentCUDAStream(&h->stream));
   /* t is the first member */
   PetscCallCUDA(cudaMemcpyAsync(&h->device->s, s->scalars, testonly ? sizeof(s->scalars->t) : sizeof(*s->scalars),
@@ -113,24 +129,17 @@ static void *SpikeKrylovStream_CUDA(SpikeKrylov *s)
 */
 static PetscErrorCode SpikeKrylovCapture_CUDA(SpikeKrylov *s, PetscBool begin, void **graph)
 {
-  SpikeKrylovCUDA *h        = (SpikeKrylovCUDA *)s->data;
-  cudaGraph_t      captured = NULL;
-  cudaGraphExec_t  exec     = NULL;
+  SpikeKrylovCUDA *h = (SpikeKrylovCUDA *)s->data;
 
   PetscFunctionBegin;
   *graph = NULL;
+  PetscCall(SpikeKrylovEndCapture(h, begin ? NULL : graph));
   if (begin) {
     if (!h->own) PetscCallCUDA(cudaStreamCreate(&h->own));
-    h->outer  = h->stream;
-    h->stream = h->own;
+    h->outer     = h->stream;
+    h->stream    = h->own;
+    h->capturing = true;
     PetscCallCUDA(cudaStreamBeginCapture(h->own, cudaStreamCaptureModeRelaxed));
-  } else {
-    const cudaError_t error = cudaStreamEndCapture(h->own, &captured);
-
-    h->stream = h->outer;
-    if (error == cudaSuccess && cudaGraphInstantiate(&exec, captured, 0) == cudaSuccess) *graph = (void *)exec;
-    if (captured) PetscCallCUDA(cudaGraphDestroy(captured));
-    (void)cudaGetLastError();
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

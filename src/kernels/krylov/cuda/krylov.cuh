@@ -3,9 +3,9 @@
 #pragma once
 
 #include "kernels/krylov/krylov.h"
+#include "kernels/common/cuda/fit.cuh"
 #include "kernels/common/cuda/launch.cuh"
 #include "kernels/common/cuda/warp.cuh"
-#include <petscdevice_cuda.h>
 
 #define SPIKE_KRYLOV_THREADS 256
 
@@ -37,12 +37,12 @@ typedef struct {
   PetscScalar *partials;
   /* posts that the host has read, sums that it has asked for                 */
   unsigned long long read, summed;
-  /* bytes of the second-level cache; whether a grid can be launched that is there as a whole */
-  int          multiprocessors, cache, cooperative;
-  PetscScalar *basispartials; /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
+  const SpikeDevice *gpu;
+  PetscScalar       *basispartials; /* [(columns + 3) * SpikeKrylovMostBlocks()]              */
   /* [2 * (columns + 3)], one memory, as host and device see it */
   volatile PetscReal *basissums, *devicebasissums;
   PetscInt            nsmall;
+  bool                capturing;
   cudaStream_t        stream, outer, own; /* where steps go; PETSc's, and ours, during a capture                     */
 } SpikeKrylovCUDA;
 
@@ -284,7 +284,7 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
 /* Blocks of a kernel that has sums, at most, but where each block of a product has a piece of the rows */
 static inline int SpikeKrylovMostBlocks(const SpikeKrylovCUDA *h)
 {
-  return 8 * h->multiprocessors;
+  return 8 * h->gpu->multiprocessors;
 }
 
 #define SPIKE_DIA_MOSTPIECES 32768 /* those then: sums of them are to take no time */
@@ -296,17 +296,15 @@ static inline size_t SpikeKrylovPartials(const SpikeKrylovCUDA *h)
 }
 
 /*
-  Blocks of a kernel that a multiprocessor holds at once, asked for once: kernels that go round over rows have no more,
-  for a second wave of a few blocks would leave the device half empty for as long as the first one took
+  Thread blocks of a kernel that the device holds at once: kernels that go round over rows have no more, for a second
+  wave of a few would leave the device half empty for as long as the first one took
 */
 template <typename K>
 static inline PetscErrorCode SpikeKrylovResident(K kernel, int *resident)
 {
   PetscFunctionBegin;
-  if (!*resident) {
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(resident, kernel, SPIKE_KRYLOV_THREADS, 0));
-    *resident = PetscMax(1, *resident);
-  }
+  PetscCall(SpikeKernelResident((const void *)kernel, SPIKE_KRYLOV_THREADS, 0, resident));
+  *resident = PetscMax(1, *resident);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

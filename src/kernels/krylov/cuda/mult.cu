@@ -161,11 +161,11 @@ template <int STEP, class ROWS>
 static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps,
                                             const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
-  static int resident = 0;
+  int resident;
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
-  *blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->multiprocessors),
+  *blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors),
                                  (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
   PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -182,13 +182,13 @@ static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const Spik
   PetscFunctionBegin;
   *blocks = 0;
   if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
-    static int     resident = 0;
-    const PetscInt n        = m->end - m->begin,
-                   rows     = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
-                                                          SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
+    int            resident;
+    const PetscInt n    = m->end - m->begin,
+                   rows = PetscMax(SPIKE_DIA_PIECE, (n / SPIKE_DIA_MOSTPIECES + SPIKE_KRYLOV_THREADS) /
+                                                      SPIKE_KRYLOV_THREADS * SPIKE_KRYLOV_THREADS);
 
     PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, SpikeDIAPieces>, &resident));
-    if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->multiprocessors)
+    if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
       PetscFunctionReturn(PETSC_SUCCESS);
     *blocks = n / rows + (n % rows ? 1 : 0);
     PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces>(h, SpikeDIAPieces{*m, rows}, a, *blocks)));

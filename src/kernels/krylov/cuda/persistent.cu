@@ -428,7 +428,7 @@ template <class ROWS>
 static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA *h, void (*kernel)(const SpikePersistent<ROWS>),
                                             SpikePersistent<ROWS> a, bool *fits)
 {
-  const unsigned workers = (unsigned)h->multiprocessors - 1,
+  const unsigned workers = (unsigned)h->gpu->multiprocessors - 1,
                  most    = PetscMax(a.parts[0], PetscMax(a.parts[1], a.parts[2])),
                  each    = workers ? (most + workers - 1) / workers : 0;
   const int threads      = SPIKE_KRYLOV_THREADS * (each > 1 ? SPIKE_PERSISTENT_GROUPS : 1);
@@ -438,7 +438,7 @@ static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA *h, void (*ker
   PetscFunctionBegin;
   *fits = false;
   if (!each || each > SPIKE_PERSISTENT_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, 0));
+  PetscCall(SpikeKernelResident((const void *)kernel, threads, 0, &resident));
   if (resident < 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(
     cudaLaunchCooperativeKernel(kernel, dim3((most + each - 1) / each + 1), dim3(threads), args, 0, h->stream));
@@ -490,7 +490,7 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   *launched = 0;
   its       = PetscMin(its, SPIKE_KRYLOV_POSTS - 2);
   bytes += (PetscLogDouble)sizeof(PetscScalar) * i->n * (nvectors + (i->diagonal ? 1 : 0));
-  if (!h->cooperative || c->stencil || (!i->always && bytes > SPIKE_PERSISTENT_CACHE * h->cache))
+  if (!h->gpu->cooperative || c->stencil || (!i->always && bytes > SPIKE_PERSISTENT_CACHE * h->gpu->cache))
     PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 1; k < nvectors; k++)
     if (SpikeKrylovIsWide(1, i->v + k) != wide) PetscFunctionReturn(PETSC_SUCCESS);

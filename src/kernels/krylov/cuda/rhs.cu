@@ -266,16 +266,13 @@ static PetscErrorCode SpikeKrylovRhsCreate_CUDA(SpikeKrylovRhs *s)
 {
   const PetscInt most = SpikeKrylovRhsSums(s);
   SpikeRhsCUDA  *d;
-  int            device;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&d));
   s->data = d;
   PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&d->h.multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&d->sharedmost, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  d->stride = (PetscInt64)most * 2 * d->h.multiprocessors;
+  PetscCall(SpikeDeviceGet(&d->h.gpu));
+  d->stride = (PetscInt64)most * 2 * d->h.gpu->multiprocessors;
   PetscCallCUDA(cudaMalloc((void **)&d->device, s->m * sizeof(*d->device)));
   PetscCallCUDA(cudaMemsetAsync(d->device, 0, s->m * sizeof(*d->device), d->h.stream));
   PetscCallCUDA(cudaMalloc((void **)&d->partials, s->m * d->stride * sizeof(PetscScalar)));

@@ -8,7 +8,7 @@
 /*
   Each column has a SpikeKrylovDevice and a SpikeKrylovMail of its own, so that sums, tickets and recurrences of one
   column are those of a single solve. A kernel has blocks for each column; how many depends on n alone. h has the stream
-  and the number of multiprocessors, and nothing else.
+  and the device, and nothing else.
 */
 typedef struct {
   SpikeKrylovCUDA    h;
@@ -20,7 +20,6 @@ typedef struct {
   volatile PetscReal *basissums, *devicebasissums;
   /* [m] sums of each column that the host has asked for                     */
   unsigned long long *summed;
-  int                 sharedmost; /* bytes of shared memory that a block can have                   */
   /* the last step was a basis step; it had sums of all columns              */
   bool block, all;
 } SpikeRhsCUDA;
@@ -45,7 +44,7 @@ typedef struct {
 */
 static inline unsigned SpikeRhsBlocks(const SpikeRhsCUDA *s, PetscInt rounds)
 {
-  const PetscInt most   = 2 * s->h.multiprocessors,
+  const PetscInt most   = 2 * s->h.gpu->multiprocessors,
                  needed = PetscMax(1, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS),
                  each   = (needed + most - 1) / most;
 

@@ -162,8 +162,8 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
     }
   };
 
-  fetch(0);
   SpikeAwait();
+  fetch(0);
   if (threadIdx.x < NC) {
     const int column = group + (int)threadIdx.x < p.count ? p.column[group + threadIdx.x] : -1;
 
@@ -320,15 +320,14 @@ static PetscErrorCode SpikeTileLaunch(const SpikeKrylovRhs *s, const SpikeKrylov
 {
   const size_t        bytes = (size_t)NC * 2 * SPIKE_TILE_HALF * sizeof(PetscScalar);
   const SpikeRhsCUDA *d     = (const SpikeRhsCUDA *)s->data;
-  const PetscInt64    most = 2 * d->h.multiprocessors, tiles = SpikeTileCount(c),
+  const PetscInt64    most = 2 * d->h.gpu->multiprocessors, tiles = SpikeTileCount(c),
                    each = STEP == SPIKE_KRYLOV_NSTEPS ? 1 : (tiles + most - 1) / most;
   bool wide             = (uintptr_t)p.y % alignof(SpikeKrylovPair) == 0 && p.ld % 2 == 0;
 
   PetscFunctionBegin;
   for (int k = 0; k < SpikeKrylovTraits<STEP>::nv && STEP != SPIKE_KRYLOV_NSTEPS; k++)
     wide = wide && (uintptr_t)p.v.v[k] % alignof(SpikeKrylovPair) == 0 && p.v.ld[k] % 2 == 0;
-  PetscCallCUDA(
-    cudaFuncSetAttribute(SpikeRhsTileKernel<STEP, NC>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscCall(SpikeKernelFit((const void *)SpikeRhsTileKernel<STEP, NC>, SPIKE_TILE_THREADS, bytes));
   PetscCallCUDA(
     SpikeLaunchBehind(SpikeRhsTileKernel<STEP, NC>, dim3((unsigned)groups, (unsigned)((tiles + each - 1) / each)),
                       dim3(SPIKE_TILE_THREADS), bytes, d->h.stream, c->dia, plan, p, first, wide, SpikeRhsStateOf(s)));
@@ -338,7 +337,7 @@ static PetscErrorCode SpikeTileLaunch(const SpikeKrylovRhs *s, const SpikeKrylov
 /* Columns of a block that there is shared memory for */
 static inline int SpikeTileMost(const SpikeRhsCUDA *d)
 {
-  const int most = d->sharedmost / (int)(2 * SPIKE_TILE_HALF * sizeof(PetscScalar));
+  const int most = d->h.gpu->shared / (int)(2 * SPIKE_TILE_HALF * sizeof(PetscScalar));
 
   return most > 16 ? 16 : (most > 8 ? 8 : 4); /* some of it is that of other things */
 }
@@ -364,7 +363,7 @@ static PetscErrorCode SpikeTileSelect(const SpikeKrylovRhs *s, const SpikeKrylov
 
   PetscFunctionBegin;
   SpikeTileMakePlan(c->dia.count, c->diaoffset, &plan);
-  while (most > 4 && SpikeTileCount(c) * ((p.count + most - 1) / most) < d->h.multiprocessors) most /= 2;
+  while (most > 4 && SpikeTileCount(c) * ((p.count + most - 1) / most) < d->h.gpu->multiprocessors) most /= 2;
   for (int first = 0; first < p.count;) {
     const int left = p.count - first, nc = PetscMin(most, left > 8 ? 16 : (left > 4 ? 8 : (left > 2 ? 4 : 2))),
               groups = PetscMax(1, left / nc);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* stencil.cu: the CUDA backend of stencil.h */
 #include "stencil.cuh"
+#include "kernels/common/cuda/fit.cuh"
 
 #include <algorithm>
 
@@ -16,7 +17,7 @@ typedef struct {
   unsigned           mask; /* of a fast stencil, else 0            */
   bool               flat; /* it has two dimensions, of which the second one is taken for k */
   PetscScalar        c[27];
-  int                multiprocessors;
+  const SpikeDevice *gpu;
 } SpikeStencilCUDA;
 
 static PetscErrorCode SpikeStencilReset_CUDA(SpikeStencil *S)
@@ -59,16 +60,16 @@ static PetscErrorCode SpikeStencilSetUp_CUDA(SpikeStencil *S)
   SpikeStencilCUDA *h     = (SpikeStencilCUDA *)S->data;
   const PetscCount  ncoef = SpikeStencilCoefs(S);
   SpikeStencilPoint point[SPIKE_STENCIL_MOST];
-  int               device;
+  cudaStream_t      stream;
 
   PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
   if (!h) {
     PetscCall(PetscNew(&h));
     S->data = (void *)h;
-    PetscCallCUDA(cudaGetDevice(&device));
-    PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    PetscCallCUDA(cudaMalloc((void **)&h->point, sizeof(point)));
   }
+  PetscCall(SpikeDeviceGet(&h->gpu));
+  if (!h->point) PetscCallCUDA(cudaMalloc((void **)&h->point, sizeof(point)));
   for (PetscInt s = 0; s < S->count; s++) {
     point[s].i = (int)S->offset[3 * s];
     point[s].j = (int)S->offset[3 * s + 1];
@@ -86,8 +87,9 @@ static PetscErrorCode SpikeStencilSetUp_CUDA(SpikeStencil *S)
     PetscCallCUDA(cudaMalloc((void **)&h->coef, PetscMax((size_t)ncoef, (size_t)1) * sizeof(PetscScalar)));
     h->ncoef = ncoef;
   }
-  PetscCallCUDA(cudaMemcpy(h->point, point, (size_t)S->count * sizeof(*point), cudaMemcpyHostToDevice));
-  PetscCallCUDA(cudaMemcpy(h->coef, S->coef, (size_t)ncoef * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  PetscCallCUDA(cudaMemcpyAsync(h->point, point, (size_t)S->count * sizeof(*point), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(h->coef, S->coef, (size_t)ncoef * sizeof(PetscScalar), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* also those whose stream waits for no other */
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)((size_t)ncoef * sizeof(PetscScalar))));
   SpikeStencilKnow(S, h);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,7 +198,7 @@ static void SpikeStencilTakeTable(const SpikeStencil *S, const PetscInt begin[3]
   t->point    = h->point;
   t->coef     = h->coef;
   p->mask     = 0;
-  p->blocks   = (unsigned)PetscMin((PetscInt64)8 * h->multiprocessors,
+  p->blocks   = (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
                                    ((PetscInt64)t->rows + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
   p->shared   = 0;
 }
@@ -228,10 +230,10 @@ PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *S, const PetscInt begin
     b->lo[d]    = (int)PetscMax(S->lo[dim[d]], -1);
     b->hi[d]    = (int)PetscMin(S->hi[dim[d]], S->size[dim[d]] + 1);
   }
-  SpikeStencilCut(n, jb, halo, (PetscInt)SpikeStencilResident(h->mask, step) * h->multiprocessors,
+  SpikeStencilCut(n, jb, halo, (PetscInt)SpikeStencilResident(h->mask, step) * h->gpu->multiprocessors,
                   more || h->mask == SPIKE_STENCIL_BOX27 ? 4000.0 : 0.0, b);
   p->mask   = h->mask;
-  p->blocks = (unsigned)PetscMin((PetscInt64)SpikeStencilResident(h->mask, step) * h->multiprocessors,
+  p->blocks = (unsigned)PetscMin((PetscInt64)SpikeStencilResident(h->mask, step) * h->gpu->multiprocessors,
                                  (PetscInt64)b->tiles[0] * b->tiles[1] * b->chunks);
   p->shared = sizeof(PetscScalar) * SPIKE_STENCIL_PLANES * (size_t)((b->width + 2) * (b->height * jb + 2 * halo));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -263,7 +265,7 @@ PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *S, SpikeStencilEnds
     t->sj[b]    = S->shell.sj[b];
     t->sk[b]    = S->shell.sk[b];
   }
-  *blocks = (unsigned)PetscMax(1, PetscMin((PetscInt64)8 * h->multiprocessors,
+  *blocks = (unsigned)PetscMax(1, PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
                                            ((PetscInt64)t->at[6] + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -402,7 +404,7 @@ static PetscErrorCode SpikeStencilDiagonal_CUDA(const SpikeStencil *S, PetscInt 
   m.count    = (int)S->count;
   m.constant = S->constant;
   m.coef     = h->coef;
-  blocks     = (unsigned)PetscMin((PetscInt64)8 * h->multiprocessors,
+  blocks     = (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
                                   ((PetscInt64)m.rows + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
   SpikeStencilDiagonalKernel<<<blocks, SPIKE_STENCIL_THREADS, 0, (cudaStream_t)S->stream>>>(m, (int)s, d);
   PetscCallCUDA(cudaGetLastError());
@@ -449,7 +451,7 @@ static PetscErrorCode SpikeStencilCarry(const SpikeStencil *S, PetscInt n, const
                                         const PetscScalar *x, const PetscScalar *arrived, PetscScalar *out)
 {
   const SpikeStencilCUDA *h      = (const SpikeStencilCUDA *)S->data;
-  const unsigned          blocks = (unsigned)PetscMin((PetscInt64)8 * h->multiprocessors,
+  const unsigned          blocks = (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
                                                       ((PetscInt64)n * S->dof + SPIKE_STENCIL_THREADS - 1) /
                                                         SPIKE_STENCIL_THREADS);
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  fit.cuh: what the current device has, and what a kernel can have of it. A device is asked once, a kernel once on each
+  device; no file asks CUDA by itself.
+*/
+#pragma once
+
+#include <petscdevice_cuda.h>
+
+typedef struct {
+  int  number, major, minor; /* of the device; its compute capability                                */
+  int  multiprocessors;
+  int  shared;      /* bytes of shared memory of a thread block, at most, when its kernel opts in */
+  int  cache;       /* bytes of the L2 cache                                                      */
+  bool cooperative; /* grids can be launched that are on the device as a whole                    */
+  bool pools;       /* cudaMallocAsync() works                                                    */
+} SpikeDevice;
+
+/* The current device; the struct stays where it is. An error below compute capability 8.0, which has no barriers */
+PETSC_INTERN PetscErrorCode SpikeDeviceGet(const SpikeDevice **);
+
+/*
+  *resident <- thread blocks of a kernel that a multiprocessor of the current device holds at once, with so many threads
+  and bytes of dynamic shared memory each; 0 where it holds none. The kernel may be launched so from then on: where it
+  needs it, its limit of shared memory becomes that of the device, whatever other callers ask for.
+*/
+PETSC_INTERN PetscErrorCode SpikeKernelResident(const void *kernel, int threads, size_t shared, int *resident);
+
+/* The same where nothing else can be done: an error that names kernel and device where it holds none */
+PETSC_INTERN PetscErrorCode SpikeKernelFit(const void *kernel, int threads, size_t shared);
+
+/* *waits <- whether the code that the device has loaded is that of sm_90 or later, in which SpikeAwait() waits */
+PETSC_INTERN cudaError_t SpikeKernelWaits(const void *kernel, bool *waits);
