@@ -78,7 +78,7 @@ __global__ static void SpikeDIAPlace(SpikeKrylovDia m, const PetscInt *__restric
 
 PetscErrorCode SpikeDIAFill(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, const SpikeKrylovDia *m)
 {
-  const PetscInt blocks = PetscMax(1, PetscMin(8 * h->gpu->multiprocessors, (m->n + 255) / 256));
+  const PetscInt blocks = SpikeKrylovGrid(8 * h->gpu->multiprocessors, m->n, 256);
 
   PetscFunctionBegin;
   SpikeDIAPlace<<<(unsigned)blocks, 256, 0, h->stream>>>(*m, csr->ai, csr->aj, csr->aa);
@@ -99,7 +99,7 @@ int SpikeDIALanes(PetscInt n, int count)
 PetscErrorCode SpikeDIAMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, PetscReal least, SpikeKrylovDia *m,
                             int hostoffset[], bool *made)
 {
-  const PetscInt blocks = PetscMax(1, PetscMin(8 * h->gpu->multiprocessors, (csr->n + 255) / 256));
+  const PetscInt blocks = SpikeKrylovGrid(8 * h->gpu->multiprocessors, csr->n, 256);
   SpikeDIASeen   table, *all;
   PetscInt       offset[SPIKE_DIA_MOST];
 

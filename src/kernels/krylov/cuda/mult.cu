@@ -153,8 +153,8 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
-  *blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors),
-                                 (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
+  *blocks = SpikeKrylovGrid(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors), warps,
+                            SPIKE_KRYLOV_THREADS / 32);
   PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -36,7 +36,7 @@ __global__ static void SpikeSellPlace(SpikeKrylovSell m, const PetscInt *__restr
 PetscErrorCode SpikeSellFill(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, const SpikeKrylovSell *m,
                              bool columns)
 {
-  const PetscInt blocks = PetscMax(1, PetscMin(32 * h->gpu->multiprocessors, (m->slices + 7) / 8));
+  const PetscInt blocks = SpikeKrylovGrid(32 * h->gpu->multiprocessors, m->slices, 8);
 
   PetscFunctionBegin;
   SpikeSellPlace<<<(unsigned)blocks, 256, 0, h->stream>>>(*m, csr->ai, csr->aj, csr->aa, columns);
