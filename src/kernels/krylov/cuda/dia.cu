@@ -78,7 +78,7 @@ __global__ static void SpikeDIAPlace(SpikeKrylovDia m, const PetscInt *__restric
 
 PetscErrorCode SpikeDIAFill(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, const SpikeKrylovDia *m)
 {
-  const PetscInt blocks = PetscMax(1, PetscMin(8 * h->gpu->multiprocessors, (m->n + 255) / 256));
+  const PetscInt blocks = SpikeKrylovGrid(8 * h->gpu->multiprocessors, m->n, 256);
 
   PetscFunctionBegin;
   SpikeDIAPlace<<<(unsigned)blocks, 256, 0, h->stream>>>(*m, csr->ai, csr->aj, csr->aa);
@@ -93,29 +93,29 @@ int SpikeDIALanes(PetscInt n, int count)
 }
 
 /*
-  Setup: the list of diagonals comes to the host once, and goes back sorted. least: entries over places of the copy that
-  it takes
+  Setup: the list of diagonals comes to the host once, and goes back sorted; hostoffset[] is the host's. least: entries
+  over places of the copy that it takes
 */
 PetscErrorCode SpikeDIAMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, PetscReal least, SpikeKrylovDia *m,
-                            bool *made)
+                            int hostoffset[], bool *made)
 {
-  const PetscInt blocks = PetscMax(1, PetscMin(8 * h->gpu->multiprocessors, (csr->n + 255) / 256));
+  const PetscInt blocks = SpikeKrylovGrid(8 * h->gpu->multiprocessors, csr->n, 256);
   SpikeDIASeen   table, *all;
   PetscInt       offset[SPIKE_DIA_MOST];
 
   PetscFunctionBegin;
-  *made       = false;
   table.count = 0;
   for (int k = 0; k < SPIKE_DIA_SEEN; k++) table.offset[k] = SPIKE_DIA_EMPTY;
-  PetscCallCUDA(cudaMalloc((void **)&all, sizeof(*all)));
+  PetscCall(SpikeKrylovCopyAlloc((void **)&all, sizeof(*all), made));
+  if (!*made) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemcpyAsync(all, &table, sizeof(table), cudaMemcpyHostToDevice, h->stream));
   SpikeDIALook<<<(unsigned)blocks, 256, 0, h->stream>>>(csr->n, csr->ai, csr->aj, all);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&table, all, sizeof(table), cudaMemcpyDeviceToHost, h->stream));
   PetscCallCUDA(cudaStreamSynchronize(h->stream));
   PetscCallCUDA(cudaFree(all));
-  if (table.count < 1 || table.count > SPIKE_DIA_MOST || csr->nz < least * table.count * csr->n)
-    PetscFunctionReturn(PETSC_SUCCESS);
+  *made = table.count > 0 && table.count <= SPIKE_DIA_MOST && csr->nz >= least * table.count * csr->n;
+  if (!*made) PetscFunctionReturn(PETSC_SUCCESS);
   std::sort(table.offset, table.offset + SPIKE_DIA_SEEN); /* empty places come first */
   m->n     = csr->n;
   m->begin = 0;
@@ -123,13 +123,13 @@ PetscErrorCode SpikeDIAMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr,
   m->count = table.count;
   m->ld    = ((PetscInt64)csr->n + 31) / 32 * 32;
   m->T     = SpikeDIALanes(m->n, m->count);
-  PetscCallCUDA(cudaMalloc((void **)&m->offset, m->count * sizeof(*m->offset)));
-  PetscCallCUDA(cudaMalloc((void **)&m->val, m->count * m->ld * sizeof(*m->val)));
-  for (int d = 0; d < m->count; d++) offset[d] = table.offset[SPIKE_DIA_SEEN - m->count + d];
+  PetscCall(SpikeKrylovCopyAlloc((void **)&m->offset, m->count * sizeof(*m->offset), made));
+  if (*made) PetscCall(SpikeKrylovCopyAlloc((void **)&m->val, m->count * m->ld * sizeof(*m->val), made));
+  if (!*made) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < m->count; d++) offset[d] = hostoffset[d] = table.offset[SPIKE_DIA_SEEN - m->count + d];
   PetscCallCUDA(cudaMemcpyAsync(m->offset, offset, m->count * sizeof(*m->offset), cudaMemcpyHostToDevice, h->stream));
   PetscCallCUDA(cudaMemsetAsync(m->val, 0, m->count * m->ld * sizeof(*m->val), h->stream));
   PetscCall(SpikeDIAFill(h, csr, m));
   PetscCallCUDA(cudaStreamSynchronize(h->stream)); /* the list lies on the stack */
-  *made = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

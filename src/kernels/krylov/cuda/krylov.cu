@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
                                               (PetscInt)gridDim.x * blockDim.x, n, v, wide,
                                               [&](PetscScalar e[]) { X::row(&f, e, d); });
-  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail);
+  if constexpr (X::nd > 0) SpikeKrylovFinish<STEP>(d, shared, recur, device, partials, mail, blockIdx.x, gridDim.x);
 }
 
 /* v is NULL where the number of blocks is all that is asked for */
@@ -34,14 +34,12 @@ template <int STEP>
 static PetscErrorCode SpikeKrylovLaunch(const SpikeKrylovCUDA *h, PetscInt n, const SpikeKrylovVectors *v, bool wide,
                                         bool recur, PetscInt *blocks)
 {
-  const PetscInt rounds = (wide ? n / 2 + n % 2 : n);
-  PetscInt       most;
-  int            resident;
+  int resident;
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovResident(SpikeKrylovKernel<STEP>, &resident));
-  most    = h->gpu->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8);
-  *blocks = PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
+  *blocks = SpikeKrylovGrid(h->gpu->multiprocessors * PetscMin(resident, SpikeKrylovTraits<STEP>::nd ? 4 : 8),
+                            SpikeKrylovRounds(n, wide), SPIKE_KRYLOV_THREADS);
   if (!v) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(SpikeLaunchBehind(SpikeKrylovKernel<STEP>, dim3((unsigned)*blocks), dim3(SPIKE_KRYLOV_THREADS), 0,
                                   h->stream, n, *v, wide, recur, h->device, h->partials, h->devicemail));

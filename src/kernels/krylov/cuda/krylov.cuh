@@ -4,6 +4,7 @@
 
 #include "kernels/krylov/krylov.h"
 #include "kernels/common/cuda/fit.cuh"
+#include "kernels/common/cuda/last.cuh"
 #include "kernels/common/cuda/launch.cuh"
 #include "kernels/common/cuda/warp.cuh"
 
@@ -232,19 +233,43 @@ __device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMai
   mail->posted = ++device->posted;
 }
 
+/* The host learns n sums, the same way */
+__device__ static __forceinline__ void SpikeKrylovGive(int n, const PetscScalar d[], volatile PetscReal *sums,
+                                                       SpikeKrylovDevice *device, SpikeKrylovMail *mail)
+{
+  for (int k = 0; k < n; k++) {
+    sums[2 * k]     = PetscRealPart(d[k]);
+    sums[2 * k + 1] = PetscImaginaryPart(d[k]);
+  }
+  __threadfence_system();
+  mail->summed = ++device->summed;
+}
+
+/* One thread, with all sums of a step: with recur the recurrence, and with POSTS its post; else the host gets them */
+template <int STEP, bool POSTS>
+__device__ static __forceinline__ void SpikeKrylovConclude(PetscScalar d[], bool recur, SpikeKrylovDevice *device,
+                                                           SpikeKrylovMail *mail)
+{
+  if (recur) {
+    SpikeKrylovScalars s    = device->s;
+    const PetscBool    post = SpikeKrylovRecur(STEP, &s, d);
+
+    device->s = s;
+    if (POSTS && post) SpikeKrylovTell(device, mail, &s);
+  } else SpikeKrylovGive(SpikeKrylovTraits<STEP>::nd, d, mail->sums, device, mail);
+}
+
 /*
-  The sums d[] of all threads of all blocks: the block, then the last block those of all blocks, each in an order that
-  depends on the grid alone. With recur one thread of that block makes the recurrence, else it gives the sums to the
-  host. Several kernels that share a step number their blocks through: this is number `block` of `blocks`.
+  The sums d[] of all threads of all thread blocks: each of its own, then the last one those of all, in an order that
+  depends on the grid alone, and what follows from them. Several kernels that share a step number their thread blocks
+  through: this is number `block` of `blocks`.
 */
-template <int STEP>
+template <int STEP, bool POSTS = true>
 __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscScalar shared[], bool recur,
                                                          SpikeKrylovDevice *device, PetscScalar *partials,
-                                                         SpikeKrylovMail *mail, unsigned block = blockIdx.x,
-                                                         unsigned blocks = gridDim.x)
+                                                         SpikeKrylovMail *mail, unsigned block, unsigned blocks)
 {
   using X = SpikeKrylovTraits<STEP>;
-  __shared__ bool last;
 
 #pragma unroll
   for (int k = 0; k < X::nd; k++) {
@@ -252,33 +277,24 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
 
     if (!threadIdx.x) partials[k * blocks + block] = sum;
   }
-  if (!threadIdx.x) {
-    __threadfence();
-    last = atomicInc(&device->ticket, blocks - 1) == blocks - 1;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
+  if (!SpikeIsLastThreadBlock(&device->ticket, blocks)) return;
 #pragma unroll
   for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
 #pragma unroll
   for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovThreadBlockSum(d[k], shared);
-  if (threadIdx.x) return;
-  if (recur) {
-    SpikeKrylovScalars s    = device->s;
-    const PetscBool    post = SpikeKrylovRecur(STEP, &s, d);
+  if (!threadIdx.x) SpikeKrylovConclude<STEP, POSTS>(d, recur, device, mail);
+}
 
-    device->s = s;
-    if (post) SpikeKrylovTell(device, mail, &s);
-  } else {
-#pragma unroll
-    for (int k = 0; k < X::nd; k++) {
-      mail->sums[2 * k]     = PetscRealPart(d[k]);
-      mail->sums[2 * k + 1] = PetscImaginaryPart(d[k]);
-    }
-    __threadfence_system();
-    mail->summed = ++device->summed;
-  }
+/* Rounds that a grid of one thread makes over n rows: pairs of rows, or rows */
+static inline PetscInt SpikeKrylovRounds(PetscInt n, bool wide)
+{
+  return wide ? n / 2 + n % 2 : n;
+}
+
+/* Thread blocks for so many items, `each` of which make one busy; at most `most` */
+static inline PetscInt SpikeKrylovGrid(PetscInt most, PetscInt items, PetscInt each)
+{
+  return PetscMax(1, PetscMin(most, (items + each - 1) / each));
 }
 
 /* Blocks of a kernel that has sums, at most, but where each block of a product has a piece of the rows */

@@ -9,17 +9,6 @@
 /* times that pieces fill the device, at least: the last one ends ragged                              */
 #define SPIKE_DIA_WAVES 8
 
-/* Setup: the host's list */
-static PetscErrorCode SpikeKrylovDiaOffsets(SpikeKrylovCopyCUDA *c)
-{
-  PetscInt offset[SPIKE_DIA_MOST];
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpy(offset, c->dia.offset, c->dia.count * sizeof(*offset), cudaMemcpyDeviceToHost));
-  for (int k = 0; k < c->dia.count; k++) c->diaoffset[k] = (int)offset[k];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, KSPFusedSpMVType form, void **copy)
 {
   const SpikeKrylovCUDA *h = (const SpikeKrylovCUDA *)s->data;
@@ -33,8 +22,7 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   *copy = (void *)c;
   c->nz = csr->nz;
   if (form != KSP_FUSED_SPMV_SELL) {
-    PetscCall(SpikeDIAMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, &made));
-    if (made) PetscCall(SpikeKrylovDiaOffsets(c));
+    PetscCall(SpikeDIAMake(h, csr, form == KSP_FUSED_SPMV_DIA ? 0.0 : SPIKE_DIA_FILL, &c->dia, c->diaoffset, &made));
     c->base.form  = KSP_FUSED_SPMV_DIA;
     c->base.bytes = (PetscInt64)c->dia.count * c->dia.n * (PetscInt64)sizeof(PetscScalar);
   }
@@ -165,8 +153,8 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovResident(SpikeKrylovMultKernel<STEP, ROWS>, &resident));
-  *blocks = PetscMax(1, PetscMin(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors),
-                                 (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
+  *blocks = SpikeKrylovGrid(PetscMin(SpikeKrylovMostBlocks(h), resident * h->gpu->multiprocessors), warps,
+                            SPIKE_KRYLOV_THREADS / 32);
   PetscCall((SpikeKrylovMultStart<STEP, ROWS>(h, m, a, *blocks)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

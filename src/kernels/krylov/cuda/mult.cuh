@@ -47,6 +47,25 @@ typedef struct {
   const SpikeStencil *stencil; /* that is lent, or NULL */
 } SpikeKrylovCopyCUDA;
 
+/*
+  Memory for a copy, which a solver can do without: *there is false, and the memory NULL, where the device has none left
+*/
+static inline PetscErrorCode SpikeKrylovCopyAlloc(void **memory, size_t bytes, bool *there)
+{
+  const cudaError_t error = cudaMalloc(memory, bytes);
+
+  PetscFunctionBegin;
+  *there = error == cudaSuccess;
+  if (!*there) {
+    *memory = NULL;
+    (void)cudaGetLastError();
+    if (error != cudaErrorMemoryAllocation) PetscCallCUDA(error);
+    PetscCall(
+      PetscInfo(NULL, "No memory for the device's own copy of a matrix (%zu bytes): products without it\n", bytes));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscInt SpikeKrylovCopyRows(const SpikeKrylovCopyCUDA *c)
 {
   return c->stencil ? SpikeStencilSize(c->stencil) : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
@@ -287,14 +306,14 @@ PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *,
                                                         SpikeKrylovStep, const SpikeKrylovMultArgs *);
 
 /*
-  sell.cu, dia.cu: *made is false where the form does not suit; fill writes columns too where they are not
-  there yet
+  sell.cu, dia.cu: *made is false where the form does not suit, or has no room; fill writes columns too where they are
+  not there yet
 */
 PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, SpikeKrylovSell *,
                                           bool *made);
 PETSC_INTERN PetscErrorCode SpikeSellFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovSell *,
                                           bool columns);
 PETSC_INTERN PetscErrorCode SpikeDIAMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, PetscReal least,
-                                         SpikeKrylovDia *, bool *made);
+                                         SpikeKrylovDia *, int offset[], bool *made);
 PETSC_INTERN int            SpikeDIALanes(PetscInt n, int count);
 PETSC_INTERN PetscErrorCode SpikeDIAFill(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, const SpikeKrylovDia *);

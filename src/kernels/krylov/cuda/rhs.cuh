@@ -51,58 +51,13 @@ static inline unsigned SpikeRhsBlocks(const SpikeRhsCUDA *s, PetscInt rounds)
   return (unsigned)((needed + each - 1) / each);
 }
 
-/* One thread, with the sums of a column: the recurrence, or they go to the host */
-template <int STEP>
-__device__ static __forceinline__ void SpikeRhsTell(PetscScalar d[], const SpikeRhsState &state, int column)
-{
-  using X                   = SpikeKrylovTraits<STEP>;
-  SpikeKrylovDevice *device = state.device + column;
-  SpikeKrylovMail   *mail   = state.mail + column;
-
-  if (state.recur) {
-    SpikeKrylovScalars s = device->s;
-
-    SpikeKrylovRecur(STEP, &s, d);
-    device->s = s;
-  } else {
-#pragma unroll
-    for (int k = 0; k < X::nd; k++) {
-      mail->sums[2 * k]     = PetscRealPart(d[k]);
-      mail->sums[2 * k + 1] = PetscImaginaryPart(d[k]);
-    }
-    __threadfence_system();
-    mail->summed = ++device->summed;
-  }
-}
-
-/* As SpikeKrylovFinish(), for one column, of which this is block number `block` of `blocks` */
+/* The sums of one right-hand side, without a post: pull() asks */
 template <int STEP>
 __device__ static __forceinline__ void SpikeRhsFinish(PetscScalar d[], PetscScalar shared[], const SpikeRhsState &state,
-                                                      int column, unsigned block, unsigned blocks)
+                                                      int c, unsigned block, unsigned blocks)
 {
-  using X                     = SpikeKrylovTraits<STEP>;
-  SpikeKrylovDevice *device   = state.device + column;
-  PetscScalar       *partials = state.partials + column * state.stride;
-  __shared__ bool    last;
-
-#pragma unroll
-  for (int k = 0; k < X::nd; k++) {
-    const PetscScalar sum = SpikeKrylovThreadBlockSum(d[k], shared);
-
-    if (!threadIdx.x) partials[k * blocks + block] = sum;
-  }
-  if (!threadIdx.x) {
-    __threadfence();
-    last = atomicInc(&device->ticket, blocks - 1) == blocks - 1;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-#pragma unroll
-  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
-#pragma unroll
-  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovThreadBlockSum(d[k], shared);
-  if (!threadIdx.x) SpikeRhsTell<STEP>(d, state, column);
+  SpikeKrylovFinish<STEP, false>(d, shared, state.recur, state.device + c, state.partials + c * state.stride,
+                                 state.mail + c, block, blocks);
 }
 
 /* rhs.cu */

@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
       for (int i = 0; i < ND; i++)
         d[i] = SpikeWarpSum(
           SpikeKrylovGather<3>(state.partials + number[k] * state.stride + i * blocks, lane, 32, blocks));
-      if (!lane) SpikeRhsTell<STEP>(d, state, number[k]);
+      if (!lane) SpikeKrylovConclude<STEP, false>(d, state.recur, state.device + number[k], state.mail + number[k]);
     }
   }
 }

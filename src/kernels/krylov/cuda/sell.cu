@@ -36,7 +36,7 @@ __global__ static void SpikeSellPlace(SpikeKrylovSell m, const PetscInt *__restr
 PetscErrorCode SpikeSellFill(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr, const SpikeKrylovSell *m,
                              bool columns)
 {
-  const PetscInt blocks = PetscMax(1, PetscMin(32 * h->gpu->multiprocessors, (m->slices + 7) / 8));
+  const PetscInt blocks = SpikeKrylovGrid(32 * h->gpu->multiprocessors, m->slices, 8);
 
   PetscFunctionBegin;
   SpikeSellPlace<<<(unsigned)blocks, 256, 0, h->stream>>>(*m, csr->ai, csr->aj, csr->aa, columns);
@@ -51,12 +51,12 @@ PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr
   PetscInt64     *start, sum = 0;
 
   PetscFunctionBegin;
-  *made = false;
-  m->n  = csr->n;
+  m->n = csr->n;
   /* rows are padded to whole rounds of T lanes */
   m->T      = csr->n < 400000 && 4.0 * PetscCeilReal(mean / 4.0) <= 1.25 * mean ? 4 : 1;
   m->slices = (csr->n + 32 / m->T - 1) / (32 / m->T);
-  PetscCallCUDA(cudaMalloc((void **)&m->start, (m->slices + 1) * sizeof(*m->start)));
+  PetscCall(SpikeKrylovCopyAlloc((void **)&m->start, (m->slices + 1) * sizeof(*m->start), made));
+  if (!*made) PetscFunctionReturn(PETSC_SUCCESS);
   SpikeSellWidths<<<(unsigned)((m->slices + 255) / 256), 256, 0, h->stream>>>(m->slices, m->n, 32 / m->T, m->T, csr->ai,
                                                                               m->start);
   PetscCallCUDA(cudaGetLastError());
@@ -70,14 +70,14 @@ PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *h, const SpikeKrylovCSR *csr
     sum += width;
   }
   m->chunks = sum;
-  if (32.0 * sum <= SPIKE_SELL_PADDING * csr->nz + 32.0 * (mean + 1.0)) {
+  *made     = 32.0 * sum <= SPIKE_SELL_PADDING * csr->nz + 32.0 * (mean + 1.0);
+  if (*made) PetscCall(SpikeKrylovCopyAlloc((void **)&m->col, 32 * sum * sizeof(*m->col), made));
+  if (*made) PetscCall(SpikeKrylovCopyAlloc((void **)&m->val, 32 * sum * sizeof(*m->val), made));
+  if (*made) {
     PetscCallCUDA(
       cudaMemcpyAsync(m->start, start, (m->slices + 1) * sizeof(*start), cudaMemcpyHostToDevice, h->stream));
     PetscCallCUDA(cudaStreamSynchronize(h->stream));
-    PetscCallCUDA(cudaMalloc((void **)&m->col, 32 * sum * sizeof(*m->col)));
-    PetscCallCUDA(cudaMalloc((void **)&m->val, 32 * sum * sizeof(*m->val)));
     PetscCall(SpikeSellFill(h, csr, m, true));
-    *made = true;
   }
   PetscCall(PetscFree(start));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* last.cuh: sums over all thread blocks of a kernel by the one that ends last */
+#pragma once
+
+/*
+  Whether this thread block is the last of `blocks` that call this with the ticket, which is 0 before the first one and
+  behind the last. The last one sees what thread 0 of each has written, and what its other threads have written before a
+  barrier that the caller puts in front.
+*/
+__device__ static __forceinline__ bool SpikeIsLastThreadBlock(unsigned int *ticket, unsigned int blocks)
+{
+  __shared__ bool last;
+
+  if (!threadIdx.x) {
+    __threadfence();
+    last = atomicInc(ticket, blocks - 1) == blocks - 1;
+  }
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
