@@ -105,7 +105,7 @@ static PetscErrorCode Configure(PC pc, const Config *c)
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   PetscCall(PCSetType(pc, PCSPIKE));
-  PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   PetscCall(PCSpikeSetType(pc, c->type));
   PetscCall(PCSpikeSetPrecision(pc, c->precision));
   PetscCall(PCSpikeSetLocalPartitions(pc, PetscMax(c->partitions / size, 1)));

@@ -38,7 +38,7 @@ static PetscErrorCode TestOperator(const BlockCase *c, PetscInt nlocal, PetscInt
     if (type == 2) PetscCall(PCBlockILUSetBlockSize(pc, c->bs));
     if (local > 1) PetscCall(PCBlockILUSetLocalSubdomains(pc, local));
     if (levels == PETSC_INT_MAX) PetscCall(PCBlockILUSetComplete(pc, PETSC_TRUE));
-    else PetscCall(PCBlockILUSetLevels(pc, levels));
+    else PetscCall(PCFactorSetLevels(pc, levels));
     PetscCall(PCBlockILUSetPrecision(pc, precision));
     PetscCall(PCSetFromOptions(pc));
     PetscCall(PCSetUp(pc));
@@ -142,7 +142,7 @@ static PetscErrorCode TestOrderings(void)
         PetscCall(PCBlockILUSetComplete(pc, (PetscBool)complete));
         PetscCall(PCBlockILUSetMulticolor(pc, (PetscBool)(o == 3)));
         if (o < 3) PetscCall(PCFactorSetMatOrderingType(pc, orderings[o]));
-        else PetscCall(PCBlockILUSetMatOrderingType(pc, MATORDERINGNATURAL));
+        else PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
         PetscCall(PCSetUp(pc));
         if (complete) {
           PetscCall(SpikeTestOperator(pc, PETSC_FALSE, m));
@@ -254,7 +254,7 @@ static PetscErrorCode TestMatApply(void)
       PetscCall(MatCreateVecs(A, &x, &y));
       PetscCall(BlockPC(A, &pc));
       PetscCall(PCBlockILUSetLocalSubdomains(pc, 2));
-      if (order) PetscCall(PCBlockILUSetMatOrderingType(pc, MATORDERINGRCM));
+      if (order) PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(columns); k++) {
         for (PetscInt pad = 0; pad < 2; pad++) {
           for (PetscInt trans = 0; trans < 2; trans++) {

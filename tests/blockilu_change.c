@@ -187,9 +187,9 @@ static PetscErrorCode CheckFresh(PC pc, PetscInt counted[2], PetscInt rebuilds, 
   counted[0] = info.rebuilds;
   counted[1] = info.refills;
   PetscCall(BlockPC(A, &fresh));
-  PetscCall(PCBlockILUGetLevels(pc, &levels));
+  PetscCall(PCFactorGetLevels(pc, &levels));
   PetscCall(PCBlockILUGetLocalSubdomains(pc, &subdomains));
-  PetscCall(PCBlockILUSetLevels(fresh, levels));
+  PetscCall(PCFactorSetLevels(fresh, levels));
   PetscCall(PCBlockILUSetLocalSubdomains(fresh, subdomains));
   PetscCall(PCApply(fresh, x, z));
   PetscCall(VecNorm(z, NORM_2, &norm));
@@ -239,9 +239,9 @@ static PetscErrorCode TestChange(MatType type)
   PetscCall(BlockMat(PETSC_COMM_WORLD, &wider, PETSC_DECIDE, type, PETSC_TRUE, &B));
   PetscCall(PCSetOperators(pc, B, B));
   PetscCall(CheckFresh(pc, counted, 1, 0, "another pattern"));
-  PetscCall(PCBlockILUSetLevels(pc, 1));
+  PetscCall(PCFactorSetLevels(pc, 1));
   PetscCall(CheckFresh(pc, counted, 1, 0, "levels"));
-  PetscCall(PCBlockILUSetLevels(pc, 1));
+  PetscCall(PCFactorSetLevels(pc, 1));
   PetscCall(CheckFresh(pc, counted, 0, 0, "the same levels"));
   PetscCall(PCBlockILUSetLocalSubdomains(pc, 3));
   PetscCall(CheckFresh(pc, counted, 1, 0, "subdomains"));

@@ -247,7 +247,7 @@ static PetscErrorCode TestInput(void)
   EXPECT(PCSetUp(pc), PETSC_ERR_ARG_WRONGSTATE, "no diagonal block in block row 7, rows 14 to 15",
          "missing diagonal block");
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS));
-  PetscCall(PCBlockILUSetShiftAmount(pc, 0.5));
+  PetscCall(PCFactorSetShiftAmount(pc, 0.5));
   PetscCall(PCSetUp(pc));
   PetscCall(PCBlockILUGetInfo(pc, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.boosted <= 2 && info.factor_blocks >= info.blocks + 1),
@@ -267,13 +267,13 @@ static PetscErrorCode TestInput(void)
   EXPECT(PCSetUp(pc), PETSC_ERR_SUP, "blocks of up to 32 rows", "large blocks");
   PetscCall(PCBlockILUSetBlockSize(pc, 3));
   PetscCall(PCBlockILUSetMulticolor(pc, PETSC_TRUE));
-  PetscCall(PCBlockILUSetMatOrderingType(pc, MATORDERINGRCM));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
   EXPECT(PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "multicolor ordering is made from the natural one", "two orderings");
   PetscCall(PCBlockILUSetMulticolor(pc, PETSC_FALSE));
   PetscCall(PCSetUp(pc)); /* and all is well again */
   EXPECT(PCBlockILUSetBlockSize(pc, 0), PETSC_ERR_ARG_OUTOFRANGE, "Block size 0", "block size 0");
   EXPECT(PCBlockILUSetLocalSubdomains(pc, 0), PETSC_ERR_ARG_OUTOFRANGE, "Number of subdomains 0", "no subdomains");
-  EXPECT(PCBlockILUSetLevels(pc, -1), PETSC_ERR_ARG_OUTOFRANGE, "Levels of fill -1", "negative levels");
+  EXPECT(PCFactorSetLevels(pc, -1), PETSC_ERR_ARG_OUTOFRANGE, "negative levels", "negative levels");
   EXPECT(PCBlockILUSetPrecision(pc, PETSC_SPIKE_PRECISION_BF16), PETSC_ERR_SUP, "not BF16", "another precision");
   EXPECT(PCFactorSetShiftType(pc, MAT_SHIFT_POSITIVE_DEFINITE), PETSC_ERR_SUP, "no shift type POSITIVE_DEFINITE",
          "another shift type");
@@ -298,7 +298,7 @@ static PetscErrorCode TestInput(void)
 static PetscErrorCode TestOptions(void)
 {
   PC                  pc;
-  PetscInt            bs, subdomains, levels, generic;
+  PetscInt            bs, subdomains, levels;
   PetscBool           complete, multicolor, same;
   PetscReal           zeropivot, amount;
   MatFactorShiftType  shift;
@@ -316,18 +316,17 @@ static PetscErrorCode TestOptions(void)
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCBlockILUGetBlockSize(pc, &bs));
   PetscCall(PCBlockILUGetLocalSubdomains(pc, &subdomains));
-  PetscCall(PCBlockILUGetLevels(pc, &levels));
-  PetscCall(PCFactorGetLevels(pc, &generic));
+  PetscCall(PCFactorGetLevels(pc, &levels));
   PetscCall(PCBlockILUGetComplete(pc, &complete));
   PetscCall(PCBlockILUGetMulticolor(pc, &multicolor));
-  PetscCall(PCBlockILUGetZeroPivot(pc, &zeropivot));
-  PetscCall(PCBlockILUGetShiftType(pc, &shift));
-  PetscCall(PCBlockILUGetShiftAmount(pc, &amount));
+  PetscCall(PCFactorGetZeroPivot(pc, &zeropivot));
+  PetscCall(PCFactorGetShiftType(pc, &shift));
+  PetscCall(PCFactorGetShiftAmount(pc, &amount));
   PetscCall(PCBlockILUGetMatOrderingType(pc, &ordering));
   PetscCall(PCBlockILUGetPrecision(pc, &precision));
   PetscCall(PetscStrcmp(ordering, MATORDERINGND, &same));
-  PetscCall(SpikeTestCheck((PetscBool)(bs == 6 && subdomains == 3 && levels == 2 && generic == 2 && complete &&
-                                       multicolor && zeropivot == (PetscReal)1e-5 && shift == MAT_SHIFT_INBLOCKS &&
+  PetscCall(SpikeTestCheck((PetscBool)(bs == 6 && subdomains == 3 && levels == 2 && complete && multicolor &&
+                                       zeropivot == (PetscReal)1e-5 && shift == MAT_SHIFT_INBLOCKS &&
                                        amount == (PetscReal)1e-3 && same && precision == PETSC_SPIKE_PRECISION_SINGLE),
                            "options and getters"));
   PetscCall(PCDestroy(&pc));

@@ -397,7 +397,7 @@ static PetscErrorCode TestMemory(PetscInt local, PetscSpikePrecision precision, 
   PetscCall(PCSetType(pc, PCSPIKE));
   PetscCall(PCSpikeSetLocalPartitions(pc, local));
   PetscCall(PCSpikeSetPrecision(pc, precision));
-  PetscCall(PCSpikeSetMatOrderingType(pc, ordering));
+  PetscCall(PCFactorSetMatOrderingType(pc, ordering));
   PetscCall(PCSetUp(pc)); /* what PETSc itself keeps for good, such as lists of orderings */
   PetscCall(PCReset(pc));
   PetscCall(PCSetOperators(pc, A, A));

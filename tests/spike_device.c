@@ -54,7 +54,7 @@ static PetscErrorCode TestTransfers(PetscInt local, PCSpikeType type, PetscBool 
                           reorder ? ", reordered" : ""));
   PetscCall(MakePC(&band, local, &A, &pc));
   PetscCall(PCSpikeSetType(pc, type));
-  if (reorder) PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
+  if (reorder) PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecDuplicate(x, &z));
   PetscCall(SpikeTestSetRandom(x, 8));

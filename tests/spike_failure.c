@@ -140,7 +140,7 @@ static PetscErrorCode TestZeroPivot(void)
     PetscCall(MatCreateVecs(A, &b, NULL));
     PetscCall(VecSet(b, 1.0));
     PetscCall(SolverCreate(A, "a_", &ksp, &pc));
-    PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
     PetscCall(RowPut(A, 5, 0.0));
     CHECKFAILED(ksp, b, PC_FACTOR_NUMERIC_ZEROPIVOT);
     CHECKVIEW(pc, "Zero pivot in row 5, which has no nonzero entry");
@@ -188,8 +188,8 @@ static PetscErrorCode TestTinyPivot(void)
         PetscCall(PCSetType(pc, PCSPIKE));
         PetscCall(PCSetOperators(pc, A, A));
         PetscCall(PCSpikeSetLocalPartitions(pc, 2));
-        PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGNATURAL));
-        if (t > 1) PetscCall(PCSpikeSetZeroPivot(pc, 0.0625));
+        PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+        if (t > 1) PetscCall(PCFactorSetZeroPivot(pc, 0.0625));
         PetscCall(PCSetUp(pc));
         PetscCall(PCGetFailedReason(pc, &failed));
         worst = (PetscInt)failed;
@@ -245,12 +245,10 @@ static PetscErrorCode TestBoost(void)
   for (PetscInt k = 0; k <= 4; k++) {
     if (k) PetscCall(RowPut(A, rows[k - 1], k % 2 ? 0.0 : (PetscReal)-1e-20));
     PetscCall(MatNorm(A, NORM_INFINITY, &norm));
-    for (PetscInt how = 0; how < 4; how++) { /* our setters and PCFactor's; a given amount and the default */
+    for (PetscInt how = 0; how < 3; how++) { /* a given amount with both types of shift, and the default */
       PetscCall(Variant(pc, 0));
-      if (how < 2) PetscCall(PCSpikeSetShiftType(pc, how ? MAT_SHIFT_INBLOCKS : MAT_SHIFT_NONZERO));
-      else PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
-      if (how == 2) PetscCall(PCFactorSetShiftAmount(pc, amount));
-      else PetscCall(PCSpikeSetShiftAmount(pc, how == 3 ? (PetscReal)PETSC_DECIDE : amount));
+      PetscCall(PCFactorSetShiftType(pc, how == 1 ? MAT_SHIFT_INBLOCKS : MAT_SHIFT_NONZERO));
+      PetscCall(PCFactorSetShiftAmount(pc, how == 2 ? (PetscReal)PETSC_DECIDE : amount));
       PetscCall(PCSetUp(pc));
       PetscCall(PCSpikeGetInfo(pc, &info));
       CHECK(info.boosted == k, "%d pivots boosted, expected %d", (int)info.boosted, (int)k);
@@ -258,7 +256,7 @@ static PetscErrorCode TestBoost(void)
       CHECKVIEW(pc, part);
       PetscCall(PCApply(pc, b, x));
       for (PetscInt t = 0; t < k; t++) {
-        const PetscReal a        = how == 3 ? PetscSqrtReal(PETSC_MACHINE_EPSILON) : amount,
+        const PetscReal a        = how == 2 ? PetscSqrtReal(PETSC_MACHINE_EPSILON) : amount,
                         expected = (t % 2 ? -1 : 1) / (a * norm);
         PetscInt    lo, hi;
         PetscScalar v;
@@ -267,7 +265,7 @@ static PetscErrorCode TestBoost(void)
         if (rows[t] < lo || rows[t] >= hi) continue;
         PetscCall(VecGetValues(x, 1, &rows[t], &v));
         CHECK(PetscAbsScalar(v - expected) <=
-                (how == 3 ? (PetscReal)0.01 : 100 * PETSC_MACHINE_EPSILON) * PetscAbsReal(expected),
+                (how == 2 ? (PetscReal)0.01 : 100 * PETSC_MACHINE_EPSILON) * PetscAbsReal(expected),
               "row %d: %g instead of %g", (int)rows[t], (double)PetscRealPart(v), (double)expected);
       }
     }
@@ -276,14 +274,14 @@ static PetscErrorCode TestBoost(void)
     if (k) CHECKFAILED(ksp, b, PC_FACTOR_NUMERIC_ZEROPIVOT);
     else {
       PetscCall(PCFactorSetZeroPivot(pc, 10.0));
-      PetscCall(PCSpikeGetZeroPivot(pc, &zeropivot));
+      PetscCall(PCFactorGetZeroPivot(pc, &zeropivot));
       CHECK(zeropivot == 10.0, "zero pivot tolerance %g", (double)zeropivot);
       CHECKFAILED(ksp, b, PC_FACTOR_NUMERIC_ZEROPIVOT);
-      PetscCall(PCSpikeSetZeroPivot(pc, 100 * PETSC_MACHINE_EPSILON));
+      PetscCall(PCFactorSetZeroPivot(pc, 100 * PETSC_MACHINE_EPSILON));
       CHECKSOLVES(ksp, A, b);
     }
   }
-  PetscCall(PCSpikeGetShiftAmount(pc, &got));
+  PetscCall(PCFactorGetShiftAmount(pc, &got));
   CHECK(got == (PetscReal)PETSC_DECIDE, "shift amount %g", (double)got);
   /* tolerance 0: what is not 0 is a pivot */
   PetscCall(KSPDestroy(&ksp));
@@ -292,7 +290,7 @@ static PetscErrorCode TestBoost(void)
   PetscCall(RowPut(A, N - 1, (PetscReal)1e-25));
   PetscCall(SolverCreate(A, NULL, &ksp, &pc));
   CHECKFAILED(ksp, b, PC_FACTOR_NUMERIC_ZEROPIVOT);
-  PetscCall(PCSpikeSetZeroPivot(pc, 0.0));
+  PetscCall(PCFactorSetZeroPivot(pc, 0.0));
   PetscCall(PCSetUp(pc));
   PetscCall(PCSpikeGetInfo(pc, &info));
   CHECK(info.boosted == 0, "%d pivots boosted", (int)info.boosted);
@@ -406,7 +404,7 @@ static PetscErrorCode TestOverflow(void)
       CHECKVIEW(pc, part);
       PetscCall(PCSpikeSetPrecision(pc, p == PETSC_SPIKE_PRECISION_FP16 ? PETSC_SPIKE_PRECISION_BF16
                                                                         : PETSC_SPIKE_PRECISION_DOUBLE));
-      PetscCall(PCSpikeSetZeroPivot(pc, 0.0)); /* the norm is that of the large entry now */
+      PetscCall(PCFactorSetZeroPivot(pc, 0.0)); /* the norm is that of the large entry now */
       CHECKSOLVES(ksp, A, b);
       PetscCall(KSPDestroy(&ksp));
       PetscCall(VecDestroy(&b));
@@ -426,7 +424,7 @@ static PetscErrorCode TestOverflow(void)
       if (!lower) PetscCall(EntryPut(A, N - 4, N - 3, couple[p]));
       PetscCall(EntryPut(A, N - 3, N - 4, lower ? 1 / small[p] : couple[p]));
       PetscCall(PCSpikeSetPrecision(pc, (PetscSpikePrecision)p));
-      PetscCall(PCSpikeSetZeroPivot(pc, 0.0));
+      PetscCall(PCFactorSetZeroPivot(pc, 0.0));
       CHECKFAILED(ksp, b, PC_FACTOR_OTHER);
       PetscCall(PetscSNPrintf(part, sizeof(part), "Overflow in the factors at row %" PetscInt_FMT, N - 3));
       CHECKVIEW(pc, part);

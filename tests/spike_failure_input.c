@@ -161,9 +161,9 @@ static PetscErrorCode TestBandwidth(void)
     EXPECT(PETSC_ERR_ARG_OUTOFRANGE, part, PCSetUp(pc));
     EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "-x_pc_spike_bandwidth", PCSetUp(pc));
   }
-  PetscCall(PCSpikeSetMatOrderingType(pc, size == 1 ? MATORDERINGRCM : "auto"));
+  PetscCall(PCFactorSetMatOrderingType(pc, size == 1 ? MATORDERINGRCM : "auto"));
   EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "-x_pc_spike_bandwidth", PCSetUp(pc));
-  PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   /* negative ones, but for the pair that means the matrix's own: the setter refuses, and the PC keeps what it had */
   PetscCall(PCSpikeSetBandwidth(pc, 1, 2));
   EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "-2,3", PCSpikeSetBandwidth(pc, -2, 3));
@@ -301,9 +301,9 @@ static PetscErrorCode TestOptions(void)
   PetscCall(PCSpikeGetBandwidth(pc, &kl, &ku));
   PetscCall(PCSpikeGetDropoff(pc, &dropoff));
   PetscCall(PCSpikeGetLocalPartitions(pc, &partitions));
-  PetscCall(PCSpikeGetZeroPivot(pc, &zeropivot));
-  PetscCall(PCSpikeGetShiftAmount(pc, &amount));
-  PetscCall(PCSpikeGetShiftType(pc, &shift));
+  PetscCall(PCFactorGetZeroPivot(pc, &zeropivot));
+  PetscCall(PCFactorGetShiftAmount(pc, &amount));
+  PetscCall(PCFactorGetShiftType(pc, &shift));
   PetscCall(PCSpikeGetType(pc, &type));
   PetscCall(PCSpikeGetPrecision(pc, &precision));
   CHECK(kl == PETSC_DECIDE && ku == PETSC_DECIDE, "half-bandwidths %d,%d", (int)kl, (int)ku);
@@ -339,22 +339,22 @@ static PetscErrorCode TestOrdering(void)
   PetscCall(VecSet(b, 1.0));
   PetscCall(SolverCreate(A, "x_", &ksp, &pc));
   for (PetscInt k = 0; k < 2; k++) { /* then with a stored zero: the graph is a copy without it */
-    PetscCall(PCSpikeSetMatOrderingType(pc, "nosuchordering"));
+    PetscCall(PCFactorSetMatOrderingType(pc, "nosuchordering"));
     PetscCall(PetscObjectGetReference((PetscObject)A, &before));
     if (size == 1) EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "nosuchordering", PCSetUp(pc));
     else EXPECT(PETSC_ERR_SUP, "-x_pc_spike_mat_ordering_type natural", PCSetUp(pc));
-    PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGEXTERNAL));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGEXTERNAL));
     EXPECT(PETSC_ERR_SUP, "-x_pc_spike_mat_ordering_type", PCSetUp(pc));
     PetscCall(PetscObjectGetReference((PetscObject)A, &after));
     CHECK(before == after, "%d references to the matrix, %d before", (int)after, (int)before);
     PetscCall(EntryPut(A, 2, 1, 0.0));
   }
-  PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
   if (size == 1) CHECKSOLVES(ksp, A, b);
   else EXPECT(PETSC_ERR_SUP, "PCBJACOBI", PCSetUp(pc));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   CHECKSOLVES(ksp, A, b);
-  PetscCall(PCSpikeSetMatOrderingType(pc, "auto"));
+  PetscCall(PCFactorSetMatOrderingType(pc, "auto"));
   CHECKSOLVES(ksp, A, b);
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));

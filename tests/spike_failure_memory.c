@@ -77,7 +77,7 @@ static PetscErrorCode TestCase(const Case *c)
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSpikeSetType(pc, c->type));
     PetscCall(PCSpikeSetLocalPartitions(pc, c->partitions));
-    PetscCall(PCSpikeSetMatOrderingType(pc, c->ordering));
+    PetscCall(PCFactorSetMatOrderingType(pc, c->ordering));
     PetscCall(PCSpikeSetDropoff(pc, c->dropoff));
     memset(&caught, 0, sizeof(caught));
     PetscCall(PetscPushErrorHandler(Catch, NULL));
@@ -140,11 +140,11 @@ static PetscErrorCode TestErrors(void)
     PetscCall(PCSetType(pc, PCSPIKE));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSetErrorIfFailure(pc, PETSC_TRUE));
-    PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
     PetscCall(PCSpikeSetLocalPartitions(pc, 2));
     if (k == 0) PetscCall(PCSpikeSetBandwidth(pc, n, 1));
     else if (k == 1) PetscCall(PCSpikeSetLocalPartitions(pc, n));
-    else if (k == 2) PetscCall(PCSpikeSetMatOrderingType(pc, "nosuchordering"));
+    else if (k == 2) PetscCall(PCFactorSetMatOrderingType(pc, "nosuchordering"));
     else if (k == 3) PetscCall(EntryPut(A, 7, -1, 0.0));
     else PetscCall(EntryPut(A, 7, 7, (PetscReal)NAN));
     for (PetscInt again = 0; again < 2; again++) {
@@ -153,7 +153,7 @@ static PetscErrorCode TestErrors(void)
     }
     PetscCall(PCSpikeSetBandwidth(pc, PETSC_DECIDE, PETSC_DECIDE));
     PetscCall(PCSpikeSetLocalPartitions(pc, 3));
-    PetscCall(PCSpikeSetMatOrderingType(pc, "auto"));
+    PetscCall(PCFactorSetMatOrderingType(pc, "auto"));
     PetscCall(EntryPut(A, 7, 7, 20.0));
     PetscCall(PCApply(pc, b, x));
     PetscCall(PCDestroy(&pc));

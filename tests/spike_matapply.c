@@ -127,7 +127,7 @@ static PetscErrorCode TestWidths(void)
     PetscCall(PCSpikeSetLocalPartitions(pc, 1 + variant % 3));
     if (variant == 1) PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
     if (variant == 2) PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE));
-    if (variant == 5 && size == 1) PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
+    if (variant == 5 && size == 1) PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
     for (PetscInt w = 0; w < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(widths); w++) {
       PetscCall(CheckColumns(pc, PETSC_FALSE, widths[w], w % 2 ? 5 : 0, w % 3 ? 0 : 3, where));
       PetscCall(CheckColumns(pc, PETSC_TRUE, widths[w], w % 3 ? 0 : 2, w % 2 ? 1 : 0, where));

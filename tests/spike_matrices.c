@@ -63,7 +63,7 @@ static PetscErrorCode Solve(const char name[], Mat A, Vec b, Way way, PetscBool 
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCSPIKE));
   if (way == PARTITIONS) PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
-  if (way == BOOSTED) PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONZERO));
+  if (way == BOOSTED) PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PCSpikeGetInfo(pc, &info));

@@ -206,7 +206,7 @@ static PetscErrorCode TestDropoff(void)
       PetscCall(PCSpikeSetDropoff(pc, dropoffs[d]));
       PetscCall(PCSpikeSetWindowTolerance(pc, 0.0));
       PetscCall(PCSpikeSetLocalPartitions(pc, local));
-      PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGNATURAL));
+      PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
       PetscCall(PCSetUp(pc));
       PetscCall(PCSpikeGetInfo(pc, &info));
       PetscCall(SpikeTestCheck((PetscBool)(info.kl == kl && info.ku == ku),
@@ -260,7 +260,7 @@ static PetscErrorCode TestOrdering(void)
       PetscCall(PCSetOperators(pc, A, A));
       PetscCall(PCSetType(pc, PCSPIKE));
       PetscCall(PCSpikeSetLocalPartitions(pc, local));
-      PetscCall(PCSpikeSetMatOrderingType(pc, orderings[o]));
+      PetscCall(PCFactorSetMatOrderingType(pc, orderings[o]));
       PetscCall(PCSpikeSetWindowTolerance(pc, 0.0));
       PetscCall(PCSetUp(pc));
       PetscCall(PCSpikeGetInfo(pc, &info));

@@ -388,18 +388,18 @@ static PetscErrorCode TestMany(void)
     PetscCall(CheckInverse(pc, A, Tolerance(), PCSpikeTridiagonalTypes[t]));
   }
   PetscCall(PCSpikeSetTridiagonalType(pc, PC_SPIKE_TRIDIAGONAL_AUTO));
-  PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   PetscCall(CheckInverse(pc, A, Tolerance(), "natural"));
   PetscCall(CheckFound(pc, CountPeriodic(&c), "natural"));
   if (size == 1) { /* an ordering that is asked for has corners in other places */
-    PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
     PetscCall(CheckInverse(pc, A, Tolerance(), "rcm"));
     PetscCall(CheckFound(pc, 0, "rcm"));
     PetscCall(PCSpikeGetInfo(pc, &info));
     PetscCall(SpikeTestCheck((PetscBool)(info.reordered && info.kl > 1),
                              "rcm: half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, info.kl, info.ku));
   }
-  PetscCall(PCSpikeSetMatOrderingType(pc, "auto"));
+  PetscCall(PCFactorSetMatOrderingType(pc, "auto"));
 
   /* half-bandwidths that are asked for have no corners */
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &T));
@@ -558,7 +558,7 @@ static PetscErrorCode TestFailures(void)
   PetscCall(SpikeTestSetRandom(x, 1));
   PetscCall(CreatePC(A, &pc));
   for (PetscInt boost = 0; boost < 2; boost++) {
-    PetscCall(PCSpikeSetShiftType(pc, boost ? MAT_SHIFT_NONZERO : MAT_SHIFT_NONE));
+    PetscCall(PCFactorSetShiftType(pc, boost ? MAT_SHIFT_NONZERO : MAT_SHIFT_NONE));
     PetscCall(PCSetUp(pc));
     PetscCall(PCReduceFailedReason(pc));
     PetscCall(PCGetFailedReason(pc, &reason));
@@ -572,7 +572,7 @@ static PetscErrorCode TestFailures(void)
     PetscCall(SpikeTestCheck((PetscBool)(info.boosted == boost), "singular: %" PetscInt_FMT " pivots are boosted",
                              info.boosted));
   }
-  PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONE));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
   c.singular = -1;
   PetscCall(LinesSet(&c, A));
   PetscCall(CheckInverse(pc, A, 50 * Tolerance(), "behind a singular one"));

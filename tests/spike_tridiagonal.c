@@ -323,7 +323,7 @@ static PetscErrorCode TestFailures(void)
     PetscCall(
       SpikeTestCheck((PetscBool) !(norm <= PETSC_MAX_REAL), "%s: an apply without factors looks like one", where));
     if (t != PC_SPIKE_TRIDIAGONAL_RD) {
-      PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONZERO));
+      PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
       PetscCall(PCSetUp(pc));
       PetscCall(PCReduceFailedReason(pc));
       PetscCall(PCGetFailedReason(pc, &reason));
@@ -333,7 +333,7 @@ static PetscErrorCode TestFailures(void)
       PetscCall(PCApply(pc, x, y));
       PetscCall(VecNorm(y, NORM_2, &norm));
       PetscCall(SpikeTestCheck((PetscBool)(norm <= PETSC_MAX_REAL), "%s: not finite with boosted pivots", where));
-      PetscCall(PCSpikeSetShiftType(pc, MAT_SHIFT_NONE));
+      PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
     }
     PetscCall(SetLines(A, 0, 1, -1, PETSC_FALSE));
     PetscCall(CheckInverse(pc, A, Tolerance(), where));

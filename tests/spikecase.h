@@ -60,7 +60,7 @@ static inline PetscErrorCode SpikeTestCaseCreate(MPI_Comm comm, const SpikeTestC
   PetscCall(PCSpikeSetBandwidth(*pc, c->userkl, c->userku));
   PetscCall(PCSpikeSetWindowTolerance(*pc, c->window));
   /* what the references assume; with one partition the ordering cannot matter */
-  if (c->local > 1) PetscCall(PCSpikeSetMatOrderingType(*pc, MATORDERINGNATURAL));
+  if (c->local > 1) PetscCall(PCFactorSetMatOrderingType(*pc, MATORDERINGNATURAL));
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetUp(*pc));
   PetscCall(PCGetFailedReason(*pc, &reason));

@@ -347,7 +347,7 @@ static inline PetscErrorCode SolverCreate(Mat A, const char prefix[], KSP *ksp, 
   PetscCall(KSPSetTolerances(*ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-10, 0.0, PETSC_CURRENT, 200));
   PetscCall(KSPGetPC(*ksp, pc));
   PetscCall(PCSetType(*pc, PCSPIKE));
-  PetscCall(PCSpikeSetMatOrderingType(*pc, MATORDERINGNATURAL)); /* row numbers in the order of elimination */
+  PetscCall(PCFactorSetMatOrderingType(*pc, MATORDERINGNATURAL)); /* row numbers in the order of elimination */
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,12 +4,10 @@
 
 static PetscErrorCode PCDestroy_BlockILU(PC pc)
 {
-  PC_BlockILU *s = (PC_BlockILU *)pc->data;
-
   PetscFunctionBegin;
   PetscCall(PCReset_BlockILU(pc));
   PetscCall(PCBlockILUComposeMethods_Private(pc, PETSC_FALSE));
-  PetscCall(PetscFree(s->ordering));
+  PetscCall(PCFactoredDestroy_Private(pc));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -21,18 +19,18 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
 + -pc_blockilu_bs bs                                - size of the blocks, `PCBlockILUSetBlockSize()`; default that of
                                                     the matrix
 . -pc_blockilu_local_subdomains p                   - subdomains on each rank, `PCBlockILUSetLocalSubdomains()`
-. -pc_blockilu_levels k                             - levels of fill, `PCBlockILUSetLevels()`
+. -pc_blockilu_levels k                             - levels of fill, `PCFactorSetLevels()`
 . -pc_blockilu_complete                             - complete factorization of each subdomain,
                                                     `PCBlockILUSetComplete()`
 . -pc_blockilu_mat_ordering_type (natural|rcm|...)  - ordering of the blocks in each subdomain,
-                                                      `PCBlockILUSetMatOrderingType()`
+                                                      `PCFactorSetMatOrderingType()`
 . -pc_blockilu_multicolor                           - multicolor ordering of the blocks in each subdomain,
                                                     `PCBlockILUSetMulticolor()`
 . -pc_blockilu_zeropivot tol                        - pivots below this fraction of the norm are zero,
-                                                    `PCBlockILUSetZeroPivot()`
-. -pc_blockilu_shift_type (none|nonzero|inblocks)   - what happens to zero pivots, `PCBlockILUSetShiftType()`
+                                                    `PCFactorSetZeroPivot()`
+. -pc_blockilu_shift_type (none|nonzero|inblocks)   - what happens to zero pivots, `PCFactorSetShiftType()`
 . -pc_blockilu_shift_amount amount                  - magnitude of a boosted pivot relative to the norm,
-                                                    `PCBlockILUSetShiftAmount()`
+                                                    `PCFactorSetShiftAmount()`
 - -pc_blockilu_precision (double|single)            - precision of the factors, `PCBlockILUSetPrecision()`
 
   Level: intermediate
@@ -58,7 +56,13 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
   zero pivots are boosted: then it is taken for zeros.
 
   `PCFactorSetLevels()`, `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()` and
-  `PCFactorSetShiftAmount()` work on this type.
+  `PCFactorSetShiftAmount()` are the setters of the levels, the ordering and the pivots. Levels are levels of blocks; 0,
+  the default, keeps the pattern of the matrix. An ordering orders rows and columns alike. The zero pivot tolerance and
+  the shift amount are fractions of the infinity norm of what is factored, and so do not depend on its units; those of
+  `PCILU` are absolute. The defaults are 100 times machine epsilon, and `PETSC_DECIDE`: the square root of the rounding
+  of the factors. Pivots are those inside of diagonal blocks, with row exchanges. `MAT_SHIFT_NONE` (the default) makes
+  the setup fail at a zero pivot; `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` replace this pivot alone, and never
+  restart the factorization. The view and `PCBlockILUInfo` have the number of boosted pivots.
 
   Reference:
   Afanasyev, Potapov, Sobolev and Kharchenko, Accelerating industrial applications: the development of basic GPU kernels
@@ -66,9 +70,9 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
   (2015).
 
 .seealso: [](ch_ksp), `PCILU`, `PCBJACOBI`, `PCASM`, `PCSPIKE`, `MATBAIJ`, `MatSetBlockSize()`,
-`PCBlockILUSetBlockSize()`, `PCBlockILUSetLocalSubdomains()`, `PCBlockILUSetLevels()`, `PCBlockILUSetComplete()`,
-          `PCBlockILUSetMatOrderingType()`, `PCBlockILUSetMulticolor()`, `PCBlockILUSetZeroPivot()`,
-          `PCBlockILUSetShiftType()`, `PCBlockILUSetShiftAmount()`, `PCBlockILUSetPrecision()`, `PCBlockILUGetInfo()`
+`PCBlockILUSetBlockSize()`, `PCBlockILUSetLocalSubdomains()`, `PCFactorSetLevels()`, `PCBlockILUSetComplete()`,
+          `PCFactorSetMatOrderingType()`, `PCBlockILUSetMulticolor()`, `PCFactorSetZeroPivot()`,
+          `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCBlockILUSetPrecision()`, `PCBlockILUGetInfo()`
 M*/
 PetscErrorCode PCCreate_BlockILU(PC pc)
 {
@@ -80,8 +84,7 @@ PetscErrorCode PCCreate_BlockILU(PC pc)
   s->bs         = PETSC_DECIDE;
   s->subdomains = PETSC_DECIDE;
   s->precision  = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
-  PetscCall(PCFactoredInitialize_Private(pc, "PCBLOCKILU", PCBlockILUChanged_Private));
-  PetscCall(PetscStrallocpy(MATORDERINGNATURAL, &s->ordering));
+  PetscCall(PCFactoredInitialize_Private(pc, "PCBLOCKILU", MATORDERINGNATURAL, PCBlockILUChanged_Private));
 
   pc->ops->apply             = PCApply_BlockILU;
   pc->ops->applytranspose    = PCApplyTranspose_BlockILU;

@@ -21,7 +21,6 @@ typedef struct {
   PetscInt            subdomains; /* on each rank                */
   PetscInt            levels;
   PetscBool           complete;
-  char               *ordering;
   PetscBool           multicolor;
   PetscSpikePrecision precision;
 

@@ -288,6 +288,6 @@ PetscErrorCode PCBlockILUComposeMethods_Private(PC pc, PetscBool compose)
   BlockILUCompose("PCFactorSetUseInPlace_C", PCBlockILUSetUseInPlace_BlockILU);
   BlockILUCompose("PCFactorSetPivotInBlocks_C", PCBlockILUSetPivotInBlocks_BlockILU);
   PetscCall(PCBlockILUComposePatternMethods_Private(pc, compose));
-  PetscCall(PCFactoredComposePivotMethods_Private(pc, "PCBlockILU", compose));
+  PetscCall(PCFactoredComposeMethods_Private(pc, "PCBlockILU", compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -21,55 +21,6 @@ static PetscErrorCode PCBlockILUGetLevels_BlockILU(PC pc, PetscInt *levels)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@
-  PCBlockILUSetLevels - Levels of fill of the incomplete factorization
-
-  Logically Collective
-
-  Input Parameters:
-+ pc     - the preconditioner context
-- levels - levels of fill, of blocks; 0, the default, keeps the pattern of the matrix
-
-  Options Database Key:
-. -pc_blockilu_levels k - the number
-
-  Level: intermediate
-
-.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetLevels()`, `PCFactorSetLevels()`, `PCBlockILUSetComplete()`
-@*/
-PetscErrorCode PCBlockILUSetLevels(PC pc, PetscInt levels)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, levels, 2);
-  PetscTryMethod(pc, "PCBlockILUSetLevels_C", (PC, PetscInt), (pc, levels));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCBlockILUGetLevels - What `PCBlockILUSetLevels()` or its option set
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner context
-
-  Output Parameter:
-. levels - levels of fill, of blocks; 0, the default, keeps the pattern of the matrix
-
-  Level: intermediate
-
-.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUSetLevels()`
-@*/
-PetscErrorCode PCBlockILUGetLevels(PC pc, PetscInt *levels)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(levels, 2);
-  PetscUseMethod(pc, "PCBlockILUGetLevels_C", (PC, PetscInt *), (pc, levels));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode PCBlockILUSetComplete_BlockILU(PC pc, PetscBool complete)
 {
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
@@ -104,9 +55,9 @@ static PetscErrorCode PCBlockILUGetComplete_BlockILU(PC pc, PetscBool *complete)
   Note:
   With one subdomain on one rank this is a direct solver, without exchanges of block rows. It is meant for small
   subdomains: fill grows as that of a band does, unless an ordering such as `nd` or `qmd` is asked for by
-  `PCBlockILUSetMatOrderingType()`.
+  `PCFactorSetMatOrderingType()`.
 
-.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetComplete()`, `PCBlockILUSetLevels()`
+.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetComplete()`, `PCFactorSetLevels()`
 @*/
 PetscErrorCode PCBlockILUSetComplete(PC pc, PetscBool complete)
 {
@@ -141,55 +92,8 @@ PetscErrorCode PCBlockILUGetComplete(PC pc, PetscBool *complete)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCBlockILUSetMatOrderingType_BlockILU(PC pc, MatOrderingType ordering)
-{
-  PC_BlockILU *s = (PC_BlockILU *)pc->data;
-  PetscBool    same;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrcmp(s->ordering, ordering, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCBlockILUChanged_Private(pc));
-  PetscCall(PetscFree(s->ordering));
-  PetscCall(PetscStrallocpy(ordering, &s->ordering));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCBlockILUGetMatOrderingType_BlockILU(PC pc, MatOrderingType *ordering)
-{
-  PetscFunctionBegin;
-  *ordering = ((PC_BlockILU *)pc->data)->ordering;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
-  PCBlockILUSetMatOrderingType - Ordering of the blocks inside of each subdomain
-
-  Logically Collective
-
-  Input Parameters:
-+ pc       - the preconditioner context
-- ordering - a `MatOrderingType` that orders rows and columns alike; default `MATORDERINGNATURAL`
-
-  Options Database Key:
-. -pc_blockilu_mat_ordering_type (natural|rcm|nd|...) - the ordering
-
-  Level: intermediate
-
-.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetMatOrderingType()`, `PCFactorSetMatOrderingType()`, `MatOrderingType`,
-`MatGetOrdering()`, `PCBlockILUSetMulticolor()`
-@*/
-PetscErrorCode PCBlockILUSetMatOrderingType(PC pc, MatOrderingType ordering)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(ordering, 2);
-  PetscTryMethod(pc, "PCBlockILUSetMatOrderingType_C", (PC, MatOrderingType), (pc, ordering));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCBlockILUGetMatOrderingType - What `PCBlockILUSetMatOrderingType()` or its option set
+  PCBlockILUGetMatOrderingType - What `PCFactorSetMatOrderingType()` or its option set
 
   Not Collective
 
@@ -202,7 +106,7 @@ PetscErrorCode PCBlockILUSetMatOrderingType(PC pc, MatOrderingType ordering)
 
   Level: intermediate
 
-.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUSetMatOrderingType()`
+.seealso: [](ch_ksp), `PCBLOCKILU`, `PCFactorSetMatOrderingType()`
 @*/
 PetscErrorCode PCBlockILUGetMatOrderingType(PC pc, MatOrderingType *ordering)
 {
@@ -249,9 +153,9 @@ static PetscErrorCode PCBlockILUGetMulticolor_BlockILU(PC pc, PetscBool *multico
   in the pattern of A + A^T), and are ordered by color. An ILU(0) has as many level sets as there are colors then, few,
   which suits processors with many threads, and takes more iterations than in natural ordering.
 
-  It does not go together with an ordering of `PCBlockILUSetMatOrderingType()` other than the natural one.
+  It does not go together with an ordering of `PCFactorSetMatOrderingType()` other than the natural one.
 
-.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetMulticolor()`, `PCBlockILUSetMatOrderingType()`, `MatColoring`
+.seealso: [](ch_ksp), `PCBLOCKILU`, `PCBlockILUGetMulticolor()`, `PCFactorSetMatOrderingType()`, `MatColoring`
 @*/
 PetscErrorCode PCBlockILUSetMulticolor(PC pc, PetscBool multicolor)
 {
@@ -289,16 +193,11 @@ PetscErrorCode PCBlockILUGetMulticolor(PC pc, PetscBool *multicolor)
 PetscErrorCode PCBlockILUComposePatternMethods_Private(PC pc, PetscBool compose)
 {
   PetscFunctionBegin;
-  BlockILUCompose("PCBlockILUSetLevels_C", PCBlockILUSetLevels_BlockILU);
-  BlockILUCompose("PCBlockILUGetLevels_C", PCBlockILUGetLevels_BlockILU);
   BlockILUCompose("PCBlockILUSetComplete_C", PCBlockILUSetComplete_BlockILU);
   BlockILUCompose("PCBlockILUGetComplete_C", PCBlockILUGetComplete_BlockILU);
-  BlockILUCompose("PCBlockILUSetMatOrderingType_C", PCBlockILUSetMatOrderingType_BlockILU);
-  BlockILUCompose("PCBlockILUGetMatOrderingType_C", PCBlockILUGetMatOrderingType_BlockILU);
   BlockILUCompose("PCBlockILUSetMulticolor_C", PCBlockILUSetMulticolor_BlockILU);
   BlockILUCompose("PCBlockILUGetMulticolor_C", PCBlockILUGetMulticolor_BlockILU);
   BlockILUCompose("PCFactorSetLevels_C", PCBlockILUSetLevels_BlockILU);
   BlockILUCompose("PCFactorGetLevels_C", PCBlockILUGetLevels_BlockILU);
-  BlockILUCompose("PCFactorSetMatOrderingType_C", PCBlockILUSetMatOrderingType_BlockILU);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

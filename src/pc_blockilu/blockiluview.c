@@ -21,27 +21,27 @@ PetscErrorCode PCSetFromOptions_BlockILU(PC pc, PetscOptionItems PetscOptionsObj
   PetscCall(PetscOptionsInt("-pc_blockilu_local_subdomains", "Subdomains on each rank", "PCBlockILUSetLocalSubdomains",
                             subdomains, &subdomains, &set));
   if (set) PetscCall(PCBlockILUSetLocalSubdomains(pc, subdomains));
-  PetscCall(PetscOptionsInt("-pc_blockilu_levels", "Levels of fill", "PCBlockILUSetLevels", levels, &levels, &set));
-  if (set) PetscCall(PCBlockILUSetLevels(pc, levels));
+  PetscCall(PetscOptionsInt("-pc_blockilu_levels", "Levels of fill", "PCFactorSetLevels", levels, &levels, &set));
+  if (set) PetscCall(PCFactorSetLevels(pc, levels));
   PetscCall(PetscOptionsBool("-pc_blockilu_complete", "Complete factorization of each subdomain",
                              "PCBlockILUSetComplete", complete, &complete, &set));
   if (set) PetscCall(PCBlockILUSetComplete(pc, complete));
   PetscCall(MatGetOrderingList(&list));
   PetscCall(PetscOptionsFList("-pc_blockilu_mat_ordering_type", "Ordering of the blocks in each subdomain",
-                              "PCBlockILUSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
-  if (set) PetscCall(PCBlockILUSetMatOrderingType(pc, ordering));
+                              "PCFactorSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
+  if (set) PetscCall(PCFactorSetMatOrderingType(pc, ordering));
   PetscCall(PetscOptionsBool("-pc_blockilu_multicolor", "Multicolor ordering of the blocks in each subdomain",
                              "PCBlockILUSetMulticolor", multicolor, &multicolor, &set));
   if (set) PetscCall(PCBlockILUSetMulticolor(pc, multicolor));
   PetscCall(PetscOptionsReal("-pc_blockilu_zeropivot", "A pivot up to this fraction of the norm is zero",
-                             "PCBlockILUSetZeroPivot", zeropivot, &zeropivot, &set));
-  if (set) PetscCall(PCBlockILUSetZeroPivot(pc, zeropivot));
-  PetscCall(PetscOptionsEList("-pc_blockilu_shift_type", "What happens to zero pivots", "PCBlockILUSetShiftType",
-                              shifts, PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
-  if (set) PetscCall(PCBlockILUSetShiftType(pc, (MatFactorShiftType)shift));
+                             "PCFactorSetZeroPivot", zeropivot, &zeropivot, &set));
+  if (set) PetscCall(PCFactorSetZeroPivot(pc, zeropivot));
+  PetscCall(PetscOptionsEList("-pc_blockilu_shift_type", "What happens to zero pivots", "PCFactorSetShiftType", shifts,
+                              PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
+  if (set) PetscCall(PCFactorSetShiftType(pc, (MatFactorShiftType)shift));
   PetscCall(PetscOptionsReal("-pc_blockilu_shift_amount", "Magnitude of a boosted pivot relative to the norm",
-                             "PCBlockILUSetShiftAmount", amount, &amount, &set));
-  if (set) PetscCall(PCBlockILUSetShiftAmount(pc, amount));
+                             "PCFactorSetShiftAmount", amount, &amount, &set));
+  if (set) PetscCall(PCFactorSetShiftAmount(pc, amount));
   PetscCall(PetscOptionsEList("-pc_blockilu_precision", "Precision of the factors", "PCBlockILUSetPrecision",
                               precisions, PETSC_STATIC_ARRAY_LENGTH(precisions), precisions[precision], &precision,
                               &set));

@@ -3,7 +3,8 @@
 #include "factored.h"
 #include <stdarg.h>
 
-PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], PetscErrorCode (*changed)(PC))
+PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], const char ordering[],
+                                            PetscErrorCode (*changed)(PC))
 {
   PC_Factored *f = (PC_Factored *)pc->data;
 
@@ -13,6 +14,15 @@ PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], PetscError
   f->zeropivot   = 100.0 * PETSC_MACHINE_EPSILON;
   f->shifttype   = MAT_SHIFT_NONE;
   f->shiftamount = (PetscReal)PETSC_DECIDE;
+  PetscCall(PetscStrallocpy(ordering, &f->ordering));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What PCFactoredInitialize_Private() made */
+PetscErrorCode PCFactoredDestroy_Private(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(((PC_Factored *)pc->data)->ordering));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  factored.h: what preconditioners by factors share: policy for pivots, failures, applications to vectors and dense
+  factored.h: what preconditioners by factors share: options of PCFactor, failures, applications to vectors and dense
   matrices
 */
 #pragma once
@@ -12,6 +12,7 @@
 #define PCFACTOREDHEADER \
   const char *name;                 /* PCSPIKE, PCBLOCKILU, in messages                                    */ \
   PetscErrorCode (*changed)(PC);    /* an option has: the next setup makes everything again                 */ \
+  char              *ordering;      /* of PCFactorSetMatOrderingType()                                      */ \
   PetscReal          zeropivot;     /* fraction of the norm of the matrix                                   */ \
   MatFactorShiftType shifttype;     /* none, or pivots are boosted                                          */ \
   PetscReal          shiftamount;   /* fraction of the norm, PETSC_DECIDE: by the rounding of the factors   */ \
@@ -28,13 +29,15 @@ typedef struct {
 typedef PetscErrorCode (*PCFactoredSolve)(PC, PetscBool trans, PetscInt ncols, const PetscScalar *b, PetscInt ldb,
                                           PetscMemType bmem, PetscScalar *x, PetscInt ldx, PetscMemType xmem);
 
-PETSC_INTERN PetscErrorCode PCFactoredInitialize_Private(PC, const char name[], PetscErrorCode (*changed)(PC));
+PETSC_INTERN PetscErrorCode PCFactoredInitialize_Private(PC, const char name[], const char ordering[],
+                                                         PetscErrorCode (*changed)(PC));
+PETSC_INTERN PetscErrorCode PCFactoredDestroy_Private(PC);
 PETSC_INTERN PetscErrorCode PCFactoredFail_Private(PC, PCFailedReason, PetscErrorCode, const char format[], ...)
   PETSC_ATTRIBUTE_FORMAT(4, 5);
 PETSC_INTERN PetscErrorCode PCFactoredGetFailText_Private(PC, char text[], size_t length);
 PETSC_INTERN PetscErrorCode PCFactoredApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCFactoredMatApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Mat, Mat);
-PETSC_INTERN PetscErrorCode PCFactoredComposePivotMethods_Private(PC, const char prefix[], PetscBool compose);
+PETSC_INTERN PetscErrorCode PCFactoredComposeMethods_Private(PC, const char prefix[], PetscBool compose);
 
 /* Whether kernels of a backend can work on memory of this type as it is; a host backend is given the host's only */
 static inline PetscBool PCFactoredIsHere_Private(PetscMemType backend, PetscMemType memtype)

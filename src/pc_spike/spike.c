@@ -20,13 +20,11 @@ const char *const PetscSpikePrecisionNames[] = {"double", "single", "bf16", "fp1
 
 static PetscErrorCode PCDestroy_Spike(PC pc)
 {
-  PC_Spike *s = (PC_Spike *)pc->data;
-
   PetscFunctionBegin;
   PetscCall(PCReset_Spike(pc));
   PetscCall(PCSpikeComposeMethods_Private(pc, PETSC_FALSE));
   PetscCall(PCSpikeExchangeDisconnect_Private(pc));
-  PetscCall(PetscFree(s->ordering));
+  PetscCall(PCFactoredDestroy_Private(pc));
   PetscCall(PetscFree(pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -47,12 +45,12 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
                                                        `PCSpikeSetWindowTolerance()`
 . -pc_spike_precision (double|single|bf16|fp16)        - precision of the factors, `PCSpikeSetPrecision()`
 . -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
-. -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCSpikeSetMatOrderingType()`
+. -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCFactorSetMatOrderingType()`
 . -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero,
-                                                       `PCSpikeSetZeroPivot()`
-. -pc_spike_shift_type (none|nonzero|inblocks)         - what happens to zero pivots, `PCSpikeSetShiftType()`
+                                                       `PCFactorSetZeroPivot()`
+. -pc_spike_shift_type (none|nonzero|inblocks)         - what happens to zero pivots, `PCFactorSetShiftType()`
 . -pc_spike_shift_amount amount                        - magnitude of a boosted pivot relative to the norm,
-                                                       `PCSpikeSetShiftAmount()`
+                                                       `PCFactorSetShiftAmount()`
 
   Level: intermediate
 
@@ -106,8 +104,16 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 
   A zero pivot, values that are not numbers and a band that does not fit in memory end the setup with a `PCFailedReason`
   and a text that -info and -pc_view print, or with an error under -ksp_error_if_not_converged.
-  `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()` and `PCFactorSetMatOrderingType()` work
-  on this type.
+
+  `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()` and `PCFactorSetMatOrderingType()` are
+  the setters of pivots and of the ordering. The zero pivot tolerance and the shift amount are fractions of the infinity
+  norm of the matrix, and so do not depend on its units; those of `PCLU` are absolute. The defaults are 100 times
+  machine epsilon, and `PETSC_DECIDE`: the square root of the rounding of the factors. `MAT_SHIFT_NONE` (the default)
+  makes the setup fail at a zero pivot; `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` replace this pivot alone, and never
+  restart the factorization. The view and `PCSpikeInfo` have the number of boosted pivots. The ordering `auto` (the
+  default) takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank, and the natural ordering on
+  many ranks or with `PCSpikeSetBandwidth()`; on more than one rank another ordering than the natural one is an error:
+  use `PCSPIKE` inside `PCBJACOBI`, `PCASM`, `PCREDUNDANT` or `PCTELESCOPE`.
 
   References:
   Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Computing 32 (2006). Li,
@@ -117,8 +123,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 .seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `KSPSetPCSide()`, `KSPFGMRES`,
 `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
           `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`,
-          `PCSpikeSetMatOrderingType()`, `PCSpikeSetZeroPivot()`, `PCSpikeSetShiftType()`, `PCSpikeSetShiftAmount()`,
-          `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`
+          `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`,
+          `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {
@@ -133,9 +139,8 @@ PetscErrorCode PCCreate_Spike(PC pc)
   s->userku           = PETSC_DECIDE;
   s->local_partitions = PETSC_DECIDE;
   s->window           = 1e-8;
-  PetscCall(PCFactoredInitialize_Private(pc, "PCSPIKE", PCSpikeChanged_Private));
+  PetscCall(PCFactoredInitialize_Private(pc, "PCSPIKE", "auto", PCSpikeChanged_Private));
   s->ex.left = s->ex.right = MPI_PROC_NULL;
-  PetscCall(PetscStrallocpy("auto", &s->ordering));
 
   pc->ops->setup             = PCSetUp_Spike;
   pc->ops->reset             = PCReset_Spike;

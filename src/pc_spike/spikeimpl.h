@@ -64,7 +64,6 @@ typedef struct {
   PetscInt            local_partitions;
   PetscReal           dropoff;
   PetscReal           window;
-  char               *ordering;
 
   PCSpikeTridiagonalType tridiagonal;
   PetscBool              pivoting;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* spikeoptions.c: setters and getters of PCSPIKE; those about pivots are in spikepivot.c */
+/* spikeoptions.c: setters and getters of PCSPIKE; those of PCFactor are in pc_factored/factoredoptions.c */
 #include "spikeimpl.h"
 
 /* A changed parameter makes the next PCSetUp() start from scratch */
@@ -443,7 +443,7 @@ static PetscErrorCode PCSpikeGetBandwidth_Spike(PC pc, PetscInt *kl, PetscInt *k
   Both must be below the number of rows of the matrix. The share of sum |a_ij| that is dropped is in the view and in
   `PCSpikeInfo`.
 
-  The band is that of the natural ordering, unless `PCSpikeSetMatOrderingType()` names one. Corners of periodic
+  The band is that of the natural ordering, unless `PCFactorSetMatOrderingType()` names one. Corners of periodic
   tridiagonal systems, which `PCSPIKE` finds when the half-bandwidths are open, lie outside of it.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetBandwidth()`, `PCSpikeSetDropoff()`, `PCSpikeGetInfo()`
@@ -483,60 +483,8 @@ PetscErrorCode PCSpikeGetBandwidth(PC pc, PetscInt *kl, PetscInt *ku)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSpikeSetMatOrderingType_Spike(PC pc, MatOrderingType ordering)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool same;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrcmp(s->ordering, ordering, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeChanged_Private(pc));
-  PetscCall(PetscFree(s->ordering));
-  PetscCall(PetscStrallocpy(ordering, &s->ordering));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSpikeGetMatOrderingType_Spike(PC pc, MatOrderingType *ordering)
-{
-  PetscFunctionBegin;
-  *ordering = ((PC_Spike *)pc->data)->ordering;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
-  PCSpikeSetMatOrderingType - Ordering in which the band is factored
-
-  Logically Collective
-
-  Input Parameters:
-+ pc       - the preconditioner context
-- ordering - `auto`, the default, takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank, and
-             the natural ordering on many or with `PCSpikeSetBandwidth()`; or a `MatOrderingType`
-
-  Options Database Key:
-. -pc_spike_mat_ordering_type (auto|natural|rcm|...) - the ordering
-
-  Level: intermediate
-
-  Note:
-  On more than one rank an ordering other than the natural one is an error: use `PCSPIKE` inside `PCBJACOBI`, `PCASM`,
-  `PCREDUNDANT` or `PCTELESCOPE`.
-
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetMatOrderingType()`, `PCFactorSetMatOrderingType()`, `MatOrderingType`,
-`MatGetOrdering()`
-@*/
-PetscErrorCode PCSpikeSetMatOrderingType(PC pc, MatOrderingType ordering)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(ordering, 2);
-  PetscTryMethod(pc, "PCSpikeSetMatOrderingType_C", (PC, MatOrderingType), (pc, ordering));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCSpikeGetMatOrderingType - What `PCSpikeSetMatOrderingType()` or its option set
+  PCSpikeGetMatOrderingType - What `PCFactorSetMatOrderingType()` or its option set
 
   Not Collective
 
@@ -544,11 +492,13 @@ PetscErrorCode PCSpikeSetMatOrderingType(PC pc, MatOrderingType ordering)
 . pc - the preconditioner context
 
   Output Parameter:
-. ordering - the ordering; the string belongs to the preconditioner
+. ordering - `auto`, the default, takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank, and
+             the natural ordering on many or with `PCSpikeSetBandwidth()`; or a `MatOrderingType`. The string belongs to
+             the preconditioner
 
   Level: intermediate
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetMatOrderingType()`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCFactorSetMatOrderingType()`
 @*/
 PetscErrorCode PCSpikeGetMatOrderingType(PC pc, MatOrderingType *ordering)
 {
@@ -559,7 +509,7 @@ PetscErrorCode PCSpikeGetMatOrderingType(PC pc, MatOrderingType *ordering)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The methods of this type, and the generic ones of PCFactor that have a meaning here; compose false takes them away */
+/* The methods of this type and those of PCFactor that have a meaning here; compose false takes them away */
 PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
 {
   PetscFunctionBegin;
@@ -575,12 +525,9 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PCSpikeGetPrecision_C", PCSpikeGetPrecision_Spike);
   SpikeCompose("PCSpikeSetLocalPartitions_C", PCSpikeSetLocalPartitions_Spike);
   SpikeCompose("PCSpikeGetLocalPartitions_C", PCSpikeGetLocalPartitions_Spike);
-  SpikeCompose("PCSpikeSetMatOrderingType_C", PCSpikeSetMatOrderingType_Spike);
-  SpikeCompose("PCSpikeGetMatOrderingType_C", PCSpikeGetMatOrderingType_Spike);
   SpikeCompose("PCSpikeGetInfo_C", PCSpikeGetInfo_Spike);
   SpikeCompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_Spike);
-  SpikeCompose("PCFactorSetMatOrderingType_C", PCSpikeSetMatOrderingType_Spike);
-  PetscCall(PCFactoredComposePivotMethods_Private(pc, "PCSpike", compose));
+  PetscCall(PCFactoredComposeMethods_Private(pc, "PCSpike", compose));
   PetscCall(PCSpikeComposeTridiagonalMethods_Private(pc, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -163,7 +163,7 @@ static PetscErrorCode PCSpikeGetTridiagonalType_Spike(PC pc, PCSpikeTridiagonalT
   another algorithm meets none; RD cannot boost it.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetTridiagonalType()`, `PCSpikeTridiagonalType`, `PCSpikeSetBandwidth()`,
-`PCSpikeSetZeroPivot()`
+`PCFactorSetZeroPivot()`
 @*/
 PetscErrorCode PCSpikeSetTridiagonalType(PC pc, PCSpikeTridiagonalType type)
 {
@@ -238,8 +238,8 @@ static PetscErrorCode PCSpikeGetPivoting_Spike(PC pc, PetscBool *pivoting)
   itself is singular in a system that is not, as with an odd number of rows and a zero diagonal, the setup reports a
   zero pivot.
 
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPivoting()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetZeroPivot()`,
-`PCSpikeSetShiftType()`
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPivoting()`, `PCSpikeSetTridiagonalType()`, `PCFactorSetZeroPivot()`,
+`PCFactorSetShiftType()`
 @*/
 PetscErrorCode PCSpikeSetPivoting(PC pc, PetscBool pivoting)
 {

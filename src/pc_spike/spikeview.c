@@ -41,17 +41,17 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   if (set) PetscCall(PCSpikeSetLocalPartitions(pc, partitions));
   PetscCall(MatGetOrderingList(&list));
   PetscCall(PetscOptionsFList("-pc_spike_mat_ordering_type", "Ordering on one rank, or auto",
-                              "PCSpikeSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
-  if (set) PetscCall(PCSpikeSetMatOrderingType(pc, ordering));
+                              "PCFactorSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
+  if (set) PetscCall(PCFactorSetMatOrderingType(pc, ordering));
   PetscCall(PetscOptionsReal("-pc_spike_zeropivot", "A pivot up to this fraction of the norm is zero",
-                             "PCSpikeSetZeroPivot", zeropivot, &zeropivot, &set));
-  if (set) PetscCall(PCSpikeSetZeroPivot(pc, zeropivot));
-  PetscCall(PetscOptionsEList("-pc_spike_shift_type", "What happens to zero pivots", "PCSpikeSetShiftType", shifts,
+                             "PCFactorSetZeroPivot", zeropivot, &zeropivot, &set));
+  if (set) PetscCall(PCFactorSetZeroPivot(pc, zeropivot));
+  PetscCall(PetscOptionsEList("-pc_spike_shift_type", "What happens to zero pivots", "PCFactorSetShiftType", shifts,
                               PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
-  if (set) PetscCall(PCSpikeSetShiftType(pc, (MatFactorShiftType)shift));
+  if (set) PetscCall(PCFactorSetShiftType(pc, (MatFactorShiftType)shift));
   PetscCall(PetscOptionsReal("-pc_spike_shift_amount", "Magnitude of a boosted pivot relative to the norm",
-                             "PCSpikeSetShiftAmount", amount, &amount, &set));
-  if (set) PetscCall(PCSpikeSetShiftAmount(pc, amount));
+                             "PCFactorSetShiftAmount", amount, &amount, &set));
+  if (set) PetscCall(PCFactorSetShiftAmount(pc, amount));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -85,7 +85,7 @@ static PetscErrorCode Test(PetscInt n, PetscInt kl, PetscInt ku, PetscInt partit
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCSPIKE));
   PetscCall(PCSpikeSetLocalPartitions(pc, partitions));
-  if (reorder) PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGRCM));
+  if (reorder) PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
   PetscCall(SpikeGetEnqueue((PetscObject)pc, &e));
   Check(!e.run, "something to run before the setup", n, kl, ku, reorder, false);
   PetscCall(PCSetUp(pc));

@@ -169,7 +169,7 @@ static PetscErrorCode Falloff(Kind kind, PetscInt kl, PetscInt ku, PetscReal d, 
   PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCSPIKE));
-  PetscCall(PCSpikeSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   PetscCall(PCSpikeSetLocalPartitions(pc, 2));
   PetscCall(PCSetUp(pc));
   s         = (PC_Spike *)pc->data;

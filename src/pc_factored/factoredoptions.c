@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* factoredpivot.c: what the setters and getters about pivots do, those of a type and those of PCFactor */
+/* factoredoptions.c: what the setters and getters of PCFactor do: pivots and ordering */
 #include "factored.h"
 
 static PetscErrorCode PCSetZeroPivot_Factored(PC pc, PetscReal zeropivot)
@@ -63,34 +63,50 @@ static PetscErrorCode PCGetShiftAmount_Factored(PC pc, PetscReal *shiftamount)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCFactoredCompose_Private(PC pc, const char prefix[], const char method[],
-                                                PetscErrorCodeFn *function)
+static PetscErrorCode PCSetMatOrderingType_Factored(PC pc, MatOrderingType ordering)
 {
-  char name[64];
+  PC_Factored *f = (PC_Factored *)pc->data;
+  PetscBool    same;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s_C", prefix, method));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, function));
-  PetscCall(PetscSNPrintf(name, sizeof(name), "PCFactor%s_C", method));
-  PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, function));
+  PetscCall(PetscStrcmp(f->ordering, ordering, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*f->changed)(pc));
+  PetscCall(PetscFree(f->ordering));
+  PetscCall(PetscStrallocpy(ordering, &f->ordering));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As prefix...() and as PCFactor...() */
-PetscErrorCode PCFactoredComposePivotMethods_Private(PC pc, const char prefix[], PetscBool compose)
+static PetscErrorCode PCGetMatOrderingType_Factored(PC pc, MatOrderingType *ordering)
+{
+  PetscFunctionBegin;
+  *ordering = ((PC_Factored *)pc->data)->ordering;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The methods of PCFactor, and the getter of the ordering, which PCFactor does not have, as prefix...(); compose false
+  takes them away
+*/
+PetscErrorCode PCFactoredComposeMethods_Private(PC pc, const char prefix[], PetscBool compose)
 {
   const struct {
-    const char       *method;
+    const char       *name;
     PetscErrorCodeFn *function;
-  } methods[] = {{"SetZeroPivot", (PetscErrorCodeFn *)PCSetZeroPivot_Factored},
-                 {"GetZeroPivot", (PetscErrorCodeFn *)PCGetZeroPivot_Factored},
-                 {"SetShiftType", (PetscErrorCodeFn *)PCSetShiftType_Factored},
-                 {"GetShiftType", (PetscErrorCodeFn *)PCGetShiftType_Factored},
-                 {"SetShiftAmount", (PetscErrorCodeFn *)PCSetShiftAmount_Factored},
-                 {"GetShiftAmount", (PetscErrorCodeFn *)PCGetShiftAmount_Factored}};
+  } methods[] = {{"PCFactorSetZeroPivot_C", (PetscErrorCodeFn *)PCSetZeroPivot_Factored},
+                 {"PCFactorGetZeroPivot_C", (PetscErrorCodeFn *)PCGetZeroPivot_Factored},
+                 {"PCFactorSetShiftType_C", (PetscErrorCodeFn *)PCSetShiftType_Factored},
+                 {"PCFactorGetShiftType_C", (PetscErrorCodeFn *)PCGetShiftType_Factored},
+                 {"PCFactorSetShiftAmount_C", (PetscErrorCodeFn *)PCSetShiftAmount_Factored},
+                 {"PCFactorGetShiftAmount_C", (PetscErrorCodeFn *)PCGetShiftAmount_Factored},
+                 {"PCFactorSetMatOrderingType_C", (PetscErrorCodeFn *)PCSetMatOrderingType_Factored},
+                 {NULL, (PetscErrorCodeFn *)PCGetMatOrderingType_Factored}};
+  char getter[64];
 
   PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(getter, sizeof(getter), "%sGetMatOrderingType_C", prefix));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(methods); k++)
-    PetscCall(PCFactoredCompose_Private(pc, prefix, methods[k].method, compose ? methods[k].function : NULL));
+    PetscCall(PetscObjectComposeFunction((PetscObject)pc, methods[k].name ? methods[k].name : getter,
+                                         compose ? methods[k].function : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
