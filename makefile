@@ -3,8 +3,8 @@
 #
 # petscspike: the one entry point. Nothing here needs editing; `make help` lists the targets and variables.
 #
-# PETSC_DIR (and PETSC_ARCH) choose a PETSc 3.26: a build tree or a prefix install. Without PETSC_DIR, tools/bootstrap builds one
-# in the user's cache folder, the first time it is needed.
+# PETSC_DIR (and PETSC_ARCH) choose a PETSc 3.26: a build tree or a prefix install. Without PETSC_DIR, tools/bootstrap
+# builds one in the user's cache folder, the first time it is needed.
 
 NAME    := petscspike
 ABI     := 0.1
@@ -17,12 +17,18 @@ comma := ,
 hash  := \#
 Q     := $(if $(V),,@)
 
-# ---- Which PETSc ----------------------------------------------------------------------------------------------------------
+# As many jobs as the cores and the memory allow, where the caller says nothing (-jN on the command line decides)
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += $(shell SPIKE_JOBS='$(SPIKE_JOBS)' tools/jobs --make)
+endif
+
+# ---- Which PETSc -----------------------------------------------------------------------------------------------------
 GOALS := $(filter-out help format checkformat checkevidence clean,$(or $(MAKECMDGOALS),lib))
 ifneq ($(GOALS),)
 ifeq ($(PETSC_DIR),)
   # The caller's PETSC_ARCH belongs to no PETSC_DIR then; info only looks
-  BOOTSTRAPPED := $(shell $(foreach v,$(filter SPIKE_%,$(.VARIABLES)),$(if $(filter command%,$(origin $(v))),$(v)='$($(v))')) tools/bootstrap $(if $(filter-out info,$(GOALS)),,--print) \
+  OURVARS := $(foreach v,$(filter SPIKE_%,$(.VARIABLES)),$(if $(filter command%,$(origin $(v))),$(v)='$($(v))'))
+  BOOTSTRAPPED := $(shell $(OURVARS) tools/bootstrap $(if $(filter-out info,$(GOALS)),,--print) \
     $(if $(filter-out demo bench,$(GOALS)),,--pictures))
   override PETSC_DIR  := $(patsubst PETSC_DIR=%,%,$(filter PETSC_DIR=%,$(BOOTSTRAPPED)))
   override PETSC_ARCH := $(patsubst PETSC_ARCH=%,%,$(filter PETSC_ARCH=%,$(BOOTSTRAPPED)))
@@ -41,7 +47,7 @@ PETSCINC  := $(PETSC_DIR)/include
 PETSCCONF := $(PETSC_DIR)/$(if $(PETSC_ARCH),$(PETSC_ARCH)/)include/petscconf.h
 endif
 
-# ---- What is built, and where ---------------------------------------------------------------------------------------------
+# ---- What is built, and where ----------------------------------------------------------------------------------------
 # SANITIZE=1 builds everything once more, apart, under AddressSanitizer and UBSan
 BASE   := $(if $(PETSC_ARCH),$(PETSC_ARCH),build)
 BUILD  := $(BASE)$(if $(SANITIZE),/sanitize)
@@ -59,12 +65,14 @@ private := $(LIBDIR)/lib$(NAME)_private.a
 ISA    := $(wildcard src/kernels/*/host/*_isa.c)
 SRC.c  := $(filter-out $(ISA),$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c src/*/*/*/*.c)))
 # A PETSc without CUDA may leave an nvcc that it has seen in CUDAC
-CUDA   := $(if $(PETSCCONF),$(if $(CUDAC),$(shell grep -q '^ *$(hash) *define  *PETSC_HAVE_CUDA  *1' $(PETSCCONF) && echo yes)))
+havecuda = $(shell grep -q '^ *$(hash) *define  *PETSC_HAVE_CUDA  *1' $(PETSCCONF) && echo yes)
+CUDA   := $(if $(PETSCCONF),$(if $(CUDAC),$(havecuda)))
 SRC.cu := $(if $(CUDA),$(sort $(wildcard src/kernels/*/cuda/*.cu)))
 
-# ---- Flags ----------------------------------------------------------------------------------------------------------------
-# *_isa.c are compiled for the baseline and, where the compiler targets x86-64, for its levels 3 and 4; the best one is chosen at
-# run time, so the library runs on every processor of its kind. Never -march=native. probe.mk says what the compiler can do.
+# ---- Flags -----------------------------------------------------------------------------------------------------------
+# *_isa.c are compiled for the baseline and, where the compiler targets x86-64, for its levels 3 and 4; the best one is
+# chosen at run time, so the library runs on every processor of its kind. Never -march=native. probe.mk says what the
+# compiler can do.
 ISA_FLAGS.v3 := -march=x86-64-v3
 ISA_FLAGS.v4 := -march=x86-64-v4
 ifneq ($(GOALS),)
@@ -76,24 +84,32 @@ CUDA_DEFINE := $(if $(SRC.cu),-DSPIKE_HAVE_CUDA)
 
 # Machine code for each CUDA_ARCH (by default those of this PETSc, else 90), and PTX of the last for later GPUs
 CUDA_ARCH  ?= $(or $(patsubst code=sm_%,%,$(filter code=sm_%,$(subst $(comma), ,$(CUDAC_FLAGS)))),90)
-gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
+ptx         = compute_$(lastword $(CUDA_ARCH))
+gencode     = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) -gencode arch=$(ptx),code=$(ptx)
 # GPU code in a quarter of the space, where the compiler can
 squeeze := $(if $(SRC.cu),$(if $(findstring compress-mode,$(shell $(CUDAC) --help 2>/dev/null)),-compress-mode=size))
-OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(gencode) -O3 $(squeeze) -Werror cross-execution-space-call
+OUR_CUDAC_FLAGS = $(filter-out -gencode arch=compute_% -arch=%,$(CUDAC_FLAGS)) $(gencode) -O3 $(squeeze) \
+  -Werror cross-execution-space-call
 
 SPIKE_INC := -I$(CURDIR)/include
 OUR_INC    = $(SPIKE_INC) -I$(CURDIR)/src
-SAN_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g)
-COMPILE.c  = $(PCC) -c $(PCC_FLAGS) $(OPT) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(CUDA_DEFINE) $(OUR_INC) $(CCPPFLAGS) -MMD -MP
-COMPILE.cu = $(CUDAC) -c $(MPICXX_INCLUDES) $(OUR_CUDAC_FLAGS) $(CUDAFLAGS) $(CUDACPPFLAGS) $(OUR_INC) $(CUDA_DEPFLAGS) --compiler-options="$(CXXCPPFLAGS) $(CUDA_CXXFLAGS)"
-PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) -MMD -MP -MF $@.d -Wl,--as-needed
+SAN_FLAGS := $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined \
+  -fno-omit-frame-pointer -g)
+COMPILE.c  = $(PCC) -c $(PCC_FLAGS) $(OPT) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(CUDA_DEFINE) $(OUR_INC) \
+  $(CCPPFLAGS) -MMD -MP
+COMPILE.cu = $(CUDAC) -c $(MPICXX_INCLUDES) $(OUR_CUDAC_FLAGS) $(CUDAFLAGS) $(CUDACPPFLAGS) $(OUR_INC) \
+  $(CUDA_DEPFLAGS) --compiler-options="$(CXXCPPFLAGS) $(CUDA_CXXFLAGS)"
+PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_INC) $(CCPPFLAGS) \
+  -MMD -MP -MF $@.d -Wl,--as-needed
 LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(notdir $(soname))
 LINK.spike = -Wl,-rpath,$(abspath $(LIBDIR)) -L$(LIBDIR) -l$(NAME) $(PETSC_LIB)
 
-OBJ := $(SRC.c:%.c=$(OBJDIR)/%.o) $(SRC.cu:%.cu=$(BASE)/obj/%.cu.o) $(foreach f,$(ISA),$(ISA_LEVELS:%=$(OBJDIR)/$(f:.c=).%.o))
+OBJ := $(SRC.c:%.c=$(OBJDIR)/%.o) $(SRC.cu:%.cu=$(BASE)/obj/%.cu.o) \
+  $(foreach f,$(ISA),$(ISA_LEVELS:%=$(OBJDIR)/$(f:.c=).%.o))
 
 ifneq ($(filter-out info,$(GOALS)),)
-# Everything is rebuilt when the PETSc behind PETSC_DIR or the flags change: their text is in a file that only changes with them
+# Everything is rebuilt when the PETSc behind PETSC_DIR or the flags change: their text is in a file that only changes
+# with them
 quote = '$(subst ','\'',$(1))'
 keep  = $(shell mkdir -p $(dir $(1)) && { printf '%s\n' $(2) | cmp -s - $(1) || printf '%s\n' $(2) >$(1); })
 $(call keep,$(BASE)/.gitignore,'*')
@@ -101,7 +117,7 @@ $(call keep,$(BUILD)/flags,$(call quote,$(PETSC_DIR) $(COMPILE.c) $(PETSC_LIB)))
 $(if $(CUDA),$(call keep,$(BASE)/cudaflags,$(call quote,$(PETSC_DIR) $(COMPILE.cu))))
 endif
 
-# ---- The library ----------------------------------------------------------------------------------------------------------
+# ---- The library -----------------------------------------------------------------------------------------------------
 .PHONY: lib
 lib: $(so)
 
@@ -130,7 +146,8 @@ $(OBJDIR)/%_isa.$(1).o: %_isa.c $(BUILD)/flags
 endef
 $(foreach level,base v3 v4,$(eval $(call ISA_RULE,$(level))))
 
-# Formulas of the Krylov methods are to have the same bits in each kernel that has them: fma() where it is written, and nowhere else
+# Formulas of the Krylov methods are to have the same bits in each kernel that has them: fma() where it is written, and
+# nowhere else
 $(BASE)/obj/src/kernels/krylov/cuda/%.cu.o: FMAD := -fmad=false
 
 # The sanitizers are for host code: both builds share these
@@ -153,17 +170,30 @@ $(private): $(OBJ)
 	@$(RM) $@
 	@$(AR) cr $@ $(OBJ)
 
-# ---- Programs -------------------------------------------------------------------------------------------------------------
+# ---- Programs --------------------------------------------------------------------------------------------------------
 KERNELTESTS := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.c)))
 CUDATESTS   := $(if $(SRC.cu),$(patsubst %.cu,$(BINDIR)/%,$(sort $(wildcard tests/kernels/*.cu))))
-BENCHMARKS  := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard benchmarks/*.c)))
+ONEFILE     := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard benchmarks/*.c)))
+# A benchmark in a folder has a file of its name there, and what needs a GPU in a folder cuda
+FOLDERS     := $(foreach d,$(notdir $(wildcard benchmarks/*)),$(if $(wildcard benchmarks/$(d)/$(d).c),$(d)))
+BENCHMARKS  := $(ONEFILE) $(FOLDERS:%=$(BINDIR)/benchmarks/%)
 TUTORIALS   := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tutorials/*.c)))
 PETSCTESTS  := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/*.c)))
 
-$(KERNELTESTS) $(BENCHMARKS): $(BINDIR)/%: %.c $(private)
+$(KERNELTESTS) $(ONEFILE): $(BINDIR)/%: %.c $(private)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC $<")
 	$(Q)$(PROGRAM.c) $(CUDA_DEFINE) -I$(CURDIR)/src -o $@ $< $(private) $(PETSC_LIB)
+
+parts = $(patsubst %.c,$(OBJDIR)/%.o,\
+  $(sort $(wildcard benchmarks/$(1)/*.c) $(if $(SRC.cu),$(wildcard benchmarks/$(1)/cuda/*.c))))
+define FOLDER_RULE
+$(BINDIR)/benchmarks/$(1): $(call parts,$(1)) $(private)
+	@mkdir -p $$(@D)
+	$$(if $$(Q),@echo "   LINK $$@")
+	$$(Q)$$(CLINKER) $$(SAN_FLAGS) -Wl,--as-needed -o $$@ $$^ $$(PETSC_LIB)
+endef
+$(foreach folder,$(FOLDERS),$(eval $(call FOLDER_RULE,$(folder))))
 
 $(CUDATESTS): $(BINDIR)/%: %.cu $(private) $(BASE)/cudaflags
 	@mkdir -p $(@D)
@@ -177,9 +207,11 @@ $(TUTORIALS) $(PETSCTESTS): $(BINDIR)/%: %.c $(so)
 	$(if $(Q),@echo "     CC $<")
 	$(Q)$(PROGRAM.c) -o $@ $< $(LINK.spike)
 
--include $(OBJ:.o=.d) $(addsuffix .d,$(KERNELTESTS) $(BENCHMARKS) $(TUTORIALS) $(PETSCTESTS))
+-include $(OBJ:.o=.d) $(addsuffix .d,$(KERNELTESTS) $(ONEFILE) $(TUTORIALS) $(PETSCTESTS))
+-include $(foreach folder,$(FOLDERS),$(patsubst %.o,%.d,$(call parts,$(folder))))
 
-# Programs and libraries for tests/loading.sh: the same program with and without our library, and libraries built for another PETSc
+# Programs and libraries for tests/loading.sh: the same program with and without our library, and libraries built for
+# another PETSc
 LOADING   := $(BUILD)/loading
 ALIEN     := version scalar real int
 LOADPROGS := $(LOADING)/plain $(LOADING)/linked
@@ -197,10 +229,11 @@ $(LOADLIBS): $(LOADING)/%/lib$(NAME).$(SL_LINKER_SUFFIX): tools/alienpetsc $(sof
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC src/register.c (for a PETSc of another $*)")
 	$(Q)tools/alienpetsc $* $(PETSCINC)/petscversion.h $(PETSCCONF) $(@D)/include
-	$(Q)$(PCC) -c $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) -I$(@D)/include $(OUR_INC) $(CCPPFLAGS) -o $(@D)/register.o src/register.c
+	$(Q)$(PCC) -c $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) -I$(@D)/include $(OUR_INC) $(CCPPFLAGS) \
+	  -o $(@D)/register.o src/register.c
 	$(Q)$(LINK.so) -o $@ $(@D)/register.o $(filter-out %/src/register.o,$(OBJ)) $(PETSC_LIB)
 
-# ---- Tests ----------------------------------------------------------------------------------------------------------------
+# ---- Tests -----------------------------------------------------------------------------------------------------------
 # tools/gentests makes a script of each TEST block in tests and tutorials, with PETSc's generator
 SPIKE_MATRICES ?= $(abspath $(wildcard $(CURDIR)/../shared/matrices))
 HARNESS  := $(abspath $(BUILD))/harness
@@ -211,7 +244,8 @@ ifneq ($(filter check checkdevice test testprograms gpucheck gpusanitize bundle,
 include $(HARNESS)/sources.mk
 endif
 # The folders are prerequisites too: a file may go
-$(HARNESS)/sources.mk: tools/gentests tests tutorials $(wildcard tests/*.c tutorials/*.c tests/output tutorials/output tests/output/* tutorials/output/*) $(PETSCVARS)
+TESTFILES := $(wildcard $(foreach d,tests tutorials,$(d) $(d)/*.c $(d)/output $(d)/output/*))
+$(HARNESS)/sources.mk: tools/gentests $(TESTFILES) $(PETSCVARS)
 	@tools/gentests $(HARNESS) $(PETSC_DIR) '$(PETSC_ARCH)' '$(PYTHON)'
 	@sed 's/^/TESTSRC += /' $(HARNESS)/sources >$@
 
@@ -219,16 +253,19 @@ TESTEXE := $(TESTSRC:%.c=$(TESTDIR)/%)
 $(TESTEXE): $(TESTDIR)/spike/%: $(BINDIR)/%
 	@mkdir -p $(@D); ln -sf $(abspath $<) $@
 
-RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' SPIKE_LIB='$(abspath $(so))' SPIKE_VENV='$(SPIKE_VENV)' \
-  PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' SPIKE_CC='$(PCC)' SPIKE_CFLAGS='$(SAN_FLAGS)' SPIKE_HAVE_CUDA='$(if $(CUDA),1)' $(if $(SANITIZE),SPIKE_SUPPRESSIONS='$(CURDIR)/tools')
-LIMIT  := $(if $(SANITIZE),-t 600)
+RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' SPIKE_LIB='$(abspath $(so))' \
+  SPIKE_VENV='$(SPIKE_VENV)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' MPIEXEC='$(MPIEXEC)' \
+  SPIKE_CC='$(PCC)' SPIKE_CFLAGS='$(SAN_FLAGS)' SPIKE_HAVE_CUDA='$(if $(CUDA),1)' \
+  $(if $(SANITIZE),SPIKE_SUPPRESSIONS='$(CURDIR)/tools')
+LIMIT  := $(if $(SANITIZE),-t 900)
 
 .PHONY: testprograms check checkdevice test
 testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS)
 
 check: testprograms
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null
-	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh $(if $(SANITIZE),,faults:tests/faults.sh) programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
+	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -o $(BUILD)/check loading:tests/loading.sh \
+	  $(if $(SANITIZE),,faults:tests/faults.sh) programs:$(BINDIR)/tests/kernels petsc:$(TESTDIR)
 
 # What a PETSc with a device changes on a machine without one: loading, and the tests of what knows about devices
 DEVICETESTS := @(device|dia|gridstencil|nosync|composition|interface|ksp_fused)
@@ -240,7 +277,7 @@ checkdevice: testprograms
 test: $(so) $(TESTEXE)
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(or $(gs),$(search))' -o $(BUILD)/check petsc:$(TESTDIR)
 
-# ---- The main job, benchmarks, GPU ----------------------------------------------------------------------------------------
+# ---- The main job, benchmarks, GPU -----------------------------------------------------------------------------------
 .PHONY: demo programs bench gpucheck
 programs: $(TUTORIALS) $(BENCHMARKS)
 
@@ -262,7 +299,7 @@ gpucheck: testprograms
 gpusanitize: testprograms
 	@$(RUNENV) tools/gpusanitize $(BUILD) -r benchmarks/results/sanitizer.txt
 
-# ---- Installing and carrying away -----------------------------------------------------------------------------------------
+# ---- Installing and carrying away ------------------------------------------------------------------------------------
 .PHONY: install bundle
 install: $(so)
 	@install -d '$(DESTDIR)$(prefix)/lib/pkgconfig' '$(DESTDIR)$(prefix)/include' '$(DESTDIR)$(prefix)/share/$(NAME)'
@@ -272,7 +309,8 @@ install: $(so)
 	@install -m 644 include/petscspike.h '$(DESTDIR)$(prefix)/include/'
 	@install -m 644 LICENSE $(wildcard README.md CITATION.cff) '$(DESTDIR)$(prefix)/share/$(NAME)/'
 	@printf '%s\n' 'prefix=$(prefix)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: $(NAME)' \
-	  'Description: SPIKE preconditioners for PETSc' 'Version: $(VERSION)' 'Requires.private: petsc >= 3.26, petsc < 3.27' \
+	  'Description: SPIKE preconditioners for PETSc' 'Version: $(VERSION)' \
+	  'Requires.private: petsc >= 3.26, petsc < 3.27' \
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$(NAME)' >'$(DESTDIR)$(prefix)/lib/pkgconfig/$(NAME).pc'
 	@printf '%s\n' '# Loads $(NAME) into any PETSc application: -options_file $(prefix)/share/$(NAME)/$(NAME).options' \
 	  '-dll_append $(prefix)/lib/$(notdir $(so))' >'$(DESTDIR)$(prefix)/share/$(NAME)/$(NAME).options'
@@ -283,14 +321,14 @@ install: $(so)
 bundle: testprograms $(BENCHMARKS) $(TUTORIALS)
 	@$(RUNENV) tools/bundle $(BUILD) $(NAME)-$(VERSION)-$(or $(PETSC_ARCH),prefix).tar.xz
 
-# ---- Formatting -----------------------------------------------------------------------------------------------------------
+# ---- Formatting ------------------------------------------------------------------------------------------------------
 .PHONY: format checkformat checkevidence variants
 variants: ; @CC='$(PCC)' tools/variants '$(PETSC_DIR)' '$(PETSC_ARCH)'
 format: ; @tools/format
 checkformat: ; @tools/format --check
 checkevidence: ; @tools/gpucheck --verify
 
-# ---- Where things are -----------------------------------------------------------------------------------------------------
+# ---- Where things are ------------------------------------------------------------------------------------------------
 .PHONY: info help clean
 info:
 	@printf '%s\n' 'PETSC_DIR=$(PETSC_DIR)' 'PETSC_ARCH=$(PETSC_ARCH)' 'SPIKE_LIB=$(abspath $(so))'
@@ -317,12 +355,13 @@ petscspike $(VERSION): SPIKE preconditioners as a plugin for PETSc 3.26
   make variants     compiles everything for complex, single and 64-bit PETScs, without building one
   make clean        removes what was built here
 
-  PETSC_DIR, PETSC_ARCH   a PETSc 3.26 with shared libraries: build tree (both) or prefix install (PETSC_DIR alone)
+  PETSC_DIR, PETSC_ARCH   a PETSc 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
   SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, nocuda (with commas)
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code
   SPIKE_MATRICES=FOLDER   real matrices for tests that read them
   JOBS=N                  tests at once        V=1   whole command lines        CFLAGS=...   more flags
+  -jN or SPIKE_JOBS=N     compilers at once (all cores, as far as memory allows)
 endef
 export HELP
 help: ; @echo "$$HELP"

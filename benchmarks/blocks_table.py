@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""blocks_table.py FILE.csv [...]: tables from the files that benchmarks/blocks wrote with -csv, each by a process of its own: medians over the processes. One that -csv wrote may be among them.
+"""blocks_table.py FILE.csv [...]: tables from the files that benchmarks/blocks wrote with -csv, each by a process of
+its own: medians over the processes. One that -csv wrote may be among them.
 
-Times are ms, the shorter of calls and CUDA graphs; "copy" is the share of the rate of a copy at the least traffic; peers are cuBLAS, cuSPARSE, BLAS or MATBAIJ at the same place, the best function in the better layout, and their time
-is given over ours. Last come the bars, each with the number of cells that meet it and those that do not. Results that are wrong by more than 1e5 units of rounding are marked, and no peer's time. -csv FILE also writes the medians to a file; -bars prints the bars alone."""
+Times are ms, the shorter of calls and CUDA graphs; "copy" is the share of the rate of a copy at the least traffic;
+peers are cuBLAS, cuSPARSE, BLAS or MATBAIJ at the same place, the best function in the better layout, and their time is
+given over ours. Last come the bars, each with the number of cells that meet it and those that do not. Results that are
+wrong by more than 1e5 units of rounding are marked, and no peer's time. -csv FILE also writes the medians to a file;
+-bars prints the bars alone."""
+
 import argparse
 import collections
 import csv
@@ -29,7 +34,9 @@ def read(names):
         with open(name, newline="") as f:
             for row in csv.DictReader(f):
                 cell = Cell(*(int(row[k]) if k in ("bs", "n", "m", "tasks") else row[k] for k in KEY))
-                line = cells.setdefault(cell, {}).setdefault(row["solver"], {k: [] for k in NUMBERS + ["error", "note"]} | {"processes": 0})
+                line = cells.setdefault(cell, {}).setdefault(
+                    row["solver"], {k: [] for k in NUMBERS + ["error", "note"]} | {"processes": 0}
+                )
                 for k in NUMBERS + ["error"]:
                     line[k].append(float(row[k]))
                 line["note"] = row["note"]
@@ -41,7 +48,11 @@ def read(names):
             line["error"] = max((e for e in line["error"] if not math.isnan(e)), default=math.nan)
             line["best"] = min((t for t in (line["ms"], line["graph_ms"]) if not math.isnan(t)), default=math.nan)
             line["wrong"] = line["error"] > WRONG
-            line["copy"] = 1e-6 * line["bytes"] / (line["best"] * line["copy_gbs"]) if line["bytes"] > 0 and line["copy_gbs"] > 0 else math.nan
+            line["copy"] = (
+                1e-6 * line["bytes"] / (line["best"] * line["copy_gbs"])
+                if line["bytes"] > 0 and line["copy_gbs"] > 0
+                else math.nan
+            )
     return cells
 
 
@@ -51,7 +62,11 @@ def is_ours(solver):
 
 def best(lines, wanted):
     """The least time of the lines that are wanted, and who has it"""
-    there = [(line["best"], solver) for solver, line in lines.items() if wanted(solver) and not math.isnan(line["best"]) and not line["wrong"]]
+    there = [
+        (line["best"], solver)
+        for solver, line in lines.items()
+        if wanted(solver) and not math.isnan(line["best"]) and not line["wrong"]
+    ]
     return min(there) if there else (math.nan, "")
 
 
@@ -91,8 +106,18 @@ def print_cells(cells):
         time, who = peer(cells, cell)
         for solver, line in lines.items():
             ratio = time / line["best"] if is_ours(solver) else math.nan
-            print(f"  {cell.op:11} {cell.precision} {cell.layout} bs {cell.bs:2} n {cell.n:7} m {cell.m:2} tasks {cell.tasks:2} {solver:20}" + number(line["ms"], 10, 4) + number(line["graph_ms"], 10, 4) + number(line["copy"], 6, 3) + number(ratio, 9, 2)
-                  + number(line["error"], 8, 2) + (f"  {who}" if is_ours(solver) and not math.isnan(ratio) else "") + ("  " + line["note"] if line["note"] else "") + ("  WRONG" if line["wrong"] else ""))
+            print(
+                f"  {cell.op:11} {cell.precision} {cell.layout} bs {cell.bs:2} n {cell.n:7} m {cell.m:2} tasks"
+                f" {cell.tasks:2} {solver:20}"
+                + number(line["ms"], 10, 4)
+                + number(line["graph_ms"], 10, 4)
+                + number(line["copy"], 6, 3)
+                + number(ratio, 9, 2)
+                + number(line["error"], 8, 2)
+                + (f"  {who}" if is_ours(solver) and not math.isnan(ratio) else "")
+                + ("  " + line["note"] if line["note"] else "")
+                + ("  WRONG" if line["wrong"] else "")
+            )
 
 
 class Bar:
@@ -111,9 +136,21 @@ class Bar:
 
     def show(self):
         total = self.met + len(self.missed)
-        print(f"  {self.text}: " + ("nothing measured" if not total else f"met in all {total} cells" if not self.missed else f"MISSED in {len(self.missed)} of {total} cells"))
+        print(
+            f"  {self.text}: "
+            + (
+                "nothing measured"
+                if not total
+                else (
+                    f"met in all {total} cells" if not self.missed else f"MISSED in {len(self.missed)} of {total} cells"
+                )
+            )
+        )
         for cell, value in self.missed:
-            print(f"      {value:.4g}: {cell.op} {cell.precision} {cell.layout} bs {cell.bs} n {cell.n} m {cell.m} tasks {cell.tasks}")
+            print(
+                f"      {value:.4g}: {cell.op} {cell.precision} {cell.layout} bs {cell.bs} n {cell.n} m {cell.m} tasks"
+                f" {cell.tasks}"
+            )
 
 
 def ratio(time, mine):
@@ -121,10 +158,20 @@ def ratio(time, mine):
 
 
 def print_bars(cells):
-    share, small, cublas = Bar("dot and axpy, m = 4, 8, 16: share of a copy at 64 MB and more, at least 0.85"), Bar("dot and axpy, m = 4, 8, 16, n = 65536: us, at most 8"), Bar("dot and axpy, m = 4, 8, 16: time of cuBLAS, the better layout, over ours, at least 1")
-    spmm, ahead = Bar("sparse products, bs and m = 4, 8, 16, and m = 1: share of a copy at BSR's bytes, at least 0.75"), Bar("sparse products: time of cuSPARSE, the better format, over ours, more than 1")
-    factor, factor16, solve, many = (Bar("block ILU(0), 64000 block rows, bs 4 and 8: time of bsrilu02 over ours, at least 3"), Bar("block ILU(0), 64000 block rows, bs 16: time of bsrilu02 over ours, at least 10"),
-                                     Bar("solves, 64000 block rows: time of a pair of bsrsv2 (of m pairs, or bsrsm2) over ours, at least 3"), Bar("30 factorizations of 1000 block rows at once: time of cuSPARSE task by task over ours, at least 8"))
+    share, small, cublas = (
+        Bar("dot and axpy, m = 4, 8, 16: share of a copy at 64 MB and more, at least 0.85"),
+        Bar("dot and axpy, m = 4, 8, 16, n = 65536: us, at most 8"),
+        Bar("dot and axpy, m = 4, 8, 16: time of cuBLAS, the better layout, over ours, at least 1"),
+    )
+    spmm, ahead = Bar(
+        "sparse products, bs and m = 4, 8, 16, and m = 1: share of a copy at BSR's bytes, at least 0.75"
+    ), Bar("sparse products: time of cuSPARSE, the better format, over ours, more than 1")
+    factor, factor16, solve, many = (
+        Bar("block ILU(0), 64000 block rows, bs 4 and 8: time of bsrilu02 over ours, at least 3"),
+        Bar("block ILU(0), 64000 block rows, bs 16: time of bsrilu02 over ours, at least 10"),
+        Bar("solves, 64000 block rows: time of a pair of bsrsv2 (of m pairs, or bsrsm2) over ours, at least 3"),
+        Bar("30 factorizations of 1000 block rows at once: time of cuSPARSE task by task over ours, at least 8"),
+    )
     streams = Bar("tasks at once: time of ours one by one, a stream each, over one launch's, at least 1")
     wrong = []
     for cell, lines in cells.items():
@@ -145,7 +192,11 @@ def print_bars(cells):
             r = ratio(peer(cells, cell)[0], mine["best"])
             ahead.cell(cell, r, r > 1.0)
         if cell.part == "ilu" and cell.n == 64000 and cell.op == "factor":
-            r, bar, least = ratio(peer(cells, cell)[0], mine["best"]), factor16 if cell.bs == 16 else factor, 10.0 if cell.bs == 16 else 3.0
+            r, bar, least = (
+                ratio(peer(cells, cell)[0], mine["best"]),
+                factor16 if cell.bs == 16 else factor,
+                10.0 if cell.bs == 16 else 3.0,
+            )
             bar.cell(cell, r, r >= least)
         if cell.part == "ilu" and cell.n == 64000 and cell.op == "solve":
             r = ratio(column(cells, cell, lambda s: not is_ours(s))[0], mine["best"])
@@ -165,11 +216,22 @@ def print_bars(cells):
 
 def print_tasks(cells):
     """Time of a batch over that of its tasks one by one, as the figures of the paper show it"""
-    rows = sorted({(c.op, c.precision, c.bs, c.m, c.place, c.n) for c in cells if c.part == "tasks" and c.op in ("dot", "axpy", "mixed", "factor", "solve")})
+    rows = sorted(
+        {
+            (c.op, c.precision, c.bs, c.m, c.place, c.n)
+            for c in cells
+            if c.part == "tasks" and c.op in ("dot", "axpy", "mixed", "factor", "solve")
+        }
+    )
     if not rows:
         return
     counts = sorted({c.tasks for c in cells if c.part == "tasks"})
-    print("\nMany tasks at once: ms of ours" + "; then of the best other way (streams, batches, one by one)\n" + " " * 45 + "".join(f"{n:>10}" for n in counts))
+    print(
+        "\nMany tasks at once: ms of ours"
+        + "; then of the best other way (streams, batches, one by one)\n"
+        + " " * 45
+        + "".join(f"{n:>10}" for n in counts)
+    )
     for op, precision, bs, m, place, n in rows:
         for other in (False, True):
             text = ""
@@ -177,7 +239,9 @@ def print_tasks(cells):
                 lines = cells.get(Cell("tasks", op, place, precision, "cols", bs, n, m, count), {})
                 text += number(best(lines, lambda s: (s != "ours") if other else (s == "ours"))[0], 9, 4)
             if text.replace("-", "").strip():
-                print(f"  {place:4} {op:7} {precision} bs {bs:2} m {m:2} n {n:6} {'others' if other else 'ours':8}" + text)
+                print(
+                    f"  {place:4} {op:7} {precision} bs {bs:2} m {m:2} n {n:6} {'others' if other else 'ours':8}" + text
+                )
 
 
 def print_split(cells):
@@ -189,23 +253,41 @@ def print_split(cells):
         print("\nTasks split between device and one core: ms by the number of tasks on the host")
     for cell, times in rows.items():
         alone, (shortest, share) = times[0], min((t, s) for s, t in times.items())
-        print(f"  {cell.op:5} bs {cell.bs:2} m {cell.m:2} of {cell.tasks}: " + ", ".join(f"{s}: {t:.4f}" for s, t in sorted(times.items())) + (f"; useful, {alone / shortest:.2f} times with {share}" if shortest < 0.95 * alone else "; useless"))
+        print(
+            f"  {cell.op:5} bs {cell.bs:2} m {cell.m:2} of {cell.tasks}: "
+            + ", ".join(f"{s}: {t:.4f}" for s, t in sorted(times.items()))
+            + (f"; useful, {alone / shortest:.2f} times with {share}" if shortest < 0.95 * alone else "; useless")
+        )
 
 
 def print_core(cells):
     """What one core of the host takes over what the device takes, ours on both"""
-    rows = [(cell, lines["ours"]["best"], cells[cell._replace(place="host")]["ours"]["best"]) for cell, lines in cells.items() if cell.place == "cuda" and "ours" in lines and "ours" in cells.get(cell._replace(place="host"), {})]
+    rows = [
+        (cell, lines["ours"]["best"], cells[cell._replace(place="host")]["ours"]["best"])
+        for cell, lines in cells.items()
+        if cell.place == "cuda" and "ours" in lines and "ours" in cells.get(cell._replace(place="host"), {})
+    ]
     if rows:
         print("\nOne core of the host beside the device, ours on both: ms, and times as long")
     for cell, device, host in rows:
-        print(f"  {cell.part:5} {cell.op:11} {cell.precision} {cell.layout} bs {cell.bs:2} n {cell.n:7} m {cell.m:2} tasks {cell.tasks:2}" + number(device, 10, 4) + number(host, 10, 3) + number(host / device, 8, 1))
+        print(
+            f"  {cell.part:5} {cell.op:11} {cell.precision} {cell.layout} bs {cell.bs:2} n {cell.n:7} m {cell.m:2}"
+            f" tasks {cell.tasks:2}"
+            + number(device, 10, 4)
+            + number(host, 10, 3)
+            + number(host / device, 8, 1)
+        )
 
 
 def print_sorted(cells):
     for cell, lines in cells.items():
         other = cells.get(cell._replace(op="rows sorted"), {})
         if cell.part == "mult" and cell.op == "rows" and "ours" in lines and "ours" in other:
-            print(f"  rows of very different lengths, {cell.place}, m {cell.m}: {lines['ours']['best']:.4f} ms, sorted by length {other['ours']['best']:.4f}: {lines['ours']['best'] / other['ours']['best']:.2f} times as fast")
+            print(
+                f"  rows of very different lengths, {cell.place}, m {cell.m}: {lines['ours']['best']:.4f} ms, sorted by"
+                f" length {other['ours']['best']:.4f}: {lines['ours']['best'] / other['ours']['best']:.2f} times as"
+                " fast"
+            )
 
 
 def main():
@@ -226,10 +308,44 @@ def main():
     if args.csv:
         with open(args.csv, "w", newline="") as f:
             w = csv.writer(f, lineterminator="\n")
-            w.writerow(["part", "op", "solver", "place", "precision", "layout", "bs", "n", "m", "tasks", *NUMBERS, "error", "processes", "note"])
+            w.writerow(
+                [
+                    "part",
+                    "op",
+                    "solver",
+                    "place",
+                    "precision",
+                    "layout",
+                    "bs",
+                    "n",
+                    "m",
+                    "tasks",
+                    *NUMBERS,
+                    "error",
+                    "processes",
+                    "note",
+                ]
+            )
             for cell, lines in cells.items():
                 for solver, line in lines.items():
-                    w.writerow([cell.part, cell.op, solver, cell.place, cell.precision, cell.layout, cell.bs, cell.n, cell.m, cell.tasks, *(f"{line[k]:.6e}" for k in NUMBERS), f"{line['error']:.3g}", line["processes"], line["note"]])
+                    w.writerow(
+                        [
+                            cell.part,
+                            cell.op,
+                            solver,
+                            cell.place,
+                            cell.precision,
+                            cell.layout,
+                            cell.bs,
+                            cell.n,
+                            cell.m,
+                            cell.tasks,
+                            *(f"{line[k]:.6e}" for k in NUMBERS),
+                            f"{line['error']:.3g}",
+                            line["processes"],
+                            line["note"],
+                        ]
+                    )
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ static char help[] = "Several right-hand sides at once against single solves.\n\
   -repeat k          pairs of solves; medians are shown (5)\n\
   -mat_type t        aij, aijcusparse\n\n";
 
-#include "bandcase.h"
-#include "poisson.h"
+#include "common/bandcase.h"
+#include "common/poisson.h"
 
 #define MOSTREPEAT 64
 

@@ -202,6 +202,50 @@ static PetscErrorCode PrintHead(MPI_Comm comm, const char title[], PetscInt nc, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The first table: error[nd nc], -1: a zero pivot */
+static PetscErrorCode PrintErrors(MPI_Comm comm, PetscInt nd, const PetscReal d[], PetscInt nc, const Config c[],
+                                  const PetscReal error[], const PetscReal decay[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PrintHead(comm, "Error of one application, percent (- : zero pivot)", nc, c, PETSC_TRUE));
+  for (PetscInt i = 0; i < nd; i++) {
+    PetscCall(PetscPrintf(comm, "%8.5g", (double)d[i]));
+    if (Paper(d[i]) > 0.0) PetscCall(PetscPrintf(comm, " %9.4g", (double)Paper(d[i])));
+    else PetscCall(PetscPrintf(comm, " %9s", ""));
+    for (PetscInt k = 0; k < nc; k++) {
+      if (error[i * nc + k] < 0.0) PetscCall(PetscPrintf(comm, " %11s", "-"));
+      else PetscCall(PetscPrintf(comm, " %11.2g", (double)error[i * nc + k]));
+    }
+    PetscCall(PetscPrintf(comm, " %12.1e\n", (double)decay[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The second table: sums of iterations over the seeds, its[nd nc], -1: not solved; the largest residuals */
+static PetscErrorCode PrintIterations(MPI_Comm comm, PetscInt nd, const PetscReal d[], PetscInt nc, const Config c[],
+                                      const PetscInt its[], const PetscReal relres[], PetscInt seeds)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PrintHead(comm,
+                      "Iterations of BiCGStab to 1e-8, mean of the matrices (- : at least one not solved, ~ : true "
+                      "residual above 1e-7)",
+                      nc, c, PETSC_FALSE));
+  for (PetscInt i = 0; i < nd; i++) {
+    PetscReal worst = 0.0;
+
+    PetscCall(PetscPrintf(comm, "%8.5g", (double)d[i]));
+    for (PetscInt k = 0; k < nc; k++) {
+      const PetscReal rr = relres[i * nc + k];
+
+      if (its[i * nc + k] < 0) PetscCall(PetscPrintf(comm, " %10s ", "-"));
+      else PetscCall(PetscPrintf(comm, " %10.1f%c", (double)its[i * nc + k] / (double)seeds, rr <= 1e-7 ? ' ' : '~'));
+      if (its[i * nc + k] >= 0) worst = PetscMax(worst, rr);
+    }
+    PetscCall(PetscPrintf(comm, " %12.1e\n", (double)worst));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   MPI_Comm  comm;
@@ -293,34 +337,8 @@ int main(int argc, char **argv)
     PetscCall(VecDestroy(&b));
   }
 
-  PetscCall(PrintHead(comm, "Error of one application, percent (- : zero pivot)", nc, c, PETSC_TRUE));
-  for (PetscInt i = 0; i < nd1; i++) {
-    PetscCall(PetscPrintf(comm, "%8.5g", (double)d1[i]));
-    if (Paper(d1[i]) > 0.0) PetscCall(PetscPrintf(comm, " %9.4g", (double)Paper(d1[i])));
-    else PetscCall(PetscPrintf(comm, " %9s", ""));
-    for (PetscInt k = 0; k < nc; k++) {
-      if (error[i * nc + k] < 0.0) PetscCall(PetscPrintf(comm, " %11s", "-"));
-      else PetscCall(PetscPrintf(comm, " %11.2g", (double)error[i * nc + k]));
-    }
-    PetscCall(PetscPrintf(comm, " %12.1e\n", (double)decay[i]));
-  }
-  PetscCall(PrintHead(comm,
-                      "Iterations of BiCGStab to 1e-8, mean of the matrices (- : at least one not solved, ~ : true "
-                      "residual above 1e-7)",
-                      nc, c, PETSC_FALSE));
-  for (PetscInt i = 0; i < nd2; i++) {
-    PetscReal worst = 0.0;
-
-    PetscCall(PetscPrintf(comm, "%8.5g", (double)d2[i]));
-    for (PetscInt k = 0; k < nc; k++) {
-      const PetscReal rr = relres[i * nc + k];
-
-      if (its[i * nc + k] < 0) PetscCall(PetscPrintf(comm, " %10s ", "-"));
-      else PetscCall(PetscPrintf(comm, " %10.1f%c", (double)its[i * nc + k] / (double)seeds, rr <= 1e-7 ? ' ' : '~'));
-      if (its[i * nc + k] >= 0) worst = PetscMax(worst, rr);
-    }
-    PetscCall(PetscPrintf(comm, " %12.1e\n", (double)worst));
-  }
+  PetscCall(PrintErrors(comm, nd1, d1, nc, c, error, decay));
+  PetscCall(PrintIterations(comm, nd2, d2, nc, c, its, relres, seeds));
   PetscCall(PetscFree(error));
   PetscCall(PetscFree2(its, relres));
   PetscCall(PetscFinalize());

@@ -5,10 +5,10 @@
 usage: benchmarks/partitions -mat_type aijcusparse -calibrate -csv sweep.csv
        benchmarks/fit_partitions.py sweep.csv [more.csv]
 
-Prints the table of constants to be pasted, one line for each half-bandwidth measured in double precision at dominance 1, then for each case of
-all files the number of partitions that the model with these constants chooses among those measured, and what it costs above the best of them.
-Needs NumPy and SciPy.
-"""
+Prints the table of constants to be pasted, one line for each half-bandwidth measured in double precision at dominance
+1, then for each case of all files the number of partitions that the model with these constants chooses among those
+measured, and what it costs above the best of them. Needs NumPy and SciPy."""
+
 import argparse
 import csv
 import functools
@@ -53,7 +53,7 @@ def shape(n, k, p):
 
 @functools.lru_cache(maxsize=None)
 def reach(k, d):
-    """Rows over which the spikes of a random band fall to 1e-8, as PCSpikeExpectFalloff_Private() expects of its rows."""
+    """Rows over which the spikes of a random band fall to 1e-8, as PCSpikeExpectFalloff_Private() expects."""
     a = np.random.default_rng(0).uniform(-1.0, 1.0, (4096, 2, k))
     diagonal = d * np.abs(a).sum(axis=(1, 2))
     l, u = (np.maximum(np.sqrt((a[:, i] ** 2).sum(axis=1)), np.abs(a[:, i].sum(axis=1))) / diagonal for i in (0, 1))
@@ -70,11 +70,11 @@ def terms(n, k, d, precision, sm, p):
 
 
 def fit(cases, k, column, before):
-    """Constants of one half-bandwidth: least squares of the relative error, most weight where a setup and its applies are near their least.
+    """Constants of one half-bandwidth: least squares of the relative error, most weight where a setup and its applies
+    are near their least.
 
-    Where all numbers of partitions measured are too few to show what a share or an interface costs, they come from the half-bandwidth before,
-    growing as its square and its cube.
-    """
+    Where all numbers of partitions measured are too few to show what a share or an interface costs, they come from the
+    half-bandwidth before, growing as its square and its cube."""
     a, b = [], []
     for (n, kk, d, precision, sm), rows in cases.items():
         if kk != k or d != 1.0 or precision != "double":
@@ -100,7 +100,9 @@ def fits(cases):
     """Constants of setup and apply for each half-bandwidth measured."""
     table, before = {}, None
     for k in sorted({c[1] for c in cases if c[2] == 1.0 and c[3] == "double"}):
-        table[k] = tuple(fit(cases, k, column, (before, table[before][column - 1]) if k > 32 else None) for column in (1, 2))
+        table[k] = tuple(
+            fit(cases, k, column, (before, table[before][column - 1]) if k > 32 else None) for column in (1, 2)
+        )
         before = k
     return table
 
@@ -113,8 +115,13 @@ def main():
     table = fits(cases)
     print("  /* K     setup: %s      apply: the same */" % ", ".join(NAMES))
     for k, both in table.items():
-        print("  {%d, {%s}, {%s}}," % (k, ", ".join("%.4g" % c for c in both[0]), ", ".join("%.4g" % c for c in both[1])))
-    print("\n%8s %4s %4s %-7s %8s %8s %9s %9s %10s" % ("N", "K", "d", "", "chosen", "best", "loss, %", "apply, %", "model, %"))
+        print(
+            "  {%d, {%s}, {%s}}," % (k, ", ".join("%.4g" % c for c in both[0]), ", ".join("%.4g" % c for c in both[1]))
+        )
+    print(
+        "\n%8s %4s %4s %-7s %8s %8s %9s %9s %10s"
+        % ("N", "K", "d", "", "chosen", "best", "loss, %", "apply, %", "model, %")
+    )
     for (n, k, d, precision, sm), rows in cases.items():
         if k not in table:
             continue
@@ -126,7 +133,20 @@ def main():
         chosen = min(rows, key=lambda r: model(r[0])[0] + APPLIES * model(r[0])[1])
         best = min(rows, key=lambda r: r[1] + r[2])
         error = max(abs(sum(model(r[0])) / (r[1] + r[2]) - 1) for r in rows if r[1] + r[2] < 2 * (best[1] + best[2]))
-        print("%8d %4d %4g %-7s %8d %8d %9.1f %9.1f %10.0f" % (n, k, d, precision, chosen[0], best[0], 100 * ((chosen[1] + chosen[2]) / (best[1] + best[2]) - 1), 100 * (chosen[2] / min(r[2] for r in rows) - 1), 100 * error))
+        print(
+            "%8d %4d %4g %-7s %8d %8d %9.1f %9.1f %10.0f"
+            % (
+                n,
+                k,
+                d,
+                precision,
+                chosen[0],
+                best[0],
+                100 * ((chosen[1] + chosen[2]) / (best[1] + best[2]) - 1),
+                100 * (chosen[2] / min(r[2] for r in rows) - 1),
+                100 * error,
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ Ratio: time with AIJ / time. With several ranks also stencils whose points aroun
 #include <petscspike.h>
 #include <petscdmda.h>
 #include <petsctime.h>
-#include "finish.h"
-#include "gbcgnode.h"
+#include "common/finish.h"
+#include "common/gbcgnode.h"
 
 #define KINDS   6
 #define ROUNDS  64

@@ -4,16 +4,22 @@
 
 usage: benchmarks/gbcg_model.py [ablation.txt]
 
-ablation.txt: what benchmarks/gbcgablation -bench_device printed on two GPUs or more, in double precision; its last grid is read, and its constants take
-the place of those below: product and vectors for each row, the latency of messages where these did not go through the host, and the wait of a reduction.
+ablation.txt: what benchmarks/gbcgablation -bench_device printed on two GPUs or more, in double precision; its last grid
+is read, and its constants take the place of those below: product and vectors for each row, the latency of messages
+where these did not go through the host, and the wait of a reduction.
 
-Layers of a grid n x n x m on P GPUs, r = n n m / P rows each; a rank sends a plane of n n numbers each way, at the same time:
+Layers of a grid n x n x m on P GPUs, r = n n m / P rows each; a rank sends a plane of n n numbers each way, at the same
+time:
 
-    T(P) = v r + max(p (r - 2 n n), h) + 2 p n n + s,    h = l + 8 n n / b,    s = w + l' log2(GPUs of a node) + l'' log2(nodes)
+    T(P) = v r + max(p (r - 2 n n), h) + 2 p n n + s
+    h = l + 8 n n / b
+    s = w + l' log2(GPUs of a node) + l'' log2(nodes)
 
-p, v: product and vectors for a row, at sizes where launches do not count; h: halo, from the slower of the links inside of a node and between nodes, which carry messages at the same time; s: one merged
-reduction, w what host and device take for it at each P > 1. Efficiency: T(1) / (P T(P)) strong, T(1) / T(P) weak. Each constant says where it is from; "assumed" is neither measured nor of a specification.
-"""
+p, v: product and vectors for a row, at sizes where launches do not count; h: halo, from the slower of the links inside
+of a node and between nodes, which carry messages at the same time; s: one merged reduction, w what host and device take
+for it at each P > 1. Efficiency: T(1) / (P T(P)) strong, T(1) / T(P) weak. Each constant says where it is from;
+"assumed" is neither measured nor of a specification."""
+
 import argparse
 import math
 import re
@@ -21,11 +27,21 @@ import sys
 
 CONSTANTS = {  # seconds, bytes a second
     "product": [0.1338e-3 / 200**3, "measured, benchmarks/results/gbcg-cuda.txt: product with diacuda at 200^3"],
-    "vectors": [(0.2835 - 0.1338) * 1e-3 / 200**3, "measured, the same: an iteration of cgfused at 200^3 less its product"],
+    "vectors": [
+        (0.2835 - 0.1338) * 1e-3 / 200**3,
+        "measured, the same: an iteration of cgfused at 200^3 less its product",
+    ],
     "wait": [15e-6, "assumed: sums to the host and back in an iteration of several ranks"],
 }
 LINKS = {  # latency of a message between devices, bytes a second one way
-    "NVLink": [15e-6, 450e9, "latency: measured, benchmarks/results/gbcgablation-cuda.txt, messages by NCCL less their bytes; rate: specification, NVIDIA H200 (900 GB/s both ways)"],
+    "NVLink": [
+        15e-6,
+        450e9,
+        (
+            "latency: measured, benchmarks/results/gbcgablation-cuda.txt, messages by NCCL less their bytes; rate:"
+            " specification, NVIDIA H200 (900 GB/s both ways)"
+        ),
+    ],
     "InfiniBand": [15e-6, 50e9, "latency assumed; rate: specification, NDR, 400 Gb/s a GPU (NVIDIA ConnectX-7)"],
     "Ethernet": [50e-6, 12.5e9, "latency assumed, of TCP; rate: specification, 100 Gb/s (IEEE 802.3)"],
 }
@@ -67,11 +83,19 @@ def calibrate(name):
         print("messages went by %s: their latency says nothing of NVLink\n" % by)
     else:
         LINKS["NVLink"][0] = max(halo - plane / LINKS["NVLink"][1], 0.0)
-        LINKS["NVLink"][2] = LINKS["NVLink"][2].replace("latency assumed", "latency " + where + "messages, all at once, less their bytes")
+        LINKS["NVLink"][2] = LINKS["NVLink"][2].replace(
+            "latency assumed", "latency " + where + "messages, all at once, less their bytes"
+        )
     rest = iteration - overlapped - CONSTANTS["vectors"][0] * rows
     if rest > 0.0:
-        CONSTANTS["wait"] = [max(rest - LINKS["NVLink"][0] * math.log2(ranks), 0.0), where + "an iteration less product, vectors and messages of a reduction"]
-    print("reduction by MPI_Allreduce() between hosts %.1f us, halo %.1f us, iteration %.4f ms\n" % (reduction * 1e6, halo * 1e6, iteration * 1e3))
+        CONSTANTS["wait"] = [
+            max(rest - LINKS["NVLink"][0] * math.log2(ranks), 0.0),
+            where + "an iteration less product, vectors and messages of a reduction",
+        ]
+    print(
+        "reduction by MPI_Allreduce() between hosts %.1f us, halo %.1f us, iteration %.4f ms\n"
+        % (reduction * 1e6, halo * 1e6, iteration * 1e3)
+    )
 
 
 def iteration(n, m, gpus, node, link):
@@ -99,7 +123,10 @@ def table(title, size, node, gpus, weak):
         inside = node if link != "NVLink" else 10**9
         times = [iteration(size, size * (p if weak else 1), p, inside, link) for p in gpus]
         print("%-22s" % (link + ", ms") + "".join("%9.4f" % (1e3 * t) for t in times))
-        print("%-22s" % "  efficiency" + "".join("%9.2f" % (times[0] / t / (1 if weak else p)) for p, t in zip(gpus, times)))
+        print(
+            "%-22s" % "  efficiency"
+            + "".join("%9.2f" % (times[0] / t / (1 if weak else p)) for p, t in zip(gpus, times))
+        )
     print()
 
 

@@ -21,8 +21,8 @@ Apart: what a product takes without messages, with them, the messages alone, and
 #include <petscksp.h>
 #include <petsctime.h>
 #include <petscspike.h>
-#include "finish.h"
-#include "gbcgnode.h"
+#include "common/finish.h"
+#include "common/gbcgnode.h"
 #include "kernels/band/band.h"
 
 #define ROUNDS 64

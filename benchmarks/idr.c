@@ -22,9 +22,9 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
 #include <petscblaslapack.h>
 #include "common/matcsr.h"
 #include "ksp_fused/fused.h"
-#include "bandcase.h"
-#include "poisson.h"
-#include "symbols.h"
+#include "common/bandcase.h"
+#include "common/poisson.h"
+#include "common/symbols.h"
 
 typedef enum {
   PETSC_IDR,

@@ -18,7 +18,7 @@ static char help[] = "Fused IDR(s) on the matrices of a folder and on generated 
   -rows n                times: of the generated bands (50000)\n\
   -bench_mat_type t      aij, aijcusparse\n\n";
 
-#include "bandcase.h"
+#include "common/bandcase.h"
 #include "../tutorials/mmio.h"
 
 #define MAXKSPS 16

@@ -15,7 +15,7 @@ A line \"PCApply\" has the milliseconds of one, of as many in a row as a solve h
 PCApply: two with BiCGStab, one with CG.\n\n";
 
 #include <petscspike.h>
-#include "poisson.h"
+#include "common/poisson.h"
 
 /* Seconds an iteration: of the first solve and the best of the others */
 static PetscErrorCode Time(Mat A, KSPType type, PCType pctype, KSPFusedReductions form, PetscInt its, PetscInt solves,

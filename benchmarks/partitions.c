@@ -20,7 +20,7 @@ static char help[] = "Random bands of dominance 1 on a GPU (-mat_type aijcuspars
                      "  -repeat <10>              repetitions\n"
                      "  -train <10>               applies that are timed together\n\n";
 
-#include "bandcase.h"
+#include "common/bandcase.h"
 
 typedef struct {
   double   setup, apply;

@@ -20,8 +20,8 @@ static char help
        "  -ilu_rows <100000>      at most so many rows for ILU(0) of cuSPARSE, which is an exact LU of a full band\n"
        "  -mat_type aijcusparse   PCSPIKE, cuDSS and cuSPARSE need it; without it those on the host remain\n\n";
 
-#include "lapackband.h"
-#include "symbols.h"
+#include "common/lapackband.h"
+#include "common/symbols.h"
 
 typedef struct {
   PetscInt  repeat, cudss_rows, ilu_rows;

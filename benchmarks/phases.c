@@ -15,7 +15,7 @@ static char help[] =
   "  -csv <file>              also writes the numbers to a file: benchmarks/plot_phases.py draws it\n"
   "  -mat_type aijcusparse    on a GPU; options of PCSPIKE\n\n";
 
-#include "lapackband.h"
+#include "common/lapackband.h"
 
 /* Events of a setup, then of an apply; the reduced systems have one name for both */
 enum {

@@ -6,6 +6,7 @@ usage: benchmarks/plot_phases.py phases.csv [phases.png]
 
 Needs matplotlib. Cases with K = 32 make the first picture, cases with the commonest N the second.
 """
+
 import collections
 import csv
 import os
@@ -16,7 +17,12 @@ PHASES = [("setup_alone", ["fill", "factor", "tips", "reduced"]), ("apply_alone"
 
 def times(axes, rows, column, label):
     x = [int(r[column]) for r in rows]
-    for name, text, style in (("setup_ms", "PCSPIKE setup", "o-"), ("apply_ms", "PCSPIKE apply", "s-"), ("lapack_factor", "LAPACK factor", "o--"), ("lapack_solve", "LAPACK solve", "s--")):
+    for name, text, style in (
+        ("setup_ms", "PCSPIKE setup", "o-"),
+        ("apply_ms", "PCSPIKE apply", "s-"),
+        ("lapack_factor", "LAPACK factor", "o--"),
+        ("lapack_solve", "LAPACK solve", "s--"),
+    ):
         y = [float(r[name]) for r in rows]
         if all(v > 0 for v in y):
             axes.loglog(x, y, style, label=text, markersize=4)
@@ -34,7 +40,14 @@ def shares(axes, rows, column, label):
             bottom = 0.0
             for n, name in enumerate(names):
                 share = float(r[name]) / whole
-                axes.bar(i + 0.4 * side - 0.2, share, 0.36, bottom, color="C%d" % (n + 4 * side), label=name if i == 0 else None)
+                axes.bar(
+                    i + 0.4 * side - 0.2,
+                    share,
+                    0.36,
+                    bottom,
+                    color="C%d" % (n + 4 * side),
+                    label=name if i == 0 else None,
+                )
                 bottom += share
     axes.axhline(1.0, color="black", linewidth=0.8)
     axes.set_xticks(range(len(rows)), [r[column] for r in rows], rotation=45, fontsize=7)

@@ -24,7 +24,7 @@ static char
            "  -csv <file>               also writes the numbers to a file\n"
            "  -mat_type aijcusparse     on a GPU; options of PCSPIKE\n\n";
 
-#include "bandcase.h"
+#include "common/bandcase.h"
 
 #define MAXMETHODS 32
 

@@ -17,7 +17,7 @@ static char help
        "  -csv <file>               also writes the numbers to a file\n"
        "  -mat_type aijcusparse     on a GPU; any option of PCSPIKE\n\n";
 
-#include "bandcase.h"
+#include "common/bandcase.h"
 
 /* Bytes a second of y <- x, both ways counted, on vectors of this type too large for a cache */
 static PetscErrorCode CopyRate(MPI_Comm comm, PetscReal *rate)

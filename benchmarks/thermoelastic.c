@@ -14,7 +14,7 @@ static char help
   -mat_type t        aij, aijcusparse\n\
 Ours have the prefixes ours_ and colors_, PETSc's petsc_.\n\n";
 
-#include "bandcase.h"
+#include "common/bandcase.h"
 #include <petscksp.h>
 
 #define CORNERS 8

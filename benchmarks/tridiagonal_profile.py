@@ -1,22 +1,29 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""tridiagonal_profile.py LABELS.csv COUNTERS.csv [-all]: where the time of each tridiagonal algorithm goes, from Nsight Compute:
+"""tridiagonal_profile.py LABELS.csv COUNTERS.csv [-all]: where the time of each tridiagonal algorithm goes, from Nsight
+Compute:
 
   ncu --clock-control none --profile-from-start off --print-units base --csv --page raw --log-file COUNTERS.csv
-      --section SpeedOfLight --section SchedulerStats --section WarpStateStats --section ComputeWorkloadAnalysis --section MemoryWorkloadAnalysis_Tables
+      --section SpeedOfLight --section SchedulerStats --section WarpStateStats --section ComputeWorkloadAnalysis
+      --section MemoryWorkloadAnalysis_Tables
       benchmarks/tridiagonal -profile LABELS.csv -systems 512,65536 -rows 512,512
 
-A line for each algorithm and setup, apply or both in one call; sums over its kernels, shares weighted by their durations:
+A line for each algorithm and setup, apply or both in one call; sums over its kernels, shares weighted by their
+durations:
 
   us        duration of the kernels, one after the other, with cold caches
   GB/s      DRAM, both ways
   wavefr.   wavefronts of shared memory, in thousands; conflicts: the part of them that bank conflicts add
   pipe      use of the pipe of this precision, of its peak; issue: cycles in which a scheduler issued an instruction
-  global, shared, arith., control, ready: what the warps wait for between two of their instructions, in parts of that time:
-            global memory (long scoreboard, LG throttle, drain), shared memory (short scoreboard, MIO throttle), arithmetic (fixed latencies, math pipe, dispatch),
-            control (barriers, branches, instruction fetch, membar, sleep), nothing (the instruction itself, or another warp came first)
+  what the warps wait for between two of their instructions, in parts of that time:
+    global    global memory (long scoreboard, LG throttle, drain)
+    shared    shared memory (short scoreboard, MIO throttle)
+    arith.    arithmetic (fixed latencies, math pipe, dispatch)
+    control   barriers, branches, instruction fetch, membar, sleep
+    ready     nothing (the instruction itself, or another warp came first)
 
 -all: a line for each kernel too."""
+
 import argparse
 import csv
 import math
@@ -27,7 +34,15 @@ WAITS = {
     "global": ("long_scoreboard", "lg_throttle", "drain", "tex_throttle"),
     "shared": ("short_scoreboard", "mio_throttle"),
     "arith.": ("wait", "math_pipe_throttle", "dispatch_stall", "imc_miss", "gmma"),
-    "control": ("barrier", "branch_resolving", "no_instruction", "no_instructions", "membar", "sleeping", "warpgroup_arrive"),
+    "control": (
+        "barrier",
+        "branch_resolving",
+        "no_instruction",
+        "no_instructions",
+        "membar",
+        "sleeping",
+        "warpgroup_arrive",
+    ),
     "ready": ("selected", "not_selected"),
 }
 
@@ -40,7 +55,8 @@ def value(text):
 
 
 def counters(name):
-    """A dictionary for each kernel, in the order of the launches: what ncu writes before the table and the line of units are left out"""
+    """A dictionary for each kernel, in the order of the launches: what ncu writes before the table and the line of
+    units are left out"""
     with open(name, newline="") as f:
         rows = list(csv.DictReader(line for line in f if line.startswith('"')))
     return [r for r in rows if r["ID"].strip()]
@@ -79,7 +95,14 @@ def kernel(row, double):
         "bytes": pick(row, r"^dram__bytes_(read|write)\.sum$", sum),
         "wavefronts": wavefronts,
         "conflicts": conflicts,
-        "pipe": pick(row, r"^sm__pipe_fp64_cycles_active\.avg\.pct_of_peak_sustained_elapsed$" if double else r"^sm__pipe_fma_cycles_active\.avg\.pct_of_peak_sustained_elapsed$"),
+        "pipe": pick(
+            row,
+            (
+                r"^sm__pipe_fp64_cycles_active\.avg\.pct_of_peak_sustained_elapsed$"
+                if double
+                else r"^sm__pipe_fma_cycles_active\.avg\.pct_of_peak_sustained_elapsed$"
+            ),
+        ),
         "issue": 100.0 * issue,
         **{g: 100.0 * w / total if total else math.nan for g, w in waits.items()},
     }
@@ -100,7 +123,16 @@ def cell(v, width, digits):
 def show(name, k):
     rate = k["bytes"] / k["us"] * 1e-3 if k["us"] else math.nan
     part = 100.0 * k["conflicts"] / k["wavefronts"] if k["wavefronts"] else (0.0 if k["wavefronts"] == 0 else math.nan)
-    print(f"  {name:34}" + cell(k["us"], 9, 2) + cell(rate, 7, 0) + cell(k["wavefronts"] / 1e3, 9, 0) + cell(part, 10, 0) + cell(k["pipe"], 6, 0) + cell(k["issue"], 6, 0) + "".join(cell(k[g], 8, 0) for g in WAITS))
+    print(
+        f"  {name:34}"
+        + cell(k["us"], 9, 2)
+        + cell(rate, 7, 0)
+        + cell(k["wavefronts"] / 1e3, 9, 0)
+        + cell(part, 10, 0)
+        + cell(k["pipe"], 6, 0)
+        + cell(k["issue"], 6, 0)
+        + "".join(cell(k[g], 8, 0) for g in WAITS)
+    )
 
 
 def main():
@@ -119,8 +151,14 @@ def main():
     for label in labels:
         if (label["systems"], label["rows"]) != case:
             case = label["systems"], label["rows"]
-            print(f"\n{label['precision']}, {case[0]} x {case[1]}; %: conflicts of wavefronts, pipe and issue of their peaks, the five on the right of the warps' waits")
-            print(f"  {'':34} {'us':>9} {'GB/s':>7} {'wavefr.':>9} {'conflicts':>10} {'pipe':>6} {'issue':>6}" + "".join(f" {g:>8}" for g in WAITS))
+            print(
+                f"\n{label['precision']}, {case[0]} x {case[1]}; %: conflicts of wavefronts, pipe and issue of their"
+                " peaks, the five on the right of the warps' waits"
+            )
+            print(
+                f"  {'':34} {'us':>9} {'GB/s':>7} {'wavefr.':>9} {'conflicts':>10} {'pipe':>6} {'issue':>6}"
+                + "".join(f" {g:>8}" for g in WAITS)
+            )
         mine, rows = rows[: int(label["kernels"])], rows[int(label["kernels"]) :]
         numbers = [kernel(r, label["precision"].endswith("64")) for r in mine]
         if numbers:

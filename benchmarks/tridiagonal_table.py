@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""tridiagonal_table.py FILE.csv [...]: one table for each case from the files that benchmarks/tridiagonal wrote with -csv, each by a process of its own: medians over the processes.
+"""tridiagonal_table.py FILE.csv [...]: one table for each case from the files that benchmarks/tridiagonal wrote with
+-csv, each by a process of its own: medians over the processes.
 
-Times are ms, of calls and of CUDA graphs; the ratios are those of the best function of cuSPARSE and of five arrays at the rate of a copy to the shorter of the two. -csv FILE also writes the medians to a file.
-Below each case: whether `auto` is within 10 % of the best explicit algorithm, and the bars of the cases that have them."""
+Times are ms, of calls and of CUDA graphs; the ratios are those of the best function of cuSPARSE and of five arrays at
+the rate of a copy to the shorter of the two. -csv FILE also writes the medians to a file. Below each case: whether
+`auto` is within 10 % of the best explicit algorithm, and the bars of the cases that have them."""
+
 import argparse
 import csv
 import math
@@ -71,7 +74,10 @@ def print_case(case, lines, notes):
     cusparse, name = best(peers, "once")
     floor = lines.get(("device", 1, "copy"), {}).get("once_ms", math.nan)
     print(f"  {'':38} {'calls':>29} {'graph':>29} {'best cuSPARSE /':>15} {'floor /':>13} {'error':>8}")
-    print(f"  {'':38} {'setup':>9} {'apply':>9} {'once':>9} {'setup':>9} {'apply':>9} {'once':>9} {'once':>7} {'apply':>7} {'once':>6} {'apply':>6} {'eps':>8}")
+    print(
+        f"  {'':38} {'setup':>9} {'apply':>9} {'once':>9} {'setup':>9} {'apply':>9} {'once':>9} {'once':>7}"
+        f" {'apply':>7} {'once':>6} {'apply':>6} {'eps':>8}"
+    )
     for key, line in lines.items():
         backend, ranks, solver = key
         if all(math.isnan(line[t]) for t in TIMES):
@@ -93,11 +99,17 @@ def print_case(case, lines, notes):
         least, key = best(explicit, what)
         if key:
             mine = shorter(auto, what)
-            print(f"  auto, {what}: {mine:.4f} ms, the best explicit choice ({key[2]}) {least:.4f}: {'' if mine <= 1.1 * least else 'NOT '}within 10 %")
+            print(
+                f"  auto, {what}: {mine:.4f} ms, the best explicit choice ({key[2]}) {least:.4f}:"
+                f" {'' if mine <= 1.1 * least else 'NOT '}within 10 %"
+            )
     if case in BARS:
         for what, bar in zip(("once", "apply"), BARS[case]):
             mine = shorter(auto, what)
-            print(f"  bar, {what}: {mine:.4f} ms, at most {bar}: {'met' if mine <= bar else 'MISSED'}; by calls {auto[what + '_ms']:.4f}")
+            print(
+                f"  bar, {what}: {mine:.4f} ms, at most {bar}: {'met' if mine <= bar else 'MISSED'}; by calls"
+                f" {auto[what + '_ms']:.4f}"
+            )
 
 
 def main():
@@ -111,10 +123,25 @@ def main():
     if args.csv:
         with open(args.csv, "w", newline="") as f:
             w = csv.writer(f, lineterminator="\n")
-            w.writerow(["solver", "backend", "precision", "ranks", "systems", "rows", *TIMES, "error", "processes", "note"])
+            w.writerow(
+                ["solver", "backend", "precision", "ranks", "systems", "rows", *TIMES, "error", "processes", "note"]
+            )
             for case, lines in cases.items():
                 for key, line in lines.items():
-                    w.writerow([key[2], key[0], case[0], key[1], case[1], case[2], *(f"{line[t]:.6e}" for t in TIMES), f"{line['error']:.3g}", line["processes"], notes[(*case, *key)]])
+                    w.writerow(
+                        [
+                            key[2],
+                            key[0],
+                            case[0],
+                            key[1],
+                            case[1],
+                            case[2],
+                            *(f"{line[t]:.6e}" for t in TIMES),
+                            f"{line['error']:.3g}",
+                            line["processes"],
+                            notes[(*case, *key)],
+                        ]
+                    )
 
 
 if __name__ == "__main__":

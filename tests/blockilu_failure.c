@@ -3,6 +3,7 @@ static char help[] = "PCBLOCKILU: zero pivots, values that cannot be, input that
                      "a failure does no harm.\n\n";
 
 #include "blockilucase.h"
+#include "viewtext.h"
 
 /* The first error of a call, in place of a message */
 static struct {
@@ -91,7 +92,6 @@ static PetscErrorCode CheckFailed(Mat A, KSP ksp, PCFailedReason expected, const
   Vec                x, b;
   PCFailedReason     reason;
   KSPConvergedReason why;
-  PetscViewer        viewer;
   char               text[8192] = "", *at;
   PetscReal          norm;
 
@@ -116,22 +116,11 @@ static PetscErrorCode CheckFailed(Mat A, KSP ksp, PCFailedReason expected, const
                            where, (double)norm));
   PetscCall(CheckColumns(A, pc, PETSC_FALSE, where));
   PetscCall(CheckColumns(A, pc, PETSC_TRUE, where));
-  {
-    FILE  *file;
-    size_t length;
-
-    PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, "blockilu_failure.view", &viewer));
-    PetscCall(PCView(pc, viewer));
-    PetscCall(PetscViewerDestroy(&viewer));
-    PetscCall(PetscFOpen(PETSC_COMM_SELF, "blockilu_failure.view", "r", &file));
-    length       = fread(text, 1, sizeof(text) - 1, file);
-    text[length] = 0;
-    PetscCall(PetscFClose(PETSC_COMM_SELF, file));
-    PetscCall(PetscStrstr(text, part, &at));
-    PetscCall(SpikeTestCheck((PetscBool)(at != NULL), "%s: \"%s\" is not in the view", where, part));
-    PetscCall(PetscStrstr(text, "FAILED", &at));
-    PetscCall(SpikeTestCheck((PetscBool)(at != NULL), "%s: the view tells of no failure", where));
-  }
+  PetscCall(ViewText(pc, sizeof(text), text));
+  PetscCall(PetscStrstr(text, part, &at));
+  PetscCall(SpikeTestCheck((PetscBool)(at != NULL), "%s: \"%s\" is not in the view", where, part));
+  PetscCall(PetscStrstr(text, "FAILED", &at));
+  PetscCall(SpikeTestCheck((PetscBool)(at != NULL), "%s: the view tells of no failure", where));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);

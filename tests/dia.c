@@ -354,6 +354,9 @@ static PetscErrorCode TestConversion(const DiaCase *c, PetscInt place, const cha
       PetscCall(MatDestroy(&C));
       PetscCall(PetscViewerDestroy(&viewer));
     }
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    (void)remove("dia.tmp");
+    (void)remove("dia.tmp.info");
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));

@@ -155,6 +155,53 @@ static PetscErrorCode SolveSingle(const TestCase *t, KSP ksp, Mat B, PetscInt j,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Random guesses in X and X0. The first column has its solution to about the tolerance, but for rounding */
+static PetscErrorCode SetGuesses(Mat A, Mat B, Mat X, Mat X0)
+{
+  PetscInt m;
+  Vec      x, guess;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(B, NULL, &m));
+  PetscCall(MatCreateVecs(A, &guess, NULL));
+  for (PetscInt j = 0; j < m; j++) {
+    PetscCall(MatDenseGetColumnVecWrite(X0, j, &x));
+    PetscCall(SpikeTestSetRandom(x, 70 + j));
+    if (j == 1) PetscCall(VecScale(x, 1e-12));
+    PetscCall(VecCopy(x, guess));
+    PetscCall(MatDenseRestoreColumnVecWrite(X0, j, &x));
+    PetscCall(MatDenseGetColumnVecWrite(X, j, &x));
+    PetscCall(VecCopy(guess, x));
+    PetscCall(MatDenseRestoreColumnVecWrite(X, j, &x));
+    if (j) continue;
+    PetscCall(MatDenseGetColumnVecWrite(B, 0, &x));
+    PetscCall(MatMult(A, guess, x));
+    PetscCall(MatDenseRestoreColumnVecWrite(B, 0, &x));
+  }
+  PetscCall(VecDestroy(&guess));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows between those of the matrix and its leading dimension are as they were: not finite */
+static PetscErrorCode CheckPadding(Mat X, const char where[])
+{
+  PetscInt           m, ldx, start, end;
+  PetscBool          intact = PETSC_TRUE;
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(X, NULL, &m));
+  PetscCall(MatGetOwnershipRange(X, &start, &end));
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetArrayRead(X, &a));
+  for (PetscInt j = 0; j < m; j++)
+    for (PetscInt i = end - start; i < ldx; i++)
+      if (!PetscIsInfOrNanScalar(a[i + j * ldx])) intact = PETSC_FALSE;
+  PetscCall(MatDenseRestoreArrayRead(X, &a));
+  PetscCall(SpikeTestCheck(intact, "%s: storage behind the rows was written", where));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All columns of B at once against one by one */
 static PetscErrorCode TestColumns(const TestCase *t, Mat A)
 {
@@ -162,15 +209,14 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
   const PetscBool           isshell = (PetscBool)(t->kind == TEST_SHELL || t->kind == TEST_LIAR);
   KSP                       ksp, single;
   Mat                       S = A, B, X, X0;
-  Vec                       x, y, guess;
+  Vec                       x, y;
   const PetscInt           *its;
   const KSPConvergedReason *reasons;
   const PetscReal          *norms, *history;
   PetscReal                 sum = 0.0;
-  PetscInt                  m, ldx, start, end, most = 0, length, maxits, first;
+  PetscInt                  m, most = 0, length, maxits, first;
   KSPConvergedReason        worst = KSP_CONVERGED_ITERATING, reason;
-  PetscBool                 together, exact, device, intact = PETSC_TRUE;
-  const PetscScalar        *a;
+  PetscBool                 together, exact, device;
   char                      where[256];
 
   PetscFunctionBegin;
@@ -187,22 +233,7 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
   PetscCall(DenseCreate(A, t->m, t->pad ? t->pad + 3 : 0, &X));
   PetscCall(DenseCreate(A, t->m, 0, &X0));
   PetscCall(SetRightHandSides(B, t->b));
-  PetscCall(MatCreateVecs(A, &guess, NULL));
-  /* the first column has its solution to about the tolerance, but for rounding */
-  for (PetscInt j = 0; j < t->m && t->kind == TEST_GUESS; j++) {
-    PetscCall(MatDenseGetColumnVecWrite(X0, j, &x));
-    PetscCall(SpikeTestSetRandom(x, 70 + j));
-    if (j == 1) PetscCall(VecScale(x, 1e-12));
-    PetscCall(VecCopy(x, guess));
-    PetscCall(MatDenseRestoreColumnVecWrite(X0, j, &x));
-    PetscCall(MatDenseGetColumnVecWrite(X, j, &x));
-    PetscCall(VecCopy(guess, x));
-    PetscCall(MatDenseRestoreColumnVecWrite(X, j, &x));
-    if (j) continue;
-    PetscCall(MatDenseGetColumnVecWrite(B, 0, &x));
-    PetscCall(MatMult(A, guess, x));
-    PetscCall(MatDenseRestoreColumnVecWrite(B, 0, &x));
-  }
+  if (t->kind == TEST_GUESS) PetscCall(SetGuesses(A, B, X, X0));
   shell.calls = 4 * t->m;
   if (t->kind == TEST_TRANSPOSE) PetscCall(KSPMatSolveTranspose(ksp, B, X));
   else PetscCall(KSPMatSolve(ksp, B, X));
@@ -276,15 +307,7 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
       PetscCall(SpikeTestSmall(PetscAbsReal(history[length - 1] - rnorm), 1e-5 * rnorm,
                                "difference to the last norm of the history", where));
   }
-  PetscCall(MatGetOwnershipRange(X, &start, &end));
-  PetscCall(MatDenseGetLDA(X, &ldx));
-  PetscCall(MatDenseGetArrayRead(X, &a));
-  for (PetscInt j = 0; j < t->m; j++)
-    for (PetscInt i = end - start; i < ldx; i++)
-      if (!PetscIsInfOrNanScalar(a[i + j * ldx])) intact = PETSC_FALSE;
-  PetscCall(MatDenseRestoreArrayRead(X, &a));
-  PetscCall(SpikeTestCheck(intact, "%s: storage behind the rows was written", where));
-  PetscCall(VecDestroy(&guess));
+  PetscCall(CheckPadding(X, where));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&X0));

@@ -5,6 +5,7 @@
 */
 #pragma once
 
+#include "viewtext.h"
 #include <petscspike.h>
 #include <math.h>
 #include <stdarg.h>
@@ -172,25 +173,6 @@ static inline PetscErrorCode EntryPut(Mat A, PetscInt row, PetscInt col, PetscSc
   ---- What a solver shows
   ------------------------------------------------------------------------------------------------
 */
-/* What PCView() prints, on all ranks */
-static inline PetscErrorCode ViewText(PC pc, size_t size, char text[])
-{
-  PetscViewer viewer;
-  FILE       *fp = tmpfile();
-
-  PetscFunctionBegin;
-  PetscCheck(fp, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "No temporary file");
-  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_WORLD, fp, &viewer));
-  PetscCall(PCView(pc, viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
-  memset(text, 0, size);
-  rewind(fp);
-  (void)!fread(text, 1, size - 1, fp);
-  (void)fclose(fp);
-  PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)size, MPI_CHAR, 0, PETSC_COMM_WORLD));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static inline PetscErrorCode CheckView(PC pc, const char part[], int line)
 {
   char        text[4096];

@@ -6,6 +6,7 @@
 
 Needs matplotlib for PNG and PDF. Without it an SVG file of the same name is written with nothing but Python.
 """
+
 import argparse
 import csv
 import math
@@ -49,7 +50,14 @@ def matplotlib_plot(plt, title, panels, out):
     for ax, (problem, panel) in zip(axes[0], panels.items()):
         t0, t1, r0, r1 = limits(panel)
         for k, (method, curve) in enumerate(panel.items()):
-            ax.loglog(*zip(*curve), marker=".", markersize=4, linewidth=WIDTH.get(method, 1.2), color=COLORS[k % len(COLORS)], label=method)
+            ax.loglog(
+                *zip(*curve),
+                marker=".",
+                markersize=4,
+                linewidth=WIDTH.get(method, 1.2),
+                color=COLORS[k % len(COLORS)],
+                label=method
+            )
         ax.set_title(problem)
         ax.set_xlabel("seconds since the setup began")
         ax.set_xlim(10.0**t0, 10.0**t1)
@@ -64,7 +72,10 @@ def matplotlib_plot(plt, title, panels, out):
 
 def svg_plot(title, panels, out):
     w, h, left, top = 460, 330, 62, 52  # of one panel and its margins
-    s = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">' % ((w + left) * len(panels) + 20, h + top + 48)]
+    s = [
+        '<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">'
+        % ((w + left) * len(panels) + 20, h + top + 48)
+    ]
     s.append('<rect width="100%" height="100%" fill="white"/>')
     s.append('<text x="%d" y="18">%s</text>' % (left, title.replace("&", "&amp;").replace("<", "&lt;")))
     for n, (problem, panel) in enumerate(panels.items()):
@@ -80,20 +91,41 @@ def svg_plot(title, panels, out):
         s.append('<clipPath id="c%d"><rect x="%d" y="%d" width="%d" height="%d"/></clipPath>' % (n, x0, y0, w, h))
         s.append('<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="black"/>' % (x0, y0, w, h))
         s.append('<text x="%d" y="%d" text-anchor="middle" font-size="13">%s</text>' % (x0 + w / 2, y0 - 8, problem))
-        s.append('<text x="%d" y="%d" text-anchor="middle">seconds since the setup began</text>' % (x0 + w / 2, y0 + h + 34))
+        s.append(
+            '<text x="%d" y="%d" text-anchor="middle">seconds since the setup began</text>' % (x0 + w / 2, y0 + h + 34)
+        )
         for d in range(t0, t1 + 1):
             x = px(10.0**d)
-            s.append('<path d="M%.1f %d v%d" stroke="#dddddd"/><text x="%.1f" y="%d" text-anchor="middle">1e%d</text>' % (x, y0, h, x, y0 + h + 16, d))
+            s.append(
+                '<path d="M%.1f %d v%d" stroke="#dddddd"/><text x="%.1f" y="%d" text-anchor="middle">1e%d</text>'
+                % (x, y0, h, x, y0 + h + 16, d)
+            )
         for d in range(r0, r1 + 1, max(1, (r1 - r0 + 8) // 9)):
             y = py(10.0**d)
-            s.append('<path d="M%d %.1f h%d" stroke="#dddddd"/><text x="%d" y="%.1f" text-anchor="end">1e%d</text>' % (x0, y, w, x0 - 5, y + 4, d))
+            s.append(
+                '<path d="M%d %.1f h%d" stroke="#dddddd"/><text x="%d" y="%.1f" text-anchor="end">1e%d</text>'
+                % (x0, y, w, x0 - 5, y + 4, d)
+            )
         for k, (method, curve) in enumerate(panel.items()):
             color = COLORS[k % len(COLORS)]
             points = " ".join("%.1f,%.1f" % (px(t), py(r)) for t, r in curve)
-            s.append('<polyline points="%s" fill="none" stroke="%s" stroke-width="%g" clip-path="url(#c%d)"/>' % (points, color, WIDTH.get(method, 1.2), n))
-            s.extend('<circle cx="%.1f" cy="%.1f" r="1.8" fill="%s" clip-path="url(#c%d)"/>' % (px(t), py(r), color, n) for t, r in curve if len(curve) <= 200)
-            s.append('<path d="M%d %d h18" stroke="%s" stroke-width="3"/><text x="%d" y="%d">%s</text>' % (x0 + 10, y0 + h - 14 - 15 * k, color, x0 + 33, y0 + h - 10 - 15 * k, method))
-    s.append('<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">||b - A x|| / ||b||</text></svg>' % (top + h / 2))
+            s.append(
+                '<polyline points="%s" fill="none" stroke="%s" stroke-width="%g" clip-path="url(#c%d)"/>'
+                % (points, color, WIDTH.get(method, 1.2), n)
+            )
+            s.extend(
+                '<circle cx="%.1f" cy="%.1f" r="1.8" fill="%s" clip-path="url(#c%d)"/>' % (px(t), py(r), color, n)
+                for t, r in curve
+                if len(curve) <= 200
+            )
+            s.append(
+                '<path d="M%d %d h18" stroke="%s" stroke-width="3"/><text x="%d" y="%d">%s</text>'
+                % (x0 + 10, y0 + h - 14 - 15 * k, color, x0 + 33, y0 + h - 10 - 15 * k, method)
+            )
+    s.append(
+        '<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">||b - A x|| / ||b||</text></svg>'
+        % (top + h / 2)
+    )
     with open(out, "w") as f:
         f.write("\n".join(s) + "\n")
 
@@ -101,7 +133,9 @@ def svg_plot(title, panels, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("csv", nargs="?", default="compare.csv")
-    parser.add_argument("picture", nargs="?", help="default: the name of the CSV file with .png; .svg and .pdf are possible")
+    parser.add_argument(
+        "picture", nargs="?", help="default: the name of the CSV file with .png; .svg and .pdf are possible"
+    )
     args = parser.parse_args()
     out = args.picture or os.path.splitext(args.csv)[0] + ".png"
     try:
@@ -115,7 +149,10 @@ def main():
             matplotlib.use("Agg")
             import matplotlib.pyplot as plt
         except ImportError:
-            print("matplotlib is not installed for %s (pip install matplotlib in a virtual environment): writing SVG instead of %s" % (sys.executable, out))
+            print(
+                "matplotlib is not installed for %s (pip install matplotlib in a virtual environment): writing SVG"
+                " instead of %s" % (sys.executable, out)
+            )
             out = os.path.splitext(out)[0] + ".svg"
     if out.endswith(".svg"):
         svg_plot(title, panels, out)

@@ -15,7 +15,7 @@
   Of all pairs of GPUs that this process sees: those that reach each other's memory, and those that do so over a link
   with atomic operations, as NVLink has them and PCIe has not
 */
-static PetscErrorCode NodePeers(int *gpus, int *pairs, int *peers, int *links)
+static inline PetscErrorCode NodePeers(int *gpus, int *pairs, int *peers, int *links)
 {
   PetscFunctionBegin;
   *pairs = *peers = *links = 0;
@@ -38,7 +38,7 @@ static PetscErrorCode NodePeers(int *gpus, int *pairs, int *peers, int *links)
   A: a MATDIA of the run, assembled. MPI is asked at run time: another one may have been put in the place of that at
   build time
 */
-static PetscErrorCode NodePrint(Mat A)
+static inline PetscErrorCode NodePrint(Mat A)
 {
   const Mat_DIA *a     = (const Mat_DIA *)A->data;
   int (*aware)(void)   = NULL;

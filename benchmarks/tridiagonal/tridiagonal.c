@@ -30,10 +30,12 @@ systems are divided among them; one long system has one core, which is all that 
  kind, on the host and, where there is one, a device, PARTITION with chunks of 63 rows unless -chunk is given\n\
   -csv <file>          also write the times to a file; tridiagonal_table.py makes a table of medians of several\n\n";
 
-#include "tridiagonalrun.h"
+#include "run.h"
+#include "../common/symbols.h"
 #include "kernels/band/host/ops.h"
 #if defined(SPIKE_HAVE_CUDA)
-  #include "tridiagonalcuda.h"
+  #include "cuda/cuda.h"
+  #include "cuda/ours.h"
 #endif
 
 #define MAXPEERS 3

@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
-  blockstall.h: for benchmarks/blocks: block dot Y += X^H Z and block axpy Y += X Z, of one or many tasks, by the
-  kernels of a place and by the host's BLAS
-*/
-#pragma once
-
-#include "blocksrun.h"
+/* tall.c: block dot Y += X^H Z and block axpy Y += X Z, of one or many tasks, by the kernels of a place and by BLAS */
+#include "tall.h"
+#include "../common/symbols.h"
 
 #define OP_MIXED SPIKE_BLOCK_NOPS /* dot and axpy in turn, of rows 1/4 to 4/4 of n */
 
-static inline const char *TallName(SpikeBlockOp op)
+static const char *TallName(SpikeBlockOp op)
 {
   return op == SPIKE_BLOCK_DOT ? "dot" : op == SPIKE_BLOCK_AXPY ? "axpy" : "mixed";
 }
 
-/*
-  Copies of tasks with two tall blocks, n x m, and a small one, m x m. Copies lie one behind the other, and tasks in
-  them
-*/
-typedef struct {
-  Place              *p;
-  PetscSpikePrecision precision;
-  PetscInt            n, m, ntasks, copies;
-  char               *big, *small;
-  SpikeBlockTask     *tasks; /* [copies * ntasks] */
-  SpikeDouble         first[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
-  PetscBool           have; /* the first result of a case for which the host computes none */
-} Tall;
-
-static inline PetscErrorCode TallCreate(Place *p, PetscSpikePrecision precision, PetscInt n, PetscInt m,
-                                        PetscInt ntasks, Tall *t)
+PetscErrorCode TallCreate(Place *p, PetscSpikePrecision precision, PetscInt n, PetscInt m, PetscInt ntasks, Tall *t)
 {
   const size_t size = NumberBytes(precision);
 
@@ -46,7 +27,7 @@ static inline PetscErrorCode TallCreate(Place *p, PetscSpikePrecision precision,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode TallDestroy(Tall *t)
+PetscErrorCode TallDestroy(Tall *t)
 {
   PetscFunctionBeginUser;
   PetscCall((*t->p->b.k->release)(&t->p->b, (void **)&t->big));
@@ -55,7 +36,7 @@ static inline PetscErrorCode TallDestroy(Tall *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode TallSet(Tall *t, SpikeBlockOp op, PetscBool rowmajor)
+PetscErrorCode TallSet(Tall *t, SpikeBlockOp op, PetscBool rowmajor)
 {
   const size_t size = NumberBytes(t->precision), tall = (size_t)t->n * t->m * size, small = (size_t)t->m * t->m * size;
 
@@ -88,7 +69,7 @@ static inline PetscErrorCode TallSet(Tall *t, SpikeBlockOp op, PetscBool rowmajo
 }
 
 /* Least traffic of a copy: dot reads X and Z, axpy reads X and Y and writes Y */
-static inline double TallBytes(const Tall *t)
+static double TallBytes(const Tall *t)
 {
   double bytes = 0.0;
 
@@ -98,13 +79,11 @@ static inline double TallBytes(const Tall *t)
   return bytes;
 }
 
-/*
-  ---- Errors
-  ------------------------------------------------------------------------------------------------------------------
-*/
+/* ---- Errors ---- */
+
 /* out[r + c count] <- rows first <= r + first of a tall block */
-static inline PetscErrorCode TallRows(Tall *t, const SpikeBlockTask *s, const void *X, PetscInt first, PetscInt count,
-                                      SpikeDouble *out)
+static PetscErrorCode TallRows(Tall *t, const SpikeBlockTask *s, const void *X, PetscInt first, PetscInt count,
+                               SpikeDouble *out)
 {
   const size_t size = NumberBytes(t->precision);
   char        *raw;
@@ -124,7 +103,7 @@ static inline PetscErrorCode TallRows(Tall *t, const SpikeBlockTask *s, const vo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode TallSmall(Tall *t, const void *Y, SpikeDouble *out)
+static PetscErrorCode TallSmall(Tall *t, const void *Y, SpikeDouble *out)
 {
   char raw[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM * sizeof(SpikeDouble)];
 
@@ -227,7 +206,7 @@ static PetscErrorCode TallAxpyError(Tall *t, const SpikeBlockTask *s, BlockWork 
 }
 
 /* The last task of each operation */
-static PetscErrorCode TallError(Tall *t, BlockWork work, void *ctx, PetscBool turned, double *error)
+PetscErrorCode TallError(Tall *t, BlockWork work, void *ctx, PetscBool turned, double *error)
 {
   double e;
 
@@ -242,11 +221,9 @@ static PetscErrorCode TallError(Tall *t, BlockWork work, void *ctx, PetscBool tu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- Who computes
-  ------------------------------------------------------------------------------------------------------------
-*/
-static PetscErrorCode TallOurs(void *ctx, PetscInt k)
+/* ---- Who computes ---- */
+
+PetscErrorCode TallOurs(void *ctx, PetscInt k)
 {
   Tall *t = (Tall *)ctx;
 
@@ -255,18 +232,7 @@ static PetscErrorCode TallOurs(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  A task as C += op(A) op(B) of column-major matrices. Of row-major blocks, which are transposed ones for BLAS: Y^T +=
-  Z^T conj(X) and Y^T += Z^T X^T
-*/
-typedef struct {
-  char        opa, opb;
-  int         m, n, k, lda, ldb, ldc;
-  const void *A, *B;
-  void       *C;
-} Product;
-
-static inline Product TallProduct(const SpikeBlockTask *s)
+Product TallProduct(const SpikeBlockTask *s)
 {
   Product   g;
   const int n = (int)s->n, m = (int)s->m;
@@ -322,7 +288,7 @@ static PetscErrorCode TallBLASWork(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TallBLASLine(Tall *t, const Key *key)
+PetscErrorCode TallBLASLine(Tall *t, const Key *key)
 {
   TallBLAS s       = {t, NULL, 1.0, 1.0f};
   char     name[8] = "xgemm_";
@@ -336,9 +302,6 @@ static PetscErrorCode TallBLASLine(Tall *t, const Key *key)
   PetscCall(Report(t->p, key, "BLAS", ms, NAN, error, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* The peers of a place, by its own file */
-typedef PetscErrorCode (*TallPeers)(Tall *, const Key *);
 
 static PetscErrorCode TallCell(Tall *t, Key *key, SpikeBlockOp op, PetscBool rowmajor, TallPeers peers)
 {
@@ -362,7 +325,7 @@ static PetscErrorCode TallCell(Tall *t, Key *key, SpikeBlockOp op, PetscBool row
 }
 
 /* One task of each size */
-static PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeers peers)
+PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeers peers)
 {
   const Run *run = p->run;
   Key        key;
@@ -375,8 +338,8 @@ static PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeer
     for (PetscInt i = 0; i < run->nn; i++)
       for (PetscInt j = 0; j < run->nm; j++) {
         if (p->beside && run->m[j] != 4 && run->m[j] != 8 && run->m[j] != 16) continue;
-        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->n[i],
-                             run->m[j], 1, &t));
+        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->n[i], run->m[j],
+                             1, &t));
         for (int row = 0; row < (p->beside ? 1 : 2); row++) {
           if (dot) PetscCall(TallCell(&t, &key, SPIKE_BLOCK_DOT, row ? PETSC_TRUE : PETSC_FALSE, peers));
           if (axpy) PetscCall(TallCell(&t, &key, SPIKE_BLOCK_AXPY, row ? PETSC_TRUE : PETSC_FALSE, peers));
@@ -387,7 +350,7 @@ static PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeer
 }
 
 /* Many tasks of run->taskrows rows at once, m = 4, 8, 16, column-major */
-static PetscErrorCode TallTasks(Place *p, TallPeers peers)
+PetscErrorCode TallTasks(Place *p, TallPeers peers)
 {
   const Run *run = p->run;
   Key        key;
@@ -400,8 +363,8 @@ static PetscErrorCode TallTasks(Place *p, TallPeers peers)
     for (PetscInt m = 4; m <= 16; m *= 2)
       for (PetscInt i = 0; i < run->ntasks; i++) {
         if (p->beside && run->tasks[i] != 1 && run->tasks[i] != 32) continue;
-        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->taskrows,
-                             m, run->tasks[i], &t));
+        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->taskrows, m,
+                             run->tasks[i], &t));
         PetscCall(TallCell(&t, &key, SPIKE_BLOCK_DOT, PETSC_FALSE, peers));
         PetscCall(TallCell(&t, &key, SPIKE_BLOCK_AXPY, PETSC_FALSE, peers));
         if (run->tasks[i] > 1 && m == 8) PetscCall(TallCell(&t, &key, OP_MIXED, PETSC_FALSE, peers));

@@ -1,42 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
-  blocksilu.h: for benchmarks/blocks: block ILU(0) of one or many matrices and its solves, by the kernels of a place and
-  by PETSc's ILU of MATBAIJ
-*/
-#pragma once
-
-#include "blocksrun.h"
-
-#define MAXLUCOPIES 128
-#define MAXRHS      16
-
-/*
-  Copies of ntasks matrices on cubes, one behind the other in the same arrays; the matrix in blocks. On the host: bi,
-  bj, ba, the same for all copies
-*/
-typedef struct {
-  Place              *p;
-  PetscSpikePrecision precision;
-  PetscInt            bs, nb, ntasks, copies, m, *bi, *bj, *newrow, colors;
-  PetscScalar        *ba, *hostx;
-  SpikeBlockPattern   pattern;
-  SpikeBlockCSR       csr;
-  SpikeBlockLU        lu[MAXLUCOPIES];
-  SpikePivot          pivot[MAXLUCOPIES];
-  SpikeBlockFillStats stats[MAXLUCOPIES];
-  PetscScalar        *b, *x; /* [copies * MAXRHS * n] */
-} Ilu;
-
-static inline double IluBytes(const Ilu *t, double columns)
-{
-  const double blocks = (double)t->pattern.li[t->nb] + (double)t->pattern.ui[t->nb] + (double)t->nb, bs = (double)t->bs;
-
-  return blocks * bs * bs * (double)NumberBytes(t->precision) + 4.0 * blocks +
-         2.0 * columns * (double)t->nb * bs * sizeof(PetscScalar);
-}
+/* ilu.c: block ILU(0) of one or many matrices and its solves, by the kernels of a place and by PETSc's MATBAIJ */
+#include "ilu.h"
+#include "solve.h"
 
 /* Diagonal blocks are dominant by a little, so that factors stay far from the matrix */
-static inline void IluValues(const Run *run, Ilu *t)
+static void IluValues(const Run *run, Ilu *t)
 {
   const SpikeDouble *tile = (const SpikeDouble *)run->tile[0];
   const PetscInt     bs   = t->bs;
@@ -51,8 +19,8 @@ static inline void IluValues(const Run *run, Ilu *t)
       }
 }
 
-static inline PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, PetscInt edge,
-                                       PetscInt ntasks, PetscBool multicolor, Ilu *t)
+PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, PetscInt edge, PetscInt ntasks,
+                         PetscBool multicolor, Ilu *t)
 {
   const PetscInt cube = edge * edge * edge;
   PetscInt      *start;
@@ -98,7 +66,7 @@ static inline PetscErrorCode IluCreate(Place *p, PetscSpikePrecision precision, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode IluDestroy(Ilu *t)
+PetscErrorCode IluDestroy(Ilu *t)
 {
   SpikeBlock *b   = &t->p->b;
   void       *d[] = {(void *)t->csr.ai, (void *)t->csr.aj, (void *)t->csr.aa};
@@ -117,11 +85,9 @@ static inline PetscErrorCode IluDestroy(Ilu *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- The kernels
-  ---------------------------------------------------------------------------------------------------------------
-*/
-static PetscErrorCode IluFill(void *ctx, PetscInt k)
+/* ---- The kernels ---- */
+
+PetscErrorCode IluFill(void *ctx, PetscInt k)
 {
   Ilu *t = (Ilu *)ctx;
 
@@ -130,7 +96,7 @@ static PetscErrorCode IluFill(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IluFactor(void *ctx, PetscInt k)
+PetscErrorCode IluFactor(void *ctx, PetscInt k)
 {
   Ilu             *t  = (Ilu *)ctx;
   const SpikePivot pv = {100.0 * PETSC_MACHINE_EPSILON, 0.0, 0, -1, 0.0, PETSC_TRUE};
@@ -153,7 +119,7 @@ static PetscErrorCode IluSolve(void *ctx, PetscInt k)
 }
 
 /* Fill, factors, and what a setup waits for */
-static PetscErrorCode IluSetUp(void *ctx, PetscInt k)
+PetscErrorCode IluSetUp(void *ctx, PetscInt k)
 {
   Ilu *t = (Ilu *)ctx;
 
@@ -166,12 +132,10 @@ static PetscErrorCode IluSetUp(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- Errors
-  --------------------------------------------------------------------------------------------------------------------
-*/
+/* ---- Errors ---- */
+
 /* w <- w - A x, block column-major, bs x bs */
-static inline void BlockSubtract(PetscInt bs, const PetscScalar *A, const PetscScalar *x, PetscScalar *w)
+static void BlockSubtract(PetscInt bs, const PetscScalar *A, const PetscScalar *x, PetscScalar *w)
 {
   for (PetscInt c = 0; c < bs; c++)
     for (PetscInt r = 0; r < bs; r++) w[r] -= A[c * bs + r] * x[c];
@@ -211,22 +175,8 @@ static PetscErrorCode IluReference(Ilu *t, const PetscScalar *b, PetscScalar *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* max |x - y| / max |y| in units of rounding */
-static inline double Difference(PetscCount n, const PetscScalar *x, const PetscScalar *y)
-{
-  double error = 0.0, size = 0.0;
-
-  for (PetscCount i = 0; i < n; i++) {
-    const double e = (double)PetscAbsScalar(x[i] - y[i]);
-
-    if (!(e <= error)) error = e;
-    size = PetscMax(size, (double)PetscAbsScalar(y[i]));
-  }
-  return error / (size * (double)PETSC_MACHINE_EPSILON);
-}
-
 /* Our solution of copy 0 -> hostx, with which peers are compared */
-static PetscErrorCode IluOurs(Ilu *t)
+PetscErrorCode IluOurs(Ilu *t)
 {
   PetscFunctionBeginUser;
   PetscCall(IluSolve(t, 0));
@@ -254,10 +204,8 @@ static PetscErrorCode IluError(Ilu *t, double *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- ILU of MATBAIJ
-  ------------------------------------------------------------------------------------------------------------
-*/
+/* ---- ILU of MATBAIJ ---- */
+
 typedef struct {
   Ilu          *t;
   Mat           A, F[MAXLUCOPIES], B, X;
@@ -296,7 +244,7 @@ static PetscErrorCode IluPETScSolve(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IluPETScLines(Ilu *t, Key *key)
+PetscErrorCode IluPETScLines(Ilu *t, Key *key)
 {
   const PetscInt n = t->nb * t->bs, columns[] = {1, 4, 16};
   IluPETSc      *s;
@@ -348,13 +296,7 @@ static PetscErrorCode IluPETScLines(Ilu *t, Key *key)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- Cases
-  ---------------------------------------------------------------------------------------------------------------------
-*/
-typedef PetscErrorCode (*IluPeers)(Ilu *, Key *);
-
-static PetscErrorCode SolutionLine(Ilu *, Key *, const char[]); /* blockssolve.h */
+/* ---- Cases ---- */
 
 static PetscErrorCode IluCase(Place *p, const char part[], PetscSpikePrecision precision, PetscInt bs, PetscInt edge,
                               PetscInt ntasks, PetscBool multicolor, IluPeers peers)
@@ -398,7 +340,7 @@ static PetscErrorCode IluCase(Place *p, const char part[], PetscSpikePrecision p
 }
 
 /* One matrix: run->lu[] are edges of cubes */
-static PetscErrorCode IluPart(Place *p, IluPeers peers)
+PetscErrorCode IluPart(Place *p, IluPeers peers)
 {
   const Run *run = p->run;
 
@@ -416,7 +358,7 @@ static PetscErrorCode IluPart(Place *p, IluPeers peers)
 }
 
 /* Many of them, each on a cube of edge run->taskedge, and 30 */
-static PetscErrorCode IluTasks(Place *p, IluPeers peers)
+PetscErrorCode IluTasks(Place *p, IluPeers peers)
 {
   const Run *run = p->run;
 

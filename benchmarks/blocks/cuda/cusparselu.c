@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  blockscusparselu.h: for benchmarks/blocks: block ILU(0) and its solves by cuSPARSE (bsrilu02, bsrsv2, bsrsm2), where
-  the library that PETSc is linked with has them still
+  cusparselu.c: block ILU(0) and its solves by cuSPARSE (bsrilu02, bsrsv2, bsrsm2), where the library that PETSc is
+  linked with has them
 */
-#pragma once
-
-#include "blocksilu.h"
-#include "blockscusparse.h"
-#include "blocksstreams.h"
+#include "cusparselu.h"
+#include "cusparse.h"
+#include "device.h"
+#include "streams.h"
+#include "../../common/symbols.h"
 
 /* cusparse.h of later versions may lack these */
 enum {
   SOLVE_NO_LEVEL,
   SOLVE_LEVEL
 };
+
 enum {
   FILL_LOWER,
   FILL_UPPER
 };
+
 enum {
   DIAGONAL_NON_UNIT,
   DIAGONAL_UNIT
@@ -96,12 +98,12 @@ static PetscErrorCode CuSPARSELUFind(CuSPARSELU *s, PetscBool *found)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscInt LUTasks(const CuSPARSELU *s)
+static PetscInt LUTasks(const CuSPARSELU *s)
 {
   return PetscMin(s->t->ntasks, MAXSTREAMS);
 }
 
-static inline PetscScalar *LUValues(const CuSPARSELU *s, PetscInt copy, PetscInt task)
+static PetscScalar *LUValues(const CuSPARSELU *s, PetscInt copy, PetscInt task)
 {
   const size_t step = (size_t)s->nz * s->t->bs * s->t->bs;
 
@@ -413,7 +415,7 @@ static PetscErrorCode CuSPARSELUAll(Ilu *t, Key *key)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IluDevicePeers(Ilu *t, Key *key)
+PetscErrorCode IluDevicePeers(Ilu *t, Key *key)
 {
   PetscErrorCode ierr;
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  blockssolve.h: for benchmarks/blocks: time to a solution by BiCGStab with block ILU(0) on the right, all of it from
-  the kernels of a place: what an ordering costs in iterations and gains in time
+  solve.c: time to a solution by BiCGStab with block ILU(0) on the right, all of it from the kernels of a place: what an
+  ordering costs in iterations and gains in time
 */
-#pragma once
-
-#include "blocksilu.h"
+#include "solve.h"
 
 #define SOLVE_MOST 500
 #define SOLVE_TOL  1e-8
@@ -29,7 +27,7 @@ typedef struct {
 } Solution;
 
 /* Poisson's equation in each component, components coupled by random numbers of a tenth, and a little convection */
-static inline void SolutionValues(Ilu *t)
+static void SolutionValues(Ilu *t)
 {
   const SpikeDouble *tile = (const SpikeDouble *)t->p->run->tile[0];
   const PetscInt     bs   = t->bs;
@@ -172,7 +170,7 @@ static PetscErrorCode SolutionSolve(void *ctx, PetscInt k)
 }
 
 /* For a case that has been measured: other values, a setup, and then a solve. The values stay */
-static PetscErrorCode SolutionLine(Ilu *t, Key *key, const char solver[])
+PetscErrorCode SolutionLine(Ilu *t, Key *key, const char solver[])
 {
   Place      *p   = t->p;
   Solution    s   = {t, {0, 0, 0, NULL, NULL}, t->nb * t->bs, 0, {NULL}, NULL, 0.0};

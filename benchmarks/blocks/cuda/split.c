@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  blockssplit.h: for benchmarks/blocks: a batch of tasks split between a device and one core of the host, which work at
-  the same time, each on data of its own memory
+  split.c: a batch of tasks split between a device and one core of the host, which work at the same time, each on data
+  of its own memory
 */
-#pragma once
-
-#include "blockscuda.h"
-#include "blocksilu.h"
+#include "split.h"
+#include "../ilu.h"
+#include "../tall.h"
 
 #define SPLIT_TASKS 32
 
@@ -101,7 +100,7 @@ static PetscErrorCode SplitIlu(Split *s, PetscInt bs, PetscInt onhost, double *m
   Of SPLIT_TASKS tasks 0, 1, 2, 4, 8, 16 and all on the host: a line for each operation, and whether any split beats the
   device alone by more than 5 %
 */
-static PetscErrorCode SplitPart(Place *device, Place *host)
+PetscErrorCode SplitPart(Place *device, Place *host)
 {
   const PetscInt shares[] = {0, 1, 2, 4, 8, 16, SPLIT_TASKS};
   Split          s        = {device, host, {NULL, NULL}, {1, 1}, NULL, NULL};

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  blocksstreams.h: for benchmarks/blocks: block ILU(0) of many matrices by our own kernels one by one, a stream each, as
-  Afanasyev et al. (2015) have their tasks: what one launch for all is to beat
+  streams.c: block ILU(0) of many matrices by our own kernels one by one, a stream each, as Afanasyev et al. (2015) have
+  their tasks: what one launch for all is to beat
 */
-#pragma once
-
-#include "blocksilu.h"
-#include "blockscuda.h"
+#include "streams.h"
+#include "device.h"
 
 #define MAXSTREAMLU 512
 
@@ -67,7 +65,7 @@ static PetscErrorCode IluStreamsSolve(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IluStreamsLines(Ilu *t, Key *key)
+PetscErrorCode IluStreamsLines(Ilu *t, Key *key)
 {
   const PetscInt           columns[] = {1, 4, 16};
   const PetscCount         n         = (PetscCount)t->nb * t->bs;

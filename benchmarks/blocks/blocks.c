@@ -32,16 +32,16 @@ On CUDA beside cuBLAS and cuSPARSE, then some of it on one core of the host; on 
   -csv <file>          also write the times to a file; blocks_table.py makes a table of medians of several, and\n\
  says which bars are met\n\n";
 
-#include "blocksilu.h"
-#include "blockssolve.h"
-#include "blocksmult.h"
-#include "blockstall.h"
+#include "ilu.h"
+#include "mult.h"
+#include "tall.h"
 #include <petscspike.h>
 #if defined(SPIKE_HAVE_CUDA)
-  #include "blockscuda.h"
-  #include "blockscusparse.h"
-  #include "blockscusparselu.h"
-  #include "blockssplit.h"
+  #include "cuda/cublas.h"
+  #include "cuda/cusparse.h"
+  #include "cuda/cusparselu.h"
+  #include "cuda/device.h"
+  #include "cuda/split.h"
 #endif
 
 #define NPARTS 7

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bandcase.h"
-#include "../tests/lapackgb.h"
+#include "../../tests/lapackgb.h"
 
 typedef void (*Gbtrf)(const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *,
                       PetscScalar *, const PetscBLASInt *, PetscBLASInt *, PetscBLASInt *);

@@ -1,111 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  blocksrun.h: for benchmarks/blocks: what its parts share: options, places (a backend of block.h, where its data is and
-  how its time is taken), numbers, stencils, lines of the tables
+  run.c: what its parts share: options, places (a backend of block.h, where its data is and how its time is taken),
+  numbers, stencils, lines of the tables
 */
-#pragma once
+#include "run.h"
 
-#include "kernels/band/host/host.h"
-#include "kernels/block/block.h"
-#include "bandcase.h"
-#include "symbols.h"
-
-#define MAXCOPIES 256
-#define MAXLIST   16
-/* random numbers: longer arrays repeat them, and a prime number of them lies across rows and columns */
-#define TILE ((PetscCount)1000003)
-
-/* Enqueues, or does, what is to be timed for one copy of the data */
-typedef PetscErrorCode (*BlockWork)(void *ctx, PetscInt copy);
-
-typedef struct {
-  PetscInt repeat;
-  PetscInt n[MAXLIST], m[MAXLIST], bs[MAXLIST], tasks[MAXLIST], edge[MAXLIST], lu[MAXLIST];
-  PetscInt nn, nm, nbs, ntasks, nedge, nlu;
-  PetscInt taskrows, taskedge; /* of each of many tasks: rows of tall blocks, edge of a cube of block rows */
-  FILE    *csv;
-  void    *tile[2];
-} Run;
-
-typedef struct _n_Place Place;
-struct _n_Place {
-  const char *name;
-  const Run  *run;
-  SpikeBlock  b;
-  PetscReal   cold, seconds; /* MB of a case with its copies; after so many seconds no repetition is begun */
-  PetscBool   beside;        /* the host beside a device: fewer cases */
-  double      rate;          /* bytes a second, read and written, of a copy */
-  /*
-    Medians, a copy, by calls and, where graph is not NULL and there are graphs, by a graph; restore() as in
-    devicetime.h, the work is done once after it
-  */
-  PetscErrorCode (*time)(Place *, PetscInt copies, BlockWork restore, BlockWork work, void *ctx, double *ms,
-                         double *graph);
-  void *device;
-};
-
-/* What is measured */
-typedef struct {
-  const char         *part, *op;
-  PetscSpikePrecision precision;
-  PetscBool           rowmajor;
-  PetscInt            bs, n, m, tasks;
-  double              bytes;
-} Key;
-
-static inline size_t NumberBytes(PetscSpikePrecision precision)
-{
-  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? sizeof(SpikeDouble) : sizeof(SpikeSingle);
-}
-
-static inline PetscSpikePrecision NativePrecision(void)
-{
-  return PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
-}
-
-static inline const char *PrecisionName(PetscSpikePrecision precision)
-{
-  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? "c64" : "fp64")
-                                                   : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
-}
-
-/* In the names of BLAS and its relatives */
-static inline char PrecisionLetter(PetscSpikePrecision precision)
-{
-  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? 'Z' : 'D')
-                                                   : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
-}
-
-static inline double PrecisionRounding(PetscSpikePrecision precision)
-{
-  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? 2.220446049250313e-16 : 1.1920928955078125e-07;
-}
-
-static inline double Magnitude(SpikeDouble a)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return cabs(a);
-#else
-  return fabs(a);
-#endif
-}
-
-static inline SpikeDouble Conjugate(SpikeDouble a)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return conj(a);
-#else
-  return a;
-#endif
-}
-
-static inline SpikeDouble NumberGet(PetscSpikePrecision precision, const void *a, PetscCount i)
-{
-  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? ((const SpikeDouble *)a)[i]
-                                                   : (SpikeDouble)((const SpikeSingle *)a)[i];
-}
-
-static inline PetscErrorCode TilesCreate(Run *run)
+PetscErrorCode TilesCreate(Run *run)
 {
   SpikeDouble *d;
   SpikeSingle *s;
@@ -127,7 +27,7 @@ static inline PetscErrorCode TilesCreate(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode TilesDestroy(Run *run)
+PetscErrorCode TilesDestroy(Run *run)
 {
   SpikeDouble *d = (SpikeDouble *)run->tile[0];
   SpikeSingle *s = (SpikeSingle *)run->tile[1];
@@ -138,7 +38,7 @@ static inline PetscErrorCode TilesDestroy(Run *run)
 }
 
 /* d, of the place's memory, <- random numbers */
-static inline PetscErrorCode Fill(Place *p, PetscSpikePrecision precision, PetscCount count, void *d)
+PetscErrorCode Fill(Place *p, PetscSpikePrecision precision, PetscCount count, void *d)
 {
   const size_t size = NumberBytes(precision);
   char        *at   = (char *)d;
@@ -155,7 +55,7 @@ static inline PetscErrorCode Fill(Place *p, PetscSpikePrecision precision, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode Upload(Place *p, const void *from, size_t bytes, void **to)
+PetscErrorCode Upload(Place *p, const void *from, size_t bytes, void **to)
 {
   PetscFunctionBeginUser;
   PetscCall((*p->b.k->alloc)(&p->b, PetscMax(bytes, 16), to));
@@ -163,20 +63,15 @@ static inline PetscErrorCode Upload(Place *p, const void *from, size_t bytes, vo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode Download(Place *p, const void *from, size_t bytes, void *to)
+PetscErrorCode Download(Place *p, const void *from, size_t bytes, void *to)
 {
   PetscFunctionBeginUser;
   PetscCall((*p->b.k->copy)(&p->b, PETSC_FALSE, PETSC_TRUE, to, from, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscInt CopiesOf(const Place *p, double bytes, PetscInt most)
-{
-  return (PetscInt)PetscMax(1.0, PetscMin((double)most, ceil((double)p->cold * 1e6 / PetscMax(bytes, 1.0))));
-}
-
 /* The 7-point stencil on cubes of blocks, count of them one behind the other */
-static inline PetscErrorCode Stencil(PetscInt edge, PetscInt count, PetscInt **bi, PetscInt **bj)
+PetscErrorCode Stencil(PetscInt edge, PetscInt count, PetscInt **bi, PetscInt **bj)
 {
   const PetscInt rows = edge * edge * edge;
   PetscInt       nz   = 0;
@@ -204,8 +99,8 @@ static inline PetscErrorCode Stencil(PetscInt edge, PetscInt count, PetscInt **b
 }
 
 /* MATSEQBAIJ with copies of the arrays, blocks column-major */
-static inline PetscErrorCode CreateBAIJ(PetscInt bs, PetscInt nb, const PetscInt bi[], const PetscInt bj[],
-                                        const PetscScalar a[], Mat *A)
+PetscErrorCode CreateBAIJ(PetscInt bs, PetscInt nb, const PetscInt bi[], const PetscInt bj[], const PetscScalar a[],
+                          Mat *A)
 {
   PetscFunctionBeginUser;
   PetscCall(MatCreate(PETSC_COMM_SELF, A));
@@ -218,12 +113,10 @@ static inline PetscErrorCode CreateBAIJ(PetscInt bs, PetscInt nb, const PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- Time on the host
-  -------------------------------------------------------------------------------------------------------
-*/
-static PetscErrorCode HostTime(Place *p, PetscInt copies, BlockWork restore, BlockWork work, void *ctx, double *ms,
-                               double *graph)
+/* ---- Time on the host ---- */
+
+PetscErrorCode HostTime(Place *p, PetscInt copies, BlockWork restore, BlockWork work, void *ctx, double *ms,
+                        double *graph)
 {
   double         t[MAXREPEAT];
   PetscLogDouble begin, t0, t1;
@@ -257,7 +150,7 @@ static PetscErrorCode CopyWork(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HostPlaceCreate(const Run *run, PetscReal cold, PetscReal seconds, Place *p)
+PetscErrorCode HostPlaceCreate(const Run *run, PetscReal cold, PetscReal seconds, Place *p)
 {
   char  *data;
   double ms;
@@ -279,16 +172,9 @@ static PetscErrorCode HostPlaceCreate(const Run *run, PetscReal cold, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- Lines
-  -------------------------------------------------------------------------------------------------------------------
-*/
-static inline void CSVHeader(FILE *csv)
-{
-  fprintf(csv, "part,op,solver,place,precision,layout,bs,n,m,tasks,ms,graph_ms,bytes,copy_gbs,error,note\n");
-}
+/* ---- Lines ---- */
 
-static inline PetscErrorCode PrintNumber(int width, int digits, double value)
+PetscErrorCode PrintNumber(int width, int digits, double value)
 {
   PetscFunctionBeginUser;
   if (isnan(value)) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %*s", width, "-"));
@@ -296,7 +182,7 @@ static inline PetscErrorCode PrintNumber(int width, int digits, double value)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode Heading(const Place *p, const char text[])
+PetscErrorCode Heading(const Place *p, const char text[])
 {
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
@@ -307,8 +193,8 @@ static inline PetscErrorCode Heading(const Place *p, const char text[])
 }
 
 /* NAN: there is none. bytes 0: it has no rate */
-static inline PetscErrorCode Report(const Place *p, const Key *key, const char solver[], double ms, double graph,
-                                    double error, const char note[])
+PetscErrorCode Report(const Place *p, const Key *key, const char solver[], double ms, double graph, double error,
+                      const char note[])
 {
   const double best = isnan(graph) || graph > ms ? ms : graph;
 

@@ -18,8 +18,8 @@ typedef struct {
   cudaEvent_t  event[2];
 } Clock;
 
-static PetscErrorCode ClockRounds(const Clock *c, PetscInt rounds, Work work, void *ctx, cudaGraphExec_t exec,
-                                  double *ms)
+static inline PetscErrorCode ClockRounds(const Clock *c, PetscInt rounds, Work work, void *ctx, cudaGraphExec_t exec,
+                                         double *ms)
 {
   float elapsed;
 
@@ -38,7 +38,7 @@ static PetscErrorCode ClockRounds(const Clock *c, PetscInt rounds, Work work, vo
 }
 
 /* One graph of the work for all copies; NULL where something in it cannot be captured */
-static PetscErrorCode ClockCapture(const Clock *c, Work work, void *ctx, cudaGraphExec_t *exec)
+static inline PetscErrorCode ClockCapture(const Clock *c, Work work, void *ctx, cudaGraphExec_t *exec)
 {
   cudaGraph_t    graph = NULL;
   PetscErrorCode ierr  = PETSC_SUCCESS;
@@ -63,8 +63,8 @@ static PetscErrorCode ClockCapture(const Clock *c, Work work, void *ctx, cudaGra
   NULL, of a graph with all copies. restore() makes the input anew before each measurement; where what is enqueued has
   destroyed it (single), a measurement has each copy once, else as many rounds as make up 3 ms
 */
-static PetscErrorCode ClockTime(const Clock *c, Work restore, PetscBool single, Work work, void *ctx, double *ms,
-                                double *graph)
+static inline PetscErrorCode ClockTime(const Clock *c, Work restore, PetscBool single, Work work, void *ctx, double *ms,
+                                       double *graph)
 {
   double          t[MAXREPEAT], once = 0.0;
   PetscInt        rounds = 1;
@@ -95,7 +95,7 @@ static PetscErrorCode ClockTime(const Clock *c, Work restore, PetscBool single, 
 }
 
 /* Bytes a second, read and written, of a copy that no cache helps */
-static PetscErrorCode CopyRate(cudaStream_t stream, PetscReal *rate)
+static inline PetscErrorCode CopyRate(cudaStream_t stream, PetscReal *rate)
 {
   const size_t bytes = (size_t)1 << 30;
   void        *from, *to;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
-  blockscusparse.h: for benchmarks/blocks: products of cuSPARSE, from the library that PETSc is linked with: on CSR and
-  on BSR
-*/
-#pragma once
-
-#include "blocksmult.h"
-#include "blockscuda.h"
+/* cusparse.c: products of cuSPARSE, from the library that PETSc is linked with: on CSR and on BSR */
+#include "cusparse.h"
+#include "device.h"
+#include "../../common/symbols.h"
 
 /* The functions, whose enumerations are those of cusparse.h */
 typedef struct {
@@ -78,7 +74,7 @@ static PetscErrorCode CuSPARSEFind(char letter, CuSPARSEFunctions *f, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode UploadInts(PetscCount count, const PetscInt from[], int **to)
+PetscErrorCode UploadInts(PetscCount count, const PetscInt from[], int **to)
 {
   int *h;
 
@@ -204,7 +200,7 @@ static PetscErrorCode CuSPARSEDestroy(void **ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline const void *CuSPARSEScalar(const CuSPARSE *s, PetscBool one)
+static const void *CuSPARSEScalar(const CuSPARSE *s, PetscBool one)
 {
   const PetscBool wide = (PetscBool)(s->t->precision == PETSC_SPIKE_PRECISION_DOUBLE);
 
@@ -212,7 +208,7 @@ static inline const void *CuSPARSEScalar(const CuSPARSE *s, PetscBool one)
              : (wide ? (const void *)&s->zero : (const void *)&s->zero1);
 }
 
-static inline void *CuSPARSEMatrix(const CuSPARSE *s)
+static void *CuSPARSEMatrix(const CuSPARSE *s)
 {
   return s->which == SPMM_CSR || s->which == SPMV_CSR ? s->csr : (s->which == SPMM_BSRROW ? s->bsrrow : s->bsr);
 }
@@ -325,4 +321,4 @@ static PetscErrorCode CuSPARSELines(Mult *t, const Key *key, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const MultPeers multdevicepeers = {CuSPARSECreate, CuSPARSELines, CuSPARSEDestroy};
+const MultPeers multdevicepeers = {CuSPARSECreate, CuSPARSELines, CuSPARSEDestroy};

@@ -1,27 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
-  tridiagonaldevice.h: for benchmarks/tridiagonal: a case in the memory of a device, and times of what is enqueued for
-  it
-*/
-#pragma once
-
-#include "tridiagonalrun.h"
-#include "devicetime.h"
-
-/* Copies of a case on the device, dl of first rows and du of last ones 0, for cuSPARSE */
-typedef struct {
-  const Run   *run;
-  const Case  *c;
-  PetscInt     copies;
-  PetscCount   n;
-  cudaStream_t stream;
-  cudaEvent_t  event[2];
-  PetscScalar *dl, *d, *du, *b, *x; /* [copies n] */
-} Device;
+/* device.c: a case in the memory of a device, and times of what is enqueued for it */
+#include "device.h"
 
 /* ClockTime() of the copies of a case */
-static PetscErrorCode TimeWork(Device *dev, Work restore, PetscBool single, Work work, void *ctx, double *ms,
-                               double *graph)
+PetscErrorCode TimeWork(Device *dev, Work restore, PetscBool single, Work work, void *ctx, double *ms, double *graph)
 {
   const Clock clock = {dev->run->repeat,  dev->copies,
                        dev->run->seconds, 0.0,
@@ -32,14 +14,14 @@ static PetscErrorCode TimeWork(Device *dev, Work restore, PetscBool single, Work
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DeviceArray(PetscCount count, PetscScalar **p)
+PetscErrorCode DeviceArray(PetscCount count, PetscScalar **p)
 {
   PetscFunctionBeginUser;
   PetscCallCUDA(cudaMalloc((void **)p, (size_t)PetscMax(count, 1) * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DeviceCreate(const Run *run, const Case *c, cudaStream_t stream, Device *dev)
+PetscErrorCode DeviceCreate(const Run *run, const Case *c, cudaStream_t stream, Device *dev)
 {
   const PetscReal    words  = 5.0 * c->n * sizeof(PetscScalar);
   PetscScalar *const from[] = {c->dl, c->d, c->du, c->b};
@@ -63,7 +45,7 @@ static PetscErrorCode DeviceCreate(const Run *run, const Case *c, cudaStream_t s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DeviceDestroy(Device *dev)
+PetscErrorCode DeviceDestroy(Device *dev)
 {
   PetscFunctionBeginUser;
   for (int k = 0; k < 2; k++) PetscCallCUDA(cudaEventDestroy(dev->event[k]));
@@ -76,7 +58,7 @@ static PetscErrorCode DeviceDestroy(Device *dev)
 }
 
 /* The error of copy 0 as it is in dev->x */
-static PetscErrorCode DeviceError(Device *dev, double *error)
+PetscErrorCode DeviceError(Device *dev, double *error)
 {
   PetscFunctionBeginUser;
   PetscCallCUDA(cudaStreamSynchronize(dev->stream));

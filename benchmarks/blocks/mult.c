@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  blocksmult.h: for benchmarks/blocks: sparse block matrix times tall block, Y = A X and Y = A^T X, by the kernels of a
-  place and by PETSc's MATBAIJ
+  mult.c: sparse block matrix times tall block, Y = A X and Y = A^T X, by the kernels of a place and by PETSc's MATBAIJ
 */
-#pragma once
+#include "mult.h"
 
-#include "blocksrun.h"
-
-/*
-  A square matrix of nb x nb blocks, the same in all its forms: number e of the values, in the order of the blocks, each
-  column-major, is that of the tile
-*/
-typedef struct {
-  Place              *p;
-  PetscSpikePrecision precision;
-  PetscInt            bs, nb, nz, m, *bi, *bj;
-  PetscBool           rowmajor, trans;
-  SpikeBlockMat       A;
-  void               *a, *x, *y;
-} Mult;
-
-static inline PetscErrorCode MultCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, PetscInt nb, PetscInt *bi,
-                                        PetscInt *bj, PetscInt mostm, PetscBool trans, Mult *t)
+static PetscErrorCode MultCreate(Place *p, PetscSpikePrecision precision, PetscInt bs, PetscInt nb, PetscInt *bi,
+                                 PetscInt *bj, PetscInt mostm, PetscBool trans, Mult *t)
 {
   const size_t size = NumberBytes(precision);
 
@@ -44,7 +28,7 @@ static inline PetscErrorCode MultCreate(Place *p, PetscSpikePrecision precision,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscErrorCode MultDestroy(Mult *t)
+static PetscErrorCode MultDestroy(Mult *t)
 {
   PetscFunctionBeginUser;
   PetscCall((*t->p->b.k->matdestroy)(&t->p->b, &t->A));
@@ -55,7 +39,7 @@ static inline PetscErrorCode MultDestroy(Mult *t)
 }
 
 /* BSR: values, an index a block, pointers of block rows, X and Y once */
-static inline double MultBytes(const Mult *t)
+static double MultBytes(const Mult *t)
 {
   const double size = (double)NumberBytes(t->precision), bs = (double)t->bs;
 
@@ -88,7 +72,7 @@ static PetscErrorCode MultOurs(void *ctx, PetscInt k)
   Largest error of Y in units of rounding and of |A| |X|, in 50 block rows, spread. Of the transpose, those are columns:
   entries with their row and number
 */
-static PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
+PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
 {
   const SpikeDouble *tile = (const SpikeDouble *)t->p->run->tile[0];
   const PetscInt     bs = t->bs, n = t->nb * bs, m = t->m;
@@ -142,10 +126,8 @@ static PetscErrorCode MultError(Mult *t, PetscBool rowmajor, double *error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- MATBAIJ
-  ------------------------------------------------------------------------------------------------------------------
-*/
+/* ---- MATBAIJ ---- */
+
 typedef struct {
   Mult *t;
   Mat   A, X, Y;
@@ -199,16 +181,7 @@ static PetscErrorCode MultPETScLine(Mult *t, const Key *key)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  ---- Cases
-  --------------------------------------------------------------------------------------------------------------------
-*/
-/* The peers of a place; create and destroy what they keep for all cells of a matrix */
-typedef struct {
-  PetscErrorCode (*create)(Mult *, void **);
-  PetscErrorCode (*lines)(Mult *, const Key *, void *);
-  PetscErrorCode (*destroy)(void **);
-} MultPeers;
+/* ---- Cases ---- */
 
 static PetscErrorCode MultPETScLines(Mult *t, const Key *key, void *ctx)
 {
@@ -218,7 +191,7 @@ static PetscErrorCode MultPETScLines(Mult *t, const Key *key, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const MultPeers multhostpeers = {NULL, MultPETScLines, NULL};
+const MultPeers multhostpeers = {NULL, MultPETScLines, NULL};
 
 static PetscErrorCode MultCell(Mult *t, Key *key, const char op[], PetscInt m, PetscBool rowmajor,
                                const MultPeers *peers, void *ctx, const char note[])
@@ -245,7 +218,7 @@ static PetscErrorCode MultCell(Mult *t, Key *key, const char op[], PetscInt m, P
 }
 
 /* The stencil, on cubes of run->edge[] for the sizes run->bs[] */
-static PetscErrorCode MultPart(Place *p, const MultPeers *peers)
+PetscErrorCode MultPart(Place *p, const MultPeers *peers)
 {
   const PetscInt ms[] = {1, 4, 8, 16};
   const Run     *run  = p->run;
@@ -262,8 +235,8 @@ static PetscErrorCode MultPart(Place *p, const MultPeers *peers)
       void *ctx = NULL;
 
       if (p->beside && precision) continue;
-      PetscCall(MultCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb,
-                           bi, bj, 16, PETSC_TRUE, &t));
+      PetscCall(MultCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb, bi, bj,
+                           16, PETSC_TRUE, &t));
       if (peers && peers->create) PetscCall((*peers->create)(&t, &ctx));
       for (int trans = 0; trans < (p->beside ? 1 : 2); trans++) {
         t.trans = trans ? PETSC_TRUE : PETSC_FALSE;
@@ -296,7 +269,7 @@ static int GroupCompare(const void *a, const void *b)
   of their lengths, as Afanasyev et al. (2015, section 3.3) take them: there Y comes in that order too, and the paper's
   writes to the rows' own places by an index array cost no less.
 */
-static PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, PetscInt bs)
+PetscErrorCode MultGroups(Place *p, const MultPeers *peers, PetscInt nb, PetscInt bs)
 {
   PetscInt *bi, *bj, *gi, *gj, *order, nz = 0;
   Key       key;
