@@ -47,10 +47,14 @@ static inline PetscErrorCode MatDenseRestoreArray_Spike(Mat A, SpikeAccess acces
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The array of a vector in the memory of the kernels, between SpikeArrayGet() and SpikeArrayRestore() */
+/*
+  The array of a vector in the memory of the kernels, between SpikeArrayGet() and SpikeArrayRestore(). A vector on the
+  host is copied to the device, and back where it is written: correct, not fast. -log_view shows both copies.
+*/
 typedef struct {
   Vec          v;
-  PetscScalar *a;
+  Vec          window; /* on the device, around the host array of v; NULL: v is where it is wanted */
+  PetscScalar *a, *host;
   SpikeAccess  access;
   PetscMemType memtype; /* that was asked for */
 } SpikeArray;
