@@ -242,17 +242,23 @@ static PetscErrorCode MatMPIAIJSetPreallocation_DIA(Mat A, PetscInt dnz, const P
 
 PetscErrorCode MatDIAComposeAssembly_Private(Mat A, PetscBool compose)
 {
+  static const MatDIAFunction coo[] = {
+    {"MatSetPreallocationCOO_C", (PetscErrorCodeFn *)MatSetPreallocationCOO_DIA},
+    {"MatSetValuesCOO_C", (PetscErrorCodeFn *)MatSetValuesCOO_DIA},
+  };
+  /* the matrices of a DM ask for these before they preallocate */
+  static const MatDIAFunction one[] = {
+    {"MatSeqAIJSetPreallocation_C", (PetscErrorCodeFn *)MatSeqAIJSetPreallocation_DIA},
+  };
+  static const MatDIAFunction several[] = {
+    {"MatMPIAIJSetPreallocation_C", (PetscErrorCodeFn *)MatMPIAIJSetPreallocation_DIA},
+  };
   PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C",
-                                       compose ? MatSetPreallocationCOO_DIA : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", compose ? MatSetValuesCOO_DIA : NULL));
-  /* the matrices of a DM ask for these before they preallocate */
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocation_C",
-                                       compose && size == 1 ? MatSeqAIJSetPreallocation_DIA : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C",
-                                       compose && size > 1 ? MatMPIAIJSetPreallocation_DIA : NULL));
+  PetscCall(MatDIACompose_Private(A, compose, PETSC_STATIC_ARRAY_LENGTH(coo), coo));
+  PetscCall(MatDIACompose_Private(A, (PetscBool)(compose && size == 1), PETSC_STATIC_ARRAY_LENGTH(one), one));
+  PetscCall(MatDIACompose_Private(A, (PetscBool)(compose && size > 1), PETSC_STATIC_ARRAY_LENGTH(several), several));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diaimpl.h: what the files of MATDIA share */
+/*
+  diaimpl.h: what the files of MATDIA share. A file calls only files above it in this list:
+
+    diahalo.c        exchange of vectors between ranks
+    diastructure.c   which diagonals in which rows, where values are
+    diaaij.c         entries from an AIJ matrix, and as one
+    diamult.c        products, and the diagonals lent to the fused Krylov methods
+    diavalues.c      operations that keep the pattern
+    diachange.c      operations that may change it
+    diaparts.c       diagonal blocks, submatrices
+    diaassembly.c    MatSetValues(), MatSetValuesCOO(), preallocation
+    diaoptions.c     what users set
+    diaconvert.c     other types, copies
+    diaview.c        viewers, files, MatInfo
+    dia.c            creation, destruction, the table of operations
+*/
 #pragma once
 
 #include <petscspike.h>
 #include <petsc/private/matimpl.h>
+#include "common/array.h"
 #include "common/bound.h"
 #include "common/enqueue.h"
 #include "common/matcsr.h"
@@ -14,6 +30,18 @@ typedef struct {
   PetscInt    row, col;
   PetscScalar value;
 } MatDIAEntry;
+
+/* Which diagonals, in which rows first[d] <= i < last[d], with which entries (mask[], as in Mat_DIA) */
+typedef struct {
+  PetscInt   count, *offset, *first, *last;
+  uint64_t  *mask;
+  PetscInt64 nz;
+} MatDIAStructure;
+
+static inline PetscCount MatDIAMaskLength(PetscInt n, PetscInt count)
+{
+  return (PetscCount)count * ((n + SPIKE_DIA_ROWS - 1) / SPIKE_DIA_ROWS);
+}
 
 typedef struct {
   PetscBool seq; /* MATSEQDIA or MATSEQDIACUDA */
@@ -65,49 +93,6 @@ static inline PetscMemType MatDIAMemType_Private(Mat A)
   return ((Mat_DIA *)A->data)->cuda && !MatIsBoundToCPU_Spike(A) ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
 }
 
-static inline PetscErrorCode MatDIAGetArrayRead_Private(Mat A, Vec v, const PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(MatDIAMemType_Private(A))) PetscCall(VecGetArrayRead(v, a));
-  else PetscCall(VecCUDAGetArrayRead(v, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode MatDIARestoreArrayRead_Private(Mat A, Vec v, const PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(MatDIAMemType_Private(A))) PetscCall(VecRestoreArrayRead(v, a));
-  else PetscCall(VecCUDARestoreArrayRead(v, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* write: what is there need not be */
-static inline PetscErrorCode MatDIAGetArray_Private(Mat A, PetscBool write, Vec v, PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(MatDIAMemType_Private(A))) {
-    if (write) PetscCall(VecGetArrayWrite(v, a));
-    else PetscCall(VecGetArray(v, a));
-  } else {
-    if (write) PetscCall(VecCUDAGetArrayWrite(v, a));
-    else PetscCall(VecCUDAGetArray(v, a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode MatDIARestoreArray_Private(Mat A, PetscBool write, Vec v, PetscScalar **a)
-{
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(MatDIAMemType_Private(A))) {
-    if (write) PetscCall(VecRestoreArrayWrite(v, a));
-    else PetscCall(VecRestoreArray(v, a));
-  } else {
-    if (write) PetscCall(VecCUDARestoreArrayWrite(v, a));
-    else PetscCall(VecCUDARestoreArray(v, a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static inline PetscErrorCode MatDIALogFlops_Private(Mat A, PetscLogDouble flops)
 {
   PetscFunctionBegin;
@@ -116,26 +101,78 @@ static inline PetscErrorCode MatDIALogFlops_Private(Mat A, PetscLogDouble flops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dia.c */
-PETSC_INTERN PetscErrorCode MatCreate_SeqDIACUDA(Mat);
-PETSC_INTERN PetscErrorCode MatCreate_MPIDIACUDA(Mat);
-PETSC_INTERN PetscErrorCode MatCreate_SeqDIA(Mat);
-PETSC_INTERN PetscErrorCode MatCreate_MPIDIA(Mat);
+/* Functions of an object by their names, one a line; NULL functions take them away */
+typedef struct {
+  const char       *name;
+  PetscErrorCodeFn *function;
+} MatDIAFunction;
+
+static inline PetscErrorCode MatDIACompose_Private(Mat A, PetscBool compose, size_t n, const MatDIAFunction list[])
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < n; k++)
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, list[k].name, compose ? list[k].function : NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* diahalo.c */
+PETSC_INTERN PetscErrorCode MatDIAHaloCreate_Private(Mat);
+PETSC_INTERN PetscErrorCode MatDIAHaloDestroy_Private(Mat_DIA *);
+PETSC_INTERN PetscErrorCode MatDIAHaloBegin_Private(Mat, const PetscScalar *);
+PETSC_INTERN PetscErrorCode MatDIAHaloEnd_Private(Mat);
+PETSC_INTERN PetscErrorCode MatDIAHaloReverseHost_Private(Mat, PetscScalar *, PetscScalar *);
+PETSC_INTERN PetscErrorCode MatDIAHaloReverseBegin_Private(Mat);
+PETSC_INTERN PetscErrorCode MatDIAHaloReverseEnd_Private(Mat, PetscScalar *);
+
+/* diastructure.c */
 PETSC_INTERN PetscErrorCode MatDIAIs_Private(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatDIAReset_Private(Mat);
-PETSC_INTERN PetscErrorCode MatDIASetFromOptions_Private(Mat);
-
-/* diabuild.c: from AIJ and to it */
-PETSC_INTERN PetscErrorCode MatDIAFromAIJ_Private(Mat, Mat);
-PETSC_INTERN PetscErrorCode MatDIAToAIJ_Private(Mat, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatDIAGetStructure_Private(Mat, PetscInt, const SpikeCSR[], MatDIAStructure *);
+PETSC_INTERN PetscErrorCode MatDIAFreeStructure_Private(MatDIAStructure *);
+PETSC_INTERN PetscBool      MatDIAIsStructure_Private(Mat, const MatDIAStructure *);
+PETSC_INTERN PetscErrorCode MatDIASetStructure_Private(Mat, MatDIAStructure *);
 PETSC_INTERN PetscErrorCode MatDIASameStructure_Private(Mat, Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatConvert_DIA_AIJ(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvert_DIA(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvert_DIA_DIA(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvertFrom_DIA(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatDuplicate_DIA(Mat, MatDuplicateOption, Mat *);
+PETSC_INTERN PetscErrorCode MatDIALike_Private(Mat, PetscMemType, SpikeDIA *);
 PETSC_INTERN PetscErrorCode MatDIAMove_Private(const SpikeDIA *, SpikeDIA *);
 PETSC_INTERN PetscErrorCode MatBindToCPU_DIA(Mat, PetscBool);
+
+/* diaaij.c */
+PETSC_INTERN PetscErrorCode MatDIAFromAIJ_Private(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatDIAToAIJ_Private(Mat, MatReuse, Mat *);
+
+/* diamult.c */
+PETSC_INTERN PetscErrorCode MatMult_DIA(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultAdd_DIA(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTranspose_DIA(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTransposeAdd_DIA(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_DIA(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_DIA(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_DIA(PetscObject, SpikeEnqueue *);
+
+/* diavalues.c */
+PETSC_INTERN PetscErrorCode MatGetRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatRestoreRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatGetDiagonal_DIA(Mat, Vec);
+PETSC_INTERN PetscErrorCode MatDiagonalScale_DIA(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatScale_DIA(Mat, PetscScalar);
+PETSC_INTERN PetscErrorCode MatConjugate_DIA(Mat);
+PETSC_INTERN PetscErrorCode MatNorm_DIA(Mat, NormType, PetscReal *);
+
+/* diachange.c */
+PETSC_INTERN PetscErrorCode MatShift_DIA(Mat, PetscScalar);
+PETSC_INTERN PetscErrorCode MatDiagonalSet_DIA(Mat, Vec, InsertMode);
+PETSC_INTERN PetscErrorCode MatAXPY_DIA(Mat, PetscScalar, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode MatCopy_DIA(Mat, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode MatEqual_DIA(Mat, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatTranspose_DIA(Mat, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatZeroRows_DIA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatZeroRowsColumns_DIA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
+
+/* diaparts.c */
+PETSC_INTERN PetscErrorCode MatGetDiagonalBlock_DIA(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatCreateSubMatrices_DIA(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
+PETSC_INTERN PetscErrorCode MatIncreaseOverlap_DIA(Mat, PetscInt, IS[], PetscInt);
+PETSC_INTERN PetscErrorCode MatCreateSubMatrix_DIA(Mat, IS, IS, MatReuse, Mat *);
 
 /* diaassembly.c */
 PETSC_INTERN PetscErrorCode MatSetUp_DIA(Mat);
@@ -147,46 +184,24 @@ PETSC_INTERN PetscErrorCode MatSetOption_DIA(Mat, MatOption, PetscBool);
 PETSC_INTERN PetscErrorCode MatZeroEntries_DIA(Mat);
 PETSC_INTERN PetscErrorCode MatDIAComposeAssembly_Private(Mat, PetscBool);
 
-/* diahalo.c */
-PETSC_INTERN PetscErrorCode MatDIAHaloCreate_Private(Mat);
-PETSC_INTERN PetscErrorCode MatDIAHaloDestroy_Private(Mat_DIA *);
-PETSC_INTERN PetscErrorCode MatDIAHaloBegin_Private(Mat, const PetscScalar *);
-PETSC_INTERN PetscErrorCode MatDIAHaloEnd_Private(Mat);
-PETSC_INTERN PetscErrorCode MatDIAHaloReverseHost_Private(Mat, PetscScalar *, PetscScalar *);
-PETSC_INTERN PetscErrorCode MatDIAHaloReverseBegin_Private(Mat);
-PETSC_INTERN PetscErrorCode MatDIAHaloReverseEnd_Private(Mat, PetscScalar *);
+/* diaoptions.c */
+PETSC_INTERN PetscErrorCode MatSetFromOptions_DIA(Mat, PetscOptionItems);
+PETSC_INTERN PetscErrorCode MatDIASetFromOptions_Private(Mat);
+PETSC_INTERN PetscErrorCode MatDIAComposeOptions_Private(Mat, PetscBool);
 
-/* diamult.c */
-PETSC_INTERN PetscErrorCode MatMult_DIA(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultAdd_DIA(Mat, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultTranspose_DIA(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultTransposeAdd_DIA(Mat, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_DIA(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_DIA(Mat, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_DIA(PetscObject, SpikeEnqueue *);
-
-/* diaops.c */
-PETSC_INTERN PetscErrorCode MatGetRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
-PETSC_INTERN PetscErrorCode MatRestoreRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
-PETSC_INTERN PetscErrorCode MatGetDiagonal_DIA(Mat, Vec);
-PETSC_INTERN PetscErrorCode MatDiagonalScale_DIA(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatScale_DIA(Mat, PetscScalar);
-PETSC_INTERN PetscErrorCode MatConjugate_DIA(Mat);
-PETSC_INTERN PetscErrorCode MatShift_DIA(Mat, PetscScalar);
-PETSC_INTERN PetscErrorCode MatDiagonalSet_DIA(Mat, Vec, InsertMode);
-PETSC_INTERN PetscErrorCode MatAXPY_DIA(Mat, PetscScalar, Mat, MatStructure);
-PETSC_INTERN PetscErrorCode MatCopy_DIA(Mat, Mat, MatStructure);
-PETSC_INTERN PetscErrorCode MatNorm_DIA(Mat, NormType, PetscReal *);
-PETSC_INTERN PetscErrorCode MatEqual_DIA(Mat, Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode MatTranspose_DIA(Mat, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatGetDiagonalBlock_DIA(Mat, Mat *);
-PETSC_INTERN PetscErrorCode MatZeroRows_DIA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatZeroRowsColumns_DIA(Mat, PetscInt, const PetscInt[], PetscScalar, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatCreateSubMatrices_DIA(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
-PETSC_INTERN PetscErrorCode MatIncreaseOverlap_DIA(Mat, PetscInt, IS[], PetscInt);
-PETSC_INTERN PetscErrorCode MatCreateSubMatrix_DIA(Mat, IS, IS, MatReuse, Mat *);
+/* diaconvert.c */
+PETSC_INTERN PetscErrorCode MatConvert_DIA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvertFrom_DIA(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatDuplicate_DIA(Mat, MatDuplicateOption, Mat *);
+PETSC_INTERN PetscErrorCode MatDIAComposeConvert_Private(Mat, PetscBool);
 
 /* diaview.c */
 PETSC_INTERN PetscErrorCode MatView_DIA(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode MatLoad_DIA(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode MatGetInfo_DIA(Mat, MatInfoType, MatInfo *);
+
+/* dia.c */
+PETSC_INTERN PetscErrorCode MatCreate_SeqDIA(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPIDIA(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_SeqDIACUDA(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPIDIACUDA(Mat);

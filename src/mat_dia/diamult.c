@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  diamult.c: products of MATDIA.
+  diamult.c: products of MATDIA, which it lends to the fused Krylov methods too
 
     y = A x      what others need is sent; interior rows; what we need has come; the rows at both ends
     y = A^T x    what our rows add to columns of others is computed and sent; own columns; what others add to ours has
@@ -13,22 +13,16 @@ static PetscErrorCode MatDIAMult_Private(Mat A, Vec x, Vec z, Vec y)
 {
   Mat_DIA           *a   = (Mat_DIA *)A->data;
   SpikeDIA          *dia = &a->dia;
-  const PetscScalar *xa, *za = NULL;
-  PetscScalar       *ya;
+  SpikeProductArrays v;
 
   PetscFunctionBegin;
-  PetscCall(MatDIAGetArrayRead_Private(A, x, &xa));
-  if (z && z != y) PetscCall(MatDIAGetArrayRead_Private(A, z, &za));
-  PetscCall(MatDIAGetArray_Private(A, (PetscBool)(z != y), y, &ya));
-  if (z == y) za = ya;
-  PetscCall(MatDIAHaloBegin_Private(A, xa));
-  PetscCall((*dia->k->mult)(dia, dia->ibegin, dia->iend, xa, NULL, za, ya));
+  PetscCall(SpikeProductArraysGet(x, z, y, MatDIAMemType_Private(A), &v));
+  PetscCall(MatDIAHaloBegin_Private(A, v.x.a));
+  PetscCall((*dia->k->mult)(dia, dia->ibegin, dia->iend, v.x.a, NULL, v.z.a, v.y.a));
   PetscCall(MatDIAHaloEnd_Private(A));
-  PetscCall((*dia->k->mult)(dia, 0, dia->ibegin, xa, a->halo.ghost, za, ya));
-  PetscCall((*dia->k->mult)(dia, dia->iend, dia->n, xa, a->halo.ghost, za, ya));
-  PetscCall(MatDIARestoreArray_Private(A, (PetscBool)(z != y), y, &ya));
-  if (z && z != y) PetscCall(MatDIARestoreArrayRead_Private(A, z, &za));
-  PetscCall(MatDIARestoreArrayRead_Private(A, x, &xa));
+  PetscCall((*dia->k->mult)(dia, 0, dia->ibegin, v.x.a, a->halo.ghost, v.z.a, v.y.a));
+  PetscCall((*dia->k->mult)(dia, dia->iend, dia->n, v.x.a, a->halo.ghost, v.z.a, v.y.a));
+  PetscCall(SpikeProductArraysRestore(&v));
   PetscCall(
     MatDIALogFlops_Private(A, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz - (z ? 0.0 : (PetscReal)A->rmap->n)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -39,21 +33,15 @@ static PetscErrorCode MatDIAMultTranspose_Private(Mat A, PetscBool conjugate, Ve
 {
   Mat_DIA           *a   = (Mat_DIA *)A->data;
   SpikeDIA          *dia = &a->dia;
-  const PetscScalar *xa, *za = NULL;
-  PetscScalar       *ya;
+  SpikeProductArrays v;
 
   PetscFunctionBegin;
-  PetscCall(MatDIAGetArrayRead_Private(A, x, &xa));
-  if (z && z != y) PetscCall(MatDIAGetArrayRead_Private(A, z, &za));
-  PetscCall(MatDIAGetArray_Private(A, (PetscBool)(z != y), y, &ya));
-  if (z == y) za = ya;
-  PetscCall((*dia->k->multtransposeghost)(dia, conjugate, xa, a->halo.ghost));
+  PetscCall(SpikeProductArraysGet(x, z, y, MatDIAMemType_Private(A), &v));
+  PetscCall((*dia->k->multtransposeghost)(dia, conjugate, v.x.a, a->halo.ghost));
   PetscCall(MatDIAHaloReverseBegin_Private(A));
-  PetscCall((*dia->k->multtranspose)(dia, conjugate, xa, za, ya));
-  PetscCall(MatDIAHaloReverseEnd_Private(A, ya));
-  PetscCall(MatDIARestoreArray_Private(A, (PetscBool)(z != y), y, &ya));
-  if (z && z != y) PetscCall(MatDIARestoreArrayRead_Private(A, z, &za));
-  PetscCall(MatDIARestoreArrayRead_Private(A, x, &xa));
+  PetscCall((*dia->k->multtranspose)(dia, conjugate, v.x.a, v.z.a, v.y.a));
+  PetscCall(MatDIAHaloReverseEnd_Private(A, v.y.a));
+  PetscCall(SpikeProductArraysRestore(&v));
   PetscCall(MatDIALogFlops_Private(A, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
-  gridstencilhalo.c: points around the rank's box of a MATGRIDSTENCIL: found once, fetched in each product, and with
-  them the stencil is lent to the fused Krylov methods
-*/
+/* gridstencilhalo.c: points around the box of a rank: found once, exchanged in each product */
 #include "gridstencilimpl.h"
 
 /*
@@ -228,55 +225,5 @@ PetscErrorCode MatGridStencilHaloEnd_Private(Mat A, const PetscScalar *x)
   PetscFunctionBegin;
   if (a->halo.active) PetscCall(MatHaloFinish_Private(&a->halo, PETSC_FALSE, PETSC_FALSE));
   PetscCall((*a->k->unpack)(&a->s, a->narrive, a->arriveto, a->arrivefrom, x, a->halo.ghost, a->ghost));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGridStencilLoanBegin_Private(void *owner, void *stream, const PetscScalar *x,
-                                                      const PetscScalar **ghost)
-{
-  Mat              A = (Mat)owner;
-  Mat_GridStencil *a = (Mat_GridStencil *)A->data;
-
-  PetscFunctionBegin;
-  a->s.stream = stream;
-  *ghost      = a->ghost;
-  PetscCall(MatGridStencilHaloBegin_Private(A, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGridStencilLoanEnd_Private(void *owner, void *stream, const PetscScalar *x)
-{
-  PetscFunctionBegin;
-  (void)stream; /* that of begin() */
-  PetscCall(MatGridStencilHaloEnd_Private((Mat)owner, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The stencil itself, the same on all ranks, where the points around a box need no DMDA. What somebody else has put in
-  the place of the product is not ours to go round
-*/
-PetscErrorCode PetscSpikeGetEnqueue_GridStencil(PetscObject obj, SpikeEnqueue *e)
-{
-  Mat              A = (Mat)obj;
-  Mat_GridStencil *a = (Mat_GridStencil *)A->data;
-  PetscObjectState state;
-
-  PetscFunctionBegin;
-  if (!a->da || (a->ghosts && a->usedm) || !a->coef || !A->assembled || A->ops->mult != MatMult_GridStencil)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGridStencilReady_Private(A));
-  PetscCall(MatGridStencilHaloCreate_Private(A));
-  PetscCall(PetscObjectStateGet(obj, &state));
-  e->memtype = a->k->memtype;
-  e->n       = A->rmap->n;
-  e->shape   = a->shape;
-  e->values  = state;
-  e->stencil = &a->s;
-  if (a->ghosts) {
-    e->product.owner = (void *)A;
-    e->product.begin = MatGridStencilLoanBegin_Private;
-    e->product.end   = MatGridStencilLoanEnd_Private;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

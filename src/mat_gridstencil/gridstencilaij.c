@@ -1,124 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gridstencilops.c: products of MATGRIDSTENCIL, its diagonal, and what it is as AIJ */
+/* gridstencilaij.c: the entries of MATGRIDSTENCIL: its diagonal, and what it is as AIJ */
 #include "gridstencilimpl.h"
-
-/* The ends of y = A x + z by the points around the box that the DMDA brings */
-static PetscErrorCode MatGridStencilEndsByDM_Private(Mat A, Vec x, const PetscScalar *z, PetscScalar *y)
-{
-  Mat_GridStencil   *a = (Mat_GridStencil *)A->data;
-  const PetscScalar *ga;
-
-  PetscFunctionBegin;
-  PetscCall(DMGlobalToLocalEnd(a->da, x, INSERT_VALUES, a->around));
-  PetscCall(MatGridStencilGetRead_Private(A, a->around, &ga));
-  PetscCall(MatGridStencilBegin_Private(a));
-  for (int b = 0; b < 6; b++) {
-    PetscInt begin[3], end[3];
-
-    SpikeStencilEnd(&a->s, b, begin, end);
-    PetscCall((*a->k->mult)(&a->s, begin, end, ga + a->gfirst * a->s.dof, a->gj, a->gk, z, y));
-  }
-  PetscCall(MatGridStencilEnd_Private(a, 0.0));
-  PetscCall(MatGridStencilRestoreRead_Private(A, a->around, &ga));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y = A x + z, z NULL for 0: points inside while those around the box come */
-static PetscErrorCode MatGridStencilMult_Private(Mat A, Vec x, Vec z, Vec y)
-{
-  Mat_GridStencil   *a    = (Mat_GridStencil *)A->data;
-  const PetscBool    bydm = (PetscBool)(a->ghosts && a->usedm), byhalo = (PetscBool)(a->ghosts && !a->usedm);
-  const PetscScalar *xa, *za                                           = NULL;
-  PetscScalar       *ya;
-
-  PetscFunctionBegin;
-  PetscCall(MatGridStencilReady_Private(A));
-  PetscCall(MatGridStencilHaloCreate_Private(A));
-  if (bydm && !a->around) PetscCall(MatGridStencilCreateLocalVec_Private(A, &a->around)); /* zeros where no point is */
-  if (bydm) PetscCall(DMGlobalToLocalBegin(a->da, x, INSERT_VALUES, a->around));
-  PetscCall(MatGridStencilGetRead_Private(A, x, &xa));
-  if (z && z != y) PetscCall(MatGridStencilGetRead_Private(A, z, &za));
-  PetscCall(MatGridStencilGetWrite_Private(A, y, (PetscBool)(z == y), &ya));
-  if (z == y) za = ya;
-  PetscCall(MatGridStencilBegin_Private(a));
-  if (byhalo) PetscCall(MatGridStencilHaloBegin_Private(A, xa));
-  PetscCall((*a->k->mult)(&a->s, a->s.ibegin, a->s.iend, xa, a->s.size[0], a->s.size[0] * a->s.size[1], za, ya));
-  PetscCall(MatGridStencilEnd_Private(a, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
-  if (byhalo) {
-    PetscCall(MatGridStencilHaloEnd_Private(A, xa));
-    PetscCall(MatGridStencilBegin_Private(a));
-    PetscCall((*a->k->multends)(&a->s, xa, a->ghost, za, ya));
-    PetscCall(MatGridStencilEnd_Private(a, 0.0));
-  }
-  PetscCall(MatGridStencilRestoreRead_Private(A, x, &xa));
-  if (bydm) PetscCall(MatGridStencilEndsByDM_Private(A, x, za, ya));
-  PetscCall(MatGridStencilRestoreWrite_Private(A, y, (PetscBool)(z == y), &ya));
-  if (z && z != y) PetscCall(MatGridStencilRestoreRead_Private(A, z, &za));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  y += A^T x, or A^H x: all of it goes into the box and the points around it, and those are added up where they belong
-*/
-static PetscErrorCode MatGridStencilMultTranspose_Private(Mat A, PetscBool conjugate, Vec x, Vec y)
-{
-  Mat_GridStencil   *a = (Mat_GridStencil *)A->data;
-  const PetscScalar *xa;
-  PetscScalar       *ba;
-
-  PetscFunctionBegin;
-  PetscCall(MatGridStencilReady_Private(A));
-  if (!a->back) PetscCall(MatGridStencilCreateLocalVec_Private(A, &a->back));
-  PetscCall(VecSet(a->back, 0.0));
-  PetscCall(MatGridStencilGetRead_Private(A, x, &xa));
-  PetscCall(MatGridStencilGetWrite_Private(A, a->back, PETSC_TRUE, &ba));
-  PetscCall(MatGridStencilBegin_Private(a));
-  PetscCall((*a->k->multtranspose)(&a->s, conjugate, xa, ba + a->gfirst * a->s.dof, a->gj, a->gk));
-  PetscCall(MatGridStencilEnd_Private(a, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
-  PetscCall(MatGridStencilRestoreWrite_Private(A, a->back, PETSC_TRUE, &ba));
-  PetscCall(MatGridStencilRestoreRead_Private(A, x, &xa));
-  PetscCall(DMLocalToGlobalBegin(a->da, a->back, ADD_VALUES, y));
-  PetscCall(DMLocalToGlobalEnd(a->da, a->back, ADD_VALUES, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatMult_GridStencil(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatGridStencilMult_Private(A, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatMultAdd_GridStencil(Mat A, Vec x, Vec z, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatGridStencilMult_Private(A, x, z, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatMultTranspose_GridStencil(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(VecSet(y, 0.0));
-  PetscCall(MatGridStencilMultTranspose_Private(A, PETSC_FALSE, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatMultTransposeAdd_GridStencil(Mat A, Vec x, Vec z, Vec y)
-{
-  PetscFunctionBegin;
-  if (y != z) PetscCall(VecCopy(z, y));
-  PetscCall(MatGridStencilMultTranspose_Private(A, PETSC_FALSE, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatMultHermitianTranspose_GridStencil(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(VecSet(y, 0.0));
-  PetscCall(MatGridStencilMultTranspose_Private(A, PETSC_TRUE, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
   A row of block entries: columns, global, of the dof unknowns of each neighbour, -1 where there is none. Mirrors and
@@ -176,6 +58,7 @@ PetscErrorCode MatGetDiagonal_GridStencil(Mat A, Vec v)
   ISLocalToGlobalMapping map;
   const PetscInt        *global;
   PetscScalar           *d;
+  SpikeArray             there;
   PetscInt               p[3], column[SPIKE_STENCIL_MOST], center = 0, n = 0;
   PetscBool              only = PETSC_FALSE;
 
@@ -185,11 +68,11 @@ PetscErrorCode MatGetDiagonal_GridStencil(Mat A, Vec v)
     if (center == S->count) PetscCall(VecSet(v, 0.0));
     else {
       PetscCall(MatGridStencilReady_Private(A));
-      PetscCall(MatGridStencilGetWrite_Private(A, v, PETSC_FALSE, &d));
+      PetscCall(SpikeArrayGet(v, a->k->memtype, SPIKE_WRITE, &there));
       PetscCall(MatGridStencilBegin_Private(a));
-      PetscCall((*a->k->diagonal)(S, center, d));
+      PetscCall((*a->k->diagonal)(S, center, there.a));
       PetscCall(MatGridStencilEnd_Private(a, 0.0));
-      PetscCall(MatGridStencilRestoreWrite_Private(A, v, PETSC_FALSE, &d));
+      PetscCall(SpikeArrayRestore(&there));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -209,17 +92,6 @@ PetscErrorCode MatGetDiagonal_GridStencil(Mat A, Vec v)
       }
   PetscCall(VecRestoreArrayWrite(v, &d));
   PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &global));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatScale_GridStencil(Mat A, PetscScalar f)
-{
-  Mat_GridStencil *a = (Mat_GridStencil *)A->data;
-
-  PetscFunctionBegin;
-  for (PetscCount k = 0; k < a->ncoef; k++) a->coef[k] *= f;
-  PetscCall(MatGridStencilChanged_Private(A));
-  PetscCall(PetscLogFlops((PetscReal)a->ncoef));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -327,28 +199,5 @@ PetscErrorCode MatView_GridStencil(Mat A, PetscViewer viewer)
   PetscCall(PetscObjectSetName((PetscObject)B, ((PetscObject)A)->name));
   PetscUseTypeMethod(B, view, viewer); /* the head has been printed */
   PetscCall(MatDestroy(&B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDuplicate_GridStencil(Mat A, MatDuplicateOption op, Mat *B)
-{
-  Mat_GridStencil *a = (Mat_GridStencil *)A->data, *b;
-
-  PetscFunctionBegin;
-  PetscCall(MatGridStencilCreate_Private(a->da, a->s.count, a->stencil, ((PetscObject)A)->type_name, B));
-  b        = (Mat_GridStencil *)(*B)->data;
-  b->usedm = a->usedm;
-
-  b->halo.pernode = a->halo.pernode;
-  if (a->coef) {
-    b->ncoef      = a->ncoef;
-    b->s.constant = a->s.constant;
-    PetscCall(PetscCalloc1(b->ncoef, &b->coef));
-    b->s.coef       = b->coef;
-    (*B)->assembled = PETSC_TRUE;
-    if (op == MAT_COPY_VALUES) PetscCall(PetscArraycpy(b->coef, a->coef, a->ncoef));
-    PetscCall(MatGridStencilChanged_Private(*B));
-  }
-  if (MatIsBoundToCPU_Spike(A) && a->native != &SpikeStencilKernels_Host) PetscCall(MatBindToCPU(*B, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+static char help[] = "MATDIA beside MATAIJ in what once went wrong: each case is a call of PETSc that users make.\n\n";
+
+#include "diacase.h"
+#include <petscdmda.h>
+#include <petscksp.h>
+#include <petscsnes.h>
+
+static PetscErrorCode Assemble(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* n x n, tridiagonal, in both types: M[0] MATDIA, M[1] MATAIJ; more entries may follow */
+static PetscErrorCode Tridiagonals(PetscInt n, PetscInt bs, Mat M[2])
+{
+  const MatType types[] = {SpikeTestDiaType(), MATAIJ};
+  PetscInt      begin, end;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &M[k]));
+    PetscCall(MatSetSizes(M[k], PETSC_DECIDE, PETSC_DECIDE, n, n));
+    PetscCall(MatSetBlockSize(M[k], bs));
+    PetscCall(MatSetType(M[k], types[k]));
+    PetscCall(MatSetUp(M[k]));
+    PetscCall(MatGetOwnershipRange(M[k], &begin, &end));
+    for (PetscInt i = begin; i < end; i++)
+      for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, n - 1); j++)
+        PetscCall(MatSetValue(M[k], i, j, i == j ? 4.0 + i % 3 : SpikeTestScalar(3, i, j), INSERT_VALUES));
+    PetscCall(Assemble(M[k]));
+    PetscCall(MatSetOption(M[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyBoth(Mat M[2])
+{
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&M[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors on the host, whatever the type of the matrix */
+static PetscErrorCode TestHostVectors(void)
+{
+  Mat         M[2], G[2];
+  Vec         x, z, y[2];
+  DM          da;
+  MatStencil  points[5] = {{0}};
+  PetscScalar values[]  = {4.0, -1.0, -1.5, -1.0, -0.5};
+
+  PetscFunctionBegin;
+  points[1].i = points[2].j = -1;
+  points[3].i = points[4].j = 1;
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC, DMDA_STENCIL_STAR, 7, 12, 1,
+                         PETSC_DECIDE, 1, 1, NULL, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(MatCreateGridStencil(da, 5, points, &G[0]));
+  PetscCall(MatGridStencilSetCoefficients(G[0], values));
+  PetscCall(MatConvert(G[0], MATAIJ, MAT_INITIAL_MATRIX, &G[1]));
+  PetscCall(Tridiagonals(84, 1, M));
+  for (int type = 0; type < 2; type++) {
+    Mat        *A    = type ? G : M;
+    const char *what = type ? "stencil, vectors on the host" : "diagonals, vectors on the host";
+    PetscInt    n;
+
+    PetscCall(MatGetLocalSize(A[1], &n, NULL));
+    PetscCall(VecCreate(PETSC_COMM_WORLD, &x));
+    PetscCall(VecSetSizes(x, n, PETSC_DETERMINE));
+    PetscCall(VecSetType(x, VECSTANDARD));
+    PetscCall(VecDuplicate(x, &z));
+    PetscCall(VecDuplicate(x, &y[0]));
+    PetscCall(VecDuplicate(x, &y[1]));
+    PetscCall(SpikeTestSetRandom(x, 8));
+    PetscCall(SpikeTestSetRandom(z, 9));
+    for (int k = 0; k < 2; k++) PetscCall(MatMult(A[k], x, y[k]));
+    PetscCall(DiaSame(y[0], y[1], "MatMult()", what));
+    for (int k = 0; k < 2; k++) PetscCall(MatMultAdd(A[k], x, z, y[k]));
+    PetscCall(DiaSame(y[0], y[1], "MatMultAdd()", what));
+    for (int k = 0; k < 2; k++) PetscCall(MatMultAdd(A[k], x, y[k], y[k]));
+    PetscCall(DiaSame(y[0], y[1], "MatMultAdd() in place", what));
+    for (int k = 0; k < 2; k++) PetscCall(MatMultTranspose(A[k], x, y[k]));
+    PetscCall(DiaSame(y[0], y[1], "MatMultTranspose()", what));
+    for (int k = 0; k < 2; k++) PetscCall(MatMultTransposeAdd(A[k], x, z, y[k]));
+    PetscCall(DiaSame(y[0], y[1], "MatMultTransposeAdd()", what));
+    for (int k = 0; k < 2; k++) PetscCall(MatMultHermitianTranspose(A[k], x, y[k]));
+    PetscCall(DiaSame(y[0], y[1], "MatMultHermitianTranspose()", what));
+    for (int k = 0; k < 2; k++) PetscCall(MatMultHermitianTransposeAdd(A[k], x, z, y[k]));
+    PetscCall(DiaSame(y[0], y[1], "MatMultHermitianTransposeAdd()", what));
+    for (int k = 0; k < 2; k++) PetscCall(MatGetDiagonal(A[k], y[k]));
+    PetscCall(DiaSame(y[0], y[1], "MatGetDiagonal()", what));
+    if (!type) {
+      for (int k = 0; k < 2; k++) {
+        PetscCall(MatDiagonalScale(A[k], x, z));
+        PetscCall(MatDiagonalSet(A[k], x, ADD_VALUES));
+      }
+      PetscCall(DiaCompare(A[0], A[1], what));
+    }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&z));
+    PetscCall(VecDestroy(&y[0]));
+    PetscCall(VecDestroy(&y[1]));
+  }
+  PetscCall(DestroyBoth(M));
+  PetscCall(DestroyBoth(G));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(TestHostVectors());
+  PetscCall(SpikeTestEnd("dia_defects"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      suffix: 1
+      nsize: {{1 2 3}}
+
+   test:
+      suffix: cuda
+      nsize: {{1 2 3}}
+      requires: cuda gpurun
+      args: -dia_type diacuda -mat_type gridstencilcuda
+      output_file: output/dia_defects_1.out
+
+TEST*/
