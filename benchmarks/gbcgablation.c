@@ -23,6 +23,7 @@ Apart: what a product takes without messages, with them, the messages alone, and
 #include <petscspike.h>
 #include "common/finish.h"
 #include "common/gbcgnode.h"
+#include "common/array.h"
 #include "kernels/band/band.h"
 
 #define ROUNDS 64
@@ -95,21 +96,21 @@ static PetscErrorCode MultShell(Mat shell, Vec x, Vec y)
 {
   Product           *p;
   const SpikeDIA    *dia;
-  const PetscScalar *xa, *ghost;
-  PetscScalar       *ya;
+  const PetscScalar *ghost;
+  PetscScalar       *xa, *ya;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(shell, &p));
   dia   = &((Mat_DIA *)p->A->data)->dia;
   ghost = ((Mat_DIA *)p->A->data)->halo.ghost;
-  PetscCall(MatDIAGetArrayRead_Private(p->A, x, &xa));
-  PetscCall(MatDIAGetArray_Private(p->A, PETSC_TRUE, y, &ya));
+  PetscCall(VecGetArray_Spike(x, SPIKE_READ, &xa, NULL));
+  PetscCall(VecGetArray_Spike(y, SPIKE_WRITE, &ya, NULL));
   if (!p->silent) PetscCall(Exchange(p, xa));
   PetscCall((*dia->k->mult)(dia, dia->ibegin, dia->iend, xa, NULL, NULL, ya));
   PetscCall((*dia->k->mult)(dia, 0, dia->ibegin, xa, ghost, NULL, ya));
   PetscCall((*dia->k->mult)(dia, dia->iend, dia->n, xa, ghost, NULL, ya));
-  PetscCall(MatDIARestoreArray_Private(p->A, PETSC_TRUE, y, &ya));
-  PetscCall(MatDIARestoreArrayRead_Private(p->A, x, &xa));
+  PetscCall(VecRestoreArray_Spike(y, SPIKE_WRITE, &ya));
+  PetscCall(VecRestoreArray_Spike(x, SPIKE_READ, &xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,7 +16,7 @@
 */
 typedef struct {
   Place              *p;
-  PetscSpikePrecision    precision;
+  PetscSpikePrecision precision;
   PetscInt            bs, nb, ntasks, copies, m, *bi, *bj, *newrow, colors;
   PetscScalar        *ba, *hostx;
   SpikeBlockPattern   pattern;

@@ -235,8 +235,8 @@ PetscErrorCode MultPart(Place *p, const MultPeers *peers)
       void *ctx = NULL;
 
       if (p->beside && precision) continue;
-      PetscCall(MultCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb, bi, bj,
-                           16, PETSC_TRUE, &t));
+      PetscCall(MultCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->bs[i], nb,
+                           bi, bj, 16, PETSC_TRUE, &t));
       if (peers && peers->create) PetscCall((*peers->create)(&t, &ctx));
       for (int trans = 0; trans < (p->beside ? 1 : 2); trans++) {
         t.trans = trans ? PETSC_TRUE : PETSC_FALSE;

@@ -12,12 +12,12 @@
   column-major, is that of the tile
 */
 typedef struct {
-  Place           *p;
+  Place              *p;
   PetscSpikePrecision precision;
-  PetscInt         bs, nb, nz, m, *bi, *bj;
-  PetscBool        rowmajor, trans;
-  SpikeBlockMat    A;
-  void            *a, *x, *y;
+  PetscInt            bs, nb, nz, m, *bi, *bj;
+  PetscBool           rowmajor, trans;
+  SpikeBlockMat       A;
+  void               *a, *x, *y;
 } Mult;
 
 /* The peers of a place; create and destroy what they keep for all cells of a matrix */

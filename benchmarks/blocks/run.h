@@ -46,11 +46,11 @@ struct _n_Place {
 
 /* What is measured */
 typedef struct {
-  const char      *part, *op;
+  const char         *part, *op;
   PetscSpikePrecision precision;
-  PetscBool        rowmajor;
-  PetscInt         bs, n, m, tasks;
-  double           bytes;
+  PetscBool           rowmajor;
+  PetscInt            bs, n, m, tasks;
+  double              bytes;
 } Key;
 
 static inline size_t NumberBytes(PetscSpikePrecision precision)
@@ -66,14 +66,14 @@ static inline PetscSpikePrecision NativePrecision(void)
 static inline const char *PrecisionName(PetscSpikePrecision precision)
 {
   return precision == PETSC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? "c64" : "fp64")
-                                                : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
+                                                   : (PetscDefined(USE_COMPLEX) ? "c32" : "fp32");
 }
 
 /* In the names of BLAS and its relatives */
 static inline char PrecisionLetter(PetscSpikePrecision precision)
 {
   return precision == PETSC_SPIKE_PRECISION_DOUBLE ? (PetscDefined(USE_COMPLEX) ? 'Z' : 'D')
-                                                : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
+                                                   : (PetscDefined(USE_COMPLEX) ? 'C' : 'S');
 }
 
 static inline double PrecisionRounding(PetscSpikePrecision precision)
@@ -102,7 +102,7 @@ static inline SpikeDouble Conjugate(SpikeDouble a)
 static inline SpikeDouble NumberGet(PetscSpikePrecision precision, const void *a, PetscCount i)
 {
   return precision == PETSC_SPIKE_PRECISION_DOUBLE ? ((const SpikeDouble *)a)[i]
-                                                : (SpikeDouble)((const SpikeSingle *)a)[i];
+                                                   : (SpikeDouble)((const SpikeSingle *)a)[i];
 }
 
 static inline PetscInt CopiesOf(const Place *p, double bytes, PetscInt most)

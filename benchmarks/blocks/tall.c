@@ -338,8 +338,8 @@ PetscErrorCode TallPart(Place *p, PetscBool dot, PetscBool axpy, TallPeers peers
     for (PetscInt i = 0; i < run->nn; i++)
       for (PetscInt j = 0; j < run->nm; j++) {
         if (p->beside && run->m[j] != 4 && run->m[j] != 8 && run->m[j] != 16) continue;
-        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->n[i], run->m[j],
-                             1, &t));
+        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->n[i],
+                             run->m[j], 1, &t));
         for (int row = 0; row < (p->beside ? 1 : 2); row++) {
           if (dot) PetscCall(TallCell(&t, &key, SPIKE_BLOCK_DOT, row ? PETSC_TRUE : PETSC_FALSE, peers));
           if (axpy) PetscCall(TallCell(&t, &key, SPIKE_BLOCK_AXPY, row ? PETSC_TRUE : PETSC_FALSE, peers));
@@ -363,8 +363,8 @@ PetscErrorCode TallTasks(Place *p, TallPeers peers)
     for (PetscInt m = 4; m <= 16; m *= 2)
       for (PetscInt i = 0; i < run->ntasks; i++) {
         if (p->beside && run->tasks[i] != 1 && run->tasks[i] != 32) continue;
-        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->taskrows, m,
-                             run->tasks[i], &t));
+        PetscCall(TallCreate(p, precision ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE, run->taskrows,
+                             m, run->tasks[i], &t));
         PetscCall(TallCell(&t, &key, SPIKE_BLOCK_DOT, PETSC_FALSE, peers));
         PetscCall(TallCell(&t, &key, SPIKE_BLOCK_AXPY, PETSC_FALSE, peers));
         if (run->tasks[i] > 1 && m == 8) PetscCall(TallCell(&t, &key, OP_MIXED, PETSC_FALSE, peers));

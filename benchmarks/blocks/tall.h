@@ -12,13 +12,13 @@
   them
 */
 typedef struct {
-  Place           *p;
+  Place              *p;
   PetscSpikePrecision precision;
-  PetscInt         n, m, ntasks, copies;
-  char            *big, *small;
-  SpikeBlockTask  *tasks; /* [copies * ntasks] */
-  SpikeDouble      first[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
-  PetscBool        have; /* the first result of a case for which the host computes none */
+  PetscInt            n, m, ntasks, copies;
+  char               *big, *small;
+  SpikeBlockTask     *tasks; /* [copies * ntasks] */
+  SpikeDouble         first[SPIKE_BLOCK_MAXM * SPIKE_BLOCK_MAXM];
+  PetscBool           have; /* the first result of a case for which the host computes none */
 } Tall;
 
 /*
