@@ -224,8 +224,8 @@ typedef enum {
 
 static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleType schedule, double *ms)
 {
-  PetscLogDouble     t0, t1;
-  const PetscScalar *xa;
+  PetscLogDouble t0, t1;
+  PetscScalar   *xa;
 
   PetscFunctionBegin;
   PetscCall(MatDIASetSchedule(b->A, schedule));
@@ -238,13 +238,13 @@ static PetscErrorCode Repeat(Bench *b, What what, PetscInt way, MatDIAScheduleTy
       PetscCall(MatMult(b->p[0].shell, b->x, b->y));
       b->p[0].silent = PETSC_FALSE;
     } else if (what == MESSAGES) {
-      PetscCall(MatDIAGetArrayRead_Private(b->A, b->x, &xa));
+      PetscCall(VecGetArray_Spike(b->x, SPIKE_READ, &xa, NULL));
       if (way < NWAYS) PetscCall(Exchange(&b->p[way], xa));
       else {
         PetscCall(MatDIAHaloBegin_Private(b->A, xa));
         PetscCall(MatDIAHaloEnd_Private(b->A));
       }
-      PetscCall(MatDIARestoreArrayRead_Private(b->A, b->x, &xa));
+      PetscCall(VecRestoreArray_Spike(b->x, SPIKE_READ, &xa));
     } else if (what == DOT) {
       PetscScalar dot;
 
