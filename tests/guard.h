@@ -42,8 +42,9 @@ static inline PetscErrorCode GuardMalloc_Private(size_t size, PetscBool clear, i
 {
   GuardBlock *b = &guard.blocks[guard.nblocks];
 
+  PetscFunctionBegin; /* PetscError() takes a function from PETSc's stack */
   *p = NULL;
-  if (!size) return PETSC_SUCCESS;
+  if (!size) PetscFunctionReturn(PETSC_SUCCESS);
   guard.count++;
   if (guard.count == guard.failat)
     return PetscError(PETSC_COMM_SELF, line, func, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL,
@@ -61,13 +62,14 @@ static inline PetscErrorCode GuardMalloc_Private(size_t size, PetscBool clear, i
   guard.nblocks++;
   guard.bytes += (PetscReal)size;
   *p = b->raw + GUARD_BYTES;
-  return PETSC_SUCCESS;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Blocks that were made before GuardStart() go back to where they came from */
 static inline PetscErrorCode GuardFree_Private(void *p, int line, const char func[], const char file[])
 {
-  if (!p) return PETSC_SUCCESS;
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = guard.nblocks - 1; i >= 0; i--) {
     GuardBlock *b = &guard.blocks[i];
 
@@ -76,15 +78,17 @@ static inline PetscErrorCode GuardFree_Private(void *p, int line, const char fun
     guard.bytes -= (PetscReal)b->size;
     PetscCall((*guard.free)(b->raw, line, func, file));
     *b = guard.blocks[--guard.nblocks];
-    return PETSC_SUCCESS;
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  return (*guard.free)(p, line, func, file);
+  PetscCall((*guard.free)(p, line, func, file));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static inline PetscErrorCode GuardRealloc_Private(size_t size, int line, const char func[], const char file[], void **p)
 {
   void *q;
 
+  PetscFunctionBegin;
   for (PetscInt i = 0; i < guard.nblocks; i++) {
     GuardBlock *b = &guard.blocks[i];
 
@@ -93,10 +97,11 @@ static inline PetscErrorCode GuardRealloc_Private(size_t size, int line, const c
     if (q) memcpy(q, *p, PetscMin(size, b->size));
     PetscCall(GuardFree_Private(*p, line, func, file));
     *p = q;
-    return PETSC_SUCCESS;
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!*p) return GuardMalloc_Private(size, PETSC_FALSE, line, func, file, p);
-  return (*guard.realloc)(size, line, func, file, p);
+  if (!*p) PetscCall(GuardMalloc_Private(size, PETSC_FALSE, line, func, file, p));
+  else PetscCall((*guard.realloc)(size, line, func, file, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static inline void GuardStart(void)
