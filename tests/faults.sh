@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# faults.sh: the tests are tested: with each deliberate fault of src/fault.h a test that passes without it has to fail. Prints TAP lines.
+# faults.sh: the tests are tested: with each deliberate fault of src/fault.h a test that passes without it has to fail.
+# Prints TAP lines.
 #
 # tools/check runs it; SPIKE_BUILD is the folder of the build. Where there is a GPU the same again with matrices on it.
 
 set -u
-bin=${SPIKE_BUILD:?}/bin/tests mpiexec=${MPIEXEC:-mpiexec} timeout=${SPIKE_FAULT_TIMEOUT:-120}
+bin=${SPIKE_BUILD:?}/bin/tests mpiexec=${MPIEXEC:-mpiexec} timeout=${SPIKE_FAULT_TIMEOUT:-300}
 unset PETSC_OPTIONS_FILE
-output=$(mktemp "${TMPDIR:-/tmp}/petscspike.XXXXXX") || exit 1
-trap 'rm -f "$output"' EXIT
+# What the tests write goes away with the folder
+work=$(mktemp -d "${TMPDIR:-/tmp}/petscspike.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+output=$work/output
 bad=0
 
 # run TEST RANKS OPTIONS...
@@ -16,7 +20,8 @@ run()
 {
   local test=$1 ranks=$2
   shift 2
-  timeout "$timeout" "$mpiexec" -n "$ranks" "$bin/$test" "$@" >"$output" 2>&1 </dev/null && grep -q ": ok$" "$output" && ! grep -q FAILED "$output"
+  timeout "$timeout" "$mpiexec" -n "$ranks" "$bin/$test" "$@" >"$output" 2>&1 </dev/null || return
+  grep -q ": ok$" "$output" && ! grep -q FAILED "$output"
 }
 
 # catches FAULT TEST RANKS OPTIONS...: a fault that ends in a hang is caught too
@@ -24,7 +29,10 @@ catches()
 {
   local fault=$1 test=$2 ranks=$3
   shift 3
-  if run "$test" "$ranks" "$@" -spike_test_fault "$fault"; then bad=1; echo "not ok $where: $test on $ranks ranks passes with $fault"; else echo "ok $where: $test catches $fault"; fi
+  if run "$test" "$ranks" "$@" -spike_test_fault "$fault"; then
+    bad=1
+    echo "not ok $where: $test on $ranks ranks passes with $fault"
+  else echo "ok $where: $test catches $fault"; fi
 }
 
 # sound TEST RANKS OPTIONS...: passes without a fault
@@ -32,7 +40,12 @@ sound()
 {
   local test=$1 ranks=$2
   shift 2
-  if run "$test" "$ranks" "$@" -spike_test_fault none; then echo "ok $where: $test on $ranks ranks is sound"; else bad=1; echo "not ok $where: $test on $ranks ranks fails without a fault"; sed 's/^/# /' "$output" | head -n 20; fi
+  if run "$test" "$ranks" "$@" -spike_test_fault none; then echo "ok $where: $test on $ranks ranks is sound"
+  else
+    bad=1
+    echo "not ok $where: $test on $ranks ranks fails without a fault"
+    sed 's/^/# /' "$output" | head -n 20
+  fi
 }
 
 all()
@@ -64,5 +77,8 @@ sound blockilu_change 1
 catches stale_fill blockilu_change 1
 sound blockilu_failure 1
 catches not_failed blockilu_failure 1
-if [ -n "${SPIKE_HAVE_CUDA:-}" ] && nvidia-smi -L 2>/dev/null | grep -q GPU; then where=gpu; all -mat_type aijcusparse; fi
+if [ -n "${SPIKE_HAVE_CUDA:-}" ] && nvidia-smi -L 2>/dev/null | grep -q GPU; then
+  where=gpu
+  all -mat_type aijcusparse
+fi
 exit $bad

@@ -25,7 +25,9 @@ solves()
 {
   local name=$1 lines=$2
   shift 2
-  if "$@" >"$work/output" 2>&1 </dev/null && [ "$(grep -c '^solved with spike: right$' "$work/output")" = "$lines" ] && ! grep -q WRONG "$work/output"; then ok "$name"; else not_ok "$name"; fi
+  if "$@" >"$work/output" 2>&1 </dev/null && [ "$(grep -c '^solved with spike: right$' "$work/output")" = "$lines" ] &&
+    ! grep -q WRONG "$work/output"; then ok "$name"
+  else not_ok "$name"; fi
 }
 
 # refuses NAME TEXT COMMAND...: the command fails, and its output has TEXT
@@ -34,7 +36,8 @@ refuses()
   local name=$1 text=$2
   shift 2
   if "$@" >"$work/output" 2>&1 </dev/null; then echo "(exit status 0)" >>"$work/output"; not_ok "$name"
-  elif tr -s ' \n' ' ' <"$work/output" | grep -q -E -- "$text"; then ok "$name"; else echo "(wanted: $text)" >>"$work/output"; not_ok "$name"; fi
+  elif tr -s ' \n' ' ' <"$work/output" | grep -q -E -- "$text"; then ok "$name"
+  else echo "(wanted: $text)" >>"$work/output"; not_ok "$name"; fi
 }
 
 run="$mpiexec -n 1"
@@ -44,7 +47,8 @@ solves "dll_append, absolute path" 1 $run "$plain" -dll_append "$lib" -pc_type s
 solves "dll_append, without suffix" 1 $run "$plain" -dll_append "${lib%.so}" -pc_type spike
 solves "dll_append, versioned names" 1 $run "$plain" -dll_append "$lib.0.1.0" -pc_type spike
 solves "dll_prepend" 1 $run "$plain" -dll_prepend "$lib" -pc_type spike
-SPIKE_DIR=$(dirname "$(dirname "$lib")") solves 'dll_append, ${SPIKE_DIR}' 1 $run "$plain" -dll_append '${SPIKE_DIR}/lib/libpetscspike.so' -pc_type spike
+SPIKE_DIR=$(dirname "$(dirname "$lib")") solves 'dll_append, ${SPIKE_DIR}' 1 \
+  $run "$plain" -dll_append '${SPIKE_DIR}/lib/libpetscspike.so' -pc_type spike
 PETSC_OPTIONS="-dll_append $lib -pc_type spike" solves "PETSC_OPTIONS" 1 $run "$plain"
 echo "-dll_append $lib" >"$work/.petscrc"
 solves ".petscrc" 1 $run "$plain" -pc_type spike
@@ -69,36 +73,53 @@ PETSC_OPTIONS="-dll_append $lib" solves "initialized 3 times, linked and appende
 
 # What comes with it
 $run "$plain" -dll_append "$lib" -pc_type spike -log_view >"$work/output" 2>&1
-if grep -q PCSpikeFactor "$work/output" && grep -q PCSpikeSweep "$work/output"; then ok "events in log_view"; else not_ok "events in log_view"; fi
+if grep -q PCSpikeFactor "$work/output" && grep -q PCSpikeSweep "$work/output"; then ok "events in log_view"
+else not_ok "events in log_view"; fi
 solves "host_isa base" 1 $run "$plain" -dll_append "$lib" -pc_type spike -spike_host_isa base
 refuses "host_isa, unknown" 'spike_host_isa' $run "$plain" -dll_append "$lib" -pc_type spike -spike_host_isa v9
 $run "$plain" -dll_append "$lib" -pc_type spike -spike_host_isa base -options_left >"$work/output" 2>&1
 if grep -q 'no unused options' "$work/output"; then ok "no unused options"; else not_ok "no unused options"; fi
 
 # Mistakes are told
-refuses "wrong path" 'Unable to locate dynamic library.*nowhere' $run "$plain" -dll_append "$work/nowhere/libpetscspike.so" -pc_type spike
+refuses "wrong path" 'Unable to locate dynamic library.*nowhere' \
+  $run "$plain" -dll_append "$work/nowhere/libpetscspike.so" -pc_type spike
 refuses "not loaded" 'Unable to find requested PC type spike' $run "$plain" -pc_type spike
 fits='build petscspike with the PETSC_DIR and PETSC_ARCH of the application'
-refuses "library of another version" "built for PETSc [0-9]+\.99, this is PETSc [0-9.]+: $fits" $run "$plain" -dll_append "$loading/version/libpetscspike.so" -pc_type spike
-refuses "library of another PetscScalar" "built for PetscScalar [a-z]+, this PETSc has PetscScalar [a-z]+: $fits" $run "$plain" -dll_append "$loading/scalar/libpetscspike.so" -pc_type spike
-refuses "library of another PetscReal" "built for PetscReal [a-z]+, this PETSc has PetscReal [a-z]+: $fits" $run "$plain" -dll_append "$loading/real/libpetscspike.so" -pc_type spike
-refuses "library of another PetscInt" "built for a PETSc with [0-9]+-bit PetscInt, this PETSc has [0-9]+-bit PetscInt: $fits" $run "$plain" -dll_append "$loading/int/libpetscspike.so" -pc_type spike
+alien() # FOLDER TEXT NAME: a library that was built for another PETSc
+{
+  refuses "library of another $3" "built for $2: $fits" \
+    $run "$plain" -dll_append "$loading/$1/libpetscspike.so" -pc_type spike
+}
+alien version "PETSc [0-9]+\.99, this is PETSc [0-9.]+" version
+alien scalar "PetscScalar [a-z]+, this PETSc has PetscScalar [a-z]+" PetscScalar
+alien real "PetscReal [a-z]+, this PETSc has PetscReal [a-z]+" PetscReal
+alien int "a PETSc with [0-9]+-bit PetscInt, this PETSc has [0-9]+-bit PetscInt" PetscInt
 
 # Nothing but our interface is exported, and no library that GPU-less machines lack is needed
-nm -D --defined-only "$lib" 2>/dev/null | awk '{ print $NF }' | sed 's/@.*//' | grep -v -E '^(PCSpike|PCBlockILU|KSPFused|KSPIDRFused|MatDIA|MatGridStencil|MatCreateGridStencil$|PetscSpike|PetscDLLibraryRegister_petscspike$|_init$|_fini$|__odr_asan)' >"$work/output"
-if ! command -v nm >/dev/null; then skip "exported names" "no nm"; elif [ -s "$work/output" ]; then not_ok "exported names"; else ok "exported names"; fi
+ours='PCSpike|PCBlockILU|KSPFused|KSPIDRFused|MatDIA|MatGridStencil|MatCreateGridStencil$|PetscSpike'
+nm -D --defined-only "$lib" 2>/dev/null | awk '{ print $NF }' | sed 's/@.*//' |
+  grep -v -E "^($ours|PetscDLLibraryRegister_petscspike\$|_init\$|_fini\$|__odr_asan)" >"$work/output"
+if ! command -v nm >/dev/null; then skip "exported names" "no nm"
+elif [ -s "$work/output" ]; then not_ok "exported names"
+else ok "exported names"; fi
 if ! command -v readelf >/dev/null; then skip "needed libraries" "no readelf"
-elif readelf -d "$lib" >"$work/output" && grep -q 'SONAME.*\[libpetscspike\.so\.0\.1\]' "$work/output" && ! grep -q 'NEEDED.*libcuda\.so' "$work/output"; then ok "soname and needed libraries"; else not_ok "soname and needed libraries"; fi
+elif readelf -d "$lib" >"$work/output" && grep -q 'SONAME.*\[libpetscspike\.so\.0\.1\]' "$work/output" &&
+  ! grep -q 'NEEDED.*libcuda\.so' "$work/output"; then ok "soname and needed libraries"
+else not_ok "soname and needed libraries"; fi
 
 # The installed copy
 prefix=$loading/installed
 if [ ! -d "$prefix" ]; then skip "installed copy" "not installed here"
 else
   solves "installed: dll_append" 1 $run "$plain" -dll_append "$prefix/lib/libpetscspike.so" -pc_type spike
-  solves "installed: petscspike.options" 1 $run "$plain" -options_file "$prefix/share/petscspike/petscspike.options" -pc_type spike
+  solves "installed: petscspike.options" 1 \
+    $run "$plain" -options_file "$prefix/share/petscspike/petscspike.options" -pc_type spike
   export PKG_CONFIG_PATH=$prefix/lib/pkgconfig:${PETSC_DIR:-}/${PETSC_ARCH:-}/lib/pkgconfig
-  if ! command -v pkg-config >/dev/null || ! command -v "${SPIKE_CC%% *}" >/dev/null; then skip "installed: pkg-config" "no pkg-config or no compiler"
-  elif $SPIKE_CC ${SPIKE_CFLAGS:-} -DLINKED $(pkg-config --cflags petscspike petsc) -o "$work/installed" "$here/loading/solve.c" $(pkg-config --libs petscspike petsc) -Wl,-rpath,"$prefix/lib" -Wl,-rpath,"$(pkg-config --variable=libdir petsc)" >"$work/output" 2>&1; then
+  if ! command -v pkg-config >/dev/null || ! command -v "${SPIKE_CC%% *}" >/dev/null; then
+    skip "installed: pkg-config" "no pkg-config or no compiler"
+  elif $SPIKE_CC ${SPIKE_CFLAGS:-} -DLINKED $(pkg-config --cflags petscspike petsc) -o "$work/installed" \
+    "$here/loading/solve.c" $(pkg-config --libs petscspike petsc) -Wl,-rpath,"$prefix/lib" \
+    -Wl,-rpath,"$(pkg-config --variable=libdir petsc)" >"$work/output" 2>&1; then
     solves "installed: pkg-config" 1 $run "$work/installed"
   else not_ok "installed: pkg-config"; fi
 fi
@@ -111,7 +132,8 @@ import os, sys
 import petsc4py
 from petsc4py import PETSc
 config = petsc4py.get_config()
-here, there = (os.path.realpath(os.path.join(d, a)) for d, a in ((sys.argv[1], sys.argv[2]), (config["PETSC_DIR"], config.get("PETSC_ARCH", ""))))
+here = os.path.realpath(os.path.join(sys.argv[1], sys.argv[2]))
+there = os.path.realpath(os.path.join(config["PETSC_DIR"], config.get("PETSC_ARCH", "")))
 sys.exit(0 if here == there else 3)
 END
 "$python" "$work/petsc.py" "${PETSC_DIR:-}" "${PETSC_ARCH:-}" >"$work/output" 2>&1
@@ -126,7 +148,9 @@ python_case() # NAME OPTIONS OF MPIEXEC...: ex4.py prints that the solution is r
   local name=$1
   shift
   if [ "$python_fits" != yes ]; then skip "$name" "$python_fits"
-  elif "$mpiexec" "$@" -ksp_view -dll_append "$lib" >"$work/output" 2>&1 </dev/null && grep -q '^converged: True' "$work/output" && grep -q '^true relative residual < 1e-8' "$work/output" && grep -q '^largest error < 1e-6' "$work/output" && grep -q 'type: spike' "$work/output"; then ok "$name"
+  elif "$mpiexec" "$@" -ksp_view -dll_append "$lib" >"$work/output" 2>&1 </dev/null &&
+    grep -q '^converged: True' "$work/output" && grep -q '^true relative residual < 1e-8' "$work/output" &&
+    grep -q '^largest error < 1e-6' "$work/output" && grep -q 'type: spike' "$work/output"; then ok "$name"
   else not_ok "$name"; fi
 }
 python_case "petsc4py: tutorials/ex4.py" -n 1 "$python" "$script" -n 1000 -pc_spike_local_partitions 4
