@@ -112,12 +112,37 @@ static PetscErrorCode TestHostVectors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MAT_IGNORE_ZERO_ENTRIES: a zero makes no entry, and is written where there is one */
+static PetscErrorCode TestIgnoreZeros(void)
+{
+  const PetscInt n = 30;
+  Mat            M[2];
+  PetscInt       begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(Tridiagonals(n, 1, M));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatSetOption(M[k], MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE));
+    PetscCall(MatGetOwnershipRange(M[k], &begin, &end));
+    for (PetscInt i = begin; i < end; i++) {
+      PetscCall(MatSetValue(M[k], i, (i + 1) % n, 0.0, INSERT_VALUES));
+      PetscCall(MatSetValue(M[k], i, (i + 7) % n, 0.0, INSERT_VALUES));
+      PetscCall(MatSetValue(M[k], (i + 5) % n, (i + 4) % n, 0.0, INSERT_VALUES));
+    }
+    PetscCall(Assemble(M[k]));
+  }
+  PetscCall(DiaCompare(M[0], M[1], "zeros inserted"));
+  PetscCall(DestroyBoth(M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestHostVectors());
+  PetscCall(TestIgnoreZeros());
   PetscCall(SpikeTestEnd("dia_defects"));
   PetscCall(PetscFinalize());
   return 0;

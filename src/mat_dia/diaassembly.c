@@ -59,11 +59,9 @@ static PetscErrorCode MatDIACollect_Private(Mat A)
 PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[],
                                 const PetscScalar v[], InsertMode mode)
 {
-  Mat_DIA        *a       = (Mat_DIA *)A->data;
-  const PetscInt  column  = MAT_ROW_ORIENTED - MAT_OPTION_MIN;
-  const PetscBool byrows  = (PetscBool)(!a->optionset[column] || a->options[column]);
-  const PetscBool nozeros = (PetscBool)(a->optionset[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN] &&
-                                        a->options[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN]);
+  Mat_DIA        *a      = (Mat_DIA *)A->data;
+  const PetscInt  column = MAT_ROW_ORIENTED - MAT_OPTION_MIN;
+  const PetscBool byrows = (PetscBool)(!a->optionset[column] || a->options[column]);
   MatDIAEntry    *entry;
 
   PetscFunctionBegin;
@@ -80,7 +78,7 @@ PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscI
     for (PetscInt j = 0; j < n; j++) {
       const PetscScalar value = v ? v[byrows ? i * n + j : i + j * m] : (PetscScalar)0.0;
 
-      if (cols[j] < 0 || (nozeros && value == (PetscScalar)0.0 && rows[i] != cols[j])) continue;
+      if (cols[j] < 0) continue; /* zeros wait too: AIJ knows whether there is an entry to overwrite */
       PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                  "Column too large: col %" PetscInt_FMT " max %" PetscInt_FMT, cols[j], A->cmap->N - 1);
       PetscCall(PetscSegBufferGet(a->entries, 1, &entry));
