@@ -136,6 +136,45 @@ static PetscErrorCode TestIgnoreZeros(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatDiagonalScale() where a rank has rows and no columns: its part of the right vector has no array */
+static PetscErrorCode TestEmptyRight(void)
+{
+  const MatType  types[] = {SpikeTestDiaType(), MATAIJ};
+  const PetscInt m = 40, n = 25;
+  PetscMPIInt    rank, size;
+  Mat            M[2];
+  Vec            l, r;
+  PetscInt       begin, end;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscMPIInt owner = 0; owner < size; owner++) {
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MatCreate(PETSC_COMM_WORLD, &M[k]));
+      PetscCall(MatSetSizes(M[k], PETSC_DECIDE, rank == owner ? n : 0, m, n));
+      PetscCall(MatSetType(M[k], types[k]));
+      PetscCall(MatSetUp(M[k]));
+      PetscCall(MatGetOwnershipRange(M[k], &begin, &end));
+      for (PetscInt i = begin; i < end; i++)
+        for (PetscInt j = PetscMax(i - 2, 0); j < PetscMin(i + 1, n); j++)
+          PetscCall(MatSetValue(M[k], i, j, SpikeTestScalar(5, i, j), INSERT_VALUES));
+      PetscCall(Assemble(M[k]));
+    }
+    PetscCall(MatCreateVecs(M[0], &r, &l));
+    PetscCall(SpikeTestSetRandom(l, 6));
+    PetscCall(SpikeTestSetRandom(r, 7));
+    for (int k = 0; k < 2; k++) PetscCall(MatDiagonalScale(M[k], NULL, r));
+    PetscCall(DiaCompare(M[0], M[1], "right scaling"));
+    for (int k = 0; k < 2; k++) PetscCall(MatDiagonalScale(M[k], l, r));
+    PetscCall(DiaCompare(M[0], M[1], "scaling on both sides"));
+    PetscCall(VecDestroy(&l));
+    PetscCall(VecDestroy(&r));
+    PetscCall(DestroyBoth(M));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -143,6 +182,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestHostVectors());
   PetscCall(TestIgnoreZeros());
+  PetscCall(TestEmptyRight());
   PetscCall(SpikeTestEnd("dia_defects"));
   PetscCall(PetscFinalize());
   return 0;

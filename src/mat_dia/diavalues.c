@@ -47,17 +47,23 @@ PetscErrorCode MatGetDiagonal_DIA(Mat A, Vec v)
 
 PetscErrorCode MatDiagonalScale_DIA(Mat A, Vec l, Vec r)
 {
-  Mat_DIA   *a = (Mat_DIA *)A->data;
-  SpikeArray la, ra;
+  static const PetscScalar none = 0.0; /* for NULL, which would say that there is no such matrix */
+  Mat_DIA                 *a    = (Mat_DIA *)A->data;
+  const PetscScalar       *left = NULL, *right = NULL;
+  SpikeArray               la, ra;
 
   PetscFunctionBegin;
-  if (l) PetscCall(SpikeArrayGet(l, MatDIAMemType_Private(A), SPIKE_READ, &la));
+  if (l) {
+    PetscCall(SpikeArrayGet(l, MatDIAMemType_Private(A), SPIKE_READ, &la));
+    left = la.a ? la.a : &none; /* a rank without rows reads nothing */
+  }
   if (r) {
     PetscCall(SpikeArrayGet(r, MatDIAMemType_Private(A), SPIKE_READ, &ra));
+    right = ra.a ? ra.a : &none; /* a rank without columns reads the ghosts alone */
     PetscCall(MatDIAHaloBegin_Private(A, ra.a));
     PetscCall(MatDIAHaloEnd_Private(A));
   }
-  PetscCall((*a->dia.k->diagonalscale)(&a->dia, l ? la.a : NULL, r ? ra.a : NULL, a->halo.ghost));
+  PetscCall((*a->dia.k->diagonalscale)(&a->dia, left, right, a->halo.ghost));
   if (r) PetscCall(SpikeArrayRestore(&ra));
   if (l) PetscCall(SpikeArrayRestore(&la));
   PetscCall(MatDIALogFlops_Private(A, (PetscReal)a->nz * ((l ? 1.0 : 0.0) + (r ? 1.0 : 0.0))));
