@@ -175,6 +175,128 @@ static PetscErrorCode TestEmptyRight(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Options of new entries that follow each other: the last one counts, also for later assemblies */
+static PetscErrorCode TestOptionOrder(void)
+{
+  static const struct {
+    MatOption op[3];
+    PetscBool flag[3];
+  } orders[] = {
+    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_ROW_ORIENTED},
+     {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
+    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATION_ERR, MAT_ROW_ORIENTED},
+     {PETSC_FALSE, PETSC_TRUE, PETSC_TRUE}},
+    {{MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_ALLOCATION_ERR},
+     {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE}},
+    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS},
+     {PETSC_FALSE, PETSC_TRUE, PETSC_FALSE}},
+    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS},
+     {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
+  };
+  const PetscInt n = 20;
+  Mat            M[2], D;
+  PetscErrorCode ierr[3];
+  PetscInt       begin, end;
+
+  PetscFunctionBegin;
+  for (size_t o = 0; o < PETSC_STATIC_ARRAY_LENGTH(orders); o++) {
+    PetscCall(Tridiagonals(n, 1, M));
+    for (int k = 0; k < 2; k++)
+      for (int l = 0; l < 3; l++) PetscCall(MatSetOption(M[k], orders[o].op[l], orders[o].flag[l]));
+    PetscCall(MatDuplicate(M[0], MAT_COPY_VALUES, &D));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    for (int k = 0; k < 3; k++) {
+      Mat A = k < 2 ? M[k] : D;
+
+      PetscCall(MatGetOwnershipRange(A, &begin, &end));
+      ierr[k] = PETSC_SUCCESS;
+      for (PetscInt i = begin; i < end && !ierr[k]; i++)
+        ierr[k] = MatSetValue(A, i, i < n / 2 ? i + 4 : i - 4, 1.0, INSERT_VALUES);
+      if (!ierr[k]) ierr[k] = MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY);
+      if (!ierr[k]) ierr[k] = MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);
+    }
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(SpikeTestCheck((PetscBool)(!ierr[0] == !ierr[1] && !ierr[2] == !ierr[1]),
+                             "order %d of options: errors %d, duplicate %d, MATAIJ %d", (int)o, (int)ierr[0],
+                             (int)ierr[2], (int)ierr[1]));
+    if (!ierr[0] && !ierr[1]) PetscCall(DiaCompare(M[0], M[1], "options of new entries"));
+    if (!ierr[2] && !ierr[1]) PetscCall(DiaCompare(D, M[1], "options of new entries, duplicate"));
+    PetscCall(MatDestroy(&D));
+    PetscCall(DestroyBoth(M));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* n x n by coordinates, tridiagonal but for the ends of the last rows; in both types */
+static PetscErrorCode COO(PetscInt n, PetscScalar factor, InsertMode mode, PetscBool preallocate, Mat M[2])
+{
+  const MatType types[] = {SpikeTestDiaType(), MATAIJ};
+  PetscInt      begin, end, m = PETSC_DECIDE, N = n;
+  PetscCount    nz;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSplitOwnership(PETSC_COMM_WORLD, &m, &N));
+  for (int k = 0; k < 2; k++) {
+    PetscInt    *is[2];
+    PetscScalar *v;
+
+    if (preallocate) {
+      PetscCall(MatCreate(PETSC_COMM_WORLD, &M[k]));
+      PetscCall(MatSetSizes(M[k], m, m, n, n));
+      PetscCall(MatSetType(M[k], types[k]));
+    }
+    PetscCall(MatSetUp(M[k]));
+    PetscCall(MatGetOwnershipRange(M[k], &begin, &end));
+    PetscCall(PetscMalloc3(3 * m, &is[0], 3 * m, &is[1], 3 * m, &v));
+    nz = 0;
+    for (PetscInt i = begin; i < end; i++)
+      for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, n - 1); j++) {
+        is[0][nz] = i;
+        is[1][nz] = j;
+        v[nz++]   = factor * (i == j ? 4.0 : SpikeTestScalar(4, i, j));
+      }
+    if (preallocate) PetscCall(MatSetPreallocationCOO(M[k], nz, is[0], is[1]));
+    PetscCall(MatSetValuesCOO(M[k], v, mode));
+    PetscCall(PetscFree3(is[0], is[1], v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries in new places after coordinates, one place at a time, on one rank or on all; copies in between */
+static PetscErrorCode TestCOOThenValues(void)
+{
+  const PetscInt n = 24;
+  PetscMPIInt    rank;
+  Mat            M[2], C;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  for (PetscInt all = 0; all < 2; all++) {
+    PetscCall(COO(n, 1.0, INSERT_VALUES, PETSC_TRUE, M));
+    for (int k = 0; k < 2; k++) PetscCall(MatSetOption(M[k], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatConvert(M[1], SpikeTestDiaType(), MAT_INITIAL_MATRIX, &C));
+    for (PetscInt d = 2; d < 9; d++) {
+      for (int k = 0; k < 2; k++) {
+        PetscInt begin, end;
+
+        PetscCall(MatGetOwnershipRange(M[k], &begin, &end));
+        if (all || !rank) {
+          const PetscInt i = all ? begin : (5 * d) % n;
+
+          PetscCall(MatSetValue(M[k], i, (i + 2 * d) % n, 1.0 + d, INSERT_VALUES));
+        }
+        PetscCall(Assemble(M[k]));
+      }
+      PetscCall(DiaCompare(M[0], M[1], "MatSetValues() after coordinates"));
+      PetscCall(MatConvert(M[1], SpikeTestDiaType(), MAT_REUSE_MATRIX, &C));
+      PetscCall(DiaCompare(C, M[1], "MatConvert() of MATAIJ with coordinates"));
+    }
+    PetscCall(MatDestroy(&C));
+    PetscCall(DestroyBoth(M));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -183,6 +305,8 @@ int main(int argc, char **argv)
   PetscCall(TestHostVectors());
   PetscCall(TestIgnoreZeros());
   PetscCall(TestEmptyRight());
+  PetscCall(TestOptionOrder());
+  PetscCall(TestCOOThenValues());
   PetscCall(SpikeTestEnd("dia_defects"));
   PetscCall(PetscFinalize());
   return 0;

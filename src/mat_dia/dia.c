@@ -22,6 +22,7 @@ static PetscErrorCode MatDestroy_DIA(Mat A)
   PetscFunctionBegin;
   PetscCall(MatDIAReset_Private(A));
   PetscCall(MatDestroy(&a->aij));
+  PetscCall(MatDestroy(&a->coo));
   PetscCall(PetscSegBufferDestroy(&a->entries));
   PetscCall(MatDIAComposeAll_Private(A, PETSC_FALSE));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, NULL));

@@ -17,8 +17,7 @@ static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
   PetscCall(MatSetBlockSizesFromMats(*aij, A, A));
   PetscCall(MatSetType(*aij, a->seq ? (host ? MATSEQAIJ : MATSEQAIJCUSPARSE) : (host ? MATMPIAIJ : MATMPIAIJCUSPARSE)));
   (*aij)->nooffprocentries = A->nooffprocentries;
-  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(a->options); k++)
-    if (a->optionset[k]) PetscCall(MatSetOption(*aij, (MatOption)(k + MAT_OPTION_MIN), a->options[k]));
+  for (PetscInt k = 0; k < a->options.n; k++) PetscCall(MatSetOption(*aij, a->options.op[k], a->options.flag[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,8 +46,7 @@ static PetscErrorCode MatDIACollect_Private(Mat A)
   PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &a->aij));
   PetscCall(MatSetOption(a->aij, open, PETSC_FALSE));
   a->aij->nooffprocentries = A->nooffprocentries;
-  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(a->options); k++)
-    if (a->optionset[k]) PetscCall(MatSetOption(a->aij, (MatOption)(k + MAT_OPTION_MIN), a->options[k]));
+  for (PetscInt k = 0; k < a->options.n; k++) PetscCall(MatSetOption(a->aij, a->options.op[k], a->options.flag[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,12 +58,11 @@ PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscI
                                 const PetscScalar v[], InsertMode mode)
 {
   Mat_DIA        *a      = (Mat_DIA *)A->data;
-  const PetscInt  column = MAT_ROW_ORIENTED - MAT_OPTION_MIN;
-  const PetscBool byrows = (PetscBool)(!a->optionset[column] || a->options[column]);
+  const PetscBool byrows = MatDIAOption_Private(&a->options, MAT_ROW_ORIENTED, PETSC_TRUE);
   MatDIAEntry    *entry;
 
   PetscFunctionBegin;
-  if (a->aij && !a->coo) {
+  if (a->aij) {
     PetscCall(MatSetValues(a->aij, m, rows, n, cols, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -113,12 +110,11 @@ PetscErrorCode MatAssemblyBegin_DIA(Mat A, MatAssemblyType type)
   PetscBool waiting = (PetscBool)(a->entries != NULL);
 
   PetscFunctionBegin;
-  if (!a->aij || a->coo) {
+  if (!a->aij) {
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &waiting, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
     a->idle = (PetscBool)!waiting;
     if (!waiting) PetscFunctionReturn(PETSC_SUCCESS);
-    if (a->coo) PetscCall(MatDIAToAIJ_Private(A, MAT_REUSE_MATRIX, &a->aij));
-    else PetscCall(MatDIACollect_Private(A));
+    PetscCall(MatDIACollect_Private(A));
   } else a->idle = PETSC_FALSE;
   PetscCall(MatDIAReplay_Private(A));
   PetscCall(MatAssemblyBegin(a->aij, type));
@@ -134,14 +130,16 @@ PetscErrorCode MatAssemblyEnd_DIA(Mat A, MatAssemblyType type)
   PetscCall(MatAssemblyEnd(a->aij, type));
   if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDIAFromAIJ_Private(A, a->aij));
-  if (!a->coo) PetscCall(MatDestroy(&a->aij));
+  PetscCall(MatDestroy(&a->aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What AIJ does about entries is asked of it; the rest PETSc keeps in the matrix */
 PetscErrorCode MatSetOption_DIA(Mat A, MatOption op, PetscBool flag)
 {
-  Mat_DIA *a = (Mat_DIA *)A->data;
+  Mat_DIA       *a = (Mat_DIA *)A->data;
+  MatDIAOptions *o = &a->options;
+  PetscInt       n = 0;
 
   PetscFunctionBegin;
   switch (op) {
@@ -152,8 +150,14 @@ PetscErrorCode MatSetOption_DIA(Mat A, MatOption op, PetscBool flag)
   case MAT_KEEP_NONZERO_PATTERN:
   case MAT_IGNORE_ZERO_ENTRIES:
   case MAT_IGNORE_OFF_PROC_ENTRIES:
-    a->options[op - MAT_OPTION_MIN]   = flag;
-    a->optionset[op - MAT_OPTION_MIN] = PETSC_TRUE;
+    for (PetscInt k = 0; k < o->n; k++) /* an option that is set again moves to the end */
+      if (o->op[k] != op) {
+        o->op[n]     = o->op[k];
+        o->flag[n++] = o->flag[k];
+      }
+    o->op[n]   = op;
+    o->flag[n] = flag;
+    o->n       = n + 1;
     if (a->aij) PetscCall(MatSetOption(a->aij, op, flag));
     break;
   default:
@@ -181,25 +185,53 @@ static PetscErrorCode MatSetPreallocationCOO_DIA(Mat A, PetscCount n, PetscInt r
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(PetscSegBufferDestroy(&a->entries));
   PetscCall(MatDestroy(&a->aij));
-  PetscCall(MatDIANewAIJ_Private(A, &a->aij));
-  PetscCall(MatSetPreallocationCOO(a->aij, n, rows, cols));
-  a->coo          = PETSC_TRUE;
+  PetscCall(MatDestroy(&a->coo));
+  PetscCall(MatDIANewAIJ_Private(A, &a->coo));
+  PetscCall(MatSetPreallocationCOO(a->coo, n, rows, cols));
   A->preallocated = PETSC_TRUE;
-  PetscCall(MatDIAFromAIJ_Private(A, a->aij));
+  PetscCall(MatDIAFromAIJ_Private(A, a->coo));
+  a->cooshape  = a->shape;
   A->assembled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* aij has been left behind by what changed A since: its values are taken from there before others are added to them */
+/* Values are added to those of A, which may have entries in other places since */
+static PetscErrorCode MatDIAAddCOO_Private(Mat A, const PetscScalar v[])
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+  Mat      sum, add;
+
+  PetscFunctionBegin;
+  if (a->cooshape == a->shape) { /* no others */
+    PetscCall(MatDIAToAIJ_Private(A, MAT_REUSE_MATRIX, &a->coo));
+    PetscCall(MatSetValuesCOO(a->coo, v, ADD_VALUES));
+    PetscCall(MatDIAFromAIJ_Private(A, a->coo));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &sum));
+  PetscCall(MatSetOption(sum, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetValuesCOO(a->coo, v, INSERT_VALUES));
+  PetscCall(MatConvert(a->coo, ((PetscObject)sum)->type_name, MAT_INITIAL_MATRIX, &add));
+  PetscCall(MatAXPY(sum, 1.0, add, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&add));
+  PetscCall(MatDIAFromAIJ_Private(A, sum));
+  PetscCall(MatDestroy(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatSetValuesCOO_DIA(Mat A, const PetscScalar v[], InsertMode mode)
 {
   Mat_DIA *a = (Mat_DIA *)A->data;
 
   PetscFunctionBegin;
-  if (mode == ADD_VALUES) PetscCall(MatDIAToAIJ_Private(A, MAT_REUSE_MATRIX, &a->aij));
-  PetscCall(MatSetValuesCOO(a->aij, v, mode));
-  PetscCall(MatDIAFromAIJ_Private(A, a->aij));
+  if (mode == ADD_VALUES) PetscCall(MatDIAAddCOO_Private(A, v));
+  else {
+    PetscCall(MatSetValuesCOO(a->coo, v, mode));
+    PetscCall(MatDIAFromAIJ_Private(A, a->coo));
+    a->cooshape = a->shape;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,7 +245,7 @@ static PetscErrorCode MatDIAPreallocate_Private(Mat A)
   PetscCall(PetscLayoutSetUp(A->cmap));
   PetscCall(PetscSegBufferDestroy(&a->entries));
   PetscCall(MatDestroy(&a->aij));
-  a->coo = PETSC_FALSE;
+  PetscCall(MatDestroy(&a->coo));
   PetscCall(MatDIANewAIJ_Private(A, &a->aij));
   A->preallocated  = PETSC_TRUE;
   A->assembled     = PETSC_FALSE;

@@ -81,10 +81,9 @@ static PetscErrorCode MatDIADuplicate_Private(Mat A, MatType type, MatDuplicateO
   b           = (Mat_DIA *)C->data;
   b->schedule = a->schedule;
   b->maxfill  = a->maxfill;
+  b->options  = a->options;
 
   b->halo.pernode = a->halo.pernode;
-  PetscCall(PetscArraycpy(b->options, a->options, PETSC_STATIC_ARRAY_LENGTH(a->options)));
-  PetscCall(PetscArraycpy(b->optionset, a->optionset, PETSC_STATIC_ARRAY_LENGTH(a->options)));
   if (a->built) {
     s.count  = a->dia.count;
     s.offset = a->dia.offset;

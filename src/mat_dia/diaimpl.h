@@ -31,6 +31,30 @@ typedef struct {
   PetscScalar value;
 } MatDIAEntry;
 
+/*
+  An AIJ matrix with its pattern. Its nonzero state alone would not do: that of MATMPIAIJ is a sum over both parts and
+  all ranks, which makes the same number twice when a part is made anew, and MatSetPreallocationCOO() sets it back
+*/
+typedef struct {
+  PetscObjectId    id, part[2], coo;
+  PetscObjectState state, partstate[2];
+  PetscInt64       nz;
+} MatDIASource;
+
+/* What MatSetOption() asked of entries, each option once, in the order in which the calls came: AIJ gets them so */
+typedef struct {
+  PetscInt  n;
+  MatOption op[MAT_OPTION_MAX - MAT_OPTION_MIN];
+  PetscBool flag[MAT_OPTION_MAX - MAT_OPTION_MIN];
+} MatDIAOptions;
+
+static inline PetscBool MatDIAOption_Private(const MatDIAOptions *o, MatOption op, PetscBool unset)
+{
+  for (PetscInt k = 0; k < o->n; k++)
+    if (o->op[k] == op) return o->flag[k];
+  return unset;
+}
+
 /* Which diagonals, in which rows first[d] <= i < last[d], with which entries (mask[], as in Mat_DIA) */
 typedef struct {
   PetscInt   count, *offset, *first, *last;
@@ -48,30 +72,27 @@ typedef struct {
   /* MATSEQDIACUDA or MATMPIDIACUDA: values are on the device, unless the matrix is bound to the CPU */
   PetscBool        cuda;
   SpikeDIA         dia;
-  PetscBool        built;    /* dia, mask and halo are there */
-  uint64_t        *mask;     /* bit r of mask[b count + d]: row b SPIKE_DIA_ROWS + r has an entry on diagonal d */
-  PetscInt64       nz;       /* entries of this rank */
-  PetscInt        *offsets;  /* [count] column minus row, in global numbers */
-  PetscInt         diagonal; /* number of the main diagonal, count where this rank has none */
-  PetscObjectState shape;    /* another number for each set of tables in the program */
-  /* AIJ matrix that gave the structure, as of its state; another structure since where sourceshape is not shape */
-  PetscObjectId    source;
-  PetscObjectState sourcestate, sourceshape;
-  MatHalo          halo;  /* ghost[] has the columns of other ranks                                         */
-  PetscInt        *runat; /* [nsend + 1] in runs[]                                                          */
-  SpikeDIARun     *runs;  /* own columns that go to others; `at` counts from the beginning of halo.message[] */
+  PetscBool        built;       /* dia, mask and halo are there */
+  uint64_t        *mask;        /* bit r of mask[b count + d]: row b SPIKE_DIA_ROWS + r has an entry on diagonal d */
+  PetscInt64       nz;          /* entries of this rank */
+  PetscInt        *offsets;     /* [count] column minus row, in global numbers */
+  PetscInt         diagonal;    /* number of the main diagonal, count where this rank has none */
+  PetscObjectState shape;       /* another number for each set of tables in the program */
+  MatDIASource     source;      /* the AIJ matrix that gave the structure */
+  PetscObjectState sourceshape; /* shape then: another structure since where they differ */
+  MatHalo          halo;        /* ghost[] has the columns of other ranks                                         */
+  PetscInt        *runat;       /* [nsend + 1] in runs[]                                                          */
+  SpikeDIARun     *runs;        /* own columns that go to others; `at` counts from the beginning of halo.message[] */
 
-  /* collects entries until the end of an assembly; NULL on all ranks or on none */
-  Mat aij;
-  /* aij stays: it knows where the values of MatSetValuesCOO() go                  */
-  PetscBool coo;
+  Mat              aij; /* collects entries until the end of an assembly; NULL on all ranks or on none */
+  Mat              coo; /* knows where the values of MatSetValuesCOO() go; its own values are of no use in between */
+  PetscObjectState cooshape; /* shape, where A has the entries of coo and no others */
   /* between the two halves of an assembly: no rank has new entries                */
   PetscBool idle;
   /* MatDIAEntry, of MatSetValues() after an assembly, where aij is not there        */
   PetscSegBuffer entries;
-  InsertMode     mode;                                     /* theirs */
-  PetscBool      options[MAT_OPTION_MAX - MAT_OPTION_MIN]; /* that aij is to have, and whether they were set */
-  PetscBool      optionset[MAT_OPTION_MAX - MAT_OPTION_MIN];
+  InsertMode     mode; /* theirs */
+  MatDIAOptions  options;
 
   MatDIAScheduleType schedule;
   PetscReal          maxfill;
