@@ -139,7 +139,7 @@ static PetscErrorCode TestIgnoreZeros(void)
 /* MatDiagonalScale() where a rank has rows and no columns: its part of the right vector has no array */
 static PetscErrorCode TestEmptyRight(void)
 {
-  const MatType  types[] = {SpikeTestDiaType(), MATAIJ};
+  const MatType types[] = {SpikeTestDiaType(), MATAIJ};
   const PetscInt m = 40, n = 25;
   PetscMPIInt    rank, size;
   Mat            M[2];
@@ -182,16 +182,11 @@ static PetscErrorCode TestOptionOrder(void)
     MatOption op[3];
     PetscBool flag[3];
   } orders[] = {
-    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_ROW_ORIENTED},
-     {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
-    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATION_ERR, MAT_ROW_ORIENTED},
-     {PETSC_FALSE, PETSC_TRUE, PETSC_TRUE}},
-    {{MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_ALLOCATION_ERR},
-     {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE}},
-    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS},
-     {PETSC_FALSE, PETSC_TRUE, PETSC_FALSE}},
-    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS},
-     {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
+    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_ROW_ORIENTED}, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
+    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATION_ERR, MAT_ROW_ORIENTED}, {PETSC_FALSE, PETSC_TRUE, PETSC_TRUE}},
+    {{MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_ALLOCATION_ERR}, {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE}},
+    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS}, {PETSC_FALSE, PETSC_TRUE, PETSC_FALSE}},
+    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS}, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
   };
   const PetscInt n = 20;
   Mat            M[2], D;
@@ -297,6 +292,41 @@ static PetscErrorCode TestCOOThenValues(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Flops of a product: two for each entry, less one for each row that has any; never negative */
+static PetscErrorCode TestFlops(void)
+{
+  const PetscInt n = 50;
+  PetscLogDouble flops[2];
+  PetscInt       begin, end, rows = 0;
+  Mat            A;
+  Vec            x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, SpikeTestDiaType()));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++)
+    if (i % 5 == 0) {
+      PetscCall(MatSetValue(A, i, i, 2.0, INSERT_VALUES));
+      rows++;
+    }
+  PetscCall(Assemble(A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(SpikeTestSetRandom(x, 1));
+  PetscCall(PetscGetFlops(&flops[0]));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(PetscGetFlops(&flops[1]));
+  PetscCall(SpikeTestCheck(
+    (PetscBool)(strcmp(SpikeTestDiaType(), MATDIA) || flops[1] - flops[0] == (PetscDefined(USE_COMPLEX) ? 6.0 : 1.0) * rows),
+    "a product of %d entries in as many rows logs %g flops", (int)rows, (double)(flops[1] - flops[0])));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -307,6 +337,7 @@ int main(int argc, char **argv)
   PetscCall(TestEmptyRight());
   PetscCall(TestOptionOrder());
   PetscCall(TestCOOThenValues());
+  PetscCall(TestFlops());
   PetscCall(SpikeTestEnd("dia_defects"));
   PetscCall(PetscFinalize());
   return 0;
