@@ -327,6 +327,37 @@ static PetscErrorCode TestFlops(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values by coordinates in a duplicate, also added; without coordinates an error */
+static PetscErrorCode TestCOODuplicate(void)
+{
+  const PetscScalar one = 1.0;
+  Mat               M[2], D[2], A;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  PetscCall(COO(31, 1.0, INSERT_VALUES, PETSC_TRUE, M));
+  for (int k = 0; k < 2; k++) PetscCall(MatDuplicate(M[k], MAT_COPY_VALUES, &D[k]));
+  PetscCall(COO(31, 0.5, ADD_VALUES, PETSC_FALSE, D));
+  PetscCall(DiaCompare(D[0], D[1], "duplicate, values added"));
+  PetscCall(COO(31, -3.0, INSERT_VALUES, PETSC_FALSE, D));
+  PetscCall(DiaCompare(D[0], D[1], "duplicate, values inserted"));
+  PetscCall(DiaCompare(M[0], M[1], "the original"));
+  PetscCall(COO(31, 2.0, ADD_VALUES, PETSC_FALSE, M));
+  PetscCall(DiaCompare(M[0], M[1], "the original, values added"));
+  PetscCall(DestroyBoth(M));
+  PetscCall(DestroyBoth(D));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, 3, 3, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(A, SpikeTestDiaType()));
+  PetscCall(MatSetUp(A));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatSetValuesCOO(A, &one, INSERT_VALUES);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_WRONGSTATE), "values without coordinates: error %d", (int)ierr));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -338,6 +369,7 @@ int main(int argc, char **argv)
   PetscCall(TestOptionOrder());
   PetscCall(TestCOOThenValues());
   PetscCall(TestFlops());
+  PetscCall(TestCOODuplicate());
   PetscCall(SpikeTestEnd("dia_defects"));
   PetscCall(PetscFinalize());
   return 0;

@@ -226,6 +226,8 @@ static PetscErrorCode MatSetValuesCOO_DIA(Mat A, const PetscScalar v[], InsertMo
   Mat_DIA *a = (Mat_DIA *)A->data;
 
   PetscFunctionBegin;
+  PetscCheck(a->coo, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "MatSetValuesCOO() needs the coordinates first: call MatSetPreallocationCOO()");
   if (mode == ADD_VALUES) PetscCall(MatDIAAddCOO_Private(A, v));
   else {
     PetscCall(MatSetValuesCOO(a->coo, v, mode));

@@ -98,6 +98,11 @@ static PetscErrorCode MatDIADuplicate_Private(Mat A, MatType type, MatDuplicateO
     C->preallocated = PETSC_TRUE;
     C->assembled    = PETSC_TRUE;
   }
+  if (a->coo && a->cuda == b->cuda) { /* coordinates go along, as with MATAIJ: coo holds no values of A */
+    PetscCall(PetscObjectReference((PetscObject)a->coo));
+    b->coo      = a->coo;
+    b->cooshape = a->cooshape == a->shape ? b->shape : 0;
+  }
   *B = C;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
