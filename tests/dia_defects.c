@@ -358,6 +358,51 @@ static PetscErrorCode TestCOODuplicate(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Inverted diagonal blocks: PCPBJACOBI, PCVPBJACOBI, both set up again after a change */
+static PetscErrorCode TestBlocks(void)
+{
+  const char *const pcs[] = {PCPBJACOBI, PCVPBJACOBI};
+  Mat               M[2];
+  PC                pc[2];
+  Vec               x, y[2];
+
+  PetscFunctionBegin;
+  for (int type = 0; type < 2; type++) {
+    PetscInt n, *sizes;
+
+    PetscCall(Tridiagonals(60, 2, M));
+    PetscCall(MatGetLocalSize(M[0], &n, NULL));
+    PetscCall(PetscMalloc1(n / 2, &sizes));
+    for (PetscInt k = 0; k < n / 2; k++) sizes[k] = 2;
+    PetscCall(MatCreateVecs(M[1], &x, &y[0]));
+    PetscCall(VecDuplicate(y[0], &y[1]));
+    PetscCall(SpikeTestSetRandom(x, 12));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(MatSetVariableBlockSizes(M[k], n / 2, sizes));
+      PetscCall(PCCreate(PETSC_COMM_WORLD, &pc[k]));
+      PetscCall(PCSetType(pc[k], pcs[type]));
+    }
+    for (PetscInt pass = 0; pass < 3; pass++) {
+      for (int k = 0; k < 2; k++) {
+        if (pass) PetscCall(MatScale(M[k], 3.0));
+        if (pass == 2) PetscCall(MatShift(M[k], 0.5));
+        PetscCall(PCSetOperators(pc[k], M[k], M[k]));
+        PetscCall(PCSetUp(pc[k]));
+        PetscCall(PCApply(pc[k], x, y[k]));
+      }
+      PetscCall(DiaSame(y[0], y[1], "application", pcs[type]));
+    }
+    PetscCall(PetscFree(sizes));
+    PetscCall(VecDestroy(&x));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(VecDestroy(&y[k]));
+      PetscCall(PCDestroy(&pc[k]));
+    }
+    PetscCall(DestroyBoth(M));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -370,6 +415,7 @@ int main(int argc, char **argv)
   PetscCall(TestCOOThenValues());
   PetscCall(TestFlops());
   PetscCall(TestCOODuplicate());
+  PetscCall(TestBlocks());
   PetscCall(SpikeTestEnd("dia_defects"));
   PetscCall(PetscFinalize());
   return 0;

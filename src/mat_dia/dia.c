@@ -23,6 +23,7 @@ static PetscErrorCode MatDestroy_DIA(Mat A)
   PetscCall(MatDIAReset_Private(A));
   PetscCall(MatDestroy(&a->aij));
   PetscCall(MatDestroy(&a->coo));
+  PetscCall(PetscFree(a->inverse));
   PetscCall(PetscSegBufferDestroy(&a->entries));
   PetscCall(MatDIAComposeAll_Private(A, PETSC_FALSE));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, NULL));
@@ -77,6 +78,21 @@ static const struct _MatOps MatOps_DIA = {
   .convertfrom               = MatConvertFrom_DIA,
   .setfromoptions            = MatSetFromOptions_DIA,
   .getcurrentmemtype         = MatGetCurrentMemType_DIA,
+  .getvalues                   = MatGetValues_DIA,
+  .sor                         = MatSOR_DIA,
+  .issymmetric                 = MatIsSymmetric_DIA,
+  .ishermitian                 = MatIsHermitian_DIA,
+  .getrowmaxabs                = MatGetRowMaxAbs_DIA,
+  .getrowminabs                = MatGetRowMinAbs_DIA,
+  .getrowmax                   = MatGetRowMax_DIA,
+  .getrowmin                   = MatGetRowMin_DIA,
+  .getrowij                    = MatGetRowIJ_DIA,
+  .restorerowij                = MatRestoreRowIJ_DIA,
+  .fdcoloringcreate            = MatFDColoringCreate_DIA,
+  .fdcoloringsetup             = MatFDColoringSetUp_DIA,
+  .fdcoloringapply             = MatFDColoringApply_DIA,
+  .invertblockdiagonal         = MatInvertBlockDiagonal_DIA,
+  .invertvariableblockdiagonal = MatInvertVariableBlockDiagonal_DIA,
 };
 
 static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, PetscBool cuda)

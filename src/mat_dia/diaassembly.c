@@ -4,6 +4,7 @@
   when an assembly ends
 */
 #include "diaimpl.h"
+#include <petscdmda.h>
 
 /* An empty AIJ matrix with what was asked of A, whose values are to be where those of A are; collective */
 static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
@@ -21,14 +22,78 @@ static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The pattern that the DMDA of A gives a MATAIJ, with zeros, or its preallocation alone. For a grid in one dimension on
+  one process DMCreateMatrix() takes each matrix that has MatSeqAIJSetPreallocation() for a MATSEQAIJ and writes into its
+  structs: on one process MATDIA does not have that function, and asks here for what it would bring
+*/
+static PetscErrorCode MatDIASetUpByDMDA_Private(Mat A, DM da)
+{
+  Mat_DIA        *a    = (Mat_DIA *)A->data;
+  const PetscBool host = (PetscBool)PetscMemTypeHost(MatDIAMemType_Private(A));
+  PetscBool       is;
+  char           *type;
+  MatType         before;
+  Mat             aij;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetMatType(da, &before));
+  PetscCall(PetscStrallocpy(before, &type));
+  PetscCall(DMSetMatType(da, host ? MATAIJ : MATAIJCUSPARSE));
+  PetscCall(DMCreateMatrix(da, &aij));
+  PetscCall(DMSetMatType(da, type));
+  PetscCall(PetscFree(type));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)aij, &is, MATSEQAIJ, MATMPIAIJ, ""));
+  if (is && aij->rmap->n == A->rmap->n && aij->cmap->n == A->cmap->n && (aij->assembled || aij->preallocated)) {
+    if (aij->assembled) {
+      PetscCall(MatDIAFromAIJ_Private(A, aij));
+      PetscCall(MatSetOption_DIA(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE)); /* as DMCreateMatrix() does */
+      A->assembled = PETSC_TRUE;
+    } else {
+      PetscCall(PetscObjectReference((PetscObject)aij));
+      a->aij = aij;
+    }
+  }
+  PetscCall(MatDestroy(&aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Inside of DMCreateMatrix() on one process; -mat_type would make the matrix that the DMDA is asked for a MATDIA again */
+static PetscErrorCode MatDIAGetDMDA_Private(Mat A, DM *da)
+{
+  PetscMPIInt size;
+  PetscBool   is, option;
+  MatType     type;
+  DM          dm;
+
+  PetscFunctionBegin;
+  *da = NULL;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetDM(A, &dm));
+  if (!dm) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMGetMatType(dm, &type));
+  PetscCall(PetscStrcmpAny(type, &is, MATDIA, MATSEQDIA, MATMPIDIA, MATDIACUDA, MATSEQDIACUDA, MATMPIDIACUDA, ""));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_type", &option));
+  if (is && !option) *da = dm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatSetUp_DIA(Mat A)
 {
   Mat_DIA *a = (Mat_DIA *)A->data;
+  DM       da;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
   if (!a->aij) {
+    PetscCall(MatDIAGetDMDA_Private(A, &da));
+    if (da) PetscCall(MatDIASetUpByDMDA_Private(A, da));
+  }
+  if (!a->aij && !A->assembled) {
     PetscCall(MatDIANewAIJ_Private(A, &a->aij));
     PetscCall(MatSetUp(a->aij));
   }
@@ -255,14 +320,6 @@ static PetscErrorCode MatDIAPreallocate_Private(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSeqAIJSetPreallocation_DIA(Mat A, PetscInt nz, const PetscInt nnz[])
-{
-  PetscFunctionBegin;
-  PetscCall(MatDIAPreallocate_Private(A));
-  PetscCall(MatSeqAIJSetPreallocation(((Mat_DIA *)A->data)->aij, nz, nnz));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatMPIAIJSetPreallocation_DIA(Mat A, PetscInt dnz, const PetscInt dnnz[], PetscInt onz,
                                                     const PetscInt onnz[])
 {
@@ -279,9 +336,6 @@ PetscErrorCode MatDIAComposeAssembly_Private(Mat A, PetscBool compose)
     {"MatSetValuesCOO_C", (PetscErrorCodeFn *)MatSetValuesCOO_DIA},
   };
   /* the matrices of a DM ask for these before they preallocate */
-  static const MatDIAFunction one[] = {
-    {"MatSeqAIJSetPreallocation_C", (PetscErrorCodeFn *)MatSeqAIJSetPreallocation_DIA},
-  };
   static const MatDIAFunction several[] = {
     {"MatMPIAIJSetPreallocation_C", (PetscErrorCodeFn *)MatMPIAIJSetPreallocation_DIA},
   };
@@ -290,7 +344,6 @@ PetscErrorCode MatDIAComposeAssembly_Private(Mat A, PetscBool compose)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatDIACompose_Private(A, compose, PETSC_STATIC_ARRAY_LENGTH(coo), coo));
-  PetscCall(MatDIACompose_Private(A, (PetscBool)(compose && size == 1), PETSC_STATIC_ARRAY_LENGTH(one), one));
   PetscCall(MatDIACompose_Private(A, (PetscBool)(compose && size > 1), PETSC_STATIC_ARRAY_LENGTH(several), several));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,7 @@
     diavalues.c      operations that keep the pattern
     diachange.c      operations that may change it
     diaparts.c       diagonal blocks, submatrices
+    diabyaij.c       what AIJ does for it, on a copy
     diaassembly.c    MatSetValues(), MatSetValuesCOO(), preallocation
     diaoptions.c     what users set
     diaconvert.c     other types, copies
@@ -100,6 +101,10 @@ typedef struct {
 
   Mat              block; /* MatGetDiagonalBlock(), as of blockstate and blockshape */
   PetscObjectState blockstate, blockshape;
+  Mat              copy; /* as MATAIJ, as of copystate and copyshape */
+  PetscObjectState copystate, copyshape;
+  PetscScalar     *inverse; /* [ninverse] MatInvertBlockDiagonal() */
+  PetscCount       ninverse;
   PetscInt        *cols; /* MatGetRow() */
   PetscScalar     *row, *vals;
 } Mat_DIA;
@@ -174,6 +179,8 @@ PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_DIA(PetscObject, SpikeEnqueue *
 /* diavalues.c */
 PETSC_INTERN PetscErrorCode MatGetRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
 PETSC_INTERN PetscErrorCode MatRestoreRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatGetValues_DIA(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[],
+                                             PetscScalar[]);
 PETSC_INTERN PetscErrorCode MatGetDiagonal_DIA(Mat, Vec);
 PETSC_INTERN PetscErrorCode MatDiagonalScale_DIA(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatScale_DIA(Mat, PetscScalar);
@@ -195,6 +202,24 @@ PETSC_INTERN PetscErrorCode MatGetDiagonalBlock_DIA(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatCreateSubMatrices_DIA(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
 PETSC_INTERN PetscErrorCode MatIncreaseOverlap_DIA(Mat, PetscInt, IS[], PetscInt);
 PETSC_INTERN PetscErrorCode MatCreateSubMatrix_DIA(Mat, IS, IS, MatReuse, Mat *);
+
+/* diabyaij.c */
+PETSC_INTERN PetscErrorCode MatSOR_DIA(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);
+PETSC_INTERN PetscErrorCode MatIsSymmetric_DIA(Mat, PetscReal, PetscBool *);
+PETSC_INTERN PetscErrorCode MatIsHermitian_DIA(Mat, PetscReal, PetscBool *);
+PETSC_INTERN PetscErrorCode MatGetRowMaxAbs_DIA(Mat, Vec, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatGetRowMinAbs_DIA(Mat, Vec, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatGetRowMax_DIA(Mat, Vec, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatGetRowMin_DIA(Mat, Vec, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatGetRowIJ_DIA(Mat, PetscInt, PetscBool, PetscBool, PetscInt *, const PetscInt *[],
+                                            const PetscInt *[], PetscBool *);
+PETSC_INTERN PetscErrorCode MatRestoreRowIJ_DIA(Mat, PetscInt, PetscBool, PetscBool, PetscInt *, const PetscInt *[],
+                                                const PetscInt *[], PetscBool *);
+PETSC_INTERN PetscErrorCode MatFDColoringCreate_DIA(Mat, ISColoring, MatFDColoring);
+PETSC_INTERN PetscErrorCode MatFDColoringSetUp_DIA(Mat, ISColoring, MatFDColoring);
+PETSC_INTERN PetscErrorCode MatFDColoringApply_DIA(Mat, MatFDColoring, Vec, void *);
+PETSC_INTERN PetscErrorCode MatInvertBlockDiagonal_DIA(Mat, const PetscScalar *[]);
+PETSC_INTERN PetscErrorCode MatInvertVariableBlockDiagonal_DIA(Mat, PetscInt, const PetscInt[], PetscScalar[]);
 
 /* diaassembly.c */
 PETSC_INTERN PetscErrorCode MatSetUp_DIA(Mat);

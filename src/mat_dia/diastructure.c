@@ -126,6 +126,7 @@ PetscErrorCode MatDIAReset_Private(Mat A)
   PetscCall(PetscFree(a->offsets));
   PetscCall(PetscFree3(a->cols, a->vals, a->row));
   PetscCall(MatDestroy(&a->block));
+  PetscCall(MatDestroy(&a->copy));
   a->nz    = 0;
   a->built = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
