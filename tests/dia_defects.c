@@ -139,7 +139,7 @@ static PetscErrorCode TestIgnoreZeros(void)
 /* MatDiagonalScale() where a rank has rows and no columns: its part of the right vector has no array */
 static PetscErrorCode TestEmptyRight(void)
 {
-  const MatType types[] = {SpikeTestDiaType(), MATAIJ};
+  const MatType  types[] = {SpikeTestDiaType(), MATAIJ};
   const PetscInt m = 40, n = 25;
   PetscMPIInt    rank, size;
   Mat            M[2];
@@ -182,11 +182,16 @@ static PetscErrorCode TestOptionOrder(void)
     MatOption op[3];
     PetscBool flag[3];
   } orders[] = {
-    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_ROW_ORIENTED}, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
-    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATION_ERR, MAT_ROW_ORIENTED}, {PETSC_FALSE, PETSC_TRUE, PETSC_TRUE}},
-    {{MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_ALLOCATION_ERR}, {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE}},
-    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS}, {PETSC_FALSE, PETSC_TRUE, PETSC_FALSE}},
-    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS}, {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
+    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_ROW_ORIENTED},
+     {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
+    {{MAT_NEW_NONZERO_ALLOCATION_ERR, MAT_NEW_NONZERO_LOCATION_ERR, MAT_ROW_ORIENTED},
+     {PETSC_FALSE, PETSC_TRUE, PETSC_TRUE}},
+    {{MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_ALLOCATION_ERR},
+     {PETSC_TRUE, PETSC_FALSE, PETSC_FALSE}},
+    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS},
+     {PETSC_FALSE, PETSC_TRUE, PETSC_FALSE}},
+    {{MAT_NEW_NONZERO_LOCATIONS, MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_LOCATIONS},
+     {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}},
   };
   const PetscInt n = 20;
   Mat            M[2], D;
@@ -318,9 +323,10 @@ static PetscErrorCode TestFlops(void)
   PetscCall(PetscGetFlops(&flops[0]));
   PetscCall(MatMult(A, x, y));
   PetscCall(PetscGetFlops(&flops[1]));
-  PetscCall(SpikeTestCheck(
-    (PetscBool)(strcmp(SpikeTestDiaType(), MATDIA) || flops[1] - flops[0] == (PetscDefined(USE_COMPLEX) ? 6.0 : 1.0) * rows),
-    "a product of %d entries in as many rows logs %g flops", (int)rows, (double)(flops[1] - flops[0])));
+  PetscCall(SpikeTestCheck((PetscBool)(strcmp(SpikeTestDiaType(), MATDIA) ||
+                                       flops[1] - flops[0] == (PetscDefined(USE_COMPLEX) ? 6.0 : 1.0) * rows),
+                           "a product of %d entries in as many rows logs %g flops", (int)rows,
+                           (double)(flops[1] - flops[0])));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(MatDestroy(&A));
@@ -353,7 +359,8 @@ static PetscErrorCode TestCOODuplicate(void)
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = MatSetValuesCOO(A, &one, INSERT_VALUES);
   PetscCall(PetscPopErrorHandler());
-  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_WRONGSTATE), "values without coordinates: error %d", (int)ierr));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_WRONGSTATE), "values without coordinates: error %d", (int)ierr));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -403,6 +410,141 @@ static PetscErrorCode TestBlocks(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A tridiagonal system and a square, at the points of a grid in one dimension */
+static PetscErrorCode Function(SNES snes, Vec x, Vec f, PetscCtx ctx)
+{
+  DM                 da;
+  Vec                local;
+  PetscScalar       *fa;
+  const PetscScalar *xa;
+  PetscInt           begin, width, first, all;
+
+  PetscFunctionBegin;
+  (void)ctx;
+  PetscCall(SNESGetDM(snes, &da));
+  PetscCall(DMGetLocalVector(da, &local));
+  PetscCall(DMGlobalToLocal(da, x, INSERT_VALUES, local));
+  PetscCall(DMDAVecGetArrayRead(da, local, (void *)&xa));
+  PetscCall(DMDAVecGetArray(da, f, &fa));
+  PetscCall(DMDAGetCorners(da, &begin, NULL, NULL, &width, NULL, NULL));
+  PetscCall(DMDAGetInfo(da, NULL, &all, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  for (first = begin; first < begin + width; first++)
+    fa[first] = 2.5 * xa[first] - (first ? xa[first - 1] : 0.0) - (first < all - 1 ? 0.5 * xa[first + 1] : 0.0) +
+                0.1 * xa[first] * xa[first] - 1.0;
+  PetscCall(DMDAVecRestoreArray(da, f, &fa));
+  PetscCall(DMDAVecRestoreArrayRead(da, local, (void *)&xa));
+  PetscCall(DMRestoreLocalVector(da, &local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix of a DMDA in one dimension assembled twice, and filled by differences with colors */
+static PetscErrorCode TestDMDA(void)
+{
+  const MatType  types[] = {SpikeTestDiaType(), MATAIJ};
+  const PetscInt n       = 30;
+  Mat            M[2];
+  Vec            x[2];
+  PetscInt       begin, width;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    DM                  da;
+    SNES                snes;
+    SNESConvergedReason reason;
+
+    PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, n, 1, 1, NULL, &da));
+    PetscCall(DMSetMatType(da, types[k]));
+    PetscCall(DMSetUp(da));
+    PetscCall(DMCreateMatrix(da, &M[k]));
+    PetscCall(DMDAGetCorners(da, &begin, NULL, NULL, &width, NULL, NULL));
+    for (PetscInt pass = 0; pass < 2; pass++) {
+      for (PetscInt i = begin; i < begin + width; i++) {
+        MatStencil  row = {0}, col[3] = {{0}};
+        PetscInt    nc = 0;
+        PetscScalar v[3];
+
+        row.i = i;
+        for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, n - 1); j++) {
+          col[nc].i = j;
+          v[nc++]   = SpikeTestScalar(20 + pass, i, j);
+        }
+        PetscCall(MatSetValuesStencil(M[k], 1, &row, nc, col, v, INSERT_VALUES));
+      }
+      PetscCall(Assemble(M[k]));
+    }
+    PetscCall(DMCreateGlobalVector(da, &x[k]));
+    PetscCall(VecSet(x[k], 0.0));
+    PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
+    PetscCall(SNESSetDM(snes, da));
+    PetscCall(SNESSetFunction(snes, NULL, Function, NULL));
+    PetscCall(PetscOptionsSetValue(NULL, "-snes_fd_color", NULL));
+    PetscCall(SNESSetFromOptions(snes));
+    PetscCall(PetscOptionsClearValue(NULL, "-snes_fd_color"));
+    PetscCall(
+      SNESSetTolerances(snes, 1e4 * PETSC_MACHINE_EPSILON, 1e4 * PETSC_MACHINE_EPSILON, PETSC_CURRENT, 50, 1000));
+    PetscCall(SNESSolve(snes, NULL, x[k]));
+    PetscCall(SNESGetConvergedReason(snes, &reason));
+    PetscCall(
+      SpikeTestCheck((PetscBool)(reason > 0), "-snes_fd_color with %s: %s", types[k], SNESConvergedReasons[reason]));
+    PetscCall(SNESDestroy(&snes));
+    PetscCall(DMDestroy(&da));
+  }
+  PetscCall(DiaCompare(M[0], M[1], "DMDA, assembled twice"));
+  PetscCall(VecAXPY(x[0], -1.0, x[1]));
+  {
+    PetscReal norm;
+
+    PetscCall(VecNorm(x[0], NORM_INFINITY, &norm));
+    PetscCall(SpikeTestSmall(norm, 1e-5, "difference of solutions", "-snes_fd_color"));
+  }
+  PetscCall(DestroyBoth(M));
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(VecDestroy(&x[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SOR, values asked for, symmetry, maxima of rows */
+static PetscErrorCode TestByAIJ(void)
+{
+  Mat       M[2];
+  Vec       b, x[2];
+  PetscInt  begin, end;
+  PetscBool is[2], same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(Tridiagonals(45, 1, M));
+  PetscCall(MatCreateVecs(M[1], &b, &x[0]));
+  PetscCall(VecDuplicate(x[0], &x[1]));
+  PetscCall(SpikeTestSetRandom(b, 13));
+  for (PetscInt pass = 0; pass < 2; pass++) {
+    for (int k = 0; k < 2; k++) {
+      PetscCall(
+        MatSOR(M[k], b, 1.3, (MatSORType)(SOR_ZERO_INITIAL_GUESS | SOR_LOCAL_SYMMETRIC_SWEEP), 0.0, 2, 1, x[k]));
+      PetscCall(MatIsSymmetric(M[k], 1e-3, &is[k]));
+    }
+    PetscCall(DiaSame(x[0], x[1], "SOR", "MATDIA by MATAIJ"));
+    PetscCall(SpikeTestCheck((PetscBool)(is[0] == is[1]), "MatIsSymmetric() gives %d, MATAIJ %d", is[0], is[1]));
+    for (int k = 0; k < 2; k++) PetscCall(MatGetRowMaxAbs(M[k], x[k], NULL));
+    PetscCall(DiaSame(x[0], x[1], "MatGetRowMaxAbs()", "MATDIA by MATAIJ"));
+    for (int k = 0; k < 2; k++) PetscCall(MatScale(M[k], -0.5));
+  }
+  PetscCall(MatGetOwnershipRange(M[0], &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    const PetscInt cols[]  = {0, i, -1, 44, PetscMax(0, i - 1), (i + 5) % 45};
+    PetscScalar    v[2][6] = {{0.0}};
+
+    for (int k = 0; k < 2; k++) PetscCall(MatGetValues(M[k], 1, &i, 6, cols, v[k]));
+    for (int l = 0; l < 6; l++)
+      if (v[0][l] != v[1][l]) same = PETSC_FALSE;
+  }
+  PetscCall(SpikeTestCheck(same, "MatGetValues() differs from MATAIJ"));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(VecDestroy(&x[1]));
+  PetscCall(DestroyBoth(M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -416,6 +558,8 @@ int main(int argc, char **argv)
   PetscCall(TestFlops());
   PetscCall(TestCOODuplicate());
   PetscCall(TestBlocks());
+  PetscCall(TestDMDA());
+  PetscCall(TestByAIJ());
   PetscCall(SpikeTestEnd("dia_defects"));
   PetscCall(PetscFinalize());
   return 0;

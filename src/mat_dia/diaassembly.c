@@ -24,8 +24,8 @@ static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
 
 /*
   The pattern that the DMDA of A gives a MATAIJ, with zeros, or its preallocation alone. For a grid in one dimension on
-  one process DMCreateMatrix() takes each matrix that has MatSeqAIJSetPreallocation() for a MATSEQAIJ and writes into its
-  structs: on one process MATDIA does not have that function, and asks here for what it would bring
+  one process DMCreateMatrix() takes each matrix that has MatSeqAIJSetPreallocation() for a MATSEQAIJ and writes into
+  its structs: on one process MATDIA does not have that function, and asks here for what it would bring
 */
 static PetscErrorCode MatDIASetUpByDMDA_Private(Mat A, DM da)
 {
@@ -58,7 +58,9 @@ static PetscErrorCode MatDIASetUpByDMDA_Private(Mat A, DM da)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Inside of DMCreateMatrix() on one process; -mat_type would make the matrix that the DMDA is asked for a MATDIA again */
+/*
+  Inside of DMCreateMatrix() on one process; -mat_type would make the matrix that the DMDA is asked for a MATDIA again
+*/
 static PetscErrorCode MatDIAGetDMDA_Private(Mat A, DM *da)
 {
   PetscMPIInt size;
