@@ -110,24 +110,49 @@ static PetscErrorCode MatDIAFill_Private(Mat A, Mat aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Padding is zero too, so that two of them are compared byte by byte */
+static PetscErrorCode MatDIAGetSource_Private(Mat aij, MatDIASource *s)
+{
+  Mat         part[2] = {aij, NULL};
+  PetscObject coo     = NULL;
+  PetscBool   mpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(s, sizeof(*s)));
+  PetscCall(PetscObjectGetId((PetscObject)aij, &s->id));
+  PetscCall(MatGetNonzeroState(aij, &s->state));
+  PetscCall(PetscObjectQuery((PetscObject)aij, "__PETSc_MatCOOStruct_Host", &coo));
+  if (!coo) PetscCall(PetscObjectQuery((PetscObject)aij, "__PETSc_MatCOOStruct_Device", &coo));
+  if (coo) PetscCall(PetscObjectGetId(coo, &s->coo));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)aij, MATMPIAIJ, &mpi));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(aij, &part[0], &part[1], NULL));
+  for (PetscInt k = 0; k < 2 && part[k]; k++) {
+    MatInfo info;
+
+    PetscCall(PetscObjectGetId((PetscObject)part[k], &s->part[k]));
+    PetscCall(MatGetNonzeroState(part[k], &s->partstate[k]));
+    PetscCall(MatGetInfo(part[k], MAT_LOCAL, &info));
+    s->nz += (PetscInt64)info.nz_used;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   The entries of an AIJ matrix with the same layouts become those of A; where its pattern is the one that A has, only
   the values move, and where it is known to be, nobody looks at it
 */
 PetscErrorCode MatDIAFromAIJ_Private(Mat A, Mat aij)
 {
-  Mat_DIA         *a = (Mat_DIA *)A->data;
-  PetscObjectId    id;
-  PetscObjectState state;
-  MatDIAPieces     p;
-  MatDIAStructure  s;
-  PetscBool        same;
+  Mat_DIA        *a = (Mat_DIA *)A->data;
+  MatDIASource    source;
+  MatDIAPieces    p;
+  MatDIAStructure s;
+  PetscBool       same;
 
   PetscFunctionBegin;
   PetscCall(MatDIACite_Private());
-  PetscCall(PetscObjectGetId((PetscObject)aij, &id));
-  PetscCall(MatGetNonzeroState(aij, &state));
-  same = (PetscBool)(a->built && a->source == id && a->sourcestate == state && a->sourceshape == a->shape);
+  PetscCall(MatDIAGetSource_Private(aij, &source));
+  same = (PetscBool)(a->built && !memcmp(&a->source, &source, sizeof(source)) && a->sourceshape == a->shape);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   if (!same) {
     PetscCall(MatDIAGetPieces_Private(A, aij, PETSC_FALSE, PETSC_MEMTYPE_HOST, &p));
@@ -137,8 +162,7 @@ PetscErrorCode MatDIAFromAIJ_Private(Mat A, Mat aij)
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
     if (!same) PetscCall(MatDIASetStructure_Private(A, &s));
     PetscCall(MatDIAFreeStructure_Private(&s));
-    a->source      = id;
-    a->sourcestate = state;
+    a->source      = source;
     a->sourceshape = a->shape;
   }
   PetscCall(MatDIAFill_Private(A, aij));

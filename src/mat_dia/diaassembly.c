@@ -4,6 +4,7 @@
   when an assembly ends
 */
 #include "diaimpl.h"
+#include <petscdmda.h>
 
 /* An empty AIJ matrix with what was asked of A, whose values are to be where those of A are; collective */
 static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
@@ -17,19 +18,84 @@ static PetscErrorCode MatDIANewAIJ_Private(Mat A, Mat *aij)
   PetscCall(MatSetBlockSizesFromMats(*aij, A, A));
   PetscCall(MatSetType(*aij, a->seq ? (host ? MATSEQAIJ : MATSEQAIJCUSPARSE) : (host ? MATMPIAIJ : MATMPIAIJCUSPARSE)));
   (*aij)->nooffprocentries = A->nooffprocentries;
-  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(a->options); k++)
-    if (a->optionset[k]) PetscCall(MatSetOption(*aij, (MatOption)(k + MAT_OPTION_MIN), a->options[k]));
+  for (PetscInt k = 0; k < a->options.n; k++) PetscCall(MatSetOption(*aij, a->options.op[k], a->options.flag[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The pattern that the DMDA of A gives a MATAIJ, with zeros, or its preallocation alone. For a grid in one dimension on
+  one process DMCreateMatrix() takes each matrix that has MatSeqAIJSetPreallocation() for a MATSEQAIJ and writes into
+  its structs: on one process MATDIA does not have that function, and asks here for what it would bring
+*/
+static PetscErrorCode MatDIASetUpByDMDA_Private(Mat A, DM da)
+{
+  Mat_DIA        *a    = (Mat_DIA *)A->data;
+  const PetscBool host = (PetscBool)PetscMemTypeHost(MatDIAMemType_Private(A));
+  PetscBool       is;
+  char           *type;
+  MatType         before;
+  Mat             aij;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetMatType(da, &before));
+  PetscCall(PetscStrallocpy(before, &type));
+  PetscCall(DMSetMatType(da, host ? MATAIJ : MATAIJCUSPARSE));
+  PetscCall(DMCreateMatrix(da, &aij));
+  PetscCall(DMSetMatType(da, type));
+  PetscCall(PetscFree(type));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)aij, &is, MATSEQAIJ, MATMPIAIJ, ""));
+  if (is && aij->rmap->n == A->rmap->n && aij->cmap->n == A->cmap->n && (aij->assembled || aij->preallocated)) {
+    if (aij->assembled) {
+      PetscCall(MatDIAFromAIJ_Private(A, aij));
+      PetscCall(MatSetOption_DIA(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE)); /* as DMCreateMatrix() does */
+      A->assembled = PETSC_TRUE;
+    } else {
+      PetscCall(PetscObjectReference((PetscObject)aij));
+      a->aij = aij;
+    }
+  }
+  PetscCall(MatDestroy(&aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Inside of DMCreateMatrix() on one process; -mat_type would make the matrix that the DMDA is asked for a MATDIA again
+*/
+static PetscErrorCode MatDIAGetDMDA_Private(Mat A, DM *da)
+{
+  PetscMPIInt size;
+  PetscBool   is, option;
+  MatType     type;
+  DM          dm;
+
+  PetscFunctionBegin;
+  *da = NULL;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetDM(A, &dm));
+  if (!dm) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMGetMatType(dm, &type));
+  PetscCall(PetscStrcmpAny(type, &is, MATDIA, MATSEQDIA, MATMPIDIA, MATDIACUDA, MATSEQDIACUDA, MATMPIDIACUDA, ""));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_type", &option));
+  if (is && !option) *da = dm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatSetUp_DIA(Mat A)
 {
   Mat_DIA *a = (Mat_DIA *)A->data;
+  DM       da;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
   if (!a->aij) {
+    PetscCall(MatDIAGetDMDA_Private(A, &da));
+    if (da) PetscCall(MatDIASetUpByDMDA_Private(A, da));
+  }
+  if (!a->aij && !A->assembled) {
     PetscCall(MatDIANewAIJ_Private(A, &a->aij));
     PetscCall(MatSetUp(a->aij));
   }
@@ -47,8 +113,7 @@ static PetscErrorCode MatDIACollect_Private(Mat A)
   PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &a->aij));
   PetscCall(MatSetOption(a->aij, open, PETSC_FALSE));
   a->aij->nooffprocentries = A->nooffprocentries;
-  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(a->options); k++)
-    if (a->optionset[k]) PetscCall(MatSetOption(a->aij, (MatOption)(k + MAT_OPTION_MIN), a->options[k]));
+  for (PetscInt k = 0; k < a->options.n; k++) PetscCall(MatSetOption(a->aij, a->options.op[k], a->options.flag[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,15 +124,12 @@ static PetscErrorCode MatDIACollect_Private(Mat A)
 PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[],
                                 const PetscScalar v[], InsertMode mode)
 {
-  Mat_DIA        *a       = (Mat_DIA *)A->data;
-  const PetscInt  column  = MAT_ROW_ORIENTED - MAT_OPTION_MIN;
-  const PetscBool byrows  = (PetscBool)(!a->optionset[column] || a->options[column]);
-  const PetscBool nozeros = (PetscBool)(a->optionset[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN] &&
-                                        a->options[MAT_IGNORE_ZERO_ENTRIES - MAT_OPTION_MIN]);
+  Mat_DIA        *a      = (Mat_DIA *)A->data;
+  const PetscBool byrows = MatDIAOption_Private(&a->options, MAT_ROW_ORIENTED, PETSC_TRUE);
   MatDIAEntry    *entry;
 
   PetscFunctionBegin;
-  if (a->aij && !a->coo) {
+  if (a->aij) {
     PetscCall(MatSetValues(a->aij, m, rows, n, cols, v, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -80,7 +142,7 @@ PetscErrorCode MatSetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscI
     for (PetscInt j = 0; j < n; j++) {
       const PetscScalar value = v ? v[byrows ? i * n + j : i + j * m] : (PetscScalar)0.0;
 
-      if (cols[j] < 0 || (nozeros && value == (PetscScalar)0.0 && rows[i] != cols[j])) continue;
+      if (cols[j] < 0) continue; /* zeros wait too: AIJ knows whether there is an entry to overwrite */
       PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                  "Column too large: col %" PetscInt_FMT " max %" PetscInt_FMT, cols[j], A->cmap->N - 1);
       PetscCall(PetscSegBufferGet(a->entries, 1, &entry));
@@ -115,12 +177,11 @@ PetscErrorCode MatAssemblyBegin_DIA(Mat A, MatAssemblyType type)
   PetscBool waiting = (PetscBool)(a->entries != NULL);
 
   PetscFunctionBegin;
-  if (!a->aij || a->coo) {
+  if (!a->aij) {
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &waiting, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
     a->idle = (PetscBool)!waiting;
     if (!waiting) PetscFunctionReturn(PETSC_SUCCESS);
-    if (a->coo) PetscCall(MatDIAToAIJ_Private(A, MAT_REUSE_MATRIX, &a->aij));
-    else PetscCall(MatDIACollect_Private(A));
+    PetscCall(MatDIACollect_Private(A));
   } else a->idle = PETSC_FALSE;
   PetscCall(MatDIAReplay_Private(A));
   PetscCall(MatAssemblyBegin(a->aij, type));
@@ -136,14 +197,16 @@ PetscErrorCode MatAssemblyEnd_DIA(Mat A, MatAssemblyType type)
   PetscCall(MatAssemblyEnd(a->aij, type));
   if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDIAFromAIJ_Private(A, a->aij));
-  if (!a->coo) PetscCall(MatDestroy(&a->aij));
+  PetscCall(MatDestroy(&a->aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What AIJ does about entries is asked of it; the rest PETSc keeps in the matrix */
 PetscErrorCode MatSetOption_DIA(Mat A, MatOption op, PetscBool flag)
 {
-  Mat_DIA *a = (Mat_DIA *)A->data;
+  Mat_DIA       *a = (Mat_DIA *)A->data;
+  MatDIAOptions *o = &a->options;
+  PetscInt       n = 0;
 
   PetscFunctionBegin;
   switch (op) {
@@ -154,8 +217,14 @@ PetscErrorCode MatSetOption_DIA(Mat A, MatOption op, PetscBool flag)
   case MAT_KEEP_NONZERO_PATTERN:
   case MAT_IGNORE_ZERO_ENTRIES:
   case MAT_IGNORE_OFF_PROC_ENTRIES:
-    a->options[op - MAT_OPTION_MIN]   = flag;
-    a->optionset[op - MAT_OPTION_MIN] = PETSC_TRUE;
+    for (PetscInt k = 0; k < o->n; k++) /* an option that is set again moves to the end */
+      if (o->op[k] != op) {
+        o->op[n]     = o->op[k];
+        o->flag[n++] = o->flag[k];
+      }
+    o->op[n]   = op;
+    o->flag[n] = flag;
+    o->n       = n + 1;
     if (a->aij) PetscCall(MatSetOption(a->aij, op, flag));
     break;
   default:
@@ -183,25 +252,55 @@ static PetscErrorCode MatSetPreallocationCOO_DIA(Mat A, PetscCount n, PetscInt r
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(PetscSegBufferDestroy(&a->entries));
   PetscCall(MatDestroy(&a->aij));
-  PetscCall(MatDIANewAIJ_Private(A, &a->aij));
-  PetscCall(MatSetPreallocationCOO(a->aij, n, rows, cols));
-  a->coo          = PETSC_TRUE;
+  PetscCall(MatDestroy(&a->coo));
+  PetscCall(MatDIANewAIJ_Private(A, &a->coo));
+  PetscCall(MatSetPreallocationCOO(a->coo, n, rows, cols));
   A->preallocated = PETSC_TRUE;
-  PetscCall(MatDIAFromAIJ_Private(A, a->aij));
+  PetscCall(MatDIAFromAIJ_Private(A, a->coo));
+  a->cooshape  = a->shape;
   A->assembled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* aij has been left behind by what changed A since: its values are taken from there before others are added to them */
+/* Values are added to those of A, which may have entries in other places since */
+static PetscErrorCode MatDIAAddCOO_Private(Mat A, const PetscScalar v[])
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+  Mat      sum, add;
+
+  PetscFunctionBegin;
+  if (a->cooshape == a->shape) { /* no others */
+    PetscCall(MatDIAToAIJ_Private(A, MAT_REUSE_MATRIX, &a->coo));
+    PetscCall(MatSetValuesCOO(a->coo, v, ADD_VALUES));
+    PetscCall(MatDIAFromAIJ_Private(A, a->coo));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &sum));
+  PetscCall(MatSetOption(sum, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetValuesCOO(a->coo, v, INSERT_VALUES));
+  PetscCall(MatConvert(a->coo, ((PetscObject)sum)->type_name, MAT_INITIAL_MATRIX, &add));
+  PetscCall(MatAXPY(sum, 1.0, add, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&add));
+  PetscCall(MatDIAFromAIJ_Private(A, sum));
+  PetscCall(MatDestroy(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatSetValuesCOO_DIA(Mat A, const PetscScalar v[], InsertMode mode)
 {
   Mat_DIA *a = (Mat_DIA *)A->data;
 
   PetscFunctionBegin;
-  if (mode == ADD_VALUES) PetscCall(MatDIAToAIJ_Private(A, MAT_REUSE_MATRIX, &a->aij));
-  PetscCall(MatSetValuesCOO(a->aij, v, mode));
-  PetscCall(MatDIAFromAIJ_Private(A, a->aij));
+  PetscCheck(a->coo, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "MatSetValuesCOO() needs the coordinates first: call MatSetPreallocationCOO()");
+  if (mode == ADD_VALUES) PetscCall(MatDIAAddCOO_Private(A, v));
+  else {
+    PetscCall(MatSetValuesCOO(a->coo, v, mode));
+    PetscCall(MatDIAFromAIJ_Private(A, a->coo));
+    a->cooshape = a->shape;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,19 +314,11 @@ static PetscErrorCode MatDIAPreallocate_Private(Mat A)
   PetscCall(PetscLayoutSetUp(A->cmap));
   PetscCall(PetscSegBufferDestroy(&a->entries));
   PetscCall(MatDestroy(&a->aij));
-  a->coo = PETSC_FALSE;
+  PetscCall(MatDestroy(&a->coo));
   PetscCall(MatDIANewAIJ_Private(A, &a->aij));
   A->preallocated  = PETSC_TRUE;
   A->assembled     = PETSC_FALSE;
   A->was_assembled = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSeqAIJSetPreallocation_DIA(Mat A, PetscInt nz, const PetscInt nnz[])
-{
-  PetscFunctionBegin;
-  PetscCall(MatDIAPreallocate_Private(A));
-  PetscCall(MatSeqAIJSetPreallocation(((Mat_DIA *)A->data)->aij, nz, nnz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -247,9 +338,6 @@ PetscErrorCode MatDIAComposeAssembly_Private(Mat A, PetscBool compose)
     {"MatSetValuesCOO_C", (PetscErrorCodeFn *)MatSetValuesCOO_DIA},
   };
   /* the matrices of a DM ask for these before they preallocate */
-  static const MatDIAFunction one[] = {
-    {"MatSeqAIJSetPreallocation_C", (PetscErrorCodeFn *)MatSeqAIJSetPreallocation_DIA},
-  };
   static const MatDIAFunction several[] = {
     {"MatMPIAIJSetPreallocation_C", (PetscErrorCodeFn *)MatMPIAIJSetPreallocation_DIA},
   };
@@ -258,7 +346,6 @@ PetscErrorCode MatDIAComposeAssembly_Private(Mat A, PetscBool compose)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatDIACompose_Private(A, compose, PETSC_STATIC_ARRAY_LENGTH(coo), coo));
-  PetscCall(MatDIACompose_Private(A, (PetscBool)(compose && size == 1), PETSC_STATIC_ARRAY_LENGTH(one), one));
   PetscCall(MatDIACompose_Private(A, (PetscBool)(compose && size > 1), PETSC_STATIC_ARRAY_LENGTH(several), several));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

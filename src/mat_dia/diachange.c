@@ -156,13 +156,13 @@ PetscErrorCode MatTranspose_DIA(Mat A, MatReuse reuse, Mat *B)
 
 PetscErrorCode MatZeroRows_DIA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
 {
-  Mat_DIA       *a    = (Mat_DIA *)A->data;
-  const PetscInt keep = MAT_KEEP_NONZERO_PATTERN - MAT_OPTION_MIN;
-  Mat            aij;
+  Mat_DIA *a = (Mat_DIA *)A->data;
+  Mat      aij;
 
   PetscFunctionBegin;
   PetscCall(MatDIAOpen_Private(A, &aij));
-  if (a->optionset[keep]) PetscCall(MatSetOption(aij, MAT_KEEP_NONZERO_PATTERN, a->options[keep]));
+  PetscCall(MatSetOption(aij, MAT_KEEP_NONZERO_PATTERN,
+                         MatDIAOption_Private(&a->options, MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE)));
   PetscCall(MatZeroRows(aij, n, rows, diag, x, b));
   PetscCall(MatDIAClose_Private(A, &aij));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -81,10 +81,9 @@ static PetscErrorCode MatDIADuplicate_Private(Mat A, MatType type, MatDuplicateO
   b           = (Mat_DIA *)C->data;
   b->schedule = a->schedule;
   b->maxfill  = a->maxfill;
+  b->options  = a->options;
 
   b->halo.pernode = a->halo.pernode;
-  PetscCall(PetscArraycpy(b->options, a->options, PETSC_STATIC_ARRAY_LENGTH(a->options)));
-  PetscCall(PetscArraycpy(b->optionset, a->optionset, PETSC_STATIC_ARRAY_LENGTH(a->options)));
   if (a->built) {
     s.count  = a->dia.count;
     s.offset = a->dia.offset;
@@ -98,6 +97,11 @@ static PetscErrorCode MatDIADuplicate_Private(Mat A, MatType type, MatDuplicateO
     else PetscCall((*b->dia.k->zero)(&b->dia));
     C->preallocated = PETSC_TRUE;
     C->assembled    = PETSC_TRUE;
+  }
+  if (a->coo && a->cuda == b->cuda) { /* coordinates go along, as with MATAIJ: coo holds no values of A */
+    PetscCall(PetscObjectReference((PetscObject)a->coo));
+    b->coo      = a->coo;
+    b->cooshape = a->cooshape == a->shape ? b->shape : 0;
   }
   *B = C;
   PetscFunctionReturn(PETSC_SUCCESS);

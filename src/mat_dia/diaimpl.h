@@ -9,6 +9,7 @@
     diavalues.c      operations that keep the pattern
     diachange.c      operations that may change it
     diaparts.c       diagonal blocks, submatrices
+    diabyaij.c       what AIJ does for it, on a copy
     diaassembly.c    MatSetValues(), MatSetValuesCOO(), preallocation
     diaoptions.c     what users set
     diaconvert.c     other types, copies
@@ -31,6 +32,30 @@ typedef struct {
   PetscScalar value;
 } MatDIAEntry;
 
+/*
+  An AIJ matrix with its pattern. Its nonzero state alone would not do: that of MATMPIAIJ is a sum over both parts and
+  all ranks, which makes the same number twice when a part is made anew, and MatSetPreallocationCOO() sets it back
+*/
+typedef struct {
+  PetscObjectId    id, part[2], coo;
+  PetscObjectState state, partstate[2];
+  PetscInt64       nz;
+} MatDIASource;
+
+/* What MatSetOption() asked of entries, each option once, in the order in which the calls came: AIJ gets them so */
+typedef struct {
+  PetscInt  n;
+  MatOption op[MAT_OPTION_MAX - MAT_OPTION_MIN];
+  PetscBool flag[MAT_OPTION_MAX - MAT_OPTION_MIN];
+} MatDIAOptions;
+
+static inline PetscBool MatDIAOption_Private(const MatDIAOptions *o, MatOption op, PetscBool unset)
+{
+  for (PetscInt k = 0; k < o->n; k++)
+    if (o->op[k] == op) return o->flag[k];
+  return unset;
+}
+
 /* Which diagonals, in which rows first[d] <= i < last[d], with which entries (mask[], as in Mat_DIA) */
 typedef struct {
   PetscInt   count, *offset, *first, *last;
@@ -48,36 +73,38 @@ typedef struct {
   /* MATSEQDIACUDA or MATMPIDIACUDA: values are on the device, unless the matrix is bound to the CPU */
   PetscBool        cuda;
   SpikeDIA         dia;
-  PetscBool        built;    /* dia, mask and halo are there */
-  uint64_t        *mask;     /* bit r of mask[b count + d]: row b SPIKE_DIA_ROWS + r has an entry on diagonal d */
-  PetscInt64       nz;       /* entries of this rank */
-  PetscInt        *offsets;  /* [count] column minus row, in global numbers */
-  PetscInt         diagonal; /* number of the main diagonal, count where this rank has none */
-  PetscObjectState shape;    /* another number for each set of tables in the program */
-  /* AIJ matrix that gave the structure, as of its state; another structure since where sourceshape is not shape */
-  PetscObjectId    source;
-  PetscObjectState sourcestate, sourceshape;
-  MatHalo          halo;  /* ghost[] has the columns of other ranks                                         */
-  PetscInt        *runat; /* [nsend + 1] in runs[]                                                          */
-  SpikeDIARun     *runs;  /* own columns that go to others; `at` counts from the beginning of halo.message[] */
+  PetscBool        built;       /* dia, mask and halo are there */
+  uint64_t        *mask;        /* bit r of mask[b count + d]: row b SPIKE_DIA_ROWS + r has an entry on diagonal d */
+  PetscInt64       nz;          /* entries of this rank */
+  PetscInt         nonempty;    /* rows that have entries */
+  PetscInt        *offsets;     /* [count] column minus row, in global numbers */
+  PetscInt         diagonal;    /* number of the main diagonal, count where this rank has none */
+  PetscObjectState shape;       /* another number for each set of tables in the program */
+  MatDIASource     source;      /* the AIJ matrix that gave the structure */
+  PetscObjectState sourceshape; /* shape then: another structure since where they differ */
+  MatHalo          halo;        /* ghost[] has the columns of other ranks                                         */
+  PetscInt        *runat;       /* [nsend + 1] in runs[]                                                          */
+  SpikeDIARun     *runs;        /* own columns that go to others; `at` counts from the beginning of halo.message[] */
 
-  /* collects entries until the end of an assembly; NULL on all ranks or on none */
-  Mat aij;
-  /* aij stays: it knows where the values of MatSetValuesCOO() go                  */
-  PetscBool coo;
+  Mat              aij; /* collects entries until the end of an assembly; NULL on all ranks or on none */
+  Mat              coo; /* knows where the values of MatSetValuesCOO() go; its own values are of no use in between */
+  PetscObjectState cooshape; /* shape, where A has the entries of coo and no others */
   /* between the two halves of an assembly: no rank has new entries                */
   PetscBool idle;
   /* MatDIAEntry, of MatSetValues() after an assembly, where aij is not there        */
   PetscSegBuffer entries;
-  InsertMode     mode;                                     /* theirs */
-  PetscBool      options[MAT_OPTION_MAX - MAT_OPTION_MIN]; /* that aij is to have, and whether they were set */
-  PetscBool      optionset[MAT_OPTION_MAX - MAT_OPTION_MIN];
+  InsertMode     mode; /* theirs */
+  MatDIAOptions  options;
 
   MatDIAScheduleType schedule;
   PetscReal          maxfill;
 
   Mat              block; /* MatGetDiagonalBlock(), as of blockstate and blockshape */
   PetscObjectState blockstate, blockshape;
+  Mat              copy; /* as MATAIJ, as of copystate and copyshape */
+  PetscObjectState copystate, copyshape;
+  PetscScalar     *inverse; /* [ninverse] MatInvertBlockDiagonal() */
+  PetscCount       ninverse;
   PetscInt        *cols; /* MatGetRow() */
   PetscScalar     *row, *vals;
 } Mat_DIA;
@@ -152,6 +179,8 @@ PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_DIA(PetscObject, SpikeEnqueue *
 /* diavalues.c */
 PETSC_INTERN PetscErrorCode MatGetRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
 PETSC_INTERN PetscErrorCode MatRestoreRow_DIA(Mat, PetscInt, PetscInt *, PetscInt **, PetscScalar **);
+PETSC_INTERN PetscErrorCode MatGetValues_DIA(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[],
+                                             PetscScalar[]);
 PETSC_INTERN PetscErrorCode MatGetDiagonal_DIA(Mat, Vec);
 PETSC_INTERN PetscErrorCode MatDiagonalScale_DIA(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatScale_DIA(Mat, PetscScalar);
@@ -173,6 +202,24 @@ PETSC_INTERN PetscErrorCode MatGetDiagonalBlock_DIA(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatCreateSubMatrices_DIA(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
 PETSC_INTERN PetscErrorCode MatIncreaseOverlap_DIA(Mat, PetscInt, IS[], PetscInt);
 PETSC_INTERN PetscErrorCode MatCreateSubMatrix_DIA(Mat, IS, IS, MatReuse, Mat *);
+
+/* diabyaij.c */
+PETSC_INTERN PetscErrorCode MatSOR_DIA(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);
+PETSC_INTERN PetscErrorCode MatIsSymmetric_DIA(Mat, PetscReal, PetscBool *);
+PETSC_INTERN PetscErrorCode MatIsHermitian_DIA(Mat, PetscReal, PetscBool *);
+PETSC_INTERN PetscErrorCode MatGetRowMaxAbs_DIA(Mat, Vec, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatGetRowMinAbs_DIA(Mat, Vec, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatGetRowMax_DIA(Mat, Vec, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatGetRowMin_DIA(Mat, Vec, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatGetRowIJ_DIA(Mat, PetscInt, PetscBool, PetscBool, PetscInt *, const PetscInt *[],
+                                            const PetscInt *[], PetscBool *);
+PETSC_INTERN PetscErrorCode MatRestoreRowIJ_DIA(Mat, PetscInt, PetscBool, PetscBool, PetscInt *, const PetscInt *[],
+                                                const PetscInt *[], PetscBool *);
+PETSC_INTERN PetscErrorCode MatFDColoringCreate_DIA(Mat, ISColoring, MatFDColoring);
+PETSC_INTERN PetscErrorCode MatFDColoringSetUp_DIA(Mat, ISColoring, MatFDColoring);
+PETSC_INTERN PetscErrorCode MatFDColoringApply_DIA(Mat, MatFDColoring, Vec, void *);
+PETSC_INTERN PetscErrorCode MatInvertBlockDiagonal_DIA(Mat, const PetscScalar *[]);
+PETSC_INTERN PetscErrorCode MatInvertVariableBlockDiagonal_DIA(Mat, PetscInt, const PetscInt[], PetscScalar[]);
 
 /* diaassembly.c */
 PETSC_INTERN PetscErrorCode MatSetUp_DIA(Mat);

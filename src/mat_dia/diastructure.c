@@ -126,9 +126,25 @@ PetscErrorCode MatDIAReset_Private(Mat A)
   PetscCall(PetscFree(a->offsets));
   PetscCall(PetscFree3(a->cols, a->vals, a->row));
   PetscCall(MatDestroy(&a->block));
+  PetscCall(MatDestroy(&a->copy));
   a->nz    = 0;
   a->built = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of n that have an entry */
+static PetscInt MatDIANonempty_Private(PetscInt n, const MatDIAStructure *s)
+{
+  PetscInt rows = 0;
+
+  for (PetscInt i = 0; i < n; i += SPIKE_DIA_ROWS) {
+    const uint64_t *mask = s->mask + MatDIAMaskLength(i, s->count);
+    uint64_t        any  = 0;
+
+    for (PetscInt d = 0; d < s->count; d++) any |= mask[d];
+    for (; any; any &= any - 1) rows++;
+  }
+  return rows;
 }
 
 /* Tables of the matrix from its structure; takes the mask. The values are of no use yet */
@@ -142,9 +158,10 @@ PetscErrorCode MatDIASetStructure_Private(Mat A, MatDIAStructure *s)
   PetscCall(SpikeDIACreate(SpikeDIAKernelsFind(MatDIAMemType_Private(A)), A->rmap->n, A->cmap->n, s->count, s->offset,
                            &a->dia));
   PetscCall(SpikeDIASetExtents(&a->dia, s->first, s->last));
-  a->mask = s->mask;
-  s->mask = NULL;
-  a->nz   = s->nz;
+  a->nonempty = MatDIANonempty_Private(A->rmap->n, s);
+  a->mask     = s->mask;
+  s->mask     = NULL;
+  a->nz       = s->nz;
   PetscCall(PetscMalloc1(s->count, &a->offsets));
   for (PetscInt d = 0; d < s->count; d++) a->offsets[d] = s->offset[d] + shift;
   a->diagonal = SpikeDIAFind(s->count, s->offset, -1, -shift);

@@ -33,6 +33,34 @@ PetscErrorCode MatRestoreRow_DIA(Mat A, PetscInt row, PetscInt *ncols, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of this rank; zero where there is no entry */
+PetscErrorCode MatGetValues_DIA(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[],
+                                PetscScalar v[])
+{
+  Mat_DIA *a = (Mat_DIA *)A->data;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < m; k++) {
+    const PetscInt i = rows[k] - A->rmap->rstart;
+
+    if (rows[k] < 0) continue;
+    PetscCheck(i >= 0 && i < A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "Row %" PetscInt_FMT " is not of this rank, which has rows %" PetscInt_FMT " to %" PetscInt_FMT, rows[k],
+               A->rmap->rstart, A->rmap->rend - 1);
+    PetscCall((*a->dia.k->get)(&a->dia, i, i + 1, a->row));
+    for (PetscInt l = 0; l < n; l++) {
+      PetscInt d;
+
+      if (cols[l] < 0) continue;
+      PetscCheck(cols[l] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+                 "Column too large: col %" PetscInt_FMT " max %" PetscInt_FMT, cols[l], A->cmap->N - 1);
+      d            = SpikeDIAFind(a->dia.count, a->offsets, -1, cols[l] - rows[k]);
+      v[k * n + l] = d < a->dia.count && MatDIAHas_Private(a, i, d) ? a->row[d] : (PetscScalar)0.0;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatGetDiagonal_DIA(Mat A, Vec v)
 {
   Mat_DIA   *a = (Mat_DIA *)A->data;
@@ -47,17 +75,23 @@ PetscErrorCode MatGetDiagonal_DIA(Mat A, Vec v)
 
 PetscErrorCode MatDiagonalScale_DIA(Mat A, Vec l, Vec r)
 {
-  Mat_DIA   *a = (Mat_DIA *)A->data;
-  SpikeArray la, ra;
+  static const PetscScalar none = 0.0; /* for NULL, which would say that there is no such matrix */
+  Mat_DIA                 *a    = (Mat_DIA *)A->data;
+  const PetscScalar       *left = NULL, *right = NULL;
+  SpikeArray               la, ra;
 
   PetscFunctionBegin;
-  if (l) PetscCall(SpikeArrayGet(l, MatDIAMemType_Private(A), SPIKE_READ, &la));
+  if (l) {
+    PetscCall(SpikeArrayGet(l, MatDIAMemType_Private(A), SPIKE_READ, &la));
+    left = la.a ? la.a : &none; /* a rank without rows reads nothing */
+  }
   if (r) {
     PetscCall(SpikeArrayGet(r, MatDIAMemType_Private(A), SPIKE_READ, &ra));
+    right = ra.a ? ra.a : &none; /* a rank without columns reads the ghosts alone */
     PetscCall(MatDIAHaloBegin_Private(A, ra.a));
     PetscCall(MatDIAHaloEnd_Private(A));
   }
-  PetscCall((*a->dia.k->diagonalscale)(&a->dia, l ? la.a : NULL, r ? ra.a : NULL, a->halo.ghost));
+  PetscCall((*a->dia.k->diagonalscale)(&a->dia, left, right, a->halo.ghost));
   if (r) PetscCall(SpikeArrayRestore(&ra));
   if (l) PetscCall(SpikeArrayRestore(&la));
   PetscCall(MatDIALogFlops_Private(A, (PetscReal)a->nz * ((l ? 1.0 : 0.0) + (r ? 1.0 : 0.0))));

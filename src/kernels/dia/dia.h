@@ -142,7 +142,8 @@ struct _n_SpikeDIAKernels {
 
   /*
     A <- 0; A <- a A; A <- conj(A); A <- L A R by diagonal matrices, NULL for I, rghost those of R in the columns of
-    others; A <- A + a B with the tables of A; A <- B
+    others; A <- A + a B with the tables of A; A <- B. A rank without columns may scale by ghosts alone: its r is not
+    NULL, and points to nothing that is read
   */
   PetscErrorCode (*zero)(SpikeDIA *);
   PetscErrorCode (*scale)(SpikeDIA *, PetscScalar a);
