@@ -63,7 +63,7 @@ PETSC_INTERN PetscErrorCode PCMatApplyTranspose_BlockILU(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_BlockILU(PetscObject, SpikeEnqueue *);
 
 /* blockilumat.c: the matrix */
-PETSC_INTERN PetscErrorCode PCBlockILUGetMat_Private(PC, PetscBool, Mat *);
+PETSC_INTERN PetscErrorCode PCBlockILUGetMat_Private(PC, PetscBool, Mat *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCBlockILUGetBlockSize_Private(PC, Mat, PetscInt *);
 PETSC_INTERN PetscErrorCode PCBlockILUGetCSR_Private(Mat, PetscMemType, BlockILUMat *);
 PETSC_INTERN PetscErrorCode PCBlockILURestoreCSR_Private(BlockILUMat *);

@@ -260,6 +260,7 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
   SpikePivot               pivot;
   PetscInt                 bad[2];
   Mat                      A;
+  PetscBool                same;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(citation, &cite));
@@ -275,13 +276,22 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
     PetscCall(PCBlockILUGetKernels_Private(pc, s->converted ? s->converted : pc->pmat, &k));
     if (k != s->b.k) reuse = PETSC_FALSE;
   }
+  PetscCall(PCFactoredAgree_Private(pc, &reuse)); /* each rank has looked at its own nonzero state */
   if (!reuse) {
     PetscCall(PCReset_BlockILU(pc));
     bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
     PetscCallMPI(MPIU_Allreduce(&bad[0], &bad[1], 1, MPIU_INT, MPI_MAX, comm));
     PetscCheck(!bad[1], comm, PETSC_ERR_ARG_SIZ, "PCBLOCKILU needs as many local rows as local columns on each rank");
   }
-  PetscCall(PCBlockILUGetMat_Private(pc, reuse, &A));
+  PetscCall(PCBlockILUGetMat_Private(pc, reuse, &A, &same));
+  if (reuse && !same) { /* from scratch, with the matrix that was converted already */
+    Mat keep = s->converted;
+
+    reuse        = PETSC_FALSE;
+    s->converted = NULL;
+    PetscCall(PCReset_BlockILU(pc));
+    s->converted = keep;
+  }
   if (reuse) s->info.refills++;
   else {
     PetscCall(PCBlockILUGetKernels_Private(pc, A, &k));
