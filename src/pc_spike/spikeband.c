@@ -169,6 +169,15 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Row exchanges work on both diagonals beside the main one: a band that the values make narrower, with zeros on one of
+  them, has both
+*/
+void PCSpikeWidenBand_Private(const PC_Spike *s, PetscInt kept[2])
+{
+  if (s->pivoting && kept[0] <= 1 && kept[1] <= 1 && kept[0] + kept[1] > 0) kept[0] = kept[1] = 1;
+}
+
 /* Ranks, and which ordering is asked for, where the options are possible ones */
 PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isauto, PetscBool *natural)
 {
@@ -222,6 +231,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
       kept[1] = rkept[1];
     }
   }
+  PCSpikeWidenBand_Private(s, kept);
   if (given) {
     kept[0] = s->userkl;
     kept[1] = s->userku;

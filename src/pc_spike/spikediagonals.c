@@ -88,6 +88,7 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
     *enough = PETSC_FALSE;
   if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic && full[3] < 2)
     *enough = PETSC_FALSE;
+  PCSpikeWidenBand_Private(s, kept);
   if (given) {
     kept[0] = s->userkl;
     kept[1] = s->userku;

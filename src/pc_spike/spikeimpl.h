@@ -123,6 +123,7 @@ PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscIn
 PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat, PetscInt, const SpikeCSR[]);
 PETSC_INTERN PetscErrorCode PCSpikeCheckBand_Private(PC, PetscMPIInt *, PetscBool *, PetscBool *);
+PETSC_INTERN void           PCSpikeWidenBand_Private(const PC_Spike *, PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool, PetscInt, const SpikeCSR[]);
 

@@ -119,6 +119,23 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a rank has fewer partitions than were asked for */
+static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
+{
+  PC_Spike *s   = (PC_Spike *)pc->data;
+  PetscBool all = (PetscBool)(s->local_partitions == PETSC_DECIDE || !s->band.n || s->band.np == s->local_partitions);
+
+  PetscFunctionBegin;
+  if (s->local_partitions == PETSC_DECIDE || !s->band.k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactoredAgree_Private(pc, &all));
+  if (!all)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  fewer than the %" PetscInt_FMT
+                                     " on each rank that were asked for: each needs as many rows as a half-bandwidth\n",
+                                     s->local_partitions));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
 {
   PC_Spike         *s = (PC_Spike *)pc->data;
@@ -159,6 +176,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n",
                                    info.partitions, info.min_partition, info.max_partition));
+  PetscCall(PCSpikeViewFewer_Private(pc, viewer));
   PetscCall(PCSpikeViewSystems_Private(pc, &info, viewer));
   if (s->band.coupled) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n", (double)s->window));
