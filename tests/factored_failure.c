@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCSPIKE and PCBLOCKILU: options that a matrix cannot follow, errors that lose no memory, and what "
-                     "the view says.\n\n";
+static char
+  help[] = "PCSPIKE and PCBLOCKILU: options that a matrix cannot follow, errors that lose no memory, and what "
+           "the view says.\n\n";
 
 #include "spiketest.h"
 #include "guard.h"
@@ -51,9 +52,9 @@ static PetscErrorCode Create(Mat A, PCType type, const char options[], PC *pc)
 /* Orderings of PETSc that are none: an error with a text, nothing is lost, and the next setup works */
 static PetscErrorCode TestOrdering(void)
 {
-  const char *const orderings[] = {MATORDERINGEXTERNAL, "nosuchordering"},
-                    *const parts[] = {"gives no permutation", "nosuchordering"};
-  const PetscInt before            = GuardAlive("pc_blockilu/");
+  const char *const orderings[] = {MATORDERINGEXTERNAL, "nosuchordering"}, *const parts[] = {"gives no permutation",
+                                                                                             "nosuchordering"};
+  const PetscInt before = GuardAlive("pc_blockilu/");
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(orderings); k++) {
@@ -135,9 +136,45 @@ static PetscErrorCode TestPivoting(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The half-bandwidths of the matrix that the view has are those of the values that were set up last */
+static PetscErrorCode TestNatural(void)
+{
+  const PetscInt N = 40;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 3; k++) {
+    const MatType types[] = {MATAIJ, MATDIA, MATDENSE};
+    Mat           A;
+    PC            pc;
+    PCSpikeInfo   info;
+
+    PetscCall(Band(N, 4, 20.0, &A));
+    if (k) PetscCall(MatConvert(A, types[k], MAT_INPLACE_MATRIX, &A));
+    PetscCall(Create(A, PCSPIKE, "-pc_spike_mat_ordering_type natural", &pc));
+    for (PetscInt width = 4; width >= 0; width--) {
+      PetscInt start, end;
+
+      PetscCall(MatGetOwnershipRange(A, &start, &end));
+      for (PetscInt i = start; i < end; i++)
+        for (PetscInt j = i; j <= PetscMin(i + 4, N - 1); j++)
+          PetscCall(MatSetValue(A, i, j, i == j ? 20.0 : j - i <= width ? 1.0 : 0.0, INSERT_VALUES));
+      PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(PCSetUp(pc));
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.natural_kl == 4 && info.natural_ku == width),
+                               "%s: natural half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " for 4,%" PetscInt_FMT,
+                               types[k], info.natural_kl, info.natural_ku, width));
+    }
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  const char *const cases[] = {"ordering", "pivoting"};
+  const char *const cases[] = {"ordering", "pivoting", "natural"};
   PetscInt          which   = 0;
 
   PetscFunctionBeginUser;
@@ -147,6 +184,7 @@ int main(int argc, char **argv)
   GuardStart();
   if (which == 0) PetscCall(TestOrdering());
   if (which == 1) PetscCall(TestPivoting());
+  if (which == 2) PetscCall(TestNatural());
   PetscCall(SpikeTestCheck((PetscBool)!GuardDamage(), "written outside of arrays"));
   PetscCall(SpikeTestEnd("factored_failure"));
   PetscCall(PetscFinalize());
@@ -165,5 +203,8 @@ int main(int argc, char **argv)
       test:
          suffix: pivoting
          args: -case pivoting
+      test:
+         suffix: natural
+         args: -case natural
 
 TEST*/

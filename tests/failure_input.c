@@ -368,8 +368,8 @@ static PetscErrorCode TestOrdering(void)
 */
 static PetscErrorCode TestPartitions(void)
 {
-  Mat  A;
-  Vec  b;
+  Mat         A;
+  Vec         b;
   KSP         ksp;
   PC          pc;
   PCSpikeInfo info;

@@ -87,6 +87,7 @@ typedef struct {
   PetscReal   expected;
   PetscReal  *falloff; /* [2 * (np + 1)] of W and of V, see kernels.h */
   PCSpikeInfo info;    /* of this rank; reduced on request */
+  PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
 } PC_Spike;
 
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
@@ -127,7 +128,10 @@ PETSC_INTERN void           PCSpikeWidenBand_Private(const PC_Spike *, PetscInt[
 PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool, PetscInt, const SpikeCSR[]);
 
+PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
+
 /* spikediagonals.c: Pmat by diagonals */
+PETSC_INTERN PetscErrorCode PCSpikeDIAMeasure_Private(PC, const SpikeDIA *, PetscInt[4], PetscReal *);
 PETSC_INTERN PetscErrorCode PCSpikeGetDIA_Private(PC, const SpikeDIA **);
 PETSC_INTERN PetscErrorCode PCSpikeDIAChooseBand_Private(PC, const SpikeDIA *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeDIAFindSystems_Private(PC, const SpikeDIA *);

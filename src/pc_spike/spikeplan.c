@@ -35,10 +35,11 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   } else { /* as many of those that were asked for as have K rows each, one row where nothing couples them */
     np = PetscMax(1, PetscMin(np, s->type == PC_SPIKE_TRUNCATED ? b->n / PetscMax(K, 1) : b->n));
     if (np < s->local_partitions && b->n)
-      PetscCall(PetscInfo(pc,
-                          "%" PetscInt_FMT " partitions of the %" PetscInt_FMT " rows on this rank, not the %" PetscInt_FMT
-                          " that were asked for: they would have fewer rows than the half-bandwidth %" PetscInt_FMT "\n",
-                          np, b->n, s->local_partitions, K));
+      PetscCall(
+        PetscInfo(pc,
+                  "%" PetscInt_FMT " partitions of the %" PetscInt_FMT " rows on this rank, not the %" PetscInt_FMT
+                  " that were asked for: they would have fewer rows than the half-bandwidth %" PetscInt_FMT "\n",
+                  np, b->n, s->local_partitions, K));
   }
 
   s->ex.across = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && owners > 1);

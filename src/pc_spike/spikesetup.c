@@ -198,7 +198,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscCall(PCSpikePeriodicCreate_Private(pc));
   /* those of the algorithm that was chosen */
   if (s->band.nsystems || s->cyclic.found) PetscCall(PCSpikeBytes_Private(pc));
-  s->built = PETSC_TRUE;
+  s->built   = PETSC_TRUE;
+  s->natural = PETSC_TRUE;
   s->shape++;
   s->info.rebuilds++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -500,6 +501,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     PetscCall(PCSpikePeriodicJoined_Private(pc, &joined));
     if (PCSpikeBandHolds_Private(s, &st, joined)) {
       s->info.refills++;
+      s->natural = PETSC_FALSE;
       break;
     }
     { /* a decision taken from values no longer holds */

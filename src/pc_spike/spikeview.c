@@ -92,6 +92,7 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
 
   PetscFunctionBegin;
   PetscCheck(pc->setupcalled, comm, PETSC_ERR_ARG_WRONGSTATE, "Must call PCSetUp() first");
+  PetscCall(PCSpikeMeasureNatural_Private(pc));
   *info   = s->info;
   info->n = pc->pmat->rmap->N;
   sum[0]  = s->info.partitions;
