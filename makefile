@@ -233,6 +233,22 @@ $(LOADLIBS): $(LOADING)/%/lib$(NAME).$(SL_LINKER_SUFFIX): tools/alienpetsc $(sof
 	  -o $(@D)/register.o src/register.c
 	$(Q)$(LINK.so) -o $@ $(@D)/register.o $(filter-out %/src/register.o,$(OBJ)) $(PETSC_LIB)
 
+# The library for tests/faults.sh: the files that have deliberate faults are compiled again with
+# them: src/common/fault.h
+FAULTS   := $(BUILD)/faults
+FAULTSRC := $(shell grep -l -E 'SpikeFaulty|SpikeTestFault' $(SRC.c))
+FAULTOBJ := $(FAULTSRC:%.c=$(FAULTS)/%.o)
+FAULTLIB := $(if $(SANITIZE),,$(FAULTS)/lib$(NAME).$(SL_LINKER_SUFFIX))
+
+$(FAULTOBJ): $(FAULTS)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC $< (with faults)")
+	$(Q)$(COMPILE.c) -DSPIKE_TEST_FAULTS -o $@ $<
+$(FAULTS)/lib$(NAME).$(SL_LINKER_SUFFIX): $(FAULTOBJ) $(sofile)
+	$(if $(Q),@echo "   LINK $@")
+	$(Q)$(LINK.so) -o $@ $(FAULTOBJ) $(filter-out $(FAULTSRC:%.c=$(OBJDIR)/%.o),$(OBJ)) $(PETSC_LIB)
+-include $(FAULTOBJ:.o=.d)
+
 # ---- Tests -----------------------------------------------------------------------------------------------------------
 # tools/gentests makes a script of each TEST block in tests and tutorials, with PETSc's generator
 SPIKE_MATRICES ?= $(abspath $(wildcard $(CURDIR)/../shared/matrices))
@@ -260,7 +276,7 @@ RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' S
 LIMIT  := $(if $(SANITIZE),-t 900)
 
 .PHONY: testprograms check checkdevice test
-testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS)
+testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB)
 
 check: testprograms
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null

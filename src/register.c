@@ -17,7 +17,9 @@
 PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
 PetscLogEvent PC_BlockILU_Symbolic, PC_BlockILU_Factor, PC_BlockILU_Solve;
 
+#if defined(SPIKE_TEST_FAULTS)
 SpikeFault SpikeTestFault = SPIKE_FAULT_NONE;
+#endif
 
 static PetscBool SpikePackageInitialized = PETSC_FALSE;
 
@@ -83,6 +85,7 @@ static PetscErrorCode SpikeHostISASetFromOptions_Private(void)
 }
 
 /* -spike_test_fault: see fault.h */
+#if defined(SPIKE_TEST_FAULTS)
 static PetscErrorCode SpikeTestFaultSetFromOptions_Private(void)
 {
   const char *const names[] = {"none",         "no_correction", "no_reduced",    "last_partition", "swapped_tips",
@@ -92,6 +95,7 @@ static PetscErrorCode SpikeTestFaultSetFromOptions_Private(void)
   PetscBool         set;
 
   PetscFunctionBegin;
+  SpikeTestFault = SPIKE_FAULT_NONE;
   PetscCheck(PETSC_STATIC_ARRAY_LENGTH(names) == SPIKE_FAULTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d names of %d faults",
              (int)PETSC_STATIC_ARRAY_LENGTH(names), SPIKE_FAULTS);
   PetscCall(
@@ -99,6 +103,9 @@ static PetscErrorCode SpikeTestFaultSetFromOptions_Private(void)
   if (set) SpikeTestFault = (SpikeFault)fault;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#else
+  #define SpikeTestFaultSetFromOptions_Private() PETSC_SUCCESS
+#endif
 
 /*@C
   PetscSpikeFinalizePackage - Finalizes petscspike. `PetscFinalize()` calls it.
@@ -111,7 +118,6 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 {
   PetscFunctionBegin;
   SpikePackageInitialized = PETSC_FALSE;
-  SpikeTestFault          = SPIKE_FAULT_NONE;
   (void)SpikeISASet(SpikeISADetect());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

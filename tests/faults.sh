@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# faults.sh: the tests are tested: with each deliberate fault of src/fault.h a test that passes without it has to fail.
-# Prints TAP lines.
+# faults.sh: the tests are tested: with each deliberate fault of src/common/fault.h a test that passes without it has to
+# fail. Prints TAP lines.
 #
-# tools/check runs it; SPIKE_BUILD is the folder of the build. Where there is a GPU the same again with matrices on it.
+# tools/check runs it; SPIKE_BUILD is the folder of the build. The tests run with the library of its folder "faults" in
+# place of theirs: the loader takes a library that is there already for one of the same name. Where there is a GPU the
+# same again with matrices on it.
 
 set -u
 bin=${SPIKE_BUILD:?}/bin/tests mpiexec=${MPIEXEC:-mpiexec} timeout=${SPIKE_FAULT_TIMEOUT:-300}
+faulty=$SPIKE_BUILD/faults/libpetscspike.so
 unset PETSC_OPTIONS_FILE
 # What the tests write goes away with the folder
 work=$(mktemp -d "${TMPDIR:-/tmp}/petscspike.XXXXXX") || exit 1
@@ -20,7 +23,8 @@ run()
 {
   local test=$1 ranks=$2
   shift 2
-  timeout "$timeout" "$mpiexec" -n "$ranks" "$bin/$test" "$@" >"$output" 2>&1 </dev/null || return
+  timeout "$timeout" "$mpiexec" -n "$ranks" env LD_PRELOAD="$faulty" \
+    "$bin/$test" "$@" >"$output" 2>&1 </dev/null || return
   grep -q ": ok$" "$output" && ! grep -q FAILED "$output"
 }
 

@@ -368,30 +368,34 @@ static PetscErrorCode TestOrdering(void)
 */
 static PetscErrorCode TestPartitions(void)
 {
-  Mat  A;
-  Vec  b;
-  KSP  ksp;
-  PC   pc;
-  char part[64];
+  Mat         A;
+  Vec         b;
+  KSP         ksp;
+  PC          pc;
+  PCSpikeInfo info;
+  PetscInt    got;
+  char        part[64];
 
   PetscFunctionBegin;
   PetscCall(BandCreate(rank == size - 1 ? 21 : 30, PETSC_DECIDE, 5, 2, &A)); /* the last rank has room for 4 */
   PetscCall(MatCreateVecs(A, &b, NULL));
   PetscCall(VecSet(b, 1.0));
   PetscCall(SolverCreate(A, "x_", &ksp, &pc));
-  PetscCall(PCSpikeSetLocalPartitions(pc, 5));
-  PetscCall(PetscSNPrintf(part, sizeof(part), "5 partitions of the 21 rows of rank %d", size - 1));
-  EXPECT(PETSC_ERR_ARG_OUTOFRANGE, part, PCSetUp(pc));
-  EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "-x_pc_spike_local_partitions 4", PCSetUp(pc));
-  PetscCall(PCSpikeSetLocalPartitions(pc, PETSC_INT_MAX));
-  EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "-x_pc_spike_local_partitions", PCSetUp(pc));
-  PetscCall(PCSpikeSetLocalPartitions(pc, 4));
-  CHECKSOLVES(ksp, A, b);
-  PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK)); /* without coupling a partition may be a row */
-  PetscCall(PCSpikeSetLocalPartitions(pc, 22));
-  EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "-x_pc_spike_local_partitions 21", PCSetUp(pc));
-  PetscCall(PCSpikeSetLocalPartitions(pc, 21));
-  CHECKSOLVES(ksp, A, b);
+  for (PetscInt k = 0; k < 6; k++) { /* as many as there is room for */
+    const PetscInt wanted[] = {4, 5, PETSC_INT_MAX, 21, 22, PETSC_INT_MAX}, first[] = {4, 5, 6, 21, 22, 30},
+                   last[] = {4, 4, 4, 21, 21, 21};
+
+    if (k == 3) PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK)); /* without coupling a partition may be a row */
+    PetscCall(PCSpikeSetLocalPartitions(pc, wanted[k]));
+    CHECKSOLVES(ksp, A, b);
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    CHECK(info.partitions == first[k] * (size - 1) + last[k], "%d partitions on each rank: %d in all", (int)wanted[k],
+          (int)info.partitions);
+    PetscCall(PetscSNPrintf(part, sizeof(part), "fewer than the %" PetscInt_FMT " on each rank", wanted[k]));
+    if (k % 3) CHECKVIEW(pc, part);
+    PetscCall(PCSpikeGetLocalPartitions(pc, &got));
+    CHECK(got == wanted[k], "%d partitions asked for, not %d", (int)got, (int)wanted[k]);
+  }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&b));

@@ -37,7 +37,7 @@ static PetscErrorCode Work(PC pc, Vec b, Vec x, Mat B, Mat X)
 /* Of the library's own; what PETSc's functions lose when they fail is theirs */
 static PetscInt Ours(void)
 {
-  return GuardAlive("pc_spike/") + GuardAlive("kernels/");
+  return GuardAlive("pc_spike/") + GuardAlive("pc_factored/") + GuardAlive("kernels/");
 }
 
 static PetscErrorCode TestCase(const Case *c)
@@ -143,7 +143,7 @@ static PetscErrorCode TestErrors(void)
     PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
     PetscCall(PCSpikeSetLocalPartitions(pc, 2));
     if (k == 0) PetscCall(PCSpikeSetBandwidth(pc, n, 1));
-    else if (k == 1) PetscCall(PCSpikeSetLocalPartitions(pc, n));
+    else if (k == 1) PetscCall(PCSpikeSetBandwidth(pc, 1, n));
     else if (k == 2) PetscCall(PCFactorSetMatOrderingType(pc, "nosuchordering"));
     else if (k == 3) PetscCall(EntryPut(A, 7, -1, 0.0));
     else PetscCall(EntryPut(A, 7, 7, (PetscReal)NAN));

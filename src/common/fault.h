@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fault.h: deliberate faults, by which the tests are tested (tests/faults.sh): -spike_test_fault NAME */
+/*
+  fault.h: deliberate faults, by which the tests are tested (tests/faults.sh): -spike_test_fault NAME. Only a library
+  that is compiled with SPIKE_TEST_FAULTS has them; in the others SpikeFaulty() is false and its code is gone.
+*/
 #pragma once
 
 #include <petscsys.h>
 
+#if defined(SPIKE_TEST_FAULTS)
 typedef enum {
   SPIKE_FAULT_NONE,
   SPIKE_FAULT_NO_CORRECTION,  /* the window at the last interface is skipped        */
@@ -23,4 +27,7 @@ typedef enum {
 
 PETSC_INTERN SpikeFault SpikeTestFault;
 
-#define SpikeFaulty(fault) PetscUnlikely(SpikeTestFault == (fault))
+  #define SpikeFaulty(fault) PetscUnlikely(SpikeTestFault == (fault))
+#else
+  #define SpikeFaulty(fault) PETSC_FALSE
+#endif

@@ -13,6 +13,16 @@
 
 PETSC_INTERN PetscLogEvent PC_BlockILU_Symbolic, PC_BlockILU_Factor, PC_BlockILU_Solve;
 
+/* Work space of the symbolic part: in the PC, where PCReset() finds what an error leaves behind */
+typedef struct {
+  PetscInt    *start, *newrow; /* subdomains; ordering                    */
+  PetscInt    *ci, *cj;        /* pattern of blocks of a MATAIJ           */
+  PetscInt    *gi, *gj;        /* graph of one subdomain, its permutation */
+  PetscScalar *ga;
+  Mat          graph;
+  IS           row, col;
+} BlockILUWork;
+
 typedef struct {
   PCFACTOREDHEADER
 
@@ -28,6 +38,7 @@ typedef struct {
   PetscObjectState  shape;     /* changes with everything that is allocated or planned                            */
   Mat               converted; /* Pmat as BAIJ or AIJ, where it is neither                                        */
   SpikeBlock        b;
+  BlockILUWork      work;
   SpikeBlockPattern p;
   SpikeBlockLU      lu;
   PetscScalar      *stage; /* [n] for vectors that are not in the backend's memory                              */
@@ -63,11 +74,12 @@ PETSC_INTERN PetscErrorCode PCMatApplyTranspose_BlockILU(PC, Mat, Mat);
 PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_BlockILU(PetscObject, SpikeEnqueue *);
 
 /* blockilumat.c: the matrix */
-PETSC_INTERN PetscErrorCode PCBlockILUGetMat_Private(PC, PetscBool, Mat *);
+PETSC_INTERN PetscErrorCode PCBlockILUGetMat_Private(PC, PetscBool, Mat *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCBlockILUGetBlockSize_Private(PC, Mat, PetscInt *);
 PETSC_INTERN PetscErrorCode PCBlockILUGetCSR_Private(Mat, PetscMemType, BlockILUMat *);
 PETSC_INTERN PetscErrorCode PCBlockILURestoreCSR_Private(BlockILUMat *);
 
 /* blockiluorder.c: orderings inside of subdomains */
+PETSC_INTERN PetscErrorCode PCBlockILUOrderReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCBlockILUOrder_Private(PC, PetscInt, const PetscInt[], PetscInt, const PetscInt[],
                                                     const PetscInt[], PetscInt **);

@@ -2,35 +2,20 @@
 /* blockilumat.c: PCBLOCKILU's view of the matrix: the diagonal part on this rank, as blocks or as numbers */
 #include "blockiluimpl.h"
 
-/* The matrix as BAIJ or AIJ: itself, or a conversion that is refreshed in place while the pattern stays */
-PetscErrorCode PCBlockILUGetMat_Private(PC pc, PetscBool reuse, Mat *A)
+/* The matrix as BAIJ or AIJ: itself, or a copy. *same: with reuse, whether its pattern is that of the copy before */
+PetscErrorCode PCBlockILUGetMat_Private(PC pc, PetscBool reuse, Mat *A, PetscBool *same)
 {
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
-  PetscBool    itself, sbaij, shell, readable, convertible = PETSC_FALSE;
+  PetscBool    itself, sbaij;
 
   PetscFunctionBegin;
   PetscCall(
     PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &itself, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
-  *A = pc->pmat;
+  *A    = pc->pmat;
+  *same = reuse;
   if (itself) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &sbaij, MATSEQSBAIJ, MATMPISBAIJ, ""));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &shell, MATSHELL, MATMFFD, MATCOMPOSITE, ""));
-  PetscCall(MatHasOperation(pc->pmat, MATOP_GET_ROW, &readable));
-  /* types that come with a conversion of their own, such as MATNEST */
-  for (PetscInt i = 0; i < 3 && !readable && !convertible; i++) {
-    const char *const to[] = {MATAIJ, MATSEQAIJ, MATMPIAIJ};
-    char              name[256];
-
-    PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s_C", ((PetscObject)pc->pmat)->type_name, to[i]));
-    PetscCall(PetscObjectHasFunction((PetscObject)pc->pmat, name, &convertible));
-  }
-  PetscCheck(!shell && (sbaij || readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCBLOCKILU needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or "
-             "SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()",
-             ((PetscObject)pc->pmat)->type_name);
-  if (!reuse) PetscCall(MatDestroy(&s->converted));
-  PetscCall(MatConvert(pc->pmat, sbaij ? MATBAIJ : MATAIJ, s->converted ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX,
-                       &s->converted));
+  PetscCall(PCFactoredConvert_Private(pc, sbaij ? MATBAIJ : MATAIJ, reuse, &s->converted, same));
   *A = s->converted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,6 +14,20 @@ static const char
                "  year    = {2015}\n"
                "}\n";
 
+/* Work space of PCBlockILUPattern_Private() */
+static PetscErrorCode PCBlockILUWorkReset_Private(PC pc)
+{
+  BlockILUWork *w = &((PC_BlockILU *)pc->data)->work;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(w->start));
+  PetscCall(PetscFree(w->newrow));
+  PetscCall(PetscFree(w->ci));
+  PetscCall(PetscFree(w->cj));
+  PetscCall(PCBlockILUOrderReset_Private(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCReset_BlockILU(PC pc)
 {
   PC_BlockILU *s = (PC_BlockILU *)pc->data;
@@ -24,6 +38,7 @@ PetscErrorCode PCReset_BlockILU(PC pc)
     PetscCall((*s->b.k->ludestroy)(&s->lu));
     PetscCall((*s->b.k->destroy)(&s->b));
   }
+  PetscCall(PCBlockILUWorkReset_Private(pc));
   PetscCall(SpikeBlockPatternDestroy(&s->p));
   PetscCall(PetscMemzero(&s->lu, sizeof(s->lu)));
   PetscCall(PetscMemzero(&s->b, sizeof(s->b)));
@@ -56,28 +71,26 @@ static PetscErrorCode PCBlockILUPattern_Private(PC pc, Mat A, PetscInt bs)
   const char     *pre    = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   const PetscInt  nb     = A->rmap->n / bs;
   const PetscInt  ntasks = s->subdomains == PETSC_DECIDE ? 1 : s->subdomains;
-  PetscInt       *start, *newrow, *ci = NULL, *cj = NULL;
+  BlockILUWork   *w      = &s->work;
   const PetscInt *bi, *bj;
   BlockILUMat     m;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(ntasks + 1, &start));
-  for (PetscInt t = 0; t <= ntasks; t++) start[t] = (PetscInt)((PetscInt64)nb * t / ntasks);
+  PetscCall(PetscMalloc1(ntasks + 1, &w->start));
+  for (PetscInt t = 0; t <= ntasks; t++) w->start[t] = (PetscInt)((PetscInt64)nb * t / ntasks);
   PetscCall(PCBlockILUGetCSR_Private(A, PETSC_MEMTYPE_HOST, &m));
   bi = m.csr.ai;
   bj = m.csr.aj;
   if (!m.baij && bs > 1) {
-    PetscCall(SpikeBlockCompress(bs, nb, m.csr.ai, m.csr.aj, &ci, &cj));
-    bi = ci;
-    bj = cj;
+    PetscCall(SpikeBlockCompress(bs, nb, m.csr.ai, m.csr.aj, &w->ci, &w->cj));
+    bi = w->ci;
+    bj = w->cj;
   }
-  PetscCall(PCBlockILUOrder_Private(pc, ntasks, start, nb, bi, bj, &newrow));
-  PetscCall(SpikeBlockSymbolic(bs, nb, ntasks, start, newrow, s->complete ? PETSC_INT_MAX : s->levels, bi, bj, &s->p));
+  PetscCall(PCBlockILUOrder_Private(pc, ntasks, w->start, nb, bi, bj, &w->newrow));
+  PetscCall(
+    SpikeBlockSymbolic(bs, nb, ntasks, w->start, w->newrow, s->complete ? PETSC_INT_MAX : s->levels, bi, bj, &s->p));
   PetscCall(PCBlockILURestoreCSR_Private(&m));
-  PetscCall(PetscFree(ci));
-  PetscCall(PetscFree(cj));
-  PetscCall(PetscFree(newrow));
-  PetscCall(PetscFree(start));
+  PetscCall(PCBlockILUWorkReset_Private(pc));
   if (s->shifttype == (PetscInt)MAT_SHIFT_NONE) {
     PetscInt missing[2];
 
@@ -260,6 +273,7 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
   SpikePivot               pivot;
   PetscInt                 bad[2];
   Mat                      A;
+  PetscBool                same;
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(citation, &cite));
@@ -275,13 +289,22 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
     PetscCall(PCBlockILUGetKernels_Private(pc, s->converted ? s->converted : pc->pmat, &k));
     if (k != s->b.k) reuse = PETSC_FALSE;
   }
+  PetscCall(PCFactoredAgree_Private(pc, &reuse)); /* each rank has looked at its own nonzero state */
   if (!reuse) {
     PetscCall(PCReset_BlockILU(pc));
     bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
     PetscCallMPI(MPIU_Allreduce(&bad[0], &bad[1], 1, MPIU_INT, MPI_MAX, comm));
     PetscCheck(!bad[1], comm, PETSC_ERR_ARG_SIZ, "PCBLOCKILU needs as many local rows as local columns on each rank");
   }
-  PetscCall(PCBlockILUGetMat_Private(pc, reuse, &A));
+  PetscCall(PCBlockILUGetMat_Private(pc, reuse, &A, &same));
+  if (reuse && !same) { /* from scratch, with the matrix that was converted already */
+    Mat keep = s->converted;
+
+    reuse        = PETSC_FALSE;
+    s->converted = NULL;
+    PetscCall(PCReset_BlockILU(pc));
+    s->converted = keep;
+  }
   if (reuse) s->info.refills++;
   else {
     PetscCall(PCBlockILUGetKernels_Private(pc, A, &k));

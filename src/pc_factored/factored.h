@@ -35,6 +35,10 @@ PETSC_INTERN PetscErrorCode PCFactoredDestroy_Private(PC);
 PETSC_INTERN PetscErrorCode PCFactoredFail_Private(PC, PCFailedReason, PetscErrorCode, const char format[], ...)
   PETSC_ATTRIBUTE_FORMAT(4, 5);
 PETSC_INTERN PetscErrorCode PCFactoredGetFailText_Private(PC, char text[], size_t length);
+/* factoredmat.c */
+PETSC_INTERN PetscErrorCode PCFactoredConvert_Private(PC, MatType, PetscBool reuse, Mat *converted, PetscBool *same);
+PETSC_INTERN PetscErrorCode PCFactoredAgree_Private(PC, PetscBool *yes);
+
 PETSC_INTERN PetscErrorCode PCFactoredApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCFactoredMatApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Mat, Mat);
 PETSC_INTERN PetscErrorCode PCFactoredComposeMethods_Private(PC, const char prefix[], PetscBool compose);

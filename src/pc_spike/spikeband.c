@@ -169,6 +169,15 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Row exchanges work on both diagonals beside the main one: a band that the values make narrower, with zeros on one of
+  them, has both
+*/
+void PCSpikeWidenBand_Private(const PC_Spike *s, PetscInt kept[2])
+{
+  if (s->pivoting && kept[0] <= 1 && kept[1] <= 1 && kept[0] + kept[1] > 0) kept[0] = kept[1] = 1;
+}
+
 /* Ranks, and which ordering is asked for, where the options are possible ones */
 PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isauto, PetscBool *natural)
 {
@@ -222,6 +231,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
       kept[1] = rkept[1];
     }
   }
+  PCSpikeWidenBand_Private(s, kept);
   if (given) {
     kept[0] = s->userkl;
     kept[1] = s->userku;
@@ -234,6 +244,46 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
                       " factored in %s ordering\n",
                       full[0], full[1], kept[0], kept[1],
                       s->newrow ? (isauto ? MATORDERINGRCM : s->ordering) : MATORDERINGNATURAL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Collective, when somebody asks: the half-bandwidths of the matrix in its own ordering, for values that came in a
+  refill, which does not look for them. Without effect where Pmat is not what the refill saw: another type, or not
+  assembled.
+*/
+PetscErrorCode PCSpikeMeasureNatural_Private(PC pc)
+{
+  PC_Spike       *s    = (PC_Spike *)pc->data;
+  Mat             A    = s->aij ? s->aij : pc->pmat;
+  const SpikeDIA *dia  = NULL;
+  SpikeScan       scan = {0, 0, 0, 0, NULL};
+  SpikeCSR        parts[2];
+  PetscReal      *weight;
+  PetscInt        nparts, full[4];
+  PetscBool       aij;
+
+  PetscFunctionBegin;
+  if (s->natural || !s->built || !A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->diagonals) {
+    PetscCall(PCSpikeGetDIA_Private(pc, &dia));
+    if (!dia) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscMalloc1(dia->count, &weight));
+    PetscCall(PCSpikeDIAMeasure_Private(pc, dia, full, weight));
+    PetscCall(PetscFree(weight));
+  } else {
+    PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+    if (!aij) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+    SpikeScan_Private(A->rmap->n, nparts, parts, NULL, &scan);
+    PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+    full[0] = scan.kl;
+    full[1] = scan.ku;
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, full, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  }
+  s->info.natural_kl = full[0];
+  s->info.natural_ku = full[1];
+  s->natural         = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -51,21 +51,14 @@ static PetscErrorCode PCSpikeDIAExpectFalloff_Private(PC pc, const SpikeDIA *dia
 }
 
 /*
-  As PCSpikeChooseBand_Private() and PCSpikeExpectFalloff_Private(), from sums along diagonals. *enough: false on all
-  ranks where these do not tell, and the entries one by one are needed: for an ordering, and for periodic systems (no
-  row of which has two numbers far from the diagonal).
+  From sums along diagonals, over all ranks: the half-bandwidths, the nonzeros of the fullest row, and the fourth number
+  of scan(); weight: [count] sums of this rank
 */
-PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBool *enough)
+PetscErrorCode PCSpikeDIAMeasure_Private(PC pc, const SpikeDIA *dia, PetscInt full[4], PetscReal *weight)
 {
-  PC_Spike   *s        = (PC_Spike *)pc->data;
-  PetscBool   given    = (PetscBool)(s->userkl != PETSC_DECIDE), isauto, natural;
-  PetscInt    local[4] = {0, 0, 0, 0}, full[4], kept[2];
-  PetscReal  *weight, *bydistance;
-  PetscMPIInt size;
+  PetscInt local[4] = {0, 0, 0, 0};
 
   PetscFunctionBegin;
-  PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
-  PetscCall(PetscMalloc1(dia->count, &weight));
   PetscCall((*dia->k->scan)(dia, weight, local + 2));
   for (PetscInt d = 0; d < dia->count; d++) {
     if (weight[d] == 0.0) continue;
@@ -73,6 +66,26 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
     local[1] = PetscMax(local[1], dia->offset[d]);
   }
   PetscCallMPI(MPIU_Allreduce(local, full, 4, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  As PCSpikeChooseBand_Private() and PCSpikeExpectFalloff_Private(), from sums along diagonals. *enough: false on all
+  ranks where these do not tell, and the entries one by one are needed: for an ordering, and for periodic systems (no
+  row of which has two numbers far from the diagonal).
+*/
+PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBool *enough)
+{
+  PC_Spike   *s     = (PC_Spike *)pc->data;
+  PetscBool   given = (PetscBool)(s->userkl != PETSC_DECIDE), isauto, natural;
+  PetscInt    full[4], kept[2];
+  PetscReal  *weight, *bydistance;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
+  PetscCall(PetscMalloc1(dia->count, &weight));
+  PetscCall(PCSpikeDIAMeasure_Private(pc, dia, full, weight));
   kept[0] = full[0];
   kept[1] = full[1];
   if (s->dropoff > 0.0) {
@@ -88,6 +101,7 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
     *enough = PETSC_FALSE;
   if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic && full[3] < 2)
     *enough = PETSC_FALSE;
+  PCSpikeWidenBand_Private(s, kept);
   if (given) {
     kept[0] = s->userkl;
     kept[1] = s->userku;

@@ -87,6 +87,7 @@ typedef struct {
   PetscReal   expected;
   PetscReal  *falloff; /* [2 * (np + 1)] of W and of V, see kernels.h */
   PCSpikeInfo info;    /* of this rank; reduced on request */
+  PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
 } PC_Spike;
 
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
@@ -123,10 +124,14 @@ PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscIn
 PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat, PetscInt, const SpikeCSR[]);
 PETSC_INTERN PetscErrorCode PCSpikeCheckBand_Private(PC, PetscMPIInt *, PetscBool *, PetscBool *);
+PETSC_INTERN void           PCSpikeWidenBand_Private(const PC_Spike *, PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool, PetscInt, const SpikeCSR[]);
 
+PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
+
 /* spikediagonals.c: Pmat by diagonals */
+PETSC_INTERN PetscErrorCode PCSpikeDIAMeasure_Private(PC, const SpikeDIA *, PetscInt[4], PetscReal *);
 PETSC_INTERN PetscErrorCode PCSpikeGetDIA_Private(PC, const SpikeDIA **);
 PETSC_INTERN PetscErrorCode PCSpikeDIAChooseBand_Private(PC, const SpikeDIA *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeDIAFindSystems_Private(PC, const SpikeDIA *);

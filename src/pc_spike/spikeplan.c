@@ -32,25 +32,27 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   if (np == PETSC_DECIDE) {
     np = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected);
     np = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
+  } else { /* as many of those that were asked for as have K rows each, one row where nothing couples them */
+    np = PetscMax(1, PetscMin(np, s->type == PC_SPIKE_TRUNCATED ? b->n / PetscMax(K, 1) : b->n));
+    if (np < s->local_partitions && b->n)
+      PetscCall(
+        PetscInfo(pc,
+                  "%" PetscInt_FMT " partitions of the %" PetscInt_FMT " rows on this rank, not the %" PetscInt_FMT
+                  " that were asked for: they would have fewer rows than the half-bandwidth %" PetscInt_FMT "\n",
+                  np, b->n, s->local_partitions, K));
   }
 
   s->ex.across = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && owners > 1);
   /* owners > 1 is the same on all ranks, and one owner needs no other */
   b->coupled = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && (owners > 1 || np > 1));
   for (PetscMPIInt r = 0; r < size; r++) {
-    const PetscInt n = range[r + 1] - range[r], most = b->coupled ? n / K : n;
+    const PetscInt n = range[r + 1] - range[r];
 
-    if (!n) continue;
-    PetscCheck(!b->coupled || n >= K, comm, PETSC_ERR_ARG_SIZ,
+    PetscCheck(!n || !b->coupled || n >= K, comm, PETSC_ERR_ARG_SIZ,
                "Rank %d owns %" PetscInt_FMT " rows, fewer than the half-bandwidth %" PetscInt_FMT
                ": use fewer ranks (PCTELESCOPE, PCREDUNDANT), a smaller -%spc_spike_bandwidth, or -%spc_spike_type "
                "block",
                r, n, K, pre, pre);
-    PetscCheck(s->local_partitions == PETSC_DECIDE || np <= most, comm, PETSC_ERR_ARG_OUTOFRANGE,
-               "%" PetscInt_FMT " partitions of the %" PetscInt_FMT
-               " rows of rank %d would have fewer rows than the half-bandwidth %" PetscInt_FMT
-               ": use at most -%spc_spike_local_partitions %" PetscInt_FMT,
-               np, n, r, b->coupled ? K : 1, pre, most);
   }
   if (!b->n) { /* nothing to do and nobody to talk to */
     np         = 1;

@@ -52,35 +52,20 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix as AIJ: itself, or a conversion that is refreshed in place while the pattern stays */
-static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A)
+/* The matrix as AIJ: itself, or a copy. *same: with reuse, whether its pattern is that of the copy before */
+static PetscErrorCode PCSpikeGetAIJ_Private(PC pc, PetscBool reuse, Mat *A, PetscBool *same)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  PetscBool aij, shell, readable, cuda, bound, convertible = PETSC_FALSE;
+  PetscBool aij, cuda, bound;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)pc->pmat, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-  *A = pc->pmat;
+  *A    = pc->pmat;
+  *same = reuse;
   if (aij) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &shell, MATSHELL, MATMFFD, MATCOMPOSITE, ""));
-  PetscCall(MatHasOperation(pc->pmat, MATOP_GET_ROW, &readable));
-  /* types that come with a conversion of their own, such as MATNEST */
-  for (PetscInt i = 0; i < 3 && !readable && !convertible; i++) {
-    const char *const to[] = {MATAIJ, MATSEQAIJ, MATMPIAIJ};
-    char              name[256];
-
-    PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert_%s_%s_C", ((PetscObject)pc->pmat)->type_name, to[i]));
-    PetscCall(PetscObjectHasFunction((PetscObject)pc->pmat, name, &convertible));
-  }
-  PetscCheck(!shell && (readable || convertible), PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCSPIKE needs the entries of the matrix, which type %s does not give: pass an assembled AIJ, BAIJ or "
-             "SBAIJ matrix as the second matrix of KSPSetOperators() or PCSetOperators()",
-             ((PetscObject)pc->pmat)->type_name);
-  if (!reuse) PetscCall(MatDestroy(&s->aij));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &cuda, MATSEQDIACUDA, MATMPIDIACUDA, ""));
   PetscCall(MatBoundToCPU(pc->pmat, &bound));
-  PetscCall(MatConvert(pc->pmat, cuda && !bound ? MATAIJCUSPARSE : MATAIJ,
-                       s->aij ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &s->aij));
+  PetscCall(PCFactoredConvert_Private(pc, cuda && !bound ? MATAIJCUSPARSE : MATAIJ, reuse, &s->aij, same));
   *A = s->aij;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -137,6 +122,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   SpikeCSR        parts[2];
   PetscInt        nparts;
   PetscMemType    memtype;
+  PetscBool       same;
 
   PetscFunctionBegin;
   s->band.precision = s->precision;
@@ -152,7 +138,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     }
   }
   if (!s->diagonals) {
-    if (!*A) PetscCall(PCSpikeGetAIJ_Private(pc, PETSC_FALSE, A));
+    if (!*A) PetscCall(PCSpikeGetAIJ_Private(pc, PETSC_FALSE, A, &same));
     PetscCall(MatGetMemType_Spike(*A, &memtype));
     s->band.k = SpikeKernelsFind(memtype);
     if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
@@ -212,7 +198,8 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscCall(PCSpikePeriodicCreate_Private(pc));
   /* those of the algorithm that was chosen */
   if (s->band.nsystems || s->cyclic.found) PetscCall(PCSpikeBytes_Private(pc));
-  s->built = PETSC_TRUE;
+  s->built   = PETSC_TRUE;
+  s->natural = PETSC_TRUE;
   s->shape++;
   s->info.rebuilds++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -418,15 +405,66 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCSetUp_Spike(PC pc)
+/* From scratch, but for the converted matrix */
+static PetscErrorCode PCSpikeRestart_Private(PC pc)
 {
-  PC_Spike    *s     = (PC_Spike *)pc->data;
-  const char  *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  PetscBool    reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), fits = PETSC_TRUE;
-  Mat          A = NULL;
+  PC_Spike *s    = (PC_Spike *)pc->data;
+  Mat       keep = s->aij;
+
+  PetscFunctionBegin;
+  s->aij = NULL;
+  PetscCall(PCReset_Spike(pc));
+  s->aij = keep;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether what the last setup made can be used again, the same on all ranks; else it is gone. *A: the matrix, NULL where
+  PCSpikeChoose_Private() has to get it
+*/
+static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
+{
+  PC_Spike    *s = (PC_Spike *)pc->data;
+  PetscBool    same;
   PetscInt     bad[2];
   PetscMemType memtype;
-  PetscMPIInt  size;
+
+  PetscFunctionBegin;
+  *A = NULL;
+  if (*reuse && s->diagonals) {
+    const SpikeDIA *dia;
+
+    PetscCall(PCSpikeGetDIA_Private(pc, &dia));
+    if (!dia || dia->k->memtype != s->band.k->memtype) *reuse = PETSC_FALSE;
+  } else if (*reuse) { /* after MatBindToCPU() the matrix may need another backend */
+    PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
+    if (SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) *reuse = PETSC_FALSE;
+  }
+  PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
+  if (!*reuse) {
+    PetscCall(PCReset_Spike(pc));
+    bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
+    PetscCallMPI(MPIU_Allreduce(&bad[0], &bad[1], 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+    PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
+               "PCSPIKE needs as many local rows as local columns on each rank");
+  } else if (s->diagonals) *A = pc->pmat;
+  else {
+    PetscCall(PCSpikeGetAIJ_Private(pc, PETSC_TRUE, A, &same));
+    if (!same) {
+      *reuse = PETSC_FALSE;
+      PetscCall(PCSpikeRestart_Private(pc));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSetUp_Spike(PC pc)
+{
+  PC_Spike   *s     = (PC_Spike *)pc->data;
+  const char *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  PetscBool   reuse = (PetscBool)(s->built && pc->setupcalled && pc->flag == SAME_NONZERO_PATTERN), fits = PETSC_TRUE;
+  Mat         A;
+  PetscMPIInt size;
   SpikeFillStats st = {0.0, 0.0, 0.0, 0.0, -1, -1, -1, -1};
   PCSpikePivots  pivots;
 
@@ -439,26 +477,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   s->failtext[0]   = 0;
   s->factored = s->numeric = PETSC_FALSE;
   s->info.boosted = s->info.cornerboosted = 0;
-  if (reuse && s->diagonals) {
-    const SpikeDIA *dia;
-
-    PetscCall(PCSpikeGetDIA_Private(pc, &dia));
-    if (!dia || dia->k->memtype != s->band.k->memtype) reuse = PETSC_FALSE;
-  } else if (
-    /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
-    reuse) {
-    PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
-    if (SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) reuse = PETSC_FALSE;
-  }
-  if (!reuse) {
-    PetscCall(PCReset_Spike(pc));
-    bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
-    PetscCallMPI(MPIU_Allreduce(&bad[0], &bad[1], 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
-    PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
-               "PCSPIKE needs as many local rows as local columns on each rank");
-  }
-  if (s->diagonals) A = pc->pmat; /* NULL where all begins anew */
-  else if (reuse) PetscCall(PCSpikeGetAIJ_Private(pc, reuse, &A));
+  PetscCall(PCSpikeBegin_Private(pc, &reuse, &A));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   for (;; reuse = PETSC_FALSE) {
     PetscBool late, joined = PETSC_FALSE; /* periodic systems, which other entries couple now */
@@ -482,11 +501,10 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     PetscCall(PCSpikePeriodicJoined_Private(pc, &joined));
     if (PCSpikeBandHolds_Private(s, &st, joined)) {
       s->info.refills++;
+      s->natural = PETSC_FALSE;
       break;
     }
-    { /* a decision taken from values no longer holds: from scratch, keeping the converted matrix */
-      Mat keep = s->aij;
-
+    { /* a decision taken from values no longer holds */
       if (joined)
         PetscCall(PetscInfo(pc, "Periodic systems are coupled to other rows, which they were not for earlier values: "
                                 "choosing again\n"));
@@ -501,9 +519,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
                     "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n",
                     (double)st.maxdropped));
       if (s->diagonals) A = NULL;
-      s->aij = NULL;
-      PetscCall(PCReset_Spike(pc));
-      s->aij = keep;
+      PetscCall(PCSpikeRestart_Private(pc));
     }
   }
   if (st.badrow >= 0) {

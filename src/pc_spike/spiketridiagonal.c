@@ -20,8 +20,9 @@ PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR
   PetscFunctionBegin;
   s->info.systems = b->nsystems = 0;
   b->tridiagonal                = s->tridiagonal;
-  b->pivoting                   = s->pivoting;
-  if (s->pivoting) {
+  /* a diagonal matrix has no rows to exchange */
+  b->pivoting = (PetscBool)(s->pivoting && (b->kl > 0 || b->ku > 0));
+  if (b->pivoting) {
     MPI_Comm    comm = PetscObjectComm((PetscObject)pc);
     const char *pre  = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
 

@@ -92,6 +92,7 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
 
   PetscFunctionBegin;
   PetscCheck(pc->setupcalled, comm, PETSC_ERR_ARG_WRONGSTATE, "Must call PCSetUp() first");
+  PetscCall(PCSpikeMeasureNatural_Private(pc));
   *info   = s->info;
   info->n = pc->pmat->rmap->N;
   sum[0]  = s->info.partitions;
@@ -116,6 +117,23 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   info->max_partition = max[0];
   info->min_partition = sum[0] ? -max[1] : 0;
   PetscCall(PetscStrncpy(info->backend, s->band.k ? s->band.k->name : "none", sizeof(info->backend)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a rank has fewer partitions than were asked for */
+static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
+{
+  PC_Spike *s   = (PC_Spike *)pc->data;
+  PetscBool all = (PetscBool)(s->local_partitions == PETSC_DECIDE || !s->band.n || s->band.np == s->local_partitions);
+
+  PetscFunctionBegin;
+  if (s->local_partitions == PETSC_DECIDE || !s->band.k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactoredAgree_Private(pc, &all));
+  if (!all)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  fewer than the %" PetscInt_FMT
+                                     " on each rank that were asked for: each needs as many rows as a half-bandwidth\n",
+                                     s->local_partitions));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,6 +177,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n",
                                    info.partitions, info.min_partition, info.max_partition));
+  PetscCall(PCSpikeViewFewer_Private(pc, viewer));
   PetscCall(PCSpikeViewSystems_Private(pc, &info, viewer));
   if (s->band.coupled) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n", (double)s->window));
