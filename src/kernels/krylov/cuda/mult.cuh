@@ -297,6 +297,21 @@ struct SpikeKrylovEntries {
   }
 };
 
+/* launch(rows, warps) with the loop over the rows of a copy, and how many warps that makes busy */
+template <typename L>
+static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&launch)
+{
+  const PetscInt warps = (c->dia.end - c->dia.begin + 32 / PetscMax(1, c->dia.T) - 1) / (32 / PetscMax(1, c->dia.T));
+
+  PetscFunctionBegin;
+  if (c->base.form == KSP_FUSED_SPMV_DIA) {
+    if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4>{c->dia}, warps));
+    else PetscCall(launch(SpikeDIARows<1>{c->dia}, warps));
+  } else if (c->sell.T == 4) PetscCall(launch(SpikeSellRows<4>{c->sell}, c->sell.slices));
+  else PetscCall(launch(SpikeSellRows<1>{c->sell}, c->sell.slices));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* mult.cu: blocks of the kernel of a product with this step behind it */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                        SpikeKrylovStep, PetscInt *);

@@ -213,7 +213,7 @@ PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, Pets
     p.v.ld[k] = ld[k];
     if (v[k] == y) p.own = k;
   }
-  d->block = d->all = false;
+  d->basis = d->all = false;
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < width;) {
     for (p.count = 0; i < width && p.count < SPIKE_RHS_LIST; i++)
