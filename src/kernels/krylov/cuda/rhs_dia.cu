@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
   SpikeKrylovPair               a[SPIKE_TILE_RUN], next[SPIKE_TILE_RUN];
 
   SpikeAwait();
-  SpikeTileFetch(m, plan.run[0], row, next);
+  SpikeTileFetch(m, plan.run[0], (PetscInt)blockIdx.y * SPIKE_TILE_ROWS + 2 * (PetscInt)threadIdx.x, next);
   if (threadIdx.x < NC) {
     const int column = group + (int)threadIdx.x < p.count ? p.column[group + threadIdx.x] : -1;
 
@@ -298,8 +298,9 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
   if constexpr (X::nd > 0)
     for (int i = threadIdx.x; i < WARPS * NC * ND; i += SPIKE_TILE_THREADS) total[i] = 0.0;
   __syncthreads();
-  for (PetscInt top = (PetscInt)blockIdx.y * SPIKE_TILE_ROWS; top < m.n;) {
-    PetscScalar sum[NC][2];
+  for (int t = blockIdx.y, tiles = (int)((m.n - 1) / SPIKE_TILE_ROWS) + 1; t < tiles; t += gridDim.y) {
+    const PetscInt top = (PetscInt)t * SPIKE_TILE_ROWS, row = top + 2 * (PetscInt)threadIdx.x;
+    PetscScalar    sum[NC][2];
 
 #pragma unroll
     for (int k = 0; k < NC; k++) sum[k][0] = sum[k][1] = 0.0;
@@ -337,9 +338,7 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
       }
       if constexpr (X::nd > 0) SpikeTileSum<G, ND>(d, total + (warp * NC + k) * ND);
     }
-    top += (PetscInt)gridDim.y * SPIKE_TILE_ROWS;
-    row += (PetscInt)gridDim.y * SPIKE_TILE_ROWS;
-    if (top < m.n) SpikeTileFetch(m, plan.run[0], row, next);
+    if (t + (int)gridDim.y < tiles) SpikeTileFetch(m, plan.run[0], row + (PetscInt)gridDim.y * SPIKE_TILE_ROWS, next);
   }
   if constexpr (X::nd > 0) SpikeTileFinish<STEP, NC>(total, start, number, state);
 }
@@ -350,8 +349,8 @@ static inline PetscInt64 SpikeTileCount(const SpikeKrylovCopyCUDA *c)
 }
 
 /*
-  A product alone has a block for each tile, which the device hands out; with sums blocks are as many as fill it twice,
-  as in SpikeRhsBlocks()
+  A product alone has a thread block for each tile, which the device hands out, as far as a grid can; with sums they are
+  as many as fill it twice, as in SpikeRhsBlocks()
 */
 template <int STEP, int NC>
 static PetscErrorCode SpikeTileLaunch(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c, const SpikeTilePlan &plan,
@@ -360,7 +359,7 @@ static PetscErrorCode SpikeTileLaunch(const SpikeKrylovRhs *s, const SpikeKrylov
   const size_t        bytes = (size_t)NC * 2 * SPIKE_TILE_HALF * sizeof(PetscScalar);
   const SpikeRhsCUDA *d     = (const SpikeRhsCUDA *)s->data;
   const PetscInt64    most = 2 * d->h.gpu->multiprocessors, tiles = SpikeTileCount(c),
-                   each = STEP == SPIKE_KRYLOV_NSTEPS ? 1 : (tiles + most - 1) / most;
+                   each = ((tiles - 1) / (STEP == SPIKE_KRYLOV_NSTEPS ? 65535 : most)) + 1;
   bool wide             = (uintptr_t)p.y % alignof(SpikeKrylovPair) == 0 && p.ld % 2 == 0;
 
   PetscFunctionBegin;
@@ -381,19 +380,12 @@ static inline int SpikeTileMost(const SpikeRhsCUDA *d)
   return most > 16 ? 16 : (most > 8 ? 8 : 4); /* some of it is that of other things */
 }
 
-/* Complex numbers would take twice the registers and the shared memory */
-bool SpikeRhsHasTiles_CUDA(const SpikeKrylovCopyCUDA *c)
-{
-  return !PetscDefined(USE_COMPLEX) && c->base.form == KSP_FUSED_SPMV_DIA && SpikeTileCount(c) < 65536 &&
-         (uintptr_t)c->dia.val % alignof(SpikeKrylovPair) == 0;
-}
-
 /*
   As many columns to a block as keep the device busy: fewer of them read the values of the copy more often, from the
   second-level cache. Without sums three blocks with 8 columns on a multiprocessor wait less than two with 16: 173 to
   192 us for 27 points and a million rows on an H200, and 1.54 to 1.62 ms for 8 millions.
 */
-template <int STEP>
+template <int STEP, bool HAS>
 static PetscErrorCode SpikeTileSelect(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c, const SpikeRhsProduct &p)
 {
   const SpikeRhsCUDA *d    = (const SpikeRhsCUDA *)s->data;
@@ -401,17 +393,21 @@ static PetscErrorCode SpikeTileSelect(const SpikeKrylovRhs *s, const SpikeKrylov
   SpikeTilePlan       plan;
 
   PetscFunctionBegin;
-  SpikeTileMakePlan(c->dia.count, c->diaoffset, &plan);
-  while (most > 4 && SpikeTileCount(c) * ((p.count + most - 1) / most) < d->h.gpu->multiprocessors) most /= 2;
-  for (int first = 0; first < p.count;) {
-    const int left = p.count - first, nc = PetscMin(most, left > 8 ? 16 : (left > 4 ? 8 : (left > 2 ? 4 : 2))),
-              groups = PetscMax(1, left / nc);
+  if constexpr (HAS) {
+    SpikeTileMakePlan(c->dia.count, c->diaoffset, &plan);
+    while (most > 4 && SpikeTileCount(c) * ((p.count + most - 1) / most) < d->h.gpu->multiprocessors) most /= 2;
+    for (int first = 0; first < p.count;) {
+      const int left = p.count - first, nc = PetscMin(most, left > 8 ? 16 : (left > 4 ? 8 : (left > 2 ? 4 : 2))),
+                groups = PetscMax(1, left / nc);
 
-    if (nc == 16) PetscCall((SpikeTileLaunch<STEP, 16>(s, c, plan, p, first, groups)));
-    else if (nc == 8) PetscCall((SpikeTileLaunch<STEP, 8>(s, c, plan, p, first, groups)));
-    else if (nc == 4) PetscCall((SpikeTileLaunch<STEP, 4>(s, c, plan, p, first, groups)));
-    else PetscCall((SpikeTileLaunch<STEP, 2>(s, c, plan, p, first, groups)));
-    first += nc * groups;
+      if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
+        if (nc == 16) PetscCall((SpikeTileLaunch<STEP, 16>(s, c, plan, p, first, groups)));
+      }
+      if (nc == 8) PetscCall((SpikeTileLaunch<STEP, 8>(s, c, plan, p, first, groups)));
+      else if (nc == 4) PetscCall((SpikeTileLaunch<STEP, 4>(s, c, plan, p, first, groups)));
+      else if (nc == 2) PetscCall((SpikeTileLaunch<STEP, 2>(s, c, plan, p, first, groups)));
+      first += nc * groups;
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -422,7 +418,7 @@ PetscErrorCode SpikeRhsTiles_CUDA(const SpikeKrylovRhs *s, const SpikeKrylovCopy
   PetscFunctionBegin;
 #define SPIKE_TILE_CASE(NAME) \
   case NAME: \
-    PetscCall(SpikeTileSelect<NAME>(s, c, p)); \
+    PetscCall(SpikeTileSelect<NAME, SpikeRhsTiled>(s, c, p)); \
     break;
   switch (step) {
     SPIKE_KRYLOV_MULT_STEPS(SPIKE_TILE_CASE)
