@@ -66,17 +66,21 @@ __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESID
   SpikeBasisSmooth(PetscInt n, const PetscScalar *factor, const PetscScalar *r, const PetscScalar *x, PetscScalar *q,
                    PetscScalar *p, PetscInt64 ld, SpikeBasisEnd e)
 {
-  const PetscInt64 o    = blockIdx.y * ld;
-  PetscScalar      d[1] = {0.0};
+  const PetscInt stride = (PetscInt)gridDim.x * blockDim.x;
+  PetscScalar    d[1]   = {0.0};
 
+  r += blockIdx.y * ld;
+  x += blockIdx.y * ld;
+  q += blockIdx.y * ld;
+  p += blockIdx.y * ld;
   SpikeAwait();
   const PetscScalar g = factor[(PetscInt64)blockIdx.y * e.nsmall];
 
-  for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (PetscInt)gridDim.x * blockDim.x) {
-    const PetscScalar qi = SpikeFma(-g, q[o + i] - r[o + i], q[o + i]);
+  for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
+    const PetscScalar qi = SpikeFma(-g, q[i] - r[i], q[i]);
 
-    q[o + i] = qi;
-    p[o + i] = SpikeFma(-g, p[o + i] - x[o + i], p[o + i]);
+    q[i] = qi;
+    p[i] = SpikeFma(-g, p[i] - x[i], p[i]);
     d[0] += SpikeKrylovDot(qi, qi);
   }
   if (e.nsums) SpikeBasisSums<1, 0>(d, 1, 0, e, blockIdx.y);

@@ -89,14 +89,14 @@ __device__ static __noinline__ void SpikeBasisConclude(const SpikeBasisEnd *e, i
 {
   extern __shared__ __align__(16) unsigned char shared[];
   PetscScalar                                  *small = (PetscScalar *)shared;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, nsums = e->nsums, c = c0 + warp,
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, nsums = e->nsums, own = C > 1 ? warp : 0, c = c0 + own,
             nsmall = e->recur ? (int)SpikeIDRSize(e->recurrence.s) : 0;
   const bool mine  = !lane && warp < C && (on >> warp & 1);
   const auto there = [&](int i) { return e->small + (PetscInt64)(c0 + (C > 1 ? i / nsmall : 0)) * e->nsmall; };
   __shared__ PetscScalar        sums[C][SPIKE_BASIS_MOST + 3];
   __shared__ SpikeKrylovScalars scalars[C];
 
-  if (mine && e->recur) scalars[warp] = e->device[c].s;
+  if (mine && e->recur) scalars[own] = e->device[c].s;
   for (int k = warp; k < C * nsums; k += SPIKE_BASIS_WARPS) {
     const int i = C > 1 ? k / nsums : 0, j = C > 1 ? k % nsums : k;
 
@@ -111,11 +111,11 @@ __device__ static __noinline__ void SpikeBasisConclude(const SpikeBasisEnd *e, i
   __syncthreads();
   if (mine) {
     if (e->recur) {
-      const PetscBool post = SpikeIDRRecur(&e->recurrence, &scalars[warp], small + warp * nsmall, sums[warp]);
+      const PetscBool post = SpikeIDRRecur(&e->recurrence, &scalars[own], small + own * nsmall, sums[own]);
 
-      e->device[c].s = scalars[warp];
-      if (post) SpikeKrylovTell(e->device + c, e->mail + c, &scalars[warp]);
-    } else SpikeKrylovGive(nsums, sums[warp], e->sums + (PetscInt64)c * 2 * e->mostsums, e->device + c, e->mail + c);
+      e->device[c].s = scalars[own];
+      if (post) SpikeKrylovTell(e->device + c, e->mail + c, &scalars[own]);
+    } else SpikeKrylovGive(nsums, sums[own], e->sums + (PetscInt64)c * 2 * e->mostsums, e->device + c, e->mail + c);
   }
   __syncthreads();
   for (int i = threadIdx.x; i < C * nsmall; i += blockDim.x)

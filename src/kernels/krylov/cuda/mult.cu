@@ -179,7 +179,7 @@ static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const Spik
     if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
       PetscFunctionReturn(PETSC_SUCCESS);
     *blocks = n / rows + (n % rows ? 1 : 0);
-    PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces>(h, SpikeDIAPieces{*m, rows}, a, *blocks)));
+    PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces>(h, SpikeDIAPieces{{*m}, rows}, a, *blocks)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

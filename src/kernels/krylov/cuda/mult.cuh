@@ -155,11 +155,8 @@ struct SpikeSellRows {
   }
 };
 
-/* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
-template <int T>
-struct SpikeDIARows {
-  static constexpr int LANES = T;
-
+/* Offsets in shared memory, and the sum of a row by them */
+struct SpikeDIATabled {
   SpikeKrylovDia m;
 
   struct Shared {
@@ -171,6 +168,28 @@ struct SpikeDIARows {
     for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
     __syncthreads();
   }
+
+  /* Over the diagonals t, t + T, ...; with ONCE places are loaded so that they push nothing out of the caches */
+  template <int T, bool ONCE, typename X>
+  __device__ __forceinline__ PetscScalar sum(const Shared &shared, PetscInt row, int t, X &&x) const
+  {
+    const PetscScalar *val = m.val + row;
+
+    return SpikeDIASum<T>(t, m.count, PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+      const PetscInt j      = there ? row + shared.offset[d] : -1;
+      const bool     inside = j >= 0 && j < m.n;
+
+      if (ONCE && inside) SpikeLoadStream<PetscScalar, 1>(val + d * m.ld, a);
+      else *a = inside ? val[d * m.ld] : PetscScalar(0.0);
+      *b = x(j, inside);
+    });
+  }
+};
+
+/* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
+template <int T>
+struct SpikeDIARows : SpikeDIATabled {
+  static constexpr int LANES = T;
 
   template <typename X, typename G, typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
@@ -180,49 +199,27 @@ struct SpikeDIARows {
 
     for (PetscInt first = m.begin + number / 32 * (32 / T); first < m.end; first += per) {
       const int            lane = threadIdx.x % 32, t = lane % T;
-      const PetscInt       row = first + lane / T;
-      const PetscScalar   *val = m.val + row;
-      PetscScalar          sum = 0.0;
+      const PetscInt       row    = first + lane / T;
+      PetscScalar          rowsum = 0.0;
       decltype(fetch(row)) fetched;
 
       if (t == 0 && row < m.end) fetched = fetch(row);
-      if (row < m.end) {
-        sum = SpikeDIASum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
-          const PetscInt j      = there ? row + shared.offset[d] : -1;
-          const bool     inside = j >= 0 && j < m.n;
-
-          *a = inside ? val[d * m.ld] : PetscScalar(0.0);
-          *b = x(j, inside);
-        });
-      }
+      if (row < m.end) rowsum = sum<T, false>(shared, row, t, x);
 #pragma unroll
-      for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
-      if (t == 0 && row < m.end) f(row, sum, fetched);
+      for (int k = T / 2; k; k /= 2) rowsum += SpikeShfl(rowsum, lane ^ k);
+      if (t == 0 && row < m.end) f(row, rowsum, fetched);
     }
   }
 };
 
 /*
-  A piece of `rows` neighbouring rows for each block: of a matrix that no cache holds, places then lie in few pages of
-  memory at a time, and x of a row serves those beside it on the same multiprocessor. Places come once, so they push
-  nothing out of the caches. 4 resident blocks of 528 on an H200: rows that go round among them take 0.90 of copy
-  bandwidth at 320^3 and 0.80 at 512^3 with the sum of CG, pieces 1.00 and 1.00.
+  A piece of `rows` neighbouring rows for each thread block: of a matrix that no cache holds, places then lie in few
+  pages of memory at a time, and x of a row serves those beside it on the same multiprocessor (gbcg-cuda.txt)
 */
-struct SpikeDIAPieces {
+struct SpikeDIAPieces : SpikeDIATabled {
   static constexpr int LANES = 1;
 
-  SpikeKrylovDia m;
-  PetscInt       rows;
-
-  struct Shared {
-    PetscInt offset[SPIKE_DIA_MOST];
-  };
-
-  __device__ __forceinline__ void prepare(Shared &shared) const
-  {
-    for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
-    __syncthreads();
-  }
+  PetscInt rows;
 
   template <typename X, typename G, typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt, X &&x, G &&fetch, F &&f) const
@@ -231,20 +228,11 @@ struct SpikeDIAPieces {
     const PetscInt   count = (PetscInt)PetscMin((PetscInt64)rows, m.end - from);
 
     for (PetscInt k = number % SPIKE_KRYLOV_THREADS; k < count; k += SPIKE_KRYLOV_THREADS) {
-      const PetscInt     row     = (PetscInt)from + k;
-      const PetscScalar *val     = m.val + row;
-      const auto         fetched = fetch(row);
-      const PetscScalar  sum     = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
-                                             [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
-                                               const PetscInt j      = there ? row + shared.offset[d] : -1;
-                                               const bool     inside = j >= 0 && j < m.n;
+      const PetscInt    row     = (PetscInt)from + k;
+      const auto        fetched = fetch(row);
+      const PetscScalar rowsum  = sum<1, true>(shared, row, 0, x);
 
-                                               if (inside) SpikeLoadStream<PetscScalar, 1>(val + d * m.ld, a);
-                                               else *a = 0.0;
-                                               *b = x(j, inside);
-                                             });
-
-      f(row, sum, fetched);
+      f(row, rowsum, fetched);
     }
   }
 };
@@ -305,8 +293,8 @@ static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&
 
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4>{c->dia}, warps));
-    else PetscCall(launch(SpikeDIARows<1>{c->dia}, warps));
+    if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4>{{c->dia}}, warps));
+    else PetscCall(launch(SpikeDIARows<1>{{c->dia}}, warps));
   } else if (c->sell.T == 4) PetscCall(launch(SpikeSellRows<4>{c->sell}, c->sell.slices));
   else PetscCall(launch(SpikeSellRows<1>{c->sell}, c->sell.slices));
   PetscFunctionReturn(PETSC_SUCCESS);

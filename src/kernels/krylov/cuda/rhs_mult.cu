@@ -46,19 +46,7 @@ struct SpikeRhsSell {
 
 /* By diagonals, a thread a row */
 template <int NC>
-struct SpikeRhsDia {
-  SpikeKrylovDia m;
-
-  struct Shared {
-    PetscInt offset[SPIKE_DIA_MOST];
-  };
-
-  __device__ __forceinline__ void prepare(Shared &shared) const
-  {
-    for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
-    __syncthreads();
-  }
-
+struct SpikeRhsDia : SpikeDIATabled {
   template <typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads,
                                        const PetscScalar *const x[], F &&f) const
@@ -157,7 +145,7 @@ static PetscErrorCode SpikeRhsMultLaunch(const SpikeKrylovRhs *s, const SpikeKry
 
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_SELL) PetscCallCUDA(launch(SpikeRhsSell<NC>{c->sell}, 32 * c->sell.slices));
-  else if constexpr (!SpikeRhsTiled) PetscCallCUDA(launch(SpikeRhsDia<NC>{c->dia}, c->dia.n));
+  else if constexpr (!SpikeRhsTiled) PetscCallCUDA(launch(SpikeRhsDia<NC>{{c->dia}}, c->dia.n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
   };
   const auto ahead = [&](PetscCount row) {
 #pragma unroll
-    for (int j = 0; j < M; j++) SpikeStencilAhead(p.v[j] + row);
+    for (int j = 0; j < M; j++) SpikePrefetch(p.v[j] + row);
   };
   m.each(rows, (PetscScalar *)stencilplanes, x, fetch, ahead,
          [&](PetscCount row, PetscScalar sum, const Row &r, auto &&) {
