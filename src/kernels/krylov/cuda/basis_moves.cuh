@@ -118,7 +118,7 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
   alone. Rows as in SpikeBasisDots(). RHS: blockIdx.y is the right-hand side
 */
 template <int M1, int M2, bool RHS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, RHS ? 0 : SPIKE_BASIS_RESIDENT)
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, RHS ? 3 : SPIKE_BASIS_RESIDENT)
   SpikeBasisMove(PetscInt n, SpikeBasisMoves<M1, M2> b, bool wide, SpikeBasisEnd e)
 {
   const PetscInt   begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
