@@ -155,7 +155,7 @@ struct SpikeSellRows {
   }
 };
 
-/* Offsets in shared memory, and the sum of a row by them */
+/* Offsets in shared memory, for those that sum rows by them */
 struct SpikeDIATabled {
   SpikeKrylovDia m;
 
@@ -167,22 +167,6 @@ struct SpikeDIATabled {
   {
     for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
     __syncthreads();
-  }
-
-  /* Over the diagonals t, t + T, ...; with ONCE places are loaded so that they push nothing out of the caches */
-  template <int T, bool ONCE, typename X>
-  __device__ __forceinline__ PetscScalar sum(const Shared &shared, PetscInt row, int t, X &&x) const
-  {
-    const PetscScalar *val = m.val + row;
-
-    return SpikeDIASum<T>(t, m.count, PetscScalar(0.0), [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
-      const PetscInt j      = there ? row + shared.offset[d] : -1;
-      const bool     inside = j >= 0 && j < m.n;
-
-      if (ONCE && inside) SpikeLoadStream<PetscScalar, 1>(val + d * m.ld, a);
-      else *a = inside ? val[d * m.ld] : PetscScalar(0.0);
-      *b = x(j, inside);
-    });
   }
 };
 
@@ -199,15 +183,24 @@ struct SpikeDIARows : SpikeDIATabled {
 
     for (PetscInt first = m.begin + number / 32 * (32 / T); first < m.end; first += per) {
       const int            lane = threadIdx.x % 32, t = lane % T;
-      const PetscInt       row    = first + lane / T;
-      PetscScalar          rowsum = 0.0;
+      const PetscInt       row = first + lane / T;
+      const PetscScalar   *val = m.val + row;
+      PetscScalar          sum = 0.0;
       decltype(fetch(row)) fetched;
 
       if (t == 0 && row < m.end) fetched = fetch(row);
-      if (row < m.end) rowsum = sum<T, false>(shared, row, t, x);
+      if (row < m.end) {
+        sum = SpikeDIASum<T>(t, m.count, sum, [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+          const PetscInt j      = there ? row + shared.offset[d] : -1;
+          const bool     inside = j >= 0 && j < m.n;
+
+          *a = inside ? val[d * m.ld] : PetscScalar(0.0);
+          *b = x(j, inside);
+        });
+      }
 #pragma unroll
-      for (int k = T / 2; k; k /= 2) rowsum += SpikeShfl(rowsum, lane ^ k);
-      if (t == 0 && row < m.end) f(row, rowsum, fetched);
+      for (int k = T / 2; k; k /= 2) sum += SpikeShfl(sum, lane ^ k);
+      if (t == 0 && row < m.end) f(row, sum, fetched);
     }
   }
 };
@@ -228,11 +221,20 @@ struct SpikeDIAPieces : SpikeDIATabled {
     const PetscInt   count = (PetscInt)PetscMin((PetscInt64)rows, m.end - from);
 
     for (PetscInt k = number % SPIKE_KRYLOV_THREADS; k < count; k += SPIKE_KRYLOV_THREADS) {
-      const PetscInt    row     = (PetscInt)from + k;
-      const auto        fetched = fetch(row);
-      const PetscScalar rowsum  = sum<1, true>(shared, row, 0, x);
+      const PetscInt     row     = (PetscInt)from + k;
+      const PetscScalar *val     = m.val + row;
+      const auto         fetched = fetch(row);
+      const PetscScalar  sum     = SpikeDIASum<1>(0, m.count, PetscScalar(0.0),
+                                             [&](int d, bool there, PetscScalar *a, PetscScalar *b) {
+                                               const PetscInt j      = there ? row + shared.offset[d] : -1;
+                                               const bool     inside = j >= 0 && j < m.n;
 
-      f(row, rowsum, fetched);
+                                               if (inside) SpikeLoadStream<PetscScalar, 1>(val + d * m.ld, a);
+                                               else *a = 0.0;
+                                               *b = x(j, inside);
+                                             });
+
+      f(row, sum, fetched);
     }
   }
 };

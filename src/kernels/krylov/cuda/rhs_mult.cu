@@ -138,9 +138,10 @@ static PetscErrorCode SpikeRhsMultLaunch(const SpikeKrylovRhs *s, const SpikeKry
   const SpikeRhsCUDA *d      = (const SpikeRhsCUDA *)s->data;
   const unsigned      groups = (unsigned)((p.count + NC - 1) / NC);
   const auto          launch = [&](const auto &rows, PetscInt threads) {
-    return SpikeLaunchBehind(SpikeRhsMultKernel<STEP, NC, std::decay_t<decltype(rows)>>,
-                                      dim3(groups, SpikeRhsBlocks(d, threads)), dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, rows,
-                                      p, SpikeRhsStateOf(s));
+    const dim3 grid(groups, SpikeRhsBlocks(d, threads));
+
+    return SpikeLaunchBehind(SpikeRhsMultKernel<STEP, NC, std::decay_t<decltype(rows)>>, grid,
+                                      dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, rows, p, SpikeRhsStateOf(s));
   };
 
   PetscFunctionBegin;

@@ -33,8 +33,8 @@ constexpr bool SpikeKrylovStencilMore()
 }
 
 /*
-  As SpikeKrylovMultKernel(). KNOWN, of fast stencils: scale is NULL, y and x are those vectors, and x is not fetched again. Moves x and
-  y, the coefficients where each point has its own, and the other vectors of the step. Deterministic
+  As SpikeKrylovMultKernel(). KNOWN, of fast stencils: scale is NULL, y and x are those vectors, and x is not fetched
+  again. Moves x and y, the coefficients where each point has its own, and the other vectors of the step. Deterministic
 */
 template <int STEP, bool KNOWN, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
