@@ -115,6 +115,17 @@ static inline PetscInt SpikeKrylovBasisSums(SpikeKrylovBasisStep step, PetscInt 
   return step == SPIKE_KRYLOV_UPDATE && q ? 4 : 1;
 }
 
+/* Operations of a row, and of the COMBINE behind it where there is one, in real arithmetic */
+static inline PetscReal SpikeKrylovBasisFlops(SpikeKrylovBasisStep step, const SpikeKrylovBasis *b,
+                                              const SpikeKrylovBasis *combine)
+{
+  const PetscReal m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0,
+                                                                  4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
+
+  return (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) *
+         (flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0));
+}
+
 /*
   Whole iterations, one after the other in one launch, of methods with a copy of A and B = I or a diagonal matrix. Each
   is the steps of the list in that order, and the bits are theirs; where B is from the left it is behind the product,

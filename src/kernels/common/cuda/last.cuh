@@ -16,6 +16,7 @@ __device__ static __forceinline__ bool SpikeIsLastThreadBlock(unsigned int *tick
     last = atomicInc(ticket, blocks - 1) == blocks - 1;
   }
   __syncthreads();
-  if (last) __threadfence();
-  return last;
+  if (!last) return false;
+  __threadfence();
+  return true;
 }

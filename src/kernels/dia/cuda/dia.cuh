@@ -85,6 +85,20 @@ static inline unsigned SpikeDIABlocks(PetscInt64 n)
   return (unsigned)PetscMax(1, (n + SPIKE_DIA_THREADS - 1) / SPIKE_DIA_THREADS);
 }
 
+/* A kernel with a thread for each of n numbers, on the stream of A; none where there are none */
+template <typename... P, typename... X>
+static PetscErrorCode SpikeDIALaunch(const SpikeDIA *A, PetscInt64 n, void (*kernel)(P...), X... arguments)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (n < 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeDIAStream(A, &stream));
+  kernel<<<SpikeDIABlocks(n), SPIKE_DIA_THREADS, 0, stream>>>(arguments...);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 __device__ static __forceinline__ PetscInt64 SpikeDIAThread(void)
 {
   return (PetscInt64)blockIdx.x * SPIKE_DIA_THREADS + threadIdx.x;

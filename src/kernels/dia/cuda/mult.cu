@@ -74,28 +74,21 @@ PetscErrorCode SpikeDIAMult_CUDA(const SpikeDIA *A, PetscInt begin, PetscInt end
                    last    = A->count ? A->offset[A->count - 1] : 0;
   const PetscInt low       = (PetscInt)PetscMin(PetscMax(-first, (PetscInt64)0), (PetscInt64)A->n),
                  high      = (PetscInt)PetscMax(PetscMin(A->m - last, (PetscInt64)A->n), (PetscInt64)0);
+  const int          count = (int)A->count;
   SpikeDIAFewOffsets brief = {};
-  cudaStream_t       stream;
 
   PetscFunctionBegin;
-  if (begin >= end) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
   PetscCall(PetscLogGpuTimeBegin());
   if (begin < A->ibegin || end > A->iend)
-    SpikeDIAMultEndKernel<<<SpikeDIABlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, ld,
-                                                                                         begin, end, A->val, x, ghost,
-                                                                                         z, y);
-  else if (A->count > SPIKE_DIA_SHORT) {
-    SpikeDIAMultKernel<false>
-      <<<SpikeDIABlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end,
-                                                                      low, high, A->m, A->val, x, z, y);
-  } else {
-    for (PetscInt d = 0; d < A->count; d++) brief.offset[d] = A->offset[d];
-    SpikeDIAMultKernel<true>
-      <<<SpikeDIABlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(brief, h->offset, (int)A->count, ld, begin, end,
-                                                                      low, high, A->m, A->val, x, z, y);
+    PetscCall(SpikeDIALaunch(A, (PetscInt64)end - begin, SpikeDIAMultEndKernel, h->table, count, ld, begin, end, A->val,
+                             x, ghost, z, y));
+  else {
+    const bool few = count <= SPIKE_DIA_SHORT;
+
+    for (int d = 0; few && d < count; d++) brief.offset[d] = A->offset[d];
+    PetscCall(SpikeDIALaunch(A, (PetscInt64)end - begin, few ? SpikeDIAMultKernel<true> : SpikeDIAMultKernel<false>,
+                             brief, h->offset, count, ld, begin, end, low, high, A->m, A->val, x, z, y));
   }
-  PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,21 +119,11 @@ PetscErrorCode SpikeDIAMultTranspose_CUDA(const SpikeDIA *A, PetscBool conjugate
                                           const PetscScalar *z, PetscScalar *y)
 {
   const SpikeDIACUDA *h = (const SpikeDIACUDA *)A->data;
-  cudaStream_t        stream;
 
   PetscFunctionBegin;
-  if (!A->m) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (conjugate)
-    SpikeDIATransposeKernel<true><<<SpikeDIABlocks(A->m), SPIKE_DIA_THREADS, 0, stream>>>(h->offset, (int)A->count,
-                                                                                          SpikeDIALd(A), A->n, A->m,
-                                                                                          A->val, x, z, y);
-  else
-    SpikeDIATransposeKernel<false><<<SpikeDIABlocks(A->m), SPIKE_DIA_THREADS, 0, stream>>>(h->offset, (int)A->count,
-                                                                                           SpikeDIALd(A), A->n, A->m,
-                                                                                           A->val, x, z, y);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(SpikeDIALaunch(A, A->m, conjugate ? SpikeDIATransposeKernel<true> : SpikeDIATransposeKernel<false>,
+                           h->offset, (int)A->count, SpikeDIALd(A), A->n, A->m, A->val, x, z, y));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -178,20 +161,11 @@ PetscErrorCode SpikeDIAMultTransposeGhost_CUDA(const SpikeDIA *A, PetscBool conj
                                                PetscScalar *ghost)
 {
   const SpikeDIACUDA *h = (const SpikeDIACUDA *)A->data;
-  cudaStream_t        stream;
 
   PetscFunctionBegin;
-  if (!A->nghost) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
-  if (conjugate)
-    SpikeDIATransposeGhostKernel<true>
-      <<<SpikeDIABlocks(A->nghost), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, SpikeDIALd(A), A->nghost,
-                                                                    A->val, x, ghost);
-  else
-    SpikeDIATransposeGhostKernel<false>
-      <<<SpikeDIABlocks(A->nghost), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count, SpikeDIALd(A), A->nghost,
-                                                                    A->val, x, ghost);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(SpikeDIALaunch(A, A->nghost,
+                           conjugate ? SpikeDIATransposeGhostKernel<true> : SpikeDIATransposeGhostKernel<false>,
+                           h->table, (int)A->count, SpikeDIALd(A), A->nghost, A->val, x, ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,14 +216,11 @@ PetscErrorCode SpikeDIAUnpackAdd_CUDA(const SpikeDIA *A, PetscInt nruns, const S
                                       const PetscScalar *message, PetscScalar *x)
 {
   SpikeDIARuns one;
-  cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStream(A, &stream));
   for (PetscInt k = 0; k < nruns; k++) {
     one.run[0] = runs[k];
-    SpikeDIAPackKernel<true><<<SpikeDIABlocks(runs[k].length), SPIKE_DIA_THREADS, 0, stream>>>(one, message, x);
-    PetscCallCUDA(cudaGetLastError());
+    PetscCall(SpikeDIALaunch(A, runs[k].length, SpikeDIAPackKernel<true>, one, message, x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -81,9 +81,8 @@ PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *A, PetscReal weight[], PetscInt
   }
   PetscCall(PetscFree(parts));
   PetscCallCUDA(cudaMemsetAsync(h->work, 0, sizeof(rows), stream));
-  SpikeDIAScanRows<<<SpikeDIABlocks(A->n), SPIKE_DIA_THREADS, 0, stream>>>((int)A->count, h->offset, SpikeDIALd(A),
-                                                                           A->n, A->val, (int *)h->work);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(
+    SpikeDIALaunch(A, A->n, SpikeDIAScanRows, (int)A->count, h->offset, SpikeDIALd(A), A->n, A->val, (int *)h->work));
   PetscCallCUDA(cudaMemcpyAsync(rows, h->work, sizeof(rows), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)sizeof(rows)));
@@ -112,9 +111,7 @@ PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *A, PetscInt rows, PetscScalar
   if (!numbers) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeDIAStream(A, &stream));
   PetscCallCUDA(cudaMalloc((void **)&there, (size_t)numbers * sizeof(PetscScalar)));
-  SpikeDIASampleKernel<<<SpikeDIABlocks(numbers), SPIKE_DIA_THREADS, 0, stream>>>((int)A->count, SpikeDIALd(A), A->n,
-                                                                                  rows, A->val, there);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(SpikeDIALaunch(A, numbers, SpikeDIASampleKernel, (int)A->count, SpikeDIALd(A), A->n, rows, A->val, there));
   PetscCallCUDA(cudaMemcpyAsync(out, there, (size_t)numbers * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCallCUDA(cudaFree(there));

@@ -37,17 +37,12 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
 PetscErrorCode SpikeDIAFill_CUDA(SpikeDIA *A, PetscInt nparts, const SpikeCSR parts[])
 {
   const SpikeDIACUDA *h = (const SpikeDIACUDA *)A->data;
-  cudaStream_t        stream;
 
   PetscFunctionBegin;
   PetscCall(SpikeDIAZero_CUDA(A));
-  if (!A->n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
-  for (PetscInt p = 0; p < nparts; p++) {
-    SpikeDIAFillKernel<<<SpikeDIABlocks(A->n), SPIKE_DIA_THREADS, 0, stream>>>(parts[p], h->offset, (int)A->count,
-                                                                               SpikeDIALd(A), A->n, A->val);
-    PetscCallCUDA(cudaGetLastError());
-  }
+  for (PetscInt p = 0; p < nparts; p++)
+    PetscCall(
+      SpikeDIALaunch(A, A->n, SpikeDIAFillKernel, parts[p], h->offset, (int)A->count, SpikeDIALd(A), A->n, A->val));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,17 +184,9 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
 
 PetscErrorCode SpikeDIASetDiagonal_CUDA(SpikeDIA *A, PetscInt d, PetscBool add, PetscScalar a, const PetscScalar *v)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  if (A->first[d] >= A->last[d]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
-  SpikeDIASetKernel<<<SpikeDIABlocks(A->last[d] - A->first[d]), SPIKE_DIA_THREADS, 0, stream>>>(A->first[d], A->last[d],
-                                                                                                add ? true : false, a,
-                                                                                                v,
-                                                                                                A->val +
-                                                                                                  d * SpikeDIALd(A));
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall(SpikeDIALaunch(A, (PetscInt64)A->last[d] - A->first[d], SpikeDIASetKernel, A->first[d], A->last[d],
+                           add ? true : false, a, v, A->val + d * SpikeDIALd(A)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,10 +263,8 @@ static PetscErrorCode SpikeDIASumsOf_Private(const SpikeDIA *A, PetscInt n, Pets
   }
   for (PetscInt begin = 0, end; begin < n; begin = end) {
     end = begin + PetscMin((PetscInt)SPIKE_DIA_WORK, n - begin);
-    SpikeDIASumsKernel<OF><<<SpikeDIABlocks(end - begin), SPIKE_DIA_THREADS, 0, stream>>>(h->table, (int)A->count,
-                                                                                          SpikeDIALd(A), begin, end,
-                                                                                          A->val, h->work);
-    PetscCallCUDA(cudaGetLastError());
+    PetscCall(SpikeDIALaunch(A, (PetscInt64)end - begin, SpikeDIASumsKernel<OF>, h->table, (int)A->count, SpikeDIALd(A),
+                             begin, end, A->val, h->work));
     PetscCallCUDA(cudaMemcpyAsync(OF == SPIKE_DIA_OF_SQUARES ? chunk : chunk + begin, h->work,
                                   (size_t)(end - begin) * sizeof(PetscReal), cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));

@@ -3,22 +3,9 @@
   basis.cu: steps over blocks of columns: tall-skinny inner products and updates, with the recurrences of idr.h in their
   last block
 */
-#include "basis.cuh"
+#include "basis_moves.cuh"
 
-#define SPIKE_BASIS_PASS 8 /* columns of which a thread holds sums at once, most */
-/* blocks of a multiprocessor; no more are launched, for a second round would be a small one */
-#define SPIKE_BASIS_RESIDENT 4
-
-template <int C>
-struct SpikeBasisPointers {
-  PetscScalar *v[C];
-};
-
-/* Places for M columns, or for any number with M < 0 */
-__host__ __device__ constexpr int SpikeBasisPlaces(int M)
-{
-  return M < 0 ? SPIKE_BASIS_COLUMNS : (M ? M : 1);
-}
+#define SPIKE_BASIS_PASS 8 /* vectors of which a thread holds sums at once, at most */
 
 template <int V, int M, bool EXACT, typename P>
 __device__ static __forceinline__ void SpikeDotsRows(PetscInt i, const P &p, int first, int columns,
@@ -47,7 +34,7 @@ __device__ static __forceinline__ void SpikeDotsRows(PetscInt i, const P &p, int
 */
 template <int M, bool EXACT>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESIDENT)
-  SpikeBasisDots(PetscInt n, SpikeBasisPointers<EXACT ? M : SPIKE_BASIS_COLUMNS> p, int m, const PetscScalar *y,
+  SpikeBasisDots(PetscInt n, SpikeBasisPointers<EXACT ? M : SPIKE_BASIS_MOST> p, int m, const PetscScalar *y,
                  const PetscScalar *z, bool wide, SpikeBasisEnd e)
 {
   const PetscInt begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
@@ -65,149 +52,29 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESIDENT)
       for (PetscInt i = begin; i < n / 2; i += stride) SpikeDotsRows<2, M, EXACT>(i, p, first, columns, y, zz, d);
     for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
       SpikeDotsRows<1, M, EXACT>(i, p, first, columns, y, zz, d);
-    SpikeBasisLeave<M, 3>(d, columns, first, first ? 0 : (z ? 3 : 1), m, e.partials);
+    SpikeBasisLeave<M, 3, 1>((const PetscScalar(*)[M + 3]) d, columns, first, first ? 0 : (z ? 3 : 1), m, e, 0, 1,
+                             blockIdx.x, gridDim.x);
   }
-  SpikeBasisFinish(e);
+  SpikeBasisFinish<1>(e, 0, 1, gridDim.x);
 }
 
 /*
-  UPDATE, COMBINE, or the first and then the other: A, B, c, a and E, F, f, w are theirs; next is the y of the latter,
-  and NULL where there is none. m3: columns of F. Only the kernel for any number of columns has q
-*/
-template <int M1, int M2>
-struct SpikeBasisMoves {
-  SpikeBasisPointers<SpikeBasisPlaces(M1)> A, B;
-  SpikeBasisPointers<SpikeBasisPlaces(M2)> E, F;
-  const PetscScalar                       *c, *a, *f, *w, *g;
-  PetscScalar                             *x, *y, *z, *r, *q, *p, *next;
-  int                                      m1, m2, m3;
-  bool                                     update;
-};
-
-/* All that is read of a row is read before any of it is written, but q and p, which nothing else reads */
-template <int V, int M1, int M2>
-__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBasisMoves<M1, M2> &b,
-                                                      const PetscScalar c[], const PetscScalar f[], PetscScalar a,
-                                                      PetscScalar w, PetscScalar smooth, PetscScalar d[])
-{
-  constexpr int u1 = M1 < 0 ? 4 : SpikeBasisPlaces(M1), u2 = M2 < 0 ? 4 : SpikeBasisPlaces(M2);
-  const int     m1 = M1 < 0 ? b.m1 : M1, m2 = M2 < 0 ? b.m2 : M2;
-  const bool    has = M1 < 0 && b.q;
-  SpikeRows<V>  y, z, x, r, q, p, g, u;
-
-  if (b.r) r = SpikeRowsLoad<V>(b.r, i);
-  if (b.update) {
-    y = SpikeRowsLoad<V>(b.y, i);
-    z = SpikeRowsLoad<V>(b.z, i);
-    if (b.x) x = SpikeRowsLoad<V>(b.x, i);
-    if (has) {
-      q = SpikeRowsLoad<V>(b.q, i);
-      p = SpikeRowsLoad<V>(b.p, i);
-#pragma unroll
-      for (int v = 0; v < V; v++) {
-        q.e[v] = SpikeFma(-smooth, q.e[v] - r.e[v], q.e[v]);
-        p.e[v] = SpikeFma(-smooth, p.e[v] - x.e[v], p.e[v]);
-      }
-      SpikeRowsStore<V>(b.q, i, q);
-      SpikeRowsStore<V>(b.p, i, p);
-    }
-#pragma unroll(u1)
-    for (int j = 0; j < m1; j++) {
-      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(b.A.v[j], i), z);
-      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(b.B.v[j], i), y);
-    }
-    if (b.x) {
-      SpikeRowsAxpy(a, y, x);
-      SpikeRowsAxpy(-a, z, r);
-      if (has) {
-#pragma unroll
-        for (int v = 0; v < V; v++) {
-          const PetscScalar t = q.e[v] - r.e[v];
-
-          d[0] += SpikeKrylovDot(t, q.e[v]);
-          d[1] += SpikeKrylovDot(t, t);
-        }
-        SpikeRowsDot(q, q, d[2]);
-        SpikeRowsDot(r, r, d[3]);
-      } else SpikeRowsDot(r, r, d[0]);
-    }
-  }
-  if (b.next) {
-    g = r;
-#pragma unroll
-    for (int v = 0; v < V; v++) u.e[v] = 0.0;
-    if (M2 < 0) {
-#pragma unroll(u2)
-      for (int j = 0; j < m2; j++) SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j], i), g);
-#pragma unroll(u2)
-      for (int j = 0; j < b.m3; j++) SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j], i), u);
-    } else {
-#pragma unroll(u2)
-      for (int j = 0; j < m2; j++) {
-        SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j], i), g);
-        SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j], i), u);
-      }
-    }
-    SpikeRowsAxpy(w, g, u);
-    SpikeRowsStore<V>(b.next, i, u);
-  }
-  if (b.update) {
-    if (m1) {
-      SpikeRowsStore<V>(b.y, i, y);
-      SpikeRowsStore<V>(b.z, i, z);
-    }
-    if (b.x) {
-      SpikeRowsStore<V>(b.x, i, x);
-      SpikeRowsStore<V>(b.r, i, r);
-    }
-  }
-}
-
-/*
-  Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q four more; 2 m2 + 1 for a COMBINE behind it, one more
-  alone. Rows as in SpikeBasisDots()
-*/
-template <int M1, int M2>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESIDENT)
-  SpikeBasisMove(PetscInt n, SpikeBasisMoves<M1, M2> b, bool wide, SpikeBasisEnd e)
-{
-  const PetscInt begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
-  const int      t = threadIdx.x;
-  constexpr int  S = M1 < 0 ? 4 : 1; /* sums */
-  PetscScalar    d[S];
-  __shared__ PetscScalar c[SpikeBasisPlaces(M1)], f[SpikeBasisPlaces(M2)];
-
-  SpikeAwait();
-  if (e.device->s.reason) return;
-  const PetscScalar a = b.update && b.x ? *b.a : PetscScalar(0.0), w = b.next && b.w ? *b.w : PetscScalar(1.0),
-                    smooth = M1 < 0 && b.q ? *b.g : PetscScalar(0.0);
-
-#pragma unroll
-  for (int k = 0; k < S; k++) d[k] = 0.0;
-  if (t < b.m1) c[t] = b.c[t];
-  if (t < b.m2 || t < b.m3) f[t] = b.f[t];
-  __syncthreads();
-  if (wide)
-    for (PetscInt i = begin; i < n / 2; i += stride) SpikeMovesRows<2, M1, M2>(i, b, c, f, a, w, smooth, d);
-  for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
-    SpikeMovesRows<1, M1, M2>(i, b, c, f, a, w, smooth, d);
-  if (!e.nsums) return;
-  SpikeBasisLeave<S, 0>(d, e.nsums, 0, 0, 0, e.partials);
-  SpikeBasisFinish(e);
-}
-
-/*
-  q -= g (q - r); p -= g (p - x); q.q. Moves 6 words a row. Also where there is a reason: it follows the last iteration
+  q -= g (q - r); p -= g (p - x); q.q, of right-hand side blockIdx.y, ld apart from the next one. Moves 6 words a row.
+  Also where there is a reason: it follows the last iteration
 */
 __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESIDENT)
   SpikeBasisSmooth(PetscInt n, const PetscScalar *factor, const PetscScalar *r, const PetscScalar *x, PetscScalar *q,
-                   PetscScalar *p, SpikeBasisEnd e)
+                   PetscScalar *p, PetscInt64 ld, SpikeBasisEnd e)
 {
   const PetscInt stride = (PetscInt)gridDim.x * blockDim.x;
   PetscScalar    d[1]   = {0.0};
 
+  r += blockIdx.y * ld;
+  x += blockIdx.y * ld;
+  q += blockIdx.y * ld;
+  p += blockIdx.y * ld;
   SpikeAwait();
-  const PetscScalar g = *factor;
+  const PetscScalar g = factor[(PetscInt64)blockIdx.y * e.nsmall];
 
   for (PetscInt i = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
     const PetscScalar qi = SpikeFma(-g, q[i] - r[i], q[i]);
@@ -216,9 +83,15 @@ __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESID
     p[i] = SpikeFma(-g, p[i] - x[i], p[i]);
     d[0] += SpikeKrylovDot(qi, qi);
   }
-  if (!e.nsums) return;
-  SpikeBasisLeave<1, 0>(d, 1, 0, 0, 0, e.partials);
-  SpikeBasisFinish(e);
+  if (e.nsums) SpikeBasisSums<1, 0>(d, 1, 0, e, blockIdx.y);
+}
+
+PetscErrorCode SpikeBasisSmooth_CUDA(const SpikeKrylovCUDA *h, dim3 grid, const SpikeKrylovBasis *b, PetscInt64 ld,
+                                     const SpikeBasisEnd &e)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeBasisLaunch(SpikeBasisSmooth, h, grid, e, b->n, b->g, b->r, b->x, b->q, b->p, ld, e));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 __global__ static void SpikeBasisShadow(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p)
@@ -227,106 +100,71 @@ __global__ static void SpikeBasisShadow(PetscInt n, PetscInt start, PetscInt k, 
     p[i] = SpikeIDRShadow(start + i, k, generation);
 }
 
-static bool SpikeBasisWide(const PetscScalar *p)
-{
-  return (size_t)p % (2 * sizeof(PetscReal)) == 0;
-}
-
 static unsigned SpikeBasisGrid(const SpikeKrylovCUDA *h, PetscInt n, bool wide)
 {
-  const PetscInt rounds = wide ? n / 2 + n % 2 : n, most = SPIKE_BASIS_RESIDENT * h->gpu->multiprocessors;
-
-  return (unsigned)PetscMax(1, PetscMin(most, (rounds + SPIKE_KRYLOV_THREADS - 1) / SPIKE_KRYLOV_THREADS));
+  return (unsigned)SpikeKrylovGrid(SPIKE_BASIS_RESIDENT * h->gpu->multiprocessors, SpikeKrylovRounds(n, wide),
+                                   SPIKE_KRYLOV_THREADS);
 }
 
 template <int M, bool EXACT>
-static void SpikeDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
+static PetscErrorCode SpikeDotsLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
-  const int                                           m    = (int)(b->last - b->first);
-  bool                                                wide = SpikeBasisWide(b->y) && SpikeBasisWide(b->z);
-  SpikeBasisPointers<EXACT ? M : SPIKE_BASIS_COLUMNS> p    = {};
+  const int                                        m    = (int)(b->last - b->first);
+  bool                                             wide = SpikeBasisWide(b->y) && SpikeBasisWide(b->z);
+  SpikeBasisPointers<EXACT ? M : SPIKE_BASIS_MOST> p    = {};
 
+  PetscFunctionBegin;
   for (int j = 0; j < m; j++) {
     p.v[j] = b->A[b->first + j];
     wide   = wide && SpikeBasisWide(p.v[j]);
   }
-  SpikeBasisLaunch(SpikeBasisDots<M, EXACT>, h, SpikeBasisGrid(h, b->n, wide), e, b->n, p, m, b->y, b->z, wide, e);
+  PetscCall(
+    SpikeBasisLaunch(SpikeBasisDots<M, EXACT>, h, SpikeBasisGrid(h, b->n, wide), e, b->n, p, m, b->y, b->z, wide, e));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <int M1, int M2>
-static void SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *update, const SpikeKrylovBasis *combine,
-                             const SpikeBasisEnd &e)
+static PetscErrorCode SpikeMovesLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *update,
+                                       const SpikeKrylovBasis *combine, const SpikeBasisEnd &e)
 {
-  SpikeBasisMoves<M1, M2> b    = {};
-  const PetscInt          n    = update ? update->n : combine->n;
-  bool                    wide = true;
+  const PetscInt          n = update ? update->n : combine->n;
+  SpikeBasisMoves<M1, M2> b;
+  const bool              wide = SpikeMovesMake(update, combine, &b);
 
-  b.update = update ? true : false;
-  b.m1     = update ? (int)(update->last - update->first) : 0;
-  b.m2     = combine && combine->A ? (int)(combine->last - combine->first) : 0;
-  b.m3     = combine && combine->B ? (int)(combine->last - combine->first) : 0;
-  b.c      = update ? update->c : NULL;
-  b.a      = update ? update->a : NULL;
-  b.f      = combine ? combine->c : NULL;
-  b.w      = combine ? combine->a : NULL;
-  b.x      = update ? update->x : NULL;
-  b.y      = update ? update->y : NULL;
-  b.z      = update ? update->z : NULL;
-  b.q      = update ? update->q : NULL;
-  b.p      = update ? update->p : NULL;
-  b.g      = update ? update->g : NULL;
-  b.r      = update && update->r ? update->r : (combine ? combine->r : NULL);
-  b.next   = combine ? combine->y : NULL;
-  for (int j = 0; j < b.m1; j++) {
-    b.A.v[j] = update->A[update->first + j];
-    b.B.v[j] = update->B[update->first + j];
-    wide     = wide && SpikeBasisWide(b.A.v[j]) && SpikeBasisWide(b.B.v[j]);
-  }
-  for (int j = 0; j < b.m2; j++) {
-    b.E.v[j] = combine->A[combine->first + j];
-    wide     = wide && SpikeBasisWide(b.E.v[j]);
-  }
-  for (int j = 0; j < b.m3; j++) {
-    b.F.v[j] = combine->B[combine->first + j];
-    wide     = wide && SpikeBasisWide(b.F.v[j]);
-  }
-  wide = wide && SpikeBasisWide(b.x) && SpikeBasisWide(b.y) && SpikeBasisWide(b.z) && SpikeBasisWide(b.r) &&
-         SpikeBasisWide(b.q) && SpikeBasisWide(b.p) && SpikeBasisWide(b.next);
-  SpikeBasisLaunch(SpikeBasisMove<M1, M2>, h, SpikeBasisGrid(h, n, wide), e, n, b, wide, e);
+  PetscFunctionBegin;
+  PetscCall(SpikeBasisLaunch(SpikeBasisMove<M1, M2, false>, h, SpikeBasisGrid(h, n, wide), e, n, b, wide, e));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  With the numbers of columns that the cycles of s = 1, 2, 4, 8 have, kernels that know them: step k < s - 1 moves k and
+  With the numbers of vectors that the cycles of s = 1, 2, 4, 8 have, kernels that know them: step k < s - 1 moves k and
   s - 1 - k, step s - 1 moves s - 1, and that of omega s
 */
-static void SpikeMovesSelect(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *update, const SpikeKrylovBasis *combine,
-                             const SpikeBasisEnd &e)
+static PetscErrorCode SpikeMovesSelect(const SpikeKrylovCUDA *h, const SpikeKrylovBasis *update,
+                                       const SpikeKrylovBasis *combine, const SpikeBasisEnd &e)
 {
+  typedef PetscErrorCode (*Launch)(const SpikeKrylovCUDA *, const SpikeKrylovBasis *, const SpikeKrylovBasis *,
+                                   const SpikeBasisEnd &);
+#define MOVES(M1, M2) \
+  { \
+    M1, M2, SpikeMovesLaunch<M1, M2> \
+  }
+  static const struct {
+    PetscInt m1, m2;
+    Launch   launch;
+  } known[] = {MOVES(0, 0), MOVES(0, 1), MOVES(1, 0), MOVES(0, 2), MOVES(0, 3), MOVES(1, 2),
+               MOVES(2, 1), MOVES(3, 0), MOVES(0, 4), MOVES(0, 7), MOVES(1, 6), MOVES(2, 5),
+               MOVES(3, 4), MOVES(4, 3), MOVES(5, 2), MOVES(6, 1), MOVES(7, 0), MOVES(0, 8)};
+#undef MOVES
   const PetscInt m1 = update ? (update->q ? -1 : update->last - update->first) : -1,
                  m2 = combine ? (combine->A && combine->B ? combine->last - combine->first : -1) : 0;
+  Launch launch     = SpikeMovesLaunch<-1, -1>;
 
-#define SPIKE_MOVES(M1, M2) \
-  if (m1 == M1 && m2 == M2) return SpikeMovesLaunch<M1, M2>(h, update, combine, e)
-  SPIKE_MOVES(0, 0);
-  SPIKE_MOVES(0, 1);
-  SPIKE_MOVES(1, 0);
-  SPIKE_MOVES(0, 2);
-  SPIKE_MOVES(0, 3);
-  SPIKE_MOVES(1, 2);
-  SPIKE_MOVES(2, 1);
-  SPIKE_MOVES(3, 0);
-  SPIKE_MOVES(0, 4);
-  SPIKE_MOVES(0, 7);
-  SPIKE_MOVES(1, 6);
-  SPIKE_MOVES(2, 5);
-  SPIKE_MOVES(3, 4);
-  SPIKE_MOVES(4, 3);
-  SPIKE_MOVES(5, 2);
-  SPIKE_MOVES(6, 1);
-  SPIKE_MOVES(7, 0);
-  SPIKE_MOVES(0, 8);
-#undef SPIKE_MOVES
-  return SpikeMovesLaunch<-1, -1>(h, update, combine, e);
+  PetscFunctionBegin;
+  for (const auto &k : known)
+    if (k.m1 == m1 && k.m2 == m2) launch = k.launch;
+  PetscCall((*launch)(h, update, combine, e));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 SpikeBasisEnd SpikeKrylovBasisEnd(const SpikeKrylov *s, const SpikeIDRRecurrence *recurrence, PetscInt nsums)
@@ -357,35 +195,31 @@ PetscErrorCode SpikeKrylovBasisStep_CUDA(SpikeKrylov *s, SpikeKrylovBasisStep st
   const SpikeBasisEnd    e = SpikeKrylovBasisEnd(s, recurrence,
                                                  SpikeKrylovBasisSums(step, m, b->z ? PETSC_TRUE : PETSC_FALSE,
                                                                    b->q ? PETSC_TRUE : PETSC_FALSE));
-  const PetscReal flops[]  = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0),
-                              8.0};
 
   PetscFunctionBegin;
-  PetscAssert(m <= s->ncolumns && s->ncolumns <= SPIKE_BASIS_COLUMNS, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-              "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, m, s->ncolumns);
+  PetscAssert(m <= s->ncolumns && s->ncolumns <= SPIKE_BASIS_MOST, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+              "A basis of %" PetscInt_FMT " vectors, room for %" PetscInt_FMT, m, s->ncolumns);
   if (!s->ondevice && s->scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
   switch (step) {
   case SPIKE_KRYLOV_DOTS:
-    if (m == 1) SpikeDotsLaunch<1, true>(h, b, e);
-    else if (m == 2) SpikeDotsLaunch<2, true>(h, b, e);
-    else if (m == 4) SpikeDotsLaunch<4, true>(h, b, e);
-    else if (m == 8) SpikeDotsLaunch<8, true>(h, b, e);
-    else SpikeDotsLaunch<SPIKE_BASIS_PASS, false>(h, b, e);
+    if (m == 1) PetscCall((SpikeDotsLaunch<1, true>(h, b, e)));
+    else if (m == 2) PetscCall((SpikeDotsLaunch<2, true>(h, b, e)));
+    else if (m == 4) PetscCall((SpikeDotsLaunch<4, true>(h, b, e)));
+    else if (m == 8) PetscCall((SpikeDotsLaunch<8, true>(h, b, e)));
+    else PetscCall((SpikeDotsLaunch<SPIKE_BASIS_PASS, false>(h, b, e)));
     break;
   case SPIKE_KRYLOV_COMBINE:
-    SpikeMovesSelect(h, NULL, b, e);
+    PetscCall(SpikeMovesSelect(h, NULL, b, e));
     break;
   case SPIKE_KRYLOV_UPDATE:
-    SpikeMovesSelect(h, b, combine, e);
+    PetscCall(SpikeMovesSelect(h, b, combine, e));
     break;
   default:
-    SpikeBasisLaunch(SpikeBasisSmooth, h, SpikeBasisGrid(h, b->n, false), e, b->n, b->g, b->r, b->x, b->q, b->p, e);
+    PetscCall(SpikeBasisSmooth_CUDA(h, dim3(SpikeBasisGrid(h, b->n, false)), b, 0, e));
   }
-  PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) *
-                             (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n));
+  PetscCall(PetscLogGpuFlops(SpikeKrylovBasisFlops(step, b, combine) * b->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

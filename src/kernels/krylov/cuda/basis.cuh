@@ -4,10 +4,13 @@
 
 #include "krylov.cuh"
 
-#define SPIKE_BASIS_COLUMNS 32 /* of a block, most */
-#define SPIKE_BASIS_WARPS   (SPIKE_KRYLOV_THREADS / 32)
+#define SPIKE_BASIS_MOST  32 /* vectors, at most */
+#define SPIKE_BASIS_WARPS (SPIKE_KRYLOV_THREADS / 32)
 
-/* What follows from the sums of a kernel: nothing, a recurrence in its last block, or the host gets them */
+/*
+  What follows from the sums of a kernel: nothing, a recurrence in its last thread block, or the host gets them. All
+  pointers are those of right-hand side 0
+*/
 typedef struct {
   SpikeIDRRecurrence  recurrence;
   int                 nsums; /* 0: nothing */
@@ -15,8 +18,16 @@ typedef struct {
   SpikeKrylovDevice  *device;
   SpikeKrylovMail    *mail;
   PetscScalar        *partials, *small;
-  volatile PetscReal *sums; /* in the memory of the host */
+  volatile PetscReal *sums;   /* in the memory of the host                                         */
+  PetscInt64          stride; /* from one right-hand side to the next: of partials; of sums, small */
+  PetscInt            mostsums, nsmall;
 } SpikeBasisEnd;
+
+/* Pointers of M vectors, as an argument of a kernel */
+template <int M>
+struct SpikeBasisPointers {
+  PetscScalar *v[M];
+};
 
 /* V rows of a vector: one load */
 template <int V>
@@ -37,85 +48,96 @@ __device__ static __forceinline__ void SpikeRowsStore(PetscScalar *p, PetscInt i
 }
 
 /*
-  The sums of a block over its threads, in their order: d[k] for k < columns is number first + k of the step, d[M + k]
-  for k < others is number at + k. Each goes to the place of the block among the partials of its number.
+  The sums of a thread block over its threads, in their order, of C right-hand sides from c0 on, those in `on`: d[][k]
+  for k < vectors is number first + k of the step, d[][M + k] for k < others is number at + k. Each goes to the place of
+  the thread block, number `block` of `blocks`, among the partials of its number.
 */
-template <int M, int OTHERS>
-__device__ static __forceinline__ void SpikeBasisLeave(const PetscScalar d[], int columns, int first, int others,
-                                                       int at, PetscScalar *partials)
+template <int M, int OTHERS, int C>
+__device__ static __forceinline__ void SpikeBasisLeave(const PetscScalar d[][M + OTHERS], int vectors, int first,
+                                                       int others, int at, const SpikeBasisEnd &e, int c0, unsigned on,
+                                                       unsigned block, unsigned blocks)
 {
-  const int              warp = threadIdx.x / 32, lane = threadIdx.x % 32, k = threadIdx.x;
-  __shared__ PetscScalar shared[M + OTHERS][SPIKE_BASIS_WARPS];
+  constexpr int          S    = M + OTHERS;
+  const int              warp = threadIdx.x / 32, lane = threadIdx.x % 32, c = threadIdx.x / S, k = threadIdx.x % S;
+  __shared__ PetscScalar shared[C * S][SPIKE_BASIS_WARPS];
 
   __syncthreads(); /* the pass before has been read */
 #pragma unroll
-  for (int j = 0; j < M + OTHERS; j++) {
-    const PetscScalar sum = SpikeWarpSum(d[j]);
+  for (int i = 0; i < C; i++)
+#pragma unroll
+    for (int j = 0; j < S; j++) {
+      if (j >= M && j - M >= others) continue;
+      const PetscScalar sum = SpikeWarpSum(d[i][j]);
 
-    if (!lane) shared[j][warp] = sum;
-  }
+      if (!lane) shared[i * S + j][warp] = sum;
+    }
   __syncthreads();
-  if (k < columns || (k >= M && k < M + others)) {
-    PetscScalar sum = shared[k][0];
+  if (c < C && (on >> c & 1) && (k < vectors || (k >= M && k < M + others))) {
+    PetscScalar sum = shared[threadIdx.x][0];
 
-    for (int w = 1; w < SPIKE_BASIS_WARPS; w++) sum += shared[k][w];
-    partials[(size_t)(k < M ? first + k : at + k - M) * gridDim.x + blockIdx.x] = sum;
+    for (int w = 1; w < SPIKE_BASIS_WARPS; w++) sum += shared[threadIdx.x][w];
+    e.partials[(c0 + c) * e.stride + (PetscInt64)(k < M ? first + k : at + k - M) * blocks + block] = sum;
   }
 }
 
 /*
-  The last block: sums over all blocks, a warp each, in an order that depends on the grid alone; then one thread makes
-  the recurrence, in shared memory
+  The last thread block: sums over all of them, a warp each, in an order that depends on the grid alone; then a thread
+  for each right-hand side makes the recurrence, in shared memory
 */
-__device__ static __noinline__ void SpikeBasisConclude(const SpikeBasisEnd *e)
+template <int C>
+__device__ static __noinline__ void SpikeBasisConclude(const SpikeBasisEnd *e, int c0, unsigned on, unsigned blocks)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   PetscScalar                                  *small = (PetscScalar *)shared;
-  const int                                     warp = threadIdx.x / 32, lane = threadIdx.x % 32,
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, nsums = e->nsums, own = C > 1 ? warp : 0, c = c0 + own,
             nsmall = e->recur ? (int)SpikeIDRSize(e->recurrence.s) : 0;
-  __shared__ PetscScalar        sums[SPIKE_BASIS_COLUMNS + 3];
-  __shared__ SpikeKrylovScalars s;
+  const bool mine  = !lane && warp < C && (on >> warp & 1);
+  const auto there = [&](int i) { return e->small + (PetscInt64)(c0 + (C > 1 ? i / nsmall : 0)) * e->nsmall; };
+  __shared__ PetscScalar        sums[C][SPIKE_BASIS_MOST + 3];
+  __shared__ SpikeKrylovScalars scalars[C];
 
-  if (!threadIdx.x && e->recur) s = e->device->s;
-  for (int k = warp; k < e->nsums; k += SPIKE_BASIS_WARPS) {
+  if (mine && e->recur) scalars[own] = e->device[c].s;
+  for (int k = warp; k < C * nsums; k += SPIKE_BASIS_WARPS) {
+    const int i = C > 1 ? k / nsums : 0, j = C > 1 ? k % nsums : k;
+
+    if (!(on >> i & 1)) continue;
     const PetscScalar sum = SpikeWarpSum(
-      SpikeKrylovGather<9>(e->partials + (size_t)k * gridDim.x, lane, 32, gridDim.x));
+      SpikeKrylovGather<9>(e->partials + (c0 + i) * e->stride + (PetscInt64)j * blocks, lane, 32, blocks));
 
-    if (!lane) sums[k] = sum;
+    if (!lane) sums[i][j] = sum;
   }
-  for (int i = threadIdx.x; i < nsmall; i += blockDim.x) small[i] = e->small[i];
+  for (int i = threadIdx.x; i < C * nsmall; i += blockDim.x)
+    if (on >> (C > 1 ? i / nsmall : 0) & 1) small[i] = there(i)[C > 1 ? i % nsmall : i];
   __syncthreads();
-  if (!threadIdx.x) {
+  if (mine) {
     if (e->recur) {
-      const PetscBool post = SpikeIDRRecur(&e->recurrence, &s, small, sums);
+      const PetscBool post = SpikeIDRRecur(&e->recurrence, &scalars[own], small + own * nsmall, sums[own]);
 
-      e->device->s = s;
-      if (post) SpikeKrylovTell(e->device, e->mail, &s);
-    } else {
-      for (int k = 0; k < e->nsums; k++) {
-        e->sums[2 * k]     = PetscRealPart(sums[k]);
-        e->sums[2 * k + 1] = PetscImaginaryPart(sums[k]);
-      }
-      __threadfence_system();
-      e->mail->summed = ++e->device->summed;
-    }
+      e->device[c].s = scalars[own];
+      if (post) SpikeKrylovTell(e->device + c, e->mail + c, &scalars[own]);
+    } else SpikeKrylovGive(nsums, sums[own], e->sums + (PetscInt64)c * 2 * e->mostsums, e->device + c, e->mail + c);
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < nsmall; i += blockDim.x) e->small[i] = small[i];
+  for (int i = threadIdx.x; i < C * nsmall; i += blockDim.x)
+    if (on >> (C > 1 ? i / nsmall : 0) & 1) there(i)[C > 1 ? i % nsmall : i] = small[i];
 }
 
-/* Behind SpikeBasisLeave() */
-__device__ static __forceinline__ void SpikeBasisFinish(const SpikeBasisEnd &e)
+/* Behind SpikeBasisLeave(): the ticket is that of right-hand side c0 */
+template <int C>
+__device__ static __forceinline__ void SpikeBasisFinish(const SpikeBasisEnd &e, int c0, unsigned on, unsigned blocks)
 {
-  __shared__ bool last;
+  __syncthreads();
+  if (SpikeIsLastThreadBlock(&e.device[c0].ticket, blocks)) SpikeBasisConclude<C>(&e, c0, on, blocks);
+}
 
-  __threadfence();
-  __syncthreads();
-  if (!threadIdx.x) last = atomicInc(&e.device->ticket, gridDim.x - 1) == gridDim.x - 1;
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  SpikeBasisConclude(&e);
+/* Both for one right-hand side: `vectors` of the M first sums of a thread, and `others` behind those M */
+template <int M, int OTHERS>
+__device__ static __forceinline__ void SpikeBasisSums(const PetscScalar d[], int vectors, int others,
+                                                      const SpikeBasisEnd &e, int c)
+{
+  SpikeBasisLeave<M, OTHERS, 1>((const PetscScalar(*)[M + OTHERS]) d, vectors, 0, others, M, e, c, 1, blockIdx.x,
+                                gridDim.x);
+  SpikeBasisFinish<1>(e, c, 1, gridDim.x);
 }
 
 /* conj(a) b over V rows, added to d */
@@ -134,6 +156,25 @@ __device__ static __forceinline__ void SpikeRowsAxpy(PetscScalar a, const SpikeR
   for (int v = 0; v < V; v++) y.e[v] = SpikeFma(a, x.e[v], y.e[v]);
 }
 
+/* y y, and with z also z z and conj(y) z, of one row, behind M other sums */
+template <int M>
+__device__ static __forceinline__ void SpikeBasisDotsRow(PetscInt row, PetscScalar y, const PetscScalar *z,
+                                                         PetscScalar d[])
+{
+  d[M] += SpikeKrylovDot(y, y);
+  if (z) {
+    const PetscScalar c = z[row];
+
+    d[M + 1] += SpikeKrylovDot(c, c);
+    d[M + 2] += SpikeKrylovDot(y, c);
+  }
+}
+
+static inline bool SpikeBasisWide(const PetscScalar *p)
+{
+  return (size_t)p % (2 * sizeof(PetscReal)) == 0;
+}
+
 /* basis.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovBasisCreate_CUDA(SpikeKrylov *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeKrylovBasisDestroy_CUDA(SpikeKrylov *);
@@ -143,6 +184,10 @@ PETSC_INTERN PetscErrorCode SpikeKrylovBasisSums_CUDA(SpikeKrylov *, PetscInt, P
 PETSC_INTERN PetscErrorCode SpikeKrylovBasisPush_CUDA(SpikeKrylov *);
 PETSC_INTERN PetscErrorCode SpikeKrylovShadow_CUDA(PetscInt, PetscInt, PetscInt, PetscInt, PetscScalar *);
 PETSC_INTERN SpikeBasisEnd  SpikeKrylovBasisEnd(const SpikeKrylov *, const SpikeIDRRecurrence *, PetscInt);
+
+/* grid.y right-hand sides, ld apart */
+PETSC_INTERN PetscErrorCode SpikeBasisSmooth_CUDA(const SpikeKrylovCUDA *, dim3 grid, const SpikeKrylovBasis *,
+                                                  PetscInt64 ld, const SpikeBasisEnd &);
 
 /* basis_mult.cu */
 PETSC_INTERN PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *, const void *, const PetscScalar *,
@@ -158,11 +203,13 @@ static inline size_t SpikeBasisShared(const SpikeBasisEnd &e)
   return e.nsums && e.recur ? SpikeIDRSize(e.recurrence.s) * sizeof(PetscScalar) : 0;
 }
 
-/* A kernel of a basis step, behind the one in front; the caller asks for the last error */
+/* A kernel of a basis step, behind the one in front */
 template <typename... P, typename... A>
-static void SpikeBasisLaunch(void (*kernel)(P...), const SpikeKrylovCUDA *h, unsigned blocks, const SpikeBasisEnd &e,
-                             A... arguments)
+static PetscErrorCode SpikeBasisLaunch(void (*kernel)(P...), const SpikeKrylovCUDA *h, dim3 grid,
+                                       const SpikeBasisEnd &e, A... arguments)
 {
-  (void)SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), SpikeBasisShared(e), h->stream,
-                          arguments...);
+  PetscFunctionBegin;
+  PetscCallCUDA(
+    SpikeLaunchBehind(kernel, grid, dim3(SPIKE_KRYLOV_THREADS), SpikeBasisShared(e), h->stream, arguments...));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

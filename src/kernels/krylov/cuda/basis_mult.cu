@@ -2,11 +2,6 @@
 /* basis_mult.cu: products with a copy of a matrix that have the inner products of a basis step in the epilogue */
 #include "stencil.cuh"
 
-template <int M>
-struct SpikeBasisColumns {
-  const PetscScalar *v[M];
-};
-
 /* Blocks of a multiprocessor: what the registers of the sums, or of a row's lanes, leave */
 __host__ __device__ constexpr int SpikeBasisMultResident(int M, int lanes)
 {
@@ -14,15 +9,15 @@ __host__ __device__ constexpr int SpikeBasisMultResident(int M, int lanes)
 }
 
 /*
-  y = A x, and the DOTS of this y over M columns. Moves the copy, x as often as the caches lose it, y and the columns
+  y = A x, and the DOTS of this y over M vectors. Moves the copy, x as often as the caches lose it, y and the vectors
   once, and with z that. Deterministic.
 */
 template <int M, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident(M, ROWS::LANES))
-  SpikeBasisMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBasisColumns<M> p,
+  SpikeBasisMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBasisPointers<M> p,
                        const PetscScalar *z, SpikeBasisEnd e)
 {
-  /* columns that are fetched while a row is summed: as many as have registers */
+  /* vectors that are fetched while a row is summed: as many as have registers */
   constexpr int                    AHEAD = M > 4 ? 2 : M;
   PetscScalar                      d[M + 3];
   __shared__ typename ROWS::Shared rows;
@@ -48,49 +43,33 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident(M
 #pragma unroll
            for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(j < AHEAD ? r.p[j < AHEAD ? j : 0] : p.v[j][row], sum);
            y[row] = sum;
-           d[M] += SpikeKrylovDot(sum, sum);
-           if (z) {
-             const PetscScalar c = z[row];
-
-             d[M + 1] += SpikeKrylovDot(c, c);
-             d[M + 2] += SpikeKrylovDot(sum, c);
-           }
+           SpikeBasisDotsRow<M>(row, sum, z, d);
          });
-  SpikeBasisLeave<M, 3>(d, M, 0, z ? 3 : 1, M, e.partials);
-  SpikeBasisFinish(e);
-}
-
-template <int M, class ROWS>
-static void SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const ROWS &m, PetscInt warps, const PetscScalar *x,
-                                 const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
-{
-  const unsigned blocks = (unsigned)
-    PetscMax(1, PetscMin(SpikeBasisMultResident(M, ROWS::LANES) * h->gpu->multiprocessors,
-                         (warps + SPIKE_KRYLOV_THREADS / 32 - 1) / (SPIKE_KRYLOV_THREADS / 32)));
-  SpikeBasisColumns<M> p;
-
-  for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
-  SpikeBasisLaunch(SpikeBasisMultKernel<M, ROWS>, h, blocks, e, m, x, b->y, p, b->z, e);
+  SpikeBasisSums<M, 3>(d, M, z ? 3 : 1, e, 0);
 }
 
 template <int M>
-static void SpikeBasisMultForm(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const PetscScalar *x,
-                               const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
+static PetscErrorCode SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const PetscScalar *x,
+                                           const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
-  if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    const PetscInt warps = (c->dia.n + 32 / c->dia.T - 1) / (32 / c->dia.T);
+  SpikeBasisPointers<M> p;
 
-    if (c->dia.T == 4) SpikeBasisMultLaunch<M, SpikeDIARows<4>>(h, SpikeDIARows<4>{c->dia}, warps, x, b, e);
-    else SpikeBasisMultLaunch<M, SpikeDIARows<1>>(h, SpikeDIARows<1>{c->dia}, warps, x, b, e);
-  } else {
-    if (c->sell.T == 4)
-      SpikeBasisMultLaunch<M, SpikeSellRows<4>>(h, SpikeSellRows<4>{c->sell}, c->sell.slices, x, b, e);
-    else SpikeBasisMultLaunch<M, SpikeSellRows<1>>(h, SpikeSellRows<1>{c->sell}, c->sell.slices, x, b, e);
-  }
+  PetscFunctionBegin;
+  for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
+  PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt warps) {
+    using ROWS         = std::decay_t<decltype(rows)>;
+    const int resident = SpikeBasisMultResident(M, ROWS::LANES);
+
+    return SpikeBasisLaunch(SpikeBasisMultKernel<M, ROWS>, h,
+                            (unsigned)SpikeKrylovGrid(resident * h->gpu->multiprocessors, warps,
+                                                      SPIKE_KRYLOV_THREADS / 32),
+                            e, rows, x, b->y, p, b->z, e);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  With 1, 2, 4 or 8 columns on one rank, by a stencil with as many as SpikeStencilTakes() says; else the step comes
+  With 1, 2, 4 or 8 vectors on one rank, by a stencil with as many as SpikeStencilTakes() says; else the step comes
   behind the product
 */
 PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const PetscScalar *x,
@@ -111,11 +90,10 @@ PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const
   }
   PetscCall(PetscLogGpuTimeBegin());
   if (c->stencil) PetscCall(SpikeKrylovStencilBasisMult_CUDA(h, c->stencil, x, b, &e));
-  else if (n == 1) SpikeBasisMultForm<1>(h, c, x, b, e);
-  else if (n == 2) SpikeBasisMultForm<2>(h, c, x, b, e);
-  else if (n == 4) SpikeBasisMultForm<4>(h, c, x, b, e);
-  else SpikeBasisMultForm<8>(h, c, x, b, e);
-  PetscCallCUDA(cudaGetLastError());
+  else if (n == 1) PetscCall(SpikeBasisMultLaunch<1>(h, c, x, b, e));
+  else if (n == 2) PetscCall(SpikeBasisMultLaunch<2>(h, c, x, b, e));
+  else if (n == 4) PetscCall(SpikeBasisMultLaunch<4>(h, c, x, b, e));
+  else PetscCall(SpikeBasisMultLaunch<8>(h, c, x, b, e));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(
     PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->nz + (2.0 * n + (b->z ? 6.0 : 2.0)) * rows)));

@@ -277,7 +277,7 @@ const SpikeKrylovKernels SpikeKrylovKernels_CUDA = {
   /* capture */ SpikeKrylovCapture_CUDA,
   /* replay */ SpikeKrylovReplay_CUDA,
   /* destroygraph */ SpikeKrylovDestroyGraph_CUDA,
-  /* maxcolumns */ SPIKE_BASIS_COLUMNS,
+  /* maxcolumns */ SPIKE_BASIS_MOST,
   /* basiscreate */ SpikeKrylovBasisCreate_CUDA,
   /* basisstep */ SpikeKrylovBasisStep_CUDA,
   /* basismult */ SpikeKrylovBasisMult_CUDA,

@@ -179,7 +179,7 @@ static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const Spik
     if (m->T > 1 || n / SPIKE_DIA_PIECE < SPIKE_DIA_WAVES * resident * h->gpu->multiprocessors)
       PetscFunctionReturn(PETSC_SUCCESS);
     *blocks = n / rows + (n % rows ? 1 : 0);
-    PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces>(h, SpikeDIAPieces{*m, rows}, a, *blocks)));
+    PetscCall((SpikeKrylovMultStart<STEP, SpikeDIAPieces>(h, SpikeDIAPieces{{*m}, rows}, a, *blocks)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,21 +190,12 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
 {
   PetscFunctionBegin;
   if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    const PetscInt warps = (c->dia.end - c->dia.begin + 32 / c->dia.T - 1) / (32 / c->dia.T);
-
     PetscCall(SpikeKrylovMultPieces<STEP>(h, &c->dia, a, blocks));
     if (*blocks) PetscFunctionReturn(PETSC_SUCCESS);
-    if (c->dia.T == 4)
-      PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIARows<4>>(h, SpikeDIARows<4>{c->dia}, warps, a, blocks)));
-    else PetscCall((SpikeKrylovMultLaunch<STEP, SpikeDIARows<1>>(h, SpikeDIARows<1>{c->dia}, warps, a, blocks)));
-  } else {
-    if (c->sell.T == 4)
-      PetscCall(
-        (SpikeKrylovMultLaunch<STEP, SpikeSellRows<4>>(h, SpikeSellRows<4>{c->sell}, c->sell.slices, a, blocks)));
-    else
-      PetscCall(
-        (SpikeKrylovMultLaunch<STEP, SpikeSellRows<1>>(h, SpikeSellRows<1>{c->sell}, c->sell.slices, a, blocks)));
   }
+  PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt warps) {
+    return SpikeKrylovMultLaunch<STEP>(h, rows, warps, a, blocks);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -155,11 +155,8 @@ struct SpikeSellRows {
   }
 };
 
-/* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
-template <int T>
-struct SpikeDIARows {
-  static constexpr int LANES = T;
-
+/* Offsets in shared memory, for those that sum rows by them */
+struct SpikeDIATabled {
   SpikeKrylovDia m;
 
   struct Shared {
@@ -171,6 +168,12 @@ struct SpikeDIARows {
     for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
     __syncthreads();
   }
+};
+
+/* T lanes a row: lane t has the diagonals t, t + T, ... Rounds are those of whole warps, which meet in the shuffles */
+template <int T>
+struct SpikeDIARows : SpikeDIATabled {
+  static constexpr int LANES = T;
 
   template <typename X, typename G, typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads, X &&x, G &&fetch,
@@ -203,26 +206,13 @@ struct SpikeDIARows {
 };
 
 /*
-  A piece of `rows` neighbouring rows for each block: of a matrix that no cache holds, places then lie in few pages of
-  memory at a time, and x of a row serves those beside it on the same multiprocessor. Places come once, so they push
-  nothing out of the caches. 4 resident blocks of 528 on an H200: rows that go round among them take 0.90 of copy
-  bandwidth at 320^3 and 0.80 at 512^3 with the sum of CG, pieces 1.00 and 1.00.
+  A piece of `rows` neighbouring rows for each thread block: of a matrix that no cache holds, places then lie in few
+  pages of memory at a time, and x of a row serves those beside it on the same multiprocessor (gbcg-cuda.txt)
 */
-struct SpikeDIAPieces {
+struct SpikeDIAPieces : SpikeDIATabled {
   static constexpr int LANES = 1;
 
-  SpikeKrylovDia m;
-  PetscInt       rows;
-
-  struct Shared {
-    PetscInt offset[SPIKE_DIA_MOST];
-  };
-
-  __device__ __forceinline__ void prepare(Shared &shared) const
-  {
-    for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
-    __syncthreads();
-  }
+  PetscInt rows;
 
   template <typename X, typename G, typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt, X &&x, G &&fetch, F &&f) const
@@ -296,6 +286,21 @@ struct SpikeKrylovEntries {
     return inside ? x[j] : PetscScalar(0.0);
   }
 };
+
+/* launch(rows, warps) with the loop over the rows of a copy, and how many warps that makes busy */
+template <typename L>
+static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&launch)
+{
+  const PetscInt warps = (c->dia.end - c->dia.begin + 32 / PetscMax(1, c->dia.T) - 1) / (32 / PetscMax(1, c->dia.T));
+
+  PetscFunctionBegin;
+  if (c->base.form == KSP_FUSED_SPMV_DIA) {
+    if (c->dia.T == 4) PetscCall(launch(SpikeDIARows<4>{{c->dia}}, warps));
+    else PetscCall(launch(SpikeDIARows<1>{{c->dia}}, warps));
+  } else if (c->sell.T == 4) PetscCall(launch(SpikeSellRows<4>{c->sell}, c->sell.slices));
+  else PetscCall(launch(SpikeSellRows<1>{c->sell}, c->sell.slices));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* mult.cu: blocks of the kernel of a product with this step behind it */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,

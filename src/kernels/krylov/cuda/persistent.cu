@@ -498,10 +498,9 @@ PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const S
   PetscCall(SpikeKrylovMultBlocks_CUDA(h, c, cg ? SPIKE_CG_ALPHA : SPIKE_BCGS_ALPHA, &parts[0]));
   if (!cg) PetscCall(SpikeKrylovMultBlocks_CUDA(h, c, SPIKE_BCGS_OMEGA, &parts[1]));
   PetscCall(SpikeKrylovStepBlocks_CUDA(h, last, i->n, wide, &parts[cg ? 1 : 2]));
-  if (dia && c->dia.T == 4) PetscCall(SpikePersistentRows(h, SpikeDIARows<4>{c->dia}, i, its, parts, &fits));
-  else if (dia) PetscCall(SpikePersistentRows(h, SpikeDIARows<1>{c->dia}, i, its, parts, &fits));
-  else if (c->sell.T == 4) PetscCall(SpikePersistentRows(h, SpikeSellRows<4>{c->sell}, i, its, parts, &fits));
-  else PetscCall(SpikePersistentRows(h, SpikeSellRows<1>{c->sell}, i, its, parts, &fits));
+  PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt) {
+    return SpikePersistentRows(h, rows, i, its, parts, &fits);
+  }));
   if (fits) *launched = its;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -59,7 +59,7 @@ static PetscErrorCode SpikeKrylovRhsStep_CUDA(SpikeKrylovRhs *s, PetscInt width,
     wide    = wide && ld[k] * sizeof(PetscScalar) % alignof(SpikeKrylovPair) == 0;
   }
   grid     = dim3(SpikeRhsBlocks(d, wide ? n / 2 + n % 2 : n), (unsigned)width);
-  d->block = d->all = false;
+  d->basis = d->all = false;
   PetscCall(PetscLogGpuTimeBegin());
   switch (step) {
 #define SPIKE_RHS_CASE(NAME, ...) \
@@ -85,7 +85,7 @@ static PetscErrorCode SpikeKrylovRhsSums_CUDA(SpikeKrylovRhs *s, PetscInt width,
 
   PetscFunctionBegin;
   for (PetscInt c = 0; c < width; c++) {
-    const volatile PetscReal *sums = d->block ? d->basissums + 2 * c * most : d->mail[c].sums;
+    const volatile PetscReal *sums = d->basis ? d->basissums + 2 * c * most : d->mail[c].sums;
 
     const bool has = d->all || !s->scalars[c].reason;
 

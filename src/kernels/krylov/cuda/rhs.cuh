@@ -21,7 +21,7 @@ typedef struct {
   /* [m] sums of each column that the host has asked for                     */
   unsigned long long *summed;
   /* the last step was a basis step; it had sums of all columns              */
-  bool block, all;
+  bool basis, all;
 } SpikeRhsCUDA;
 
 /* What a kernel is told of it */

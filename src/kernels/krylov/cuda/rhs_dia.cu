@@ -128,10 +128,148 @@ __device__ static __forceinline__ SpikeKrylovPair SpikeTileLoad(const PetscScala
   return pair;
 }
 
+/* The values of run r in rows row and row + 1, on their way; zeros behind its last diagonal */
+__device__ static __forceinline__ void SpikeTileFetch(const SpikeKrylovDia &m, const SpikeTileRun &r, PetscInt row,
+                                                      SpikeKrylovPair next[])
+{
+  const PetscScalar *val    = m.val + row + r.diagonal * m.ld;
+  const int          length = row < m.n ? r.length : 0;
+
+#pragma unroll
+  for (int u = 0; u < SPIKE_TILE_RUN; u++) {
+    if (u < length) next[u] = *(const SpikeKrylovPair *)(val + u * m.ld);
+    else next[u].a = next[u].b = 0.0;
+  }
+}
+
+/* A segment of x from row `base` on, of NC right-hand sides, into shared memory; rows outside of the n are zeros */
+template <int NC>
+__device__ static __forceinline__ void SpikeTileCopy(const PetscScalar *x, const PetscInt64 start[], PetscInt64 base,
+                                                     int length, PetscInt n, PetscScalar *tile)
+{
+  constexpr int WARPS = SPIKE_TILE_THREADS / 32, PARTS = NC < WARPS ? WARPS / NC : 1;
+  const int     warp = threadIdx.x / 32, lane = threadIdx.x % 32,
+            low  = (int)PetscMin(PetscMax(-base, (PetscInt64)0), (PetscInt64)length),
+            high = (int)PetscMin((PetscInt64)n - base, (PetscInt64)length);
+
+  for (int k = warp / PARTS; k < NC; k += WARPS / PARTS) {
+    const int          part = warp % PARTS * 32 + lane;
+    const PetscScalar *from = x + start[k] + base + part;
+    PetscScalar       *to   = tile + 2 * SPIKE_TILE_HALF * k + part % 2 * SPIKE_TILE_HALF + part / 2;
+
+    if (start[k] < 0) continue;
+    if (high - low == length) {
+#pragma unroll 4
+      for (int e = part; e < length; e += 32 * PARTS, from += 32 * PARTS, to += 16 * PARTS)
+        SpikeCopyAsync<sizeof(PetscScalar)>(to, from);
+    } else {
+      for (int e = part; e < length; e += 32 * PARTS, from += 32 * PARTS, to += 16 * PARTS) {
+        if (e >= low && e < high) SpikeCopyAsync<sizeof(PetscScalar)>(to, from);
+        else *to = 0.0;
+      }
+    }
+  }
+}
+
+/* sum[][] += the diagonals of a run, whose values are a[] */
+template <int NC>
+__device__ static __forceinline__ void SpikeTileRunAdd(const SpikeTileRun &r, const PetscScalar *tile,
+                                                       const SpikeKrylovPair a[], PetscScalar sum[][2])
+{
+  const int          place = r.place, after = place + 1;
+  const PetscScalar *even = tile + place % 2 * SPIKE_TILE_HALF + place / 2 + threadIdx.x,
+                    *odd  = tile + after % 2 * SPIKE_TILE_HALF + after / 2 + threadIdx.x;
+
+  switch (r.length) {
+  case 1:
+    SpikeTileAdd<NC, 1>(even, odd, a, sum);
+    break;
+  case 2:
+    SpikeTileAdd<NC, 2>(even, odd, a, sum);
+    break;
+  case 3:
+    SpikeTileAdd<NC, 3>(even, odd, a, sum);
+    break;
+  default:
+    SpikeTileAdd<NC, SPIKE_TILE_RUN>(even, odd, a, sum);
+  }
+}
+
 /*
-  y = A x, or D A x, of NC columns of the list from number `first` on, then the sums of a step that writes nothing;
-  blockIdx.x counts groups of columns, blockIdx.y blocks of a column. wide: pairs of rows are aligned in y and in the
-  vectors of the step
+  Rows row and row + 1, of n, of right-hand side `number`, which begins at `start`: y, and the sums d[] of the step.
+  product: of the rows, by D already
+*/
+template <int STEP>
+__device__ static __forceinline__ void SpikeTileStore(const SpikeRhsProduct &p, const SpikeKrylovPair &product,
+                                                      PetscInt64 start, int number, PetscInt row, bool wide, bool both,
+                                                      const SpikeRhsState &state, PetscScalar d[])
+{
+  using X              = SpikeKrylovTraits<STEP>;
+  PetscScalar *const y = p.y + start + row;
+
+  if (wide && both) *(SpikeKrylovPair *)y = product;
+  else {
+    y[0] = product.a;
+    if (both) y[1] = product.b;
+  }
+  if constexpr (X::nd > 0) {
+    PetscScalar e[X::nv], f[X::nv];
+
+#pragma unroll
+    for (int i = 0; i < X::nv; i++) {
+      if (!((X::read >> i) & 1)) continue;
+      const SpikeKrylovPair v = i == p.own ? product : SpikeTileLoad(p.v.v[i] + number * p.v.ld[i] + row, wide, both);
+
+      e[i] = v.a;
+      f[i] = v.b;
+    }
+    X::row(&state.device[number].s.f, e, d);
+    if (both) X::row(&state.device[number].s.f, f, d);
+  }
+}
+
+/* The end of a kernel with sums: total[] of each warp to those of the device, each right-hand side for itself */
+template <int STEP, int NC>
+__device__ static __forceinline__ void SpikeTileFinish(const PetscScalar total[], const PetscInt64 start[],
+                                                       const int number[], const SpikeRhsState &state)
+{
+  constexpr int   ND = SpikeKrylovTraits<STEP>::nd, WARPS = SPIKE_TILE_THREADS / 32;
+  const int       warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const unsigned  block = blockIdx.y, blocks = gridDim.y;
+  __shared__ bool last[NC];
+
+  __syncthreads();
+  for (int i = threadIdx.x; i < NC * ND; i += SPIKE_TILE_THREADS) {
+    PetscScalar sum = 0.0;
+
+    if (start[i / ND] < 0) continue;
+    for (int w = 0; w < WARPS; w++) sum += total[w * NC * ND + i];
+    state.partials[number[i / ND] * state.stride + i % ND * blocks + block] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x < NC) {
+    __threadfence(); /* for what the others have written in front of the barrier */
+    last[threadIdx.x] = start[threadIdx.x] >= 0 &&
+                        atomicInc(&state.device[number[threadIdx.x]].ticket, blocks - 1) == blocks - 1;
+  }
+  __syncthreads();
+  for (int k = warp; k < NC; k += WARPS) {
+    PetscScalar d[ND];
+
+    if (!last[k]) continue;
+    __threadfence();
+#pragma unroll
+    for (int i = 0; i < ND; i++)
+      d[i] = SpikeWarpSum(
+        SpikeKrylovGather<3>(state.partials + number[k] * state.stride + i * blocks, lane, 32, blocks));
+    if (!lane) SpikeKrylovConclude<STEP, false>(d, state.recur, state.device + number[k], state.mail + number[k]);
+  }
+}
+
+/*
+  y = A x, or D A x, of NC right-hand sides of the list from number `first` on, then the sums of a step that writes
+  nothing; blockIdx.x counts groups of right-hand sides, blockIdx.y the thread blocks of a group. wide: pairs of rows
+  are aligned in y and in the vectors of the step
 */
 template <int STEP, int NC>
 __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
@@ -141,29 +279,16 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
 {
   using X = SpikeKrylovTraits<STEP>;
   extern __shared__ PetscScalar tile[];
-  __shared__ PetscInt64         start[NC]; /* of the columns, or -1 */
+  __shared__ PetscInt64         start[NC]; /* of the right-hand sides, or -1 */
   __shared__ int                number[NC];
-  __shared__ bool               last[NC];
-  constexpr int ND = X::nd ? X::nd : 1, WARPS = SPIKE_TILE_THREADS / 32, PARTS = NC < WARPS ? WARPS / NC : 1,
-                G = NC < 4 ? NC : 4;
-  __shared__ PetscScalar total[X::nd ? WARPS * NC * ND : 1]; /* [WARPS][NC][ND] */
-  const int              warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = first + blockIdx.x * NC;
-  PetscInt               row = (PetscInt)blockIdx.y * SPIKE_TILE_ROWS + 2 * threadIdx.x;
-  SpikeKrylovPair        a[SPIKE_TILE_RUN], next[SPIKE_TILE_RUN];
-
-  const auto fetch = [&](int r) {
-    const PetscScalar *val    = m.val + row + plan.run[r].diagonal * m.ld;
-    const int          length = row < m.n ? plan.run[r].length : 0;
-
-#pragma unroll
-    for (int u = 0; u < SPIKE_TILE_RUN; u++) {
-      if (u < length) next[u] = *(const SpikeKrylovPair *)(val + u * m.ld);
-      else next[u].a = next[u].b = 0.0;
-    }
-  };
+  constexpr int                 ND = X::nd ? X::nd : 1, WARPS = SPIKE_TILE_THREADS / 32, G = NC < 4 ? NC : 4;
+  __shared__ PetscScalar        total[X::nd ? WARPS * NC * ND : 1]; /* [WARPS][NC][ND] */
+  const int                     warp = threadIdx.x / 32, group = first + blockIdx.x * NC;
+  PetscInt                      row = (PetscInt)blockIdx.y * SPIKE_TILE_ROWS + 2 * threadIdx.x;
+  SpikeKrylovPair               a[SPIKE_TILE_RUN], next[SPIKE_TILE_RUN];
 
   SpikeAwait();
-  fetch(0);
+  SpikeTileFetch(m, plan.run[0], (PetscInt)blockIdx.y * SPIKE_TILE_ROWS + 2 * (PetscInt)threadIdx.x, next);
   if (threadIdx.x < NC) {
     const int column = group + (int)threadIdx.x < p.count ? p.column[group + threadIdx.x] : -1;
 
@@ -173,57 +298,22 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
   if constexpr (X::nd > 0)
     for (int i = threadIdx.x; i < WARPS * NC * ND; i += SPIKE_TILE_THREADS) total[i] = 0.0;
   __syncthreads();
-  for (PetscInt top = (PetscInt)blockIdx.y * SPIKE_TILE_ROWS; top < m.n;) {
-    PetscScalar sum[NC][2];
+  for (int t = blockIdx.y, tiles = (int)((m.n - 1) / SPIKE_TILE_ROWS) + 1; t < tiles; t += gridDim.y) {
+    const PetscInt top = (PetscInt)t * SPIKE_TILE_ROWS, row = top + 2 * (PetscInt)threadIdx.x;
+    PetscScalar    sum[NC][2];
 
 #pragma unroll
     for (int k = 0; k < NC; k++) sum[k][0] = sum[k][1] = 0.0;
     for (int s = 0, r = 0; s < plan.segments; s++) {
-      const PetscInt64 base   = (PetscInt64)top + plan.offset[s];
-      const int        length = plan.length[s], low = (int)PetscMin(PetscMax(-base, (PetscInt64)0), (PetscInt64)length),
-                high = (int)PetscMin((PetscInt64)m.n - base, (PetscInt64)length);
-
       __syncthreads();
-      for (int k = warp / PARTS; k < NC; k += WARPS / PARTS) {
-        const int          part = warp % PARTS * 32 + lane;
-        const PetscScalar *from = p.x + start[k] + base + part;
-        PetscScalar       *to   = tile + 2 * SPIKE_TILE_HALF * k + part % 2 * SPIKE_TILE_HALF + part / 2;
-
-        if (start[k] < 0) continue;
-        if (high - low == length) {
-#pragma unroll 4
-          for (int e = part; e < length; e += 32 * PARTS, from += 32 * PARTS, to += 16 * PARTS)
-            SpikeCopyAsync<sizeof(PetscScalar)>(to, from);
-        } else {
-          for (int e = part; e < length; e += 32 * PARTS, from += 32 * PARTS, to += 16 * PARTS) {
-            if (e >= low && e < high) SpikeCopyAsync<sizeof(PetscScalar)>(to, from);
-            else *to = 0.0;
-          }
-        }
-      }
+      SpikeTileCopy<NC>(p.x, start, (PetscInt64)top + plan.offset[s], plan.length[s], m.n, tile);
       SpikeCopyWait();
       __syncthreads();
       for (; r < plan.last[s]; r++) {
-        const int          run = plan.run[r].length, place = plan.run[r].place, after = place + 1;
-        const PetscScalar *even = tile + place % 2 * SPIKE_TILE_HALF + place / 2 + threadIdx.x,
-                          *odd  = tile + after % 2 * SPIKE_TILE_HALF + after / 2 + threadIdx.x;
-
 #pragma unroll
         for (int u = 0; u < SPIKE_TILE_RUN; u++) a[u] = next[u];
-        if (r + 1 < plan.runs) fetch(r + 1);
-        switch (run) {
-        case 1:
-          SpikeTileAdd<NC, 1>(even, odd, a, sum);
-          break;
-        case 2:
-          SpikeTileAdd<NC, 2>(even, odd, a, sum);
-          break;
-        case 3:
-          SpikeTileAdd<NC, 3>(even, odd, a, sum);
-          break;
-        default:
-          SpikeTileAdd<NC, SPIKE_TILE_RUN>(even, odd, a, sum);
-        }
+        if (r + 1 < plan.runs) SpikeTileFetch(m, plan.run[r + 1], row, next);
+        SpikeTileRunAdd<NC>(plan.run[r], tile, a, sum);
       }
     }
     const bool      inside = row < m.n, both = row + 1 < m.n;
@@ -240,69 +330,17 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
 #pragma unroll
         for (int i = 0; i < ND; i++) d[g][i] = 0.0;
         if (!inside || start[k + g] < 0) continue;
-        PetscScalar    *y = p.y + start[k + g] + row;
         SpikeKrylovPair pair;
 
         pair.a = p.scale ? SpikeKrylovMul(scale.a, sum[k + g][0]) : sum[k + g][0];
         pair.b = p.scale ? SpikeKrylovMul(scale.b, sum[k + g][1]) : sum[k + g][1];
-        if (wide && both) *(SpikeKrylovPair *)y = pair;
-        else {
-          y[0] = pair.a;
-          if (both) y[1] = pair.b;
-        }
-        if constexpr (X::nd > 0) {
-          PetscScalar e[X::nv], f[X::nv];
-
-#pragma unroll
-          for (int i = 0; i < X::nv; i++) {
-            if (!((X::read >> i) & 1)) continue;
-            const SpikeKrylovPair v = i == p.own
-                                      ? pair
-                                      : SpikeTileLoad(p.v.v[i] + number[k + g] * p.v.ld[i] + row, wide, both);
-
-            e[i] = v.a;
-            f[i] = v.b;
-          }
-          X::row(&state.device[number[k + g]].s.f, e, d[g]);
-          if (both) X::row(&state.device[number[k + g]].s.f, f, d[g]);
-        }
+        SpikeTileStore<STEP>(p, pair, start[k + g], number[k + g], row, wide, both, state, d[g]);
       }
       if constexpr (X::nd > 0) SpikeTileSum<G, ND>(d, total + (warp * NC + k) * ND);
     }
-    top += (PetscInt)gridDim.y * SPIKE_TILE_ROWS;
-    row += (PetscInt)gridDim.y * SPIKE_TILE_ROWS;
-    if (top < m.n) fetch(0);
+    if (t + (int)gridDim.y < tiles) SpikeTileFetch(m, plan.run[0], row + (PetscInt)gridDim.y * SPIKE_TILE_ROWS, next);
   }
-  if constexpr (X::nd > 0) {
-    const unsigned block = blockIdx.y, blocks = gridDim.y;
-
-    __syncthreads();
-    for (int i = threadIdx.x; i < NC * ND; i += SPIKE_TILE_THREADS) {
-      PetscScalar sum = 0.0;
-
-      if (start[i / ND] < 0) continue;
-      for (int w = 0; w < WARPS; w++) sum += total[w * NC * ND + i];
-      state.partials[number[i / ND] * state.stride + i % ND * blocks + block] = sum;
-    }
-    __syncthreads();
-    if (threadIdx.x < NC) {
-      __threadfence(); /* for what the others have written in front of the barrier */
-      last[threadIdx.x] = start[threadIdx.x] >= 0 &&
-                          atomicInc(&state.device[number[threadIdx.x]].ticket, blocks - 1) == blocks - 1;
-    }
-    __syncthreads();
-    for (int k = warp; k < NC; k += WARPS) {
-      PetscScalar d[ND];
-
-      if (!last[k]) continue;
-      __threadfence();
-#pragma unroll
-      for (int i = 0; i < ND; i++)
-        d[i] = SpikeWarpSum(
-          SpikeKrylovGather<3>(state.partials + number[k] * state.stride + i * blocks, lane, 32, blocks));
-      if (!lane) SpikeKrylovConclude<STEP, false>(d, state.recur, state.device + number[k], state.mail + number[k]);
-    }
-  }
+  if constexpr (X::nd > 0) SpikeTileFinish<STEP, NC>(total, start, number, state);
 }
 
 static inline PetscInt64 SpikeTileCount(const SpikeKrylovCopyCUDA *c)
@@ -311,8 +349,8 @@ static inline PetscInt64 SpikeTileCount(const SpikeKrylovCopyCUDA *c)
 }
 
 /*
-  A product alone has a block for each tile, which the device hands out; with sums blocks are as many as fill it twice,
-  as in SpikeRhsBlocks()
+  A product alone has a thread block for each tile, which the device hands out, as far as a grid can; with sums they are
+  as many as fill it twice, as in SpikeRhsBlocks()
 */
 template <int STEP, int NC>
 static PetscErrorCode SpikeTileLaunch(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c, const SpikeTilePlan &plan,
@@ -321,7 +359,7 @@ static PetscErrorCode SpikeTileLaunch(const SpikeKrylovRhs *s, const SpikeKrylov
   const size_t        bytes = (size_t)NC * 2 * SPIKE_TILE_HALF * sizeof(PetscScalar);
   const SpikeRhsCUDA *d     = (const SpikeRhsCUDA *)s->data;
   const PetscInt64    most = 2 * d->h.gpu->multiprocessors, tiles = SpikeTileCount(c),
-                   each = STEP == SPIKE_KRYLOV_NSTEPS ? 1 : (tiles + most - 1) / most;
+                   each = ((tiles - 1) / (STEP == SPIKE_KRYLOV_NSTEPS ? 65535 : most)) + 1;
   bool wide             = (uintptr_t)p.y % alignof(SpikeKrylovPair) == 0 && p.ld % 2 == 0;
 
   PetscFunctionBegin;
@@ -342,19 +380,12 @@ static inline int SpikeTileMost(const SpikeRhsCUDA *d)
   return most > 16 ? 16 : (most > 8 ? 8 : 4); /* some of it is that of other things */
 }
 
-/* Complex numbers would take twice the registers and the shared memory */
-bool SpikeRhsHasTiles_CUDA(const SpikeKrylovCopyCUDA *c)
-{
-  return !PetscDefined(USE_COMPLEX) && c->base.form == KSP_FUSED_SPMV_DIA && SpikeTileCount(c) < 65536 &&
-         (uintptr_t)c->dia.val % alignof(SpikeKrylovPair) == 0;
-}
-
 /*
   As many columns to a block as keep the device busy: fewer of them read the values of the copy more often, from the
   second-level cache. Without sums three blocks with 8 columns on a multiprocessor wait less than two with 16: 173 to
   192 us for 27 points and a million rows on an H200, and 1.54 to 1.62 ms for 8 millions.
 */
-template <int STEP>
+template <int STEP, bool HAS>
 static PetscErrorCode SpikeTileSelect(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c, const SpikeRhsProduct &p)
 {
   const SpikeRhsCUDA *d    = (const SpikeRhsCUDA *)s->data;
@@ -362,17 +393,21 @@ static PetscErrorCode SpikeTileSelect(const SpikeKrylovRhs *s, const SpikeKrylov
   SpikeTilePlan       plan;
 
   PetscFunctionBegin;
-  SpikeTileMakePlan(c->dia.count, c->diaoffset, &plan);
-  while (most > 4 && SpikeTileCount(c) * ((p.count + most - 1) / most) < d->h.gpu->multiprocessors) most /= 2;
-  for (int first = 0; first < p.count;) {
-    const int left = p.count - first, nc = PetscMin(most, left > 8 ? 16 : (left > 4 ? 8 : (left > 2 ? 4 : 2))),
-              groups = PetscMax(1, left / nc);
+  if constexpr (HAS) {
+    SpikeTileMakePlan(c->dia.count, c->diaoffset, &plan);
+    while (most > 4 && SpikeTileCount(c) * ((p.count + most - 1) / most) < d->h.gpu->multiprocessors) most /= 2;
+    for (int first = 0; first < p.count;) {
+      const int left = p.count - first, nc = PetscMin(most, left > 8 ? 16 : (left > 4 ? 8 : (left > 2 ? 4 : 2))),
+                groups = PetscMax(1, left / nc);
 
-    if (nc == 16) PetscCall((SpikeTileLaunch<STEP, 16>(s, c, plan, p, first, groups)));
-    else if (nc == 8) PetscCall((SpikeTileLaunch<STEP, 8>(s, c, plan, p, first, groups)));
-    else if (nc == 4) PetscCall((SpikeTileLaunch<STEP, 4>(s, c, plan, p, first, groups)));
-    else PetscCall((SpikeTileLaunch<STEP, 2>(s, c, plan, p, first, groups)));
-    first += nc * groups;
+      if constexpr (STEP != SPIKE_KRYLOV_NSTEPS) {
+        if (nc == 16) PetscCall((SpikeTileLaunch<STEP, 16>(s, c, plan, p, first, groups)));
+      }
+      if (nc == 8) PetscCall((SpikeTileLaunch<STEP, 8>(s, c, plan, p, first, groups)));
+      else if (nc == 4) PetscCall((SpikeTileLaunch<STEP, 4>(s, c, plan, p, first, groups)));
+      else if (nc == 2) PetscCall((SpikeTileLaunch<STEP, 2>(s, c, plan, p, first, groups)));
+      first += nc * groups;
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -383,7 +418,7 @@ PetscErrorCode SpikeRhsTiles_CUDA(const SpikeKrylovRhs *s, const SpikeKrylovCopy
   PetscFunctionBegin;
 #define SPIKE_TILE_CASE(NAME) \
   case NAME: \
-    PetscCall(SpikeTileSelect<NAME>(s, c, p)); \
+    PetscCall(SpikeTileSelect<NAME, SpikeRhsTiled>(s, c, p)); \
     break;
   switch (step) {
     SPIKE_KRYLOV_MULT_STEPS(SPIKE_TILE_CASE)

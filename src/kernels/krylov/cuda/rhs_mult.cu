@@ -46,19 +46,7 @@ struct SpikeRhsSell {
 
 /* By diagonals, a thread a row */
 template <int NC>
-struct SpikeRhsDia {
-  SpikeKrylovDia m;
-
-  struct Shared {
-    PetscInt offset[SPIKE_DIA_MOST];
-  };
-
-  __device__ __forceinline__ void prepare(Shared &shared) const
-  {
-    for (int d = threadIdx.x; d < m.count; d += blockDim.x) shared.offset[d] = m.offset[d];
-    __syncthreads();
-  }
-
+struct SpikeRhsDia : SpikeDIATabled {
   template <typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscInt number, PetscInt threads,
                                        const PetscScalar *const x[], F &&f) const
@@ -149,21 +137,16 @@ static PetscErrorCode SpikeRhsMultLaunch(const SpikeKrylovRhs *s, const SpikeKry
 {
   const SpikeRhsCUDA *d      = (const SpikeRhsCUDA *)s->data;
   const unsigned      groups = (unsigned)((p.count + NC - 1) / NC);
+  const auto          launch = [&](const auto &rows, PetscInt threads) {
+    const dim3 grid(groups, SpikeRhsBlocks(d, threads));
+
+    return SpikeLaunchBehind(SpikeRhsMultKernel<STEP, NC, std::decay_t<decltype(rows)>>, grid,
+                                      dim3(SPIKE_KRYLOV_THREADS), 0, d->h.stream, rows, p, SpikeRhsStateOf(s));
+  };
 
   PetscFunctionBegin;
-  if (c->base.form == KSP_FUSED_SPMV_DIA) {
-    const SpikeRhsDia<NC> rows = {c->dia};
-
-    PetscCallCUDA(SpikeLaunchBehind(SpikeRhsMultKernel<STEP, NC, SpikeRhsDia<NC>>,
-                                    dim3(groups, SpikeRhsBlocks(d, c->dia.n)), dim3(SPIKE_KRYLOV_THREADS), 0,
-                                    d->h.stream, rows, p, SpikeRhsStateOf(s)));
-  } else {
-    const SpikeRhsSell<NC> rows = {c->sell};
-
-    PetscCallCUDA(SpikeLaunchBehind(SpikeRhsMultKernel<STEP, NC, SpikeRhsSell<NC>>,
-                                    dim3(groups, SpikeRhsBlocks(d, 32 * c->sell.slices)), dim3(SPIKE_KRYLOV_THREADS), 0,
-                                    d->h.stream, rows, p, SpikeRhsStateOf(s)));
-  }
+  if (c->base.form == KSP_FUSED_SPMV_SELL) PetscCallCUDA(launch(SpikeRhsSell<NC>{c->sell}, 32 * c->sell.slices));
+  else if constexpr (!SpikeRhsTiled) PetscCallCUDA(launch(SpikeRhsDia<NC>{{c->dia}}, c->dia.n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,7 +179,7 @@ PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, Pets
   SpikeRhsCUDA              *d     = (SpikeRhsCUDA *)s->data;
   const SpikeKrylovCopyCUDA *c     = (const SpikeKrylovCopyCUDA *)copy;
   const PetscInt             n     = c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n;
-  const bool                 tiled = SpikeRhsHasTiles_CUDA(c);
+  const bool                 tiled = SpikeRhsTiled && c->base.form == KSP_FUSED_SPMV_DIA;
   const int                  nv    = step < SPIKE_KRYLOV_NSTEPS ? (int)SpikeKrylovSteps[step].nvectors : 0;
   PetscInt                   done  = 0;
   SpikeRhsProduct            p;
@@ -213,7 +196,7 @@ PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, Pets
     p.v.ld[k] = ld[k];
     if (v[k] == y) p.own = k;
   }
-  d->block = d->all = false;
+  d->basis = d->all = false;
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = 0; i < width;) {
     for (p.count = 0; i < width && p.count < SPIKE_RHS_LIST; i++)
@@ -227,14 +210,9 @@ PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, Pets
 #define SPIKE_RHS_CASE(NAME) \
   case NAME: \
     PetscCall(SpikeRhsMultSelect<NAME>(s, c, p)); \
-    break
+    break;
     switch (step) {
-      SPIKE_RHS_CASE(SPIKE_BCGS_ALPHA);
-      SPIKE_RHS_CASE(SPIKE_BCGS_OMEGA);
-      SPIKE_RHS_CASE(SPIKE_BCGS_OMEGA_RHO);
-      SPIKE_RHS_CASE(SPIKE_CG_ALPHA);
-      SPIKE_RHS_CASE(SPIKE_CG1_BETA);
-      SPIKE_RHS_CASE(SPIKE_KRYLOV_NSTEPS);
+      SPIKE_KRYLOV_MULT_STEPS(SPIKE_RHS_CASE)
     default:
       SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
     }

@@ -18,8 +18,11 @@ typedef struct {
 } SpikeRhsProduct;
 
 /*
-  rhs_dia.cu: the same for the columns in the list; and whether a copy is one of those that can be taken so
+  Copies by diagonals go by tiles, values read once for up to 16 right-hand sides; complex numbers, which would take
+  twice the registers and the shared memory, go as copies in slices do
 */
-PETSC_INTERN bool           SpikeRhsHasTiles_CUDA(const SpikeKrylovCopyCUDA *);
+static constexpr bool SpikeRhsTiled = !PetscDefined(USE_COMPLEX);
+
+/* rhs_dia.cu: a copy by diagonals with the right-hand sides in the list */
 PETSC_INTERN PetscErrorCode SpikeRhsTiles_CUDA(const SpikeKrylovRhs *, const SpikeKrylovCopyCUDA *, SpikeKrylovStep,
                                                const SpikeRhsProduct &);

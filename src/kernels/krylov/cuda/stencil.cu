@@ -33,8 +33,8 @@ constexpr bool SpikeKrylovStencilMore()
 }
 
 /*
-  As SpikeKrylovMultKernel(). KNOWN: scale is NULL, y and x are those vectors, and x is not fetched again. Moves x and
-  y, the coefficients where each point has its own, and the other vectors of the step. Deterministic
+  As SpikeKrylovMultKernel(). KNOWN, of fast stencils: scale is NULL, y and x are those vectors, and x is not fetched
+  again. Moves x and y, the coefficients where each point has its own, and the other vectors of the step. Deterministic
 */
 template <int STEP, bool KNOWN, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
@@ -68,10 +68,10 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
     return r;
   };
   const auto ahead = [&](PetscCount row) {
-    if (!KNOWN && scale) SpikeStencilAhead(scale + row);
+    if (!KNOWN && scale) SpikePrefetch(scale + row);
 #pragma unroll
     for (int k = 0; k < X::nv; k++)
-      if (((X::read >> k) & 1) && k != own && k != FROM) SpikeStencilAhead(v.v[k] + row);
+      if (((X::read >> k) & 1) && k != own && k != FROM) SpikePrefetch(v.v[k] + row);
   };
   m.each(rows, (PetscScalar *)stencilplanes, x, fetch, ahead,
          [&](PetscCount row, PetscScalar sum, const SpikeKrylovFetched<X::nv> &r, auto &&here) {
@@ -92,12 +92,15 @@ template <int STEP, class ROWS>
 static PetscErrorCode SpikeKrylovStencilLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, unsigned blocks,
                                                size_t planes, const SpikeKrylovMultArgs *a)
 {
-  constexpr int from  = SpikeKrylovStencilFrom(STEP);
-  const bool    known = !a->scale && (STEP == SPIKE_KRYLOV_NSTEPS || (a->own == SpikeKrylovStencilOwn(STEP) &&
+  constexpr int from   = SpikeKrylovStencilFrom(STEP);
+  const bool    known  = !a->scale && (STEP == SPIKE_KRYLOV_NSTEPS || (a->own == SpikeKrylovStencilOwn(STEP) &&
                                                                    (from < 0 || a->v.v[PetscMax(from, 0)] == a->x)));
-  const auto kernel = known ? SpikeKrylovStencilKernel<STEP, true, ROWS> : SpikeKrylovStencilKernel<STEP, false, ROWS>;
+  auto          kernel = SpikeKrylovStencilKernel<STEP, false, ROWS>;
 
   PetscFunctionBegin;
+  if constexpr (ROWS::FAST) {
+    if (known) kernel = SpikeKrylovStencilKernel<STEP, true, ROWS>;
+  }
   PetscCallCUDA(SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), planes, h->stream, rows, a->scale,
                                   a->x, a->y, a->v, a->own, a->recur, (unsigned)a->front, (unsigned)a->total, h->device,
                                   h->partials, h->devicemail));

@@ -2,11 +2,6 @@
 /* stencil_basis.cu: products by a stencil that have the inner products of a basis step in the epilogue */
 #include "stencil.cuh"
 
-template <int M>
-struct SpikeStencilColumns {
-  const PetscScalar *v[M];
-};
-
 /*
   As SpikeBasisMultKernel(): y = A x, and the DOTS of this y over M columns, which are on their way while the rows are
   summed. Deterministic
@@ -14,7 +9,7 @@ struct SpikeStencilColumns {
 template <int M, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
   SpikeBasisStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ x,
-                          PetscScalar *__restrict__ y, SpikeStencilColumns<M> p, const PetscScalar *z, SpikeBasisEnd e)
+                          PetscScalar *__restrict__ y, SpikeBasisPointers<M> p, const PetscScalar *z, SpikeBasisEnd e)
 {
   PetscScalar       d[M + 3];
   extern __shared__ __align__(16) unsigned char stencilplanes[];
@@ -38,30 +33,23 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
   };
   const auto ahead = [&](PetscCount row) {
 #pragma unroll
-    for (int j = 0; j < M; j++) SpikeStencilAhead(p.v[j] + row);
+    for (int j = 0; j < M; j++) SpikePrefetch(p.v[j] + row);
   };
   m.each(rows, (PetscScalar *)stencilplanes, x, fetch, ahead,
          [&](PetscCount row, PetscScalar sum, const Row &r, auto &&) {
 #pragma unroll
            for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(r.p[j], sum);
            y[row] = sum;
-           d[M] += SpikeKrylovDot(sum, sum);
-           if (z) {
-             const PetscScalar c = z[row];
-
-             d[M + 1] += SpikeKrylovDot(c, c);
-             d[M + 2] += SpikeKrylovDot(sum, c);
-           }
+           SpikeBasisDotsRow<M>(row, sum, z, d);
          });
-  SpikeBasisLeave<M, 3>(d, M, 0, z ? 3 : 1, M, e.partials);
-  SpikeBasisFinish(e);
+  SpikeBasisSums<M, 3>(d, M, z ? 3 : 1, e, 0);
 }
 
 template <int M, class ROWS>
 static PetscErrorCode SpikeBasisStencilLaunch(const SpikeKrylovCUDA *h, const ROWS &rows, const SpikeStencilPlan &plan,
                                               const PetscScalar *x, const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
-  SpikeStencilColumns<M> p;
+  SpikeBasisPointers<M> p;
 
   PetscFunctionBegin;
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];

@@ -41,8 +41,6 @@ static PetscErrorCode SpikeKrylovBasisCreate_Host(SpikeKrylov *s, PetscInt ncolu
 static PetscErrorCode SpikeKrylovBasisStep_Host(SpikeKrylov *s, SpikeKrylovBasisStep step, const SpikeKrylovBasis *b,
                                                 const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *recurrence)
 {
-  const PetscReal m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0,
-                                                                  4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
   const SpikeKrylovBasisLoop *loops = SpikeKrylovLoopsGet().basisstep;
 
   PetscFunctionBegin;
@@ -50,8 +48,7 @@ static PetscErrorCode SpikeKrylovBasisStep_Host(SpikeKrylov *s, SpikeKrylovBasis
   if (s->scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
   (*loops[step])(b, (PetscScalar *)s->data);
   if (combine) (*loops[SPIKE_KRYLOV_COMBINE])(combine, NULL);
-  PetscCall(PetscLogFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) *
-                          (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n));
+  PetscCall(PetscLogFlops(SpikeKrylovBasisFlops(step, b, combine) * b->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -113,12 +113,10 @@ static PetscErrorCode SpikeKrylovRhsBasisStep_Host(SpikeKrylovRhs *s, PetscInt w
                                                    const SpikeKrylovBasis   *combine,
                                                    const SpikeIDRRecurrence *recurrence)
 {
-  const PetscInt m        = b->last - b->first,
-                 nsums    = SpikeKrylovBasisSums(step, m, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL));
-  const PetscBool pieces  = (PetscBool)(step == SPIKE_KRYLOV_DOTS &&
+  const PetscInt m     = b->last - b->first,
+                 nsums = SpikeKrylovBasisSums(step, m, (PetscBool)(b->z != NULL), (PetscBool)(b->q != NULL));
+  const PetscBool             pieces   = (PetscBool)(step == SPIKE_KRYLOV_DOTS &&
                                        (double)b->n * m * sizeof(PetscScalar) > SPIKE_RHS_CACHE);
-  const PetscReal flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0, 4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0),
-                             8.0};
   const SpikeKrylovBasisLoop *loops    = SpikeKrylovLoopsGet().basisstep;
   PetscScalar               **pointers = (PetscScalar **)s->data;
   PetscInt                    done     = 0;
@@ -139,8 +137,7 @@ static PetscErrorCode SpikeKrylovRhsBasisStep_Host(SpikeKrylovRhs *s, PetscInt w
       (*loops[SPIKE_KRYLOV_COMBINE])(&h, NULL);
     }
   }
-  PetscCall(PetscLogFlops((flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0)) *
-                          (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * b->n * done));
+  PetscCall(PetscLogFlops(SpikeKrylovBasisFlops(step, b, combine) * b->n * done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(SPIKE_STENCIL_THREADS, ROWS::RESIDENT)
   m.each(
     rows, (PetscScalar *)stencilplanes, x, [&](PetscCount row) { return ADD ? z[row] : PetscScalar(0.0); },
     [&](PetscCount row) {
-      if (ADD) SpikeStencilAhead(z + row);
+      if (ADD) SpikePrefetch(z + row);
     },
     [&](PetscCount row, PetscScalar sum, PetscScalar before, auto &&) { y[row] = ADD ? before + sum : sum; });
 }

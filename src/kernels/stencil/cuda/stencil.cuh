@@ -65,17 +65,6 @@ typedef struct {
   const PetscScalar       *coef;
 } SpikeStencilTable;
 
-/* With nothing to fetch in front of a row */
-struct SpikeStencilNothing {
-  __device__ __forceinline__ SpikeStencilNothing operator()(PetscCount) const { return {}; }
-};
-
-/* On its way into the second-level cache */
-__device__ static __forceinline__ void SpikeStencilAhead(const PetscScalar *p)
-{
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-}
-
 /* One number on its way into shared memory. A complex number need not be aligned to its size */
 __device__ static __forceinline__ void SpikeStencilCopy(PetscScalar *to, const PetscScalar *from)
 {
@@ -108,6 +97,7 @@ __host__ __device__ constexpr int SpikeStencilResident(unsigned mask, bool step)
 */
 template <unsigned MASK>
 struct SpikeStencilTiles {
+  static constexpr bool FAST     = true;
   static constexpr bool FLAT     = !(MASK & (0x1c7u | 0x1c7u << 9 | 0x1c7u << 18)); /* no point has a j */
   static constexpr int  JB       = FLAT ? 1 : 4;
   static constexpr int  HALO     = FLAT ? 0 : 1;
@@ -273,7 +263,8 @@ __device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencil
 */
 template <bool SINGLE>
 struct SpikeStencilRows {
-  static constexpr int RESIDENT = 4, WITHSTEP = 3;
+  static constexpr bool FAST     = false;
+  static constexpr int  RESIDENT = 4, WITHSTEP = 3;
 
   SpikeStencilTable m;
 
@@ -326,7 +317,8 @@ typedef struct {
 */
 template <bool SINGLE>
 struct SpikeStencilEnds {
-  static constexpr int RESIDENT = 4, WITHSTEP = 3;
+  static constexpr bool FAST     = false;
+  static constexpr int  RESIDENT = 4, WITHSTEP = 3;
 
   SpikeStencilEndsTable m;
 

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* basis_moves.cuh: UPDATE and COMBINE, of one right-hand side or several */
+#pragma once
+
+#include "basis.cuh"
+
+/*
+  thread blocks of a multiprocessor with one right-hand side; no more are launched, for a second round would be small
+*/
+#define SPIKE_BASIS_RESIDENT 4
+
+/* Places for M vectors, or for any number with M < 0 */
+__host__ __device__ constexpr int SpikeBasisPlaces(int M)
+{
+  return M < 0 ? SPIKE_BASIS_MOST : (M ? M : 1);
+}
+
+/*
+  UPDATE, COMBINE, or the first and then the other: A, B, c, a and E, F, f, w are theirs; next is the y of the latter,
+  and NULL where there is none. m3: vectors of F. Only the kernel for any number of vectors has q. Pointers are those of
+  right-hand side 0, ld apart from the next one's
+*/
+template <int M1, int M2>
+struct SpikeBasisMoves {
+  SpikeBasisPointers<SpikeBasisPlaces(M1)> A, B;
+  SpikeBasisPointers<SpikeBasisPlaces(M2)> E, F;
+  const PetscScalar                       *c, *a, *f, *w, *g;
+  PetscScalar                             *x, *y, *z, *r, *q, *p, *next;
+  PetscInt64                               ld;
+  int                                      m1, m2, m3;
+  bool                                     update;
+};
+
+/*
+  Rows of the right-hand side at offset o. All that is read of a row is read before any of it is written, but q and p,
+  which nothing else reads
+*/
+template <int V, int M1, int M2>
+__device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBasisMoves<M1, M2> &b, PetscInt64 o,
+                                                      const PetscScalar c[], const PetscScalar f[], PetscScalar a,
+                                                      PetscScalar w, PetscScalar smooth, PetscScalar d[])
+{
+  constexpr int u1 = M1 < 0 ? 4 : SpikeBasisPlaces(M1), u2 = M2 < 0 ? 4 : SpikeBasisPlaces(M2);
+  const int     m1 = M1 < 0 ? b.m1 : M1, m2 = M2 < 0 ? b.m2 : M2;
+  const bool    has = M1 < 0 && b.q;
+  SpikeRows<V>  y, z, x, r, q, p, g, u;
+
+  if (b.r) r = SpikeRowsLoad<V>(b.r + o, i);
+  if (b.update) {
+    y = SpikeRowsLoad<V>(b.y + o, i);
+    z = SpikeRowsLoad<V>(b.z + o, i);
+    if (b.x) x = SpikeRowsLoad<V>(b.x + o, i);
+    if (has) {
+      q = SpikeRowsLoad<V>(b.q + o, i);
+      p = SpikeRowsLoad<V>(b.p + o, i);
+#pragma unroll
+      for (int v = 0; v < V; v++) {
+        q.e[v] = SpikeFma(-smooth, q.e[v] - r.e[v], q.e[v]);
+        p.e[v] = SpikeFma(-smooth, p.e[v] - x.e[v], p.e[v]);
+      }
+      SpikeRowsStore<V>(b.q + o, i, q);
+      SpikeRowsStore<V>(b.p + o, i, p);
+    }
+#pragma unroll(u1)
+    for (int j = 0; j < m1; j++) {
+      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(b.A.v[j] + o, i), z);
+      SpikeRowsAxpy(-c[j], SpikeRowsLoad<V>(b.B.v[j] + o, i), y);
+    }
+    if (b.x) {
+      SpikeRowsAxpy(a, y, x);
+      SpikeRowsAxpy(-a, z, r);
+      if (has) {
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+          const PetscScalar t = q.e[v] - r.e[v];
+
+          d[0] += SpikeKrylovDot(t, q.e[v]);
+          d[1] += SpikeKrylovDot(t, t);
+        }
+        SpikeRowsDot(q, q, d[2]);
+        SpikeRowsDot(r, r, d[3]);
+      } else SpikeRowsDot(r, r, d[0]);
+    }
+  }
+  if (b.next) {
+    g = r;
+#pragma unroll
+    for (int v = 0; v < V; v++) u.e[v] = 0.0;
+    if (M2 < 0) {
+#pragma unroll(u2)
+      for (int j = 0; j < m2; j++) SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j] + o, i), g);
+#pragma unroll(u2)
+      for (int j = 0; j < b.m3; j++) SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j] + o, i), u);
+    } else {
+#pragma unroll(u2)
+      for (int j = 0; j < m2; j++) {
+        SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j] + o, i), g);
+        SpikeRowsAxpy(f[j], SpikeRowsLoad<V>(b.F.v[j] + o, i), u);
+      }
+    }
+    SpikeRowsAxpy(w, g, u);
+    SpikeRowsStore<V>(b.next + o, i, u);
+  }
+  if (b.update) {
+    if (m1) {
+      SpikeRowsStore<V>(b.y + o, i, y);
+      SpikeRowsStore<V>(b.z + o, i, z);
+    }
+    if (b.x) {
+      SpikeRowsStore<V>(b.x + o, i, x);
+      SpikeRowsStore<V>(b.r + o, i, r);
+    }
+  }
+}
+
+/*
+  Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q four more; 2 m2 + 1 for a COMBINE behind it, one more
+  alone. Rows as in SpikeBasisDots(). RHS: blockIdx.y is the right-hand side
+*/
+template <int M1, int M2, bool RHS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, RHS ? 3 : SPIKE_BASIS_RESIDENT)
+  SpikeBasisMove(PetscInt n, SpikeBasisMoves<M1, M2> b, bool wide, SpikeBasisEnd e)
+{
+  const PetscInt   begin = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, stride = (PetscInt)gridDim.x * blockDim.x;
+  const int        t = threadIdx.x, rhs = RHS ? blockIdx.y : 0;
+  const PetscInt64 o = RHS ? rhs * b.ld : 0, small = RHS ? (PetscInt64)rhs * e.nsmall : 0;
+  constexpr int    S = M1 < 0 ? 4 : 1; /* sums */
+  PetscScalar      d[S];
+  __shared__ PetscScalar c[SpikeBasisPlaces(M1)], f[SpikeBasisPlaces(M2)];
+
+  SpikeAwait();
+  if (e.device[rhs].s.reason) return;
+  const PetscScalar a      = b.update && b.x ? b.a[small] : PetscScalar(0.0),
+                    w      = b.next && b.w ? b.w[small] : PetscScalar(1.0),
+                    smooth = M1 < 0 && b.q ? b.g[small] : PetscScalar(0.0);
+
+#pragma unroll
+  for (int k = 0; k < S; k++) d[k] = 0.0;
+  if (t < b.m1) c[t] = b.c[small + t];
+  if (t < b.m2 || t < b.m3) f[t] = b.f[small + t];
+  __syncthreads();
+  if (wide)
+    for (PetscInt i = begin; i < n / 2; i += stride) SpikeMovesRows<2, M1, M2>(i, b, o, c, f, a, w, smooth, d);
+  for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
+    SpikeMovesRows<1, M1, M2>(i, b, o, c, f, a, w, smooth, d);
+  if (e.nsums) SpikeBasisSums<S, 0>(d, e.nsums, 0, e, rhs);
+}
+
+/* The arguments of both steps, either of which may be NULL; returns whether all vectors begin with a pair of rows */
+template <int M1, int M2>
+static bool SpikeMovesMake(const SpikeKrylovBasis *update, const SpikeKrylovBasis *combine, SpikeBasisMoves<M1, M2> *b)
+{
+  bool wide = true;
+
+  memset((void *)b, 0, sizeof(*b));
+  if (update) {
+    b->update = true;
+    b->m1     = (int)(update->last - update->first);
+    b->c      = update->c;
+    b->a      = update->a;
+    b->g      = update->g;
+    b->x      = update->x;
+    b->y      = update->y;
+    b->z      = update->z;
+    b->r      = update->r;
+    b->q      = update->q;
+    b->p      = update->p;
+    for (int j = 0; j < b->m1; j++) {
+      b->A.v[j] = update->A[update->first + j];
+      b->B.v[j] = update->B[update->first + j];
+      wide      = wide && SpikeBasisWide(b->A.v[j]) && SpikeBasisWide(b->B.v[j]);
+    }
+  }
+  if (combine) {
+    b->m2   = combine->A ? (int)(combine->last - combine->first) : 0;
+    b->m3   = combine->B ? (int)(combine->last - combine->first) : 0;
+    b->f    = combine->c;
+    b->w    = combine->a;
+    b->next = combine->y;
+    if (!b->r) b->r = combine->r;
+    for (int j = 0; j < b->m2; j++) {
+      b->E.v[j] = combine->A[combine->first + j];
+      wide      = wide && SpikeBasisWide(b->E.v[j]);
+    }
+    for (int j = 0; j < b->m3; j++) {
+      b->F.v[j] = combine->B[combine->first + j];
+      wide      = wide && SpikeBasisWide(b->F.v[j]);
+    }
+  }
+  return wide && SpikeBasisWide(b->x) && SpikeBasisWide(b->y) && SpikeBasisWide(b->z) && SpikeBasisWide(b->r) &&
+         SpikeBasisWide(b->q) && SpikeBasisWide(b->p) && SpikeBasisWide(b->next);
+}
