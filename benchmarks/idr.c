@@ -21,7 +21,7 @@ static char help[] = "Fused IDR(s) against KSPIDR and against what memory allows
 #include <petscspike.h>
 #include <petscblaslapack.h>
 #include "common/matcsr.h"
-#include "ksp_fused/fused.h"
+#include "ksp_fused/adapters.h"
 #include "common/bandcase.h"
 #include "common/poisson.h"
 #include "common/symbols.h"
@@ -119,7 +119,7 @@ static PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, PCType p
     KSPFusedInfo info;
 
     PetscCall(KSPFusedGetInfo(ksp, &info));
-    if (info.copy) *matrix = (PetscReal)((const SpikeKrylovCopy *)((KSPFused *)ksp->data)->copy)->bytes;
+    if (info.copy) *matrix = (PetscReal)((const SpikeKrylovCopy *)((KSPFused *)ksp->data)->product.copy)->bytes;
     PetscCall(PetscSNPrintf(what, 32, "%s%s%s%s", info.backend, info.lockstep ? "" : ", ahead",
                             info.copy ? ", copy" : "", info.replayed ? ", graphs" : ""));
   }

@@ -461,7 +461,7 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
     PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
     if (k < 4) { /* and with other coefficients, and points of others by another way, in the same solver */
       PetscCall(KSPFusedGetInfo(ksp, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(info.product == KSP_FUSED_SPMV_AUTO && !info.copy), "%s: %s: product %d",
+      PetscCall(SpikeTestCheck((PetscBool)(info.product == KSP_FUSED_SPMV_STENCIL && !info.copy), "%s: %s: product %d",
                                where, methods[k][0], (int)info.product));
       PetscCall(SpikeTestCheck((PetscBool)(!is || !strcmp(info.backend, "cuda")), "%s: %s: backend %s", where,
                                methods[k][0], info.backend));
@@ -476,7 +476,7 @@ static PetscErrorCode TestSolve(const GridCase *grid, const char where[])
       PetscCall(VecSet(x, 0.0));
       PetscCall(SpikeTestSolve(ksp, b, x, methods[k][0]));
       PetscCall(KSPFusedGetInfo(ksp, &info));
-      PetscCall(SpikeTestCheck((PetscBool)(info.product == (around ? KSP_FUSED_SPMV_PETSC : KSP_FUSED_SPMV_AUTO)),
+      PetscCall(SpikeTestCheck((PetscBool)(info.product == (around ? KSP_FUSED_SPMV_PETSC : KSP_FUSED_SPMV_STENCIL)),
                                "%s: %s: product %d with points by the DMDA", where, methods[k][0], (int)info.product));
       PetscCall(PetscOptionsSetValue(NULL, "-mat_gridstencil_halo", "own"));
       PetscCall(MatSetFromOptions(A));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* bcgs.c: BiCGStab on the frame of fused methods */
 #include "bcgsimpl.h"
-#include "ksp_fused/fused.h"
+#include "ksp_fused/fusedmethod.h"
 
 /* s is written over r */
 enum {
@@ -35,7 +35,7 @@ static PetscErrorCode KSPFusedHead_BCGS(KSP ksp)
 
   PetscFunctionBegin;
   /* p = r + beta (p - omega v) */
-  if (f->since && !f->merged) PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_P, PETSC_FALSE, w[R], w[V], w[P]));
+  if (f->run.since && !f->run.merged) PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_P, PETSC_FALSE, w[R], w[V], w[P]));
   /* v = K p, alpha = rho / rp.v */
   PetscCall(KSPFusedApplyStep(ksp, w[P], w[V], w[W], SPIKE_BCGS_ALPHA, w[RP], w[V]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -48,11 +48,11 @@ static PetscErrorCode KSPFusedTail_BCGS(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_S, PETSC_FALSE, w[V], w[R])); /* s = r - alpha v */
-  if (f->merged) {
+  if (f->run.merged) {
     /* t = K s, omega = t.s / t.t, rho = rp.s - omega rp.t            */
     PetscCall(KSPFusedApplyStep(ksp, w[R], w[T], w[W], SPIKE_BCGS_OMEGA_RHO, w[R], w[T], w[RP]));
     /* x += alpha p + omega s, r = s - omega t, p = r + beta (p - omega v) */
-    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_XP, f->more, w[T], w[V], w[P], x, w[R]));
+    PetscCall(KSPFusedStep(ksp, SPIKE_BCGS_XP, f->run.more, w[T], w[V], w[P], x, w[R]));
   } else {
     /* t = K s, omega = t.s / t.t             */
     PetscCall(KSPFusedApplyStep(ksp, w[R], w[T], w[W], SPIKE_BCGS_OMEGA, w[R], w[T]));
@@ -69,9 +69,17 @@ static PetscErrorCode KSPFusedReplace_BCGS(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const KSPFusedMethod KSPFusedMethod_BCGS =
-  {"BiCGStab",           NWORK,       {W, T}, PETSC_TRUE, KSPFusedStart_BCGS, KSPFusedHead_BCGS, KSPFusedTail_BCGS,
-   KSPFusedReplace_BCGS, PETSC_FALSE, NULL,   NULL,       SPIKE_KRYLOV_BCGS};
+static const KSPFusedMethod KSPFusedMethod_BCGS = {
+  .name                    = "BiCGStab",
+  .nwork                   = NWORK,
+  .scratch                 = {W, T},
+  .residual_preconditioned = PETSC_TRUE,
+  .start                   = KSPFusedStart_BCGS,
+  .head                    = KSPFusedHead_BCGS,
+  .tail                    = KSPFusedTail_BCGS,
+  .replace                 = KSPFusedReplace_BCGS,
+  .whole                   = SPIKE_KRYLOV_BCGS,
+};
 
 /*MC
   KSPBCGSFUSED - BiCGStab {cite}`vorst92` with fused vector operations, merged reductions, and scalars that stay where
@@ -83,7 +91,7 @@ static const KSPFusedMethod KSPFusedMethod_BCGS =
                                                 `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations,
                                            `KSPFusedSetResidualReplacement()`
-. -ksp_fused_spmv (petsc|auto|sell|dia)    - `MatMult()`, or a copy of the matrix with a product of our own,
+. -ksp_fused_spmv (petsc|auto|sell|dia|stencil) - `MatMult()`, or a copy of the matrix with a product of our own,
                                            `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`

@@ -10,13 +10,13 @@ static PetscErrorCode KSPFusedTallFactor_Private(KSP ksp, SpikeBlockCGStep step)
 {
   KSPFused          *f = (KSPFused *)ksp->data;
   Vec                r = ksp->work[R], z = KSPFusedZ_CG(ksp), n = ksp->normtype == KSP_NORM_PRECONDITIONED ? z : r;
-  const PetscBool    two     = (PetscBool)(!f->identity && (ksp->normtype == KSP_NORM_PRECONDITIONED ||
-                                                     ksp->normtype == KSP_NORM_UNPRECONDITIONED));
+  const PetscBool    two     = (PetscBool)(!f->pc.identity && (ksp->normtype == KSP_NORM_PRECONDITIONED ||
+                                                        ksp->normtype == KSP_NORM_UNPRECONDITIONED));
   const KSPFusedTall grams[] = {{SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, r, z, SPIKE_BLOCKCG_G},
                                 {SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, n, n, SPIKE_BLOCKCG_M}};
 
   PetscFunctionBegin;
-  if (!f->identity) PetscCall(KSPFusedPCApply(ksp, r, z));
+  if (!f->pc.identity) PetscCall(KSPFusedPCApply(ksp, r, z));
   PetscCall(KSPFusedTallRun(ksp, two ? 2 : 1, grams));
   PetscCall(KSPFusedTallRecur(ksp, step, two ? 2 : 1, two ? SPIKE_BLOCKCG_M : SPIKE_BLOCKCG_G));
   PetscFunctionReturn(PETSC_SUCCESS);

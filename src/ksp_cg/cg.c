@@ -6,7 +6,7 @@
 static PetscErrorCode KSPFusedPrecondition_CG(KSP ksp)
 {
   PetscFunctionBegin;
-  if (!((KSPFused *)ksp->data)->identity) PetscCall(KSPFusedPCApply(ksp, ksp->work[R], ksp->work[Z]));
+  if (!((KSPFused *)ksp->data)->pc.identity) PetscCall(KSPFusedPCApply(ksp, ksp->work[R], ksp->work[Z]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -17,13 +17,11 @@ static PetscErrorCode KSPFusedStart_CG(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(KSPFusedPrecondition_CG(ksp)); /* z = B r */
-  if (f->merged) {
-    /* s = A z                                   */
+  if (f->run.merged) {
+    /* s = A z; p = z, w = s; rho = z.r, alpha = rho / z.s */
     PetscCall(KSPFusedMult(ksp, z, w[S]));
-    /* p = z, w = s; rho = z.r, alpha = rho / z.s */
     PetscCall(KSPFusedStep(ksp, SPIKE_CG1_START, PETSC_FALSE, w[R], z, w[S], w[P], w[W]));
-  } else
-    PetscCall(KSPFusedStep(ksp, SPIKE_CG_START, PETSC_FALSE, w[R], z, w[P])); /* p = z; rho = z.r                     */
+  } else PetscCall(KSPFusedStep(ksp, SPIKE_CG_START, PETSC_FALSE, w[R], z, w[P])); /* p = z; rho = z.r */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,13 +38,13 @@ static PetscErrorCode KSPFusedHead_CG(KSP ksp)
   Vec      *w = ksp->work, x = ksp->vec_sol, z = KSPFusedZ_CG(ksp);
 
   PetscFunctionBegin;
-  if (f->merged) PetscFunctionReturn(PETSC_SUCCESS);
-  if (f->since && f->lags) { /* x += lag p, p = z + beta p */
-    if (f->scaled) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XPS, PETSC_FALSE, w[R], w[P], x));
-    else if (f->diagonal) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XPD, PETSC_FALSE, w[R], f->diagonal, w[P], x));
+  if (f->run.merged) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->run.since && f->run.lags) { /* x += lag p, p = z + beta p */
+    if (f->pc.scaled) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XPS, PETSC_FALSE, w[R], w[P], x));
+    else if (f->pc.diagonal) PetscCall(KSPFusedStep(ksp, SPIKE_CG_XPD, PETSC_FALSE, w[R], f->pc.diagonal, w[P], x));
     else PetscCall(KSPFusedStep(ksp, SPIKE_CG_XP, PETSC_FALSE, z, w[P], x));
-  } else if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG_P, PETSC_FALSE, z, w[P])); /* p = z + beta p */
-  PetscCall(KSPFusedMultStep(ksp, w[P], w[W], SPIKE_CG_ALPHA, w[P], w[W]));            /* w = A p, alpha = rho / p.w */
+  } else if (f->run.since) PetscCall(KSPFusedStep(ksp, SPIKE_CG_P, PETSC_FALSE, z, w[P])); /* p = z + beta p */
+  PetscCall(KSPFusedMultStep(ksp, w[P], w[W], SPIKE_CG_ALPHA, w[P], w[W])); /* w = A p, alpha = rho / p.w */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,29 +54,29 @@ static PetscErrorCode KSPFusedTail_CG(KSP ksp)
   Vec      *w = ksp->work, x = ksp->vec_sol, z = KSPFusedZ_CG(ksp);
 
   PetscFunctionBegin;
-  if (f->merged) {
+  if (f->run.merged) {
     /* p = z + beta p, w = s + beta w, x += alpha p, r -= alpha w */
-    if (f->since) PetscCall(KSPFusedStep(ksp, SPIKE_CG1_X, PETSC_FALSE, z, w[S], w[P], w[W], x, w[R]));
+    if (f->run.since) PetscCall(KSPFusedStep(ksp, SPIKE_CG1_X, PETSC_FALSE, z, w[S], w[P], w[W], x, w[R]));
     else PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R]));
     PetscCall(KSPFusedPrecondition_CG(ksp));                                  /* z = B r           */
     PetscCall(KSPFusedMultStep(ksp, z, w[S], SPIKE_CG1_BETA, w[R], z, w[S])); /* s = A z; beta, alpha, norm */
-  } else if (f->lags) {
-    f->lagging = PETSC_TRUE;
+  } else if (f->run.lags) {
+    f->run.lagging = PETSC_TRUE;
     /* r -= alpha w; z = b r, beta = z.r / rho */
-    if (f->identity || f->scaled) PetscCall(KSPFusedStep(ksp, SPIKE_CG_RS, PETSC_FALSE, w[W], w[R]));
-    else if (f->diagonal)
-      PetscCall(KSPFusedStep(ksp, SPIKE_CG_RD, PETSC_FALSE, w[W], f->diagonal, w[R])); /* the same with z = d r */
+    if (f->pc.identity || f->pc.scaled) PetscCall(KSPFusedStep(ksp, SPIKE_CG_RS, PETSC_FALSE, w[W], w[R]));
+    else if (f->pc.diagonal)
+      PetscCall(KSPFusedStep(ksp, SPIKE_CG_RD, PETSC_FALSE, w[W], f->pc.diagonal, w[R])); /* the same with z = d r */
     else {
       PetscCall(KSPFusedStep(ksp, SPIKE_CG_R, PETSC_FALSE, w[W], w[R]));
       PetscCall(KSPFusedPrecondition_CG(ksp));
       PetscCall(KSPFusedStep(ksp, SPIKE_CG_RBETA, PETSC_FALSE, w[R], z));
     }
-  } else if (f->identity && !f->symmetric)
-    PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x,
-                           w[R])); /* x += alpha p, r -= alpha w; beta = r.r / rho */
-  else if (f->diagonal)
-    PetscCall(KSPFusedStep(ksp, SPIKE_CG_XZ, PETSC_FALSE, w[P], w[W], f->diagonal, x, w[R],
-                           z)); /* the same, z = d r; beta = z.r / rho */
+  } else if (f->pc.identity && !f->options.symmetric)
+    /* x += alpha p, r -= alpha w; beta = r.r / rho */
+    PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R]));
+  else if (f->pc.diagonal)
+    /* the same, z = d r; beta = z.r / rho */
+    PetscCall(KSPFusedStep(ksp, SPIKE_CG_XZ, PETSC_FALSE, w[P], w[W], f->pc.diagonal, x, w[R], z));
   else {
     PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w */
     PetscCall(KSPFusedPrecondition_CG(ksp));                                    /* z = B r                    */
@@ -93,9 +91,9 @@ static PetscErrorCode KSPFusedSettle_CG(KSP ksp)
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (!f->lagging) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->run.lagging) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPFusedStep(ksp, SPIKE_CG_SETTLE, PETSC_FALSE, ksp->work[P], ksp->vec_sol));
-  f->lagging = PETSC_FALSE;
+  f->run.lagging = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,33 +105,31 @@ static PetscErrorCode KSPFusedReplace_CG(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const KSPFusedMethod KSPFusedMethod_CG = {"CG",
-                                                 NWORK,
-                                                 {W, S},
-                                                 PETSC_FALSE,
-                                                 KSPFusedStart_CG,
-                                                 KSPFusedHead_CG,
-                                                 KSPFusedTail_CG,
-                                                 KSPFusedReplace_CG,
-                                                 PETSC_FALSE,
-                                                 KSPFusedSettle_CG,
-                                                 NULL,
-                                                 SPIKE_KRYLOV_CG,
-                                                 NULL,
-                                                 KSPFusedTallStart_CG,
-                                                 KSPFusedTallIterate_CG,
-                                                 PETSC_TRUE};
+static const KSPFusedMethod KSPFusedMethod_CG = {
+  .name        = "CG",
+  .nwork       = NWORK,
+  .scratch     = {W, S},
+  .start       = KSPFusedStart_CG,
+  .head        = KSPFusedHead_CG,
+  .tail        = KSPFusedTail_CG,
+  .replace     = KSPFusedReplace_CG,
+  .settle      = KSPFusedSettle_CG,
+  .whole       = SPIKE_KRYLOV_CG,
+  .tallstart   = KSPFusedTallStart_CG,
+  .talliterate = KSPFusedTallIterate_CG,
+  .lags        = PETSC_TRUE,
+};
 
 static PetscErrorCode KSPCGSetType_CGFused(KSP ksp, KSPCGType type)
 {
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->symmetric = (PetscBool)(type == KSP_CG_SYMMETRIC);
+  ((KSPFused *)ksp->data)->options.symmetric = (PetscBool)(type == KSP_CG_SYMMETRIC);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static KSPCGType KSPCGGetType_CGFused(KSP ksp)
 {
-  return ((KSPFused *)ksp->data)->symmetric ? KSP_CG_SYMMETRIC : KSP_CG_HERMITIAN;
+  return ((KSPFused *)ksp->data)->options.symmetric ? KSP_CG_SYMMETRIC : KSP_CG_HERMITIAN;
 }
 
 static PetscErrorCode KSPSetFromOptions_CGFused(KSP ksp, PetscOptionItems PetscOptionsObject)
@@ -180,7 +176,7 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
                                                 `KSPFusedSetCheckTrueResidual()`
 . -ksp_fused_residual_replacement k        - replace the residual by the true one every k iterations,
                                            `KSPFusedSetResidualReplacement()`
-. -ksp_fused_spmv (petsc|auto|sell|dia)    - `MatMult()`, or a copy of the matrix with a product of our own,
+. -ksp_fused_spmv (petsc|auto|sell|dia|stencil) - `MatMult()`, or a copy of the matrix with a product of our own,
                                            `KSPFusedSetSpMVType()`
 . -ksp_fused_graph (auto|off)              - iterations as a CUDA graph, `KSPFusedSetGraph()`
 . -ksp_fused_persistent (auto|off|on)      - many iterations in one kernel, `KSPFusedSetPersistent()`

@@ -2,7 +2,7 @@
 /* cgimpl.h: private header of KSPCGFUSED: the work vectors of its forms */
 #pragma once
 
-#include "ksp_fused/fused.h"
+#include "ksp_fused/fusedmethod.h"
 
 /* W = A p; S = A z only in the merged form. Without a preconditioner z is r */
 enum {
@@ -16,7 +16,7 @@ enum {
 
 static inline Vec KSPFusedZ_CG(KSP ksp)
 {
-  return ksp->work[((KSPFused *)ksp->data)->identity ? R : Z];
+  return ksp->work[((KSPFused *)ksp->data)->pc.identity ? R : Z];
 }
 
 /* cg.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* adapters.c: what the fused methods know about PETSc's own types: the only file of theirs that names one */
-#include "fused.h"
+/* adapters.c: what is known about PETSc's own types. No other file of the fused methods names one */
+#include "adapters.h"
 
 #define KSP_FUSED_SCALE_LEAST 131072 /* rows of a rank */
 
@@ -30,8 +30,8 @@ PetscErrorCode KSPFusedIsIdentity(KSP ksp, PetscBool *identity)
 }
 
 /*
-  Whether D = b I, as with the same equation everywhere. Two reductions are little beside two vectors less in each
-  iteration where those are long
+  Whether D = b I, as when all rows have the same equation. Two reductions cost little compared with two long vectors
+  less in each iteration
 */
 static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp)
 {
@@ -41,20 +41,20 @@ static PetscErrorCode KSPFusedKnowScale_Private(KSP ksp)
   PetscReal   most;
 
   PetscFunctionBegin;
-  if (PetscDefined(USE_COMPLEX) || !f->lags) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscDefined(USE_COMPLEX) || !f->run.lags) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
-  PetscCall(VecGetSize(f->diagonal, &N));
+  PetscCall(VecGetSize(f->pc.diagonal, &N));
   if (N / size < KSP_FUSED_SCALE_LEAST) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecMin(f->diagonal, NULL, &f->scale));
-  PetscCall(VecMax(f->diagonal, NULL, &most));
-  f->scaled = (PetscBool)(most == f->scale);
+  PetscCall(VecMin(f->pc.diagonal, NULL, &f->pc.scale));
+  PetscCall(VecMax(f->pc.diagonal, NULL, &most));
+  f->pc.scaled = (PetscBool)(most == f->pc.scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  What B is where the scalars are on the device: work that it enqueues itself, or a diagonal matrix. The latter is B (1,
-  ..., 1)^T, taken at each solve: PCJACOBI shows its vector to nobody, and two kernels are less than a question whether
-  it has changed.
+  With the scalars on the device: whether B enqueues its own work, or is a diagonal matrix. The diagonal is
+  B (1, ..., 1)^T, computed at each solve: PCJACOBI does not show its vector, and two kernels cost less than to find out
+  whether it has changed.
 */
 PetscErrorCode KSPFusedKnowPC(KSP ksp)
 {
@@ -64,24 +64,25 @@ PetscErrorCode KSPFusedKnowPC(KSP ksp)
   Vec       ones = ksp->work[f->method->scratch[0]];
 
   PetscFunctionBegin;
-  f->diagonal = NULL;
-  PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
+  f->pc.diagonal = NULL;
+  PetscCall(PetscMemzero(&f->pc.enqueue, sizeof(f->pc.enqueue)));
   PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
-  if (!f->s.ondevice || f->identity || has || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->s.ondevice || f->pc.identity || has || ksp->transpose_solve) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetLocalSize(ones, &n));
-  PetscCall(SpikeGetEnqueue((PetscObject)ksp->pc, &f->pc));
-  if (f->pc.run && (f->pc.memtype != f->s.k->memtype || f->pc.n != n)) PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
+  PetscCall(SpikeGetEnqueue((PetscObject)ksp->pc, &f->pc.enqueue));
+  if (f->pc.enqueue.run && (f->pc.enqueue.memtype != f->s.k->memtype || f->pc.enqueue.n != n))
+    PetscCall(PetscMemzero(&f->pc.enqueue, sizeof(f->pc.enqueue)));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));
   if (!jacobi) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!f->store) PetscCall(VecDuplicate(ones, &f->store));
+  if (!f->pc.store) PetscCall(VecDuplicate(ones, &f->pc.store));
   PetscCall(VecSet(ones, 1.0));
-  PetscCall(PCApply(ksp->pc, ones, f->store));
-  f->diagonal = f->store;
+  PetscCall(PCApply(ksp->pc, ones, f->pc.store));
+  f->pc.diagonal = f->pc.store;
   PetscCall(KSPFusedKnowScale_Private(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Objects that compose PetscSpikeGetEnqueue_C, and those of PETSc's types that only enqueue work */
+/* Objects that compose PetscSpikeGetEnqueue_C, and objects of PETSc's types that only enqueue work */
 static PetscErrorCode KSPFusedEnqueues_Private(PetscObject object, PetscBool known, PetscBool *enqueues)
 {
   SpikeEnqueue e;
@@ -93,8 +94,8 @@ static PetscErrorCode KSPFusedEnqueues_Private(PetscObject object, PetscBool kno
 }
 
 /*
-  A product and a preconditioner that only enqueue work on the device: one of each too many costs microseconds, and the
-  host may run ahead. Any other, on the host, of the user, or costly, runs in lockstep.
+  Whether product and preconditioner only enqueue work on the device: one of each too many costs microseconds, and the
+  host may run ahead. Others, on the host, of the user, or costly, run in lockstep.
 */
 PetscErrorCode KSPFusedNeverWaits(KSP ksp, PetscBool *never)
 {
@@ -113,8 +114,8 @@ PetscErrorCode KSPFusedNeverWaits(KSP ksp, PetscBool *never)
 }
 
 /*
-  Preconditioners of which PETSc's own code says that they are one linear operator between two setups; any other may
-  iterate inside, or call the user
+  Whether B may be another operator at each application. The listed types are one linear operator between two setups;
+  any other type may iterate inside, or call the user
 */
 PetscErrorCode KSPFusedMayVary(KSP ksp, PetscBool *varies)
 {
@@ -230,7 +231,7 @@ PetscErrorCode KSPFusedHasProduct(Mat A, Mat X, PetscBool transpose, PetscBool *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As KSPFusedKnowPC(), on the host too: a diagonal matrix is one vector for all columns */
+/* As KSPFusedKnowPC(), but on the host too: a diagonal matrix is one vector that all columns share */
 PetscErrorCode KSPFusedRhsKnowPC(KSP ksp)
 {
   KSPFused *f   = (KSPFused *)ksp->data;
@@ -238,16 +239,16 @@ PetscErrorCode KSPFusedRhsKnowPC(KSP ksp)
   Vec       ones;
 
   PetscFunctionBegin;
-  f->diagonal = NULL;
-  PetscCall(PetscMemzero(&f->pc, sizeof(f->pc)));
+  f->pc.diagonal = NULL;
+  PetscCall(PetscMemzero(&f->pc.enqueue, sizeof(f->pc.enqueue)));
   PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCJACOBI, &jacobi));
   if (!jacobi || has) PetscFunctionReturn(PETSC_SUCCESS);
   ones = ksp->work[0];
-  if (!f->store) PetscCall(VecDuplicate(ones, &f->store));
+  if (!f->pc.store) PetscCall(VecDuplicate(ones, &f->pc.store));
   PetscCall(VecSet(ones, 1.0));
-  if (ksp->transpose_solve) PetscCall(PCApplyTranspose(ksp->pc, ones, f->store));
-  else PetscCall(PCApply(ksp->pc, ones, f->store));
-  f->diagonal = f->store;
+  if (ksp->transpose_solve) PetscCall(PCApplyTranspose(ksp->pc, ones, f->pc.store));
+  else PetscCall(PCApply(ksp->pc, ones, f->pc.store));
+  f->pc.diagonal = f->pc.store;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,46 +1,53 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  fused.h: the frame of the fused Krylov methods: private to src/ksp_*.
+  fused.h: the frame of the fused Krylov methods. Private to src/ksp_*.
 
-  A method is one C file. It says which work vectors it has and gives four functions:
+  Layers. A .c file includes the headers of its own and of lower layers only (tools/checkincludes proves that):
 
-    start()    from the residual in work[0]: directions and scalars; ends in a step that posts the norm
-    head()     the first part of an iteration, up to the step whose sums may carry those of the iteration before
-    tail()     the rest of it; ends in a step that counts the iteration and posts norm and reason
-    replace()  the scalars that belong to a residual that was replaced
+    fused.h                       types, and the operations that a method calls
+    adapters                      what is known about PETSc's own Mat and PC types
+    fusedstate                    state in the backend, products of A, lifetime of graphs, arrays of vectors
+    fusedbasis    fusedrhsmat     basis steps                   tall matrices of several right-hand sides
+    fusedsteps    fusedrhssteps   operations of one vector      operations of several right-hand sides; fusedtall
+    fusedsolve    fusedrhs        KSPSolve()                    KSPMatSolve()
+    fusedoptions  fusedrhsoptions setters, getters, options, view
+    fusedmethod                   creation: what the file of a method includes
 
-  What moves vectors is a step (kernels/scalars.h has the list, kernels/steps.h the formulas, once for host and device).
-  KSPFusedStep() fetches the arrays, asks the backend to enqueue the step and sees to its sums: they stay on the device
-  where there is one rank and a device; else they go over the ranks in one reduction and the recurrence runs on the
-  host. A method never looks at a scalar, and whatever it launches depends on the numbers of iterations alone, which are
-  the same on all ranks.
+  A method is one C file. It names its work vectors and gives four functions:
 
-  KSPFusedApplyStep() is the operator with the preconditioner and the step behind it, through KSP_PCApplyBAorAB(): any
-  Mat, any PC, transposed, with null spaces. What is known about a Mat or a PC by its type or by what it composes is in
-  adapters.c and nowhere else. Where the backend has a copy of A in a form of its own, or A is stored in one and lends
-  it, products are its own, with the step in their epilogue, and where nothing else is launched on a device an iteration
-  becomes a graph; a method whose iterations differ has as many graphs as make a period. Where a method has its
-  iterations in the backend as a whole, and B is the identity or a diagonal matrix, a launch makes many of them. A
-  preconditioner that says how to enqueue its work (enqueue.h), or is a diagonal matrix, is applied on the backend's
-  stream without PCApply(), and is part of the graph.
+    start()    directions and scalars from the residual in work[0]; ends in a step that posts the norm
+    head()     the first part of an iteration, up to the step that may carry the sums of the iteration before
+    tail()     the rest of the iteration; ends in a step that counts it and posts norm and reason
+    replace()  the scalars of a residual that was replaced
 
-  Several right-hand sides at once: fusedrhs.h.
+  Steps. A step is one pass over vectors, with its inner products (list: kernels/krylov/scalars.h, formulas:
+  kernels/krylov/steps.h). KSPFusedStep() gets the arrays and asks the backend to enqueue the step. On one rank with a
+  device the sums and the recurrence stay on the device. Elsewhere the sums go over the ranks in one reduction and the
+  host makes the recurrence. A method never reads a scalar: what it launches depends on iteration counts alone, and
+  those are the same on all ranks.
 
-  Methods with a number of vectors that is known at run time (blocks) work by KSPFusedBasisStep() and
-  KSPFusedBasisApplyDots(), in fusedbasis.c: the same contract, with blocks of columns, and with the recurrences of
-  kernels/idr.h. Vectors of a kind that no backend has, or more columns than it takes, are moved by PETSc's own
-  functions.
+  Operations. A method calls KSPFusedStep(), KSPFusedMult() and so on, which call f->ops. There are two tables:
+  KSPFusedOps_Vector for one vector, and KSPFusedOps_Rhs for several right-hand sides, where a Vec of the method is the
+  key of a tall matrix (fusedrhsmat.h). A method never asks which of them it serves.
 
-  KSPSolve_Fused() is the loop. The host reads posts (iteration, norm, reason), in lockstep or one iteration behind what
-  it has launched; both give the same bits, for steps do nothing once a reason is set. Where the iteration that is on
-  its way may well be the last, the host waits for it: products and preconditioners that are not ours would be done for
-  nothing. It replays each post through history, monitors and the test of the KSP. The reason RESTART asks for a new
-  start from the true residual, which is granted when an iteration was completed since the last one. At convergence by
-  the default test the true residual is computed; where it is more than 10 times the tolerance, the method starts again
-  from it, as long as that halves it.
+  Products and preconditioners. Any Mat, PC, null space and transpose works, by KSP_PCApplyBAorAB(). Where the backend
+  has its own copy of A, or A lends its storage, the backend makes the product and takes the sums of the next step in
+  the same pass. A preconditioner that enqueues its own work (common/enqueue.h), or is a diagonal matrix, runs on the
+  backend's stream without PCApply(). Where an iteration launches nothing else it becomes a CUDA graph; a method whose
+  iterations differ has one graph for each iteration of its period. Where the backend has the whole iteration and B is
+  the identity or a diagonal matrix, one launch makes many iterations.
 
-  What a solve keeps from the one before is in KSPFusedKey: it is compared at the start of each solve, and what does not
-  fit is made anew.
+  Basis steps work on s vectors at once, s known at run time (fusedbasis.c, recurrences: kernels/krylov/idr.h). PETSc's
+  functions replace them where no backend has such vectors, or s is more than the backend takes.
+
+  The loop. The host reads posts (iteration, norm, reason) in lockstep, or one iteration late. Both give the same bits:
+  a step does nothing once a reason is set. The host waits where the iteration in flight may be the last, because a
+  product too many may cost more than the wait. Each post goes through history, monitors and test of the KSP. The reason
+  RESTART asks for a new start from the true residual; it is granted once an iteration was completed since the last
+  start. When the default test converges, the true residual is computed. If it is above 10 times the tolerance, the
+  method starts again from it, as long as that halves it.
+
+  State is kept from solve to solve. Each solve compares what the state was made for, and makes anew what differs.
 */
 #pragma once
 
@@ -52,145 +59,38 @@
 #include "kernels/krylov/blockcg.h"
 #include "common/enqueue.h"
 
-typedef struct _n_KSPFused        KSPFused;
-typedef struct _n_KSPFusedColumns KSPFusedRhs;
+typedef struct _n_KSPFused    KSPFused;
+typedef struct _n_KSPFusedRhs KSPFusedRhs;
 
 typedef struct {
   const char *name;
   PetscInt    nwork;
-  /* work vectors that hold nothing between the end of an iteration and the next head()              */
+  /* work vectors that hold nothing between the end of an iteration and the next head() */
   PetscInt scratch[2];
-  /* with left preconditioning, work[0] is B (b - A x): BiCGStab; else b - A x: CG */
+  /* with left preconditioning work[0] is B (b - A x), as in BiCGStab; else b - A x, as in CG */
   PetscBool residual_preconditioned;
   PetscErrorCode (*start)(KSP);
   PetscErrorCode (*head)(KSP);
   PetscErrorCode (*tail)(KSP);
   PetscErrorCode (*replace)(KSP);
-  PetscBool blocks; /* works by KSPFusedBasisStep() */
-  /* or NULL: x and work[0], which may lag, become those of the last iteration */
+  /* the method works by KSPFusedBasisStep() */
+  PetscBool basis;
+  /* or NULL. x and work[0] may lag: settle() brings them to the last iteration */
   PetscErrorCode (*settle)(KSP);
-  /* or NULL: another attempt after a breakdown, also where no iteration was completed since the last start */
+  /* or NULL. Prepares another attempt after a breakdown, even if no iteration was completed since the last start */
   PetscErrorCode (*renew)(KSP);
-  /* iterations in the plain form that the backend has as a whole, on x and the work vectors */
+  /* the backend's name for the whole plain iteration, on x and the work vectors */
   SpikeKrylovMethod whole;
-  /*
-    or NULL: w <- B x behind the first iteration from x = 0, where that needs no application of B; done says whether it
-    did
-  */
+  /* or NULL. After the first iteration from x = 0: w <- B x if that needs no application of B; done tells */
   PetscErrorCode (*unwind)(KSP, Vec w, PetscBool *done);
-  /* or NULL: start(), and a whole iteration, of the block method for several right-hand sides: fusedtall.c */
+  /* or NULL. start() and the whole iteration of the block method for several right-hand sides (fusedtall.h) */
   PetscErrorCode (*tallstart)(KSP);
   PetscErrorCode (*talliterate)(KSP);
-  PetscBool lags; /* x by a step where nobody looks at it before settle(); B = b I is a number then */
+  /* x may lag by a step while nobody looks at it; B = b I is then the scalar b */
+  PetscBool lags;
 } KSPFusedMethod;
 
-/* What else a graph holds for: the preconditioner, whatever its values are, and the form of the method */
-typedef struct {
-  PetscObjectId      id;
-  PetscObjectState   shape;
-  const PetscScalar *diagonal;
-  PCSide             side;
-  PetscBool          identity, symmetric, flexible, scaled, lags;
-} KSPFusedGraphKey;
-
-/* What the state in a backend, the copy of A and the graph were made for */
-typedef struct {
-  const SpikeKrylovKernels *kernels;
-  PetscBool                 ondevice;
-  PetscObjectId             mat;
-  PetscObjectState          nonzero, values;
-  PetscBool                 borrowed; /* A is stored by diagonals, or is a stencil, and nonzero is its shape */
-  PetscBool                 stencil;  /* the latter                                                          */
-  KSPFusedSpMVType          spmv;
-  PetscInt                  narrays, variant;
-  const PetscScalar       **arrays; /* of x and the work vectors */
-  PetscBool                 merged;
-  KSPFusedGraphKey          pc;
-} KSPFusedKey;
-
-/* A vector while a block step has its array */
-typedef struct {
-  Vec          v;
-  PetscScalar *a;
-  PetscBool    read, written;
-} KSPFusedSlot;
-
-struct _n_KSPFused {
-  const KSPFusedMethod  *method;
-  KSPFusedReductions     reductions;
-  PetscBool              checktrue, lockstep, graphs;
-  KSPFusedSpMVType       spmv;
-  KSPFusedPersistentType persistent;
-  PetscBool              symmetric;   /* CG: for complex symmetric operators */
-  PetscInt               replacement; /* every so many iterations, 0 for never */
-
-  KSPFusedKey key;
-  SpikeKrylov s;
-  PetscMPIInt size;
-  /* B = I, and no null space is to be removed: no PCApply()                  */
-  PetscBool identity;
-  /* what B enqueues itself; run is NULL: PCApply()                             */
-  SpikeEnqueue pc;
-  /* B where it is a diagonal matrix, else NULL; where that is kept        */
-  Vec diagonal, store;
-  /* that is b I, in a method that takes it as a number                  */
-  PetscBool scaled;
-  /* b                                                                   */
-  PetscReal scale;
-  /* x, in this solve; now                                               */
-  PetscBool lags, lagging;
-  /* of A; of iterations, one for each of a period                      */
-  void *copy, **graph;
-  /* iterations from number `steady` after a start repeat each period   */
-  PetscInt period, steady;
-  /* of the method: another number, other graphs                        */
-  PetscInt variant;
-  /* in this solve                                                      */
-  PetscBool usecopy, usegraph, usewhole;
-  /* form of this solve                                                       */
-  PetscBool merged;
-  /* unknown: where B may vary; false in methods that cannot                  */
-  PetscBool3 wantflexible;
-  /* this solve keeps what B returned, and x is the solution at any time      */
-  PetscBool flexible;
-  /* attempts since an iteration was completed                                */
-  PetscInt renewals;
-  /* iterations launched since the last start                                 */
-  PetscInt since;
-  /* x was 0 at the last start, and what unwind() needs has not been written over */
-  PetscBool fromzero;
-  /* another iteration may follow the one that is launched                    */
-  PetscBool more;
-  /* the sums of the last step wait for the next reduction                    */
-  PetscBool          carried;
-  PetscInt           ncarried;
-  SpikeKrylovStep    carriedstep;
-  PetscScalar        carry[SPIKE_KRYLOV_MAXDOTS];
-  SpikeKrylovPost    ring[4]; /* posts that the host makes, and how many it has made and read             */
-  PetscInt           posted, nread;
-  Vec                guess; /* with right preconditioning: the initial guess, x being the correction        */
-  PetscBool          useguess;
-  KSPFusedInfo       info;
-  void              *data;     /* of the method                                                            */
-  PetscBool          usevec;   /* block steps are done by PETSc's functions                                 */
-  PetscBool          petsc;    /* so, wherever the vectors are                                             */
-  PetscInt           ncolumns; /* most columns of a block                                                   */
-  PetscInt           nsmall;   /* scalars of block steps                                                    */
-  PetscScalar      **columns;  /* pointers to those of four blocks                                          */
-  PetscScalar       *factors;  /* of VecMAXPY()                                                             */
-  PetscScalar       *sums;     /* of a block step, behind room for a carried one                            */
-  KSPFusedSlot      *slots;    /* vectors whose arrays a block step has, and how many; those in front are not columns */
-  PetscInt           nslots, nsingles;
-  SpikeIDRRecurrence carriedblock;
-  Vec                blockwork;
-
-  KSPFusedMatSolveType matsolve;
-  KSPFusedRhs         *columnsolve; /* fusedrhs.h; NULL before the first solve of that kind          */
-  PetscBool            running;     /* one: vectors are names of blocks of columns                       */
-  PetscInt             nshared;     /* work vectors, the last ones, that all columns share              */
-};
-
-/* What a block step works on: SpikeKrylovBasis, with vectors. c and a point into s.small */
+/* What a basis step works on: SpikeKrylovBasis with vectors. c, a and g point into KSPFusedSmall() */
 typedef struct {
   PetscInt           first, last;
   Vec               *A, *B;
@@ -199,91 +99,261 @@ typedef struct {
   const PetscScalar *g;
 } KSPFusedBasis;
 
-/* With right preconditioning x is a correction in the space before B, but in the flexible form */
-static inline PetscBool KSPFusedIsCorrection(KSP ksp)
-{
-  return (PetscBool)(ksp->pc_side == PC_RIGHT && !((KSPFused *)ksp->data)->flexible);
-}
-
-/* Scalars of block steps, of the first column where there are many */
-PETSC_INTERN PetscScalar *KSPFusedSmall(KSPFused *);
-
-/* fusedsolve.c */
-PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedSetForm(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedPost(KSPFused *);
-PETSC_INTERN PetscErrorCode KSPFusedDestroyState_Private(KSPFused *);
-
-/* fusedsteps.c */
-PETSC_INTERN PetscErrorCode KSPFusedStep(KSP, SpikeKrylovStep, PetscBool defer, ...);
-PETSC_INTERN PetscErrorCode KSPFusedMult(KSP, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedMultStep(KSP, Vec, Vec, SpikeKrylovStep, ...);
-PETSC_INTERN PetscErrorCode KSPFusedApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, ...);
-PETSC_INTERN PetscErrorCode KSPFusedApply(KSP, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedPCApply(KSP, Vec, Vec);
-
-PETSC_INTERN PetscErrorCode KSPFusedCopy(KSP, Vec, Vec);
-
-/* fusedbasis.c */
-PETSC_INTERN PetscErrorCode KSPFusedBasisSetUp(KSP, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode KSPFusedBasisDestroy(KSPFused *);
-PETSC_INTERN PetscErrorCode KSPFusedBasisStep(KSP, SpikeKrylovBasisStep, const KSPFusedBasis *, const KSPFusedBasis *,
-                                              const SpikeIDRRecurrence *, PetscBool);
-PETSC_INTERN PetscErrorCode KSPFusedBasisApplyDots(KSP, Vec, Vec, const KSPFusedBasis *, const SpikeIDRRecurrence *);
-
-/* fusedrhssteps.c: these, while a solve for columns is running */
-PETSC_INTERN PetscErrorCode KSPFusedRhsStep(KSP, SpikeKrylovStep, const Vec[]);
-PETSC_INTERN PetscErrorCode KSPFusedRhsMult(KSP, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedRhsMultStep(KSP, Vec, Vec, SpikeKrylovStep, const Vec[]);
-PETSC_INTERN PetscErrorCode KSPFusedRhsPC(KSP, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedRhsApply(KSP, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedRhsApplyStep(KSP, Vec, Vec, Vec, SpikeKrylovStep, const Vec[]);
-PETSC_INTERN PetscErrorCode KSPFusedRhsCopy(KSP, Vec, Vec);
-PETSC_INTERN PetscErrorCode KSPFusedRhsBlockStep(KSP, SpikeKrylovBasisStep, const KSPFusedBasis *,
-                                                 const KSPFusedBasis *, const SpikeIDRRecurrence *);
-
 /*
-  fusedtall.c, for block methods, with coefficients m x m: a task is Y [op] X Z with small matrix number `small` as Z,
-  or that matrix <- X^H Y, and blocks are named by vectors as in the rest; tasks of a call go as if at once, those of a
-  chain one behind the other on each row. KSPFusedTallRecur() adds up the first `sums` small matrices over the ranks,
-  and makes a step of kernels/blockcg.h
+  The operations of a method. Vectors of a step are in the order of kernels/krylov/steps.h. K = B A, or A B with right
+  preconditioning. Two instances: one vector, and several right-hand sides
 */
 typedef struct {
-  SpikeBlockOp   op;
-  SpikeBlockMode mode;
-  Vec            X, Y;
-  int            small;
-} KSPFusedTall;
-PETSC_INTERN PetscErrorCode KSPFusedTallRun(KSP, PetscInt, const KSPFusedTall[]);
-PETSC_INTERN PetscErrorCode KSPFusedTallChain(KSP, const KSPFusedTall[2]);
-PETSC_INTERN PetscErrorCode KSPFusedTallRecur(KSP, SpikeBlockCGStep, PetscInt sums, int norms);
+  /* defer: the sums may wait for the next reduction */
+  PetscErrorCode (*step)(KSP, SpikeKrylovStep, PetscBool defer, const Vec v[]);
+  /* y <- A x; multstep: and a step that reads y */
+  PetscErrorCode (*mult)(KSP, Vec x, Vec y);
+  PetscErrorCode (*multstep)(KSP, Vec x, Vec y, SpikeKrylovStep, const Vec v[]);
+  /* y <- B x */
+  PetscErrorCode (*pcapply)(KSP, Vec x, Vec y);
+  /* y <- K x; applystep: and a step that reads y */
+  PetscErrorCode (*apply)(KSP, Vec x, Vec y, Vec work);
+  PetscErrorCode (*applystep)(KSP, Vec x, Vec y, Vec work, SpikeKrylovStep, const Vec v[]);
+  /* y <- x */
+  PetscErrorCode (*copy)(KSP, Vec x, Vec y);
+  /*
+    One basis step and its recurrence. Once a reason is set only SMOOTH is done. combine: a COMBINE that follows, from
+    the r that the step leaves, in the same pass where the backend can. defer: the sums may wait for the next reduction
+  */
+  PetscErrorCode (*basisstep)(KSP, SpikeKrylovBasisStep, const KSPFusedBasis *, const KSPFusedBasis *combine,
+                              const SpikeIDRRecurrence *, PetscBool defer);
+  /* y <- K x, in the flexible form y <- A x, and the step DOTS of this y */
+  PetscErrorCode (*basisapplydots)(KSP, Vec x, Vec work, const KSPFusedBasis *dots, const SpikeIDRRecurrence *);
+  /* scalars of basis steps, those of the first right-hand side */
+  PetscScalar *(*small)(KSPFused *);
+  /* KSPBuildSolution() during a solve */
+  PetscErrorCode (*buildsolution)(KSP, Vec v, Vec *V);
+} KSPFusedOps;
 
-/* fusedrhs.c, fusedrhsbasis.c, fusedrhsoptions.c */
-PETSC_INTERN PetscErrorCode KSPMatSolve_Fused(KSP, Mat, Mat);
-PETSC_INTERN PetscErrorCode KSPFusedRhsDestroy(KSPFused *);
-PETSC_INTERN PetscErrorCode KSPFusedRhsSetFromOptions(KSP, PetscOptionItems);
-PETSC_INTERN PetscErrorCode KSPFusedRhsView(KSP, PetscViewer);
-PETSC_INTERN PetscErrorCode KSPFusedRhsComposeMethods(KSP, PetscBool);
+/* What the user has set */
+typedef struct {
+  KSPFusedReductions     reductions;
+  KSPFusedSpMVType       spmv;
+  KSPFusedPersistentType persistent;
+  KSPFusedMatSolveType   matsolve;
+  PetscInt               replacement; /* every so many iterations, 0: never */
+  PetscBool              checktrue, lockstep, graphs;
+  PetscBool              symmetric; /* CG for complex symmetric operators */
+  PetscBool              petsc;     /* basis steps by PETSc's functions, wherever the vectors are */
+  PetscBool3             flexible;  /* unknown: the type of B decides; false in methods without that form */
+} KSPFusedOptions;
 
-/* fused.c */
-PETSC_INTERN PetscErrorCode KSPDestroy_Fused(KSP);
-PETSC_INTERN PetscErrorCode KSPReset_Fused(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedSettle(KSP);
-PETSC_INTERN PetscErrorCode KSPCreate_Fused(KSP, const KSPFusedMethod *);
-PETSC_INTERN PetscErrorCode KSPFusedDestroyGraphs(KSPFused *);
+/* Products of A, and what they were made for */
+typedef struct {
+  PetscBool        own;  /* in this solve: by copy, not by MatMult() */
+  void            *copy; /* the backend's copy of A, or a loan */
+  PetscObjectId    mat;
+  PetscObjectState nonzero, values; /* of a loan: nonzero is its shape */
+  KSPFusedSpMVType spmv;
+  PetscBool        borrowed; /* A lends its diagonals or its stencil */
+  PetscBool        stencil;
+} KSPFusedProduct;
 
-/* fusedoptions.c */
-PETSC_INTERN PetscErrorCode KSPSetFromOptions_Fused(KSP, PetscOptionItems);
-PETSC_INTERN PetscErrorCode KSPView_Fused(KSP, PetscViewer);
-PETSC_INTERN PetscErrorCode KSPFusedComposeMethods_Private(KSP, PetscBool);
+/* The preconditioner B of this solve */
+typedef struct {
+  PetscBool    identity; /* B = I, and no null space is removed: no PCApply() */
+  PetscBool    flexible; /* B may vary: the method keeps what B returned, and x is the solution at any time */
+  SpikeEnqueue enqueue;  /* what B enqueues itself; run is NULL: PCApply() */
+  Vec          diagonal; /* B where it is a diagonal matrix, else NULL */
+  Vec          store;    /* memory of diagonal */
+  PetscBool    scaled;   /* B = scale I, in a method that takes it as a scalar */
+  PetscReal    scale;
+} KSPFusedPreconditioner;
 
-/* adapters.c */
-PETSC_INTERN PetscErrorCode KSPFusedIsIdentity(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedKnowPC(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedMayVary(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscMemType, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPFusedGetProduct(Mat, PetscMemType, SpikeEnqueue *);
-PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, PetscMemType, SpikeKrylovCSR *, SpikeCSR *);
-PETSC_INTERN PetscErrorCode KSPFusedRestoreCSR(Mat, PetscMemType, SpikeCSR *);
+/* What graphs were made for */
+typedef struct {
+  PetscBool          merged;
+  PetscInt           variant;
+  PetscObjectId      pc;
+  PetscObjectState   shape;
+  const PetscScalar *diagonal;
+  PCSide             side;
+  PetscBool          identity, symmetric, flexible, scaled, lags;
+} KSPFusedGraphKey;
+
+/* CUDA graphs of iterations */
+typedef struct {
+  void              **graphs;  /* [period] */
+  PetscInt            period;  /* iterations repeat with this period ... */
+  PetscInt            steady;  /* ... from this number after a start */
+  PetscInt            variant; /* set by the method: another value asks for other graphs */
+  PetscInt            narrays;
+  const PetscScalar **arrays; /* of x and the work vectors */
+  KSPFusedGraphKey    made;
+} KSPFusedGraphs;
+
+/* Where this solve is */
+typedef struct {
+  PetscBool          merged;             /* form of this solve */
+  PetscBool          usegraph, usewhole; /* iterations are graphs; one launch makes many iterations */
+  PetscBool          lags, lagging;      /* x may lag in this solve; x lags now */
+  PetscBool          fromzero;           /* x was 0 at the last start, and the vectors of unwind() are intact */
+  PetscBool          more;               /* another iteration may follow the one that is launched */
+  PetscInt           since;              /* iterations launched since the last start */
+  PetscInt           renewals;           /* attempts since an iteration was completed */
+  PetscBool          carried;            /* the sums of the last step wait for the next reduction */
+  PetscInt           ncarried;
+  SpikeKrylovStep    carriedstep;
+  SpikeIDRRecurrence carriedbasis;
+  PetscScalar        carry[SPIKE_KRYLOV_MAXDOTS];
+  SpikeKrylovPost    ring[4];       /* posts of the host */
+  PetscInt           posted, nread; /* number of posts made, and read */
+  Vec                guess;         /* right preconditioning: the initial guess, where x is the correction */
+  PetscBool          useguess;
+} KSPFusedRun;
+
+/* A vector whose array a basis step has */
+typedef struct {
+  Vec          v;
+  PetscScalar *a;
+  PetscBool    read, written;
+} KSPFusedSlot;
+
+/* Room for basis steps */
+typedef struct {
+  PetscBool     usevec;   /* in this solve: by PETSc's functions */
+  PetscInt      ncolumns; /* most vectors of a basis */
+  PetscInt      nsmall;   /* scalars of basis steps */
+  PetscInt      nshared;  /* the last work vectors, which all right-hand sides share */
+  PetscScalar **columns;  /* [4 ncolumns] arrays of four bases */
+  PetscScalar  *factors;  /* [ncolumns] of VecMAXPY() */
+  PetscScalar  *sums;     /* room for carried sums, then those of a step */
+  KSPFusedSlot *slots;    /* vectors whose arrays the step has; the first nsingles are not in a basis */
+  PetscInt      nslots, nsingles;
+  Vec           work;
+} KSPFusedBasisRoom;
+
+struct _n_KSPFused {
+  const KSPFusedMethod  *method;
+  const KSPFusedOps     *ops;
+  SpikeKrylov            s;     /* state in the backend */
+  PetscBool              ready; /* s is complete */
+  PetscMPIInt            size;
+  KSPFusedOptions        options;
+  KSPFusedProduct        product;
+  KSPFusedPreconditioner pc;
+  KSPFusedGraphs         graph;
+  KSPFusedRun            run;
+  KSPFusedBasisRoom      basis;
+  KSPFusedRhs           *rhs; /* fusedrhsmat.h; NULL before the first KSPMatSolve() */
+  KSPFusedInfo           info;
+  void                  *data; /* of the method */
+};
+
+/* With right preconditioning, except in the flexible form, x is a correction: the solution is guess + B x */
+static inline PetscBool KSPFusedIsCorrection(KSP ksp)
+{
+  return (PetscBool)(ksp->pc_side == PC_RIGHT && !((KSPFused *)ksp->data)->pc.flexible);
+}
+
+/* Somebody looks at x or the residual: they become those of the last iteration */
+static inline PetscErrorCode KSPFusedSettle(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  if (f->method->settle && f->s.k) PetscCall((*f->method->settle)(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The operations: see KSPFusedOps. The vectors of a step follow its other arguments */
+#define KSPFusedVectors(...) \
+  (PetscInt)(sizeof((Vec[]){__VA_ARGS__}) / sizeof(Vec)), (const Vec[]) \
+  { \
+    __VA_ARGS__ \
+  }
+#define KSPFusedStep(ksp, step, defer, ...)    KSPFusedStep_Private(ksp, step, defer, KSPFusedVectors(__VA_ARGS__))
+#define KSPFusedMultStep(ksp, x, y, step, ...) KSPFusedMultStep_Private(ksp, x, y, step, KSPFusedVectors(__VA_ARGS__))
+#define KSPFusedApplyStep(ksp, x, y, work, step, ...) \
+  KSPFusedApplyStep_Private(ksp, x, y, work, step, KSPFusedVectors(__VA_ARGS__))
+
+static inline PetscErrorCode KSPFusedStep_Private(KSP ksp, SpikeKrylovStep step, PetscBool defer, PetscInt n,
+                                                  const Vec v[])
+{
+  PetscFunctionBegin;
+  PetscAssert(n == SpikeKrylovSteps[step].nvectors, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+              "%" PetscInt_FMT " vectors for step %s", n, SpikeKrylovSteps[step].name);
+  (void)n;
+  PetscCall((*((KSPFused *)ksp->data)->ops->step)(ksp, step, defer, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode KSPFusedMult(KSP ksp, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall((*((KSPFused *)ksp->data)->ops->mult)(ksp, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode KSPFusedMultStep_Private(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, PetscInt n,
+                                                      const Vec v[])
+{
+  PetscFunctionBegin;
+  PetscAssert(n == SpikeKrylovSteps[step].nvectors, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+              "%" PetscInt_FMT " vectors for step %s", n, SpikeKrylovSteps[step].name);
+  (void)n;
+  PetscCall((*((KSPFused *)ksp->data)->ops->multstep)(ksp, x, y, step, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode KSPFusedPCApply(KSP ksp, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall((*((KSPFused *)ksp->data)->ops->pcapply)(ksp, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode KSPFusedApply(KSP ksp, Vec x, Vec y, Vec work)
+{
+  PetscFunctionBegin;
+  PetscCall((*((KSPFused *)ksp->data)->ops->apply)(ksp, x, y, work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode KSPFusedApplyStep_Private(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step,
+                                                       PetscInt n, const Vec v[])
+{
+  PetscFunctionBegin;
+  PetscAssert(n == SpikeKrylovSteps[step].nvectors, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+              "%" PetscInt_FMT " vectors for step %s", n, SpikeKrylovSteps[step].name);
+  (void)n;
+  PetscCall((*((KSPFused *)ksp->data)->ops->applystep)(ksp, x, y, work, step, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode KSPFusedCopy(KSP ksp, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall((*((KSPFused *)ksp->data)->ops->copy)(ksp, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode KSPFusedBasisStep(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
+                                               const KSPFusedBasis *combine, const SpikeIDRRecurrence *recurrence,
+                                               PetscBool defer)
+{
+  PetscFunctionBegin;
+  PetscAssert(b->last - b->first <= ((KSPFused *)ksp->data)->basis.ncolumns, PetscObjectComm((PetscObject)ksp),
+              PETSC_ERR_PLIB, "A basis of %" PetscInt_FMT " vectors, room for %" PetscInt_FMT, b->last - b->first,
+              ((KSPFused *)ksp->data)->basis.ncolumns);
+  PetscCall((*((KSPFused *)ksp->data)->ops->basisstep)(ksp, step, b, combine, recurrence, defer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode KSPFusedBasisApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBasis *dots,
+                                                    const SpikeIDRRecurrence *recurrence)
+{
+  PetscFunctionBegin;
+  PetscCall((*((KSPFused *)ksp->data)->ops->basisapplydots)(ksp, x, work, dots, recurrence));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscScalar *KSPFusedSmall(KSPFused *f)
+{
+  return (*f->ops->small)(f);
+}

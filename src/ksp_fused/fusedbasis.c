@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedbasis.c: steps over blocks of vectors, and their sums */
-#include "fused.h"
+/* fusedbasis.c: basis steps of one vector, and their sums */
+#include "fusedbasis.h"
+#include "fusedstate.h"
 #include <petsc/private/vecimpl.h>
 
-#define KSP_FUSED_SINGLES 7
-#define KSP_FUSED_CARRY   4 /* sums that wait for the next reduction, most */
+#define KSP_FUSED_SINGLES 7 /* most vectors of a step and a product that are in no basis */
+#define KSP_FUSED_CARRY   4 /* most sums that wait for the next reduction */
 
-/* Room for blocks of s columns, and for `small` scalars in the memory of the kernels */
+/* Room for bases of s vectors, and for `small` scalars in the memory of the kernels */
 PetscErrorCode KSPFusedBasisSetUp(KSP ksp, PetscInt s, PetscInt small)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedBasisDestroy(f));
-  PetscCall(PetscMalloc4(4 * s, &f->columns, s, &f->factors, s + 3 + KSP_FUSED_CARRY, &f->sums,
-                         4 * s + KSP_FUSED_SINGLES, &f->slots));
-  f->ncolumns = s;
-  f->nsmall   = small;
+  PetscCall(PetscMalloc4(4 * s, &f->basis.columns, s, &f->basis.factors, s + 3 + KSP_FUSED_CARRY, &f->basis.sums,
+                         4 * s + KSP_FUSED_SINGLES, &f->basis.slots));
+  f->basis.ncolumns = s;
+  f->basis.nsmall   = small;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -24,9 +25,9 @@ PetscErrorCode KSPFusedBasisDestroy(KSPFused *f)
 {
   PetscFunctionBegin;
   PetscCall(KSPFusedDestroyGraphs(f));
-  PetscCall(PetscFree4(f->columns, f->factors, f->sums, f->slots));
-  PetscCall(VecDestroy(&f->blockwork));
-  f->ncolumns = 0;
+  PetscCall(PetscFree4(f->basis.columns, f->basis.factors, f->basis.sums, f->basis.slots));
+  PetscCall(VecDestroy(&f->basis.work));
+  f->basis.ncolumns = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -36,8 +37,8 @@ static PetscErrorCode KSPFusedMAXPY_Private(KSPFused *f, Vec y, PetscInt m, Pets
 {
   PetscFunctionBegin;
   if (m <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt j = 0; j < m; j++) f->factors[j] = a * c[j];
-  PetscCall(VecMAXPY(y, m, f->factors, x));
+  for (PetscInt j = 0; j < m; j++) f->basis.factors[j] = a * c[j];
+  PetscCall(VecMAXPY(y, m, f->basis.factors, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,11 +60,11 @@ static PetscErrorCode KSPFusedNearer_Private(KSPFused *f, const KSPFusedBasis *b
   const PetscScalar g = *b->g;
 
   PetscFunctionBegin;
-  if (!f->blockwork) PetscCall(VecDuplicate(b->r, &f->blockwork));
-  PetscCall(VecWAXPY(f->blockwork, -1.0, b->r, b->q));
-  PetscCall(VecAXPY(b->q, -g, f->blockwork));
-  PetscCall(VecWAXPY(f->blockwork, -1.0, b->x, b->p));
-  PetscCall(VecAXPY(b->p, -g, f->blockwork));
+  if (!f->basis.work) PetscCall(VecDuplicate(b->r, &f->basis.work));
+  PetscCall(VecWAXPY(f->basis.work, -1.0, b->r, b->q));
+  PetscCall(VecAXPY(b->q, -g, f->basis.work));
+  PetscCall(VecWAXPY(f->basis.work, -1.0, b->x, b->p));
+  PetscCall(VecAXPY(b->p, -g, f->basis.work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,9 +108,9 @@ static PetscErrorCode KSPFusedBasisStepVec_Private(KSP ksp, SpikeKrylovBasisStep
     PetscCall(VecAXPY(b->x, a, b->y));
     PetscCall(VecAXPY(b->r, -a, b->z));
     if (b->q) {
-      PetscCall(VecWAXPY(f->blockwork, -1.0, b->r, b->q));
-      PetscCall(KSPFusedDotLocal_Private(f->blockwork, b->q, &sums[0]));
-      PetscCall(KSPFusedDotLocal_Private(f->blockwork, f->blockwork, &sums[1]));
+      PetscCall(VecWAXPY(f->basis.work, -1.0, b->r, b->q));
+      PetscCall(KSPFusedDotLocal_Private(f->basis.work, b->q, &sums[0]));
+      PetscCall(KSPFusedDotLocal_Private(f->basis.work, f->basis.work, &sums[1]));
       PetscCall(KSPFusedDotLocal_Private(b->q, b->q, &sums[2]));
       PetscCall(KSPFusedDotLocal_Private(b->r, b->r, &sums[3]));
     } else PetscCall(KSPFusedDotLocal_Private(b->r, b->r, &sums[0]));
@@ -122,65 +123,45 @@ static PetscErrorCode KSPFusedBasisStepVec_Private(KSP ksp, SpikeKrylovBasisStep
 }
 
 /*
-  The array of v: one that is there already, or fetched; read and written say what is done with it. Without rows another
-  pointer, for NULL says that a step has no such vector
+  The array of v: that of a slot that has v, or of a new one; read and written say what is done with it. Without rows
+  another pointer, because NULL says that a step has no such vector
 */
 static PetscErrorCode KSPFusedFetch_Private(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a)
 {
-  KSPFused       *f    = (KSPFused *)ksp->data;
-  KSPFusedSlot   *slot = &f->slots[f->nslots];
-  const PetscBool host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
-  PetscMemType    memtype;
+  KSPFusedBasisRoom *b    = &((KSPFused *)ksp->data)->basis;
+  KSPFusedSlot      *slot = &b->slots[b->nslots];
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < (f->nsingles ? f->nsingles : f->nslots); k++) {
-    if (f->slots[k].v == v) {
-      *a = f->slots[k].a ? f->slots[k].a : f->sums;
+  for (PetscInt k = 0; k < (b->nsingles ? b->nsingles : b->nslots); k++) {
+    if (b->slots[k].v == v) {
+      *a = b->slots[k].a ? b->slots[k].a : b->sums;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
   slot->v       = v;
   slot->read    = read;
   slot->written = written;
-  if (host) {
-    if (!written) PetscCall(VecGetArrayRead(v, (const PetscScalar **)&slot->a));
-    else if (read) PetscCall(VecGetArray(v, &slot->a));
-    else PetscCall(VecGetArrayWrite(v, &slot->a));
-  } else {
-    if (!written) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&slot->a, &memtype));
-    else if (read) PetscCall(VecGetArrayAndMemType(v, &slot->a, &memtype));
-    else PetscCall(VecGetArrayWriteAndMemType(v, &slot->a, &memtype));
-    PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-               "A work vector has left the device during a solve");
-  }
-  *a = slot->a ? slot->a : f->sums;
-  f->nslots++;
+  PetscCall(KSPFusedGetArray(ksp, v, read, written, &slot->a));
+  *a = slot->a ? slot->a : b->sums;
+  b->nslots++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPFusedGiveBack_Private(KSPFused *f)
+static PetscErrorCode KSPFusedGiveBack_Private(KSP ksp)
 {
-  const PetscBool host = (PetscBool)(f->s.k == &SpikeKrylovKernels_Host);
+  KSPFusedBasisRoom *b = &((KSPFused *)ksp->data)->basis;
 
   PetscFunctionBegin;
-  while (f->nslots) {
-    KSPFusedSlot *slot = &f->slots[--f->nslots];
+  while (b->nslots) {
+    KSPFusedSlot *slot = &b->slots[--b->nslots];
 
-    if (host) {
-      if (!slot->written) PetscCall(VecRestoreArrayRead(slot->v, (const PetscScalar **)&slot->a));
-      else if (slot->read) PetscCall(VecRestoreArray(slot->v, &slot->a));
-      else PetscCall(VecRestoreArrayWrite(slot->v, &slot->a));
-    } else {
-      if (!slot->written) PetscCall(VecRestoreArrayReadAndMemType(slot->v, (const PetscScalar **)&slot->a));
-      else if (slot->read) PetscCall(VecRestoreArrayAndMemType(slot->v, &slot->a));
-      else PetscCall(VecRestoreArrayWriteAndMemType(slot->v, &slot->a));
-    }
+    PetscCall(KSPFusedRestoreArray(ksp, slot->v, slot->read, slot->written, &slot->a));
   }
-  f->nsingles = 0;
+  b->nsingles = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The vectors of a step that are no columns: first those that it writes, or with written false, the others */
+/* The vectors of a step that are in no basis: those that it writes, or with written false the others */
 static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
                                                    PetscBool written, SpikeKrylovBasis *h)
 {
@@ -206,7 +187,7 @@ static PetscErrorCode KSPFusedFetchSingles_Private(KSP ksp, SpikeKrylovBasisStep
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Its columns, and what is no vector */
+/* The vectors of its bases, and what is no vector */
 static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBasis *b, PetscScalar **columns,
                                                    SpikeKrylovBasis *h)
 {
@@ -216,7 +197,7 @@ static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBasis 
   h->first = 0;
   h->last  = b->last - b->first;
   h->A     = b->A ? columns : NULL;
-  h->B     = b->B ? columns + f->ncolumns : NULL;
+  h->B     = b->B ? columns + f->basis.ncolumns : NULL;
   h->c     = b->c;
   h->a     = b->a;
   h->g     = b->g;
@@ -227,9 +208,7 @@ static PetscErrorCode KSPFusedFetchColumns_Private(KSP ksp, const KSPFusedBasis 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  In one pass over the arrays, by the backend. Behind y <- A x where there is an x, which is no vector of the step but z
-*/
+/* One pass of the backend over the arrays. With x after y <- A x; of the step's vectors only z may be x */
 static PetscErrorCode KSPFusedBasisEnqueue_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
                                                    const KSPFusedBasis *combine, Vec x,
                                                    const SpikeIDRRecurrence *recurrence)
@@ -249,12 +228,12 @@ static PetscErrorCode KSPFusedBasisEnqueue_Private(KSP ksp, SpikeKrylovBasisStep
     if (combine) PetscCall(KSPFusedFetchSingles_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, (PetscBool)written, &g));
   }
   if (x) PetscCall(KSPFusedFetch_Private(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax));
-  f->nsingles = f->nslots; /* columns are looked for among these, not among each other */
-  PetscCall(KSPFusedFetchColumns_Private(ksp, b, f->columns, &h));
-  if (combine) PetscCall(KSPFusedFetchColumns_Private(ksp, combine, f->columns + 2 * f->ncolumns, &g));
-  if (x) PetscCall((*f->s.k->basismult)(&f->s, f->copy, ax, &h, recurrence));
+  f->basis.nsingles = f->basis.nslots; /* vectors of bases are looked for among these only */
+  PetscCall(KSPFusedFetchColumns_Private(ksp, b, f->basis.columns, &h));
+  if (combine) PetscCall(KSPFusedFetchColumns_Private(ksp, combine, f->basis.columns + 2 * f->basis.ncolumns, &g));
+  if (x) PetscCall((*f->s.k->basismult)(&f->s, f->product.copy, ax, &h, recurrence));
   else PetscCall((*f->s.k->basisstep)(&f->s, step, &h, combine ? &g : NULL, recurrence));
-  PetscCall(KSPFusedGiveBack_Private(f));
+  PetscCall(KSPFusedGiveBack_Private(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,27 +245,27 @@ static PetscErrorCode KSPFusedBasisRecur_Private(KSP ksp, PetscInt n, const Spik
                                                  PetscBool defer)
 {
   KSPFused      *f    = (KSPFused *)ksp->data;
-  const PetscInt c    = f->carried ? f->ncarried : 0;
-  PetscScalar   *sums = f->sums + KSP_FUSED_CARRY;
+  const PetscInt c    = f->run.carried ? f->run.ncarried : 0;
+  PetscScalar   *sums = f->basis.sums + KSP_FUSED_CARRY;
 
   PetscFunctionBegin;
-  if (!f->usevec) PetscCall((*f->s.k->basissums)(&f->s, n, sums));
+  if (!f->basis.usevec) PetscCall((*f->s.k->basissums)(&f->s, n, sums));
   if (defer && f->size > 1) {
     PetscAssert(n <= KSP_FUSED_CARRY && !c, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
                 "A reduction of %" PetscInt_FMT " sums cannot wait", n);
-    PetscCall(PetscArraycpy(f->carry, sums, n));
-    f->ncarried     = n;
-    f->carried      = PETSC_TRUE;
-    f->carriedblock = *recurrence;
+    PetscCall(PetscArraycpy(f->run.carry, sums, n));
+    f->run.ncarried     = n;
+    f->run.carried      = PETSC_TRUE;
+    f->run.carriedbasis = *recurrence;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscArraycpy(sums - c, f->carry, c));
+  PetscCall(PetscArraycpy(sums - c, f->run.carry, c));
   if (f->size > 1)
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums - c, (PetscMPIInt)(c + n), MPIU_SCALAR, MPIU_SUM,
                                 PetscObjectComm((PetscObject)ksp)));
   if (c) {
-    f->carried = PETSC_FALSE;
-    if (SpikeIDRRecur(&f->carriedblock, f->s.scalars, f->s.hostsmall, sums - c)) PetscCall(KSPFusedPost(f));
+    f->run.carried = PETSC_FALSE;
+    if (SpikeIDRRecur(&f->run.carriedbasis, f->s.scalars, f->s.hostsmall, sums - c)) PetscCall(KSPFusedPost(f));
   }
   if ((!f->s.scalars->reason || recurrence->op == SPIKE_IDR_SMOOTHED) &&
       SpikeIDRRecur(recurrence, f->s.scalars, f->s.hostsmall, sums))
@@ -295,26 +274,16 @@ static PetscErrorCode KSPFusedBasisRecur_Private(KSP ksp, PetscInt n, const Spik
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  One step and what follows from its sums; nothing but SMOOTH once a reason is set. combine: a COMBINE behind it, from
-  the r that the step leaves, in the same pass where the backend can. With defer the sums, KSP_FUSED_CARRY at most, wait
-  for those of the next step that has some, where there is a reduction to be saved.
-*/
-PetscErrorCode KSPFusedBasisStep(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
-                                 const KSPFusedBasis *combine, const SpikeIDRRecurrence *recurrence, PetscBool defer)
+PetscErrorCode KSPFusedBasisStep_Vector(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
+                                        const KSPFusedBasis *combine, const SpikeIDRRecurrence *recurrence,
+                                        PetscBool defer)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  PetscAssert(b->last - b->first <= f->ncolumns, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
-              "A block of %" PetscInt_FMT " columns, room for %" PetscInt_FMT, b->last - b->first, f->ncolumns);
-  if (f->running) {
-    PetscCall(KSPFusedRhsBlockStep(ksp, step, b, combine, recurrence));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   if (!f->s.ondevice && f->s.scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
-  if (f->usevec) {
-    PetscCall(KSPFusedBasisStepVec_Private(ksp, step, b, f->sums + KSP_FUSED_CARRY));
+  if (f->basis.usevec) {
+    PetscCall(KSPFusedBasisStepVec_Private(ksp, step, b, f->basis.sums + KSP_FUSED_CARRY));
     if (combine) PetscCall(KSPFusedBasisStepVec_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, NULL));
   } else PetscCall(KSPFusedBasisEnqueue_Private(ksp, step, b, combine, NULL, recurrence));
   if (recurrence && !f->s.ondevice)
@@ -325,17 +294,16 @@ PetscErrorCode KSPFusedBasisStep(KSP ksp, SpikeKrylovBasisStep step, const KSPFu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y <- B A x or A B x, in the flexible form A x, and the inner products of this y */
-PetscErrorCode KSPFusedBasisApplyDots(KSP ksp, Vec x, Vec work, const KSPFusedBasis *dots,
-                                      const SpikeIDRRecurrence *recurrence)
+PetscErrorCode KSPFusedBasisApplyDots_Vector(KSP ksp, Vec x, Vec work, const KSPFusedBasis *dots,
+                                             const SpikeIDRRecurrence *recurrence)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if ((f->identity || f->flexible) && f->usecopy && f->s.ondevice && f->s.k->basismult && !f->running)
+  if ((f->pc.identity || f->pc.flexible) && f->product.own && f->s.ondevice && f->s.k->basismult)
     PetscCall(KSPFusedBasisEnqueue_Private(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, x, recurrence));
   else {
-    if (f->flexible) PetscCall(KSPFusedMult(ksp, x, dots->y));
+    if (f->pc.flexible) PetscCall(KSPFusedMult(ksp, x, dots->y));
     else PetscCall(KSPFusedApply(ksp, x, dots->y, work));
     PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, recurrence, PETSC_FALSE));
   }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedoptions.c: options, setters and getters, view and the test in the infinity norm of the fused methods */
-#include "fused.h"
+#include "fusedoptions.h"
+#include "fusedrhsoptions.h"
 
 const char *const KSPFusedReductionsTypes[] = {"PLAIN", "MERGED", "KSPFusedReductions", "KSP_FUSED_REDUCTIONS_", NULL};
-const char *const KSPFusedSpMVTypes[] = {"PETSC", "AUTO", "SELL", "DIA", "KSPFusedSpMVType", "KSP_FUSED_SPMV_", NULL};
+const char *const KSPFusedSpMVTypes[]       = {"PETSC",           "AUTO", "SELL", "DIA", "STENCIL", "KSPFusedSpMVType",
+                                               "KSP_FUSED_SPMV_", NULL};
 const char *const KSPFusedPersistentTypes[] = {"AUTO", "OFF", "ON", "KSPFusedPersistentType", "KSP_FUSED_PERSISTENT_",
                                                NULL};
 
@@ -40,7 +42,7 @@ PetscErrorCode KSPFusedSetReductions(KSP ksp, KSPFusedReductions form)
 static PetscErrorCode KSPFusedSetReductions_Fused(KSP ksp, KSPFusedReductions form)
 {
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->reductions = form;
+  ((KSPFused *)ksp->data)->options.reductions = form;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,7 +73,7 @@ PetscErrorCode KSPFusedGetReductions(KSP ksp, KSPFusedReductions *form)
 static PetscErrorCode KSPFusedGetReductions_Fused(KSP ksp, KSPFusedReductions *form)
 {
   PetscFunctionBegin;
-  *form = ((KSPFused *)ksp->data)->reductions;
+  *form = ((KSPFused *)ksp->data)->options.reductions;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,7 +109,7 @@ PetscErrorCode KSPFusedSetCheckTrueResidual(KSP ksp, PetscBool flg)
 static PetscErrorCode KSPFusedSetCheckTrueResidual_Fused(KSP ksp, PetscBool flg)
 {
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->checktrue = flg;
+  ((KSPFused *)ksp->data)->options.checktrue = flg;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,7 +140,7 @@ PetscErrorCode KSPFusedGetCheckTrueResidual(KSP ksp, PetscBool *flg)
 static PetscErrorCode KSPFusedGetCheckTrueResidual_Fused(KSP ksp, PetscBool *flg)
 {
   PetscFunctionBegin;
-  *flg = ((KSPFused *)ksp->data)->checktrue;
+  *flg = ((KSPFused *)ksp->data)->options.checktrue;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,7 +178,7 @@ static PetscErrorCode KSPFusedSetResidualReplacement_Fused(KSP ksp, PetscInt k)
   PetscFunctionBegin;
   PetscCheck(k >= 0, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE,
              "Number of iterations %" PetscInt_FMT " is negative", k);
-  ((KSPFused *)ksp->data)->replacement = k;
+  ((KSPFused *)ksp->data)->options.replacement = k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,7 +209,7 @@ PetscErrorCode KSPFusedGetResidualReplacement(KSP ksp, PetscInt *k)
 static PetscErrorCode KSPFusedGetResidualReplacement_Fused(KSP ksp, PetscInt *k)
 {
   PetscFunctionBegin;
-  *k = ((KSPFused *)ksp->data)->replacement;
+  *k = ((KSPFused *)ksp->data)->options.replacement;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,7 +244,7 @@ PetscErrorCode KSPFusedSetLockstep(KSP ksp, PetscBool flg)
 static PetscErrorCode KSPFusedSetLockstep_Fused(KSP ksp, PetscBool flg)
 {
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->lockstep = flg;
+  ((KSPFused *)ksp->data)->options.lockstep = flg;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,7 +275,7 @@ PetscErrorCode KSPFusedGetLockstep(KSP ksp, PetscBool *flg)
 static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
 {
   PetscFunctionBegin;
-  *flg = ((KSPFused *)ksp->data)->lockstep;
+  *flg = ((KSPFused *)ksp->data)->options.lockstep;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,10 +286,11 @@ static PetscErrorCode KSPFusedGetLockstep_Fused(KSP ksp, PetscBool *flg)
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
-- type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL` or `KSP_FUSED_SPMV_DIA`
+- type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL`, `KSP_FUSED_SPMV_DIA` or
+         `KSP_FUSED_SPMV_STENCIL`
 
   Options Database Key:
-. -ksp_fused_spmv (petsc|auto|sell|dia) - the product
+. -ksp_fused_spmv (petsc|auto|sell|dia|stencil) - the product
 
   Level: intermediate
 
@@ -316,7 +319,7 @@ PetscErrorCode KSPFusedSetSpMVType(KSP ksp, KSPFusedSpMVType type)
 static PetscErrorCode KSPFusedSetSpMVType_Fused(KSP ksp, KSPFusedSpMVType type)
 {
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->spmv = type;
+  ((KSPFused *)ksp->data)->options.spmv = type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -329,7 +332,8 @@ static PetscErrorCode KSPFusedSetSpMVType_Fused(KSP ksp, KSPFusedSpMVType type)
 . ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
 
   Output Parameter:
-. type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL` or `KSP_FUSED_SPMV_DIA`
+. type - `KSP_FUSED_SPMV_AUTO` (default), `KSP_FUSED_SPMV_PETSC`, `KSP_FUSED_SPMV_SELL`, `KSP_FUSED_SPMV_DIA` or
+         `KSP_FUSED_SPMV_STENCIL`
 
   Level: intermediate
 
@@ -347,7 +351,7 @@ PetscErrorCode KSPFusedGetSpMVType(KSP ksp, KSPFusedSpMVType *type)
 static PetscErrorCode KSPFusedGetSpMVType_Fused(KSP ksp, KSPFusedSpMVType *type)
 {
   PetscFunctionBegin;
-  *type = ((KSPFused *)ksp->data)->spmv;
+  *type = ((KSPFused *)ksp->data)->options.spmv;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,7 +387,7 @@ PetscErrorCode KSPFusedSetGraph(KSP ksp, PetscBool flg)
 static PetscErrorCode KSPFusedSetGraph_Fused(KSP ksp, PetscBool flg)
 {
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->graphs = flg;
+  ((KSPFused *)ksp->data)->options.graphs = flg;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -414,7 +418,7 @@ PetscErrorCode KSPFusedGetGraph(KSP ksp, PetscBool *flg)
 static PetscErrorCode KSPFusedGetGraph_Fused(KSP ksp, PetscBool *flg)
 {
   PetscFunctionBegin;
-  *flg = ((KSPFused *)ksp->data)->graphs;
+  *flg = ((KSPFused *)ksp->data)->options.graphs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -457,7 +461,7 @@ PetscErrorCode KSPFusedSetPersistent(KSP ksp, KSPFusedPersistentType type)
 static PetscErrorCode KSPFusedSetPersistent_Fused(KSP ksp, KSPFusedPersistentType type)
 {
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->persistent = type;
+  ((KSPFused *)ksp->data)->options.persistent = type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -488,7 +492,7 @@ PetscErrorCode KSPFusedGetPersistent(KSP ksp, KSPFusedPersistentType *type)
 static PetscErrorCode KSPFusedGetPersistent_Fused(KSP ksp, KSPFusedPersistentType *type)
 {
   PetscFunctionBegin;
-  *type = ((KSPFused *)ksp->data)->persistent;
+  *type = ((KSPFused *)ksp->data)->options.persistent;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -596,12 +600,13 @@ PetscErrorCode KSPFusedConvergedInfinity(KSP ksp, PetscInt it, PetscReal rnorm, 
 
 PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
-  KSPFused         *f    = (KSPFused *)ksp->data;
-  PetscEnum         form = (PetscEnum)f->reductions, spmv = (PetscEnum)f->spmv, persistent = (PetscEnum)f->persistent;
+  KSPFused *f    = (KSPFused *)ksp->data;
+  PetscEnum form = (PetscEnum)f->options.reductions, spmv = (PetscEnum)f->options.spmv,
+            persistent       = (PetscEnum)f->options.persistent;
   const char *const graphs[] = {"off", "auto"};
-  PetscInt          graph    = f->graphs ? 1 : 0;
-  PetscBool         set, check = f->checktrue, lockstep = f->lockstep, infinity = PETSC_FALSE;
-  PetscInt          k = f->replacement;
+  PetscInt          graph    = f->options.graphs ? 1 : 0;
+  PetscBool         set, check = f->options.checktrue, lockstep = f->options.lockstep, infinity = PETSC_FALSE;
+  PetscInt          k = f->options.replacement;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Fused Krylov method options");
@@ -645,17 +650,18 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(
     PetscViewerASCIIPrintf(viewer, "  %s reductions, product %s\n",
-                           f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement ? "merged" : "plain",
+                           f->options.reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->options.replacement ? "merged"
+                                                                                                           : "plain",
                            f->info.product == KSP_FUSED_SPMV_DIA
                              ? (f->info.copy ? "by a copy in diagonals" : "by its diagonals")
                              : (f->info.product == KSP_FUSED_SPMV_SELL
                                   ? "by a copy in slices"
-                                  : (f->info.product == KSP_FUSED_SPMV_AUTO ? "by its stencil" : "by MatMult()"))));
-  if (f->replacement)
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n", f->replacement));
-  PetscCall(
-    PetscViewerASCIIPrintf(viewer, "  true residual %s at convergence\n", f->checktrue ? "checked" : "not checked"));
+                                  : (f->info.product == KSP_FUSED_SPMV_STENCIL ? "by its stencil" : "by MatMult()"))));
+  if (f->options.replacement)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  residual replaced every %" PetscInt_FMT " iterations\n",
+                                     f->options.replacement));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  true residual %s at convergence\n",
+                                   f->options.checktrue ? "checked" : "not checked"));
   if (ksp->converged == KSPFusedConvergedInfinity)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  convergence test in the infinity norm\n"));
   if (f->info.backend[0]) {
@@ -673,7 +679,7 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
 }
 
 /* Composes the methods of the setters and getters, or takes them away */
-PetscErrorCode KSPFusedComposeMethods_Private(KSP ksp, PetscBool compose)
+PetscErrorCode KSPFusedComposeMethods(KSP ksp, PetscBool compose)
 {
   PetscObject o = (PetscObject)ksp;
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
-  fusedrhs.c: the loop of the fused methods for several right-hand sides at once: what fusedsolve.c does, for each
-  column
-*/
+/* fusedrhs.c: the loop for several right-hand sides: what fusedsolve.c does, for each column */
 #include "fusedrhs.h"
+#include "adapters.h"
+#include "fusedrhsmat.h"
+#include "fusedrhssteps.h"
+#include "fusedstate.h"
+#include "fusedsteps.h"
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/vecimpl.h>
 
@@ -12,11 +14,11 @@ static inline PetscBool KSPFusedIsTested(KSP ksp)
   return (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE);
 }
 
-/* y_i <- a x_i + b y_i in the columns in front, or those of them that are wanted */
+/* y_i <- a x_i + b y_i for the columns i in front, or for the wanted ones among them */
 static PetscErrorCode KSPFusedRhsFront_Private(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y,
                                                const PetscBool wanted[])
 {
-  KSPFusedRhs *c     = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs *c     = ((KSPFused *)ksp->data)->rhs;
   PetscInt     count = 0;
 
   PetscFunctionBegin;
@@ -26,7 +28,7 @@ static PetscErrorCode KSPFusedRhsFront_Private(KSP ksp, PetscScalar a, Mat X, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns of the right-hand sides that those in front are of */
+/* The numbers of the columns in front, among the right-hand sides */
 static const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *c)
 {
   for (PetscInt i = 0; i < c->width; i++) c->to[i] = c->column[i].column;
@@ -41,7 +43,7 @@ static const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *c)
 static PetscErrorCode KSPFusedRhsTrueResidual_Private(KSP ksp, PetscBool first)
 {
   KSPFused       *f    = (KSPFused *)ksp->data;
-  KSPFusedRhs    *c    = f->columnsolve;
+  KSPFusedRhs    *c    = f->rhs;
   const PetscBool left = (PetscBool)(ksp->pc_side == PC_LEFT && f->method->residual_preconditioned),
                   zero = (PetscBool)(first && ksp->guess_zero);
   Mat R = c->view[0], X = c->view[ksp->nwork], W, T;
@@ -58,10 +60,10 @@ static PetscErrorCode KSPFusedRhsTrueResidual_Private(KSP ksp, PetscBool first)
     x = ksp->work[f->method->scratch[0]];
   }
   if (!zero) {
-    /* a product by the copy leaves columns alone that have one */
+    /* a product by the copy skips columns with a reason */
     for (PetscInt i = 0; i < c->width; i++) c->s.scalars[i].reason = 0;
-    if (f->usecopy) PetscCall((*c->s.k->push)(&c->s, c->width));
-    PetscCall(KSPFusedRhsMult(ksp, x, left ? ksp->work[f->method->scratch[1]] : ksp->work[0]));
+    if (f->product.own) PetscCall((*c->s.k->push)(&c->s, c->width));
+    PetscCall(KSPFusedMult(ksp, x, left ? ksp->work[f->method->scratch[1]] : ksp->work[0]));
   }
   /* b - A x */
   PetscCall(KSPFusedRhsCombine(ksp, c->width, 1.0, c->rhs, KSPFusedRhsNumbers(c), zero ? 0.0 : -1.0, T, c->slot));
@@ -69,10 +71,10 @@ static PetscErrorCode KSPFusedRhsTrueResidual_Private(KSP ksp, PetscBool first)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x of the columns that are wanted becomes their guess, and the correction 0 */
+/* In the wanted columns x becomes the guess, and the correction is 0 */
 static PetscErrorCode KSPFusedRhsSetGuess_Private(KSP ksp, Mat X, const PetscBool wanted[])
 {
-  KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, X, 0.0, c->view[ksp->nwork + 1], wanted));
@@ -98,11 +100,11 @@ static PetscErrorCode KSPFusedRhsPush_Private(KSPFusedRhs *c, PetscBool always)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The recurrences of all columns in front, from the residuals in the first block */
+/* Starts the recurrences of all columns in front, from the residuals in the first tall matrix */
 static PetscErrorCode KSPFusedRhsStart_Private(KSP ksp)
 {
   KSPFused    *f = (KSPFused *)ksp->data;
-  KSPFusedRhs *c = f->columnsolve;
+  KSPFusedRhs *c = f->rhs;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->width; i++) {
@@ -111,9 +113,9 @@ static PetscErrorCode KSPFusedRhsStart_Private(KSP ksp)
     s->it          = c->column[i].its;
     s->reason      = 0;
     s->t.norm      = (int)ksp->normtype;
-    s->f.symmetric = f->symmetric ? 1.0 : 0.0;
+    s->f.symmetric = f->options.symmetric ? 1.0 : 0.0;
   }
-  f->since = 0;
+  f->run.since = 0;
   PetscCall((*c->s.k->push)(&c->s, c->width));
   if (c->istall) PetscCall((*f->method->tallstart)(ksp));
   else PetscCall((*f->method->start)(ksp));
@@ -121,7 +123,7 @@ static PetscErrorCode KSPFusedRhsStart_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A reason that a step has set, beside RESTART; or a norm that is no number */
+/* A step has set this reason, which is not RESTART; or a norm is not finite */
 static PetscErrorCode KSPFusedRhsSetReason_Private(KSP ksp, int reason, KSPFusedOneRhs *col)
 {
   PCFailedReason failed;
@@ -136,10 +138,10 @@ static PetscErrorCode KSPFusedRhsSetReason_Private(KSP ksp, int reason, KSPFused
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The test of the KSP, with what it keeps of this column; with a guess it looks at the right-hand side */
+/* The test of the KSP, with the members of the KSP for this column; with a guess the test reads the right-hand side */
 static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *col, PetscReal norm)
 {
-  KSPFusedRhs    *c      = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs    *c      = ((KSPFused *)ksp->data)->rhs;
   const PetscReal rnorm0 = ksp->rnorm0, ttol = ksp->ttol, rnorm = ksp->rnorm;
   const PetscInt  its   = ksp->its;
   const PetscBool looks = (PetscBool)(!col->its && !ksp->guess_zero);
@@ -211,7 +213,7 @@ static PetscErrorCode KSPFusedRhsSettle_Private(KSP ksp, PetscBool verify, KSPFu
   if (!col->reason && col->its >= ksp->max_it) col->reason = KSP_DIVERGED_ITS;
   if (!col->reason) PetscFunctionReturn(PETSC_SUCCESS);
   verify     = (PetscBool)(verify && (col->reason == KSP_CONVERGED_RTOL || col->reason == KSP_CONVERGED_ATOL) &&
-                       f->checktrue && KSPFusedIsTested(ksp));
+                       f->options.checktrue && KSPFusedIsTested(ksp));
   col->state = verify ? KSP_FUSED_COLUMN_CONVERGED : KSP_FUSED_COLUMN_DONE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -219,7 +221,7 @@ static PetscErrorCode KSPFusedRhsSettle_Private(KSP ksp, PetscBool verify, KSPFu
 /* The Frobenius norm and the largest number of iterations; history and monitors when the latter has grown */
 static PetscErrorCode KSPFusedRhsReport_Private(KSP ksp, PetscBool first)
 {
-  KSPFusedRhs *c   = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs *c   = ((KSPFused *)ksp->data)->rhs;
   PetscInt     its = 0;
   PetscReal    sum = 0.0, scale = 0.0;
 
@@ -234,7 +236,7 @@ static PetscErrorCode KSPFusedRhsReport_Private(KSP ksp, PetscBool first)
     sum = scale * PetscSqrtReal(sum);
   }
   ksp->rnorm = sum;
-  if (!first && its == ksp->its) { /* columns that started later than others: the last norm becomes that of now */
+  if (!first && its == ksp->its) { /* some columns started later: replace the last norm */
     if (ksp->res_hist_len && ksp->res_hist_len < ksp->res_hist_max) ksp->res_hist[ksp->res_hist_len - 1] = ksp->rnorm;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -248,29 +250,29 @@ static PetscErrorCode KSPFusedRhsReport_Private(KSP ksp, PetscBool first)
 static PetscErrorCode KSPFusedRhsIterate_Private(KSP ksp)
 {
   KSPFused    *f = (KSPFused *)ksp->data;
-  KSPFusedRhs *c = f->columnsolve;
+  KSPFusedRhs *c = f->rhs;
   PetscInt     active;
 
   PetscFunctionBegin;
-  f->more = PETSC_TRUE;
+  f->run.more = PETSC_TRUE;
   while (PETSC_TRUE) {
     for (PetscInt i = active = 0; i < c->m; i++) {
       c->wanted[i] = (PetscBool)(c->column[i].state == KSP_FUSED_COLUMN_ACTIVE);
       active += c->wanted[i] ? 1 : 0;
     }
     if (!active) break;
-    if (c->istall && !f->since && active < c->width) { /* directions are of all columns that have started */
+    if (c->istall && !f->run.since && active < c->width) { /* directions are of all columns that have started */
       PetscCall(KSPFusedRhsToFront(ksp));
       PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_FALSE));
       PetscCall(KSPFusedRhsStart_Private(ksp));
     } else if (!c->istall && 2 * active <= c->width) PetscCall(KSPFusedRhsToFront(ksp));
-    PetscCall(KSPFusedRhsPush_Private(c, (PetscBool)!f->since)); /* a start has left its scalars to the host */
+    PetscCall(KSPFusedRhsPush_Private(c, (PetscBool)!f->run.since)); /* the scalars of a start are on the host only */
     if (c->istall) PetscCall((*f->method->talliterate)(ksp));
     else {
       PetscCall((*f->method->head)(ksp));
       PetscCall((*f->method->tail)(ksp));
     }
-    f->since++;
+    f->run.since++;
     f->info.launched++;
     PetscCall((*c->s.k->pull)(&c->s, c->width));
     for (PetscInt i = 0; i < c->width; i++) {
@@ -301,7 +303,7 @@ static PetscErrorCode KSPFusedRhsIterate_Private(KSP ksp)
 */
 static PetscErrorCode KSPFusedRhsSelect_Private(KSP ksp, KSPFusedRhsState state, PetscInt generation, PetscBool *any)
 {
-  KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
 
   PetscFunctionBegin;
   *any = PETSC_FALSE;
@@ -321,7 +323,7 @@ static PetscErrorCode KSPFusedRhsSelect_Private(KSP ksp, KSPFusedRhsState state,
 static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
 {
   KSPFused    *f = (KSPFused *)ksp->data;
-  KSPFusedRhs *c = f->columnsolve;
+  KSPFusedRhs *c = f->rhs;
   Mat          W;
   PetscBool    any;
 
@@ -377,7 +379,7 @@ static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
 static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
 {
   KSPFused    *f          = (KSPFused *)ksp->data;
-  KSPFusedRhs *c          = f->columnsolve;
+  KSPFusedRhs *c          = f->rhs;
   PetscInt     generation = PETSC_INT_MAX;
   Mat          W;
 
@@ -414,7 +416,7 @@ static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
 static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
 {
   KSPFused       *f              = (KSPFused *)ksp->data;
-  KSPFusedRhs    *c              = f->columnsolve;
+  KSPFusedRhs    *c              = f->rhs;
   const PetscBool isdefault      = (PetscBool)(ksp->converged == KSPConvergedDefault),
                   failed         = (PetscBool)(ksp->reason == KSP_DIVERGED_PC_FAILED);
   const SpikeKrylovTestType test = isdefault ? SPIKE_KRYLOV_TEST_DEFAULT : SPIKE_KRYLOV_TEST_SKIP;
@@ -449,7 +451,7 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
   ksp->its    = 0;
   ksp->reason = KSP_CONVERGED_ITERATING;
   PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_TRUE));
-  PetscCall(MatFlag(c->view[0], failed ? 1 : 0)); /* on some ranks, perhaps */
+  PetscCall(MatFlag(c->view[0], failed ? 1 : 0)); /* perhaps on some ranks only */
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero)
     PetscCall(KSPFusedRhsSetGuess_Private(ksp, c->view[ksp->nwork], NULL));
   PetscCall(KSPFusedRhsStart_Private(ksp));
@@ -481,7 +483,7 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
 static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
 {
   KSPFused    *f    = (KSPFused *)ksp->data;
-  KSPFusedRhs *c    = f->columnsolve;
+  KSPFusedRhs *c    = f->rhs;
   PetscInt     left = 0;
   Mat          T;
   Vec          v;
@@ -525,7 +527,7 @@ static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
 static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
 {
   KSPFused          *f      = (KSPFused *)ksp->data;
-  KSPFusedRhs       *c      = f->columnsolve;
+  KSPFusedRhs       *c      = f->rhs;
   KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
   const PetscBool    zero   = ksp->guess_zero;
   PetscInt           its    = 0;
@@ -565,8 +567,9 @@ static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *
   PetscMemType       memtype[3];
 
   PetscFunctionBegin;
-  *suits = (PetscBool)(f->matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->columnsolve->nresults > 1 && !f->replacement &&
-                       !f->petsc && (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
+  *suits = (PetscBool)(f->options.matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->rhs->nresults > 1 &&
+                       !f->options.replacement && !f->options.petsc &&
+                       (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
   *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve &&
                        !ksp->presolve_ew && !ksp->postsolve_ew);
   *suits = (PetscBool)(*suits && !pc->ops->presolve && !pc->ops->postsolve && !pc->ops->applyBA &&
@@ -579,17 +582,17 @@ static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *
   PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
   PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
   for (int i = 0; i < 3; i++)
-    if (!SpikeKrylovRhsKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->ncolumns ||
+    if (!SpikeKrylovRhsKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->basis.ncolumns ||
         SpikeKrylovRhsKernelsFind(memtype[i]) != SpikeKrylovRhsKernelsFind(memtype[0]))
       *suits = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All columns together: they iterate, converge and are looked at, or break down and start again, until none is left */
+/* All columns together: they iterate, converge and are verified, or break down and start again, until all are done */
 static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
 {
   KSPFused     *f = (KSPFused *)ksp->data;
-  KSPFusedRhs  *c = f->columnsolve;
+  KSPFusedRhs  *c = f->rhs;
   Vec           x = ksp->vec_sol, b = ksp->vec_rhs;
   PetscBool     any = PETSC_TRUE;
   PetscObjectId id;
@@ -602,9 +605,9 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
     ksp->vec_sol = c->x;
   } else PetscCall(VecDuplicate(ksp->work[0], &ksp->vec_sol));
   PetscCall(KSPFusedSetForm(ksp));
-  /* a matrix that is lent sends the halo of one vector at a time, and a stencil has no product with columns */
-  if (f->usecopy && (f->size > 1 || f->key.stencil)) {
-    f->usecopy      = PETSC_FALSE;
+  /* a loan sends the halo of one vector at a time, and a stencil has no product with several columns */
+  if (f->product.own && (f->size > 1 || f->product.stencil)) {
+    f->product.own  = PETSC_FALSE;
     f->info.product = KSP_FUSED_SPMV_PETSC;
   }
   PetscCall(KSPFusedRhsKnowPC(ksp));
@@ -612,12 +615,12 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   PetscCall(KSPFusedRhsSetUp(ksp, m));
   PetscCall(KSPFusedRhsSetProduct(ksp));
   PetscCall(PetscObjectReference((PetscObject)c->x));
-  /* for KSPBuildResidual(), which gets to KSPBuildSolution(), and there to what can be done instead */
+  /* KSPBuildResidual() needs one; it then calls KSPBuildSolution(), whose error says what to do instead */
   ksp->vec_rhs     = c->x;
   c->useguess      = PETSC_FALSE;
   c->generation    = 0;
   f->info.lockstep = PETSC_TRUE;
-  f->running       = PETSC_TRUE;
+  f->ops           = &KSPFusedOps_Rhs;
   PetscCall(KSPFusedRhsBegin_Private(ksp, B, X));
   while (any) {
     PetscCall(KSPFusedRhsIterate_Private(ksp));
@@ -630,7 +633,7 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   PetscCall(KSPFusedRhsReport_Private(ksp, PETSC_FALSE));
   PetscCall(KSPFusedRhsEnd_Private(ksp, X));
   PetscCall(MatDestroy(&c->rhs));
-  f->running = PETSC_FALSE;
+  f->ops = &KSPFusedOps_Vector;
   PetscCall(VecDestroy(&ksp->vec_sol));
   PetscCall(VecDestroy(&ksp->vec_rhs));
   ksp->vec_sol = x;
@@ -640,12 +643,12 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
 }
 
 /*
-  Parts of a block method, as even as they can be: tall blocks have SPIKE_BLOCK_MAXM columns at most. Figures and
+  A block method in even parts, because tall matrices have at most SPIKE_BLOCK_MAXM columns there. Figures and
   history are those of all, and of the last
 */
 static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFusedRhs       *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs       *c = ((KSPFused *)ksp->data)->rhs;
   const PetscInt     m = c->nresults, parts = (m + SPIKE_BLOCK_MAXM - 1) / SPIKE_BLOCK_MAXM;
   KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
   PetscInt           its    = 0;
@@ -679,8 +682,8 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   KSPFusedRhs *c;
 
   PetscFunctionBegin;
-  if (!f->columnsolve) PetscCall(PetscNew(&f->columnsolve));
-  c = f->columnsolve;
+  if (!f->rhs) PetscCall(PetscNew(&f->rhs));
+  c = f->rhs;
   PetscCall(MatGetSize(B, NULL, &c->nresults));
   if (c->roomresults < c->nresults) {
     PetscCall(PetscFree3(c->its, c->reasons, c->norms));
@@ -696,8 +699,8 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults,
                       c->together ? "all columns together" : "column by column"));
   c->first = 0;
-  if (c->together && f->matsolve == KSP_FUSED_MATSOLVE_BLOCK) {
-    PetscCheck(!f->symmetric, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+  if (c->together && f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK) {
+    PetscCheck(!f->options.symmetric, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
                "Block CG is for Hermitian operators, not complex symmetric ones (KSPCGSetType()): take "
                "-ksp_fused_matsolve columns");
     if (c->nresults > SPIKE_BLOCK_MAXM) PetscCall(KSPFusedSolveParts_Private(ksp, B, X));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedrhsoptions.c: option, setter, getters and view of solves for several right-hand sides */
-#include "fusedrhs.h"
+#include "fusedrhsoptions.h"
+#include "fusedrhsmat.h"
 
 const char *const KSPFusedMatSolveTypes[] =
   {"COLUMNS", "SINGLE", "BLOCK", "KSPFusedMatSolveType", "KSP_FUSED_MATSOLVE_", NULL};
@@ -69,7 +70,7 @@ static PetscErrorCode KSPFusedSetMatSolveType_Fused(KSP ksp, KSPFusedMatSolveTyp
              PETSC_ERR_SUP,
              "%s has no block form: take -ksp_fused_matsolve columns, or for Hermitian definite operators -ksp_type %s",
              ((PetscObject)ksp)->type_name, KSPCGFUSED);
-  f->matsolve = type;
+  f->options.matsolve = type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,7 +101,7 @@ PetscErrorCode KSPFusedGetMatSolveType(KSP ksp, KSPFusedMatSolveType *type)
 static PetscErrorCode KSPFusedGetMatSolveType_Fused(KSP ksp, KSPFusedMatSolveType *type)
 {
   PetscFunctionBegin;
-  *type = ((KSPFused *)ksp->data)->matsolve;
+  *type = ((KSPFused *)ksp->data)->options.matsolve;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,7 +147,7 @@ static PetscErrorCode KSPFusedGetColumns_Fused(KSP ksp, PetscInt *m, const Petsc
                                                const KSPConvergedReason *reasons[], const PetscReal *norms[],
                                                PetscBool *together)
 {
-  const KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
+  const KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
 
   PetscFunctionBegin;
   *m = c ? c->nresults : 0;
@@ -159,7 +160,7 @@ static PetscErrorCode KSPFusedGetColumns_Fused(KSP ksp, PetscInt *m, const Petsc
 
 PetscErrorCode KSPFusedRhsSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
-  PetscEnum type = (PetscEnum)((KSPFused *)ksp->data)->matsolve;
+  PetscEnum type = (PetscEnum)((KSPFused *)ksp->data)->options.matsolve;
   PetscBool set;
 
   PetscFunctionBegin;
@@ -172,7 +173,7 @@ PetscErrorCode KSPFusedRhsSetFromOptions(KSP ksp, PetscOptionItems PetscOptionsO
 /* Where there was such a solve */
 PetscErrorCode KSPFusedRhsView(KSP ksp, PetscViewer viewer)
 {
-  const KSPFusedRhs *c   = ((KSPFused *)ksp->data)->columnsolve;
+  const KSPFusedRhs *c   = ((KSPFused *)ksp->data)->rhs;
   PetscInt           its = PETSC_INT_MAX, failed = 0;
 
   PetscFunctionBegin;

@@ -1,57 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedrhssteps.c: what fusedsteps.c and fusedbasis.c do, with blocks of columns in place of vectors */
-#include "fusedrhs.h"
-
-/* The array of a block, ld its leading dimension; of a vector that all columns share, ld 0 */
-PetscErrorCode KSPFusedRhsFetch(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a, PetscInt *ld)
-{
-  KSPFused        *f    = (KSPFused *)ksp->data;
-  KSPFusedRhs     *c    = f->columnsolve;
-  KSPFusedRhsSlot *slot = &c->slots[c->nslots++];
-  PetscMemType     memtype;
-
-  PetscFunctionBegin;
-  PetscCall(KSPFusedRhsGetBlock(ksp, v, &slot->block));
-  slot->v       = v;
-  slot->read    = read;
-  slot->written = written;
-  if (!slot->block) {
-    PetscAssert(!written, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
-                "A step writes a vector that all columns share");
-    PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&slot->a, &memtype));
-  } else if (!written) PetscCall(MatDenseGetArrayReadAndMemType(slot->block, (const PetscScalar **)&slot->a, &memtype));
-  else if (read) PetscCall(MatDenseGetArrayAndMemType(slot->block, &slot->a, &memtype));
-  else PetscCall(MatDenseGetArrayWriteAndMemType(slot->block, &slot->a, &memtype));
-  PetscCheck(SpikeKrylovRhsKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-             "A block of work vectors has left its memory during a solve");
-  *a  = slot->a ? slot->a : &c->nothing; /* without rows; NULL says that a step has no such vector */
-  *ld = slot->block ? c->ld : 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode KSPFusedRhsGiveBack(KSPFusedRhs *c)
-{
-  PetscFunctionBegin;
-  while (c->nslots) {
-    KSPFusedRhsSlot *slot = &c->slots[--c->nslots];
-
-    if (!slot->block) PetscCall(VecRestoreArrayReadAndMemType(slot->v, (const PetscScalar **)&slot->a));
-    else if (!slot->written) PetscCall(MatDenseRestoreArrayReadAndMemType(slot->block, (const PetscScalar **)&slot->a));
-    else if (slot->read) PetscCall(MatDenseRestoreArrayAndMemType(slot->block, &slot->a));
-    else PetscCall(MatDenseRestoreArrayWriteAndMemType(slot->block, &slot->a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* fusedrhssteps.c: the operations of several right-hand sides, with tall matrices in place of vectors */
+#include "fusedrhssteps.h"
+#include "fusedrhsmat.h"
 
 /*
-  The sums of a step of all columns, over all ranks in one reduction; then what follows from them, column by column: by
-  SpikeIDRRecur() with a recurrence, else by SpikeKrylovRecur()
+  One reduction over all ranks for the sums of a step of all columns. Then column by column SpikeIDRRecur() with a
+  recurrence, else SpikeKrylovRecur()
 */
 static PetscErrorCode KSPFusedRhsReduce_Private(KSP ksp, SpikeKrylovStep step, PetscInt n,
                                                 const SpikeIDRRecurrence *recurrence)
 {
   KSPFused    *f = (KSPFused *)ksp->data;
-  KSPFusedRhs *c = f->columnsolve;
+  KSPFusedRhs *c = f->rhs;
   PetscMPIInt  count;
 
   PetscFunctionBegin;
@@ -72,60 +32,60 @@ static PetscErrorCode KSPFusedRhsReduce_Private(KSP ksp, SpikeKrylovStep step, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedRhsStep(KSP ksp, SpikeKrylovStep step, const Vec vec[])
+static PetscErrorCode KSPFusedStep_Rhs(KSP ksp, SpikeKrylovStep step, PetscBool defer, const Vec vec[])
 {
-  KSPFusedRhs               *c    = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs               *c    = ((KSPFused *)ksp->data)->rhs;
   const SpikeKrylovStepInfo *info = &SpikeKrylovSteps[step];
   PetscScalar               *v[SPIKE_KRYLOV_MAXVECTORS];
   PetscInt                   n, ld[SPIKE_KRYLOV_MAXVECTORS];
 
   PetscFunctionBegin;
+  (void)defer;
   PetscCall(VecGetLocalSize(ksp->work[0], &n));
   for (PetscInt k = 0; k < info->nvectors; k++)
-    PetscCall(KSPFusedRhsFetch(ksp, vec[k], (PetscBool)((info->read >> k) & 1), (PetscBool)((info->written >> k) & 1),
-                               &v[k], &ld[k]));
+    PetscCall(KSPFusedRhsGetArray(ksp, vec[k], (PetscBool)((info->read >> k) & 1),
+                                  (PetscBool)((info->written >> k) & 1), &v[k], &ld[k]));
   PetscCall((*c->s.k->step)(KSPFusedRhsOperands(c), c->width, step, n, v, ld));
-  PetscCall(KSPFusedRhsGiveBack(c));
+  PetscCall(KSPFusedRhsRestoreArrays(ksp));
   if (info->ndots) PetscCall(KSPFusedRhsReduce_Private(ksp, step, info->ndots, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Y <- A X, or Y <- D A X with the diagonal matrix D in scale, by the copy of A, and the sums of a step that reads Y; or
-  no step
+  Y <- A X, or Y <- D A X where scale is the diagonal matrix D, by the copy of A, with the sums of a step that reads Y
 */
 static PetscErrorCode KSPFusedRhsCopyMult_Private(KSP ksp, Vec x, Vec y, Vec scale, SpikeKrylovStep step,
                                                   const Vec vec[])
 {
   KSPFused                 *f     = (KSPFused *)ksp->data;
-  KSPFusedRhs              *c     = f->columnsolve;
+  KSPFusedRhs              *c     = f->rhs;
   const SpikeKrylovStepInfo none  = {"product", 0, 0, 0, 0, 0.0},
                             *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : &none;
   PetscScalar *ax, *ay, *ad = NULL, *v[SPIKE_KRYLOV_MAXVECTORS];
   PetscInt     ldxy, ldd, ld[SPIKE_KRYLOV_MAXVECTORS];
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedRhsFetch(ksp, y, PETSC_FALSE, PETSC_TRUE, &ay, &ldxy));
-  PetscCall(KSPFusedRhsFetch(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax, &ldxy));
-  if (scale) PetscCall(KSPFusedRhsFetch(ksp, scale, PETSC_TRUE, PETSC_FALSE, &ad, &ldd));
+  PetscCall(KSPFusedRhsGetArray(ksp, y, PETSC_FALSE, PETSC_TRUE, &ay, &ldxy));
+  PetscCall(KSPFusedRhsGetArray(ksp, x, PETSC_TRUE, PETSC_FALSE, &ax, &ldxy));
+  if (scale) PetscCall(KSPFusedRhsGetArray(ksp, scale, PETSC_TRUE, PETSC_FALSE, &ad, &ldd));
   for (PetscInt k = 0; k < info->nvectors; k++) {
     v[k]  = ay;
     ld[k] = ldxy;
-    if (vec[k] != y) PetscCall(KSPFusedRhsFetch(ksp, vec[k], PETSC_TRUE, PETSC_FALSE, &v[k], &ld[k]));
+    if (vec[k] != y) PetscCall(KSPFusedRhsGetArray(ksp, vec[k], PETSC_TRUE, PETSC_FALSE, &v[k], &ld[k]));
   }
-  PetscCall((*c->s.k->mult)(KSPFusedRhsOperands(c), f->copy, c->width, step, ad, ax, ay, ldxy, v, ld));
-  PetscCall(KSPFusedRhsGiveBack(c));
+  PetscCall((*c->s.k->mult)(KSPFusedRhsOperands(c), f->product.copy, c->width, step, ad, ax, ay, ldxy, v, ld));
+  PetscCall(KSPFusedRhsRestoreArrays(ksp));
   if (info->ndots) PetscCall(KSPFusedRhsReduce_Private(ksp, step, info->ndots, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y <- A X, by the copy of A where there is one */
-PetscErrorCode KSPFusedRhsMult(KSP ksp, Vec x, Vec y)
+static PetscErrorCode KSPFusedMult_Rhs(KSP ksp, Vec x, Vec y)
 {
   Mat X, Y;
 
   PetscFunctionBegin;
-  if (((KSPFused *)ksp->data)->usecopy)
+  if (((KSPFused *)ksp->data)->product.own)
     PetscCall(KSPFusedRhsCopyMult_Private(ksp, x, y, NULL, SPIKE_KRYLOV_NSTEPS, NULL));
   else {
     PetscCall(KSPFusedRhsGetBlock(ksp, x, &X));
@@ -136,28 +96,28 @@ PetscErrorCode KSPFusedRhsMult(KSP ksp, Vec x, Vec y)
 }
 
 /* Y <- A X and a step that reads Y */
-PetscErrorCode KSPFusedRhsMultStep(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, const Vec vec[])
+static PetscErrorCode KSPFusedMultStep_Rhs(KSP ksp, Vec x, Vec y, SpikeKrylovStep step, const Vec vec[])
 {
   PetscFunctionBegin;
-  if (((KSPFused *)ksp->data)->usecopy) PetscCall(KSPFusedRhsCopyMult_Private(ksp, x, y, NULL, step, vec));
+  if (((KSPFused *)ksp->data)->product.own) PetscCall(KSPFusedRhsCopyMult_Private(ksp, x, y, NULL, step, vec));
   else {
-    PetscCall(KSPFusedRhsMult(ksp, x, y));
-    PetscCall(KSPFusedRhsStep(ksp, step, vec));
+    PetscCall(KSPFusedMult_Rhs(ksp, x, y));
+    PetscCall(KSPFusedStep_Rhs(ksp, step, PETSC_FALSE, vec));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y <- B X */
-PetscErrorCode KSPFusedRhsPC(KSP ksp, Vec x, Vec y)
+static PetscErrorCode KSPFusedPCApply_Rhs(KSP ksp, Vec x, Vec y)
 {
   KSPFused *f = (KSPFused *)ksp->data;
   Mat       X, Y;
 
   PetscFunctionBegin;
-  if (f->diagonal) {
-    const Vec v[] = {f->diagonal, x, y};
+  if (f->pc.diagonal) {
+    const Vec v[] = {f->pc.diagonal, x, y};
 
-    PetscCall(KSPFusedRhsStep(ksp, SPIKE_DIAGONAL, v));
+    PetscCall(KSPFusedStep_Rhs(ksp, SPIKE_DIAGONAL, PETSC_FALSE, v));
   } else {
     PetscCall(KSPFusedRhsGetBlock(ksp, x, &X));
     PetscCall(KSPFusedRhsGetBlock(ksp, y, &Y));
@@ -167,43 +127,44 @@ PetscErrorCode KSPFusedRhsPC(KSP ksp, Vec x, Vec y)
 }
 
 /* Y <- B A X or A B X */
-PetscErrorCode KSPFusedRhsApply(KSP ksp, Vec x, Vec y, Vec work)
+static PetscErrorCode KSPFusedApply_Rhs(KSP ksp, Vec x, Vec y, Vec work)
 {
   PetscFunctionBegin;
-  if (((KSPFused *)ksp->data)->identity) PetscCall(KSPFusedRhsMult(ksp, x, y));
+  if (((KSPFused *)ksp->data)->pc.identity) PetscCall(KSPFusedMult_Rhs(ksp, x, y));
   else if (ksp->pc_side == PC_RIGHT) {
-    PetscCall(KSPFusedRhsPC(ksp, x, work));
-    PetscCall(KSPFusedRhsMult(ksp, work, y));
+    PetscCall(KSPFusedPCApply_Rhs(ksp, x, work));
+    PetscCall(KSPFusedMult_Rhs(ksp, work, y));
   } else {
-    PetscCall(KSPFusedRhsMult(ksp, x, work));
-    PetscCall(KSPFusedRhsPC(ksp, work, y));
+    PetscCall(KSPFusedMult_Rhs(ksp, x, work));
+    PetscCall(KSPFusedPCApply_Rhs(ksp, work, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Y <- B A X or A B X and a step that reads Y */
-PetscErrorCode KSPFusedRhsApplyStep(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, const Vec vec[])
+static PetscErrorCode KSPFusedApplyStep_Rhs(KSP ksp, Vec x, Vec y, Vec work, SpikeKrylovStep step, const Vec vec[])
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (f->identity) PetscCall(KSPFusedRhsMultStep(ksp, x, y, step, vec));
+  if (f->pc.identity) PetscCall(KSPFusedMultStep_Rhs(ksp, x, y, step, vec));
   else if (ksp->pc_side == PC_RIGHT) {
-    PetscCall(KSPFusedRhsPC(ksp, x, work));
-    PetscCall(KSPFusedRhsMultStep(ksp, work, y, step, vec));
-  } else if (f->usecopy && f->diagonal) PetscCall(KSPFusedRhsCopyMult_Private(ksp, x, y, f->diagonal, step, vec));
+    PetscCall(KSPFusedPCApply_Rhs(ksp, x, work));
+    PetscCall(KSPFusedMultStep_Rhs(ksp, work, y, step, vec));
+  } else if (f->product.own && f->pc.diagonal)
+    PetscCall(KSPFusedRhsCopyMult_Private(ksp, x, y, f->pc.diagonal, step, vec));
   else {
-    PetscCall(KSPFusedRhsApply(ksp, x, y, work));
-    PetscCall(KSPFusedRhsStep(ksp, step, vec));
+    PetscCall(KSPFusedApply_Rhs(ksp, x, y, work));
+    PetscCall(KSPFusedStep_Rhs(ksp, step, PETSC_FALSE, vec));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Arrays of the blocks of a block step; columns: room for pointers to A and B. ldA: of A */
-static PetscErrorCode KSPFusedRhsFetchBlock_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
+/* Arrays of a basis step; columns: room for pointers to A and B. ldA: leading dimension of A */
+static PetscErrorCode KSPFusedRhsFetchBasis_Private(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
                                                     PetscScalar **columns, SpikeKrylovBasis *h, PetscInt *ldA)
 {
-  KSPFusedRhs    *c       = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs    *c       = ((KSPFused *)ksp->data)->rhs;
   const PetscBool update  = (PetscBool)(step == SPIKE_KRYLOV_UPDATE),
                   combine = (PetscBool)(step == SPIKE_KRYLOV_COMBINE),
                   smooth  = (PetscBool)(step == SPIKE_KRYLOV_SMOOTH);
@@ -230,30 +191,32 @@ static PetscErrorCode KSPFusedRhsFetchBlock_Private(KSP ksp, SpikeKrylovBasisSte
   h->B     = b->B ? columns + c->s.ncolumns : NULL;
   *ldA     = c->ld;
   for (int k = 0; k < 6; k++)
-    if (v[k]) PetscCall(KSPFusedRhsFetch(ksp, v[k], PETSC_TRUE, w[k], a[k], &ld));
+    if (v[k]) PetscCall(KSPFusedRhsGetArray(ksp, v[k], PETSC_TRUE, w[k], a[k], &ld));
   for (PetscInt j = 0; j < h->last; j++) {
-    if (b->A) PetscCall(KSPFusedRhsFetch(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j], ldA));
-    if (b->B) PetscCall(KSPFusedRhsFetch(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j], &ld));
+    if (b->A) PetscCall(KSPFusedRhsGetArray(ksp, b->A[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->A[j], ldA));
+    if (b->B) PetscCall(KSPFusedRhsGetArray(ksp, b->B[b->first + j], PETSC_TRUE, PETSC_FALSE, &h->B[j], &ld));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPFusedRhsBlockStep(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
-                                    const KSPFusedBasis *combine, const SpikeIDRRecurrence *recurrence)
+static PetscErrorCode KSPFusedBasisStep_Rhs(KSP ksp, SpikeKrylovBasisStep step, const KSPFusedBasis *b,
+                                            const KSPFusedBasis *combine, const SpikeIDRRecurrence *recurrence,
+                                            PetscBool defer)
 {
-  KSPFusedRhs     *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs     *c = ((KSPFused *)ksp->data)->rhs;
   SpikeKrylovBasis h, g;
   PetscInt         ldA, ldg = c->ld;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedRhsFetchBlock_Private(ksp, step, b, c->columns, &h, &ldA));
+  (void)defer;
+  PetscCall(KSPFusedRhsFetchBasis_Private(ksp, step, b, c->columns, &h, &ldA));
   if (combine)
     PetscCall(
-      KSPFusedRhsFetchBlock_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, c->columns + 2 * c->s.ncolumns, &g, &ldg));
+      KSPFusedRhsFetchBasis_Private(ksp, SPIKE_KRYLOV_COMBINE, combine, c->columns + 2 * c->s.ncolumns, &g, &ldg));
   PetscAssert(ldg == c->ld, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
               "A combination of vectors that all columns share");
   PetscCall((*c->s.k->basisstep)(&c->s, c->width, step, &h, ldA, c->ld, combine ? &g : NULL, recurrence));
-  PetscCall(KSPFusedRhsGiveBack(c));
+  PetscCall(KSPFusedRhsRestoreArrays(ksp));
   if (recurrence)
     PetscCall(KSPFusedRhsReduce_Private(ksp, SPIKE_KRYLOV_NSTEPS,
                                         SpikeKrylovBasisSums(step, h.last - h.first, (PetscBool)(h.z != NULL),
@@ -263,7 +226,7 @@ PetscErrorCode KSPFusedRhsBlockStep(KSP ksp, SpikeKrylovBasisStep step, const KS
 }
 
 /* Y <- X */
-PetscErrorCode KSPFusedRhsCopy(KSP ksp, Vec x, Vec y)
+static PetscErrorCode KSPFusedCopy_Rhs(KSP ksp, Vec x, Vec y)
 {
   Mat X, Y;
 
@@ -273,3 +236,42 @@ PetscErrorCode KSPFusedRhsCopy(KSP ksp, Vec x, Vec y)
   PetscCall(MatCopy(X, Y, SAME_NONZERO_PATTERN));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode KSPFusedBasisApplyDots_Rhs(KSP ksp, Vec x, Vec work, const KSPFusedBasis *dots,
+                                                 const SpikeIDRRecurrence *recurrence)
+{
+  PetscFunctionBegin;
+  if (((KSPFused *)ksp->data)->pc.flexible) PetscCall(KSPFusedMult_Rhs(ksp, x, dots->y));
+  else PetscCall(KSPFusedApply_Rhs(ksp, x, dots->y, work));
+  PetscCall(KSPFusedBasisStep_Rhs(ksp, SPIKE_KRYLOV_DOTS, dots, NULL, recurrence, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscScalar *KSPFusedSmall_Rhs(KSPFused *f)
+{
+  return f->rhs->s.small;
+}
+
+static PetscErrorCode KSPFusedBuildSolution_Rhs(KSP ksp, Vec v, Vec *V)
+{
+  PetscFunctionBegin;
+  (void)v;
+  (void)V;
+  SETERRQ(PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+          "KSPMatSolve() has no single solution or residual while all columns iterate together: take "
+          "-ksp_fused_matsolve single, or monitors that ask for neither");
+}
+
+const KSPFusedOps KSPFusedOps_Rhs = {
+  .step           = KSPFusedStep_Rhs,
+  .mult           = KSPFusedMult_Rhs,
+  .multstep       = KSPFusedMultStep_Rhs,
+  .pcapply        = KSPFusedPCApply_Rhs,
+  .apply          = KSPFusedApply_Rhs,
+  .applystep      = KSPFusedApplyStep_Rhs,
+  .copy           = KSPFusedCopy_Rhs,
+  .basisstep      = KSPFusedBasisStep_Rhs,
+  .basisapplydots = KSPFusedBasisApplyDots_Rhs,
+  .small          = KSPFusedSmall_Rhs,
+  .buildsolution  = KSPFusedBuildSolution_Rhs,
+};

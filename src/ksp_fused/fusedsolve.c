@@ -1,47 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedsolve.c: the loop of the fused methods: posts, restarts, the true residual */
-#include "fused.h"
+#include "fusedsolve.h"
+#include "adapters.h"
+#include "fusedstate.h"
+#include "fusedsteps.h"
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/logimpl.h>
 
 /* Where a solve is */
 typedef struct {
   PetscInt  launched; /* iterations launched and not yet reported                  */
-  PetscInt  ahead;    /* how many more than the one that the host waits for       */
+  PetscInt  ahead;    /* most iterations in flight after the one that the host waits for */
   PetscInt  started;  /* iteration of the last start                               */
-  PetscReal truth;    /* true residual norm at the last start that Verify made    */
-  PetscReal rate;     /* by what the last iteration multiplied the norm            */
+  PetscReal truth;    /* true residual norm at the last start of KSPFusedVerify_Private() */
+  PetscReal rate;     /* norm after / norm before the last iteration               */
   PetscBool solution; /* x is the solution, not the correction                     */
 } KSPFusedProgress;
-
-/*
-  Post number k, counted from 0 at each solve, lies in ring[k % 4]: the host reads each before the fourth after it can
-  be made
-*/
-PetscErrorCode KSPFusedPost(KSPFused *f)
-{
-  SpikeKrylovPost *post = &f->ring[f->posted++ % 4];
-
-  PetscFunctionBegin;
-  post->it     = f->s.scalars->it;
-  post->norm   = f->s.scalars->norm;
-  post->reason = f->s.scalars->reason;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 static PetscErrorCode KSPFusedWait_Private(KSPFused *f, SpikeKrylovPost *post)
 {
   PetscFunctionBegin;
   if (f->s.ondevice) PetscCall((*f->s.k->wait)(&f->s, post));
   else {
-    PetscAssert(f->nread < f->posted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No step has posted");
-    *post = f->ring[f->nread % 4];
+    PetscAssert(f->run.nread < f->run.posted, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No step has posted");
+    *post = f->run.ring[f->run.nread % 4];
   }
-  f->nread++;
+  f->run.nread++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As KSPCheckNorm() does: a preconditioner may have failed, on some ranks */
+/* As KSPCheckNorm(): the preconditioner may have failed on some ranks */
 static PetscErrorCode KSPFusedNotFinite_Private(KSP ksp)
 {
   PCFailedReason pcreason;
@@ -56,7 +44,7 @@ static PetscErrorCode KSPFusedNotFinite_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A reason that a step has set, beside RESTART */
+/* A step has set this reason, which is not RESTART */
 static PetscErrorCode KSPFusedSetReason_Private(KSP ksp, int reason)
 {
   PetscFunctionBegin;
@@ -66,196 +54,73 @@ static PetscErrorCode KSPFusedSetReason_Private(KSP ksp, int reason)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that was made for the key, and the key */
-PetscErrorCode KSPFusedDestroyState_Private(KSPFused *f)
+/* Where the array of v is; written: its values on the host and its norms are outdated from now on */
+static PetscErrorCode KSPFusedLookAtArray_Private(KSP ksp, Vec v, PetscBool written, PetscScalar **where)
 {
-  PetscFunctionBegin;
-  PetscCall(KSPFusedDestroyGraphs(f));
-  if (f->copy) PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
-  if (f->s.k) PetscCall((*f->s.k->destroy)(&f->s));
-  PetscCall(VecDestroy(&f->store));
-  PetscCall(PetscMemzero(&f->s, sizeof(f->s)));
-  PetscCall(PetscFree(f->key.arrays));
-  PetscCall(PetscMemzero(&f->key, sizeof(f->key)));
-  f->usecopy = f->usegraph = f->usewhole = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The state in the backend that holds the vectors, if all do; it is kept while the key fits */
-static PetscErrorCode KSPFusedSetBackend_Private(KSP ksp)
-{
-  KSPFused                 *f = (KSPFused *)ksp->data;
-  const SpikeKrylovKernels *k = NULL;
-  KSPFusedKey               key;
-  Vec                       x;
-  PetscMemType              memtype;
-  const PetscScalar        *array;
+  PetscScalar *array;
 
   PetscFunctionBegin;
-  for (PetscInt i = -1; i < ksp->nwork; i++) {
-    const SpikeKrylovKernels *ki;
-
-    x = i < 0 ? ksp->vec_sol : ksp->work[i];
-    PetscCall(VecGetArrayReadAndMemType(x, &array, &memtype));
-    PetscCall(VecRestoreArrayReadAndMemType(x, &array));
-    ki = SpikeKrylovKernelsFind(memtype);
-    k  = i < 0 || ki == k ? ki : NULL;
-  }
-  f->usevec    = (PetscBool)(f->method->blocks && (f->petsc || !k || f->ncolumns > k->maxcolumns));
-  key.kernels  = k && !f->usevec ? k : &SpikeKrylovKernels_Host;
-  key.ondevice = (PetscBool)(key.kernels != &SpikeKrylovKernels_Host && f->size == 1);
-  if (f->key.kernels != key.kernels || f->key.ondevice != key.ondevice) {
-    PetscCall(KSPFusedDestroyState_Private(f));
-    f->s.k        = key.kernels;
-    f->s.ondevice = key.ondevice;
-    PetscCall((*f->s.k->create)(&f->s));
-    f->key.kernels  = key.kernels;
-    f->key.ondevice = key.ondevice;
-  }
-  if (f->method->blocks && f->s.ncolumns != f->ncolumns) {
-    PetscCall(KSPFusedDestroyGraphs(f));
-    PetscCall((*f->s.k->basiscreate)(&f->s, f->ncolumns, f->nsmall));
-  }
-  PetscCall(PetscStrncpy(f->info.backend, f->usevec ? "petsc" : key.kernels->name, sizeof(f->info.backend)));
+  PetscCall(KSPFusedGetArray(ksp, v, PETSC_TRUE, written, &array));
+  *where = array;
+  PetscCall(KSPFusedRestoreArray(ksp, v, PETSC_TRUE, written, &array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Products of a matrix that is stored by diagonals, or of a stencil: nothing is copied. New values lie in the same
-  memory, or are another shape
-*/
-static PetscErrorCode KSPFusedBorrow_Private(KSPFused *f, PetscObjectId id, const SpikeEnqueue *e)
-{
-  PetscFunctionBegin;
-  if (f->key.mat != id || !f->key.borrowed || f->key.nonzero != e->shape || !f->copy) {
-    PetscCall(KSPFusedDestroyGraphs(f));
-    PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
-    if (e->stencil) PetscCall((*f->s.k->borrowstencil)(&f->s, e->stencil, &e->product, &f->copy));
-    else PetscCall((*f->s.k->borrow)(&f->s, &e->product, &f->copy));
-  }
-  f->key.nonzero = e->shape;
-  f->key.values  = e->values;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The backend's copy of A: made when A or its pattern is another one, filled when its values are */
-static PetscErrorCode KSPFusedCopy_Private(KSPFused *f, Mat A, PetscObjectId id)
-{
-  SpikeKrylovCSR   csr;
-  SpikeCSR         piece;
-  PetscObjectState nonzero, values;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetNonzeroState(A, &nonzero));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &values));
-  if (f->key.mat != id || f->key.borrowed || f->key.nonzero != nonzero || f->key.spmv != f->spmv) {
-    PetscCall(KSPFusedDestroyGraphs(f));
-    PetscCall((*f->s.k->destroycopy)(&f->s, &f->copy));
-    PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
-    PetscCall((*f->s.k->copy)(&f->s, &csr, f->spmv, &f->copy));
-    PetscCall(KSPFusedRestoreCSR(A, f->s.k->memtype, &piece));
-  } else if (f->key.values != values && f->copy) {
-    PetscCall(KSPFusedGetCSR(A, f->s.k->memtype, &csr, &piece));
-    PetscCall((*f->s.k->refill)(&f->s, &csr, f->copy));
-    PetscCall(KSPFusedRestoreCSR(A, f->s.k->memtype, &piece));
-  }
-  f->key.nonzero = nonzero;
-  f->key.values  = values;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whose products this solve has */
-static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
-{
-  KSPFused     *f = (KSPFused *)ksp->data;
-  Mat           A;
-  SpikeEnqueue  e;
-  PetscObjectId id;
-  PetscBool     known = PETSC_FALSE, lent;
-
-  PetscFunctionBegin;
-  f->usecopy = PETSC_FALSE;
-  if (f->spmv == KSP_FUSED_SPMV_PETSC || !f->s.k->copy || f->usevec || ksp->transpose_solve)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  PetscCall(KSPFusedGetProduct(A, f->s.k->memtype, &e));
-  if (!f->s.k->borrow || f->spmv == KSP_FUSED_SPMV_SELL) e.product.dia = NULL;
-  if (!f->s.k->borrowstencil || f->spmv != KSP_FUSED_SPMV_AUTO) e.stencil = NULL;
-  lent = (PetscBool)(e.product.dia || e.stencil);
-  if (!lent && f->size == 1) PetscCall(KSPFusedIsKnown(A, f->s.k->memtype, &known));
-  if (!lent && !known) PetscFunctionReturn(PETSC_SUCCESS);
-  if (lent) PetscCall(KSPFusedBorrow_Private(f, id, &e));
-  else PetscCall(KSPFusedCopy_Private(f, A, id));
-  f->key.mat      = id;
-  f->key.spmv     = f->spmv;
-  f->key.borrowed = lent;
-  f->key.stencil  = (PetscBool)(e.stencil != NULL);
-  f->usecopy      = (PetscBool)(f->copy != NULL);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Where all that an iteration launches is ours, iterations but the first after a start are graphs. They hold for these
-  vectors and this form: what they were made for is compared at the start of each solve.
+  Iterations are graphs, except the first after a start, where an iteration launches work of this library only. Graphs
+  of the solve before are kept while they hold for these vectors and this form
 */
 static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
 {
-  KSPFused          *f = (KSPFused *)ksp->data;
-  const PetscScalar *array, **arrays;
-  const PetscInt     n = ksp->nwork + 1;
-  PetscMemType       memtype;
-  KSPFusedGraphKey   pc;
+  KSPFused           *f     = (KSPFused *)ksp->data;
+  KSPFusedGraphs     *graph = &f->graph;
+  const PetscInt      n     = ksp->nwork + 1;
+  const PetscBool     known = (PetscBool)(f->pc.identity || f->pc.diagonal ||
+                                      (f->pc.enqueue.run && f->pc.enqueue.capturable));
+  const PetscScalar **arrays;
+  KSPFusedGraphKey    key;
 
   PetscFunctionBegin;
-  f->usegraph = (PetscBool)(f->graphs && f->s.ondevice && f->s.k->capture && f->usecopy &&
-                            (f->identity || f->diagonal || (f->pc.run && f->pc.capturable)) && !f->replacement &&
-                            !PetscLogGpuTimeFlag);
-  if (!f->usegraph) PetscFunctionReturn(PETSC_SUCCESS);
+  f->run.usegraph = (PetscBool)(f->options.graphs && f->s.ondevice && f->s.k->capture && f->product.own && known &&
+                                !f->options.replacement && !PetscLogGpuTimeFlag);
+  if (!f->run.usegraph) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(n, &arrays));
-  for (PetscInt i = 0; i < n; i++) {
-    Vec x = i ? ksp->work[i - 1] : ksp->vec_sol;
-
-    PetscCall(VecGetArrayReadAndMemType(x, &array, &memtype));
-    arrays[i] = array;
-    PetscCall(VecRestoreArrayReadAndMemType(x, &array));
-  }
-  PetscCall(PetscMemzero(&pc, sizeof(pc)));
-  PetscCall(PetscObjectGetId((PetscObject)ksp->pc, &pc.id));
-  pc.shape     = f->pc.shape;
-  pc.side      = ksp->pc_side;
-  pc.identity  = f->identity;
-  pc.symmetric = f->symmetric;
-  pc.flexible  = f->flexible;
-  pc.scaled    = f->scaled;
-  pc.lags      = f->lags;
-  if (f->diagonal) {
-    PetscCall(VecGetArrayReadAndMemType(f->diagonal, &array, &memtype));
-    pc.diagonal = array;
-    PetscCall(VecRestoreArrayReadAndMemType(f->diagonal, &array));
-  }
-  if (f->key.narrays != n || memcmp(arrays, f->key.arrays, n * sizeof(*arrays)) || f->key.merged != f->merged ||
-      f->key.variant != f->variant || memcmp(&pc, &f->key.pc, sizeof(pc)))
+  for (PetscInt i = 0; i < n; i++)
+    PetscCall(
+      KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_FALSE, (PetscScalar **)&arrays[i]));
+  PetscCall(PetscMemzero(&key, sizeof(key)));
+  PetscCall(PetscObjectGetId((PetscObject)ksp->pc, &key.pc));
+  key.merged    = f->run.merged;
+  key.variant   = graph->variant;
+  key.shape     = f->pc.enqueue.shape;
+  key.side      = ksp->pc_side;
+  key.identity  = f->pc.identity;
+  key.symmetric = f->options.symmetric;
+  key.flexible  = f->pc.flexible;
+  key.scaled    = f->pc.scaled;
+  key.lags      = f->run.lags;
+  if (f->pc.diagonal)
+    PetscCall(KSPFusedLookAtArray_Private(ksp, f->pc.diagonal, PETSC_FALSE, (PetscScalar **)&key.diagonal));
+  if (graph->narrays != n || memcmp(arrays, graph->arrays, n * sizeof(*arrays)) ||
+      memcmp(&key, &graph->made, sizeof(key)))
     PetscCall(KSPFusedDestroyGraphs(f));
-  PetscCall(PetscFree(f->key.arrays));
-  f->key.arrays  = arrays;
-  f->key.narrays = n;
-  f->key.merged  = f->merged;
-  f->key.variant = f->variant;
-  f->key.pc      = pc;
-  if (!f->graph) PetscCall(PetscCalloc1(f->period, &f->graph));
+  PetscCall(PetscFree(graph->arrays));
+  graph->arrays  = arrays;
+  graph->narrays = n;
+  graph->made    = key;
+  if (!graph->graphs) PetscCall(PetscCalloc1(graph->period, &graph->graphs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* w <- B x where that needs no application of B, once */
+/* w <- B x if that needs no application of B: once after a start */
 static PetscErrorCode KSPFusedUnwind_Private(KSP ksp, Vec w, PetscBool *done)
 {
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (f->method->unwind && f->since == 1 && f->fromzero) PetscCall((*f->method->unwind)(ksp, w, done));
-  f->fromzero = PETSC_FALSE;
+  if (f->method->unwind && f->run.since == 1 && f->run.fromzero) PetscCall((*f->method->unwind)(ksp, w, done));
+  f->run.fromzero = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,7 +141,7 @@ PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(KSPFusedUnwind_Private(ksp, w, &done));
     if (!done) PetscCall(KSP_PCApply(ksp, x, w));
-    if (f->useguess) PetscCall(VecAXPY(w, 1.0, f->guess));
+    if (f->run.useguess) PetscCall(VecAXPY(w, 1.0, f->run.guess));
     PetscCall(KSP_MatMult(ksp, A, w, t));
     PetscCall(VecWAXPY(r, -1.0, t, ksp->vec_rhs));
   } else if (ksp->pc_side == PC_LEFT && f->method->residual_preconditioned) {
@@ -290,18 +155,18 @@ PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The recurrences from the residual in work[0] */
+/* Starts the recurrences from the residual in work[0] */
 static PetscErrorCode KSPFusedStart_Private(KSP ksp, SpikeKrylovPost *post)
 {
   KSPFused           *f = (KSPFused *)ksp->data;
   SpikeKrylovScalars *s = f->s.scalars;
 
   PetscFunctionBegin;
-  s->it       = ksp->its;
-  s->reason   = 0;
-  s->t.norm   = (int)ksp->normtype;
-  f->since    = 0;
-  f->fromzero = PETSC_FALSE;
+  s->it           = ksp->its;
+  s->reason       = 0;
+  s->t.norm       = (int)ksp->normtype;
+  f->run.since    = 0;
+  f->run.fromzero = PETSC_FALSE;
   PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
   PetscCall((*f->method->start)(ksp));
   PetscCall(KSPFusedWait_Private(f, post));
@@ -330,22 +195,22 @@ static PetscErrorCode KSPFusedSetGuess_Private(KSP ksp)
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (!f->guess) PetscCall(VecDuplicate(ksp->vec_sol, &f->guess));
-  PetscCall(VecCopy(ksp->vec_sol, f->guess));
+  if (!f->run.guess) PetscCall(VecDuplicate(ksp->vec_sol, &f->run.guess));
+  PetscCall(VecCopy(ksp->vec_sol, f->run.guess));
   PetscCall(VecSet(ksp->vec_sol, 0.0));
-  f->useguess = PETSC_TRUE;
+  f->run.useguess = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Whether the true residual is what the test took it for. Where it is not: back to iterating from it, or a negative
+  Tests the true residual. Where it is too large the method starts again from it, or the solve ends with a negative
   reason
 */
 static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
 {
   KSPFused                *f      = (KSPFused *)ksp->data;
   const KSPConvergedReason reason = ksp->reason;
-  /* the norm is that of work[0], and no start is needed to know it */
+  /* the norm of the test is that of work[0]: no start is needed */
   const PetscBool two  = f->method->residual_preconditioned;
   SpikeKrylovPost post = {0, 0.0, 0};
 
@@ -371,8 +236,8 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
     if (two) PetscCall(KSPFusedStart_Private(ksp, &post));
     if (KSPFusedIsCorrection(ksp)) {
       PetscCall(KSPFusedSetGuess_Private(ksp));
-      p->solution = PETSC_FALSE;
-      f->fromzero = PETSC_TRUE;
+      p->solution     = PETSC_FALSE;
+      f->run.fromzero = PETSC_TRUE;
     }
     if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
   } else {
@@ -385,15 +250,15 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A breakdown: once more from the true residual if any iteration was completed since the last start */
+/* After a breakdown: a new start from the true residual, if an iteration was completed since the last start */
 static PetscErrorCode KSPFusedRestart_Private(KSP ksp, PetscInt *started)
 {
   KSPFused       *f = (KSPFused *)ksp->data;
   SpikeKrylovPost post;
 
   PetscFunctionBegin;
-  if (ksp->its > *started) f->renewals = 0;
-  if (ksp->its == *started && !(f->method->renew && !f->renewals)) {
+  if (ksp->its > *started) f->run.renewals = 0;
+  if (ksp->its == *started && !(f->method->renew && !f->run.renewals)) {
     PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
                "KSPSolve breakdown in iteration %" PetscInt_FMT ", and no new start helps", ksp->its + 1);
     PetscCall(PetscInfo(ksp, "Breakdown in iteration %" PetscInt_FMT ", and no new start helps\n", ksp->its + 1));
@@ -405,7 +270,7 @@ static PetscErrorCode KSPFusedRestart_Private(KSP ksp, PetscInt *started)
   *started = ksp->its;
   f->info.restarts++;
   if (f->method->renew) {
-    f->renewals++;
+    f->run.renewals++;
     PetscCall((*f->method->renew)(ksp));
   }
   PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
@@ -422,11 +287,11 @@ static PetscErrorCode KSPFusedTail_Private(KSP ksp, PetscInt it)
   KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  f->more = (PetscBool)(it < ksp->max_it);
+  f->run.more = (PetscBool)(it < ksp->max_it);
   PetscCall((*f->method->tail)(ksp));
-  f->since++;
+  f->run.since++;
   f->info.launched++;
-  if (f->replacement && f->more && it % f->replacement == 0) {
+  if (f->options.replacement && f->run.more && it % f->options.replacement == 0) {
     PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
     PetscCall((*f->method->replace)(ksp));
     f->info.replacements++;
@@ -434,19 +299,14 @@ static PetscErrorCode KSPFusedTail_Private(KSP ksp, PetscInt it)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A graph has no states: norms of vectors that are kept, and their copies on the host, are those of before */
+/* A graph changes no object states: after a replay, kept norms and host copies of vectors are outdated */
 static PetscErrorCode KSPFusedTouch_Private(KSP ksp)
 {
   PetscScalar *array;
-  PetscMemType memtype;
 
   PetscFunctionBegin;
-  for (PetscInt i = -1; i < ksp->nwork; i++) {
-    Vec x = i < 0 ? ksp->vec_sol : ksp->work[i];
-
-    PetscCall(VecGetArrayAndMemType(x, &array, &memtype));
-    PetscCall(VecRestoreArrayAndMemType(x, &array));
-  }
+  for (PetscInt i = 0; i <= ksp->nwork; i++)
+    PetscCall(KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_TRUE, &array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -457,25 +317,25 @@ static PetscErrorCode KSPFusedTouch_Private(KSP ksp)
 static PetscErrorCode KSPFusedReplay_Private(KSP ksp, PetscInt it)
 {
   KSPFused *f     = (KSPFused *)ksp->data;
-  void    **graph = &f->graph[f->since % f->period], *begun;
+  void    **graph = &f->graph.graphs[f->run.since % f->graph.period], *begun;
 
   PetscFunctionBegin;
   if (!*graph) {
     PetscCall((*f->s.k->capture)(&f->s, PETSC_TRUE, &begun));
-    f->more = (PetscBool)(it < ksp->max_it);
+    f->run.more = (PetscBool)(it < ksp->max_it);
     PetscCall((*f->method->head)(ksp));
     PetscCall((*f->method->tail)(ksp));
     PetscCall((*f->s.k->capture)(&f->s, PETSC_FALSE, graph));
     if (!*graph) {
       PetscCall(PetscInfo(ksp, "The iteration cannot be captured in a graph\n"));
-      f->usegraph = PETSC_FALSE;
+      f->run.usegraph = PETSC_FALSE;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
   PetscCall((*f->s.k->replay)(&f->s, *graph));
-  f->lagging = f->lags;
-  if (f->info.lockstep) PetscCall(KSPFusedTouch_Private(ksp)); /* else nobody looks before the end */
-  f->since++;
+  f->run.lagging = f->run.lags;
+  if (f->info.lockstep) PetscCall(KSPFusedTouch_Private(ksp)); /* else nobody reads vectors before the end */
+  f->run.since++;
   f->info.launched++;
   f->info.replayed++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -489,36 +349,22 @@ static PetscErrorCode KSPFusedIterate_Private(KSP ksp, PetscInt its, PetscInt *l
 {
   KSPFused             *f = (KSPFused *)ksp->data;
   SpikeKrylovIterations iterations;
-  PetscScalar          *array;
-  PetscMemType          memtype;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&iterations, sizeof(iterations)));
   PetscCall(VecGetLocalSize(ksp->vec_sol, &iterations.n));
   iterations.method    = f->method->whole;
   iterations.right     = (PetscBool)(ksp->pc_side == PC_RIGHT);
-  iterations.symmetric = f->symmetric;
-  iterations.always    = (PetscBool)(f->persistent == KSP_FUSED_PERSISTENT_ON);
-  for (PetscInt i = 0; i <= ksp->nwork; i++) {
-    Vec x = i ? ksp->work[i - 1] : ksp->vec_sol;
-
-    PetscCall(VecGetArrayAndMemType(x, &array, &memtype));
-    iterations.v[i] = array;
-    PetscCall(VecRestoreArrayAndMemType(x, &array));
-    PetscCheck(PetscMemTypeCUDA(memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-               "A work vector has left the device during a solve");
-  }
-  if (f->diagonal) {
-    const PetscScalar *diagonal;
-
-    PetscCall(VecGetArrayReadAndMemType(f->diagonal, &diagonal, &memtype));
-    iterations.diagonal = diagonal;
-    PetscCall(VecRestoreArrayReadAndMemType(f->diagonal, &diagonal));
-  }
-  PetscCall((*f->s.k->iterate)(&f->s, f->copy, &iterations, its, launched));
-  f->since += *launched;
+  iterations.symmetric = f->options.symmetric;
+  iterations.always    = (PetscBool)(f->options.persistent == KSP_FUSED_PERSISTENT_ON);
+  for (PetscInt i = 0; i <= ksp->nwork; i++)
+    PetscCall(KSPFusedLookAtArray_Private(ksp, i ? ksp->work[i - 1] : ksp->vec_sol, PETSC_TRUE, &iterations.v[i]));
+  if (f->pc.diagonal)
+    PetscCall(KSPFusedLookAtArray_Private(ksp, f->pc.diagonal, PETSC_FALSE, (PetscScalar **)&iterations.diagonal));
+  PetscCall((*f->s.k->iterate)(&f->s, f->product.copy, &iterations, its, launched));
+  f->run.since += *launched;
   f->info.launched += *launched;
-  if (!*launched) f->usewhole = PETSC_FALSE;
+  if (!*launched) f->run.usewhole = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -533,7 +379,7 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
   PetscFunctionBegin;
   p->launched--;
   if (post->it > ksp->its) {
-    if (f->usewhole) f->info.persistent++;
+    if (f->run.usewhole) f->info.persistent++;
     p->rate = ksp->rnorm > 0.0 ? PetscMin(1.0, post->norm / ksp->rnorm) : 1.0;
     PetscCall(KSPFusedReport_Private(ksp, post));
   }
@@ -545,7 +391,7 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
   }
   PetscCheck(!ksp->reason || !p->launched || post->reason, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
              "The host found %s where the device did not", KSPConvergedReasons[ksp->reason]);
-  if ((ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL) && f->checktrue &&
+  if ((ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL) && f->options.checktrue &&
       ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE) {
     PetscCall(KSPFusedVerify_Private(ksp, p));
     if (!ksp->reason) {
@@ -553,31 +399,6 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
       p->started  = ksp->its;
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Backend, form and product of this solve */
-PetscErrorCode KSPFusedSetForm(KSP ksp)
-{
-  KSPFused *f = (KSPFused *)ksp->data;
-  PetscBool varies;
-
-  PetscFunctionBegin;
-  f->running = PETSC_FALSE; /* where an error has ended a solve for columns */
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &f->size));
-  PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
-  f->info.truenorm = f->info.unpreconditioned = -1.0;
-  PetscCall(KSPFusedSetBackend_Private(ksp));
-  PetscCall(KSPFusedIsIdentity(ksp, &f->identity));
-  PetscCall(KSPFusedMayVary(ksp, &varies));
-  f->flexible = (PetscBool)(ksp->pc_side == PC_RIGHT && !f->identity &&
-                            (f->wantflexible == PETSC_BOOL3_TRUE ||
-                             (f->wantflexible == PETSC_BOOL3_UNKNOWN && varies)));
-  f->merged   = (PetscBool)(f->reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->replacement);
-  PetscCall(KSPFusedSetProduct_Private(ksp));
-  f->info.copy    = (PetscBool)(f->usecopy && !f->key.borrowed);
-  f->info.product = f->usecopy ? ((const SpikeKrylovCopy *)f->copy)->form : KSP_FUSED_SPMV_PETSC;
-  f->carried = f->scaled = f->lags = f->lagging = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -593,24 +414,26 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   PetscBool           never;
 
   PetscFunctionBegin;
+  f->ops = &KSPFusedOps_Vector; /* an error may have ended a solve of several right-hand sides */
   PetscCall(KSPFusedSetForm(ksp));
-  f->lags = (PetscBool)(f->method->lags && !f->merged && !f->lockstep && !ksp->numbermonitors && (isdefault || skip));
+  f->run.lags = (PetscBool)(f->method->lags && !f->run.merged && !f->options.lockstep && !ksp->numbermonitors &&
+                            (isdefault || skip));
   PetscCall(KSPFusedKnowPC(ksp));
   PetscCall(KSPFusedNeverWaits(ksp, &never));
-  p->ahead         = f->s.ondevice && never && !f->lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
+  p->ahead = f->s.ondevice && never && !f->options.lockstep && !ksp->numbermonitors && (isdefault || skip) ? 1 : 0;
   f->info.lockstep = (PetscBool)!p->ahead;
   PetscCall(KSPFusedSetGraph_Private(ksp));
-  f->usewhole = (PetscBool)(f->persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole && f->s.k->iterate &&
-                            p->ahead && f->usecopy && (f->identity || f->diagonal) && !f->merged && !f->replacement &&
-                            !PetscLogGpuTimeFlag);
-  f->since    = 0;
-  f->renewals = 0;
-  f->useguess = PETSC_FALSE;
-  f->nread = f->posted = 0;
-  s                    = f->s.scalars;
+  f->run.usewhole = (PetscBool)(f->options.persistent != KSP_FUSED_PERSISTENT_OFF && f->method->whole &&
+                                f->s.k->iterate && p->ahead && f->product.own && (f->pc.identity || f->pc.diagonal) &&
+                                !f->run.merged && !f->options.replacement && !PetscLogGpuTimeFlag);
+  f->run.since    = 0;
+  f->run.renewals = 0;
+  f->run.useguess = PETSC_FALSE;
+  f->run.nread = f->run.posted = 0;
+  s                            = f->s.scalars;
   PetscCall(PetscMemzero(s, sizeof(*s)));
-  s->f.symmetric = f->symmetric ? 1.0 : 0.0;
-  s->f.scale     = f->scaled ? f->scale : 1.0;
+  s->f.symmetric = f->options.symmetric ? 1.0 : 0.0;
+  s->f.scale     = f->pc.scaled ? f->pc.scale : 1.0;
   ksp->its       = 0;
 
   if (f->method->residual_preconditioned)
@@ -623,8 +446,8 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   }
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedSetGuess_Private(ksp));
   PetscCall(KSPFusedStart_Private(ksp, &post));
-  f->fromzero = KSPFusedIsCorrection(ksp);
-  ksp->rnorm  = post.norm;
+  f->run.fromzero = KSPFusedIsCorrection(ksp);
+  ksp->rnorm      = post.norm;
   if (PetscIsInfOrNanReal(post.norm)) {
     PetscCall(KSPFusedNotFinite_Private(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -666,26 +489,26 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPFusedBegin_Private(ksp, &p));
   while (!ksp->reason) {
-    while ((p.launched <= KSPFusedAhead_Private(ksp, &p) || f->carried) && ksp->its + p.launched < ksp->max_it) {
-      const PetscBool carried = f->carried;
+    while ((p.launched <= KSPFusedAhead_Private(ksp, &p) || f->run.carried) && ksp->its + p.launched < ksp->max_it) {
+      const PetscBool carried = f->run.carried;
 
-      if (f->usewhole) {
+      if (f->run.usewhole) {
         if (p.launched) break;
         PetscCall(KSPFusedIterate_Private(ksp, ksp->max_it - ksp->its, &p.launched));
         if (p.launched) break;
       }
-      if (f->usegraph && f->since >= f->steady) {
+      if (f->run.usegraph && f->run.since >= f->graph.steady) {
         PetscCall(KSPFusedReplay_Private(ksp, ksp->its + p.launched + 1));
-        if (f->usegraph) {
+        if (f->run.usegraph) {
           p.launched++;
           continue;
         }
       }
       PetscCall((*f->method->head)(ksp));
-      if (carried) { /* the iteration before is known now, before x changes */
+      if (carried) { /* the iteration before is complete now, and x still has its value */
         PetscCall(KSPFusedWait_Private(f, &post));
         PetscCall(KSPFusedHandle_Private(ksp, &post, &p));
-        if (ksp->reason || !f->since) break;
+        if (ksp->reason || !f->run.since) break;
       }
       PetscCall(KSPFusedTail_Private(ksp, ksp->its + ++p.launched));
     }
@@ -705,9 +528,9 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     PetscCall(KSPFusedUnwind_Private(ksp, t, &done));
     if (done) PetscCall(VecCopy(t, ksp->vec_sol));
     else PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, t));
-    if (f->useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->guess));
+    if (f->run.useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->run.guess));
   }
-  f->useguess = PETSC_FALSE;
+  f->run.useguess = PETSC_FALSE;
   if (f->info.replayed) PetscCall(KSPFusedTouch_Private(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,52 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedtall.c: block methods for several right-hand sides: tall blocks, small matrices and where those are */
-#include "fusedrhs.h"
+/* fusedtall.c: products of tall matrices, and the small matrices of block methods */
+#include "fusedtall.h"
+#include "fusedrhsmat.h"
 
 #define KSP_FUSED_TALL_MAXTASKS 4
 #define KSP_FUSED_TALL_PRECISION \
   ((PetscSpikePrecision)(PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE))
 
-PetscErrorCode KSPFusedTallDestroy(KSPFusedRhs *c)
-{
-  PetscFunctionBegin;
-  if (c->tall.k) {
-    PetscCall((*c->tall.k->release)(&c->tall, (void **)&c->small));
-    PetscCall((*c->tall.k->destroy)(&c->tall));
-  }
-  if (c->directions.k) PetscCall((*c->directions.k->destroy)(&c->directions));
-  PetscCall(PetscFree(c->hostsmall));
-  PetscCall(PetscMemzero(&c->tall, sizeof(c->tall)));
-  PetscCall(PetscMemzero(&c->directions, sizeof(c->directions)));
-  c->small = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Room for c->room columns, or as many as a block has, beside that for the steps of columns */
-PetscErrorCode KSPFusedTallSetUp(KSP ksp)
-{
-  KSPFusedRhs   *c    = ((KSPFused *)ksp->data)->columnsolve;
-  const PetscInt most = PetscMin(c->room, (PetscInt)SPIKE_BLOCK_MAXM);
-  const size_t   size = SpikeBlockCGSize(most);
-
-  PetscFunctionBegin;
-  if (c->tall.k) PetscFunctionReturn(PETSC_SUCCESS);
-  c->directions.k        = c->s.k;
-  c->directions.m        = most;
-  c->directions.ondevice = c->s.ondevice;
-  PetscCall((*c->directions.k->create)(&c->directions));
-  PetscCall((*c->directions.k->push)(&c->directions, most)); /* all zero */
-  c->tall.k = SpikeBlockKernelsFind(c->s.k->memtype);
-  PetscCheck(c->tall.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-             "No kernels for tall blocks where the vectors are");
-  PetscCall((*c->tall.k->create)(&c->tall));
-  PetscCall((*c->tall.k->alloc)(&c->tall, size * sizeof(PetscScalar), (void **)&c->small));
-  if (!PetscMemTypeHost(c->s.k->memtype) && !c->s.ondevice) PetscCall(PetscMalloc1(size, &c->hostsmall));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode KSPFusedTallTasks_Private(KSP ksp, PetscBool chain, PetscInt count, const KSPFusedTall tasks[])
 {
-  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->rhs;
   SpikeBlockTask t[KSP_FUSED_TALL_MAXTASKS];
   Vec            v[2 * KSP_FUSED_TALL_MAXTASKS];
   PetscScalar   *a[2 * KSP_FUSED_TALL_MAXTASKS];
@@ -57,7 +20,7 @@ static PetscErrorCode KSPFusedTallTasks_Private(KSP ksp, PetscBool chain, PetscI
   PetscAssert(count <= KSP_FUSED_TALL_MAXTASKS, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
               "%" PetscInt_FMT " tasks", count);
   PetscCall(VecGetLocalSize(ksp->work[0], &n));
-  for (PetscInt i = 0; i < 2 * count; i++) { /* each block once */
+  for (PetscInt i = 0; i < 2 * count; i++) { /* each matrix once */
     const KSPFusedTall *task  = &tasks[i / 2];
     const PetscBool     isout = (PetscBool)(i % 2 && task->op == SPIKE_BLOCK_AXPY);
     PetscInt            k     = 0;
@@ -73,7 +36,7 @@ static PetscErrorCode KSPFusedTallTasks_Private(KSP ksp, PetscBool chain, PetscI
     if (isout) written[k] = PETSC_TRUE;
     if (!isout || task->mode != SPIKE_BLOCK_SET) read[k] = PETSC_TRUE;
   }
-  for (PetscInt k = 0; k < nv; k++) PetscCall(KSPFusedRhsFetch(ksp, v[k], read[k], written[k], &a[k], &ld));
+  for (PetscInt k = 0; k < nv; k++) PetscCall(KSPFusedRhsGetArray(ksp, v[k], read[k], written[k], &a[k], &ld));
   PetscCall(PetscMemzero(t, sizeof(t)));
   for (PetscInt i = 0; i < count; i++) {
     PetscScalar *small = c->small + (size_t)tasks[i].small * c->width * c->width;
@@ -100,7 +63,7 @@ static PetscErrorCode KSPFusedTallTasks_Private(KSP ksp, PetscBool chain, PetscI
   if (chain) PetscCall((*c->tall.k->chain)(&c->tall, KSP_FUSED_TALL_PRECISION, t));
   else PetscCall((*c->tall.k->run)(&c->tall, KSP_FUSED_TALL_PRECISION, count, t));
   PetscCall((*c->tall.k->end)(&c->tall));
-  PetscCall(KSPFusedRhsGiveBack(c));
+  PetscCall(KSPFusedRhsRestoreArrays(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,7 +84,7 @@ PetscErrorCode KSPFusedTallChain(KSP ksp, const KSPFusedTall tasks[2])
 PetscErrorCode KSPFusedTallRecur(KSP ksp, SpikeBlockCGStep step, PetscInt sums, int norms)
 {
   KSPFused      *f     = (KSPFused *)ksp->data;
-  KSPFusedRhs   *c     = f->columnsolve;
+  KSPFusedRhs   *c     = f->rhs;
   const PetscInt m     = c->width;
   const size_t   bytes = (size_t)m * m * sizeof(PetscScalar);
   PetscScalar   *small = c->hostsmall ? c->hostsmall : c->small;
@@ -135,7 +98,7 @@ PetscErrorCode KSPFusedTallRecur(KSP ksp, SpikeBlockCGStep step, PetscInt sums, 
   if (f->size > 1)
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, small, (PetscMPIInt)(sums * m * m), MPIU_SCALAR, MPIU_SUM,
                                 PetscObjectComm((PetscObject)ksp)));
-  PetscCall((*SpikeKrylovRhsKernels_Host.blockcg)(&c->s, step, m, norms, small));
+  PetscCall((*SpikeKrylovRhsKernelsFind(PETSC_MEMTYPE_HOST)->blockcg)(&c->s, step, m, norms, small));
   if (c->hostsmall)
     PetscCall((*c->tall.k->copy)(&c->tall, PETSC_TRUE, PETSC_FALSE, c->small + SPIKE_BLOCKCG_T * m * m,
                                  small + SPIKE_BLOCKCG_T * m * m, (SPIKE_BLOCKCG_EC + 1 - SPIKE_BLOCKCG_T) * bytes));

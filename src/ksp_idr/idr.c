@@ -23,8 +23,8 @@ static const char citation[] =
   "}\n";
 
 /*
-  R is what the test sees: with smoothing the smoothed residual, that of vec_sol, and RI and XI are those of the
-  recurrence. Then come G, U and P
+  R is the residual of vec_sol, which the test sees. With smoothing RI and XI are residual and iterate of the
+  recurrence. G, U and P follow
 */
 enum {
   R,
@@ -65,7 +65,7 @@ static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
       PetscCall(VecRestoreArrayWriteAndMemType(idr->P[k], &a));
       if (!kernels) {
         PetscCall(VecGetArrayWrite(idr->P[k], &a));
-        PetscCall((*SpikeKrylovKernels_Host.shadow)(end - start, start, k, generation, a));
+        PetscCall((*SpikeKrylovKernelsFind(PETSC_MEMTYPE_HOST)->shadow)(end - start, start, k, generation, a));
         PetscCall(VecRestoreArrayWrite(idr->P[k], &a));
       }
     }
@@ -100,9 +100,9 @@ static PetscErrorCode KSPSetUp_IDRFused(KSP ksp)
   idr->ncolumns = s;
   idr->filled   = 0;
   PetscCall(KSPFusedBasisSetUp(ksp, s, SpikeIDRSize(s)));
-  f->nshared = s; /* P */
-  f->period  = s + 1;
-  f->steady  = s; /* in the first cycle G and U are 0, and not read */
+  f->basis.nshared = s; /* P */
+  f->graph.period  = s + 1;
+  f->graph.steady  = s; /* in the first cycle G and U are 0, and not read */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,15 +141,15 @@ static KSPFusedBasis KSPIDRFusedCombine(KSP ksp, PetscInt since)
   return combine;
 }
 
-/* The end of a step and the beginning of the next are one pass, where nothing that changes r or f comes between */
+/* The end of a step and the begin of the next are one pass, if nothing between them changes r or f */
 static PetscBool KSPIDRFusedJoins(KSP ksp)
 {
   const KSPFused *f = (const KSPFused *)ksp->data;
 
-  return (PetscBool)(f->merged && !f->flexible);
+  return (PetscBool)(f->run.merged && !f->pc.flexible);
 }
 
-/* u_k = omega B (r - G c) + U c, with what B returns for this vector */
+/* u_k = omega B (r - G c) + U c */
 static PetscErrorCode KSPIDRFusedCombineFlexible_Private(KSP ksp, PetscInt since)
 {
   KSPFusedBasis inner = KSPIDRFusedCombine(ksp, since), outer = inner;
@@ -213,28 +213,28 @@ static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 {
   KSPFused      *f   = (KSPFused *)ksp->data;
   KSPIDRFused   *idr = KSPIDRFusedData(ksp);
-  const PetscInt s = idr->ncolumns, k = f->since % (s + 1), m = f->merged ? s : 0;
+  const PetscInt s = idr->ncolumns, k = f->run.since % (s + 1), m = f->run.merged ? s : 0;
   Vec           *w = ksp->work, r = KSPIDRFusedR(ksp);
 
   PetscFunctionBegin;
-  if (f->since) f->fromzero = PETSC_FALSE;
-  if (!f->since && idr->smoothing) {
+  if (f->run.since) f->run.fromzero = PETSC_FALSE;
+  if (!f->run.since && idr->smoothing) {
     PetscCall(KSPFusedCopy(ksp, w[R], w[RI]));
     PetscCall(KSPFusedCopy(ksp, ksp->vec_sol, w[XI]));
   }
   if (k < s) {
-    const KSPFusedBasis combine = KSPIDRFusedCombine(ksp, f->since);
+    const KSPFusedBasis combine = KSPIDRFusedCombine(ksp, f->run.since);
 
-    if (f->flexible) PetscCall(KSPIDRFusedCombineFlexible_Private(ksp, f->since));
-    else if (!f->since || !KSPIDRFusedJoins(ksp))
+    if (f->pc.flexible) PetscCall(KSPIDRFusedCombineFlexible_Private(ksp, f->run.since));
+    else if (!f->run.since || !KSPIDRFusedJoins(ksp))
       PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_COMBINE, &combine, NULL, NULL, PETSC_FALSE));
     PetscCall(KSPIDRFusedProject_Private(ksp, k));
   } else {
     const KSPFusedBasis      dots = {0, m, idr->P, NULL, NULL, NULL, NULL, w[T], r, NULL, NULL};
     const SpikeIDRRecurrence sums = {SPIKE_IDR_OMEGA, s, 0, 0, m, 0.0};
 
-    if (f->flexible) PetscCall(KSPFusedPCApply(ksp, r, w[W]));
-    PetscCall(KSPFusedBasisApplyDots(ksp, f->flexible ? w[W] : r, w[W], &dots, &sums)); /* t = K r */
+    if (f->pc.flexible) PetscCall(KSPFusedPCApply(ksp, r, w[W]));
+    PetscCall(KSPFusedBasisApplyDots(ksp, f->pc.flexible ? w[W] : r, w[W], &dots, &sums)); /* t = K r */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -255,9 +255,9 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
 {
   KSPFused       *f   = (KSPFused *)ksp->data;
   KSPIDRFused    *idr = KSPIDRFusedData(ksp);
-  const PetscInt  s = idr->ncolumns, k = f->since % (s + 1), next = (f->since + 1) % (s + 1);
+  const PetscInt  s = idr->ncolumns, k = f->run.since % (s + 1), next = (f->run.since + 1) % (s + 1);
   Vec            *w = ksp->work, x = KSPIDRFusedX(ksp), r = KSPIDRFusedR(ksp), q = idr->smoothing ? w[R] : NULL;
-  const PetscBool omega = (PetscBool)(k == s), defer = (PetscBool)(f->merged && f->more),
+  const PetscBool omega = (PetscBool)(k == s), defer = (PetscBool)(f->run.merged && f->run.more),
                   joins            = (PetscBool)(KSPIDRFusedJoins(ksp) && next < s);
   const KSPFusedBasis      update  = {0,
                                 omega || idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? 0 : k,
@@ -266,15 +266,15 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
                                       idr->d.alpha,
                                 omega ? idr->d.omega : idr->d.beta,
                                       x,
-                                omega ? (f->flexible ? w[W] : r) : idr->U[k],
+                                omega ? (f->pc.flexible ? w[W] : r) : idr->U[k],
                                 omega ? w[T] : idr->G[k],
                                 r,
                                       q,
                                 q ? ksp->vec_sol : NULL,
                                       idr->d.gamma};
-  const KSPFusedBasis      combine = joins ? KSPIDRFusedCombine(ksp, f->since + 1) : update;
+  const KSPFusedBasis      combine = joins ? KSPIDRFusedCombine(ksp, f->run.since + 1) : update;
   const SpikeIDRRecurrence norm    = {q ? SPIKE_IDR_SMOOTH : SPIKE_IDR_NORM, s, k, 0, 0, 0.0};
-  const PetscBool          plain   = (PetscBool)(omega && !f->merged);
+  const PetscBool          plain   = (PetscBool)(omega && !f->run.merged);
 
   PetscFunctionBegin;
   /* g_k -= G alpha, u_k -= U alpha; x += beta u_k, r -= beta g_k, or with omega, r (or B r) and t */
@@ -284,7 +284,7 @@ static PetscErrorCode KSPFusedTail_IDR(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Smoothing has lagged: of all points between the smoothed iterate and x that with the smallest residual */
+/* Smoothing lags: vec_sol becomes the point with the smallest residual on the line from it to x */
 static PetscErrorCode KSPFusedSettle_IDR(KSP ksp)
 {
   KSPFused                *f        = (KSPFused *)ksp->data;
@@ -293,14 +293,14 @@ static PetscErrorCode KSPFusedSettle_IDR(KSP ksp)
   KSPFusedBasis            smooth   = {0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
 
   PetscFunctionBegin;
-  if (!idr->smoothing || f->since == idr->settled) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!idr->smoothing || f->run.since == idr->settled) PetscFunctionReturn(PETSC_SUCCESS);
   smooth.x = ksp->work[XI];
   smooth.r = ksp->work[RI];
   smooth.q = ksp->work[R];
   smooth.p = ksp->vec_sol;
   smooth.g = idr->d.gamma;
   PetscCall(KSPFusedBasisStep(ksp, SPIKE_KRYLOV_SMOOTH, &smooth, NULL, &smoothed, PETSC_FALSE));
-  idr->settled = f->since;
+  idr->settled = f->run.since;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,7 +316,7 @@ static PetscErrorCode KSPFusedReplace_IDR(KSP ksp)
     PetscCall(KSPFusedTrueResidual(ksp, ksp->work[RI]));
     ksp->vec_sol = x;
   }
-  PetscCall(KSPIDRFusedSetResidual_Private(ksp, f->since % (idr->ncolumns + 1), PETSC_FALSE));
+  PetscCall(KSPIDRFusedSetResidual_Private(ksp, f->run.since % (idr->ncolumns + 1), PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -329,8 +329,8 @@ static PetscErrorCode KSPFusedRenew_IDR(KSP ksp)
 }
 
 /*
-  Behind the first iteration x = beta u_0, and B u_0 lies in W where the product has left it there: with a
-  preconditioner that solves the system, half of all applications
+  After the first iteration x = beta u_0, and the product has left B u_0 in W. So B x = beta W: with a preconditioner
+  that solves the system this saves half of all applications
 */
 static PetscErrorCode KSPFusedUnwind_IDR(KSP ksp, Vec w, PetscBool *done)
 {
@@ -341,7 +341,7 @@ static PetscErrorCode KSPFusedUnwind_IDR(KSP ksp, Vec w, PetscBool *done)
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (f->identity || idr->smoothing || ksp->transpose_solve || ksp->pc->ops->applyBA)
+  if (f->pc.identity || idr->smoothing || ksp->transpose_solve || ksp->pc->ops->applyBA)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecDotNorm2(ksp->vec_sol, idr->U[0], &xu, &uu));
   if (PetscIsInfOrNanScalar(xu) || PetscIsInfOrNanReal(uu) || uu <= PETSC_REAL_MIN / PetscSqr(PETSC_MACHINE_EPSILON))
@@ -352,19 +352,21 @@ static PetscErrorCode KSPFusedUnwind_IDR(KSP ksp, Vec w, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const KSPFusedMethod KSPFusedMethod_IDR = {"IDR",
-                                                  0,
-                                                  {W, T},
-                                                  PETSC_TRUE,
-                                                  KSPFusedStart_IDR,
-                                                  KSPFusedHead_IDR,
-                                                  KSPFusedTail_IDR,
-                                                  KSPFusedReplace_IDR,
-                                                  PETSC_TRUE,
-                                                  KSPFusedSettle_IDR,
-                                                  KSPFusedRenew_IDR,
-                                                  SPIKE_KRYLOV_NOMETHOD,
-                                                  KSPFusedUnwind_IDR};
+static const KSPFusedMethod KSPFusedMethod_IDR = {
+  .name                    = "IDR",
+  .nwork                   = 0, /* KSPSetUp_IDRFused() */
+  .scratch                 = {W, T},
+  .residual_preconditioned = PETSC_TRUE,
+  .start                   = KSPFusedStart_IDR,
+  .head                    = KSPFusedHead_IDR,
+  .tail                    = KSPFusedTail_IDR,
+  .replace                 = KSPFusedReplace_IDR,
+  .basis                   = PETSC_TRUE,
+  .settle                  = KSPFusedSettle_IDR,
+  .renew                   = KSPFusedRenew_IDR,
+  .whole                   = SPIKE_KRYLOV_NOMETHOD,
+  .unwind                  = KSPFusedUnwind_IDR,
+};
 
 static PetscErrorCode KSPReset_IDRFused(KSP ksp)
 {
@@ -466,11 +468,11 @@ PetscErrorCode KSPCreate_IDRFused(KSP ksp)
   PetscCall(PetscNew(&idr));
   f->data = idr;
   /* P^H r by recurrence loses too many of so few digits */
-  f->reductions   = PetscDefined(USE_REAL_SINGLE) ? KSP_FUSED_REDUCTIONS_PLAIN : KSP_FUSED_REDUCTIONS_MERGED;
-  f->wantflexible = PETSC_BOOL3_UNKNOWN;
-  idr->s          = 4;
-  idr->cosine     = 0.7;
-  idr->orthog     = KSP_IDRFUSED_ORTHOG_CLASSICAL;
+  f->options.reductions = PetscDefined(USE_REAL_SINGLE) ? KSP_FUSED_REDUCTIONS_PLAIN : KSP_FUSED_REDUCTIONS_MERGED;
+  f->options.flexible   = PETSC_BOOL3_UNKNOWN;
+  idr->s                = 4;
+  idr->cosine           = 0.7;
+  idr->orthog           = KSP_IDRFUSED_ORTHOG_CLASSICAL;
 
   ksp->ops->setup          = KSPSetUp_IDRFused;
   ksp->ops->reset          = KSPReset_IDRFused;

@@ -2,7 +2,7 @@
 /* idrimpl.h: private to src/ksp_idr */
 #pragma once
 
-#include "ksp_fused/fused.h"
+#include "ksp_fused/fusedmethod.h"
 #include "kernels/krylov/idr.h"
 
 typedef struct {

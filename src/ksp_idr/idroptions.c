@@ -140,8 +140,8 @@ static PetscErrorCode KSPIDRFusedGetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrth
 static PetscErrorCode KSPIDRFusedSetOrthogType_IDRFused(KSP ksp, KSPIDRFusedOrthogType type)
 {
   PetscFunctionBegin;
-  KSPIDRFusedData(ksp)->orthog     = type;
-  ((KSPFused *)ksp->data)->variant = (PetscInt)type;
+  KSPIDRFusedData(ksp)->orthog           = type;
+  ((KSPFused *)ksp->data)->graph.variant = (PetscInt)type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,14 +208,14 @@ PetscErrorCode KSPIDRFusedGetFlexible(KSP ksp, PetscBool3 *flg)
 static PetscErrorCode KSPIDRFusedGetFlexible_IDRFused(KSP ksp, PetscBool3 *flg)
 {
   PetscFunctionBegin;
-  *flg = ((KSPFused *)ksp->data)->wantflexible;
+  *flg = ((KSPFused *)ksp->data)->options.flexible;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPIDRFusedSetFlexible_IDRFused(KSP ksp, PetscBool3 flg)
 {
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->wantflexible = flg;
+  ((KSPFused *)ksp->data)->options.flexible = flg;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -275,14 +275,14 @@ PetscErrorCode KSPIDRFusedGetPetscVectors(KSP ksp, PetscBool *flg)
 static PetscErrorCode KSPIDRFusedGetPetscVectors_IDRFused(KSP ksp, PetscBool *flg)
 {
   PetscFunctionBegin;
-  *flg = ((KSPFused *)ksp->data)->petsc;
+  *flg = ((KSPFused *)ksp->data)->options.petsc;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPIDRFusedSetPetscVectors_IDRFused(KSP ksp, PetscBool flg)
 {
   PetscFunctionBegin;
-  ((KSPFused *)ksp->data)->petsc = flg;
+  ((KSPFused *)ksp->data)->options.petsc = flg;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -364,7 +364,7 @@ PetscErrorCode KSPSetFromOptions_IDRFused(KSP ksp, PetscOptionItems PetscOptions
   PetscEnum    orthog = (PetscEnum)idr->orthog;
   PetscBool    set, type, seed, flg = idr->smoothing;
   PetscRandom  rand;
-  PetscBool3   flexible = ((KSPFused *)ksp->data)->wantflexible;
+  PetscBool3   flexible = ((KSPFused *)ksp->data)->options.flexible;
   char         text[64];
 
   PetscFunctionBegin;
@@ -388,7 +388,7 @@ PetscErrorCode KSPSetFromOptions_IDRFused(KSP ksp, PetscOptionItems PetscOptions
   PetscCall(PetscOptionsGetBool3(((PetscObject)ksp)->options, ((PetscObject)ksp)->prefix, "-ksp_idrfused_flexible",
                                  &flexible, &set));
   if (set) PetscCall(KSPIDRFusedSetFlexible(ksp, flexible));
-  flg = ((KSPFused *)ksp->data)->petsc;
+  flg = ((KSPFused *)ksp->data)->options.petsc;
   PetscCall(PetscOptionsBool("-ksp_idrfused_petsc_vectors", "Vector operations by PETSc's functions",
                              "KSPIDRFusedSetPetscVectors", flg, &flg, &set));
   if (set) PetscCall(KSPIDRFusedSetPetscVectors(ksp, flg));
@@ -419,7 +419,7 @@ PetscErrorCode KSPView_IDRFused(KSP ksp, PetscViewer viewer)
                                      : (idr->orthog == KSP_IDRFUSED_ORTHOG_MODIFIED ? "modified" : "classical, twice"),
                                    idr->smoothing ? ", smoothed residuals" : ""));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  omega stabilization cosine threshold = %g\n", (double)idr->cosine));
-  if (((KSPFused *)ksp->data)->flexible) PetscCall(PetscViewerASCIIPrintf(viewer, "  flexible\n"));
+  if (((KSPFused *)ksp->data)->pc.flexible) PetscCall(PetscViewerASCIIPrintf(viewer, "  flexible\n"));
   if (idr->rand) {
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall(PetscRandomView(idr->rand, viewer));

@@ -63,10 +63,7 @@ typedef struct {
   PetscErrorCode (*end)(void *owner, void *stream, const PetscScalar *x);
 } SpikeKrylovLoan;
 
-/*
-  What copies of a matrix begin with: KSP_FUSED_SPMV_SELL, not on the host, or KSP_FUSED_SPMV_DIA; KSP_FUSED_SPMV_AUTO
-  for a stencil
-*/
+/* What copies of a matrix begin with. form: KSP_FUSED_SPMV_SELL (not on the host), _DIA or _STENCIL */
 typedef struct {
   KSPFusedSpMVType form;
   PetscInt64       bytes; /* that a product reads of it */
@@ -179,7 +176,10 @@ struct _n_SpikeKrylovKernels {
   /* Not ondevice: waits for the last step's sums and puts this rank's into local[] */
   PetscErrorCode (*sums)(SpikeKrylov *, SpikeKrylovStep);
 
-  /* ondevice: waits until the device has posted one more time; no call that synchronizes */
+  /*
+    ondevice: waits until the device has posted one more time; no call that synchronizes. NULL where the backend cannot
+    keep the scalars: ondevice is false then
+  */
   PetscErrorCode (*wait)(SpikeKrylov *, SpikeKrylovPost *);
 
   /*
@@ -249,7 +249,7 @@ struct _n_SpikeKrylovKernels {
 
   /*
     As borrow(), from a stencil in the backend's memory, whose box is this rank's rows; points around the box come by
-    the loan, which has no matrix, and do not exist where that has no begin(). Its form is KSP_FUSED_SPMV_AUTO, and
+    the loan, which has no matrix, and do not exist where that has no begin(). Its form is KSP_FUSED_SPMV_STENCIL, and
     bytes are 0 with constant coefficients. Their values may be in launches:
     others want another copy, and other graphs. Columns have no such product. NULL where a backend cannot.
   */

@@ -200,7 +200,7 @@ PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *s, const SpikeStencil 
   c->loan       = *loan;
   c->stencil    = stencil;
   c->nz         = (PetscInt)PetscMin((PetscInt64)PETSC_INT_MAX, SpikeStencilEntries(stencil));
-  c->base.form  = KSP_FUSED_SPMV_AUTO;
+  c->base.form  = KSP_FUSED_SPMV_STENCIL;
   c->base.bytes = stencil->constant ? 0 : (PetscInt64)SpikeStencilCoefs(stencil) * (PetscInt64)sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

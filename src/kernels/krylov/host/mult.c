@@ -65,7 +65,7 @@ PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *s, const SpikeStencil 
   c->loan       = *loan;
   c->stencil    = stencil;
   c->loan.nz    = SpikeStencilEntries(stencil);
-  c->base.form  = KSP_FUSED_SPMV_AUTO;
+  c->base.form  = KSP_FUSED_SPMV_STENCIL;
   c->base.bytes = stencil->constant ? 0 : (PetscInt64)SpikeStencilCoefs(stencil) * (PetscInt64)sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

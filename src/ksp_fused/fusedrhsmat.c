@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  fusedrhsbasis.c: the blocks of a solve for columns: their memory, the columns in front, products and
+  fusedrhsmat.c: the tall matrices of several right-hand sides: memory, arrays, columns in front, products and
   preconditioners
 */
-#include "fusedrhs.h"
+#include "fusedrhsmat.h"
+#include "adapters.h"
 #include <petsc/private/pcimpl.h>
 
-PetscScalar *KSPFusedSmall(KSPFused *f)
-{
-  return f->running ? f->columnsolve->s.small : f->s.small;
-}
-
-/* The products of blocks, then the views: a product holds the views that it is of */
+/* The products, then the views: a product holds its operands */
 static PetscErrorCode KSPFusedRhsRelease_Private(KSPFusedRhs *c)
 {
   PetscFunctionBegin;
@@ -25,13 +21,51 @@ static PetscErrorCode KSPFusedRhsRelease_Private(KSPFusedRhs *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode KSPFusedTallDestroy_Private(KSPFusedRhs *c)
+{
+  PetscFunctionBegin;
+  if (c->tall.k) {
+    PetscCall((*c->tall.k->release)(&c->tall, (void **)&c->small));
+    PetscCall((*c->tall.k->destroy)(&c->tall));
+  }
+  if (c->directions.k) PetscCall((*c->directions.k->destroy)(&c->directions));
+  PetscCall(PetscFree(c->hostsmall));
+  PetscCall(PetscMemzero(&c->tall, sizeof(c->tall)));
+  PetscCall(PetscMemzero(&c->directions, sizeof(c->directions)));
+  c->small = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for the block method: c->room columns, or as many as a tall matrix may have there */
+static PetscErrorCode KSPFusedTallSetUp_Private(KSP ksp)
+{
+  KSPFusedRhs   *c    = ((KSPFused *)ksp->data)->rhs;
+  const PetscInt most = PetscMin(c->room, (PetscInt)SPIKE_BLOCK_MAXM);
+  const size_t   size = SpikeBlockCGSize(most);
+
+  PetscFunctionBegin;
+  if (c->tall.k) PetscFunctionReturn(PETSC_SUCCESS);
+  c->directions.k        = c->s.k;
+  c->directions.m        = most;
+  c->directions.ondevice = c->s.ondevice;
+  PetscCall((*c->directions.k->create)(&c->directions));
+  PetscCall((*c->directions.k->push)(&c->directions, most)); /* all zero */
+  c->tall.k = SpikeBlockKernelsFind(c->s.k->memtype);
+  PetscCheck(c->tall.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "No kernels for tall blocks where the vectors are");
+  PetscCall((*c->tall.k->create)(&c->tall));
+  PetscCall((*c->tall.k->alloc)(&c->tall, size * sizeof(PetscScalar), (void **)&c->small));
+  if (!PetscMemTypeHost(c->s.k->memtype) && !c->s.ondevice) PetscCall(PetscMalloc1(size, &c->hostsmall));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPFusedRhsClear_Private(KSPFusedRhs *c)
 {
   PetscFunctionBegin;
   PetscCall(KSPFusedRhsRelease_Private(c));
   for (PetscInt i = 0; i < c->nblocks; i++) PetscCall(MatDestroy(&c->block[i]));
   PetscCall(PetscFree2(c->block, c->view));
-  PetscCall(KSPFusedTallDestroy(c));
+  PetscCall(KSPFusedTallDestroy_Private(c));
   if (c->s.k) PetscCall((*c->s.k->destroy)(&c->s));
   PetscCall(PetscMemzero(&c->s, sizeof(c->s)));
   PetscCall(PetscFree5(c->column, c->wanted, c->from, c->to, c->slot));
@@ -44,19 +78,19 @@ static PetscErrorCode KSPFusedRhsClear_Private(KSPFusedRhs *c)
 
 PetscErrorCode KSPFusedRhsDestroy(KSPFused *f)
 {
-  KSPFusedRhs *c = f->columnsolve;
+  KSPFusedRhs *c = f->rhs;
 
   PetscFunctionBegin;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPFusedRhsClear_Private(c));
   PetscCall(PetscFree3(c->its, c->reasons, c->norms));
-  PetscCall(PetscFree(f->columnsolve));
+  PetscCall(PetscFree(f->rhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPFusedRhsCreateBlock_Private(KSP ksp, Mat *block)
 {
-  const KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
+  const KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
   PetscInt           n, N;
   VecType            type;
 
@@ -74,20 +108,20 @@ static PetscErrorCode KSPFusedRhsCreateBlock_Private(KSP ksp, Mat *block)
 }
 
 /*
-  Room for m columns, x being named by ksp->vec_sol: what there is from a solve before, where it has the same vectors
-  and enough columns
+  Room for m columns; ksp->vec_sol stands for x. Room of a solve before is kept where it has the same vectors and enough
+  columns
 */
 PetscErrorCode KSPFusedRhsSetUp(KSP ksp, PetscInt m)
 {
   KSPFused                    *f = (KSPFused *)ksp->data;
-  KSPFusedRhs                 *c = f->columnsolve;
+  KSPFusedRhs                 *c = f->rhs;
   const SpikeKrylovRhsKernels *k = SpikeKrylovRhsKernelsFind(f->s.k->memtype);
   PetscObjectId                id;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)ksp->work[0], &id));
-  if (c->room < m || c->id != id || c->nblocks != ksp->nwork + 2 || c->s.k != k || c->s.ncolumns != f->ncolumns ||
-      c->s.nsmall != f->nsmall) {
+  if (c->room < m || c->id != id || c->nblocks != ksp->nwork + 2 || c->s.k != k || c->s.ncolumns != f->basis.ncolumns ||
+      c->s.nsmall != f->basis.nsmall) {
     PetscInt most = 4 * (ksp->nwork + 2);
 
     PetscCall(KSPFusedRhsClear_Private(c));
@@ -97,42 +131,87 @@ PetscErrorCode KSPFusedRhsSetUp(KSP ksp, PetscInt m)
     PetscCall(PetscCalloc2(c->nblocks, &c->block, c->nblocks, &c->view));
     PetscCall(PetscCalloc5(m, &c->column, m, &c->wanted, m, &c->from, m, &c->to, m, &c->slot));
     for (PetscInt i = 0; i < m; i++) c->slot[i] = i;
-    PetscCall(PetscCalloc2(most + 2 * SPIKE_KRYLOV_MAXVECTORS, &c->slots, 4 * f->ncolumns, &c->columns));
-    for (PetscInt i = 0; i < ksp->nwork - f->nshared; i++) PetscCall(KSPFusedRhsCreateBlock_Private(ksp, &c->block[i]));
+    PetscCall(PetscCalloc2(most + 2 * SPIKE_KRYLOV_MAXVECTORS, &c->slots, 4 * f->basis.ncolumns, &c->columns));
+    for (PetscInt i = 0; i < ksp->nwork - f->basis.nshared; i++)
+      PetscCall(KSPFusedRhsCreateBlock_Private(ksp, &c->block[i]));
     PetscCall(KSPFusedRhsCreateBlock_Private(ksp, &c->block[ksp->nwork]));
     PetscCall(MatDenseGetLDA(c->block[0], &c->ld));
     PetscCall(PetscObjectReference((PetscObject)ksp->vec_sol));
     c->x          = ksp->vec_sol;
     c->s.k        = k;
     c->s.m        = m;
-    c->s.ncolumns = f->ncolumns;
-    c->s.nsmall   = f->nsmall;
+    c->s.ncolumns = f->basis.ncolumns;
+    c->s.nsmall   = f->basis.nsmall;
     c->s.ondevice = (PetscBool)(!PetscMemTypeHost(k->memtype) && f->size == 1);
     PetscCall((*k->create)(&c->s));
   }
   c->m      = m;
-  c->istall = (PetscBool)(f->matsolve == KSP_FUSED_MATSOLVE_BLOCK);
-  if (c->istall) PetscCall(KSPFusedTallSetUp(ksp));
+  c->istall = (PetscBool)(f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK);
+  if (c->istall) PetscCall(KSPFusedTallSetUp_Private(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The block that v is the name of, its columns in front; NULL where all columns share v */
+/* The tall matrix that v stands for, its columns in front; NULL where all columns share v */
 PetscErrorCode KSPFusedRhsGetBlock(KSP ksp, Vec v, Mat *block)
 {
   KSPFused    *f = (KSPFused *)ksp->data;
-  KSPFusedRhs *c = f->columnsolve;
+  KSPFusedRhs *c = f->rhs;
 
   PetscFunctionBegin;
   *block = v == c->x ? c->view[ksp->nwork] : NULL;
-  for (PetscInt i = 0; i < ksp->nwork - f->nshared && !*block; i++)
+  for (PetscInt i = 0; i < ksp->nwork - f->basis.nshared && !*block; i++)
     if (ksp->work[i] == v) *block = c->view[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks are looked at through their first `width` columns */
+/* The array of a tall matrix, ld its leading dimension; ld = 0: of a vector that all columns share */
+PetscErrorCode KSPFusedRhsGetArray(KSP ksp, Vec v, PetscBool read, PetscBool written, PetscScalar **a, PetscInt *ld)
+{
+  KSPFused        *f    = (KSPFused *)ksp->data;
+  KSPFusedRhs     *c    = f->rhs;
+  KSPFusedRhsSlot *slot = &c->slots[c->nslots++];
+  PetscMemType     memtype;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedRhsGetBlock(ksp, v, &slot->block));
+  slot->v       = v;
+  slot->read    = read;
+  slot->written = written;
+  if (!slot->block) {
+    PetscAssert(!written, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+                "A step writes a vector that all columns share");
+    PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)&slot->a, &memtype));
+  } else if (!written) PetscCall(MatDenseGetArrayReadAndMemType(slot->block, (const PetscScalar **)&slot->a, &memtype));
+  else if (read) PetscCall(MatDenseGetArrayAndMemType(slot->block, &slot->a, &memtype));
+  else PetscCall(MatDenseGetArrayWriteAndMemType(slot->block, &slot->a, &memtype));
+  PetscCheck(SpikeKrylovRhsKernelsFind(memtype) == c->s.k, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "A block of work vectors has left its memory during a solve");
+  *a  = slot->a ? slot->a : &c->nothing; /* without rows; NULL says that a step has no such vector */
+  *ld = slot->block ? c->ld : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All arrays that KSPFusedRhsGetArray() has got */
+PetscErrorCode KSPFusedRhsRestoreArrays(KSP ksp)
+{
+  KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
+
+  PetscFunctionBegin;
+  while (c->nslots) {
+    KSPFusedRhsSlot *slot = &c->slots[--c->nslots];
+
+    if (!slot->block) PetscCall(VecRestoreArrayReadAndMemType(slot->v, (const PetscScalar **)&slot->a));
+    else if (!slot->written) PetscCall(MatDenseRestoreArrayReadAndMemType(slot->block, (const PetscScalar **)&slot->a));
+    else if (slot->read) PetscCall(MatDenseRestoreArrayAndMemType(slot->block, &slot->a));
+    else PetscCall(MatDenseRestoreArrayWriteAndMemType(slot->block, &slot->a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The views become the first `width` columns */
 PetscErrorCode KSPFusedRhsSetWidth(KSP ksp, PetscInt width)
 {
-  KSPFusedRhs *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
 
   PetscFunctionBegin;
   if (c->width == width) PetscFunctionReturn(PETSC_SUCCESS);
@@ -146,10 +225,10 @@ PetscErrorCode KSPFusedRhsSetWidth(KSP ksp, PetscInt width)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A block for guesses, 0 */
+/* The tall matrix of guesses, 0 */
 PetscErrorCode KSPFusedRhsAddGuess(KSP ksp)
 {
-  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->rhs;
   const PetscInt i = ksp->nwork + 1, width = c->width;
 
   PetscFunctionBegin;
@@ -162,13 +241,10 @@ PetscErrorCode KSPFusedRhsAddGuess(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The columns in slots that are wanted come to the front, in exchange for others there, and width becomes their number,
-  which is not 0
-*/
+/* The wanted columns change places with others in front, and width becomes their number, which is not 0 */
 PetscErrorCode KSPFusedRhsToFront(KSP ksp)
 {
-  KSPFusedRhs  *c     = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs  *c     = ((KSPFused *)ksp->data)->rhs;
   PetscInt      width = 0, n = 0, nblocks = 0;
   PetscScalar **v;
   Mat          *blocks;
@@ -215,7 +291,7 @@ PetscErrorCode KSPFusedRhsToFront(KSP ksp)
 PetscErrorCode KSPFusedRhsCombine(KSP ksp, PetscInt count, PetscScalar a, Mat X, const PetscInt cx[], PetscScalar b,
                                   Mat Y, const PetscInt cy[])
 {
-  KSPFusedRhs       *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs       *c = ((KSPFused *)ksp->data)->rhs;
   const PetscScalar *x = NULL;
   PetscScalar       *y;
   PetscInt           n, ldx = 0, ldy;
@@ -237,10 +313,10 @@ PetscErrorCode KSPFusedRhsCombine(KSP ksp, PetscInt count, PetscScalar a, Mat X,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of a solve before are kept for the same A with the same pattern, in the same direction */
+/* Products of a solve before are kept for the same A, pattern and direction */
 PetscErrorCode KSPFusedRhsSetProduct(KSP ksp)
 {
-  KSPFusedRhs     *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs     *c = ((KSPFused *)ksp->data)->rhs;
   Mat              A;
   PetscObjectId    id;
   PetscObjectState nonzero;
@@ -258,13 +334,10 @@ PetscErrorCode KSPFusedRhsSetProduct(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Y <- A X by PETSc: in one product where A has one with dense matrices, whose symbolic phase is kept, else column by
-  column
-*/
+/* Y <- A X by PETSc: one product where A has it with dense matrices, symbolic phase kept; else column by column */
 PetscErrorCode KSPFusedRhsMatMult(KSP ksp, Mat X, Mat Y)
 {
-  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->columnsolve;
+  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->rhs;
   MatProductType type;
   Mat            A, B;
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* adapters.h: what the fused methods know about PETSc's own Mat and PC types */
+#pragma once
+
+#include "fused.h"
+
+PETSC_INTERN PetscErrorCode KSPFusedIsIdentity(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedKnowPC(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedRhsKnowPC(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedMayVary(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscMemType, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedGetProduct(Mat, PetscMemType, SpikeEnqueue *);
+PETSC_INTERN PetscErrorCode KSPFusedHasProduct(Mat, Mat, PetscBool, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedGetCSR(Mat, PetscMemType, SpikeKrylovCSR *, SpikeCSR *);
+PETSC_INTERN PetscErrorCode KSPFusedRestoreCSR(Mat, PetscMemType, SpikeCSR *);

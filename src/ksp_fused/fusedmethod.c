@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fusedmethod.c: creation and destruction of the fused methods */
+#include "fusedmethod.h"
+#include "fusedrhs.h"
+#include "fusedrhsmat.h"
+#include "fusedstate.h"
+#include "fusedsteps.h"
+
+/* The solution or residual while the method iterates */
+static PetscErrorCode KSPBuildSolution_Fused(KSP ksp, Vec v, Vec *V)
+{
+  PetscFunctionBegin;
+  PetscCall((*((KSPFused *)ksp->data)->ops->buildsolution)(ksp, v, V));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSetUp_Fused(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetWorkVecs(ksp, ((KSPFused *)ksp->data)->method->nwork));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPReset_Fused(KSP ksp)
+{
+  KSPFused *f = (KSPFused *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedDestroyState(f));
+  PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
+  PetscCall(VecDestroy(&f->run.guess));
+  f->run.useguess = PETSC_FALSE;
+  PetscCall(KSPFusedBasisDestroy(f));
+  PetscCall(KSPFusedRhsDestroy(f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPDestroy_Fused(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPReset_Fused(ksp));
+  PetscCall(KSPFusedComposeMethods(ksp, PETSC_FALSE));
+  PetscCall(KSPDestroyDefault(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
+{
+  KSPFused *f;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&f));
+  f->method             = method;
+  f->ops                = &KSPFusedOps_Vector;
+  f->options.reductions = KSP_FUSED_REDUCTIONS_PLAIN;
+  f->options.checktrue  = PETSC_TRUE;
+  f->options.graphs     = PETSC_TRUE;
+  f->graph.period       = 1;
+  f->graph.steady       = 1;
+  f->options.spmv       = KSP_FUSED_SPMV_AUTO;
+  f->options.flexible   = PETSC_BOOL3_FALSE;
+  f->options.persistent = KSP_FUSED_PERSISTENT_AUTO;
+  f->options.matsolve   = KSP_FUSED_MATSOLVE_COLUMNS;
+
+  ksp->data                = f;
+  ksp->ops->setup          = KSPSetUp_Fused;
+  ksp->ops->solve          = KSPSolve_Fused;
+  ksp->ops->matsolve       = KSPMatSolve_Fused;
+  ksp->ops->reset          = KSPReset_Fused;
+  ksp->ops->destroy        = KSPDestroy_Fused;
+  ksp->ops->view           = KSPView_Fused;
+  ksp->ops->setfromoptions = KSPSetFromOptions_Fused;
+  ksp->ops->buildsolution  = KSPBuildSolution_Fused;
+  ksp->ops->buildresidual  = KSPBuildResidualDefault;
+  PetscCall(KSPFusedComposeMethods(ksp, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

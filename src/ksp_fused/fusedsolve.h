@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fusedsolve.h: the loop for one right-hand side */
+#pragma once
+
+#include "fused.h"
+
+PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);
