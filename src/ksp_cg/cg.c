@@ -71,11 +71,9 @@ static PetscErrorCode KSPFusedTail_CG(KSP ksp)
       PetscCall(KSPFusedPrecondition_CG(ksp));
       PetscCall(KSPFusedStep(ksp, SPIKE_CG_RBETA, PETSC_FALSE, w[R], z));
     }
-  } else if (f->pc.identity && !f->options.symmetric)
-    /* x += alpha p, r -= alpha w; beta = r.r / rho */
+  } else if (f->pc.identity && !f->options.symmetric) /* x += alpha p, r -= alpha w; beta = r.r / rho */
     PetscCall(KSPFusedStep(ksp, SPIKE_CG_XR, PETSC_FALSE, w[P], w[W], x, w[R]));
-  else if (f->pc.diagonal)
-    /* the same, z = d r; beta = z.r / rho */
+  else if (f->pc.diagonal) /* the same, z = d r; beta = z.r / rho */
     PetscCall(KSPFusedStep(ksp, SPIKE_CG_XZ, PETSC_FALSE, w[P], w[W], f->pc.diagonal, x, w[R], z));
   else {
     PetscCall(KSPFusedStep(ksp, SPIKE_CG_X, PETSC_FALSE, w[P], w[W], x, w[R])); /* x += alpha p, r -= alpha w */
