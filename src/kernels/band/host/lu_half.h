@@ -229,14 +229,16 @@ static void T(LowerT)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrh
     T(Dot)(PetscMin(kl, n - 1 - j), a + j * ld + 1, nrhs, x + j, x + j + 1, ldx);
 }
 
-const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {SPIKE_ISANAME " " SPIKE_STRING(PRECISION),
-                                                                        sizeof(H),
-                                                                        T(LUWorkSize),
-                                                                        T(LU),
-                                                                        T(Lower),
-                                                                        T(Upper),
-                                                                        T(UpperT),
-                                                                        T(LowerT)};
+const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {
+  .name        = SPIKE_ISANAME " " SPIKE_STRING(PRECISION),
+  .size        = sizeof(H),
+  .lu_worksize = T(LUWorkSize),
+  .lu          = T(LU),
+  .lower       = T(Lower),
+  .upper       = T(Upper),
+  .upper_t     = T(UpperT),
+  .lower_t     = T(LowerT),
+};
 
 #undef SPIKE_HALF_SHAPE
 #undef H

@@ -11,13 +11,15 @@ typedef SPIKE_FIELD(FREAL) T(F);
 #include "sweep_dot.h"
 #include "sweep.h"
 
-const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {SPIKE_ISANAME " " SPIKE_STRING(PRECISION),
-                                                                        sizeof(F),
-                                                                        T(LUWorkSize),
-                                                                        T(LU),
-                                                                        T(Lower),
-                                                                        T(Upper),
-                                                                        T(UpperT),
-                                                                        T(LowerT)};
+const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {
+  .name        = SPIKE_ISANAME " " SPIKE_STRING(PRECISION),
+  .size        = sizeof(F),
+  .lu_worksize = T(LUWorkSize),
+  .lu          = T(LU),
+  .lower       = T(Lower),
+  .upper       = T(Upper),
+  .upper_t     = T(UpperT),
+  .lower_t     = T(LowerT),
+};
 
 #undef F
