@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  lu_half.h: band kernels for factors of 16 bits a real number (template over their format: FROM16, TO16, F16_MAX,
+  ops_half.h: band kernels for factors of 16 bits a real number (template over their format: FROM16, TO16, F16_MAX,
   F16_LEAST). They are the definitions, column by column: half the memory of single precision at several times its time.
 
   Factors stay where the matrix was. Elimination runs in single precision, sweeps in PetscScalar. Entries of L and U are
