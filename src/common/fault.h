@@ -15,7 +15,7 @@ typedef enum {
   SPIKE_FAULT_LAST_PARTITION, /* the last partition is not swept                    */
   SPIKE_FAULT_SWAPPED_TIPS,   /* of an interface: Vb is taken for Wt                 */
   SPIKE_FAULT_STALE_FILL,     /* new values are not filled in                       */
-  SPIKE_FAULT_STALE_TIPS,     /* right tips of the values before                     */
+  SPIKE_FAULT_STALE_TIPS,     /* tips of the values before                           */
   SPIKE_FAULT_STALE_REDUCED,  /* reduced systems of the values before               */
   SPIKE_FAULT_STALE_MESSAGE,  /* tips from other ranks are not taken over in applies */
   SPIKE_FAULT_NOT_TRANSPOSED, /* transposed applies are plain                       */

@@ -53,11 +53,11 @@ static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, 
   and for M^-T the same steps with h = D^-T b, tips C^T h_top and B^T h_bottom, the reduced systems transposed, and x =
   h - D^-T [z_t; 0; z_b].
 
-  On the host the partitions at the ends of a rank come first, so that their tips travel while the others are swept;
-  with one partition the tip at the bottom leaves in the middle of its backward sweep. A device takes as long for one
-  partition as for all: there they are swept together, and what is inside the rank is corrected while the tips travel by
-  MPI; where they travel from device to device, in less time than a launch more takes, everything is corrected behind
-  them.
+  Where a backend splits sweeps, the partitions at the ends of a rank come first, so that their tips travel while the
+  others are swept; with one partition the tip at the bottom leaves in the middle of its backward sweep. A backend that
+  does not split them, a device, takes as long for one partition as for all: there they are swept together, and what is
+  inside the rank is corrected while the tips travel by MPI; where they travel from device to device, in less time than
+  a launch more takes, everything is corrected behind them.
 */
 PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                                     PetscScalar *x, PetscCount ldx)
@@ -77,7 +77,7 @@ PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeExchangeBegin_Private(pc, trans, nrhs));
-  if (!PetscMemTypeHost(s->band.k->memtype)) {
+  if (!s->band.k->splits) {
     PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, x, ldx));
     PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_TRUE, nrhs));
     PetscCall(PCSpikeExchangeSend_Private(pc, trans, PETSC_FALSE, nrhs));

@@ -293,12 +293,14 @@ typedef struct {
 */
 static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeFillStats *st, PCSpikePivots *pv)
 {
-  PC_Spike       *s      = (PC_Spike *)pc->data;
-  SpikeBand      *b      = &s->band;
-  const PetscReal amount = s->shiftamount == (PetscReal)PETSC_DECIDE
-                           ? PetscSqrtReal(SpikePrecisionEpsilon(b->precision))
-                           : s->shiftamount;
-  const PetscReal scale  = late || !(st->norm > 0.0) ? 1.0 : st->norm;
+  PC_Spike         *s      = (PC_Spike *)pc->data;
+  SpikeBand        *b      = &s->band;
+  const PetscReal   amount = s->shiftamount == (PetscReal)PETSC_DECIDE
+                             ? PetscSqrtReal(SpikePrecisionEpsilon(b->precision))
+                             : s->shiftamount;
+  const PetscReal   scale  = late || !(st->norm > 0.0) ? 1.0 : st->norm;
+  const PetscBool   tips   = (PetscBool)(b->coupled && (!SpikeFaulty(SPIKE_FAULT_STALE_TIPS) || !pc->setupcalled));
+  const SpikeEvents events = {PC_Spike_Factor, PC_Spike_Tips};
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(pv, sizeof(*pv)));
@@ -314,18 +316,11 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
     pv->reduced.boost   = amount;
   }
   PetscCall((*b->k->begin)(b));
+  b->events = &events;
+  PetscCall((*b->k->factor)(b, &pv->partition, tips ? &pv->corner : NULL, tips ? s->falloff : NULL));
+  b->events = NULL;
   if (b->coupled) {
     PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
-    PetscCall((*b->k->lefttips)(b, &pv->corner, s->falloff));
-    PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
-  }
-  PetscCall(PetscLogEventBegin(PC_Spike_Factor, pc, 0, 0, 0));
-  PetscCall((*b->k->factor)(b, &pv->partition));
-  PetscCall(PetscLogEventEnd(PC_Spike_Factor, pc, 0, 0, 0));
-  if (b->coupled) {
-    PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
-    if (!SpikeFaulty(SPIKE_FAULT_STALE_TIPS) || !pc->setupcalled)
-      PetscCall((*b->k->righttips)(b, s->falloff + b->np + 1));
     PetscCall(PCSpikeExchangeSetupTips_Private(pc));
     PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
     PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));

@@ -38,13 +38,13 @@ enum {
 };
 static const char *const topics[] = {"sweep: D^-1 and D^-T",
                                      "sweep: tips",
-                                     "sweep: ranges of partitions, head and tail",
+                                     "sweep: ranges of partitions",
                                      "sweep: in place",
                                      "the same bits again",
                                      "sweep: the same bits times a power of two",
-                                     "righttips: Vb and Wt",
-                                     "righttips: windows",
-                                     "righttips: rates",
+                                     "tips: Vb and Wt",
+                                     "tips: windows",
+                                     "tips: rates",
                                      "reduced: inverse",
                                      "solvetips",
                                      "correct",
@@ -392,20 +392,18 @@ static PetscErrorCode TestTips(Case *c)
   Column           V((np + 1) * tip), W((np + 1) * tip), R((np + 1) * square), again((np + 1) * PetscMax(tip, square));
   std::vector<int> window(2 * np);
   std::vector<PetscInt> narrow(2 * np);
-  SpikePivot            pivot = {};
+  SpikePivot            pivot = {}, corner;
 
   PetscFunctionBegin;
   pivot.boost = 1e-8;
-  PetscCall((*c->host.k->lefttips)(&c->host, &pivot, ref.data()));
-  PetscCall((*c->host.k->factor)(&c->host, &pivot));
-  PetscCall((*c->host.k->righttips)(&c->host, ref.data() + np + 1));
+  corner      = pivot;
+  PetscCall((*c->host.k->factor)(&c->host, &pivot, &corner, ref.data()));
   if (tip) PetscCallCUDA(cudaMemset(c->dev.dVb, 0xFF, (np + 1) * tip * sizeof(PetscScalar)));
   if (tip) PetscCallCUDA(cudaMemset(c->dev.dWt, 0xFF, (np + 1) * tip * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMemset(h->room, 0xFF, h->roomsize));
   /* corrections as far as to a thousandth, which changes the windows and, by as much, the left tips */
   c->dev.window = 1e-3;
-  PetscCall((*c->dev.k->lefttips)(&c->dev, &pivot, got.data()));
-  PetscCall((*c->dev.k->righttips)(&c->dev, got.data() + np + 1));
+  PetscCall(SpikeTips_CUDA(&c->dev, got.data()));
   PetscCall((*c->dev.k->finish)(&c->dev));
   PetscCall(Get(c->dev.dVb, V.size() * sizeof(PetscScalar), V.data()));
   PetscCall(Get(c->dev.dWt, W.size() * sizeof(PetscScalar), W.data()));
@@ -422,8 +420,7 @@ static PetscErrorCode TestTips(Case *c)
   if (tip) PetscCallCUDA(cudaMemset(c->dev.dVb, 0xFF, (np + 1) * tip * sizeof(PetscScalar)));
   if (tip) PetscCallCUDA(cudaMemset(c->dev.dWt, 0xFF, (np + 1) * tip * sizeof(PetscScalar)));
   c->dev.window = 0.0;
-  PetscCall((*c->dev.k->lefttips)(&c->dev, &pivot, got.data()));
-  PetscCall((*c->dev.k->righttips)(&c->dev, got.data() + np + 1));
+  PetscCall(SpikeTips_CUDA(&c->dev, got.data()));
   PetscCall((*c->dev.k->finish)(&c->dev));
   PetscCall(Get(c->dev.dVb, V.size() * sizeof(PetscScalar), V.data()));
   PetscCall(Get(c->dev.dWt, W.size() * sizeof(PetscScalar), W.data()));
@@ -620,8 +617,7 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
   PetscCall(SetTips(c, tips));
   PetscCall((*c->host.k->sweep)(&c->host, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b.data(), ldb, x.data(), ldx));
   PetscCall(ArrayCreate(nan, &dx));
-  PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_HEAD, p0, p1, nrhs, db.d, ldb, dx.d, ldx));
-  PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_TAIL, p0, p1, nrhs, db.d, ldb, dx.d, ldx));
+  PetscCall((*c->dev.k->sweep)(&c->dev, trans, SPIKE_SWEEP_ALL, p0, p1, nrhs, db.d, ldb, dx.d, ldx));
   {
     Column part(ldx * nrhs);
     int    bad = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  cudahalf.cu: tests of the device's conversions between single precision and 16 bits (tiles.cuh) against the host's;
-  prints TAP
+  cudahalf.cu: tests of the device's conversions between single precision and 16 bits (band_tiles.cuh) against the
+  host's; prints TAP
 */
 static char
   help[] = "Tests of the conversions of the CUDA backend to and from bf16 and fp16, on the device and on the host.\n\n";
 
-#include "kernels/band/cuda/tiles.cuh"
+#include "kernels/band/cuda/band_tiles.cuh"
 #include "kernels/common/host/half.h"
 #include <vector>
 

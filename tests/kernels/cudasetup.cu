@@ -7,7 +7,7 @@ static char help[] = "Tests of SpikeKernels_CUDA: memory, fill and factor.\n\
   -most <512> : largest half-bandwidth tested\n\
   -only <what> : pairs kl,ku of one test only\n\n";
 
-#include "kernels/band/cuda/tiles.cuh"
+#include "kernels/band/cuda/band_tiles.cuh"
 #include <cfloat>
 #include <complex>
 #include <vector>
@@ -578,7 +578,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
         Result(COUPLING, pr, "element", e, 0);
       }
     }
-    PetscCallAbort(PETSC_COMM_SELF, (*s.k->factor)(&s, &piv));
+    PetscCallAbort(PETSC_COMM_SELF, (*s.k->factor)(&s, &piv, NULL, NULL));
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->finish)(&s));
     PetscCallAbort(PETSC_COMM_SELF, (*s.k->end)(&s));
     band = DownloadBand(s);
@@ -588,7 +588,7 @@ static void TestProblem(Problem &pr, PetscReal tol, PetscReal boost, bool values
   }
   PetscCallAbort(PETSC_COMM_SELF, (*s.k->bytes)(&s, &bytes, &after));
   Result(MEMORY, pr, "the map's", fabs((double)(after - extra - h->map.bytes)), 0);
-  PetscCallAbort(PETSC_COMM_SELF, (*host.k->factor)(&host, &hpiv));
+  PetscCallAbort(PETSC_COMM_SELF, (*host.k->factor)(&host, &hpiv, NULL, NULL));
   if (hst.overflowrow >= 0) hpiv.badrow = piv.badrow = -1, values = false; /* nobody factors it then */
   Result(PIVOT, pr, "badrow", (double)PetscAbsInt(piv.badrow - hpiv.badrow), 0);
   Result(PIVOT, pr, "nboost", (double)PetscAbsInt(piv.nboost - hpiv.nboost), 0);

@@ -127,7 +127,7 @@ static PetscErrorCode Fill(const Case *c, const Band *b, const SpikeCSR parts[],
   pivot.boost  = 2.0;
   pivot.tol    = 1e-3;
   pivot.badrow = -1;
-  PetscCall((*k->factor)(&s, &pivot));
+  PetscCall((*k->factor)(&s, &pivot, NULL, NULL));
   if (k->finish) PetscCall((*k->finish)(&s));
   PetscCall(Make(n, 8, &x));
   if (n) PetscCall((*k->sweep)(&s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, np, 1, x.there, n, x.there, n));

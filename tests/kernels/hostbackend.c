@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  hostbackend.c: tests of the host's table of kernels (src/kernels/kernels.h) from raw CSR, without PC: memory, fill,
+  hostbackend.c: tests of the host's table of kernels (src/kernels/band/band.h) from raw CSR, without PC: memory, fill,
   factor, sweep, permute
 */
 static char help[] = "Tests of SpikeKernels_Host: memory, fill, factor, sweep, permute, against the contract and dense "
@@ -306,7 +306,7 @@ static PetscErrorCode TestPivots(PetscSpikePrecision precision)
       PetscCall((*s.k->fill)(&s, 1, parts, NULL, &st));
       pivot.tol   = (PetscReal)1e-5;
       pivot.boost = boost ? (PetscReal)0.125 : 0.0;
-      PetscCall((*s.k->factor)(&s, &pivot));
+      PetscCall((*s.k->factor)(&s, &pivot, NULL, NULL));
       if (boost || !k) Check(&P, PIVOTS, pivot.nboost == (PetscInt)k && pivot.badrow == -1 ? 0 : 2);
       else Check(&P, PIVOTS, pivot.nboost == 0 && pivot.badrow == rows[first] && pivot.badvalue <= pivot.tol ? 0 : 2);
     }
@@ -321,7 +321,7 @@ static PetscErrorCode TestPivots(PetscSpikePrecision precision)
       pivot.boost                     = 1;
       ((PetscScalar *)parts[0].aa)[0] = (PetscReal)NAN;
       PetscCall((*s.k->fill)(&s, 1, parts, NULL, &st));
-      PetscCall((*s.k->factor)(&s, &pivot));
+      PetscCall((*s.k->factor)(&s, &pivot, NULL, NULL));
       Check(&P, PIVOTS, pivot.badrow == 0 && !(pivot.badvalue <= PETSC_MAX_REAL) ? 0 : 2);
     }
     PetscCall(PiecesDestroy(parts));
@@ -537,7 +537,7 @@ static PetscErrorCode TestProblem(Problem *P)
   Poison(P, &s);
   NoMalloc(P, EXTENT, (*s.k->fill)(&s, 2, parts, NULL, &st));
   PetscCall(PiecesDestroy(parts));
-  NoMalloc(P, EXTENT, (*s.k->factor)(&s, &pivot));
+  NoMalloc(P, EXTENT, (*s.k->factor)(&s, &pivot, NULL, NULL));
   Check(P, PIVOTS, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
   for (PetscInt trans = 0; trans < 2; trans++)
     for (PetscInt nrhs = 1; nrhs <= 3; nrhs += 2) PetscCall(TestSweep(P, &s, (PetscBool)trans, nrhs));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  hostspikes.c: tests of the host's table of kernels (src/kernels/kernels.h): spike tips, windows, reduced systems,
+  hostspikes.c: tests of the host's table of kernels (src/kernels/band/band.h): spike tips, windows, reduced systems,
   corrections, against dense LAPACK
 */
 static char
@@ -21,8 +21,8 @@ typedef enum {
   EXTENT,
   NTOPICS
 } Topic;
-static const char *const topics[] = {"lefttips: the spikes of the leading corners",
-                                     "righttips: the exact spikes",
+static const char *const topics[] = {"left tips: the spikes of the leading corners",
+                                     "right tips: the exact spikes",
                                      "windows hold all of a spike above rounding, and little more",
                                      "falloff is the rate of a spike",
                                      "factor: no pivot bad or boosted",
@@ -77,13 +77,13 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
 {
   const PetscInt kl = P->kl, ku = P->ku, K = PetscMax(kl, ku), tip = kl * ku;
   PetscScalar   *save;
-  PetscReal      W[MAXP + 1], V[MAXP + 1];
-  SpikePivot     pivot = {0, 0, -5, -5, 0};
+  PetscReal      falloff[2 * (MAXP + 1)], *W = falloff, *V = falloff + P->np + 1;
+  SpikePivot     pivot = {0, 0, -5, -5, 0}, corner = {0, 1, -5, -5, 0};
   double         bound;
 
   PetscFunctionBegin;
   if (!P->coupled) {
-    PetscCall((*s->k->factor)(s, &pivot));
+    PetscCall((*s->k->factor)(s, &pivot, NULL, NULL));
     Check(P, FACTOR, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -94,14 +94,9 @@ static PetscErrorCode TestTips(const Problem *P, SpikeBand *s, const Dense D[])
   FillBytes(s->dVb, 0xFF, (size_t)(P->np + 1) * tip * sizeof(PetscScalar));
   for (PetscInt i = 0; i < tip; i++) save[i] = s->dVb[i] = Random() / (4 * K);
   for (PetscInt i = 0; i < tip; i++) save[tip + i] = s->dWt[(PetscCount)P->np * tip + i] = Random() / (4 * K);
-  pivot.boost = 1;
-  PetscCall((*s->k->lefttips)(s, &pivot, W));
-  Check(P, LEFTTIPS, pivot.nboost == 0 ? 0 : 2);
-  pivot.nboost = pivot.badrow = -5;
-  pivot.boost                 = 0;
-  PetscCall((*s->k->factor)(s, &pivot));
+  PetscCall((*s->k->factor)(s, &pivot, &corner, falloff));
+  Check(P, LEFTTIPS, corner.nboost == 0 ? 0 : 2);
   Check(P, FACTOR, pivot.nboost == 0 && pivot.badrow == -1 ? 0 : 2);
-  PetscCall((*s->k->righttips)(s, V));
   Check(P, LEFTTIPS, CompareBytes(save + tip, s->dWt + (PetscCount)P->np * tip, tip * sizeof(*save)) ? 2 : 0);
   Check(P, RIGHTTIPS, CompareBytes(save, s->dVb, tip * sizeof(*save)) ? 2 : 0);
   PetscCall(PetscFree(save));
@@ -156,8 +151,8 @@ static PetscErrorCode TestFalloff(PetscSpikePrecision precision)
     SpikeBand       s;
     SpikeCSR        parts[2];
     SpikeFillStats  st;
-    SpikePivot      pivot = {0, 0, 0, 0, 0};
-    PetscReal       W[3], V[3];
+    SpikePivot      pivot = {0, 0, 0, 0, 0}, corner = {0, 0, 0, 0, 0};
+    PetscReal       falloff[6], *W = falloff, *V = falloff + 3;
 
     /* d - 2 would be lost in the rounding of d */
     if (SpikePrecisionBytes(precision) == 2 && thetas[t] * thetas[t] < 40 * SpikePrecisionEpsilon(precision)) continue;
@@ -171,9 +166,7 @@ static PetscErrorCode TestFalloff(PetscSpikePrecision precision)
     PetscCall((*s.k->create)(&s));
     PetscCall(PiecesCreate(&P, NULL, parts));
     PetscCall((*s.k->fill)(&s, 2, parts, NULL, &st));
-    PetscCall((*s.k->lefttips)(&s, &pivot, W));
-    PetscCall((*s.k->factor)(&s, &pivot));
-    PetscCall((*s.k->righttips)(&s, V));
+    PetscCall((*s.k->factor)(&s, &pivot, &corner, falloff));
     /*
       within a quarter where the corner sees the end of the spike: an estimate that says e^-100 where the spike falls by
       e^-10 hides what truncation neglects; else never steeper than that

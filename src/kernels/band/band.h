@@ -27,6 +27,18 @@
 typedef struct _n_SpikeKernels         SpikeKernels;
 typedef struct _n_SpikePeriodicKernels SpikePeriodicKernels;
 
+/* The parts of factor() in PETSc's log, one at a time */
+typedef struct {
+  PetscLogEvent factor, tips;
+} SpikeEvents;
+
+#define SpikeLogged(s, event, call) \
+  do { \
+    if ((s)->events) PetscCall(PetscLogEventBegin((s)->events->event, NULL, NULL, NULL, NULL)); \
+    PetscCall(call); \
+    if ((s)->events) PetscCall(PetscLogEventEnd((s)->events->event, NULL, NULL, NULL, NULL)); \
+  } while (0)
+
 typedef struct {
   PetscInt            n, kl, ku; /* rows of this rank, half-bandwidths                                               */
   PetscInt            np;        /* partitions, at least 1                                                           */
@@ -60,6 +72,8 @@ typedef struct {
   PetscInt launches;
   void    *data;   /* whatever else the backend needs                                                  */
   void    *stream; /* of the backend; NULL on the host                                                 */
+
+  const SpikeEvents *events; /* of factor(); NULL: it logs nothing */
 
   const SpikeKernels *k;
 } SpikeBand;
@@ -98,6 +112,8 @@ typedef enum {
 struct _n_SpikeKernels {
   const char  *name;
   PetscMemType memtype;
+  /* sweep() can be cut into HEAD and TAIL, and takes time in proportion to its partitions; else ALL is its one part */
+  PetscBool splits;
 
   /*
     Bytes that create() will allocate: the band itself, and all the rest. Computed in PetscReal: it must not overflow.
@@ -129,21 +145,20 @@ struct _n_SpikeKernels {
   PetscErrorCode (*filldia)(SpikeBand *, const SpikeDIA *, SpikeFillStats *);
 
   /*
-    From the raw band: Wt of the active interfaces q < np, from a UL factorization of the leading corner of the
-    partition behind the interface (Li, Seidl, Negrut, TR-2012-04, section 2.2). The corner has 2 max(kl, ku) rows and
-    is doubled until W_q has fallen to the rounding of the factors at its end, up to SpikeMaxCorner() rows or the
-    partition; a spike that has not fallen by then reaches the whole partition. A backend may end the corner where what
-    lies behind it adds less to Wt than the fraction `window`. Bad pivots of a corner are boosted (the factorization of
-    the partition itself decides about failure) and counted. Sets wtop by the fraction `window`, and falloff[q], the
-    natural logarithm of the factor by which W_q falls a row (PETSC_MIN_REAL where W_q = 0).
+    band <- L U of every partition, and the tips at the active interfaces: Wt_q where q < np, Vb_q where q > 0. corner
+    and falloff NULL: the factors alone.
+
+    Wt_q may come from a UL factorization of the leading corner of partition q (Li, Seidl, Negrut, TR-2012-04, section
+    2.2). The corner has 2 max(kl, ku) rows and is doubled until W_q has fallen to the rounding of the factors at its
+    end, up to SpikeMaxCorner() rows or the partition; a spike that has not fallen by then reaches the whole partition.
+    A backend may end the corner where what lies behind it adds less to Wt than the fraction `window`. Bad pivots of a
+    corner are boosted by the policy `corner` and counted there (the factorization of the partition itself decides about
+    failure). A backend that makes Wt from the factors counts none.
+
+    Sets wtop and wbot by the fraction `window`, and falloff[2 (np + 1)], of W_q and then of V_q: the natural logarithm
+    of the factor by which a spike falls a row, PETSC_MIN_REAL where it is zero or not there.
   */
-  PetscErrorCode (*lefttips)(SpikeBand *, SpikePivot *, PetscReal falloff[]);
-
-  /* band <- L U of every partition */
-  PetscErrorCode (*factor)(SpikeBand *, SpikePivot *);
-
-  /* From the factors: Vb of the active interfaces q > 0. Sets wbot, and falloff[q] of V_q as above */
-  PetscErrorCode (*righttips)(SpikeBand *, PetscReal falloff[]);
+  PetscErrorCode (*factor)(SpikeBand *, SpikePivot *, SpikePivot *corner, PetscReal falloff[]);
 
   /*
     R_q <- lu(I - Wt_q Vb_q), with row exchanges, of the interfaces q0 <= q < q1 that are active. R has no units: a
@@ -155,7 +170,8 @@ struct _n_SpikeKernels {
   /*
     g <- D^-1 b, or D^-T b, in the partitions p0 <= p < p1, for nrhs <= maxrhs columns; g may be b. The sides of the
     interfaces of these partitions are left in tips: g_b and g_t, or for the transposed apply C_q^T (top of g) and B_q^T
-    (bottom of g). After HEAD the bottom side is there, after TAIL the top side too.
+    (bottom of g). After HEAD the bottom side is there, after TAIL the top side too; a backend that does not split them
+    is asked for ALL.
   */
   PetscErrorCode (*sweep)(SpikeBand *, PetscBool trans, SpikeSweepPart, PetscInt p0, PetscInt p1, PetscInt nrhs,
                           const PetscScalar *b, PetscCount ldb, PetscScalar *g, PetscCount ldg);
@@ -215,9 +231,9 @@ struct _n_SpikeKernels {
   PetscErrorCode (*wait)(SpikeBand *, void *link);
 
   /*
-    NULL: fill(), lefttips(), factor(), righttips() and reduced() are done when they return. Else they are only
-    enqueued, and what they report (statistics, pivots, falloff, wtop and wbot) is where they were told to leave it
-    after the next finish(), the one wait of a setup.
+    NULL: fill(), factor() and reduced() are done when they return. Else they are only enqueued, and what they report
+    (statistics, pivots, falloff, wtop and wbot) is where they were told to leave it after the next finish(), the one
+    wait of a setup.
   */
   PetscErrorCode (*finish)(SpikeBand *);
 

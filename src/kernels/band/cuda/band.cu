@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* band.cu: the CUDA backend of kernels.h: its table, memory, stream and number of partitions */
+/* band.cu: the CUDA backend: its table, memory, stream and number of partitions */
 #include "fill.cuh"
 #include "kernels/common/cuda/nccl.cuh"
 #include "partitions.h"
@@ -84,19 +84,6 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* count elements of the device's memory, zeroed on request; NULL for none */
-template <typename X>
-static PetscErrorCode SpikeMalloc_Private(SpikeBand *s, PetscBool zero, PetscCount count, X **ptr)
-{
-  PetscFunctionBegin;
-  *ptr = NULL;
-  if (count > 0) {
-    PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
-    if (zero) PetscCallCUDA(cudaMemsetAsync((void *)*ptr, 0, (size_t)count * sizeof(X), (cudaStream_t)s->stream));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
 {
   SpikeCUDA *h = (SpikeCUDA *)s->data;
@@ -109,14 +96,14 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   h->work = h->spike = NULL;
   h->scratch         = NULL;
   h->roomsize        = SpikeRoom_Private(s, &h->t, &behind, &h->spikesize, &h->blocks);
-  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, (PetscCount)h->roomsize, &h->room));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, (PetscCount)h->roomsize, &h->room));
   h->scratch = h->room;
   if (!s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
   h->work  = (PetscScalar *)h->room;
   h->spike = (PetscScalar *)(h->room + behind);
   PetscCallCUDA(cudaFree(s->dtips));
   s->dtips = NULL;
-  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &s->dtips));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &s->dtips));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,8 +136,8 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   h->sharedmemory = (size_t)value;
   SpikeTilesShape_Private(s, &h->t);
   h->correctrows = h->t.steps;
-  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, np + 1, &h->dstart));
-  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, np + 1, &h->dactive));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, np + 1, &h->dstart));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, np + 1, &h->dactive));
   PetscCall(PetscMalloc1(np + 1, &active));
   for (PetscInt q = 0; q <= np; q++) active[q] = s->active[q] ? 1 : 0;
   PetscCallCUDA(
@@ -165,26 +152,26 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_CUDA(s));
   else {
     h->elements = h->t.groups() * h->t.steps * h->t.stepsize;
-    PetscCall(SpikeMalloc_Private(s, PETSC_FALSE,
-                                  (PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)),
-                                  (char **)&s->band));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE,
+                               (PetscCount)((h->elements + SPIKE_BAND_BEHIND) * SpikeElement_Private(s)),
+                               (char **)&s->band));
     PetscCallCUDA(cudaMemsetAsync((char *)s->band + h->elements * SpikeElement_Private(s), 0,
                                   SPIKE_BAND_BEHIND * SpikeElement_Private(s), (cudaStream_t)s->stream));
   }
   PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
   h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
-  PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (PetscCount)h->reportsize, (char **)&h->report));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (PetscCount)h->reportsize, (char **)&h->report));
   PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, h->reportsize));
   h->window = (int *)((PetscReal *)(h->report + 1) + 2 * ((size_t)np + 1) * h->blocks);
-  PetscCall(SpikeMalloc_Private(s, PETSC_FALSE, 2 * np + 1, &h->badvalue));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 2 * np + 1, &h->badvalue));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
-    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dB));
-    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dC));
-    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * kl * ku, &s->dVb));
-    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * kl, &s->dWt));
-    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dR));
-    PetscCall(SpikeMalloc_Private(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dB));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dC));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * kl * ku, &s->dVb));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * kl, &s->dWt));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dR));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku, &s->dpiv));
   }
   if (!s->nsystems) PetscCall(SpikeSweepPrepare_CUDA(s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -268,9 +255,7 @@ static PetscErrorCode SpikeEnd_CUDA(SpikeBand *s)
 static PetscErrorCode SpikeAlloc_CUDA(SpikeBand *s, size_t bytes, void **ptr)
 {
   PetscFunctionBegin;
-  (void)s;
-  *ptr = NULL;
-  if (bytes) PetscCallCUDA(cudaMalloc(ptr, bytes));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, (PetscCount)bytes, (char **)ptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,36 +308,37 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeKernels SpikeKernels_CUDA = {"cuda",
-                                        PETSC_MEMTYPE_CUDA,
-                                        SpikeBytes_CUDA,
-                                        SpikeCreate_CUDA,
-                                        SpikeDestroy_CUDA,
-                                        SpikeReserve_CUDA,
-                                        SpikeFill_CUDA,
-                                        SpikeFillDIA_CUDA,
-                                        SpikeLeftTips_CUDA,
-                                        SpikeFactor_CUDA,
-                                        SpikeRightTips_CUDA,
-                                        SpikeReduced_CUDA,
-                                        SpikeSweep_CUDA,
-                                        SpikeSolveTips_CUDA,
-                                        SpikeCorrect_CUDA,
-                                        SpikePermute_CUDA,
-                                        SpikePartitions_CUDA,
-                                        SpikeMemory_CUDA,
-                                        SpikeBegin_CUDA,
-                                        SpikeEnd_CUDA,
-                                        SpikeAlloc_CUDA,
-                                        SpikeRelease_CUDA,
-                                        SpikeCopy2D_CUDA,
-                                        SpikeStage_CUDA,
-                                        SpikeUnstage_CUDA,
-                                        SpikeSynchronize_CUDA,
-                                        SpikeConnect_CUDA,
-                                        SpikeLinkDisconnect_CUDA,
-                                        SpikeExchange_CUDA,
-                                        SpikeWait_CUDA,
-                                        SpikeFinish_CUDA,
-                                        &SpikeTridiagonalKernels_CUDA,
-                                        &SpikePeriodicKernels_CUDA};
+const SpikeKernels SpikeKernels_CUDA = {
+  /* name */ "cuda",
+  /* memtype */ PETSC_MEMTYPE_CUDA,
+  /* splits */ PETSC_FALSE,
+  /* bytes */ SpikeBytes_CUDA,
+  /* create */ SpikeCreate_CUDA,
+  /* destroy */ SpikeDestroy_CUDA,
+  /* reserve */ SpikeReserve_CUDA,
+  /* fill */ SpikeFill_CUDA,
+  /* filldia */ SpikeFillDIA_CUDA,
+  /* factor */ SpikeFactor_CUDA,
+  /* reduced */ SpikeReduced_CUDA,
+  /* sweep */ SpikeSweep_CUDA,
+  /* solvetips */ SpikeSolveTips_CUDA,
+  /* correct */ SpikeCorrect_CUDA,
+  /* permute */ SpikePermute_CUDA,
+  /* partitions */ SpikePartitions_CUDA,
+  /* memory */ SpikeMemory_CUDA,
+  /* begin */ SpikeBegin_CUDA,
+  /* end */ SpikeEnd_CUDA,
+  /* alloc */ SpikeAlloc_CUDA,
+  /* release */ SpikeRelease_CUDA,
+  /* copy2d */ SpikeCopy2D_CUDA,
+  /* stage */ SpikeStage_CUDA,
+  /* unstage */ SpikeUnstage_CUDA,
+  /* synchronize */ SpikeSynchronize_CUDA,
+  /* connect */ SpikeConnect_CUDA,
+  /* disconnect */ SpikeLinkDisconnect_CUDA,
+  /* exchange */ SpikeExchange_CUDA,
+  /* wait */ SpikeWait_CUDA,
+  /* finish */ SpikeFinish_CUDA,
+  /* tridiagonal */ &SpikeTridiagonalKernels_CUDA,
+  /* periodic */ &SpikePeriodicKernels_CUDA,
+};

@@ -2,47 +2,72 @@
 /* band.cuh: the functions of the CUDA backend's table, by file */
 #pragma once
 
-#include "tiles.cuh"
+#include "band_tiles.cuh"
 
-/* spike_fill.cu */
+/* count elements of the device's memory, zeroed on request; NULL for none */
+template <typename X>
+static inline PetscErrorCode SpikeMalloc_CUDA(SpikeBand *s, PetscBool zero, PetscCount count, X **ptr)
+{
+  PetscFunctionBegin;
+  *ptr = NULL;
+  if (count > 0) {
+    PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
+    if (zero) PetscCallCUDA(cudaMemsetAsync((void *)*ptr, 0, (size_t)count * sizeof(X), (cudaStream_t)s->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fractions of the norm become magnitudes, once the host knows what fill saw */
+static inline void SpikePivotScale_CUDA(const SpikeCUDA *h, SpikePivot *pivot)
+{
+  const PetscReal norm = (PetscReal)h->hostreport->fill.value[3], scale = norm > 0.0 ? norm : 1.0;
+
+  if (!pivot->relative) return;
+  pivot->tol *= scale;
+  pivot->boost *= scale;
+  pivot->relative = PETSC_FALSE;
+}
+
+/* fill.cu */
 PETSC_INTERN PetscErrorCode SpikeFill_CUDA(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
 PETSC_INTERN PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *, const SpikeDIA *, SpikeFillStats *);
 PETSC_INTERN PetscErrorCode SpikeFillSum_CUDA(SpikeBand *, int blocks);
+/* B, C <- 0 */
+PETSC_INTERN PetscErrorCode SpikeFillCouplings_CUDA(SpikeBand *);
 /* bytes of scratch that it needs */
 PETSC_INTERN size_t SpikeFillScratch_CUDA(const SpikeTiles *);
-/* spike_factor.cu */
-PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *);
-/* spike_tips.cu */
-PETSC_INTERN PetscErrorCode SpikeLeftTips_CUDA(SpikeBand *, SpikePivot *, PetscReal[]);
-PETSC_INTERN PetscErrorCode SpikeRightTips_CUDA(SpikeBand *, PetscReal[]);
+/* factor.cu */
+PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *, SpikePivot *, PetscReal[]);
+/* tips.cu */
+PETSC_INTERN PetscErrorCode SpikeTips_CUDA(SpikeBand *, PetscReal falloff[]);
 /*
   elements of SpikeCUDA.spike (PetscScalar), bytes of scratch, and blocks of columns in the report; reads shape and t
   only, and bytes() asks before anything is allocated
 */
 PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, PetscInt64 *elements, size_t *scratch,
                                      int *blocks);
-/* spike_reduced.cu */
+/* reduced.cu */
 PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, SpikePivot *);
 /* elements of SpikeCUDA.spike that it asks for where there is room for so many */
 PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *, PetscInt64 room);
-/* spike_finish.cu */
+/* finish.cu */
 PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);
 PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);
-/* spike_sweep.cu */
+/* sweep.cu */
 PETSC_INTERN PetscErrorCode SpikeSweep_CUDA(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt,
                                             const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *);
-/* spike_nccl.cu */
+/* exchange.cu */
 PETSC_INTERN PetscErrorCode SpikeConnect_CUDA(SpikeBand *, MPI_Comm, void **);
 PETSC_INTERN PetscErrorCode SpikeExchange_CUDA(SpikeBand *, void *, PetscInt, const SpikeMessage[]);
 PETSC_INTERN PetscErrorCode SpikeWait_CUDA(SpikeBand *, void *);
-/* spike_correct.cu */
+/* correct.cu */
 PETSC_INTERN PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *,
                                               PetscCount);
 PETSC_INTERN PetscErrorCode SpikePermute_CUDA(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *,
                                               PetscCount, PetscScalar *, PetscCount);
-/* spike_tridiagonal.cu: for bands with systems, what the functions of the table with these names do */
+/* systems.cu: for bands with systems, what the functions of the table with these names do */
 struct SpikeFillCSR;
 struct SpikeFillDiagonals;
 PETSC_INTERN PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *);

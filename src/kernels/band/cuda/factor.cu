@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* factor.cu: LU factorization of all partitions in place, with the diagonal tiles' factors inverted */
 #include "band.cuh"
-#include "lu.cuh"
+#include "factor.cuh"
 #if !defined(PETSC_USE_COMPLEX)
   #include "factor_warp.cuh"
   #include "factor_wide.cuh"
@@ -119,8 +119,8 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
 
 #if defined(PETSC_USE_COMPLEX)
 /*
-  T > 16, complex numbers (real ones: factorwarp.cuh, factorblock.cuh): a block of warps a partition, tiles padded to TP
-  x TP. Step j, D_jj inverted by one warp before:
+  T > 16, complex numbers (real ones: factor_warp.cuh, factor_wide.cuh): a block of warps a partition, tiles padded to
+  TP x TP. Step j, D_jj inverted by one warp before:
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
     update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 and inverts it at once, while the others do the
               rest
@@ -507,7 +507,7 @@ template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
 static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPolicy &policy, int tiles, bool stage)
 {
   SpikeCUDA   *h     = (SpikeCUDA *)s->data;
-  const size_t bytes = tiles * SpikeBlocks<NB>::PLACES * sizeof(double);
+  const size_t bytes = tiles * SpikeTileShape<NB>::PLACES * sizeof(double);
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>,
@@ -536,8 +536,8 @@ static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPol
     PetscCall((SpikeFactorTiles_Private<F, 4, true>(s, policy)));
   else PetscCall((SpikeFactorTiles_Private<F, 4, false>(s, policy)));
 #else
-  const int most  = (int)(room / (SpikeBlocks<4>::PLACES * sizeof(double))),
-            most3 = (int)(room / (SpikeBlocks<3>::PLACES * sizeof(double)));
+  const int most  = (int)(room / (SpikeTileShape<4>::PLACES * sizeof(double))),
+            most3 = (int)(room / (SpikeTileShape<3>::PLACES * sizeof(double)));
   /*
     without U nothing is kept in a window, and its places for the next inverse and for the first tile of L would be the
     same
@@ -631,7 +631,7 @@ __global__ void __launch_bounds__(256) SpikeFactorCheck(SpikeTiles t, const void
       check(i, bytes == 4 ? ((const unsigned int *)band)[i] : ((const unsigned short *)band)[i]);
 }
 
-PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
+static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pivot)
 {
   SpikeCUDA       *h      = (SpikeCUDA *)s->data;
   SpikePivotPolicy policy = {(double)pivot->tol, PetscMax((double)pivot->boost, 0.0), SpikePrecisionMax(s->precision),
@@ -658,5 +658,16 @@ PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot)
     PetscCallCUDA(cudaGetLastError());
   }
   h->pivot = pivot;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeFactor_CUDA(SpikeBand *s, SpikePivot *pivot, SpikePivot *corner, PetscReal falloff[])
+{
+  PetscFunctionBegin;
+  SpikeLogged(s, factor, SpikeFactorPartitions_Private(s, pivot));
+  if (s->coupled && falloff) {
+    corner->nboost = 0; /* no corner is factored */
+    SpikeLogged(s, tips, SpikeTips_CUDA(s, falloff));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,7 +5,7 @@
 */
 #pragma once
 
-#include "lu_tiles.cuh"
+#include "factor_tiles.cuh"
 
 /*
   Step j, with the upper tile of the step before, U_j-1,j and U^-1_j-1, in shared memory, and the two tiles of row j, on
@@ -19,7 +19,7 @@
 
 template <typename F, int NB>
 struct alignas(16) SpikeWarpShared {
-  F      tile[3][SpikeBlocks<NB>::PLACES];
+  F      tile[3][SpikeTileShape<NB>::PLACES];
   double work[SPIKE_INVERT_WORK], inverse[32]; /* diagonal of U^-1_j-1 */
   F      diagonal[32];
 };
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
   const SpikePivotPolicy         policy = SpikePivotAbsolute(given);
   typedef SpikeWarpShared<F, NB> Shared;
   extern __shared__ __align__(16) char shared[];
-  constexpr int                        H = SpikeBlocks<NB>::H, LAST = NB - 1;
+  constexpr int                        H = SpikeTileShape<NB>::H, LAST = NB - 1;
   Shared                              &sh = ((Shared *)shared)[threadIdx.x / 32];
   const PetscInt                       p  = (PetscInt)blockIdx.x * SPIKE_FACTOR_WARPS + threadIdx.x / 32;
   const int                            T = WHOLE ? 8 * NB : t.T, lane = threadIdx.x % 32;
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
     if (lane < T) SpikeCopyAsync<sizeof(F), true>(sh.diagonal + lane, from + (t.QL + t.QU) * T * T + lane);
   };
 
-  for (int i = lane; i < 3 * SpikeBlocks<NB>::PLACES; i += 32) sh.tile[0][i] = F(0.0);
+  for (int i = lane; i < 3 * SpikeTileShape<NB>::PLACES; i += 32) sh.tile[0][i] = F(0.0);
   sh.diagonal[lane] = F(1.0);
   sh.inverse[lane]  = 1.0;
   __syncwarp();
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
       if (exact) { /* once more, from what is in the band: all but L_j,j-1 is as it was */
         SpikeCopyWait();
         __syncwarp();
-        for (int i = lane; j == 0 && i < SpikeBlocks<NB>::PLACES; i += 32) before[i] = F(0.0);
+        for (int i = lane; j == 0 && i < SpikeTileShape<NB>::PLACES; i += 32) before[i] = F(0.0);
         copy(row, lower, upper);
         if (j > 0 && up) SpikeCopyTile(before, row - t.stepsize + t.QL * T * T, T);
       }

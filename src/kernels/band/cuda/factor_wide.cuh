@@ -5,7 +5,7 @@
 */
 #pragma once
 
-#include "lu_tiles.cuh"
+#include "factor_tiles.cuh"
 
 /*
   Step j, D_jj inverted by the first warp before:
@@ -124,10 +124,10 @@ __device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const 
     for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
 #pragma unroll
   for (int k = 0; k < NB; k++) {
-    double a[SpikeBlocks<NB>::H][4];
+    double a[SpikeTileShape<NB>::H][4];
 
 #pragma unroll
-    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
+    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
 #pragma unroll
       for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? tile[at.at(m, k, e)] : 0.0;
 #pragma unroll
@@ -139,7 +139,7 @@ __device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const 
       for (int e = 0; e < 2; e++)
         if (n == k && 2 * at.q + e > at.g) b[e] = 0.0;
 #pragma unroll
-      for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      for (int h = 0; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
     }
   }
 }
@@ -154,10 +154,10 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
     for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
 #pragma unroll
   for (int k = 0; k < NB; k++) {
-    double a[SpikeBlocks<NB>::H][4];
+    double a[SpikeTileShape<NB>::H][4];
 
 #pragma unroll
-    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
+    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
 #pragma unroll
       for (int e = 0; e < 2; e++) {
         const int c = 2 * at.q + e;
@@ -171,7 +171,7 @@ __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const
 
       SpikePair(tile + at.pair(k, n), b);
 #pragma unroll
-      for (int h = k / 2; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      for (int h = k / 2; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
     }
   }
 }
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
   SpikeFactorBlock(SpikeTiles t, F *band, SpikePivotPolicy given, bool stage, SpikeStatus *status, double *badvalue)
 {
   const SpikePivotPolicy policy = SpikePivotAbsolute(given);
-  constexpr int          SIZE   = SpikeBlocks<NB>::PLACES;
+  constexpr int          SIZE   = SpikeTileShape<NB>::PLACES;
   extern __shared__ __align__(16) char shared[];
   __shared__ double2                   work[SPIKE_INVERT_WORK / 2];
   __shared__ int                       next, nextstore, rotation;

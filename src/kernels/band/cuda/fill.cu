@@ -148,6 +148,16 @@ PetscErrorCode SpikeFillSum_CUDA(SpikeBand *s, int blocks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode SpikeFillCouplings_CUDA(SpikeBand *s)
+{
+  const size_t interface = ((size_t)s->np + 1) * sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  if (s->coupled && s->ku) PetscCallCUDA(cudaMemsetAsync(s->dB, 0, interface * s->ku * s->ku, (cudaStream_t)s->stream));
+  if (s->coupled && s->kl) PetscCallCUDA(cudaMemsetAsync(s->dC, 0, interface * s->kl * s->kl, (cudaStream_t)s->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 size_t SpikeFillScratch_CUDA(const SpikeTiles *t)
 {
   return (size_t)SpikeFillBlocks(t) * sizeof(SpikeFillSeen);
@@ -163,12 +173,7 @@ static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f,
   size_t             bytes;
 
   PetscFunctionBegin;
-  if (s->coupled) {
-    if (s->ku)
-      PetscCallCUDA(cudaMemsetAsync(s->dB, 0, (size_t)(s->np + 1) * s->ku * s->ku * sizeof(PetscScalar), stream));
-    if (s->kl)
-      PetscCallCUDA(cudaMemsetAsync(s->dC, 0, (size_t)(s->np + 1) * s->kl * s->kl * sizeof(PetscScalar), stream));
-  }
+  PetscCall(SpikeFillCouplings_CUDA(s));
   f.rows  = GT;
   f.lanes = 2;
   while (f.lanes < 32 && 5 * f.lanes < width) f.lanes *= 2;
@@ -193,8 +198,7 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   SpikeFillCSR       A      = {};
 
   PetscFunctionBegin;
-  st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
-  st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
+  SpikeFillUnseen(st);
   PetscCheck(nparts <= 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " pieces of a matrix", nparts);
   if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
   A.nparts = (int)nparts;
@@ -212,16 +216,8 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
   if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
   else {
-    const SpikeFillTarget f = {h->t,
-                               s->dB,
-                               s->dC,
-                               newrow,
-                               newrow ? h->oldrow : NULL,
-                               0,
-                               0,
-                               SpikeFillMagic(h->t.T),
-                               s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL
-                                                                            : SpikePrecisionMax(s->precision)};
+    const SpikeFillTarget f =
+      {h->t, s->dB, s->dC, newrow, newrow ? h->oldrow : NULL, 0, 0, SpikeFillMagic(h->t.T), SpikeFillMax(s)};
 
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
   }

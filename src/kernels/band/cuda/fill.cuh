@@ -10,6 +10,18 @@ static inline int SpikeFillBlocks(const SpikeTiles *t)
   return (int)PetscMax(1, PetscMin(4096, t->n / 8));
 }
 
+/* Largest magnitude that the factors hold */
+static inline double SpikeFillMax(const SpikeBand *s)
+{
+  return s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
+}
+
+static inline void SpikeFillUnseen(SpikeFillStats *st)
+{
+  st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
+  st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
+}
+
 /* What one block, or the device, has seen; rows in the order of the matrix */
 struct SpikeFillSeen {
   double             sum, dropped, maxdropped, norm;
@@ -96,7 +108,7 @@ __device__ static inline PetscInt SpikeFillDistance(const SpikeCSR &P, PetscInt 
 }
 
 /*
-  spike_fillmap.cu: the map of a pattern, SpikeCUDA.map, and a fill by it. create() leaves map.state negative where
+  fill_map.cu: the map of a pattern, SpikeCUDA.map, and a fill by it. create() leaves map.state negative where
   there is no room for one, or no gain
 */
 PETSC_INTERN PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *, const SpikeFillCSR *, const PetscInt *newrow);

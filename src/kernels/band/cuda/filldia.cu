@@ -147,15 +147,13 @@ static PetscErrorCode SpikeFillDia_Private(SpikeBand *s, SpikeFillDia f)
 /* Enqueued: the numbers of st come with finish() */
 PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats *st)
 {
-  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
-  const cudaStream_t stream = (cudaStream_t)s->stream;
-  SpikeFillDia       f;
+  SpikeCUDA   *h = (SpikeCUDA *)s->data;
+  SpikeFillDia f;
 
   PetscFunctionBegin;
   PetscCheck(A->n == s->n && A->m == s->n, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "A band of %" PetscInt_FMT " rows from diagonals of %" PetscInt_FMT, s->n, A->n);
-  st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
-  st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
+  SpikeFillUnseen(st);
   if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
   h->fillstats = st;
   f.A.val      = A->val;
@@ -166,17 +164,12 @@ PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
     PetscCall(SpikeTriFillDiagonals_CUDA(s, &f.A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (s->coupled) {
-    if (s->ku)
-      PetscCallCUDA(cudaMemsetAsync(s->dB, 0, (size_t)(s->np + 1) * s->ku * s->ku * sizeof(PetscScalar), stream));
-    if (s->kl)
-      PetscCallCUDA(cudaMemsetAsync(s->dC, 0, (size_t)(s->np + 1) * s->kl * s->kl * sizeof(PetscScalar), stream));
-  }
+  PetscCall(SpikeFillCouplings_CUDA(s));
   f.t     = h->t;
   f.B     = s->coupled ? s->dB : NULL;
   f.C     = s->coupled ? s->dC : NULL;
   f.magic = SpikeFillMagic(h->t.T);
-  f.max   = s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
+  f.max   = SpikeFillMax(s);
   SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillDia_Private<F>(s, f)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,15 +22,10 @@ static void SpikeFinishFill_Private(const SpikeReport *r, SpikeFillStats *st)
 static PetscErrorCode SpikeFinishPivot_Private(SpikeBand *s, const SpikeStatus *status, PetscInt badrow,
                                                const double *values, SpikePivot *pivot)
 {
-  const PetscReal norm = (PetscReal)((const SpikeCUDA *)s->data)->hostreport->fill.value[3];
-  double          value;
+  double value;
 
   PetscFunctionBegin;
-  if (pivot->relative) {
-    pivot->tol *= norm > 0.0 ? norm : 1.0;
-    pivot->boost *= norm > 0.0 ? norm : 1.0;
-    pivot->relative = PETSC_FALSE;
-  }
+  SpikePivotScale_CUDA((const SpikeCUDA *)s->data, pivot);
   pivot->nboost = (PetscInt)status->nboost;
   pivot->badrow = badrow;
   if (badrow >= 0) {
@@ -84,8 +79,8 @@ static PetscErrorCode SpikeFinishTips_Private(SpikeBand *s)
       left  = PetscMax(left, rate[q * h->blocks + b]);
       right = PetscMax(right, rate[(np + 1 + q) * h->blocks + b]);
     }
-    if (h->left) h->left[q] = left;
-    h->right[q] = right;
+    h->falloff[q]          = left;
+    h->falloff[np + 1 + q] = right;
   }
   /* as if all columns were followed to the end of the windows */
   PetscCall(PetscLogGpuFlops((4.0 * t->kl + 4.0 * t->ku) * t->kl * h->windowrows));
@@ -96,10 +91,10 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
 {
   SpikeCUDA         *h      = (SpikeCUDA *)s->data;
   const cudaStream_t stream = (cudaStream_t)s->stream;
-  const size_t       bytes  = h->right && !h->tri ? h->reportsize : sizeof(SpikeReport);
+  const size_t       bytes  = h->falloff && !h->tri ? h->reportsize : sizeof(SpikeReport);
 
   PetscFunctionBegin;
-  if (h->fillstats || h->pivot || h->right || h->reducedpivot) {
+  if (h->fillstats || h->pivot || h->falloff || h->reducedpivot) {
     PetscCallCUDA(cudaMemcpyAsync(h->hostreport, h->report, bytes, cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCallCUDA(cudaMemsetAsync(&h->report->factor, 0, 2 * sizeof(SpikeStatus), stream));
@@ -121,7 +116,7 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
       h->pivot->badvalue = PETSC_INFINITY;
     }
   }
-  if (h->right && !h->tri) PetscCall(SpikeFinishTips_Private(s));
+  if (h->falloff && !h->tri) PetscCall(SpikeFinishTips_Private(s));
   if (h->reducedpivot) {
     const PetscInt q = h->hostreport->reduced.badrow ? (PetscInt)~h->hostreport->reduced.badrow : -1;
 
@@ -130,6 +125,6 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
   }
   h->fillstats = NULL;
   h->pivot = h->reducedpivot = NULL;
-  h->left = h->right = NULL;
+  h->falloff                 = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

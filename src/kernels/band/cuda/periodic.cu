@@ -202,7 +202,12 @@ static PetscErrorCode SpikePeriodicUpdate_CUDA(const SpikeBand *s, const SpikePe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikePeriodicKernels SpikePeriodicKernels_CUDA = {SPIKE_PERIODIC_ROWS,     SpikePeriodicGather_CUDA,
-                                                        SpikePeriodicSplit_CUDA, SpikePeriodicEnds_CUDA,
-                                                        SpikePeriodicDots_CUDA,  SpikePeriodicClose_CUDA,
-                                                        SpikePeriodicUpdate_CUDA};
+const SpikePeriodicKernels SpikePeriodicKernels_CUDA = {
+  /* rows */ SPIKE_PERIODIC_ROWS,
+  /* gather */ SpikePeriodicGather_CUDA,
+  /* split */ SpikePeriodicSplit_CUDA,
+  /* ends */ SpikePeriodicEnds_CUDA,
+  /* dots */ SpikePeriodicDots_CUDA,
+  /* close */ SpikePeriodicClose_CUDA,
+  /* update */ SpikePeriodicUpdate_CUDA,
+};

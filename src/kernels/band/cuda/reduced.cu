@@ -34,7 +34,7 @@ __device__ static inline PetscScalar SpikeReducedPivot(PetscScalar p, PetscReal 
   return p;
 }
 
-/* max(1, max |A_e|) over a block of threads, the result in all of them */
+/* max(1, max |A_e|) over a thread block, the result in all of them */
 __device__ static inline PetscReal SpikeReducedScale(int count, const PetscScalar *A)
 {
   __shared__ PetscReal warp[32];
@@ -49,7 +49,7 @@ __device__ static inline PetscReal SpikeReducedScale(int count, const PetscScala
 }
 
 /*
-  R <- I - Wt Vb and then its inverse, by Gauss-Jordan elimination with row exchanges, by a block of threads with the
+  R <- I - Wt Vb and then its inverse, by Gauss-Jordan elimination with row exchanges, by a thread block with the
   matrix in shared memory A, [n (n + 1)]. The pivots are those of L U. A boosted one counts for U alone, as if L U had
   been made first: the rows below are eliminated with the pivot as it was.
 */
@@ -164,7 +164,7 @@ static PetscErrorCode SpikeReducedSmall_Private(SpikeBand *s, PetscInt q0, Petsc
 
   PetscFunctionBegin;
 #if !defined(PETSC_USE_COMPLEX)
-  bytes = PetscMax(bytes, (SPIKE_INVERT_WORK + SpikeBlocks<NB>::PLACES) * sizeof(double));
+  bytes = PetscMax(bytes, (SPIKE_INVERT_WORK + SpikeTileShape<NB>::PLACES) * sizeof(double));
 #endif
   SpikeReduced_Kernel<NB>
     <<<(unsigned)(q1 - q0), 32, bytes, (cudaStream_t)s->stream>>>(kl, n, q0, pivot->tol, pivot->boost,
@@ -183,14 +183,14 @@ __global__ static void SpikeReducedStart_Kernel(int n, PetscInt q0, PetscScalar 
 
 /*
   The inverses of larger ones, of those that slow[] names or of all, by the same elimination for SPIKE_PANEL columns at
-  a time: a block of threads for an interface, a thread for each row i. It has row i of the panel in registers; when the
+  a time: a thread block for an interface, a thread for each row i. It has row i of the panel in registers; when the
   panel's pivots are done these are the multipliers m_it with which the other columns become
 
       a_ij <- sum_t m_it a_tj  in the panel's rows,  a_ij + sum_t m_it a_tj  in the others        (a with its rows
       exchanged, t over the panel's rows)
 
   read from one of two buffers, written to the other: the panel's rows of all columns go through shared memory first.
-  Moves 2 n^3 / SPIKE_PANEL scalars, in the second-level cache. R is copied to the work space first where the last
+  Moves 2 n^3 / SPIKE_PANEL scalars, in the L2 cache. R is copied to the work space first where the last
   buffer written would not be there; the columns are put in order on the way to R.
 */
 #define SPIKE_PANEL 16

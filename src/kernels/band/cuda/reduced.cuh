@@ -2,7 +2,7 @@
 /* reduced.cuh: inverses of reduced systems that need no exchange of rows; real numbers */
 #pragma once
 
-#include "lu_tiles.cuh"
+#include "factor_tiles.cuh"
 
 /*
   Where the sums of |R - I| over rows stay below one half, R is dominated by its diagonal: elimination without exchanges
@@ -28,10 +28,10 @@ __device__ static inline void SpikeInverseProduct(const SpikeLane<double> &at, d
     for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
 #pragma unroll
   for (int k = 0; k < NB; k++) {
-    double a[SpikeBlocks<NB>::H][4];
+    double a[SpikeTileShape<NB>::H][4];
 
 #pragma unroll
-    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
+    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
 #pragma unroll
       for (int e = 0; e < 2; e++) {
         const double v = m < NB ? d[m < NB ? m : 0][k][e] : 0.0;
@@ -78,10 +78,10 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
       for (int e = 0; e < 2; e++) d[m][k][e] = 0.0;
 #pragma unroll 2
   for (int k0 = 0; k0 < kl; k0 += 8) {
-    double a[SpikeBlocks<NB>::H][4];
+    double a[SpikeTileShape<NB>::H][4];
 
 #pragma unroll
-    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
+    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
 #pragma unroll
       for (int e = 0; e < 2; e++)
         a[m / 2][m % 2 + 2 * e] = 8 * m + g < n && k0 + 2 * q + e < kl ? (double)Wt[8 * m + g + (k0 + 2 * q + e) * n]
@@ -94,7 +94,7 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
       for (int e = 0; e < 2; e++)
         b[e] = 8 * c + g < n && k0 + 2 * q + e < kl ? (double)Vb[k0 + 2 * q + e + (8 * c + g) * kl] : 0.0;
 #pragma unroll
-      for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(d, h, c, a[h], b);
+      for (int h = 0; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(d, h, c, a[h], b);
     }
   }
 #pragma unroll
@@ -126,7 +126,7 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
 }
 
 /*
-  Larger ones, by a block of 8 warps: R in tiles of 32 x 32 in its place, which the second-level cache holds, rows and
+  Larger ones, by a block of 8 warps: R in tiles of 32 x 32 in its place, which the L2 cache holds, rows and
   columns from n on as those of the identity. With Wt and Vb of one tile of columns and rows after the other in shared
   memory R is made, then inverted in place: step b, with the inverse of the diagonal tile,
 
@@ -141,7 +141,7 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
 
 static inline size_t SpikeReducedBlockShared(int n)
 {
-  return (size_t)(2 * ((n + 31) / 32) + 2) * SpikeBlocks<4>::PLACES * sizeof(double);
+  return (size_t)(2 * ((n + 31) / 32) + 2) * SpikeTileShape<4>::PLACES * sizeof(double);
 }
 
 /*
@@ -184,7 +184,7 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
   __shared__ double2                            work[SPIKE_INVERT_WORK / 2];
   __shared__ double                             norm[SPIKE_REDUCED_WARPS];
   __shared__ int                                next;
-  constexpr int                                 SIZE = SpikeBlocks<4>::PLACES;
+  constexpr int                                 SIZE = SpikeTileShape<4>::PLACES;
   const SpikeLane<double>                       at;
   const SpikePivotPolicy                        policy = {0.0, 0.0, DBL_MAX, DBL_MIN, NULL};
   const PetscInt                                q      = q0 + blockIdx.x;

@@ -12,13 +12,13 @@
   in every run.
 */
 
-/* bytes of reduced systems that the second-level cache keeps from the sweep to the solve */
+/* bytes of reduced systems that the L2 cache keeps from the sweep to the solve */
 #define SPIKE_SWEEP_AHEAD 2.5e7
 
 /*
-  QL, QU <= 1, partitions too long for resident.cuh: a warp for each group of partitions. Numbers of the vectors and of
-  the diagonal are asked for PD steps before their use; what the last PD steps forward have made is not in memory by
-  then, but in `last`.
+  QL, QU <= 1, partitions too long for sweep_resident.cuh: a warp for each group of partitions. Numbers of the vectors
+  and of the diagonal are asked for PD steps before their use; what the last PD steps forward have made is not in memory
+  by then, but in `last`.
 */
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_constant__ SpikeSweepArgs a)
@@ -389,7 +389,7 @@ static void *SpikeSweepKernel_Private(const SpikeTiles *t, bool resident, int st
   void *kernel;
 
   if (Q <= 1) {
-    SpikeDispatchBlocks(t, {
+    SpikeDispatchTile(t, {
       if (resident) kernel = (void *)SpikeSweepResident_Kernel<F, L, FULL>;
       else kernel = (void *)SpikeSweepWarp_Kernel<F, L, FULL>;
       *shared = SpikeRing<FULL>::Bytes(warps, stages, tile + (resident ? diagonal : 0));
@@ -504,17 +504,15 @@ PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *s, PetscBool trans, PetscInt nrh
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The bottom tips are made in the second half of a sweep, at its start: HEAD does it all, and TAIL finds nothing left to
-  do
-*/
+/* The bottom tips are made in the second half of a sweep: there is nothing to be had by splitting it */
 PetscErrorCode SpikeSweep_CUDA(SpikeBand *s, PetscBool trans, SpikeSweepPart part, PetscInt p0, PetscInt p1,
                                PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *g, PetscCount ldg)
 {
   SpikeSweepArgs a = {};
 
   PetscFunctionBegin;
-  if (part == SPIKE_SWEEP_TAIL || p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(part == SPIKE_SWEEP_ALL, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Sweeps of this backend are not split");
+  if (p0 >= p1) PetscFunctionReturn(PETSC_SUCCESS);
   if (((SpikeCUDA *)s->data)->tri) {
     PetscCall(SpikeTriSweepSystems_CUDA(s, trans, nrhs, b, ldb, g, ldg));
     PetscFunctionReturn(PETSC_SUCCESS);

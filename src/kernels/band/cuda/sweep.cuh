@@ -41,12 +41,12 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode SpikeSweepLaunch_CUDA(SpikeBand *, PetscBool trans, PetscInt nrhs, SpikeSweepArgs *);
 
-/* spike_sweepcolumns.cu */
+/* sweep_rhs.cu */
 PETSC_INTERN PetscErrorCode SpikeSweepColumns_CUDA(PetscSpikePrecision, const SpikeSweepArgs *, PetscInt nrhs,
                                                    cudaStream_t, bool *done);
 
 /*
-  The lines of the matrices of the reduced systems above partitions p <= . < p1 on their way to the second-level cache,
+  The lines of the matrices of the reduced systems above partitions p <= . < p1 on their way to the L2 cache,
   by all threads of a block
 */
 __device__ static inline void SpikePrefetchReduced(const SpikeTiles &t, const PetscScalar *Vb, const PetscScalar *Wt,

@@ -15,14 +15,14 @@
   zeros that a vector has there.
 */
 template <int B_, int NB_, int J_>
-struct SpikeBlocks {
+struct SpikeSweepTile {
   static constexpr int B = B_, NB = NB_, J = J_, CB = B / J, STRIDE = B * NB + 2 /* of the members in a vector */,
                        COUNT = NB * NB * CB;
   int  m, i, j, row, at, piece, first, next;
   int  last[CB]; /* where the columns of the last block are in a tile */
   bool active;
 
-  __device__ SpikeBlocks(const SpikeTiles &t)
+  __device__ SpikeSweepTile(const SpikeTiles &t)
   {
     const int l = threadIdx.x & 31, lanes = J == 1 ? t.T : B * J;
 
@@ -170,7 +170,7 @@ private:
 };
 
 /* call with L and FULL for the tiles t; those of several tiles on a side have more than 16 rows */
-#define SpikeDispatchBlocks(t, ...) \
+#define SpikeDispatchTile(t, ...) \
   do { \
     if ((t)->T <= 4) { \
       SpikeDispatchFull(t, 4, 1, 1, __VA_ARGS__) \
@@ -192,15 +192,15 @@ private:
   } while (0)
 #define SpikeDispatchFull(t, B, NB, J, ...) \
   if ((t)->T == B * NB && (t)->G * B * NB == 32) { \
-    typedef SpikeBlocks<B, NB, J> L; \
-    constexpr bool                FULL = true; \
+    typedef SpikeSweepTile<B, NB, J> L; \
+    constexpr bool                   FULL = true; \
     (void)FULL; \
     __VA_ARGS__; \
   } else { \
     SpikeDispatchPart(B, NB, J, __VA_ARGS__) \
   }
 #define SpikeDispatchPart(B, NB, J, ...) \
-  typedef SpikeBlocks<B, NB, J> L; \
-  constexpr bool                FULL = false; \
+  typedef SpikeSweepTile<B, NB, J> L; \
+  constexpr bool                   FULL = false; \
   (void)FULL; \
   __VA_ARGS__;

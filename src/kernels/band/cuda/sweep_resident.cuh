@@ -20,7 +20,7 @@ static inline size_t SpikeResidentBytes(const SpikeTiles *t, int rows)
 {
   int pitch = 0;
 
-  SpikeDispatchBlocks(t, { pitch = t->G * L::STRIDE; });
+  SpikeDispatchTile(t, { pitch = t->G * L::STRIDE; });
   return SpikeResidentBytes(rows + (t->QL <= 1 && t->QU <= 1 ? 2 : 0), pitch);
 }
 

@@ -6,7 +6,7 @@
 #if !defined(PETSC_USE_COMPLEX)
   #define SPIKE_RHS       8 /* of a warp */
   #define SPIKE_RHS_WARPS 4 /* of a block, at most */
-  #define SPIKE_RHS_AHEAD 3 /* tile rows that are on their way to the second-level cache */
+  #define SPIKE_RHS_AHEAD 3 /* tile rows that are on their way to the L2 cache */
 
 /*
   Columns X are the rows of a product  X^T A^T:  lane l = 4 g + q has column g of X, and of a piece of 16 rows the four
@@ -92,7 +92,7 @@ struct SpikePieces {
 /*
   Sweeps of sweep.cuh: a warp for each partition (each window of it) and 8 columns, whose neighbours in a block have
   other columns of the same partition: those find the factors in the caches. A tile is asked for as soon as the
-  registers of the one before are free, and comes from the second-level cache, where it is some tile rows earlier.
+  registers of the one before are free, and comes from the L2 cache, where it is some tile rows earlier.
   Vectors go through shared memory, so that memory is read and written along columns; the tile rows of a vector that
   later ones need stay there.
 

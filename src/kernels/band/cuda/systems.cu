@@ -234,15 +234,6 @@ __global__ void __launch_bounds__(256) SpikeTriSubtract_Kernel(PetscInt lo, Pets
     x[blockIdx.y * ldx + i] -= y[blockIdx.y * ldy + i];
 }
 
-template <typename X>
-static PetscErrorCode SpikeTriMalloc_Private(PetscCount count, X **p)
-{
-  PetscFunctionBegin;
-  *p = NULL;
-  if (count > 0) PetscCallCUDA(cudaMalloc((void **)p, (size_t)count * sizeof(X)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *s)
 {
   SpikeCUDA         *h      = (SpikeCUDA *)s->data;
@@ -262,15 +253,15 @@ PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *s)
   PetscCall((*y->t.k->create)(&y->t));
   s->used  = y->t.used;
   s->local = y->t.local;
-  PetscCall(SpikeTriMalloc_Private(s->n, &y->dl));
-  PetscCall(SpikeTriMalloc_Private(s->n, &y->d));
-  PetscCall(SpikeTriMalloc_Private(s->n, &y->du));
-  PetscCall(SpikeTriMalloc_Private(1, &y->joined));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->dl));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->d));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->du));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 1, &y->joined));
   PetscCallCUDA(cudaMallocHost((void **)&y->hostjoined, sizeof(*y->hostjoined)));
   if (s->nsystems > s->np) {
     unsigned char *begins;
 
-    PetscCall(SpikeTriMalloc_Private(s->n, &y->begins));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->begins));
     PetscCall(PetscCalloc1(s->n, &begins));
     for (PetscInt i = 0; i < s->nsystems; i++) begins[s->systems[i]] = 1; /* those of partitions are not asked for */
     PetscCallCUDA(cudaMemcpyAsync(y->begins, begins, s->n, cudaMemcpyHostToDevice, stream));
@@ -279,8 +270,8 @@ PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *s)
     PetscCall(PetscLogCpuToGpu((PetscLogDouble)s->n));
   }
   if (s->coupled) {
-    PetscCall(SpikeTriMalloc_Private(2 * (PetscCount)s->n, &y->spikes));
-    PetscCall(SpikeTriMalloc_Private(2 * (PetscCount)s->np, &y->reached));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 2 * (PetscCount)s->n, &y->spikes));
+    PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 2 * (PetscCount)s->np, &y->reached));
     PetscCallCUDA(cudaMallocHost((void **)&y->hostreached, 2 * (size_t)s->np * sizeof(*y->hostreached)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -331,10 +322,7 @@ static PetscErrorCode SpikeTriFill_Private(SpikeBand *s, const S &source, const 
   const int          blocks = (int)PetscMin((PetscCount)SpikeFillBlocks(&h->t), ((PetscCount)s->n + 255) / 256);
 
   PetscFunctionBegin;
-  if (s->coupled) {
-    PetscCallCUDA(cudaMemsetAsync(s->dB, 0, (size_t)(s->np + 1) * sizeof(PetscScalar), stream));
-    PetscCallCUDA(cudaMemsetAsync(s->dC, 0, (size_t)(s->np + 1) * sizeof(PetscScalar), stream));
-  }
+  PetscCall(SpikeFillCouplings_CUDA(s));
   PetscCallCUDA(cudaMemsetAsync(y->joined, 0xff, sizeof(*y->joined), stream));
   SpikeTriFill_Kernel<S><<<blocks, 256, 0, stream>>>(h->t, source, oldrow, y->begins, y->dl, y->d, y->du, s->dB, s->dC,
                                                      (SpikeFillSeen *)h->scratch, y->joined);
@@ -427,21 +415,15 @@ PetscErrorCode SpikeTriFinishSystems_CUDA(SpikeBand *s)
   y->t.stream = s->stream;
   if (h->fillstats)
     PetscCallCUDA(cudaMemcpyAsync(y->hostjoined, y->joined, sizeof(*y->joined), cudaMemcpyDeviceToHost, stream));
-  if (h->right && s->coupled)
+  if (h->falloff && s->coupled)
     PetscCallCUDA(cudaMemcpyAsync(y->hostreached, y->reached, 2 * (size_t)s->np * sizeof(*y->reached),
                                   cudaMemcpyDeviceToHost, stream));
   if (h->pivot) {
-    const PetscReal norm = (PetscReal)h->hostreport->fill.value[3];
-
-    if (h->pivot->relative) {
-      h->pivot->tol *= norm > 0.0 ? norm : 1.0;
-      h->pivot->boost *= norm > 0.0 ? norm : 1.0;
-      h->pivot->relative = PETSC_FALSE;
-    }
+    SpikePivotScale_CUDA(h, h->pivot);
     PetscCall((*y->t.k->report)(&y->t, h->pivot));
   } else PetscCallCUDA(cudaStreamSynchronize(stream));
   if (h->fillstats) h->fillstats->joined = *y->hostjoined == ~0ull ? -1 : (PetscInt)*y->hostjoined;
-  if (!h->right || !s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!h->falloff || !s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
   h->windowrows = 0.0;
   for (PetscInt p = 0; p < s->np; p++) {
     const PetscInt         n = s->start[p + 1] - s->start[p];
@@ -451,8 +433,8 @@ PetscErrorCode SpikeTriFinishSystems_CUDA(SpikeBand *s)
     s->wbot[p] = (PetscInt)v->window;
     most       = PetscMax(most, PetscMax(s->wtop[p], s->wbot[p]));
     h->windowrows += PetscMin(n, s->wtop[p] + s->wbot[p]);
-    if (h->left && s->active[p]) h->left[p] = SpikeTriRate_Private(w, n);
-    if (s->active[p + 1]) h->right[p + 1] = SpikeTriRate_Private(v, n);
+    if (s->active[p]) h->falloff[p] = SpikeTriRate_Private(w, n);
+    if (s->active[p + 1]) h->falloff[s->np + 1 + p + 1] = SpikeTriRate_Private(v, n);
   }
   if (most > h->correctrows || 2 * most < h->correctrows) {
     h->correctrows = (int)most;

@@ -6,10 +6,10 @@
 /*
   The backend has no UL factorization: the leading corner of l rows has the factors' leading corners as its own, so W of
   the corner is U_ll^-1 Y, Y = L_ll^-1 [C; 0], forward and backward over l rows. Both tips are thus made after the
-  factorization, by righttips().
+  factorization.
 
-  Bands of few tiles on a side: tipsnarrow.cuh; the others as follows. The rows behind l add to Wt what W has fallen by
-  there times what comes back up to the top. A block of threads with the spike's columns measures both and chooses l:
+  Bands of few tiles on a side: tips_narrow.cuh; the others as follows. The rows behind l add to Wt what W has fallen by
+  there times what comes back up to the top. A thread block with the spike's columns measures both and chooses l:
   forward until W has fallen below the root of that of its end, then backward, with one more column that starts as
   random signs behind row l and leaves at the top what comes back. Where the product is above rounding, and above the
   tolerance of the corrections, it goes on forward, as far as this number asks for. W_i is taken to fall as Y_i / U_ii
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
   }
 }
 
-/* Columns of a block of threads and what goes with them */
+/* Columns of a thread block and what goes with them */
 struct SpikeTipsPlan {
   int    blocks, ncols, tiles, slots, threads, rows, most;
   size_t shared;
@@ -277,17 +277,6 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *ele
   *scratch  = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
 }
 
-/* Only notes where the falloff goes: the left tips are made from the factors, with the right ones */
-PetscErrorCode SpikeLeftTips_CUDA(SpikeBand *s, SpikePivot *pivot, PetscReal falloff[])
-{
-  PetscFunctionBegin;
-  ((SpikeCUDA *)s->data)->left = falloff;
-  pivot->nboost                = 0;
-  for (PetscInt q = 0; q <= s->np; q++) falloff[q] = PETSC_MIN_REAL;
-  for (PetscInt p = 0; p < s->np; p++) s->wtop[p] = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 template <typename F, int NB, int Q>
 static PetscErrorCode SpikeTipsNarrowLaunch_Private(const SpikeTipsArgs &a, cudaStream_t stream)
 {
@@ -334,7 +323,8 @@ static PetscErrorCode SpikeTipsLaunch_Private(const SpikeCUDA *h, const SpikeTip
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
+/* Of factor(): both tips, from the factors */
+PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
 {
   SpikeCUDA         *h      = (SpikeCUDA *)s->data;
   const SpikeTiles  *t      = &h->t;
@@ -345,10 +335,10 @@ PetscErrorCode SpikeRightTips_CUDA(SpikeBand *s, PetscReal falloff[])
   SpikeTipsArgs      a = {};
 
   PetscFunctionBegin;
-  for (PetscInt q = 0; q <= np; q++) falloff[q] = PETSC_MIN_REAL;
+  for (PetscInt q = 0; q < 2 * (np + 1); q++) falloff[q] = PETSC_MIN_REAL;
   for (PetscInt p = 0; p < np; p++) s->wtop[p] = s->wbot[p] = 0;
   if (!s->coupled || !Q || !s->n) PetscFunctionReturn(PETSC_SUCCESS);
-  h->right = falloff;
+  h->falloff = falloff;
   if (h->tri) {
     PetscCall(SpikeTriTipsSystems_CUDA(s));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tips.cuh: the columns of one spike, swept by a block of threads */
+/* tips.cuh: the columns of one spike, swept by a thread block */
 #pragma once
 
-#include "lu.cuh"
+#include "factor.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/common/cuda/async.cuh"
 
-#define SPIKE_TIPS_WARPS 9 /* of a block of threads, at most */
+#define SPIKE_TIPS_WARPS 9 /* of a thread block, at most */
 
 typedef struct {
   SpikeTiles         t;
@@ -190,7 +190,7 @@ struct SpikePanel {
 
 /*
   The columns of one spike. MB: blocks of 16 rows of a tile; NT: blocks of 8 columns of a warp. Tiles and X are
-  column-major, the rows and columns from T on are zero. In the notation of lu.cuh a lane has rows 2g and 2g + 1 in
+  column-major, the rows and columns from T on are zero. In the notation of factor.cuh a lane has rows 2g and 2g + 1 in
   place of g and g + 8, and columns of a tile 2q and 2q + 1 in place of q and q + 4:
   they are neighbours in memory. Leading dimensions: no two lanes that load together use the same bank.
 */
@@ -495,7 +495,7 @@ struct SpikeRhs {
     }
     return largest;
   }
-  /* Largest magnitude of a block of threads */
+  /* Largest magnitude of a thread block */
   __device__ double reduce(unsigned v)
   {
     unsigned *n = norm + parity * SPIKE_TIPS_WARPS;

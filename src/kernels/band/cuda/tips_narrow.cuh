@@ -227,7 +227,7 @@ struct SpikeStripTiles {
 template <int NB, int Q>
 struct SpikeStripShape {
   static constexpr int STRIPS = (NB * Q + 1) / 2, LEFT = STRIPS == 1 ? 1 : 2 * STRIPS;
-  /* right spikes of a block of threads: beside a left one, or in blocks of their own */
+  /* right spikes of a thread block: beside a left one, or in blocks of their own */
   static constexpr int RIGHTS  = Q == 1 ? 1 : 2;
   static constexpr int THREADS = 32 * (LEFT + (Q == 1 ? STRIPS : 0)), BLOCKS = NB * Q == 1 ? 10
                                                                              : NB * Q == 2 ? 6

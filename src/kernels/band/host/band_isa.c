@@ -24,7 +24,7 @@
 #define FREAL_MIN  DBL_MIN
 #define FREAL_MAX  DBL_MAX
 #define FREAL_SIZE 8
-#include "template.h"
+#include "ops_template.h"
 #undef T
 #undef VF
 #undef PRECISION
@@ -40,7 +40,7 @@
 #define FREAL_MIN  FLT_MIN
 #define FREAL_MAX  FLT_MAX
 #define FREAL_SIZE 4
-#include "template.h"
+#include "ops_template.h"
 
 #undef T
 #undef VF
@@ -65,7 +65,7 @@
 #define TO16      SpikeToBF16
 #define F16_MAX   SpikePrecisionMax(PETSC_SPIKE_PRECISION_BF16)
 #define F16_LEAST SpikePrecisionLeast(PETSC_SPIKE_PRECISION_BF16)
-#include "lu_half.h"
+#include "ops_half.h"
 #undef T
 #undef PRECISION
 #undef FROM16
@@ -79,4 +79,4 @@
 #define TO16      SpikeToFP16
 #define F16_MAX   SpikePrecisionMax(PETSC_SPIKE_PRECISION_FP16)
 #define F16_LEAST SpikePrecisionLeast(PETSC_SPIKE_PRECISION_FP16)
-#include "lu_half.h"
+#include "ops_half.h"

@@ -22,7 +22,6 @@ static inline SpikeEntry SpikeEntryPlace(const SpikeBand *s, PetscInt p, PetscIn
   return s->active[p + 1] ? SPIKE_ENTRY_B : SPIKE_ENTRY_NONE;
 }
 
-/* Of every fill: a band, couplings and statistics in which nothing has been seen */
 PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
 {
   SpikeHost       *h   = (SpikeHost *)s->data;

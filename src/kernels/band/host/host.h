@@ -47,13 +47,32 @@ static inline void SpikeHostPivot(const SpikeHost *h, const SpikePivot *in, Spik
   out->work     = (char *)h->luwork + ((64 - ((size_t)h->luwork & 63)) & 63);
 }
 
+/* Of every fill: a band, couplings and statistics in which nothing has been seen */
 PETSC_INTERN PetscErrorCode SpikeFillBegin_Host(SpikeBand *, SpikeFillStats *);
+
+/* The two sides of factor()'s tips: Wt from the raw band, then Vb from the factors; falloff[np + 1] of each */
+PETSC_INTERN PetscErrorCode SpikeLeftTips_Host(SpikeBand *, SpikePivot *corner, PetscReal falloff[]);
+PETSC_INTERN PetscErrorCode SpikeRightTips_Host(SpikeBand *, PetscReal falloff[]);
+
+/* y (rows x nrhs) <- alpha op(A) x + beta y for the small blocks; A has m rows and k columns, op(A) = A or A^T */
+PETSC_INTERN PetscErrorCode SpikeSmallGemm_Host(PetscBool trans, PetscInt m, PetscInt k, const PetscScalar *A,
+                                                PetscScalar alpha, const PetscScalar *x, PetscCount ldx,
+                                                PetscScalar beta, PetscScalar *y, PetscCount ldy, PetscInt nrhs);
+
+/* What the functions of the table with these names do: fill.c, filldia.c, factor.c, reduced.c, sweep.c, correct.c */
 PETSC_INTERN PetscErrorCode SpikeFill_Host(SpikeBand *, PetscInt, const SpikeCSR[], const PetscInt *, SpikeFillStats *);
 PETSC_INTERN PetscErrorCode SpikeFillDIA_Host(SpikeBand *, const SpikeDIA *, SpikeFillStats *);
-PETSC_INTERN PetscErrorCode SpikeLeftTips_Host(SpikeBand *, SpikePivot *, PetscReal[]);
-PETSC_INTERN PetscErrorCode SpikeRightTips_Host(SpikeBand *, PetscReal[]);
+PETSC_INTERN PetscErrorCode SpikeFactor_Host(SpikeBand *, SpikePivot *, SpikePivot *, PetscReal[]);
+PETSC_INTERN PetscErrorCode SpikeReduced_Host(SpikeBand *, PetscInt, PetscInt, SpikePivot *);
+PETSC_INTERN PetscErrorCode SpikeSweep_Host(SpikeBand *, PetscBool, SpikeSweepPart, PetscInt, PetscInt, PetscInt,
+                                            const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikeSolveTips_Host(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeCorrect_Host(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *,
+                                              PetscCount);
+PETSC_INTERN PetscErrorCode SpikePermute_Host(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *,
+                                              PetscCount, PetscScalar *, PetscCount);
 
-/* spike_tridiagonal.c */
+/* systems.c: what the functions of the table do for bands with systems */
 PETSC_INTERN PetscErrorCode SpikeTriCreateSystems_Host(SpikeBand *);
 PETSC_INTERN PetscErrorCode SpikeTriDestroySystems_Host(SpikeBand *);
 PETSC_INTERN PetscErrorCode SpikeTriBytesSystems_Host(const SpikeBand *, PetscReal *, PetscReal *);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ops.h: the micro-kernels of the host backend on ONE band block; everything above them is in band.c */
+/* ops.h: the micro-kernels of the host backend on ONE band block; the files beside this one are above them */
 #pragma once
 
 #include "kernels/common/types.h"

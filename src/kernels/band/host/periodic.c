@@ -110,10 +110,12 @@ static PetscErrorCode SpikePeriodicUpdate_Host(const SpikeBand *s, const SpikePe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikePeriodicKernels SpikePeriodicKernels_Host = {0,
-                                                        SpikePeriodicGather_Host,
-                                                        SpikePeriodicSplit_Host,
-                                                        SpikePeriodicEnds_Host,
-                                                        SpikePeriodicDots_Host,
-                                                        SpikePeriodicClose_Host,
-                                                        SpikePeriodicUpdate_Host};
+const SpikePeriodicKernels SpikePeriodicKernels_Host = {
+  .rows   = 0,
+  .gather = SpikePeriodicGather_Host,
+  .split  = SpikePeriodicSplit_Host,
+  .ends   = SpikePeriodicEnds_Host,
+  .dots   = SpikePeriodicDots_Host,
+  .close  = SpikePeriodicClose_Host,
+  .update = SpikePeriodicUpdate_Host,
+};

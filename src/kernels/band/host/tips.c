@@ -77,7 +77,8 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
   const PetscReal eps = SpikePrecisionEpsilon(s->precision);
 
   PetscFunctionBegin;
-  pivot->nboost = 0;
+  pivot->nboost  = 0;
+  falloff[s->np] = PETSC_MIN_REAL;
   for (PetscInt q = 0; q < s->np; q++) {
     const PetscInt     n = s->start[q + 1] - s->start[q], lmax = PetscMin(n, h->maxcorner);
     const PetscScalar *C      = s->dC + (PetscCount)q * kl * kl;
@@ -124,6 +125,7 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
   const PetscReal eps = SpikePrecisionEpsilon(s->precision);
 
   PetscFunctionBegin;
+  falloff[0] = PETSC_MIN_REAL;
   for (PetscInt q = 1; q <= s->np; q++) {
     const PetscInt         n = s->start[q] - s->start[q - 1], lmax = PetscMin(n, h->maxcorner);
     const PetscScalar     *B      = s->dB + (PetscCount)q * ku * ku;

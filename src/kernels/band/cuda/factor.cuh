@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lu.cuh: what the factorization kernels share: pivots, LU of one tile with both inverses, products of fragments */
+/* factor.cuh: what the factorization kernels share: pivots, LU of one tile with both inverses, products of fragments */
 #pragma once
 
-#include "tiles.cuh"
+#include "band_tiles.cuh"
 #include <cfloat>
 
 /* Arithmetic of the factorization: always double, whatever the precision of the factors */

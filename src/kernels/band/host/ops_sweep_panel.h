@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  sweep_panel.h: sweeps down the columns of L and up the columns of U for half-bandwidths above SPIKE_NARROW (template
-  over the type of the factors), for R right-hand sides at once.
+  ops_sweep_panel.h: sweeps down the columns of L and up the columns of U for half-bandwidths above SPIKE_NARROW
+  (template over the type of the factors), for R right-hand sides at once.
 
   SPIKE_COLS columns at a time: h <- their unknowns, by substitution, then
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  sweep_dot.h: transposed sweeps for half-bandwidths above SPIKE_NARROW (template over the type of the factors), for R
-  right-hand sides at once. Unknown j takes the dot product of column j of the factor with x, whose far part (rows
+  ops_sweep_dot.h: transposed sweeps for half-bandwidths above SPIKE_NARROW (template over the type of the factors), for
+  R right-hand sides at once. Unknown j takes the dot product of column j of the factor with x, whose far part (rows
   outside of its block of SPIKE_COLS columns) is summed in vectors, several columns by R right-hand sides in registers,
   and whose near part is substitution:
 

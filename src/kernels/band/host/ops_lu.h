@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  lu.h: blocked LU of a band block without pivoting (template over the type of the factors).
+  ops_lu.h: blocked LU of a band block without pivoting (template over the type of the factors).
 
   Column block j .. j + w - 1 with the rows and columns that it touches:
 

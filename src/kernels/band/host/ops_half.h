@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  lu_half.h: band kernels for factors of 16 bits a real number (template over their format: FROM16, TO16, F16_MAX,
+  ops_half.h: band kernels for factors of 16 bits a real number (template over their format: FROM16, TO16, F16_MAX,
   F16_LEAST). They are the definitions, column by column: half the memory of single precision at several times its time.
 
   Factors stay where the matrix was. Elimination runs in single precision, sweeps in PetscScalar. Entries of L and U are
@@ -229,14 +229,16 @@ static void T(LowerT)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrh
     T(Dot)(PetscMin(kl, n - 1 - j), a + j * ld + 1, nrhs, x + j, x + j + 1, ldx);
 }
 
-const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {SPIKE_ISANAME " " SPIKE_STRING(PRECISION),
-                                                                        sizeof(H),
-                                                                        T(LUWorkSize),
-                                                                        T(LU),
-                                                                        T(Lower),
-                                                                        T(Upper),
-                                                                        T(UpperT),
-                                                                        T(LowerT)};
+const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {
+  .name        = SPIKE_ISANAME " " SPIKE_STRING(PRECISION),
+  .size        = sizeof(H),
+  .lu_worksize = T(LUWorkSize),
+  .lu          = T(LU),
+  .lower       = T(Lower),
+  .upper       = T(Upper),
+  .upper_t     = T(UpperT),
+  .lower_t     = T(LowerT),
+};
 
 #undef SPIKE_HALF_SHAPE
 #undef H

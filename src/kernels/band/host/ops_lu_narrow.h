@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lu_narrow.h: pivots, and LU of narrow bands column by column (template over the type of the factors) */
+/* ops_lu_narrow.h: pivots, and LU of narrow bands column by column (template over the type of the factors) */
 
 static FREAL T(Abs)(F p)
 {

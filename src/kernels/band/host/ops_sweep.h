@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  sweep.h: the four triangular sweeps, by half-bandwidth and number of right-hand sides (template over the type of the
-  factors). However the right-hand sides are grouped, each of them has the same operations in the same order, so that a
-  column has the same bits alone and with others.
+  ops_sweep.h: the four triangular sweeps, by half-bandwidth and number of right-hand sides (template over the type of
+  the factors). However the right-hand sides are grouped, each of them has the same operations in the same order, so
+  that a column has the same bits alone and with others.
 */
 
 /* one right-hand side in the sweeps of narrow bands: rows in scalar registers */
@@ -38,7 +38,7 @@ SPIKE_INLINE void XT(PutRows)(S *x, PetscCount ldx, int nrhs, int step, const S 
   SPIKE_UNROLL
   for (int u = 0; u < XROWS; u++) x[step * u] = t[u];
 }
-#include "sweep_narrow.h"
+#include "ops_sweep_narrow.h"
 #undef X
 #undef XT
 #undef XROWS
@@ -98,7 +98,7 @@ SPIKE_INLINE void XT(PutRows)(S *x, PetscCount ldx, int nrhs, int step, const VS
   for (int r = 0; r < VS(W); r++)
     if (r < nrhs) VS(store)(x + r * ldx, y[r]);
 }
-  #include "sweep_narrow.h"
+  #include "ops_sweep_narrow.h"
   #undef X
   #undef XT
   #undef XROWS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  sweep_narrow.h: sweeps with half-bandwidth k <= SPIKE_NARROW (template over the type of the factors and over X: one
-  right-hand side, or one in each lane of a vector).
+  ops_sweep_narrow.h: sweeps with half-bandwidth k <= SPIKE_NARROW (template over the type of the factors and over X:
+  one right-hand side, or one in each lane of a vector).
 
   In all four sweeps row i takes k earlier unknowns, whose coefficients lie at a fixed stride s from its diagonal
   element d:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tiles.cuh: how the CUDA backend stores a partitioned band, and what its files share */
+/* band_tiles.cuh: how the CUDA backend stores a partitioned band, and what its files share */
 #pragma once
 
 #include "kernels/common/cuda/scalar.cuh"
@@ -79,7 +79,7 @@ struct SpikeReport {
   int         count;                 /* of the spikes for the second launch of the tips                        */
 };
 
-/* Where the entries of a pattern go, made by the first fill (spike_fillmap.cu) */
+/* Where the entries of a pattern go, made by the first fill (fill_map.cu) */
 struct SpikeFillMap {
   int                 state;           /* 0: not looked at yet, 1: there is one, -1: there is none */
   int                 rows, tilerows;  /* shape of a unit of work */
@@ -93,7 +93,7 @@ struct SpikeFillMap {
   PetscReal           bytes;
 };
 
-struct SpikeTriSystems; /* spike_tridiagonal.cu */
+struct SpikeTriSystems; /* systems.cu */
 
 struct SpikeCUDA {
   SpikeTiles   t;
@@ -125,5 +125,5 @@ struct SpikeCUDA {
   /* what the setup functions since the last finish() were given for their outcomes */
   SpikeFillStats *fillstats;
   SpikePivot     *pivot, *reducedpivot;
-  PetscReal      *left, *right;
+  PetscReal      *falloff;
 };

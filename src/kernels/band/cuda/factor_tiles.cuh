@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lu_tiles.cuh: real tiles of up to 32 x 32 in shared memory and in fragments: copies, products, elimination */
+/* factor_tiles.cuh: real tiles of up to 32 x 32 in shared memory and in fragments: copies, products, elimination */
 #pragma once
 
-#include "lu.cuh"
+#include "factor.cuh"
 #include "kernels/common/cuda/async.cuh"
 
 /*
@@ -35,7 +35,7 @@ struct SpikeLane {
 };
 
 template <int NB>
-struct SpikeBlocks {
+struct SpikeTileShape {
   static constexpr int H = (NB + 1) / 2, PLACES = 256 * NB;
 };
 
@@ -114,10 +114,10 @@ __device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, con
 {
 #pragma unroll(CORNER ? 1 : 2)
   for (int k = 0; k < NB; k++) {
-    double a[SpikeBlocks<NB>::H][4];
+    double a[SpikeTileShape<NB>::H][4];
 
 #pragma unroll
-    for (int m = 0; m < 2 * SpikeBlocks<NB>::H; m++)
+    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
 #pragma unroll
       for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? -l[at.at(m, k, e)] : 0.0;
 #pragma unroll
@@ -127,7 +127,7 @@ __device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, con
 
         SpikePair(u + at.pair(k, n), b);
 #pragma unroll
-        for (int h = 0; h < SpikeBlocks<NB>::H; h++) SpikeBlockProduct<NB>(d, h, n, a[h], b);
+        for (int h = 0; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(d, h, n, a[h], b);
       }
   }
 }
@@ -193,7 +193,7 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
                                                    int row0, int nrows, const SpikePivotPolicy &policy,
                                                    const SpikePivotRange &limits, SpikePivotState &st)
 {
-  constexpr int H    = SpikeBlocks<NB>::H;
+  constexpr int H    = SpikeTileShape<NB>::H;
   const int     lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   double       *put = rows + g * SPIKE_INVERT_LD + 2 * q, *get = rows + 2 * q * SPIKE_INVERT_LD + g;
   unsigned int  worst = 0;

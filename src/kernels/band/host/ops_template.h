@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  ops_template.h: all band kernels for one type of the factors, F = FREAL or FREAL complex; included once for each
+  precision
+*/
+typedef SPIKE_FIELD(FREAL) T(F);
+#define F T(F)
+
+#include "ops_lu_narrow.h"
+#include "ops_lu.h"
+#include "ops_sweep_panel.h"
+#include "ops_sweep_dot.h"
+#include "ops_sweep.h"
+
+const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {
+  .name        = SPIKE_ISANAME " " SPIKE_STRING(PRECISION),
+  .size        = sizeof(F),
+  .lu_worksize = T(LUWorkSize),
+  .lu          = T(LU),
+  .lower       = T(Lower),
+  .upper       = T(Upper),
+  .upper_t     = T(UpperT),
+  .lower_t     = T(LowerT),
+};
+
+#undef F
