@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  block.h: the contract between those who have small dense blocks (C, no CUDA) and the backends: a table of functions,
-  apart from SpikeKernels
+  block.h: the contract of the block kernels: tall blocks, matrices of small dense blocks, their incomplete factors.
+  Callers are C and know no CUDA; each backend is a table of functions
 */
 #pragma once
 
@@ -31,12 +31,12 @@ typedef struct {
   Operations (Afanasyev et al., Procedia Comp. Sci. 66, 2015, section 3). X, Y, Z tall: element (i, j) at [i + j ld], or
   with rowmajor at [i ld + j]; small ones are column-major always. [op] is =, += or -= as mode says.
 
-    AXPY            Y [op] X Z      Y n x m, X n x k, Z k x m small. Y may be X where ldy = ldx and k = m.      (k + m +
-                                    (m for += and -=)) n words
-    DOT             Y [op] X^H Z    Y k x m small, X n x k, Z n x m. Z may be X: it is read once then.            (k +
-                                    m) n words
-    MULT            Y [op] A X      Y n x m, n = bs mb; X has bs nb rows. X and Y apart.                         A once,
-                                    X and Y as often as a cache of the backend lets one hope
+    AXPY            Y [op] X Z      Y n x m, X n x k, Z k x m small. Y may be X where ldy = ldx and k = m.
+                                    Reads and writes (k + m) n words, and m n more for += and -=
+    DOT             Y [op] X^H Z    Y k x m small, X n x k, Z n x m. Z may be X: it is read once then.
+                                    Reads (k + m) n words
+    MULT            Y [op] A X      Y n x m, n = bs mb; X has bs nb rows. X and Y apart.
+                                    Reads A once, X and Y as often as the cache makes necessary
     MULT_TRANSPOSE  Y [op] A^T X    Y n x m, n = bs nb; X has bs mb rows. X and Y apart.
     MULT_HERMITIAN  Y [op] A^H X    the same
 
@@ -81,7 +81,7 @@ typedef struct {
 
 /*
   The pattern of L and U, on the host: SpikeBlockSymbolic() makes it and SpikeBlockPatternDestroy() frees it. Rows,
-  columns and tasks are blocks. Tasks are the subdomains: independent matrices one behind the other in the same arrays,
+  columns and tasks are blocks. Tasks are the subdomains: independent matrices one after the other in the same arrays,
   task t has rows start[t] <= i < start[t + 1], and no entry of L or U leaves it; lengths may differ, and be 0.
 
       A ~ (I + L)(D + U)    L strictly lower, U strictly upper, D the diagonal blocks, of which the inverses are kept,
@@ -178,8 +178,8 @@ struct _n_SpikeBlockKernels {
   PetscErrorCode (*run)(SpikeBlock *, PetscSpikePrecision, PetscInt count, const SpikeBlockTask tasks[]);
 
   /*
-    Two AXPY on the same rows, one behind the other, as run() with each would do it, but a row has both before the next
-    ones come: what both have comes from memory once. The second Y may be the first, and its X the first Y
+    Two AXPY on the same rows, one after the other, with the results of run() with each. Each row has both before the
+    next rows come: what both read comes from memory once. The second Y may be the first, and its X the first Y
   */
   PetscErrorCode (*chain)(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask tasks[2]);
 
@@ -272,7 +272,7 @@ PETSC_INTERN const SpikeBlockKernels SpikeBlockKernels_Host, SpikeBlockKernels_C
 PETSC_INTERN const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType);
 
 /*
-  block.c, blockcolor.c, blockqr.c, on the host:
+  block.c, color.c, qr.c, on the host:
 
   The pattern of blocks of a matrix in CSR of nb bs rows; bi [nb + 1] and bj are allocated, columns ascending. Columns
   from nb bs on are not allowed.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  tridiagonal.h: the contract between those who have tridiagonal systems (C, no CUDA) and the backends: a table of
-  functions, apart from SpikeKernels
+  tridiagonal.h: the contract of the kernels for tridiagonal systems. Callers are C and know no CUDA; each backend is a
+  table of functions
 */
 #pragma once
 
@@ -10,7 +10,7 @@
 typedef struct _n_SpikeTridiagonalKernels SpikeTridiagonalKernels;
 
 /*
-  Many tridiagonal systems, one behind the other in the same arrays, as cuSPARSE takes them: rows start[i] <= r <
+  Many tridiagonal systems, one after the other in the same arrays, as cuSPARSE takes them: rows start[i] <= r <
   start[i+1] are system i,
 
       dl_r x_(r-1) + d_r x_r + du_r x_(r+1) = b_r
@@ -21,39 +21,35 @@ typedef struct _n_SpikeTridiagonalKernels SpikeTridiagonalKernels;
   Algorithms, on a system of m rows. u are the numbers that are divided by; all of them are compared with the tolerance
   in setup(), and none is divided by before.
 
-    THOMAS     A = L U, u_r = d_r - l_r du_(r-1), l_r = dl_r / u_(r-1): L y = b downwards, U x = y upwards
+    THOMAS     A = L U, u_r = d_r - l_r du_(r-1), l_r = dl_r / u_(r-1): L y = b downwards, U x = y upwards.
                8 m operations
-    TWOWAY     the same from row 0 down and from row m - 1 up at once; row m / 2 is the last: u = d - l du - p dl with
-               both neighbours    8 m
-               (van der Vorst, Large tridiagonal and block tridiagonal linear systems on vector and parallel computers,
-               Par. Comp. 5, 1987: burn at both ends)
-    CR         rows 0, 2, 4, ... are eliminated from the others, whose system is tridiagonal and has m / 2 rows, and so
-               on; u: the diagonal
-               of the rows eliminated, pivots of LU in that order (Hockney, JACM 12, 1965)
-               17 m
-    PCR        all rows at once: from row r, with stride s = 1, 2, 4, ... < m, rows r - s and r + s are eliminated; then
-               m systems of one
-               row. u: the diagonal before each step and at the end (Hockney and Jesshope, Parallel Computers, 1981)
-               12 m log m
-    CRPCR      CR as long as more than `switchpoint` rows are left, then PCR, then back (Zhang, Cohen, Owens, Fast
+    TWOWAY     the same from row 0 down and from row m - 1 up at once; row m / 2 is the last, with both neighbours:
+               u = d - l du - p dl. 8 m operations (van der Vorst, Par. Comp. 5, 1987: burn at both ends)
+    CR         rows 0, 2, 4, ... are eliminated from the others, whose system is tridiagonal and has m / 2 rows, and
+               so on. u: the diagonal of the rows eliminated, pivots of LU in that order. 17 m operations
+               (Hockney, JACM 12, 1965)
+    PCR        all rows at once: from row r, with stride s = 1, 2, 4, ... < m, rows r - s and r + s are eliminated;
+               then m systems of one row. u: the diagonal before each step and at the end. 12 m log m operations
+               (Hockney and Jesshope, Parallel Computers, 1981)
+    CRPCR      CR while more than `switchpoint` rows are left, then PCR, then back (Zhang, Cohen, Owens, Fast
                tridiagonal solvers on the GPU, PPoPP 2010)
-    RD         u_r = q_r / q_(r-1), [q_r; q_(r-1)] = P_r [1; 0], P_r the prefix products of [d_r, -dl_r du_(r-1); 1, 0],
-               each divided by the power of two
-               that takes its largest entry to [1, 2): ratios do not change, nothing overflows. Both substitutions are
-               prefixes too, of (a, y) o (a', y') = (a a', y + a y'). u are the pivots of LU (Stone, JACM 20, 1973); the
-               form of Zhang, Cohen and Owens with matrices
-               3 x 3 divides by du instead and overflows for dominant systems of 64 rows in single precision
-               20 m log m
-    PARTITION  chunks of `chunk` rows: the last row of each is a separator, the others its interior, which the algorithm
-    `local` solves.
-               The Schur complement of the separators is tridiagonal again: PARTITION for long ones, else THOMAS. With
-               z1 = A_I^-T e_first, z2 = A_I^-T e_last of the interior behind a separator s and in front of it (setup):
-                   b'_s = b_s - dl_s (z2 . b_I) - du_s (z1 . b_J);   S x_s = b'_s;   x_I = A_I^-1 (b_I - dl_first
-                                                                     x_before - du_last x_behind)
+    RD         u_r = q_r / q_(r-1), [q_r; q_(r-1)] = P_r [1; 0]. P_r: prefix products of
+               [d_r, -dl_r du_(r-1); 1, 0], each divided by the power of two that takes its largest entry to [1, 2):
+               ratios do not change, nothing overflows. Both substitutions are prefixes too, of
+               (a, y) o (a', y') = (a a', y + a y'). u are the pivots of LU. 20 m log m operations (Stone, JACM 20,
+               1973). The form of Zhang, Cohen and Owens with 3 x 3 matrices divides by du instead and overflows for
+               dominant systems of 64 rows in single precision
+    PARTITION  chunks of `chunk` rows: the last row of each is a separator, the others its interior, which the
+               algorithm `local` solves. The Schur complement S of the separators is tridiagonal again: PARTITION for
+               long ones, else THOMAS. Of the interiors I before and J after a separator s, setup has
+               z2 = A_I^-T e_last and z1 = A_J^-T e_first:
+                   b'_s = b_s - dl_s (z2 . b_I) - du_s (z1 . b_J);   S x_s = b'_s;
+                   x_I  = A_I^-1 (b_I - dl_first x_before - du_last x_after)
                (the method of substructures: Wang, ACM TOMS 7, 1981, with the far couplings kept in S). z is not read
-               beyond the row behind which all |z_r| max(|dl_r|, |d_r|, |du_r|) are below PETSC_MACHINE_EPSILON / rows
-               of the largest: |b_r| <= 3 max(...) max |x|, so that less is lost than by the roundings of z . b, however
-               rows are scaled. An interior that is singular in a system that is not is reported.
+               beyond the row after which all |z_r| max(|dl_r|, |d_r|, |du_r|) are below
+               PETSC_MACHINE_EPSILON / rows of the largest: |b_r| <= 3 max(...) max |x|, so that less is lost than by
+               the roundings of z . b, however rows are scaled. An interior that is singular in a regular system is
+               reported.
 
   What an apply must read: THOMAS, TWOWAY 3 words of factors a row, b; x is written (and y written and read between,
   where the cache does not hold it). PARTITION 3 words and b; b and z again, where z reaches; x is written.

@@ -2,34 +2,27 @@
 /* block.cuh: what the files of the CUDA backend of block.h share */
 #pragma once
 
-#include "kernels/block/block.h"
+#include "policy.cuh"
 #include "kernels/common/cuda/mma.cuh"
 #include <petscdevice_cuda.h>
-
-#define SPIKE_BLOCK_THREADS 512
-#define SPIKE_BLOCK_WARPS   (SPIKE_BLOCK_THREADS / 32)
-#define SPIKE_BLOCK_ITEMS   32    /* tasks of a launch: they are its argument, of at most 4096 bytes */
-#define SPIKE_BLOCK_TICKETS 33    /* of a task: of its blocks of threads in groups, and of the groups */
-#define SPIKE_BLOCK_SHARED  32768 /* bytes */
 
 /* A sum, in double precision */
 typedef SpikeDouble SpikeBlockSum;
 
-/*
-  What a launch knows of a task. first: its first block of threads; k: of a product the block rows of a warp; both: a
-  kernel that has both layouts serves it
-*/
+/* What a launch knows of a task */
 typedef struct {
-  int             kind;
-  SpikeBlockMode  mode;
-  bool            rowmajor, wide, same, conjugate, both;
-  int             k, m, bs;
-  unsigned        first, ticket;
-  PetscInt        n; /* rows of Y, or of X; block rows of Y in products */
+  SpikeBlockKind kind;
+  SpikeBlockMode mode;
+  int            columns; /* of the kernel: at least k and m */
+  /* wide: Y, and X of tall blocks, at multiples of 16 bytes; same: Z is X */
+  bool            rowmajor, wide, same, conjugate;
+  int             k, m, bs;      /* k of WIDE and VECTOR: the block rows of a warp */
+  unsigned        first, ticket; /* first thread block; number of the task in the batch */
+  PetscInt        n;             /* rows of Y, or of X; of a product: block rows of Y */
   const void     *X, *Z, *a;
   void           *Y;
   PetscCount      ldx, ldz, ldy;
-  const PetscInt *ai, *aj, *at; /* at: where in a the blocks are, NULL: in this order */
+  const PetscInt *ai, *aj, *at; /* at: where in a the blocks are; NULL: in this order */
   SpikeBlockSum  *partials;
 } SpikeBlockItem;
 
@@ -38,21 +31,6 @@ typedef struct {
   unsigned      *tickets;
   SpikeBlockItem item[SPIKE_BLOCK_ITEMS];
 } SpikeBlockBatch;
-
-/*
-  Kinds of tasks: what has a kernel body of its own. Numbers of columns: up to 4, 8, 16, 32; of a product up to 8, 16,
-  32; with blocks of 4, 8 or 16 up to 4, 8, 16, 32, by lanes up to 4, 8, 16, and 1
-*/
-enum {
-  SPIKE_BLOCK_KIND_AXPY      = 0,
-  SPIKE_BLOCK_KIND_DOT       = 4,
-  SPIKE_BLOCK_KIND_MULT      = 8,
-  SPIKE_BLOCK_KIND_TRANSPOSE = 11,
-  SPIKE_BLOCK_KIND_WIDE      = 14,
-  SPIKE_BLOCK_KIND_LANES     = 18,
-  SPIKE_BLOCK_KIND_VECTOR    = 21,
-  SPIKE_BLOCK_KINDS          = 22
-};
 
 /* The state: SpikeBlock.data */
 typedef struct {
@@ -77,19 +55,14 @@ static inline PetscErrorCode SpikeBlockStream(const SpikeBlock *s, cudaStream_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-__host__ __device__ static inline int SpikeBlockClass(int m)
-{
-  return m <= 4 ? 0 : m <= 8 ? 1 : m <= 16 ? 2 : 3;
-}
-
 /* A block of numbers of `size` bytes whose rows, or columns, all begin at multiples of `to` bytes */
 static inline bool SpikeBlockAligned(const void *p, PetscCount ld, size_t size, size_t to)
 {
   return (size_t)p % to == 0 && (size_t)ld * size % to == 0;
 }
 
-/* What a task says, all else zero */
-static inline void SpikeBlockDescribe(const SpikeBlockTask *task, SpikeBlockItem *t)
+/* What a task says, and of an axpy or dot its kernel; all else zero. size: bytes of a value */
+static inline void SpikeBlockDescribe(const SpikeBlockTask *task, int size, SpikeBlockItem *t)
 {
   memset((void *)t, 0, sizeof(*t));
   t->mode     = task->mode;
@@ -103,6 +76,16 @@ static inline void SpikeBlockDescribe(const SpikeBlockTask *task, SpikeBlockItem
   t->ldx      = task->ldx;
   t->ldz      = task->ldz;
   t->ldy      = task->ldy;
+  if (task->op == SPIKE_BLOCK_AXPY) {
+    t->kind    = SPIKE_BLOCK_KIND_AXPY;
+    t->columns = SpikeBlockColumns(PetscMax(t->k, t->m));
+    t->wide    = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Y, t->ldy, size, 16);
+  } else if (task->op == SPIKE_BLOCK_DOT) {
+    t->kind    = SPIKE_BLOCK_KIND_DOT;
+    t->columns = SpikeBlockColumns(PetscMax(t->k, t->m));
+    t->wide    = SpikeBlockAligned(t->X, t->ldx, size, 16) && SpikeBlockAligned(t->Z, t->ldz, size, 16);
+    t->same    = t->X == t->Z && t->ldx == t->ldz && t->k == t->m;
+  }
 }
 
 /* Task number i has columns that tall blocks can have */
@@ -115,12 +98,11 @@ static inline PetscErrorCode SpikeBlockCheckColumns(PetscInt i, PetscInt k, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LAYOUT, where a kernel knows it, or what the task says */
-#define SPIKE_BLOCK_ANY (-1)
-template <int LAYOUT>
-__device__ static __forceinline__ bool SpikeBlockRowmajor(const SpikeBlockItem &t)
+/* LAYOUT where the kernel knows it, or else what the task says */
+template <SpikeBlockLayout LAYOUT>
+__device__ static __forceinline__ bool SpikeBlockIsRowmajor(const SpikeBlockItem &t)
 {
-  return LAYOUT == SPIKE_BLOCK_ANY ? t.rowmajor : LAYOUT == 1;
+  return LAYOUT == SPIKE_BLOCK_EITHER ? t.rowmajor : LAYOUT == SPIKE_BLOCK_ROWMAJOR;
 }
 
 /* conj(v) where wanted, in real arithmetic v */
@@ -174,21 +156,23 @@ __device__ static __forceinline__ void SpikeBlockStore(V *p, bool wide, PetscInt
   }
 }
 
-/* block_run.cu */
+/* count elements of the device's memory, from the host's where there is something; NULL for none */
+template <typename X>
+static PetscErrorCode SpikeBlockMalloc_CUDA(PetscCount count, const X *from, cudaStream_t stream, X **ptr)
+{
+  PetscFunctionBegin;
+  *ptr = NULL;
+  if (count > 0) PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
+  if (count > 0 && from) {
+    PetscCallCUDA(cudaMemcpyAsync(*ptr, from, (size_t)count * sizeof(X), cudaMemcpyHostToDevice, stream));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)count * sizeof(X)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* run.cu, chain.cu */
 PETSC_INTERN PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *, PetscSpikePrecision, PetscInt, const SpikeBlockTask[]);
-/* block_chain.cu */
 PETSC_INTERN PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask[]);
+/* small.cu */
 PETSC_INTERN PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *, PetscSpikePrecision, PetscInt, PetscInt, const void *,
                                                     PetscBool, void *, void *, PetscReal, PetscInt *);
-/* block_lu.cu */
-PETSC_INTERN PetscErrorCode SpikeBlockLUBytes_CUDA(const SpikeBlockLU *, PetscReal *, PetscReal *);
-PETSC_INTERN PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *);
-PETSC_INTERN PetscErrorCode SpikeBlockLUDestroy_CUDA(SpikeBlockLU *);
-PETSC_INTERN PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *, PetscInt);
-PETSC_INTERN PetscErrorCode SpikeBlockLUFinish_CUDA(SpikeBlockLU *);
-PETSC_INTERN PetscErrorCode SpikeBlockLUGet_CUDA(SpikeBlockLU *, PetscScalar *, PetscScalar *, PetscScalar *);
-/* block_fill.cu, block_factor.cu, block_solve.cu */
-PETSC_INTERN PetscErrorCode SpikeBlockLUFill_CUDA(SpikeBlockLU *, const SpikeBlockCSR *, SpikeBlockFillStats *);
-PETSC_INTERN PetscErrorCode SpikeBlockLUFactor_CUDA(SpikeBlockLU *, SpikePivot *);
-PETSC_INTERN PetscErrorCode SpikeBlockLUSolve_CUDA(SpikeBlockLU *, SpikeBlockTrans, PetscInt, const PetscScalar *,
-                                                   PetscCount, PetscScalar *, PetscCount);

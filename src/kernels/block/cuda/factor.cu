@@ -2,8 +2,6 @@
 /* factor.cu: the factorization, all rows of all tasks in one launch */
 #include "short.cuh"
 
-#define SPIKE_BLOCK_FACTOR_MOST 8 /* warps of a row, at most */
-
 /*
   D <- D^-1 by Gauss-Jordan elimination with row exchanges, by a warp: the lanes r, r + bs, ... have row r. M is the
   block in shared memory, ld of a row. Returns the first step with a bad pivot that is not boosted, or bs; value is its
@@ -21,7 +19,7 @@ __device__ static int SpikeBlockInvert(int bs, int ld, SpikeBlockSum *M, double 
 
     if (l >= p && l < bs) {
       best = (double)PetscAbsScalar(M[l * ld + p]);
-      if (!(best - best == 0.0)) best = DBL_MAX; /* what is no number is found */
+      if (!(best - best == 0.0)) best = DBL_MAX; /* NaN is found */
     }
     for (int d = 16; d; d /= 2) {
       const double other = __shfl_xor_sync(SPIKE_WARP, best, d);
@@ -84,8 +82,8 @@ __device__ static int SpikeBlockInvert(int bs, int ld, SpikeBlockSum *M, double 
 
 /*
   L_ik <- A_ik D_k^-1 in S, shared, k ascending; then each warp takes blocks of U's row k, looks up where they belong in
-  row i, and subtracts L_ik U_kj there. A block is updated in the order of k. All threads of the block of threads call
-  it, and have met when it returns. Bytes: per entry of L a row of U and an inverse from the second-level cache, each
+  row i, and subtracts L_ik U_kj there. A block is updated in the order of k. All threads of the thread block call
+  it, and have met when it returns. Bytes: per entry of L a row of U and an inverse from the L2 cache, each
   block of row i once and once more for each update.
 */
 template <typename V>
@@ -226,7 +224,7 @@ struct SpikeBlockFactor {
 };
 
 /*
-  A block of threads has rows blockIdx.x, + gridDim.x, ... All blocks are there at once (a cooperative launch): the
+  A thread block has rows blockIdx.x, + gridDim.x, ... All blocks are there at once (a cooperative launch): the
   first row that is not done yet has all that it waits for, so that rows may wait for rows. Deterministic
 */
 template <typename V>
@@ -328,8 +326,6 @@ static PetscErrorCode SpikeBlockFactor_Private(const SpikeBlockLU *lu, const Spi
 {
   const SpikeBlockLUCUDA *h  = (const SpikeBlockLUCUDA *)lu->data;
   const PetscInt          bs = lu->p->bs;
-  /* long rows have many updates */
-  const int warps = !h->back ? SPIKE_BLOCK_FACTOR_MOST : bs > 16 ? 4 : 1;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemsetAsync(h->done, 0, (size_t)lu->p->nb * sizeof(*h->done), stream));
@@ -340,7 +336,8 @@ static PetscErrorCode SpikeBlockFactor_Private(const SpikeBlockLU *lu, const Spi
   else if (h->back && bs == 16)
     PetscCall(SpikeBlockFactor_Launch<V>(lu, pivot, SpikeBlockFactorShort_Kernel<16, V>, 1, 0, stream));
   else
-    PetscCall(SpikeBlockFactor_Launch<V>(lu, pivot, SpikeBlockFactor_Kernel<V>, warps,
+    PetscCall(SpikeBlockFactor_Launch<V>(lu, pivot, SpikeBlockFactor_Kernel<V>,
+                                         SpikeBlockFactorWarps(bs, h->back != NULL),
                                          (size_t)bs * (bs + 1) * sizeof(SpikeBlockSum), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,70 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lu.cu: the CUDA backend of block.h: its table, memory, matrices, and what factors consist of */
+/* lu.cu: factors of the CUDA backend of block.h: memory, order of rows, reports */
 #include "lu.cuh"
 
-/* count elements of the device's memory, from the host's where there is something; NULL for none */
-template <typename X>
-static PetscErrorCode SpikeBlockMalloc_Private(PetscCount count, const X *from, cudaStream_t stream, X **ptr)
-{
-  PetscFunctionBegin;
-  *ptr = NULL;
-  if (count > 0) PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
-  if (count > 0 && from) {
-    PetscCallCUDA(cudaMemcpyAsync(*ptr, from, (size_t)count * sizeof(X), cudaMemcpyHostToDevice, stream));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)count * sizeof(X)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockCreate_CUDA(SpikeBlock *s)
-{
-  SpikeBlockCUDA *h;
-  cudaStream_t    stream;
-  int             device;
-
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&h));
-  s->data = h;
-  PetscCall(SpikeBlockStream(s, &stream));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  PetscCall(SpikeBlockMalloc_Private<unsigned>(SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS, NULL, stream, &h->tickets));
-  PetscCallCUDA(cudaMemsetAsync(h->tickets, 0, SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS * sizeof(*h->tickets), stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockDestroy_CUDA(SpikeBlock *s)
-{
-  SpikeBlockCUDA *h = (SpikeBlockCUDA *)s->data;
-
-  PetscFunctionBegin;
-  if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* a machine without a device comes here too */
-  PetscCallCUDA(cudaFree(h->tickets));
-  PetscCallCUDA(cudaFree(h->partials));
-  PetscCall(PetscFree(s->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  ---- Matrices
-  ----------------------------------------------------------------------------------------------------------------
-*/
-/*
-  Rows of the transpose, and where the entries are, on the device; hti, where it is wanted, is the beginning of each
-  row, the caller's to free
-*/
-static PetscErrorCode SpikeBlockTransposeRows_Private(PetscInt mb, PetscInt nb, const PetscInt ai[],
-                                                      const PetscInt aj[], cudaStream_t stream, PetscInt **dti,
-                                                      PetscInt **dtj, PetscInt **dtp, PetscInt **hti)
+PetscErrorCode SpikeBlockTransposeRows_CUDA(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[],
+                                            cudaStream_t stream, PetscInt **dti, PetscInt **dtj, PetscInt **dtp,
+                                            PetscInt **hti)
 {
   const PetscInt nz = mb ? ai[mb] : 0;
   PetscInt      *ti, *tj, *tp;
 
   PetscFunctionBegin;
   PetscCall(SpikeBlockTransposePattern(mb, nb, ai, aj, &ti, &tj, &tp));
-  PetscCall(SpikeBlockMalloc_Private(nb + 1, ti, stream, dti));
-  PetscCall(SpikeBlockMalloc_Private(nz, tj, stream, dtj));
-  PetscCall(SpikeBlockMalloc_Private(nz, tp, stream, dtp));
+  PetscCall(SpikeBlockMalloc_CUDA(nb + 1, ti, stream, dti));
+  PetscCall(SpikeBlockMalloc_CUDA(nz, tj, stream, dtj));
+  PetscCall(SpikeBlockMalloc_CUDA(nz, tp, stream, dtp));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (hti) *hti = ti;
   else PetscCall(PetscFree(ti));
@@ -73,52 +22,6 @@ static PetscErrorCode SpikeBlockTransposeRows_Private(PetscInt mb, PetscInt nb, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SpikeBlockMatCreate_CUDA(SpikeBlock *s, PetscInt bs, PetscInt mb, PetscInt nb,
-                                               const PetscInt bi[], const PetscInt bj[], PetscBool trans,
-                                               SpikeBlockMat *A)
-{
-  SpikeBlockMatCUDA *m;
-  cudaStream_t       stream;
-  PetscInt           longest = 0;
-
-  PetscFunctionBegin;
-  PetscCheck(bs >= 1 && bs <= SPIKE_BLOCK_MAXBS, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "Blocks of %" PetscInt_FMT " rows, there are kernels for 1 to %d", bs, SPIKE_BLOCK_MAXBS);
-  PetscCall(SpikeBlockStream(s, &stream));
-  PetscCall(PetscNew(&m));
-  A->bs   = bs;
-  A->mb   = mb;
-  A->nb   = nb;
-  A->data = m;
-  for (PetscInt i = 0; i < mb; i++) longest = PetscMax(longest, bi[i + 1] - bi[i]);
-  m->even = longest <= 32 || longest / 4 <= bi[mb] / mb;
-  PetscCall(SpikeBlockMalloc_Private(mb + 1, bi, stream, &m->ai));
-  PetscCall(SpikeBlockMalloc_Private(bi[mb], bj, stream, &m->aj));
-  if (trans) PetscCall(SpikeBlockTransposeRows_Private(mb, nb, bi, bj, stream, &m->ti, &m->tj, &m->tp, NULL));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockMatDestroy_CUDA(SpikeBlock *s, SpikeBlockMat *A)
-{
-  SpikeBlockMatCUDA *m = (SpikeBlockMatCUDA *)A->data;
-
-  PetscFunctionBegin;
-  (void)s;
-  if (!m) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFree(m->ai));
-  PetscCallCUDA(cudaFree(m->aj));
-  PetscCallCUDA(cudaFree(m->ti));
-  PetscCallCUDA(cudaFree(m->tj));
-  PetscCallCUDA(cudaFree(m->tp));
-  PetscCall(PetscFree(A->data));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  ---- Factors
-  -----------------------------------------------------------------------------------------------------------------
-*/
 static size_t SpikeBlockElement_Private(const SpikeBlockLU *lu)
 {
   return SpikePrecisionBytes(lu->precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
@@ -148,9 +51,9 @@ PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *lu, PetscInt maxrhs)
   PetscCallCUDA(cudaFree(h->work));
   h->work    = NULL;
   lu->maxrhs = maxrhs;
-  PetscCall(SpikeBlockMalloc_Private<PetscScalar>(2 * (PetscCount)lu->p->nb * (lu->p->bs + lu->p->bs % 2) *
-                                                    PetscMin(maxrhs, SPIKE_BLOCK_MAXM),
-                                                  NULL, NULL, &h->work));
+  PetscCall(SpikeBlockMalloc_CUDA<PetscScalar>(2 * (PetscCount)lu->p->nb * (lu->p->bs + lu->p->bs % 2) *
+                                                 PetscMin(maxrhs, SPIKE_BLOCK_MAXM),
+                                               NULL, NULL, &h->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,7 +77,7 @@ static PetscErrorCode SpikeBlockSolveRows_Private(const SpikeBlockPattern *p, Pe
       r->other = p->oldrow ? p->oldrow[i] : i;
     }
   }
-  PetscCall(SpikeBlockMalloc_Private(2 * (PetscCount)p->nb, host, stream, rows));
+  PetscCall(SpikeBlockMalloc_CUDA(2 * (PetscCount)p->nb, host, stream, rows));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,8 +126,8 @@ static PetscErrorCode SpikeBlockFactorRows_Private(const SpikeBlockPattern *p, c
     host[t].count = count;
     host[t].other = simple;
   }
-  PetscCall(SpikeBlockMalloc_Private(p->nb, host, stream, rows));
-  if (look) PetscCall(SpikeBlockMalloc_Private(p->li[p->nb] + 1, where, stream, back));
+  PetscCall(SpikeBlockMalloc_CUDA(p->nb, host, stream, rows));
+  if (look) PetscCall(SpikeBlockMalloc_CUDA(p->li[p->nb] + 1, where, stream, back));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host));
   PetscCall(PetscFree3(mark, alone, where));
@@ -232,7 +135,7 @@ static PetscErrorCode SpikeBlockFactorRows_Private(const SpikeBlockPattern *p, c
 }
 
 /*
-  What transposed solves want. Who comes late in the order of U has rows of U^T to wait for in the levels behind, and so
+  What transposed solves want. Who comes late in the order of U has rows of U^T to wait for in later levels, and so
   with L
 */
 PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *lu)
@@ -246,10 +149,8 @@ PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *lu)
   PetscFunctionBegin;
   if (h->LT.ai) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeBlockStream(lu->b, &stream));
-  PetscCall(
-    SpikeBlockTransposeRows_Private(p->nb, p->nb, p->ui, p->uj, stream, &h->UT.ai, &h->UT.aj, &h->UT.at, &ti[0]));
-  PetscCall(
-    SpikeBlockTransposeRows_Private(p->nb, p->nb, p->li, p->lj, stream, &h->LT.ai, &h->LT.aj, &h->LT.at, &ti[1]));
+  PetscCall(SpikeBlockTransposeRows_CUDA(p->nb, p->nb, p->ui, p->uj, stream, &h->UT.ai, &h->UT.aj, &h->UT.at, &ti[0]));
+  PetscCall(SpikeBlockTransposeRows_CUDA(p->nb, p->nb, p->li, p->lj, stream, &h->LT.ai, &h->LT.aj, &h->LT.at, &ti[1]));
   for (int n = 0; n < 2; n++) ai[n] = ti[n];
   PetscCall(SpikeBlockSolveRows_Private(p, PETSC_TRUE, order, ai, stream, &h->solve[1]));
   for (int n = 0; n < 2; n++) PetscCall(PetscFree(ti[n]));
@@ -270,19 +171,19 @@ PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *lu)
   h->multiprocessors = ((const SpikeBlockCUDA *)lu->b->data)->multiprocessors;
   h->nl              = p->li[p->nb];
   h->nu              = p->ui[p->nb];
-  PetscCall(SpikeBlockMalloc_Private(p->nb + 1, p->li, stream, &h->L.ai));
-  PetscCall(SpikeBlockMalloc_Private(h->nl, p->lj, stream, &h->L.aj));
-  PetscCall(SpikeBlockMalloc_Private(p->nb + 1, p->ui, stream, &h->U.ai));
-  PetscCall(SpikeBlockMalloc_Private(h->nu, p->uj, stream, &h->U.aj));
-  if (p->newrow) PetscCall(SpikeBlockMalloc_Private(p->nb, p->newrow, stream, &h->newrow));
+  PetscCall(SpikeBlockMalloc_CUDA(p->nb + 1, p->li, stream, &h->L.ai));
+  PetscCall(SpikeBlockMalloc_CUDA(h->nl, p->lj, stream, &h->L.aj));
+  PetscCall(SpikeBlockMalloc_CUDA(p->nb + 1, p->ui, stream, &h->U.ai));
+  PetscCall(SpikeBlockMalloc_CUDA(h->nu, p->uj, stream, &h->U.aj));
+  if (p->newrow) PetscCall(SpikeBlockMalloc_CUDA(p->nb, p->newrow, stream, &h->newrow));
   PetscCall(SpikeBlockSolveRows_Private(p, PETSC_FALSE, order, ai, stream, &h->solve[0]));
   PetscCall(SpikeBlockFactorRows_Private(p, stream, &h->factor, &h->back));
   PetscCall(
-    SpikeBlockMalloc_Private<char>((h->nl + h->nu + p->nb) * p->bs * p->bs * (PetscCount)SpikeBlockElement_Private(lu),
-                                   NULL, stream, (char **)&h->factors));
-  PetscCall(SpikeBlockMalloc_Private<unsigned>(p->nb, NULL, stream, &h->done));
-  PetscCall(SpikeBlockMalloc_Private<double>(p->nb, NULL, stream, &h->badvalue));
-  PetscCall(SpikeBlockMalloc_Private<SpikeBlockReport>(1, NULL, stream, &h->report));
+    SpikeBlockMalloc_CUDA<char>((h->nl + h->nu + p->nb) * p->bs * p->bs * (PetscCount)SpikeBlockElement_Private(lu),
+                                NULL, stream, (char **)&h->factors));
+  PetscCall(SpikeBlockMalloc_CUDA<unsigned>(p->nb, NULL, stream, &h->done));
+  PetscCall(SpikeBlockMalloc_CUDA<double>(p->nb, NULL, stream, &h->badvalue));
+  PetscCall(SpikeBlockMalloc_CUDA<SpikeBlockReport>(1, NULL, stream, &h->report));
   PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport)));
   PetscCall(SpikeBlockLUReserve_CUDA(lu, lu->maxrhs));
   if (lu->trans) PetscCall(SpikeBlockLUTransposed_CUDA(lu));
@@ -404,106 +305,3 @@ PetscErrorCode SpikeBlockLUGet_CUDA(SpikeBlockLU *lu, PetscScalar *L, PetscScala
   else PetscCall(SpikeBlockLUGetAll_Private<SpikeSingle>(lu, L, D, U));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/*
-  ---- Memory, time, the table
-  ---------------------------------------------------------------------------------------------------
-*/
-static PetscErrorCode SpikeBlockMemory_CUDA(PetscReal *bytes)
-{
-  size_t       free, total;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(PetscGetCurrentCUDAStream(&stream)); /* makes the device known to PETSc */
-  PetscCallCUDA(cudaMemGetInfo(&free, &total));
-  *bytes = (PetscReal)free;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockBegin_CUDA(SpikeBlock *s)
-{
-  PetscFunctionBegin;
-  (void)s;
-  PetscCall(PetscLogGpuTimeBegin());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockEnd_CUDA(SpikeBlock *s)
-{
-  PetscFunctionBegin;
-  (void)s;
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockAlloc_CUDA(SpikeBlock *s, size_t bytes, void **ptr)
-{
-  PetscFunctionBegin;
-  (void)s;
-  *ptr = NULL;
-  if (bytes) PetscCallCUDA(cudaMalloc(ptr, bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockRelease_CUDA(SpikeBlock *s, void **ptr)
-{
-  PetscFunctionBegin;
-  (void)s;
-  if (*ptr) PetscCallCUDA(cudaFree(*ptr));
-  *ptr = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockCopy_CUDA(SpikeBlock *s, PetscBool todevice, PetscBool fromdevice, void *dst,
-                                          const void *src, size_t bytes)
-{
-  const cudaMemcpyKind kind = todevice ? (fromdevice ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice)
-                                       : (fromdevice ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost);
-  cudaStream_t         stream;
-
-  PetscFunctionBegin;
-  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBlockStream(s, &stream));
-  PetscCallCUDA(cudaMemcpyAsync(dst, src, bytes, kind, stream));
-  if (kind != cudaMemcpyDeviceToDevice) PetscCallCUDA(cudaStreamSynchronize(stream));
-  if (kind == cudaMemcpyHostToDevice) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  if (kind == cudaMemcpyDeviceToHost) PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockSynchronize_CUDA(SpikeBlock *s)
-{
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(SpikeBlockStream(s, &stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const SpikeBlockKernels SpikeBlockKernels_CUDA = {"cuda",
-                                                  PETSC_MEMTYPE_CUDA,
-                                                  SpikeBlockCreate_CUDA,
-                                                  SpikeBlockDestroy_CUDA,
-                                                  SpikeBlockMatCreate_CUDA,
-                                                  SpikeBlockMatDestroy_CUDA,
-                                                  SpikeBlockRun_CUDA,
-                                                  SpikeBlockChain_CUDA,
-                                                  SpikeBlockCholesky_CUDA,
-                                                  SpikeBlockLUBytes_CUDA,
-                                                  SpikeBlockLUCreate_CUDA,
-                                                  SpikeBlockLUDestroy_CUDA,
-                                                  SpikeBlockLUReserve_CUDA,
-                                                  SpikeBlockLUFill_CUDA,
-                                                  SpikeBlockLUFactor_CUDA,
-                                                  SpikeBlockLUFinish_CUDA,
-                                                  SpikeBlockLUSolve_CUDA,
-                                                  SpikeBlockLUGet_CUDA,
-                                                  SpikeBlockMemory_CUDA,
-                                                  SpikeBlockBegin_CUDA,
-                                                  SpikeBlockEnd_CUDA,
-                                                  SpikeBlockAlloc_CUDA,
-                                                  SpikeBlockRelease_CUDA,
-                                                  SpikeBlockCopy_CUDA,
-                                                  SpikeBlockSynchronize_CUDA};

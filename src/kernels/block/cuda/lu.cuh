@@ -4,8 +4,6 @@
 
 #include "block.cuh"
 
-#define SPIKE_BLOCK_SHORT 32 /* entries of rows of L and U together, on average, that are short */
-
 /* Rows of L, U or of their transposes: at is NULL where the blocks are in this order */
 typedef struct {
   PetscInt *ai, *aj, *at;
@@ -63,15 +61,6 @@ struct SpikeBlockParts {
   }
 };
 
-/* Blocks of threads that a device holds at once, of a kernel: asked for once */
-template <typename K>
-static PetscErrorCode SpikeBlockResident(K kernel, int threads, int *resident)
-{
-  PetscFunctionBegin;
-  if (!*resident) PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(resident, kernel, threads, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Where column j is among the ascending aj[first .. last), or last */
 __device__ static __forceinline__ PetscInt SpikeBlockSearch(const PetscInt *aj, PetscInt first, PetscInt last,
                                                             PetscInt j)
@@ -87,7 +76,7 @@ __device__ static __forceinline__ PetscInt SpikeBlockSearch(const PetscInt *aj, 
   return lo < last && aj[lo] == j ? lo : last;
 }
 
-/* What another multiprocessor writes while this kernel runs is read past the first-level cache */
+/* What another multiprocessor writes while this kernel runs is read past the L1 cache */
 __device__ static __forceinline__ double SpikeBlockFresh(const double *p)
 {
   return __ldcg(p);
@@ -141,5 +130,23 @@ __device__ static __forceinline__ void SpikeBlockAwait(const unsigned *flag, boo
   __syncwarp();
 }
 
-/* block_lu.cu: what transposed solves want, if it is not there yet: waits then */
+/*
+  lu.cu: rows of the transpose, and where the entries are, on the device; hti, where it is wanted: the beginning of each
+  row, on the host, the caller's to free
+*/
+PETSC_INTERN PetscErrorCode SpikeBlockTransposeRows_CUDA(PetscInt mb, PetscInt nb, const PetscInt ai[],
+                                                         const PetscInt aj[], cudaStream_t, PetscInt **dti,
+                                                         PetscInt **dtj, PetscInt **dtp, PetscInt **hti);
+/* What transposed solves need, if it is not there yet: waits then */
 PETSC_INTERN PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUBytes_CUDA(const SpikeBlockLU *, PetscReal *, PetscReal *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUDestroy_CUDA(SpikeBlockLU *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeBlockLUFinish_CUDA(SpikeBlockLU *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUGet_CUDA(SpikeBlockLU *, PetscScalar *, PetscScalar *, PetscScalar *);
+/* fill.cu, factor.cu, solve.cu */
+PETSC_INTERN PetscErrorCode SpikeBlockLUFill_CUDA(SpikeBlockLU *, const SpikeBlockCSR *, SpikeBlockFillStats *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUFactor_CUDA(SpikeBlockLU *, SpikePivot *);
+PETSC_INTERN PetscErrorCode SpikeBlockLUSolve_CUDA(SpikeBlockLU *, SpikeBlockTrans, PetscInt, const PetscScalar *,
+                                                   PetscCount, PetscScalar *, PetscCount);

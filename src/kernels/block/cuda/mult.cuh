@@ -8,18 +8,16 @@
 #include "mult_lanes.cuh"
 #include "mult_wide.cuh"
 
-/* Pieces of a row that a warp has on their way at once */
-#define SPIKE_BLOCK_AHEAD 4
-
 /*
-  Any block size and alignment: Y [op] A X, or with A^T, of up to 8 NT columns. A warp makes 8 rows of a block row; a
+  Any block size and alignment: Y [op] A X, or with A^T, of up to COLUMNS columns. A warp makes 8 rows of a block row; a
   step is 4 columns of one of its blocks: the block's piece and that of X are the operands, as they lie in memory.
   Neighbouring warps have neighbouring block rows, whose pieces of X are likely to be in the same caches. Bytes: A and
   its indices once, Y once. Sums go along a row in the order of its blocks.
 */
-template <int NT, bool TRANS, typename V>
+template <int COLUMNS, bool TRANS, typename V>
 __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, unsigned block)
 {
+  constexpr int NT = COLUMNS / 8;
   const int l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = t.bs, tiles = (bs + 7) / 8, steps = (bs + 3) / 4;
   const PetscCount unit = (PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32);
   const PetscInt   row  = (PetscInt)(unit / tiles);
@@ -90,93 +88,28 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
     }
 }
 
-/* The same with one of the ways for blocks of 4, 8 and 16. BS: 0, or that of all tasks */
-template <int CLASS, int BS, bool ROWMAJOR, typename V>
-__device__ static __forceinline__ void SpikeBlockMultWideAny(const SpikeBlockItem &t, unsigned block)
-{
-  constexpr int NT = CLASS < 2 ? 1 : 1 << (CLASS - 1);
-  const int     bs = BS ? BS : t.bs;
-
-  if (bs == 4) SpikeBlockMultWide<4, NT, CLASS == 0, ROWMAJOR, V>(t, block);
-  else if (bs == 8) SpikeBlockMultWide<8, NT, false, ROWMAJOR, V>(t, block);
-  else SpikeBlockMultWide<16, NT, false, ROWMAJOR, V>(t, block);
-}
-
-template <int CLASS, int BS, bool ROWMAJOR, typename V>
-__device__ static __forceinline__ void SpikeBlockMultLanesAny(const SpikeBlockItem &t, unsigned block)
-{
-  if constexpr (CLASS == 0) {
-    if ((BS ? BS : t.bs) == 8) {
-      SpikeBlockMultLanes<8, 1, ROWMAJOR, V>(t, block);
-      return;
-    }
-  }
-  SpikeBlockMultLanes<4, 1 << CLASS, ROWMAJOR, V>(t, block);
-}
-
-template <typename V>
-__device__ static __forceinline__ void SpikeBlockMultVectorAny(const SpikeBlockItem &t, unsigned block)
-{
-  if (t.bs == 4) SpikeBlockMultVector<4, V>(t, block);
-  else if (t.bs == 8) SpikeBlockMultVector<8, V>(t, block);
-  else SpikeBlockMultVector<16, V>(t, block);
-}
-
-/* Threads of a block of a launch of one kind, and how many such blocks a multiprocessor must take */
-__host__ __device__ constexpr int SpikeBlockProductThreads(int kind)
-{
-  return kind < SPIKE_BLOCK_KIND_WIDE || kind == SPIKE_BLOCK_KIND_VECTOR
-         ? SPIKE_BLOCK_THREADS
-         : 32 * (kind < SPIKE_BLOCK_KIND_LANES ? SPIKE_BLOCK_WIDEWARPS : SPIKE_BLOCK_LANEWARPS);
-}
-
 /*
-  Block sizes, 0: any, and sizes of numbers as well: blocks of 4 are the faster the more warps there are, those of 8 and
-  16 are not
+  The rest of the description of a product: its kernel, block rows of a warp, matrix. Returns the thread blocks that it
+  wants
 */
-__host__ __device__ constexpr int SpikeBlockProductBlocks(int kind, int bs, int size, bool rowmajor)
-{
-  if (kind >= SPIKE_BLOCK_KIND_LANES && kind < SPIKE_BLOCK_KIND_VECTOR) return SpikeBlockLanesLeast(bs, size, rowmajor);
-  if (kind < SPIKE_BLOCK_KIND_WIDE || kind > SPIKE_BLOCK_KIND_WIDE + 2) return 2;
-  return kind == SPIKE_BLOCK_KIND_WIDE + 2 ? (bs == 8 && size == 4 ? 3 : 2) : bs == 4 && size <= 8 ? 4 : 3;
-}
-
-/* A product by its kind */
-template <int KIND, int BS, int LAYOUT, typename V>
-__device__ static __forceinline__ void SpikeBlockProduct_Device(const SpikeBlockItem &t, unsigned block)
-{
-  if constexpr (KIND < SPIKE_BLOCK_KIND_TRANSPOSE)
-    SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_MULT), false, V>(t, block);
-  else if constexpr (KIND < SPIKE_BLOCK_KIND_WIDE)
-    SpikeBlockMult<1 << (KIND - SPIKE_BLOCK_KIND_TRANSPOSE), true, V>(t, block);
-  else if constexpr (KIND < SPIKE_BLOCK_KIND_LANES) {
-    if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, BS, true, V>(t, block);
-    else SpikeBlockMultWideAny<KIND - SPIKE_BLOCK_KIND_WIDE, BS, false, V>(t, block);
-  } else if constexpr (KIND < SPIKE_BLOCK_KIND_VECTOR) {
-    if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockMultLanesAny<KIND - SPIKE_BLOCK_KIND_LANES, BS, true, V>(t, block);
-    else SpikeBlockMultLanesAny<KIND - SPIKE_BLOCK_KIND_LANES, BS, false, V>(t, block);
-  } else SpikeBlockMultVectorAny<V>(t, block);
-}
-
-/* The rest of a product's description: kind, block rows of a warp, matrix. Blocks of threads that it wants */
-static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, const SpikeBlockTask *task,
+static inline unsigned SpikeBlockProductItem(PetscInt multiprocessors, int size, const SpikeBlockTask *task,
                                              SpikeBlockItem *t)
 {
   const SpikeBlockMat     *A       = task->A;
   const SpikeBlockMatCUDA *m       = (const SpikeBlockMatCUDA *)A->data;
   const bool               trans   = task->op != SPIKE_BLOCK_MULT;
-  const int                cls     = SpikeBlockClass((int)task->m);
+  const int                columns = SpikeBlockColumns((int)task->m);
   const bool               special = !trans && (A->bs == 4 || A->bs == 8 || A->bs == 16) && (size_t)A->a % 16 == 0;
   const bool               even    = SpikeBlockAligned(task->X, task->ldx, size, PetscMin(16, 2 * size));
-  const bool               pairs   = task->rowmajor ? cls < 2 || (task->m % 2 == 0 && even) : A->bs == 4 || even;
+  const bool               pairs   = task->rowmajor ? columns < 16 || (task->m % 2 == 0 && even) : A->bs == 4 || even;
   const bool               fits    = (PetscCount)A->nb <= (PetscCount)UINT_MAX &&
                     (task->rowmajor ? A->bs * task->ldx : A->bs) <= (PetscCount)(UINT_MAX / size);
   const bool lanes = special && m->even && task->m % 4 == 0 &&
-                     SpikeBlockLanesWanted(A->bs, cls, size, task->rowmajor ? true : false) &&
+                     SpikeBlockPrefersLanes((int)A->bs, columns, size, t->rowmajor) &&
                      (!task->rowmajor || SpikeBlockAligned(task->X, task->ldx, size, 16));
-  int        warps = SPIKE_BLOCK_WARPS;
-  PetscCount units;
+  PetscCount units; /* a warp each */
 
+  t->columns   = columns;
   t->conjugate = task->op == SPIKE_BLOCK_MULT_HERMITIAN;
   t->bs        = (int)A->bs;
   t->a         = A->a;
@@ -186,22 +119,17 @@ static inline unsigned SpikeBlockProductItem(int multiprocessors, size_t size, c
   t->n         = trans ? A->nb : A->mb;
   t->wide      = SpikeBlockAligned(t->Y, t->ldy, size, 16);
   if (lanes) {
-    t->kind = SPIKE_BLOCK_KIND_LANES + cls;
-    units   = ((PetscCount)t->n * t->bs * (1 << cls) + 31) / 32;
-    warps   = SPIKE_BLOCK_LANEWARPS;
-  } else if (special &&
-             (task->m == 1 || (pairs && fits))) { /* four waves of two blocks of threads a multiprocessor, or more */
-    const int side = (int)PetscMax(1, 512 / (A->bs * A->bs * (PetscInt)size));
-
-    t->kind = task->m == 1 ? SPIKE_BLOCK_KIND_VECTOR : SPIKE_BLOCK_KIND_WIDE + cls;
-    t->k    = (int)PetscMin(t->n / (8 * SPIKE_BLOCK_WARPS * (PetscInt)multiprocessors), 16);
-    t->k    = PetscMax(t->k, task->m == 1 ? side : 1);
+    t->kind = SPIKE_BLOCK_KIND_LANES;
+    units   = ((PetscCount)t->n * t->bs * (columns / 4) + 31) / 32;
+  } else if (special && (task->m == 1 || (pairs && fits))) {
+    t->kind = task->m == 1 ? SPIKE_BLOCK_KIND_VECTOR : SPIKE_BLOCK_KIND_WIDE;
+    t->k    = (int)SpikeBlockWarpRows(t->kind, t->n, A->bs, size, multiprocessors);
     units   = t->n / t->k + (t->n % t->k ? 1 : 0);
     if (task->m == 1) t->wide = (size_t)t->Y % 16 == 0;
-    else warps = SPIKE_BLOCK_WIDEWARPS;
   } else {
-    t->kind = (trans ? SPIKE_BLOCK_KIND_TRANSPOSE : SPIKE_BLOCK_KIND_MULT) + PetscMax(cls - 1, 0);
-    units   = (PetscCount)t->n * ((t->bs + 7) / 8);
+    t->kind    = trans ? SPIKE_BLOCK_KIND_TRANSPOSE : SPIKE_BLOCK_KIND_MULT;
+    t->columns = PetscMax(columns, 8);
+    units      = (PetscCount)t->n * ((t->bs + 7) / 8);
   }
-  return (unsigned)(units / warps + (units % warps ? 1 : 0));
+  return (unsigned)((units + SpikeBlockWarps(t->kind) - 1) / SpikeBlockWarps(t->kind));
 }

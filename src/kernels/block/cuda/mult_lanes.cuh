@@ -7,36 +7,17 @@
 
 #include "mult_vector.cuh"
 
-#define SPIKE_BLOCK_LANEWARPS 8 /* of a block of threads; in a launch of all kinds the others do nothing */
-
-/*
-  Of blocks of BS with up to 4 LC columns: lanes of a block, block rows side by side in a warp, blocks of each that are
-  on their way at once. Columns of X, apart in memory, want a load each:
-  one block at once was faster there. LEAST: blocks of threads that a multiprocessor must take.
-*/
-template <int BS, int LC, bool ROWMAJOR, typename V>
-struct SpikeBlockLanes {
-  static constexpr int G = BS * LC, ROWS = 32 / G, FIT = ROWMAJOR ? 128 / ((BS + 4) * (int)sizeof(V)) : 1,
-                       U = FIT >= 4 ? 4
-                         : FIT >= 2 ? 2
-                                    : 1;
+/* Lanes of a block, block rows side by side in a warp, blocks of each that are loaded at once: row-major, as columns
+  of X that are apart in memory want a load each, and one block at once is faster */
+template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
+struct SpikeBlockLanesShape {
+  static constexpr int G = BS * COLUMNS / 4, ROWS = 32 / G, FIT = ROWMAJOR ? 128 / ((BS + 4) * (int)sizeof(V)) : 1;
+  static constexpr int U = FIT >= 4 ? 4 : FIT >= 2 ? 2 : 1;
 };
-__host__ __device__ static constexpr int SpikeBlockLanesLeast(int bs, int size, bool rowmajor)
-{
-  return bs * size > 32 ? 2 : bs * size > 16 && rowmajor ? 3 : 4;
-}
-
-/* Where this is the fastest way on an H200 */
-static inline bool SpikeBlockLanesWanted(PetscInt bs, int cls, size_t size, bool rowmajor)
-{
-  if (bs != 4 && bs != 8) return false;
-  if (bs == 8 || size > 8) return cls == 0 && (size_t)bs * size <= 64;
-  return cls == 0 || (cls == 1 && (size == 4 || !rowmajor)) || (cls == 2 && size == 4);
-}
 
 /*
   Sums of 4 BS values over the lanes q = 0 .. BS - 1, H = BS / 2: half of what is left at a time, and lane q keeps
-  values 4 q to 4 q + 3, in front. Loops without an end known to the compiler would leave y in memory
+  values 4 q to 4 q + 3, at the beginning. Loops without an end known to the compiler would leave y in memory
 */
 template <int H, typename V>
 __device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
@@ -59,15 +40,17 @@ __device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
   q, half of what is left at a time, and lane q has four neighbours of Y. Sums go along a row in the order of its
   blocks, then over columns.
 */
-template <int BS, int LC, bool ROWMAJOR, typename V>
+template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
 __device__ static __forceinline__ void SpikeBlockMultLanes(const SpikeBlockItem &t, unsigned block)
 {
-  using K            = SpikeBlockLanes<BS, LC, ROWMAJOR, V>;
+  using K            = SpikeBlockLanesShape<COLUMNS, BS, ROWMAJOR, V>;
   constexpr int    U = K::U;
-  const int        l = (int)(threadIdx.x & 31), q = l % BS, column = 4 * (l / BS % LC);
-  const PetscCount first = ((PetscCount)block * SPIKE_BLOCK_LANEWARPS + (PetscCount)(threadIdx.x / 32)) * K::ROWS;
+  const int        l = (int)(threadIdx.x & 31), q = l % BS, column = 4 * (l / BS % (COLUMNS / 4));
+  const PetscCount first = ((PetscCount)block * SpikeBlockWarps(SPIKE_BLOCK_KIND_LANES) +
+                            (PetscCount)(threadIdx.x / 32)) *
+                           K::ROWS;
 
-  if (threadIdx.x >= 32 * SPIKE_BLOCK_LANEWARPS || first >= t.n) return;
+  if (first >= t.n) return;
   const PetscInt row = (PetscInt)PetscMin(first + l / K::G, (PetscCount)t.n - 1), begin = t.ai[row],
                  end = t.ai[row + 1];
   const int there    = column < t.m ? column : 0;

@@ -30,7 +30,7 @@ __device__ static __forceinline__ V SpikeBlockFma(V a, V x, V y)
   warp, U blocks of each are on their way at once
 */
 template <int BS, typename V>
-struct SpikeBlockVector {
+struct SpikeBlockVectorShape {
   static constexpr int P = 16 / (int)sizeof(V), R = BS / P, G = BS * R < 32 ? BS * R : 32, T = BS * R / G,
                        ROWS = 32 / G, U = T < 4 ? 4 / T : 1;
 };
@@ -44,7 +44,7 @@ struct SpikeBlockVector {
 template <int BS, typename V>
 __device__ static __forceinline__ void SpikeBlockMultVector(const SpikeBlockItem &t, unsigned block)
 {
-  using K            = SpikeBlockVector<BS, V>;
+  using K            = SpikeBlockVectorShape<BS, V>;
   constexpr int    P = K::P, R = K::R, G = K::G, T = K::T, U = K::U;
   const int        l = (int)(threadIdx.x & 31), group = l / G, sub = l % G;
   const PetscInt   row0 = (PetscInt)(((PetscCount)block * SPIKE_BLOCK_WARPS + (PetscCount)(threadIdx.x / 32)) * t.k);

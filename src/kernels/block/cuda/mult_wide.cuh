@@ -7,9 +7,6 @@
 
 #include "block.cuh"
 
-/* of a block of threads: three of them have 80 registers a thread; in a launch of all kinds the others do nothing */
-#define SPIKE_BLOCK_WIDEWARPS 8
-
 __device__ static __forceinline__ double SpikeBlockShuffle(double v, int lane)
 {
   return __shfl_sync(SPIKE_WARP, v, lane);
@@ -22,7 +19,7 @@ __device__ static __forceinline__ SpikeDouble SpikeBlockShuffle(SpikeDouble v, i
 }
 #endif
 
-/* bytes, a multiple of 16, from a on are fetched into the second-level cache; a at a multiple of 16 */
+/* bytes, a multiple of 16, from a on are fetched into the L2 cache; a at a multiple of 16 */
 __device__ static __forceinline__ void SpikeBlockPrefetch(const void *a, unsigned bytes)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -34,8 +31,8 @@ __device__ static __forceinline__ void SpikeBlockPrefetch(const void *a, unsigne
 }
 
 /*
-  Blocks of BS = 4, 8, 16, up to 8 NT columns, or with PACKED (BS = 4) up to 4. A tile is 8 x 8 sums. How a warp uses
-  it:
+  Blocks of BS = 4, 8, 16 and up to COLUMNS columns, 8 NT of them, or 4 with PACKED. A tile is 8 x 8 sums. How a warp
+  uses it:
     BS = 4    one load takes two blocks, whose rows are the tile's upper and lower half. Times the rows of X of the
               first, the upper half counts; times those of the second, the lower one, in another tile.
     PACKED    both at once: the columns of X of the first are the tile's left half, those of the second its right half;
@@ -45,8 +42,10 @@ __device__ static __forceinline__ void SpikeBlockPrefetch(const void *a, unsigne
   What does not count is never looked at. Blocks with an even number are the first of their pair, so that sums have the
   same order however rows are dealt to warps. Columns of B are such that a lane's loads and stores are wide.
 */
-template <int BS, int NT, bool PACKED, typename V>
-struct SpikeBlockWide {
+template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
+struct SpikeBlockWideShape {
+  static constexpr bool PACKED = BS == 4 && COLUMNS == 4;
+  static constexpr int  NT     = COLUMNS < 8 ? 1 : COLUMNS / 8;
   /* rows and steps of a lane, tiles */
   static constexpr int H = BS == 16 ? 2 : 1, S = BS / 4, C = BS == 4 && !PACKED ? 2 : H;
   /* blocks of a load of A, of X */
@@ -63,8 +62,51 @@ struct SpikeBlockWide {
   /* the column of a block that is the lane's in step s */
   __device__ static __forceinline__ int step(int s, int q) { return BS == 4 ? q : 8 * (s / 2) + 2 * q + s % 2; }
 
+  /*
+    a <- the lane's pieces of blocks b, ..., b + U - 1 of A, the last block again for those from `end` on. A: the lane's
+    piece of the first block
+  */
+  __device__ static __forceinline__ void loada(const V *A, PetscInt b, PetscInt end, V a[U / PAIR][S][H])
+  {
+    const PetscInt half = BS == 4 ? (PetscInt)(threadIdx.x & 31) / 16 : 0;
+
+    if (b + U <= end) {
+      const V *p = A + (PetscCount)(b + half) * BS * BS;
+
+#pragma unroll
+      for (int u = 0; u < U; u += PAIR)
+#pragma unroll
+        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + u * BS * BS + step(s, 0) * BS, true, H, a[u / PAIR][s]);
+    } else {
+#pragma unroll
+      for (int u = 0; u < U; u += PAIR) {
+        const V *p = A + (PetscCount)PetscMin(b + u + half, end - 1) * BS * BS;
+
+#pragma unroll
+        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + step(s, 0) * BS, true, H, a[u / PAIR][s]);
+      }
+    }
+  }
+
+  /* x <- the lane's pieces of the block row of X at `at` bytes. X: the lane's piece of the first block row */
+  __device__ static __forceinline__ void loadx(const SpikeBlockItem &t, const V *const X[NT], size_t at, V x[S][NT])
+  {
+    constexpr int N = ROWMAJOR ? (NT == 1 ? 1 : 2) : (BS == 4 ? 1 : 2); /* values of a load */
+
+#pragma unroll
+    for (int s = 0; s < S; s += ROWMAJOR ? 1 : N)
+#pragma unroll
+      for (int j = 0; j < NT; j += ROWMAJOR ? N : 1) {
+        const V *p = (const V *)((const char *)X[j] + at) + step(s, 0) * (ROWMAJOR ? t.ldx : 1);
+        V        v[N];
+
+        SpikeBlockLoad<N>(p, true, N, v);
+#pragma unroll
+        for (int o = 0; o < N; o++) x[ROWMAJOR ? s : s + o][ROWMAJOR ? j + o : j] = v[o];
+      }
+  }
+
   /* Block row `row` of Y */
-  template <bool ROWMAJOR>
   __device__ static __forceinline__ void store(const SpikeBlockItem &t, PetscInt row, SpikeMMA c[C][NT])
   {
     constexpr int    N = NT == 1 ? 2 : 4; /* columns in a row */
@@ -119,21 +161,24 @@ struct SpikeBlockWide {
 };
 
 /*
-  Y [op] A X. A warp has t.k block rows, one behind the other: U of their blocks are on their way at once, whatever rows
-  they belong to, and those after the next U are fetched into the second-level cache. 32 indices come in one load, the
-  next 32 long before they are wanted. Row -1 is the block in front of the first, where the stream begins with the
-  second of a pair: it goes nowhere, nor does what comes behind the last block. Sums go along a row in the order of its
+  Y [op] A X. A warp has t.k block rows, one after the other: U of their blocks are on their way at once, whatever rows
+  they belong to, and those after the next U are fetched into the L2 cache. 32 indices come in one load, the
+  next 32 long before they are wanted. Row -1 is the block before the first, where the stream begins with the
+  second of a pair: it goes nowhere, nor does what comes after the last block. Sums go along a row in the order of its
   blocks.
 */
-template <int BS, int NT, bool PACKED, bool ROWMAJOR, typename V>
+template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
 __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &t, unsigned block)
 {
-  using W          = SpikeBlockWide<BS, NT, PACKED, V>;
-  constexpr int  H = W::H, S = W::S, U = W::U, PAIR = W::PAIR;
+  using W           = SpikeBlockWideShape<COLUMNS, BS, ROWMAJOR, V>;
+  constexpr int  NT = W::NT, H = W::H, S = W::S, U = W::U, PAIR = W::PAIR;
+  constexpr bool PACKED = W::PACKED;
   const int      l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, half = g / 4;
-  const PetscInt row0 = (PetscInt)(((PetscCount)block * SPIKE_BLOCK_WIDEWARPS + (PetscCount)(threadIdx.x / 32)) * t.k);
+  const PetscInt row0 = (PetscInt)(((PetscCount)block * SpikeBlockWarps(SPIKE_BLOCK_KIND_WIDE) +
+                                    (PetscCount)(threadIdx.x / 32)) *
+                                   t.k);
 
-  if (threadIdx.x >= 32 * SPIKE_BLOCK_WIDEWARPS || row0 >= t.n) return;
+  if (row0 >= t.n) return;
   const int      rows  = (int)PetscMin((PetscInt)t.k, t.n - row0);
   const PetscInt bound = l <= rows ? t.ai[row0 + l] : -1, begin = __shfl_sync(SPIKE_WARP, bound, 0),
                  end = __shfl_sync(SPIKE_WARP, bound, rows), b0 = begin & ~(PetscInt)(PAIR - 1);
@@ -161,10 +206,10 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
   for (int h = 0; h < W::C; h++)
 #pragma unroll
     for (int j = 0; j < NT; j++) c[h][j].clear();
-  /* Rows that end in front of block b are done */
+  /* Rows that end before block b are done */
   const auto finish = [&](PetscInt b) {
     while (stop == b) {
-      if (row >= 0) W::template store<ROWMAJOR>(t, row0 + row, c);
+      if (row >= 0) W::store(t, row0 + row, c);
 #pragma unroll
       for (int h = 0; h < W::C; h++)
 #pragma unroll
@@ -186,51 +231,12 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
     if (l == 0 && end - b > 2 * U)
       SpikeBlockPrefetch((const V *)t.a + (PetscCount)(b + 2 * U) * BS * BS,
                          (unsigned)(PetscMin(end - b - 2 * U, (PetscInt)U) * BS * BS * (int)sizeof(V)));
-    if (b + U <= end) {
-      const V *p = A + (PetscCount)(b + (BS == 4 ? half : 0)) * BS * BS;
-
+    W::loada(A, b, end, a);
 #pragma unroll
-      for (int u = 0; u < U; u += PAIR)
-#pragma unroll
-        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + u * BS * BS + W::step(s, 0) * BS, true, H, a[u / PAIR][s]);
-    } else {
-#pragma unroll
-      for (int u = 0; u < U; u += PAIR) {
-        const V *p = A + (PetscCount)PetscMin(b + u + (BS == 4 ? half : 0), end - 1) * BS * BS;
-
-#pragma unroll
-        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + W::step(s, 0) * BS, true, H, a[u / PAIR][s]);
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < U; u += W::XN) {
-      const size_t at = (size_t)(unsigned)__shfl_sync(SPIKE_WARP, index, (int)(b - chunk) + u + (PACKED ? half : 0)) *
-                        jump;
-
-      if (ROWMAJOR) {
-#pragma unroll
-        for (int s = 0; s < S; s++) {
-          if (NT == 1) x[u][s][0] = *((const V *)((const char *)X[0] + at) + W::step(s, 0) * t.ldx);
-          else {
-#pragma unroll
-            for (int j = 0; j < NT; j += 2)
-              SpikeBlockLoad<NT == 1 ? 1 : 2>((const V *)((const char *)X[j] + at) + W::step(s, 0) * t.ldx, true, 2,
-                                              x[u][s] + j);
-          }
-        }
-      } else {
-#pragma unroll
-        for (int j = 0; j < NT; j++)
-#pragma unroll
-          for (int s = 0; s < S; s += BS == 4 ? 1 : 2) {
-            V v[BS == 4 ? 1 : 2];
-
-            SpikeBlockLoad<BS == 4 ? 1 : 2>((const V *)((const char *)X[j] + at) + W::step(s, 0), true, 2, v);
-#pragma unroll
-            for (int o = 0; o < (BS == 4 ? 1 : 2); o++) x[u][s + o][j] = v[o];
-          }
-      }
-    }
+    for (int u = 0; u < U; u += W::XN)
+      W::loadx(t, X,
+               (size_t)(unsigned)__shfl_sync(SPIKE_WARP, index, (int)(b - chunk) + u + (PACKED ? half : 0)) * jump,
+               x[u]);
 #pragma unroll
     for (int u = 0; u < U; u += PACKED ? 2 : 1) {
       const PetscInt n = b + u;

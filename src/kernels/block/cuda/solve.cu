@@ -2,8 +2,6 @@
 /* solve.cu: both triangular solves, all rows of all tasks in one launch */
 #include "lu.cuh"
 
-#define SPIKE_BLOCK_SOLVE_THREADS 128
-
 /*
   Work vectors begin with all bits set, a number that no arithmetic makes: a value is there as soon as it is another
   one, and nothing else says so. Values of one word at a time.
@@ -68,61 +66,60 @@ __device__ static __forceinline__ void SpikeBlockLeaveWords(R *p, R v0, R v1)
 #endif
 }
 
-/* Two values of a column, rows 2 n and 2 n + 1 of a block */
+/* Two values of a column, rows 2 n and 2 n + 1 of a block, as words */
 struct SpikeBlockPair {
-  PetscScalar v[2];
+  static constexpr int WORDS = 2 * (int)(sizeof(PetscScalar) / sizeof(PetscReal));
 
+  PetscReal w[WORDS];
+
+  __device__ __forceinline__ void fill(PetscReal v)
+  {
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) w[i] = v;
+  }
   __device__ __forceinline__ void missing(void)
   {
-    PetscReal r;
-
-    if constexpr (sizeof(PetscReal) == 8) r = (PetscReal)__longlong_as_double(-1ll);
-    else r = (PetscReal)__int_as_float(-1);
-#if defined(PETSC_USE_COMPLEX)
-    v[0] = v[1] = PetscScalar(r, r);
-#else
-    v[0] = v[1] = r;
-#endif
+    if constexpr (sizeof(PetscReal) == 8) fill((PetscReal)__longlong_as_double(-1ll));
+    else fill((PetscReal)__int_as_float(-1));
   }
-  __device__ __forceinline__ void zero(void)
+#if defined(PETSC_USE_COMPLEX)
+  __device__ __forceinline__ PetscScalar get(int h) const
   {
-    v[0] = v[1] = 0.0;
+    return PetscScalar(w[2 * h], w[2 * h + 1]);
   }
-#if defined(PETSC_USE_COMPLEX)
+  __device__ __forceinline__ void put(int h, PetscScalar v)
+  {
+    w[2 * h]     = v.real();
+    w[2 * h + 1] = v.imag();
+  }
+#else
+  __device__ __forceinline__ PetscScalar get(int h) const
+  {
+    return w[h];
+  }
+  __device__ __forceinline__ void put(int h, PetscScalar v)
+  {
+    w[h] = v;
+  }
+#endif
   __device__ __forceinline__ bool there(void) const
   {
-    return SpikeBlockIsThere(v[0].real()) && SpikeBlockIsThere(v[0].imag()) && SpikeBlockIsThere(v[1].real()) &&
-           SpikeBlockIsThere(v[1].imag());
+    bool all = true;
+
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) all = all && SpikeBlockIsThere(w[i]);
+    return all;
   }
   __device__ __forceinline__ void poll(const PetscScalar *p)
   {
-  #pragma unroll
-    for (int h = 0; h < 2; h++) {
-      PetscReal re = v[h].real(), im = v[h].imag();
-
-      SpikeBlockPollWords(&re, &im, (const PetscReal *)(p + h));
-      v[h] = PetscScalar(re, im);
-    }
+#pragma unroll
+    for (int i = 0; i < WORDS; i += 2) SpikeBlockPollWords(&w[i], &w[i + 1], (const PetscReal *)p + i);
   }
   __device__ __forceinline__ void leave(PetscScalar *p) const
   {
-  #pragma unroll
-    for (int h = 0; h < 2; h++) SpikeBlockLeaveWords((PetscReal *)(p + h), v[h].real(), v[h].imag());
+#pragma unroll
+    for (int i = 0; i < WORDS; i += 2) SpikeBlockLeaveWords((PetscReal *)p + i, w[i], w[i + 1]);
   }
-#else
-  __device__ __forceinline__ bool there(void) const
-  {
-    return SpikeBlockIsThere(v[0]) && SpikeBlockIsThere(v[1]);
-  }
-  __device__ __forceinline__ void poll(const PetscScalar *p)
-  {
-    SpikeBlockPollWords(&v[0], &v[1], p);
-  }
-  __device__ __forceinline__ void leave(PetscScalar *p) const
-  {
-    SpikeBlockLeaveWords(p, v[0], v[1]);
-  }
-#endif
 };
 
 /* One of the two solves; D is applied at the end of a row, where it is */
@@ -161,35 +158,242 @@ struct SpikeBlockEntries {
 };
 
 /*
+  What a lane has of a row: rows 8 r + g of A's pieces, with columns from `from` on in each step; of the sums rows 8 r +
+  2 q and the next, columns 8 j + g. two: blocks of up to 4, of which a step has two entries, this lane `which`. m:
+  columns; col0: of all, the first; ldw: words from a column of the work vectors to the next
+*/
+template <int RT, int NT, bool TRANS, typename V>
+struct SpikeBlockSolveLane {
+  using P                    = SpikeBlockSolvePolicy<RT, NT>;
+  static constexpr int AHEAD = P::AHEAD, WAIT = P::WAIT, ACC = P::ACC;
+
+  int        g, q, bs, half, steps, which, from, m, col0;
+  bool       two, conjugate;
+  PetscCount ldw;
+
+  __device__ __forceinline__ SpikeBlockSolveLane(const SpikeBlockSolve &s) :
+    g((int)(threadIdx.x & 31) / 4),
+    q((int)threadIdx.x % 4),
+    bs(s.bs),
+    half((bs + 1) / 2),
+    m(s.m),
+    col0(0),
+    two(RT == 1 && bs <= 4),
+    conjugate(s.conjugate),
+    ldw(2 * (PetscCount)s.nb * half)
+  {
+    steps = two ? 1 : (bs + 7) / 8;
+    which = two ? q / 2 : 0;
+    from  = two ? 2 * (q % 2) : 2 * q;
+  }
+  /* element (row, column) of a block, or of its transpose */
+  __device__ __forceinline__ V element(const V *A, int row, int column) const
+  {
+    return SpikeBlockConj(TRANS ? A[column + row * bs] : A[row + column * bs], TRANS && conjugate);
+  }
+  __device__ __forceinline__ bool mine(int r, int j) const { return 8 * r + 2 * q < bs && 8 * j + g < m; }
+
+  __device__ __forceinline__ V diagonal(const V *D, int k8, int h, int r) const
+  {
+    const int at = 8 * r + g, column = 8 * k8 + 2 * q + h;
+
+    return at < bs && column < bs ? element(D, at, column) : V(0.0);
+  }
+
+  /*
+    The next AHEAD steps from entry e and step k of it on, `left` of them there: a <- -A, at <- half of where the lane's
+    values are in a column, -1 where it has none
+  */
+  __device__ __forceinline__ void load(const SpikeBlockSolvePhase &phase, const SpikeBlockRow &row, const V *A,
+                                       SpikeBlockEntries<TRANS> &entries, PetscCount left, PetscInt &e, int &k,
+                                       V a[AHEAD][2][RT], PetscInt at[AHEAD]) const
+  {
+#pragma unroll
+    for (int u = 0; u < AHEAD; u++) {
+#pragma unroll
+      for (int r = 0; r < RT; r++) a[u][0][r] = a[u][1][r] = V(0.0);
+      at[u] = -1;
+      if (u < left) {
+        const int      lane = (int)(e & 31) + which, column = 8 * k + from;
+        const PetscInt col   = __shfl_sync(SPIKE_WARP, entries.j, lane),
+                       place = TRANS ? __shfl_sync(SPIKE_WARP, entries.at, lane) : row.first + e + which;
+
+        if (e + which < row.count && column < bs) {
+          const V *p = A + place * (PetscCount)bs * bs;
+
+#pragma unroll
+          for (int h = 0; h < 2; h++)
+            if (column + h < bs) {
+#pragma unroll
+              for (int r = 0; r < RT; r++)
+                if (8 * r + g < bs) a[u][h][r] = -element(p, 8 * r + g, column + h);
+            }
+          at[u] = col * half + column / 2;
+        }
+        if (++k == steps) {
+          k = 0;
+          e += two ? 2 : 1;
+          if ((e & 31) == 0) entries.load(phase, row, e);
+        }
+      }
+    }
+  }
+
+  /* Sums that begin with the right-hand side, from b, or where `before` is given from the phase before: waited for */
+  __device__ __forceinline__ void begin(const PetscScalar *b, PetscCount ldb, const PetscScalar *before,
+                                        SpikeMMA c[ACC][RT][NT]) const
+  {
+    SpikeBlockPair v[RT][NT];
+    bool           missing;
+
+#pragma unroll
+    for (int r = 0; r < RT; r++)
+#pragma unroll
+      for (int j = 0; j < NT; j++) {
+        v[r][j].fill(0.0);
+        if (mine(r, j)) {
+          if (before) v[r][j].missing();
+          else {
+#pragma unroll
+            for (int h = 0; h < 2; h++)
+              if (8 * r + 2 * q + h < bs) v[r][j].put(h, b[8 * r + 2 * q + h + (col0 + 8 * j + g) * ldb]);
+          }
+        }
+      }
+    if (before) {
+      do {
+        missing = false;
+#pragma unroll
+        for (int r = 0; r < RT; r++)
+#pragma unroll
+          for (int j = 0; j < NT; j++) v[r][j].poll(before + 8 * r + 8 * j * ldw);
+#pragma unroll
+        for (int r = 0; r < RT; r++)
+#pragma unroll
+          for (int j = 0; j < NT; j++) missing = missing || !v[r][j].there();
+      } while (__any_sync(SPIKE_WARP, missing));
+    }
+#pragma unroll
+    for (int r = 0; r < RT; r++)
+#pragma unroll
+      for (int j = 0; j < NT; j++) {
+#pragma unroll
+        for (int h = 0; h < 2; h++) c[0][r][j].put(h, v[r][j].get(h));
+        if (ACC == 2) c[ACC - 1][r][j].clear();
+      }
+  }
+
+  /* c <- c + a x for WAIT steps, `left` of them there, when their values of x are: x is the lane's column */
+  __device__ __forceinline__ void update(const PetscScalar *x, PetscCount left, const V a[WAIT][2][RT],
+                                         const PetscInt at[WAIT], SpikeMMA c[ACC][RT][NT]) const
+  {
+    SpikeBlockPair v[WAIT][NT];
+    bool           missing;
+
+#pragma unroll
+    for (int u = 0; u < WAIT; u++)
+#pragma unroll
+      for (int j = 0; j < NT; j++) {
+        v[u][j].fill(0.0);
+        if (at[u] >= 0 && 8 * j + g < m) v[u][j].missing();
+      }
+    do {
+      missing = false;
+#pragma unroll
+      for (int u = 0; u < WAIT; u++)
+#pragma unroll
+        for (int j = 0; j < NT; j++) v[u][j].poll(x + 2 * (PetscCount)at[u] + 8 * j * ldw);
+#pragma unroll
+      for (int u = 0; u < WAIT; u++)
+#pragma unroll
+        for (int j = 0; j < NT; j++) missing = missing || !v[u][j].there();
+    } while (__any_sync(SPIKE_WARP, missing));
+#pragma unroll
+    for (int u = 0; u < WAIT; u++)
+      if (u < left) {
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+#pragma unroll
+          for (int r = 0; r < RT; r++)
+#pragma unroll
+            for (int j = 0; j < NT; j++) c[h % ACC][r][j].add(v[u][j].get(h), a[u][h][r]);
+      }
+  }
+
+  /* c <- D c; d: D where it was loaded early */
+  __device__ __forceinline__ void scale(const V *D, const V d[RT][2][RT], SpikeMMA c[RT][NT]) const
+  {
+    SpikeMMA y[RT][NT];
+
+#pragma unroll
+    for (int r = 0; r < RT; r++)
+#pragma unroll
+      for (int j = 0; j < NT; j++) y[r][j].clear();
+#pragma unroll
+    for (int k8 = 0; k8 < RT; k8++)
+#pragma unroll
+      for (int h = 0; h < 2; h++)
+#pragma unroll
+        for (int r = 0; r < RT; r++) {
+          const V a = P::EARLY ? d[k8][h][r] : diagonal(D, k8, h, r);
+
+#pragma unroll
+          for (int j = 0; j < NT; j++) y[r][j].add(PetscScalar(c[k8][j].get(h)), a);
+        }
+#pragma unroll
+    for (int r = 0; r < RT; r++)
+#pragma unroll
+      for (int j = 0; j < NT; j++) c[r][j] = y[r][j];
+  }
+
+  /* The row goes to who waits for it, and in the second phase to x */
+  __device__ __forceinline__ void store(const SpikeMMA c[RT][NT], PetscScalar *work, PetscScalar *x,
+                                        PetscCount ldx) const
+  {
+#pragma unroll
+    for (int r = 0; r < RT; r++)
+#pragma unroll
+      for (int j = 0; j < NT; j++)
+        if (mine(r, j)) {
+          SpikeBlockPair v;
+
+#pragma unroll
+          for (int h = 0; h < 2; h++) v.put(h, PetscScalar(c[r][j].get(h)));
+          v.leave(work + 8 * r + 8 * j * ldw);
+        }
+    if (!x) return;
+#pragma unroll
+    for (int r = 0; r < RT; r++)
+#pragma unroll
+      for (int j = 0; j < NT; j++)
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+          if (8 * r + 2 * q + h < bs && 8 * j + g < m)
+            x[8 * r + 2 * q + h + (col0 + 8 * j + g) * ldx] = PetscScalar(c[r][j].get(h));
+  }
+};
+
+/*
   A warp has a row of both solves in turn. All warps are there at once (a cooperative launch), so that the first row
   that is not done has all that it waits for. Per row  v = rhs - sum A_ij x_j,  x = D v where the phase has the diagonal
   blocks, by products of transposed 4 x 8 pieces, RT of rows and NT of columns: sums have a column in four lanes, two
   rows in each, and so are stored, loaded, and multiplied by D. A step is 8 columns of A, in two products that take
-  every second of them; of blocks of up to 4 it is two entries. What a row does not wait for is loaded before anything
-  is waited for: D, and AHEAD steps of A, as many as most rows have; its record and its columns come while the row
-  before is worked on. What is waited for is under way at once, WAIT steps of it. The two products of a step have sums
-  of their own (ACC), half as long a chain. Blocks of up to 4 are a matter of latency, not of bytes: with more than 8
-  columns more warps than one have a row, each its 8 columns. Work vectors are column-major, a block row has an even
-  number of rows in them. Bytes: factors once, rhs, x, and the work vectors twice. A column's sums do not depend on the
-  others.
+  every second of them. What a row does not wait for is loaded before anything is waited for: D, and AHEAD steps of A,
+  as many as most rows have; the record and the columns of a row come while the warp works on the row before. WAIT steps
+  are polled at once. The two products of a step have sums of their own (ACC), half as long a chain. Blocks of up to 4
+  are a matter of latency, not of bytes: with more than 8 columns 2^shift warps have a row, 8 columns each. Work vectors
+  are column-major, a block row has an even number of rows in them. Bytes: factors once, rhs, x, and the work vectors
+  twice. The sums of a column do not depend on other columns.
 */
 template <int RT, int NT, bool TRANS, typename V>
-__global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT <= 4 ? 3 : 1)
+__global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePolicy<RT, NT>::LEAST)
   SpikeBlockSolve_Kernel(const __grid_constant__ SpikeBlockSolve s, SpikeBlockParts<V> f)
 {
-  constexpr int AHEAD = RT == 1 ? 3
-                      : RT == 2 ? 6
-                      : NT == 1 ? 2
-                                : 1,
-                WAIT = RT == 2 && NT > 1 ? (NT == 2 ? 3 : 2) : AHEAD, ACC = RT <= 2 ? 2 : 1;
-  constexpr bool EARLY = RT <= 2 || NT == 1; /* D is loaded before the waits */
-  const int      shift = RT == 1 && NT == 1 ? s.shift : 0;
-  const int      l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, bs = s.bs, half = (bs + 1) / 2;
-  const bool     two = RT == 1 && bs <= 4;
-  /* of an entry; of two entries; first column of the lane */
-  const int        steps = two ? 1 : (bs + 7) / 8, which = two ? q / 2 : 0, from = two ? 2 * (q % 2) : 2 * q;
-  const PetscCount b2 = (PetscCount)bs * bs, ldw = 2 * (PetscCount)s.nb * half, size = s.m * ldw,
-                   end   = 2 * (PetscCount)s.nb << shift;
+  using P                                     = SpikeBlockSolvePolicy<RT, NT>;
+  constexpr int                         AHEAD = P::AHEAD, WAIT = P::WAIT, ACC = P::ACC;
+  const int                             shift = RT == 1 && NT == 1 ? s.shift : 0;
+  SpikeBlockSolveLane<RT, NT, TRANS, V> lane(s);
+  const PetscCount b2 = (PetscCount)s.bs * s.bs, size = s.m * lane.ldw, end = 2 * (PetscCount)s.nb << shift;
   const PetscCount warps = (PetscCount)gridDim.x * (blockDim.x / 32),
                    begin = (PetscCount)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
 
@@ -199,148 +403,41 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
 
   entries.load(s.phase[begin >> shift >= s.nb], row, 0);
   for (PetscCount t = begin; t < end; t += warps) {
-    const int                   number = t >> shift >= s.nb, col0 = 8 * (int)(t & ((1 << shift) - 1)), m = s.m - col0;
-    const SpikeBlockSolvePhase &phase = s.phase[number];
-    const PetscInt              first = row.first, count = row.count;
-    const PetscCount            old = (PetscCount)row.other * bs;
+    const int                   number = t >> shift >= s.nb;
+    const SpikeBlockSolvePhase &phase  = s.phase[number];
+    const PetscCount            old    = (PetscCount)row.other * s.bs;
     const V                    *A = phase.upper ? f.U : f.L, *D = f.D + row.i * b2;
-    /* what this phase makes, the lane's column */
-    PetscScalar        *mine  = s.work + number * size + (col0 + g) * ldw;
-    const PetscCount    here  = 2 * (PetscCount)row.i * half + 2 * q;
+
+    lane.col0 = 8 * (int)(t & ((1 << shift) - 1));
+    lane.m    = s.m - lane.col0;
+    /* what this phase makes, the lane's column; the lane's place in it */
+    PetscScalar        *mine  = s.work + number * size + (lane.col0 + lane.g) * lane.ldw;
+    const PetscCount    here  = 2 * (PetscCount)row.i * lane.half + 2 * lane.q;
     const SpikeBlockRow after = SpikeBlockRowLoad(s.rows, (t + 2 * warps) >> shift, end >> shift);
     SpikeMMA            c[ACC][RT][NT];
     V                   d[RT][2][RT];
-    PetscInt            e        = 0;
-    int                 k        = 0; /* the next step: entry, and columns from 8 k on */
-    const auto          diagonal = [&](int k8, int h, int r) {
-      const int at = 8 * r + g, column = 8 * k8 + 2 * q + h;
-
-      return at < bs && column < bs
-                      ? SpikeBlockConj(TRANS ? D[column + at * bs] : D[at + column * bs], TRANS && s.conjugate)
-                      : V(0.0);
-    };
+    PetscInt            e = 0;
+    int                 k = 0; /* the next step: entry, and columns from 8 k on */
 
     nextentries.load(s.phase[(t + warps) >> shift >= s.nb], next, 0);
-    if (EARLY && phase.diagonal) {
+    if (P::EARLY && phase.diagonal) {
 #pragma unroll
       for (int k8 = 0; k8 < RT; k8++)
 #pragma unroll
         for (int h = 0; h < 2; h++)
 #pragma unroll
-          for (int r = 0; r < RT; r++) d[k8][h][r] = diagonal(k8, h, r);
+          for (int r = 0; r < RT; r++) d[k8][h][r] = lane.diagonal(D, k8, h, r);
     }
-    for (bool begun = false;;) {
-      const PetscCount left = (PetscCount)(two ? (count - e + 1) / 2 : count - e) * steps - k;
+    for (bool begun = false;; begun = true) {
+      const PetscCount left = (PetscCount)(lane.two ? (row.count - e + 1) / 2 : row.count - e) * lane.steps - k;
       V                a[AHEAD][2][RT];
-      PetscInt         at[AHEAD]; /* half of where the lane's values are in a column, -1 where it has none */
-      bool             missing;
+      PetscInt         at[AHEAD];
 
-#pragma unroll
-      for (int u = 0; u < AHEAD; u++) {
-#pragma unroll
-        for (int r = 0; r < RT; r++) a[u][0][r] = a[u][1][r] = V(0.0);
-        at[u] = -1;
-        if (u < left) {
-          const int      lane = (int)(e & 31) + which, column = 8 * k + from;
-          const PetscInt col   = __shfl_sync(SPIKE_WARP, entries.j, lane),
-                         place = TRANS ? __shfl_sync(SPIKE_WARP, entries.at, lane) : first + e + which;
-
-          if (e + which < count && column < bs) {
-            const V *p = A + place * b2;
-
-#pragma unroll
-            for (int h = 0; h < 2; h++)
-              if (column + h < bs) {
-#pragma unroll
-                for (int r = 0; r < RT; r++)
-                  if (8 * r + g < bs)
-                    a[u][h][r] = -SpikeBlockConj(TRANS ? p[column + h + (8 * r + g) * bs]
-                                                       : p[8 * r + g + (column + h) * bs],
-                                                 TRANS && s.conjugate);
-              }
-            at[u] = col * half + column / 2;
-          }
-          if (++k == steps) {
-            k = 0;
-            e += two ? 2 : 1;
-            if ((e & 31) == 0) entries.load(phase, row, e);
-          }
-        }
-      }
-      if (!begun) { /* the right-hand side, from b or from the phase before */
-        SpikeBlockPair v[RT][NT];
-
-#pragma unroll
-        for (int r = 0; r < RT; r++)
-#pragma unroll
-          for (int j = 0; j < NT; j++) {
-            v[r][j].zero();
-            if (8 * r + 2 * q < bs && 8 * j + g < m) {
-              if (number) v[r][j].missing();
-              else {
-#pragma unroll
-                for (int h = 0; h < 2; h++)
-                  if (8 * r + 2 * q + h < bs) v[r][j].v[h] = s.b[old + 8 * r + 2 * q + h + (col0 + 8 * j + g) * s.ldb];
-              }
-            }
-          }
-        if (number) {
-          do {
-            missing = false;
-#pragma unroll
-            for (int r = 0; r < RT; r++)
-#pragma unroll
-              for (int j = 0; j < NT; j++) v[r][j].poll(mine - size + here + 8 * r + 8 * j * ldw);
-#pragma unroll
-            for (int r = 0; r < RT; r++)
-#pragma unroll
-              for (int j = 0; j < NT; j++) missing = missing || !v[r][j].there();
-          } while (__any_sync(SPIKE_WARP, missing));
-        }
-#pragma unroll
-        for (int r = 0; r < RT; r++)
-#pragma unroll
-          for (int j = 0; j < NT; j++) {
-#pragma unroll
-            for (int h = 0; h < 2; h++) c[0][r][j].put(h, v[r][j].v[h]);
-            if (ACC == 2) c[ACC - 1][r][j].clear();
-          }
-        begun = true;
-      }
+      lane.load(phase, row, A, entries, left, e, k, a, at);
+      if (!begun) lane.begin(s.b + old, s.ldb, number ? mine - size + here : NULL, c);
 #pragma unroll
       for (int w = 0; w < AHEAD; w += WAIT)
-        if (w < left) {
-          SpikeBlockPair x[WAIT][NT];
-
-#pragma unroll
-          for (int u = 0; u < WAIT; u++)
-#pragma unroll
-            for (int j = 0; j < NT; j++) {
-              x[u][j].zero();
-              if (at[w + u] >= 0 && 8 * j + g < m) x[u][j].missing();
-            }
-          do {
-            missing = false;
-#pragma unroll
-            for (int u = 0; u < WAIT; u++)
-#pragma unroll
-              for (int j = 0; j < NT; j++) x[u][j].poll(mine + 2 * (PetscCount)at[w + u] + 8 * j * ldw);
-#pragma unroll
-            for (int u = 0; u < WAIT; u++)
-#pragma unroll
-              for (int j = 0; j < NT; j++) missing = missing || !x[u][j].there();
-          } while (__any_sync(SPIKE_WARP, missing));
-#pragma unroll
-          for (int u = 0; u < WAIT; u++)
-            if (w + u < left) {
-#pragma unroll
-              for (int h = 0; h < 2; h++)
-#pragma unroll
-                for (int r = 0; r < RT; r++)
-#pragma unroll
-                  for (int j = 0; j < NT; j++) c[h % ACC][r][j].add(x[u][j].v[h], a[w + u][h][r]);
-            }
-        }
+        if (w < left) lane.update(mine, left - w, a + w, at + w, c);
       if (left <= AHEAD) break;
     }
     if (ACC == 2) {
@@ -351,50 +448,8 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
 #pragma unroll
           for (int h = 0; h < 2; h++) c[0][r][j].put(h, c[0][r][j].get(h) + c[ACC - 1][r][j].get(h));
     }
-    if (phase.diagonal) {
-      SpikeMMA y[RT][NT];
-
-#pragma unroll
-      for (int r = 0; r < RT; r++)
-#pragma unroll
-        for (int j = 0; j < NT; j++) y[r][j].clear();
-#pragma unroll
-      for (int k8 = 0; k8 < RT; k8++)
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-#pragma unroll
-          for (int r = 0; r < RT; r++) {
-            const V a = EARLY ? d[k8][h][r] : diagonal(k8, h, r);
-
-#pragma unroll
-            for (int j = 0; j < NT; j++) y[r][j].add(PetscScalar(c[0][k8][j].get(h)), a);
-          }
-#pragma unroll
-      for (int r = 0; r < RT; r++)
-#pragma unroll
-        for (int j = 0; j < NT; j++) c[0][r][j] = y[r][j];
-    }
-#pragma unroll
-    for (int r = 0; r < RT; r++)
-#pragma unroll
-      for (int j = 0; j < NT; j++)
-        if (8 * r + 2 * q < bs && 8 * j + g < m) {
-          SpikeBlockPair v;
-
-#pragma unroll
-          for (int h = 0; h < 2; h++) v.v[h] = PetscScalar(c[0][r][j].get(h));
-          v.leave(mine + here + 8 * r + 8 * j * ldw);
-        }
-    if (number) {
-#pragma unroll
-      for (int r = 0; r < RT; r++)
-#pragma unroll
-        for (int j = 0; j < NT; j++)
-#pragma unroll
-          for (int h = 0; h < 2; h++)
-            if (8 * r + 2 * q + h < bs && 8 * j + g < m)
-              s.x[old + 8 * r + 2 * q + h + (col0 + 8 * j + g) * s.ldx] = PetscScalar(c[0][r][j].get(h));
-    }
+    if (phase.diagonal) lane.scale(D, d, c[0]);
+    lane.store(c[0], mine + here, number ? s.x + old : NULL, s.ldx);
     row     = next;
     next    = after;
     entries = nextentries;
@@ -405,19 +460,20 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, RT <= 2 && RT * NT 
 template <int RT, int NT, bool TRANS, typename V>
 static PetscErrorCode SpikeBlockSolve_Launch(const SpikeBlockLU *lu, SpikeBlockSolve *s, cudaStream_t stream)
 {
-  static int              resident = 0;
+  static int              resident = 0; /* thread blocks on a multiprocessor, asked for once */
   const SpikeBlockLUCUDA *h        = (const SpikeBlockLUCUDA *)lu->data;
   const PetscInt          perblock = SPIKE_BLOCK_SOLVE_THREADS / 32;
+  const auto              kernel   = SpikeBlockSolve_Kernel<RT, NT, TRANS, V>;
   SpikeBlockParts<V>      f(lu);
   void                   *arguments[] = {s, &f};
+  PetscCount              blocks      = (((PetscCount)s->nb << s->shift) + perblock - 1) / perblock;
 
   PetscFunctionBegin;
-  PetscCall(SpikeBlockResident(SpikeBlockSolve_Kernel<RT, NT, TRANS, V>, SPIKE_BLOCK_SOLVE_THREADS, &resident));
-  PetscCallCUDA(
-    cudaLaunchCooperativeKernel((const void *)SpikeBlockSolve_Kernel<RT, NT, TRANS, V>,
-                                dim3((unsigned)PetscMin((((PetscCount)s->nb << s->shift) + perblock - 1) / perblock,
-                                                        (PetscCount)resident * h->multiprocessors)),
-                                dim3(SPIKE_BLOCK_SOLVE_THREADS), arguments, 0, stream));
+  if (!resident)
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, SPIKE_BLOCK_SOLVE_THREADS, 0));
+  blocks = PetscMin(blocks, (PetscCount)resident * h->multiprocessors);
+  PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)kernel, dim3((unsigned)blocks),
+                                            dim3(SPIKE_BLOCK_SOLVE_THREADS), arguments, 0, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -425,7 +481,7 @@ template <int RT, bool TRANS, typename V>
 static PetscErrorCode SpikeBlockSolve_Columns(const SpikeBlockLU *lu, SpikeBlockSolve *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  s->shift = RT > 1 || s->bs > 4 || s->m <= 8 ? 0 : s->m <= 16 ? 1 : 2;
+  s->shift = SpikeBlockSolveShift(s->bs, s->m);
   if (s->m <= 8 || s->shift) PetscCall((SpikeBlockSolve_Launch<RT, 1, TRANS, V>(lu, s, stream)));
   else if (s->m <= 16) PetscCall((SpikeBlockSolve_Launch<RT, 2, TRANS, V>(lu, s, stream)));
   else PetscCall((SpikeBlockSolve_Launch<RT, 4, TRANS, V>(lu, s, stream)));

@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tall.cuh: block axpy and block dot of tall blocks, by the warps of a block of threads */
+/* tall.cuh: block axpy and block dot of tall blocks, by the warps of a thread block */
 #pragma once
 
 #include "block.cuh"
 
-/* Values of a load of 16 bytes, 1 at least: rows of a column-major block that a lane reads at once */
-template <typename V>
-struct SpikeWide {
-  static constexpr int P = sizeof(V) >= 16 ? 1 : 16 / (int)sizeof(V);
-};
-
-/*
-  Columns of tall blocks, in numbers of 4 (KS) and 8 (MT): classes 4, 8, 16, 32. A warp has 8 H rows at a time, so many
-  that 64 bytes of each lane are on their way: 2 KB of a warp, 64 KB of a multiprocessor, which is what its share of the
-  memory's rate asks for at about a microsecond of latency.
-*/
-template <int CLASS, typename V>
-struct SpikeTall {
-  static constexpr int KS = 1 << CLASS, MT = CLASS < 2 ? 1 : 1 << (CLASS - 1), M = 4 << CLASS;
-  static constexpr int P = CLASS > 1 && SpikeWide<V>::P > 2 ? 2 : SpikeWide<V>::P, FULL = 64 / (KS * (int)sizeof(V));
-  /* C: of H at once in registers as sums */
-  static constexpr int H = FULL > 4 ? 4 : FULL > P ? FULL : P, C = KS > 2 && H > P ? P : H;
+/* Shapes of an axpy of up to COLUMNS columns: steps of 4 columns of X, tiles of 8 columns of Y */
+template <int COLUMNS, typename V>
+struct SpikeBlockAxpyShape {
+  static constexpr int KS = COLUMNS / 4, MT = COLUMNS < 8 ? 1 : COLUMNS / 8;
+  static constexpr int P = SpikeBlockAxpyRun(COLUMNS, sizeof(V)), H = SpikeBlockAxpyGroups(COLUMNS, sizeof(V));
+  static constexpr int C = KS > 2 && H > P ? P : H; /* groups of rows whose sums are in registers at once */
 };
 
 /* Rows in the order of the tiles: row h of lane group g */
 template <bool ROWS, int P>
-__device__ static __forceinline__ int SpikeTallRow(int h, int g)
+__device__ static __forceinline__ int SpikeBlockAxpyRow(int h, int g)
 {
   return ROWS ? 8 * h + g : (h / P) * 8 * P + P * g + h % P;
 }
@@ -34,18 +23,19 @@ __device__ static __forceinline__ int SpikeTallRow(int h, int g)
   Rows r to r + 8 H - 1 of X. FAST: all rows and columns of the class are there, and aligned; no load depends on a
   branch then, and all of them travel together
 */
-template <int CLASS, bool FAST, bool ROWS, typename V>
+template <int COLUMNS, bool FAST, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpyLoad(const SpikeBlockItem &t, PetscInt r,
-                                                          V x[][SpikeTall<CLASS, V>::KS])
+                                                          V x[][SpikeBlockAxpyShape<COLUMNS, V>::KS])
 {
-  constexpr int H = SpikeTall<CLASS, V>::H, KS = SpikeTall<CLASS, V>::KS, P = SpikeTall<CLASS, V>::P;
-  const int     l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
-  const V      *X = (const V *)t.X;
+  constexpr int H = SpikeBlockAxpyShape<COLUMNS, V>::H, KS = SpikeBlockAxpyShape<COLUMNS, V>::KS,
+                P = SpikeBlockAxpyShape<COLUMNS, V>::P;
+  const int l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4;
+  const V  *X = (const V *)t.X;
 
   if (ROWS) {
 #pragma unroll
     for (int h = 0; h < H; h++) {
-      const PetscInt i = r + SpikeTallRow<ROWS, P>(h, g);
+      const PetscInt i = r + SpikeBlockAxpyRow<ROWS, P>(h, g);
 
       SpikeBlockLoad<KS>(X + (PetscCount)i * t.ldx + q * KS, FAST || t.wide,
                          FAST      ? KS
@@ -56,7 +46,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyLoad(const SpikeBlockItem &
   } else {
 #pragma unroll
     for (int h = 0; h < H; h += P) {
-      const PetscInt i = r + SpikeTallRow<ROWS, P>(h, g);
+      const PetscInt i = r + SpikeBlockAxpyRow<ROWS, P>(h, g);
 
 #pragma unroll
       for (int s = 0; s < KS; s++) {
@@ -75,18 +65,18 @@ __device__ static __forceinline__ void SpikeBlockAxpyLoad(const SpikeBlockItem &
 }
 
 /* C of those rows of Y from h on, tile j of its columns */
-template <int CLASS, bool FAST, bool ROWS, typename V>
+template <int COLUMNS, bool FAST, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpyLoadTile(const SpikeBlockItem &t, PetscInt r, int h0, int j,
                                                               V y[][2])
 {
-  constexpr int C = SpikeTall<CLASS, V>::C, P = SpikeTall<CLASS, V>::P;
+  constexpr int C = SpikeBlockAxpyShape<COLUMNS, V>::C, P = SpikeBlockAxpyShape<COLUMNS, V>::P;
   const int     l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, column = 8 * j + 2 * q;
   const V      *Y = (const V *)t.Y;
 
-  if (t.mode == SPIKE_BLOCK_SET || (FAST && column >= SpikeTall<CLASS, V>::M)) return;
+  if (t.mode == SPIKE_BLOCK_SET || (FAST && column >= COLUMNS)) return;
 #pragma unroll
   for (int h = 0; h < C; h += ROWS ? 1 : P) {
-    const PetscInt i = r + SpikeTallRow<ROWS, P>(h0 + h, g);
+    const PetscInt i = r + SpikeBlockAxpyRow<ROWS, P>(h0 + h, g);
 
     if (ROWS)
       SpikeBlockLoad<2>(Y + (PetscCount)i * t.ldy + column, FAST || t.wide,
@@ -111,18 +101,18 @@ __device__ static __forceinline__ void SpikeBlockAxpyLoadTile(const SpikeBlockIt
   }
 }
 
-template <int CLASS, bool FAST, bool ROWS, typename V>
+template <int COLUMNS, bool FAST, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpyStoreTile(const SpikeBlockItem &t, PetscInt r, int h0, int j,
                                                                const SpikeMMA c[])
 {
-  constexpr int C = SpikeTall<CLASS, V>::C, P = SpikeTall<CLASS, V>::P;
+  constexpr int C = SpikeBlockAxpyShape<COLUMNS, V>::C, P = SpikeBlockAxpyShape<COLUMNS, V>::P;
   const int     l = (int)(threadIdx.x & 31), g = l / 4, q = l % 4, column = 8 * j + 2 * q;
   V            *Y = (V *)t.Y;
 
-  if (FAST && column >= SpikeTall<CLASS, V>::M) return;
+  if (FAST && column >= COLUMNS) return;
 #pragma unroll
   for (int h = 0; h < C; h += ROWS ? 1 : P) {
-    const PetscInt i = r + SpikeTallRow<ROWS, P>(h0 + h, g);
+    const PetscInt i = r + SpikeBlockAxpyRow<ROWS, P>(h0 + h, g);
 
     if (ROWS) {
       const V v[2] = {V(c[h].get(0)), V(c[h].get(1))};
@@ -146,10 +136,10 @@ __device__ static __forceinline__ void SpikeBlockAxpyStoreTile(const SpikeBlockI
 }
 
 /* Z in shared memory as the lanes want it: B(l % 4, l / 4) of step s and tile c */
-template <int CLASS, bool ROWS, typename V>
+template <int COLUMNS, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpyStage(const SpikeBlockItem &t, SpikeBlockSum *shared)
 {
-  constexpr int KS = SpikeTall<CLASS, V>::KS, MT = SpikeTall<CLASS, V>::MT;
+  constexpr int KS = SpikeBlockAxpyShape<COLUMNS, V>::KS, MT = SpikeBlockAxpyShape<COLUMNS, V>::MT;
   const V      *Z = (const V *)t.Z;
 
   for (int e = (int)threadIdx.x; e < KS * MT * 32; e += SPIKE_BLOCK_THREADS) {
@@ -161,20 +151,20 @@ __device__ static __forceinline__ void SpikeBlockAxpyStage(const SpikeBlockItem 
   __syncthreads();
 }
 
-template <int CLASS, bool FAST, bool ROWS, typename V>
+template <int COLUMNS, bool FAST, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &t, PetscInt r, bool stage,
                                                           SpikeBlockSum *shared)
 {
-  using T         = SpikeTall<CLASS, V>;
+  using T         = SpikeBlockAxpyShape<COLUMNS, V>;
   constexpr int H = T::H, C = T::C, KS = T::KS, MT = T::MT;
   const int     l     = (int)(threadIdx.x & 31);
   constexpr int UNITS = H / C * MT, AHEAD = UNITS < 2 || sizeof(V) < 8 ? 1 : 2; /* AHEAD: pieces of Y on their way */
   V             x[H][KS], y[AHEAD][C][2];
 
-  SpikeBlockAxpyLoad<CLASS, FAST, ROWS, V>(t, r, x);
+  SpikeBlockAxpyLoad<COLUMNS, FAST, ROWS, V>(t, r, x);
 #pragma unroll
-  for (int u = 0; u < AHEAD; u++) SpikeBlockAxpyLoadTile<CLASS, FAST, ROWS, V>(t, r, u / MT * C, u % MT, y[u]);
-  if (stage) SpikeBlockAxpyStage<CLASS, ROWS, V>(t, shared); /* while the first rows travel */
+  for (int u = 0; u < AHEAD; u++) SpikeBlockAxpyLoadTile<COLUMNS, FAST, ROWS, V>(t, r, u / MT * C, u % MT, y[u]);
+  if (stage) SpikeBlockAxpyStage<COLUMNS, ROWS, V>(t, shared); /* while the first rows travel */
   if (t.mode == SPIKE_BLOCK_SUB) {
 #pragma unroll
     for (int h = 0; h < H; h++)
@@ -189,13 +179,13 @@ __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &
 #pragma unroll
     for (int h = 0; h < C; h++) {
       c[h].clear();
-      if (t.mode != SPIKE_BLOCK_SET && !(FAST && 2 * (l % 4) >= T::M)) {
+      if (t.mode != SPIKE_BLOCK_SET && !(FAST && 2 * (l % 4) >= COLUMNS)) {
         c[h].put(0, y[u % AHEAD][h][0]);
         c[h].put(1, y[u % AHEAD][h][1]);
       }
     }
     if (u + AHEAD < UNITS)
-      SpikeBlockAxpyLoadTile<CLASS, FAST, ROWS, V>(t, r, (u + AHEAD) / MT * C, (u + AHEAD) % MT, y[u % AHEAD]);
+      SpikeBlockAxpyLoadTile<COLUMNS, FAST, ROWS, V>(t, r, (u + AHEAD) / MT * C, (u + AHEAD) % MT, y[u % AHEAD]);
 #pragma unroll
     for (int s = 0; s < KS; s++) {
       const SpikeBlockSum z = shared[(j * KS + s) * 32 + l];
@@ -203,16 +193,16 @@ __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &
 #pragma unroll
       for (int h = 0; h < C; h++) c[h].add(x[h0 + h][s], z);
     }
-    SpikeBlockAxpyStoreTile<CLASS, FAST, ROWS, V>(t, r, h0, j, c);
+    SpikeBlockAxpyStoreTile<COLUMNS, FAST, ROWS, V>(t, r, h0, j, c);
   }
 }
 
 /* Where rows, columns or alignment are lacking: apart, so that its registers are not those of the other steps */
-template <int CLASS, bool ROWS, typename V>
+template <int COLUMNS, bool ROWS, typename V>
 __device__ static __noinline__ void SpikeBlockAxpyEdge(const SpikeBlockItem &t, PetscInt r, bool stage,
                                                        SpikeBlockSum *shared)
 {
-  SpikeBlockAxpyStep<CLASS, false, ROWS, V>(t, r, stage, shared);
+  SpikeBlockAxpyStep<COLUMNS, false, ROWS, V>(t, r, stage, shared);
 }
 
 /*
@@ -221,122 +211,72 @@ __device__ static __noinline__ void SpikeBlockAxpyEdge(const SpikeBlockItem &t, 
   columns of X meet the rows of Z is the same in both. Bytes: X, Y once. Each row is made by one warp: its bits depend
   on nothing else.
 */
-template <int CLASS, bool ROWS, typename V>
+template <int COLUMNS, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpyLayout(const SpikeBlockItem &t, unsigned block, unsigned blocks,
                                                             SpikeBlockSum *shared)
 {
-  constexpr int    rows   = 8 * SpikeTall<CLASS, V>::H;
+  constexpr int    rows   = 8 * SpikeBlockAxpyShape<COLUMNS, V>::H;
   const PetscInt64 stride = (PetscInt64)blocks * SPIKE_BLOCK_WARPS * rows,
                    first  = (PetscInt64)block * SPIKE_BLOCK_WARPS * rows;
-  const bool full         = t.wide && t.k == SpikeTall<CLASS, V>::M && t.m == t.k;
+  const bool full         = t.wide && t.k == COLUMNS && t.m == t.k;
 
   for (PetscInt64 base = first; base < t.n; base += stride) { /* the same for all warps: they meet once */
     const PetscInt64 r = base + (PetscInt64)(threadIdx.x / 32) * rows;
 
     if (full && base + SPIKE_BLOCK_WARPS * rows <= t.n)
-      SpikeBlockAxpyStep<CLASS, true, ROWS, V>(t, (PetscInt)r, base == first, shared);
-    else SpikeBlockAxpyEdge<CLASS, ROWS, V>(t, (PetscInt)PetscMin(r, (PetscInt64)t.n), base == first, shared);
+      SpikeBlockAxpyStep<COLUMNS, true, ROWS, V>(t, (PetscInt)r, base == first, shared);
+    else SpikeBlockAxpyEdge<COLUMNS, ROWS, V>(t, (PetscInt)PetscMin(r, (PetscInt64)t.n), base == first, shared);
   }
 }
 
-template <int CLASS, int LAYOUT, typename V>
+template <int COLUMNS, SpikeBlockLayout LAYOUT, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpy(const SpikeBlockItem &t, unsigned block, unsigned blocks,
                                                       SpikeBlockSum *shared)
 {
-  if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockAxpyLayout<CLASS, true, V>(t, block, blocks, shared);
-  else SpikeBlockAxpyLayout<CLASS, false, V>(t, block, blocks, shared);
-}
-
-/* Rows that a block of threads takes at a time: of an axpy, of a dot */
-static inline PetscInt SpikeBlockAxpyTile(int cls, size_t size)
-{
-  static const int rows[][4] = {{SpikeTall<0, SpikeSingle>::H, SpikeTall<1, SpikeSingle>::H,
-                                 SpikeTall<2, SpikeSingle>::H, SpikeTall<3, SpikeSingle>::H},
-                                {SpikeTall<0, SpikeDouble>::H, SpikeTall<1, SpikeDouble>::H,
-                                 SpikeTall<2, SpikeDouble>::H, SpikeTall<3, SpikeDouble>::H}};
-
-  return SPIKE_BLOCK_WARPS * 8 * rows[size == sizeof(SpikeDouble) ? 1 : 0][cls];
-}
-__host__ __device__ static inline PetscInt SpikeBlockDotTile(int cls)
-{
-  return 16 * SPIKE_BLOCK_WARPS / (cls == 3 ? 2 : 1);
-}
-
-/* n / tile, rounded up; whether so many blocks of threads have more than 8 tiles each */
-__host__ __device__ static inline PetscInt SpikeBlockTiles(PetscInt n, PetscInt tile)
-{
-  return n / tile + (n % tile ? 1 : 0);
-}
-static inline bool SpikeBlockIsLong(PetscInt n, PetscInt tile, PetscInt blocks)
-{
-  return SpikeBlockTiles(n, tile) / 8 > blocks;
-}
-
-/*
-  Blocks of threads of an axpy of a class, at most so many. Where these would have many tiles each, and one for each
-  tile was faster on an H200 (8 columns in single precision, 8 and 16 column-major in double: 0.89 to 0.94 of a copy at
-  4000000 rows, not 0.86 to 0.9; but 4 columns 0.77, not 0.86), there are as many as tiles.
-*/
-static inline unsigned SpikeBlockAxpyBlocks(int cls, size_t size, bool rowmajor, PetscInt n, PetscInt most)
-{
-  const PetscInt tile = SpikeBlockAxpyTile(cls, size), tiles = SpikeBlockTiles(n, tile);
-  const bool     each = (size == 4 && cls == 1) || (size == 8 && (cls == 1 || cls == 2) && !rowmajor);
-
-  return (unsigned)(each && SpikeBlockIsLong(n, tile, most) ? tiles : PetscMin(tiles, most));
+  if (SpikeBlockIsRowmajor<LAYOUT>(t)) SpikeBlockAxpyLayout<COLUMNS, true, V>(t, block, blocks, shared);
+  else SpikeBlockAxpyLayout<COLUMNS, false, V>(t, block, blocks, shared);
 }
 
 /*
   Tiles of X^H Z that a warp has: IT x JT; IS warps share the rows of X. Up to 4 columns: two groups of rows side by
   side, and the sums are the blocks on the diagonal of a tile, added up
 */
-template <int CLASS>
-struct SpikeDot {
-  static constexpr bool PACKED = CLASS == 0;
-  static constexpr int  IT = CLASS < 2 ? 1 : 2, JT = CLASS < 2 ? 1 : 1 << (CLASS - 1), IS = CLASS == 3 ? 2 : 1;
+template <int COLUMNS>
+struct SpikeBlockDotShape {
+  static constexpr bool PACKED = COLUMNS == 4;
+  static constexpr int  IT = COLUMNS < 16 ? 1 : 2, JT = COLUMNS < 16 ? 1 : COLUMNS / 8, IS = COLUMNS == 32 ? 2 : 1;
   static constexpr int  E = IT * JT * 64, SUMS = IS * E; /* of a warp, of a block */
   static constexpr int  MOST  = SPIKE_BLOCK_SHARED / (int)sizeof(SpikeBlockSum) / E;
   static constexpr int  ROUND = SPIKE_BLOCK_WARPS < MOST ? SPIKE_BLOCK_WARPS : MOST;
 };
 
 /* Loads of a lane in a step: N of each tile, 64 bytes or a little more; rows that a warp takes at a time */
-template <int CLASS, typename V>
-struct SpikeDotStep {
-  static constexpr int WANT = 64 / ((SpikeDot<CLASS>::IT + SpikeDot<CLASS>::JT) * (int)sizeof(V)), P = SpikeWide<V>::P;
+template <int COLUMNS, typename V>
+struct SpikeBlockDotStep {
+  static constexpr int WANT = 64 /
+                              ((SpikeBlockDotShape<COLUMNS>::IT + SpikeBlockDotShape<COLUMNS>::JT) * (int)sizeof(V)),
+                       P    = SpikeBlockValues(sizeof(V));
   static constexpr int N    = WANT > P ? WANT / P *P : P;
-  static constexpr int ROWS = (SpikeDot<CLASS>::PACKED ? 8 : 4) * N;
+  static constexpr int ROWS = (SpikeBlockDotShape<COLUMNS>::PACKED ? 8 : 4) * N;
 };
-
-/* The blocks of threads of a dot depend on these alone, and so do the groups of them that add up their sums first */
-__host__ __device__ static inline unsigned SpikeBlockDotBlocks(PetscInt n, int cls, int multiprocessors)
-{
-  return (unsigned)PetscMax(1, PetscMin((cls == 3 ? 1 : 2) * (PetscInt)multiprocessors,
-                                        SpikeBlockTiles(n, SpikeBlockDotTile(cls))));
-}
-__host__ __device__ static inline unsigned SpikeBlockDotGroup(unsigned blocks, int sums)
-{
-  const unsigned most = blocks / (SPIKE_BLOCK_TICKETS - 1) + 1;
-
-  /* one block of threads reads 160 KB as fast as two groups of them meet */
-  return blocks * (unsigned)sums <= 20480 ? blocks : PetscMax(16u, most);
-}
 
 /*
   Pieces of a tall block as operands: lane (q, g) has value (row, column g of a tile) for NT tiles, N rows in turn.
   Column of a tile with number g
 */
 template <int NT>
-__device__ static __forceinline__ int SpikeDotColumn(bool rowmajor, int tile, int g)
+__device__ static __forceinline__ int SpikeBlockDotColumn(bool rowmajor, int tile, int g)
 {
   return rowmajor ? g * NT + tile : 8 * tile + g;
 }
 
 template <int NT, int N, bool PACKED, bool FAST, bool ROWS, typename V>
-__device__ static __forceinline__ void SpikeDotLoad(const V *X, PetscCount ld, int m, PetscInt n, PetscInt r, int tile0,
-                                                    int tiles, bool wide, V v[N][NT])
+__device__ static __forceinline__ void SpikeBlockDotLoad(const V *X, PetscCount ld, int m, PetscInt n, PetscInt r,
+                                                         int tile0, int tiles, bool wide, V v[N][NT])
 {
   const int l = (int)(threadIdx.x & 31), q = l % 4, g = PACKED ? l / 4 % 4 : l / 4, half = PACKED ? l / 16 : 0;
 
-  if (ROWS) { /* rows r + q + 4 k, those of the second half behind those of the first */
+  if (ROWS) { /* rows r + q + 4 k, those of the second half after those of the first */
 #pragma unroll
     for (int k = 0; k < N; k++) {
       const PetscInt i = r + (PACKED ? 8 * k + 4 * half : 4 * k) + q;
@@ -345,7 +285,7 @@ __device__ static __forceinline__ void SpikeDotLoad(const V *X, PetscCount ld, i
       SpikeBlockLoad<NT>(X + (PetscCount)i * ld + c, FAST || wide, FAST ? NT : i < n ? m - c : 0, v[k]);
     }
   } else { /* P rows at once */
-    constexpr int P = SpikeWide<V>::P;
+    constexpr int P = SpikeBlockValues(sizeof(V));
 
 #pragma unroll
     for (int k = 0; k < N; k += P) {
@@ -364,21 +304,21 @@ __device__ static __forceinline__ void SpikeDotLoad(const V *X, PetscCount ld, i
   }
 }
 
-template <int CLASS, bool FAST, bool ROWS, typename V>
+template <int COLUMNS, bool FAST, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockDotRows(const SpikeBlockItem &t, PetscInt r, int is,
-                                                         SpikeMMA c[][SpikeDot<CLASS>::JT])
+                                                         SpikeMMA c[][SpikeBlockDotShape<COLUMNS>::JT])
 {
-  using D          = SpikeDot<CLASS>;
-  constexpr int IT = D::IT, JT = D::JT, N = SpikeDotStep<CLASS, V>::N;
+  using D          = SpikeBlockDotShape<COLUMNS>;
+  constexpr int IT = D::IT, JT = D::JT, N = SpikeBlockDotStep<COLUMNS, V>::N;
   V             x[N][IT], z[N][JT];
 
-  SpikeDotLoad<IT, N, D::PACKED, FAST, ROWS>((const V *)t.X, t.ldx, t.k, t.n, r, is * IT, IT * D::IS, t.wide, x);
+  SpikeBlockDotLoad<IT, N, D::PACKED, FAST, ROWS>((const V *)t.X, t.ldx, t.k, t.n, r, is * IT, IT * D::IS, t.wide, x);
   if (IT == JT && t.same) {
 #pragma unroll
     for (int k = 0; k < N; k++)
 #pragma unroll
       for (int j = 0; j < JT; j++) z[k][j] = x[k][j % IT];
-  } else SpikeDotLoad<JT, N, D::PACKED, FAST, ROWS>((const V *)t.Z, t.ldz, t.m, t.n, r, 0, JT, t.wide, z);
+  } else SpikeBlockDotLoad<JT, N, D::PACKED, FAST, ROWS>((const V *)t.Z, t.ldz, t.m, t.n, r, 0, JT, t.wide, z);
 #pragma unroll
   for (int k = 0; k < N; k++)
 #pragma unroll
@@ -390,18 +330,18 @@ __device__ static __forceinline__ void SpikeBlockDotRows(const SpikeBlockItem &t
     }
 }
 
-template <int CLASS, bool ROWS, typename V>
+template <int COLUMNS, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockDotAll(const SpikeBlockItem &t, unsigned block, unsigned blocks,
-                                                        SpikeMMA c[][SpikeDot<CLASS>::JT])
+                                                        SpikeMMA c[][SpikeBlockDotShape<COLUMNS>::JT])
 {
-  constexpr int    IS = SpikeDot<CLASS>::IS, rows = SpikeDotStep<CLASS, V>::ROWS, M = 4 << CLASS;
+  constexpr int    IS = SpikeBlockDotShape<COLUMNS>::IS, rows = SpikeBlockDotStep<COLUMNS, V>::ROWS;
   const int        w      = (int)(threadIdx.x / 32);
-  const bool       full   = t.wide && t.k == M && t.m == M;
+  const bool       full   = t.wide && t.k == COLUMNS && t.m == COLUMNS;
   const PetscInt64 stride = (PetscInt64)blocks * (SPIKE_BLOCK_WARPS / IS) * rows;
 
   for (PetscInt64 r = ((PetscInt64)block * (SPIKE_BLOCK_WARPS / IS) + w / IS) * rows; r < t.n; r += stride) {
-    if (full && r + rows <= t.n) SpikeBlockDotRows<CLASS, true, ROWS, V>(t, (PetscInt)r, w % IS, c);
-    else SpikeBlockDotRows<CLASS, false, ROWS, V>(t, (PetscInt)r, w % IS, c);
+    if (full && r + rows <= t.n) SpikeBlockDotRows<COLUMNS, true, ROWS, V>(t, (PetscInt)r, w % IS, c);
+    else SpikeBlockDotRows<COLUMNS, false, ROWS, V>(t, (PetscInt)r, w % IS, c);
   }
 }
 
@@ -409,13 +349,12 @@ __device__ static __forceinline__ void SpikeBlockDotAll(const SpikeBlockItem &t,
   sum[k] <- the sums number threadIdx.x + k SPIKE_BLOCK_THREADS of `count` pieces, in order. With fewer sums than
   threads, GROUPS of these have a sum, each every GROUPS-th piece; the first of them then has all of it.
 */
-template <int SUMS, int PER, int LAYOUT>
+template <int SUMS, int PER, SpikeBlockLayout LAYOUT>
 __device__ static __forceinline__ void SpikeBlockDotAdd(const SpikeBlockSum *pieces, unsigned count,
                                                         SpikeBlockSum *shared, SpikeBlockSum sum[PER])
 {
-  /* on their way at once: up to 64 sums of 264 blocks of threads */
   constexpr int GROUPS = SUMS < SPIKE_BLOCK_THREADS ? SPIKE_BLOCK_THREADS / SUMS : 1,
-                AHEAD  = SUMS > 64 || LAYOUT == SPIKE_BLOCK_ANY ? 16 : 34;
+                AHEAD  = SpikeBlockDotAhead(SUMS, LAYOUT);
 
 #pragma unroll
   for (int k = 0; k < PER; k++) {
@@ -440,7 +379,7 @@ __device__ static __forceinline__ void SpikeBlockDotAdd(const SpikeBlockSum *pie
   }
 }
 
-/* Leaves the sums of this block of threads; true in the last of `count` that do so */
+/* Leaves the sums of this thread block; true in the last of `count` that do so */
 template <int SUMS, int PER>
 __device__ static __forceinline__ bool SpikeBlockDotLeave(SpikeBlockSum *to, const SpikeBlockSum sum[PER],
                                                           unsigned *ticket, unsigned count)
@@ -467,15 +406,15 @@ __device__ static __forceinline__ bool SpikeBlockDotLeave(SpikeBlockSum *to, con
 
 /*
   Y [op] X^H Z. The operands of a warp come from memory as they are: 4 rows and 8 columns a load, with column-major
-  blocks P rows of each in one. Sums: of a warp over its rows, of the warps of a block of threads in order, of those of
+  blocks P rows of each in one. Sums: of a warp over its rows, of the warps of a thread block in order, of those of
   a group in order by the last of them that is done, of the groups by the last of these. Bytes: X and Z once, or X where
   it is Z.
 */
-template <int CLASS, int LAYOUT, typename V>
+template <int COLUMNS, SpikeBlockLayout LAYOUT, typename V>
 __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, unsigned block, unsigned blocks,
                                                      SpikeBlockSum *shared, unsigned *tickets)
 {
-  using D          = SpikeDot<CLASS>;
+  using D          = SpikeBlockDotShape<COLUMNS>;
   constexpr int IT = D::IT, JT = D::JT, IS = D::IS, PER = (D::SUMS + SPIKE_BLOCK_THREADS - 1) / SPIKE_BLOCK_THREADS;
   const int     w = (int)(threadIdx.x / 32), l = (int)(threadIdx.x & 31);
   SpikeMMA      c[IT][JT];
@@ -485,8 +424,8 @@ __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, un
   for (int i = 0; i < IT; i++)
 #pragma unroll
     for (int j = 0; j < JT; j++) c[i][j].clear();
-  if (SpikeBlockRowmajor<LAYOUT>(t)) SpikeBlockDotAll<CLASS, true, V>(t, block, blocks, c);
-  else SpikeBlockDotAll<CLASS, false, V>(t, block, blocks, c);
+  if (SpikeBlockIsRowmajor<LAYOUT>(t)) SpikeBlockDotAll<COLUMNS, true, V>(t, block, blocks, c);
+  else SpikeBlockDotAll<COLUMNS, false, V>(t, block, blocks, c);
 #pragma unroll
   for (int k = 0; k < PER; k++) sum[k] = 0.0;
   for (int first = 0; first < SPIKE_BLOCK_WARPS; first += D::ROUND) {
@@ -534,8 +473,8 @@ __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, un
     if (o < D::SUMS) {
       const int e = o % 2, lane = o / 2 % 32, j = o / 64 % JT, i = o / 64 / JT % IT, split = o / D::E, g = lane / 4,
                 p      = 2 * (lane % 4) + e;
-      const int row    = D::PACKED ? g : SpikeDotColumn<IT * IS>(t.rowmajor, split * IT + i, g),
-                column = D::PACKED ? p : SpikeDotColumn<JT>(t.rowmajor, j, p);
+      const int row    = D::PACKED ? g : SpikeBlockDotColumn<IT * IS>(t.rowmajor, split * IT + i, g),
+                column = D::PACKED ? p : SpikeBlockDotColumn<JT>(t.rowmajor, j, p);
 
       if (D::PACKED && (g > 3 || p > 3)) continue;
       /* lane + 16 has the row of the other half, and 2 lanes on are 4 columns */

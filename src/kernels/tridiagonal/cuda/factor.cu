@@ -4,29 +4,30 @@
 
 /*
   l, r, v of a tile. Where a pivot is bad, one thread does the tile again, row by row: what is boosted or replaced
-  changes those behind it. Reads 3 words and a byte a row, writes 3.
+  changes those after it. Reads 3 words and a byte a row, writes 3.
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriFactor_Kernel(const PetscInt *first, const unsigned char *kind, const PetscScalar *dl, const PetscScalar *d,
-                        const PetscScalar *du, bool wide, PetscReal tol, PetscReal boost, const double *unit,
-                        PetscScalar *l, PetscScalar *r, PetscScalar *v, SpikeTriReport *report, PetscReal *badvalue)
+  SpikeTriFactor_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
+                        const PetscScalar *du, bool wide)
 {
-  const PetscInt lo = first[blockIdx.x], hi = first[blockIdx.x + 1], i = lo + SPIKE_TRI_ROWS * (PetscInt)threadIdx.x;
-  PetscScalar    ll[SPIKE_TRI_ROWS], dd[SPIKE_TRI_ROWS], uu[SPIKE_TRI_ROWS], before;
-  int            what[SPIKE_TRI_ROWS];
+  const PetscInt lo = tri.first[blockIdx.x], hi = tri.first[blockIdx.x + 1],
+                 i = lo + SPIKE_TRI_ROWS * (PetscInt)threadIdx.x;
+  PetscScalar                ll[SPIKE_TRI_ROWS], dd[SPIKE_TRI_ROWS], uu[SPIKE_TRI_ROWS], before;
+  const PetscReal            tol = SpikeTriTol(tri);
+  int                        what[SPIKE_TRI_ROWS];
   __shared__ SpikeTriMoebius shared[SPIKE_TRI_WARPS];
 
-  tol = PetscMax(tol * SpikeTriUnit(unit), PETSC_REAL_MIN);
-  boost *= SpikeTriUnit(unit);
   wide           = wide && lo % 2 == 0;
-  before         = SpikeTriRows(kind, dl, d, du, i, lo, hi, wide, what, ll, dd, uu);
+  before         = SpikeTriRows(tri.kind, dl, d, du, i, lo, hi, wide, what, ll, dd, uu);
   const bool bad = SpikeTriPivots(what, before, i == lo, ll, dd, uu, tol, shared);
 
   if (!__syncthreads_or(bad ? 1 : 0)) {
-    SpikeTriStore(l, i, hi, lo % 2 == 0, ll);
-    SpikeTriStore(r, i, hi, lo % 2 == 0, dd);
-    SpikeTriStore(v, i, hi, lo % 2 == 0, uu);
-  } else if (!threadIdx.x) SpikeTriSerial(kind, dl, d, du, lo, hi, tol, boost, l, r, v, report, badvalue + blockIdx.x);
+    SpikeTriStore(tri.l, i, hi, lo % 2 == 0, ll);
+    SpikeTriStore(tri.r, i, hi, lo % 2 == 0, dd);
+    SpikeTriStore(tri.v, i, hi, lo % 2 == 0, uu);
+  } else if (!threadIdx.x)
+    SpikeTriSerial(tri.kind, dl, d, du, lo, hi, tol, SpikeTriBoost(tri), tri.l, tri.r, tri.v, tri.report,
+                   tri.badvalue + blockIdx.x);
 }
 
 /*
@@ -58,12 +59,11 @@ __device__ static __forceinline__ PetscInt SpikeTriReach(const PetscReal size[],
   tile; nothing where there are no separators. Reads 6 words a row, writes 2
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriReachers_Kernel(const PetscInt *first, const PetscInt *sep, const PetscScalar *dl, const PetscScalar *d,
-                          const PetscScalar *du, const PetscScalar *l, const PetscScalar *r, const PetscScalar *v,
-                          PetscScalar *za, PetscScalar *zb, PetscInt *wa, PetscInt *wb)
+  SpikeTriReachers_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
+                          const PetscScalar *du)
 {
-  const PetscInt k = (PetscInt)blockIdx.x, lo = first[k], above = k ? sep[k - 1] : -1, below = sep[k],
-                 hi = first[k + 1] - (below >= 0 ? 1 : 0), i = lo + SPIKE_TRI_ROWS * (PetscInt)threadIdx.x;
+  const PetscInt k = (PetscInt)blockIdx.x, lo = tri.first[k], above = k ? tri.sep[k - 1] : -1, below = tri.sep[k],
+                 hi = tri.first[k + 1] - (below >= 0 ? 1 : 0), i = lo + SPIKE_TRI_ROWS * (PetscInt)threadIdx.x;
   PetscScalar             p[SPIKE_TRI_ROWS], q[SPIKE_TRI_ROWS], s[SPIKE_TRI_ROWS], z[SPIKE_TRI_ROWS];
   PetscReal               weight[SPIKE_TRI_ROWS], size[SPIKE_TRI_ROWS];
   PetscInt                distance[SPIKE_TRI_ROWS];
@@ -72,9 +72,9 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   __shared__ int          reach;
 
   if (above < 0 && below < 0) return;
-  SpikeTriLoad(v, i - 1, lo, hi - 1, false, p);
-  SpikeTriLoad(l, i + 1, lo + 1, hi, false, q);
-  SpikeTriLoad(r, i, lo, hi, false, s);
+  SpikeTriLoad(tri.v, i - 1, lo, hi - 1, false, p);
+  SpikeTriLoad(tri.l, i + 1, lo + 1, hi, false, q);
+  SpikeTriLoad(tri.r, i, lo, hi, false, s);
 #pragma unroll
   for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
     const PetscInt row = i + j;
@@ -96,30 +96,30 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
     }
     const PetscInt rows = SpikeTriReach(size, distance, hi - lo, most, &reach);
 
-    if (!threadIdx.x) (side ? wb : wa)[k] = rows;
+    if (!threadIdx.x) (side ? tri.wb : tri.wa)[k] = rows;
 #pragma unroll
     for (int j = 0; j < SPIKE_TRI_ROWS; j++)
-      if (i + j < hi && (distance[j] < rows || i + j == (side ? lo : hi - 1))) (side ? zb : za)[i + j] = z[j];
+      if (i + j < hi && (distance[j] < rows || i + j == (side ? lo : hi - 1))) (side ? tri.zb : tri.za)[i + j] = z[j];
     __syncthreads();
   }
 }
 
 /* The separators' system, and the couplings of the rows next to them */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriSchur_Kernel(PetscInt nsep, const PetscInt *septile, const PetscInt *first, const PetscInt *sep,
-                       const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du, const PetscScalar *za,
-                       const PetscScalar *zb, PetscScalar *sl, PetscScalar *sd, PetscScalar *su, PetscScalar *edge)
+  SpikeTriSchur_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
+                       const PetscScalar *du, PetscScalar *sl, PetscScalar *sd, PetscScalar *su, PetscScalar *edge)
 {
   const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (s >= nsep) return;
-  const PetscInt k = septile[s], lo = first[k], row = first[k + 1] - 1, end = first[k + 2] - (sep[k + 1] >= 0 ? 2 : 1);
+  if (s >= tri.nsep) return;
+  const PetscInt k = tri.septile[s], lo = tri.first[k], row = tri.first[k + 1] - 1,
+                 end = tri.first[k + 2] - (tri.sep[k + 1] >= 0 ? 2 : 1);
 
   edge[2 * s]     = du[row - 1];
   edge[2 * s + 1] = dl[row + 1];
-  sd[s]           = d[row] - du[row - 1] * zb[row - 1] - dl[row + 1] * za[row + 1];
-  su[s]           = sep[k + 1] >= 0 ? -du[end] * za[end] : PetscScalar(0.0);
-  sl[s]           = k && sep[k - 1] >= 0 ? -dl[lo] * zb[lo] : PetscScalar(0.0);
+  sd[s]           = d[row] - du[row - 1] * tri.zb[row - 1] - dl[row + 1] * tri.za[row + 1];
+  su[s]           = tri.sep[k + 1] >= 0 ? -du[end] * tri.za[end] : PetscScalar(0.0);
+  sl[s]           = k && tri.sep[k - 1] >= 0 ? -dl[lo] * tri.zb[lo] : PetscScalar(0.0);
 }
 
 /* Waits for the stream; a report that says something is taken and begun anew */
@@ -187,10 +187,13 @@ PetscErrorCode SpikeTriSetUp_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, co
 {
   SpikeTriCUDA *h  = (SpikeTriCUDA *)t->data;
   PetscScalar  *sl = h->reduced, *sd = sl + h->nsep, *su = sd + h->nsep, *edge = su + h->nsep;
+  const bool    wide = ((size_t)dl | (size_t)d | (size_t)du) % (2 * sizeof(PetscReal)) == 0;
   cudaStream_t  stream;
 
   PetscFunctionBegin;
   t->maxwindow = 0.0;
+  h->tol       = pivot->tol;
+  h->boost     = pivot->boost;
   if (!h->ntiles) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeTriStream_CUDA(t, &stream));
   if (h->dl) {
@@ -200,25 +203,16 @@ PetscErrorCode SpikeTriSetUp_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, co
     PetscCallCUDA(cudaMemcpyAsync(h->d, d, bytes, cudaMemcpyDeviceToDevice, stream));
     PetscCallCUDA(cudaMemcpyAsync(h->du, du, bytes, cudaMemcpyDeviceToDevice, stream));
   }
-  if (h->how == SPIKE_TRI_SHARED) PetscCall(SpikeTriPiecesCheck_CUDA(h, pivot, stream));
-  else PetscCall(SpikeTriSerialSetUp_CUDA(h, dl, d, du, pivot, stream));
+  if (h->how == SPIKE_TRI_SHARED) PetscCall(SpikeTriPiecesCheck_CUDA(h, stream));
+  else PetscCall(SpikeTriSerialSetUp_CUDA(h, dl, d, du, stream));
   if (h->how != SPIKE_TRI_PIVOTED && (!h->dl || h->nsep))
-    SpikeTriFactor_Kernel<<<(unsigned)h->ntiles, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->kind, dl, d, du,
-                                                                                 ((size_t)dl | (size_t)d | (size_t)du) %
-                                                                                     (2 * sizeof(PetscReal)) ==
-                                                                                   0,
-                                                                                 pivot->tol, pivot->boost, h->unit,
-                                                                                 h->l, h->r, h->v, h->report,
-                                                                                 h->badvalue);
+    SpikeTriFactor_Kernel<<<(unsigned)h->ntiles, SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du, wide);
   PetscCallCUDA(cudaGetLastError());
   if (h->nsep) {
     if (h->how != SPIKE_TRI_PIVOTED)
-      SpikeTriReachers_Kernel<<<(unsigned)h->ntiles, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->sep, dl, d, du, h->l,
-                                                                                     h->r, h->v, h->za, h->zb, h->wa,
-                                                                                     h->wb);
+      SpikeTriReachers_Kernel<<<(unsigned)h->ntiles, SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du);
     PetscCallCUDA(cudaGetLastError());
-    SpikeTriSchur_Kernel<<<(unsigned)((h->nsep - 1) / SPIKE_TRI_THREADS + 1), SPIKE_TRI_THREADS, 0,
-                           stream>>>(h->nsep, h->septile, h->first, h->sep, dl, d, du, h->za, h->zb, sl, sd, su, edge);
+    SpikeTriSchur_Kernel<<<SpikeTriBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream>>>(*h, dl, d, du, sl, sd, su, edge);
     PetscCallCUDA(cudaGetLastError());
     PetscCall((*h->child.k->setup)(&h->child, sl, sd, su, pivot));
   }

@@ -70,7 +70,7 @@ __device__ static __forceinline__ void SpikeTriChunk(const PetscScalar *from, Pe
 #define SPIKE_TRI_SEPARATOR (1ull << 62)
 
 /*
-  The first bad number u of a thread: its row, separators behind all others, for what is bad in front of them makes them
+  The first bad number u of a thread: its row, separators after all others, for what is bad before them makes them
   so; and its magnitude
 */
 struct SpikeTriBad {
@@ -85,38 +85,163 @@ __device__ static __forceinline__ void SpikeTriCheck(PetscReal size, PetscReal t
 }
 
 /*
+  The rows of a thread: f, d, c of the matrix, y of the right-hand side, 0 and 1 where there is none; couplings between
+  systems are 0
+*/
+__device__ static __forceinline__ void SpikeTriOnceLoad(const SpikeTriTiles &tri, const SpikeTriStage &stage,
+                                                        PetscInt i, PetscInt hi, bool above, bool below,
+                                                        PetscScalar f[], PetscScalar d[], PetscScalar c[],
+                                                        PetscScalar y[])
+{
+  SpikeTriChunk(stage.row[0], f);
+  SpikeTriChunk(stage.row[1], d);
+  SpikeTriChunk(stage.row[2], c);
+  SpikeTriChunk(stage.row[3], y);
+  if (!below) { /* else one system has all rows */
+#pragma unroll
+    for (int j = 0; j < SPIKE_TRI_CHUNK; j++) {
+      const int is = i + j < hi ? (int)tri.kind[i + j] : -1;
+
+      if (is < 0 || (is & (SPIKE_TRI_HEAD | SPIKE_TRI_ABOVE)) == SPIKE_TRI_HEAD) f[j] = 0.0;
+      if (is < 0 || (is & (SPIKE_TRI_TAIL | SPIKE_TRI_BELOW)) == SPIKE_TRI_TAIL) c[j] = 0.0;
+      if (is < 0) {
+        d[j] = 1.0;
+        y[j] = 0.0;
+      }
+    }
+  } else if (!threadIdx.x && !above) f[0] = 0.0;
+}
+
+/*
+  The separators' system x_t + A x_(t-s) + C x_(t+s) = Y, `rows` of them, one a thread, for s = 1, 2, 4, ... until no
+  row is coupled to another, or all couplings are below PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE: what is neglected is
+  less than a rounding of the largest x. size: magnitude of the pivot so far; row: for the report
+*/
+__device__ static __forceinline__ void SpikeTriOncePCR(SpikeTriStage &stage, int rows, PetscReal tol, PetscReal size,
+                                                       unsigned long long row, PetscScalar &A, PetscScalar &C,
+                                                       PetscScalar &Y, SpikeTriBad &bad)
+{
+  const int t = (int)threadIdx.x;
+
+#pragma unroll 1
+  for (int s = 1, w = 0; s < SPIKE_TRI_CHUNKS; s *= 2, w ^= 1) {
+    stage.a[w][t] = A;
+    stage.c[w][t] = C;
+    stage.y[w][t] = Y;
+    if (!__syncthreads_or(t < rows && !(SpikeTriAbs1(A) + SpikeTriAbs1(C) <= PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE))) {
+      if (t < rows) A = C = 0.0;
+      break;
+    }
+    if (t < rows) {
+      const bool        up = t >= s, down = t + s < rows;
+      const PetscScalar g = -A, h = -C, ca = up ? stage.a[w][t - s] : PetscScalar(-1.0),
+                        ac = down ? stage.c[w][t + s] : PetscScalar(-1.0);
+      PetscScalar u        = 1.0, r;
+
+      if (up) {
+        u = SpikeFma(g, stage.c[w][t - s], u);
+        Y = SpikeFma(g, stage.y[w][t - s], Y);
+      }
+      if (down) {
+        u = SpikeFma(h, stage.a[w][t + s], u);
+        Y = SpikeFma(h, stage.y[w][t + s], Y);
+      }
+      size *= SpikeTriAbs(u);
+      SpikeTriCheck(size, tol, row, bad);
+      r = (PetscScalar)1.0 / u;
+      A = g * ca * r;
+      C = h * ac * r;
+      Y *= r;
+    }
+  }
+}
+
+/* The first bad number of the tile, if any, to the report. All threads of the thread block */
+__device__ static __forceinline__ void SpikeTriOnceReport(const SpikeTriTiles &tri, const SpikeTriBad &bad)
+{
+  __shared__ unsigned long long lowest;
+
+  if (!__syncthreads_or(bad.row != ~0ull)) return;
+  if (!threadIdx.x) lowest = ~0ull;
+  __syncthreads();
+  atomicMin(&lowest, bad.row);
+  __syncthreads();
+  if (lowest == bad.row) {
+    tri.badvalue[blockIdx.x] = bad.size;
+    atomicMin(&tri.report->badrow, lowest & ~SPIKE_TRI_SEPARATOR);
+  }
+}
+
+/* x <- the rows y of all threads, by shared memory where wide */
+__device__ static __forceinline__ void SpikeTriOnceStore(PetscInt lo, PetscInt hi, bool wide, const PetscScalar y[],
+                                                         SpikeTriStage &stage, PetscScalar *x)
+{
+  constexpr int  NUMBERS = SpikeTriStage::NUMBERS, GRANULES = SpikeTriStage::GRANULES;
+  const int      t = (int)threadIdx.x;
+  const PetscInt i = lo + SPIKE_TRI_CHUNK * t;
+
+  if (wide) {
+    struct alignas(NUMBERS * sizeof(PetscScalar)) Granule {
+      PetscScalar e[NUMBERS];
+    };
+
+#pragma unroll
+    for (int q = 0; q < GRANULES; q++) {
+      Granule g;
+
+#pragma unroll
+      for (int e = 0; e < NUMBERS; e++) g.e[e] = y[q * NUMBERS + e];
+      *(Granule *)(stage.row[0] + SpikeTriPlace(t, q)) = g;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int q = 0; q < GRANULES; q++) {
+      const int      at = t + q * SPIKE_TRI_CHUNKS;
+      const PetscInt r  = lo + at * NUMBERS;
+      const Granule  g  = *(const Granule *)(stage.row[0] + SpikeTriPlace(at / GRANULES, at % GRANULES));
+
+      if (r + NUMBERS <= hi) *(Granule *)(x + r) = g;
+      else {
+#pragma unroll
+        for (int e = 0; e < NUMBERS; e++)
+          if (r + e < hi) x[r + e] = g.e[e];
+      }
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < SPIKE_TRI_CHUNK; j++)
+      if (i + j < hi) x[i + j] = y[j];
+  }
+}
+
+/*
   x <- A^-1 b without factors: reads 4 words a row, and a byte where systems end inside of a tile, writes one. A thread
-  eliminates all rows of its chunk but the last, the separator, with what couples them to the separator in front (f):
-  x_j = y_j - f_j x_before - c_j x_(j+1). The separators' system, rows divided by their diagonals,
-
-      x_t + a_t x_(t-s) + c_t x_(t+s) = y_t,     s = 1, 2, 4, ...
-
-  is reduced until no row is coupled to another, or all couplings are below PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE: what
-  is neglected is less than a rounding of the largest x. A separator of tiles is no row of it, but a boundary value, to
-  which couplings stay. ENDS: no x is written, but what the ends of the tile say about the separators of tiles.
-  Deterministic. A number that it would divide by and that is bad is reported. behind: dl, d, du and b were written by
-  the kernel in front of the first of this chain; else the tile is fetched before that which is directly in front has
-  ended.
+  eliminates all rows of its chunk but the last, the separator, with what couples them to the separator before it (f):
+  x_j = y_j - f_j x_before - c_j x_(j+1). The separators' system, rows divided by their diagonals, is solved by PCR. A
+  separator of tiles is no row of it, but a boundary value, to which couplings stay. ENDS: no x is written, but what the
+  ends of the tile say about the separators of tiles. Deterministic. A bad divisor is reported. behind: dl, d, du and b
+  were written by the kernel before the first of this chain; else the tile is fetched before the kernel directly before
+  this one has ended.
 */
 template <bool ENDS>
 __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
-  SpikeTriOnce_Kernel(const PetscInt *first, const PetscInt *sep, const unsigned char *kind, const PetscScalar *dl,
-                      const PetscScalar *d, const PetscScalar *du, bool wide, bool behind, PetscReal tol,
-                      const PetscScalar *xs, const PetscScalar *b, PetscScalar *x, SpikeTriEnds *ends,
-                      SpikeTriReport *report, PetscReal *badvalue)
+  SpikeTriOnce_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
+                      const PetscScalar *du, bool wide, bool behind, PetscReal tol, const PetscScalar *xs,
+                      const PetscScalar *b, PetscScalar *x)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   constexpr int                                 LAST  = SPIKE_TRI_CHUNK - 1;
   SpikeTriStage                                &stage = *(SpikeTriStage *)shared;
   const int                                     k = (int)blockIdx.x, t = (int)threadIdx.x;
-  const PetscInt lo = first[k], hi = first[k + 1], above = k ? sep[k - 1] : -1, below = sep[k],
+  const PetscInt lo = tri.first[k], hi = tri.first[k + 1], above = k ? tri.sep[k - 1] : -1, below = tri.sep[k],
                  i = lo + SPIKE_TRI_CHUNK * t;
   /* of the separators' system */
-  const int   rows = below >= 0 ? SPIKE_TRI_CHUNKS - 1 : SPIKE_TRI_CHUNKS;
-  SpikeTriBad bad  = {~0ull, 0.0};
+  const int                rows = below >= 0 ? SPIKE_TRI_CHUNKS - 1 : SPIKE_TRI_CHUNKS;
+  const unsigned long long row  = SPIKE_TRI_SEPARATOR + (unsigned long long)(i + LAST);
+  SpikeTriBad              bad  = {~0ull, 0.0};
   PetscScalar f[SPIKE_TRI_CHUNK], d_[SPIKE_TRI_CHUNK], c[SPIKE_TRI_CHUNK], y[SPIKE_TRI_CHUNK], ff, cc, yy, low,
     diagonal, A, C, Y;
-  PetscReal size;
+  PetscReal size = 0.0;
 
   SpikeRelease();
   if (behind) SpikeAwait();
@@ -129,23 +254,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
   SpikeCopyWait();
   if (!behind) SpikeAwait();
   __syncthreads();
-  SpikeTriChunk(stage.row[0], f);
-  SpikeTriChunk(stage.row[1], d_);
-  SpikeTriChunk(stage.row[2], c);
-  SpikeTriChunk(stage.row[3], y);
-  if (below < 0) { /* else one system has all rows */
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_CHUNK; j++) {
-      const int is = i + j < hi ? (int)kind[i + j] : -1;
-
-      if (is < 0 || (is & (SPIKE_TRI_HEAD | SPIKE_TRI_ABOVE)) == SPIKE_TRI_HEAD) f[j] = 0.0;
-      if (is < 0 || (is & (SPIKE_TRI_TAIL | SPIKE_TRI_BELOW)) == SPIKE_TRI_TAIL) c[j] = 0.0;
-      if (is < 0) {
-        d_[j] = 1.0;
-        y[j]  = 0.0;
-      }
-    }
-  } else if (!t && above < 0) f[0] = 0.0;
+  SpikeTriOnceLoad(tri, stage, i, hi, above >= 0, below >= 0, f, d_, c, y);
 
 #pragma unroll
   for (int j = 0; j < LAST; j++) {
@@ -183,7 +292,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
     const PetscScalar r = (PetscScalar)1.0 / diagonal;
 
     size = SpikeTriAbs(diagonal);
-    SpikeTriCheck(size, tol, SPIKE_TRI_SEPARATOR + (unsigned long long)(i + LAST), bad);
+    SpikeTriCheck(size, tol, row, bad);
     A *= r;
     C *= r;
     Y *= r;
@@ -194,64 +303,25 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
       if (t + 1 == rows) C = 0.0;
     }
   }
-#pragma unroll 1
-  for (int s = 1, w = 0; s < SPIKE_TRI_CHUNKS; s *= 2, w ^= 1) {
-    stage.a[w][t] = A;
-    stage.c[w][t] = C;
-    stage.y[w][t] = Y;
-    if (!__syncthreads_or(t < rows && !(SpikeTriAbs1(A) + SpikeTriAbs1(C) <= PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE))) {
-      if (t < rows) A = C = 0.0;
-      break;
-    }
-    if (t < rows) {
-      const bool        up = t >= s, down = t + s < rows;
-      const PetscScalar g = -A, h = -C, ca = up ? stage.a[w][t - s] : PetscScalar(-1.0),
-                        ac = down ? stage.c[w][t + s] : PetscScalar(-1.0);
-      PetscScalar u        = 1.0, r;
-
-      if (up) {
-        u = SpikeFma(g, stage.c[w][t - s], u);
-        Y = SpikeFma(g, stage.y[w][t - s], Y);
-      }
-      if (down) {
-        u = SpikeFma(h, stage.a[w][t + s], u);
-        Y = SpikeFma(h, stage.y[w][t + s], Y);
-      }
-      size *= SpikeTriAbs(u);
-      SpikeTriCheck(size, tol, SPIKE_TRI_SEPARATOR + (unsigned long long)(i + LAST), bad);
-      r = (PetscScalar)1.0 / u;
-      A = g * ca * r;
-      C = h * ac * r;
-      Y *= r;
-    }
-  }
+  SpikeTriOncePCR(stage, rows, tol, size, row, A, C, Y, bad);
   /* the buffer that is not read any more, and what is read after the next barrier */
   __syncthreads();
   stage.a[0][t] = A;
   stage.c[0][t] = C;
   stage.y[0][t] = Y = !ENDS && t >= rows ? xs[below] : Y;
-  if (__syncthreads_or(bad.row != ~0ull)) {
-    __shared__ unsigned long long lowest;
-
-    if (!t) lowest = ~0ull;
-    __syncthreads();
-    atomicMin(&lowest, bad.row);
-    __syncthreads();
-    if (lowest == bad.row) {
-      badvalue[k] = bad.size;
-      atomicMin(&report->badrow, lowest & ~SPIKE_TRI_SEPARATOR);
-    }
-  }
+  SpikeTriOnceReport(tri, bad);
   if (ENDS) {
+    SpikeTriEnds *ends = &tri.ends[k];
+
     if (!t) {
-      ends[k].y[0] = SpikeFma(-cc, Y, yy);
-      ends[k].p[0] = SpikeFma(-cc, A, ff);
-      ends[k].q[0] = -cc * C;
+      ends->y[0] = SpikeFma(-cc, Y, yy);
+      ends->p[0] = SpikeFma(-cc, A, ff);
+      ends->q[0] = -cc * C;
     }
     if (t == rows && below >= 0) {
-      ends[k].y[1] = SpikeFma(-low, stage.y[0][t - 1], SpikeFma(-f[LAST], y[LAST - 1], y[LAST]));
-      ends[k].p[1] = -low * stage.a[0][t - 1];
-      ends[k].q[1] = SpikeFma(-low, stage.c[0][t - 1], diagonal);
+      ends->y[1] = SpikeFma(-low, stage.y[0][t - 1], SpikeFma(-f[LAST], y[LAST - 1], y[LAST]));
+      ends->p[1] = -low * stage.a[0][t - 1];
+      ends->q[1] = SpikeFma(-low, stage.c[0][t - 1], diagonal);
     }
   } else {
     const PetscScalar before = t ? stage.y[0][t - 1] : above >= 0 ? xs[above] : PetscScalar(0.0);
@@ -259,58 +329,26 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
     y[LAST] = Y;
 #pragma unroll
     for (int j = LAST - 1; j >= 0; j--) y[j] = SpikeFma(-c[j], y[j + 1], SpikeFma(-f[j], before, y[j]));
-    if (wide) {
-      struct alignas(SpikeTriStage::NUMBERS * sizeof(PetscScalar)) Granule {
-        PetscScalar e[SpikeTriStage::NUMBERS];
-      };
-
-#pragma unroll
-      for (int q = 0; q < SpikeTriStage::GRANULES; q++) {
-        Granule g;
-
-#pragma unroll
-        for (int e = 0; e < SpikeTriStage::NUMBERS; e++) g.e[e] = y[q * SpikeTriStage::NUMBERS + e];
-        *(Granule *)(stage.row[0] + SpikeTriPlace(t, q)) = g;
-      }
-      __syncthreads();
-#pragma unroll
-      for (int q = 0; q < SpikeTriStage::GRANULES; q++) {
-        const int      at = t + q * SPIKE_TRI_CHUNKS;
-        const PetscInt r  = lo + at * SpikeTriStage::NUMBERS;
-        const Granule  g  = *(const Granule *)(stage.row[0] +
-                                             SpikeTriPlace(at / SpikeTriStage::GRANULES, at % SpikeTriStage::GRANULES));
-
-        if (r + SpikeTriStage::NUMBERS <= hi) *(Granule *)(x + r) = g;
-        else {
-#pragma unroll
-          for (int e = 0; e < SpikeTriStage::NUMBERS; e++)
-            if (r + e < hi) x[r + e] = g.e[e];
-        }
-      }
-    } else {
-#pragma unroll
-      for (int j = 0; j < SPIKE_TRI_CHUNK; j++)
-        if (i + j < hi) x[i + j] = y[j];
-    }
+    SpikeTriOnceStore(lo, hi, wide, y, stage, x);
   }
 }
 
 /*
-  The separators' system and its right-hand side from what the tiles beside them say; x_first of a tile = y - p x_above
-  - q x_below
+  The separators' system and its right-hand side, from the ends of the tiles beside them; x_first of a tile = y - p
+  x_above - q x_below
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriCondense_Kernel(PetscInt nsep, const PetscInt *septile, const PetscInt *first, const PetscScalar *du,
-                          const SpikeTriEnds *ends, PetscScalar *sl, PetscScalar *sd, PetscScalar *su, PetscScalar *sb)
+  SpikeTriCondense_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *du, PetscScalar *sl,
+                          PetscScalar *sd, PetscScalar *su, PetscScalar *sb)
 {
   const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
 
   SpikeRelease();
   SpikeAwait();
-  if (s >= nsep) return;
-  const PetscInt     k = septile[s];
-  const PetscScalar  u = du[first[k + 1] - 1];
-  const SpikeTriEnds a = ends[k], c = ends[k + 1];
+  if (s >= tri.nsep) return;
+  const PetscInt     k = tri.septile[s];
+  const PetscScalar  u = du[tri.first[k + 1] - 1];
+  const SpikeTriEnds a = tri.ends[k], c = tri.ends[k + 1];
 
   sl[s] = a.p[1];
   sd[s] = SpikeFma(-u, c.p[0], a.q[1]);
@@ -318,45 +356,31 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   sb[s] = SpikeFma(-u, c.y[0], a.y[1]);
 }
 
-/* inner: of the separators, behind the kernel that writes their system */
+/* inner: of the separators, after the kernel that writes their system */
 static PetscErrorCode SpikeTriOnce_Private(SpikeTridiagonal *t, bool inner, const PetscScalar *dl, const PetscScalar *d,
                                            const PetscScalar *du, PetscReal tol, const PetscScalar *b, PetscScalar *x,
                                            cudaStream_t stream)
 {
-  SpikeTriCUDA *h  = (SpikeTriCUDA *)t->data;
-  PetscScalar  *sl = h->reduced, *sd = sl + h->nsep, *su = sd + h->nsep,
+  SpikeTriCUDA        *h   = (SpikeTriCUDA *)t->data;
+  const SpikeTriTiles &tri = *h;
+  PetscScalar         *sl = h->reduced, *sd = sl + h->nsep, *su = sd + h->nsep,
               *xs      = h->nsep ? su + 3 * (PetscCount)h->nsep : NULL;
   const bool     wide  = ((size_t)dl | (size_t)d | (size_t)du | (size_t)b | (size_t)x) % 16 == 0;
   const unsigned tiles = (unsigned)h->ntiles, shared = (unsigned)sizeof(SpikeTriStage);
+  const auto     begin = h->nsep ? SpikeTriOnce_Kernel<true> : SpikeTriOnce_Kernel<false>;
 
   PetscFunctionBegin;
-  if (!h->nsep) {
-    if (inner)
-      PetscCallCUDA(SpikeLaunchBehind(SpikeTriOnce_Kernel<false>, tiles, SPIKE_TRI_CHUNKS, shared, stream, h->first,
-                                      h->sep, h->kind, dl, d, du, wide, true, tol, xs, b, x, h->ends, h->report,
-                                      h->badvalue));
-    else
-      SpikeTriOnce_Kernel<false><<<tiles, SPIKE_TRI_CHUNKS, shared, stream>>>(h->first, h->sep, h->kind, dl, d, du,
-                                                                              wide, true, tol, xs, b, x, h->ends,
-                                                                              h->report, h->badvalue);
-    PetscCallCUDA(cudaGetLastError());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   if (inner)
-    PetscCallCUDA(SpikeLaunchBehind(SpikeTriOnce_Kernel<true>, tiles, SPIKE_TRI_CHUNKS, shared, stream, h->first,
-                                    h->sep, h->kind, dl, d, du, wide, true, tol, xs, b, x, h->ends, h->report,
-                                    h->badvalue));
-  else
-    SpikeTriOnce_Kernel<true><<<tiles, SPIKE_TRI_CHUNKS, shared, stream>>>(h->first, h->sep, h->kind, dl, d, du, wide,
-                                                                           true, tol, xs, b, x, h->ends, h->report,
-                                                                           h->badvalue);
+    PetscCallCUDA(
+      SpikeLaunchBehind(begin, tiles, SPIKE_TRI_CHUNKS, shared, stream, tri, dl, d, du, wide, true, tol, xs, b, x));
+  else begin<<<tiles, SPIKE_TRI_CHUNKS, shared, stream>>>(tri, dl, d, du, wide, true, tol, xs, b, x);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(SpikeLaunchBehind(SpikeTriCondense_Kernel, (unsigned)((h->nsep - 1) / SPIKE_TRI_THREADS + 1),
-                                  SPIKE_TRI_THREADS, 0, stream, h->nsep, h->septile, h->first, du, h->ends, sl, sd, su,
-                                  xs));
+  if (!h->nsep) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(SpikeLaunchBehind(SpikeTriCondense_Kernel, SpikeTriBlocks(h->nsep), SPIKE_TRI_THREADS, 0, stream, tri,
+                                  du, sl, sd, su, xs));
   PetscCall(SpikeTriOnce_Private(&h->child, true, sl, sd, su, tol, xs, xs, stream));
-  PetscCallCUDA(SpikeLaunchBehind(SpikeTriOnce_Kernel<false>, tiles, SPIKE_TRI_CHUNKS, shared, stream, h->first, h->sep,
-                                  h->kind, dl, d, du, wide, false, tol, xs, b, x, h->ends, h->report, h->badvalue));
+  PetscCallCUDA(SpikeLaunchBehind(SpikeTriOnce_Kernel<false>, tiles, SPIKE_TRI_CHUNKS, shared, stream, tri, dl, d, du,
+                                  wide, false, tol, xs, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -367,7 +391,7 @@ PetscErrorCode SpikeTriOnce_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, con
   cudaStream_t  stream;
 
   PetscFunctionBegin;
-  /* pivots that are replaced change those behind them: a matter of factors */
+  /* pivots that are replaced change those after them: a matter of factors */
   if (pivot->boost > 0.0 || h->how != SPIKE_TRI_PREFIX || t->type == PC_SPIKE_TRIDIAGONAL_RD) {
     PetscCall(SpikeTriSetUp_CUDA(t, dl, d, du, pivot));
     PetscCall(SpikeTriApply_CUDA(t, PETSC_FALSE, 1, b, h->n, x, h->n));

@@ -131,22 +131,21 @@ __device__ static void SpikeTriReduceRows(const SpikeTriPiece &p, PetscInt switc
 
 /*
   A block a piece and column: x <- A_I^-1 b, or A_I^-T b, with xs of the separators beside it; ends: nothing but the
-  first number and the last of this, without xs, is written. report: no b and no x, but what is divided by. Reads 4
-  words a row and writes one; dl, d, du are those of the matrix.
+  first number and the last of this, without xs, is written. check: no b and no x, but what is divided by goes to the
+  report. Reads 4 words a row and writes one; dl, d, du are those of the matrix.
 */
 template <bool TRANS>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriPiece_Kernel(const PetscInt *first, const PetscInt *sep, PetscInt nsep, const PetscInt *piece,
-                       PetscInt switchpoint, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du,
-                       PetscReal tol, PetscReal boost, const double *unit, const PetscScalar *xs, const PetscScalar *b,
-                       PetscCount ldb, PetscScalar *x, PetscCount ldx, PetscScalar *ends, PetscInt ntiles,
-                       SpikeTriReport *report, PetscReal *badvalue)
+  SpikeTriPiece_Kernel(const __grid_constant__ SpikeTriTiles tri, bool check, const PetscScalar *xs,
+                       const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx, PetscScalar *ends)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   PetscScalar                                  *memory = (PetscScalar *)shared;
   /* tile, rows */
-  const PetscInt k = piece[3 * blockIdx.x], lo = piece[3 * blockIdx.x + 1], hi = piece[3 * blockIdx.x + 2], m = hi - lo;
-  const PetscInt above = k && lo == first[k] ? sep[k - 1] : -1, below = hi == first[k + 1] - 1 ? sep[k] : -1;
+  const PetscInt k = tri.piece[3 * blockIdx.x], lo = tri.piece[3 * blockIdx.x + 1], hi = tri.piece[3 * blockIdx.x + 2],
+                 m           = hi - lo;
+  const PetscInt above       = k && lo == tri.first[k] ? tri.sep[k - 1] : -1,
+                 below       = hi == tri.first[k + 1] - 1 ? tri.sep[k] : -1;
   const PetscCount    column = blockIdx.y;
   __shared__ int      bad;
   const SpikeTriPiece p = {memory,
@@ -155,56 +154,49 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
                            memory + 3 * m,
                            m,
                            lo,
-                           PetscMax(tol * SpikeTriUnit(unit), PETSC_REAL_MIN),
-                           boost * SpikeTriUnit(unit),
-                           report,
-                           badvalue ? badvalue + k : NULL,
+                           SpikeTriTol(tri),
+                           SpikeTriBoost(tri),
+                           check ? tri.report : NULL,
+                           tri.badvalue + k,
                            &bad};
 
   if (!threadIdx.x) bad = (int)m;
   for (PetscInt i = threadIdx.x; i < m; i += blockDim.x) {
     const PetscInt    row = lo + i;
     const bool        up = i || above >= 0, down = i + 1 < m || below >= 0;
-    const PetscScalar a = up ? (TRANS ? du[row - 1] : dl[row]) : PetscScalar(0.0),
-                      c = down ? (TRANS ? dl[row + 1] : du[row]) : PetscScalar(0.0);
-    PetscScalar y       = report ? PetscScalar(0.0) : b[column * ldb + row];
+    const PetscScalar a = up ? (TRANS ? tri.du[row - 1] : tri.dl[row]) : PetscScalar(0.0),
+                      c = down ? (TRANS ? tri.dl[row + 1] : tri.du[row]) : PetscScalar(0.0);
+    PetscScalar y       = check ? PetscScalar(0.0) : b[column * ldb + row];
 
-    if (!i && above >= 0 && xs) y -= a * xs[column * nsep + above];
-    if (i + 1 == m && below >= 0 && xs) y -= c * xs[column * nsep + below];
+    if (!i && above >= 0 && xs) y -= a * xs[column * tri.nsep + above];
+    if (i + 1 == m && below >= 0 && xs) y -= c * xs[column * tri.nsep + below];
     p.a[i] = i ? a : PetscScalar(0.0);
-    p.b[i] = d[row];
+    p.b[i] = tri.d[row];
     p.c[i] = i + 1 < m ? c : PetscScalar(0.0);
     p.y[i] = y;
   }
   __syncthreads();
-  SpikeTriReduceRows(p, switchpoint);
-  if (report) return;
+  SpikeTriReduceRows(p, tri.switchpoint);
+  if (check) return;
   if (ends) {
-    if (!threadIdx.x && lo == first[k]) ends[2 * (column * ntiles + k)] = p.y[0];
-    if (!threadIdx.x && below >= 0) ends[2 * (column * ntiles + k) + 1] = p.y[m - 1];
+    if (!threadIdx.x && lo == tri.first[k]) ends[2 * (column * tri.ntiles + k)] = p.y[0];
+    if (!threadIdx.x && below >= 0) ends[2 * (column * tri.ntiles + k) + 1] = p.y[m - 1];
   } else {
     for (PetscInt i = threadIdx.x; i < m; i += blockDim.x) x[column * ldx + lo + i] = p.y[i];
-    if (!threadIdx.x && below >= 0) x[column * ldx + hi] = xs[column * nsep + below];
+    if (!threadIdx.x && below >= 0) x[column * ldx + hi] = xs[column * tri.nsep + below];
   }
 }
 
 /* What is divided by, into the report */
-PetscErrorCode SpikeTriPiecesCheck_CUDA(SpikeTriCUDA *h, SpikePivot *pivot, cudaStream_t stream)
+PetscErrorCode SpikeTriPiecesCheck_CUDA(SpikeTriCUDA *h, cudaStream_t stream)
 {
-  const size_t shared = 4 * (size_t)h->longest * sizeof(PetscScalar);
+  const int shared = (int)(4 * (size_t)h->longest * sizeof(PetscScalar));
 
   PetscFunctionBegin;
-  PetscCallCUDA(
-    cudaFuncSetAttribute(SpikeTriPiece_Kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  PetscCallCUDA(
-    cudaFuncSetAttribute(SpikeTriPiece_Kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  h->tol   = pivot->tol;
-  h->boost = pivot->boost;
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeTriPiece_Kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  PetscCallCUDA(cudaFuncSetAttribute(SpikeTriPiece_Kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
   SpikeTriPiece_Kernel<false>
-    <<<(unsigned)h->npieces, SPIKE_TRI_THREADS, shared, stream>>>(h->first, h->sep, h->nsep, h->piece, h->switchpoint,
-                                                                  h->dl, h->d, h->du, h->tol, h->boost, h->unit, NULL,
-                                                                  NULL, 0, NULL, 0, NULL, h->ntiles, h->report,
-                                                                  h->badvalue);
+    <<<(unsigned)h->npieces, SPIKE_TRI_THREADS, shared, stream>>>(*h, true, NULL, NULL, 0, NULL, 0, NULL);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,20 +206,11 @@ PetscErrorCode SpikeTriPieces_CUDA(SpikeTriCUDA *h, PetscBool trans, PetscInt co
                                    const PetscScalar *b, PetscCount ldb, PetscScalar *x, PetscCount ldx,
                                    PetscScalar *ends, cudaStream_t stream)
 {
-  const size_t shared = 4 * (size_t)h->longest * sizeof(PetscScalar);
-  const dim3   grid((unsigned)h->npieces, (unsigned)columns);
+  const auto kernel = trans ? SpikeTriPiece_Kernel<true> : SpikeTriPiece_Kernel<false>;
 
   PetscFunctionBegin;
-  if (trans)
-    SpikeTriPiece_Kernel<true><<<grid, SPIKE_TRI_THREADS, shared, stream>>>(h->first, h->sep, h->nsep, h->piece,
-                                                                            h->switchpoint, h->dl, h->d, h->du, h->tol,
-                                                                            h->boost, h->unit, xs, b, ldb, x, ldx, ends,
-                                                                            h->ntiles, NULL, NULL);
-  else
-    SpikeTriPiece_Kernel<false><<<grid, SPIKE_TRI_THREADS, shared, stream>>>(h->first, h->sep, h->nsep, h->piece,
-                                                                             h->switchpoint, h->dl, h->d, h->du, h->tol,
-                                                                             h->boost, h->unit, xs, b, ldb, x, ldx,
-                                                                             ends, h->ntiles, NULL, NULL);
+  kernel<<<dim3((unsigned)h->npieces, (unsigned)columns), SPIKE_TRI_THREADS,
+           4 * (size_t)h->longest * sizeof(PetscScalar), stream>>>(*h, false, xs, b, ldb, x, ldx, ends);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,26 +13,25 @@
 */
 template <bool TRANS>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS, 4)
-  SpikeTriApply_Kernel(const PetscInt *first, const PetscInt *sep, PetscInt nsep, const PetscScalar *l,
-                       const PetscScalar *r, const PetscScalar *v, const PetscScalar *xs, const PetscScalar *b,
+  SpikeTriApply_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *xs, const PetscScalar *b,
                        PetscCount ldb, PetscScalar *x, PetscCount ldx, bool wide, PetscScalar *ends)
 {
-  const PetscInt k = (PetscInt)blockIdx.x, lo = first[k], hi = first[k + 1], n = first[gridDim.x],
+  const PetscInt k = (PetscInt)blockIdx.x, lo = tri.first[k], hi = tri.first[k + 1], n = tri.first[gridDim.x],
                  i              = lo + SPIKE_TRI_ROWS * (PetscInt)threadIdx.x;
-  const PetscInt          above = k ? sep[k - 1] : -1, below = sep[k];
+  const PetscInt          above = k ? tri.sep[k - 1] : -1, below = tri.sep[k];
   const PetscCount        column = blockIdx.y;
   PetscScalar             y[SPIKE_TRI_ROWS], p[SPIKE_TRI_ROWS], q[SPIKE_TRI_ROWS], s[SPIKE_TRI_ROWS];
   __shared__ SpikeTriLine shared[SPIKE_TRI_WARPS];
 
   wide = wide && lo % 2 == 0;
   SpikeTriLoad(b + column * ldb, i, lo, hi, wide, y);
-  SpikeTriLoad(r, i, lo, hi, wide, s);
+  SpikeTriLoad(tri.r, i, lo, hi, wide, s);
   if (TRANS) {
-    SpikeTriLoad(v, i - 1, 0, hi, false, p);
-    SpikeTriLoad(l, i + 1, lo, PetscMin(hi + 1, n), false, q);
+    SpikeTriLoad(tri.v, i - 1, 0, hi, false, p);
+    SpikeTriLoad(tri.l, i + 1, lo, PetscMin(hi + 1, n), false, q);
   } else {
-    SpikeTriLoad(l, i, lo, hi, wide, p);
-    SpikeTriLoad(v, i, lo, hi, wide, q);
+    SpikeTriLoad(tri.l, i, lo, hi, wide, p);
+    SpikeTriLoad(tri.v, i, lo, hi, wide, q);
   }
   if (i >= hi) {
 #pragma unroll
@@ -43,12 +42,12 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS, 4)
     if (i + j >= hi) {
       y[j] = p[j] = q[j] = s[j] = 0.0;
     } else if (below >= 0 && i + j == hi - 1) { /* the separator */
-      y[j] = xs ? xs[column * nsep + below] : PetscScalar(0.0);
+      y[j] = xs ? xs[column * tri.nsep + below] : PetscScalar(0.0);
       p[j] = q[j] = 0.0;
       s[j]        = 1.0;
     }
   }
-  SpikeTriSweep(y, p, s, q, above >= 0 && xs ? xs[column * nsep + above] : PetscScalar(0.0), 0.0, shared);
+  SpikeTriSweep(y, p, s, q, above >= 0 && xs ? xs[column * tri.nsep + above] : PetscScalar(0.0), 0.0, shared);
   if (ends) {
 #pragma unroll
     for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
@@ -60,36 +59,34 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS, 4)
 
 /* y_s = b_s - (dl_s z2 . b) - (du_s z1 . b): a warp a separator and column, over the windows */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriReduce_Kernel(PetscInt nsep, const PetscInt *septile, const PetscInt *first, const PetscInt *wa,
-                        const PetscInt *wb, const PetscScalar *za, const PetscScalar *zb, const PetscScalar *b,
-                        PetscCount ldb, PetscScalar *y)
+  SpikeTriReduce_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *za, const PetscScalar *zb,
+                        const PetscScalar *b, PetscCount ldb, PetscScalar *y)
 {
   const PetscInt     s = (PetscInt)blockIdx.x * SPIKE_TRI_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
   const PetscScalar *bc  = b + blockIdx.y * ldb;
   PetscScalar        sum = 0.0;
 
-  if (s >= nsep) return;
-  const PetscInt k = septile[s], row = first[k + 1] - 1;
+  if (s >= tri.nsep) return;
+  const PetscInt k = tri.septile[s], row = tri.first[k + 1] - 1;
 
-  for (PetscInt i = lane; i < wb[k]; i += 32) sum = SpikeFma(zb[row - 1 - i], bc[row - 1 - i], sum);
-  for (PetscInt i = lane; i < wa[k + 1]; i += 32) sum = SpikeFma(za[row + 1 + i], bc[row + 1 + i], sum);
+  for (PetscInt i = lane; i < tri.wb[k]; i += 32) sum = SpikeFma(zb[row - 1 - i], bc[row - 1 - i], sum);
+  for (PetscInt i = lane; i < tri.wa[k + 1]; i += 32) sum = SpikeFma(za[row + 1 + i], bc[row + 1 + i], sum);
   sum = SpikeWarpSum(sum);
-  if (!lane) y[blockIdx.y * (PetscCount)nsep + s] = bc[row] - sum;
+  if (!lane) y[blockIdx.y * (PetscCount)tri.nsep + s] = bc[row] - sum;
 }
 
 /* The same for the transposed system, from the ends of A_I^-T b */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
-  SpikeTriReduceTransposed_Kernel(PetscInt nsep, PetscInt ntiles, const PetscInt *septile, const PetscInt *first,
-                                  const PetscScalar *edge, const PetscScalar *ends, const PetscScalar *b,
-                                  PetscCount ldb, PetscScalar *y)
+  SpikeTriReduceTransposed_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *edge,
+                                  const PetscScalar *ends, const PetscScalar *b, PetscCount ldb, PetscScalar *y)
 {
   const PetscInt s = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (s >= nsep) return;
-  const PetscInt     k = septile[s], row = first[k + 1] - 1;
-  const PetscScalar *e = ends + 2 * (blockIdx.y * (PetscCount)ntiles + k);
+  if (s >= tri.nsep) return;
+  const PetscInt     k = tri.septile[s], row = tri.first[k + 1] - 1;
+  const PetscScalar *e = ends + 2 * (blockIdx.y * (PetscCount)tri.ntiles + k);
 
-  y[blockIdx.y * (PetscCount)nsep + s] = b[blockIdx.y * ldb + row] - edge[2 * s] * e[1] - edge[2 * s + 1] * e[2];
+  y[blockIdx.y * (PetscCount)tri.nsep + s] = b[blockIdx.y * ldb + row] - edge[2 * s] * e[1] - edge[2 * s + 1] * e[2];
 }
 
 template <typename X>
@@ -348,44 +345,38 @@ PetscErrorCode SpikeTriApply_CUDA(SpikeTridiagonal *t, PetscBool trans, PetscInt
     const bool         wide    = ((size_t)bc | (size_t)xc) % (2 * sizeof(PetscReal)) == 0 &&
                       (columns == 1 || ((ldb | ldx) % 2 == 0));
     const dim3 grid((unsigned)h->ntiles, (unsigned)columns);
+    const auto kernel = trans ? SpikeTriApply_Kernel<true> : SpikeTriApply_Kernel<false>;
 
     if (h->nsep && (!trans || h->zat))
       SpikeTriReduce_Kernel<<<dim3((unsigned)((h->nsep - 1) / SPIKE_TRI_WARPS + 1), (unsigned)columns),
-                              SPIKE_TRI_THREADS, 0, stream>>>(h->nsep, h->septile, h->first, h->wa, h->wb,
-                                                              trans ? h->zat : h->za, trans ? h->zbt : h->zb, bc, ldb,
-                                                              xs);
+                              SPIKE_TRI_THREADS, 0, stream>>>(*h, trans ? h->zat : h->za, trans ? h->zbt : h->zb, bc,
+                                                              ldb, xs);
     else if (h->nsep) {
       if (h->how == SPIKE_TRI_SHARED)
         PetscCall(SpikeTriPieces_CUDA(h, PETSC_TRUE, columns, NULL, bc, ldb, xc, ldx, ends, stream));
-      else
-        SpikeTriApply_Kernel<true><<<grid, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->sep, h->nsep, h->l, h->r, h->v,
-                                                                           NULL, bc, ldb, xc, ldx, wide, ends);
-      SpikeTriReduceTransposed_Kernel<<<dim3((unsigned)((h->nsep - 1) / SPIKE_TRI_THREADS + 1), (unsigned)columns),
-                                        SPIKE_TRI_THREADS, 0, stream>>>(h->nsep, h->ntiles, h->septile, h->first, edge,
-                                                                        ends, bc, ldb, xs);
+      else kernel<<<grid, SPIKE_TRI_THREADS, 0, stream>>>(*h, NULL, bc, ldb, xc, ldx, wide, ends);
+      SpikeTriReduceTransposed_Kernel<<<dim3(SpikeTriBlocks(h->nsep), (unsigned)columns), SPIKE_TRI_THREADS, 0,
+                                        stream>>>(*h, edge, ends, bc, ldb, xs);
     }
     if (h->nsep) PetscCall((*h->child.k->apply)(&h->child, trans, columns, xs, h->nsep, xs, h->nsep));
     if (h->how == SPIKE_TRI_SHARED)
       PetscCall(SpikeTriPieces_CUDA(h, trans, columns, xs, bc, ldb, xc, ldx, NULL, stream));
     else if (h->how != SPIKE_TRI_PREFIX)
       PetscCall(SpikeTriSerial_CUDA(h, trans, columns, xs, bc, ldb, xc, ldx, stream));
-    else if (trans)
-      SpikeTriApply_Kernel<true><<<grid, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->sep, h->nsep, h->l, h->r, h->v,
-                                                                         xs, bc, ldb, xc, ldx, wide, NULL);
-    else
-      SpikeTriApply_Kernel<false><<<grid, SPIKE_TRI_THREADS, 0, stream>>>(h->first, h->sep, h->nsep, h->l, h->r, h->v,
-                                                                          xs, bc, ldb, xc, ldx, wide, NULL);
+    else kernel<<<grid, SPIKE_TRI_THREADS, 0, stream>>>(*h, xs, bc, ldb, xc, ldx, wide, NULL);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeTridiagonalKernels SpikeTridiagonalKernels_CUDA = {"cuda",
-                                                              PETSC_MEMTYPE_CUDA,
-                                                              SpikeTriBytes_CUDA,
-                                                              SpikeTriCreate_CUDA,
-                                                              SpikeTriDestroy_CUDA,
-                                                              SpikeTriSetUp_CUDA,
-                                                              SpikeTriReport_CUDA,
-                                                              SpikeTriApply_CUDA,
-                                                              SpikeTriOnce_CUDA};
+const SpikeTridiagonalKernels SpikeTridiagonalKernels_CUDA = {
+  /* name    */ "cuda",
+  /* memtype */ PETSC_MEMTYPE_CUDA,
+  /* bytes   */ SpikeTriBytes_CUDA,
+  /* create  */ SpikeTriCreate_CUDA,
+  /* destroy */ SpikeTriDestroy_CUDA,
+  /* setup   */ SpikeTriSetUp_CUDA,
+  /* report  */ SpikeTriReport_CUDA,
+  /* apply   */ SpikeTriApply_CUDA,
+  /* once    */ SpikeTriOnce_CUDA,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  tridiagonal.cuh: what the files of the CUDA backend of tridiagonal.h share: tiles of rows that a block of threads
+  tridiagonal.cuh: what the files of the CUDA backend of tridiagonal.h share: tiles of rows that a thread block
   holds in registers, prefixes, pivots
 */
 #pragma once
@@ -46,41 +46,59 @@ struct SpikeTriEnds {
 };
 
 /*
-  Tiles are rows first[k] <= i < first[k + 1], `tile` at most: whole systems, or a part of a long one, whose last row is
-  separator number sep[k] unless it is the last part (-1). l, r, v of interiors as in THOMAS, with l = dl and v = du r
-  in rows next to a separator; of separator s, for the transposed system, l_s = dl_s r_(s-1) and v_s = du_s.
+  What kernels know. Tiles are rows first[k] <= i < first[k + 1], `tile` at most: whole systems, or a part of a long
+  one, whose last row is separator number sep[k] unless it is the last part (-1). A piece is a whole system or an
+  interior. l, r, v of interiors as in THOMAS, with l = dl and v = du r in rows next to a separator; of separator s, for
+  the transposed system, l_s = dl_s r_(s-1) and v_s = du_s.
 */
-typedef struct {
-  PetscInt             n, ntiles, nsep, batch;
-  PetscInt            *first, *sep; /* [ntiles + 1], [ntiles], on the device                          */
-  PetscInt            *seprow, *septile;
-  unsigned char       *kind;      /* [n]                                                            */
-  PetscScalar         *l, *r, *v; /* [n]                                                            */
-  PetscScalar         *za, *zb;   /* [n] as in the host's PARTITION; NULL without separators         */
-  PetscInt            *wa, *wb;   /* [ntiles] rows at the top and the bottom over which they are read */
-  PetscScalar         *reduced;   /* [3 nsep] the separators' system, then [batch nsep] columns      */
-  struct SpikeTriEnds *ends;      /* [ntiles]                                                    */
-  PetscReal           *badvalue;  /* [ntiles] magnitude of the first bad pivot of a tile that has any */
-  SpikeTriReport      *report, *hostreport;
-  PetscInt            *redstart, *hostseprow, *hostfirst; /* on the host                                 */
-  SpikeTridiagonal     child;
+struct SpikeTriTiles {
+  PetscInt        n, ntiles, nsep, npieces, switchpoint;
+  PetscInt       *first, *sep;      /* [ntiles + 1], [ntiles]                                         */
+  PetscInt       *seprow, *septile; /* [nsep]                                                         */
+  PetscInt       *piece;            /* [3 npieces] tile, first row, row after the last; not PREFIX     */
+  unsigned char  *kind;             /* [n]                                                            */
+  PetscScalar    *l, *r, *v;        /* [n]                                                            */
+  PetscScalar    *u;                /* [n] TWOWAY: 1 / u; PIVOTED: the second diagonal above the main one */
+  unsigned char  *swapped;          /* [n] PIVOTED                                                    */
+  PetscScalar    *za, *zb;          /* [n] as in the host's PARTITION; NULL without separators         */
+  PetscScalar    *zat, *zbt;        /* [n] PIVOTED: the same of the transposed systems                 */
+  PetscInt       *wa, *wb;          /* [ntiles] rows at the top and the bottom over which they are read */
+  PetscScalar    *dl, *d, *du;      /* [n] of the matrix; NULL with PREFIX and THOMAS                  */
+  SpikeTriEnds   *ends;             /* [ntiles]                                                       */
+  SpikeTriReport *report;
+  PetscReal      *badvalue;   /* [ntiles] magnitude of the first bad pivot of a tile that has any */
+  PetscReal       tol, boost; /* of the last setup, in units of *unit where that is not 0; unit NULL: of 1 */
+  const double   *unit;
+};
 
-  /* who solves the pieces, systems and interiors, and what he needs */
-  SpikeTriHow    how;
-  PetscInt       tile, npieces, longest, switchpoint;
-  PetscInt      *piece;       /* [3 npieces] tile, first row, row behind the last; NULL: prefixes          */
-  PetscScalar   *dl, *d, *du; /* [n] of the matrix; NULL: prefixes and Thomas', by the factors             */
-  PetscScalar   *u;           /* [n] TWOWAY: 1 / u, with exchanges: the second diagonal above the main one */
-  PetscScalar   *zat, *zbt;   /* [n] with exchanges: as za, zb, for transposed systems                     */
-  unsigned char *swapped;     /* [n]                                                                       */
-  PetscReal      tol, boost;
+/* SpikeTridiagonal.data; the last line is on the host */
+struct SpikeTriCUDA : SpikeTriTiles {
+  SpikeTriHow      how; /* who solves the pieces */
+  PetscInt         batch, tile, longest;
+  PetscScalar     *reduced; /* [3 nsep] the separators' system, [2 nsep] their couplings, [batch nsep] columns, ends */
+  SpikeTridiagonal child;   /* the separators' system */
+  SpikeTriReport  *hostreport;
+  PetscInt        *redstart, *hostseprow, *hostfirst;
+};
 
-  const double *unit; /* on the device: tol and boost are in units of it, where it is not 0; NULL: of 1 */
-} SpikeTriCUDA;
-
-__device__ static __forceinline__ PetscReal SpikeTriUnit(const double *unit)
+/* Pivots up to this are bad, and become this where they are boosted (0: reported) */
+__device__ static __forceinline__ PetscReal SpikeTriUnit(const SpikeTriTiles &tri)
 {
-  return unit && *unit > 0.0 ? (PetscReal)*unit : (PetscReal)1.0;
+  return tri.unit && *tri.unit > 0.0 ? (PetscReal)*tri.unit : (PetscReal)1.0;
+}
+__device__ static __forceinline__ PetscReal SpikeTriTol(const SpikeTriTiles &tri)
+{
+  return PetscMax(tri.tol * SpikeTriUnit(tri), PETSC_REAL_MIN);
+}
+__device__ static __forceinline__ PetscReal SpikeTriBoost(const SpikeTriTiles &tri)
+{
+  return tri.boost * SpikeTriUnit(tri);
+}
+
+/* Thread blocks for n items, a thread each */
+static inline unsigned SpikeTriBlocks(PetscCount n)
+{
+  return (unsigned)((n - 1) / SPIKE_TRI_THREADS + 1);
 }
 
 /*
@@ -92,14 +110,14 @@ struct SpikeTriLine {
   PetscScalar a, b;
 };
 
-/* g behind f: g(f(y)) */
+/* g after f: g(f(y)) */
 __device__ static __forceinline__ SpikeTriLine SpikeTriAfter(const SpikeTriLine &g, const SpikeTriLine &f)
 {
   return {g.a * f.a, SpikeFma(g.a, f.b, g.b)};
 }
 
 /*
-  From each thread's line what comes into it, from `in` at the beginning: of the threads in front of it (UP), or behind
+  From each thread's line what comes into it, from `in` at the beginning: of the threads before it (UP), or after
   it. All threads of the block call it; shared: SPIKE_TRI_WARPS lines
 */
 template <bool UP>
@@ -193,7 +211,7 @@ __device__ static __forceinline__ void SpikeTriStore(PetscScalar *a, PetscInt i,
   ---- Pivots
   ----------------------------------------------------------------------------------------------------------------
 */
-/* [a b; c d], of a product with a row that begins anew what is behind that row alone */
+/* [a b; c d], of a product with a row that begins anew: its left factors alone */
 struct SpikeTriMoebius {
   PetscScalar a, b, c, d;
   int         anew;
@@ -274,7 +292,7 @@ __device__ static PetscScalar SpikeTriDivisor(PetscScalar u, PetscReal tol, Pets
   return 1.0;
 }
 
-/* The multiplier of a row and its pivot, from du and 1 / u of the row in front of it */
+/* The multiplier of a row and its pivot, from du and 1 / u of the row before it */
 __device__ static __forceinline__ PetscScalar SpikeTriRow(int kind, PetscScalar dl, PetscScalar d, PetscScalar before,
                                                           PetscScalar rbefore, PetscScalar *l)
 {
@@ -287,7 +305,7 @@ __device__ static __forceinline__ PetscScalar SpikeTriRow(int kind, PetscScalar 
 }
 
 /*
-  One thread: the rows of a tile one by one, for what is boosted or replaced changes those behind it; what there is to
+  One thread: the rows of a tile one by one, for what is boosted or replaced changes those after it; what there is to
   say of them, and l, r, v where they are not NULL
 */
 __device__ static __noinline__ void SpikeTriSerial(const unsigned char *kind, const PetscScalar *dl,
@@ -322,7 +340,7 @@ __device__ static __noinline__ void SpikeTriSerial(const unsigned char *kind, co
 
 /*
   l, r, v of the rows of all threads, in the places of dl, d, du: pivots by prefix products of 2 x 2 matrices over the
-  threads, then row by row in each. what[]: the kinds of the rows; before: du in front of them. Returns whether any
+  threads, then row by row in each. what[]: the kinds of the rows; before: du before them. Returns whether any
   pivot of this thread is bad.
 */
 __device__ static __forceinline__ bool SpikeTriPivots(const int what[], PetscScalar before, bool first,
@@ -391,7 +409,7 @@ __device__ static __forceinline__ bool SpikeTriPivots(const int what[], PetscSca
   return bad;
 }
 
-/* Four rows of dl, d, du from i on, the kinds of those below hi, and du in front of them */
+/* Four rows of dl, d, du from i on, the kinds of those below hi, and du before them */
 __device__ static __forceinline__ PetscScalar SpikeTriRows(const unsigned char *kind, const PetscScalar *dl,
                                                            const PetscScalar *d, const PetscScalar *du, PetscInt i,
                                                            PetscInt lo, PetscInt hi, bool wide, int what[],
@@ -408,31 +426,27 @@ __device__ static __forceinline__ PetscScalar SpikeTriRows(const unsigned char *
   return threadIdx.x % 32 == 0 && i > lo && i < hi ? du[i - 1] : before;
 }
 
-/* tridiagonal_cuda.cu */
+/* tridiagonal.cu */
 PETSC_INTERN PetscErrorCode SpikeTriStream_CUDA(SpikeTridiagonal *, cudaStream_t *);
 PETSC_INTERN PetscErrorCode SpikeTriApply_CUDA(SpikeTridiagonal *, PetscBool, PetscInt, const PetscScalar *, PetscCount,
                                                PetscScalar *, PetscCount);
-
-/* tridiagonal_factor.cu */
+/* factor.cu */
 PETSC_INTERN PetscErrorCode SpikeTriReport_CUDA(SpikeTridiagonal *, SpikePivot *);
 PETSC_INTERN PetscErrorCode SpikeTriUnit_CUDA(SpikeTridiagonal *, const double *);
 PETSC_INTERN PetscErrorCode SpikeTriSetUp_CUDA(SpikeTridiagonal *, const PetscScalar *, const PetscScalar *,
                                                const PetscScalar *, SpikePivot *);
-
-/* tridiagonal_shared.cu */
-PETSC_INTERN PetscErrorCode SpikeTriPiecesCheck_CUDA(SpikeTriCUDA *, SpikePivot *, cudaStream_t);
+/* shared.cu */
+PETSC_INTERN PetscErrorCode SpikeTriPiecesCheck_CUDA(SpikeTriCUDA *, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpikeTriPieces_CUDA(SpikeTriCUDA *, PetscBool, PetscInt, const PetscScalar *,
                                                 const PetscScalar *, PetscCount, PetscScalar *, PetscCount,
                                                 PetscScalar *, cudaStream_t);
-
-/* tridiagonal_serial.cu */
+/* serial.cu */
 PETSC_INTERN PetscErrorCode SpikeTriSerialSetUp_CUDA(SpikeTriCUDA *, const PetscScalar *, const PetscScalar *,
-                                                     const PetscScalar *, SpikePivot *, cudaStream_t);
+                                                     const PetscScalar *, cudaStream_t);
 PETSC_INTERN PetscErrorCode SpikeTriSerial_CUDA(SpikeTriCUDA *, PetscBool, PetscInt, const PetscScalar *,
                                                 const PetscScalar *, PetscCount, PetscScalar *, PetscCount,
                                                 cudaStream_t);
-
-/* tridiagonal_once.cu */
+/* once.cu */
 PETSC_INTERN PetscErrorCode SpikeTriOnceCreate_CUDA();
 PETSC_INTERN PetscErrorCode SpikeTriOnce_CUDA(SpikeTridiagonal *, const PetscScalar *, const PetscScalar *,
                                               const PetscScalar *, SpikePivot *, const PetscScalar *, PetscScalar *);

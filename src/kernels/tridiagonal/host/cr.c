@@ -4,7 +4,7 @@
 
 /*
   Level t of a piece has m_t rows, m_0 = m, m_(t+1) = m_t / 2: row k of it is row (k + 1) 2^t - 1 of the piece. Its
-  arrays a, c, r lie behind those of the level before; r_k = 1 / u_k of the rows that are eliminated, k even. The last
+  arrays a, c, r lie after those of the level before; r_k = 1 / u_k of the rows that are eliminated, k even. The last
   level, of at most `switchpoint` rows, is left to PCR, and has its diagonal in r. All levels together have less than 2
   m rows.
 */
@@ -163,4 +163,9 @@ static void SpikeTriSolveCR_Private(SpikeTriHost *h, PetscBool trans, PetscInt l
   }
 }
 
-const SpikeTriAlgorithm SpikeTriCR_Host = {SpikeTriFactorCR_Private, SpikeTriSolveCR_Private, 6, 8};
+const SpikeTriAlgorithm SpikeTriCR_Host = {
+  .factor = SpikeTriFactorCR_Private,
+  .solve  = SpikeTriSolveCR_Private,
+  .words  = 6,
+  .work   = 8,
+};

@@ -82,7 +82,7 @@ typedef struct {
 
 /*
   Pieces are whole systems, or interiors: rows lo[k] <= r < hi[k]. Row hi[k] is a separator where sep[k] >= 0, and then
-  the one with that number; the next piece begins behind it. z[r] of an interior is in units of the rows next to it:
+  the one with that number; the next piece begins after it. z[r] of an interior is in units of the rows next to it:
   dl_s z2 in zb, du_s z1 in za.
 */
 struct _n_SpikeTriHost {
@@ -94,7 +94,7 @@ struct _n_SpikeTriHost {
   const SpikeTriAlgorithm *algorithm; /* of the pieces; NULL: THOMAS, by the loops                      */
   SpikeTriLoops            loops;
   SpikeTriPivot            policy; /* of the last setup, for PCR, which eliminates again in an apply */
-  /* l, r, v of n rows, with an element that is 0 in front and behind; or [words n] of the algorithm */
+  /* l, r, v of n rows, with an element that is 0 before and after; or [words n] of the algorithm */
   PetscScalar *factors;
   PetscScalar *l, *r, *v;
   PetscScalar *work;    /* [work longest]                                                */
@@ -114,7 +114,7 @@ struct _n_SpikeTriHost {
 PETSC_INTERN const SpikeTriAlgorithm SpikeTriTwoway_Host, SpikeTriCR_Host, SpikeTriRD_Host, SpikeTriPivoted_Host;
 
 /*
-  tridiagonal_partition.c: pieces of the systems; setup and apply of the separators; the interiors are done by those who
+  partition.c: pieces of the systems; setup and apply of the separators; the interiors are done by those who
   call them
 */
 PETSC_INTERN PetscErrorCode SpikeTriPartitionCreate_Host(SpikeTridiagonal *);

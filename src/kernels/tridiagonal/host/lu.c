@@ -17,7 +17,12 @@ static void SpikeTriSolveTwoway_Private(SpikeTriHost *h, PetscBool trans, PetscI
   if (hi > lo) (*h->loops.sweepboth)(trans, hi - lo, h->l + lo, h->r + lo, h->v + lo, x + lo);
 }
 
-const SpikeTriAlgorithm SpikeTriTwoway_Host = {SpikeTriFactorTwoway_Private, SpikeTriSolveTwoway_Private, 3, 0};
+const SpikeTriAlgorithm SpikeTriTwoway_Host = {
+  .factor = SpikeTriFactorTwoway_Private,
+  .solve  = SpikeTriSolveTwoway_Private,
+  .words  = 3,
+  .work   = 0,
+};
 
 /*
   P A = L U, rows i and i + 1 changing places where |dl_(i+1)| / max |row i + 1| > |u_i| / max |row i|, entries of the
@@ -108,4 +113,9 @@ static void SpikeTriSolvePivoted_Private(SpikeTriHost *h, PetscBool trans, Petsc
   }
 }
 
-const SpikeTriAlgorithm SpikeTriPivoted_Host = {SpikeTriFactorPivoted_Private, SpikeTriSolvePivoted_Private, 4, 0};
+const SpikeTriAlgorithm SpikeTriPivoted_Host = {
+  .factor = SpikeTriFactorPivoted_Private,
+  .solve  = SpikeTriSolvePivoted_Private,
+  .words  = 4,
+  .work   = 0,
+};

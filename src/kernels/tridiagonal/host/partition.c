@@ -107,7 +107,7 @@ PetscErrorCode SpikeTriPartitionBytes_Host(const SpikeTridiagonal *t, PetscReal 
 
 /*
   How many rows of z, which is f A_I^-T e_i of piece k, i its first row or its last, are read from that end on: those
-  behind have |z_r| w_r below PETSC_MACHINE_EPSILON / rows of the largest in front of them, w_r being the largest entry
+  after it have |z_r| w_r below PETSC_MACHINE_EPSILON / rows of the largest before them, w_r being the largest entry
   of row r. As |b_r| <= 3 w_r max |x|, what is lost is less than a rounding of the sum of |z_r b_r| can be, however rows
   are scaled.
 */
@@ -118,7 +118,7 @@ static PetscInt SpikeTriReach_Private(const SpikeTriHost *h, PetscInt k, PetscBo
   PetscInt       reach = 1;
   PetscReal      most = 0.0, small = 0.0;
 
-  /* the largest so far; the rows behind it that are not small are among those that were not */
+  /* the largest so far; the rows after it that are not small are among those that were not */
   for (PetscInt i = 0; i < m; i++) {
     const PetscInt r = last ? lo + m - 1 - i : lo + i;
     /* dl of the first row, du of the last may be none */

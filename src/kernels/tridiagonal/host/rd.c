@@ -129,4 +129,9 @@ static void SpikeTriSolveRD_Private(SpikeTriHost *h, PetscBool trans, PetscInt l
   (void)SpikeTriPrefix_Private(PETSC_FALSE, m, trans ? l + 1 : v, x, h->work);
 }
 
-const SpikeTriAlgorithm SpikeTriRD_Host = {SpikeTriFactorRD_Private, SpikeTriSolveRD_Private, 3, 8};
+const SpikeTriAlgorithm SpikeTriRD_Host = {
+  .factor = SpikeTriFactorRD_Private,
+  .solve  = SpikeTriSolveRD_Private,
+  .words  = 3,
+  .work   = 8,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  template.h: the recurrences of tridiagonal systems for one instruction set; band_isa.c includes it once.
+  template.h: the recurrences of tridiagonal systems for one instruction set; tridiagonal_isa.c includes it once.
 
   A step of a substitution waits for the one before it; SPIKE_TRI_CHAINS of them at once wait together. Each has the
   operations that it has alone, in their order.
@@ -200,8 +200,10 @@ static S SPIKE_PASTE3(tri_dot, loop, SPIKE_ISA)(PetscInt n, const PetscScalar *z
   return all;
 }
 
-const SpikeTriLoops SPIKE_PASTE2(SpikeTriLoops_, SPIKE_ISA) = {SPIKE_PASTE3(tri_eliminate, loop, SPIKE_ISA),
-                                                               SPIKE_PASTE3(tri_sweep, loop, SPIKE_ISA),
-                                                               SPIKE_PASTE3(tri_eliminateboth, loop, SPIKE_ISA),
-                                                               SPIKE_PASTE3(tri_sweepboth, loop, SPIKE_ISA),
-                                                               SPIKE_PASTE3(tri_dot, loop, SPIKE_ISA)};
+const SpikeTriLoops SPIKE_PASTE2(SpikeTriLoops_, SPIKE_ISA) = {
+  .eliminate     = SPIKE_PASTE3(tri_eliminate, loop, SPIKE_ISA),
+  .sweep         = SPIKE_PASTE3(tri_sweep, loop, SPIKE_ISA),
+  .eliminateboth = SPIKE_PASTE3(tri_eliminateboth, loop, SPIKE_ISA),
+  .sweepboth     = SPIKE_PASTE3(tri_sweepboth, loop, SPIKE_ISA),
+  .dot           = SPIKE_PASTE3(tri_dot, loop, SPIKE_ISA),
+};

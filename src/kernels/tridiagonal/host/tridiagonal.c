@@ -240,12 +240,12 @@ static PetscErrorCode SpikeTriApply_Host(SpikeTridiagonal *t, PetscBool trans, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const SpikeTridiagonalKernels SpikeTridiagonalKernels_Host = {"host",
-                                                              PETSC_MEMTYPE_HOST,
-                                                              SpikeTriBytes_Host,
-                                                              SpikeTriCreate_Host,
-                                                              SpikeTriDestroy_Host,
-                                                              SpikeTriSetUp_Host,
-                                                              NULL,
-                                                              SpikeTriApply_Host,
-                                                              NULL};
+const SpikeTridiagonalKernels SpikeTridiagonalKernels_Host = {
+  .name    = "host",
+  .memtype = PETSC_MEMTYPE_HOST,
+  .bytes   = SpikeTriBytes_Host,
+  .create  = SpikeTriCreate_Host,
+  .destroy = SpikeTriDestroy_Host,
+  .setup   = SpikeTriSetUp_Host,
+  .apply   = SpikeTriApply_Host,
+};

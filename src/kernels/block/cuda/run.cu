@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* run.cu: run() of the CUDA backend of block.h: each task finds its kernel, tasks of one kernel go into one launch */
+#include "mult.cuh"
+#include "tall.cuh"
+#include "kernels/common/cuda/launch.cuh"
+
+/* The task of this thread block, the number of the block in it, and how many it has. Tasks are few */
+__device__ static __forceinline__ const SpikeBlockItem &SpikeBlockFind(const SpikeBlockBatch &batch, unsigned *block,
+                                                                       unsigned *blocks)
+{
+  int i = 0;
+
+  while (i + 1 < batch.count && batch.item[i + 1].first <= blockIdx.x) i++;
+  *block  = blockIdx.x - batch.item[i].first;
+  *blocks = (i + 1 < batch.count ? batch.item[i + 1].first : gridDim.x) - batch.item[i].first;
+  return batch.item[i];
+}
+
+/* Tasks of one kind, number of columns, block size (0: any) and layout */
+template <SpikeBlockKind KIND, int COLUMNS, int BS, SpikeBlockLayout LAYOUT, typename V>
+__global__ void __launch_bounds__(32 * SpikeBlockWarps(KIND),
+                                  SpikeBlockLeast(KIND, COLUMNS, BS, (int)sizeof(V), LAYOUT == SPIKE_BLOCK_ROWMAJOR))
+  SpikeBlockSame_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+{
+  extern __shared__ SpikeBlockSum sums[];
+  constexpr bool                  ROWMAJOR = LAYOUT == SPIKE_BLOCK_ROWMAJOR;
+  unsigned                        block, blocks;
+  const SpikeBlockItem           &t = SpikeBlockFind(batch, &block, &blocks);
+
+  SpikeAwait();
+  if constexpr (KIND == SPIKE_BLOCK_KIND_AXPY) SpikeBlockAxpy<COLUMNS, LAYOUT, V>(t, block, blocks, sums);
+  else if constexpr (KIND == SPIKE_BLOCK_KIND_DOT)
+    SpikeBlockDot<COLUMNS, LAYOUT, V>(t, block, blocks, sums, batch.tickets);
+  else if constexpr (KIND == SPIKE_BLOCK_KIND_WIDE) SpikeBlockMultWide<COLUMNS, BS, ROWMAJOR, V>(t, block);
+  else if constexpr (KIND == SPIKE_BLOCK_KIND_LANES) SpikeBlockMultLanes<COLUMNS, BS, ROWMAJOR, V>(t, block);
+  else if constexpr (KIND == SPIKE_BLOCK_KIND_VECTOR) SpikeBlockMultVector<BS, V>(t, block);
+  else SpikeBlockMult<COLUMNS, KIND == SPIKE_BLOCK_KIND_TRANSPOSE, V>(t, block);
+}
+
+/* Light tasks of different kinds */
+template <typename V>
+__global__ void __launch_bounds__(SPIKE_BLOCK_THREADS, 2)
+  SpikeBlockLight_Kernel(const __grid_constant__ SpikeBlockBatch batch)
+{
+  extern __shared__ SpikeBlockSum sums[];
+  constexpr SpikeBlockLayout      EITHER = SPIKE_BLOCK_EITHER;
+  unsigned                        block, blocks;
+  const SpikeBlockItem           &t    = SpikeBlockFind(batch, &block, &blocks);
+  const bool                      axpy = t.kind == SPIKE_BLOCK_KIND_AXPY;
+
+  SpikeAwait();
+  if (axpy && t.columns == 4) SpikeBlockAxpy<4, EITHER, V>(t, block, blocks, sums);
+  else if (axpy && t.columns == 8) SpikeBlockAxpy<8, EITHER, V>(t, block, blocks, sums);
+  else if (axpy) SpikeBlockAxpy<16, EITHER, V>(t, block, blocks, sums);
+  else if (t.columns == 4) SpikeBlockDot<4, EITHER, V>(t, block, blocks, sums, batch.tickets);
+  else if (t.columns == 8) SpikeBlockDot<8, EITHER, V>(t, block, blocks, sums, batch.tickets);
+  else SpikeBlockDot<16, EITHER, V>(t, block, blocks, sums, batch.tickets);
+}
+
+typedef void (*SpikeBlockKernel)(SpikeBlockBatch);
+
+/* The kernel of a kind, number of columns, block size and layout; NULL where the policy has none */
+template <SpikeBlockKind KIND, int COLUMNS, int BS, SpikeBlockLayout LAYOUT, typename V>
+static SpikeBlockKernel SpikeBlockKernelOf()
+{
+  if constexpr (SpikeBlockHasKernel(KIND, COLUMNS, BS, LAYOUT, (int)sizeof(V)))
+    return SpikeBlockSame_Kernel<KIND, COLUMNS, BS, LAYOUT, V>;
+  else return NULL;
+}
+
+template <SpikeBlockKind KIND, int COLUMNS, int BS, typename V>
+static SpikeBlockKernel SpikeBlockKernelOf(SpikeBlockLayout layout)
+{
+  return layout == SPIKE_BLOCK_COLUMNMAJOR ? SpikeBlockKernelOf<KIND, COLUMNS, BS, SPIKE_BLOCK_COLUMNMAJOR, V>()
+       : layout == SPIKE_BLOCK_ROWMAJOR    ? SpikeBlockKernelOf<KIND, COLUMNS, BS, SPIKE_BLOCK_ROWMAJOR, V>()
+                                           : SpikeBlockKernelOf<KIND, COLUMNS, BS, SPIKE_BLOCK_EITHER, V>();
+}
+
+template <SpikeBlockKind KIND, int COLUMNS, typename V>
+static SpikeBlockKernel SpikeBlockKernelOf(int bs, SpikeBlockLayout layout)
+{
+  return !SpikeBlockHasSizes(KIND) ? SpikeBlockKernelOf<KIND, COLUMNS, 0, V>(layout)
+       : bs == 4                   ? SpikeBlockKernelOf<KIND, COLUMNS, 4, V>(layout)
+       : bs == 8                   ? SpikeBlockKernelOf<KIND, COLUMNS, 8, V>(layout)
+                                   : SpikeBlockKernelOf<KIND, COLUMNS, 16, V>(layout);
+}
+
+template <SpikeBlockKind KIND, typename V>
+static SpikeBlockKernel SpikeBlockKernelOf(const SpikeBlockItem *t, bool either)
+{
+  const SpikeBlockLayout layout = either      ? SPIKE_BLOCK_EITHER
+                                : t->rowmajor ? SPIKE_BLOCK_ROWMAJOR
+                                              : SPIKE_BLOCK_COLUMNMAJOR;
+
+  return t->columns == 4  ? SpikeBlockKernelOf<KIND, 4, V>(t->bs, layout)
+       : t->columns == 8  ? SpikeBlockKernelOf<KIND, 8, V>(t->bs, layout)
+       : t->columns == 16 ? SpikeBlockKernelOf<KIND, 16, V>(t->bs, layout)
+                          : SpikeBlockKernelOf<KIND, 32, V>(t->bs, layout);
+}
+
+/* The kernel of a task; either: that of both layouts, where there is one */
+template <typename V>
+static SpikeBlockKernel SpikeBlockKernelOf(const SpikeBlockItem *t, bool either)
+{
+  either = either || !SpikeBlockHasLayouts(t->kind);
+  switch (t->kind) {
+  case SPIKE_BLOCK_KIND_AXPY:
+    return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_AXPY, V>(t, either);
+  case SPIKE_BLOCK_KIND_DOT:
+    return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_DOT, V>(t, either);
+  case SPIKE_BLOCK_KIND_MULT:
+    return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_MULT, V>(t, either);
+  case SPIKE_BLOCK_KIND_TRANSPOSE:
+    return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_TRANSPOSE, V>(t, either);
+  case SPIKE_BLOCK_KIND_WIDE:
+    return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_WIDE, V>(t, either);
+  case SPIKE_BLOCK_KIND_LANES:
+    return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_LANES, V>(t, either);
+  default:
+    return SpikeBlockKernelOf<SPIKE_BLOCK_KIND_VECTOR, V>(t, either);
+  }
+}
+
+/* Fills in what is known of a task alone; the thread blocks that it wants, 0 where there is nothing to do */
+static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, int size, const SpikeBlockTask *task, SpikeBlockItem *t)
+{
+  SpikeBlockDescribe(task, size, t);
+  if (task->op == SPIKE_BLOCK_AXPY)
+    return SpikeBlockAxpyBlocks(t->columns, size, t->rowmajor, t->n,
+                                SpikeBlockLeast(t->kind, t->columns, 0, size, false) * h->multiprocessors);
+  if (task->op == SPIKE_BLOCK_DOT) return SpikeBlockDotBlocks(t->n, t->columns, h->multiprocessors);
+  return SpikeBlockProductItem(h->multiprocessors, size, task, t);
+}
+
+/* Sums that the thread blocks of a task leave for each other */
+static PetscCount SpikeBlockPartials_Private(const SpikeBlockItem *t, unsigned blocks)
+{
+  const int sums = t->columns == 4  ? SpikeBlockDotShape<4>::SUMS
+                 : t->columns == 8  ? SpikeBlockDotShape<8>::SUMS
+                 : t->columns == 16 ? SpikeBlockDotShape<16>::SUMS
+                                    : SpikeBlockDotShape<32>::SUMS;
+
+  return t->kind == SPIKE_BLOCK_KIND_DOT && blocks > 1 ? (PetscCount)(blocks + SPIKE_BLOCK_TICKETS) * sums : 0;
+}
+
+/*
+  One launch of tasks that share a kernel: the first one of item[] that is left (want[i] > 0: its thread blocks), and
+  all that go with it. They are not left then
+*/
+template <typename V>
+static PetscErrorCode SpikeBlockLaunch(SpikeBlockCUDA *h, int count, const SpikeBlockItem item[], unsigned want[],
+                                       cudaStream_t stream)
+{
+  const int        size   = (int)sizeof(V);
+  SpikeBlockKernel kernel = NULL;
+  SpikeBlockBatch  batch;
+  PetscCount       sums   = 0;
+  unsigned         blocks = 0;
+  bool             either = true; /* wanted by all */
+
+  PetscFunctionBegin;
+  batch.count   = 0;
+  batch.tickets = h->tickets;
+  for (int i = 0; i < count; i++) {
+    SpikeBlockItem        *t    = &batch.item[batch.count];
+    const SpikeBlockKernel mine = SpikeBlockKernelOf<V>(&item[i], false);
+
+    if (!want[i]) continue;
+    if (!kernel) kernel = mine;
+    else if (mine != kernel) {
+      if (!SpikeBlockIsLight(batch.item[0].kind, batch.item[0].columns)) continue;
+      if (!SpikeBlockIsLight(item[i].kind, item[i].columns)) continue;
+      kernel = SpikeBlockLight_Kernel<V>;
+    }
+    *t        = item[i];
+    t->first  = blocks;
+    t->ticket = (unsigned)batch.count++;
+    either    = either && SpikeBlockPrefersEither(t->kind, t->columns, size) && !t->rowmajor &&
+             SpikeBlockIsLong(t->n, SpikeBlockTile(t->kind, t->columns, size), 2 * h->multiprocessors);
+    blocks += want[i];
+    sums += SpikeBlockPartials_Private(t, want[i]);
+    want[i] = 0;
+  }
+  if (either && kernel != SpikeBlockLight_Kernel<V>) kernel = SpikeBlockKernelOf<V>(&batch.item[0], true);
+  if (sums > h->npartials) {
+    PetscCallCUDA(cudaFree(h->partials));
+    h->partials  = NULL;
+    h->npartials = 0;
+    PetscCallCUDA(cudaMalloc((void **)&h->partials, (size_t)sums * sizeof(*h->partials)));
+    h->npartials = sums;
+  }
+  sums = 0;
+  for (int i = 0; i < batch.count; i++) {
+    batch.item[i].partials = h->partials + sums;
+    sums += SpikeBlockPartials_Private(&batch.item[i],
+                                       (i + 1 < batch.count ? batch.item[i + 1].first : blocks) - batch.item[i].first);
+  }
+  PetscCallCUDA(SpikeLaunchBehind(kernel, blocks, 32 * SpikeBlockWarps(batch.item[0].kind),
+                                  SpikeBlockIsTall(batch.item[0].kind) ? SPIKE_BLOCK_SHARED : 0, stream, batch));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename V>
+static PetscErrorCode SpikeBlockRun_Private(SpikeBlockCUDA *h, PetscInt count, const SpikeBlockTask tasks[],
+                                            cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  for (PetscInt done = 0; done < count;) {
+    SpikeBlockItem item[SPIKE_BLOCK_ITEMS];
+    unsigned       want[SPIKE_BLOCK_ITEMS];
+    int            n = 0;
+
+    for (; done < count && n < SPIKE_BLOCK_ITEMS; done++) {
+      want[n] = SpikeBlockItem_Private(h, (int)sizeof(V), &tasks[done], &item[n]);
+      if (want[n]) n++;
+    }
+    for (int i = 0; i < n; i++)
+      if (want[i]) PetscCall(SpikeBlockLaunch<V>(h, n, item, want, stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PetscSpikePrecision precision, PetscInt count,
+                                  const SpikeBlockTask tasks[])
+{
+  SpikeBlockCUDA *h = (SpikeBlockCUDA *)s->data;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeBlockStream(s, &stream));
+  for (PetscInt i = 0; i < count; i++) {
+    const PetscInt m = tasks[i].m,
+                   k = tasks[i].op == SPIKE_BLOCK_AXPY || tasks[i].op == SPIKE_BLOCK_DOT ? tasks[i].k : m;
+
+    PetscCall(SpikeBlockCheckColumns(i, k, m));
+  }
+  if (precision == PETSC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockRun_Private<SpikeDouble>(h, count, tasks, stream));
+  else PetscCall(SpikeBlockRun_Private<SpikeSingle>(h, count, tasks, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
