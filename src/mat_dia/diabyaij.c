@@ -43,7 +43,7 @@ PetscErrorCode MatIsSymmetric_DIA(Mat A, PetscReal tol, PetscBool *is)
 
   PetscFunctionBegin;
   PetscCall(MatDIAGetAIJ_Private(A, &aij));
-  PetscUseTypeMethod(aij, issymmetric, tol, is);
+  PetscCall(MatIsSymmetric(aij, tol, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,7 +53,7 @@ PetscErrorCode MatIsHermitian_DIA(Mat A, PetscReal tol, PetscBool *is)
 
   PetscFunctionBegin;
   PetscCall(MatDIAGetAIJ_Private(A, &aij));
-  PetscUseTypeMethod(aij, ishermitian, tol, is);
+  PetscCall(MatIsHermitian(aij, tol, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
