@@ -342,6 +342,6 @@ int main(int argc, char **argv)
       suffix: log_view
       requires: defined(PETSC_USE_LOG)
       args: -solve -log_view -pc_type spike -pc_spike_local_partitions 2
-      filter: grep -o -e "^PCSpike[A-Z][a-z]*" -e "^interface.*" | LC_ALL=C sort
+      filter: grep -o -e "^PCSpike[A-Z][a-z]*" -e "^spike_interface.*" | LC_ALL=C sort
 
 TEST*/
