@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   blockiluoptions.c: setters and getters of PCBLOCKILU about blocks, subdomains and precision; those about the pattern
-  are in blockilupattern.c, about pivots in blockilupivot.c
+  blockiluoptions.c: setters and getters of PCBLOCKILU about blocks, subdomains and precision; those about the pattern
 */
 #include "blockiluimpl.h"
 
