@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   blockcg.c: block conjugate gradients for several right-hand sides, with coefficients m x m: the formulas are in
-  kernels/blockcg.h
+  kernels/krylov/blockcg.h
 */
 #include "cgimpl.h"
 

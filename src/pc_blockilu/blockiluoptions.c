@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   blockiluoptions.c: setters and getters of PCBLOCKILU about blocks, subdomains and precision; those about the pattern
-  are in blockilupattern.c, about pivots in blockilupivot.c
+  are in blockilupattern.c, those about pivots in pc_factored/factoredoptions.c
 */
 #include "blockiluimpl.h"
 

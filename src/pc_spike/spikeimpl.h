@@ -85,7 +85,7 @@ typedef struct {
   PCSpikeCyclic cyclic;
   /* falloff of the spikes, guessed from some rows before there are any; 0 where they tell nothing */
   PetscReal   expected;
-  PetscReal  *falloff; /* [2 * (np + 1)] of W and of V, see kernels.h */
+  PetscReal  *falloff; /* [2 * (np + 1)] of W and of V, see kernels/band/band.h */
   PCSpikeInfo info;    /* of this rank; reduced on request */
   PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
 } PC_Spike;

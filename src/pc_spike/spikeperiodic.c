@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   spikeperiodic.c: periodic tridiagonal systems in PCSPIKE: found in the matrix, taken apart before a fill, put together
-  behind an apply (kernels/periodic.h has the algebra)
+  behind an apply (kernels/band/periodic.h has the algebra)
 */
 #include "spikeimpl.h"
 

@@ -9,7 +9,7 @@
 
 #define MAXCASES 400
 #define LONGROWS 36000
-/* more than 8 tiles of 512 rows for each of the 264 blocks of threads of an H200, and the last tile is not full */
+/* more than 8 tiles of 512 rows for each of the 264 thread blocks of an H200, and the last tile is not full */
 #define TALLROWS 1100002
 
 static Case cases[MAXCASES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  blockcg.h: the small matrices of block conjugate gradients: the same text for the host and for one block of threads of
+  blockcg.h: the small matrices of block conjugate gradients: the same text for the host and for one thread block of
   a device (C99 and CUDA C++, real and complex)
 */
 #pragma once
@@ -206,7 +206,7 @@ SPIKE_BLOCKCG_INLINE void SpikeBlockCGNorms(int m, const PetscScalar M[], const 
 
 /*
   One step, behind the sums over all ranks, for the columns whose scalars lie `stride` bytes apart from s on. norms: the
-  matrix that the norms come from. Called by one block of threads of a device, or by the host. Numbers that are not
+  matrix that the norms come from. Called by one thread block of a device, or by the host. Numbers that are not
   finite give KSP_DIVERGED_NANORINF; a B that is not definite KSP_DIVERGED_INDEFINITE_PC, an A that is not, or has
   another sign than before, KSP_DIVERGED_INDEFINITE_MAT; all columns that have no reason get it.
 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* block.c: the host backend of block.h: its table, tall blocks and sparse products; factors are in block_lu.c */
+/* block.c: the host backend of block.h: its table, tall blocks and sparse products; factors are in lu.c */
 #include "host.h"
 #include "kernels/common/host/memory.h"
 

@@ -51,7 +51,7 @@ SpikeBlockDeclare(v3);
 SpikeBlockDeclare(v4);
 #undef SpikeBlockDeclare
 
-/* block_lu.c */
+/* lu.c */
 PETSC_INTERN const SpikeBlockSweeps *SpikeBlockSweepsGet(PetscSpikePrecision);
 PETSC_INTERN const SpikeBlockLoops  *SpikeBlockLoopsGet(PetscSpikePrecision);
 PETSC_INTERN PetscErrorCode          SpikeBlockLUBytes_Host(const SpikeBlockLU *, PetscReal *, PetscReal *);
@@ -63,9 +63,9 @@ PETSC_INTERN PetscErrorCode SpikeBlockLUSolve_Host(SpikeBlockLU *, SpikeBlockTra
                                                    PetscCount, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode SpikeBlockLUGet_Host(SpikeBlockLU *, PetscScalar *, PetscScalar *, PetscScalar *);
 
-/* block_fill.c */
+/* fill.c */
 PETSC_INTERN PetscErrorCode SpikeBlockLUFill_Host(SpikeBlockLU *, const SpikeBlockCSR *, SpikeBlockFillStats *);
 
-/* block_small.c */
+/* small.c */
 PETSC_INTERN PetscErrorCode SpikeBlockCholesky_Host(SpikeBlock *, PetscSpikePrecision, PetscInt, PetscInt, const void *,
                                                     PetscBool, void *, void *, PetscReal, PetscInt *);

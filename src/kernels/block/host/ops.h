@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   ops.h: operations on tall blocks and the factorization, all numbers of type E = F; included for each E, behind
-  block_tiles.h
+  tiles.h
 */
 #define BO_ROWS 256 /* rows of tall blocks that meet all columns while they are in cache */
 #define BO_COPY 64  /* where they are copied */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sweep.h: triangular solves with vectors of PetscScalar and blocks of F; included for each F, behind block_tiles.h */
+/* sweep.h: triangular solves with vectors of PetscScalar and blocks of F; included for each F, behind tiles.h */
 
 /* w <- (I + L)^-1 b, row i of b being that of the matrix that is row i of the factors */
 SPIKE_INLINE void BX(lower_)(const int constant, const PetscInt bs, const SpikeBlockPattern *p, const F *l,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  tiles.h: tiles of block_tile.h for all widths of vectors, and products of any number of rows made of them; included
+  tiles.h: tiles of tile.h for all widths of vectors, and products of any number of rows made of them; included
   for each pair of E and F, with BX(name) as prefix of names
 */
 #define BX_SUB  1

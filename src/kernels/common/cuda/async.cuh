@@ -7,7 +7,7 @@
 /*
   BYTES bytes from the device's memory to that of the block, without a stop at registers; there after one of the waits
   below for the thread that copies, after a barrier behind it for the others; 2 bytes at once. PAST: 16 bytes do not
-  stay in the first-level cache.
+  stay in the L1 cache.
 */
 template <int BYTES, bool PAST = false>
 __device__ static inline void SpikeCopyAsync(void *to, const void *from)
@@ -48,7 +48,7 @@ __device__ static inline void SpikeCopyWaitGroups()
 #endif
 }
 
-/* The line that holds *a is fetched into the second-level cache */
+/* The line that holds *a is fetched into the L2 cache */
 __device__ static inline void SpikePrefetch(const void *a)
 {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(a));

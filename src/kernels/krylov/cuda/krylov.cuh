@@ -202,7 +202,7 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovLoad(const PetscScalar 
 
 /*
   The sum of p[begin], p[begin + stride], ... below p[end], in this order; M of them are on their way at once, for each
-  comes from the second-level cache
+  comes from the L2 cache
 */
 template <int M>
 __device__ static __forceinline__ PetscScalar SpikeKrylovGather(const PetscScalar *p, unsigned begin, unsigned stride,

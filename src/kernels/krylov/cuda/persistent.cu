@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  persistent.cu: iterations of a Krylov method in one cooperative launch, for problems that the second-level cache holds
+  persistent.cu: iterations of a Krylov method in one cooperative launch, for problems that the L2 cache holds
 */
 #include "mult.cuh"
 
 #define SPIKE_PERSISTENT_GROUPS 2  /* of SPIKE_KRYLOV_THREADS threads, in a block */
 #define SPIKE_PERSISTENT_PARTS  16 /* of a phase, that a block has               */
-/* of the second-level cache, that an iteration may move to be faster than launches of its steps */
+/* of the L2 cache, that an iteration may move to be faster than launches of its steps */
 #define SPIKE_PERSISTENT_CACHE 0.75
 
 /*
@@ -22,7 +22,7 @@
   that nothing goes back and forth. Sums of two phases lie in two places: a block that is late reads those of the one
   while another writes those of the next. The last block has no parts: it posts, which takes longer than a barrier.
 
-  Bytes: those of the phases, from the second-level cache; products take an entry of two or three vectors in place of
+  Bytes: those of the phases, from the L2 cache; products take an entry of two or three vectors in place of
   one.
 */
 template <class ROWS>

@@ -382,7 +382,7 @@ static inline int SpikeTileMost(const SpikeRhsCUDA *d)
 
 /*
   As many columns to a block as keep the device busy: fewer of them read the values of the copy more often, from the
-  second-level cache. Without sums three blocks with 8 columns on a multiprocessor wait less than two with 16: 173 to
+  L2 cache. Without sums three blocks with 8 columns on a multiprocessor wait less than two with 16: 173 to
   192 us for 27 points and a million rows on an H200, and 1.54 to 1.62 ms for 8 millions.
 */
 template <int STEP, bool HAS>

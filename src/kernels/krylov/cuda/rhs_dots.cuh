@@ -14,7 +14,7 @@ typedef struct {
   int                m, width;
 } SpikeRhsDotsArgs;
 
-/* Columns of a group: as many as leave two blocks of threads their registers */
+/* Columns of a group: as many as leave two thread blocks their registers */
 template <int M>
 struct SpikeRhsGroup {
   static constexpr int C = (M > 4 || sizeof(PetscScalar) > 8) ? 2 : 4;

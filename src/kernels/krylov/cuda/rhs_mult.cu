@@ -76,7 +76,7 @@ struct SpikeRhsDia : SpikeDIATabled {
 /*
   y = A x, or D A x, of NC columns of the list, then the sums of a step that writes nothing. Groups of columns have
   neighbouring blocks, which meet the same rows of the copy at about the same time: it comes from memory once, from the
-  second-level cache once for each group. Columns whose reason is set are summed, where others of the group are not, and
+  L2 cache once for each group. Columns whose reason is set are summed, where others of the group are not, and
   not stored.
 */
 template <int STEP, int NC, class ROWS>

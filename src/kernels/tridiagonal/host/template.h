@@ -78,7 +78,7 @@ SPIKE_INLINE void tri_eliminaterow(SpikeTriElimination *e, PetscInt i, S *r)
 /*
   From one pivot to the next there are a division and two products. Rows that are neither the first nor the last are
   taken TRI_MINORS at a time, by their leading minors, u_i = q_i / q_(i-1), q_i = d_i q_(i-1) - dl_i du_(i-1) q_(i-2)
-  from q = 1: one fused multiply-add from one to the next, divisions beside each other (as for bands, band_lu_small.h).
+  from q = 1: one fused multiply-add from one to the next, divisions beside each other (as for bands, ops_lu_narrow.h).
   Where a minor leaves the safe range or a pivot may be bad, row by row.
 */
 #define TRI_MINORS 8
