@@ -575,7 +575,7 @@ int main(int argc, char **argv)
       suffix: cuda
       nsize: {{1 2 3}}
       requires: cuda gpurun
-      args: -dia_type diacuda -mat_type gridstencilcuda
+      args: -dia_type diacuda -dm_mat_type gridstencilcuda
       output_file: output/dia_defects_1.out
 
 TEST*/
