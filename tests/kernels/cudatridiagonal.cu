@@ -7,7 +7,8 @@ static char help[] = "Tridiagonal systems of the CUDA backend against the host's
 #include <petscdevice_cuda.h>
 #include <vector>
 
-static int number = 0, failed = 0, reported = 0;
+static int  number = 0, failed = 0, reported = 0;
+static bool between = false; /* a setup of other systems comes between a setup and its solution */
 
 static void Report(bool ok, const char what[], double worst)
 {
@@ -20,6 +21,33 @@ static PetscErrorCode Put(const std::vector<PetscScalar> &a, PetscScalar **d)
   PetscFunctionBegin;
   PetscCallCUDA(cudaMalloc((void **)d, (a.size() + 1) * sizeof(PetscScalar)));
   PetscCallCUDA(cudaMemcpy(*d, a.data(), a.size() * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Setup of one system of 16 rows */
+static PetscErrorCode Another(PCSpikeTridiagonalType type)
+{
+  const PetscInt           start[2] = {0, 16};
+  std::vector<PetscScalar> dl(16, -1.0), d(16, 4.0);
+  PetscScalar             *ddl, *dd;
+  SpikeTridiagonal         t     = {};
+  SpikePivot               pivot = {};
+
+  PetscFunctionBegin;
+  PetscCall(Put(dl, &ddl));
+  PetscCall(Put(d, &dd));
+  t.nsys        = 1;
+  t.start       = start;
+  t.type        = type;
+  t.switchpoint = t.chunk = t.longest = PETSC_DECIDE;
+  t.maxrhs                            = 1;
+  t.k                                 = &SpikeTridiagonalKernels_CUDA;
+  PetscCall((*t.k->create)(&t));
+  PetscCall((*t.k->setup)(&t, ddl, dd, ddl, &pivot));
+  PetscCall((*t.k->report)(&t, &pivot));
+  PetscCall((*t.k->destroy)(&t));
+  PetscCallCUDA(cudaFree(ddl));
+  PetscCallCUDA(cudaFree(dd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,6 +100,7 @@ static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriK
   }
   PetscCall((*t[0].k->setup)(&t[0], dl.data(), d.data(), du.data(), &pivot[0]));
   PetscCall((*t[1].k->setup)(&t[1], ddl, dd, ddu, &pivot[1]));
+  if (between) PetscCall(Another(type));
   PetscCall((*t[1].k->report)(&t[1], &pivot[1]));
   if (pivot[1].badrow >= 0) { /* other interiors than the host's: one may be singular where the system is not */
     reported++;
@@ -166,6 +195,61 @@ static PetscErrorCode Batches(PCSpikeTridiagonalType type, PetscBool pivoting, T
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode InTurn(PCSpikeTridiagonalType type)
+{
+  const std::vector<PetscInt> length(3, 1024);
+  double                      worst = 0.0;
+  PetscInt                    bad   = 0;
+  char                        what[64];
+
+  PetscFunctionBegin;
+  between = true;
+  PetscCall(Case(type, PETSC_FALSE, TRI_DOMINANT, length, &worst, &bad));
+  between = false;
+  snprintf(what, sizeof(what), "%s, another setup before the solution", PCSpikeTridiagonalTypes[type]);
+  Report(!bad, what, worst);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One system whose separators of tiles have separators of tiles: setup and solution at once, kernels close behind */
+static PetscErrorCode Long(PetscInt n)
+{
+  const PetscInt           start[2] = {0, n};
+  std::vector<PetscScalar> dl(n + 1), d(n + 1), du(n + 1), b(n), x(n);
+  PetscScalar             *ddl, *dd, *ddu, *db, *dx;
+  SpikeTridiagonal         t     = {};
+  SpikePivot               pivot = {};
+  double                   worst = 0.0;
+
+  PetscFunctionBegin;
+  TriFill(TRI_DOMINANT, 17, n, dl.data(), d.data(), du.data());
+  PetscCall(Put(dl, &ddl));
+  PetscCall(Put(d, &dd));
+  PetscCall(Put(du, &ddu));
+  PetscCall(Put(x, &dx));
+  t.nsys        = 1;
+  t.start       = start;
+  t.type        = PC_SPIKE_TRIDIAGONAL_AUTO;
+  t.switchpoint = t.chunk = t.longest = PETSC_DECIDE;
+  t.maxrhs                            = 1;
+  t.k                                 = &SpikeTridiagonalKernels_CUDA;
+  PetscCall((*t.k->create)(&t));
+  for (int again = 0; again < 10; again++) {
+    for (PetscInt i = 0; i < n; i++) b[i] = TriRandom(5 + again, (PetscInt64)i);
+    PetscCall(Put(b, &db));
+    PetscCall((*t.k->once)(&t, ddl, dd, ddu, &pivot, db, dx));
+    PetscCallCUDA(cudaMemcpy(x.data(), dx, n * sizeof(PetscScalar), cudaMemcpyDeviceToHost));
+    PetscCallCUDA(cudaFree(db));
+    const PetscReal e = TriBackward(PETSC_FALSE, n, dl.data(), d.data(), du.data(), b.data(), x.data());
+
+    if (!(e <= worst)) worst = (double)e;
+  }
+  Report(worst <= 100 * PETSC_MACHINE_EPSILON, "one long system, at once", worst);
+  PetscCall((*t.k->destroy)(&t));
+  for (PetscScalar *p : {ddl, dd, ddu, dx}) PetscCallCUDA(cudaFree(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool small = PETSC_FALSE;
@@ -184,6 +268,9 @@ int main(int argc, char **argv)
   }
   for (TriKind kind : {TRI_DOMINANT, TRI_POISSON, TRI_UPWIND, TRI_GRADED, TRI_CLOSE, TRI_RANDOM, TRI_ZEROS, TRI_TINY})
     if (!small || kind == TRI_ZEROS) PetscCall(Batches(PC_SPIKE_TRIDIAGONAL_PARTITION, PETSC_TRUE, kind, small));
+  for (PCSpikeTridiagonalType type : {PC_SPIKE_TRIDIAGONAL_CR, PC_SPIKE_TRIDIAGONAL_PCR, PC_SPIKE_TRIDIAGONAL_CRPCR})
+    PetscCall(InTurn(type));
+  PetscCall(Long(small ? 1025 * 1025 : 3 * 1024 * 1024 + 5));
   Report(reported > 0, "singular interiors are reported", (double)reported);
   printf("1..%d\n", number);
   PetscCall(PetscFinalize());

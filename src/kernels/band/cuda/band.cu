@@ -37,7 +37,8 @@ static size_t SpikeElement_Private(const SpikeBand *s)
 }
 
 /* What SpikeCUDA.room has, in bytes; where spike begins in it, and its elements */
-static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, size_t *behind, PetscInt64 *spike, int *blocks)
+static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, size_t *behind,
+                                PetscInt64 *spike, int *blocks)
 {
   size_t scratch;
 
@@ -45,7 +46,7 @@ static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, size_t 
     scratch = 0;
     *spike  = 0;
     *blocks = 0;
-  } else SpikeTipsWork_CUDA(s, t, spike, &scratch, blocks);
+  } else SpikeTipsWork_CUDA(s, t, gpu, spike, &scratch, blocks);
   *behind = (PetscMax(scratch, SpikeFillScratch_CUDA(t)) + 255) / 256 * 256;
   return PetscMax(*behind + (size_t)*spike * sizeof(PetscScalar),
                   s->coupled ? (size_t)s->maxrhs * (size_t)s->n * sizeof(PetscScalar) : 0);
@@ -53,11 +54,12 @@ static size_t SpikeRoom_Private(const SpikeBand *s, const SpikeTiles *t, size_t 
 
 static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, PetscReal *extra)
 {
-  const PetscReal kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
-  SpikeTiles      t;
-  PetscInt64      spike;
-  size_t          room, behind;
-  int             blocks;
+  const PetscReal    kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
+  const SpikeDevice *gpu;
+  SpikeTiles         t;
+  PetscInt64         spike;
+  size_t             room, behind;
+  int                blocks;
 
   PetscFunctionBegin;
   PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP,
@@ -65,9 +67,10 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
              ": use -pc_spike_bandwidth or -pc_spike_dropoff (with the prefix of the solver) for a narrower band, or a "
              "matrix on the host (MatBindToCPU(), -mat_type aij)",
              SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
+  PetscCall(SpikeDeviceGet(&gpu));
   SpikeTilesShape_Private(s, &t);
   *band  = s->nsystems ? 0.0 : (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
-  room   = SpikeRoom_Private(s, &t, &behind, &spike, &blocks);
+  room   = SpikeRoom_Private(s, &t, gpu, &behind, &spike, &blocks);
   *extra = (PetscReal)room + sizeof(PetscInt) * 2.0 * (s->np + 1.0) + (PetscReal)SpikeReportBytes_CUDA(s->np, blocks) +
            sizeof(double) * (2.0 * s->np + 1.0) + SPIKE_BAND_BEHIND * (PetscReal)SpikeElement_Private(s);
   if (s->coupled) {
@@ -84,26 +87,35 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The new memory first: where there is none, the band works on as it was */
 static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
 {
-  SpikeCUDA *h = (SpikeCUDA *)s->data;
-  size_t     behind;
+  SpikeCUDA     *h      = (SpikeCUDA *)s->data;
+  const PetscInt before = s->maxrhs;
+  size_t         behind, size;
+  char          *room = NULL;
+  PetscScalar   *tips = NULL;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   s->maxrhs = maxrhs;
+  size      = SpikeRoom_Private(s, &h->t, h->gpu, &behind, &h->spikesize, &h->blocks);
+  s->maxrhs = before;
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, (PetscCount)size, &room));
+  if (s->coupled) {
+    ierr = SpikeMalloc_CUDA(s, PETSC_TRUE, (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &tips);
+    if (ierr) (void)cudaFree(room);
+    PetscCall(ierr);
+  }
   PetscCallCUDA(cudaFree(h->room));
-  h->room = NULL;
-  h->work = h->spike = NULL;
-  h->scratch         = NULL;
-  h->roomsize        = SpikeRoom_Private(s, &h->t, &behind, &h->spikesize, &h->blocks);
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, (PetscCount)h->roomsize, &h->room));
-  h->scratch = h->room;
-  if (!s->coupled) PetscFunctionReturn(PETSC_SUCCESS);
-  h->work  = (PetscScalar *)h->room;
-  h->spike = (PetscScalar *)(h->room + behind);
   PetscCallCUDA(cudaFree(s->dtips));
-  s->dtips = NULL;
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &s->dtips));
+  s->maxrhs   = maxrhs;
+  h->room     = room;
+  h->roomsize = size;
+  h->scratch  = room;
+  h->work     = s->coupled ? (PetscScalar *)room : NULL;
+  h->spike    = s->coupled ? (PetscScalar *)(room + behind) : NULL;
+  s->dtips    = tips;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,17 +135,13 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   const PetscInt   np = s->np;
   const PetscCount kl = s->kl, ku = s->ku;
   PetscInt        *active;
-  int              device, value;
   SpikeCUDA       *h;
 
   PetscFunctionBegin;
   PetscCall(SpikeStream_Private(&s->stream));
   PetscCall(PetscNew(&h));
   s->data = h;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  h->sharedmemory = (size_t)value;
+  PetscCall(SpikeDeviceGet(&h->gpu));
   SpikeTilesShape_Private(s, &h->t);
   h->correctrows = h->t.steps;
   PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, np + 1, &h->dstart));
@@ -211,16 +219,14 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
 static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision precision,
                                      PetscReal falloff)
 {
-  SpikeShape shape = {n,   kl,
-                      ku,  (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal))),
-                      132, falloff};
-  int        device, sm;
+  const PetscInt     bytes = (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal)));
+  const SpikeDevice *gpu;
+  SpikeShape         shape = {n, kl, ku, bytes, 0, falloff};
 
   /* the kernels of tridiagonal.h make pieces of their own */
   if (kl == 1 && ku == 1 && SpikePrecisionBytes(precision) == sizeof(PetscReal)) return 1;
-  if (cudaGetDevice(&device) == cudaSuccess &&
-      cudaDeviceGetAttribute(&sm, cudaDevAttrMultiProcessorCount, device) == cudaSuccess)
-    shape.multiprocessors = sm;
+  PetscCallAbort(PETSC_COMM_SELF, SpikeDeviceGet(&gpu));
+  shape.multiprocessors = gpu->multiprocessors;
   return SpikePartitionsChoose(&shape);
 }
 

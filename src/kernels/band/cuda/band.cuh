@@ -44,12 +44,12 @@ PETSC_INTERN PetscErrorCode SpikeTips_CUDA(SpikeBand *, PetscReal falloff[]);
   elements of SpikeCUDA.spike (PetscScalar), bytes of scratch, and blocks of columns in the report; reads shape and t
   only, and bytes() asks before anything is allocated
 */
-PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, PetscInt64 *elements, size_t *scratch,
-                                     int *blocks);
+PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *, PetscInt64 *elements,
+                                     size_t *scratch, int *blocks);
 /* reduced.cu */
 PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, SpikePivot *);
 /* elements of SpikeCUDA.spike that it asks for where there is room for so many */
-PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *, PetscInt64 room);
+PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *, const SpikeDevice *, PetscInt64 room);
 /* finish.cu */
 PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);
 PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);

@@ -2,6 +2,7 @@
 /* band_tiles.cuh: how the CUDA backend stores a partitioned band, and what its files share */
 #pragma once
 
+#include "kernels/common/cuda/fit.cuh"
 #include "kernels/common/cuda/scalar.cuh"
 extern "C" {
 #include "kernels/band/band.h"
@@ -96,26 +97,25 @@ struct SpikeFillMap {
 struct SpikeTriSystems; /* systems.cu */
 
 struct SpikeCUDA {
-  SpikeTiles   t;
-  PetscInt64   elements;
-  PetscInt    *dstart, *dactive;
-  char        *room; /* for an apply or for a setup, which do not meet: work, or scratch and behind it spike */
-  size_t       roomsize;
-  PetscScalar *work;                /* [maxrhs * n] for the corrections */
-  void        *scratch;             /* reductions */
-  PetscScalar *spike;               /* windows of the spikes, one batch of interfaces */
-  PetscInt64   spikesize;           /* elements of spike, from SpikeTipsWork_CUDA() */
-  int         *window;              /* [2 np] wtop, wbot on the device, in tile rows; in the report */
-  SpikeReport *report, *hostreport; /* on the device, pinned on the host */
-  size_t       reportsize;
-  int          blocks;   /* of columns of a spike, in the report */
-  double      *badvalue; /* [np] magnitude of a partition's first bad pivot, [np + 1] of a reduced system's */
-  PetscInt    *oldrow;   /* [n] the inverse of newrow, made by the first fill that has one */
-  int          multiprocessors;
-  size_t       sharedmemory;   /* most bytes of a block */
-  PetscReal    windowrows;     /* sum of wtop and wbot */
-  int          correctrows;    /* most tile rows that a correction goes over */
-  size_t       sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves, */
+  SpikeTiles         t;
+  PetscInt64         elements;
+  PetscInt          *dstart, *dactive;
+  char              *room; /* for an apply or for a setup, which do not meet: work, or scratch and behind it spike */
+  size_t             roomsize;
+  PetscScalar       *work;                /* [maxrhs * n] for the corrections */
+  void              *scratch;             /* reductions */
+  PetscScalar       *spike;               /* windows of the spikes, one batch of interfaces */
+  PetscInt64         spikesize;           /* elements of spike, from SpikeTipsWork_CUDA() */
+  int               *window;              /* [2 np] wtop, wbot on the device, in tile rows; in the report */
+  SpikeReport       *report, *hostreport; /* on the device, pinned on the host */
+  size_t             reportsize;
+  int                blocks;      /* of columns of a spike, in the report */
+  double            *badvalue;    /* [np] magnitude of a partition's first bad pivot, [np + 1] of a reduced system's */
+  PetscInt          *oldrow;      /* [n] the inverse of newrow, made by the first fill that has one */
+  const SpikeDevice *gpu;         /* what it has */
+  PetscReal          windowrows;  /* sum of wtop and wbot */
+  int                correctrows; /* most tile rows that a correction goes over */
+  size_t             sweepshared[2]; /* bytes of shared memory that the kernels of plain sweeps have by themselves, */
   /* and blocks that the registers of a multiprocessor are enough for: vectors in memory, in shared memory */
   int          sweepblocks[2];
   SpikeFillMap map;

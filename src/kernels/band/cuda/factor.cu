@@ -472,12 +472,11 @@ static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPol
   SpikeCUDA   *h = (SpikeCUDA *)s->data;
   const int    Q = PetscMax(h->t.QL, h->t.QU), warps = Q == 1 ? 1 : Q == 2 ? 4 : 8;
   const size_t tile   = SpikeTileSize<NB>::SIZE * sizeof(SpikeArith);
-  const bool   upanel = !WINDOW && (1 + h->t.QU) * tile + 1024 <= h->sharedmemory;
+  const bool   upanel = !WINDOW && (1 + h->t.QU) * tile + 1024 <= (size_t)h->gpu->shared;
   const size_t bytes  = (WINDOW ? (h->t.QL + 1) * (h->t.QU + 1) : 1 + (upanel ? h->t.QU : 0)) * tile;
 
   PetscFunctionBegin;
-  PetscCallCUDA(
-    cudaFuncSetAttribute(SpikeFactorTiles<F, NB, WINDOW>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscCall(SpikeKernelFit((const void *)SpikeFactorTiles<F, NB, WINDOW>, 32 * warps, bytes));
   SpikeFactorTiles<F, NB, WINDOW>
     <<<(unsigned int)s->np, 32 * warps, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, upanel,
                                                                           &h->report->factor, h->badvalue);
@@ -494,8 +493,7 @@ static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPoli
   const unsigned int blocks = (unsigned int)((s->np + SPIKE_FACTOR_WARPS - 1) / SPIKE_FACTOR_WARPS);
 
   PetscFunctionBegin;
-  PetscCallCUDA(
-    cudaFuncSetAttribute(SpikeFactorWarp<F, NB, WHOLE>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscCall(SpikeKernelFit((const void *)SpikeFactorWarp<F, NB, WHOLE>, 32 * SPIKE_FACTOR_WARPS, bytes));
   SpikeFactorWarp<F, NB, WHOLE>
     <<<blocks, 32 * SPIKE_FACTOR_WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy,
                                                                           &h->report->factor, h->badvalue);
@@ -510,8 +508,7 @@ static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPol
   const size_t bytes = tiles * SpikeTileShape<NB>::PLACES * sizeof(double);
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscCall(SpikeKernelFit((const void *)SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>, 32 * WARPS, bytes));
   SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>
     <<<(unsigned int)s->np, 32 * WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy, stage,
                                                                           &h->report->factor, h->badvalue);
@@ -526,7 +523,7 @@ static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPol
 {
   SpikeCUDA   *h = (SpikeCUDA *)s->data;
   const int    T = h->t.T, QL = h->t.QL, QU = h->t.QU, window = (QL + 1) * (QU + 1);
-  const size_t room = h->sharedmemory - 1024;
+  const size_t room = (size_t)h->gpu->shared - 1024;
 
   PetscFunctionBegin;
 #if defined(PETSC_USE_COMPLEX)
@@ -653,7 +650,7 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
     const int bytes = (int)SpikePrecisionBytes(s->precision), parts = (int)(sizeof(PetscScalar) / sizeof(PetscReal));
     const PetscInt64 reals = h->elements * parts;
 
-    SpikeFactorCheck<<<(unsigned int)PetscMin(reals * bytes / 4096 + 1, 8 * h->multiprocessors), 256, 0,
+    SpikeFactorCheck<<<(unsigned int)PetscMin(reals * bytes / 4096 + 1, 8 * h->gpu->multiprocessors), 256, 0,
                        (cudaStream_t)s->stream>>>(h->t, s->band, reals, parts, bytes, exponent, &h->report->factor);
     PetscCallCUDA(cudaGetLastError());
   }

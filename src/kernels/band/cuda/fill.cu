@@ -180,10 +180,10 @@ static PetscErrorCode SpikeFillByColumn_Private(SpikeBand *s, SpikeFillTarget f,
   while (f.rows > 4 && columns * (f.rows + 1) * sizeof(F) > SPIKE_FILL_SHARED) f.rows = (f.rows + 1) / 2;
   threads = columns * f.rows >= 1024 ? 256 : 128;
   bytes   = PetscMax(columns * (f.rows + 1) * sizeof(F), threads / 2 * sizeof(SpikeFillSeen));
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeFillKernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&residents, SpikeFillKernel<F>, threads, bytes));
+  PetscCall(SpikeKernelFit((const void *)SpikeFillKernel<F>, threads, bytes));
+  PetscCall(SpikeKernelResident((const void *)SpikeFillKernel<F>, threads, bytes, &residents));
   blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.t.steps * ((GT + f.rows - 1) / f.rows),
-                         (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->multiprocessors * PetscMax(residents, 1)));
+                         (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->gpu->multiprocessors * residents));
   SpikeFillKernel<F><<<blocks, threads, bytes, stream>>>(f, A, (F *)s->band, (SpikeFillSeen *)h->scratch);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(SpikeFillSum_CUDA(s, blocks));

@@ -603,8 +603,7 @@ static PetscErrorCode SpikeFillResidents_Private(const SpikeFillMap *map, size_t
   const auto kernel = SpikeFillKernel_Private<F>(map->codes);
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SPIKE_MAP_MOST));
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(residents, kernel, map->threads, shared));
+  PetscCall(SpikeKernelResident((const void *)kernel, map->threads, shared, residents));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -708,9 +707,11 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
   PetscCallCUDA(cudaMemsetAsync(map->code, 0xff, (size_t)chunks * 32 * map->codes * sizeof(*map->code), stream));
   SpikeFillPlan_Private(s, A, newrow, &f);
   shared = (size_t)A->nparts * (newrow ? f.all : t->G) * (sizeof(PetscInt) + sizeof(int));
-  SpikeFillMapMake<<<(unsigned int)PetscMin(units, 8 * h->multiprocessors), 256, shared, stream>>>(f, *A, map->codes,
-                                                                                                   map->code,
-                                                                                                   map->chunk, extra);
+  SpikeFillMapMake<<<(unsigned int)PetscMin(units, 8 * h->gpu->multiprocessors), 256, shared, stream>>>(f, *A,
+                                                                                                        map->codes,
+                                                                                                        map->code,
+                                                                                                        map->chunk,
+                                                                                                        extra);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&map->extra, extra, sizeof(int), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
@@ -723,14 +724,14 @@ PetscErrorCode SpikeFillMapCreate_CUDA(SpikeBand *s, const SpikeFillCSR *A, cons
         multiprocessors differ in how fast they reach the memory: several rounds of blocks that move a megabyte each
         even that out
       */
-      blocks      = (PetscReal)h->multiprocessors * PetscMax(residents, 1);
+      blocks      = (PetscReal)h->gpu->multiprocessors * PetscMax(residents, 1);
       rounds      = PetscMax(1, PetscMin(8, PetscFloorReal(1e-6 * units * f.tilerows * f.rows * f.columns *
                                                            (2 + sizeof(PetscScalar) +
                                                        SpikePrecisionBytes(s->precision) *
                                                          (sizeof(PetscScalar) / sizeof(PetscReal))) /
                                                            blocks)));
       map->blocks = (int)PetscMin((PetscReal)units, PetscMin(SpikeFillBlocks(t), rounds * blocks));
-      map->state  = 1;
+      map->state  = residents ? 1 : -1; /* no map where a slab is too large for this device */
     }
   }
   if (map->state < 0) PetscCall(SpikeFillMapDestroy_CUDA(map));

@@ -133,11 +133,10 @@ static PetscErrorCode SpikeFillDia_Private(SpikeBand *s, SpikeFillDia f)
   bytes      = PetscMax(SPIKE_FILLDIA_THREADS * sizeof(double) +
                           (size_t)columns * ((f.rows * f.tilerows + 1) / 2 * 2) * sizeof(F),
                         SPIKE_FILLDIA_THREADS / 2 * sizeof(SpikeFillSeen));
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeFillDiaKernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  PetscCallCUDA(
-    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&residents, SpikeFillDiaKernel<F>, SPIKE_FILLDIA_THREADS, bytes));
+  PetscCall(SpikeKernelFit((const void *)SpikeFillDiaKernel<F>, SPIKE_FILLDIA_THREADS, bytes));
+  PetscCall(SpikeKernelResident((const void *)SpikeFillDiaKernel<F>, SPIKE_FILLDIA_THREADS, bytes, &residents));
   blocks = (int)PetscMin((PetscInt64)f.t.groups() * f.steps * f.slices,
-                         (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->multiprocessors * PetscMax(residents, 1)));
+                         (PetscInt64)PetscMin(SpikeFillBlocks(&f.t), h->gpu->multiprocessors * residents));
   SpikeFillDiaKernel<F><<<blocks, SPIKE_FILLDIA_THREADS, bytes, stream>>>(f, (F *)s->band, (SpikeFillSeen *)h->scratch);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(SpikeFillSum_CUDA(s, blocks));

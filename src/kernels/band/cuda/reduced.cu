@@ -431,21 +431,24 @@ static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, Petsc
   const int          n      = (int)s->ku;
   const size_t       shared = (size_t)n * SPIKE_PANEL * sizeof(PetscScalar);
   int               *slow   = NULL;
+#if !defined(PETSC_USE_COMPLEX)
+  int resident = 0;
+#endif
 
   PetscFunctionBegin;
 #if !defined(PETSC_USE_COMPLEX)
-  if (n <= SPIKE_REDUCED_LARGEST && pivot->tol < SPIKE_REDUCED_TOL) {
+  if (pivot->tol < SPIKE_REDUCED_TOL)
+    PetscCall(SpikeKernelResident((const void *)SpikeReducedBlock_Kernel, 32 * SPIKE_REDUCED_WARPS,
+                                  SpikeReducedBlockShared(n), &resident));
+  if (resident) {
     slow = (int *)h->scratch;
-    PetscCallCUDA(cudaFuncSetAttribute(SpikeReducedBlock_Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       (int)SpikeReducedBlockShared(n)));
     SpikeReducedBlock_Kernel<<<(unsigned)(q1 - q0), 32 * SPIKE_REDUCED_WARPS, SpikeReducedBlockShared(n),
                                stream>>>((int)s->kl, n, q0, h->dactive, s->dVb, s->dWt, s->dR, slow);
     PetscCallCUDA(cudaGetLastError());
   }
 #endif
   if (!slow) PetscCall(SpikeReducedProduct_Private(s, q0, q1));
-  PetscCallCUDA(
-    cudaFuncSetAttribute(SpikeReducedLarge_Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+  PetscCall(SpikeKernelFit((const void *)SpikeReducedLarge_Kernel, (n + 31) / 32 * 32, shared));
   SpikeReducedLarge_Kernel<<<(unsigned)PetscMin(q1 - q0, h->spikesize / ((PetscCount)n * n)), (n + 31) / 32 * 32,
                              shared, stream>>>(n, q0, q1, pivot->tol, pivot->boost, h->dactive, slow, h->spike, s->dR,
                                                st);
@@ -456,13 +459,13 @@ static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, Petsc
 /*
   A matrix for each block of the systems that want exchanges: for as many as run at once, or as have room, but for 16
 */
-PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *s, PetscInt64 room)
+PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *s, const SpikeDevice *gpu, PetscInt64 room)
 {
   const PetscInt64 matrix = (PetscInt64)s->ku * s->ku;
 
   return s->ku <= SPIKE_REDUCED_WARP
          ? 0
-         : PetscMin(PetscMin((PetscInt64)s->np + 1, 132), PetscMax(16, room / matrix)) * matrix;
+         : PetscMin(PetscMin((PetscInt64)s->np + 1, gpu->multiprocessors), PetscMax(16, room / matrix)) * matrix;
 }
 
 PetscErrorCode SpikeReduced_CUDA(SpikeBand *s, PetscInt q0, PetscInt q1, SpikePivot *pivot)

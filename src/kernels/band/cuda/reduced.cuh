@@ -136,9 +136,9 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
   The first warp inverts the next diagonal tile while the others do the rest of the products. Moves 4 n^3 / 32 numbers
   in each of the two halves. Where R is not dominated it is left as it is, and noted.
 */
-#define SPIKE_REDUCED_WARPS   8
-#define SPIKE_REDUCED_LARGEST 416 /* panels of both sides and two tiles in shared memory */
+#define SPIKE_REDUCED_WARPS 8
 
+/* Panels of both sides and two tiles */
 static inline size_t SpikeReducedBlockShared(int n)
 {
   return (size_t)(2 * ((n + 31) / 32) + 2) * SpikeTileShape<4>::PLACES * sizeof(double);

@@ -422,7 +422,7 @@ PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *s)
     PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&h->sweepblocks[resident], kernel,
                                                                 SpikeSweepThreads_Private(&h->t, resident), 0));
     PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       (int)(h->sharedmemory - attributes.sharedSizeBytes)));
+                                       h->gpu->shared - (int)attributes.sharedSizeBytes));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -435,7 +435,7 @@ template <typename F>
 static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs *a, dim3 grid, cudaStream_t stream)
 {
   const SpikeTiles *t      = &a->t;
-  const PetscCount  blocks = ((PetscCount)grid.x * grid.y + h->multiprocessors - 1) / h->multiprocessors;
+  const PetscCount  blocks = ((PetscCount)grid.x * grid.y + h->gpu->multiprocessors - 1) / h->gpu->multiprocessors;
   size_t            room = 0, shared, vectors = 0;
   void             *args     = a, *kernel;
   bool              resident = PetscMax(t->QL, t->QU) <= 8;
@@ -444,7 +444,7 @@ static PetscErrorCode SpikeSweepPlain_Private(const SpikeCUDA *h, SpikeSweepArgs
   a->rows = a->correct ? h->correctrows : t->steps;
   for (;; resident = false) {
     vectors = resident ? SpikeResidentBytes(t, a->rows) : 0;
-    room    = (h->sharedmemory + 1024) / PetscMin(blocks, h->sweepblocks[resident]);
+    room    = ((size_t)h->gpu->shared + 1024) / PetscMin(blocks, h->sweepblocks[resident]);
     room    = room > vectors + h->sweepshared[resident] ? room - vectors - h->sweepshared[resident] : 0;
     (void)SpikeSweepKernel_Private<F>(t, resident, 2, &shared);
     if (!resident || shared <= room) break;

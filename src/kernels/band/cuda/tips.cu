@@ -23,8 +23,9 @@
   A first launch gives every block room for SPIKE_TIPS_ROWS K rows of Y; spikes that need more are listed and done by a
   second one, with few blocks.
 */
-#define SPIKE_TIPS_ROWS  8
-#define SPIKE_TIPS_SHAPE 2, 1, 4 /* blocks of rows of a tile, of columns of a warp, tiles in shared memory */
+#define SPIKE_TIPS_ROWS   8
+#define SPIKE_TIPS_STATIC 1024    /* bytes of shared memory that the kernel and CUDA have for themselves, at most */
+#define SPIKE_TIPS_SHAPE  2, 1, 4 /* blocks of rows of a tile, of columns of a warp, tiles in shared memory */
 
 typedef enum {
   SPIKE_FORWARD,
@@ -226,7 +227,7 @@ static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
 }
 
 /* As few blocks of columns as fit */
-static void SpikeTipsPlan_Private(const SpikeBand *s, const SpikeTiles *t, SpikeTipsPlan *plan)
+static void SpikeTipsPlan_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
 {
   const int Q = PetscMax(t->QL, t->QU), K = PetscMax(PetscMax(t->kl, t->ku), 1);
 
@@ -235,7 +236,7 @@ static void SpikeTipsPlan_Private(const SpikeBand *s, const SpikeTiles *t, Spike
     plan->ncols = (K + plan->blocks - 1) / plan->blocks;
     plan->tiles = (plan->ncols + 1 + 7) / 8;
     SpikeDispatchPrecision(s->precision, SpikeTipsShape_Private<F>(plan));
-    if (plan->shared <= 226 * 1024 || plan->ncols == 1) break;
+    if (plan->shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared || plan->ncols == 1) break;
   }
   plan->most = (int)PetscMin((SpikeMaxCorner(t->kl, t->ku) + t->T - 1) / t->T, t->steps);
   plan->rows = PetscMax(PetscMin(SPIKE_TIPS_ROWS * Q, plan->most), Q + 2);
@@ -251,7 +252,8 @@ static bool SpikeTipsAreNarrow_Private(const SpikeTiles *t)
   Room for Y in as many blocks as run at once, or in an eighth of the band's memory or 24 MB; for the longest corner in
   one of them; and for the reduced systems
 */
-void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *elements, size_t *scratch, int *blocks)
+void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, PetscInt64 *elements,
+                        size_t *scratch, int *blocks)
 {
   const PetscInt64 band = t->groups() * (PetscInt64)t->steps * t->stepsize,
                    room = (PetscInt64)(band / 8 * SpikePrecisionBytes(s->precision) / sizeof(PetscReal));
@@ -263,17 +265,18 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, PetscInt64 *ele
   *blocks   = 1;
   if (!s->coupled) return;
   if (!SpikeTipsAreNarrow_Private(t)) {
-    SpikeTipsPlan_Private(s, t, &plan);
+    SpikeTipsPlan_Private(s, t, gpu, &plan);
     row       = 32 * (PetscInt64)plan.tiles * 8;
     together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks,
-                         132 * PetscMax(1, PetscMin(PetscMin(32, 2048 / plan.threads),
-                                                    226 * 1024 / (PetscInt64)plan.shared)));
+                         gpu->multiprocessors *
+                           PetscMax(1, PetscMin(PetscMin(32, 2048 / plan.threads),
+                                                gpu->shared / ((PetscInt64)plan.shared + SPIKE_TIPS_STATIC))));
     *elements = PetscMin(together * plan.rows * row, PetscMax(room, 3145728));
     *elements = PetscMax(*elements, PetscMax(plan.most, plan.rows) * row);
     *scratch  = 2 * (size_t)(t->np + 1) * plan.blocks * sizeof(int);
     *blocks   = plan.blocks;
   }
-  *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, room));
+  *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, gpu, room));
   *scratch  = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
 }
 
@@ -311,8 +314,7 @@ static PetscErrorCode SpikeTipsLaunch_Private(const SpikeCUDA *h, const SpikeTip
   const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 32 * (PetscInt64)a->tiles * 8;
 
   PetscFunctionBegin;
-  PetscCallCUDA(
-    cudaFuncSetAttribute(SpikeTips_Kernel<F>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan->shared));
+  PetscCall(SpikeKernelFit((const void *)SpikeTips_Kernel<F>, plan->threads, plan->shared));
   for (a->again = 0; a->again < 2; a->again++) {
     a->rows = a->again ? plan->most : plan->rows;
     SpikeTips_Kernel<F>
@@ -343,7 +345,7 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
     PetscCall(SpikeTriTipsSystems_CUDA(s));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SpikeTipsPlan_Private(s, t, &plan);
+  SpikeTipsPlan_Private(s, t, h->gpu, &plan);
   a.t      = *t;
   a.band   = s->band;
   a.B      = s->dB;

@@ -380,7 +380,7 @@ static PetscErrorCode SpikeTriOnce_Private(SpikeTridiagonal *t, bool inner, cons
                                   du, sl, sd, su, xs));
   PetscCall(SpikeTriOnce_Private(&h->child, true, sl, sd, su, tol, xs, xs, stream));
   PetscCallCUDA(SpikeLaunchBehind(SpikeTriOnce_Kernel<false>, tiles, SPIKE_TRI_CHUNKS, shared, stream, tri, dl, d, du,
-                                  wide, false, tol, xs, b, x));
+                                  wide, inner, tol, xs, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -406,9 +406,7 @@ PetscErrorCode SpikeTriOnce_CUDA(SpikeTridiagonal *t, const PetscScalar *dl, con
 PetscErrorCode SpikeTriOnceCreate_CUDA()
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeTriOnce_Kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)sizeof(SpikeTriStage)));
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeTriOnce_Kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)sizeof(SpikeTriStage)));
+  PetscCall(SpikeKernelFit((const void *)SpikeTriOnce_Kernel<true>, SPIKE_TRI_CHUNKS, sizeof(SpikeTriStage)));
+  PetscCall(SpikeKernelFit((const void *)SpikeTriOnce_Kernel<false>, SPIKE_TRI_CHUNKS, sizeof(SpikeTriStage)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

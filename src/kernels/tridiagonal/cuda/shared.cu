@@ -193,8 +193,8 @@ PetscErrorCode SpikeTriPiecesCheck_CUDA(SpikeTriCUDA *h, cudaStream_t stream)
   const int shared = (int)(4 * (size_t)h->longest * sizeof(PetscScalar));
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeTriPiece_Kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
-  PetscCallCUDA(cudaFuncSetAttribute(SpikeTriPiece_Kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+  PetscCall(SpikeKernelFit((const void *)SpikeTriPiece_Kernel<false>, SPIKE_TRI_THREADS, (size_t)shared));
+  PetscCall(SpikeKernelFit((const void *)SpikeTriPiece_Kernel<true>, SPIKE_TRI_THREADS, (size_t)shared));
   SpikeTriPiece_Kernel<false>
     <<<(unsigned)h->npieces, SPIKE_TRI_THREADS, shared, stream>>>(*h, true, NULL, NULL, 0, NULL, 0, NULL);
   PetscCallCUDA(cudaGetLastError());
