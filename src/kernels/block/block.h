@@ -184,16 +184,6 @@ struct _n_SpikeBlockKernels {
   PetscErrorCode (*chain)(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask tasks[2]);
 
   /*
-    Of count Hermitian blocks G_t = G + t m m, m x m: R_t upper triangular with R_t^H R_t = G_t, by Cholesky's method,
-    without reading below the diagonal. inv_t <- R_t^-1, with zeros below the diagonal; R_t <- R_t, or, with again, R_t
-    times the R_t that is there (zeros below the diagonal). A pivot that is not above tol times the diagonal element
-    that it comes from (rounding of the precision times m is sensible), or not finite: bad[t], in the backend's memory,
-    becomes its column where it was -1, and R_t and inv_t are then zero from that row on. Enqueues.
-  */
-  PetscErrorCode (*cholesky)(SpikeBlock *, PetscSpikePrecision, PetscInt count, PetscInt m, const void *G,
-                             PetscBool again, void *R, void *inv, PetscReal tol, PetscInt *bad);
-
-  /*
     Bytes of the factors; of the rest that lucreate() allocates, about. Before lucreate(). In PetscReal: it must not
     overflow
   */
@@ -272,7 +262,7 @@ PETSC_INTERN const SpikeBlockKernels SpikeBlockKernels_Host, SpikeBlockKernels_C
 PETSC_INTERN const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType);
 
 /*
-  block.c, color.c, qr.c, on the host:
+  block.c, color.c, on the host:
 
   The pattern of blocks of a matrix in CSR of nb bs rows; bi [nb + 1] and bj are allocated, columns ascending. Columns
   from nb bs on are not allowed.
@@ -305,14 +295,3 @@ PETSC_INTERN PetscErrorCode SpikeBlockPatternDestroy(SpikeBlockPattern *);
 PETSC_INTERN PetscErrorCode SpikeBlockMulticolor(PetscInt nb, PetscInt ntasks, const PetscInt start[],
                                                  const PetscInt bi[], const PetscInt bj[], PetscInt newrow[],
                                                  PetscInt *ncolors);
-
-/*
-  X_t = Q_t R_t of count tall blocks at once: tasks[t] says n, m (the same for all), X, ldx, rowmajor; X <- Q. R count
-  blocks m x m, column-major. Cholesky QR, made twice (Yamamoto et al., ETNA 44, 2015): Q is orthogonal to rounding as
-  long as cond(X)^2 is below 1 / rounding. bad, on the host: the column of the first pivot that is too small of each
-  block, -1 if none; where it is not, Q_t and R_t mean nothing. Waits. work: of the backend's memory, SpikeBlockQRWork()
-  bytes.
-*/
-PETSC_INTERN size_t         SpikeBlockQRWork(PetscSpikePrecision, PetscInt count, PetscInt m);
-PETSC_INTERN PetscErrorCode SpikeBlockQR(SpikeBlock *, PetscSpikePrecision, PetscInt count,
-                                         const SpikeBlockTask tasks[], void *R, void *work, PetscInt bad[]);

@@ -155,7 +155,6 @@ const SpikeBlockKernels SpikeBlockKernels_CUDA = {
   /* matdestroy  */ SpikeBlockMatDestroy_CUDA,
   /* run         */ SpikeBlockRun_CUDA,
   /* chain       */ SpikeBlockChain_CUDA,
-  /* cholesky    */ SpikeBlockCholesky_CUDA,
   /* lubytes     */ SpikeBlockLUBytes_CUDA,
   /* lucreate    */ SpikeBlockLUCreate_CUDA,
   /* ludestroy   */ SpikeBlockLUDestroy_CUDA,

@@ -173,6 +173,3 @@ static PetscErrorCode SpikeBlockMalloc_CUDA(PetscCount count, const X *from, cud
 /* run.cu, chain.cu */
 PETSC_INTERN PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *, PetscSpikePrecision, PetscInt, const SpikeBlockTask[]);
 PETSC_INTERN PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask[]);
-/* small.cu */
-PETSC_INTERN PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *, PetscSpikePrecision, PetscInt, PetscInt, const void *,
-                                                    PetscBool, void *, void *, PetscReal, PetscInt *);

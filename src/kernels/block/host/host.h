@@ -65,7 +65,3 @@ PETSC_INTERN PetscErrorCode SpikeBlockLUGet_Host(SpikeBlockLU *, PetscScalar *, 
 
 /* fill.c */
 PETSC_INTERN PetscErrorCode SpikeBlockLUFill_Host(SpikeBlockLU *, const SpikeBlockCSR *, SpikeBlockFillStats *);
-
-/* small.c */
-PETSC_INTERN PetscErrorCode SpikeBlockCholesky_Host(SpikeBlock *, PetscSpikePrecision, PetscInt, PetscInt, const void *,
-                                                    PetscBool, void *, void *, PetscReal, PetscInt *);
