@@ -22,26 +22,34 @@ typedef struct {
   PetscReal    products; /* of blocks, in the last factorization */
 } SpikeBlockLUHost;
 
-/* Loops of one instruction set on numbers of one precision */
+/*
+  Functions of one instruction set, by block size: [0] is for any size, and for those whose entry is NULL. Of a
+  precision of all numbers: run() is AXPY, DOT and products with the transpose
+*/
+#define SPIKE_BLOCK_SIZES 17
 typedef struct {
   void (*run)(const SpikeBlockTask *);
-  void (*factor)(const SpikeBlockPattern *, SpikeBlockLUHost *, SpikePivot *);
+  void (*mult[SPIKE_BLOCK_SIZES])(const SpikeBlockTask *);
+  void (*factor[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, SpikeBlockLUHost *, SpikePivot *);
 } SpikeBlockLoops;
 
 /*
-  Sweeps of one instruction set with factors of one precision, for nrhs columns. lower: w <- (I + L)^-1 b, b in the
-  order of the matrix; upper: w <- (D + U)^-1 w. lowert: w <- (D + U)^-T w; uppert: w <- (I + L)^-T w; with conj the
-  conjugate transposes.
+  Sweeps with factors of one precision, for nrhs columns. lower: w <- (I + L)^-1 b, b in the order of the matrix; upper:
+  w <- (D + U)^-1 w. lowert: w <- (D + U)^-T w; uppert: w <- (I + L)^-T w; with conj the conjugate transposes.
 */
 typedef struct {
-  void (*lower)(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscInt nrhs, const PetscScalar *b,
-                PetscCount ldb, PetscScalar *w, PetscCount ldw);
-  void (*upper)(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscInt nrhs, PetscScalar *w, PetscCount ldw);
-  void (*lowert)(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscBool conj, PetscInt nrhs, PetscScalar *w,
-                 PetscCount ldw);
-  void (*uppert)(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscBool conj, PetscInt nrhs, PetscScalar *w,
-                 PetscCount ldw);
+  void (*lower[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscInt nrhs,
+                                   const PetscScalar *b, PetscCount ldb, PetscScalar *w, PetscCount ldw);
+  void (*upper[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscInt nrhs, PetscScalar *w,
+                                   PetscCount ldw);
+  void (*lowert[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscBool conj, PetscInt nrhs,
+                                    PetscScalar *w, PetscCount ldw);
+  void (*uppert[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscBool conj, PetscInt nrhs,
+                                    PetscScalar *w, PetscCount ldw);
 } SpikeBlockSweeps;
+
+/* The entry for blocks of bs rows */
+#define SpikeBlockOfSize(table, bs) (*((bs) < SPIKE_BLOCK_SIZES && (table)[bs] ? (table)[bs] : (table)[0]))
 
 #define SpikeBlockDeclare(isa) \
   PETSC_INTERN const SpikeBlockLoops  SpikeBlockLoops_##isa##_double, SpikeBlockLoops_##isa##_single; \
