@@ -3,8 +3,8 @@
 #pragma once
 
 #include "policy.cuh"
+#include "kernels/common/cuda/memory.cuh"
 #include "kernels/common/cuda/mma.cuh"
-#include <petscdevice_cuda.h>
 
 /* A sum, in double precision */
 typedef SpikeDouble SpikeBlockSum;
@@ -45,15 +45,6 @@ typedef struct {
   PetscInt *ai, *aj, *ti, *tj, *tp;
   bool      even; /* no row is much longer than others */
 } SpikeBlockMatCUDA;
-
-/* The stream of a call */
-static inline PetscErrorCode SpikeBlockStream(const SpikeBlock *s, cudaStream_t *stream)
-{
-  PetscFunctionBegin;
-  if (s->stream) *stream = (cudaStream_t)s->stream;
-  else PetscCall(PetscGetCurrentCUDAStream(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* A block of numbers of `size` bytes whose rows, or columns, all begin at multiples of `to` bytes */
 static inline bool SpikeBlockAligned(const void *p, PetscCount ld, size_t size, size_t to)
@@ -154,20 +145,6 @@ __device__ static __forceinline__ void SpikeBlockStore(V *p, bool wide, PetscInt
     for (int i = 0; i < N; i++)
       if (i < have) p[i] = v[i];
   }
-}
-
-/* count elements of the device's memory, from the host's where there is something; NULL for none */
-template <typename X>
-static PetscErrorCode SpikeBlockMalloc_CUDA(PetscCount count, const X *from, cudaStream_t stream, X **ptr)
-{
-  PetscFunctionBegin;
-  *ptr = NULL;
-  if (count > 0) PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
-  if (count > 0 && from) {
-    PetscCallCUDA(cudaMemcpyAsync(*ptr, from, (size_t)count * sizeof(X), cudaMemcpyHostToDevice, stream));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)count * sizeof(X)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* run.cu, chain.cu */

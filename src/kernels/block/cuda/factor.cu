@@ -350,7 +350,7 @@ PetscErrorCode SpikeBlockLUFactor_CUDA(SpikeBlockLU *lu, SpikePivot *pivot)
   PetscFunctionBegin;
   h->pivot = pivot;
   if (!lu->p->nb) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeStreamOr(lu->b->stream, &stream));
   if (lu->precision == PETSC_SPIKE_PRECISION_DOUBLE)
     PetscCall(SpikeBlockFactor_Private<SpikeDouble>(lu, pivot, stream));
   else PetscCall(SpikeBlockFactor_Private<SpikeSingle>(lu, pivot, stream));

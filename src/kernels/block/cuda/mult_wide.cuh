@@ -7,18 +7,6 @@
 
 #include "block.cuh"
 
-__device__ static __forceinline__ double SpikeBlockShuffle(double v, int lane)
-{
-  return __shfl_sync(SPIKE_WARP, v, lane);
-}
-
-#if defined(PETSC_USE_COMPLEX)
-__device__ static __forceinline__ SpikeDouble SpikeBlockShuffle(SpikeDouble v, int lane)
-{
-  return SpikeDouble(__shfl_sync(SPIKE_WARP, v.real(), lane), __shfl_sync(SPIKE_WARP, v.imag(), lane));
-}
-#endif
-
 /* bytes, a multiple of 16, from a on are fetched into the L2 cache; a at a multiple of 16 */
 __device__ static __forceinline__ void SpikeBlockPrefetch(const void *a, unsigned bytes)
 {
@@ -128,8 +116,8 @@ struct SpikeBlockWideShape {
           const int tile = j + o % (N / 2), e = o / (N / 2);
 
           v[h][o] = c[h][tile].get(e);
-          if (PACKED) v[h][o] += SpikeBlockShuffle(v[h][o], (l + 18) % 32);
-          else if (BS == 4) v[h][o] += SpikeBlockShuffle(c[C - 1][tile].get(e), (l + 16) % 32);
+          if (PACKED) v[h][o] += SpikeShfl(v[h][o], (l + 18) % 32);
+          else if (BS == 4) v[h][o] += SpikeShfl(c[C - 1][tile].get(e), (l + 16) % 32);
         }
       if (!mine) continue;
       if (ROWMAJOR) {

@@ -227,7 +227,7 @@ PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PetscSpikePrecision precision, 
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCall(SpikeStreamOr(s->stream, &stream));
   for (PetscInt i = 0; i < count; i++) {
     const PetscInt m = tasks[i].m,
                    k = tasks[i].op == SPIKE_BLOCK_AXPY || tasks[i].op == SPIKE_BLOCK_DOT ? tasks[i].k : m;

@@ -6,15 +6,6 @@
 
 #include <float.h>
 
-__device__ static __forceinline__ SpikeBlockSum SpikeBlockShfl(SpikeBlockSum v, int lane)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return SpikeBlockSum(__shfl_sync(SPIKE_WARP, v.real(), lane), __shfl_sync(SPIKE_WARP, v.imag(), lane));
-#else
-  return __shfl_sync(SPIKE_WARP, v, lane);
-#endif
-}
-
 __device__ static __forceinline__ unsigned SpikeBlockWarpMax(unsigned v)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -63,7 +54,7 @@ struct SpikeBlockInverse {
 #pragma unroll
     for (int p = 0; p < BS; p++) {
       /* element p of the lane's row */
-      const SpikeBlockSum f     = SpikeBlockShfl(a[p % COLUMNS], r + p / COLUMNS * BS);
+      const SpikeBlockSum f     = SpikeShfl(a[p % COLUMNS], r + p / COLUMNS * BS);
       const double        size  = SpikeBlockSize(f);
       const bool          fine  = size > tol && size < DBL_MAX;
       const SpikeBlockSum mine  = SpikeBlockSum(1.0) / (fine ? f : SpikeBlockSum(1.0));
@@ -78,10 +69,10 @@ struct SpikeBlockInverse {
         found = __ballot_sync(SPIKE_WARP, high == most && low == last);
       }
       const int     at      = __ffs((int)found) - 1;
-      SpikeBlockSum inverse = SpikeBlockShfl(mine, at);
+      SpikeBlockSum inverse = SpikeShfl(mine, at);
 
       if (!((fines >> at) & 1)) {
-        SpikeBlockSum pivot = SpikeBlockShfl(f, at);
+        SpikeBlockSum pivot = SpikeShfl(f, at);
         const double  mag   = (double)PetscAbsScalar(pivot);
 
         if (!(mag > tol) || !(mag - mag == 0.0)) {
@@ -101,7 +92,7 @@ struct SpikeBlockInverse {
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) {
         const bool          own = base == p / COLUMNS * BS && c == p % COLUMNS;
-        const SpikeBlockSum v   = SpikeBlockShfl(a[c], at + base) * inverse;
+        const SpikeBlockSum v   = SpikeShfl(a[c], at + base) * inverse;
 
         if (r == at) a[c] = own ? inverse : v;
         else a[c] = own ? -f * inverse : a[c] - f * v;

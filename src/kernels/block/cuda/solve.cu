@@ -509,7 +509,7 @@ PetscErrorCode SpikeBlockLUSolve_CUDA(SpikeBlockLU *lu, SpikeBlockTrans trans, P
 
   PetscFunctionBegin;
   if (!p->nb) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeStreamOr(lu->b->stream, &stream));
   if (trans != SPIKE_BLOCK_PLAIN) PetscCall(SpikeBlockLUTransposed_CUDA(lu));
   s.nb        = p->nb;
   s.bs        = (int)p->bs;

@@ -2,6 +2,7 @@
 /* dia.cuh: what the files of the CUDA backend of dia.h share: the sum of a row, and the tables on the device */
 #pragma once
 
+#include "kernels/common/cuda/memory.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/dia/dia.h"
 
@@ -51,6 +52,13 @@ typedef struct {
   PetscInt offset, first, own, upper, last, below, above;
 } SpikeDIATable;
 
+/* Column of row i, first <= i < last, in x or in ghost */
+__device__ static __forceinline__ PetscScalar SpikeDIAEntry(const SpikeDIATable &t, PetscInt i, const PetscScalar *x,
+                                                            const PetscScalar *ghost)
+{
+  return i >= t.own && i < t.upper ? x[i + t.offset] : ghost[i + t.offset + (i < t.own ? t.below : t.above)];
+}
+
 /* What SpikeDIA.data points to */
 typedef struct {
   PetscInt      *offset; /* [count] on the device */
@@ -61,22 +69,6 @@ typedef struct {
 static inline PetscInt64 SpikeDIALd(const SpikeDIA *A)
 {
   return ((PetscInt64)A->n + 31) / 32 * 32;
-}
-
-/* The stream of the caller, else PETSc's current one */
-static inline PetscErrorCode SpikeDIAStreamOr(void *given, cudaStream_t *stream)
-{
-  PetscFunctionBegin;
-  if (given) *stream = (cudaStream_t)given;
-  else PetscCall(PetscGetCurrentCUDAStream(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode SpikeDIAStream(const SpikeDIA *A, cudaStream_t *stream)
-{
-  PetscFunctionBegin;
-  PetscCall(SpikeDIAStreamOr(A->stream, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Blocks for n numbers, a thread each; at least one, which finds nothing to do */
@@ -93,7 +85,7 @@ static PetscErrorCode SpikeDIALaunch(const SpikeDIA *A, PetscInt64 n, void (*ker
 
   PetscFunctionBegin;
   if (n < 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   kernel<<<SpikeDIABlocks(n), SPIKE_DIA_THREADS, 0, stream>>>(arguments...);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -102,15 +94,6 @@ static PetscErrorCode SpikeDIALaunch(const SpikeDIA *A, PetscInt64 n, void (*ker
 __device__ static __forceinline__ PetscInt64 SpikeDIAThread(void)
 {
   return (PetscInt64)blockIdx.x * SPIKE_DIA_THREADS + threadIdx.x;
-}
-
-__device__ static __forceinline__ PetscScalar SpikeDIAConj(PetscScalar a)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return PetscScalar(a.real(), -a.imag());
-#else
-  return a;
-#endif
 }
 
 /* mult.cu */

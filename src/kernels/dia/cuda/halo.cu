@@ -140,7 +140,7 @@ PetscErrorCode SpikeDIALeave_CUDA(void *given, SpikeDIALink *link, PetscInt grou
   cudaStream_t            stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStreamOr(given, &stream));
+  PetscCall(SpikeStreamOr(given, &stream));
   PetscCallCUDA(cudaEventRecord(g->packed, stream));
   if (l->aware) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaStreamWaitEvent(g->stream, g->packed, 0));
@@ -164,7 +164,7 @@ PetscErrorCode SpikeDIAExchange_CUDA(void *given, SpikeDIALink *link, PetscInt g
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStreamOr(given, &stream));
+  PetscCall(SpikeStreamOr(given, &stream));
   PetscCall(SpikeLinkExchange_CUDA(((SpikeDIALinkCUDA *)link->data)->group[group].nccl, stream, count, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,7 +176,7 @@ PetscErrorCode SpikeDIAArrive_CUDA(void *given, SpikeDIALink *link, PetscInt gro
   cudaStream_t            stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStreamOr(given, &stream));
+  PetscCall(SpikeStreamOr(given, &stream));
   if (l->nccl) PetscCall(SpikeLinkWait_CUDA(g->nccl, stream));
   else if (!l->aware && g->npieces[!back]) {
     PetscCall(SpikeGroupCopy_Private(link, g, (PetscBool)!back, PETSC_FALSE));

@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
 
       if (i >= t.first && i < t.last) {
         *a = a0[d * ld];
-        *b = i >= t.own && i < t.upper ? x[i + t.offset] : ghost[i + t.offset + (i < t.own ? t.below : t.above)];
+        *b = SpikeDIAEntry(t, i, x, ghost);
       }
     }
   });
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
     const bool        inside = i >= 0 && i < n;
     const PetscScalar v      = inside ? val[d * ld + i] : PetscScalar(0.0);
 
-    *a = CONJ ? SpikeDIAConj(v) : v;
+    *a = CONJ ? PetscConj(v) : v;
     *b = inside ? x[i] : PetscScalar(0.0);
   });
 }
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
       if (below || above) {
         const PetscInt i = below ? low : high;
 
-        *a = CONJ ? SpikeDIAConj(val[d * ld + i]) : val[d * ld + i];
+        *a = CONJ ? PetscConj(val[d * ld + i]) : val[d * ld + i];
         *b = x[i];
       }
     }
@@ -195,7 +195,7 @@ PetscErrorCode SpikeDIAPack_CUDA(const SpikeDIA *A, PetscInt nruns, const SpikeD
 
   PetscFunctionBegin;
   if (!nruns) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   for (PetscInt k = 0; k < nruns; k += SPIKE_DIA_RUNS) {
     const PetscInt count   = PetscMin((PetscInt)SPIKE_DIA_RUNS, nruns - k);
     PetscInt       longest = 0;

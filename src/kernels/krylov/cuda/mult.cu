@@ -84,13 +84,8 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
   PetscFunctionBegin;
   (void)s;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFree(c->sell.start));
-  PetscCallCUDA(cudaFree(c->sell.col));
-  PetscCallCUDA(cudaFree(c->sell.val));
-  if (!c->borrowed) {
-    PetscCallCUDA(cudaFree(c->dia.offset));
-    PetscCallCUDA(cudaFree(c->dia.val));
-  }
+  PetscCall(SpikeFree_CUDA(c->sell.start, c->sell.col, c->sell.val));
+  if (!c->borrowed) PetscCall(SpikeFree_CUDA(c->dia.offset, c->dia.val));
   PetscCall(PetscFree(*copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

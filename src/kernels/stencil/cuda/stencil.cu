@@ -20,6 +20,13 @@ typedef struct {
   const SpikeDevice *gpu;
 } SpikeStencilCUDA;
 
+/* Thread blocks of a kernel that goes round over n numbers */
+static unsigned SpikeStencilBlocks(const SpikeStencilCUDA *h, PetscInt64 n)
+{
+  return (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
+                            (n + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
+}
+
 static PetscErrorCode SpikeStencilReset_CUDA(SpikeStencil *S)
 {
   SpikeStencilCUDA *h = (SpikeStencilCUDA *)S->data;
@@ -198,8 +205,7 @@ static void SpikeStencilTakeTable(const SpikeStencil *S, const PetscInt begin[3]
   t->point    = h->point;
   t->coef     = h->coef;
   p->mask     = 0;
-  p->blocks   = (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
-                                   ((PetscInt64)t->rows + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
+  p->blocks   = SpikeStencilBlocks(h, t->rows);
   p->shared   = 0;
 }
 
@@ -265,8 +271,7 @@ PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *S, SpikeStencilEnds
     t->sj[b]    = S->shell.sj[b];
     t->sk[b]    = S->shell.sk[b];
   }
-  *blocks = (unsigned)PetscMax(1, PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
-                                           ((PetscInt64)t->at[6] + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS));
+  *blocks = PetscMax(1u, SpikeStencilBlocks(h, t->at[6]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -404,8 +409,7 @@ static PetscErrorCode SpikeStencilDiagonal_CUDA(const SpikeStencil *S, PetscInt 
   m.count    = (int)S->count;
   m.constant = S->constant;
   m.coef     = h->coef;
-  blocks     = (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
-                                  ((PetscInt64)m.rows + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
+  blocks     = SpikeStencilBlocks(h, m.rows);
   SpikeStencilDiagonalKernel<<<blocks, SPIKE_STENCIL_THREADS, 0, (cudaStream_t)S->stream>>>(m, (int)s, d);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -451,9 +455,7 @@ static PetscErrorCode SpikeStencilCarry(const SpikeStencil *S, PetscInt n, const
                                         const PetscScalar *x, const PetscScalar *arrived, PetscScalar *out)
 {
   const SpikeStencilCUDA *h      = (const SpikeStencilCUDA *)S->data;
-  const unsigned          blocks = (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
-                                                      ((PetscInt64)n * S->dof + SPIKE_STENCIL_THREADS - 1) /
-                                                        SPIKE_STENCIL_THREADS);
+  const unsigned          blocks = SpikeStencilBlocks(h, (PetscInt64)n * S->dof);
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);

@@ -324,11 +324,7 @@ struct SpikeStencilEnds {
 
   using Shared = typename SpikeStencilRows<SINGLE>::Shared;
 
-  __device__ __forceinline__ void prepare(Shared &shared) const
-  {
-    for (int s = threadIdx.x; s < m.table.count; s += blockDim.x) shared.point[s] = m.table.point[s];
-    __syncthreads();
-  }
+  __device__ __forceinline__ void prepare(Shared &shared) const { SpikeStencilRows<SINGLE>{m.table}.prepare(shared); }
 
   template <typename G, typename A, typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x,

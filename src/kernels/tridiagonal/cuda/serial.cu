@@ -7,18 +7,6 @@
 
 #define SPIKE_TRI_BATCH 4 /* rows that are loaded at once, of double precision a sector of memory */
 
-/* A piece of rows lo <= i < hi of tile k, and the separators beside it */
-struct SpikeTriPart {
-  PetscInt k, lo, hi, above, below;
-
-  __device__ SpikeTriPart(const SpikeTriTiles &tri, PetscInt number) :
-    k(tri.piece[3 * number]), lo(tri.piece[3 * number + 1]), hi(tri.piece[3 * number + 2])
-  {
-    above = k && lo == tri.first[k] ? tri.sep[k - 1] : -1;
-    below = hi == tri.first[k + 1] - 1 ? tri.sep[k] : -1;
-  }
-};
-
 /* Thomas': a thread a piece and column, by the factors of the tiles. b may be x */
 template <bool TRANS>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
@@ -155,11 +143,12 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   const PetscInt number = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
 
   if (number >= tri.npieces) return;
-  const PetscInt  k = tri.piece[3 * number], lo = tri.piece[3 * number + 1], hi = tri.piece[3 * number + 2];
-  PetscInt        badrow = -1;
-  const PetscReal tol = SpikeTriTol(tri), boost = SpikeTriBoost(tri);
-  PetscReal       value = 0.0, scale;
-  PetscScalar     u, next;
+  const SpikeTriPart p(tri, number);
+  const PetscInt     k = p.k, lo = p.lo, hi = p.hi;
+  PetscInt           badrow = -1;
+  const PetscReal    tol = SpikeTriTol(tri), boost = SpikeTriBoost(tri);
+  PetscReal          value = 0.0, scale;
+  PetscScalar        u, next;
 
   if (lo == hi) return;
   u     = d[lo];

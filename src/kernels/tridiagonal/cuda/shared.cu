@@ -141,11 +141,8 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   PetscScalar                                  *memory = (PetscScalar *)shared;
-  /* tile, rows */
-  const PetscInt k = tri.piece[3 * blockIdx.x], lo = tri.piece[3 * blockIdx.x + 1], hi = tri.piece[3 * blockIdx.x + 2],
-                 m           = hi - lo;
-  const PetscInt above       = k && lo == tri.first[k] ? tri.sep[k - 1] : -1,
-                 below       = hi == tri.first[k + 1] - 1 ? tri.sep[k] : -1;
+  const SpikeTriPart                            part(tri, (PetscInt)blockIdx.x);
+  const PetscInt      k = part.k, lo = part.lo, hi = part.hi, m = hi - lo, above = part.above, below = part.below;
   const PetscCount    column = blockIdx.y;
   __shared__ int      bad;
   const SpikeTriPiece p = {memory,

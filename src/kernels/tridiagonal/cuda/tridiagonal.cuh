@@ -6,8 +6,8 @@
 #pragma once
 
 #include "kernels/tridiagonal/tridiagonal.h"
+#include "kernels/common/cuda/memory.cuh"
 #include "kernels/common/cuda/warp.cuh"
-#include <petscdevice_cuda.h>
 
 #define SPIKE_TRI_THREADS 256
 #define SPIKE_TRI_ROWS    4                                    /* of a thread */
@@ -79,6 +79,18 @@ struct SpikeTriCUDA : SpikeTriTiles {
   SpikeTridiagonal child;   /* the separators' system */
   SpikeTriReport  *hostreport;
   PetscInt        *redstart, *hostseprow, *hostfirst;
+};
+
+/* A piece of rows lo <= i < hi of tile k, and the separators beside it */
+struct SpikeTriPart {
+  PetscInt k, lo, hi, above, below;
+
+  __device__ SpikeTriPart(const SpikeTriTiles &tri, PetscInt number) :
+    k(tri.piece[3 * number]), lo(tri.piece[3 * number + 1]), hi(tri.piece[3 * number + 2])
+  {
+    above = k && lo == tri.first[k] ? tri.sep[k - 1] : -1;
+    below = hi == tri.first[k + 1] - 1 ? tri.sep[k] : -1;
+  }
 };
 
 /* Pivots up to this are bad, and become this where they are boosted (0: reported) */
