@@ -236,13 +236,7 @@ static PetscErrorCode SpikeKrylovSums_CUDA(SpikeKrylov *s, SpikeKrylovStep step)
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->summed, h->summed++));
-  for (PetscInt k = 0; k < SpikeKrylovSteps[step].ndots; k++) {
-#if defined(PETSC_USE_COMPLEX)
-    s->local[k] = PetscCMPLX(h->mail->sums[2 * k], h->mail->sums[2 * k + 1]);
-#else
-    s->local[k] = h->mail->sums[2 * k];
-#endif
-  }
+  for (PetscInt k = 0; k < SpikeKrylovSteps[step].ndots; k++) s->local[k] = SpikeKrylovTake(h->mail->sums, k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

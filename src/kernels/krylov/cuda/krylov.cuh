@@ -245,6 +245,16 @@ __device__ static __forceinline__ void SpikeKrylovGive(int n, const PetscScalar 
   mail->summed = ++device->summed;
 }
 
+/* The host takes sum k that SpikeKrylovGive() has left */
+static inline PetscScalar SpikeKrylovTake(const volatile PetscReal *sums, PetscInt k)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return PetscCMPLX(sums[2 * k], sums[2 * k + 1]);
+#else
+  return sums[2 * k];
+#endif
+}
+
 /* One thread, with all sums of a step: with recur the recurrence, and with POSTS its post; else the host gets them */
 template <int STEP, bool POSTS>
 __device__ static __forceinline__ void SpikeKrylovConclude(PetscScalar d[], bool recur, SpikeKrylovDevice *device,

@@ -224,17 +224,11 @@ static PetscErrorCode SpikeKrylovMultStep(const SpikeKrylovCUDA *h, const SpikeK
                                           const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
-#define SPIKE_MULT_CASE(NAME) \
-  case NAME: \
-    if (a && c->loan.begin) PetscCall(SpikeKrylovMultLoan<NAME>(h, c, a)); \
-    else PetscCall(SpikeKrylovMultForm<NAME>(h, c, a, blocks)); \
-    break;
-  switch (step) {
-    SPIKE_KRYLOV_MULT_STEPS(SPIKE_MULT_CASE)
-  default:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
-  }
-#undef SPIKE_MULT_CASE
+  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+    constexpr int STEP = decltype(constant)::value;
+
+    return a && c->loan.begin ? SpikeKrylovMultLoan<STEP>(h, c, a) : SpikeKrylovMultForm<STEP>(h, c, a, blocks);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -71,14 +71,28 @@ static inline PetscInt SpikeKrylovCopyRows(const SpikeKrylovCopyCUDA *c)
   return c->stencil ? SpikeStencilSize(c->stencil) : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
 }
 
-/* CASE(step) for each step that a product can have in its epilogue, or for none */
-#define SPIKE_KRYLOV_MULT_STEPS(CASE) \
-  CASE(SPIKE_BCGS_ALPHA) \
-  CASE(SPIKE_BCGS_OMEGA) \
-  CASE(SPIKE_BCGS_OMEGA_RHO) \
-  CASE(SPIKE_CG_ALPHA) \
-  CASE(SPIKE_CG1_BETA) \
-  CASE(SPIKE_KRYLOV_NSTEPS)
+/* call(step) with the step as a constant: those that a product can have in its epilogue, or SPIKE_KRYLOV_NSTEPS */
+template <typename F>
+static inline PetscErrorCode SpikeKrylovMultDispatch(SpikeKrylovStep step, F &&call)
+{
+  PetscFunctionBegin;
+  switch (step) {
+#define SPIKE_MULT_CASE(NAME) \
+  case NAME: \
+    PetscCall(call(std::integral_constant<int, NAME>())); \
+    break;
+    SPIKE_MULT_CASE(SPIKE_BCGS_ALPHA)
+    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA)
+    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA_RHO)
+    SPIKE_MULT_CASE(SPIKE_CG_ALPHA)
+    SPIKE_MULT_CASE(SPIKE_CG1_BETA)
+    SPIKE_MULT_CASE(SPIKE_KRYLOV_NSTEPS)
+#undef SPIKE_MULT_CASE
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* No step: the product alone */
 template <>

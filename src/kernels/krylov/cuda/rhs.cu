@@ -86,17 +86,10 @@ static PetscErrorCode SpikeKrylovRhsSums_CUDA(SpikeKrylovRhs *s, PetscInt width,
   PetscFunctionBegin;
   for (PetscInt c = 0; c < width; c++) {
     const volatile PetscReal *sums = d->basis ? d->basissums + 2 * c * most : d->mail[c].sums;
-
-    const bool has = d->all || !s->scalars[c].reason;
+    const bool                has  = d->all || !s->scalars[c].reason;
 
     if (has) PetscCall(SpikeKrylovSpin_CUDA(&d->h, &d->mail[c].summed, d->summed[c]++));
-    for (PetscInt k = 0; k < nsums; k++) {
-#if defined(PETSC_USE_COMPLEX)
-      s->sums[c * nsums + k] = has ? PetscCMPLX(sums[2 * k], sums[2 * k + 1]) : PetscScalar(0.0);
-#else
-      s->sums[c * nsums + k] = has ? sums[2 * k] : 0.0;
-#endif
-    }
+    for (PetscInt k = 0; k < nsums; k++) s->sums[c * nsums + k] = has ? SpikeKrylovTake(sums, k) : PetscScalar(0.0);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -284,7 +284,6 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
   constexpr int                 ND = X::nd ? X::nd : 1, WARPS = SPIKE_TILE_THREADS / 32, G = NC < 4 ? NC : 4;
   __shared__ PetscScalar        total[X::nd ? WARPS * NC * ND : 1]; /* [WARPS][NC][ND] */
   const int                     warp = threadIdx.x / 32, group = first + blockIdx.x * NC;
-  PetscInt                      row = (PetscInt)blockIdx.y * SPIKE_TILE_ROWS + 2 * threadIdx.x;
   SpikeKrylovPair               a[SPIKE_TILE_RUN], next[SPIKE_TILE_RUN];
 
   SpikeAwait();
@@ -416,15 +415,8 @@ PetscErrorCode SpikeRhsTiles_CUDA(const SpikeKrylovRhs *s, const SpikeKrylovCopy
                                   const SpikeRhsProduct &p)
 {
   PetscFunctionBegin;
-#define SPIKE_TILE_CASE(NAME) \
-  case NAME: \
-    PetscCall(SpikeTileSelect<NAME, SpikeRhsTiled>(s, c, p)); \
-    break;
-  switch (step) {
-    SPIKE_KRYLOV_MULT_STEPS(SPIKE_TILE_CASE)
-  default:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
-  }
-#undef SPIKE_TILE_CASE
+  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+    return SpikeTileSelect<decltype(constant)::value, SpikeRhsTiled>(s, c, p);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

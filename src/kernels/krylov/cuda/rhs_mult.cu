@@ -203,20 +203,11 @@ PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, Pets
       if (!s->scalars[i].reason) p.column[p.count++] = (int)i;
     if (!p.count) break;
     done += p.count;
-    if (tiled) {
-      PetscCall(SpikeRhsTiles_CUDA(s, c, step, p));
-      continue;
-    }
-#define SPIKE_RHS_CASE(NAME) \
-  case NAME: \
-    PetscCall(SpikeRhsMultSelect<NAME>(s, c, p)); \
-    break;
-    switch (step) {
-      SPIKE_KRYLOV_MULT_STEPS(SPIKE_RHS_CASE)
-    default:
-      SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
-    }
-#undef SPIKE_RHS_CASE
+    if (tiled) PetscCall(SpikeRhsTiles_CUDA(s, c, step, p));
+    else
+      PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+        return SpikeRhsMultSelect<decltype(constant)::value>(s, c, p);
+      }));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done *

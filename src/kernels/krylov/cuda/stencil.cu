@@ -172,16 +172,9 @@ PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *h, const Spike
                                            const SpikeKrylovMultArgs *a)
 {
   PetscFunctionBegin;
-#define SPIKE_MULT_CASE(NAME) \
-  case NAME: \
-    PetscCall(SpikeKrylovStencilStep<NAME>(h, c, a)); \
-    break;
-  switch (step) {
-    SPIKE_KRYLOV_MULT_STEPS(SPIKE_MULT_CASE)
-  default:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
-  }
-#undef SPIKE_MULT_CASE
+  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+    return SpikeKrylovStencilStep<decltype(constant)::value>(h, c, a);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
