@@ -25,3 +25,11 @@ typedef enum {
 PETSC_INTERN SpikeISA  SpikeISADetect(void);
 PETSC_INTERN SpikeISA  SpikeISAGet(void);
 PETSC_INTERN PetscBool SpikeISASet(SpikeISA);
+
+/* Of what *_isa.c defines as name_base, name_v3 and name_v4, that of the instruction set in use */
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+  #define SpikeISAOf(name) \
+    (SpikeISAGet() == SPIKE_ISA_V4 ? name##_v4 : SpikeISAGet() == SPIKE_ISA_V3 ? name##_v3 : name##_base)
+#else
+  #define SpikeISAOf(name) name##_base
+#endif
