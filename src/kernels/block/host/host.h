@@ -52,8 +52,8 @@ typedef struct {
 #define SpikeBlockOfSize(table, bs) (*((bs) < SPIKE_BLOCK_SIZES && (table)[bs] ? (table)[bs] : (table)[0]))
 
 #define SpikeBlockDeclare(isa) \
-  PETSC_INTERN const SpikeBlockLoops  SpikeBlockLoops_##isa##_double, SpikeBlockLoops_##isa##_single; \
-  PETSC_INTERN const SpikeBlockSweeps SpikeBlockSweeps_##isa##_double, SpikeBlockSweeps_##isa##_single
+  PETSC_INTERN const SpikeBlockLoops  SpikeBlockLoops_double_##isa, SpikeBlockLoops_single_##isa; \
+  PETSC_INTERN const SpikeBlockSweeps SpikeBlockSweeps_double_##isa, SpikeBlockSweeps_single_##isa
 SpikeBlockDeclare(base);
 SpikeBlockDeclare(v3);
 SpikeBlockDeclare(v4);

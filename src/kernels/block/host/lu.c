@@ -3,31 +3,16 @@
 #include "host.h"
 #include "kernels/common/host/factors.h"
 
-#define SpikeBlockTables(isa) \
-  { \
-    {&SpikeBlockLoops_##isa##_double, &SpikeBlockLoops_##isa##_single}, \
-    { \
-      &SpikeBlockSweeps_##isa##_double, &SpikeBlockSweeps_##isa##_single \
-    } \
-  }
-
-static const struct {
-  const SpikeBlockLoops  *loops[2];
-  const SpikeBlockSweeps *sweeps[2];
-} tables[] = {SpikeBlockTables(base),
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-              SpikeBlockTables(v3), SpikeBlockTables(v4)
-#endif
-};
-
 const SpikeBlockLoops *SpikeBlockLoopsGet(PetscSpikePrecision precision)
 {
-  return tables[SpikeISAGet()].loops[precision];
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? SpikeISAOf(&SpikeBlockLoops_double)
+                                                   : SpikeISAOf(&SpikeBlockLoops_single);
 }
 
 const SpikeBlockSweeps *SpikeBlockSweepsGet(PetscSpikePrecision precision)
 {
-  return tables[SpikeISAGet()].sweeps[precision];
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? SpikeISAOf(&SpikeBlockSweeps_double)
+                                                   : SpikeISAOf(&SpikeBlockSweeps_single);
 }
 
 static size_t BlockBytes(const SpikeBlockLU *lu)

@@ -188,7 +188,7 @@ static void BX(run)(const SpikeBlockTask *t)
 
 #define MULT(bs)   [bs] = BX(mult##bs),
 #define FACTOR(bs) [bs] = BX(factor##bs),
-const SpikeBlockLoops SPIKE_PASTE3(SpikeBlockLoops_, SPIKE_ISA, BPRECISION) = {.run    = BX(run),
+const SpikeBlockLoops SPIKE_PASTE3(SpikeBlockLoops_, BPRECISION, SPIKE_ISA) = {.run    = BX(run),
                                                                                .mult   = {BLOCK_SIZES(MULT)},
                                                                                .factor = {BLOCK_SIZES(FACTOR)}};
 #undef MULT

@@ -29,7 +29,7 @@
   #define UPPER(bs)  [bs] = BX(upper##bs),
   #define LOWERT(bs) [bs] = BX(lowert##bs),
   #define UPPERT(bs) [bs] = BX(uppert##bs),
-const SpikeBlockSweeps SPIKE_PASTE3(SpikeBlockSweeps_, SPIKE_ISA, BPRECISION) = {
+const SpikeBlockSweeps SPIKE_PASTE3(SpikeBlockSweeps_, BPRECISION, SPIKE_ISA) = {
   .lower  = {BLOCK_SIZES(LOWER) LOWER(5) LOWER(6) LOWER(7)},
   .upper  = {BLOCK_SIZES(UPPER) UPPER(5) UPPER(6) UPPER(7)},
   .lowert = {BLOCK_SIZES(LOWERT)},
