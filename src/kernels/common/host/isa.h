@@ -9,8 +9,8 @@
 #endif
 
 /*
-  On x86-64 the files *_isa.c are compiled for the baseline, x86-64-v3 (AVX2, FMA) and x86-64-v4
-  (AVX-512); elsewhere for the baseline alone. The best one that the processor has is chosen at run time.
+  On x86-64 the files *_isa.c are compiled for the baseline, x86-64-v3 (AVX2, FMA) and x86-64-v4 (AVX-512), elsewhere
+  for the baseline alone. The best one that the processor has is chosen at run time.
 */
 typedef enum {
   SPIKE_ISA_BASE = 0,
@@ -19,8 +19,8 @@ typedef enum {
 } SpikeISA;
 
 /*
-  The best instruction set of this processor, and the one in use; setting one that the processor lacks does nothing and
-  returns PETSC_FALSE
+  The best instruction set of this processor; the one in use; choose another: PETSC_FALSE, and no change, where the
+  processor lacks it
 */
 PETSC_INTERN SpikeISA  SpikeISADetect(void);
 PETSC_INTERN SpikeISA  SpikeISAGet(void);

@@ -16,8 +16,8 @@
 #define SPIKE_DIA_WORK 65536 /* numbers that sums() fetches at once */
 
 /*
-  Entries of a row that are on their way at once: stencils of 27, 9, 7, 5 and 3 points in whole batches. What a short
-  row has not got is not read
+  Entries of a row that are on their way at once: rows of 27, 9, 7, 5 and 3 points in whole batches; of a shorter row
+  nothing is read beyond its end
 */
 #if defined(PETSC_USE_COMPLEX)
   #define SPIKE_MULT_BATCH 5
@@ -26,9 +26,9 @@
 #endif
 
 /*
-  sum += a_d b_d over the numbers d = t, t + T, ... < count, in this order: entry(d, there, &a, &b) reads both, or
-  nothing and gives zeros where `there` is false; those of a batch are on their way at once. One product by diagonals:
-  those of krylov.h, those of matrices and their transposes
+  sum += a_d b_d over d = t, t + T, ... < count, in this order. entry(d, there, &a, &b) reads both; where `there` is
+  false it reads nothing and gives zeros. Those of a batch are on their way at once. All products by diagonals use it:
+  of krylov.h, of matrices and of transposed ones
 */
 template <int T, typename E>
 __device__ static __forceinline__ PetscScalar SpikeDIASum(int t, int count, PetscScalar sum, E &&entry)
@@ -45,8 +45,8 @@ __device__ static __forceinline__ PetscScalar SpikeDIASum(int t, int count, Pets
 }
 
 /*
-  Of each diagonal: the rows first <= i < own have columns in ghost[i + offset + below], own <= i < upper have the
-  rank's own, upper <= i < last those in ghost[i + offset + above]
+  Of a diagonal: rows first <= i < own have their columns in ghost[i + offset + below], own <= i < upper are the rank's
+  own, upper <= i < last in ghost[i + offset + above]
 */
 typedef struct {
   PetscInt offset, first, own, upper, last, below, above;

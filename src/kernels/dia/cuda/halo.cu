@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   halo.cu: messages of a halo between devices: by NCCL where each rank has a device of its own, by MPI from the memory
-  of the device where MPI can, else through memory of the host. Each group of messages has streams, events and a
+  of the device where MPI can, else by way of the host's memory. Each group of messages has streams, events and a
   communicator of its own.
 
-  Everything before a product is in front of `packed`, and what comes is behind it: neither a message nor a halo is
-  written before the kernels of the product before have read them.
+  The event `packed` is behind all work before a product, and what is received is written behind it: no message and no
+  halo is overwritten before the kernels of the product before have read it.
 */
 #include "dia.cuh"
 #include "kernels/common/cuda/nccl.cuh"

@@ -8,10 +8,10 @@ typedef struct {
 } SpikeDIAFewOffsets;
 
 /*
-  A thread a row: a warp reads whole lines of each diagonal, and x from neighbouring places. Deterministic: a row's sum
-  is in the order of its diagonals, whoever has them. count (n + 1) numbers read, and x, which caches keep; n written.
-  Numbers on their way are what counts: with the 76 registers that the compiler takes unasked 3.6 TB/s on an H200, 4.4
-  with 48 (0.84 and 1.03 of a copy, 512^3 rows, 7 diagonals)
+  A thread a row: a warp reads whole lines of each diagonal, and x from neighbouring places. A row is summed in the
+  order of its diagonals: deterministic, whichever rank has it. Reads count (n + 1) numbers and x, which caches keep;
+  writes n. SPIKE_DIA_RESIDENT bounds the registers, for loads on their way are what counts:
+  benchmarks/results/dia-registers.txt
 */
 template <bool SHORT>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS, SPIKE_DIA_RESIDENT)
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS, SPIKE_DIA_RESIDENT)
   });
 }
 
-/* Rows at the ends, some of whose columns others have: nothing outside of a diagonal's rows is read */
+/* Rows at the ends, which have columns of other ranks: only rows of a diagonal with entries are read */
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
   SpikeDIAMultEndKernel(const SpikeDIATable *__restrict__ table, int count, PetscInt64 ld, PetscInt begin, PetscInt end,
                         const PetscScalar *__restrict__ val, const PetscScalar *__restrict__ x,

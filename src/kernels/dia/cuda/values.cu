@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
   out[number - begin] = sum;
 }
 
-/* n of them, or with OF_SQUARES their sum in order; SPIKE_DIA_WORK at a time, for nothing is allocated */
+/* n sums, or with OF_SQUARES their sum in order; SPIKE_DIA_WORK at a time, so that nothing is allocated */
 template <int OF>
 static PetscErrorCode SpikeDIASumsOf_Private(const SpikeDIA *A, PetscInt n, PetscReal *out)
 {

@@ -35,7 +35,7 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of as many diagonals as a block keeps offsets of */
+/* Matrices with more diagonals than a thread block keeps offsets of are refused */
 PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loan, void **copy)
 {
   const SpikeDIA      *A = loan->dia;
@@ -155,8 +155,8 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
 }
 
 /*
-  With a step whose sums have fewer blocks resident than a product alone; *blocks is 0 where there are too few rows for
-  pieces
+  Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
+  *blocks is 0 where there are too few rows for pieces
 */
 template <int STEP>
 static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovDia *m,
@@ -194,10 +194,7 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  With other ranks: the interior while the halo travels, then the ends. The last block of both makes the sums of the
-  step
-*/
+/* With other ranks: the interior while the halo travels, then the ends. The last thread block of both makes the sums */
 template <int STEP>
 static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                           const SpikeKrylovMultArgs *args)

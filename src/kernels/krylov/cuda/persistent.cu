@@ -10,20 +10,19 @@
 #define SPIKE_PERSISTENT_CACHE 0.75
 
 /*
-  What is a kernel in lockstep is a phase here, and what is a block there a part here: a group of SPIKE_KRYLOV_THREADS
-  threads does it as those of the block would, and the sums of the parts are added up as the last block of the kernel
-  does it. So the bits are the same, with any grid. A block has neighbouring parts.
+  A kernel of the lockstep loop is a phase here, its thread block a part: a group of SPIKE_KRYLOV_THREADS threads does
+  what that thread block would do, and the sums of parts are added up as its last thread block does it. So the bits are
+  the same, with any grid. A thread block has neighbouring parts.
 
-  An update of vectors in front of a product has no phase: the product makes each entry that it takes anew, from vectors
-  that the phase does not write. BiCGStab has three phases, CG two. Directions and v alternate between two places, for
-  entries of the old ones are taken while others write the new.
+  An update in front of a product has no phase: the product computes each entry that it reads, from vectors that the
+  phase does not write. BiCGStab has three phases, CG two. Directions and v alternate between two places, because
+  entries of the old ones are read while others write the new ones.
 
-  A barrier of the grid ends a phase. Behind it each block adds up all parts and makes the recurrence for itself, so
-  that nothing goes back and forth. Sums of two phases lie in two places: a block that is late reads those of the one
-  while another writes those of the next. The last block has no parts: it posts, which takes longer than a barrier.
+  A phase ends in a barrier of the grid. Then each thread block adds up all parts and makes the recurrence for itself,
+  so nothing is sent back. Sums of successive phases lie in two places: a late thread block reads one while another
+  writes the other. The last thread block has no parts: it posts, which takes longer than a barrier.
 
-  Bytes: those of the phases, from the L2 cache; products take an entry of two or three vectors in place of
-  one.
+  Bytes: those of the phases, from the L2 cache; a product reads two or three vectors in place of one.
 */
 template <class ROWS>
 struct SpikePersistent {
@@ -46,9 +45,9 @@ struct SpikePersistentShared {
 };
 
 /*
-  Until all blocks of the grid have come here; what they had written before is seen behind it. For one thread of each
-  block. The highest bit of *here is `bit` before and the other one behind, and the rest is 0 then: no launch has to set
-  it. Because a block knows the bit it need not wait for the answer of its own addition.
+  Waits until all thread blocks of the grid are here; what they wrote before is seen behind it. For one thread of each
+  thread block. The highest bit of *here is `bit` before, the other one behind, and the rest is 0 then: no launch sets
+  it. A thread block knows the bit, so it need not wait for the result of its own addition.
 */
 __device__ static __forceinline__ void SpikeGridBarrier(unsigned int *here, unsigned int bit)
 {
@@ -147,8 +146,8 @@ __device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, Petsc
 #pragma unroll
     for (int k = 0; k < ND; k++) d[k] = 0.0;
     /*
-      in the order of SpikeKrylovGather(), but no longer than that: more instructions than the multiprocessors keep at
-      hand make an iteration of BiCGStab at n = 20^3 take 21 us, not 12
+      in the order of SpikeKrylovGather(), with less code: more instructions than a multiprocessor caches nearly double
+      the time of an iteration of a small problem
     */
     for (unsigned b = threadIdx.x; b < parts; b += SPIKE_KRYLOV_THREADS) {
 #pragma unroll
@@ -415,8 +414,8 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
 }
 
 /*
-  A block on each multiprocessor at most, so that all are there: what a cooperative launch sees to, also where others
-  use the device. *fits is false where the device or the number of parts does not allow it
+  At most one thread block on each multiprocessor, in a cooperative launch: all are there at once, also where others use
+  the device. *fits is false where the device or the number of parts does not allow it
 */
 template <class ROWS>
 static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA *h, void (*kernel)(const SpikePersistent<ROWS>),
@@ -465,7 +464,7 @@ static PetscErrorCode SpikePersistentRows(const SpikeKrylovCUDA *h, const ROWS &
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Steps take rows in pairs where their vectors are aligned: here all are, or none, because some change their places */
+/* Rows go in pairs where vectors are aligned. Here all are aligned or none, because some change their places */
 PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const SpikeKrylovIterations *i, PetscInt its,
                                        PetscInt *launched)
 {

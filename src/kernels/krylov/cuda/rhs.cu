@@ -77,7 +77,7 @@ static PetscErrorCode SpikeKrylovRhsStep_CUDA(SpikeKrylovRhs *s, PetscInt width,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A column whose reason is set has no sums, but of SMOOTH; the host's reasons are those of the kernels here */
+/* A column with a reason has no sums, except of SMOOTH. Here the host's reasons are those of the kernels */
 static PetscErrorCode SpikeKrylovRhsSums_CUDA(SpikeKrylovRhs *s, PetscInt width, PetscInt nsums)
 {
   SpikeRhsCUDA  *d    = (SpikeRhsCUDA *)s->data;
@@ -94,10 +94,7 @@ static PetscErrorCode SpikeKrylovRhsSums_CUDA(SpikeKrylovRhs *s, PetscInt width,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The host's scalars lie in memory that is not locked: they are on their way from a copy of CUDA's when this returns,
-  and the host may change them
-*/
+/* The host's scalars are in pageable memory: CUDA has copied them when this returns, and the host may change them */
 static PetscErrorCode SpikeKrylovRhsPush_CUDA(SpikeKrylovRhs *s, PetscInt width)
 {
   SpikeRhsCUDA *d = (SpikeRhsCUDA *)s->data;

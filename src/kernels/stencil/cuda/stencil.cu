@@ -122,11 +122,11 @@ static PetscErrorCode SpikeStencilEnd_CUDA(SpikeStencil *S)
 }
 
 /*
-  What a product costs that is cut into `chunks` pieces of `length` planes with tiles of width points in `lines` lines,
-  in numbers moved: a plane its lines with their ends, more where those share sectors with other tiles, and more with
-  each piece that is read beside the others, up to four; where the threads have much to do, `work` whatever the tile. A
-  round of blocks more costs its beginning. Fitted to 17 boxes of 64^3 to 512^3 points on an H200, some hundred shapes
-  of each measured, with 7 and 27 points, alone and with a step
+  The cost of a product in `chunks` pieces of `length` planes, with tiles of width points in `lines` lines, as numbers
+  moved. A plane costs its lines with their ends; more where they share sectors with other tiles; more for each piece
+  read beside the others, up to four; and `work` for any tile where threads have much to do. A further round of thread
+  blocks costs its beginning. Fitted to 17 boxes of 64^3 to 512^3 points on an H200, some hundred shapes each, with 7
+  and 27 points, alone and with a step.
 */
 static double SpikeStencilCost(int width, int lines, PetscInt chunks, PetscInt length, PetscInt rounds, double work)
 {
@@ -138,8 +138,9 @@ static double SpikeStencilCost(int width, int lines, PetscInt chunks, PetscInt l
 }
 
 /*
-  Tiles of width points in i and height times JB in j, and pieces along k: together, so that there are as many blocks as
-  there is room for, or twice or three times. In all not 200 shapes; in two dimensions tiles are as wide as can be
+  Tiles of width points in i and height JB in j, and pieces along k, chosen together so that there are as many thread
+  blocks as there is room for, or twice or three times as many: less than 200 shapes. In two dimensions tiles are as
+  wide as can be
 */
 static void SpikeStencilCut(const PetscInt n[3], int jb, int halo, PetscInt resident, double work, SpikeStencilBox *b)
 {
@@ -321,9 +322,9 @@ static PetscErrorCode SpikeStencilMult_CUDA(const SpikeStencil *S, const PetscIn
 }
 
 /*
-  y += A^T x, or A^H x, in the box m.begin, m.n of y, which has points around those of x: a thread an unknown of y,
-  which takes x at the points whose stencils reach it, in their order, that of the table backwards. Reads x as often as
-  the caches lose it
+  y += A^T x, or A^H x, in the box m.begin, m.n of y, which has points around those of x. A thread has an unknown of y
+  and adds x at the points whose stencils reach it, in their order: the table backwards. Reads x as often as the caches
+  lose it
 */
 template <bool CONJUGATE>
 __global__ void __launch_bounds__(SPIKE_STENCIL_THREADS)
@@ -432,8 +433,8 @@ static PetscErrorCode SpikeStencilMultEnds_CUDA(const SpikeStencil *S, const Pet
 }
 
 /*
-  A number of a point goes from place from[t], of x, or of `arrived` and of x backwards from -1, to place to[t], NULL
-  for t
+  Number c of point to[t], or of point t where to is NULL, <- number c of point from[t] of x. With arrived: of point
+  from[t] of arrived, or where from[t] < 0 of point -1 - from[t] of x
 */
 __global__ static void SpikeStencilCarryKernel(PetscInt n, int dof, const PetscInt *__restrict__ to,
                                                const PetscInt *__restrict__ from, const PetscScalar *__restrict__ x,
