@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  serial.cu: algorithms that go through a piece, a system or an interior, row by row: Thomas', both ways at once, LU
-  with row exchanges. Neighbouring threads have neighbouring pieces
+  serial.cu: algorithms that go through a piece, a system or an interior, row by row: Thomas', from both ends at once,
+  LU with row exchanges. Neighbouring threads have neighbouring pieces
 */
 #include "tridiagonal.cuh"
 
@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 }
 
 /*
-  TWOWAY's 1 / u: two lanes a piece, one from above and one from below; the upper one has row m / 2 too, the last. Reads
-  3 words a row, writes one
+  TWOWAY's 1 / u: two lanes a piece, one from above, one from below; the upper one also has row m / 2, the last. Reads 3
+  words a row, writes one
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   SpikeTriTwowayFactor_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,

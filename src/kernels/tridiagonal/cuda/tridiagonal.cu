@@ -6,10 +6,9 @@
 #include "tridiagonal.cuh"
 
 /*
-  x <- A^-1 b, or A^-T b, in all rows but the separators, whose values xs are put into their places. A block a tile and
-  column. Moves 4 words a row and writes one, n-th parts of xs besides. Transposed without xs:
-  only y = A_I^-T b_I in rows next to separators is wanted, and nothing but those is written, to ends[]: first row and
-  last row of each tile.
+  x <- A^-1 b, or A^-T b, in interiors, and xs in the separators. A thread block a tile and column. Reads 4 words a row,
+  writes one. With ends, transposed and without xs: only y = A_I^-T b_I in the first and last rows of each tile is
+  wanted, and written to ends[].
 */
 template <bool TRANS>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS, 4)
@@ -100,12 +99,12 @@ PetscErrorCode SpikeTriStream_CUDA(SpikeTridiagonal *t, cudaStream_t *stream)
 }
 
 /*
-  rows of a tile with row exchanges, which a thread goes through; interiors of an odd number of rows are singular where
-  the diagonal, or every second number of it, is 0
+  rows of a tile with row exchanges, one thread; odd interiors are singular where the diagonal, or every second number
+  of it, is 0
 */
 #define SPIKE_TRI_PIVOTED_TILE 65
 /*
-  rows from which cyclic reduction goes over to the parallel one: near the best of 512 and of 65536 systems of 512 rows
+  rows from which cyclic reduction becomes the parallel one: near the best for 512 and 65536 systems of 512 rows
   (benchmarks/tridiagonal -switch_sweep)
 */
 #define SPIKE_TRI_SWITCH 4
