@@ -52,7 +52,7 @@ static inline bool SpikeBlockAligned(const void *p, PetscCount ld, size_t size, 
   return (size_t)p % to == 0 && (size_t)ld * size % to == 0;
 }
 
-/* What a task says, and of an axpy or dot its kernel; all else zero. size: bytes of a value */
+/* *t <- the fields of the task, for axpy and dot also their kernel; all else zero. size: bytes of a value */
 static inline void SpikeBlockDescribe(const SpikeBlockTask *task, int size, SpikeBlockItem *t)
 {
   memset((void *)t, 0, sizeof(*t));
@@ -108,7 +108,7 @@ __device__ static __forceinline__ V SpikeBlockConj(V v, bool wanted)
 #endif
 }
 
-/* N values in a row, one load or store of up to 16 bytes where wide; those from number `have` on are not there */
+/* N consecutive values, by one load or store of up to 16 bytes where wide; those from number `have` on do not exist */
 template <int N, typename V>
 __device__ static __forceinline__ void SpikeBlockLoad(const V *p, bool wide, PetscInt have, V v[])
 {

@@ -3,8 +3,8 @@
 #include "tall.cuh"
 
 /*
-  A thread block has a tile of rows for each warp, once: what the first task has read or written is in the caches
-  when the second wants it
+  A thread block has a tile of rows for each warp, once: rows that the first task has read or written are in the caches
+  when the second one wants them
 */
 template <int COLUMNS, typename V>
 __global__ void __launch_bounds__(SPIKE_BLOCK_THREADS,

@@ -57,7 +57,7 @@ PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *lu, PetscInt maxrhs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Records of the rows of both solves: order[] of each, in reverse for the transposed ones, and the ai of the rows */
+/* Records of the rows of both solves, in order[] of each, reversed for transposed ones; ai is that of the rows */
 static PetscErrorCode SpikeBlockSolveRows_Private(const SpikeBlockPattern *p, PetscBool reverse,
                                                   const PetscInt *order[], const PetscInt *ai[], cudaStream_t stream,
                                                   SpikeBlockRow **rows)
@@ -84,9 +84,8 @@ static PetscErrorCode SpikeBlockSolveRows_Private(const SpikeBlockPattern *p, Pe
 }
 
 /*
-  Records of the rows of the factorization. A row updates a block (i, j) for each k of its row of L whose row of U has
-  the column j: found with marks, and given up at the first one that is beside the diagonal; not looked for where rows
-  are long.
+  Records of the rows of the factorization. Row i updates block (i, j) for each k of its row of L whose row of U has
+  column j. Marks find these, up to the first one beside the diagonal; where rows are long nobody looks.
 */
 static PetscErrorCode SpikeBlockFactorRows_Private(const SpikeBlockPattern *p, cudaStream_t stream,
                                                    SpikeBlockRow **rows, PetscInt **back)
@@ -134,10 +133,7 @@ static PetscErrorCode SpikeBlockFactorRows_Private(const SpikeBlockPattern *p, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  What transposed solves want. Who comes late in the order of U has rows of U^T to wait for in later levels, and so
-  with L
-*/
+/* Makes what transposed solves need. In the order of U reversed, rows of U^T come after the rows that they wait for */
 PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *lu)
 {
   SpikeBlockLUCUDA        *h        = (SpikeBlockLUCUDA *)lu->data;

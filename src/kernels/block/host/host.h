@@ -11,8 +11,8 @@ typedef struct {
 } SpikeBlockMatHost;
 
 /*
-  Factors: blocks bs x bs, column-major, those of L in the order of lj; of D, inverted, from the last row to the first,
-  and of U from the last one of uj to the first, so that the upper solve reads memory upwards too
+  Factors: column-major blocks bs x bs. L in the order of lj; D, inverted, from the last row to the first; U from the
+  last of uj to the first: so the upper solve reads memory upwards too
 */
 typedef struct {
   void        *l, *d, *u;
