@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  blocktests.h: tests of block.h with any backend: tall blocks, products with sparse blocks, QR, sizes that are not
+  blocktests.h: tests of block.h with any backend: tall blocks, products with sparse blocks, sizes that are not
   served
 */
 #pragma once
@@ -100,88 +100,6 @@ static PetscErrorCode TestSparse(SpikeBlock *b, PetscSpikePrecision precision, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Q R = X, Q^H Q = I, R upper triangular with a positive diagonal; a block of low rank is found and does not disturb the
-  others
-*/
-static PetscErrorCode TestQR(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor, PetscInt m)
-{
-  const PetscInt lengths[] = {m, 100 + m, 1000, 333, m + 1};
-  const double   eps       = Epsilon(precision);
-  enum {
-    N = PETSC_STATIC_ARRAY_LENGTH(lengths)
-  };
-  Array          X[N], Q, R;
-  SpikeBlockTask tasks[N];
-  PetscInt       bad[N];
-  void          *work;
-  char           where[128];
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(tasks, sizeof(tasks)));
-  for (PetscInt t = 0; t < N; t++) {
-    PetscCall(TallCreate(b, precision, rowmajor, lengths[t], m, 1, &tasks[t].ldx, &X[t]));
-    for (PetscInt j = 0; j < m; j++) { /* columns of very different lengths, and not far from each other */
-      for (PetscInt i = 0; i < lengths[t]; i++) {
-        const size_t at = Index(rowmajor, i, j, tasks[t].ldx);
-
-        if (i == j) Put(&X[t], at, Get(&X[t], at) + 3.0 * m);
-        if (t == 3 && m > 2 && j == m / 2) Put(&X[t], at, 2.0 * Get(&X[t], Index(rowmajor, i, 0, tasks[t].ldx)));
-        Put(&X[t], at, ldexp(1.0, (int)(j % 5)) * Get(&X[t], at));
-      }
-    }
-    PetscCall(ArrayUp(b, &X[t]));
-    tasks[t].n        = lengths[t];
-    tasks[t].m        = m;
-    tasks[t].X        = X[t].d;
-    tasks[t].rowmajor = rowmajor;
-  }
-  PetscCall(ArrayCreate(b, precision, (size_t)N * m * m, &R));
-  PetscCall((*b->k->alloc)(b, SpikeBlockQRWork(precision, N, m), &work));
-  PetscCall(SpikeBlockQR(b, precision, N, tasks, R.d, work, bad));
-  PetscCall(ArrayDown(b, &R, R.a));
-  for (PetscInt t = 0; t < N; t++) {
-    const PetscInt n     = lengths[t];
-    double         error = 0, orthogonal = 0;
-
-    PetscCall(PetscSNPrintf(where, sizeof(where), "QR %s-major, n %" PetscInt_FMT " m %" PetscInt_FMT,
-                            rowmajor ? "row" : "column", n, m));
-    Check(bad[t] == (t == 3 && m > 2 ? m / 2 : -1) ? 0 : 1e30, where);
-    if (t == 3 && m > 2) continue;
-    Q = X[t];
-    PetscCall(PetscMalloc(X[t].n * NumberSize(precision), &Q.a));
-    PetscCall(ArrayDown(b, &Q, Q.a));
-    for (PetscInt j = 0; j < m; j++) {
-      double length = 0;
-
-      for (PetscInt i = 0; i < n; i++) length += PetscSqr(Size(Get(&X[t], Index(rowmajor, i, j, tasks[t].ldx))));
-      for (PetscInt i = 0; i < n; i++) {
-        SpikeDouble s = 0;
-
-        for (PetscInt k = 0; k <= j; k++)
-          s += Get(&Q, Index(rowmajor, i, k, tasks[t].ldx)) * Get(&R, (size_t)(t * m + j) * m + k);
-        error = PetscMax(error, Size(s - Get(&X[t], Index(rowmajor, i, j, tasks[t].ldx))) / sqrt(length));
-        if (s != s) error = NAN;
-      }
-      for (PetscInt k = 0; k < m; k++) {
-        SpikeDouble s = k == j ? -1 : 0;
-
-        for (PetscInt i = 0; i < n; i++)
-          s += Conj(Get(&Q, Index(rowmajor, i, k, tasks[t].ldx))) * Get(&Q, Index(rowmajor, i, j, tasks[t].ldx));
-        orthogonal = PetscMax(orthogonal, Size(s));
-        if (k > j) Check(Size(Get(&R, (size_t)(t * m + j) * m + k)), where);
-      }
-    }
-    Check(error / (10 * m * eps), where);
-    Check(orthogonal / (10 * m * eps), where);
-    PetscCall(PetscFree(Q.a));
-  }
-  PetscCall((*b->k->release)(b, &work));
-  PetscCall(ArrayDestroy(b, &R));
-  for (PetscInt t = 0; t < N; t++) PetscCall(ArrayDestroy(b, &X[t]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Y <- Y A +- X B, in place and in one go; what is behind the rows stays */
 static PetscErrorCode TestChain(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor)
 {
@@ -261,7 +179,7 @@ static PetscErrorCode TestLimits(SpikeBlock *b)
   const PetscInt bi[] = {0};
   SpikeBlockTask t;
   SpikeBlockMat  A;
-  PetscErrorCode ierr[4];
+  PetscErrorCode ierr[3];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&t, sizeof(t)));
@@ -273,12 +191,9 @@ static PetscErrorCode TestLimits(SpikeBlock *b)
   t.m     = 0;
   ierr[1] = (*b->k->run)(b, PETSC_SPIKE_PRECISION_DOUBLE, 1, &t);
   ierr[2] = (*b->k->matcreate)(b, 33, 0, 0, bi, NULL, PETSC_FALSE, &A);
-  ierr[3] = (*b->k->cholesky)(b, PETSC_SPIKE_PRECISION_DOUBLE, 0, 33, NULL, PETSC_FALSE, NULL, NULL, 0.0, NULL);
   PetscCall(PetscPopErrorHandler());
-  Check(ierr[0] == PETSC_ERR_ARG_OUTOFRANGE && ierr[1] == PETSC_ERR_ARG_OUTOFRANGE && ierr[2] == PETSC_ERR_SUP &&
-            ierr[3] == PETSC_ERR_ARG_OUTOFRANGE
-          ? 0
-          : 1e30,
+  Check(ierr[0] == PETSC_ERR_ARG_OUTOFRANGE && ierr[1] == PETSC_ERR_ARG_OUTOFRANGE && ierr[2] == PETSC_ERR_SUP ? 0
+                                                                                                               : 1e30,
         "sizes that are not served");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,10 +217,6 @@ static PetscErrorCode TestBlocks(SpikeBlock *b, const char name[])
       PetscCall(TestSparse(b, precisions[p], (PetscBool)rowmajor));
       PetscCall(PetscSNPrintf(what, sizeof(what), "sparse products, %s-major, %s, %s", rowmajor ? "row" : "column",
                               names[p], name));
-      Report(what);
-      for (PetscInt m = 1; m <= SPIKE_BLOCK_MAXM; m += m < 9 ? 1 : 7 + m % 2)
-        PetscCall(TestQR(b, precisions[p], (PetscBool)rowmajor, m));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "QR, %s-major, %s, %s", rowmajor ? "row" : "column", names[p], name));
       Report(what);
     }
   }

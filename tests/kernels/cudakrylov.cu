@@ -311,6 +311,28 @@ static PetscErrorCode Steps(SpikeKrylov *s, const void *copy, const SpikeKrylovI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The scalars and the first step of a solve in the vectors of a */
+static PetscErrorCode Start(SpikeKrylov *cuda, const SpikeKrylovIterations *a)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(cuda->scalars, sizeof(*cuda->scalars)));
+  cuda->scalars->f.symmetric = a->symmetric ? 1.0 : 0.0;
+  cuda->scalars->t.norm      = KSP_NORM_UNPRECONDITIONED;
+  PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
+  if (a->method == SPIKE_KRYLOV_BCGS) {
+    PetscScalar *start[] = {a->v[1], a->v[2], a->v[5]};
+
+    PetscCall((*cuda->k->step)(cuda, SPIKE_BCGS_START, a->n, start));
+  } else {
+    PetscScalar *z[]     = {const_cast<PetscScalar *>(a->diagonal), a->v[1], a->v[2]};
+    PetscScalar *start[] = {a->v[1], a->v[a->diagonal ? 2 : 1], a->v[3]};
+
+    if (a->diagonal) PetscCall((*cuda->k->step)(cuda, SPIKE_DIAGONAL, a->n, z));
+    PetscCall((*cuda->k->step)(cuda, SPIKE_CG_START, a->n, start));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   iterate() against Steps(): x, r and posts bit for bit, guards, an odd number of iterations; vectors that are not
   aligned alike are refused. The matrix has `width` diagonals, and 1 on the main one prevails
@@ -360,8 +382,6 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
   Check(copy != NULL, name, n, "no copy");
   PetscCall(PetscMemzero(posts, sizeof(posts)));
   for (int way = 0; way < 2 && copy; way++) {
-    PetscScalar *start[5];
-
     for (PetscInt i = 0; i < 8 * size; i++) {
       const PetscInt at = i % size - GUARD - offset, v = i / size;
 
@@ -379,24 +399,7 @@ static PetscErrorCode TestIterate(SpikeKrylov *cuda, PetscInt n, PetscInt width,
     a.always    = PETSC_TRUE;
     a.diagonal  = diagonal ? d[way] + 7 * size + GUARD + offset : NULL;
     for (int k = 0; k < SPIKE_KRYLOV_MAXWORK; k++) a.v[k] = d[way] + k * size + GUARD + offset;
-    PetscCall(PetscMemzero(cuda->scalars, sizeof(*cuda->scalars)));
-    cuda->scalars->f.symmetric = symmetric ? 1.0 : 0.0;
-    cuda->scalars->t.norm      = KSP_NORM_UNPRECONDITIONED;
-    PetscCall((*cuda->k->push)(cuda, PETSC_FALSE));
-    if (method == SPIKE_KRYLOV_BCGS) {
-      start[0] = a.v[1];
-      start[1] = a.v[2];
-      start[2] = a.v[5];
-      PetscCall((*cuda->k->step)(cuda, SPIKE_BCGS_START, n, start));
-    } else {
-      PetscScalar *z[] = {const_cast<PetscScalar *>(a.diagonal), a.v[1], a.v[2]};
-
-      if (diagonal) PetscCall((*cuda->k->step)(cuda, SPIKE_DIAGONAL, n, z));
-      start[0] = a.v[1];
-      start[1] = diagonal ? a.v[2] : a.v[1];
-      start[2] = a.v[3];
-      PetscCall((*cuda->k->step)(cuda, SPIKE_CG_START, n, start));
-    }
+    PetscCall(Start(cuda, &a));
     PetscCall((*cuda->k->wait)(cuda, &posts[way][0]));
     if (way) {
       SpikeKrylovIterations other = a;

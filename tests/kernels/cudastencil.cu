@@ -435,25 +435,151 @@ static PetscErrorCode TestCase(const Case *t, PetscBool constant)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products by a stencil that is lent, on host and device */
+typedef struct {
+  SpikeKrylov  host, cuda;
+  void        *copy[2];
+  PetscInt     n;
+  PetscReal    terms; /* of a row, for tolerances */
+  Array        v[SPIKE_KRYLOV_MAXVECTORS], x, y, d;
+  PetscScalar *mine, *bits; /* bits: of the product alone */
+} Lent;
+
+static PetscBool Near(const Lent *l, PetscScalar a, PetscScalar b)
+{
+  return (PetscBool)(PetscAbsScalar(a - b) <= 100 * PETSC_MACHINE_EPSILON * l->terms * l->terms * l->n);
+}
+
+/* A product with a step behind it, against the host's; y is vector `own` of the step, and x the next one */
+static PetscErrorCode TestStep(Lent *l, SpikeKrylovStep step, int own, bool scale)
+{
+  const SpikeKrylovStepInfo *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
+  PetscScalar               *vh[SPIKE_KRYLOV_MAXVECTORS], *vc[SPIKE_KRYLOV_MAXVECTORS];
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < l->n; i++) l->y.host[i] = NaN();
+  PetscCall(Put(&l->y));
+  for (int j = 0; j < SPIKE_KRYLOV_MAXVECTORS; j++) {
+    const Array *a = j == own ? &l->y : (j == own + 1 ? &l->x : &l->v[j]);
+
+    vh[j] = a->host;
+    vc[j] = a->there + GUARD;
+  }
+  PetscCall((*l->host.k->mult)(&l->host, l->copy[0], step, scale ? l->d.host : NULL, l->x.host, l->y.host, vh));
+  PetscCall((*l->cuda.k->mult)(&l->cuda, l->copy[1], step, scale ? l->d.there + GUARD : NULL, l->x.there + GUARD,
+                               l->y.there + GUARD, vc));
+  PetscCall(Get(&l->y, l->mine));
+  Same(&l->y, l->mine, 20 * l->terms * PETSC_MACHINE_EPSILON, info ? info->name : "the product alone");
+  if (!scale)
+    Check((PetscBool)!memcmp(l->mine + GUARD, l->bits + GUARD, l->n * sizeof(*l->mine)), "bits of the product", 0);
+  if (!info) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*l->host.k->sums)(&l->host, step));
+  PetscCall((*l->cuda.k->sums)(&l->cuda, step));
+  for (PetscInt j = 0; j < info->ndots; j++) Check(Near(l, l->host.local[j], l->cuda.local[j]), info->name, j);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product with inner products of y behind it: with as many columns, and where withz with x */
+static PetscErrorCode TestColumns(Lent *l, PetscInt columns, bool withz)
+{
+  const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
+  PetscScalar             *A[8], sums[16];
+  SpikeKrylovBasis         b = {};
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < l->n; i++) l->y.host[i] = NaN();
+  PetscCall(Put(&l->y));
+  for (PetscInt j = 0; j < columns; j++) A[j] = l->v[j % SPIKE_KRYLOV_MAXVECTORS].there + GUARD;
+  b.n    = l->n;
+  b.last = columns;
+  b.A    = A;
+  b.y    = l->y.there + GUARD;
+  b.z    = withz ? l->x.there + GUARD : NULL;
+  PetscCall((*l->cuda.k->basismult)(&l->cuda, l->copy[1], l->x.there + GUARD, &b, &recurrence));
+  PetscCall((*l->cuda.k->basissums)(&l->cuda, columns + (withz ? 3 : 1), sums));
+  PetscCall(Get(&l->y, l->mine));
+  Check((PetscBool)!memcmp(l->mine + GUARD, l->bits + GUARD, l->n * sizeof(*l->mine)),
+        "bits of the product with columns", columns);
+  for (PetscInt j = 0; j < columns + (withz ? 3 : 1); j++) {
+    PetscScalar sum = 0.0;
+
+    for (PetscInt i = 0; i < l->n; i++) {
+      const PetscScalar yi = l->bits[GUARD + i], xi = l->x.host[i];
+
+      if (j < columns) sum += PetscConj(l->v[j % SPIKE_KRYLOV_MAXVECTORS].host[i]) * yi;
+      else sum += j == columns ? PetscConj(yi) * yi : (j == columns + 1 ? PetscConj(xi) * xi : PetscConj(yi) * xi);
+    }
+    Check(Near(l, sum, sums[j]), "inner products with columns", columns);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The vectors of products of n rows, and the backends */
+static PetscErrorCode LentCreate(PetscInt n, PetscInt terms, Lent *l)
+{
+  PetscFunctionBegin;
+  l->n     = n;
+  l->terms = terms;
+  PetscCall(Make(n, &l->x));
+  PetscCall(Make(n, &l->y));
+  PetscCall(Make(n, &l->d));
+  for (PetscInt i = 0; i < n; i++) {
+    l->x.host[i] = Number(5, i);
+    l->d.host[i] = Number(6, i);
+  }
+  PetscCall(Put(&l->x));
+  PetscCall(Put(&l->d));
+  for (int k = 0; k < SPIKE_KRYLOV_MAXVECTORS; k++) {
+    PetscCall(Make(n, &l->v[k]));
+    for (PetscInt i = 0; i < n; i++) l->v[k].host[i] = Number(7 + k, i);
+    PetscCall(Put(&l->v[k]));
+  }
+  PetscCall(PetscMalloc2(n + 2 * GUARD, &l->mine, n + 2 * GUARD, &l->bits));
+  l->host.k = &SpikeKrylovKernels_Host;
+  l->cuda.k = &SpikeKrylovKernels_CUDA;
+  PetscCall((*l->host.k->create)(&l->host));
+  PetscCall((*l->cuda.k->create)(&l->cuda));
+  memset((void *)l->host.scalars, 0, sizeof(*l->host.scalars));
+  memset((void *)l->cuda.scalars, 0, sizeof(*l->cuda.scalars));
+  PetscCall((*l->host.k->push)(&l->host, PETSC_FALSE));
+  PetscCall((*l->cuda.k->push)(&l->cuda, PETSC_FALSE));
+  l->cuda.ncolumns = 8;
+  PetscCall((*l->cuda.k->basiscreate)(&l->cuda, 8, SpikeIDRSize(8)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LentDestroy(Lent *l)
+{
+  PetscFunctionBegin;
+  PetscCall((*l->host.k->destroycopy)(&l->host, &l->copy[0]));
+  PetscCall((*l->cuda.k->destroycopy)(&l->cuda, &l->copy[1]));
+  PetscCall((*l->host.k->destroy)(&l->host));
+  PetscCall((*l->cuda.k->destroy)(&l->cuda));
+  for (int k = 0; k < SPIKE_KRYLOV_MAXVECTORS; k++) PetscCall(Drop(&l->v[k]));
+  PetscCall(Drop(&l->x));
+  PetscCall(Drop(&l->y));
+  PetscCall(Drop(&l->d));
+  PetscCall(PetscFree2(l->mine, l->bits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   A product with each step that can be behind it, with and without a diagonal matrix, against the host's; and y has the
   bits of the product alone
 */
 static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
 {
-  const SpikeKrylovStep    steps[]    = {SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO,
-                                         SPIKE_CG_ALPHA,   SPIKE_CG1_BETA,   SPIKE_KRYLOV_NSTEPS};
-  const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
-  const PetscInt           n = t->size[0] * t->size[1] * t->size[2] * t->dof, whole[3] = {0, 0, 0};
-  PetscInt                 offset[3 * 125];
-  SpikeStencil             h    = {}, c;
-  SpikeKrylov              host = {}, cuda = {};
-  void                    *copy[2];
-  Array                    v[SPIKE_KRYLOV_MAXVECTORS], x, y, d, ghost;
-  Owner                    owner[2] = {};
-  SpikeKrylovLoan          loans[2] = {};
-  PetscScalar             *coef, *mine, *bits;
-  char                     what[160];
+  const SpikeKrylovStep steps[] = {SPIKE_BCGS_ALPHA, SPIKE_BCGS_OMEGA, SPIKE_BCGS_OMEGA_RHO,
+                                   SPIKE_CG_ALPHA,   SPIKE_CG1_BETA,   SPIKE_KRYLOV_NSTEPS};
+  const PetscInt        whole[] = {0, 0, 0};
+  PetscInt              offset[3 * 125];
+  SpikeStencil          h = {}, c;
+  Lent                  l = {};
+  Array                 ghost;
+  Owner                 owner[2] = {};
+  SpikeKrylovLoan       loans[2] = {};
+  PetscScalar          *coef;
+  char                  what[160];
 
   PetscFunctionBegin;
   h.count    = Offsets(t->kind, t->dim, PETSC_FALSE, offset);
@@ -467,9 +593,7 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
   h.coef = coef;
   c      = h;
   PetscCall((*SpikeStencilKernels_CUDA.setup)(&c));
-  PetscCall(Make(n, &x));
-  PetscCall(Make(n, &y));
-  PetscCall(Make(n, &d));
+  PetscCall(LentCreate(t->size[0] * t->size[1] * t->size[2] * t->dof, h.count * h.dof + 2, &l));
   PetscCall(Make(h.shell.n * h.dof, &ghost));
   for (PetscCount i = 0; i < ghost.n; i++) ghost.host[i] = Number(4, i);
   PetscCall(Put(&ghost));
@@ -480,109 +604,27 @@ static PetscErrorCode TestSteps(const Case *t, PetscBool constant)
     loans[k].begin = LoanBegin;
     loans[k].end   = LoanEnd;
   }
-  for (PetscInt i = 0; i < n; i++) {
-    x.host[i] = Number(5, i);
-    d.host[i] = Number(6, i);
-  }
-  PetscCall(Put(&x));
-  PetscCall(Put(&d));
-  for (int k = 0; k < SPIKE_KRYLOV_MAXVECTORS; k++) {
-    PetscCall(Make(n, &v[k]));
-    for (PetscInt i = 0; i < n; i++) v[k].host[i] = Number(7 + k, i);
-    PetscCall(Put(&v[k]));
-  }
-  PetscCall(PetscMalloc2(n + 2 * GUARD, &mine, n + 2 * GUARD, &bits));
-  host.k = &SpikeKrylovKernels_Host;
-  cuda.k = &SpikeKrylovKernels_CUDA;
-  PetscCall((*host.k->create)(&host));
-  PetscCall((*cuda.k->create)(&cuda));
-  PetscCall((*host.k->borrowstencil)(&host, &h, &loans[0], &copy[0]));
-  PetscCall((*cuda.k->borrowstencil)(&cuda, &c, &loans[1], &copy[1]));
-  memset((void *)host.scalars, 0, sizeof(*host.scalars));
-  memset((void *)cuda.scalars, 0, sizeof(*cuda.scalars));
-  PetscCall((*host.k->push)(&host, PETSC_FALSE));
-  PetscCall((*cuda.k->push)(&cuda, PETSC_FALSE));
-  PetscCall(Put(&y));
+  PetscCall((*l.host.k->borrowstencil)(&l.host, &h, &loans[0], &l.copy[0]));
+  PetscCall((*l.cuda.k->borrowstencil)(&l.cuda, &c, &loans[1], &l.copy[1]));
+  PetscCall(Put(&l.y));
   PetscCall((*SpikeStencilKernels_CUDA.begin)(&c));
-  PetscCall((*SpikeStencilKernels_CUDA.mult)(&c, ghost.n ? c.ibegin : whole, ghost.n ? c.iend : c.size, x.there + GUARD,
-                                             c.size[0], c.size[0] * c.size[1], NULL, y.there + GUARD));
-  PetscCall((*SpikeStencilKernels_CUDA.multends)(&c, x.there + GUARD, ghost.there + GUARD, NULL, y.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.mult)(&c, ghost.n ? c.ibegin : whole, ghost.n ? c.iend : c.size,
+                                             l.x.there + GUARD, c.size[0], c.size[0] * c.size[1], NULL,
+                                             l.y.there + GUARD));
+  PetscCall((*SpikeStencilKernels_CUDA.multends)(&c, l.x.there + GUARD, ghost.there + GUARD, NULL, l.y.there + GUARD));
   PetscCall((*SpikeStencilKernels_CUDA.end)(&c));
-  PetscCall(Get(&y, bits));
+  PetscCall(Get(&l.y, l.bits));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(steps); k++)
     for (int own = 0; own < 2; own++)
-      for (int scale = 0; scale < 2; scale++) {
-        const SpikeKrylovStepInfo *info = steps[k] < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[steps[k]] : NULL;
-        PetscScalar               *vh[SPIKE_KRYLOV_MAXVECTORS], *vc[SPIKE_KRYLOV_MAXVECTORS];
-
-        for (PetscInt i = 0; i < n; i++) y.host[i] = NaN();
-        PetscCall(Put(&y));
-        for (int j = 0; j < SPIKE_KRYLOV_MAXVECTORS; j++) { /* y is one of the vectors, x may be another */
-          vh[j] = j == own ? y.host : (j == own + 1 ? x.host : v[j].host);
-          vc[j] = (j == own ? y.there : (j == own + 1 ? x.there : v[j].there)) + GUARD;
-        }
-        PetscCall((*host.k->mult)(&host, copy[0], steps[k], scale ? d.host : NULL, x.host, y.host, vh));
-        PetscCall((*cuda.k->mult)(&cuda, copy[1], steps[k], scale ? d.there + GUARD : NULL, x.there + GUARD,
-                                  y.there + GUARD, vc));
-        PetscCall(Get(&y, mine));
-        Same(&y, mine, 20 * (h.count * h.dof + 2) * PETSC_MACHINE_EPSILON, info ? info->name : "the product alone");
-        if (!scale) Check((PetscBool)!memcmp(mine + GUARD, bits + GUARD, n * sizeof(*mine)), "bits of the product", 0);
-        if (!info) continue;
-        PetscCall((*host.k->sums)(&host, steps[k]));
-        PetscCall((*cuda.k->sums)(&cuda, steps[k]));
-        for (PetscInt j = 0; j < info->ndots; j++)
-          Check((PetscBool)(PetscAbsScalar(host.local[j] - cuda.local[j]) <=
-                            100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n),
-                info->name, j);
-      }
-  cuda.ncolumns = 8;
-  PetscCall((*cuda.k->basiscreate)(&cuda, 8, SpikeIDRSize(8)));
+      for (int scale = 0; scale < 2; scale++) PetscCall(TestStep(&l, steps[k], own, scale != 0));
   for (PetscInt columns = 1; columns <= 8; columns++)
-    for (int z = 0; z < 2; z++) { /* inner products behind the product, against those of the step alone */
-      PetscScalar     *A[8], sums[16];
-      SpikeKrylovBasis b = {};
-
-      for (PetscInt i = 0; i < n; i++) y.host[i] = NaN();
-      PetscCall(Put(&y));
-      for (PetscInt j = 0; j < columns; j++) A[j] = v[j % SPIKE_KRYLOV_MAXVECTORS].there + GUARD;
-      b.n    = n;
-      b.last = columns;
-      b.A    = A;
-      b.y    = y.there + GUARD;
-      b.z    = z ? x.there + GUARD : NULL;
-      PetscCall((*cuda.k->basismult)(&cuda, copy[1], x.there + GUARD, &b, &recurrence));
-      PetscCall((*cuda.k->basissums)(&cuda, columns + (z ? 3 : 1), sums));
-      PetscCall(Get(&y, mine));
-      Check((PetscBool)!memcmp(mine + GUARD, bits + GUARD, n * sizeof(*mine)), "bits of the product with columns",
-            columns);
-      for (PetscInt j = 0; j < columns + (z ? 3 : 1); j++) {
-        PetscScalar sum = 0.0;
-
-        for (PetscInt i = 0; i < n; i++) {
-          const PetscScalar yi = bits[GUARD + i], xi = x.host[i];
-
-          if (j < columns) sum += PetscConj(v[j % SPIKE_KRYLOV_MAXVECTORS].host[i]) * yi;
-          else sum += j == columns ? PetscConj(yi) * yi : (j == columns + 1 ? PetscConj(xi) * xi : PetscConj(yi) * xi);
-        }
-        Check((PetscBool)(PetscAbsScalar(sum - sums[j]) <=
-                          100 * PETSC_MACHINE_EPSILON * (h.count * h.dof + 2) * (h.count * h.dof + 2) * n),
-              "inner products with columns", columns);
-      }
-    }
+    for (int z = 0; z < 2; z++) PetscCall(TestColumns(&l, columns, z != 0));
   for (int k = 0; k < 2; k++)
     Check((PetscBool)(owner[k].begun == owner[k].ended && (owner[k].begun > 0) == (ghost.n > 0)), "halos of a loan",
           owner[k].begun);
-  PetscCall((*host.k->destroycopy)(&host, &copy[0]));
-  PetscCall((*cuda.k->destroycopy)(&cuda, &copy[1]));
-  PetscCall((*host.k->destroy)(&host));
-  PetscCall((*cuda.k->destroy)(&cuda));
+  PetscCall(LentDestroy(&l));
   PetscCall((*SpikeStencilKernels_CUDA.reset)(&c));
-  for (int k = 0; k < SPIKE_KRYLOV_MAXVECTORS; k++) PetscCall(Drop(&v[k]));
-  PetscCall(Drop(&x));
-  PetscCall(Drop(&y));
-  PetscCall(Drop(&d));
   PetscCall(Drop(&ghost));
-  PetscCall(PetscFree2(mine, bits));
   PetscCall(PetscFree(coef));
   PetscCall(PetscSNPrintf(what, sizeof(what),
                           "steps behind %ld points, %ld x %ld x %ld, %ld unknowns, %s coefficients%s", (long)h.count,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  hostblock.c: tests of the host backend of block.h: tall blocks, products with sparse blocks, QR, for each instruction
+  hostblock.c: tests of the host backend of block.h: tall blocks, products with sparse blocks, for each instruction
   set; prints TAP
 */
 static char help[] = "Block kernels of the host backend against sums in double precision.\n\n";

@@ -13,13 +13,13 @@
 typedef struct _n_SpikeBlockKernels SpikeBlockKernels;
 
 /*
-  Numbers are real or complex as PetscScalar is, of a precision that each call names: PETSC_SPIKE_PRECISION_DOUBLE or
-  _SINGLE; `void *` points to such numbers. Those of vectors that meet factors are PetscScalar. Pointers belong to the
-  backend's memory where nothing else is said. Offsets are 64-bit. Everything is deterministic: two runs give the same
-  bits, and so does a task, whatever other tasks are in the batch and wherever it stands there.
+  Numbers are real or complex as PetscScalar is; their precision is an argument of each call,
+  PETSC_SPIKE_PRECISION_DOUBLE or _SINGLE, and `void *` points to such numbers. Vectors that meet factors are
+  PetscScalar. Pointers are to the backend's memory unless a comment says otherwise. Offsets are 64-bit. Everything is
+  deterministic: two runs give the same bits, and a task has the same bits whatever other tasks are in the batch.
 
-  The state of a backend. The caller sets k, all the rest zero, and calls create(); stream is looked at in each call:
-  NULL on the host; on a device NULL is PETSc's current one.
+  The state of a backend. The caller sets k, all the rest zero, and calls create(). stream is read in each call: NULL on
+  the host; NULL on a device is PETSc's current one.
 */
 typedef struct {
   void                    *data;
@@ -29,7 +29,7 @@ typedef struct {
 
 /*
   Operations (Afanasyev et al., Procedia Comp. Sci. 66, 2015, section 3). X, Y, Z tall: element (i, j) at [i + j ld], or
-  with rowmajor at [i ld + j]; small ones are column-major always. [op] is =, += or -= as mode says.
+  with rowmajor at [i ld + j]. Small ones are always column-major. [op] is =, += or -= as mode says.
 
     AXPY            Y [op] X Z      Y n x m, X n x k, Z k x m small. Y may be X where ldy = ldx and k = m.
                                     Reads and writes (k + m) n words, and m n more for += and -=
@@ -40,10 +40,9 @@ typedef struct {
     MULT_TRANSPOSE  Y [op] A^T X    Y n x m, n = bs nb; X has bs mb rows. X and Y apart.
     MULT_HERMITIAN  Y [op] A^H X    the same
 
-  1 <= k, m <= SPIKE_BLOCK_MAXM, n >= 0: with n = 0, DOT's = sets Y to zero. DOT adds up in an order that depends on n,
-  k, m, rowmajor and the backend alone. = reads nothing of Y. Rows between n and the leading dimension are neither read
-  nor written, and neither are columns between m and ld with rowmajor. The fields that an operation does not name are
-  not looked at.
+  1 <= k, m <= SPIKE_BLOCK_MAXM, n >= 0: with n = 0, DOT's = sets Y to zero. The order of DOT's sums depends on n, k, m,
+  rowmajor and the backend alone. = does not read Y. Rows from n to the leading dimension, and with rowmajor columns
+  from m to ld, are neither read nor written. Fields that an operation does not name are not read.
 */
 typedef enum {
   SPIKE_BLOCK_AXPY,
@@ -80,18 +79,18 @@ typedef struct {
 } SpikeBlockTask;
 
 /*
-  The pattern of L and U, on the host: SpikeBlockSymbolic() makes it and SpikeBlockPatternDestroy() frees it. Rows,
-  columns and tasks are blocks. Tasks are the subdomains: independent matrices one after the other in the same arrays,
-  task t has rows start[t] <= i < start[t + 1], and no entry of L or U leaves it; lengths may differ, and be 0.
+  The pattern of L and U, on the host: SpikeBlockSymbolic() makes it and SpikeBlockPatternDestroy() frees it. Rows and
+  columns are those of blocks. Tasks are the subdomains: independent matrices one after the other in the same arrays.
+  Task t has rows start[t] <= i < start[t + 1], and no entry of L or U leaves it; lengths may differ, and be 0.
 
-      A ~ (I + L)(D + U)    L strictly lower, U strictly upper, D the diagonal blocks, of which the inverses are kept,
-                            as PETSc's MATBAIJ factors are
+      A ~ (I + L)(D + U)    L strictly lower, U strictly upper, D the diagonal blocks, stored as inverses,
+                            as in PETSc's MATBAIJ factors
 
-  Row i of L has the columns lj[li[i] .. li[i + 1]), ascending, that of U uj[ui[i] .. ui[i + 1]); both number the rows
-  of all tasks in one go. A row belongs to a level of L when all rows that its L names belong to earlier ones: rows
-  levelrow[0][levelptr[0][l] .. levelptr[0][l + 1]) are level l, ascending, of all tasks together: there are as many
-  levels as the task with most has. They serve the lower solve and the factorization; in reverse the solve with I + L^T.
-  [1]: of U, for the upper solve; in reverse for D^T + U^T.
+  Row i of L has the columns lj[li[i] .. li[i + 1]), ascending, that of U uj[ui[i] .. ui[i + 1]). Both count the rows of
+  all tasks through. Levels of L: a row belongs to the first level after those of the rows that its L names. Level l of
+  all tasks together is rows levelrow[0][levelptr[0][l] .. levelptr[0][l + 1]), ascending; there are as many levels as
+  the task with most has. The lower solve and the factorization take them in order, the solve with I + L^T in reverse.
+  Levels of U, [1], are for the upper solve; in reverse for D^T + U^T.
 */
 typedef struct {
   PetscInt  bs, nb, ntasks;
@@ -114,8 +113,8 @@ typedef struct {
 } SpikeBlockPattern;
 
 /*
-  The matrix in CSR, in the backend's memory: of numbers (bs = 1), or of blocks of the factors' size, column-major,
-  where bs is that
+  The matrix in CSR, in the backend's memory: of numbers (bs = 1), or of column-major blocks of the factors' size (bs is
+  that size)
 */
 typedef struct {
   PetscInt           bs;
@@ -124,8 +123,8 @@ typedef struct {
 } SpikeBlockCSR;
 
 /*
-  What fill() saw. Rows are those of the matrix, numbers not blocks, local. Entries that leave their task are looked at
-  for badrow alone
+  What fill() saw. Rows are rows of the matrix, not blocks, counted from the rank's first. Entries that leave their task
+  count for badrow only
 */
 typedef struct {
   PetscReal norm;        /* largest sum of |a_ij| over a row, of what is kept                                     */
@@ -139,8 +138,8 @@ typedef struct {
   PetscSpikePrecision      precision; /* DOUBLE or SINGLE                      */
   PetscInt                 maxrhs;    /* columns that work space is made for; lusolve() takes any number, in batches */
   /*
-    by the caller before lucreate(): transposed solves will come; without, the first of them may wait and allocate what
-    they need
+    set by the caller before lucreate(): transposed solves will come. If not set, the first one may wait and allocate
+    what it needs
   */
   PetscBool   trans;
   SpikeBlock *b;
@@ -162,98 +161,85 @@ struct _n_SpikeBlockKernels {
   PetscErrorCode (*destroy)(SpikeBlock *);
 
   /*
-    The pattern of A, bi [mb + 1] and bj on the host, goes over: with trans, so does all that products with the
-    transpose want. bs <= SPIKE_BLOCK_MAXBS. Columns of a row may come in any order, more than once too. matdestroy()
-    accepts what is partly made.
+    Copies the pattern of A, bi [mb + 1] and bj on the host; with trans also makes what products with the transpose
+    need. bs <= SPIKE_BLOCK_MAXBS. Columns of a row may come in any order, and more than once. matdestroy() accepts what
+    is partly made.
   */
   PetscErrorCode (*matcreate)(SpikeBlock *, PetscInt bs, PetscInt mb, PetscInt nb, const PetscInt bi[],
                               const PetscInt bj[], PetscBool trans, SpikeBlockMat *);
   PetscErrorCode (*matdestroy)(SpikeBlock *, SpikeBlockMat *);
 
   /*
-    All tasks, of any operations, shapes and sizes, as if at once: none reads or writes what another writes. tasks[] is
-    on the host and may go when run() returns. Enqueues; one launch for as many tasks as a backend can put in one. On a
-    device nothing waits and nothing is allocated, but for DOT's partial sums the first time they are as many.
+    Enqueues all tasks, of any operations, shapes and sizes, as if at once: none reads or writes what another writes.
+    tasks[] is on the host and may go when run() returns. One launch for as many tasks as a backend can put in one. A
+    device neither waits nor allocates, except for DOT's partial sums when there are more of them than before.
   */
   PetscErrorCode (*run)(SpikeBlock *, PetscSpikePrecision, PetscInt count, const SpikeBlockTask tasks[]);
 
   /*
-    Two AXPY on the same rows, one after the other, with the results of run() with each. Each row has both before the
-    next rows come: what both read comes from memory once. The second Y may be the first, and its X the first Y
+    Two AXPY on the same rows, with the results of run() with one after the other. A row has both before the next rows
+    come, so that what both read comes from memory once. The second Y may be the first, and its X the first Y.
   */
   PetscErrorCode (*chain)(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask tasks[2]);
 
   /*
-    Of count Hermitian blocks G_t = G + t m m, m x m: R_t upper triangular with R_t^H R_t = G_t, by Cholesky's method,
-    without reading below the diagonal. inv_t <- R_t^-1, with zeros below the diagonal; R_t <- R_t, or, with again, R_t
-    times the R_t that is there (zeros below the diagonal). A pivot that is not above tol times the diagonal element
-    that it comes from (rounding of the precision times m is sensible), or not finite: bad[t], in the backend's memory,
-    becomes its column where it was -1, and R_t and inv_t are then zero from that row on. Enqueues.
-  */
-  PetscErrorCode (*cholesky)(SpikeBlock *, PetscSpikePrecision, PetscInt count, PetscInt m, const void *G,
-                             PetscBool again, void *R, void *inv, PetscReal tol, PetscInt *bad);
-
-  /*
-    Bytes of the factors; of the rest that lucreate() allocates, about. Before lucreate(). In PetscReal: it must not
+    Before lucreate(): bytes of the factors, and about those of all else that it allocates. PetscReal, which does not
     overflow
   */
   PetscErrorCode (*lubytes)(const SpikeBlockLU *, PetscReal *factors, PetscReal *extra);
 
   /*
     Allocates everything for the pattern; the layout of the factors is the backend's. ludestroy() accepts what is partly
-    made; lureserve() makes room for that many columns, keeping all else
+    made. lureserve() makes room for that many columns and keeps all else
   */
   PetscErrorCode (*lucreate)(SpikeBlockLU *);
   PetscErrorCode (*ludestroy)(SpikeBlockLU *);
   PetscErrorCode (*lureserve)(SpikeBlockLU *, PetscInt maxrhs);
 
   /*
-    L, D, U <- the entries of the matrix whose tasks are those of both ends; what the matrix does not have becomes zero.
-    All fills between lucreate() and ludestroy() have the same ai and aj as the first (contents, not pointers): a
-    backend may keep a map of it. Reads each entry once and writes all factors once. An entry twice in a row is not
-    allowed.
+    L, D, U <- the entries of the matrix that stay in their task; entries that the matrix does not have become zero. All
+    fills between lucreate() and ludestroy() have the same contents of ai and aj, at any address: a backend may keep a
+    map. Reads each entry once and writes all factors once. A row has each column once.
   */
   PetscErrorCode (*lufill)(SpikeBlockLU *, const SpikeBlockCSR *, SpikeBlockFillStats *);
 
   /*
     Numeric factorization, by rows:  for k in L's row i, ascending:  L_ik <- A_ik D_k^-1;  A_ij -= L_ik U_kj for the j
-    of U's row k that are in row i of L, D or U.  Then D_i <- D_i^-1 by Gauss-Jordan elimination with row exchanges, the
-    largest |element| of a column from the diagonal on (numbers, not squares) as pivot. Arithmetic is that of the
-    factors' precision.
+    of U's row k that are in row i of L, D or U.  Then D_i <- D_i^-1 by Gauss-Jordan elimination with row exchanges; the
+    pivot is the largest |element| of a column from the diagonal on. Arithmetic is that of the factors' precision.
 
     A pivot with |pivot| <= tol, or not finite, is bad. With boost > 0 a small one becomes pivot boost / |pivot| (boost
-    where it is 0) and is counted. Else it is replaced by 1 and reported: badrow, the first row (numbers, in the order
-    of the factors: block row times bs + step) and badvalue, of the smallest such row of all tasks; what depends on it
-    means nothing then, other tasks are what they are. With `relative`, tol and boost are multiplied by the norm that
-    the last fill saw, before anything else; and where the norm is 0 by 1. Then *pivot gets tol and boost as they were
-    used.
+    where it is 0) and is counted. Else it is replaced by 1 and reported: badrow, the first such row of all tasks (block
+    row times bs + step, in the order of the factors), and badvalue. Results that depend on it mean nothing, those of
+    other tasks are right. With `relative`, tol and boost are first multiplied by the norm that the last fill saw (by 1
+    where it is 0); *pivot gets them as they were used.
   */
   PetscErrorCode (*lufactor)(SpikeBlockLU *, SpikePivot *);
 
   /*
-    NULL: lufill() and lufactor() are done when they return. Else they are enqueued only, and what they report is where
-    it was to be left after the next lufinish(), the one wait of a setup
+    NULL: lufill() and lufactor() are done when they return. Else they are enqueued, and write their results, through
+    the pointers that they were given, in the next lufinish(), the one wait of a setup
   */
   PetscErrorCode (*lufinish)(SpikeBlockLU *);
 
   /*
-    x <- ((I + L)(D + U))^-1 b in the order of the matrix, or with the (conjugate) transpose of the operator, nrhs
-    columns ldb and ldx apart, at least bs nb. x may be b with ldx = ldb, no other overlap. Reads L, D and U once for
-    each batch of maxrhs columns. A column's bits do not depend on nrhs. Arithmetic is that of PetscScalar. Enqueues; no
-    allocation, no wait.
+    x <- ((I + L)(D + U))^-1 b in the order of the matrix, or with the (conjugate) transpose of the operator. nrhs
+    columns, ldb and ldx apart, at least bs nb. x may be b with ldx = ldb; no other overlap. Reads L, D and U once for
+    each batch of maxrhs columns. A column's bits do not depend on nrhs. Arithmetic is that of PetscScalar. Enqueues;
+    allocates nothing and does not wait.
   */
   PetscErrorCode (*lusolve)(SpikeBlockLU *, SpikeBlockTrans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                             PetscScalar *x, PetscCount ldx);
 
   /*
-    For tests: the factors, to the host, in the order of lj, of rows and of uj: blocks of PetscScalar, column-major; D
-    as its inverse is kept. Waits
+    For tests: the factors, to the host, as column-major blocks of PetscScalar in the order of lj, of rows and of uj; D
+    is the inverse that is kept. Waits
   */
   PetscErrorCode (*luget)(SpikeBlockLU *, PetscScalar *L, PetscScalar *D, PetscScalar *U);
 
   /*
-    As in SpikeKernels: memory that one can hope for; device time logged around the work of one phase; memory of the
-    backend, copies (complete on return where they touch the host's memory), all work waited for
+    memory(): bytes that can be allocated. begin(), end(): log device time around one phase. alloc(), release(), copy():
+    the backend's memory; copies from or to the host's are complete on return. synchronize(): waits for all work
   */
   PetscErrorCode (*memory)(PetscReal *);
   PetscErrorCode (*begin)(SpikeBlock *);
@@ -272,7 +258,7 @@ PETSC_INTERN const SpikeBlockKernels SpikeBlockKernels_Host, SpikeBlockKernels_C
 PETSC_INTERN const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType);
 
 /*
-  block.c, color.c, qr.c, on the host:
+  block.c, color.c, on the host:
 
   The pattern of blocks of a matrix in CSR of nb bs rows; bi [nb + 1] and bj are allocated, columns ascending. Columns
   from nb bs on are not allowed.
@@ -281,7 +267,7 @@ PETSC_INTERN PetscErrorCode SpikeBlockCompress(PetscInt bs, PetscInt nb, const P
                                                PetscInt **bi, PetscInt **bj);
 
 /*
-  The pattern of the transpose of mb x nb blocks, columns ascending, and with tp where its entries are in aj; all
+  The pattern of the transpose of mb x nb blocks, columns ascending; tp, or NULL: where its entries are in aj. All
   allocated
 */
 PETSC_INTERN PetscErrorCode SpikeBlockTransposePattern(PetscInt mb, PetscInt nb, const PetscInt ai[],
@@ -290,8 +276,8 @@ PETSC_INTERN PetscErrorCode SpikeBlockTransposePattern(PetscInt mb, PetscInt nb,
 
 /*
   Level of fill (Saad, Iterative methods for sparse linear systems, section 10.3): entries of A have level 0, lev(i,j) =
-  min over k of lev(i,k) + lev(k,j) + 1, those up to `levels` are kept. newrow, or NULL, keeps each row in its task; it
-  is copied, and so is start. bi and bj are those of the matrix, in its order, columns of a row in any order.
+  min over k of lev(i,k) + lev(k,j) + 1; those up to `levels` are kept. newrow, or NULL, keeps each row in its task; it
+  and start are copied. bi and bj are in the order of the matrix, columns of a row in any order.
 */
 PETSC_INTERN PetscErrorCode SpikeBlockSymbolic(PetscInt bs, PetscInt nb, PetscInt ntasks, const PetscInt start[],
                                                const PetscInt newrow[], PetscInt levels, const PetscInt bi[],
@@ -305,14 +291,3 @@ PETSC_INTERN PetscErrorCode SpikeBlockPatternDestroy(SpikeBlockPattern *);
 PETSC_INTERN PetscErrorCode SpikeBlockMulticolor(PetscInt nb, PetscInt ntasks, const PetscInt start[],
                                                  const PetscInt bi[], const PetscInt bj[], PetscInt newrow[],
                                                  PetscInt *ncolors);
-
-/*
-  X_t = Q_t R_t of count tall blocks at once: tasks[t] says n, m (the same for all), X, ldx, rowmajor; X <- Q. R count
-  blocks m x m, column-major. Cholesky QR, made twice (Yamamoto et al., ETNA 44, 2015): Q is orthogonal to rounding as
-  long as cond(X)^2 is below 1 / rounding. bad, on the host: the column of the first pivot that is too small of each
-  block, -1 if none; where it is not, Q_t and R_t mean nothing. Waits. work: of the backend's memory, SpikeBlockQRWork()
-  bytes.
-*/
-PETSC_INTERN size_t         SpikeBlockQRWork(PetscSpikePrecision, PetscInt count, PetscInt m);
-PETSC_INTERN PetscErrorCode SpikeBlockQR(SpikeBlock *, PetscSpikePrecision, PetscInt count,
-                                         const SpikeBlockTask tasks[], void *R, void *work, PetscInt bad[]);

@@ -19,7 +19,9 @@ static inline PetscReal SpikePrecisionEpsilon(PetscSpikePrecision p)
   return PetscMax((PetscReal)eps[p], PETSC_MACHINE_EPSILON);
 }
 
-/* The largest number, and the smallest one whose inverse the factors hold and lose no digits in, or few */
+/*
+  The largest number that the factors hold, and the smallest one whose inverse they hold with few digits lost, or none
+*/
 static inline double SpikePrecisionMax(PetscSpikePrecision p)
 {
   const double max[] = {DBL_MAX, FLT_MAX, 3.3895313892515355e38, 65504.0};
@@ -35,9 +37,9 @@ static inline double SpikePrecisionLeast(PetscSpikePrecision p)
 }
 
 /*
-  A piece of the matrix in CSR. Entry k of row i, ai[i] <= k < ai[i+1], lies in column  j = (colmap ? colmap[aj[k]] :
-  aj[k]) + shift, counted from the first row of the rank: columns below 0 belong to the rank before, columns from n on
-  to the rank behind.
+  A piece of the matrix in CSR. Entry k of row i, ai[i] <= k < ai[i+1], is in column
+  j = (colmap ? colmap[aj[k]] : aj[k]) + shift, counted from the first row of the rank: columns j < 0 belong to the rank
+  before, j >= n to the rank behind.
 */
 typedef struct {
   const PetscInt    *ai, *aj;
@@ -53,8 +55,7 @@ typedef struct {
   PetscInt  badrow;     /* out: first row (band order, local) of a bad pivot, -1 if none                         */
   PetscReal badvalue;   /* out: its magnitude                                                                   */
   /*
-    of factor(), where there is finish(): tol and boost are in units of the norm that fill() saw; finish() multiplies
-    them
+    in, where a backend has finish(): tol and boost are in units of the norm that fill() saw; finish() multiplies them
   */
   PetscBool relative;
 } SpikePivot;

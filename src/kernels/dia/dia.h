@@ -1,40 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  dia.h: the contract between matrices by diagonals (C, no CUDA) and the backends: a table of functions on raw pointers
+  dia.h: the contract between matrices by diagonals (C, no CUDA) and their backends: a table of functions on raw
+  pointers
 
-  A rank has n rows and m columns of its own, which are counted from its first row and from its first column. Entry (i,
-  j) lies on the diagonal with offset j - i:
+  A rank has n rows and m columns of its own, counted from its first row and its first column. Entry (i, j) lies on the
+  diagonal with offset j - i:
 
       y_i = sum_d a_d(i) x(i + offset[d]),     offset[0] < offset[1] < ... < offset[count - 1]
 
-  Columns j < 0 and j >= m belong to other ranks. Their numbers come in an array, ghost[nghost]: column j is ghost[j +
-  below[d]] or ghost[j + above[d]], so that along a diagonal the columns of others are one stream too, as they were
-  packed by their owners. first[d] <= i < last[d] are the rows in which diagonal d has entries at all; places of a
-  diagonal outside of them, and those of rows without an entry, hold zeros, and x is not read for rows outside of them
-  but where it belongs to the rank: an infinity or a NaN there may come into rows that have no entry for it.
+  Columns j < 0 and j >= m belong to other ranks and are in ghost[nghost]: column j is ghost[j + below[d]], j < 0, or
+  ghost[j + above[d]], j >= m. So the columns of others are one stream along a diagonal too. Rows first[d] <= i <
+  last[d] have entries on diagonal d. Places outside of them, and those of rows without an entry, hold zeros. x is read
+  for them only where it belongs to the rank: an infinity or a NaN there may come into rows that have no entry for it.
 
-  Places. The order of the values is the backend's own, chosen so that a product reads them as streams:
+  The order of the values in memory is the backend's own, such that a product reads them as streams:
 
     host   blocks of SPIKE_DIA_ROWS rows, in a block diagonal by diagonal:  val[(b count + d) SPIKE_DIA_ROWS + r], row b
-           SPIKE_DIA_ROWS + r. One stream of memory for all diagonals (as many streams as diagonals
-           are more than a core's prefetchers follow), and SPIKE_DIA_ROWS values of a diagonal fill whole registers
-           without a remainder
-    CUDA   diagonal by diagonal:  val[d ld + i],  ld a multiple of 32. Neighbouring threads take neighbouring rows, so
-           that each load of a warp is whole lines, and there is no reuse to keep in order
+           SPIKE_DIA_ROWS + r. That is one stream of memory for all diagonals (a core's prefetchers cannot follow one
+           for each), and SPIKE_DIA_ROWS values of a diagonal fill whole registers
+    CUDA   diagonal by diagonal:  val[d ld + i],  ld a multiple of 32. Neighbouring threads take neighbouring rows: each
+           load of a warp is whole lines
 
-  A row's sum is taken in the order of its diagonals, so that y has the same bits for any number of ranks; that of a
-  column in a transposed product in the order of its rows, first those of the rank. Nothing is allocated but by
-  create().
+  A row is summed in the order of its diagonals, so y has the same bits for any number of ranks. A column of a
+  transposed product is summed in the order of its rows, those of the rank first. Only create() allocates.
 
-  Bytes of a product: count n values read once, x read once (as often as caches lose it), y written once.  [H. Liu,
-  J.-H. Seo, R. Mittal, H. H. Huang: GPU-Accelerated Scalable Solver for Banded Linear Systems, 2013, section III]
+  Bytes of a product: count n values and x read once (x as often as caches lose it), y written once.  [H. Liu, J.-H.
+  Seo, R. Mittal, H. H. Huang: GPU-Accelerated Scalable Solver for Banded Linear Systems, 2013, section III]
 
-  What a device has to do: the functions below on its own memory, enqueued on `stream`, without waiting but where
-  numbers come to the host (get, sums); val, ghost and all vectors lie there, the tables of integers in the struct are
-  the host's, and a backend keeps copies of its own behind data. mult() with a range of rows is what lets a halo travel
-  meanwhile: interior rows first, then the two ends, each a launch. The sums of a Krylov step in the epilogue of a
-  product are the matter of krylov.h, whose mult() takes this matrix as its own copy by borrow(): there is one product
-  by diagonals in a backend.
+  On a device all functions are enqueued on `stream` and wait only where numbers come to the host (get, sums). val,
+  ghost and all vectors are on the device; the tables of integers in the struct are on the host, and the backend keeps
+  copies behind data. mult() takes a range of rows, so that a halo can travel meanwhile: interior rows first, then the
+  two ends, a launch each. Products with the sums of a Krylov step are those of krylov.h, which borrows this matrix
+  (borrow()).
 */
 #pragma once
 
@@ -63,9 +60,9 @@ typedef struct {
 } SpikeDIARun;
 
 /*
-  Messages of a halo between memory of a device and other ranks. Where `apart` is set they never meet the host; else MPI
-  reads and writes the arrays here, which are those of the device where MPI can, or lie in memory of the host that the
-  device reaches fast.
+  Messages of a halo between memory of a device and other ranks. Where `apart` is set they do not pass the host. Else
+  MPI reads and writes the arrays here: the device's where MPI can, else arrays of the host that the device reaches
+  fast.
 */
 typedef struct {
   const char  *name;
@@ -95,8 +92,8 @@ struct _n_SpikeDIAKernels {
   PetscMemType memtype;
 
   /*
-    Memory for the values, which are of no use until fill() or zero(), and what the backend makes of the tables;
-    destroy() accepts a matrix partly made. Called by SpikeDIACreate() and SpikeDIADestroy()
+    Memory for the values, undefined until fill() or zero(), and the backend's form of the tables. destroy() accepts a
+    matrix partly made. Called by SpikeDIACreate() and SpikeDIADestroy()
   */
   PetscErrorCode (*create)(SpikeDIA *);
   PetscErrorCode (*destroy)(SpikeDIA *);
@@ -127,8 +124,9 @@ struct _n_SpikeDIAKernels {
                          const PetscScalar *z, PetscScalar *y);
 
   /*
-    y = A^T x, or A^T x + z with z (which may be y), or with the conjugates of A, in the columns of this rank; and what
-    its rows add to columns of others, ghost <- that. The latter first: it travels meanwhile.
+    multtranspose(): y = A^T x, or A^T x + z with z (which may be y), or with the conjugate of A, in the columns of this
+    rank. multtransposeghost(): ghost <- what this rank's rows add to columns of others; called first, it travels
+    meanwhile.
   */
   PetscErrorCode (*multtranspose)(const SpikeDIA *, PetscBool conjugate, const PetscScalar *x, const PetscScalar *z,
                                   PetscScalar *y);
@@ -141,9 +139,9 @@ struct _n_SpikeDIAKernels {
                               PetscScalar *x);
 
   /*
-    A <- 0; A <- a A; A <- conj(A); A <- L A R by diagonal matrices, NULL for I, rghost those of R in the columns of
-    others; A <- A + a B with the tables of A; A <- B. A rank without columns may scale by ghosts alone: its r is not
-    NULL, and points to nothing that is read
+    A <- 0; A <- a A; A <- conj(A); A <- L A R by diagonal matrices, NULL for I, rghost is R in the columns of others; A
+    <- A + a B with the tables of A; A <- B. A rank without columns may scale by ghosts alone: r is not NULL then, but
+    is not read
   */
   PetscErrorCode (*zero)(SpikeDIA *);
   PetscErrorCode (*scale)(SpikeDIA *, PetscScalar a);
@@ -153,21 +151,24 @@ struct _n_SpikeDIAKernels {
   PetscErrorCode (*copy)(SpikeDIA *, const SpikeDIA *);
 
   /*
-    v <- diagonal number d, zeros where it has no place, and with d = count; diagonal d <- a v or, with add, + a v, with
-    v = 1 for NULL, in the rows where it has one
+    v <- diagonal d, 0 in rows where it has no place, and 0 everywhere with d = count; diagonal d <- a v, or with add
+    diagonal d + a v, in the rows where it has one; v is 1 where it is NULL
   */
   PetscErrorCode (*getdiagonal)(const SpikeDIA *, PetscInt d, PetscScalar *v);
   PetscErrorCode (*setdiagonal)(SpikeDIA *, PetscInt d, PetscBool add, PetscScalar a, const PetscScalar *v);
 
   /*
-    Messages that begin and end on a device; NULL functions on the host, where MPI has message[] and ghost[] themselves.
-    connect() is collective; aware: MPI reads the memory of the device. leave() is enqueued behind what fills message[],
-    or back, ghost[]: it takes them where MPI reads them, beside what is enqueued next; ready() waits until they are
-    there, and until MPI may write what comes. arrive() is enqueued when all has come:
-    what follows finds ghost[], back, message[]. Of a link apart, exchange() enqueues messages behind the work so far,
-    beside what is enqueued next, one after the other call, and arrive() ends them; leave() and ready() are not called.
-    Each of these is for one group of the messages, 0 <= group < ngroups <= SPIKE_DIA_GROUPS, and those of one wait for
-    none of the other.
+    Messages between devices; NULL functions on the host, where MPI itself reads message[] and writes ghost[]. `back` is
+    the way of transposed products: ghost[] is sent, message[] received.
+
+      connect()   collective; aware: MPI can read the memory of the device
+      leave()     enqueued behind the work that fills what is sent: brings it where MPI reads it, beside later work
+      ready()     waits until it is there, and until MPI may write what is received
+      arrive()    enqueued when all has been received: later work sees it
+      exchange()  of a link apart, in place of leave() and ready(): enqueues messages behind earlier work, beside later
+                  work, one call behind the other; arrive() ends them
+
+    Each call is for one group of messages, 0 <= group < ngroups <= SPIKE_DIA_GROUPS. A group does not wait for another.
   */
   PetscErrorCode (*connect)(MPI_Comm, PetscBool aware, PetscInt ngroups, const SpikeDIAMessages *message,
                             const SpikeDIAMessages *ghost, SpikeDIALink **);
@@ -181,10 +182,10 @@ struct _n_SpikeDIAKernels {
   PetscErrorCode (*sums)(const SpikeDIA *, SpikeDIASums, PetscReal *out, PetscReal *ghost);
 
   /*
-    A as the band of PCSPIKE, where columns are numbered as rows are. scan(): weight[count], sums of magnitudes along
-    diagonals, and of the fullest row fullest[0] numbers that are not zero, fullest[1] of them two or more columns from
-    the diagonal (not always the same row); sample(): rows k n / rows, 0 <= k < rows <= n, out[k count + d]; on the host
-    when they return.
+    A as the band of PCSPIKE, with columns numbered as rows. scan(): weight[count], sums of magnitudes along diagonals;
+    fullest[0], the most nonzeros in a row; fullest[1], the most of those two or more columns from the diagonal.
+    sample():
+    rows k n / rows, 0 <= k < rows <= n, out[k count + d]. On the host when they return.
   */
   PetscErrorCode (*scan)(const SpikeDIA *, PetscReal weight[], PetscInt fullest[2]);
   PetscErrorCode (*sample)(const SpikeDIA *, PetscInt rows, PetscScalar *out);
@@ -203,16 +204,11 @@ PETSC_INTERN PetscErrorCode SpikeDIASetExtents(SpikeDIA *, const PetscInt first[
 PETSC_INTERN PetscErrorCode SpikeDIASetGhosts(SpikeDIA *, PetscInt nruns, const SpikeDIARun runs[]);
 PETSC_INTERN PetscErrorCode SpikeDIADestroy(SpikeDIA *);
 
-/*
-  Offsets of all entries, ascending, at most `most` of them: *count is most + 1 where there are more, and offset[] is of
-  no use then
-*/
+/* Offsets of all entries, ascending. Where there are more than `most`, *count is most + 1 and offset[] is undefined */
 PETSC_INTERN void SpikeDIAOffsets(PetscInt n, PetscInt nparts, const SpikeCSR parts[], PetscInt most, PetscInt *count,
                                   PetscInt offset[]);
 
-/*
-  The number of an offset, count where there is none; rows are sorted as a rule: it is looked for behind `before` first
-*/
+/* The number of an offset, count where there is none. Looks behind `before` first: rows are sorted as a rule */
 static inline PetscInt SpikeDIAFind(PetscInt count, const PetscInt offset[], PetscInt before, PetscInt wanted)
 {
   PetscInt lo = 0, hi = count;
@@ -233,8 +229,8 @@ static inline PetscInt SpikeCSRColumn(const SpikeCSR *A, PetscInt k)
 }
 
 /*
-  Rows of diagonal d whose columns are the rank's own, within begin <= i < end; those below and above lie in front of it
-  and behind it
+  Rows of diagonal d in begin <= i < end: low <= i < ownbegin have columns of ranks below, ownbegin <= i < ownend the
+  rank's own, ownend <= i < high those of ranks above
 */
 static inline void SpikeDIAOwnRows(const SpikeDIA *A, PetscInt d, PetscInt begin, PetscInt end, PetscInt *low,
                                    PetscInt *ownbegin, PetscInt *ownend, PetscInt *high)

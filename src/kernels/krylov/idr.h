@@ -5,8 +5,8 @@
 #include "scalars.h"
 
 /*
-  M = P^H G is lower triangular, by columns: M[i + j s] = p_i.g_j. f = P^H r, of which what steps have made 0 is 0; c
-  solves M(k:s,k:s) c(k:s) = f(k:s), and alpha projects g_k on the g_i before it; beta is the length of a step with u_k,
+  M = P^H G is lower triangular, by columns: M[i + j s] = p_i.g_j. f = P^H r; elements that steps have made 0 are 0. c
+  solves M(k:s,k:s) c(k:s) = f(k:s). alpha projects g_k on the g_i before it. beta is the length of a step with u_k,
   gamma that of the smoothing. All lie in one array, in the memory where the recurrences run.
 */
 typedef struct {
@@ -60,8 +60,8 @@ SPIKE_SCALAR_INLINE void SpikeIDRStart(const SpikeIDR *d, const PetscScalar h[])
 }
 
 /*
-  alpha[i], first <= i < last, from h[i - first] = p_i.g of a g to which none of them has been applied; what is left of
-  h[0] to h[n - 1] when they have
+  alpha[i], first <= i < last, from h[i - first] = p_i.g, for a g that has none of the projections yet. h[0] to h[n - 1]
+  become what they are after the projections
 */
 SPIKE_SCALAR_INLINE void SpikeIDRProject(const SpikeIDR *d, PetscInt first, PetscInt last, PetscInt n, PetscScalar h[])
 {
@@ -72,8 +72,8 @@ SPIKE_SCALAR_INLINE void SpikeIDRProject(const SpikeIDR *d, PetscInt first, Pets
 }
 
 /*
-  Column k of M from h[j - k] = p_j.g_k; beta, f and c of the next step. gg: g.g before the projection, to which
-  rounding in h is relative, for p_k has norm 1
+  Column k of M from h[j - k] = p_j.g_k; then beta, f and c of the next step. gg is g.g before the projection: rounding
+  in h is relative to it, for p_k has norm 1
 */
 SPIKE_SCALAR_INLINE void SpikeIDRColumn(const SpikeIDR *d, SpikeKrylovScalars *s, PetscInt k, const PetscScalar h[],
                                         PetscScalar gg)
@@ -114,10 +114,9 @@ SPIKE_SCALAR_INLINE void SpikeIDROmega(const SpikeIDR *d, SpikeKrylovScalars *s,
 }
 
 /*
-  The point q - gamma d nearest to 0 on the line through q and r = q - d, from d.q, d.d, q.q, r.r: gamma, and the
-  distance. Its square is q.q - |d.q|^2 / d.d, and as well, with d.r = d.q - d.d, r.r - |d.r|^2 / d.d: of the two the
-  difference of the smaller terms, for it has their rounding. Sums that are no numbers leave gamma 0, and the point
-  where it was.
+  gamma of the point q - gamma d nearest to 0 on the line through q and r = q - d, from d.q, d.d, q.q, r.r. Returns its
+  distance from 0. The square of that is q.q - |d.q|^2 / d.d = r.r - |d.r|^2 / d.d, with d.r = d.q - d.d: the form with
+  the smaller terms has less rounding. Sums that are not finite give gamma = 0.
 */
 SPIKE_SCALAR_INLINE PetscReal SpikeIDRSmooth(const SpikeIDR *d, const PetscScalar h[])
 {
@@ -152,8 +151,8 @@ typedef struct {
 } SpikeIDRRecurrence;
 
 /*
-  The scalars in `array` behind a basis step, from its sums over all ranks, which are overwritten. What is returned is
-  what SpikeKrylovRecur() returns
+  The scalars in `array` after a basis step, from its sums over all ranks, which are overwritten. Returns what
+  SpikeKrylovRecur() returns
 */
 SPIKE_SCALAR_INLINE PetscBool SpikeIDRRecur(const SpikeIDRRecurrence *e, SpikeKrylovScalars *s, PetscScalar *array,
                                             PetscScalar h[])
@@ -207,8 +206,8 @@ SPIKE_SCALAR_INLINE PetscBool SpikeIDRRecur(const SpikeIDRRecurrence *e, SpikeKr
 }
 
 /*
-  Bits that look random, from where a number stands: the same on any number of ranks, on the host and on the device;
-  uniform in [-1, 1)
+  Numbers that look random, uniform in [-1, 1), from row, column and generation alone: the same on any number of ranks,
+  on host and device
 */
 SPIKE_SCALAR_INLINE PetscReal SpikeIDRUniform(PetscInt row, PetscInt column, PetscInt generation)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
-  krylov.h: the contract between the fused Krylov methods (C, no CUDA) and the backends: a table of functions, apart
-  from SpikeKernels
-*/
+/* krylov.h: the contract between the fused Krylov methods (C, no CUDA) and their backends: a table of functions */
 #pragma once
 
 #include "kernels/dia/dia.h"
@@ -23,10 +20,11 @@ typedef struct {
 } SpikeKrylovPost;
 
 /*
-  The state of one solver in a backend. scalars is the host's copy, which the host may change while nothing is enqueued;
-  with ondevice the device's own copy is the one that counts, and the sums of a step and its recurrence never leave the
-  device. Without, the host takes each step's local sums, adds up those of all ranks, calls SpikeKrylovRecur() and sends
-  the scalars back: the only way with several ranks.
+  The state of one solver in a backend. scalars is the host's copy; the host may change it while nothing is enqueued.
+
+  With ondevice the device's copy counts: the sums and recurrences of steps never leave the device. Without it the host
+  takes each step's sums of this rank, adds up those of all ranks, calls SpikeKrylovRecur() and pushes the scalars: the
+  only way with several ranks.
 */
 typedef struct {
   const SpikeKrylovKernels *k;
@@ -35,10 +33,7 @@ typedef struct {
   SpikeScalar               local[SPIKE_KRYLOV_MAXDOTS]; /* sums of this rank                                */
   void                     *data;                        /* whatever else the backend needs                  */
   PetscInt                  ncolumns;                    /* most columns of a block, 0 without basis steps   */
-  /*
-    scalars of basis steps where the kernels are, and where the host makes their recurrences; NULL is the latter with
-    ondevice
-  */
+  /* small: scalars of basis steps, in the memory of the kernels; hostsmall: the host's copy, NULL with ondevice */
   PetscScalar *small, *hostsmall;
 } SpikeKrylov;
 
@@ -50,9 +45,9 @@ typedef struct {
 } SpikeKrylovCSR;
 
 /*
-  A matrix by diagonals, or a stencil, that is lent to products. With other ranks begin() sends what they need of x and
-  says where their columns of x will be, and end() waits for those: rows between ibegin and iend need them not. All
-  ranks call both in each product, which enqueues on `stream`.
+  A matrix by diagonals, or a stencil, that is lent to products. With several ranks a product calls begin() and end() on
+  each rank: begin() sends entries of x to other ranks and returns where theirs will be, end() waits for them. Rows
+  between ibegin and iend need none of them. Both enqueue on `stream`.
 */
 typedef struct {
   const SpikeDIA *dia;
@@ -70,24 +65,20 @@ typedef struct {
 } SpikeKrylovCopy;
 
 /*
-  Steps over blocks of s vectors, for methods whose number of vectors is known at run time: blocks are arrays of s
-  columns, of which a step takes first to last - 1; each column lies where its Vec does. c[] has a factor for each
-  column, first for the column first. m is last - first; words a row in brackets.
+  Steps over s vectors, for methods whose number of vectors is known at run time. A and B are arrays of s columns, each
+  where its Vec lies; a step takes columns first to last - 1, m of them, and c[first] is the factor of column first. The
+  last column of the table is words a row.
 
-    DOTS     sums = A^H y, then y.y; with z also z.z and y.z = conj(y) z
-             (m + 1, + 1)
-    COMBINE  y = a (r - sum c_j A_j) + sum c_j B_j; y may be B_first, whose old value is taken then; with m = 0, y = a r
-    (2 m + 2)
-             without A or B the sum is not there, without a it is 1
-    UPDATE   z -= sum c_j A_j; y -= sum c_j B_j; with x: x += a y, then r -= a z; sums: r.r; y may be r where m = 0   (2
-             m + 8)
-             with q before that q -= g (q - r), p -= g (p - x), and the sums are d.q, d.d, q.q, r.r of d = q - r      (+
-             4)
-    SMOOTH   q -= g (q - r); p -= g (p - x); sums: q.q; also where a reason is set                                   (6)
+    DOTS     sums: A^H y, y.y; with z also z.z and conj(y) z                                      m + 1; with z m + 2
+    COMBINE  y = a (r - sum c_j A_j) + sum c_j B_j                                                2 m + 2
+             A or B is NULL: without that sum; a is NULL: a = 1. y may be B_first: its old value is used
+    UPDATE   z -= sum c_j A_j;  y -= sum c_j B_j;  with x also x += a y, r -= a z;  sums: r.r       2 m + 8
+             m = 0: y and z stay as they are, and y may be r
+    UPDATE   with q: first q -= g (q - r), p -= g (p - x);  sums: d.q, d.d, q.q, r.r of d = q - r   2 m + 12
+    SMOOTH   q -= g (q - r);  p -= g (p - x);  sums: q.q. Also where a reason is set              6
 
-  Sums are those of this rank, in an order that depends on n and the backend alone. UPDATE with m = 0 leaves y and z
-  alone. c, a and g lie in the backend's memory, where recurrences have left them: the host reads them where it is the
-  backend.
+  Sums are those of this rank, in an order that depends on n and the backend alone. c, a and g lie in the backend's
+  memory, where recurrences have left them.
 */
 typedef enum {
   SPIKE_KRYLOV_DOTS,
@@ -125,15 +116,15 @@ static inline PetscReal SpikeKrylovBasisFlops(SpikeKrylovBasisStep step, const S
 
 /*
   Whole iterations, one after the other in one launch, of methods with a copy of A and B = I or a diagonal matrix. Each
-  is the steps of the list in that order, and the bits are theirs; where B is from the left it is behind the product,
-  else in front of it. v[] begins with x; then come the work vectors of the method, in its order:
+  is the steps listed here, in this order, with the same bits. From the left B comes behind the product, from the right
+  in front of it. v[] is x and the work vectors of the method, in its order:
 
     BCGS  x r rp v t p w    bcgs_p, v = K p, bcgs_alpha, bcgs_s, t = K s, bcgs_omega, bcgs_x      K = B A or A B
     CG    x r z p w s       cg_p, w = A p, cg_alpha; with B = I cg_xr (cg_x, cg_beta for symmetric operators), else
                             cg_xz; z is r with B = I
 
-  Without the update of p in the first iteration after a start. An odd number of iterations leaves p in w (CG: in s),
-  and v in t: the caller launches an even number, or has no use for more.
+  The first iteration after a start has no update of p. An odd number of iterations leaves p in w (CG: in s)
+  and v in t: the caller launches an even number, or needs neither any more.
 */
 typedef enum {
   SPIKE_KRYLOV_NOMETHOD,
@@ -184,11 +175,11 @@ struct _n_SpikeKrylovKernels {
 
   /*
     A copy of a matrix in a form of the backend's own; NULL functions where a backend has none. copy() leaves NULL for a
-    matrix that the form does not suit, and chooses the form that moves the fewest bytes with KSP_FUSED_SPMV_AUTO.
+    matrix that the form does not suit; with KSP_FUSED_SPMV_AUTO it chooses the form that moves the fewest bytes.
     refill() takes new values in the same pattern. mult() enqueues y <- A x, or y <- D A x with the diagonal matrix D in
-    scale, with the step's sums in its epilogue: y is one of the step's vectors v[], and the step writes none; with
-    SPIKE_KRYLOV_NSTEPS the product alone. Reads the copy, scale, x and the other vectors of the step once, writes y
-    once.
+    scale, with the sums of a step in its epilogue: y is one of the step's vectors v[], and the step writes none. With
+    SPIKE_KRYLOV_NSTEPS it is the product alone. Reads the copy, scale, x and the other vectors of the step once, writes
+    y once.
   */
   PetscErrorCode (*copy)(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **copy);
   PetscErrorCode (*refill)(SpikeKrylov *, const SpikeKrylovCSR *, void *copy);
@@ -206,9 +197,9 @@ struct _n_SpikeKrylovKernels {
   void *(*stream)(SpikeKrylov *);
 
   /*
-    What is enqueued by step() and mult(), and by others on stream(), between capture(PETSC_TRUE) and
-    capture(PETSC_FALSE) is not done then, but each time the graph is replayed. The graph is NULL where it could not be
-    made, and nothing has been done then.
+    Work that step(), mult() and others on stream() enqueue between capture(PETSC_TRUE) and capture(PETSC_FALSE) is not
+    done then, but each time the graph is replayed. The graph is NULL where it could not be made: nothing has been done
+    then.
   */
   PetscErrorCode (*capture)(SpikeKrylov *, PetscBool begin, void **graph);
   PetscErrorCode (*replay)(SpikeKrylov *, void *graph);
@@ -222,11 +213,11 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*basiscreate)(SpikeKrylov *, PetscInt s, PetscInt small);
 
   /*
-    Enqueues a basis step, behind y <- A x by the copy of A where there is one (DOTS of this y; x is z where that is
-    there), and in front of a COMBINE that starts from the r of this step where there is one: one pass over the vectors
-    on a device. Does nothing when a reason is set. With a recurrence its sums are taken: ondevice the recurrence
-    follows, else basissums() waits for them, on this rank. basispush(): the host's scalars become those of the kernels;
-    no host waits.
+    basisstep() enqueues a basis step, and behind it the COMBINE `combine`, which starts from the r of the step; NULL:
+    none. basismult() enqueues y <- A x by the copy and DOTS of this y; its z is x, or NULL. On a device each is one
+    pass over the vectors. Nothing is done when a reason is set. With a recurrence sums are taken: ondevice the
+    recurrence follows, else basissums() waits for those of this rank. basispush(): the host's scalars become those of
+    the kernels; no host waits.
   */
   PetscErrorCode (*basisstep)(SpikeKrylov *, SpikeKrylovBasisStep, const SpikeKrylovBasis *,
                               const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *);
@@ -239,19 +230,19 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*shadow)(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p);
 
   /*
-    ondevice: enqueues iterations, at most `its`, in one launch, and says how many: fewer than SPIKE_KRYLOV_POSTS, even
-    where there are fewer than `its`. Each posts as its last step does, so that all posts before must have been read.
-    Nothing is done when a reason is set, or once one is. 0 where it does not suit, or is not expected to be faster;
-    nothing has been enqueued then. NULL where a backend has none.
+    ondevice: enqueues at most `its` iterations in one launch and says how many: fewer than SPIKE_KRYLOV_POSTS. 0 where
+    they do not suit, or are not expected to be faster: nothing has been enqueued then. Each iteration posts as its last
+    step does, so all earlier posts must have been read. Nothing is done once a reason is set. NULL where a backend has
+    none.
   */
   PetscErrorCode (*iterate)(SpikeKrylov *, const void *copy, const SpikeKrylovIterations *, PetscInt its,
                             PetscInt *launched);
 
   /*
-    As borrow(), from a stencil in the backend's memory, whose box is this rank's rows; points around the box come by
-    the loan, which has no matrix, and do not exist where that has no begin(). Its form is KSP_FUSED_SPMV_STENCIL, and
-    bytes are 0 with constant coefficients. Their values may be in launches:
-    others want another copy, and other graphs. Columns have no such product. NULL where a backend cannot.
+    As borrow(), from a stencil in the backend's memory, whose box is this rank's rows. loan->begin() supplies ghost
+    points; NULL: there are none. loan->dia is NULL. form is KSP_FUSED_SPMV_STENCIL; bytes is 0 with constant
+    coefficients. Launches may have the coefficients as arguments: new values need another copy and other graphs.
+    Several right-hand sides have no such product. NULL where a backend cannot.
   */
   PetscErrorCode (*borrowstencil)(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *, void **copy);
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  rhs.h: the contract between the fused Krylov methods for several right-hand sides at once and the backends: the steps
-  of krylov.h over columns
+  rhs.h: the contract between the fused Krylov methods for several right-hand sides and their backends: the steps of
+  krylov.h over columns
 */
 #pragma once
 
@@ -11,13 +11,12 @@
 typedef struct _n_SpikeKrylovRhsKernels SpikeKrylovRhsKernels;
 
 /*
-  A solve for m right-hand sides is m solves side by side: a vector becomes a block of columns, and each column has
-  scalars, and for basis steps `nsmall` scalars, of its own. Column c of a block with leading dimension ld begins at c
-  ld; ld = 0 is one vector that all columns share. A step is done for the columns 0 to width - 1, but for those whose
-  reason is set.
+  A solve for m right-hand sides is m solves side by side. A vector becomes a block of columns; each column has scalars
+  of its own, and `nsmall` more for basis steps. Column c of a block begins at c ld; ld = 0 is one vector that all
+  columns share. A step is done for columns 0 to width - 1 whose reason is not set.
 
   scalars is the host's copy. With ondevice the recurrences follow the sums of a step where the kernels are, and pull()
-  brings the scalars to the host; without, the host takes the sums of this rank, adds up those of all ranks, makes the
+  brings the scalars to the host. Without it the host takes the sums of this rank, adds up those of all ranks, makes the
   recurrences and pushes the scalars.
 */
 typedef struct {
@@ -29,7 +28,7 @@ typedef struct {
   PetscInt ncolumns, nsmall;
   /* [m]                                                                       */
   SpikeKrylovScalars *scalars;
-  /* [m nsmall] where the kernels are, and where the host makes recurrences; NULL is the latter with ondevice */
+  /* [m nsmall] in the memory of the kernels, and the host's copy, NULL with ondevice */
   PetscScalar *small, *hostsmall;
   /* [m SpikeKrylovRhsSums()] of this rank, those of a column side by side   */
   PetscScalar *sums;
@@ -51,7 +50,7 @@ struct _n_SpikeKrylovRhsKernels {
   PetscErrorCode (*destroy)(SpikeKrylovRhs *);
 
   /*
-    push(): the host's scalars of the first `width` columns become those of the kernels, without ondevice also those of
+    push(): the host's scalars of the first `width` columns become those of the kernels; without ondevice also those of
     basis steps. pull(): the other way, with ondevice; waits
   */
   PetscErrorCode (*push)(SpikeKrylovRhs *, PetscInt width);
@@ -65,9 +64,9 @@ struct _n_SpikeKrylovRhsKernels {
                          const PetscInt ld[]);
 
   /*
-    One basis step of each column: the pointers of the block, and c, a, g in the scalars of basis steps, are those of
-    column 0. ldA is that of b->A, ld that of all else. combine: a COMBINE behind it, all of whose blocks have ld.
-    SMOOTH is done where a reason is set too.
+    One basis step of each column. Pointers of the block, and c, a, g in the scalars of basis steps, are those of column
+    0; ldA is of b->A, ld of all else. combine: a COMBINE behind it, with ld for all of its blocks. SMOOTH is done where
+    a reason is set too.
   */
   PetscErrorCode (*basisstep)(SpikeKrylovRhs *, PetscInt width, SpikeKrylovBasisStep, const SpikeKrylovBasis *,
                               PetscInt ldA, PetscInt ld, const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *);
@@ -86,8 +85,8 @@ struct _n_SpikeKrylovRhsKernels {
                          PetscInt nblocks, PetscScalar *const v[], PetscInt ld);
 
   /*
-    y_j <- a x_i + b y_j on n rows, i = cx[k] and j = cy[k] for k < count: no y_j is there twice, and no other column of
-    the two is moved. With a = 0 x is not read, with b = 0 y is not. Whatever the reasons are
+    y_j <- a x_i + b y_j on n rows, i = cx[k] and j = cy[k], k < count. Each y_j is there once; other columns stay. With
+    a = 0 x is not read, with b = 0 y is not. Reasons are not looked at
   */
   PetscErrorCode (*combine)(SpikeKrylovRhs *, PetscInt count, PetscInt n, PetscScalar a, const PetscScalar *x,
                             PetscInt ldx, const PetscInt cx[], PetscScalar b, PetscScalar *y, PetscInt ldy,
@@ -104,9 +103,9 @@ struct _n_SpikeKrylovRhsKernels {
                          const PetscInt ld[]);
 
   /*
-    The small matrices of block CG over the first m columns, m <= SPIKE_BLOCKCG_MAXM, behind the dots:
-    SpikeBlockCGRecur() with the scalars of the kernels. small is where the kernels are. With ondevice, or on the host,
-    whose function takes the host's scalars of any backend
+    The small matrices of block CG over the first m <= SPIKE_BLOCKCG_MAXM columns, behind the dots: SpikeBlockCGRecur()
+    with the scalars of the kernels, and small in their memory. Called with ondevice, or on the host, whose function
+    takes the host's scalars of any backend
   */
   PetscErrorCode (*blockcg)(SpikeKrylovRhs *, SpikeBlockCGStep, PetscInt m, int norms, PetscScalar *small);
 };
@@ -117,9 +116,7 @@ PETSC_INTERN const SpikeKrylovRhsKernels SpikeKrylovRhsKernels_Host, SpikeKrylov
 /* backend.c: the backend for data of a memory type, NULL where the library has none */
 PETSC_INTERN const SpikeKrylovRhsKernels *SpikeKrylovRhsKernelsFind(PetscMemType);
 
-/*
-  b moved to column c: A has the leading dimension ldA, all else ld; A and B go to pointers[0] and pointers[ncolumns]
-*/
+/* b of column c: A has the leading dimension ldA, all else ld. A and B are put at pointers[0] and pointers[ncolumns] */
 static inline SpikeKrylovBasis SpikeKrylovBasisColumn(const SpikeKrylovRhs *s, const SpikeKrylovBasis *b, PetscInt c,
                                                       PetscInt ldA, PetscInt ld, PetscScalar **pointers)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  stencil.h: the contract between stencils on boxes of a regular grid (C, no CUDA) and the backends: a table of
+  stencil.h: the contract between stencils on boxes of a regular grid (C, no CUDA) and their backends: a table of
   functions on raw pointers
 
   A rank owns a box of size[0] size[1] size[2] points, i fastest, with dof unknowns each; point (i, j, k) is counted
@@ -8,29 +8,27 @@
 
       y(p) = sum_s C_s(p) x(p + o_s),     points of x outside of lo <= p < hi do not exist and are left out
 
-  Coefficients are constant,  coef[(s dof + c) dof + e]  from unknown e of p + o_s to unknown c of p,  or one for each
-  point, line by line so that they come in one stream:  coef[((l count + s) dof + e) size[0] dof + i dof + c]  in line l
-  = k size[1] + j.  Numbers of point (i, j, k) of x lie at x + (i + j sj + k sk) dof: x is the vector of the box alone,
-  with sj = size[0], or has the points around it too. y and z are vectors of the box.
+  Coefficients are constant,  coef[(s dof + c) dof + e]  from unknown e of p + o_s to unknown c of p,  or each point has
+  its own, line by line as one stream:  coef[((l count + s) dof + e) size[0] dof + i dof + c]  in line l = k size[1] +
+  j. Point (i, j, k) of x lies at x + (i + j sj + k sk) dof: x is the vector of the box, with sj = size[0], or has the
+  points around it too. y and z are vectors of the box.
 
-  The order of a sum depends on the stencil and the backend alone, and is the same for any box: the order of the points
-  on the host, by k, then j, then i of their offsets on a device. Bytes: x and y once, and with constant coefficients
-  nothing else: what n count values are for a matrix by diagonals is not there.  [H. Liu et al., 2013, GSCG]
+  The order of a sum depends on the stencil and the backend alone: on the host that of its points, on a device by k,
+  then j, then i of the offsets. Bytes: x and y once, and the coefficients where each point has its own.  [H. Liu et
+  al., 2013, GSCG]
 
-  Points around the box that exist come in an array of their own, ghost[], and x stays where it is: six slabs, in front
-  of the box and behind it by k, then j, then i, of which one by k has the corners by j and i, and one by j those by i.
-  Slabs by k of ranks that are layers along k are what the neighbours have there, in their order. Points of ibegin <= p
-  < iend want no ghosts, and can be computed while those are on their way.
+  Points around the box come in an array of their own, ghost[]; x stays where it is. They are six slabs: below and above
+  the box in k, in j, in i. A slab in k has the corners with j and i too, a slab in j those with i. Where ranks are
+  layers along k, their slabs in k are what the neighbours have there, in their order. Points ibegin <= p < iend need no
+  ghosts.
 
-  A device does the same on its own memory, enqueued on `stream`: a launch for a box, so that the inside of a rank's box
-  is computed while its surface travels. Coefficients are set on the host, and it takes what it needs of them in
-  setup(). Stencils of 5 and 9 points in two and of 7 and 27 in three dimensions with constant coefficients and one
-  unknown are its fast ones: those are arguments of the launch, and a block marches along k with planes of x in its own
-  memory, each of whose numbers it reads once for all points that want it. Missing points are zeros there, so that a
-  coefficient that is not finite makes NaN of points at the boundary too.
+  On a device all is enqueued on `stream`, a launch for a box. Coefficients are set on the host; setup() copies what the
+  device needs. Fast stencils have constant coefficients, one unknown, and 5 or 9 points in two dimensions, 7 or 27 in
+  three: their coefficients are arguments of the launch, and a thread block marches along k with planes of x in shared
+  memory, each number of which it reads once for all points. Missing points are zeros there, so a coefficient that is
+  not finite makes NaN of points at the boundary too.
 
-  The sums of a Krylov step in the epilogue of a product are the matter of krylov.h, which takes a stencil by
-  borrowstencil().
+  Products with the sums of a Krylov step are those of krylov.h, which borrows a stencil by borrowstencil().
 */
 #pragma once
 
@@ -64,8 +62,8 @@ typedef struct {
   PetscMemType memtype;
 
   /*
-    After points or coefficients have changed, before they are used: what the backend keeps of them, which is there on
-    return; reset() frees it. NULL on the host, which keeps nothing
+    setup(): after points or coefficients have changed, before they are used: makes the backend's copy, complete on
+    return. reset() frees it. NULL on the host, which has none
   */
   PetscErrorCode (*setup)(SpikeStencil *);
   PetscErrorCode (*reset)(SpikeStencil *);
@@ -79,8 +77,8 @@ typedef struct {
                          PetscInt sj, PetscInt sk, const PetscScalar *z, PetscScalar *y);
 
   /*
-    y += A^T x, or A^H x: x is a vector of the box, y has the points around it. In the order of the points of x, and of
-    the stencil
+    y += A^T x, or A^H x: x is a vector of the box, y has the points around it. Summed by points of x, then of the
+    stencil
   */
   PetscErrorCode (*multtranspose)(const SpikeStencil *, PetscBool conjugate, const PetscScalar *x, PetscScalar *y,
                                   PetscInt sj, PetscInt sk);
@@ -120,10 +118,7 @@ static inline int SpikeStencilSlab(const SpikeStencil *S, PetscInt i, PetscInt j
   return 6;
 }
 
-/*
-  Points that are not in ibegin <= p < iend are those of six boxes, one of which may have none: by k, j and i as slabs
-  are
-*/
+/* Points not in ibegin <= p < iend are in six boxes, b = 0, ..., 5, in the order of the slabs; a box may have none */
 static inline void SpikeStencilEnd(const SpikeStencil *S, int b, PetscInt begin[3], PetscInt end[3])
 {
   for (int d = 0; d < 3; d++) {
@@ -134,7 +129,7 @@ static inline void SpikeStencilEnd(const SpikeStencil *S, int b, PetscInt begin[
   else end[2 - b / 2] = S->ibegin[2 - b / 2];
 }
 
-/* Rows of the matrix, which a rank can count, and its products of a coefficient and a number */
+/* Rows of the matrix on this rank; products of a coefficient and a number; coefficients */
 static inline PetscInt SpikeStencilSize(const SpikeStencil *S)
 {
   return S->size[0] * S->size[1] * S->size[2] * S->dof;

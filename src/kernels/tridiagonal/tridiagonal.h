@@ -78,8 +78,8 @@ typedef struct {
   /* PARTITION: rows, at least 2; PETSC_DECIDE: what is fastest                         */
   PetscInt chunk;
   /*
-    CR, PCR, CRPCR, RD: systems with more rows are partitioned, with the type as local; PETSC_DECIDE: those that the
-    backend prefers so, 0: none that it can help
+    CR, PCR, CRPCR, RD: systems with more rows are partitioned, with the type as local. PETSC_DECIDE: the backend
+    chooses; 0: as few as the backend can
   */
   PetscInt longest;
   /* PARTITION: interiors by L U with scaled partial pivoting                           */
@@ -121,17 +121,14 @@ struct _n_SpikeTridiagonalKernels {
   PetscErrorCode (*destroy)(SpikeTridiagonal *);
 
   /*
-    Factors from dl, d, du, [n] each in the backend's memory, n = start[nsys]. They are not written, and not needed
-    after it. Reads each once, writes what apply() reads. May be called again with other values; no allocation. On a
-    device nothing waits, and of *pivot tol and boost are read: report() has the rest.
+    Factors from dl, d, du, [n] each in the backend's memory, n = start[nsys], which are not written and not needed
+    afterwards. Reads each once, writes what apply() reads. May be called again with other values; allocates nothing. A
+    device does not wait: it reads tol and boost of *pivot, and report() has the rest.
   */
   PetscErrorCode (*setup)(SpikeTridiagonal *, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du,
                           SpikePivot *pivot);
 
-  /*
-    Fills *pivot with what the setup()s and once()s since the last call have found: waits. NULL where those fill it
-    themselves
-  */
+  /* *pivot <- what setup()s and once()s since the last call have found; waits. NULL where those fill it themselves */
   PetscErrorCode (*report)(SpikeTridiagonal *, SpikePivot *pivot);
 
   /*
@@ -142,10 +139,9 @@ struct _n_SpikeTridiagonalKernels {
                           PetscScalar *x, PetscCount ldx);
 
   /*
-    setup() and apply() of one right-hand side in one, that leaves no factors: reads dl, d, du and b once, writes x
-    once, where systems fit in what is fast. NULL where a backend has nothing better than the two. Pieces may be others
-    than those of setup(): where a number that is divided by is bad here, and reported, setup() and apply() may still
-    meet none.
+    setup() and apply() of one right-hand side in one, without factors: reads dl, d, du and b once, writes x once, where
+    systems fit in fast memory. Its pieces may differ from those of setup(): a number that is bad here may not occur
+    there. NULL where a backend has nothing better than the two.
   */
   PetscErrorCode (*once)(SpikeTridiagonal *, const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du,
                          SpikePivot *pivot, const PetscScalar *b, PetscScalar *x);

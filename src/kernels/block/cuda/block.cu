@@ -11,10 +11,10 @@ static PetscErrorCode SpikeBlockCreate_CUDA(SpikeBlock *s)
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   s->data = h;
-  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCall(SpikeStreamOr(s->stream, &stream));
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(&h->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  PetscCall(SpikeBlockMalloc_CUDA<unsigned>(SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS, NULL, stream, &h->tickets));
+  PetscCall(SpikeMalloc_CUDA(SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS, &h->tickets));
   PetscCallCUDA(cudaMemsetAsync(h->tickets, 0, SPIKE_BLOCK_ITEMS * SPIKE_BLOCK_TICKETS * sizeof(*h->tickets), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -25,8 +25,7 @@ static PetscErrorCode SpikeBlockDestroy_CUDA(SpikeBlock *s)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* a machine without a device comes here too */
-  PetscCallCUDA(cudaFree(h->tickets));
-  PetscCallCUDA(cudaFree(h->partials));
+  PetscCall(SpikeFree_CUDA(h->tickets, h->partials));
   PetscCall(PetscFree(s->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -42,7 +41,7 @@ static PetscErrorCode SpikeBlockMatCreate_CUDA(SpikeBlock *s, PetscInt bs, Petsc
   PetscFunctionBegin;
   PetscCheck(bs >= 1 && bs <= SPIKE_BLOCK_MAXBS, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "Blocks of %" PetscInt_FMT " rows, there are kernels for 1 to %d", bs, SPIKE_BLOCK_MAXBS);
-  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCall(SpikeStreamOr(s->stream, &stream));
   PetscCall(PetscNew(&m));
   A->bs   = bs;
   A->mb   = mb;
@@ -50,8 +49,8 @@ static PetscErrorCode SpikeBlockMatCreate_CUDA(SpikeBlock *s, PetscInt bs, Petsc
   A->data = m;
   for (PetscInt i = 0; i < mb; i++) longest = PetscMax(longest, bi[i + 1] - bi[i]);
   m->even = longest <= 32 || longest / 4 <= bi[mb] / mb;
-  PetscCall(SpikeBlockMalloc_CUDA(mb + 1, bi, stream, &m->ai));
-  PetscCall(SpikeBlockMalloc_CUDA(bi[mb], bj, stream, &m->aj));
+  PetscCall(SpikeMallocCopy_CUDA(mb + 1, bi, stream, &m->ai));
+  PetscCall(SpikeMallocCopy_CUDA(bi[mb], bj, stream, &m->aj));
   if (trans) PetscCall(SpikeBlockTransposeRows_CUDA(mb, nb, bi, bj, stream, &m->ti, &m->tj, &m->tp, NULL));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,11 +63,7 @@ static PetscErrorCode SpikeBlockMatDestroy_CUDA(SpikeBlock *s, SpikeBlockMat *A)
   PetscFunctionBegin;
   (void)s;
   if (!m) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFree(m->ai));
-  PetscCallCUDA(cudaFree(m->aj));
-  PetscCallCUDA(cudaFree(m->ti));
-  PetscCallCUDA(cudaFree(m->tj));
-  PetscCallCUDA(cudaFree(m->tp));
+  PetscCall(SpikeFree_CUDA(m->ai, m->aj, m->ti, m->tj, m->tp));
   PetscCall(PetscFree(A->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,7 +123,7 @@ static PetscErrorCode SpikeBlockCopy_CUDA(SpikeBlock *s, PetscBool todevice, Pet
 
   PetscFunctionBegin;
   if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCall(SpikeStreamOr(s->stream, &stream));
   PetscCallCUDA(cudaMemcpyAsync(dst, src, bytes, kind, stream));
   if (kind != cudaMemcpyDeviceToDevice) PetscCallCUDA(cudaStreamSynchronize(stream));
   if (kind == cudaMemcpyHostToDevice) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
@@ -141,7 +136,7 @@ static PetscErrorCode SpikeBlockSynchronize_CUDA(SpikeBlock *s)
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCall(SpikeStreamOr(s->stream, &stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -155,7 +150,6 @@ const SpikeBlockKernels SpikeBlockKernels_CUDA = {
   /* matdestroy  */ SpikeBlockMatDestroy_CUDA,
   /* run         */ SpikeBlockRun_CUDA,
   /* chain       */ SpikeBlockChain_CUDA,
-  /* cholesky    */ SpikeBlockCholesky_CUDA,
   /* lubytes     */ SpikeBlockLUBytes_CUDA,
   /* lucreate    */ SpikeBlockLUCreate_CUDA,
   /* ludestroy   */ SpikeBlockLUDestroy_CUDA,

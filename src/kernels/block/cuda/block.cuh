@@ -3,8 +3,8 @@
 #pragma once
 
 #include "policy.cuh"
+#include "kernels/common/cuda/memory.cuh"
 #include "kernels/common/cuda/mma.cuh"
-#include <petscdevice_cuda.h>
 
 /* A sum, in double precision */
 typedef SpikeDouble SpikeBlockSum;
@@ -46,22 +46,13 @@ typedef struct {
   bool      even; /* no row is much longer than others */
 } SpikeBlockMatCUDA;
 
-/* The stream of a call */
-static inline PetscErrorCode SpikeBlockStream(const SpikeBlock *s, cudaStream_t *stream)
-{
-  PetscFunctionBegin;
-  if (s->stream) *stream = (cudaStream_t)s->stream;
-  else PetscCall(PetscGetCurrentCUDAStream(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A block of numbers of `size` bytes whose rows, or columns, all begin at multiples of `to` bytes */
 static inline bool SpikeBlockAligned(const void *p, PetscCount ld, size_t size, size_t to)
 {
   return (size_t)p % to == 0 && (size_t)ld * size % to == 0;
 }
 
-/* What a task says, and of an axpy or dot its kernel; all else zero. size: bytes of a value */
+/* *t <- the fields of the task, for axpy and dot also their kernel; all else zero. size: bytes of a value */
 static inline void SpikeBlockDescribe(const SpikeBlockTask *task, int size, SpikeBlockItem *t)
 {
   memset((void *)t, 0, sizeof(*t));
@@ -117,7 +108,7 @@ __device__ static __forceinline__ V SpikeBlockConj(V v, bool wanted)
 #endif
 }
 
-/* N values in a row, one load or store of up to 16 bytes where wide; those from number `have` on are not there */
+/* N consecutive values, by one load or store of up to 16 bytes where wide; those from number `have` on do not exist */
 template <int N, typename V>
 __device__ static __forceinline__ void SpikeBlockLoad(const V *p, bool wide, PetscInt have, V v[])
 {
@@ -156,23 +147,6 @@ __device__ static __forceinline__ void SpikeBlockStore(V *p, bool wide, PetscInt
   }
 }
 
-/* count elements of the device's memory, from the host's where there is something; NULL for none */
-template <typename X>
-static PetscErrorCode SpikeBlockMalloc_CUDA(PetscCount count, const X *from, cudaStream_t stream, X **ptr)
-{
-  PetscFunctionBegin;
-  *ptr = NULL;
-  if (count > 0) PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
-  if (count > 0 && from) {
-    PetscCallCUDA(cudaMemcpyAsync(*ptr, from, (size_t)count * sizeof(X), cudaMemcpyHostToDevice, stream));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)count * sizeof(X)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* run.cu, chain.cu */
 PETSC_INTERN PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *, PetscSpikePrecision, PetscInt, const SpikeBlockTask[]);
 PETSC_INTERN PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask[]);
-/* small.cu */
-PETSC_INTERN PetscErrorCode SpikeBlockCholesky_CUDA(SpikeBlock *, PetscSpikePrecision, PetscInt, PetscInt, const void *,
-                                                    PetscBool, void *, void *, PetscReal, PetscInt *);

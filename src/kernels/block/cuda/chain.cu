@@ -3,8 +3,8 @@
 #include "tall.cuh"
 
 /*
-  A thread block has a tile of rows for each warp, once: what the first task has read or written is in the caches
-  when the second wants it
+  A thread block has a tile of rows for each warp, once: rows that the first task has read or written are in the caches
+  when the second one wants them
 */
 template <int COLUMNS, typename V>
 __global__ void __launch_bounds__(SPIKE_BLOCK_THREADS,
@@ -47,7 +47,7 @@ PetscErrorCode SpikeBlockChain_CUDA(SpikeBlock *s, PetscSpikePrecision precision
   PetscFunctionBegin;
   PetscCheck(tasks[0].op == SPIKE_BLOCK_AXPY && tasks[1].op == SPIKE_BLOCK_AXPY && tasks[0].n == tasks[1].n,
              PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "A chain is of two AXPY on the same rows");
-  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCall(SpikeStreamOr(s->stream, &stream));
   for (int i = 0; i < 2; i++) PetscCall(SpikeBlockCheckColumns(i, tasks[i].k, tasks[i].m));
   if (!tasks[0].n) PetscFunctionReturn(PETSC_SUCCESS);
   if (precision == PETSC_SPIKE_PRECISION_DOUBLE) PetscCall(SpikeBlockChainLaunch<SpikeDouble>(tasks, stream));

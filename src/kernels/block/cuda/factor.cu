@@ -3,8 +3,8 @@
 #include "short.cuh"
 
 /*
-  D <- D^-1 by Gauss-Jordan elimination with row exchanges, by a warp: the lanes r, r + bs, ... have row r. M is the
-  block in shared memory, ld of a row. Returns the first step with a bad pivot that is not boosted, or bs; value is its
+  D <- D^-1 by Gauss-Jordan elimination with row exchanges, by a warp: lanes r, r + bs, ... have row r. M is the block
+  in shared memory, rows ld apart. Returns the first step with a bad pivot that is not boosted, bs if none; value is its
   magnitude.
 */
 __device__ static int SpikeBlockInvert(int bs, int ld, SpikeBlockSum *M, double tol, double boost, int *nboost,
@@ -81,10 +81,10 @@ __device__ static int SpikeBlockInvert(int bs, int ld, SpikeBlockSum *M, double 
 }
 
 /*
-  L_ik <- A_ik D_k^-1 in S, shared, k ascending; then each warp takes blocks of U's row k, looks up where they belong in
-  row i, and subtracts L_ik U_kj there. A block is updated in the order of k. All threads of the thread block call
-  it, and have met when it returns. Bytes: per entry of L a row of U and an inverse from the L2 cache, each
-  block of row i once and once more for each update.
+  For k ascending: L_ik <- A_ik D_k^-1 in S, shared; then each warp takes blocks of U's row k, finds their places in row
+  i and subtracts L_ik U_kj there. So a block is updated in the order of k. All threads of the thread block call it, and
+  have met when it returns. Bytes: for each entry of L a row of U and an inverse from the L2 cache; each block of row i
+  once, and once more for each update.
 */
 template <typename V>
 __device__ static __forceinline__ void SpikeBlockRowUpdate(const SpikeBlockRow &row, int bs, const SpikeBlockRows &L,
@@ -224,8 +224,8 @@ struct SpikeBlockFactor {
 };
 
 /*
-  A thread block has rows blockIdx.x, + gridDim.x, ... All blocks are there at once (a cooperative launch): the
-  first row that is not done yet has all that it waits for, so that rows may wait for rows. Deterministic
+  A thread block has rows blockIdx.x, blockIdx.x + gridDim.x, ... All thread blocks are there at once (a cooperative
+  launch): the first row that is not done has all that it waits for, so rows may wait for rows. Deterministic
 */
 template <typename V>
 __global__ void __launch_bounds__(32 * SPIKE_BLOCK_FACTOR_MOST)
@@ -257,8 +257,8 @@ __global__ void __launch_bounds__(32 * SPIKE_BLOCK_FACTOR_MOST)
 }
 
 /*
-  The same for short rows and blocks of BS, a warp each: the inverse in registers, the record and columns of a row
-  loaded while the one before is worked on, rows that update nothing but their diagonal block all in registers
+  The same for short rows and blocks of BS, a warp a row. The inverse is in registers; the record and columns of a row
+  come while the warp works on the row before; rows that update only their diagonal block are all in registers
 */
 template <int BS, typename V>
 __global__ void __launch_bounds__(32) SpikeBlockFactorShort_Kernel(const __grid_constant__ SpikeBlockFactor<V> s)
@@ -350,7 +350,7 @@ PetscErrorCode SpikeBlockLUFactor_CUDA(SpikeBlockLU *lu, SpikePivot *pivot)
   PetscFunctionBegin;
   h->pivot = pivot;
   if (!lu->p->nb) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeStreamOr(lu->b->stream, &stream));
   if (lu->precision == PETSC_SPIKE_PRECISION_DOUBLE)
     PetscCall(SpikeBlockFactor_Private<SpikeDouble>(lu, pivot, stream));
   else PetscCall(SpikeBlockFactor_Private<SpikeSingle>(lu, pivot, stream));

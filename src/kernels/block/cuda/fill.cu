@@ -34,8 +34,9 @@ struct SpikeBlockSeen {
 };
 
 /*
-  A warp has a block row of the matrix, row by row of numbers, or by blocks, `numbers` rows at once: lanes r, r + bs,
-  ... have row r. Sums of rows are in the order of lanes. Bytes: A and the places in the factors once
+  A warp has a block row of the matrix: row by row, where A is of numbers, or all its rows at once, where A is of
+  blocks:
+  lanes r, r + bs, ... have row r. Rows are summed in the order of lanes. Bytes: A and the places in the factors once
 */
 template <typename V>
 __global__ void __launch_bounds__(128)
@@ -90,20 +91,18 @@ __global__ void __launch_bounds__(128)
     } else {
       for (int p = 0; p < 32; p++) sum += __shfl_sync(SPIKE_WARP, seen.sum, p);
     }
-    if (bad) { /* the smallest row of the lanes that have seen one */
+    /* *row <- the smallest row of the lanes that have seen something, if any */
+    const auto first_of = [&](unsigned lanes, unsigned long long *row) {
       int first = bs;
 
+      if (!lanes) return;
       for (int k = 0; k < 32; k++)
-        if ((bad >> k) & 1) first = PetscMin(first, A.bs > 1 ? k % bs : r);
-      if (l == 0) atomicMin(&report->badrow, (unsigned long long)ib * bs + first);
-    }
-    if (overflow) {
-      int first = bs;
+        if ((lanes >> k) & 1) first = PetscMin(first, A.bs > 1 ? k % bs : r);
+      if (l == 0) atomicMin(row, (unsigned long long)ib * bs + first);
+    };
 
-      for (int k = 0; k < 32; k++)
-        if ((overflow >> k) & 1) first = PetscMin(first, A.bs > 1 ? k % bs : r);
-      if (l == 0) atomicMin(&report->overflowrow, (unsigned long long)ib * bs + first);
-    }
+    first_of(bad, &report->badrow);
+    first_of(overflow, &report->overflowrow);
     norm = sum > norm ? sum : norm;
   }
   norm = SpikeWarpMax(norm);
@@ -136,7 +135,7 @@ PetscErrorCode SpikeBlockLUFill_CUDA(SpikeBlockLU *lu, const SpikeBlockCSR *A, S
   cudaStream_t      stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeStreamOr(lu->b->stream, &stream));
   PetscCallCUDA(cudaMemsetAsync(h->report, 0xff, offsetof(SpikeBlockReport, norm), stream));
   PetscCallCUDA(
     cudaMemsetAsync(&h->report->norm, 0, sizeof(SpikeBlockReport) - offsetof(SpikeBlockReport, norm), stream));

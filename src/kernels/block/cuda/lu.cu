@@ -11,9 +11,9 @@ PetscErrorCode SpikeBlockTransposeRows_CUDA(PetscInt mb, PetscInt nb, const Pets
 
   PetscFunctionBegin;
   PetscCall(SpikeBlockTransposePattern(mb, nb, ai, aj, &ti, &tj, &tp));
-  PetscCall(SpikeBlockMalloc_CUDA(nb + 1, ti, stream, dti));
-  PetscCall(SpikeBlockMalloc_CUDA(nz, tj, stream, dtj));
-  PetscCall(SpikeBlockMalloc_CUDA(nz, tp, stream, dtp));
+  PetscCall(SpikeMallocCopy_CUDA(nb + 1, ti, stream, dti));
+  PetscCall(SpikeMallocCopy_CUDA(nz, tj, stream, dtj));
+  PetscCall(SpikeMallocCopy_CUDA(nz, tp, stream, dtp));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (hti) *hti = ti;
   else PetscCall(PetscFree(ti));
@@ -51,13 +51,13 @@ PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *lu, PetscInt maxrhs)
   PetscCallCUDA(cudaFree(h->work));
   h->work    = NULL;
   lu->maxrhs = maxrhs;
-  PetscCall(SpikeBlockMalloc_CUDA<PetscScalar>(2 * (PetscCount)lu->p->nb * (lu->p->bs + lu->p->bs % 2) *
-                                                 PetscMin(maxrhs, SPIKE_BLOCK_MAXM),
-                                               NULL, NULL, &h->work));
+  PetscCall(
+    SpikeMalloc_CUDA(2 * (PetscCount)lu->p->nb * (lu->p->bs + lu->p->bs % 2) * PetscMin(maxrhs, SPIKE_BLOCK_MAXM),
+                     &h->work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Records of the rows of both solves: order[] of each, in reverse for the transposed ones, and the ai of the rows */
+/* Records of the rows of both solves, in order[] of each, reversed for transposed ones; ai is that of the rows */
 static PetscErrorCode SpikeBlockSolveRows_Private(const SpikeBlockPattern *p, PetscBool reverse,
                                                   const PetscInt *order[], const PetscInt *ai[], cudaStream_t stream,
                                                   SpikeBlockRow **rows)
@@ -77,16 +77,15 @@ static PetscErrorCode SpikeBlockSolveRows_Private(const SpikeBlockPattern *p, Pe
       r->other = p->oldrow ? p->oldrow[i] : i;
     }
   }
-  PetscCall(SpikeBlockMalloc_CUDA(2 * (PetscCount)p->nb, host, stream, rows));
+  PetscCall(SpikeMallocCopy_CUDA(2 * (PetscCount)p->nb, host, stream, rows));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Records of the rows of the factorization. A row updates a block (i, j) for each k of its row of L whose row of U has
-  the column j: found with marks, and given up at the first one that is beside the diagonal; not looked for where rows
-  are long.
+  Records of the rows of the factorization. Row i updates block (i, j) for each k of its row of L whose row of U has
+  column j. Marks find these, up to the first one beside the diagonal; where rows are long nobody looks.
 */
 static PetscErrorCode SpikeBlockFactorRows_Private(const SpikeBlockPattern *p, cudaStream_t stream,
                                                    SpikeBlockRow **rows, PetscInt **back)
@@ -126,18 +125,15 @@ static PetscErrorCode SpikeBlockFactorRows_Private(const SpikeBlockPattern *p, c
     host[t].count = count;
     host[t].other = simple;
   }
-  PetscCall(SpikeBlockMalloc_CUDA(p->nb, host, stream, rows));
-  if (look) PetscCall(SpikeBlockMalloc_CUDA(p->li[p->nb] + 1, where, stream, back));
+  PetscCall(SpikeMallocCopy_CUDA(p->nb, host, stream, rows));
+  if (look) PetscCall(SpikeMallocCopy_CUDA(p->li[p->nb] + 1, where, stream, back));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscFree(host));
   PetscCall(PetscFree3(mark, alone, where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  What transposed solves want. Who comes late in the order of U has rows of U^T to wait for in later levels, and so
-  with L
-*/
+/* Makes what transposed solves need. In the order of U reversed, rows of U^T come after the rows that they wait for */
 PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *lu)
 {
   SpikeBlockLUCUDA        *h        = (SpikeBlockLUCUDA *)lu->data;
@@ -148,7 +144,7 @@ PetscErrorCode SpikeBlockLUTransposed_CUDA(SpikeBlockLU *lu)
 
   PetscFunctionBegin;
   if (h->LT.ai) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeStreamOr(lu->b->stream, &stream));
   PetscCall(SpikeBlockTransposeRows_CUDA(p->nb, p->nb, p->ui, p->uj, stream, &h->UT.ai, &h->UT.aj, &h->UT.at, &ti[0]));
   PetscCall(SpikeBlockTransposeRows_CUDA(p->nb, p->nb, p->li, p->lj, stream, &h->LT.ai, &h->LT.aj, &h->LT.at, &ti[1]));
   for (int n = 0; n < 2; n++) ai[n] = ti[n];
@@ -165,38 +161,28 @@ PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *lu)
   cudaStream_t             stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeStreamOr(lu->b->stream, &stream));
   PetscCall(PetscNew(&h));
   lu->data           = h;
   h->multiprocessors = ((const SpikeBlockCUDA *)lu->b->data)->multiprocessors;
   h->nl              = p->li[p->nb];
   h->nu              = p->ui[p->nb];
-  PetscCall(SpikeBlockMalloc_CUDA(p->nb + 1, p->li, stream, &h->L.ai));
-  PetscCall(SpikeBlockMalloc_CUDA(h->nl, p->lj, stream, &h->L.aj));
-  PetscCall(SpikeBlockMalloc_CUDA(p->nb + 1, p->ui, stream, &h->U.ai));
-  PetscCall(SpikeBlockMalloc_CUDA(h->nu, p->uj, stream, &h->U.aj));
-  if (p->newrow) PetscCall(SpikeBlockMalloc_CUDA(p->nb, p->newrow, stream, &h->newrow));
+  PetscCall(SpikeMallocCopy_CUDA(p->nb + 1, p->li, stream, &h->L.ai));
+  PetscCall(SpikeMallocCopy_CUDA(h->nl, p->lj, stream, &h->L.aj));
+  PetscCall(SpikeMallocCopy_CUDA(p->nb + 1, p->ui, stream, &h->U.ai));
+  PetscCall(SpikeMallocCopy_CUDA(h->nu, p->uj, stream, &h->U.aj));
+  if (p->newrow) PetscCall(SpikeMallocCopy_CUDA(p->nb, p->newrow, stream, &h->newrow));
   PetscCall(SpikeBlockSolveRows_Private(p, PETSC_FALSE, order, ai, stream, &h->solve[0]));
   PetscCall(SpikeBlockFactorRows_Private(p, stream, &h->factor, &h->back));
-  PetscCall(
-    SpikeBlockMalloc_CUDA<char>((h->nl + h->nu + p->nb) * p->bs * p->bs * (PetscCount)SpikeBlockElement_Private(lu),
-                                NULL, stream, (char **)&h->factors));
-  PetscCall(SpikeBlockMalloc_CUDA<unsigned>(p->nb, NULL, stream, &h->done));
-  PetscCall(SpikeBlockMalloc_CUDA<double>(p->nb, NULL, stream, &h->badvalue));
-  PetscCall(SpikeBlockMalloc_CUDA<SpikeBlockReport>(1, NULL, stream, &h->report));
+  PetscCall(SpikeMalloc_CUDA((h->nl + h->nu + p->nb) * p->bs * p->bs * (PetscCount)SpikeBlockElement_Private(lu),
+                             (char **)&h->factors));
+  PetscCall(SpikeMalloc_CUDA(p->nb, &h->done));
+  PetscCall(SpikeMalloc_CUDA(p->nb, &h->badvalue));
+  PetscCall(SpikeMalloc_CUDA(1, &h->report));
   PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport)));
   PetscCall(SpikeBlockLUReserve_CUDA(lu, lu->maxrhs));
   if (lu->trans) PetscCall(SpikeBlockLUTransposed_CUDA(lu));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeBlockRowsDestroy_Private(SpikeBlockRows *r)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaFree(r->ai));
-  PetscCallCUDA(cudaFree(r->aj));
-  PetscCallCUDA(cudaFree(r->at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -206,19 +192,9 @@ PetscErrorCode SpikeBlockLUDestroy_CUDA(SpikeBlockLU *lu)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBlockRowsDestroy_Private(&h->L));
-  PetscCall(SpikeBlockRowsDestroy_Private(&h->U));
-  PetscCall(SpikeBlockRowsDestroy_Private(&h->LT));
-  PetscCall(SpikeBlockRowsDestroy_Private(&h->UT));
-  PetscCallCUDA(cudaFree(h->newrow));
-  for (int i = 0; i < 2; i++) PetscCallCUDA(cudaFree(h->solve[i]));
-  PetscCallCUDA(cudaFree(h->factor));
-  PetscCallCUDA(cudaFree(h->back));
-  PetscCallCUDA(cudaFree(h->factors));
-  PetscCallCUDA(cudaFree(h->work));
-  PetscCallCUDA(cudaFree(h->done));
-  PetscCallCUDA(cudaFree(h->badvalue));
-  PetscCallCUDA(cudaFree(h->report));
+  for (const SpikeBlockRows *r : {&h->L, &h->U, &h->LT, &h->UT}) PetscCall(SpikeFree_CUDA(r->ai, r->aj, r->at));
+  PetscCall(SpikeFree_CUDA(h->newrow, h->solve[0], h->solve[1], h->factor, h->back, (char *)h->factors, h->work,
+                           h->done, h->badvalue, h->report));
   PetscCallCUDA(cudaFreeHost(h->hostreport));
   PetscCall(PetscFree(lu->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -233,7 +209,7 @@ PetscErrorCode SpikeBlockLUFinish_CUDA(SpikeBlockLU *lu)
 
   PetscFunctionBegin;
   if (!h->fillstats && !h->pivot) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeStreamOr(lu->b->stream, &stream));
   PetscCallCUDA(cudaMemcpyAsync(r, h->report, sizeof(*r), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscLogGpuToCpuScalar(sizeof(*r)));
@@ -291,7 +267,7 @@ static PetscErrorCode SpikeBlockLUGetAll_Private(SpikeBlockLU *lu, PetscScalar *
   cudaStream_t             stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeStreamOr(lu->b->stream, &stream));
   PetscCall(SpikeBlockLUGet_Private(f.L, h->nl * b2, stream, L));
   PetscCall(SpikeBlockLUGet_Private(f.D, lu->p->nb * b2, stream, D));
   PetscCall(SpikeBlockLUGet_Private(f.U, h->nu * b2, stream, U));

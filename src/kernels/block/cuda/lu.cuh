@@ -10,10 +10,9 @@ typedef struct {
 } SpikeBlockRows;
 
 /*
-  What a warp knows of a row before it begins, in the order in which rows are taken: one load, made a row ahead. other:
-  in solves the row of the matrix; in the factorization whether all that the row does to others is to its own diagonal
-  block, and so with all the rows that it waits for: their blocks of U are those of the matrix then, and none of its own
-  blocks of L waits for another.
+  A row's record, in the order in which rows are taken: one load, made a row ahead. other: in solves the row of the
+  matrix. In the factorization: whether this row, and all rows that it waits for, update no block but their own diagonal
+  one. Their blocks of U are those of the matrix then, and its own blocks of L do not wait for each other.
 */
 struct alignas(16) SpikeBlockRow {
   PetscInt i, first, count, other;
@@ -33,7 +32,7 @@ typedef struct {
   PetscInt      *newrow;
   SpikeBlockRow *solve[2]; /* [2 nb] rows of both solves; [1]: of the transposed ones */
   SpikeBlockRow *factor;   /* [nb] */
-  /* [nl] where U_ki is for the L_ik of a row of `factor` that has other set, -1: nowhere. NULL without such rows */
+  /* [nl] for rows of `factor` with other set: the place of U_ki for L_ik, -1: none. NULL without such rows */
   PetscInt            *back;
   void                *factors; /* L, D, U */
   PetscCount           nl, nu;
@@ -76,7 +75,7 @@ __device__ static __forceinline__ PetscInt SpikeBlockSearch(const PetscInt *aj, 
   return lo < last && aj[lo] == j ? lo : last;
 }
 
-/* What another multiprocessor writes while this kernel runs is read past the L1 cache */
+/* Values that another multiprocessor writes while this kernel runs are read past the L1 cache */
 __device__ static __forceinline__ double SpikeBlockFresh(const double *p)
 {
   return __ldcg(p);
@@ -103,7 +102,7 @@ __device__ static __forceinline__ SpikeBlockRow SpikeBlockRowLoad(const SpikeBlo
   return r;
 }
 
-/* A row says that it is done: its values are written, and the threads that wrote them have met the one that calls */
+/* Marks a row as done. Its values are written, and the threads that wrote them have met the one that calls */
 __device__ static __forceinline__ void SpikeBlockPost(unsigned *flag)
 {
 #if defined(__CUDA_ARCH__)
@@ -131,8 +130,8 @@ __device__ static __forceinline__ void SpikeBlockAwait(const unsigned *flag, boo
 }
 
 /*
-  lu.cu: rows of the transpose, and where the entries are, on the device; hti, where it is wanted: the beginning of each
-  row, on the host, the caller's to free
+  lu.cu: rows of the transpose on the device, and the places of their entries; hti, or NULL: the beginning of each row
+  on the host, for the caller to free
 */
 PETSC_INTERN PetscErrorCode SpikeBlockTransposeRows_CUDA(PetscInt mb, PetscInt nb, const PetscInt ai[],
                                                          const PetscInt aj[], cudaStream_t, PetscInt **dti,

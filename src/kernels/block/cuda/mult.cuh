@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
-  mult.cuh: products of a matrix of small blocks, or of its transpose, with a block of vectors, by the warps of a block
-  of threads
-*/
+/* mult.cuh: products of a matrix of small blocks, or of its transpose, with tall blocks */
 #pragma once
 
 #include "mult_lanes.cuh"
 #include "mult_wide.cuh"
 
 /*
-  Any block size and alignment: Y [op] A X, or with A^T, of up to COLUMNS columns. A warp makes 8 rows of a block row; a
-  step is 4 columns of one of its blocks: the block's piece and that of X are the operands, as they lie in memory.
-  Neighbouring warps have neighbouring block rows, whose pieces of X are likely to be in the same caches. Bytes: A and
-  its indices once, Y once. Sums go along a row in the order of its blocks.
+  Any block size and alignment: Y [op] A X, or with A^T, of up to COLUMNS columns. A warp makes 8 rows of a block row. A
+  step is 4 columns of a block; operands are its piece and that of X, as they lie in memory. Neighbouring warps have
+  neighbouring block rows, which are likely to find pieces of X in the same caches. Bytes: A and its indices once, Y
+  once. A row is summed in the order of its blocks.
 */
 template <int COLUMNS, bool TRANS, typename V>
 __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, unsigned block)
@@ -88,10 +85,7 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
     }
 }
 
-/*
-  The rest of the description of a product: its kernel, block rows of a warp, matrix. Returns the thread blocks that it
-  wants
-*/
+/* *t <- kernel, block rows of a warp and matrix of a product. Returns the thread blocks that it wants */
 static inline unsigned SpikeBlockProductItem(PetscInt multiprocessors, int size, const SpikeBlockTask *task,
                                              SpikeBlockItem *t)
 {

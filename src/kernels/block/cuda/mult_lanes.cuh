@@ -7,8 +7,10 @@
 
 #include "mult_vector.cuh"
 
-/* Lanes of a block, block rows side by side in a warp, blocks of each that are loaded at once: row-major, as columns
-  of X that are apart in memory want a load each, and one block at once is faster */
+/*
+  G lanes have a block row, ROWS block rows are side by side in a warp, U blocks of each are loaded at once. Row-major
+  alone loads several: column-major, columns of X are apart in memory and want a load each, and one block is faster
+*/
 template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
 struct SpikeBlockLanesShape {
   static constexpr int G = BS * COLUMNS / 4, ROWS = 32 / G, FIT = ROWMAJOR ? 128 / ((BS + 4) * (int)sizeof(V)) : 1;
@@ -16,8 +18,8 @@ struct SpikeBlockLanesShape {
 };
 
 /*
-  Sums of 4 BS values over the lanes q = 0 .. BS - 1, H = BS / 2: half of what is left at a time, and lane q keeps
-  values 4 q to 4 q + 3, at the beginning. Loops without an end known to the compiler would leave y in memory
+  Sums of 4 BS values over the lanes q = 0 .. BS - 1, H = BS / 2. Each step halves the values of a lane; lane q ends
+  with values 4 q to 4 q + 3, in y[0 .. 3]. A recursion, because a loop would leave y in memory
 */
 template <int H, typename V>
 __device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
@@ -34,11 +36,12 @@ __device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
 }
 
 /*
-  Y [op] A X in the precision of A: products of tensor cores are in double precision, and blocks of 4 take half of them.
-  Lane q + BS c of a block row has column q of its blocks, row q of theirs of X, and there columns 4 c to 4 c + 3: BS x
-  4 sums of its own, made with (BS + 4) numbers that come in loads as wide as can be. At the end of the row sums go over
-  q, half of what is left at a time, and lane q has four neighbours of Y. Sums go along a row in the order of its
-  blocks, then over columns.
+  Y [op] A X in the precision of A: tensor cores would give double precision, and blocks of 4 use half of them.
+
+  Lane q + BS c of a block row has column q of its blocks, row q of their X, and there columns 4 c to 4 c + 3: BS x 4
+  sums of its own, from BS + 4 numbers that come in loads as wide as can be. At the end of the row sums go over q, half
+  of the values at a time, and lane q has four neighbouring values of Y. A row is summed in the order of its blocks,
+  then over columns.
 */
 template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
 __device__ static __forceinline__ void SpikeBlockMultLanes(const SpikeBlockItem &t, unsigned block)

@@ -26,7 +26,7 @@ __device__ static __forceinline__ V SpikeBlockFma(V a, V x, V y)
 }
 
 /*
-  A lane loads 16 bytes of a column of a block, T times; G lanes have a block, 32 / G block rows go side by side in a
+  A lane loads 16 bytes of a column of a block, T times. G lanes have a block, ROWS block rows are side by side in a
   warp, U blocks of each are on their way at once
 */
 template <int BS, typename V>
@@ -37,9 +37,9 @@ struct SpikeBlockVectorShape {
 
 /*
   y [op] A x, in the precision of A. A warp has t.k block rows. The lanes of a block row read its blocks as they lie in
-  memory, and each multiplies its pieces by one element of x; the sums over the columns are made at the end of the row.
-  The bounds of all rows come in one load, the first indices of the next rows while those of this one are worked on.
-  Sums go along a row in the order of its blocks, then over columns.
+  memory, and each multiplies its pieces by one element of x; sums over the columns are made at the end of the row.
+  Bounds of all rows come in one load, the first indices of the next rows while the warp works on this one. A row is
+  summed in the order of its blocks, then over columns.
 */
 template <int BS, typename V>
 __device__ static __forceinline__ void SpikeBlockMultVector(const SpikeBlockItem &t, unsigned block)

@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  mult_wide.cuh: products of a matrix of blocks of 4, 8 or 16 with a block of vectors: several block rows a warp, whose
-  blocks it reads as one stream
+  mult_wide.cuh: products of a matrix of blocks of 4, 8 or 16 with tall blocks: a warp has several block rows and reads
+  their blocks as one stream
 */
 #pragma once
 
 #include "block.cuh"
 
-__device__ static __forceinline__ double SpikeBlockShuffle(double v, int lane)
-{
-  return __shfl_sync(SPIKE_WARP, v, lane);
-}
-
-#if defined(PETSC_USE_COMPLEX)
-__device__ static __forceinline__ SpikeDouble SpikeBlockShuffle(SpikeDouble v, int lane)
-{
-  return SpikeDouble(__shfl_sync(SPIKE_WARP, v.real(), lane), __shfl_sync(SPIKE_WARP, v.imag(), lane));
-}
-#endif
-
-/* bytes, a multiple of 16, from a on are fetched into the L2 cache; a at a multiple of 16 */
+/* Fetches bytes from a on into the L2 cache; both are multiples of 16 */
 __device__ static __forceinline__ void SpikeBlockPrefetch(const void *a, unsigned bytes)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -31,16 +19,17 @@ __device__ static __forceinline__ void SpikeBlockPrefetch(const void *a, unsigne
 }
 
 /*
-  Blocks of BS = 4, 8, 16 and up to COLUMNS columns, 8 NT of them, or 4 with PACKED. A tile is 8 x 8 sums. How a warp
-  uses it:
-    BS = 4    one load takes two blocks, whose rows are the tile's upper and lower half. Times the rows of X of the
-              first, the upper half counts; times those of the second, the lower one, in another tile.
-    PACKED    both at once: the columns of X of the first are the tile's left half, those of the second its right half;
-              the two pieces on the diagonal count.
+  Blocks of BS = 4, 8, 16 and up to COLUMNS columns, 8 NT of them, or 4 with PACKED. A warp's tile is 8 x 8 sums:
+
+    BS = 4    a load has two blocks, whose rows are the upper and the lower half of the tile. Times the rows of X of the
+              first the upper half counts; times those of the second the lower half, in another tile
+    PACKED    both at once: columns of X of the first are the left half of the tile, those of the second the right half;
+              the two pieces on the diagonal count
     BS = 8    as it lies
     BS = 16   two tiles: the even and the odd rows, which a lane loads in pairs
-  What does not count is never looked at. Blocks with an even number are the first of their pair, so that sums have the
-  same order however rows are dealt to warps. Columns of B are such that a lane's loads and stores are wide.
+
+  Sums that do not count are never read. The first block of a pair has an even number, so that sums have the same order
+  however rows are dealt to warps. Columns of B are ordered so that a lane's loads and stores are wide.
 */
 template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
 struct SpikeBlockWideShape {
@@ -63,7 +52,7 @@ struct SpikeBlockWideShape {
   __device__ static __forceinline__ int step(int s, int q) { return BS == 4 ? q : 8 * (s / 2) + 2 * q + s % 2; }
 
   /*
-    a <- the lane's pieces of blocks b, ..., b + U - 1 of A, the last block again for those from `end` on. A: the lane's
+    a <- the lane's pieces of blocks b to b + U - 1 of A; from `end` on those of the last block again. A: the lane's
     piece of the first block
   */
   __device__ static __forceinline__ void loada(const V *A, PetscInt b, PetscInt end, V a[U / PAIR][S][H])
@@ -128,8 +117,8 @@ struct SpikeBlockWideShape {
           const int tile = j + o % (N / 2), e = o / (N / 2);
 
           v[h][o] = c[h][tile].get(e);
-          if (PACKED) v[h][o] += SpikeBlockShuffle(v[h][o], (l + 18) % 32);
-          else if (BS == 4) v[h][o] += SpikeBlockShuffle(c[C - 1][tile].get(e), (l + 16) % 32);
+          if (PACKED) v[h][o] += SpikeShfl(v[h][o], (l + 18) % 32);
+          else if (BS == 4) v[h][o] += SpikeShfl(c[C - 1][tile].get(e), (l + 16) % 32);
         }
       if (!mine) continue;
       if (ROWMAJOR) {
@@ -161,11 +150,10 @@ struct SpikeBlockWideShape {
 };
 
 /*
-  Y [op] A X. A warp has t.k block rows, one after the other: U of their blocks are on their way at once, whatever rows
-  they belong to, and those after the next U are fetched into the L2 cache. 32 indices come in one load, the
-  next 32 long before they are wanted. Row -1 is the block before the first, where the stream begins with the
-  second of a pair: it goes nowhere, nor does what comes after the last block. Sums go along a row in the order of its
-  blocks.
+  Y [op] A X. A warp has t.k block rows, one after the other. U of their blocks are on their way at once, whatever rows
+  they belong to; those after the next U are fetched into the L2 cache. 32 indices come in one load, the next 32 long
+  before they are needed. Row -1 is the block in front of the first one, where the stream begins with the second block
+  of a pair: its sums go nowhere, nor do those after the last block. A row is summed in the order of its blocks.
 */
 template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
 __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &t, unsigned block)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  policy.cuh: every choice of the CUDA backend of block.h that changes speed and not results: which kernels exist, which
-  of them takes a task, how many threads and thread blocks it gets. Constants were fitted on an H200; measurements:
-  benchmarks/results/blocks-cuda.txt
+  policy.cuh: all choices of the CUDA backend of block.h that change speed and not results: which kernels exist, which
+  one takes a task, how many threads and thread blocks it gets. Fitted on an H200: benchmarks/results/blocks-cuda.txt
 */
 #pragma once
 
@@ -70,8 +69,8 @@ __host__ __device__ static constexpr bool SpikeBlockHasLayouts(SpikeBlockKind ki
 }
 
 /*
-  Long column-major blocks of 8 bytes a value, axpy of 4 columns and dot of 8: the kernel of either layout is 11 to 17 %
-  faster than that of their own
+  Long column-major blocks of 8 bytes a value, axpy of 4 columns and dot of 8: the kernel that takes either layout is 11
+  to 17 % faster than the one for column-major blocks
 */
 __host__ __device__ static constexpr bool SpikeBlockPrefersEither(SpikeBlockKind kind, int columns, int size)
 {
@@ -107,8 +106,8 @@ __host__ __device__ static constexpr int SpikeBlockWarps(SpikeBlockKind kind)
 }
 
 /*
-  Thread blocks that a multiprocessor must hold, which bounds the registers of a thread. Products by blocks of 4 are the
-  faster the more warps there are, those by blocks of 8 and 16 are not
+  Thread blocks that a multiprocessor must hold, which bounds the registers of a thread. Products with blocks of 4 gain
+  from more warps, those with blocks of 8 and 16 do not
 */
 __host__ __device__ static constexpr int SpikeBlockLeast(SpikeBlockKind kind, int columns, int bs, int size,
                                                          bool rowmajor)
@@ -133,9 +132,9 @@ __host__ __device__ static constexpr int SpikeBlockValues(int size)
 }
 
 /*
-  Axpy. Consecutive rows that a lane loads at once from a column-major block; groups of 8 rows that a warp has at a
-  time, so that 64 bytes of each lane travel: 2 KB a warp, 64 KB a multiprocessor, its share of the memory's rate times
-  a latency of about a microsecond
+  Axpy. Run: consecutive rows that a lane loads at once from a column-major block. Groups: groups of 8 rows that a warp
+  has at a time, so that 64 bytes of each lane are on their way: 64 KB a multiprocessor, its share of the memory's rate
+  times a latency of about a microsecond
 */
 __host__ __device__ static constexpr int SpikeBlockAxpyRun(int columns, int size)
 {
@@ -175,7 +174,7 @@ static inline unsigned SpikeBlockAxpyBlocks(int columns, int size, bool rowmajor
   return (unsigned)(each && SpikeBlockIsLong(n, tile, most) ? tiles : PetscMin(tiles, most));
 }
 
-/* Thread blocks of a dot. The order of its sums depends on these numbers, and they on n, columns and device alone */
+/* Thread blocks of a dot. The order of its sums depends on them, so they depend on n, columns and device alone */
 static inline unsigned SpikeBlockDotBlocks(PetscInt n, int columns, PetscInt multiprocessors)
 {
   return (unsigned)PetscMax(1, PetscMin((columns == 32 ? 1 : 2) * multiprocessors,
@@ -183,8 +182,8 @@ static inline unsigned SpikeBlockDotBlocks(PetscInt n, int columns, PetscInt mul
 }
 
 /*
-  Thread blocks that add up their sums before groups do: all of them up to 160 KB of sums, which one thread block reads
-  as fast as two groups meet
+  Thread blocks of a group, which adds up its sums before groups do. All are one group up to 160 KB of sums: one thread
+  block reads those as fast as two groups meet
 */
 __host__ __device__ static inline unsigned SpikeBlockDotGroup(unsigned blocks, int sums)
 {
@@ -200,8 +199,8 @@ __host__ __device__ static constexpr int SpikeBlockDotAhead(int sums, SpikeBlock
 }
 
 /*
-  WIDE and VECTOR: block rows of a warp, for four waves or more of two thread blocks a multiprocessor; VECTOR: at least
-  so many that 512 bytes of blocks lie side by side
+  WIDE and VECTOR: block rows of a warp, so that there are four waves or more of two thread blocks a multiprocessor.
+  VECTOR: at least so many that 512 bytes of blocks lie side by side
 */
 static inline PetscInt SpikeBlockWarpRows(SpikeBlockKind kind, PetscInt rows, PetscInt bs, PetscInt size,
                                           PetscInt multiprocessors)

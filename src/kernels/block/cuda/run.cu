@@ -121,7 +121,7 @@ static SpikeBlockKernel SpikeBlockKernelOf(const SpikeBlockItem *t, bool either)
   }
 }
 
-/* Fills in what is known of a task alone; the thread blocks that it wants, 0 where there is nothing to do */
+/* *t <- what one task alone determines. Returns the thread blocks that it wants, 0 where there is nothing to do */
 static unsigned SpikeBlockItem_Private(const SpikeBlockCUDA *h, int size, const SpikeBlockTask *task, SpikeBlockItem *t)
 {
   SpikeBlockDescribe(task, size, t);
@@ -144,8 +144,8 @@ static PetscCount SpikeBlockPartials_Private(const SpikeBlockItem *t, unsigned b
 }
 
 /*
-  One launch of tasks that share a kernel: the first one of item[] that is left (want[i] > 0: its thread blocks), and
-  all that go with it. They are not left then
+  One launch of tasks that share a kernel: the first one of item[] that is left, and all that go with it. want[i] is the
+  thread blocks of a task that is left, and becomes 0 when it is launched
 */
 template <typename V>
 static PetscErrorCode SpikeBlockLaunch(SpikeBlockCUDA *h, int count, const SpikeBlockItem item[], unsigned want[],
@@ -227,7 +227,7 @@ PetscErrorCode SpikeBlockRun_CUDA(SpikeBlock *s, PetscSpikePrecision precision, 
   cudaStream_t    stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeBlockStream(s, &stream));
+  PetscCall(SpikeStreamOr(s->stream, &stream));
   for (PetscInt i = 0; i < count; i++) {
     const PetscInt m = tasks[i].m,
                    k = tasks[i].op == SPIKE_BLOCK_AXPY || tasks[i].op == SPIKE_BLOCK_DOT ? tasks[i].k : m;

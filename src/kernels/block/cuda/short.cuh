@@ -6,15 +6,6 @@
 
 #include <float.h>
 
-__device__ static __forceinline__ SpikeBlockSum SpikeBlockShfl(SpikeBlockSum v, int lane)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return SpikeBlockSum(__shfl_sync(SPIKE_WARP, v.real(), lane), __shfl_sync(SPIKE_WARP, v.imag(), lane));
-#else
-  return __shfl_sync(SPIKE_WARP, v, lane);
-#endif
-}
-
 __device__ static __forceinline__ unsigned SpikeBlockWarpMax(unsigned v)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -33,11 +24,11 @@ __device__ static __forceinline__ double SpikeBlockSize(SpikeBlockSum v)
 }
 
 /*
-  The inverse of a block by Gauss-Jordan elimination. Lane r + BS part has columns COLUMNS part, ... of row r (lanes
-  from BS BS / COLUMNS on repeat others). A row stays where it is: `step` is that in which it was the pivot's, the row
-  of the inverse that the lane has then, and nibble c of `columns` the row that was the pivot's in step c, the column of
-  the inverse that stands in column c. All lanes take the reciprocal of their own element while the largest is looked
-  for. bad: the first step with a bad pivot that is not boosted, or BS; value is its magnitude.
+  The inverse of a block by Gauss-Jordan elimination. Lane r + BS part has columns COLUMNS part, ... of row r; lanes
+  from BS BS / COLUMNS on repeat others. No row moves: `step` is the step in which the lane's row was the pivot row, and
+  so its row of the inverse; nibble c of `columns` is the pivot row of step c, and so the column of the inverse that is
+  in column c. All lanes make the reciprocal of their own element while the largest is looked for. bad: the first step
+  with a bad pivot that is not boosted, BS if none; value is its magnitude.
 */
 template <int BS>
 struct SpikeBlockInverse {
@@ -63,7 +54,7 @@ struct SpikeBlockInverse {
 #pragma unroll
     for (int p = 0; p < BS; p++) {
       /* element p of the lane's row */
-      const SpikeBlockSum f     = SpikeBlockShfl(a[p % COLUMNS], r + p / COLUMNS * BS);
+      const SpikeBlockSum f     = SpikeShfl(a[p % COLUMNS], r + p / COLUMNS * BS);
       const double        size  = SpikeBlockSize(f);
       const bool          fine  = size > tol && size < DBL_MAX;
       const SpikeBlockSum mine  = SpikeBlockSum(1.0) / (fine ? f : SpikeBlockSum(1.0));
@@ -78,10 +69,10 @@ struct SpikeBlockInverse {
         found = __ballot_sync(SPIKE_WARP, high == most && low == last);
       }
       const int     at      = __ffs((int)found) - 1;
-      SpikeBlockSum inverse = SpikeBlockShfl(mine, at);
+      SpikeBlockSum inverse = SpikeShfl(mine, at);
 
       if (!((fines >> at) & 1)) {
-        SpikeBlockSum pivot = SpikeBlockShfl(f, at);
+        SpikeBlockSum pivot = SpikeShfl(f, at);
         const double  mag   = (double)PetscAbsScalar(pivot);
 
         if (!(mag > tol) || !(mag - mag == 0.0)) {
@@ -101,7 +92,7 @@ struct SpikeBlockInverse {
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) {
         const bool          own = base == p / COLUMNS * BS && c == p % COLUMNS;
-        const SpikeBlockSum v   = SpikeBlockShfl(a[c], at + base) * inverse;
+        const SpikeBlockSum v   = SpikeShfl(a[c], at + base) * inverse;
 
         if (r == at) a[c] = own ? inverse : v;
         else a[c] = own ? -f * inverse : a[c] - f * v;
@@ -123,10 +114,10 @@ struct SpikeBlockInverse {
 };
 
 /*
-  A row that updates its diagonal block alone, by blocks U_ki that do not change: the L_ik of a row are independent
-  then. GROUP of them at a time: A_ik and U_ki are loaded before the D_k^-1 are waited for. Returns D_i before it is
-  inverted, in M, shared, BS + 1 of a row. The product's registers are the operand of the next, with the rows of U_ki in
-  their order.
+  A row that updates its diagonal block alone, by blocks U_ki that do not change: its L_ik do not wait for each other.
+  GROUP of them at a time: A_ik and U_ki are loaded before the wait for D_k^-1. Returns D_i, not inverted, in M, shared,
+  rows BS + 1 apart. The registers of the first product are the operand of the second, with the rows of U_ki in their
+  order.
 */
 template <int BS, typename V>
 __device__ static __forceinline__ void SpikeBlockRowAlone(const SpikeBlockRow &row, PetscInt column, PetscInt back,

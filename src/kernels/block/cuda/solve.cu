@@ -3,8 +3,8 @@
 #include "lu.cuh"
 
 /*
-  Work vectors begin with all bits set, a number that no arithmetic makes: a value is there as soon as it is another
-  one, and nothing else says so. Values of one word at a time.
+  Work vectors begin with all bits set, a number that no arithmetic makes: a value is there as soon as it differs,
+  without a flag. Values of one word at a time.
 */
 template <typename R>
 __device__ static __forceinline__ bool SpikeBlockIsThere(R v)
@@ -13,10 +13,7 @@ __device__ static __forceinline__ bool SpikeBlockIsThere(R v)
   else return __float_as_int(v) != -1;
 }
 
-/*
-  Of two words side by side, what is not there yet is looked at once more: without a branch, so that many are under way
-  at once
-*/
+/* Loads two words side by side once more where one is missing; without a branch, so that many loads go at once */
 template <typename R>
 __device__ static __forceinline__ void SpikeBlockPollWords(R *v0, R *v1, const R *p)
 {
@@ -158,9 +155,9 @@ struct SpikeBlockEntries {
 };
 
 /*
-  What a lane has of a row: rows 8 r + g of A's pieces, with columns from `from` on in each step; of the sums rows 8 r +
-  2 q and the next, columns 8 j + g. two: blocks of up to 4, of which a step has two entries, this lane `which`. m:
-  columns; col0: of all, the first; ldw: words from a column of the work vectors to the next
+  A lane's part of a row: of A's pieces rows 8 r + g and columns from `from` on in each step; of the sums rows 8 r + 2 q
+  and the next, column 8 j + g. two: blocks of up to 4, of which a step has two entries, this lane entry `which`. m:
+  columns; col0: the first one of this warp; ldw: words between columns of the work vectors
 */
 template <int RT, int NT, bool TRANS, typename V>
 struct SpikeBlockSolveLane {
@@ -201,8 +198,8 @@ struct SpikeBlockSolveLane {
   }
 
   /*
-    The next AHEAD steps from entry e and step k of it on, `left` of them there: a <- -A, at <- half of where the lane's
-    values are in a column, -1 where it has none
+    The next AHEAD steps from step k of entry e on, of which `left` exist: a <- -A; at <- half of the place of the
+    lane's values in a column, -1 where it has none
   */
   __device__ __forceinline__ void load(const SpikeBlockSolvePhase &phase, const SpikeBlockRow &row, const V *A,
                                        SpikeBlockEntries<TRANS> &entries, PetscCount left, PetscInt &e, int &k,
@@ -239,7 +236,7 @@ struct SpikeBlockSolveLane {
     }
   }
 
-  /* Sums that begin with the right-hand side, from b, or where `before` is given from the phase before: waited for */
+  /* c <- the right-hand side, from b, or where `before` is not NULL from the phase before, which is waited for */
   __device__ __forceinline__ void begin(const PetscScalar *b, PetscCount ldb, const PetscScalar *before,
                                         SpikeMMA c[ACC][RT][NT]) const
   {
@@ -374,16 +371,19 @@ struct SpikeBlockSolveLane {
 };
 
 /*
-  A warp has a row of both solves in turn. All warps are there at once (a cooperative launch), so that the first row
-  that is not done has all that it waits for. Per row  v = rhs - sum A_ij x_j,  x = D v where the phase has the diagonal
-  blocks, by products of transposed 4 x 8 pieces, RT of rows and NT of columns: sums have a column in four lanes, two
-  rows in each, and so are stored, loaded, and multiplied by D. A step is 8 columns of A, in two products that take
-  every second of them. What a row does not wait for is loaded before anything is waited for: D, and AHEAD steps of A,
-  as many as most rows have; the record and the columns of a row come while the warp works on the row before. WAIT steps
-  are polled at once. The two products of a step have sums of their own (ACC), half as long a chain. Blocks of up to 4
-  are a matter of latency, not of bytes: with more than 8 columns 2^shift warps have a row, 8 columns each. Work vectors
-  are column-major, a block row has an even number of rows in them. Bytes: factors once, rhs, x, and the work vectors
-  twice. The sums of a column do not depend on other columns.
+  Both triangular solves. Warps take rows in turn, in the order of levels. All warps are there at once (a cooperative
+  launch), so that the first row that is not done has all that it waits for.
+
+  A row:  v = rhs - sum A_ij x_j,  x = D v in the phase with the diagonal blocks, by products of transposed 4 x 8
+  pieces, RT of rows and NT of columns. Then sums have a column in four lanes, two rows in each, which is how they are
+  stored, loaded and multiplied by D. A step is 8 columns of A, in two products of every second column; each has sums of
+  its own (ACC), half as long a chain. Loads that wait for no row come before any wait: D, and AHEAD steps of A, as many
+  as most rows have; the record and the columns of a row come while the warp works on the row before. WAIT steps are
+  polled at once.
+
+  Blocks of up to 4 are bound by latency: with more than 8 columns 2^shift warps share a row, 8 columns each. Work
+  vectors are column-major, with an even number of rows for each block row. Bytes: factors once, rhs, x, and the work
+  vectors twice. The sums of a column do not depend on other columns.
 */
 template <int RT, int NT, bool TRANS, typename V>
 __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePolicy<RT, NT>::LEAST)
@@ -509,7 +509,7 @@ PetscErrorCode SpikeBlockLUSolve_CUDA(SpikeBlockLU *lu, SpikeBlockTrans trans, P
 
   PetscFunctionBegin;
   if (!p->nb) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeBlockStream(lu->b, &stream));
+  PetscCall(SpikeStreamOr(lu->b->stream, &stream));
   if (trans != SPIKE_BLOCK_PLAIN) PetscCall(SpikeBlockLUTransposed_CUDA(lu));
   s.nb        = p->nb;
   s.bs        = (int)p->bs;

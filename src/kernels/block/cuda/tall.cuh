@@ -20,8 +20,8 @@ __device__ static __forceinline__ int SpikeBlockAxpyRow(int h, int g)
 }
 
 /*
-  Rows r to r + 8 H - 1 of X. FAST: all rows and columns of the class are there, and aligned; no load depends on a
-  branch then, and all of them travel together
+  Rows r to r + 8 H - 1 of X. FAST: all rows and columns of the kernel's shape are there and aligned, so no load depends
+  on a branch, and all are on their way together
 */
 template <int COLUMNS, bool FAST, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpyLoad(const SpikeBlockItem &t, PetscInt r,
@@ -197,7 +197,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &
   }
 }
 
-/* Where rows, columns or alignment are lacking: apart, so that its registers are not those of the other steps */
+/* For missing rows or columns, and unaligned ones. A function of its own, so that other steps have fewer registers */
 template <int COLUMNS, bool ROWS, typename V>
 __device__ static __noinline__ void SpikeBlockAxpyEdge(const SpikeBlockItem &t, PetscInt r, bool stage,
                                                        SpikeBlockSum *shared)
@@ -206,10 +206,9 @@ __device__ static __noinline__ void SpikeBlockAxpyEdge(const SpikeBlockItem &t, 
 }
 
 /*
-  Y [op] X Z. The operands of a warp come from memory as they are: lane l reads KS columns of rows (l / 4), all of them
-  consecutive with row-major blocks, and P consecutive rows of each with column-major ones; the order in which the
-  columns of X meet the rows of Z is the same in both. Bytes: X, Y once. Each row is made by one warp: its bits depend
-  on nothing else.
+  Y [op] X Z. The operands of a warp come straight from memory. Lane l reads KS columns of rows l / 4: consecutive ones
+  with row-major blocks, P consecutive rows of each with column-major ones; columns of X meet the rows of Z in the same
+  order in both. Bytes: X, Y once. One warp makes a row, whose bits depend on nothing else.
 */
 template <int COLUMNS, bool ROWS, typename V>
 __device__ static __forceinline__ void SpikeBlockAxpyLayout(const SpikeBlockItem &t, unsigned block, unsigned blocks,
@@ -238,8 +237,8 @@ __device__ static __forceinline__ void SpikeBlockAxpy(const SpikeBlockItem &t, u
 }
 
 /*
-  Tiles of X^H Z that a warp has: IT x JT; IS warps share the rows of X. Up to 4 columns: two groups of rows side by
-  side, and the sums are the blocks on the diagonal of a tile, added up
+  A warp has IT x JT tiles of X^H Z, and IS warps share the rows of X. PACKED, up to 4 columns: two groups of rows side
+  by side; the sums are the blocks on the diagonal of a tile, added up
 */
 template <int COLUMNS>
 struct SpikeBlockDotShape {
@@ -261,8 +260,8 @@ struct SpikeBlockDotStep {
 };
 
 /*
-  Pieces of a tall block as operands: lane (q, g) has value (row, column g of a tile) for NT tiles, N rows in turn.
-  Column of a tile with number g
+  Pieces of a tall block as operands: lane (q, g) has value (row, column g of a tile) for NT tiles, N rows in turn. This
+  is the column of a tile with number g
 */
 template <int NT>
 __device__ static __forceinline__ int SpikeBlockDotColumn(bool rowmajor, int tile, int g)
@@ -346,8 +345,8 @@ __device__ static __forceinline__ void SpikeBlockDotAll(const SpikeBlockItem &t,
 }
 
 /*
-  sum[k] <- the sums number threadIdx.x + k SPIKE_BLOCK_THREADS of `count` pieces, in order. With fewer sums than
-  threads, GROUPS of these have a sum, each every GROUPS-th piece; the first of them then has all of it.
+  sum[k] <- sum number threadIdx.x + k SPIKE_BLOCK_THREADS over `count` pieces, in their order. With fewer sums than
+  threads GROUPS of threads share a sum, each has every GROUPS-th piece, and the first gets all of it.
 */
 template <int SUMS, int PER, SpikeBlockLayout LAYOUT>
 __device__ static __forceinline__ void SpikeBlockDotAdd(const SpikeBlockSum *pieces, unsigned count,
@@ -405,10 +404,9 @@ __device__ static __forceinline__ bool SpikeBlockDotLeave(SpikeBlockSum *to, con
 }
 
 /*
-  Y [op] X^H Z. The operands of a warp come from memory as they are: 4 rows and 8 columns a load, with column-major
-  blocks P rows of each in one. Sums: of a warp over its rows, of the warps of a thread block in order, of those of
-  a group in order by the last of them that is done, of the groups by the last of these. Bytes: X and Z once, or X where
-  it is Z.
+  Y [op] X^H Z. The operands of a warp come straight from memory: 4 rows and 8 columns a load, with column-major blocks
+  P rows of each in one. The order of the sums: a warp's rows, the warps of a thread block, the thread blocks of a group
+  (by the last of them to end), the groups (by the last of these). Bytes: X and Z once, or X where it is Z.
 */
 template <int COLUMNS, SpikeBlockLayout LAYOUT, typename V>
 __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, unsigned block, unsigned blocks,

@@ -65,7 +65,8 @@ static PetscErrorCode SpikeBlockRun_Host(SpikeBlock *b, PetscSpikePrecision prec
                "Task %" PetscInt_FMT " has blocks of %" PetscInt_FMT " and %" PetscInt_FMT
                " columns: 1 to %d are served",
                t, s->k, s->m, SPIKE_BLOCK_MAXM);
-    (*loops->run)(s);
+    if (s->op == SPIKE_BLOCK_MULT) SpikeBlockOfSize(loops->mult, s->A->bs)(s);
+    else (*loops->run)(s);
     flops += sparse ? 2.0 * ((const SpikeBlockMatHost *)s->A->data)->bi[s->A->mb] * s->A->bs * s->A->bs * s->m
                     : 2.0 * s->n * s->k * s->m;
   }
@@ -137,7 +138,6 @@ const SpikeBlockKernels SpikeBlockKernels_Host = {.name        = "host",
                                                   .matdestroy  = SpikeBlockMatDestroy_Host,
                                                   .run         = SpikeBlockRun_Host,
                                                   .chain       = SpikeBlockChain_Host,
-                                                  .cholesky    = SpikeBlockCholesky_Host,
                                                   .lubytes     = SpikeBlockLUBytes_Host,
                                                   .lucreate    = SpikeBlockLUCreate_Host,
                                                   .ludestroy   = SpikeBlockLUDestroy_Host,

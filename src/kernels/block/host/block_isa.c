@@ -7,6 +7,9 @@
 #include "kernels/common/host/target.h"
 #include <float.h>
 
+/* X(bs) for the block sizes that have code of their own, 0 being any other */
+#define BLOCK_SIZES(X) X(0) X(1) X(2) X(3) X(4) X(8) X(16)
+
 #define BX(name)   bxd_##name
 #define BPRECISION double
 #define BSIZE      8
@@ -17,13 +20,13 @@
 #else
   #define BABS(a) __builtin_fabs(a)
 #endif
-#define E SPIKE_FIELD(double)
-#define F E
+#define E         SPIKE_FIELD(double)
+#define F         E
+#define BX_OPS    1
+#define BX_SWEEPS PetscDefined(USE_REAL_DOUBLE)
 #include "tiles.h"
+#include "sizes.h"
 #include "ops.h"
-#if defined(PETSC_USE_REAL_DOUBLE)
-  #include "sweep.h"
-#endif
 #include "undef.h"
 
 #define BX(name)   bxs_##name
@@ -36,13 +39,13 @@
 #else
   #define BABS(a) __builtin_fabsf(a)
 #endif
-#define E SPIKE_FIELD(float)
-#define F E
+#define E         SPIKE_FIELD(float)
+#define F         E
+#define BX_OPS    1
+#define BX_SWEEPS PetscDefined(USE_REAL_SINGLE)
 #include "tiles.h"
+#include "sizes.h"
 #include "ops.h"
-#if defined(PETSC_USE_REAL_SINGLE)
-  #include "sweep.h"
-#endif
 #include "undef.h"
 
 /* factors of the other precision than PetscScalar's */
@@ -57,6 +60,8 @@
   #define BSIZE      4
   #define F          SPIKE_FIELD(double)
 #endif
+#define BX_OPS    0
+#define BX_SWEEPS 1
 #include "tiles.h"
-#include "sweep.h"
+#include "sizes.h"
 #include "undef.h"

@@ -11,8 +11,8 @@ typedef struct {
 } SpikeBlockMatHost;
 
 /*
-  Factors: blocks bs x bs, column-major, those of L in the order of lj; of D, inverted, from the last row to the first,
-  and of U from the last one of uj to the first, so that the upper solve reads memory upwards too
+  Factors: column-major blocks bs x bs. L in the order of lj; D, inverted, from the last row to the first; U from the
+  last of uj to the first: so the upper solve reads memory upwards too
 */
 typedef struct {
   void        *l, *d, *u;
@@ -22,30 +22,38 @@ typedef struct {
   PetscReal    products; /* of blocks, in the last factorization */
 } SpikeBlockLUHost;
 
-/* Loops of one instruction set on numbers of one precision */
+/*
+  Functions of one instruction set, by block size: [0] is for any size, and for those whose entry is NULL. Of a
+  precision of all numbers: run() is AXPY, DOT and products with the transpose
+*/
+#define SPIKE_BLOCK_SIZES 17
 typedef struct {
   void (*run)(const SpikeBlockTask *);
-  void (*factor)(const SpikeBlockPattern *, SpikeBlockLUHost *, SpikePivot *);
+  void (*mult[SPIKE_BLOCK_SIZES])(const SpikeBlockTask *);
+  void (*factor[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, SpikeBlockLUHost *, SpikePivot *);
 } SpikeBlockLoops;
 
 /*
-  Sweeps of one instruction set with factors of one precision, for nrhs columns. lower: w <- (I + L)^-1 b, b in the
-  order of the matrix; upper: w <- (D + U)^-1 w. lowert: w <- (D + U)^-T w; uppert: w <- (I + L)^-T w; with conj the
-  conjugate transposes.
+  Sweeps with factors of one precision, for nrhs columns. lower: w <- (I + L)^-1 b, b in the order of the matrix; upper:
+  w <- (D + U)^-1 w. lowert: w <- (D + U)^-T w; uppert: w <- (I + L)^-T w; with conj the conjugate transposes.
 */
 typedef struct {
-  void (*lower)(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscInt nrhs, const PetscScalar *b,
-                PetscCount ldb, PetscScalar *w, PetscCount ldw);
-  void (*upper)(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscInt nrhs, PetscScalar *w, PetscCount ldw);
-  void (*lowert)(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscBool conj, PetscInt nrhs, PetscScalar *w,
-                 PetscCount ldw);
-  void (*uppert)(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscBool conj, PetscInt nrhs, PetscScalar *w,
-                 PetscCount ldw);
+  void (*lower[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscInt nrhs,
+                                   const PetscScalar *b, PetscCount ldb, PetscScalar *w, PetscCount ldw);
+  void (*upper[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscInt nrhs, PetscScalar *w,
+                                   PetscCount ldw);
+  void (*lowert[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscBool conj, PetscInt nrhs,
+                                    PetscScalar *w, PetscCount ldw);
+  void (*uppert[SPIKE_BLOCK_SIZES])(const SpikeBlockPattern *, const SpikeBlockLUHost *, PetscBool conj, PetscInt nrhs,
+                                    PetscScalar *w, PetscCount ldw);
 } SpikeBlockSweeps;
 
+/* The entry for blocks of bs rows */
+#define SpikeBlockOfSize(table, bs) (*((bs) < SPIKE_BLOCK_SIZES && (table)[bs] ? (table)[bs] : (table)[0]))
+
 #define SpikeBlockDeclare(isa) \
-  PETSC_INTERN const SpikeBlockLoops  SpikeBlockLoops_##isa##_double, SpikeBlockLoops_##isa##_single; \
-  PETSC_INTERN const SpikeBlockSweeps SpikeBlockSweeps_##isa##_double, SpikeBlockSweeps_##isa##_single
+  PETSC_INTERN const SpikeBlockLoops  SpikeBlockLoops_double_##isa, SpikeBlockLoops_single_##isa; \
+  PETSC_INTERN const SpikeBlockSweeps SpikeBlockSweeps_double_##isa, SpikeBlockSweeps_single_##isa
 SpikeBlockDeclare(base);
 SpikeBlockDeclare(v3);
 SpikeBlockDeclare(v4);
@@ -65,7 +73,3 @@ PETSC_INTERN PetscErrorCode SpikeBlockLUGet_Host(SpikeBlockLU *, PetscScalar *, 
 
 /* fill.c */
 PETSC_INTERN PetscErrorCode SpikeBlockLUFill_Host(SpikeBlockLU *, const SpikeBlockCSR *, SpikeBlockFillStats *);
-
-/* small.c */
-PETSC_INTERN PetscErrorCode SpikeBlockCholesky_Host(SpikeBlock *, PetscSpikePrecision, PetscInt, PetscInt, const void *,
-                                                    PetscBool, void *, void *, PetscReal, PetscInt *);

@@ -3,31 +3,16 @@
 #include "host.h"
 #include "kernels/common/host/factors.h"
 
-#define SpikeBlockTables(isa) \
-  { \
-    {&SpikeBlockLoops_##isa##_double, &SpikeBlockLoops_##isa##_single}, \
-    { \
-      &SpikeBlockSweeps_##isa##_double, &SpikeBlockSweeps_##isa##_single \
-    } \
-  }
-
-static const struct {
-  const SpikeBlockLoops  *loops[2];
-  const SpikeBlockSweeps *sweeps[2];
-} tables[] = {SpikeBlockTables(base),
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-              SpikeBlockTables(v3), SpikeBlockTables(v4)
-#endif
-};
-
 const SpikeBlockLoops *SpikeBlockLoopsGet(PetscSpikePrecision precision)
 {
-  return tables[SpikeISAGet()].loops[precision];
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? SpikeISAOf(&SpikeBlockLoops_double)
+                                                   : SpikeISAOf(&SpikeBlockLoops_single);
 }
 
 const SpikeBlockSweeps *SpikeBlockSweepsGet(PetscSpikePrecision precision)
 {
-  return tables[SpikeISAGet()].sweeps[precision];
+  return precision == PETSC_SPIKE_PRECISION_DOUBLE ? SpikeISAOf(&SpikeBlockSweeps_double)
+                                                   : SpikeISAOf(&SpikeBlockSweeps_single);
 }
 
 static size_t BlockBytes(const SpikeBlockLU *lu)
@@ -111,7 +96,7 @@ PetscErrorCode SpikeBlockLUFactor_Host(SpikeBlockLU *lu, SpikePivot *pivot)
   pivot->nboost   = 0;
   pivot->badrow   = -1;
   pivot->badvalue = 0.0;
-  (*SpikeBlockLoopsGet(lu->precision)->factor)(lu->p, h, pivot);
+  SpikeBlockOfSize(SpikeBlockLoopsGet(lu->precision)->factor, lu->p->bs)(lu->p, h, pivot);
   PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * h->products * lu->p->bs * lu->p->bs * lu->p->bs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,12 +132,12 @@ PetscErrorCode SpikeBlockLUSolve_Host(SpikeBlockLU *lu, SpikeBlockTrans trans, P
 
     m = PetscMin(batch, nrhs - c);
     if (trans == SPIKE_BLOCK_PLAIN) {
-      (*sweep->lower)(p, h, m, bc, ldb, w, ldw);
-      (*sweep->upper)(p, h, m, w, ldw);
+      SpikeBlockOfSize(sweep->lower, p->bs)(p, h, m, bc, ldb, w, ldw);
+      SpikeBlockOfSize(sweep->upper, p->bs)(p, h, m, w, ldw);
     } else {
       if (bc != w) Gather(p, p->oldrow, m, bc, ldb, w, ldw);
-      (*sweep->lowert)(p, h, conj, m, w, ldw);
-      (*sweep->uppert)(p, h, conj, m, w, ldw);
+      SpikeBlockOfSize(sweep->lowert, p->bs)(p, h, conj, m, w, ldw);
+      SpikeBlockOfSize(sweep->uppert, p->bs)(p, h, conj, m, w, ldw);
     }
     if (p->newrow) Gather(p, p->newrow, m, w, ldw, xc, ldx);
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  ops.h: operations on tall blocks and the factorization, all numbers of type E = F; included for each E, behind
-  tiles.h
+  ops.h: operations on tall blocks, products with the transpose of a matrix, all numbers of type E = F; included for
+  each E, behind sizes.h
 */
 #define BO_ROWS 256 /* rows of tall blocks that meet all columns while they are in cache */
 #define BO_COPY 64  /* where they are copied */
@@ -35,8 +35,8 @@ static void BX(axpy)(const SpikeBlockTask *t)
       x = copy;
     }
     y0 = t->mode == SPIKE_BLOCK_SET ? NULL : y;
-    if (t->rowmajor) BX(gemm)(0, m, rows, sub, 0, 0, 1, NULL, 0, small, m, k, NULL, 0, x, 1, ld, y0, t->ldy, y, t->ldy);
-    else BX(gemm)(0, rows, m, sub, 0, 0, 1, NULL, 0, x, ld, k, NULL, 0, Z, 1, t->ldz, y0, t->ldy, y, t->ldy);
+    if (t->rowmajor) BX(gemm0)(m, rows, sub, 0, 0, 1, NULL, 0, small, m, k, NULL, 0, x, 1, ld, y0, t->ldy, y, t->ldy);
+    else BX(gemm0)(rows, m, sub, 0, 0, 1, NULL, 0, x, ld, k, NULL, 0, Z, 1, t->ldz, y0, t->ldy, y, t->ldy);
   }
 }
 
@@ -128,7 +128,7 @@ static void BX(dot)(const SpikeBlockTask *t)
     const E       *x    = (const E *)t->X + i * (t->rowmajor ? t->ldx : 1),
             *z          = (const E *)t->Z + i * (t->rowmajor ? t->ldz : 1);
 
-    if (t->rowmajor) BX(gemm)(0, k, m, 0, 1, 0, 1, NULL, 0, x, t->ldx, rows, NULL, 0, z, t->ldz, 1, g, k, g, k);
+    if (t->rowmajor) BX(gemm0)(k, m, 0, 1, 0, 1, NULL, 0, x, t->ldx, rows, NULL, 0, z, t->ldz, 1, g, k, g, k);
     else BX(dotcolumns)(rows, k, m, x, t->ldx, z, t->ldz, g);
   }
   for (PetscInt c = 0; c < m; c++) {
@@ -139,60 +139,6 @@ static void BX(dot)(const SpikeBlockTask *t)
          : t->mode == SPIKE_BLOCK_ADD ? *y + g[c * k + a]
                                       : *y - g[c * k + a];
     }
-  }
-}
-
-/* Y [op] A X by rows of A. Row-major: Y^T [op] X^T A^T, so that vectors lie along the m columns */
-SPIKE_INLINE void BX(mult_)(const int constant, const PetscInt bs, const SpikeBlockTask *t)
-{
-  const SpikeBlockMatHost *h    = (const SpikeBlockMatHost *)t->A->data;
-  const PetscCount         step = (PetscCount)bs * bs;
-  const E                 *X = (const E *)t->X, *A = (const E *)t->A->a;
-  E                       *Y   = (E *)t->Y;
-  const PetscInt           sub = t->mode == SPIKE_BLOCK_SUB;
-
-  for (PetscInt i = 0; i < t->A->mb; i++) {
-    const PetscInt first = h->bi[i], count = h->bi[i + 1] - first;
-
-    if (t->rowmajor) {
-      E *y = Y + (PetscCount)i * bs * t->ldy;
-
-      BX(gemm)
-      (0, t->m, bs, sub, 0, 0, count, h->bj + first, bs * t->ldx, X, t->ldx, bs, NULL, step, A + first * step, bs, 1,
-       t->mode == SPIKE_BLOCK_SET ? NULL : y, t->ldy, y, t->ldy);
-    } else {
-      E *y = Y + (PetscCount)i * bs;
-
-      BX(gemm)
-      (constant, bs, t->m, sub, 0, 0, count, NULL, step, A + first * step, bs, bs, h->bj + first, bs, X, 1, t->ldx,
-       t->mode == SPIKE_BLOCK_SET ? NULL : y, t->ldy, y, t->ldy);
-    }
-  }
-}
-
-static void BX(mult)(const SpikeBlockTask *t)
-{
-  switch (t->A->bs) {
-  case 1:
-    BX(mult_)(1, 1, t);
-    break;
-  case 2:
-    BX(mult_)(1, 2, t);
-    break;
-  case 3:
-    BX(mult_)(1, 3, t);
-    break;
-  case 4:
-    BX(mult_)(1, 4, t);
-    break;
-  case 8:
-    BX(mult_)(1, 8, t);
-    break;
-  case 16:
-    BX(mult_)(1, 16, t);
-    break;
-  default:
-    BX(mult_)(0, t->A->bs, t);
   }
 }
 
@@ -218,16 +164,16 @@ static void BX(multt)(const SpikeBlockTask *t)
       for (PetscInt k = 0; k < count; k++) {
         E *y = Y + (PetscCount)h->bj[first + k] * bs * t->ldy;
 
-        BX(gemm)
-        (0, t->m, bs, sub, 0, conj, 1, NULL, 0, X + (PetscCount)i * bs * t->ldx, t->ldx, bs, NULL, 0,
+        BX(gemm0)
+        (t->m, bs, sub, 0, conj, 1, NULL, 0, X + (PetscCount)i * bs * t->ldx, t->ldx, bs, NULL, 0,
          A + (first + k) * step, 1, bs, y, t->ldy, y, t->ldy);
       }
     } else {
       for (PetscInt c = 0; c < t->m; c++) {
         const E *x = X + (PetscCount)i * bs + c * t->ldx;
 
-        if (sub) BX(scatter)(bs, 1, conj, count, h->bj + first, A + first * step, x, Y + c * t->ldy);
-        else BX(scatter)(bs, 0, conj, count, h->bj + first, A + first * step, x, Y + c * t->ldy);
+        if (sub) BX(scatter0)(bs, 1, conj, count, h->bj + first, A + first * step, x, Y + c * t->ldy);
+        else BX(scatter0)(bs, 0, conj, count, h->bj + first, A + first * step, x, Y + c * t->ldy);
       }
     }
   }
@@ -237,143 +183,16 @@ static void BX(run)(const SpikeBlockTask *t)
 {
   if (t->op == SPIKE_BLOCK_AXPY) BX(axpy)(t);
   else if (t->op == SPIKE_BLOCK_DOT) BX(dot)(t);
-  else if (t->op == SPIKE_BLOCK_MULT) BX(mult)(t);
   else BX(multt)(t);
 }
 
-/*
-  a <- a^-1 by Gauss-Jordan elimination in place, with row exchanges; row: of the matrix, of the first row of the block.
-  In step c, with pivot row c and f the column c before it:
-  a_cj <- a_cj / f_c,  a_rj <- a_rj - f_r a_cj,  column c <- [-f / f_c with 1 / f_c on the diagonal].
-*/
-SPIKE_INLINE void BX(invert_)(const PetscInt bs, E *restrict a, PetscInt row, SpikePivot *pivot)
-{
-  PetscInt swapped[SPIKE_BLOCK_MAXBS];
-  E        f[SPIKE_BLOCK_MAXBS];
-
-  for (PetscInt c = 0; c < bs; c++) {
-    BREAL    largest = -1;
-    PetscInt p       = c;
-    E        inv, v;
-
-    for (PetscInt r = c; r < bs; r++) {
-      const BREAL size = BABS(a[c * bs + r]);
-
-      if (size > largest || size != size) { /* what is not a number is found */
-        largest = size;
-        p       = r;
-        if (size != size) break;
-      }
-    }
-    swapped[c] = p;
-    if (p != c) {
-      for (PetscInt j = 0; j < bs; j++) {
-        const E s     = a[j * bs + c];
-        a[j * bs + c] = a[j * bs + p];
-        a[j * bs + p] = s;
-      }
-    }
-    v = a[c * bs + c];
-    if (!((PetscReal)largest > pivot->tol) || !(largest <= BMAX)) {
-      if (pivot->boost > 0 && largest <= BMAX) {
-        v = largest > 0 ? v * (E)((BREAL)pivot->boost / largest) : (E)pivot->boost;
-        pivot->nboost++;
-      } else {
-        if (pivot->badrow < 0) {
-          pivot->badrow   = row + c;
-          pivot->badvalue = (PetscReal)largest;
-        }
-        v = 1;
-      }
-    }
-    inv = (E)1 / v;
-    for (PetscInt r = 0; r < bs; r++) f[r] = a[c * bs + r];
-    f[c] = 0;
-    for (PetscInt j = 0; j < bs; j++) {
-      const E s = BT_MUL(a[j * bs + c], inv);
-
-      if (j == c) continue;
-      for (PetscInt r = 0; r < bs; r++) a[j * bs + r] -= BT_MUL(f[r], s);
-      a[j * bs + c] = s;
-    }
-    for (PetscInt r = 0; r < bs; r++) a[c * bs + r] = -BT_MUL(f[r], inv);
-    a[c * bs + c] = inv;
-  }
-  for (PetscInt c = bs - 1; c >= 0; c--) {
-    const PetscInt p = swapped[c];
-
-    if (p == c) continue;
-    for (PetscInt r = 0; r < bs; r++) {
-      const E s     = a[c * bs + r];
-      a[c * bs + r] = a[p * bs + r];
-      a[p * bs + r] = s;
-    }
-  }
-}
-
-SPIKE_INLINE void BX(factor_)(const int constant, const PetscInt bs, const SpikeBlockPattern *p, SpikeBlockLUHost *h,
-                              SpikePivot *pivot)
-{
-  const PetscCount step = (PetscCount)bs * bs, nu = p->ui[p->nb];
-  E               *l = (E *)h->l, *d = (E *)h->d, *u = (E *)h->u, **where = (E **)h->where;
-  E                t[SPIKE_BLOCK_MAXBS * SPIKE_BLOCK_MAXBS];
-
-  h->products = 0;
-  for (PetscInt i = 0; i < p->nb; i++) {
-    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) where[p->lj[k]] = l + k * step;
-    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) where[p->uj[k]] = u + (nu - 1 - k) * step;
-    where[i] = d + (p->nb - 1 - i) * step;
-    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) {
-      const PetscInt r   = p->lj[k];
-      E             *lik = l + k * step;
-
-      for (PetscInt e = 0; e < step; e++) t[e] = lik[e];
-      BX(gemm)
-      (constant, bs, bs, 0, 0, 0, 1, NULL, 0, t, bs, bs, NULL, 0, d + (p->nb - 1 - r) * step, 1, bs, NULL, 0, lik, bs);
-      for (PetscInt q = p->ui[r]; q < p->ui[r + 1]; q++) {
-        E *to = where[p->uj[q]];
-
-        if (!to) continue;
-        BX(gemm)
-        (constant, bs, bs, 1, 0, 0, 1, NULL, 0, lik, bs, bs, NULL, 0, u + (nu - 1 - q) * step, 1, bs, to, bs, to, bs);
-        h->products++;
-      }
-    }
-    for (PetscInt k = p->li[i]; k < p->li[i + 1]; k++) where[p->lj[k]] = NULL;
-    for (PetscInt k = p->ui[i]; k < p->ui[i + 1]; k++) where[p->uj[k]] = NULL;
-    where[i] = NULL;
-    h->products += p->li[i + 1] - p->li[i] + 1; /* and the inverse */
-    BX(invert_)(bs, d + (p->nb - 1 - i) * step, i * bs, pivot);
-  }
-}
-
-static void BX(factor)(const SpikeBlockPattern *p, SpikeBlockLUHost *h, SpikePivot *pivot)
-{
-  switch (p->bs) {
-  case 1:
-    BX(factor_)(1, 1, p, h, pivot);
-    break;
-  case 2:
-    BX(factor_)(1, 2, p, h, pivot);
-    break;
-  case 3:
-    BX(factor_)(1, 3, p, h, pivot);
-    break;
-  case 4:
-    BX(factor_)(1, 4, p, h, pivot);
-    break;
-  case 8:
-    BX(factor_)(1, 8, p, h, pivot);
-    break;
-  case 16:
-    BX(factor_)(1, 16, p, h, pivot);
-    break;
-  default:
-    BX(factor_)(0, p->bs, p, h, pivot);
-  }
-}
-
-const SpikeBlockLoops SPIKE_PASTE3(SpikeBlockLoops_, SPIKE_ISA, BPRECISION) = {.run = BX(run), .factor = BX(factor)};
+#define MULT(bs)   [bs] = BX(mult##bs),
+#define FACTOR(bs) [bs] = BX(factor##bs),
+const SpikeBlockLoops SPIKE_PASTE3(SpikeBlockLoops_, BPRECISION, SPIKE_ISA) = {.run    = BX(run),
+                                                                               .mult   = {BLOCK_SIZES(MULT)},
+                                                                               .factor = {BLOCK_SIZES(FACTOR)}};
+#undef MULT
+#undef FACTOR
 #undef BO_V
 #undef BO_W
 #undef BO_GET

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  tiles.h: tiles of tile.h for all widths of vectors, and products of any number of rows made of them; included
-  for each pair of E and F, with BX(name) as prefix of names
+  tiles.h: tiles of tile.h for all widths of vectors, and products of any number of rows made of them; included for
+  each pair of E and F, with BX(name) as prefix of names
 */
 #define BX_SUB  1
 #define BX_DOWN 2
@@ -118,7 +118,7 @@ SPIKE_INLINE PetscInt BX(take)(PetscInt rest)
   return rest <= 4 * BX_WIDEST ? rest : rest < 5 * BX_WIDEST ? 2 * BX_WIDEST : 4 * BX_WIDEST;
 }
 
-/* The product for M rows and NC = 1 or 4 columns (or 2); M is a constant where it is to be fast */
+/* The product for any number M of rows and NC = 1 or 4 columns */
 SPIKE_INLINE void BX(product)(const int NC, PetscInt M, BX_PARAMS)
 {
   for (PetscInt m = 0, take; m < M; m += take) {
@@ -129,8 +129,8 @@ SPIKE_INLINE void BX(product)(const int NC, PetscInt M, BX_PARAMS)
 #undef BX_CASE
 #undef BX_ARGS
 
+/* Its four kinds, each compiled once */
 #define BX_ARGS mode, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc
-
 static __attribute__((noinline, unused)) void BX(add1)(PetscInt M, BX_PARAMS)
 {
   BX(product)(1, M, mode & BX_DOWN, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
@@ -150,56 +150,3 @@ static __attribute__((noinline, unused)) void BX(sub4)(PetscInt M, BX_PARAMS)
 {
   BX(product)(4, M, mode | BX_SUB, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B, rs, cs, C0, ldc0, C, ldc);
 }
-
-/* NC = 1 or 4; constant: M is one, and the code is made for it */
-SPIKE_INLINE void BX(columns)(const int constant, const int NC, PetscInt M, BX_PARAMS)
-{
-  if (constant) BX(product)(NC, M, BX_ARGS);
-  else if (NC == 4 && mode & BX_SUB) BX(sub4)(M, BX_ARGS);
-  else if (NC == 4) BX(add4)(M, BX_ARGS);
-  else if (mode & BX_SUB) BX(sub1)(M, BX_ARGS);
-  else BX(add1)(M, BX_ARGS);
-}
-
-/* Any number N of columns */
-SPIKE_INLINE void BX(gemm)(const int constant, PetscInt M, PetscInt N, BX_PARAMS)
-{
-  PetscInt c = 0;
-
-  for (; c + 4 <= N; c += 4) BX(columns)
-  (constant, 4, M, mode, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B + c * cs, rs, cs,
-   C0 ? C0 + c * ldc0 : NULL, ldc0, C + c * ldc, ldc);
-  for (; c < N; c++) BX(columns)
-  (constant, 1, M, mode, conja, conjb, count, ai, astep, A, lda, K, bi, bstep, B + c * cs, rs, cs,
-   C0 ? C0 + c * ldc0 : NULL, ldc0, C + c * ldc, ldc);
-}
-
-/*
-  y_(jk) <- y_(jk) +- A_k^T x, or A_k^H x, of count blocks M x M with columns j[k], y_j at y + j M; BX_BACK: the blocks
-  lie from the last to the first
-*/
-#define BX_CASE(w, nv) \
-  if (take <= (nv) * (w)) { \
-    BX(v##w) xv[nv]; \
-\
-    BX(expand##w)(nv, (int)take, x + m, xv); \
-    for (PetscInt s = 0; s < count; s++) { \
-      const PetscInt k = mode & BX_DOWN ? count - 1 - s : s; \
-\
-      BX(dots##w) \
-      (nv, (int)take, mode & BX_SUB, conja, A + (mode & BX_BACK ? count - 1 - k : k) * (PetscCount)M * M + m, M, M, \
-       xv, y + (PetscCount)(j ? j[k] : k) * M); \
-    } \
-    continue; \
-  }
-SPIKE_INLINE void BX(scatter)(PetscInt M, const int mode, int conja, PetscInt count, const PetscInt *j, const F *A,
-                              const E *x, E *y)
-{
-  for (PetscInt m = 0, take; m < M; m += take) {
-    take = BX(take)(M - m);
-    BX_DISPATCH
-  }
-}
-#undef BX_CASE
-#undef BX_ARGS
-#undef BX_TILE

@@ -6,6 +6,10 @@
 #undef BX_CASES2
 #undef BX_CASES4
 #undef BX_PARAMS
+#undef BX_ARGS
+#undef BX_TILE
+#undef BX_OPS
+#undef BX_SWEEPS
 #undef BX_SUB
 #undef BX_DOWN
 #undef BX_BACK

@@ -5,9 +5,9 @@
 #include "scalar.cuh"
 
 /*
-  BYTES bytes from the device's memory to that of the block, without a stop at registers; there after one of the waits
-  below for the thread that copies, after a barrier behind it for the others; 2 bytes at once. PAST: 16 bytes do not
-  stay in the L1 cache.
+  Copies BYTES bytes from global to shared memory, not by way of registers. They are there after one of the waits below
+  for the thread that copies, after a barrier behind it for the others; 2 bytes are there at once. PAST: 16 bytes that
+  do not stay in the L1 cache.
 */
 template <int BYTES, bool PAST = false>
 __device__ static inline void SpikeCopyAsync(void *to, const void *from)
@@ -55,8 +55,8 @@ __device__ static inline void SpikePrefetch(const void *a)
 }
 
 /*
-  An mbarrier in shared memory: a phase of it ends with the arrival of `count`. Parity 0 is the first phase's, 1 the
-  next one's, and so on. What threads wrote to shared memory before they arrived is seen by those that waited.
+  An mbarrier in shared memory: a phase ends with the arrival of `count`. Parity 0 is the first phase, 1 the next, and
+  so on. Threads that waited see what others wrote to shared memory before they arrived.
 */
 __device__ static inline unsigned int SpikeMbarrierAddress(const unsigned long long *barrier)
 {
@@ -70,10 +70,7 @@ __device__ static inline void SpikeMbarrierInit(unsigned long long *barrier, int
 #endif
 }
 
-/*
-  By each lane for itself: compute-sanitizer's racecheck does not follow what one lane does for its warp behind a
-  __syncwarp(), nor bar.arrive
-*/
+/* Each lane arrives for itself: racecheck of compute-sanitizer follows neither __syncwarp() nor bar.arrive */
 __device__ static inline void SpikeMbarrierArrive(unsigned long long *barrier)
 {
 #if __CUDA_ARCH__ >= 800

@@ -3,9 +3,9 @@
 #pragma once
 
 /*
-  Whether this thread block is the last of `blocks` that call this with the ticket, which is 0 before the first one and
-  behind the last. The last one sees what thread 0 of each has written, and what its other threads have written before a
-  barrier that the caller puts in front.
+  Whether this thread block is the last of `blocks` that call this with the ticket, which is 0 before the first call and
+  after the last. The last one sees what thread 0 of each has written, and what other threads have written where the
+  caller has a barrier in front.
 */
 __device__ static __forceinline__ bool SpikeIsLastThreadBlock(unsigned int *ticket, unsigned int blocks)
 {

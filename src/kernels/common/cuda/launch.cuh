@@ -5,17 +5,16 @@
 #include "fit.cuh"
 
 /*
-  A kernel that SpikeLaunchBehind() launches begins while the one in front still runs, as far as there is room for its
-  blocks, or else when that one ends, but without the time of a launch (programmatic dependent launch; in a graph an
-  edge of that kind). Every thread of it calls SpikeAwait() before it reads what kernels in front have written, writes
-  anything, or ends:
-  then all that is in front is complete, for each kernel has waited so. What setup has left may be read before, as a
-  host has waited between. SpikeRelease() lets the next kernel begin, when all blocks have called it or have ended;
-  without it that is the end. Neither changes what is computed, and both do nothing in an ordinary launch.
+  SpikeLaunchBehind() launches a kernel that begins while the one in front still runs, as far as there is room, or else
+  when that one ends, but without the time of a launch (programmatic dependent launch; in a graph an edge of that kind).
+  Every thread calls SpikeAwait() before it reads what kernels in front have written, before it writes anything, and
+  before it ends: then all work in front is complete, for each kernel has waited so. Results of setup may be read
+  before, as a host has waited between. SpikeRelease() lets the next kernel begin, when all thread blocks have called it
+  or have ended; without it that is the end. Neither changes what is computed; both do nothing in an ordinary launch.
 
-  Blocks that come early take the first places that become free, and so are not spread evenly: on an H200 sweeps that
-  called SpikeRelease() at their beginning made an apply at N = 1e6, K = 32 take 0.235 ms, not 0.183. Kernels whose
-  blocks are as many as a device holds at once are not released early.
+  Early thread blocks take the first places that become free, and so are not spread evenly over the device: sweeps that
+  called SpikeRelease() at their beginning were slower by a quarter. Kernels with as many thread blocks as the device
+  holds at once do not release early.
 */
 __device__ static __forceinline__ void SpikeRelease(void)
 {

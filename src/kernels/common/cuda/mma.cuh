@@ -9,8 +9,8 @@
 
 /*
   C (8 x 8) += A (8 x 4) B (4 x 8) by a warp. Lane l has A(l / 4, l % 4), B(l % 4, l / 4) and C(l / 4, 2 (l % 4) + e), e
-  = 0, 1. This shape runs at half of the tensor cores' rate, which is that of the ordinary units; what it saves is
-  operands: they come straight from memory, and none goes through shared memory.
+  = 0, 1. This shape is as fast as the ordinary units, half of the tensor cores' rate; its gain is that operands come
+  straight from memory, not through shared memory.
 */
 __device__ static __forceinline__ void SpikeMMAReal(double c[2], double a, double b)
 {

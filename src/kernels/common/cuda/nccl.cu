@@ -36,11 +36,10 @@ static struct {
     } while (0)
 
 /*
-  A communicator of NCCL takes a few tenths of a second to make: one serves all communicators of MPI that have the same
-  ranks in the same order, on the same devices, of links of one number, until PetscFinalize(). Its messages travel on a
-  stream of its own, beside what the device works on meanwhile, and beside those of other numbers. Of these none waits
-  for ever: all ranks enqueue them in one order, and no kernel that has to be on the device as a whole waits for
-  messages behind it
+  A communicator of NCCL, which takes a few tenths of a second to make. One serves all communicators of MPI with the
+  same ranks in the same order on the same devices, for links of one number, until PetscFinalize(). Its messages travel
+  on a stream of its own, beside other work of the device and messages of other numbers. None waits for ever: all ranks
+  enqueue them in one order, and no cooperative kernel waits for messages behind it
 */
 typedef struct SpikeNetwork SpikeNetwork;
 struct SpikeNetwork {
@@ -67,7 +66,7 @@ static bool SpikeLookUp_Private(const char *name, void *function)
   return address != NULL;
 }
 
-/* A library that lacks a function is no library, the second time too */
+/* Whether NCCL is there with all functions; looked for once */
 static bool SpikeLoadNCCL_Private(void)
 {
   static bool tried = false, usable = false;
@@ -128,7 +127,7 @@ static PetscErrorCode SpikeNetworksDestroy_Private(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collective: what all ranks have is taken, else a new one made */
+/* Collective: the network that all ranks have, else a new one */
 static PetscErrorCode SpikeNetworkGet_Private(MPI_Comm comm, PetscInt number, SpikeNetwork **network)
 {
   SpikeNetwork *n;
@@ -224,7 +223,7 @@ PetscErrorCode SpikeLinkExchange_CUDA(void *link, cudaStream_t stream, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is enqueued from now on comes behind the messages */
+/* Work enqueued after this call comes behind the messages */
 PetscErrorCode SpikeLinkWait_CUDA(void *link, cudaStream_t stream)
 {
   PetscFunctionBegin;

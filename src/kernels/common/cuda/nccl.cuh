@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* nccl.cuh: messages by NCCL on behalf of any stream : what exchange() and wait() of the table do for that of a band */
+/* nccl.cuh: messages by NCCL on behalf of any stream */
 #pragma once
 
 #include "scalar.cuh"

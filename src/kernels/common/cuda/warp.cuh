@@ -8,14 +8,19 @@
 
 #define SPIKE_WARP 0xffffffffu
 
-__device__ static inline PetscScalar SpikeShfl(PetscScalar v, int lane)
+template <typename V>
+__device__ static inline V SpikeShfl(V v, int lane)
 {
-#if defined(PETSC_USE_COMPLEX)
-  return PetscScalar(__shfl_sync(SPIKE_WARP, v.real(), lane), __shfl_sync(SPIKE_WARP, v.imag(), lane));
-#else
   return __shfl_sync(SPIKE_WARP, v, lane);
-#endif
 }
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename R>
+__device__ static inline thrust::complex<R> SpikeShfl(thrust::complex<R> v, int lane)
+{
+  return thrust::complex<R>(__shfl_sync(SPIKE_WARP, v.real(), lane), __shfl_sync(SPIKE_WARP, v.imag(), lane));
+}
+#endif
 
 /* Sum over the lanes, the same order in each of them */
 __device__ static inline PetscScalar SpikeWarpSum(PetscScalar v)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* target.h: what files share that are compiled for each instruction set */
+/* target.h: what files that are compiled for each instruction set share */
 #pragma once
 
 #if !defined(SPIKE_ISA)

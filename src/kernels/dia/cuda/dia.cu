@@ -10,7 +10,7 @@ static PetscErrorCode SpikeDIATables_CUDA(SpikeDIA *A)
 
   PetscFunctionBegin;
   if (!A->count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   PetscCall(PetscMalloc1(A->count, &table));
   for (PetscInt d = 0; d < A->count; d++) {
     SpikeDIATable *t = &table[d];
@@ -51,10 +51,7 @@ static PetscErrorCode SpikeDIADestroy_CUDA(SpikeDIA *A)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFree(A->val));
-  PetscCallCUDA(cudaFree(h->offset));
-  PetscCallCUDA(cudaFree(h->table));
-  PetscCallCUDA(cudaFree(h->work));
+  PetscCall(SpikeFree_CUDA(A->val, h->offset, h->table, h->work));
   A->val = NULL;
   PetscCall(PetscFree(A->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,7 +78,7 @@ static PetscErrorCode SpikeDIAMove_CUDA(void *given, PetscBool tobackend, void *
 
   PetscFunctionBegin;
   if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStreamOr(given, &stream));
+  PetscCall(SpikeStreamOr(given, &stream));
   PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, tobackend ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   if (tobackend) PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
@@ -98,7 +95,7 @@ static PetscErrorCode SpikeDIAGet_CUDA(const SpikeDIA *A, PetscInt begin, PetscI
 
   PetscFunctionBegin;
   if (begin >= end || !A->count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   PetscCall(PetscMalloc1((PetscCount)A->count * (end - begin), &pieces));
   PetscCallCUDA(cudaMemcpy2DAsync(pieces, width, A->val + begin, (size_t)SpikeDIALd(A) * sizeof(PetscScalar), width,
                                   (size_t)A->count, cudaMemcpyDeviceToHost, stream));
@@ -119,7 +116,7 @@ static PetscErrorCode SpikeDIAPut_CUDA(SpikeDIA *A, PetscInt begin, PetscInt end
 
   PetscFunctionBegin;
   if (begin >= end || !A->count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   PetscCall(PetscMalloc1((PetscCount)A->count * (end - begin), &pieces));
   for (PetscInt d = 0; d < A->count; d++)
     for (PetscInt r = 0; r < end - begin; r++)

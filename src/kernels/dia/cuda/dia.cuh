@@ -2,6 +2,7 @@
 /* dia.cuh: what the files of the CUDA backend of dia.h share: the sum of a row, and the tables on the device */
 #pragma once
 
+#include "kernels/common/cuda/memory.cuh"
 #include "kernels/common/cuda/warp.cuh"
 #include "kernels/dia/dia.h"
 
@@ -15,8 +16,8 @@
 #define SPIKE_DIA_WORK 65536 /* numbers that sums() fetches at once */
 
 /*
-  Entries of a row that are on their way at once: stencils of 27, 9, 7, 5 and 3 points in whole batches. What a short
-  row has not got is not read
+  Entries of a row that are on their way at once: rows of 27, 9, 7, 5 and 3 points in whole batches; of a shorter row
+  nothing is read beyond its end
 */
 #if defined(PETSC_USE_COMPLEX)
   #define SPIKE_MULT_BATCH 5
@@ -25,9 +26,9 @@
 #endif
 
 /*
-  sum += a_d b_d over the numbers d = t, t + T, ... < count, in this order: entry(d, there, &a, &b) reads both, or
-  nothing and gives zeros where `there` is false; those of a batch are on their way at once. One product by diagonals:
-  those of krylov.h, those of matrices and their transposes
+  sum += a_d b_d over d = t, t + T, ... < count, in this order. entry(d, there, &a, &b) reads both; where `there` is
+  false it reads nothing and gives zeros. Those of a batch are on their way at once. All products by diagonals use it:
+  of krylov.h, of matrices and of transposed ones
 */
 template <int T, typename E>
 __device__ static __forceinline__ PetscScalar SpikeDIASum(int t, int count, PetscScalar sum, E &&entry)
@@ -44,12 +45,19 @@ __device__ static __forceinline__ PetscScalar SpikeDIASum(int t, int count, Pets
 }
 
 /*
-  Of each diagonal: the rows first <= i < own have columns in ghost[i + offset + below], own <= i < upper have the
-  rank's own, upper <= i < last those in ghost[i + offset + above]
+  Of a diagonal: rows first <= i < own have their columns in ghost[i + offset + below], own <= i < upper are the rank's
+  own, upper <= i < last in ghost[i + offset + above]
 */
 typedef struct {
   PetscInt offset, first, own, upper, last, below, above;
 } SpikeDIATable;
+
+/* Column of row i, first <= i < last, in x or in ghost */
+__device__ static __forceinline__ PetscScalar SpikeDIAEntry(const SpikeDIATable &t, PetscInt i, const PetscScalar *x,
+                                                            const PetscScalar *ghost)
+{
+  return i >= t.own && i < t.upper ? x[i + t.offset] : ghost[i + t.offset + (i < t.own ? t.below : t.above)];
+}
 
 /* What SpikeDIA.data points to */
 typedef struct {
@@ -61,22 +69,6 @@ typedef struct {
 static inline PetscInt64 SpikeDIALd(const SpikeDIA *A)
 {
   return ((PetscInt64)A->n + 31) / 32 * 32;
-}
-
-/* The stream of the caller, else PETSc's current one */
-static inline PetscErrorCode SpikeDIAStreamOr(void *given, cudaStream_t *stream)
-{
-  PetscFunctionBegin;
-  if (given) *stream = (cudaStream_t)given;
-  else PetscCall(PetscGetCurrentCUDAStream(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static inline PetscErrorCode SpikeDIAStream(const SpikeDIA *A, cudaStream_t *stream)
-{
-  PetscFunctionBegin;
-  PetscCall(SpikeDIAStreamOr(A->stream, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Blocks for n numbers, a thread each; at least one, which finds nothing to do */
@@ -93,7 +85,7 @@ static PetscErrorCode SpikeDIALaunch(const SpikeDIA *A, PetscInt64 n, void (*ker
 
   PetscFunctionBegin;
   if (n < 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   kernel<<<SpikeDIABlocks(n), SPIKE_DIA_THREADS, 0, stream>>>(arguments...);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -102,15 +94,6 @@ static PetscErrorCode SpikeDIALaunch(const SpikeDIA *A, PetscInt64 n, void (*ker
 __device__ static __forceinline__ PetscInt64 SpikeDIAThread(void)
 {
   return (PetscInt64)blockIdx.x * SPIKE_DIA_THREADS + threadIdx.x;
-}
-
-__device__ static __forceinline__ PetscScalar SpikeDIAConj(PetscScalar a)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return PetscScalar(a.real(), -a.imag());
-#else
-  return a;
-#endif
 }
 
 /* mult.cu */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   halo.cu: messages of a halo between devices: by NCCL where each rank has a device of its own, by MPI from the memory
-  of the device where MPI can, else through memory of the host. Each group of messages has streams, events and a
+  of the device where MPI can, else by way of the host's memory. Each group of messages has streams, events and a
   communicator of its own.
 
-  Everything before a product is in front of `packed`, and what comes is behind it: neither a message nor a halo is
-  written before the kernels of the product before have read them.
+  The event `packed` is behind all work before a product, and what is received is written behind it: no message and no
+  halo is overwritten before the kernels of the product before have read it.
 */
 #include "dia.cuh"
 #include "kernels/common/cuda/nccl.cuh"
@@ -140,7 +140,7 @@ PetscErrorCode SpikeDIALeave_CUDA(void *given, SpikeDIALink *link, PetscInt grou
   cudaStream_t            stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStreamOr(given, &stream));
+  PetscCall(SpikeStreamOr(given, &stream));
   PetscCallCUDA(cudaEventRecord(g->packed, stream));
   if (l->aware) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaStreamWaitEvent(g->stream, g->packed, 0));
@@ -164,7 +164,7 @@ PetscErrorCode SpikeDIAExchange_CUDA(void *given, SpikeDIALink *link, PetscInt g
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStreamOr(given, &stream));
+  PetscCall(SpikeStreamOr(given, &stream));
   PetscCall(SpikeLinkExchange_CUDA(((SpikeDIALinkCUDA *)link->data)->group[group].nccl, stream, count, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,7 +176,7 @@ PetscErrorCode SpikeDIAArrive_CUDA(void *given, SpikeDIALink *link, PetscInt gro
   cudaStream_t            stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStreamOr(given, &stream));
+  PetscCall(SpikeStreamOr(given, &stream));
   if (l->nccl) PetscCall(SpikeLinkWait_CUDA(g->nccl, stream));
   else if (!l->aware && g->npieces[!back]) {
     PetscCall(SpikeGroupCopy_Private(link, g, (PetscBool)!back, PETSC_FALSE));

@@ -8,10 +8,10 @@ typedef struct {
 } SpikeDIAFewOffsets;
 
 /*
-  A thread a row: a warp reads whole lines of each diagonal, and x from neighbouring places. Deterministic: a row's sum
-  is in the order of its diagonals, whoever has them. count (n + 1) numbers read, and x, which caches keep; n written.
-  Numbers on their way are what counts: with the 76 registers that the compiler takes unasked 3.6 TB/s on an H200, 4.4
-  with 48 (0.84 and 1.03 of a copy, 512^3 rows, 7 diagonals)
+  A thread a row: a warp reads whole lines of each diagonal, and x from neighbouring places. A row is summed in the
+  order of its diagonals: deterministic, whichever rank has it. Reads count (n + 1) numbers and x, which caches keep;
+  writes n. SPIKE_DIA_RESIDENT bounds the registers, for loads on their way are what counts:
+  benchmarks/results/dia-registers.txt
 */
 template <bool SHORT>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS, SPIKE_DIA_RESIDENT)
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS, SPIKE_DIA_RESIDENT)
   });
 }
 
-/* Rows at the ends, some of whose columns others have: nothing outside of a diagonal's rows is read */
+/* Rows at the ends, which have columns of other ranks: only rows of a diagonal with entries are read */
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
   SpikeDIAMultEndKernel(const SpikeDIATable *__restrict__ table, int count, PetscInt64 ld, PetscInt begin, PetscInt end,
                         const PetscScalar *__restrict__ val, const PetscScalar *__restrict__ x,
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
 
       if (i >= t.first && i < t.last) {
         *a = a0[d * ld];
-        *b = i >= t.own && i < t.upper ? x[i + t.offset] : ghost[i + t.offset + (i < t.own ? t.below : t.above)];
+        *b = SpikeDIAEntry(t, i, x, ghost);
       }
     }
   });
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
     const bool        inside = i >= 0 && i < n;
     const PetscScalar v      = inside ? val[d * ld + i] : PetscScalar(0.0);
 
-    *a = CONJ ? SpikeDIAConj(v) : v;
+    *a = CONJ ? PetscConj(v) : v;
     *b = inside ? x[i] : PetscScalar(0.0);
   });
 }
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
       if (below || above) {
         const PetscInt i = below ? low : high;
 
-        *a = CONJ ? SpikeDIAConj(val[d * ld + i]) : val[d * ld + i];
+        *a = CONJ ? PetscConj(val[d * ld + i]) : val[d * ld + i];
         *b = x[i];
       }
     }
@@ -195,7 +195,7 @@ PetscErrorCode SpikeDIAPack_CUDA(const SpikeDIA *A, PetscInt nruns, const SpikeD
 
   PetscFunctionBegin;
   if (!nruns) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   for (PetscInt k = 0; k < nruns; k += SPIKE_DIA_RUNS) {
     const PetscInt count   = PetscMin((PetscInt)SPIKE_DIA_RUNS, nruns - k);
     PetscInt       longest = 0;

@@ -59,7 +59,7 @@ PetscErrorCode SpikeDIAScan_CUDA(const SpikeDIA *A, PetscReal weight[], PetscInt
   cudaStream_t        stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   for (PetscInt d = 0; d < A->count; d++) weight[d] = 0.0;
   fullest[0] = fullest[1] = 0;
   if (!A->n || !A->count) PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,7 +109,7 @@ PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *A, PetscInt rows, PetscScalar
 
   PetscFunctionBegin;
   if (!numbers) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   PetscCallCUDA(cudaMalloc((void **)&there, (size_t)numbers * sizeof(PetscScalar)));
   PetscCall(SpikeDIALaunch(A, numbers, SpikeDIASampleKernel, (int)A->count, SpikeDIALd(A), A->n, rows, A->val, there));
   PetscCallCUDA(cudaMemcpyAsync(out, there, (size_t)numbers * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));

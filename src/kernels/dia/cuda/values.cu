@@ -51,7 +51,7 @@ PetscErrorCode SpikeDIAZero_CUDA(SpikeDIA *A)
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   if (A->places) PetscCallCUDA(cudaMemsetAsync(A->val, 0, (size_t)A->places * sizeof(PetscScalar), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -74,7 +74,7 @@ static PetscErrorCode SpikeDIAEach(SpikeDIA *A, F f)
 
   PetscFunctionBegin;
   if (!A->places) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   SpikeDIAEachKernel<F><<<dim3(SpikeDIABlocks(A->n), (unsigned)PetscMin(A->count, (PetscInt)32768)), SPIKE_DIA_THREADS,
                           0, stream>>>((int)A->count, SpikeDIALd(A), A->n, A->val, f);
   PetscCallCUDA(cudaGetLastError());
@@ -88,7 +88,7 @@ struct SpikeDIAScale {
 };
 
 struct SpikeDIAConjugate {
-  __device__ __forceinline__ PetscScalar operator()(PetscScalar v, int, PetscInt) const { return SpikeDIAConj(v); }
+  __device__ __forceinline__ PetscScalar operator()(PetscScalar v, int, PetscInt) const { return PetscConj(v); }
 };
 
 struct SpikeDIAAXPY {
@@ -112,8 +112,7 @@ struct SpikeDIALeftRight {
 
     if (i < t.first || i >= t.last) return v;
     if (l) v = l[i] * v;
-    if (r)
-      v = (i >= t.own && i < t.upper ? r[i + t.offset] : rghost[i + t.offset + (i < t.own ? t.below : t.above)]) * v;
+    if (r) v = SpikeDIAEntry(t, i, r, rghost) * v;
     return v;
   }
 };
@@ -152,7 +151,7 @@ PetscErrorCode SpikeDIACopy_CUDA(SpikeDIA *A, const SpikeDIA *B)
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   if (A->places)
     PetscCallCUDA(
       cudaMemcpyAsync(A->val, B->val, (size_t)A->places * sizeof(PetscScalar), cudaMemcpyDeviceToDevice, stream));
@@ -164,7 +163,7 @@ PetscErrorCode SpikeDIAGetDiagonal_CUDA(const SpikeDIA *A, PetscInt d, PetscScal
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   if (A->n && d == A->count) PetscCallCUDA(cudaMemsetAsync(v, 0, (size_t)A->n * sizeof(PetscScalar), stream));
   else if (A->n)
     PetscCallCUDA(cudaMemcpyAsync(v, A->val + d * SpikeDIALd(A), (size_t)A->n * sizeof(PetscScalar),
@@ -188,15 +187,6 @@ PetscErrorCode SpikeDIASetDiagonal_CUDA(SpikeDIA *A, PetscInt d, PetscBool add, 
   PetscCall(SpikeDIALaunch(A, (PetscInt64)A->last[d] - A->first[d], SpikeDIASetKernel, A->first[d], A->last[d],
                            add ? true : false, a, v, A->val + d * SpikeDIALd(A)));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-__device__ static __forceinline__ PetscReal SpikeDIAAbs(PetscScalar a)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return thrust::abs(a);
-#else
-  return fabs(a);
-#endif
 }
 
 __device__ static __forceinline__ PetscReal SpikeDIASquare(PetscScalar a)
@@ -242,12 +232,12 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
         in = i >= t.upper && i < t.last;
       }
     } else in = i >= t.first && i < t.last;
-    if (in) sum += OF == SPIKE_DIA_OF_SQUARES ? SpikeDIASquare(val[d * ld + i]) : SpikeDIAAbs(val[d * ld + i]);
+    if (in) sum += OF == SPIKE_DIA_OF_SQUARES ? SpikeDIASquare(val[d * ld + i]) : SpikeAbs(val[d * ld + i]);
   }
   out[number - begin] = sum;
 }
 
-/* n of them, or with OF_SQUARES their sum in order; SPIKE_DIA_WORK at a time, for nothing is allocated */
+/* n sums, or with OF_SQUARES their sum in order; SPIKE_DIA_WORK at a time, so that nothing is allocated */
 template <int OF>
 static PetscErrorCode SpikeDIASumsOf_Private(const SpikeDIA *A, PetscInt n, PetscReal *out)
 {
@@ -256,7 +246,7 @@ static PetscErrorCode SpikeDIASumsOf_Private(const SpikeDIA *A, PetscInt n, Pets
   cudaStream_t        stream;
 
   PetscFunctionBegin;
-  PetscCall(SpikeDIAStream(A, &stream));
+  PetscCall(SpikeStreamOr(A->stream, &stream));
   if (OF == SPIKE_DIA_OF_SQUARES) {
     PetscCall(PetscMalloc1(PetscMin(n, (PetscInt)SPIKE_DIA_WORK), &chunk));
     *out = 0.0;

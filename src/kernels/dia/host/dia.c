@@ -5,11 +5,7 @@
 
 const SpikeDIALoops *SpikeDIALoopsGet(void)
 {
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-  if (SpikeISAGet() == SPIKE_ISA_V3) return &SpikeDIALoops_v3;
-  if (SpikeISAGet() == SPIKE_ISA_V4) return &SpikeDIALoops_v4;
-#endif
-  return &SpikeDIALoops_base;
+  return SpikeISAOf(&SpikeDIALoops);
 }
 
 /* Diagonal d in the block that begins with row i */

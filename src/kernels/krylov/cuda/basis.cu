@@ -229,13 +229,7 @@ PetscErrorCode SpikeKrylovBasisSums_CUDA(SpikeKrylov *s, PetscInt nsums, PetscSc
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->summed, h->summed++));
-  for (PetscInt k = 0; k < nsums; k++) {
-#if defined(PETSC_USE_COMPLEX)
-    sums[k] = PetscCMPLX(h->basissums[2 * k], h->basissums[2 * k + 1]);
-#else
-    sums[k] = h->basissums[2 * k];
-#endif
-  }
+  for (PetscInt k = 0; k < nsums; k++) sums[k] = SpikeKrylovTake(h->basissums, k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

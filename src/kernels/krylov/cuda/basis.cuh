@@ -8,7 +8,7 @@
 #define SPIKE_BASIS_WARPS (SPIKE_KRYLOV_THREADS / 32)
 
 /*
-  What follows from the sums of a kernel: nothing, a recurrence in its last thread block, or the host gets them. All
+  What follows from the sums of a kernel: nothing, a recurrence in its last thread block, or the host gets the sums. All
   pointers are those of right-hand side 0
 */
 typedef struct {
@@ -48,9 +48,9 @@ __device__ static __forceinline__ void SpikeRowsStore(PetscScalar *p, PetscInt i
 }
 
 /*
-  The sums of a thread block over its threads, in their order, of C right-hand sides from c0 on, those in `on`: d[][k]
-  for k < vectors is number first + k of the step, d[][M + k] for k < others is number at + k. Each goes to the place of
-  the thread block, number `block` of `blocks`, among the partials of its number.
+  The sums of a thread block over its threads, in their order, for the C right-hand sides from c0 on that are in `on`.
+  d[][k], k < vectors, is sum number first + k of the step; d[][M + k], k < others, is number at + k. Each goes to the
+  place of the thread block, number `block` of `blocks`, among the partials of its number.
 */
 template <int M, int OTHERS, int C>
 __device__ static __forceinline__ void SpikeBasisLeave(const PetscScalar d[][M + OTHERS], int vectors, int first,
@@ -81,8 +81,8 @@ __device__ static __forceinline__ void SpikeBasisLeave(const PetscScalar d[][M +
 }
 
 /*
-  The last thread block: sums over all of them, a warp each, in an order that depends on the grid alone; then a thread
-  for each right-hand side makes the recurrence, in shared memory
+  The last thread block: each warp adds up a number over all thread blocks, in an order that depends on the grid alone.
+  Then one thread for each right-hand side makes the recurrence, in shared memory
 */
 template <int C>
 __device__ static __noinline__ void SpikeBasisConclude(const SpikeBasisEnd *e, int c0, unsigned on, unsigned blocks)

@@ -5,7 +5,7 @@
 #include "basis.cuh"
 
 /*
-  thread blocks of a multiprocessor with one right-hand side; no more are launched, for a second round would be small
+  thread blocks of a multiprocessor with one right-hand side; no more are launched: a second wave would be a small one
 */
 #define SPIKE_BASIS_RESIDENT 4
 
@@ -16,9 +16,9 @@ __host__ __device__ constexpr int SpikeBasisPlaces(int M)
 }
 
 /*
-  UPDATE, COMBINE, or the first and then the other: A, B, c, a and E, F, f, w are theirs; next is the y of the latter,
-  and NULL where there is none. m3: vectors of F. Only the kernel for any number of vectors has q. Pointers are those of
-  right-hand side 0, ld apart from the next one's
+  UPDATE, COMBINE, or the first and then the other. UPDATE has A, B, c, a; COMBINE has E, F, f, w, and its y is `next`,
+  NULL where there is none. m1, m2, m3: vectors of A and B, of E, of F. Only the kernel for any number of vectors has q.
+  Pointers are those of right-hand side 0; the next one is ld further
 */
 template <int M1, int M2>
 struct SpikeBasisMoves {
@@ -31,10 +31,7 @@ struct SpikeBasisMoves {
   bool                                     update;
 };
 
-/*
-  Rows of the right-hand side at offset o. All that is read of a row is read before any of it is written, but q and p,
-  which nothing else reads
-*/
+/* Rows of the right-hand side at offset o. A row is read before any of it is written, except q and p, read only here */
 template <int V, int M1, int M2>
 __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBasisMoves<M1, M2> &b, PetscInt64 o,
                                                       const PetscScalar c[], const PetscScalar f[], PetscScalar a,

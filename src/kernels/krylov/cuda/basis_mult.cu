@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* basis_mult.cu: products with a copy of a matrix that have the inner products of a basis step in the epilogue */
+/* basis_mult.cu: products with the inner products of a basis step in the epilogue */
 #include "stencil.cuh"
 
-/* Blocks of a multiprocessor: what the registers of the sums, or of a row's lanes, leave */
-__host__ __device__ constexpr int SpikeBasisMultResident(int M, int lanes)
+/*
+  Thread blocks of a multiprocessor: what the registers of the sums, or of a row's lanes, leave; of a stencil its own
+*/
+template <int M, class ROWS>
+__host__ __device__ constexpr int SpikeBasisMultResident()
 {
-  return lanes > 1 && M < 4 ? 2 : 3;
+  if constexpr (SpikeIsStencil<ROWS>) return ROWS::WITHSTEP;
+  else return ROWS::LANES > 1 && M < 4 ? 2 : 3;
 }
 
 /*
-  y = A x, and the DOTS of this y over M vectors. Moves the copy, x as often as the caches lose it, y and the vectors
-  once, and with z that. Deterministic.
+  y = A x, and the DOTS of this y over M vectors. Moves the copy, or the coefficients of the stencil where each point
+  has its own, x as often as the caches lose it, y and the vectors once, and with z that. Deterministic.
 */
 template <int M, class ROWS>
-__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident(M, ROWS::LANES))
-  SpikeBasisMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBasisPointers<M> p,
-                       const PetscScalar *z, SpikeBasisEnd e)
+__device__ static __forceinline__ void SpikeBasisMultRows(const ROWS &m, const PetscScalar *__restrict__ x,
+                                                          PetscScalar *__restrict__ y, const SpikeBasisPointers<M> &p,
+                                                          const PetscScalar *z, const SpikeBasisEnd &e)
 {
-  /* vectors that are fetched while a row is summed: as many as have registers */
-  constexpr int                    AHEAD = M > 4 ? 2 : M;
-  PetscScalar                      d[M + 3];
-  __shared__ typename ROWS::Shared rows;
+  constexpr int AHEAD = M > 4 ? 2 : M; /* vectors that are fetched while a row is summed: as many as have registers */
+  PetscScalar   d[M + 3];
+  extern __shared__ __align__(16) unsigned char planes[]; /* of a stencil */
+  __shared__ typename ROWS::Shared              rows;
 
   m.prepare(rows);
   SpikeAwait();
@@ -31,40 +35,88 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident(M
     PetscScalar p[AHEAD];
   };
 
-  const auto fetch = [&](PetscInt row) {
+  const auto fetch = [&](auto row) {
     Row r;
 
 #pragma unroll
     for (int j = 0; j < AHEAD; j++) r.p[j] = p.v[j][row];
     return r;
   };
-  m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x},
-         fetch, [&](PetscInt row, PetscScalar sum, const Row &r) {
+  const auto finish = [&](auto row, PetscScalar sum, const Row &r) {
 #pragma unroll
-           for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(j < AHEAD ? r.p[j < AHEAD ? j : 0] : p.v[j][row], sum);
-           y[row] = sum;
-           SpikeBasisDotsRow<M>(row, sum, z, d);
-         });
+    for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(j < AHEAD ? r.p[j < AHEAD ? j : 0] : p.v[j][row], sum);
+    y[row] = sum;
+    SpikeBasisDotsRow<M>(row, sum, z, d);
+  };
+  if constexpr (SpikeIsStencil<ROWS>) {
+    const auto ahead = [&](PetscCount row) {
+#pragma unroll
+      for (int j = 0; j < M; j++) SpikePrefetch(p.v[j] + row);
+    };
+
+    m.each(rows, (PetscScalar *)planes, x, fetch, ahead,
+           [&](PetscCount row, PetscScalar sum, const Row &r, auto &&) { finish(row, sum, r); });
+  } else
+    m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x,
+           SpikeKrylovEntries{x}, fetch, finish);
   SpikeBasisSums<M, 3>(d, M, z ? 3 : 1, e, 0);
+}
+
+template <int M, class ROWS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, ROWS>())
+  SpikeBasisMultKernel(ROWS m, const PetscScalar *__restrict__ x, PetscScalar *__restrict__ y, SpikeBasisPointers<M> p,
+                       const PetscScalar *z, SpikeBasisEnd e)
+{
+  SpikeBasisMultRows<M>(m, x, y, p, z, e);
+}
+
+/* A stencil stays in the memory of the arguments, the others are faster as copies */
+template <int M, class ROWS>
+__global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SpikeBasisMultResident<M, ROWS>())
+  SpikeBasisStencilKernel(const __grid_constant__ ROWS m, const PetscScalar *__restrict__ x,
+                          PetscScalar *__restrict__ y, SpikeBasisPointers<M> p, const PetscScalar *z, SpikeBasisEnd e)
+{
+  SpikeBasisMultRows<M>(m, x, y, p, z, e);
 }
 
 template <int M>
 static PetscErrorCode SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c, const PetscScalar *x,
                                            const SpikeKrylovBasis *b, const SpikeBasisEnd &e)
 {
+  const SpikeStencil   *S       = c->stencil;
+  const PetscInt        begin[] = {0, 0, 0};
   SpikeBasisPointers<M> p;
+  SpikeStencilPlan      plan;
+  const auto            launch = [&](const auto &rows, unsigned blocks, size_t shared) {
+    using ROWS = std::decay_t<decltype(rows)>;
+    void (*kernel)(ROWS, const PetscScalar *, PetscScalar *, SpikeBasisPointers<M>, const PetscScalar *, SpikeBasisEnd);
+
+    if constexpr (SpikeIsStencil<ROWS>) kernel = SpikeBasisStencilKernel<M, ROWS>;
+    else kernel = SpikeBasisMultKernel<M, ROWS>;
+    return SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), PetscMax(shared, SpikeBasisShared(e)),
+                                        h->stream, rows, x, b->y, p, b->z, e);
+  };
 
   PetscFunctionBegin;
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
-  PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt warps) {
-    using ROWS         = std::decay_t<decltype(rows)>;
-    const int resident = SpikeBasisMultResident(M, ROWS::LANES);
+  if (!S)
+    PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt warps) {
+      const int resident = SpikeBasisMultResident<M, std::decay_t<decltype(rows)>>();
 
-    return SpikeBasisLaunch(SpikeBasisMultKernel<M, ROWS>, h,
-                            (unsigned)SpikeKrylovGrid(resident * h->gpu->multiprocessors, warps,
-                                                      SPIKE_KRYLOV_THREADS / 32),
-                            e, rows, x, b->y, p, b->z, e);
-  }));
+      PetscFunctionBegin;
+      PetscCallCUDA(
+        launch(rows, (unsigned)SpikeKrylovGrid(resident * h->gpu->multiprocessors, warps, SPIKE_KRYLOV_THREADS / 32),
+               0));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }));
+  else if constexpr (SpikeStencilTakes(M)) {
+    PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, true, &plan));
+    PetscCall(SpikeStencilDispatch(plan, [&](const auto &rows) {
+      PetscFunctionBegin;
+      PetscCallCUDA(launch(rows, plan.blocks, plan.shared));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,8 +141,7 @@ PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscLogGpuTimeBegin());
-  if (c->stencil) PetscCall(SpikeKrylovStencilBasisMult_CUDA(h, c->stencil, x, b, &e));
-  else if (n == 1) PetscCall(SpikeBasisMultLaunch<1>(h, c, x, b, e));
+  if (n == 1) PetscCall(SpikeBasisMultLaunch<1>(h, c, x, b, e));
   else if (n == 2) PetscCall(SpikeBasisMultLaunch<2>(h, c, x, b, e));
   else if (n == 4) PetscCall(SpikeBasisMultLaunch<4>(h, c, x, b, e));
   else PetscCall(SpikeBasisMultLaunch<8>(h, c, x, b, e));

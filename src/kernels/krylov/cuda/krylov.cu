@@ -65,7 +65,7 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is captured is taken from the stream, or dropped where graph is NULL: after an error no one has ended it */
+/* Ends a capture. *graph <- what was captured; graph is NULL after an error, in which nobody has ended it */
 static PetscErrorCode SpikeKrylovEndCapture(SpikeKrylovCUDA *h, void **graph)
 {
   cudaGraph_t     captured = NULL;
@@ -121,9 +121,9 @@ static void *SpikeKrylovStream_CUDA(SpikeKrylov *s)
 }
 
 /*
-  A graph of what is enqueued between begin and end, on a stream of our own, because the legacy stream cannot be
-  captured; a blocking one, because then work on the legacy stream that someone else enqueues meanwhile ends the capture
-  with an error, and is not lost in silence. *graph stays NULL where that happens.
+  A graph of the work enqueued between begin and end, on a stream of our own, because the legacy stream cannot be
+  captured. It is a blocking stream: work that others enqueue on the legacy stream meanwhile then ends the capture with
+  an error, in place of being lost in silence, and *graph stays NULL.
 */
 static PetscErrorCode SpikeKrylovCapture_CUDA(SpikeKrylov *s, PetscBool begin, void **graph)
 {
@@ -209,8 +209,8 @@ static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step,
 }
 
 /*
-  Until *count, which the device writes, has passed `seen`. The stream is asked now and then, which notices a fault and
-  a device that has nothing left to do
+  Waits until *count, which the device writes, has passed `seen`. Now and then the stream is asked, which finds faults
+  and a device that has nothing left to do
 */
 PetscErrorCode SpikeKrylovSpin_CUDA(const SpikeKrylovCUDA *h, const volatile unsigned long long *count,
                                     unsigned long long seen)
@@ -236,13 +236,7 @@ static PetscErrorCode SpikeKrylovSums_CUDA(SpikeKrylov *s, SpikeKrylovStep step)
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovSpin_CUDA(h, &h->mail->summed, h->summed++));
-  for (PetscInt k = 0; k < SpikeKrylovSteps[step].ndots; k++) {
-#if defined(PETSC_USE_COMPLEX)
-    s->local[k] = PetscCMPLX(h->mail->sums[2 * k], h->mail->sums[2 * k + 1]);
-#else
-    s->local[k] = h->mail->sums[2 * k];
-#endif
-  }
+  for (PetscInt k = 0; k < SpikeKrylovSteps[step].ndots; k++) s->local[k] = SpikeKrylovTake(h->mail->sums, k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

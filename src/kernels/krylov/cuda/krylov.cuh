@@ -19,7 +19,7 @@ typedef struct {
   unsigned long long summed; /* steps whose sums were given to the host so far            */
 } SpikeKrylovDevice;
 
-/* In the memory of the host, written by the device: what counts first, then the count */
+/* In the memory of the host, written by the device: values first, then the count, posted or summed */
 typedef struct {
   volatile unsigned long long posted, summed;
   struct {
@@ -34,7 +34,7 @@ typedef struct {
   SpikeKrylovDevice *device;
   /* one memory, as host and device see it                                    */
   SpikeKrylovMail *mail, *devicemail;
-  /* [SpikeKrylovPartials()]; steps use the first half, those of two kernels all of it, and so may products in pieces */
+  /* [SpikeKrylovPartials()]; steps use the first half; steps of two kernels, and products in pieces, use all of it */
   PetscScalar *partials;
   /* posts that the host has read, sums that it has asked for                 */
   unsigned long long read, summed;
@@ -57,8 +57,7 @@ struct alignas(2 * sizeof(PetscReal)) SpikeKrylovPair {
 };
 
 /*
-  a b, rounded: whether a compiler makes fma() of products and sums depends on what is around them, and a formula is to
-  have the same bits in each kernel that it is in
+  a b, rounded by itself: compilers make fma() of a b + c or not, and a formula is to have the same bits in each kernel
 */
 __device__ static __forceinline__ PetscReal SpikeKrylovTimes(PetscReal a, PetscReal b)
 {
@@ -128,8 +127,8 @@ SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_TRAITS)
 #undef SPIKE_KRYLOV_TRAITS
 
 /*
-  n rows of NV vectors: `threads` call it, each with a number of its own, and take a pair of rows in a round, or a row
-  where the vectors are not aligned. row(e) gets those that READ names, and those that WRITTEN names are stored.
+  row(e) for n rows of NV vectors. `threads` call it, each with a number of its own; a round is a pair of rows each, or
+  a row where the vectors are not aligned. e[] has the vectors that READ names; those that WRITTEN names are stored.
 */
 template <int NV, unsigned READ, unsigned WRITTEN, typename F>
 __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt threads, PetscInt n,
@@ -201,8 +200,8 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovLoad(const PetscScalar 
 }
 
 /*
-  The sum of p[begin], p[begin + stride], ... below p[end], in this order; M of them are on their way at once, for each
-  comes from the L2 cache
+  The sum of p[begin], p[begin + stride], ... below p[end], in this order; M loads are on their way at once: each comes
+  from the L2 cache
 */
 template <int M>
 __device__ static __forceinline__ PetscScalar SpikeKrylovGather(const PetscScalar *p, unsigned begin, unsigned stride,
@@ -245,7 +244,17 @@ __device__ static __forceinline__ void SpikeKrylovGive(int n, const PetscScalar 
   mail->summed = ++device->summed;
 }
 
-/* One thread, with all sums of a step: with recur the recurrence, and with POSTS its post; else the host gets them */
+/* The host takes sum k that SpikeKrylovGive() has left */
+static inline PetscScalar SpikeKrylovTake(const volatile PetscReal *sums, PetscInt k)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return PetscCMPLX(sums[2 * k], sums[2 * k + 1]);
+#else
+  return sums[2 * k];
+#endif
+}
+
+/* One thread, with all sums of a step: recur: the recurrence, and with POSTS its post; else the host gets the sums */
 template <int STEP, bool POSTS>
 __device__ static __forceinline__ void SpikeKrylovConclude(PetscScalar d[], bool recur, SpikeKrylovDevice *device,
                                                            SpikeKrylovMail *mail)
@@ -260,9 +269,9 @@ __device__ static __forceinline__ void SpikeKrylovConclude(PetscScalar d[], bool
 }
 
 /*
-  The sums d[] of all threads of all thread blocks: each of its own, then the last one those of all, in an order that
-  depends on the grid alone, and what follows from them. Several kernels that share a step number their thread blocks
-  through: this is number `block` of `blocks`.
+  The sums d[] of all threads of all thread blocks, and what follows from them. Each thread block leaves its own sums;
+  the last one adds up all, in an order that depends on the grid alone. Kernels that share a step count their thread
+  blocks through: this is number `block` of `blocks`.
 */
 template <int STEP, bool POSTS = true>
 __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscScalar shared[], bool recur,
@@ -285,25 +294,25 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
   if (!threadIdx.x) SpikeKrylovConclude<STEP, POSTS>(d, recur, device, mail);
 }
 
-/* Rounds that a grid of one thread makes over n rows: pairs of rows, or rows */
+/* Rounds of one thread over n rows: pairs of rows, or rows */
 static inline PetscInt SpikeKrylovRounds(PetscInt n, bool wide)
 {
   return wide ? n / 2 + n % 2 : n;
 }
 
-/* Thread blocks for so many items, `each` of which make one busy; at most `most` */
+/* Thread blocks for `items`, `each` of them for one thread block; from 1 to `most` */
 static inline PetscInt SpikeKrylovGrid(PetscInt most, PetscInt items, PetscInt each)
 {
   return PetscMax(1, PetscMin(most, (items + each - 1) / each));
 }
 
-/* Blocks of a kernel that has sums, at most, but where each block of a product has a piece of the rows */
+/* Most thread blocks of a kernel with sums, except products in pieces */
 static inline int SpikeKrylovMostBlocks(const SpikeKrylovCUDA *h)
 {
   return 8 * h->gpu->multiprocessors;
 }
 
-#define SPIKE_DIA_MOSTPIECES 32768 /* those then: sums of them are to take no time */
+#define SPIKE_DIA_MOSTPIECES 32768 /* thread blocks of a product in pieces, so that adding them up takes no time */
 
 static inline size_t SpikeKrylovPartials(const SpikeKrylovCUDA *h)
 {
@@ -312,8 +321,8 @@ static inline size_t SpikeKrylovPartials(const SpikeKrylovCUDA *h)
 }
 
 /*
-  Thread blocks of a kernel that the device holds at once: kernels that go round over rows have no more, for a second
-  wave of a few would leave the device half empty for as long as the first one took
+  Thread blocks of a kernel on a multiprocessor at once. Kernels that go round over rows have no more: a second wave of
+  a few would leave the device half empty for as long as the first one took
 */
 template <typename K>
 static inline PetscErrorCode SpikeKrylovResident(K kernel, int *resident)

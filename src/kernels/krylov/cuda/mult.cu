@@ -35,7 +35,7 @@ PetscErrorCode SpikeKrylovCopy_CUDA(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of as many diagonals as a block keeps offsets of */
+/* Matrices with more diagonals than a thread block keeps offsets of are refused */
 PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loan, void **copy)
 {
   const SpikeDIA      *A = loan->dia;
@@ -84,13 +84,8 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
   PetscFunctionBegin;
   (void)s;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFree(c->sell.start));
-  PetscCallCUDA(cudaFree(c->sell.col));
-  PetscCallCUDA(cudaFree(c->sell.val));
-  if (!c->borrowed) {
-    PetscCallCUDA(cudaFree(c->dia.offset));
-    PetscCallCUDA(cudaFree(c->dia.val));
-  }
+  PetscCall(SpikeFree_CUDA(c->sell.start, c->sell.col, c->sell.val));
+  if (!c->borrowed) PetscCall(SpikeFree_CUDA(c->dia.offset, c->dia.val));
   PetscCall(PetscFree(*copy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -160,8 +155,8 @@ static PetscErrorCode SpikeKrylovMultLaunch(const SpikeKrylovCUDA *h, const ROWS
 }
 
 /*
-  With a step whose sums have fewer blocks resident than a product alone; *blocks is 0 where there are too few rows for
-  pieces
+  Products in pieces, for those with a step: its sums leave fewer thread blocks resident than a product alone has.
+  *blocks is 0 where there are too few rows for pieces
 */
 template <int STEP>
 static PetscErrorCode SpikeKrylovMultPieces(const SpikeKrylovCUDA *h, const SpikeKrylovDia *m,
@@ -199,10 +194,7 @@ static PetscErrorCode SpikeKrylovMultForm(const SpikeKrylovCUDA *h, const SpikeK
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  With other ranks: the interior while the halo travels, then the ends. The last block of both makes the sums of the
-  step
-*/
+/* With other ranks: the interior while the halo travels, then the ends. The last thread block of both makes the sums */
 template <int STEP>
 static PetscErrorCode SpikeKrylovMultLoan(const SpikeKrylovCUDA *h, const SpikeKrylovCopyCUDA *c,
                                           const SpikeKrylovMultArgs *args)
@@ -229,17 +221,11 @@ static PetscErrorCode SpikeKrylovMultStep(const SpikeKrylovCUDA *h, const SpikeK
                                           const SpikeKrylovMultArgs *a, PetscInt *blocks)
 {
   PetscFunctionBegin;
-#define SPIKE_MULT_CASE(NAME) \
-  case NAME: \
-    if (a && c->loan.begin) PetscCall(SpikeKrylovMultLoan<NAME>(h, c, a)); \
-    else PetscCall(SpikeKrylovMultForm<NAME>(h, c, a, blocks)); \
-    break;
-  switch (step) {
-    SPIKE_KRYLOV_MULT_STEPS(SPIKE_MULT_CASE)
-  default:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
-  }
-#undef SPIKE_MULT_CASE
+  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+    constexpr int STEP = decltype(constant)::value;
+
+    return a && c->loan.begin ? SpikeKrylovMultLoan<STEP>(h, c, a) : SpikeKrylovMultForm<STEP>(h, c, a, blocks);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,9 +9,9 @@
 #include "kernels/dia/cuda/dia.cuh"
 
 /*
-  In slices. A slice is 32 / T rows, T lanes a row; lane r T + t holds the entries t, t + T, ... of row r, in as many
-  chunks of 32 places as the longest row needs. Places behind the end of a row have the value 0 and the column of the
-  row itself, where x is read anyway.
+  In slices of 32 / T rows, T lanes a row. Lane r T + t has the entries t, t + T, ... of row r of the slice, in as many
+  chunks of 32 places as its longest row needs. A place behind the end of a row has the value 0 and the row's own number
+  as column, for x is read there anyway.
 */
 typedef struct {
   PetscInt     n;
@@ -71,14 +71,28 @@ static inline PetscInt SpikeKrylovCopyRows(const SpikeKrylovCopyCUDA *c)
   return c->stencil ? SpikeStencilSize(c->stencil) : (c->base.form == KSP_FUSED_SPMV_DIA ? c->dia.n : c->sell.n);
 }
 
-/* CASE(step) for each step that a product can have in its epilogue, or for none */
-#define SPIKE_KRYLOV_MULT_STEPS(CASE) \
-  CASE(SPIKE_BCGS_ALPHA) \
-  CASE(SPIKE_BCGS_OMEGA) \
-  CASE(SPIKE_BCGS_OMEGA_RHO) \
-  CASE(SPIKE_CG_ALPHA) \
-  CASE(SPIKE_CG1_BETA) \
-  CASE(SPIKE_KRYLOV_NSTEPS)
+/* call(step) with the step as a constant: those that a product can have in its epilogue, or SPIKE_KRYLOV_NSTEPS */
+template <typename F>
+static inline PetscErrorCode SpikeKrylovMultDispatch(SpikeKrylovStep step, F &&call)
+{
+  PetscFunctionBegin;
+  switch (step) {
+#define SPIKE_MULT_CASE(NAME) \
+  case NAME: \
+    PetscCall(call(std::integral_constant<int, NAME>())); \
+    break;
+    SPIKE_MULT_CASE(SPIKE_BCGS_ALPHA)
+    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA)
+    SPIKE_MULT_CASE(SPIKE_BCGS_OMEGA_RHO)
+    SPIKE_MULT_CASE(SPIKE_CG_ALPHA)
+    SPIKE_MULT_CASE(SPIKE_CG1_BETA)
+    SPIKE_MULT_CASE(SPIKE_KRYLOV_NSTEPS)
+#undef SPIKE_MULT_CASE
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* No step: the product alone */
 template <>
@@ -98,17 +112,17 @@ typedef struct {
   PetscInt           front, total; /* blocks of the kernel in front, and of both, where two share a step */
 } SpikeKrylovMultArgs;
 
-/* With nothing to fetch in front of a row */
+/* Nothing to fetch for a row */
 struct SpikeKrylovNothing {
   __device__ __forceinline__ SpikeKrylovNothing operator()(PetscInt) const { return {}; }
 };
 
 /*
-  f(i, (A x)_i, fetch(i)) for all rows i, once each, in some thread; what fetch() loads is on its way while the row is
-  summed. So: `threads` of them call it in whole warps, each with a number of its own, and all threads of the block have
-  called prepare() before. x(j, inside) is x_j, or 0 where inside is false, and reads nothing outside of the vector
-  then. Which number has which rows depends on `threads` alone. Moves each place of the copy once, in double precision
-  (8 + 4) bytes in slices and 8 by diagonals, and x as often as the caches lose it.
+  f(i, (A x)_i, fetch(i)) for each row i once, in some thread. Loads of fetch() are on their way while the row is
+  summed. `threads` threads call it, in whole warps, each with a number of its own, after all threads of the thread
+  block have called prepare(). x(j, inside) is x_j; where inside is false it is 0 and reads nothing. Which thread has
+  which rows depends on `threads` alone. Reads each place of the copy once, (8 + 4) bytes in slices and 8 by diagonals
+  in double precision, and x as often as the caches lose it.
 */
 template <int T>
 struct SpikeSellRows {
@@ -239,7 +253,9 @@ struct SpikeDIAPieces : SpikeDIATabled {
   }
 };
 
-/* The rows in front of `begin` and from `end` on, whose columns others may have: x(j, inside) for those of the rank */
+/*
+  Rows in front of `begin` and from `end` on, whose columns other ranks may have; x(j, inside) is for those of this rank
+*/
 struct SpikeDIAEnds {
   static constexpr int LANES = 1;
 
@@ -311,8 +327,8 @@ PETSC_INTERN PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *,
                                                         SpikeKrylovStep, const SpikeKrylovMultArgs *);
 
 /*
-  sell.cu, dia.cu: *made is false where the form does not suit, or has no room; fill writes columns too where they are
-  not there yet
+  sell.cu, dia.cu. Make: *made is false where the form does not suit, or there is no memory. SpikeSellFill() writes
+  values, and with `columns` the columns too
 */
 PETSC_INTERN PetscErrorCode SpikeSellMake(const SpikeKrylovCUDA *, const SpikeKrylovCSR *, SpikeKrylovSell *,
                                           bool *made);

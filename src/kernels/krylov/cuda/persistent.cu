@@ -10,20 +10,19 @@
 #define SPIKE_PERSISTENT_CACHE 0.75
 
 /*
-  What is a kernel in lockstep is a phase here, and what is a block there a part here: a group of SPIKE_KRYLOV_THREADS
-  threads does it as those of the block would, and the sums of the parts are added up as the last block of the kernel
-  does it. So the bits are the same, with any grid. A block has neighbouring parts.
+  A kernel of the lockstep loop is a phase here, its thread block a part: a group of SPIKE_KRYLOV_THREADS threads does
+  what that thread block would do, and the sums of parts are added up as its last thread block does it. So the bits are
+  the same, with any grid. A thread block has neighbouring parts.
 
-  An update of vectors in front of a product has no phase: the product makes each entry that it takes anew, from vectors
-  that the phase does not write. BiCGStab has three phases, CG two. Directions and v alternate between two places, for
-  entries of the old ones are taken while others write the new.
+  An update in front of a product has no phase: the product computes each entry that it reads, from vectors that the
+  phase does not write. BiCGStab has three phases, CG two. Directions and v alternate between two places, because
+  entries of the old ones are read while others write the new ones.
 
-  A barrier of the grid ends a phase. Behind it each block adds up all parts and makes the recurrence for itself, so
-  that nothing goes back and forth. Sums of two phases lie in two places: a block that is late reads those of the one
-  while another writes those of the next. The last block has no parts: it posts, which takes longer than a barrier.
+  A phase ends in a barrier of the grid. Then each thread block adds up all parts and makes the recurrence for itself,
+  so nothing is sent back. Sums of successive phases lie in two places: a late thread block reads one while another
+  writes the other. The last thread block has no parts: it posts, which takes longer than a barrier.
 
-  Bytes: those of the phases, from the L2 cache; products take an entry of two or three vectors in place of
-  one.
+  Bytes: those of the phases, from the L2 cache; a product reads two or three vectors in place of one.
 */
 template <class ROWS>
 struct SpikePersistent {
@@ -46,9 +45,9 @@ struct SpikePersistentShared {
 };
 
 /*
-  Until all blocks of the grid have come here; what they had written before is seen behind it. For one thread of each
-  block. The highest bit of *here is `bit` before and the other one behind, and the rest is 0 then: no launch has to set
-  it. Because a block knows the bit it need not wait for the answer of its own addition.
+  Waits until all thread blocks of the grid are here; what they wrote before is seen behind it. For one thread of each
+  thread block. The highest bit of *here is `bit` before, the other one behind, and the rest is 0 then: no launch sets
+  it. A thread block knows the bit, so it need not wait for the result of its own addition.
 */
 __device__ static __forceinline__ void SpikeGridBarrier(unsigned int *here, unsigned int bit)
 {
@@ -147,8 +146,8 @@ __device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, Petsc
 #pragma unroll
     for (int k = 0; k < ND; k++) d[k] = 0.0;
     /*
-      in the order of SpikeKrylovGather(), but no longer than that: more instructions than the multiprocessors keep at
-      hand make an iteration of BiCGStab at n = 20^3 take 21 us, not 12
+      in the order of SpikeKrylovGather(), with less code: more instructions than a multiprocessor caches nearly double
+      the time of an iteration of a small problem
     */
     for (unsigned b = threadIdx.x; b < parts; b += SPIKE_KRYLOV_THREADS) {
 #pragma unroll
@@ -208,6 +207,53 @@ __device__ static __forceinline__ void SpikePersistentSwap(PetscScalar *&a, Pets
 }
 
 /*
+  A phase that is a product: f(i, (A x)_i, d) for all rows i, with the sums of STEP in d[]. x(j) makes entry j, which is
+  there for every row number
+*/
+template <int STEP, class ROWS, typename X, typename F>
+__device__ static __forceinline__ void SpikePersistentProduct(const SpikePersistent<ROWS> &a, unsigned parts,
+                                                              const typename ROWS::Shared &rows,
+                                                              SpikePersistentShared &shared, X &&x, F &&f)
+{
+  constexpr int ND = SpikeKrylovTraits<STEP>::nd;
+
+  SpikePersistentParts(parts, [&](unsigned slot, PetscInt number) {
+    PetscScalar d[ND];
+
+#pragma unroll
+    for (int k = 0; k < ND; k++) d[k] = 0.0;
+    a.m.each(
+      rows, number, (PetscInt)parts * SPIKE_KRYLOV_THREADS,
+      [&](PetscInt j, bool inside) {
+        const PetscScalar q = x(inside ? j : 0);
+
+        return inside ? q : PetscScalar(0.0);
+      },
+      SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) { f(row, sum, d); });
+    SpikePersistentLeave<ND>(d, slot, shared);
+  });
+}
+
+/* A phase that is an update of the vectors u, as SpikeKrylovEach(): row(e, d), with the sums of STEP in d[] */
+template <int STEP, int NV, unsigned READ, unsigned WRITTEN, class ROWS, typename F>
+__device__ static __forceinline__ void SpikePersistentUpdate(const SpikePersistent<ROWS> &a, unsigned parts,
+                                                             const SpikeKrylovVectors &u, SpikePersistentShared &shared,
+                                                             F &&row)
+{
+  constexpr int ND = SpikeKrylovTraits<STEP>::nd;
+
+  SpikePersistentParts(parts, [&](unsigned slot, PetscInt number) {
+    PetscScalar d[ND];
+
+#pragma unroll
+    for (int k = 0; k < ND; k++) d[k] = 0.0;
+    SpikeKrylovEach<NV, READ, WRITTEN>(number, (PetscInt)parts * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
+                                       [&](PetscScalar e[]) { row(e, d); });
+    SpikePersistentLeave<ND>(d, slot, shared);
+  });
+}
+
+/*
   Words a row beside the products: 2 x 3 for p and v where they are made, rp, in the first phase; r, v and t in the
   second; p, t, rp, x, r, v and x, r in the third. Nothing is read by others in the phase in which it is written: the
   new p and v go to w and t, the new t to the place of the old v.
@@ -237,27 +283,16 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
         } else return p[j];
       };
 
-      SpikePersistentParts(a.parts[0], [&](unsigned slot, PetscInt number) {
-        PetscScalar d[] = {0.0, 0.0};
+      SpikePersistentProduct<SPIKE_BCGS_ALPHA>(
+        a, a.parts[0], rows, shared,
+        [&](PetscInt i) { return RIGHT ? SpikeKrylovMul(a.d[i], direction(i)) : direction(i); },
+        [&](PetscInt row, PetscScalar sum, PetscScalar d[]) {
+          PetscScalar e[] = {rp[row], !RIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
 
-        a.m.each(
-          rows, number, (PetscInt)a.parts[0] * SPIKE_KRYLOV_THREADS,
-          [&](PetscInt j, bool inside) {
-            const PetscInt    i = inside ? j : 0;
-            const PetscScalar q = RIGHT ? SpikeKrylovMul(a.d[i], direction(i)) : direction(i);
-
-            return inside ? q : PetscScalar(0.0);
-          },
-          SpikeKrylovNothing{},
-          [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
-            PetscScalar e[] = {rp[row], !RIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
-
-            w[row] = direction(row);
-            t[row] = e[1];
-            SpikeKrylovRow_bcgs_alpha(&f0, e, d);
-          });
-        SpikePersistentLeave<2>(d, slot, shared);
-      });
+          w[row] = direction(row);
+          t[row] = e[1];
+          SpikeKrylovRow_bcgs_alpha(&f0, e, d);
+        });
     };
 
     if (shared.s.since) first(std::true_type());
@@ -276,44 +311,27 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
       return e[1];
     };
 
-    SpikePersistentParts(a.parts[1], [&](unsigned slot, PetscInt number) {
-      PetscScalar d[] = {0.0, 0.0, 0.0};
+    SpikePersistentProduct<SPIKE_BCGS_OMEGA>(
+      a, a.parts[1], rows, shared,
+      [&](PetscInt i) { return RIGHT ? SpikeKrylovMul(a.d[i], residual(i)) : residual(i); },
+      [&](PetscInt row, PetscScalar sum, PetscScalar d[]) {
+        PetscScalar e[] = {residual(row), !RIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
 
-      a.m.each(
-        rows, number, (PetscInt)a.parts[1] * SPIKE_KRYLOV_THREADS,
-        [&](PetscInt j, bool inside) {
-          const PetscInt    i = inside ? j : 0;
-          const PetscScalar q = RIGHT ? SpikeKrylovMul(a.d[i], residual(i)) : residual(i);
-
-          return inside ? q : PetscScalar(0.0);
-        },
-        SpikeKrylovNothing{},
-        [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
-          PetscScalar e[] = {residual(row), !RIGHT && a.d ? SpikeKrylovMul(a.d[row], sum) : sum};
-
-          t[row] = e[1];
-          SpikeKrylovRow_bcgs_omega(&f, e, d);
-        });
-      SpikePersistentLeave<3>(d, slot, shared);
-    });
+        t[row] = e[1];
+        SpikeKrylovRow_bcgs_omega(&f, e, d);
+      });
     SpikePersistentMeet<SPIKE_BCGS_OMEGA>(a.parts[1], a.partials, odd, a.device, a.mail, shared);
     odd ^= 1;
     if (shared.s.reason) break;
     f = shared.s.f;
-    SpikePersistentParts(a.parts[2], [&](unsigned slot, PetscInt number) {
-      const SpikeKrylovVectors u   = {{p, t, rp, x, r, v}};
-      PetscScalar              d[] = {0.0, 0.0};
+    SpikePersistentUpdate<SPIKE_BCGS_X, 6, 0x3f, 0x18>(a, a.parts[2], {{p, t, rp, x, r, v}}, shared,
+                                                       [&](PetscScalar e[], PetscScalar d[]) {
+                                                         PetscScalar s[] = {e[5], e[4]};
 
-      SpikeKrylovEach<6, 0x3f, 0x18>(number, (PetscInt)a.parts[2] * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
-                                     [&](PetscScalar e[]) {
-                                       PetscScalar s[] = {e[5], e[4]};
-
-                                       SpikeKrylovRow_bcgs_s(&f, s, NULL);
-                                       e[4] = s[1];
-                                       SpikeKrylovRow_bcgs_x(&f, e, d);
-                                     });
-      SpikePersistentLeave<2>(d, slot, shared);
-    });
+                                                         SpikeKrylovRow_bcgs_s(&f, s, NULL);
+                                                         e[4] = s[1];
+                                                         SpikeKrylovRow_bcgs_x(&f, e, d);
+                                                       });
     SpikePersistentMeet<SPIKE_BCGS_X>(a.parts[2], a.partials, odd, a.device, a.mail, shared);
     odd ^= 1;
   }
@@ -349,26 +367,14 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
         } else return p[j];
       };
 
-      SpikePersistentParts(a.parts[0], [&](unsigned slot, PetscInt number) {
-        PetscScalar d[] = {0.0};
+      SpikePersistentProduct<SPIKE_CG_ALPHA>(a, a.parts[0], rows, shared, direction,
+                                             [&](PetscInt row, PetscScalar sum, PetscScalar d[]) {
+                                               PetscScalar e[] = {direction(row), sum};
 
-        a.m.each(
-          rows, number, (PetscInt)a.parts[0] * SPIKE_KRYLOV_THREADS,
-          [&](PetscInt j, bool inside) {
-            const PetscScalar q = direction(inside ? j : 0);
-
-            return inside ? q : PetscScalar(0.0);
-          },
-          SpikeKrylovNothing{},
-          [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
-            PetscScalar e[] = {direction(row), sum};
-
-            s[row] = e[0];
-            w[row] = sum;
-            SpikeKrylovRow_cg_alpha(&f0, e, d);
-          });
-        SpikePersistentLeave<1>(d, slot, shared);
-      });
+                                               s[row] = e[0];
+                                               w[row] = sum;
+                                               SpikeKrylovRow_cg_alpha(&f0, e, d);
+                                             });
     };
 
     if (shared.s.since) first(std::true_type());
@@ -379,40 +385,27 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
     if (shared.s.reason) break;
     f = shared.s.f;
     if (a.d) {
-      SpikePersistentParts(a.parts[1], [&](unsigned slot, PetscInt number) {
-        const SpikeKrylovVectors u   = {{p, w, const_cast<PetscScalar *>(a.d), x, r, z}};
-        PetscScalar              d[] = {0.0, 0.0, 0.0};
-
-        SpikeKrylovEach<6, 0x1f, 0x38>(number, (PetscInt)a.parts[1] * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
-                                       [&](PetscScalar e[]) { SpikeKrylovRow_cg_xz(&f, e, d); });
-        SpikePersistentLeave<3>(d, slot, shared);
-      });
+      SpikePersistentUpdate<SPIKE_CG_XZ, 6, 0x1f, 0x38>(a, a.parts[1],
+                                                        {{p, w, const_cast<PetscScalar *>(a.d), x, r, z}}, shared,
+                                                        [&](PetscScalar e[], PetscScalar d[]) {
+                                                          SpikeKrylovRow_cg_xz(&f, e, d);
+                                                        });
       SpikePersistentMeet<SPIKE_CG_XZ>(a.parts[1], a.partials, odd, a.device, a.mail, shared);
     } else if (a.symmetric) {
-      SpikePersistentParts(a.parts[1], [&](unsigned slot, PetscInt number) {
-        const SpikeKrylovVectors u   = {{p, w, x, r}};
-        PetscScalar              d[] = {0.0, 0.0, 0.0};
+      SpikePersistentUpdate<SPIKE_CG_BETA, 4, 0x0f, 0x0c>(a, a.parts[1], {{p, w, x, r}}, shared,
+                                                          [&](PetscScalar e[], PetscScalar d[]) {
+                                                            PetscScalar g[2];
 
-        SpikeKrylovEach<4, 0x0f, 0x0c>(number, (PetscInt)a.parts[1] * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
-                                       [&](PetscScalar e[]) {
-                                         PetscScalar g[2];
-
-                                         SpikeKrylovRow_cg_x(&f, e, NULL);
-                                         g[0] = g[1] = e[3];
-                                         SpikeKrylovRow_cg_beta(&f, g, d);
-                                       });
-        SpikePersistentLeave<3>(d, slot, shared);
-      });
+                                                            SpikeKrylovRow_cg_x(&f, e, NULL);
+                                                            g[0] = g[1] = e[3];
+                                                            SpikeKrylovRow_cg_beta(&f, g, d);
+                                                          });
       SpikePersistentMeet<SPIKE_CG_BETA>(a.parts[1], a.partials, odd, a.device, a.mail, shared);
     } else {
-      SpikePersistentParts(a.parts[1], [&](unsigned slot, PetscInt number) {
-        const SpikeKrylovVectors u   = {{p, w, x, r}};
-        PetscScalar              d[] = {0.0};
-
-        SpikeKrylovEach<4, 0x0f, 0x0c>(number, (PetscInt)a.parts[1] * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
-                                       [&](PetscScalar e[]) { SpikeKrylovRow_cg_xr(&f, e, d); });
-        SpikePersistentLeave<1>(d, slot, shared);
-      });
+      SpikePersistentUpdate<SPIKE_CG_XR, 4, 0x0f, 0x0c>(a, a.parts[1], {{p, w, x, r}}, shared,
+                                                        [&](PetscScalar e[], PetscScalar d[]) {
+                                                          SpikeKrylovRow_cg_xr(&f, e, d);
+                                                        });
       SpikePersistentMeet<SPIKE_CG_XR>(a.parts[1], a.partials, odd, a.device, a.mail, shared);
     }
     odd ^= 1;
@@ -421,8 +414,8 @@ __global__ void __launch_bounds__(SPIKE_PERSISTENT_GROUPS *SPIKE_KRYLOV_THREADS,
 }
 
 /*
-  A block on each multiprocessor at most, so that all are there: what a cooperative launch sees to, also where others
-  use the device. *fits is false where the device or the number of parts does not allow it
+  At most one thread block on each multiprocessor, in a cooperative launch: all are there at once, also where others use
+  the device. *fits is false where the device or the number of parts does not allow it
 */
 template <class ROWS>
 static PetscErrorCode SpikePersistentLaunch(const SpikeKrylovCUDA *h, void (*kernel)(const SpikePersistent<ROWS>),
@@ -471,7 +464,7 @@ static PetscErrorCode SpikePersistentRows(const SpikeKrylovCUDA *h, const ROWS &
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Steps take rows in pairs where their vectors are aligned: here all are, or none, because some change their places */
+/* Rows go in pairs where vectors are aligned. Here all are aligned or none, because some change their places */
 PetscErrorCode SpikeKrylovIterate_CUDA(SpikeKrylov *s, const void *copy, const SpikeKrylovIterations *i, PetscInt its,
                                        PetscInt *launched)
 {

@@ -77,7 +77,7 @@ static PetscErrorCode SpikeKrylovRhsStep_CUDA(SpikeKrylovRhs *s, PetscInt width,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A column whose reason is set has no sums, but of SMOOTH; the host's reasons are those of the kernels here */
+/* A column with a reason has no sums, except of SMOOTH. Here the host's reasons are those of the kernels */
 static PetscErrorCode SpikeKrylovRhsSums_CUDA(SpikeKrylovRhs *s, PetscInt width, PetscInt nsums)
 {
   SpikeRhsCUDA  *d    = (SpikeRhsCUDA *)s->data;
@@ -86,25 +86,15 @@ static PetscErrorCode SpikeKrylovRhsSums_CUDA(SpikeKrylovRhs *s, PetscInt width,
   PetscFunctionBegin;
   for (PetscInt c = 0; c < width; c++) {
     const volatile PetscReal *sums = d->basis ? d->basissums + 2 * c * most : d->mail[c].sums;
-
-    const bool has = d->all || !s->scalars[c].reason;
+    const bool                has  = d->all || !s->scalars[c].reason;
 
     if (has) PetscCall(SpikeKrylovSpin_CUDA(&d->h, &d->mail[c].summed, d->summed[c]++));
-    for (PetscInt k = 0; k < nsums; k++) {
-#if defined(PETSC_USE_COMPLEX)
-      s->sums[c * nsums + k] = has ? PetscCMPLX(sums[2 * k], sums[2 * k + 1]) : PetscScalar(0.0);
-#else
-      s->sums[c * nsums + k] = has ? sums[2 * k] : 0.0;
-#endif
-    }
+    for (PetscInt k = 0; k < nsums; k++) s->sums[c * nsums + k] = has ? SpikeKrylovTake(sums, k) : PetscScalar(0.0);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The host's scalars lie in memory that is not locked: they are on their way from a copy of CUDA's when this returns,
-  and the host may change them
-*/
+/* The host's scalars are in pageable memory: CUDA has copied them when this returns, and the host may change them */
 static PetscErrorCode SpikeKrylovRhsPush_CUDA(SpikeKrylovRhs *s, PetscInt width)
 {
   SpikeRhsCUDA *d = (SpikeRhsCUDA *)s->data;

@@ -6,9 +6,9 @@
 #include "basis.cuh"
 
 /*
-  Each column has a SpikeKrylovDevice and a SpikeKrylovMail of its own, so that sums, tickets and recurrences of one
-  column are those of a single solve. A kernel has blocks for each column; how many depends on n alone. h has the stream
-  and the device, and nothing else.
+  Each column has a SpikeKrylovDevice and a SpikeKrylovMail of its own: its sums, tickets and recurrences are those of a
+  single solve. A kernel has thread blocks for each column; their number depends on n alone. Of h only the stream and
+  the device are used.
 */
 typedef struct {
   SpikeKrylovCUDA    h;
@@ -39,8 +39,8 @@ typedef struct {
 } SpikeRhsVectors;
 
 /*
-  Blocks of a column that has `rounds` rows, or pairs of rows, for its threads: as many as fill the device twice, with
-  the same number of rounds each
+  Thread blocks of a column with `rounds` rows or pairs of rows: as many as fill the device twice, each with the same
+  number of rounds
 */
 static inline unsigned SpikeRhsBlocks(const SpikeRhsCUDA *s, PetscInt rounds)
 {

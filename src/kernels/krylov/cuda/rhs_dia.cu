@@ -5,20 +5,20 @@
 #include "kernels/common/cuda/async.cuh"
 
 /*
-  A block has SPIKE_TILE_ROWS rows, two neighbouring ones a thread, and NC columns, whose sums stay in registers: the
-  values of the copy are read once for all of them. The diagonals go in their order, in segments: those that lie so
-  close together that the entries of x that the block needs for them overlap. A segment of x is fetched for all columns,
-  with zeros for rows outside of the matrix, so that nothing is tested behind that; then come its diagonals, up to
-  SPIKE_TILE_RUN neighbouring ones at a time, a run: with two rows and L diagonals L + 1 entries of x make 2 L products.
+  A thread block has a tile of SPIKE_TILE_ROWS rows, two neighbouring ones a thread, and NC columns, whose sums stay in
+  registers: the values of the copy are read once for all of them. Diagonals go in their order, in segments: those so
+  close together that their entries of x for the tile overlap. A segment of x is fetched for all columns, with zeros for
+  rows outside of the matrix, so that nothing is tested afterwards. Then come its diagonals in runs of up to
+  SPIKE_TILE_RUN neighbouring ones: with two rows and L diagonals L + 1 entries of x make 2 L products.
 
-  Entry e of a segment lies at half e % 2, place e / 2, so that a warp, whose lanes are two rows apart, reads
-  neighbouring places.
+  Entry e of a segment lies in half e % 2 at place e / 2: the lanes of a warp, two rows apart, read neighbouring places.
 
-  A row is summed in the order of the diagonals, as elsewhere; what is added where a diagonal has no entry is 0. So the
-  result has the same bits for any number of columns.
+  A row is summed in the order of the diagonals; where a diagonal has no entry 0 is added. So the result has the same
+  bits for any number of columns.
 
-  With the sums of a step a block has several tiles, as many blocks as fill the device twice, and behind each tile a
-  warp adds its part to the sums of each column, in shared memory. Their order depends on the number of rows alone.
+  With the sums of a step a thread block has several tiles, as many thread blocks as fill the device twice. After each
+  tile a warp adds its part to the sums of each column, in shared memory. Their order depends on the number of rows
+  alone.
 */
 #define SPIKE_TILE_THREADS 256
 #define SPIKE_TILE_ROWS    (2 * SPIKE_TILE_THREADS)
@@ -85,8 +85,8 @@ __device__ static __forceinline__ void SpikeTileAdd(const PetscScalar *even, con
 }
 
 /*
-  The sums d[g][i] over a warp of G columns, into total[g][i]. The first steps of the tree halve the columns of a lane,
-  so that all of it takes little more shuffles than one column; its order is that of SpikeWarpSum(), whatever G is.
+  total[g][i] += the sum of d[g][i] over a warp, for G columns. The first steps of the tree halve the columns of a lane,
+  so that it takes few more shuffles than one column. The order is that of SpikeWarpSum() for any G.
 */
 template <int G, int ND>
 __device__ static __forceinline__ void SpikeTileSum(PetscScalar d[][ND], PetscScalar total[])
@@ -284,7 +284,6 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
   constexpr int                 ND = X::nd ? X::nd : 1, WARPS = SPIKE_TILE_THREADS / 32, G = NC < 4 ? NC : 4;
   __shared__ PetscScalar        total[X::nd ? WARPS * NC * ND : 1]; /* [WARPS][NC][ND] */
   const int                     warp = threadIdx.x / 32, group = first + blockIdx.x * NC;
-  PetscInt                      row = (PetscInt)blockIdx.y * SPIKE_TILE_ROWS + 2 * threadIdx.x;
   SpikeKrylovPair               a[SPIKE_TILE_RUN], next[SPIKE_TILE_RUN];
 
   SpikeAwait();
@@ -416,15 +415,8 @@ PetscErrorCode SpikeRhsTiles_CUDA(const SpikeKrylovRhs *s, const SpikeKrylovCopy
                                   const SpikeRhsProduct &p)
 {
   PetscFunctionBegin;
-#define SPIKE_TILE_CASE(NAME) \
-  case NAME: \
-    PetscCall(SpikeTileSelect<NAME, SpikeRhsTiled>(s, c, p)); \
-    break;
-  switch (step) {
-    SPIKE_KRYLOV_MULT_STEPS(SPIKE_TILE_CASE)
-  default:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
-  }
-#undef SPIKE_TILE_CASE
+  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+    return SpikeTileSelect<decltype(constant)::value, SpikeRhsTiled>(s, c, p);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

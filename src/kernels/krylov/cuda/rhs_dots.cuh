@@ -50,11 +50,11 @@ __device__ static __forceinline__ void SpikeRhsDotsRows(PetscInt i, const PetscS
 }
 
 /*
-  DOTS of the C columns c0 = C blockIdx.x and on; blockIdx.y is the block of rows, so that the groups that read the same
-  rows of A run side by side: A comes from memory once, and from a cache once for each group. Words a row and column, of
-  memory: m / width + 1, and one more with z; y again for each M vectors of A beyond the first M. A column with a reason
-  is left out: the place of its loads is that of one without, which costs no traffic. Reasons of a group change when all
-  of its blocks have been here. The order of the sums depends on n and alignment alone.
+  DOTS of columns c0 = C blockIdx.x to c0 + C - 1. blockIdx.y is the block of rows, so that groups of columns that read
+  the same rows of A run side by side: A comes from memory once, and from a cache once for each group. Words a row and
+  column: m / width + 1, with z one more; y again for each M vectors of A after the first M. A column with a reason is
+  left out: its loads are those of another column, which costs no traffic. Reasons change when all thread blocks of the
+  group have been here. The order of the sums depends on n and alignment alone.
 */
 template <int M, int C>
 __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS)

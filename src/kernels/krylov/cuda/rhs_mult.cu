@@ -74,10 +74,10 @@ struct SpikeRhsDia : SpikeDIATabled {
 };
 
 /*
-  y = A x, or D A x, of NC columns of the list, then the sums of a step that writes nothing. Groups of columns have
-  neighbouring blocks, which meet the same rows of the copy at about the same time: it comes from memory once, from the
-  L2 cache once for each group. Columns whose reason is set are summed, where others of the group are not, and
-  not stored.
+  y = A x, or D A x, for NC columns of the list, then the sums of a step that writes nothing. Groups of columns have
+  neighbouring thread blocks, which read the same rows of the copy at about the same time: it comes from memory once,
+  from the L2 cache once for each group. A column with a reason is summed where others of its group have none, and not
+  stored.
 */
 template <int STEP, int NC, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
@@ -169,8 +169,8 @@ static PetscErrorCode SpikeRhsMultSelect(const SpikeKrylovRhs *s, const SpikeKry
 }
 
 /*
-  The columns whose reason the host has not seen set, SPIKE_RHS_LIST in a launch. Which kernel it is depends on the
-  copy alone, for the order of sums does on the kernel
+  Columns whose reason the host has not seen set, SPIKE_RHS_LIST in a launch. The kernel depends on the copy alone,
+  because the order of sums depends on the kernel
 */
 PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, PetscInt width, SpikeKrylovStep step,
                                        const PetscScalar *scale, const PetscScalar *x, PetscScalar *y, PetscInt ldxy,
@@ -203,20 +203,11 @@ PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, Pets
       if (!s->scalars[i].reason) p.column[p.count++] = (int)i;
     if (!p.count) break;
     done += p.count;
-    if (tiled) {
-      PetscCall(SpikeRhsTiles_CUDA(s, c, step, p));
-      continue;
-    }
-#define SPIKE_RHS_CASE(NAME) \
-  case NAME: \
-    PetscCall(SpikeRhsMultSelect<NAME>(s, c, p)); \
-    break;
-    switch (step) {
-      SPIKE_KRYLOV_MULT_STEPS(SPIKE_RHS_CASE)
-    default:
-      SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
-    }
-#undef SPIKE_RHS_CASE
+    if (tiled) PetscCall(SpikeRhsTiles_CUDA(s, c, step, p));
+    else
+      PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+        return SpikeRhsMultSelect<decltype(constant)::value>(s, c, p);
+      }));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done *

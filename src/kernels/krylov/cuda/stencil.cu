@@ -9,7 +9,7 @@ struct SpikeKrylovFetched {
 };
 
 /*
-  Which vectors of a step y and, where it may be one, x are in most products: what is known to the compiler takes no
+  The vector of a step that is y, and the one that is x or -1, in most products: known to the compiler, it takes no
   registers
 */
 __host__ __device__ constexpr int SpikeKrylovStencilOwn(int step)
@@ -34,7 +34,8 @@ constexpr bool SpikeKrylovStencilMore()
 
 /*
   As SpikeKrylovMultKernel(). KNOWN, of fast stencils: scale is NULL, y and x are those vectors, and x is not fetched
-  again. Moves x and y, the coefficients where each point has its own, and the other vectors of the step. Deterministic
+  again. Reads x, the coefficients where each point has its own, and the other vectors of the step; writes y.
+  Deterministic
 */
 template <int STEP, bool KNOWN, class ROWS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
@@ -172,16 +173,9 @@ PetscErrorCode SpikeKrylovStencilMult_CUDA(const SpikeKrylovCUDA *h, const Spike
                                            const SpikeKrylovMultArgs *a)
 {
   PetscFunctionBegin;
-#define SPIKE_MULT_CASE(NAME) \
-  case NAME: \
-    PetscCall(SpikeKrylovStencilStep<NAME>(h, c, a)); \
-    break;
-  switch (step) {
-    SPIKE_KRYLOV_MULT_STEPS(SPIKE_MULT_CASE)
-  default:
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "Step %s has no product", SpikeKrylovSteps[step].name);
-  }
-#undef SPIKE_MULT_CASE
+  PetscCall(SpikeKrylovMultDispatch(step, [&](auto constant) {
+    return SpikeKrylovStencilStep<decltype(constant)::value>(h, c, a);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,12 +11,15 @@ static_assert(SPIKE_STENCIL_THREADS == SPIKE_KRYLOV_THREADS, "blocks that sum as
 /*
   Columns that a product by a stencil takes the inner products of: as many as have registers for the points of a thread
 */
-static inline bool SpikeStencilTakes(PetscInt columns)
+constexpr bool SpikeStencilTakes(PetscInt columns)
 {
   return columns == 1 || columns == 2 || columns == 4;
 }
 
-/* stencil_basis.cu */
-PETSC_INTERN PetscErrorCode SpikeKrylovStencilBasisMult_CUDA(const SpikeKrylovCUDA *, const SpikeStencil *,
-                                                             const PetscScalar *x, const SpikeKrylovBasis *,
-                                                             const SpikeBasisEnd *);
+/* Loops over the rows of a stencil, beside those of a copy */
+template <class ROWS>
+constexpr bool SpikeIsStencil = false;
+template <unsigned MASK>
+constexpr bool SpikeIsStencil<SpikeStencilTiles<MASK>> = true;
+template <bool SINGLE>
+constexpr bool SpikeIsStencil<SpikeStencilRows<SINGLE>> = true;

@@ -28,7 +28,13 @@ PETSC_INTERN SpikeKrylovLoops SpikeKrylovLoopsGet(void);
 PETSC_INTERN void SpikeStencilMultGhost_Host(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3],
                                              const PetscScalar *, const PetscScalar *ghost, PetscScalar *);
 
-/* mult.c */
+/*
+  mult.c: what follows rows begin to begin + rows - 1 of a product y: D in scale where it is not NULL, and the step,
+  whose sums are added to sums[]
+*/
+PETSC_INTERN void SpikeKrylovMultStep_Host(const SpikeKrylovLoops *, const SpikeKrylovFactors *, SpikeKrylovStep,
+                                           PetscInt begin, PetscInt rows, const PetscScalar *scale, PetscScalar *y,
+                                           PetscScalar *const v[], PetscScalar sums[]);
 PETSC_INTERN PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *, const SpikeKrylovLoan *, void **);
 PETSC_INTERN PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *,

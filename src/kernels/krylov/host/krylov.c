@@ -7,23 +7,13 @@
 const SpikeKrylovStepInfo SpikeKrylovSteps[SPIKE_KRYLOV_NSTEPS] = {SPIKE_KRYLOV_STEPS(SPIKE_KRYLOV_INFO)};
 #undef SPIKE_KRYLOV_INFO
 
-#define SPIKE_KRYLOV_LOOPS(isa) \
-  { \
-    SpikeKrylovLoops_##isa, SpikeKrylovBasisLoops_##isa, &SpikeDIALoops_##isa \
-  }
 SpikeKrylovLoops SpikeKrylovLoopsGet(void)
 {
-  SpikeKrylovLoops loops = SPIKE_KRYLOV_LOOPS(base);
+  const SpikeKrylovLoops loops = {SpikeISAOf(SpikeKrylovLoops), SpikeISAOf(SpikeKrylovBasisLoops),
+                                  SpikeISAOf(&SpikeDIALoops)};
 
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-  const SpikeKrylovLoops v3 = SPIKE_KRYLOV_LOOPS(v3), v4 = SPIKE_KRYLOV_LOOPS(v4);
-
-  if (SpikeISAGet() == SPIKE_ISA_V3) loops = v3;
-  if (SpikeISAGet() == SPIKE_ISA_V4) loops = v4;
-#endif
   return loops;
 }
-#undef SPIKE_KRYLOV_LOOPS
 
 static PetscErrorCode SpikeKrylovBasisCreate_Host(SpikeKrylov *s, PetscInt ncolumns, PetscInt small)
 {

@@ -93,25 +93,22 @@ PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *s, void **copy)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  What follows rows begin to begin + rows - 1 of a product: D, and the step, whose sums are added to those of the rows
-  before
-*/
-static void SpikeKrylovMultStep(SpikeKrylov *s, const SpikeKrylovLoops *loops, SpikeKrylovStep step, PetscInt begin,
-                                PetscInt rows, const PetscScalar *scale, PetscScalar *y, PetscScalar *const v[])
+void SpikeKrylovMultStep_Host(const SpikeKrylovLoops *loops, const SpikeKrylovFactors *f, SpikeKrylovStep step,
+                              PetscInt begin, PetscInt rows, const PetscScalar *scale, PetscScalar *y,
+                              PetscScalar *const v[], PetscScalar sums[])
 {
   const SpikeKrylovStepInfo *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
-  PetscScalar               *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
+  PetscScalar               *w[SPIKE_KRYLOV_MAXVECTORS], some[SPIKE_KRYLOV_MAXDOTS];
 
   if (scale) {
     PetscScalar *const d[] = {(PetscScalar *)scale + begin, y + begin, y + begin};
 
-    (*loops->step[SPIKE_DIAGONAL])(rows, &s->scalars->f, d, NULL);
+    (*loops->step[SPIKE_DIAGONAL])(rows, f, d, NULL);
   }
   if (info) {
     for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + begin;
-    (*loops->step[step])(rows, &s->scalars->f, w, sums);
-    for (PetscInt k = 0; k < info->ndots; k++) s->local[k] += sums[k];
+    (*loops->step[step])(rows, f, w, some);
+    for (PetscInt k = 0; k < info->ndots; k++) sums[k] += some[k];
   }
 }
 
@@ -128,7 +125,7 @@ static void SpikeKrylovMultRows(SpikeKrylov *s, const SpikeDIA *dia, SpikeKrylov
   for (PetscInt i = begin, rows; i < end; i += rows) {
     rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, end - i);
     (*loops.dia->mult)(dia, i, i + rows, x, ghost, NULL, y);
-    SpikeKrylovMultStep(s, &loops, step, i, rows, scale, y, v);
+    SpikeKrylovMultStep_Host(&loops, &s->scalars->f, step, i, rows, scale, y, v, s->local);
   }
 }
 
@@ -149,8 +146,8 @@ static void SpikeKrylovMultLines(SpikeKrylov *s, const SpikeStencil *S, SpikeKry
       const PetscInt begin[] = {first[0], j, k}, end[] = {last[0], PetscMin(j + lines, last[1]), k + 1};
 
       SpikeStencilMultGhost_Host(S, begin, end, x, ghost, y);
-      SpikeKrylovMultStep(s, &loops, step, (k * S->size[1] + j) * length + first[0] * S->dof,
-                          (end[1] - j) * part * S->dof, scale, y, v);
+      SpikeKrylovMultStep_Host(&loops, &s->scalars->f, step, (k * S->size[1] + j) * length + first[0] * S->dof,
+                               (end[1] - j) * part * S->dof, scale, y, v, s->local);
     }
 }
 

@@ -205,20 +205,12 @@ static PetscErrorCode SpikeKrylovRhsMult_Host(SpikeKrylovRhs *s, const void *cop
     rows = PetscMin((PetscInt)SPIKE_MULT_ROWS, n - i);
     for (PetscInt c = 0; c < width; c++) {
       const PetscCount shift = (PetscCount)c * ldxy;
-      PetscScalar     *w[SPIKE_KRYLOV_MAXVECTORS], sums[SPIKE_KRYLOV_MAXDOTS];
+      PetscScalar     *w[SPIKE_KRYLOV_MAXVECTORS];
 
       if (s->scalars[c].reason) continue;
       (*loops.dia->mult)(h->loan.dia, i, i + rows, x + shift, NULL, NULL, y + shift);
-      if (scale) {
-        PetscScalar *const d[] = {(PetscScalar *)scale + i, y + shift + i, y + shift + i};
-
-        (*loops.step[SPIKE_DIAGONAL])(rows, &s->scalars[c].f, d, NULL);
-      }
-      if (info) {
-        for (PetscInt k = 0; k < info->nvectors; k++) w[k] = v[k] + (PetscCount)c * ld[k] + i;
-        (*loops.step[step])(rows, &s->scalars[c].f, w, sums);
-        for (PetscInt k = 0; k < nd; k++) s->sums[c * nd + k] += sums[k];
-      }
+      for (PetscInt k = 0; info && k < info->nvectors; k++) w[k] = v[k] + (PetscCount)c * ld[k];
+      SpikeKrylovMultStep_Host(&loops, &s->scalars[c].f, step, i, rows, scale, y + shift, w, s->sums + c * nd);
     }
   }
   for (PetscInt c = 0; c < width; c++) done += s->scalars[c].reason ? 0 : 1;

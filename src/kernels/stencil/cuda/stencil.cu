@@ -20,6 +20,13 @@ typedef struct {
   const SpikeDevice *gpu;
 } SpikeStencilCUDA;
 
+/* Thread blocks of a kernel that goes round over n numbers */
+static unsigned SpikeStencilBlocks(const SpikeStencilCUDA *h, PetscInt64 n)
+{
+  return (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
+                            (n + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
+}
+
 static PetscErrorCode SpikeStencilReset_CUDA(SpikeStencil *S)
 {
   SpikeStencilCUDA *h = (SpikeStencilCUDA *)S->data;
@@ -115,11 +122,11 @@ static PetscErrorCode SpikeStencilEnd_CUDA(SpikeStencil *S)
 }
 
 /*
-  What a product costs that is cut into `chunks` pieces of `length` planes with tiles of width points in `lines` lines,
-  in numbers moved: a plane its lines with their ends, more where those share sectors with other tiles, and more with
-  each piece that is read beside the others, up to four; where the threads have much to do, `work` whatever the tile. A
-  round of blocks more costs its beginning. Fitted to 17 boxes of 64^3 to 512^3 points on an H200, some hundred shapes
-  of each measured, with 7 and 27 points, alone and with a step
+  The cost of a product in `chunks` pieces of `length` planes, with tiles of width points in `lines` lines, as numbers
+  moved. A plane costs its lines with their ends; more where they share sectors with other tiles; more for each piece
+  read beside the others, up to four; and `work` for any tile where threads have much to do. A further round of thread
+  blocks costs its beginning. Fitted to 17 boxes of 64^3 to 512^3 points on an H200, some hundred shapes each, with 7
+  and 27 points, alone and with a step.
 */
 static double SpikeStencilCost(int width, int lines, PetscInt chunks, PetscInt length, PetscInt rounds, double work)
 {
@@ -131,8 +138,9 @@ static double SpikeStencilCost(int width, int lines, PetscInt chunks, PetscInt l
 }
 
 /*
-  Tiles of width points in i and height times JB in j, and pieces along k: together, so that there are as many blocks as
-  there is room for, or twice or three times. In all not 200 shapes; in two dimensions tiles are as wide as can be
+  Tiles of width points in i and height JB in j, and pieces along k, chosen together so that there are as many thread
+  blocks as there is room for, or twice or three times as many: less than 200 shapes. In two dimensions tiles are as
+  wide as can be
 */
 static void SpikeStencilCut(const PetscInt n[3], int jb, int halo, PetscInt resident, double work, SpikeStencilBox *b)
 {
@@ -198,8 +206,7 @@ static void SpikeStencilTakeTable(const SpikeStencil *S, const PetscInt begin[3]
   t->point    = h->point;
   t->coef     = h->coef;
   p->mask     = 0;
-  p->blocks   = (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
-                                   ((PetscInt64)t->rows + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
+  p->blocks   = SpikeStencilBlocks(h, t->rows);
   p->shared   = 0;
 }
 
@@ -265,8 +272,7 @@ PetscErrorCode SpikeStencilEndsPlan_CUDA(const SpikeStencil *S, SpikeStencilEnds
     t->sj[b]    = S->shell.sj[b];
     t->sk[b]    = S->shell.sk[b];
   }
-  *blocks = (unsigned)PetscMax(1, PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
-                                           ((PetscInt64)t->at[6] + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS));
+  *blocks = PetscMax(1u, SpikeStencilBlocks(h, t->at[6]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,9 +322,9 @@ static PetscErrorCode SpikeStencilMult_CUDA(const SpikeStencil *S, const PetscIn
 }
 
 /*
-  y += A^T x, or A^H x, in the box m.begin, m.n of y, which has points around those of x: a thread an unknown of y,
-  which takes x at the points whose stencils reach it, in their order, that of the table backwards. Reads x as often as
-  the caches lose it
+  y += A^T x, or A^H x, in the box m.begin, m.n of y, which has points around those of x. A thread has an unknown of y
+  and adds x at the points whose stencils reach it, in their order: the table backwards. Reads x as often as the caches
+  lose it
 */
 template <bool CONJUGATE>
 __global__ void __launch_bounds__(SPIKE_STENCIL_THREADS)
@@ -404,8 +410,7 @@ static PetscErrorCode SpikeStencilDiagonal_CUDA(const SpikeStencil *S, PetscInt 
   m.count    = (int)S->count;
   m.constant = S->constant;
   m.coef     = h->coef;
-  blocks     = (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
-                                  ((PetscInt64)m.rows + SPIKE_STENCIL_THREADS - 1) / SPIKE_STENCIL_THREADS);
+  blocks     = SpikeStencilBlocks(h, m.rows);
   SpikeStencilDiagonalKernel<<<blocks, SPIKE_STENCIL_THREADS, 0, (cudaStream_t)S->stream>>>(m, (int)s, d);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -428,8 +433,8 @@ static PetscErrorCode SpikeStencilMultEnds_CUDA(const SpikeStencil *S, const Pet
 }
 
 /*
-  A number of a point goes from place from[t], of x, or of `arrived` and of x backwards from -1, to place to[t], NULL
-  for t
+  Number c of point to[t], or of point t where to is NULL, <- number c of point from[t] of x. With arrived: of point
+  from[t] of arrived, or where from[t] < 0 of point -1 - from[t] of x
 */
 __global__ static void SpikeStencilCarryKernel(PetscInt n, int dof, const PetscInt *__restrict__ to,
                                                const PetscInt *__restrict__ from, const PetscScalar *__restrict__ x,
@@ -451,9 +456,7 @@ static PetscErrorCode SpikeStencilCarry(const SpikeStencil *S, PetscInt n, const
                                         const PetscScalar *x, const PetscScalar *arrived, PetscScalar *out)
 {
   const SpikeStencilCUDA *h      = (const SpikeStencilCUDA *)S->data;
-  const unsigned          blocks = (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
-                                                      ((PetscInt64)n * S->dof + SPIKE_STENCIL_THREADS - 1) /
-                                                        SPIKE_STENCIL_THREADS);
+  const unsigned          blocks = SpikeStencilBlocks(h, (PetscInt64)n * S->dof);
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,8 +8,8 @@
 #define SPIKE_STENCIL_THREADS 256
 
 /*
-  Planes of x that a block has or waits for, and the most numbers of one: 45 kB together; every device gives 48, and
-  sums want some
+  Planes of x that a thread block has or waits for, and the most numbers in one. Together 45 kB of the 48 that every
+  device gives; sums need some
 */
 #if defined(PETSC_USE_COMPLEX)
   #define SPIKE_STENCIL_PLANES 3
@@ -45,8 +45,9 @@ typedef struct {
 } SpikeStencilPoint;
 
 /*
-  Tiles of width x (JB height) points in i and j, and `chunks` pieces along k of each. c[] by the bits of the stencil; x
-  and y begin with the box's first point. A flat box (two dimensions) has its second one as k.
+  Tiles of width x (JB height) points in i and j, and `chunks` pieces of each along k. c[] is in the order of the
+  stencil's bits. x and y begin with the first point of the box. A flat box (two dimensions) has its second dimension as
+  k.
 */
 typedef struct {
   PetscScalar c[27];
@@ -74,8 +75,8 @@ __device__ static __forceinline__ void SpikeStencilCopy(PetscScalar *to, const P
 }
 
 /*
-  Blocks of a multiprocessor, alone or with a step behind them. In three dimensions two that march through many planes
-  are faster than three with fewer
+  Thread blocks of a multiprocessor, of a product alone or with a step. In three dimensions two that march through many
+  planes are faster than three with fewer
 */
 __host__ __device__ constexpr int SpikeStencilResident(unsigned mask, bool step)
 {
@@ -84,16 +85,16 @@ __host__ __device__ constexpr int SpikeStencilResident(unsigned mask, bool step)
 }
 
 /*
-  f(row, (A x)_row, fetch(row), here) for the points of a box, once each, by whole blocks of SPIKE_STENCIL_THREADS
-  threads; what fetch() loads is on its way while the plane is summed, and ahead(row) is called two planes before it.
-  here() is x in that row, from shared memory.
+  f(row, (A x)_row, fetch(row), here) for each point of a box once, by whole thread blocks of SPIKE_STENCIL_THREADS
+  threads. Loads of fetch() are on their way while the plane is summed; ahead(row) is called two planes before. here()
+  is x in that row, from shared memory.
 
-  A block has a tile and marches along k. Plane p of x, with a point around the tile, is read once from shared memory
-  and goes to the sums of the points of planes p - 1, p and p + 1, three registers for each of the JB points of a
-  thread, while the planes behind it are on their way. The order of a sum is k, j, i.
+  A thread block has a tile and marches along k. It reads plane p of x, with a point around the tile, once from shared
+  memory, and adds it to the sums of planes p - 1, p and p + 1, three registers for each of the JB points of a thread,
+  while later planes are on their way. The order of a sum is k, j, i.
 
-  Reads x (1 + 2 / width) (1 + 2 / (JB height)) (1 + 2 / length) times, the device's memory as often as the second-level
-  cache loses what neighbouring tiles share.
+  Reads x (1 + 2 / width) (1 + 2 / (JB height)) (1 + 2 / length) times; from memory as often as the L2 cache loses what
+  neighbouring tiles share.
 */
 template <unsigned MASK>
 struct SpikeStencilTiles {
@@ -208,8 +209,8 @@ struct SpikeStencilTiles {
 };
 
 /*
-  Row c of point i, j, k by any stencil: at(o) is where the numbers of the point by o are, if that exists. SINGLE: one
-  unknown
+  Row c of point (i, j, k) by any stencil. at(o) points to the unknowns of the point at offset o, and is called where it
+  exists. SINGLE: one unknown
 */
 template <bool SINGLE, typename AT>
 __device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencilTable &m,
@@ -258,9 +259,7 @@ __device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencil
   return sum;
 }
 
-/*
-  The same for any stencil: a thread a row. Reads coefficients of points as streams, x as often as the caches lose it.
-*/
+/* each() for any stencil: a thread a row. Reads coefficients of points as streams, x as often as the caches lose it. */
 template <bool SINGLE>
 struct SpikeStencilRows {
   static constexpr bool FAST     = false;
@@ -311,10 +310,7 @@ typedef struct {
   const PetscScalar *ghost;
 } SpikeStencilEndsTable;
 
-/*
-  As SpikeStencilRows. Surfaces are small beside what they surround: a number is decoded for each row, and a slab found
-  for each point
-*/
+/* As SpikeStencilRows, with a slab found for each point: surfaces are small beside what they surround */
 template <bool SINGLE>
 struct SpikeStencilEnds {
   static constexpr bool FAST     = false;
@@ -324,11 +320,7 @@ struct SpikeStencilEnds {
 
   using Shared = typename SpikeStencilRows<SINGLE>::Shared;
 
-  __device__ __forceinline__ void prepare(Shared &shared) const
-  {
-    for (int s = threadIdx.x; s < m.table.count; s += blockDim.x) shared.point[s] = m.table.point[s];
-    __syncthreads();
-  }
+  __device__ __forceinline__ void prepare(Shared &shared) const { SpikeStencilRows<SINGLE>{m.table}.prepare(shared); }
 
   template <typename G, typename A, typename F>
   __device__ __forceinline__ void each(const Shared &shared, PetscScalar *, const PetscScalar *__restrict__ x,
@@ -368,9 +360,7 @@ struct SpikeStencilEnds {
   }
 };
 
-/*
-  How a box is taken: mask 0 is the table. `blocks` of SPIKE_STENCIL_THREADS threads, `shared` bytes of planes for each
-*/
+/* How a box is gone through, by `blocks` thread blocks with `shared` bytes of planes each; mask 0: by the table */
 typedef struct {
   unsigned          mask, blocks;
   size_t            shared;
@@ -403,10 +393,7 @@ static PetscErrorCode SpikeStencilDispatch(const SpikeStencilPlan &p, L &&launch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  stencil.cu: points begin <= p < end, of which there is at least one; step: whether one is behind the product;
-  more: whether rows bring numbers other than those of x
-*/
+/* stencil.cu: points begin <= p < end, at least one. step: a step follows; more: rows read more than x */
 PETSC_INTERN PetscErrorCode SpikeStencilPlan_CUDA(const SpikeStencil *, const PetscInt begin[3], const PetscInt end[3],
                                                   PetscInt sj, PetscInt sk, bool step, bool more, SpikeStencilPlan *);
 

@@ -3,15 +3,6 @@
 #include "kernels/stencil/stencil.h"
 #include "kernels/common/host/isa.h"
 
-static SpikeStencilLine SpikeStencilLineGet(void)
-{
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-  if (SpikeISAGet() == SPIKE_ISA_V3) return SpikeStencilLine_v3;
-  if (SpikeISAGet() == SPIKE_ISA_V4) return SpikeStencilLine_v4;
-#endif
-  return SpikeStencilLine_base;
-}
-
 /* Whether points of line j, k reach one that exists by offset s, but for the clipping along the line */
 static inline PetscBool SpikeStencilReaches(const SpikeStencil *S, PetscInt s, PetscInt j, PetscInt k)
 {
@@ -39,7 +30,7 @@ static void SpikeStencilScalarLine(const SpikeStencil *S, PetscInt j, PetscInt k
                                    const PetscScalar *x, PetscInt sj, PetscInt sk, const PetscScalar *ghost,
                                    const PetscScalar *z, PetscScalar *y)
 {
-  const SpikeStencilLine line = SpikeStencilLineGet();
+  const SpikeStencilLine line = SpikeISAOf(SpikeStencilLine);
   const PetscInt         l = k * S->size[1] + j, p = l * S->size[0];
   const PetscScalar     *coef[SPIKE_STENCIL_MOST], *one[SPIKE_STENCIL_MOST], *from[SPIKE_STENCIL_MOST],
     *few[SPIKE_STENCIL_MOST];

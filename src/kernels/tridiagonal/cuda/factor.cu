@@ -3,8 +3,8 @@
 #include "tridiagonal.cuh"
 
 /*
-  l, r, v of a tile. Where a pivot is bad, one thread does the tile again, row by row: what is boosted or replaced
-  changes those after it. Reads 3 words and a byte a row, writes 3.
+  l, r, v of a tile. Where a pivot is bad, one thread does the tile again, row by row, for a boosted or replaced pivot
+  changes the rows after it. Reads 3 words and a byte a row, writes 3.
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   SpikeTriFactor_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 }
 
 /*
-  Rows of a window: how far from the end of z, of m rows, the last number lies that is not small; all threads have it
+  Rows of a window: the distance from its end of the last number of z, of m rows, that is not small; all threads get it
 */
 __device__ static __forceinline__ PetscInt SpikeTriReach(const PetscReal size[], const PetscInt distance[], PetscInt m,
                                                          PetscReal shared[], int *reach)
@@ -55,8 +55,8 @@ __device__ static __forceinline__ PetscInt SpikeTriReach(const PetscReal size[],
 }
 
 /*
-  za = du_s A_I^-T e_first, s above the interior, and zb = dl_s A_I^-T e_last, s below it, with their windows. A block a
-  tile; nothing where there are no separators. Reads 6 words a row, writes 2
+  za = du_s A_I^-T e_first, s above the interior, and zb = dl_s A_I^-T e_last, s below it, with their windows. A thread
+  block a tile; nothing without separators. Reads 6 words a row, writes 2
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   SpikeTriReachers_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   sl[s]           = k && tri.sep[k - 1] >= 0 ? -dl[lo] * tri.zb[lo] : PetscScalar(0.0);
 }
 
-/* Waits for the stream; a report that says something is taken and begun anew */
+/* Waits for the stream; a report with something in it is reset */
 PetscErrorCode SpikeTriReport_CUDA(SpikeTridiagonal *t, SpikePivot *pivot)
 {
   SpikeTriCUDA        *h   = (SpikeTriCUDA *)t->data;

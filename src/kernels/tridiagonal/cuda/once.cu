@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  once.cu: setup and apply at once, without factors, on CUDA devices: chunks in threads, their separators by PCR in a
-  block, those of blocks by recursion
+  once.cu: setup and apply at once, without factors: a thread solves a chunk, a thread block the separators of its
+  chunks by PCR, the separators of thread blocks by recursion
 */
 #include "tridiagonal.cuh"
 #include "kernels/common/cuda/async.cuh"
@@ -11,8 +11,9 @@
 #define SPIKE_TRI_CHUNKS (SPIKE_TRI_TILE / SPIKE_TRI_CHUNK) /* threads of a block */
 
 /*
-  The rows of a tile of four arrays, in granules of 16 bytes or one number, whose places in a chunk are changed so that
-  eight threads with the same granule of theirs meet no bank twice; and the separators, twice
+  The rows of a tile of four arrays, in granules of 16 bytes or one number. The places of granules in a chunk are
+  permuted so that eight threads that read the same granule of their chunks meet no bank twice. Then the separators,
+  twice
 */
 struct SpikeTriStage {
   enum {
@@ -30,7 +31,7 @@ __device__ static __forceinline__ int SpikeTriPlace(int chunk, int granule)
 }
 
 /*
-  A tile of an array to shared memory; rows from hi on: nothing. All threads of a block, which wait for it and meet
+  A tile of an array to shared memory, without rows from hi on. All threads; they wait for the copies and meet
   afterwards
 */
 __device__ static __forceinline__ void SpikeTriFetch(const PetscScalar *v, PetscInt lo, PetscInt hi, bool wide,
@@ -70,8 +71,8 @@ __device__ static __forceinline__ void SpikeTriChunk(const PetscScalar *from, Pe
 #define SPIKE_TRI_SEPARATOR (1ull << 62)
 
 /*
-  The first bad number u of a thread: its row, separators after all others, for what is bad before them makes them
-  so; and its magnitude
+  The first bad number u of a thread: its row and magnitude. Separators count after all other rows, whose bad numbers
+  make them bad
 */
 struct SpikeTriBad {
   unsigned long long row;
@@ -85,8 +86,7 @@ __device__ static __forceinline__ void SpikeTriCheck(PetscReal size, PetscReal t
 }
 
 /*
-  The rows of a thread: f, d, c of the matrix, y of the right-hand side, 0 and 1 where there is none; couplings between
-  systems are 0
+  The rows of a thread: f, d, c of the matrix, y of the right-hand side; 0, 1, 0, 0 beyond hi; no coupling of systems
 */
 __device__ static __forceinline__ void SpikeTriOnceLoad(const SpikeTriTiles &tri, const SpikeTriStage &stage,
                                                         PetscInt i, PetscInt hi, bool above, bool below,
@@ -113,9 +113,9 @@ __device__ static __forceinline__ void SpikeTriOnceLoad(const SpikeTriTiles &tri
 }
 
 /*
-  The separators' system x_t + A x_(t-s) + C x_(t+s) = Y, `rows` of them, one a thread, for s = 1, 2, 4, ... until no
-  row is coupled to another, or all couplings are below PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE: what is neglected is
-  less than a rounding of the largest x. size: magnitude of the pivot so far; row: for the report
+  The separators' system x_t + A x_(t-s) + C x_(t+s) = Y, a row for each of `rows` threads, for s = 1, 2, 4, ... until
+  no row is coupled, or all couplings are below PETSC_MACHINE_EPSILON / SPIKE_TRI_TILE: less than a rounding of the
+  largest x is lost. size: magnitude of the pivot so far; row: for the report
 */
 __device__ static __forceinline__ void SpikeTriOncePCR(SpikeTriStage &stage, int rows, PetscReal tol, PetscReal size,
                                                        unsigned long long row, PetscScalar &A, PetscScalar &C,
@@ -215,13 +215,15 @@ __device__ static __forceinline__ void SpikeTriOnceStore(PetscInt lo, PetscInt h
 }
 
 /*
-  x <- A^-1 b without factors: reads 4 words a row, and a byte where systems end inside of a tile, writes one. A thread
-  eliminates all rows of its chunk but the last, the separator, with what couples them to the separator before it (f):
-  x_j = y_j - f_j x_before - c_j x_(j+1). The separators' system, rows divided by their diagonals, is solved by PCR. A
-  separator of tiles is no row of it, but a boundary value, to which couplings stay. ENDS: no x is written, but what the
-  ends of the tile say about the separators of tiles. Deterministic. A bad divisor is reported. behind: dl, d, du and b
-  were written by the kernel before the first of this chain; else the tile is fetched before the kernel directly before
-  this one has ended.
+  x <- A^-1 b without factors. Reads 4 words a row, and a byte where systems end inside of a tile; writes one.
+
+  A thread eliminates all rows of its chunk but the last, the separator, and keeps their coupling f to the separator
+  before: x_j = y_j - f_j x_before - c_j x_(j+1). The separators' system, each row divided by its diagonal, is solved by
+  PCR. A separator of tiles is not a row of it but a boundary value, and couplings to it stay.
+
+  ENDS: writes no x, but what the ends of the tile say about the separators of tiles. A bad divisor is reported. behind:
+  dl, d, du and b were written by the kernel before the first of this chain; else the tile is fetched before the kernel
+  in front has ended. Deterministic.
 */
 template <bool ENDS>
 __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)

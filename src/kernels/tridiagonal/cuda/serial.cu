@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  serial.cu: algorithms that go through a piece, a system or an interior, row by row: Thomas', both ways at once, LU
-  with row exchanges. Neighbouring threads have neighbouring pieces
+  serial.cu: algorithms that go through a piece, a system or an interior, row by row: Thomas', from both ends at once,
+  LU with row exchanges. Neighbouring threads have neighbouring pieces
 */
 #include "tridiagonal.cuh"
 
 #define SPIKE_TRI_BATCH 4 /* rows that are loaded at once, of double precision a sector of memory */
-
-/* A piece of rows lo <= i < hi of tile k, and the separators beside it */
-struct SpikeTriPart {
-  PetscInt k, lo, hi, above, below;
-
-  __device__ SpikeTriPart(const SpikeTriTiles &tri, PetscInt number) :
-    k(tri.piece[3 * number]), lo(tri.piece[3 * number + 1]), hi(tri.piece[3 * number + 2])
-  {
-    above = k && lo == tri.first[k] ? tri.sep[k - 1] : -1;
-    below = hi == tri.first[k + 1] - 1 ? tri.sep[k] : -1;
-  }
-};
 
 /* Thomas': a thread a piece and column, by the factors of the tiles. b may be x */
 template <bool TRANS>
@@ -44,8 +32,8 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 }
 
 /*
-  TWOWAY's 1 / u: two lanes a piece, one from above and one from below; the upper one has row m / 2 too, the last. Reads
-  3 words a row, writes one
+  TWOWAY's 1 / u: two lanes a piece, one from above, one from below; the upper one also has row m / 2, the last. Reads 3
+  words a row, writes one
 */
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   SpikeTriTwowayFactor_Kernel(const __grid_constant__ SpikeTriTiles tri, const PetscScalar *dl, const PetscScalar *d,
@@ -155,11 +143,12 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   const PetscInt number = (PetscInt)blockIdx.x * blockDim.x + threadIdx.x;
 
   if (number >= tri.npieces) return;
-  const PetscInt  k = tri.piece[3 * number], lo = tri.piece[3 * number + 1], hi = tri.piece[3 * number + 2];
-  PetscInt        badrow = -1;
-  const PetscReal tol = SpikeTriTol(tri), boost = SpikeTriBoost(tri);
-  PetscReal       value = 0.0, scale;
-  PetscScalar     u, next;
+  const SpikeTriPart p(tri, number);
+  const PetscInt     k = p.k, lo = p.lo, hi = p.hi;
+  PetscInt           badrow = -1;
+  const PetscReal    tol = SpikeTriTol(tri), boost = SpikeTriBoost(tri);
+  PetscReal          value = 0.0, scale;
+  PetscScalar        u, next;
 
   if (lo == hi) return;
   u     = d[lo];

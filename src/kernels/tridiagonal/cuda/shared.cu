@@ -25,7 +25,9 @@ struct SpikeTriPiece {
   int            *bad; /* shared: the first bad row of the step that had one first, or m */
 };
 
-/* The rows begin, begin + step, ... are divided by from here on: count of them. All threads of the block call it */
+/*
+  Makes count rows begin, begin + step, ... ready to be divided by, and reports. All threads of the thread block call it
+*/
 __device__ static void SpikeTriDivide(const SpikeTriPiece &p, PetscInt begin, PetscInt step, PetscInt count)
 {
   bool first;
@@ -59,9 +61,9 @@ __device__ static void SpikeTriDivide(const SpikeTriPiece &p, PetscInt begin, Pe
 }
 
 /*
-  y <- A^-1 y. While more than `switchpoint` rows are left, rows s - 1, 3 s - 1, ... are eliminated from those between
-  them, s = 1, 2, 4, ...; from those that are left, s - 1, 2 s - 1, ..., all at once, their neighbours at distance s d,
-  d = 1, 2, 4, ..., until they stand alone; then back.
+  y <- A^-1 y. While more than `switchpoint` rows are left, s = 1, 2, 4, ...: rows s - 1, 3 s - 1, ... are eliminated
+  from those between them. From the rows left, s - 1, 2 s - 1, ..., neighbours at distance s d are eliminated, all at
+  once, d = 1, 2, 4, ..., until each stands alone; then back.
 */
 __device__ static void SpikeTriReduceRows(const SpikeTriPiece &p, PetscInt switchpoint)
 {
@@ -130,9 +132,9 @@ __device__ static void SpikeTriReduceRows(const SpikeTriPiece &p, PetscInt switc
 }
 
 /*
-  A block a piece and column: x <- A_I^-1 b, or A_I^-T b, with xs of the separators beside it; ends: nothing but the
-  first number and the last of this, without xs, is written. check: no b and no x, but what is divided by goes to the
-  report. Reads 4 words a row and writes one; dl, d, du are those of the matrix.
+  x <- A_I^-1 b, or A_I^-T b, with xs of the separators beside it: a thread block a piece and column. ends: only the
+  first and the last number of this are written, and xs is NULL. check: no b and no x; the divisors go to the report.
+  Reads 4 words a row and writes one; dl, d, du are those of the matrix.
 */
 template <bool TRANS>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
@@ -141,11 +143,8 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   PetscScalar                                  *memory = (PetscScalar *)shared;
-  /* tile, rows */
-  const PetscInt k = tri.piece[3 * blockIdx.x], lo = tri.piece[3 * blockIdx.x + 1], hi = tri.piece[3 * blockIdx.x + 2],
-                 m           = hi - lo;
-  const PetscInt above       = k && lo == tri.first[k] ? tri.sep[k - 1] : -1,
-                 below       = hi == tri.first[k + 1] - 1 ? tri.sep[k] : -1;
+  const SpikeTriPart                            part(tri, (PetscInt)blockIdx.x);
+  const PetscInt      k = part.k, lo = part.lo, hi = part.hi, m = hi - lo, above = part.above, below = part.below;
   const PetscCount    column = blockIdx.y;
   __shared__ int      bad;
   const SpikeTriPiece p = {memory,
@@ -187,7 +186,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   }
 }
 
-/* What is divided by, into the report */
+/* The divisors, into the report */
 PetscErrorCode SpikeTriPiecesCheck_CUDA(SpikeTriCUDA *h, cudaStream_t stream)
 {
   const int shared = (int)(4 * (size_t)h->longest * sizeof(PetscScalar));

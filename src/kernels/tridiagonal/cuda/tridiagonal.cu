@@ -6,10 +6,9 @@
 #include "tridiagonal.cuh"
 
 /*
-  x <- A^-1 b, or A^-T b, in all rows but the separators, whose values xs are put into their places. A block a tile and
-  column. Moves 4 words a row and writes one, n-th parts of xs besides. Transposed without xs:
-  only y = A_I^-T b_I in rows next to separators is wanted, and nothing but those is written, to ends[]: first row and
-  last row of each tile.
+  x <- A^-1 b, or A^-T b, in interiors, and xs in the separators. A thread block a tile and column. Reads 4 words a row,
+  writes one. With ends, transposed and without xs: only y = A_I^-T b_I in the first and last rows of each tile is
+  wanted, and written to ends[].
 */
 template <bool TRANS>
 __global__ void __launch_bounds__(SPIKE_TRI_THREADS, 4)
@@ -89,33 +88,23 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   y[blockIdx.y * (PetscCount)tri.nsep + s] = b[blockIdx.y * ldb + row] - edge[2 * s] * e[1] - edge[2 * s + 1] * e[2];
 }
 
-template <typename X>
-static PetscErrorCode SpikeTriMalloc_Private(PetscCount count, X **p)
-{
-  PetscFunctionBegin;
-  *p = NULL;
-  if (count > 0) PetscCallCUDA(cudaMalloc((void **)p, (size_t)count * sizeof(X)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode SpikeTriStream_CUDA(SpikeTridiagonal *t, cudaStream_t *stream)
 {
   SpikeTriCUDA *h = (SpikeTriCUDA *)t->data;
 
   PetscFunctionBegin;
   if (h && h->nsep) h->child.stream = t->stream;
-  *stream = (cudaStream_t)t->stream;
-  if (!t->stream) PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscCall(SpikeStreamOr(t->stream, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  rows of a tile with row exchanges, which a thread goes through; interiors of an odd number of rows are singular where
-  the diagonal, or every second number of it, is 0
+  rows of a tile with row exchanges, one thread; odd interiors are singular where the diagonal, or every second number
+  of it, is 0
 */
 #define SPIKE_TRI_PIVOTED_TILE 65
 /*
-  rows from which cyclic reduction goes over to the parallel one: near the best of 512 and of 65536 systems of 512 rows
+  rows from which cyclic reduction becomes the parallel one: near the best for 512 and 65536 systems of 512 rows
   (benchmarks/tridiagonal -switch_sweep)
 */
 #define SPIKE_TRI_SWITCH 4
@@ -171,11 +160,11 @@ static PetscErrorCode SpikeTriTiles_Private(SpikeTridiagonal *t, SpikeTriCUDA *h
   h->redstart[nred] = s;
   h->ntiles         = k;
   h->nsep           = s;
-  PetscCall(SpikeTriMalloc_Private(k + 1, &h->first));
-  PetscCall(SpikeTriMalloc_Private(k, &h->sep));
-  PetscCall(SpikeTriMalloc_Private(s, &h->seprow));
-  PetscCall(SpikeTriMalloc_Private(s, &h->septile));
-  PetscCall(SpikeTriMalloc_Private(h->n, &h->kind));
+  PetscCall(SpikeMalloc_CUDA(k + 1, &h->first));
+  PetscCall(SpikeMalloc_CUDA(k, &h->sep));
+  PetscCall(SpikeMalloc_CUDA(s, &h->seprow));
+  PetscCall(SpikeMalloc_CUDA(s, &h->septile));
+  PetscCall(SpikeMalloc_CUDA(h->n, &h->kind));
   PetscCallCUDA(cudaMemcpy(h->first, first, (k + 1) * sizeof(*first), cudaMemcpyHostToDevice));
   if (k) PetscCallCUDA(cudaMemcpy(h->sep, sep, k * sizeof(*sep), cudaMemcpyHostToDevice));
   if (s) PetscCallCUDA(cudaMemcpy(h->seprow, seprow, s * sizeof(*seprow), cudaMemcpyHostToDevice));
@@ -183,7 +172,7 @@ static PetscErrorCode SpikeTriTiles_Private(SpikeTridiagonal *t, SpikeTriCUDA *h
   if (h->n) PetscCallCUDA(cudaMemcpy(h->kind, kind, h->n, cudaMemcpyHostToDevice));
   for (PetscInt i = 0; i < h->npieces; i++) h->longest = PetscMax(h->longest, piece[3 * i + 2] - piece[3 * i + 1]);
   if (h->how != SPIKE_TRI_PREFIX && h->npieces) {
-    PetscCall(SpikeTriMalloc_Private(3 * (PetscCount)h->npieces, &h->piece));
+    PetscCall(SpikeMalloc_CUDA(3 * (PetscCount)h->npieces, &h->piece));
     PetscCallCUDA(cudaMemcpy(h->piece, piece, 3 * h->npieces * sizeof(*piece), cudaMemcpyHostToDevice));
   }
   PetscCall(PetscFree(piece));
@@ -236,34 +225,34 @@ static PetscErrorCode SpikeTriCreate_CUDA(SpikeTridiagonal *t)
                  : t->switchpoint == PETSC_DECIDE       ? SPIKE_TRI_SWITCH
                                                         : PetscMax(t->switchpoint, 1);
   PetscCall(SpikeTriTiles_Private(t, h));
-  PetscCall(SpikeTriMalloc_Private(h->n, &h->l));
-  PetscCall(SpikeTriMalloc_Private(h->n, &h->r));
-  PetscCall(SpikeTriMalloc_Private(h->n, &h->v));
-  if (h->how == SPIKE_TRI_TWOWAY || h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeTriMalloc_Private(h->n, &h->u));
-  if (h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeTriMalloc_Private(h->n, &h->swapped));
+  PetscCall(SpikeMalloc_CUDA(h->n, &h->l));
+  PetscCall(SpikeMalloc_CUDA(h->n, &h->r));
+  PetscCall(SpikeMalloc_CUDA(h->n, &h->v));
+  if (h->how == SPIKE_TRI_TWOWAY || h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeMalloc_CUDA(h->n, &h->u));
+  if (h->how == SPIKE_TRI_PIVOTED) PetscCall(SpikeMalloc_CUDA(h->n, &h->swapped));
   if (h->how != SPIKE_TRI_PREFIX && h->how != SPIKE_TRI_THOMAS) {
-    PetscCall(SpikeTriMalloc_Private(h->n, &h->dl));
-    PetscCall(SpikeTriMalloc_Private(h->n, &h->d));
-    PetscCall(SpikeTriMalloc_Private(h->n, &h->du));
+    PetscCall(SpikeMalloc_CUDA(h->n, &h->dl));
+    PetscCall(SpikeMalloc_CUDA(h->n, &h->d));
+    PetscCall(SpikeMalloc_CUDA(h->n, &h->du));
   }
-  PetscCall(SpikeTriMalloc_Private(1, &h->report));
-  PetscCall(SpikeTriMalloc_Private(h->ntiles, &h->badvalue));
+  PetscCall(SpikeMalloc_CUDA(1, &h->report));
+  PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->badvalue));
   PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport)));
   PetscCallCUDA(cudaMemsetAsync(h->report, 0xff, sizeof(h->report->badrow), stream));
   PetscCallCUDA(cudaMemsetAsync(&h->report->nboost, 0, sizeof(*h->report) - sizeof(h->report->badrow), stream));
   PetscCall(SpikeTriOnceCreate_CUDA());
   if (h->nsep) {
-    PetscCall(SpikeTriMalloc_Private(h->n, &h->za));
-    PetscCall(SpikeTriMalloc_Private(h->n, &h->zb));
+    PetscCall(SpikeMalloc_CUDA(h->n, &h->za));
+    PetscCall(SpikeMalloc_CUDA(h->n, &h->zb));
     if (h->how == SPIKE_TRI_PIVOTED) {
-      PetscCall(SpikeTriMalloc_Private(h->n, &h->zat));
-      PetscCall(SpikeTriMalloc_Private(h->n, &h->zbt));
+      PetscCall(SpikeMalloc_CUDA(h->n, &h->zat));
+      PetscCall(SpikeMalloc_CUDA(h->n, &h->zbt));
     }
-    PetscCall(SpikeTriMalloc_Private(h->ntiles, &h->ends));
-    PetscCall(SpikeTriMalloc_Private(h->ntiles, &h->wa));
-    PetscCall(SpikeTriMalloc_Private(h->ntiles, &h->wb));
+    PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->ends));
+    PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->wa));
+    PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->wb));
     PetscCall(
-      SpikeTriMalloc_Private((PetscCount)(5 + h->batch) * h->nsep + 2 * (PetscCount)h->batch * h->ntiles, &h->reduced));
+      SpikeMalloc_CUDA((PetscCount)(5 + h->batch) * h->nsep + 2 * (PetscCount)h->batch * h->ntiles, &h->reduced));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -275,31 +264,11 @@ static PetscErrorCode SpikeTriDestroy_CUDA(SpikeTridiagonal *t)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
   if (h->child.k) PetscCall((*h->child.k->destroy)(&h->child));
-  PetscCallCUDA(cudaFree(h->first));
-  PetscCallCUDA(cudaFree(h->sep));
-  PetscCallCUDA(cudaFree(h->seprow));
-  PetscCallCUDA(cudaFree(h->septile));
-  PetscCallCUDA(cudaFree(h->kind));
-  PetscCallCUDA(cudaFree(h->l));
-  PetscCallCUDA(cudaFree(h->r));
-  PetscCallCUDA(cudaFree(h->v));
-  PetscCallCUDA(cudaFree(h->piece));
-  PetscCallCUDA(cudaFree(h->dl));
-  PetscCallCUDA(cudaFree(h->d));
-  PetscCallCUDA(cudaFree(h->du));
-  PetscCallCUDA(cudaFree(h->u));
-  PetscCallCUDA(cudaFree(h->swapped));
-  PetscCallCUDA(cudaFree(h->zat));
-  PetscCallCUDA(cudaFree(h->zbt));
-  PetscCallCUDA(cudaFree(h->za));
-  PetscCallCUDA(cudaFree(h->zb));
-  PetscCallCUDA(cudaFree(h->ends));
-  PetscCallCUDA(cudaFree(h->wa));
-  PetscCallCUDA(cudaFree(h->wb));
-  PetscCallCUDA(cudaFree(h->reduced));
-  PetscCallCUDA(cudaFree(h->report));
+  PetscCall(SpikeFree_CUDA(h->first, h->sep, h->seprow, h->septile, h->piece, h->kind, h->swapped));
+  PetscCall(SpikeFree_CUDA(h->l, h->r, h->v, h->u, h->dl, h->d, h->du));
+  PetscCall(SpikeFree_CUDA(h->za, h->zb, h->zat, h->zbt, h->wa, h->wb, h->ends, h->reduced));
+  PetscCall(SpikeFree_CUDA(h->report, h->badvalue));
   PetscCallCUDA(cudaFreeHost(h->hostreport));
-  PetscCallCUDA(cudaFree(h->badvalue));
   PetscCall(PetscFree(h->redstart));
   PetscCall(PetscFree2(h->hostseprow, h->hostfirst));
   PetscCall(PetscFree(t->data));

@@ -6,15 +6,17 @@
 #pragma once
 
 #include "kernels/tridiagonal/tridiagonal.h"
+#include "kernels/common/cuda/memory.cuh"
 #include "kernels/common/cuda/warp.cuh"
-#include <petscdevice_cuda.h>
 
 #define SPIKE_TRI_THREADS 256
 #define SPIKE_TRI_ROWS    4                                    /* of a thread */
 #define SPIKE_TRI_TILE    (SPIKE_TRI_THREADS * SPIKE_TRI_ROWS) /* of a block  */
 #define SPIKE_TRI_WARPS   (SPIKE_TRI_THREADS / 32)
 
-/* What a row is: the first or the last of a piece, next to a separator, or one */
+/*
+  Kinds of a row, as bits: first (HEAD) or last (TAIL) of a piece; a separator is above it, below it; it is one (SEP)
+*/
 enum {
   SPIKE_TRI_HEAD  = 1,
   SPIKE_TRI_ABOVE = 2,
@@ -31,25 +33,25 @@ typedef enum {
   SPIKE_TRI_PIVOTED
 } SpikeTriHow;
 
-/* First bad pivot: its row, ~0 for none, and how many were boosted; its magnitude, on the host alone */
+/* The first bad pivot's row, ~0 for none, and the number of boosted ones; badvalue, its magnitude, on the host alone */
 typedef struct {
   unsigned long long badrow, nboost;
   PetscReal          badvalue;
 } SpikeTriReport;
 
 /*
-  What a tile says about its separators: [0]: its first row, x = y - p x_above - q x_below; [1]: p x_above + q x_below +
-  du x_first of the next tile = y, of its own separator
+  What a tile says about its separators x_above and x_below. [0]: its first row, x = y - p x_above - q x_below; [1]: the
+  row of x_below itself, p x_above + q x_below + du x_first of the next tile = y
 */
 struct SpikeTriEnds {
   PetscScalar y[2], p[2], q[2];
 };
 
 /*
-  What kernels know. Tiles are rows first[k] <= i < first[k + 1], `tile` at most: whole systems, or a part of a long
-  one, whose last row is separator number sep[k] unless it is the last part (-1). A piece is a whole system or an
-  interior. l, r, v of interiors as in THOMAS, with l = dl and v = du r in rows next to a separator; of separator s, for
-  the transposed system, l_s = dl_s r_(s-1) and v_s = du_s.
+  What kernels know. A tile is rows first[k] <= i < first[k + 1], `tile` at most: whole systems, or a part of a long
+  one. The last row of a part is separator sep[k]; -1 for the last part and for whole systems. A piece is a whole system
+  or an interior. l, r, v of interiors as in THOMAS, with l = dl and v = du r in rows next to a separator. For the
+  transposed system separator s has l_s = dl_s r_(s-1) and v_s = du_s.
 */
 struct SpikeTriTiles {
   PetscInt        n, ntiles, nsep, npieces, switchpoint;
@@ -81,7 +83,19 @@ struct SpikeTriCUDA : SpikeTriTiles {
   PetscInt        *redstart, *hostseprow, *hostfirst;
 };
 
-/* Pivots up to this are bad, and become this where they are boosted (0: reported) */
+/* A piece of rows lo <= i < hi of tile k, and the separators beside it */
+struct SpikeTriPart {
+  PetscInt k, lo, hi, above, below;
+
+  __device__ SpikeTriPart(const SpikeTriTiles &tri, PetscInt number) :
+    k(tri.piece[3 * number]), lo(tri.piece[3 * number + 1]), hi(tri.piece[3 * number + 2])
+  {
+    above = k && lo == tri.first[k] ? tri.sep[k - 1] : -1;
+    below = hi == tri.first[k + 1] - 1 ? tri.sep[k] : -1;
+  }
+};
+
+/* Pivots up to SpikeTriTol() are bad. They become SpikeTriBoost(), or where that is 0 are reported */
 __device__ static __forceinline__ PetscReal SpikeTriUnit(const SpikeTriTiles &tri)
 {
   return tri.unit && *tri.unit > 0.0 ? (PetscReal)*tri.unit : (PetscReal)1.0;
@@ -101,10 +115,7 @@ static inline unsigned SpikeTriBlocks(PetscCount n)
   return (unsigned)((n - 1) / SPIKE_TRI_THREADS + 1);
 }
 
-/*
-  ---- Prefixes
-  -------------------------------------------------------------------------------------------------------------
-*/
+/* ---- Prefixes ---- */
 /* y = a y_in + b */
 struct SpikeTriLine {
   PetscScalar a, b;
@@ -117,8 +128,8 @@ __device__ static __forceinline__ SpikeTriLine SpikeTriAfter(const SpikeTriLine 
 }
 
 /*
-  From each thread's line what comes into it, from `in` at the beginning: of the threads before it (UP), or after
-  it. All threads of the block call it; shared: SPIKE_TRI_WARPS lines
+  y as it comes into each thread's line: `in`, after the lines of all threads before it (UP) or after it. All threads of
+  the thread block call it; shared: SPIKE_TRI_WARPS lines
 */
 template <bool UP>
 __device__ static __forceinline__ PetscScalar SpikeTriInto(SpikeTriLine f, PetscScalar in, SpikeTriLine shared[])
@@ -207,10 +218,7 @@ __device__ static __forceinline__ void SpikeTriStore(PetscScalar *a, PetscInt i,
   }
 }
 
-/*
-  ---- Pivots
-  ----------------------------------------------------------------------------------------------------------------
-*/
+/* ---- Pivots ---- */
 /* [a b; c d], of a product with a row that begins anew: its left factors alone */
 struct SpikeTriMoebius {
   PetscScalar a, b, c, d;
@@ -235,10 +243,7 @@ __device__ static __forceinline__ PetscReal SpikeTriAbs(PetscScalar v)
 #endif
 }
 
-/*
-  Times a power of two that takes the largest number to [1, 2), or where there is none but 0, or one that is not finite,
-  some other
-*/
+/* Times the power of two that takes the largest number to [1, 2); some other factor where it is 0 or not finite */
 __device__ static __forceinline__ void SpikeTriScale(SpikeTriMoebius &m)
 {
   const PetscReal most = fmax(fmax(SpikeTriAbs1(m.a), SpikeTriAbs1(m.b)), fmax(SpikeTriAbs1(m.c), SpikeTriAbs1(m.d)));
@@ -305,8 +310,8 @@ __device__ static __forceinline__ PetscScalar SpikeTriRow(int kind, PetscScalar 
 }
 
 /*
-  One thread: the rows of a tile one by one, for what is boosted or replaced changes those after it; what there is to
-  say of them, and l, r, v where they are not NULL
+  One thread: the rows of a tile one by one, for a boosted or replaced pivot changes the rows after it. Reports, and
+  writes l, r, v where they are not NULL
 */
 __device__ static __noinline__ void SpikeTriSerial(const unsigned char *kind, const PetscScalar *dl,
                                                    const PetscScalar *d, const PetscScalar *du, PetscInt lo,
@@ -339,9 +344,9 @@ __device__ static __noinline__ void SpikeTriSerial(const unsigned char *kind, co
 }
 
 /*
-  l, r, v of the rows of all threads, in the places of dl, d, du: pivots by prefix products of 2 x 2 matrices over the
-  threads, then row by row in each. what[]: the kinds of the rows; before: du before them. Returns whether any
-  pivot of this thread is bad.
+  l, r, v of the rows of all threads, in place of dl, d, du: pivots by prefix products of 2 x 2 matrices over the
+  threads, then row by row in each. what[]: kinds of the rows; before: du before them. Returns whether a pivot of this
+  thread is bad.
 */
 __device__ static __forceinline__ bool SpikeTriPivots(const int what[], PetscScalar before, bool first,
                                                       PetscScalar ll[], PetscScalar dd[], PetscScalar uu[],

@@ -70,8 +70,8 @@ PETSC_INTERN const SpikeTriLoops SpikeTriLoops_base, SpikeTriLoops_v3, SpikeTriL
 typedef struct _n_SpikeTriHost SpikeTriHost;
 
 /*
-  An algorithm on one piece: factors of the rows lo to hi - 1 (the couplings beyond not looked at); x <- A^-1 x or A^-T
-  x in place, x being row 0
+  An algorithm on one piece. factor(): factors of rows lo to hi - 1, without their couplings to other rows; solve():
+  x <- A^-1 x or A^-T x in place, x begins with row 0
 */
 typedef struct {
   void (*factor)(SpikeTriHost *, PetscInt lo, PetscInt hi, const PetscScalar *dl, const PetscScalar *d,
@@ -81,9 +81,8 @@ typedef struct {
 } SpikeTriAlgorithm;
 
 /*
-  Pieces are whole systems, or interiors: rows lo[k] <= r < hi[k]. Row hi[k] is a separator where sep[k] >= 0, and then
-  the one with that number; the next piece begins after it. z[r] of an interior is in units of the rows next to it:
-  dl_s z2 in zb, du_s z1 in za.
+  Pieces are whole systems or interiors, rows lo[k] <= r < hi[k]. Where sep[k] >= 0 row hi[k] is separator sep[k], and
+  the next piece begins after it. za and zb of interiors are du_s z1 and dl_s z2 of tridiagonal.h.
 */
 struct _n_SpikeTriHost {
   PetscInt                 n, npieces, nsep, longest; /* longest piece */
@@ -113,10 +112,7 @@ struct _n_SpikeTriHost {
 
 PETSC_INTERN const SpikeTriAlgorithm SpikeTriTwoway_Host, SpikeTriCR_Host, SpikeTriRD_Host, SpikeTriPivoted_Host;
 
-/*
-  partition.c: pieces of the systems; setup and apply of the separators; the interiors are done by those who
-  call them
-*/
+/* partition.c: pieces of the systems; setup and apply of the separators; callers solve the interiors */
 PETSC_INTERN PetscErrorCode SpikeTriPartitionCreate_Host(SpikeTridiagonal *);
 PETSC_INTERN PetscErrorCode SpikeTriPartitionDestroy_Host(SpikeTridiagonal *);
 PETSC_INTERN PetscErrorCode SpikeTriPartitionBytes_Host(const SpikeTridiagonal *, PetscReal *);

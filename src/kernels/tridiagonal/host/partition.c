@@ -8,10 +8,7 @@
 */
 #define SPIKE_TRI_CHUNK 1151
 
-/*
-  Pieces of a system of m rows: one where it is not longer than is good for one, else chunks with a separator between
-  them
-*/
+/* Pieces of a system of m rows: one where that is not too long for one, else chunks with a separator between them */
 static PetscInt SpikeTriPieces_Private(const SpikeTridiagonal *t, PetscInt chunk, PetscInt m)
 {
   const PetscInt longest = t->local == t->type ? t->longest : 2 * chunk;
@@ -106,10 +103,9 @@ PetscErrorCode SpikeTriPartitionBytes_Host(const SpikeTridiagonal *t, PetscReal 
 }
 
 /*
-  How many rows of z, which is f A_I^-T e_i of piece k, i its first row or its last, are read from that end on: those
-  after it have |z_r| w_r below PETSC_MACHINE_EPSILON / rows of the largest before them, w_r being the largest entry
-  of row r. As |b_r| <= 3 w_r max |x|, what is lost is less than a rounding of the sum of |z_r b_r| can be, however rows
-  are scaled.
+  How many rows of z = f A_I^-T e_i of piece k, i its first row or its last, are read from that end on. In the rows
+  after them |z_r| w_r is below PETSC_MACHINE_EPSILON / rows of the largest before, w_r the largest entry of row r. As
+  |b_r| <= 3 w_r max |x|, less is lost than a rounding of the sum of |z_r b_r|, however rows are scaled.
 */
 static PetscInt SpikeTriReach_Private(const SpikeTriHost *h, PetscInt k, PetscBool last, const PetscScalar *z,
                                       const PetscScalar *dl, const PetscScalar *d, const PetscScalar *du)

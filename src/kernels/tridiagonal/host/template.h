@@ -76,10 +76,10 @@ SPIKE_INLINE void tri_eliminaterow(SpikeTriElimination *e, PetscInt i, S *r)
 }
 
 /*
-  From one pivot to the next there are a division and two products. Rows that are neither the first nor the last are
-  taken TRI_MINORS at a time, by their leading minors, u_i = q_i / q_(i-1), q_i = d_i q_(i-1) - dl_i du_(i-1) q_(i-2)
-  from q = 1: one fused multiply-add from one to the next, divisions beside each other (as for bands, ops_lu_narrow.h).
-  Where a minor leaves the safe range or a pivot may be bad, row by row.
+  From one pivot to the next there are a division and two products. So rows that are neither first nor last go
+  TRI_MINORS at a time by their leading minors: u_i = q_i / q_(i-1), q_i = d_i q_(i-1) - dl_i du_(i-1) q_(i-2), from q =
+  1. That is one fused multiply-add from one to the next, and divisions beside each other (as for bands,
+  ops_lu_narrow.h). Where a minor leaves the safe range, or a pivot may be bad, they go row by row.
 */
 #define TRI_MINORS 8
 static void SPIKE_PASTE3(tri_eliminate, loop, SPIKE_ISA)(SpikeTriElimination *e)
@@ -158,9 +158,9 @@ static void SPIKE_PASTE3(tri_eliminateboth, loop, SPIKE_ISA)(SpikeTriElimination
 }
 
 /*
-  A = N D M^T with the multipliers l in N and v in M, each in the rows from which they take; for A^T they change places.
-  Row i takes a multiple of the row before it on its way to the middle, and that multiplier is l_i of the row itself, or
-  v of the row that it takes; on the way back likewise.
+  A = N D M^T, multipliers l in N and v in M, stored with the rows that they change; for A^T they change places. On the
+  way to the middle row i takes a multiple of the row before it: by l of the row itself, or by v of the row that it
+  takes. On the way back likewise.
 */
 static void SPIKE_PASTE3(tri_sweepboth, loop, SPIKE_ISA)(PetscBool trans, PetscInt m, const PetscScalar *l,
                                                          const PetscScalar *r, const PetscScalar *v, PetscScalar *x)

@@ -8,15 +8,6 @@
 #define SPIKE_TRI_TWOWAY  65536 /* rows up to which one system is solved from both ends, by measurement */
 #define SPIKE_TRI_LONGEST 4096  /* rows that CR, PCR, CRPCR and RD take whole: what they work on stays in cache */
 
-static SpikeTriLoops SpikeTriLoopsGet_Private(void)
-{
-#if defined(SPIKE_HAVE_X86_64_LEVELS)
-  if (SpikeISAGet() == SPIKE_ISA_V3) return SpikeTriLoops_v3;
-  if (SpikeISAGet() == SPIKE_ISA_V4) return SpikeTriLoops_v4;
-#endif
-  return SpikeTriLoops_base;
-}
-
 /*
   By measurement (benchmarks/results/tridiagonal.txt): THOMAS where most rows have SPIKE_TRI_CHAINS systems side by
   side, which hide each other's waiting, and where systems are so long that memory is what is waited for; else TWOWAY,
@@ -61,7 +52,7 @@ static PetscErrorCode SpikeTriCreate_Host(SpikeTridiagonal *t)
   PetscCall(PetscNew(&h));
   t->data    = h;
   h->n       = t->start[t->nsys];
-  h->loops   = SpikeTriLoopsGet_Private();
+  h->loops   = SpikeISAOf(SpikeTriLoops);
   h->batch   = PetscMax(t->maxrhs, 1);
   t->largest = 0;
   for (PetscInt i = 0; i < t->nsys; i++) t->largest = PetscMax(t->largest, t->start[i + 1] - t->start[i]);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* memory.cuh: the stream of a call, and memory of the device */
+#pragma once
+
+#include <petscdevice_cuda.h>
+
+/* The stream that the caller has given, or PETSc's current one where it is NULL */
+static inline PetscErrorCode SpikeStreamOr(void *given, cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+  if (given) *stream = (cudaStream_t)given;
+  else PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *ptr <- count elements of the device's memory, NULL for none */
+template <typename X>
+static PetscErrorCode SpikeMalloc_CUDA(PetscCount count, X **ptr)
+{
+  PetscFunctionBegin;
+  *ptr = NULL;
+  if (count > 0) PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same with a copy of from[], on the host, which is the caller's again when the stream has been waited for */
+template <typename X>
+static PetscErrorCode SpikeMallocCopy_CUDA(PetscCount count, const X *from, cudaStream_t stream, X **ptr)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeMalloc_CUDA(count, ptr));
+  if (count > 0) {
+    PetscCallCUDA(cudaMemcpyAsync(*ptr, from, (size_t)count * sizeof(X), cudaMemcpyHostToDevice, stream));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)count * sizeof(X)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frees all of a list of pointers, of any types */
+template <typename... X>
+static PetscErrorCode SpikeFree_CUDA(X *...ptr)
+{
+  PetscFunctionBegin;
+  for (void *p : {(void *)ptr...}) PetscCallCUDA(cudaFree(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
