@@ -111,7 +111,7 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   PC_BlockILU *s   = (PC_BlockILU *)pc->data;
   const char  *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   PetscInt     bs;
-  PetscReal    memory, local[2], global[2];
+  PetscReal    memory, needed;
   PetscBool    natural;
 
   PetscFunctionBegin;
@@ -146,10 +146,7 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   s->info.upper_levels  = s->p.nlevels[1];
   PetscCall((*s->b.k->lubytes)(&s->lu, &s->info.bytes, &s->info.extra_bytes));
   PetscCall((*s->b.k->memory)(&memory));
-  local[0] = s->info.bytes + s->info.extra_bytes;
-  local[1] = local[0] - memory; /* above zero: does not fit, the worst rank's excess */
-  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  *fits = (PetscBool)(global[1] <= 0.0);
+  PetscCall(PCFactoredFits_Private(pc, s->b.k->memtype, s->info.bytes + s->info.extra_bytes, memory, &needed, fits));
   if (*fits) {
     PetscCall((*s->b.k->begin)(&s->b));
     PetscCall((*s->b.k->lucreate)(&s->lu));
@@ -159,9 +156,10 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
     s->info.rebuilds++;
   } else
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM,
-                                     "The factors need %g GB on one rank, more than there is: use fewer "
-                                     "-%spc_blockilu_levels, more -%spc_blockilu_local_subdomains, or more ranks",
-                                     (double)(global[0] * 1e-9), pre, pre));
+                                     "The factors need %g GB on one %s, more than is free there: use fewer "
+                                     "-%spc_blockilu_levels, more -%spc_blockilu_local_subdomains, or more nodes",
+                                     (double)(needed * 1e-9), PetscMemTypeHost(s->b.k->memtype) ? "node" : "device",
+                                     pre, pre));
   PetscCall(PetscLogEventEnd(PC_BlockILU_Symbolic, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

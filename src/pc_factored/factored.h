@@ -42,6 +42,10 @@ PETSC_INTERN PetscErrorCode PCFactoredAgree_Private(PC, PetscBool *yes);
 PETSC_INTERN PetscErrorCode PCFactoredApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCFactoredMatApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Mat, Mat);
 PETSC_INTERN PetscErrorCode PCFactoredComposeMethods_Private(PC, const char prefix[], PetscBool compose);
+PETSC_INTERN PetscErrorCode PCFactoredFits_Private(PC, PetscMemType, PetscReal bytes, PetscReal memory,
+                                                   PetscReal *needed, PetscBool *fits);
+/* factoredoptions.c */
+PETSC_INTERN PetscErrorCode PCFactoredSetShiftFromOptions_Private(PC, const char option[], PetscOptionItems);
 
 /* Whether kernels of a backend can work on memory of this type as it is; a host backend is given the host's only */
 static inline PetscBool PCFactoredIsHere_Private(PetscMemType backend, PetscMemType memtype)

@@ -164,7 +164,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
 {
   PC_Spike   *s   = (PC_Spike *)pc->data;
   const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  PetscReal   memory, local[2], global[2];
+  PetscReal   memory, needed;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeChoose_Private(pc, A));
@@ -175,17 +175,15 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
                                        : 0.0;
   s->info.map_bytes  = 0.0;
   PetscCall((*s->band.k->memory)(&memory));
-  local[0] = s->info.bytes + s->info.extra_bytes;
-  local[1] = local[0] - memory; /* above zero: does not fit, the worst rank's excess */
-  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  *fits = (PetscBool)(global[1] <= 0.0);
+  PetscCall(PCFactoredFits_Private(pc, s->band.k->memtype, s->info.bytes + s->info.extra_bytes, memory, &needed, fits));
   if (!*fits) {
     PetscCall(
       PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM,
                              "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT
-                             " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or "
-                             "-%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks",
-                             s->band.kl, s->band.ku, pc->pmat->rmap->N, (double)(global[0] * 1e-9), pre, pre));
+                             " rows needs %g GB on one %s, more than is free there: use -%spc_spike_bandwidth or "
+                             "-%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more nodes",
+                             s->band.kl, s->band.ku, pc->pmat->rmap->N, (double)(needed * 1e-9),
+                             PetscMemTypeHost(s->band.k->memtype) ? "node" : "device", pre, pre));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*s->band.k->begin)(&s->band));
