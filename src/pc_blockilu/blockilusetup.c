@@ -68,7 +68,6 @@ static PetscErrorCode PCBlockILUGetKernels_Private(PC pc, Mat A, const SpikeBloc
 static PetscErrorCode PCBlockILUPattern_Private(PC pc, Mat A, PetscInt bs)
 {
   PC_BlockILU    *s      = (PC_BlockILU *)pc->data;
-  const char     *pre    = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   const PetscInt  nb     = A->rmap->n / bs;
   const PetscInt  ntasks = s->subdomains == PETSC_DECIDE ? 1 : s->subdomains;
   BlockILUWork   *w      = &s->work;
@@ -91,17 +90,6 @@ static PetscErrorCode PCBlockILUPattern_Private(PC pc, Mat A, PetscInt bs)
     SpikeBlockSymbolic(bs, nb, ntasks, w->start, w->newrow, s->complete ? PETSC_INT_MAX : s->levels, bi, bj, &s->p));
   PetscCall(PCBlockILURestoreCSR_Private(&m));
   PetscCall(PCBlockILUWorkReset_Private(pc));
-  if (s->shifttype == (PetscInt)MAT_SHIFT_NONE) {
-    PetscInt missing[2];
-
-    missing[0] = s->p.missing < 0 ? PETSC_INT_MAX : s->p.missing + A->rmap->rstart / bs;
-    PetscCallMPI(MPIU_Allreduce(&missing[0], &missing[1], 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
-    PetscCheck(missing[1] == PETSC_INT_MAX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
-               "Matrix has no diagonal block in block row %" PetscInt_FMT ", rows %" PetscInt_FMT " to %" PetscInt_FMT
-               ": store it, zeros too, or take it for zeros whose pivots are boosted, by -%spc_blockilu_shift_type "
-               "nonzero",
-               missing[1], missing[1] * bs, (missing[1] + 1) * bs - 1, pre);
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,9 +220,8 @@ static PetscErrorCode PCBlockILUJudge_Private(PC pc, Mat A, const SpikeBlockFill
   PetscInt       first, t = 0;
 
   PetscFunctionBegin;
-  s->factored     = PETSC_TRUE;
-  s->numeric      = PETSC_TRUE;
   s->info.boosted = pivot->nboost;
+  PetscCall(PCFactoredBoosted_Private(pc, pivot->nboost));
   if (pivot->badrow < 0 || SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) PetscFunctionReturn(PETSC_SUCCESS);
   first = pivot->badrow / bs;
   while (s->p.start[t + 1] <= first) t++;
@@ -252,10 +239,12 @@ static PetscErrorCode PCBlockILUJudge_Private(PC pc, Mat A, const SpikeBlockFill
       PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
                              "Zero pivot in the diagonal block of rows %" PetscInt_FMT " to %" PetscInt_FMT
                              ", step %" PetscInt_FMT " (subdomain %" PetscInt_FMT
-                             " of the rank): magnitude %g is not above %g, the zero pivot tolerance %g times the norm "
-                             "%g; boost pivots by -%spc_blockilu_shift_type nonzero, or use -%spc_type lu",
-                             first, first + bs - 1, pivot->badrow % bs, t, (double)pivot->badvalue, (double)pivot->tol,
-                             (double)s->zeropivot, st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
+                             " of the rank)%s: magnitude %g is not above %g, the zero pivot tolerance %g times the "
+                             "norm %g; boost pivots by -%spc_blockilu_shift_type auto, or use -%spc_type lu",
+                             first, first + bs - 1, pivot->badrow % bs, t,
+                             first == s->p.missing * bs + A->rmap->rstart ? ", which is not stored" : "",
+                             (double)pivot->badvalue, (double)pivot->tol, (double)s->zeropivot,
+                             st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -278,10 +267,8 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
   PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, comm, PETSC_ERR_ARG_SIZ,
              "PCBLOCKILU needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns",
              pc->pmat->rmap->N, pc->pmat->cmap->N);
-  pc->failedreason = PC_NOERROR;
-  s->failtext[0]   = 0;
-  s->factored = s->numeric = PETSC_FALSE;
-  s->info.boosted          = 0;
+  PetscCall(PCFactoredBegin_Private(pc));
+  s->info.boosted = 0;
   /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
   if (reuse) {
     PetscCall(PCBlockILUGetKernels_Private(pc, s->converted ? s->converted : pc->pmat, &k));
