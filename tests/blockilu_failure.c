@@ -126,6 +126,7 @@ static PetscErrorCode CheckFailed(Mat A, KSP ksp, PCFailedReason expected, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Zero pivots fail */
 static PetscErrorCode KSPMake(Mat A, KSP *ksp, PC *pc)
 {
   PetscFunctionBegin;
@@ -136,6 +137,7 @@ static PetscErrorCode KSPMake(Mat A, KSP *ksp, PC *pc)
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPGetPC(*ksp, pc));
   PetscCall(PCSetType(*pc, PCBLOCKILU));
+  PetscCall(PCFactorSetShiftType(*pc, MAT_SHIFT_NONE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,29 +223,61 @@ static PetscErrorCode MissingMat(PetscInt nb, PetscInt bs, PetscInt missing, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A diagonal block that is not stored is one of zeros: its pivots come from those before it, or are zero */
+static PetscErrorCode TestMissing(void)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 2; k++) {
+    const PetscInt missing = k ? 0 : 7;
+    Mat            A;
+    Vec            x, b;
+    KSP            ksp;
+    PC             pc;
+    PCBlockILUInfo info;
+    PetscMPIInt    size;
+
+    PetscCall(MissingMat(12, 2, missing, &A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(SpikeTestSetRandom(b, 85));
+    PetscCall(KSPMake(A, &ksp, &pc));
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+    if (k) {
+      PetscCall(CheckFailed(A, ksp, PC_FACTOR_NUMERIC_ZEROPIVOT,
+                            "Zero pivot in the diagonal block of rows 0 to 1, step 0 (subdomain 0 of the rank), which "
+                            "is not stored",
+                            "missing first block"));
+      PetscCall(PCFactorSetShiftType(pc, (MatFactorShiftType)PETSC_DECIDE));
+    } else if (size == 1) {
+      PetscCall(SpikeTestSolve(ksp, b, x, "missing block"));
+      PetscCall(PCBlockILUGetInfo(pc, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.boosted == 0 && info.factor_blocks == info.blocks + 1),
+                               "missing block: %" PetscInt_FMT " pivots boosted", info.boosted));
+      PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
+    }
+    PetscCall(PCFactorSetShiftAmount(pc, 0.5));
+    if (size == 1) PetscCall(SpikeTestSolve(ksp, b, x, "missing block, boosted"));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCBlockILUGetInfo(pc, &info));
+    PetscCall(SpikeTestCheck((PetscBool)(info.boosted <= 2 && (k == 0 || info.boosted == 2)),
+                             "missing block %" PetscInt_FMT ": %" PetscInt_FMT " pivots boosted", missing,
+                             info.boosted));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Input that does not fit: errors with a text that says what to do */
 static PetscErrorCode TestInput(void)
 {
   const BlockCase c = {12, 3, 4, 1.3, PETSC_TRUE, 83};
   Mat             A, B, S;
   PC              pc;
-  PCBlockILUInfo  info;
   PetscInt        n;
 
   PetscFunctionBegin;
-  PetscCall(MissingMat(12, 2, 7, &A));
-  PetscCall(BlockPC(A, &pc));
-  EXPECT(PCSetUp(pc), PETSC_ERR_ARG_WRONGSTATE, "no diagonal block in block row 7, rows 14 to 15",
-         "missing diagonal block");
-  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_INBLOCKS));
-  PetscCall(PCFactorSetShiftAmount(pc, 0.5));
-  PetscCall(PCSetUp(pc));
-  PetscCall(PCBlockILUGetInfo(pc, &info));
-  PetscCall(SpikeTestCheck((PetscBool)(info.boosted <= 2 && info.factor_blocks >= info.blocks + 1),
-                           "missing diagonal block: %" PetscInt_FMT " pivots boosted", info.boosted));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&A));
-
   PetscCall(BlockMat(PETSC_COMM_WORLD, &c, PETSC_DECIDE, MATBAIJ, PETSC_TRUE, &B));
   PetscCall(BlockMat(PETSC_COMM_WORLD, &c, PETSC_DECIDE, MATAIJ, PETSC_TRUE, &A));
   PetscCall(BlockPC(B, &pc));
@@ -329,6 +363,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestNumbers(MATBAIJ));
   PetscCall(TestNumbers(MATAIJ));
+  PetscCall(TestMissing());
   PetscCall(TestInput());
   PetscCall(TestOptions());
   {

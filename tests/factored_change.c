@@ -156,6 +156,39 @@ static PetscErrorCode TestAgree(PCType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An entry in a new place, in a row of the first rank alone, and one of the last rank that gets a value from zero */
+static PetscErrorCode TestOneRank(PCType type, MatType mattype)
+{
+  const PetscInt N = 40;
+  Mat            A;
+  PC             pc;
+  PetscInt       start, end;
+  char           where[64];
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+  PetscCall(MatSetType(A, mattype));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(SetBand(A, 2, 1, 1, 1));
+  PetscCall(PetscSNPrintf(where, sizeof(where), "%s, an entry on one rank", mattype));
+  PetscCall(Create(A, type, &pc));
+  PetscCall(CheckFresh(pc, where));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt k = 0; k < 4; k++) {
+    if (start == 0 && k < 2) PetscCall(MatSetValue(A, 1, 3 + k, -1.5, INSERT_VALUES));
+    if (end == N && k == 2) PetscCall(MatSetValue(A, N - 1, N - 3, 1.25, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    if (k == 3) PetscCall(MatScale(A, 2.0));
+    PetscCall(CheckFresh(pc, where));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const cases[] = {"dense", "baij", "ranks"};
@@ -170,6 +203,8 @@ int main(int argc, char **argv)
     for (PetscInt c = 0; c < 8 && which == 1; c++)
       PetscCall(TestZeroRows(types[t], c % 2 ? MATSBAIJ : MATBAIJ, c & 2 ? 2 : 1, (PetscBool)(c & 4)));
     if (which == 2) PetscCall(TestAgree(types[t]));
+    for (PetscInt m = 0; m < 3 && which == 2; m++)
+      PetscCall(TestOneRank(types[t], m == 0 ? MATAIJ : m == 1 ? MATBAIJ : MATDIA));
   }
   PetscCall(SpikeTestEnd("factored_change"));
   PetscCall(PetscFinalize());

@@ -25,6 +25,7 @@ static struct {
   PetscInt   nblocks;
   PetscInt   count;   /* allocations since GuardStart() */
   PetscInt   failat;  /* number of the one that fails, counted from 1; 0: none */
+  size_t     most;    /* larger ones fail; 0: none */
   PetscInt   damaged; /* guards that were overwritten, seen when a block was freed or checked */
   PetscReal  bytes;   /* alive, as they were asked for */
 } guard;
@@ -46,7 +47,7 @@ static inline PetscErrorCode GuardMalloc_Private(size_t size, PetscBool clear, i
   *p = NULL;
   if (!size) PetscFunctionReturn(PETSC_SUCCESS);
   guard.count++;
-  if (guard.count == guard.failat)
+  if (guard.count == guard.failat || (guard.most && size > guard.most))
     return PetscError(PETSC_COMM_SELF, line, func, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL,
                       "allocation %" PetscInt_FMT " of %zu bytes fails, as a test wants it", guard.count, size);
   if (guard.nblocks == GUARD_BLOCKS)

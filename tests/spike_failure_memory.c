@@ -140,6 +140,7 @@ static PetscErrorCode TestErrors(void)
     PetscCall(PCSetType(pc, PCSPIKE));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSetErrorIfFailure(pc, PETSC_TRUE));
+    PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
     PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
     PetscCall(PCSpikeSetLocalPartitions(pc, 2));
     if (k == 0) PetscCall(PCSpikeSetBandwidth(pc, n, 1));

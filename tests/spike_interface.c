@@ -49,7 +49,7 @@ static PetscErrorCode ExpectDefaults(PC pc, const char when[])
 {
   PetscFunctionBegin;
   PetscCall(Expect(pc, when, PC_SPIKE_TRUNCATED, native, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 0.0, (PetscReal)1e-8,
-                   100.0 * PETSC_MACHINE_EPSILON, MAT_SHIFT_NONE, (PetscReal)PETSC_DECIDE, "auto"));
+                   100.0 * PETSC_MACHINE_EPSILON, MAT_SHIFT_NONZERO, (PetscReal)PETSC_DECIDE, "auto"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,7 +87,7 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PCSpikeSetDropoff(pc, 0.0));
   PetscCall(PCSpikeSetWindowTolerance(pc, 1e-8));
   PetscCall(PCFactorSetZeroPivot(pc, 100.0 * PETSC_MACHINE_EPSILON));
-  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
+  PetscCall(PCFactorSetShiftType(pc, (MatFactorShiftType)PETSC_DECIDE));
   PetscCall(PCFactorSetShiftAmount(pc, (PetscReal)PETSC_DECIDE));
   PetscCall(PCFactorSetMatOrderingType(pc, "auto"));
   PetscCall(ExpectDefaults(pc, "set back"));

@@ -312,6 +312,7 @@ static PetscErrorCode TestFailures(void)
     PetscCall(PCSetType(pc, PCSPIKE));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)t));
+    PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
     PetscCall(PCSetUp(pc));
     PetscCall(PCReduceFailedReason(pc));
     PetscCall(PCGetFailedReason(pc, &reason));
@@ -410,6 +411,7 @@ static PetscErrorCode TestPivoting(void)
     PetscCall(PCSetType(pc, PCSPIKE));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
+    PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
     PetscCall(PCSetUp(pc));
     PetscCall(PCReduceFailedReason(pc));
     PetscCall(PCGetFailedReason(pc, &reason));

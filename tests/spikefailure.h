@@ -318,7 +318,7 @@ static inline PetscErrorCode CheckFailed(KSP ksp, Vec b, PCFailedReason expected
 #define CHECKFAILED(ksp, b, reason) PetscCall(CheckFailed(ksp, b, reason, __LINE__))
 #define CHECKVIEW(pc, part)         PetscCall(CheckView(pc, part, __LINE__))
 
-/* BCGS with PCSPIKE on A; the text of the options in errors carries the prefix */
+/* BCGS with PCSPIKE on A, zero pivots fail; the text of the options in errors carries the prefix */
 static inline PetscErrorCode SolverCreate(Mat A, const char prefix[], KSP *ksp, PC *pc)
 {
   PetscFunctionBegin;
@@ -329,6 +329,7 @@ static inline PetscErrorCode SolverCreate(Mat A, const char prefix[], KSP *ksp, 
   PetscCall(KSPSetTolerances(*ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-10, 0.0, PETSC_CURRENT, 200));
   PetscCall(KSPGetPC(*ksp, pc));
   PetscCall(PCSetType(*pc, PCSPIKE));
+  PetscCall(PCFactorSetShiftType(*pc, MAT_SHIFT_NONE));
   PetscCall(PCFactorSetMatOrderingType(*pc, MATORDERINGNATURAL)); /* row numbers in the order of elimination */
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -132,10 +132,7 @@ static PetscErrorCode SpikeNote(PC pc, char note[], size_t len)
   PetscCall(PCReduceFailedReason(pc));
   PetscCall(PCGetFailedReason(pc, &why));
   if (why) {
-    PetscCall(PetscStrncpy(note,
-                           "no factorization; -info :pc tells the row and the remedy, -pc_spike_shift_type nonzero "
-                           "boosts small pivots",
-                           len));
+    PetscCall(PetscStrncpy(note, "no factorization; -info :pc tells the row and the remedy", len));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeGetInfo(pc, &info));

@@ -28,7 +28,7 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
                                                     `PCBlockILUSetMulticolor()`
 . -pc_blockilu_zeropivot tol                        - pivots below this fraction of the norm are zero,
                                                     `PCFactorSetZeroPivot()`
-. -pc_blockilu_shift_type (none|nonzero|inblocks)   - what happens to zero pivots, `PCFactorSetShiftType()`
+. -pc_blockilu_shift_type (auto|none|nonzero|inblocks) - what happens to zero pivots, `PCFactorSetShiftType()`
 . -pc_blockilu_shift_amount amount                  - magnitude of a boosted pivot relative to the norm,
                                                     `PCFactorSetShiftAmount()`
 - -pc_blockilu_precision (double|single)            - precision of the factors, `PCBlockILUSetPrecision()`
@@ -51,18 +51,24 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
 
   Matrices on a GPU need kernels for it: where the library has none the setup ends with an error that says so.
 
-  A zero pivot and values that are not numbers end the setup with a `PCFailedReason` and a text that -info and -pc_view
-  print, or with an error under -ksp_error_if_not_converged. A diagonal block that is not stored is an error, unless
-  zero pivots are boosted: then it is taken for zeros.
+  Values that are not numbers, and where it is asked for a zero pivot, end the setup with a `PCFailedReason` and a text
+  that -info and -pc_view print, or with an error under -ksp_error_if_not_converged. A diagonal block that is not stored
+  is one of zeros.
 
   `PCFactorSetLevels()`, `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()` and
   `PCFactorSetShiftAmount()` are the setters of the levels, the ordering and the pivots. Levels are levels of blocks; 0,
   the default, keeps the pattern of the matrix. An ordering orders rows and columns alike. The zero pivot tolerance and
   the shift amount are fractions of the infinity norm of what is factored, and so do not depend on its units; those of
   `PCILU` are absolute. The defaults are 100 times machine epsilon, and `PETSC_DECIDE`: the square root of the rounding
-  of the factors. Pivots are those inside of diagonal blocks, with row exchanges. `MAT_SHIFT_NONE` (the default) makes
-  the setup fail at a zero pivot; `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` replace this pivot alone, and never
-  restart the factorization. The view and `PCBlockILUInfo` have the number of boosted pivots.
+  of the factors. Pivots are those inside of diagonal blocks, with row exchanges.
+
+  A zero pivot is boosted: it alone is replaced by one of the shift amount, and the factorization goes on. The view,
+  `PCBlockILUInfo` and -info have the number of boosted pivots. Where there are some, the factors are those of another
+  matrix, which an iterative method corrects. `KSPPREONLY` does not: its solve ends with
+  `PC_FACTOR_NUMERIC_ZEROPIVOT`, unless it is part of another solver. That is -pc_blockilu_shift_type auto, the default,
+  or `PETSC_DECIDE` as shift type; `KSPMatSolve()` and `PCApply()` give what the factors give. `MAT_SHIFT_NONZERO` and
+  `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes the setup fail at a zero pivot.
+  `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
 
   Reference:
   Afanasyev, Potapov, Sobolev and Kharchenko, Accelerating industrial applications: the development of basic GPU kernels

@@ -68,7 +68,6 @@ static PetscErrorCode PCBlockILUGetKernels_Private(PC pc, Mat A, const SpikeBloc
 static PetscErrorCode PCBlockILUPattern_Private(PC pc, Mat A, PetscInt bs)
 {
   PC_BlockILU    *s      = (PC_BlockILU *)pc->data;
-  const char     *pre    = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   const PetscInt  nb     = A->rmap->n / bs;
   const PetscInt  ntasks = s->subdomains == PETSC_DECIDE ? 1 : s->subdomains;
   BlockILUWork   *w      = &s->work;
@@ -91,17 +90,6 @@ static PetscErrorCode PCBlockILUPattern_Private(PC pc, Mat A, PetscInt bs)
     SpikeBlockSymbolic(bs, nb, ntasks, w->start, w->newrow, s->complete ? PETSC_INT_MAX : s->levels, bi, bj, &s->p));
   PetscCall(PCBlockILURestoreCSR_Private(&m));
   PetscCall(PCBlockILUWorkReset_Private(pc));
-  if (s->shifttype == (PetscInt)MAT_SHIFT_NONE) {
-    PetscInt missing[2];
-
-    missing[0] = s->p.missing < 0 ? PETSC_INT_MAX : s->p.missing + A->rmap->rstart / bs;
-    PetscCallMPI(MPIU_Allreduce(&missing[0], &missing[1], 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
-    PetscCheck(missing[1] == PETSC_INT_MAX, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
-               "Matrix has no diagonal block in block row %" PetscInt_FMT ", rows %" PetscInt_FMT " to %" PetscInt_FMT
-               ": store it, zeros too, or take it for zeros whose pivots are boosted, by -%spc_blockilu_shift_type "
-               "nonzero",
-               missing[1], missing[1] * bs, (missing[1] + 1) * bs - 1, pre);
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,7 +99,7 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   PC_BlockILU *s   = (PC_BlockILU *)pc->data;
   const char  *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   PetscInt     bs;
-  PetscReal    memory, local[2], global[2];
+  PetscReal    memory, needed;
   PetscBool    natural;
 
   PetscFunctionBegin;
@@ -146,10 +134,7 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
   s->info.upper_levels  = s->p.nlevels[1];
   PetscCall((*s->b.k->lubytes)(&s->lu, &s->info.bytes, &s->info.extra_bytes));
   PetscCall((*s->b.k->memory)(&memory));
-  local[0] = s->info.bytes + s->info.extra_bytes;
-  local[1] = local[0] - memory; /* above zero: does not fit, the worst rank's excess */
-  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  *fits = (PetscBool)(global[1] <= 0.0);
+  PetscCall(PCFactoredFits_Private(pc, s->b.k->memtype, s->info.bytes + s->info.extra_bytes, memory, &needed, fits));
   if (*fits) {
     PetscCall((*s->b.k->begin)(&s->b));
     PetscCall((*s->b.k->lucreate)(&s->lu));
@@ -159,9 +144,10 @@ static PetscErrorCode PCBlockILUSymbolic_Private(PC pc, Mat A, PetscBool *fits)
     s->info.rebuilds++;
   } else
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM,
-                                     "The factors need %g GB on one rank, more than there is: use fewer "
-                                     "-%spc_blockilu_levels, more -%spc_blockilu_local_subdomains, or more ranks",
-                                     (double)(global[0] * 1e-9), pre, pre));
+                                     "The factors need %g GB on one %s, more than is free there: use fewer "
+                                     "-%spc_blockilu_levels, more -%spc_blockilu_local_subdomains, or more nodes",
+                                     (double)(needed * 1e-9), PetscMemTypeHost(s->b.k->memtype) ? "node" : "device",
+                                     pre, pre));
   PetscCall(PetscLogEventEnd(PC_BlockILU_Symbolic, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -234,9 +220,8 @@ static PetscErrorCode PCBlockILUJudge_Private(PC pc, Mat A, const SpikeBlockFill
   PetscInt       first, t = 0;
 
   PetscFunctionBegin;
-  s->factored     = PETSC_TRUE;
-  s->numeric      = PETSC_TRUE;
   s->info.boosted = pivot->nboost;
+  PetscCall(PCFactoredBoosted_Private(pc, pivot->nboost));
   if (pivot->badrow < 0 || SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) PetscFunctionReturn(PETSC_SUCCESS);
   first = pivot->badrow / bs;
   while (s->p.start[t + 1] <= first) t++;
@@ -254,10 +239,12 @@ static PetscErrorCode PCBlockILUJudge_Private(PC pc, Mat A, const SpikeBlockFill
       PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
                              "Zero pivot in the diagonal block of rows %" PetscInt_FMT " to %" PetscInt_FMT
                              ", step %" PetscInt_FMT " (subdomain %" PetscInt_FMT
-                             " of the rank): magnitude %g is not above %g, the zero pivot tolerance %g times the norm "
-                             "%g; boost pivots by -%spc_blockilu_shift_type nonzero, or use -%spc_type lu",
-                             first, first + bs - 1, pivot->badrow % bs, t, (double)pivot->badvalue, (double)pivot->tol,
-                             (double)s->zeropivot, st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
+                             " of the rank)%s: magnitude %g is not above %g, the zero pivot tolerance %g times the "
+                             "norm %g; boost pivots by -%spc_blockilu_shift_type auto, or use -%spc_type lu",
+                             first, first + bs - 1, pivot->badrow % bs, t,
+                             first == s->p.missing * bs + A->rmap->rstart ? ", which is not stored" : "",
+                             (double)pivot->badvalue, (double)pivot->tol, (double)s->zeropivot,
+                             st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -280,10 +267,8 @@ PetscErrorCode PCSetUp_BlockILU(PC pc)
   PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, comm, PETSC_ERR_ARG_SIZ,
              "PCBLOCKILU needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns",
              pc->pmat->rmap->N, pc->pmat->cmap->N);
-  pc->failedreason = PC_NOERROR;
-  s->failtext[0]   = 0;
-  s->factored = s->numeric = PETSC_FALSE;
-  s->info.boosted          = 0;
+  PetscCall(PCFactoredBegin_Private(pc));
+  s->info.boosted = 0;
   /* a matrix that moved between host and device meanwhile (MatBindToCPU() on all ranks) needs another backend */
   if (reuse) {
     PetscCall(PCBlockILUGetKernels_Private(pc, s->converted ? s->converted : pc->pmat, &k));

@@ -5,10 +5,8 @@
 PetscErrorCode PCSetFromOptions_BlockILU(PC pc, PetscOptionItems PetscOptionsObject)
 {
   PC_BlockILU      *s            = (PC_BlockILU *)pc->data;
-  const char *const shifts[]     = {"none", "nonzero", "positive_definite", "inblocks"};
   const char *const precisions[] = {"double", "single"};
-  PetscInt          bs = s->bs, subdomains = s->subdomains, levels = s->levels, shift = (PetscInt)s->shifttype,
-           precision          = (PetscInt)s->precision;
+  PetscInt          bs = s->bs, subdomains = s->subdomains, levels = s->levels, precision = (PetscInt)s->precision;
   PetscReal         zeropivot = s->zeropivot, amount = s->shiftamount;
   PetscBool         set, complete = s->complete, multicolor = s->multicolor;
   char              ordering[256];
@@ -36,9 +34,7 @@ PetscErrorCode PCSetFromOptions_BlockILU(PC pc, PetscOptionItems PetscOptionsObj
   PetscCall(PetscOptionsReal("-pc_blockilu_zeropivot", "A pivot up to this fraction of the norm is zero",
                              "PCFactorSetZeroPivot", zeropivot, &zeropivot, &set));
   if (set) PetscCall(PCFactorSetZeroPivot(pc, zeropivot));
-  PetscCall(PetscOptionsEList("-pc_blockilu_shift_type", "What happens to zero pivots", "PCFactorSetShiftType", shifts,
-                              PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
-  if (set) PetscCall(PCFactorSetShiftType(pc, (MatFactorShiftType)shift));
+  PetscCall(PCFactoredSetShiftFromOptions_Private(pc, "-pc_blockilu_shift_type", PetscOptionsObject));
   PetscCall(PetscOptionsReal("-pc_blockilu_shift_amount", "Magnitude of a boosted pivot relative to the norm",
                              "PCFactorSetShiftAmount", amount, &amount, &set));
   if (set) PetscCall(PCFactorSetShiftAmount(pc, amount));

@@ -1,7 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* factored.c: failures of preconditioners by factors, and their applications */
 #include "factored.h"
+#include <petsc/private/kspimpl.h>
 #include <stdarg.h>
+
+/*
+  KSPPREONLY corrects nothing: what it gives with boosted pivots solves another system. Where no shift type was set, and
+  no other solver looks at the result (a KSP inside of one is printed indented), the solve ends with a zero pivot. The
+  next one by another method is free again. KSPMatSolve() does not come by here.
+*/
+static PetscErrorCode PCPreSolve_Factored(PC pc, KSP ksp, Vec b, Vec x)
+{
+  PC_Factored *f = (PC_Factored *)pc->data;
+  PetscInt     inside;
+
+  PetscFunctionBegin;
+  (void)b;
+  (void)x;
+  if (f->once && (f->numeric || f->refused)) { /* KSPPREONLY has told all ranks of a failure on one */
+    if (f->refused) f->failtext[0] = 0;
+    f->numeric       = PETSC_TRUE;
+    pc->failedreason = PC_NOERROR;
+    ksp->reason      = KSP_CONVERGED_ITERATING;
+  }
+  f->refused = PETSC_FALSE;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &f->once));
+  PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &inside));
+  if (!f->once || inside || !f->numeric || !f->nboost || f->shifttype != (MatFactorShiftType)PETSC_DECIDE)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
+                                   "%" PetscInt_FMT " zero pivots were boosted on a rank, and KSPPREONLY corrects "
+                                   "nothing of what that changes: use another -%sksp_type, such as bcgsfused, or "
+                                   "PCFactorSetShiftType() for the result as it is",
+                                   f->nboost, ((PetscObject)ksp)->prefix ? ((PetscObject)ksp)->prefix : ""));
+  f->refused = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], const char ordering[],
                                             PetscErrorCode (*changed)(PC))
@@ -12,8 +46,10 @@ PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], const char
   f->name        = name;
   f->changed     = changed;
   f->zeropivot   = 100.0 * PETSC_MACHINE_EPSILON;
-  f->shifttype   = MAT_SHIFT_NONE;
+  f->shifttype   = (MatFactorShiftType)PETSC_DECIDE;
   f->shiftamount = (PetscReal)PETSC_DECIDE;
+
+  pc->ops->presolve = PCPreSolve_Factored;
   PetscCall(PetscStrallocpy(ordering, &f->ordering));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -23,6 +59,35 @@ PetscErrorCode PCFactoredDestroy_Private(PC pc)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(((PC_Factored *)pc->data)->ordering));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A setup begins: nothing is known, nothing has failed */
+PetscErrorCode PCFactoredBegin_Private(PC pc)
+{
+  PC_Factored *f = (PC_Factored *)pc->data;
+
+  PetscFunctionBegin;
+  pc->failedreason = PC_NOERROR;
+  f->failtext[0]   = 0;
+  f->factored = f->numeric = f->once = f->refused = PETSC_FALSE;
+  f->nboost                                       = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* There are factors, and so many pivots of this rank were boosted for them */
+PetscErrorCode PCFactoredBoosted_Private(PC pc, PetscInt nboost)
+{
+  PC_Factored *f = (PC_Factored *)pc->data;
+
+  PetscFunctionBegin;
+  f->factored = f->numeric = PETSC_TRUE;
+  f->nboost                = nboost;
+  if (nboost)
+    PetscCall(PetscInfo(pc,
+                        "%" PetscInt_FMT " pivots below %g of the norm were boosted: these are the factors of another "
+                        "matrix\n",
+                        nboost, (double)f->zeropivot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

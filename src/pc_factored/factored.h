@@ -14,11 +14,13 @@
   PetscErrorCode (*changed)(PC);    /* an option has: the next setup makes everything again                 */ \
   char              *ordering;      /* of PCFactorSetMatOrderingType()                                      */ \
   PetscReal          zeropivot;     /* fraction of the norm of the matrix                                   */ \
-  MatFactorShiftType shifttype;     /* none, or pivots are boosted                                          */ \
+  MatFactorShiftType shifttype;     /* none, or pivots are boosted; PETSC_DECIDE: not set                    */ \
   PetscReal          shiftamount;   /* fraction of the norm, PETSC_DECIDE: by the rounding of the factors   */ \
   PetscBool          built;         /* the symbolic part, for the present options and pattern               */ \
   PetscBool          factored;      /* numeric work was done for the present values, on all ranks           */ \
   PetscBool          numeric;       /* and it succeeded on this rank                                        */ \
+  PetscInt           nboost;        /* pivots that it boosted on this rank                                   */ \
+  PetscBool          once, refused; /* the last solve was by KSPPREONLY; it was refused on this rank         */ \
   char               failtext[512]; /* of this rank                                                         */
 
 typedef struct {
@@ -32,12 +34,18 @@ typedef PetscErrorCode (*PCFactoredSolve)(PC, PetscBool trans, PetscInt ncols, c
 PETSC_INTERN PetscErrorCode PCFactoredInitialize_Private(PC, const char name[], const char ordering[],
                                                          PetscErrorCode (*changed)(PC));
 PETSC_INTERN PetscErrorCode PCFactoredDestroy_Private(PC);
+PETSC_INTERN PetscErrorCode PCFactoredBegin_Private(PC);
+PETSC_INTERN PetscErrorCode PCFactoredBoosted_Private(PC, PetscInt nboost);
 PETSC_INTERN PetscErrorCode PCFactoredFail_Private(PC, PCFailedReason, PetscErrorCode, const char format[], ...)
   PETSC_ATTRIBUTE_FORMAT(4, 5);
 PETSC_INTERN PetscErrorCode PCFactoredGetFailText_Private(PC, char text[], size_t length);
 /* factoredmat.c */
 PETSC_INTERN PetscErrorCode PCFactoredConvert_Private(PC, MatType, PetscBool reuse, Mat *converted, PetscBool *same);
 PETSC_INTERN PetscErrorCode PCFactoredAgree_Private(PC, PetscBool *yes);
+PETSC_INTERN PetscErrorCode PCFactoredFits_Private(PC, PetscMemType, PetscReal bytes, PetscReal memory,
+                                                   PetscReal *needed, PetscBool *fits);
+/* factoredoptions.c */
+PETSC_INTERN PetscErrorCode PCFactoredSetShiftFromOptions_Private(PC, const char option[], PetscOptionItems);
 
 PETSC_INTERN PetscErrorCode PCFactoredApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCFactoredMatApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Mat, Mat);

@@ -75,6 +75,40 @@ PetscErrorCode PCFactoredAgree_Private(PC pc, PetscBool *yes)
 }
 
 /*
+  Whether all ranks get the bytes that they need from the memory that there is. Ranks of one node share that of the
+  host; those of other preconditioners are not known. *needed: by the neediest node, or rank on a device.
+*/
+PetscErrorCode PCFactoredFits_Private(PC pc, PetscMemType memtype, PetscReal bytes, PetscReal memory, PetscReal *needed,
+                                      PetscBool *fits)
+{
+  MPI_Comm    comm = PetscObjectComm((PetscObject)pc);
+  PetscReal   most[2];
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+#if PetscDefined(HAVE_MPI_PROCESS_SHARED_MEMORY)
+  if (size > 1) {
+    const PetscBool host = PetscMemTypeHost(memtype) ? PETSC_TRUE : PETSC_FALSE;
+    PetscReal       sum  = host ? bytes : 0.0;
+    PetscShmComm    node;
+    MPI_Comm        shared;
+
+    PetscCall(PetscShmCommGet(comm, &node)); /* made once for all preconditioners of this communicator */
+    PetscCall(PetscShmCommGetMpiShmComm(node, &shared));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_REAL, MPIU_SUM, shared));
+    if (host) bytes = sum;
+  }
+#endif
+  most[0] = bytes;
+  most[1] = bytes - memory; /* above zero: does not fit */
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, comm));
+  *needed = most[0];
+  *fits   = (PetscBool)(most[1] <= 0.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   *converted becomes Pmat as `type`. With reuse and a matrix there, *same tells whether the new one has its pattern, on
   all ranks. PETSc's MAT_REUSE_MATRIX keeps the values of entries that became zero in a MATDENSE, is wrong for a
   MATSEQSBAIJ with blocks, and fails for a MATMPIBAIJ with ghost columns that no row uses: types are converted anew, but

@@ -22,15 +22,20 @@ static PetscErrorCode PCGetZeroPivot_Factored(PC pc, PetscReal *zeropivot)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  MAT_SHIFT_NONE: a zero pivot fails. MAT_SHIFT_NONZERO, MAT_SHIFT_INBLOCKS: it alone is boosted. PETSC_DECIDE, where
+  nothing was set: the same, but KSPPREONLY does not take it for a solution
+*/
 static PetscErrorCode PCSetShiftType_Factored(PC pc, MatFactorShiftType shifttype)
 {
   PC_Factored *f = (PC_Factored *)pc->data;
 
   PetscFunctionBegin;
-  PetscCheck(shifttype == MAT_SHIFT_NONE || shifttype == MAT_SHIFT_NONZERO || shifttype == MAT_SHIFT_INBLOCKS,
+  PetscCheck(shifttype == MAT_SHIFT_NONE || shifttype == MAT_SHIFT_NONZERO || shifttype == MAT_SHIFT_INBLOCKS ||
+               shifttype == (MatFactorShiftType)PETSC_DECIDE,
              PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "%s boosts pivots (nonzero, inblocks) or fails (none); it has no shift type %s", f->name,
-             MatFactorShiftTypes[shifttype]);
+             shifttype == MAT_SHIFT_POSITIVE_DEFINITE ? MatFactorShiftTypes[shifttype] : "of this number");
   if (f->shifttype != shifttype) PetscCall((*f->changed)(pc));
   f->shifttype = shifttype;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -40,6 +45,23 @@ static PetscErrorCode PCGetShiftType_Factored(PC pc, MatFactorShiftType *shiftty
 {
   PetscFunctionBegin;
   *shifttype = ((PC_Factored *)pc->data)->shifttype;
+  if (*shifttype == (MatFactorShiftType)PETSC_DECIDE) *shifttype = MAT_SHIFT_NONZERO;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The option of the shift type, inside of PetscOptionsHeadBegin() */
+PetscErrorCode PCFactoredSetShiftFromOptions_Private(PC pc, const char option[], PetscOptionItems PetscOptionsObject)
+{
+  /* the k-th is the enumerator k - 1 */
+  const char *const  shifts[] = {"auto", "none", "nonzero", "positive_definite", "inblocks"};
+  MatFactorShiftType now      = ((PC_Factored *)pc->data)->shifttype;
+  PetscInt           shift    = now == (MatFactorShiftType)PETSC_DECIDE ? 0 : (PetscInt)now + 1;
+  PetscBool          set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsEList(option, "What happens to zero pivots", "PCFactorSetShiftType", shifts,
+                              PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
+  if (set) PetscCall(PCFactorSetShiftType(pc, (MatFactorShiftType)(shift ? shift - 1 : PETSC_DECIDE)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -48,7 +48,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCFactorSetMatOrderingType()`
 . -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero,
                                                        `PCFactorSetZeroPivot()`
-. -pc_spike_shift_type (none|nonzero|inblocks)         - what happens to zero pivots, `PCFactorSetShiftType()`
+. -pc_spike_shift_type (auto|none|nonzero|inblocks)    - what happens to zero pivots, `PCFactorSetShiftType()`
 . -pc_spike_shift_amount amount                        - magnitude of a boosted pivot relative to the norm,
                                                        `PCFactorSetShiftAmount()`
 
@@ -102,17 +102,28 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   leaves out the look for an ordering, which takes one too in the first setup on one rank. Stored zeros do not widen the
   band; when later values with the same pattern do, it is chosen again.
 
-  A zero pivot, values that are not numbers and a band that does not fit in memory end the setup with a `PCFailedReason`
-  and a text that -info and -pc_view print, or with an error under -ksp_error_if_not_converged.
+  Values that are not numbers and a band that does not fit in memory, and where it is asked for a zero pivot, end the
+  setup with a `PCFailedReason` and a text that -info and -pc_view print, or with an error under
+  -ksp_error_if_not_converged. The memory is what the system has available, for all ranks of a node that share the
+  matrix together; on a GPU what is free there.
 
   `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()` and `PCFactorSetMatOrderingType()` are
   the setters of pivots and of the ordering. The zero pivot tolerance and the shift amount are fractions of the infinity
   norm of the matrix, and so do not depend on its units; those of `PCLU` are absolute. The defaults are 100 times
-  machine epsilon, and `PETSC_DECIDE`: the square root of the rounding of the factors. `MAT_SHIFT_NONE` (the default)
-  makes the setup fail at a zero pivot; `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` replace this pivot alone, and never
-  restart the factorization. The view and `PCSpikeInfo` have the number of boosted pivots. The ordering `auto` (the
-  default) takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank, and the natural ordering on
-  many ranks or with `PCSpikeSetBandwidth()`; on more than one rank another ordering than the natural one is an error:
+  machine epsilon, and `PETSC_DECIDE`: the square root of the rounding of the factors. A missing diagonal entry is a
+  zero like others.
+
+  A zero pivot is boosted: it alone is replaced by one of the shift amount, and the factorization goes on. The view,
+  `PCSpikeInfo` and -info have the number of boosted pivots. Where there are some, the factors are those of another
+  matrix, which an iterative method corrects. `KSPPREONLY` does not: its solve ends with
+  `PC_FACTOR_NUMERIC_ZEROPIVOT`, unless it is part of another solver. That is -pc_spike_shift_type auto, the default, or
+  `PETSC_DECIDE` as shift type; `KSPMatSolve()` and `PCApply()` give what the factors give. `MAT_SHIFT_NONZERO` and
+  `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes the setup fail at a zero pivot.
+  `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
+
+  The ordering `auto` (the default) takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank,
+  and the natural ordering on many ranks or with `PCSpikeSetBandwidth()`; on more than one rank another ordering than
+  the natural one is an error:
   use `PCSPIKE` inside `PCBJACOBI`, `PCASM`, `PCREDUNDANT` or `PCTELESCOPE`.
 
   References:

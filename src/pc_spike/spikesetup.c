@@ -164,7 +164,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
 {
   PC_Spike   *s   = (PC_Spike *)pc->data;
   const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  PetscReal   memory, local[2], global[2];
+  PetscReal   memory, needed;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeChoose_Private(pc, A));
@@ -175,17 +175,15 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
                                        : 0.0;
   s->info.map_bytes  = 0.0;
   PetscCall((*s->band.k->memory)(&memory));
-  local[0] = s->info.bytes + s->info.extra_bytes;
-  local[1] = local[0] - memory; /* above zero: does not fit, the worst rank's excess */
-  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  *fits = (PetscBool)(global[1] <= 0.0);
+  PetscCall(PCFactoredFits_Private(pc, s->band.k->memtype, s->info.bytes + s->info.extra_bytes, memory, &needed, fits));
   if (!*fits) {
     PetscCall(
       PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM,
                              "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT
-                             " rows needs %g GB on one rank, more than there is: use -%spc_spike_bandwidth or "
-                             "-%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more ranks",
-                             s->band.kl, s->band.ku, pc->pmat->rmap->N, (double)(global[0] * 1e-9), pre, pre));
+                             " rows needs %g GB on one %s, more than is free there: use -%spc_spike_bandwidth or "
+                             "-%spc_spike_dropoff for a narrower band, an ordering that narrows it, or more nodes",
+                             s->band.kl, s->band.ku, pc->pmat->rmap->N, (double)(needed * 1e-9),
+                             PetscMemTypeHost(s->band.k->memtype) ? "node" : "device", pre, pre));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*s->band.k->begin)(&s->band));
@@ -336,6 +334,21 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What can be done about a zero pivot: that of RD fails where others are boosted */
+static PetscErrorCode PCSpikeRemedy_Private(PC pc, char remedy[], size_t length)
+{
+  PC_Spike   *s   = (PC_Spike *)pc->data;
+  const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+
+  PetscFunctionBegin;
+  if (s->shifttype == MAT_SHIFT_NONE)
+    PetscCall(PetscSNPrintf(remedy, length, "boost pivots by -%spc_spike_shift_type auto, ", pre));
+  else if (s->band.nsystems && s->band.local == PC_SPIKE_TRIDIAGONAL_RD)
+    PetscCall(PetscSNPrintf(remedy, length, "boost pivots by another -%spc_spike_tridiagonal_type than rd, ", pre));
+  else remedy[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the pivots say of the factors, and the falloff of truncation */
 static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *st, const PCSpikePivots *pv)
 {
@@ -344,19 +357,20 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   const char      *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   SpikePivot       pivot = pv->partition, reduced = pv->reduced;
   PetscReal        decay = PETSC_MIN_REAL; /* the logarithm: one exponential for all */
+  char             remedy[128];
 
   PetscFunctionBegin;
-  s->factored           = PETSC_TRUE;
-  s->numeric            = PETSC_TRUE;
   s->info.boosted       = pivot.nboost + (b->coupled ? reduced.nboost : 0);
   s->info.cornerboosted = b->coupled ? pv->corner.nboost : 0;
   if (s->info.periodic) s->info.boosted += s->cyclic.report.nboost;
+  PetscCall(PCFactoredBoosted_Private(pc, s->info.boosted));
   for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
     if (!b->active[q]) continue;
     if (q < b->np) decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q]));
     if (q > 0) decay = PetscMax(decay, PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1]));
   }
   s->info.decay = decay > PETSC_MIN_REAL ? PetscExpReal(decay) : 0.0;
+  PetscCall(PCSpikeRemedy_Private(pc, remedy, sizeof(remedy)));
   if (SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) pivot.badrow = reduced.badrow = -1;
   /* too large, or not a number; a backend may know more of it than the factors hold */
   if (pivot.badrow >= 0 && !(pivot.badvalue <= pivot.tol)) {
@@ -373,19 +387,17 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
                                      "Zero pivot in row %" PetscInt_FMT
                                      "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; "
-                                     "boost pivots by -%spc_spike_shift_type nonzero, bring large entries to the "
-                                     "diagonal, or use -%spc_type lu",
+                                     "%sbring large entries to the diagonal, or use -%spc_type lu",
                                      row, row == st->zerorow ? ", which has no nonzero entry" : "",
                                      (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot,
-                                     st->norm > 0.0 ? (double)st->norm : 1.0, pre, pre));
+                                     st->norm > 0.0 ? (double)st->norm : 1.0, remedy, pre));
   } else if (b->coupled && reduced.badrow >= 0) {
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
                                      "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT
                                      ": magnitude %g is not above the zero pivot tolerance %g; the matrix may be "
-                                     "singular: boost pivots by -%spc_spike_shift_type nonzero, or use other "
-                                     "-%spc_spike_local_partitions or -%spc_spike_type block",
+                                     "singular: %suse other -%spc_spike_local_partitions or -%spc_spike_type block",
                                      b->start[reduced.badrow] + A->rmap->rstart, (double)reduced.badvalue,
-                                     (double)s->zeropivot, pre, pre, pre));
+                                     (double)s->zeropivot, remedy, pre, pre));
   } else if (s->cyclic.found && s->cyclic.report.bad >= 0 && !SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) {
     const PetscInt first = s->cyclic.across ? 0 : s->cyclic.rows[2 * s->cyclic.report.bad] + A->rmap->rstart;
 
@@ -394,8 +406,8 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
                              "Zero pivot in the rank-one update of the periodic system that begins at row "
                              "%" PetscInt_FMT
                              ": magnitude %g is not above the zero pivot tolerance %g, or not finite; the matrix may "
-                             "be singular: boost pivots by -%spc_spike_shift_type nonzero, or use -%spc_type lu",
-                             first, (double)s->cyclic.report.badvalue, (double)s->zeropivot, pre, pre));
+                             "be singular: %suse -%spc_type lu",
+                             first, (double)s->cyclic.report.badvalue, (double)s->zeropivot, remedy, pre));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -468,9 +480,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
              "PCSPIKE needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns",
              pc->pmat->rmap->N, pc->pmat->cmap->N);
-  pc->failedreason = PC_NOERROR;
-  s->failtext[0]   = 0;
-  s->factored = s->numeric = PETSC_FALSE;
+  PetscCall(PCFactoredBegin_Private(pc));
   s->info.boosted = s->info.cornerboosted = 0;
   PetscCall(PCSpikeBegin_Private(pc, &reuse, &A));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));

@@ -4,10 +4,9 @@
 
 PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject)
 {
-  PC_Spike         *s        = (PC_Spike *)pc->data;
-  const char *const shifts[] = {"none", "nonzero", "positive_definite", "inblocks"};
+  PC_Spike *s    = (PC_Spike *)pc->data;
   PetscEnum type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal;
-  PetscInt  k[2] = {s->userkl, s->userku}, nk = 2, shift = (PetscInt)s->shifttype, partitions = s->local_partitions;
+  PetscInt  k[2] = {s->userkl, s->userku}, nk = 2, partitions = s->local_partitions;
   PetscReal dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
   PetscBool set, pivoting = s->pivoting;
   char      ordering[256];
@@ -46,9 +45,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PetscCall(PetscOptionsReal("-pc_spike_zeropivot", "A pivot up to this fraction of the norm is zero",
                              "PCFactorSetZeroPivot", zeropivot, &zeropivot, &set));
   if (set) PetscCall(PCFactorSetZeroPivot(pc, zeropivot));
-  PetscCall(PetscOptionsEList("-pc_spike_shift_type", "What happens to zero pivots", "PCFactorSetShiftType", shifts,
-                              PETSC_STATIC_ARRAY_LENGTH(shifts), shifts[shift], &shift, &set));
-  if (set) PetscCall(PCFactorSetShiftType(pc, (MatFactorShiftType)shift));
+  PetscCall(PCFactoredSetShiftFromOptions_Private(pc, "-pc_spike_shift_type", PetscOptionsObject));
   PetscCall(PetscOptionsReal("-pc_spike_shift_amount", "Magnitude of a boosted pivot relative to the norm",
                              "PCFactorSetShiftAmount", amount, &amount, &set));
   if (set) PetscCall(PCFactorSetShiftAmount(pc, amount));

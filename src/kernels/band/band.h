@@ -198,7 +198,7 @@ struct _n_SpikeKernels {
   */
   PetscInt (*partitions)(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision, PetscReal falloff);
 
-  /* Bytes of memory that this backend can hope to get */
+  /* Bytes of memory that this backend can hope to get: of the host, for all ranks of a node together */
   PetscErrorCode (*memory)(PetscReal *);
 
   /* Around the work of one phase: fetches the stream to work on, logs device time. On the host nothing. */

@@ -9,9 +9,14 @@ PetscErrorCode SpikeBlockTransposePattern(PetscInt mb, PetscInt nb, const PetscI
   PetscInt      *i, *j, *p = NULL;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(nb + 1, &i));
-  PetscCall(PetscMalloc1(nz, &j));
-  if (tp) PetscCall(PetscMalloc1(nz, &p));
+  *ti = *tj = NULL;
+  if (tp) *tp = NULL;
+  PetscCall(PetscCalloc1(nb + 1, ti));
+  PetscCall(PetscMalloc1(nz, tj));
+  if (tp) PetscCall(PetscMalloc1(nz, tp));
+  i = *ti;
+  j = *tj;
+  if (tp) p = *tp;
   for (PetscInt k = 0; k < nz; k++) i[aj[k] + 1]++;
   for (PetscInt c = 0; c < nb; c++) i[c + 1] += i[c];
   for (PetscInt r = 0; r < mb; r++)
@@ -23,20 +28,20 @@ PetscErrorCode SpikeBlockTransposePattern(PetscInt mb, PetscInt nb, const PetscI
     }
   for (PetscInt c = nb; c > 0; c--) i[c] = i[c - 1];
   i[0] = 0;
-  *ti  = i;
-  *tj  = j;
-  if (tp) *tp = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode SpikeBlockCompress(PetscInt bs, PetscInt nb, const PetscInt ai[], const PetscInt aj[], PetscInt **bi,
                                   PetscInt **bj)
 {
-  PetscInt *mark, *i, *j;
+  PetscInt      *mark, *i, *j;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  *bi = *bj = NULL;
+  PetscCall(PetscMalloc1(nb + 1, bi));
   PetscCall(PetscMalloc1(nb, &mark));
-  PetscCall(PetscMalloc1(nb + 1, &i));
+  i = *bi;
   for (PetscInt r = 0; r < nb; r++) mark[r] = -1;
   i[0] = 0;
   for (PetscInt r = 0; r < nb; r++) {
@@ -48,7 +53,10 @@ PetscErrorCode SpikeBlockCompress(PetscInt bs, PetscInt nb, const PetscInt ai[],
       mark[c] = r;
     }
   }
-  PetscCall(PetscMalloc1(i[nb], &j));
+  ierr = PetscMalloc1(i[nb], bj);
+  if (ierr) PetscCall(PetscFree(mark));
+  PetscCall(ierr);
+  j = *bj;
   for (PetscInt r = 0; r < nb; r++) mark[r] = -1;
   for (PetscInt r = 0, n = 0; r < nb; r++) {
     for (PetscInt k = ai[r * bs]; k < ai[(r + 1) * bs]; k++) {
@@ -60,8 +68,6 @@ PetscErrorCode SpikeBlockCompress(PetscInt bs, PetscInt nb, const PetscInt ai[],
     PetscCall(PetscSortInt(i[r + 1] - i[r], j + i[r]));
   }
   PetscCall(PetscFree(mark));
-  *bi = i;
-  *bj = j;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,8 +205,10 @@ static PetscErrorCode LevelSets(SpikeBlockPattern *p, PetscInt upper)
 {
   const PetscInt *ri = upper ? p->ui : p->li, *rj = upper ? p->uj : p->lj;
   PetscInt       *level, *ptr, n = 0;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
+  PetscCall(PetscMalloc1(p->nb, &p->levelrow[upper]));
   PetscCall(PetscMalloc1(p->nb, &level));
   for (PetscInt s = 0; s < p->nb; s++) {
     const PetscInt i = upper ? p->nb - 1 - s : s;
@@ -210,15 +218,39 @@ static PetscErrorCode LevelSets(SpikeBlockPattern *p, PetscInt upper)
     n = PetscMax(n, level[i] + 1);
   }
   p->nlevels[upper] = n;
-  PetscCall(PetscCalloc1(n + 1, &ptr));
-  PetscCall(PetscMalloc1(p->nb, &p->levelrow[upper]));
+  ierr              = PetscCalloc1(n + 1, &p->levelptr[upper]);
+  if (ierr) PetscCall(PetscFree(level));
+  PetscCall(ierr);
+  ptr = p->levelptr[upper];
   for (PetscInt i = 0; i < p->nb; i++) ptr[level[i] + 1]++;
   for (PetscInt l = 0; l < n; l++) ptr[l + 1] += ptr[l];
   for (PetscInt i = 0; i < p->nb; i++) p->levelrow[upper][ptr[level[i]]++] = i;
   for (PetscInt l = n; l > 0; l--) ptr[l] = ptr[l - 1];
-  ptr[0]             = 0;
-  p->levelptr[upper] = ptr;
+  ptr[0] = 0;
   PetscCall(PetscFree(level));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* L and U of the pattern, row by row; the work space is the caller's, also where this ends in an error */
+static PetscErrorCode RowsMake(SpikeBlockPattern *p, const PetscInt bi[], const PetscInt bj[], Rows *w)
+{
+  const PetscInt nb = p->nb;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc4(nb, &w->next, nb, &w->level, nb, &w->mark, nb, &w->cols));
+  for (PetscInt i = 0; i < nb; i++) w->mark[i] = -1;
+  p->li[0] = p->ui[0] = 0;
+  for (PetscInt t = 0; t < p->ntasks; t++) {
+    for (PetscInt i = p->start[t]; i < p->start[t + 1]; i++) {
+      PetscCall(RowBegin(p, i, p->start[t], p->start[t + 1], bi, bj, w));
+      for (PetscInt k = w->head; k < i; k = w->next[k]) {
+        if (w->level[k] < p->levels) RowMerge(p, i, k, w->level[k], w);
+      }
+      PetscCall(RowEnd(p, i, w));
+    }
+  }
+  PetscCall(ListFinish(&w->l, &p->lj));
+  PetscCall(ListFinish(&w->u, &p->uj));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,7 +258,8 @@ PetscErrorCode SpikeBlockSymbolic(PetscInt bs, PetscInt nb, PetscInt ntasks, con
                                   const PetscInt newrow[], PetscInt levels, const PetscInt bi[], const PetscInt bj[],
                                   SpikeBlockPattern *p)
 {
-  Rows w;
+  Rows           w;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p)));
@@ -246,22 +279,12 @@ PetscErrorCode SpikeBlockSymbolic(PetscInt bs, PetscInt nb, PetscInt ntasks, con
   }
   PetscCall(PetscMalloc1(nb + 1, &p->li));
   PetscCall(PetscMalloc1(nb + 1, &p->ui));
-  PetscCall(PetscMalloc4(nb, &w.next, nb, &w.level, nb, &w.mark, nb, &w.cols));
-  for (PetscInt i = 0; i < nb; i++) w.mark[i] = -1;
-  p->li[0] = p->ui[0] = 0;
-  for (PetscInt t = 0; t < ntasks; t++) {
-    for (PetscInt i = start[t]; i < start[t + 1]; i++) {
-      PetscCall(RowBegin(p, i, start[t], start[t + 1], bi, bj, &w));
-      for (PetscInt k = w.head; k < i; k = w.next[k]) {
-        if (w.level[k] < levels) RowMerge(p, i, k, w.level[k], &w);
-      }
-      PetscCall(RowEnd(p, i, &w));
-    }
-  }
+  ierr = RowsMake(p, bi, bj, &w);
   PetscCall(PetscFree4(w.next, w.level, w.mark, w.cols));
+  PetscCall(PetscFree(w.l.a));
+  PetscCall(PetscFree(w.u.a));
   PetscCall(PetscFree(w.ulevel.a));
-  PetscCall(ListFinish(&w.l, &p->lj));
-  PetscCall(ListFinish(&w.u, &p->uj));
+  PetscCall(ierr);
   PetscCall(LevelSets(p, 0));
   PetscCall(LevelSets(p, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -261,7 +261,7 @@ PETSC_INTERN const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType);
   block.c, color.c, on the host:
 
   The pattern of blocks of a matrix in CSR of nb bs rows; bi [nb + 1] and bj are allocated, columns ascending. Columns
-  from nb bs on are not allowed.
+  from nb bs on are not allowed. After an error of these two the caller frees what is not NULL.
 */
 PETSC_INTERN PetscErrorCode SpikeBlockCompress(PetscInt bs, PetscInt nb, const PetscInt ai[], const PetscInt aj[],
                                                PetscInt **bi, PetscInt **bj);

@@ -5,11 +5,17 @@
 PetscErrorCode SpikeBlockMulticolor(PetscInt nb, PetscInt ntasks, const PetscInt start[], const PetscInt bi[],
                                     const PetscInt bj[], PetscInt newrow[], PetscInt *ncolors)
 {
-  PetscInt *ti = NULL, *tj = NULL, *color, *taken, *first;
+  PetscInt      *ti, *tj, *color, *taken, *first;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(SpikeBlockTransposePattern(nb, nb, bi, bj, &ti, &tj, NULL));
-  PetscCall(PetscMalloc3(nb, &color, nb + 1, &taken, nb + 2, &first));
+  ierr = SpikeBlockTransposePattern(nb, nb, bi, bj, &ti, &tj, NULL);
+  if (!ierr) ierr = PetscMalloc3(nb, &color, nb + 1, &taken, nb + 2, &first);
+  if (ierr) {
+    PetscCall(PetscFree(ti));
+    PetscCall(PetscFree(tj));
+  }
+  PetscCall(ierr);
   for (PetscInt i = 0; i <= nb; i++) taken[i] = -1;
   for (PetscInt i = 0; i < nb; i++) color[i] = -1;
   *ncolors = 0;

@@ -4,5 +4,5 @@
 
 #include <petscsys.h>
 
-/* Bytes that the host backends can hope to get */
+/* Bytes that the host backends can hope to get, all ranks of this machine together */
 PETSC_INTERN PetscErrorCode SpikeMemory_Host(PetscReal *);
