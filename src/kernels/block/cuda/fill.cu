@@ -34,9 +34,8 @@ struct SpikeBlockSeen {
 };
 
 /*
-  A warp has a block row of the matrix: row by row, where A is of numbers, or all its rows at once, where A is of
-  blocks:
-  lanes r, r + bs, ... have row r. Rows are summed in the order of lanes. Bytes: A and the places in the factors once
+  A warp has a block row of the matrix: row by row where A is of numbers, all rows at once where A is of blocks: lanes
+  r, r + bs, ... have row r. Rows are summed in the order of lanes. Bytes: A and the places in the factors once
 */
 template <typename V>
 __global__ void __launch_bounds__(128)

@@ -87,35 +87,31 @@ static PetscErrorCode SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const Spike
   const PetscInt        begin[] = {0, 0, 0};
   SpikeBasisPointers<M> p;
   SpikeStencilPlan      plan;
-  const auto            launch = [&](const auto &rows, unsigned blocks, size_t shared) {
-    using ROWS = std::decay_t<decltype(rows)>;
+
+  const auto launch = [&](const auto &rows, unsigned blocks, size_t shared) {
+    using ROWS         = std::decay_t<decltype(rows)>;
+    const size_t bytes = PetscMax(shared, SpikeBasisShared(e));
     void (*kernel)(ROWS, const PetscScalar *, PetscScalar *, SpikeBasisPointers<M>, const PetscScalar *, SpikeBasisEnd);
 
+    PetscFunctionBegin;
     if constexpr (SpikeIsStencil<ROWS>) kernel = SpikeBasisStencilKernel<M, ROWS>;
     else kernel = SpikeBasisMultKernel<M, ROWS>;
-    return SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), PetscMax(shared, SpikeBasisShared(e)),
-                                        h->stream, rows, x, b->y, p, b->z, e);
+    PetscCallCUDA(
+      SpikeLaunchBehind(kernel, dim3(blocks), dim3(SPIKE_KRYLOV_THREADS), bytes, h->stream, rows, x, b->y, p, b->z, e));
+    PetscFunctionReturn(PETSC_SUCCESS);
   };
 
   PetscFunctionBegin;
   for (int j = 0; j < M; j++) p.v[j] = b->A[b->first + j];
   if (!S)
     PetscCall(SpikeKrylovRowsDispatch(c, [&](const auto &rows, PetscInt warps) {
-      const int resident = SpikeBasisMultResident<M, std::decay_t<decltype(rows)>>();
+      const PetscInt most = SpikeBasisMultResident<M, std::decay_t<decltype(rows)>>() * h->gpu->multiprocessors;
 
-      PetscFunctionBegin;
-      PetscCallCUDA(
-        launch(rows, (unsigned)SpikeKrylovGrid(resident * h->gpu->multiprocessors, warps, SPIKE_KRYLOV_THREADS / 32),
-               0));
-      PetscFunctionReturn(PETSC_SUCCESS);
+      return launch(rows, (unsigned)SpikeKrylovGrid(most, warps, SPIKE_KRYLOV_THREADS / 32), 0);
     }));
   else if constexpr (SpikeStencilTakes(M)) {
     PetscCall(SpikeStencilPlan_CUDA(S, begin, S->size, S->size[0], S->size[0] * S->size[1], true, true, &plan));
-    PetscCall(SpikeStencilDispatch(plan, [&](const auto &rows) {
-      PetscFunctionBegin;
-      PetscCallCUDA(launch(rows, plan.blocks, plan.shared));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }));
+    PetscCall(SpikeStencilDispatch(plan, [&](const auto &rows) { return launch(rows, plan.blocks, plan.shared); }));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
