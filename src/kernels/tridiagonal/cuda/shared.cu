@@ -4,6 +4,7 @@
   memory
 */
 #include "tridiagonal.cuh"
+#include "kernels/common/cuda/fit.cuh"
 
 /* u, or what replaces it, as in setup */
 __device__ static __forceinline__ PetscScalar SpikeTriReplaced(PetscScalar u, PetscReal tol, PetscReal boost)
