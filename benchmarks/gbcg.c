@@ -298,6 +298,7 @@ static PetscErrorCode Solves(const Bench *b, Mat A[], KSPType petsc, KSPType fus
     if (!A[k % KINDS]) continue;
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[k]));
     PetscCall(KSPSetType(ksp[k], k == KINDS ? petsc : fused));
+    PetscCall(KSPSetPCSide(ksp[k], PC_LEFT)); /* PETSc's default: the same for both */
     PetscCall(KSPSetOperators(ksp[k], A[k % KINDS], A[k % KINDS]));
     PetscCall(KSPGetPC(ksp[k], &pc));
     PetscCall(PCSetType(pc, b->pc));

@@ -108,6 +108,7 @@ static PetscErrorCode Time(Mat A, Method method, KSPFusedSpMVType copy, PCType p
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, method == PETSC_IDR ? KSPIDR : KSPIDRFUSED));
   PetscCall(KSPIDRSetS(ksp, s));
+  PetscCall(KSPSetPCSide(ksp, PC_LEFT)); /* PETSc's default: the same for both */
   PetscCall(KSPFusedSetSpMVType(ksp, method == FUSED_COPY ? copy : KSP_FUSED_SPMV_PETSC));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, pctype));

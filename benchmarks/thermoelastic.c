@@ -157,6 +157,7 @@ static PetscErrorCode Time(const char name[], KSPType type, PCType pctype, Petsc
   PetscCall(KSPSetOptionsPrefix(ksp, name));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, type));
+  PetscCall(KSPSetPCSide(ksp, PC_LEFT)); /* PETSc's default: the same for both */
   PetscCall(KSPSetTolerances(ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, 2000));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, pctype));

@@ -294,8 +294,13 @@ typedef struct {
   PetscBool lockstep;
   /* norm of the true residual, as the test has it; -1 when it was not computed      */
   PetscReal truenorm;
-  /* 2-norm of the true residual, not preconditioned; likewise                       */
+  /* norm of the true residual, not preconditioned; likewise                         */
   PetscReal unpreconditioned;
+  /*
+    it ended with KSP_DIVERGED_BREAKDOWN because the preconditioner is singular, or nearly: with a norm of the test
+    below its tolerance, and a residual b - A x that is not
+  */
+  PetscBool pcsingular;
   /* "host", "cuda" or "petsc", for PETSc's functions                                */
   char backend[16];
 } KSPFusedInfo;

@@ -103,9 +103,12 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
   Level: intermediate
 
   Notes:
-  The iterates are those of `KSPBCGS`, up to rounding, and so are sides and norms: left preconditioning with the
-  preconditioned norm, right preconditioning with the unpreconditioned one, none with both. An iteration has two
-  products and two preconditioners. Any `Mat` and any `PC` work.
+  Preconditioning is from the right by default, and the test sees the norm of $b - A x$; `KSPBCGS` preconditions
+  from the left. With `KSPSetPCSide()` or `KSPSetNormType()` the sides and norms are those of `KSPBCGS`: left
+  preconditioning with the preconditioned norm, right preconditioning with the unpreconditioned one, none with both. The
+  iterates are those of `KSPBCGS` with the same side, up to rounding. An iteration has two products and two
+  preconditioners. Any `Mat` and any `PC` work. From either side the solution has no part in the null space of
+  `MatSetNullSpace()`.
 
   With vectors on a CUDA device and one rank the scalars and the convergence test of `KSPConvergedDefault()` and
   `KSPConvergedSkip()` are there too, and the host runs one iteration ahead where operator and preconditioner only
@@ -118,9 +121,10 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
   kernel makes many iterations (-ksp_fused_persistent).
 
   A breakdown leads to a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where no iteration has been
-  completed since the last start. At convergence the true residual is computed, in the norm of the test; where it is
-  above ten times the tolerance the method starts again from it, and ends with `KSP_DIVERGED_BREAKDOWN` when that no
-  longer halves it. `KSPFusedGetInfo()` tells about both.
+  completed since the last start, unless that residual is small enough. The true residual has to confirm convergence;
+  where it does not the method starts again from it, and ends with `KSP_DIVERGED_BREAKDOWN` when that no longer halves
+  it: `KSPFusedSetCheckTrueResidual()` has the rules. So no preconditioner hides a residual. `KSPFusedGetInfo()` tells
+  about both.
 
   On matrices with large imaginary parts in their spectrum BiCGStab stagnates. `KSPBCGSL` with -ksp_bcgsl_ell 2 or 4 and
   left preconditioning is the remedy then, or an IDR method; with right preconditioning `KSPBCGSL` of PETSc 3.26.1
@@ -136,9 +140,10 @@ PetscErrorCode KSPCreate_BCGSFused(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPCreate_Fused(ksp, &KSPFusedMethod_BCGS));
+  /* the largest number that side and norm of the user leave is taken */
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 4));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
-  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 2));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
-  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

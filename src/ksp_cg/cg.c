@@ -187,16 +187,18 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
   Level: intermediate
 
   Notes:
-  For symmetric, with complex numbers Hermitian, definite matrices, or, with `KSPCGSetType()`, complex symmetric ones,
-  whose p.Ap may have any phase: only 0 is a breakdown. The iterates are those of `KSPCG`, up to rounding, and so are
-  the norms: preconditioned, unpreconditioned, natural and none, with left preconditioning. Estimates of eigenvalues are
-  not there: `KSPCG` has them.
+  For symmetric, with complex numbers Hermitian, definite matrices, or, with `KSPCGSetType()`, complex symmetric
+  ones, whose p.Ap may have any phase: only 0 is a breakdown. The iterates are those of `KSPCG`, up to rounding. The
+  test sees the norm of $b - A x$ by default, whose sum is in the iteration anyway; `KSPCG` tests the preconditioned
+  norm. The norms of `KSPSetNormType()` are those of `KSPCG`: unpreconditioned, preconditioned, natural and none, with
+  left preconditioning. Estimates of eigenvalues are not there: `KSPCG` has them.
 
   The merged form is that of `KSPCGUseSingleReduction()`: one reduction less, five work vectors, a product more in the
   whole, and a p.Ap by recurrence, which limits the accuracy that can be reached on ill-conditioned problems.
 
   Of what `KSPBCGSFUSED` says about the host, about breakdowns and about the true residual all holds here too.
-  `KSP_DIVERGED_INDEFINITE_MAT` and `KSP_DIVERGED_INDEFINITE_PC` end a solve at once.
+  `KSP_DIVERGED_INDEFINITE_MAT` and `KSP_DIVERGED_INDEFINITE_PC` end a solve at once. A preconditioner that makes 0 of
+  the first residual is `KSP_DIVERGED_BREAKDOWN`, which `KSPCG` calls converged.
 
 .seealso: [](ch_ksp), `KSPCG`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPFusedSetReductions()`,
 `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
@@ -212,8 +214,8 @@ PetscErrorCode KSPCreate_CGFused(KSP ksp)
   ksp->ops->view           = KSPView_CGFused;
   ksp->ops->destroy        = KSPDestroy_CGFused;
   PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPCGSetType_C", KSPCGSetType_CGFused));
-  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
-  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 2));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NATURAL, PC_LEFT, 2));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,6 +17,42 @@ static PetscErrorCode KSPFusedHasNullSpace_Private(KSP ksp, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Right preconditioning: y = B x loses its part in the null space of A. PETSc does so with left preconditioning alone; a
+  solution is to have none either way
+*/
+PetscErrorCode KSPFusedRemoveNullSpace(KSP ksp, Vec y)
+{
+  Mat          A;
+  MatNullSpace nullspace;
+
+  PetscFunctionBegin;
+  if (ksp->pc_side != PC_RIGHT) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  if (ksp->transpose_solve) PetscCall(MatGetTransposeNullSpace(A, &nullspace));
+  else PetscCall(MatGetNullSpace(A, &nullspace));
+  if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPFusedRemoveNullSpaceMat(KSP ksp, Mat Y)
+{
+  PetscBool has = PETSC_FALSE;
+  PetscInt  m;
+  Vec       y;
+
+  PetscFunctionBegin;
+  if (ksp->pc_side == PC_RIGHT) PetscCall(KSPFusedHasNullSpace_Private(ksp, &has));
+  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(Y, NULL, &m));
+  for (PetscInt i = 0; i < m; i++) {
+    PetscCall(MatDenseGetColumnVec(Y, i, &y));
+    PetscCall(KSPFusedRemoveNullSpace(ksp, y));
+    PetscCall(MatDenseRestoreColumnVec(Y, i, &y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* B = I, and no null space is removed after it: the residual need not be copied */
 PetscErrorCode KSPFusedIsIdentity(KSP ksp, PetscBool *identity)
 {
@@ -113,20 +149,64 @@ PetscErrorCode KSPFusedNeverWaits(KSP ksp, PetscBool *never)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Whether B may be another operator at each application. The listed types are one linear operator between two setups;
-  any other type may iterate inside, or call the user
-*/
-PetscErrorCode KSPFusedMayVary(KSP ksp, PetscBool *varies)
+/* Solvers inside B are one application of such a preconditioner each */
+static PetscErrorCode KSPFusedPCMayVary_Private(PC pc, PetscBool *varies)
 {
-  PetscBool    fixed;
+  PetscBool    fixed, bjacobi, asms, preonly;
+  PetscInt     n   = 0;
+  KSP         *sub = NULL;
+  PC           subpc;
   SpikeEnqueue e;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &fixed, PCNONE, PCJACOBI, PCPBJACOBI, PCVPBJACOBI, PCSOR,
-                                      PCEISENSTAT, PCILU, PCICC, PCLU, PCCHOLESKY, PCSVD, PCSPIKE, ""));
-  PetscCall(SpikeGetEnqueue((PetscObject)ksp->pc, &e));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &fixed, PCNONE, PCJACOBI, PCPBJACOBI, PCVPBJACOBI, PCSOR,
+                                      PCEISENSTAT, PCILU, PCICC, PCLU, PCCHOLESKY, PCSVD, PCSPIKE, PCBLOCKILU, ""));
+  PetscCall(SpikeGetEnqueue((PetscObject)pc, &e));
   *varies = (PetscBool)(!fixed && !e.run);
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBJACOBI, &bjacobi));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCASM, &asms));
+  if (bjacobi) PetscCall(PCBJacobiGetSubKSP(pc, &n, NULL, &sub));
+  if (asms) PetscCall(PCASMGetSubKSP(pc, &n, NULL, &sub));
+  if (bjacobi || asms) *varies = PETSC_FALSE;
+  for (PetscInt i = 0; i < n && !*varies; i++) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)sub[i], KSPPREONLY, &preonly));
+    PetscCall(KSPGetPC(sub[i], &subpc));
+    if (preonly) PetscCall(KSPFusedPCMayVary_Private(subpc, varies));
+    else *varies = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether B, which is set up, may be another operator at each application, on any rank. The listed types are one linear
+  operator between two setups; any other type may iterate inside, or call the user
+*/
+PetscErrorCode KSPFusedMayVary(KSP ksp, PetscBool *varies)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPFusedPCMayVary_Private(ksp->pc, varies));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, varies, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)ksp)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether PCMatApply() has more than an error for B, which is set up. PETSc's Schwarz methods have none with several
+  subdomains, perhaps on some ranks alone, where the others would wait for them
+*/
+PetscErrorCode KSPFusedMatApplies(PC pc, PetscBool *applies)
+{
+  PetscBool asms, gasm;
+  PetscInt  n = 1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCASM, &asms));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGASM, &gasm));
+  *applies = PETSC_TRUE;
+  if (!asms && !gasm) PetscFunctionReturn(PETSC_SUCCESS);
+  if (asms) PetscCall(PCASMGetSubKSP(pc, &n, NULL, NULL));
+  else PetscCall(PCGASMGetSubKSP(pc, &n, NULL, NULL));
+  *applies = (PetscBool)(asms ? n <= 1 : n == 1);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, applies, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

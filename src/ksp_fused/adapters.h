@@ -5,10 +5,13 @@
 #include "fused.h"
 
 PETSC_INTERN PetscErrorCode KSPFusedIsIdentity(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedRemoveNullSpace(KSP, Vec);
+PETSC_INTERN PetscErrorCode KSPFusedRemoveNullSpaceMat(KSP, Mat);
 PETSC_INTERN PetscErrorCode KSPFusedKnowPC(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedRhsKnowPC(KSP);
 PETSC_INTERN PetscErrorCode KSPFusedNeverWaits(KSP, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedMayVary(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedMatApplies(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedIsKnown(Mat, PetscMemType, PetscBool *);
 PETSC_INTERN PetscErrorCode KSPFusedGetProduct(Mat, PetscMemType, SpikeEnqueue *);
 PETSC_INTERN PetscErrorCode KSPFusedHasProduct(Mat, Mat, PetscBool, PetscBool *);

@@ -9,7 +9,9 @@
     fusedstate                    state in the backend, products of A, lifetime of graphs, arrays of vectors
     fusedbasis    fusedrhsmat     basis steps                   tall matrices of several right-hand sides
     fusedsteps    fusedrhssteps   operations of one vector      operations of several right-hand sides; fusedtall
-    fusedsolve    fusedrhs        KSPSolve()                    KSPMatSolve()
+    fusedtruth                    the true residual, and what it has to be
+    fusedsolve    fusedrhs        KSPSolve()                    several right-hand sides together
+    fusedmatsolve                 KSPMatSolve()
     fusedoptions  fusedrhsoptions setters, getters, options, view
     fusedmethod                   creation: what the file of a method includes
 
@@ -44,8 +46,8 @@
   a step does nothing once a reason is set. The host waits where the iteration in flight may be the last, because a
   product too many may cost more than the wait. Each post goes through history, monitors and test of the KSP. The reason
   RESTART asks for a new start from the true residual; it is granted once an iteration was completed since the last
-  start. When the default test converges, the true residual is computed. If it is above 10 times the tolerance, the
-  method starts again from it, as long as that halves it.
+  start. Where a test of PETSc's or ours has converged, the true residual has to confirm it: fusedtruth.h. Where it does
+  not, the method starts again from it, as long as that halves by how much it is too large.
 
   State is kept from solve to solve. Each solve compares what the state was made for, and makes anew what differs.
 */
@@ -205,6 +207,7 @@ typedef struct {
   PetscInt           posted, nread; /* number of posts made, and read */
   Vec                guess;         /* right preconditioning: the initial guess, where x is the correction */
   PetscBool          useguess;
+  Vec                built; /* KSPBuildSolution() without a vector of the caller, where x is the correction */
 } KSPFusedRun;
 
 /* A vector whose array a basis step has */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedmethod.c: creation and destruction of the fused methods */
 #include "fusedmethod.h"
-#include "fusedrhs.h"
+#include "fusedmatsolve.h"
 #include "fusedrhsmat.h"
 #include "fusedstate.h"
 #include "fusedsteps.h"
@@ -29,6 +29,7 @@ PetscErrorCode KSPReset_Fused(KSP ksp)
   PetscCall(KSPFusedDestroyState(f));
   PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
   PetscCall(VecDestroy(&f->run.guess));
+  PetscCall(VecDestroy(&f->run.built));
   f->run.useguess = PETSC_FALSE;
   PetscCall(KSPFusedBasisDestroy(f));
   PetscCall(KSPFusedRhsDestroy(f));

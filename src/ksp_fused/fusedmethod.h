@@ -6,6 +6,7 @@
 #include "fusedoptions.h"
 #include "fusedsolve.h"
 #include "fusedtall.h"
+#include "fusedtruth.h"
 
 PETSC_INTERN PetscErrorCode KSPCreate_Fused(KSP, const KSPFusedMethod *);
 PETSC_INTERN PetscErrorCode KSPReset_Fused(KSP);

@@ -78,22 +78,34 @@ static PetscErrorCode KSPFusedGetReductions_Fused(KSP ksp, KSPFusedReductions *f
 }
 
 /*@
-  KSPFusedSetCheckTrueResidual - Whether the true residual is computed at convergence
+  KSPFusedSetCheckTrueResidual - Whether the true residual has to confirm convergence
 
   Logically Collective
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
-- flg - `PETSC_TRUE` (default) to compute it
+- flg - `PETSC_TRUE` (default) if it has to
 
   Options Database Key:
-. -ksp_fused_check_true_residual (true|false) - compute it
+. -ksp_fused_check_true_residual (true|false) - whether it has to
 
   Level: intermediate
 
-  Note:
-  It costs a product and a preconditioner a solve. Other tests than `KSPConvergedDefault()` and `KSP_NORM_NONE` are not
-  checked.
+  Notes:
+  Where the norm of the test is below its tolerance, the true residual is computed. It confirms convergence where this
+  norm, of the true residual, is at most 10 times the tolerance, and, where the norm of the test is not that of
+  $b - A x$ (left preconditioning of `KSPBCGSFUSED` and `KSPIDRFUSED`, `KSP_NORM_PRECONDITIONED` and `KSP_NORM_NATURAL`
+  of `KSPCGFUSED`), $\|b - A x\|$ is at most 100 times the relative tolerance times $\|b\|$; with a guess, times what
+  `KSPConvergedDefault()` takes for $\|b\|$.
+
+  Else the method goes on from the true residual, with a smaller tolerance of its test where it takes one, as long as
+  that halves what is too large. Then the solve ends with `KSP_DIVERGED_BREAKDOWN`. Where the norm of the test is small
+  and that of $b - A x$ is not, the preconditioner is singular or nearly; `KSPFusedInfo`, `KSPView()` and -info say so.
+  A breakdown where $\|b - A x\|$ is below its tolerance is `KSP_CONVERGED_RTOL`.
+
+  It costs a product and a preconditioner a solve, and on a device three waits at most. Confirmed are
+  `KSPConvergedDefault()` and `KSPFusedConvergedInfinity()`, and norms that are 0. Other tests, `KSP_NORM_NONE` and an
+  absolute tolerance that was set with `KSPSetTolerances()`, in the norm of the test, are taken at their word.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPFusedGetCheckTrueResidual()`, `KSPFusedGetInfo()`
 @*/
@@ -561,7 +573,8 @@ static PetscErrorCode KSPFusedGetResidual_Fused(KSP ksp, Vec *r)
   computes the true residual in each iteration.
 
   The norm is relative to that of the residual at iteration 0, with zero initial guess the right-hand side. What
-  monitors and history show stays the 2-norm. Solves are in lockstep.
+  monitors and history show stays the 2-norm. Solves are in lockstep. The true residual confirms it, in this norm, as
+  `KSPFusedSetCheckTrueResidual()` says.
 
 .seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPSetConvergenceTest()`, `KSPConvergedDefault()`
 @*/
@@ -664,6 +677,8 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
                                    f->options.checktrue ? "checked" : "not checked"));
   if (ksp->converged == KSPFusedConvergedInfinity)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  convergence test in the infinity norm\n"));
+  if (f->info.pcsingular)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: preconditioner singular or nearly, FAILED\n"));
   if (f->info.backend[0]) {
     PetscCall(
       PetscViewerASCIIPrintf(viewer, "  last solve: backend %s, %s%s, restarts %" PetscInt_FMT "\n", f->info.backend,

@@ -6,13 +6,9 @@
 #include "fusedrhssteps.h"
 #include "fusedstate.h"
 #include "fusedsteps.h"
+#include "fusedtruth.h"
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/vecimpl.h>
-
-static inline PetscBool KSPFusedIsTested(KSP ksp)
-{
-  return (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE);
-}
 
 /* y_i <- a x_i + b y_i for the columns i in front, or for the wanted ones among them */
 static PetscErrorCode KSPFusedRhsFront_Private(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y,
@@ -68,6 +64,39 @@ static PetscErrorCode KSPFusedRhsTrueResidual_Private(KSP ksp, PetscBool first)
   /* b - A x */
   PetscCall(KSPFusedRhsCombine(ksp, c->width, 1.0, c->rhs, KSPFusedRhsNumbers(c), zero ? 0.0 : -1.0, T, c->slot));
   if (left) PetscCall(KSPFusedRhsPCApply(ksp, T, R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||b - A x|| of the columns in front, behind KSPFusedRhsTrueResidual_Private(), where the test has another norm */
+static PetscErrorCode KSPFusedRhsTruth_Private(KSP ksp)
+{
+  KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
+  Mat          T;
+  Vec          t;
+
+  PetscFunctionBegin;
+  if (KSPFusedTestsTruth(ksp) || !KSPFusedIsTested(ksp)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPFusedRhsGetBlock(ksp, KSPFusedTruth(ksp), &T));
+  for (PetscInt i = 0; i < c->width; i++) {
+    PetscCall(MatDenseGetColumnVecRead(T, i, &t));
+    PetscCall(VecNorm(t, NORM_2, &c->column[i].truth));
+    PetscCall(MatDenseRestoreColumnVecRead(T, i, &t));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What ||b - A x|| of a column is compared with: KSPFusedGetBound(); the tolerance where the test has this norm */
+static PetscErrorCode KSPFusedRhsGetBound_Private(KSP ksp, const KSPFusedOneRhs *col, PetscReal *bound)
+{
+  KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
+  Vec          b;
+
+  PetscFunctionBegin;
+  *bound = col->goal;
+  if (KSPFusedTestsTruth(ksp)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDenseGetColumnVecRead(c->rhs, col->column, &b));
+  PetscCall(KSPFusedGetBound(ksp, b, col->first, bound));
+  PetscCall(MatDenseRestoreColumnVecRead(c->rhs, col->column, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,7 +241,9 @@ static PetscErrorCode KSPFusedRhsSettle_Private(KSP ksp, PetscBool verify, KSPFu
   PetscFunctionBegin;
   if (!col->reason && col->its >= ksp->max_it) col->reason = KSP_DIVERGED_ITS;
   if (!col->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  verify     = (PetscBool)(verify && (col->reason == KSP_CONVERGED_RTOL || col->reason == KSP_CONVERGED_ATOL) &&
+  verify     = (PetscBool)(verify &&
+                       (col->reason == KSP_CONVERGED_RTOL || col->reason == KSP_CONVERGED_ATOL ||
+                        col->reason == KSP_DIVERGED_BREAKDOWN) &&
                        f->options.checktrue && KSPFusedIsTested(ksp));
   col->state = verify ? KSP_FUSED_COLUMN_CONVERGED : KSP_FUSED_COLUMN_DONE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -317,8 +348,65 @@ static PetscErrorCode KSPFusedRhsSelect_Private(KSP ksp, KSPFusedRhsState state,
 }
 
 /*
-  True residuals of all columns that have converged. Where one is not what the test took it for, its column starts again
-  from it, as long as that halves it
+  What the true residual of a column in slot i says, whose recurrences have been started from it: that the column has
+  converged, is to go on, or has failed
+*/
+static PetscErrorCode KSPFusedRhsJudge_Private(KSP ksp, PetscInt i)
+{
+  KSPFused           *f    = (KSPFused *)ksp->data;
+  SpikeKrylovScalars *s    = &f->rhs->s.scalars[i];
+  KSPFusedOneRhs     *col  = &f->rhs->column[i];
+  const PetscBool     same = KSPFusedTestsTruth(ksp);
+  const PetscReal     norm = s->norm, truth = same ? norm : col->truth;
+  PetscReal           bound, believed, excess;
+
+  PetscFunctionBegin;
+  col->state = KSP_FUSED_COLUMN_DONE;
+  if (PetscIsInfOrNanReal(norm) || PetscIsInfOrNanReal(truth)) {
+    PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(KSPFusedRhsGetBound_Private(ksp, col, &bound));
+  if (col->reason == KSP_DIVERGED_BREAKDOWN) {
+    if (truth <= bound) col->reason = KSP_CONVERGED_RTOL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  f->info.truenorm         = PetscSqrtReal(PetscSqr(PetscMax(f->info.truenorm, 0.0)) + PetscSqr(norm));
+  f->info.unpreconditioned = PetscSqrtReal(PetscSqr(PetscMax(f->info.unpreconditioned, 0.0)) + PetscSqr(truth));
+  believed                 = same || KSPFusedIsAbsolute(ksp, col->reason, col->norm) ? PETSC_MAX_REAL : bound;
+  excess                   = KSPFusedExcess(norm, col->goal, truth, believed);
+  if (excess == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp,
+                      "Column %" PetscInt_FMT
+                      ": norm of the test %g by recurrence, %g in truth, the tolerance %g; ||b - A x|| = %g\n",
+                      col->column, (double)col->norm, (double)norm, (double)col->ttol, (double)truth));
+  if (norm > 0.0 && excess <= 0.5 * col->excess && col->its < ksp->max_it) {
+    col->excess  = excess;
+    col->ttol    = KSPFusedNextTolerance(col->ttol, norm, truth, believed);
+    s->t.ttol    = col->ttol;
+    col->started = col->its;
+    col->reason  = KSP_CONVERGED_ITERATING;
+    col->state   = KSP_FUSED_COLUMN_ACTIVE;
+    f->info.restarts++;
+    if (s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
+    PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  col->norm = norm;
+  if (!same && truth <= bound) {
+    col->reason = KSP_CONVERGED_RTOL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  col->reason = norm > 0.0 && col->its >= ksp->max_it ? KSP_DIVERGED_ITS : KSP_DIVERGED_BREAKDOWN;
+  if (norm > KSP_FUSED_MOST_TESTED * col->goal || col->reason == KSP_DIVERGED_ITS) PetscFunctionReturn(PETSC_SUCCESS);
+  f->info.pcsingular = PETSC_TRUE;
+  PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT ": preconditioner singular or nearly\n", col->column));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  True residuals of all columns that have converged, or broken down. Where one is not what the test took it for, its
+  column starts again from it, as long as that halves by how much it is too large
 */
 static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
 {
@@ -331,30 +419,9 @@ static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
   PetscCall(KSPFusedRhsSelect_Private(ksp, KSP_FUSED_COLUMN_CONVERGED, -1, &any));
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_FALSE));
+  PetscCall(KSPFusedRhsTruth_Private(ksp));
   PetscCall(KSPFusedRhsStart_Private(ksp));
-  for (PetscInt i = 0; i < c->width; i++) {
-    KSPFusedOneRhs *col  = &c->column[i];
-    const PetscReal norm = c->s.scalars[i].norm;
-
-    f->info.truenorm = PetscSqrtReal(PetscSqr(PetscMax(f->info.truenorm, 0.0)) + PetscSqr(norm));
-    col->state       = KSP_FUSED_COLUMN_DONE;
-    if (norm <= 10.0 * PetscMax(col->ttol, col->norm)) continue;
-    PetscCall(
-      PetscInfo(ksp, "Column %" PetscInt_FMT ": residual norm is %g by recurrence and %g in truth, the tolerance %g\n",
-                col->column, (double)col->norm, (double)norm, (double)col->ttol));
-    if (norm <= 0.5 * col->truth && col->its < ksp->max_it) {
-      col->truth   = norm;
-      col->started = col->its;
-      col->reason  = KSP_CONVERGED_ITERATING;
-      col->state   = KSP_FUSED_COLUMN_ACTIVE;
-      f->info.restarts++;
-      if (c->s.scalars[i].reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, c->s.scalars[i].reason, col));
-      PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
-    } else {
-      col->norm   = norm;
-      col->reason = KSP_DIVERGED_BREAKDOWN;
-    }
-  }
+  for (PetscInt i = 0; i < c->width; i++) PetscCall(KSPFusedRhsJudge_Private(ksp, i));
   if (KSPFusedIsCorrection(ksp)) {
     PetscBool again = PETSC_FALSE;
 
@@ -378,10 +445,11 @@ static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
 */
 static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
 {
-  KSPFused    *f          = (KSPFused *)ksp->data;
-  KSPFusedRhs *c          = f->rhs;
-  PetscInt     generation = PETSC_INT_MAX;
-  Mat          W;
+  KSPFused       *f    = (KSPFused *)ksp->data;
+  KSPFusedRhs    *c    = f->rhs;
+  const PetscBool same = KSPFusedTestsTruth(ksp), tested = (PetscBool)(KSPFusedIsTested(ksp) && f->options.checktrue);
+  PetscInt        generation = PETSC_INT_MAX;
+  Mat             W;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->m; i++)
@@ -398,14 +466,19 @@ static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
     PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
     PetscCall(KSPFusedRhsSetGuess_Private(ksp, W, NULL));
   }
+  PetscCall(KSPFusedRhsTruth_Private(ksp));
   PetscCall(KSPFusedRhsStart_Private(ksp));
   for (PetscInt i = 0; i < c->width; i++) {
-    const SpikeKrylovScalars *s   = &c->s.scalars[i];
-    KSPFusedOneRhs           *col = &c->column[i];
+    const SpikeKrylovScalars *s     = &c->s.scalars[i];
+    KSPFusedOneRhs           *col   = &c->column[i];
+    PetscReal                 bound = 0.0;
 
     col->state = KSP_FUSED_COLUMN_ACTIVE;
+    if (tested) PetscCall(KSPFusedRhsGetBound_Private(ksp, col, &bound));
     if (PetscIsInfOrNanReal(s->norm)) PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
-    else if (s->norm == 0.0) col->reason = KSP_CONVERGED_ATOL;
+    else if (tested && (same ? s->norm : col->truth) <= bound && col->its >= ksp->min_it)
+      col->reason = KSP_CONVERGED_RTOL;
+    else if (s->norm == 0.0) col->reason = tested && !same ? KSP_DIVERGED_BREAKDOWN : KSP_CONVERGED_ATOL;
     else if (s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
     PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
   }
@@ -440,7 +513,7 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
     PetscCall(PetscMemzero(&c->column[i], sizeof(c->column[i])));
     PetscCall(PetscMemzero(&c->s.scalars[i], sizeof(c->s.scalars[i])));
     c->column[i].column = i;
-    c->column[i].truth  = PETSC_MAX_REAL;
+    c->column[i].excess = PETSC_MAX_REAL;
     if (!nullspace) continue;
     PetscCall(MatDenseGetColumnVec(c->rhs, i, &v));
     PetscCall(MatNullSpaceRemove(nullspace, v));
@@ -451,6 +524,8 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
   ksp->its    = 0;
   ksp->reason = KSP_CONVERGED_ITERATING;
   PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_TRUE));
+  if (!ksp->guess_zero) PetscCall(KSPFusedRhsTruth_Private(ksp));
+  for (PetscInt i = 0; i < c->m; i++) c->column[i].first = c->column[i].truth;
   PetscCall(MatFlag(c->view[0], failed ? 1 : 0)); /* perhaps on some ranks only */
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero)
     PetscCall(KSPFusedRhsSetGuess_Private(ksp, c->view[ksp->nwork], NULL));
@@ -463,9 +538,10 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
       col->norm = s->norm;
       PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
     } else PetscCall(KSPFusedRhsTest_Private(ksp, col, s->norm));
+    col->goal = col->ttol;
     if (!col->reason && s->norm == 0.0) col->reason = KSP_CONVERGED_ATOL; /* where no test looks at norms */
     if (!col->reason && s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
-    PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
+    PetscCall(KSPFusedRhsSettle_Private(ksp, (PetscBool)!KSPFusedTestsTruth(ksp), col));
     s->t.test = test;
     if (isdefault) {
       s->t.ttol    = col->ttol;
@@ -523,73 +599,8 @@ static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Column by column, as KSPMatSolve() does it for methods that know of one right-hand side */
-static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
-{
-  KSPFused          *f      = (KSPFused *)ksp->data;
-  KSPFusedRhs       *c      = f->rhs;
-  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
-  const PetscBool    zero   = ksp->guess_zero;
-  PetscInt           its    = 0;
-  Vec                b, x;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < c->nresults; i++) {
-    PetscCall(MatDenseGetColumnVecRead(B, i, &b));
-    if (zero) PetscCall(MatDenseGetColumnVecWrite(X, i, &x));
-    else PetscCall(MatDenseGetColumnVec(X, i, &x));
-    if (ksp->transpose.solve_requested) PetscCall(KSPSolveTranspose(ksp, b, x));
-    else PetscCall(KSPSolve(ksp, b, x));
-    if (zero) PetscCall(MatDenseRestoreColumnVecWrite(X, i, &x));
-    else PetscCall(MatDenseRestoreColumnVec(X, i, &x));
-    PetscCall(MatDenseRestoreColumnVecRead(B, i, &b));
-    c->its[i]     = ksp->its;
-    c->reasons[i] = ksp->reason;
-    c->norms[i]   = ksp->rnorm;
-    its           = PetscMax(its, ksp->its);
-    if (!reason || ksp->reason < reason) reason = ksp->reason;
-  }
-  ksp->its    = its;
-  ksp->reason = reason;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Whether all columns can go together: vectors of A and blocks lie in one memory that has a backend for columns, the
-  test is one that a column has for itself, and nothing that a single solve does before and after it is missing here:
-  KSPMatSolve() calls neither PCPreSolve() nor what was set with KSPSetPreSolve(), and knows no KSPGuess.
-*/
-static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *suits)
-{
-  KSPFused          *f  = (KSPFused *)ksp->data;
-  const PC           pc = ksp->pc;
-  const PetscScalar *array;
-  PetscMemType       memtype[3];
-
-  PetscFunctionBegin;
-  *suits = (PetscBool)(f->options.matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->rhs->nresults > 1 &&
-                       !f->options.replacement && !f->options.petsc &&
-                       (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
-  *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve &&
-                       !ksp->presolve_ew && !ksp->postsolve_ew);
-  *suits = (PetscBool)(*suits && !pc->ops->presolve && !pc->ops->postsolve && !pc->ops->applyBA &&
-                       !pc->ops->applyBAtranspose);
-  if (!*suits) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetArrayReadAndMemType(ksp->work[0], &array, &memtype[0]));
-  PetscCall(VecRestoreArrayReadAndMemType(ksp->work[0], &array));
-  PetscCall(MatDenseGetArrayReadAndMemType(B, &array, &memtype[1]));
-  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &array));
-  PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
-  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
-  for (int i = 0; i < 3; i++)
-    if (!SpikeKrylovRhsKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->basis.ncolumns ||
-        SpikeKrylovRhsKernelsFind(memtype[i]) != SpikeKrylovRhsKernelsFind(memtype[0]))
-      *suits = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* All columns together: they iterate, converge and are verified, or break down and start again, until all are done */
-static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
+PetscErrorCode KSPFusedSolveColumns(KSP ksp, Mat B, Mat X)
 {
   KSPFused     *f = (KSPFused *)ksp->data;
   KSPFusedRhs  *c = f->rhs;
@@ -639,73 +650,5 @@ static PetscErrorCode KSPFusedSolveColumns_Private(KSP ksp, Mat B, Mat X)
   ksp->vec_sol = x;
   ksp->vec_rhs = b;
   ksp->totalits += ksp->its;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  A block method in even parts, because tall matrices have at most SPIKE_BLOCK_MAXM columns there. Figures and
-  history are those of all, and of the last
-*/
-static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
-{
-  KSPFusedRhs       *c = ((KSPFused *)ksp->data)->rhs;
-  const PetscInt     m = c->nresults, parts = (m + SPIKE_BLOCK_MAXM - 1) / SPIKE_BLOCK_MAXM;
-  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
-  PetscInt           its    = 0;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < parts; k++) {
-    const PetscInt first = k * (m / parts) + PetscMin(k, m % parts),
-                   end   = (k + 1) * (m / parts) + PetscMin(k + 1, m % parts);
-    Mat b, x, whole = ksp->mat_rhs;
-
-    c->first = first;
-    PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, first, end, &b));
-    PetscCall(MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, first, end, &x));
-    if (ksp->res_hist_reset) ksp->res_hist_len = 0;
-    ksp->mat_rhs = b;
-    PetscCall(KSPFusedSolveColumns_Private(ksp, b, x));
-    ksp->mat_rhs = whole;
-    PetscCall(MatDenseRestoreSubMatrix(X, &x));
-    PetscCall(MatDenseRestoreSubMatrix(B, &b));
-    its = PetscMax(its, ksp->its);
-    if (!reason || ksp->reason < reason) reason = ksp->reason;
-  }
-  ksp->its    = its;
-  ksp->reason = reason;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
-{
-  KSPFused    *f = (KSPFused *)ksp->data;
-  KSPFusedRhs *c;
-
-  PetscFunctionBegin;
-  if (!f->rhs) PetscCall(PetscNew(&f->rhs));
-  c = f->rhs;
-  PetscCall(MatGetSize(B, NULL, &c->nresults));
-  if (c->roomresults < c->nresults) {
-    PetscCall(PetscFree3(c->its, c->reasons, c->norms));
-    PetscCall(PetscMalloc3(c->nresults, &c->its, c->nresults, &c->reasons, c->nresults, &c->norms));
-    c->roomresults = c->nresults;
-  }
-  if (!c->nresults) {
-    ksp->its    = 0;
-    ksp->reason = KSP_CONVERGED_ATOL;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(KSPFusedRhsSuit_Private(ksp, B, X, &c->together));
-  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults,
-                      c->together ? "all columns together" : "column by column"));
-  c->first = 0;
-  if (c->together && f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK) {
-    PetscCheck(!f->options.symmetric, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-               "Block CG is for Hermitian operators, not complex symmetric ones (KSPCGSetType()): take "
-               "-ksp_fused_matsolve columns");
-    if (c->nresults > SPIKE_BLOCK_MAXM) PetscCall(KSPFusedSolveParts_Private(ksp, B, X));
-    else PetscCall(KSPFusedSolveColumns_Private(ksp, B, X));
-  } else if (c->together) PetscCall(KSPFusedSolveColumns_Private(ksp, B, X));
-  else PetscCall(KSPFusedSolveSingle_Private(ksp, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,4 +4,4 @@
 
 #include "fused.h"
 
-PETSC_INTERN PetscErrorCode KSPMatSolve_Fused(KSP, Mat, Mat);
+PETSC_INTERN PetscErrorCode KSPFusedSolveColumns(KSP, Mat, Mat);

@@ -111,6 +111,22 @@ static PetscErrorCode KSPFusedRhsCreateBlock_Private(KSP ksp, Mat *block)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A preconditioner that has refused once is not asked again, unless its type is another one */
+static PetscErrorCode KSPFusedRhsForget_Private(KSP ksp)
+{
+  KSPFusedRhs  *c = ((KSPFused *)ksp->data)->rhs;
+  PetscObjectId id;
+  PetscBool     same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)ksp->pc, &id));
+  PetscCall(PetscStrcmp(c->pctype, ((PetscObject)ksp->pc)->type_name, &same));
+  if (c->refuses != PETSC_BOOL3_TRUE || id != c->pc || !same) c->refuses = PETSC_BOOL3_UNKNOWN;
+  c->pc = id;
+  PetscCall(PetscStrncpy(c->pctype, ((PetscObject)ksp->pc)->type_name, sizeof(c->pctype)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Room for m columns; ksp->vec_sol stands for x. Room of a solve before is kept where it has the same vectors and enough
   columns
@@ -149,6 +165,7 @@ PetscErrorCode KSPFusedRhsSetUp(KSP ksp, PetscInt m)
     PetscCall((*k->create)(&c->s));
     c->id = id; /* all is there */
   }
+  PetscCall(KSPFusedRhsForget_Private(ksp));
   c->m      = m;
   c->istall = (PetscBool)(f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK);
   if (c->istall) PetscCall(KSPFusedTallSetUp_Private(ksp));
@@ -373,11 +390,60 @@ PetscErrorCode KSPFusedRhsMatMult(KSP ksp, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y <- B X */
+/*
+  Y <- B X for the first time: a preconditioner, or one inside it, may have a PCMatApply() that only says that there is
+  none. Its other errors are raised as they are
+*/
+static PetscErrorCode KSPFusedRhsPCAsk_Private(KSP ksp, Mat X, Mat Y)
+{
+  KSPFusedRhs   *c = ((KSPFused *)ksp->data)->rhs;
+  PetscBool      applies;
+  PetscErrorCode ierr;
+#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
+  const int depth = petscstack.currentsize;
+#endif
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedMatApplies(ksp->pc, &applies));
+  if (applies) {
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = KSP_PCMatApply(ksp, X, Y);
+    PetscCall(PetscPopErrorHandler());
+#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
+    petscstack.currentsize = depth + 1; /* of this function: an error leaves those of others */
+#endif
+    applies = (PetscBool)(ierr != PETSC_ERR_SUP);
+    if (ierr && applies) PetscCall(KSP_PCMatApply(ksp, X, Y));
+  }
+  c->refuses = PetscBoolToBool3((PetscBool)!applies);
+  if (!applies)
+    PetscCall(PetscInfo(ksp, "PCMatApply() of PC type %s refuses: the preconditioner is applied column by column\n",
+                        ((PetscObject)ksp->pc)->type_name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y <- B X, without the part in the null space of A where that is to be removed */
 PetscErrorCode KSPFusedRhsPCApply(KSP ksp, Mat X, Mat Y)
 {
+  KSPFusedRhs    *c   = ((KSPFused *)ksp->data)->rhs;
+  const PetscBool ask = (PetscBool)(c->refuses == PETSC_BOOL3_UNKNOWN);
+  PetscInt        m;
+  Vec             x, y;
+
   PetscFunctionBegin;
-  PetscCall(KSP_PCMatApply(ksp, X, Y));
+  if (ask) PetscCall(KSPFusedRhsPCAsk_Private(ksp, X, Y));
+  if (c->refuses == PETSC_BOOL3_TRUE) {
+    PetscCall(MatGetSize(X, NULL, &m));
+    for (PetscInt i = 0; i < m; i++) {
+      PetscCall(MatDenseGetColumnVecRead(X, i, &x));
+      PetscCall(MatDenseGetColumnVecWrite(Y, i, &y));
+      if (ksp->transpose_solve) PetscCall(PCApplyTranspose(ksp->pc, x, y));
+      else PetscCall(PCApply(ksp->pc, x, y));
+      PetscCall(MatDenseRestoreColumnVecWrite(Y, i, &y));
+      PetscCall(MatDenseRestoreColumnVecRead(X, i, &x));
+    }
+  } else if (!ask) PetscCall(KSP_PCMatApply(ksp, X, Y));
   PetscCall(KSP_RemoveNullSpaceMat(ksp, Y));
+  PetscCall(KSPFusedRemoveNullSpaceMat(ksp, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

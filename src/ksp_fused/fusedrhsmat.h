@@ -36,8 +36,10 @@ typedef struct {
   PetscInt           column; /* of right-hand sides and solutions */
   PetscInt           its, started, renewals, generation;
   KSPConvergedReason reason;
-  PetscReal          norm, rnorm0, ttol, truth;
-  PetscBool          solution; /* its x is the solution, not the correction of right preconditioning */
+  PetscReal          norm, rnorm0, ttol;
+  PetscReal          goal, first, excess; /* as those of a single solve: fusedsolve.c */
+  PetscReal          truth;               /* ||b - A x||, where the test has another norm */
+  PetscBool          solution;            /* its x is the solution, not the correction of right preconditioning */
 } KSPFusedOneRhs;
 
 /* A tall matrix or vector whose array a step has */
@@ -82,6 +84,10 @@ struct _n_KSPFusedRhs {
   PetscBool        useproduct, transpose;
   PetscObjectId    mat;
   PetscObjectState nonzero;
+  /* PCMatApply() refuses: B goes column by column. Unknown: not asked yet */
+  PetscBool3       refuses;
+  PetscObjectId    pc; /* that has refused, and its type */
+  char             pctype[64];
   KSPFusedRhsSlot *slots;
   PetscInt         nslots;
   PetscScalar    **columns, nothing;

@@ -4,6 +4,7 @@
 #include "adapters.h"
 #include "fusedstate.h"
 #include "fusedsteps.h"
+#include "fusedtruth.h"
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/logimpl.h>
 
@@ -12,7 +13,9 @@ typedef struct {
   PetscInt  launched; /* iterations launched and not yet reported                  */
   PetscInt  ahead;    /* most iterations in flight after the one that the host waits for */
   PetscInt  started;  /* iteration of the last start                               */
-  PetscReal truth;    /* true residual norm at the last start of KSPFusedVerify_Private() */
+  PetscReal goal;     /* tolerance of the test, as it was at iteration 0           */
+  PetscReal first;    /* ||b - A x|| of a guess, where the test has another norm   */
+  PetscReal excess;   /* KSPFusedExcess() at the last start of KSPFusedVerify_Private() */
   PetscReal rate;     /* norm after / norm before the last iteration               */
   PetscBool solution; /* x is the solution, not the correction                     */
 } KSPFusedProgress;
@@ -112,49 +115,6 @@ static PetscErrorCode KSPFusedSetGraph_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* w <- B x if that needs no application of B: once after a start */
-static PetscErrorCode KSPFusedUnwind_Private(KSP ksp, Vec w, PetscBool *done)
-{
-  KSPFused *f = (KSPFused *)ksp->data;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (f->method->unwind && f->run.since == 1 && f->run.fromzero) PetscCall((*f->method->unwind)(ksp, w, done));
-  f->run.fromzero = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  r <- the true residual of the iterate, preconditioned where the method's is. Where x is a correction the solution,
-  guess + B x, is left in scratch[0]; with left preconditioning b - A x is, in scratch[1].
-*/
-PetscErrorCode KSPFusedTrueResidual(KSP ksp, Vec r)
-{
-  KSPFused *f = (KSPFused *)ksp->data;
-  Vec       x = ksp->vec_sol, w = ksp->work[f->method->scratch[0]], t = ksp->work[f->method->scratch[1]];
-  Mat       A;
-  PetscBool done;
-
-  PetscFunctionBegin;
-  PetscCall(KSPFusedSettle(ksp));
-  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  if (KSPFusedIsCorrection(ksp)) {
-    PetscCall(KSPFusedUnwind_Private(ksp, w, &done));
-    if (!done) PetscCall(KSP_PCApply(ksp, x, w));
-    if (f->run.useguess) PetscCall(VecAXPY(w, 1.0, f->run.guess));
-    PetscCall(KSP_MatMult(ksp, A, w, t));
-    PetscCall(VecWAXPY(r, -1.0, t, ksp->vec_rhs));
-  } else if (ksp->pc_side == PC_LEFT && f->method->residual_preconditioned) {
-    PetscCall(KSP_MatMult(ksp, A, x, t));
-    PetscCall(VecAYPX(t, -1.0, ksp->vec_rhs));
-    PetscCall(KSP_PCApply(ksp, t, r));
-  } else {
-    PetscCall(KSP_MatMult(ksp, A, x, r));
-    PetscCall(VecAYPX(r, -1.0, ksp->vec_rhs));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Starts the recurrences from the residual in work[0] */
 static PetscErrorCode KSPFusedStart_Private(KSP ksp, SpikeKrylovPost *post)
 {
@@ -203,80 +163,178 @@ static PetscErrorCode KSPFusedSetGuess_Private(KSP ksp)
 }
 
 /*
-  Tests the true residual. Where it is too large the method starts again from it, or the solve ends with a negative
-  reason
+  The true residual, in work[0], and ||b - A x||. Where x was a correction it is the solution from now on, and the
+  method must not go on but from KSPFusedFollow_Private()
 */
-static PetscErrorCode KSPFusedVerify_Private(KSP ksp, KSPFusedProgress *p)
+static PetscErrorCode KSPFusedLook_Private(KSP ksp, KSPFusedProgress *p, PetscReal *truth)
 {
-  KSPFused                *f      = (KSPFused *)ksp->data;
-  const KSPConvergedReason reason = ksp->reason;
-  /* the norm of the test is that of work[0]: no start is needed */
-  const PetscBool two  = f->method->residual_preconditioned;
-  SpikeKrylovPost post = {0, 0.0, 0};
+  KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
-  PetscCall(
-    VecNorm(ksp->work[ksp->pc_side == PC_LEFT && two ? f->method->scratch[1] : 0], NORM_2, &f->info.unpreconditioned));
+  PetscCall(VecNorm(KSPFusedTruth(ksp), KSPFusedNormType(ksp), truth));
+  f->info.unpreconditioned = *truth;
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(VecCopy(ksp->work[f->method->scratch[0]], ksp->vec_sol));
     p->solution = PETSC_TRUE;
   }
-  if (two && ksp->pc_side == PC_RIGHT) post.norm = f->info.unpreconditioned;
-  else if (two) PetscCall(VecNorm(ksp->work[0], NORM_2, &post.norm));
-  else PetscCall(KSPFusedStart_Private(ksp, &post));
-  f->info.truenorm = post.norm;
-  if (post.norm <= 10.0 * PetscMax(ksp->ttol, ksp->rnorm)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(ksp, "Residual norm is %g by recurrence and %g in truth, the tolerance %g\n", (double)ksp->rnorm,
-                      (double)post.norm, (double)ksp->ttol));
-  if (post.norm <= 0.5 * p->truth && ksp->its < ksp->max_it) {
-    p->truth    = post.norm;
-    ksp->reason = KSP_CONVERGED_ITERATING;
-    f->info.restarts++;
-    if (two) PetscCall(KSPFusedStart_Private(ksp, &post));
-    if (KSPFusedIsCorrection(ksp)) {
-      PetscCall(KSPFusedSetGuess_Private(ksp));
-      p->solution     = PETSC_FALSE;
-      f->run.fromzero = PETSC_TRUE;
-    }
-    if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
-  } else {
-    PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
-               "KSPSolve has not converged: %s by recurrence, but the true residual norm is %g, the tolerance %g",
-               KSPConvergedReasons[reason], (double)post.norm, (double)ksp->ttol);
-    ksp->rnorm  = post.norm;
-    ksp->reason = KSP_DIVERGED_BREAKDOWN;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After a breakdown: a new start from the true residual, if an iteration was completed since the last start */
-static PetscErrorCode KSPFusedRestart_Private(KSP ksp, PetscInt *started)
+/* Goes on from the true residual in work[0], to another tolerance; started: from the recurrences of that residual */
+static PetscErrorCode KSPFusedFollow_Private(KSP ksp, PetscReal ttol, PetscBool started, SpikeKrylovPost *post,
+                                             KSPFusedProgress *p)
 {
-  KSPFused       *f = (KSPFused *)ksp->data;
-  SpikeKrylovPost post;
+  KSPFused *f = (KSPFused *)ksp->data;
 
   PetscFunctionBegin;
-  if (ksp->its > *started) f->run.renewals = 0;
-  if (ksp->its == *started && !(f->method->renew && !f->run.renewals)) {
+  ksp->reason = KSP_CONVERGED_ITERATING;
+  ksp->ttol   = ttol;
+  p->started  = ksp->its;
+  f->info.restarts++;
+  if (!started) PetscCall(KSPFusedStart_Private(ksp, post));
+  f->s.scalars->t.ttol = ttol;
+  PetscCall((*f->s.k->push)(&f->s, PETSC_TRUE));
+  if (KSPFusedIsCorrection(ksp)) {
+    PetscCall(KSPFusedSetGuess_Private(ksp));
+    p->solution     = PETSC_FALSE;
+    f->run.fromzero = PETSC_TRUE;
+  }
+  if (post->reason) PetscCall(KSPFusedSetReason_Private(ksp, post->reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The end of a solve whose claim the true residual has refuted, and refutes again */
+static PetscErrorCode KSPFusedRefute_Private(KSP ksp, PetscReal norm, PetscReal goal, PetscReal truth, PetscReal bound)
+{
+  KSPFused                *f      = (KSPFused *)ksp->data;
+  const KSPConvergedReason reason = ksp->reason;
+
+  PetscFunctionBegin;
+  if (ksp->its >= ksp->max_it && norm > 0.0) {
+    ksp->reason = KSP_DIVERGED_ITS;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  f->info.pcsingular = (PetscBool)(norm <= KSP_FUSED_MOST_TESTED * goal);
+  if (f->info.pcsingular) {
     PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
-               "KSPSolve breakdown in iteration %" PetscInt_FMT ", and no new start helps", ksp->its + 1);
-    PetscCall(PetscInfo(ksp, "Breakdown in iteration %" PetscInt_FMT ", and no new start helps\n", ksp->its + 1));
-    ksp->reason = KSP_DIVERGED_BREAKDOWN;
+               "KSPSolve has not converged: preconditioner singular or nearly: %s with a norm of %g, but ||b - A x|| "
+               "is %g, above %g",
+               KSPConvergedReasons[reason], (double)norm, (double)truth, (double)(KSP_FUSED_MOST_TRUE * bound));
+    PetscCall(PetscInfo(ksp, "Preconditioner singular or nearly: norm of the test %g, ||b - A x|| %g, above %g\n",
+                        (double)norm, (double)truth, (double)(KSP_FUSED_MOST_TRUE * bound)));
+  }
+  PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
+             "KSPSolve has not converged: %s by recurrence, but the true residual norm is %g, the tolerance %g",
+             KSPConvergedReasons[reason], (double)norm, (double)goal);
+  ksp->rnorm  = norm;
+  ksp->reason = KSP_DIVERGED_BREAKDOWN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether the true residual confirms that the solve has converged. Where it does not, the method goes on from it, as
+  long as that halves by how much it is too large; then the reason is negative, unless ||b - A x|| itself is small
+  enough. own: the method has claimed it, because it has nothing to divide by, and no test has.
+*/
+static PetscErrorCode KSPFusedVerify_Private(KSP ksp, PetscBool own, KSPFusedProgress *p)
+{
+  KSPFused       *f    = (KSPFused *)ksp->data;
+  const PetscBool same = KSPFusedTestsTruth(ksp), two = f->method->residual_preconditioned,
+                  tested  = KSPFusedIsTested(ksp),
+                  asks    = (PetscBool)(own || !(same || KSPFusedIsAbsolute(ksp, ksp->reason, ksp->rnorm))),
+                  started = (PetscBool) !(same || two);
+  const PetscReal goal    = tested ? p->goal : PETSC_MAX_REAL;
+  SpikeKrylovPost post    = {0, 0.0, 0};
+  PetscReal       truth, norm, bound = PETSC_MAX_REAL, excess;
+
+  PetscFunctionBegin;
+  PetscCall(KSPFusedLook_Private(ksp, p, &truth));
+  norm = truth;
+  if (started) {
+    PetscCall(KSPFusedStart_Private(ksp, &post));
+    norm = post.norm;
+  } else if (!same) PetscCall(VecNorm(ksp->work[0], KSPFusedNormType(ksp), &norm));
+  f->info.truenorm = norm;
+  if (PetscIsInfOrNanReal(norm) || PetscIsInfOrNanReal(truth)) {
+    PetscCall(KSPFusedNotFinite_Private(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (asks) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
+  excess = KSPFusedExcess(norm, goal, truth, bound);
+  if (excess == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "Norm of the test: %g by recurrence, %g in truth, the tolerance %g; ||b - A x|| = %g\n",
+                      (double)ksp->rnorm, (double)norm, (double)ksp->ttol, (double)truth));
+  if (tested && norm > 0.0 && excess <= 0.5 * p->excess && ksp->its < ksp->max_it) {
+    p->excess = excess;
+    PetscCall(KSPFusedFollow_Private(ksp, KSPFusedNextTolerance(ksp->ttol, norm, truth, bound), started, &post, p));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!same && !asks) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
+  if (!same && truth <= bound) ksp->reason = KSP_CONVERGED_RTOL;
+  else PetscCall(KSPFusedRefute_Private(ksp, norm, goal, truth, bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No new start helps: the end, which is convergence where the true residual is small enough */
+static PetscErrorCode KSPFusedBreakdown_Private(KSP ksp, KSPFusedProgress *p)
+{
+  PetscReal truth, bound = p->goal;
+
+  PetscFunctionBegin;
+  if (KSPFusedIsTested(ksp) && ((KSPFused *)ksp->data)->options.checktrue) {
+    PetscCall(KSPFusedLook_Private(ksp, p, &truth));
+    if (!KSPFusedTestsTruth(ksp)) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
+    if (truth <= bound) {
+      PetscCall(PetscInfo(ksp, "Breakdown at ||b - A x|| = %g, which is below the tolerance\n", (double)truth));
+      ksp->reason = KSP_CONVERGED_RTOL;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
+             "KSPSolve breakdown in iteration %" PetscInt_FMT ", and no new start helps", ksp->its + 1);
+  PetscCall(PetscInfo(ksp, "Breakdown in iteration %" PetscInt_FMT ", and no new start helps\n", ksp->its + 1));
+  ksp->reason = KSP_DIVERGED_BREAKDOWN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  After a breakdown: a new start from the true residual, if an iteration was completed since the last start and that
+  residual is not small enough. confirmed: it is, and the solve has converged
+*/
+static PetscErrorCode KSPFusedRestart_Private(KSP ksp, KSPFusedProgress *p, PetscBool *confirmed)
+{
+  KSPFused       *f      = (KSPFused *)ksp->data;
+  const PetscBool tested = (PetscBool)(KSPFusedIsTested(ksp) && f->options.checktrue);
+  SpikeKrylovPost post;
+  PetscReal       truth = 0.0, bound = p->goal;
+
+  PetscFunctionBegin;
+  if (ksp->its > p->started) f->run.renewals = 0;
+  if (ksp->its == p->started && !(f->method->renew && !f->run.renewals)) {
+    PetscCall(KSPFusedBreakdown_Private(ksp, p));
+    *confirmed = (PetscBool)(ksp->reason > 0);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(
     PetscInfo(ksp, "Breakdown after %" PetscInt_FMT " iterations: a new start from the true residual\n", ksp->its));
-  *started = ksp->its;
+  p->started = ksp->its;
   f->info.restarts++;
   if (f->method->renew) {
     f->run.renewals++;
     PetscCall((*f->method->renew)(ksp));
   }
   PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
+  if (tested) {
+    PetscCall(VecNorm(KSPFusedTruth(ksp), KSPFusedNormType(ksp), &truth));
+    if (!KSPFusedTestsTruth(ksp)) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
+  }
   PetscCall(KSPFusedStart_Private(ksp, &post));
   if (PetscIsInfOrNanReal(post.norm)) PetscCall(KSPFusedNotFinite_Private(ksp));
-  else if (post.norm == 0.0) ksp->reason = KSP_CONVERGED_ATOL;
+  else if (tested && truth <= bound && ksp->its >= ksp->min_it) {
+    *confirmed  = PETSC_TRUE;
+    ksp->reason = KSP_CONVERGED_RTOL;
+  } else if (post.norm == 0.0) ksp->reason = KSP_CONVERGED_ATOL;
   else if (post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -368,13 +426,24 @@ static PetscErrorCode KSPFusedIterate_Private(KSP ksp, PetscInt its, PetscInt *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the true residual is to confirm the reason; own: no test has set it */
+static PetscBool KSPFusedIsClaim_Private(KSP ksp, PetscBool own)
+{
+  const PetscBool skips = (PetscBool)(ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE);
+
+  return (PetscBool)((ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL) &&
+                     ((KSPFused *)ksp->data)->options.checktrue && (KSPFusedIsTested(ksp) || (own && !skips)));
+}
+
 /*
   What a post means. Sets a reason, or returns with restarted when the recurrences begin anew: nothing that was launched
   counts then. solution: x is the solution, not the correction of right preconditioning.
 */
 static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *post, KSPFusedProgress *p)
 {
-  KSPFused *f = (KSPFused *)ksp->data;
+  KSPFused       *f      = (KSPFused *)ksp->data;
+  const PetscBool device = (PetscBool)(post->reason != 0);
+  PetscBool       own = PETSC_FALSE, confirmed = PETSC_FALSE;
 
   PetscFunctionBegin;
   p->launched--;
@@ -383,21 +452,21 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
     p->rate = ksp->rnorm > 0.0 ? PetscMin(1.0, post->norm / ksp->rnorm) : 1.0;
     PetscCall(KSPFusedReport_Private(ksp, post));
   }
-  if (!ksp->reason && post->reason) {
+  if (!ksp->reason && device) {
     if (post->reason == SPIKE_KRYLOV_RESTART) {
-      PetscCall(KSPFusedRestart_Private(ksp, &p->started));
+      PetscCall(KSPFusedRestart_Private(ksp, p, &confirmed));
       p->launched = 0;
+    } else if (post->reason == KSP_DIVERGED_BREAKDOWN) {
+      PetscCall(KSPFusedBreakdown_Private(ksp, p));
+      confirmed = PETSC_TRUE;
     } else PetscCall(KSPFusedSetReason_Private(ksp, post->reason));
+    own = PETSC_TRUE;
   }
-  PetscCheck(!ksp->reason || !p->launched || post->reason, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
+  PetscCheck(!ksp->reason || !p->launched || device, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB,
              "The host found %s where the device did not", KSPConvergedReasons[ksp->reason]);
-  if ((ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL) && f->options.checktrue &&
-      ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE) {
-    PetscCall(KSPFusedVerify_Private(ksp, p));
-    if (!ksp->reason) {
-      p->launched = 0;
-      p->started  = ksp->its;
-    }
+  if (!confirmed && KSPFusedIsClaim_Private(ksp, own)) {
+    PetscCall(KSPFusedVerify_Private(ksp, own, p));
+    if (!ksp->reason) p->launched = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,7 +480,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   Vec                 x = ksp->vec_sol, r = ksp->work[0];
   SpikeKrylovScalars *s;
   SpikeKrylovPost     post;
-  PetscBool           never;
+  PetscBool           never, same, own;
 
   PetscFunctionBegin;
   f->ops = &KSPFusedOps_Vector; /* an error may have ended a solve of several right-hand sides */
@@ -444,17 +513,23 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
     else PetscCall(VecCopy(ksp->vec_rhs, r));
     PetscCall(VecFlag(r, ksp->reason == KSP_DIVERGED_PC_FAILED));
   }
+  same = KSPFusedTestsTruth(ksp);
+  if (!ksp->guess_zero && !same && !skip && f->options.checktrue)
+    PetscCall(VecNorm(KSPFusedTruth(ksp), KSPFusedNormType(ksp), &p->first));
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedSetGuess_Private(ksp));
   PetscCall(KSPFusedStart_Private(ksp, &post));
   f->run.fromzero = KSPFusedIsCorrection(ksp);
   ksp->rnorm      = post.norm;
   if (PetscIsInfOrNanReal(post.norm)) {
+    if (ksp->normtype == KSP_NORM_NONE) PetscCall(KSPFusedReport_Private(ksp, &post)); /* as 0, which nobody checks */
     PetscCall(KSPFusedNotFinite_Private(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   ksp->reason = KSP_CONVERGED_ITERATING;
   PetscCall(KSPFusedReport_Private(ksp, &post));
-  if (!ksp->reason && post.norm == 0.0) ksp->reason = KSP_CONVERGED_ATOL; /* where no test looks at norms */
+  p->goal = ksp->ttol;
+  own     = (PetscBool)(!ksp->reason && post.norm == 0.0);
+  if (own) ksp->reason = KSP_CONVERGED_ATOL; /* where no test looks at norms */
   if (!ksp->reason && post.reason) PetscCall(KSPFusedSetReason_Private(ksp, post.reason));
 
   s->t.test = isdefault ? SPIKE_KRYLOV_TEST_DEFAULT : (skip ? SPIKE_KRYLOV_TEST_SKIP : SPIKE_KRYLOV_TEST_HOST);
@@ -466,6 +541,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
     s->t.chknorm = ksp->chknorm;
   }
   PetscCall((*f->s.k->push)(&f->s, PETSC_TRUE));
+  if (!same && KSPFusedIsClaim_Private(ksp, own)) PetscCall(KSPFusedVerify_Private(ksp, own, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -483,7 +559,7 @@ static PetscInt KSPFusedAhead_Private(KSP ksp, const KSPFusedProgress *p)
 PetscErrorCode KSPSolve_Fused(KSP ksp)
 {
   KSPFused        *f = (KSPFused *)ksp->data;
-  KSPFusedProgress p = {0, 0, 0, PETSC_MAX_REAL, 1.0, PETSC_FALSE};
+  KSPFusedProgress p = {0, 0, 0, 0.0, 0.0, PETSC_MAX_REAL, 1.0, PETSC_FALSE};
   SpikeKrylovPost  post;
 
   PetscFunctionBegin;
@@ -525,9 +601,10 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     Vec       t = ksp->work[f->method->scratch[1]];
     PetscBool done;
 
-    PetscCall(KSPFusedUnwind_Private(ksp, t, &done));
+    PetscCall(KSPFusedUnwind(ksp, t, &done));
     if (done) PetscCall(VecCopy(t, ksp->vec_sol));
     else PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, t));
+    PetscCall(KSPFusedRemoveNullSpace(ksp, ksp->vec_sol));
     if (f->run.useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->run.guess));
   }
   f->run.useguess = PETSC_FALSE;

@@ -5,4 +5,3 @@
 #include "fused.h"
 
 PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
-PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);

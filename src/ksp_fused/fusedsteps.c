@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedsteps.c: the operations of one vector: steps and their reductions, products and preconditioners */
 #include "fusedsteps.h"
+#include "adapters.h"
 #include "fusedbasis.h"
 #include "fusedstate.h"
 #include <petsc/private/pcimpl.h>
@@ -148,7 +149,10 @@ static PetscErrorCode KSPFusedPCApply_Vector(KSP ksp, Vec x, Vec y)
     PetscCall(KSPFusedRestoreArray(ksp, y, PETSC_FALSE, PETSC_TRUE, &ya));
     PetscCall(KSPFusedRestoreArray(ksp, x, PETSC_TRUE, PETSC_FALSE, &xa));
     PetscCall(PetscLogEventEnd(PC_Apply, ksp->pc, x, y, 0));
-  } else PetscCall(KSP_PCApply(ksp, x, y));
+  } else {
+    PetscCall(KSP_PCApply(ksp, x, y));
+    PetscCall(KSPFusedRemoveNullSpace(ksp, y));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,7 +213,12 @@ static PetscErrorCode KSPFusedBuildSolution_Vector(KSP ksp, Vec v, Vec *V)
     if (v) PetscCall(VecCopy(ksp->vec_sol, v));
     *V = v ? v : ksp->vec_sol;
   } else {
+    if (ksp->pc_side == PC_RIGHT && !v) {
+      if (!f->run.built) PetscCall(VecDuplicate(ksp->vec_sol, &f->run.built));
+      v = f->run.built;
+    }
     PetscCall(KSPBuildSolutionDefault(ksp, v, V));
+    PetscCall(KSPFusedRemoveNullSpace(ksp, *V));
     if (ksp->pc_side == PC_RIGHT && f->run.useguess) PetscCall(VecAXPY(*V, 1.0, f->run.guess));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

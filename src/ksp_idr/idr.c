@@ -428,13 +428,15 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   Level: intermediate
 
   Notes:
-  Options and functions of `KSPIDR` work on this method too. With the same shadow space (a `PetscRandom` of the same
-  type and seed) iterates are those of `KSPIDR`, up to rounding, and so are sides and norms: left preconditioning with
-  the preconditioned norm, right preconditioning with the unpreconditioned one, none with both. An iteration is one
-  product with its preconditioner. Any `Mat` and any `PC` work, on the right one that varies too
-  (`KSPIDRFusedSetFlexible()`). Without a `PetscRandom` the shadow space depends on the size of the problem alone, not
-  on the number of ranks. `KSPIDRGetRandom()` makes a `PetscRandom`, which is used from then on. More shadow vectors
-  than rows are not used.
+  Options and functions of `KSPIDR` work on this method too. With the same shadow space (a `PetscRandom` of the
+  same type and seed) iterates are those of `KSPIDR` with the same side, up to rounding. Preconditioning is from the
+  right by default, and the test sees the norm of $b - A x$; with `KSPSetPCSide()` or `KSPSetNormType()` the sides and
+  norms are those of `KSPIDR`: left preconditioning with the preconditioned norm, right preconditioning with the
+  unpreconditioned one, none with both. From either side the solution has no part in the null space of
+  `MatSetNullSpace()`. An iteration is one product with its preconditioner. Any `Mat` and any `PC` work, on the right
+  one that varies too (`KSPIDRFusedSetFlexible()`). Without a `PetscRandom` the shadow space depends on the size of the
+  problem alone, not on the number of ranks. `KSPIDRGetRandom()` makes a `PetscRandom`, which is used from then on. More
+  shadow vectors than rows are not used.
 
   In the merged form, the default but with `PetscReal` in single precision, all inner products of a product are in one
   reduction, with the norm of the residual before: on several ranks the method learns of its convergence one product
@@ -443,8 +445,8 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   makes directions orthogonal twice (`KSPIDRFusedSetOrthogType()`).
 
   A breakdown leads to a new shadow space and a new start from the true residual, and to `KSP_DIVERGED_BREAKDOWN` where
-  that has been tried since the last iteration that was completed. What `KSPBCGSFUSED` says about the check of the true
-  residual holds here too.
+  that has been tried since the last iteration that was completed. What `KSPBCGSFUSED` says about the true residual
+  holds here too.
 
   There are kernels of its own for vectors on the host and on CUDA devices, there for up to 32 columns; vectors of other
   kinds are moved by PETSc's functions (`VecMAXPY()` and local inner products). On one device s x s systems, the
@@ -480,9 +482,10 @@ PetscErrorCode KSPCreate_IDRFused(KSP ksp)
   ksp->ops->view           = KSPView_IDRFused;
   ksp->ops->setfromoptions = KSPSetFromOptions_IDRFused;
   PetscCall(KSPIDRFusedComposeMethods_Private(ksp, PETSC_TRUE));
+  /* the largest number that side and norm of the user leave is taken */
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 4));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
-  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 2));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
-  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

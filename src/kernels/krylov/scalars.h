@@ -239,12 +239,13 @@ SPIKE_SCALAR_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr,
 
 /*
   alpha = z.r / p.Ap. p.Ap = 0, or of another sign than before: the operator is not definite. Without conjugates it has
-  no sign, and 0 is a breakdown
+  no sign, and 0 is a breakdown; so is z.r = 0 behind a start, where r is not 0: B hides r
 */
 SPIKE_SCALAR_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar curve)
 {
   if (s->f.symmetric > (PetscReal)0.0) s->f.alpha = SpikeKrylovDivide(s, s->rho, curve);
   else if (!SpikeKrylovFinite(curve)) s->reason = KSP_DIVERGED_NANORINF;
+  else if (s->rho == (PetscScalar)0.0) s->reason = KSP_DIVERGED_BREAKDOWN;
   else if (curve == (PetscScalar)0.0 ||
            (s->since && (PetscRealPart(curve) > (PetscReal)0.0) != (PetscRealPart(s->curve) > (PetscReal)0.0)))
     s->reason = KSP_DIVERGED_INDEFINITE_MAT;

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fusedmatsolve.c: KSPMatSolve(): all columns together, as a block, or one by one */
+#include "fusedmatsolve.h"
+#include "fusedrhs.h"
+#include "fusedrhsmat.h"
+#include <petsc/private/pcimpl.h>
+
+/* Column by column, as KSPMatSolve() does it for methods that know of one right-hand side */
+static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
+{
+  KSPFused          *f      = (KSPFused *)ksp->data;
+  KSPFusedRhs       *c      = f->rhs;
+  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+  const PetscBool    zero   = ksp->guess_zero;
+  PetscInt           its    = 0;
+  Vec                b, x;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->nresults; i++) {
+    PetscCall(MatDenseGetColumnVecRead(B, i, &b));
+    if (zero) PetscCall(MatDenseGetColumnVecWrite(X, i, &x));
+    else PetscCall(MatDenseGetColumnVec(X, i, &x));
+    if (ksp->transpose.solve_requested) PetscCall(KSPSolveTranspose(ksp, b, x));
+    else PetscCall(KSPSolve(ksp, b, x));
+    if (zero) PetscCall(MatDenseRestoreColumnVecWrite(X, i, &x));
+    else PetscCall(MatDenseRestoreColumnVec(X, i, &x));
+    PetscCall(MatDenseRestoreColumnVecRead(B, i, &b));
+    c->its[i]     = ksp->its;
+    c->reasons[i] = ksp->reason;
+    c->norms[i]   = ksp->rnorm;
+    its           = PetscMax(its, ksp->its);
+    if (!reason || ksp->reason < reason) reason = ksp->reason;
+  }
+  ksp->its    = its;
+  ksp->reason = reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether all columns can go together: vectors of A and blocks lie in one memory that has a backend for columns, the
+  test is one that a column has for itself, and nothing that a single solve does before and after it is missing here:
+  KSPMatSolve() calls neither PCPreSolve() nor what was set with KSPSetPreSolve(), and knows no KSPGuess.
+*/
+static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *suits)
+{
+  KSPFused          *f  = (KSPFused *)ksp->data;
+  const PC           pc = ksp->pc;
+  const PetscScalar *array;
+  PetscMemType       memtype[3];
+
+  PetscFunctionBegin;
+  *suits = (PetscBool)(f->options.matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->rhs->nresults > 1 &&
+                       !f->options.replacement && !f->options.petsc &&
+                       (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
+  *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve &&
+                       !ksp->presolve_ew && !ksp->postsolve_ew);
+  *suits = (PetscBool)(*suits && !pc->ops->presolve && !pc->ops->postsolve && !pc->ops->applyBA &&
+                       !pc->ops->applyBAtranspose);
+  if (!*suits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayReadAndMemType(ksp->work[0], &array, &memtype[0]));
+  PetscCall(VecRestoreArrayReadAndMemType(ksp->work[0], &array));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &array, &memtype[1]));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &array));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
+  for (int i = 0; i < 3; i++)
+    if (!SpikeKrylovRhsKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->basis.ncolumns ||
+        SpikeKrylovRhsKernelsFind(memtype[i]) != SpikeKrylovRhsKernelsFind(memtype[0]))
+      *suits = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A block method in even parts, because tall matrices have at most SPIKE_BLOCK_MAXM columns there. Figures and
+  history are those of all, and of the last
+*/
+static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
+{
+  KSPFusedRhs       *c = ((KSPFused *)ksp->data)->rhs;
+  const PetscInt     m = c->nresults, parts = (m + SPIKE_BLOCK_MAXM - 1) / SPIKE_BLOCK_MAXM;
+  KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+  PetscInt           its    = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < parts; k++) {
+    const PetscInt first = k * (m / parts) + PetscMin(k, m % parts),
+                   end   = (k + 1) * (m / parts) + PetscMin(k + 1, m % parts);
+    Mat b, x, whole = ksp->mat_rhs;
+
+    c->first = first;
+    PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, first, end, &b));
+    PetscCall(MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, first, end, &x));
+    if (ksp->res_hist_reset) ksp->res_hist_len = 0;
+    ksp->mat_rhs = b;
+    PetscCall(KSPFusedSolveColumns(ksp, b, x));
+    ksp->mat_rhs = whole;
+    PetscCall(MatDenseRestoreSubMatrix(X, &x));
+    PetscCall(MatDenseRestoreSubMatrix(B, &b));
+    its = PetscMax(its, ksp->its);
+    if (!reason || ksp->reason < reason) reason = ksp->reason;
+  }
+  ksp->its    = its;
+  ksp->reason = reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
+{
+  KSPFused    *f = (KSPFused *)ksp->data;
+  KSPFusedRhs *c;
+
+  PetscFunctionBegin;
+  if (!f->rhs) PetscCall(PetscNew(&f->rhs));
+  c = f->rhs;
+  PetscCall(MatGetSize(B, NULL, &c->nresults));
+  if (c->roomresults < c->nresults) {
+    PetscCall(PetscFree3(c->its, c->reasons, c->norms));
+    PetscCall(PetscMalloc3(c->nresults, &c->its, c->nresults, &c->reasons, c->nresults, &c->norms));
+    c->roomresults = c->nresults;
+  }
+  if (!c->nresults) {
+    ksp->its    = 0;
+    ksp->reason = KSP_CONVERGED_ATOL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(KSPFusedRhsSuit_Private(ksp, B, X, &c->together));
+  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults,
+                      c->together ? "all columns together" : "column by column"));
+  c->first = 0;
+  if (c->together && f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK) {
+    PetscCheck(!f->options.symmetric, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+               "Block CG is for Hermitian operators, not complex symmetric ones (KSPCGSetType()): take "
+               "-ksp_fused_matsolve columns");
+    if (c->nresults > SPIKE_BLOCK_MAXM) PetscCall(KSPFusedSolveParts_Private(ksp, B, X));
+    else PetscCall(KSPFusedSolveColumns(ksp, B, X));
+  } else if (c->together) PetscCall(KSPFusedSolveColumns(ksp, B, X));
+  else PetscCall(KSPFusedSolveSingle_Private(ksp, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
