@@ -106,8 +106,9 @@ PROGRAM.c  = $(PCC) $(PCC_FLAGS) $(SAN_FLAGS) $(CFLAGS) $(ISA_DEFINE) $(SPIKE_IN
 LINK.so    = $(CLINKER) $(SAN_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(notdir $(soname))
 LINK.spike = -Wl,-rpath,$(abspath $(LIBDIR)) -L$(LIBDIR) -l$(NAME) $(PETSC_LIB)
 
-OBJ := $(SRC.c:%.c=$(OBJDIR)/%.o) $(SRC.cu:%.cu=$(BASE)/obj/%.cu.o) \
-  $(foreach f,$(ISA),$(ISA_LEVELS:%=$(OBJDIR)/$(f:.c=).%.o))
+# What takes longest to compile comes first, so that no core waits for it at the end
+OBJ := $(foreach f,$(ISA),$(ISA_LEVELS:%=$(OBJDIR)/$(f:.c=).%.o)) $(SRC.cu:%.cu=$(BASE)/obj/%.cu.o) \
+  $(SRC.c:%.c=$(OBJDIR)/%.o)
 
 ifneq ($(filter-out info,$(GOALS)),)
 # Everything is rebuilt when the PETSc behind PETSC_DIR or the flags change: their text is in a file that only changes
@@ -251,6 +252,13 @@ $(FAULTS)/lib$(NAME).$(SL_LINKER_SUFFIX): $(FAULTOBJ) $(sofile)
 	$(Q)$(LINK.so) -o $@ $(FAULTOBJ) $(filter-out $(FAULTSRC:%.c=$(OBJDIR)/%.o),$(OBJ)) $(PETSC_LIB)
 -include $(FAULTOBJ:.o=.d)
 
+# What makes a GPU a smaller one for tests/device.sh
+LIMITS := $(if $(CUDA),$(BUILD)/device/liblimits.so)
+$(BUILD)/device/liblimits.so: tests/device/limits.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "     CC $<")
+	$(Q)$(PCC) $(PCC_FLAGS) $(CCPPFLAGS) -shared -o $@ $< -ldl
+
 # ---- Tests -----------------------------------------------------------------------------------------------------------
 # tools/gentests makes a script of each TEST block in tests and tutorials, with PETSc's generator
 SPIKE_MATRICES ?= $(abspath $(wildcard $(CURDIR)/../shared/matrices))
@@ -278,7 +286,7 @@ RUNENV := SPIKE_MATRICES='$(SPIKE_MATRICES)' SPIKE_BUILD='$(abspath $(BUILD))' S
 LIMIT  := $(if $(SANITIZE),-t 900)
 
 .PHONY: testprograms check checkdevice test
-testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB)
+testprograms: $(so) $(TESTEXE) $(KERNELTESTS) $(CUDATESTS) $(LOADPROGS) $(LOADLIBS) $(FAULTLIB) $(LIMITS)
 
 check: testprograms
 	@$(MAKE) -s --no-print-directory install DESTDIR= prefix=$(abspath $(LOADING))/installed >/dev/null

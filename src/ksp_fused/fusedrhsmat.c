@@ -32,7 +32,8 @@ static PetscErrorCode KSPFusedTallDestroy_Private(KSPFusedRhs *c)
   PetscCall(PetscFree(c->hostsmall));
   PetscCall(PetscMemzero(&c->tall, sizeof(c->tall)));
   PetscCall(PetscMemzero(&c->directions, sizeof(c->directions)));
-  c->small = NULL;
+  c->small   = NULL;
+  c->hastall = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -44,7 +45,8 @@ static PetscErrorCode KSPFusedTallSetUp_Private(KSP ksp)
   const size_t   size = SpikeBlockCGSize(most);
 
   PetscFunctionBegin;
-  if (c->tall.k) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->hastall) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPFusedTallDestroy_Private(c)); /* what a setup left that failed */
   c->directions.k        = c->s.k;
   c->directions.m        = most;
   c->directions.ondevice = c->s.ondevice;
@@ -56,6 +58,7 @@ static PetscErrorCode KSPFusedTallSetUp_Private(KSP ksp)
   PetscCall((*c->tall.k->create)(&c->tall));
   PetscCall((*c->tall.k->alloc)(&c->tall, size * sizeof(PetscScalar), (void **)&c->small));
   if (!PetscMemTypeHost(c->s.k->memtype) && !c->s.ondevice) PetscCall(PetscMalloc1(size, &c->hostsmall));
+  c->hastall = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,6 +76,7 @@ static PetscErrorCode KSPFusedRhsClear_Private(KSPFusedRhs *c)
   PetscCall(VecDestroy(&c->x));
   PetscCall(MatDestroy(&c->rhs));
   c->nblocks = c->room = 0;
+  c->id                = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,10 +129,9 @@ PetscErrorCode KSPFusedRhsSetUp(KSP ksp, PetscInt m)
     PetscInt most = 4 * (ksp->nwork + 2);
 
     PetscCall(KSPFusedRhsClear_Private(c));
-    c->id      = id;
-    c->room    = m;
+    PetscCall(PetscCalloc2(ksp->nwork + 2, &c->block, ksp->nwork + 2, &c->view));
     c->nblocks = ksp->nwork + 2;
-    PetscCall(PetscCalloc2(c->nblocks, &c->block, c->nblocks, &c->view));
+    c->room    = m;
     PetscCall(PetscCalloc5(m, &c->column, m, &c->wanted, m, &c->from, m, &c->to, m, &c->slot));
     for (PetscInt i = 0; i < m; i++) c->slot[i] = i;
     PetscCall(PetscCalloc2(most + 2 * SPIKE_KRYLOV_MAXVECTORS, &c->slots, 4 * f->basis.ncolumns, &c->columns));
@@ -144,6 +147,7 @@ PetscErrorCode KSPFusedRhsSetUp(KSP ksp, PetscInt m)
     c->s.nsmall   = f->basis.nsmall;
     c->s.ondevice = (PetscBool)(!PetscMemTypeHost(k->memtype) && f->size == 1);
     PetscCall((*k->create)(&c->s));
+    c->id = id; /* all is there */
   }
   c->m      = m;
   c->istall = (PetscBool)(f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK);

@@ -51,7 +51,7 @@ typedef struct {
 struct _n_KSPFusedRhs {
   SpikeKrylovRhs s;
   /* a block method with coefficients m x m; directions: its columns of products and preconditioners, without reasons */
-  PetscBool      istall;
+  PetscBool      istall, hastall; /* block method wanted; its memory complete */
   SpikeKrylovRhs directions;
   SpikeBlock     tall;
   /*

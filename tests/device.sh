@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# device.sh: tests on a GPU that seems to have less than it has (tests/device/limits.c), on streams that do not wait for
+# the default one, and without memory. Prints TAP lines.
+#
+# tools/gpucheck runs it through tools/check; SPIKE_BUILD is the folder of the build. SPIKE_DEVICE_LIMITS: the bytes of
+# shared memory for a thread block to try, by default those of compute capabilities 8.0 and 8.6; "all" as SPIKE_DEVICE
+# runs every kernel program with them, not only the small cases.
+
+set -u
+bin=${SPIKE_BUILD:?}/bin/tests limits=$SPIKE_BUILD/device/liblimits.so timeout=${SPIKE_DEVICE_TIMEOUT:-300}
+unset PETSC_OPTIONS_FILE
+# What the tests write goes away with the folder
+work=$(mktemp -d "${TMPDIR:-/tmp}/petscspike.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+bad=0 jobs=${SPIKE_DEVICE_JOBS:-3}
+
+if [ -z "${SPIKE_HAVE_CUDA:-}" ] || ! nvidia-smi -L 2>/dev/null | grep -q GPU; then
+  echo "ok device # SKIP no GPU on this machine"
+  exit 0
+fi
+
+# passes NAME COMMAND...: ends with success, without a line "not ok" or FAILED; several at once
+passes()
+{
+  local name=$1 output
+  shift
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do sleep 0.1; done
+  output=$(mktemp "$work/output.XXXXXX")
+  {
+    timeout "$timeout" "$@" >"$output" 2>&1 </dev/null
+    rc=$?
+    if [ $rc = 0 ] && ! grep -q -E '^not ok|FAILED' "$output"; then echo "ok gpu: $name" >"$output.tap"
+    else
+      { echo "not ok gpu: $name # exit status $rc"; tail -n 25 "$output" | sed 's/^/# /'; } >"$output.tap"
+    fi
+  } &
+}
+
+kernels="cudasetup cudaapply cudadiaband cudatridiagonal cudarhs cudakrylov cudakrylovbasis cudastencil cudadia cudablock"
+spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_matapply"
+for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
+  with="env LD_PRELOAD=$limits SPIKE_DEVICE_SHARED=$shared SPIKE_DEVICE_REFUSED=1"
+  for k in $kernels; do
+    # shellcheck disable=SC2086
+    passes "$k, $shared bytes of shared memory" $with "$bin/kernels/$k" -small
+  done
+  for k in $spike; do
+    # shellcheck disable=SC2086
+    passes "$k, $shared bytes of shared memory" $with "$bin/$k" -mat_type aijcusparse
+  done
+done
+for k in spike_operator spike_tridiagonal; do
+  passes "$k, 20 multiprocessors" env LD_PRELOAD="$limits" SPIKE_DEVICE_MULTIPROCESSORS=20 "$bin/$k" -mat_type aijcusparse
+done
+for k in spike_operator spike_change spike_tridiagonal spike_matapply; do
+  passes "$k, a stream of its own" "$bin/$k" -mat_type aijcusparse -root_device_context_stream_type nonblocking
+done
+passes "dia, a stream of its own" "$bin/dia" -dia_type diacuda -root_device_context_stream_type nonblocking
+passes "memory" env LD_PRELOAD="$limits" "$bin/memory" -malloc_dump no -mat_type aijcusparse -dia_type diacuda \
+  -device
+wait
+cat "$work"/output.*.tap
+! grep -q '^not ok' "$work"/output.*.tap

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  limits.c: a library to be loaded before CUDA's runtime (LD_PRELOAD): the GPU at hand then has less than it has, so
+  that what smaller devices meet is seen on a large one. tests/device.sh uses it.
+
+    SPIKE_DEVICE_SHARED=101376        bytes of shared memory that a thread block can have at most
+    SPIKE_DEVICE_MULTIPROCESSORS=20   multiprocessors that the device says it has
+    SPIKE_DEVICE_REFUSED=1            prints at the end how many calls wanted more than that, and fails if one did
+
+  SpikeDeviceFail(k) lets the k-th allocation from then on fail, counted from 1; 0: none. It returns how many
+  allocations there were since the last call. tests/device_memory.c calls it.
+*/
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The function of CUDA's runtime behind the one of this library that has the same name */
+#define BEHIND(name) ((__typeof__(&name))Behind(#name))
+
+static void *Behind(const char name[])
+{
+  void *function = dlsym(RTLD_NEXT, name);
+
+  if (!function) {
+    fprintf(stderr, "limits: CUDA's runtime has no %s\n", name);
+    abort();
+  }
+  return function;
+}
+
+static long Limit(const char name[], long otherwise)
+{
+  const char *text = getenv(name);
+
+  return text && *text ? atol(text) : otherwise;
+}
+
+static long Shared(void)
+{
+  return Limit("SPIKE_DEVICE_SHARED", 1l << 30);
+}
+
+static long refused;
+
+__attribute__((destructor)) static void Report(void)
+{
+  if (!Limit("SPIKE_DEVICE_REFUSED", 0) || !refused) return;
+  fprintf(stderr, "limits: %ld calls wanted more than %ld bytes of shared memory\n", refused, Shared());
+  _exit(97);
+}
+
+static cudaError_t Refuse(void)
+{
+  refused++;
+  return cudaErrorInvalidValue;
+}
+
+/* Static shared memory of a kernel */
+static long Static(const void *kernel)
+{
+  struct cudaFuncAttributes has;
+
+  return BEHIND(cudaFuncGetAttributes)(&has, kernel) == cudaSuccess ? (long)has.sharedSizeBytes : 0;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+  const cudaError_t error = BEHIND(cudaDeviceGetAttribute)(value, attribute, device);
+
+  if (error != cudaSuccess) return error;
+  if (attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin && *value > Shared()) *value = (int)Shared();
+  if (attribute == cudaDevAttrMaxSharedMemoryPerMultiprocessor && *value > Shared() + 1024)
+    *value = (int)Shared() + 1024;
+  if (attribute == cudaDevAttrMultiProcessorCount) *value = (int)Limit("SPIKE_DEVICE_MULTIPROCESSORS", *value);
+  return error;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
+{
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value + Static(kernel) > Shared()) return Refuse();
+  return BEHIND(cudaFuncSetAttribute)(kernel, attribute, value);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel, int threads,
+                                                                   size_t shared, unsigned int flags)
+{
+  const cudaError_t error = BEHIND(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)(blocks, kernel, threads,
+                                                                                           shared, flags);
+  const long        each  = (long)shared + Static(kernel) + 1024; /* CUDA takes 1024 bytes of each thread block's */
+
+  if (error == cudaSuccess && *blocks > (Shared() + 1024) / each) *blocks = (int)((Shared() + 1024) / each);
+  return error;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads, size_t shared)
+{
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, threads, shared, 0);
+}
+
+/* A launch that wants more than there is is one that a smaller device refuses */
+cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 threads, void **arguments, size_t shared,
+                             cudaStream_t stream)
+{
+  if (shared > 48 * 1024 && (long)shared + Static(kernel) > Shared()) return Refuse();
+  return BEHIND(cudaLaunchKernel)(kernel, grid, threads, arguments, shared, stream);
+}
+
+/* Allocations */
+static long allocations, failing;
+
+long SpikeDeviceFail(long k)
+{
+  const long before = allocations;
+
+  allocations = 0;
+  failing     = k;
+  return before;
+}
+
+/* An allocation of this size fails as any other does that has no memory, with CUDA's last error set */
+#define SIZE(size) (++allocations == failing ? (size_t)1 << 60 : (size))
+
+cudaError_t cudaMalloc(void **p, size_t size)
+{
+  return BEHIND(cudaMalloc)(p, SIZE(size));
+}
+
+cudaError_t cudaMallocAsync(void **p, size_t size, cudaStream_t stream)
+{
+  return BEHIND(cudaMallocAsync)(p, SIZE(size), stream);
+}
+
+cudaError_t cudaMallocHost(void **p, size_t size)
+{
+  return BEHIND(cudaMallocHost)(p, SIZE(size));
+}
+
+cudaError_t cudaHostAlloc(void **p, size_t size, unsigned int flags)
+{
+  return BEHIND(cudaHostAlloc)(p, SIZE(size), flags);
+}
