@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/common/cuda/scalar.cuh"
+#include "kernels/common/cuda/unroll.cuh"
 extern "C" {
 #include "kernels/band/band.h"
 }

@@ -35,10 +35,8 @@ __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A
         for (int c0 = slice; c0 < k; c0 += PIECE * slices) {
           PetscScalar w[PIECE];
 
-#pragma unroll
-          for (int i = 0; i < PIECE; i++) w[i] = A[PetscMin(c0 + i * slices, k - 1) * m + r];
-#pragma unroll
-          for (int i = 0; i < PIECE; i++)
+          SpikeUnroll(i, PIECE) w[i] = A[PetscMin(c0 + i * slices, k - 1) * m + r];
+          SpikeUnroll(i, PIECE)
             if (c0 + i * slices < k) v = SpikeFma(w[i], x[c0 + i * slices], v);
         }
       }

@@ -138,8 +138,7 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
 
 #pragma unroll 1
   for (int b = 0; b < NB; b++) {
-#pragma unroll
-    for (int kk = 0; kk < BK; kk++) {
+    SpikeUnroll(kk, BK) {
       const int   k = b * BK + kk;
       SpikeArith *w = buffer + (kk & 1) * TMAX;
 
@@ -147,15 +146,13 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
         SpikeArith inv, t, lower;
 
         if (r == k) {
-#pragma unroll
-          for (int i = 0; i < TMAX; i++) w[i] = a[i];
+          SpikeUnroll(i, TMAX) w[i] = a[i];
         }
         __syncwarp();
         inv   = SpikePivotInverse(w[kk], row0 + k, rows, policy, st);
         t     = r == k ? SpikeArith(0.0) : a[kk] * inv;
         lower = r > k ? t : SpikeArith(0.0);
-#pragma unroll
-        for (int g = 0; g < NB; g++) {
+        SpikeUnroll(g, NB) {
           const SpikeArith tg = g >= NB - b ? lower : t; /* blocks rotated to the back lie left of the pivot */
 
 #pragma unroll
@@ -170,16 +167,12 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
     if (NB > 1) {
       SpikeArith first[BK];
 
-#pragma unroll
-      for (int i = 0; i < BK; i++) first[i] = a[i];
-#pragma unroll
-      for (int i = 0; i < TMAX - BK; i++) a[i] = a[i + BK];
-#pragma unroll
-      for (int i = 0; i < BK; i++) a[TMAX - BK + i] = first[i];
+      SpikeUnroll(i, BK) first[i] = a[i];
+      SpikeUnroll(i, TMAX - BK) a[i] = a[i + BK];
+      SpikeUnroll(i, BK) a[TMAX - BK + i] = first[i];
     }
   }
-#pragma unroll
-  for (int c = 0; c < TMAX; c++) a[c] = c > r ? a[c] * mine : c == r && r < T ? mine : a[c];
+  SpikeUnroll(c, TMAX) a[c] = c > r ? a[c] * mine : c == r && r < T ? mine : a[c];
 }
 
 /*
@@ -265,48 +258,32 @@ __device__ static inline void SpikeSquareInvert(SpikeArith (&d)[NB][NB][2], Spik
   const int  lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   SpikeArith mine[NB]; /* inverses of the pivots of rows 8 m + g */
 
-#pragma unroll
-  for (int b = 0; b < NB; b++) {
+  SpikeUnroll(b, NB) {
 #pragma unroll 1
     for (int pair = 0; pair < 4; pair++) {
-#pragma unroll
-      for (int e0 = 0; e0 < 2; e0++) {
+      SpikeUnroll(e0, 2) {
         const int kk = 2 * pair + e0, k = 8 * b + kk;
 
         if (k < T) {
           SpikeArith p, inv, t[NB], w[NB][2], *row = s + 2 * q * ld + k;
 
           if (g == kk) {
-#pragma unroll
-            for (int n = 0; n < NB; n++)
-#pragma unroll
-              for (int e = 0; e < 2; e++) row[(8 * n + e) * ld] = d[b][n][e];
+            SpikeUnroll2(n, NB, e, 2) row[(8 * n + e) * ld] = d[b][n][e];
           }
           p = SpikeShuffle(d[b][b][e0], 4 * kk + pair);
-#pragma unroll
-          for (int m = 0; m < NB; m++) t[m] = SpikeShuffle(d[m][b][e0], 4 * g + pair);
+          SpikeUnroll(m, NB) t[m] = SpikeShuffle(d[m][b][e0], 4 * g + pair);
           __syncwarp();
-#pragma unroll
-          for (int n = 0; n < NB; n++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) w[n][e] = row[(8 * n + e) * ld];
+          SpikeUnroll2(n, NB, e, 2) w[n][e] = row[(8 * n + e) * ld];
           inv = SpikePivotInverse(p, row0 + k, rows, policy, st);
-#pragma unroll
-          for (int m = 0; m < NB; m++) t[m] = t[m] * inv;
+          SpikeUnroll(m, NB) t[m] = t[m] * inv;
           if (g == kk) {
             t[b]    = SpikeArith(0.0);
             mine[b] = inv;
           }
-#pragma unroll
-          for (int m = 0; m < NB; m++)
-#pragma unroll
-            for (int n = 0; n < NB; n++)
-#pragma unroll
-              for (int e = 0; e < 2; e++)
-                if (m >= b || n >= b) d[m][n][e] = SpikeMinus(d[m][n][e], t[m], w[n][e]);
+          SpikeUnroll3(m, NB, n, NB, e, 2)
+            if (m >= b || n >= b) d[m][n][e] = SpikeMinus(d[m][n][e], t[m], w[n][e]);
           if (q == pair) {
-#pragma unroll
-            for (int m = 0; m < NB; m++) {
+            SpikeUnroll(m, NB) {
               d[m][b][e0] = -t[m];
               if (m < b || (m == b && g < kk)) s[k * ld + 8 * m + g] = -t[m] * mine[m];
             }
@@ -316,8 +293,7 @@ __device__ static inline void SpikeSquareInvert(SpikeArith (&d)[NB][NB][2], Spik
     }
   }
   __syncwarp();
-#pragma unroll
-  for (int m = 0; m < NB; m++)
+  SpikeUnroll(m, NB)
     if (q == 0 && 8 * m + g < T) s[(8 * m + g) * ld + 8 * m + g] = mine[m];
   __syncwarp();
 }

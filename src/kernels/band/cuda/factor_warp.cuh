@@ -71,31 +71,20 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
       SpikeCopyWait();
       __syncwarp();
       /* L_j,j-1, blocks m <= n */
-#pragma unroll
-      for (int m = 0; m < NB; m++)
-#pragma unroll
-        for (int n = 0; n < NB; n++)
-#pragma unroll
-          for (int e = 0; e < 2; e++) l[m][n][e] = 0.0;
+      SpikeUnroll3(m, NB, n, NB, e, 2) l[m][n][e] = 0.0;
       if (exact) {
-#pragma unroll
-        for (int m = 0; m < NB; m++)
+        SpikeUnroll(m, NB)
 #pragma unroll
           for (int n = m; n < NB; n++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) l[m][n][e] = m < n || g <= 2 * q + e ? (double)lower[at.at(m, n, e)] : 0.0;
+            SpikeUnroll(e, 2) l[m][n][e] = m < n || g <= 2 * q + e ? (double)lower[at.at(m, n, e)] : 0.0;
       } else {
-#pragma unroll
-        for (int k = 0; k < NB; k++) {
+        SpikeUnroll(k, NB) {
           double a[H][4];
 
-#pragma unroll
-          for (int m = 0; m < 2 * H; m++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
-              if (m > k) a[m / 2][m % 2 + 2 * e] = 0.0;
-              else a[m / 2][m % 2 + 2 * e] = m < k || g <= 2 * q + e ? (double)lower[at.at(m, k, e)] : 0.0;
-            }
+          SpikeUnroll2(m, 2 * H, e, 2) {
+            if (m > k) a[m / 2][m % 2 + 2 * e] = 0.0;
+            else a[m / 2][m % 2 + 2 * e] = m < k || g <= 2 * q + e ? (double)lower[at.at(m, k, e)] : 0.0;
+          }
 #pragma unroll
           for (int n = k; n < NB; n++) {
             double b[2];
@@ -104,8 +93,7 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
             if (n == k) {
               const double inverse = sh.inverse[8 * n + g];
 
-#pragma unroll
-              for (int e = 0; e < 2; e++) b[e] = 2 * q + e < g ? b[e] : 2 * q + e == g ? inverse : 0.0;
+              SpikeUnroll(e, 2) b[e] = 2 * q + e < g ? b[e] : 2 * q + e == g ? inverse : 0.0;
             }
 #pragma unroll
             for (int h = 0; 2 * h <= k; h++) SpikeBlockProduct<NB>(l, h, n, a[h], b);
@@ -113,43 +101,32 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
         }
       }
       /* D_jj, its lower and upper half from either tile */
-#pragma unroll
-      for (int m = 0; m < NB; m++)
-#pragma unroll
-        for (int n = 0; n < NB; n++)
-#pragma unroll
-          for (int e = 0; e < 2; e++) {
-            const F *from = m > n || (m == n && g > 2 * q + e) ? lower : upper;
+      SpikeUnroll3(m, NB, n, NB, e, 2) {
+        const F *from = m > n || (m == n && g > 2 * q + e) ? lower : upper;
 
-            d[m][n][e] = (double)(m == n && g == 2 * q + e ? sh.diagonal[8 * m + g] : from[at.at(m, n, e)]);
-          }
-#pragma unroll
-      for (int k = 0; k < NB; k++)
+        d[m][n][e] = (double)(m == n && g == 2 * q + e ? sh.diagonal[8 * m + g] : from[at.at(m, n, e)]);
+      }
+      SpikeUnroll(k, NB)
 #pragma unroll
         for (int n = 0; n <= k; n++) {
           double b[2];
 
           SpikePair(before + at.pair(k, n), b);
-#pragma unroll
-          for (int e = 0; e < 2; e++)
+          SpikeUnroll(e, 2)
             if (n == k && 2 * q + e < g) b[e] = 0.0;
 #pragma unroll
           for (int h = 0; 2 * h <= k; h++) {
             double a[4];
 
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-              a[i] = 2 * h + i % 2 < NB ? -l[2 * h + i % 2 < NB ? 2 * h + i % 2 : 0][k][i / 2] : 0.0;
+            SpikeUnroll(i, 4) a[i] = 2 * h + i % 2 < NB ? -l[2 * h + i % 2 < NB ? 2 * h + i % 2 : 0][k][i / 2] : 0.0;
             SpikeBlockProduct<NB>(d, h, n, a, b);
           }
         }
       if (low && !exact) {
         F *to = row + 2 * q * T + g;
 
-#pragma unroll
-        for (int n = 0; n < NB; n++) {
-#pragma unroll
-          for (int e = 0; e < 2; e++) {
+        SpikeUnroll(n, NB) {
+          SpikeUnroll(e, 2) {
 #pragma unroll
             for (int m = 0; m <= n; m++)
               if ((m < n || g <= 2 * q + e) &&
@@ -167,28 +144,22 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
     }
     /* U_j,j+1, blocks m >= n, a column of blocks after the other */
     F *to = row + t.QL * T * T + 2 * q * T + g;
-#pragma unroll
-    for (int n = 0; n < NB; n++) {
+    SpikeUnroll(n, NB) {
       double u[NB][NB][2];
 
-#pragma unroll
-      for (int m = 0; m < NB; m++)
-#pragma unroll
-        for (int e = 0; e < 2; e++) u[m][n][e] = 0.0;
+      SpikeUnroll2(m, NB, e, 2) u[m][n][e] = 0.0;
 #pragma unroll
       for (int k = n; k < NB; k++) {
         double b[2];
 
         SpikePair(upper + at.pair(k, n), b);
-#pragma unroll
-        for (int e = 0; e < 2; e++)
+        SpikeUnroll(e, 2)
           if (n == k && 2 * q + e < g) b[e] = 0.0;
 #pragma unroll
         for (int h = k / 2; h < H; h++) {
           double a[4];
 
-#pragma unroll
-          for (int i = 0; i < 4; i++) {
+          SpikeUnroll(i, 4) {
             const int m = 2 * h + i % 2, c = 2 * q + i / 2;
 
             if (m < k || m >= NB) a[i] = 0.0;
@@ -198,10 +169,8 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
         }
       }
       __syncwarp();
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-#pragma unroll
-        for (int m = 0; m < NB; m++) {
+      SpikeUnroll(e, 2) {
+        SpikeUnroll(m, NB) {
           const F v = F(m > n || (m == n && g >= 2 * q + e) ? u[m][n][e] : d[m][n][e]);
 
           upper[at.at(m, n, e)] = v;
@@ -213,10 +182,8 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
     }
     to = row + 2 * q * T + g;
     if (low) {
-#pragma unroll
-      for (int n = 0; n < NB; n++) {
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
+      SpikeUnroll(n, NB) {
+        SpikeUnroll(e, 2) {
 #pragma unroll
           for (int m = n; m < NB; m++)
             if ((m > n || g > 2 * q + e) &&
@@ -228,8 +195,7 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
       }
     }
     to = row + (t.QL + t.QU) * T * T;
-#pragma unroll
-    for (int m = 0; m < NB; m++)
+    SpikeUnroll(m, NB)
       if (q == 0) {
         sh.inverse[8 * m + g] = mine[m];
         if (WHOLE || 8 * m + g < T) to[8 * m + g] = F(mine[m]);

@@ -50,29 +50,19 @@ struct SpikeBlockTiles {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
     tile += 2 * q * T() + g;
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        const F *col = tile + (8 * n + e) * T();
+    SpikeUnroll2(n, NB, e, 2) {
+      const F *col = tile + (8 * n + e) * T();
 
-#pragma unroll
-        for (int m = 0; m < NB; m++)
-          d[m][n][e] = has(m, n, e) && keep(mask, m, n, g, 2 * q + e) ? (double)col[8 * m] : 0.0;
-      }
+      SpikeUnroll(m, NB) d[m][n][e] = has(m, n, e) && keep(mask, m, n, g, 2 * q + e) ? (double)col[8 * m] : 0.0;
+    }
   }
   __device__ void store(F *tile, Mask mask, const double (&d)[NB][NB][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
     tile += 2 * q * T() + g;
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-#pragma unroll
-        for (int m = 0; m < NB; m++)
-          if (has(m, n, e) && keep(mask, m, n, g, 2 * q + e)) tile[(8 * n + e) * T() + 8 * m] = F(d[m][n][e]);
+    SpikeUnroll3(n, NB, e, 2, m, NB)
+      if (has(m, n, e) && keep(mask, m, n, g, 2 * q + e)) tile[(8 * n + e) * T() + 8 * m] = F(d[m][n][e]);
   }
   /* The diagonal tile of row j from its three places; rows and columns that are not there are zero */
   __device__ void loaddiagonal(int j, double (&d)[NB][NB][2]) const
@@ -81,17 +71,12 @@ struct SpikeBlockTiles {
     const F  *base = band + j * stepsize, *diag = base + (QL + QU) * T() * T(),
             *l = base + (QL - 1) * T() * T() + 2 * q * T() + g, *u = base + (QL + QU - 1) * T() * T() + 2 * q * T() + g;
 
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-#pragma unroll
-        for (int m = 0; m < NB; m++) {
-          const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
-          const F   *from = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
+    SpikeUnroll3(n, NB, e, 2, m, NB) {
+      const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
+      const F   *from = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
 
-          d[m][n][e] = has(m, n, e) && (on || (below ? QL : QU) > 0) ? (double)*from : 0.0;
-        }
+      d[m][n][e] = has(m, n, e) && (on || (below ? QL : QU) > 0) ? (double)*from : 0.0;
+    }
   }
   __device__ void storediagonal(int j, const double (&d)[NB][NB][2]) const
   {
@@ -99,17 +84,12 @@ struct SpikeBlockTiles {
     F        *base = band + j * stepsize, *diag = base + (QL + QU) * T() * T(),
       *l = base + (QL - 1) * T() * T() + 2 * q * T() + g, *u = base + (QL + QU - 1) * T() * T() + 2 * q * T() + g;
 
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-#pragma unroll
-        for (int m = 0; m < NB; m++) {
-          const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
-          F         *to = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
+    SpikeUnroll3(n, NB, e, 2, m, NB) {
+      const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
+      F         *to = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
 
-          if (has(m, n, e) && (on || (below ? QL : QU) > 0)) *to = F(d[m][n][e]);
-        }
+      if (has(m, n, e) && (on || (below ? QL : QU) > 0)) *to = F(d[m][n][e]);
+    }
   }
 };
 
@@ -118,28 +98,19 @@ template <int NB>
 __device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const double *s, const double *tile,
                                              double (&x)[NB][NB][2])
 {
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll
-  for (int k = 0; k < NB; k++) {
+  SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
+  SpikeUnroll(k, NB) {
     double a[SpikeTileShape<NB>::H][4];
 
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? tile[at.at(m, k, e)] : 0.0;
+    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) a[m / 2][m % 2 + 2 * e] = m < NB ? tile[at.at(m, k, e)] : 0.0;
 #pragma unroll
     for (int n = k; n < NB; n++) {
       double b[2];
 
       SpikePair(s + at.pair(k, n), b);
-#pragma unroll
-      for (int e = 0; e < 2; e++)
+      SpikeUnroll(e, 2)
         if (n == k && 2 * at.q + e > at.g) b[e] = 0.0;
-#pragma unroll
-      for (int h = 0; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      SpikeUnroll(h, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(x, h, n, a[h], b);
     }
   }
 }
@@ -148,25 +119,17 @@ template <int NB>
 __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const double *s, const double *tile,
                                               double (&x)[NB][NB][2])
 {
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll
-  for (int k = 0; k < NB; k++) {
+  SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
+  SpikeUnroll(k, NB) {
     double a[SpikeTileShape<NB>::H][4];
 
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        const int c = 2 * at.q + e;
+    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) {
+      const int c = 2 * at.q + e;
 
-        if (m < k || m >= NB) a[m / 2][m % 2 + 2 * e] = 0.0;
-        else a[m / 2][m % 2 + 2 * e] = m > k || at.g > c ? s[at.at(m, k, e)] : at.g == c ? 1.0 : 0.0;
-      }
-#pragma unroll
-    for (int n = 0; n < NB; n++) {
+      if (m < k || m >= NB) a[m / 2][m % 2 + 2 * e] = 0.0;
+      else a[m / 2][m % 2 + 2 * e] = m > k || at.g > c ? s[at.at(m, k, e)] : at.g == c ? 1.0 : 0.0;
+    }
+    SpikeUnroll(n, NB) {
       double b[2];
 
       SpikePair(tile + at.pair(k, n), b);
@@ -328,11 +291,8 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
           break;
       }
       if (inverts) {
-#pragma unroll
-        for (int m = 0; m < NB; m++)
-#pragma unroll
-          for (int e = 0; e < 2; e++)
-            if (at.g == 2 * at.q + e) d[m][m][e] = mine[m];
+        SpikeUnroll2(m, NB, e, 2)
+          if (at.g == 2 * at.q + e) d[m][m][e] = mine[m];
         SpikeSharedStore<NB>(at, square(1), d);
         inverts = false;
         SpikeMbarrierWait(&others, phase); /* the other panels may take longer than the inversion */

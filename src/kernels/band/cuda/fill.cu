@@ -68,15 +68,13 @@ __global__ void __launch_bounds__(256)
           PetscScalar v[4];
           PetscInt    col[4];
 
-#pragma unroll
-          for (int u = 0; u < 4; u++) { /* four loads on their way at once */
+          SpikeUnroll(u, 4) { /* four loads on their way at once */
             const PetscInt k = k0 + u * f.lanes;
 
             v[u]   = k < end1 ? P.aa[k] : PetscScalar(0.0);
             col[u] = k < end1 ? P.aj[k] : 0;
           }
-#pragma unroll
-          for (int u = 0; u < 4; u++) {
+          SpikeUnroll(u, 4) {
             const PetscReal abs = PetscAbsScalar(v[u]);
             PetscInt        d;
 

@@ -296,20 +296,17 @@ __device__ static inline void SpikeFillFetch(const SpikeFillPlan &f, unsigned lo
 
     if constexpr (V == 1) code.word[0] = __ldcs(at);
     else SpikeLoadStream<unsigned int, V / 2>((const unsigned int *)at, code.word);
-#pragma unroll
-    for (int u = 0; u < V; u++)
+    SpikeUnroll(u, V)
       if (u * 32 + lane < n) SpikeLoadStream<PetscScalar, 1>(aa + u * 32 + lane, v + u);
   } else {
-#pragma unroll
-    for (int u = 0; u < (V + 1) / 2; u++) code.word[u] = 0xffffffffu;
+    SpikeUnroll(u, (V + 1) / 2) code.word[u] = 0xffffffffu;
   }
 }
 
 template <int V>
 __device__ static inline void SpikeFillScatter(const PetscScalar v[], const SpikeFillCodes<V> &code, PetscScalar *slab)
 {
-#pragma unroll
-  for (int u = 0; u < V; u++) {
+  SpikeUnroll(u, V) {
     const unsigned int at = code[u] & 0xffffu;
 
     if (at != SPIKE_MAP_NONE) slab[at] = v[u];
@@ -411,13 +408,11 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
     return lane < AHEAD && of.x + warp + lane * warps < of.y ? f.chunk[of.x + warp + lane * warps] : 0ull;
   };
   auto fetch = [&](int2 of, unsigned long long its) {
-#pragma unroll
-    for (int s = 0; s < AHEAD; s++)
+    SpikeUnroll(s, AHEAD)
       SpikeFillFetch<V>(f, __shfl_sync(SPIKE_WARP, its, s), of.x + warp + s * warps, lane, v[s], code[s]);
   };
   auto scatter = [&]() {
-#pragma unroll
-    for (int s = 0; s < AHEAD; s++) SpikeFillScatter<V>(v[s], code[s], slab);
+    SpikeUnroll(s, AHEAD) SpikeFillScatter<V>(v[s], code[s], slab);
   };
   auto parts = [&]() {
     if (before >= 0 && part == 0) {

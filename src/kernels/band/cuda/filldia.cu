@@ -64,8 +64,7 @@ __global__ void __launch_bounds__(SPIKE_FILLDIA_THREADS)
       /* four loads on their way at once */
       for (int u = 0; u < 4; u++)
         v[u] = d0 + u * subs < f.A.count ? f.A.val[(d0 + u * subs) * f.A.ld + i] : PetscScalar(0.0);
-#pragma unroll
-      for (int u = 0; u < 4; u++) {
+      SpikeUnroll(u, 4) {
         const PetscReal abs = SpikeAbs(v[u]);
         PetscInt        d;
 

@@ -217,13 +217,10 @@ __device__ static void SpikeReducedLarge(int n, PetscInt q, PetscReal tol, Petsc
     const int width  = PetscMin(SPIKE_PANEL, n - k0);
     int       source = i; /* row i comes from there */
 
-#pragma unroll
-    for (int t = 0; t < SPIKE_PANEL; t++)
-      v[t] = i < n && t < width ? a[i + (PetscCount)(k0 + t) * n] : (PetscScalar)0.0;
+    SpikeUnroll(t, SPIKE_PANEL) v[t] = i < n && t < width ? a[i + (PetscCount)(k0 + t) * n] : (PetscScalar)0.0;
     from[i] = i;
     __syncthreads();
-#pragma unroll
-    for (int t = 0; t < SPIKE_PANEL; t++) {
+    SpikeUnroll(t, SPIKE_PANEL) {
       const int k = k0 + t, buffer = t & 1;
 
       if (t < width) {
@@ -248,12 +245,10 @@ __device__ static void SpikeReducedLarge(int n, PetscInt q, PetscReal tol, Petsc
         for (int s = 1; s < warps; s++)
           if (best[buffer][s] > most) most = best[buffer][s], p = which[buffer][s];
         if (i == p) {
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) prow[buffer][j] = v[j];
+          SpikeUnroll(j, SPIKE_PANEL) prow[buffer][j] = v[j];
         }
         if (i == k) {
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) krow[buffer][j] = v[j];
+          SpikeUnroll(j, SPIKE_PANEL) krow[buffer][j] = v[j];
           pivot[k] = p;
           if (p != k) { /* of the rows as they were before this panel */
             const int f = from[k];
@@ -272,17 +267,14 @@ __device__ static void SpikeReducedLarge(int n, PetscInt q, PetscReal tol, Petsc
           ratio = was == is ? (PetscScalar)1.0 : SpikeAbs(was) > 0.0 ? is / was : (PetscScalar)0.0;
         }
         if (i == p && p != k) {
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) v[j] = krow[buffer][j];
+          SpikeUnroll(j, SPIKE_PANEL) v[j] = krow[buffer][j];
         }
         if (i == k) {
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) v[j] = j == t ? d : prow[buffer][j] * d;
+          SpikeUnroll(j, SPIKE_PANEL) v[j] = j == t ? d : prow[buffer][j] * d;
         } else {
           const PetscScalar c = (i > k ? v[t] * ratio : v[t]) * d;
 
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) v[j] = j == t ? -c : SpikeFma(-c, prow[buffer][j], v[j]);
+          SpikeUnroll(j, SPIKE_PANEL) v[j] = j == t ? -c : SpikeFma(-c, prow[buffer][j], v[j]);
         }
       }
     }
@@ -293,14 +285,12 @@ __device__ static void SpikeReducedLarge(int n, PetscInt q, PetscReal tol, Petsc
     for (int e0 = threadIdx.x; e0 < n * SPIKE_PANEL; e0 += 8 * blockDim.x) {
       PetscScalar w[8];
 
-#pragma unroll
-      for (int k = 0; k < 8; k++) {
+      SpikeUnroll(k, 8) {
         const int e = PetscMin(e0 + k * (int)blockDim.x, n * SPIKE_PANEL - 1), t = PetscMin(e % SPIKE_PANEL, width - 1);
 
         w[k] = a[from[k0 + t] + (PetscCount)(e / SPIKE_PANEL) * n];
       }
-#pragma unroll
-      for (int k = 0; k < 8; k++) {
+      SpikeUnroll(k, 8) {
         const int e = e0 + k * (int)blockDim.x;
 
         if (e < n * SPIKE_PANEL) rows[e] = e % SPIKE_PANEL < width ? w[k] : (PetscScalar)0.0;
@@ -314,22 +304,17 @@ __device__ static void SpikeReducedLarge(int n, PetscInt q, PetscReal tol, Petsc
       for (int j0 = 0; j0 < n; j0 += 8) {
         PetscScalar sum[8];
 
-#pragma unroll
-        for (int j = 0; j < 8; j++) sum[j] = a[source + (PetscCount)PetscMin(j0 + j, n - 1) * n];
-#pragma unroll
-        for (int j = 0; j < 8; j++) {
+        SpikeUnroll(j, 8) sum[j] = a[source + (PetscCount)PetscMin(j0 + j, n - 1) * n];
+        SpikeUnroll(j, 8) {
           const PetscScalar *row = rows + PetscMin(j0 + j, n - 1) * SPIKE_PANEL;
 
           if (inside) sum[j] = 0.0;
-#pragma unroll
-          for (int t = 0; t < SPIKE_PANEL; t++) sum[j] = SpikeFma(v[t], row[t], sum[j]);
+          SpikeUnroll(t, SPIKE_PANEL) sum[j] = SpikeFma(v[t], row[t], sum[j]);
         }
-#pragma unroll
-        for (int j = 0; j < 8; j++)
+        SpikeUnroll(j, 8)
           if (j0 + j < n && (j0 + j < k0 || j0 + j >= k0 + width)) b[i + (PetscCount)(j0 + j) * n] = sum[j];
       }
-#pragma unroll
-      for (int t = 0; t < SPIKE_PANEL; t++)
+      SpikeUnroll(t, SPIKE_PANEL)
         if (t < width) b[i + (PetscCount)(k0 + t) * n] = v[t];
     }
     __syncthreads();
@@ -354,10 +339,8 @@ __device__ static void SpikeReducedLarge(int n, PetscInt q, PetscReal tol, Petsc
     for (int j0 = 0; j0 < n; j0 += 8) {
       PetscScalar w[8];
 
-#pragma unroll
-      for (int j = 0; j < 8; j++) w[j] = a[i + (PetscCount)from[PetscMin(j0 + j, n - 1)] * n];
-#pragma unroll
-      for (int j = 0; j < 8; j++)
+      SpikeUnroll(j, 8) w[j] = a[i + (PetscCount)from[PetscMin(j0 + j, n - 1)] * n];
+      SpikeUnroll(j, 8)
         if (j0 + j < n) R[i + (PetscCount)(j0 + j) * n] = w[j];
     }
   }

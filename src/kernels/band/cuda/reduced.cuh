@@ -22,33 +22,25 @@ __device__ static inline void SpikeInverseProduct(const SpikeLane<double> &at, d
   __syncwarp();
   SpikeSharedStore<NB>(at, s, d);
   __syncwarp();
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll
-  for (int k = 0; k < NB; k++) {
+  SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
+  SpikeUnroll(k, NB) {
     double a[SpikeTileShape<NB>::H][4];
 
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        const double v = m < NB ? d[m < NB ? m : 0][k][e] : 0.0;
+    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) {
+      const double v = m < NB ? d[m < NB ? m : 0][k][e] : 0.0;
 
-        a[m / 2][m % 2 + 2 * e] = m < k          ? v
-                                : m > k          ? 0.0
-                                : 2 * q + e > g  ? v
-                                : 2 * q + e == g ? mine[m < NB ? m : 0]
-                                                 : 0.0;
-      }
+      a[m / 2][m % 2 + 2 * e] = m < k          ? v
+                              : m > k          ? 0.0
+                              : 2 * q + e > g  ? v
+                              : 2 * q + e == g ? mine[m < NB ? m : 0]
+                                               : 0.0;
+    }
 #pragma unroll
     for (int n = 0; n <= k; n++) {
       double b[2];
 
       SpikePair(s + at.pair(k, n), b);
-#pragma unroll
-      for (int e = 0; e < 2; e++)
+      SpikeUnroll(e, 2)
         if (n == k) b[e] = 2 * q + e > g ? b[e] : 2 * q + e == g ? 1.0 : 0.0;
 #pragma unroll
       for (int h = 0; 2 * h <= k; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
@@ -70,44 +62,29 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
   SpikePivotState         st     = {-1, 0, 0.0};
   double                  d[NB][NB][2], x[NB][NB][2], mine[NB], most = 0.0;
 
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int k = 0; k < NB; k++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) d[m][k][e] = 0.0;
+  SpikeUnroll3(m, NB, k, NB, e, 2) d[m][k][e] = 0.0;
 #pragma unroll 2
   for (int k0 = 0; k0 < kl; k0 += 8) {
     double a[SpikeTileShape<NB>::H][4];
 
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-        a[m / 2][m % 2 + 2 * e] = 8 * m + g < n && k0 + 2 * q + e < kl ? (double)Wt[8 * m + g + (k0 + 2 * q + e) * n]
-                                                                       : 0.0;
-#pragma unroll
-    for (int c = 0; c < NB; c++) {
+    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2)
+      a[m / 2][m % 2 + 2 * e] = 8 * m + g < n && k0 + 2 * q + e < kl ? (double)Wt[8 * m + g + (k0 + 2 * q + e) * n]
+                                                                     : 0.0;
+    SpikeUnroll(c, NB) {
       double b[2];
 
-#pragma unroll
-      for (int e = 0; e < 2; e++)
+      SpikeUnroll(e, 2)
         b[e] = 8 * c + g < n && k0 + 2 * q + e < kl ? (double)Vb[k0 + 2 * q + e + (8 * c + g) * kl] : 0.0;
-#pragma unroll
-      for (int h = 0; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(d, h, c, a[h], b);
+      SpikeUnroll(h, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(d, h, c, a[h], b);
     }
   }
-#pragma unroll
-  for (int m = 0; m < NB; m++) {
+  SpikeUnroll(m, NB) {
     double sum = 0.0;
 
-#pragma unroll
-    for (int c = 0; c < NB; c++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        sum += fabs(d[m][c][e]);
-        d[m][c][e] = (m == c && g == 2 * q + e ? 1.0 : 0.0) - d[m][c][e];
-      }
+    SpikeUnroll2(c, NB, e, 2) {
+      sum += fabs(d[m][c][e]);
+      d[m][c][e] = (m == c && g == 2 * q + e ? 1.0 : 0.0) - d[m][c][e];
+    }
     sum += SpikeShuffle(sum, (int)(threadIdx.x & 31) ^ 1);
     sum += SpikeShuffle(sum, (int)(threadIdx.x & 31) ^ 2);
     most = !(sum <= most) ? sum : most;
@@ -115,13 +92,8 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
   if (__any_sync(0xFFFFFFFFu, !(most < SPIKE_REDUCED_DOMINANT))) return false;
   SpikeFragmentsInvert<NB, false>(d, mine, work, 8 * NB, 0, 0, policy, SpikePivotRange(policy), st);
   SpikeInverseProduct<NB>(at, s, d, mine, x);
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int c = 0; c < NB; c++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-        if (8 * m + g < n && 8 * c + 2 * q + e < n) R[8 * m + g + (8 * c + 2 * q + e) * n] = (PetscScalar)x[m][c][e];
+  SpikeUnroll3(m, NB, c, NB, e, 2)
+    if (8 * m + g < n && 8 * c + 2 * q + e < n) R[8 * m + g + (8 * c + 2 * q + e) * n] = (PetscScalar)x[m][c][e];
   return true;
 }
 
@@ -151,29 +123,19 @@ __device__ static inline void SpikeReducedTile(const SpikeLane<double> &at, cons
                                                bool diagonal, double (&d)[4][4][2])
 {
   a += at.g + 2 * at.q * ld;
-#pragma unroll
-  for (int n = 0; n < 4; n++)
-#pragma unroll
-    for (int e = 0; e < 2; e++)
-#pragma unroll
-      for (int m = 0; m < 4; m++) {
-        const int i = 8 * m + at.g, j = 8 * n + 2 * at.q + e;
+  SpikeUnroll3(n, 4, e, 2, m, 4) {
+    const int i = 8 * m + at.g, j = 8 * n + 2 * at.q + e;
 
-        d[m][n][e] = i < r && j < c ? (double)a[8 * m + (8 * n + e) * ld] : diagonal && i == j ? 1.0 : 0.0;
-      }
+    d[m][n][e] = i < r && j < c ? (double)a[8 * m + (8 * n + e) * ld] : diagonal && i == j ? 1.0 : 0.0;
+  }
 }
 
 __device__ static inline void SpikeReducedTileStore(const SpikeLane<double> &at, PetscScalar *a, int ld, int r, int c,
                                                     const double (&d)[4][4][2])
 {
   a += at.g + 2 * at.q * ld;
-#pragma unroll
-  for (int n = 0; n < 4; n++)
-#pragma unroll
-    for (int e = 0; e < 2; e++)
-#pragma unroll
-      for (int m = 0; m < 4; m++)
-        if (8 * m + at.g < r && 8 * n + 2 * at.q + e < c) a[8 * m + (8 * n + e) * ld] = (PetscScalar)d[m][n][e];
+  SpikeUnroll3(n, 4, e, 2, m, 4)
+    if (8 * m + at.g < r && 8 * n + 2 * at.q + e < c) a[8 * m + (8 * n + e) * ld] = (PetscScalar)d[m][n][e];
 }
 
 __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
@@ -217,12 +179,7 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
 
       if (k) load(i, j);
       else {
-#pragma unroll
-        for (int m = 0; m < 4; m++)
-#pragma unroll
-          for (int c = 0; c < 4; c++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) d[m][c][e] = i == j && m == c && at.g == 2 * at.q + e ? 1.0 : 0.0;
+        SpikeUnroll3(m, 4, c, 4, e, 2) d[m][c][e] = i == j && m == c && at.g == 2 * at.q + e ? 1.0 : 0.0;
       }
       SpikeProductMinus<4, false>(at, left + i * SIZE, above + j * SIZE, d);
       store(i, j);
@@ -281,22 +238,16 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
       else load(b, k);
       SpikeSharedStore<4>(at, slot, d);
       __syncwarp();
-#pragma unroll
-      for (int m = 0; m < 4; m++)
-#pragma unroll
-        for (int c = 0; c < 4; c++) d[m][c][0] = d[m][c][1] = 0.0;
+      SpikeUnroll2(m, 4, c, 4) d[m][c][0] = d[m][c][1] = 0.0;
       if (below) {
         SpikeProductMinus<4, false>(at, slot, inverse, d);
         store(k, b);
       } else {
         SpikeProductMinus<4, false>(at, inverse, slot, d);
-#pragma unroll
-        for (int m = 0; m < 4; m++)
-#pragma unroll
-          for (int c = 0; c < 4; c++) {
-            d[m][c][0] = -d[m][c][0];
-            d[m][c][1] = -d[m][c][1];
-          }
+        SpikeUnroll2(m, 4, c, 4) {
+          d[m][c][0] = -d[m][c][0];
+          d[m][c][1] = -d[m][c][1];
+        }
         __syncwarp();
         SpikeSharedStore<4>(at, slot, d);
         store(b, k);

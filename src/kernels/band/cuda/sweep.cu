@@ -70,8 +70,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
     SpikeCorrectionRHS<false>(a, range, group * t.G, column, [&](int m, PetscInt row) {
       return a.y + column * a.ldy + t.start[group * t.G + m] + row;
     });
-#pragma unroll
-  for (int u = 0; u < PD; u++) {
+  SpikeUnroll(u, PD) {
     vec[u] = u < nf ? own.rhs(a, f0 + u) : (PetscScalar)0.0;
     fetchback(u, d[u], tile[0][0], old[u]);
   }
@@ -80,8 +79,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
   if (t.QL && nf) fetch();
 #pragma unroll 1
   for (int s0 = 0; s0 < nf; s0 += PD) {
-#pragma unroll
-    for (int u = 0; u < PD; u++) {
+    SpikeUnroll(u, PD) {
       const int   s = s0 + u, j = f0 + s;
       PetscScalar v = vec[u];
 
@@ -108,8 +106,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
   if (t.QU) fetch();
 #pragma unroll 1
   for (int s0 = 0; s0 < ns - nf; s0 += PD) {
-#pragma unroll
-    for (int u = 0; u < PD; u++) {
+    SpikeUnroll(u, PD) {
       const int   s = s0 + u, j = f1 - 1 - s;
       PetscScalar v = s < PD && j >= f0 ? last[j & (PD - 1)][lane] : vec[u], w;
 
@@ -212,15 +209,13 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
                               [&](int, PetscInt row) { return a.y + column * a.ldy + t.start[p] + row; });
   /* has the corner on the way forward, on the way back */
   const bool isfirst = warp == PetscMax(t.QL - 1, 0) % warps, issecond = warp == PetscMax(t.QU - 1, 0) % warps;
-#pragma unroll
-  for (int u = 0; u < PD; u++) {
+  SpikeUnroll(u, PD) {
     vec[u] = isfirst && u < nf ? own.rhs(a, f0 + u) : (PetscScalar)0.0;
     fetchback(u, d[u], tile[0], old[u]);
   }
 #pragma unroll 1
   for (int s0 = 0; s0 < nf; s0 += PD) {
-#pragma unroll
-    for (int u = 0; u < PD; u++) {
+    SpikeUnroll(u, PD) {
       const int s = s0 + u, j = f0 + s;
 
       if (s < nf) {
@@ -245,8 +240,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
   }
 #pragma unroll 1
   for (int s0 = 0; s0 < ns - nf; s0 += PD) {
-#pragma unroll
-    for (int u = 0; u < PD; u++) {
+    SpikeUnroll(u, PD) {
       const int s = s0 + u, j = f1 - 1 - s;
 
       if (s == PetscMax(ns - nf - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, p, p + 1);

@@ -91,8 +91,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   __syncwarp();
   if (t.QL) fetch();
   for (int s0 = 0; t.QL && s0 < nf; s0 += 2) {
-#pragma unroll
-    for (int u = 0; u < 2; u++) {
+    SpikeUnroll(u, 2) {
       const int    s  = s0 + u;
       PetscScalar *xj = x + (f0 + s) * pitch, v;
 
@@ -112,8 +111,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   __syncwarp();
   fetch();
   for (int s0 = 0; s0 < nb; s0 += 2) {
-#pragma unroll
-    for (int u = 0; u < 2; u++) {
+    SpikeUnroll(u, 2) {
       const int    s  = s0 + u;
       PetscScalar *xj = x + (f1 - 1 - s) * pitch, v;
 
@@ -137,10 +135,8 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   for (int j0 = b0; j0 < f1; j0 += MANY) {
     PetscScalar old[MANY];
 
-#pragma unroll
-    for (int k = 0; k < MANY; k++) old[k] = j0 + k < f1 ? own.old(a, j0 + k) : (PetscScalar)0.0;
-#pragma unroll
-    for (int k = 0; k < MANY; k++)
+    SpikeUnroll(k, MANY) old[k] = j0 + k < f1 ? own.old(a, j0 + k) : (PetscScalar)0.0;
+    SpikeUnroll(k, MANY)
       if (j0 + k < f1) own.result(a, j0 + k, x[(j0 + k) * pitch + at.at], old[k]);
   }
 }
@@ -289,10 +285,8 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const _
   for (int j0 = b0 + warp; j0 < f1; j0 += MANY * all) {
     PetscScalar old[MANY];
 
-#pragma unroll
-    for (int k = 0; k < MANY; k++) old[k] = j0 + k * all < f1 ? own.old(a, j0 + k * all) : (PetscScalar)0.0;
-#pragma unroll
-    for (int k = 0; k < MANY; k++)
+    SpikeUnroll(k, MANY) old[k] = j0 + k * all < f1 ? own.old(a, j0 + k * all) : (PetscScalar)0.0;
+    SpikeUnroll(k, MANY)
       if (j0 + k * all < f1) own.result(a, j0 + k * all, x[(j0 + k * all) * pitch + at.at], old[k]);
   }
 }

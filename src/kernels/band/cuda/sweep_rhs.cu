@@ -29,26 +29,22 @@ struct SpikePieces {
     const int  g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
     const bool pairs = FULL || T % 2 == 0;
 
-  #pragma unroll
-    for (int n = 0; n < NB; n++)
-  #pragma unroll
-      for (int s = 0; s < 4; s++) {
-        const int c = 16 * n + 4 * q + s;
-        const F  *a = tile + (FULL || c < T ? c : T - 1) * pitch;
+    SpikeUnroll2(n, NB, s, 4) {
+      const int c = 16 * n + 4 * q + s;
+      const F  *a = tile + (FULL || c < T ? c : T - 1) * pitch;
 
-  #pragma unroll
-        for (int m = 0; m < NB; m++) {
-          const int r = 16 * m + 2 * g;
+      SpikeUnroll(m, NB) {
+        const int r = 16 * m + 2 * g;
 
-          if (pairs) SpikeLoadPair(a + (FULL || r < T ? r : T - 2), v[m][n][s]);
-          else {
-            v[m][n][s][0] = a[r < T ? r : T - 1];
-            v[m][n][s][1] = a[r + 1 < T ? r + 1 : T - 1];
-          }
-          if (!FULL && (c >= T || r >= T)) v[m][n][s][0] = (F)0.0;
-          if (!FULL && (c >= T || r + 1 >= T)) v[m][n][s][1] = (F)0.0;
+        if (pairs) SpikeLoadPair(a + (FULL || r < T ? r : T - 2), v[m][n][s]);
+        else {
+          v[m][n][s][0] = a[r < T ? r : T - 1];
+          v[m][n][s][1] = a[r + 1 < T ? r + 1 : T - 1];
         }
+        if (!FULL && (c >= T || r >= T)) v[m][n][s][0] = (F)0.0;
+        if (!FULL && (c >= T || r + 1 >= T)) v[m][n][s][1] = (F)0.0;
       }
+    }
   }
 
   __device__ static __forceinline__ void SpikeLoadPair(const F *a, F (&b)[2])
@@ -71,21 +67,15 @@ struct SpikePieces {
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
-  #pragma unroll
-    for (int n = 0; n < NB; n++)
-  #pragma unroll
-      for (int s = 0; s < 4; s++)
-  #pragma unroll
-        for (int m = 0; m < NB; m++)
-  #pragma unroll
-          for (int h = 0; h < 2; h++) {
-            const int r = 2 * g + h, c = 4 * q + s;
-            double    a = (double)v[m][n][s][h];
+    SpikeUnroll3(n, NB, s, 4, m, NB)
+      SpikeUnroll(h, 2) {
+        const int r = 2 * g + h, c = 4 * q + s;
+        double    a = (double)v[m][n][s][h];
 
-            if (SIDE * (n - m) < 0) continue;
-            if (SIDE && n == m && !(DIAGONAL && r == c) && (SIDE > 0 ? r >= c : r <= c)) a = 0.0;
-            SpikeMMAReal(y[m][h], x[n][s & 1][s >> 1], a);
-          }
+        if (SIDE * (n - m) < 0) continue;
+        if (SIDE && n == m && !(DIAGONAL && r == c) && (SIDE > 0 ? r >= c : r <= c)) a = 0.0;
+        SpikeMMAReal(y[m][h], x[n][s & 1][s >> 1], a);
+      }
   }
 };
 
@@ -145,8 +135,7 @@ __global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
   /* row i of all columns; columns behind the last one are that one again */
   const auto read = [&](const PetscScalar *from, PetscCount ld, PetscInt i, PetscScalar(&to)[SPIKE_RHS]) {
     from += i;
-  #pragma unroll
-    for (int k = 0; k < SPIKE_RHS; k++) {
+    SpikeUnroll(k, SPIKE_RHS) {
       to[k] = *from;
       if (k + 1 < nc) from += ld;
     }
@@ -167,22 +156,18 @@ __global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
       if (back || a.correct) read(y, a.ldy, i, vec);
       else read(b, a.ldb, i, vec);
     } else {
-  #pragma unroll
-      for (int k = 0; k < SPIKE_RHS; k++) vec[k] = 0.0;
+      SpikeUnroll(k, SPIKE_RHS) vec[k] = 0.0;
     }
     if (back && lane < t.T && s < nb) dg = (PetscScalar)(band + (f1 - 1 - s) * t.stepsize + t.tile(t.QL + t.QU))[lane];
   };
   /* 4 rows of each piece of a tile row of column g, sign 1 or -1 */
   const auto get = [&](const double *row, double sign, double(&v)[NB][2][2]) {
-  #pragma unroll
-    for (int m = 0; m < NB; m++)
-  #pragma unroll
-      for (int e = 0; e < 2; e++) {
-        const double2 w = *(const double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e);
+    SpikeUnroll2(m, NB, e, 2) {
+      const double2 w = *(const double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e);
 
-        v[m][0][e] = sign * w.x;
-        v[m][1][e] = sign * w.y;
-      }
+      v[m][0][e] = sign * w.x;
+      v[m][1][e] = sign * w.y;
+    }
   };
 
   fetch();
@@ -203,13 +188,11 @@ __global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
         for (int c = c0; c < c1; c++) {
           const double w = i < h && (which ? c <= i : c >= i) ? (double)A[(PetscCount)c * h + i] : 0.0;
 
-  #pragma unroll
-          for (int k = 0; k < SPIKE_RHS; k++) sum[k] = fma(w, (double)from[PetscMin(k, nc - 1) * a.ldt + c], sum[k]);
+          SpikeUnroll(k, SPIKE_RHS) sum[k] = fma(w, (double)from[PetscMin(k, nc - 1) * a.ldt + c], sum[k]);
         }
         const PetscInt row = which ? n - h + i : i;
 
-  #pragma unroll
-        for (int k = 0; k < SPIKE_RHS; k++)
+        SpikeUnroll(k, SPIKE_RHS)
           if (i < h && k < nc)
             y[k * a.ldy + row] = (PetscScalar)(sum[k] +
                                                (which && top && row < a.ht ? (double)y[k * a.ldy + row] : 0.0));
@@ -234,8 +217,7 @@ __global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
       double        *row = ring + slot * SPIKE_RHS * PITCH, v[NB][2][2], w[NB][2][2];
 
       if (lane < 16 * NB) {
-  #pragma unroll
-        for (int k = 0; k < SPIKE_RHS; k++) row[k * PITCH + lane] = (double)vec[k];
+        SpikeUnroll(k, SPIKE_RHS) row[k * PITCH + lane] = (double)vec[k];
       }
       if (BACK) diagonal[lane] = (double)dg;
       if (s + SPIKE_RHS_AHEAD < steps) {
@@ -259,30 +241,21 @@ __global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
         }
         if (q < Q) fetch();
       }
-  #pragma unroll
-      for (int m = 0; m < NB; m++)
-  #pragma unroll
-        for (int h = 0; h < 2; h++)
-  #pragma unroll
-          for (int e = 0; e < 2; e++) {
-            w[m][h][e] = v[m][h][e];
-            if (BACK) v[m][h][e] *= diagonal[16 * m + q4 + 2 * e + h];
-          }
+      SpikeUnroll3(m, NB, h, 2, e, 2) {
+        w[m][h][e] = v[m][h][e];
+        if (BACK) v[m][h][e] *= diagonal[16 * m + q4 + 2 * e + h];
+      }
       if (Q) {
         tile.template times<-SIDE, false>(v, w);
         fetch();
       }
-  #pragma unroll
-      for (int m = 0; m < NB; m++)
-  #pragma unroll
-        for (int e = 0; e < 2; e++)
-          *(double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e) = make_double2(v[m][0][e], v[m][1][e]);
+      SpikeUnroll2(m, NB, e, 2)
+        *(double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e) = make_double2(v[m][0][e], v[m][1][e]);
       __syncwarp();
       if (own) {
         PetscScalar z[SPIKE_RHS];
 
-  #pragma unroll
-        for (int k = 0; k < SPIKE_RHS; k++) z[k] = (PetscScalar)row[k * PITCH + lane];
+        SpikeUnroll(k, SPIKE_RHS) z[k] = (PetscScalar)row[k * PITCH + lane];
         if (!BACK) write(y, a.ldy, i, z);
         else {
           if (above && i < t.ku) write(tip, a.ldt, i, z);
@@ -291,8 +264,7 @@ __global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
             PetscScalar old[SPIKE_RHS];
 
             read(x, a.ldx, i, old);
-  #pragma unroll
-            for (int k = 0; k < SPIKE_RHS; k++) z[k] = old[k] - z[k];
+            SpikeUnroll(k, SPIKE_RHS) z[k] = old[k] - z[k];
           }
           write(x, a.ldx, i, z);
         }
