@@ -88,8 +88,7 @@ struct SpikeSweepTile {
 
         SpikeUnroll(n, NB) s[n] = SpikeFma(a[c * NB + n], xc, s[n]);
       }
-#pragma unroll
-      for (int n = 1; n < NB; n++) s[n] = SpikeShfl(s[n], (int)(threadIdx.x & 31) ^ (n * B));
+      SpikeUnrollFrom(n, 1, NB) s[n] = SpikeShfl(s[n], (int)(threadIdx.x & 31) ^ (n * B));
       return (s[0] + s[1]) + (s[2] + s[3]);
     } else return times<0, false>(a, x);
   }
