@@ -89,8 +89,7 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
       if (k < T) {
         const SpikeArith *w = member + k * Shared::LD, l = k < r ? d[k] : SpikeArith(0.0);
 
-#pragma unroll
-        for (int c = 0; c <= k; c++) a[c] = SpikeMinus(a[c], -l, w[c]);
+        SpikeUnroll(c, k + 1) a[c] = SpikeMinus(a[c], -l, w[c]);
       }
     }
     __syncwarp();
@@ -194,8 +193,7 @@ __device__ static inline void SpikePanelL(const SpikePartition<F> &P, int i, int
     SpikeArith x[H][4];
 
     SpikeUnroll2(h, H, e, 4) x[h][e] = SpikeArith(0.0);
-  #pragma unroll
-    for (int kb = 0; kb <= nb; kb++) {
+    SpikeUnroll(kb, nb + 1) {
       const SpikeArith *col = s + (8 * nb + g) * LD + 8 * kb + q;
       SpikeArith        b[2];
 
@@ -270,17 +268,11 @@ __device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int
   const typename SpikePartition<F>::Mask mask = P.mask(i, k), lmask = P.mask(i, j), umask = P.mask(j, k);
   /* corners are triangular: blocks of zeros are skipped */
   const bool lcorner = i - j == P.QL, ucorner = k - j == P.QU;
-  SpikeArith a[H][NB][4], c0[H][NB][4];
-  /* room for the old tile in registers, on its way during the product */
-  constexpr bool EARLY = sizeof(SpikeArith) == 8;
+  SpikeArith a[H][NB][4];
 
   auto old = [&](int r, int c) {
     return WINDOW && !raw ? from[c * LD + r] : i == k ? P.loaddiagonal(i, r, c) : P.load(tile, mask, r, c);
   };
-  if (EARLY) {
-    SpikeUnroll3(h, H, nb, NB, e, 4)
-      if (2 * h + (e >> 1) < NB) c0[h][nb][e] = old(16 * h + g + 8 * (e >> 1), 8 * nb + 2 * q + (e & 1));
-  }
   SpikeUnroll3(h, H, kb, NB, e, 4) {
     const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
@@ -307,7 +299,7 @@ __device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int
       const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
       if (2 * h + (e >> 1) < NB) {
-        const SpikeArith v = (EARLY ? c0[h][nb][e] : old(r, c)) - x[h][e];
+        const SpikeArith v = old(r, c) - x[h][e];
 
         if (WINDOW || out) out[c * LD + r] = v;
         else if (i == k) {

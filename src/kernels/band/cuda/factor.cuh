@@ -155,8 +155,7 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
         SpikeUnroll(g, NB) {
           const SpikeArith tg = g >= NB - b ? lower : t; /* blocks rotated to the back lie left of the pivot */
 
-#pragma unroll
-          for (int i = g * BK; i < (g + 1) * BK; i++) {
+          SpikeUnrollFrom(i, g * BK, (g + 1) * BK) {
             if (i != kk) a[i] = SpikeMinus(a[i], i < kk ? lower : tg, w[i]);
           }
         }
@@ -232,6 +231,57 @@ __device__ static inline void SpikeTileMMA(SpikeArith (&c)[4], const SpikeArith 
   for (int i = 0; i < 4; i++) c[i] = SpikeArith(re[i], im[i]);
 }
 #endif
+
+/* Two neighbours in shared memory */
+__device__ static inline void SpikePair(const double *p, SpikeArith &a, SpikeArith &b)
+{
+#if !defined(PETSC_USE_COMPLEX)
+  const double2 v = *(const double2 *)p;
+
+  a = v.x;
+  b = v.y;
+#else
+  a = p[0];
+  b = p[1];
+#endif
+}
+
+__device__ static inline void SpikePair(const float *p, SpikeArith &a, SpikeArith &b)
+{
+  const float2 v = *(const float2 *)p;
+
+  a = (double)v.x;
+  b = (double)v.y;
+}
+
+template <bool BF>
+__device__ static inline void SpikePair(const SpikeNarrow<BF> *p, SpikeArith &a, SpikeArith &b)
+{
+#if !defined(PETSC_USE_COMPLEX)
+  const ushort2 v = *(const ushort2 *)p;
+
+  a = SpikeNarrowValue<BF>(v.x);
+  b = SpikeNarrowValue<BF>(v.y);
+#else
+  a = p[0];
+  b = p[1];
+#endif
+}
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename F>
+__device__ static inline void SpikePair(const thrust::complex<F> *p, SpikeArith &a, SpikeArith &b)
+{
+  a = SpikeArith(p[0].real(), p[0].imag());
+  b = SpikeArith(p[1].real(), p[1].imag());
+}
+#endif
+
+template <typename F>
+__device__ static inline void SpikePair(const F *p, SpikeArith (&b)[2])
+{
+  SpikePair(p, b[0], b[1]);
+}
 
 __device__ static inline double SpikeShuffle(double v, int lane)
 {

@@ -39,31 +39,6 @@ struct SpikeTileShape {
   static constexpr int H = (NB + 1) / 2, PLACES = 256 * NB;
 };
 
-__device__ static inline void SpikePair(const double *s, double (&b)[2])
-{
-  const double2 v = *(const double2 *)s;
-
-  b[0] = v.x;
-  b[1] = v.y;
-}
-
-__device__ static inline void SpikePair(const float *s, double (&b)[2])
-{
-  const float2 v = *(const float2 *)s;
-
-  b[0] = v.x;
-  b[1] = v.y;
-}
-
-template <bool BF>
-__device__ static inline void SpikePair(const SpikeNarrow<BF> *s, double (&b)[2])
-{
-  const ushort2 v = *(const ushort2 *)s;
-
-  b[0] = SpikeNarrowValue<BF>(v.x);
-  b[1] = SpikeNarrowValue<BF>(v.y);
-}
-
 /* Rows 16 h + g and 16 h + 8 + g of a column of blocks: x[2h][n], x[2h+1][n] += a b */
 template <int NB>
 __device__ static inline void SpikeBlockProduct(double (&x)[NB][NB][2], int h, int n, const double (&a)[4],
@@ -161,8 +136,9 @@ struct SpikePivotRange {
   <- inverse of the pivot of row 8 m + g, by one warp. Elimination and both inverses run together, 8 x 8 block after
   block; the diagonal block D_bb = L_b U_b is done as there, pivot after pivot, with its rows and columns from the lanes
   beside. Then, with  W_n = L_b^-1 D_bn  and  T_m = D_mb U_b^-1,
-    n > b:  D_mn -= T_m W_n (m != b),  D_bn <- U_b^-1 W_n      n < b:  D_mn -= T_m W_n (m > b),  D_bn <- W_n      D_mb
-                                                               <- -T_m (m < b),  -T_m L_b^-1 (m > b)
+    n > b:  D_mn -= T_m W_n (m != b),  D_bn <- U_b^-1 W_n
+    n < b:  D_mn -= T_m W_n (m > b),   D_bn <- W_n
+    D_mb <- -T_m (m < b),  -T_m L_b^-1 (m > b)
   so that blocks below hold L^-1 and above U^-1 in the end. Rows from T on have inverse pivots of one.
 
   Without EXACT pivots are taken as they are; false is returned if one was not good beyond doubt, and the tile is then
@@ -172,6 +148,65 @@ struct SpikePivotRange {
 */
 #define SPIKE_INVERT_LD   42 /* 10 mod 16: no bank conflicts */
 #define SPIKE_INVERT_WORK (8 * SPIKE_INVERT_LD)
+
+/*
+  The diagonal block b of that, D_bb = L_b U_b in x[e] = element (g, 2 q + e), pivot after pivot, up to row T of the
+  tile. Returns the inverse of the pivot of row g
+*/
+template <bool EXACT, bool WHOLE>
+__device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b, int T, int row0, int nrows,
+                                                          const SpikePivotPolicy &policy, const SpikePivotRange &limits,
+                                                          unsigned int &worst, SpikePivotState &st)
+{
+  const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+  double    inverse = 1.0;
+
+#pragma unroll(EXACT ? 1 : 8)
+  for (int kk = 0; kk < 8; kk++) {
+    const int k = 8 * b + kk;
+
+    if (WHOLE || k < T) {
+      const bool   odd = kk & 1;
+      const double y = odd ? x[1] : x[0], p = SpikeShuffle(y, 4 * kk + kk / 2), c = SpikeShuffle(y, 4 * g + kk / 2),
+                   v0 = SpikeShuffle(x[0], 4 * kk + q), v1 = SpikeShuffle(x[1], 4 * kk + q);
+      double s;
+
+      if (EXACT) {
+        const double i = SpikePivotInverse(p, row0 + k, nrows, policy, st);
+
+        s = c * i;
+        if (g == kk) inverse = i;
+      } else { /* 1 / p = i (1 + f) */
+        double i, f;
+
+        worst = max(worst, limits.distance(p));
+        asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(i) : "d"(p));
+        f = fma(-p, i, 1.0);
+        f = fma(f, f, f);
+        s = c * i;
+        s = fma(s, f, s);
+        if (g == kk) inverse = p;
+      }
+      if (g == kk) s = 0.0;
+      /* left of the pivot only the rows below it change */
+      if (g > kk || 2 * q > kk) x[0] = fma(-s, v0, x[0]);
+      if (g > kk || 2 * q + 1 > kk) x[1] = fma(-s, v1, x[1]);
+      if (q == kk / 2) {
+        if (odd) x[1] = -s;
+        else x[0] = -s;
+      }
+    }
+  }
+  if (!EXACT) { /* of the pivots of all rows, together */
+    const double p = inverse;
+    double       f;
+
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(p));
+    f       = fma(-p, inverse, 1.0);
+    inverse = fma(inverse, fma(f, f, f), inverse);
+  }
+  return inverse;
+}
 
 template <int NB, bool EXACT>
 __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T,
@@ -184,57 +219,15 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
   unsigned int  worst = 0;
 
   SpikeUnroll(b, NB) {
-    double x[2], own[2], w[NB][2], r[NB][2], t[NB + 1][2], minus[2], lower[2], a[4], inverse = 1.0;
+    double x[2], own[2], w[NB][2], r[NB][2], t[NB + 1][2], minus[2], lower[2], a[4], inverse;
 
     __syncwarp();
     SpikeUnroll(n, NB)
       if (n != b) *(double2 *)(put + 8 * n) = make_double2(d[b][n][0], d[b][n][1]);
-    x[0] = d[b][b][0];
-    x[1] = d[b][b][1];
-#pragma unroll(EXACT ? 1 : 8)
-    for (int kk = 0; kk < 8; kk++) {
-      const int k = 8 * b + kk;
-
-      if (b < NB - 1 || k < T) {
-        const bool   odd = kk & 1;
-        const double y = odd ? x[1] : x[0], p = SpikeShuffle(y, 4 * kk + kk / 2), c = SpikeShuffle(y, 4 * g + kk / 2),
-                     v0 = SpikeShuffle(x[0], 4 * kk + q), v1 = SpikeShuffle(x[1], 4 * kk + q);
-        double s;
-
-        if (EXACT) {
-          const double i = SpikePivotInverse(p, row0 + k, nrows, policy, st);
-
-          s = c * i;
-          if (g == kk) inverse = i;
-        } else { /* 1 / p = i (1 + f) */
-          double i, f;
-
-          worst = max(worst, limits.distance(p));
-          asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(i) : "d"(p));
-          f = fma(-p, i, 1.0);
-          f = fma(f, f, f);
-          s = c * i;
-          s = fma(s, f, s);
-          if (g == kk) inverse = p;
-        }
-        if (g == kk) s = 0.0;
-        /* left of the pivot only the rows below it change */
-        if (g > kk || 2 * q > kk) x[0] = fma(-s, v0, x[0]);
-        if (g > kk || 2 * q + 1 > kk) x[1] = fma(-s, v1, x[1]);
-        if (q == kk / 2) {
-          if (odd) x[1] = -s;
-          else x[0] = -s;
-        }
-      }
-    }
-    if (!EXACT) { /* of the pivots of all rows, together */
-      const double p = inverse;
-      double       f;
-
-      asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(p));
-      f       = fma(-p, inverse, 1.0);
-      inverse = fma(inverse, fma(f, f, f), inverse);
-    }
+    x[0]    = d[b][b][0];
+    x[1]    = d[b][b][1];
+    inverse = b < NB - 1 ? SpikeBlockInvert<EXACT, true>(x, b, T, row0, nrows, policy, limits, worst, st)
+                         : SpikeBlockInvert<EXACT, false>(x, b, T, row0, nrows, policy, limits, worst, st);
     mine[b] = inverse;
     SpikeUnroll(e, 2) {
       own[e]     = 2 * q + e > g ? x[e] * inverse : 2 * q + e == g ? inverse : x[e];
@@ -297,9 +290,8 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
       if (n != b) {
         SpikeUnroll(e, 2) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
       }
-      /* the next diagonal block first */
-#pragma unroll
-    for (int i = 1; i < NB; i++)
+    /* the next diagonal block first */
+    SpikeUnrollFrom(i, 1, NB)
       SpikeUnroll(o, H) {
         const int n = (b + i) % NB, h = ((b + 1) / 2 + o) % H;
 

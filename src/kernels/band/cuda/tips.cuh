@@ -69,51 +69,6 @@ __device__ static inline unsigned SpikeWarpMaxUnsigned(unsigned v)
 #endif
 }
 
-/* Two neighbours in shared memory */
-__device__ static inline void SpikePair(const double *p, SpikeArith &a, SpikeArith &b)
-{
-#if !defined(PETSC_USE_COMPLEX)
-  const double2 v = *(const double2 *)p;
-
-  a = v.x;
-  b = v.y;
-#else
-  a    = p[0];
-  b    = p[1];
-#endif
-}
-
-__device__ static inline void SpikePair(const float *p, SpikeArith &a, SpikeArith &b)
-{
-  const float2 v = *(const float2 *)p;
-
-  a = (double)v.x;
-  b = (double)v.y;
-}
-
-template <bool BF>
-__device__ static inline void SpikePair(const SpikeNarrow<BF> *p, SpikeArith &a, SpikeArith &b)
-{
-#if !defined(PETSC_USE_COMPLEX)
-  const ushort2 v = *(const ushort2 *)p;
-
-  a = SpikeNarrowValue<BF>(v.x);
-  b = SpikeNarrowValue<BF>(v.y);
-#else
-  a    = p[0];
-  b    = p[1];
-#endif
-}
-
-#if defined(PETSC_USE_COMPLEX)
-template <typename F>
-__device__ static inline void SpikePair(const thrust::complex<F> *p, SpikeArith &a, SpikeArith &b)
-{
-  a = SpikeArith(p[0].real(), p[0].imag());
-  b = SpikeArith(p[1].real(), p[1].imag());
-}
-#endif
-
 template <typename S>
 __device__ static inline void SpikePairPut(S *p, SpikeArith a, SpikeArith b)
 {

@@ -15,8 +15,8 @@
 
   With the row blocks Y_j of Y = L^-1 [C; 0] and Z_j of Z = [I 0] U^-1 (its first ku rows) the tip of the left spike is
 
-      Wt = [I 0] U^-1 L^-1 [C; 0] = sum_j Z_j Y_j,   Y_j = L_jj^-1 (C_j - sum_i L_j,j-i Y_j-i),   Z_j = (I_j - sum_i
-                                                     Z_j-i U_j-i,j) U_jj^-1
+      Wt = [I 0] U^-1 L^-1 [C; 0] = sum_j Z_j Y_j
+      Y_j = L_jj^-1 (C_j - sum_i L_j,j-i Y_j-i),   Z_j = (I_j - sum_i Z_j-i U_j-i,j) U_jj^-1
 
   One pass over the rows, two recurrences side by side, and no row is kept. The sum ends where its terms have fallen
   below rounding, the pass where W has fallen to the tolerance too; W_j is taken to fall as Y_j / U_jj does, which no
@@ -385,8 +385,7 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
 
     SpikeStripEach<NB>(rhs, [&](SpikeArith &x, int m, int k, int e) {
       x = 0.0;
-#pragma unroll
-      for (int i = 0; i <= Q; i++)
+      SpikeUnroll(i, Q + 1)
         if (j == J - 1 - i) x = rows[i][m][k][e];
     });
     tiles.backward(j, J - 1 - j, rhs, v);
