@@ -59,8 +59,8 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
   `PCFactorSetShiftAmount()` are the setters of the levels, the ordering and the pivots. Levels are levels of blocks; 0,
   the default, keeps the pattern of the matrix. An ordering orders rows and columns alike. The zero pivot tolerance and
   the shift amount are fractions of the infinity norm of what is factored, and so do not depend on its units; those of
-  `PCILU` are absolute. The defaults are 100 times machine epsilon, and `PETSC_DECIDE`: the square root of the rounding
-  of the factors. Pivots are those inside of diagonal blocks, with row exchanges.
+  `PCILU` are absolute. The defaults are 100 times machine epsilon, and `PETSC_DECIDE`: 1e-3, or the square root of the
+  rounding of the factors where that is larger. Pivots are those inside of diagonal blocks, with row exchanges.
 
   A zero pivot is boosted: it alone is replaced by one of the shift amount, and the factorization goes on. The view,
   `PCBlockILUInfo` and -info have the number of boosted pivots. Where there are some, the factors are those of another

@@ -178,9 +178,7 @@ static PetscErrorCode PCBlockILUReduceStats_Private(PC pc, Mat A, SpikeBlockFill
 static PetscErrorCode PCBlockILUNumeric_Private(PC pc, Mat A, SpikeBlockFillStats *st, SpikePivot *pivot)
 {
   PC_BlockILU    *s      = (PC_BlockILU *)pc->data;
-  const PetscReal amount = s->shiftamount == (PetscReal)PETSC_DECIDE
-                           ? PetscSqrtReal(SpikePrecisionEpsilon(s->precision))
-                           : s->shiftamount;
+  const PetscReal amount = PCFactoredShift_Private((const PC_Factored *)s, SpikePrecisionEpsilon(s->precision));
   PetscMPIInt     size;
   BlockILUMat     m;
 
@@ -190,7 +188,7 @@ static PetscErrorCode PCBlockILUNumeric_Private(PC pc, Mat A, SpikeBlockFillStat
   pivot->badrow   = -1;
   pivot->relative = (PetscBool)(size == 1);
   pivot->tol      = s->zeropivot;
-  pivot->boost    = s->shifttype == (PetscInt)MAT_SHIFT_NONE ? 0.0 : amount;
+  pivot->boost    = s->shifttype == MAT_SHIFT_NONE ? 0.0 : amount;
   PetscCall(PetscLogEventBegin(PC_BlockILU_Factor, pc, 0, 0, 0));
   PetscCall(PCBlockILUGetCSR_Private(A, s->b.k->memtype, &m));
   PetscCall((*s->b.k->begin)(&s->b));

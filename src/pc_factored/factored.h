@@ -51,6 +51,18 @@ PETSC_INTERN PetscErrorCode PCFactoredApply_Private(PC, PetscMemType, PCFactored
 PETSC_INTERN PetscErrorCode PCFactoredMatApply_Private(PC, PetscMemType, PCFactoredSolve, PetscBool trans, Mat, Mat);
 PETSC_INTERN PetscErrorCode PCFactoredComposeMethods_Private(PC, const char prefix[], PetscBool compose);
 
+/*
+  Magnitude of boosted pivots, as a fraction of the norm; epsilon: rounding of the factors. A direct solver with steps
+  of refinement takes the root of epsilon, the least change. For an iterative method that changes little more by 1e-3:
+  it needs about as many iterations, but M^-1 is smaller by orders, and so are the rounding errors of applying it
+  (benchmarks/results/survey.txt).
+*/
+static inline PetscReal PCFactoredShift_Private(const PC_Factored *f, PetscReal epsilon)
+{
+  if (f->shiftamount != (PetscReal)PETSC_DECIDE) return f->shiftamount;
+  return PetscMax((PetscReal)1e-3, PetscSqrtReal(epsilon));
+}
+
 /* Whether kernels of a backend can work on memory of this type as it is; a host backend is given the host's only */
 static inline PetscBool PCFactoredIsHere_Private(PetscMemType backend, PetscMemType memtype)
 {

@@ -110,8 +110,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()` and `PCFactorSetMatOrderingType()` are
   the setters of pivots and of the ordering. The zero pivot tolerance and the shift amount are fractions of the infinity
   norm of the matrix, and so do not depend on its units; those of `PCLU` are absolute. The defaults are 100 times
-  machine epsilon, and `PETSC_DECIDE`: the square root of the rounding of the factors. A missing diagonal entry is a
-  zero like others.
+  machine epsilon, and `PETSC_DECIDE`: 1e-3, or the square root of the rounding of the factors where that is larger. A
+  missing diagonal entry is a zero like others.
 
   A zero pivot is boosted: it alone is replaced by one of the shift amount, and the factorization goes on. The view,
   `PCSpikeInfo` and -info have the number of boosted pivots. Where there are some, the factors are those of another

@@ -291,14 +291,13 @@ typedef struct {
 */
 static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeFillStats *st, PCSpikePivots *pv)
 {
-  PC_Spike         *s      = (PC_Spike *)pc->data;
-  SpikeBand        *b      = &s->band;
-  const PetscReal   amount = s->shiftamount == (PetscReal)PETSC_DECIDE
-                             ? PetscSqrtReal(SpikePrecisionEpsilon(b->precision))
-                             : s->shiftamount;
-  const PetscReal   scale  = late || !(st->norm > 0.0) ? 1.0 : st->norm;
-  const PetscBool   tips   = (PetscBool)(b->coupled && (!SpikeFaulty(SPIKE_FAULT_STALE_TIPS) || !pc->setupcalled));
-  const SpikeEvents events = {PC_Spike_Factor, PC_Spike_Tips};
+  PC_Spike         *s       = (PC_Spike *)pc->data;
+  SpikeBand        *b       = &s->band;
+  const PetscReal   epsilon = SpikePrecisionEpsilon(b->precision);
+  const PetscReal   amount  = PCFactoredShift_Private((const PC_Factored *)s, epsilon);
+  const PetscReal   scale   = late || !(st->norm > 0.0) ? 1.0 : st->norm;
+  const PetscBool   tips    = (PetscBool)(b->coupled && (!SpikeFaulty(SPIKE_FAULT_STALE_TIPS) || !pc->setupcalled));
+  const SpikeEvents events  = {PC_Spike_Factor, PC_Spike_Tips};
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(pv, sizeof(*pv)));
@@ -308,7 +307,8 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
   pv->reduced.tol        = s->zeropivot;
   pv->reduced.badrow     = -1;
   pv->corner             = pv->partition;
-  pv->corner.boost       = amount * scale;
+  /* tips are those of the matrix as it is: the least change */
+  pv->corner.boost = (s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(epsilon) : amount) * scale;
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE) {
     pv->partition.boost = amount * scale;
     pv->reduced.boost   = amount;
