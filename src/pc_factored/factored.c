@@ -75,7 +75,7 @@ PetscErrorCode PCFactoredBegin_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* There are factors, and so many pivots of this rank were boosted for them */
+/* There are factors; nboost pivots of this rank were boosted for them */
 PetscErrorCode PCFactoredBoosted_Private(PC pc, PetscInt nboost)
 {
   PC_Factored *f = (PC_Factored *)pc->data;

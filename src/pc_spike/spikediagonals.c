@@ -51,8 +51,8 @@ static PetscErrorCode PCSpikeDIAExpectFalloff_Private(PC pc, const SpikeDIA *dia
 }
 
 /*
-  From sums along diagonals, over all ranks: the half-bandwidths, the nonzeros of the fullest row, and the fourth number
-  of scan(); weight: [count] sums of this rank
+  From sums along diagonals, over all ranks: the half-bandwidths, then fullest[0] and fullest[1] of scan(). weight:
+  [count] sums of this rank
 */
 PetscErrorCode PCSpikeDIAMeasure_Private(PC pc, const SpikeDIA *dia, PetscInt full[4], PetscReal *weight)
 {

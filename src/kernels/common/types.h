@@ -39,7 +39,7 @@ static inline double SpikePrecisionLeast(PetscSpikePrecision p)
 /*
   A piece of the matrix in CSR. Entry k of row i, ai[i] <= k < ai[i+1], is in column
   j = (colmap ? colmap[aj[k]] : aj[k]) + shift, counted from the first row of the rank: columns j < 0 belong to the rank
-  before, j >= n to the rank behind.
+  before, j >= n to the rank after.
 */
 typedef struct {
   const PetscInt    *ai, *aj;

@@ -294,7 +294,7 @@ BZ_FUNCTION void BZ(upper)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f
 }
 
   #if BS < 5 || BS > 7
-/* w <- (D + U)^-T w, by rows of U: a row that is final goes to those behind it */
+/* w <- (D + U)^-T w, by rows of U: a row that is final goes to the rows after it */
 BZ_FUNCTION void BZ(lowert)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f, PetscBool conj, PetscInt nrhs, E *w,
                             PetscCount ldw)
 {

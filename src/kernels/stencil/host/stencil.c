@@ -3,7 +3,7 @@
 #include "kernels/stencil/stencil.h"
 #include "kernels/common/host/isa.h"
 
-/* Whether points of line j, k reach one that exists by offset s, but for the clipping along the line */
+/* Whether points of line j, k reach one that exists by offset s; the clipping along the line is not looked at */
 static inline PetscBool SpikeStencilReaches(const SpikeStencil *S, PetscInt s, PetscInt j, PetscInt k)
 {
   const PetscInt *o = S->offset + 3 * s;
