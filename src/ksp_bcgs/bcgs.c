@@ -131,10 +131,9 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
   returns a wrong solution.
 
 .seealso: [](ch_ksp), `KSPBCGS`, `KSPBCGSL`, `KSPCGFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPSetPCSide()`,
-`KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
-          `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`,
-          `KSPFusedSetPersistent()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`,
-          `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+`KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
+`KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`,
+`KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_BCGSFused(KSP ksp)
 {

@@ -454,10 +454,10 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   `KSPBCGSFUSED`. The solution and the residual of smoothing lag by one iteration while nobody looks at them.
 
 .seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`,
-`KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`,
-          `KSPIDRFusedSetFlexible()`, `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`,
-          `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`,
-          `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+`KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`, `KSPIDRFusedSetFlexible()`,
+`KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
+`KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`,
+`KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_IDRFused(KSP ksp)
 {

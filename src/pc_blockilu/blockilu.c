@@ -77,8 +77,8 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
 
 .seealso: [](ch_ksp), `PCILU`, `PCBJACOBI`, `PCASM`, `PCSPIKE`, `MATBAIJ`, `MatSetBlockSize()`,
 `PCBlockILUSetBlockSize()`, `PCBlockILUSetLocalSubdomains()`, `PCFactorSetLevels()`, `PCBlockILUSetComplete()`,
-          `PCFactorSetMatOrderingType()`, `PCBlockILUSetMulticolor()`, `PCFactorSetZeroPivot()`,
-          `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCBlockILUSetPrecision()`, `PCBlockILUGetInfo()`
+`PCFactorSetMatOrderingType()`, `PCBlockILUSetMulticolor()`, `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`,
+`PCFactorSetShiftAmount()`, `PCBlockILUSetPrecision()`, `PCBlockILUGetInfo()`
 M*/
 PetscErrorCode PCCreate_BlockILU(PC pc)
 {

@@ -132,10 +132,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   (2012).
 
 .seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `KSPSetPCSide()`, `KSPFGMRES`,
-`PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
-          `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`,
-          `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`,
-          `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`
+`PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`, `PCSpikeSetWindowTolerance()`,
+`PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`,
+`PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`,
+`PCSpikeGetInfo()`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {
