@@ -368,14 +368,14 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
 
   make              the library (builds PETSc first when PETSC_DIR is not set: 10 minutes, once)
   make demo         three real problems, SPIKE beside PETSc's own preconditioners
-  make check        all tests but those of tests/device.sh; with SANITIZE=1 also without tests/faults.sh
+  make check        all tests except tests/device.sh; with SANITIZE=1 also without tests/faults.sh
   make checkdevice  those that a PETSc with CUDA changes on a machine without a GPU
   make test         tests in PETSc's form; gs='spike_*' chooses those of the files tests/spike_*.c, gs=view all with
                     "view" in their name
   make testprograms builds what the tests run; kernel tests are then in <PETSC_ARCH>/bin/tests/kernels
   make programs     builds tutorials and benchmarks in <PETSC_ARCH>/bin
   make bench        all benchmarks; name=band for one, args="..." for its options
-  make gpucheck     all tests but those of tests/loading.sh, on a machine with a GPU; record in benchmarks/results
+  make gpucheck     all tests except tests/loading.sh, on a machine with a GPU; record in benchmarks/results
   make gpusanitize  compute-sanitizer on the small kernel tests, likewise
   make checkevidence says whether the record of gpucheck fits the sources
   make install      prefix=/usr/local DESTDIR=
