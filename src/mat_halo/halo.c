@@ -229,7 +229,7 @@ static PetscErrorCode MatHaloPost_Private(MatHalo *h, PetscInt group, PetscBool 
 {
   PetscFunctionBegin;
   for (int sends = 0; sends < 2; sends++) {
-    const PetscBool from = (PetscBool)(sends == (int)back); /* numbers of ghost[] */
+    const PetscBool from = (PetscBool)(sends == (int)back); /* messages in ghost[] */
 
     for (PetscMPIInt k = 0; k < (from ? h->nrecv : h->nsend); k++)
       if ((from ? h->recvgroup : h->sendgroup)[k] == group)

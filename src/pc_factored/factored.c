@@ -129,7 +129,7 @@ PetscErrorCode PCFactoredGetFailText_Private(PC pc, char text[], size_t length)
 }
 
 /*
-  Without factors (they did not fit, or the matrix had values that are not numbers: known to all ranks) nothing is done;
+  Without factors (they did not fit, or the matrix had an infinity or a NaN: known to all ranks) nothing is done;
   a rank whose own factors failed takes part in what ranks exchange and then marks its result
 */
 PetscErrorCode PCFactoredApply_Private(PC pc, PetscMemType backend, PCFactoredSolve solve, PetscBool trans, Vec x,

@@ -13,8 +13,8 @@
 typedef struct _n_SpikeBlockKernels SpikeBlockKernels;
 
 /*
-  Numbers are real or complex as PetscScalar is; their precision is an argument of each call,
-  PETSC_SPIKE_PRECISION_DOUBLE or _SINGLE, and `void *` points to such numbers. Vectors that meet factors are
+  Values are real or complex as PetscScalar is; their precision is an argument of each call,
+  PETSC_SPIKE_PRECISION_DOUBLE or _SINGLE, and `void *` points to such values. Vectors that meet factors are
   PetscScalar. Pointers are to the backend's memory unless a comment says otherwise. Offsets are 64-bit. Everything is
   deterministic: two runs give the same bits, and a task has the same bits whatever other tasks are in the batch.
 
@@ -113,7 +113,7 @@ typedef struct {
 } SpikeBlockPattern;
 
 /*
-  The matrix in CSR, in the backend's memory: of numbers (bs = 1), or of column-major blocks of the factors' size (bs is
+  The matrix in CSR, in the backend's memory: of scalars (bs = 1), or of column-major blocks of the factors' size (bs is
   that size)
 */
 typedef struct {

@@ -60,7 +60,7 @@ typedef struct {
   PetscBool relative;
 } SpikePivot;
 
-/* A message between neighbouring ranks: nrhs columns of n numbers, ld apart, in the backend's memory */
+/* A message between neighbouring ranks: nrhs columns of n values, ld apart, in the backend's memory */
 typedef struct {
   PetscMPIInt  peer;
   PetscBool    send;

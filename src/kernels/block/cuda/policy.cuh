@@ -200,7 +200,7 @@ __host__ __device__ static constexpr int SpikeBlockDotAhead(int sums, SpikeBlock
 
 /*
   WIDE and VECTOR: block rows of a warp, so that there are four waves or more of two thread blocks a multiprocessor.
-  VECTOR: at least so many that 512 bytes of blocks lie side by side
+  VECTOR: at least as many as make 512 bytes of blocks
 */
 static inline PetscInt SpikeBlockWarpRows(SpikeBlockKind kind, PetscInt rows, PetscInt bs, PetscInt size,
                                           PetscInt multiprocessors)

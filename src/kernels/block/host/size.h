@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  size.h: operations on blocks of BS x BS numbers, of any size where BS is 0; sizes.h includes it for each BS. The
+  size.h: operations on blocks of BS x BS elements, of any size where BS is 0; sizes.h includes it for each BS. The
   preprocessor chooses the tiles of a size, so that each function is compiled with those alone: with all of them it
   takes minutes.
 */

@@ -122,7 +122,7 @@ SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int mo
 }
 
 /*
-  y_j <- y_j +- sum over r < M of A_rj x_r, j < K: x comes as vectors, zero where the last one has numbers of the one
+  y_j <- y_j +- sum over r < M of A_rj x_r, j < K: x comes as vectors, zero where the last one has elements of the one
   before it
 */
 SPIKE_INLINE void BT(expand)(const int NV, const int M, const E *x, BT(v) xv[])

@@ -16,7 +16,9 @@ typedef struct {
   bool pools;       /* cudaMallocAsync() works                                                    */
 } SpikeDevice;
 
-/* The current device; the struct stays where it is. An error below compute capability 8.0, where barriers are missing */
+/*
+  The current device; the struct stays where it is. An error below compute capability 8.0, where barriers are missing
+*/
 PETSC_INTERN PetscErrorCode SpikeDeviceGet(const SpikeDevice **);
 
 /*

@@ -27,7 +27,7 @@ typedef struct {
   By diagonals: val[d ld + i] = A(i, i + offset[d]), 0 where A has no entry; places of columns outside of A are not read
 */
 typedef struct {
-  /* rows, and columns; the rows of a product, all of them but where some have columns of other ranks */
+  /* rows, and columns; begin, end: the rows of a product, all of them unless some have columns of other ranks */
   PetscInt     n, begin, end;
   int          T, count;
   PetscInt64   ld;

@@ -71,7 +71,7 @@ __device__ static __forceinline__ void SpikeTriChunk(const PetscScalar *from, Pe
 #define SPIKE_TRI_SEPARATOR (1ull << 62)
 
 /*
-  The first bad number u of a thread: its row and magnitude. Separators count after all other rows, whose bad numbers
+  The first bad divisor u of a thread: its row and magnitude. Separators count after all other rows, whose bad divisors
   make them bad
 */
 struct SpikeTriBad {
