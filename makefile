@@ -335,7 +335,7 @@ install: $(so)
 	@install -m 644 include/petscspike.h '$(DESTDIR)$(prefix)/include/'
 	@install -m 644 LICENSE $(wildcard README.md CITATION.cff) '$(DESTDIR)$(prefix)/share/$(NAME)/'
 	@printf '%s\n' 'prefix=$(prefix)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' 'Name: $(NAME)' \
-	  'Description: SPIKE preconditioners for PETSc' 'Version: $(VERSION)' \
+	  'Description: Solvers for PETSc that use structure' 'Version: $(VERSION)' \
 	  'Requires.private: petsc >= 3.26, petsc < 3.27' \
 	  'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -l$(NAME)' >'$(DESTDIR)$(prefix)/lib/pkgconfig/$(NAME).pc'
 	@printf '%s\n' '# Loads $(NAME) into any PETSc application: -options_file $(prefix)/share/$(NAME)/$(NAME).options' \
@@ -364,25 +364,29 @@ clean:
 	@for f in */flags */sanitize/flags; do [ ! -f "$$f" ] || { echo "removing $${f%/flags}"; rm -rf "$${f%/flags}"; }; done
 
 define HELP
-petscspike $(VERSION): SPIKE preconditioners as a plugin for PETSc 3.26
+petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
 
   make              the library (builds PETSc first when PETSC_DIR is not set: 10 minutes, once)
   make demo         three real problems, SPIKE beside PETSc's own preconditioners
-  make check        all tests
+  make check        all tests except tests/device.sh; with SANITIZE=1 also without tests/faults.sh
   make checkdevice  those that a PETSc with CUDA changes on a machine without a GPU
-  make test         PETSc's test blocks only; gs=PATTERN chooses some
+  make test         tests in PETSc's form; gs='spike_*' chooses those of the files tests/spike_*.c, gs=view all with
+                    "view" in their name
+  make testprograms builds what the tests run; kernel tests are then in <PETSC_ARCH>/bin/tests/kernels
+  make programs     builds tutorials and benchmarks in <PETSC_ARCH>/bin
   make bench        all benchmarks; name=band for one, args="..." for its options
-  make gpucheck     all tests on a machine with a GPU, and the record of it in benchmarks/results
+  make gpucheck     all tests except tests/loading.sh, on a machine with a GPU; record in benchmarks/results
   make gpusanitize  compute-sanitizer on the small kernel tests, likewise
+  make checkevidence says whether the record of gpucheck fits the sources
   make install      prefix=/usr/local DESTDIR=
   make bundle       one archive to run on a machine without PETSc
   make info         PETSC_DIR=, PETSC_ARCH=, SPIKE_LIB= (with make -s: nothing else)
-  make format       clang-format on all sources; checkformat only looks
+  make format       clang-format on all sources; checkformat only looks, at includes and documents too
   make variants     compiles everything for complex, single and 64-bit PETScs, without building one
   make clean        removes what was built here
 
   PETSC_DIR, PETSC_ARCH   a PETSc 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
-  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, nocuda (with commas)
+  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, nocuda, nopython (with commas)
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code
   SPIKE_MATRICES=FOLDER   real matrices for tests that read them

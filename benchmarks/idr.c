@@ -289,12 +289,12 @@ static PetscErrorCode Dots(Mat A, PetscInt n, PetscReal bandwidth, FILE *csv)
 typedef struct {
   const char          *name;
   SpikeKrylovBasisStep step;       /* SPIKE_KRYLOV_NBASISSTEPS: a product, with m > 0 and DOTS over m columns */
-  PetscInt             m, m2;      /* columns; of a COMBINE behind it, or -1 */
+  PetscInt             m, m2;      /* columns; of a COMBINE after it, or -1 */
   PetscBool            z, q, over; /* over: y is r */
   PetscReal            words;      /* a row */
 } Kernel;
 
-/* Places in v[], behind eight columns each of A and B */
+/* Places in v[], after eight columns each of A and B */
 enum {
   X = 16,
   Y,
@@ -306,7 +306,7 @@ enum {
   NVECTORS
 };
 
-/* Seconds of one of many that are enqueued one behind the other; factors are 0, and vectors stay what they are */
+/* Seconds of one of many that are enqueued one after the other; factors are 0, and vectors stay what they are */
 static PetscErrorCode TimeKernel(SpikeKrylov *state, const void *copy, Mat A, Vec vecs[], PetscScalar *v[], PetscInt n,
                                  const Kernel *k, PetscReal *best)
 {
@@ -442,7 +442,7 @@ static PetscBool FindEvents(Events *e)
 }
 
 /*
-  g -= G c and u -= U c, 10 times in a graph: in one kernel, in two one behind the other, in two side by side. Seconds
+  g -= G c and u -= U c, 10 times in a graph: in one kernel, in two one after the other, in two side by side. Seconds
   of one such pair
 */
 static PetscErrorCode TimeBranches(SpikeKrylov state[2], const Events *events, const SpikeKrylovBasis *both, int way,

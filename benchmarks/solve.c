@@ -264,7 +264,7 @@ int main(int argc, char **argv)
   }
   while (PetscSpikePrecisions[nprecisions]) nprecisions++;
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-precisions", wanted, &nwanted, &set));
-  for (PetscInt p = 0; p < nprecisions - 2; p++) { /* behind the names stand that of the type and the prefix */
+  for (PetscInt p = 0; p < nprecisions - 2; p++) { /* after the names stand that of the type and the prefix */
     PetscBool want = (PetscBool)!set;
 
     for (PetscInt w = 0; w < nwanted && !want; w++)

@@ -209,7 +209,8 @@ PETSC_EXTERN const char *const KSPFusedSpMVTypes[];
   KSPFusedPersistentType - Whether a fused Krylov method iterates in one kernel that stays on the device
 
   Values:
-+ `KSP_FUSED_PERSISTENT_AUTO` - where it can, and what an iteration moves fits in the second-level cache of the device
++ `KSP_FUSED_PERSISTENT_AUTO` - where it can, and what an iteration moves fits in three quarters of the device's L2
+                                cache
 . `KSP_FUSED_PERSISTENT_OFF`  - never
 - `KSP_FUSED_PERSISTENT_ON`   - where it can
 
@@ -310,9 +311,9 @@ typedef struct {
 
   Values:
 + `MAT_DIA_SCHEDULE_OVERLAP`  - all messages at once, and rows that need none of them meanwhile
-- `MAT_DIA_SCHEDULE_TWOPHASE` - first even ranks with the neighbour behind them, then with the one in front, and so on
-                                for neighbours further away: each rank has one partner at a time; interior rows during
-                                the first exchange
+- `MAT_DIA_SCHEDULE_TWOPHASE` - first even ranks with the rank after them, then with the rank before them, and so on for
+                                ranks further away: each rank has one partner at a time; interior rows are computed
+                                during the first exchange
 
   Level: intermediate
 

@@ -130,7 +130,7 @@ static PetscErrorCode TestCOO(const DiaCase *c, PetscInt place, const char where
     PetscCall(MatSetValuesCOO(M[k], v, ADD_VALUES));
   }
   PetscCall(DiaCompare(M[0], M[1], where));
-  if (c->m > 20 && c->offset[0] <= 0) { /* a single value behind it all */
+  if (c->m > 20 && c->offset[0] <= 0) { /* a single value after it all */
     PetscInt d = 0;
 
     while (!DiaHas(c, c->m / 2 + (c->m / 2) % 11 * 0 + ((c->m / 2) % 11 ? 0 : 1), d)) d++;
@@ -149,7 +149,7 @@ static PetscErrorCode TestCOO(const DiaCase *c, PetscInt place, const char where
 }
 
 /*
-  Blocks of values by columns, zeros that are not entries, indices to be ignored; before the first assembly and behind
+  Blocks of values by columns, zeros that are not entries, indices to be ignored; before the first assembly and after
   it
 */
 static PetscErrorCode TestOptions(void)

@@ -227,7 +227,7 @@ static PetscErrorCode TestOptionOrder(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* n x n by coordinates, tridiagonal but for the ends of the last rows; in both types */
+/* n x n by coordinates, tridiagonal except at the ends of the last rows; in both types */
 static PetscErrorCode COO(PetscInt n, PetscScalar factor, InsertMode mode, PetscBool preallocate, Mat M[2])
 {
   const MatType types[] = {SpikeTestDiaType(), MATAIJ};

@@ -7,7 +7,7 @@
 
 #include <petscsys.h>
 
-#define GUARD_BYTES  128 /* in front of each block and behind it; keeps the alignment */
+#define GUARD_BYTES  128 /* before each block and after it; keeps the alignment */
 #define GUARD_BLOCKS 4096
 
 typedef struct {

@@ -64,7 +64,7 @@ static PetscErrorCode MakeShell(Shell *shell, Mat *S)
 }
 
 /*
-  A dense matrix of A's columns with leading dimension nlocal + pad, where A's vectors are; what is behind its rows is
+  A dense matrix of A's columns with leading dimension nlocal + pad, where A's vectors are; what is after its rows is
   NaN
 */
 static PetscErrorCode DenseCreate(Mat A, PetscInt m, PetscInt pad, Mat *X)
@@ -155,7 +155,7 @@ static PetscErrorCode SolveSingle(const TestCase *t, KSP ksp, Mat B, PetscInt j,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Random guesses in X and X0. The first column has its solution to about the tolerance, but for rounding */
+/* Random guesses in X and X0. The first column has its solution to about the tolerance, up to rounding */
 static PetscErrorCode SetGuesses(Mat A, Mat B, Mat X, Mat X0)
 {
   PetscInt m;

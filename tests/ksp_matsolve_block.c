@@ -19,7 +19,7 @@ typedef enum {
 } TestKind;
 static const char *const TestKinds[] = {"random", "same", "scaled", "early", "guess", "negative", "null space"};
 
-/* A dense matrix of A's columns, where A's vectors are, with some rows behind those of the rank */
+/* A dense matrix of A's columns, where A's vectors are, with some rows after those of the rank */
 static PetscErrorCode DenseCreate(Mat A, PetscInt m, PetscInt pad, Mat *X)
 {
   PetscInt  nlocal, n;

@@ -330,7 +330,7 @@ static PetscErrorCode TestMatTypes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A singular Neumann problem: the last pivot is zero but for rounding and is boosted; the null space does the rest */
+/* A singular Neumann problem: the last pivot is zero up to rounding and is boosted; the null space does the rest */
 static PetscErrorCode TestNullSpace(void)
 {
   const PetscInt n = 60;

@@ -164,7 +164,7 @@ static PetscErrorCode TestBandwidth(void)
   PetscCall(PCFactorSetMatOrderingType(pc, size == 1 ? MATORDERINGRCM : "auto"));
   EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "-x_pc_spike_bandwidth", PCSetUp(pc));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
-  /* negative ones, but for the pair that means the matrix's own: the setter refuses, and the PC keeps what it had */
+  /* negative ones, except for the pair that means the matrix's own: the setter refuses, and the PC keeps what it had */
   PetscCall(PCSpikeSetBandwidth(pc, 1, 2));
   EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "-2,3", PCSpikeSetBandwidth(pc, -2, 3));
   EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "3,-2", PCSpikeSetBandwidth(pc, 3, -2));

@@ -45,7 +45,7 @@ static PetscErrorCode DenseSetRandom(Mat X, PetscInt seed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns of Y against PCApply() of those of X; X as it was, the slots behind the rows of Y still NaN */
+/* The columns of Y against PCApply() of those of X; X as it was, the slots after the rows of Y still NaN */
 static PetscErrorCode CheckColumns(PC pc, PetscBool trans, PetscInt ncols, PetscInt padx, PetscInt pady,
                                    const char where[])
 {

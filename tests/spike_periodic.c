@@ -6,7 +6,7 @@ static char help[] = "Periodic tridiagonal systems in PCSPIKE: found, solved, tr
 
 #define MAX_LINES 64
 
-/* Lines one behind the other: each a system with both corners, one of them or none, the zero ones stored */
+/* Lines one after the other: each a system with both corners, one of them or none, the zero ones stored */
 typedef enum {
   CORNERS_BOTH,
   CORNERS_UPPER,
@@ -535,7 +535,7 @@ static PetscErrorCode TestRefill(PetscInt nlines)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A singular system among others, boosted and not; a corner that is no number; good values behind both */
+/* A singular system among others, boosted and not; a corner that is no number; good values after both */
 static PetscErrorCode TestFailures(void)
 {
   Lines          c;

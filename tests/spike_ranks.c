@@ -83,7 +83,7 @@ static PetscErrorCode TestLayouts(void)
 }
 
 /*
-  Six partitions on one rank and the same six on all ranks: the same operator but for rounding; also in single precision
+  Six partitions on one rank and the same six on all ranks: the same operator up to rounding; also in single precision
   and with a narrower band
 */
 static PetscErrorCode TestSamePartitions(void)

@@ -318,7 +318,7 @@ static inline PetscErrorCode SpikeTestReference(PetscInt n, const PetscScalar *a
     for (PetscInt c = 0; c < ku; c++)
       for (PetscInt i = s - ku; i < s; i++) coupling[i + (kl + c) * n] = band[i + (s + c) * n];
     SpikeTestMultiplyAdd(n, t, n, 1.0, dinv, n, coupling, n, spikes, n);
-    /* rows 0..kl-1 of the tips: those before s, kl..t-1: those behind */
+    /* rows 0..kl-1 of the tips: those before s, kl..t-1: those after */
     for (PetscInt c = 0; c < t; c++)
       for (PetscInt i = 0; i < t; i++)
         T[i + c * t] = (i < kl) == (c < kl) ? (i == c ? 1.0 : 0.0) : spikes[s - kl + i + c * n];

@@ -8,7 +8,7 @@ static char help
 #include <petscspike.h>
 
 /*
-  I - r [1 -2 1] on each of nlines lines of n points, one behind the other: tridiagonal, with nothing between two lines.
+  I - r [1 -2 1] on each of nlines lines of n points, one after the other: tridiagonal, with nothing between two lines.
   A rank has whole lines
 */
 static PetscErrorCode LinesCreate(PetscInt nlines, PetscInt n, PetscReal r, const char prefix[], Mat *A, KSP *ksp)

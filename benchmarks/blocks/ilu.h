@@ -11,7 +11,7 @@
 #define MAXRHS      16
 
 /*
-  Copies of ntasks matrices on cubes, one behind the other in the same arrays; the matrix in blocks. On the host: bi,
+  Copies of ntasks matrices on cubes, one after the other in the same arrays; the matrix in blocks. On the host: bi,
   bj, ba, the same for all copies
 */
 typedef struct {

@@ -70,7 +70,7 @@ PetscErrorCode Download(Place *p, const void *from, size_t bytes, void *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The 7-point stencil on cubes of blocks, count of them one behind the other */
+/* The 7-point stencil on cubes of blocks, count of them one after the other */
 PetscErrorCode Stencil(PetscInt edge, PetscInt count, PetscInt **bi, PetscInt **bj)
 {
   const PetscInt rows = edge * edge * edge;

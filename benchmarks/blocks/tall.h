@@ -8,7 +8,7 @@
 #include "run.h"
 
 /*
-  Copies of tasks with two tall blocks, n x m, and a small one, m x m. Copies lie one behind the other, and tasks in
+  Copies of tasks with two tall blocks, n x m, and a small one, m x m. Copies lie one after the other, and tasks in
   them
 */
 typedef struct {

@@ -59,7 +59,7 @@ static inline PetscErrorCode ClockCapture(const Clock *c, Work work, void *ctx, 
 }
 
 /*
-  Medians, a copy: of calls one behind the other, which wait for the host where they are short, and, where graph is not
+  Medians, a copy: of calls one after the other, which wait for the host where they are short, and, where graph is not
   NULL, of a graph with all copies. restore() makes the input anew before each measurement; where what is enqueued has
   destroyed it (single), a measurement has each copy once, else as many rounds as make up 3 ms
 */

@@ -49,7 +49,7 @@ static inline PetscErrorCode MatDenseRestoreArray_Spike(Mat A, SpikeAccess acces
 
 /*
   The array of a vector in the memory of the kernels, between SpikeArrayGet() and SpikeArrayRestore(). A vector on the
-  host is copied to the device, and back where it is written: correct, not fast. -log_view shows both copies.
+  host is copied to the device, and back where it is written, which is slow: -log_view shows both copies.
 */
 typedef struct {
   Vec          v;

@@ -8,9 +8,9 @@
 #include "kernels/krylov/krylov.h"
 
 /*
-  Composed as "PetscSpikeGetEnqueue_C". It is asked anew before each solve: run() stays valid while `shape` stays, and
-  works with the values of the object's last setup. Work that was captured in a graph (capturable) stays valid while
-  `shape` stays too: new values lie in the same memory.
+  An object composes the function that fills this as "PetscSpikeGetEnqueue_C". The Krylov methods call it before each
+  solve. run() stays valid until `shape` changes, and works with the values of the object's last setup. So does a graph
+  that has captured it (capturable), because new values lie in the same memory.
 */
 typedef struct {
   /* of x and y, and the owner of the stream; the host has none                                  */
@@ -23,7 +23,7 @@ typedef struct {
   PetscBool capturable;
   /* changes with pointers, sizes and launches                                                */
   PetscObjectState shape;
-  /* changes with the numbers too                                                             */
+  /* changes with the values too */
   PetscObjectState values;
   /*
     a matrix by diagonals in memory of memtype, which others may multiply by in kernels of their own while shape stays;

@@ -25,8 +25,8 @@ static PetscErrorCode KSPFusedStart_BCGS(KSP ksp)
 
 /*
   Words of n that an iteration moves besides its two products and preconditioners. Plain: 4 + 2 + 3 + 2 + 7 = 18, three
-  reductions. Merged: 2 + 3 + 3 + 8 = 16, two reductions, with rho by recurrence and the norm in the reduction after;
-  the first iteration after a start has no p-update.
+  reductions; the first iteration after a start skips the update of p. Merged: 2 + 3 + 3 + 8 = 16, two reductions: rho
+  comes by recurrence, p is updated with x, and the norm joins the first reduction of the next iteration.
 */
 static PetscErrorCode KSPFusedHead_BCGS(KSP ksp)
 {
@@ -131,10 +131,9 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
   returns a wrong solution.
 
 .seealso: [](ch_ksp), `KSPBCGS`, `KSPBCGSL`, `KSPCGFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPSetPCSide()`,
-`KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
-          `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`,
-          `KSPFusedSetPersistent()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`,
-          `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+`KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
+`KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`,
+`KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_BCGSFused(KSP ksp)
 {

@@ -201,10 +201,9 @@ static PetscErrorCode KSPDestroy_CGFused(KSP ksp)
   the first residual is `KSP_DIVERGED_BREAKDOWN`, which `KSPCG` calls converged.
 
 .seealso: [](ch_ksp), `KSPCG`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPFusedSetReductions()`,
-`KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`,
-          `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`, `KSPFusedSetGraph()`, `KSPFusedSetPersistent()`,
-          `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPSetConvergedNegativeCurvature()`, `KSPCGSetType()`,
-          `KSPMatSolve()`, `KSPFusedSetMatSolveType()`
+`KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedSetLockstep()`, `KSPFusedSetSpMVType()`,
+`KSPFusedSetGraph()`, `KSPFusedSetPersistent()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`,
+`KSPSetConvergedNegativeCurvature()`, `KSPCGSetType()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`
 M*/
 PetscErrorCode KSPCreate_CGFused(KSP ksp)
 {

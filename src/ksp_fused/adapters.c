@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* adapters.c: what is known about PETSc's own types. No other file of the fused methods names one */
+/*
+  adapters.c: what is known about types of Mat and PC, PETSc's and ours. No other file of the fused methods names one
+*/
 #include "adapters.h"
 
 #define KSP_FUSED_SCALE_LEAST 131072 /* rows of a rank */

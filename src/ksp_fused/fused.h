@@ -24,8 +24,8 @@
 
   Steps. A step is one pass over vectors, with its inner products (list: kernels/krylov/scalars.h, formulas:
   kernels/krylov/steps.h). KSPFusedStep() gets the arrays and asks the backend to enqueue the step. On one rank with a
-  device the sums and the recurrence stay on the device. Elsewhere the sums go over the ranks in one reduction and the
-  host makes the recurrence. A method never reads a scalar: what it launches depends on iteration counts alone, and
+  device the sums and the recurrence stay on the device. Elsewhere one reduction sums over the ranks, and the host
+  makes the recurrence. A method never reads a scalar: what it launches depends on iteration counts alone, and
   those are the same on all ranks.
 
   Operations. A method calls KSPFusedStep(), KSPFusedMult() and so on, which call f->ops. There are two tables:
@@ -43,11 +43,11 @@
   functions replace them where no backend has such vectors, or s is more than the backend takes.
 
   The loop. The host reads posts (iteration, norm, reason) in lockstep, or one iteration late. Both give the same bits:
-  a step does nothing once a reason is set. The host waits where the iteration in flight may be the last, because a
-  product too many may cost more than the wait. Each post goes through history, monitors and test of the KSP. The reason
-  RESTART asks for a new start from the true residual; it is granted once an iteration was completed since the last
-  start. Where a test of PETSc's or ours has converged, the true residual has to confirm it: fusedtruth.h. Where it does
-  not, the method starts again from it, as long as that halves by how much it is too large.
+  a step does nothing once a reason is set. The host does not launch ahead where the running iteration may be the last:
+  a useless product may cost more than the wait. Each post goes through history, monitors and test of the KSP. The
+  reason RESTART asks for a new start from the true residual; it is granted once an iteration was completed since the
+  last start. Where a test of PETSc's or ours has converged, the true residual has to confirm it: fusedtruth.h. Where it
+  does not, the method starts again from it, as long as that halves by how much it is too large.
 
   State is kept from solve to solve. Each solve compares what the state was made for, and makes anew what differs.
 */
@@ -77,7 +77,7 @@ typedef struct {
   PetscErrorCode (*replace)(KSP);
   /* the method works by KSPFusedBasisStep() */
   PetscBool basis;
-  /* or NULL. x and work[0] may lag: settle() brings them to the last iteration */
+  /* or NULL. Updates of x and work[0] may be late: settle() brings them to the last iteration */
   PetscErrorCode (*settle)(KSP);
   /* or NULL. Prepares another attempt after a breakdown, even if no iteration was completed since the last start */
   PetscErrorCode (*renew)(KSP);
@@ -88,7 +88,7 @@ typedef struct {
   /* or NULL. start() and the whole iteration of the block method for several right-hand sides (fusedtall.h) */
   PetscErrorCode (*tallstart)(KSP);
   PetscErrorCode (*talliterate)(KSP);
-  /* x may lag by a step while nobody looks at it; B = b I is then the scalar b */
+  /* the update of x may be one iteration late while nobody reads x; B = b I is passed as the scalar b then */
   PetscBool lags;
 } KSPFusedMethod;
 
@@ -138,7 +138,7 @@ typedef struct {
   KSPFusedSpMVType       spmv;
   KSPFusedPersistentType persistent;
   KSPFusedMatSolveType   matsolve;
-  PetscInt               replacement; /* every so many iterations, 0: never */
+  PetscInt               replacement; /* iterations from one to the next; 0: never */
   PetscBool              checktrue, lockstep, graphs;
   PetscBool              symmetric; /* CG for complex symmetric operators */
   PetscBool              petsc;     /* basis steps by PETSc's functions, wherever the vectors are */

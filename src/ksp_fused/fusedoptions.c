@@ -16,8 +16,8 @@ const char *const KSPFusedPersistentTypes[] = {"AUTO", "OFF", "ON", "KSPFusedPer
 
   Input Parameters:
 + ksp - the Krylov solver, of type `KSPBCGSFUSED`, `KSPCGFUSED` or `KSPIDRFUSED`
-- form - `KSP_FUSED_REDUCTIONS_PLAIN` (default, but for `KSPIDRFUSED` in double precision) or
-         `KSP_FUSED_REDUCTIONS_MERGED`
+- form - `KSP_FUSED_REDUCTIONS_PLAIN` or `KSP_FUSED_REDUCTIONS_MERGED`. The default is plain; for `KSPIDRFUSED` in
+         double precision it is merged
 
   Options Database Key:
 . -ksp_fused_reductions (plain|merged) - plain or merged
@@ -157,7 +157,7 @@ static PetscErrorCode KSPFusedGetCheckTrueResidual_Fused(KSP ksp, PetscBool *flg
 }
 
 /*@
-  KSPFusedSetResidualReplacement - Replaces the residual of the recurrence by the true one every so many iterations
+  KSPFusedSetResidualReplacement - Replaces the residual of the recurrence by the true one every k iterations
 
   Logically Collective
 

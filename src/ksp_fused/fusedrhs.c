@@ -24,7 +24,7 @@ static PetscErrorCode KSPFusedRhsFront_Private(KSP ksp, PetscScalar a, Mat X, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numbers of the columns in front, among the right-hand sides */
+/* Which right-hand sides the columns in front are */
 static const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *c)
 {
   for (PetscInt i = 0; i < c->width; i++) c->to[i] = c->column[i].column;
@@ -34,7 +34,7 @@ static const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *c)
 /*
   The block of residuals <- true residuals of the columns in front, preconditioned where the method's are. first: x are
   the initial guesses. Else, where x are corrections, the solutions, guess + B x, are left in scratch[0]. No column has
-  a reason behind it.
+  a reason after it.
 */
 static PetscErrorCode KSPFusedRhsTrueResidual_Private(KSP ksp, PetscBool first)
 {
@@ -67,7 +67,7 @@ static PetscErrorCode KSPFusedRhsTrueResidual_Private(KSP ksp, PetscBool first)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - A x|| of the columns in front, behind KSPFusedRhsTrueResidual_Private(), where the test has another norm */
+/* ||b - A x|| of the columns in front, after KSPFusedRhsTrueResidual_Private(), where the test has another norm */
 static PetscErrorCode KSPFusedRhsTruth_Private(KSP ksp)
 {
   KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;

@@ -436,8 +436,8 @@ static PetscBool KSPFusedIsClaim_Private(KSP ksp, PetscBool own)
 }
 
 /*
-  What a post means. Sets a reason, or returns with restarted when the recurrences begin anew: nothing that was launched
-  counts then. solution: x is the solution, not the correction of right preconditioning.
+  What a post means: reports it, sets a reason, or starts the recurrences anew. After a start p->launched is 0, because
+  nothing that was launched before it counts.
 */
 static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *post, KSPFusedProgress *p)
 {

@@ -201,13 +201,13 @@ static PetscErrorCode KSPIDRFusedProject_Private(KSP ksp, PetscInt k)
   but one, reads and writes g_k, u_k, r, x (in step 0 only r, x), and writes u_(k+1); that of omega reads t, G, U, reads
   and writes r, x, and writes u_0. Together 3 s^2 + 11 s + 5 (19, 39, 97, 285 for s = 1, 2, 4, 8), in 2 s + 2 kernels,
   of which s + 1 are the products themselves where these are our own; that saves s + 1 words. In the first cycle G and U
-  are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms ride on the reduction behind them,
-  so that with several ranks the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 4 words
-  a product: it lags, and is done by the update of the next product, whose sums have what its own factor and norm follow
-  from.
+  are 0 and not read. Merged: s + 1 reductions, in which f comes from P^H t and norms join the next reduction, so that
+  with several ranks the last product is one too many; plain: 2 (s + 1), with f = P^H r. Smoothing adds 4 words a
+  product: it is one product late, and is done by the update of the next product, whose sums have what its own factor
+  and norm follow from.
 
-  Of m right-hand sides together each has these words, but where a backend reads P once for all of them, as the host's
-  does: then s (s + 1) of them are s (s + 1) / m for each (26 in sums, with s = 4 and m = 16, become 7.25).
+  Of m right-hand sides together each has these words. Where a backend reads P once for all of them, as the host's does,
+  s (s + 1) of them are s (s + 1) / m for each (26 in sums, with s = 4 and m = 16, become 7.25).
 */
 static PetscErrorCode KSPFusedHead_IDR(KSP ksp)
 {
@@ -438,7 +438,7 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   problem alone, not on the number of ranks. `KSPIDRGetRandom()` makes a `PetscRandom`, which is used from then on. More
   shadow vectors than rows are not used.
 
-  In the merged form, the default but with `PetscReal` in single precision, all inner products of a product are in one
+  In the merged form, the default except in single precision, all inner products of a product are in one
   reduction, with the norm of the residual before: on several ranks the method learns of its convergence one product
   late. In the plain form $P^H r$ is computed in each cycle, as by `KSPIDR`. With residual replacement the plain form is
   taken. In single precision the merged form stagnates where s is 4 or more and residuals rise in between, unless it
@@ -454,10 +454,10 @@ static PetscErrorCode KSPDestroy_IDRFused(KSP ksp)
   `KSPBCGSFUSED`. The solution and the residual of smoothing lag by one iteration while nobody looks at them.
 
 .seealso: [](ch_ksp), `KSPIDR`, `KSPBCGSFUSED`, `KSPCreate()`, `KSPSetType()`, `KSPIDRSetS()`, `KSPIDRSetCosine()`,
-`KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`,
-          `KSPIDRFusedSetFlexible()`, `KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`,
-          `KSPFusedSetCheckTrueResidual()`, `KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`,
-          `KSPFusedGetInfo()`, `KSPMatSolve()`, `KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
+`KSPIDRSetRandom()`, `KSPIDRFusedSetSmoothing()`, `KSPIDRFusedSetOrthogType()`, `KSPIDRFusedSetFlexible()`,
+`KSPIDRFusedSetPetscVectors()`, `KSPFusedSetReductions()`, `KSPFusedSetCheckTrueResidual()`,
+`KSPFusedSetResidualReplacement()`, `KSPFusedConvergedInfinity()`, `KSPFusedGetInfo()`, `KSPMatSolve()`,
+`KSPFusedSetMatSolveType()`, `KSPFusedGetColumns()`
 M*/
 PetscErrorCode KSPCreate_IDRFused(KSP ksp)
 {

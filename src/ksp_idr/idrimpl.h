@@ -10,14 +10,14 @@ typedef struct {
   PetscReal             cosine;
   PetscBool             smoothing;
   KSPIDRFusedOrthogType orthog;
-  PetscRandom           rand; /* NULL: numbers that depend on row, column and generation alone */
+  PetscRandom           rand; /* NULL: values that depend on row, column and generation alone */
 
   PetscInt      ncolumns;
   SpikeIDR      d;         /* in the memory of the kernels */
   Vec          *G, *U, *P; /* in the work vectors */
   PetscObjectId filled;    /* of the P[0] that has been filled */
   PetscInt      generation;
-  PetscInt      settled; /* iterations since the last start behind which smoothing does not lag */
+  PetscInt      settled; /* iterations since the last start when smoothing was last made complete */
 } KSPIDRFused;
 
 static inline KSPIDRFused *KSPIDRFusedData(KSP ksp)

@@ -142,7 +142,7 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   Level: beginner
 
   Notes:
-  A product reads one number for each place of a diagonal and no column numbers: for real numbers in double precision
+  A product reads one value for each place of a diagonal and no column indices: for real numbers in double precision
   two thirds of what `MATAIJ` reads, where the diagonals are full, in streams. Entries are assembled by
   `MatSetValues()`, `MatSetPreallocationCOO()`, `MatLoad()`, `DMCreateMatrix()` (`-dm_mat_type dia`) or `MatConvert()`,
   in any order: they are collected in a `MATAIJ`, which is converted at the end of an assembly. What `MATAIJ` holds as

@@ -6,15 +6,15 @@
 typedef struct {
   PetscInt     n;
   Mat          mat[2];
-  PetscBool    values[2]; /* with their numbers, not the pattern alone */
+  PetscBool    values[2]; /* with their values, not the pattern alone */
   SpikeCSR     csr[2];
   PetscMemType memtype;
   PetscInt    *colmap; /* in this memory, or NULL */
 } MatDIAPieces;
 
 /*
-  In memory of a type, on a device with their numbers, pieces without entries left out; or the pattern on the host,
-  wherever the numbers are
+  In memory of a type, on a device with their values, pieces without entries left out; or the pattern on the host,
+  wherever the values are
 */
 static PetscErrorCode MatDIAGetPieces_Private(Mat A, Mat aij, PetscBool values, PetscMemType memtype, MatDIAPieces *p)
 {

@@ -55,7 +55,7 @@ PetscErrorCode MatConvertFrom_DIA(Mat A, MatType newtype, MatReuse reuse, Mat *B
   }
   ierr = MatDIAFromAIJ_Private(C, aij);
   if (!is) PetscCall(MatDestroy(&aij));
-  if (ierr && reuse != MAT_REUSE_MATRIX) PetscCall(MatDestroy(&C)); /* a matrix that is refused leaves nothing behind */
+  if (ierr && reuse != MAT_REUSE_MATRIX) PetscCall(MatDestroy(&C)); /* of a matrix that is refused nothing stays */
   PetscCall(ierr);
   C->preallocated = C->assembled = PETSC_TRUE;
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &C));

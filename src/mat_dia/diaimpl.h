@@ -77,7 +77,7 @@ typedef struct {
   uint64_t        *mask;        /* bit r of mask[b count + d]: row b SPIKE_DIA_ROWS + r has an entry on diagonal d */
   PetscInt64       nz;          /* entries of this rank */
   PetscInt         nonempty;    /* rows that have entries */
-  PetscInt        *offsets;     /* [count] column minus row, in global numbers */
+  PetscInt        *offsets;     /* [count] column minus row, in global indices */
   PetscInt         diagonal;    /* number of the main diagonal, count where this rank has none */
   PetscObjectState shape;       /* another number for each set of tables in the program */
   MatDIASource     source;      /* the AIJ matrix that gave the structure */

@@ -56,7 +56,7 @@ static PetscErrorCode MatDIAGetMaxFill_DIA(Mat A, PetscReal *fill)
 
   Output Parameters:
 + count   - how many there are (may be `NULL`)
-- offsets - column minus row, in global numbers, of each of them, ascending (may be `NULL`); it belongs to the matrix
+- offsets - column minus row, in global indices, of each of them, ascending (may be `NULL`); it belongs to the matrix
             and holds until its pattern changes
 
   Level: intermediate

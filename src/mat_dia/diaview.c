@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* diaview.c: MATDIA in viewers, from files, and in numbers */
+/* diaview.c: MATDIA in viewers, from files, and what is counted and measured of it */
 #include "diaimpl.h"
 
 /* Numbers of diagonals and of places; entries are viewed as those of MATAIJ, so that files are the same */

@@ -119,7 +119,7 @@ static const struct _MatOps MatOps_GridStencil = {
   Points of other ranks come in one message from each neighbour while those are computed that need none; with
   `-mat_gridstencil_halo dm` they come by `DMGlobalToLocalBegin()`, as they do in transposed products. The fused Krylov
   methods (`KSPCGFUSED`, `KSPBCGSFUSED`, `KSPIDRFUSED`) multiply by the stencil themselves, with their inner products in
-  the same pass, but where it needs points of others or of its own other end by the `DMDA`.
+  the same pass, except where the stencil takes points of other ranks, or of its own other end, by the `DMDA`.
 
 .seealso: [](ch_matrices), `Mat`, `DMDA`, `MATDIA`, `MATGRIDSTENCILCUDA`, `MatCreateGridStencil()`,
 `MatGridStencilSetCoefficients()`, `MatGridStencilSetCoefficientVecs()`

@@ -4,7 +4,7 @@
 
 /*
   A row of block entries: columns, global, of the dof unknowns of each neighbour, -1 where there is none. Mirrors and
-  short periods make two of them the same. number: the point, i fastest; p: its numbers
+  short periods make two of them the same. number: the point, i fastest; p: its indices
 */
 static void MatGridStencilNeighbours_Private(const Mat_GridStencil *a, const PetscInt global[], const PetscInt p[3],
                                              PetscInt column[])

@@ -69,13 +69,13 @@ static PetscErrorCode MatGridStencilSymmetric_Private(Mat A, PetscBool conjugate
 
   Input Parameters:
 + A      - the matrix
-- values - for each point of the stencil, in the order of `MatCreateGridStencil()`, a block of `dof` x `dof` numbers by
+- values - for each point of the stencil, in the order of `MatCreateGridStencil()`, a block of `dof` x `dof` values by
            rows: from the unknowns of the neighbour to those of the point
 
   Level: beginner
 
   Note:
-  Whether the matrix is symmetric, or Hermitian, follows from the numbers, and the matrix then says so
+  Whether the matrix is symmetric, or Hermitian, follows from the values, and the matrix then says so
   (`MatIsSymmetricKnown()`). Mirrored boundaries are taken for unsymmetric.
 
 .seealso: [](ch_matrices), `MATGRIDSTENCIL`, `MatCreateGridStencil()`, `MatGridStencilSetCoefficientVecs()`
@@ -113,7 +113,7 @@ PetscErrorCode MatGridStencilSetCoefficients(Mat A, const PetscScalar values[])
   Level: beginner
 
   Note:
-  The numbers are copied. Call it again for new ones.
+  The values are copied. Call it again for new ones.
 
 .seealso: [](ch_matrices), `MATGRIDSTENCIL`, `MatCreateGridStencil()`, `MatGridStencilSetCoefficients()`
 @*/

@@ -134,8 +134,8 @@ static PetscErrorCode MatHaloLink_Private(MatHalo *h, PetscObject owner)
 }
 
 /*
-  Behind the lists of ranks and lengths, on all ranks: arrays and what they travel by. k are the kernels of where the
-  vectors are
+  Called on all ranks, after the lists of ranks and lengths have been made: arrays, and what they travel by. k are the
+  kernels for the memory of the vectors
 */
 PetscErrorCode MatHaloConnect_Private(MatHalo *h, const SpikeDIAKernels *k, PetscObject owner)
 {
@@ -173,7 +173,7 @@ PetscErrorCode MatHaloReset_Private(MatHalo *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collective, before there are messages or behind them */
+/* Collective, before the messages are planned or after */
 PetscErrorCode MatHaloSetRanksPerNode_Private(MatHalo *h, PetscInt pernode, PetscObject owner)
 {
   PetscFunctionBegin;
@@ -229,7 +229,7 @@ static PetscErrorCode MatHaloPost_Private(MatHalo *h, PetscInt group, PetscBool 
 {
   PetscFunctionBegin;
   for (int sends = 0; sends < 2; sends++) {
-    const PetscBool from = (PetscBool)(sends == (int)back); /* numbers of ghost[] */
+    const PetscBool from = (PetscBool)(sends == (int)back); /* messages in ghost[] */
 
     for (PetscMPIInt k = 0; k < (from ? h->nrecv : h->nsend); k++)
       if ((from ? h->recvgroup : h->sendgroup)[k] == group)
@@ -290,8 +290,7 @@ static void MatHaloApart_Private(MatHalo *h, PetscBool back, PetscMPIInt recv, P
 }
 
 /*
-  What has been enqueued fills message[], or back, ghost[]: off it goes, as far as no host has to wait. All ranks begin
-  with the messages to other nodes
+  Starts the messages, as halo.h says. All ranks begin with the messages to other nodes
 */
 PetscErrorCode MatHaloLeave_Private(MatHalo *h, PetscBool twophase, PetscBool back)
 {
@@ -323,9 +322,8 @@ PetscErrorCode MatHaloLeave_Private(MatHalo *h, PetscBool twophase, PetscBool ba
 }
 
 /*
-  What is enqueued from now on finds ghost[], or back, message[], whole. By MPI each group goes as soon as it can be
-  read; in two phases the order of steps is one for both groups, as without it ranks could wait for each other in a
-  circle
+  Ends the messages, as halo.h says. By MPI each group goes as soon as MPI can read it. In two phases both groups have
+  one order of steps: else ranks could wait for each other in a circle
 */
 PetscErrorCode MatHaloFinish_Private(MatHalo *h, PetscBool twophase, PetscBool back)
 {

@@ -9,7 +9,7 @@
 typedef struct {
   const SpikeDIAKernels *k;
   MPI_Comm               comm;
-  void                  *stream; /* of the kernels in front and behind, NULL for the current one */
+  void                  *stream; /* of the kernels before and after, NULL for the current one */
   PetscMPIInt            nrecv, nsend, tag;
   PetscMPIInt           *recvrank, *sendrank; /* ascending                                                     */
   PetscInt              *recvat, *sendat;     /* [nrecv + 1] in ghost[], [nsend + 1] in message[]              */
@@ -38,13 +38,16 @@ PETSC_INTERN PetscErrorCode MatHaloSetRanksPerNode_Private(MatHalo *, PetscInt, 
 PETSC_INTERN PetscErrorCode MatHaloView_Private(const MatHalo *, PetscViewer);
 
 /*
-  What has been enqueued fills message[], or back, ghost[]: off it goes, as far as no host has to wait; what is enqueued
-  behind Finish finds ghost[], or back, message[], whole
+  Forward, message[] is sent and ghost[] received; back, ghost[] is sent and message[] received.
+
+    Leave   called after the work that fills what is sent has been enqueued; starts the messages, as far as the host
+            need not wait for that
+    Finish  work enqueued after it sees complete values in what is received
 */
 PETSC_INTERN PetscErrorCode MatHaloLeave_Private(MatHalo *, PetscBool twophase, PetscBool back);
 PETSC_INTERN PetscErrorCode MatHaloFinish_Private(MatHalo *, PetscBool twophase, PetscBool back);
 
-/* The two halves of that between arrays of the host */
+/* The same, between arrays of the host */
 PETSC_INTERN PetscErrorCode MatHaloTravel_Private(MatHalo *, PetscBool twophase, PetscBool back, PetscScalar *ghost,
                                                   PetscScalar *message);
 PETSC_INTERN PetscErrorCode MatHaloArrive_Private(MatHalo *, PetscBool twophase, PetscBool back, PetscScalar *ghost,

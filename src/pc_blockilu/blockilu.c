@@ -51,7 +51,7 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
 
   Matrices on a GPU need kernels for it: where the library has none the setup ends with an error that says so.
 
-  Values that are not numbers, and where it is asked for a zero pivot, end the setup with a `PCFailedReason` and a text
+  Infinities and NaN, and where it is asked for a zero pivot, end the setup with a `PCFailedReason` and a text
   that -info and -pc_view print, or with an error under -ksp_error_if_not_converged. A diagonal block that is not stored
   is one of zeros.
 
@@ -77,8 +77,8 @@ static PetscErrorCode PCDestroy_BlockILU(PC pc)
 
 .seealso: [](ch_ksp), `PCILU`, `PCBJACOBI`, `PCASM`, `PCSPIKE`, `MATBAIJ`, `MatSetBlockSize()`,
 `PCBlockILUSetBlockSize()`, `PCBlockILUSetLocalSubdomains()`, `PCFactorSetLevels()`, `PCBlockILUSetComplete()`,
-          `PCFactorSetMatOrderingType()`, `PCBlockILUSetMulticolor()`, `PCFactorSetZeroPivot()`,
-          `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCBlockILUSetPrecision()`, `PCBlockILUGetInfo()`
+`PCFactorSetMatOrderingType()`, `PCBlockILUSetMulticolor()`, `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`,
+`PCFactorSetShiftAmount()`, `PCBlockILUSetPrecision()`, `PCBlockILUGetInfo()`
 M*/
 PetscErrorCode PCCreate_BlockILU(PC pc)
 {

@@ -13,7 +13,7 @@
 
 PETSC_INTERN PetscLogEvent PC_BlockILU_Symbolic, PC_BlockILU_Factor, PC_BlockILU_Solve;
 
-/* Work space of the symbolic part: in the PC, where PCReset() finds what an error leaves behind */
+/* Work space of the symbolic part: in the PC, where PCReset() finds what an error has left */
 typedef struct {
   PetscInt    *start, *newrow; /* subdomains; ordering                    */
   PetscInt    *ci, *cj;        /* pattern of blocks of a MATAIJ           */

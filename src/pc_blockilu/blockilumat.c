@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* blockilumat.c: PCBLOCKILU's view of the matrix: the diagonal part on this rank, as blocks or as numbers */
+/* blockilumat.c: PCBLOCKILU's view of the matrix: the diagonal part on this rank, as blocks or as scalars */
 #include "blockiluimpl.h"
 
 /* The matrix as BAIJ or AIJ: itself, or a copy. *same: with reuse, whether its pattern is that of the copy before */

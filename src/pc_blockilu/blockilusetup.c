@@ -172,8 +172,8 @@ static PetscErrorCode PCBlockILUReduceStats_Private(PC pc, Mat A, SpikeBlockFill
 }
 
 /*
-  Values and factors. On one rank the host of a device waits once, behind both, and the norm that tolerances are
-  relative to is not known before; on several it is summed up between
+  Values and factors. On one rank the host of a device waits once, after both, and the norm that tolerances are relative
+  to is not known before. On several ranks the host waits after the fill too, and the norm is summed over the ranks
 */
 static PetscErrorCode PCBlockILUNumeric_Private(PC pc, Mat A, SpikeBlockFillStats *st, SpikePivot *pivot)
 {

@@ -75,7 +75,7 @@ PetscErrorCode PCFactoredBegin_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* There are factors, and so many pivots of this rank were boosted for them */
+/* There are factors; nboost pivots of this rank were boosted for them */
 PetscErrorCode PCFactoredBoosted_Private(PC pc, PetscInt nboost)
 {
   PC_Factored *f = (PC_Factored *)pc->data;
@@ -129,7 +129,7 @@ PetscErrorCode PCFactoredGetFailText_Private(PC pc, char text[], size_t length)
 }
 
 /*
-  Without factors (they did not fit, or the matrix had values that are not numbers: known to all ranks) nothing is done;
+  Without factors (they did not fit, or the matrix had an infinity or a NaN: known to all ranks) nothing is done;
   a rank whose own factors failed takes part in what ranks exchange and then marks its result
 */
 PetscErrorCode PCFactoredApply_Private(PC pc, PetscMemType backend, PCFactoredSolve solve, PetscBool trans, Vec x,

@@ -77,7 +77,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   `KSPMatSolve()`, reads the factors once for 8 columns there, and adds up in another order than `PCApply()`: the
   results are the same to rounding.
 
-  The band is worth its memory, 1 + kl + ku numbers a row, when the matrix has a narrow band, in its own ordering or
+  The band is worth its memory, 1 + kl + ku values a row, when the matrix has a narrow band, in its own ordering or
   after a bandwidth reducing one. For matrices of 2- and 3-dimensional meshes with good fill reducing orderings `PCLU`
   with nested dissection needs less.
 
@@ -90,7 +90,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   where nothing couples the ranks, or one that is the whole matrix, on any number of ranks. The systems without their
   corners are factored, and a rank-one update for each brings these back (Sherman and Morrison; Temperton, J. Comput.
   Phys. 19, 1975), for one vector more to read in an apply, two to keep, and a copy of the values of the matrix. Over
-  ranks an apply sums two more numbers. The natural ordering must be allowed (`auto` or `natural`) and the bandwidth
+  ranks an apply sums two more values. The natural ordering must be allowed (`auto` or `natural`) and the bandwidth
   open: in an ordering that is asked for corners are entries like others, with `PCSpikeSetBandwidth()` they lie outside
   and are dropped, and so they are where `PCSpikeSetDropoff()` allows to drop them. `PC_SPIKE_BLOCK` leaves out corners
   that couple two partitions. A rank-one update that would divide by zero, as for a singular matrix, is a zero pivot.
@@ -102,7 +102,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   leaves out the look for an ordering, which takes one too in the first setup on one rank. Stored zeros do not widen the
   band; when later values with the same pattern do, it is chosen again.
 
-  Values that are not numbers and a band that does not fit in memory, and where it is asked for a zero pivot, end the
+  Infinities and NaN, and a band that does not fit in memory, and where it is asked for a zero pivot, end the
   setup with a `PCFailedReason` and a text that -info and -pc_view print, or with an error under
   -ksp_error_if_not_converged. The memory is what the system has available, for all ranks of a node that share the
   matrix together; on a GPU what is free there.
@@ -132,10 +132,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   (2012).
 
 .seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `KSPSetPCSide()`, `KSPFGMRES`,
-`PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
-          `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`,
-          `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`,
-          `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`
+`PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`, `PCSpikeSetWindowTolerance()`,
+`PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`,
+`PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`,
+`PCSpikeGetInfo()`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {

@@ -53,11 +53,11 @@ static PetscErrorCode SpikeCorrect_Private(PC pc, PetscBool trans, PetscInt p0, 
   and for M^-T the same steps with h = D^-T b, tips C^T h_top and B^T h_bottom, the reduced systems transposed, and x =
   h - D^-T [z_t; 0; z_b].
 
-  Where a backend splits sweeps, the partitions at the ends of a rank come first, so that their tips travel while the
-  others are swept; with one partition the tip at the bottom leaves in the middle of its backward sweep. A backend that
-  does not split them, a device, takes as long for one partition as for all: there they are swept together, and what is
-  inside the rank is corrected while the tips travel by MPI; where they travel from device to device, in less time than
-  a launch more takes, everything is corrected behind them.
+  Where a backend splits sweeps, it sweeps the partitions at the ends of a rank first. Their tips travel while the
+  others are swept. With one partition the tip at the bottom leaves in the middle of its backward sweep. A device takes
+  as long for one partition as for all, and does not split them: all are swept together. While the tips travel by MPI,
+  partitions that need no tip of another rank are corrected. Where tips travel from device to device, which takes less
+  time than another launch, everything is corrected after they have arrived.
 */
 PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                                     PetscScalar *x, PetscCount ldx)
@@ -176,7 +176,7 @@ static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Work space for so many columns at a time, made by the first call and kept */
+/* Work space for that many columns at a time, made by the first call and kept */
 static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
 {
   PC_Spike    *s        = (PC_Spike *)pc->data;

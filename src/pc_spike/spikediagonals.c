@@ -51,8 +51,8 @@ static PetscErrorCode PCSpikeDIAExpectFalloff_Private(PC pc, const SpikeDIA *dia
 }
 
 /*
-  From sums along diagonals, over all ranks: the half-bandwidths, the nonzeros of the fullest row, and the fourth number
-  of scan(); weight: [count] sums of this rank
+  From sums along diagonals, over all ranks: the half-bandwidths, then fullest[0] and fullest[1] of scan(). weight:
+  [count] sums of this rank
 */
 PetscErrorCode PCSpikeDIAMeasure_Private(PC pc, const SpikeDIA *dia, PetscInt full[4], PetscReal *weight)
 {
@@ -71,8 +71,8 @@ PetscErrorCode PCSpikeDIAMeasure_Private(PC pc, const SpikeDIA *dia, PetscInt fu
 
 /*
   As PCSpikeChooseBand_Private() and PCSpikeExpectFalloff_Private(), from sums along diagonals. *enough: false on all
-  ranks where these do not tell, and the entries one by one are needed: for an ordering, and for periodic systems (no
-  row of which has two numbers far from the diagonal).
+  ranks where these do not suffice and single entries are needed: for an ordering, and for periodic systems (no row of
+  which has two entries far from the diagonal).
 */
 PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBool *enough)
 {
@@ -122,7 +122,7 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
 
 /*
   PCSpikeFindSystems_Private() with the diagonals beside the main one in CSR, which only half-bandwidths 1,1 ask for;
-  absent numbers are zeros there
+  absent entries are zeros there
 */
 PetscErrorCode PCSpikeDIAFindSystems_Private(PC pc, const SpikeDIA *dia)
 {

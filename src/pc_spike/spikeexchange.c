@@ -4,7 +4,7 @@
 
 /*
   An interface between two ranks is interface np of the left one and interface 0 of the right one; both solve its
-  reduced system, from the same numbers in the same order. In an apply each side sends the half of the tips that its
+  reduced system, from the same values in the same order. In an apply each side sends the half of the tips that its
   sweep made:
 
              left rank, to the right     right rank, to the left
@@ -138,7 +138,7 @@ PetscErrorCode PCSpikeExchangeDisconnect_Private(PC pc)
 }
 
 /*
-  What this rank sends and receives at its outer interfaces: to and from arrays of n numbers a column, on the left and
+  What this rank sends and receives at its outer interfaces: to and from arrays of n values a column, on the left and
   on the right
 */
 static PetscErrorCode SpikeExchangeLink_Private(PC pc, PetscScalar *const data[4], const PetscInt n[4], PetscInt nrhs,

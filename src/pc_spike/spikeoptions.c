@@ -360,7 +360,7 @@ static PetscErrorCode PCSpikeGetLocalPartitions_Spike(PC pc, PetscInt *partition
 
   On a GPU the model weighs the steps of long partitions against the interfaces of many, and the iterations that
   truncation costs, estimated from the sizes of the entries beside the diagonal in some rows at the first setup. Where
-  those say nothing, as for a random band of dominance 0.1, few partitions are made, mostly one: slow, and exact but for
+  those say nothing, as for a random band of dominance 0.1, few partitions are made, mostly one: slow, and exact up to
   rounding.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetLocalPartitions()`, `PCSpikeSetType()`

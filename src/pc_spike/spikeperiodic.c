@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   spikeperiodic.c: periodic tridiagonal systems in PCSPIKE: found in the matrix, taken apart before a fill, put together
-  behind an apply (kernels/band/periodic.h has the algebra)
+  after an apply (kernels/band/periodic.h has the algebra)
 */
 #include "spikeimpl.h"
 
@@ -326,7 +326,7 @@ PetscErrorCode PCSpikePeriodicSplit_Private(PC pc, PetscInt nparts, const SpikeC
 }
 
 /*
-  Collective, behind the wait for fill(): whether something couples systems to other rows that was zero when they were
+  Collective, after the wait for fill(): whether something couples systems to other rows that was zero when they were
   found
 */
 PetscErrorCode PCSpikePeriodicJoined_Private(PC pc, PetscBool *joined)

@@ -111,9 +111,10 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
 }
 
 /*
-  Backend, band and partitions from the pattern (and from which entries are zero): from sums along diagonals where there
-  are some and these are enough, else from AIJ, which the host looks at. *A, where it is NULL, becomes that, or Pmat
-  itself for a fill from its diagonals: also where an ordering was looked for in AIJ, and the natural one kept.
+  Backend, band and partitions from the pattern, and from which entries are zero. Of a MATDIA from the sums along its
+  diagonals, where these suffice. Else the host looks at the matrix as AIJ. On return *A is the matrix for the fill:
+  that AIJ matrix, or Pmat where the fill reads its diagonals, as it does too where AIJ was searched for an ordering and
+  the natural one was kept.
 */
 static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
 {
@@ -204,8 +205,9 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
 }
 
 /*
-  Rank-wide sums and maxima of what fill saw; rows become global, a row that nobody reports is -1. Late: only enqueued,
-  for one rank, whose rows are global as they are; st is there after finish().
+  Fills the band, and takes sums and maxima over all ranks of what fill saw. Rows become global; a row that no rank
+  reports is -1. late (one rank only): fill is enqueued and st is valid after finish(). No reduction is needed then,
+  because the rank's row numbers are the global ones.
 */
 static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFillStats *st)
 {
@@ -286,8 +288,9 @@ typedef struct {
 } PCSpikePivots;
 
 /*
-  Factors, tips and reduced systems from the filled band. What fill saw is not known yet if late: tolerances are in
-  units of its norm then. A failure stays on its rank; the messages go on, so that no rank waits for ever.
+  Factors, tips and reduced systems from the filled band. If late, the norm that fill saw is not known yet: tolerances
+  are relative to it, and factor() multiplies them by it. A failure stays on its rank; the messages go on, so that no
+  rank waits for ever.
 */
 static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeFillStats *st, PCSpikePivots *pv)
 {
@@ -412,7 +415,7 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From scratch, but for the converted matrix */
+/* From scratch, except for the converted matrix */
 static PetscErrorCode PCSpikeRestart_Private(PC pc)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
@@ -491,7 +494,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
       PetscCall(PCSpikeSymbolic_Private(pc, &A, &fits));
       if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
     }
-    /* the host waits once, behind all of it, and looks at what fill saw then */
+    /* on one rank the host waits once, after the factorization, and looks then at what fill saw */
     late = (PetscBool)(size == 1 && s->band.k->finish);
     PetscCall(PCSpikeFill_Private(pc, A, late, &st));
     if (late) PetscCall(PCSpikeNumeric_Private(pc, late, &st, &pivots));

@@ -68,7 +68,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   Level: advanced
 
   Note:
-  After a failed setup the numbers are those that were known when it failed.
+  After a failed setup the values are those that were known when it failed.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeInfo`, `PCSetUp()`
 @*/

@@ -8,7 +8,7 @@
     SPIKE_DEVICE_REFUSED=1            prints at the end how many calls wanted more than that, and fails if one did
 
   SpikeDeviceFail(k) lets the k-th allocation from then on fail, counted from 1; 0: none. It returns how many
-  allocations there were since the last call. tests/device_memory.c calls it.
+  allocations there were since the last call. tests/memory.c calls it.
 */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   blockcgcase.h: the small matrices of block CG of a backend against their algebra: factors, inverses, norms, reasons;
-  for hostrhs.c and cudarhs.cu. Behind rhscase.h, whose Make(), Put(), Get(), Drop() it uses.
+  for hostrhs.c and cudarhs.cu. After rhscase.h, whose Make(), Put(), Get(), Drop() it uses.
 */
 #define CGROWS(m) (4 * (m) + 5)
 

@@ -176,7 +176,7 @@ static inline PetscInt PatternFind(const SpikeBlockPattern *p, PetscInt i, Petsc
 }
 
 /*
-  The pattern against levels of fill of dense matrices; level sets: a row is exactly one behind the last that it waits
+  The pattern against levels of fill of dense matrices; level sets: a row is exactly one after the last that it waits
   for
 */
 static inline PetscErrorCode PatternCheck(const Matrix *A, const SpikeBlockPattern *p, const char where[])

@@ -100,7 +100,7 @@ static PetscErrorCode TestSparse(SpikeBlock *b, PetscSpikePrecision precision, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y <- Y A +- X B, in place and in one go; what is behind the rows stays */
+/* Y <- Y A +- X B, in place and in one go; what is after the rows stays */
 static PetscErrorCode TestChain(SpikeBlock *b, PetscSpikePrecision precision, PetscBool rowmajor)
 {
   const PetscInt sizes[] = {1, 3, 4, 7, 8, 15, 16, 17, 32}, lengths[] = {0, 1, 16, 255, 257, 1031};

@@ -8,7 +8,7 @@ static char help[] = "Block kernels of the CUDA backend against sums in double p
 #include "blocktests.h"
 #include "blocklutests.h"
 
-#define AROUND 1024 /* bytes in front of an array and behind it; keeps the alignment */
+#define AROUND 1024 /* bytes before an array and after it; keeps the alignment */
 
 static const SpikeBlockKernels *cuda;
 static PetscInt                 arrays = 0, damaged = 0;

@@ -105,7 +105,7 @@ static PetscErrorCode TestStep(SpikeKrylov *host, SpikeKrylov *cuda, SpikeKrylov
 
 /*
   The recurrences on the device are those of the host: the steps of a few iterations on fixed vectors, posts compared;
-  nothing happens behind a reason
+  nothing happens after a reason
 */
 static PetscErrorCode TestPosts(SpikeKrylov *cuda, PetscInt n)
 {
@@ -178,7 +178,7 @@ static PetscInt Column(Pattern pattern, PetscInt n, PetscInt width, PetscInt i, 
 }
 
 /*
-  y = A x or D A x of the copy, alone and with a step behind it, against the host. expected: the form that is to be
+  y = A x or D A x of the copy, alone and with a step after it, against the host. expected: the form that is to be
   made, KSP_FUSED_SPMV_PETSC for none
 */
 static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pattern pattern, KSPFusedSpMVType form,

@@ -10,7 +10,7 @@ static char help[] = "Basis steps of Krylov methods on the device against the ho
 
 #define GUARD   4
 #define MOST    17
-#define SINGLES 7 /* x y z r q p, and the y of a COMBINE behind another step */
+#define SINGLES 7 /* x y z r q p, and the y of a COMBINE after another step */
 #define VECTORS (4 * MOST + SINGLES)
 
 static PetscInt failures = 0, checks = 0;
@@ -77,7 +77,7 @@ static PetscErrorCode DestroyVectors(Vectors *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a case is: a step on m columns, variants of it, and a COMBINE behind it on m2 columns, or -1 */
+/* What a case is: a step on m columns, variants of it, and a COMBINE after it on m2 columns, or -1 */
 typedef struct {
   SpikeKrylovBasisStep step;
   PetscInt             m, m2;
@@ -233,7 +233,7 @@ static PetscErrorCode TestSteps(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n
 
 /*
   The recurrences in the last block of a kernel are those of the host: the sums of a cycle, the scalars compared after
-  each, posts; then a test that holds, and nothing happens behind it. G is near P, so that M is well conditioned.
+  each, posts; then a test that holds, and nothing happens after it. G is near P, so that M is well conditioned.
 */
 static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, PetscInt n, PetscInt s)
 {
@@ -315,7 +315,7 @@ static PetscErrorCode TestRecurrences(SpikeKrylov *cuda, SpikeKrylov *ondevice, 
 }
 
 /*
-  y = A x of the copy with the DOTS of y behind it, against the product alone and the host's sums; rows of different
+  y = A x of the copy with the DOTS of y after it, against the product alone and the host's sums; rows of different
   lengths
 */
 static PetscErrorCode TestMult(SpikeKrylov *host, SpikeKrylov *cuda, PetscInt n, PetscInt width, PetscInt m,

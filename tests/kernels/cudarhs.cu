@@ -110,7 +110,7 @@ static PetscErrorCode TestRecurrences(SpikeKrylovRhs *cuda, SpikeKrylovRhs *onde
 
 /*
   The small matrices that the device makes of inner products with shared vectors, as above; those of a column with a
-  reason, and of columns behind the width, stay
+  reason, and of columns after the width, stay
 */
 static PetscErrorCode TestSmall(SpikeKrylovRhs *cuda, SpikeKrylovRhs *ondevice, PetscInt n)
 {

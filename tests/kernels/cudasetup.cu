@@ -34,7 +34,7 @@ static void CheckCUDA(cudaError_t status)
   PetscCheckAbort(status == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", cudaGetErrorString(status));
 }
 
-#define GUARD 64 /* elements in front of and behind an array on the device */
+#define GUARD 64 /* elements before and after an array on the device */
 
 enum {
   MEMORY,
@@ -311,7 +311,7 @@ static double Difference(PetscScalar a, PetscScalar b)
   return d == d ? (double)d : PETSC_MAX_REAL;
 }
 
-/* Every element of the band: those of the matrix, zeros, and ones behind the ends */
+/* Every element of the band: those of the matrix, zeros, and ones after the ends */
 static double BandError(const Problem &pr, const SpikeBand &s, const std::vector<PetscScalar> &band)
 {
   const SpikeTiles        &t  = ((const SpikeCUDA *)s.data)->t;
@@ -746,7 +746,7 @@ static void TestPivots(const Shape &sh)
         if (sh.kl && sh.ku) continue;
         tol = 1e-3;
       }
-      if (what == 6) tol = 1e6; /* above every pivot, and above the ones behind the ends */
+      if (what == 6) tol = 1e6; /* above every pivot, and above the ones after the ends */
       for (PetscInt r = 0; r < pr.n; r++)
         for (PetscInt k = pr.ai[0][r]; k < pr.ai[0][r + 1]; k++)
           pr.aa[0][k] = pr.a[(size_t)r * ld + pr.aj[0][k] - r + sh.kl];

@@ -450,7 +450,7 @@ static PetscBool Near(const Lent *l, PetscScalar a, PetscScalar b)
   return (PetscBool)(PetscAbsScalar(a - b) <= 100 * PETSC_MACHINE_EPSILON * l->terms * l->terms * l->n);
 }
 
-/* A product with a step behind it, against the host's; y is vector `own` of the step, and x the next one */
+/* A product with a step after it, against the host's; y is vector `own` of the step, and x the next one */
 static PetscErrorCode TestStep(Lent *l, SpikeKrylovStep step, int own, bool scale)
 {
   const SpikeKrylovStepInfo *info = step < SPIKE_KRYLOV_NSTEPS ? &SpikeKrylovSteps[step] : NULL;
@@ -479,7 +479,7 @@ static PetscErrorCode TestStep(Lent *l, SpikeKrylovStep step, int own, bool scal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product with inner products of y behind it: with as many columns, and where withz with x */
+/* A product with inner products of y after it: with as many columns, and where withz with x */
 static PetscErrorCode TestColumns(Lent *l, PetscInt columns, bool withz)
 {
   const SpikeIDRRecurrence recurrence = {SPIKE_IDR_NORM, 1, 0, 0, 0, 0.0}; /* the host does not make it */
@@ -564,7 +564,7 @@ static PetscErrorCode LentDestroy(Lent *l)
 }
 
 /*
-  A product with each step that can be behind it, with and without a diagonal matrix, against the host's; and y has the
+  A product with each step that can be after it, with and without a diagonal matrix, against the host's; and y has the
   bits of the product alone
 */
 static PetscErrorCode TestSteps(const Case *t, PetscBool constant)

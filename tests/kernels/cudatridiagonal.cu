@@ -165,7 +165,7 @@ static PetscErrorCode Case(PCSpikeTridiagonalType type, PetscBool pivoting, TriK
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lengths of systems, -1 behind the last of a batch; with -small only a few of them */
+/* Lengths of systems, -1 after the last of a batch; with -small only a few of them */
 static const int batches[] = {-1,   0,   -1,   1,   -1,   2,  -1,   3,    -1,   7,    -1,   64,   -1, 1023, -1,
                               1024, -1,  1025, -1,  1026, -1, 2048, -1,   2049, -1,   4999, -1,   0,  5,    0,
                               -1,   33,  33,   33,  33,   -1, 512,  512,  512,  512,  512,  -1,   17, 0,    1,
@@ -211,7 +211,7 @@ static PetscErrorCode InTurn(PCSpikeTridiagonalType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One system whose separators of tiles have separators of tiles: setup and solution at once, kernels close behind */
+/* One system whose separators of tiles have separators of tiles: setup and solution at once, kernels close after */
 static PetscErrorCode Long(PetscInt n)
 {
   const PetscInt           start[2] = {0, n};

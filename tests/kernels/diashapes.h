@@ -45,7 +45,7 @@ static PetscScalar Number(PetscInt seed, PetscInt i)
 #endif
 }
 
-/* offsets beyond GHOSTS reach no column; low and high say whether there are ranks in front and behind */
+/* offsets beyond GHOSTS reach no column; low and high say whether there are ranks before and after */
 typedef struct {
   const char *name;
   PetscInt    n, m, count, offset[MOST], gap;
@@ -228,7 +228,7 @@ static PetscScalar *Column(const Case *c, PetscScalar *x, PetscScalar *ghost, Pe
 /* A vector of numbers with NaN around it, and the same in the backend's memory */
 typedef struct {
   PetscInt     n;
-  PetscScalar *host, *x;       /* x behind the margin */
+  PetscScalar *host, *x;       /* x after the margin */
   PetscScalar *memory, *there; /* likewise            */
 } Vector;
 

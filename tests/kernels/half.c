@@ -21,14 +21,14 @@ static void Report(const char *what, const char *format, PetscInt ncases, PetscI
 
 typedef struct {
   const char *name;
-  /* bits behind the point; exponents of the smallest and of the largest normal numbers */
+  /* bits after the point; exponents of the smallest and of the largest normal numbers */
   int digits, emin, emax;
   float (*from)(unsigned short);
   unsigned short (*to)(float);
 } Format;
 
 /*
-  The magnitude of bits without a sign; behind the largest finite number, the one that would follow, which is where
+  The magnitude of bits without a sign; after the largest finite number, the one that would follow, which is where
   infinity begins to be nearest
 */
 static double Value(const Format *f, int bits)

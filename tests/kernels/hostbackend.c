@@ -176,7 +176,7 @@ static void CheckFilled(const Problem *P, const SpikeBand *s)
     }
   }
   for (PetscInt q = 0; q <= P->np && P->coupled; q++) { /* the rows of B_0 and of C_np are other ranks' */
-    /* rows: last ku of the partition before, columns: first ku behind */
+    /* rows: last ku of the partition before, columns: first ku after */
     for (PetscInt i = 0; i < ku; i++)
       for (PetscInt j = 0; j < ku; j++)
         if (s->dB[(PetscCount)q * ku * ku + i + j * ku] !=

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  hostkrylov.c: tests of the host backend's copy of a matrix and its products with a step behind them, against a plain
+  hostkrylov.c: tests of the host backend's copy of a matrix and its products with a step after them, against a plain
   product, for each instruction set; prints TAP
 */
 static char help[] = "Products of the host backend of the fused Krylov methods against a plain product.\n\n";

@@ -82,7 +82,7 @@ static PetscBool Best(const SpikeShape *s)
   return PETSC_TRUE;
 }
 
-/* Less than a tenth of the rows, or than a partition, lies behind the ends of partitions that are whole tiles */
+/* Less than a tenth of the rows, or than a partition, lies after the ends of partitions that are whole tiles */
 static PetscBool Filled(const SpikeShape *s)
 {
   const PetscInt K = PetscMax(PetscMax(s->kl, s->ku), 1), tiles = (K + 31) / 32, T = (K + tiles - 1) / tiles,

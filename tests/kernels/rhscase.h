@@ -42,7 +42,7 @@ static PetscScalar Number(PetscInt seed, PetscInt i)
 #endif
 }
 
-/* Blocks on both sides, ld rows a column, NaN behind the n rows */
+/* Blocks on both sides, ld rows a column, NaN after the n rows */
 typedef struct {
   PetscInt     n, ld, count;
   PetscScalar *host[MOST], *there[MOST], *got;
@@ -162,7 +162,7 @@ static PetscErrorCode TestSteps(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)
 }
 
 /*
-  Variant 0: without z, x, q and a COMBINE behind; 1: with z or x, and a COMBINE; 2: with q too, and A of all columns
+  Variant 0: without z, x, q and a COMBINE after; 1: with z or x, and a COMBINE; 2: with q too, and A of all columns
 */
 static PetscErrorCode TestBlockSteps(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)
 {
@@ -379,7 +379,7 @@ static PetscErrorCode TestMult(SpikeKrylovRhs *s, SpikeKrylov *single, PetscInt 
 }
 
 /*
-  Two pairs of columns change places, with their scalars; sums of a step behind it are those of the columns where they
+  Two pairs of columns change places, with their scalars; sums of a step after it are those of the columns where they
   are now
 */
 static PetscErrorCode TestSwap(SpikeKrylovRhs *s, PetscInt n, PetscInt ld)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   rhsmultcase.h: products by diagonals with up to MANY right-hand sides, some of which have a reason, against row sums
-  on the host; behind rhscase.h
+  on the host; after rhscase.h
 */
 
 #define MANY 33

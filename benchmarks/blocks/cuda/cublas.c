@@ -42,7 +42,7 @@ static const void *CuBLASOne(const CuBLAS *s)
   return s->t->precision == PETSC_SPIKE_PRECISION_DOUBLE ? (const void *)&s->one : (const void *)&s->single;
 }
 
-/* Task by task, one behind the other */
+/* Task by task, one after the other */
 static PetscErrorCode CuBLASWork(void *ctx, PetscInt k)
 {
   CuBLAS *s = (CuBLAS *)ctx;

@@ -41,7 +41,7 @@ typedef int (*SmSolve)(void *, int, int, int, int, int, int, const void *, void 
 
 /*
   The tasks of a case: all have the pattern of the first. Infos and buffers of each task, for they may run at once;
-  values[k]: of copy k, all tasks one behind the other
+  values[k]: of copy k, all tasks one after the other
 */
 typedef struct {
   Ilu        *t;
@@ -257,7 +257,7 @@ static PetscErrorCode CuSPARSELUFactor(void *ctx, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both sweeps, m = 1. Vectors of the tasks one behind the other */
+/* Both sweeps, m = 1. Vectors of the tasks one after the other */
 static PetscErrorCode CuSPARSELUSolve(void *ctx, PetscInt k)
 {
   CuSPARSELU *s    = (CuSPARSELU *)ctx;
@@ -356,7 +356,7 @@ static PetscErrorCode CuSPARSELUTimes(CuSPARSELU *s, Key *key, const char suffix
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With level sets and without; of many tasks one behind the other and on streams */
+/* With level sets and without; of many tasks one after the other and on streams */
 static PetscErrorCode CuSPARSELUAll(Ilu *t, Key *key)
 {
   CuSPARSELU *s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* block.c: patterns of blocks: from numbers to blocks, level of fill, level sets; on the host for all backends */
+/* block.c: patterns of blocks: from scalars to blocks, level of fill, level sets; on the host for all backends */
 #include "block.h"
 
 PetscErrorCode SpikeBlockTransposePattern(PetscInt mb, PetscInt nb, const PetscInt ai[], const PetscInt aj[],

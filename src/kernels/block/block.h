@@ -13,8 +13,8 @@
 typedef struct _n_SpikeBlockKernels SpikeBlockKernels;
 
 /*
-  Numbers are real or complex as PetscScalar is; their precision is an argument of each call,
-  PETSC_SPIKE_PRECISION_DOUBLE or _SINGLE, and `void *` points to such numbers. Vectors that meet factors are
+  Values are real or complex as PetscScalar is; their precision is an argument of each call,
+  PETSC_SPIKE_PRECISION_DOUBLE or _SINGLE, and `void *` points to such values. Vectors that meet factors are
   PetscScalar. Pointers are to the backend's memory unless a comment says otherwise. Offsets are 64-bit. Everything is
   deterministic: two runs give the same bits, and a task has the same bits whatever other tasks are in the batch.
 
@@ -113,7 +113,7 @@ typedef struct {
 } SpikeBlockPattern;
 
 /*
-  The matrix in CSR, in the backend's memory: of numbers (bs = 1), or of column-major blocks of the factors' size (bs is
+  The matrix in CSR, in the backend's memory: of scalars (bs = 1), or of column-major blocks of the factors' size (bs is
   that size)
 */
 typedef struct {
@@ -177,8 +177,8 @@ struct _n_SpikeBlockKernels {
   PetscErrorCode (*run)(SpikeBlock *, PetscSpikePrecision, PetscInt count, const SpikeBlockTask tasks[]);
 
   /*
-    Two AXPY on the same rows, with the results of run() with one after the other. A row has both before the next rows
-    come, so that what both read comes from memory once. The second Y may be the first, and its X the first Y.
+    Two AXPY on the same rows, with the results of two calls of run(). Both are applied row by row, so that what both
+    read comes from memory once. The second Y may be the first, and its X the first Y.
   */
   PetscErrorCode (*chain)(SpikeBlock *, PetscSpikePrecision, const SpikeBlockTask tasks[2]);
 
@@ -217,8 +217,9 @@ struct _n_SpikeBlockKernels {
   PetscErrorCode (*lufactor)(SpikeBlockLU *, SpikePivot *);
 
   /*
-    NULL: lufill() and lufactor() are done when they return. Else they are enqueued, and write their results, through
-    the pointers that they were given, in the next lufinish(), the one wait of a setup
+    NULL: lufill() and lufactor() are done when they return. Else they are only enqueued. The next lufinish() waits, and
+    writes their results through the pointers that they were given. A setup calls it once on one rank, and on several
+    ranks twice: after lufill(), whose norm is summed over the ranks, and after lufactor()
   */
   PetscErrorCode (*lufinish)(SpikeBlockLU *);
 
@@ -261,7 +262,8 @@ PETSC_INTERN const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType);
   block.c, color.c, on the host:
 
   The pattern of blocks of a matrix in CSR of nb bs rows; bi [nb + 1] and bj are allocated, columns ascending. Columns
-  from nb bs on are not allowed. After an error of these two the caller frees what is not NULL.
+  from nb bs on are not allowed. If SpikeBlockCompress() or SpikeBlockTransposePattern() fails, the caller frees each
+  output array that is not NULL.
 */
 PETSC_INTERN PetscErrorCode SpikeBlockCompress(PetscInt bs, PetscInt nb, const PetscInt ai[], const PetscInt aj[],
                                                PetscInt **bi, PetscInt **bj);

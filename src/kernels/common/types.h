@@ -39,7 +39,7 @@ static inline double SpikePrecisionLeast(PetscSpikePrecision p)
 /*
   A piece of the matrix in CSR. Entry k of row i, ai[i] <= k < ai[i+1], is in column
   j = (colmap ? colmap[aj[k]] : aj[k]) + shift, counted from the first row of the rank: columns j < 0 belong to the rank
-  before, j >= n to the rank behind.
+  before, j >= n to the rank after.
 */
 typedef struct {
   const PetscInt    *ai, *aj;
@@ -60,7 +60,7 @@ typedef struct {
   PetscBool relative;
 } SpikePivot;
 
-/* A message between neighbouring ranks: nrhs columns of n numbers, ld apart, in the backend's memory */
+/* A message between neighbouring ranks: nrhs columns of n values, ld apart, in the backend's memory */
 typedef struct {
   PetscMPIInt  peer;
   PetscBool    send;

@@ -10,8 +10,8 @@
 
   Columns j < 0 and j >= m belong to other ranks and are in ghost[nghost]: column j is ghost[j + below[d]], j < 0, or
   ghost[j + above[d]], j >= m. So the columns of others are one stream along a diagonal too. Rows first[d] <= i <
-  last[d] have entries on diagonal d. Places outside of them, and those of rows without an entry, hold zeros. x is read
-  for them only where it belongs to the rank: an infinity or a NaN there may come into rows that have no entry for it.
+  last[d] have entries on diagonal d. Places without an entry hold zeros. A product may multiply them by x where x
+  belongs to the rank: an infinity or a NaN in x may reach a row that has no entry in its column.
 
   The order of the values in memory is the backend's own, such that a product reads them as streams:
 
@@ -27,9 +27,9 @@
   Bytes of a product: count n values and x read once (x as often as caches lose it), y written once.  [H. Liu, J.-H.
   Seo, R. Mittal, H. H. Huang: GPU-Accelerated Scalable Solver for Banded Linear Systems, 2013, section III]
 
-  On a device all functions are enqueued on `stream` and wait only where numbers come to the host (get, sums). val,
-  ghost and all vectors are on the device; the tables of integers in the struct are on the host, and the backend keeps
-  copies behind data. mult() takes a range of rows, so that a halo can travel meanwhile: interior rows first, then the
+  On a device all functions are enqueued on `stream` and wait only where values come to the host (get, sums). val, ghost
+  and all vectors are on the device; the tables of integers in the struct are on the host, and the backend keeps copies
+  of them in `data`. mult() takes a range of rows, so that a halo can travel meanwhile: interior rows first, then the
   two ends, a launch each. Products with the sums of a Krylov step are those of krylov.h, which borrows this matrix
   (borrow()).
 */
@@ -50,7 +50,7 @@ typedef struct {
   /* rows that need no ghosts; ibegin a multiple of SPIKE_DIA_ROWS, iend too, or n */
   PetscInt     ibegin, iend;
   PetscScalar *val;
-  PetscCount   places; /* numbers in val */
+  PetscCount   places; /* values in val */
   void        *data;   /* of the backend */
 } SpikeDIA;
 
@@ -72,7 +72,7 @@ typedef struct {
 } SpikeDIALink;
 
 /*
-  Messages in an array, one behind the other: number k is array[at[k]] to array[at[k + 1] - 1] and travels in group[k]
+  Messages in an array, one after the other: message k is array[at[k]] to array[at[k + 1] - 1] and travels in group[k]
 */
 typedef struct {
   PetscInt           n;
@@ -162,11 +162,12 @@ struct _n_SpikeDIAKernels {
     the way of transposed products: ghost[] is sent, message[] received.
 
       connect()   collective; aware: MPI can read the memory of the device
-      leave()     enqueued behind the work that fills what is sent: brings it where MPI reads it, beside later work
-      ready()     waits until it is there, and until MPI may write what is received
-      arrive()    enqueued when all has been received: later work sees it
-      exchange()  of a link apart, in place of leave() and ready(): enqueues messages behind earlier work, beside later
-                  work, one call behind the other; arrive() ends them
+      leave()     called after the work that fills what is sent has been enqueued: enqueues its copy to where MPI reads
+                  it; later work overlaps the copy
+      ready()     waits until that copy is complete, and until MPI may write what is received
+      arrive()    called when all has been received: work enqueued after it sees the values
+      exchange()  of a link with `apart`, in place of leave() and ready(): enqueues messages after all earlier work and
+                  earlier calls; later work overlaps them; arrive() ends them
 
     Each call is for one group of messages, 0 <= group < ngroups <= SPIKE_DIA_GROUPS. A group does not wait for another.
   */
@@ -184,8 +185,7 @@ struct _n_SpikeDIAKernels {
   /*
     A as the band of PCSPIKE, with columns numbered as rows. scan(): weight[count], sums of magnitudes along diagonals;
     fullest[0], the most nonzeros in a row; fullest[1], the most of those two or more columns from the diagonal.
-    sample():
-    rows k n / rows, 0 <= k < rows <= n, out[k count + d]. On the host when they return.
+    sample(): rows k n / rows, 0 <= k < rows <= n, out[k count + d]. On the host when they return.
   */
   PetscErrorCode (*scan)(const SpikeDIA *, PetscReal weight[], PetscInt fullest[2]);
   PetscErrorCode (*sample)(const SpikeDIA *, PetscInt rows, PetscScalar *out);
@@ -208,7 +208,7 @@ PETSC_INTERN PetscErrorCode SpikeDIADestroy(SpikeDIA *);
 PETSC_INTERN void SpikeDIAOffsets(PetscInt n, PetscInt nparts, const SpikeCSR parts[], PetscInt most, PetscInt *count,
                                   PetscInt offset[]);
 
-/* The number of an offset, count where there is none. Looks behind `before` first: rows are sorted as a rule */
+/* The number of an offset, count where there is none. Looks after `before` first: rows are sorted as a rule */
 static inline PetscInt SpikeDIAFind(PetscInt count, const PetscInt offset[], PetscInt before, PetscInt wanted)
 {
   PetscInt lo = 0, hi = count;

@@ -26,7 +26,7 @@
   wants it: C_j^H M C_j, which is not below what rounding of M leaves open. Columns that have a reason get no more
   updates of X.
 
-  The matrices lie one behind the other, m x m column-major; X E C and P S^H take them as they are here.
+  The matrices lie one after the other, m x m column-major; X E C and P S^H take them as they are here.
 */
 enum {
   SPIKE_BLOCKCG_G,
@@ -86,8 +86,8 @@ SPIKE_BLOCKCG_INLINE PetscScalar SpikeBlockCGConj(PetscScalar a)
 }
 
 /*
-  sign G = S^H S with S T = 1 but for what depends on other columns. unit: columns were made of some of norm 1, whose
-  rounding errors they have. G, of which the upper triangle is read, sh = S^H, T: m x m. sign: that of the first
+  sign G = S^H S with S T = 1, except for columns that depend on others. unit: columns were made of some of norm 1,
+  whose rounding errors they have. G, of which the upper triangle is read, sh = S^H, T: m x m. sign: that of the first
   diagonal element that is not 0, 1 without one; all threads get it. Returns the rank, or -1 where sign G is not
   semidefinite, -2 where a number is not finite; S and T mean nothing then.
 */
@@ -205,8 +205,8 @@ SPIKE_BLOCKCG_INLINE void SpikeBlockCGNorms(int m, const PetscScalar M[], const 
 }
 
 /*
-  One step, behind the sums over all ranks, for the columns whose scalars lie `stride` bytes apart from s on. norms: the
-  matrix that the norms come from. Called by one thread block of a device, or by the host. Numbers that are not
+  One step, after the sums over all ranks, for the columns whose scalars lie `stride` bytes apart from s on. norms: the
+  matrix that the norms come from. Called by one thread block of a device, or by the host. Values that are not
   finite give KSP_DIVERGED_NANORINF; a B that is not definite KSP_DIVERGED_INDEFINITE_PC, an A that is not, or has
   another sign than before, KSP_DIVERGED_INDEFINITE_MAT; all columns that have no reason get it.
 */

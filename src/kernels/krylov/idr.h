@@ -11,7 +11,7 @@
 */
 typedef struct {
   PetscInt     s;
-  PetscScalar *cosine; /* least angle between r and t that omega believes, 0 for none */
+  PetscScalar *cosine; /* where |cos(r, t)| is smaller, omega is enlarged; 0: never */
   PetscScalar *omega, *beta, *gamma, *f, *c, *alpha, *M;
 } SpikeIDR;
 
@@ -94,8 +94,8 @@ SPIKE_SCALAR_INLINE void SpikeIDRColumn(const SpikeIDR *d, SpikeKrylovScalars *s
 }
 
 /*
-  omega = t.r / t.t, made longer where the angle between them is large. A t that is 0, or orthogonal to r without that
-  remedy, ends the recurrence
+  omega = t.r / t.t. Where |cos(r, t)| < c = *cosine: times c / |cos(r, t)|, so that |omega| = c ||r|| / ||t||. t = 0,
+  or t orthogonal to r with c = 0, asks for a new start.
 */
 SPIKE_SCALAR_INLINE void SpikeIDROmega(const SpikeIDR *d, SpikeKrylovScalars *s, PetscScalar tr, PetscScalar tt,
                                        PetscScalar rr)

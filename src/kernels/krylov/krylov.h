@@ -96,14 +96,16 @@ typedef struct {
   const PetscScalar *g;
 } SpikeKrylovBasis;
 
-/* How many sums a step of m columns has; z and q: whether there is one */
+/*
+  Sums of a step of m columns, 1 for COMBINE and SMOOTH; that of COMBINE means nothing. z and q: whether there is one
+*/
 static inline PetscInt SpikeKrylovBasisSums(SpikeKrylovBasisStep step, PetscInt m, PetscBool z, PetscBool q)
 {
   if (step == SPIKE_KRYLOV_DOTS) return m + (z ? 3 : 1);
   return step == SPIKE_KRYLOV_UPDATE && q ? 4 : 1;
 }
 
-/* Operations of a row, and of the COMBINE behind it where there is one, in real arithmetic */
+/* Operations of a row, and of the COMBINE that follows where there is one, in real arithmetic */
 static inline PetscReal SpikeKrylovBasisFlops(SpikeKrylovBasisStep step, const SpikeKrylovBasis *b,
                                               const SpikeKrylovBasis *combine)
 {
@@ -116,15 +118,15 @@ static inline PetscReal SpikeKrylovBasisFlops(SpikeKrylovBasisStep step, const S
 
 /*
   Whole iterations, one after the other in one launch, of methods with a copy of A and B = I or a diagonal matrix. Each
-  is the steps listed here, in this order, with the same bits. From the left B comes behind the product, from the right
-  in front of it. v[] is x and the work vectors of the method, in its order:
+  is the steps listed here, in this order, with the same bits. From the left B comes after the product, from the right
+  before it. v[] is x and the work vectors of the method, in its order:
 
     BCGS  x r rp v t p w    bcgs_p, v = K p, bcgs_alpha, bcgs_s, t = K s, bcgs_omega, bcgs_x      K = B A or A B
     CG    x r z p w s       cg_p, w = A p, cg_alpha; with B = I cg_xr (cg_x, cg_beta for symmetric operators), else
                             cg_xz; z is r with B = I
 
-  The first iteration after a start has no update of p. An odd number of iterations leaves p in w (CG: in s)
-  and v in t: the caller launches an even number, or needs neither any more.
+  The first iteration after a start has no update of p. After an odd number of iterations p is stored in w (CG: in s)
+  and v in t. So the caller launches an even number, except where the solve ends.
 */
 typedef enum {
   SPIKE_KRYLOV_NOMETHOD,
@@ -174,12 +176,14 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*wait)(SpikeKrylov *, SpikeKrylovPost *);
 
   /*
-    A copy of a matrix in a form of the backend's own; NULL functions where a backend has none. copy() leaves NULL for a
-    matrix that the form does not suit; with KSP_FUSED_SPMV_AUTO it chooses the form that moves the fewest bytes.
-    refill() takes new values in the same pattern. mult() enqueues y <- A x, or y <- D A x with the diagonal matrix D in
-    scale, with the sums of a step in its epilogue: y is one of the step's vectors v[], and the step writes none. With
-    SPIKE_KRYLOV_NSTEPS it is the product alone. Reads the copy, scale, x and the other vectors of the step once, writes
-    y once.
+    The backend's own copy of a matrix, by diagonals or in SELL slices; NULL functions where a backend has none.
+
+      copy()    *copy stays NULL where the form does not suit the matrix; KSP_FUSED_SPMV_AUTO chooses the form that
+                moves the fewest bytes
+      refill()  new values in the same pattern
+      mult()    enqueues y <- A x, or y <- D A x with the diagonal matrix D in scale, with the sums of a step in its
+                epilogue: y is one of the step's vectors v[], and the step writes none. With SPIKE_KRYLOV_NSTEPS it is
+                the product alone. Reads the copy, scale, x and the other vectors of the step once, writes y once
   */
   PetscErrorCode (*copy)(SpikeKrylov *, const SpikeKrylovCSR *, KSPFusedSpMVType, void **copy);
   PetscErrorCode (*refill)(SpikeKrylov *, const SpikeKrylovCSR *, void *copy);
@@ -193,7 +197,7 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*mult)(SpikeKrylov *, const void *copy, SpikeKrylovStep, const PetscScalar *scale,
                          const PetscScalar *x, PetscScalar *y, PetscScalar *const v[]);
 
-  /* Where step() and mult() enqueue, for others whose work is to lie between them; asked anew each time */
+  /* The stream of step() and mult(), for work of others between them. It may change: callers ask before each use */
   void *(*stream)(SpikeKrylov *);
 
   /*
@@ -213,7 +217,7 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*basiscreate)(SpikeKrylov *, PetscInt s, PetscInt small);
 
   /*
-    basisstep() enqueues a basis step, and behind it the COMBINE `combine`, which starts from the r of the step; NULL:
+    basisstep() enqueues a basis step, and after it the COMBINE `combine`, which starts from the r of the step; NULL:
     none. basismult() enqueues y <- A x by the copy and DOTS of this y; its z is x, or NULL. On a device each is one
     pass over the vectors. Nothing is done when a reason is set. With a recurrence sums are taken: ondevice the
     recurrence follows, else basissums() waits for those of this rank. basispush(): the host's scalars become those of
@@ -226,7 +230,7 @@ struct _n_SpikeKrylovKernels {
   PetscErrorCode (*basissums)(SpikeKrylov *, PetscInt nsums, PetscScalar sums[]);
   PetscErrorCode (*basispush)(SpikeKrylov *);
 
-  /* Enqueues p[i] <- SpikeIDRShadow(start + i, k, generation), i < n: the same numbers in each backend */
+  /* Enqueues p[i] <- SpikeIDRShadow(start + i, k, generation), i < n: the same values in each backend */
   PetscErrorCode (*shadow)(PetscInt n, PetscInt start, PetscInt k, PetscInt generation, PetscScalar *p);
 
   /*
@@ -241,7 +245,7 @@ struct _n_SpikeKrylovKernels {
   /*
     As borrow(), from a stencil in the backend's memory, whose box is this rank's rows. loan->begin() supplies ghost
     points; NULL: there are none. loan->dia is NULL. form is KSP_FUSED_SPMV_STENCIL; bytes is 0 with constant
-    coefficients. Launches may have the coefficients as arguments: new values need another copy and other graphs.
+    coefficients. Coefficients may be arguments of launches: new values need another copy and other graphs.
     Several right-hand sides have no such product. NULL where a backend cannot.
   */
   PetscErrorCode (*borrowstencil)(SpikeKrylov *, const SpikeStencil *, const SpikeKrylovLoan *, void **copy);

@@ -65,8 +65,8 @@ struct _n_SpikeKrylovRhsKernels {
 
   /*
     One basis step of each column. Pointers of the block, and c, a, g in the scalars of basis steps, are those of column
-    0; ldA is of b->A, ld of all else. combine: a COMBINE behind it, with ld for all of its blocks. SMOOTH is done where
-    a reason is set too.
+    0; ldA is of b->A, ld of all else. combine: a COMBINE that follows, with ld for all of its blocks. SMOOTH is done
+    where a reason is set too.
   */
   PetscErrorCode (*basisstep)(SpikeKrylovRhs *, PetscInt width, SpikeKrylovBasisStep, const SpikeKrylovBasis *,
                               PetscInt ldA, PetscInt ld, const SpikeKrylovBasis *combine, const SpikeIDRRecurrence *);
@@ -103,7 +103,7 @@ struct _n_SpikeKrylovRhsKernels {
                          const PetscInt ld[]);
 
   /*
-    The small matrices of block CG over the first m <= SPIKE_BLOCKCG_MAXM columns, behind the dots: SpikeBlockCGRecur()
+    The small matrices of block CG over the first m <= SPIKE_BLOCKCG_MAXM columns, after the dots: SpikeBlockCGRecur()
     with the scalars of the kernels, and small in their memory. Called with ondevice, or on the host, whose function
     takes the host's scalars of any backend
   */

@@ -18,7 +18,7 @@
   vectors, in the order of steps.h, which has the formulas. A step with dots ends in SpikeKrylovRecur() of their sums
   over all ranks.
 
-    bcgs_start      rp = p = r;                 r.r                            4 words a row
+    bcgs_start      rp = p = r;                 r.r                            3 words a row
     bcgs_p          p = r + beta (p - omega v)                                 4
     bcgs_alpha      rp.v  v.v                                                  2
     bcgs_s          s = r - alpha v, over r                                    3
@@ -40,7 +40,7 @@
     cg_xz           as cg_x, then z = d r;      z.r  z.z  r.r                  8
     cg_p            p = z + beta p                                             3
 
-  The same where x lags by a step, so that p is read once for both:
+  The same where the update of x is one step late, so that p is read once for both:
 
     cg_r            r -= alpha w                                               3
     cg_rbeta        as cg_beta                                                 2
@@ -49,7 +49,7 @@
     cg_xp           x += lag p, then p = z + beta p                            5
     cg_xps          the same with z = scale r                                  5
     cg_xpd          the same with z = d r                                      6
-    cg_settle       x += lag p, also behind a reason; its sum is nothing       3
+    cg_settle       x += lag p, also after a reason; its sum means nothing     3
 
     cg_rho          as cg_beta, of a residual that was replaced                2
     cg1_start       p = z;  w = s;              z.r  z.s  z.z  r.r             5
@@ -239,7 +239,7 @@ SPIKE_SCALAR_INLINE void SpikeKrylovEndCG(SpikeKrylovScalars *s, PetscScalar zr,
 
 /*
   alpha = z.r / p.Ap. p.Ap = 0, or of another sign than before: the operator is not definite. Without conjugates it has
-  no sign, and 0 is a breakdown; so is z.r = 0 behind a start, where r is not 0: B hides r
+  no sign, and 0 is a breakdown; so is z.r = 0 after a start, where r is not 0: B hides r
 */
 SPIKE_SCALAR_INLINE void SpikeKrylovAlphaCG(SpikeKrylovScalars *s, PetscScalar curve)
 {

@@ -2,10 +2,16 @@
 /*
   steps.h: the formulas of the steps in scalars.h, for one row, or for as many rows as a register holds.
 
-  Included with STEP(name), the head of a function of (const SpikeKrylovFactors *f, T e[], T d[]) for some type T of
-  rows; MUL(a, b), a factor or a T times a T; DOT(a, b), conj(a) b; XDOT(a, b), the same, or a b where f->symmetric is 1
-  and not 0. e[] are the vectors of the step, in the order named above it: all are read before any is written. d[]
-  collects its dots.
+  The including file defines
+
+    STEP(name)  the head of a function of (const SpikeKrylovFactors *f, T e[], T d[]), T the type of one row, or of as
+                many rows as a register holds
+    MUL(a, b)   a b, a scalar or of type T, b of type T
+    DOT(a, b)   conj(a) b
+    XDOT(a, b)  conj(a) b, or a b where f->symmetric is 1
+
+  e[] are the vectors of the step, in the order of the comment above it. All are read before any is written. The dots
+  are added to d[].
 */
 
 /* r rp p */

@@ -18,8 +18,8 @@ typedef struct _n_SpikeTridiagonalKernels SpikeTridiagonalKernels;
   dl of the first row of a system and du of its last are not read: whatever lies there, a number or not, changes
   nothing. Lengths may differ; any length is allowed, 0 and 1 too, and any number of systems, 0 too.
 
-  Algorithms, on a system of m rows. u are the numbers that are divided by; all of them are compared with the tolerance
-  in setup(), and none is divided by before.
+  Algorithms, on a system of m rows. u are the divisors: setup() compares each with the tolerance before it divides by
+  it.
 
     THOMAS     A = L U, u_r = d_r - l_r du_(r-1), l_r = dl_r / u_(r-1): L y = b downwards, U x = y upwards.
                8 m operations
@@ -57,12 +57,13 @@ typedef struct _n_SpikeTridiagonalKernels SpikeTridiagonalKernels;
   Transposed systems are solved by the same factors. With A = L U the roles of multipliers change: forward by du_(r-1) /
   u_(r-1), back by dl_(r+1) / u_r.
 
-  A number u is bad when |u| <= max(tol, PETSC_REAL_MIN), or when it is not finite. SpikePivot, as for the band: with
-  boost > 0 a small one is replaced by u boost / |u|, or boost, and counted (PCR counts a row once a step; RD takes its
-  pivots from products that know nothing of it, and reports them instead). Else it is replaced by 1, so that nothing
-  divides by it, and reported: badrow and badvalue are those of the first bad number, in the order of the algorithm, of
-  the first system, or piece of one, that has any; that system's solutions mean nothing then, those of others are what
-  they are. Multipliers of RD whose products overflow are bad, of infinite magnitude. `relative` is not looked at.
+  A divisor u is bad where |u| <= max(tol, PETSC_REAL_MIN), or where it is not finite. SpikePivot is as for the band.
+  With boost > 0 a small u is replaced by u boost / |u|, or by boost where it is 0, and counted. PCR counts a row once
+  in each step. RD cannot boost, because its pivots come from products, and reports them instead. Without a boost u is
+  replaced by 1, so that nothing divides by it, and reported: badrow and badvalue are those of the first bad u, in the
+  order of the algorithm, in the first system, or piece of one, that has any. The solutions of that system mean nothing
+  then, those of other systems are right. Multipliers of RD whose products overflow are bad, of infinite magnitude.
+  `relative` is not read.
 
   All is deterministic: two runs give the same bits, whatever nrhs is and whatever the other systems are.
 */

@@ -34,7 +34,7 @@ struct SpikeBlockSeen {
 };
 
 /*
-  A warp has a block row of the matrix: row by row where A is of numbers, all rows at once where A is of blocks: lanes
+  A warp has a block row of the matrix: row by row where A is of scalars, all rows at once where A is of blocks: lanes
   r, r + bs, ... have row r. Rows are summed in the order of lanes. Bytes: A and the places in the factors once
 */
 template <typename V>
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(128)
 
   if (ib >= nb) return;
   const PetscInt i     = newrow ? newrow[ib] : ib;
-  const int      parts = A.bs > 1 ? 32 / bs : 32; /* lanes of a row of numbers */
+  const int      parts = A.bs > 1 ? 32 / bs : 32; /* lanes of a row of scalars */
   double         norm  = 0.0;
 
   for (int r0 = 0; r0<bs; r0 += A.bs> 1 ? bs : 1) {

@@ -39,7 +39,7 @@ __device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
   Y [op] A X in the precision of A: tensor cores would give double precision, and blocks of 4 use half of them.
 
   Lane q + BS c of a block row has column q of its blocks, row q of their X, and there columns 4 c to 4 c + 3: BS x 4
-  sums of its own, from BS + 4 numbers that come in loads as wide as can be. At the end of the row sums go over q, half
+  sums of its own, from BS + 4 values that come in loads as wide as can be. At the end of the row sums go over q, half
   of the values at a time, and lane q has four neighbouring values of Y. A row is summed in the order of its blocks,
   then over columns.
 */

@@ -152,8 +152,8 @@ struct SpikeBlockWideShape {
 /*
   Y [op] A X. A warp has t.k block rows, one after the other. U of their blocks are on their way at once, whatever rows
   they belong to; those after the next U are fetched into the L2 cache. 32 indices come in one load, the next 32 long
-  before they are needed. Row -1 is the block in front of the first one, where the stream begins with the second block
-  of a pair: its sums go nowhere, nor do those after the last block. A row is summed in the order of its blocks.
+  before they are needed. Row -1 is the block before the first one, where the stream begins with the second block of
+  a pair: its sums go nowhere, nor do those after the last block. A row is summed in the order of its blocks.
 */
 template <int COLUMNS, int BS, bool ROWMAJOR, typename V>
 __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &t, unsigned block)

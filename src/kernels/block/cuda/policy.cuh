@@ -15,7 +15,7 @@
 #define SPIKE_BLOCK_AHEAD         4     /* MULT, TRANSPOSE: pieces of a row that a warp loads at once */
 #define SPIKE_BLOCK_SOLVE_THREADS 128
 #define SPIKE_BLOCK_FACTOR_MOST   8  /* warps of a row of the factorization, at most */
-#define SPIKE_BLOCK_SHORT         32 /* L and U together have at most so many entries a row, on average: short rows */
+#define SPIKE_BLOCK_SHORT         32 /* rows are short where L and U together have at most that many entries a row */
 
 /*
   What a kernel does. Kernels have a template parameter COLUMNS, the largest number of columns that they take: 4, 8, 16
@@ -200,7 +200,7 @@ __host__ __device__ static constexpr int SpikeBlockDotAhead(int sums, SpikeBlock
 
 /*
   WIDE and VECTOR: block rows of a warp, so that there are four waves or more of two thread blocks a multiprocessor.
-  VECTOR: at least so many that 512 bytes of blocks lie side by side
+  VECTOR: at least as many as make 512 bytes of blocks
 */
 static inline PetscInt SpikeBlockWarpRows(SpikeBlockKind kind, PetscInt rows, PetscInt bs, PetscInt size,
                                           PetscInt multiprocessors)

@@ -23,8 +23,8 @@ typedef struct {
 } SpikeBlockLUHost;
 
 /*
-  Functions of one instruction set, by block size: [0] is for any size, and for those whose entry is NULL. Of a
-  precision of all numbers: run() is AXPY, DOT and products with the transpose
+  Functions of one instruction set, by block size: [0] is for any size, and for those whose entry is NULL. Those with
+  one precision for all values: run() is AXPY, DOT and products with the transpose
 */
 #define SPIKE_BLOCK_SIZES 17
 typedef struct {

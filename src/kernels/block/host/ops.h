@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  ops.h: operations on tall blocks, products with the transpose of a matrix, all numbers of type E = F; included for
-  each E, behind sizes.h
+  ops.h: operations on tall blocks, products with the transpose of a matrix, all elements of type E = F; included for
+  each E, after sizes.h
 */
 #define BO_ROWS 256 /* rows of tall blocks that meet all columns while they are in cache */
 #define BO_COPY 64  /* where they are copied */

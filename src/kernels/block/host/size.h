@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  size.h: operations on blocks of BS x BS numbers, of any size where BS is 0; sizes.h includes it for each BS. The
+  size.h: operations on blocks of BS x BS elements, of any size where BS is 0; sizes.h includes it for each BS. The
   preprocessor chooses the tiles of a size, so that each function is compiled with those alone: with all of them it
   takes minutes.
 */
@@ -294,7 +294,7 @@ BZ_FUNCTION void BZ(upper)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f
 }
 
   #if BS < 5 || BS > 7
-/* w <- (D + U)^-T w, by rows of U: a row that is final goes to those behind it */
+/* w <- (D + U)^-T w, by rows of U: a row that is final goes to the rows after it */
 BZ_FUNCTION void BZ(lowert)(const SpikeBlockPattern *p, const SpikeBlockLUHost *f, PetscBool conj, PetscInt nrhs, E *w,
                             PetscCount ldw)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  sizes.h: size.h for each block size that has code of its own, and the table of the solves; included behind tiles.h.
+  sizes.h: size.h for each block size that has code of its own, and the table of the solves; included after tiles.h.
   BX_OPS: products and the factorization, with E = F; BX_SWEEPS: solves with vectors of PetscScalar and blocks of F
 */
 #define BS 0

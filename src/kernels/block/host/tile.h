@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  tile.h: the product of blocks from which all others are made, for vectors of BW numbers. Included for each BW, E
-  (vectors and arithmetic) and F (numbers of the blocks).
+  tile.h: the product of blocks from which all others are made, for vectors of BW elements. Included for each BW, E
+  (vectors and arithmetic) and F (elements of the blocks).
 
       C <- C0 +- sum over k < count of A_k B_k
 
-    A_k     M x K, columns lda apart: A + ai[k] astep, or where ai is NULL one behind the other in the order of the sum
+    A_k     M x K, columns lda apart: A + ai[k] astep, or where ai is NULL one after the other in the order of the sum
     B_k     K x NC with strides rs, cs: B + (bi ? bi[k] : k) bstep
     C, C0   M x NC
     mode    BX_SUB: minus; BX_DOWN: k from the last to the first
 
-  M numbers are NV vectors, BW (NV - 1) < M <= BW NV and M >= BW: the last one begins at M - BW, and computes numbers of
-  the one before it a second time. A column of C has the same bits for any NC.
+  M elements are NV vectors, BW (NV - 1) < M <= BW NV and M >= BW: the last one begins at M - BW, and computes elements
+  of the one before it a second time. A column of C has the same bits for any NC.
 */
 #if BW == 1
 typedef E      BT(v);
@@ -122,7 +122,7 @@ SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int mo
 }
 
 /*
-  y_j <- y_j +- sum over r < M of A_rj x_r, j < K: x comes as vectors, zero where the last one has numbers of the one
+  y_j <- y_j +- sum over r < M of A_rj x_r, j < K: x comes as vectors, zero where the last one has elements of the one
   before it
 */
 SPIKE_INLINE void BT(expand)(const int NV, const int M, const E *x, BT(v) xv[])

@@ -5,9 +5,9 @@
 #include "scalar.cuh"
 
 /*
-  Copies BYTES bytes from global to shared memory, not by way of registers. They are there after one of the waits below
-  for the thread that copies, after a barrier behind it for the others; 2 bytes are there at once. PAST: 16 bytes that
-  do not stay in the L1 cache.
+  Copies BYTES bytes from global to shared memory, not by way of registers. The thread that copies sees them after one
+  of the waits below, the others after a barrier that follows it; 2 bytes are there at once. PAST: 16 bytes that do not
+  stay in the L1 cache.
 */
 template <int BYTES, bool PAST = false>
 __device__ static inline void SpikeCopyAsync(void *to, const void *from)

@@ -16,13 +16,15 @@ typedef struct {
   bool pools;       /* cudaMallocAsync() works                                                    */
 } SpikeDevice;
 
-/* The current device; the struct stays where it is. An error below compute capability 8.0, which has no barriers */
+/*
+  The current device; the struct stays where it is. An error below compute capability 8.0, where barriers are missing
+*/
 PETSC_INTERN PetscErrorCode SpikeDeviceGet(const SpikeDevice **);
 
 /*
-  *resident <- thread blocks of a kernel that a multiprocessor of the current device holds at once, with so many threads
-  and bytes of dynamic shared memory each; 0 where it holds none. The kernel may be launched so from then on: where it
-  needs it, its limit of shared memory becomes that of the device, whatever other callers ask for.
+  *resident <- thread blocks of a kernel that a multiprocessor of the current device holds at once, with `threads`
+  threads and `shared` bytes of dynamic shared memory each; 0 where it holds none. The kernel may be launched so from
+  then on: where it needs it, its limit of shared memory becomes that of the device, whatever other callers ask for.
 */
 PETSC_INTERN PetscErrorCode SpikeKernelResident(const void *kernel, int threads, size_t shared, int *resident);
 

@@ -4,8 +4,8 @@
 
 /*
   Whether this thread block is the last of `blocks` that call this with the ticket, which is 0 before the first call and
-  after the last. The last one sees what thread 0 of each has written, and what other threads have written where the
-  caller has a barrier in front.
+  after the last. The last one sees what thread 0 of each has written. It sees what other threads have written where
+  the caller has a barrier before the call.
 */
 __device__ static __forceinline__ bool SpikeIsLastThreadBlock(unsigned int *ticket, unsigned int blocks)
 {

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* launch.cuh: kernels whose launch overlaps the end of the kernel in front */
+/* launch.cuh: kernels whose launch overlaps the end of the previous kernel */
 #pragma once
 
 #include "fit.cuh"
 
 /*
-  SpikeLaunchBehind() launches a kernel that begins while the one in front still runs, as far as there is room, or else
-  when that one ends, but without the time of a launch (programmatic dependent launch; in a graph an edge of that kind).
-  Every thread calls SpikeAwait() before it reads what kernels in front have written, before it writes anything, and
-  before it ends: then all work in front is complete, for each kernel has waited so. Results of setup may be read
-  before, as a host has waited between. SpikeRelease() lets the next kernel begin, when all thread blocks have called it
-  or have ended; without it that is the end. Neither changes what is computed; both do nothing in an ordinary launch.
+  SpikeLaunchBehind() launches a kernel that may start before the previous kernel has ended, if resources are free.
+  Otherwise it starts when that one ends, without launch latency (programmatic dependent launch; in a graph an edge of
+  that kind).
+
+  SpikeAwait()    every thread calls it before it reads what earlier kernels have written, before it writes anything,
+                  and before it ends. After it all earlier work on the stream is complete, because each kernel waits so.
+                  Results of setup may be read before it: the host has waited after setup
+  SpikeRelease()  the next kernel may start when all thread blocks have called it or have ended. Without it the next
+                  kernel starts when this one ends
+
+  Neither changes what is computed; both do nothing in an ordinary launch.
 
   Early thread blocks take the first places that become free, and so are not spread evenly over the device: sweeps that
   called SpikeRelease() at their beginning were slower by a quarter. Kernels with as many thread blocks as the device

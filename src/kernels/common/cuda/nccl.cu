@@ -38,8 +38,8 @@ static struct {
 /*
   A communicator of NCCL, which takes a few tenths of a second to make. One serves all communicators of MPI with the
   same ranks in the same order on the same devices, for links of one number, until PetscFinalize(). Its messages travel
-  on a stream of its own, beside other work of the device and messages of other numbers. None waits for ever: all ranks
-  enqueue them in one order, and no cooperative kernel waits for messages behind it
+  on a stream of its own, beside other work of the device and messages of links with other numbers. None waits for ever:
+  all ranks enqueue them in one order, and no cooperative kernel waits for messages that are enqueued after it
 */
 typedef struct SpikeNetwork SpikeNetwork;
 struct SpikeNetwork {
@@ -223,7 +223,7 @@ PetscErrorCode SpikeLinkExchange_CUDA(void *link, cudaStream_t stream, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Work enqueued after this call comes behind the messages */
+/* Work enqueued after this call sees what the messages brought */
 PetscErrorCode SpikeLinkWait_CUDA(void *link, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -2,7 +2,7 @@
 /*
   lanes.h: a vector register of PetscScalar for one instruction set, for host loops of krylov, dia and stencil.
 
-  lanes_t holds LANES numbers; LANES_MUL(a, b) = a b and LANES_DOT(a, b) = conj(a) b, of registers or single numbers.
+  lanes_t holds LANES values; LANES_MUL(a, b) = a b and LANES_DOT(a, b) = conj(a) b, of registers or single values.
   Complex numbers go one by one, multiplied without the recovery of infinities that C asks for.
 */
 #pragma once

@@ -13,7 +13,7 @@
 #else
   #define SPIKE_DIA_RESIDENT 5
 #endif
-#define SPIKE_DIA_WORK 65536 /* numbers that sums() fetches at once */
+#define SPIKE_DIA_WORK 65536 /* values that sums() fetches at once */
 
 /*
   Entries of a row that are on their way at once: rows of 27, 9, 7, 5 and 3 points in whole batches; of a shorter row
@@ -71,13 +71,13 @@ static inline PetscInt64 SpikeDIALd(const SpikeDIA *A)
   return ((PetscInt64)A->n + 31) / 32 * 32;
 }
 
-/* Blocks for n numbers, a thread each; at least one, which finds nothing to do */
+/* Blocks for n values, a thread each; at least one, which finds nothing to do */
 static inline unsigned SpikeDIABlocks(PetscInt64 n)
 {
   return (unsigned)PetscMax(1, (n + SPIKE_DIA_THREADS - 1) / SPIKE_DIA_THREADS);
 }
 
-/* A kernel with a thread for each of n numbers, on the stream of A; none where there are none */
+/* A kernel with a thread for each of n values, on the stream of A; no launch where n is 0 */
 template <typename... P, typename... X>
 static PetscErrorCode SpikeDIALaunch(const SpikeDIA *A, PetscInt64 n, void (*kernel)(P...), X... arguments)
 {

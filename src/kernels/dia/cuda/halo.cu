@@ -4,13 +4,13 @@
   of the device where MPI can, else by way of the host's memory. Each group of messages has streams, events and a
   communicator of its own.
 
-  The event `packed` is behind all work before a product, and what is received is written behind it: no message and no
-  halo is overwritten before the kernels of the product before have read it.
+  The event `packed` comes after all work before a product, and what is received is written after it: no message and no
+  halo is overwritten before the kernels of the previous product have read it.
 */
 #include "dia.cuh"
 #include "kernels/common/cuda/nccl.cuh"
 
-/* Numbers that lie together in an array, of messages of one group */
+/* Values that lie together in an array, of messages of one group */
 typedef struct {
   PetscInt at, n;
 } SpikePiece;
@@ -113,7 +113,7 @@ PetscErrorCode SpikeDIADisconnect_CUDA(SpikeDIALink **link)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The group's numbers of message[], or of ghost[], between host and device, on its stream */
+/* The group's values of message[], or of ghost[], between host and device, on its stream */
 static PetscErrorCode SpikeGroupCopy_Private(const SpikeDIALink *link, const SpikeGroup *g, PetscBool ghost,
                                              PetscBool down)
 {

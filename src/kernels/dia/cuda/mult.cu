@@ -9,8 +9,8 @@ typedef struct {
 
 /*
   A thread a row: a warp reads whole lines of each diagonal, and x from neighbouring places. A row is summed in the
-  order of its diagonals: deterministic, whichever rank has it. Reads count (n + 1) numbers and x, which caches keep;
-  writes n. SPIKE_DIA_RESIDENT bounds the registers, for loads on their way are what counts:
+  order of its diagonals: deterministic, whichever rank has it. Reads count (n + 1) values and x, which caches keep;
+  writes n. SPIKE_DIA_RESIDENT bounds the registers, because loads in flight count most:
   benchmarks/results/dia-registers.txt
 */
 template <bool SHORT>

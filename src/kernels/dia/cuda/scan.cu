@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
   if (threadIdx.x == 0) weight[blockIdx.y * SPIKE_DIA_SCAN_PARTS + blockIdx.x] = sums[0];
 }
 
-/* fullest[2] <- largest numbers of nonzeros in a row, and of those two or more columns from the diagonal */
+/* fullest[2] <- the most nonzeros in a row, and of those two or more columns from the diagonal */
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
   SpikeDIAScanRows(int count, const PetscInt *__restrict__ offset, PetscInt64 ld, PetscInt n,
                    const PetscScalar *__restrict__ val, int *fullest)

@@ -3,7 +3,7 @@
 #include "dia.cuh"
 
 /*
-  A thread a row, whose columns are sorted as a rule: each diagonal is looked for behind the one before. Other places
+  A thread a row, whose columns are sorted as a rule: each diagonal is looked for after the previous one. Other places
   have been set to 0
 */
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
@@ -56,7 +56,7 @@ PetscErrorCode SpikeDIAZero_CUDA(SpikeDIA *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* val <- f(val, number of the place); rows behind the last one stay as they are, zeros */
+/* val <- f(val, number of the place); rows after the last one stay zeros */
 template <typename F>
 __global__ void __launch_bounds__(SPIKE_DIA_THREADS)
   SpikeDIAEachKernel(int count, PetscInt64 ld, PetscInt n, PetscScalar *val, F f)

@@ -122,7 +122,7 @@ __device__ static __noinline__ void SpikeBasisConclude(const SpikeBasisEnd *e, i
     if (on >> (C > 1 ? i / nsmall : 0) & 1) there(i)[C > 1 ? i % nsmall : i] = small[i];
 }
 
-/* Behind SpikeBasisLeave(): the ticket is that of right-hand side c0 */
+/* After SpikeBasisLeave(): the ticket is that of right-hand side c0 */
 template <int C>
 __device__ static __forceinline__ void SpikeBasisFinish(const SpikeBasisEnd &e, int c0, unsigned on, unsigned blocks)
 {
@@ -130,7 +130,7 @@ __device__ static __forceinline__ void SpikeBasisFinish(const SpikeBasisEnd &e, 
   if (SpikeIsLastThreadBlock(&e.device[c0].ticket, blocks)) SpikeBasisConclude<C>(&e, c0, on, blocks);
 }
 
-/* Both for one right-hand side: `vectors` of the M first sums of a thread, and `others` behind those M */
+/* Both for one right-hand side: `vectors` of the M first sums of a thread, and `others` after those M */
 template <int M, int OTHERS>
 __device__ static __forceinline__ void SpikeBasisSums(const PetscScalar d[], int vectors, int others,
                                                       const SpikeBasisEnd &e, int c)
@@ -156,7 +156,7 @@ __device__ static __forceinline__ void SpikeRowsAxpy(PetscScalar a, const SpikeR
   for (int v = 0; v < V; v++) y.e[v] = SpikeFma(a, x.e[v], y.e[v]);
 }
 
-/* y y, and with z also z z and conj(y) z, of one row, behind M other sums */
+/* y y, and with z also z z and conj(y) z, of one row, after M other sums */
 template <int M>
 __device__ static __forceinline__ void SpikeBasisDotsRow(PetscInt row, PetscScalar y, const PetscScalar *z,
                                                          PetscScalar d[])
@@ -203,7 +203,7 @@ static inline size_t SpikeBasisShared(const SpikeBasisEnd &e)
   return e.nsums && e.recur ? SpikeIDRSize(e.recurrence.s) * sizeof(PetscScalar) : 0;
 }
 
-/* A kernel of a basis step, behind the one in front */
+/* Launches a kernel of a basis step by SpikeLaunchBehind() */
 template <typename... P, typename... A>
 static PetscErrorCode SpikeBasisLaunch(void (*kernel)(P...), const SpikeKrylovCUDA *h, dim3 grid,
                                        const SpikeBasisEnd &e, A... arguments)

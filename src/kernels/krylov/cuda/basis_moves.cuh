@@ -111,8 +111,8 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
 }
 
 /*
-  Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q four more; 2 m2 + 1 for a COMBINE behind it, one more
-  alone. Rows as in SpikeBasisDots(). RHS: blockIdx.y is the right-hand side
+  Moves each vector once: 2 m1 + 8 words a row for UPDATE, with q four more; 2 m2 + 1 for a COMBINE that follows, one
+  more alone. Rows as in SpikeBasisDots(). RHS: blockIdx.y is the right-hand side
 */
 template <int M1, int M2, bool RHS>
 __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, RHS ? 3 : SPIKE_BASIS_RESIDENT)

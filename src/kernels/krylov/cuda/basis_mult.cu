@@ -118,7 +118,7 @@ static PetscErrorCode SpikeBasisMultLaunch(const SpikeKrylovCUDA *h, const Spike
 
 /*
   With 1, 2, 4 or 8 vectors on one rank, by a stencil with as many as SpikeStencilTakes() says; else the step comes
-  behind the product
+  after the product
 */
 PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const PetscScalar *x,
                                          const SpikeKrylovBasis *b, const SpikeIDRRecurrence *recurrence)

@@ -58,7 +58,7 @@ __global__ static void SpikeDIALook(PetscInt      n, const PetscInt *__restrict_
 }
 
 /*
-  A thread a row, whose columns are sorted as a rule: each diagonal is looked for behind the one before. Other places
+  A thread a row, whose columns are sorted as a rule: each diagonal is looked for after the previous one. Other places
   have been set to 0
 */
 __global__ static void SpikeDIAPlace(SpikeKrylovDia m, const PetscInt *__restrict__ ai, const PetscInt *__restrict__ aj,

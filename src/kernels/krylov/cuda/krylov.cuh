@@ -220,7 +220,7 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovGather(const PetscScala
   return sum;
 }
 
-/* The host learns the scalars: values first, then, behind a fence, the count */
+/* The host learns the scalars: values first, then, after a fence, the count */
 __device__ static void SpikeKrylovTell(SpikeKrylovDevice *device, SpikeKrylovMail *mail, const SpikeKrylovScalars *s)
 {
   const int k = (int)(device->posted % SPIKE_KRYLOV_POSTS);

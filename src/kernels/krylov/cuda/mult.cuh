@@ -10,8 +10,8 @@
 
 /*
   In slices of 32 / T rows, T lanes a row. Lane r T + t has the entries t, t + T, ... of row r of the slice, in as many
-  chunks of 32 places as its longest row needs. A place behind the end of a row has the value 0 and the row's own number
-  as column, for x is read there anyway.
+  chunks of 32 places as its longest row needs. A place after the end of a row has the value 0 and the row's own number
+  as column, because x is read there anyway.
 */
 typedef struct {
   PetscInt     n;
@@ -27,7 +27,7 @@ typedef struct {
   By diagonals: val[d ld + i] = A(i, i + offset[d]), 0 where A has no entry; places of columns outside of A are not read
 */
 typedef struct {
-  /* rows, and columns; the rows of a product, all of them but where some have columns of other ranks */
+  /* rows, and columns; begin, end: the rows of a product, all of them unless some have columns of other ranks */
   PetscInt     n, begin, end;
   int          T, count;
   PetscInt64   ld;
@@ -109,7 +109,7 @@ typedef struct {
   SpikeKrylovVectors v;
   int                own;
   bool               recur;
-  PetscInt           front, total; /* blocks of the kernel in front, and of both, where two share a step */
+  PetscInt           front, total; /* blocks of the previous kernel, and of both, where two share a step */
 } SpikeKrylovMultArgs;
 
 /* Nothing to fetch for a row */
@@ -254,7 +254,7 @@ struct SpikeDIAPieces : SpikeDIATabled {
 };
 
 /*
-  Rows in front of `begin` and from `end` on, whose columns other ranks may have; x(j, inside) is for those of this rank
+  Rows before `begin` and from `end` on, whose columns other ranks may have; x(j, inside) is for those of this rank
 */
 struct SpikeDIAEnds {
   static constexpr int LANES = 1;
@@ -318,7 +318,7 @@ static PetscErrorCode SpikeKrylovRowsDispatch(const SpikeKrylovCopyCUDA *c, L &&
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* mult.cu: blocks of the kernel of a product with this step behind it */
+/* mult.cu: blocks of the kernel of a product with this step in its epilogue */
 PETSC_INTERN PetscErrorCode SpikeKrylovMultBlocks_CUDA(const SpikeKrylovCUDA *, const SpikeKrylovCopyCUDA *,
                                                        SpikeKrylovStep, PetscInt *);
 

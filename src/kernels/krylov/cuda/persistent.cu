@@ -14,7 +14,7 @@
   what that thread block would do, and the sums of parts are added up as its last thread block does it. So the bits are
   the same, with any grid. A thread block has neighbouring parts.
 
-  An update in front of a product has no phase: the product computes each entry that it reads, from vectors that the
+  An update before a product has no phase: the product computes each entry that it reads, from vectors that the
   phase does not write. BiCGStab has three phases, CG two. Directions and v alternate between two places, because
   entries of the old ones are read while others write the new ones.
 
@@ -45,9 +45,9 @@ struct SpikePersistentShared {
 };
 
 /*
-  Waits until all thread blocks of the grid are here; what they wrote before is seen behind it. For one thread of each
-  thread block. The highest bit of *here is `bit` before, the other one behind, and the rest is 0 then: no launch sets
-  it. A thread block knows the bit, so it need not wait for the result of its own addition.
+  Waits until all thread blocks of the grid are here; what they wrote before it is seen after it. For one thread of each
+  thread block. The highest bit of *here is `bit` before and the other value after, and the other bits are 0 then: no
+  launch sets it. A thread block knows the bit, so it need not wait for the result of its own addition.
 */
 __device__ static __forceinline__ void SpikeGridBarrier(unsigned int *here, unsigned int bit)
 {
@@ -178,7 +178,7 @@ __device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, Petsc
   __syncthreads();
 }
 
-/* The state of the solver comes to shared memory; behind the last iteration it goes back */
+/* The state of the solver comes to shared memory; after the last iteration it goes back */
 template <class ROWS>
 __device__ static __forceinline__ void SpikePersistentBegin(const SpikePersistent<ROWS> &a, typename ROWS::Shared &rows,
                                                             SpikePersistentShared &shared)

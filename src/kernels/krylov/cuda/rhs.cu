@@ -125,7 +125,7 @@ typedef struct {
   int a[SPIKE_RHS_PAIRS], b[SPIKE_RHS_PAIRS];
 } SpikeRhsPairs;
 
-/* x[a], x[b] <- x[b], x[a], n numbers each, of the pair blockIdx.y */
+/* x[a], x[b] <- x[b], x[a], n values each, of the pair blockIdx.y */
 template <typename X>
 __global__ static void SpikeRhsSwap(SpikeRhsPairs pairs, X *x, PetscInt n, PetscInt64 ld)
 {

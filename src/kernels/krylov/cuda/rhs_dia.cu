@@ -35,7 +35,7 @@ typedef struct {
   int          segments, runs;
   int          offset[SPIKE_DIA_MOST]; /* row 0 of the block has entry 0 of the segment at this offset */
   short        length[SPIKE_DIA_MOST]; /* entries of a column                                          */
-  short        last[SPIKE_DIA_MOST];   /* behind the last run of the segment                           */
+  short        last[SPIKE_DIA_MOST];   /* number of the last run of the segment, + 1                   */
   SpikeTileRun run[SPIKE_DIA_MOST];
 } SpikeTilePlan;
 
@@ -128,7 +128,7 @@ __device__ static __forceinline__ SpikeKrylovPair SpikeTileLoad(const PetscScala
   return pair;
 }
 
-/* The values of run r in rows row and row + 1, on their way; zeros behind its last diagonal */
+/* The values of run r in rows row and row + 1, loads in flight; zeros after its last diagonal */
 __device__ static __forceinline__ void SpikeTileFetch(const SpikeKrylovDia &m, const SpikeTileRun &r, PetscInt row,
                                                       SpikeKrylovPair next[])
 {
@@ -248,7 +248,7 @@ __device__ static __forceinline__ void SpikeTileFinish(const PetscScalar total[]
   }
   __syncthreads();
   if (threadIdx.x < NC) {
-    __threadfence(); /* for what the others have written in front of the barrier */
+    __threadfence(); /* for what the others have written before the barrier */
     last[threadIdx.x] = start[threadIdx.x] >= 0 &&
                         atomicInc(&state.device[number[threadIdx.x]].ticket, blocks - 1) == blocks - 1;
   }

@@ -151,8 +151,8 @@ static PetscErrorCode SpikeRhsMultLaunch(const SpikeKrylovRhs *s, const SpikeKry
 }
 
 /*
-  Eight columns of a product alone take 64 to 80 registers, with sums behind it 128 to 184, and four columns 64 to 102.
-  The number of blocks, and with it the order of the sums, does not depend on that
+  Eight columns of a product alone take 64 to 80 registers, with sums in its epilogue 128 to 184, and four columns 64 to
+  102. The number of blocks, and with it the order of the sums, does not depend on that
 */
 template <int STEP>
 static PetscErrorCode SpikeRhsMultSelect(const SpikeKrylovRhs *s, const SpikeKrylovCopyCUDA *c,

@@ -2,7 +2,7 @@
 /* sell.cu: the backend's own copy of a matrix in slices of 32 lanes */
 #include "mult.cuh"
 
-#define SPIKE_SELL_PADDING 1.3 /* places over entries, at most, but for a slice */
+#define SPIKE_SELL_PADDING 1.3 /* places over entries, at most; one slice more is allowed */
 
 __global__ static void SpikeSellWidths(PetscInt slices, PetscInt n, int rows, int T, const PetscInt *__restrict__ ai,
                                        PetscInt64 *width)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* stencil.cuh: products by a stencil with a basis step behind them */
+/* stencil.cuh: products by a stencil with a basis step in the epilogue */
 #pragma once
 
 #include "basis.cuh"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
-  basis.h: the host loops over the basis steps of a Krylov method, for one instruction set; included behind template.h.
+  basis.h: the host loops over the basis steps of a Krylov method, for one instruction set; included after template.h.
 
   Rows are taken KB_ROWS at a time, so that the vectors which all columns meet stay in cache and each vector comes from
   memory once.

@@ -28,7 +28,7 @@ static PetscErrorCode SpikeKrylovRhsCreate_Host(SpikeKrylovRhs *s)
   s->ondevice = PETSC_FALSE;
   PetscCall(PetscCalloc1(s->m, &s->scalars));
   PetscCall(PetscCalloc1((size_t)s->m * s->nsmall, &s->small));
-  PetscCall(PetscCalloc1((size_t)(s->m + 1) * SpikeKrylovRhsSums(s), &s->sums)); /* behind them those of a piece */
+  PetscCall(PetscCalloc1((size_t)(s->m + 1) * SpikeKrylovRhsSums(s), &s->sums)); /* after them those of a piece */
   PetscCall(PetscMalloc1(4 * s->ncolumns, (PetscScalar ***)&s->data));
   s->hostsmall = s->small;
   PetscFunctionReturn(PETSC_SUCCESS);

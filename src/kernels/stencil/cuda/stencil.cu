@@ -20,7 +20,7 @@ typedef struct {
   const SpikeDevice *gpu;
 } SpikeStencilCUDA;
 
-/* Thread blocks of a kernel that goes round over n numbers */
+/* Thread blocks of a kernel whose threads take n values in turn */
 static unsigned SpikeStencilBlocks(const SpikeStencilCUDA *h, PetscInt64 n)
 {
   return (unsigned)PetscMin((PetscInt64)8 * h->gpu->multiprocessors,
@@ -122,7 +122,7 @@ static PetscErrorCode SpikeStencilEnd_CUDA(SpikeStencil *S)
 }
 
 /*
-  The cost of a product in `chunks` pieces of `length` planes, with tiles of width points in `lines` lines, as numbers
+  The cost of a product in `chunks` pieces of `length` planes, with tiles of width points in `lines` lines, as values
   moved. A plane costs its lines with their ends; more where they share sectors with other tiles; more for each piece
   read beside the others, up to four; and `work` for any tile where threads have much to do. A further round of thread
   blocks costs its beginning. Fitted to 17 boxes of 64^3 to 512^3 points on an H200, some hundred shapes each, with 7

@@ -8,7 +8,7 @@
 #define SPIKE_STENCIL_THREADS 256
 
 /*
-  Planes of x that a thread block has or waits for, and the most numbers in one. Together 45 kB of the 48 that every
+  Planes of x that a thread block has or waits for, and the most values in one. Together 45 kB of the 48 that every
   device gives; sums need some
 */
 #if defined(PETSC_USE_COMPLEX)

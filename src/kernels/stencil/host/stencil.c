@@ -3,7 +3,7 @@
 #include "kernels/stencil/stencil.h"
 #include "kernels/common/host/isa.h"
 
-/* Whether points of line j, k reach one that exists by offset s, but for the clipping along the line */
+/* Whether points of line j, k reach one that exists by offset s; the clipping along the line is not looked at */
 static inline PetscBool SpikeStencilReaches(const SpikeStencil *S, PetscInt s, PetscInt j, PetscInt k)
 {
   const PetscInt *o = S->offset + 3 * s;
@@ -11,7 +11,7 @@ static inline PetscBool SpikeStencilReaches(const SpikeStencil *S, PetscInt s, P
   return (PetscBool)(j + o[1] >= S->lo[1] && j + o[1] < S->hi[1] && k + o[2] >= S->lo[2] && k + o[2] < S->hi[2]);
 }
 
-/* Where the numbers of point (i, j, k) are; ghost is NULL where x has all points */
+/* Where the values of point (i, j, k) are; ghost is NULL where x has all points */
 static inline const PetscScalar *SpikeStencilAt(const SpikeStencil *S, PetscInt i, PetscInt j, PetscInt k,
                                                 const PetscScalar *x, PetscInt sj, PetscInt sk,
                                                 const PetscScalar *ghost)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   template.h: a line of a stencil, for one instruction set. Sums are in registers, and what they read of x is in the
-  L1 cache but for the lines at its front
+  L1 cache, except the lines that are new
 */
 #include "kernels/stencil/stencil.h"
 

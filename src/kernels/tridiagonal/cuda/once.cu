@@ -71,7 +71,7 @@ __device__ static __forceinline__ void SpikeTriChunk(const PetscScalar *from, Pe
 #define SPIKE_TRI_SEPARATOR (1ull << 62)
 
 /*
-  The first bad number u of a thread: its row and magnitude. Separators count after all other rows, whose bad numbers
+  The first bad divisor u of a thread: its row and magnitude. Separators count after all other rows, whose bad divisors
   make them bad
 */
 struct SpikeTriBad {
@@ -222,8 +222,8 @@ __device__ static __forceinline__ void SpikeTriOnceStore(PetscInt lo, PetscInt h
   PCR. A separator of tiles is not a row of it but a boundary value, and couplings to it stay.
 
   ENDS: writes no x, but what the ends of the tile say about the separators of tiles. A bad divisor is reported. behind:
-  dl, d, du and b were written by the kernel before the first of this chain; else the tile is fetched before the kernel
-  in front has ended. Deterministic.
+  dl, d, du and b were written by the kernel before the first of this chain; else the tile is fetched before the
+  previous kernel has ended. Deterministic.
 */
 template <bool ENDS>
 __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)

@@ -25,7 +25,7 @@ static void SpikeTriScale_Private(PetscScalar M[4])
 
 /*
   y_i <- y_i + a_i y_(i-1), i rising or falling, a_i = -mult[i]: for s = 1, 2, 4, ...: y_i += a_i y_(i-s), a_i *=
-  a_(i-s). work: 4 m numbers; y may be NULL. Returns the largest |a| of all steps, or what is not finite.
+  a_(i-s). work: 4 m values; y may be NULL. Returns the largest |a| of all steps, or what is not finite.
 */
 static PetscReal SpikeTriPrefix_Private(PetscBool down, PetscInt m, const PetscScalar *mult, PetscScalar *y,
                                         PetscScalar *work)
