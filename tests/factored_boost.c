@@ -3,6 +3,7 @@ static char
   help[] = "PCSPIKE and PCBLOCKILU without options: zero pivots and entries that are not there, what does not "
            "need boosting, KSPPREONLY, memory of ranks that share a node.\n\n";
 
+#include <petsc/private/pcimpl.h>
 #include "spiketest.h"
 #include "viewtext.h"
 #include "guard.h"
@@ -249,6 +250,7 @@ static PetscErrorCode TestHealthy(void)
         PetscCall(Boosted(pc, &boosted));
         PetscCall(SpikeTestCheck((PetscBool)!boosted, "%s, case %" PetscInt_FMT ": %" PetscInt_FMT " pivots boosted",
                                  type, c, boosted));
+        PetscCall(SpikeTestCheck((PetscBool)!pc->ops->presolve, "%s: columns cannot go together", type));
         PetscCall(PCDestroy(&pc));
       }
       PetscCall(VecEqual(x[0], x[1], &same));

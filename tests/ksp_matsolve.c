@@ -495,6 +495,12 @@ static PetscErrorCode TestFailure(KSPType type)
   rows = 17;
   PetscCall(MatZeroRows(A, 1, &rows, 0.0, NULL, NULL));
   PetscCall(KSPTestCreate(type, PCSPIKE, A, &ksp));
+  {
+    PC pc;
+
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
+  }
   PetscCall(DenseCreate(A, 3, 0, &B));
   PetscCall(DenseCreate(A, 3, 0, &X));
   PetscCall(SetRightHandSides(B, NULL));

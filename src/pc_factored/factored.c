@@ -48,8 +48,6 @@ PetscErrorCode PCFactoredInitialize_Private(PC pc, const char name[], const char
   f->zeropivot   = 100.0 * PETSC_MACHINE_EPSILON;
   f->shifttype   = (MatFactorShiftType)PETSC_DECIDE;
   f->shiftamount = (PetscReal)PETSC_DECIDE;
-
-  pc->ops->presolve = PCPreSolve_Factored;
   PetscCall(PetscStrallocpy(ordering, &f->ordering));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -72,17 +70,26 @@ PetscErrorCode PCFactoredBegin_Private(PC pc)
   f->failtext[0]   = 0;
   f->factored = f->numeric = f->once = f->refused = PETSC_FALSE;
   f->nboost                                       = 0;
+  pc->ops->presolve                               = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* There are factors; nboost pivots of this rank were boosted for them */
+/*
+  Collective: there are factors, and so many pivots of this rank were boosted for them. Only where a rank has some does
+  the preconditioner look at the solver: with PCPreSolve() fused methods solve for many right-hand sides one by one.
+*/
 PetscErrorCode PCFactoredBoosted_Private(PC pc, PetscInt nboost)
 {
-  PC_Factored *f = (PC_Factored *)pc->data;
+  PC_Factored *f    = (PC_Factored *)pc->data;
+  PetscBool    none = (PetscBool)!nboost;
 
   PetscFunctionBegin;
   f->factored = f->numeric = PETSC_TRUE;
   f->nboost                = nboost;
+  if (f->shifttype == (MatFactorShiftType)PETSC_DECIDE) {
+    PetscCall(PCFactoredAgree_Private(pc, &none));
+    pc->ops->presolve = none ? NULL : PCPreSolve_Factored;
+  }
   if (nboost)
     PetscCall(PetscInfo(pc,
                         "%" PetscInt_FMT " pivots below %g of the norm were boosted: these are the factors of another "

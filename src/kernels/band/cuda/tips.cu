@@ -142,8 +142,7 @@ template <typename F>
 __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
 {
   typedef SpikeRhs<F, SPIKE_TIPS_SHAPE> Columns;
-  constexpr int                         NT  = 1; /* blocks of columns of a warp */
-  constexpr int                         LDX = Columns::LDX;
+  constexpr int                         NT = 1; /* blocks of columns of a warp */
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   __shared__ double                             history[32];
