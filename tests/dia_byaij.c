@@ -334,7 +334,8 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-      args: -gamg_pc_gamg_coarse_eq_limit 10 -gamg_pc_gamg_agg_nsmooths 0 -gamg_mg_levels_ksp_type richardson -rowl1_pc_jacobi_type rowl1
+      args: -gamg_pc_gamg_coarse_eq_limit 10 -gamg_pc_gamg_agg_nsmooths 0
+      args: -gamg_mg_levels_ksp_type richardson -rowl1_pc_jacobi_type rowl1
       args: -nd_pc_factor_mat_ordering_type nd -rcm_pc_factor_mat_ordering_type rcm -rcm_pc_factor_levels 1
       output_file: output/dia_byaij_1.out
       test:
