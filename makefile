@@ -303,6 +303,14 @@ checkdevice: testprograms
 test: $(so) $(TESTEXE)
 	@$(RUNENV) tools/check -j $(JOBS) $(LIMIT) -g '$(or $(gs),$(search))' -o $(BUILD)/check petsc:$(TESTDIR)
 
+# make fuzz [n=100000] [seed=1]: random cases, on 1 to 5 ranks; a failure prints the command that repeats it
+FUZZ := $(patsubst %.c,$(BINDIR)/%,$(sort $(wildcard tests/fuzz_*.c)))
+.PHONY: fuzz
+fuzz: $(FUZZ)
+	@for p in $(FUZZ); do for ranks in 1 2 3 5; do echo "$$p on $$ranks ranks"; \
+	  $(RUNENV) tools/run -n $$ranks $$p -n $(or $(n),1000) -seed $(or $(seed),1) | tee /dev/stderr | grep -q ': ok$$' \
+	  || exit 1; done; done
+
 # ---- The main job, benchmarks, GPU -----------------------------------------------------------------------------------
 .PHONY: demo programs bench gpucheck
 programs: $(TUTORIALS) $(BENCHMARKS)
@@ -374,6 +382,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
                     "view" in their name
   make testprograms builds what the tests run; kernel tests are then in <PETSC_ARCH>/bin/tests/kernels
   make programs     builds tutorials and benchmarks in <PETSC_ARCH>/bin
+  make fuzz         random cases beside dense references; n=100000 seed=7 for a night
   make bench        all benchmarks; name=band for one, args="..." for its options
   make gpucheck     all tests except tests/loading.sh, on a machine with a GPU; record in benchmarks/results
   make gpusanitize  compute-sanitizer on the small kernel tests, likewise

@@ -166,6 +166,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(MatRegisterRootName(MATDIA, MATSEQDIA, MATMPIDIA));
   PetscCall(MatRegister(MATSEQDIA, MatCreate_SeqDIA));
   PetscCall(MatRegister(MATMPIDIA, MatCreate_MPIDIA));
+  PetscCall(MatDIARegisterFactors());
   if (SpikeDIAKernelsFind(PETSC_MEMTYPE_CUDA)) {
     PetscCall(MatRegisterRootName(MATDIACUDA, MATSEQDIACUDA, MATMPIDIACUDA));
     PetscCall(MatRegister(MATSEQDIACUDA, MatCreate_SeqDIACUDA));

@@ -10,6 +10,8 @@ static PetscErrorCode MatDIAComposeAll_Private(Mat A, PetscBool compose)
   PetscCall(MatDIAComposeOptions_Private(A, compose));
   PetscCall(MatDIAComposeConvert_Private(A, compose));
   PetscCall(MatDIAComposeAssembly_Private(A, compose));
+  PetscCall(MatDIAComposeByAIJ_Private(A, compose));
+  PetscCall(MatDIAComposeProduct_Private(A, compose));
   PetscCall(
     PetscObjectComposeFunction((PetscObject)A, "PetscSpikeGetEnqueue_C", compose ? PetscSpikeGetEnqueue_DIA : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -86,6 +88,8 @@ static const struct _MatOps MatOps_DIA = {
   .getrowminabs                = MatGetRowMinAbs_DIA,
   .getrowmax                   = MatGetRowMax_DIA,
   .getrowmin                   = MatGetRowMin_DIA,
+  .getrowsumabs                = MatGetRowSumAbs_DIA,
+  .creategraph                 = MatCreateGraph_DIA,
   .getrowij                    = MatGetRowIJ_DIA,
   .restorerowij                = MatRestoreRowIJ_DIA,
   .fdcoloringcreate            = MatFDColoringCreate_DIA,
@@ -156,8 +160,10 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
 
   `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED` multiply by it with their inner products in the product, on any number
   of ranks, and make no copy of their own. `PCJACOBI` takes its diagonal, `PCBJACOBI` its diagonal blocks; `PCSPIKE`
-  fills its band from the diagonals, without a copy where the band is in natural order; `PCASM` takes it too, by a copy
-  as `MATAIJ`. Factorizations want `MATAIJ`.
+  fills its band from the diagonals, without a copy where the band is in natural order. On a copy as `MATAIJ`, which is
+  kept until values change, PETSc does what `MATDIA` has no kernels for: `PCLU`, `PCILU`, `PCCHOLESKY` and `PCICC` on
+  one process and in the blocks of `PCBJACOBI` and `PCASM`, `MatSOR()`, `MatPtAP()` and other products with matrices
+  that are not dense, `PCGAMG`. Packages as MUMPS, and factors in place, want `MATAIJ`.
 
   A place without an entry holds zero, and a product multiplies with it: where the vector has an infinity or a NaN, rows
   without an entry for it may become NaN.

@@ -6,7 +6,7 @@
 #include "diaimpl.h"
 
 /* A as MATAIJ; it belongs to A */
-static PetscErrorCode MatDIAGetAIJ_Private(Mat A, Mat *aij)
+PetscErrorCode MatDIAGetAIJ_Private(Mat A, Mat *aij)
 {
   Mat_DIA         *a = (Mat_DIA *)A->data;
   PetscObjectState state;
@@ -97,6 +97,28 @@ PetscErrorCode MatGetRowMin_DIA(Mat A, Vec v, PetscInt idx[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatGetRowSumAbs_DIA(Mat A, Vec v)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAGetAIJ_Private(A, &aij));
+  PetscCall(MatGetRowSumAbs(aij, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCGAMG and PCHMG coarsen this */
+PetscErrorCode MatCreateGraph_DIA(Mat A, PetscBool symmetric, PetscBool scale, PetscReal filter, PetscInt n,
+                                  PetscInt index[], Mat *graph)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAGetAIJ_Private(A, &aij));
+  PetscCall(MatCreateGraph(aij, symmetric, scale, filter, n, index, graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The pattern of a matrix on one process, for orderings and colorings */
 PetscErrorCode MatGetRowIJ_DIA(Mat A, PetscInt shift, PetscBool symmetric, PetscBool inodes, PetscInt *n,
                                const PetscInt *ia[], const PetscInt *ja[], PetscBool *done)
@@ -119,6 +141,28 @@ PetscErrorCode MatRestoreRowIJ_DIA(Mat A, PetscInt shift, PetscBool symmetric, P
   PetscFunctionBegin;
   PetscCall(MatDIAGetAIJ_Private(A, &aij));
   PetscCall(MatRestoreRowIJ(aij, shift, symmetric, inodes, n, ia, ja, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Orderings are of nodes, several equal rows of the copy each (inodes), until MatGetOrdering() has them expanded here
+*/
+static PetscErrorCode MatInodeAdjustForInodes_DIA(Mat A, IS *rows, IS *cols)
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAGetAIJ_Private(A, &aij));
+  PetscCall(MatInodeAdjustForInodes(aij, rows, cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDIAComposeByAIJ_Private(Mat A, PetscBool compose)
+{
+  PetscFunctionBegin;
+  if (((Mat_DIA *)A->data)->seq)
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatInodeAdjustForInodes_C",
+                                         compose ? MatInodeAdjustForInodes_DIA : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

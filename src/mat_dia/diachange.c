@@ -154,16 +154,47 @@ PetscErrorCode MatTranspose_DIA(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* b = diag x in these rows, which may be of other ranks: MatZeroRows() of an identity does that */
+static PetscErrorCode MatDIAZeroRowsVectors_Private(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x,
+                                                    Vec b)
+{
+  PetscBool congruent;
+  Mat       identity;
+
+  PetscFunctionBegin;
+  PetscCall(MatHasCongruentLayouts(A, &congruent));
+  PetscCheck(congruent, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Need matching row/col layout");
+  PetscCall(MatCreateConstantDiagonal(PetscObjectComm((PetscObject)A), A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N,
+                                      1.0, &identity));
+  PetscCall(MatConvert(identity, MATAIJ, MAT_INPLACE_MATRIX, &identity));
+  PetscCall(MatZeroRows(identity, n, rows, diag, x, b));
+  PetscCall(MatDestroy(&identity));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A diagonal where a row has no entry: MatZeroRows() of PETSc 3.26 inserts it and goes on with arrays that the insertion
+  has moved. So rows are emptied by it, and entries on the diagonal set after it
+*/
 PetscErrorCode MatZeroRows_DIA(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diag, Vec x, Vec b)
 {
-  Mat_DIA *a = (Mat_DIA *)A->data;
-  Mat      aij;
+  Mat_DIA        *a    = (Mat_DIA *)A->data;
+  const PetscBool keep = MatDIAOption_Private(&a->options, MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE);
+  Mat             aij;
 
   PetscFunctionBegin;
   PetscCall(MatDIAOpen_Private(A, &aij));
-  PetscCall(MatSetOption(aij, MAT_KEEP_NONZERO_PATTERN,
-                         MatDIAOption_Private(&a->options, MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE)));
-  PetscCall(MatZeroRows(aij, n, rows, diag, x, b));
+  PetscCall(MatSetOption(aij, MAT_KEEP_NONZERO_PATTERN, keep));
+  if (keep || diag == (PetscScalar)0.0) PetscCall(MatZeroRows(aij, n, rows, diag, x, b));
+  else {
+    PetscCall(MatZeroRows(aij, n, rows, 0.0, NULL, NULL));
+    for (PetscInt k = 0; k < n; k++)
+      if (rows[k] >= 0 && rows[k] < A->cmap->N)
+        PetscCall(MatSetValues(aij, 1, &rows[k], 1, &rows[k], &diag, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(aij, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(aij, MAT_FINAL_ASSEMBLY));
+    if (x && b) PetscCall(MatDIAZeroRowsVectors_Private(A, n, rows, diag, x, b));
+  }
   PetscCall(MatDIAClose_Private(A, &aij));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,6 +10,8 @@
     diachange.c      operations that may change it
     diaparts.c       diagonal blocks, submatrices
     diabyaij.c       what AIJ does for it, on a copy
+    diafactor.c      factors of the copy
+    diaproduct.c     products of the copy with other matrices
     diaassembly.c    MatSetValues(), MatSetValuesCOO(), preallocation
     diaoptions.c     what users set
     diaconvert.c     other types, copies
@@ -204,6 +206,8 @@ PETSC_INTERN PetscErrorCode MatIncreaseOverlap_DIA(Mat, PetscInt, IS[], PetscInt
 PETSC_INTERN PetscErrorCode MatCreateSubMatrix_DIA(Mat, IS, IS, MatReuse, Mat *);
 
 /* diabyaij.c */
+PETSC_INTERN PetscErrorCode MatDIAGetAIJ_Private(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatDIAComposeByAIJ_Private(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatSOR_DIA(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);
 PETSC_INTERN PetscErrorCode MatIsSymmetric_DIA(Mat, PetscReal, PetscBool *);
 PETSC_INTERN PetscErrorCode MatIsHermitian_DIA(Mat, PetscReal, PetscBool *);
@@ -211,6 +215,8 @@ PETSC_INTERN PetscErrorCode MatGetRowMaxAbs_DIA(Mat, Vec, PetscInt[]);
 PETSC_INTERN PetscErrorCode MatGetRowMinAbs_DIA(Mat, Vec, PetscInt[]);
 PETSC_INTERN PetscErrorCode MatGetRowMax_DIA(Mat, Vec, PetscInt[]);
 PETSC_INTERN PetscErrorCode MatGetRowMin_DIA(Mat, Vec, PetscInt[]);
+PETSC_INTERN PetscErrorCode MatGetRowSumAbs_DIA(Mat, Vec);
+PETSC_INTERN PetscErrorCode MatCreateGraph_DIA(Mat, PetscBool, PetscBool, PetscReal, PetscInt, PetscInt[], Mat *);
 PETSC_INTERN PetscErrorCode MatGetRowIJ_DIA(Mat, PetscInt, PetscBool, PetscBool, PetscInt *, const PetscInt *[],
                                             const PetscInt *[], PetscBool *);
 PETSC_INTERN PetscErrorCode MatRestoreRowIJ_DIA(Mat, PetscInt, PetscBool, PetscBool, PetscInt *, const PetscInt *[],
@@ -220,6 +226,12 @@ PETSC_INTERN PetscErrorCode MatFDColoringSetUp_DIA(Mat, ISColoring, MatFDColorin
 PETSC_INTERN PetscErrorCode MatFDColoringApply_DIA(Mat, MatFDColoring, Vec, void *);
 PETSC_INTERN PetscErrorCode MatInvertBlockDiagonal_DIA(Mat, const PetscScalar *[]);
 PETSC_INTERN PetscErrorCode MatInvertVariableBlockDiagonal_DIA(Mat, PetscInt, const PetscInt[], PetscScalar[]);
+
+/* diafactor.c */
+PETSC_INTERN PetscErrorCode MatDIARegisterFactors(void);
+
+/* diaproduct.c */
+PETSC_INTERN PetscErrorCode MatDIAComposeProduct_Private(Mat, PetscBool);
 
 /* diaassembly.c */
 PETSC_INTERN PetscErrorCode MatSetUp_DIA(Mat);

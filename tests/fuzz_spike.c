@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+static char help[] = "Random cases of PCSPIKE: bands, partitions, types of matrices, changes, transposes.\n\n";
+
+#include "fuzz.h"
+
+typedef struct {
+  PetscInt  n, kl, ku, nlocal, seed;
+  PetscBool periodic;
+} Band;
+
+/* Strictly dominant by rows and by columns, so that no pivoting is needed for a small backward error */
+static PetscScalar Entry(const Band *b, PetscInt i, PetscInt j)
+{
+  const PetscReal dominance = 1.05 + 0.5 * (1.0 + SpikeTestUniform(b->seed, 0, 77));
+
+  if (i == j) return (PetscDefined(USE_COMPLEX) ? 1.5 : 1.0) * dominance * PetscMax(1, b->kl + b->ku);
+  if (j >= i - b->kl && j <= i + b->ku) return SpikeTestScalar(b->seed, i, j);
+  if (b->periodic && b->n > 2 && (i + 1) % b->n == j) return SpikeTestScalar(b->seed, i, j);
+  if (b->periodic && b->n > 2 && (j + 1) % b->n == i) return SpikeTestScalar(b->seed, i, j);
+  return 0.0;
+}
+
+static PetscErrorCode Dense(const Band *b, PetscScalar *a)
+{
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < b->n; j++)
+    for (PetscInt i = 0; i < b->n; i++) a[i + j * b->n] = Entry(b, i, j);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Set(const Band *b, Mat A)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(A));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++)
+    for (PetscInt j = 0; j < b->n; j++) {
+      const PetscScalar v = Entry(b, i, j);
+
+      if (v != (PetscScalar)0.0) PetscCall(MatSetValue(A, i, j, v, INSERT_VALUES));
+    }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is factored exactly is compared with the matrix, anything else with its own transpose */
+static PetscErrorCode Check(Fuzz *f, PC pc, Mat A, const Band *b, PetscScalar *a, const char where[])
+{
+  PCSpikeInfo    info;
+  PCSpikeType    type;
+  Vec            x, y;
+  PetscBool      exact;
+  PetscReal      window;
+  const PetscInt columns = FuzzInt(f, 1, 5);
+
+  PetscFunctionBegin;
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(PCSpikeGetType(pc, &type));
+  PetscCall(PCSpikeGetWindowTolerance(pc, &window));
+  exact = (PetscBool)(info.dropped == 0.0 &&
+                      (info.partitions <= 1 || (info.partitions == 2 && window == 0.0 && type == PC_SPIKE_TRUNCATED)));
+  PetscCall(Dense(b, a));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  for (PetscInt c = 0; c < columns; c++) {
+    PetscCall(SpikeTestSetRandom(y, b->seed + 10 + c));
+    PetscCall(PCApply(pc, y, x));
+    if (exact) PetscCall(FuzzBackward(b->n, a, PETSC_FALSE, y, x, 20.0, "backward error", where));
+    PetscCall(PCApplyTranspose(pc, y, x));
+    if (exact) PetscCall(FuzzBackward(b->n, a, PETSC_TRUE, y, x, 20.0, "transposed backward error", where));
+  }
+  /* windows of the transposed corrections are others than those of the plain ones */
+  if (info.partitions > 1) window *= info.partitions;
+  PetscCall(SpikeTestAdjoint(pc, 100.0 * (b->n + 1) * PETSC_MACHINE_EPSILON + window, where));
+  if (FuzzChance(f, 50)) { /* several right-hand sides are those one by one */
+    Mat       X, Y;
+    Vec       cx, cy;
+    PetscReal d, norm;
+
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, b->nlocal, PETSC_DECIDE, b->n, columns, NULL, &X));
+    PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &Y));
+    for (PetscInt c = 0; c < columns; c++) {
+      PetscCall(MatDenseGetColumnVecWrite(X, c, &cx));
+      PetscCall(SpikeTestSetRandom(cx, b->seed + 20 + c));
+      PetscCall(MatDenseRestoreColumnVecWrite(X, c, &cx));
+    }
+    PetscCall(PCMatApply(pc, X, Y));
+    for (PetscInt c = 0; c < columns; c++) {
+      PetscCall(MatDenseGetColumnVecRead(X, c, &cx));
+      PetscCall(PCApply(pc, cx, x));
+      PetscCall(MatDenseRestoreColumnVecRead(X, c, &cx));
+      PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+      PetscCall(MatDenseGetColumnVecRead(Y, c, &cy));
+      PetscCall(VecAXPY(x, -1.0, cy));
+      PetscCall(MatDenseRestoreColumnVecRead(Y, c, &cy));
+      PetscCall(VecNorm(x, NORM_INFINITY, &d));
+      PetscCall(FuzzSmall(d, 20.0 * (b->n + 1) * PETSC_MACHINE_EPSILON * norm, "column of PCMatApply()", where));
+    }
+    PetscCall(MatDestroy(&X));
+    PetscCall(MatDestroy(&Y));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode One(Fuzz *f)
+{
+  const MatType  host[] = {MATAIJ, MATAIJ, "dia", MATBAIJ, MATDENSE}, device[] = {MATAIJCUSPARSE, "diacuda"};
+  const PetscInt passes = FuzzInt(f, 1, 3);
+  MatType        type;
+  Band           b;
+  PetscScalar   *a;
+  Mat            A;
+  PC             pc;
+  PetscMPIInt    size;
+  PetscInt       least;
+  char           where[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&b, sizeof(b)));
+  type       = f->device ? device[FuzzInt(f, 0, 1)] : host[FuzzInt(f, 0, 4)];
+  b.n        = FuzzSize(f, 300);
+  b.seed     = FuzzInt(f, 0, 1000000);
+  b.kl       = FuzzInt(f, 0, FuzzChance(f, 40) ? 1 : 9);
+  b.ku       = FuzzInt(f, 0, FuzzChance(f, 40) ? 1 : 9);
+  b.kl       = PetscMin(b.kl, PetscMax(0, b.n - 1));
+  b.ku       = PetscMin(b.ku, PetscMax(0, b.n - 1));
+  b.periodic = (PetscBool)(b.kl == 1 && b.ku == 1 && FuzzChance(f, 30));
+  PetscCall(FuzzSplit(f, b.n, &b.nlocal));
+  PetscCall(PetscMalloc1(b.n * b.n, &a));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, b.nlocal, b.nlocal, b.n, b.n));
+  PetscCall(MatSetType(A, type));
+  PetscCall(MatSetUp(A));
+  if (strcmp(type, MATDENSE)) PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(Set(&b, A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  least = b.nlocal ? b.nlocal : b.n;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &least, 1, MPIU_INT, MPI_MIN, PETSC_COMM_WORLD));
+  /* ranks with fewer rows than a half-bandwidth are refused */
+  PetscCall(PCSpikeSetType(pc, FuzzChance(f, 70) && (size == 1 || least >= 9) ? PC_SPIKE_TRUNCATED : PC_SPIKE_BLOCK));
+  if (FuzzChance(f, 60)) PetscCall(PCSpikeSetWindowTolerance(pc, 0.0));
+  if (FuzzChance(f, 70)) PetscCall(PCSpikeSetLocalPartitions(pc, FuzzInt(f, 1, 4)));
+  PetscCall(PCFactorSetMatOrderingType(pc, FuzzChance(f, 80) || size > 1 ? MATORDERINGNATURAL : MATORDERINGRCM));
+  for (PetscInt pass = 0; pass < passes; pass++) {
+    if (pass) { /* new values, at times a wider or narrower band */
+      b.seed++;
+      if (FuzzChance(f, 30)) b.kl = PetscMin(FuzzInt(f, 0, 9), PetscMax(0, b.n - 1));
+      b.periodic = (PetscBool)(b.periodic && b.kl == 1);
+      PetscCall(Set(&b, A));
+    }
+    PetscCall(PetscSNPrintf(where, sizeof(where),
+                            "%s, n %" PetscInt_FMT ", band %" PetscInt_FMT ",%" PetscInt_FMT "%s, pass %" PetscInt_FMT,
+                            type, b.n, b.kl, b.ku, b.periodic ? " periodic" : "", pass));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(Check(f, pc, A, &b, a, where));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(FuzzRun("fuzz_spike", One));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/fuzz_spike_1.out
+      test:
+         suffix: 1
+         args: -n 100
+      test:
+         suffix: ranks
+         nsize: {{2 3 5}}
+         args: -n 40 -first 100
+      test:
+         suffix: cuda
+         nsize: {{1 2}}
+         requires: cuda gpurun
+         args: -n 100 -fuzz_device
+
+TEST*/
