@@ -561,6 +561,44 @@ static PetscErrorCode TestMonitor(KSPType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Preconditioners whose PCMatApply() is an error: several subdomains on a rank, by themselves and inside another one,
+  from both sides and transposed
+*/
+static PetscErrorCode TestRefuses(KSPType type, PetscBool inside)
+{
+  Mat       A, B, X;
+  KSP       ksp;
+  PetscBool cg;
+  char      where[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(type, KSPCGFUSED, &cg));
+  PetscCall(MakeMatrix(cg, 140, TEST_PLAIN, &A));
+  PetscCall(DenseCreate(A, 4, 0, &B));
+  PetscCall(DenseCreate(A, 4, 0, &X));
+  PetscCall(SetRightHandSides(B, NULL));
+  for (int side = 0; side < (cg ? 1 : 2); side++) {
+    PetscCall(PetscSNPrintf(where, sizeof(where), "%s, PCMatApply() refuses, %s%s", type, PCSides[side],
+                            inside ? ", inside" : ""));
+    PetscCall(KSPTestCreate(type, inside ? PCKSP : PCASM, A, &ksp));
+    PetscCall(KSPSetOptionsPrefix(ksp, "refuses_"));
+    PetscCall(KSPSetPCSide(ksp, (PCSide)side));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(KSPMatSolve(ksp, B, X));
+    PetscCall(CheckResidual(A, PETSC_FALSE, B, X, where));
+    PetscCall(KSPMatSolve(ksp, B, X)); /* not asked again */
+    PetscCall(CheckResidual(A, PETSC_FALSE, B, X, where));
+    if (!cg && !inside) PetscCall(KSPMatSolveTranspose(ksp, B, X));
+    if (!cg && !inside) PetscCall(CheckResidual(A, PETSC_TRUE, B, X, where));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const KSPType  types[]        = {KSPBCGSFUSED, KSPCGFUSED, KSPIDRFUSED};
@@ -630,6 +668,11 @@ int main(int argc, char **argv)
             PetscCall(TestBreakdown(types[k], breaks[b][0], breaks[b][1], right ? PC_RIGHT : PC_LEFT, form));
   }
   PetscCall(TestSingle());
+  PetscCall(PetscOptionsInsertString(NULL, "-refuses_pc_asm_local_blocks 2 -refuses_pc_asm_type basic "
+                                           "-refuses_ksp_ksp_type preonly -refuses_ksp_pc_type asm "
+                                           "-refuses_ksp_pc_asm_local_blocks 2 -refuses_ksp_pc_asm_type basic"));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++)
+    for (int inside = 0; inside < 2; inside++) PetscCall(TestRefuses(types[k], (PetscBool)inside));
   PetscCall(SpikeTestEnd("ksp_matsolve"));
   PetscCall(PetscFinalize());
   return 0;

@@ -376,6 +376,121 @@ static PetscErrorCode TestFailures(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  An operator, or a preconditioner, that is not definite: the columns whose Krylov spaces do not see it are solved, as
+  by themselves; guess: not 0
+*/
+static PetscErrorCode TestIndefinite(PetscBool ispc, PetscBool guess)
+{
+  const PetscInt            n = 60, m = 4;
+  Mat                       A, P, B, X;
+  Vec                       d, v;
+  KSP                       ksp;
+  PetscInt                  start, end, got;
+  const KSPConvergedReason *reasons;
+  KSPConvergedReason        reason;
+  char                      where[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where), "indefinite %s%s", ispc ? "preconditioner" : "operator",
+                          guess ? ", guess" : ""));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(SpikeTestSetMatType(A, MATAIJ));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt i = start; i < end; i++) PetscCall(MatSetValue(A, i, i, 2.0 + i % 7, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &P));
+  PetscCall(MatCreateVecs(A, &d, NULL));
+  PetscCall(MatGetDiagonal(A, d));
+  for (PetscInt i = start; i < end; i++)
+    PetscCall(VecSetValue(d, i, (i % 3 ? 1.0 : -1.0) * (2.0 + i % 7), INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(d));
+  PetscCall(VecAssemblyEnd(d));
+  PetscCall(MatDiagonalSet(ispc ? P : A, d, INSERT_VALUES));
+  PetscCall(VecSet(d, 1.0));
+  if (ispc) { /* else Jacobi would need one iteration */
+    for (PetscInt i = start; i < end; i++) PetscCall(MatSetValue(A, i, i, 3.0 + (i * i) % 11, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
+  PetscCall(DenseCreate(A, m, 0, &B));
+  PetscCall(DenseCreate(A, m, 0, &X));
+  PetscCall(MatZeroEntries(X));
+  for (PetscInt j = 0; j < m; j++) { /* the even columns are 0 where it is negative, and so is a guess */
+    PetscCall(MatDenseGetColumnVecWrite(B, j, &v));
+    PetscCall(VecSet(v, 0.0));
+    for (PetscInt i = start; i < end; i++)
+      if (i % 3 || j % 2) PetscCall(VecSetValue(v, i, SpikeTestScalar(80, i, j), INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(v));
+    PetscCall(VecAssemblyEnd(v));
+    PetscCall(VecCopy(v, d));
+    PetscCall(MatDenseRestoreColumnVecWrite(B, j, &v));
+    PetscCall(MatDenseGetColumnVecWrite(X, j, &v));
+    PetscCall(VecCopy(d, v));
+    PetscCall(MatDenseRestoreColumnVecWrite(X, j, &v));
+  }
+  PetscCall(Create(A, ispc ? PCJACOBI : PCNONE, KSP_NORM_UNPRECONDITIONED, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, P));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPFusedGetColumns(ksp, &got, NULL, &reasons, NULL, NULL));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(got == m && reason < 0), "%s: ended with %s", where, KSPConvergedReasons[reason]));
+  for (PetscInt j = 0; j < m; j++) {
+    PetscReal residual;
+
+    PetscCall(SpikeTestCheck((PetscBool)((reasons[j] > 0) == (j % 2 == 0)), "%s: column %" PetscInt_FMT ": %s", where,
+                             j, KSPConvergedReasons[reasons[j]]));
+    if (j % 2) continue;
+    PetscCall(TrueResidual(A, PETSC_FALSE, B, X, j, &residual));
+    PetscCall(SpikeTestSmall(residual, 10 * KSPTEST_RTOL, "true residual", where));
+  }
+  PetscCall(VecDestroy(&d));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SOR and a matrix of large condition: what is called converged has the true residual of a single solve's tolerance */
+static PetscErrorCode TestIllConditioned(void)
+{
+  const PetscInt            m = 6;
+  Mat                       A, B, X;
+  KSP                       ksp;
+  PetscInt                  got;
+  const KSPConvergedReason *reasons;
+
+  PetscFunctionBegin;
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 30, 30, PETSC_DECIDE, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-8, &A));
+  PetscCall(DenseCreate(A, m, 0, &B));
+  PetscCall(DenseCreate(A, m, 0, &X));
+  PetscCall(SetRightHandSides(B, TEST_RANDOM));
+  PetscCall(KSPTestCreate(KSPCGFUSED, PCSOR, A, &ksp));
+  PetscCall(KSPFusedSetMatSolveType(ksp, KSP_FUSED_MATSOLVE_BLOCK));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(KSPFusedGetColumns(ksp, &got, NULL, &reasons, NULL, NULL));
+  for (PetscInt j = 0; j < m; j++) {
+    PetscReal residual;
+
+    PetscCall(TrueResidual(A, PETSC_FALSE, B, X, j, &residual));
+    PetscCall(SpikeTestCheck((PetscBool)(reasons[j] < 0 || residual <= 10 * KSPTEST_RTOL),
+                             "ill-conditioned, column %" PetscInt_FMT ": %s with %g", j,
+                             KSPConvergedReasons[reasons[j]], (double)residual));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One KSP through numbers of columns, ways of solving and values */
 static PetscErrorCode TestChange(void)
 {
@@ -447,6 +562,8 @@ int main(int argc, char **argv)
   PetscCall(TestPoisson(PCNONE));
   PetscCall(TestPoisson(PCJACOBI));
   PetscCall(TestPoisson(PCBJACOBI));
+  for (int k = 0; k < 4; k++) PetscCall(TestIndefinite((PetscBool)(k % 2), (PetscBool)(k / 2)));
+  PetscCall(TestIllConditioned());
   PetscCall(TestFailures());
   PetscCall(TestChange());
   PetscCall(SpikeTestEnd("ksp_matsolve_block"));

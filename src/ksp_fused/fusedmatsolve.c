@@ -5,8 +5,16 @@
 #include "fusedrhsmat.h"
 #include <petsc/private/pcimpl.h>
 
-/* Column by column, as KSPMatSolve() does it for methods that know of one right-hand side */
-static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
+static inline PetscBool KSPFusedIsIndefinite(KSPConvergedReason reason)
+{
+  return (PetscBool)(reason == KSP_DIVERGED_INDEFINITE_MAT || reason == KSP_DIVERGED_INDEFINITE_PC);
+}
+
+/*
+  Column by column, as KSPMatSolve() does it for methods that know of one right-hand side; or, with rest, the columns
+  that a block method has ended because operator or preconditioner are not definite
+*/
+static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, PetscBool rest, Mat B, Mat X)
 {
   KSPFused          *f      = (KSPFused *)ksp->data;
   KSPFusedRhs       *c      = f->rhs;
@@ -17,6 +25,7 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->nresults; i++) {
+    if (rest && !KSPFusedIsIndefinite(c->reasons[i])) continue;
     PetscCall(MatDenseGetColumnVecRead(B, i, &b));
     if (zero) PetscCall(MatDenseGetColumnVecWrite(X, i, &x));
     else PetscCall(MatDenseGetColumnVec(X, i, &x));
@@ -28,8 +37,10 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, Mat B, Mat X)
     c->its[i]     = ksp->its;
     c->reasons[i] = ksp->reason;
     c->norms[i]   = ksp->rnorm;
-    its           = PetscMax(its, ksp->its);
-    if (!reason || ksp->reason < reason) reason = ksp->reason;
+  }
+  for (PetscInt i = 0; i < c->nresults; i++) {
+    its = PetscMax(its, c->its[i]);
+    if (!reason || c->reasons[i] < reason) reason = c->reasons[i];
   }
   ksp->its    = its;
   ksp->reason = reason;
@@ -104,6 +115,42 @@ static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A block method, and single solves of what it leaves: one column that meets an operator or preconditioner that is not
+  definite ends all, and the space of another one may be definite
+*/
+static PetscErrorCode KSPFusedSolveBlock_Private(KSP ksp, Mat B, Mat X)
+{
+  KSPFused    *f     = (KSPFused *)ksp->data;
+  KSPFusedRhs *c     = f->rhs;
+  Mat          guess = NULL;
+  PetscInt     count = 0;
+  Vec          x, y;
+
+  PetscFunctionBegin;
+  PetscCheck(!f->options.symmetric, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "Block CG is for Hermitian operators, not complex symmetric ones (KSPCGSetType()): take "
+             "-ksp_fused_matsolve columns");
+  if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
+  if (c->nresults > SPIKE_BLOCK_MAXM) PetscCall(KSPFusedSolveParts_Private(ksp, B, X));
+  else PetscCall(KSPFusedSolveColumns(ksp, B, X));
+  for (PetscInt i = 0; i < c->nresults; i++) {
+    if (!KSPFusedIsIndefinite(c->reasons[i])) continue;
+    count++;
+    if (!guess) continue;
+    PetscCall(MatDenseGetColumnVecRead(guess, i, &y));
+    PetscCall(MatDenseGetColumnVecWrite(X, i, &x));
+    PetscCall(VecCopy(y, x));
+    PetscCall(MatDenseRestoreColumnVecWrite(X, i, &x));
+    PetscCall(MatDenseRestoreColumnVecRead(guess, i, &y));
+  }
+  PetscCall(MatDestroy(&guess));
+  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "Not definite: %" PetscInt_FMT " columns of the block are solved one by one\n", count));
+  PetscCall(KSPFusedSolveSingle_Private(ksp, PETSC_TRUE, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
 {
   KSPFused    *f = (KSPFused *)ksp->data;
@@ -127,13 +174,8 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " right-hand sides, %s\n", c->nresults,
                       c->together ? "all columns together" : "column by column"));
   c->first = 0;
-  if (c->together && f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK) {
-    PetscCheck(!f->options.symmetric, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-               "Block CG is for Hermitian operators, not complex symmetric ones (KSPCGSetType()): take "
-               "-ksp_fused_matsolve columns");
-    if (c->nresults > SPIKE_BLOCK_MAXM) PetscCall(KSPFusedSolveParts_Private(ksp, B, X));
-    else PetscCall(KSPFusedSolveColumns(ksp, B, X));
-  } else if (c->together) PetscCall(KSPFusedSolveColumns(ksp, B, X));
-  else PetscCall(KSPFusedSolveSingle_Private(ksp, B, X));
+  if (c->together && f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK) PetscCall(KSPFusedSolveBlock_Private(ksp, B, X));
+  else if (c->together) PetscCall(KSPFusedSolveColumns(ksp, B, X));
+  else PetscCall(KSPFusedSolveSingle_Private(ksp, PETSC_FALSE, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

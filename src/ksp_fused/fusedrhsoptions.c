@@ -21,22 +21,22 @@ const char *const KSPFusedMatSolveTypes[] =
 
   Level: intermediate
 
-  Notes:
-  Together, the columns of a batch (`KSPSetMatSolveBatchSize()`) share each pass over the matrix and the preconditioner:
-  products are `MatMatMult()`, or those of a copy of the matrix (`KSPFusedSetSpMVType()`), and the preconditioner is
-  applied by `PCMatApply()`. Each column has iterates, test and breakdowns of its own, and takes the iterations that a
-  single solve would take. A column that has converged or failed is left alone; once no more than half of them iterate,
-  products and preconditioners are of the others alone. A column that breaks down starts again when no other iterates.
-  The solve ends when all columns have. There are as many blocks of work vectors as a single solve has vectors, and one
-  or two more.
+  Notes: Together, the columns of a batch (`KSPSetMatSolveBatchSize()`) share each pass over the matrix and the
+  preconditioner: products are `MatMatMult()`, or those of a copy of the matrix (`KSPFusedSetSpMVType()`), and the
+  preconditioner is applied by `PCMatApply()`; column by column where that refuses, as `PCASM` with several subdomains
+  on a rank. Each column has iterates, test and breakdowns of its own, and takes the iterations that a single solve
+  would take. A column that has converged or failed is left alone; once no more than half of them iterate, products and
+  preconditioners are of the others alone. A column that breaks down starts again when no other iterates. The solve ends
+  when all columns have. There are as many blocks of work vectors as a single solve has vectors, and one or two more.
 
   The block method is block CG with residuals that are kept orthonormal (Dubrulle, ETNA 12, 2001), of Hermitian definite
   operators and preconditioners: each column is sought in the sum of the Krylov spaces of all, which takes fewer
   iterations the more columns there are, and each iteration has arithmetic of n m^2 beside the products. Right-hand
   sides may be the same, 0, or of any size: directions that depend on others are dropped. Up to 32 columns go together;
   more are cut into even parts. A column that has converged is left alone, but its directions help the others; its true
-  residual is looked at like all others. An operator or preconditioner that is not definite ends all columns. There are
-  two reductions an iteration, whatever `KSPFusedSetReductions()` says.
+  residual is looked at like all others. An operator or preconditioner that is not definite ends all columns; they are
+  solved one by one then, because the Krylov space of some may be definite. There are two reductions an iteration,
+  whatever `KSPFusedSetReductions()` says.
 
   The reason of the `KSP` is the smallest of all columns, negative where any has failed; its number of iterations is the
   largest, and residual norms, in history and monitors, are the Frobenius norm of all columns. `KSPFusedGetColumns()`

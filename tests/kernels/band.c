@@ -118,6 +118,73 @@ static double SweepError(const Ctx *c, PetscInt which, const Block *b, const Wid
 
 #define SENTINEL ((PetscScalar)1048575)
 
+/* what is counted behind the sweeps themselves */
+enum {
+  SOLVES = NSWEEPS,
+  SOLVES_T,
+  LAPACKS,
+  EXTENT,
+  INPLACE,
+  RANGES,
+  SAMEBITS,
+  COLUMNS
+};
+
+/* A x = b and A^T x = b, against the definition and against LAPACK, which solves in z */
+static PetscErrorCode TestSolves(const Ctx *c, const Block *b, const Wide *a, const PetscScalar *gb,
+                                 const PetscBLASInt *ipiv, PetscInt nrhs, const PetscScalar *rhs, PetscCount ldb,
+                                 PetscScalar *x, PetscScalar *z, PetscCount ldx, PetscInt ncases[], PetscInt nbad[],
+                                 double worst[])
+{
+  const PetscInt n = b->n;
+
+  PetscFunctionBegin;
+  for (PetscInt t = 0; t < 2; t++) {
+    double e = 0, el = 0;
+
+    Sweep(c, t ? UPPER_T : LOWER, b, nrhs, rhs, ldb, x, ldx);
+    Sweep(c, t ? LOWER_T : UPPER, b, nrhs, x, ldx, x, ldx);
+    for (PetscInt r = 0; r < nrhs; r++) {
+      const double er = SweepError(c, NSWEEPS + t, b, a, rhs + r * ldb, x + r * ldx);
+
+      if (!(er <= e)) e = er;
+      for (PetscInt i = 0; i < n; i++) z[r * ldx + i] = rhs[r * ldb + i];
+    }
+    if (n && nrhs) {
+      const PetscBLASInt bn = (PetscBLASInt)n, bkl = (PetscBLASInt)b->kl, bku = (PetscBLASInt)b->ku,
+                         bm = (PetscBLASInt)nrhs, bld = 2 * bkl + bku + 1, bldx = (PetscBLASInt)ldx;
+      PetscBLASInt info;
+      double       xmax = 0;
+
+      LAPACKgbtrs_(t ? "T" : "N", &bn, &bkl, &bku, &bm, gb, &bld, ipiv, z, &bldx, &info);
+      PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "xGBTRS: info %d", (int)info);
+      for (PetscInt r = 0; r < nrhs; r++)
+        for (PetscInt i = 0; i < n; i++) xmax = PetscMax(xmax, Abs(z[r * ldx + i]));
+      for (PetscInt r = 0; r < nrhs; r++) {
+        for (PetscInt i = 0; i < n; i++) {
+          const double er = Abs((Wide)z[r * ldx + i] - x[r * ldx + i]) /
+                            (4 * PetscMax(c->epsF, c->epsS) * Terms(c, b->kl + b->ku) * xmax);
+
+          if (!(er <= el)) el = er;
+        }
+      }
+    }
+    ncases[SOLVES + t]++;
+    if (!(e <= 1)) {
+      nbad[SOLVES + t]++;
+      Diagnose("solve", b, nrhs, e);
+    }
+    if (!(e <= worst[SOLVES + t])) worst[SOLVES + t] = e;
+    ncases[LAPACKS]++;
+    if (!(el <= 1)) {
+      nbad[LAPACKS]++;
+      Diagnose("solve against LAPACK", b, nrhs, el);
+    }
+    if (!(el <= worst[LAPACKS])) worst[LAPACKS] = el;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* all sweeps of one factored block with one number of right-hand sides */
 static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, const PetscScalar *gb,
                                  const PetscBLASInt *ipiv, PetscInt nrhs, PetscInt ncases[], PetscInt nbad[],
@@ -126,16 +193,6 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
   const PetscInt   n   = b->n;
   const PetscCount ldb = n + 3, ldx = n + 5;
   PetscScalar     *rhs, *x, *y, *z;
-  enum {
-    SOLVES = NSWEEPS,
-    SOLVES_T,
-    LAPACKS,
-    EXTENT,
-    INPLACE,
-    RANGES,
-    SAMEBITS,
-    COLUMNS
-  };
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc4(ldb * (nrhs + 1), &rhs, ldx * (nrhs + 1), &x, ldx * (nrhs + 1), &y, ldx * (nrhs + 1), &z));
@@ -222,50 +279,7 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
       }
     }
   }
-  /* A x = b and A^T x = b, against the definition and against LAPACK */
-  for (PetscInt t = 0; t < 2; t++) {
-    double e = 0, el = 0;
-
-    Sweep(c, t ? UPPER_T : LOWER, b, nrhs, rhs, ldb, x, ldx);
-    Sweep(c, t ? LOWER_T : UPPER, b, nrhs, x, ldx, x, ldx);
-    for (PetscInt r = 0; r < nrhs; r++) {
-      const double er = SweepError(c, NSWEEPS + t, b, a, rhs + r * ldb, x + r * ldx);
-
-      if (!(er <= e)) e = er;
-      for (PetscInt i = 0; i < n; i++) z[r * ldx + i] = rhs[r * ldb + i];
-    }
-    if (n && nrhs) {
-      const PetscBLASInt bn = (PetscBLASInt)n, bkl = (PetscBLASInt)b->kl, bku = (PetscBLASInt)b->ku,
-                         bm = (PetscBLASInt)nrhs, bld = 2 * bkl + bku + 1, bldx = (PetscBLASInt)ldx;
-      PetscBLASInt info;
-      double       xmax = 0;
-
-      LAPACKgbtrs_(t ? "T" : "N", &bn, &bkl, &bku, &bm, gb, &bld, ipiv, z, &bldx, &info);
-      PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "xGBTRS: info %d", (int)info);
-      for (PetscInt r = 0; r < nrhs; r++)
-        for (PetscInt i = 0; i < n; i++) xmax = PetscMax(xmax, Abs(z[r * ldx + i]));
-      for (PetscInt r = 0; r < nrhs; r++) {
-        for (PetscInt i = 0; i < n; i++) {
-          const double er = Abs((Wide)z[r * ldx + i] - x[r * ldx + i]) /
-                            (4 * PetscMax(c->epsF, c->epsS) * Terms(c, b->kl + b->ku) * xmax);
-
-          if (!(er <= el)) el = er;
-        }
-      }
-    }
-    ncases[SOLVES + t]++;
-    if (!(e <= 1)) {
-      nbad[SOLVES + t]++;
-      Diagnose("solve", b, nrhs, e);
-    }
-    if (!(e <= worst[SOLVES + t])) worst[SOLVES + t] = e;
-    ncases[LAPACKS]++;
-    if (!(el <= 1)) {
-      nbad[LAPACKS]++;
-      Diagnose("solve against LAPACK", b, nrhs, el);
-    }
-    if (!(el <= worst[LAPACKS])) worst[LAPACKS] = el;
-  }
+  PetscCall(TestSolves(c, b, a, gb, ipiv, nrhs, rhs, ldb, x, z, ldx, ncases, nbad, worst));
   PetscCall(PetscFree4(rhs, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,28 +4,27 @@
 
 #include "kernels/common/cuda/fit.cuh"
 #include "kernels/common/cuda/scalar.cuh"
+#include "kernels/common/cuda/unroll.cuh"
 extern "C" {
 #include "kernels/band/band.h"
 }
 
 /*
-  Partitions are stored as rows of T x T tiles, T <= 32, QL tiles below and QU above the diagonal tile of a tile row; a
-  warp (T <= 16 and QL, QU <= 1:
-  G <= 32 / T partitions of a warp together) works with one matrix row a lane. The far tile on each side is a corner:
-  with kl = QL T the entries of the lower one lie on and above its diagonal, so its strictly lower half is free, and
-  holds the strictly lower half of the diagonal tile; likewise the upper corner holds the strictly upper half of the
-  diagonal tile. That makes exactly (QL + QU) T + 1 numbers a row:
+  A partition is stored as rows of T x T tiles, T <= 32, with QL tiles below and QU above the diagonal tile of a tile
+  row. A warp works with one matrix row a lane; where T <= 16 it has a group of G <= 32 / T partitions. The last tile on
+  each side is a corner: all entries of the lower corner lie on and above its diagonal, and its strictly lower half
+  holds that of the diagonal tile; likewise the upper corner holds the strictly upper half of the diagonal tile. That
+  makes (QL + QU) T + 1 values a row:
 
       tile q - 1        D_{j,j-q}, later L_{j,j-q}           q = 1 .. QL, the corner last
       tile QL + q - 1   D_{j,j+q}, later U_{j,j+q}           q = 1 .. QU, the corner last
       diagonal          diagonal of D_jj, later of U_jj^-1
 
-  and after the factorization the diagonal tile's halves are those of L_jj^-1 (unit diagonal) and U_jj^-1, so that a
-  step of a sweep is products alone. With kl = 0 (ku = 0) the lower (upper) half of a diagonal tile is zero and not
-  stored. Tiles that would lie left of the first or right of the last tile row hold zeros, apart from the halves kept in
-  a corner. Partition p is member p % G of group p / G; inside a group element (r, c) of member m of a tile is at (c G +
-  m) T + r: a warp reads consecutive numbers. Rows behind the end of a partition, and partitions behind the last one of
-  the last group, have a one on the diagonal.
+  After the factorization the halves of the diagonal tile are those of L_jj^-1 (unit diagonal) and U_jj^-1, so that a
+  step of a sweep consists of products. With kl = 0 (ku = 0) the lower (upper) half of a diagonal tile is zero and not
+  stored. Tiles before the first column or after the last one hold zeros, except the halves kept in a corner. Partition
+  p is member p % G of group p / G. Element (r, c) of a tile of member m is at (c G + m) T + r: a warp reads consecutive
+  values. Rows after the end of a partition, and partitions after the last one, have a one on the diagonal.
 */
 struct SpikeTiles {
   PetscInt        n, np;

@@ -35,10 +35,8 @@ __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A
         for (int c0 = slice; c0 < k; c0 += PIECE * slices) {
           PetscScalar w[PIECE];
 
-#pragma unroll
-          for (int i = 0; i < PIECE; i++) w[i] = A[PetscMin(c0 + i * slices, k - 1) * m + r];
-#pragma unroll
-          for (int i = 0; i < PIECE; i++)
+          SpikeUnroll(i, PIECE) w[i] = A[PetscMin(c0 + i * slices, k - 1) * m + r];
+          SpikeUnroll(i, PIECE)
             if (c0 + i * slices < k) v = SpikeFma(w[i], x[c0 + i * slices], v);
         }
       }
@@ -56,11 +54,11 @@ __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A
 /*
   A block for each active interface and right-hand side, with R^-1 in dR:
 
-      x_t <- R^-1 (g_t - Wt g_b), x_b <- g_b - Vb x_t,      transposed: z_t <- R^-T (u_t - Vb^T u_b), z_b <- u_b - Wt^T
-                                                            z_t
+                  x_t <- R^-1 (g_t - Wt g_b),    x_b <- g_b - Vb x_t
+      transposed  z_t <- R^-T (u_t - Vb^T u_b),  z_b <- u_b - Wt^T z_t
 
-  The matrices are asked for at once, before the first of them is needed. Reads each of them, and the tips, once; writes
-  the tips. Shared memory: kl + 2 ku numbers and one a thread.
+  The matrices are prefetched at once, before the first of them is needed. Reads each of them, and the tips, once;
+  writes the tips. Shared memory: kl + 2 ku numbers and one a thread.
 */
 template <bool TRANS>
 __global__ void __launch_bounds__(1024, 1)
@@ -106,12 +104,8 @@ PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *s, PetscBool trans, PetscInt q0, P
   PetscFunctionBegin;
   if (!ku || q0 >= q1 || !nrhs) PetscFunctionReturn(PETSC_SUCCESS); /* without ku, x_b = g_b */
   PetscCheck(K <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP, "Half-bandwidth %d", K);
-  if (trans)
-    PetscCallCUDA(SpikeLaunchBehind(SpikeSolveTips_Kernel<true>, grid, threads, shared, (cudaStream_t)s->stream, h->t,
-                                    q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
-  else
-    PetscCallCUDA(SpikeLaunchBehind(SpikeSolveTips_Kernel<false>, grid, threads, shared, (cudaStream_t)s->stream, h->t,
-                                    q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
+  PetscCallCUDA(SpikeLaunchBehind(trans ? SpikeSolveTips_Kernel<true> : SpikeSolveTips_Kernel<false>, grid, threads,
+                                  shared, (cudaStream_t)s->stream, h->t, q0, s->dVb, s->dWt, s->dR, s->dtips, ldt));
   PetscCall(PetscLogGpuFlops((q1 - q0) * nrhs * (4.0 * kl * ku + 2.0 * ku * ku)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -48,8 +48,7 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
 
   if (group >= t.groups()) return;
   auto load = [&](const F *next) {
-#pragma unroll
-    for (int c = 0; c < TMAX; c++) {
+    SpikeUnroll(c, TMAX) {
       nl[c] = has && low && c < T ? next[c * GT + lane] : F(0.0);
       nu[c] = has && up && c < T ? next[utile + c * GT + lane] : F(0.0);
     }
@@ -57,52 +56,44 @@ __global__ void __launch_bounds__(32 * SPIKE_SMALL_WARPS)
   };
 
   load(row);
-#pragma unroll
-  for (int c = 0; c < Shared::LD; c++) mine[c] = SpikeArith(0.0);
+  SpikeUnroll(c, Shared::LD) mine[c] = SpikeArith(0.0);
   for (int j = 0; j < t.steps; j++, row += t.stepsize) {
     SpikeArith a[TMAX], d[TMAX], x[TMAX];
 
-#pragma unroll
-    for (int c = 0; c < TMAX; c++) {
+    SpikeUnroll(c, TMAX) {
       a[c] = r <= c ? SpikeArith(nl[c]) : SpikeArith(0.0);
       d[c] = r > c ? SpikeArith(nl[c]) : r < c ? SpikeArith(nu[c]) : SpikeArith(nd);
       x[c] = SpikeArith(0.0);
     }
     __syncwarp();
-#pragma unroll
-    for (int k = 0; k < TMAX; k++) {
+    SpikeUnroll(k, TMAX) {
       if (k < T) {
         const SpikeArith *w = member + k * Shared::LD;
 
         x[k] = SpikeMinus(x[k], -a[k], w[TMAX]);
-#pragma unroll
-        for (int c = 0; c < TMAX; c++) {
+        SpikeUnroll(c, TMAX) {
           if (c <= k) d[c] = SpikeMinus(d[c], x[k], w[c]);
           else x[c] = SpikeMinus(x[c], -a[k], w[c]);
         }
       }
     }
     __syncwarp();
-#pragma unroll
-    for (int c = 0; c < TMAX; c++) {
+    SpikeUnroll(c, TMAX) {
       a[c]    = c <= r ? SpikeArith(nu[c]) : SpikeArith(0.0);
       mine[c] = a[c];
     }
     if (j + 1 < t.steps) load(row + t.stepsize);
     __syncwarp();
     SpikeTileInvert<TMAX>(d, r, T, buffer, j * T, rows, policy, st);
-#pragma unroll
-    for (int k = 0; k < TMAX - 1; k++) {
+    SpikeUnroll(k, TMAX - 1) {
       if (k < T) {
         const SpikeArith *w = member + k * Shared::LD, l = k < r ? d[k] : SpikeArith(0.0);
 
-#pragma unroll
-        for (int c = 0; c <= k; c++) a[c] = SpikeMinus(a[c], -l, w[c]);
+        SpikeUnroll(c, k + 1) a[c] = SpikeMinus(a[c], -l, w[c]);
       }
     }
     __syncwarp();
-#pragma unroll
-    for (int c = 0; c < TMAX; c++) {
+    SpikeUnroll(c, TMAX) {
       const SpikeArith upper = c <= r ? a[c] : d[c];
 
       mine[c] = upper;
@@ -191,47 +182,33 @@ __device__ static inline void SpikePanelL(const SpikePartition<F> &P, int i, int
   const typename SpikePartition<F>::Mask mask = P.mask(i, j);
   SpikeArith                             a[H][NB][4];
 
-  #pragma unroll
-  for (int h = 0; h < H; h++)
-  #pragma unroll
-    for (int kb = 0; kb < NB; kb++)
-  #pragma unroll
-      for (int e = 0; e < 4; e++) {
-        const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
+  SpikeUnroll3(h, H, kb, NB, e, 4) {
+    const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
-        if (2 * h + (e & 1) < NB) a[h][kb][e] = WINDOW && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
-        else a[h][kb][e] = SpikeArith(0.0);
-      }
+    if (2 * h + (e & 1) < NB) a[h][kb][e] = WINDOW && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
+    else a[h][kb][e] = SpikeArith(0.0);
+  }
   __syncwarp();
-  #pragma unroll
-  for (int nb = 0; nb < NB; nb++) {
+  SpikeUnroll(nb, NB) {
     SpikeArith x[H][4];
 
-  #pragma unroll
-    for (int h = 0; h < H; h++)
-  #pragma unroll
-      for (int e = 0; e < 4; e++) x[h][e] = SpikeArith(0.0);
-  #pragma unroll
-    for (int kb = 0; kb <= nb; kb++) {
+    SpikeUnroll2(h, H, e, 4) x[h][e] = SpikeArith(0.0);
+    SpikeUnroll(kb, nb + 1) {
       const SpikeArith *col = s + (8 * nb + g) * LD + 8 * kb + q;
       SpikeArith        b[2];
 
       b[0] = kb < nb || q <= g ? col[0] : SpikeArith(0.0);
       b[1] = kb < nb || q + 4 <= g ? col[4] : SpikeArith(0.0);
-  #pragma unroll
-      for (int h = 0; h < H; h++) SpikeTileMMA(x[h], a[h][kb], b);
+      SpikeUnroll(h, H) SpikeTileMMA(x[h], a[h][kb], b);
     }
-  #pragma unroll
-    for (int h = 0; h < H; h++)
-  #pragma unroll
-      for (int e = 0; e < 4; e++) {
-        const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
+    SpikeUnroll2(h, H, e, 4) {
+      const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
-        if (2 * h + (e >> 1) < NB) {
-          if (WINDOW) slot[c * LD + r] = x[h][e];
-          P.store(tile, mask, r, c, x[h][e]);
-        }
+      if (2 * h + (e >> 1) < NB) {
+        if (WINDOW) slot[c * LD + r] = x[h][e];
+        P.store(tile, mask, r, c, x[h][e]);
       }
+    }
   }
 }
 
@@ -245,39 +222,29 @@ __device__ static inline void SpikePanelU(const SpikePartition<F> &P, int j, int
   const typename SpikePartition<F>::Mask mask = P.mask(j, k);
   SpikeArith                             b[NB][NB][2];
 
-  #pragma unroll
-  for (int kb = 0; kb < NB; kb++)
-  #pragma unroll
-    for (int nb = 0; nb < NB; nb++)
-  #pragma unroll
-      for (int e = 0; e < 2; e++) {
-        const int r = 8 * kb + q + 4 * e, c = 8 * nb + g;
+  SpikeUnroll3(kb, NB, nb, NB, e, 2) {
+    const int r = 8 * kb + q + 4 * e, c = 8 * nb + g;
 
-        b[kb][nb][e] = WINDOW && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
-      }
+    b[kb][nb][e] = WINDOW && !raw ? slot[c * LD + r] : P.load(tile, mask, r, c);
+  }
   __syncwarp();
-  #pragma unroll
-  for (int h = 0; h < H; h++) {
+  SpikeUnroll(h, H) {
     SpikeArith a[NB][4];
 
   #pragma unroll
     for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++)
-  #pragma unroll
-      for (int e = 0; e < 4; e++) {
+      SpikeUnroll(e, 4) {
         const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
         a[kb][e] = r > c && 2 * h + (e & 1) < NB ? s[c * LD + r] : SpikeArith(r == c ? 1.0 : 0.0);
       }
-  #pragma unroll
-    for (int nb = 0; nb < NB; nb++) {
+    SpikeUnroll(nb, NB) {
       SpikeArith y[4];
 
-  #pragma unroll
-      for (int e = 0; e < 4; e++) y[e] = SpikeArith(0.0);
+      SpikeUnroll(e, 4) y[e] = SpikeArith(0.0);
   #pragma unroll
       for (int kb = 0; kb < NB && kb <= 2 * h + 1; kb++) SpikeTileMMA(y, a[kb], b[kb][nb]);
-  #pragma unroll
-      for (int e = 0; e < 4; e++) {
+      SpikeUnroll(e, 4) {
         const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
         if (2 * h + (e >> 1) < NB) {
@@ -301,73 +268,47 @@ __device__ static inline void SpikeUpdate(const SpikePartition<F> &P, int i, int
   const typename SpikePartition<F>::Mask mask = P.mask(i, k), lmask = P.mask(i, j), umask = P.mask(j, k);
   /* corners are triangular: blocks of zeros are skipped */
   const bool lcorner = i - j == P.QL, ucorner = k - j == P.QU;
-  SpikeArith a[H][NB][4], c0[H][NB][4];
-  /* room for the old tile in registers, on its way during the product */
-  constexpr bool EARLY = sizeof(SpikeArith) == 8;
+  SpikeArith a[H][NB][4];
 
   auto old = [&](int r, int c) {
     return WINDOW && !raw ? from[c * LD + r] : i == k ? P.loaddiagonal(i, r, c) : P.load(tile, mask, r, c);
   };
-  if (EARLY) {
-  #pragma unroll
-    for (int h = 0; h < H; h++)
-  #pragma unroll
-      for (int nb = 0; nb < NB; nb++)
-  #pragma unroll
-        for (int e = 0; e < 4; e++)
-          if (2 * h + (e >> 1) < NB) c0[h][nb][e] = old(16 * h + g + 8 * (e >> 1), 8 * nb + 2 * q + (e & 1));
-  }
-  #pragma unroll
-  for (int h = 0; h < H; h++)
-  #pragma unroll
-    for (int kb = 0; kb < NB; kb++)
-  #pragma unroll
-      for (int e = 0; e < 4; e++) {
-        const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
+  SpikeUnroll3(h, H, kb, NB, e, 4) {
+    const int r = 16 * h + g + 8 * (e & 1), c = 8 * kb + q + 4 * (e >> 1);
 
-        if (2 * h + (e & 1) < NB) a[h][kb][e] = WINDOW ? l[c * LD + r] : P.load(ltile, lmask, r, c);
-        else a[h][kb][e] = SpikeArith(0.0);
-      }
-  #pragma unroll
-  for (int nb = 0; nb < NB; nb++) {
+    if (2 * h + (e & 1) < NB) a[h][kb][e] = WINDOW ? l[c * LD + r] : P.load(ltile, lmask, r, c);
+    else a[h][kb][e] = SpikeArith(0.0);
+  }
+  SpikeUnroll(nb, NB) {
     SpikeArith x[H][4];
 
-  #pragma unroll
-    for (int h = 0; h < H; h++)
-  #pragma unroll
-      for (int e = 0; e < 4; e++) x[h][e] = SpikeArith(0.0);
-  #pragma unroll
-    for (int kb = 0; kb < NB; kb++) {
+    SpikeUnroll2(h, H, e, 4) x[h][e] = SpikeArith(0.0);
+    SpikeUnroll(kb, NB) {
       SpikeArith b[2];
 
       if (ucorner && kb < nb) continue;
-  #pragma unroll
-      for (int e = 0; e < 2; e++) {
+      SpikeUnroll(e, 2) {
         const int r = 8 * kb + q + 4 * e, c = 8 * nb + g;
 
         b[e] = WINDOW || u ? u[c * LD + r] : P.load(utile, umask, r, c);
       }
-  #pragma unroll
-      for (int h = 0; h < H; h++)
+      SpikeUnroll(h, H)
         if (!lcorner || kb >= 2 * h) SpikeTileMMA(x[h], a[h][kb], b);
     }
-  #pragma unroll
-    for (int h = 0; h < H; h++)
-  #pragma unroll
-      for (int e = 0; e < 4; e++) {
-        const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
+    SpikeUnroll2(h, H, e, 4) {
+      const int r = 16 * h + g + 8 * (e >> 1), c = 8 * nb + 2 * q + (e & 1);
 
-        if (2 * h + (e >> 1) < NB) {
-          const SpikeArith v = (EARLY ? c0[h][nb][e] : old(r, c)) - x[h][e];
+      if (2 * h + (e >> 1) < NB) {
+        const SpikeArith v = old(r, c) - x[h][e];
 
-          if (WINDOW || out) out[c * LD + r] = v;
-          else if (i == k) {
-            F *d = P.diagonal(i, r, c);
+        if (WINDOW || out) out[c * LD + r] = v;
+        else if (i == k) {
+          F *d = P.diagonal(i, r, c);
 
-            if (d) *d = F(v);
-          } else P.store(tile, mask, r, c, v);
-        }
+          if (d) *d = F(v);
+        } else P.store(tile, mask, r, c, v);
       }
+    }
   }
 }
 
@@ -394,16 +335,11 @@ __global__ void __launch_bounds__(256, 1)
     const int   g = lane >> 2, q = lane & 3;
     SpikeArith *s = square(j), d[NB][NB][2];
 
-  #pragma unroll
-    for (int m = 0; m < NB; m++)
-  #pragma unroll
-      for (int n = 0; n < NB; n++)
-  #pragma unroll
-        for (int e = 0; e < 2; e++) {
-          const int r = 8 * m + g, c = 8 * n + 2 * q + e;
+    SpikeUnroll3(m, NB, n, NB, e, 2) {
+      const int r = 8 * m + g, c = 8 * n + 2 * q + e;
 
-          d[m][n][e] = r >= T || c >= T ? SpikeArith(0.0) : raw ? P.loaddiagonal(j, r, c) : s[c * LD + r];
-        }
+      d[m][n][e] = r >= T || c >= T ? SpikeArith(0.0) : raw ? P.loaddiagonal(j, r, c) : s[c * LD + r];
+    }
     __syncwarp();
     if (lane < TP)
       for (int c = 0; c < TP; c++)
@@ -614,8 +550,7 @@ __global__ void __launch_bounds__(256) SpikeFactorCheck(SpikeTiles t, const void
     const uint4        piece = __ldcs((const uint4 *)band + k);
     const unsigned int w[4]  = {piece.x, piece.y, piece.z, piece.w};
 
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
+    SpikeUnroll(i, 4) {
       if (bytes == 4) check(4 * k + i, w[i]);
       else {
         check(8 * k + 2 * i, w[i] & 0xFFFF);

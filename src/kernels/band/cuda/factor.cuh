@@ -138,8 +138,7 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
 
 #pragma unroll 1
   for (int b = 0; b < NB; b++) {
-#pragma unroll
-    for (int kk = 0; kk < BK; kk++) {
+    SpikeUnroll(kk, BK) {
       const int   k = b * BK + kk;
       SpikeArith *w = buffer + (kk & 1) * TMAX;
 
@@ -147,19 +146,16 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
         SpikeArith inv, t, lower;
 
         if (r == k) {
-#pragma unroll
-          for (int i = 0; i < TMAX; i++) w[i] = a[i];
+          SpikeUnroll(i, TMAX) w[i] = a[i];
         }
         __syncwarp();
         inv   = SpikePivotInverse(w[kk], row0 + k, rows, policy, st);
         t     = r == k ? SpikeArith(0.0) : a[kk] * inv;
         lower = r > k ? t : SpikeArith(0.0);
-#pragma unroll
-        for (int g = 0; g < NB; g++) {
+        SpikeUnroll(g, NB) {
           const SpikeArith tg = g >= NB - b ? lower : t; /* blocks rotated to the back lie left of the pivot */
 
-#pragma unroll
-          for (int i = g * BK; i < (g + 1) * BK; i++) {
+          SpikeUnrollFrom(i, g * BK, (g + 1) * BK) {
             if (i != kk) a[i] = SpikeMinus(a[i], i < kk ? lower : tg, w[i]);
           }
         }
@@ -170,16 +166,12 @@ __device__ static inline void SpikeTileInvert(SpikeArith (&a)[TMAX], int r, int 
     if (NB > 1) {
       SpikeArith first[BK];
 
-#pragma unroll
-      for (int i = 0; i < BK; i++) first[i] = a[i];
-#pragma unroll
-      for (int i = 0; i < TMAX - BK; i++) a[i] = a[i + BK];
-#pragma unroll
-      for (int i = 0; i < BK; i++) a[TMAX - BK + i] = first[i];
+      SpikeUnroll(i, BK) first[i] = a[i];
+      SpikeUnroll(i, TMAX - BK) a[i] = a[i + BK];
+      SpikeUnroll(i, BK) a[TMAX - BK + i] = first[i];
     }
   }
-#pragma unroll
-  for (int c = 0; c < TMAX; c++) a[c] = c > r ? a[c] * mine : c == r && r < T ? mine : a[c];
+  SpikeUnroll(c, TMAX) a[c] = c > r ? a[c] * mine : c == r && r < T ? mine : a[c];
 }
 
 /*
@@ -240,6 +232,57 @@ __device__ static inline void SpikeTileMMA(SpikeArith (&c)[4], const SpikeArith 
 }
 #endif
 
+/* Two neighbours in shared memory */
+__device__ static inline void SpikePair(const double *p, SpikeArith &a, SpikeArith &b)
+{
+#if !defined(PETSC_USE_COMPLEX)
+  const double2 v = *(const double2 *)p;
+
+  a = v.x;
+  b = v.y;
+#else
+  a = p[0];
+  b = p[1];
+#endif
+}
+
+__device__ static inline void SpikePair(const float *p, SpikeArith &a, SpikeArith &b)
+{
+  const float2 v = *(const float2 *)p;
+
+  a = (double)v.x;
+  b = (double)v.y;
+}
+
+template <bool BF>
+__device__ static inline void SpikePair(const SpikeNarrow<BF> *p, SpikeArith &a, SpikeArith &b)
+{
+#if !defined(PETSC_USE_COMPLEX)
+  const ushort2 v = *(const ushort2 *)p;
+
+  a = SpikeNarrowValue<BF>(v.x);
+  b = SpikeNarrowValue<BF>(v.y);
+#else
+  a = p[0];
+  b = p[1];
+#endif
+}
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename F>
+__device__ static inline void SpikePair(const thrust::complex<F> *p, SpikeArith &a, SpikeArith &b)
+{
+  a = SpikeArith(p[0].real(), p[0].imag());
+  b = SpikeArith(p[1].real(), p[1].imag());
+}
+#endif
+
+template <typename F>
+__device__ static inline void SpikePair(const F *p, SpikeArith (&b)[2])
+{
+  SpikePair(p, b[0], b[1]);
+}
+
 __device__ static inline double SpikeShuffle(double v, int lane)
 {
   return __shfl_sync(0xFFFFFFFFu, v, lane);
@@ -265,48 +308,32 @@ __device__ static inline void SpikeSquareInvert(SpikeArith (&d)[NB][NB][2], Spik
   const int  lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
   SpikeArith mine[NB]; /* inverses of the pivots of rows 8 m + g */
 
-#pragma unroll
-  for (int b = 0; b < NB; b++) {
+  SpikeUnroll(b, NB) {
 #pragma unroll 1
     for (int pair = 0; pair < 4; pair++) {
-#pragma unroll
-      for (int e0 = 0; e0 < 2; e0++) {
+      SpikeUnroll(e0, 2) {
         const int kk = 2 * pair + e0, k = 8 * b + kk;
 
         if (k < T) {
           SpikeArith p, inv, t[NB], w[NB][2], *row = s + 2 * q * ld + k;
 
           if (g == kk) {
-#pragma unroll
-            for (int n = 0; n < NB; n++)
-#pragma unroll
-              for (int e = 0; e < 2; e++) row[(8 * n + e) * ld] = d[b][n][e];
+            SpikeUnroll2(n, NB, e, 2) row[(8 * n + e) * ld] = d[b][n][e];
           }
           p = SpikeShuffle(d[b][b][e0], 4 * kk + pair);
-#pragma unroll
-          for (int m = 0; m < NB; m++) t[m] = SpikeShuffle(d[m][b][e0], 4 * g + pair);
+          SpikeUnroll(m, NB) t[m] = SpikeShuffle(d[m][b][e0], 4 * g + pair);
           __syncwarp();
-#pragma unroll
-          for (int n = 0; n < NB; n++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) w[n][e] = row[(8 * n + e) * ld];
+          SpikeUnroll2(n, NB, e, 2) w[n][e] = row[(8 * n + e) * ld];
           inv = SpikePivotInverse(p, row0 + k, rows, policy, st);
-#pragma unroll
-          for (int m = 0; m < NB; m++) t[m] = t[m] * inv;
+          SpikeUnroll(m, NB) t[m] = t[m] * inv;
           if (g == kk) {
             t[b]    = SpikeArith(0.0);
             mine[b] = inv;
           }
-#pragma unroll
-          for (int m = 0; m < NB; m++)
-#pragma unroll
-            for (int n = 0; n < NB; n++)
-#pragma unroll
-              for (int e = 0; e < 2; e++)
-                if (m >= b || n >= b) d[m][n][e] = SpikeMinus(d[m][n][e], t[m], w[n][e]);
+          SpikeUnroll3(m, NB, n, NB, e, 2)
+            if (m >= b || n >= b) d[m][n][e] = SpikeMinus(d[m][n][e], t[m], w[n][e]);
           if (q == pair) {
-#pragma unroll
-            for (int m = 0; m < NB; m++) {
+            SpikeUnroll(m, NB) {
               d[m][b][e0] = -t[m];
               if (m < b || (m == b && g < kk)) s[k * ld + 8 * m + g] = -t[m] * mine[m];
             }
@@ -316,8 +343,7 @@ __device__ static inline void SpikeSquareInvert(SpikeArith (&d)[NB][NB][2], Spik
     }
   }
   __syncwarp();
-#pragma unroll
-  for (int m = 0; m < NB; m++)
+  SpikeUnroll(m, NB)
     if (q == 0 && 8 * m + g < T) s[(8 * m + g) * ld + 8 * m + g] = mine[m];
   __syncwarp();
 }

@@ -39,31 +39,6 @@ struct SpikeTileShape {
   static constexpr int H = (NB + 1) / 2, PLACES = 256 * NB;
 };
 
-__device__ static inline void SpikePair(const double *s, double (&b)[2])
-{
-  const double2 v = *(const double2 *)s;
-
-  b[0] = v.x;
-  b[1] = v.y;
-}
-
-__device__ static inline void SpikePair(const float *s, double (&b)[2])
-{
-  const float2 v = *(const float2 *)s;
-
-  b[0] = v.x;
-  b[1] = v.y;
-}
-
-template <bool BF>
-__device__ static inline void SpikePair(const SpikeNarrow<BF> *s, double (&b)[2])
-{
-  const ushort2 v = *(const ushort2 *)s;
-
-  b[0] = SpikeNarrowValue<BF>(v.x);
-  b[1] = SpikeNarrowValue<BF>(v.y);
-}
-
 /* Rows 16 h + g and 16 h + 8 + g of a column of blocks: x[2h][n], x[2h+1][n] += a b */
 template <int NB>
 __device__ static inline void SpikeBlockProduct(double (&x)[NB][NB][2], int h, int n, const double (&a)[4],
@@ -88,23 +63,13 @@ __device__ static inline void SpikeBlockProduct(double (&x)[NB][NB][2], int h, i
 template <int NB>
 __device__ static inline void SpikeSharedLoad(const SpikeLane<double> &at, const double *s, double (&d)[NB][NB][2])
 {
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) d[m][n][e] = s[at.at(m, n, e)];
+  SpikeUnroll3(m, NB, n, NB, e, 2) d[m][n][e] = s[at.at(m, n, e)];
 }
 
 template <int NB>
 __device__ static inline void SpikeSharedStore(const SpikeLane<double> &at, double *s, const double (&d)[NB][NB][2])
 {
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) s[at.at(m, n, e)] = d[m][n][e];
+  SpikeUnroll3(m, NB, n, NB, e, 2) s[at.at(m, n, e)] = d[m][n][e];
 }
 
 /* d <- d - l u. Of the corner of U, which is lower triangular, products with blocks of zeros are left out */
@@ -116,18 +81,13 @@ __device__ static inline void SpikeProductMinus(const SpikeLane<double> &at, con
   for (int k = 0; k < NB; k++) {
     double a[SpikeTileShape<NB>::H][4];
 
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? -l[at.at(m, k, e)] : 0.0;
-#pragma unroll
-    for (int n = 0; n < NB; n++)
+    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) a[m / 2][m % 2 + 2 * e] = m < NB ? -l[at.at(m, k, e)] : 0.0;
+    SpikeUnroll(n, NB)
       if (!CORNER || n <= k) {
         double b[2];
 
         SpikePair(u + at.pair(k, n), b);
-#pragma unroll
-        for (int h = 0; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(d, h, n, a[h], b);
+        SpikeUnroll(h, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(d, h, n, a[h], b);
       }
   }
 }
@@ -176,8 +136,9 @@ struct SpikePivotRange {
   <- inverse of the pivot of row 8 m + g, by one warp. Elimination and both inverses run together, 8 x 8 block after
   block; the diagonal block D_bb = L_b U_b is done as there, pivot after pivot, with its rows and columns from the lanes
   beside. Then, with  W_n = L_b^-1 D_bn  and  T_m = D_mb U_b^-1,
-    n > b:  D_mn -= T_m W_n (m != b),  D_bn <- U_b^-1 W_n      n < b:  D_mn -= T_m W_n (m > b),  D_bn <- W_n      D_mb
-                                                               <- -T_m (m < b),  -T_m L_b^-1 (m > b)
+    n > b:  D_mn -= T_m W_n (m != b),  D_bn <- U_b^-1 W_n
+    n < b:  D_mn -= T_m W_n (m > b),   D_bn <- W_n
+    D_mb <- -T_m (m < b),  -T_m L_b^-1 (m > b)
   so that blocks below hold L^-1 and above U^-1 in the end. Rows from T on have inverse pivots of one.
 
   Without EXACT pivots are taken as they are; false is returned if one was not good beyond doubt, and the tile is then
@@ -187,6 +148,65 @@ struct SpikePivotRange {
 */
 #define SPIKE_INVERT_LD   42 /* 10 mod 16: no bank conflicts */
 #define SPIKE_INVERT_WORK (8 * SPIKE_INVERT_LD)
+
+/*
+  The diagonal block b of that, D_bb = L_b U_b in x[e] = element (g, 2 q + e), pivot after pivot, up to row T of the
+  tile. Returns the inverse of the pivot of row g
+*/
+template <bool EXACT, bool WHOLE>
+__device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b, int T, int row0, int nrows,
+                                                          const SpikePivotPolicy &policy, const SpikePivotRange &limits,
+                                                          unsigned int &worst, SpikePivotState &st)
+{
+  const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+  double    inverse = 1.0;
+
+#pragma unroll(EXACT ? 1 : 8)
+  for (int kk = 0; kk < 8; kk++) {
+    const int k = 8 * b + kk;
+
+    if (WHOLE || k < T) {
+      const bool   odd = kk & 1;
+      const double y = odd ? x[1] : x[0], p = SpikeShuffle(y, 4 * kk + kk / 2), c = SpikeShuffle(y, 4 * g + kk / 2),
+                   v0 = SpikeShuffle(x[0], 4 * kk + q), v1 = SpikeShuffle(x[1], 4 * kk + q);
+      double s;
+
+      if (EXACT) {
+        const double i = SpikePivotInverse(p, row0 + k, nrows, policy, st);
+
+        s = c * i;
+        if (g == kk) inverse = i;
+      } else { /* 1 / p = i (1 + f) */
+        double i, f;
+
+        worst = max(worst, limits.distance(p));
+        asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(i) : "d"(p));
+        f = fma(-p, i, 1.0);
+        f = fma(f, f, f);
+        s = c * i;
+        s = fma(s, f, s);
+        if (g == kk) inverse = p;
+      }
+      if (g == kk) s = 0.0;
+      /* left of the pivot only the rows below it change */
+      if (g > kk || 2 * q > kk) x[0] = fma(-s, v0, x[0]);
+      if (g > kk || 2 * q + 1 > kk) x[1] = fma(-s, v1, x[1]);
+      if (q == kk / 2) {
+        if (odd) x[1] = -s;
+        else x[0] = -s;
+      }
+    }
+  }
+  if (!EXACT) { /* of the pivots of all rows, together */
+    const double p = inverse;
+    double       f;
+
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(p));
+    f       = fma(-p, inverse, 1.0);
+    inverse = fma(inverse, fma(f, f, f), inverse);
+  }
+  return inverse;
+}
 
 template <int NB, bool EXACT>
 __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], double (&mine)[NB], double *rows, int T,
@@ -198,85 +218,34 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
   double       *put = rows + g * SPIKE_INVERT_LD + 2 * q, *get = rows + 2 * q * SPIKE_INVERT_LD + g;
   unsigned int  worst = 0;
 
-#pragma unroll
-  for (int b = 0; b < NB; b++) {
-    double x[2], own[2], w[NB][2], r[NB][2], t[NB + 1][2], minus[2], lower[2], a[4], inverse = 1.0;
+  SpikeUnroll(b, NB) {
+    double x[2], own[2], w[NB][2], r[NB][2], t[NB + 1][2], minus[2], lower[2], a[4], inverse;
 
     __syncwarp();
-#pragma unroll
-    for (int n = 0; n < NB; n++)
+    SpikeUnroll(n, NB)
       if (n != b) *(double2 *)(put + 8 * n) = make_double2(d[b][n][0], d[b][n][1]);
-    x[0] = d[b][b][0];
-    x[1] = d[b][b][1];
-#pragma unroll(EXACT ? 1 : 8)
-    for (int kk = 0; kk < 8; kk++) {
-      const int k = 8 * b + kk;
-
-      if (b < NB - 1 || k < T) {
-        const bool   odd = kk & 1;
-        const double y = odd ? x[1] : x[0], p = SpikeShuffle(y, 4 * kk + kk / 2), c = SpikeShuffle(y, 4 * g + kk / 2),
-                     v0 = SpikeShuffle(x[0], 4 * kk + q), v1 = SpikeShuffle(x[1], 4 * kk + q);
-        double s;
-
-        if (EXACT) {
-          const double i = SpikePivotInverse(p, row0 + k, nrows, policy, st);
-
-          s = c * i;
-          if (g == kk) inverse = i;
-        } else { /* 1 / p = i (1 + f) */
-          double i, f;
-
-          worst = max(worst, limits.distance(p));
-          asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(i) : "d"(p));
-          f = fma(-p, i, 1.0);
-          f = fma(f, f, f);
-          s = c * i;
-          s = fma(s, f, s);
-          if (g == kk) inverse = p;
-        }
-        if (g == kk) s = 0.0;
-        /* left of the pivot only the rows below it change */
-        if (g > kk || 2 * q > kk) x[0] = fma(-s, v0, x[0]);
-        if (g > kk || 2 * q + 1 > kk) x[1] = fma(-s, v1, x[1]);
-        if (q == kk / 2) {
-          if (odd) x[1] = -s;
-          else x[0] = -s;
-        }
-      }
-    }
-    if (!EXACT) { /* of the pivots of all rows, together */
-      const double p = inverse;
-      double       f;
-
-      asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(p));
-      f       = fma(-p, inverse, 1.0);
-      inverse = fma(inverse, fma(f, f, f), inverse);
-    }
+    x[0]    = d[b][b][0];
+    x[1]    = d[b][b][1];
+    inverse = b < NB - 1 ? SpikeBlockInvert<EXACT, true>(x, b, T, row0, nrows, policy, limits, worst, st)
+                         : SpikeBlockInvert<EXACT, false>(x, b, T, row0, nrows, policy, limits, worst, st);
     mine[b] = inverse;
-#pragma unroll
-    for (int e = 0; e < 2; e++) {
+    SpikeUnroll(e, 2) {
       own[e]     = 2 * q + e > g ? x[e] * inverse : 2 * q + e == g ? inverse : x[e];
       d[b][b][e] = own[e];
     }
     *(double2 *)(put + 8 * b) = make_double2(own[0], own[1]);
     __syncwarp();
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
-#pragma unroll
-    for (int e = 0; e < 2; e++) {
+    SpikeUnroll2(n, NB, e, 2) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
+    SpikeUnroll(e, 2) {
       minus[e] = 2 * q + e <= g ? -r[b][e] : 0.0;
       lower[e] = 2 * q + e > g ? r[b][e] : 2 * q + e == g ? 1.0 : 0.0;
     }
     /* W */
-#pragma unroll
-    for (int e = 0; e < 2; e++) {
+    SpikeUnroll(e, 2) {
       a[2 * e]     = 2 * q + e < g ? own[e] : 2 * q + e == g ? 1.0 : 0.0;
       a[2 * e + 1] = 0.0;
     }
-#pragma unroll
-    for (int n = 0; n < NB; n++)
+    SpikeUnroll(n, NB)
       if (n != b) {
         double c[4] = {0.0, 0.0, 0.0, 0.0};
 
@@ -285,61 +254,49 @@ __device__ static inline bool SpikeFragmentsInvert(double (&d)[NB][NB][2], doubl
         w[n][1] = c[1];
       }
     __syncwarp();
-#pragma unroll
-    for (int n = 0; n < NB; n++)
+    SpikeUnroll(n, NB)
       if (n != b) *(double2 *)(put + 8 * n) = make_double2(w[n][0], w[n][1]);
-        /* -T, and what becomes of the column of blocks */
-#pragma unroll
-    for (int h = 0; h < H; h++) {
+    /* -T, and what becomes of the column of blocks */
+    SpikeUnroll(h, H) {
       const int m = 2 * h, m1 = 2 * h + 1 < NB ? 2 * h + 1 : 2 * h;
       double    c[4] = {0.0, 0.0, 0.0, 0.0};
 
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
+      SpikeUnroll(e, 2) {
         a[2 * e]     = m == b ? 0.0 : d[m][b][e];
         a[2 * e + 1] = m1 == b || m1 == m ? 0.0 : d[m1][b][e];
       }
       SpikeTileMMA(c, a, minus);
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
+      SpikeUnroll(e, 2) {
         t[m][e]     = c[e];
         t[m + 1][e] = c[2 + e];
         if (m < b) d[m][b][e] = c[e];
         if (m1 < b) d[m1][b][e] = c[2 + e];
       }
       if (m1 > b) {
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
+        SpikeUnroll(e, 2) {
           a[2 * e]     = t[m][e];
           a[2 * e + 1] = t[m + 1][e];
           c[e] = c[2 + e] = 0.0;
         }
         SpikeTileMMA(c, a, lower);
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
+        SpikeUnroll(e, 2) {
           if (m > b) d[m][b][e] = c[e];
           if (m1 > m) d[m1][b][e] = c[2 + e];
         }
       }
     }
     __syncwarp();
-#pragma unroll
-    for (int n = 0; n < NB; n++)
+    SpikeUnroll(n, NB)
       if (n != b) {
-#pragma unroll
-        for (int e = 0; e < 2; e++) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
+        SpikeUnroll(e, 2) r[n][e] = get[e * SPIKE_INVERT_LD + 8 * n];
       }
-      /* the next diagonal block first */
-#pragma unroll
-    for (int i = 1; i < NB; i++)
-#pragma unroll
-      for (int o = 0; o < H; o++) {
+    /* the next diagonal block first */
+    SpikeUnrollFrom(i, 1, NB)
+      SpikeUnroll(o, H) {
         const int n = (b + i) % NB, h = ((b + 1) / 2 + o) % H;
 
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-#pragma unroll
-          for (int u = 0; u < 2; u++) {
+        SpikeUnroll(e, 2) {
+          SpikeUnroll(u, 2) {
             const int m = 2 * h + u;
 
             a[2 * e + u] = m >= NB        ? 0.0
@@ -371,13 +328,10 @@ __device__ static __noinline__ void SpikeFragmentsInvertExact(SpikeTileCopy<NB> 
   SpikePivotPolicy policy = copy->policy;
   SpikePivotState  st     = copy->st;
 
-#pragma unroll
-  for (int i = 0; i < 2 * NB * NB; i++) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy->tile[i];
+  SpikeUnroll(i, 2 * NB * NB) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy->tile[i];
   SpikeFragmentsInvert<NB, true>(d, mine, rows, T, row0, nrows, policy, SpikePivotRange(policy), st);
-#pragma unroll
-  for (int i = 0; i < 2 * NB * NB; i++) copy->tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
-#pragma unroll
-  for (int m = 0; m < NB; m++) copy->mine[m] = mine[m];
+  SpikeUnroll(i, 2 * NB * NB) copy->tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
+  SpikeUnroll(m, NB) copy->mine[m] = mine[m];
   copy->st = st;
 }
 
@@ -388,14 +342,11 @@ __device__ static inline void SpikeFragmentsInvertAgain(double (&d)[NB][NB][2], 
 {
   SpikeTileCopy<NB> copy;
 
-#pragma unroll
-  for (int i = 0; i < 2 * NB * NB; i++) copy.tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
+  SpikeUnroll(i, 2 * NB * NB) copy.tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
   copy.policy = policy;
   copy.st     = st;
   SpikeFragmentsInvertExact<NB>(&copy, rows, T, row0, nrows);
-#pragma unroll
-  for (int i = 0; i < 2 * NB * NB; i++) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy.tile[i];
-#pragma unroll
-  for (int m = 0; m < NB; m++) mine[m] = copy.mine[m];
+  SpikeUnroll(i, 2 * NB * NB) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy.tile[i];
+  SpikeUnroll(m, NB) mine[m] = copy.mine[m];
   st = copy.st;
 }

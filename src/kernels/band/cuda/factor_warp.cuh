@@ -24,6 +24,143 @@ struct alignas(16) SpikeWarpShared {
   F      diagonal[32];
 };
 
+/* l <- L_j,j-1 = A U^-1, blocks m <= n; exact: A is L already */
+template <typename F, int NB>
+__device__ static __forceinline__ void SpikeWarpLeft(const SpikeLane<F> &at, const SpikeWarpShared<F, NB> &sh,
+                                                     const F *lower, const F *before, bool exact,
+                                                     double (&l)[NB][NB][2])
+{
+  const int g = at.g, q = at.q;
+
+  SpikeUnroll3(m, NB, n, NB, e, 2) l[m][n][e] = 0.0;
+  if (exact) {
+    SpikeUnroll(m, NB)
+      SpikeUnrollFrom(n, m, NB)
+        SpikeUnroll(e, 2) l[m][n][e] = m < n || g <= 2 * q + e ? (double)lower[at.at(m, n, e)] : 0.0;
+  } else {
+    SpikeUnroll(k, NB) {
+      double a[SpikeTileShape<NB>::H][4];
+
+      SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) {
+        if (m > k) a[m / 2][m % 2 + 2 * e] = 0.0;
+        else a[m / 2][m % 2 + 2 * e] = m < k || g <= 2 * q + e ? (double)lower[at.at(m, k, e)] : 0.0;
+      }
+      SpikeUnrollFrom(n, k, NB) {
+        double b[2];
+
+        SpikePair(before + at.pair(k, n), b);
+        if (n == k) {
+          const double inverse = sh.inverse[8 * n + g];
+
+          SpikeUnroll(e, 2) b[e] = 2 * q + e < g ? b[e] : 2 * q + e == g ? inverse : 0.0;
+        }
+        SpikeUnroll(h, k / 2 + 1) SpikeBlockProduct<NB>(l, h, n, a[h], b);
+      }
+    }
+  }
+}
+
+/* d <- D_jj - L_j,j-1 U_j-1,j, the lower and the upper half of D_jj from either tile */
+template <typename F, int NB>
+__device__ static __forceinline__ void SpikeWarpDiagonal(const SpikeLane<F> &at, const SpikeWarpShared<F, NB> &sh,
+                                                         const F *lower, const F *upper, const F *before,
+                                                         const double (&l)[NB][NB][2], double (&d)[NB][NB][2])
+{
+  const int g = at.g, q = at.q;
+
+  SpikeUnroll3(m, NB, n, NB, e, 2) {
+    const F *from = m > n || (m == n && g > 2 * q + e) ? lower : upper;
+
+    d[m][n][e] = (double)(m == n && g == 2 * q + e ? sh.diagonal[8 * m + g] : from[at.at(m, n, e)]);
+  }
+  SpikeUnroll(k, NB)
+    SpikeUnroll(n, k + 1) {
+      double b[2];
+
+      SpikePair(before + at.pair(k, n), b);
+      SpikeUnroll(e, 2)
+        if (n == k && 2 * q + e < g) b[e] = 0.0;
+      SpikeUnroll(h, k / 2 + 1) {
+        double a[4];
+
+        SpikeUnroll(i, 4) a[i] = 2 * h + i % 2 < NB ? -l[2 * h + i % 2 < NB ? 2 * h + i % 2 : 0][k][i / 2] : 0.0;
+        SpikeBlockProduct<NB>(d, h, n, a, b);
+      }
+    }
+}
+
+/* Whether element (8 m + g, 8 n + 2 q + e) is one of T x T; WHOLE: all are */
+template <int NB, bool WHOLE>
+__device__ static __forceinline__ bool SpikeWarpHas(int T, int m, int n, int e)
+{
+  const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
+
+  return WHOLE || ((m < NB - 1 || 8 * m + g < T) && (n < NB - 1 || 8 * n + 2 * q + e < T));
+}
+
+/* tile <- d, below the diagonal, or else on and above it */
+template <typename F, int NB, bool WHOLE, bool BELOW>
+__device__ static __forceinline__ void SpikeWarpStore(F *tile, int T, const double (&d)[NB][NB][2])
+{
+  const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
+
+  tile += 2 * q * T + g;
+  SpikeUnroll(n, NB) {
+    SpikeUnroll(e, 2) {
+      SpikeUnrollFrom(m, BELOW ? n : 0, BELOW ? NB : n + 1)
+        if ((m != n || BELOW == (g > 2 * q + e)) && SpikeWarpHas<NB, WHOLE>(T, m, n, e)) tile[8 * m] = F(d[m][n][e]);
+      tile += T;
+    }
+    tile += 6 * T;
+  }
+}
+
+/*
+  U_j,j+1 = L^-1 A, blocks m >= n, a column of blocks after the other, and U^-1 above it: to shared memory and the band
+*/
+template <typename F, int NB, bool WHOLE>
+__device__ static __forceinline__ void SpikeWarpUpper(const SpikeLane<F> &at, const double (&d)[NB][NB][2], F *upper,
+                                                      F *tile, int T, bool up)
+{
+  const int g = at.g, q = at.q;
+
+  tile += 2 * q * T + g;
+  SpikeUnroll(n, NB) {
+    double u[NB][NB][2];
+
+    SpikeUnroll2(m, NB, e, 2) u[m][n][e] = 0.0;
+    SpikeUnrollFrom(k, n, NB) {
+      double b[2];
+
+      SpikePair(upper + at.pair(k, n), b);
+      SpikeUnroll(e, 2)
+        if (n == k && 2 * q + e < g) b[e] = 0.0;
+      SpikeUnrollFrom(h, k / 2, SpikeTileShape<NB>::H) {
+        double a[4];
+
+        SpikeUnroll(i, 4) {
+          const int m = 2 * h + i % 2, c = 2 * q + i / 2;
+
+          if (m < k || m >= NB) a[i] = 0.0;
+          else a[i] = m > k || g > c ? d[m < NB ? m : 0][k][i / 2] : g == c ? 1.0 : 0.0;
+        }
+        SpikeBlockProduct<NB>(u, h, n, a, b);
+      }
+    }
+    __syncwarp();
+    SpikeUnroll(e, 2) {
+      SpikeUnroll(m, NB) {
+        const F v = F(m > n || (m == n && g >= 2 * q + e) ? u[m][n][e] : d[m][n][e]);
+
+        upper[at.at(m, n, e)] = v;
+        if (up && SpikeWarpHas<NB, WHOLE>(T, m, n, e)) tile[8 * m] = v;
+      }
+      tile += T;
+    }
+    tile += 6 * T;
+  }
+}
+
 template <typename F, int NB, bool WHOLE>
 __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
   SpikeFactorWarp(SpikeTiles t, F *band, SpikePivotPolicy given, SpikeStatus *status, double *badvalue)
@@ -31,7 +168,6 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
   const SpikePivotPolicy         policy = SpikePivotAbsolute(given);
   typedef SpikeWarpShared<F, NB> Shared;
   extern __shared__ __align__(16) char shared[];
-  constexpr int                        H = SpikeTileShape<NB>::H, LAST = NB - 1;
   Shared                              &sh = ((Shared *)shared)[threadIdx.x / 32];
   const PetscInt                       p  = (PetscInt)blockIdx.x * SPIKE_FACTOR_WARPS + threadIdx.x / 32;
   const int                            T = WHOLE ? 8 * NB : t.T, lane = threadIdx.x % 32;
@@ -70,166 +206,18 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
       }
       SpikeCopyWait();
       __syncwarp();
-      /* L_j,j-1, blocks m <= n */
-#pragma unroll
-      for (int m = 0; m < NB; m++)
-#pragma unroll
-        for (int n = 0; n < NB; n++)
-#pragma unroll
-          for (int e = 0; e < 2; e++) l[m][n][e] = 0.0;
-      if (exact) {
-#pragma unroll
-        for (int m = 0; m < NB; m++)
-#pragma unroll
-          for (int n = m; n < NB; n++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) l[m][n][e] = m < n || g <= 2 * q + e ? (double)lower[at.at(m, n, e)] : 0.0;
-      } else {
-#pragma unroll
-        for (int k = 0; k < NB; k++) {
-          double a[H][4];
-
-#pragma unroll
-          for (int m = 0; m < 2 * H; m++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
-              if (m > k) a[m / 2][m % 2 + 2 * e] = 0.0;
-              else a[m / 2][m % 2 + 2 * e] = m < k || g <= 2 * q + e ? (double)lower[at.at(m, k, e)] : 0.0;
-            }
-#pragma unroll
-          for (int n = k; n < NB; n++) {
-            double b[2];
-
-            SpikePair(before + at.pair(k, n), b);
-            if (n == k) {
-              const double inverse = sh.inverse[8 * n + g];
-
-#pragma unroll
-              for (int e = 0; e < 2; e++) b[e] = 2 * q + e < g ? b[e] : 2 * q + e == g ? inverse : 0.0;
-            }
-#pragma unroll
-            for (int h = 0; 2 * h <= k; h++) SpikeBlockProduct<NB>(l, h, n, a[h], b);
-          }
-        }
-      }
-      /* D_jj, its lower and upper half from either tile */
-#pragma unroll
-      for (int m = 0; m < NB; m++)
-#pragma unroll
-        for (int n = 0; n < NB; n++)
-#pragma unroll
-          for (int e = 0; e < 2; e++) {
-            const F *from = m > n || (m == n && g > 2 * q + e) ? lower : upper;
-
-            d[m][n][e] = (double)(m == n && g == 2 * q + e ? sh.diagonal[8 * m + g] : from[at.at(m, n, e)]);
-          }
-#pragma unroll
-      for (int k = 0; k < NB; k++)
-#pragma unroll
-        for (int n = 0; n <= k; n++) {
-          double b[2];
-
-          SpikePair(before + at.pair(k, n), b);
-#pragma unroll
-          for (int e = 0; e < 2; e++)
-            if (n == k && 2 * q + e < g) b[e] = 0.0;
-#pragma unroll
-          for (int h = 0; 2 * h <= k; h++) {
-            double a[4];
-
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-              a[i] = 2 * h + i % 2 < NB ? -l[2 * h + i % 2 < NB ? 2 * h + i % 2 : 0][k][i / 2] : 0.0;
-            SpikeBlockProduct<NB>(d, h, n, a, b);
-          }
-        }
-      if (low && !exact) {
-        F *to = row + 2 * q * T + g;
-
-#pragma unroll
-        for (int n = 0; n < NB; n++) {
-#pragma unroll
-          for (int e = 0; e < 2; e++) {
-#pragma unroll
-            for (int m = 0; m <= n; m++)
-              if ((m < n || g <= 2 * q + e) &&
-                  (WHOLE || ((m < LAST || 8 * m + g < T) && (n < LAST || 8 * n + 2 * q + e < T))))
-                to[8 * m] = F(l[m][n][e]);
-            to += T;
-          }
-          to += 6 * T;
-        }
-      }
+      SpikeWarpLeft<F, NB>(at, sh, lower, before, exact, l);
+      SpikeWarpDiagonal<F, NB>(at, sh, lower, upper, before, l, d);
+      if (low && !exact) SpikeWarpStore<F, NB, WHOLE, false>(row, T, l);
       __syncwarp();
       if (j + 1 < t.steps) copy(row + t.stepsize, lower, before);
       if (exact) SpikeFragmentsInvertAgain<NB>(d, mine, sh.work, T, j * T, rows, policy, st);
       if (exact || SpikeFragmentsInvert<NB, false>(d, mine, sh.work, T, j * T, rows, policy, limits, st)) break;
     }
-    /* U_j,j+1, blocks m >= n, a column of blocks after the other */
-    F *to = row + t.QL * T * T + 2 * q * T + g;
-#pragma unroll
-    for (int n = 0; n < NB; n++) {
-      double u[NB][NB][2];
-
-#pragma unroll
-      for (int m = 0; m < NB; m++)
-#pragma unroll
-        for (int e = 0; e < 2; e++) u[m][n][e] = 0.0;
-#pragma unroll
-      for (int k = n; k < NB; k++) {
-        double b[2];
-
-        SpikePair(upper + at.pair(k, n), b);
-#pragma unroll
-        for (int e = 0; e < 2; e++)
-          if (n == k && 2 * q + e < g) b[e] = 0.0;
-#pragma unroll
-        for (int h = k / 2; h < H; h++) {
-          double a[4];
-
-#pragma unroll
-          for (int i = 0; i < 4; i++) {
-            const int m = 2 * h + i % 2, c = 2 * q + i / 2;
-
-            if (m < k || m >= NB) a[i] = 0.0;
-            else a[i] = m > k || g > c ? d[m < NB ? m : 0][k][i / 2] : g == c ? 1.0 : 0.0;
-          }
-          SpikeBlockProduct<NB>(u, h, n, a, b);
-        }
-      }
-      __syncwarp();
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-#pragma unroll
-        for (int m = 0; m < NB; m++) {
-          const F v = F(m > n || (m == n && g >= 2 * q + e) ? u[m][n][e] : d[m][n][e]);
-
-          upper[at.at(m, n, e)] = v;
-          if (up && (WHOLE || ((m < LAST || 8 * m + g < T) && (n < LAST || 8 * n + 2 * q + e < T)))) to[8 * m] = v;
-        }
-        to += T;
-      }
-      to += 6 * T;
-    }
-    to = row + 2 * q * T + g;
-    if (low) {
-#pragma unroll
-      for (int n = 0; n < NB; n++) {
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-#pragma unroll
-          for (int m = n; m < NB; m++)
-            if ((m > n || g > 2 * q + e) &&
-                (WHOLE || ((m < LAST || 8 * m + g < T) && (n < LAST || 8 * n + 2 * q + e < T))))
-              to[8 * m] = F(d[m][n][e]);
-          to += T;
-        }
-        to += 6 * T;
-      }
-    }
-    to = row + (t.QL + t.QU) * T * T;
-#pragma unroll
-    for (int m = 0; m < NB; m++)
+    SpikeWarpUpper<F, NB, WHOLE>(at, d, upper, row + t.QL * T * T, T, up);
+    if (low) SpikeWarpStore<F, NB, WHOLE, true>(row, T, d);
+    F *to = row + (t.QL + t.QU) * T * T;
+    SpikeUnroll(m, NB)
       if (q == 0) {
         sh.inverse[8 * m + g] = mine[m];
         if (WHOLE || 8 * m + g < T) to[8 * m + g] = F(mine[m]);

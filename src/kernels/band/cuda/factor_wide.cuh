@@ -11,8 +11,7 @@
   Step j, D_jj inverted by the first warp before:
     panels    L_ij <- A_ij U^-1_jj,  i = j + 1 .. j + QL         U_jk <- L^-1_jj A_jk,  k = j + 1 .. j + QU
     update    A_ik <- A_ik - L_ij U_jk; the first warp takes A_j+1,j+1 as soon as L_j+1,j and U_j,j+1 are there and
-              inverts it, while the others do the rest,
-              and store what is final
+              inverts it, while the others do the rest and store what is final
   A tile is the work of one warp, in fragments. With WINDOW the tiles (i, k) of a step are in shared memory, at place (i
   mod QL + 1, k mod QU + 1), from their first update to their last use; else the A_ik stay in the band itself (the
   cache), and shared memory holds the panels and two inverted tiles; with stage, where that is too much, a tile of U a
@@ -50,29 +49,19 @@ struct SpikeBlockTiles {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
     tile += 2 * q * T() + g;
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        const F *col = tile + (8 * n + e) * T();
+    SpikeUnroll2(n, NB, e, 2) {
+      const F *col = tile + (8 * n + e) * T();
 
-#pragma unroll
-        for (int m = 0; m < NB; m++)
-          d[m][n][e] = has(m, n, e) && keep(mask, m, n, g, 2 * q + e) ? (double)col[8 * m] : 0.0;
-      }
+      SpikeUnroll(m, NB) d[m][n][e] = has(m, n, e) && keep(mask, m, n, g, 2 * q + e) ? (double)col[8 * m] : 0.0;
+    }
   }
   __device__ void store(F *tile, Mask mask, const double (&d)[NB][NB][2]) const
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
     tile += 2 * q * T() + g;
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-#pragma unroll
-        for (int m = 0; m < NB; m++)
-          if (has(m, n, e) && keep(mask, m, n, g, 2 * q + e)) tile[(8 * n + e) * T() + 8 * m] = F(d[m][n][e]);
+    SpikeUnroll3(n, NB, e, 2, m, NB)
+      if (has(m, n, e) && keep(mask, m, n, g, 2 * q + e)) tile[(8 * n + e) * T() + 8 * m] = F(d[m][n][e]);
   }
   /* The diagonal tile of row j from its three places; rows and columns that are not there are zero */
   __device__ void loaddiagonal(int j, double (&d)[NB][NB][2]) const
@@ -81,17 +70,12 @@ struct SpikeBlockTiles {
     const F  *base = band + j * stepsize, *diag = base + (QL + QU) * T() * T(),
             *l = base + (QL - 1) * T() * T() + 2 * q * T() + g, *u = base + (QL + QU - 1) * T() * T() + 2 * q * T() + g;
 
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-#pragma unroll
-        for (int m = 0; m < NB; m++) {
-          const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
-          const F   *from = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
+    SpikeUnroll3(n, NB, e, 2, m, NB) {
+      const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
+      const F   *from = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
 
-          d[m][n][e] = has(m, n, e) && (on || (below ? QL : QU) > 0) ? (double)*from : 0.0;
-        }
+      d[m][n][e] = has(m, n, e) && (on || (below ? QL : QU) > 0) ? (double)*from : 0.0;
+    }
   }
   __device__ void storediagonal(int j, const double (&d)[NB][NB][2]) const
   {
@@ -99,17 +83,12 @@ struct SpikeBlockTiles {
     F        *base = band + j * stepsize, *diag = base + (QL + QU) * T() * T(),
       *l = base + (QL - 1) * T() * T() + 2 * q * T() + g, *u = base + (QL + QU - 1) * T() * T() + 2 * q * T() + g;
 
-#pragma unroll
-    for (int n = 0; n < NB; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-#pragma unroll
-        for (int m = 0; m < NB; m++) {
-          const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
-          F         *to = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
+    SpikeUnroll3(n, NB, e, 2, m, NB) {
+      const bool below = m > n || (m == n && g > 2 * q + e), on = m == n && g == 2 * q + e;
+      F         *to = on ? diag + 8 * m + g : (below ? l : u) + (8 * n + e) * T() + 8 * m;
 
-          if (has(m, n, e) && (on || (below ? QL : QU) > 0)) *to = F(d[m][n][e]);
-        }
+      if (has(m, n, e) && (on || (below ? QL : QU) > 0)) *to = F(d[m][n][e]);
+    }
   }
 };
 
@@ -118,28 +97,18 @@ template <int NB>
 __device__ static inline void SpikePanelLeft(const SpikeLane<double> &at, const double *s, const double *tile,
                                              double (&x)[NB][NB][2])
 {
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll
-  for (int k = 0; k < NB; k++) {
+  SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
+  SpikeUnroll(k, NB) {
     double a[SpikeTileShape<NB>::H][4];
 
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) a[m / 2][m % 2 + 2 * e] = m < NB ? tile[at.at(m, k, e)] : 0.0;
-#pragma unroll
-    for (int n = k; n < NB; n++) {
+    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) a[m / 2][m % 2 + 2 * e] = m < NB ? tile[at.at(m, k, e)] : 0.0;
+    SpikeUnrollFrom(n, k, NB) {
       double b[2];
 
       SpikePair(s + at.pair(k, n), b);
-#pragma unroll
-      for (int e = 0; e < 2; e++)
+      SpikeUnroll(e, 2)
         if (n == k && 2 * at.q + e > at.g) b[e] = 0.0;
-#pragma unroll
-      for (int h = 0; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      SpikeUnroll(h, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(x, h, n, a[h], b);
     }
   }
 }
@@ -148,30 +117,21 @@ template <int NB>
 __device__ static inline void SpikePanelUpper(const SpikeLane<double> &at, const double *s, const double *tile,
                                               double (&x)[NB][NB][2])
 {
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll
-  for (int k = 0; k < NB; k++) {
+  SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
+  SpikeUnroll(k, NB) {
     double a[SpikeTileShape<NB>::H][4];
 
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        const int c = 2 * at.q + e;
+    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) {
+      const int c = 2 * at.q + e;
 
-        if (m < k || m >= NB) a[m / 2][m % 2 + 2 * e] = 0.0;
-        else a[m / 2][m % 2 + 2 * e] = m > k || at.g > c ? s[at.at(m, k, e)] : at.g == c ? 1.0 : 0.0;
-      }
-#pragma unroll
-    for (int n = 0; n < NB; n++) {
+      if (m < k || m >= NB) a[m / 2][m % 2 + 2 * e] = 0.0;
+      else a[m / 2][m % 2 + 2 * e] = m > k || at.g > c ? s[at.at(m, k, e)] : at.g == c ? 1.0 : 0.0;
+    }
+    SpikeUnroll(n, NB) {
       double b[2];
 
       SpikePair(tile + at.pair(k, n), b);
-#pragma unroll
-      for (int h = k / 2; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      SpikeUnrollFrom(h, k / 2, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(x, h, n, a[h], b);
     }
   }
 }
@@ -192,18 +152,106 @@ __device__ static inline int SpikeWarpRotation(int warps)
   return (place / warps) % 2 * (warps / 2);
 }
 
+/* A step of a warp; jr = j mod QL + 1, jc = j mod QU + 1 */
+template <typename F, int NB, bool WHOLE, bool WINDOW>
+struct SpikeBlockStep {
+  typedef SpikeBlockTiles<F, NB, WHOLE> Tiles;
+  static constexpr int                  SIZE = SpikeTileShape<NB>::PLACES;
+
+  const Tiles             &P;
+  const SpikeLane<double> &at;
+  double                  *tiles;
+  int                      QL, QU, warp, j, jr, jc;
+  bool                     stage;
+
+  /* places of tile (j + a, j + b): the inverted one, the panels, and with WINDOW the others */
+  __device__ double *place(int a, int b) const
+  {
+    return tiles +
+           ((jr + a > QL ? jr + a - QL - 1 : jr + a) * (QU + 1) + (jc + b > QU ? jc + b - QU - 1 : jc + b)) * SIZE;
+  }
+  __device__ double *square(int a) const { return WINDOW ? place(a, a) : tiles + ((j + a) & 1) * SIZE; }
+  __device__ double *left(int a) const { return WINDOW ? place(a, 0) : tiles + (1 + a) * SIZE; }
+  __device__ double *above(int b) const
+  {
+    return WINDOW ? place(0, b) : tiles + (stage ? 2 + QL + warp : 1 + QL + b) * SIZE;
+  }
+  /* Into the cache what step j + 2 is the first to touch: a tile a lane */
+  __device__ void prefetch(int lane, int steps) const
+  {
+    const int i = lane < QL ? j + 2 + QL : j + 2 + lane - QL, k = lane < QL ? j + 2 + lane : j + 2 + QU;
+
+    if (i < steps)
+      SpikePrefetch((const void *)((size_t)(i == k ? P.tile(i, i + QU) : P.tile(i, k)) & ~(size_t)15),
+                    (unsigned int)(P.T() * P.T() * sizeof(F)) & ~15u);
+  }
+  /* L_j+i,j where below, else U_j,j+i */
+  __device__ void panel(bool below, int i) const
+  {
+    const int  a = below ? i : 0, b = below ? 0 : i;
+    const auto mask = P.mask(j + a, j + b);
+    F         *tile = P.tile(j + a, j + b);
+    double    *slot = below ? left(a) : above(b), d[NB][NB][2];
+
+    if (!WINDOW || j == 0 || i == (below ? QL : QU) || QU == 0) {
+      P.load(tile, mask, d);
+      SpikeSharedStore<NB>(at, slot, d);
+      __syncwarp();
+    }
+    if (below) SpikePanelLeft<NB>(at, square(0), slot, d);
+    else SpikePanelUpper<NB>(at, square(0), slot, d);
+    __syncwarp();
+    SpikeSharedStore<NB>(at, slot, d);
+    if (!WINDOW && stage && !below) P.store(tile, mask, d);
+  }
+  /* d <- A_ik, less L_ij U_jk where there is such a product, i = j + a, k = j + b */
+  __device__ void update(int a, int b, bool product, double (&d)[NB][NB][2]) const
+  {
+    if (WINDOW && product && j > 0 && a < QL && b < QU) SpikeSharedLoad<NB>(at, place(a, b), d);
+    else if (a == b) P.loaddiagonal(j + a, d);
+    else P.load(P.tile(j + a, j + b), Tiles::FULL, d);
+    if (!WINDOW && stage && product) {
+      double u[NB][NB][2];
+
+      P.load(P.tile(j, j + b), P.mask(j, j + b), u);
+      __syncwarp();
+      SpikeSharedStore<NB>(at, above(b), u);
+      __syncwarp();
+    }
+    if (product && b == QU) SpikeProductMinus<NB, true>(at, left(a), above(b), d);
+    else if (product) SpikeProductMinus<NB, false>(at, left(a), above(b), d);
+  }
+  /* What is final goes to the band: the inverses of step j (tile 0), L (the next nl of them) and U */
+  __device__ void store(int tile, int nl) const
+  {
+    const int a = tile <= nl ? tile : 0, b = tile <= nl ? 0 : tile - nl;
+    double    d[NB][NB][2];
+
+    SpikeSharedLoad<NB>(at, b ? above(b) : a ? left(a) : square(0), d);
+    if (tile) P.store(P.tile(j + a, j + b), P.mask(j + a, j + b), d);
+    else P.storediagonal(j, d);
+  }
+};
+
+/* The next job of a counter in shared memory, for a warp */
+__device__ static __forceinline__ int SpikeNextJob(int *next)
+{
+  int job = 0;
+
+  if (!(threadIdx.x & 31)) job = atomicAdd(next, 1);
+  return __shfl_sync(0xFFFFFFFFu, job, 0);
+}
+
 template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
 __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
   SpikeFactorBlock(SpikeTiles t, F *band, SpikePivotPolicy given, bool stage, SpikeStatus *status, double *badvalue)
 {
   const SpikePivotPolicy policy = SpikePivotAbsolute(given);
-  constexpr int          SIZE   = SpikeTileShape<NB>::PLACES;
   extern __shared__ __align__(16) char shared[];
   __shared__ double2                   work[SPIKE_INVERT_WORK / 2];
   __shared__ int                       next, nextstore, rotation;
   /* mbarriers, one phase a step: the first tile of U, all panels, those of the other warps */
   __shared__ unsigned long long first, panels, others;
-  double                       *tiles = (double *)shared;
   const int lane = threadIdx.x % 32, QL = t.QL, QU = t.QU, T = WHOLE ? 8 * NB : t.T, steps = t.steps,
             perjob                         = 65536 / (QU ? QU : 1) + 1;
   const PetscInt                      p    = blockIdx.x;
@@ -235,41 +283,11 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
     const int          nl = j < 0 ? 0 : min(QL, steps - 1 - j), nu = j < 0 ? 0 : min(QU, steps - 1 - j);
     const unsigned int phase = (j + 1) & 1;
 
-    /* places of tile (j + a, j + b): the inverted one, the panels, and with WINDOW the others */
-    auto place = [&](int a, int b) {
-      return tiles +
-             ((jr + a > QL ? jr + a - QL - 1 : jr + a) * (QU + 1) + (jc + b > QU ? jc + b - QU - 1 : jc + b)) * SIZE;
-    };
-    auto square = [&](int a) { return WINDOW ? place(a, a) : tiles + ((j + a) & 1) * SIZE; };
-    auto left   = [&](int a) { return WINDOW ? place(a, 0) : tiles + (1 + a) * SIZE; };
-    auto above  = [&](int b) { return WINDOW ? place(0, b) : tiles + (stage ? 2 + QL + warp : 1 + QL + b) * SIZE; };
+    const SpikeBlockStep<F, NB, WHOLE, WINDOW> step = {P, at, (double *)shared, QL, QU, warp, j, jr, jc, stage};
 
     __syncthreads();
     if (threadIdx.x == 0) next = 1, nextstore = 0;
-    if (warp == WARPS - 1 && lane <= QL + QU) { /* what step j + 2 is the first to touch */
-      const int i = lane < QL ? j + 2 + QL : j + 2 + lane - QL, k = lane < QL ? j + 2 + lane : j + 2 + QU;
-
-      if (i < steps)
-        SpikePrefetch((const void *)((size_t)(i == k ? P.tile(i, i + QU) : P.tile(i, k)) & ~(size_t)15),
-                      (unsigned int)(T * T * sizeof(F)) & ~15u);
-    }
-    auto panel = [&](bool below, int i) {
-      const int  a = below ? i : 0, b = below ? 0 : i;
-      const auto mask = P.mask(j + a, j + b);
-      F         *tile = P.tile(j + a, j + b);
-      double    *slot = below ? left(a) : above(b), d[NB][NB][2];
-
-      if (!WINDOW || j == 0 || i == (below ? QL : QU) || QU == 0) {
-        P.load(tile, mask, d);
-        SpikeSharedStore<NB>(at, slot, d);
-        __syncwarp();
-      }
-      if (below) SpikePanelLeft<NB>(at, square(0), slot, d);
-      else SpikePanelUpper<NB>(at, square(0), slot, d);
-      __syncwarp();
-      SpikeSharedStore<NB>(at, slot, d);
-      if (!WINDOW && stage && !below) P.store(tile, mask, d);
-    };
+    if (warp == WARPS - 1 && lane <= QL + QU) step.prefetch(lane, steps);
 
     /*
       The first warp does the first tile of L and waits for the second one only, which begins with the first of U.
@@ -281,7 +299,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
       const bool below = job == 0 || (job > 1 && job - 2 < morel);
       const int  i     = job < 2 ? 1 : below ? job : job - morel;
 
-      if (i <= (below ? nl : nabove)) panel(below, i);
+      if (i <= (below ? nl : nabove)) step.panel(below, i);
       if (job == 1) SpikeMbarrierArrive(&first);
       if (warp == 0) break;
     }
@@ -301,57 +319,34 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
       int        job = 0; /* tile (j + 1 + job / QU, j + 1 + job % QU), the next that nobody has taken */
 
       if (!inverts) {
-        if (lane == 0) job = atomicAdd(&next, 1);
-        job = __shfl_sync(0xFFFFFFFFu, job, 0);
+        job = SpikeNextJob(&next);
         if (job >= nl * QU) break;
       }
       const int a = 1 + ((job * perjob) >> 16), b = 1 + job - (a - 1) * QU;
 
       if (job && b > nu) continue;
       for (bool exact = false;; exact = true) {
-        if (WINDOW && product && j > 0 && a < QL && b < QU) SpikeSharedLoad<NB>(at, place(a, b), d);
-        else if (a == b) P.loaddiagonal(j + a, d);
-        else P.load(P.tile(j + a, j + b), SpikeBlockTiles<F, NB, WHOLE>::FULL, d);
-        if (!WINDOW && stage && product) {
-          double u[NB][NB][2];
-
-          P.load(P.tile(j, j + b), P.mask(j, j + b), u);
-          __syncwarp();
-          SpikeSharedStore<NB>(at, above(b), u);
-          __syncwarp();
-        }
-        if (product && b == QU) SpikeProductMinus<NB, true>(at, left(a), above(b), d);
-        else if (product) SpikeProductMinus<NB, false>(at, left(a), above(b), d);
+        step.update(a, b, product, d);
         if (exact) SpikeFragmentsInvertAgain<NB>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, st);
         if (!inverts || exact ||
             SpikeFragmentsInvert<NB, false>(d, mine, (double *)work, T, (j + 1) * T, rows, policy, limits, st))
           break;
       }
       if (inverts) {
-#pragma unroll
-        for (int m = 0; m < NB; m++)
-#pragma unroll
-          for (int e = 0; e < 2; e++)
-            if (at.g == 2 * at.q + e) d[m][m][e] = mine[m];
-        SpikeSharedStore<NB>(at, square(1), d);
+        SpikeUnroll2(m, NB, e, 2)
+          if (at.g == 2 * at.q + e) d[m][m][e] = mine[m];
+        SpikeSharedStore<NB>(at, step.square(1), d);
         inverts = false;
         SpikeMbarrierWait(&others, phase); /* the other panels may take longer than the inversion */
-      } else if (WINDOW) SpikeSharedStore<NB>(at, place(a, b), d);
+      } else if (WINDOW) SpikeSharedStore<NB>(at, step.place(a, b), d);
       else if (a == b) P.storediagonal(j + a, d);
       else P.store(P.tile(j + a, j + b), SpikeBlockTiles<F, NB, WHOLE>::FULL, d);
     }
-    for (;;) { /* what is final goes to the band: the inverses of step j, L and U */
-      double d[NB][NB][2];
-      int    job = 0;
+    for (;;) {
+      const int tile = SpikeNextJob(&nextstore);
 
-      if (lane == 0) job = atomicAdd(&nextstore, 1);
-      job = __shfl_sync(0xFFFFFFFFu, job, 0);
-      if (j < 0 || job > nl + (!WINDOW && stage ? 0 : nabove)) break;
-      const int a = job <= nl ? job : 0, b = job <= nl ? 0 : job - nl;
-
-      SpikeSharedLoad<NB>(at, b ? above(b) : a ? left(a) : square(0), d);
-      if (job) P.store(P.tile(j + a, j + b), P.mask(j + a, j + b), d);
-      else P.storediagonal(j, d);
+      if (j < 0 || tile > nl + (!WINDOW && stage ? 0 : nabove)) break;
+      step.store(tile, nl);
     }
   }
   if (warp == 0 && lane == 0) SpikeReportPivots(t, p, st, status, badvalue);

@@ -59,7 +59,9 @@ __global__ void __launch_bounds__(256)
         if (sublane == 0) slab[(columns - 1) * ld + x] = F(1.0);
         continue;
       }
-      row = f.oldrow ? f.oldrow[i] : i;
+      row                  = f.oldrow ? f.oldrow[i] : i;
+      const SpikeFillAt at = {p, i, end, li, r, (unsigned long long)row};
+
       for (int part = 0; part < A.nparts; part++) {
         const SpikeCSR &P    = A.part[part];
         const PetscInt  end1 = P.ai[row + 1];
@@ -68,34 +70,20 @@ __global__ void __launch_bounds__(256)
           PetscScalar v[4];
           PetscInt    col[4];
 
-#pragma unroll
-          for (int u = 0; u < 4; u++) { /* four loads on their way at once */
+          SpikeUnroll(u, 4) { /* four loads on their way at once */
             const PetscInt k = k0 + u * f.lanes;
 
             v[u]   = k < end1 ? P.aa[k] : PetscScalar(0.0);
             col[u] = k < end1 ? P.aj[k] : 0;
           }
-#pragma unroll
-          for (int u = 0; u < 4; u++) {
+          SpikeUnroll(u, 4) {
             const PetscReal abs = PetscAbsScalar(v[u]);
             PetscInt        d;
 
             if (k0 + u * f.lanes >= end1) continue;
             d = SpikeFillDistance(P, col[u], f.newrow, i);
-            if (!(abs <= PETSC_MAX_REAL)) mine.badrow = min(mine.badrow, (unsigned long long)row);
             rowsum += abs;
-            if (d > t.ku || -d > t.kl) {
-              mine.dropped += abs;
-              mine.maxdropped = mine.maxdropped < abs ? abs : mine.maxdropped;
-            } else if (li + d >= 0 && i + d < end) {
-              if (abs > f.max) mine.overflowrow = min(mine.overflowrow, (unsigned long long)row);
-              slab[SpikeFillColumn(t, f.magic, r, (int)d) * ld + x] = F(v[u]);
-            } else if (f.B && d > 0) { /* row counted in the last ku of partition p, column in the first ku behind it */
-              if (t.active[p + 1])
-                f.B[(PetscInt64)(p + 1) * t.ku * t.ku + (i - (end - t.ku)) + (PetscInt64)(i + d - end) * t.ku] = v[u];
-            } else if (f.C && d < 0) { /* row counted in the first kl of partition p, column in the last kl before it */
-              if (t.active[p]) f.C[(PetscInt64)p * t.kl * t.kl + li + (PetscInt64)(li + d + t.kl) * t.kl] = v[u];
-            }
+            SpikeFillEntry(t, f.magic, f.max, f.B, f.C, at, v[u], abs, d, slab + x, ld, mine);
           }
         }
       }

@@ -107,6 +107,37 @@ __device__ static inline PetscInt SpikeFillDistance(const SpikeCSR &P, PetscInt 
   return (newrow ? newrow[j] : j) - i;
 }
 
+/* A row: li of partition p, which ends at `end`; i of the rank, r of its tile, `row` of the matrix */
+struct SpikeFillAt {
+  PetscInt           p, i, end;
+  int                li, r;
+  unsigned long long row;
+};
+
+/*
+  Entry v at distance d from the diagonal: into the slab, whose columns are ld apart, or to B or C where they are
+  wanted, or dropped
+*/
+template <typename F>
+__device__ static __forceinline__ void SpikeFillEntry(const SpikeTiles &t, int magic, double max, PetscScalar *B,
+                                                      PetscScalar *C, const SpikeFillAt &at, PetscScalar v,
+                                                      PetscReal abs, PetscInt d, F *slab, int ld, SpikeFillSeen &seen)
+{
+  if (!(abs <= PETSC_MAX_REAL)) seen.badrow = min(seen.badrow, at.row);
+  if (d > t.ku || -d > t.kl) {
+    seen.dropped += abs;
+    seen.maxdropped = seen.maxdropped < abs ? abs : seen.maxdropped;
+  } else if (at.li + d >= 0 && at.i + d < at.end) {
+    if (abs > max) seen.overflowrow = min(seen.overflowrow, at.row);
+    slab[SpikeFillColumn(t, magic, at.r, (int)d) * ld] = F(v);
+  } else if (d > 0) { /* row counted in the last ku of partition p, column in the first ku behind it */
+    if (B && t.active[at.p + 1])
+      B[(PetscInt64)(at.p + 1) * t.ku * t.ku + (at.i - (at.end - t.ku)) + (PetscInt64)(at.i + d - at.end) * t.ku] = v;
+  } else { /* row counted in the first kl of partition p, column in the last kl before it */
+    if (C && t.active[at.p]) C[(PetscInt64)at.p * t.kl * t.kl + at.li + (PetscInt64)(at.li + d + t.kl) * t.kl] = v;
+  }
+}
+
 /*
   fill_map.cu: the map of a pattern, SpikeCUDA.map, and a fill by it. create() leaves map.state negative where
   there is no room for one, or no gain

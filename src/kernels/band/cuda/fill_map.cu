@@ -3,8 +3,8 @@
   fill_map.cu: a fill by a map of the pattern, which the first fill makes: refills read values and 2 bytes an entry, no
   columns
 */
-#include "fill.cuh"
-#include "kernels/common/cuda/warp.cuh"
+#include "fill_map.cuh"
+#include "kernels/common/cuda/last.cuh"
 #include <cfloat>
 #include <cmath>
 #include <type_traits>
@@ -15,260 +15,6 @@
 #define SPIKE_MAP_MOST     131072 /* of shared memory */
 #define SPIKE_MAP_THREADS  320    /* at most; two such blocks fit a multiprocessor, or four of half of them */
 #define SPIKE_MAP_RESIDENT 2
-#define SPIKE_MAP_NONE     0xffffu
-
-/* Which unit: group of partitions, first tile row counted in tilerows, slice of its rows */
-struct SpikeFillUnit {
-  int group, step, slice;
-};
-
-/*
-  A unit of work is a slab of the band: tilerows tile rows of a group, or, where a tile row is too large for the shared
-  memory of a few blocks on a multiprocessor, `rows` of the rows of one. The entries of the matrix that belong to a unit
-  are cut into chunks, each at most 32 codes consecutive entries (codes is 1, 2 or 4):
-
-      chunk[c]                        first entry, number of entries and piece of the matrix, packed into 64 bits
-      code[(c 32 + lane) codes + u]   place in the slab of entry u 32 + lane of chunk c, SPIKE_MAP_NONE behind its end
-      unit[v] .. unit[v + 1]          the chunks of unit v
-
-  In natural order the rows of a unit in one partition are one run of entries, cut every 32 codes; with newrow each row
-  is a run. Every entry of a row has a place of its own, also those that do not stay in the band: couplings lie where a
-  tile of the neighbouring partition would (such places of a tile row are free, as SpikeFillColumn() is one to one),
-  entries outside the half-bandwidths behind the slab, `extra` places a row. So a fill is: values to their places; from
-  there couplings to B and C, all else to the band; and sums over rows.
-*/
-struct SpikeFillPlan {
-  SpikeTiles                t;
-  PetscScalar              *B, *C; /* NULL: couplings are left out */
-  const PetscInt           *newrow, *oldrow;
-  const PetscScalar        *aa[2];
-  const unsigned short     *code;
-  const unsigned long long *chunk;
-  const int                *unit;
-  /* of a unit; rows counts those of a tile row of all partitions of the group */
-  int           rows, tilerows;
-  int           slices; /* units that share a tile row */
-  int           steps;  /* groups of tile rows of a partition */
-  int           pergroup, units, groups;
-  SpikeFillUnit next; /* how far apart the units of a block are */
-  /* of a tile row in the slab: odd, so that a row's entries lie in different banks */
-  int    columns, ld;
-  int    all;         /* rows of a unit */
-  int    split;       /* threads that share a row on its way out */
-  int    extra, slab; /* slab: its elements, extra places included */
-  int    magic;
-  double max; /* above it the type of the factors overflows */
-};
-
-__device__ static inline SpikeFillUnit SpikeFillUnitOf(const SpikeFillPlan &f, int unit)
-{
-  const int rest = unit % f.pergroup;
-
-  return {unit / f.pergroup, rest / f.slices, rest % f.slices};
-}
-
-/* Row y of any unit: tile row, row of the slab, partition of the group, row of its tile (of slice 0) */
-struct SpikeFillPlace {
-  int j, x, m, r;
-};
-
-__device__ static inline SpikeFillPlace SpikeFillPlaceOf(const SpikeFillPlan &f, int y)
-{
-  const int x = y % f.rows;
-
-  return {y / f.rows, x, x / f.t.T, x % f.t.T};
-}
-
-/*
-  A row of a unit. Rows that are not valid lie behind the end of their partition; those that do not exist behind the
-  last tile row or slice
-*/
-struct SpikeFillRow {
-  int      li; /* of the partition */
-  PetscInt first, end;
-
-  __device__ bool valid() const { return first + li < end; }
-  __device__ int  len() const { return (int)(end - first); }
-};
-
-__device__ static inline bool SpikeFillExists(const SpikeFillPlan &f, const SpikeFillUnit &unit,
-                                              const SpikeFillPlace &at)
-{
-  return unit.group < f.groups && unit.step * f.tilerows + at.j < f.t.steps && unit.slice * f.rows + at.r < f.t.T;
-}
-
-/* Where its first column lies in the band; more than one slice: G = 1 */
-__device__ static inline PetscInt64 SpikeFillOut(const SpikeFillPlan &f, const SpikeFillUnit &unit,
-                                                 const SpikeFillPlace &at)
-{
-  return ((PetscInt64)unit.group * f.t.steps + unit.step * f.tilerows + at.j) * f.t.stepsize + at.m * f.t.T +
-         unit.slice * f.rows + at.r;
-}
-
-__device__ static inline SpikeFillRow SpikeFillRowOf(const SpikeFillPlan &f, const SpikeFillUnit &unit,
-                                                     const SpikeFillPlace &at)
-{
-  const PetscInt p    = (PetscInt)unit.group * f.t.G + at.m;
-  const bool     some = SpikeFillExists(f, unit, at) && p < f.t.np;
-
-  return {(unit.step * f.tilerows + at.j) * f.t.T + unit.slice * f.rows + at.r, some ? f.t.start[p] : 0,
-          some ? f.t.start[p + 1] : 0};
-}
-
-/*
-  Entries first .. first + count of run `run` of a unit: by piece, then in natural order by partition, with newrow by
-  row
-*/
-__device__ static inline PetscInt64 SpikeFillRun(const SpikeFillPlan &f, const SpikeFillCSR &A, int unit, int run,
-                                                 PetscInt *first)
-{
-  const int       runs = f.newrow ? f.all : f.t.G;
-  const SpikeCSR &P    = A.part[run / runs];
-  PetscInt        i0, i1;
-
-  if (f.newrow) {
-    const SpikeFillRow row = SpikeFillRowOf(f, SpikeFillUnitOf(f, unit), SpikeFillPlaceOf(f, run % runs));
-
-    i0 = row.valid() ? f.oldrow[row.first + row.li] : 0;
-    i1 = row.valid() ? i0 + 1 : 0;
-  } else {
-    const SpikeFillRow row = SpikeFillRowOf(f, SpikeFillUnitOf(f, unit), SpikeFillPlaceOf(f, run % runs * f.t.T));
-
-    i0 = row.valid() ? row.first + row.li : 0;
-    i1 = row.valid()
-         ? i0 + min(f.slices > 1 ? min(f.rows, f.t.T - row.li % f.t.T) : f.tilerows * f.t.T, row.len() - row.li)
-         : 0;
-  }
-  *first = P.ai[i0];
-  return (PetscInt64)P.ai[i1] - P.ai[i0];
-}
-
-/* unit[v + 1] <- chunks of unit v: a warp a unit */
-__global__ void __launch_bounds__(256) SpikeFillMapCount(const __grid_constant__ SpikeFillPlan f,
-                                                         const __grid_constant__ SpikeFillCSR A, int codes, int *unit)
-{
-  const int runs = A.nparts * (f.newrow ? f.all : f.t.G), warps = gridDim.x * (blockDim.x / 32);
-
-  for (int v = (blockIdx.x * blockDim.x + threadIdx.x) / 32; v < f.units; v += warps) {
-    int chunks = 0;
-
-    for (int run = threadIdx.x % 32; run < runs; run += 32) {
-      PetscInt first;
-
-      chunks += (int)((SpikeFillRun(f, A, v, run, &first) + 32 * codes - 1) / (32 * codes));
-    }
-    for (int d = 16; d; d /= 2) chunks += __shfl_xor_sync(SPIKE_WARP, chunks, d);
-    if (threadIdx.x % 32 == 0) unit[v + 1] = chunks;
-  }
-}
-
-/* unit[v] <- sum of unit[0 .. v], unit[0] = 0; one block; *total: the same sum of all, without overflow */
-__global__ void __launch_bounds__(1024) SpikeFillMapScan(int units, int *unit, unsigned long long *total)
-{
-  __shared__ unsigned long long sums[1024];
-  const int          each = (units + 1023) / 1024, v0 = min(units, (int)threadIdx.x * each), v1 = min(units, v0 + each);
-  unsigned long long sum = 0, before;
-
-  for (int v = v0; v < v1; v++) sum += unit[v + 1];
-  sums[threadIdx.x] = sum;
-  for (int d = 1; d < 1024; d *= 2) {
-    __syncthreads();
-    before = threadIdx.x >= d ? sums[threadIdx.x - d] : 0;
-    __syncthreads();
-    sums[threadIdx.x] += before;
-  }
-  __syncthreads();
-  sum = threadIdx.x ? sums[threadIdx.x - 1] : 0;
-  for (int v = v0; v < v1; v++) unit[v + 1] = (int)(sum += unit[v + 1]);
-  if (threadIdx.x == 0) unit[0] = 0;
-  if (threadIdx.x == 1023) *total = sums[1023];
-}
-
-/*
-  A block a unit: its chunks, and a warp a row the codes of the row's entries. *extra <- most entries of a row outside
-  the half-bandwidths
-*/
-__global__ void __launch_bounds__(256)
-  SpikeFillMapMake(const __grid_constant__ SpikeFillPlan f, const __grid_constant__ SpikeFillCSR A, int codes,
-                   unsigned short *code, unsigned long long *chunk, int *extra)
-{
-  extern __shared__ char shared[];
-  const int runs1 = f.newrow ? f.all : f.t.G, runs = A.nparts * runs1, size = 32 * codes, lane = threadIdx.x % 32,
-            warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  PetscInt *first = (PetscInt *)shared;    /* [runs] entry */
-  int      *start = (int *)(first + runs); /* [runs] chunk of the unit */
-  int       most  = 0;
-
-  for (int v = blockIdx.x; v < f.units; v += gridDim.x) {
-    const int chunk0 = f.unit[v];
-
-    if (warp == 0) {
-      for (int run0 = 0, sum = 0; run0 < runs; run0 += 32) {
-        const int run = run0 + lane;
-        PetscInt  k   = 0;
-        int       n = run < runs ? (int)((SpikeFillRun(f, A, v, run, &k) + size - 1) / size) : 0, below = n;
-
-        for (int d = 1; d < 32; d *= 2) {
-          const int w = __shfl_up_sync(SPIKE_WARP, below, d);
-
-          if (lane >= d) below += w;
-        }
-        if (run < runs) {
-          first[run] = k;
-          start[run] = sum + below - n;
-        }
-        sum += __shfl_sync(SPIKE_WARP, below, 31);
-      }
-    }
-    __syncthreads();
-    for (int run = warp; run < runs; run += warps) {
-      PetscInt         k0;
-      const PetscInt64 count = SpikeFillRun(f, A, v, run, &k0);
-
-      for (PetscInt64 k = (PetscInt64)lane * size; k < count; k += 32 * size)
-        chunk[(PetscInt64)chunk0 + start[run] + k / size] = (unsigned long long)(k0 + k) |
-                                                            (unsigned long long)min((PetscInt64)size, count - k) << 48 |
-                                                            (unsigned long long)(run / runs1) << 56;
-    }
-    for (int y = warp; y < f.all; y += warps) {
-      const SpikeFillPlace at      = SpikeFillPlaceOf(f, y);
-      const SpikeFillRow   row     = SpikeFillRowOf(f, SpikeFillUnitOf(f, v), at);
-      const PetscInt       i       = row.first + row.li;
-      int                  outside = 0;
-      PetscInt             old;
-
-      if (!row.valid()) continue;
-      old = f.oldrow ? f.oldrow[i] : i;
-      for (int part = 0; part < A.nparts; part++) {
-        const SpikeCSR &P   = A.part[part];
-        const int       run = part * runs1 + (f.newrow ? y : at.m);
-        const PetscInt  end = P.ai[old + 1];
-
-        for (PetscInt k0 = P.ai[old]; k0 < end; k0 += 32) {
-          const PetscInt     k    = k0 + lane;
-          const PetscInt     d    = k < end ? SpikeFillDistance(P, P.aj[k], f.newrow, i) : 0;
-          const bool         out  = d > f.t.ku || -d > f.t.kl;
-          const unsigned int outs = __ballot_sync(SPIKE_WARP, out);
-          int                place;
-
-          if (out) place = f.tilerows * f.columns * f.ld + (outside + __popc(outs & ((1u << lane) - 1))) * f.all + y;
-          else place = (at.j * f.columns + SpikeFillColumn(f.t, f.magic, row.li % f.t.T, (int)d)) * f.ld + at.x;
-
-          outside += __popc(outs);
-          if (k < end) {
-            const PetscInt64 e = (PetscInt64)k - first[run], c = (PetscInt64)chunk0 + start[run] + e / size;
-            const int        w = (int)(e % size);
-
-            code[(c * 32 + w % 32) * codes + w / 32] = (unsigned short)min(place, (int)SPIKE_MAP_NONE);
-          }
-        }
-      }
-      most = max(most, outside);
-    }
-    __syncthreads();
-  }
-  if (lane == 0 && most) atomicMax(extra, most);
-}
 
 /* Entries that a thread has on their way */
 __host__ __device__ static constexpr int SpikeFillAhead()
@@ -296,20 +42,17 @@ __device__ static inline void SpikeFillFetch(const SpikeFillPlan &f, unsigned lo
 
     if constexpr (V == 1) code.word[0] = __ldcs(at);
     else SpikeLoadStream<unsigned int, V / 2>((const unsigned int *)at, code.word);
-#pragma unroll
-    for (int u = 0; u < V; u++)
+    SpikeUnroll(u, V)
       if (u * 32 + lane < n) SpikeLoadStream<PetscScalar, 1>(aa + u * 32 + lane, v + u);
   } else {
-#pragma unroll
-    for (int u = 0; u < (V + 1) / 2; u++) code.word[u] = 0xffffffffu;
+    SpikeUnroll(u, (V + 1) / 2) code.word[u] = 0xffffffffu;
   }
 }
 
 template <int V>
 __device__ static inline void SpikeFillScatter(const PetscScalar v[], const SpikeFillCodes<V> &code, PetscScalar *slab)
 {
-#pragma unroll
-  for (int u = 0; u < V; u++) {
+  SpikeUnroll(u, V) {
     const unsigned int at = code[u] & 0xffffu;
 
     if (at != SPIKE_MAP_NONE) slab[at] = v[u];
@@ -366,6 +109,69 @@ __device__ static inline double SpikeFillCouplings(const SpikeFillPlan &f, const
   return sum;
 }
 
+/* B_0 and C_np, which no partition of this rank writes, by all blocks */
+__device__ static __forceinline__ void SpikeFillClearEnds(const SpikeFillPlan &f)
+{
+  const SpikeTiles &t     = f.t;
+  const int         first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
+
+  for (int k = first; f.B && k < t.ku * t.ku; k += step) f.B[k] = 0.0;
+  for (int k = first; f.C && k < t.kl * t.kl; k += step) f.C[(PetscInt64)t.np * t.kl * t.kl + k] = 0.0;
+}
+
+/* The unit gridDim.x behind, without divisions */
+__device__ static __forceinline__ void SpikeFillNextUnit(const SpikeFillPlan &f, SpikeFillUnit &unit)
+{
+  unit.slice += f.next.slice;
+  unit.step += f.next.step;
+  unit.group += f.next.group;
+  if (unit.slice >= f.slices) {
+    unit.slice -= f.slices;
+    unit.step++;
+  }
+  if (unit.step >= f.steps) {
+    unit.step -= f.steps;
+    unit.group++;
+  }
+}
+
+/*
+  A part of row y from the slab to the band, at `to`; its places are cleared. Returns `sum` and the magnitudes of its
+  entries; dropped: those outside the band, summed, and `threads` behind the largest
+*/
+template <typename F>
+__device__ static __forceinline__ double SpikeFillWrite(const SpikeFillPlan &f, const SpikeFillPlace &at, int y,
+                                                        int part, double sum, PetscScalar *slab, F *to, double *dropped,
+                                                        bool &bad, bool &over)
+{
+  const SpikeTiles &t   = f.t;
+  const int         tid = threadIdx.x, threads = blockDim.x;
+  PetscScalar      *from = slab + at.j * f.columns * f.ld + at.x;
+
+#pragma unroll 4
+  for (int c = part; c < f.columns; c += f.split) {
+    const PetscScalar w   = from[c * f.ld];
+    const PetscReal   abs = PetscAbsScalar(w);
+
+    from[c * f.ld]    = 0.0;
+    to[c * t.G * t.T] = F(w);
+    sum += abs;
+    bad |= !(abs <= PETSC_MAX_REAL);
+    if (!std::is_same<F, SpikeDouble>::value) over |= abs > f.max;
+  }
+  for (int e = part; e < f.extra; e += f.split) {
+    PetscScalar    *place = slab + f.tilerows * f.columns * f.ld + e * f.all + y;
+    const PetscReal abs   = PetscAbsScalar(*place);
+
+    *place = 0.0;
+    sum += abs;
+    bad |= !(abs <= PETSC_MAX_REAL);
+    dropped[tid] += abs;
+    if (dropped[threads + tid] < abs) dropped[threads + tid] = abs;
+  }
+  return sum;
+}
+
 /*
   band, B, C <- values by the map. A block walks over units gridDim.x apart; while one is written, the values and codes
   of the next are on their way to registers, and the chunks of the one behind it. The slab is zero between units: who
@@ -375,14 +181,13 @@ __device__ static inline double SpikeFillCouplings(const SpikeFillPlan &f, const
 */
 template <typename F, int V>
 __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
-  SpikeFillByMap(const __grid_constant__ SpikeFillPlan f, F *band, SpikeFillSeen *seen, int *ticket,
+  SpikeFillByMap(const __grid_constant__ SpikeFillPlan f, F *band, SpikeFillSeen *seen, unsigned int *ticket,
                  SpikeStatus *status)
 {
   constexpr int     AHEAD  = SpikeFillAhead() / V; /* chunks */
   constexpr bool    narrow = !std::is_same<F, SpikeDouble>::value;
   extern __shared__ __align__(16) char shared[];
   __shared__ unsigned long long        first[3]; /* rows: bad, overflow, zero */
-  __shared__ bool                      last;
   const SpikeTiles                    &t    = f.t;
   PetscScalar                         *slab = (PetscScalar *)shared;
   const int tid = threadIdx.x, threads = blockDim.x, lane = tid % 32, warp = tid / 32, warps = threads / 32;
@@ -411,13 +216,11 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
     return lane < AHEAD && of.x + warp + lane * warps < of.y ? f.chunk[of.x + warp + lane * warps] : 0ull;
   };
   auto fetch = [&](int2 of, unsigned long long its) {
-#pragma unroll
-    for (int s = 0; s < AHEAD; s++)
+    SpikeUnroll(s, AHEAD)
       SpikeFillFetch<V>(f, __shfl_sync(SPIKE_WARP, its, s), of.x + warp + s * warps, lane, v[s], code[s]);
   };
   auto scatter = [&]() {
-#pragma unroll
-    for (int s = 0; s < AHEAD; s++) SpikeFillScatter<V>(v[s], code[s], slab);
+    SpikeUnroll(s, AHEAD) SpikeFillScatter<V>(v[s], code[s], slab);
   };
   auto parts = [&]() {
     if (before >= 0 && part == 0) {
@@ -439,12 +242,7 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
   q    = chunks(next);
   for (int k = tid; k < f.slab; k += threads) slab[k] = 0.0;
   for (int k = tid; k < (f.extra ? 4 : 2) * threads; k += threads) total[k] = 0.0;
-  /* interfaces with no partition of this rank on the side that would write them */
-  if (f.B)
-    for (int k = blockIdx.x * threads + tid; k < t.ku * t.ku; k += gridDim.x * threads) f.B[k] = 0.0;
-  if (f.C)
-    for (int k = blockIdx.x * threads + tid; k < t.kl * t.kl; k += gridDim.x * threads)
-      f.C[(PetscInt64)t.np * t.kl * t.kl + k] = 0.0;
+  SpikeFillClearEnds(f);
   __syncthreads();
   for (int unit = blockIdx.x; unit < f.units; unit += gridDim.x) {
     const bool valid = works && row.valid(), ends = valid && (row.li < t.kl || row.li + t.ku >= row.len());
@@ -468,31 +266,10 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
     next   = range(unit + 2 * (int)gridDim.x);
     before = -1;
     if (works && SpikeFillExists(f, which, at)) {
-      PetscScalar *from = slab + at.j * f.columns * f.ld + at.x;
-      F           *to   = band + SpikeFillOut(f, which, at);
+      F *to = band + SpikeFillOut(f, which, at);
 
       if (valid) {
-#pragma unroll 4
-        for (int c = part; c < f.columns; c += f.split) {
-          const PetscScalar w   = from[c * f.ld];
-          const PetscReal   abs = PetscAbsScalar(w);
-
-          from[c * f.ld]    = 0.0;
-          to[c * t.G * t.T] = F(w);
-          sum += abs;
-          bad |= !(abs <= PETSC_MAX_REAL);
-          if (narrow) over |= abs > f.max;
-        }
-        for (int e = part; e < f.extra; e += f.split) {
-          PetscScalar    *place = slab + f.tilerows * f.columns * f.ld + e * f.all + y;
-          const PetscReal abs   = PetscAbsScalar(*place);
-
-          *place = 0.0;
-          sum += abs;
-          bad |= !(abs <= PETSC_MAX_REAL);
-          dropped[tid] += abs;
-          if (dropped[threads + tid] < abs) dropped[threads + tid] = abs;
-        }
+        sum    = SpikeFillWrite(f, at, y, part, sum, slab, to, dropped, bad, over);
         before = row.first + row.li;
         if (bad) note(0, before);
         if (narrow && over) note(1, before);
@@ -504,47 +281,23 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
       if (part == 0 && which.slice * f.rows + at.r < t.stepsize - f.columns * t.G * t.T)
         to[f.columns * t.G * t.T] = F(0.0);
     }
-    which.slice += f.next.slice; /* the unit gridDim.x behind, without divisions */
-    which.step += f.next.step;
-    which.group += f.next.group;
-    if (which.slice >= f.slices) {
-      which.slice -= f.slices;
-      which.step++;
-    }
-    if (which.step >= f.steps) {
-      which.step -= f.steps;
-      which.group++;
-    }
+    SpikeFillNextUnit(f, which);
     row = SpikeFillRowOf(f, which, at);
     q   = chunks(next);
     __syncthreads();
   }
   parts();
   __syncthreads();
-  mine = {total[tid],
-          f.extra ? dropped[tid] : 0.0,
-          f.extra ? dropped[threads + tid] : 0.0,
-          total[threads + tid],
-          first[0],
-          first[1],
-          first[2]};
+  mine = {total[tid], 0.0, 0.0, total[threads + tid], first[0], first[1], first[2]};
+  if (f.extra) mine.dropped = dropped[tid], mine.maxdropped = dropped[threads + tid];
   SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
-  if (tid == 0) {
-    seen[blockIdx.x] = mine;
-    __threadfence();
-    last = atomicAdd(ticket, 1) == (int)gridDim.x - 1;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
+  if (tid == 0) seen[blockIdx.x] = mine;
+  if (!SpikeIsLastThreadBlock(ticket, gridDim.x)) return;
   mine = {0.0, 0.0, 0.0, 0.0, ~0ull, ~0ull, ~0ull};
 #pragma unroll 4
   for (unsigned int k = tid; k < gridDim.x; k += threads) SpikeSeenMerge(mine, seen[k]);
   SpikeSeenReduce(mine, (SpikeFillSeen *)shared);
-  if (tid == 0) {
-    *ticket = 0;
-    SpikeSeenStatus(mine, status);
-  }
+  if (tid == 0) SpikeSeenStatus(mine, status);
 }
 
 /* Shape of the units: rows and tilerows are chosen once, by the first fill */
@@ -592,7 +345,8 @@ static size_t SpikeFillShared_Private(const SpikeFillPlan *f, int threads)
 
 /* The kernel for a type of the factors and a number of codes; all of them take the same arguments */
 template <typename F>
-static void (*SpikeFillKernel_Private(int codes))(const SpikeFillPlan, F *, SpikeFillSeen *, int *, SpikeStatus *)
+static void (*SpikeFillKernel_Private(int codes))(const SpikeFillPlan, F *, SpikeFillSeen *, unsigned int *,
+                                                  SpikeStatus *)
 {
   return codes == 4 ? SpikeFillByMap<F, 4> : codes == 2 ? SpikeFillByMap<F, 2> : SpikeFillByMap<F, 1>;
 }
@@ -743,7 +497,7 @@ static void SpikeFillLaunch_Private(SpikeBand *s, const SpikeFillPlan &f, size_t
 {
   SpikeCUDA          *h      = (SpikeCUDA *)s->data;
   const SpikeFillMap *map    = &h->map;
-  int                *ticket = (int *)((unsigned long long *)(map->unit + ((PetscInt64)map->units + 2) / 2 * 2) + 1);
+  unsigned int       *ticket = (unsigned int *)(map->unit + ((PetscInt64)map->units + 2) / 2 * 2 + 2);
 
   SpikeFillKernel_Private<F>(
     map->codes)<<<map->blocks, map->threads, shared, (cudaStream_t)s->stream>>>(f, (F *)s->band,

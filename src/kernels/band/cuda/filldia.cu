@@ -52,9 +52,10 @@ __global__ void __launch_bounds__(SPIKE_FILLDIA_THREADS)
     const bool     exists = sub < subs && step < t.steps && x < GT;
     const PetscInt p      = group * t.G + x / T;
     const PetscInt first = exists && p < t.np ? t.start[p] : 0, end = exists && p < t.np ? t.start[p + 1] : 0,
-                   i = first + li;
-    const bool valid = i < end;
-    double     sum   = 0.0;
+                   i        = first + li;
+    const bool        valid = i < end;
+    const SpikeFillAt at    = {p, i, end, li, r, (unsigned long long)i};
+    double            sum   = 0.0;
 
     __syncthreads();
     for (int d0 = sub; valid && d0 < f.A.count; d0 += 4 * subs) {
@@ -64,27 +65,14 @@ __global__ void __launch_bounds__(SPIKE_FILLDIA_THREADS)
       /* four loads on their way at once */
       for (int u = 0; u < 4; u++)
         v[u] = d0 + u * subs < f.A.count ? f.A.val[(d0 + u * subs) * f.A.ld + i] : PetscScalar(0.0);
-#pragma unroll
-      for (int u = 0; u < 4; u++) {
+      SpikeUnroll(u, 4) {
         const PetscReal abs = SpikeAbs(v[u]);
         PetscInt        d;
 
         if (v[u] == PetscScalar(0.0)) continue;
         d = f.A.offset[d0 + u * subs];
-        if (!(abs <= PETSC_MAX_REAL)) mine.badrow = min(mine.badrow, (unsigned long long)i);
         sum += abs;
-        if (d > t.ku || -d > t.kl) {
-          mine.dropped += abs;
-          mine.maxdropped = mine.maxdropped < abs ? abs : mine.maxdropped;
-        } else if (li + d >= 0 && i + d < end) {
-          if (abs > f.max) mine.overflowrow = min(mine.overflowrow, (unsigned long long)i);
-          slab[SpikeFillColumn(t, f.magic, r, (int)d) * ld + y] = F(v[u]);
-        } else if (d > 0) { /* row counted in the last ku of partition p, column in the first ku behind it */
-          if (f.B && t.active[p + 1])
-            f.B[(PetscInt64)(p + 1) * t.ku * t.ku + (i - (end - t.ku)) + (PetscInt64)(i + d - end) * t.ku] = v[u];
-        } else { /* row counted in the first kl of partition p, column in the last kl before it */
-          if (f.C && t.active[p]) f.C[(PetscInt64)p * t.kl * t.kl + li + (PetscInt64)(li + d + t.kl) * t.kl] = v[u];
-        }
+        SpikeFillEntry(t, f.magic, f.max, f.B, f.C, at, v[u], abs, d, slab + y, ld, mine);
       }
     }
     part[threadIdx.x] = sum;

@@ -19,9 +19,8 @@
   share      us a tile row for each further group of partitions on the same of SM multiprocessors
   interface  us for each partition a multiprocessor has: tips, reduced system, correction. It hides its latency behind
   no other: at least one
-  windows    ns for 1000 bytes: rows that the corrections read again, 2 w of each partition until that is all of it,
-             where the spikes are expected
-             to fall to 1e-8 over w rows; none in the setup
+  windows    ns for 1000 bytes: rows that the corrections read again, at most 2 w of each partition, where the spikes
+             are expected to fall to 1e-8 over w rows; none in the setup
 
   A group is as many partitions as a warp takes. Few partitions cost steps, many cost interfaces; the least is flat.
 */

@@ -48,6 +48,21 @@ __device__ static inline PetscReal SpikeReducedScale(int count, const PetscScala
   return scale;
 }
 
+/* from[] <- the order of the inverse's columns: the exchanges of rows in reverse order; pivot[] behind a barrier */
+__device__ static inline void SpikeReducedOrder(int n, const int *pivot, int *from)
+{
+  if (!threadIdx.x) {
+    for (int j = 0; j < n; j++) from[j] = j;
+    for (int k = n - 1; k >= 0; k--) {
+      const int f = from[k];
+
+      from[k]        = from[pivot[k]];
+      from[pivot[k]] = f;
+    }
+  }
+  __syncthreads();
+}
+
 /*
   R <- I - Wt Vb and then its inverse, by Gauss-Jordan elimination with row exchanges, by a thread block with the
   matrix in shared memory A, [n (n + 1)]. The pivots are those of L U. A boosted one counts for U alone, as if L U had
@@ -117,24 +132,13 @@ __device__ static __noinline__ void SpikeReducedExchanged(int kl, int n, PetscIn
     }
     __syncthreads();
   }
-  if (!threadIdx.x) { /* the exchanges of rows are exchanges of columns of the inverse, in reverse order */
-    int *from = (int *)c;
-
-    for (int j = 0; j < n; j++) from[j] = j;
-    for (int k = n - 1; k >= 0; k--) {
-      const int f = from[k];
-
-      from[k]        = from[pivot[k]];
-      from[pivot[k]] = f;
-    }
-  }
-  __syncthreads();
+  SpikeReducedOrder(n, pivot, (int *)c);
   for (int e = threadIdx.x; e < n * n; e += blockDim.x) R[e] = A[e % n + ((const int *)c)[e / n] * n];
 }
 
 /*
-  A warp for each interface q0 + blockIdx.x, n <= 8 NB. Shared memory: a tile and the work of its inversion, or A of the
-  above
+  A warp for each interface q0 + blockIdx.x, n <= 8 NB. Shared memory: a tile and the work of its inversion, or A of
+  SpikeReducedExchanged()
 */
 template <int NB>
 __global__ static void __launch_bounds__(32)
@@ -182,30 +186,150 @@ __global__ static void SpikeReducedStart_Kernel(int n, PetscInt q0, PetscScalar 
 }
 
 /*
-  The inverses of larger ones, of those that slow[] names or of all, by the same elimination for SPIKE_PANEL columns at
-  a time: a thread block for an interface, a thread for each row i. It has row i of the panel in registers; when the
-  panel's pivots are done these are the multipliers m_it with which the other columns become
+  R <- R^-1 by Gauss-Jordan elimination with row exchanges, SPIKE_PANEL columns at a time: a thread block for an
+  interface, a thread for each row i. The pivots are those of L U. A boosted one counts for U alone, as if L U had been
+  made first: the rows below are eliminated with the pivot as it was. A thread has row i of the panel in registers; when
+  the panel's pivots are done these are the multipliers m_it with which the other columns become
 
-      a_ij <- sum_t m_it a_tj  in the panel's rows,  a_ij + sum_t m_it a_tj  in the others        (a with its rows
-      exchanged, t over the panel's rows)
+      a_ij <- sum_t m_it a_tj  in the panel's rows,  a_ij + sum_t m_it a_tj  in the others
 
+  with a's rows exchanged, t over the panel's rows,
   read from one of two buffers, written to the other: the panel's rows of all columns go through shared memory first.
-  Moves 2 n^3 / SPIKE_PANEL scalars, in the L2 cache. R is copied to the work space first where the last
-  buffer written would not be there; the columns are put in order on the way to R.
+  Moves 2 n^3 / SPIKE_PANEL scalars, in the L2 cache. R is copied to the work space first where the last buffer written
+  would not be there; the columns are put in order on the way to R.
 */
 #define SPIKE_PANEL 16
 
-__device__ static void SpikeReducedLarge(int n, PetscInt q, PetscReal tol, PetscReal boost, PetscScalar *W,
-                                         PetscScalar *R, PetscScalar *rows, SpikeReducedStatus st)
+struct SpikeReducedShared {
+  PetscScalar prow[2][SPIKE_PANEL], krow[2][SPIKE_PANEL];
+  PetscReal   best[2][32];
+  int         which[2][32], pivot[SPIKE_CUDA_MAX_BANDWIDTH], from[SPIKE_CUDA_MAX_BANDWIDTH];
+};
+
+/* Row i of the panel of columns k0 <= k < k0 + width becomes its multipliers; sh.from: where the rows came from */
+__device__ static __forceinline__ void SpikeReducedPanel(int n, PetscInt q, int k0, int width, PetscReal tol,
+                                                         PetscReal boost, PetscReal scale, const SpikeReducedStatus &st,
+                                                         SpikeReducedShared &sh, bool &bad,
+                                                         PetscScalar (&v)[SPIKE_PANEL])
 {
-  __shared__ PetscScalar prow[2][SPIKE_PANEL], krow[2][SPIKE_PANEL];
-  __shared__ PetscReal   best[2][32];
-  __shared__ int         which[2][32], pivot[SPIKE_CUDA_MAX_BANDWIDTH], from[SPIKE_CUDA_MAX_BANDWIDTH];
-  const int              i = threadIdx.x, panels = (n + SPIKE_PANEL - 1) / SPIKE_PANEL, warps = blockDim.x / 32;
-  PetscScalar           *a = panels % 2 ? R : W, *b = panels % 2 ? W : R;
-  PetscScalar            v[SPIKE_PANEL];
-  PetscReal              scale;
-  bool                   bad = false;
+  const int i = threadIdx.x, warps = blockDim.x / 32;
+
+  SpikeUnroll(t, SPIKE_PANEL) {
+    const int k = k0 + t, buffer = t & 1;
+
+    if (t < width) {
+      PetscReal   most = i >= k && i < n ? SpikeAbs(v[t]) : (PetscReal)-1.0;
+      int         p    = i;
+      PetscScalar is, d, ratio;
+
+      if (!(most == most)) most = PETSC_MAX_REAL; /* NaN is found */
+      for (int s = 16; s; s /= 2) {
+        const PetscReal other = __shfl_xor_sync(SPIKE_WARP, most, s);
+        const int       row   = __shfl_xor_sync(SPIKE_WARP, p, s);
+
+        if (other > most || (other == most && row < p)) most = other, p = row;
+      }
+      if (!(i & 31)) {
+        sh.best[buffer][i >> 5]  = most;
+        sh.which[buffer][i >> 5] = p;
+      }
+      __syncthreads();
+      most = sh.best[buffer][0];
+      p    = sh.which[buffer][0];
+      for (int s = 1; s < warps; s++)
+        if (sh.best[buffer][s] > most) most = sh.best[buffer][s], p = sh.which[buffer][s];
+      if (i == p) {
+        SpikeUnroll(j, SPIKE_PANEL) sh.prow[buffer][j] = v[j];
+      }
+      if (i == k) {
+        SpikeUnroll(j, SPIKE_PANEL) sh.krow[buffer][j] = v[j];
+        sh.pivot[k] = p;
+        if (p != k) { /* of the rows as they were before this panel */
+          const int f = sh.from[k];
+
+          sh.from[k] = sh.from[p];
+          sh.from[p] = f;
+        }
+      }
+      __syncthreads();
+      {
+        const PetscScalar was = sh.prow[buffer][t];
+
+        is = SpikeReducedPivot(was, tol, boost, scale, q, st, i == 0, bad);
+        d  = (PetscScalar)1.0 / is;
+        /* the rows below are eliminated with the pivot as it was */
+        ratio = was == is ? (PetscScalar)1.0 : SpikeAbs(was) > 0.0 ? is / was : (PetscScalar)0.0;
+      }
+      if (i == p && p != k) {
+        SpikeUnroll(j, SPIKE_PANEL) v[j] = sh.krow[buffer][j];
+      }
+      if (i == k) {
+        SpikeUnroll(j, SPIKE_PANEL) v[j] = j == t ? d : sh.prow[buffer][j] * d;
+      } else {
+        const PetscScalar c = (i > k ? v[t] * ratio : v[t]) * d;
+
+        SpikeUnroll(j, SPIKE_PANEL) v[j] = j == t ? -c : SpikeFma(-c, sh.prow[buffer][j], v[j]);
+      }
+    }
+  }
+}
+
+/* rows <- those of the panel, exchanged */
+__device__ static __forceinline__ void SpikeReducedRows(int n, int k0, int width, const PetscScalar *a,
+                                                        const SpikeReducedShared &sh, PetscScalar *rows)
+{
+  /* loads before stores: the compiler cannot know that they do not meet */
+  for (int e0 = threadIdx.x; e0 < n * SPIKE_PANEL; e0 += 8 * blockDim.x) {
+    PetscScalar w[8];
+
+    SpikeUnroll(k, 8) {
+      const int e = PetscMin(e0 + k * (int)blockDim.x, n * SPIKE_PANEL - 1), t = PetscMin(e % SPIKE_PANEL, width - 1);
+
+      w[k] = a[sh.from[k0 + t] + (PetscCount)(e / SPIKE_PANEL) * n];
+    }
+    SpikeUnroll(k, 8) {
+      const int e = e0 + k * (int)blockDim.x;
+
+      if (e < n * SPIKE_PANEL) rows[e] = e % SPIKE_PANEL < width ? w[k] : (PetscScalar)0.0;
+    }
+  }
+}
+
+/* Row i < n of b from that of a, which came from row `source`, and from the panel */
+__device__ static __forceinline__ void SpikeReducedUpdate(int n, int k0, int width, int source, const PetscScalar *a,
+                                                          const PetscScalar *rows, PetscScalar *b,
+                                                          const PetscScalar (&v)[SPIKE_PANEL])
+{
+  const int  i      = threadIdx.x;
+  const bool inside = i >= k0 && i < k0 + width;
+
+#pragma unroll 1
+  for (int j0 = 0; j0 < n; j0 += 8) {
+    PetscScalar sum[8];
+
+    SpikeUnroll(j, 8) sum[j] = a[source + (PetscCount)PetscMin(j0 + j, n - 1) * n];
+    SpikeUnroll(j, 8) {
+      const PetscScalar *row = rows + PetscMin(j0 + j, n - 1) * SPIKE_PANEL;
+
+      if (inside) sum[j] = 0.0;
+      SpikeUnroll(t, SPIKE_PANEL) sum[j] = SpikeFma(v[t], row[t], sum[j]);
+    }
+    SpikeUnroll(j, 8)
+      if (j0 + j < n && (j0 + j < k0 || j0 + j >= k0 + width)) b[i + (PetscCount)(j0 + j) * n] = sum[j];
+  }
+  SpikeUnroll(t, SPIKE_PANEL)
+    if (t < width) b[i + (PetscCount)(k0 + t) * n] = v[t];
+}
+
+/* W: room for a matrix, rows: [n][SPIKE_PANEL] in shared memory */
+__device__ static void SpikeReducedInvert(int n, PetscInt q, PetscReal tol, PetscReal boost, PetscScalar *W,
+                                          PetscScalar *R, PetscScalar *rows, const SpikeReducedStatus &st)
+{
+  __shared__ SpikeReducedShared sh;
+  const int                     i = threadIdx.x, panels = (n + SPIKE_PANEL - 1) / SPIKE_PANEL;
+  PetscScalar                  *a = panels % 2 ? R : W, *b = panels % 2 ? W : R, v[SPIKE_PANEL];
+  PetscReal                     scale;
+  bool                          bad = false;
 
   if (a == W) {
     for (int e = threadIdx.x; e < n * n; e += blockDim.x) W[e] = R[e];
@@ -214,156 +338,36 @@ __device__ static void SpikeReducedLarge(int n, PetscInt q, PetscReal tol, Petsc
   scale = SpikeReducedScale(n * n, a);
 #pragma unroll 1
   for (int k0 = 0; k0 < n; k0 += SPIKE_PANEL) {
-    const int width  = PetscMin(SPIKE_PANEL, n - k0);
-    int       source = i; /* row i comes from there */
+    const int    width = PetscMin(SPIKE_PANEL, n - k0);
+    PetscScalar *c     = a;
 
-#pragma unroll
-    for (int t = 0; t < SPIKE_PANEL; t++)
-      v[t] = i < n && t < width ? a[i + (PetscCount)(k0 + t) * n] : (PetscScalar)0.0;
-    from[i] = i;
+    SpikeUnroll(t, SPIKE_PANEL) v[t] = i < n && t < width ? a[i + (PetscCount)(k0 + t) * n] : (PetscScalar)0.0;
+    sh.from[i] = i;
     __syncthreads();
-#pragma unroll
-    for (int t = 0; t < SPIKE_PANEL; t++) {
-      const int k = k0 + t, buffer = t & 1;
-
-      if (t < width) {
-        PetscReal   most = i >= k && i < n ? SpikeAbs(v[t]) : (PetscReal)-1.0;
-        int         p    = i;
-        PetscScalar is, d, ratio;
-
-        if (!(most == most)) most = PETSC_MAX_REAL; /* NaN is found */
-        for (int s = 16; s; s /= 2) {
-          const PetscReal other = __shfl_xor_sync(SPIKE_WARP, most, s);
-          const int       row   = __shfl_xor_sync(SPIKE_WARP, p, s);
-
-          if (other > most || (other == most && row < p)) most = other, p = row;
-        }
-        if (!(i & 31)) {
-          best[buffer][i >> 5]  = most;
-          which[buffer][i >> 5] = p;
-        }
-        __syncthreads();
-        most = best[buffer][0];
-        p    = which[buffer][0];
-        for (int s = 1; s < warps; s++)
-          if (best[buffer][s] > most) most = best[buffer][s], p = which[buffer][s];
-        if (i == p) {
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) prow[buffer][j] = v[j];
-        }
-        if (i == k) {
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) krow[buffer][j] = v[j];
-          pivot[k] = p;
-          if (p != k) { /* of the rows as they were before this panel */
-            const int f = from[k];
-
-            from[k] = from[p];
-            from[p] = f;
-          }
-        }
-        __syncthreads();
-        {
-          const PetscScalar was = prow[buffer][t];
-
-          is = SpikeReducedPivot(was, tol, boost, scale, q, st, i == 0, bad);
-          d  = (PetscScalar)1.0 / is;
-          /* the rows below are eliminated with the pivot as it was */
-          ratio = was == is ? (PetscScalar)1.0 : SpikeAbs(was) > 0.0 ? is / was : (PetscScalar)0.0;
-        }
-        if (i == p && p != k) {
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) v[j] = krow[buffer][j];
-        }
-        if (i == k) {
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) v[j] = j == t ? d : prow[buffer][j] * d;
-        } else {
-          const PetscScalar c = (i > k ? v[t] * ratio : v[t]) * d;
-
-#pragma unroll
-          for (int j = 0; j < SPIKE_PANEL; j++) v[j] = j == t ? -c : SpikeFma(-c, prow[buffer][j], v[j]);
-        }
-      }
-    }
+    SpikeReducedPanel(n, q, k0, width, tol, boost, scale, st, sh, bad, v);
     __syncthreads();
-    source = from[i];
-    /* the panel's rows, exchanged */
-    /* loads before stores: the compiler cannot know that they do not meet */
-    for (int e0 = threadIdx.x; e0 < n * SPIKE_PANEL; e0 += 8 * blockDim.x) {
-      PetscScalar w[8];
-
-#pragma unroll
-      for (int k = 0; k < 8; k++) {
-        const int e = PetscMin(e0 + k * (int)blockDim.x, n * SPIKE_PANEL - 1), t = PetscMin(e % SPIKE_PANEL, width - 1);
-
-        w[k] = a[from[k0 + t] + (PetscCount)(e / SPIKE_PANEL) * n];
-      }
-#pragma unroll
-      for (int k = 0; k < 8; k++) {
-        const int e = e0 + k * (int)blockDim.x;
-
-        if (e < n * SPIKE_PANEL) rows[e] = e % SPIKE_PANEL < width ? w[k] : (PetscScalar)0.0;
-      }
-    }
+    SpikeReducedRows(n, k0, width, a, sh, rows);
     __syncthreads();
-    if (i < n) {
-      const bool inside = i >= k0 && i < k0 + width;
-
-#pragma unroll 1
-      for (int j0 = 0; j0 < n; j0 += 8) {
-        PetscScalar sum[8];
-
-#pragma unroll
-        for (int j = 0; j < 8; j++) sum[j] = a[source + (PetscCount)PetscMin(j0 + j, n - 1) * n];
-#pragma unroll
-        for (int j = 0; j < 8; j++) {
-          const PetscScalar *row = rows + PetscMin(j0 + j, n - 1) * SPIKE_PANEL;
-
-          if (inside) sum[j] = 0.0;
-#pragma unroll
-          for (int t = 0; t < SPIKE_PANEL; t++) sum[j] = SpikeFma(v[t], row[t], sum[j]);
-        }
-#pragma unroll
-        for (int j = 0; j < 8; j++)
-          if (j0 + j < n && (j0 + j < k0 || j0 + j >= k0 + width)) b[i + (PetscCount)(j0 + j) * n] = sum[j];
-      }
-#pragma unroll
-      for (int t = 0; t < SPIKE_PANEL; t++)
-        if (t < width) b[i + (PetscCount)(k0 + t) * n] = v[t];
-    }
+    if (i < n) SpikeReducedUpdate(n, k0, width, sh.from[i], a, rows, b, v);
     __syncthreads();
-    {
-      PetscScalar *c = a;
-
-      a = b;
-      b = c;
-    }
+    a = b;
+    b = c;
   }
-  if (!threadIdx.x) { /* the exchanges of rows are exchanges of columns of the inverse, in reverse order */
-    for (int j = 0; j < n; j++) from[j] = j;
-    for (int k = n - 1; k >= 0; k--) {
-      const int f = from[k];
-
-      from[k]        = from[pivot[k]];
-      from[pivot[k]] = f;
-    }
-  }
-  __syncthreads();
+  SpikeReducedOrder(n, sh.pivot, sh.from);
   if (i < n) {
     for (int j0 = 0; j0 < n; j0 += 8) {
       PetscScalar w[8];
 
-#pragma unroll
-      for (int j = 0; j < 8; j++) w[j] = a[i + (PetscCount)from[PetscMin(j0 + j, n - 1)] * n];
-#pragma unroll
-      for (int j = 0; j < 8; j++)
+      SpikeUnroll(j, 8) w[j] = a[i + (PetscCount)sh.from[PetscMin(j0 + j, n - 1)] * n];
+      SpikeUnroll(j, 8)
         if (j0 + j < n) R[i + (PetscCount)(j0 + j) * n] = w[j];
     }
   }
 }
 
-/* rows: [n][SPIKE_PANEL] in shared memory; work: [gridDim.x] matrices */
+/*
+  The larger ones of interfaces q0 <= q < q1, of those that slow[] names or of all; work: [gridDim.x] matrices
+*/
 __global__ static void __launch_bounds__(SPIKE_CUDA_MAX_BANDWIDTH)
   SpikeReducedLarge_Kernel(int n, PetscInt q0, PetscInt q1, PetscReal tol, PetscReal boost, const PetscInt *active,
                            const int *slow, PetscScalar *work, PetscScalar *dR, SpikeReducedStatus st)
@@ -372,8 +376,8 @@ __global__ static void __launch_bounds__(SPIKE_CUDA_MAX_BANDWIDTH)
 
   for (PetscInt q = q0 + blockIdx.x; q < q1; q += gridDim.x) {
     if (!active[q] || (slow && !slow[q])) continue;
-    SpikeReducedLarge(n, q, tol, boost, work + blockIdx.x * (PetscCount)n * n, dR + q * (PetscCount)n * n,
-                      (PetscScalar *)shared, st);
+    SpikeReducedInvert(n, q, tol, boost, work + blockIdx.x * (PetscCount)n * n, dR + q * (PetscCount)n * n,
+                       (PetscScalar *)shared, st);
     __syncthreads();
   }
 }

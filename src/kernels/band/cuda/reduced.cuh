@@ -22,36 +22,26 @@ __device__ static inline void SpikeInverseProduct(const SpikeLane<double> &at, d
   __syncwarp();
   SpikeSharedStore<NB>(at, s, d);
   __syncwarp();
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int n = 0; n < NB; n++) x[m][n][0] = x[m][n][1] = 0.0;
-#pragma unroll
-  for (int k = 0; k < NB; k++) {
+  SpikeUnroll2(m, NB, n, NB) x[m][n][0] = x[m][n][1] = 0.0;
+  SpikeUnroll(k, NB) {
     double a[SpikeTileShape<NB>::H][4];
 
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        const double v = m < NB ? d[m < NB ? m : 0][k][e] : 0.0;
+    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2) {
+      const double v = m < NB ? d[m < NB ? m : 0][k][e] : 0.0;
 
-        a[m / 2][m % 2 + 2 * e] = m < k          ? v
-                                : m > k          ? 0.0
-                                : 2 * q + e > g  ? v
-                                : 2 * q + e == g ? mine[m < NB ? m : 0]
-                                                 : 0.0;
-      }
-#pragma unroll
-    for (int n = 0; n <= k; n++) {
+      a[m / 2][m % 2 + 2 * e] = m < k          ? v
+                              : m > k          ? 0.0
+                              : 2 * q + e > g  ? v
+                              : 2 * q + e == g ? mine[m < NB ? m : 0]
+                                               : 0.0;
+    }
+    SpikeUnroll(n, k + 1) {
       double b[2];
 
       SpikePair(s + at.pair(k, n), b);
-#pragma unroll
-      for (int e = 0; e < 2; e++)
+      SpikeUnroll(e, 2)
         if (n == k) b[e] = 2 * q + e > g ? b[e] : 2 * q + e == g ? 1.0 : 0.0;
-#pragma unroll
-      for (int h = 0; 2 * h <= k; h++) SpikeBlockProduct<NB>(x, h, n, a[h], b);
+      SpikeUnroll(h, k / 2 + 1) SpikeBlockProduct<NB>(x, h, n, a[h], b);
     }
   }
 }
@@ -70,44 +60,29 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
   SpikePivotState         st     = {-1, 0, 0.0};
   double                  d[NB][NB][2], x[NB][NB][2], mine[NB], most = 0.0;
 
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int k = 0; k < NB; k++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) d[m][k][e] = 0.0;
+  SpikeUnroll3(m, NB, k, NB, e, 2) d[m][k][e] = 0.0;
 #pragma unroll 2
   for (int k0 = 0; k0 < kl; k0 += 8) {
     double a[SpikeTileShape<NB>::H][4];
 
-#pragma unroll
-    for (int m = 0; m < 2 * SpikeTileShape<NB>::H; m++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-        a[m / 2][m % 2 + 2 * e] = 8 * m + g < n && k0 + 2 * q + e < kl ? (double)Wt[8 * m + g + (k0 + 2 * q + e) * n]
-                                                                       : 0.0;
-#pragma unroll
-    for (int c = 0; c < NB; c++) {
+    SpikeUnroll2(m, 2 * SpikeTileShape<NB>::H, e, 2)
+      a[m / 2][m % 2 + 2 * e] = 8 * m + g < n && k0 + 2 * q + e < kl ? (double)Wt[8 * m + g + (k0 + 2 * q + e) * n]
+                                                                     : 0.0;
+    SpikeUnroll(c, NB) {
       double b[2];
 
-#pragma unroll
-      for (int e = 0; e < 2; e++)
+      SpikeUnroll(e, 2)
         b[e] = 8 * c + g < n && k0 + 2 * q + e < kl ? (double)Vb[k0 + 2 * q + e + (8 * c + g) * kl] : 0.0;
-#pragma unroll
-      for (int h = 0; h < SpikeTileShape<NB>::H; h++) SpikeBlockProduct<NB>(d, h, c, a[h], b);
+      SpikeUnroll(h, SpikeTileShape<NB>::H) SpikeBlockProduct<NB>(d, h, c, a[h], b);
     }
   }
-#pragma unroll
-  for (int m = 0; m < NB; m++) {
+  SpikeUnroll(m, NB) {
     double sum = 0.0;
 
-#pragma unroll
-    for (int c = 0; c < NB; c++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        sum += fabs(d[m][c][e]);
-        d[m][c][e] = (m == c && g == 2 * q + e ? 1.0 : 0.0) - d[m][c][e];
-      }
+    SpikeUnroll2(c, NB, e, 2) {
+      sum += fabs(d[m][c][e]);
+      d[m][c][e] = (m == c && g == 2 * q + e ? 1.0 : 0.0) - d[m][c][e];
+    }
     sum += SpikeShuffle(sum, (int)(threadIdx.x & 31) ^ 1);
     sum += SpikeShuffle(sum, (int)(threadIdx.x & 31) ^ 2);
     most = !(sum <= most) ? sum : most;
@@ -115,13 +90,8 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
   if (__any_sync(0xFFFFFFFFu, !(most < SPIKE_REDUCED_DOMINANT))) return false;
   SpikeFragmentsInvert<NB, false>(d, mine, work, 8 * NB, 0, 0, policy, SpikePivotRange(policy), st);
   SpikeInverseProduct<NB>(at, s, d, mine, x);
-#pragma unroll
-  for (int m = 0; m < NB; m++)
-#pragma unroll
-    for (int c = 0; c < NB; c++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-        if (8 * m + g < n && 8 * c + 2 * q + e < n) R[8 * m + g + (8 * c + 2 * q + e) * n] = (PetscScalar)x[m][c][e];
+  SpikeUnroll3(m, NB, c, NB, e, 2)
+    if (8 * m + g < n && 8 * c + 2 * q + e < n) R[8 * m + g + (8 * c + 2 * q + e) * n] = (PetscScalar)x[m][c][e];
   return true;
 }
 
@@ -130,8 +100,7 @@ __device__ static inline bool SpikeReducedWarp(int kl, int n, const PetscScalar 
   columns from n on as those of the identity. With Wt and Vb of one tile of columns and rows after the other in shared
   memory R is made, then inverted in place: step b, with the inverse of the diagonal tile,
 
-      R_bj <- R_bb^-1 R_bj,   R_ij <- R_ij - R_ib R_bj,   R_ib <- -R_ib R_bb^-1,   R_bb <- R_bb^-1          (i, j other
-                                                          than b)
+      R_bj <- R_bb^-1 R_bj,   R_ij <- R_ij - R_ib R_bj,   R_ib <- -R_ib R_bb^-1,   R_bb <- R_bb^-1      (i, j != b)
 
   The first warp inverts the next diagonal tile while the others do the rest of the products. Moves 4 n^3 / 32 numbers
   in each of the two halves. Where R is not dominated it is left as it is, and noted.
@@ -151,59 +120,42 @@ __device__ static inline void SpikeReducedTile(const SpikeLane<double> &at, cons
                                                bool diagonal, double (&d)[4][4][2])
 {
   a += at.g + 2 * at.q * ld;
-#pragma unroll
-  for (int n = 0; n < 4; n++)
-#pragma unroll
-    for (int e = 0; e < 2; e++)
-#pragma unroll
-      for (int m = 0; m < 4; m++) {
-        const int i = 8 * m + at.g, j = 8 * n + 2 * at.q + e;
+  SpikeUnroll3(n, 4, e, 2, m, 4) {
+    const int i = 8 * m + at.g, j = 8 * n + 2 * at.q + e;
 
-        d[m][n][e] = i < r && j < c ? (double)a[8 * m + (8 * n + e) * ld] : diagonal && i == j ? 1.0 : 0.0;
-      }
+    d[m][n][e] = i < r && j < c ? (double)a[8 * m + (8 * n + e) * ld] : diagonal && i == j ? 1.0 : 0.0;
+  }
 }
 
 __device__ static inline void SpikeReducedTileStore(const SpikeLane<double> &at, PetscScalar *a, int ld, int r, int c,
                                                     const double (&d)[4][4][2])
 {
   a += at.g + 2 * at.q * ld;
-#pragma unroll
-  for (int n = 0; n < 4; n++)
-#pragma unroll
-    for (int e = 0; e < 2; e++)
-#pragma unroll
-      for (int m = 0; m < 4; m++)
-        if (8 * m + at.g < r && 8 * n + 2 * at.q + e < c) a[8 * m + (8 * n + e) * ld] = (PetscScalar)d[m][n][e];
+  SpikeUnroll3(n, 4, e, 2, m, 4)
+    if (8 * m + at.g < r && 8 * n + 2 * at.q + e < c) a[8 * m + (8 * n + e) * ld] = (PetscScalar)d[m][n][e];
 }
 
-__global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
-  SpikeReducedBlock_Kernel(int kl, int n, PetscInt q0, const PetscInt *active, const PetscScalar *dVb,
-                           const PetscScalar *dWt, PetscScalar *dR, int *slow)
+/* Tile (i, j) of R, n x n */
+__device__ static __forceinline__ void SpikeReducedLoad(const SpikeLane<double> &at, const PetscScalar *R, int n, int i,
+                                                        int j, double (&d)[4][4][2])
 {
-  extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ double2                            work[SPIKE_INVERT_WORK / 2];
-  __shared__ double                             norm[SPIKE_REDUCED_WARPS];
-  __shared__ int                                next;
-  constexpr int                                 SIZE = SpikeTileShape<4>::PLACES;
-  const SpikeLane<double>                       at;
-  const SpikePivotPolicy                        policy = {0.0, 0.0, DBL_MAX, DBL_MIN, NULL};
-  const PetscInt                                q      = q0 + blockIdx.x;
-  const int                                     tiles = (n + 31) / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const PetscScalar                            *Vb = dVb + q * (PetscCount)kl * n, *Wt = dWt + q * (PetscCount)kl * n;
-  PetscScalar                                  *R = dR + q * (PetscCount)n * n;
-  double *left = (double *)shared, *above = left + tiles * SIZE, *square = above + tiles * SIZE,
-         *inverse = square + SIZE, d[4][4][2], most = 0.0;
+  SpikeReducedTile(at, R + 32 * i + (PetscCount)32 * j * n, n, n - 32 * i, n - 32 * j, i == j, d);
+}
 
-  if (!active[q]) {
-    if (threadIdx.x == 0) slow[q] = 0;
-    return;
-  }
-  auto load = [&](int i, int j) {
-    SpikeReducedTile(at, R + 32 * i + (PetscCount)32 * j * n, n, n - 32 * i, n - 32 * j, i == j, d);
-  };
-  auto store = [&](int i, int j) {
-    SpikeReducedTileStore(at, R + 32 * i + (PetscCount)32 * j * n, n, n - 32 * i, n - 32 * j, d);
-  };
+__device__ static __forceinline__ void SpikeReducedStore(const SpikeLane<double> &at, PetscScalar *R, int n, int i,
+                                                         int j, const double (&d)[4][4][2])
+{
+  SpikeReducedTileStore(at, R + 32 * i + (PetscCount)32 * j * n, n, n - 32 * i, n - 32 * j, d);
+}
+
+/* R <- I - Wt Vb by a thread block; left, above: room for (n + 31) / 32 tiles each */
+__device__ static __forceinline__ void SpikeReducedProduct(const SpikeLane<double> &at, int kl, int n,
+                                                           const PetscScalar *Wt, const PetscScalar *Vb, PetscScalar *R,
+                                                           double *left, double *above)
+{
+  constexpr int SIZE  = SpikeTileShape<4>::PLACES;
+  const int     tiles = (n + 31) / 32, warp = threadIdx.x / 32;
+  double        d[4][4][2];
 
   for (int k = 0; k < PetscMax(kl, 1); k += 32) {
     for (int i = warp; i < 2 * tiles; i += SPIKE_REDUCED_WARPS) {
@@ -215,20 +167,24 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
     for (int job = warp; job < tiles * tiles; job += SPIKE_REDUCED_WARPS) {
       const int i = job % tiles, j = job / tiles;
 
-      if (k) load(i, j);
+      if (k) SpikeReducedLoad(at, R, n, i, j, d);
       else {
-#pragma unroll
-        for (int m = 0; m < 4; m++)
-#pragma unroll
-          for (int c = 0; c < 4; c++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) d[m][c][e] = i == j && m == c && at.g == 2 * at.q + e ? 1.0 : 0.0;
+        SpikeUnroll3(m, 4, c, 4, e, 2) d[m][c][e] = i == j && m == c && at.g == 2 * at.q + e ? 1.0 : 0.0;
       }
       SpikeProductMinus<4, false>(at, left + i * SIZE, above + j * SIZE, d);
-      store(i, j);
+      SpikeReducedStore(at, R, n, i, j, d);
     }
     __syncthreads();
   }
+}
+
+/* The largest sum of |R - I| over a row, NaN if there is one, in all threads of a block */
+__device__ static __forceinline__ double SpikeReducedDistance(int n, const PetscScalar *R)
+{
+  __shared__ double norm[SPIKE_REDUCED_WARPS];
+  const int         warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  double            most = 0.0;
+
   for (int i = threadIdx.x; i < n; i += blockDim.x) {
     double sum = 0.0;
 
@@ -244,6 +200,35 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
   if (lane == 0) norm[warp] = most;
   __syncthreads();
   for (int w = 0; w < SPIKE_REDUCED_WARPS; w++) most = !(norm[w] <= most) ? norm[w] : most;
+  return most;
+}
+
+__global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
+  SpikeReducedBlock_Kernel(int kl, int n, PetscInt q0, const PetscInt *active, const PetscScalar *dVb,
+                           const PetscScalar *dWt, PetscScalar *dR, int *slow)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ double2                            work[SPIKE_INVERT_WORK / 2];
+  __shared__ int                                next;
+  constexpr int                                 SIZE = SpikeTileShape<4>::PLACES;
+  const SpikeLane<double>                       at;
+  const SpikePivotPolicy                        policy = {0.0, 0.0, DBL_MAX, DBL_MIN, NULL};
+  const PetscInt                                q      = q0 + blockIdx.x;
+  const int                                     tiles = (n + 31) / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const PetscScalar                            *Vb = dVb + q * (PetscCount)kl * n, *Wt = dWt + q * (PetscCount)kl * n;
+  PetscScalar                                  *R = dR + q * (PetscCount)n * n;
+  double *left = (double *)shared, *above = left + tiles * SIZE, *square = above + tiles * SIZE,
+         *inverse = square + SIZE, d[4][4][2], most;
+
+  if (!active[q]) {
+    if (threadIdx.x == 0) slow[q] = 0;
+    return;
+  }
+  auto load  = [&](int i, int j) { SpikeReducedLoad(at, R, n, i, j, d); };
+  auto store = [&](int i, int j) { SpikeReducedStore(at, R, n, i, j, d); };
+
+  SpikeReducedProduct(at, kl, n, Wt, Vb, R, left, above);
+  most = SpikeReducedDistance(n, R);
   if (threadIdx.x == 0) slow[q] = !(most < SPIKE_REDUCED_DOMINANT);
   if (!(most < SPIKE_REDUCED_DOMINANT)) return;
 
@@ -281,22 +266,16 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
       else load(b, k);
       SpikeSharedStore<4>(at, slot, d);
       __syncwarp();
-#pragma unroll
-      for (int m = 0; m < 4; m++)
-#pragma unroll
-        for (int c = 0; c < 4; c++) d[m][c][0] = d[m][c][1] = 0.0;
+      SpikeUnroll2(m, 4, c, 4) d[m][c][0] = d[m][c][1] = 0.0;
       if (below) {
         SpikeProductMinus<4, false>(at, slot, inverse, d);
         store(k, b);
       } else {
         SpikeProductMinus<4, false>(at, inverse, slot, d);
-#pragma unroll
-        for (int m = 0; m < 4; m++)
-#pragma unroll
-          for (int c = 0; c < 4; c++) {
-            d[m][c][0] = -d[m][c][0];
-            d[m][c][1] = -d[m][c][1];
-          }
+        SpikeUnroll2(m, 4, c, 4) {
+          d[m][c][0] = -d[m][c][0];
+          d[m][c][1] = -d[m][c][1];
+        }
         __syncwarp();
         SpikeSharedStore<4>(at, slot, d);
         store(b, k);

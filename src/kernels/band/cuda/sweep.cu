@@ -6,19 +6,30 @@
 #include "sweep_resident.cuh"
 
 /*
-  Every element of the factors is read once, into shared memory, tiles ahead of their use, and from there into
-  registers; nothing else of size moves than b, y (twice) and x:
-  (QL + QU) T + 1 factors and 4 scalars a row, for each right-hand side. The order of all sums is fixed: the same bits
-  in every run.
+  Bytes: (QL + QU) T + 1 factors, once, and 4 scalars (b, y twice, x) a row and right-hand side. Tiles are copied to
+  shared memory some steps before their use. The order of all sums is fixed: each run gives the same bits.
 */
 
 /* bytes of reduced systems that the L2 cache keeps from the sweep to the solve */
 #define SPIKE_SWEEP_AHEAD 2.5e7
 
+/* What step s on the way back needs besides tiles: U_jj^-1's diagonal, y, except in the first PD steps, and old x */
+template <int PD, typename F>
+__device__ static __forceinline__ void SpikeSweepFetch(const SpikeSweepArgs &a, const SpikeRange &range,
+                                                       const SpikeOwner &own, const F *diag, int s, F &d,
+                                                       PetscScalar &y, PetscScalar &old)
+{
+  const int j = PetscMax(range.f1 - 1 - s, range.b0);
+
+  d   = diag[j * a.t.stepsize];
+  y   = s >= PD && j >= range.f0 ? own.get(a, j) : (PetscScalar)0.0;
+  old = own.old(a, j);
+}
+
 /*
-  QL, QU <= 1, partitions too long for sweep_resident.cuh: a warp for each group of partitions. Numbers of the vectors
-  and of the diagonal are asked for PD steps before their use; what the last PD steps forward have made is not in memory
-  by then, but in `last`.
+  QL, QU <= 1, partitions too long for sweep_resident.cuh: a warp for each group of partitions. Vectors and diagonals
+  are loaded PD steps before their use. The y of the last PD steps forward is not in memory by then: it comes from
+  `last`.
 */
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_constant__ SpikeSweepArgs a)
@@ -53,14 +64,6 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
       ring.put(band + (fs < nf ? f0 + fs : f1 - 1 - (fs - nf)) * t.stepsize + (fs < nf ? 0 : upper), bytes);
     fs++;
   };
-  /* what step s on the way back needs besides; y of the first steps is not wanted */
-  auto fetchback = [&](int s, F &dg, PetscScalar &y, PetscScalar &o) {
-    const int j = PetscMax(f1 - 1 - s, range.b0);
-
-    dg = diag[j * t.stepsize];
-    y  = s >= PD && j >= f0 ? own.get(a, j) : (PetscScalar)0.0;
-    o  = own.old(a, j);
-  };
 
   for (int k = lane; k < PLACES; k += 32) sy[k] = st[k] = 0.0;
   __syncwarp();
@@ -70,18 +73,16 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
     SpikeCorrectionRHS<false>(a, range, group * t.G, column, [&](int m, PetscInt row) {
       return a.y + column * a.ldy + t.start[group * t.G + m] + row;
     });
-#pragma unroll
-  for (int u = 0; u < PD; u++) {
+  SpikeUnroll(u, PD) {
     vec[u] = u < nf ? own.rhs(a, f0 + u) : (PetscScalar)0.0;
-    fetchback(u, d[u], tile[0][0], old[u]);
+    SpikeSweepFetch<PD>(a, range, own, diag, u, d[u], tile[0][0], old[u]);
   }
   if (t.QL && nf) at.template take<FULL>((const F *)ring.get(), tile[0]);
   __syncwarp();
   if (t.QL && nf) fetch();
 #pragma unroll 1
   for (int s0 = 0; s0 < nf; s0 += PD) {
-#pragma unroll
-    for (int u = 0; u < PD; u++) {
+    SpikeUnroll(u, PD) {
       const int   s = s0 + u, j = f0 + s;
       PetscScalar v = vec[u];
 
@@ -108,8 +109,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
   if (t.QU) fetch();
 #pragma unroll 1
   for (int s0 = 0; s0 < ns - nf; s0 += PD) {
-#pragma unroll
-    for (int u = 0; u < PD; u++) {
+    SpikeUnroll(u, PD) {
       const int   s = s0 + u, j = f1 - 1 - s;
       PetscScalar v = s < PD && j >= f0 ? last[j & (PD - 1)][lane] : vec[u], w;
 
@@ -127,16 +127,16 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepWarp_Kernel(const __grid_cons
         } else w = (PetscScalar)d[u] * v;
         own.result(a, j, w, old[u]);
         __syncwarp();
-        fetchback(s + PD, d[u], vec[u], old[u]);
+        SpikeSweepFetch<PD>(a, range, own, diag, s + PD, d[u], vec[u], old[u]);
       }
     }
   }
 }
 
 /*
-  QL or QU > 1: a block for each partition, a warp for each tile of a tile row (several tiles in turn with more than 8).
-  The warp with the corner tile, which holds the triangle too, adds what the others found. Numbers of the vectors and of
-  the diagonal are asked for two steps before their use.
+  QL or QU > 1: a thread block for each partition, a warp for each tile of a tile row (above 8 tiles, several in turn).
+  The warp with the corner tile, which holds the triangle too, adds the products of the others. Vectors and diagonals
+  are loaded two steps before their use.
 */
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
@@ -172,18 +172,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
                bytes);
     fq += warps;
   };
-  /* what step s on the way back needs besides; y of the first steps is not wanted */
-  auto fetchback = [&](int s, F &dg, PetscScalar &y, PetscScalar &o) {
-    const int j = PetscMax(f1 - 1 - s, range.b0);
-
-    dg = diag[j * t.stepsize];
-    y  = s >= PD && j >= f0 ? own.get(a, j) : (PetscScalar)0.0;
-    o  = own.old(a, j);
-  };
-  /*
-    the products of the warp's tiles but the corner's triangle, HALF of which is the corner; the result is the warp's
-    part
-  */
+  /* part[warp] <- products of the warp's tiles; of the last one, Q, without its triangle, the half that couples */
   auto products = [&](auto half, int Q, int j, int sign, int before) {
     PetscScalar sum = 0.0;
 
@@ -212,15 +201,13 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
                               [&](int, PetscInt row) { return a.y + column * a.ldy + t.start[p] + row; });
   /* has the corner on the way forward, on the way back */
   const bool isfirst = warp == PetscMax(t.QL - 1, 0) % warps, issecond = warp == PetscMax(t.QU - 1, 0) % warps;
-#pragma unroll
-  for (int u = 0; u < PD; u++) {
+  SpikeUnroll(u, PD) {
     vec[u] = isfirst && u < nf ? own.rhs(a, f0 + u) : (PetscScalar)0.0;
-    fetchback(u, d[u], tile[0], old[u]);
+    SpikeSweepFetch<PD>(a, range, own, diag, u, d[u], tile[0], old[u]);
   }
 #pragma unroll 1
   for (int s0 = 0; s0 < nf; s0 += PD) {
-#pragma unroll
-    for (int u = 0; u < PD; u++) {
+    SpikeUnroll(u, PD) {
       const int s = s0 + u, j = f0 + s;
 
       if (s < nf) {
@@ -245,8 +232,7 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
   }
 #pragma unroll 1
   for (int s0 = 0; s0 < ns - nf; s0 += PD) {
-#pragma unroll
-    for (int u = 0; u < PD; u++) {
+    SpikeUnroll(u, PD) {
       const int s = s0 + u, j = f1 - 1 - s;
 
       if (s == PetscMax(ns - nf - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, p, p + 1);
@@ -267,16 +253,15 @@ __global__ void __launch_bounds__(256) SpikeSweepBlock_Kernel(const __grid_const
           if (at.active) rows[j % slots][at.at] = w;
         }
         __syncthreads();
-        if (issecond) fetchback(s + PD, d[u], vec[u], old[u]);
+        if (issecond) SpikeSweepFetch<PD>(a, range, own, diag, s + PD, d[u], vec[u], old[u]);
       }
     }
   }
 }
 
 /*
-  Transposed: a block for each group of partitions, warps in turn for the tiles. Lane l owns column l % T of member l /
-  T and reads it from top to bottom:
-  the columns of a tile are neighbours in the caches. The halves of a corner tile are read at two different steps.
+  Transposed: a thread block for each group of partitions, warps in turn for the tiles. Lane l owns column l % T of
+  member l / T and reads it from top to bottom. The halves of a corner tile are read at two different steps.
 */
 template <typename F>
 __global__ void __launch_bounds__(256) SpikeSweepTranspose_Kernel(const __grid_constant__ SpikeSweepArgs a)

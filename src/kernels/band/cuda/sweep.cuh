@@ -80,9 +80,8 @@ typedef struct {
 } SpikeRange;
 
 /*
-  The rows that a group of partitions goes over for the window at one end (0 top, 1 bottom), or for both ends at once
-  where the windows meet:
-  then the bottom has nothing left to do. Called by whole warps: lane m looks at member m.
+  The rows that a group of partitions goes over for the window at one end (0 top, 1 bottom). Where the windows meet, the
+  top goes over both and nothing is left to the bottom. Called by whole warps: lane m looks at member m.
 */
 __device__ static inline SpikeRange SpikeGetRange(const SpikeSweepArgs &a, bool correct, PetscInt p, int end)
 {

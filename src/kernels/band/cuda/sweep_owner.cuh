@@ -86,13 +86,11 @@ __device__ static inline PetscScalar SpikeTriangleTimes(const PetscScalar *A, in
   for (int c = c0 / PIECE * PIECE; c < c1; c += PIECE) {
     PetscScalar w[PIECE], xc[PIECE];
 
-#pragma unroll
-    for (int k = 0; k < PIECE; k++) {
+    SpikeUnroll(k, PIECE) {
       w[k]  = A[(PetscCount)PetscMin(c + k, h - 1) * h];
       xc[k] = x[PetscMin(c + k, h - 1)];
     }
-#pragma unroll
-    for (int k = 0; k < PIECE; k++)
+    SpikeUnroll(k, PIECE)
       if (c + k >= c0 && c + k < c1) v = SpikeFma(w[k], xc[k], v);
   }
   return v;

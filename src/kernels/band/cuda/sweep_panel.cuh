@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/common/cuda/warp.cuh"
+#include "kernels/common/cuda/unroll.cuh"
 
 /*
   A T x T tile as NB x NB blocks of B rows and columns, B NB >= T. Lane (m, j, i) of a warp with the tiles of G
@@ -37,8 +38,7 @@ struct SpikeSweepTile {
     at     = m * STRIDE + row;
     piece  = m * STRIDE + CB * j;
     first  = CB * j * next + m * t.T + i;
-#pragma unroll
-    for (int k = 0; k < CB; k++) last[k] = PetscMin(B * (NB - 1) + CB * j + k, t.T - 1) * next + m * t.T + i;
+    SpikeUnroll(k, CB) last[k] = PetscMin(B * (NB - 1) + CB * j + k, t.T - 1) * next + m * t.T + i;
 #if defined(__CUDA_ARCH__)
     /* or they would be made again from the thread's number at each use */
     asm volatile("" : "+r"(i), "+r"(j), "+r"(at), "+r"(piece), "+r"(first));
@@ -51,15 +51,11 @@ struct SpikeSweepTile {
   template <bool FULL, typename F>
   __device__ void take(const F *tile, PetscScalar a[]) const
   {
-#pragma unroll
-    for (int bj = 0; bj < NB; bj++)
-#pragma unroll
-      for (int k = 0; k < CB; k++) {
-        const F *c = tile + (FULL ? first + (B * bj + k) * 32 : bj == NB - 1 ? last[k] : first + (B * bj + k) * next);
+    SpikeUnroll2(bj, NB, k, CB) {
+      const F *c = tile + (FULL ? first + (B * bj + k) * 32 : bj == NB - 1 ? last[k] : first + (B * bj + k) * next);
 
-#pragma unroll
-        for (int bi = 0; bi < NB; bi++) a[(bj * CB + k) * NB + bi] = (PetscScalar)c[B * bi];
-      }
+      SpikeUnroll(bi, NB) a[(bj * CB + k) * NB + bi] = (PetscScalar)c[B * bi];
+    }
   }
   /*
     The same and the product for a whole tile of one partition, where the block rows of lane j are in the order n ^ j:
@@ -70,18 +66,14 @@ struct SpikeSweepTile {
   __device__ void takewhole(const F *tile, PetscScalar a[]) const
   {
     if constexpr (SPREAD) {
-#pragma unroll
-      for (int n = 0; n < NB; n++) {
+      SpikeUnroll(n, NB) {
         const int rows = B * (n ^ j);
 
-#pragma unroll
-        for (int bj = 0; bj < NB; bj++)
-#pragma unroll
-          for (int k = 0; k < CB; k++)
-            a[(bj * CB + k) * NB + n] = (PetscScalar)tile[(FULL           ? first + (B * bj + k) * 32
-                                                           : bj == NB - 1 ? last[k]
-                                                                          : first + (B * bj + k) * next) +
-                                                          rows];
+        SpikeUnroll2(bj, NB, k, CB)
+          a[(bj * CB + k) * NB + n] = (PetscScalar)tile[(FULL           ? first + (B * bj + k) * 32
+                                                         : bj == NB - 1 ? last[k]
+                                                                        : first + (B * bj + k) * next) +
+                                                        rows];
       }
     } else take<FULL>(tile, a);
   }
@@ -90,17 +82,13 @@ struct SpikeSweepTile {
     if constexpr (SPREAD) {
       PetscScalar s[NB];
 
-#pragma unroll
-      for (int n = 0; n < NB; n++) s[n] = 0.0;
-#pragma unroll
-      for (int c = 0; c < NB * CB; c++) {
+      SpikeUnroll(n, NB) s[n] = 0.0;
+      SpikeUnroll(c, NB * CB) {
         const PetscScalar xc = x[piece + B * (c / CB) + c % CB];
 
-#pragma unroll
-        for (int n = 0; n < NB; n++) s[n] = SpikeFma(a[c * NB + n], xc, s[n]);
+        SpikeUnroll(n, NB) s[n] = SpikeFma(a[c * NB + n], xc, s[n]);
       }
-#pragma unroll
-      for (int n = 1; n < NB; n++) s[n] = SpikeShfl(s[n], (int)(threadIdx.x & 31) ^ (n * B));
+      SpikeUnrollFrom(n, 1, NB) s[n] = SpikeShfl(s[n], (int)(threadIdx.x & 31) ^ (n * B));
       return (s[0] + s[1]) + (s[2] + s[3]);
     } else return times<0, false>(a, x);
   }
@@ -114,24 +102,16 @@ struct SpikeSweepTile {
     constexpr int WAYS = NB == 1 ? 2 : 1; /* sums side by side */
     PetscScalar   s[NB][WAYS];
 
-#pragma unroll
-    for (int bi = 0; bi < NB; bi++)
-#pragma unroll
-      for (int w = 0; w < WAYS; w++) s[bi][w] = 0.0;
-#pragma unroll
-    for (int bj = 0; bj < NB; bj++) {
+    SpikeUnroll2(bi, NB, w, WAYS) s[bi][w] = 0.0;
+    SpikeUnroll(bj, NB) {
       PetscScalar xk[CB];
 
-#pragma unroll
-      for (int k = 0; k < CB; k++) xk[k] = x[piece + B * bj + k];
-#pragma unroll
-      for (int bi = 0; bi < NB; bi++) {
+      SpikeUnroll(k, CB) xk[k] = x[piece + B * bj + k];
+      SpikeUnroll(bi, NB) {
         if (HALF == 0 || HALF * bi < HALF * bj) {
-#pragma unroll
-          for (int k = 0; k < CB; k++) s[bi][k % WAYS] = SpikeFma(a[(bj * CB + k) * NB + bi], xk[k], s[bi][k % WAYS]);
+          SpikeUnroll(k, CB) s[bi][k % WAYS] = SpikeFma(a[(bj * CB + k) * NB + bi], xk[k], s[bi][k % WAYS]);
         } else if (bi == bj) {
-#pragma unroll
-          for (int k = 0; k < CB; k++) {
+          SpikeUnroll(k, CB) {
             const int c = CB * j + k;
 
             s[bi][k % WAYS] = SpikeFma((DIAGONAL ? HALF * i <= HALF * c : HALF * i < HALF * c)
@@ -152,14 +132,12 @@ private:
   {
     PetscScalar w[J];
 
-#pragma unroll
-    for (int k = 0; k < J; k++) w[k] = k >= NB ? (PetscScalar)0.0 : WAYS == 2 ? s[k][0] + s[k][WAYS - 1] : s[k][0];
+    SpikeUnroll(k, J) w[k] = k >= NB ? (PetscScalar)0.0 : WAYS == 2 ? s[k][0] + s[k][WAYS - 1] : s[k][0];
 #pragma unroll
     for (int n = J / 2; n; n /= 2) {
       const bool up = j & n;
 
-#pragma unroll
-      for (int k = 0; k < n; k++) {
+      SpikeUnroll(k, n) {
         const PetscScalar send = up ? w[k] : w[k + n], keep = up ? w[k + n] : w[k];
 
         w[k] = keep + SpikeShfl(send, (int)(threadIdx.x & 31) ^ (n * B));

@@ -25,6 +25,47 @@ static inline size_t SpikeResidentBytes(const SpikeTiles *t, int rows)
 }
 
 /*
+  r of tile rows b0 <= j < f1 to x, which is zero, in shared memory: tile row j at x + j pitch; warp `warp` of `warps`.
+  base: the first partition of the group. The copies are there after a barrier
+*/
+template <typename L>
+__device__ static __forceinline__ void SpikeResidentLoad(const SpikeSweepArgs &a, const SpikeRange &range,
+                                                         const SpikeOwner &own, const L &at, PetscInt base, int column,
+                                                         int warp, int warps, PetscScalar *x, int pitch)
+{
+  const SpikeTiles &t  = a.t;
+  const int         b0 = range.b0, f1 = range.f1;
+
+  if (a.correct) {
+    SpikeCorrectionRHS<false>(a, range, base, column, [&](int m, PetscInt row) {
+      const int j = (int)(row / t.T);
+
+      return j >= b0 && j < f1 ? x + j * pitch + m * L::STRIDE + (int)(row % t.T) : (PetscScalar *)NULL;
+    });
+  } else {
+    for (int j = range.f0 + warp; j < f1; j += warps)
+      if (j * t.T + at.row < own.n)
+        SpikeCopyAsync<sizeof(PetscScalar)>(x + j * pitch + at.at, own.b + (j * t.T + at.row));
+    SpikeCopyWait();
+  }
+}
+
+/* The result of tile rows b0 <= j < f1 from x, MANY of them at once */
+template <int MANY, typename L>
+__device__ static __forceinline__ void SpikeResidentStore(const SpikeSweepArgs &a, int b0, int f1,
+                                                          const SpikeOwner &own, const L &at, int warp, int warps,
+                                                          const PetscScalar *x, int pitch)
+{
+  for (int j0 = b0 + warp; j0 < f1; j0 += MANY * warps) {
+    PetscScalar old[MANY];
+
+    SpikeUnroll(k, MANY) old[k] = j0 + k * warps < f1 ? own.old(a, j0 + k * warps) : (PetscScalar)0.0;
+    SpikeUnroll(k, MANY)
+      if (j0 + k * warps < f1) own.result(a, j0 + k * warps, x[(j0 + k * warps) * pitch + at.at], old[k]);
+  }
+}
+
+/*
   QL, QU <= 1: a warp for each group of partitions. r comes to shared memory before the first step, turns into y and
   then into x there, and x leaves behind the last step: the steps between read tiles alone. A piece of the ring is a
   tile, on the way back with the diagonal behind it. Moves (QL + QU) T + 1 factors and 2 scalars a row, a correction 3;
@@ -33,7 +74,6 @@ static inline size_t SpikeResidentBytes(const SpikeTiles *t, int rows)
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int     MANY = 8; /* loads at once */
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ __align__(16) PetscScalar st[(L::J > 1 ? 2 : 32) * L::STRIDE]; /* the right-hand side of a triangle */
   const SpikeTiles                    &t   = a.t;
@@ -75,24 +115,12 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   __syncwarp();
   for (int k = 0; k < a.stages; k++) fetch();
   SpikeAwait();
-  if (a.correct) {
-    SpikeCorrectionRHS<false>(a, range, group * t.G, column, [&](int m, PetscInt row) {
-      const int j = (int)(row / t.T);
-
-      return j >= b0 && j < f1 ? x + j * pitch + m * L::STRIDE + (int)(row % t.T) : (PetscScalar *)NULL;
-    });
-  } else {
-    for (int j = f0; j < f1; j++)
-      if (j * t.T + at.row < own.n)
-        SpikeCopyAsync<sizeof(PetscScalar)>(x + j * pitch + at.at, own.b + (j * t.T + at.row));
-    SpikeCopyWait();
-  }
+  SpikeResidentLoad(a, range, own, at, group * t.G, column, 0, 1, x, pitch);
   if (t.QL) take(false, 0);
   __syncwarp();
   if (t.QL) fetch();
   for (int s0 = 0; t.QL && s0 < nf; s0 += 2) {
-#pragma unroll
-    for (int u = 0; u < 2; u++) {
+    SpikeUnroll(u, 2) {
       const int    s  = s0 + u;
       PetscScalar *xj = x + (f0 + s) * pitch, v;
 
@@ -112,8 +140,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
   __syncwarp();
   fetch();
   for (int s0 = 0; s0 < nb; s0 += 2) {
-#pragma unroll
-    for (int u = 0; u < 2; u++) {
+    SpikeUnroll(u, 2) {
       const int    s  = s0 + u;
       PetscScalar *xj = x + (f1 - 1 - s) * pitch, v;
 
@@ -134,15 +161,7 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
       }
     }
   }
-  for (int j0 = b0; j0 < f1; j0 += MANY) {
-    PetscScalar old[MANY];
-
-#pragma unroll
-    for (int k = 0; k < MANY; k++) old[k] = j0 + k < f1 ? own.old(a, j0 + k) : (PetscScalar)0.0;
-#pragma unroll
-    for (int k = 0; k < MANY; k++)
-      if (j0 + k < f1) own.result(a, j0 + k, x[(j0 + k) * pitch + at.at], old[k]);
-  }
+  SpikeResidentStore<8>(a, b0, f1, own, at, 0, 1, x, pitch);
 }
 
 /*
@@ -154,7 +173,6 @@ __global__ void __launch_bounds__(32, 1) SpikeSweepResident_Kernel(const __grid_
 template <typename F, typename L, bool FULL>
 __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const __grid_constant__ SpikeSweepArgs a)
 {
-  constexpr int     MANY = 4; /* loads at once */
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ __align__(16) PetscScalar st[L::STRIDE]; /* the right-hand side of a triangle */
   __shared__ PetscScalar               part[8][32];
@@ -193,6 +211,11 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const _
     if (corner) at.template take<FULL>(piece, tile);
     else at.template takewhole<FULL>(piece, tile);
   };
+  auto takeup = [&]() { /* on the way back a piece may be the diagonal alone */
+                        const F *piece = (const F *)ring.get();
+
+                        if (t.QU) take(piece, warp == last[1]);
+  };
 
   if (threadIdx.x < L::STRIDE) st[threadIdx.x] = 0.0;
   for (int k = threadIdx.x; k < nb * pitch; k += blockDim.x) (x + b0 * pitch)[k] = 0.0;
@@ -200,18 +223,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const _
   if (!ischief)
     for (int k = 0; k < a.stages; k++) fetch();
   SpikeAwait();
-  if (a.correct) {
-    SpikeCorrectionRHS<false>(a, range, p, column, [&](int, PetscInt row) {
-      const int j = (int)(row / t.T);
-
-      return j >= b0 && j < f1 ? x + j * pitch + (int)(row % t.T) : (PetscScalar *)NULL;
-    });
-  } else {
-    for (int j = f0 + warp; j < f1; j += all)
-      if (j * t.T + at.row < own.n)
-        SpikeCopyAsync<sizeof(PetscScalar)>(x + j * pitch + at.at, own.b + (j * t.T + at.row));
-    SpikeCopyWait();
-  }
+  SpikeResidentLoad(a, range, own, at, p, column, warp, all, x, pitch);
   if (nf && warp <= last[0]) take((const F *)ring.get(), warp == last[0]);
   __syncthreads();
 #pragma unroll 1
@@ -244,11 +256,7 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const _
     ring = SpikeRing<FULL>(shared + SpikeResidentBytes(a.rows, pitch), last[1], warps, a.stages,
                            (size + t.T) * (int)sizeof(F), false),
     ring.skip(last[1] <= last[0] ? nf : 0);
-  else if (warp <= last[1]) {
-    const F *piece = (const F *)ring.get();
-
-    if (t.QU) take(piece, warp == last[1]);
-  }
+  else if (warp <= last[1]) takeup();
   __syncthreads();
 #pragma unroll 1
   for (int s = 0; s < nb; s++) {
@@ -278,21 +286,9 @@ __global__ void __launch_bounds__(288, 1) SpikeSweepResidentBlock_Kernel(const _
       if (at.active) xj[at.at] = v;
     } else if (warp <= last[1]) {
       fetch();
-      if (s + 1 < nb) {
-        const F *piece = (const F *)ring.get();
-
-        if (t.QU) take(piece, warp == last[1]);
-      }
+      if (s + 1 < nb) takeup();
     }
     __syncthreads();
   }
-  for (int j0 = b0 + warp; j0 < f1; j0 += MANY * all) {
-    PetscScalar old[MANY];
-
-#pragma unroll
-    for (int k = 0; k < MANY; k++) old[k] = j0 + k * all < f1 ? own.old(a, j0 + k * all) : (PetscScalar)0.0;
-#pragma unroll
-    for (int k = 0; k < MANY; k++)
-      if (j0 + k * all < f1) own.result(a, j0 + k * all, x[(j0 + k * all) * pitch + at.at], old[k]);
-  }
+  SpikeResidentStore<4>(a, b0, f1, own, at, warp, all, x, pitch);
 }

@@ -29,26 +29,22 @@ struct SpikePieces {
     const int  g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
     const bool pairs = FULL || T % 2 == 0;
 
-  #pragma unroll
-    for (int n = 0; n < NB; n++)
-  #pragma unroll
-      for (int s = 0; s < 4; s++) {
-        const int c = 16 * n + 4 * q + s;
-        const F  *a = tile + (FULL || c < T ? c : T - 1) * pitch;
+    SpikeUnroll2(n, NB, s, 4) {
+      const int c = 16 * n + 4 * q + s;
+      const F  *a = tile + (FULL || c < T ? c : T - 1) * pitch;
 
-  #pragma unroll
-        for (int m = 0; m < NB; m++) {
-          const int r = 16 * m + 2 * g;
+      SpikeUnroll(m, NB) {
+        const int r = 16 * m + 2 * g;
 
-          if (pairs) SpikeLoadPair(a + (FULL || r < T ? r : T - 2), v[m][n][s]);
-          else {
-            v[m][n][s][0] = a[r < T ? r : T - 1];
-            v[m][n][s][1] = a[r + 1 < T ? r + 1 : T - 1];
-          }
-          if (!FULL && (c >= T || r >= T)) v[m][n][s][0] = (F)0.0;
-          if (!FULL && (c >= T || r + 1 >= T)) v[m][n][s][1] = (F)0.0;
+        if (pairs) SpikeLoadPair(a + (FULL || r < T ? r : T - 2), v[m][n][s]);
+        else {
+          v[m][n][s][0] = a[r < T ? r : T - 1];
+          v[m][n][s][1] = a[r + 1 < T ? r + 1 : T - 1];
         }
+        if (!FULL && (c >= T || r >= T)) v[m][n][s][0] = (F)0.0;
+        if (!FULL && (c >= T || r + 1 >= T)) v[m][n][s][1] = (F)0.0;
       }
+    }
   }
 
   __device__ static __forceinline__ void SpikeLoadPair(const F *a, F (&b)[2])
@@ -71,94 +67,113 @@ struct SpikePieces {
   {
     const int g = (threadIdx.x & 31) >> 2, q = threadIdx.x & 3;
 
-  #pragma unroll
-    for (int n = 0; n < NB; n++)
-  #pragma unroll
-      for (int s = 0; s < 4; s++)
-  #pragma unroll
-        for (int m = 0; m < NB; m++)
-  #pragma unroll
-          for (int h = 0; h < 2; h++) {
-            const int r = 2 * g + h, c = 4 * q + s;
-            double    a = (double)v[m][n][s][h];
+    SpikeUnroll3(n, NB, s, 4, m, NB)
+      SpikeUnroll(h, 2) {
+        const int r = 2 * g + h, c = 4 * q + s;
+        double    a = (double)v[m][n][s][h];
 
-            if (SIDE * (n - m) < 0) continue;
-            if (SIDE && n == m && !(DIAGONAL && r == c) && (SIDE > 0 ? r >= c : r <= c)) a = 0.0;
-            SpikeMMAReal(y[m][h], x[n][s & 1][s >> 1], a);
-          }
+        if (SIDE * (n - m) < 0) continue;
+        if (SIDE && n == m && !(DIAGONAL && r == c) && (SIDE > 0 ? r >= c : r <= c)) a = 0.0;
+        SpikeMMAReal(y[m][h], x[n][s & 1][s >> 1], a);
+      }
   }
 };
 
 /*
-  Sweeps of sweep.cuh: a warp for each partition (each window of it) and 8 columns, whose neighbours in a block have
-  other columns of the same partition: those find the factors in the caches. A tile is asked for as soon as the
-  registers of the one before are free, and comes from the L2 cache, where it is some tile rows earlier.
-  Vectors go through shared memory, so that memory is read and written along columns; the tile rows of a vector that
-  later ones need stay there.
+  Sweeps of sweep.cuh: a warp for each partition (each window of it) and 8 right-hand sides (columns). The other warps
+  of a thread block have other columns of the same partition, and find its factors in the caches. A tile is loaded as
+  soon as the registers of the one before are free, from the L2 cache, to which it was prefetched some tile rows
+  earlier. Vectors go through shared memory, so that memory is read and written along columns; the tile rows that later
+  ones need stay there.
 
   Moves (QL + QU) T + 1 factors a row once for all columns of a block, and 4 scalars a row and column, a correction 5.
   The order of all sums is fixed and the same for any number of columns.
 */
 template <typename F, int NB, bool FULL>
-__global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
-  SpikeSweepColumns_Kernel(const __grid_constant__ SpikeSweepArgs a, int nrhs)
-{
-  constexpr int     PITCH = 16 * NB + 2; /* lanes read pairs of neighbouring columns from different banks */
-  extern __shared__ __align__(16) double columns[];
-  const SpikeTiles                      &t = a.t;
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, q4 = 4 * (lane & 3),
-            slots = PetscMax(t.QL, t.QU) + 1;
-  const int first = SPIKE_RHS * ((int)blockIdx.y * (int)(blockDim.x >> 5) + warp),
-            nc = PetscMin(SPIKE_RHS, nrhs - first), end = a.correct ? blockIdx.x & 1 : 0;
-  const PetscInt p = a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x);
-  /* of a group, as for one column */
-  const SpikeRange range = SpikeGetRange(a, a.correct, p / t.G * t.G, end);
-  const int        f0 = range.f0, f1 = range.f1, nf = f1 - f0, nb = f1 - range.b0, member = (int)(p % t.G) * t.T,
-            pitch      = t.G * t.T;
-  const PetscInt start = t.start[p], n = t.start[p + 1] - start;
-  const bool     top = range.top && t.active[p] && (!a.window || a.window[2 * p]),
-             bottom  = range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1]);
-  const bool tips = a.tips && !a.correct, above = tips && t.active[p], below = tips && t.active[p + 1];
-  const F   *band = (const F *)a.band + t.group(p) + member;
-  double    *ring = columns + warp * (slots * SPIKE_RHS * PITCH + 32), *diagonal = ring + slots * SPIKE_RHS * PITCH;
-  const PetscScalar *b = a.b + first * a.ldb + start;
-  PetscScalar       *y = a.y + first * a.ldy + start, *x = a.x + first * a.ldx + start,
-              *tip = tips ? a.tips + first * a.ldt + p * (PetscCount)(t.kl + t.ku) + t.kl : NULL;
-  SpikePieces<F, NB> tile;
-  PetscScalar        vec[SPIKE_RHS], dg = 0.0;
-  /* step and place of the next tile to be asked for */
-  int fs = t.QL ? 0 : nf, fq = 0;
+struct SpikeRhsSweep {
+  static constexpr int PITCH = 16 * NB + 2; /* lanes read pairs of neighbouring columns from different banks */
 
-  if (!nb || nc <= 0) {
-    SpikeAwait();
-    return;
+  const SpikeSweepArgs &a;
+  const SpikeTiles     &t;
+  const int             lane, g, q4, slots, first, nc; /* nc: columns of the warp, from `first` on */
+  const PetscInt        p;
+  const SpikeRange      range; /* of a group, as for one column */
+  const int             f0, f1, nf, nb, member, pitch;
+  const PetscInt        start, n;
+  const bool            top, bottom, tips, above, below;
+  const F              *band;
+  double               *ring, *diagonal;
+  const PetscScalar    *b;
+  PetscScalar          *y, *x, *tip;
+
+  __device__ __forceinline__ SpikeRhsSweep(const SpikeSweepArgs &args, int nrhs, double *shared) :
+    a(args),
+    t(args.t),
+    lane(threadIdx.x & 31),
+    g(lane >> 2),
+    q4(4 * (lane & 3)),
+    slots(PetscMax(t.QL, t.QU) + 1),
+    first(SPIKE_RHS * ((int)blockIdx.y * (int)(blockDim.x >> 5) + (int)(threadIdx.x >> 5))),
+    nc(PetscMin(SPIKE_RHS, nrhs - first)),
+    p(a.p0 + (a.correct ? blockIdx.x >> 1 : blockIdx.x)),
+    range(SpikeGetRange(a, a.correct, p / t.G * t.G, a.correct ? blockIdx.x & 1 : 0)),
+    f0(range.f0),
+    f1(range.f1),
+    nf(f1 - f0),
+    nb(f1 - range.b0),
+    member((int)(p % t.G) * t.T),
+    pitch(t.G * t.T),
+    start(t.start[p]),
+    n(t.start[p + 1] - start),
+    top(range.top && t.active[p] && (!a.window || a.window[2 * p])),
+    bottom(range.bottom && t.active[p + 1] && (!a.window || a.window[2 * p + 1])),
+    tips(a.tips && !a.correct),
+    above(tips && t.active[p]),
+    below(tips && t.active[p + 1]),
+    band((const F *)a.band + t.group(p) + member),
+    ring(shared + (threadIdx.x >> 5) * (slots * SPIKE_RHS * PITCH + 32)),
+    diagonal(ring + slots * SPIKE_RHS * PITCH),
+    b(a.b + first * a.ldb + start),
+    y(a.y + first * a.ldy + start),
+    x(a.x + first * a.ldx + start),
+    tip(tips ? a.tips + first * a.ldt + p * (PetscCount)(t.kl + t.ku) + t.kl : NULL)
+  {
   }
-  const auto tilerow = [&](int s) { return band + (s < nf ? f0 + s : f1 - 1 - (s - nf)) * t.stepsize; };
-  const auto fetch   = [&]() {
+  __device__ __forceinline__ const F *tilerow(int s) const
+  {
+    return band + (s < nf ? f0 + s : f1 - 1 - (s - nf)) * t.stepsize;
+  }
+  /* the next tile, at step fs and place fq */
+  __device__ __forceinline__ void fetch(SpikePieces<F, NB> &tile, int &fs, int &fq) const
+  {
     if (fs >= nf + (t.QU ? nb : 0)) return;
     tile.template load<FULL>(tilerow(fs) + t.tile((fs < nf ? 0 : t.QL) + fq), t.T, pitch);
     if (++fq == (fs < nf ? t.QL : t.QU)) {
       fq = 0;
       fs++;
     }
-  };
+  }
   /* row i of all columns; columns behind the last one are that one again */
-  const auto read = [&](const PetscScalar *from, PetscCount ld, PetscInt i, PetscScalar(&to)[SPIKE_RHS]) {
+  __device__ __forceinline__ void read(const PetscScalar *from, PetscCount ld, PetscInt i,
+                                       PetscScalar (&to)[SPIKE_RHS]) const
+  {
     from += i;
-  #pragma unroll
-    for (int k = 0; k < SPIKE_RHS; k++) {
+    SpikeUnroll(k, SPIKE_RHS) {
       to[k] = *from;
       if (k + 1 < nc) from += ld;
     }
-  };
-  const auto write = [&](PetscScalar *to, PetscCount ld, PetscInt i, const PetscScalar(&from)[SPIKE_RHS]) {
+  }
+  __device__ __forceinline__ void write(PetscScalar *to, PetscCount ld, PetscInt i,
+                                        const PetscScalar (&from)[SPIKE_RHS]) const
+  {
     to += i;
   #pragma unroll
     for (int k = 0; k < SPIKE_RHS; k++, to += ld)
       if (k < nc) *to = from[k];
-  };
+  }
   /* the row of step s that is this lane's, for all columns; what the way back needs besides */
-  const auto vectors = [&](bool back, int s) {
+  __device__ __forceinline__ void vectors(bool back, int s, PetscScalar (&vec)[SPIKE_RHS], PetscScalar &dg) const
+  {
     const PetscInt i    = (PetscInt)(back ? f1 - 1 - s : f0 + s) * t.T + lane;
     const bool     here = lane < t.T && i < n && s < nf &&
                       (back || !a.correct || (top && i < a.ht) || (bottom && i >= n - a.hb));
@@ -167,87 +182,106 @@ __global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
       if (back || a.correct) read(y, a.ldy, i, vec);
       else read(b, a.ldb, i, vec);
     } else {
-  #pragma unroll
-      for (int k = 0; k < SPIKE_RHS; k++) vec[k] = 0.0;
+      SpikeUnroll(k, SPIKE_RHS) vec[k] = 0.0;
     }
     if (back && lane < t.T && s < nb) dg = (PetscScalar)(band + (f1 - 1 - s) * t.stepsize + t.tile(t.QL + t.QU))[lane];
-  };
+  }
   /* 4 rows of each piece of a tile row of column g, sign 1 or -1 */
-  const auto get = [&](const double *row, double sign, double(&v)[NB][2][2]) {
-  #pragma unroll
-    for (int m = 0; m < NB; m++)
-  #pragma unroll
-      for (int e = 0; e < 2; e++) {
-        const double2 w = *(const double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e);
+  __device__ __forceinline__ void get(const double *row, double sign, double (&v)[NB][2][2]) const
+  {
+    SpikeUnroll2(m, NB, e, 2) {
+      const double2 w = *(const double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e);
 
-        v[m][0][e] = sign * w.x;
-        v[m][1][e] = sign * w.y;
-      }
-  };
+      v[m][0][e] = sign * w.x;
+      v[m][1][e] = sign * w.y;
+    }
+  }
+  /* C x_b and B x_t to y, a lane a row */
+  __device__ __forceinline__ void corrections() const
+  {
+    for (int which = 0; a.correct && which < 2; which++) {
+      const int h = which ? a.hb : a.ht;
 
-  fetch();
-  SpikeAwait();
-  for (int which = 0; a.correct && which < 2; which++) { /* C x_b and B x_t to y, a lane a row */
-    const int h = which ? a.hb : a.ht;
+      if (which ? bottom : top) {
+        const PetscScalar *A    = (which ? a.B : a.C) + (p + which) * (PetscCount)h * h,
+                          *from = a.tips + first * a.ldt + (p + which) * (PetscCount)(t.kl + t.ku) + (which ? t.kl : 0);
 
-    if (which ? bottom : top) {
-      const PetscScalar *A    = (which ? a.B : a.C) + (p + which) * (PetscCount)h * h,
-                        *from = a.tips + first * a.ldt + (p + which) * (PetscCount)(t.kl + t.ku) + (which ? t.kl : 0);
-
-      for (int i = lane; i < (h + 31) / 32 * 32; i += 32) {
-        /* of all lanes. B is lower triangular, C upper triangular */
-        const int c0 = which ? 0 : i - lane, c1 = which ? PetscMin(h, i - lane + 32) : h;
-        double    sum[SPIKE_RHS] = {};
+        for (int i = lane; i < (h + 31) / 32 * 32; i += 32) {
+          /* of all lanes. B is lower triangular, C upper triangular */
+          const int c0 = which ? 0 : i - lane, c1 = which ? PetscMin(h, i - lane + 32) : h;
+          double    sum[SPIKE_RHS] = {};
 
   #pragma unroll 4
-        for (int c = c0; c < c1; c++) {
-          const double w = i < h && (which ? c <= i : c >= i) ? (double)A[(PetscCount)c * h + i] : 0.0;
+          for (int c = c0; c < c1; c++) {
+            const double w = i < h && (which ? c <= i : c >= i) ? (double)A[(PetscCount)c * h + i] : 0.0;
 
-  #pragma unroll
-          for (int k = 0; k < SPIKE_RHS; k++) sum[k] = fma(w, (double)from[PetscMin(k, nc - 1) * a.ldt + c], sum[k]);
+            SpikeUnroll(k, SPIKE_RHS) sum[k] = fma(w, (double)from[PetscMin(k, nc - 1) * a.ldt + c], sum[k]);
+          }
+          const PetscInt row = which ? n - h + i : i;
+
+          SpikeUnroll(k, SPIKE_RHS)
+            if (i < h && k < nc)
+              y[k * a.ldy + row] = (PetscScalar)(sum[k] +
+                                                 (which && top && row < a.ht ? (double)y[k * a.ldy + row] : 0.0));
         }
-        const PetscInt row = which ? n - h + i : i;
-
-  #pragma unroll
-        for (int k = 0; k < SPIKE_RHS; k++)
-          if (i < h && k < nc)
-            y[k * a.ldy + row] = (PetscScalar)(sum[k] +
-                                               (which && top && row < a.ht ? (double)y[k * a.ldy + row] : 0.0));
       }
+      __syncwarp();
     }
-    __syncwarp();
   }
+  /* the lines of step s of a way, to the L2 cache */
+  template <bool BACK>
+  __device__ __forceinline__ void prefetch(int s) const
+  {
+    const F *ahead = tilerow((BACK ? nf : 0) + s) - member;
 
-  const auto pass = [&](auto direction) {
-    constexpr bool BACK = decltype(direction)::value;
-    constexpr int  SIDE = BACK ? -1 : 1; /* of the corner that couples; the other half is the diagonal tile's */
-    const int      Q = BACK ? t.QU : t.QL, steps = BACK ? nb : nf;
-    int            slot = 0;
+    for (PetscInt64 k = t.tile(BACK ? t.QL : 0) + lane * (PetscInt64)(128 / sizeof(F));
+         k < t.tile(BACK ? t.QL + t.QU : t.QL); k += 32 * (128 / sizeof(F)))
+      SpikePrefetch(ahead + k);
+  }
+  /* row i of y, or of x and the tips, from the row in shared memory */
+  template <bool BACK>
+  __device__ __forceinline__ void result(const double *row, PetscInt i) const
+  {
+    PetscScalar z[SPIKE_RHS];
+
+    SpikeUnroll(k, SPIKE_RHS) z[k] = (PetscScalar)row[k * PITCH + lane];
+    if (!BACK) write(y, a.ldy, i, z);
+    else {
+      if (above && i < t.ku) write(tip, a.ldt, i, z);
+      if (below && i >= n - t.kl) write(tip, a.ldt, t.ku + i - (n - t.kl), z);
+      if (a.correct) {
+        PetscScalar old[SPIKE_RHS];
+
+        read(x, a.ldx, i, old);
+        SpikeUnroll(k, SPIKE_RHS) z[k] = old[k] - z[k];
+      }
+      write(x, a.ldx, i, z);
+    }
+  }
+  /* all steps forward, or back */
+  template <bool BACK>
+  __device__ __forceinline__ void pass(SpikePieces<F, NB> &tile, int &fs, int &fq) const
+  {
+    constexpr int SIDE = BACK ? -1 : 1; /* of the corner that couples; the other half is the diagonal tile's */
+    const int     Q = BACK ? t.QU : t.QL, steps = BACK ? nb : nf;
+    PetscScalar   vec[SPIKE_RHS], dg            = 0.0;
+    int           slot = 0;
 
     for (int k = lane; k < slots * SPIKE_RHS * PITCH; k += 32) ring[k] = 0.0;
     __syncwarp();
-    vectors(BACK, 0);
+    vectors(BACK, 0, vec, dg);
   #pragma unroll 1
     for (int s = 0; s < steps; s++) {
       const PetscInt i   = (PetscInt)(BACK ? f1 - 1 - s : f0 + s) * t.T + lane;
-      const bool     own = lane < t.T && i < n;
       double        *row = ring + slot * SPIKE_RHS * PITCH, v[NB][2][2], w[NB][2][2];
 
       if (lane < 16 * NB) {
-  #pragma unroll
-        for (int k = 0; k < SPIKE_RHS; k++) row[k * PITCH + lane] = (double)vec[k];
+        SpikeUnroll(k, SPIKE_RHS) row[k * PITCH + lane] = (double)vec[k];
       }
       if (BACK) diagonal[lane] = (double)dg;
-      if (s + SPIKE_RHS_AHEAD < steps) {
-        const F *ahead = tilerow((BACK ? nf : 0) + s + SPIKE_RHS_AHEAD) - member;
-
-        if (Q)
-          for (PetscInt64 k = t.tile(BACK ? t.QL : 0) + lane * (PetscInt64)(128 / sizeof(F));
-               k < t.tile(BACK ? t.QL + t.QU : t.QL); k += 32 * (128 / sizeof(F)))
-            SpikePrefetch(ahead + k);
-      }
+      if (Q && s + SPIKE_RHS_AHEAD < steps) prefetch<BACK>(s + SPIKE_RHS_AHEAD);
       if (BACK && s == PetscMax(nb - SPIKE_SWEEP_LAST, 0)) SpikeSweepEnds(a, p, p + 1);
-      vectors(BACK, s + 1);
+      vectors(BACK, s + 1, vec, dg);
       __syncwarp();
       get(row, 1.0, v);
   #pragma unroll 1
@@ -257,53 +291,44 @@ __global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
           if (q < Q) tile.template times<0, true>(v, w);
           else tile.template times<SIDE, true>(v, w);
         }
-        if (q < Q) fetch();
+        if (q < Q) fetch(tile, fs, fq);
       }
-  #pragma unroll
-      for (int m = 0; m < NB; m++)
-  #pragma unroll
-        for (int h = 0; h < 2; h++)
-  #pragma unroll
-          for (int e = 0; e < 2; e++) {
-            w[m][h][e] = v[m][h][e];
-            if (BACK) v[m][h][e] *= diagonal[16 * m + q4 + 2 * e + h];
-          }
+      SpikeUnroll3(m, NB, h, 2, e, 2) {
+        w[m][h][e] = v[m][h][e];
+        if (BACK) v[m][h][e] *= diagonal[16 * m + q4 + 2 * e + h];
+      }
       if (Q) {
         tile.template times<-SIDE, false>(v, w);
-        fetch();
+        fetch(tile, fs, fq);
       }
-  #pragma unroll
-      for (int m = 0; m < NB; m++)
-  #pragma unroll
-        for (int e = 0; e < 2; e++)
-          *(double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e) = make_double2(v[m][0][e], v[m][1][e]);
+      SpikeUnroll2(m, NB, e, 2)
+        *(double2 *)(row + g * PITCH + 16 * m + q4 + 2 * e) = make_double2(v[m][0][e], v[m][1][e]);
       __syncwarp();
-      if (own) {
-        PetscScalar z[SPIKE_RHS];
-
-  #pragma unroll
-        for (int k = 0; k < SPIKE_RHS; k++) z[k] = (PetscScalar)row[k * PITCH + lane];
-        if (!BACK) write(y, a.ldy, i, z);
-        else {
-          if (above && i < t.ku) write(tip, a.ldt, i, z);
-          if (below && i >= n - t.kl) write(tip, a.ldt, t.ku + i - (n - t.kl), z);
-          if (a.correct) {
-            PetscScalar old[SPIKE_RHS];
-
-            read(x, a.ldx, i, old);
-  #pragma unroll
-            for (int k = 0; k < SPIKE_RHS; k++) z[k] = old[k] - z[k];
-          }
-          write(x, a.ldx, i, z);
-        }
-      }
+      if (lane < t.T && i < n) result<BACK>(row, i);
       slot = slot + 1 < slots ? slot + 1 : 0;
     }
     __syncwarp();
-  };
+  }
+};
 
-  pass(std::false_type());
-  pass(std::true_type());
+template <typename F, int NB, bool FULL>
+__global__ void __launch_bounds__(32 * SPIKE_RHS_WARPS)
+  SpikeSweepColumns_Kernel(const __grid_constant__ SpikeSweepArgs a, int nrhs)
+{
+  extern __shared__ __align__(16) double columns[];
+  const SpikeRhsSweep<F, NB, FULL>       sweep(a, nrhs, columns);
+  SpikePieces<F, NB>                     tile;
+  int                                    fs = a.t.QL ? 0 : sweep.nf, fq = 0;
+
+  if (!sweep.nb || sweep.nc <= 0) {
+    SpikeAwait();
+    return;
+  }
+  sweep.fetch(tile, fs, fq);
+  SpikeAwait();
+  sweep.corrections();
+  sweep.template pass<false>(tile, fs, fq);
+  sweep.template pass<true>(tile, fs, fq);
 }
 
 template <typename F>
@@ -313,23 +338,13 @@ static PetscErrorCode SpikeSweepColumns_Private(const SpikeSweepArgs *a, int nrh
   const size_t bytes = ((PetscMax(a->t.QL, a->t.QU) + 1) * SPIKE_RHS * (16 * pieces + 2) + 32) * sizeof(double);
   const int    warps = (int)PetscMax(1, PetscMin(PetscMin(SPIKE_RHS_WARPS, groups), (int)(48 * 1024 / bytes)));
   const dim3   grid((unsigned)((a->correct ? 2 : 1) * (a->p1 - a->p0)), (unsigned)((groups + warps - 1) / warps));
+  const auto   kernel = pieces == 1
+                        ? (a->t.T == 16 ? SpikeSweepColumns_Kernel<F, 1, true> : SpikeSweepColumns_Kernel<F, 1, false>)
+                      : a->t.T == 32 ? SpikeSweepColumns_Kernel<F, 2, true>
+                                     : SpikeSweepColumns_Kernel<F, 2, false>;
 
   PetscFunctionBegin;
-  if (pieces == 1) {
-    if (a->t.T == 16)
-      PetscCallCUDA(SpikeLaunchBehind(SpikeSweepColumns_Kernel<F, 1, true>, grid, dim3(32 * warps), warps * bytes,
-                                      stream, *a, nrhs));
-    else
-      PetscCallCUDA(SpikeLaunchBehind(SpikeSweepColumns_Kernel<F, 1, false>, grid, dim3(32 * warps), warps * bytes,
-                                      stream, *a, nrhs));
-  } else {
-    if (a->t.T == 32)
-      PetscCallCUDA(SpikeLaunchBehind(SpikeSweepColumns_Kernel<F, 2, true>, grid, dim3(32 * warps), warps * bytes,
-                                      stream, *a, nrhs));
-    else
-      PetscCallCUDA(SpikeLaunchBehind(SpikeSweepColumns_Kernel<F, 2, false>, grid, dim3(32 * warps), warps * bytes,
-                                      stream, *a, nrhs));
-  }
+  PetscCallCUDA(SpikeLaunchBehind(kernel, grid, dim3(32 * warps), warps * bytes, stream, *a, nrhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -34,6 +34,110 @@ typedef enum {
   SPIKE_DONE
 } SpikePhase;
 
+/* Where the work on a spike is; the same in all threads */
+struct SpikeTipsState {
+  int    f1, j;            /* rows f0 <= . < f1 of Y are known; the row at work                 */
+  int    phase;            /* SpikePhase                                                        */
+  int    below;            /* last rows, all below the target; negative: left to another launch */
+  int    stop;             /* of the way forward                                                */
+  double target;           /* of the way forward; negative: the root of the tolerance           */
+  double scale, reference; /* of the combination of columns; what its first row shall be        */
+  double start, end;       /* of W itself, where all of it is known                             */
+};
+
+/*
+  A row with largest magnitude m in a thread is done: notes it, and returns whether the phase goes on with row w.j. top:
+  largest of the tip of W
+*/
+template <typename C>
+__device__ static __forceinline__ bool SpikeTipsRow(C &s, const SpikeTiles &t, SpikeTipsState &w, SpikeFall &fall,
+                                                    bool right, int J, int most, int last, double root, unsigned m,
+                                                    unsigned &top)
+{
+  if (w.phase == SPIKE_FORWARD) {
+    if (!right) {
+      const double norm = s.reduce(m);
+
+      fall.add(norm);
+      w.below = fall.seen > fall.tip && norm <= (w.target < 0.0 ? root * fall.head : w.target) ? w.below + 1 : 0;
+    }
+    w.j++;
+    return w.j < w.stop && !(!right && w.j >= PetscMin(2 * fall.tip, most) && w.below >= PetscMax(t.QL, 1));
+  } else if (w.phase == SPIKE_BACKWARD) {
+    if (right) fall.add(s.reduce(m));
+    else {
+      if (w.j < t.QU) top = PetscMax(top, m);
+      if (w.f1 == J && (w.j < fall.tip || w.j >= J - fall.tip)) {
+        const double norm = s.reduce(m);
+
+        if (w.j < fall.tip) w.start = PetscMax(w.start, norm);
+        if (w.j >= J - fall.tip) w.end = PetscMax(w.end, norm);
+      }
+    }
+    w.j--;
+    return w.j >= last;
+  } else {
+    const double norm = s.reduce(m);
+
+    if (right) fall.add(w.scale * norm);
+    else if (w.j == w.f1 - 1)
+      w.scale = norm == 0.0
+                ? 0.0
+                : w.reference / norm; /* the last row of Y once more, which shows the size of the combination */
+    else fall.add(w.scale * norm);
+    w.j += right ? -1 : 1;
+    return !fall.fallen && (right ? w.j >= J - most : w.j < most);
+  }
+}
+
+/* X before the first row of a phase, in slots that are zero: the last tile rows of Y, or of a combination of columns */
+template <typename C>
+__device__ static __forceinline__ void SpikeTipsBefore(const C &s, const SpikeTiles &t, int phase, bool right, int j,
+                                                       int f0, int J, int nc, int size, const PetscScalar *Y)
+{
+  constexpr int ROWS = C::ROWS, LDX = C::LDX;
+  const int     T = t.T;
+
+  if (phase == SPIKE_FORWARD) {
+    for (int k = 1; k <= PetscMin(t.QL, j - f0); k++) {
+      for (int e = threadIdx.x; e < T * nc; e += blockDim.x)
+        s.slot(j - k)[e / T * LDX + e % T] = SpikeArith(Y[(j - k) * size + e / T * ROWS + e % T]);
+    }
+  } else if (phase == SPIKE_FOLLOW && !right) {
+    for (int k = 1; k <= PetscMin(t.QL, j); k++) {
+      for (int r = threadIdx.x; r < T; r += blockDim.x) {
+        SpikeArith v = 0.0;
+
+        for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * SpikeArith(Y[(j - k) * size + c * ROWS + r]);
+        s.slot(j - k)[r] = v;
+      }
+    }
+  } else if (phase == SPIKE_FOLLOW) {
+    for (int k = 1; k <= PetscMin(t.QU, J - 1 - j); k++) {
+      for (int r = threadIdx.x; r < T; r += blockDim.x) s.slot(j + k)[r] = SpikeArith(Y[(k - 1) * T + r]);
+    }
+  }
+}
+
+/* Y <- the combination of the columns in `rows` tile rows from `last` on; the thread's largest magnitude in it */
+template <typename C>
+__device__ static __forceinline__ unsigned SpikeTipsCombine(const C &s, int T, int last, int rows, int nc,
+                                                            PetscScalar *Y)
+{
+  constexpr int LDX     = C::LDX;
+  unsigned      largest = 0;
+
+  for (int e = threadIdx.x; e < rows * T; e += blockDim.x) {
+    const SpikeArith *x = s.slot(last + e / T) + e % T;
+    SpikeArith        v = 0.0;
+
+    for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * x[c * LDX];
+    Y[e]    = (PetscScalar)v;
+    largest = PetscMax(largest, SpikeMagnitude(v));
+  }
+  return largest;
+}
+
 template <typename F>
 __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(const __grid_constant__ SpikeTipsArgs a)
 {
@@ -69,9 +173,8 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
     const int    last = right ? J - fall.tip : 0; /* of the way back         */
     PetscScalar *A    = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h,
                 *tip  = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
-    int f1 = right ? J : 0, j = f0, phase = SPIKE_FORWARD, below = 0, stop = right ? J : PetscMin(a.rows, most);
-    /* of W itself, where all of it is known */
-    double target = -1.0, scale = 0.0, reference = 0.0, start = 0.0, end = 0.0;
+    SpikeTipsState w  = {right ? J : 0, f0, SPIKE_FORWARD, 0, right ? J : PetscMin(a.rows, most), -1.0};
+    int           &f1 = w.f1, &j = w.j, &phase = w.phase;
 
     s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
     s.diag = s.band + t.tile(t.QL + t.QU);
@@ -88,25 +191,7 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
       __syncthreads();
       s.clear(phase == SPIKE_BACKWARD && !right ? nc : -1);
       __syncthreads();
-      if (phase == SPIKE_FORWARD) {
-        for (int k = 1; k <= PetscMin(t.QL, j - f0); k++) {
-          for (int e = threadIdx.x; e < T * nc; e += blockDim.x)
-            s.slot(j - k)[e / T * LDX + e % T] = SpikeArith(Y[(j - k) * size + e / T * ROWS + e % T]);
-        }
-      } else if (phase == SPIKE_FOLLOW && !right) {
-        for (int k = 1; k <= PetscMin(t.QL, j); k++) {
-          for (int r = threadIdx.x; r < T; r += blockDim.x) {
-            SpikeArith v = 0.0;
-
-            for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * SpikeArith(Y[(j - k) * size + c * ROWS + r]);
-            s.slot(j - k)[r] = v;
-          }
-        }
-      } else if (phase == SPIKE_FOLLOW) {
-        for (int k = 1; k <= PetscMin(t.QU, J - 1 - j); k++) {
-          for (int r = threadIdx.x; r < T; r += blockDim.x) s.slot(j + k)[r] = SpikeArith(Y[(k - 1) * T + r]);
-        }
-      }
+      SpikeTipsBefore(s, t, phase, right, j, f0, J, nc, size, Y);
       s.begin(back, j);
       for (bool go = true; go;) {
         PetscScalar *y    = phase == SPIKE_FOLLOW ? NULL : Y + (j - f0) * size;
@@ -124,40 +209,7 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
                                     right || j < PetscMax(t.QU, 1) || (f1 == J && (j < fall.tip || j >= J - fall.tip)),
                                     y, rhs, result, &signs);
         else m = s.template step<false>(j, f0, nt, 0, real, !right, y, rhs, result, &signs);
-        if (phase == SPIKE_FORWARD) {
-          if (!right) {
-            const double norm = s.reduce(m);
-
-            fall.add(norm);
-            below = fall.seen > fall.tip && norm <= (target < 0.0 ? root * fall.head : target) ? below + 1 : 0;
-          }
-          j++;
-          go = j < stop && !(!right && j >= PetscMin(2 * fall.tip, most) && below >= PetscMax(t.QL, 1));
-        } else if (phase == SPIKE_BACKWARD) {
-          if (right) fall.add(s.reduce(m));
-          else {
-            if (j < t.QU) top = PetscMax(top, m);
-            if (f1 == J && (j < fall.tip || j >= J - fall.tip)) {
-              const double norm = s.reduce(m);
-
-              if (j < fall.tip) start = PetscMax(start, norm);
-              if (j >= J - fall.tip) end = PetscMax(end, norm);
-            }
-          }
-          j--;
-          go = j >= last;
-        } else {
-          const double norm = s.reduce(m);
-
-          if (right) fall.add(scale * norm);
-          else if (j == f1 - 1)
-            scale = norm == 0.0
-                    ? 0.0
-                    : reference / norm; /* the last row of Y once more, which shows the size of the combination */
-          else fall.add(scale * norm);
-          j += right ? -1 : 1;
-          go = !fall.fallen && (right ? j >= J - most : j < most);
-        }
+        go = SpikeTipsRow(s, t, w, fall, right, J, most, last, root, m, top);
       }
       if (phase == SPIKE_FORWARD) {
         f1    = j;
@@ -165,45 +217,36 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
         phase = SPIKE_BACKWARD;
       } else if (phase == SPIKE_FOLLOW) phase = SPIKE_DONE;
       else if (right) {
-        const int rows    = PetscMin(t.QU, J - last);
-        unsigned  largest = 0;
+        const int rows = PetscMin(t.QU, J - last);
 
         phase = fall.fallen || fall.seen >= most ? SPIKE_DONE : SPIKE_FOLLOW;
         if (phase == SPIKE_FOLLOW) { /* a combination of the columns, and its size */
-          for (int e = threadIdx.x; e < rows * T; e += blockDim.x) {
-            const SpikeArith *x = s.slot(last + e / T) + e % T;
-            SpikeArith        v = 0.0;
-
-            for (int c = 0; c < nc; c++) v = v + SpikeSign(c) * x[c * LDX];
-            Y[e]    = (PetscScalar)v;
-            largest = PetscMax(largest, SpikeMagnitude(v));
-          }
-          scale = s.reduce(largest);
-          scale = scale == 0.0 ? 0.0 : fall.recent(PetscMax(rows, 1)) / scale;
+          w.scale = s.reduce(SpikeTipsCombine(s, T, last, rows, nc, Y));
+          w.scale = w.scale == 0.0 ? 0.0 : fall.recent(PetscMax(rows, 1)) / w.scale;
         }
       } else {
         wt  = s.reduce(top);
         ret = s.reduce(signs);
         far = fall.recent(PetscMax(t.QL, 1));
         if (f1 == most || ret * far <= small * wt) {
-          phase     = fall.fallen || f1 == most ? SPIKE_DONE : SPIKE_FOLLOW;
-          reference = fall.recent(1);
-          j         = f1 - 1;
+          phase       = fall.fallen || f1 == most ? SPIKE_DONE : SPIKE_FOLLOW;
+          w.reference = fall.recent(1);
+          j           = f1 - 1;
         } else if (f1 >= a.rows) { /* the other launch has more room */
-          phase = SPIKE_DONE;
-          below = -1;
+          phase   = SPIKE_DONE;
+          w.below = -1;
           if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
         } else {
-          target = 0.5 * small * wt / ret;
-          below  = 0;
-          stop   = PetscMin(PetscMin(2 * f1, a.rows), most);
-          j      = f1;
-          phase  = SPIKE_FORWARD;
+          w.target = 0.5 * small * wt / ret;
+          w.below  = 0;
+          w.stop   = PetscMin(PetscMin(2 * f1, a.rows), most);
+          j        = f1;
+          phase    = SPIKE_FORWARD;
         }
       }
     }
-    if (!threadIdx.x && below >= 0) {
-      a.rate[unit] = (PetscReal)(!right && f1 == J ? SpikeRate(start, end, (PetscMax(J - fall.tip, 1) * (double)T))
+    if (!threadIdx.x && w.below >= 0) {
+      a.rate[unit] = (PetscReal)(!right && f1 == J ? SpikeRate(w.start, w.end, (PetscMax(J - fall.tip, 1) * (double)T))
                                                    : fall.rate(T));
       atomicMax(a.window + 2 * p + right, fall.fallen ? PetscMin(fall.last, J) : J);
     }

@@ -69,51 +69,6 @@ __device__ static inline unsigned SpikeWarpMaxUnsigned(unsigned v)
 #endif
 }
 
-/* Two neighbours in shared memory */
-__device__ static inline void SpikePair(const double *p, SpikeArith &a, SpikeArith &b)
-{
-#if !defined(PETSC_USE_COMPLEX)
-  const double2 v = *(const double2 *)p;
-
-  a = v.x;
-  b = v.y;
-#else
-  a    = p[0];
-  b    = p[1];
-#endif
-}
-
-__device__ static inline void SpikePair(const float *p, SpikeArith &a, SpikeArith &b)
-{
-  const float2 v = *(const float2 *)p;
-
-  a = (double)v.x;
-  b = (double)v.y;
-}
-
-template <bool BF>
-__device__ static inline void SpikePair(const SpikeNarrow<BF> *p, SpikeArith &a, SpikeArith &b)
-{
-#if !defined(PETSC_USE_COMPLEX)
-  const ushort2 v = *(const ushort2 *)p;
-
-  a = SpikeNarrowValue<BF>(v.x);
-  b = SpikeNarrowValue<BF>(v.y);
-#else
-  a    = p[0];
-  b    = p[1];
-#endif
-}
-
-#if defined(PETSC_USE_COMPLEX)
-template <typename F>
-__device__ static inline void SpikePair(const thrust::complex<F> *p, SpikeArith &a, SpikeArith &b)
-{
-  a = SpikeArith(p[0].real(), p[0].imag());
-  b = SpikeArith(p[1].real(), p[1].imag());
-}
-#endif
-
 template <typename S>
 __device__ static inline void SpikePairPut(S *p, SpikeArith a, SpikeArith b)
 {
@@ -314,12 +269,10 @@ struct SpikeRhs {
       if (k < T) {
         SpikeArith b[NT][2];
 
-#pragma unroll
-        for (int n = 0; n < NT; n++) {
+        SpikeUnroll(n, NT) {
           if (n < nt) SpikePair(x + 8 * n * LDX + k, b[n][0], b[n][1]);
         }
-#pragma unroll
-        for (int m = 0; m < MB; m++) {
+        SpikeUnroll(m, MB) {
           const F   *p = tile + k * LD + 16 * m;
           SpikeArith e[4];
 
@@ -328,12 +281,10 @@ struct SpikeRhs {
           SpikePair(p, e[0], e[1]);
           SpikePair(p + LD, e[2], e[3]);
           if (!SpikeHasPart<PART>(16 * m + 15, k) || !SpikeHasPart<PART>(16 * m, k + 7)) {
-#pragma unroll
-            for (int h = 0; h < 4; h++)
+            SpikeUnroll(h, 4)
               if (!SpikeHasPart<PART>(16 * m + 2 * g + (h & 1), k + 2 * q4 + (h >> 1))) e[h] = 0.0;
           }
-#pragma unroll
-          for (int n = 0; n < NT; n++) {
+          SpikeUnroll(n, NT) {
             if (n < nt) SpikeTileMMA(acc[m][n], e, b[n]);
           }
         }
@@ -345,14 +296,9 @@ struct SpikeRhs {
   __device__ void put(S *x, int ld, int nt, const SpikeArith acc[MB][NT][4]) const
   {
     x += 2 * q4 * ld + 2 * g;
-#pragma unroll
-    for (int n = 0; n < NT; n++) {
+    SpikeUnroll(n, NT) {
       if (n < nt) {
-#pragma unroll
-        for (int m = 0; m < MB; m++) {
-#pragma unroll
-          for (int h = 0; h < 2; h++) SpikePairPut(x + (8 * n + h) * ld + 16 * m, acc[m][n][h], acc[m][n][2 + h]);
-        }
+        SpikeUnroll2(m, MB, h, 2) SpikePairPut(x + (8 * n + h) * ld + 16 * m, acc[m][n][h], acc[m][n][2 + h]);
       }
     }
   }
@@ -373,51 +319,32 @@ struct SpikeRhs {
     unsigned    largest = 0;
     const F    *tile = NULL, *dj = diag + j * a.t.stepsize;
 
-#pragma unroll
-    for (int m = 0; m < MB; m++) {
-#pragma unroll
-      for (int h = 0; h < 2; h++) d[m][h] = SpikeArith(dj[PetscMin(16 * m + 2 * g + h, T - 1)]);
-#pragma unroll
-      for (int n = 0; n < NT; n++) {
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-          acc[m][n][e] = 0.0;
-          b[m][n][e]   = 0.0;
-        }
+    SpikeUnroll(m, MB) {
+      SpikeUnroll(h, 2) d[m][h] = SpikeArith(dj[PetscMin(16 * m + 2 * g + h, T - 1)]);
+      SpikeUnroll2(n, NT, e, 4) {
+        acc[m][n][e] = 0.0;
+        b[m][n][e]   = 0.0;
       }
     }
     if (BACK && ny) {
       const PetscScalar *from = y + (warp * NT * 8 + 2 * q4) * ROWS + 2 * g;
 
-#pragma unroll
-      for (int n = 0; n < NT; n++) {
+      SpikeUnroll(n, NT) {
         if (n < ny) {
-#pragma unroll
-          for (int m = 0; m < MB; m++) {
-#pragma unroll
-            for (int h = 0; h < 2; h++) SpikePair(from + (8 * n + h) * ROWS + 16 * m, b[m][n][h], b[m][n][2 + h]);
-          }
+          SpikeUnroll2(m, MB, h, 2) SpikePair(from + (8 * n + h) * ROWS + 16 * m, b[m][n][h], b[m][n][2 + h]);
         }
       }
     }
     if (!BACK && rhs.a && nt) {
-#pragma unroll
-      for (int n = 0; n < NT; n++) {
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-          const int          c      = (warp * NT + n) * 8 + 2 * q4 + h;
-          const PetscScalar *column = rhs.a + PetscMin(c, real - 1) * rhs.ld;
+      SpikeUnroll2(n, NT, h, 2) {
+        const int          c      = (warp * NT + n) * 8 + 2 * q4 + h;
+        const PetscScalar *column = rhs.a + PetscMin(c, real - 1) * rhs.ld;
 
-#pragma unroll
-          for (int m = 0; m < MB; m++) {
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-              const int r = 16 * m + 2 * g + i, k = rhs.k0 + r;
+        SpikeUnroll2(m, MB, i, 2) {
+          const int r = 16 * m + 2 * g + i, k = rhs.k0 + r;
 
-              b[m][n][2 * i + h] = SpikeArith(column[PetscMax(0, PetscMin(k, rhs.rows - 1))]);
-              if (c >= real || r >= T || k < 0 || k >= rhs.rows) b[m][n][2 * i + h] = 0.0;
-            }
-          }
+          b[m][n][2 * i + h] = SpikeArith(column[PetscMax(0, PetscMin(k, rhs.rows - 1))]);
+          if (c >= real || r >= T || k < 0 || k >= rhs.rows) b[m][n][2 * i + h] = 0.0;
         }
       }
     }
@@ -432,63 +359,37 @@ struct SpikeRhs {
       }
     }
     if (nt) {
-#pragma unroll
-      for (int m = 0; m < MB; m++) {
-#pragma unroll
-        for (int n = 0; n < NT; n++) {
-#pragma unroll
-          for (int e = 0; e < 4; e++) acc[m][n][e] = b[m][n][e] - acc[m][n][e];
-        }
-      }
+      SpikeUnroll3(m, MB, n, NT, e, 4) acc[m][n][e] = b[m][n][e] - acc[m][n][e];
       __syncwarp();
       if (Q) {
         put(x, LDX, nt, acc);
         __syncwarp();
       }
       if (BACK) {
-#pragma unroll
-        for (int m = 0; m < MB; m++) {
-#pragma unroll
-          for (int n = 0; n < NT; n++) {
-#pragma unroll
-            for (int e = 0; e < 4; e++) acc[m][n][e] = acc[m][n][e] * d[m][e >> 1];
-          }
-        }
+        SpikeUnroll3(m, MB, n, NT, e, 4) acc[m][n][e] = acc[m][n][e] * d[m][e >> 1];
       }
       if (Q) product<BACK ? SPIKE_PART_ABOVE : SPIKE_PART_BELOW>(tile, x, nt, acc);
       __syncwarp();
       put(x, LDX, nt, acc);
       if (!BACK && y) put(y + warp * NT * 8 * ROWS, ROWS, nt, acc);
       if (measure) {
-#pragma unroll
-        for (int n = 0; n < NT; n++) {
-#pragma unroll
-          for (int h = 0; h < 2; h++) {
-            const int c    = (warp * NT + n) * 8 + 2 * q4 + h;
-            unsigned  most = 0;
+        SpikeUnroll2(n, NT, h, 2) {
+          const int c    = (warp * NT + n) * 8 + 2 * q4 + h;
+          unsigned  most = 0;
 
-#pragma unroll
-            for (int m = 0; m < MB; m++) {
-#pragma unroll
-              for (int i = 0; i < 2; i++)
-                most = PetscMax(most, SpikeMagnitude(BACK ? acc[m][n][2 * i + h] : acc[m][n][2 * i + h] * d[m][i]));
-            }
-            if (n < nt && c < real) largest = PetscMax(largest, most);
-            else if (n < nt && c == real) *signs = PetscMax(*signs, most);
-          }
+          SpikeUnroll2(m, MB, i, 2)
+            most = PetscMax(most, SpikeMagnitude(BACK ? acc[m][n][2 * i + h] : acc[m][n][2 * i + h] * d[m][i]));
+          if (n < nt && c < real) largest = PetscMax(largest, most);
+          else if (n < nt && c == real) *signs = PetscMax(*signs, most);
         }
       }
       if (BACK && result.a) {
-#pragma unroll
-        for (int n = 0; n < NT; n++) {
-#pragma unroll
-          for (int e = 0; e < 4 * MB; e++) {
-            const int c = (warp * NT + n) * 8 + 2 * q4 + (e & 1), r = 16 * (e / 4) + 2 * g + (e / 2 & 1),
-                      k = result.k0 + r;
+        SpikeUnroll2(n, NT, e, 4 * MB) {
+          const int c = (warp * NT + n) * 8 + 2 * q4 + (e & 1), r = 16 * (e / 4) + 2 * g + (e / 2 & 1),
+                    k = result.k0 + r;
 
-            if (n < nt && c < real && r < T && k >= 0 && k < result.rows)
-              result.a[c * result.ld + k] = (PetscScalar)acc[e / 4][n][e & 3];
-          }
+          if (n < nt && c < real && r < T && k >= 0 && k < result.rows)
+            result.a[c * result.ld + k] = (PetscScalar)acc[e / 4][n][e & 3];
         }
       }
       __syncwarp();

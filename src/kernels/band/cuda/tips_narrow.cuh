@@ -15,8 +15,8 @@
 
   With the row blocks Y_j of Y = L^-1 [C; 0] and Z_j of Z = [I 0] U^-1 (its first ku rows) the tip of the left spike is
 
-      Wt = [I 0] U^-1 L^-1 [C; 0] = sum_j Z_j Y_j,   Y_j = L_jj^-1 (C_j - sum_i L_j,j-i Y_j-i),   Z_j = (I_j - sum_i
-                                                     Z_j-i U_j-i,j) U_jj^-1
+      Wt = [I 0] U^-1 L^-1 [C; 0] = sum_j Z_j Y_j
+      Y_j = L_jj^-1 (C_j - sum_i L_j,j-i Y_j-i),   Z_j = (I_j - sum_i Z_j-i U_j-i,j) U_jj^-1
 
   One pass over the rows, two recurrences side by side, and no row is kept. The sum ends where its terms have fallen
   below rounding, the pass where W has fallen to the tolerance too; W_j is taken to fall as Y_j / U_jj does, which no
@@ -55,12 +55,7 @@ __device__ static inline void SpikeStripMMA(SpikeArith (&y)[2][NY][2], int n, co
 template <int N, typename X>
 __device__ static inline void SpikeStripEach(SpikeArith (&y)[2][N][2], X f)
 {
-#pragma unroll
-  for (int m = 0; m < 2; m++)
-#pragma unroll
-    for (int n = 0; n < N; n++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) f(y[m][n][e], m, n, e);
+  SpikeUnroll3(m, 2, n, N, e, 2) f(y[m][n][e], m, n, e);
 }
 
 template <int N>
@@ -128,32 +123,28 @@ struct SpikeStripTiles {
   {
     constexpr bool above = PART == SPIKE_STRIP_LOWER || PART == SPIKE_STRIP_UINV; /* of the diagonal, by blocks */
 
-#pragma unroll
-    for (int k = 0; k < NB; k++)
-#pragma unroll
-      for (int n = 0; n < NB; n++) {
-        const int  rb = TRANS ? n : k, cb = TRANS ? k : n;
-        SpikeArith b[2];
+    SpikeUnroll2(k, NB, n, NB) {
+      const int  rb = TRANS ? n : k, cb = TRANS ? k : n;
+      SpikeArith b[2];
 
-        if (PART != SPIKE_STRIP_FULL && (above ? rb > cb : rb < cb)) continue;
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-          const int r = TRANS ? g : 2 * q + e, c = TRANS ? 2 * q + e : g; /* inside the block */
-          const F  *from = tile + (8 * cb + c) * ld + 8 * rb + r;
-          bool      some = (n < NB - 1 || own) && has(k, e);
+      if (PART != SPIKE_STRIP_FULL && (above ? rb > cb : rb < cb)) continue;
+      SpikeUnroll(e, 2) {
+        const int r = TRANS ? g : 2 * q + e, c = TRANS ? 2 * q + e : g; /* inside the block */
+        const F  *from = tile + (8 * cb + c) * ld + 8 * rb + r;
+        bool      some = (n < NB - 1 || own) && has(k, e);
 
-          if (PART != SPIKE_STRIP_FULL && rb == cb) {
-            if (PART == SPIKE_STRIP_UINV && r == c) from = diagonal + 8 * rb + r;
-            else
-              some = some && (PART == SPIKE_STRIP_LOWER   ? r <= c
-                              : PART == SPIKE_STRIP_LINV  ? r > c
-                              : PART == SPIKE_STRIP_UPPER ? r >= c
-                                                          : r < c);
-          }
-          b[e] = some ? SpikeArith(*from) : SpikeArith(0.0);
+        if (PART != SPIKE_STRIP_FULL && rb == cb) {
+          if (PART == SPIKE_STRIP_UINV && r == c) from = diagonal + 8 * rb + r;
+          else
+            some = some && (PART == SPIKE_STRIP_LOWER   ? r <= c
+                            : PART == SPIKE_STRIP_LINV  ? r > c
+                            : PART == SPIKE_STRIP_UPPER ? r >= c
+                                                        : r < c);
         }
-        SpikeStripMMA<NB, NB>(y, n, x, k, b);
+        b[e] = some ? SpikeArith(*from) : SpikeArith(0.0);
       }
+      SpikeStripMMA<NB, NB>(y, n, x, k, b);
+    }
   }
   /* The strips of the last Q tile rows, the newest first: room for one more */
   __device__ static void shift(SpikeStrip<NB> (&y)[Q])
@@ -168,8 +159,7 @@ struct SpikeStripTiles {
     SpikeStrip<NB> s;
 
     SpikeStripClear<NB>(s);
-#pragma unroll
-    for (int i = 0; i < Q; i++)
+    SpikeUnroll(i, Q)
       if (i < rows && i < QL) {
         if (i + 1 < QL) times<SPIKE_STRIP_FULL, true>(lower(j, i + 1), NULL, y[i], s);
         else times<SPIKE_STRIP_LOWER, true>(lower(j, i + 1), NULL, y[i], s);
@@ -184,8 +174,7 @@ struct SpikeStripTiles {
     SpikeStrip<NB> s;
 
     SpikeStripClear<NB>(s);
-#pragma unroll
-    for (int i = 0; i < Q; i++)
+    SpikeUnroll(i, Q)
       if (i < rows && i < QU) {
         if (i + 1 < QU) times<SPIKE_STRIP_FULL, true>(upper(j, i + 1), NULL, v[i], s);
         else times<SPIKE_STRIP_UPPER, true>(upper(j, i + 1), NULL, v[i], s);
@@ -201,8 +190,7 @@ struct SpikeStripTiles {
     SpikeStrip<NB> s;
 
     SpikeStripClear<NB>(s);
-#pragma unroll
-    for (int i = 0; i < Q; i++)
+    SpikeUnroll(i, Q)
       if (i < rows && i < QU) {
         if (i + 1 < QU) times<SPIKE_STRIP_FULL, false>(upper(j - i - 1, i + 1), NULL, z[i], s);
         else times<SPIKE_STRIP_UPPER, false>(upper(j - i - 1, i + 1), NULL, z[i], s);
@@ -267,8 +255,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
   bool               sum = ku > 0;
 
   SpikeStripClear<NB * Q>(acc);
-#pragma unroll
-  for (int i = 0; i < Q; i++) {
+  SpikeUnroll(i, Q) {
     SpikeStripClear<NB>(x0[i]);
     SpikeStripClear<NB>(x1[i]);
   }
@@ -306,8 +293,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
       }
       SpikeStripBarrier(1, LEFT);
       yn = wn = zn = tip = 0;
-#pragma unroll
-      for (int i = 0; i < STRIPS; i++) {
+      SpikeUnroll(i, STRIPS) {
         yn  = PetscMax(yn, sh.norm[j & 1][i][0]);
         wn  = PetscMax(wn, sh.norm[j & 1][i][1]);
         zn  = PetscMax(zn, sh.norm[j & 1][LEFT - STRIPS + i][0]);
@@ -315,17 +301,12 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
       }
     }
     if (makesz && sum) { /* Y_j is b as it is */
-#pragma unroll
-      for (int i = 0; i < NB * Q; i++)
-#pragma unroll
-        for (int k = 0; k < NB; k++) {
-          SpikeArith b[2];
+      SpikeUnroll2(i, NB * Q, k, NB) {
+        SpikeArith b[2];
 
-#pragma unroll
-          for (int e = 0; e < 2; e++)
-            b[e] = STRIPS == 1 ? y[0][i & 1][k][e] : sh.y[j & 1][STRIPS > 1 ? i : 0][k][lane][e];
-          SpikeStripMMA<NB * Q, NB>(acc, i, z[0], k, b);
-        }
+        SpikeUnroll(e, 2) b[e] = STRIPS == 1 ? y[0][i & 1][k][e] : sh.y[j & 1][STRIPS > 1 ? i : 0][k][lane][e];
+        SpikeStripMMA<NB * Q, NB>(acc, i, z[0], k, b);
+      }
     }
     fall.add(SpikeMagnitudeValue(wn));
     below = j && T * SpikeMagnitudeValue(zn) * SpikeMagnitudeValue(yn) <= small * SpikeMagnitudeValue(tip) ? below + 1
@@ -356,8 +337,7 @@ __device__ static inline void SpikeStripLeft(const SpikeTipsArgs &a, SpikeStripS
       if (lane == 0) sh.norm[j & 1][warp][0] = makesy ? end : start;
       SpikeStripBarrier(1, LEFT);
       start = end = 0;
-#pragma unroll
-      for (int i = 0; i < STRIPS; i++) {
+      SpikeUnroll(i, STRIPS) {
         end   = PetscMax(end, sh.norm[j & 1][i][0]);
         start = PetscMax(start, sh.norm[j & 1][LEFT - STRIPS + i][0]);
       }
@@ -386,8 +366,7 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
   /* the last ku rows lie in up to Q + 1 tile rows: rows[i] is that of J - 1 - i */
   SpikeStrip<NB> rows[Q + 1], y[Q], v[Q], rhs;
 
-#pragma unroll
-  for (int i = 0; i < Q; i++) {
+  SpikeUnroll(i, Q) {
     SpikeStripClear<NB>(y[i]);
     SpikeStripClear<NB>(v[i]);
   }
@@ -406,8 +385,7 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
 
     SpikeStripEach<NB>(rhs, [&](SpikeArith &x, int m, int k, int e) {
       x = 0.0;
-#pragma unroll
-      for (int i = 0; i <= Q; i++)
+      SpikeUnroll(i, Q + 1)
         if (j == J - 1 - i) x = rows[i][m][k][e];
     });
     tiles.backward(j, J - 1 - j, rhs, v);
@@ -415,8 +393,7 @@ __device__ static inline void SpikeStripRight(const SpikeTipsArgs &a, SpikeStrip
     if (STRIPS > 1) {
       if (lane == 0) sh.right[which][j & 1][warp] = vn;
       SpikeStripBarrier(2 + which, STRIPS);
-#pragma unroll
-      for (int i = 0; i < STRIPS; i++) vn = PetscMax(vn, sh.right[which][j & 1][i]);
+      SpikeUnroll(i, STRIPS) vn = PetscMax(vn, sh.right[which][j & 1][i]);
     }
     if ((j + 1) * T > n - kl) {
       SpikeStripEach<NB>(v[0], [&](SpikeArith &x, int m, int k, int e) {

@@ -75,14 +75,11 @@ SPIKE_INLINE void T(LUKernel)(int k0, int k1, const F *A, const F *B, VF(t) c[T(
   for (int k = k0; k < k1; k++) {
     VF(t) l[T(MV)];
 
-    SPIKE_UNROLL
-    for (int v = 0; v < T(MV); v++) l[v] = VF(load)(A + k * T(MR) + v * T(W));
-    SPIKE_UNROLL
-    for (int t = 0; t < T(NR); t++) {
+    SpikeUnroll(v, T(MV)) l[v] = VF(load)(A + k * T(MR) + v * T(W));
+    SpikeUnroll(t, T(NR)) {
       const VF(t) b = VF(set1)(B[k + t * T(NB)]);
 
-      SPIKE_UNROLL
-      for (int v = 0; v < T(MV); v++) c[v][t] = VF(fnma)(l[v], b, c[v][t]);
+      SpikeUnroll(v, T(MV)) c[v][t] = VF(fnma)(l[v], b, c[v][t]);
     }
   }
 }
@@ -93,19 +90,16 @@ SPIKE_INLINE void T(LUKernel)(int k0, int k1, const F *A, const F *B, VF(t) c[T(
 */
 SPIKE_INLINE void T(LUSolveRight)(int w, const int nt, const F *U, const int nv, VF(t) x[][T(NR)])
 {
-  SPIKE_UNROLL
-  for (int t = 0; t < nt; t++) {
+  SpikeUnroll(t, nt) {
     if (t < w) {
       const VF(t) inv = VF(set1)(U[t * (T(NB) + 1)]);
 
-      SPIKE_UNROLL
-      for (int v = 0; v < nv; v++) x[v][t] = VF(mul)(x[v][t], inv);
+      SpikeUnroll(v, nv) x[v][t] = VF(mul)(x[v][t], inv);
       SPIKE_UNROLL
       for (int t2 = t + 1; t2 < nt; t2++) {
         const VF(t) u = VF(set1)(U[t + t2 * T(NB)]);
 
-        SPIKE_UNROLL
-        for (int v = 0; v < nv; v++) x[v][t2] = VF(fnma)(x[v][t], u, x[v][t2]);
+        SpikeUnroll(v, nv) x[v][t2] = VF(fnma)(x[v][t], u, x[v][t2]);
       }
     }
   }
@@ -117,13 +111,11 @@ SPIKE_INLINE void T(LUSolveRight)(int w, const int nt, const F *U, const int nv,
 */
 SPIKE_INLINE void T(LUSolveLeft)(int w, const int nt, const F *L, VF(t) x[])
 {
-  SPIKE_UNROLL
-  for (int e = 0; e < T(W) - 1; e++) {
+  SpikeUnroll(e, T(W) - 1) {
     if (e < w) {
       const VF(t) l = VF(load)(L + e * T(NB));
 
-      SPIKE_UNROLL
-      for (int t = 0; t < nt; t++) x[t] = VF(fnma)(l, VF(splat)(x[t], e), x[t]);
+      SpikeUnroll(t, nt) x[t] = VF(fnma)(l, VF(splat)(x[t], e), x[t]);
     }
   }
 }
@@ -147,10 +139,8 @@ static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, 
     VF(t) x[T(W)];
     F p = Ub[0];
 
-    SPIKE_UNROLL
-    for (int c = 0; c < T(W); c++) x[c] = VF(load)(Ub + c * T(NB));
-    SPIKE_UNROLL
-    for (int c = 0; c < T(W); c++) {
+    SpikeUnroll(c, T(W)) x[c] = VF(load)(Ub + c * T(NB));
+    SpikeUnroll(c, T(W)) {
       if (b + c < w) {
         VF(t) l;
         F inv;
@@ -176,22 +166,17 @@ static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, 
       }
     }
     for (int c = T(W); b + c < w; c += T(W)) { /* blocks to the right, and the others of their columns */
-      SPIKE_UNROLL
-      for (int t = 0; t < T(W); t++) x[t] = VF(load)(Ub + (c + t) * T(NB));
+      SpikeUnroll(t, T(W)) x[t] = VF(load)(Ub + (c + t) * T(NB));
       T(LUSolveLeft)(T(W), T(W), Lb, x);
-      SPIKE_UNROLL
-      for (int t = 0; t < T(W); t++) VF(store)(Ub + (c + t) * T(NB), x[t]);
+      SpikeUnroll(t, T(W)) VF(store)(Ub + (c + t) * T(NB), x[t]);
       for (int r = T(W); b + r < w; r += T(W)) {
-        SPIKE_UNROLL
-        for (int t = 0; t < T(W); t++) x[t] = VF(load)(Ub + r + (c + t) * T(NB));
+        SpikeUnroll(t, T(W)) x[t] = VF(load)(Ub + r + (c + t) * T(NB));
         for (int e = 0; e < T(W); e++) {
           const VF(t) l = VF(load)(Lb + r + e * T(NB));
 
-          SPIKE_UNROLL
-          for (int t = 0; t < T(W); t++) x[t] = VF(fnma)(l, VF(set1)(Ub[e + (c + t) * T(NB)]), x[t]);
+          SpikeUnroll(t, T(W)) x[t] = VF(fnma)(l, VF(set1)(Ub[e + (c + t) * T(NB)]), x[t]);
         }
-        SPIKE_UNROLL
-        for (int t = 0; t < T(W); t++) VF(store)(Ub + r + (c + t) * T(NB), x[t]);
+        SpikeUnroll(t, T(W)) VF(store)(Ub + r + (c + t) * T(NB), x[t]);
       }
     }
   }
@@ -221,27 +206,18 @@ static void T(LUColumns)(const int w, PetscCount kl, PetscCount ku, F *a, PetscC
     VF(t) x[T(MV)][T(NR)];
     F *col = a + s + cb * (ld - 1);
 
-    SPIKE_UNROLL
-    for (int t = 0; t < T(NR); t++) {
-      SPIKE_UNROLL
-      for (int v = 0; v < T(MV); v++) {
-        if (full) x[v][t] = VF(load)(col + t * (ld - 1) + v * T(W));
-        else
-          x[v][t] = VF(loadp)(col + t * (ld - 1) + v * T(W),
-                              VF(maskto)(cb + t < w ? PetscMin(hm, h + t) - v * T(W) : 0));
-      }
+    SpikeUnroll2(t, T(NR), v, T(MV)) {
+      if (full) x[v][t] = VF(load)(col + t * (ld - 1) + v * T(W));
+      else
+        x[v][t] = VF(loadp)(col + t * (ld - 1) + v * T(W), VF(maskto)(cb + t < w ? PetscMin(hm, h + t) - v * T(W) : 0));
     }
     T(LUKernel)(first, cb, P, U + cb * T(NB), x);
     T(LUSolveRight)(w - cb, T(NR), U + cb * (T(NB) + 1), T(MV), x);
-    SPIKE_UNROLL
-    for (int t = 0; t < T(NR); t++) {
-      SPIKE_UNROLL
-      for (int v = 0; v < T(MV); v++) {
-        VF(store)(P + (cb + t) * T(MR) + v * T(W), x[v][t]);
-        if (full) VF(store)(col + t * (ld - 1) + v * T(W), x[v][t]);
-        else VF(storep)
-        (col + t * (ld - 1) + v * T(W), x[v][t], VF(maskto)(cb + t < w ? PetscMin(hm, h + t) - v * T(W) : 0));
-      }
+    SpikeUnroll2(t, T(NR), v, T(MV)) {
+      VF(store)(P + (cb + t) * T(MR) + v * T(W), x[v][t]);
+      if (full) VF(store)(col + t * (ld - 1) + v * T(W), x[v][t]);
+      else VF(storep)
+      (col + t * (ld - 1) + v * T(W), x[v][t], VF(maskto)(cb + t < w ? PetscMin(hm, h + t) - v * T(W) : 0));
     }
   }
 }
@@ -263,20 +239,17 @@ static void T(LURows)(const int w, PetscCount kl, PetscCount ku, F *a, PetscCoun
     VF(t) x[T(NR)];
     F *row = a + rb + s * (ld - 1);
 
-    SPIKE_UNROLL
-    for (int t = 0; t < T(NR); t++) {
+    SpikeUnroll(t, T(NR)) {
       if (full) x[t] = VF(load)(row + t * (ld - 1));
       else x[t] = t < nt ? VF(loadp)(row + t * (ld - 1), VF(mask)(l + t, w - rb)) : VF(zero)();
     }
     for (int k = first; k < rb; k++) {
       const VF(t) l = VF(load)(L + rb + k * T(NB));
 
-      SPIKE_UNROLL
-      for (int t = 0; t < T(NR); t++) x[t] = VF(fnma)(l, VF(set1)(B[k + t * T(NB)]), x[t]);
+      SpikeUnroll(t, T(NR)) x[t] = VF(fnma)(l, VF(set1)(B[k + t * T(NB)]), x[t]);
     }
     T(LUSolveLeft)(w - rb, T(NR), L + rb * (T(NB) + 1), x);
-    SPIKE_UNROLL
-    for (int t = 0; t < T(NR); t++) {
+    SpikeUnroll(t, T(NR)) {
       VF(store)(B + rb + t * T(NB), x[t]);
       if (full) VF(store)(row + t * (ld - 1), x[t]);
       else if (t < nt) VF(storep)(row + t * (ld - 1), x[t], VF(mask)(l + t, w - rb));
@@ -293,31 +266,15 @@ SPIKE_INLINE void T(LUUpdate)(int k0, int w, PetscCount ld, F *a, PetscCount mr,
   VF(t) c[T(MV)][T(NR)];
 
   if (mr >= T(MR) && nr >= T(NR)) {
-    SPIKE_UNROLL
-    for (int t = 0; t < T(NR); t++) {
-      SPIKE_UNROLL
-      for (int v = 0; v < T(MV); v++) c[v][t] = VF(load)(a + t * (ld - 1) + v * T(W));
-    }
+    SpikeUnroll2(t, T(NR), v, T(MV)) c[v][t] = VF(load)(a + t * (ld - 1) + v * T(W));
     T(LUKernel)(k0, w, P, B, c);
-    SPIKE_UNROLL
-    for (int t = 0; t < T(NR); t++) {
-      SPIKE_UNROLL
-      for (int v = 0; v < T(MV); v++) VF(store)(a + t * (ld - 1) + v * T(W), c[v][t]);
-    }
+    SpikeUnroll2(t, T(NR), v, T(MV)) VF(store)(a + t * (ld - 1) + v * T(W), c[v][t]);
   } else {
-    SPIKE_UNROLL
-    for (int t = 0; t < T(NR); t++) {
-      SPIKE_UNROLL
-      for (int v = 0; v < T(MV); v++)
-        c[v][t] = t < nr ? VF(loadp)(a + t * (ld - 1) + v * T(W), VF(mask)(0, mr - v * T(W))) : VF(zero)();
-    }
+    SpikeUnroll2(t, T(NR), v, T(MV))
+      c[v][t] = t < nr ? VF(loadp)(a + t * (ld - 1) + v * T(W), VF(mask)(0, mr - v * T(W))) : VF(zero)();
     T(LUKernel)(k0, w, P, B, c);
-    SPIKE_UNROLL
-    for (int t = 0; t < T(NR); t++) {
-      SPIKE_UNROLL
-      for (int v = 0; v < T(MV); v++) {
-        if (t < nr) VF(storep)(a + t * (ld - 1) + v * T(W), c[v][t], VF(mask)(0, mr - v * T(W)));
-      }
+    SpikeUnroll2(t, T(NR), v, T(MV)) {
+      if (t < nr) VF(storep)(a + t * (ld - 1) + v * T(W), c[v][t], VF(mask)(0, mr - v * T(W)));
     }
   }
 }

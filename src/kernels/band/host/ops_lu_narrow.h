@@ -96,8 +96,7 @@ SPIKE_INLINE PetscCount T(LUWindow)(PetscCount n, const int k, F *a, SpikeBandPi
       SPIKE_UNROLL
       for (int c = 1; c <= k; c++) w[r - 1][c - 1] = VF(fnma1)(l[r], u[c], w[r][c]);
     }
-    SPIKE_UNROLL
-    for (int r = 0; r < k; r++) { /* row and column j + k + 1 enter */
+    SpikeUnroll(r, k) { /* row and column j + k + 1 enter */
       w[r][k] = d[(k + 1) * ld - (k - r)];
       w[k][r] = d[(r + 1) * ld + (k - r)];
     }
@@ -148,8 +147,7 @@ static void T(LUTridiagonal)(PetscCount n, F *a, SpikeBandPivot *piv)
     }
     if (PetscLikely(ok)) {
       r = (double)d[3 * T(TRI) - 2] * (q[T(TRI) - 1] / q[T(TRI)]) * (double)d[3 * T(TRI) - 1];
-      SPIKE_UNROLL
-      for (int i = 0; i < T(TRI); i++) {
+      SpikeUnroll(i, T(TRI)) {
         d[3 * i] = (F)inv[i];
         d[3 * i + 1] *= (F)inv[i];
       }

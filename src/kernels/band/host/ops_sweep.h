@@ -27,16 +27,14 @@ SPIKE_INLINE void XT(GetRows)(const S *b, PetscCount ldb, int nrhs, int step, S 
 {
   (void)ldb;
   (void)nrhs;
-  SPIKE_UNROLL
-  for (int u = 0; u < XROWS; u++) t[u] = b[step * u];
+  SpikeUnroll(u, XROWS) t[u] = b[step * u];
 }
 
 SPIKE_INLINE void XT(PutRows)(S *x, PetscCount ldx, int nrhs, int step, const S t[])
 {
   (void)ldx;
   (void)nrhs;
-  SPIKE_UNROLL
-  for (int u = 0; u < XROWS; u++) x[step * u] = t[u];
+  SpikeUnroll(u, XROWS) x[step * u] = t[u];
 }
 #include "ops_sweep_narrow.h"
 #undef X
@@ -67,8 +65,7 @@ SPIKE_INLINE void XT(PutRow)(S *x, PetscCount ldx, int nrhs, VS(t) t)
 SPIKE_INLINE void XT(Reverse)(int step, VS(t) t[])
 {
   if (step > 0) return;
-  SPIKE_UNROLL
-  for (int u = 0; u < VS(W) / 2; u++) {
+  SpikeUnroll(u, VS(W) / 2) {
     const VS(t) y = t[u];
 
     t[u]             = t[VS(W) - 1 - u];
@@ -79,8 +76,7 @@ SPIKE_INLINE void XT(Reverse)(int step, VS(t) t[])
 SPIKE_INLINE void XT(GetRows)(const S *b, PetscCount ldb, int nrhs, int step, VS(t) t[])
 {
   if (step < 0) b -= VS(W) - 1;
-  SPIKE_UNROLL
-  for (int r = 0; r < VS(W); r++) t[r] = r < nrhs ? VS(load)(b + r * ldb) : VS(zero)();
+  SpikeUnroll(r, VS(W)) t[r] = r < nrhs ? VS(load)(b + r * ldb) : VS(zero)();
   VS(transpose)(t);
   XT(Reverse)(step, t);
 }
@@ -90,12 +86,10 @@ SPIKE_INLINE void XT(PutRows)(S *x, PetscCount ldx, int nrhs, int step, const VS
   VS(t) y[VS(W)];
 
   if (step < 0) x -= VS(W) - 1;
-  SPIKE_UNROLL
-  for (int r = 0; r < VS(W); r++) y[r] = t[r];
+  SpikeUnroll(r, VS(W)) y[r] = t[r];
   XT(Reverse)(step, y);
   VS(transpose)(y);
-  SPIKE_UNROLL
-  for (int r = 0; r < VS(W); r++)
+  SpikeUnroll(r, VS(W))
     if (r < nrhs) VS(store)(x + r * ldx, y[r]);
 }
   #include "ops_sweep_narrow.h"

@@ -22,23 +22,16 @@ SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const F *d, 
   VS(t) acc[8][4];
   PetscCount s = down ? SPIKE_COLS : -VS(W);
 
-  SPIKE_UNROLL
-  for (int c = 0; c < nc; c++) {
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) acc[c][r] = VS(zero)();
-  }
+  SpikeUnroll2(c, nc, r, R) acc[c][r] = VS(zero)();
   for (; down ? s + VS(W) <= PetscMin(reach, limit) : s >= PetscMax(reach + nc - 1, limit);
        s += down ? VS(W) : -VS(W)) {
     VS(t) y[4];
 
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) y[r] = VS(load)(x + r * ldx + s);
-    SPIKE_UNROLL
-    for (int c = 0; c < nc; c++) {
+    SpikeUnroll(r, R) y[r] = VS(load)(x + r * ldx + s);
+    SpikeUnroll(c, nc) {
       const VS(t) l = T(LoadS)(d + c * cs + s);
 
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) acc[c][r] = VS(fnma)(l, y[r], acc[c][r]);
+      SpikeUnroll(r, R) acc[c][r] = VS(fnma)(l, y[r], acc[c][r]);
     }
   }
   for (; down ? s < PetscMin(reach + nc - 1, limit) : s + VS(W) > PetscMax(reach, limit); s += down ? VS(W) : -VS(W)) {
@@ -46,22 +39,15 @@ SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const F *d, 
               re = (int)(down ? PetscMin(reach - s, VS(W)) : PetscMax(reach - s, -SPIKE_COLS));
     VS(t) y[4];
 
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) y[r] = VS(loadm)(x + r * ldx + s, down ? VS(maskto)(in) : VS(maskfrom)(in));
-    SPIKE_UNROLL
-    for (int c = 0; c < nc; c++) {
+    SpikeUnroll(r, R) y[r] = VS(loadm)(x + r * ldx + s, down ? VS(maskto)(in) : VS(maskfrom)(in));
+    SpikeUnroll(c, nc) {
       const VS(m) m = down ? VS(maskto)(PetscMin(re + c, in)) : VS(maskfrom)(PetscMax(re + c, in));
       const VS(t) l = T(LoadS)(d + c * cs + s);
 
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) acc[c][r] = VS(fnmam)(m, l, y[r], acc[c][r]);
+      SpikeUnroll(r, R) acc[c][r] = VS(fnmam)(m, l, y[r], acc[c][r]);
     }
   }
-  SPIKE_UNROLL
-  for (int c = 0; c < nc; c++) {
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) far[c * R + r] = VS(sum)(acc[c][r]);
-  }
+  SpikeUnroll2(c, nc, r, R) far[c * R + r] = VS(sum)(acc[c][r]);
 }
 
 /*
@@ -119,8 +105,7 @@ SPIKE_INLINE void T(DotUpperT)(const int R, const SpikeBandFactors *f, const S *
       const F *d   = col[c] - c;
       const S  inv = (S)d[c];
 
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) {
+      SpikeUnroll(r, R) {
         S *y = x + r * ldx + j, t = b[r * ldb + j + c] + far[c * R + r];
 
         for (int e = 0; e < c - 1; e++) t = VS(fnma1)((S)d[e], y[e], t);
@@ -150,8 +135,7 @@ SPIKE_INLINE void T(DotLowerT)(const int R, const SpikeBandFactors *f, PetscCoun
     for (int c = (int)(hi - j) - 1; c >= first; c--) {
       const F *d = col[c] - c;
 
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) {
+      SpikeUnroll(r, R) {
         S *y = x + r * ldx + j, t = y[c] + far[c * R + r];
 
         for (int e = nc - 1; e > c; e--) t = VS(fnma1)((S)d[e], y[e], t);

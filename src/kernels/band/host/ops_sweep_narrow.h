@@ -53,8 +53,7 @@ SPIKE_INLINE void XT(Rows)(const int k, PetscBool diag, int step, PetscCount n, 
 
     if (count >= XROWS && m0 >= k) {
       XT(GetRows)(b + i, ldb, nrhs, step, t);
-      SPIKE_UNROLL
-      for (int u = 0; u < XROWS; u++) {
+      SpikeUnroll(u, XROWS) {
         const F *d = a + (i + step * u) * ld;
 
         t[u] = XT(Row)(k, k, d, s, diag ? (S)d[0] : 1, t[u], w);

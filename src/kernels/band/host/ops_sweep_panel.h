@@ -85,44 +85,32 @@ SPIKE_INLINE void T(Tile)(const int nc, const int R, const int mv, const int dow
 {
   VS(t) acc[4][8];
 
-  SPIKE_UNROLL
-  for (int r = 0; r < R; r++) {
-    SPIKE_UNROLL
-    for (int v = 0; v < mv; v++)
-      acc[v][r] = full || inside ? VS(load)(x + r * ldx + v * VS(W)) : VS(loadm)(x + r * ldx, xmask);
-  }
+  SpikeUnroll2(r, R, v, mv)
+    acc[v][r] = full || inside ? VS(load)(x + r * ldx + v * VS(W)) : VS(loadm)(x + r * ldx, xmask);
   for (int q = 0; q < nc; q++) {
     const int c = down ? q : nc - 1 - q;
     VS(t) l[4];
 
-    SPIKE_UNROLL
-    for (int v = 0; v < mv; v++) {
+    SpikeUnroll(v, mv) {
       l[v] = T(LoadS)(d + c * cs + v * VS(W));
       if (v * VS(W) * (int)sizeof(F) % 64 == 0)
         __builtin_prefetch(down ? ahead + (q * mv + v) * VS(W) : ahead - (q * mv + v) * VS(W));
     }
     if (full) {
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) {
+      SpikeUnroll(r, R) {
         const VS(t) hr = VS(set1)(h[c * R + r]);
 
-        SPIKE_UNROLL
-        for (int v = 0; v < mv; v++) acc[v][r] = VS(fnma)(l[v], hr, acc[v][r]);
+        SpikeUnroll(v, mv) acc[v][r] = VS(fnma)(l[v], hr, acc[v][r]);
       }
     } else {
       const VS(m) m = down ? VS(maskto)(bound + c) : VS(maskfrom)(bound + c);
 
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) acc[0][r] = VS(fnmam)(m, l[0], VS(set1)(h[c * R + r]), acc[0][r]);
+      SpikeUnroll(r, R) acc[0][r] = VS(fnmam)(m, l[0], VS(set1)(h[c * R + r]), acc[0][r]);
     }
   }
-  SPIKE_UNROLL
-  for (int r = 0; r < R; r++) {
-    SPIKE_UNROLL
-    for (int v = 0; v < mv; v++) {
-      if (full || inside) VS(store)(x + r * ldx + v * VS(W), acc[v][r]);
-      else VS(storem)(x + r * ldx, acc[0][r], xmask);
-    }
+  SpikeUnroll2(r, R, v, mv) {
+    if (full || inside) VS(store)(x + r * ldx + v * VS(W), acc[v][r]);
+    else VS(storem)(x + r * ldx, acc[0][r], xmask);
   }
 }
 
@@ -130,31 +118,19 @@ SPIKE_INLINE void T(Tile)(const int nc, const int R, const int mv, const int dow
 SPIKE_INLINE void T(Head)(const int nc, const int R, const int down, PetscCount cs, const F *d, S *x, PetscCount ldx,
                           S *h)
 {
-  SPIKE_UNROLL
-  for (int c = 0; c < nc; c++) {
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) h[c * R + r] = x[r * ldx + c];
-  }
-  SPIKE_UNROLL
-  for (int q = 0; q < nc; q++) {
+  SpikeUnroll2(c, nc, r, R) h[c * R + r] = x[r * ldx + c];
+  SpikeUnroll(q, nc) {
     const int c = down ? q : nc - 1 - q;
 
     if (!down) {
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) h[c * R + r] = VS(mul1)(h[c * R + r], (S)d[c * cs + c]);
+      SpikeUnroll(r, R) h[c * R + r] = VS(mul1)(h[c * R + r], (S)d[c * cs + c]);
     }
-    SPIKE_UNROLL
-    for (int e = 0; e < nc; e++) {
+    SpikeUnroll(e, nc) {
       if (down ? e <= c : e >= c) continue;
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) h[e * R + r] = VS(fnma1)((S)d[c * cs + e], h[c * R + r], h[e * R + r]);
+      SpikeUnroll(r, R) h[e * R + r] = VS(fnma1)((S)d[c * cs + e], h[c * R + r], h[e * R + r]);
     }
   }
-  SPIKE_UNROLL
-  for (int c = 0; c < nc; c++) {
-    SPIKE_UNROLL
-    for (int r = 0; r < R; r++) x[r * ldx + c] = h[c * R + r];
-  }
+  SpikeUnroll2(c, nc, r, R) x[r * ldx + c] = h[c * R + r];
 }
 
 /* the same with the right-hand sides in lanes: SPIKE_COLS and R are multiples of W */
@@ -166,26 +142,21 @@ SPIKE_INLINE void T(HeadLanes)(const int R, const int down, PetscCount cs, const
   for (int r = 0; r < R; r += VS(W)) {
     SPIKE_UNROLL
     for (int c = 0; c < SPIKE_COLS; c += VS(W)) {
-      SPIKE_UNROLL
-      for (int i = 0; i < VS(W); i++) v[c + i] = VS(load)(x + (r + i) * ldx + c);
+      SpikeUnroll(i, VS(W)) v[c + i] = VS(load)(x + (r + i) * ldx + c);
       VS(transpose)(v + c);
     }
-    SPIKE_UNROLL
-    for (int q = 0; q < SPIKE_COLS; q++) {
+    SpikeUnroll(q, SPIKE_COLS) {
       const int c = down ? q : SPIKE_COLS - 1 - q;
 
       if (!down) v[c] = VS(mul)(v[c], VS(set1)((S)d[c * cs + c]));
-      SPIKE_UNROLL
-      for (int e = 0; e < SPIKE_COLS; e++)
+      SpikeUnroll(e, SPIKE_COLS)
         if (down ? e > c : e < c) v[e] = VS(fnma)(VS(set1)((S)d[c * cs + e]), v[c], v[e]);
     }
-    SPIKE_UNROLL
-    for (int c = 0; c < SPIKE_COLS; c++) VS(store)(h + c * R + r, v[c]);
+    SpikeUnroll(c, SPIKE_COLS) VS(store)(h + c * R + r, v[c]);
     SPIKE_UNROLL
     for (int c = 0; c < SPIKE_COLS; c += VS(W)) {
       VS(transpose)(v + c);
-      SPIKE_UNROLL
-      for (int i = 0; i < VS(W); i++) VS(store)(x + (r + i) * ldx + c, v[c + i]);
+      SpikeUnroll(i, VS(W)) VS(store)(x + (r + i) * ldx + c, v[c + i]);
     }
   }
 }
@@ -252,14 +223,11 @@ SPIKE_INLINE void T(BlockLower)(const int R, const SpikeBandFactors *f, const S 
     const PetscCount cs = run.cs, nc = run.hi - j >= SPIKE_COLS ? SPIKE_COLS : 1;
 
     for (; copied + SPIKE_COLS <= need; copied += SPIKE_COLS) {
-      SPIKE_UNROLL
-      for (int r = 0; r < R; r++) {
+      SpikeUnroll(r, R) {
         S t[SPIKE_COLS];
 
-        SPIKE_UNROLL
-        for (int i = 0; i < SPIKE_COLS; i++) t[i] = b[r * ldb + copied + i];
-        SPIKE_UNROLL
-        for (int i = 0; i < SPIKE_COLS; i++) x[r * ldx + copied + i] = t[i];
+        SpikeUnroll(i, SPIKE_COLS) t[i] = b[r * ldb + copied + i];
+        SpikeUnroll(i, SPIKE_COLS) x[r * ldx + copied + i] = t[i];
       }
     }
     for (; copied < need; copied++)

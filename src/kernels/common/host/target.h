@@ -14,6 +14,15 @@
 #define SPIKE_INLINE           static inline __attribute__((always_inline, unused))
 #define SPIKE_UNROLL           _Pragma("GCC unroll 16")
 
+/* Loops that the compiler unrolls, nested ones with the first counter outermost */
+#define SpikeUnroll(i, n) SPIKE_UNROLL for (int i = 0; i < (n); i++)
+#define SpikeUnroll2(i, n, j, m) \
+  SpikeUnroll(i, n) \
+    SpikeUnroll(j, m)
+#define SpikeUnroll3(i, n, j, m, k, l) \
+  SpikeUnroll2(i, n, j, m) \
+    SpikeUnroll(k, l)
+
 /* bytes of a vector register */
 #if defined(__AVX512F__)
   #define SPIKE_VBYTES 64

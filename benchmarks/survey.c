@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* survey.c: real and generated matrices: how many are solved, how many end with a reason, an error or a wrong answer */
+static char help[] = "Krylov methods with PCSPIKE and PCBLOCKILU, all with their defaults, on many matrices.\n\
+  -dir FOLDER        Matrix Market files, all that it has (default $SPIKE_MATRICES); without, generated ones alone\n\
+  -ksps a,b,...      methods (bcgsfused,idrfused,bcgs); PETSc's are preconditioned from the right\n\
+  -pcs a,b,...       preconditioners (spike,blockilu)\n\
+  -rtol t -max_it k  (1e-8, 10000)\n\
+  -generated 0|1     hard matrices of our own: singular, zeros on the diagonal, scaled (1)\n\
+  -rows n            of these (200)\n\n";
+
+#include <petscspike.h>
+#include <dirent.h>
+#include "../tutorials/mmio.h"
+
+#define MAXTYPES 8
+#define MAXFILES 1024
+
+/* What became of a solve. Wrong: the method says that it converged, the true residual is above 100 rtol */
+typedef enum {
+  SOLVED,
+  DIVERGED,
+  ERROR,
+  WRONG,
+  NOUTCOMES
+} Outcome;
+
+typedef struct {
+  PetscInt  nksps, npcs, maxit, rows;
+  char     *ksps[MAXTYPES], *pcs[MAXTYPES];
+  PetscReal rtol;
+  PetscInt  count[2][MAXTYPES][MAXTYPES][NOUTCOMES]; /* of real matrices, of generated ones */
+} Survey;
+
+/* The 2-norm, where the squares would overflow too */
+static PetscErrorCode Norm(Vec x, PetscReal *norm)
+{
+  PetscReal max;
+  Vec       y;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecNorm(x, NORM_INFINITY, &max));
+  *norm = max;
+  if (!(max > 0.0) || PetscIsInfOrNanReal(max)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecCopy(x, y));
+  PetscCall(VecScale(y, 1.0 / max));
+  PetscCall(VecNorm(y, NORM_2, norm));
+  *norm *= max;
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(const Survey *s, const char ksptype[], const char pctype[], Mat A, Vec b, Vec x, KSP *ksp)
+{
+  PC        pc;
+  PetscBool ours;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_SELF, ksp));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, ksptype));
+  PetscCall(KSPSetTolerances(*ksp, s->rtol, 0.0, PETSC_CURRENT, s->maxit));
+  PetscCall(PetscStrendswith(ksptype, "fused", &ours));
+  if (!ours) PetscCall(KSPSetPCSide(*ksp, PC_RIGHT));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, pctype));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscCall(KSPSolve(*ksp, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All methods on one matrix, in one line */
+static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat A, Vec b)
+{
+  PetscInt  N;
+  PetscReal bnorm;
+  Vec       x, r;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(Norm(b, &bnorm));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s %6" PetscInt_FMT, name, N));
+  for (PetscInt p = 0; p < s->npcs; p++) {
+    for (PetscInt k = 0; k < s->nksps; k++) {
+      Outcome            outcome;
+      PetscErrorCode     ierr;
+      KSP                ksp    = NULL;
+      KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+      PetscInt           its    = 0;
+      PetscReal          rnorm;
+      char               text[64];
+
+      PetscCall(VecSet(x, 0.0));
+      PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+      ierr = Solve(s, s->ksps[k], s->pcs[p], A, b, x, &ksp);
+      PetscCall(PetscPopErrorHandler());
+      if (!ierr) {
+        PetscCall(KSPGetConvergedReason(ksp, &reason));
+        PetscCall(KSPGetIterationNumber(ksp, &its));
+        PetscCall(MatMult(A, x, r));
+        PetscCall(VecAYPX(r, -1.0, b));
+        PetscCall(Norm(r, &rnorm));
+        outcome = reason <= 0 ? DIVERGED : rnorm <= 100 * s->rtol * bnorm ? SOLVED : WRONG; /* NaN is wrong */
+      } else outcome = ERROR;
+      s->count[generated][p][k][outcome]++;
+      if (outcome == ERROR) PetscCall(PetscSNPrintf(text, sizeof(text), "ERROR %d", (int)ierr));
+      else if (outcome == WRONG)
+        PetscCall(PetscSNPrintf(text, sizeof(text), "WRONG %.1e", (double)(bnorm > 0.0 ? rnorm / bnorm : rnorm)));
+      else if (outcome == SOLVED) PetscCall(PetscSNPrintf(text, sizeof(text), "%" PetscInt_FMT, its));
+      else PetscCall(PetscStrncpy(text, KSPConvergedReasons[reason] + strlen("DIVERGED_"), sizeof(text)));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18s", text));
+      PetscCall(KSPDestroy(&ksp));
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* b = A x, x random */
+static PetscErrorCode Rhs(Mat A, PetscRandom random, Vec *b)
+{
+  Vec x;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, b));
+  PetscCall(VecSetRandom(x, random));
+  PetscCall(MatMult(A, x, *b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int Compare(const void *a, const void *b)
+{
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Every square matrix of the folder; files that are none (right-hand sides, complex ones in a real build) are named */
+static PetscErrorCode Files(Survey *s, const char dir[], PetscRandom random)
+{
+  DIR           *folder = opendir(dir);
+  struct dirent *entry;
+  char          *names[MAXFILES], file[2 * PETSC_MAX_PATH_LEN], *dot;
+  PetscInt       n = 0;
+
+  PetscFunctionBeginUser;
+  PetscCheck(folder, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot open folder %s", dir);
+  while (n < MAXFILES && (entry = readdir(folder))) {
+    PetscBool mtx;
+
+    PetscCall(PetscStrendswith(entry->d_name, ".mtx", &mtx));
+    if (mtx) PetscCall(PetscStrallocpy(entry->d_name, &names[n++]));
+  }
+  (void)closedir(folder);
+  qsort(names, (size_t)n, sizeof(names[0]), Compare);
+  for (PetscInt k = 0; k < n; k++) {
+    PetscErrorCode ierr;
+    PetscInt       rows, columns;
+    Mat            A = NULL;
+    Vec            b;
+
+    PetscCall(PetscSNPrintf(file, sizeof(file), "%s/%s", dir, names[k]));
+    PetscCall(PetscStrrchr(names[k], '.', &dot));
+    dot[-1] = 0;
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MatLoadFile(PETSC_COMM_SELF, file, &A);
+    PetscCall(PetscPopErrorHandler());
+    if (!ierr) PetscCall(MatGetSize(A, &rows, &columns));
+    if (ierr || rows != columns) {
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s no square matrix of numbers of this build\n", names[k]));
+    } else {
+      PetscCall(Rhs(A, random, &b));
+      PetscCall(Try(s, names[k], PETSC_FALSE, A, b));
+      PetscCall(VecDestroy(&b));
+    }
+    PetscCall(MatDestroy(&A));
+    PetscCall(PetscFree(names[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef enum {
+  NEUMANN,      /* tridiagonal, rows sum to zero */
+  ZERODIAGONAL, /* tridiagonal with zeros on the diagonal, regular for an even number of rows */
+  SHIFT,        /* a_ij = 1 for j = i + 1, and in a corner: no entry on the diagonal */
+  SADDLE,       /* [A B; B^T 0], no entry on the diagonal of the last quarter */
+  ZEROROW,      /* dominant, but for a row of zeros */
+  ZEROMATRIX,   /* with stored zeros */
+  DIAGONAL,     /* with a zero */
+  EQUALROWS,    /* a random band, two rows of it equal */
+  RANDOM,       /* a random band without dominance */
+  ROWSCALED,    /* dominant, rows times 10^-150 to 10^150 */
+  COLUMNSCALED, /* columns */
+  NKINDS
+} Kind;
+static const char *const kinds[] = {"neumann",  "zero diagonal", "shift",        "saddle point",
+                                    "zero row", "zero matrix",   "diagonal",     "equal rows",
+                                    "random",   "row scaled",    "column scaled"};
+
+static PetscErrorCode Entry(Mat A, PetscInt i, PetscInt j, PetscReal v)
+{
+  PetscInt N;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &N, NULL));
+  if (j >= 0 && j < N) PetscCall(MatSetValue(A, i, j, v, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Generate(Kind kind, PetscInt n, PetscReal scale, PetscRandom random, Mat *A)
+{
+  const PetscReal range = PetscDefined(USE_REAL_SINGLE) ? 15 : 150;
+  const PetscInt  m     = n - n / 4;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n, n, 8, NULL, A));
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt j = PetscMax(i - 3, 0); j <= PetscMin(i + 3, n - 1); j++) {
+      PetscReal v;
+
+      PetscCall(PetscRandomGetValueReal(random, &v));
+      if (i == j && kind != RANDOM && kind != EQUALROWS) v = 8;
+      if (kind == DIAGONAL && j != i) continue;
+      if ((kind == ZEROROW || kind == DIAGONAL) && i == n / 3) v = 0;
+      if (kind == ZEROMATRIX) v = 0;
+      if (kind == ROWSCALED) v *= PetscPowReal(10, range * (2.0 * i / n - 1));
+      if (kind == COLUMNSCALED) v *= PetscPowReal(10, range * (2.0 * j / n - 1));
+      if (kind >= ZEROROW) PetscCall(Entry(*A, i, j, v * scale));
+    }
+    switch (kind) {
+    case NEUMANN:
+      PetscCall(Entry(*A, i, i, (i == 0 || i == n - 1 ? 1 : 2) * scale));
+      PetscCall(Entry(*A, i, i - 1, -scale));
+      PetscCall(Entry(*A, i, i + 1, -scale));
+      break;
+    case ZERODIAGONAL:
+      PetscCall(Entry(*A, i, i, 0));
+      PetscCall(Entry(*A, i, i - 1, scale));
+      PetscCall(Entry(*A, i, i + 1, -2 * scale));
+      break;
+    case SHIFT:
+      PetscCall(Entry(*A, i, (i + 1) % n, scale));
+      break;
+    case SADDLE:
+      for (PetscInt d = -1; d <= 1 && i < m; d++)
+        if (i + d < m) PetscCall(Entry(*A, i, i + d, (d ? -1 : 2.5) * scale));
+      if (i >= m) {
+        for (PetscInt d = 0; d < 2; d++) {
+          PetscCall(Entry(*A, i, 3 * (i - m) + d, (d ? -1 : 1) * scale));
+          PetscCall(Entry(*A, 3 * (i - m) + d, i, (d ? -1 : 1) * scale));
+        }
+      }
+      break;
+    default:
+      break;
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  if (kind == EQUALROWS) { /* row 41 becomes that of 40, within the band */
+    for (PetscInt j = 37; j <= 44 && n > 45; j++) {
+      const PetscInt row = 40;
+      PetscScalar    v   = 0.0;
+
+      if (j < 44) PetscCall(MatGetValues(*A, 1, &row, 1, &j, &v));
+      if (j > 37 || PetscAbsScalar(v) > 0.0) {
+        PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+        PetscCall(MatSetValue(*A, 41, j, v, INSERT_VALUES));
+      }
+      PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each kind in five scales, with a right-hand side that is in its range and with one that need not be */
+static PetscErrorCode Generated(Survey *s, PetscRandom random)
+{
+  const PetscReal large       = PetscDefined(USE_REAL_SINGLE) ? 30 : 300,
+                  exponents[] = {0, -large, -large / 2, large / 2, large};
+
+  PetscFunctionBeginUser;
+  for (int kind = 0; kind < NKINDS; kind++) {
+    for (size_t e = 0; e < PETSC_STATIC_ARRAY_LENGTH(exponents); e++) {
+      const PetscReal scale = PetscPowReal(10, exponents[e]);
+      Mat             A;
+      Vec             b;
+      char            name[64];
+
+      if (kind >= ROWSCALED && e) break;
+      PetscCall(Generate((Kind)kind, s->rows, scale, random, &A));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "%s 1e%d", kinds[kind], (int)exponents[e]));
+      PetscCall(Rhs(A, random, &b));
+      PetscCall(Try(s, name, PETSC_TRUE, A, b));
+      PetscCall(VecSetRandom(b, random));
+      PetscCall(VecScale(b, scale));
+      PetscCall(PetscStrlcat(name, ", any b", sizeof(name)));
+      PetscCall(Try(s, name, PETSC_TRUE, A, b));
+      PetscCall(VecDestroy(&b));
+      PetscCall(MatDestroy(&A));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Total(const Survey *s, PetscBool generated)
+{
+  static const char *const outcomes[] = {"solved", "diverged", "errors", "wrong"};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", generated ? "generated matrices" : "real matrices"));
+  for (int o = 0; o < NOUTCOMES; o++) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-39s", outcomes[o]));
+    for (PetscInt p = 0; p < s->npcs; p++)
+      for (PetscInt k = 0; k < s->nksps; k++)
+        PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18" PetscInt_FMT, s->count[generated][p][k][o]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Types(const char option[], const char *const builtin[], PetscInt nbuiltin, char *types[],
+                            PetscInt *n)
+{
+  PetscBool set;
+
+  PetscFunctionBeginUser;
+  *n = MAXTYPES;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, option, types, n, &set));
+  if (set) PetscFunctionReturn(PETSC_SUCCESS);
+  *n = nbuiltin;
+  for (PetscInt k = 0; k < nbuiltin; k++) PetscCall(PetscStrallocpy(builtin[k], &types[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const char *const ksps[] = {KSPBCGSFUSED, KSPIDRFUSED, KSPBCGS}, *const pcs[] = {PCSPIKE, PCBLOCKILU};
+  char        dir[PETSC_MAX_PATH_LEN] = "", column[64];
+  Survey      s;
+  PetscBool   exists, generated = PETSC_TRUE;
+  PetscRandom random;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(PetscMemzero(&s, sizeof(s)));
+  s.rtol  = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8;
+  s.maxit = 10000;
+  s.rows  = 200;
+  PetscCall(PetscOptionsGetenv(PETSC_COMM_WORLD, "SPIKE_MATRICES", dir, sizeof(dir), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dir", dir, sizeof(dir), NULL));
+  PetscCall(PetscTestDirectory(dir, 'r', &exists));
+  PetscCall(Types("-ksps", ksps, PETSC_STATIC_ARRAY_LENGTH(ksps), s.ksps, &s.nksps));
+  PetscCall(Types("-pcs", pcs, PETSC_STATIC_ARRAY_LENGTH(pcs), s.pcs, &s.npcs));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &s.rtol, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &s.maxit, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-rows", &s.rows, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-generated", &generated, NULL));
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "Iterations to rtol %g, at most %" PetscInt_FMT ", or what a solve ended with; b = A x, x "
+                        "random, or any b\n%-32s %6s",
+                        (double)s.rtol, s.maxit, "matrix", "rows"));
+  for (PetscInt p = 0; p < s.npcs; p++)
+    for (PetscInt k = 0; k < s.nksps; k++) {
+      PetscCall(PetscSNPrintf(column, sizeof(column), "%s %s", s.ksps[k], s.pcs[p]));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18s", column));
+    }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  if (exists) PetscCall(Files(&s, dir, random));
+  else PetscCall(PetscPrintf(PETSC_COMM_SELF, "No folder of matrices \"%s\": set SPIKE_MATRICES or -dir\n", dir));
+  if (generated) PetscCall(Generated(&s, random));
+  if (exists) PetscCall(Total(&s, PETSC_FALSE));
+  if (generated) PetscCall(Total(&s, PETSC_TRUE));
+  for (PetscInt k = 0; k < s.nksps; k++) PetscCall(PetscFree(s.ksps[k]));
+  for (PetscInt k = 0; k < s.npcs; k++) PetscCall(PetscFree(s.pcs[k]));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(PetscFinalize());
+  return 0;
+}
