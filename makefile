@@ -257,7 +257,7 @@ LIMITS := $(if $(CUDA),$(BUILD)/device/liblimits.so)
 $(BUILD)/device/liblimits.so: tests/device/limits.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "     CC $<")
-	$(Q)$(PCC) $(PCC_FLAGS) $(CCPPFLAGS) -shared -o $@ $< -ldl
+	$(Q)$(PCC) $(PCC_FLAGS) $(CCPPFLAGS) -fvisibility=default -shared -o $@ $< -ldl
 
 # ---- Tests -----------------------------------------------------------------------------------------------------------
 # tools/gentests makes a script of each TEST block in tests and tutorials, with PETSc's generator

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# device.sh: tests on a GPU that seems to have less than it has (tests/device/limits.c), on streams that do not wait for
-# the default one, and without memory. Prints TAP lines.
+# device.sh: tests on a GPU that seems to have less than it has (tests/device/limits.c). Prints TAP lines.
 #
 # tools/gpucheck runs it through tools/check; SPIKE_BUILD is the folder of the build. SPIKE_DEVICE_LIMITS: the bytes of
 # shared memory for a thread block to try, by default those of compute capabilities 8.0 and 8.6; "all" as SPIKE_DEVICE
@@ -54,12 +53,6 @@ done
 for k in spike_operator spike_tridiagonal; do
   passes "$k, 20 multiprocessors" env LD_PRELOAD="$limits" SPIKE_DEVICE_MULTIPROCESSORS=20 "$bin/$k" -mat_type aijcusparse
 done
-for k in spike_operator spike_change spike_tridiagonal spike_matapply; do
-  passes "$k, a stream of its own" "$bin/$k" -mat_type aijcusparse -root_device_context_stream_type nonblocking
-done
-passes "dia, a stream of its own" "$bin/dia" -dia_type diacuda -root_device_context_stream_type nonblocking
-passes "memory" env LD_PRELOAD="$limits" "$bin/memory" -malloc_dump no -mat_type aijcusparse -dia_type diacuda \
-  -device
 wait
 cat "$work"/output.*.tap
 ! grep -q '^not ok' "$work"/output.*.tap

@@ -424,15 +424,17 @@ static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPol
 template <typename F, int NB, bool WHOLE>
 static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPolicy &policy)
 {
-  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
-  const size_t       bytes  = SPIKE_FACTOR_WARPS * sizeof(SpikeWarpShared<F, NB>);
-  const unsigned int blocks = (unsigned int)((s->np + SPIKE_FACTOR_WARPS - 1) / SPIKE_FACTOR_WARPS);
+  SpikeCUDA     *h      = (SpikeCUDA *)s->data;
+  const size_t   each   = sizeof(SpikeWarpShared<F, NB>);
+  const int      warps  = (int)PetscMax(1, PetscMin(SPIKE_FACTOR_WARPS, (size_t)h->gpu->shared / each));
+  const size_t   bytes  = warps * each;
+  const PetscInt blocks = (s->np + warps - 1) / warps;
 
   PetscFunctionBegin;
-  PetscCall(SpikeKernelFit((const void *)SpikeFactorWarp<F, NB, WHOLE>, 32 * SPIKE_FACTOR_WARPS, bytes));
+  PetscCall(SpikeKernelFit((const void *)SpikeFactorWarp<F, NB, WHOLE>, 32 * warps, bytes));
   SpikeFactorWarp<F, NB, WHOLE>
-    <<<blocks, 32 * SPIKE_FACTOR_WARPS, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy,
-                                                                          &h->report->factor, h->badvalue);
+    <<<(unsigned int)blocks, 32 * warps, bytes, (cudaStream_t)s->stream>>>(h->t, (F *)s->band, policy,
+                                                                           &h->report->factor, h->badvalue);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -453,13 +455,15 @@ static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPol
 }
 #endif
 
+#define SPIKE_FACTOR_STATIC 2816 /* bytes of shared memory that the kernels have by themselves, at most */
+
 /* T > 16 */
 template <typename F>
 static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPolicy &policy)
 {
   SpikeCUDA   *h = (SpikeCUDA *)s->data;
   const int    T = h->t.T, QL = h->t.QL, QU = h->t.QU, window = (QL + 1) * (QU + 1);
-  const size_t room = (size_t)h->gpu->shared - 1024;
+  const size_t room = (size_t)h->gpu->shared - SPIKE_FACTOR_STATIC;
 
   PetscFunctionBegin;
 #if defined(PETSC_USE_COMPLEX)

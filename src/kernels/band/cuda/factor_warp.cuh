@@ -15,7 +15,7 @@
   stored, two of the three tiles in shared memory are free, and the copies of the next row set out. Results are stored
   from fragments: pieces of 8 rows. WHOLE: T = 8 NB. Reads and writes the band once: 2 (2 T + 1) n numbers.
 */
-#define SPIKE_FACTOR_WARPS 4 /* of a block, each on its own */
+#define SPIKE_FACTOR_WARPS 4 /* of a thread block, at most, each on its own */
 
 template <typename F, int NB>
 struct alignas(16) SpikeWarpShared {
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(32 * SPIKE_FACTOR_WARPS, 2)
   typedef SpikeWarpShared<F, NB> Shared;
   extern __shared__ __align__(16) char shared[];
   Shared                              &sh = ((Shared *)shared)[threadIdx.x / 32];
-  const PetscInt                       p  = (PetscInt)blockIdx.x * SPIKE_FACTOR_WARPS + threadIdx.x / 32;
+  const PetscInt                       p  = (PetscInt)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
   const int                            T = WHOLE ? 8 * NB : t.T, lane = threadIdx.x % 32;
   const bool                           low = t.QL > 0, up = t.QU > 0;
   const SpikeLane<F>                   at;

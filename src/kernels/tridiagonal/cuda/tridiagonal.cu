@@ -175,6 +175,7 @@ static PetscErrorCode SpikeTriTiles_Private(SpikeTridiagonal *t, SpikeTriCUDA *h
     PetscCall(SpikeMalloc_CUDA(3 * (PetscCount)h->npieces, &h->piece));
     PetscCallCUDA(cudaMemcpy(h->piece, piece, 3 * h->npieces * sizeof(*piece), cudaMemcpyHostToDevice));
   }
+  PetscCallCUDA(cudaDeviceSynchronize()); /* a stream that does not wait for the default one would not see the copies */
   PetscCall(PetscFree(piece));
   PetscCall(PetscMalloc2(s, &h->hostseprow, k + 1, &h->hostfirst));
   PetscCall(PetscArraycpy(h->hostseprow, seprow, s));
