@@ -223,5 +223,6 @@ int main(int argc, char **argv)
    test:
       suffix: 1
       args: -malloc_dump no
+      filter: grep -v -E "PetscFunctionList|function name:"
 
 TEST*/

@@ -5,13 +5,14 @@
 PetscErrorCode SpikeBlockMulticolor(PetscInt nb, PetscInt ntasks, const PetscInt start[], const PetscInt bi[],
                                     const PetscInt bj[], PetscInt newrow[], PetscInt *ncolors)
 {
-  PetscInt      *ti, *tj, *color, *taken, *first;
+  PetscInt      *ti, *tj, *color = NULL, *taken = NULL, *first = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   ierr = SpikeBlockTransposePattern(nb, nb, bi, bj, &ti, &tj, NULL);
   if (!ierr) ierr = PetscMalloc3(nb, &color, nb + 1, &taken, nb + 2, &first);
-  if (ierr) {
+  if (ierr) { /* with debugging PetscMalloc3() makes three allocations, some of which may be there */
+    PetscCall(PetscFree3(color, taken, first));
     PetscCall(PetscFree(ti));
     PetscCall(PetscFree(tj));
   }
