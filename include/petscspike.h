@@ -32,7 +32,9 @@
 
   Values:
 + `PC_SPIKE_BLOCK`     - no coupling: banded block Jacobi
-- `PC_SPIKE_TRUNCATED` - truncated SPIKE: one small system per interface from the tips of its two spikes
+. `PC_SPIKE_TRUNCATED` - truncated SPIKE: one small system per interface from the tips of its two spikes
+. `PC_SPIKE_FULL`      - full SPIKE: the reduced system of all interfaces together, so that nothing is neglected
+- `PC_SPIKE_AUTO`      - truncated where the spikes fall off inside the partitions, else full; each setup decides anew
 
   Level: intermediate
 
@@ -40,7 +42,9 @@
 E*/
 typedef enum {
   PC_SPIKE_BLOCK,
-  PC_SPIKE_TRUNCATED
+  PC_SPIKE_TRUNCATED,
+  PC_SPIKE_FULL,
+  PC_SPIKE_AUTO
 } PCSpikeType;
 PETSC_EXTERN const char *const PCSpikeTypes[];
 
@@ -118,7 +122,9 @@ typedef struct {
     interfaces
   */
   PetscReal decay;
-  PetscInt  boosted; /* pivots that were boosted                                                               */
+  /* the coupling of the last setup: `PC_SPIKE_AUTO` has become one of the others, truncated without interfaces */
+  PCSpikeType type;
+  PetscInt    boosted; /* pivots that were boosted                                                             */
   /* the same in the corners from which the left spikes are made: they make a tip less exact, no more */
   PetscInt  cornerboosted;
   PetscInt  rebuilds; /* setups from scratch so far, and setups that kept pattern and memory                    */

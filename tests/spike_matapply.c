@@ -113,8 +113,8 @@ static PetscErrorCode TestWidths(void)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  for (PetscInt variant = 0; variant < 6; variant++) {
-    SpikeTestBand band = {101, variant == 3 ? 0 : 4, variant == 4 ? 0 : 6, 1.2, SPIKE_TEST_RANDOM, 3};
+  for (PetscInt variant = 0; variant < 8; variant++) {
+    SpikeTestBand band = {101, variant == 3 ? 0 : 4, variant == 4 ? 0 : 6, variant > 5 ? 0.7 : 1.2, SPIKE_TEST_RANDOM, 3};
     Mat           A;
     PC            pc;
     char          where[64];
@@ -126,6 +126,7 @@ static PetscErrorCode TestWidths(void)
     PetscCall(PCSetType(pc, PCSPIKE));
     PetscCall(PCSpikeSetLocalPartitions(pc, 1 + variant % 3));
     if (variant == 1) PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
+    if (variant > 5) PetscCall(PCSpikeSetType(pc, PC_SPIKE_FULL));
     if (variant == 2) PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_SINGLE));
     if (variant == 5 && size == 1) PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGRCM));
     for (PetscInt w = 0; w < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(widths); w++) {

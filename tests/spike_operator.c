@@ -23,6 +23,8 @@ static PetscErrorCode TestSizes(void)
         c.local = PetscMax(parts[p], 1);
         if (p && (c.local > most || (p == 3 && most <= 3))) continue;
         PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, n, NULL));
+        c.type = PC_SPIKE_FULL;
+        if (p) PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, n, NULL));
         c.type = PC_SPIKE_BLOCK;
         if (p == 3) c.local = n; /* each row a partition */
         if (p) PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, n, NULL));
@@ -46,6 +48,8 @@ static PetscErrorCode TestWide(void)
                         slow ? SPIKE_TEST_SLOW : SPIKE_TEST_RANDOM);
       c.local = bands[b][2];
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 257, NULL));
+      c.type = PC_SPIKE_FULL;
+      if (c.local > 1) PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 257, NULL));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -131,6 +135,8 @@ static PetscErrorCode TestPrecision(void)
       c.precision = (PetscSpikePrecision)precision;
       c.tol       = most[precision];
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 65, lower));
+      c.type = PC_SPIKE_FULL;
+      PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 65, NULL));
       c.type = PC_SPIKE_BLOCK;
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 65, NULL));
       SpikeTestDifference(65, 0, 65, 0, 65, lower, full, PETSC_FALSE, &diff, &norm);
@@ -156,6 +162,8 @@ static PetscErrorCode TestBandwidth(void)
       c.userkl = bands[b][0];
       c.userku = bands[b][1];
       c.local  = local;
+      PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 63, NULL));
+      c.type = PC_SPIKE_FULL;
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 63, NULL));
       c.type = PC_SPIKE_BLOCK;
       PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, 63, NULL));

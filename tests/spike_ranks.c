@@ -74,6 +74,8 @@ static PetscErrorCode TestLayouts(void)
         SpikeTestCaseInit(&c, n, kl, ku, local % 2 ? 1.02 : 1.5, local % 2 ? SPIKE_TEST_SLOW : SPIKE_TEST_RANDOM);
         c.local = local;
         if (fewest >= local * K) PetscCall(SpikeTestCaseRun(PETSC_COMM_WORLD, &c, nlocal, NULL));
+        c.type = PC_SPIKE_FULL;
+        if (fewest >= local * K) PetscCall(SpikeTestCaseRun(PETSC_COMM_WORLD, &c, nlocal, NULL));
         c.type = PC_SPIKE_BLOCK;
         if (fewest >= local && local < 3) PetscCall(SpikeTestCaseRun(PETSC_COMM_WORLD, &c, nlocal, NULL));
       }
@@ -96,7 +98,7 @@ static PetscErrorCode TestSamePartitions(void)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (6 % size) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc2(n * n, &one, n * n, &all));
-  for (PetscInt variant = 0; variant < 5; variant++) {
+  for (PetscInt variant = 0; variant < 6; variant++) {
     SpikeTestCase c;
     PetscReal     diff, norm;
 
@@ -105,7 +107,7 @@ static PetscErrorCode TestSamePartitions(void)
       c.precision = PETSC_SPIKE_PRECISION_SINGLE;
       c.tol       = PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6;
     } else if (variant == 3) c.userkl = c.userku = 2;
-    else if (variant == 4) c.type = PC_SPIKE_BLOCK;
+    else if (variant >= 4) c.type = variant == 4 ? PC_SPIKE_BLOCK : PC_SPIKE_FULL;
     c.local = 6;
     PetscCall(SpikeTestCaseRun(PETSC_COMM_SELF, &c, n, one));
     c.local = 6 / size;

@@ -121,7 +121,7 @@ static inline PetscErrorCode SpikeTestCaseRun(MPI_Comm comm, const SpikeTestCase
   PC              pc;
   PetscMPIInt     size;
   const PetscInt *ranges;
-  PetscInt        kl, ku, np, *start;
+  PetscInt        kl, ku, np, *start, whole[2] = {0, n};
   PetscScalar    *a, *ref, *m, *inv;
   /* 10 units of 16 bits */
   const PetscReal roundings[] = {100 * PETSC_MACHINE_EPSILON, (PetscReal)1.2e-5, (PetscReal)0.04, (PetscReal)0.005};
@@ -142,7 +142,8 @@ static inline PetscErrorCode SpikeTestCaseRun(MPI_Comm comm, const SpikeTestCase
   PetscCall(MatGetOwnershipRanges(A, &ranges));
   PetscCall(PetscMalloc1(size * c->local + 1, &start));
   SpikeTestPartitions(size, ranges, c->local, &np, start);
-  PetscCall(SpikeTestReference(n, a, kl, ku, np, start, (PetscBool)(c->type == PC_SPIKE_TRUNCATED), ref));
+  if (c->type == PC_SPIKE_FULL) PetscCall(SpikeTestReference(n, a, kl, ku, 1, whole, PETSC_FALSE, ref));
+  else PetscCall(SpikeTestReference(n, a, kl, ku, np, start, (PetscBool)(c->type == PC_SPIKE_TRUNCATED), ref));
 
   PetscCall(SpikeTestCaseInfo(c, pc, np, start, a, where));
   PetscCall(SpikeTestOperator(pc, PETSC_FALSE, m));

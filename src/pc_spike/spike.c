@@ -2,7 +2,7 @@
 /* spike.c: the type PCSPIKE: its page, creation and destruction */
 #include "spikeimpl.h"
 
-const char *const PCSpikeTypes[] = {"BLOCK", "TRUNCATED", "PCSpikeType", "PC_SPIKE_", NULL};
+const char *const PCSpikeTypes[] = {"BLOCK", "TRUNCATED", "FULL", "AUTO", "PCSpikeType", "PC_SPIKE_", NULL};
 const char *const PetscSpikePrecisions[] =
   {"DOUBLE", "SINGLE", "BF16", "FP16", "PetscSpikePrecision", "PETSC_SPIKE_PRECISION_", NULL};
 const char *const PCSpikeTridiagonalTypes[]  = {"AUTO",
@@ -34,7 +34,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   {cite}`polizzi2006`
 
   Options Database Keys:
-+ -pc_spike_type (block|truncated)                     - coupling between partitions, `PCSpikeSetType()`
++ -pc_spike_type (auto|full|truncated|block)           - coupling between partitions, `PCSpikeSetType()`
 . -pc_spike_bandwidth k or kl,ku                       - half-bandwidths to factor, `PCSpikeSetBandwidth()`; default
                                                        those of the nonzero entries
 . -pc_spike_tridiagonal_type (auto|thomas|twoway|...)  - algorithm for half-bandwidth 1, `PCSpikeSetTridiagonalType()`
@@ -57,14 +57,19 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Notes:
   The rows of each rank are cut into partitions of equal length. Each diagonal block is factored as a band, without
   pivoting (`PCSpikeSetPivoting()` is for half-bandwidth 1). What couples two neighbouring partitions is taken into
-  account by a small dense system for each interface, made from the tips of the two spikes (`PC_SPIKE_TRUNCATED`), or
-  left out (`PC_SPIKE_BLOCK`). An interface between two ranks is an interface like any other: in an apply a rank
-  exchanges as many values as a half-bandwidth with its two neighbours, and nothing else.
+  account by a small dense system for each interface, made from the tips of the two spikes (`PC_SPIKE_TRUNCATED`), by
+  one system of all interfaces (`PC_SPIKE_FULL`), or left out (`PC_SPIKE_BLOCK`). In the truncated form an interface
+  between two ranks is an interface like any other: in an apply a rank exchanges as many values as a half-bandwidth with
+  its two neighbours, and nothing else.
 
   The truncated form neglects the far ends of the spikes, which are small when the matrix is diagonally dominant or the
-  partitions are long: -pc_view prints an estimate of them. With one partition in all, the default on one rank, nothing
-  is neglected, and the preconditioner is the inverse of the band: -ksp_type preonly makes it a direct solver, where the
-  band holds the whole matrix and no pivot is small.
+  partitions are long: -pc_view prints an estimate of them. The full form neglects nothing: the partitions of a rank are
+  merged two by two into one (recursive SPIKE, which is block cyclic reduction of the reduced system, with row exchanges
+  inside its blocks), and the ranks likewise, each of which sends two half-bandwidths of values to all others in an
+  apply. It takes whole spikes in a setup and two sweeps in an apply. `PC_SPIKE_AUTO`, the default, takes the truncated
+  form where what it neglects is below 100 times the window tolerance, by the spikes of each setup, and the full form
+  elsewhere. Then, and with one partition, M is the band's inverse to rounding, as long as no partition is much worse
+  conditioned than the matrix.
 
   With several partitions or boosted pivots this is a preconditioner like others, and on an ill-conditioned matrix the
   preconditioned residual norm, which most Krylov methods with left preconditioning test, can look converged while the
@@ -144,7 +149,7 @@ PetscErrorCode PCCreate_Spike(PC pc)
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
   pc->data            = s;
-  s->type             = PC_SPIKE_TRUNCATED;
+  s->type             = PC_SPIKE_AUTO;
   s->precision        = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
   s->userkl           = PETSC_DECIDE;
   s->userku           = PETSC_DECIDE;

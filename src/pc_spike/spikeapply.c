@@ -68,6 +68,10 @@ PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const
   const PetscInt p1 = s->ex.right != MPI_PROC_NULL ? np - 1 : np;
 
   PetscFunctionBegin;
+  if (s->band.full) {
+    PetscCall(PCSpikeFullSolve_Private(pc, trans, nrhs, b, ldb, x, ldx));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (p0 == 0 && p1 == np) { /* all interfaces are inside the rank */
     PetscCall(SpikeSweep_Private(pc, trans, SPIKE_SWEEP_ALL, 0, np, nrhs, b, ldb, x, ldx));
     if (s->band.coupled) {

@@ -40,6 +40,13 @@ typedef struct {
   PetscInt      nhalves[2];
 } SpikeExchange;
 
+/* Full SPIKE on several ranks: the segments that the partitions of each rank were merged into */
+typedef struct {
+  SpikeBand    band;       /* a partition for each rank that owns rows: tips and reduced systems alone, on the host */
+  PetscInt     me;         /* that of this rank */
+  PetscScalar *mine, *all; /* messages: of this rank, of all ranks */
+} SpikeSegments;
+
 /* Periodic systems */
 typedef struct {
   /* the matrix is made of them and of other tridiagonal ones: the same on all ranks */
@@ -82,7 +89,9 @@ typedef struct {
   PetscScalar  *stage;
   SpikeBand     band;
   SpikeExchange ex;
+  SpikeSegments segments;
   PCSpikeCyclic cyclic;
+  PetscBool     full; /* the next setup couples exactly: band.full is that of the last one */
   /* falloff of the spikes, guessed from some rows before there are any; 0 where they tell nothing */
   PetscReal   expected;
   PetscReal  *falloff; /* [2 * (np + 1)] of W and of V, see kernels/band/band.h */
@@ -115,6 +124,12 @@ PETSC_INTERN PetscErrorCode PCSpikeSolve_Private(PC, PetscBool, PetscInt, const 
                                                  PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode PCSpikeSolvePermuted_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
                                                          PetscScalar *, PetscCount);
+
+/* spikefull.c: exact coupling */
+PETSC_INTERN PetscErrorCode PCSpikeFullSetUp_Private(PC, SpikePivot *);
+PETSC_INTERN PetscErrorCode PCSpikeFullSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
+                                                     PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode PCSpikeSegmentsDestroy_Private(PC);
 
 /* spikeenqueue.c */
 PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue *);

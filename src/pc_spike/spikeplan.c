@@ -33,7 +33,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
     np = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected);
     np = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
   } else { /* as many of those that were asked for as have K rows each, one row where nothing couples them */
-    np = PetscMax(1, PetscMin(np, s->type == PC_SPIKE_TRUNCATED ? b->n / PetscMax(K, 1) : b->n));
+    np = PetscMax(1, PetscMin(np, s->type != PC_SPIKE_BLOCK ? b->n / PetscMax(K, 1) : b->n));
     if (np < s->local_partitions && b->n)
       PetscCall(
         PetscInfo(pc,
@@ -42,9 +42,9 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
                   np, b->n, s->local_partitions, K));
   }
 
-  s->ex.across = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && owners > 1);
+  s->ex.across = (PetscBool)(s->type != PC_SPIKE_BLOCK && K > 0 && owners > 1);
   /* owners > 1 is the same on all ranks, and one owner needs no other */
-  b->coupled = (PetscBool)(s->type == PC_SPIKE_TRUNCATED && K > 0 && (owners > 1 || np > 1));
+  b->coupled = (PetscBool)(s->type != PC_SPIKE_BLOCK && K > 0 && (owners > 1 || np > 1));
   for (PetscMPIInt r = 0; r < size; r++) {
     const PetscInt n = range[r + 1] - range[r];
 

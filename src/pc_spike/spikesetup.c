@@ -36,6 +36,7 @@ PetscErrorCode PCReset_Spike(PC pc)
     PetscCall(PCSpikePeriodicDestroy_Private(pc));
     PetscCall((*k->destroy)(&s->band));
   }
+  PetscCall(PCSpikeSegmentsDestroy_Private(pc));
   s->dnewrow = NULL;
   PetscCall(PetscFree2(s->band.start, s->band.active));
   PetscCall(PetscFree(s->band.systems));
@@ -102,11 +103,18 @@ static PetscErrorCode PCSpikeUploadIndices_Private(PC pc, Mat A)
 /* Bytes of the band and of the rest, of this rank */
 PetscErrorCode PCSpikeBytes_Private(PC pc)
 {
-  PC_Spike *s = (PC_Spike *)pc->data;
+  PC_Spike       *s  = (PC_Spike *)pc->data;
+  const PetscReal kl = (PetscReal)s->band.kl, ku = (PetscReal)s->band.ku;
 
   PetscFunctionBegin;
   PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
   s->info.extra_bytes += PCSpikePeriodicBytes_Private(s);
+  s->info.tips_bytes = 0.0;
+  if (s->band.coupled)
+    s->info.tips_bytes = sizeof(PetscScalar) * (s->band.np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku);
+  if (s->band.full)
+    s->info.tips_bytes += sizeof(PetscScalar) * (s->band.np + 1.0) *
+                          (kl * kl + ku * ku + (kl + ku) * (kl + ku) + kl * ku);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,11 +178,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscFunctionBegin;
   PetscCall(PCSpikeChoose_Private(pc, A));
   PetscCall(PCSpikeBytes_Private(pc));
-  s->info.tips_bytes = s->band.coupled ? sizeof(PetscScalar) * (s->band.np + 1.0) *
-                                           ((PetscReal)s->band.kl * s->band.kl + 2.0 * s->band.ku * s->band.ku +
-                                            2.0 * s->band.kl * s->band.ku)
-                                       : 0.0;
-  s->info.map_bytes  = 0.0;
+  s->info.map_bytes = 0.0;
   PetscCall((*s->band.k->memory)(&memory));
   PetscCall(PCFactoredFits_Private(pc, s->band.k->memtype, s->info.bytes + s->info.extra_bytes, memory, &needed, fits));
   if (!*fits) {
@@ -287,6 +291,44 @@ typedef struct {
   SpikePivot partition, corner, reduced;
 } PCSpikePivots;
 
+/* What truncation neglects: the far end of a spike relative to its tip, the largest of this rank */
+static PetscReal PCSpikeDecay_Private(const PC_Spike *s)
+{
+  const SpikeBand *b     = &s->band;
+  PetscReal        decay = PETSC_MIN_REAL; /* the logarithm: one exponential for all */
+
+  for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
+    if (!b->active[q]) continue;
+    if (q < b->np) decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q]));
+    if (q > 0) decay = PetscMax(decay, PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1]));
+  }
+  return decay > PETSC_MIN_REAL ? PetscExpReal(decay) : 0.0;
+}
+
+/*
+  PC_SPIKE_AUTO: where truncation would neglect more than a hundred times what the windows do, the factors that are
+  there get the whole spikes instead; where exact coupling has seen that it would not, the next setup truncates
+*/
+static PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, PCSpikePivots *pv)
+{
+  PC_Spike  *s = (PC_Spike *)pc->data;
+  SpikeBand *b = &s->band;
+  PetscReal  decay[2];
+  PetscBool  before = b->full;
+
+  PetscFunctionBegin;
+  if (!b->coupled || s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  decay[0] = PCSpikeDecay_Private(s);
+  PetscCallMPI(MPIU_Allreduce(&decay[0], &decay[1], 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  s->full = (PetscBool)!(decay[1] <= 100 * PetscMax(s->window, SpikePrecisionEpsilon(b->precision)));
+  if (!s->full || before) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)decay[1]));
+  pv->reduced.nboost = 0;
+  pv->reduced.badrow = -1;
+  PetscCall(PCSpikeFullSetUp_Private(pc, &pv->reduced));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Factors, tips and reduced systems from the filled band. If late, the norm that fill saw is not known yet: tolerances
   are relative to it, and factor() multiplies them by it. A failure stays on its rank; the messages go on, so that no
@@ -318,9 +360,13 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
   }
   PetscCall((*b->k->begin)(b));
   b->events = &events;
-  PetscCall((*b->k->factor)(b, &pv->partition, tips ? &pv->corner : NULL, tips ? s->falloff : NULL));
+  PetscCall((*b->k->factor)(b, &pv->partition, tips && !s->full ? &pv->corner : NULL,
+                            tips && !s->full ? s->falloff : NULL));
   b->events = NULL;
-  if (b->coupled) {
+  if (b->coupled && s->full) PetscCall(PCSpikeFullSetUp_Private(pc, &pv->reduced));
+  else if (b->coupled) {
+    if (b->full) s->shape++;
+    b->full = PETSC_FALSE;
     PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
     PetscCall(PCSpikeExchangeSetupTips_Private(pc));
     PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
@@ -333,6 +379,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
     PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
   }
   if (b->k->finish) PetscCall((*b->k->finish)(b));
+  PetscCall(PCSpikeChooseCoupling_Private(pc, pv));
   PetscCall((*b->k->end)(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -359,7 +406,6 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   const SpikeBand *b     = &s->band;
   const char      *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   SpikePivot       pivot = pv->partition, reduced = pv->reduced;
-  PetscReal        decay = PETSC_MIN_REAL; /* the logarithm: one exponential for all */
   char             remedy[128];
 
   PetscFunctionBegin;
@@ -367,12 +413,7 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   s->info.cornerboosted = b->coupled ? pv->corner.nboost : 0;
   if (s->info.periodic) s->info.boosted += s->cyclic.report.nboost;
   PetscCall(PCFactoredBoosted_Private(pc, s->info.boosted));
-  for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
-    if (!b->active[q]) continue;
-    if (q < b->np) decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q]));
-    if (q > 0) decay = PetscMax(decay, PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1]));
-  }
-  s->info.decay = decay > PETSC_MIN_REAL ? PetscExpReal(decay) : 0.0;
+  s->info.decay = PCSpikeDecay_Private(s);
   PetscCall(PCSpikeRemedy_Private(pc, remedy, sizeof(remedy)));
   if (SpikeFaulty(SPIKE_FAULT_NOT_FAILED)) pivot.badrow = reduced.badrow = -1;
   /* too large, or not a number; a backend may know more of it than the factors hold */

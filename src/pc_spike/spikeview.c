@@ -92,6 +92,9 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   PetscCall(PCSpikeMeasureNatural_Private(pc));
   *info   = s->info;
   info->n = pc->pmat->rmap->N;
+  info->type = s->type == PC_SPIKE_BLOCK                  ? PC_SPIKE_BLOCK
+               : s->band.full || s->type == PC_SPIKE_FULL ? PC_SPIKE_FULL
+                                                          : PC_SPIKE_TRUNCATED;
   sum[0]  = s->info.partitions;
   sum[1]  = s->info.boosted;
   sum[2]  = s->info.cornerboosted;
@@ -136,7 +139,8 @@ static PetscErrorCode PCSpikeViewFewer_Private(PC pc, PetscViewer viewer)
 
 PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
 {
-  PC_Spike         *s = (PC_Spike *)pc->data;
+  const char *const names[] = {"block", "truncated", "full", "auto"};
+  PC_Spike         *s       = (PC_Spike *)pc->data;
   PetscBool         isascii, isstring, isauto;
   PCSpikeInfo       info;
   PetscViewerFormat format;
@@ -148,8 +152,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   if (isstring) PetscCall(PetscViewerStringSPrintf(viewer, " %s", PCSpikeTypes[s->type]));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n",
-                                   s->type == PC_SPIKE_BLOCK ? "block" : "truncated",
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n", names[s->type],
                                    PetscSpikePrecisionNames[s->precision]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot,
                                    s->shifttype == (PetscInt)MAT_SHIFT_NONE ? "failure" : "boosted"));
@@ -176,7 +179,10 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                    info.partitions, info.min_partition, info.max_partition));
   PetscCall(PCSpikeViewFewer_Private(pc, viewer));
   PetscCall(PCSpikeViewSystems_Private(pc, &info, viewer));
-  if (s->band.coupled) {
+  if (s->band.full) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled exactly, far ends of the spikes %.1e\n", (double)info.decay));
+  } else if (s->band.coupled) {
+    if (s->type == PC_SPIKE_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled by truncated spikes\n"));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n", (double)s->window));
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n",

@@ -21,6 +21,24 @@
 
       truncated SPIKE:   [x_b; x_t] = [I Vb; Wt I]^-1 [g_b; g_t]   (kl and ku values at each interface)
 
+  Full SPIKE keeps the far tips of the spikes too:
+
+      Vt_q  ku x ku   first ku rows of V_q;      Wb_q  kl x kl   last kl rows of W_q
+
+  Two neighbouring partitions, or segments of them, a from interface s to q and b from q to e, are merged into one
+  segment by eliminating the kl + ku unknowns [w; y] = [x_b; x_t] at q (recursive SPIKE: block cyclic reduction on the
+  reduced system). With z = x_b at s and x = x_t at e
+
+      [w; y] = [w0; y0] - P z - Q x,      [w0; y0] = [I Vb_q; Wt_q I]^-1 [g_b; g_t],
+      P = [I Vb_q; Wt_q I]^-1 [Wb_s; 0],  Q = [I Vb_q; Wt_q I]^-1 [0; Vt_e]
+
+  and the merged segment has the right-hand sides g_t - Vt_q y0 at s, g_b - Wb_q w0 at e, and the tips
+
+      Wt_s - Vt_q Py,   Wb_s: -Wb_q Pw,   Vt_e: -Vt_q Qy,   Vb_e - Wb_q Qw
+
+  in the places of those of a's left and b's right spike, which nobody needs any more. Interface q is eliminated on the
+  level whose segments have as many partitions as the largest power of two in q.
+
   Small blocks are column-major, one after the other, in PetscScalar. Pointers named d* belong to the backend's memory,
   the others to the host.
 */
@@ -67,6 +85,12 @@ typedef struct {
   PetscScalar  *dVb, *dWt, *dR; /* [np + 1] tips, and R in factored form                                            */
   PetscBLASInt *dpiv;           /* [(np + 1) * ku] pivots of R                                                      */
   PetscScalar  *dtips;          /* [maxrhs * (np + 1) * (kl + ku)] column c: interface q: kl values below, ku above */
+
+  PetscBool    full;      /* full SPIKE: spikes(), merge() and so on, in place of reduced(), solvetips() and correct() */
+  PetscScalar *dVt, *dWb; /* [np + 1] the far tips, made by the first spikes()                                      */
+  PetscScalar *dPQ;       /* [np + 1] (kl + ku) x (kl + ku), [P Q] of an interface; behind it room for ku x kl        */
+  PetscScalar *dwork;     /* [maxrhs * n] with full: a column of the rank's rows for each right-hand side            */
+
   PetscInt     *wtop, *wbot;    /* [np] rows at the two ends of a partition that its spikes reach                   */
   /* counts how often the launches of an apply have changed, as with the windows of a setup */
   PetscInt launches;
@@ -187,6 +211,28 @@ struct _n_SpikeKernels {
   */
   PetscErrorCode (*correct)(SpikeBand *, PetscBool trans, PetscInt p0, PetscInt p1, PetscInt nrhs, PetscScalar *x,
                             PetscCount ldx);
+
+  /*
+    Full SPIKE, from the factors that factor() has made. spikes: all four tips at the active interfaces, by sweeps over
+    whole partitions, 6 n K^2 flops; falloff[] from the two ends of each spike. The first call makes the arrays that full
+    SPIKE has besides. merge: R, P and Q of all interfaces 0 < q < np in place of the tips, level by level, with row
+    exchanges inside R; pivot as in reduced(). What is left at interfaces 0 and np are the tips of the rank as one
+    segment. Deterministic.
+  */
+  PetscErrorCode (*spikes)(SpikeBand *, PetscReal falloff[]);
+  PetscErrorCode (*merge)(SpikeBand *, SpikePivot *pivot);
+
+  /*
+    tips <- solution of the merged reduced systems: up eliminates the interfaces 0 < q < np, and leaves what the rank has
+    as one segment on the inner sides of interfaces 0 and np; down takes the unknowns on their outer sides (zero where
+    they are not active) and makes those of all others. Transposed with M^T in place of M: up sends what interface q has
+    to the outer sides of its neighbours, [P Q]^T g; down takes their inner sides. The inner side of interface 0 is the
+    values above, that of np the values below; transposed those below at 0, above at np.
+  */
+  PetscErrorCode (*mergedtips)(SpikeBand *, PetscBool trans, PetscBool up, PetscInt nrhs);
+
+  /* dwork <- b - [C_p x_b; 0; B_p+1 x_t] in all partitions p, from the tips; transposed b - [x_t; 0; x_b] */
+  PetscErrorCode (*mergedrhs)(SpikeBand *, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb);
 
   /* y_newrow[i] <- x_i (gather false) or y_i <- x_newrow[i] (gather true), nrhs columns */
   PetscErrorCode (*permute)(SpikeBand *, PetscBool gather, const PetscInt *newrow, PetscInt nrhs, const PetscScalar *x,

@@ -76,6 +76,8 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
   if (s->coupled) {
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
+    if (s->full)
+      *extra += sizeof(PetscScalar) * (s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku) + kl * ku);
   }
   if (s->nsystems) {
     PetscReal rest;
@@ -113,7 +115,7 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   h->room     = room;
   h->roomsize = size;
   h->scratch  = room;
-  h->work     = s->coupled ? (PetscScalar *)room : NULL;
+  h->work = s->dwork = s->coupled ? (PetscScalar *)room : NULL;
   h->spike    = s->coupled ? (PetscScalar *)(room + behind) : NULL;
   s->dtips    = tips;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -209,9 +211,13 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCallCUDA(cudaFree(s->dR));
   PetscCallCUDA(cudaFree(s->dpiv));
   PetscCallCUDA(cudaFree(s->dtips));
+  PetscCallCUDA(cudaFree(s->dVt));
+  PetscCallCUDA(cudaFree(s->dWb));
+  PetscCallCUDA(cudaFree(s->dPQ));
   s->band = NULL;
   s->dB = s->dC = s->dVb = s->dWt = s->dR = s->dtips = NULL;
-  s->dpiv                                            = NULL;
+  s->dVt = s->dWb = s->dPQ = s->dwork = NULL;
+  s->dpiv                             = NULL;
   PetscCall(PetscFree2(s->wtop, s->wbot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,6 +335,10 @@ const SpikeKernels SpikeKernels_CUDA = {
   /* sweep */ SpikeSweep_CUDA,
   /* solvetips */ SpikeSolveTips_CUDA,
   /* correct */ SpikeCorrect_CUDA,
+  /* spikes */ SpikeSpikes_CUDA,
+  /* merge */ SpikeMerge_CUDA,
+  /* mergedtips */ SpikeMergedTips_CUDA,
+  /* mergedrhs */ SpikeMergedRhs_CUDA,
   /* permute */ SpikePermute_CUDA,
   /* partitions */ SpikePartitions_CUDA,
   /* memory */ SpikeMemory_CUDA,

@@ -50,6 +50,15 @@ PETSC_INTERN void SpikeTipsWork_CUDA(const SpikeBand *, const SpikeTiles *, cons
 PETSC_INTERN PetscErrorCode SpikeReduced_CUDA(SpikeBand *, PetscInt, PetscInt, SpikePivot *);
 /* elements of SpikeCUDA.spike that it asks for where there is room for so many */
 PETSC_INTERN PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *, const SpikeDevice *, PetscInt64 room);
+/* of the interfaces q0, q0 + stride, ... below q1; adds to what the reduced systems report */
+PETSC_INTERN PetscErrorCode SpikeReducedStrided_CUDA(SpikeBand *, PetscInt q0, PetscInt q1, PetscInt stride,
+                                                     SpikePivot *);
+/* spikes.cu, merge.cu: full SPIKE; elements of SpikeCUDA.spike that spikes() asks for */
+PETSC_INTERN PetscErrorCode SpikeSpikes_CUDA(SpikeBand *, PetscReal[]);
+PETSC_INTERN PetscInt64     SpikeSpikesWork_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *);
+PETSC_INTERN PetscErrorCode SpikeMerge_CUDA(SpikeBand *, SpikePivot *);
+PETSC_INTERN PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *, PetscBool, PetscBool, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeMergedRhs_CUDA(SpikeBand *, PetscBool, PetscInt, const PetscScalar *, PetscCount);
 /* finish.cu */
 PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);
 PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);

@@ -1,55 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* correct.cu: reduced systems, corrections and reordering of an apply */
 #include "sweep.cuh"
-
-/*
-  v_r <- sum_c A(r, c) x_c, transposed v_c <- sum_r A(r, c) x_r, for A of m rows and k columns, by all threads of a
-  block; put(index, sum) takes the results. Plain: threads in slices of all rows, each slice with every S-th column;
-  transposed: a warp a column. x is in shared memory, part has a place for each thread.
-*/
-template <bool TRANS, typename P>
-__device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A, const PetscScalar *x,
-                                              PetscScalar *part, P put)
-{
-  if (TRANS) {
-    for (int c = threadIdx.x >> 5; c < k; c += blockDim.x >> 5) {
-      PetscScalar v = 0.0;
-
-      for (int r = threadIdx.x & 31; r < m; r += 32) v = SpikeFma(A[(PetscCount)c * m + r], x[r], v);
-      v = SpikeWarpSum(v);
-      if (!(threadIdx.x & 31)) put(c, v);
-    }
-  } else {
-    const int rows   = m <= 8  ? 8
-                     : m <= 16 ? 16
-                               : PetscMin((m + 31) / 32 * 32, (int)blockDim.x),
-              slices = blockDim.x / rows, slice = threadIdx.x / rows;
-
-    for (int r0 = 0; r0 < m; r0 += rows) {
-      const int   r = r0 + threadIdx.x % rows;
-      PetscScalar v = 0.0;
-
-      if (slice < slices && r < m) {
-        constexpr int PIECE = sizeof(PetscScalar) > 8 ? 8 : 16; /* loads at once */
-
-        for (int c0 = slice; c0 < k; c0 += PIECE * slices) {
-          PetscScalar w[PIECE];
-
-          SpikeUnroll(i, PIECE) w[i] = A[PetscMin(c0 + i * slices, k - 1) * m + r];
-          SpikeUnroll(i, PIECE)
-            if (c0 + i * slices < k) v = SpikeFma(w[i], x[c0 + i * slices], v);
-        }
-      }
-      part[threadIdx.x] = v;
-      __syncthreads();
-      if (!slice && r < m) {
-        for (int i = 1; i < slices; i++) v += part[i * rows + threadIdx.x];
-        put(r, v);
-      }
-      __syncthreads();
-    }
-  }
-}
+#include "block_times.cuh"
 
 /*
   A block for each active interface and right-hand side, with R^-1 in dR:
@@ -80,13 +32,13 @@ __global__ void __launch_bounds__(1024, 1)
   for (int i = threadIdx.x; i < kl; i += blockDim.x) below[i] = tip[i];
   for (int i = threadIdx.x; i < ku; i += blockDim.x) above[i] = tip[kl + i];
   __syncthreads();
-  if (TRANS) SpikeBlockTimes<true>(kl, ku, Vb, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
-  else SpikeBlockTimes<false>(ku, kl, Wt, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
+  if (TRANS) SpikeBlockTimes<true>(kl, ku, Vb, kl, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
+  else SpikeBlockTimes<false>(ku, kl, Wt, ku, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
   __syncthreads();
-  SpikeBlockTimes<TRANS>(ku, ku, R, above, part, [&](int i, PetscScalar v) { tip[kl + i] = solved[i] = v; });
+  SpikeBlockTimes<TRANS>(ku, ku, R, ku, above, part, [&](int i, PetscScalar v) { tip[kl + i] = solved[i] = v; });
   __syncthreads();
-  if (TRANS) SpikeBlockTimes<true>(ku, kl, Wt, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
-  else SpikeBlockTimes<false>(kl, ku, Vb, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
+  if (TRANS) SpikeBlockTimes<true>(ku, kl, Wt, ku, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
+  else SpikeBlockTimes<false>(kl, ku, Vb, kl, solved, part, [&](int i, PetscScalar v) { tip[i] = below[i] - v; });
 }
 
 PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *s, PetscBool trans, PetscInt q0, PetscInt q1, PetscInt nrhs)

@@ -137,16 +137,16 @@ __device__ static __noinline__ void SpikeReducedExchanged(int kl, int n, PetscIn
 }
 
 /*
-  A warp for each interface q0 + blockIdx.x, n <= 8 NB. Shared memory: a tile and the work of its inversion, or A of
+  A warp for each interface q0 + blockIdx.x stride, n <= 8 NB. Shared memory: a tile and the work of its inversion, or A of
   SpikeReducedExchanged()
 */
 template <int NB>
 __global__ static void __launch_bounds__(32)
-  SpikeReduced_Kernel(int kl, int n, PetscInt q0, PetscReal tol, PetscReal boost, const PetscInt *active,
+  SpikeReduced_Kernel(int kl, int n, PetscInt q0, PetscInt stride, PetscReal tol, PetscReal boost, const PetscInt *active,
                       const PetscScalar *dVb, const PetscScalar *dWt, PetscScalar *dR, SpikeReducedStatus st)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const PetscInt                                q  = q0 + blockIdx.x;
+  const PetscInt                                q  = q0 + blockIdx.x * stride;
   const PetscScalar                            *Vb = dVb + q * (PetscCount)kl * n, *Wt = dWt + q * (PetscCount)kl * n;
   PetscScalar                                  *R = dR + q * (PetscCount)n * n;
 
@@ -160,7 +160,8 @@ __global__ static void __launch_bounds__(32)
 }
 
 template <int NB>
-static PetscErrorCode SpikeReducedSmall_Private(SpikeBand *s, PetscInt q0, PetscInt q1, const SpikePivot *pivot,
+static PetscErrorCode SpikeReducedSmall_Private(SpikeBand *s, PetscInt q0, PetscInt count, PetscInt stride,
+                                                const SpikePivot *pivot,
                                                 const SpikeReducedStatus &st)
 {
   const int kl = (int)s->kl, n = (int)s->ku;
@@ -171,17 +172,17 @@ static PetscErrorCode SpikeReducedSmall_Private(SpikeBand *s, PetscInt q0, Petsc
   bytes = PetscMax(bytes, (SPIKE_INVERT_WORK + SpikeTileShape<NB>::PLACES) * sizeof(double));
 #endif
   SpikeReduced_Kernel<NB>
-    <<<(unsigned)(q1 - q0), 32, bytes, (cudaStream_t)s->stream>>>(kl, n, q0, pivot->tol, pivot->boost,
-                                                                  ((const SpikeCUDA *)s->data)->dactive, s->dVb, s->dWt,
-                                                                  s->dR, st);
+    <<<(unsigned)count, 32, bytes, (cudaStream_t)s->stream>>>(kl, n, q0, stride, pivot->tol, pivot->boost,
+                                                              ((const SpikeCUDA *)s->data)->dactive, s->dVb, s->dWt,
+                                                              s->dR, st);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Larger ones: the identity in matrices q0 + blockIdx.x */
-__global__ static void SpikeReducedStart_Kernel(int n, PetscInt q0, PetscScalar *A)
+/* Larger ones: the identity in matrices q0 + blockIdx.x stride */
+__global__ static void SpikeReducedStart_Kernel(int n, PetscInt q0, PetscInt stride, PetscScalar *A)
 {
-  A += (q0 + blockIdx.x) * (PetscCount)n * n;
+  A += (q0 + blockIdx.x * stride) * (PetscCount)n * n;
   for (int e = threadIdx.x; e < n * n; e += blockDim.x) A[e] = e % n == e / n ? 1.0 : 0.0;
 }
 
@@ -366,15 +367,16 @@ __device__ static void SpikeReducedInvert(int n, PetscInt q, PetscReal tol, Pets
 }
 
 /*
-  The larger ones of interfaces q0 <= q < q1, of those that slow[] names or of all; work: [gridDim.x] matrices
+  The larger ones of interfaces q0 <= q < q1, stride apart, of those that slow[] names or of all; work: [gridDim.x]
+  matrices
 */
 __global__ static void __launch_bounds__(SPIKE_CUDA_MAX_BANDWIDTH)
-  SpikeReducedLarge_Kernel(int n, PetscInt q0, PetscInt q1, PetscReal tol, PetscReal boost, const PetscInt *active,
+  SpikeReducedLarge_Kernel(int n, PetscInt q0, PetscInt q1, PetscInt stride, PetscReal tol, PetscReal boost, const PetscInt *active,
                            const int *slow, PetscScalar *work, PetscScalar *dR, SpikeReducedStatus st)
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
-  for (PetscInt q = q0 + blockIdx.x; q < q1; q += gridDim.x) {
+  for (PetscInt q = q0 + blockIdx.x * stride; q < q1; q += gridDim.x * stride) {
     if (!active[q] || (slow && !slow[q])) continue;
     SpikeReducedInvert(n, q, tol, boost, work + blockIdx.x * (PetscCount)n * n, dR + q * (PetscCount)n * n,
                        (PetscScalar *)shared, st);
@@ -400,7 +402,7 @@ typedef PetscScalar SpikeBLASScalar;
 #endif
 
 /* I - Wt Vb with cuBLAS. Inactive interfaces have finite tips: theirs is harmless */
-static PetscErrorCode SpikeReducedProduct_Private(SpikeBand *s, PetscInt q0, PetscInt q1)
+static PetscErrorCode SpikeReducedProduct_Private(SpikeBand *s, PetscInt q0, PetscInt count, PetscInt stride)
 {
   const cudaStream_t stream = (cudaStream_t)s->stream;
   const int          kl = (int)s->kl, n = (int)s->ku;
@@ -410,25 +412,29 @@ static PetscErrorCode SpikeReducedProduct_Private(SpikeBand *s, PetscInt q0, Pet
   cudaStream_t       before;
 
   PetscFunctionBegin;
-  SpikeReducedStart_Kernel<<<(unsigned)(q1 - q0), 256, 0, stream>>>(n, q0, s->dR);
+  SpikeReducedStart_Kernel<<<(unsigned)count, 256, 0, stream>>>(n, q0, stride, s->dR);
   PetscCallCUDA(cudaGetLastError());
   if (!kl) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCUBLASGetHandle(&handle));
   PetscCallCUBLAS(cublasGetStream(handle, &before));
   PetscCallCUBLAS(cublasSetStream(handle, stream));
-  for (PetscInt q = q0; q < q1; q += 65535)
+  for (PetscInt i = 0; i < count; i += 65535) {
+    const PetscInt q = q0 + i * stride;
+
     PetscCallCUBLAS(
       SpikeBLAS(gemmStridedBatched)(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, kl, (const SpikeBLASScalar *)&minus,
-                                    (const SpikeBLASScalar *)(s->dWt + q * tip), n, tip,
-                                    (const SpikeBLASScalar *)(s->dVb + q * tip), kl, tip, (const SpikeBLASScalar *)&one,
-                                    (SpikeBLASScalar *)(s->dR + q * square), n, square, (int)PetscMin(q1 - q, 65535)));
+                                    (const SpikeBLASScalar *)(s->dWt + q * tip), n, stride * tip,
+                                    (const SpikeBLASScalar *)(s->dVb + q * tip), kl, stride * tip,
+                                    (const SpikeBLASScalar *)&one, (SpikeBLASScalar *)(s->dR + q * square), n,
+                                    stride * square, (int)PetscMin(count - i, 65535)));
+  }
   PetscCallCUBLAS(cublasSetStream(handle, before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The dominated ones, then those that want exchanges, as many at once as the work space holds */
-static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, PetscInt q1, const SpikePivot *pivot,
-                                                const SpikeReducedStatus &st)
+static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, PetscInt count, PetscInt stride,
+                                                const SpikePivot *pivot, const SpikeReducedStatus &st)
 {
   SpikeCUDA         *h      = (SpikeCUDA *)s->data;
   const cudaStream_t stream = (cudaStream_t)s->stream;
@@ -446,15 +452,15 @@ static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, Petsc
                                   SpikeReducedBlockShared(n), &resident));
   if (resident) {
     slow = (int *)h->scratch;
-    SpikeReducedBlock_Kernel<<<(unsigned)(q1 - q0), 32 * SPIKE_REDUCED_WARPS, SpikeReducedBlockShared(n),
-                               stream>>>((int)s->kl, n, q0, h->dactive, s->dVb, s->dWt, s->dR, slow);
+    SpikeReducedBlock_Kernel<<<(unsigned)count, 32 * SPIKE_REDUCED_WARPS, SpikeReducedBlockShared(n),
+                               stream>>>((int)s->kl, n, q0, stride, h->dactive, s->dVb, s->dWt, s->dR, slow);
     PetscCallCUDA(cudaGetLastError());
   }
 #endif
-  if (!slow) PetscCall(SpikeReducedProduct_Private(s, q0, q1));
+  if (!slow) PetscCall(SpikeReducedProduct_Private(s, q0, count, stride));
   PetscCall(SpikeKernelFit((const void *)SpikeReducedLarge_Kernel, (n + 31) / 32 * 32, shared));
-  SpikeReducedLarge_Kernel<<<(unsigned)PetscMin(q1 - q0, h->spikesize / ((PetscCount)n * n)), (n + 31) / 32 * 32,
-                             shared, stream>>>(n, q0, q1, pivot->tol, pivot->boost, h->dactive, slow, h->spike, s->dR,
+  SpikeReducedLarge_Kernel<<<(unsigned)PetscMin(count, h->spikesize / ((PetscCount)n * n)), (n + 31) / 32 * 32, shared,
+                             stream>>>(n, q0, q0 + count * stride, stride, pivot->tol, pivot->boost, h->dactive, slow, h->spike, s->dR,
                                                st);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -472,22 +478,31 @@ PetscInt64 SpikeReducedWork_CUDA(const SpikeBand *s, const SpikeDevice *gpu, Pet
          : PetscMin(PetscMin((PetscInt64)s->np + 1, gpu->multiprocessors), PetscMax(16, room / matrix)) * matrix;
 }
 
-PetscErrorCode SpikeReduced_CUDA(SpikeBand *s, PetscInt q0, PetscInt q1, SpikePivot *pivot)
+/* Of the interfaces q0, q0 + stride, ... below q1; what the pivots report adds up until the next finish() */
+PetscErrorCode SpikeReducedStrided_CUDA(SpikeBand *s, PetscInt q0, PetscInt q1, PetscInt stride, SpikePivot *pivot)
 {
   SpikeCUDA               *h  = (SpikeCUDA *)s->data;
   const int                kl = (int)s->kl, n = (int)s->ku;
-  const SpikeReducedStatus st = {&h->report->reduced, h->badvalue + s->np};
+  const SpikeReducedStatus st    = {&h->report->reduced, h->badvalue + s->np};
+  const PetscInt           count = (q1 - q0 + stride - 1) / stride;
 
+  PetscFunctionBegin;
+  if (!n || q0 >= q1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (n <= 8) PetscCall(SpikeReducedSmall_Private<1>(s, q0, count, stride, pivot, st));
+  else if (n <= 16) PetscCall(SpikeReducedSmall_Private<2>(s, q0, count, stride, pivot, st));
+  else if (n <= 24) PetscCall(SpikeReducedSmall_Private<3>(s, q0, count, stride, pivot, st));
+  else if (n <= 32) PetscCall(SpikeReducedSmall_Private<4>(s, q0, count, stride, pivot, st));
+  else PetscCall(SpikeReducedLarge_Private(s, q0, count, stride, pivot, st));
+  h->reducedpivot = pivot;
+  PetscCall(PetscLogGpuFlops(count * (2.0 * kl * n * n + 2.0 * n * n * n)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeReduced_CUDA(SpikeBand *s, PetscInt q0, PetscInt q1, SpikePivot *pivot)
+{
   PetscFunctionBegin;
   pivot->nboost = 0;
   pivot->badrow = -1;
-  if (!n || q0 >= q1) PetscFunctionReturn(PETSC_SUCCESS);
-  if (n <= 8) PetscCall(SpikeReducedSmall_Private<1>(s, q0, q1, pivot, st));
-  else if (n <= 16) PetscCall(SpikeReducedSmall_Private<2>(s, q0, q1, pivot, st));
-  else if (n <= 24) PetscCall(SpikeReducedSmall_Private<3>(s, q0, q1, pivot, st));
-  else if (n <= 32) PetscCall(SpikeReducedSmall_Private<4>(s, q0, q1, pivot, st));
-  else PetscCall(SpikeReducedLarge_Private(s, q0, q1, pivot, st));
-  h->reducedpivot = pivot;
-  PetscCall(PetscLogGpuFlops((q1 - q0) * (2.0 * kl * n * n + 2.0 * n * n * n)));
+  PetscCall(SpikeReducedStrided_CUDA(s, q0, q1, 1, pivot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -204,7 +204,7 @@ __device__ static __forceinline__ double SpikeReducedDistance(int n, const Petsc
 }
 
 __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
-  SpikeReducedBlock_Kernel(int kl, int n, PetscInt q0, const PetscInt *active, const PetscScalar *dVb,
+  SpikeReducedBlock_Kernel(int kl, int n, PetscInt q0, PetscInt stride, const PetscInt *active, const PetscScalar *dVb,
                            const PetscScalar *dWt, PetscScalar *dR, int *slow)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -213,7 +213,7 @@ __global__ static void __launch_bounds__(32 * SPIKE_REDUCED_WARPS, 1)
   constexpr int                                 SIZE = SpikeTileShape<4>::PLACES;
   const SpikeLane<double>                       at;
   const SpikePivotPolicy                        policy = {0.0, 0.0, DBL_MAX, DBL_MIN, NULL};
-  const PetscInt                                q      = q0 + blockIdx.x;
+  const PetscInt                                q      = q0 + blockIdx.x * stride;
   const int                                     tiles = (n + 31) / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const PetscScalar                            *Vb = dVb + q * (PetscCount)kl * n, *Wt = dWt + q * (PetscCount)kl * n;
   PetscScalar                                  *R = dR + q * (PetscCount)n * n;

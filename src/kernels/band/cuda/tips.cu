@@ -252,12 +252,6 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
   }
 }
 
-/* Columns of a thread block and what goes with them */
-struct SpikeTipsPlan {
-  int    blocks, ncols, tiles, slots, threads, rows, most;
-  size_t shared;
-};
-
 template <typename F>
 static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
 {
@@ -269,7 +263,7 @@ static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
 }
 
 /* As few blocks of columns as fit */
-static void SpikeTipsPlan_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
+void SpikeTipsPlan_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
 {
   const int Q = PetscMax(t->QL, t->QU), K = PetscMax(PetscMax(t->kl, t->ku), 1);
 
@@ -307,7 +301,7 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   *blocks   = 1;
   if (!s->coupled) return;
   if (!SpikeTipsAreNarrow_Private(t)) {
-    SpikeTipsPlan_Private(s, t, gpu, &plan);
+    SpikeTipsPlan_CUDA(s, t, gpu, &plan);
     row       = 32 * (PetscInt64)plan.tiles * 8;
     together  = PetscMin(2 * (t->np + 1) * (PetscInt64)plan.blocks,
                          gpu->multiprocessors *
@@ -319,6 +313,7 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
     *blocks   = plan.blocks;
   }
   *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, gpu, room));
+  if (s->full) *elements = PetscMax(*elements, SpikeSpikesWork_CUDA(s, t, gpu));
   *scratch  = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
 }
 
@@ -387,7 +382,7 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
     PetscCall(SpikeTriTipsSystems_CUDA(s));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SpikeTipsPlan_Private(s, t, h->gpu, &plan);
+  SpikeTipsPlan_CUDA(s, t, h->gpu, &plan);
   a.t      = *t;
   a.band   = s->band;
   a.B      = s->dB;

@@ -25,6 +25,15 @@ typedef struct {
   PetscReal         *rate;          /* [2 (np + 1) blocks] of W, then of V                                           */
 } SpikeTipsArgs;
 
+/* Columns of a thread block and what goes with them */
+struct SpikeTipsPlan {
+  int    blocks, ncols, tiles, slots, threads, rows, most;
+  size_t shared;
+};
+
+/* tips.cu: as few blocks of columns as fit */
+PETSC_INTERN void SpikeTipsPlan_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *, SpikeTipsPlan *);
+
 /* Random signs against an alternating or a constant vector, which a spike may have as its null vector */
 __device__ static inline SpikeArith SpikeSign(unsigned long long i)
 {

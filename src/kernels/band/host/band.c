@@ -49,6 +49,9 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
               ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + s->maxrhs * big);
     *extra += (PetscReal)SpikeCornerOps_Private(s)->size * (l * ld + 2.0 * SPIKE_BAND_PAD(kl, ku)) +
               sizeof(PetscScalar) * l * PetscMax(kl, ku);
+    if (s->full)
+      *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku) + kl * ku) +
+                                       (PetscReal)s->maxrhs * s->n + 8.0 * big);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,10 +72,15 @@ static PetscErrorCode SpikeBlockAllocate_Private(const SpikeBandOps *ops, PetscI
 static PetscErrorCode SpikeReserve_Host(SpikeBand *s, PetscInt maxrhs)
 {
   SpikeHost   *h = (SpikeHost *)s->data;
-  PetscScalar *tips, *work;
+  PetscScalar *tips, *work, *dwork;
 
   PetscFunctionBegin;
   if (s->coupled) { /* each array in its place before the next is asked for: one may fail */
+    if (s->dwork) {
+      PetscCall(PetscMalloc1((PetscCount)maxrhs * s->n, &dwork));
+      PetscCall(PetscFree(s->dwork));
+      s->dwork = dwork;
+    }
     PetscCall(PetscCalloc1((PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &tips));
     PetscCall(PetscFree(s->dtips));
     s->dtips = tips;
@@ -132,6 +140,7 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
     PetscCall(PetscFree(h->corneralloc));
     PetscCall(PetscFree(h->spike));
     PetscCall(PetscFree(h->work));
+    PetscCall(PetscFree(h->columns));
   }
   PetscCall(PetscFree(s->data));
   PetscCall(PetscFree(s->band));
@@ -139,6 +148,8 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
   PetscCall(PetscFree2(s->dB, s->dC));
   PetscCall(PetscFree4(s->dVb, s->dWt, s->dR, s->dpiv));
   PetscCall(PetscFree(s->dtips));
+  PetscCall(PetscFree3(s->dVt, s->dWb, s->dPQ));
+  PetscCall(PetscFree(s->dwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,6 +215,10 @@ const SpikeKernels SpikeKernels_Host = {
   .sweep       = SpikeSweep_Host,
   .solvetips   = SpikeSolveTips_Host,
   .correct     = SpikeCorrect_Host,
+  .spikes      = SpikeSpikes_Host,
+  .merge       = SpikeMerge_Host,
+  .mergedtips  = SpikeMergedTips_Host,
+  .mergedrhs   = SpikeMergedRhs_Host,
   .permute     = SpikePermute_Host,
   .partitions  = SpikePartitions_Host,
   .memory      = SpikeMemory_Host,

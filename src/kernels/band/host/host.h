@@ -16,6 +16,7 @@ typedef struct {
   char               *corner; /* a leading corner, reversed, and its factors                   */
   PetscScalar        *spike;  /* the spike of a corner                                         */
   PetscScalar        *work;   /* [maxrhs * largest] windows of the corrections                 */
+  PetscScalar        *columns; /* some columns of a whole spike, of full SPIKE                   */
 
   /* with systems: D, and its solvers; the band beside it, for tips and corrections, where it is coupled */
   PetscScalar      *dl, *d, *du; /* [n]                                      */
@@ -71,6 +72,12 @@ PETSC_INTERN PetscErrorCode SpikeCorrect_Host(SpikeBand *, PetscBool, PetscInt, 
                                               PetscCount);
 PETSC_INTERN PetscErrorCode SpikePermute_Host(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *,
                                               PetscCount, PetscScalar *, PetscCount);
+
+/* of full SPIKE: spikes.c, merge.c */
+PETSC_INTERN PetscErrorCode SpikeSpikes_Host(SpikeBand *, PetscReal[]);
+PETSC_INTERN PetscErrorCode SpikeMerge_Host(SpikeBand *, SpikePivot *);
+PETSC_INTERN PetscErrorCode SpikeMergedTips_Host(SpikeBand *, PetscBool, PetscBool, PetscInt);
+PETSC_INTERN PetscErrorCode SpikeMergedRhs_Host(SpikeBand *, PetscBool, PetscInt, const PetscScalar *, PetscCount);
 
 /* systems.c: what the functions of the table do for bands with systems */
 PETSC_INTERN PetscErrorCode SpikeTriCreateSystems_Host(SpikeBand *);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikes.cu: the spikes of whole partitions, for full SPIKE */
+#include "band.cuh"
+#include "tips.cuh"
+
+/*
+  W = U^-1 L^-1 [C; 0] and V = U^-1 L^-1 [0; B] over all rows of a partition, as in tips.cu: a thread block has some
+  columns of a spike, reads each tile once for all of them, and has the last tile rows of X in shared memory. On the way
+  forward W leaves Y = L^-1 [C; 0] in memory; that of V is zero above its last ku rows. On the way back the first ku and
+  the last kl rows are kept. Thread blocks below `left` have left spikes, and places for all rows of Y; the others right
+  spikes, with places for the rows of B. Moves L and U once for each block of columns, and Y twice. Deterministic.
+*/
+#define SPIKE_SPIKES_WARPS 8
+#define SPIKE_SPIKES_SHAPE 2, 1, 4 /* as SPIKE_TIPS_SHAPE */
+
+struct SpikeSpikesArgs {
+  SpikeTipsArgs tips; /* rows: tile rows of Y of a left spike */
+  PetscScalar  *Vt, *Wb;
+  int           left; /* thread blocks of left spikes */
+};
+
+/* The columns of the warp in tile row j, from shared memory to the tips; and their largest magnitudes at both ends */
+template <typename C>
+__device__ static __forceinline__ void SpikeSpikesKeep(const C &s, const SpikeTiles &t, int n, int j, int nc, int rows,
+                                                       int bottomrows, PetscScalar *top, PetscScalar *bottom,
+                                                       unsigned most[2])
+{
+  const int         T = t.T, J = (n + T - 1) / T, first = s.warp * 8;
+  const SpikeArith *x = s.mine(j);
+
+  if (j >= rows && j < J - bottomrows) return;
+  for (int e = s.lane; e < 8 * T; e += 32) {
+    const int c = e / T, r = e % T, k = j * T + r;
+
+    if (first + c < nc && k < n) {
+      const SpikeArith v = x[c * C::LDX + r];
+      const unsigned   m = SpikeMagnitude(v);
+
+      if (j < rows) most[0] = PetscMax(most[0], m);
+      if (j >= J - bottomrows) most[1] = PetscMax(most[1], m);
+      if (top && k < t.ku) top[(PetscCount)(first + c) * t.ku + k] = (PetscScalar)v;
+      if (k >= n - t.kl) bottom[(PetscCount)(first + c) * t.kl + k - (n - t.kl)] = (PetscScalar)v;
+    }
+  }
+  __syncwarp();
+}
+
+template <typename F>
+__global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 1)
+  SpikeSpikes_Kernel(const __grid_constant__ SpikeSpikesArgs args)
+{
+  typedef SpikeRhs<F, SPIKE_SPIKES_SHAPE> Columns;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
+  const SpikeTipsArgs                          &a = args.tips;
+  const SpikeTiles                             &t = a.t;
+  const int  T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks,
+            size   = a.tiles * 8 * Columns::ROWS;
+  const bool right = (int)blockIdx.x >= args.left;
+  const int  begin = right ? blockIdx.x - args.left : blockIdx.x, by = right ? gridDim.x - args.left : args.left;
+  PetscScalar *Y = a.work + (right ? (PetscInt64)args.left * a.rows + (PetscInt64)begin * (Q + 2)
+                                   : (PetscInt64)begin * a.rows) *
+                              size;
+  Columns s(a, shared, norms);
+
+  for (int i = begin; i < half; i += by) {
+    const PetscInt q = i / a.blocks, p = right ? q - 1 : q;
+    const int      h = right ? ku : kl, col0 = (i % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0),
+              nt     = nc > s.warp * 8;
+    const PetscReal none = PETSC_MIN_REAL;
+    unsigned        most[2] = {0, 0}, signs = 0;
+    double          above, below;
+
+    if (!threadIdx.x) a.rate[right ? half + i : i] = none;
+    if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
+    const int  n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, f0 = right ? (n - ku) / T : 0;
+    const bool couples = !right || t.active[p]; /* else the top of V is not needed */
+    const int  last = couples ? 0 : (n - kl) / T, toprows = PetscMax(Q, 1), bottomrows = toprows + (n % T ? 1 : 0);
+    PetscScalar *A = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h,
+                *top    = (right ? args.Vt : a.Wt) + q * (PetscCount)h * ku + (PetscCount)col0 * ku,
+                *bottom = (right ? a.Vb : args.Wb) + q * (PetscCount)h * kl + (PetscCount)col0 * kl;
+    const SpikePanel nothing = {NULL, 1, 0, 0};
+
+    s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
+    s.diag = s.band + t.tile(t.QL + t.QU);
+    __syncthreads();
+    s.clear(-1);
+    s.begin(false, f0);
+    for (int j = f0; j < J; j++) {
+      SpikePanel rhs = {NULL, h, right ? j * T - (n - ku) : j * T, h};
+
+      if (right || j < t.QL) rhs.a = A;
+      (void)s.template step<false>(j, f0, nt, 0, nc, false, Y + (PetscInt64)(j - f0) * size, rhs, nothing, &signs);
+    }
+    __syncthreads();
+    s.clear(-1);
+    s.begin(true, J - 1);
+    for (int j = J - 1; j >= last; j--) {
+      (void)s.template step<true>(j, f0, nt, j >= f0 ? nt : 0, nc, false, Y + (PetscInt64)(j - f0) * size, nothing,
+                                  nothing, &signs);
+      if (nt) SpikeSpikesKeep(s, t, n, j, nc, toprows, bottomrows, couples ? top : NULL, bottom, most);
+    }
+    above = s.reduce(most[0]);
+    below = s.reduce(most[1]);
+    if (!threadIdx.x)
+      a.rate[right ? half + i : i] =
+        (PetscReal)(right ? SpikeRate(below, above, PetscMax(n, 1)) : SpikeRate(above, below, PetscMax(n, 1)));
+  }
+}
+
+/* Columns of a thread block: those of the tips, without one for signs */
+template <typename F>
+static void SpikeSpikesShape_Private(SpikeTipsPlan *plan)
+{
+  typedef SpikeRhs<F, SPIKE_SPIKES_SHAPE> Columns;
+
+  plan->tiles   = (plan->ncols + 7) / 8;
+  plan->threads = plan->tiles * 32;
+  plan->shared  = Columns::BUFFERS * Columns::TILE * sizeof(F) +
+                 (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
+}
+
+static void SpikeSpikesPlan_Private(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu,
+                                    SpikeTipsPlan *plan)
+{
+  SpikeTipsPlan_CUDA(s, t, gpu, plan);
+  SpikeDispatchPrecision(s->precision, SpikeSpikesShape_Private<F>(plan));
+  plan->rows = t->steps;
+}
+
+/* Elements of Y of `left` thread blocks with left spikes and of all with right ones */
+static PetscInt64 SpikeSpikesElements_Private(const SpikeTiles *t, const SpikeTipsPlan *plan, PetscInt64 left)
+{
+  const PetscInt64 row = 32 * (PetscInt64)plan->tiles * 8, half = (PetscInt64)(t->np + 1) * plan->blocks;
+
+  return (left * plan->rows + half * (PetscMax(t->QL, t->QU) + 2)) * row;
+}
+
+/* As many left spikes at once as there are, or as fit in half of the band's memory or 24 MB; at least one */
+PetscInt64 SpikeSpikesWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu)
+{
+  const PetscInt64 band = t->groups() * (PetscInt64)t->steps * t->stepsize,
+                   room = PetscMax((PetscInt64)(band / 2 * SpikePrecisionBytes(s->precision) / sizeof(PetscReal)),
+                                   3145728);
+  PetscInt64    left;
+  SpikeTipsPlan plan;
+
+  if (!s->coupled || s->nsystems) return 0;
+  SpikeSpikesPlan_Private(s, t, gpu, &plan);
+  left = room / (32 * (PetscInt64)plan.tiles * 8 * plan.rows);
+  left = PetscMax(1, PetscMin(left, (PetscInt64)(t->np + 1) * plan.blocks));
+  return SpikeSpikesElements_Private(t, &plan, left);
+}
+
+template <typename F>
+static PetscErrorCode SpikeSpikesLaunch_Private(const SpikeSpikesArgs &a, const SpikeTipsPlan &plan, int blocks,
+                                                cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(SpikeKernelFit((const void *)SpikeSpikes_Kernel<F>, plan.threads, plan.shared));
+  SpikeSpikes_Kernel<F><<<(unsigned)blocks, plan.threads, plan.shared, stream>>>(a);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays that full SPIKE has besides, once; and room for its setup */
+static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
+{
+  const PetscCount kl = s->kl, ku = s->ku, np = s->np;
+
+  PetscFunctionBegin;
+  if (s->dPQ) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*s->k->reserve)(s, s->maxrhs));
+  if (!s->dVt) PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dVt));
+  if (!s->dWb) PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dWb));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ((kl + ku) * (kl + ku) + kl * ku), &s->dPQ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z <- 0, but C or B in the row at the end of each partition; then the tips of the sweep to those of the spikes */
+__global__ static void SpikeSpikesUnit_Kernel(const __grid_constant__ SpikeTiles t, bool right, const PetscScalar *A,
+                                              PetscScalar *z)
+{
+  const PetscInt p = blockIdx.x * (PetscInt)blockDim.x + threadIdx.x, q = right ? p + 1 : p;
+
+  if (p >= t.np || t.start[p] == t.start[p + 1] || !t.active[q]) return;
+  z[right ? t.start[p + 1] - 1 : t.start[p]] = A[q];
+}
+
+__global__ static void SpikeSpikesTake_Kernel(const __grid_constant__ SpikeTiles t, bool right, const PetscScalar *tips,
+                                              PetscScalar *top, PetscScalar *bottom)
+{
+  const PetscInt p = blockIdx.x * (PetscInt)blockDim.x + threadIdx.x, q = right ? p + 1 : p;
+
+  if (p >= t.np || !t.active[q]) return;
+  top[q]    = t.active[p] ? tips[2 * p + 1] : (PetscScalar)0.0;
+  bottom[q] = t.active[p + 1] ? tips[2 * (p + 1)] : (PetscScalar)0.0;
+}
+
+/* Half-bandwidth 1 with the kernels of tridiagonal.h: both spikes of all partitions by a solve each */
+static PetscErrorCode SpikeSpikesSystems_Private(SpikeBand *s, PetscReal falloff[])
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  const unsigned     blocks = (unsigned)((s->np + 255) / 256);
+  const PetscCount   np     = s->np;
+  PetscScalar       *host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 * (np + 1), &host));
+  for (int right = 0; right < 2; right++) {
+    PetscScalar *top = right ? s->dVt : s->dWt, *bottom = right ? s->dVb : s->dWb;
+
+    PetscCallCUDA(cudaMemsetAsync(s->dwork, 0, s->n * sizeof(PetscScalar), stream));
+    SpikeSpikesUnit_Kernel<<<blocks, 256, 0, stream>>>(h->t, (bool)right, right ? s->dB : s->dC, s->dwork);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCall(SpikeTriSweepSystems_CUDA(s, PETSC_FALSE, 1, s->dwork, s->n, s->dwork, s->n));
+    SpikeSpikesTake_Kernel<<<blocks, 256, 0, stream>>>(h->t, (bool)right, s->dtips, top, bottom);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCallCUDA(cudaMemcpyAsync(host, top, (np + 1) * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(
+      cudaMemcpyAsync(host + np + 1, bottom, (np + 1) * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(PetscLogGpuToCpuScalar(2.0 * (np + 1) * sizeof(PetscScalar)));
+    for (PetscInt q = 0; q <= np; q++) {
+      const PetscInt  p    = right ? q - 1 : q;
+      const PetscReal near = PetscAbsScalar(host[right ? np + 1 + q : q]), far = PetscAbsScalar(host[right ? q : np + 1 + q]);
+
+      falloff[right * (np + 1) + q] = PETSC_MIN_REAL;
+      if (p >= 0 && p < np && s->active[q] && near > 0.0 && far > 0.0)
+        falloff[right * (np + 1) + q] =
+          PetscMin(PetscLogReal(far / near) / PetscMax(s->start[p + 1] - s->start[p], 1), 0.0);
+    }
+  }
+  PetscCall(PetscFree(host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeSpikes_CUDA(SpikeBand *s, PetscReal falloff[])
+{
+  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
+  const SpikeTiles  *t      = &h->t;
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  const PetscInt64   half   = s->np + 1;
+  SpikeTipsPlan      plan;
+  SpikeSpikesArgs    a = {};
+  PetscInt64         row, left;
+
+  PetscFunctionBegin;
+  for (PetscInt q = 0; q < 2 * (s->np + 1); q++) falloff[q] = PETSC_MIN_REAL;
+  if (!s->coupled || !PetscMax(s->kl, s->ku)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeSpikesCreate_Private(s));
+  if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->tri) {
+    PetscCall(SpikeSpikesSystems_Private(s, falloff));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  SpikeSpikesPlan_Private(s, t, h->gpu, &plan);
+  PetscCheck(plan.blocks == h->blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d blocks of columns, not %d", plan.blocks,
+             h->blocks);
+  row  = 32 * (PetscInt64)plan.tiles * 8;
+  left = (h->spikesize - SpikeSpikesElements_Private(t, &plan, 0)) / (plan.rows * row);
+  left = PetscMax(1, PetscMin(left, half * plan.blocks));
+  a.tips.t      = *t;
+  a.tips.band   = s->band;
+  a.tips.B      = s->dB;
+  a.tips.C      = s->dC;
+  a.tips.Vb     = s->dVb;
+  a.tips.Wt     = s->dWt;
+  a.tips.work   = h->spike;
+  a.tips.blocks = plan.blocks;
+  a.tips.ncols  = plan.ncols;
+  a.tips.tiles  = plan.tiles;
+  a.tips.slots  = plan.slots;
+  a.tips.rows   = plan.rows;
+  a.tips.rate   = (PetscReal *)(h->report + 1);
+  a.Vt          = s->dVt;
+  a.Wb          = s->dWb;
+  a.left        = (int)left;
+  PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)s->np * sizeof(int), stream)); /* no windows are used */
+  SpikeDispatchPrecision(s->precision,
+                         PetscCall(SpikeSpikesLaunch_Private<F>(a, plan, (int)(left + half * plan.blocks), stream)));
+  h->falloff = falloff;
+  PetscCall(PetscLogGpuFlops((2.0 * s->kl * s->kl + 2.0 * s->ku * (s->kl + s->ku)) * s->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikes.c: the host's spikes of whole partitions, for full SPIKE */
+#include "host.h"
+
+#define SPIKE_SPIKES_COLUMNS 8 /* of a spike at a time: as many as the sweeps take together */
+
+/* The arrays that full SPIKE has besides, once */
+static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
+{
+  SpikeHost       *h  = (SpikeHost *)s->data;
+  const PetscCount kl = s->kl, ku = s->ku, np = s->np;
+
+  PetscFunctionBegin;
+  if (!s->dPQ) {
+    PetscCall(PetscCalloc3((np + 1) * ku * ku, &s->dVt, (np + 1) * kl * kl, &s->dWb,
+                           (np + 1) * ((kl + ku) * (kl + ku) + kl * ku), &s->dPQ));
+  }
+  if (!h->columns) PetscCall(PetscMalloc1((PetscCount)h->largest * SPIKE_SPIKES_COLUMNS, &h->columns));
+  if (!s->dwork) PetscCall(PetscMalloc1((PetscCount)s->maxrhs * s->n, &s->dwork));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns c <= . < c + nc of the first top rows and of the last bottom rows of Z; the largest magnitudes in them */
+static void SpikeSpikesTips_Private(PetscInt n, PetscInt c, PetscInt nc, const PetscScalar *Z, PetscInt top,
+                                    PetscScalar *At, PetscInt bottom, PetscScalar *Ab, PetscReal most[2])
+{
+  for (PetscInt k = 0; k < nc; k++) {
+    const PetscScalar *z = Z + (PetscCount)k * n;
+
+    for (PetscInt i = 0; i < top; i++) {
+      At[i + (PetscCount)(c + k) * top] = z[i];
+      most[0]                           = PetscMax(most[0], PetscAbsScalar(z[i]));
+    }
+    for (PetscInt i = 0; i < bottom; i++) {
+      Ab[i + (PetscCount)(c + k) * bottom] = z[n - bottom + i];
+      most[1]                              = PetscMax(most[1], PetscAbsScalar(z[n - bottom + i]));
+    }
+  }
+}
+
+/* Of a spike that has `near` at its end and `far` at the other one, n rows away */
+static PetscReal SpikeSpikesFalloff_Private(PetscReal near, PetscReal far, PetscInt n)
+{
+  if (!(near > 0.0) || far == 0.0) return PETSC_MIN_REAL;
+  return PetscMin(PetscLogReal(far / near) / PetscMax(n, 1), 0.0);
+}
+
+/* A spike: h columns with A (h x h) in their first rows, or in their last ones (right) */
+static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, PetscInt p, PetscInt h, const PetscScalar *A,
+                                             PetscScalar *At, PetscScalar *Ab, PetscReal most[2])
+{
+  const SpikeHost       *data = (const SpikeHost *)s->data;
+  const SpikeBandFactors f    = SpikeHostFactors(s, p);
+  const PetscInt         n    = f.rows;
+  /* where nothing couples the other end, its rows of V are not needed */
+  const PetscInt lo = right && !s->active[p] ? n - PetscMax(s->kl, 0) : 0, top = right && !s->active[p] ? 0 : s->ku;
+  PetscScalar   *Z = data->columns;
+
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < h; c += SPIKE_SPIKES_COLUMNS) {
+    const PetscInt nc = PetscMin(h - c, SPIKE_SPIKES_COLUMNS);
+
+    PetscCall(PetscArrayzero(Z, (PetscCount)n * nc));
+    for (PetscInt k = 0; k < nc; k++)
+      PetscCall(PetscArraycpy(Z + (PetscCount)k * n + (right ? n - h : 0), A + (PetscCount)(c + k) * h, h));
+    if (right) data->ops->lower(SpikeBandPart(f, n - h, h), nc, Z + n - h, n, Z + n - h, n);
+    else data->ops->lower(f, nc, Z, n, Z, n);
+    data->ops->upper(f, lo, n, nc, Z, n);
+    SpikeSpikesTips_Private(n, c, nc, Z, top, At, s->kl, Ab, most);
+  }
+  PetscCall(PetscLogFlops((right ? 0.0 : 2.0 * s->kl * h * n) + (2.0 * s->ku + 1.0) * h * (n - lo)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SpikeSpikes_Host(SpikeBand *s, PetscReal falloff[])
+{
+  const PetscCount kl = s->kl, ku = s->ku, np = s->np;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeSpikesCreate_Private(s));
+  for (PetscInt q = 0; q <= np; q++) {
+    falloff[q] = falloff[np + 1 + q] = PETSC_MIN_REAL;
+    if (!s->active[q]) continue;
+    if (q < np && kl) {
+      PetscReal most[2] = {0.0, 0.0};
+
+      PetscCall(SpikeSpikesOne_Private(s, PETSC_FALSE, q, kl, s->dC + q * kl * kl, s->dWt + q * ku * kl,
+                                       s->dWb + q * kl * kl, most));
+      falloff[q] = SpikeSpikesFalloff_Private(ku ? most[0] : most[1], most[1], s->start[q + 1] - s->start[q]);
+    }
+    if (q > 0 && ku) {
+      PetscReal most[2] = {0.0, 0.0};
+
+      PetscCall(SpikeSpikesOne_Private(s, PETSC_TRUE, q - 1, ku, s->dB + q * ku * ku, s->dVt + q * ku * ku,
+                                       s->dVb + q * kl * ku, most));
+      falloff[np + 1 + q] = SpikeSpikesFalloff_Private(kl ? most[1] : most[0], most[0], s->start[q] - s->start[q - 1]);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikefull.c: PCSPIKE with exact coupling: full SPIKE on the partitions of a rank, then on the ranks */
+#include "spikeimpl.h"
+
+/*
+  The partitions of a rank are merged into one segment by the backend (kernels/band/band.h). The segments of all ranks
+  are a SpikeBand of their own, a partition for each rank that owns rows, whose tips all ranks have: each of them merges
+  them on the host, and solves for all, so that an apply has one message from each rank to all, of kl + ku values a
+  right-hand side. The results of a rank do not depend on which rank computes them.
+*/
+
+/* The partition of this rank among those that own rows, and their number */
+static PetscErrorCode SpikeSegmentsCount_Private(PC pc, PetscInt *owners, PetscInt *me)
+{
+  const PetscInt *range;
+  PetscMPIInt     size, rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)pc), &rank));
+  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  *owners = *me = 0;
+  for (PetscMPIInt r = 0; r < size; r++) {
+    if (range[r + 1] == range[r]) continue;
+    if (r < rank) (*me)++;
+    (*owners)++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeSegmentsReserve_Private(PC pc, PetscInt maxrhs)
+{
+  PC_Spike      *s = (PC_Spike *)pc->data;
+  SpikeSegments *g = &s->segments;
+  const PetscInt h = s->band.kl + s->band.ku;
+  PetscMPIInt    size;
+
+  PetscFunctionBegin;
+  if (!g->band.k || maxrhs <= g->band.maxrhs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  PetscCall(PetscFree(g->band.dtips));
+  PetscCall(PetscFree2(g->mine, g->all));
+  PetscCall(PetscCalloc1((PetscCount)maxrhs * (g->band.np + 1) * h, &g->band.dtips));
+  PetscCall(PetscMalloc2((PetscCount)PetscMax(h, maxrhs) * h, &g->mine, (PetscCount)size * PetscMax(h, maxrhs) * h,
+                         &g->all));
+  g->band.maxrhs = maxrhs;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpikeSegmentsCreate_Private(PC pc)
+{
+  PC_Spike        *s  = (PC_Spike *)pc->data;
+  SpikeSegments   *g  = &s->segments;
+  const PetscCount kl = s->band.kl, ku = s->band.ku;
+  PetscInt         np;
+
+  PetscFunctionBegin;
+  if (g->band.k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeSegmentsCount_Private(pc, &np, &g->me));
+  g->band.np = np;
+  g->band.kl = s->band.kl;
+  g->band.ku = s->band.ku;
+  PetscCall(PetscMalloc1(np + 1, &g->band.active));
+  for (PetscInt q = 0; q <= np; q++) g->band.active[q] = (PetscBool)(q > 0 && q < np);
+  PetscCall(PetscCalloc7((np + 1) * kl * ku, &g->band.dVb, (np + 1) * ku * kl, &g->band.dWt, (np + 1) * ku * ku,
+                         &g->band.dVt, (np + 1) * kl * kl, &g->band.dWb, (np + 1) * ku * ku, &g->band.dR, (np + 1) * ku,
+                         &g->band.dpiv, (np + 1) * ((kl + ku) * (kl + ku) + kl * ku), &g->band.dPQ));
+  g->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
+  PetscCall(SpikeSegmentsReserve_Private(pc, s->band.maxrhs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSpikeSegmentsDestroy_Private(PC pc)
+{
+  SpikeSegments *g = &((PC_Spike *)pc->data)->segments;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(g->band.active));
+  PetscCall(PetscFree7(g->band.dVb, g->band.dWt, g->band.dVt, g->band.dWb, g->band.dR, g->band.dpiv, g->band.dPQ));
+  PetscCall(PetscFree(g->band.dtips));
+  PetscCall(PetscFree2(g->mine, g->all));
+  PetscCall(PetscMemzero(g, sizeof(*g)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The four tips of this rank's segment to all ranks, and the segments merged */
+static PetscErrorCode SpikeSegmentsMerge_Private(PC pc, SpikePivot *pivot)
+{
+  PC_Spike        *s  = (PC_Spike *)pc->data;
+  SpikeSegments   *g  = &s->segments;
+  SpikeBand       *b  = &s->band;
+  MPI_Comm         comm = PetscObjectComm((PetscObject)pc);
+  const PetscCount kl = b->kl, ku = b->ku, h = kl + ku;
+  const PetscCount size[]   = {ku * kl, kl * kl, ku * ku, kl * ku};
+  const PetscScalar *from[] = {b->dWt, b->dWb, b->dVt + b->np * size[2], b->dVb + b->np * size[3]};
+  SpikePivot       among    = *pivot;
+  PetscMPIInt      count, ranks;
+  const PetscInt  *range;
+  PetscScalar     *to = g->mine;
+  PetscInt         i  = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 4; k++, to += size[k - 1])
+    PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, to, size[k] * sizeof(PetscScalar), from[k],
+                              size[k] * sizeof(PetscScalar), size[k] * sizeof(PetscScalar), 1));
+  PetscCall(PetscMPIIntCast(h * h, &count));
+  PetscCallMPI(MPI_Allgather(g->mine, count, MPIU_SCALAR, g->all, count, MPIU_SCALAR, comm));
+  PetscCallMPI(MPI_Comm_size(comm, &ranks));
+  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  for (PetscMPIInt r = 0; r < ranks; r++) {
+    const PetscScalar *a = g->all + r * h * h;
+
+    if (range[r + 1] == range[r]) continue;
+    PetscCall(PetscArraycpy(g->band.dWt + i * size[0], a, size[0]));
+    PetscCall(PetscArraycpy(g->band.dWb + i * size[1], a + size[0], size[1]));
+    PetscCall(PetscArraycpy(g->band.dVt + (i + 1) * size[2], a + size[0] + size[1], size[2]));
+    PetscCall(PetscArraycpy(g->band.dVb + (i + 1) * size[3], a + size[0] + size[1] + size[2], size[3]));
+    i++;
+  }
+  PetscCall((*g->band.k->merge)(&g->band, &among));
+  if (!g->me && b->n) pivot->nboost += among.nboost; /* the first rank with rows counts for all */
+  if (among.badrow >= 0 && pivot->badrow < 0) {
+    pivot->badrow   = among.badrow <= g->me ? 0 : b->np; /* an interface of this rank, on the side of the bad one */
+    pivot->badvalue = among.badvalue;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Tips and reduced systems of full SPIKE, behind the factors. On a device they are enqueued, and known after finish();
+  what pivot says of the ranks' segments is known on return, of interfaces of this rank after finish().
+*/
+PetscErrorCode PCSpikeFullSetUp_Private(PC pc, SpikePivot *pivot)
+{
+  PC_Spike  *s = (PC_Spike *)pc->data;
+  SpikeBand *b = &s->band;
+
+  PetscFunctionBegin;
+  if (!b->full) {
+    b->full = PETSC_TRUE;
+    s->shape++;
+  }
+  PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
+  PetscCall((*b->k->spikes)(b, s->falloff));
+  PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
+  PetscCall((*b->k->merge)(b, pivot));
+  if (b->k->finish) PetscCall((*b->k->finish)(b));
+  if (s->ex.across) {
+    PetscCall(SpikeSegmentsCreate_Private(pc));
+    PetscCall(SpikeSegmentsMerge_Private(pc, pivot));
+  }
+  PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What this rank has at the inner sides of its outer interfaces to all ranks; their segments solved; the outer sides back.
+  A column of the message: the side of interface 0, then that of np.
+*/
+static PetscErrorCode SpikeSegmentsSolve_Private(PC pc, PetscBool trans, PetscInt nrhs)
+{
+  PC_Spike        *s    = (PC_Spike *)pc->data;
+  SpikeSegments   *g    = &s->segments;
+  SpikeBand       *b    = &s->band;
+  MPI_Comm         comm = PetscObjectComm((PetscObject)pc);
+  const PetscInt   kl = b->kl, ku = b->ku, h = kl + ku;
+  const PetscCount ldt = (PetscCount)(b->np + 1) * h, lds = (PetscCount)(g->band.np + 1) * h;
+  const PetscInt   left = trans ? kl : ku, right = h - left; /* values at the inner sides of 0 and np */
+  const size_t     ldh = h * sizeof(PetscScalar), ldd = ldt * sizeof(PetscScalar);
+  PetscScalar     *t0 = b->dtips, *t1 = b->dtips + (PetscCount)b->np * h, *mine = g->mine;
+  PetscMPIInt      count, ranks;
+  const PetscInt  *range;
+  PetscInt         i = 0;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeSegmentsReserve_Private(pc, b->maxrhs));
+  mine = g->mine;
+  PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, mine, ldh, t0 + (trans ? 0 : kl), ldd,
+                            left * sizeof(PetscScalar), nrhs));
+  PetscCall((*b->k->copy2d)(b, PETSC_FALSE, PETSC_TRUE, mine + left, ldh, t1 + (trans ? kl : 0), ldd,
+                            right * sizeof(PetscScalar), nrhs));
+  PetscCall(PetscMPIIntCast((PetscCount)h * nrhs, &count));
+  PetscCallMPI(MPI_Allgather(mine, count, MPIU_SCALAR, g->all, count, MPIU_SCALAR, comm));
+  PetscCallMPI(MPI_Comm_size(comm, &ranks));
+  PetscCall(MatGetOwnershipRanges(pc->pmat, &range));
+  for (PetscMPIInt r = 0; r < ranks; r++) {
+    if (range[r + 1] == range[r]) continue;
+    for (PetscInt c = 0; c < nrhs; c++) {
+      const PetscScalar *a = g->all + (PetscCount)r * count + (PetscCount)c * h;
+      PetscScalar       *t = g->band.dtips + c * lds + (PetscCount)i * h;
+
+      PetscCall(PetscArraycpy(t + (trans ? 0 : kl), a, left));
+      PetscCall(PetscArraycpy(t + h + (trans ? kl : 0), a + left, right));
+    }
+    i++;
+  }
+  PetscCall((*g->band.k->mergedtips)(&g->band, trans, PETSC_TRUE, nrhs));
+  PetscCall((*g->band.k->mergedtips)(&g->band, trans, PETSC_FALSE, nrhs));
+  if (b->n) {
+    const PetscScalar *t   = g->band.dtips + (PetscCount)g->me * h;
+    const size_t       lda = lds * sizeof(PetscScalar);
+
+    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, t0 + (trans ? kl : 0), ldd, t + (trans ? kl : 0), lda,
+                              right * sizeof(PetscScalar), nrhs));
+    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, t1 + (trans ? 0 : kl), ldd, t + h + (trans ? 0 : kl), lda,
+                              left * sizeof(PetscScalar), nrhs));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  x <- A^-1 b, with A = D S and S the whole spike matrix:
+
+      g = D^-1 b, of which the tips are kept;   the reduced system;   x = D^-1 (b - [C x_b; 0; B x_t])
+
+  and transposed the same with D^-T, the reduced system transposed, and b - [x_t; 0; x_b]. The second sweep starts from b,
+  not from g: where partitions are worse conditioned than the matrix, g and what is subtracted from it would be large.
+*/
+PetscErrorCode PCSpikeFullSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
+                                        PetscScalar *x, PetscCount ldx)
+{
+  PC_Spike  *s = (PC_Spike *)pc->data;
+  SpikeBand *k = &s->band;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PC_Spike_Sweep, pc, 0, 0, 0));
+  PetscCall((*k->k->sweep)(k, trans, SPIKE_SWEEP_ALL, 0, k->np, nrhs, b, ldb, k->dwork, k->n));
+  PetscCall(PetscLogEventEnd(PC_Spike_Sweep, pc, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
+  PetscCall((*k->k->mergedtips)(k, trans, PETSC_TRUE, nrhs));
+  if (s->ex.across) PetscCall(SpikeSegmentsSolve_Private(pc, trans, nrhs));
+  PetscCall((*k->k->mergedtips)(k, trans, PETSC_FALSE, nrhs));
+  PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(PC_Spike_Correct, pc, 0, 0, 0));
+  PetscCall((*k->k->mergedrhs)(k, trans, nrhs, b, ldb));
+  PetscCall((*k->k->sweep)(k, trans, SPIKE_SWEEP_ALL, 0, k->np, nrhs, k->dwork, k->n, x, ldx));
+  PetscCall(PetscLogEventEnd(PC_Spike_Correct, pc, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+static char help[] = "PCSPIKE with exact coupling: bands that are not dominant, and the choice by PC_SPIKE_AUTO.\n\n";
+
+#include "spikecase.h"
+
+/* Bands whose spikes do not fall off, many partitions on each rank: the operator is the inverse, as with one partition */
+static PetscErrorCode TestNotDominant(void)
+{
+  const PetscInt bands[][3] = {{1, 1, 60}, {2, 1, 120}, {1, 4, 130}, {5, 5, 170}, {12, 9, 260}, {33, 40, 400},
+                               {3, 0, 90}, {0, 2, 90}};
+  const PetscInt parts[]    = {2, 3, 4, 5, 7, 8, 9, 17};
+  PetscMPIInt    size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(bands); b++) {
+    for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(parts); p++) {
+      const PetscInt kl = bands[b][0], ku = bands[b][1], n = bands[b][2];
+      SpikeTestCase  c;
+
+      if (n / size / parts[p] < PetscMax(kl, ku)) continue;
+      SpikeTestCaseInit(&c, n, kl, ku, 0.4, SPIKE_TEST_RANDOM);
+      c.type  = PC_SPIKE_FULL;
+      c.local = parts[p];
+      c.tol   = PetscDefined(USE_REAL_SINGLE) ? 0.05 : 1e-7; /* without pivoting some digits go */
+      PetscCall(SpikeTestCaseRun(PETSC_COMM_WORLD, &c, PETSC_DECIDE, NULL));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The band of SpikeTestBandMat() once more, with another dominance, in the same matrix */
+static PetscErrorCode Refill(Mat A, SpikeTestBand *band, PetscReal dominance)
+{
+  PetscInt start, end;
+
+  PetscFunctionBegin;
+  band->dominance = dominance;
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt i = start; i < end; i++)
+    for (PetscInt j = PetscMax(0, i - band->kl); j <= PetscMin(band->n - 1, i + band->ku); j++)
+      PetscCall(MatSetValue(A, i, j, SpikeTestBandEntry(band, i, j), INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckAuto(PC pc, Mat A, PCSpikeType expected, PetscReal tol, const char where[])
+{
+  PCSpikeInfo info;
+  Vec         x, b, r;
+  PetscReal   norm, rnorm;
+
+  PetscFunctionBegin;
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.type == expected), "%s: %s, decay %g", where, PCSpikeTypes[info.type],
+                           (double)info.decay));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(SpikeTestSetRandom(b, 5));
+  for (PetscInt trans = 0; trans < 2; trans++) {
+    if (trans) {
+      PetscCall(PCApplyTranspose(pc, b, x));
+      PetscCall(MatMultTranspose(A, x, r));
+    } else {
+      PetscCall(PCApply(pc, b, x));
+      PetscCall(MatMult(A, x, r));
+    }
+    PetscCall(SpikeTestBackend(pc));
+    PetscCall(VecAXPY(r, -1.0, b));
+    PetscCall(VecNorm(b, NORM_2, &norm));
+    PetscCall(VecNorm(r, NORM_2, &rnorm));
+    PetscCall(SpikeTestSmall(rnorm / norm, tol, trans ? "transposed residual" : "residual", where));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  auto: truncated while spikes fall, full in the very setup in which they do not, and truncated again in the setup after
+  the one that saw them fall
+*/
+static PetscErrorCode TestAuto(void)
+{
+  const PetscReal single = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-5,
+                  exact  = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-11;
+  PetscMPIInt     size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt K = 1; K <= 4; K += 3) {
+    SpikeTestBand band = {600 * size, K, K, 2.0, SPIKE_TEST_SLOW, 3};
+    Mat           A;
+    PC            pc;
+
+    PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetType(pc, PCSPIKE));
+    PetscCall(PCSpikeSetLocalPartitions(pc, 3));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, single, "spikes fall"));
+    PetscCall(Refill(A, &band, 1.0001));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "they do not"));
+    PetscCall(Refill(A, &band, 1.001));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "nor now"));
+    PetscCall(Refill(A, &band, 2.0));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "they fall again, seen by exact coupling"));
+    PetscCall(Refill(A, &band, 2.0));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, single, "truncated again"));
+    PetscCall(PCReset(pc));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(Refill(A, &band, 1.0001));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "from scratch"));
+    PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
+    PetscCall(PCSetUp(pc));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, 10.0, "asked for"));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCall(TestNotDominant());
+  PetscCall(TestAuto());
+  PetscCall(SpikeTestEnd("spike_full"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/spike_full_1.out
+      nsize: {{1 2 3 5}}
+      test:
+         suffix: 1
+      test:
+         suffix: cuda
+         requires: cuda gpurun
+         args: -mat_type aijcusparse
+
+TEST*/
