@@ -312,7 +312,7 @@ static PetscErrorCode TestOptions(void)
   CHECK(partitions == PETSC_DECIDE, "partitions %d", (int)partitions);
   CHECK(zeropivot > 0.0 && zeropivot < 1e-2, "zero pivot %g", (double)zeropivot);
   CHECK(amount == (PetscReal)PETSC_DECIDE && shift == MAT_SHIFT_NONZERO, "shift %g %d", (double)amount, (int)shift);
-  CHECK(type == PC_SPIKE_TRUNCATED && precision == own, "type %d precision %d", (int)type, (int)precision);
+  CHECK(type == PC_SPIKE_AUTO && precision == own, "type %d precision %d", (int)type, (int)precision);
   PetscCall(PCSetFromOptions(pc));
   EXPECT(PETSC_ERR_ARG_WRONGSTATE, "PCSetUp()", PCSpikeGetInfo(pc, &info));
   PetscCall(PCSetUp(pc));

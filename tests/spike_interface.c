@@ -48,7 +48,7 @@ static const PetscSpikePrecision native = PetscDefined(USE_REAL_SINGLE) ? PETSC_
 static PetscErrorCode ExpectDefaults(PC pc, const char when[])
 {
   PetscFunctionBegin;
-  PetscCall(Expect(pc, when, PC_SPIKE_TRUNCATED, native, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 0.0, (PetscReal)1e-8,
+  PetscCall(Expect(pc, when, PC_SPIKE_AUTO, native, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 0.0, (PetscReal)1e-8,
                    100.0 * PETSC_MACHINE_EPSILON, MAT_SHIFT_NONZERO, (PetscReal)PETSC_DECIDE, "auto"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,7 +80,7 @@ static PetscErrorCode TestSetters(void)
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   PetscCall(Expect(pc, "other values", PC_SPIKE_BLOCK, PETSC_SPIKE_PRECISION_SINGLE, 3, 4, 5, 0.25, 0.375, 0.0625,
                    MAT_SHIFT_INBLOCKS, 0.75, MATORDERINGNATURAL));
-  PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
+  PetscCall(PCSpikeSetType(pc, PC_SPIKE_AUTO));
   PetscCall(PCSpikeSetPrecision(pc, native));
   PetscCall(PCSpikeSetBandwidth(pc, PETSC_DECIDE, PETSC_DECIDE));
   PetscCall(PCSpikeSetLocalPartitions(pc, PETSC_DECIDE));
@@ -253,7 +253,7 @@ static PetscErrorCode TestView(void)
   PetscCall(PetscViewerStringOpen(PETSC_COMM_WORLD, text, sizeof(text), &viewer));
   PetscCall(PCView(pc, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
-  PetscCall(PetscStrstr(text, "TRUNCATED", &found));
+  PetscCall(PetscStrstr(text, "AUTO", &found));
   PetscCall(SpikeTestCheck((PetscBool)(found != NULL), "the view into a string is \"%s\"", text));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
    testset:
       requires: double
       args: -view
-      filter: sed -e "s@[0-9]* bytes@N bytes@g" -e "s@neglects, .*@neglects, N@"
+      filter: sed -e "s@[0-9]* bytes@N bytes@g" -e "s@neglects, .*@neglects, N@" -e "s@spikes [0-9].*@spikes N@"
       test:
          suffix: view
       test:
@@ -326,7 +326,7 @@ int main(int argc, char **argv)
       suffix: ksp_view
       requires: double
       args: -solve -ksp_view -ksp_type bcgs -pc_type spike -pc_spike_local_partitions 2
-      filter: sed -e "s@[0-9]* bytes@N bytes@g" -e "s@neglects, .*@neglects, N@"
+      filter: sed -e "s@[0-9]* bytes@N bytes@g" -e "s@neglects, .*@neglects, N@" -e "s@spikes [0-9].*@spikes N@"
 
    testset:
       args: -solve -help -ksp_type idrfused -pc_type spike

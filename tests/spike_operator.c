@@ -211,6 +211,7 @@ static PetscErrorCode TestDropoff(void)
       PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
       PetscCall(PCSetOperators(pc, A, A));
       PetscCall(PCSetType(pc, PCSPIKE));
+      PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
       PetscCall(PCSpikeSetDropoff(pc, dropoffs[d]));
       PetscCall(PCSpikeSetWindowTolerance(pc, 0.0));
       PetscCall(PCSpikeSetLocalPartitions(pc, local));
@@ -267,6 +268,7 @@ static PetscErrorCode TestOrdering(void)
       PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
       PetscCall(PCSetOperators(pc, A, A));
       PetscCall(PCSetType(pc, PCSPIKE));
+      PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
       PetscCall(PCSpikeSetLocalPartitions(pc, local));
       PetscCall(PCFactorSetMatOrderingType(pc, orderings[o]));
       PetscCall(PCSpikeSetWindowTolerance(pc, 0.0));
