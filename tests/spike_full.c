@@ -106,7 +106,7 @@ static PetscErrorCode TestAuto(void)
     PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, single, "spikes fall"));
     PetscCall(Refill(A, &band, 1.0001));
     PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "they do not"));
-    PetscCall(Refill(A, &band, 1.001));
+    PetscCall(Refill(A, &band, 1.0002));
     PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "nor now"));
     PetscCall(Refill(A, &band, 2.0));
     PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "they fall again, seen by exact coupling"));

@@ -123,8 +123,8 @@ static PetscErrorCode TrueResidual(Mat A, Vec b, Vec x, PetscReal *relres)
 static PetscErrorCode SpikeNote(PC pc, char note[], size_t len)
 {
   const char *const   precisions[] = {"double", "single", "bf16", "fp16"};
+  const char *const   variants[]   = {"block", "truncated", "coupled exactly"};
   PCSpikeInfo         info;
-  PCSpikeType         type;
   PetscSpikePrecision precision;
   PCFailedReason      why;
 
@@ -136,12 +136,11 @@ static PetscErrorCode SpikeNote(PC pc, char note[], size_t len)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeGetInfo(pc, &info));
-  PetscCall(PCSpikeGetType(pc, &type));
   PetscCall(PCSpikeGetPrecision(pc, &precision));
   PetscCall(PetscSNPrintf(note, len,
                           "%s, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " (before: %" PetscInt_FMT
                           ",%" PetscInt_FMT "), %" PetscInt_FMT " partition%s, %s factors, %.3g MB, %s",
-                          info.partitions == 1 ? "banded LU" : (type == PC_SPIKE_BLOCK ? "block" : "truncated"),
+                          info.partitions == 1 ? "banded LU" : variants[info.type],
                           info.kl, info.ku, info.natural_kl, info.natural_ku, info.partitions,
                           info.partitions > 1 ? "s" : "", precisions[precision],
                           (double)(info.bytes + info.extra_bytes) / 1e6, info.backend));

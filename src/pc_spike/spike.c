@@ -67,7 +67,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   merged two by two into one (recursive SPIKE, which is block cyclic reduction of the reduced system, with row exchanges
   inside its blocks), and the ranks likewise, each of which sends two half-bandwidths of values to all others in an
   apply. It takes whole spikes in a setup and two sweeps in an apply. `PC_SPIKE_AUTO`, the default, takes the truncated
-  form where what it neglects is below 100 times the window tolerance, by the spikes of each setup, and the full form
+  form where what it neglects is below 10000 times the window tolerance, by the spikes of each setup, and the full form
   elsewhere. Then, and with one partition, M is the band's inverse to rounding, as long as no partition is much worse
   conditioned than the matrix.
 

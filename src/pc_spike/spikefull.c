@@ -64,7 +64,7 @@ static PetscErrorCode SpikeSegmentsCreate_Private(PC pc)
   for (PetscInt q = 0; q <= np; q++) g->band.active[q] = (PetscBool)(q > 0 && q < np);
   PetscCall(PetscCalloc7((np + 1) * kl * ku, &g->band.dVb, (np + 1) * ku * kl, &g->band.dWt, (np + 1) * ku * ku,
                          &g->band.dVt, (np + 1) * kl * kl, &g->band.dWb, (np + 1) * ku * ku, &g->band.dR, (np + 1) * ku,
-                         &g->band.dpiv, (np + 1) * ((kl + ku) * (kl + ku) + kl * ku), &g->band.dPQ));
+                         &g->band.dpiv, (np + 1) * (kl + ku) * (kl + ku), &g->band.dmerged));
   g->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
   PetscCall(SpikeSegmentsReserve_Private(pc, s->band.maxrhs));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,7 +76,7 @@ PetscErrorCode PCSpikeSegmentsDestroy_Private(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscFree(g->band.active));
-  PetscCall(PetscFree7(g->band.dVb, g->band.dWt, g->band.dVt, g->band.dWb, g->band.dR, g->band.dpiv, g->band.dPQ));
+  PetscCall(PetscFree7(g->band.dVb, g->band.dWt, g->band.dVt, g->band.dWb, g->band.dR, g->band.dpiv, g->band.dmerged));
   PetscCall(PetscFree(g->band.dtips));
   PetscCall(PetscFree2(g->mine, g->all));
   PetscCall(PetscMemzero(g, sizeof(*g)));

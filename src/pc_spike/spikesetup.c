@@ -113,8 +113,7 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
   if (s->band.coupled)
     s->info.tips_bytes = sizeof(PetscScalar) * (s->band.np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku);
   if (s->band.full)
-    s->info.tips_bytes += sizeof(PetscScalar) * (s->band.np + 1.0) *
-                          (kl * kl + ku * ku + (kl + ku) * (kl + ku) + kl * ku);
+    s->info.tips_bytes += sizeof(PetscScalar) * (s->band.np + 1.0) * (kl * kl + ku * ku + (kl + ku) * (kl + ku));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -306,8 +305,14 @@ static PetscReal PCSpikeDecay_Private(const PC_Spike *s)
 }
 
 /*
-  PC_SPIKE_AUTO: where truncation would neglect more than a hundred times what the windows do, the factors that are
-  there get the whole spikes instead; where exact coupling has seen that it would not, the next setup truncates
+  PC_SPIKE_AUTO: what truncation may neglect, relative to the tips of the spikes, in units of what the windows leave out.
+  A step of refinement, or of a Krylov method, gains as many digits as M has; exact coupling costs as much as one or two.
+*/
+#define SPIKE_TRUNCATE 1e4
+
+/*
+  Where truncation would neglect more than that, the factors that are there get the whole spikes instead; where exact
+  coupling has seen that it would not, the next setup truncates
 */
 static PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, PCSpikePivots *pv)
 {
@@ -320,7 +325,7 @@ static PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, PCSpikePivots *pv)
   if (!b->coupled || s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   decay[0] = PCSpikeDecay_Private(s);
   PetscCallMPI(MPIU_Allreduce(&decay[0], &decay[1], 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  s->full = (PetscBool)!(decay[1] <= 100 * PetscMax(s->window, SpikePrecisionEpsilon(b->precision)));
+  s->full = (PetscBool)!(decay[1] <= SPIKE_TRUNCATE * PetscMax(s->window, SpikePrecisionEpsilon(b->precision)));
   if (!s->full || before) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)decay[1]));
   pv->reduced.nboost = 0;

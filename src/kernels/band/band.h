@@ -88,7 +88,7 @@ typedef struct {
 
   PetscBool    full;      /* full SPIKE: spikes(), merge() and so on, in place of reduced(), solvetips() and correct() */
   PetscScalar *dVt, *dWb; /* [np + 1] the far tips, made by the first spikes()                                      */
-  PetscScalar *dPQ;       /* [np + 1] (kl + ku) x (kl + ku), [P Q] of an interface; behind it room for ku x kl        */
+  PetscScalar *dmerged;   /* [np + 1] what merge() leaves of an interface; layout of the backend                    */
   PetscScalar *dwork;     /* [maxrhs * n] with full: a column of the rank's rows for each right-hand side            */
 
   PetscInt     *wtop, *wbot;    /* [np] rows at the two ends of a partition that its spikes reach                   */
@@ -225,13 +225,16 @@ struct _n_SpikeKernels {
   /*
     tips <- solution of the merged reduced systems: up eliminates the interfaces 0 < q < np, and leaves what the rank has
     as one segment on the inner sides of interfaces 0 and np; down takes the unknowns on their outer sides (zero where
-    they are not active) and makes those of all others. Transposed with M^T in place of M: up sends what interface q has
-    to the outer sides of its neighbours, [P Q]^T g; down takes their inner sides. The inner side of interface 0 is the
-    values above, that of np the values below; transposed those below at 0, above at np.
+    they are not active) and makes those of all others, for mergedrhs(). The inner side of interface 0 is the values
+    above, that of np the values below; transposed those below at 0, above at np. With E = [0 Vt_q; Wb_q 0] and M the
+    matrix of the interface
+
+        up          [g_t at s; g_b at e] -= E M^-1 g          down        u = M^-1 g - [P Q] [u_b at s; u_t at e]
+        transposed  [g_b at s; g_t at e] -= [P Q]^T g                     u = M^-T g - (E M^-1)^T [u_t at s; u_b at e]
   */
   PetscErrorCode (*mergedtips)(SpikeBand *, PetscBool trans, PetscBool up, PetscInt nrhs);
 
-  /* dwork <- b - [C_p x_b; 0; B_p+1 x_t] in all partitions p, from the tips; transposed b - [x_t; 0; x_b] */
+  /* dwork <- b - [C_p x_b; 0; B_p+1 x_t] in all partitions p, from what mergedtips() made; transposed b - [x_t; 0; x_b] */
   PetscErrorCode (*mergedrhs)(SpikeBand *, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb);
 
   /* y_newrow[i] <- x_i (gather false) or y_i <- x_newrow[i] (gather true), nrhs columns */

@@ -77,7 +77,8 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
     *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)));
     *extra += sizeof(PetscBLASInt) * (s->np + 1.0) * ku;
     if (s->full)
-      *extra += sizeof(PetscScalar) * (s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku) + kl * ku);
+      *extra += sizeof(PetscScalar) * (s->np + 1.0) *
+                (ku * ku + kl * kl + 3.0 * (kl + ku) * (kl + ku) + s->maxrhs * (kl + ku));
   }
   if (s->nsystems) {
     PetscReal rest;
@@ -105,7 +106,8 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   s->maxrhs = before;
   PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, (PetscCount)size, &room));
   if (s->coupled) {
-    ierr = SpikeMalloc_CUDA(s, PETSC_TRUE, (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &tips);
+    /* with full, what comes of them behind */
+    ierr = SpikeMalloc_CUDA(s, PETSC_TRUE, (s->full || s->dmerged ? 2 : 1) * (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &tips);
     if (ierr) (void)cudaFree(room);
     PetscCall(ierr);
   }
@@ -213,10 +215,10 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscCallCUDA(cudaFree(s->dtips));
   PetscCallCUDA(cudaFree(s->dVt));
   PetscCallCUDA(cudaFree(s->dWb));
-  PetscCallCUDA(cudaFree(s->dPQ));
+  PetscCallCUDA(cudaFree(s->dmerged));
   s->band = NULL;
   s->dB = s->dC = s->dVb = s->dWt = s->dR = s->dtips = NULL;
-  s->dVt = s->dWb = s->dPQ = s->dwork = NULL;
+  s->dVt = s->dWb = s->dmerged = s->dwork = NULL;
   s->dpiv                             = NULL;
   PetscCall(PetscFree2(s->wtop, s->wbot));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,19 +2,9 @@
 /* merge.cu: the reduced system of full SPIKE, partitions merged two by two (band.h), all of a level at once */
 #include "band.cuh"
 #include "block_times.cuh"
+#include "merge.cuh"
 #include "kernels/common/cuda/async.cuh"
 #include "kernels/common/cuda/launch.cuh"
-
-/* Interface q of a level whose segments have l partitions, and the outer ends of its two segments */
-struct SpikeLevel {
-  PetscInt np, l;
-
-  __device__ PetscInt q(int i) const { return l + 2 * l * (PetscInt)i; }
-  __device__ PetscInt at(int i, int which) const /* SPIKE_AT_Q, _S, _E */
-  {
-    return which == 0 ? q(i) : which == 1 ? q(i) - l : PetscMin(q(i) + l, np);
-  }
-};
 
 enum {
   SPIKE_AT_Q,
@@ -28,14 +18,17 @@ struct SpikeMergeMatrix {
   PetscCount   apart;
   int          ld, which;
 
-  __device__ PetscScalar *of(const SpikeLevel &level, int i) const { return a + level.at(i, which) * apart; }
+  __device__ PetscScalar *of(const SpikeLevel &level, int i) const
+  {
+    return a + (which == SPIKE_AT_Q ? level.q(i) : which == SPIKE_AT_S ? level.s(i) : level.e(i)) * apart;
+  }
 };
 
-/* C <- alpha A B + C0, m x k times k x n; C0.a NULL: zero */
+/* C <- alpha A B + C0 + beta I, m x k times k x n; C0.a NULL: without C0 */
 struct SpikeMergeProduct {
   SpikeMergeMatrix A, B, C0, C;
   int              m, n, k;
-  PetscReal        alpha;
+  PetscReal        alpha, beta;
 };
 
 struct SpikeMergeProducts {
@@ -89,6 +82,7 @@ __global__ static void __launch_bounds__(SPIKE_MERGE_THREADS)
     if (row < w.m && column < w.n) {
       SpikeDouble v = w.alpha < 0 ? SpikeDouble(0.0) - acc[i][j] : acc[i][j];
 
+      if (row == column) v = v + (double)w.beta;
       if (w.C0.a) v = v + SpikeDouble(w.C0.of(level, blockIdx.y)[row + (PetscCount)column * w.C0.ld]);
       w.C.of(level, blockIdx.y)[row + (PetscCount)column * w.C.ld] = (PetscScalar)v;
     }
@@ -120,24 +114,32 @@ PetscErrorCode SpikeMerge_CUDA(SpikeBand *s, SpikePivot *pivot)
 {
   const int        kl = (int)s->kl, ku = (int)s->ku, h = kl + ku;
   const PetscCount square = (PetscCount)ku * ku, below = (PetscCount)kl * kl, tip = (PetscCount)kl * ku,
-                   pair = (PetscCount)h * h + tip;
-  /* Wt Wb_s lies behind [P Q] */
+                   pair = (PetscCount)h * h, all = SPIKE_MERGED * pair, column = (PetscCount)kl * h;
+  PetscScalar     *inverse = s->dmerged + SPIKE_MERGED_INVERSE * pair, *out = s->dmerged + SPIKE_MERGED_OUT * pair,
+              *PQ          = s->dmerged + SPIKE_MERGED_PQ * pair;
   const SpikeMergeMatrix none = {NULL, 0, 1, SPIKE_AT_Q}, Vt = {s->dVt, square, ku, SPIKE_AT_Q},
                          Wb = {s->dWb, below, kl, SPIKE_AT_Q}, Vb = {s->dVb, tip, kl, SPIKE_AT_Q},
                          Wt = {s->dWt, tip, ku, SPIKE_AT_Q}, R = {s->dR, square, ku, SPIKE_AT_Q},
                          Vte = {s->dVt, square, ku, SPIKE_AT_E}, Vbe = {s->dVb, tip, kl, SPIKE_AT_E},
-                         Wbs = {s->dWb, below, kl, SPIKE_AT_S}, Wts = {s->dWt, tip, ku, SPIKE_AT_S},
-                         Pw = {s->dPQ, pair, h, SPIKE_AT_Q}, Py = {s->dPQ + kl, pair, h, SPIKE_AT_Q},
-                         Qw = {s->dPQ + (PetscCount)kl * h, pair, h, SPIKE_AT_Q},
-                         Qy = {s->dPQ + (PetscCount)kl * h + kl, pair, h, SPIKE_AT_Q},
-                         X  = {s->dPQ + (PetscCount)h * h, pair, ku, SPIKE_AT_Q};
-  const SpikeMergeProducts first = {{{Wt, Wbs, none, X, ku, kl, kl, 1}, {R, Vte, none, Qy, ku, ku, ku, 1}}},
-                           second = {{{R, X, none, Py, ku, kl, ku, -1}, {Vb, Qy, none, Qw, kl, ku, ku, -1}}},
-                           third = {{{Vb, Py, Wbs, Pw, kl, kl, ku, -1}}},
-                           fourth = {{{Vt, Py, Wts, Wts, ku, kl, ku, -1},
-                                      {Vt, Qy, none, Vte, ku, ku, ku, -1},
-                                      {Wb, Qw, Vbe, Vbe, kl, ku, kl, -1},
-                                      {Wb, Pw, none, Wbs, kl, kl, kl, -1}}};
+                         Wbs = {s->dWb, below, kl, SPIKE_AT_S}, Wts = {s->dWt, tip, ku, SPIKE_AT_S};
+  /* M^-1 by rows w and y and columns w and y; so E M^-1, whose rows are g_t at s and g_b at e, and [P Q] */
+  const SpikeMergeMatrix ww = {inverse, all, h, SPIKE_AT_Q}, wy = {inverse + column, all, h, SPIKE_AT_Q},
+                         yw = {inverse + kl, all, h, SPIKE_AT_Q}, yy = {inverse + column + kl, all, h, SPIKE_AT_Q},
+                         atop = {out, all, h, SPIKE_AT_Q}, under = {out + ku, all, h, SPIKE_AT_Q},
+                         P = {PQ, all, h, SPIKE_AT_Q}, Q = {PQ + column, all, h, SPIKE_AT_Q},
+                         Py = {PQ + kl, all, h, SPIKE_AT_Q}, Qy = {PQ + column + kl, all, h, SPIKE_AT_Q};
+  const SpikeMergeProducts first  = {{{R, Wt, none, yw, ku, kl, ku, -1, 0},
+                                      {Vb, R, none, wy, kl, ku, ku, -1, 0},
+                                      {R, R, R, yy, ku, ku, 0, 1, 0}}},
+                           second = {{{Vb, yw, none, ww, kl, kl, ku, -1, 1}}},
+                           third  = {{{ww, Wbs, none, P, h, kl, kl, 1, 0},
+                                      {wy, Vte, none, Q, h, ku, ku, 1, 0},
+                                      {Vt, yw, none, atop, ku, h, ku, 1, 0},
+                                      {Wb, ww, none, under, kl, h, kl, 1, 0}}},
+                           fourth = {{{Vt, Py, Wts, Wts, ku, kl, ku, -1, 0},
+                                      {Vt, Qy, none, Vte, ku, ku, ku, -1, 0},
+                                      {Wb, Q, Vbe, Vbe, kl, ku, kl, -1, 0},
+                                      {Wb, P, none, Wbs, kl, kl, kl, -1, 0}}};
 
   PetscFunctionBegin;
   pivot->nboost = 0;
@@ -147,10 +149,10 @@ PetscErrorCode SpikeMerge_CUDA(SpikeBand *s, SpikePivot *pivot)
     const SpikeLevel level      = {s->np, l};
     const unsigned   interfaces = (unsigned)((s->np - l + 2 * l - 1) / (2 * l));
 
-    PetscCall(SpikeReducedStrided_CUDA(s, l, s->np, 2 * l, pivot));
-    PetscCall(SpikeMergeProducts_Private(s, level, interfaces, 2, first));
-    PetscCall(SpikeMergeProducts_Private(s, level, interfaces, 2, second));
-    PetscCall(SpikeMergeProducts_Private(s, level, interfaces, 1, third));
+    PetscCall(SpikeMergeInvert_CUDA(s, l, pivot));
+    PetscCall(SpikeMergeProducts_Private(s, level, interfaces, 3, first));
+    PetscCall(SpikeMergeProducts_Private(s, level, interfaces, 1, second));
+    PetscCall(SpikeMergeProducts_Private(s, level, interfaces, 4, third));
     PetscCall(SpikeMergeProducts_Private(s, level, interfaces, 4, fourth));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,132 +161,125 @@ PetscErrorCode SpikeMerge_CUDA(SpikeBand *s, SpikePivot *pivot)
 struct SpikeMergedArgs {
   SpikeTiles         t;
   SpikeLevel         level;
-  const PetscScalar *Vb, *Wt, *R, *Vt, *Wb, *PQ;
-  PetscScalar       *tips;
+  const PetscScalar *merged;
+  PetscScalar       *tips, *solution; /* solution: of interfaces 0 < q < np */
   PetscCount         ldt;
+  int                rows; /* of the result that a thread block makes */
 };
 
-/* Lines of a matrix of n elements on their way to the L2 cache, by all threads of a block */
-__device__ static inline void SpikeMergePrefetch(const PetscScalar *A, PetscCount n)
-{
-  const int line = 128 / (int)sizeof(PetscScalar);
-
-  for (PetscCount i = (PetscCount)threadIdx.x * line; i < n; i += blockDim.x * line) SpikePrefetch(A + i);
-}
-
 /*
-  A step of the way up or down at one interface for one right-hand side (blockIdx.y), by a thread block:
-
-      up          [w; y] <- [I Vb; Wt I]^-1 g;      g_t at s -= Vt y;    g_b at e -= Wb w
-      down        [w; y] -= [P Q] [x_b at s; x_t at e]
-      up, transposed      g_b at s, g_t at e -= [P Q]^T g
-      down, transposed    [w; y] <- [I Vb; Wt I]^-T (g - [Wb^T u_b at e; Vt^T u_t at s])
-
-  with R^-1 in dR. Reads each matrix once. Shared memory: 2 (kl + ku) values and one a thread.
+  A step of the way up or down (mergedtips() in band.h): blockIdx.x which interface, .y which right-hand side, .z which
+  rows of the result. What comes up is subtracted in the tips, and interface q keeps its own; what comes down goes to
+  `solution`. Reads M^-1 once, of E M^-1 and [P Q] one on the way up and the other one on the way down. Shared memory:
+  2 (kl + ku) values and one a thread.
 */
 template <bool TRANS, bool UP>
-__global__ void __launch_bounds__(1024, 1) SpikeMerged_Kernel(const __grid_constant__ SpikeMergedArgs a)
+__global__ void __launch_bounds__(256) SpikeMerged_Kernel(const __grid_constant__ SpikeMergedArgs a)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const SpikeTiles &t = a.t;
-  const int         kl = t.kl, ku = t.ku, h = kl + ku;
-  const PetscInt    q = a.level.q(blockIdx.x), s = a.level.at(blockIdx.x, SPIKE_AT_S),
-                 e    = a.level.at(blockIdx.x, SPIKE_AT_E);
-  const PetscScalar *Vb = a.Vb + q * (PetscCount)kl * ku, *Wt = a.Wt + q * (PetscCount)kl * ku,
-                    *R = a.R + q * (PetscCount)ku * ku, *Vt = a.Vt + q * (PetscCount)ku * ku,
-                    *Wb = a.Wb + q * (PetscCount)kl * kl, *PQ = a.PQ + q * ((PetscCount)h * h + (PetscCount)kl * ku);
-  PetscScalar *below = (PetscScalar *)shared, *above = below + kl, *other = above + ku, *part = other + h;
-  PetscScalar *tq = a.tips + blockIdx.y * a.ldt + q * (PetscCount)h, *ts = a.tips + blockIdx.y * a.ldt + s * (PetscCount)h,
-              *te = a.tips + blockIdx.y * a.ldt + e * (PetscCount)h;
-  const bool left = t.active[s], right = t.active[e];
+  const SpikeTiles  &t = a.t;
+  const int          kl = t.kl, ku = t.ku, h = kl + ku, r0 = (int)blockIdx.z * a.rows, m = PetscMin(a.rows, h - r0);
+  const PetscInt     q = a.level.q(blockIdx.x), s = a.level.s(blockIdx.x), e = a.level.e(blockIdx.x);
+  const PetscCount   pair = (PetscCount)h * h, column = blockIdx.y * a.ldt;
+  const PetscScalar *M = a.merged + q * SPIKE_MERGED * pair, *E = M + SPIKE_MERGED_OUT * pair,
+                    *PQ = M + SPIKE_MERGED_PQ * pair, *A = UP == TRANS ? PQ : E;
+  PetscScalar       *g = (PetscScalar *)shared, *outer = g + h, *part = outer + h, *tips = a.tips + column,
+              *to      = a.solution + column + q * (PetscCount)h;
+  const PetscScalar *S = s ? a.solution + column : tips, *T = e < t.np ? a.solution + column : tips; /* that they have */
+  const bool         left = t.active[s], right = t.active[e];
 
-  if (TRANS == UP) SpikeMergePrefetch(PQ, (PetscCount)h * h);
-  else {
-    SpikeMergePrefetch(Wt, (PetscCount)kl * ku);
-    SpikeMergePrefetch(R, (PetscCount)ku * ku);
-    SpikeMergePrefetch(Vb, (PetscCount)kl * ku);
-    SpikeMergePrefetch(Vt, (PetscCount)ku * ku);
-    SpikeMergePrefetch(Wb, (PetscCount)kl * kl);
+  SpikeRelease();
+  if (m <= 0) {
+    SpikeAwait();
+    return;
+  }
+  /* the slice of a matrix: rows r0 and on, transposed columns */
+  for (int which = UP ? 1 : 0; which < 2; which++) {
+    const PetscScalar *B = (which ? (UP ? A : (TRANS ? E : PQ)) : M) + (TRANS ? (PetscCount)r0 * h : r0);
+
+    if (TRANS)
+      for (int i = threadIdx.x; i < (m * h + 15) / 16; i += blockDim.x) SpikePrefetch(B + 16 * i);
+    else
+      for (int i = threadIdx.x; i < h * ((m + 15) / 16 + 1); i += blockDim.x)
+        SpikePrefetch(B + (PetscCount)(i % h) * h + PetscMin(16 * (i / h), m - 1));
   }
   SpikeAwait();
-  /* below and above are one after the other */
   for (int i = threadIdx.x; i < h; i += blockDim.x) {
-    const PetscScalar *outer = i < kl ? ts : te, *inner = i < kl ? te : ts;
+    g[i] = tips[q * (PetscCount)h + i];
+    if (!UP) { /* x_b at s and x_t at e; transposed u_t at s, u_b at e, in the order of the rows of E M^-1 */
+      const bool     first = TRANS ? i < ku : i < kl;
+      const PetscInt at    = first ? s : e;
+      const int      k     = TRANS ? (first ? kl + i : i - ku) : i;
 
-    below[i] = TRANS || UP ? tq[i] : (i < kl ? left : right) ? outer[i] : (PetscScalar)0.0;
-    other[i] = TRANS && !UP && (i < kl ? right : left) ? inner[i] : (PetscScalar)0.0;
+      outer[i] = (first ? left : right) ? (first ? S : T)[at * (PetscCount)h + k] : (PetscScalar)0.0;
+    }
   }
   __syncthreads();
-  if (!TRANS && !UP) SpikeBlockTimes<false>(h, h, PQ, h, below, part, [&](int i, PetscScalar v) { tq[i] -= v; });
-  else if (TRANS && UP) {
-    SpikeBlockTimes<true>(h, h, PQ, h, below, part, [&](int i, PetscScalar v) {
-      if (i < kl ? left : right) (i < kl ? ts : te)[i] -= v;
-    });
-  } else if (TRANS) {
-    SpikeBlockTimes<true>(kl, kl, Wb, kl, other, part, [&](int i, PetscScalar v) { below[i] -= v; });
-    SpikeBlockTimes<true>(ku, ku, Vt, ku, other + kl, part, [&](int i, PetscScalar v) { above[i] -= v; });
-    __syncthreads();
-    SpikeBlockTimes<true>(kl, ku, Vb, kl, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
-    __syncthreads();
-    SpikeBlockTimes<true>(ku, ku, R, ku, above, part, [&](int i, PetscScalar v) { tq[kl + i] = other[i] = v; });
-    __syncthreads();
-    SpikeBlockTimes<true>(ku, kl, Wt, ku, other, part, [&](int i, PetscScalar v) { tq[i] = below[i] - v; });
+  if (UP) {
+    SpikeBlockTimes<TRANS>(TRANS ? h : m, TRANS ? m : h, A + (TRANS ? (PetscCount)r0 * h : r0), h, g, part,
+                           [&](int i, PetscScalar v) {
+                             const int  r     = r0 + i;
+                             const bool first = TRANS ? r < kl : r < ku; /* at s */
+
+                             /* g_t at s, g_b at e; transposed g_b at s, g_t at e */
+                             if (first && left) tips[s * (PetscCount)h + (TRANS ? r : kl + r)] -= v;
+                             if (!first && right) tips[e * (PetscCount)h + (TRANS ? r : r - ku)] -= v;
+                           });
   } else {
-    SpikeBlockTimes<false>(ku, kl, Wt, ku, below, part, [&](int i, PetscScalar v) { above[i] -= v; });
+    SpikeBlockTimes<TRANS>(TRANS ? h : m, TRANS ? m : h, M + (TRANS ? (PetscCount)r0 * h : r0), h, g, part,
+                           [&](int i, PetscScalar v) { to[r0 + i] = v; });
     __syncthreads();
-    SpikeBlockTimes<false>(ku, ku, R, ku, above, part, [&](int i, PetscScalar v) { tq[kl + i] = other[i] = v; });
-    __syncthreads();
-    SpikeBlockTimes<false>(kl, ku, Vb, kl, other, part, [&](int i, PetscScalar v) { tq[i] = below[i] = below[i] - v; });
-    __syncthreads();
-    if (left) SpikeBlockTimes<false>(ku, ku, Vt, ku, other, part, [&](int i, PetscScalar v) { ts[kl + i] -= v; });
-    if (right) SpikeBlockTimes<false>(kl, kl, Wb, kl, below, part, [&](int i, PetscScalar v) { te[i] -= v; });
+    SpikeBlockTimes<TRANS>(TRANS ? h : m, TRANS ? m : h, (TRANS ? E : PQ) + (TRANS ? (PetscCount)r0 * h : r0), h, outer,
+                           part, [&](int i, PetscScalar v) { to[r0 + i] -= v; });
   }
 }
 
+/* As many thread blocks for an interface as multiprocessors are idle, of 16 rows each at least */
 PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *s, PetscBool trans, PetscBool up, PetscInt nrhs)
 {
-  const SpikeCUDA *h  = (const SpikeCUDA *)s->data;
-  const int        kl = (int)s->kl, ku = (int)s->ku, K = PetscMax(kl, ku),
-            threads      = K <= 8  ? 32
-                          : K <= 32 ? 128
-                          : K <= 64 ? 256
-                                    : 1024;
-  const size_t    shared = (size_t)(2 * (kl + ku) + threads) * sizeof(PetscScalar);
-  SpikeMergedArgs a      = {h->t, {s->np, 1}, s->dVb, s->dWt, s->dR, s->dVt, s->dWb, s->dPQ, s->dtips,
-                            (PetscCount)(s->np + 1) * (kl + ku)};
-  PetscInt        top    = 1;
+  const SpikeCUDA *d = (const SpikeCUDA *)s->data;
+  const int        h = (int)(s->kl + s->ku), threads = PetscMin(256, PetscMax(32, (h * h / 16 + 31) / 32 * 32));
+  const PetscCount ldt    = (PetscCount)(s->np + 1) * h;
+  const size_t     shared = (size_t)(2 * h + threads) * sizeof(PetscScalar);
+  SpikeMergedArgs  a      = {d->t, {s->np, 1}, s->dmerged, s->dtips, s->dtips + s->maxrhs * ldt, ldt, h};
+  PetscInt         top    = 1;
 
   PetscFunctionBegin;
-  if (!s->n || !nrhs || !K) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->n || !nrhs || !h) PetscFunctionReturn(PETSC_SUCCESS);
   while (2 * top < s->np) top *= 2;
-  for (PetscInt l = up ? 1 : top; up ? l < s->np : l > 0; l = up ? 2 * l : l / 2) {
-    const dim3 grid((unsigned)((s->np - l + 2 * l - 1) / (2 * l)), (unsigned)nrhs);
+  for (PetscInt l = up ? 1 : top; l > 0 && l < s->np; l = up ? 2 * l : l / 2) {
+    const int  interfaces = (int)((s->np - l + 2 * l - 1) / (2 * l)),
+               slices = PetscMax(1, PetscMin(d->gpu->multiprocessors / (interfaces * (int)nrhs), (h + 15) / 16));
     const auto kernel = trans ? (up ? SpikeMerged_Kernel<true, true> : SpikeMerged_Kernel<true, false>)
                               : (up ? SpikeMerged_Kernel<false, true> : SpikeMerged_Kernel<false, false>);
 
-    if (l >= s->np) break;
     a.level.l = l;
-    PetscCallCUDA(SpikeLaunchBehind(kernel, grid, dim3(threads), shared, (cudaStream_t)s->stream, a));
+    a.rows    = (h + slices - 1) / slices;
+    PetscCallCUDA(SpikeLaunchBehind(kernel, dim3((unsigned)interfaces, (unsigned)nrhs, (unsigned)slices), dim3(threads),
+                                    shared, (cudaStream_t)s->stream, a));
   }
-  PetscCall(PetscLogGpuFlops(nrhs * (s->np - 1.0) * 6.0 * K * K));
+  PetscCall(PetscLogGpuFlops(nrhs * (s->np - 1.0) * (up ? 2.0 : 4.0) * h * h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* z -= [C x_b; 0; B x_t], transposed [x_t; 0; x_b], by a thread block for a partition and right-hand side */
 template <bool TRANS>
 __global__ static void SpikeMergedRhs_Kernel(const __grid_constant__ SpikeTiles t, const PetscScalar *B,
-                                             const PetscScalar *C, const PetscScalar *tips, PetscCount ldt,
-                                             PetscScalar *z, PetscCount ldz)
+                                             const PetscScalar *C, const PetscScalar *tips,
+                                             const PetscScalar *solution, PetscCount ldt, PetscScalar *z,
+                                             PetscCount ldz)
 {
   const PetscInt p = blockIdx.x, n = t.start[p + 1] - t.start[p];
   const int      h = t.kl + t.ku;
 
   z += blockIdx.y * ldz + t.start[p];
-  tips += blockIdx.y * ldt + p * (PetscCount)h;
+  tips += blockIdx.y * ldt;
+  solution += blockIdx.y * ldt;
   for (int end = 0; end < 2; end++) {
     const int rows = end == TRANS ? t.kl : t.ku; /* that a side has: of C and of x_b kl, of B and of x_t ku */
     /* below the cut at the top, above the cut at the bottom; transposed the other sides */
-    const PetscScalar *x = tips + end * h + (end == TRANS ? 0 : t.kl);
+    const PetscScalar *x = (p + end > 0 && p + end < t.np ? solution : tips) + (p + end) * (PetscCount)h +
+                           (end == TRANS ? 0 : t.kl);
 
     if (t.active[p + end])
       for (int i = threadIdx.x; i < rows; i += blockDim.x) {
@@ -309,14 +304,14 @@ PetscErrorCode SpikeMergedRhs_CUDA(SpikeBand *s, PetscBool trans, PetscInt nrhs,
   const size_t       bytes  = s->n * sizeof(PetscScalar);
   const int          K = (int)PetscMax(s->kl, s->ku), threads = PetscMin(256, (K + 31) / 32 * 32);
   const dim3         grid((unsigned)s->np, (unsigned)nrhs);
-  const PetscCount   ldt = (PetscCount)(s->np + 1) * (s->kl + s->ku);
+  const PetscCount   ldt    = (PetscCount)(s->np + 1) * (s->kl + s->ku);
+  const auto         kernel = trans ? SpikeMergedRhs_Kernel<true> : SpikeMergedRhs_Kernel<false>;
 
   PetscFunctionBegin;
   if (!s->n || !nrhs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemcpy2DAsync(s->dwork, bytes, b, ldb * sizeof(PetscScalar), bytes, nrhs, cudaMemcpyDeviceToDevice,
                                   stream));
-  if (trans) SpikeMergedRhs_Kernel<true><<<grid, threads, 0, stream>>>(h->t, s->dB, s->dC, s->dtips, ldt, s->dwork, s->n);
-  else SpikeMergedRhs_Kernel<false><<<grid, threads, 0, stream>>>(h->t, s->dB, s->dC, s->dtips, ldt, s->dwork, s->n);
+  kernel<<<grid, threads, 0, stream>>>(h->t, s->dB, s->dC, s->dtips, s->dtips + s->maxrhs * ldt, ldt, s->dwork, s->n);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuFlops(nrhs * s->np * (1.0 * s->kl * s->kl + 1.0 * s->ku * s->ku)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* reduced.cu: the reduced systems of the interfaces */
 #include "band.cuh"
-#include "kernels/common/cuda/warp.cuh"
+#include "reduced_pivot.cuh"
 
 #if !defined(PETSC_USE_COMPLEX)
   #include "reduced.cuh"
 #endif
 
 #define SPIKE_REDUCED_WARP 32 /* systems up to this order are done by a warp, with exchanges of rows in shared memory */
-
-/* What the reduced systems report */
-struct SpikeReducedStatus {
-  SpikeStatus *status;
-  double      *value; /* [np + 1] magnitude of the first bad pivot */
-};
-
-/* The pivot to use in place of p; what was done is noted by one of the threads that call, bad is its own */
-__device__ static inline PetscScalar SpikeReducedPivot(PetscScalar p, PetscReal tol, PetscReal boost, PetscReal scale,
-                                                       PetscInt q, const SpikeReducedStatus &st, bool note, bool &bad)
-{
-  const PetscReal abs = SpikeAbs(p);
-
-  if (abs > tol * scale && abs <= PETSC_MAX_REAL) return p;
-  if (boost > 0.0 && abs <= tol * scale) {
-    if (note) atomicAdd(&st.status->nboost, 1ull);
-    return abs > 0.0 ? p * (boost * scale / abs) : (PetscScalar)(boost * scale);
-  }
-  if (note && !bad) {
-    st.value[q] = abs;
-    atomicMax(&st.status->badrow, ~(unsigned long long)q);
-  }
-  bad = true;
-  return p;
-}
 
 /* max(1, max |A_e|) over a thread block, the result in all of them */
 __device__ static inline PetscReal SpikeReducedScale(int count, const PetscScalar *A)

@@ -169,11 +169,11 @@ static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
   const PetscCount kl = s->kl, ku = s->ku, np = s->np;
 
   PetscFunctionBegin;
-  if (s->dPQ) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->dmerged) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*s->k->reserve)(s, s->maxrhs));
   if (!s->dVt) PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dVt));
   if (!s->dWb) PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dWb));
-  PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ((kl + ku) * (kl + ku) + kl * ku), &s->dPQ));
+  PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * 3 * (kl + ku) * (kl + ku), &s->dmerged));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -50,7 +50,7 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
     *extra += (PetscReal)SpikeCornerOps_Private(s)->size * (l * ld + 2.0 * SPIKE_BAND_PAD(kl, ku)) +
               sizeof(PetscScalar) * l * PetscMax(kl, ku);
     if (s->full)
-      *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku) + kl * ku) +
+      *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku)) +
                                        (PetscReal)s->maxrhs * s->n + 8.0 * big);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -148,7 +148,7 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
   PetscCall(PetscFree2(s->dB, s->dC));
   PetscCall(PetscFree4(s->dVb, s->dWt, s->dR, s->dpiv));
   PetscCall(PetscFree(s->dtips));
-  PetscCall(PetscFree3(s->dVt, s->dWb, s->dPQ));
+  PetscCall(PetscFree3(s->dVt, s->dWb, s->dmerged));
   PetscCall(PetscFree(s->dwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

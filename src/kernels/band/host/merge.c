@@ -27,7 +27,7 @@ static PetscErrorCode SpikeMergeInterface_Private(SpikeBand *band, PetscInt s, P
 {
   const PetscInt   kl = band->kl, ku = band->ku, h = kl + ku;
   const PetscCount square = (PetscCount)ku * ku, below = (PetscCount)kl * kl, tip = (PetscCount)kl * ku;
-  PetscScalar     *Pw = band->dPQ + q * ((PetscCount)h * h + tip), *Py = Pw + kl, *Qw = Pw + (PetscCount)kl * h,
+  PetscScalar     *Pw = band->dmerged + q * ((PetscCount)h * h), *Py = Pw + kl, *Qw = Pw + (PetscCount)kl * h,
               *Qy  = Qw + kl;
   PetscScalar *Wbs = band->dWb + s * below, *Wts = band->dWt + s * tip, *Vte = band->dVt + e * square,
               *Vbe = band->dVb + e * tip;
@@ -110,7 +110,7 @@ static PetscErrorCode SpikeMergedUp_Private(SpikeBand *b, PetscBool trans, Petsc
   const PetscInt     kl = b->kl, ku = b->ku, h = kl + ku;
   PetscScalar       *ts = b->dtips + (PetscCount)s * h, *tq = b->dtips + (PetscCount)q * h,
                     *te = b->dtips + (PetscCount)e * h;
-  const PetscScalar *P  = b->dPQ + q * ((PetscCount)h * h + (PetscCount)kl * ku), *Q = P + (PetscCount)kl * h;
+  const PetscScalar *P  = b->dmerged + q * ((PetscCount)h * h), *Q = P + (PetscCount)kl * h;
 
   PetscFunctionBegin;
   if (!trans) {
@@ -133,7 +133,7 @@ static PetscErrorCode SpikeMergedDown_Private(SpikeBand *b, PetscBool trans, Pet
   const PetscInt     kl = b->kl, ku = b->ku, h = kl + ku;
   PetscScalar       *ts = b->dtips + (PetscCount)s * h, *tq = b->dtips + (PetscCount)q * h,
                     *te = b->dtips + (PetscCount)e * h;
-  const PetscScalar *P  = b->dPQ + q * ((PetscCount)h * h + (PetscCount)kl * ku), *Q = P + (PetscCount)kl * h;
+  const PetscScalar *P  = b->dmerged + q * ((PetscCount)h * h), *Q = P + (PetscCount)kl * h;
 
   PetscFunctionBegin;
   if (!trans) {

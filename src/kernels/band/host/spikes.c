@@ -11,9 +11,9 @@ static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
   const PetscCount kl = s->kl, ku = s->ku, np = s->np;
 
   PetscFunctionBegin;
-  if (!s->dPQ) {
+  if (!s->dmerged) {
     PetscCall(PetscCalloc3((np + 1) * ku * ku, &s->dVt, (np + 1) * kl * kl, &s->dWb,
-                           (np + 1) * ((kl + ku) * (kl + ku) + kl * ku), &s->dPQ));
+                           (np + 1) * (kl + ku) * (kl + ku), &s->dmerged));
   }
   if (!h->columns) PetscCall(PetscMalloc1((PetscCount)h->largest * SPIKE_SPIKES_COLUMNS, &h->columns));
   if (!s->dwork) PetscCall(PetscMalloc1((PetscCount)s->maxrhs * s->n, &s->dwork));
