@@ -133,6 +133,51 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
 }
 
 /*
+  A bound from below for max(kl, ku) in any ordering: d steps in the graph from a row reach at most 2 d max(kl, ku) rows,
+  so that max(kl, ku) >= (rows reached) / (2 d). From three rows, each until the bound is `enough`, or until so many rows
+  are reached that it costs less than looking at the matrix once.
+*/
+static PetscErrorCode SpikeLeastBand_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], PetscInt enough,
+                                             PetscInt *least)
+{
+  const PetscInt most = PetscMin(n, PetscMax(4096, n / 16));
+  PetscInt      *queue, *seen;
+
+  PetscFunctionBegin;
+  *least = 0;
+  PetscCall(PetscMalloc1(most, &queue));
+  PetscCall(PetscCalloc1(n, &seen)); /* by the search */
+  for (PetscInt start = 1; start <= 3 && *least < enough; start++) {
+    PetscInt head = 0, tail = 1, level = 1, steps = 0;
+
+    queue[0]       = (PetscInt)((PetscInt64)n * start / 4);
+    seen[queue[0]] = start;
+    while (head < tail && tail < most && *least < enough) {
+      for (; head < level && tail < most; head++) {
+        for (PetscInt part = 0; part < nparts; part++) {
+          const SpikeCSR *A = &parts[part];
+
+          for (PetscInt k = A->ai[queue[head]]; k < A->ai[queue[head] + 1] && tail < most; k++) {
+            const PetscInt j = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+
+            if (A->aa[k] == (PetscScalar)0.0 || seen[j] == start) continue;
+            seen[j]       = start;
+            queue[tail++] = j;
+          }
+        }
+      }
+      if (head < level) break; /* not all rows of this many steps */
+      level = tail;
+      steps++;
+      *least = PetscMax(*least, (tail - 1 + 2 * steps - 1) / (2 * steps));
+    }
+  }
+  PetscCall(PetscFree(queue));
+  PetscCall(PetscFree(seen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   newrow[i]: the place of row i in PETSc's ordering of the nonzeros of A; stored zeros are kept out of the graph. newrow
   belongs to the PC from the start, and the graph goes before an error of PETSc's functions, such as that of an unknown
   ordering, is passed on.
@@ -202,16 +247,17 @@ PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isa
 
 /*
   Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from
-  the user, PETSc's RCM is tried and the narrower band kept; a band with a full row cannot be made narrower (kl + ku + 1
-  >= nonzeros of any row), so it is left alone. Periodic tridiagonal systems are looked for before, where the natural
+  the user, PETSc's RCM is tried and the narrower band kept. A band with a full row cannot be made narrower (kl + ku + 1
+  >= nonzeros of any row), nor one that is at most a third above the least band by more than that: they are left alone. Periodic tridiagonal systems are looked for before, where the natural
   ordering may be taken and the bandwidth is open: corners do not widen the band then.
 */
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
 {
   PC_Spike *s       = (PC_Spike *)pc->data;
   PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0;
+  PetscInt  least = 0;
   PetscBool zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE),
-            periodic = PETSC_FALSE;
+            periodic = PETSC_FALSE, order = PETSC_FALSE;
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -223,6 +269,13 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
     PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
   if (periodic) kept[0] = kept[1] = 1;
   else if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
+    const PetscInt enough = (3 * PetscMax(kept[0], kept[1]) + 3) / 4;
+
+    if (isauto && s->dropoff == 0.0)
+      PetscCall(SpikeLeastBand_Private(A->rmap->n, nparts, parts, enough, &least));
+    order = (PetscBool)(!isauto || s->dropoff > 0.0 || least < enough);
+  }
+  if (order) {
     PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros));
     PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, s->newrow, rfull, rkept, &maxrow, &zeros));
     if (isauto && rkept[0] + rkept[1] >= kept[0] + kept[1]) PetscCall(PetscFree(s->newrow));

@@ -15,6 +15,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   const PetscInt *range, K = PetscMax(b->kl, b->ku);
   PetscMPIInt     size, rank;
   PetscInt        np, owners = 0;
+  PetscBool       full = PETSC_FALSE, agreed;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
@@ -30,7 +31,7 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   b->n = range[rank + 1] - range[rank];
   np   = s->local_partitions;
   if (np == PETSC_DECIDE) {
-    np = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected);
+    np = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected, s->type, &full);
     np = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));
   } else { /* as many of those that were asked for as have K rows each, one row where nothing couples them */
     np = PetscMax(1, PetscMin(np, s->type != PC_SPIKE_BLOCK ? b->n / PetscMax(K, 1) : b->n));
@@ -57,6 +58,10 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   if (!b->n) { /* nothing to do and nobody to talk to */
     np         = 1;
     s->ex.left = s->ex.right = MPI_PROC_NULL;
+  }
+  if (s->type == PC_SPIKE_AUTO) { /* as most ranks' rows have it is not asked: one that needs it is enough */
+    PetscCallMPI(MPIU_Allreduce(&full, &agreed, 1, MPI_C_BOOL, MPI_LOR, comm));
+    s->full = agreed;
   }
   b->np = np;
   PetscCall(PetscMalloc2(np + 1, &b->start, np + 1, &b->active));

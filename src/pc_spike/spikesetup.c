@@ -322,11 +322,11 @@ static PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, PCSpikePivots *pv)
   PetscBool  before = b->full;
 
   PetscFunctionBegin;
-  if (!b->coupled || s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  decay[0] = PCSpikeDecay_Private(s);
+  if (s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  decay[0] = PCSpikeDecay_Private(s); /* 0 on a rank without interfaces, which others may have */
   PetscCallMPI(MPIU_Allreduce(&decay[0], &decay[1], 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   s->full = (PetscBool)!(decay[1] <= SPIKE_TRUNCATE * PetscMax(s->window, SpikePrecisionEpsilon(b->precision)));
-  if (!s->full || before) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->full || before || !b->coupled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)decay[1]));
   pv->reduced.nboost = 0;
   pv->reduced.badrow = -1;

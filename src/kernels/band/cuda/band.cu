@@ -225,17 +225,19 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
 }
 
 static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision precision,
-                                     PetscReal falloff)
+                                     PetscReal falloff, PCSpikeType type, PetscBool *full)
 {
   const PetscInt     bytes = (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal)));
   const SpikeDevice *gpu;
   SpikeShape         shape = {n, kl, ku, bytes, 0, falloff};
 
+  *full = (PetscBool)(type == PC_SPIKE_FULL);
   /* the kernels of tridiagonal.h make pieces of their own */
   if (kl == 1 && ku == 1 && SpikePrecisionBytes(precision) == sizeof(PetscReal)) return 1;
   PetscCallAbort(PETSC_COMM_SELF, SpikeDeviceGet(&gpu));
   shape.multiprocessors = gpu->multiprocessors;
-  return SpikePartitionsChoose(&shape);
+  if (type == PC_SPIKE_AUTO) return SpikePartitionsChooseAuto(&shape, full);
+  return type == PC_SPIKE_FULL ? SpikePartitionsChooseFull(&shape) : SpikePartitionsChoose(&shape);
 }
 
 static PetscErrorCode SpikeMemory_CUDA(PetscReal *bytes)

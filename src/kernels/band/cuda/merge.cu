@@ -3,6 +3,7 @@
 #include "band.cuh"
 #include "block_times.cuh"
 #include "merge.cuh"
+#include "sweep_owner.cuh"
 #include "kernels/common/cuda/async.cuh"
 #include "kernels/common/cuda/launch.cuh"
 
@@ -36,47 +37,64 @@ struct SpikeMergeProducts {
 };
 
 /*
-  blockIdx.z: which product, .y: which interface, .x: which 64 x 64 tile of C. A thread has 4 x 4 elements, rows and
-  columns 16 apart; pieces of 16 columns of A and rows of B go through shared memory. Sums in the order of k.
+  blockIdx.z: which product, .y: which interface, .x: which 32 x 32 tile of C. A thread has 2 x 2 elements, rows and
+  columns 16 apart; pieces of 32 columns of A and rows of B go through shared memory, the next one on its way while one
+  is multiplied. Sums in the order of k.
 */
-#define SPIKE_MERGE_TILE    64
+#define SPIKE_MERGE_TILE    32
 #define SPIKE_MERGE_THREADS 256
 
 __global__ static void __launch_bounds__(SPIKE_MERGE_THREADS)
   SpikeMergeProducts_Kernel(const __grid_constant__ SpikeLevel level, const __grid_constant__ SpikeMergeProducts all)
 {
-  __shared__ PetscScalar   sa[16][SPIKE_MERGE_TILE + 1], sb[16][SPIKE_MERGE_TILE + 1];
+  constexpr int            T = SPIKE_MERGE_TILE, LOADS = T * T / SPIKE_MERGE_THREADS;
+  __shared__ PetscScalar   sa[T][T + 1], sb[T][T + 1];
   const SpikeMergeProduct &w    = all.of[blockIdx.z];
-  const int                rows = (w.m + SPIKE_MERGE_TILE - 1) / SPIKE_MERGE_TILE,
-            columns             = (w.n + SPIKE_MERGE_TILE - 1) / SPIKE_MERGE_TILE;
-  const int          i0 = (int)blockIdx.x % PetscMax(rows, 1) * SPIKE_MERGE_TILE,
-            j0          = (int)blockIdx.x / PetscMax(rows, 1) * SPIKE_MERGE_TILE;
-  const int          tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  const PetscScalar *A = w.A.of(level, blockIdx.y), *B = w.B.of(level, blockIdx.y);
-  SpikeDouble         acc[4][4];
+  const int                rows = (w.m + T - 1) / T, columns = (w.n + T - 1) / T;
+  const int                i0 = (int)blockIdx.x % PetscMax(rows, 1) * T, j0 = (int)blockIdx.x / PetscMax(rows, 1) * T,
+            lane = threadIdx.x % T, warp = threadIdx.x / T, tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  PetscScalar        a[LOADS], b[LOADS];
+  SpikeDouble        acc[2][2];
+  const PetscScalar *A, *B;
 
   if ((int)blockIdx.x >= rows * columns) return;
-  SpikeUnroll2(i, 4, j, 4) acc[i][j] = 0.0;
-  for (int k0 = 0; k0 < w.k; k0 += 16) {
-    for (int e = threadIdx.x; e < 16 * SPIKE_MERGE_TILE; e += SPIKE_MERGE_THREADS) {
-      const int i = e % SPIKE_MERGE_TILE, k = e / SPIKE_MERGE_TILE, kb = e % 16, j = e / 16;
+  A = w.A.of(level, blockIdx.y) + PetscMin(i0 + lane, w.m - 1);
+  B = w.B.of(level, blockIdx.y);
+  SpikeUnroll2(i, 2, j, 2) acc[i][j] = 0.0;
+  /* without conditions on the loads: what lies outside is the last one inside, times zero */
+  auto fetch = [&](int k0) {
+    SpikeUnroll(l, LOADS) {
+      const int k = k0 + warp + l * (SPIKE_MERGE_THREADS / T), kb = k0 + lane,
+                j = j0 + warp + l * (SPIKE_MERGE_THREADS / T);
 
-      sa[k][i]  = i0 + i < w.m && k0 + k < w.k ? A[i0 + i + (PetscCount)(k0 + k) * w.A.ld] : (PetscScalar)0.0;
-      sb[kb][j] = j0 + j < w.n && k0 + kb < w.k ? B[k0 + kb + (PetscCount)(j0 + j) * w.B.ld] : (PetscScalar)0.0;
+      a[l] = A[(PetscCount)PetscMin(k, w.k - 1) * w.A.ld];
+      b[l] = B[PetscMin(kb, w.k - 1) + (PetscCount)PetscMin(j, w.n - 1) * w.B.ld];
+      if (k >= w.k) a[l] = 0.0;
+      if (kb >= w.k) b[l] = 0.0;
+    }
+  };
+
+  if (w.k > 0) fetch(0);
+  for (int k0 = 0; k0 < w.k; k0 += T) {
+    SpikeUnroll(l, LOADS) {
+      sa[warp + l * (SPIKE_MERGE_THREADS / T)][lane] = a[l];
+      sb[warp + l * (SPIKE_MERGE_THREADS / T)][lane] = b[l];
     }
     __syncthreads();
-    for (int k = 0; k < 16; k++) {
-      SpikeDouble a[4], b[4];
+    if (k0 + T < w.k) fetch(k0 + T);
+#pragma unroll 8
+    for (int k = 0; k < T; k++) {
+      const SpikeDouble x0 = SpikeDouble(sa[k][tx]), x1 = SpikeDouble(sa[k][tx + 16]), y0 = SpikeDouble(sb[ty][k]),
+                        y1 = SpikeDouble(sb[ty + 16][k]);
 
-      SpikeUnroll(i, 4) {
-        a[i] = SpikeDouble(sa[k][tx + 16 * i]);
-        b[i] = SpikeDouble(sb[k][ty + 16 * i]);
-      }
-      SpikeUnroll2(i, 4, j, 4) acc[i][j] = acc[i][j] + a[i] * b[j];
+      acc[0][0] = acc[0][0] + x0 * y0;
+      acc[0][1] = acc[0][1] + x0 * y1;
+      acc[1][0] = acc[1][0] + x1 * y0;
+      acc[1][1] = acc[1][1] + x1 * y1;
     }
     __syncthreads();
   }
-  SpikeUnroll2(i, 4, j, 4) {
+  SpikeUnroll2(i, 2, j, 2) {
     const int row = i0 + tx + 16 * i, column = j0 + ty + 16 * j;
 
     if (row < w.m && column < w.n) {
@@ -283,15 +301,10 @@ __global__ static void SpikeMergedRhs_Kernel(const __grid_constant__ SpikeTiles 
 
     if (t.active[p + end])
       for (int i = threadIdx.x; i < rows; i += blockDim.x) {
-        PetscScalar v = 0.0;
+        const PetscScalar *A = (end ? B : C) + (p + end) * (PetscCount)rows * rows + i;
 
-        if (TRANS) v = x[i];
-        else {
-          const PetscScalar *A = (end ? B : C) + (p + end) * (PetscCount)rows * rows + i;
-
-          for (int c = end ? 0 : i; c < (end ? i + 1 : rows); c++) v = SpikeFma(A[(PetscCount)c * rows], x[c], v);
-        }
-        z[end ? n - rows + i : i] -= v;
+        z[end ? n - rows + i : i] -=
+          TRANS ? x[i] : SpikeTriangleTimes(A, rows, end ? 0 : i, end ? i + 1 : rows, x);
       }
     __syncthreads();
   }

@@ -19,10 +19,34 @@
 #define SPIKE_MERGE_WARPS 16
 
 struct SpikeMergeShared {
-  PetscScalar c[2][10 * SPIKE_MERGE_WARPS], d[2];
+  PetscScalar c[2][8 * SPIKE_MERGE_WARPS], d[2];
   PetscReal   scale[SPIKE_MERGE_WARPS];
-  int         p[2], row[10 * SPIKE_MERGE_WARPS];
+  int         p[2], row[8 * SPIKE_MERGE_WARPS];
 };
+
+/* |v| in the order of unsigned numbers, to 20 bits behind the first */
+__device__ static __forceinline__ unsigned SpikeUpperBits(PetscReal v)
+{
+  return sizeof(PetscReal) == 8 ? (unsigned)__double2hiint((double)v) : __float_as_uint((float)v);
+}
+
+/* v, of which the compiler is not to know where it comes from: it would put an array with a choice among it in memory */
+__device__ static __forceinline__ PetscReal SpikeInRegister(PetscReal v)
+{
+#if defined(PETSC_USE_REAL_SINGLE)
+  asm("" : "+f"(v));
+#else
+  asm("" : "+d"(v));
+#endif
+  return v;
+}
+
+#if defined(PETSC_USE_COMPLEX)
+__device__ static __forceinline__ PetscScalar SpikeInRegister(PetscScalar v)
+{
+  return PetscScalar(SpikeInRegister(v.real()), SpikeInRegister(v.imag()));
+}
+#endif
 
 /* Element r of column j, in all lanes */
 template <int NI, int NJ>
@@ -30,8 +54,11 @@ __device__ static __forceinline__ PetscScalar SpikeMergeElement(const PetscScala
 {
   PetscScalar v = a[0][j];
 
-  SpikeUnroll(i, NI)
-    if (i == r >> 5) v = a[i][j];
+  SpikeUnrollFrom(i, 1, NI) {
+    const PetscScalar w = SpikeInRegister(a[i][j]);
+
+    v = i == r >> 5 ? w : v;
+  }
   return SpikeShfl(v, r & 31);
 }
 
@@ -42,22 +69,19 @@ __device__ static __forceinline__ void SpikeMergePivot(PetscScalar (&a)[NI][NJ],
                                                        const SpikeReducedStatus &st, SpikeMergeShared &sh, bool &bad)
 {
   const int   lane = threadIdx.x & 31;
-  PetscReal   best = -1.0;
+  unsigned    best = 0, most;
   int         p    = k;
   PetscScalar was, above, is, d, ratio;
 
+  /* the largest by the upper half of the bits, the first of equals; NaN is larger than all */
   SpikeUnroll(i, NI) {
-    const int       r = lane + 32 * i;
-    const PetscReal v = SpikeAbs(a[i][jl]);
+    const int      r = lane + 32 * i;
+    const unsigned v = r >= k && r < n ? SpikeUpperBits(SpikeAbs(a[i][jl])) + 1 : 0;
 
-    if (r >= k && r < n && v > best) best = v, p = r;
+    if (v > best) best = v, p = r;
   }
-  for (int s = 16; s; s /= 2) {
-    const PetscReal v = __shfl_xor_sync(SPIKE_WARP, best, s);
-    const int       r = __shfl_xor_sync(SPIKE_WARP, p, s);
-
-    if (v > best || (v == best && r < p)) best = v, p = r;
-  }
+  most = __reduce_max_sync(SPIKE_WARP, best);
+  p    = __shfl_sync(SPIKE_WARP, p, __ffs(__ballot_sync(SPIKE_WARP, best == most)) - 1);
   was   = SpikeMergeElement(a, p, jl);
   above = SpikeMergeElement(a, k, jl);
   is    = SpikeReducedPivot(was, tol, boost, scale, q, st, lane == 0, bad);
@@ -81,6 +105,7 @@ __global__ static void __launch_bounds__(32 * SPIKE_MERGE_WARPS, 1)
   SpikeMergeInvert_Kernel(int kl, int n, const __grid_constant__ SpikeLevel level, PetscReal tol, PetscReal boost,
                           const PetscScalar *dVb, const PetscScalar *dWt, PetscScalar *dR, SpikeReducedStatus st)
 {
+  constexpr int               K = NI * NJ > 18 ? 1 : 4;
   __shared__ SpikeMergeShared sh;
   const int          lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const PetscInt     q    = level.q(blockIdx.x);
@@ -90,16 +115,18 @@ __global__ static void __launch_bounds__(32 * SPIKE_MERGE_WARPS, 1)
   bool               bad   = false;
 
   SpikeUnroll2(i, NI, j, NJ) a[i][j] = lane + 32 * i == warp + SPIKE_MERGE_WARPS * j ? 1.0 : 0.0;
-  for (int k = 0; k < kl; k++) {
-    PetscScalar w[NI];
+  /* loads of some k at once, as many as registers are free, without conditions */
+  for (int k0 = 0; k0 < kl; k0 += K) {
+    PetscScalar w[K][NI], v[K][NJ];
 
-    SpikeUnroll(i, NI) w[i] = lane + 32 * i < n ? -Wt[lane + 32 * i + (PetscCount)k * n] : (PetscScalar)0.0;
-    SpikeUnroll(j, NJ) {
-      const int         c = PetscMin(warp + SPIKE_MERGE_WARPS * j, n - 1);
-      const PetscScalar v = Vb[k + (PetscCount)c * kl];
+    SpikeUnroll(t, K) {
+      const int k = PetscMin(k0 + t, kl - 1);
 
-      SpikeUnroll(i, NI) a[i][j] = SpikeFma(w[i], v, a[i][j]);
+      SpikeUnroll(i, NI) w[t][i] = -Wt[PetscMin(lane + 32 * i, n - 1) + (PetscCount)k * n];
+      SpikeUnroll(j, NJ) v[t][j] = Vb[k + (PetscCount)PetscMin(warp + SPIKE_MERGE_WARPS * j, n - 1) * kl];
     }
+    SpikeUnroll3(t, K, i, NI, j, NJ)
+      if (k0 + t < kl) a[i][j] = SpikeFma(w[t][i], v[t][j], a[i][j]);
   }
   SpikeUnroll2(i, NI, j, NJ)
     if (lane + 32 * i < n && warp + SPIKE_MERGE_WARPS * j < n) scale = PetscMax(scale, SpikeAbs(a[i][j]));
@@ -169,7 +196,7 @@ static PetscErrorCode SpikeMergeInvert_Private(SpikeBand *s, const SpikeLevel &l
 PetscErrorCode SpikeMergeInvert_CUDA(SpikeBand *s, PetscInt l, SpikePivot *pivot)
 {
   const SpikeLevel level = {s->np, l};
-  const int        n = (int)s->ku, most = PetscDefined(USE_COMPLEX) ? 96 : 160;
+  const int        n = (int)s->ku, most = PetscDefined(USE_COMPLEX) ? 96 : 128;
 
   PetscFunctionBegin;
   if (n > most) {
@@ -182,8 +209,7 @@ PetscErrorCode SpikeMergeInvert_CUDA(SpikeBand *s, PetscInt l, SpikePivot *pivot
   else if (n <= 64) PetscCall((SpikeMergeInvert_Private<2, 4>(s, level, pivot)));
   else if (n <= 96) PetscCall((SpikeMergeInvert_Private<3, 6>(s, level, pivot)));
 #if !defined(PETSC_USE_COMPLEX)
-  else if (n <= 128) PetscCall((SpikeMergeInvert_Private<4, 8>(s, level, pivot)));
-  else PetscCall((SpikeMergeInvert_Private<5, 10>(s, level, pivot)));
+  else PetscCall((SpikeMergeInvert_Private<4, 8>(s, level, pivot)));
 #endif
   ((SpikeCUDA *)s->data)->reducedpivot = pivot;
   PetscCall(PetscLogGpuFlops(((s->np - l + 2 * l - 1) / (2 * l)) * (2.0 * s->kl * n * n + 2.0 * n * n * n)));

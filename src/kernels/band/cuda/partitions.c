@@ -124,6 +124,50 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
 }
 
 /*
+  The same with full SPIKE, ms. The setup is fill, factors, spikes by three sweeps over a partition, and the levels of
+  the merging, log2(np) of them:
+
+      fixed + bytes * (entries of the band) + steps * latency
+            + max(3 steps * (0.8 + 1.1 tiles of a side) us, 6 n K^2 flops at 8 Tflop/s)
+            + levels * (25 + K) us + np * 60 K^3 flops at 20 Tflop/s
+
+  and the apply two sweeps and the levels up and down:
+
+      25 us + 2 * max(steps * (latency + share * waves), the band at 3.7 TB/s) + levels * (5 + K / 6) us
+
+  with the constants of the table and those written here measured on one H200 (benchmarks/results/full-cuda.txt)
+*/
+SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
+{
+  const PetscReal K = (PetscReal)HalfBandwidth(s);
+  const PetscInt  tiles = (HalfBandwidth(s) + 31) / 32, T = (HalfBandwidth(s) + tiles - 1) / tiles,
+                 m = s->n / np + (s->n % np ? 1 : 0), sm = PetscMax(s->multiprocessors, 1);
+  const PetscReal bytes = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes,
+                  steps = (PetscReal)((m + T - 1) / T);
+  PetscInt   G          = 1, groups;
+  PetscReal  waves, levels = 0;
+  Constants  a, b;
+  SpikeTimes t;
+
+  if (T <= 16) {
+    for (PetscInt g = 2; g <= 32 / T; g++)
+      if (10 * ((np + g - 1) / g) * g <= 11 * np) G = g;
+  }
+  groups = (np + G - 1) / G;
+  waves  = (PetscReal)((groups + sm - 1) / sm - 1);
+  for (PetscInt l = 1; l < np; l *= 2) levels++;
+  Interpolate(HalfBandwidth(s), &a, &b);
+  t.setup = a.fixed + (PetscReal)1e-9 * a.bytes * bytes + (PetscReal)1e-3 * steps * (a.latency + a.share * waves) +
+            PetscMax((PetscReal)3e-3 * steps * ((PetscReal)0.8 + (PetscReal)1.1 * tiles),
+                     (PetscReal)6 * s->n * K * K / (PetscReal)8e9) +
+            (PetscReal)1e-3 * levels * (25 + K) + (PetscReal)60 * np * K * K * K / (PetscReal)2e10;
+  t.apply = (PetscReal)0.025 +
+            2 * PetscMax((PetscReal)1e-3 * steps * (b.latency + b.share * waves), bytes / (PetscReal)3.7e9) +
+            (PetscReal)1e-3 * levels * (5 + K / 6);
+  return t;
+}
+
+/*
   Iterations of a Krylov method to 1e-8, where spikes are expected to fall by exp(-x) over a partition: what truncation
   neglects of them is left to it. Random bands of half-bandwidth 50 and dominance 0.2 and 0.3 took 2 iterations of GMRES
   at x = 6, 2 at 2.4 and 3 at 1.6; far below 1 counts grow much faster than 1 / x.
@@ -178,4 +222,49 @@ PetscInt SpikePartitionsChoose(const SpikeShape *s)
     }
   }
   return FillTiles(s, best);
+}
+
+/* The same with full SPIKE, which takes one iteration: partitions of at least 2 max(kl, ku) rows, and 64 */
+PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
+{
+  const double    factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+  const PetscInt  K = HalfBandwidth(s), most = PetscMax(1, s->n / PetscMax(2 * K, 64));
+  PetscInt        best = 1;
+  PetscReal       time = PETSC_MAX_REAL;
+
+  for (int f = -1; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
+    const PetscInt np = PetscMin(most, f < 0 ? 1 : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
+    const SpikeTimes t = np > 1 ? SpikePartitionsFullTimes(s, np) : SpikePartitionsTimes(s, 1);
+    const PetscReal  now = t.setup + SPIKE_PARTITIONS_SOLVES * 2 * t.apply;
+
+    if (now < time) {
+      time = now;
+      best = np;
+    }
+  }
+  return FillTiles(s, best);
+}
+
+#define SPIKE_PARTITIONS_SMALL 9.3 /* exp(-9.3): what truncation may neglect, as spikesetup.c has it */
+
+/*
+  Truncated where the spikes are expected to fall far enough; else so few partitions that they do, or full SPIKE, what
+  takes less time
+*/
+PetscInt SpikePartitionsChooseAuto(const SpikeShape *s, PetscBool *full)
+{
+  const PetscInt  few = s->falloff < 0 ? (PetscInt)(-s->falloff * (PetscReal)s->n / (PetscReal)SPIKE_PARTITIONS_SMALL) : 0,
+                  np = s->falloff < 0 ? SpikePartitionsChoose(s) : 0, coupled = SpikePartitionsChooseFull(s);
+  SpikeTimes t, c;
+
+  *full = PETSC_FALSE;
+  if (np > 0 && -s->falloff * (PetscReal)(s->n / np) >= (PetscReal)SPIKE_PARTITIONS_SMALL) return np;
+  if (coupled == 1) return 1;
+  c     = SpikePartitionsFullTimes(s, coupled);
+  *full = PETSC_TRUE;
+  if (few < 1) return coupled;
+  t = SpikePartitionsTimes(s, few);
+  if (t.setup + SPIKE_PARTITIONS_SOLVES * 2 * t.apply > c.setup + SPIKE_PARTITIONS_SOLVES * 2 * c.apply) return coupled;
+  *full = PETSC_FALSE;
+  return few;
 }

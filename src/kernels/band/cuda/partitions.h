@@ -22,5 +22,8 @@ typedef struct {
 } SpikeTimes;
 
 PETSC_INTERN SpikeTimes SpikePartitionsTimes(const SpikeShape *, PetscInt np);
+PETSC_INTERN SpikeTimes SpikePartitionsFullTimes(const SpikeShape *, PetscInt np);
 PETSC_INTERN PetscReal  SpikePartitionsIterations(const SpikeShape *, PetscInt np);
 PETSC_INTERN PetscInt   SpikePartitionsChoose(const SpikeShape *);
+PETSC_INTERN PetscInt   SpikePartitionsChooseFull(const SpikeShape *);
+PETSC_INTERN PetscInt   SpikePartitionsChooseAuto(const SpikeShape *, PetscBool *full);

@@ -10,8 +10,9 @@
   the last kl rows are kept. Thread blocks below `left` have left spikes, and places for all rows of Y; the others right
   spikes, with places for the rows of B. Moves L and U once for each block of columns, and Y twice. Deterministic.
 */
-#define SPIKE_SPIKES_WARPS 8
-#define SPIKE_SPIKES_SHAPE 2, 1, 4 /* as SPIKE_TIPS_SHAPE */
+#define SPIKE_SPIKES_WARPS  8
+#define SPIKE_SPIKES_NARROW 8           /* half-bandwidths up to this go another way, see below */
+#define SPIKE_SPIKES_SHAPE  2, 1, 4 /* as SPIKE_TIPS_SHAPE */
 
 struct SpikeSpikesArgs {
   SpikeTipsArgs tips; /* rows: tile rows of Y of a left spike */
@@ -46,7 +47,7 @@ __device__ static __forceinline__ void SpikeSpikesKeep(const C &s, const SpikeTi
 }
 
 template <typename F>
-__global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 1)
+__global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 2)
   SpikeSpikes_Kernel(const __grid_constant__ SpikeSpikesArgs args)
 {
   typedef SpikeRhs<F, SPIKE_SPIKES_SHAPE> Columns;
@@ -125,7 +126,7 @@ static void SpikeSpikesPlan_Private(const SpikeBand *s, const SpikeTiles *t, con
 {
   SpikeTipsPlan_CUDA(s, t, gpu, plan);
   SpikeDispatchPrecision(s->precision, SpikeSpikesShape_Private<F>(plan));
-  plan->rows = t->steps;
+  plan->rows = PetscMax(t->steps, 1);
 }
 
 /* Elements of Y of `left` thread blocks with left spikes and of all with right ones */
@@ -146,6 +147,7 @@ PetscInt64 SpikeSpikesWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const S
   SpikeTipsPlan plan;
 
   if (!s->coupled || s->nsystems) return 0;
+  if (PetscMax(s->kl, s->ku) <= SPIKE_SPIKES_NARROW) return PetscMax(s->kl, s->ku) * (PetscInt64)s->n;
   SpikeSpikesPlan_Private(s, t, gpu, &plan);
   left = room / (32 * (PetscInt64)plan.tiles * 8 * plan.rows);
   left = PetscMax(1, PetscMin(left, (PetscInt64)(t->np + 1) * plan.blocks));
@@ -177,62 +179,98 @@ static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z <- 0, but C or B in the row at the end of each partition; then the tips of the sweep to those of the spikes */
-__global__ static void SpikeSpikesUnit_Kernel(const __grid_constant__ SpikeTiles t, bool right, const PetscScalar *A,
-                                              PetscScalar *z)
-{
-  const PetscInt p = blockIdx.x * (PetscInt)blockDim.x + threadIdx.x, q = right ? p + 1 : p;
+/*
+  Narrow bands, where a tile is a few rows and half-bandwidth 1 has kernels of its own: all columns of the left spikes of
+  all partitions, then of the right ones, by one sweep with as many right-hand sides.
 
-  if (p >= t.np || t.start[p] == t.start[p + 1] || !t.active[q]) return;
-  z[right ? t.start[p + 1] - 1 : t.start[p]] = A[q];
+  z <- C in the first rows of each partition, or B in its last rows; z was zero. A thread block for a partition.
+*/
+__global__ static void SpikeSpikesBegin_Kernel(const __grid_constant__ SpikeTiles t, bool right, const PetscScalar *A,
+                                               PetscScalar *z, PetscCount ldz)
+{
+  const PetscInt p = blockIdx.x, q = right ? p + 1 : p, n = t.start[p + 1] - t.start[p];
+  const int      h = right ? t.ku : t.kl;
+
+  if (!t.active[q] || !n) return;
+  for (int e = threadIdx.x; e < h * h; e += blockDim.x)
+    z[e / h * ldz + t.start[p] + (right ? n - h : 0) + e % h] = A[q * (PetscCount)h * h + e];
 }
 
-__global__ static void SpikeSpikesTake_Kernel(const __grid_constant__ SpikeTiles t, bool right, const PetscScalar *tips,
-                                              PetscScalar *top, PetscScalar *bottom)
+/* The tips from the spikes in z, and how they fall from one end to the other */
+__global__ static void SpikeSpikesEnd_Kernel(const __grid_constant__ SpikeTiles t, bool right, const PetscScalar *z,
+                                             PetscCount ldz, PetscScalar *top, PetscScalar *bottom, PetscReal *rate,
+                                             int rates)
 {
-  const PetscInt p = blockIdx.x * (PetscInt)blockDim.x + threadIdx.x, q = right ? p + 1 : p;
+  __shared__ unsigned most[2];
+  const PetscInt      p = blockIdx.x, q = right ? p + 1 : p, n = t.start[p + 1] - t.start[p];
+  const int           h = right ? t.ku : t.kl, K = PetscMin(PetscMax(t.kl, t.ku), (int)n);
 
-  if (p >= t.np || !t.active[q]) return;
-  top[q]    = t.active[p] ? tips[2 * p + 1] : (PetscScalar)0.0;
-  bottom[q] = t.active[p + 1] ? tips[2 * (p + 1)] : (PetscScalar)0.0;
-}
+  if (threadIdx.x < 2) most[threadIdx.x] = 0;
+  __syncthreads();
+  if (t.active[q] && n) {
+    z += t.start[p];
+    for (int e = threadIdx.x; e < h * K; e += blockDim.x) {
+      const PetscScalar above = z[e / K * ldz + e % K], below = z[e / K * ldz + n - K + e % K];
+      const int         i = e % K, k = i - (K - t.kl); /* rows of the tips */
 
-/* Half-bandwidth 1 with the kernels of tridiagonal.h: both spikes of all partitions by a solve each */
-static PetscErrorCode SpikeSpikesSystems_Private(SpikeBand *s, PetscReal falloff[])
-{
-  SpikeCUDA         *h      = (SpikeCUDA *)s->data;
-  const cudaStream_t stream = (cudaStream_t)s->stream;
-  const unsigned     blocks = (unsigned)((s->np + 255) / 256);
-  const PetscCount   np     = s->np;
-  PetscScalar       *host;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(2 * (np + 1), &host));
-  for (int right = 0; right < 2; right++) {
-    PetscScalar *top = right ? s->dVt : s->dWt, *bottom = right ? s->dVb : s->dWb;
-
-    PetscCallCUDA(cudaMemsetAsync(s->dwork, 0, s->n * sizeof(PetscScalar), stream));
-    SpikeSpikesUnit_Kernel<<<blocks, 256, 0, stream>>>(h->t, (bool)right, right ? s->dB : s->dC, s->dwork);
-    PetscCallCUDA(cudaGetLastError());
-    PetscCall(SpikeTriSweepSystems_CUDA(s, PETSC_FALSE, 1, s->dwork, s->n, s->dwork, s->n));
-    SpikeSpikesTake_Kernel<<<blocks, 256, 0, stream>>>(h->t, (bool)right, s->dtips, top, bottom);
-    PetscCallCUDA(cudaGetLastError());
-    PetscCallCUDA(cudaMemcpyAsync(host, top, (np + 1) * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(
-      cudaMemcpyAsync(host + np + 1, bottom, (np + 1) * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(PetscLogGpuToCpuScalar(2.0 * (np + 1) * sizeof(PetscScalar)));
-    for (PetscInt q = 0; q <= np; q++) {
-      const PetscInt  p    = right ? q - 1 : q;
-      const PetscReal near = PetscAbsScalar(host[right ? np + 1 + q : q]), far = PetscAbsScalar(host[right ? q : np + 1 + q]);
-
-      falloff[right * (np + 1) + q] = PETSC_MIN_REAL;
-      if (p >= 0 && p < np && s->active[q] && near > 0.0 && far > 0.0)
-        falloff[right * (np + 1) + q] =
-          PetscMin(PetscLogReal(far / near) / PetscMax(s->start[p + 1] - s->start[p], 1), 0.0);
+      if (i < t.ku) top[(q * (PetscCount)h + e / K) * t.ku + i] = above;
+      if (k >= 0) bottom[(q * (PetscCount)h + e / K) * t.kl + k] = below;
+      atomicMax(&most[0], SpikeMagnitude(SpikeArith(above)));
+      atomicMax(&most[1], SpikeMagnitude(SpikeArith(below)));
     }
   }
-  PetscCall(PetscFree(host));
+  __syncthreads();
+  if (!threadIdx.x) {
+    const double above = SpikeMagnitudeValue(most[0]), below = SpikeMagnitudeValue(most[1]);
+
+    rate[q * rates] = (PetscReal)(right ? SpikeRate(below, above, PetscMax((int)n, 1))
+                                        : SpikeRate(above, below, PetscMax((int)n, 1)));
+  }
+}
+
+static PetscErrorCode SpikeSpikesNarrow_Private(SpikeBand *s, PetscReal *rate, int rates)
+{
+  SpikeCUDA         *h       = (SpikeCUDA *)s->data;
+  const cudaStream_t stream  = (cudaStream_t)s->stream;
+  PetscScalar       *z       = h->tri ? s->dwork : h->spike; /* room for as many columns as a half-bandwidth */
+  const PetscBool    coupled = s->coupled;
+
+  PetscFunctionBegin;
+  for (int right = 0; right < 2; right++) {
+    const PetscInt columns = right ? s->ku : s->kl;
+    PetscReal     *rateof  = rate + right * (s->np + 1) * rates;
+
+    if (!columns) continue;
+    PetscCallCUDA(cudaMemsetAsync(z, 0, columns * s->n * sizeof(PetscScalar), stream));
+    SpikeSpikesBegin_Kernel<<<(unsigned)s->np, 64, 0, stream>>>(h->t, (bool)right, right ? s->dB : s->dC, z, s->n);
+    PetscCallCUDA(cudaGetLastError());
+    s->coupled = PETSC_FALSE; /* a sweep that leaves no tips */
+    PetscCall(SpikeSweep_CUDA(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, s->np, columns, z, s->n, z, s->n));
+    s->coupled = coupled;
+    SpikeSpikesEnd_Kernel<<<(unsigned)s->np, 64, 0, stream>>>(h->t, (bool)right, z, s->n, right ? s->dVt : s->dWt,
+                                                              right ? s->dVb : s->dWb, rateof, rates);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Half-bandwidth 1 with the kernels of tridiagonal.h: what the spikes say is fetched here */
+static PetscErrorCode SpikeSpikesSystems_Private(SpikeBand *s, PetscReal falloff[])
+{
+  const cudaStream_t stream = (cudaStream_t)s->stream;
+  const size_t       bytes  = 2 * ((size_t)s->np + 1) * sizeof(PetscReal);
+  PetscReal         *rate;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMalloc((void **)&rate, bytes));
+  PetscCallCUDA(cudaMemcpyAsync(rate, falloff, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCall(SpikeSpikesNarrow_Private(s, rate, 1));
+  PetscCallCUDA(cudaMemcpyAsync(falloff, rate, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)bytes));
+  PetscCallCUDA(cudaFree(rate));
+  for (PetscInt q = 0; q <= s->np; q++)
+    if (!s->active[q]) falloff[q] = falloff[s->np + 1 + q] = PETSC_MIN_REAL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,6 +291,17 @@ PetscErrorCode SpikeSpikes_CUDA(SpikeBand *s, PetscReal falloff[])
   if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
   if (h->tri) {
     PetscCall(SpikeSpikesSystems_Private(s, falloff));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  h->falloff = falloff;
+  if (PetscMax(s->kl, s->ku) <= SPIKE_SPIKES_NARROW) {
+    PetscReal *rate = (PetscReal *)(h->report + 1);
+
+    for (PetscInt q = 0; q < 2 * (s->np + 1) * h->blocks; q++) ((PetscReal *)(h->hostreport + 1))[q] = PETSC_MIN_REAL;
+    PetscCallCUDA(cudaMemcpyAsync(rate, h->hostreport + 1, 2 * ((size_t)s->np + 1) * h->blocks * sizeof(PetscReal),
+                                  cudaMemcpyHostToDevice, stream));
+    PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)s->np * sizeof(int), stream));
+    PetscCall(SpikeSpikesNarrow_Private(s, rate, h->blocks));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   SpikeSpikesPlan_Private(s, t, h->gpu, &plan);
@@ -280,7 +329,6 @@ PetscErrorCode SpikeSpikes_CUDA(SpikeBand *s, PetscReal falloff[])
   PetscCallCUDA(cudaMemsetAsync(h->window, 0, 2 * (size_t)s->np * sizeof(int), stream)); /* no windows are used */
   SpikeDispatchPrecision(s->precision,
                          PetscCall(SpikeSpikesLaunch_Private<F>(a, plan, (int)(left + half * plan.blocks), stream)));
-  h->falloff = falloff;
   PetscCall(PetscLogGpuFlops((2.0 * s->kl * s->kl + 2.0 * s->ku * (s->kl + s->ku)) * s->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

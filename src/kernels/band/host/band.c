@@ -155,8 +155,9 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
 
 /* One: the sweeps of a rank are sequential here, and one partition needs no coupling */
 static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, PetscSpikePrecision precision,
-                                     PetscReal falloff)
+                                     PetscReal falloff, PCSpikeType type, PetscBool *full)
 {
+  *full = (PetscBool)(type == PC_SPIKE_FULL);
   (void)n;
   (void)kl;
   (void)ku;
