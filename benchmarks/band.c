@@ -148,10 +148,10 @@ static PetscErrorCode RunOurs(MPI_Comm comm, const SpikeBandOps *ops, Case *c, P
   PetscCheck(piv.badrow < 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Pivot %" PetscInt_FMT " is %g", piv.badrow,
              (double)piv.badvalue);
   PetscCall(Clock(comm, &t0, NULL));
-  ops->lower(f, 1, c->b, n, x, n);
+  ops->lower(f, 0, n, 1, c->b, n, x, n);
   ops->upper(f, 0, n, 1, x, n);
   PetscCall(Clock(comm, &t0, &c->t[SOLVE1][OURS][r]));
-  ops->lower(f, NRHS, c->b, n, x, n);
+  ops->lower(f, 0, n, NRHS, c->b, n, x, n);
   ops->upper(f, 0, n, NRHS, x, n);
   PetscCall(Clock(comm, &t0, &c->t[SOLVE8][OURS][r]));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -134,23 +134,23 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
 
 /*
   A bound from below for max(kl, ku) in any ordering: d steps in the graph from a row reach at most 2 d max(kl, ku) rows,
-  so that max(kl, ku) >= (rows reached) / (2 d). From three rows, each until the bound is `enough`, or until so many rows
-  are reached that it costs less than looking at the matrix once.
+  so that max(kl, ku) >= (rows reached) / (2 d). *least, on entry such a bound, from three rows more, each until it is
+  `enough`, or until so many rows are reached that it costs less than looking at the matrix once. They are taken from the
+  middle of a natural band of half-bandwidth K, if that is made of lines.
 */
-static PetscErrorCode SpikeLeastBand_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[], PetscInt enough,
-                                             PetscInt *least)
+static PetscErrorCode SpikeLeastBand_Private(PetscInt n, PetscInt K, PetscInt nparts, const SpikeCSR parts[],
+                                             PetscInt enough, PetscInt *least)
 {
-  const PetscInt most = PetscMin(n, PetscMax(4096, n / 16));
+  const PetscInt most = PetscMin(n, PetscMax(4096, n / 8));
   PetscInt      *queue, *seen;
 
   PetscFunctionBegin;
-  *least = 0;
   PetscCall(PetscMalloc1(most, &queue));
   PetscCall(PetscCalloc1(n, &seen)); /* by the search */
   for (PetscInt start = 1; start <= 3 && *least < enough; start++) {
     PetscInt head = 0, tail = 1, level = 1, steps = 0;
 
-    queue[0]       = (PetscInt)((PetscInt64)n * start / 4);
+    queue[0]       = PetscMin((PetscInt)((PetscInt64)n * start / 4) / K * K + K / 2, n - 1);
     seen[queue[0]] = start;
     while (head < tail && tail < most && *least < enough) {
       for (; head < level && tail < most; head++) {
@@ -248,7 +248,7 @@ PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isa
 /*
   Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from
   the user, PETSc's RCM is tried and the narrower band kept. A band with a full row cannot be made narrower (kl + ku + 1
-  >= nonzeros of any row), nor one that is at most a third above the least band by more than that: they are left alone. Periodic tridiagonal systems are looked for before, where the natural
+  >= nonzeros of any row), nor one that is at most half above a bound for all orderings by more than that: they are left alone. Periodic tridiagonal systems are looked for before, where the natural
   ordering may be taken and the bandwidth is open: corners do not widen the band then.
 */
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
@@ -265,14 +265,16 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, NULL, full, kept, &maxrow, &zeros));
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
-  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic)
+  /* rows of periodic tridiagonal systems have three entries */
+  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && maxrow <= 3 && s->band.k->periodic)
     PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
   if (periodic) kept[0] = kept[1] = 1;
   else if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
-    const PetscInt enough = (3 * PetscMax(kept[0], kept[1]) + 3) / 4;
+    const PetscInt K = PetscMax(kept[0], kept[1]), enough = (2 * K + 2) / 3;
 
+    least = maxrow / 2;
     if (isauto && s->dropoff == 0.0)
-      PetscCall(SpikeLeastBand_Private(A->rmap->n, nparts, parts, enough, &least));
+      PetscCall(SpikeLeastBand_Private(A->rmap->n, K, nparts, parts, enough, &least));
     order = (PetscBool)(!isauto || s->dropoff > 0.0 || least < enough);
   }
   if (order) {

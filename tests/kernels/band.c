@@ -71,7 +71,7 @@ static void SweepFactors(const Ctx *c, PetscInt which, SpikeBandFactors f, Petsc
     for (PetscInt r = 0; r < nrhs; r++)
       for (PetscInt i = 0; i < f.rows; i++) x[r * ldx + i] = rhs[r * ldb + i];
   }
-  if (which == LOWER) c->ops->lower(f, nrhs, rhs, ldb, x, ldx);
+  if (which == LOWER) c->ops->lower(f, 0, f.rows, nrhs, rhs, ldb, x, ldx);
   else if (which == UPPER) c->ops->upper(f, 0, f.rows, nrhs, x, ldx);
   else if (which == UPPER_T) c->ops->upper_t(f, nrhs, rhs, ldb, x, ldx);
   else c->ops->lower_t(f, 0, f.rows, nrhs, x, ldx);
@@ -234,8 +234,8 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
         break;
       }
     }
-    /* consecutive ranges of a backward sweep: the same bits as the whole */
-    if (w == UPPER || w == LOWER_T) {
+    /* consecutive ranges of a sweep: the same bits as the whole */
+    if (w != UPPER_T) {
       for (PetscInt cut = 0; cut < 6; cut++) {
         PetscInt hi = n;
 
@@ -247,6 +247,7 @@ static PetscErrorCode TestSweeps(const Ctx *c, const Block *b, const Wide *a, co
           const PetscInt lo = PetscMax(0, hi - (cut == 4 && hi < n ? n : step[cut]));
 
           if (w == UPPER) c->ops->upper(Factors(b), lo, hi, nrhs, y, ldx);
+          else if (w == LOWER) c->ops->lower(Factors(b), n - hi, n - lo, nrhs, y, ldx, y, ldx);
           else c->ops->lower_t(Factors(b), lo, hi, nrhs, y, ldx);
           hi = lo;
         }

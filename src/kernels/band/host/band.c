@@ -51,7 +51,7 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
               sizeof(PetscScalar) * l * PetscMax(kl, ku);
     if (s->full)
       *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku)) +
-                                       (PetscReal)s->maxrhs * s->n + 8.0 * big);
+                                       (PetscReal)s->maxrhs * s->n + PetscMin(PetscMax(kl, ku), 64.0) * big);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,7 +13,7 @@ static void SpikeWindow_Private(SpikeHost *h, PetscBool trans, SpikeBandFactors 
     h->ops->upper_t(fz, nrhs, z + z0, w, z + z0, w);
     h->ops->lower_t(f, 0, w, nrhs, z, w);
   } else {
-    h->ops->lower(fz, nrhs, z + z0, w, z + z0, w);
+    h->ops->lower(fz, 0, w - z0, nrhs, z + z0, w, z + z0, w);
     h->ops->upper(f, 0, w, nrhs, z, w);
   }
   for (PetscInt c = 0; c < nrhs; c++) {

@@ -181,14 +181,14 @@ SPIKE_INLINE void T(Copy)(PetscCount n, PetscInt nrhs, const S *b, PetscCount ld
   for (PetscInt r = 0; r < nrhs && b != x; r++) memmove(x + r * ldx, b + r * ldb, (size_t)n * sizeof(S));
 }
 
-static void T(Lower)(SpikeBandFactors f, PetscInt nrhs, const PetscScalar *b, PetscCount ldb, PetscScalar *x,
-                     PetscCount ldx)
+static void T(Lower)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
+                     PetscScalar *x, PetscCount ldx)
 {
   SPIKE_HALF_SHAPE(f);
 
   T(Copy)(n, nrhs, b, ldb, x, ldx);
   (void)ku;
-  for (PetscCount j = 0; j < n; j++) T(Axpy)(PetscMin(kl, n - 1 - j), a + j * ld + 1, nrhs, x + j, x + j + 1, ldx);
+  for (PetscCount j = lo; j < hi; j++) T(Axpy)(PetscMin(kl, n - 1 - j), a + j * ld + 1, nrhs, x + j, x + j + 1, ldx);
 }
 
 static void T(Upper)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs, PetscScalar *x, PetscCount ldx)

@@ -122,18 +122,19 @@ static const F *T(NarrowFirst)(const SpikeBandFactors *f)
   return (const F *)f->a + f->first * ((PetscCount)f->kl + f->ku + 1) + f->ku;
 }
 
-static void T(Lower)(SpikeBandFactors f, PetscInt nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+static void T(Lower)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs, const S *b, PetscCount ldb, S *x,
+                     PetscCount ldx)
 {
   const PetscCount n = f.rows, ld = (PetscCount)f.kl + f.ku + 1;
   PetscCount       c = 0;
 
   if (f.kl <= SPIKE_NARROW)
-    T(NarrowAll)(f.kl, PETSC_FALSE, 1, n, 1 - ld, ld, T(NarrowFirst)(&f), 0, n, nrhs, b, ldb, x, ldx);
+    T(NarrowAll)(f.kl, PETSC_FALSE, 1, n, 1 - ld, ld, T(NarrowFirst)(&f), lo, hi - lo, nrhs, b, ldb, x, ldx);
   else {
-    SPIKE_GROUPS(8, T(BlockLower)(8, &f, b + c * ldb, ldb, x + c * ldx, ldx));
-    SPIKE_GROUPS(4, T(BlockLower)(4, &f, b + c * ldb, ldb, x + c * ldx, ldx));
-    SPIKE_GROUPS(2, T(BlockLower)(2, &f, b + c * ldb, ldb, x + c * ldx, ldx));
-    SPIKE_GROUPS(1, T(BlockLower)(1, &f, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(8, T(BlockLower)(8, &f, lo, hi, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(4, T(BlockLower)(4, &f, lo, hi, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(2, T(BlockLower)(2, &f, lo, hi, b + c * ldb, ldb, x + c * ldx, ldx));
+    SPIKE_GROUPS(1, T(BlockLower)(1, &f, lo, hi, b + c * ldb, ldb, x + c * ldx, ldx));
   }
 }
 

@@ -209,18 +209,18 @@ static void T(UpperColumn)(PetscCount first, PetscCount ku, PetscCount cs, const
   T(UpperColumns)(1, 1, first, ku, cs, d, d, x, 0);
 }
 
-SPIKE_INLINE void T(BlockLower)(const int R, const SpikeBandFactors *f, const S *b, PetscCount ldb, S *x,
-                                PetscCount ldx)
+SPIKE_INLINE void T(BlockLower)(const int R, const SpikeBandFactors *f, PetscCount lo, PetscCount hi, const S *b,
+                                PetscCount ldb, S *x, PetscCount ldx)
 {
   const PetscCount n = f->rows, kl = f->kl;
-  PetscCount       j = 0, copied = 0;
-  T(Run) run = T(RunOf)(f, PETSC_FALSE, 0);
+  PetscCount       j = lo, copied = 0;
+  T(Run) run = T(RunOf)(f, PETSC_FALSE, lo);
 
-  while (j < n) {
+  while (j < hi) {
     /* rows in whole vectors, as they are read */
     const PetscCount need = b == x ? 0 : PetscMin(n, (j + kl) / SPIKE_COLS * SPIKE_COLS + 2 * SPIKE_COLS);
     const F         *d    = T(RunColumn)(&run, j);
-    const PetscCount cs = run.cs, nc = run.hi - j >= SPIKE_COLS ? SPIKE_COLS : 1;
+    const PetscCount cs = run.cs, nc = PetscMin(run.hi, hi) - j >= SPIKE_COLS ? SPIKE_COLS : 1;
 
     for (; copied + SPIKE_COLS <= need; copied += SPIKE_COLS) {
       SpikeUnroll(r, R) {

@@ -2,7 +2,8 @@
 /* spikes.c: the host's spikes of whole partitions, for full SPIKE */
 #include "host.h"
 
-#define SPIKE_SPIKES_COLUMNS 8 /* of a spike at a time: as many as the sweeps take together */
+#define SPIKE_SPIKES_COLUMNS 64     /* of a spike at a time                                                     */
+#define SPIKE_SPIKES_BYTES   131072 /* of the factors, which meet all of these columns while they are in the cache */
 
 /* The arrays that full SPIKE has besides, once */
 static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
@@ -15,7 +16,7 @@ static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
     PetscCall(PetscCalloc3((np + 1) * ku * ku, &s->dVt, (np + 1) * kl * kl, &s->dWb,
                            (np + 1) * (kl + ku) * (kl + ku), &s->dmerged));
   }
-  if (!h->columns) PetscCall(PetscMalloc1((PetscCount)h->largest * SPIKE_SPIKES_COLUMNS, &h->columns));
+  if (!h->columns) PetscCall(PetscMalloc1((PetscCount)h->largest * PetscMin(PetscMax(kl, ku), SPIKE_SPIKES_COLUMNS), &h->columns));
   if (!s->dwork) PetscCall(PetscMalloc1((PetscCount)s->maxrhs * s->n, &s->dwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -45,6 +46,28 @@ static PetscReal SpikeSpikesFalloff_Private(PetscReal near, PetscReal far, Petsc
   return PetscMin(PetscLogReal(far / near) / PetscMax(n, 1), 0.0);
 }
 
+/* Z <- L^-1 Z from row f0 on, then U^-1 Z down to row lo, some rows at a time for all columns, 8 of which go together */
+static void SpikeSpikesSweep_Private(const SpikeBandOps *ops, SpikeBandFactors f, PetscInt f0, PetscInt lo, PetscInt nc,
+                                     PetscScalar *Z)
+{
+  const PetscInt         n    = f.rows, rows = n - f0;
+  const SpikeBandFactors part = SpikeBandPart(f, f0, rows);
+  const PetscInt step = PetscMax(64, (PetscInt)(SPIKE_SPIKES_BYTES / (PetscMax(f.kl, f.ku) * ops->size)) / 64 * 64);
+
+  for (PetscInt j = 0; j < rows; j += step)
+    for (PetscInt c = 0; c < nc; c += 8) {
+      PetscScalar *z = Z + (PetscCount)c * n + f0;
+
+      ops->lower(part, j, PetscMin(j + step, rows), PetscMin(nc - c, 8), z, n, z, n);
+    }
+  for (PetscInt hi = n; hi > lo;) {
+    const PetscInt j = PetscMax(lo, (hi - 1) / step * step);
+
+    for (PetscInt c = 0; c < nc; c += 8) ops->upper(f, j, hi, PetscMin(nc - c, 8), Z + (PetscCount)c * n, n);
+    hi = j;
+  }
+}
+
 /* A spike: h columns with A (h x h) in their first rows, or in their last ones (right) */
 static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, PetscInt p, PetscInt h, const PetscScalar *A,
                                              PetscScalar *At, PetscScalar *Ab, PetscReal most[2])
@@ -53,7 +76,7 @@ static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, Pets
   const SpikeBandFactors f    = SpikeHostFactors(s, p);
   const PetscInt         n    = f.rows;
   /* where nothing couples the other end, its rows of V are not needed */
-  const PetscInt lo = right && !s->active[p] ? n - PetscMax(s->kl, 0) : 0, top = right && !s->active[p] ? 0 : s->ku;
+  const PetscInt lo = right && !s->active[p] ? n - s->kl : 0, top = right && !s->active[p] ? 0 : s->ku;
   PetscScalar   *Z = data->columns;
 
   PetscFunctionBegin;
@@ -63,9 +86,7 @@ static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, Pets
     PetscCall(PetscArrayzero(Z, (PetscCount)n * nc));
     for (PetscInt k = 0; k < nc; k++)
       PetscCall(PetscArraycpy(Z + (PetscCount)k * n + (right ? n - h : 0), A + (PetscCount)(c + k) * h, h));
-    if (right) data->ops->lower(SpikeBandPart(f, n - h, h), nc, Z + n - h, n, Z + n - h, n);
-    else data->ops->lower(f, nc, Z, n, Z, n);
-    data->ops->upper(f, lo, n, nc, Z, n);
+    SpikeSpikesSweep_Private(data->ops, f, right ? n - h : 0, lo, nc, Z);
     SpikeSpikesTips_Private(n, c, nc, Z, top, At, s->kl, Ab, most);
   }
   PetscCall(PetscLogFlops((right ? 0.0 : 2.0 * s->kl * h * n) + (2.0 * s->ku + 1.0) * h * (n - lo)));

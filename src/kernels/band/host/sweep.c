@@ -54,7 +54,7 @@ PetscErrorCode SpikeSweep_Host(SpikeBand *s, PetscBool trans, SpikeSweepPart par
     f = SpikeHostFactors(s, p);
     if (part != SPIKE_SWEEP_TAIL) {
       if (trans) h->ops->upper_t(f, nrhs, bp, ldb, gp, ldg);
-      else h->ops->lower(f, nrhs, bp, ldb, gp, ldg);
+      else h->ops->lower(f, 0, n, nrhs, bp, ldb, gp, ldg);
     }
     if (trans) h->ops->lower_t(f, lo, hi, nrhs, gp, ldg);
     else h->ops->upper(f, lo, hi, nrhs, gp, ldg);

@@ -99,7 +99,7 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
       PetscCall(PetscArrayzero(W, (PetscCount)l * kl));
       for (PetscInt c = 0; c < kl; c++)
         for (PetscInt i = 0; i < kl; i++) W[(PetscCount)c * l + l - 1 - i] = C[i + (PetscCount)c * kl];
-      h->cornerops->lower(SpikeBandPart(f, l - kl, kl), kl, W + l - kl, l, W + l - kl, l);
+      h->cornerops->lower(SpikeBandPart(f, l - kl, kl), 0, kl, kl, W + l - kl, l, W + l - kl, l);
       h->cornerops->upper(f, 0, l, kl, W, l);
       PetscCall(PetscLogFlops(2.0 * kl * ku * l + (2.0 * kl + 1.0) * kl * l));
       SpikeReach_Private(n, l, K, kl, W, eps, s->window, &fallen, &s->wtop[q], &falloff[q]);
@@ -142,7 +142,7 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
       PetscCall(PetscArrayzero(V, (PetscCount)l * ku));
       for (PetscInt c = 0; c < ku; c++)
         PetscCall(PetscArraycpy(V + (PetscCount)c * l + l - ku, B + (PetscCount)c * ku, ku));
-      h->ops->lower(SpikeBandPart(f, n - ku, ku), ku, V + l - ku, l, V + l - ku, l);
+      h->ops->lower(SpikeBandPart(f, n - ku, ku), 0, ku, ku, V + l - ku, l, V + l - ku, l);
       h->ops->upper(SpikeBandPart(f, n - l, l), 0, l, ku, V, l);
       PetscCall(PetscLogFlops((2.0 * ku + 1.0) * ku * l));
       SpikeReach_Private(n, l, K, ku, V, eps, s->window, &fallen, &s->wbot[q - 1], &falloff[q]);
