@@ -129,7 +129,7 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
 
       fixed + bytes * (entries of the band) + steps * latency
             + max(3 steps * (0.8 + 1.1 tiles of a side) us, 6 n K^2 flops at 8 Tflop/s)
-            + levels * (25 + K) us + np * 60 K^3 flops at 20 Tflop/s
+            + levels * (25 + K) us + np * 150 K^3 flops at 20 Tflop/s
 
   and the apply two sweeps and the levels up and down:
 
@@ -160,7 +160,7 @@ SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
   t.setup = a.fixed + (PetscReal)1e-9 * a.bytes * bytes + (PetscReal)1e-3 * steps * (a.latency + a.share * waves) +
             PetscMax((PetscReal)3e-3 * steps * ((PetscReal)0.8 + (PetscReal)1.1 * tiles),
                      (PetscReal)6 * s->n * K * K / (PetscReal)8e9) +
-            (PetscReal)1e-3 * levels * (25 + K) + (PetscReal)60 * np * K * K * K / (PetscReal)2e10;
+            (PetscReal)1e-3 * levels * (25 + K) + (PetscReal)150 * np * K * K * K / (PetscReal)2e10;
   t.apply = (PetscReal)0.025 +
             2 * PetscMax((PetscReal)1e-3 * steps * (b.latency + b.share * waves), bytes / (PetscReal)3.7e9) +
             (PetscReal)1e-3 * levels * (5 + K / 6);
