@@ -31,22 +31,26 @@ typedef struct {
   PetscInt  count[2][MAXTYPES][MAXTYPES][NOUTCOMES]; /* of real matrices, of generated ones */
 } Survey;
 
-/* The 2-norm, where the squares would overflow too */
+/* The 2-norm, also where squares, or 1 over the largest entry, are out of range, and not one that PETSc has kept */
 static PetscErrorCode Norm(Vec x, PetscReal *norm)
 {
-  PetscReal max;
-  Vec       y;
+  const PetscScalar *a;
+  PetscReal          max = 0.0, sum = 0.0;
+  PetscInt           n;
 
   PetscFunctionBeginUser;
-  PetscCall(VecNorm(x, NORM_INFINITY, &max));
-  *norm = max;
-  if (!(max > 0.0) || PetscIsInfOrNanReal(max)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(VecCopy(x, y));
-  PetscCall(VecScale(y, 1.0 / max));
-  PetscCall(VecNorm(y, NORM_2, norm));
-  *norm *= max;
-  PetscCall(VecDestroy(&y));
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetArrayRead(x, &a));
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal d = PetscAbsScalar(a[i]);
+
+    if (!(d <= max)) max = d;
+    if (PetscIsInfOrNanReal(max)) break;
+  }
+  for (PetscInt i = 0; i < n && max > 0.0 && !PetscIsInfOrNanReal(max); i++)
+    sum += PetscSqr(PetscAbsScalar(a[i]) / max);
+  PetscCall(VecRestoreArrayRead(x, &a));
+  *norm = PetscIsInfOrNanReal(max) ? max : max * PetscSqrtReal(sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -303,6 +303,8 @@ typedef struct {
   PetscReal truenorm;
   /* norm of the true residual, not preconditioned; likewise                         */
   PetscReal unpreconditioned;
+  /* b and x were divided by it, a power of 2, because squares of norms might have left the range; else 1 */
+  PetscReal unit;
   /*
     it ended with KSP_DIVERGED_BREAKDOWN because the preconditioner is singular, or nearly: with a norm of the test
     below its tolerance, and a residual b - A x that is not

@@ -16,6 +16,7 @@ typedef struct {
   PetscReal dominance;
   PetscBool shifted;
   PetscInt  seed;
+  PetscInt  values; /* other entries in the same places */
 } BlockCase;
 
 /* Whether block (i, j) is stored */
@@ -33,11 +34,10 @@ static inline PetscBool BlockHas(const BlockCase *c, PetscInt i, PetscInt j)
 /* Row r, column s of block (i, j) */
 static inline PetscScalar BlockEntry(const BlockCase *c, PetscInt i, PetscInt j, PetscInt r, PetscInt s)
 {
-  const PetscInt    bs  = c->bs;
-  const PetscScalar v   = i == j ? (PetscReal)0.5 * SpikeTestScalar(c->seed, i * bs + r, j * bs + s)
-                                 : (r == s ? -1.0 : 0.0) +
-                                   (PetscReal)0.75 / bs * SpikeTestScalar(c->seed, i * bs + r, j * bs + s);
-  PetscReal         sum = 0.0;
+  const PetscInt    bs = c->bs, seed = c->seed + 100000 * c->values;
+  const PetscScalar random = SpikeTestScalar(seed, i * bs + r, j * bs + s),
+                    v      = i == j ? (PetscReal)0.5 * random : (r == s ? -1.0 : 0.0) + (PetscReal)0.75 / bs * random;
+  PetscReal sum            = 0.0;
 
   if (i != j || s != (c->shifted ? (r + 1) % bs : r)) return v;
   for (PetscInt k = 0; k < c->nb; k++)

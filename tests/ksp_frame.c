@@ -7,7 +7,7 @@ static char help[] = "Fused Krylov methods: what a solve reports, beside PETSc's
 
 #include "ksptest.h"
 
-/* A preconditioner that fails in its setup, or in the application number `bad` */
+/* A preconditioner that fails in its setup, or in the application number `bad`; -1: in each */
 typedef struct {
   PetscInt  bad, calls;
   PetscBool setup;
@@ -31,7 +31,7 @@ static PetscErrorCode ShellApply(PC pc, Vec x, Vec y)
   PetscCall(PCShellGetContext(pc, &shell));
   PetscCall(VecCopy(x, y));
   PetscCall(VecScale(y, 0.5));
-  if (++shell->calls == shell->bad) {
+  if (++shell->calls == shell->bad || shell->bad < 0) {
     PetscCall(VecSet(y, PETSC_INFINITY));
     PetscCall(PCSetFailedReason(pc, PC_SUBPC_ERROR));
   }
@@ -95,6 +95,117 @@ static PetscErrorCode TestFailure(KSPType ours, KSPType theirs, PCSide side, KSP
                            ours, PCSides[side], KSPNormTypes[norm], setup ? "of the setup" : "at once",
                            KSPConvergedReasons[reason[0]], monitored[0], length[0], KSPConvergedReasons[reason[1]],
                            monitored[1], length[1]));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  After a preconditioner that has failed in its setup, on one rank, the method is what it is without that: iterations of
+  a fresh solver
+*/
+static PetscErrorCode TestAfterFailure(KSPType type)
+{
+  Mat                A;
+  Vec                x, b;
+  PetscInt           its[2];
+  PetscMPIInt        rank;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 20, 7, PETSC_DECIDE, 0.1, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 71));
+  for (int fresh = 0; fresh < 2; fresh++) {
+    KSP   ksp;
+    PC    pc;
+    Shell shell = {0, 0, (PetscBool)(!fresh && !rank)};
+
+    PetscCall(KSPTestCreate(type, PCSHELL, A, &ksp));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCShellSetContext(pc, &shell));
+    PetscCall(PCShellSetSetUp(pc, ShellSetUp));
+    PetscCall(PCShellSetApply(pc, ShellApply));
+    if (!fresh) {
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetConvergedReason(ksp, &reason));
+      PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "%s, a failure on a rank: %s", type,
+                               KSPConvergedReasons[reason]));
+      shell.setup = PETSC_FALSE;
+      PetscCall(PCSetFailedReason(pc, PC_NOERROR));
+      PetscCall(MatScale(A, 1.0)); /* set up again */
+      PetscCall(KSPSetOperators(ksp, A, A));
+    }
+    PetscCall(SpikeTestSolve(ksp, b, x, type));
+    PetscCall(KSPGetIterationNumber(ksp, &its[fresh]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(SpikeTestCheck((PetscBool)(its[0] == its[1]),
+                           "%s: %" PetscInt_FMT " iterations after a failure, %" PetscInt_FMT " of a fresh solver",
+                           type, its[0], its[1]));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A right-hand side of 0 is solved by 0 or by the guess, whatever the preconditioner makes of 0; a column beside others
+*/
+static PetscErrorCode TestAtOnce(KSPType type, PCSide side)
+{
+  Mat                       A, B, X;
+  Vec                       x, b, v;
+  KSP                       ksp;
+  PC                        pc;
+  Shell                     shell = {1, 0, PETSC_FALSE};
+  KSPConvergedReason        reason;
+  const KSPConvergedReason *reasons;
+  PetscInt                  n;
+  PetscReal                 norm;
+  PetscBool                 device;
+
+  PetscFunctionBegin;
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, 20, 7, PETSC_DECIDE, 0.1, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(KSPTestCreate(type, PCSHELL, A, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCShellSetContext(pc, &shell));
+  PetscCall(PCShellSetApply(pc, ShellApply));
+  PetscCall(KSPSetPCSide(ksp, side));
+  PetscCall(VecSet(b, 0.0));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(VecNorm(x, NORM_2, &norm));
+  PetscCall(SpikeTestCheck((PetscBool)(reason < 0 || norm == 0.0), "%s, %s, b = 0: %s with a solution of %g", type,
+                           PCSides[side], KSPConvergedReasons[reason], (double)norm));
+  PetscCall(SpikeTestOnDevice(A, &device));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, PETSC_DETERMINE, 3, NULL, &B));
+  if (device) PetscCall(MatConvert(B, MATDENSECUDA, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatDenseGetColumnVecWrite(B, 1, &v));
+  PetscCall(SpikeTestSetRandom(v, 72));
+  PetscCall(MatDenseRestoreColumnVecWrite(B, 1, &v));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+  shell.bad   = -1; /* each application fails */
+  shell.calls = 0;
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(KSPFusedGetColumns(ksp, &n, NULL, &reasons, NULL, NULL));
+  for (PetscInt j = 0; j < 3; j++) {
+    PetscCall(MatDenseGetColumnVecRead(X, j, &v));
+    PetscCall(VecNorm(v, NORM_2, &norm));
+    PetscCall(MatDenseRestoreColumnVecRead(X, j, &v));
+    PetscCall(SpikeTestCheck((PetscBool)(reasons[j] < 0 || (j != 1 && norm == 0.0)),
+                             "%s, %s, column %" PetscInt_FMT ": %s with a solution of %g", type, PCSides[side], j,
+                             KSPConvergedReasons[reasons[j]], (double)norm));
+  }
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -206,6 +317,9 @@ int main(int argc, char **argv)
         TestFailure(ours[k], theirs[k], k < 2 ? PC_RIGHT : PC_LEFT, KSP_NORM_UNPRECONDITIONED, (PetscBool)setup));
       PetscCall(TestFailure(ours[k], theirs[k], PC_LEFT, KSP_NORM_NONE, (PetscBool)setup));
     }
+    PetscCall(TestAfterFailure(ours[k]));
+    PetscCall(TestAtOnce(ours[k], PC_LEFT));
+    if (k < 2) PetscCall(TestAtOnce(ours[k], PC_RIGHT));
     PetscCall(TestTolerances(ours[k], theirs[k]));
     for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(pcs); p++) {
       for (PetscInt n = 1; n < 3; n++) PetscCall(TestTiny(ours[k], n, pcs[p]));

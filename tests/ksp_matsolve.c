@@ -216,7 +216,7 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
   PetscReal                 sum = 0.0;
   PetscInt                  m, most = 0, length, maxits, first;
   KSPConvergedReason        worst = KSP_CONVERGED_ITERATING, reason;
-  PetscBool                 together, exact, device;
+  PetscBool                 together, exact, device, lost;
   char                      where[256];
 
   PetscFunctionBegin;
@@ -244,7 +244,8 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
                            "%s: figures of %" PetscInt_FMT " columns, together %d", where, m, together));
   PetscCall(KSPTestBackend(ksp, where));
   /*
-    there, sums of columns and of one have other orders, and after a breakdown its rounding decides about what follows
+    there, sums of columns and of one have other orders, and after a breakdown its rounding decides about what follows;
+    on the host too, where neither way leads to a solution
   */
   PetscCall(SpikeTestOnDevice(A, &device));
   for (PetscInt j = 0; j < t->m; j++) {
@@ -273,17 +274,18 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
     most  = PetscMax(most, its[j - first]);
     worst = worst && worst < reasons[j - first] ? worst : reasons[j - first];
     sum += PetscSqr(norms[j - first]);
-    if (t->kind != TEST_LIAR && !(t->b && device))
+    lost = (PetscBool)(t->b && theirreason < 0 && reasons[j - first] < 0);
+    if (t->kind != TEST_LIAR && !(t->b && device) && !lost)
       PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(theirs - its[j - first]) <= 1 + theirs / 20),
                                "%s: column %" PetscInt_FMT " took %" PetscInt_FMT " iterations, alone %" PetscInt_FMT,
                                where, j, its[j - first], theirs));
     /* PCs that solve leave a residual of rounding, or 0, which is the absolute tolerance's */
     exact = (PetscBool)(PetscMax(rnorm, norms[j - first]) <= 100 * PETSC_MACHINE_EPSILON * bnorm);
-    PetscCall(
-      SpikeTestCheck((PetscBool)(theirreason == reasons[j - first] || ((exact || (t->kind == TEST_GUESS && !j)) &&
-                                                                       theirreason > 0 && reasons[j - first] > 0)),
-                     "%s: column %" PetscInt_FMT " ended with %s, alone with %s", where, j,
-                     KSPConvergedReasons[reasons[j - first]], KSPConvergedReasons[theirreason]));
+    PetscCall(SpikeTestCheck((PetscBool)(lost || theirreason == reasons[j - first] ||
+                                         ((exact || (t->kind == TEST_GUESS && !j)) && theirreason > 0 &&
+                                          reasons[j - first] > 0)),
+                             "%s: column %" PetscInt_FMT " ended with %s, alone with %s", where, j,
+                             KSPConvergedReasons[reasons[j - first]], KSPConvergedReasons[theirreason]));
     if (t->kind == TEST_FEW && its[j - first] == theirs)
       PetscCall(SpikeTestSmall(PetscAbsReal(rnorm - norms[j - first]),
                                1e-3 * rnorm + 100 * PETSC_MACHINE_EPSILON * bnorm,

@@ -302,8 +302,8 @@ static PetscErrorCode TestFailures(void)
                              "few: column %" PetscInt_FMT " ended with %s after %" PetscInt_FMT, j,
                              KSPConvergedReasons[reasons[j]], its[j]));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1000));
-  if (!PetscDefined(USE_REAL_SINGLE)) { /* the second column overflows, the rest is solved */
-    Vec b;
+  for (int k = 0; k < 2 && !PetscDefined(USE_REAL_SINGLE); k++) {
+    Vec b; /* the squares of the second column overflow, then the column itself; the rest is solved */
 
     PetscCall(MatDenseGetColumnVec(B, 1, &b));
     PetscCall(VecScale(b, 1e200));
@@ -311,10 +311,10 @@ static PetscErrorCode TestFailures(void)
     PetscCall(KSPMatSolve(ksp, B, X));
     PetscCall(KSPFusedGetColumns(ksp, &m, NULL, &reasons, NULL, NULL));
     for (PetscInt j = 0; j < m; j++)
-      PetscCall(SpikeTestCheck((PetscBool)(j == 1 ? reasons[j] == KSP_DIVERGED_NANORINF : reasons[j] > 0),
+      PetscCall(SpikeTestCheck((PetscBool)(k && j == 1 ? reasons[j] == KSP_DIVERGED_NANORINF : reasons[j] > 0),
                                "overflow: column %" PetscInt_FMT " ended with %s", j, KSPConvergedReasons[reasons[j]]));
-    PetscCall(SetRightHandSides(B, TEST_RANDOM));
   }
+  PetscCall(SetRightHandSides(B, TEST_RANDOM));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatCreateVecs(A, &d, NULL));
   PetscCall(VecSet(d, 2.0));

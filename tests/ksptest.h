@@ -118,6 +118,21 @@ static inline PetscErrorCode KSPTestDense(Mat A, PetscBool trans, Vec b, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* v <- 2^e v. By its array, so that norms that PETSc has kept, and that may have overflowed, are forgotten */
+static inline PetscErrorCode KSPTestTimes(Vec v, PetscInt e)
+{
+  const PetscReal half = (PetscReal)ldexp(1.0, (int)(e / 2)), rest = (PetscReal)ldexp(1.0, (int)(e - e / 2));
+  PetscScalar    *a;
+  PetscInt        n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetArray(v, &a));
+  for (PetscInt i = 0; i < n; i++) a[i] = a[i] * half * rest;
+  PetscCall(VecRestoreArray(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ||x - y|| / ||y|| */
 static inline PetscErrorCode KSPTestDifference(Vec x, Vec y, PetscReal *difference)
 {

@@ -126,6 +126,10 @@ static const KSPFusedMethod KSPFusedMethod_BCGS = {
   it: `KSPFusedSetCheckTrueResidual()` has the rules. So no preconditioner hides a residual. `KSPFusedGetInfo()` tells
   about both.
 
+  Where the square of the first norm would overflow or underflow, b and x are divided by a power of two in the solve.
+  Monitors, the history and tests of a user see norms and vectors of the problem as it was. An absolute tolerance stays
+  what it is: the default of PETSc, 1e-50, calls x = 0 converged where b is smaller.
+
   On matrices with large imaginary parts in their spectrum BiCGStab stagnates. `KSPBCGSL` with -ksp_bcgsl_ell 2 or 4 and
   left preconditioning is the remedy then, or an IDR method; with right preconditioning `KSPBCGSL` of PETSc 3.26.1
   returns a wrong solution.

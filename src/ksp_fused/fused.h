@@ -10,7 +10,9 @@
     fusedbasis    fusedrhsmat     basis steps                   tall matrices of several right-hand sides
     fusedsteps    fusedrhssteps   operations of one vector      operations of several right-hand sides; fusedtall
     fusedtruth                    the true residual, and what it has to be
-    fusedsolve    fusedrhs        KSPSolve()                    several right-hand sides together
+                  fusedrhstruth                                 the same of the columns
+    fusedsolve    fusedrhs        the loop of a solve           several right-hand sides together
+    fusedscaled                   KSPSolve(): the loop, and once more with b and x divided by a unit
     fusedmatsolve                 KSPMatSolve()
     fusedoptions  fusedrhsoptions setters, getters, options, view
     fusedmethod                   creation: what the file of a method includes
@@ -207,7 +209,9 @@ typedef struct {
   PetscInt           posted, nread; /* number of posts made, and read */
   Vec                guess;         /* right preconditioning: the initial guess, where x is the correction */
   PetscBool          useguess;
-  Vec                built; /* KSPBuildSolution() without a vector of the caller, where x is the correction */
+  Vec                built; /* KSPBuildSolution() without a vector of the caller, where x is not the solution */
+  PetscReal          unit;  /* b and x are divided by it in this solve: fusedtruth.h */
+  Vec                rhs;   /* b of the caller, where the unit is not 1 */
 } KSPFusedRun;
 
 /* A vector whose array a basis step has */

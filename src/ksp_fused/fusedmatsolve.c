@@ -12,7 +12,7 @@ static inline PetscBool KSPFusedIsIndefinite(KSPConvergedReason reason)
 
 /*
   Column by column, as KSPMatSolve() does it for methods that know of one right-hand side; or, with rest, the columns
-  that a block method has ended because operator or preconditioner are not definite
+  without a reason
 */
 static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, PetscBool rest, Mat B, Mat X)
 {
@@ -25,7 +25,7 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, PetscBool rest, Mat B
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->nresults; i++) {
-    if (rest && !KSPFusedIsIndefinite(c->reasons[i])) continue;
+    if (rest && c->reasons[i]) continue;
     PetscCall(MatDenseGetColumnVecRead(B, i, &b));
     if (zero) PetscCall(MatDenseGetColumnVecWrite(X, i, &x));
     else PetscCall(MatDenseGetColumnVec(X, i, &x));
@@ -115,6 +115,20 @@ static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Single solves of the columns without a reason */
+static PetscErrorCode KSPFusedSolveRest_Private(KSP ksp, Mat B, Mat X)
+{
+  KSPFusedRhs *c     = ((KSPFused *)ksp->data)->rhs;
+  PetscInt     count = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->nresults; i++) count += c->reasons[i] ? 0 : 1;
+  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " columns are solved one by one\n", count));
+  PetscCall(KSPFusedSolveSingle_Private(ksp, PETSC_TRUE, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   A block method, and single solves of what it leaves: one column that meets an operator or preconditioner that is not
   definite ends all, and the space of another one may be definite
@@ -124,7 +138,6 @@ static PetscErrorCode KSPFusedSolveBlock_Private(KSP ksp, Mat B, Mat X)
   KSPFused    *f     = (KSPFused *)ksp->data;
   KSPFusedRhs *c     = f->rhs;
   Mat          guess = NULL;
-  PetscInt     count = 0;
   Vec          x, y;
 
   PetscFunctionBegin;
@@ -136,7 +149,9 @@ static PetscErrorCode KSPFusedSolveBlock_Private(KSP ksp, Mat B, Mat X)
   else PetscCall(KSPFusedSolveColumns(ksp, B, X));
   for (PetscInt i = 0; i < c->nresults; i++) {
     if (!KSPFusedIsIndefinite(c->reasons[i])) continue;
-    count++;
+    PetscCall(PetscInfo(ksp, "Column %" PetscInt_FMT " of the block has ended with %s\n", i,
+                        KSPConvergedReasons[c->reasons[i]]));
+    c->reasons[i] = KSP_CONVERGED_ITERATING;
     if (!guess) continue;
     PetscCall(MatDenseGetColumnVecRead(guess, i, &y));
     PetscCall(MatDenseGetColumnVecWrite(X, i, &x));
@@ -145,9 +160,6 @@ static PetscErrorCode KSPFusedSolveBlock_Private(KSP ksp, Mat B, Mat X)
     PetscCall(MatDenseRestoreColumnVecRead(guess, i, &y));
   }
   PetscCall(MatDestroy(&guess));
-  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(ksp, "Not definite: %" PetscInt_FMT " columns of the block are solved one by one\n", count));
-  PetscCall(KSPFusedSolveSingle_Private(ksp, PETSC_TRUE, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,5 +189,6 @@ PetscErrorCode KSPMatSolve_Fused(KSP ksp, Mat B, Mat X)
   if (c->together && f->options.matsolve == KSP_FUSED_MATSOLVE_BLOCK) PetscCall(KSPFusedSolveBlock_Private(ksp, B, X));
   else if (c->together) PetscCall(KSPFusedSolveColumns(ksp, B, X));
   else PetscCall(KSPFusedSolveSingle_Private(ksp, PETSC_FALSE, B, X));
+  PetscCall(KSPFusedSolveRest_Private(ksp, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,6 +3,7 @@
 #include "fusedmethod.h"
 #include "fusedmatsolve.h"
 #include "fusedrhsmat.h"
+#include "fusedscaled.h"
 #include "fusedstate.h"
 #include "fusedsteps.h"
 
@@ -56,6 +57,7 @@ PetscErrorCode KSPCreate_Fused(KSP ksp, const KSPFusedMethod *method)
   f->options.reductions = KSP_FUSED_REDUCTIONS_PLAIN;
   f->options.checktrue  = PETSC_TRUE;
   f->options.graphs     = PETSC_TRUE;
+  f->run.unit           = 1.0;
   f->graph.period       = 1;
   f->graph.steady       = 1;
   f->options.spmv       = KSP_FUSED_SPMV_AUTO;

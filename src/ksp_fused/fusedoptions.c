@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fusedoptions.c: options, setters and getters, view and the test in the infinity norm of the fused methods */
+/* fusedoptions.c: options, setters and getters, and view of the fused methods */
 #include "fusedoptions.h"
 #include "fusedrhsoptions.h"
 
@@ -548,69 +548,6 @@ static PetscErrorCode KSPFusedGetResidual_Fused(KSP ksp, Vec *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*@C
-  KSPFusedConvergedInfinity - Convergence test in the infinity norm: ||r||_inf <= max(rtol ||r_0||_inf, abstol)
-
-  Collective
-
-  Input Parameters:
-+ ksp   - the Krylov solver
-. it    - the iteration
-. rnorm - the residual norm that the method has computed, not used
-- ctx   - not used
-
-  Output Parameter:
-. reason - as for `KSPConvergedDefault()`
-
-  Options Database Key:
-. -ksp_fused_converged_infinity - take this test
-
-  Level: intermediate
-
-  Notes:
-  Give it to `KSPSetConvergenceTest()`. r is the residual of the recurrence where the method is a fused one:
-  preconditioned with `KSPBCGSFUSED` from the left, not preconditioned else. With other methods `KSPBuildResidual()`
-  computes the true residual in each iteration.
-
-  The norm is relative to that of the residual at iteration 0, with zero initial guess the right-hand side. What
-  monitors and history show stays the 2-norm. Solves are in lockstep. The true residual confirms it, in this norm, as
-  `KSPFusedSetCheckTrueResidual()` says.
-
-.seealso: [](ch_ksp), `KSPBCGSFUSED`, `KSPCGFUSED`, `KSPSetConvergenceTest()`, `KSPConvergedDefault()`
-@*/
-PetscErrorCode KSPFusedConvergedInfinity(KSP ksp, PetscInt it, PetscReal rnorm, KSPConvergedReason *reason,
-                                         PetscCtx ctx)
-{
-  PetscErrorCode (*residual)(KSP, Vec *) = NULL;
-  Vec       r;
-  PetscReal norm;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(reason, 4);
-  (void)rnorm;
-  (void)ctx;
-  *reason = KSP_CONVERGED_ITERATING;
-  PetscCall(PetscObjectQueryFunction((PetscObject)ksp, "KSPFusedGetResidual_C", &residual));
-  if (residual) {
-    PetscCall((*residual)(ksp, &r));
-    PetscCall(VecNorm(r, NORM_INFINITY, &norm));
-  } else {
-    PetscCall(KSPBuildResidual(ksp, NULL, NULL, &r));
-    PetscCall(VecNorm(r, NORM_INFINITY, &norm));
-    PetscCall(VecDestroy(&r));
-  }
-  if (!it) {
-    ksp->rnorm0 = norm;
-    ksp->ttol   = PetscMax(ksp->rtol * norm, ksp->abstol);
-  }
-  if (PetscIsInfOrNanReal(norm)) *reason = KSP_DIVERGED_NANORINF;
-  else if (it < ksp->min_it) *reason = KSP_CONVERGED_ITERATING;
-  else if (norm <= ksp->ttol) *reason = norm < ksp->abstol ? KSP_CONVERGED_ATOL : KSP_CONVERGED_RTOL;
-  else if (norm >= ksp->divtol * ksp->rnorm0) *reason = KSP_DIVERGED_DTOL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode KSPSetFromOptions_Fused(KSP ksp, PetscOptionItems PetscOptionsObject)
 {
   KSPFused *f    = (KSPFused *)ksp->data;
@@ -689,6 +626,8 @@ PetscErrorCode KSPView_Fused(KSP ksp, PetscViewer viewer)
     if (f->info.truenorm >= 0.0 && f->info.unpreconditioned >= 0.0)
       PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: true residual norm %g, unpreconditioned %g\n",
                                        (double)f->info.truenorm, (double)f->info.unpreconditioned));
+    if (f->info.unit != 1.0)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: b and x divided by %g\n", (double)f->info.unit));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

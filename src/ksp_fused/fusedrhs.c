@@ -4,112 +4,12 @@
 #include "adapters.h"
 #include "fusedrhsmat.h"
 #include "fusedrhssteps.h"
+#include "fusedrhstruth.h"
 #include "fusedstate.h"
 #include "fusedsteps.h"
 #include "fusedtruth.h"
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/vecimpl.h>
-
-/* y_i <- a x_i + b y_i for the columns i in front, or for the wanted ones among them */
-static PetscErrorCode KSPFusedRhsFront_Private(KSP ksp, PetscScalar a, Mat X, PetscScalar b, Mat Y,
-                                               const PetscBool wanted[])
-{
-  KSPFusedRhs *c     = ((KSPFused *)ksp->data)->rhs;
-  PetscInt     count = 0;
-
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < c->width; i++)
-    if (!wanted || wanted[i]) c->from[count++] = i;
-  if (count) PetscCall(KSPFusedRhsCombine(ksp, count, a, X, c->from, b, Y, c->from));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Which right-hand sides the columns in front are */
-static const PetscInt *KSPFusedRhsNumbers(KSPFusedRhs *c)
-{
-  for (PetscInt i = 0; i < c->width; i++) c->to[i] = c->column[i].column;
-  return c->to;
-}
-
-/*
-  The block of residuals <- true residuals of the columns in front, preconditioned where the method's are. first: x are
-  the initial guesses. Else, where x are corrections, the solutions, guess + B x, are left in scratch[0]. No column has
-  a reason after it.
-*/
-static PetscErrorCode KSPFusedRhsTrueResidual_Private(KSP ksp, PetscBool first)
-{
-  KSPFused       *f    = (KSPFused *)ksp->data;
-  KSPFusedRhs    *c    = f->rhs;
-  const PetscBool left = (PetscBool)(ksp->pc_side == PC_LEFT && f->method->residual_preconditioned),
-                  zero = (PetscBool)(first && ksp->guess_zero);
-  Mat R = c->view[0], X = c->view[ksp->nwork], W, T;
-  Vec x = c->x;
-
-  PetscFunctionBegin;
-  if (!first) PetscCall(KSPFusedSettle(ksp));
-  PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
-  PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
-  if (!left) T = R;
-  if (!first && KSPFusedIsCorrection(ksp)) {
-    PetscCall(KSPFusedRhsPCApply(ksp, X, W));
-    if (c->useguess) PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, W, NULL));
-    x = ksp->work[f->method->scratch[0]];
-  }
-  if (!zero) {
-    /* a product by the copy skips columns with a reason */
-    for (PetscInt i = 0; i < c->width; i++) c->s.scalars[i].reason = 0;
-    if (f->product.own) PetscCall((*c->s.k->push)(&c->s, c->width));
-    PetscCall(KSPFusedMult(ksp, x, left ? ksp->work[f->method->scratch[1]] : ksp->work[0]));
-  }
-  /* b - A x */
-  PetscCall(KSPFusedRhsCombine(ksp, c->width, 1.0, c->rhs, KSPFusedRhsNumbers(c), zero ? 0.0 : -1.0, T, c->slot));
-  if (left) PetscCall(KSPFusedRhsPCApply(ksp, T, R));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ||b - A x|| of the columns in front, after KSPFusedRhsTrueResidual_Private(), where the test has another norm */
-static PetscErrorCode KSPFusedRhsTruth_Private(KSP ksp)
-{
-  KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
-  Mat          T;
-  Vec          t;
-
-  PetscFunctionBegin;
-  if (KSPFusedTestsTruth(ksp) || !KSPFusedIsTested(ksp)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPFusedRhsGetBlock(ksp, KSPFusedTruth(ksp), &T));
-  for (PetscInt i = 0; i < c->width; i++) {
-    PetscCall(MatDenseGetColumnVecRead(T, i, &t));
-    PetscCall(VecNorm(t, NORM_2, &c->column[i].truth));
-    PetscCall(MatDenseRestoreColumnVecRead(T, i, &t));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What ||b - A x|| of a column is compared with: KSPFusedGetBound(); the tolerance where the test has this norm */
-static PetscErrorCode KSPFusedRhsGetBound_Private(KSP ksp, const KSPFusedOneRhs *col, PetscReal *bound)
-{
-  KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
-  Vec          b;
-
-  PetscFunctionBegin;
-  *bound = col->goal;
-  if (KSPFusedTestsTruth(ksp)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDenseGetColumnVecRead(c->rhs, col->column, &b));
-  PetscCall(KSPFusedGetBound(ksp, b, col->first, bound));
-  PetscCall(MatDenseRestoreColumnVecRead(c->rhs, col->column, &b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* In the wanted columns x becomes the guess, and the correction is 0 */
-static PetscErrorCode KSPFusedRhsSetGuess_Private(KSP ksp, Mat X, const PetscBool wanted[])
-{
-  KSPFusedRhs *c = ((KSPFused *)ksp->data)->rhs;
-
-  PetscFunctionBegin;
-  PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, X, 0.0, c->view[ksp->nwork + 1], wanted));
-  PetscCall(KSPFusedRhsFront_Private(ksp, 0.0, NULL, 0.0, c->view[ksp->nwork], wanted));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
   Steps leave alone what does not iterate: the scalars go to the kernels where the host has ended a column, or with
@@ -294,7 +194,7 @@ static PetscErrorCode KSPFusedRhsIterate_Private(KSP ksp)
     if (!active) break;
     if (c->istall && !f->run.since && active < c->width) { /* directions are of all columns that have started */
       PetscCall(KSPFusedRhsToFront(ksp));
-      PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_FALSE));
+      PetscCall(KSPFusedRhsTrueResidual(ksp, PETSC_FALSE));
       PetscCall(KSPFusedRhsStart_Private(ksp));
     } else if (!c->istall && 2 * active <= c->width) PetscCall(KSPFusedRhsToFront(ksp));
     PetscCall(KSPFusedRhsPush_Private(c, (PetscBool)!f->run.since)); /* the scalars of a start are on the host only */
@@ -366,7 +266,7 @@ static PetscErrorCode KSPFusedRhsJudge_Private(KSP ksp, PetscInt i)
     PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(KSPFusedRhsGetBound_Private(ksp, col, &bound));
+  PetscCall(KSPFusedRhsGetBound(ksp, col, &bound));
   if (col->reason == KSP_DIVERGED_BREAKDOWN) {
     if (truth <= bound) col->reason = KSP_CONVERGED_RTOL;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -418,8 +318,8 @@ static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPFusedRhsSelect_Private(ksp, KSP_FUSED_COLUMN_CONVERGED, -1, &any));
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_FALSE));
-  PetscCall(KSPFusedRhsTruth_Private(ksp));
+  PetscCall(KSPFusedRhsTrueResidual(ksp, PETSC_FALSE));
+  PetscCall(KSPFusedRhsTruth(ksp));
   PetscCall(KSPFusedRhsStart_Private(ksp));
   for (PetscInt i = 0; i < c->width; i++) PetscCall(KSPFusedRhsJudge_Private(ksp, i));
   if (KSPFusedIsCorrection(ksp)) {
@@ -431,10 +331,10 @@ static PetscErrorCode KSPFusedRhsVerify_Private(KSP ksp)
     }
     if (again) PetscCall(KSPFusedRhsAddGuess(ksp));
     PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
-    PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, W, 0.0, c->view[ksp->nwork], c->wanted));
+    PetscCall(KSPFusedRhsFront(ksp, 1.0, W, 0.0, c->view[ksp->nwork], c->wanted));
     if (again) {
       for (PetscInt i = 0; i < c->width; i++) c->wanted[i] = (PetscBool)!c->wanted[i];
-      PetscCall(KSPFusedRhsSetGuess_Private(ksp, W, c->wanted));
+      PetscCall(KSPFusedRhsSetGuess(ksp, W, c->wanted));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -461,12 +361,12 @@ static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
     c->generation = generation;
   }
   if (KSPFusedIsCorrection(ksp)) PetscCall(KSPFusedRhsAddGuess(ksp));
-  PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_FALSE));
+  PetscCall(KSPFusedRhsTrueResidual(ksp, PETSC_FALSE));
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[0]], &W));
-    PetscCall(KSPFusedRhsSetGuess_Private(ksp, W, NULL));
+    PetscCall(KSPFusedRhsSetGuess(ksp, W, NULL));
   }
-  PetscCall(KSPFusedRhsTruth_Private(ksp));
+  PetscCall(KSPFusedRhsTruth(ksp));
   PetscCall(KSPFusedRhsStart_Private(ksp));
   for (PetscInt i = 0; i < c->width; i++) {
     const SpikeKrylovScalars *s     = &c->s.scalars[i];
@@ -474,7 +374,7 @@ static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
     PetscReal                 bound = 0.0;
 
     col->state = KSP_FUSED_COLUMN_ACTIVE;
-    if (tested) PetscCall(KSPFusedRhsGetBound_Private(ksp, col, &bound));
+    if (tested) PetscCall(KSPFusedRhsGetBound(ksp, col, &bound));
     if (PetscIsInfOrNanReal(s->norm)) PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
     else if (tested && (same ? s->norm : col->truth) <= bound && col->its >= ksp->min_it)
       col->reason = KSP_CONVERGED_RTOL;
@@ -523,17 +423,21 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
                                c->view[ksp->nwork], c->slot));
   ksp->its    = 0;
   ksp->reason = KSP_CONVERGED_ITERATING;
-  PetscCall(KSPFusedRhsTrueResidual_Private(ksp, PETSC_TRUE));
-  if (!ksp->guess_zero) PetscCall(KSPFusedRhsTruth_Private(ksp));
+  PetscCall(KSPFusedRhsTrueResidual(ksp, PETSC_TRUE));
+  if (!ksp->guess_zero) PetscCall(KSPFusedRhsTruth(ksp));
   for (PetscInt i = 0; i < c->m; i++) c->column[i].first = c->column[i].truth;
   PetscCall(MatFlag(c->view[0], failed ? 1 : 0)); /* perhaps on some ranks only */
-  if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero)
-    PetscCall(KSPFusedRhsSetGuess_Private(ksp, c->view[ksp->nwork], NULL));
+  if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedRhsSetGuess(ksp, c->view[ksp->nwork], NULL));
   PetscCall(KSPFusedRhsStart_Private(ksp));
   for (PetscInt i = 0; i < c->m; i++) {
     SpikeKrylovScalars *s   = &c->s.scalars[i];
     KSPFusedOneRhs     *col = &c->column[i];
 
+    PetscCall(KSPFusedRhsIsAlone(ksp, i, &col->alone));
+    if (col->alone) {
+      col->state = KSP_FUSED_COLUMN_DONE;
+      continue;
+    }
     if (PetscIsInfOrNanReal(s->norm)) {
       col->norm = s->norm;
       PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
@@ -555,18 +459,42 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solutions and figures of the columns; reason: the smallest of all, negative where any column has failed */
+/* Columns that had converged at iteration 0: the correction is 0, and B 0 need not be where B has failed */
+static PetscErrorCode KSPFusedRhsEndAtOnce_Private(KSP ksp)
+{
+  KSPFusedRhs *c   = ((KSPFused *)ksp->data)->rhs;
+  PetscBool    any = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < c->m; i++) {
+    KSPFusedOneRhs *col = &c->column[i];
+
+    c->wanted[i] = (PetscBool)(!col->solution && !col->its && col->reason > 0);
+    if (!c->wanted[i]) continue;
+    col->solution = any = PETSC_TRUE;
+  }
+  if (!any || !c->useguess) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPFusedRhsToFront(ksp));
+  PetscCall(KSPFusedRhsFront(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Solutions and figures of the columns; reason: the smallest of all, negative where any column has failed. Columns that
+  are left to a solve of their own have no reason, and X keeps their guesses
+*/
 static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
 {
   KSPFused    *f    = (KSPFused *)ksp->data;
   KSPFusedRhs *c    = f->rhs;
-  PetscInt     left = 0;
+  PetscInt     left = 0, count = 0;
   Mat          T;
   Vec          v;
 
   PetscFunctionBegin;
   PetscCall(KSPFusedSettle(ksp));
   if (KSPFusedIsCorrection(ksp)) {
+    PetscCall(KSPFusedRhsEndAtOnce_Private(ksp));
     for (PetscInt i = 0; i < c->m; i++) {
       c->wanted[i] = (PetscBool)!c->column[i].solution;
       left += c->wanted[i] ? 1 : 0;
@@ -575,13 +503,17 @@ static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
       PetscCall(KSPFusedRhsToFront(ksp));
       PetscCall(KSPFusedRhsGetBlock(ksp, ksp->work[f->method->scratch[1]], &T));
       PetscCall(KSPFusedRhsPCApply(ksp, c->view[ksp->nwork], T));
-      PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, T, 0.0, c->view[ksp->nwork], NULL));
-      if (c->useguess)
-        PetscCall(KSPFusedRhsFront_Private(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
+      PetscCall(KSPFusedRhsFront(ksp, 1.0, T, 0.0, c->view[ksp->nwork], NULL));
+      if (c->useguess) PetscCall(KSPFusedRhsFront(ksp, 1.0, c->view[ksp->nwork + 1], 1.0, c->view[ksp->nwork], NULL));
     }
   }
   PetscCall(KSPFusedRhsSetWidth(ksp, c->m));
-  PetscCall(KSPFusedRhsCombine(ksp, c->m, 1.0, c->view[ksp->nwork], c->slot, 0.0, X, KSPFusedRhsNumbers(c)));
+  for (PetscInt i = 0; i < c->m; i++) {
+    if (c->column[i].alone) continue;
+    c->from[count] = i;
+    c->to[count++] = c->column[i].column;
+  }
+  if (count) PetscCall(KSPFusedRhsCombine(ksp, count, 1.0, c->view[ksp->nwork], c->from, 0.0, X, c->to));
   ksp->reason = KSP_CONVERGED_ITERATING;
   for (PetscInt i = 0; i < c->m; i++) {
     const KSPFusedOneRhs *col = &c->column[i];

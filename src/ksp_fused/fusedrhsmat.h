@@ -40,6 +40,7 @@ typedef struct {
   PetscReal          goal, first, excess; /* as those of a single solve: fusedsolve.c */
   PetscReal          truth;               /* ||b - A x||, where the test has another norm */
   PetscBool          solution;            /* its x is the solution, not the correction of right preconditioning */
+  PetscBool          alone;               /* it is left to a solve of its own: KSPFusedGetUnit() */
 } KSPFusedOneRhs;
 
 /* A tall matrix or vector whose array a step has */

@@ -133,19 +133,39 @@ static PetscErrorCode KSPFusedStart_Private(KSP ksp, SpikeKrylovPost *post)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One post through history, monitors and the test of the KSP */
+/*
+  One post through history, monitors and the test of the KSP. Where b and x are divided by a unit, the caller sees
+  norms, right-hand side and solution of the problem as it was, and the tests of PETSc's and ours what the method sees
+*/
 static PetscErrorCode KSPFusedReport_Private(KSP ksp, const SpikeKrylovPost *post)
 {
-  const PetscReal norm = ksp->normtype == KSP_NORM_NONE ? 0.0 : post->norm;
+  const KSPFused *f    = (const KSPFused *)ksp->data;
+  const PetscReal norm = ksp->normtype == KSP_NORM_NONE ? 0.0 : post->norm, shown = norm * f->run.unit;
+  const PetscBool scaled = (PetscBool)(f->run.unit != 1.0),
+                  known  = (PetscBool)(ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip ||
+                                      ksp->converged == KSPFusedConvergedInfinity);
+  Vec            b       = ksp->vec_rhs;
+  PetscReal      abstol;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectSAWsTakeAccess((PetscObject)ksp));
   ksp->its   = post->it;
-  ksp->rnorm = norm;
+  ksp->rnorm = shown;
   PetscCall(PetscObjectSAWsGrantAccess((PetscObject)ksp));
-  PetscCall(KSPLogResidualHistory(ksp, norm));
-  PetscCall(KSPMonitor(ksp, post->it, norm));
-  PetscCall((*ksp->converged)(ksp, post->it, norm, &ksp->reason, ksp->cnvP));
+  if (scaled) ksp->vec_rhs = f->run.rhs;
+  PetscCall(KSPLogResidualHistory(ksp, shown));
+  PetscCall(KSPMonitor(ksp, post->it, shown));
+  if (!scaled || !known) PetscCall((*ksp->converged)(ksp, post->it, shown, &ksp->reason, ksp->cnvP));
+  ksp->vec_rhs = b;
+  ksp->rnorm   = norm;
+  if (scaled && known) {
+    abstol      = ksp->abstol;
+    ksp->abstol = KSPFusedAbstol(ksp);
+    ierr        = (*ksp->converged)(ksp, post->it, norm, &ksp->reason, ksp->cnvP);
+    ksp->abstol = abstol;
+    PetscCall(ierr);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,7 +192,7 @@ static PetscErrorCode KSPFusedLook_Private(KSP ksp, KSPFusedProgress *p, PetscRe
 
   PetscFunctionBegin;
   PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
-  PetscCall(VecNorm(KSPFusedTruth(ksp), KSPFusedNormType(ksp), truth));
+  PetscCall(KSPFusedNorm(ksp, KSPFusedTruth(ksp), truth));
   f->info.unpreconditioned = *truth;
   if (KSPFusedIsCorrection(ksp)) {
     PetscCall(VecCopy(ksp->work[f->method->scratch[0]], ksp->vec_sol));
@@ -209,6 +229,7 @@ static PetscErrorCode KSPFusedRefute_Private(KSP ksp, PetscReal norm, PetscReal 
 {
   KSPFused                *f      = (KSPFused *)ksp->data;
   const KSPConvergedReason reason = ksp->reason;
+  const double             unit   = (double)f->run.unit;
 
   PetscFunctionBegin;
   if (ksp->its >= ksp->max_it && norm > 0.0) {
@@ -220,13 +241,14 @@ static PetscErrorCode KSPFusedRefute_Private(KSP ksp, PetscReal norm, PetscReal 
     PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
                "KSPSolve has not converged: preconditioner singular or nearly: %s with a norm of %g, but ||b - A x|| "
                "is %g, above %g",
-               KSPConvergedReasons[reason], (double)norm, (double)truth, (double)(KSP_FUSED_MOST_TRUE * bound));
+               KSPConvergedReasons[reason], unit * (double)norm, unit * (double)truth,
+               unit * (double)(KSP_FUSED_MOST_TRUE * bound));
     PetscCall(PetscInfo(ksp, "Preconditioner singular or nearly: norm of the test %g, ||b - A x|| %g, above %g\n",
-                        (double)norm, (double)truth, (double)(KSP_FUSED_MOST_TRUE * bound)));
+                        unit * (double)norm, unit * (double)truth, unit * (double)(KSP_FUSED_MOST_TRUE * bound)));
   }
   PetscCheck(!ksp->errorifnotconverged, PetscObjectComm((PetscObject)ksp), PETSC_ERR_NOT_CONVERGED,
              "KSPSolve has not converged: %s by recurrence, but the true residual norm is %g, the tolerance %g",
-             KSPConvergedReasons[reason], (double)norm, (double)goal);
+             KSPConvergedReasons[reason], unit * (double)norm, unit * (double)goal);
   ksp->rnorm  = norm;
   ksp->reason = KSP_DIVERGED_BREAKDOWN;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -254,7 +276,7 @@ static PetscErrorCode KSPFusedVerify_Private(KSP ksp, PetscBool own, KSPFusedPro
   if (started) {
     PetscCall(KSPFusedStart_Private(ksp, &post));
     norm = post.norm;
-  } else if (!same) PetscCall(VecNorm(ksp->work[0], KSPFusedNormType(ksp), &norm));
+  } else if (!same) PetscCall(KSPFusedNorm(ksp, ksp->work[0], &norm));
   f->info.truenorm = norm;
   if (PetscIsInfOrNanReal(norm) || PetscIsInfOrNanReal(truth)) {
     PetscCall(KSPFusedNotFinite_Private(ksp));
@@ -326,7 +348,7 @@ static PetscErrorCode KSPFusedRestart_Private(KSP ksp, KSPFusedProgress *p, Pets
   }
   PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
   if (tested) {
-    PetscCall(VecNorm(KSPFusedTruth(ksp), KSPFusedNormType(ksp), &truth));
+    PetscCall(KSPFusedNorm(ksp, KSPFusedTruth(ksp), &truth));
     if (!KSPFusedTestsTruth(ksp)) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
   }
   PetscCall(KSPFusedStart_Private(ksp, &post));
@@ -471,8 +493,10 @@ static PetscErrorCode KSPFusedHandle_Private(KSP ksp, const SpikeKrylovPost *pos
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Residual, backend, form and test of this solve; iteration 0 */
-static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
+/*
+  Residual, backend, form and test of this solve; iteration 0. Nothing but *unit where b and x are to be divided by it
+*/
+static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p, PetscReal *unit)
 {
   KSPFused       *f         = (KSPFused *)ksp->data;
   const PetscBool isdefault = (PetscBool)(ksp->converged == KSPConvergedDefault),
@@ -515,9 +539,16 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   }
   same = KSPFusedTestsTruth(ksp);
   if (!ksp->guess_zero && !same && !skip && f->options.checktrue)
-    PetscCall(VecNorm(KSPFusedTruth(ksp), KSPFusedNormType(ksp), &p->first));
+    PetscCall(KSPFusedNorm(ksp, KSPFusedTruth(ksp), &p->first));
   if (KSPFusedIsCorrection(ksp) && !ksp->guess_zero) PetscCall(KSPFusedSetGuess_Private(ksp));
   PetscCall(KSPFusedStart_Private(ksp, &post));
+  if (*unit == 1.0) {
+    PetscCall(KSPFusedGetUnit(ksp, post.norm, ksp->vec_rhs, r, unit));
+    if (*unit != 1.0) {
+      if (f->run.useguess) PetscCall(VecCopy(f->run.guess, x));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
   f->run.fromzero = KSPFusedIsCorrection(ksp);
   ksp->rnorm      = post.norm;
   if (PetscIsInfOrNanReal(post.norm)) {
@@ -535,7 +566,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p)
   s->t.test = isdefault ? SPIKE_KRYLOV_TEST_DEFAULT : (skip ? SPIKE_KRYLOV_TEST_SKIP : SPIKE_KRYLOV_TEST_HOST);
   if (isdefault) {
     s->t.ttol    = ksp->ttol;
-    s->t.abstol  = ksp->abstol;
+    s->t.abstol  = KSPFusedAbstol(ksp);
     s->t.dtol    = ksp->divtol * ksp->rnorm0;
     s->t.minit   = ksp->min_it;
     s->t.chknorm = ksp->chknorm;
@@ -556,14 +587,19 @@ static PetscInt KSPFusedAhead_Private(KSP ksp, const KSPFusedProgress *p)
   return p->ahead && !(tested && (!ksp->its || p->rate * ksp->rnorm <= ksp->ttol)) ? p->ahead : 0;
 }
 
-PetscErrorCode KSPSolve_Fused(KSP ksp)
+/*
+  The solve. unit: what b and x are divided by; where it is 1, and they are to be divided by another one, only that
+  number. x is as it was then, and nobody has seen a norm
+*/
+PetscErrorCode KSPFusedSolve(KSP ksp, PetscReal *unit)
 {
   KSPFused        *f = (KSPFused *)ksp->data;
   KSPFusedProgress p = {0, 0, 0, 0.0, 0.0, PETSC_MAX_REAL, 1.0, PETSC_FALSE};
   SpikeKrylovPost  post;
 
   PetscFunctionBegin;
-  PetscCall(KSPFusedBegin_Private(ksp, &p));
+  PetscCall(KSPFusedBegin_Private(ksp, &p, unit));
+  if (*unit != f->run.unit) PetscFunctionReturn(PETSC_SUCCESS);
   while (!ksp->reason) {
     while ((p.launched <= KSPFusedAhead_Private(ksp, &p) || f->run.carried) && ksp->its + p.launched < ksp->max_it) {
       const PetscBool carried = f->run.carried;
@@ -601,10 +637,12 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
     Vec       t = ksp->work[f->method->scratch[1]];
     PetscBool done;
 
-    PetscCall(KSPFusedUnwind(ksp, t, &done));
-    if (done) PetscCall(VecCopy(t, ksp->vec_sol));
-    else PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, t));
-    PetscCall(KSPFusedRemoveNullSpace(ksp, ksp->vec_sol));
+    if (f->info.launched) { /* else x is 0, and B 0 need not be where B has failed */
+      PetscCall(KSPFusedUnwind(ksp, t, &done));
+      if (done) PetscCall(VecCopy(t, ksp->vec_sol));
+      else PetscCall(KSPUnwindPreconditioner(ksp, ksp->vec_sol, t));
+      PetscCall(KSPFusedRemoveNullSpace(ksp, ksp->vec_sol));
+    }
     if (f->run.useguess) PetscCall(VecAXPY(ksp->vec_sol, 1.0, f->run.guess));
   }
   f->run.useguess = PETSC_FALSE;

@@ -4,4 +4,4 @@
 
 #include "fused.h"
 
-PETSC_INTERN PetscErrorCode KSPSolve_Fused(KSP);
+PETSC_INTERN PetscErrorCode KSPFusedSolve(KSP, PetscReal *unit);

@@ -212,6 +212,7 @@ PetscErrorCode KSPFusedSetForm(KSP ksp)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &f->size));
   PetscCall(PetscMemzero(&f->info, sizeof(f->info)));
   f->info.truenorm = f->info.unpreconditioned = -1.0;
+  f->info.unit                                = f->run.unit;
   PetscCall(KSPFusedSetBackend_Private(ksp));
   PetscCall(KSPFusedIsIdentity(ksp, &f->pc.identity));
   PetscCall(KSPFusedMayVary(ksp, &varies));

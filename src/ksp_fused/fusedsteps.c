@@ -205,21 +205,26 @@ static PetscScalar *KSPFusedSmall_Vector(KSPFused *f)
 /* Where x is a correction: guess + B x, and the guess only where this solve has one */
 static PetscErrorCode KSPFusedBuildSolution_Vector(KSP ksp, Vec v, Vec *V)
 {
-  KSPFused *f = (KSPFused *)ksp->data;
+  KSPFused       *f      = (KSPFused *)ksp->data;
+  const PetscBool scaled = (PetscBool)(f->run.unit != 1.0);
 
   PetscFunctionBegin;
   PetscCall(KSPFusedSettle(ksp));
+  if (!v && (scaled || KSPFusedIsCorrection(ksp))) {
+    if (!f->run.built) PetscCall(VecDuplicate(ksp->vec_sol, &f->run.built));
+    v = f->run.built;
+  }
   if (f->pc.flexible) {
     if (v) PetscCall(VecCopy(ksp->vec_sol, v));
     *V = v ? v : ksp->vec_sol;
   } else {
-    if (ksp->pc_side == PC_RIGHT && !v) {
-      if (!f->run.built) PetscCall(VecDuplicate(ksp->vec_sol, &f->run.built));
-      v = f->run.built;
-    }
     PetscCall(KSPBuildSolutionDefault(ksp, v, V));
     PetscCall(KSPFusedRemoveNullSpace(ksp, *V));
     if (ksp->pc_side == PC_RIGHT && f->run.useguess) PetscCall(VecAXPY(*V, 1.0, f->run.guess));
+  }
+  if (scaled) {
+    PetscCall(VecScale(*V, f->run.unit));
+    PetscCall(PetscObjectStateIncrease((PetscObject)*V)); /* norms that it has kept may have overflowed */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

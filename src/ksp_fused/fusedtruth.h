@@ -13,6 +13,25 @@
 #define KSP_FUSED_MOST_TRUE   ((PetscReal)100.0)
 #define KSP_FUSED_MOST_EXCESS (PETSC_MAX_REAL / 4)
 
+/*
+  Norms whose squares, and the squares of norms of their products with operators, are far from overflow and underflow.
+  Where the first norm of a solve is none of them, b and x are divided by a power of 2, and b is about REST or 1 / REST
+  then: KSPFusedGetUnit()
+*/
+#if defined(PETSC_USE_REAL_SINGLE)
+  #define KSP_FUSED_LARGEST ((PetscReal)0x1p25)
+  #define KSP_FUSED_REST    ((PetscReal)8.0)
+#else
+  #define KSP_FUSED_LARGEST ((PetscReal)0x1p204)
+  #define KSP_FUSED_REST    ((PetscReal)0x1p25)
+#endif
+
+/* No for 0, and for what is not finite */
+static inline PetscBool KSPFusedHasSquare(PetscReal norm)
+{
+  return (PetscBool)(norm <= KSP_FUSED_LARGEST && norm >= (PetscReal)1.0 / KSP_FUSED_LARGEST);
+}
+
 /* The test is one of ours or of PETSc's. That of a user is not doubted */
 static inline PetscBool KSPFusedIsTested(KSP ksp)
 {
@@ -44,10 +63,16 @@ static inline Vec KSPFusedTruth(KSP ksp)
   return ksp->work[ksp->pc_side == PC_LEFT && method->residual_preconditioned ? method->scratch[1] : 0];
 }
 
+/* The absolute tolerance of what is divided by the unit */
+static inline PetscReal KSPFusedAbstol(KSP ksp)
+{
+  return ksp->abstol / ((const KSPFused *)ksp->data)->run.unit;
+}
+
 /* What is small enough in the norm of the test because the user has said so, with KSPSetTolerances() */
 static inline PetscBool KSPFusedIsAbsolute(KSP ksp, KSPConvergedReason reason, PetscReal norm)
 {
-  return (PetscBool)(reason == KSP_CONVERGED_ATOL && norm > (PetscReal)0.0 && norm < ksp->abstol &&
+  return (PetscBool)(reason == KSP_CONVERGED_ATOL && norm > (PetscReal)0.0 && norm < KSPFusedAbstol(ksp) &&
                      ksp->abstol != ksp->default_abstol);
 }
 
@@ -74,4 +99,7 @@ static inline PetscReal KSPFusedNextTolerance(PetscReal ttol, PetscReal norm, Pe
 
 PETSC_INTERN PetscErrorCode KSPFusedTrueResidual(KSP, Vec);
 PETSC_INTERN PetscErrorCode KSPFusedUnwind(KSP, Vec, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPFusedScale(Vec, PetscReal);
+PETSC_INTERN PetscErrorCode KSPFusedNorm(KSP, Vec, PetscReal *);
+PETSC_INTERN PetscErrorCode KSPFusedGetUnit(KSP, PetscReal norm, Vec b, Vec r, PetscReal *unit);
 PETSC_INTERN PetscErrorCode KSPFusedGetBound(KSP, Vec, PetscReal first, PetscReal *);

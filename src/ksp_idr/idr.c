@@ -47,7 +47,8 @@ static inline Vec KSPIDRFusedX(KSP ksp)
 /* P <- random vectors, orthonormal. With a PetscRandom as KSPIDR does it, to the last bit; else orthogonalized twice */
 static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
 {
-  KSPIDRFused              *idr = KSPIDRFusedData(ksp);
+  KSPIDRFused              *idr    = KSPIDRFusedData(ksp);
+  const KSPConvergedReason  reason = ksp->reason;
   const SpikeKrylovKernels *kernels;
   PetscScalar              *a, *dots;
   PetscInt                  start, end;
@@ -70,11 +71,14 @@ static PetscErrorCode KSPIDRFusedFill_Private(KSP ksp, PetscInt generation)
       }
     }
   }
+  /* a preconditioner may have failed, on this rank alone; PETSc's functions do nothing then */
+  ksp->reason = KSP_CONVERGED_ITERATING;
   for (PetscInt k = 0; k < idr->ncolumns; k++) {
     PetscCall((*ksp->orthog)(ksp, idr->P, k, NULL, dots));
     if (!idr->rand) PetscCall((*ksp->orthog)(ksp, idr->P, k, NULL, dots));
     PetscCall(VecNormalize(idr->P[k], NULL));
   }
+  ksp->reason = reason;
   PetscCall(PetscFree(dots));
   PetscCall(PetscObjectGetId((PetscObject)idr->P[0], &idr->filled));
   idr->generation = generation;

@@ -83,7 +83,7 @@ static PetscErrorCode TestRecurrences(SpikeKrylovRhs *cuda, SpikeKrylovRhs *onde
       for (PetscInt c = 0; c < ROOM; c++) {
         memset((void *)&s->scalars[c], 0, sizeof(s->scalars[c]));
         s->scalars[c].rho = s->scalars[c].f.alpha = s->scalars[c].f.omega = PetscAbsScalar(Number(25, c)) + 0.5;
-        s->scalars[c].rpnorm2                                             = 1.0;
+        s->scalars[c].rpinverse                                           = 1.0;
         s->scalars[c].reason = c == WIDTH / 2 ? (int)KSP_CONVERGED_RTOL : 0;
       }
       PetscCall((*s->k->push)(s, ROOM));

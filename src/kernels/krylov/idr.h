@@ -82,7 +82,7 @@ SPIKE_SCALAR_INLINE void SpikeIDRColumn(const SpikeIDR *d, SpikeKrylovScalars *s
     s->reason = KSP_DIVERGED_NANORINF;
     return;
   }
-  if (SpikeKrylovIsRounding(h[0], (PetscReal)1.0, PetscRealPart(gg))) {
+  if (SpikeKrylovIsRounding(h[0], PetscRealPart(gg))) {
     s->reason = SPIKE_KRYLOV_RESTART;
     return;
   }

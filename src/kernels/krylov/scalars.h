@@ -133,13 +133,13 @@ typedef struct {
 typedef struct {
   SpikeKrylovTest    t;
   SpikeKrylovFactors f;
-  SpikeScalar        rho;     /* bcgs: rp.r; cg: z.r                                                      */
-  SpikeScalar        curve;   /* cg: p.Ap                                                                 */
-  PetscReal          rpnorm2; /* bcgs: rp.rp                                                              */
-  PetscReal          norm;    /* of the residual, as the test wants it                                    */
-  PetscInt           it;      /* iterations that are complete                                             */
-  PetscInt           since;   /* the same since the last start                                            */
-  int                reason;  /* KSPConvergedReason or SPIKE_KRYLOV_RESTART; steps do nothing when it is set */
+  SpikeScalar        rho;       /* bcgs: rp.r; cg: z.r                                                      */
+  SpikeScalar        curve;     /* cg: p.Ap                                                                 */
+  PetscReal          rpinverse; /* bcgs: 1 / ||rp||                                                       */
+  PetscReal          norm;      /* of the residual, as the test wants it                                    */
+  PetscInt           it;        /* iterations that are complete                                             */
+  PetscInt           since;     /* the same since the last start                                            */
+  int                reason;    /* KSPConvergedReason or SPIKE_KRYLOV_RESTART; steps do nothing when it is set */
 } SpikeKrylovScalars;
 
 SPIKE_SCALAR_INLINE PetscBool SpikeKrylovFinite(PetscScalar a)
@@ -195,18 +195,21 @@ SPIKE_SCALAR_INLINE void SpikeKrylovBeta(SpikeKrylovScalars *s, PetscScalar rho)
   s->rho    = rho;
 }
 
-/* |x.y| <= 10 eps ||x|| ||y||: the dot product carries no information */
-SPIKE_SCALAR_INLINE PetscBool SpikeKrylovIsRounding(PetscScalar xy, PetscReal xx, PetscReal yy)
+/*
+  |x.y| <= 10 eps ||x|| ||y||: the dot product carries no information. xy is x.y / ||x||: no product of four norms,
+  which would underflow long before x.y does
+*/
+SPIKE_SCALAR_INLINE PetscBool SpikeKrylovIsRounding(PetscScalar xy, PetscReal yy)
 {
-  return SpikeKrylovAbs2(xy) <= (10 * PETSC_MACHINE_EPSILON) * (10 * PETSC_MACHINE_EPSILON) * xx * yy ? PETSC_TRUE
-                                                                                                      : PETSC_FALSE;
+  return SpikeKrylovAbs2(xy) <= (10 * PETSC_MACHINE_EPSILON) * (10 * PETSC_MACHINE_EPSILON) * yy ? PETSC_TRUE
+                                                                                                 : PETSC_FALSE;
 }
 
 /* A new start where omega = 0, or rho = rp.r is only rounding */
 SPIKE_SCALAR_INLINE void SpikeKrylovEndBCGS(SpikeKrylovScalars *s, PetscReal rr)
 {
   SpikeKrylovTestNorm(s, PetscSqrtReal(rr));
-  if (!s->reason && (s->f.omega == (PetscScalar)0.0 || SpikeKrylovIsRounding(s->rho, s->rpnorm2, rr)))
+  if (!s->reason && (s->f.omega == (PetscScalar)0.0 || SpikeKrylovIsRounding(s->rho * s->rpinverse, rr)))
     s->reason = SPIKE_KRYLOV_RESTART;
 }
 
@@ -270,15 +273,15 @@ SPIKE_SCALAR_INLINE PetscBool SpikeKrylovRecur(int step, SpikeKrylovScalars *s, 
 
   switch (step) {
   case SPIKE_BCGS_START:
-    s->rho     = d[0];
-    s->rpnorm2 = PetscRealPart(d[0]);
-    s->norm    = PetscSqrtReal(s->rpnorm2);
-    s->since   = 0;
-    post       = PETSC_TRUE;
+    s->rho       = d[0];
+    s->norm      = PetscSqrtReal(PetscRealPart(d[0]));
+    s->rpinverse = s->norm > (PetscReal)0.0 ? (PetscReal)1.0 / s->norm : (PetscReal)0.0;
+    s->since     = 0;
+    post         = PETSC_TRUE;
     break;
   case SPIKE_BCGS_ALPHA:
     s->f.alpha = SpikeKrylovDivide(s, s->rho, d[0]);
-    if (!s->reason && SpikeKrylovIsRounding(d[0], s->rpnorm2, PetscRealPart(d[1]))) s->reason = SPIKE_KRYLOV_RESTART;
+    if (!s->reason && SpikeKrylovIsRounding(d[0] * s->rpinverse, PetscRealPart(d[1]))) s->reason = SPIKE_KRYLOV_RESTART;
     break;
   case SPIKE_BCGS_OMEGA:
     SpikeKrylovOmega(s, d[0], d[1], d[2]);
