@@ -311,6 +311,15 @@ fuzz: $(FUZZ)
 	  $(RUNENV) tools/run -n $$ranks $$p -n $(or $(n),1000) -seed $(or $(seed),1) | tee /dev/stderr | grep -q ': ok$$' \
 	  || exit 1; done; done
 
+# make dmdatutorials [type=dia] [args="-g snes"]: PETSc's own tutorials that have a DMDA, with our matrix; type=none
+# only compiles them
+type ?= dia
+.PHONY: dmdatutorials
+dmdatutorials: $(so)
+	@$(RUNENV) SPIKE_CC='$(PCC) $(PCC_FLAGS) -w $(CCPPFLAGS)' SPIKE_LINK='$(PETSC_LIB)' \
+	  tools/dmdatutorials prepare $(BUILD)/dmdatutorials
+	@$(if $(filter none,$(type)),,$(RUNENV) tools/dmdatutorials run $(BUILD)/dmdatutorials $(type) -j $(JOBS) $(args))
+
 # ---- The main job, benchmarks, GPU -----------------------------------------------------------------------------------
 .PHONY: demo programs bench gpucheck
 programs: $(TUTORIALS) $(BENCHMARKS)
@@ -383,6 +392,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
   make testprograms builds what the tests run; kernel tests are then in <PETSC_ARCH>/bin/tests/kernels
   make programs     builds tutorials and benchmarks in <PETSC_ARCH>/bin
   make fuzz         random cases beside dense references; n=100000 seed=7 for a night
+  make dmdatutorials PETSc's tutorials that have a DMDA, with MATDIA beside MATAIJ; type=diacuda on a GPU
   make bench        all benchmarks; name=band for one, args="..." for its options
   make gpucheck     all tests except tests/loading.sh, on a machine with a GPU; record in benchmarks/results
   make gpusanitize  compute-sanitizer on the small kernel tests, likewise

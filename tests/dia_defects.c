@@ -410,6 +410,110 @@ static PetscErrorCode TestBlocks(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Subdomains of all ranks: PCGASM, and PCBJACOBI with one block; new values, a new pattern */
+static PetscErrorCode TestSubdomains(void)
+{
+  const PCType   pcs[] = {PCGASM, PCBJACOBI};
+  const PetscInt n     = 40;
+
+  PetscFunctionBegin;
+  for (size_t type = 0; type < PETSC_STATIC_ARRAY_LENGTH(pcs); type++) {
+    Mat      M[2];
+    PC       pc[2];
+    Vec      x, y[2];
+    PetscInt begin, end;
+
+    PetscCall(Tridiagonals(n, 1, M));
+    PetscCall(MatCreateVecs(M[1], &x, NULL));
+    PetscCall(SpikeTestSetRandom(x, 12));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(VecDuplicate(x, &y[k]));
+      PetscCall(PCCreate(PETSC_COMM_WORLD, &pc[k]));
+      PetscCall(PCSetOperators(pc[k], M[k], M[k]));
+      PetscCall(PCSetType(pc[k], pcs[type]));
+      if (type) PetscCall(PCBJacobiSetTotalBlocks(pc[k], 1, NULL));
+      else {
+        PetscCall(PCGASMSetTotalSubdomains(pc[k], 1));
+        PetscCall(PCGASMSetOverlap(pc[k], 2));
+      }
+    }
+    for (PetscInt pass = 0; pass < 3; pass++) {
+      for (int k = 0; k < 2; k++) {
+        if (pass == 1) PetscCall(MatScale(M[k], 2.0));
+        if (pass == 2) {
+          PetscCall(MatGetOwnershipRange(M[k], &begin, &end));
+          for (PetscInt i = begin; i < end; i++) PetscCall(MatSetValue(M[k], i, (i + 3) % n, 0.25, INSERT_VALUES));
+          PetscCall(Assemble(M[k]));
+        }
+        PetscCall(PCSetUp(pc[k]));
+        PetscCall(PCApply(pc[k], x, y[k]));
+      }
+      PetscCall(DiaSame(y[0], y[1], "application", pcs[type]));
+    }
+    PetscCall(VecDestroy(&x));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(VecDestroy(&y[k]));
+      PetscCall(PCDestroy(&pc[k]));
+    }
+    PetscCall(DestroyBoth(M));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCGAMG gives its interpolations the type of the matrix: those of this grid would need hundreds of diagonals */
+static PetscErrorCode TestMultigrid(void)
+{
+  const MatType  types[] = {SpikeTestDiaType(), MATAIJ};
+  const PetscInt m = 60, n = m * m;
+  PetscInt       its[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    KSPConvergedReason reason;
+    Mat                A;
+    Vec                b, x;
+    KSP                ksp;
+    PC                 pc;
+    PetscInt           begin, end;
+
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+    PetscCall(MatSetType(A, types[k]));
+    PetscCall(MatSetUp(A));
+    PetscCall(MatGetOwnershipRange(A, &begin, &end));
+    for (PetscInt i = begin; i < end; i++) {
+      PetscCall(MatSetValue(A, i, i, 4.0, INSERT_VALUES));
+      if (i % m) PetscCall(MatSetValue(A, i, i - 1, -1.0, INSERT_VALUES));
+      if ((i + 1) % m) PetscCall(MatSetValue(A, i, i + 1, -1.0, INSERT_VALUES));
+      if (i >= m) PetscCall(MatSetValue(A, i, i - m, -1.0, INSERT_VALUES));
+      if (i + m < n) PetscCall(MatSetValue(A, i, i + m, -1.0, INSERT_VALUES));
+    }
+    PetscCall(Assemble(A));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(SpikeTestSetRandom(b, 14));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetTolerances(ksp, 1e-4, 0.0, PETSC_CURRENT, 100));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCGAMG));
+    for (PetscInt pass = 0; pass < 2; pass++) { /* and with new values */
+      PetscCall(VecSet(x, 0.0));
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetConvergedReason(ksp, &reason));
+      PetscCall(KSPGetIterationNumber(ksp, &its[k]));
+      PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "PCGAMG with %s: %s", types[k], KSPConvergedReasons[reason]));
+      PetscCall(MatScale(A, 3.0));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[0] - its[1]) <= 1),
+                           "PCGAMG: %" PetscInt_FMT " iterations, %" PetscInt_FMT " with MATAIJ", its[0], its[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A tridiagonal system and a square, at the points of a grid in one dimension */
 static PetscErrorCode Function(SNES snes, Vec x, Vec f, PetscCtx ctx)
 {
@@ -558,6 +662,8 @@ int main(int argc, char **argv)
   PetscCall(TestFlops());
   PetscCall(TestCOODuplicate());
   PetscCall(TestBlocks());
+  PetscCall(TestSubdomains());
+  PetscCall(TestMultigrid());
   PetscCall(TestDMDA());
   PetscCall(TestByAIJ());
   PetscCall(SpikeTestEnd("dia_defects"));

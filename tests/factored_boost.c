@@ -271,14 +271,26 @@ typedef enum {
   HOLE,     /* the same, but that one entry is not there */
   TURN,     /* a_ij = 1 for j = i + 1, and in a corner */
   UPPER,    /* the same without the corner */
+  PAIRS,    /* a_ij = 1 for i and j of one pair; no diagonal entry but that of a row without a partner */
   NKINDS
 } Kind;
+
+/* Rows start, start + 1 are a pair, and so on; a last row alone is its own partner */
+static PetscInt Partner(PetscInt i, PetscInt start, PetscInt end)
+{
+  const PetscInt partner = start + ((i - start) ^ 1);
+
+  return partner < end ? partner : i;
+}
 
 /* What there is to factor is little, or nothing: a reason for all of it, no error */
 static PetscErrorCode TestSparse(PCType type, Kind kind, PetscInt n)
 {
-  const char *const kinds[] = {"nothing", "identity", "hole", "turn", "upper"};
+  const char *const kinds[]       = {"nothing", "identity", "hole", "turn", "upper", "pairs"};
+  const char *const mattypes[][3] = {{MATAIJ, MATBAIJ, MATDIA}, {MATAIJCUSPARSE, MATBAIJ, MATDIACUDA}};
+  char              given[32]     = MATAIJ;
   PetscInt          N, start, end;
+  PetscBool         device;
   PetscMPIInt       size;
   Mat               A;
   Vec               b, x;
@@ -286,32 +298,39 @@ static PetscErrorCode TestSparse(PCType type, Kind kind, PetscInt n)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (kind == TURN && size > 1 && type == types[0]) PetscFunctionReturn(PETSC_SUCCESS); /* a band over many ranks */
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", given, sizeof(given), NULL));
+  PetscCall(PetscStrcmp(given, MATAIJCUSPARSE, &device));
   PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, n, n, PETSC_DECIDE, PETSC_DECIDE, 2, NULL, 1, NULL, &A));
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatGetOwnershipRange(A, &start, &end));
   for (PetscInt i = start; i < end; i++) {
     if (kind == IDENTITY || (kind == HOLE && i != N / 2)) PetscCall(MatSetValue(A, i, i, 2.0 + i, INSERT_VALUES));
     if (kind == TURN || (kind == UPPER && i < N - 1)) PetscCall(MatSetValue(A, i, (i + 1) % N, 1.0, INSERT_VALUES));
+    if (kind == PAIRS) PetscCall(MatSetValue(A, i, Partner(i, start, end), 1.0, INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(SpikeTestSetRandom(b, 35));
-  for (PetscInt c = 0; c < 4; c++) {
-    const char *const  mattypes[] = {MATAIJ, MATBAIJ, MATDIA};
-    const MatType      mattype    = mattypes[c % 3];
+  for (PetscInt c = 0; c < 5; c++) {
+    MatType            mattype = mattypes[device][c % 3];
     Mat                B;
     KSP                ksp;
     PC                 pc;
     PetscErrorCode     ierr;
     KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+    PetscInt           boosted;
 
-    if (c == 3 && (type != types[0] || kind == TURN)) continue; /* row exchanges */
+    if (c >= 3 && type == types[0] && kind == TURN) continue; /* not tridiagonal */
+    if (c == 4) mattype = mattypes[device][2];
+    if (c >= 3 && type != types[0] && (kind != PAIRS || n % 2)) continue;
     PetscCall(MatConvert(A, mattype, MAT_INITIAL_MATRIX, &B));
+    PetscCall(MatCreateVecs(B, &x, &b));
+    PetscCall(SpikeTestSetRandom(b, 35));
     PetscCall(Create(B, KSPGMRES, type, &ksp, &pc));
-    if (c == 3) {
-      PetscCall(PCSpikeSetPivoting(pc, PETSC_TRUE));
-      PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
+    if (c >= 3) { /* row exchanges */
+      if (type == types[0]) {
+        PetscCall(PCSpikeSetPivoting(pc, PETSC_TRUE));
+        PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
+      } else PetscCall(PCBlockILUSetBlockSize(pc, 2));
     }
     PetscCall(PetscPushErrorHandler(Caught, NULL));
     ierr = KSPSolve(ksp, b, x);
@@ -321,12 +340,17 @@ static PetscErrorCode TestSparse(PCType type, Kind kind, PetscInt n)
                              "%s, %s as %s, %" PetscInt_FMT " rows on a rank, case %" PetscInt_FMT
                              ": error %d, reason %s",
                              type, kinds[kind], mattype, n, c, (int)ierr, KSPConvergedReasons[reason]));
-    if (kind == IDENTITY && !ierr) PetscCall(SpikeTestSolve(ksp, b, x, kinds[kind]));
+    if ((kind == IDENTITY || (kind == PAIRS && c >= 3)) && !ierr) {
+      PetscCall(SpikeTestSolve(ksp, b, x, kinds[kind]));
+      PetscCall(Boosted(pc, &boosted));
+      PetscCall(SpikeTestCheck((PetscBool)!boosted, "%s, %s as %s: %" PetscInt_FMT " pivots boosted", type, kinds[kind],
+                               mattype, boosted));
+    }
     PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&B));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
   }
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -444,7 +468,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: cuda gpurun
-         args: -case {{default healthy}} -mat_type aijcusparse
+         args: -case {{default healthy sparse}} -mat_type aijcusparse
 
    # allocations that fail leave objects of PETSc's functions behind
    test:

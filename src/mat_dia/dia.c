@@ -67,6 +67,7 @@ static const struct _MatOps MatOps_DIA = {
   .axpy                        = MatAXPY_DIA,
   .createsubmatrices           = MatCreateSubMatrices_DIA,
   .createsubmatrix             = MatCreateSubMatrix_DIA,
+  .getmultiprocblock           = MatGetMultiProcBlock_DIA,
   .increaseoverlap             = MatIncreaseOverlap_DIA,
   .copy                        = MatCopy_DIA,
   .scale                       = MatScale_DIA,
@@ -119,7 +120,10 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   *A->ops       = MatOps_DIA;
   A->assembled  = PETSC_FALSE;
   A->insertmode = NOT_SET_VALUES;
-  if (!seq) A->ops->getdiagonalblock = MatGetDiagonalBlock_DIA;
+  if (!seq) {
+    A->ops->getdiagonalblock     = MatGetDiagonalBlock_DIA;
+    A->ops->createsubmatricesmpi = MatCreateSubMatricesMPI_DIA;
+  }
   if (cuda) {
     A->ops->bindtocpu = MatBindToCPU_DIA;
     MatSetBoundToCPU_Spike(A, PETSC_FALSE); /* new matrices are bound */
@@ -163,7 +167,8 @@ static PetscErrorCode MatCreate_DIA_Private(Mat A, MatType type, PetscBool seq, 
   fills its band from the diagonals, without a copy where the band is in natural order. On a copy as `MATAIJ`, which is
   kept until values change, PETSc does what `MATDIA` has no kernels for: `PCLU`, `PCILU`, `PCCHOLESKY` and `PCICC` on
   one process and in the blocks of `PCBJACOBI` and `PCASM`, `MatSOR()`, `MatPtAP()` and other products with matrices
-  that are not dense, `PCGAMG`. Packages as MUMPS, and factors in place, want `MATAIJ`.
+  that are not dense, `PCGAMG`, `PCGASM`. Packages as MUMPS, and factors in place, want `MATAIJ`. A matrix that is not
+  square, such as an interpolation of `PCGAMG`, becomes a `MATAIJ` when it is assembled with too many diagonals.
 
   A place without an entry holds zero, and a product multiplies with it: where the vector has an infinity or a NaN, rows
   without an entry for it may become NaN.

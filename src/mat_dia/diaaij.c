@@ -169,6 +169,17 @@ PetscErrorCode MatDIAFromAIJ_Private(Mat A, Mat aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatDIAFitsAIJ_Private(Mat A, Mat aij, PetscBool *fits)
+{
+  MatDIAPieces p;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAGetPieces_Private(A, aij, PETSC_FALSE, PETSC_MEMTYPE_HOST, &p));
+  PetscCall(MatDIAFits_Private(A, p.n, p.csr, fits));
+  PetscCall(MatDIARestorePieces_Private(A, &p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows in CSR, with global columns */
 static PetscErrorCode MatDIAGetRows_Private(Mat A, PetscInt **ai, PetscInt **aj, PetscScalar **aa)
 {

@@ -188,14 +188,42 @@ PetscErrorCode MatAssemblyBegin_DIA(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  PCGAMG gives its interpolations the type of the matrix, and their entries lie on as many diagonals as there are
+  aggregates: a matrix that is not square, and would not fit, becomes the MATAIJ that has collected its entries
+*/
+static PetscErrorCode MatDIABecomeAIJ_Private(Mat A, PetscBool *became)
+{
+  Mat_DIA  *a = (Mat_DIA *)A->data;
+  Mat       aij;
+  PetscBool fits;
+
+  PetscFunctionBegin;
+  *became = PETSC_FALSE;
+  if (A->rmap->N == A->cmap->N) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDIAFitsAIJ_Private(A, a->aij, &fits));
+  if (fits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(A, "A matrix that is not square has too many diagonals for MATDIA, and becomes MATAIJ\n"));
+  aij    = a->aij;
+  a->aij = NULL;
+  if (((PetscObject)A)->name) PetscCall(PetscObjectSetName((PetscObject)aij, ((PetscObject)A)->name));
+  PetscCall(MatSetOptionsPrefix(aij, ((PetscObject)A)->prefix));
+  PetscCall(MatHeaderReplace(A, &aij));
+  *became = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatAssemblyEnd_DIA(Mat A, MatAssemblyType type)
 {
-  Mat_DIA *a = (Mat_DIA *)A->data;
+  Mat_DIA  *a = (Mat_DIA *)A->data;
+  PetscBool became;
 
   PetscFunctionBegin;
   if (a->idle) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAssemblyEnd(a->aij, type));
   if (type == MAT_FLUSH_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDIABecomeAIJ_Private(A, &became));
+  if (became) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDIAFromAIJ_Private(A, a->aij));
   PetscCall(MatDestroy(&a->aij));
   PetscFunctionReturn(PETSC_SUCCESS);

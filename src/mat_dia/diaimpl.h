@@ -157,6 +157,7 @@ PETSC_INTERN PetscErrorCode MatDIAHaloReverseEnd_Private(Mat, PetscScalar *);
 PETSC_INTERN PetscErrorCode MatDIAIs_Private(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatDIAReset_Private(Mat);
 PETSC_INTERN PetscErrorCode MatDIAGetStructure_Private(Mat, PetscInt, const SpikeCSR[], MatDIAStructure *);
+PETSC_INTERN PetscErrorCode MatDIAFits_Private(Mat, PetscInt, const SpikeCSR[], PetscBool *);
 PETSC_INTERN PetscErrorCode MatDIAFreeStructure_Private(MatDIAStructure *);
 PETSC_INTERN PetscBool      MatDIAIsStructure_Private(Mat, const MatDIAStructure *);
 PETSC_INTERN PetscErrorCode MatDIASetStructure_Private(Mat, MatDIAStructure *);
@@ -167,6 +168,7 @@ PETSC_INTERN PetscErrorCode MatBindToCPU_DIA(Mat, PetscBool);
 
 /* diaaij.c */
 PETSC_INTERN PetscErrorCode MatDIAFromAIJ_Private(Mat, Mat);
+PETSC_INTERN PetscErrorCode MatDIAFitsAIJ_Private(Mat, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatDIAToAIJ_Private(Mat, MatReuse, Mat *);
 
 /* diamult.c */
@@ -202,6 +204,8 @@ PETSC_INTERN PetscErrorCode MatZeroRowsColumns_DIA(Mat, PetscInt, const PetscInt
 /* diaparts.c */
 PETSC_INTERN PetscErrorCode MatGetDiagonalBlock_DIA(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatCreateSubMatrices_DIA(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
+PETSC_INTERN PetscErrorCode MatCreateSubMatricesMPI_DIA(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
+PETSC_INTERN PetscErrorCode MatGetMultiProcBlock_DIA(Mat, MPI_Comm, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatIncreaseOverlap_DIA(Mat, PetscInt, IS[], PetscInt);
 PETSC_INTERN PetscErrorCode MatCreateSubMatrix_DIA(Mat, IS, IS, MatReuse, Mat *);
 

@@ -146,7 +146,8 @@ PetscErrorCode MatDIAGetSchedule(Mat A, MatDIAScheduleType *type)
   Note:
   A diagonal takes a number for each row of a rank that has an entry on it. A matrix whose entries lie on no few
   diagonals would take many times the memory of `MATAIJ`; assembly and `MatConvert()` refuse it with an error that names
-  both. Below a megabyte on a rank nothing is refused.
+  both. Below a megabyte on a rank nothing is refused. A matrix that is not square becomes a `MATAIJ` instead when it is
+  assembled.
 
 .seealso: [](ch_matrices), `MATDIA`, `MatDIAGetMaxFill()`, `MatDIAGetDiagonals()`
 @*/

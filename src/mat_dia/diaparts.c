@@ -39,6 +39,39 @@ PetscErrorCode MatCreateSubMatrices_DIA(Mat A, PetscInt n, const IS rows[], cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Parts that belong to several ranks (PCGASM) */
+PetscErrorCode MatCreateSubMatricesMPI_DIA(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse,
+                                           Mat *parts[])
+{
+  Mat aij;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &aij));
+  PetscCall(MatCreateSubMatricesMPI(aij, n, rows, cols, reuse, parts));
+  PetscCall(MatDestroy(&aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The diagonal block of the ranks of a communicator (PCBJACOBI with fewer blocks than ranks). MATMPIAIJ shares its own
+  diagonal block with the part, and on reuse takes it for the same one: the values are copied
+*/
+PetscErrorCode MatGetMultiProcBlock_DIA(Mat A, MPI_Comm comm, MatReuse reuse, Mat *part)
+{
+  Mat aij, block;
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAToAIJ_Private(A, MAT_INITIAL_MATRIX, &aij));
+  PetscCall(MatGetMultiProcBlock(aij, comm, MAT_INITIAL_MATRIX, &block));
+  PetscCall(MatDestroy(&aij));
+  if (reuse == MAT_INITIAL_MATRIX) *part = block;
+  else {
+    PetscCall(MatCopy(block, *part, SAME_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&block));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatCreateSubMatrix_DIA(Mat A, IS rows, IS cols, MatReuse reuse, Mat *part)
 {
   Mat aij;

@@ -12,11 +12,12 @@ PetscErrorCode MatDIAIs_Private(Mat A, PetscBool *is)
 #define MAT_DIA_FREE_BYTES 1048576 /* that diagonals may take whatever the fill */
 
 /* Collective, as its error is */
-static PetscErrorCode MatDIAGetOffsets_Private(Mat A, PetscInt nparts, const SpikeCSR parts[], MatDIAStructure *s)
+static PetscErrorCode MatDIAFindOffsets_Private(Mat A, PetscInt nparts, const SpikeCSR parts[], MatDIAStructure *s,
+                                                PetscReal bytes[2])
 {
   Mat_DIA       *a = (Mat_DIA *)A->data;
   const PetscInt n = A->rmap->n;
-  PetscReal      most, local[2] = {0.0, 0.0}, global[2];
+  PetscReal      most, local[2] = {0.0, 0.0};
   PetscInt       limit;
 
   PetscFunctionBegin;
@@ -30,16 +31,36 @@ static PetscErrorCode MatDIAGetOffsets_Private(Mat A, PetscInt nparts, const Spi
     local[0] = (PetscReal)s->count * n * sizeof(PetscScalar);
     local[1] = (PetscReal)s->nz * (sizeof(PetscScalar) + sizeof(PetscInt));
   }
-  PetscCallMPI(MPIU_Allreduce(local, global, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
-  if (global[0] > 0.0) {
-    PetscCall(PetscFree(s->offset));
-    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-            "The entries of this matrix lie on so many diagonals that a rank would need more than %g MB for them, and "
-            "needs %g MB as MATAIJ: keep it as MATAIJ, give each rank whole layers of the grid (-da_processors_x 1), "
-            "reorder it, or allow more than %g places for an entry by -%smat_dia_max_fill or MatDIASetMaxFill()",
-            (double)(global[0] * 1e-6), (double)(global[1] * 1e-6), (double)a->maxfill,
-            ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "");
-  }
+  PetscCallMPI(MPIU_Allreduce(local, bytes, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  if (bytes[0] > 0.0) PetscCall(PetscFree(s->offset));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDIAGetOffsets_Private(Mat A, PetscInt nparts, const SpikeCSR parts[], MatDIAStructure *s)
+{
+  PetscReal bytes[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAFindOffsets_Private(A, nparts, parts, s, bytes));
+  PetscCheck(!(bytes[0] > 0.0), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "The entries of this matrix lie on so many diagonals that a rank would need more than %g MB for them, and "
+             "needs %g MB as MATAIJ: keep it as MATAIJ, give each rank whole layers of the grid (-da_processors_x 1), "
+             "reorder it, or allow more than %g places for an entry by -%smat_dia_max_fill or MatDIASetMaxFill()",
+             (double)(bytes[0] * 1e-6), (double)(bytes[1] * 1e-6), (double)((Mat_DIA *)A->data)->maxfill,
+             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the entries lie on few enough diagonals on each rank; collective */
+PetscErrorCode MatDIAFits_Private(Mat A, PetscInt nparts, const SpikeCSR parts[], PetscBool *fits)
+{
+  MatDIAStructure s;
+  PetscReal       bytes[2];
+
+  PetscFunctionBegin;
+  PetscCall(MatDIAFindOffsets_Private(A, nparts, parts, &s, bytes));
+  *fits = (PetscBool) !(bytes[0] > 0.0);
+  if (*fits) PetscCall(PetscFree(s.offset));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,6 +191,9 @@ PetscErrorCode MatDIASetStructure_Private(Mat A, MatDIAStructure *s)
   a->shape = MatDIANewShape_Private();
   a->built = PETSC_TRUE;
   A->nonzerostate++;
+  PetscCall(PetscInfo(A,
+                      "%" PetscInt_FMT " diagonals with %" PetscInt64_FMT " places for %" PetscInt64_FMT " entries\n",
+                      a->dia.count, (PetscInt64)a->dia.places, a->nz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
