@@ -347,4 +347,5 @@ const SpikeKernels SpikeKernels_CUDA = {
   /* finish */ SpikeFinish_CUDA,
   /* tridiagonal */ &SpikeTridiagonalKernels_CUDA,
   /* periodic */ &SpikePeriodicKernels_CUDA,
+  /* growth */ NULL,
 };

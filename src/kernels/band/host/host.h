@@ -71,6 +71,7 @@ PETSC_INTERN PetscErrorCode SpikeCorrect_Host(SpikeBand *, PetscBool, PetscInt, 
                                               PetscCount);
 PETSC_INTERN PetscErrorCode SpikePermute_Host(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *,
                                               PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikeGrowth_Host(SpikeBand *, PetscReal *);
 
 /* systems.c: what the functions of the table do for bands with systems */
 PETSC_INTERN PetscErrorCode SpikeTriCreateSystems_Host(SpikeBand *);
