@@ -14,6 +14,8 @@
 #define PCSPIKE    "spike"
 #define PCBLOCKILU "blockilu"
 
+#define MATSOLVERSPIKE "spike"
+
 #define KSPBCGSFUSED "bcgsfused"
 #define KSPCGFUSED   "cgfused"
 #define KSPIDRFUSED  "idrfused"
@@ -139,6 +141,17 @@ typedef struct {
   PetscInt  periodic;    /* periodic tridiagonal systems                                                           */
   /* how tips cross between ranks: "none", "MPI", "MPI through the host", "GPU-aware MPI" or "NCCL" */
   char exchange[24];
+  /* of direct solves since the last setup (PCSpikeSetDirect()); steps of refinement of all of them together */
+  PetscInt  solves;
+  PetscInt  refinements;
+  PetscInt  unsolved;       /* those whose backward error stayed above the tolerance                               */
+  PetscReal backward_error; /* of the last one, for many right-hand sides the largest; -1: none was checked          */
+  /* estimate of ||I - A M^-1|| from random vectors, -1: not estimated (PCSpikeSetEstimate()) */
+  PetscReal inverse_error;
+  PetscReal growth; /* max |u_ij| / max |a_ij|, -1: not measured                                               */
+  /* of a zero pivot that failed: row of the matrix, -1 without one, and magnitude */
+  PetscInt  zeropivot_row;
+  PetscReal zeropivot_value;
 } PCSpikeInfo;
 
 /*S
@@ -353,7 +366,17 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetTridiagonalType(PC, PCSpikeTridiagonalType
 PETSC_EXTERN PetscErrorCode PCSpikeGetTridiagonalType(PC, PCSpikeTridiagonalType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetPivoting(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSpikeGetPivoting(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetDirect(PC, PetscBool3);
+PETSC_EXTERN PetscErrorCode PCSpikeGetDirect(PC, PetscBool3 *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetMaxRefinements(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCSpikeGetMaxRefinements(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetRefinementTolerance(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCSpikeGetRefinementTolerance(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetEstimate(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCSpikeGetEstimate(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCSpikeGetInfo(PC, PCSpikeInfo *);
+
+PETSC_EXTERN PetscErrorCode MatSpikeGetPC(Mat, PC *);
 
 PETSC_EXTERN PetscErrorCode PCBlockILUSetBlockSize(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBlockILUGetBlockSize(PC, PetscInt *);

@@ -15,6 +15,7 @@
 #include "common/fault.h"
 
 PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced, PC_Spike_Correct;
+PetscLogEvent PC_Spike_Refine;
 PetscLogEvent PC_BlockILU_Symbolic, PC_BlockILU_Factor, PC_BlockILU_Solve;
 
 #if defined(SPIKE_TEST_FAULTS)
@@ -125,7 +126,7 @@ PetscErrorCode PetscSpikeFinalizePackage(void)
 /*@C
   PetscSpikeInitializePackage - Adds the types of petscspike to PETSc: the preconditioners `PCSPIKE` and `PCBLOCKILU`,
   the Krylov methods `KSPBCGSFUSED`, `KSPCGFUSED` and `KSPIDRFUSED`, the matrices `MATDIA`, `MATDIACUDA`,
-  `MATGRIDSTENCIL` and `MATGRIDSTENCILCUDA`
+  `MATGRIDSTENCIL` and `MATGRIDSTENCILCUDA`, the factorizations of `MATSOLVERSPIKE`
 
   Logically Collective
 
@@ -167,6 +168,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(MatRegister(MATSEQDIA, MatCreate_SeqDIA));
   PetscCall(MatRegister(MATMPIDIA, MatCreate_MPIDIA));
   PetscCall(MatDIARegisterFactors());
+  PetscCall(MatSolverSpikeRegister());
   if (SpikeDIAKernelsFind(PETSC_MEMTYPE_CUDA)) {
     PetscCall(MatRegisterRootName(MATDIACUDA, MATSEQDIACUDA, MATMPIDIACUDA));
     PetscCall(MatRegister(MATSEQDIACUDA, MatCreate_SeqDIACUDA));
@@ -183,6 +185,7 @@ PetscErrorCode PetscSpikeInitializePackage(void)
   PetscCall(PetscLogEventRegister("PCSpikeSweep", PC_CLASSID, &PC_Spike_Sweep));
   PetscCall(PetscLogEventRegister("PCSpikeReduced", PC_CLASSID, &PC_Spike_Reduced));
   PetscCall(PetscLogEventRegister("PCSpikeCorrect", PC_CLASSID, &PC_Spike_Correct));
+  PetscCall(PetscLogEventRegister("PCSpikeRefine", PC_CLASSID, &PC_Spike_Refine));
   PetscCall(PetscLogEventRegister("PCBlockILUSymb", PC_CLASSID, &PC_BlockILU_Symbolic));
   PetscCall(PetscLogEventRegister("PCBlockILUFactor", PC_CLASSID, &PC_BlockILU_Factor));
   PetscCall(PetscLogEventRegister("PCBlockILUSolve", PC_CLASSID, &PC_BlockILU_Solve));

@@ -96,7 +96,7 @@ alien real "PetscReal [a-z]+, this PETSc has PetscReal [a-z]+" PetscReal
 alien int "a PETSc with [0-9]+-bit PetscInt, this PETSc has [0-9]+-bit PetscInt" PetscInt
 
 # Nothing but our interface is exported, and no library that GPU-less machines lack is needed
-ours='PCSpike|PCBlockILU|KSPFused|KSPIDRFused|MatDIA|MatGridStencil|MatCreateGridStencil$|PetscSpike'
+ours='PCSpike|PCBlockILU|KSPFused|KSPIDRFused|MatDIA|MatGridStencil|MatCreateGridStencil$|MatSpike|PetscSpike'
 nm -D --defined-only "$lib" 2>/dev/null | awk '{ print $NF }' | sed 's/@.*//' |
   grep -v -E "^($ours|PetscDLLibraryRegister_petscspike\$|_init\$|_fini\$|__odr_asan)" >"$work/output"
 if ! command -v nm >/dev/null; then skip "exported names" "no nm"

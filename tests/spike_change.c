@@ -398,7 +398,8 @@ static PetscErrorCode TestMemory(PetscInt local, PetscSpikePrecision precision, 
   PetscCall(PCSpikeSetLocalPartitions(pc, local));
   PetscCall(PCSpikeSetPrecision(pc, precision));
   PetscCall(PCFactorSetMatOrderingType(pc, ordering));
-  PetscCall(PCSetUp(pc)); /* what PETSc itself keeps for good, such as lists of orderings */
+  PetscCall(PCSetUp(pc)); /* what PETSc itself keeps for good, such as lists of orderings, and messages of products */
+  PetscCall(MatMult(A, x, y));
   PetscCall(PCReset(pc));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PetscMallocGetCurrentUsage(&empty));

@@ -137,6 +137,18 @@ static const Composition compositions[] = {
    "-pc_fieldsplit_schur_precondition selfp -fieldsplit_0_pc_type spike -fieldsplit_1_pc_type spike "
    "-fieldsplit_1_ksp_type gmres"},
   {ANY, "redundant", "-ksp_type gmres -pc_type redundant -redundant_pc_type spike -redundant_ksp_type preonly"},
+  {ANY, "lu", "-ksp_type preonly -pc_type lu -pc_factor_mat_solver_type spike"},
+  {ANY, "cholesky", "-ksp_type gmres -pc_type cholesky -pc_factor_mat_solver_type spike"},
+  {ANY, "lured",
+   "-ksp_type gmres -pc_type redundant -redundant_pc_type lu -redundant_pc_factor_mat_solver_type spike "
+   "-redundant_pc_spike_mat_ordering_type natural"},
+  {ANY, "lubj",
+   "-ksp_type gmres -pc_type bjacobi -pc_bjacobi_local_blocks 2 -sub_pc_type lu -sub_pc_factor_mat_solver_type spike"},
+  {ANY, "luasm", "-ksp_type gmres -pc_type asm -sub_pc_type lu -sub_pc_factor_mat_solver_type spike"},
+  {ANY, "lusplit",
+   "-ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type multiplicative "
+   "-fieldsplit_0_pc_type lu -fieldsplit_0_pc_factor_mat_solver_type spike -fieldsplit_0_ksp_type preonly "
+   "-fieldsplit_1_pc_type lu -fieldsplit_1_pc_factor_mat_solver_type spike -fieldsplit_1_ksp_type preonly"},
   {TWO, "telescope",
    "-ksp_type gmres -pc_type telescope -pc_telescope_reduction_factor 2 -telescope_pc_type spike "
    "-telescope_pc_spike_local_partitions 2"},
@@ -218,6 +230,10 @@ static PetscErrorCode TestGrids(void)
   PetscCall(SolveWith("mgcoarse",
                       "-ksp_type fgmres -pc_type mg -pc_mg_levels 2 -mg_coarse_pc_type redundant "
                       "-mg_coarse_redundant_pc_type spike",
+                      NULL, NULL, dm));
+  PetscCall(SolveWith("mglu",
+                      "-ksp_type fgmres -pc_type mg -pc_mg_levels 2 -mg_coarse_pc_type redundant "
+                      "-mg_coarse_redundant_pc_type lu -mg_coarse_redundant_pc_factor_mat_solver_type spike",
                       NULL, NULL, dm));
   PetscCall(DMDestroy(&dm));
 

@@ -138,11 +138,11 @@ int main(int argc, char **argv)
       args: -ksp_rtol 1e-6
       test:
          suffix: 1
-         filter: grep -v "half-bandwidths\|memory"
+         filter: grep -v "half-bandwidths\|memory\|growth\|estimate of ||"
       test:
          suffix: partitions
          args: -pc_spike_local_partitions 4 -ksp_type bcgs
-         filter: grep -v "half-bandwidths\|memory\|neglects"
+         filter: grep -v "half-bandwidths\|memory\|neglects\|growth\|estimate of ||"
 
    testset:
       requires: matrices !single !complex

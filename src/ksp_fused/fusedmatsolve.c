@@ -58,6 +58,7 @@ static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *
   const PC           pc = ksp->pc;
   const PetscScalar *array;
   PetscMemType       memtype[3];
+  PetscBool          together = PETSC_FALSE; /* PCPreSolve() has nothing to do */
 
   PetscFunctionBegin;
   *suits = (PetscBool)(f->options.matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->rhs->nresults > 1 &&
@@ -65,7 +66,8 @@ static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *
                        (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip));
   *suits = (PetscBool)(*suits && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve &&
                        !ksp->presolve_ew && !ksp->postsolve_ew);
-  *suits = (PetscBool)(*suits && !pc->ops->presolve && !pc->ops->postsolve && !pc->ops->applyBA &&
+  PetscTryMethod(pc, "PetscSpikeColumnsTogether_C", (PC, PetscBool *), (pc, &together));
+  *suits = (PetscBool)(*suits && ((!pc->ops->presolve && !pc->ops->postsolve) || together) && !pc->ops->applyBA &&
                        !pc->ops->applyBAtranspose);
   if (!*suits) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetArrayReadAndMemType(ksp->work[0], &array, &memtype[0]));

@@ -4,6 +4,24 @@
 #include <petsc/private/kspimpl.h>
 #include <stdarg.h>
 
+/* A solve by KSPPREONLY ends with a zero pivot. Ranks without one, where they come by here too, have no text */
+PetscErrorCode PCFactoredRefuse_Private(PC pc, KSP ksp)
+{
+  PC_Factored *f = (PC_Factored *)pc->data;
+
+  PetscFunctionBegin;
+  if (f->nboost)
+    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
+                                     "%" PetscInt_FMT " zero pivots were boosted on a rank, and KSPPREONLY corrects "
+                                     "nothing of what that changes: use another -%sksp_type, such as bcgsfused, or "
+                                     "PCFactorSetShiftType() for the result as it is",
+                                     f->nboost, ((PetscObject)ksp)->prefix ? ((PetscObject)ksp)->prefix : ""));
+  pc->failedreason = PC_FACTOR_NUMERIC_ZEROPIVOT;
+  f->numeric       = PETSC_FALSE;
+  f->refused       = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   KSPPREONLY corrects nothing: what it gives with boosted pivots solves another system. Where no shift type was set, and
   no other solver looks at the result (a KSP inside of one is printed indented), the solve ends with a zero pivot. The
@@ -28,12 +46,7 @@ static PetscErrorCode PCPreSolve_Factored(PC pc, KSP ksp, Vec b, Vec x)
   PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &inside));
   if (!f->once || inside || !f->numeric || !f->nboost || f->shifttype != (MatFactorShiftType)PETSC_DECIDE)
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
-                                   "%" PetscInt_FMT " zero pivots were boosted on a rank, and KSPPREONLY corrects "
-                                   "nothing of what that changes: use another -%sksp_type, such as bcgsfused, or "
-                                   "PCFactorSetShiftType() for the result as it is",
-                                   f->nboost, ((PetscObject)ksp)->prefix ? ((PetscObject)ksp)->prefix : ""));
-  f->refused = PETSC_TRUE;
+  PetscCall(PCFactoredRefuse_Private(pc, ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,9 +81,9 @@ PetscErrorCode PCFactoredBegin_Private(PC pc)
   PetscFunctionBegin;
   pc->failedreason = PC_NOERROR;
   f->failtext[0]   = 0;
-  f->factored = f->numeric = f->once = f->refused = PETSC_FALSE;
-  f->nboost                                       = 0;
-  pc->ops->presolve                               = NULL;
+  f->factored = f->numeric = f->boosted = f->once = f->refused = PETSC_FALSE;
+  f->nboost                                                    = 0;
+  if (!f->presolves) pc->ops->presolve = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,9 +99,11 @@ PetscErrorCode PCFactoredBoosted_Private(PC pc, PetscInt nboost)
   PetscFunctionBegin;
   f->factored = f->numeric = PETSC_TRUE;
   f->nboost                = nboost;
-  if (f->shifttype == (MatFactorShiftType)PETSC_DECIDE) {
+  if (f->shifttype != MAT_SHIFT_NONE) {
     PetscCall(PCFactoredAgree_Private(pc, &none));
-    pc->ops->presolve = none ? NULL : PCPreSolve_Factored;
+    f->boosted = (PetscBool)!none;
+    if (f->shifttype == (MatFactorShiftType)PETSC_DECIDE && !f->presolves)
+      pc->ops->presolve = none ? NULL : PCPreSolve_Factored;
   }
   if (nboost)
     PetscCall(PetscInfo(pc,

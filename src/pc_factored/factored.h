@@ -20,6 +20,8 @@
   PetscBool          factored;      /* numeric work was done for the present values, on all ranks           */ \
   PetscBool          numeric;       /* and it succeeded on this rank                                        */ \
   PetscInt           nboost;        /* pivots that it boosted on this rank                                   */ \
+  PetscBool          boosted;       /* a rank has some, the same on all                                      */ \
+  PetscBool          presolves;     /* the type has a PCPreSolve() of its own                                */ \
   PetscBool          once, refused; /* the last solve was by KSPPREONLY; it was refused on this rank         */ \
   char               failtext[512]; /* of this rank                                                         */
 
@@ -36,6 +38,7 @@ PETSC_INTERN PetscErrorCode PCFactoredInitialize_Private(PC, const char name[], 
 PETSC_INTERN PetscErrorCode PCFactoredDestroy_Private(PC);
 PETSC_INTERN PetscErrorCode PCFactoredBegin_Private(PC);
 PETSC_INTERN PetscErrorCode PCFactoredBoosted_Private(PC, PetscInt nboost);
+PETSC_INTERN PetscErrorCode PCFactoredRefuse_Private(PC, KSP);
 PETSC_INTERN PetscErrorCode PCFactoredFail_Private(PC, PCFailedReason, PetscErrorCode, const char format[], ...)
   PETSC_ATTRIBUTE_FORMAT(4, 5);
 PETSC_INTERN PetscErrorCode PCFactoredGetFailText_Private(PC, char text[], size_t length);

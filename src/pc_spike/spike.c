@@ -51,6 +51,12 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_shift_type (auto|none|nonzero|inblocks)    - what happens to zero pivots, `PCFactorSetShiftType()`
 . -pc_spike_shift_amount amount                        - magnitude of a boosted pivot relative to the norm,
                                                        `PCFactorSetShiftAmount()`
+. -pc_spike_direct (true|false|unknown)                - which applications are direct solves, `PCSpikeSetDirect()`
+. -pc_spike_max_refinements steps                      - steps of refinement of a direct solve,
+                                                       `PCSpikeSetMaxRefinements()`
+. -pc_spike_refinement_tol tol                         - backward error of a direct solve,
+                                                       `PCSpikeSetRefinementTolerance()`
+- -pc_spike_estimate (true|false)                      - estimate how good the factors are, `PCSpikeSetEstimate()`
 
   Level: intermediate
 
@@ -70,6 +76,9 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   form where what it neglects is below 10000 times the window tolerance, by the spikes of each setup, and the full form
   elsewhere. Then, and with one partition, M is the band's inverse to rounding, as long as no partition is much worse
   conditioned than the matrix.
+
+  -ksp_type preonly makes it a direct solver, where the band holds the whole matrix: each solve is checked by its
+  backward error, and refined; where that does not help, the solve fails (`PCSpikeSetDirect()`). `MATSOLVERSPIKE` is the same for `PCLU` and `PCCHOLESKY`.
 
   With several partitions or boosted pivots this is a preconditioner like others, and on an ill-conditioned matrix the
   preconditioned residual norm, which most Krylov methods with left preconditioning test, can look converged while the
@@ -120,11 +129,11 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 
   A zero pivot is boosted: it alone is replaced by one of the shift amount, and the factorization goes on. The view,
   `PCSpikeInfo` and -info have the number of boosted pivots. Where there are some, the factors are those of another
-  matrix, which an iterative method corrects. `KSPPREONLY` does not: its solve ends with
-  `PC_FACTOR_NUMERIC_ZEROPIVOT`, unless it is part of another solver. That is -pc_spike_shift_type auto, the default, or
-  `PETSC_DECIDE` as shift type; `KSPMatSolve()` and `PCApply()` give what the factors give. `MAT_SHIFT_NONZERO` and
-  `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes the setup fail at a zero pivot.
-  `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
+  matrix, which an iterative method corrects. Where the refinement of `KSPPREONLY` does not, or is switched off, its
+  solve ends with `PC_FACTOR_NUMERIC_ZEROPIVOT`, unless it is part of another solver. That is -pc_spike_shift_type auto,
+  the default, or `PETSC_DECIDE` as shift type; `KSPMatSolve()` and `PCApply()` give what the factors give.
+  `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes the setup fail
+  at a zero pivot. `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
 
   The ordering `auto` (the default) takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank,
   and the natural ordering on many ranks or with `PCSpikeSetBandwidth()`; on more than one rank another ordering than
@@ -140,7 +149,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 `PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`, `PCSpikeSetWindowTolerance()`,
 `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`,
 `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`,
-`PCSpikeGetInfo()`
+`PCSpikeGetInfo()`, `PCSpikeSetDirect()`, `PCSpikeSetMaxRefinements()`, `PCSpikeSetRefinementTolerance()`,
+`PCSpikeSetEstimate()`, `MATSOLVERSPIKE`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {
@@ -156,6 +166,7 @@ PetscErrorCode PCCreate_Spike(PC pc)
   s->local_partitions = PETSC_DECIDE;
   s->window           = 1e-8;
   PetscCall(PCFactoredInitialize_Private(pc, "PCSPIKE", "auto", PCSpikeChanged_Private));
+  PetscCall(PCSpikeRefineInitialize_Private(pc));
   s->ex.left = s->ex.right = MPI_PROC_NULL;
 
   pc->ops->setup             = PCSetUp_Spike;

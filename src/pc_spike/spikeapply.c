@@ -232,30 +232,50 @@ static inline PetscMemType SpikeMemType_Private(PC pc)
   return s->band.k ? s->band.k->memtype : PETSC_MEMTYPE_HOST;
 }
 
+PetscErrorCode PCSpikeApply_Private(PC pc, PetscBool trans, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(PCFactoredApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, trans, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeMatApply_Private(PC pc, PetscBool trans, Mat X, Mat Y)
+{
+  PetscFunctionBegin;
+  if (!((PC_Spike *)pc->data)->refine.armed) PetscCall(PCSpikeRefineRestore_Private(pc, NULL));
+  PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, trans, X, Y));
+  PetscCall(PCSpikeRefineMat_Private(pc, trans, X, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCApply_Spike(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(PCFactoredApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, PETSC_FALSE, x, y));
+  if (!((PC_Spike *)pc->data)->refine.armed) PetscCall(PCSpikeRefineRestore_Private(pc, NULL));
+  PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, x, y));
+  PetscCall(PCSpikeRefineVec_Private(pc, PETSC_FALSE, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCApplyTranspose_Spike(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(PCFactoredApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, PETSC_TRUE, x, y));
+  if (!((PC_Spike *)pc->data)->refine.armed) PetscCall(PCSpikeRefineRestore_Private(pc, NULL));
+  PetscCall(PCSpikeApply_Private(pc, PETSC_TRUE, x, y));
+  PetscCall(PCSpikeRefineVec_Private(pc, PETSC_TRUE, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCMatApply_Spike(PC pc, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, PETSC_FALSE, X, Y));
+  PetscCall(PCSpikeMatApply_Private(pc, PETSC_FALSE, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCMatApplyTranspose_Spike(PC pc, Mat X, Mat Y)
 {
   PetscFunctionBegin;
-  PetscCall(PCFactoredMatApply_Private(pc, SpikeMemType_Private(pc), PCSpikeSolveColumns_Private, PETSC_TRUE, X, Y));
+  PetscCall(PCSpikeMatApply_Private(pc, PETSC_TRUE, X, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

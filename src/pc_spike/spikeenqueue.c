@@ -20,7 +20,7 @@ PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject pc, SpikeEnqueue *e)
   PC_Spike *s = (PC_Spike *)((PC)pc)->data;
 
   PetscFunctionBegin;
-  if (!s->built || !s->numeric) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->built || !s->numeric || s->refine.direct == PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   e->memtype    = s->band.k->memtype;
   e->n          = s->band.n;
   e->run        = SpikeEnqueue_Spike;

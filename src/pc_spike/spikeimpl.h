@@ -9,12 +9,13 @@
 #include "pc_factored/factored.h"
 #include "common/enqueue.h"
 #include "common/fault.h"
+#include "spikerefine.h"
 
 #define SPIKE_MAT_APPLY_BATCH 16
 #define SPIKE_SAMPLED_ROWS    1024
 
 PETSC_INTERN PetscLogEvent PC_Spike_Fill, PC_Spike_Factor, PC_Spike_Tips, PC_Spike_Sweep, PC_Spike_Reduced,
-  PC_Spike_Correct;
+  PC_Spike_Correct, PC_Spike_Refine;
 
 PETSC_INTERN const char *const PetscSpikePrecisionNames[]; /* as views and failures say them */
 
@@ -97,7 +98,18 @@ typedef struct {
   PetscReal  *falloff; /* [2 * (np + 1)] of W and of V, see kernels/band/band.h */
   PCSpikeInfo info;    /* of this rank; reduced on request */
   PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
+
+  PCSpikeRefinement refine;
 } PC_Spike;
+
+/*
+  Magnitude of boosted pivots, as a fraction of the norm: where refinement corrects each application, the least change
+*/
+static inline PetscReal PCSpikeShift_Private(const PC_Spike *s, PetscReal epsilon)
+{
+  if (s->refine.direct == PETSC_BOOL3_TRUE && s->shiftamount == (PetscReal)PETSC_DECIDE) return PetscSqrtReal(epsilon);
+  return PCFactoredShift_Private((const PC_Factored *)s, epsilon);
+}
 
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
 PETSC_INTERN PetscErrorCode PCSetUp_Spike(PC);
@@ -111,6 +123,7 @@ PETSC_INTERN PetscErrorCode PCSpikeComposeMethods_Private(PC, PetscBool);
 #define SpikeCompose(name, function) \
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, name, compose ? function : NULL))
 
+PETSC_INTERN PetscErrorCode PCSpikeApply_Private(PC, PetscBool trans, Vec, Vec); /* without a check */
 PETSC_INTERN PetscErrorCode PCApply_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCApplyTranspose_Spike(PC, Vec, Vec);
 PETSC_INTERN PetscErrorCode PCMatApply_Spike(PC, Mat, Mat);
@@ -130,6 +143,9 @@ PETSC_INTERN PetscErrorCode PCSpikeFullSetUp_Private(PC, SpikePivot *);
 PETSC_INTERN PetscErrorCode PCSpikeFullSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
                                                      PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode PCSpikeSegmentsDestroy_Private(PC);
+
+/* spikefactor.c: MATSOLVERSPIKE */
+PETSC_INTERN PetscErrorCode MatSolverSpikeRegister(void);
 
 /* spikeenqueue.c */
 PETSC_INTERN PetscErrorCode PetscSpikeGetEnqueue_Spike(PetscObject, SpikeEnqueue *);

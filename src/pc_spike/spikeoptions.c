@@ -536,5 +536,6 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_Spike);
   PetscCall(PCFactoredComposeMethods_Private(pc, "PCSpike", compose));
   PetscCall(PCSpikeComposeTridiagonalMethods_Private(pc, compose));
+  PetscCall(PCSpikeComposeRefineMethods_Private(pc, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

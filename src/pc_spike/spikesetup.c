@@ -46,6 +46,7 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscCall(PetscFree(s->joined));
   PetscCall(PetscFree(s->falloff));
   PetscCall(MatDestroy(&s->aij));
+  PetscCall(PCSpikeRefineReset_Private(pc));
   s->diagonals = PETSC_FALSE;
   s->built     = PETSC_FALSE;
   s->factored  = PETSC_FALSE;
@@ -344,7 +345,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
   PC_Spike         *s       = (PC_Spike *)pc->data;
   SpikeBand        *b       = &s->band;
   const PetscReal   epsilon = SpikePrecisionEpsilon(b->precision);
-  const PetscReal   amount  = PCFactoredShift_Private((const PC_Factored *)s, epsilon);
+  const PetscReal   amount  = PCSpikeShift_Private(s, epsilon);
   const PetscReal   scale   = late || !(st->norm > 0.0) ? 1.0 : st->norm;
   const PetscBool   tips    = (PetscBool)(b->coupled && (!SpikeFaulty(SPIKE_FAULT_STALE_TIPS) || !pc->setupcalled));
   const SpikeEvents events  = {PC_Spike_Factor, PC_Spike_Tips};
@@ -433,6 +434,8 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   } else if (pivot.badrow >= 0) {
     const PetscInt row = PCSpikeOriginalRow_Private(s, A, pivot.badrow);
 
+    s->info.zeropivot_row   = row;
+    s->info.zeropivot_value = pivot.badvalue;
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
                                      "Zero pivot in row %" PetscInt_FMT
                                      "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; "
@@ -531,6 +534,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
              pc->pmat->rmap->N, pc->pmat->cmap->N);
   PetscCall(PCFactoredBegin_Private(pc));
   s->info.boosted = s->info.cornerboosted = 0;
+  PetscCall(PCSpikeRefineBegin_Private(pc));
   PetscCall(PCSpikeBegin_Private(pc, &reuse, &A));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   for (;; reuse = PETSC_FALSE) {
@@ -576,6 +580,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
       PetscCall(PCSpikeRestart_Private(pc));
     }
   }
+  s->refine.norm = st.norm;
   if (st.badrow >= 0) {
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
                                      "Row %" PetscInt_FMT
@@ -592,6 +597,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
     PetscCall(PCSpikeJudge_Private(pc, A, &st, &pivots));
+    PetscCall(PCSpikeRefineVerify_Private(pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -49,6 +49,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PetscCall(PetscOptionsReal("-pc_spike_shift_amount", "Magnitude of a boosted pivot relative to the norm",
                              "PCFactorSetShiftAmount", amount, &amount, &set));
   if (set) PetscCall(PCFactorSetShiftAmount(pc, amount));
+  PetscCall(PCSpikeRefineSetFromOptions_Private(pc, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -85,11 +86,13 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
-  PetscInt  sum[5], max[2];
+  PetscInt  sum[5], max[2], row[2];
+  PetscReal pivot;
 
   PetscFunctionBegin;
   PetscCheck(pc->setupcalled, comm, PETSC_ERR_ARG_WRONGSTATE, "Must call PCSetUp() first");
   PetscCall(PCSpikeMeasureNatural_Private(pc));
+  PetscCall(PCSpikeMeasure_Private(pc));
   *info   = s->info;
   info->n = pc->pmat->rmap->N;
   info->type = s->type == PC_SPIKE_BLOCK                  ? PC_SPIKE_BLOCK
@@ -109,6 +112,11 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   PetscCallMPI(MPIU_Allreduce(&s->info.extra_bytes, &info->extra_bytes, 1, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.tips_bytes, &info->tips_bytes, 1, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.map_bytes, &info->map_bytes, 1, MPIU_REAL, MPIU_SUM, comm));
+  row[0] = s->info.zeropivot_row < 0 ? PETSC_INT_MIN : -s->info.zeropivot_row;
+  PetscCallMPI(MPIU_Allreduce(&row[0], &row[1], 1, MPIU_INT, MPI_MAX, comm));
+  pivot = row[0] == row[1] && s->info.zeropivot_row >= 0 ? s->info.zeropivot_value : 0.0;
+  PetscCallMPI(MPIU_Allreduce(&pivot, &info->zeropivot_value, 1, MPIU_REAL, MPIU_MAX, comm));
+  info->zeropivot_row = row[1] == PETSC_INT_MIN ? -1 : -row[1];
   info->partitions    = sum[0];
   info->boosted       = sum[1];
   info->cornerboosted = sum[2];
@@ -194,6 +202,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   if (info.cornerboosted)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n",
                                      info.cornerboosted));
+  PetscCall(PCSpikeRefineView_Private(pc, &info, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  memory of the band %.0f bytes, of tips and reduced systems %.0f bytes, of work "
                                    "space %.0f bytes, of the fill map %.0f bytes, backend %s\n",

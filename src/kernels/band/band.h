@@ -292,6 +292,12 @@ struct _n_SpikeKernels {
 
   /* of periodic systems, whatever solves without their corners; NULL: these are bands as wide as they are */
   const SpikePeriodicKernels *periodic;
+
+  /*
+    *largest <- max |u_ij| of the factors of all partitions, PETSC_MAX_REAL where one is not finite, -1 where they are
+    in another form; NULL: a backend that cannot tell
+  */
+  PetscErrorCode (*growth)(SpikeBand *, PetscReal *largest);
 };
 
 /* the latter where the library was built with CUDA */

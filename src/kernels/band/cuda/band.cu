@@ -361,4 +361,5 @@ const SpikeKernels SpikeKernels_CUDA = {
   /* finish */ SpikeFinish_CUDA,
   /* tridiagonal */ &SpikeTridiagonalKernels_CUDA,
   /* periodic */ &SpikePeriodicKernels_CUDA,
+  /* growth */ NULL,
 };

@@ -238,4 +238,5 @@ const SpikeKernels SpikeKernels_Host = {
   .finish      = NULL,
   .tridiagonal = &SpikeTridiagonalKernels_Host,
   .periodic    = &SpikePeriodicKernels_Host,
+  .growth      = SpikeGrowth_Host,
 };

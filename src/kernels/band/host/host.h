@@ -72,6 +72,7 @@ PETSC_INTERN PetscErrorCode SpikeCorrect_Host(SpikeBand *, PetscBool, PetscInt, 
                                               PetscCount);
 PETSC_INTERN PetscErrorCode SpikePermute_Host(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *,
                                               PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikeGrowth_Host(SpikeBand *, PetscReal *);
 
 /* of full SPIKE: spikes.c, merge.c */
 PETSC_INTERN PetscErrorCode SpikeSpikes_Host(SpikeBand *, PetscReal[]);

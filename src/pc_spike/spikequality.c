@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikequality.c: how good the factors of PCSPIKE are: an estimate of ||I - A M^-1||, and their growth */
+#include "spikeimpl.h"
+
+#define SPIKE_PROBES      2
+#define SPIKE_PROBE_STEPS 2
+
+/* Uniform in [-1, 1), and the first probe in [1/2, 3/2), not without its mean; the same on any number of ranks */
+static PetscReal PCSpikeRandom_Private(PetscInt probe, PetscInt i)
+{
+  unsigned long long z = 0x9E3779B97F4A7C15ULL * (2 * (unsigned long long)i + (unsigned long long)probe + 1);
+
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  z ^= z >> 31;
+  return (PetscReal)((double)(z >> 40) / (probe ? 8388608.0 : 16777216.0) + (probe ? -1.0 : 0.5));
+}
+
+static PetscErrorCode PCSpikeSetProbe_Private(Vec v, PetscInt probe)
+{
+  PetscScalar *a;
+  PetscInt     start, end;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(v, &start, &end));
+  PetscCall(VecGetArrayWrite(v, &a));
+  for (PetscInt i = start; i < end; i++) a[i - start] = PCSpikeRandom_Private(probe, i);
+  PetscCall(VecRestoreArrayWrite(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A right-hand side with random values, made once; with it the work vectors r and d */
+PetscErrorCode PCSpikeGetProbe_Private(PC pc, Vec *v)
+{
+  PCSpikeRefinement *f = &((PC_Spike *)pc->data)->refine;
+
+  PetscFunctionBegin;
+  if (!f->r) PetscCall(MatCreateVecs(PCSpikeRefineMatrix_Private(pc), &f->d, &f->r));
+  if (!f->probe) {
+    PetscCall(VecDuplicate(f->r, &f->probe));
+    PetscCall(PCSpikeSetProbe_Private(f->probe, 0));
+  }
+  *v = f->probe;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The largest ||E v|| / ||v|| for E = I - A M^-1, random vectors v, and E v in place of v: a lower bound of ||E||. Not
+  finite values count as infinity
+*/
+static PetscErrorCode PCSpikeEstimate_Private(PC pc, PetscReal *estimate)
+{
+  PCSpikeRefinement *f = &((PC_Spike *)pc->data)->refine;
+  Vec                first, v;
+  PetscReal          norm, next;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeGetProbe_Private(pc, &first));
+  if (!f->b) PetscCall(VecDuplicate(first, &f->b));
+  v         = f->b;
+  *estimate = 0.0;
+  for (PetscInt p = 0; p < SPIKE_PROBES; p++) {
+    if (p) PetscCall(PCSpikeSetProbe_Private(v, p));
+    else PetscCall(VecCopy(first, v));
+    PetscCall(VecNorm(v, NORM_2, &norm));
+    for (PetscInt k = 0; k < SPIKE_PROBE_STEPS && norm > 0.0; k++) {
+      PetscCall(VecScale(v, 1.0 / norm));
+      PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, v, f->d));
+      PetscCall(MatMult(PCSpikeRefineMatrix_Private(pc), f->d, f->r));
+      PetscCall(VecAXPY(v, -1.0, f->r));
+      PetscCall(VecNorm(v, NORM_2, &next));
+      if (PetscIsInfOrNanReal(next)) *estimate = PETSC_MAX_REAL;
+      else *estimate = PetscMax(*estimate, next);
+      norm = PetscIsInfOrNanReal(next) ? 0.0 : next;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* max |u_ij| / max |a_ij| over all ranks, -1 where one cannot tell */
+static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+  const Mat A = PCSpikeRefineMatrix_Private(pc);
+  PetscReal u = -1.0, both[2], a;
+  PetscBool has;
+
+  PetscFunctionBegin;
+  *growth = -1.0;
+  PetscCall(MatHasOperation(A, MATOP_GET_ROW_MAX_ABS, &has));
+  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->band.k->growth) PetscCall((*s->band.k->growth)(&s->band, &u));
+  both[0] = u;
+  both[1] = -u;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, both, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  if (both[1] > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetRowMaxAbs(A, s->refine.r, NULL));
+  PetscCall(VecNorm(s->refine.r, NORM_INFINITY, &a));
+  if (a > 0.0) *growth = both[0] / a;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the info and the view tell of the factors, once for each setup; collective */
+PetscErrorCode PCSpikeMeasure_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+  MatState  state;
+  PetscBool good, has, numeric;
+
+  PetscFunctionBegin;
+  if (!s->refine.estimate || s->refine.measured || !s->built || !s->factored) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetState(pc->pmat, &state));
+  PetscCall(MatStateCompare(state, pc->matstate, &good));
+  PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
+  if (!good || !has) PetscFunctionReturn(PETSC_SUCCESS);
+  good = (PetscBool)(s->numeric || s->refused);
+  PetscCall(PCFactoredAgree_Private(pc, &good));
+  s->refine.measured = PETSC_TRUE;
+  if (!good) PetscFunctionReturn(PETSC_SUCCESS);
+  numeric    = s->numeric;
+  s->numeric = PETSC_TRUE; /* a solve that failed marks no vector here */
+  PetscCall(PCSpikeEstimate_Private(pc, &s->info.inverse_error));
+  s->numeric = numeric;
+  PetscCall(PCSpikeGrowth_Private(pc, &s->info.growth));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikerefine.c: PCSPIKE as a direct solver: backward errors of its solves, and steps of iterative refinement */
+#include "spikeimpl.h"
+#include <petsc/private/kspimpl.h>
+
+/*
+  A solve x <- M^-1 b is checked by its backward error
+
+      eta = ||b - A x|| / (||A|| ||x|| + ||b||),    2-norms of vectors, infinity norm of A = Pmat
+
+  and while eta is above the tolerance x <- x + M^-1 (b - A x) follows, as long as a step takes a tenth of eta at least.
+  The same with A^T, whose 1-norm is the infinity norm of A. Sums of squares keep a NaN on any rank, which maxima may
+  lose.
+*/
+
+/* A: Pmat, or its copy where that was converted, which has all products */
+Mat PCSpikeRefineMatrix_Private(PC pc)
+{
+  const PC_Spike *s = (const PC_Spike *)pc->data;
+
+  return s->aij ? s->aij : pc->pmat;
+}
+
+PetscErrorCode PCSpikeRefineReset_Private(PC pc)
+{
+  PCSpikeRefinement *f = &((PC_Spike *)pc->data)->refine;
+
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&f->r));
+  PetscCall(VecDestroy(&f->d));
+  PetscCall(VecDestroy(&f->x));
+  PetscCall(VecDestroy(&f->b));
+  PetscCall(VecDestroy(&f->probe));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A setup begins: nothing is known of its solves */
+PetscErrorCode PCSpikeRefineBegin_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  s->refine.measured     = PETSC_FALSE;
+  s->info.solves         = 0;
+  s->info.refinements    = 0;
+  s->info.unsolved       = 0;
+  s->info.backward_error = -1.0;
+  s->info.inverse_error  = -1.0;
+  s->info.growth         = -1.0;
+  s->info.zeropivot_row  = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt PCSpikeRefineSteps_Private(const PC_Spike *s)
+{
+  if (s->refine.max != PETSC_DECIDE) return s->refine.max;
+  return s->precision == PETSC_SPIKE_PRECISION_BF16 || s->precision == PETSC_SPIKE_PRECISION_FP16 ? 10 : 2;
+}
+
+static PetscReal PCSpikeRefineTolerance_Private(const PC_Spike *s)
+{
+  if (s->refine.tol != (PetscReal)PETSC_DECIDE) return s->refine.tol;
+  return PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-12;
+}
+
+/*
+  Whether a solve is checked, the same on all ranks. Where the options ask for less than A (entries outside the band,
+  no coupling) M^-1 b is what is wanted; factors of another matrix, as with KSPSetReusePreconditioner(), solve nothing
+  of this one
+*/
+static PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscBool *checks)
+{
+  PC_Spike   *s = (PC_Spike *)pc->data;
+  const Mat   A = PCSpikeRefineMatrix_Private(pc);
+  MatState    state;
+  PetscMPIInt size;
+  PetscBool   has;
+
+  PetscFunctionBegin;
+  *checks = s->refine.direct == PETSC_BOOL3_UNKNOWN ? s->refine.armed : PetscBool3ToBool(s->refine.direct);
+  if (!*checks || !s->built || !s->factored || !PCSpikeRefineSteps_Private(s)) *checks = PETSC_FALSE;
+  if (!*checks) PetscFunctionReturn(PETSC_SUCCESS);
+  *checks = PETSC_FALSE;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  if (s->info.dropped > 0.0 || PetscIsInfOrNanReal(s->refine.norm)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->type == PC_SPIKE_BLOCK && (size > 1 || s->band.np > 1)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetState(pc->pmat, &state));
+  PetscCall(MatStateCompare(state, pc->matstate, checks));
+  PetscCall(MatHasOperation(A, trans ? MATOP_MULT_TRANSPOSE : MATOP_MULT, &has));
+  if (!has) *checks = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  r <- b - A x, and its backward error, PETSC_MAX_REAL where x or r is not finite; *bnorm of b is computed where it is
+  negative
+*/
+static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b, Vec x, Vec r, PetscReal *bnorm,
+                                                   PetscReal *eta)
+{
+  const Mat       A     = PCSpikeRefineMatrix_Private(pc);
+  const PetscReal norm  = ((PC_Spike *)pc->data)->refine.norm;
+  const PetscBool first = (PetscBool)(*bnorm < 0.0);
+  PetscReal       xnorm, rnorm, scale;
+
+  PetscFunctionBegin;
+  if (trans) PetscCall(MatMultTranspose(A, x, r));
+  else PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1.0, b));
+  PetscCall(VecNormBegin(x, NORM_2, &xnorm)); /* one reduction */
+  PetscCall(VecNormBegin(r, NORM_2, &rnorm));
+  if (first) PetscCall(VecNormBegin(b, NORM_2, bnorm));
+  PetscCall(VecNormEnd(x, NORM_2, &xnorm));
+  PetscCall(VecNormEnd(r, NORM_2, &rnorm));
+  if (first) PetscCall(VecNormEnd(b, NORM_2, bnorm));
+  scale = PetscMax(xnorm, *bnorm);
+  if (PetscIsInfOrNanReal(xnorm) || PetscIsInfOrNanReal(rnorm)) *eta = PETSC_MAX_REAL;
+  else if (rnorm == 0.0) *eta = 0.0;
+  else *eta = scale > 0.0 ? (rnorm / scale) / (norm * (xnorm / scale) + *bnorm / scale) : PETSC_MAX_REAL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A backward error that stays above the tolerance is a failure of the preconditioner: of one solve, which the next one
+  forgets, or of a setup. A shift type that was set asks for the result of boosted pivots as it is.
+*/
+static PetscErrorCode PCSpikeFail_Private(PC pc, PetscBool forget)
+{
+  PC_Spike   *s   = (PC_Spike *)pc->data;
+  const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  const char *why = s->boosted                     ? "zero pivots were boosted"
+                  : s->ex.across || s->band.np > 1 ? "there are several partitions"
+                                                   : "pivots are small or the precision of the factors is low";
+
+  PetscFunctionBegin;
+  if (s->boosted && s->shifttype != (MatFactorShiftType)PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCFactoredFail_Private(pc, s->boosted ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_FACTOR_OTHER,
+                                   s->boosted ? PETSC_ERR_MAT_LU_ZRPVT : PETSC_ERR_NOT_CONVERGED,
+                                   "The backward error of %s is %g, above %g, after at most %" PetscInt_FMT
+                                   " steps of refinement: %s; take -%spc_type spike with an iterative -%sksp_type, "
+                                   "such as bcgsfused, or allow more -%spc_spike_max_refinements or a larger "
+                                   "-%spc_spike_refinement_tol",
+                                   forget ? "a solve" : "a solve with random values", (double)s->info.backward_error,
+                                   (double)PCSpikeRefineTolerance_Private(s), PCSpikeRefineSteps_Private(s), why, pre,
+                                   pre, pre, pre));
+  s->refused = forget;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the factors are good on all ranks */
+static PetscErrorCode PCSpikeIsNumeric_Private(PC pc, PetscBool *numeric)
+{
+  PetscFunctionBegin;
+  *numeric = ((PC_Spike *)pc->data)->numeric;
+  PetscCall(PCFactoredAgree_Private(pc, numeric));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeRefineReserve_Private(PC pc, Vec b)
+{
+  PCSpikeRefinement *f = &((PC_Spike *)pc->data)->refine;
+  PetscBool          same;
+
+  PetscFunctionBegin;
+  if (!f->r) PetscCall(MatCreateVecs(PCSpikeRefineMatrix_Private(pc), &f->d, &f->r));
+  PetscCall(PetscObjectTypeCompare((PetscObject)b, ((PetscObject)f->r)->type_name, &same));
+  if (!same && !f->b) PetscCall(VecDuplicate(f->r, &f->b));
+  if (!same && !f->x) PetscCall(VecDuplicate(f->d, &f->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  x = M^-1 b is refined. *eta: the backward error at the end; negative where b is not finite, or the factors have
+  failed on a rank, which is a failure of its own
+*/
+static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x, PetscReal *eta)
+{
+  PC_Spike          *s     = (PC_Spike *)pc->data;
+  PCSpikeRefinement *f     = &s->refine;
+  const PetscInt     steps = PCSpikeRefineSteps_Private(s);
+  const PetscReal    tol   = PCSpikeRefineTolerance_Private(s);
+  PetscReal          bnorm = -1.0, before, now;
+  PetscInt           k     = 0;
+  PetscBool          bsame, xsame, numeric;
+  Vec                bw = b, xw = x;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeRefineReserve_Private(pc, b));
+  PetscCall(PCSpikeRefineReserve_Private(pc, x));
+  PetscCall(PetscObjectTypeCompare((PetscObject)b, ((PetscObject)f->r)->type_name, &bsame));
+  PetscCall(PetscObjectTypeCompare((PetscObject)x, ((PetscObject)f->d)->type_name, &xsame));
+  if (!bsame) PetscCall(VecCopy(b, bw = f->b));
+  if (!xsame) PetscCall(VecCopy(x, xw = f->x));
+  PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, xw, f->r, &bnorm, &before));
+  *eta = before;
+  if (before == PETSC_MAX_REAL) {
+    PetscCall(PCSpikeIsNumeric_Private(pc, &numeric));
+    if (!numeric || PetscIsInfOrNanReal(bnorm)) *eta = -1.0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscBool helps = PETSC_TRUE; k < steps && helps && *eta > tol; before = *eta) {
+    PetscCall(PCSpikeApply_Private(pc, trans, f->r, f->d));
+    PetscCall(VecAXPY(f->d, 1.0, xw));
+    PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, f->d, f->r, &bnorm, &now));
+    helps = (PetscBool)(now <= 0.9 * before);
+    if (now < before) {
+      PetscCall(VecCopy(f->d, xw));
+      *eta = now;
+      k++;
+    }
+  }
+  if (k && !xsame) PetscCall(VecCopy(xw, x));
+  s->info.refinements += k;
+  PetscCall(PetscInfo(pc, "Backward error %g after %" PetscInt_FMT " steps of refinement%s\n", (double)*eta, k,
+                      *eta > tol ? ": above the tolerance" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The end of a solve for one or many right-hand sides; eta: the largest, negative where nothing is known */
+static PetscErrorCode PCSpikeRefined_Private(PC pc, PetscReal eta)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (eta < 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  s->info.solves++;
+  s->info.backward_error = eta;
+  if (eta <= PCSpikeRefineTolerance_Private(s)) PetscFunctionReturn(PETSC_SUCCESS);
+  s->info.unsolved++;
+  PetscCall(PCSpikeFail_Private(pc, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSpikeRefineVec_Private(PC pc, PetscBool trans, Vec b, Vec x)
+{
+  PetscBool checks;
+  PetscReal eta;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeRefineChecks_Private(pc, trans, &checks));
+  if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PC_Spike_Refine, pc, b, x, 0));
+  PetscCall(PCSpikeRefine_Private(pc, trans, b, x, &eta));
+  PetscCall(PetscLogEventEnd(PC_Spike_Refine, pc, b, x, 0));
+  PetscCall(PCSpikeRefined_Private(pc, eta));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Column by column: most need no step, and the product with A is all that is left */
+PetscErrorCode PCSpikeRefineMat_Private(PC pc, PetscBool trans, Mat B, Mat X)
+{
+  PetscBool checks;
+  PetscInt  ncols;
+  PetscReal eta, worst = -1.0;
+  Vec       b, x;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeRefineChecks_Private(pc, trans, &checks));
+  if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PC_Spike_Refine, pc, B, X, 0));
+  PetscCall(MatGetSize(X, NULL, &ncols));
+  for (PetscInt c = 0; c < ncols; c++) {
+    PetscCall(MatDenseGetColumnVecRead(B, c, &b));
+    PetscCall(MatDenseGetColumnVec(X, c, &x));
+    PetscCall(PCSpikeRefine_Private(pc, trans, b, x, &eta));
+    PetscCall(MatDenseRestoreColumnVec(X, c, &x));
+    PetscCall(MatDenseRestoreColumnVecRead(B, c, &b));
+    worst = PetscMax(worst, eta);
+  }
+  PetscCall(PetscLogEventEnd(PC_Spike_Refine, pc, B, X, 0));
+  PetscCall(PCSpikeRefined_Private(pc, worst));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Where each application is a solve, a setup whose factors may be inexact is tried on one right-hand side: a
+  factorization can fail, as with a MatSolverType, where a solve cannot say that it has
+*/
+PetscErrorCode PCSpikeRefineVerify_Private(PC pc)
+{
+  PC_Spike          *s = (PC_Spike *)pc->data;
+  PCSpikeRefinement *f = &s->refine;
+  PetscBool          checks;
+  PetscMPIInt        flags[2];
+  PetscReal          eta;
+  Vec                b;
+
+  PetscFunctionBegin;
+  if (f->direct != PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeRefineChecks_Private(pc, PETSC_FALSE, &checks));
+  if (!checks) PetscFunctionReturn(PETSC_SUCCESS);
+  flags[0] = s->boosted || s->info.cornerboosted || s->info.decay > 1e-6 ||
+             SpikePrecisionEpsilon(s->precision) > PETSC_MACHINE_EPSILON;
+  flags[1] = !s->numeric;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flags, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  if (!flags[0] || flags[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeGetProbe_Private(pc, &b));
+  if (!f->x) PetscCall(VecDuplicate(f->d, &f->x));
+  PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, b, f->x));
+  PetscCall(PCSpikeRefine_Private(pc, PETSC_FALSE, b, f->x, &eta));
+  s->info.refinements = 0;
+  if (eta <= PCSpikeRefineTolerance_Private(s)) PetscFunctionReturn(PETSC_SUCCESS);
+  s->info.backward_error = eta;
+  PetscCall(PCSpikeFail_Private(pc, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A failure of one solve ends here */
+PetscErrorCode PCSpikeRefineRestore_Private(PC pc, PetscBool *restored)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (restored) *restored = s->refused;
+  if (s->refused) {
+    s->refused       = PETSC_FALSE;
+    s->numeric       = PETSC_TRUE;
+    s->failtext[0]   = 0;
+    pc->failedreason = PC_NOERROR;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  KSPSolve() is about to begin, by KSPPREONLY or not, part of another solver (it is printed indented) or not. Boosted
+  pivots without a check, and without a shift type that was set, are refused
+*/
+static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+  PetscBool restored, once, checks, numeric = PETSC_FALSE;
+  PetscInt  inside;
+
+  PetscFunctionBegin;
+  (void)b;
+  (void)x;
+  PetscCall(PCSpikeRefineRestore_Private(pc, &restored));
+  if (restored) ksp->reason = KSP_CONVERGED_ITERATING;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &once));
+  PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &inside));
+  s->refine.armed = (PetscBool)(once && !inside);
+  if (!s->refine.armed || !s->boosted || s->shifttype != (MatFactorShiftType)PETSC_DECIDE)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeRefineChecks_Private(pc, ksp->transpose_solve, &checks));
+  if (!checks) PetscCall(PCSpikeIsNumeric_Private(pc, &numeric));
+  if (!checks && numeric) PetscCall(PCFactoredRefuse_Private(pc, ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPostSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  (void)ksp;
+  (void)b;
+  (void)x;
+  ((PC_Spike *)pc->data)->refine.armed = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What this file knows, in the view */
+PetscErrorCode PCSpikeRefineView_Private(PC pc, const PCSpikeInfo *info, PetscViewer viewer)
+{
+  const PC_Spike *s = (const PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  if (info->growth >= 0.0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  growth max |u_ij| / max |a_ij| %.1e\n", (double)info->growth));
+  if (info->inverse_error >= 0.0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  estimate of ||I - A M^-1|| %.1e\n", (double)info->inverse_error));
+  if (!info->solves) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  as a direct solver: solves %" PetscInt_FMT ", steps of refinement %" PetscInt_FMT
+                                   ", backward error of the last %.1e\n",
+                                   info->solves, info->refinements, (double)info->backward_error));
+  if (info->unsolved)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  solves with a backward error above %g: %" PetscInt_FMT "\n",
+                                     (double)PCSpikeRefineTolerance_Private(s), info->unsolved));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Defaults, and the functions that a solver calls */
+PetscErrorCode PCSpikeRefineInitialize_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  s->presolves       = PETSC_TRUE;
+  s->refine.direct   = PETSC_BOOL3_UNKNOWN;
+  s->refine.max      = PETSC_DECIDE;
+  s->refine.tol      = (PetscReal)PETSC_DECIDE;
+  s->refine.estimate = PETSC_TRUE;
+  pc->ops->presolve  = PCPreSolve_Spike;
+  pc->ops->postsolve = PCPostSolve_Spike;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

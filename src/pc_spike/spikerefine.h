@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikerefine.h: PCSPIKE as a direct solver: what it knows of the backward errors of its solves */
+#pragma once
+
+#include "pc_factored/factored.h"
+
+typedef struct {
+  /* options */
+  PetscBool3 direct;   /* each application is a solve; PETSC_BOOL3_UNKNOWN: those of KSPPREONLY are             */
+  PetscInt   max;      /* steps; 0: no check; PETSC_DECIDE: by the precision of the factors                     */
+  PetscReal  tol;      /* of the backward error; PETSC_DECIDE: by the precision of PetscReal                    */
+  PetscBool  estimate; /* of ||I - A M^-1||, when it is asked for                                               */
+
+  PetscReal norm;     /* infinity norm of Pmat at its last setup                                               */
+  PetscBool armed;    /* inside of a solve by KSPPREONLY that is no part of another solver                     */
+  PetscBool measured; /* info.inverse_error and info.growth are those of the present factors                   */
+
+  /* work vectors of the type that Pmat has; x and b for vectors of another type and for estimates; probe: random */
+  Vec r, d, x, b, probe;
+} PCSpikeRefinement;
+
+PETSC_INTERN Mat            PCSpikeRefineMatrix_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineInitialize_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineReset_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineBegin_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineVerify_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeRefineView_Private(PC, const PCSpikeInfo *, PetscViewer);
+PETSC_INTERN PetscErrorCode PCSpikeRefineRestore_Private(PC, PetscBool *restored);
+PETSC_INTERN PetscErrorCode PCSpikeRefineVec_Private(PC, PetscBool trans, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode PCSpikeRefineMat_Private(PC, PetscBool trans, Mat B, Mat X);
+
+/* spikerefineoptions.c */
+PETSC_INTERN PetscErrorCode PCSpikeRefineSetFromOptions_Private(PC, PetscOptionItems);
+PETSC_INTERN PetscErrorCode PCSpikeComposeRefineMethods_Private(PC, PetscBool compose);
+
+/* spikequality.c: how good the factors are */
+PETSC_INTERN PetscErrorCode PCSpikeGetProbe_Private(PC, Vec *);
+PETSC_INTERN PetscErrorCode PCSpikeMeasure_Private(PC);
