@@ -20,8 +20,7 @@ static char help
        "  -ilu_rows <100000>      at most so many rows for ILU(0) of cuSPARSE, which is an exact LU of a full band\n"
        "  -mat_type aijcusparse   PCSPIKE, cuDSS and cuSPARSE need it; without it those on the host remain\n\n";
 
-#include "common/lapackband.h"
-#include "common/symbols.h"
+#include "common/cudss.h"
 
 typedef struct {
   PetscInt  repeat, cudss_rows, ilu_rows;
@@ -36,157 +35,20 @@ typedef struct {
   PetscReal   residual;
 } Line;
 
-/* A function of a library; error: what to say where it has none */
-static PetscErrorCode Find(void *library, const char name[], void *function)
-{
-  PetscFunctionBeginUser;
-  PetscCheck(FindSymbol(library, name, function), PETSC_COMM_SELF, PETSC_ERR_LIB, "The library has no function %s",
-             name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Open(const char file[], void **library)
-{
-  PetscFunctionBeginUser;
-  *library = *file ? dlopen(file, RTLD_NOW | RTLD_LOCAL
-#if defined(RTLD_DEEPBIND)
-                                    | RTLD_DEEPBIND /* its own BLAS, not that of PETSC */
-#endif
-                            )
-                   : NULL;
-  if (*file && !*library) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s cannot be loaded: %s\n", file, dlerror()));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  ---- cuDSS 1.0: what of cudss.h is used here
-  ------------------------------------------------------------------------------
-*/
-typedef void *Handle;
-
-enum {
-  CUDSS_ANALYSIS        = 3, /* reordering and symbolic factorization */
-  CUDSS_FACTORIZATION   = 4,
-  CUDSS_REFACTORIZATION = 8,
-  CUDSS_SOLVE           = 1008, /* permutations, forward, diagonal, backward, refinement */
-  CUDSS_GENERAL         = 0,
-  CUDSS_FULL            = 0,
-  CUDSS_BASE_ZERO       = 0,
-  CUDSS_COLUMN_MAJOR    = 0
-};
-
-typedef struct {
-  int (*Create)(Handle *);
-  int (*Destroy)(Handle);
-  int (*ConfigCreate)(Handle *);
-  int (*ConfigDestroy)(Handle);
-  int (*DataCreate)(Handle, Handle *);
-  int (*DataDestroy)(Handle, Handle);
-  int (*MatrixCreateDn)(Handle *, int64_t, int64_t, int64_t, const void *, int, int);
-  int (*MatrixCreateCsr)(Handle *, int64_t, int64_t, int64_t, const void *, const void *, const void *, const void *,
-                         int, int, int, int, int, int);
-  int (*MatrixSetValues)(Handle, const void *);
-  int (*MatrixDestroy)(Handle);
-  int (*Execute)(Handle, int, Handle, Handle, Handle, Handle, Handle);
-} CUDSS;
-
-#define CallCUDSS(call) \
-  do { \
-    const int status_ = call; \
-    PetscCheck(!status_, PETSC_COMM_SELF, PETSC_ERR_LIB, "cuDSS: status %d of " #call, status_); \
-  } while (0)
-
-static PetscErrorCode LoadCUDSS(void *library, CUDSS *c)
-{
-  PetscFunctionBeginUser;
-  PetscCall(Find(library, "cudssCreate", &c->Create));
-  PetscCall(Find(library, "cudssDestroy", &c->Destroy));
-  PetscCall(Find(library, "cudssConfigCreate", &c->ConfigCreate));
-  PetscCall(Find(library, "cudssConfigDestroy", &c->ConfigDestroy));
-  PetscCall(Find(library, "cudssDataCreate", &c->DataCreate));
-  PetscCall(Find(library, "cudssDataDestroy", &c->DataDestroy));
-  PetscCall(Find(library, "cudssMatrixCreateDn", &c->MatrixCreateDn));
-  PetscCall(Find(library, "cudssMatrixCreateCsr", &c->MatrixCreateCsr));
-  PetscCall(Find(library, "cudssMatrixSetValues", &c->MatrixSetValues));
-  PetscCall(Find(library, "cudssMatrixDestroy", &c->MatrixDestroy));
-  PetscCall(Find(library, "cudssExecute", &c->Execute));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* cudaDataType_t of a scalar and of an index */
-static int ScalarType(void)
-{
-  return (PetscDefined(USE_COMPLEX) ? 4 : 0) + (sizeof(PetscReal) == 8 ? 1 : 0);
-}
-
-static int IndexType(void)
-{
-  return sizeof(PetscInt) == 8 ? 24 : 10;
-}
-
-/* Default settings: cuDSS reorders */
 static PetscErrorCode TimeCUDSS(const Options *o, Mat A, Vec b, Vec x, Line *line, PetscBool *done)
 {
-  CUDSS              c = {NULL};
-  void              *library;
-  Handle             handle, config, data, mat, rhs, sol;
-  const PetscInt    *ai, *aj;
-  const PetscScalar *ba;
-  PetscScalar       *aa, *xa;
-  PetscMemType       mtype, vtype;
-  PetscInt           n;
-  MatInfo            info;
-  PetscLogDouble     t0 = 0.0, t1 = 0.0, t2 = 0.0;
-  double             refactor[MAXREPEAT], solve[MAXREPEAT];
+  CUDSSSolver s;
+  PetscInt    n;
 
   PetscFunctionBeginUser;
   *done = PETSC_FALSE;
   PetscCall(MatGetSize(A, &n, NULL));
   if (n > o->cudss_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJGetCSRAndMemType(A, &ai, &aj, &aa, &mtype));
-  if (!PetscMemTypeCUDA(mtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Open(o->cudss, &library));
-  if (!library) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(LoadCUDSS(library, &c));
-  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-  PetscCall(VecGetArrayReadAndMemType(b, &ba, &vtype));
-  PetscCall(VecGetArrayWriteAndMemType(x, &xa, &vtype));
-  CallCUDSS(c.Create(&handle));
-  CallCUDSS(c.ConfigCreate(&config));
-  CallCUDSS(c.DataCreate(handle, &data));
-  CallCUDSS(c.MatrixCreateCsr(&mat, n, n, (int64_t)info.nz_used, ai, NULL, aj, aa, IndexType(), IndexType(),
-                              ScalarType(), CUDSS_GENERAL, CUDSS_FULL, CUDSS_BASE_ZERO));
-  CallCUDSS(c.MatrixCreateDn(&rhs, n, 1, n, ba, ScalarType(), CUDSS_COLUMN_MAJOR));
-  CallCUDSS(c.MatrixCreateDn(&sol, n, 1, n, xa, ScalarType(), CUDSS_COLUMN_MAJOR));
-  PetscCall(Wait(PETSC_COMM_SELF, &t0));
-  CallCUDSS(c.Execute(handle, CUDSS_ANALYSIS, config, data, mat, sol, rhs));
-  CallCUDSS(c.Execute(handle, CUDSS_FACTORIZATION, config, data, mat, sol, rhs));
-  PetscCall(Wait(PETSC_COMM_SELF, &t1));
-  line->first = 1e3 * (t1 - t0);
-  for (int k = -1; k < o->repeat; k++) {
-    PetscCall(Wait(PETSC_COMM_SELF, &t0));
-    CallCUDSS(c.MatrixSetValues(mat, aa));
-    CallCUDSS(c.Execute(handle, CUDSS_REFACTORIZATION, config, data, mat, sol, rhs));
-    PetscCall(Wait(PETSC_COMM_SELF, &t1));
-    CallCUDSS(c.Execute(handle, CUDSS_SOLVE, config, data, mat, sol, rhs));
-    PetscCall(Wait(PETSC_COMM_SELF, &t2));
-    if (k >= 0) {
-      refactor[k] = 1e3 * (t1 - t0);
-      solve[k]    = 1e3 * (t2 - t1);
-    }
-  }
-  CallCUDSS(c.MatrixDestroy(sol));
-  CallCUDSS(c.MatrixDestroy(rhs));
-  CallCUDSS(c.MatrixDestroy(mat));
-  CallCUDSS(c.DataDestroy(handle, data));
-  CallCUDSS(c.ConfigDestroy(config));
-  CallCUDSS(c.Destroy(handle));
-  PetscCall(VecRestoreArrayWriteAndMemType(x, &xa));
-  PetscCall(VecRestoreArrayReadAndMemType(b, &ba));
-  line->refactor = Median((int)o->repeat, refactor);
-  line->solve    = Median((int)o->repeat, solve);
+  PetscCall(CUDSSBegin(o->cudss, A, b, x, &s, &line->first, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CUDSSTime(&s, (int)o->repeat, A, x, &line->refactor, &line->solve));
   PetscCall(Residual(A, b, x, &line->residual));
-  *done = PETSC_TRUE;
+  PetscCall(CUDSSEnd(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

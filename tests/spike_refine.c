@@ -25,13 +25,14 @@ static PetscErrorCode Create(Mat A, Mat P, const char prefix[], KSP *ksp, PC *pc
 /* ||b - op(A) x|| / (||A|| ||x|| + ||b||) with the infinity norm of A, by other means */
 static PetscErrorCode BackwardError(Mat A, PetscBool trans, Vec b, Vec x, PetscReal *eta)
 {
-  Vec       r;
+  Vec       r, y; /* where the matrix is: products of MATAIJCUSPARSE leave vectors on the host as they were */
   PetscReal anorm, bnorm, xnorm, rnorm;
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(b, &r));
-  if (trans) PetscCall(MatMultTranspose(A, x, r));
-  else PetscCall(MatMult(A, x, r));
+  PetscCall(MatCreateVecs(A, &y, &r));
+  PetscCall(VecCopy(x, y));
+  if (trans) PetscCall(MatMultTranspose(A, y, r));
+  else PetscCall(MatMult(A, y, r));
   PetscCall(VecAYPX(r, -1.0, b));
   PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
@@ -39,6 +40,7 @@ static PetscErrorCode BackwardError(Mat A, PetscBool trans, Vec b, Vec x, PetscR
   PetscCall(VecNorm(r, NORM_2, &rnorm));
   *eta = rnorm == 0.0 ? 0.0 : rnorm / (anorm * xnorm + bnorm);
   PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -78,7 +78,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   conditioned than the matrix.
 
   -ksp_type preonly makes it a direct solver, where the band holds the whole matrix: each solve is checked by its
-  backward error, and refined; where that does not help, the solve fails (`PCSpikeSetDirect()`). `MATSOLVERSPIKE` is the same for `PCLU` and `PCCHOLESKY`.
+  backward error, and refined; where that does not help, the solve fails (`PCSpikeSetDirect()`). `MATSOLVERSPIKE` is the
+  same for `PCLU` and `PCCHOLESKY`.
 
   With several partitions or boosted pivots this is a preconditioner like others, and on an ill-conditioned matrix the
   preconditioned residual norm, which most Krylov methods with left preconditioning test, can look converged while the

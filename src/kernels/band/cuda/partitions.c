@@ -227,7 +227,7 @@ PetscInt SpikePartitionsChoose(const SpikeShape *s)
 /* The same with full SPIKE, which takes one iteration: partitions of at least 2 max(kl, ku) rows, and 64 */
 PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
 {
-  const double    factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+  const double    factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32};
   const PetscInt  K = HalfBandwidth(s), most = PetscMax(1, s->n / PetscMax(2 * K, 64));
   PetscInt        best = 1;
   PetscReal       time = PETSC_MAX_REAL;

@@ -237,7 +237,8 @@ static PetscErrorCode SpikeSpikesNarrow_Private(SpikeBand *s, PetscReal *rate, i
 
   PetscFunctionBegin;
   for (int right = 0; right < 2; right++) {
-    const PetscInt columns = right ? s->ku : s->kl;
+    /* tiles of few rows make the sweeps of many right-hand sides slow */
+    const PetscInt columns = right ? s->ku : s->kl, together = columns <= 4 ? 1 : columns;
     PetscReal     *rateof  = rate + right * (s->np + 1) * rates;
 
     if (!columns) continue;
@@ -245,7 +246,12 @@ static PetscErrorCode SpikeSpikesNarrow_Private(SpikeBand *s, PetscReal *rate, i
     SpikeSpikesBegin_Kernel<<<(unsigned)s->np, 64, 0, stream>>>(h->t, (bool)right, right ? s->dB : s->dC, z, s->n);
     PetscCallCUDA(cudaGetLastError());
     s->coupled = PETSC_FALSE; /* a sweep that leaves no tips */
-    PetscCall(SpikeSweep_CUDA(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, s->np, columns, z, s->n, z, s->n));
+    for (PetscInt c = 0; c < columns; c += together) {
+      PetscScalar *zc = z + c * (PetscCount)s->n;
+
+      PetscCall(SpikeSweep_CUDA(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, s->np, PetscMin(together, columns - c), zc, s->n, zc,
+                                s->n));
+    }
     s->coupled = coupled;
     SpikeSpikesEnd_Kernel<<<(unsigned)s->np, 64, 0, stream>>>(h->t, (bool)right, z, s->n, right ? s->dVt : s->dWt,
                                                               right ? s->dVb : s->dWb, rateof, rates);
