@@ -20,9 +20,13 @@ static PetscErrorCode MakeGrid(Fuzz *f, GridCase *c)
   c->layers = FuzzChance(f, 40);
   c->seed   = FuzzInt(f, 0, 10000);
   for (PetscInt d = 0; d < 3; d++) {
-    const PetscInt least = size > 1 ? c->width * size : 1, most = c->dim == 1 ? 120 : c->dim == 2 ? 24 : 9;
+    const PetscInt least = size > 1 ? c->width * size : 1,
+                   most  = c->dim == 1 ? 120
+                         : c->dim == 2 ? 24
+                                       : 9,
+                   end   = FuzzChance(f, 80) ? most : least + 2;
 
-    c->size[d] = d < c->dim ? FuzzInt(f, least, PetscMax(least, FuzzChance(f, 80) ? most : least + 2)) : 1;
+    c->size[d] = d < c->dim ? FuzzInt(f, least, PetscMax(least, end)) : 1;
     c->b[d]    = DM_BOUNDARY_NONE;
     if (d < c->dim && FuzzChance(f, 50)) {
       const PetscInt kind = FuzzInt(f, 0, 2);
@@ -31,7 +35,7 @@ static PetscErrorCode MakeGrid(Fuzz *f, GridCase *c)
       if (!kind && c->size[d] > 2 * c->width) c->b[d] = DM_BOUNDARY_PERIODIC;
       else if (kind == 1) c->b[d] = DM_BOUNDARY_GHOSTED;
       else if (c->dim == 1 || (c->dim == 2 && c->type == DMDA_STENCIL_STAR)) {
-        if (c->size[d] > c->width) c->b[d] = DM_BOUNDARY_MIRROR;
+        if (c->size[d] > (c->width + 1) * size) c->b[d] = DM_BOUNDARY_MIRROR;
       }
     }
     c->size[d] = PetscMax(c->size[d], d < c->dim ? c->width : 1);

@@ -365,6 +365,11 @@ static PetscErrorCode TestBelieved(const Method *method)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "norm 0 at once, %s: %s", where, KSPConvergedReasons[reason]));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestCheck((PetscBool)(reason < 0), "norm 0 at once and a test in the infinity norm, %s: %s", where,
+                           KSPConvergedReasons[reason]));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(DestroyProblem(&A, &d, &x, &b));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -572,7 +572,7 @@ static PetscErrorCode KSPFusedBegin_Private(KSP ksp, KSPFusedProgress *p, PetscR
     s->t.chknorm = ksp->chknorm;
   }
   PetscCall((*f->s.k->push)(&f->s, PETSC_TRUE));
-  if (!same && KSPFusedIsClaim_Private(ksp, own)) PetscCall(KSPFusedVerify_Private(ksp, own, p));
+  if ((own || !same) && KSPFusedIsClaim_Private(ksp, own)) PetscCall(KSPFusedVerify_Private(ksp, own, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
