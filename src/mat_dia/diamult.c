@@ -23,8 +23,7 @@ static PetscErrorCode MatDIAMult_Private(Mat A, Vec x, Vec z, Vec y)
   PetscCall((*dia->k->mult)(dia, 0, dia->ibegin, v.x.a, a->halo.ghost, v.z.a, v.y.a));
   PetscCall((*dia->k->mult)(dia, dia->iend, dia->n, v.x.a, a->halo.ghost, v.z.a, v.y.a));
   PetscCall(SpikeProductArraysRestore(&v));
-  PetscCall(MatDIALogFlops_Private(A, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz -
-                                        (z ? 0.0 : (PetscDefined(USE_COMPLEX) ? 2.0 : 1.0) * a->nonempty)));
+  PetscCall(MatDIALogFlops_Private(A, 2.0 * a->nz - (z ? 0.0 : (PetscLogDouble)a->nonempty)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,7 +41,7 @@ static PetscErrorCode MatDIAMultTranspose_Private(Mat A, PetscBool conjugate, Ve
   PetscCall((*dia->k->multtranspose)(dia, conjugate, v.x.a, v.z.a, v.y.a));
   PetscCall(MatDIAHaloReverseEnd_Private(A, v.y.a));
   PetscCall(SpikeProductArraysRestore(&v));
-  PetscCall(MatDIALogFlops_Private(A, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->nz));
+  PetscCall(MatDIALogFlops_Private(A, 2.0 * a->nz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

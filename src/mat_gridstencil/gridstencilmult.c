@@ -40,7 +40,7 @@ static PetscErrorCode MatGridStencilMult_Private(Mat A, Vec x, Vec z, Vec y)
   PetscCall(MatGridStencilBegin_Private(a));
   if (byhalo) PetscCall(MatGridStencilHaloBegin_Private(A, v.x.a));
   PetscCall((*a->k->mult)(S, S->ibegin, S->iend, v.x.a, S->size[0], S->size[0] * S->size[1], v.z.a, v.y.a));
-  PetscCall(MatGridStencilEnd_Private(a, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * S->count * S->dof * A->rmap->n));
+  PetscCall(MatGridStencilEnd_Private(a, 2.0 * S->count * S->dof * A->rmap->n));
   if (byhalo) {
     PetscCall(MatGridStencilHaloEnd_Private(A, v.x.a));
     PetscCall(MatGridStencilBegin_Private(a));
@@ -68,7 +68,7 @@ static PetscErrorCode MatGridStencilMultTranspose_Private(Mat A, PetscBool conju
   PetscCall(SpikeArrayGet(a->back, a->k->memtype, SPIKE_READ_WRITE, &ba));
   PetscCall(MatGridStencilBegin_Private(a));
   PetscCall((*a->k->multtranspose)(&a->s, conjugate, xa.a, ba.a + a->gfirst * a->s.dof, a->gj, a->gk));
-  PetscCall(MatGridStencilEnd_Private(a, (PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * a->s.count * a->s.dof * A->rmap->n));
+  PetscCall(MatGridStencilEnd_Private(a, 2.0 * a->s.count * a->s.dof * A->rmap->n));
   PetscCall(SpikeArrayRestore(&ba));
   PetscCall(SpikeArrayRestore(&xa));
   PetscCall(DMLocalToGlobalBegin(a->da, a->back, ADD_VALUES, y));

@@ -112,8 +112,7 @@ static inline PetscReal SpikeKrylovBasisFlops(SpikeKrylovBasisStep step, const S
   const PetscReal m = (PetscReal)(b->last - b->first), flops[] = {2.0 * m + (b->z ? 6.0 : 2.0), 4.0 * m + 2.0,
                                                                   4.0 * m + (b->x ? (b->q ? 19.0 : 6.0) : 0.0), 8.0};
 
-  return (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) *
-         (flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0));
+  return flops[step] + (combine ? 4.0 * (combine->last - combine->first) + 2.0 : 0.0);
 }
 
 /*

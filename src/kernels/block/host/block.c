@@ -70,7 +70,7 @@ static PetscErrorCode SpikeBlockRun_Host(SpikeBlock *b, PetscSpikePrecision prec
     flops += sparse ? 2.0 * ((const SpikeBlockMatHost *)s->A->data)->bi[s->A->mb] * s->A->bs * s->A->bs * s->m
                     : 2.0 * s->n * s->k * s->m;
   }
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * flops));
+  PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -97,7 +97,7 @@ PetscErrorCode SpikeBlockLUFactor_Host(SpikeBlockLU *lu, SpikePivot *pivot)
   pivot->badrow   = -1;
   pivot->badvalue = 0.0;
   SpikeBlockOfSize(SpikeBlockLoopsGet(lu->precision)->factor, lu->p->bs)(lu->p, h, pivot);
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * h->products * lu->p->bs * lu->p->bs * lu->p->bs));
+  PetscCall(PetscLogFlops(2.0 * h->products * lu->p->bs * lu->p->bs * lu->p->bs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,8 +141,7 @@ PetscErrorCode SpikeBlockLUSolve_Host(SpikeBlockLU *lu, SpikeBlockTrans trans, P
     }
     if (p->newrow) Gather(p, p->newrow, m, w, ldw, xc, ldx);
   }
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 8.0 : 2.0) * nrhs * p->bs * p->bs *
-                          ((PetscLogDouble)p->li[p->nb] + p->ui[p->nb] + p->nb)));
+  PetscCall(PetscLogFlops(2.0 * nrhs * p->bs * p->bs * ((PetscLogDouble)p->li[p->nb] + p->ui[p->nb] + p->nb)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,10 +13,22 @@
   #define BT_LOADE(p)      (*(p))
   #define BT_STORE(p, a)   (*(p) = (a))
   #define BX_WIDEST        1
+
+/*
+  The compiler may fuse either product of a b - c d with the difference, and not the same one in each tile: here it has
+  no choice, so that a column has the same bits in all of them
+*/
+  #if !defined(__FP_FAST_FMA) || !defined(__FP_FAST_FMAF)
+    #define BX_FMA(a, b, c) ((a) * (b) + (c))
+  #elif BSIZE == 8
+    #define BX_FMA(a, b, c) __builtin_fma(a, b, c)
+  #else
+    #define BX_FMA(a, b, c) __builtin_fmaf(a, b, c)
+  #endif
 SPIKE_INLINE E BX(mul)(E a, E b)
 {
-  return __builtin_complex(__real__ a * __real__ b - __imag__ a * __imag__ b,
-                           __real__ a * __imag__ b + __imag__ a * __real__ b);
+  return __builtin_complex(BX_FMA(__real__ a, __real__ b, -(__imag__ a * __imag__ b)),
+                           BX_FMA(__real__ a, __imag__ b, __imag__ a * __real__ b));
 }
 SPIKE_INLINE E BX(conj)(E a)
 {

@@ -2,6 +2,7 @@
 /* undef.h: takes away what one precision of block_isa.c has defined */
 #undef BX
 #undef BX_WIDEST
+#undef BX_FMA
 #undef BX_DISPATCH
 #undef BX_CASES2
 #undef BX_CASES4

@@ -142,7 +142,6 @@ PetscErrorCode SpikeKrylovBasisMult_CUDA(SpikeKrylov *s, const void *copy, const
   else if (n == 4) PetscCall(SpikeBasisMultLaunch<4>(h, c, x, b, e));
   else PetscCall(SpikeBasisMultLaunch<8>(h, c, x, b, e));
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(
-    PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * (2.0 * c->nz + (2.0 * n + (b->z ? 6.0 : 2.0)) * rows)));
+  PetscCall(PetscLogGpuFlops(2.0 * c->nz + (2.0 * n + (b->z ? 6.0 : 2.0)) * rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -204,7 +204,7 @@ static PetscErrorCode SpikeKrylovStep_CUDA(SpikeKrylov *s, SpikeKrylovStep step,
   PetscCall(SpikeKrylovStepLaunch(h, step, n, &vectors, SpikeKrylovIsWide(info->nvectors, v),
                                   s->ondevice ? true : false, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n));
+  PetscCall(PetscLogGpuFlops(info->flops * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -259,7 +259,6 @@ PetscErrorCode SpikeKrylovMult_CUDA(SpikeKrylov *s, const void *copy, SpikeKrylo
   else PetscCall(SpikeKrylovMultStep(h, c, step, &a, &blocks));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(
-    PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) *
-                     (2.0 * c->nz + (scale ? 1.0 : 0.0) * rows + (n ? SpikeKrylovSteps[step].flops : 0.0) * rows)));
+    PetscLogGpuFlops(2.0 * c->nz + (scale ? 1.0 : 0.0) * rows + (n ? SpikeKrylovSteps[step].flops : 0.0) * rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

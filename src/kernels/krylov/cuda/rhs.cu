@@ -73,7 +73,7 @@ static PetscErrorCode SpikeKrylovRhsStep_CUDA(SpikeKrylovRhs *s, PetscInt width,
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No step %d", (int)step);
   }
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n * width));
+  PetscCall(PetscLogGpuFlops(info->flops * n * width));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

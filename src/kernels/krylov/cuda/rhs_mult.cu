@@ -210,7 +210,7 @@ PetscErrorCode SpikeKrylovRhsMult_CUDA(SpikeKrylovRhs *s, const void *copy, Pets
       }));
   }
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done *
-                             (2.0 * c->nz + (scale ? 1.0 : 0.0) * n + (nv ? SpikeKrylovSteps[step].flops : 0.0) * n)));
+  PetscCall(
+    PetscLogGpuFlops(done * (2.0 * c->nz + (scale ? 1.0 : 0.0) * n + (nv ? SpikeKrylovSteps[step].flops : 0.0) * n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

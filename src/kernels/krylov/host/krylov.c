@@ -96,7 +96,7 @@ static PetscErrorCode SpikeKrylovStep_Host(SpikeKrylov *s, SpikeKrylovStep step,
   PetscFunctionBegin;
   if (SpikeKrylovIdles(step, s->scalars)) PetscFunctionReturn(PETSC_SUCCESS);
   (*SpikeKrylovLoopsGet().step[step])(n, &s->scalars->f, v, s->local);
-  PetscCall(PetscLogFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n));
+  PetscCall(PetscLogFlops(info->flops * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

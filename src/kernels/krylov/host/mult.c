@@ -198,7 +198,6 @@ PetscErrorCode SpikeKrylovMult_Host(SpikeKrylov *s, const void *copy, SpikeKrylo
     SpikeKrylovMultRows(s, dia, step, 0, dia->ibegin, scale, x, ghost, y, v);
     SpikeKrylovMultRows(s, dia, step, dia->iend, dia->n, scale, x, ghost, y, v);
   }
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) *
-                          (2.0 * c->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
+  PetscCall(PetscLogFlops(2.0 * c->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -68,7 +68,7 @@ static PetscErrorCode SpikeKrylovRhsStep_Host(SpikeKrylovRhs *s, PetscInt width,
     (*loop)(n, &s->scalars[c].f, w, s->sums + c * info->ndots);
     done++;
   }
-  PetscCall(PetscLogFlops(info->flops * (PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * n * done));
+  PetscCall(PetscLogFlops(info->flops * n * done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,8 +214,7 @@ static PetscErrorCode SpikeKrylovRhsMult_Host(SpikeKrylovRhs *s, const void *cop
     }
   }
   for (PetscInt c = 0; c < width; c++) done += s->scalars[c].reason ? 0 : 1;
-  PetscCall(PetscLogFlops((PetscDefined(USE_COMPLEX) ? 4.0 : 1.0) * done *
-                          (2.0 * h->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
+  PetscCall(PetscLogFlops(done * (2.0 * h->loan.nz + ((scale ? 1.0 : 0.0) + (info ? info->flops : 0.0)) * n)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
