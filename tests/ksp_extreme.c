@@ -151,8 +151,10 @@ static PetscErrorCode TestScaled(const Method *method, PCType pctype, PetscInt e
   PetscInt           its[2];
   KSPConvergedReason reason;
   char               where[192];
+  PetscBool          device;
 
   PetscFunctionBegin;
+  PetscCall(KSPTestOnDevice(&device));
   PetscCall(PetscSNPrintf(where, sizeof(where),
                           "%s, %s, form %" PetscInt_FMT ", %s, A 2^%" PetscInt_FMT ", x 2^%" PetscInt_FMT "%s%s",
                           method->type, KSPNormTypes[method->norm], method->form, pctype, ea, eb,
@@ -204,7 +206,9 @@ static PetscErrorCode TestScaled(const Method *method, PCType pctype, PetscInt e
   PetscCall(SpikeTestCheck((PetscBool)(its[0] == its[1]), "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT, where,
                            its[1], its[0]));
   PetscCall(SpikeTestSmall(PetscAbsReal(first[1] - first[0]), tol * first[0], "difference of first norms", where));
-  PetscCall(SpikeTestSmall(PetscAbsReal(last[1] - last[0]), tol * last[0], "difference of last norms", where));
+  /* PETSc's transposed product on a device adds in no fixed order, thus two solves of one problem end differently */
+  if (!trans || !device)
+    PetscCall(SpikeTestSmall(PetscAbsReal(last[1] - last[0]), tol * last[0], "difference of last norms", where));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -177,7 +177,7 @@ static PetscErrorCode MatGridStencilGetType_Private(DM da, MatType *type)
 PetscErrorCode MatCreateGridStencil(DM da, PetscInt n, const MatStencil offsets[], Mat *A)
 {
   PetscBool isda;
-  MatType   type;
+  MatType   type = NULL;
 
   PetscFunctionBegin;
   PetscCall(MatDIACite_Private());
