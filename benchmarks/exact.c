@@ -143,7 +143,8 @@ int main(int argc, char **argv)
   if (set) nd = count;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-cudss", file, sizeof(file), NULL));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "                  PCSPIKE%51s%s\n", "", *file ? "  cuDSS" : ""));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "      N    K     d  coupling   parts    setup    solve    apply residual ref%s\n",
+  PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                        "      N    K     d  coupling   parts    setup    solve    apply residual ref%s\n",
                         *file ? "     setup    solve residual   ratio  setup  solve" : ""));
   for (PetscInt i = 0; i < nk; i++) PetscCall(Cases(n, k[i], nd, d, (int)repeat, file));
   PetscCall(PetscFinalize());

@@ -114,7 +114,8 @@ static PetscErrorCode TestWidths(void)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (PetscInt variant = 0; variant < 8; variant++) {
-    SpikeTestBand band = {101, variant == 3 ? 0 : 4, variant == 4 ? 0 : 6, variant > 5 ? 0.7 : 1.2, SPIKE_TEST_RANDOM, 3};
+    SpikeTestBand band = {101, variant == 3 ? 0 : 4, variant == 4 ? 0 : 6, variant > 5 ? 0.7 : 1.2, SPIKE_TEST_RANDOM,
+                          3};
     Mat           A;
     PC            pc;
     char          where[64];

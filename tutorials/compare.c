@@ -140,9 +140,8 @@ static PetscErrorCode SpikeNote(PC pc, char note[], size_t len)
   PetscCall(PetscSNPrintf(note, len,
                           "%s, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " (before: %" PetscInt_FMT
                           ",%" PetscInt_FMT "), %" PetscInt_FMT " partition%s, %s factors, %.3g MB, %s",
-                          info.partitions == 1 ? "banded LU" : variants[info.type],
-                          info.kl, info.ku, info.natural_kl, info.natural_ku, info.partitions,
-                          info.partitions > 1 ? "s" : "", precisions[precision],
+                          info.partitions == 1 ? "banded LU" : variants[info.type], info.kl, info.ku, info.natural_kl,
+                          info.natural_ku, info.partitions, info.partitions > 1 ? "s" : "", precisions[precision],
                           (double)(info.bytes + info.extra_bytes) / 1e6, info.backend));
   if (info.dropped > 0.0) {
     size_t used;

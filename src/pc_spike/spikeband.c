@@ -133,10 +133,10 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
 }
 
 /*
-  A bound from below for max(kl, ku) in any ordering: d steps in the graph from a row reach at most 2 d max(kl, ku) rows,
-  so that max(kl, ku) >= (rows reached) / (2 d). *least, on entry such a bound, from three rows more, each until it is
-  `enough`, or until so many rows are reached that it costs less than looking at the matrix once. They are taken from the
-  middle of a natural band of half-bandwidth K, if that is made of lines.
+  A bound from below for max(kl, ku) in any ordering: d steps in the graph from a row reach at most 2 d max(kl, ku)
+  rows, so that max(kl, ku) >= (rows reached) / (2 d). *least, on entry such a bound, from three rows more, each until
+  it is `enough`, or until so many rows are reached that it costs less than looking at the matrix once. They are taken
+  from the middle of a natural band of half-bandwidth K, if that is made of lines.
 */
 static PetscErrorCode SpikeLeastBand_Private(PetscInt n, PetscInt K, PetscInt nparts, const SpikeCSR parts[],
                                              PetscInt enough, PetscInt *least)
@@ -248,8 +248,9 @@ PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isa
 /*
   Fills band.kl, band.ku, newrow (NULL: natural) and the bandwidths of info. With `auto`, one rank and no bandwidth from
   the user, PETSc's RCM is tried and the narrower band kept. A band with a full row cannot be made narrower (kl + ku + 1
-  >= nonzeros of any row), nor one that is at most half above a bound for all orderings by more than that: they are left alone. Periodic tridiagonal systems are looked for before, where the natural
-  ordering may be taken and the bandwidth is open: corners do not widen the band then.
+  >= nonzeros of any row), nor one that is at most half above a bound for all orderings by more than that: they are left
+  alone. Periodic tridiagonal systems are looked for before, where the natural ordering may be taken and the bandwidth
+  is open: corners do not widen the band then.
 */
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
 {
@@ -273,8 +274,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
     const PetscInt K = PetscMax(kept[0], kept[1]), enough = (2 * K + 2) / 3;
 
     least = maxrow / 2;
-    if (isauto && s->dropoff == 0.0)
-      PetscCall(SpikeLeastBand_Private(A->rmap->n, K, nparts, parts, enough, &least));
+    if (isauto && s->dropoff == 0.0) PetscCall(SpikeLeastBand_Private(A->rmap->n, K, nparts, parts, enough, &least));
     order = (PetscBool)(!isauto || s->dropoff > 0.0 || least < enough);
   }
   if (order) {

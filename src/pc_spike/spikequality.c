@@ -89,7 +89,9 @@ static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
   *growth = -1.0;
   PetscCall(MatHasOperation(A, MATOP_GET_ROW_MAX_ABS, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->band.k->growth) PetscCall((*s->band.k->growth)(&s->band, &u));
+  PetscCall((*s->band.k->begin)(&s->band));
+  PetscCall((*s->band.k->growth)(&s->band, &u));
+  PetscCall((*s->band.k->end)(&s->band));
   both[0] = u;
   both[1] = -u;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, both, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));

@@ -9,8 +9,9 @@
       eta = ||b - A x|| / (||A|| ||x|| + ||b||),    2-norms of vectors, infinity norm of A = Pmat
 
   and while eta is above the tolerance x <- x + M^-1 (b - A x) follows, as long as a step takes a tenth of eta at least.
-  The same with A^T, whose 1-norm is the infinity norm of A. Sums of squares keep a NaN on any rank, which maxima may
-  lose.
+  So it does while ||b - A x|| / ||b|| is above 100 times the tolerance, if eta is more than rounding: where x is large
+  a small eta leaves a residual that is not. The same with A^T, whose 1-norm is the infinity norm of A. Sums of squares
+  keep a NaN on any rank, which maxima may lose.
 */
 
 /* A: Pmat, or its copy where that was converted, which has all products */
@@ -93,11 +94,12 @@ static PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscB
 
 /*
   r <- b - A x, and its backward error, PETSC_MAX_REAL where x or r is not finite; *bnorm of b is computed where it is
-  negative
+  negative. *wants: one more step may be of use
 */
 static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b, Vec x, Vec r, PetscReal *bnorm,
-                                                   PetscReal *eta)
+                                                   PetscReal *eta, PetscBool *wants)
 {
+  const PetscReal tol   = PCSpikeRefineTolerance_Private((const PC_Spike *)pc->data);
   const Mat       A     = PCSpikeRefineMatrix_Private(pc);
   const PetscReal norm  = ((PC_Spike *)pc->data)->refine.norm;
   const PetscBool first = (PetscBool)(*bnorm < 0.0);
@@ -117,6 +119,7 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
   if (PetscIsInfOrNanReal(xnorm) || PetscIsInfOrNanReal(rnorm)) *eta = PETSC_MAX_REAL;
   else if (rnorm == 0.0) *eta = 0.0;
   else *eta = scale > 0.0 ? (rnorm / scale) / (norm * (xnorm / scale) + *bnorm / scale) : PETSC_MAX_REAL;
+  *wants = (PetscBool)(*eta > tol || (rnorm > 100 * tol * *bnorm && *eta > 16 * PETSC_MACHINE_EPSILON));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,7 +184,7 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
   const PetscReal    tol   = PCSpikeRefineTolerance_Private(s);
   PetscReal          bnorm = -1.0, before, now;
   PetscInt           k     = 0;
-  PetscBool          bsame, xsame, numeric;
+  PetscBool          bsame, xsame, numeric, wants, more;
   Vec                bw = b, xw = x;
 
   PetscFunctionBegin;
@@ -191,21 +194,22 @@ static PetscErrorCode PCSpikeRefine_Private(PC pc, PetscBool trans, Vec b, Vec x
   PetscCall(PetscObjectTypeCompare((PetscObject)x, ((PetscObject)f->d)->type_name, &xsame));
   if (!bsame) PetscCall(VecCopy(b, bw = f->b));
   if (!xsame) PetscCall(VecCopy(x, xw = f->x));
-  PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, xw, f->r, &bnorm, &before));
+  PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, xw, f->r, &bnorm, &before, &wants));
   *eta = before;
   if (before == PETSC_MAX_REAL) {
     PetscCall(PCSpikeIsNumeric_Private(pc, &numeric));
     if (!numeric || PetscIsInfOrNanReal(bnorm)) *eta = -1.0;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (PetscBool helps = PETSC_TRUE; k < steps && helps && *eta > tol; before = *eta) {
+  for (PetscBool helps = PETSC_TRUE; k < steps && helps && wants; before = *eta) {
     PetscCall(PCSpikeApply_Private(pc, trans, f->r, f->d));
     PetscCall(VecAXPY(f->d, 1.0, xw));
-    PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, f->d, f->r, &bnorm, &now));
+    PetscCall(PCSpikeBackwardError_Private(pc, trans, bw, f->d, f->r, &bnorm, &now, &more));
     helps = (PetscBool)(now <= 0.9 * before);
     if (now < before) {
       PetscCall(VecCopy(f->d, xw));
-      *eta = now;
+      *eta  = now;
+      wants = more;
       k++;
     }
   }

@@ -200,8 +200,11 @@ static PetscErrorCode PCSpikeGetRefinementTolerance_Spike(PC pc, PetscReal *tol)
 
   Level: advanced
 
-  Note:
+  Notes:
   `PCSpikeSetDirect()` says what a direct solve is, and what happens where it does not reach the tolerance.
+
+  Steps are taken for ||b - A x|| above 100 times the tolerance of ||b|| too, which a large x can leave with a small
+  backward error. Where it stays above that, the solve does not fail.
 
 .seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetRefinementTolerance()`, `PCSpikeSetDirect()`,
 `PCSpikeSetMaxRefinements()`

@@ -93,18 +93,18 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   PetscCheck(pc->setupcalled, comm, PETSC_ERR_ARG_WRONGSTATE, "Must call PCSetUp() first");
   PetscCall(PCSpikeMeasureNatural_Private(pc));
   PetscCall(PCSpikeMeasure_Private(pc));
-  *info   = s->info;
-  info->n = pc->pmat->rmap->N;
-  info->type = s->type == PC_SPIKE_BLOCK                  ? PC_SPIKE_BLOCK
-               : s->band.full || s->type == PC_SPIKE_FULL ? PC_SPIKE_FULL
-                                                          : PC_SPIKE_TRUNCATED;
-  sum[0]  = s->info.partitions;
-  sum[1]  = s->info.boosted;
-  sum[2]  = s->info.cornerboosted;
-  sum[3]  = s->info.systems;
-  sum[4]  = s->info.periodic;
-  max[0]  = s->info.max_partition;
-  max[1]  = -s->info.min_partition;
+  *info      = s->info;
+  info->n    = pc->pmat->rmap->N;
+  info->type = s->type == PC_SPIKE_BLOCK                ? PC_SPIKE_BLOCK
+             : s->band.full || s->type == PC_SPIKE_FULL ? PC_SPIKE_FULL
+                                                        : PC_SPIKE_TRUNCATED;
+  sum[0]     = s->info.partitions;
+  sum[1]     = s->info.boosted;
+  sum[2]     = s->info.cornerboosted;
+  sum[3]     = s->info.systems;
+  sum[4]     = s->info.periodic;
+  max[0]     = s->info.max_partition;
+  max[1]     = -s->info.min_partition;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 5, MPIU_INT, MPI_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 2, MPIU_INT, MPI_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.decay, &info->decay, 1, MPIU_REAL, MPIU_MAX, comm));

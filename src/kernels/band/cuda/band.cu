@@ -107,7 +107,9 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, (PetscCount)size, &room));
   if (s->coupled) {
     /* with full, what comes of them behind */
-    ierr = SpikeMalloc_CUDA(s, PETSC_TRUE, (s->full || s->dmerged ? 2 : 1) * (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku), &tips);
+    ierr = SpikeMalloc_CUDA(s, PETSC_TRUE,
+                            (s->full || s->dmerged ? 2 : 1) * (PetscCount)maxrhs * (s->np + 1) * (s->kl + s->ku),
+                            &tips);
     if (ierr) (void)cudaFree(room);
     PetscCall(ierr);
   }
@@ -118,8 +120,8 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   h->roomsize = size;
   h->scratch  = room;
   h->work = s->dwork = s->coupled ? (PetscScalar *)room : NULL;
-  h->spike    = s->coupled ? (PetscScalar *)(room + behind) : NULL;
-  s->dtips    = tips;
+  h->spike           = s->coupled ? (PetscScalar *)(room + behind) : NULL;
+  s->dtips           = tips;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,7 +221,7 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   s->band = NULL;
   s->dB = s->dC = s->dVb = s->dWt = s->dR = s->dtips = NULL;
   s->dVt = s->dWb = s->dmerged = s->dwork = NULL;
-  s->dpiv                             = NULL;
+  s->dpiv                                 = NULL;
   PetscCall(PetscFree2(s->wtop, s->wbot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -361,5 +363,5 @@ const SpikeKernels SpikeKernels_CUDA = {
   /* finish */ SpikeFinish_CUDA,
   /* tridiagonal */ &SpikeTridiagonalKernels_CUDA,
   /* periodic */ &SpikePeriodicKernels_CUDA,
-  /* growth */ NULL,
+  /* growth */ SpikeGrowth_CUDA,
 };

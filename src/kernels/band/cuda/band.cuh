@@ -59,6 +59,8 @@ PETSC_INTERN PetscInt64     SpikeSpikesWork_CUDA(const SpikeBand *, const SpikeT
 PETSC_INTERN PetscErrorCode SpikeMerge_CUDA(SpikeBand *, SpikePivot *);
 PETSC_INTERN PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *, PetscBool, PetscBool, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeMergedRhs_CUDA(SpikeBand *, PetscBool, PetscInt, const PetscScalar *, PetscCount);
+/* growth.cu */
+PETSC_INTERN PetscErrorCode SpikeGrowth_CUDA(SpikeBand *, PetscReal *);
 /* finish.cu */
 PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);
 PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);

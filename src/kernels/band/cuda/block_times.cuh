@@ -6,9 +6,9 @@
 #include "kernels/common/cuda/warp.cuh"
 
 /*
-  v_r <- sum_c A(r, c) x_c, transposed v_c <- sum_r A(r, c) x_r, for A of m rows and k columns that are lda
-  apart, by all threads of a block; put(index, sum) takes the results. Plain: threads in slices of all rows, each slice with every S-th column;
-  transposed: a warp a column. x is in shared memory, part has a place for each thread.
+  v_r <- sum_c A(r, c) x_c, transposed v_c <- sum_r A(r, c) x_r, for A of m rows and k columns that are lda apart, by
+  all threads of a block; put(index, sum) takes the results. Plain: threads in slices of all rows, each slice with every
+  S-th column; transposed: a warp a column. x is in shared memory, part has a place for each thread.
 */
 template <bool TRANS, typename P>
 __device__ static inline void SpikeBlockTimes(int m, int k, const PetscScalar *A, int lda, const PetscScalar *x,

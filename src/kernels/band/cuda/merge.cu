@@ -133,8 +133,8 @@ PetscErrorCode SpikeMerge_CUDA(SpikeBand *s, SpikePivot *pivot)
   const int        kl = (int)s->kl, ku = (int)s->ku, h = kl + ku;
   const PetscCount square = (PetscCount)ku * ku, below = (PetscCount)kl * kl, tip = (PetscCount)kl * ku,
                    pair = (PetscCount)h * h, all = SPIKE_MERGED * pair, column = (PetscCount)kl * h;
-  PetscScalar     *inverse = s->dmerged + SPIKE_MERGED_INVERSE * pair, *out = s->dmerged + SPIKE_MERGED_OUT * pair,
-              *PQ          = s->dmerged + SPIKE_MERGED_PQ * pair;
+  PetscScalar *inverse = s->dmerged + SPIKE_MERGED_INVERSE * pair, *out = s->dmerged + SPIKE_MERGED_OUT * pair,
+              *PQ             = s->dmerged + SPIKE_MERGED_PQ * pair;
   const SpikeMergeMatrix none = {NULL, 0, 1, SPIKE_AT_Q}, Vt = {s->dVt, square, ku, SPIKE_AT_Q},
                          Wb = {s->dWb, below, kl, SPIKE_AT_Q}, Vb = {s->dVb, tip, kl, SPIKE_AT_Q},
                          Wt = {s->dWt, tip, ku, SPIKE_AT_Q}, R = {s->dR, square, ku, SPIKE_AT_Q},
@@ -195,15 +195,16 @@ template <bool TRANS, bool UP>
 __global__ void __launch_bounds__(256) SpikeMerged_Kernel(const __grid_constant__ SpikeMergedArgs a)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  const SpikeTiles  &t = a.t;
+  const SpikeTiles                             &t = a.t;
   const int          kl = t.kl, ku = t.ku, h = kl + ku, r0 = (int)blockIdx.z * a.rows, m = PetscMin(a.rows, h - r0);
   const PetscInt     q = a.level.q(blockIdx.x), s = a.level.s(blockIdx.x), e = a.level.e(blockIdx.x);
   const PetscCount   pair = (PetscCount)h * h, column = blockIdx.y * a.ldt;
   const PetscScalar *M = a.merged + q * SPIKE_MERGED * pair, *E = M + SPIKE_MERGED_OUT * pair,
                     *PQ = M + SPIKE_MERGED_PQ * pair, *A = UP == TRANS ? PQ : E;
-  PetscScalar       *g = (PetscScalar *)shared, *outer = g + h, *part = outer + h, *tips = a.tips + column,
-              *to      = a.solution + column + q * (PetscCount)h;
-  const PetscScalar *S = s ? a.solution + column : tips, *T = e < t.np ? a.solution + column : tips; /* that they have */
+  PetscScalar *g = (PetscScalar *)shared, *outer = g + h, *part = outer + h, *tips = a.tips + column,
+              *to = a.solution + column + q * (PetscCount)h;
+  /* that they have */
+  const PetscScalar *S = s ? a.solution + column : tips, *T = e < t.np ? a.solution + column : tips;
   const bool         left = t.active[s], right = t.active[e];
 
   SpikeRelease();
@@ -266,10 +267,10 @@ PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *s, PetscBool trans, PetscBool up,
   if (!s->n || !nrhs || !h) PetscFunctionReturn(PETSC_SUCCESS);
   while (2 * top < s->np) top *= 2;
   for (PetscInt l = up ? 1 : top; l > 0 && l < s->np; l = up ? 2 * l : l / 2) {
-    const int  interfaces = (int)((s->np - l + 2 * l - 1) / (2 * l)),
-               slices = PetscMax(1, PetscMin(d->gpu->multiprocessors / (interfaces * (int)nrhs), (h + 15) / 16));
-    const auto kernel = trans ? (up ? SpikeMerged_Kernel<true, true> : SpikeMerged_Kernel<true, false>)
-                              : (up ? SpikeMerged_Kernel<false, true> : SpikeMerged_Kernel<false, false>);
+    const int interfaces = (int)((s->np - l + 2 * l - 1) / (2 * l)),
+              slices     = PetscMax(1, PetscMin(d->gpu->multiprocessors / (interfaces * (int)nrhs), (h + 15) / 16));
+    const auto kernel    = trans ? (up ? SpikeMerged_Kernel<true, true> : SpikeMerged_Kernel<true, false>)
+                                 : (up ? SpikeMerged_Kernel<false, true> : SpikeMerged_Kernel<false, false>);
 
     a.level.l = l;
     a.rows    = (h + slices - 1) / slices;
@@ -283,9 +284,8 @@ PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *s, PetscBool trans, PetscBool up,
 /* z -= [C x_b; 0; B x_t], transposed [x_t; 0; x_b], by a thread block for a partition and right-hand side */
 template <bool TRANS>
 __global__ static void SpikeMergedRhs_Kernel(const __grid_constant__ SpikeTiles t, const PetscScalar *B,
-                                             const PetscScalar *C, const PetscScalar *tips,
-                                             const PetscScalar *solution, PetscCount ldt, PetscScalar *z,
-                                             PetscCount ldz)
+                                             const PetscScalar *C, const PetscScalar *tips, const PetscScalar *solution,
+                                             PetscCount ldt, PetscScalar *z, PetscCount ldz)
 {
   const PetscInt p = blockIdx.x, n = t.start[p + 1] - t.start[p];
   const int      h = t.kl + t.ku;
@@ -303,8 +303,7 @@ __global__ static void SpikeMergedRhs_Kernel(const __grid_constant__ SpikeTiles 
       for (int i = threadIdx.x; i < rows; i += blockDim.x) {
         const PetscScalar *A = (end ? B : C) + (p + end) * (PetscCount)rows * rows + i;
 
-        z[end ? n - rows + i : i] -=
-          TRANS ? x[i] : SpikeTriangleTimes(A, rows, end ? 0 : i, end ? i + 1 : rows, x);
+        z[end ? n - rows + i : i] -= TRANS ? x[i] : SpikeTriangleTimes(A, rows, end ? 0 : i, end ? i + 1 : rows, x);
       }
     __syncthreads();
   }
@@ -322,8 +321,8 @@ PetscErrorCode SpikeMergedRhs_CUDA(SpikeBand *s, PetscBool trans, PetscInt nrhs,
 
   PetscFunctionBegin;
   if (!s->n || !nrhs) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpy2DAsync(s->dwork, bytes, b, ldb * sizeof(PetscScalar), bytes, nrhs, cudaMemcpyDeviceToDevice,
-                                  stream));
+  PetscCallCUDA(
+    cudaMemcpy2DAsync(s->dwork, bytes, b, ldb * sizeof(PetscScalar), bytes, nrhs, cudaMemcpyDeviceToDevice, stream));
   kernel<<<grid, threads, 0, stream>>>(h->t, s->dB, s->dC, s->dtips, s->dtips + s->maxrhs * ldt, ldt, s->dwork, s->n);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuFlops(nrhs * s->np * (1.0 * s->kl * s->kl + 1.0 * s->ku * s->ku)));

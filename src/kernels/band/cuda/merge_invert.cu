@@ -30,7 +30,9 @@ __device__ static __forceinline__ unsigned SpikeUpperBits(PetscReal v)
   return sizeof(PetscReal) == 8 ? (unsigned)__double2hiint((double)v) : __float_as_uint((float)v);
 }
 
-/* v, of which the compiler is not to know where it comes from: it would put an array with a choice among it in memory */
+/*
+  v, of which the compiler is not to know where it comes from: it would put an array with a choice among it in memory
+*/
 __device__ static __forceinline__ PetscReal SpikeInRegister(PetscReal v)
 {
 #if defined(PETSC_USE_REAL_SINGLE)
@@ -62,7 +64,9 @@ __device__ static __forceinline__ PetscScalar SpikeMergeElement(const PetscScala
   return SpikeShfl(v, r & 31);
 }
 
-/* The pivot of column k, which is column jl of the warp: a <- its elements of the inverse so far, and what others need */
+/*
+  The pivot of column k, which is column jl of the warp: a <- its elements of the inverse so far, and what others need
+*/
 template <int NI, int NJ>
 __device__ static __forceinline__ void SpikeMergePivot(PetscScalar (&a)[NI][NJ], int jl, int k, int n, PetscInt q,
                                                        PetscReal tol, PetscReal boost, PetscReal scale,
@@ -80,8 +84,8 @@ __device__ static __forceinline__ void SpikeMergePivot(PetscScalar (&a)[NI][NJ],
 
     if (v > best) best = v, p = r;
   }
-  most = __reduce_max_sync(SPIKE_WARP, best);
-  p    = __shfl_sync(SPIKE_WARP, p, __ffs(__ballot_sync(SPIKE_WARP, best == most)) - 1);
+  most  = __reduce_max_sync(SPIKE_WARP, best);
+  p     = __shfl_sync(SPIKE_WARP, p, __ffs(__ballot_sync(SPIKE_WARP, best == most)) - 1);
   was   = SpikeMergeElement(a, p, jl);
   above = SpikeMergeElement(a, k, jl);
   is    = SpikeReducedPivot(was, tol, boost, scale, q, st, lane == 0, bad);
@@ -107,12 +111,12 @@ __global__ static void __launch_bounds__(32 * SPIKE_MERGE_WARPS, 1)
 {
   constexpr int               K = NI * NJ > 18 ? 1 : 4;
   __shared__ SpikeMergeShared sh;
-  const int          lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const PetscInt     q    = level.q(blockIdx.x);
-  const PetscScalar *Vb = dVb + q * (PetscCount)kl * n, *Wt = dWt + q * (PetscCount)kl * n;
-  PetscScalar        a[NI][NJ];
-  PetscReal          scale = 1.0;
-  bool               bad   = false;
+  const int                   lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  const PetscInt              q  = level.q(blockIdx.x);
+  const PetscScalar          *Vb = dVb + q * (PetscCount)kl * n, *Wt = dWt + q * (PetscCount)kl * n;
+  PetscScalar                 a[NI][NJ];
+  PetscReal                   scale = 1.0;
+  bool                        bad   = false;
 
   SpikeUnroll2(i, NI, j, NJ) a[i][j] = lane + 32 * i == warp + SPIKE_MERGE_WARPS * j ? 1.0 : 0.0;
   /* loads of some k at once, as many as registers are free, without conditions */
@@ -186,8 +190,9 @@ static PetscErrorCode SpikeMergeInvert_Private(SpikeBand *s, const SpikeLevel &l
   const SpikeReducedStatus st         = {&h->report->reduced, h->badvalue + s->np};
 
   PetscFunctionBegin;
-  SpikeMergeInvert_Kernel<NI, NJ><<<interfaces, 32 * SPIKE_MERGE_WARPS, 0, (cudaStream_t)s->stream>>>(
-    (int)s->kl, (int)s->ku, level, pivot->tol, pivot->boost, s->dVb, s->dWt, s->dR, st);
+  SpikeMergeInvert_Kernel<NI, NJ>
+    <<<interfaces, 32 * SPIKE_MERGE_WARPS, 0, (cudaStream_t)s->stream>>>((int)s->kl, (int)s->ku, level, pivot->tol,
+                                                                         pivot->boost, s->dVb, s->dWt, s->dR, st);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -139,7 +139,7 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
 */
 SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
 {
-  const PetscReal K = (PetscReal)HalfBandwidth(s);
+  const PetscReal K     = (PetscReal)HalfBandwidth(s);
   const PetscInt  tiles = (HalfBandwidth(s) + 31) / 32, T = (HalfBandwidth(s) + tiles - 1) / tiles,
                  m = s->n / np + (s->n % np ? 1 : 0), sm = PetscMax(s->multiprocessors, 1);
   const PetscReal bytes = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes,
@@ -227,14 +227,14 @@ PetscInt SpikePartitionsChoose(const SpikeShape *s)
 /* The same with full SPIKE, which takes one iteration: partitions of at least 2 max(kl, ku) rows, and 64 */
 PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
 {
-  const double    factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32};
-  const PetscInt  K = HalfBandwidth(s), most = PetscMax(1, s->n / PetscMax(2 * K, 64));
-  PetscInt        best = 1;
-  PetscReal       time = PETSC_MAX_REAL;
+  const double   factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+  const PetscInt K = HalfBandwidth(s), most = PetscMax(1, s->n / PetscMax(2 * K, 64));
+  PetscInt       best = 1;
+  PetscReal      time = PETSC_MAX_REAL;
 
   for (int f = -1; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
-    const PetscInt np = PetscMin(most, f < 0 ? 1 : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
-    const SpikeTimes t = np > 1 ? SpikePartitionsFullTimes(s, np) : SpikePartitionsTimes(s, 1);
+    const PetscInt   np  = PetscMin(most, f < 0 ? 1 : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
+    const SpikeTimes t   = np > 1 ? SpikePartitionsFullTimes(s, np) : SpikePartitionsTimes(s, 1);
     const PetscReal  now = t.setup + SPIKE_PARTITIONS_SOLVES * 2 * t.apply;
 
     if (now < time) {
@@ -253,8 +253,9 @@ PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
 */
 PetscInt SpikePartitionsChooseAuto(const SpikeShape *s, PetscBool *full)
 {
-  const PetscInt  few = s->falloff < 0 ? (PetscInt)(-s->falloff * (PetscReal)s->n / (PetscReal)SPIKE_PARTITIONS_SMALL) : 0,
-                  np = s->falloff < 0 ? SpikePartitionsChoose(s) : 0, coupled = SpikePartitionsChooseFull(s);
+  const PetscInt few = s->falloff < 0 ? (PetscInt)(-s->falloff * (PetscReal)s->n / (PetscReal)SPIKE_PARTITIONS_SMALL)
+                                      : 0,
+                 np = s->falloff < 0 ? SpikePartitionsChoose(s) : 0, coupled = SpikePartitionsChooseFull(s);
   SpikeTimes t, c;
 
   *full = PETSC_FALSE;

@@ -112,13 +112,14 @@ __device__ static __noinline__ void SpikeReducedExchanged(int kl, int n, PetscIn
 }
 
 /*
-  A warp for each interface q0 + blockIdx.x stride, n <= 8 NB. Shared memory: a tile and the work of its inversion, or A of
-  SpikeReducedExchanged()
+  A warp for each interface q0 + blockIdx.x stride, n <= 8 NB. Shared memory: a tile and the work of its inversion, or A
+  of SpikeReducedExchanged()
 */
 template <int NB>
 __global__ static void __launch_bounds__(32)
-  SpikeReduced_Kernel(int kl, int n, PetscInt q0, PetscInt stride, PetscReal tol, PetscReal boost, const PetscInt *active,
-                      const PetscScalar *dVb, const PetscScalar *dWt, PetscScalar *dR, SpikeReducedStatus st)
+  SpikeReduced_Kernel(int kl, int n, PetscInt q0, PetscInt stride, PetscReal tol, PetscReal boost,
+                      const PetscInt *active, const PetscScalar *dVb, const PetscScalar *dWt, PetscScalar *dR,
+                      SpikeReducedStatus st)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   const PetscInt                                q  = q0 + blockIdx.x * stride;
@@ -136,8 +137,7 @@ __global__ static void __launch_bounds__(32)
 
 template <int NB>
 static PetscErrorCode SpikeReducedSmall_Private(SpikeBand *s, PetscInt q0, PetscInt count, PetscInt stride,
-                                                const SpikePivot *pivot,
-                                                const SpikeReducedStatus &st)
+                                                const SpikePivot *pivot, const SpikeReducedStatus &st)
 {
   const int kl = (int)s->kl, n = (int)s->ku;
   size_t    bytes = ((size_t)n * n + n) * sizeof(PetscScalar);
@@ -346,8 +346,9 @@ __device__ static void SpikeReducedInvert(int n, PetscInt q, PetscReal tol, Pets
   matrices
 */
 __global__ static void __launch_bounds__(SPIKE_CUDA_MAX_BANDWIDTH)
-  SpikeReducedLarge_Kernel(int n, PetscInt q0, PetscInt q1, PetscInt stride, PetscReal tol, PetscReal boost, const PetscInt *active,
-                           const int *slow, PetscScalar *work, PetscScalar *dR, SpikeReducedStatus st)
+  SpikeReducedLarge_Kernel(int n, PetscInt q0, PetscInt q1, PetscInt stride, PetscReal tol, PetscReal boost,
+                           const PetscInt *active, const int *slow, PetscScalar *work, PetscScalar *dR,
+                           SpikeReducedStatus st)
 {
   extern __shared__ __align__(16) unsigned char shared[];
 
@@ -435,8 +436,8 @@ static PetscErrorCode SpikeReducedLarge_Private(SpikeBand *s, PetscInt q0, Petsc
   if (!slow) PetscCall(SpikeReducedProduct_Private(s, q0, count, stride));
   PetscCall(SpikeKernelFit((const void *)SpikeReducedLarge_Kernel, (n + 31) / 32 * 32, shared));
   SpikeReducedLarge_Kernel<<<(unsigned)PetscMin(count, h->spikesize / ((PetscCount)n * n)), (n + 31) / 32 * 32, shared,
-                             stream>>>(n, q0, q0 + count * stride, stride, pivot->tol, pivot->boost, h->dactive, slow, h->spike, s->dR,
-                                               st);
+                             stream>>>(n, q0, q0 + count * stride, stride, pivot->tol, pivot->boost, h->dactive, slow,
+                                       h->spike, s->dR, st);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

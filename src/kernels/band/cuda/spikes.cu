@@ -11,7 +11,7 @@
   spikes, with places for the rows of B. Moves L and U once for each block of columns, and Y twice. Deterministic.
 */
 #define SPIKE_SPIKES_WARPS  8
-#define SPIKE_SPIKES_NARROW 8           /* half-bandwidths up to this go another way, see below */
+#define SPIKE_SPIKES_NARROW 8       /* half-bandwidths up to this go another way, see below */
 #define SPIKE_SPIKES_SHAPE  2, 1, 4 /* as SPIKE_TIPS_SHAPE */
 
 struct SpikeSpikesArgs {
@@ -55,31 +55,31 @@ __global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 2)
   __shared__ unsigned                           norms[2 * SPIKE_TIPS_WARPS];
   const SpikeTipsArgs                          &a = args.tips;
   const SpikeTiles                             &t = a.t;
-  const int  T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks,
-            size   = a.tiles * 8 * Columns::ROWS;
-  const bool right = (int)blockIdx.x >= args.left;
-  const int  begin = right ? blockIdx.x - args.left : blockIdx.x, by = right ? gridDim.x - args.left : args.left;
-  PetscScalar *Y = a.work + (right ? (PetscInt64)args.left * a.rows + (PetscInt64)begin * (Q + 2)
-                                   : (PetscInt64)begin * a.rows) *
-                              size;
+  const int T = t.T, kl = t.kl, ku = t.ku, Q = PetscMax(t.QL, t.QU), half = (int)(t.np + 1) * a.blocks,
+            size     = a.tiles * 8 * Columns::ROWS;
+  const bool   right = (int)blockIdx.x >= args.left;
+  const int    begin = right ? blockIdx.x - args.left : blockIdx.x, by = right ? gridDim.x - args.left : args.left;
+  PetscScalar *Y = a.work +
+                   (right ? (PetscInt64)args.left * a.rows + (PetscInt64)begin * (Q + 2) : (PetscInt64)begin * a.rows) *
+                     size;
   Columns s(a, shared, norms);
 
   for (int i = begin; i < half; i += by) {
     const PetscInt q = i / a.blocks, p = right ? q - 1 : q;
     const int      h = right ? ku : kl, col0 = (i % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0),
-              nt     = nc > s.warp * 8;
-    const PetscReal none = PETSC_MIN_REAL;
+              nt            = nc > s.warp * 8;
+    const PetscReal none    = PETSC_MIN_REAL;
     unsigned        most[2] = {0, 0}, signs = 0;
     double          above, below;
 
     if (!threadIdx.x) a.rate[right ? half + i : i] = none;
     if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
-    const int  n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, f0 = right ? (n - ku) / T : 0;
-    const bool couples = !right || t.active[p]; /* else the top of V is not needed */
-    const int  last = couples ? 0 : (n - kl) / T, toprows = PetscMax(Q, 1), bottomrows = toprows + (n % T ? 1 : 0);
-    PetscScalar *A = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h,
-                *top    = (right ? args.Vt : a.Wt) + q * (PetscCount)h * ku + (PetscCount)col0 * ku,
-                *bottom = (right ? a.Vb : args.Wb) + q * (PetscCount)h * kl + (PetscCount)col0 * kl;
+    const int    n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, f0 = right ? (n - ku) / T : 0;
+    const bool   couples = !right || t.active[p]; /* else the top of V is not needed */
+    const int    last = couples ? 0 : (n - kl) / T, toprows = PetscMax(Q, 1), bottomrows = toprows + (n % T ? 1 : 0);
+    PetscScalar *A           = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h,
+                *top         = (right ? args.Vt : a.Wt) + q * (PetscCount)h * ku + (PetscCount)col0 * ku,
+                *bottom      = (right ? a.Vb : args.Wb) + q * (PetscCount)h * kl + (PetscCount)col0 * kl;
     const SpikePanel nothing = {NULL, 1, 0, 0};
 
     s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
@@ -104,8 +104,8 @@ __global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 2)
     above = s.reduce(most[0]);
     below = s.reduce(most[1]);
     if (!threadIdx.x)
-      a.rate[right ? half + i : i] =
-        (PetscReal)(right ? SpikeRate(below, above, PetscMax(n, 1)) : SpikeRate(above, below, PetscMax(n, 1)));
+      a.rate[right ? half + i : i] = (PetscReal)(right ? SpikeRate(below, above, PetscMax(n, 1))
+                                                       : SpikeRate(above, below, PetscMax(n, 1)));
   }
 }
 
@@ -180,8 +180,8 @@ static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
 }
 
 /*
-  Narrow bands, where a tile is a few rows and half-bandwidth 1 has kernels of its own: all columns of the left spikes of
-  all partitions, then of the right ones, by one sweep with as many right-hand sides.
+  Narrow bands, where a tile is a few rows and half-bandwidth 1 has kernels of its own: all columns of the left spikes
+  of all partitions, then of the right ones, by one sweep with as many right-hand sides.
 
   z <- C in the first rows of each partition, or B in its last rows; z was zero. A thread block for a partition.
 */
@@ -239,7 +239,7 @@ static PetscErrorCode SpikeSpikesNarrow_Private(SpikeBand *s, PetscReal *rate, i
   for (int right = 0; right < 2; right++) {
     /* tiles of few rows make the sweeps of many right-hand sides slow */
     const PetscInt columns = right ? s->ku : s->kl, together = columns <= 4 ? 1 : columns;
-    PetscReal     *rateof  = rate + right * (s->np + 1) * rates;
+    PetscReal     *rateof = rate + right * (s->np + 1) * rates;
 
     if (!columns) continue;
     PetscCallCUDA(cudaMemsetAsync(z, 0, columns * s->n * sizeof(PetscScalar), stream));
@@ -249,8 +249,8 @@ static PetscErrorCode SpikeSpikesNarrow_Private(SpikeBand *s, PetscReal *rate, i
     for (PetscInt c = 0; c < columns; c += together) {
       PetscScalar *zc = z + c * (PetscCount)s->n;
 
-      PetscCall(SpikeSweep_CUDA(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, s->np, PetscMin(together, columns - c), zc, s->n, zc,
-                                s->n));
+      PetscCall(SpikeSweep_CUDA(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, s->np, PetscMin(together, columns - c), zc, s->n,
+                                zc, s->n));
     }
     s->coupled = coupled;
     SpikeSpikesEnd_Kernel<<<(unsigned)s->np, 64, 0, stream>>>(h->t, (bool)right, z, s->n, right ? s->dVt : s->dWt,
@@ -313,9 +313,9 @@ PetscErrorCode SpikeSpikes_CUDA(SpikeBand *s, PetscReal falloff[])
   SpikeSpikesPlan_Private(s, t, h->gpu, &plan);
   PetscCheck(plan.blocks == h->blocks, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%d blocks of columns, not %d", plan.blocks,
              h->blocks);
-  row  = 32 * (PetscInt64)plan.tiles * 8;
-  left = (h->spikesize - SpikeSpikesElements_Private(t, &plan, 0)) / (plan.rows * row);
-  left = PetscMax(1, PetscMin(left, half * plan.blocks));
+  row           = 32 * (PetscInt64)plan.tiles * 8;
+  left          = (h->spikesize - SpikeSpikesElements_Private(t, &plan, 0)) / (plan.rows * row);
+  left          = PetscMax(1, PetscMin(left, half * plan.blocks));
   a.tips.t      = *t;
   a.tips.band   = s->band;
   a.tips.B      = s->dB;

@@ -314,7 +314,7 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   }
   *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, gpu, room));
   if (s->full) *elements = PetscMax(*elements, SpikeSpikesWork_CUDA(s, t, gpu));
-  *scratch  = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
+  *scratch = PetscMax(*scratch, ((size_t)t->np + 1) * sizeof(int)); /* of the reduced systems */
 }
 
 template <typename F, int NB, int Q>

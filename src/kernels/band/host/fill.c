@@ -44,9 +44,9 @@ PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
 }
 
 /*
-  Row i of the rank, all of whose band lies in one partition, from entries [0, count) in the scalars of the factors: d is
-  where the diagonal entry goes, next the distance from one column to the next in a row. Most rows are such. Returns the
-  sum of the magnitudes.
+  Row i of the rank, all of whose band lies in one partition, from entries [0, count) in the scalars of the factors: d
+  is where the diagonal entry goes, next the distance from one column to the next in a row. Most rows are such. Returns
+  the sum of the magnitudes.
 */
 static PetscReal SpikeFillRow_Private(PetscInt i, PetscInt kl, PetscInt ku, PetscInt count, const PetscInt *aj,
                                       const PetscScalar *aa, PetscScalar *d, PetscCount next, SpikeFillStats *st)
@@ -71,12 +71,11 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 {
   SpikeHost       *h  = (SpikeHost *)s->data;
   const PetscInt   kl = s->kl, ku = s->ku;
-  const PetscCount ld = (PetscCount)kl + ku + 1;
-  const PetscBool  plain =
-    (PetscBool)(!newrow && !s->nsystems && h->first && !parts[0].colmap &&
-                s->precision == (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
-                                                               : PETSC_SPIKE_PRECISION_DOUBLE));
-  PetscInt p = 0;
+  const PetscCount ld    = (PetscCount)kl + ku + 1;
+  const PetscBool  plain = (PetscBool)(!newrow && !s->nsystems && h->first && !parts[0].colmap &&
+                                      s->precision == (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
+                                                                                      : PETSC_SPIKE_PRECISION_DOUBLE));
+  PetscInt         p     = 0;
 
   PetscFunctionBegin;
   PetscCall(SpikeFillBegin_Host(s, st));

@@ -13,9 +13,9 @@ typedef struct {
   PetscInt            largest;         /* rows of the largest partition                                */
   PetscInt            maxcorner;
   void               *luwork, *corneralloc;
-  char               *corner; /* a leading corner, reversed, and its factors                   */
-  PetscScalar        *spike;  /* the spike of a corner                                         */
-  PetscScalar        *work;   /* [maxrhs * largest] windows of the corrections                 */
+  char               *corner;  /* a leading corner, reversed, and its factors                   */
+  PetscScalar        *spike;   /* the spike of a corner                                         */
+  PetscScalar        *work;    /* [maxrhs * largest] windows of the corrections                 */
   PetscScalar        *columns; /* some columns of a whole spike, of full SPIKE                   */
 
   /* with systems: D, and its solvers; the band beside it, for tips and corrections, where it is coupled */

@@ -30,7 +30,7 @@ static PetscErrorCode SpikeMergeInterface_Private(SpikeBand *band, PetscInt s, P
   PetscScalar     *Pw = band->dmerged + q * ((PetscCount)h * h), *Py = Pw + kl, *Qw = Pw + (PetscCount)kl * h,
               *Qy  = Qw + kl;
   PetscScalar *Wbs = band->dWb + s * below, *Wts = band->dWt + s * tip, *Vte = band->dVt + e * square,
-              *Vbe = band->dVb + e * tip;
+              *Vbe       = band->dVb + e * tip;
   const PetscScalar *Wbq = band->dWb + q * below, *Wtq = band->dWt + q * tip, *Vtq = band->dVt + q * square,
                     *Vbq = band->dVb + q * tip;
   PetscBLASInt n, bl, ld, info;
@@ -44,8 +44,8 @@ static PetscErrorCode SpikeMergeInterface_Private(SpikeBand *band, PetscInt s, P
   for (PetscInt j = 0; j < ku; j++) PetscCall(PetscArraycpy(Qy + (PetscCount)j * h, Vte + (PetscCount)j * ku, ku));
   if (ku) {
     if (kl)
-      PetscCallBLAS("LAPACKgetrs", LAPACKgetrs_("N", &n, &bl, band->dR + q * square, &n, band->dpiv + (PetscCount)q * ku,
-                                                Py, &ld, &info));
+      PetscCallBLAS("LAPACKgetrs", LAPACKgetrs_("N", &n, &bl, band->dR + q * square, &n,
+                                                band->dpiv + (PetscCount)q * ku, Py, &ld, &info));
     PetscCallBLAS("LAPACKgetrs", LAPACKgetrs_("N", &n, &n, band->dR + q * square, &n, band->dpiv + (PetscCount)q * ku,
                                               Qy, &ld, &info));
   }
@@ -98,7 +98,8 @@ static PetscErrorCode SpikeMergeTimes_Private(const SpikeBand *s, PetscBool tran
   PetscCall(PetscBLASIntCast(nrhs, &cols));
   PetscCall(PetscBLASIntCast(lda, &ba));
   PetscCall(PetscBLASIntCast((PetscCount)(s->np + 1) * (s->kl + s->ku), &ld));
-  PetscCallBLAS("BLASgemm", BLASgemm_(trans ? "T" : "N", "N", &rows, &cols, &inner, &minus, A, &ba, x, &ld, &one, y, &ld));
+  PetscCallBLAS("BLASgemm",
+                BLASgemm_(trans ? "T" : "N", "N", &rows, &cols, &inner, &minus, A, &ba, x, &ld, &one, y, &ld));
   PetscCall(PetscLogFlops(2.0 * m * k * nrhs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -107,17 +108,17 @@ static PetscErrorCode SpikeMergeTimes_Private(const SpikeBand *s, PetscBool tran
 static PetscErrorCode SpikeMergedUp_Private(SpikeBand *b, PetscBool trans, PetscInt s, PetscInt q, PetscInt e,
                                             PetscInt nrhs)
 {
-  const PetscInt     kl = b->kl, ku = b->ku, h = kl + ku;
-  PetscScalar       *ts = b->dtips + (PetscCount)s * h, *tq = b->dtips + (PetscCount)q * h,
-                    *te = b->dtips + (PetscCount)e * h;
-  const PetscScalar *P  = b->dmerged + q * ((PetscCount)h * h), *Q = P + (PetscCount)kl * h;
+  const PetscInt kl = b->kl, ku = b->ku, h = kl + ku;
+  PetscScalar   *ts = b->dtips + (PetscCount)s * h, *tq = b->dtips + (PetscCount)q * h,
+              *te      = b->dtips + (PetscCount)e * h;
+  const PetscScalar *P = b->dmerged + q * ((PetscCount)h * h), *Q = P + (PetscCount)kl * h;
 
   PetscFunctionBegin;
   if (!trans) {
     PetscCall(SpikeSolveTips_Host(b, PETSC_FALSE, q, q + 1, nrhs));
     if (b->active[s])
-      PetscCall(SpikeMergeTimes_Private(b, PETSC_FALSE, ku, ku, b->dVt + (PetscCount)q * ku * ku, ku, tq + kl, ts + kl,
-                                        nrhs));
+      PetscCall(
+        SpikeMergeTimes_Private(b, PETSC_FALSE, ku, ku, b->dVt + (PetscCount)q * ku * ku, ku, tq + kl, ts + kl, nrhs));
     if (b->active[e])
       PetscCall(SpikeMergeTimes_Private(b, PETSC_FALSE, kl, kl, b->dWb + (PetscCount)q * kl * kl, kl, tq, te, nrhs));
   } else {
@@ -130,10 +131,10 @@ static PetscErrorCode SpikeMergedUp_Private(SpikeBand *b, PetscBool trans, Petsc
 static PetscErrorCode SpikeMergedDown_Private(SpikeBand *b, PetscBool trans, PetscInt s, PetscInt q, PetscInt e,
                                               PetscInt nrhs)
 {
-  const PetscInt     kl = b->kl, ku = b->ku, h = kl + ku;
-  PetscScalar       *ts = b->dtips + (PetscCount)s * h, *tq = b->dtips + (PetscCount)q * h,
-                    *te = b->dtips + (PetscCount)e * h;
-  const PetscScalar *P  = b->dmerged + q * ((PetscCount)h * h), *Q = P + (PetscCount)kl * h;
+  const PetscInt kl = b->kl, ku = b->ku, h = kl + ku;
+  PetscScalar   *ts = b->dtips + (PetscCount)s * h, *tq = b->dtips + (PetscCount)q * h,
+              *te      = b->dtips + (PetscCount)e * h;
+  const PetscScalar *P = b->dmerged + q * ((PetscCount)h * h), *Q = P + (PetscCount)kl * h;
 
   PetscFunctionBegin;
   if (!trans) {
@@ -141,8 +142,8 @@ static PetscErrorCode SpikeMergedDown_Private(SpikeBand *b, PetscBool trans, Pet
     if (b->active[e]) PetscCall(SpikeMergeTimes_Private(b, PETSC_FALSE, h, ku, Q, h, te + kl, tq, nrhs));
   } else {
     if (b->active[s])
-      PetscCall(SpikeMergeTimes_Private(b, PETSC_TRUE, ku, ku, b->dVt + (PetscCount)q * ku * ku, ku, ts + kl, tq + kl,
-                                        nrhs));
+      PetscCall(
+        SpikeMergeTimes_Private(b, PETSC_TRUE, ku, ku, b->dVt + (PetscCount)q * ku * ku, ku, ts + kl, tq + kl, nrhs));
     if (b->active[e])
       PetscCall(SpikeMergeTimes_Private(b, PETSC_TRUE, kl, kl, b->dWb + (PetscCount)q * kl * kl, kl, te, tq, nrhs));
     PetscCall(SpikeSolveTips_Host(b, PETSC_TRUE, q, q + 1, nrhs));

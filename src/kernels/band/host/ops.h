@@ -121,8 +121,9 @@ typedef struct {
 
     Rows and columns are counted from the first one of f. A whole sweep is lo = 0, hi = f.rows. Consecutive ranges in
     the order of the sweep give the same bits as one call over their union: the backward sweeps are cut that way to send
-    the bottom tip early, and the sweeps of many columns so that factors stay in cache. upper_t is whole; lower has b = x
-    where lo > 0. Part of the factors gives the same bits as these elements factored alone would. b and x have f.rows entries a column; bytes moved: one triangle of the factors, once, plus b and x.
+    the bottom tip early, and the sweeps of many columns so that factors stay in cache. upper_t is whole; lower has b =
+    x where lo > 0. Part of the factors gives the same bits as these elements factored alone would. b and x have f.rows
+    entries a column; bytes moved: one triangle of the factors, once, plus b and x.
   */
   void (*lower)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                 PetscScalar *x, PetscCount ldx);

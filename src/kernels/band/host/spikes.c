@@ -13,10 +13,11 @@ static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
 
   PetscFunctionBegin;
   if (!s->dmerged) {
-    PetscCall(PetscCalloc3((np + 1) * ku * ku, &s->dVt, (np + 1) * kl * kl, &s->dWb,
-                           (np + 1) * (kl + ku) * (kl + ku), &s->dmerged));
+    PetscCall(PetscCalloc3((np + 1) * ku * ku, &s->dVt, (np + 1) * kl * kl, &s->dWb, (np + 1) * (kl + ku) * (kl + ku),
+                           &s->dmerged));
   }
-  if (!h->columns) PetscCall(PetscMalloc1((PetscCount)h->largest * PetscMin(PetscMax(kl, ku), SPIKE_SPIKES_COLUMNS), &h->columns));
+  if (!h->columns)
+    PetscCall(PetscMalloc1((PetscCount)h->largest * PetscMin(PetscMax(kl, ku), SPIKE_SPIKES_COLUMNS), &h->columns));
   if (!s->dwork) PetscCall(PetscMalloc1((PetscCount)s->maxrhs * s->n, &s->dwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -46,11 +47,13 @@ static PetscReal SpikeSpikesFalloff_Private(PetscReal near, PetscReal far, Petsc
   return PetscMin(PetscLogReal(far / near) / PetscMax(n, 1), 0.0);
 }
 
-/* Z <- L^-1 Z from row f0 on, then U^-1 Z down to row lo, some rows at a time for all columns, 8 of which go together */
+/*
+  Z <- L^-1 Z from row f0 on, then U^-1 Z down to row lo, some rows at a time for all columns, 8 of which go together
+*/
 static void SpikeSpikesSweep_Private(const SpikeBandOps *ops, SpikeBandFactors f, PetscInt f0, PetscInt lo, PetscInt nc,
                                      PetscScalar *Z)
 {
-  const PetscInt         n    = f.rows, rows = n - f0;
+  const PetscInt         n = f.rows, rows = n - f0;
   const SpikeBandFactors part = SpikeBandPart(f, f0, rows);
   const PetscInt step = PetscMax(64, (PetscInt)(SPIKE_SPIKES_BYTES / (PetscMax(f.kl, f.ku) * ops->size)) / 64 * 64);
 
@@ -69,8 +72,8 @@ static void SpikeSpikesSweep_Private(const SpikeBandOps *ops, SpikeBandFactors f
 }
 
 /* A spike: h columns with A (h x h) in their first rows, or in their last ones (right) */
-static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, PetscInt p, PetscInt h, const PetscScalar *A,
-                                             PetscScalar *At, PetscScalar *Ab, PetscReal most[2])
+static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, PetscInt p, PetscInt h,
+                                             const PetscScalar *A, PetscScalar *At, PetscScalar *Ab, PetscReal most[2])
 {
   const SpikeHost       *data = (const SpikeHost *)s->data;
   const SpikeBandFactors f    = SpikeHostFactors(s, p);
