@@ -91,7 +91,7 @@ static PetscErrorCode SpikeTestFaultSetFromOptions_Private(void)
 {
   const char *const names[] = {"none",         "no_correction", "no_reduced",    "last_partition", "swapped_tips",
                                "stale_fill",   "stale_tips",    "stale_reduced", "stale_message",  "not_transposed",
-                               "not_permuted", "not_periodic",  "not_failed"};
+                               "not_permuted", "not_periodic",  "no_merged",     "not_failed"};
   PetscInt          fault;
   PetscBool         set;
 

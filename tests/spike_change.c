@@ -36,6 +36,7 @@ static PetscErrorCode KSPMake(Mat A, PetscInt local, KSP *ksp, PC *pc)
   PetscCall(KSPGetPC(*ksp, pc));
   PetscCall(PCSetType(*pc, PCSPIKE));
   PetscCall(PCSpikeSetLocalPartitions(*pc, local));
+  PetscCall(PCSetFromOptions(*pc)); /* -pc_spike_type full */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,6 +197,7 @@ static PetscErrorCode TestOptions(void)
   Vec           x, b;
   PetscInt      counted[2] = {0, 0};
   PCSpikeInfo   info;
+  PCSpikeType   type;
   PetscMPIInt   size;
 
   PetscFunctionBegin;
@@ -209,6 +211,9 @@ static PetscErrorCode TestOptions(void)
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "partitions"));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.partitions == 4 * size), "%" PetscInt_FMT " partitions", info.partitions));
+  PetscCall(PCSpikeGetType(pc, &type));
+  PetscCall(PCSpikeSetType(pc, PC_SPIKE_FULL));
+  PetscCall(SolveAndCheck(ksp, b, x, counted, type == PC_SPIKE_FULL ? 0 : 1, 0, "type full"));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "type block"));
   PetscCall(PCSpikeSetBandwidth(pc, 2, 1));
@@ -245,6 +250,63 @@ static PetscErrorCode TestOptions(void)
   PetscCall(PCSpikeSetLocalPartitions(pc, 2));
   PetscCall(MatScale(A, 2.0));
   PetscCall(SolveAndCheck(ksp, b, x, counted, 1, 0, "options and values"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Spikes that do not fall: one iteration with exact coupling, again after new values, another number of right-hand
+  sides, another type of coupling or of preconditioner and back
+*/
+static PetscErrorCode TestFull(PetscInt local)
+{
+  SpikeTestBand band = {200, 3, 2, 1.0001, SPIKE_TEST_SLOW, 85};
+  Mat           A, X, Y;
+  KSP           ksp;
+  PC            pc;
+  Vec           x, b;
+  PetscInt      its, m;
+  VecType       type;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 86));
+  PetscCall(VecGetType(b, &type));
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(
+    MatCreateDenseFromVecType(PETSC_COMM_WORLD, type, m, PETSC_DECIDE, PETSC_DECIDE, 5, PETSC_DECIDE, NULL, &X));
+  PetscCall(MatSetRandom(X, NULL));
+  PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &Y));
+  PetscCall(KSPMake(A, local, &ksp, &pc));
+  for (PetscInt step = 0; step < 9; step++) {
+    char where[64];
+
+    PetscCall(
+      PetscSNPrintf(where, sizeof(where), "full, %" PetscInt_FMT " partitions, step %" PetscInt_FMT, local, step));
+    if (step == 1) PetscCall(MatScale(A, 3.0));
+    if (step == 2) PetscCall(PCMatApply(pc, X, Y)); /* makes room for more right-hand sides */
+    if (step == 3) PetscCall(PCSetType(pc, PCJACOBI));
+    if (step == 4) PetscCall(PCSetType(pc, PCSPIKE));
+    if (step == 5) PetscCall(MatShift(A, 0.01));
+    if (step == 6) PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
+    if (step == 8) PetscCall(PCReset(pc));
+    if (step == 8) PetscCall(PCSetOperators(pc, A, A));
+    if (step == 4) PetscCall(PCSpikeSetLocalPartitions(pc, local));
+    if (step == 0 || step == 4 || step == 7) PetscCall(PCSpikeSetType(pc, PC_SPIKE_FULL));
+    if (step == 3 || step == 6) { /* whatever these need */
+      PetscCall(KSPSolve(ksp, b, x));
+      continue;
+    }
+    PetscCall(SpikeTestSolve(ksp, b, x, where));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(SpikeTestCheck((PetscBool)(its == 1), "%s: %" PetscInt_FMT " iterations", where, its));
+  }
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(KSPDestroy(&ksp));
@@ -398,6 +460,7 @@ static PetscErrorCode TestMemory(PetscInt local, PetscSpikePrecision precision, 
   PetscCall(PCSpikeSetLocalPartitions(pc, local));
   PetscCall(PCSpikeSetPrecision(pc, precision));
   PetscCall(PCFactorSetMatOrderingType(pc, ordering));
+  PetscCall(PCSetFromOptions(pc)); /* -pc_spike_type full */
   PetscCall(PCSetUp(pc)); /* what PETSc itself keeps for good, such as lists of orderings, and messages of products */
   PetscCall(MatMult(A, x, y));
   PetscCall(PCReset(pc));
@@ -465,6 +528,9 @@ int main(int argc, char **argv)
     PetscCall(TestValues(1));
     PetscCall(TestValues(3));
     PetscCall(TestOptions());
+    PetscCall(TestFull(1));
+    PetscCall(TestFull(4));
+    PetscCall(TestFull(9));
     PetscCall(TestBandGrows(MATAIJ, 1, 0.0));
     PetscCall(TestBandGrows(MATAIJ, 3, 0.0));
     PetscCall(TestBandGrows(MATAIJ, 2, 0.1));
@@ -484,13 +550,26 @@ int main(int argc, char **argv)
          suffix: 1
          nsize: {{1 2 3}}
       test:
+         suffix: full
+         nsize: {{1 2 3}}
+         args: -pc_spike_type full
+      test:
          suffix: memory
          nsize: {{1 2}}
          args: -memory -malloc_debug
+      test:
+         suffix: memoryfull
+         nsize: {{1 2}}
+         args: -memory -malloc_debug -pc_spike_type full
       test:
          suffix: cuda
          nsize: {{1 2 3}}
          requires: cuda gpurun
          args: -mat_type aijcusparse
+      test:
+         suffix: cudafull
+         nsize: {{1 2 3}}
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -pc_spike_type full
 
 TEST*/

@@ -118,6 +118,29 @@ static const Composition compositions[] = {
   {ANY, "narrow", "-ksp_type bcgs -pc_type spike -pc_spike_bandwidth 2,1 -pc_spike_local_partitions 2"},
   {ANY, "bicg", "-ksp_type bicg -pc_type spike -pc_spike_bandwidth 2"},
   {ANY, "lsqr", "-ksp_type cgne -pc_type spike -ksp_norm_type unpreconditioned -pc_spike_local_partitions 2"},
+  {ANY, "full", "-ksp_type preonly -pc_type spike -pc_spike_type full -pc_spike_local_partitions 5"},
+  {ANY, "fullrich",
+   "-ksp_type richardson -ksp_max_it 4 -pc_type spike -pc_spike_type full -pc_spike_local_partitions 8 "
+   "-pc_spike_precision single"},
+  {ANY, "fullbicg",
+   "-ksp_type bicg -pc_type spike -pc_spike_type full -pc_spike_local_partitions 5 -pc_spike_bandwidth 2"},
+  {ANY, "fullbj",
+   "-ksp_type gmres -pc_type bjacobi -pc_bjacobi_local_blocks 2 -sub_pc_type spike -sub_pc_spike_type full "
+   "-sub_pc_spike_local_partitions 3"},
+  {ANY, "fullasm",
+   "-ksp_type gmres -pc_type asm -pc_asm_overlap 2 -sub_pc_type spike -sub_pc_spike_type full "
+   "-sub_pc_spike_local_partitions 4"},
+  {ANY, "fullsplit",
+   "-ksp_type fgmres -pc_type fieldsplit -pc_fieldsplit_block_size 2 -pc_fieldsplit_type multiplicative "
+   "-fieldsplit_0_pc_type spike -fieldsplit_0_pc_spike_type full -fieldsplit_0_pc_spike_local_partitions 3 "
+   "-fieldsplit_0_ksp_type preonly -fieldsplit_1_pc_type spike -fieldsplit_1_pc_spike_type full "
+   "-fieldsplit_1_ksp_type preonly"},
+  {ANY, "fullred",
+   "-ksp_type preonly -pc_type redundant -redundant_pc_type spike -redundant_pc_spike_type full "
+   "-redundant_pc_spike_local_partitions 7 -redundant_ksp_type preonly"},
+  {TWO, "fulltele",
+   "-ksp_type preonly -pc_type telescope -pc_telescope_reduction_factor 2 -telescope_pc_type spike "
+   "-telescope_pc_spike_type full -telescope_pc_spike_local_partitions 2 -telescope_ksp_type preonly"},
   {ANY, "bj", "-ksp_type gmres -pc_type bjacobi -sub_pc_type spike"},
   {ANY, "bj3",
    "-ksp_type gmres -pc_type bjacobi -pc_bjacobi_local_blocks 3 -sub_pc_type spike -sub_pc_spike_local_partitions 2"},
@@ -227,6 +250,13 @@ static PetscErrorCode TestGrids(void)
                       "-ksp_type fgmres -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -mg_levels_pc_type spike "
                       "-mg_coarse_pc_type spike -mg_coarse_ksp_type gmres",
                       NULL, NULL, dm));
+  PetscCall(
+    SolveWith("mgfull",
+              "-ksp_type fgmres -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -mg_levels_ksp_type richardson "
+              "-mg_levels_pc_type spike -mg_levels_pc_spike_type full -mg_levels_pc_spike_local_partitions 3 "
+              "-mg_coarse_pc_type spike -mg_coarse_pc_spike_type full -mg_coarse_pc_spike_local_partitions 2 "
+              "-mg_coarse_ksp_type preonly",
+              NULL, NULL, dm));
   PetscCall(SolveWith("mgcoarse",
                       "-ksp_type fgmres -pc_type mg -pc_mg_levels 2 -mg_coarse_pc_type redundant "
                       "-mg_coarse_redundant_pc_type spike",
@@ -259,6 +289,11 @@ static PetscErrorCode TestGrids(void)
   PetscCall(SolveWith("gamgcoarse",
                       "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_coarse_pc_type spike", A, A,
                       NULL));
+  PetscCall(SolveWith("gamgfull",
+                      "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_coarse_pc_type spike "
+                      "-mg_coarse_pc_spike_type full -mg_coarse_pc_spike_local_partitions 2 "
+                      "-mg_coarse_pc_spike_mat_ordering_type natural",
+                      A, A, NULL));
   PetscCall(SolveWith("gamgsub",
                       "-ksp_type gmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_coarse_pc_type bjacobi "
                       "-mg_coarse_sub_pc_type spike",
@@ -266,6 +301,8 @@ static PetscErrorCode TestGrids(void)
   PetscCall(SolveWith("gamglevels",
                       "-ksp_type fgmres -pc_type gamg -pc_gamg_coarse_eq_limit 60 -mg_levels_ksp_type richardson "
                       "-mg_levels_pc_type spike -mg_levels_pc_spike_bandwidth 1",
+                      A, A, NULL));
+  PetscCall(SolveWith("squarefull", "-ksp_type preonly -pc_type spike -pc_spike_type full -pc_spike_local_partitions 6",
                       A, A, NULL));
   PetscCall(SolveWith("square", "-ksp_type cg -pc_type spike -pc_spike_bandwidth 1", A, A, NULL));
   PetscCall(MatDestroy(&A));

@@ -21,6 +21,7 @@ typedef enum {
   SPIKE_FAULT_NOT_TRANSPOSED, /* transposed applies are plain                       */
   SPIKE_FAULT_NOT_PERMUTED,   /* the result stays in the order of the band          */
   SPIKE_FAULT_NOT_PERIODIC,   /* corners of periodic systems are left out            */
+  SPIKE_FAULT_NO_MERGED,      /* of full SPIKE: the way down to the partitions is left out */
   SPIKE_FAULT_NOT_FAILED,     /* zero pivots are accepted in silence                 */
   SPIKE_FAULTS
 } SpikeFault;

@@ -140,6 +140,7 @@ PetscErrorCode PCSpikeFullSetUp_Private(PC pc, SpikePivot *pivot)
     b->full = PETSC_TRUE;
     s->shape++;
   }
+  if (SpikeFaulty(SPIKE_FAULT_STALE_TIPS) && b->dmerged) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
   PetscCall((*b->k->spikes)(b, s->falloff));
   PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
@@ -197,7 +198,7 @@ static PetscErrorCode SpikeSegmentsSolve_Private(PC pc, PetscBool trans, PetscIn
   }
   PetscCall((*g->band.k->mergedtips)(&g->band, trans, PETSC_TRUE, nrhs));
   PetscCall((*g->band.k->mergedtips)(&g->band, trans, PETSC_FALSE, nrhs));
-  if (b->n) {
+  if (b->n && !SpikeFaulty(SPIKE_FAULT_STALE_MESSAGE)) {
     const PetscScalar *t   = g->band.dtips + (PetscCount)g->me * h;
     const size_t       lda = lds * sizeof(PetscScalar);
 
@@ -225,13 +226,14 @@ PetscErrorCode PCSpikeFullSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, c
   SpikeBand *k = &s->band;
 
   PetscFunctionBegin;
+  if (SpikeFaulty(SPIKE_FAULT_NOT_TRANSPOSED)) trans = PETSC_FALSE;
   PetscCall(PetscLogEventBegin(PC_Spike_Sweep, pc, 0, 0, 0));
   PetscCall((*k->k->sweep)(k, trans, SPIKE_SWEEP_ALL, 0, k->np, nrhs, b, ldb, k->dwork, k->n));
   PetscCall(PetscLogEventEnd(PC_Spike_Sweep, pc, 0, 0, 0));
   PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
   PetscCall((*k->k->mergedtips)(k, trans, PETSC_TRUE, nrhs));
   if (s->ex.across) PetscCall(SpikeSegmentsSolve_Private(pc, trans, nrhs));
-  PetscCall((*k->k->mergedtips)(k, trans, PETSC_FALSE, nrhs));
+  if (!SpikeFaulty(SPIKE_FAULT_NO_MERGED)) PetscCall((*k->k->mergedtips)(k, trans, PETSC_FALSE, nrhs));
   PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
   PetscCall(PetscLogEventBegin(PC_Spike_Correct, pc, 0, 0, 0));
   PetscCall((*k->k->mergedrhs)(k, trans, nrhs, b, ldb));

@@ -177,6 +177,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
 
   PetscFunctionBegin;
   PetscCall(PCSpikeChoose_Private(pc, A));
+  s->band.full = (PetscBool)(s->full && s->band.coupled);
   PetscCall(PCSpikeBytes_Private(pc));
   s->info.map_bytes = 0.0;
   PetscCall((*s->band.k->memory)(&memory));
@@ -548,15 +549,15 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     /* on one rank the host waits once, after the factorization, and looks then at what fill saw */
     late = (PetscBool)(size == 1 && s->band.k->finish);
     PetscCall(PCSpikeFill_Private(pc, A, late, &st));
-    if (late) PetscCall(PCSpikeNumeric_Private(pc, late, &st, &pivots));
-    s->info.dropped = st.sum > 0.0 ? st.dropped / st.sum : 0.0;
     if (!reuse) {
       const PetscReal before = s->info.extra_bytes;
 
       PetscCall(PCSpikeBytes_Private(pc)); /* with what the first fill keeps of the pattern */
       s->info.map_bytes = s->info.extra_bytes - before;
-      break;
     }
+    if (late) PetscCall(PCSpikeNumeric_Private(pc, late, &st, &pivots));
+    s->info.dropped = st.sum > 0.0 ? st.dropped / st.sum : 0.0;
+    if (!reuse) break;
     PetscCall(PCSpikePeriodicJoined_Private(pc, &joined));
     if (PCSpikeBandHolds_Private(s, &st, joined)) {
       s->info.refills++;
@@ -598,6 +599,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
     PetscCall(PCSpikeJudge_Private(pc, A, &st, &pivots));
+    if (s->band.full) PetscCall(PCSpikeBytes_Private(pc)); /* PC_SPIKE_AUTO may have decided after that */
     PetscCall(PCSpikeRefineVerify_Private(pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -21,7 +21,7 @@ static inline int CompareBytes(const void *p, const void *q, size_t n)
   return n ? memcmp(p, q, n) : 0;
 }
 
-#define MAXP     5
+#define MAXP     9
 #define GHOST    1000000 /* global number of the rank's first row, for columns in the second piece of the matrix */
 #define SENTINEL ((PetscScalar)1048575)
 
@@ -384,21 +384,29 @@ static inline PetscErrorCode Ignore(MPI_Comm comm, int line, const char *func, c
     Check(P, topic, guard.count == count_ ? 0 : 2); \
   } while (0)
 
-/* Runs the test of one problem on all shapes, kinds of matrices and neighbours, in one precision */
-static inline PetscErrorCode ProblemsAll(PetscSpikePrecision precision, PetscErrorCode (*test)(Problem *))
+/* Runs the test of one problem on these shapes, with all kinds of matrices and neighbours, in one precision */
+static inline PetscErrorCode ProblemsOf(size_t count, const Shape some[], PetscSpikePrecision precision,
+                                        PetscErrorCode (*test)(Problem *))
 {
   Problem P;
 
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(shapes); k++) {
+  for (size_t k = 0; k < count; k++) {
     for (PetscInt kind = 0; kind < NKINDS; kind++) {
       for (PetscInt outer = 0; outer < 4; outer++) {
-        PetscCall(ProblemCreate(&shapes[k], (Kind)kind, outer, precision, &P));
+        PetscCall(ProblemCreate(&some[k], (Kind)kind, outer, precision, &P));
         PetscCall((*test)(&P));
         PetscCall(PetscFree(P.a));
       }
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscErrorCode ProblemsAll(PetscSpikePrecision precision, PetscErrorCode (*test)(Problem *))
+{
+  PetscFunctionBegin;
+  PetscCall(ProblemsOf(PETSC_STATIC_ARRAY_LENGTH(shapes), shapes, precision, test));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
