@@ -6,6 +6,8 @@
 static char help
   [] = "Tests of SpikePartitionsChoose(), the times and iterations behind it, and PCSpikeExpectFalloff_Private().\n\n";
 
+#include <stdlib.h>
+#include <unistd.h>
 #include "pc_spike/spikeimpl.h"
 #include "kernels/band/cuda/partitions.h"
 
@@ -128,6 +130,83 @@ static PetscBool Decay(const SpikeShape *s)
   return (PetscBool)(s->n > 262144 || SpikePartitionsChoose(&c) == 1);
 }
 
+/* A device that takes twice as long for everything takes twice as long, and gets the same partitions */
+static PetscBool Paces(const SpikeShape *s)
+{
+  const PetscInt   np = SpikePartitionsChoose(s), full = SpikePartitionsChooseFull(s);
+  const SpikeTimes t = SpikePartitionsTimes(s, np), f = SpikePartitionsFullTimes(s, full);
+  SpikeShape       c = *s;
+  SpikeTimes       u;
+
+  c.pace.launch = c.pace.memory = c.pace.step = 2;
+  u                                           = SpikePartitionsTimes(&c, np);
+  if (PetscAbsReal(u.setup - 2 * t.setup) > 1e-5 * u.setup) return PETSC_FALSE;
+  if (PetscAbsReal(u.apply - 2 * t.apply) > 1e-5 * u.apply) return PETSC_FALSE;
+  u = SpikePartitionsFullTimes(&c, full);
+  if (PetscAbsReal(u.setup - 2 * f.setup) > 1e-5 * u.setup) return PETSC_FALSE;
+  if (PetscAbsReal(u.apply - 2 * f.apply) > 1e-5 * u.apply) return PETSC_FALSE;
+  return (PetscBool)(SpikePartitionsChoose(&c) == np && SpikePartitionsChooseFull(&c) == full);
+}
+
+/* Full SPIKE: partitions have 2 K rows and 64, slower launches never make more of them */
+static PetscBool Full(const SpikeShape *s)
+{
+  const PetscInt np = SpikePartitionsChooseFull(s), K = PetscMax(s->kl, s->ku);
+  SpikeShape     c = *s;
+  PetscBool      full;
+
+  if (np < 1 || (np > 1 && s->n / np < PetscMin(2 * K, 64))) return PETSC_FALSE;
+  c.pace.launch = 16;
+  if (SpikePartitionsChooseFull(&c) > np) return PETSC_FALSE;
+  if (SpikePartitionsChooseAuto(s, &full) < 1) return PETSC_FALSE;
+  return (PetscBool)(!full || SpikePartitionsChooseAuto(s, &full) > 1);
+}
+
+/* What is kept is found again, under its own name only; folders and files that are none do no harm */
+static PetscErrorCode TestFile(void)
+{
+  const SpikePace pace = {2, 0.5, 1};
+  SpikePace       found;
+  char            folder[] = "/tmp/petscspike-XXXXXX", path[64];
+  PetscBool       known, ok;
+  FILE           *file;
+
+  PetscFunctionBeginUser;
+  ok = (PetscBool)(mkdtemp(folder) != NULL && !setenv("SPIKE_CACHE", folder, 1));
+  PetscCall(SpikePaceRead("a device (0)", &found, &known));
+  if (known) ok = PETSC_FALSE;
+  PetscCall(SpikePaceWrite("a device (0)", &pace));
+  PetscCall(SpikePaceRead("a device (0)", &found, &known));
+  if (!known || found.launch != 2 || found.memory != (PetscReal)0.5 || found.step != 1) ok = PETSC_FALSE;
+  PetscCall(SpikePaceRead("a device (1)", &found, &known));
+  if (known) ok = PETSC_FALSE;
+  PetscCall(PetscSNPrintf(path, sizeof(path), "%s/pace-a_device__0_", folder));
+  for (int k = 0; k < 3; k++) {
+    const char *const text[] = {"launch 0 memory 1 step 1\n", "launch nan memory 1 step 1\n", "nothing"};
+
+    file = fopen(path, "w");
+    if (!file) {
+      ok = PETSC_FALSE;
+      break;
+    }
+    (void)fputs(text[k], file);
+    (void)fclose(file);
+    PetscCall(SpikePaceRead("a device (0)", &found, &known));
+    if (known) ok = PETSC_FALSE;
+  }
+  if (remove(path) || rmdir(folder)) ok = PETSC_FALSE; /* nothing else was left there */
+  for (int k = 0; k < 2; k++) {
+    if (setenv("SPIKE_CACHE", k ? "" : "/proc/none/of/these", 1)) ok = PETSC_FALSE;
+    PetscCall(SpikePaceWrite("a device (0)", &pace));
+    PetscCall(SpikePaceRead("a device (0)", &found, &known));
+    if (known) ok = PETSC_FALSE;
+  }
+  ntests++;
+  nfailed += !ok;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - the pace of a device is kept in a file\n", ok ? "" : "not ", ntests));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef enum {
   RANDOM,    /* uniform in [-1, 1] beside the diagonal, d times the sum of the magnitudes on it */
   DIFFUSION, /* 5-point stencil on lines of kl = ku unknowns */
@@ -219,19 +298,21 @@ static PetscErrorCode TestFalloff(void)
 
 int main(int argc, char **argv)
 {
-  PetscBool (*const topics[])(const SpikeShape *) = {Bounds, Monotone, Best, Filled, Iterations, Decay};
+  PetscBool (*const topics[])(const SpikeShape *) = {Bounds, Monotone, Best, Filled, Iterations, Decay, Paces, Full};
   const char *const names[]                       = {"no partition is shorter than 4 K rows, nor than 64",
                                                      "times are finite and grow with the work",
                                                      "no other number is better by more than a tenth, by the model",
                                                      "few rows lie behind the ends of partitions",
                                                      "iterations grow with the partitions and slower spikes",
-                                                     "slower spikes never get more partitions, unknown ones one"};
+                                                     "slower spikes never get more partitions, unknown ones one",
+                                                     "a slower device takes longer, and gets the same partitions",
+                                                     "full SPIKE has long partitions, fewer where launches are slow"};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   for (size_t t = 0; t < Count(topics); t++) {
     PetscBool  ok   = PETSC_TRUE;
-    SpikeShape last = {0, 0, 0, 0, 0, 0};
+    SpikeShape last = {0, 0, 0, 0, 0, 0, {0, 0, 0}};
 
     for (size_t k = 0; k < Count(rows) * Count(widths) * Count(devices) * Count(falloffs) * 2; k++) {
       size_t     i = k;
@@ -246,7 +327,8 @@ int main(int argc, char **argv)
       i /= Count(devices);
       s.falloff = falloffs[i % Count(falloffs)];
       i /= Count(falloffs);
-      s.bytes = i ? 8 : 4;
+      s.bytes       = i ? 8 : 4;
+      s.pace.launch = s.pace.memory = s.pace.step = 1;
       if (!(*topics[t])(&s)) {
         ok   = PETSC_FALSE;
         last = s;
@@ -256,6 +338,7 @@ int main(int argc, char **argv)
   }
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestFalloff());
+  PetscCall(TestFile());
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "1..%d\n", ntests));
   PetscCall(PetscFinalize());
   return nfailed != 0;

@@ -2,7 +2,6 @@
 /* band.cu: the CUDA backend: its table, memory, stream and number of partitions */
 #include "fill.cuh"
 #include "kernels/common/cuda/nccl.cuh"
-#include "partitions.h"
 #include "kernels/tridiagonal/tridiagonal.h"
 
 /* Shape of the tiles from the shape of the band; start and active are set by create() */
@@ -231,13 +230,14 @@ static PetscInt SpikePartitions_CUDA(PetscInt n, PetscInt kl, PetscInt ku, Petsc
 {
   const PetscInt     bytes = (PetscInt)(SpikePrecisionBytes(precision) * (sizeof(PetscScalar) / sizeof(PetscReal)));
   const SpikeDevice *gpu;
-  SpikeShape         shape = {n, kl, ku, bytes, 0, falloff};
+  SpikeShape         shape = {n, kl, ku, bytes, 0, falloff, {1, 1, 1}};
 
   *full = (PetscBool)(type == PC_SPIKE_FULL);
   /* the kernels of tridiagonal.h make pieces of their own */
   if (kl == 1 && ku == 1 && SpikePrecisionBytes(precision) == sizeof(PetscReal)) return 1;
   PetscCallAbort(PETSC_COMM_SELF, SpikeDeviceGet(&gpu));
   shape.multiprocessors = gpu->multiprocessors;
+  PetscCallAbort(PETSC_COMM_SELF, SpikePace_CUDA(gpu, &shape.pace));
   if (type == PC_SPIKE_AUTO) return SpikePartitionsChooseAuto(&shape, full);
   return type == PC_SPIKE_FULL ? SpikePartitionsChooseFull(&shape) : SpikePartitionsChoose(&shape);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "band_tiles.cuh"
+#include "partitions.h"
 
 /* count elements of the device's memory, zeroed on request; NULL for none */
 template <typename X>
@@ -59,6 +60,8 @@ PETSC_INTERN PetscInt64     SpikeSpikesWork_CUDA(const SpikeBand *, const SpikeT
 PETSC_INTERN PetscErrorCode SpikeMerge_CUDA(SpikeBand *, SpikePivot *);
 PETSC_INTERN PetscErrorCode SpikeMergedTips_CUDA(SpikeBand *, PetscBool, PetscBool, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeMergedRhs_CUDA(SpikeBand *, PetscBool, PetscInt, const PetscScalar *, PetscCount);
+/* pace.cu: of the current device, measured by the first call */
+PETSC_INTERN PetscErrorCode SpikePace_CUDA(const SpikeDevice *, SpikePace *);
 /* growth.cu */
 PETSC_INTERN PetscErrorCode SpikeGrowth_CUDA(SpikeBand *, PetscReal *);
 /* finish.cu */

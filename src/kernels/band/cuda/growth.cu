@@ -44,20 +44,26 @@ __global__ void __launch_bounds__(256)
   if (most > 0.0) atomicMax(largest, (unsigned long long)__double_as_longlong(most));
 }
 
+template <typename F>
+static void SpikeGrowthLaunch_Private(const SpikeBand *s, unsigned long long *largest)
+{
+  const SpikeCUDA *h = (const SpikeCUDA *)s->data;
+
+  SpikeGrowth_Kernel<F><<<(unsigned int)h->gpu->multiprocessors * 8, 256, 0, (cudaStream_t)s->stream>>>(
+    h->t, (const F *)s->band, largest);
+}
+
 PetscErrorCode SpikeGrowth_CUDA(SpikeBand *s, PetscReal *largest)
 {
-  SpikeCUDA           *h      = (SpikeCUDA *)s->data;
-  const cudaStream_t   stream = (cudaStream_t)s->stream;
-  const unsigned int   blocks = (unsigned int)h->gpu->multiprocessors * 8;
-  unsigned long long  *bits;
-  double               value;
+  const cudaStream_t  stream = (cudaStream_t)s->stream;
+  unsigned long long *bits;
+  double              value;
 
   PetscFunctionBegin;
   *largest = -1.0;
-  if (h->tri) PetscFunctionReturn(PETSC_SUCCESS); /* systems have no U of a common form */
+  if (((const SpikeCUDA *)s->data)->tri) PetscFunctionReturn(PETSC_SUCCESS); /* systems have no U of a common form */
   PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, 1, &bits));
-  SpikeDispatchPrecision(s->precision,
-                         SpikeGrowth_Kernel<F><<<blocks, 256, 0, stream>>>(h->t, (const F *)s->band, bits));
+  SpikeDispatchPrecision(s->precision, SpikeGrowthLaunch_Private<F>(s, bits));
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&value, bits, sizeof(value), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));

@@ -30,7 +30,7 @@ typedef struct {
 
 /*
   Measured on one H200 (132 multiprocessors), double precision, dominance 1, by benchmarks/partitions -calibrate and
-  benchmarks/fit_partitions.py
+  benchmarks/fit_partitions.py; times the pace of the device in hand
 */
 static const struct {
   PetscInt  K;
@@ -71,11 +71,13 @@ static PetscReal Between(PetscReal t, PetscReal a, PetscReal b)
   return (1 - t) * a + t * b;
 }
 
-/* Linear between the half-bandwidths of the table, but not from one family of kernels to another */
-static void Interpolate(PetscInt K, Constants *setup, Constants *apply)
+/* Linear between the half-bandwidths of the table, but not from one family of kernels to another; on the device in hand */
+static void Interpolate(const SpikeShape *s, Constants *setup, Constants *apply)
 {
-  size_t    lo = 0, hi = 0;
-  PetscReal t;
+  const PetscInt   K    = HalfBandwidth(s);
+  const SpikePace *pace = &s->pace;
+  size_t           lo = 0, hi = 0;
+  PetscReal        t;
 
   while (hi + 1 < PETSC_STATIC_ARRAY_LENGTH(table) && table[hi].K < K) hi++;
   lo = hi && table[hi].K > K ? hi - 1 : hi;
@@ -86,12 +88,12 @@ static void Interpolate(PetscInt K, Constants *setup, Constants *apply)
     const Constants *a = side ? &table[lo].apply : &table[lo].setup, *b = side ? &table[hi].apply : &table[hi].setup;
     Constants       *c = side ? apply : setup;
 
-    c->fixed     = Between(t, a->fixed, b->fixed);
-    c->bytes     = Between(t, a->bytes, b->bytes);
-    c->latency   = Between(t, a->latency, b->latency);
-    c->share     = Between(t, a->share, b->share);
-    c->interface = Between(t, a->interface, b->interface);
-    c->windows   = Between(t, a->windows, b->windows);
+    c->fixed     = pace->launch * Between(t, a->fixed, b->fixed);
+    c->bytes     = pace->memory * Between(t, a->bytes, b->bytes);
+    c->latency   = pace->step * Between(t, a->latency, b->latency);
+    c->share     = pace->step * Between(t, a->share, b->share);
+    c->interface = pace->step * Between(t, a->interface, b->interface);
+    c->windows   = pace->memory * Between(t, a->windows, b->windows);
   }
 }
 
@@ -115,7 +117,7 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
   }
   groups = (np + G - 1) / G;
   waves  = (PetscReal)((groups + sm - 1) / sm - 1);
-  Interpolate(K, &a, &b);
+  Interpolate(s, &a, &b);
   t.setup = a.fixed + (PetscReal)1e-9 * (a.bytes * bytes + a.windows * again) +
             (PetscReal)1e-3 * (steps * (a.latency + a.share * waves) + a.interface * interfaces);
   t.apply = b.fixed + (PetscReal)1e-9 * (b.bytes * bytes + b.windows * again) +
@@ -135,7 +137,8 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
 
       25 us + 2 * max(steps * (latency + share * waves), the band at 3.7 TB/s) + levels * (5 + K / 6) us
 
-  with the constants of the table and those written here measured on one H200 (benchmarks/results/full-cuda.txt)
+  with the constants of the table and those written here measured on one H200 (benchmarks/results/full-cuda.txt); flops
+  are those of its 132 multiprocessors
 */
 SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
 {
@@ -144,9 +147,11 @@ SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
                  m = s->n / np + (s->n % np ? 1 : 0), sm = PetscMax(s->multiprocessors, 1);
   const PetscReal bytes = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes,
                   steps = (PetscReal)((m + T - 1) / T);
-  PetscInt   G          = 1, groups;
-  PetscReal  waves, levels = 0;
-  Constants  a, b;
+  const SpikePace *pace  = &s->pace;
+  const PetscReal  flops = pace->step * 132 / (PetscReal)sm;
+  PetscInt         G     = 1, groups;
+  PetscReal        waves, levels = 0;
+  Constants        a, b;
   SpikeTimes t;
 
   if (T <= 16) {
@@ -156,14 +161,16 @@ SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
   groups = (np + G - 1) / G;
   waves  = (PetscReal)((groups + sm - 1) / sm - 1);
   for (PetscInt l = 1; l < np; l *= 2) levels++;
-  Interpolate(HalfBandwidth(s), &a, &b);
+  Interpolate(s, &a, &b);
   t.setup = a.fixed + (PetscReal)1e-9 * a.bytes * bytes + (PetscReal)1e-3 * steps * (a.latency + a.share * waves) +
-            PetscMax((PetscReal)3e-3 * steps * ((PetscReal)0.8 + (PetscReal)1.1 * tiles),
-                     (PetscReal)6 * s->n * K * K / (PetscReal)8e9) +
-            (PetscReal)1e-3 * levels * (25 + K) + (PetscReal)150 * np * K * K * K / (PetscReal)2e10;
-  t.apply = (PetscReal)0.025 +
-            2 * PetscMax((PetscReal)1e-3 * steps * (b.latency + b.share * waves), bytes / (PetscReal)3.7e9) +
-            (PetscReal)1e-3 * levels * (5 + K / 6);
+            PetscMax((PetscReal)3e-3 * steps * pace->step * ((PetscReal)0.8 + (PetscReal)1.1 * tiles),
+                     (PetscReal)6 * s->n * K * K / (PetscReal)8e9 * flops) +
+            (PetscReal)1e-3 * levels * (25 * pace->launch + K * pace->step) +
+            (PetscReal)150 * np * K * K * K / (PetscReal)2e10 * flops;
+  t.apply = (PetscReal)0.025 * pace->launch +
+            2 * PetscMax((PetscReal)1e-3 * steps * (b.latency + b.share * waves),
+                         bytes / (PetscReal)3.7e9 * pace->memory) +
+            (PetscReal)1e-3 * levels * (5 * pace->launch + K / 6 * pace->step);
   return t;
 }
 
@@ -194,7 +201,7 @@ static PetscInt FillTiles(const SpikeShape *s, PetscInt np)
 
 /*
   The number of partitions with the least time of a setup and of the three solves that it is taken to serve: as many
-  applies as iterations and one, with a product of a matrix of 12 bytes an entry at 3.2 TB/s each. Candidates: one, and
+  applies as iterations and one, with a product of a matrix of 12 bytes an entry, on an H200 at 3.2 TB/s, each. Candidates: one, and
   fractions and multiples of the number of multiprocessors, which leave none of them idle in the last round. No
   partition is shorter than 4 max(kl, ku) rows, nor than 64, and few places behind their ends are stored. Where nothing
   is known of the spikes, only long ones are safe.
@@ -204,7 +211,7 @@ PetscInt SpikePartitionsChoose(const SpikeShape *s)
   const double    factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1,   2,   3,   4,   8,    12,   16,
                                24,     32,    48,   64,  96,   128, 192, 256, 512, 1024, 2048, 4096};
   const PetscInt  K = HalfBandwidth(s), least = K < 16 ? 64 : 4 * K, most = PetscMax(1, s->n / least);
-  const PetscReal product = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * 12 / (PetscReal)3.2e9;
+  const PetscReal product = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * 12 / (PetscReal)3.2e9 * s->pace.memory;
   PetscInt        best    = 1;
   PetscReal       time    = PETSC_MAX_REAL;
 

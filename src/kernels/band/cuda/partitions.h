@@ -4,6 +4,14 @@
 
 #include <petscsys.h>
 
+/*
+  How many times as long as on the device that the constants of the model were measured on a launch takes, a byte of the
+  device's memory, and a step that needs the one before (pace.cu)
+*/
+typedef struct {
+  PetscReal launch, memory, step;
+} SpikePace;
+
 /* What the choice depends on */
 typedef struct {
   /* rows, half-bandwidths                                                                       */
@@ -14,6 +22,7 @@ typedef struct {
   PetscInt multiprocessors;
   /* natural logarithm of the factor by which spikes fall a row, as expected; 0 where unknown    */
   PetscReal falloff;
+  SpikePace pace;
 } SpikeShape;
 
 /* Time model of np partitions, ms: a setup with new values, and an apply to one right-hand side */
@@ -27,3 +36,10 @@ PETSC_INTERN PetscReal  SpikePartitionsIterations(const SpikeShape *, PetscInt n
 PETSC_INTERN PetscInt   SpikePartitionsChoose(const SpikeShape *);
 PETSC_INTERN PetscInt   SpikePartitionsChooseFull(const SpikeShape *);
 PETSC_INTERN PetscInt   SpikePartitionsChooseAuto(const SpikeShape *, PetscBool *full);
+
+/*
+  The pace of the device called `name`, kept in a file for later processes; *known <- whether there is one. Files that
+  cannot be read or written are none
+*/
+PETSC_INTERN PetscErrorCode SpikePaceRead(const char name[], SpikePace *, PetscBool *known);
+PETSC_INTERN PetscErrorCode SpikePaceWrite(const char name[], const SpikePace *);
