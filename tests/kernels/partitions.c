@@ -148,16 +148,23 @@ static PetscBool Paces(const SpikeShape *s)
   return (PetscBool)(SpikePartitionsChoose(&c) == np && SpikePartitionsChooseFull(&c) == full);
 }
 
-/* Full SPIKE: partitions have 2 K rows and 64, slower launches never make more of them */
+/* Full SPIKE: partitions have 2 K rows and 64, and no other number is better by more than a tenth */
+static PetscReal FullCost(const SpikeShape *s, PetscInt np)
+{
+  const SpikeTimes t = np > 1 ? SpikePartitionsFullTimes(s, np) : SpikePartitionsTimes(s, 1);
+
+  return t.setup + 6 * t.apply;
+}
+
 static PetscBool Full(const SpikeShape *s)
 {
-  const PetscInt np = SpikePartitionsChooseFull(s), K = PetscMax(s->kl, s->ku);
-  SpikeShape     c = *s;
-  PetscBool      full;
+  const PetscInt  np = SpikePartitionsChooseFull(s), least = PetscMax(64, 2 * PetscMax(s->kl, s->ku));
+  const PetscReal cost = FullCost(s, np);
+  PetscBool       full;
 
-  if (np < 1 || (np > 1 && s->n / np < PetscMin(2 * K, 64))) return PETSC_FALSE;
-  c.pace.launch = 16;
-  if (SpikePartitionsChooseFull(&c) > np) return PETSC_FALSE;
+  if (np < 1 || (np > 1 && s->n / np < least / 2)) return PETSC_FALSE; /* whole tiles may be shorter */
+  for (PetscInt k = 1; k <= s->n / least; k += 1 + k / 50)
+    if (FullCost(s, k) < cost / (PetscReal)1.1) return PETSC_FALSE;
   if (SpikePartitionsChooseAuto(s, &full) < 1) return PETSC_FALSE;
   return (PetscBool)(!full || SpikePartitionsChooseAuto(s, &full) > 1);
 }
@@ -306,7 +313,7 @@ int main(int argc, char **argv)
                                                      "iterations grow with the partitions and slower spikes",
                                                      "slower spikes never get more partitions, unknown ones one",
                                                      "a slower device takes longer, and gets the same partitions",
-                                                     "full SPIKE has long partitions, fewer where launches are slow"};
+                                                     "full SPIKE has no better number of partitions either"};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

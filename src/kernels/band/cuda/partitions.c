@@ -234,13 +234,14 @@ PetscInt SpikePartitionsChoose(const SpikeShape *s)
 /* The same with full SPIKE, which takes one iteration: partitions of at least 2 max(kl, ku) rows, and 64 */
 PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
 {
-  const double   factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+  const double   factors[] = {0.0625, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96};
   const PetscInt K = HalfBandwidth(s), most = PetscMax(1, s->n / PetscMax(2 * K, 64));
   PetscInt       best = 1;
   PetscReal      time = PETSC_MAX_REAL;
 
-  for (int f = -1; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) {
-    const PetscInt   np  = PetscMin(most, f < 0 ? 1 : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
+  for (int f = -31; f < (int)PETSC_STATIC_ARRAY_LENGTH(factors); f++) { /* powers of two fill their levels */
+    const PetscInt   np  = PetscMin(most, f < 0 ? (PetscInt)1 << (f + 31)
+                                                : (PetscInt)PetscMax(1, factors[f] * (double)s->multiprocessors));
     const SpikeTimes t   = np > 1 ? SpikePartitionsFullTimes(s, np) : SpikePartitionsTimes(s, 1);
     const PetscReal  now = t.setup + SPIKE_PARTITIONS_SOLVES * 2 * t.apply;
 
