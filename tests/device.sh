@@ -36,7 +36,8 @@ passes()
   } &
 }
 
-kernels="cudasetup cudaapply cudadiaband cudatridiagonal cudarhs cudakrylov cudakrylovbasis cudastencil cudadia cudablock"
+kernels="cudasetup cudaapply cudafull cudadiaband cudatridiagonal cudarhs cudakrylov cudakrylovbasis"
+kernels="$kernels cudastencil cudadia cudablock"
 spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_matapply"
 for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
   with="env LD_PRELOAD=$limits SPIKE_DEVICE_SHARED=$shared SPIKE_DEVICE_REFUSED=1"

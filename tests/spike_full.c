@@ -127,6 +127,31 @@ static PetscErrorCode TestAuto(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All rows on the last rank: the others, which couple nothing, tell the same */
+static PetscErrorCode TestOneOwner(void)
+{
+  SpikeTestBand band = {600, 3, 2, 1.0001, SPIKE_TEST_SLOW, 4};
+  PetscMPIInt   size, rank;
+  Mat           A;
+  PC            pc;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, rank == size - 1 ? band.n : 0, MATAIJ, &A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSpikeSetLocalPartitions(pc, 4));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-11,
+                      "one owner"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -134,6 +159,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestNotDominant());
   PetscCall(TestAuto());
+  PetscCall(TestOneOwner());
   PetscCall(SpikeTestEnd("spike_full"));
   PetscCall(PetscFinalize());
   return 0;

@@ -86,27 +86,25 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
-  PetscInt  sum[5], max[2], row[2];
+  PetscInt  sum[5], max[3], row[2];
   PetscReal pivot;
 
   PetscFunctionBegin;
   PetscCheck(pc->setupcalled, comm, PETSC_ERR_ARG_WRONGSTATE, "Must call PCSetUp() first");
   PetscCall(PCSpikeMeasureNatural_Private(pc));
   PetscCall(PCSpikeMeasure_Private(pc));
-  *info      = s->info;
-  info->n    = pc->pmat->rmap->N;
-  info->type = s->type == PC_SPIKE_BLOCK                ? PC_SPIKE_BLOCK
-             : s->band.full || s->type == PC_SPIKE_FULL ? PC_SPIKE_FULL
-                                                        : PC_SPIKE_TRUNCATED;
-  sum[0]     = s->info.partitions;
-  sum[1]     = s->info.boosted;
-  sum[2]     = s->info.cornerboosted;
-  sum[3]     = s->info.systems;
-  sum[4]     = s->info.periodic;
-  max[0]     = s->info.max_partition;
-  max[1]     = -s->info.min_partition;
+  *info   = s->info;
+  info->n = pc->pmat->rmap->N;
+  sum[0]  = s->info.partitions;
+  sum[1]  = s->info.boosted;
+  sum[2]  = s->info.cornerboosted;
+  sum[3]  = s->info.systems;
+  sum[4]  = s->info.periodic;
+  max[0]  = s->info.max_partition;
+  max[1]  = -s->info.min_partition;
+  max[2]  = s->band.full ? 1 : 0; /* ranks without rows have nothing to couple */
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 5, MPIU_INT, MPI_SUM, comm));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 2, MPIU_INT, MPI_MAX, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 3, MPIU_INT, MPI_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.decay, &info->decay, 1, MPIU_REAL, MPIU_MAX, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.bytes, &info->bytes, 1, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(&s->info.extra_bytes, &info->extra_bytes, 1, MPIU_REAL, MPIU_SUM, comm));
@@ -124,6 +122,9 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   info->periodic      = sum[4];
   info->max_partition = max[0];
   info->min_partition = sum[0] ? -max[1] : 0;
+  info->type          = PC_SPIKE_TRUNCATED;
+  if (s->type == PC_SPIKE_BLOCK) info->type = PC_SPIKE_BLOCK;
+  else if (s->type == PC_SPIKE_FULL || max[2]) info->type = PC_SPIKE_FULL;
   PetscCall(PetscStrncpy(info->backend, s->band.k ? s->band.k->name : "none", sizeof(info->backend)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
