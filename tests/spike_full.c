@@ -145,8 +145,8 @@ static PetscErrorCode TestOneOwner(void)
   PetscCall(PCSpikeSetLocalPartitions(pc, 4));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   PetscCall(PCSetFromOptions(pc));
-  PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-11,
-                      "one owner"));
+  PetscCall(
+    CheckAuto(pc, A, PC_SPIKE_FULL, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-11, "one owner"));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -444,8 +444,8 @@ static PetscErrorCode TestGrowth(PetscInt n, PetscInt kl, PetscInt ku)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSNPrintf(where, sizeof(where), "%" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT,
-                          n, kl, ku));
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "%" PetscInt_FMT " rows, half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, n, kl, ku));
   PetscCall(PetscCalloc1(n * n, &a));
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetInterval(random, -1.0, 1.0));

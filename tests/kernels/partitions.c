@@ -210,7 +210,8 @@ static PetscErrorCode TestFile(void)
   }
   ntests++;
   nfailed += !ok;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sok %d - the pace of a device is kept in a file\n", ok ? "" : "not ", ntests));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF, "%sok %d - the pace of a device is kept in a file\n", ok ? "" : "not ", ntests));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,8 +12,7 @@
   Reads the upper half of the factors once. Deterministic: a maximum.
 */
 template <typename F>
-__global__ void __launch_bounds__(256)
-  SpikeGrowth_Kernel(SpikeTiles t, const F *band, unsigned long long *largest)
+__global__ void __launch_bounds__(256) SpikeGrowth_Kernel(SpikeTiles t, const F *band, unsigned long long *largest)
 {
   const PetscInt64 columns = (PetscInt64)t.np * t.steps * t.T;
   double           most    = 0.0;
@@ -49,8 +48,8 @@ static void SpikeGrowthLaunch_Private(const SpikeBand *s, unsigned long long *la
 {
   const SpikeCUDA *h = (const SpikeCUDA *)s->data;
 
-  SpikeGrowth_Kernel<F><<<(unsigned int)h->gpu->multiprocessors * 8, 256, 0, (cudaStream_t)s->stream>>>(
-    h->t, (const F *)s->band, largest);
+  SpikeGrowth_Kernel<F>
+    <<<(unsigned int)h->gpu->multiprocessors * 8, 256, 0, (cudaStream_t)s->stream>>>(h->t, (const F *)s->band, largest);
 }
 
 PetscErrorCode SpikeGrowth_CUDA(SpikeBand *s, PetscReal *largest)

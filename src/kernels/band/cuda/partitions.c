@@ -71,7 +71,9 @@ static PetscReal Between(PetscReal t, PetscReal a, PetscReal b)
   return (1 - t) * a + t * b;
 }
 
-/* Linear between the half-bandwidths of the table, but not from one family of kernels to another; on the device in hand */
+/*
+  Linear between the half-bandwidths of the table, but not from one family of kernels to another; on the device in hand
+*/
 static void Interpolate(const SpikeShape *s, Constants *setup, Constants *apply)
 {
   const PetscInt   K    = HalfBandwidth(s);
@@ -145,14 +147,14 @@ SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
   const PetscReal K     = (PetscReal)HalfBandwidth(s);
   const PetscInt  tiles = (HalfBandwidth(s) + 31) / 32, T = (HalfBandwidth(s) + tiles - 1) / tiles,
                  m = s->n / np + (s->n % np ? 1 : 0), sm = PetscMax(s->multiprocessors, 1);
-  const PetscReal bytes = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes,
-                  steps = (PetscReal)((m + T - 1) / T);
+  const PetscReal bytes  = (PetscReal)s->n * (PetscReal)(s->kl + s->ku + 1) * (PetscReal)s->bytes,
+                  steps  = (PetscReal)((m + T - 1) / T);
   const SpikePace *pace  = &s->pace;
   const PetscReal  flops = pace->step * 132 / (PetscReal)sm;
   PetscInt         G     = 1, groups;
   PetscReal        waves, levels = 0;
   Constants        a, b;
-  SpikeTimes t;
+  SpikeTimes       t;
 
   if (T <= 16) {
     for (PetscInt g = 2; g <= 32 / T; g++)
@@ -201,10 +203,10 @@ static PetscInt FillTiles(const SpikeShape *s, PetscInt np)
 
 /*
   The number of partitions with the least time of a setup and of the three solves that it is taken to serve: as many
-  applies as iterations and one, with a product of a matrix of 12 bytes an entry, on an H200 at 3.2 TB/s, each. Candidates: one, and
-  fractions and multiples of the number of multiprocessors, which leave none of them idle in the last round. No
-  partition is shorter than 4 max(kl, ku) rows, nor than 64, and few places behind their ends are stored. Where nothing
-  is known of the spikes, only long ones are safe.
+  applies as iterations and one, with a product of a matrix of 12 bytes an entry, on an H200 at 3.2 TB/s, each.
+  Candidates: one, and fractions and multiples of the number of multiprocessors, which leave none of them idle in the
+  last round. No partition is shorter than 4 max(kl, ku) rows, nor than 64, and few places behind their ends are stored.
+  Where nothing is known of the spikes, only long ones are safe.
 */
 PetscInt SpikePartitionsChoose(const SpikeShape *s)
 {
