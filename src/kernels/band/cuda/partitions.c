@@ -133,7 +133,7 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
 
       fixed + bytes * (entries of the band) + steps * latency
             + max(3 steps * (0.8 + 1.1 tiles of a side) us, 6 n K^2 flops at 8 Tflop/s)
-            + levels * (25 + K) us + np * 150 K^3 flops at 20 Tflop/s
+            + levels * (25 + K) us + np * (0.1 us + 150 K^3 flops at 20 Tflop/s)
 
   and the apply two sweeps and the levels up and down:
 
@@ -168,7 +168,7 @@ SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
             PetscMax((PetscReal)3e-3 * steps * pace->step * ((PetscReal)0.8 + (PetscReal)1.1 * tiles),
                      (PetscReal)6 * s->n * K * K / (PetscReal)8e9 * flops) +
             (PetscReal)1e-3 * levels * (25 * pace->launch + K * pace->step) +
-            (PetscReal)150 * np * K * K * K / (PetscReal)2e10 * flops;
+            np * ((PetscReal)1e-4 + (PetscReal)150 * K * K * K / (PetscReal)2e10) * flops;
   t.apply = (PetscReal)0.025 * pace->launch +
             2 * PetscMax((PetscReal)1e-3 * steps * (b.latency + b.share * waves),
                          bytes / (PetscReal)3.7e9 * pace->memory) +
