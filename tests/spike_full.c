@@ -145,8 +145,8 @@ static PetscErrorCode TestOneOwner(void)
   PetscCall(PCSpikeSetLocalPartitions(pc, 4));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   PetscCall(PCSetFromOptions(pc));
-  PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-11,
-                      "one owner"));
+  PetscCall(
+    CheckAuto(pc, A, PC_SPIKE_FULL, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-11, "one owner"));
   PetscCall(ViewText(pc, sizeof(text), text));
   PetscCall(SpikeTestCheck((PetscBool)(strstr(text, "coupled exactly") != NULL), "one owner: the view is\n%s", text));
   PetscCall(PCDestroy(&pc));
