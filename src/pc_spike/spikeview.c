@@ -150,7 +150,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
 {
   const char *const names[] = {"block", "truncated", "full", "auto"};
   PC_Spike         *s       = (PC_Spike *)pc->data;
-  PetscBool         isascii, isstring, isauto;
+  PetscBool         isascii, isstring, isauto, coupled;
   PCSpikeInfo       info;
   PetscViewerFormat format;
   char              text[sizeof(s->failtext)];
@@ -188,9 +188,10 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                    info.partitions, info.min_partition, info.max_partition));
   PetscCall(PCSpikeViewFewer_Private(pc, viewer));
   PetscCall(PCSpikeViewSystems_Private(pc, &info, viewer));
-  if (s->band.full) {
+  coupled = (PetscBool)(info.type != PC_SPIKE_BLOCK && info.partitions > 1 && PetscMax(info.kl, info.ku) > 0);
+  if (coupled && info.type == PC_SPIKE_FULL) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled exactly, far ends of the spikes %.1e\n", (double)info.decay));
-  } else if (s->band.coupled) {
+  } else if (coupled) {
     if (s->type == PC_SPIKE_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled by truncated spikes\n"));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n", (double)s->window));
     PetscCall(PetscViewerASCIIPrintf(viewer,
