@@ -4,11 +4,13 @@ static char help[] = "PCSPIKE with exact coupling: bands that are not dominant, 
 #include "spikecase.h"
 #include "viewtext.h"
 
-/* Bands whose spikes do not fall off, many partitions on each rank: the operator is the inverse, as with one partition */
+/*
+  Bands whose spikes do not fall off, many partitions on each rank: the operator is the inverse, as with one partition
+*/
 static PetscErrorCode TestNotDominant(void)
 {
-  const PetscInt bands[][3] = {{1, 1, 60}, {2, 1, 120}, {1, 4, 130}, {5, 5, 170}, {12, 9, 260}, {33, 40, 400},
-                               {3, 0, 90}, {0, 2, 90}};
+  const PetscInt bands[][3] = {{1, 1, 60},   {2, 1, 120},   {1, 4, 130}, {5, 5, 170},
+                               {12, 9, 260}, {33, 40, 400}, {3, 0, 90},  {0, 2, 90}};
   const PetscInt parts[]    = {2, 3, 4, 5, 7, 8, 9, 17};
   PetscMPIInt    size;
 
@@ -88,7 +90,7 @@ static PetscErrorCode TestAuto(void)
 {
   const PetscReal single = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-5,
                   exact  = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-11;
-  PetscMPIInt     size;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));

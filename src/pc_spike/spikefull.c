@@ -41,8 +41,8 @@ static PetscErrorCode SpikeSegmentsReserve_Private(PC pc, PetscInt maxrhs)
   PetscCall(PetscFree(g->band.dtips));
   PetscCall(PetscFree2(g->mine, g->all));
   PetscCall(PetscCalloc1((PetscCount)maxrhs * (g->band.np + 1) * h, &g->band.dtips));
-  PetscCall(PetscMalloc2((PetscCount)PetscMax(h, maxrhs) * h, &g->mine, (PetscCount)size * PetscMax(h, maxrhs) * h,
-                         &g->all));
+  PetscCall(
+    PetscMalloc2((PetscCount)PetscMax(h, maxrhs) * h, &g->mine, (PetscCount)size * PetscMax(h, maxrhs) * h, &g->all));
   g->band.maxrhs = maxrhs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -86,18 +86,18 @@ PetscErrorCode PCSpikeSegmentsDestroy_Private(PC pc)
 /* The four tips of this rank's segment to all ranks, and the segments merged */
 static PetscErrorCode SpikeSegmentsMerge_Private(PC pc, SpikePivot *pivot)
 {
-  PC_Spike        *s  = (PC_Spike *)pc->data;
-  SpikeSegments   *g  = &s->segments;
-  SpikeBand       *b  = &s->band;
-  MPI_Comm         comm = PetscObjectComm((PetscObject)pc);
-  const PetscCount kl = b->kl, ku = b->ku, h = kl + ku;
-  const PetscCount size[]   = {ku * kl, kl * kl, ku * ku, kl * ku};
+  PC_Spike          *s    = (PC_Spike *)pc->data;
+  SpikeSegments     *g    = &s->segments;
+  SpikeBand         *b    = &s->band;
+  MPI_Comm           comm = PetscObjectComm((PetscObject)pc);
+  const PetscCount   kl = b->kl, ku = b->ku, h = kl + ku;
+  const PetscCount   size[] = {ku * kl, kl * kl, ku * ku, kl * ku};
   const PetscScalar *from[] = {b->dWt, b->dWb, b->dVt + b->np * size[2], b->dVb + b->np * size[3]};
-  SpikePivot       among    = *pivot;
-  PetscMPIInt      count, ranks;
-  const PetscInt  *range;
-  PetscScalar     *to = g->mine;
-  PetscInt         i  = 0;
+  SpikePivot         among  = *pivot;
+  PetscMPIInt        count, ranks;
+  const PetscInt    *range;
+  PetscScalar       *to = g->mine;
+  PetscInt           i  = 0;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < 4; k++, to += size[k - 1])
@@ -156,8 +156,8 @@ PetscErrorCode PCSpikeFullSetUp_Private(PC pc, SpikePivot *pivot)
 }
 
 /*
-  What this rank has at the inner sides of its outer interfaces to all ranks; their segments solved; the outer sides back.
-  A column of the message: the side of interface 0, then that of np.
+  What this rank has at the inner sides of its outer interfaces to all ranks; their segments solved; the outer sides
+  back. A column of the message: the side of interface 0, then that of np.
 */
 static PetscErrorCode SpikeSegmentsSolve_Private(PC pc, PetscBool trans, PetscInt nrhs)
 {
@@ -215,8 +215,9 @@ static PetscErrorCode SpikeSegmentsSolve_Private(PC pc, PetscBool trans, PetscIn
 
       g = D^-1 b, of which the tips are kept;   the reduced system;   x = D^-1 (b - [C x_b; 0; B x_t])
 
-  and transposed the same with D^-T, the reduced system transposed, and b - [x_t; 0; x_b]. The second sweep starts from b,
-  not from g: where partitions are worse conditioned than the matrix, g and what is subtracted from it would be large.
+  and transposed the same with D^-T, the reduced system transposed, and b - [x_t; 0; x_b]. The second sweep starts from
+  b, not from g: where partitions are worse conditioned than the matrix, g and what is subtracted from it would be
+  large.
 */
 PetscErrorCode PCSpikeFullSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                                         PetscScalar *x, PetscCount ldx)

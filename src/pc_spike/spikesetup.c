@@ -307,8 +307,9 @@ static PetscReal PCSpikeDecay_Private(const PC_Spike *s)
 }
 
 /*
-  PC_SPIKE_AUTO: what truncation may neglect, relative to the tips of the spikes, in units of what the windows leave out.
-  A step of refinement, or of a Krylov method, gains as many digits as M has; exact coupling costs as much as one or two.
+  PC_SPIKE_AUTO: what truncation may neglect, relative to the tips of the spikes, in units of what the windows leave
+  out. A step of refinement, or of a Krylov method, gains as many digits as M has; exact coupling costs as much as one
+  or two.
 */
 #define SPIKE_TRUNCATE 1e4
 
@@ -327,7 +328,7 @@ static PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, PCSpikePivots *pv)
   if (s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   decay[0] = PCSpikeDecay_Private(s); /* 0 on a rank without interfaces, which others may have */
   PetscCallMPI(MPIU_Allreduce(&decay[0], &decay[1], 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  s->full = (PetscBool)!(decay[1] <= SPIKE_TRUNCATE * PetscMax(s->window, SpikePrecisionEpsilon(b->precision)));
+  s->full = (PetscBool) !(decay[1] <= SPIKE_TRUNCATE * PetscMax(s->window, SpikePrecisionEpsilon(b->precision)));
   if (!s->full || before || !b->coupled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)decay[1]));
   pv->reduced.nboost = 0;
@@ -367,8 +368,8 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
   }
   PetscCall((*b->k->begin)(b));
   b->events = &events;
-  PetscCall((*b->k->factor)(b, &pv->partition, tips && !s->full ? &pv->corner : NULL,
-                            tips && !s->full ? s->falloff : NULL));
+  PetscCall(
+    (*b->k->factor)(b, &pv->partition, tips && !s->full ? &pv->corner : NULL, tips && !s->full ? s->falloff : NULL));
   b->events = NULL;
   if (b->coupled && s->full) PetscCall(PCSpikeFullSetUp_Private(pc, &pv->reduced));
   else if (b->coupled) {

@@ -86,12 +86,13 @@ typedef struct {
   PetscBLASInt *dpiv;           /* [(np + 1) * ku] pivots of R                                                      */
   PetscScalar  *dtips;          /* [maxrhs * (np + 1) * (kl + ku)] column c: interface q: kl values below, ku above */
 
-  PetscBool    full;      /* full SPIKE: spikes(), merge() and so on, in place of reduced(), solvetips() and correct() */
+  /* full SPIKE: spikes(), merge() and so on, in place of reduced(), solvetips() and correct() */
+  PetscBool    full;
   PetscScalar *dVt, *dWb; /* [np + 1] the far tips, made by the first spikes()                                      */
   PetscScalar *dmerged;   /* [np + 1] what merge() leaves of an interface; layout of the backend                    */
   PetscScalar *dwork;     /* [maxrhs * n] with full: a column of the rank's rows for each right-hand side            */
 
-  PetscInt     *wtop, *wbot;    /* [np] rows at the two ends of a partition that its spikes reach                   */
+  PetscInt *wtop, *wbot; /* [np] rows at the two ends of a partition that its spikes reach                   */
   /* counts how often the launches of an apply have changed, as with the windows of a setup */
   PetscInt launches;
   void    *data;   /* whatever else the backend needs                                                  */
@@ -213,28 +214,31 @@ struct _n_SpikeKernels {
                             PetscCount ldx);
 
   /*
-    Full SPIKE, from the factors that factor() has made. spikes: all four tips at the active interfaces, by sweeps over
-    whole partitions, 6 n K^2 flops; falloff[] from the two ends of each spike. The first call makes the arrays that full
-    SPIKE has besides. merge: R, P and Q of all interfaces 0 < q < np in place of the tips, level by level, with row
-    exchanges inside R; pivot as in reduced(). What is left at interfaces 0 and np are the tips of the rank as one
-    segment. Deterministic.
+    Full SPIKE, from the factors that factor() has made. spikes: the tips at the active interfaces, the far ones where
+    the interface at the far end is active too, by sweeps over whole partitions, 6 n K^2 flops; falloff[] from the two
+    ends of each spike. The first call makes the arrays that full SPIKE has besides. merge: R, P and Q of all interfaces
+    0 < q < np in place of the tips, level by level, with row exchanges inside R; pivot as in reduced(), but a bad
+    interface spoils those of later levels beside it, and a backend may report one of them. What is left at interfaces 0
+    and np are the tips of the rank as one segment. Deterministic.
   */
   PetscErrorCode (*spikes)(SpikeBand *, PetscReal falloff[]);
   PetscErrorCode (*merge)(SpikeBand *, SpikePivot *pivot);
 
   /*
-    tips <- solution of the merged reduced systems: up eliminates the interfaces 0 < q < np, and leaves what the rank has
-    as one segment on the inner sides of interfaces 0 and np; down takes the unknowns on their outer sides (zero where
-    they are not active) and makes those of all others, for mergedrhs(). The inner side of interface 0 is the values
-    above, that of np the values below; transposed those below at 0, above at np. With E = [0 Vt_q; Wb_q 0] and M the
-    matrix of the interface
+    tips <- solution of the merged reduced systems: up eliminates the interfaces 0 < q < np, and leaves what the rank
+    has as one segment on the inner sides of interfaces 0 and np; down takes the unknowns on their outer sides (zero
+    where they are not active) and makes those of all others, for mergedrhs(). The inner side of interface 0 is the
+    values above, that of np the values below; transposed those below at 0, above at np. With E = [0 Vt_q; Wb_q 0] and M
+    the matrix of the interface
 
         up          [g_t at s; g_b at e] -= E M^-1 g          down        u = M^-1 g - [P Q] [u_b at s; u_t at e]
         transposed  [g_b at s; g_t at e] -= [P Q]^T g                     u = M^-T g - (E M^-1)^T [u_t at s; u_b at e]
   */
   PetscErrorCode (*mergedtips)(SpikeBand *, PetscBool trans, PetscBool up, PetscInt nrhs);
 
-  /* dwork <- b - [C_p x_b; 0; B_p+1 x_t] in all partitions p, from what mergedtips() made; transposed b - [x_t; 0; x_b] */
+  /*
+    dwork <- b - [C_p x_b; 0; B_p+1 x_t] in all partitions p, from what mergedtips() made; transposed b - [x_t; 0; x_b]
+  */
   PetscErrorCode (*mergedrhs)(SpikeBand *, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb);
 
   /* y_newrow[i] <- x_i (gather false) or y_i <- x_newrow[i] (gather true), nrhs columns */
