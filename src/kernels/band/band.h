@@ -217,8 +217,8 @@ struct _n_SpikeKernels {
     Full SPIKE, from the factors that factor() has made. spikes: the tips at the active interfaces, the far ones where
     the interface at the far end is active too, by sweeps over whole partitions, 6 n K^2 flops; falloff[] from the two
     ends of each spike. The first call makes the arrays that full SPIKE has besides. merge: R, P and Q of all interfaces
-    0 < q < np in place of the tips, level by level, with row exchanges inside R; pivot as in reduced(), but a bad
-    interface spoils those of later levels beside it, and a backend may report one of them. What is left at interfaces 0
+    0 < q < np in place of the tips, level by level, with row exchanges inside R; pivot as in reduced(), but of the
+    earliest level, for a bad interface spoils those of later levels beside it. What is left at interfaces 0
     and np are the tips of the rank as one segment. Deterministic.
   */
   PetscErrorCode (*spikes)(SpikeBand *, PetscReal falloff[]);

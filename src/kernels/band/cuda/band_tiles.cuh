@@ -63,7 +63,8 @@ struct SpikeTiles {
 /* What a setup function has seen */
 struct SpikeStatus {
   /*
-    smallest, all ones where there is none; badrow of pivots: the complement of the smallest, zero where there is none
+    smallest, all ones where there is none; badrow of pivots: the complement of the smallest, zero where there is none;
+    of interfaces SpikeReducedKey()
   */
   unsigned long long badrow, overflowrow, zerorow;
   unsigned long long nboost;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* finish.cu: what the setup functions report, fetched from the device together */
 #include "band.cuh"
+#include "reduced_pivot.cuh"
 
 size_t SpikeReportBytes_CUDA(PetscInt np, int blocks)
 {
@@ -118,7 +119,7 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
   }
   if (h->falloff && !h->tri) PetscCall(SpikeFinishTips_Private(s));
   if (h->reducedpivot) {
-    const PetscInt q = h->hostreport->reduced.badrow ? (PetscInt)~h->hostreport->reduced.badrow : -1;
+    const PetscInt q = SpikeReducedInterface(h->hostreport->reduced.badrow);
 
     PetscCall(
       SpikeFinishPivot_Private(s, &h->hostreport->reduced, q, h->badvalue + s->np + PetscMax(q, 0), h->reducedpivot));

@@ -187,7 +187,7 @@ static PetscErrorCode SpikeMergeInvert_Private(SpikeBand *s, const SpikeLevel &l
 {
   const SpikeCUDA         *h          = (const SpikeCUDA *)s->data;
   const unsigned           interfaces = (unsigned)((s->np - level.l + 2 * level.l - 1) / (2 * level.l));
-  const SpikeReducedStatus st         = {&h->report->reduced, h->badvalue + s->np};
+  const SpikeReducedStatus st         = {&h->report->reduced, h->badvalue + s->np, SpikeReducedLevel(level.l)};
 
   PetscFunctionBegin;
   SpikeMergeInvert_Kernel<NI, NJ>

@@ -459,7 +459,7 @@ PetscErrorCode SpikeReducedStrided_CUDA(SpikeBand *s, PetscInt q0, PetscInt q1, 
 {
   SpikeCUDA               *h  = (SpikeCUDA *)s->data;
   const int                kl = (int)s->kl, n = (int)s->ku;
-  const SpikeReducedStatus st    = {&h->report->reduced, h->badvalue + s->np};
+  const SpikeReducedStatus st    = {&h->report->reduced, h->badvalue + s->np, SpikeReducedLevel(stride / 2)};
   const PetscInt           count = (q1 - q0 + stride - 1) / stride;
 
   PetscFunctionBegin;

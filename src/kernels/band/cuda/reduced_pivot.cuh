@@ -8,8 +8,29 @@
 /* What the reduced systems report */
 struct SpikeReducedStatus {
   SpikeStatus *status;
-  double      *value; /* [np + 1] magnitude of the first bad pivot */
+  double      *value; /* [np + 1] magnitude of the first bad pivot                                                   */
+  int          level; /* of a merge: a bad interface spoils those of later levels, thus the earliest level is told */
 };
+
+/* The interface to be told is the one with the largest key; zero: there is none */
+__host__ __device__ static inline unsigned long long SpikeReducedKey(PetscInt q, int level)
+{
+  return ((unsigned long long)(255 - level) << 56) | (~(unsigned long long)q << 8 >> 8);
+}
+
+/* Of the interfaces l, 3 l, 5 l, ..., which are merged together */
+__host__ static inline int SpikeReducedLevel(PetscInt l)
+{
+  int level = 0;
+
+  for (; l > 1; l /= 2) level++;
+  return level;
+}
+
+__host__ static inline PetscInt SpikeReducedInterface(unsigned long long key)
+{
+  return key ? (PetscInt)(~key << 8 >> 8) : -1;
+}
 
 /* The pivot to use in place of p; what was done is noted by one of the threads that call, bad is its own */
 __device__ static inline PetscScalar SpikeReducedPivot(PetscScalar p, PetscReal tol, PetscReal boost, PetscReal scale,
@@ -24,7 +45,7 @@ __device__ static inline PetscScalar SpikeReducedPivot(PetscScalar p, PetscReal 
   }
   if (note && !bad) {
     st.value[q] = abs;
-    atomicMax(&st.status->badrow, ~(unsigned long long)q);
+    atomicMax(&st.status->badrow, SpikeReducedKey(q, st.level));
   }
   bad = true;
   return p;
