@@ -77,11 +77,13 @@ typedef struct {
   PetscBool              pivoting;
 
   /* setup */
-  PetscObjectState shape;     /* changes with everything that is allocated or planned */
-  PetscBool        diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
-  Mat              aij;       /* Pmat converted, where it is not AIJ itself */
-  PetscInt        *newrow;
-  PetscBool       *joined; /* while independent systems are looked for */
+  PetscObjectState shape; /* changes with everything that is allocated or planned */
+  /* the band is wider than the kernels of the device have it: the host's                  */
+  PetscBool  wide;
+  PetscBool  diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
+  Mat        aij;       /* Pmat converted, where it is not AIJ itself */
+  PetscInt  *newrow;
+  PetscBool *joined; /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
   PetscInt *dnewrow, *dcolmap;
   /* [maxrhs * n] with newrow only, in the backend's memory                              */

@@ -119,6 +119,25 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
 }
 
 /*
+  Whether the band that was chosen is wider than the kernels of the backend have it: then it is the host's, which has
+  all and copies matrix and vectors
+*/
+static PetscErrorCode PCSpikeTooWide_Private(PC pc, PetscBool *wide)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  *wide = (PetscBool)(PetscMax(s->band.kl, s->band.ku) > s->band.k->maxbandwidth);
+  if (!*wide) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc,
+                      "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
+                      ", and the kernels of %s have at most %" PetscInt_FMT ": factors and solves are on the host\n",
+                      s->band.kl, s->band.ku, s->band.k->name, s->band.k->maxbandwidth));
+  s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   Backend, band and partitions from the pattern, and from which entries are zero. Of a MATDIA from the sums along its
   diagonals, where these suffice. Else the host looks at the matrix as AIJ. On return *A is the matrix for the fill:
   that AIJ matrix, or Pmat where the fill reads its diagonals, as it does too where AIJ was searched for an ordering and
@@ -134,6 +153,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   PetscBool       same;
 
   PetscFunctionBegin;
+  s->wide           = PETSC_FALSE;
   s->band.precision = s->precision;
   s->band.maxrhs    = 1;
   s->band.window    = s->window;
@@ -141,6 +161,8 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   if (dia) {
     s->band.k = SpikeKernelsFind(dia->k->memtype);
     PetscCall(PCSpikeDIAChooseBand_Private(pc, dia, &s->diagonals));
+    if (s->diagonals) PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
+    if (s->wide) s->diagonals = PETSC_FALSE;
     if (s->diagonals) {
       PetscCall(PCSpikePlan_Private(pc));
       PetscCall(PCSpikeDIAFindSystems_Private(pc, dia));
@@ -153,6 +175,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
     PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeChooseBand_Private(pc, *A, nparts, parts));
+    PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
     PetscCall(PCSpikeExpectFalloff_Private(pc, (*A)->rmap->n, PETSC_FALSE, nparts, parts));
     PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikePlan_Private(pc));
@@ -499,7 +522,7 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     if (!dia || dia->k->memtype != s->band.k->memtype) *reuse = PETSC_FALSE;
   } else if (*reuse) { /* after MatBindToCPU() the matrix may need another backend */
     PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
-    if (SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) *reuse = PETSC_FALSE;
+    if (!s->wide && SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) *reuse = PETSC_FALSE;
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
   if (!*reuse) {

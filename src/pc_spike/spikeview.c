@@ -198,6 +198,9 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                      "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n",
                                      (double)info.decay));
   }
+  if (s->wide)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  on the host: half-bandwidths are larger than the device's kernels have\n"));
   if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info.exchange));
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));

@@ -137,6 +137,7 @@ typedef enum {
 struct _n_SpikeKernels {
   const char  *name;
   PetscMemType memtype;
+  PetscInt     maxbandwidth; /* the largest half-bandwidth that it has kernels for: wider bands are the host's */
   /* sweep() can be cut into HEAD and TAIL, and takes time in proportion to its partitions; else ALL is its one part */
   PetscBool splits;
 

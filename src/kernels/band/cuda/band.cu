@@ -62,10 +62,7 @@ static PetscErrorCode SpikeBytes_CUDA(const SpikeBand *s, PetscReal *band, Petsc
 
   PetscFunctionBegin;
   PetscCheck(PetscMax(s->kl, s->ku) <= SPIKE_CUDA_MAX_BANDWIDTH, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "PCSPIKE on CUDA has half-bandwidths up to %d, this band has %" PetscInt_FMT ",%" PetscInt_FMT
-             ": use -pc_spike_bandwidth or -pc_spike_dropoff (with the prefix of the solver) for a narrower band, or a "
-             "matrix on the host (MatBindToCPU(), -mat_type aij)",
-             SPIKE_CUDA_MAX_BANDWIDTH, s->kl, s->ku);
+             "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, s->kl, s->ku);
   PetscCall(SpikeDeviceGet(&gpu));
   SpikeTilesShape_Private(s, &t);
   *band  = s->nsystems ? 0.0 : (PetscReal)SpikeElement_Private(s) * t.groups() * t.steps * (PetscReal)t.stepsize;
@@ -329,6 +326,7 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
 const SpikeKernels SpikeKernels_CUDA = {
   /* name */ "cuda",
   /* memtype */ PETSC_MEMTYPE_CUDA,
+  /* maxbandwidth */ SPIKE_CUDA_MAX_BANDWIDTH,
   /* splits */ PETSC_FALSE,
   /* bytes */ SpikeBytes_CUDA,
   /* create */ SpikeCreate_CUDA,
