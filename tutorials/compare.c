@@ -228,7 +228,10 @@ static PetscErrorCode SolveMethod(AppCtx *app, Mat A, Vec b, Result *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does PETSc have this factorization for matrices of this type? AIJ on several ranks has none of its own */
+/*
+  Does PETSc have this factorization for matrices of this type? AIJ on several ranks has none of its own; that of
+  MATSOLVERSPIKE is method "spike"
+*/
 static PetscErrorCode MethodAvailable(Mat A, const char method[], PetscBool *available)
 {
   const struct {
@@ -244,11 +247,12 @@ static PetscErrorCode MethodAvailable(Mat A, const char method[], PetscBool *ava
   *available = PETSC_TRUE;
   PetscCall(MatGetType(A, &type));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(table); k++) {
-    PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL;
+    PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL, (*spike)(Mat, MatFactorType, Mat *) = NULL;
 
     if (strcmp(method, table[k].pc)) continue;
     PetscCall(MatSolverTypeGet(NULL, type, table[k].factor, NULL, NULL, &create));
-    *available = (PetscBool)(create != NULL);
+    PetscCall(MatSolverTypeGet(MATSOLVERSPIKE, type, table[k].factor, NULL, NULL, &spike));
+    *available = (PetscBool)(create && create != spike);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

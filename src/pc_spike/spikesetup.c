@@ -315,16 +315,23 @@ typedef struct {
   SpikePivot partition, corner, reduced;
 } PCSpikePivots;
 
-/* What truncation neglects: the far end of a spike relative to its tip, the largest of this rank */
+/*
+  What truncation neglects: the far end of a spike relative to its tip, the largest of this rank. Each has as many rows
+  as the half-bandwidth, so that they lie n - K rows apart.
+*/
 static PetscReal PCSpikeDecay_Private(const PC_Spike *s)
 {
   const SpikeBand *b     = &s->band;
+  const PetscInt   K     = PetscMax(b->kl, b->ku);
   PetscReal        decay = PETSC_MIN_REAL; /* the logarithm: one exponential for all */
 
   for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
     if (!b->active[q]) continue;
-    if (q < b->np) decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * (b->start[q + 1] - b->start[q]));
-    if (q > 0) decay = PetscMax(decay, PetscMax(s->falloff[b->np + 1 + q], -1e3) * (b->start[q] - b->start[q - 1]));
+    if (q < b->np)
+      decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * PetscMax(b->start[q + 1] - b->start[q] - K, 1));
+    if (q > 0)
+      decay = PetscMax(decay,
+                       PetscMax(s->falloff[b->np + 1 + q], -1e3) * PetscMax(b->start[q] - b->start[q - 1] - K, 1));
   }
   return decay > PETSC_MIN_REAL ? PetscExpReal(decay) : 0.0;
 }

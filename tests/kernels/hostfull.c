@@ -24,7 +24,7 @@ typedef enum {
 } Topic;
 static const char *const topics[] = {"left spikes: both tips of the exact ones",
                                      "right spikes: both tips of the exact ones",
-                                     "falloff is the rate from end to end",
+                                     "falloff is the rate from tip to tip",
                                      "merge: the tips of the rank as one segment",
                                      "merge: singular interfaces",
                                      "mergedtips up: the tips of the rank's solution",
@@ -141,7 +141,7 @@ static void FillTips(const Problem *P, SpikeBand *s)
   ---- spikes
   --------------------------------------------------------------------------------------------------------------
 */
-/* The rate of a spike of m rows from its end to the other one, rows of both as the tips have them */
+/* The rate of a spike of m rows from its tip to the far one, m - K rows away */
 static void CheckFalloff(const Problem *P, PetscInt m, PetscInt columns, const PetscScalar *S, PetscBool left,
                          double bound, PetscReal falloff)
 {
@@ -158,9 +158,10 @@ static void CheckFalloff(const Problem *P, PetscInt m, PetscInt columns, const P
   }
   if (most[0] == 0) Check(P, FALLOFF, falloff == PETSC_MIN_REAL ? 0 : 2);
   else if (most[1] > 100 * bound * most[0]) {
-    const double rate = PetscMin(log(most[1] / most[0]) / m, 0.0);
+    const PetscInt rows = PetscMax(m - PetscMax(P->kl, P->ku), 1);
+    const double   rate = PetscMin(log(most[1] / most[0]) / (double)rows, 0.0);
 
-    Check(P, FALLOFF, fabs((double)falloff - rate) * m / 0.05);
+    Check(P, FALLOFF, fabs((double)falloff - rate) * (double)rows / 0.05);
   }
 }
 

@@ -103,9 +103,11 @@ __global__ void __launch_bounds__(32 * SPIKE_SPIKES_WARPS, 2)
     }
     above = s.reduce(most[0]);
     below = s.reduce(most[1]);
-    if (!threadIdx.x)
-      a.rate[right ? half + i : i] = (PetscReal)(right ? SpikeRate(below, above, PetscMax(n, 1))
-                                                       : SpikeRate(above, below, PetscMax(n, 1)));
+    if (!threadIdx.x) {
+      const int rows = PetscMax(n - PetscMax(kl, ku), 1); /* from one tip to the other */
+
+      a.rate[right ? half + i : i] = (PetscReal)(right ? SpikeRate(below, above, rows) : SpikeRate(above, below, rows));
+    }
   }
 }
 
@@ -222,9 +224,9 @@ __global__ static void SpikeSpikesEnd_Kernel(const __grid_constant__ SpikeTiles 
   __syncthreads();
   if (!threadIdx.x) {
     const double above = SpikeMagnitudeValue(most[0]), below = SpikeMagnitudeValue(most[1]);
+    const int    rows = PetscMax((int)n - K, 1); /* from one tip to the other */
 
-    rate[q * rates] = (PetscReal)(right ? SpikeRate(below, above, PetscMax((int)n, 1))
-                                        : SpikeRate(above, below, PetscMax((int)n, 1)));
+    rate[q * rates] = (PetscReal)(right ? SpikeRate(below, above, rows) : SpikeRate(above, below, rows));
   }
 }
 

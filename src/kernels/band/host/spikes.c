@@ -40,11 +40,11 @@ static void SpikeSpikesTips_Private(PetscInt n, PetscInt c, PetscInt nc, const P
   }
 }
 
-/* Of a spike that has `near` at its end and `far` at the other one, n rows away */
-static PetscReal SpikeSpikesFalloff_Private(PetscReal near, PetscReal far, PetscInt n)
+/* Of a spike that has `near` at its end and `far` at the other one, that many rows away */
+static PetscReal SpikeSpikesFalloff_Private(PetscReal near, PetscReal far, PetscInt rows)
 {
   if (!(near > 0.0) || far == 0.0) return PETSC_MIN_REAL;
-  return PetscMin(PetscLogReal(far / near) / PetscMax(n, 1), 0.0);
+  return PetscMin(PetscLogReal(far / near) / PetscMax(rows, 1), 0.0);
 }
 
 /*
@@ -99,6 +99,7 @@ static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, Pets
 PetscErrorCode SpikeSpikes_Host(SpikeBand *s, PetscReal falloff[])
 {
   const PetscCount kl = s->kl, ku = s->ku, np = s->np;
+  const PetscInt   K = PetscMax(s->kl, s->ku);
 
   PetscFunctionBegin;
   PetscCall(SpikeSpikesCreate_Private(s));
@@ -110,14 +111,15 @@ PetscErrorCode SpikeSpikes_Host(SpikeBand *s, PetscReal falloff[])
 
       PetscCall(SpikeSpikesOne_Private(s, PETSC_FALSE, q, kl, s->dC + q * kl * kl, s->dWt + q * ku * kl,
                                        s->dWb + q * kl * kl, most));
-      falloff[q] = SpikeSpikesFalloff_Private(ku ? most[0] : most[1], most[1], s->start[q + 1] - s->start[q]);
+      falloff[q] = SpikeSpikesFalloff_Private(ku ? most[0] : most[1], most[1], s->start[q + 1] - s->start[q] - K);
     }
     if (q > 0 && ku) {
       PetscReal most[2] = {0.0, 0.0};
 
       PetscCall(SpikeSpikesOne_Private(s, PETSC_TRUE, q - 1, ku, s->dB + q * ku * ku, s->dVt + q * ku * ku,
                                        s->dVb + q * kl * ku, most));
-      falloff[np + 1 + q] = SpikeSpikesFalloff_Private(kl ? most[1] : most[0], most[0], s->start[q] - s->start[q - 1]);
+      falloff[np + 1 + q] = SpikeSpikesFalloff_Private(kl ? most[1] : most[0], most[0],
+                                                       s->start[q] - s->start[q - 1] - K);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
