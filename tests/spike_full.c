@@ -82,22 +82,67 @@ static PetscErrorCode CheckAuto(PC pc, Mat A, PCSpikeType expected, PetscReal to
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* More right-hand sides than before, which take more memory */
+static PetscErrorCode MatApply(PC pc, Mat A, PetscInt columns)
+{
+  Mat      B, X;
+  Vec      v;
+  VecType  type;
+  PetscInt m, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &v, NULL));
+  PetscCall(VecGetType(v, &type));
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, type, m, PETSC_DECIDE, N, columns, PETSC_DECIDE, NULL, &B));
+  PetscCall(MatZeroEntries(B));
+  PetscCall(MatShift(B, 1.0));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+  PetscCall(PCMatApply(pc, B, X));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A setup with a value that is not a number fails */
+static PetscErrorCode Spoil(PC pc, Mat A)
+{
+  PetscInt       start, end;
+  PCFailedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  PetscCall(MatSetValue(A, (start + end) / 2, (start + end) / 2, (PetscReal)NAN, ADD_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCReduceFailedReason(pc));
+  PetscCall(PCGetFailedReason(pc, &reason));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(reason != PC_NOERROR), "a value that is not a number: %s", PCFailedReasons[reason]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   auto: truncated while spikes fall, full in the very setup in which they do not, and truncated again in the setup after
   the one that saw them fall
 */
 static PetscErrorCode TestAuto(void)
 {
-  const PetscReal single = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-5,
-                  exact  = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-11;
-  PetscMPIInt size;
+  const PetscReal single  = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-5,
+                  exact   = PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-11;
+  const PetscInt widths[] = {1, 4, 12};
+  PetscMPIInt    size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  for (PetscInt K = 1; K <= 4; K += 3) {
-    SpikeTestBand band = {600 * size, K, K, 2.0, SPIKE_TEST_SLOW, 3};
-    Mat           A;
-    PC            pc;
+  for (PetscInt k = 0; k < 3; k++) {
+    const PetscInt K    = widths[k];
+    SpikeTestBand  band = {600 * size, K, K, 2.0, SPIKE_TEST_SLOW, 3};
+    Mat            A;
+    PC             pc;
 
     PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
     PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -115,6 +160,12 @@ static PetscErrorCode TestAuto(void)
     PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "they fall again, seen by exact coupling"));
     PetscCall(Refill(A, &band, 2.0));
     PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, single, "truncated again"));
+    PetscCall(MatApply(pc, A, 3));
+    PetscCall(Refill(A, &band, 1.0001));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "exact after several right-hand sides"));
+    PetscCall(Spoil(pc, A));
+    PetscCall(Refill(A, &band, 1.0001));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, exact, "after a failure"));
     PetscCall(PCReset(pc));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(Refill(A, &band, 1.0001));
@@ -122,6 +173,35 @@ static PetscErrorCode TestAuto(void)
     PetscCall(PCSpikeSetType(pc, PC_SPIKE_TRUNCATED));
     PetscCall(PCSetUp(pc));
     PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, 10.0, "asked for"));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Factors of 16 bits: coupling is exact in each setup, though the factors are not */
+static PetscErrorCode TestHalf(void)
+{
+  PetscMPIInt size;
+  Mat         A;
+  PC          pc;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt k = 0; k < 2; k++) {
+    SpikeTestBand band = {600 * size, 4, 4, 1.0001, SPIKE_TEST_SLOW, 3};
+
+    PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetType(pc, PCSPIKE));
+    PetscCall(PCSpikeSetLocalPartitions(pc, 3));
+    PetscCall(PCSpikeSetPrecision(pc, k ? PETSC_SPIKE_PRECISION_FP16 : PETSC_SPIKE_PRECISION_BF16));
+    PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, 10.0, "16 bits"));
+    PetscCall(Refill(A, &band, 1.0002));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_FULL, 10.0, "16 bits, refilled"));
     PetscCall(PCDestroy(&pc));
     PetscCall(MatDestroy(&A));
   }
@@ -163,6 +243,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestNotDominant());
   PetscCall(TestAuto());
+  PetscCall(TestHalf());
   PetscCall(TestOneOwner());
   PetscCall(SpikeTestEnd("spike_full"));
   PetscCall(PetscFinalize());

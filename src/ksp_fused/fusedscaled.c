@@ -7,7 +7,7 @@
 
 /*
   Convergence was confirmed of x / unit. x itself may have left the range: whether its residual is that residual, whose
-  norm is truth, or small beside b
+  norm is truth, or small beside b. Beside a norm of b that is not finite nothing is small
 */
 static PetscErrorCode KSPFusedConfirm_Private(KSP ksp, PetscReal truth)
 {
@@ -22,7 +22,7 @@ static PetscErrorCode KSPFusedConfirm_Private(KSP ksp, PetscReal truth)
   PetscCall(KSPFusedNorm(ksp, r, &norm));
   PetscCall(KSPFusedNorm(ksp, ksp->vec_rhs, &most));
   most = PetscMax(KSP_FUSED_MOST_TRUE * ksp->rtol * most, KSP_FUSED_MOST_TESTED * truth);
-  if (norm <= most) PetscFunctionReturn(PETSC_SUCCESS);
+  if (norm <= most && !PetscIsInfOrNanReal(most)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(ksp, "The solution is out of the range of numbers: ||b - A x|| is %g, above %g\n", (double)norm,
                       (double)most));
   ksp->reason = PetscIsInfOrNanReal(norm) ? KSP_DIVERGED_NANORINF : KSP_DIVERGED_BREAKDOWN;

@@ -88,9 +88,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 
   PCSPIKE works where the matrix is: on the GPU with `MATAIJCUSPARSE` or `MATDIACUDA`, with many partitions by default
   where the rows of the matrix make spikes fall, and nothing is copied to the host after the first setup; vectors in the
-  other place are copied, and -log_view shows it. Bands of half-bandwidths above 512 are factored and solved on the
-  host. `PCMatApply()`, and with it `KSPMatSolve()`, reads the factors once for 8 columns on a GPU, and adds up in
-  another order than `PCApply()`: the results are the same to rounding.
+  other place are copied, and -log_view shows it. Bands of half-bandwidths above 512, on GPUs with less shared memory
+  than an H100's above 320 or 160, are factored and solved on the host; -ksp_view says so. `PCMatApply()`, and with it
+  `KSPMatSolve()`, reads the factors once for 8 columns on a GPU, and adds up in another order than `PCApply()`: the
+  results are the same to rounding.
 
   The band is worth its memory, 1 + kl + ku values a row, when the matrix has a narrow band, in its own ordering or
   after a bandwidth reducing one. For matrices of 2- and 3-dimensional meshes with good fill reducing orderings `PCLU`

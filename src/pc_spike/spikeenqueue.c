@@ -6,11 +6,13 @@
 static PetscErrorCode SpikeEnqueue_Spike(PetscObject pc, PetscBool trans, void *stream, const PetscScalar *x,
                                          PetscScalar *y)
 {
-  PC_Spike *s = (PC_Spike *)((PC)pc)->data;
+  PC_Spike *s      = (PC_Spike *)((PC)pc)->data;
+  void     *before = s->band.stream;
 
   PetscFunctionBegin;
   s->band.stream = stream;
   PetscCall(PCSpikeSolvePermuted_Private((PC)pc, trans, 1, x, s->band.n, y, s->band.n));
+  s->band.stream = before; /* the caller's may end before the preconditioner does */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -45,7 +45,8 @@ typedef struct {
   factorization, solves are those of the old values, and are not checked.
 
   An infinity or a NaN in the matrix, and solves that fail in the trial, are a `MAT_FACTOR_NUMERIC_ZEROPIVOT` too,
-  because after a `MAT_FACTOR_OTHER` `PCLU` never factors that matrix again. -info :pc prints what it was.
+  because after a `MAT_FACTOR_OTHER` `PCLU` never factors that matrix again. -info :pc prints what it was. After a
+  `MAT_FACTOR_OUTMEMORY` it does not either, until `PCReset()` or a new pattern.
 
 .seealso: [](ch_matrices), `MatSolverType`, `PCLU`, `PCCHOLESKY`, `PCSPIKE`, `PCFactorSetMatSolverType()`,
 `MatSpikeGetPC()`, `PCSpikeSetDirect()`, `MatGetFactor()`
@@ -124,38 +125,46 @@ static PetscErrorCode MatFactorNumeric_Spike(Mat F, Mat A, const MatFactorInfo *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the result of a solve, whether it has to be marked, the same on all ranks */
-static PetscErrorCode MatSpikeSolved_Private(Mat F, PetscBool *bad)
+/*
+  Of the result of a solve, whether it has to be marked, the same on all ranks; unsolved: solves above the tolerance
+  before it
+*/
+static PetscErrorCode MatSpikeSolved_Private(Mat F, PetscInt unsolved, PetscBool *bad)
 {
   MatSpike       *f  = (MatSpike *)F->data;
   PC              pc = f->pc;
   const PC_Spike *s  = (const PC_Spike *)pc->data;
 
   PetscFunctionBegin;
-  *bad = (PetscBool)(s->refused && !(s->info.backward_error <= PetscSqrtReal(PETSC_MACHINE_EPSILON)));
-  PetscCheck(!*bad || !f->raises, PetscObjectComm((PetscObject)F), PETSC_ERR_NOT_CONVERGED, "%s", s->failtext);
+  *bad = (PetscBool)(s->info.unsolved > unsolved && !(s->info.backward_error <= PetscSqrtReal(PETSC_MACHINE_EPSILON)));
+  PetscCheck(!*bad || !f->raises, PetscObjectComm((PetscObject)F), PETSC_ERR_NOT_CONVERGED, "%s",
+             s->refused ? s->failtext : "The backward error of a solve with boosted pivots is large");
   PetscCall(PCSpikeRefineRestore_Private(pc, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatSolve_Spike(Mat F, Vec b, Vec x)
 {
-  PetscBool bad;
+  PC             pc       = ((MatSpike *)F->data)->pc;
+  const PetscInt unsolved = ((PC_Spike *)pc->data)->info.unsolved;
+  PetscBool      bad;
 
   PetscFunctionBegin;
-  PetscCall(PCApply(((MatSpike *)F->data)->pc, b, x));
-  PetscCall(MatSpikeSolved_Private(F, &bad));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(MatSpikeSolved_Private(F, unsolved, &bad));
   PetscCall(VecFlag(x, bad));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatSolveTranspose_Spike(Mat F, Vec b, Vec x)
 {
-  PetscBool bad;
+  PC             pc       = ((MatSpike *)F->data)->pc;
+  const PetscInt unsolved = ((PC_Spike *)pc->data)->info.unsolved;
+  PetscBool      bad;
 
   PetscFunctionBegin;
-  PetscCall(PCApplyTranspose(((MatSpike *)F->data)->pc, b, x));
-  PetscCall(MatSpikeSolved_Private(F, &bad));
+  PetscCall(PCApplyTranspose(pc, b, x));
+  PetscCall(MatSpikeSolved_Private(F, unsolved, &bad));
   PetscCall(VecFlag(x, bad));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -163,16 +172,17 @@ static PetscErrorCode MatSolveTranspose_Spike(Mat F, Vec b, Vec x)
 /* B may be X, and then its columns are copied */
 static PetscErrorCode MatSpikeMatSolve_Private(Mat F, PetscBool trans, Mat B, Mat X)
 {
-  PC        pc  = ((MatSpike *)F->data)->pc;
-  Mat       rhs = B;
-  PetscBool bad;
+  PC             pc       = ((MatSpike *)F->data)->pc;
+  const PetscInt unsolved = ((PC_Spike *)pc->data)->info.unsolved;
+  Mat            rhs      = B;
+  PetscBool      bad;
 
   PetscFunctionBegin;
   if (B == X) PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &rhs));
   if (trans) PetscCall(PCMatApplyTranspose(pc, rhs, X));
   else PetscCall(PCMatApply(pc, rhs, X));
   if (B == X) PetscCall(MatDestroy(&rhs));
-  PetscCall(MatSpikeSolved_Private(F, &bad));
+  PetscCall(MatSpikeSolved_Private(F, unsolved, &bad));
   PetscCall(MatFlag(X, bad));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

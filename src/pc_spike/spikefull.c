@@ -28,6 +28,21 @@ static PetscErrorCode SpikeSegmentsCount_Private(PC pc, PetscInt *owners, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bytes of what this rank has of the segments of all, on the host */
+PetscReal PCSpikeSegmentsBytes_Private(PC pc)
+{
+  const PC_Spike *s  = (const PC_Spike *)pc->data;
+  const PetscReal kl = (PetscReal)s->band.kl, ku = (PetscReal)s->band.ku, h = kl + ku;
+  PetscInt        owners, me;
+  PetscMPIInt     size;
+
+  if (!s->ex.across) return 0.0;
+  PetscCallAbort(PETSC_COMM_SELF, SpikeSegmentsCount_Private(pc, &owners, &me));
+  PetscCallMPIAbort(PETSC_COMM_SELF, MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  return sizeof(PetscScalar) * ((owners + 1.0) * (2 * kl * ku + 2 * ku * ku + kl * kl + h * h + s->band.maxrhs * h) +
+                                (size + 1.0) * PetscMax(h, (PetscReal)s->band.maxrhs) * h);
+}
+
 static PetscErrorCode SpikeSegmentsReserve_Private(PC pc, PetscInt maxrhs)
 {
   PC_Spike      *s = (PC_Spike *)pc->data;
@@ -132,8 +147,9 @@ static PetscErrorCode SpikeSegmentsMerge_Private(PC pc, SpikePivot *pivot)
 */
 PetscErrorCode PCSpikeFullSetUp_Private(PC pc, SpikePivot *pivot)
 {
-  PC_Spike  *s = (PC_Spike *)pc->data;
-  SpikeBand *b = &s->band;
+  PC_Spike      *s = (PC_Spike *)pc->data;
+  SpikeBand     *b = &s->band;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (!b->full) {
@@ -142,7 +158,9 @@ PetscErrorCode PCSpikeFullSetUp_Private(PC pc, SpikePivot *pivot)
   }
   if (SpikeFaulty(SPIKE_FAULT_STALE_TIPS) && b->dmerged) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PC_Spike_Tips, pc, 0, 0, 0));
-  PetscCall((*b->k->spikes)(b, s->falloff));
+  ierr = (*b->k->spikes)(b, s->falloff);
+  if (ierr && !b->dmerged) b->full = PETSC_FALSE; /* without memory for the arrays */
+  PetscCall(ierr);
   PetscCall(PetscLogEventEnd(PC_Spike_Tips, pc, 0, 0, 0));
   PetscCall(PetscLogEventBegin(PC_Spike_Reduced, pc, 0, 0, 0));
   PetscCall((*b->k->merge)(b, pivot));

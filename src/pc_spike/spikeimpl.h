@@ -145,6 +145,7 @@ PETSC_INTERN PetscErrorCode PCSpikeFullSetUp_Private(PC, SpikePivot *);
 PETSC_INTERN PetscErrorCode PCSpikeFullSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
                                                      PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode PCSpikeSegmentsDestroy_Private(PC);
+PETSC_INTERN PetscReal      PCSpikeSegmentsBytes_Private(PC);
 
 /* spikefactor.c: MATSOLVERSPIKE */
 PETSC_INTERN PetscErrorCode MatSolverSpikeRegister(void);

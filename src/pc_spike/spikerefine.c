@@ -11,7 +11,8 @@
   and while eta is above the tolerance x <- x + M^-1 (b - A x) follows, as long as a step takes a tenth of eta at least.
   So it does while ||b - A x|| / ||b|| is above 100 times the tolerance, if eta is more than rounding: where x is large
   a small eta leaves a residual that is not. The same with A^T, whose 1-norm is the infinity norm of A. Sums of squares
-  keep a NaN on any rank, which maxima may lose.
+  keep a NaN on any rank, which maxima may lose; where a sum without a NaN leaves the range of numbers, or is 0, all
+  three vectors are measured by their largest elements.
 */
 
 /* A: Pmat, or its copy where that was converted, which has all products */
@@ -103,7 +104,7 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
   const Mat       A     = PCSpikeRefineMatrix_Private(pc);
   const PetscReal norm  = ((PC_Spike *)pc->data)->refine.norm;
   const PetscBool first = (PetscBool)(*bnorm < 0.0);
-  PetscReal       xnorm, rnorm, scale;
+  PetscReal       xnorm, rnorm, most, scale;
 
   PetscFunctionBegin;
   if (trans) PetscCall(MatMultTranspose(A, x, r));
@@ -115,11 +116,18 @@ static PetscErrorCode PCSpikeBackwardError_Private(PC pc, PetscBool trans, Vec b
   PetscCall(VecNormEnd(x, NORM_2, &xnorm));
   PetscCall(VecNormEnd(r, NORM_2, &rnorm));
   if (first) PetscCall(VecNormEnd(b, NORM_2, bnorm));
-  scale = PetscMax(xnorm, *bnorm);
+  most = *bnorm;
+  if (!PetscIsNanReal(xnorm + rnorm + most) &&
+      (PetscIsInfReal(xnorm + rnorm + most) || xnorm == 0.0 || rnorm == 0.0 || most == 0.0)) {
+    PetscCall(VecNorm(x, NORM_INFINITY, &xnorm)); /* squares may have left the range of numbers */
+    PetscCall(VecNorm(r, NORM_INFINITY, &rnorm));
+    PetscCall(VecNorm(b, NORM_INFINITY, &most));
+  }
+  scale = PetscMax(xnorm, most);
   if (PetscIsInfOrNanReal(xnorm) || PetscIsInfOrNanReal(rnorm)) *eta = PETSC_MAX_REAL;
   else if (rnorm == 0.0) *eta = 0.0;
-  else *eta = scale > 0.0 ? (rnorm / scale) / (norm * (xnorm / scale) + *bnorm / scale) : PETSC_MAX_REAL;
-  *wants = (PetscBool)(*eta > tol || (rnorm > 100 * tol * *bnorm && *eta > 16 * PETSC_MACHINE_EPSILON));
+  else *eta = scale > 0.0 ? (rnorm / scale) / (norm * (xnorm / scale) + most / scale) : PETSC_MAX_REAL;
+  *wants = (PetscBool)(*eta > tol || (rnorm > 100 * tol * most && *eta > 16 * PETSC_MACHINE_EPSILON));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -115,24 +115,31 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
     s->info.tips_bytes = sizeof(PetscScalar) * (s->band.np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku);
   if (s->band.full)
     s->info.tips_bytes += sizeof(PetscScalar) * (s->band.np + 1.0) * (kl * kl + ku * ku + (kl + ku) * (kl + ku));
+  if (s->band.full && PetscMemTypeHost(s->band.k->memtype)) {
+    s->info.extra_bytes += PCSpikeSegmentsBytes_Private(pc);
+    s->info.tips_bytes += PCSpikeSegmentsBytes_Private(pc);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  Whether the band that was chosen is wider than the kernels of the backend have it: then it is the host's, which has
-  all and copies matrix and vectors
+  Whether the band that was chosen is wider than the kernels of the backend have it, on some rank: then it is the
+  host's, which has all and copies matrix and vectors
 */
 static PetscErrorCode PCSpikeTooWide_Private(PC pc, PetscBool *wide)
 {
-  PC_Spike *s = (PC_Spike *)pc->data;
+  PC_Spike *s     = (PC_Spike *)pc->data;
+  PetscBool holds = PETSC_TRUE, all;
 
   PetscFunctionBegin;
-  *wide = (PetscBool)(PetscMax(s->band.kl, s->band.ku) > s->band.k->maxbandwidth);
-  if (!*wide) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->band.k->holds) PetscCall((*s->band.k->holds)(&s->band, &holds));
+  PetscCallMPI(MPIU_Allreduce(&holds, &all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  *wide = (PetscBool)!all;
+  if (all) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(pc,
                       "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
-                      ", and the kernels of %s have at most %" PetscInt_FMT ": factors and solves are on the host\n",
-                      s->band.kl, s->band.ku, s->band.k->name, s->band.k->maxbandwidth));
+                      " are larger than the kernels of %s have on this device: factors and solves are on the host\n",
+                      s->band.kl, s->band.ku, s->band.k->name));
   s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,6 +212,13 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   s->info.map_bytes = 0.0;
   PetscCall((*s->band.k->memory)(&memory));
   PetscCall(PCFactoredFits_Private(pc, s->band.k->memtype, s->info.bytes + s->info.extra_bytes, memory, &needed, fits));
+  if (!*fits && s->type == PC_SPIKE_AUTO && s->full) {
+    PetscCall(PetscInfo(pc, "Exact coupling needs %g GB, more than is free: truncated\n", (double)(needed * 1e-9)));
+    s->full = s->band.full = PETSC_FALSE;
+    PetscCall(PCSpikeBytes_Private(pc));
+    PetscCall(
+      PCFactoredFits_Private(pc, s->band.k->memtype, s->info.bytes + s->info.extra_bytes, memory, &needed, fits));
+  }
   if (!*fits) {
     PetscCall(
       PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM,
@@ -317,7 +331,7 @@ typedef struct {
 
 /*
   What truncation neglects: the far end of a spike relative to its tip, the largest of this rank. Each has as many rows
-  as the half-bandwidth, so that they lie n - K rows apart.
+  as the half-bandwidth, so that they lie n - K rows apart. Of V where nothing is at its far end all is in its tip.
 */
 static PetscReal PCSpikeDecay_Private(const PC_Spike *s)
 {
@@ -329,7 +343,7 @@ static PetscReal PCSpikeDecay_Private(const PC_Spike *s)
     if (!b->active[q]) continue;
     if (q < b->np)
       decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * PetscMax(b->start[q + 1] - b->start[q] - K, 1));
-    if (q > 0)
+    if (q > 0 && b->active[q - 1])
       decay = PetscMax(decay,
                        PetscMax(s->falloff[b->np + 1 + q], -1e3) * PetscMax(b->start[q] - b->start[q - 1] - K, 1));
   }
@@ -339,28 +353,63 @@ static PetscReal PCSpikeDecay_Private(const PC_Spike *s)
 /*
   PC_SPIKE_AUTO: what truncation may neglect, relative to the tips of the spikes, in units of what the windows leave
   out. A step of refinement, or of a Krylov method, gains as many digits as M has; exact coupling costs as much as one
-  or two.
+  or two. SPIKE_TRUNCATE_MOST: whatever the windows leave out; but no less than what factors of low precision are wrong
+  by
 */
-#define SPIKE_TRUNCATE 1e4
+#define SPIKE_TRUNCATE      1e4
+#define SPIKE_TRUNCATE_MOST 1e-3
+
+static PetscReal PCSpikeMayNeglect_Private(const PC_Spike *s)
+{
+  const PetscReal epsilon = SpikePrecisionEpsilon(s->band.precision);
+
+  return PetscMax(PetscMin(SPIKE_TRUNCATE * PetscMax(s->window, epsilon), SPIKE_TRUNCATE_MOST), 10 * epsilon);
+}
+
+/* Whether there is memory for what exact coupling has besides, on all ranks */
+static PetscErrorCode PCSpikeFullFits_Private(PC pc, PetscBool *fits)
+{
+  SpikeBand *b = &((PC_Spike *)pc->data)->band;
+  PetscReal  band, rest = 0.0, memory, needed;
+
+  PetscFunctionBegin;
+  if (b->coupled && !b->dmerged) {
+    b->full = PETSC_TRUE;
+    PetscCall((*b->k->bytes)(b, &band, &rest));
+    if (PetscMemTypeHost(b->k->memtype)) rest += PCSpikeSegmentsBytes_Private(pc);
+    b->full = PETSC_FALSE;
+  }
+  PetscCall((*b->k->memory)(&memory));
+  PetscCall(PCFactoredFits_Private(pc, b->k->memtype, rest, memory, &needed, fits));
+  if (!*fits)
+    PetscCall(PetscInfo(pc, "Exact coupling needs %g GB, more than is free: truncated\n", (double)(needed * 1e-9)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
-  Where truncation would neglect more than that, the factors that are there get the whole spikes instead; where exact
-  coupling has seen that it would not, the next setup truncates
+  Where truncation would neglect more than that, the factors that are there get the whole spikes instead, if there is
+  memory for them; where exact coupling has seen that it would not, the next setup truncates. A rank without rows may
+  have no interfaces, and goes with the others.
 */
 static PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, PCSpikePivots *pv)
 {
-  PC_Spike  *s = (PC_Spike *)pc->data;
-  SpikeBand *b = &s->band;
-  PetscReal  decay[2];
-  PetscBool  before = b->full;
+  PC_Spike       *s       = (PC_Spike *)pc->data;
+  SpikeBand      *b       = &s->band;
+  const PetscBool changes = (PetscBool)(b->coupled && !b->full);
+  PetscReal       most[2];
+  PetscBool       fits;
 
   PetscFunctionBegin;
   if (s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  decay[0] = PCSpikeDecay_Private(s); /* 0 on a rank without interfaces, which others may have */
-  PetscCallMPI(MPIU_Allreduce(&decay[0], &decay[1], 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  s->full = (PetscBool) !(decay[1] <= SPIKE_TRUNCATE * PetscMax(s->window, SpikePrecisionEpsilon(b->precision)));
-  if (!s->full || before || !b->coupled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)decay[1]));
+  most[0] = PCSpikeDecay_Private(s); /* 0 on a rank without interfaces, which others may have */
+  most[1] = changes ? 1.0 : 0.0;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  s->full = (PetscBool) !(most[0] <= PCSpikeMayNeglect_Private(s));
+  if (!s->full || most[1] == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)most[0]));
+  PetscCall(PCSpikeFullFits_Private(pc, &fits));
+  if (!fits) s->full = PETSC_FALSE;
+  if (!fits || !changes) PetscFunctionReturn(PETSC_SUCCESS);
   pv->reduced.nboost = 0;
   pv->reduced.badrow = -1;
   PetscCall(PCSpikeFullSetUp_Private(pc, &pv->reduced));
@@ -516,7 +565,7 @@ static PetscErrorCode PCSpikeRestart_Private(PC pc)
 static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
 {
   PC_Spike    *s = (PC_Spike *)pc->data;
-  PetscBool    same;
+  PetscBool    same, cuda, bound;
   PetscInt     bad[2];
   PetscMemType memtype;
 
@@ -530,6 +579,11 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
   } else if (*reuse) { /* after MatBindToCPU() the matrix may need another backend */
     PetscCall(MatGetMemType_Spike(s->aij ? s->aij : pc->pmat, &memtype));
     if (!s->wide && SpikeKernelsFind(memtype) && SpikeKernelsFind(memtype) != s->band.k) *reuse = PETSC_FALSE;
+    if (s->aij) { /* the copy is to be where its matrix is now */
+      PetscCall(PetscObjectTypeCompareAny((PetscObject)pc->pmat, &cuda, MATSEQDIACUDA, MATMPIDIACUDA, ""));
+      PetscCall(MatBoundToCPU(pc->pmat, &bound));
+      if (cuda && PetscMemTypeHost(memtype) != bound) *reuse = PETSC_FALSE;
+    }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
   if (!*reuse) {

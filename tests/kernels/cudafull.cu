@@ -308,6 +308,9 @@ static PetscErrorCode SpoilTips(const Case &c, SpikeBand *s)
     for (PetscInt q = 0; q <= c.np; q++)
       for (size_t i = 0; i < t.size[k] && Makes(c, q, k, false); i++)
         t.of[k][(size_t)q * t.size[k] + i] = (PetscScalar)NAN;
+    /* what a setup that failed leaves where nothing couples */
+    for (PetscInt q = 0; q <= c.np; q += PetscMax(c.np, 1))
+      for (size_t i = 0; i < t.size[k] && !c.active[q]; i++) t.of[k][(size_t)q * t.size[k] + i] = (PetscScalar)NAN;
     PetscCall(Put(s, t.of[k], d[k]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

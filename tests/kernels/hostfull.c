@@ -145,20 +145,17 @@ static void FillTips(const Problem *P, SpikeBand *s)
 static void CheckFalloff(const Problem *P, PetscInt m, PetscInt columns, const PetscScalar *S, PetscBool left,
                          double bound, PetscReal falloff)
 {
-  const PetscInt nears = left ? (P->ku ? P->ku : P->kl) : (P->kl ? P->kl : P->ku), fars = left ? P->kl : P->ku;
+  const PetscInt K       = PetscMax(P->kl, P->ku);
   double         most[2] = {0, 0};
 
   Check(P, FALLOFF, falloff <= 0 ? 0 : 2);
   for (PetscInt c = 0; c < columns; c++) {
-    /* where nothing is on the other side of the diagonal, the spike has one tip */
-    const PetscBool one = (PetscBool)(left ? !P->ku : !P->kl);
-
-    most[0] = PetscMax(most[0], MaxAbs(nears, S + c * m + (left != one ? 0 : m - nears)));
-    most[1] = PetscMax(most[1], MaxAbs(fars, S + c * m + (left ? m - fars : 0)));
+    most[0] = PetscMax(most[0], MaxAbs(K, S + c * m + (left ? 0 : m - K)));
+    most[1] = PetscMax(most[1], MaxAbs(K, S + c * m + (left ? m - K : 0)));
   }
   if (most[0] == 0) Check(P, FALLOFF, falloff == PETSC_MIN_REAL ? 0 : 2);
   else if (most[1] > 100 * bound * most[0]) {
-    const PetscInt rows = PetscMax(m - PetscMax(P->kl, P->ku), 1);
+    const PetscInt rows = PetscMax(m - K, 1);
     const double   rate = PetscMin(log(most[1] / most[0]) / (double)rows, 0.0);
 
     Check(P, FALLOFF, fabs((double)falloff - rate) * (double)rows / 0.05);

@@ -137,9 +137,14 @@ typedef enum {
 struct _n_SpikeKernels {
   const char  *name;
   PetscMemType memtype;
-  PetscInt     maxbandwidth; /* the largest half-bandwidth that it has kernels for: wider bands are the host's */
   /* sweep() can be cut into HEAD and TAIL, and takes time in proportion to its partitions; else ALL is its one part */
   PetscBool splits;
+
+  /*
+    *holds <- whether it has kernels for half-bandwidths and precision of a band, of which nothing else is read, on the
+    device at hand: other bands are the host's, which holds all. NULL: so does this one.
+  */
+  PetscErrorCode (*holds)(const SpikeBand *, PetscBool *holds);
 
   /*
     Bytes that create() will allocate: the band itself, and all the rest. Computed in PetscReal: it must not overflow.

@@ -30,6 +30,25 @@ static void SpikeTilesShape_Private(const SpikeBand *s, SpikeTiles *t)
   if (t->T > 16) t->stepsize = (t->stepsize + 7) / 8 * 8;
 }
 
+static PetscErrorCode SpikeHolds_CUDA(const SpikeBand *s, PetscBool *holds)
+{
+  const SpikeDevice *gpu;
+  SpikeTiles         t;
+  SpikeBand          shape = {};
+
+  PetscFunctionBegin;
+  shape.kl        = s->kl;
+  shape.ku        = s->ku;
+  shape.precision = s->precision;
+  *holds          = PETSC_FALSE;
+  if (PetscMax(s->kl, s->ku) > SPIKE_CUDA_MAX_BANDWIDTH) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SpikeDeviceGet(&gpu));
+  SpikeTilesShape_Private(&shape, &t);
+  PetscCall(SpikeSweepHolds_CUDA(&shape, &t, gpu, holds));
+  if (!SpikeFactorHolds_CUDA(&t, gpu) || !SpikeTipsHold_CUDA(&shape, &t, gpu)) *holds = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static size_t SpikeElement_Private(const SpikeBand *s)
 {
   return SpikePrecisionBytes(s->precision) * (sizeof(PetscScalar) / sizeof(PetscReal));
@@ -114,6 +133,7 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
   s->maxrhs   = maxrhs;
   h->room     = room;
   h->roomsize = size;
+  h->roomfull = s->full;
   h->scratch  = room;
   h->work = s->dwork = s->coupled ? (PetscScalar *)room : NULL;
   h->spike           = s->coupled ? (PetscScalar *)(room + behind) : NULL;
@@ -291,7 +311,7 @@ static PetscErrorCode SpikeCopy2D_CUDA(SpikeBand *s, PetscBool todevice, PetscBo
 
   PetscFunctionBegin;
   if (!width || !height) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, (cudaStream_t)s->stream));
+  PetscCallCUDA(SpikeCopy2D(dst, dpitch, src, spitch, width, height, kind, (cudaStream_t)s->stream));
   if (kind != cudaMemcpyDeviceToDevice) PetscCallCUDA(cudaStreamSynchronize((cudaStream_t)s->stream));
   if (kind == cudaMemcpyHostToDevice) PetscCall(PetscLogCpuToGpu((PetscLogDouble)width * height));
   if (kind == cudaMemcpyDeviceToHost) PetscCall(PetscLogGpuToCpu((PetscLogDouble)width * height));
@@ -326,8 +346,8 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
 const SpikeKernels SpikeKernels_CUDA = {
   /* name */ "cuda",
   /* memtype */ PETSC_MEMTYPE_CUDA,
-  /* maxbandwidth */ SPIKE_CUDA_MAX_BANDWIDTH,
   /* splits */ PETSC_FALSE,
+  /* holds */ SpikeHolds_CUDA,
   /* bytes */ SpikeBytes_CUDA,
   /* create */ SpikeCreate_CUDA,
   /* destroy */ SpikeDestroy_CUDA,

@@ -18,6 +18,27 @@ static inline PetscErrorCode SpikeMalloc_CUDA(SpikeBand *s, PetscBool zero, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nobody waits for outcomes: those of a setup that ended with an error are not there any more */
+static inline void SpikeForget(SpikeCUDA *h)
+{
+  h->fillstats = NULL;
+  h->pivot = h->reducedpivot = NULL;
+  h->falloff                 = NULL;
+}
+
+/* As cudaMemcpy2DAsync(), which wants pitches below 2 GB */
+static inline cudaError_t SpikeCopy2D(void *to, size_t topitch, const void *from, size_t frompitch, size_t width,
+                                      size_t height, cudaMemcpyKind kind, cudaStream_t stream)
+{
+  cudaError_t error = cudaSuccess;
+
+  if (height > 1 && PetscMax(topitch, frompitch) < (size_t)1 << 30)
+    return cudaMemcpy2DAsync(to, topitch, from, frompitch, width, height, kind, stream);
+  for (size_t i = 0; i < height && error == cudaSuccess; i++)
+    error = cudaMemcpyAsync((char *)to + i * topitch, (const char *)from + i * frompitch, width, kind, stream);
+  return error;
+}
+
 /* Fractions of the norm become magnitudes, once the host knows what fill saw */
 static inline void SpikePivotScale_CUDA(const SpikeCUDA *h, SpikePivot *pivot)
 {
@@ -39,6 +60,11 @@ PETSC_INTERN PetscErrorCode SpikeFillCouplings_CUDA(SpikeBand *);
 PETSC_INTERN size_t SpikeFillScratch_CUDA(const SpikeTiles *);
 /* factor.cu */
 PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *, SpikePivot *, PetscReal[]);
+/* of holds(): whether what the kernels keep in shared memory fits there */
+PETSC_INTERN bool           SpikeFactorHolds_CUDA(const SpikeTiles *, const SpikeDevice *);
+PETSC_INTERN bool           SpikeTipsHold_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *);
+PETSC_INTERN PetscErrorCode SpikeSweepHolds_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *,
+                                                 PetscBool *);
 /* tips.cu */
 PETSC_INTERN PetscErrorCode SpikeTips_CUDA(SpikeBand *, PetscReal falloff[]);
 /*

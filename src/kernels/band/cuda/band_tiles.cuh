@@ -102,6 +102,7 @@ struct SpikeCUDA {
   PetscInt          *dstart, *dactive;
   char              *room; /* for an apply or for a setup, which do not meet: work, or scratch and behind it spike */
   size_t             roomsize;
+  PetscBool          roomfull;            /* whether it has room for the setup of full SPIKE */
   PetscScalar       *work;                /* [maxrhs * n] for the corrections */
   void              *scratch;             /* reductions */
   PetscScalar       *spike;               /* windows of the spikes, one batch of interfaces */

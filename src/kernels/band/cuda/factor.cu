@@ -456,6 +456,30 @@ static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPol
 #endif
 
 #define SPIKE_FACTOR_STATIC 2816 /* bytes of shared memory that the kernels have by themselves, at most */
+#define SPIKE_FACTOR_STAGE  8    /* tiles of U at a time where a row of them is too much                */
+
+#if !defined(PETSC_USE_COMPLEX)
+/* Tiles where no window fits: the diagonal one, its inverse, L's, and those of U, or of a stage of it */
+static int SpikeFactorPlaces_Private(const SpikeTiles *t, bool stage)
+{
+  return 2 + t->QL + (stage ? SPIKE_FACTOR_STAGE : t->QU);
+}
+#endif
+
+bool SpikeFactorHolds_CUDA(const SpikeTiles *t, const SpikeDevice *gpu)
+{
+#if defined(PETSC_USE_COMPLEX)
+  (void)t;
+  (void)gpu;
+  return true;
+#else
+  const size_t room = (size_t)gpu->shared - SPIKE_FACTOR_STATIC, tile = SpikeTileShape<4>::PLACES * sizeof(double);
+
+  if (t->QL <= 1 && t->QU <= 1) return true;
+  return PetscMin(SpikeFactorPlaces_Private(t, false), SpikeFactorPlaces_Private(t, true)) * tile <= room ||
+         (t->QU > 0 && (t->QL + 1) * (t->QU + 1) * tile <= room);
+#endif
+}
 
 /* T > 16 */
 template <typename F>
@@ -488,7 +512,9 @@ static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPol
   } else if (T <= 24) { /* up to three tiles on a side; the kernels for 4 blocks of rows want more than 24 */
     if (wanted && window <= most3)
       PetscCall((SpikeFactorBlock_Private<F, 3, false, true, 4>(s, policy, window, false)));
-    else PetscCall((SpikeFactorBlock_Private<F, 3, false, false, 8>(s, policy, 2 + QL + QU, false)));
+    else
+      PetscCall(
+        (SpikeFactorBlock_Private<F, 3, false, false, 8>(s, policy, SpikeFactorPlaces_Private(&h->t, false), false)));
   } else if (wanted && 2 * window <= most) {
     if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 4>(s, policy, window, false)));
     else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 4>(s, policy, window, false)));
@@ -496,8 +522,8 @@ static PetscErrorCode SpikeFactorLarge_Private(SpikeBand *s, const SpikePivotPol
     if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, true, 8>(s, policy, window, false)));
     else PetscCall((SpikeFactorBlock_Private<F, 4, true, true, 8>(s, policy, window, false)));
   } else {
-    const bool stage = 2 + QL + QU > most;
-    const int  tiles = 2 + QL + (stage ? 8 : QU);
+    const bool stage = SpikeFactorPlaces_Private(&h->t, false) > most;
+    const int  tiles = SpikeFactorPlaces_Private(&h->t, stage);
 
     if (T < 32) PetscCall((SpikeFactorBlock_Private<F, 4, false, false, 8>(s, policy, tiles, stage)));
     else PetscCall((SpikeFactorBlock_Private<F, 4, true, false, 8>(s, policy, tiles, stage)));

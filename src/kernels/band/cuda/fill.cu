@@ -187,6 +187,7 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 
   PetscFunctionBegin;
   SpikeFillUnseen(st);
+  SpikeForget(h);
   PetscCheck(nparts <= 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " pieces of a matrix", nparts);
   if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
   A.nparts = (int)nparts;

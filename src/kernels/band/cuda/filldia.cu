@@ -141,6 +141,7 @@ PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
   PetscCheck(A->n == s->n && A->m == s->n, PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "A band of %" PetscInt_FMT " rows from diagonals of %" PetscInt_FMT, s->n, A->n);
   SpikeFillUnseen(st);
+  SpikeForget(h);
   if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
   h->fillstats = st;
   f.A.val      = A->val;

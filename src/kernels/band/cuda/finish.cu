@@ -124,8 +124,6 @@ PetscErrorCode SpikeFinish_CUDA(SpikeBand *s)
     PetscCall(
       SpikeFinishPivot_Private(s, &h->hostreport->reduced, q, h->badvalue + s->np + PetscMax(q, 0), h->reducedpivot));
   }
-  h->fillstats = NULL;
-  h->pivot = h->reducedpivot = NULL;
-  h->falloff                 = NULL;
+  SpikeForget(h);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

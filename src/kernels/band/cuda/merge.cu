@@ -37,20 +37,21 @@ struct SpikeMergeProducts {
 };
 
 /*
-  blockIdx.z: which product, .y: which interface, .x: which 32 x 32 tile of C. A thread has 2 x 2 elements, rows and
-  columns 16 apart; pieces of 32 columns of A and rows of B go through shared memory, the next one on its way while one
-  is multiplied. Sums in the order of k.
+  blockIdx.z: which product, .y: which interface, from `first` on, .x: which 32 x 32 tile of C. A thread has 2 x 2
+  elements, rows and columns 16 apart; pieces of 32 columns of A and rows of B go through shared memory, the next one on
+  its way while one is multiplied. Sums in the order of k.
 */
 #define SPIKE_MERGE_TILE    32
 #define SPIKE_MERGE_THREADS 256
 
 __global__ static void __launch_bounds__(SPIKE_MERGE_THREADS)
-  SpikeMergeProducts_Kernel(const __grid_constant__ SpikeLevel level, const __grid_constant__ SpikeMergeProducts all)
+  SpikeMergeProducts_Kernel(const __grid_constant__ SpikeLevel level, const __grid_constant__ SpikeMergeProducts all,
+                            int first)
 {
   constexpr int            T = SPIKE_MERGE_TILE, LOADS = T * T / SPIKE_MERGE_THREADS;
   __shared__ PetscScalar   sa[T][T + 1], sb[T][T + 1];
   const SpikeMergeProduct &w    = all.of[blockIdx.z];
-  const int                rows = (w.m + T - 1) / T, columns = (w.n + T - 1) / T;
+  const int                rows = (w.m + T - 1) / T, columns = (w.n + T - 1) / T, at = first + (int)blockIdx.y;
   const int                i0 = (int)blockIdx.x % PetscMax(rows, 1) * T, j0 = (int)blockIdx.x / PetscMax(rows, 1) * T,
             lane = threadIdx.x % T, warp = threadIdx.x / T, tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   PetscScalar        a[LOADS], b[LOADS];
@@ -58,8 +59,8 @@ __global__ static void __launch_bounds__(SPIKE_MERGE_THREADS)
   const PetscScalar *A, *B;
 
   if ((int)blockIdx.x >= rows * columns) return;
-  A = w.A.of(level, blockIdx.y) + PetscMin(i0 + lane, w.m - 1);
-  B = w.B.of(level, blockIdx.y);
+  A = w.A.of(level, at) + PetscMin(i0 + lane, w.m - 1);
+  B = w.B.of(level, at);
   SpikeUnroll2(i, 2, j, 2) acc[i][j] = 0.0;
   /* without conditions on the loads: what lies outside is the last one inside, times zero */
   auto fetch = [&](int k0) {
@@ -101,8 +102,8 @@ __global__ static void __launch_bounds__(SPIKE_MERGE_THREADS)
       SpikeDouble v = w.alpha < 0 ? SpikeDouble(0.0) - acc[i][j] : acc[i][j];
 
       if (row == column) v = v + (double)w.beta;
-      if (w.C0.a) v = v + SpikeDouble(w.C0.of(level, blockIdx.y)[row + (PetscCount)column * w.C0.ld]);
-      w.C.of(level, blockIdx.y)[row + (PetscCount)column * w.C.ld] = (PetscScalar)v;
+      if (w.C0.a) v = v + SpikeDouble(w.C0.of(level, at)[row + (PetscCount)column * w.C0.ld]);
+      w.C.of(level, at)[row + (PetscCount)column * w.C.ld] = (PetscScalar)v;
     }
   }
 }
@@ -122,9 +123,11 @@ static PetscErrorCode SpikeMergeProducts_Private(SpikeBand *s, const SpikeLevel 
     PetscCall(PetscLogGpuFlops(2.0 * interfaces * w.m * w.n * w.k));
   }
   if (!tiles) PetscFunctionReturn(PETSC_SUCCESS);
-  SpikeMergeProducts_Kernel<<<dim3(tiles, interfaces, (unsigned)count), SPIKE_MERGE_THREADS, 0,
-                              (cudaStream_t)s->stream>>>(level, all);
-  PetscCallCUDA(cudaGetLastError());
+  for (unsigned first = 0; first < interfaces; first += 65535) {
+    SpikeMergeProducts_Kernel<<<dim3(tiles, PetscMin(interfaces - first, 65535u), (unsigned)count), SPIKE_MERGE_THREADS,
+                                0, (cudaStream_t)s->stream>>>(level, all, (int)first);
+    PetscCallCUDA(cudaGetLastError());
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,6 +166,11 @@ PetscErrorCode SpikeMerge_CUDA(SpikeBand *s, SpikePivot *pivot)
   pivot->nboost = 0;
   pivot->badrow = -1;
   if (!s->n || !h) PetscFunctionReturn(PETSC_SUCCESS);
+  /* spikes() makes no tips at inactive interfaces, and what an earlier setup left there may not be finite */
+  if (!s->active[0] && below)
+    PetscCallCUDA(cudaMemsetAsync(s->dWb, 0, below * sizeof(PetscScalar), (cudaStream_t)s->stream));
+  if (!s->active[s->np] && square)
+    PetscCallCUDA(cudaMemsetAsync(s->dVt + s->np * square, 0, square * sizeof(PetscScalar), (cudaStream_t)s->stream));
   for (PetscInt l = 1; l < s->np; l *= 2) {
     const SpikeLevel level      = {s->np, l};
     const unsigned   interfaces = (unsigned)((s->np - l + 2 * l - 1) / (2 * l));
@@ -322,7 +330,7 @@ PetscErrorCode SpikeMergedRhs_CUDA(SpikeBand *s, PetscBool trans, PetscInt nrhs,
   PetscFunctionBegin;
   if (!s->n || !nrhs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(
-    cudaMemcpy2DAsync(s->dwork, bytes, b, ldb * sizeof(PetscScalar), bytes, nrhs, cudaMemcpyDeviceToDevice, stream));
+    SpikeCopy2D(s->dwork, bytes, b, ldb * sizeof(PetscScalar), bytes, (size_t)nrhs, cudaMemcpyDeviceToDevice, stream));
   kernel<<<grid, threads, 0, stream>>>(h->t, s->dB, s->dC, s->dtips, s->dtips + s->maxrhs * ldt, ldt, s->dwork, s->n);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuFlops(nrhs * s->np * (1.0 * s->kl * s->kl + 1.0 * s->ku * s->ku)));

@@ -61,8 +61,8 @@ static PetscReal SpikePaceRound_Private(PetscReal ratio)
   return PetscPowReal(2, PetscFloorReal(2 * PetscLog2Real(ratio) + (PetscReal)0.5) / 2);
 }
 
-/* A copy of twice the L2 cache, where there is memory for it; else only launches are measured */
-static PetscErrorCode SpikePaceMeasure_Private(const SpikeDevice *gpu, SpikePace *pace)
+/* A copy of twice the L2 cache; where there is no memory for it nothing is measured, and the pace is the reference's */
+static PetscErrorCode SpikePaceMeasure_Private(const SpikeDevice *gpu, SpikePace *pace, PetscBool *measured)
 {
   const size_t bytes = PetscMax((size_t)gpu->cache * 2, (size_t)1 << 24);
   cudaStream_t stream;
@@ -70,6 +70,7 @@ static PetscErrorCode SpikePaceMeasure_Private(const SpikeDevice *gpu, SpikePace
   PetscReal    launches, copy, steps;
 
   PetscFunctionBegin;
+  *measured    = PETSC_FALSE;
   pace->launch = pace->memory = pace->step = 1;
   if (cudaMalloc((void **)&room, 2 * bytes) != cudaSuccess) {
     (void)cudaGetLastError();
@@ -82,6 +83,7 @@ static PetscErrorCode SpikePaceMeasure_Private(const SpikeDevice *gpu, SpikePace
   PetscCall(SpikePaceTime_Private(2, room, bytes, stream, &steps));
   PetscCallCUDA(cudaStreamDestroy(stream));
   PetscCallCUDA(cudaFree(room));
+  *measured = PETSC_TRUE;
   launches *= (PetscReal)1e3 / SPIKE_PACE_LAUNCHES;
   copy *= (PetscReal)1e9 / (2 * (PetscReal)bytes);
   steps *= (PetscReal)1e6 / SPIKE_PACE_STEPS;
@@ -111,12 +113,12 @@ PetscErrorCode SpikePace_CUDA(const SpikeDevice *gpu, SpikePace *pace)
                             PetscDefined(USE_REAL_SINGLE) ? "single" : "double"));
     PetscCall(SpikePaceRead(name, &last, &known));
     if (!known) {
-      PetscCall(SpikePaceMeasure_Private(gpu, &last));
-      PetscCall(SpikePaceWrite(name, &last));
+      PetscCall(SpikePaceMeasure_Private(gpu, &last, &known));
+      if (known) PetscCall(SpikePaceWrite(name, &last));
     }
     PetscCall(PetscInfo(NULL, "Times of %s over those of the model of partitions: launches %g, memory %g, steps %g\n",
                         properties.name, (double)last.launch, (double)last.memory, (double)last.step));
-    number = gpu->number;
+    if (known) number = gpu->number; /* else the next setup may find the memory */
   }
   *pace = last;
   PetscFunctionReturn(PETSC_SUCCESS);

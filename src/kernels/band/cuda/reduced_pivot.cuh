@@ -40,7 +40,7 @@ __device__ static inline PetscScalar SpikeReducedPivot(PetscScalar p, PetscReal 
 
   if (abs > tol * scale && abs <= PETSC_MAX_REAL) return p;
   if (boost > 0.0 && abs <= tol * scale) {
-    if (note) atomicAdd(&st.status->nboost, 1ull);
+    if (note && q > 0) atomicAdd(&st.status->nboost, 1ull); /* those of interface 0 the rank before counts */
     return abs > 0.0 ? p * (boost * scale / abs) : (PetscScalar)(boost * scale);
   }
   if (note && !bad) {

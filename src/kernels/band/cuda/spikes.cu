@@ -20,13 +20,16 @@ struct SpikeSpikesArgs {
   int           left; /* thread blocks of left spikes */
 };
 
-/* The columns of the warp in tile row j, from shared memory to the tips; and their largest magnitudes at both ends */
+/*
+  The columns of the warp in tile row j, from shared memory to the tips; and their largest magnitudes in as many rows as
+  the half-bandwidth at both ends
+*/
 template <typename C>
 __device__ static __forceinline__ void SpikeSpikesKeep(const C &s, const SpikeTiles &t, int n, int j, int nc, int rows,
                                                        int bottomrows, PetscScalar *top, PetscScalar *bottom,
                                                        unsigned most[2])
 {
-  const int         T = t.T, J = (n + T - 1) / T, first = s.warp * 8;
+  const int         T = t.T, J = (n + T - 1) / T, K = PetscMax(t.kl, t.ku), first = s.warp * 8;
   const SpikeArith *x = s.mine(j);
 
   if (j >= rows && j < J - bottomrows) return;
@@ -37,8 +40,8 @@ __device__ static __forceinline__ void SpikeSpikesKeep(const C &s, const SpikeTi
       const SpikeArith v = x[c * C::LDX + r];
       const unsigned   m = SpikeMagnitude(v);
 
-      if (j < rows) most[0] = PetscMax(most[0], m);
-      if (j >= J - bottomrows) most[1] = PetscMax(most[1], m);
+      if (k < K) most[0] = PetscMax(most[0], m);
+      if (k >= n - K) most[1] = PetscMax(most[1], m);
       if (top && k < t.ku) top[(PetscCount)(first + c) * t.ku + k] = (PetscScalar)v;
       if (k >= n - t.kl) bottom[(PetscCount)(first + c) * t.kl + k - (n - t.kl)] = (PetscScalar)v;
     }
@@ -173,8 +176,8 @@ static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
   const PetscCount kl = s->kl, ku = s->ku, np = s->np;
 
   PetscFunctionBegin;
+  if (!((const SpikeCUDA *)s->data)->roomfull) PetscCall((*s->k->reserve)(s, s->maxrhs));
   if (s->dmerged) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*s->k->reserve)(s, s->maxrhs));
   if (!s->dVt) PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * ku * ku, &s->dVt));
   if (!s->dWb) PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * kl * kl, &s->dWb));
   PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (np + 1) * 3 * (kl + ku) * (kl + ku), &s->dmerged));
@@ -236,6 +239,7 @@ static PetscErrorCode SpikeSpikesNarrow_Private(SpikeBand *s, PetscReal *rate, i
   const cudaStream_t stream  = (cudaStream_t)s->stream;
   PetscScalar       *z       = h->tri ? s->dwork : h->spike; /* room for as many columns as a half-bandwidth */
   const PetscBool    coupled = s->coupled;
+  PetscErrorCode     ierr    = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   for (int right = 0; right < 2; right++) {
@@ -244,17 +248,18 @@ static PetscErrorCode SpikeSpikesNarrow_Private(SpikeBand *s, PetscReal *rate, i
     PetscReal     *rateof = rate + right * (s->np + 1) * rates;
 
     if (!columns) continue;
-    PetscCallCUDA(cudaMemsetAsync(z, 0, columns * s->n * sizeof(PetscScalar), stream));
+    PetscCallCUDA(cudaMemsetAsync(z, 0, (size_t)columns * (size_t)s->n * sizeof(PetscScalar), stream));
     SpikeSpikesBegin_Kernel<<<(unsigned)s->np, 64, 0, stream>>>(h->t, (bool)right, right ? s->dB : s->dC, z, s->n);
     PetscCallCUDA(cudaGetLastError());
     s->coupled = PETSC_FALSE; /* a sweep that leaves no tips */
-    for (PetscInt c = 0; c < columns; c += together) {
+    for (PetscInt c = 0; c < columns && !ierr; c += together) {
       PetscScalar *zc = z + c * (PetscCount)s->n;
 
-      PetscCall(SpikeSweep_CUDA(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, s->np, PetscMin(together, columns - c), zc, s->n,
-                                zc, s->n));
+      ierr = SpikeSweep_CUDA(s, PETSC_FALSE, SPIKE_SWEEP_ALL, 0, s->np, PetscMin(together, columns - c), zc, s->n, zc,
+                             s->n);
     }
     s->coupled = coupled;
+    PetscCall(ierr);
     SpikeSpikesEnd_Kernel<<<(unsigned)s->np, 64, 0, stream>>>(h->t, (bool)right, z, s->n, right ? s->dVt : s->dWt,
                                                               right ? s->dVb : s->dWb, rateof, rates);
     PetscCallCUDA(cudaGetLastError());

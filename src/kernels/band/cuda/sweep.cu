@@ -389,6 +389,22 @@ static void *SpikeSweepKernel_Private(const SpikeTiles *t, bool resident, int st
   return kernel;
 }
 
+/* Whether the plain sweep has room for a stage of its rings */
+PetscErrorCode SpikeSweepHolds_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, PetscBool *holds)
+{
+  cudaFuncAttributes attributes;
+  size_t             shared = 0;
+  void              *kernel = NULL;
+
+  PetscFunctionBegin;
+  *holds = PETSC_FALSE;
+  if (PetscMax(t->QL, t->QU) > SPIKE_MAXTILES) PetscFunctionReturn(PETSC_SUCCESS);
+  SpikeDispatchPrecision(s->precision, kernel = SpikeSweepKernel_Private<F>(t, false, 1, &shared));
+  PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
+  *holds = (PetscBool)(attributes.sharedSizeBytes + shared <= (size_t)gpu->shared);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Lets the kernels of plain sweeps have all of the shared memory */
 PetscErrorCode SpikeSweepPrepare_CUDA(SpikeBand *s)
 {

@@ -284,6 +284,15 @@ static bool SpikeTipsAreNarrow_Private(const SpikeTiles *t)
   return t->QL <= SPIKE_TIPS_NARROW && t->QU <= SPIKE_TIPS_NARROW;
 }
 
+bool SpikeTipsHold_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu)
+{
+  SpikeTipsPlan plan;
+
+  if (SpikeTipsAreNarrow_Private(t)) return true;
+  SpikeTipsPlan_CUDA(s, t, gpu, &plan);
+  return plan.shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared;
+}
+
 /*
   Room for Y in as many blocks as run at once, or in an eighth of the band's memory or 24 MB; for the longest corner in
   one of them; and for the reduced systems

@@ -22,20 +22,21 @@ static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns c <= . < c + nc of the first top rows and of the last bottom rows of Z; the largest magnitudes in them */
-static void SpikeSpikesTips_Private(PetscInt n, PetscInt c, PetscInt nc, const PetscScalar *Z, PetscInt top,
+/*
+  Columns c <= . < c + nc of the first top rows and of the last bottom rows of Z; the largest magnitudes in the first
+  and last K rows
+*/
+static void SpikeSpikesTips_Private(PetscInt n, PetscInt K, PetscInt c, PetscInt nc, const PetscScalar *Z, PetscInt top,
                                     PetscScalar *At, PetscInt bottom, PetscScalar *Ab, PetscReal most[2])
 {
   for (PetscInt k = 0; k < nc; k++) {
     const PetscScalar *z = Z + (PetscCount)k * n;
 
-    for (PetscInt i = 0; i < top; i++) {
-      At[i + (PetscCount)(c + k) * top] = z[i];
-      most[0]                           = PetscMax(most[0], PetscAbsScalar(z[i]));
-    }
-    for (PetscInt i = 0; i < bottom; i++) {
-      Ab[i + (PetscCount)(c + k) * bottom] = z[n - bottom + i];
-      most[1]                              = PetscMax(most[1], PetscAbsScalar(z[n - bottom + i]));
+    for (PetscInt i = 0; i < top; i++) At[i + (PetscCount)(c + k) * top] = z[i];
+    for (PetscInt i = 0; i < bottom; i++) Ab[i + (PetscCount)(c + k) * bottom] = z[n - bottom + i];
+    for (PetscInt i = 0; i < PetscMin(K, n); i++) {
+      most[0] = PetscMax(most[0], PetscAbsScalar(z[i]));
+      most[1] = PetscMax(most[1], PetscAbsScalar(z[n - 1 - i]));
     }
   }
 }
@@ -78,9 +79,10 @@ static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, Pets
   const SpikeHost       *data = (const SpikeHost *)s->data;
   const SpikeBandFactors f    = SpikeHostFactors(s, p);
   const PetscInt         n    = f.rows;
-  /* where nothing couples the other end, its rows of V are not needed */
-  const PetscInt lo = right && !s->active[p] ? n - s->kl : 0, top = right && !s->active[p] ? 0 : s->ku;
-  PetscScalar   *Z = data->columns;
+  /* where nothing couples the other end, its rows of V are not needed, nor how V falls */
+  const PetscBool cut = (PetscBool)(right && !s->active[p]);
+  const PetscInt  lo = cut ? n - s->kl : 0, top = cut ? 0 : s->ku, K = cut ? 0 : PetscMax(s->kl, s->ku);
+  PetscScalar    *Z = data->columns;
 
   PetscFunctionBegin;
   for (PetscInt c = 0; c < h; c += SPIKE_SPIKES_COLUMNS) {
@@ -90,7 +92,7 @@ static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, Pets
     for (PetscInt k = 0; k < nc; k++)
       PetscCall(PetscArraycpy(Z + (PetscCount)k * n + (right ? n - h : 0), A + (PetscCount)(c + k) * h, h));
     SpikeSpikesSweep_Private(data->ops, f, right ? n - h : 0, lo, nc, Z);
-    SpikeSpikesTips_Private(n, c, nc, Z, top, At, s->kl, Ab, most);
+    SpikeSpikesTips_Private(n, K, c, nc, Z, top, At, s->kl, Ab, most);
   }
   PetscCall(PetscLogFlops((right ? 0.0 : 2.0 * s->kl * h * n) + (2.0 * s->ku + 1.0) * h * (n - lo)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,15 +113,14 @@ PetscErrorCode SpikeSpikes_Host(SpikeBand *s, PetscReal falloff[])
 
       PetscCall(SpikeSpikesOne_Private(s, PETSC_FALSE, q, kl, s->dC + q * kl * kl, s->dWt + q * ku * kl,
                                        s->dWb + q * kl * kl, most));
-      falloff[q] = SpikeSpikesFalloff_Private(ku ? most[0] : most[1], most[1], s->start[q + 1] - s->start[q] - K);
+      falloff[q] = SpikeSpikesFalloff_Private(most[0], most[1], s->start[q + 1] - s->start[q] - K);
     }
     if (q > 0 && ku) {
       PetscReal most[2] = {0.0, 0.0};
 
       PetscCall(SpikeSpikesOne_Private(s, PETSC_TRUE, q - 1, ku, s->dB + q * ku * ku, s->dVt + q * ku * ku,
                                        s->dVb + q * kl * ku, most));
-      falloff[np + 1 + q] = SpikeSpikesFalloff_Private(kl ? most[1] : most[0], most[0],
-                                                       s->start[q] - s->start[q - 1] - K);
+      falloff[np + 1 + q] = SpikeSpikesFalloff_Private(most[1], most[0], s->start[q] - s->start[q - 1] - K);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
