@@ -50,7 +50,7 @@ for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do
   done
   for k in $spike; do
     # shellcheck disable=SC2086
-    passes "$k, $shared bytes of shared memory" $with "$bin/$k" -mat_type aijcusparse
+    passes "$k, $shared bytes of shared memory" $with "$bin/$k" -mat_type aijcusparse -most $most
   done
 done
 for k in spike_operator spike_tridiagonal; do

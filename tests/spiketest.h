@@ -351,15 +351,20 @@ static inline void SpikeTestPartitions(PetscMPIInt size, const PetscInt ranges[]
   }
 }
 
-/* PCSPIKE works where the matrix is: a test on a device that fell back to the host is none */
+/*
+  PCSPIKE works where the matrix is: a test on a device that fell back to the host is none. -most: the largest
+  half-bandwidth that a device holds, where it has less shared memory than an H100
+*/
 static inline PetscErrorCode SpikeTestBackend(PC pc)
 {
   Mat         A;
   MatType     type;
   PetscBool   spike, device, cuda;
+  PetscInt    most = 512;
   PCSpikeInfo info;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSPIKE, &spike));
   if (!spike) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperators(pc, NULL, &A));
@@ -367,8 +372,9 @@ static inline PetscErrorCode SpikeTestBackend(PC pc)
   device = (PetscBool)(strstr(type, "cuda") || strstr(type, "cusparse"));
   PetscCall(PCSpikeGetInfo(pc, &info));
   PetscCall(PetscStrcmp(info.backend, "cuda", &cuda));
-  PetscCall(SpikeTestCheck((PetscBool)(cuda == device), "backend %s for a matrix on the %s", info.backend,
-                           device ? "device" : "host"));
+  PetscCall(SpikeTestCheck((PetscBool)(cuda == (device && PetscMax(info.kl, info.ku) <= most)),
+                           "backend %s for half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " of a matrix on the %s",
+                           info.backend, info.kl, info.ku, device ? "device" : "host"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
