@@ -269,6 +269,7 @@ static PetscErrorCode MakeSolver(Fuzz *f, const Problem *p, Mat A, Solver *s)
   s->maxit = FuzzChance(f, 80) ? 1000 : FuzzInt(f, 0, 20);
   PetscCall(ChooseForm(f, s));
   if (s->norm == KSP_NORM_NONE) s->maxit = PetscMin(s->maxit, 5);
+  if (f->device && !p->easy) s->maxit = PetscMin(s->maxit, 100); /* an iteration on vectors of 100 takes longer there */
   PetscCall(KSPSetTolerances(s->ksp, s->rtol, 0.0, PETSC_CURRENT, s->maxit));
   PetscCall(ChoosePC(f, p, A, s, pcname, sizeof(pcname)));
   PetscCall(PetscSNPrintf(s->text, sizeof(s->text), "%s %s, %s %s%s%s", s->type, pcname, PCSides[s->side],
@@ -570,6 +571,6 @@ int main(int argc, char **argv)
          suffix: cuda
          nsize: {{1 2}}
          requires: cuda gpurun
-         args: -n 100 -fuzz_device
+         args: -n 40 -fuzz_device
 
 TEST*/
