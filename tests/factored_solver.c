@@ -240,7 +240,7 @@ static PetscErrorCode TestFailures(void)
   PC                pc, inner;
   PCSpikeInfo       info;
   PetscInt          start, end, row;
-  PetscReal         pivot;
+  PetscReal         pivot, norm;
   PetscErrorCode    ierr;
   MatFactorError    err;
 
@@ -310,6 +310,17 @@ static PetscErrorCode TestFailures(void)
   PetscCall(MatSpikeGetPC(F, &inner));
   PetscCall(PCSpikeGetInfo(inner, &info));
   PetscCall(SpikeTestCheck((PetscBool)(info.boosted == 1), "%" PetscInt_FMT " pivots boosted", info.boosted));
+  /* pivots of a singular matrix that are boosted a lot solve nothing */
+  PetscCall(PCFactorSetShiftAmount(pc, 0.5));
+  for (PetscInt j = 0; j < 3 && !start; j++) PetscCall(MatSetValue(A, 0, j, 0.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(KSPSolve(ksp, b, x)); /* KSPPREONLY asks a factorization only whether it failed */
+  PetscCall(VecNorm(x, NORM_2, &norm));
+  PetscCall(SpikeTestCheck(PetscIsInfOrNanReal(norm), "singular, shift: a result of norm %g", (double)norm));
+  PetscCall(MatCopy(keep, A, SAME_NONZERO_PATTERN));
+  PetscCall(PCFactorSetShiftAmount(pc, 100.0 * PETSC_MACHINE_EPSILON));
+  PetscCall(CheckReason(ksp, b, x, KSP_CONVERGED_ITS, PC_NOERROR, "regular again"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&C));

@@ -179,6 +179,43 @@ static PetscErrorCode TestAuto(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The first partition's rows are slow, those of others fast: nothing is at the far end of its right spike, so that
+  truncation neglects nothing, in the first setup and in later ones
+*/
+static PetscErrorCode TestFirst(void)
+{
+  PetscMPIInt size;
+  PetscInt    parts, start, end;
+  Mat         A;
+  PC          pc;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  parts              = PetscMax(2, size);
+  SpikeTestBand slow = {200 * parts, 2, 2, 1.0001, SPIKE_TEST_SLOW, 3}, fast = slow;
+  fast.dominance = 6.0;
+  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &fast, PETSC_DECIDE, MATAIJ, &A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSpikeSetLocalPartitions(pc, parts / size));
+  PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt k = 0; k < 3; k++) {
+    for (PetscInt i = start; i < PetscMin(end, 190); i++)
+      PetscCall(MatSetValue(A, i, i, SpikeTestBandEntry(&slow, i, i), INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(CheckAuto(pc, A, PC_SPIKE_TRUNCATED, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-6,
+                        "a slow first partition"));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Factors of 16 bits: coupling is exact in each setup, though the factors are not */
 static PetscErrorCode TestHalf(void)
 {
@@ -243,6 +280,7 @@ int main(int argc, char **argv)
   PetscCall(PetscSpikeInitializePackage());
   PetscCall(TestNotDominant());
   PetscCall(TestAuto());
+  PetscCall(TestFirst());
   PetscCall(TestHalf());
   PetscCall(TestOneOwner());
   PetscCall(SpikeTestEnd("spike_full"));

@@ -198,6 +198,54 @@ static PetscErrorCode TestPrecisions(PetscInt kl, PetscInt ku)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Right-hand sides whose squares are 0 or infinite: solved and refined as others are */
+static PetscErrorCode TestExtremes(void)
+{
+  const SpikeTestBand band = {150, 3, 2, 1.5, SPIKE_TEST_RANDOM, 5};
+  const PetscInt      e    = PetscDefined(USE_REAL_SINGLE) ? 80 : 640;
+  Mat                 A;
+  Vec                 b, x, y;
+  KSP                 ksp;
+  PC                  pc;
+  PCSpikeInfo         info;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTestBandMat(PETSC_COMM_WORLD, &band, PETSC_DECIDE, MATAIJ, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(SpikeTestSetRandom(b, 3));
+  PetscCall(Create(A, A, NULL, &ksp, &pc));
+  PetscCall(PCSpikeSetPrecision(pc, PETSC_SPIKE_PRECISION_BF16));
+  PetscCall(CheckSolve(ksp, PETSC_FALSE, b, x, 1, 10, "of usual size"));
+  for (PetscInt k = -1; k <= 1; k += 2) {
+    const char *where = k < 0 ? "tiny" : "huge";
+    PetscInt    steps;
+    PetscReal   error, norm;
+
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    steps = info.refinements;
+    PetscCall(VecCopy(b, y));
+    PetscCall(VecScale(y, (PetscScalar)ldexp(1.0, (int)(k * e)))); /* y: the right-hand side, then the solution */
+    PetscCall(KSPSolve(ksp, y, y));
+    PetscCall(CheckReason(ksp, KSP_CONVERGED_ITS, PC_NOERROR, where));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(SpikeTestCheck((PetscBool)(info.refinements > steps && info.backward_error > 0.0),
+                             "%s: %" PetscInt_FMT " steps of refinement, backward error %g", where,
+                             info.refinements - steps, (double)info.backward_error));
+    PetscCall(VecScale(y, (PetscScalar)ldexp(1.0, (int)(-k * e))));
+    PetscCall(VecAXPY(y, -1.0, x));
+    PetscCall(VecNorm(y, NORM_INFINITY, &error));
+    PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+    PetscCall(SpikeTestSmall(error, 1000 * TOL * norm, "another solution", where));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Truncation that refinement makes up for, and truncation that it does not */
 static PetscErrorCode TestTruncated(void)
 {
@@ -589,6 +637,7 @@ int main(int argc, char **argv)
   PetscCall(TestPrecisions(2, 3));
   PetscCall(TestPrecisions(1, 1));
   PetscCall(TestPrecisions(20, 11));
+  PetscCall(TestExtremes());
   PetscCall(TestTruncated());
   PetscCall(TestMatrix());
   PetscCall(TestCorners());
