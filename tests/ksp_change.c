@@ -496,6 +496,71 @@ static PetscErrorCode TestSetters(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* x^T A x = 0 at the very start: a breakdown, and no new start */
+static PetscErrorCode TestStart(void)
+{
+  Mat                A;
+  Vec                b, x;
+  KSP                ksp;
+  KSPConvergedReason reason;
+  PetscInt           start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 2, 2, 2, NULL, 2, NULL, &A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt i = start; i < end; i++) {
+    PetscCall(MatSetValue(A, i, i, 0.0, INSERT_VALUES));
+    PetscCall(MatSetValue(A, i, 1 - i, 1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  if (!start && end) PetscCall(VecSetValue(b, 0, 1.0, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  for (PetscInt form = 0; form < 2; form++) {
+    PetscCall(KSPTestCreate(KSPCGFUSED, PCNONE, A, &ksp));
+    PetscCall(KSPCGSetType(ksp, KSP_CG_SYMMETRIC));
+    PetscCall(KSPFusedSetReductions(ksp, form ? KSP_FUSED_REDUCTIONS_MERGED : KSP_FUSED_REDUCTIONS_PLAIN));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_BREAKDOWN),
+                             "breakdown at the start, form %" PetscInt_FMT ": reason %d", form, (int)reason));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An absolute tolerance in the infinity norm, which the 2-norm of the same residual is above */
+static PetscErrorCode TestAbsolute(void)
+{
+  Mat                A;
+  Vec                b, x;
+  KSP                ksp;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MakeMatrix(PETSC_FALSE, 400, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 39));
+  PetscCall(KSPTestCreate(KSPBCGSFUSED, PCJACOBI, A, &ksp));
+  PetscCall(KSPSetPCSide(ksp, PC_LEFT));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPFusedConvergedInfinity, NULL, NULL));
+  PetscCall(KSPSetTolerances(ksp, 0.0, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-7, PETSC_CURRENT, 500));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_ATOL), "absolute tolerance, infinity norm: %s",
+                           KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Small small[] =
@@ -541,6 +606,8 @@ int main(int argc, char **argv)
   for (PetscInt check = 0; check < 2; check++) PetscCall(TestStaleGuess((PetscBool)check));
   PetscCall(TestInfinity(KSPBCGSFUSED, PC_RIGHT));
   PetscCall(TestInfinity(KSPBCGS, PC_RIGHT));
+  PetscCall(TestStart());
+  PetscCall(TestAbsolute());
   PetscCall(TestSetters());
   PetscCall(SpikeTestEnd("ksp_change"));
   PetscCall(PetscFinalize());

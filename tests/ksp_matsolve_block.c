@@ -334,6 +334,24 @@ static PetscErrorCode TestFailures(void)
     PetscCall(SpikeTestCheck((PetscBool)(k ? reason == KSP_DIVERGED_INDEFINITE_MAT : reason > 0 && its[0] == 1),
                              "%s: ended with %s", k ? "indefinite" : "identity", KSPConvergedReasons[reason]));
     PetscCall(KSPDestroy(&ksp));
+    if (k) { /* a column that meets no negative curvature has not converged because others do */
+      PetscReal residual;
+      Vec       v;
+
+      PetscCall(MatDenseGetColumnVec(B, 0, &v));
+      for (PetscInt i = start; i < end; i++)
+        PetscCall(VecSetValue(v, i, i % 3 == 0 ? 0.0 : 1.0 + (PetscReal)(i % 7), INSERT_VALUES));
+      PetscCall(VecAssemblyBegin(v));
+      PetscCall(VecAssemblyEnd(v));
+      PetscCall(MatDenseRestoreColumnVec(B, 0, &v));
+      PetscCall(Create(S, PCNONE, KSP_NORM_UNPRECONDITIONED, &ksp));
+      PetscCall(KSPSetConvergedNegativeCurvature(ksp, PETSC_TRUE));
+      PetscCall(KSPMatSolve(ksp, B, X));
+      PetscCall(TrueResidual(S, PETSC_FALSE, B, X, 0, &residual));
+      PetscCall(SpikeTestSmall(residual, 10 * KSPTEST_RTOL, "true residual", "negative curvature of other columns"));
+      PetscCall(SetRightHandSides(B, TEST_RANDOM));
+      PetscCall(KSPDestroy(&ksp));
+    }
     if (k) { /* as a preconditioner */
       PetscCall(Create(A, PCJACOBI, KSP_NORM_UNPRECONDITIONED, &ksp));
       PetscCall(KSPSetOperators(ksp, A, S));

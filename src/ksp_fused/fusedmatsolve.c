@@ -7,7 +7,8 @@
 
 static inline PetscBool KSPFusedIsIndefinite(KSPConvergedReason reason)
 {
-  return (PetscBool)(reason == KSP_DIVERGED_INDEFINITE_MAT || reason == KSP_DIVERGED_INDEFINITE_PC);
+  return (PetscBool)(reason == KSP_DIVERGED_INDEFINITE_MAT || reason == KSP_DIVERGED_INDEFINITE_PC ||
+                     reason == KSP_CONVERGED_NEG_CURVE);
 }
 
 /*

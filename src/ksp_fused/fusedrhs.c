@@ -52,7 +52,7 @@ static PetscErrorCode KSPFusedRhsStart_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A step has set this reason, which is not RESTART; or a norm is not finite */
+/* A step has set this reason, or a norm is not finite; a start that wants another start has none to go back to */
 static PetscErrorCode KSPFusedRhsSetReason_Private(KSP ksp, int reason, KSPFusedOneRhs *col)
 {
   PCFailedReason failed;
@@ -63,7 +63,7 @@ static PetscErrorCode KSPFusedRhsSetReason_Private(KSP ksp, int reason, KSPFused
     PetscCall(PCGetFailedReason(ksp->pc, &failed));
     col->reason = failed ? KSP_DIVERGED_PC_FAILED : KSP_DIVERGED_NANORINF;
   } else if (reason == KSP_DIVERGED_INDEFINITE_MAT && ksp->converged_neg_curve) col->reason = KSP_CONVERGED_NEG_CURVE;
-  else col->reason = (KSPConvergedReason)reason;
+  else col->reason = reason == SPIKE_KRYLOV_RESTART ? KSP_DIVERGED_BREAKDOWN : (KSPConvergedReason)reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,6 +76,7 @@ static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *col, Pets
   const PetscBool looks = (PetscBool)(!col->its && !ksp->guess_zero);
   Vec             b     = ksp->vec_rhs;
   Mat             B     = ksp->mat_rhs;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   col->norm    = ksp->normtype == KSP_NORM_NONE ? 0.0 : norm;
@@ -85,7 +86,7 @@ static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *col, Pets
   ksp->rnorm   = col->norm;
   ksp->mat_rhs = NULL;
   if (looks) PetscCall(MatDenseGetColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
-  PetscCall((*ksp->converged)(ksp, col->its, col->norm, &col->reason, ksp->cnvP));
+  ierr = (*ksp->converged)(ksp, col->its, col->norm, &col->reason, ksp->cnvP);
   if (looks) PetscCall(MatDenseRestoreColumnVecRead(c->rhs, col->column, &ksp->vec_rhs));
   col->rnorm0  = ksp->rnorm0;
   col->ttol    = ksp->ttol;
@@ -95,6 +96,7 @@ static PetscErrorCode KSPFusedRhsTest_Private(KSP ksp, KSPFusedOneRhs *col, Pets
   ksp->its     = its;
   ksp->vec_rhs = b;
   ksp->mat_rhs = B;
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -531,22 +533,15 @@ static PetscErrorCode KSPFusedRhsEnd_Private(KSP ksp, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All columns together: they iterate, converge and are verified, or break down and start again, until all are done */
-PetscErrorCode KSPFusedSolveColumns(KSP ksp, Mat B, Mat X)
+/* The columns iterate, converge and are verified, or break down and start again, until all are done */
+static PetscErrorCode KSPFusedRhsSolve_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFused     *f = (KSPFused *)ksp->data;
-  KSPFusedRhs  *c = f->rhs;
-  Vec           x = ksp->vec_sol, b = ksp->vec_rhs;
-  PetscBool     any = PETSC_TRUE;
-  PetscObjectId id;
-  PetscInt      m;
+  KSPFused    *f   = (KSPFused *)ksp->data;
+  KSPFusedRhs *c   = f->rhs;
+  PetscBool    any = PETSC_TRUE;
+  PetscInt     m;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)ksp->work[0], &id));
-  if (c->x && c->id == id) {
-    PetscCall(PetscObjectReference((PetscObject)c->x));
-    ksp->vec_sol = c->x;
-  } else PetscCall(VecDuplicate(ksp->work[0], &ksp->vec_sol));
   PetscCall(KSPFusedSetForm(ksp));
   /* a loan sends the halo of one vector at a time, and a stencil has no product with several columns */
   if (f->product.own && (f->size > 1 || f->product.stencil)) {
@@ -575,12 +570,32 @@ PetscErrorCode KSPFusedSolveColumns(KSP ksp, Mat B, Mat X)
   }
   PetscCall(KSPFusedRhsReport_Private(ksp, PETSC_FALSE));
   PetscCall(KSPFusedRhsEnd_Private(ksp, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All columns together; the vectors of the KSP are the caller's again after an error, too */
+PetscErrorCode KSPFusedSolveColumns(KSP ksp, Mat B, Mat X)
+{
+  KSPFused      *f = (KSPFused *)ksp->data;
+  KSPFusedRhs   *c = f->rhs;
+  Vec            x = ksp->vec_sol, b = ksp->vec_rhs;
+  PetscErrorCode ierr;
+  PetscObjectId  id;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)ksp->work[0], &id));
+  if (c->x && c->id == id) {
+    PetscCall(PetscObjectReference((PetscObject)c->x));
+    ksp->vec_sol = c->x;
+  } else PetscCall(VecDuplicate(ksp->work[0], &ksp->vec_sol));
+  ierr = KSPFusedRhsSolve_Private(ksp, B, X);
   PetscCall(MatDestroy(&c->rhs));
   f->ops = &KSPFusedOps_Vector;
   PetscCall(VecDestroy(&ksp->vec_sol));
-  PetscCall(VecDestroy(&ksp->vec_rhs));
+  if (ksp->vec_rhs != b) PetscCall(VecDestroy(&ksp->vec_rhs));
   ksp->vec_sol = x;
   ksp->vec_rhs = b;
+  PetscCall(ierr);
   ksp->totalits += ksp->its;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

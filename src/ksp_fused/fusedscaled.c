@@ -58,7 +58,8 @@ static PetscErrorCode KSPFusedSolveScaled_Private(KSP ksp, PetscReal unit)
   ksp->ttol *= unit;
   if (f->info.truenorm > 0.0) f->info.truenorm *= unit;
   if (f->info.unpreconditioned > 0.0) f->info.unpreconditioned *= unit;
-  if (ksp->reason > 0 && KSPFusedIsTested(ksp) && f->options.checktrue)
+  if ((ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL) && KSPFusedIsTested(ksp) &&
+      f->options.checktrue)
     PetscCall(KSPFusedConfirm_Private(ksp, PetscMax(f->info.unpreconditioned,
                                                     KSPFusedTestsTruth(ksp) ? ksp->rnorm : (PetscReal)0.0)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -47,13 +47,13 @@ static PetscErrorCode KSPFusedNotFinite_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A step has set this reason, which is not RESTART */
+/* A step has set this reason; a start that wants another start has none to go back to */
 static PetscErrorCode KSPFusedSetReason_Private(KSP ksp, int reason)
 {
   PetscFunctionBegin;
   if (reason == KSP_DIVERGED_NANORINF) PetscCall(KSPFusedNotFinite_Private(ksp));
   else if (reason == KSP_DIVERGED_INDEFINITE_MAT && ksp->converged_neg_curve) ksp->reason = KSP_CONVERGED_NEG_CURVE;
-  else ksp->reason = (KSPConvergedReason)reason;
+  else ksp->reason = reason == SPIKE_KRYLOV_RESTART ? KSP_DIVERGED_BREAKDOWN : (KSPConvergedReason)reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,6 +127,7 @@ static PetscErrorCode KSPFusedStart_Private(KSP ksp, SpikeKrylovPost *post)
   s->t.norm       = (int)ksp->normtype;
   f->run.since    = 0;
   f->run.fromzero = PETSC_FALSE;
+  if (!f->s.ondevice) f->run.nread = f->run.posted; /* what was posted before means nothing now */
   PetscCall((*f->s.k->push)(&f->s, PETSC_FALSE));
   PetscCall((*f->method->start)(ksp));
   PetscCall(KSPFusedWait_Private(f, post));
@@ -349,6 +350,7 @@ static PetscErrorCode KSPFusedRestart_Private(KSP ksp, KSPFusedProgress *p, Pets
   PetscCall(KSPFusedTrueResidual(ksp, ksp->work[0]));
   if (tested) {
     PetscCall(KSPFusedNorm(ksp, KSPFusedTruth(ksp), &truth));
+    f->info.unpreconditioned = truth;
     if (!KSPFusedTestsTruth(ksp)) PetscCall(KSPFusedGetBound(ksp, ksp->vec_rhs, p->first, &bound));
   }
   PetscCall(KSPFusedStart_Private(ksp, &post));

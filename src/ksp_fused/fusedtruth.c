@@ -65,16 +65,24 @@ static PetscReal KSPFusedPower(PetscReal a)
   return (PetscReal)ldexp(1.0, e - 1);
 }
 
-/* ||v|| as the test has it; where the squares may have left the range, of v divided by its largest entry */
+/*
+  ||v|| as the test has it; where the squares may have left the range, of v divided by its largest entry. A maximum may
+  lose a NaN, which sums keep
+*/
 PetscErrorCode KSPFusedNorm(KSP ksp, Vec v, PetscReal *norm)
 {
   PetscReal most;
   Vec       w;
 
   PetscFunctionBegin;
-  PetscCall(VecNorm(v, KSPFusedNormType(ksp), norm));
-  if (KSPFusedHasSquare(*norm) || KSPFusedNormType(ksp) != NORM_2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecNorm(v, NORM_2, norm));
+  if (PetscIsNanReal(*norm) || (KSPFusedHasSquare(*norm) && KSPFusedNormType(ksp) == NORM_2))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(v, NORM_INFINITY, &most));
+  if (KSPFusedNormType(ksp) != NORM_2) {
+    *norm = most;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   *norm = most;
   if (most == 0.0 || PetscIsInfOrNanReal(most)) PetscFunctionReturn(PETSC_SUCCESS);
   most = KSPFusedPower(PetscSqrtReal(most)); /* twice, because 1 over a tiny number may overflow */
@@ -159,7 +167,7 @@ PetscErrorCode KSPFusedGetBound(KSP ksp, Vec b, PetscReal first, PetscReal *boun
   Input Parameters:
 + ksp   - the Krylov solver
 . it    - the iteration
-. rnorm - the residual norm that the method has computed, not used
+. rnorm - the residual norm that the method has computed, which is asked only whether it is a number
 - ctx   - not used
 
   Output Parameter:
@@ -191,7 +199,6 @@ PetscErrorCode KSPFusedConvergedInfinity(KSP ksp, PetscInt it, PetscReal rnorm, 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(reason, 4);
-  (void)rnorm;
   (void)ctx;
   *reason = KSP_CONVERGED_ITERATING;
   PetscCall(PetscObjectQueryFunction((PetscObject)ksp, "KSPFusedGetResidual_C", &residual));
@@ -207,7 +214,7 @@ PetscErrorCode KSPFusedConvergedInfinity(KSP ksp, PetscInt it, PetscReal rnorm, 
     ksp->rnorm0 = norm;
     ksp->ttol   = PetscMax(ksp->rtol * norm, ksp->abstol);
   }
-  if (PetscIsInfOrNanReal(norm)) *reason = KSP_DIVERGED_NANORINF;
+  if (PetscIsInfOrNanReal(norm) || PetscIsNanReal(rnorm)) *reason = KSP_DIVERGED_NANORINF;
   else if (it < ksp->min_it) *reason = KSP_CONVERGED_ITERATING;
   else if (norm <= ksp->ttol) *reason = norm < ksp->abstol ? KSP_CONVERGED_ATOL : KSP_CONVERGED_RTOL;
   else if (norm >= ksp->divtol * ksp->rnorm0) *reason = KSP_DIVERGED_DTOL;

@@ -69,10 +69,15 @@ static inline PetscReal KSPFusedAbstol(KSP ksp)
   return ksp->abstol / ((const KSPFused *)ksp->data)->run.unit;
 }
 
-/* What is small enough in the norm of the test because the user has said so, with KSPSetTolerances() */
+/*
+  What is small enough in the norm of the test because the user has said so, with KSPSetTolerances(); the test of the
+  infinity norm has looked at another norm than this one
+*/
 static inline PetscBool KSPFusedIsAbsolute(KSP ksp, KSPConvergedReason reason, PetscReal norm)
 {
-  return (PetscBool)(reason == KSP_CONVERGED_ATOL && norm > (PetscReal)0.0 && norm < KSPFusedAbstol(ksp) &&
+  const PetscBool below = (PetscBool)(norm > (PetscReal)0.0 && norm < KSPFusedAbstol(ksp));
+
+  return (PetscBool)(reason == KSP_CONVERGED_ATOL && (below || ksp->converged == KSPFusedConvergedInfinity) &&
                      ksp->abstol != ksp->default_abstol);
 }
 
