@@ -116,8 +116,10 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
   if (s->band.full)
     s->info.tips_bytes += sizeof(PetscScalar) * (s->band.np + 1.0) * (kl * kl + ku * ku + (kl + ku) * (kl + ku));
   if (s->band.full && PetscMemTypeHost(s->band.k->memtype)) {
-    s->info.extra_bytes += PCSpikeSegmentsBytes_Private(pc);
-    s->info.tips_bytes += PCSpikeSegmentsBytes_Private(pc);
+    const PetscReal segments = PCSpikeSegmentsBytes_Private(pc);
+
+    s->info.extra_bytes += segments;
+    s->info.tips_bytes += segments;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
