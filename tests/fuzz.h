@@ -167,11 +167,11 @@ static inline PetscErrorCode FuzzBackward(PetscInt n, const PetscScalar *a, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The cases of a program, each by its function */
+/* The cases of a program, each by its function. -fuzz_print: tells which one begins, for one that does not end */
 static inline PetscErrorCode FuzzRun(const char name[], PetscErrorCode (*one)(Fuzz *))
 {
   PetscInt  seed = 1, first = 0, n = 200, number = 0;
-  PetscBool only;
+  PetscBool only, print = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&fuzz_now, sizeof(fuzz_now)));
@@ -181,11 +181,13 @@ static inline PetscErrorCode FuzzRun(const char name[], PetscErrorCode (*one)(Fu
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-case", &number, &only));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-fuzz_device", &fuzz_now.device, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-fuzz_print", &print, NULL));
   PetscCall(PetscPushErrorHandler(FuzzError, NULL));
   for (PetscInt k = only ? number : first; k < (only ? number + 1 : first + n); k++) {
     fuzz_now.seed   = seed;
     fuzz_now.number = k;
     fuzz_now.state  = 0xD1B54A32D192ED03ULL * (unsigned long long)seed + 0x8CB92BA72F3D8DD7ULL * (unsigned long long)k;
+    if (print) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, PETSC_STDERR, "case %" PetscInt_FMT "\n", k));
     PetscCall((*one)(&fuzz_now));
   }
   PetscCall(PetscPopErrorHandler());

@@ -203,10 +203,10 @@ static PetscErrorCode TestScaled(const Method *method, PCType pctype, PetscInt e
     PetscCall(VecDestroy(&b));
     PetscCall(MatDestroy(&A));
   }
-  PetscCall(SpikeTestCheck((PetscBool)(its[0] == its[1]), "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT, where,
-                           its[1], its[0]));
   PetscCall(SpikeTestSmall(PetscAbsReal(first[1] - first[0]), tol * first[0], "difference of first norms", where));
   /* PETSc's transposed product on a device adds in no fixed order, thus two solves of one problem end differently */
+  PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(its[0] - its[1]) <= (trans && device ? its[0] / 5 : 0)),
+                           "%s: %" PetscInt_FMT " iterations, %" PetscInt_FMT, where, its[1], its[0]));
   if (!trans || !device)
     PetscCall(SpikeTestSmall(PetscAbsReal(last[1] - last[0]), tol * last[0], "difference of last norms", where));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -75,12 +75,19 @@ static inline PetscScalar SpikeTestScalar(PetscInt seed, PetscInt i, PetscInt j)
 #endif
 }
 
+/*
+  Entries from a seed. VecCopy() from pinned memory of the host to a device returns before it has read
+  (PETSC_STREAM_DEFAULT has no barrier): a copy of x that is under way ends first
+*/
 static inline PetscErrorCode SpikeTestSetRandom(Vec x, PetscInt seed)
 {
   PetscScalar *a;
   PetscInt     start, end;
+  PetscBool    device;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &device, VECSEQCUDA, VECMPICUDA, ""));
+  if (device) PetscCall(PetscDeviceContextSynchronize(NULL));
   PetscCall(VecGetOwnershipRange(x, &start, &end));
   PetscCall(VecGetArrayWrite(x, &a));
   for (PetscInt i = start; i < end; i++) a[i - start] = SpikeTestScalar(seed, i, 0);

@@ -57,6 +57,26 @@ static PetscErrorCode MatProductNumeric_DIA(Mat D)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc multiplies two MATMPIAIJCUSPARSE, or two MATMPIAIJ, and none of one with one of the other */
+static PetscErrorCode MatDIAProductSameType_Private(Mat *const factor[3], const Mat copy[3])
+{
+  PetscBool cusparse = PETSC_FALSE, is;
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; k++) {
+    if (!*factor[k] || copy[k]) continue;
+    PetscCall(PetscObjectTypeCompare((PetscObject)*factor[k], MATMPIAIJCUSPARSE, &is));
+    cusparse = (PetscBool)(cusparse || is);
+  }
+  if (!cusparse) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int k = 0; k < 3; k++) {
+    Mat aij = copy[k];
+
+    if (aij) PetscCall(MatConvert(aij, MATMPIAIJCUSPARSE, MAT_INPLACE_MATRIX, &aij));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductSymbolic_DIA(Mat D)
 {
   Mat           *factor[3], before[3];
@@ -76,6 +96,7 @@ static PetscErrorCode MatProductSymbolic_DIA(Mat D)
     PetscCall(PetscObjectReference((PetscObject)p->copy[k]));
     *factor[k] = p->copy[k];
   }
+  PetscCall(MatDIAProductSameType_Private(factor, p->copy));
   PetscCall(MatProductSetFromOptions(D));
   PetscCall(MatProductSymbolic(D));
   p->numeric             = D->ops->productnumeric;
