@@ -405,7 +405,7 @@ petscspike $(VERSION): solvers that use structure, as a plugin for PETSc 3.26
   make clean        removes what was built here
 
   PETSC_DIR, PETSC_ARCH   a PETSc 3.26 with shared libraries: build tree (both), prefix install (PETSC_DIR alone)
-  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, nocuda, nopython (with commas)
+  SPIKE_PETSC_CONFIG      the PETSc that is built here: complex, single, int64, debug, cuda, nocuda, nopython (with commas)
   SANITIZE=1              with AddressSanitizer and UBSan, built apart
   CUDA_ARCH="80 90"       compute capabilities of the GPU code
   SPIKE_MATRICES=FOLDER   real matrices for tests that read them

@@ -6,7 +6,7 @@ static char help
        "  setup     new values in the same pattern\n"
        "  solve     one right-hand side; that of PCSPIKE with the check of its backward error, and refinement\n"
        "  apply     one application of PCSPIKE, the mean of a train of ten\n"
-       "  residual  ||b - A x||_2 / ||b||_2\n"
+       "  residual  ||b - A x||_2 / ||b||_2; backward: ||b - A x||_2 / (||A||_inf ||x||_2 + ||b||_2)\n"
        "  ratio     time of cuDSS over that of PCSPIKE, setup and solve together; then of the setups, of the solves\n"
        "  -n <200000> -k <1,2,...> -d <0.05,...> -repeat <5>\n"
        "  -cudss <libcudss.so.1>  cuDSS 1.0 (PyPI: nvidia-cudss-cu13), loaded at run time\n"
@@ -57,6 +57,18 @@ static PetscErrorCode TimeApply(PC pc, Vec b, Vec x, int repeat, double *apply)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode BackwardError(Mat A, Vec b, Vec x, PetscReal residual, PetscReal *backward)
+{
+  PetscReal a, nb, nx;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatNorm(A, NORM_INFINITY, &a));
+  PetscCall(VecNorm(b, NORM_2, &nb));
+  PetscCall(VecNorm(x, NORM_2, &nx));
+  *backward = residual / (a * nx / nb + 1.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All dominances of one half-bandwidth: the same pattern */
 static PetscErrorCode Cases(PetscInt N, PetscInt K, PetscInt nd, const PetscReal d[], int repeat, const char file[])
 {
@@ -86,7 +98,7 @@ static PetscErrorCode Cases(PetscInt N, PetscInt K, PetscInt nd, const PetscReal
   for (PetscInt i = 0; i < nd; i++) {
     KSPConvergedReason reason;
     PCSpikeInfo        info;
-    PetscReal          residual, theirs = 0.0;
+    PetscReal          residual, backward, theirs = 0.0, back = 0.0;
     double             setup = 0.0, solve = 0.0, apply = 0.0, refactor = 0.0, other = 0.0;
 
     if (i) {
@@ -97,20 +109,23 @@ static PetscErrorCode Cases(PetscInt N, PetscInt K, PetscInt nd, const PetscReal
     PetscCall(TimeDirect(ksp, A, b, x, repeat, &setup, &solve));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(Residual(A, b, x, &residual));
+    PetscCall(BackwardError(A, b, x, residual, &backward));
     PetscCall(PCSpikeGetInfo(pc, &info));
     PetscCall(TimeApply(pc, b, x, repeat, &apply));
     if (peer) {
       PetscCall(CUDSSTime(&s, repeat, A, x, &refactor, &other));
       PetscCall(Residual(A, b, x, &theirs));
+      PetscCall(BackwardError(A, b, x, theirs, &back));
     }
     PetscCall(PetscPrintf(PETSC_COMM_SELF,
                           "%7" PetscInt_FMT " %4" PetscInt_FMT " %5g  %-9s %6" PetscInt_FMT
-                          " %8.3f %8.4f %8.4f %8.1e %3" PetscInt_FMT "%s",
+                          " %8.3f %8.4f %8.4f %8.1e %8.1e %3" PetscInt_FMT "%s",
                           N, K, (double)d[i], info.partitions > 1 ? variants[info.type] : "one", info.partitions, setup,
-                          solve, apply, (double)residual, info.refinements, reason > 0 ? " " : "!"));
+                          solve, apply, (double)residual, (double)backward, info.refinements, reason > 0 ? " " : "!"));
     if (peer)
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.3f %8.4f %8.1e  %6.1f %6.1f %6.1f", refactor, other, (double)theirs,
-                            (refactor + other) / (setup + solve), refactor / setup, other / solve));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.3f %8.4f %8.1e %8.1e  %6.1f %6.1f %6.1f", refactor, other,
+                            (double)theirs, (double)back, (refactor + other) / (setup + solve), refactor / setup,
+                            other / solve));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
   }
   if (peer) PetscCall(CUDSSEnd(&s));
@@ -142,10 +157,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-d", d, &count, &set));
   if (set) nd = count;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-cudss", file, sizeof(file), NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "                  PCSPIKE%51s%s\n", "", *file ? "  cuDSS" : ""));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "                  PCSPIKE%60s%s\n", "", *file ? "  cuDSS" : ""));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                        "      N    K     d  coupling   parts    setup    solve    apply residual ref%s\n",
-                        *file ? "     setup    solve residual   ratio  setup  solve" : ""));
+                        "      N    K     d  coupling   parts    setup    solve    apply residual backward ref%s\n",
+                        *file ? "     setup    solve residual backward   ratio  setup  solve" : ""));
   for (PetscInt i = 0; i < nk; i++) PetscCall(Cases(n, k[i], nd, d, (int)repeat, file));
   PetscCall(PetscFinalize());
   return 0;

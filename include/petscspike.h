@@ -101,6 +101,25 @@ typedef enum {
 } PCSpikeTridiagonalType;
 PETSC_EXTERN const char *const PCSpikeTridiagonalTypes[];
 
+/*E
+  PCSpikeMatchingType - When `PCSPIKE` permutes and scales rows for large entries on the diagonal
+
+  Values:
++ `PC_SPIKE_MATCHING_AUTO`   - where an entry of the diagonal is missing, or small beside others of its row
+. `PC_SPIKE_MATCHING_NONE`   - never
+- `PC_SPIKE_MATCHING_ALWAYS` - always
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetMatchingType()`
+E*/
+typedef enum {
+  PC_SPIKE_MATCHING_AUTO,
+  PC_SPIKE_MATCHING_NONE,
+  PC_SPIKE_MATCHING_ALWAYS
+} PCSpikeMatchingType;
+PETSC_EXTERN const char *const PCSpikeMatchingTypes[];
+
 /*S
   PCSpikeInfo - What `PCSPIKE` did in its last setup; sums, maxima and minima are over all ranks
 
@@ -152,6 +171,9 @@ typedef struct {
   /* of a zero pivot that failed: row of the matrix, -1 without one, and magnitude */
   PetscInt  zeropivot_row;
   PetscReal zeropivot_value;
+  /* rows are permuted and scaled for large entries on the diagonal; rows for which there are none */
+  PetscBool matched;
+  PetscInt  unmatched;
 } PCSpikeInfo;
 
 /*S
@@ -366,6 +388,8 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetTridiagonalType(PC, PCSpikeTridiagonalType
 PETSC_EXTERN PetscErrorCode PCSpikeGetTridiagonalType(PC, PCSpikeTridiagonalType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetPivoting(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSpikeGetPivoting(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetMatchingType(PC, PCSpikeMatchingType);
+PETSC_EXTERN PetscErrorCode PCSpikeGetMatchingType(PC, PCSpikeMatchingType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetDirect(PC, PetscBool3);
 PETSC_EXTERN PetscErrorCode PCSpikeGetDirect(PC, PetscBool3 *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetMaxRefinements(PC, PetscInt);

@@ -56,6 +56,8 @@ done
 for k in spike_operator spike_tridiagonal; do
   passes "$k, 20 multiprocessors" env LD_PRELOAD="$limits" SPIKE_DEVICE_MULTIPROCESSORS=20 "$bin/$k" -mat_type aijcusparse
 done
+passes "allocations that fail" env LD_PRELOAD="$limits" "$bin/memory" -device -mat_type aijcusparse \
+  -dia_type diacuda -malloc_dump no
 wait
 cat "$work"/output.*.tap
 ! grep -q '^not ok' "$work"/output.*.tap

@@ -54,6 +54,7 @@ static PetscErrorCode Create(Mat A, KSPType ksptype, PCType type, KSP *ksp, PC *
   PetscCall(KSPSetTolerances(*ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, 0.0, PETSC_CURRENT, 200));
   PetscCall(KSPGetPC(*ksp, pc));
   PetscCall(PCSetType(*pc, type));
+  PetscCall(PCSpikeSetMatchingType(*pc, PC_SPIKE_MATCHING_NONE)); /* zero pivots are the topic: rows stay */
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,6 +22,7 @@ typedef struct {
 static const Case cases[] = {
   {"spike band", 300, 5, 4, 1.5, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 0},
   {"spike wide", 400, 40, 40, 1.1, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 3", 0},
+  {"spike full", 400, 6, 5, 0.1, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 4 -pc_spike_type full", 3},
   {"spike, one", 200, 9, 9, 1.5, PETSC_FALSE, "-pc_type spike -pc_spike_local_partitions 1", 3},
   {"spike pivoting", 200, 1, 1, 1.2, PETSC_FALSE, "-pc_type spike -pc_spike_pivoting -pc_spike_type block", 0},
   {"spike, reordered", 200, 3, 3, 1.5, PETSC_FALSE,

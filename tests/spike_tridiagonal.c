@@ -411,6 +411,7 @@ static PetscErrorCode TestPivoting(void)
     PetscCall(PCSetType(pc, PCSPIKE));
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
+    PetscCall(PCSpikeSetMatchingType(pc, PC_SPIKE_MATCHING_NONE));
     PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
     PetscCall(PCSetUp(pc));
     PetscCall(PCReduceFailedReason(pc));

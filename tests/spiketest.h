@@ -6,6 +6,7 @@
 #pragma once
 
 #include <petscspike.h>
+#include <petscdevice.h>
 #include <petscblaslapack.h>
 #include <stdarg.h>
 

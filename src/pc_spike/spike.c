@@ -5,6 +5,8 @@
 const char *const PCSpikeTypes[] = {"BLOCK", "TRUNCATED", "FULL", "AUTO", "PCSpikeType", "PC_SPIKE_", NULL};
 const char *const PetscSpikePrecisions[] =
   {"DOUBLE", "SINGLE", "BF16", "FP16", "PetscSpikePrecision", "PETSC_SPIKE_PRECISION_", NULL};
+const char *const PCSpikeMatchingTypes[]     = {"AUTO", "NONE", "ALWAYS", "PCSpikeMatchingType", "PC_SPIKE_MATCHING_",
+                                                NULL};
 const char *const PCSpikeTridiagonalTypes[]  = {"AUTO",
                                                 "THOMAS",
                                                 "TWOWAY",
@@ -46,6 +48,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_precision (double|single|bf16|fp16)        - precision of the factors, `PCSpikeSetPrecision()`
 . -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
 . -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCFactorSetMatOrderingType()`
+. -pc_spike_matching_type (auto|none|always)           - large entries on the diagonal, `PCSpikeSetMatchingType()`
 . -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero,
                                                        `PCFactorSetZeroPivot()`
 . -pc_spike_shift_type (auto|none|nonzero|inblocks)    - what happens to zero pivots, `PCFactorSetShiftType()`
@@ -137,6 +140,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes the setup fail
   at a zero pivot. `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
 
+  On one rank, where an entry of the diagonal is missing or below a thousandth of the largest of its row, rows are
+  permuted, and rows and columns scaled, so that the entries of the diagonal have the largest product
+  (`PCSpikeSetMatchingType()`), before the ordering is chosen. A dominant matrix pays one look at its diagonal.
+
   The ordering `auto` (the default) takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank,
   and the natural ordering on many ranks or with `PCSpikeSetBandwidth()`; on more than one rank another ordering than
   the natural one is an error:
@@ -152,7 +159,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`,
 `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`,
 `PCSpikeGetInfo()`, `PCSpikeSetDirect()`, `PCSpikeSetMaxRefinements()`, `PCSpikeSetRefinementTolerance()`,
-`PCSpikeSetEstimate()`, `MATSOLVERSPIKE`
+`PCSpikeSetEstimate()`, `PCSpikeSetMatchingType()`, `MATSOLVERSPIKE`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {

@@ -119,20 +119,25 @@ PetscErrorCode PCSpikeSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, const
 }
 
 /*
-  The same with the reordering around it, or the rank-one updates of periodic systems, which are found in the natural
-  ordering only
+  The same with the rank-one updates of periodic systems, and reordering and matching around it: A^-1 = C B^-1 P R and
+  A^-T = R P^T B^-T C
 */
 PetscErrorCode PCSpikeSolvePermuted_Private(PC pc, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                                             PetscScalar *x, PetscCount ldx)
 {
-  PC_Spike       *s     = (PC_Spike *)pc->data;
-  const PetscBool order = (PetscBool)!SpikeFaulty(SPIKE_FAULT_NOT_PERMUTED);
+  PC_Spike              *s     = (PC_Spike *)pc->data;
+  const PetscBool        order = (PetscBool)!SpikeFaulty(SPIKE_FAULT_NOT_PERMUTED);
+  const PCSpikeMatching *m     = &s->matching;
+  const PetscInt        *row = m->B ? m->place : s->dnewrow, *col = s->dnewrow;
 
   PetscFunctionBegin;
-  if (s->newrow && order) {
-    PetscCall((*s->band.k->permute)(&s->band, PETSC_FALSE, s->dnewrow, nrhs, b, ldb, s->permuted, s->band.n));
+  if (s->permuted && order) {
+    PetscCall((*s->band.k->permute)(&s->band, PETSC_FALSE, trans ? col : row, trans ? m->dc : m->dr, nrhs, b, ldb,
+                                    s->permuted, s->band.n));
     PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, s->permuted, s->band.n, s->permuted, s->band.n));
-    PetscCall((*s->band.k->permute)(&s->band, PETSC_TRUE, s->dnewrow, nrhs, s->permuted, s->band.n, x, ldx));
+    PetscCall(PCSpikePeriodicUpdate_Private(pc, trans, nrhs, s->permuted, s->band.n));
+    PetscCall((*s->band.k->permute)(&s->band, PETSC_TRUE, trans ? row : col, trans ? m->dr : m->dc, nrhs, s->permuted,
+                                    s->band.n, x, ldx));
   } else {
     PetscCall(PCSpikeSolve_Private(pc, trans, nrhs, b, ldb, x, ldx));
     if (!SpikeFaulty(SPIKE_FAULT_NOT_PERIODIC)) PetscCall(PCSpikePeriodicUpdate_Private(pc, trans, nrhs, x, ldx));
@@ -188,7 +193,7 @@ static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
 
   PetscFunctionBegin;
   if (batch <= s->band.maxrhs) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->newrow) {
+  if (s->permuted) {
     PetscCall((*s->band.k->alloc)(&s->band, (size_t)batch * s->band.n * sizeof(PetscScalar), (void **)&permuted));
     PetscCall((*s->band.k->release)(&s->band, (void **)&s->permuted));
     s->permuted = permuted;

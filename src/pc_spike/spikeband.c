@@ -186,7 +186,7 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
 {
   PC_Spike       *s = (PC_Spike *)pc->data;
   Mat             B = A, graph = NULL;
-  PetscBool       mpi;
+  PetscBool       mpi, same;
   IS              rperm = NULL, cperm = NULL;
   const PetscInt *perm;
   PetscErrorCode  ierr = PETSC_SUCCESS;
@@ -206,6 +206,15 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
              "Ordering %s leaves the choice to another package and gives no permutation: use "
              "-%spc_spike_mat_ordering_type rcm, natural or auto",
              type, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCall(ISEqualUnsorted(rperm, cperm, &same));
+  if (!same) {
+    PetscCall(ISDestroy(&rperm));
+    PetscCall(ISDestroy(&cperm));
+    SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+            "Ordering %s permutes rows and columns apart, and PCSPIKE reorders both alike: for large entries on the "
+            "diagonal use -%spc_spike_matching_type always",
+            type, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  }
   PetscCall(ISGetIndices(rperm, &perm));
   for (PetscInt i = 0; i < A->rmap->n; i++) s->newrow[perm[i]] = i;
   PetscCall(ISRestoreIndices(rperm, &perm));

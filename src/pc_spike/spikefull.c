@@ -259,3 +259,90 @@ PetscErrorCode PCSpikeFullSolve_Private(PC pc, PetscBool trans, PetscInt nrhs, c
   PetscCall(PetscLogEventEnd(PC_Spike_Correct, pc, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*
+  What truncation neglects: the far end of a spike relative to its tip, the largest of this rank. Each has as many rows
+  as the half-bandwidth, so that they lie n - K rows apart. Of V where nothing is at its far end all is in its tip.
+*/
+PetscReal PCSpikeDecay_Private(const PC_Spike *s)
+{
+  const SpikeBand *b     = &s->band;
+  const PetscInt   K     = PetscMax(b->kl, b->ku);
+  PetscReal        decay = PETSC_MIN_REAL; /* the logarithm: one exponential for all */
+
+  for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
+    if (!b->active[q]) continue;
+    if (q < b->np)
+      decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * PetscMax(b->start[q + 1] - b->start[q] - K, 1));
+    if (q > 0 && b->active[q - 1])
+      decay = PetscMax(decay,
+                       PetscMax(s->falloff[b->np + 1 + q], -1e3) * PetscMax(b->start[q] - b->start[q - 1] - K, 1));
+  }
+  return decay > PETSC_MIN_REAL ? PetscExpReal(decay) : 0.0;
+}
+
+/*
+  PC_SPIKE_AUTO: what truncation may neglect, relative to the tips of the spikes, in units of what the windows leave
+  out. A step of refinement, or of a Krylov method, gains as many digits as M has; exact coupling costs as much as one
+  or two. SPIKE_TRUNCATE_MOST: whatever the windows leave out; but no less than what factors of low precision are wrong
+  by
+*/
+#define SPIKE_TRUNCATE      1e4
+#define SPIKE_TRUNCATE_MOST 1e-3
+
+static PetscReal PCSpikeMayNeglect_Private(const PC_Spike *s)
+{
+  const PetscReal epsilon = SpikePrecisionEpsilon(s->band.precision);
+
+  return PetscMax(PetscMin(SPIKE_TRUNCATE * PetscMax(s->window, epsilon), SPIKE_TRUNCATE_MOST), 10 * epsilon);
+}
+
+/* Whether there is memory for what exact coupling has besides, on all ranks */
+static PetscErrorCode PCSpikeFullFits_Private(PC pc, PetscBool *fits)
+{
+  SpikeBand *b = &((PC_Spike *)pc->data)->band;
+  PetscReal  band, rest = 0.0, memory, needed;
+
+  PetscFunctionBegin;
+  if (b->coupled && !b->dmerged) {
+    b->full = PETSC_TRUE;
+    PetscCall((*b->k->bytes)(b, &band, &rest));
+    if (PetscMemTypeHost(b->k->memtype)) rest += PCSpikeSegmentsBytes_Private(pc);
+    b->full = PETSC_FALSE;
+  }
+  PetscCall((*b->k->memory)(&memory));
+  PetscCall(PCFactoredFits_Private(pc, b->k->memtype, rest, memory, &needed, fits));
+  if (!*fits)
+    PetscCall(PetscInfo(pc, "Exact coupling needs %g GB, more than is free: truncated\n", (double)(needed * 1e-9)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Where truncation would neglect more than that, the factors that are there get the whole spikes instead, if there is
+  memory for them; where exact coupling has seen that it would not, the next setup truncates. A rank without rows may
+  have no interfaces, and goes with the others.
+*/
+PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, SpikePivot *reduced)
+{
+  PC_Spike       *s       = (PC_Spike *)pc->data;
+  SpikeBand      *b       = &s->band;
+  const PetscBool changes = (PetscBool)(b->coupled && !b->full);
+  PetscReal       most[2];
+  PetscBool       fits;
+
+  PetscFunctionBegin;
+  if (s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  most[0] = PCSpikeDecay_Private(s); /* 0 on a rank without interfaces, which others may have */
+  most[1] = changes ? 1.0 : 0.0;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  s->full = (PetscBool) !(most[0] <= PCSpikeMayNeglect_Private(s));
+  if (!s->full || most[1] == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)most[0]));
+  PetscCall(PCSpikeFullFits_Private(pc, &fits));
+  if (!fits) s->full = PETSC_FALSE;
+  if (!fits || !changes) PetscFunctionReturn(PETSC_SUCCESS);
+  reduced->nboost = 0;
+  reduced->badrow = -1;
+  PetscCall(PCSpikeFullSetUp_Private(pc, reduced));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

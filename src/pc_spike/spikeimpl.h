@@ -62,6 +62,23 @@ typedef struct {
   SpikePeriodicReport report;
 } PCSpikeCyclic;
 
+/* Large entries on the diagonal: spikematching.c */
+typedef struct {
+  PCSpikeMatchingType type;
+  Mat                 B;     /* Pmat as AIJ, rows permuted, rows and columns scaled; NULL: not matched */
+  PetscInt           *col;   /* [n] row i of Pmat is row col[i] of B                                   */
+  PetscReal          *r, *c; /* [n] scales of rows and columns of Pmat                                 */
+  PetscReal           norm;  /* the infinity norm of Pmat                                              */
+  /* small pivots have asked for the other way, for this pattern: with a matching or without one */
+  PetscBool3 wanted;
+  PetscReal  error[2]; /* of the factors without and with a matching, -1: not known                       */
+  PetscBool  again;    /* the setup that is about to begin is to try the other way                       */
+  PetscBool  trying;   /* this one is                                                                    */
+  /* in the backend's memory: the place of row i of Pmat in the order of the band, and both scales */
+  PetscInt  *place;
+  PetscReal *dr, *dc;
+} PCSpikeMatching;
+
 typedef struct {
   PCFACTOREDHEADER
 
@@ -86,7 +103,7 @@ typedef struct {
   PetscBool *joined; /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
   PetscInt *dnewrow, *dcolmap;
-  /* [maxrhs * n] with newrow only, in the backend's memory                              */
+  /* [maxrhs * n] with newrow or a matching only, in the backend's memory                */
   PetscScalar *permuted;
   /* [n] for vectors that are not in the backend's memory                                */
   PetscScalar  *stage;
@@ -101,6 +118,7 @@ typedef struct {
   PCSpikeInfo info;    /* of this rank; reduced on request */
   PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
 
+  PCSpikeMatching   matching;
   PCSpikeRefinement refine;
 } PC_Spike;
 
@@ -144,6 +162,8 @@ PETSC_INTERN PetscErrorCode PCSpikeSolvePermuted_Private(PC, PetscBool, PetscInt
 PETSC_INTERN PetscErrorCode PCSpikeFullSetUp_Private(PC, SpikePivot *);
 PETSC_INTERN PetscErrorCode PCSpikeFullSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
                                                      PetscScalar *, PetscCount);
+PETSC_INTERN PetscReal      PCSpikeDecay_Private(const PC_Spike *);
+PETSC_INTERN PetscErrorCode PCSpikeChooseCoupling_Private(PC, SpikePivot *);
 PETSC_INTERN PetscErrorCode PCSpikeSegmentsDestroy_Private(PC);
 PETSC_INTERN PetscReal      PCSpikeSegmentsBytes_Private(PC);
 
@@ -163,6 +183,16 @@ PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2])
 PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool, PetscInt, const SpikeCSR[]);
 
 PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
+
+/* spikematching.c */
+PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);
+PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, const SpikePivot *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingUpload_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingRefill_Private(PC, Mat *);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingReset_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeComposeMatchingMethods_Private(PC, PetscBool);
+PETSC_INTERN PetscInt       PCSpikeMatchingRow_Private(const PC_Spike *, PetscInt);
 
 /* spikediagonals.c: Pmat by diagonals */
 PETSC_INTERN PetscErrorCode PCSpikeDIAMeasure_Private(PC, const SpikeDIA *, PetscInt[4], PetscReal *);

@@ -535,6 +535,7 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PCSpikeGetInfo_C", PCSpikeGetInfo_Spike);
   SpikeCompose("PetscSpikeGetEnqueue_C", PetscSpikeGetEnqueue_Spike);
   PetscCall(PCFactoredComposeMethods_Private(pc, "PCSpike", compose));
+  PetscCall(PCSpikeComposeMatchingMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeTridiagonalMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeRefineMethods_Private(pc, compose));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -25,6 +25,7 @@ PetscErrorCode PCReset_Spike(PC pc)
   PC_Spike *s = (PC_Spike *)pc->data;
 
   PetscFunctionBegin;
+  PetscCall(PCSpikeMatchingReset_Private(pc));
   if (s->band.k) {
     const SpikeKernels *k = s->band.k;
 
@@ -167,7 +168,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   s->band.maxrhs    = 1;
   s->band.window    = s->window;
   PetscCall(PCSpikeGetDIA_Private(pc, &dia));
-  if (dia) {
+  if (dia && s->matching.type != PC_SPIKE_MATCHING_ALWAYS) {
     s->band.k = SpikeKernelsFind(dia->k->memtype);
     PetscCall(PCSpikeDIAChooseBand_Private(pc, dia, &s->diagonals));
     if (s->diagonals) PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
@@ -182,16 +183,17 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(MatGetMemType_Spike(*A, &memtype));
     s->band.k = SpikeKernelsFind(memtype);
     if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
-    PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
-    PetscCall(PCSpikeChooseBand_Private(pc, *A, nparts, parts));
+    PetscCall(PCSpikeMatchingChooseBand_Private(pc, A));
     PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
+    PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeExpectFalloff_Private(pc, (*A)->rmap->n, PETSC_FALSE, nparts, parts));
     PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikePlan_Private(pc));
     PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
     PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
-    s->diagonals = (PetscBool)(dia && !s->newrow && !s->cyclic.found && dia->k->memtype == s->band.k->memtype);
+    s->diagonals = (PetscBool)(dia && !s->newrow && !s->matching.B && !s->cyclic.found &&
+                               dia->k->memtype == s->band.k->memtype);
   }
   if (s->diagonals) {
     PetscCall(MatDestroy(&s->aij));
@@ -234,7 +236,9 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscCall((*s->band.k->begin)(&s->band));
   PetscCall((*s->band.k->create)(&s->band));
   PetscCall(PCSpikeUploadIndices_Private(pc, *A));
-  if (s->newrow) PetscCall((*s->band.k->alloc)(&s->band, s->band.n * sizeof(PetscScalar), (void **)&s->permuted));
+  PetscCall(PCSpikeMatchingUpload_Private(pc));
+  if (s->newrow || s->matching.B)
+    PetscCall((*s->band.k->alloc)(&s->band, s->band.n * sizeof(PetscScalar), (void **)&s->permuted));
   PetscCall((*s->band.k->end)(&s->band));
   PetscCall(PetscCalloc1(2 * (s->band.np + 1), &s->falloff));
   PetscCall(PCSpikeExchangeCreate_Private(pc));
@@ -319,104 +323,17 @@ static PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStat
 /* Row of the matrix, global, of a row in band order */
 static PetscInt PCSpikeOriginalRow_Private(const PC_Spike *s, Mat A, PetscInt row)
 {
-  if (s->newrow) {
-    for (PetscInt i = 0; i < s->band.n; i++)
-      if (s->newrow[i] == row) return i;
-  }
-  return row + A->rmap->rstart;
+  PetscInt i = row;
+
+  if (s->newrow)
+    for (i = 0; i < s->band.n && s->newrow[i] != row;) i++;
+  return PCSpikeMatchingRow_Private(s, i) + A->rmap->rstart;
 }
 
 /* Pivots of the partitions, of the leading corners and of the reduced systems */
 typedef struct {
   SpikePivot partition, corner, reduced;
 } PCSpikePivots;
-
-/*
-  What truncation neglects: the far end of a spike relative to its tip, the largest of this rank. Each has as many rows
-  as the half-bandwidth, so that they lie n - K rows apart. Of V where nothing is at its far end all is in its tip.
-*/
-static PetscReal PCSpikeDecay_Private(const PC_Spike *s)
-{
-  const SpikeBand *b     = &s->band;
-  const PetscInt   K     = PetscMax(b->kl, b->ku);
-  PetscReal        decay = PETSC_MIN_REAL; /* the logarithm: one exponential for all */
-
-  for (PetscInt q = 0; b->coupled && q <= b->np; q++) {
-    if (!b->active[q]) continue;
-    if (q < b->np)
-      decay = PetscMax(decay, PetscMax(s->falloff[q], -1e3) * PetscMax(b->start[q + 1] - b->start[q] - K, 1));
-    if (q > 0 && b->active[q - 1])
-      decay = PetscMax(decay,
-                       PetscMax(s->falloff[b->np + 1 + q], -1e3) * PetscMax(b->start[q] - b->start[q - 1] - K, 1));
-  }
-  return decay > PETSC_MIN_REAL ? PetscExpReal(decay) : 0.0;
-}
-
-/*
-  PC_SPIKE_AUTO: what truncation may neglect, relative to the tips of the spikes, in units of what the windows leave
-  out. A step of refinement, or of a Krylov method, gains as many digits as M has; exact coupling costs as much as one
-  or two. SPIKE_TRUNCATE_MOST: whatever the windows leave out; but no less than what factors of low precision are wrong
-  by
-*/
-#define SPIKE_TRUNCATE      1e4
-#define SPIKE_TRUNCATE_MOST 1e-3
-
-static PetscReal PCSpikeMayNeglect_Private(const PC_Spike *s)
-{
-  const PetscReal epsilon = SpikePrecisionEpsilon(s->band.precision);
-
-  return PetscMax(PetscMin(SPIKE_TRUNCATE * PetscMax(s->window, epsilon), SPIKE_TRUNCATE_MOST), 10 * epsilon);
-}
-
-/* Whether there is memory for what exact coupling has besides, on all ranks */
-static PetscErrorCode PCSpikeFullFits_Private(PC pc, PetscBool *fits)
-{
-  SpikeBand *b = &((PC_Spike *)pc->data)->band;
-  PetscReal  band, rest = 0.0, memory, needed;
-
-  PetscFunctionBegin;
-  if (b->coupled && !b->dmerged) {
-    b->full = PETSC_TRUE;
-    PetscCall((*b->k->bytes)(b, &band, &rest));
-    if (PetscMemTypeHost(b->k->memtype)) rest += PCSpikeSegmentsBytes_Private(pc);
-    b->full = PETSC_FALSE;
-  }
-  PetscCall((*b->k->memory)(&memory));
-  PetscCall(PCFactoredFits_Private(pc, b->k->memtype, rest, memory, &needed, fits));
-  if (!*fits)
-    PetscCall(PetscInfo(pc, "Exact coupling needs %g GB, more than is free: truncated\n", (double)(needed * 1e-9)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Where truncation would neglect more than that, the factors that are there get the whole spikes instead, if there is
-  memory for them; where exact coupling has seen that it would not, the next setup truncates. A rank without rows may
-  have no interfaces, and goes with the others.
-*/
-static PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, PCSpikePivots *pv)
-{
-  PC_Spike       *s       = (PC_Spike *)pc->data;
-  SpikeBand      *b       = &s->band;
-  const PetscBool changes = (PetscBool)(b->coupled && !b->full);
-  PetscReal       most[2];
-  PetscBool       fits;
-
-  PetscFunctionBegin;
-  if (s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  most[0] = PCSpikeDecay_Private(s); /* 0 on a rank without interfaces, which others may have */
-  most[1] = changes ? 1.0 : 0.0;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  s->full = (PetscBool) !(most[0] <= PCSpikeMayNeglect_Private(s));
-  if (!s->full || most[1] == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)most[0]));
-  PetscCall(PCSpikeFullFits_Private(pc, &fits));
-  if (!fits) s->full = PETSC_FALSE;
-  if (!fits || !changes) PetscFunctionReturn(PETSC_SUCCESS);
-  pv->reduced.nboost = 0;
-  pv->reduced.badrow = -1;
-  PetscCall(PCSpikeFullSetUp_Private(pc, &pv->reduced));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*
   Factors, tips and reduced systems from the filled band. If late, the norm that fill saw is not known yet: tolerances
@@ -468,7 +385,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
     PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
   }
   if (b->k->finish) PetscCall((*b->k->finish)(b));
-  PetscCall(PCSpikeChooseCoupling_Private(pc, pv));
+  PetscCall(PCSpikeChooseCoupling_Private(pc, &pv->reduced));
   PetscCall((*b->k->end)(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -523,7 +440,10 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
                                      "Zero pivot in row %" PetscInt_FMT
                                      "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; "
                                      "%sbring large entries to the diagonal, or use -%spc_type lu",
-                                     row, row == st->zerorow ? ", which has no nonzero entry" : "",
+                                     row,
+                                     st->zerorow >= 0 && row == PCSpikeMatchingRow_Private(s, st->zerorow)
+                                       ? ", which has no nonzero entry"
+                                       : "",
                                      (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot,
                                      st->norm > 0.0 ? (double)st->norm : 1.0, remedy, pre));
   } else if (b->coupled && reduced.badrow >= 0) {
@@ -588,6 +508,9 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
+  if (!*reuse && !s->matching.again) PCSpikeMatchingForget_Private(s);
+  s->matching.trying = s->matching.again;
+  s->matching.again  = PETSC_FALSE;
   if (!*reuse) {
     PetscCall(PCReset_Spike(pc));
     bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
@@ -600,12 +523,13 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     if (!same) {
       *reuse = PETSC_FALSE;
       PetscCall(PCSpikeRestart_Private(pc));
-    }
+    } else PetscCall(PCSpikeMatchingRefill_Private(pc, A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCSetUp_Spike(PC pc)
+/* *again: once more, because pivots have asked for a matching */
+static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
 {
   PC_Spike   *s     = (PC_Spike *)pc->data;
   const char *pre   = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
@@ -616,7 +540,7 @@ PetscErrorCode PCSetUp_Spike(PC pc)
   PCSpikePivots  pivots;
 
   PetscFunctionBegin;
-  PetscCall(PetscCitationsRegister(citation, &cite));
+  *again = PETSC_FALSE;
   PetscCheck(pc->pmat->rmap->N == pc->pmat->cmap->N, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
              "PCSPIKE needs a square matrix, this one has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns",
              pc->pmat->rmap->N, pc->pmat->cmap->N);
@@ -664,29 +588,46 @@ PetscErrorCode PCSetUp_Spike(PC pc)
           PetscInfo(pc,
                     "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n",
                     (double)st.maxdropped));
-      if (s->diagonals) A = NULL;
+      if (s->diagonals || s->matching.B) A = NULL;
       PetscCall(PCSpikeRestart_Private(pc));
     }
   }
-  s->refine.norm = st.norm;
+  s->refine.norm = s->matching.B ? s->matching.norm : st.norm;
   if (st.badrow >= 0) {
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
                                      "Row %" PetscInt_FMT
                                      " of the matrix has an entry that is not a number or infinite: look at what fills "
                                      "the matrix (-fp_trap, -%sksp_view_mat)",
-                                     st.badrow, pre));
+                                     PCSpikeMatchingRow_Private(s, st.badrow), pre));
   } else if (st.overflowrow >= 0) {
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
                                      "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s "
                                      "precision: scale the matrix or use -%spc_spike_precision %s",
-                                     st.overflowrow, PetscSpikePrecisionNames[s->precision], pre,
+                                     PCSpikeMatchingRow_Private(s, st.overflowrow),
+                                     PetscSpikePrecisionNames[s->precision], pre,
                                      s->precision == PETSC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
+    PetscCall(PCSpikeMatchingAfter_Private(pc, &pivots.partition, again));
+    if (*again) {
+      PetscCall(PCSpikeRestart_Private(pc));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(PCSpikeJudge_Private(pc, A, &st, &pivots));
     if (s->band.full) PetscCall(PCSpikeBytes_Private(pc)); /* PC_SPIKE_AUTO may have decided after that */
     PetscCall(PCSpikeRefineVerify_Private(pc));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCSetUp_Spike(PC pc)
+{
+  PetscBool again;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister(citation, &cite));
+  do PetscCall(PCSpikeSetUp_Private(pc, &again));
+  while (again);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

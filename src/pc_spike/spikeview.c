@@ -5,11 +5,12 @@
 PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
-  PetscEnum type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal;
-  PetscInt  k[2] = {s->userkl, s->userku}, nk = 2, partitions = s->local_partitions;
-  PetscReal dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
-  PetscBool set, pivoting = s->pivoting;
-  char      ordering[256];
+  PetscEnum type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal,
+            matching     = (PetscEnum)s->matching.type;
+  PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, partitions = s->local_partitions;
+  PetscReal         dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
+  PetscBool         set, pivoting = s->pivoting;
+  char              ordering[256];
   PetscFunctionList list;
 
   PetscFunctionBegin;
@@ -42,6 +43,9 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PetscCall(PetscOptionsFList("-pc_spike_mat_ordering_type", "Ordering on one rank, or auto",
                               "PCFactorSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
   if (set) PetscCall(PCFactorSetMatOrderingType(pc, ordering));
+  PetscCall(PetscOptionsEnum("-pc_spike_matching_type", "Large entries on the diagonal", "PCSpikeSetMatchingType",
+                             PCSpikeMatchingTypes, matching, &matching, &set));
+  if (set) PetscCall(PCSpikeSetMatchingType(pc, (PCSpikeMatchingType)matching));
   PetscCall(PetscOptionsReal("-pc_spike_zeropivot", "A pivot up to this fraction of the norm is zero",
                              "PCFactorSetZeroPivot", zeropivot, &zeropivot, &set));
   if (set) PetscCall(PCFactorSetZeroPivot(pc, zeropivot));
@@ -182,6 +186,11 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                    !info.reordered ? MATORDERINGNATURAL
                                    : isauto        ? MATORDERINGRCM
                                                    : s->ordering));
+  if (info.matched)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  rows permuted and scaled for large entries on the diagonal\n"));
+  if (info.unmatched)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  structurally singular: %" PetscInt_FMT " rows have no such entry\n",
+                                     info.unmatched));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  dropped share of sum |a_ij| %g\n", (double)info.dropped));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  partitions %" PetscInt_FMT " of %" PetscInt_FMT " to %" PetscInt_FMT " rows\n",

@@ -7,14 +7,15 @@
     SPIKE_DEVICE_MULTIPROCESSORS=20   multiprocessors that the device says it has
     SPIKE_DEVICE_REFUSED=1            prints at the end how many calls wanted more than that, and fails if one did
 
-  SpikeDeviceFail(k) lets the k-th allocation from then on fail, counted from 1; 0: none. It returns how many
-  allocations there were since the last call. tests/memory.c calls it.
+  SpikeDeviceFail(k) lets the k-th allocation of libpetscspike.so from then on fail, counted from 1; 0: none. It returns
+  how many there were since the last call. tests/memory.c calls it.
 */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The function of CUDA's runtime behind the one of this library that has the same name */
@@ -120,8 +121,16 @@ long SpikeDeviceFail(long k)
   return before;
 }
 
+/* Whether the code at this address is ours: what PETSc's functions do without memory is theirs */
+static int Ours(void *address)
+{
+  Dl_info info;
+
+  return dladdr(address, &info) && info.dli_fname && strstr(info.dli_fname, "libpetscspike");
+}
+
 /* An allocation of this size fails as any other does that has no memory, with CUDA's last error set */
-#define SIZE(size) (++allocations == failing ? (size_t)1 << 60 : (size))
+#define SIZE(size) (Ours(__builtin_return_address(0)) && ++allocations == failing ? (size_t)1 << 60 : (size))
 
 cudaError_t cudaMalloc(void **p, size_t size)
 {

@@ -694,13 +694,15 @@ static PetscErrorCode TestApply(Case *c, PetscBool trans, PetscInt nrhs)
 
 static PetscErrorCode TestPermute(Case *c)
 {
-  const PetscInt        n  = c->n;
-  const size_t          ld = n + 2;
-  std::vector<PetscInt> newrow(n);
-  Column                x(2 * ld), nan(2 * ld, (PetscScalar)NAN), y;
-  Array                 dx, dy, dz;
-  PetscInt             *drow = NULL;
-  int                   bad  = 0;
+  const PetscInt         n  = c->n;
+  const size_t           ld = n + 2;
+  std::vector<PetscInt>  newrow(n);
+  Column                 x(2 * ld), nan(2 * ld, (PetscScalar)NAN), y;
+  Array                  dx, dy, dz;
+  PetscInt              *drow   = NULL;
+  PetscReal             *dscale = NULL, *dback = NULL;
+  std::vector<PetscReal> scale(n), back(n);
+  int                    bad = 0;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) newrow[i] = i;
@@ -708,20 +710,27 @@ static PetscErrorCode TestPermute(Case *c)
   for (auto &v : x) v = Random();
   if (n) PetscCallCUDA(cudaMalloc((void **)&drow, n * sizeof(PetscInt)));
   PetscCall(Put(newrow.data(), n * sizeof(PetscInt), drow));
+  for (PetscInt i = 0; i < n; i++) back[i] = 1 / (scale[i] = (PetscReal)ldexp(1.0, (int)(i % 7 - 3)));
+  if (n) PetscCallCUDA(cudaMalloc((void **)&dscale, n * sizeof(PetscReal)));
+  if (n) PetscCallCUDA(cudaMalloc((void **)&dback, n * sizeof(PetscReal)));
+  PetscCall(Put(scale.data(), n * sizeof(PetscReal), dscale));
+  PetscCall(Put(back.data(), n * sizeof(PetscReal), dback));
   PetscCall(ArrayCreate(x, &dx));
   PetscCall(ArrayCreate(nan, &dy));
   PetscCall(ArrayCreate(nan, &dz));
-  PetscCall((*c->dev.k->permute)(&c->dev, PETSC_FALSE, drow, 2, dx.d, ld, dy.d, ld));
-  PetscCall((*c->dev.k->permute)(&c->dev, PETSC_TRUE, drow, 2, dy.d, ld, dz.d, ld));
+  PetscCall((*c->dev.k->permute)(&c->dev, PETSC_FALSE, drow, dscale, 2, dx.d, ld, dy.d, ld));
+  PetscCall((*c->dev.k->permute)(&c->dev, PETSC_TRUE, drow, dback, 2, dy.d, ld, dz.d, ld));
   PetscCall(ArrayDestroy(c, &dx, NULL));
   PetscCall(ArrayDestroy(c, &dy, &y));
   for (PetscInt r = 0; r < 2; r++)
-    for (PetscInt i = 0; i < n; i++) bad += y[r * ld + newrow[i]] != x[r * ld + i];
+    for (PetscInt i = 0; i < n; i++) bad += y[r * ld + newrow[i]] != scale[i] * x[r * ld + i];
   PetscCall(ArrayDestroy(c, &dz, &y));
   for (PetscInt r = 0; r < 2; r++)
     for (PetscInt i = 0; i < n; i++) bad += y[r * ld + i] != x[r * ld + i];
   Check(c, PERMUTE, bad);
   PetscCallCUDA(cudaFree(drow));
+  PetscCallCUDA(cudaFree(dscale));
+  PetscCallCUDA(cudaFree(dback));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -485,26 +485,36 @@ static PetscErrorCode TestPermute(const Problem *P, SpikeBand *s)
   const PetscCount ldx = n + 2, ldy = n + 4;
   PetscScalar     *x, *y, *z;
   PetscInt        *newrow;
-  PetscBool        good = PETSC_TRUE;
+  PetscReal       *scale, *back;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc4(ldx * nrhs, &x, ldy * nrhs, &y, ldx * nrhs, &z, n, &newrow));
-  for (PetscInt i = 0; i < n; i++) newrow[i] = n % 3 ? (3 * i + 1) % n : n - 1 - i;
-  for (PetscCount i = 0; i < ldx * nrhs; i++) x[i] = z[i] = Random();
-  for (PetscCount i = 0; i < ldy * nrhs; i++) y[i] = SENTINEL;
-  for (PetscInt c = 0; c < nrhs; c++)
-    for (PetscInt i = 0; i < n; i++) z[c * ldx + i] = SENTINEL;
-  PetscCall((*s->k->permute)(s, PETSC_FALSE, newrow, nrhs, x, ldx, y, ldy));
-  PetscCall((*s->k->permute)(s, PETSC_TRUE, newrow, nrhs, y, ldy, z, ldx));
-  for (PetscInt c = 0; c < nrhs; c++) {
-    for (PetscInt i = 0; i < n; i++)
-      if (y[c * ldy + newrow[i]] != x[c * ldx + i]) good = PETSC_FALSE;
-    for (PetscCount i = n; i < ldy; i++)
-      if (y[c * ldy + i] != SENTINEL) good = PETSC_FALSE;
+  PetscCall(PetscMalloc6(ldx * nrhs, &x, ldy * nrhs, &y, ldx * nrhs, &z, n, &newrow, n, &scale, n, &back));
+  for (PetscInt i = 0; i < n; i++) {
+    newrow[i] = n % 3 ? (3 * i + 1) % n : n - 1 - i;
+    scale[i]  = (PetscReal)ldexp(1.0, (int)(i % 7 - 3));
+    back[i]   = 1 / scale[i];
   }
-  Check(P, PERMUTE, good ? 0 : 2);
-  Check(P, PERMUTE, Bits((PetscInt)(ldx * nrhs), x, z) ? 0 : 2);
-  PetscCall(PetscFree4(x, y, z, newrow));
+  for (int form = 0; form < 4; form++) { /* with and without an order and scales */
+    const PetscInt  *order = form & 1 ? NULL : newrow;
+    const PetscReal *times = form & 2 ? scale : NULL, *inverse = form & 2 ? back : NULL;
+    PetscBool        good = PETSC_TRUE;
+
+    for (PetscCount i = 0; i < ldx * nrhs; i++) x[i] = z[i] = Random();
+    for (PetscCount i = 0; i < ldy * nrhs; i++) y[i] = SENTINEL;
+    for (PetscInt c = 0; c < nrhs; c++)
+      for (PetscInt i = 0; i < n; i++) z[c * ldx + i] = SENTINEL;
+    PetscCall((*s->k->permute)(s, PETSC_FALSE, order, times, nrhs, x, ldx, y, ldy));
+    PetscCall((*s->k->permute)(s, PETSC_TRUE, order, inverse, nrhs, y, ldy, z, ldx));
+    for (PetscInt c = 0; c < nrhs; c++) {
+      for (PetscInt i = 0; i < n; i++)
+        if (y[c * ldy + (order ? order[i] : i)] != (times ? times[i] : 1) * x[c * ldx + i]) good = PETSC_FALSE;
+      for (PetscCount i = n; i < ldy; i++)
+        if (y[c * ldy + i] != SENTINEL) good = PETSC_FALSE;
+    }
+    Check(P, PERMUTE, good ? 0 : 2);
+    Check(P, PERMUTE, Bits((PetscInt)(ldx * nrhs), x, z) ? 0 : 2);
+  }
+  PetscCall(PetscFree6(x, y, z, newrow, scale, back));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -247,9 +247,12 @@ struct _n_SpikeKernels {
   */
   PetscErrorCode (*mergedrhs)(SpikeBand *, PetscBool trans, PetscInt nrhs, const PetscScalar *b, PetscCount ldb);
 
-  /* y_newrow[i] <- x_i (gather false) or y_i <- x_newrow[i] (gather true), nrhs columns */
-  PetscErrorCode (*permute)(SpikeBand *, PetscBool gather, const PetscInt *newrow, PetscInt nrhs, const PetscScalar *x,
-                            PetscCount ldx, PetscScalar *y, PetscCount ldy);
+  /*
+    y_newrow[i] <- scale_i x_i (gather false) or y_i <- scale_i x_newrow[i] (gather true), nrhs columns; newrow NULL:
+    newrow[i] = i, scale NULL: ones
+  */
+  PetscErrorCode (*permute)(SpikeBand *, PetscBool gather, const PetscInt *newrow, const PetscReal *scale,
+                            PetscInt nrhs, const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy);
 
   /*
     Partitions that suit n rows when the user leaves the number open; falloff of the spikes as expected, below 0, or 0

@@ -191,7 +191,7 @@ static PetscErrorCode SpikeCreate_CUDA(SpikeBand *s)
   PetscCall(SpikeReserve_CUDA(s, s->maxrhs));
   h->reportsize = SpikeReportBytes_CUDA(np, h->blocks);
   PetscCall(SpikeMalloc_CUDA(s, PETSC_TRUE, (PetscCount)h->reportsize, (char **)&h->report));
-  PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, h->reportsize));
+  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, h->reportsize)));
   h->window = (int *)((PetscReal *)(h->report + 1) + 2 * ((size_t)np + 1) * h->blocks);
   PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 2 * np + 1, &h->badvalue));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
@@ -323,7 +323,7 @@ static PetscErrorCode SpikeStage_CUDA(SpikeBand *s, size_t bytes, void **ptr)
   PetscFunctionBegin;
   (void)s;
   *ptr = NULL;
-  if (bytes) PetscCallCUDA(cudaMallocHost(ptr, bytes));
+  if (bytes) PetscCall(SpikeAllocated_CUDA(cudaMallocHost(ptr, bytes)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

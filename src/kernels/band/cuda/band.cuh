@@ -3,6 +3,7 @@
 #pragma once
 
 #include "band_tiles.cuh"
+#include "kernels/common/cuda/memory.cuh"
 #include "partitions.h"
 
 /* count elements of the device's memory, zeroed on request; NULL for none */
@@ -12,7 +13,7 @@ static inline PetscErrorCode SpikeMalloc_CUDA(SpikeBand *s, PetscBool zero, Pets
   PetscFunctionBegin;
   *ptr = NULL;
   if (count > 0) {
-    PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
+    PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X))));
     if (zero) PetscCallCUDA(cudaMemsetAsync((void *)*ptr, 0, (size_t)count * sizeof(X), (cudaStream_t)s->stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -105,8 +106,8 @@ PETSC_INTERN PetscErrorCode SpikeWait_CUDA(SpikeBand *, void *);
 PETSC_INTERN PetscErrorCode SpikeSolveTips_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeCorrect_CUDA(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *,
                                               PetscCount);
-PETSC_INTERN PetscErrorCode SpikePermute_CUDA(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *,
-                                              PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikePermute_CUDA(SpikeBand *, PetscBool, const PetscInt *, const PetscReal *, PetscInt,
+                                              const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 /* systems.cu: for bands with systems, what the functions of the table with these names do */
 struct SpikeFillCSR;
 struct SpikeFillDiagonals;

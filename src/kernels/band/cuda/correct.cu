@@ -95,25 +95,27 @@ PetscErrorCode SpikeCorrect_CUDA(SpikeBand *s, PetscBool trans, PetscInt p0, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-__global__ static void SpikePermute_Kernel(PetscInt n, bool gather, const PetscInt *newrow, const PetscScalar *x,
-                                           PetscCount ldx, PetscScalar *y, PetscCount ldy)
+__global__ static void SpikePermute_Kernel(PetscInt n, bool gather, const PetscInt *newrow, const PetscReal *scale,
+                                           const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy)
 {
   const PetscInt i = blockIdx.x * (PetscInt)blockDim.x + threadIdx.x;
 
   x += blockIdx.y * ldx;
   y += blockIdx.y * ldy;
   if (i >= n) return;
-  if (gather) y[i] = x[newrow[i]];
-  else y[newrow[i]] = x[i];
+  const PetscInt  k = newrow ? newrow[i] : i;
+  const PetscReal t = scale ? scale[i] : (PetscReal)1;
+
+  y[gather ? i : k] = x[gather ? k : i] * t;
 }
 
-PetscErrorCode SpikePermute_CUDA(SpikeBand *s, PetscBool gather, const PetscInt *newrow, PetscInt nrhs,
-                                 const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy)
+PetscErrorCode SpikePermute_CUDA(SpikeBand *s, PetscBool gather, const PetscInt *newrow, const PetscReal *scale,
+                                 PetscInt nrhs, const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy)
 {
   PetscFunctionBegin;
   if (!s->n || !nrhs) PetscFunctionReturn(PETSC_SUCCESS);
   SpikePermute_Kernel<<<dim3((unsigned)((s->n + 255) / 256), (unsigned)nrhs), 256, 0,
-                        (cudaStream_t)s->stream>>>(s->n, (bool)gather, newrow, x, ldx, y, ldy);
+                        (cudaStream_t)s->stream>>>(s->n, (bool)gather, newrow, scale, x, ldx, y, ldy);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

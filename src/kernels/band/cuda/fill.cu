@@ -193,7 +193,7 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   A.nparts = (int)nparts;
   for (PetscInt k = 0; k < nparts; k++) A.part[k] = parts[k];
   if (newrow && !h->oldrow) {
-    PetscCallCUDA(cudaMalloc((void **)&h->oldrow, s->n * sizeof(PetscInt)));
+    PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->oldrow, s->n * sizeof(PetscInt))));
     SpikeInvertOrder<<<(unsigned int)PetscMin((s->n + 255) / 256, 1024), 256, 0, stream>>>(s->n, newrow, h->oldrow);
     PetscCallCUDA(cudaGetLastError());
   }

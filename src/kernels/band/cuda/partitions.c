@@ -258,18 +258,19 @@ PetscInt SpikePartitionsChooseFull(const SpikeShape *s)
 #define SPIKE_PARTITIONS_SMALL 9.3 /* exp(-9.3): what truncation may neglect, as spikesetup.c has it */
 
 /*
-  Truncated where the spikes are expected to fall far enough; else so few partitions that they do, or full SPIKE, what
-  takes less time
+  Truncated where the spikes are expected to fall far enough, from one end of a partition to the other, which are
+  max(kl, ku) rows less than it has; else so few partitions that they do, or full SPIKE, what takes less time
 */
 PetscInt SpikePartitionsChooseAuto(const SpikeShape *s, PetscBool *full)
 {
-  const PetscInt few = s->falloff < 0 ? (PetscInt)(-s->falloff * (PetscReal)s->n / (PetscReal)SPIKE_PARTITIONS_SMALL)
-                                      : 0,
-                 np = s->falloff < 0 ? SpikePartitionsChoose(s) : 0, coupled = SpikePartitionsChooseFull(s);
+  const PetscReal rows = s->falloff < 0 ? (PetscReal)SPIKE_PARTITIONS_SMALL / -s->falloff + (PetscReal)HalfBandwidth(s)
+                                        : PETSC_MAX_REAL;
+  const PetscInt  few = (PetscInt)((PetscReal)s->n / rows), np = s->falloff < 0 ? SpikePartitionsChoose(s) : 0,
+                 coupled = SpikePartitionsChooseFull(s);
   SpikeTimes t, c;
 
   *full = PETSC_FALSE;
-  if (np > 0 && -s->falloff * (PetscReal)(s->n / np) >= (PetscReal)SPIKE_PARTITIONS_SMALL) return np;
+  if (np > 0 && (PetscReal)(s->n / np) >= rows) return np;
   if (coupled == 1) return 1;
   c     = SpikePartitionsFullTimes(s, coupled);
   *full = PETSC_TRUE;

@@ -275,7 +275,7 @@ static PetscErrorCode SpikeSpikesSystems_Private(SpikeBand *s, PetscReal falloff
   PetscReal         *rate;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMalloc((void **)&rate, bytes));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&rate, bytes)));
   PetscCallCUDA(cudaMemcpyAsync(rate, falloff, bytes, cudaMemcpyHostToDevice, stream));
   PetscCall(SpikeSpikesNarrow_Private(s, rate, 1));
   PetscCallCUDA(cudaMemcpyAsync(falloff, rate, bytes, cudaMemcpyDeviceToHost, stream));

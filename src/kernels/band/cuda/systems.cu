@@ -257,7 +257,7 @@ PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *s)
   PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->d));
   PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, s->n, &y->du));
   PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 1, &y->joined));
-  PetscCallCUDA(cudaMallocHost((void **)&y->hostjoined, sizeof(*y->hostjoined)));
+  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&y->hostjoined, sizeof(*y->hostjoined))));
   if (s->nsystems > s->np) {
     unsigned char *begins;
 
@@ -272,7 +272,8 @@ PetscErrorCode SpikeTriCreateSystems_CUDA(SpikeBand *s)
   if (s->coupled) {
     PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 2 * (PetscCount)s->n, &y->spikes));
     PetscCall(SpikeMalloc_CUDA(s, PETSC_FALSE, 2 * (PetscCount)s->np, &y->reached));
-    PetscCallCUDA(cudaMallocHost((void **)&y->hostreached, 2 * (size_t)s->np * sizeof(*y->hostreached)));
+    PetscCall(
+      SpikeAllocated_CUDA(cudaMallocHost((void **)&y->hostreached, 2 * (size_t)s->np * sizeof(*y->hostreached))));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -72,18 +72,24 @@ PetscErrorCode SpikeCorrect_Host(SpikeBand *s, PetscBool trans, PetscInt p0, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SpikePermute_Host(SpikeBand *s, PetscBool gather, const PetscInt *newrow, PetscInt nrhs,
-                                 const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy)
+PetscErrorCode SpikePermute_Host(SpikeBand *s, PetscBool gather, const PetscInt *newrow, const PetscReal *scale,
+                                 PetscInt nrhs, const PetscScalar *x, PetscCount ldx, PetscScalar *y, PetscCount ldy)
 {
   PetscFunctionBegin;
   for (PetscInt c = 0; c < nrhs; c++) {
     const PetscScalar *xc = x + c * ldx;
     PetscScalar       *yc = y + c * ldy;
 
-    if (gather)
-      for (PetscInt i = 0; i < s->n; i++) yc[i] = xc[newrow[i]];
+    if (scale)
+      for (PetscInt i = 0; i < s->n; i++) {
+        const PetscInt k = newrow ? newrow[i] : i;
+
+        yc[gather ? i : k] = scale[i] * xc[gather ? k : i];
+      }
+    else if (gather)
+      for (PetscInt i = 0; i < s->n; i++) yc[i] = xc[newrow ? newrow[i] : i];
     else
-      for (PetscInt i = 0; i < s->n; i++) yc[newrow[i]] = xc[i];
+      for (PetscInt i = 0; i < s->n; i++) yc[newrow ? newrow[i] : i] = xc[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

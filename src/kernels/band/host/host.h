@@ -70,8 +70,8 @@ PETSC_INTERN PetscErrorCode SpikeSweep_Host(SpikeBand *, PetscBool, SpikeSweepPa
 PETSC_INTERN PetscErrorCode SpikeSolveTips_Host(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SpikeCorrect_Host(SpikeBand *, PetscBool, PetscInt, PetscInt, PetscInt, PetscScalar *,
                                               PetscCount);
-PETSC_INTERN PetscErrorCode SpikePermute_Host(SpikeBand *, PetscBool, const PetscInt *, PetscInt, const PetscScalar *,
-                                              PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode SpikePermute_Host(SpikeBand *, PetscBool, const PetscInt *, const PetscReal *, PetscInt,
+                                              const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode SpikeGrowth_Host(SpikeBand *, PetscReal *);
 
 /* of full SPIKE: spikes.c, merge.c */

@@ -101,7 +101,7 @@ static PetscErrorCode SpikeBlockAlloc_CUDA(SpikeBlock *s, size_t bytes, void **p
   PetscFunctionBegin;
   (void)s;
   *ptr = NULL;
-  if (bytes) PetscCallCUDA(cudaMalloc(ptr, bytes));
+  if (bytes) PetscCall(SpikeAllocated_CUDA(cudaMalloc(ptr, bytes)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -179,7 +179,7 @@ PetscErrorCode SpikeBlockLUCreate_CUDA(SpikeBlockLU *lu)
   PetscCall(SpikeMalloc_CUDA(p->nb, &h->done));
   PetscCall(SpikeMalloc_CUDA(p->nb, &h->badvalue));
   PetscCall(SpikeMalloc_CUDA(1, &h->report));
-  PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport)));
+  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport))));
   PetscCall(SpikeBlockLUReserve_CUDA(lu, lu->maxrhs));
   if (lu->trans) PetscCall(SpikeBlockLUTransposed_CUDA(lu));
   PetscCallCUDA(cudaStreamSynchronize(stream));

@@ -186,7 +186,7 @@ static PetscErrorCode SpikeBlockLaunch(SpikeBlockCUDA *h, int count, const Spike
     PetscCallCUDA(cudaFree(h->partials));
     h->partials  = NULL;
     h->npartials = 0;
-    PetscCallCUDA(cudaMalloc((void **)&h->partials, (size_t)sums * sizeof(*h->partials)));
+    PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->partials, (size_t)sums * sizeof(*h->partials))));
     h->npartials = sums;
   }
   sums = 0;

@@ -13,13 +13,22 @@ static inline PetscErrorCode SpikeStreamOr(void *given, cudaStream_t *stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What an allocation has returned. CUDA keeps an error as its last one, which the next launch would take for its own */
+static inline PetscErrorCode SpikeAllocated_CUDA(cudaError_t error)
+{
+  PetscFunctionBegin;
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  PetscCallCUDA(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* *ptr <- count elements of the device's memory, NULL for none */
 template <typename X>
 static PetscErrorCode SpikeMalloc_CUDA(PetscCount count, X **ptr)
 {
   PetscFunctionBegin;
   *ptr = NULL;
-  if (count > 0) PetscCallCUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X)));
+  if (count > 0) PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)ptr, (size_t)count * sizeof(X))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

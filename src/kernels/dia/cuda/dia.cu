@@ -37,10 +37,10 @@ static PetscErrorCode SpikeDIACreate_CUDA(SpikeDIA *A)
   PetscCall(PetscNew(&h));
   A->data   = (void *)h;
   A->places = (PetscCount)A->count * SpikeDIALd(A);
-  PetscCallCUDA(cudaMalloc((void **)&A->val, (size_t)PetscMax(1, A->places) * sizeof(PetscScalar)));
-  PetscCallCUDA(cudaMalloc((void **)&h->offset, (size_t)PetscMax(1, A->count) * sizeof(*h->offset)));
-  PetscCallCUDA(cudaMalloc((void **)&h->table, (size_t)PetscMax(1, A->count) * sizeof(*h->table)));
-  PetscCallCUDA(cudaMalloc((void **)&h->work, SPIKE_DIA_WORK * sizeof(*h->work)));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&A->val, (size_t)PetscMax(1, A->places) * sizeof(PetscScalar))));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->offset, (size_t)PetscMax(1, A->count) * sizeof(*h->offset))));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->table, (size_t)PetscMax(1, A->count) * sizeof(*h->table))));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->work, SPIKE_DIA_WORK * sizeof(*h->work))));
   PetscCall(SpikeDIATables_CUDA(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -60,7 +60,7 @@ static PetscErrorCode SpikeDIADestroy_CUDA(SpikeDIA *A)
 static PetscErrorCode SpikeDIAAlloc_CUDA(size_t bytes, void **memory)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMalloc(memory, PetscMax(bytes, (size_t)1)));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc(memory, PetscMax(bytes, (size_t)1))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -79,10 +79,10 @@ PetscErrorCode SpikeDIAConnect_CUDA(MPI_Comm comm, PetscBool aware, PetscInt ngr
     (*link)->message = l->message;
     (*link)->ghost   = l->ghost;
   } else {
-    PetscCallCUDA(
-      cudaMallocHost((void **)&(*link)->message, (size_t)PetscMax(1, message->at[message->n]) * sizeof(PetscScalar)));
-    PetscCallCUDA(
-      cudaMallocHost((void **)&(*link)->ghost, (size_t)PetscMax(1, ghost->at[ghost->n]) * sizeof(PetscScalar)));
+    PetscCall(SpikeAllocated_CUDA(
+      cudaMallocHost((void **)&(*link)->message, (size_t)PetscMax(1, message->at[message->n]) * sizeof(PetscScalar))));
+    PetscCall(SpikeAllocated_CUDA(
+      cudaMallocHost((void **)&(*link)->ghost, (size_t)PetscMax(1, ghost->at[ghost->n]) * sizeof(PetscScalar))));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -110,7 +110,7 @@ PetscErrorCode SpikeDIASample_CUDA(const SpikeDIA *A, PetscInt rows, PetscScalar
   PetscFunctionBegin;
   if (!numbers) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeStreamOr(A->stream, &stream));
-  PetscCallCUDA(cudaMalloc((void **)&there, (size_t)numbers * sizeof(PetscScalar)));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&there, (size_t)numbers * sizeof(PetscScalar))));
   PetscCall(SpikeDIALaunch(A, numbers, SpikeDIASampleKernel, (int)A->count, SpikeDIALd(A), A->n, rows, A->val, there));
   PetscCallCUDA(cudaMemcpyAsync(out, there, (size_t)numbers * sizeof(PetscScalar), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));

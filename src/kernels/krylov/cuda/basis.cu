@@ -262,14 +262,15 @@ PetscErrorCode SpikeKrylovBasisCreate_CUDA(SpikeKrylov *s, PetscInt ncolumns, Pe
 
   PetscFunctionBegin;
   PetscCall(SpikeKrylovBasisDestroy_CUDA(s));
-  PetscCallCUDA(cudaMalloc((void **)&s->small, small * sizeof(PetscScalar)));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&s->small, small * sizeof(PetscScalar))));
   PetscCallCUDA(cudaMemsetAsync(s->small, 0, small * sizeof(PetscScalar), h->stream));
-  PetscCallCUDA(
-    cudaMalloc((void **)&h->basispartials, (size_t)(ncolumns + 3) * SpikeKrylovMostBlocks(h) * sizeof(PetscScalar)));
+  PetscCall(SpikeAllocated_CUDA(
+    cudaMalloc((void **)&h->basispartials, (size_t)(ncolumns + 3) * SpikeKrylovMostBlocks(h) * sizeof(PetscScalar))));
   if (!s->ondevice) {
-    PetscCallCUDA(cudaMallocHost((void **)&s->hostsmall, small * sizeof(PetscScalar)));
+    PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&s->hostsmall, small * sizeof(PetscScalar))));
     PetscCall(PetscArrayzero(s->hostsmall, small));
-    PetscCallCUDA(cudaHostAlloc((void **)&h->basissums, 2 * (ncolumns + 3) * sizeof(PetscReal), cudaHostAllocMapped));
+    PetscCall(SpikeAllocated_CUDA(
+      cudaHostAlloc((void **)&h->basissums, 2 * (ncolumns + 3) * sizeof(PetscReal), cudaHostAllocMapped)));
     PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->devicebasissums, (void *)h->basissums, 0));
   }
   s->ncolumns = ncolumns;

@@ -55,13 +55,13 @@ static PetscErrorCode SpikeKrylovCreate_CUDA(SpikeKrylov *s)
   s->data = h;
   PetscCall(PetscGetCurrentCUDAStream(&h->stream));
   PetscCall(SpikeDeviceGet(&h->gpu));
-  PetscCallCUDA(cudaMalloc((void **)&h->device, sizeof(*h->device)));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->device, sizeof(*h->device))));
   PetscCallCUDA(cudaMemsetAsync(h->device, 0, sizeof(*h->device), h->stream));
-  PetscCallCUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SpikeKrylovPartials(h)));
-  PetscCallCUDA(cudaHostAlloc((void **)&h->mail, sizeof(*h->mail), cudaHostAllocMapped));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->partials, sizeof(PetscScalar) * SpikeKrylovPartials(h))));
+  PetscCall(SpikeAllocated_CUDA(cudaHostAlloc((void **)&h->mail, sizeof(*h->mail), cudaHostAllocMapped)));
   memset((void *)h->mail, 0, sizeof(*h->mail));
   PetscCallCUDA(cudaHostGetDevicePointer((void **)&h->devicemail, (void *)h->mail, 0));
-  PetscCallCUDA(cudaMallocHost((void **)&s->scalars, sizeof(*s->scalars)));
+  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&s->scalars, sizeof(*s->scalars))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

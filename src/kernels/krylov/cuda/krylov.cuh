@@ -6,6 +6,7 @@
 #include "kernels/common/cuda/fit.cuh"
 #include "kernels/common/cuda/last.cuh"
 #include "kernels/common/cuda/launch.cuh"
+#include "kernels/common/cuda/memory.cuh"
 #include "kernels/common/cuda/warp.cuh"
 
 #define SPIKE_KRYLOV_THREADS 256

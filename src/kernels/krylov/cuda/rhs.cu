@@ -263,19 +263,20 @@ static PetscErrorCode SpikeKrylovRhsCreate_CUDA(SpikeKrylovRhs *s)
   PetscCall(PetscGetCurrentCUDAStream(&d->h.stream));
   PetscCall(SpikeDeviceGet(&d->h.gpu));
   d->stride = (PetscInt64)most * 2 * d->h.gpu->multiprocessors;
-  PetscCallCUDA(cudaMalloc((void **)&d->device, s->m * sizeof(*d->device)));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&d->device, s->m * sizeof(*d->device))));
   PetscCallCUDA(cudaMemsetAsync(d->device, 0, s->m * sizeof(*d->device), d->h.stream));
-  PetscCallCUDA(cudaMalloc((void **)&d->partials, s->m * d->stride * sizeof(PetscScalar)));
-  PetscCallCUDA(cudaHostAlloc((void **)&d->mail, s->m * sizeof(*d->mail), cudaHostAllocMapped));
+  PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&d->partials, s->m * d->stride * sizeof(PetscScalar))));
+  PetscCall(SpikeAllocated_CUDA(cudaHostAlloc((void **)&d->mail, s->m * sizeof(*d->mail), cudaHostAllocMapped)));
   memset((void *)d->mail, 0, s->m * sizeof(*d->mail));
   PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->devicemail, (void *)d->mail, 0));
-  PetscCallCUDA(cudaHostAlloc((void **)&d->basissums, 2 * s->m * most * sizeof(PetscReal), cudaHostAllocMapped));
+  PetscCall(SpikeAllocated_CUDA(
+    cudaHostAlloc((void **)&d->basissums, 2 * s->m * most * sizeof(PetscReal), cudaHostAllocMapped)));
   PetscCallCUDA(cudaHostGetDevicePointer((void **)&d->devicebasissums, (void *)d->basissums, 0));
   PetscCall(PetscCalloc1(s->m, &d->summed));
   PetscCall(PetscCalloc1(s->m, &s->scalars));
   PetscCall(PetscCalloc1((size_t)s->m * most, &s->sums));
   if (s->nsmall) {
-    PetscCallCUDA(cudaMalloc((void **)&s->small, (size_t)s->m * s->nsmall * sizeof(PetscScalar)));
+    PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&s->small, (size_t)s->m * s->nsmall * sizeof(PetscScalar))));
     PetscCallCUDA(cudaMemsetAsync(s->small, 0, (size_t)s->m * s->nsmall * sizeof(PetscScalar), d->h.stream));
     if (!s->ondevice) PetscCall(PetscCalloc1((size_t)s->m * s->nsmall, &s->hostsmall));
   }

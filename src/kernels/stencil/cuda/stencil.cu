@@ -76,7 +76,7 @@ static PetscErrorCode SpikeStencilSetUp_CUDA(SpikeStencil *S)
     S->data = (void *)h;
   }
   PetscCall(SpikeDeviceGet(&h->gpu));
-  if (!h->point) PetscCallCUDA(cudaMalloc((void **)&h->point, sizeof(point)));
+  if (!h->point) PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->point, sizeof(point))));
   for (PetscInt s = 0; s < S->count; s++) {
     point[s].i = (int)S->offset[3 * s];
     point[s].j = (int)S->offset[3 * s + 1];
@@ -91,7 +91,8 @@ static PetscErrorCode SpikeStencilSetUp_CUDA(SpikeStencil *S)
     PetscCallCUDA(cudaFree(h->coef));
     h->coef  = NULL;
     h->ncoef = 0;
-    PetscCallCUDA(cudaMalloc((void **)&h->coef, PetscMax((size_t)ncoef, (size_t)1) * sizeof(PetscScalar)));
+    PetscCall(
+      SpikeAllocated_CUDA(cudaMalloc((void **)&h->coef, PetscMax((size_t)ncoef, (size_t)1) * sizeof(PetscScalar))));
     h->ncoef = ncoef;
   }
   PetscCallCUDA(cudaMemcpyAsync(h->point, point, (size_t)S->count * sizeof(*point), cudaMemcpyHostToDevice, stream));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/common/cuda/async.cuh"
+#include "kernels/common/cuda/memory.cuh"
 #include "kernels/stencil/stencil.h"
 
 #define SPIKE_STENCIL_THREADS 256

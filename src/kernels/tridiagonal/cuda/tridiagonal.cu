@@ -238,7 +238,7 @@ static PetscErrorCode SpikeTriCreate_CUDA(SpikeTridiagonal *t)
   }
   PetscCall(SpikeMalloc_CUDA(1, &h->report));
   PetscCall(SpikeMalloc_CUDA(h->ntiles, &h->badvalue));
-  PetscCallCUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport)));
+  PetscCall(SpikeAllocated_CUDA(cudaMallocHost((void **)&h->hostreport, sizeof(*h->hostreport))));
   PetscCallCUDA(cudaMemsetAsync(h->report, 0xff, sizeof(h->report->badrow), stream));
   PetscCallCUDA(cudaMemsetAsync(&h->report->nboost, 0, sizeof(*h->report) - sizeof(h->report->badrow), stream));
   PetscCall(SpikeTriOnceCreate_CUDA());

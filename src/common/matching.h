@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* matching.h: large entries on the diagonal of a sparse matrix */
+#pragma once
+
+#include <petscsys.h>
+#include "kernels/common/types.h"
+
+/*
+  SpikeMatching - Rows and columns of a square matrix in pairs whose entries have the largest product, and scales
+
+  Input Parameters:
++ n - rows
+- A - entries on the host, colmap NULL, shift 0
+
+  Output Parameters:
++ col       - [n] the column of each row; rows without a partner take the columns that are left, in order
+. r, c      - [n] scales of rows and columns, powers of two: matched entries times them are between 1/2 and 2 in
+              magnitude, others at most 2, where powers of two reach so far
+. unmatched - rows without a partner: the matrix is structurally singular where there are some
+. first     - the first of them, or -1
+- finite    - false where an entry is not: nothing is known then
+*/
+PETSC_INTERN PetscErrorCode SpikeMatching(PetscInt n, const SpikeCSR *A, PetscInt col[], PetscReal r[], PetscReal c[],
+                                          PetscInt *unmatched, PetscInt *first, PetscBool *finite);
