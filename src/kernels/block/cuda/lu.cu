@@ -42,18 +42,20 @@ PetscErrorCode SpikeBlockLUBytes_CUDA(const SpikeBlockLU *lu, PetscReal *factors
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What was reserved before stays where there is no memory for more */
 PetscErrorCode SpikeBlockLUReserve_CUDA(SpikeBlockLU *lu, PetscInt maxrhs)
 {
   SpikeBlockLUCUDA *h = (SpikeBlockLUCUDA *)lu->data;
+  PetscScalar      *work;
 
   PetscFunctionBegin;
   maxrhs = PetscMax(maxrhs, 1);
-  PetscCallCUDA(cudaFree(h->work));
-  h->work    = NULL;
-  lu->maxrhs = maxrhs;
   PetscCall(
     SpikeMalloc_CUDA(2 * (PetscCount)lu->p->nb * (lu->p->bs + lu->p->bs % 2) * PetscMin(maxrhs, SPIKE_BLOCK_MAXM),
-                     &h->work));
+                     &work));
+  PetscCallCUDA(cudaFree(h->work));
+  h->work    = work;
+  lu->maxrhs = maxrhs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
