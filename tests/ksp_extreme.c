@@ -285,7 +285,8 @@ static PetscErrorCode TestTolerances(const Method *method, PetscInt e)
 /* Solutions that no number can hold, preconditioners that overflow or underflow: never converged */
 static PetscErrorCode TestNone(const Method *method)
 {
-  const PetscInt     ea[] = {LARGE, LARGE, -LARGE}, eb[] = {-LARGE - LARGE / 2, -LARGE / 4 * 5, LARGE + LARGE / 4};
+  const PetscInt     far  = PetscDefined(USE_REAL_SINGLE) ? 165 : LARGE / 4 * 5;
+  const PetscInt     ea[] = {LARGE, LARGE, -LARGE}, eb[] = {-far - LARGE / 4, -far, far};
   KSPConvergedReason reason;
   char               where[128];
 
