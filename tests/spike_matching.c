@@ -295,6 +295,45 @@ static PetscErrorCode TestDirect(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Values that change in one pattern, which stores all entries: all zero, then a diagonal of 8 that is moved down by k
+  rows, with other entries beside it; with shift types that boost and that fail
+*/
+static PetscErrorCode TestChange(MatFactorShiftType shift)
+{
+  const PetscInt n = 24, moves[] = {-1, 5, 0, -1, 11, 5, -1};
+  PetscScalar   *a;
+  Mat            A;
+  PC             pc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &a));
+  for (PetscInt k = 0; k < n * n; k++) a[k] = 1.0;
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(PCFactorSetShiftType(pc, shift));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(moves); t++) {
+    char where[64];
+
+    PetscCall(PetscSNPrintf(where, sizeof(where), "change %d, shift type %s", (int)t, MatFactorShiftTypes[shift]));
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt j = 0; j < n; j++) {
+        const PetscInt d = (i + moves[t] - j + n) % n;
+
+        a[i + j * n] = moves[t] < 0 || d > 1 ? 0.0 : d ? SpikeTestScalar(5, i, j) : (PetscScalar)8.0;
+        PetscCall(MatSetValue(A, i, j, a[i + j * n], INSERT_VALUES));
+      }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(PCSetUp(pc));
+    if (moves[t] >= 0) PetscCall(CheckInverse(pc, n, a, where));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows in the opposite order, columns as they are */
 static PetscErrorCode OrderApart(Mat A, MatOrderingType type, IS *row, IS *col)
 {
@@ -355,6 +394,8 @@ int main(int argc, char **argv)
   PetscCall(TestSingular());
   PetscCall(TestDirect());
   PetscCall(TestApart());
+  PetscCall(TestChange(MAT_SHIFT_NONE));
+  PetscCall(TestChange(MAT_SHIFT_NONZERO));
   PetscCall(SpikeTestEnd("spike_matching"));
   PetscCall(PetscFinalize());
   return 0;

@@ -25,7 +25,7 @@ typedef struct {
 
   /* one search: distances of columns, the row that each was reached from, and a heap of columns by their distance */
   double   *dist;
-  PetscInt *from, *heap, *place; /* place in the heap; -1: not reached, -2: settled */
+  PetscInt *from, *heap, *place; /* place in the heap; -1: not reached, -2: settled, -3: leads nowhere */
   PetscInt  nheap;
   PetscInt *touched, ntouched;
 } Assignment;
@@ -193,7 +193,10 @@ static void AssignmentBid_Private(Assignment *s, PetscInt queue[])
   }
 }
 
-/* A shortest augmenting path from row `start`, which has no partner; without one nothing changes */
+/*
+  A shortest augmenting path from row `start`, which has no partner. Without one no partner changes, and what was
+  reached will never lead to a free column: other searches leave it out
+*/
 static void AssignmentAugment_Private(Assignment *s, PetscInt start)
 {
   double   shortest = (double)PETSC_MAX_REAL, here = 0.0;
@@ -207,7 +210,7 @@ static void AssignmentAugment_Private(Assignment *s, PetscInt start)
       double d;
 
       j = s->aj[k];
-      if (!AssignmentIsEdge(s->cost[k]) || s->place[j] == -2) continue;
+      if (!AssignmentIsEdge(s->cost[k]) || s->place[j] < -1) continue;
       d = here + PetscMax(s->cost[k] - s->u[i] - s->v[j], 0.0);
       if (d >= shortest) continue;
       if (s->row[j] < 0) {
@@ -236,7 +239,7 @@ static void AssignmentAugment_Private(Assignment *s, PetscInt start)
       s->u[s->row[j]] += shortest - s->dist[j];
     }
   }
-  for (PetscInt t = 0; t < s->ntouched; t++) s->place[s->touched[t]] = -1;
+  for (PetscInt t = 0; t < s->ntouched; t++) s->place[s->touched[t]] = end < 0 ? -3 : -1;
   for (PetscInt j = end; j >= 0;) {
     const PetscInt r = s->from[j], next = s->col[r];
 

@@ -15,7 +15,7 @@
   Output Parameters:
 + col       - [n] the column of each row; rows without a partner take the columns that are left, in order
 . r, c      - [n] scales of rows and columns, powers of two: matched entries times them are between 1/2 and 2 in
-              magnitude, others at most 2, where powers of two reach so far
+              magnitude, others at most 2, where powers of two reach so far and all rows have partners
 . unmatched - rows without a partner: the matrix is structurally singular where there are some
 . first     - the first of them, or -1
 - finite    - false where an entry is not: nothing is known then

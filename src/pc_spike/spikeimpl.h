@@ -187,7 +187,8 @@ PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
 /* spikematching.c */
 PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);
 PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
-PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, const SpikePivot *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingReject_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingUpload_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingRefill_Private(PC, Mat *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingReset_Private(PC);

@@ -106,9 +106,12 @@ static PetscErrorCode PCSpikeMatchingError_Private(PC pc, PetscReal *error)
   for (int k = 0; k < 2 && norm > 0.0; k++, norm = next) {
     PetscCall(VecScale(v, 1.0 / norm));
     PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, v, f->d));
-    PetscCall(MatMult(A, f->d, f->r));
-    PetscCall(VecAXPY(v, -1.0, f->r));
-    PetscCall(VecNorm(v, NORM_2, &next));
+    PetscCall(VecNorm(f->d, NORM_2, &next));
+    if (!PetscIsInfOrNanReal(next)) {
+      PetscCall(MatMult(A, f->d, f->r));
+      PetscCall(VecAXPY(v, -1.0, f->r));
+      PetscCall(VecNorm(v, NORM_2, &next));
+    }
     if (PetscIsInfOrNanReal(next)) next = PETSC_MAX_REAL;
     *error = PetscMax(*error, next);
     if (next == PETSC_MAX_REAL) break;
@@ -119,25 +122,33 @@ static PetscErrorCode PCSpikeMatchingError_Private(PC pc, PetscReal *error)
 }
 
 /*
-  Small pivots, which were boosted or end the factorization: the other way, with a matching or without one, is tried
-  once for a pattern, and the one whose factors are less wrong taken. *again: the setup has to be made
-  anew for that
+  Small pivots, which were boosted, or ended the factorization: the other way, with a matching or without one, is tried
+  once for a pattern, and the one whose factors are less wrong taken. *again: the setup has to be made anew for that. A
+  refill (reuse) whose factors fail, or are ten times as wrong as those that were chosen, begins from scratch: what was
+  chosen for other values may not suit these.
 */
-PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, const SpikePivot *pivot, PetscBool *again)
+PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikePivot *pivot, PetscBool *again)
 {
   PCSpikeMatching *m      = &((PC_Spike *)pc->data)->matching;
   const int        mine   = m->B ? 1 : 0;
-  const PetscBool  failed = (PetscBool)(pivot->badrow >= 0 && pivot->badvalue <= pivot->tol);
+  const PetscBool  failed = (PetscBool)(pivot->badrow >= 0);
+  PetscReal        error  = PETSC_MAX_REAL;
   PetscBool        always, may = PETSC_FALSE, has;
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
+  if (!failed && !pivot->nboost && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, &always));
-  if (!may || (!failed && !pivot->nboost && !m->trying)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
-  m->error[mine] = PETSC_MAX_REAL;
+  if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!reuse && m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
-  if (!failed && has) PetscCall(PCSpikeMatchingError_Private(pc, &m->error[mine]));
+  if (!failed && has) PetscCall(PCSpikeMatchingError_Private(pc, &error));
+  if (reuse) {
+    *again = (PetscBool)(failed || m->error[mine] < 0.0 ||
+                         error > PetscMax(10 * m->error[mine], PETSC_SQRT_MACHINE_EPSILON));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  m->error[mine] = error;
   if (m->trying && mine != (m->wanted == PETSC_BOOL3_TRUE)) m->error[1 - mine] = PETSC_MAX_REAL; /* would be wide */
   if (m->error[1 - mine] < 0.0) *again = PETSC_TRUE;
   else *again = (PetscBool)(mine ? m->error[0] <= m->error[1] : m->error[1] < m->error[0]);
@@ -145,6 +156,21 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, const SpikePivot *pivot, Pets
   m->wanted = PetscBoolToBool3((PetscBool)!mine);
   m->again  = PETSC_TRUE;
   PetscCall(PetscInfo(pc, "Pivots are small: %s large entries on the diagonal\n", mine ? "without" : "looking for"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What was tried has no factors at all: back to what there was before, which had some */
+PetscErrorCode PCSpikeMatchingReject_Private(PC pc, PetscBool *again)
+{
+  PCSpikeMatching *m    = &((PC_Spike *)pc->data)->matching;
+  const int        mine = m->B ? 1 : 0;
+
+  PetscFunctionBegin;
+  *again = (PetscBool)(m->trying && m->error[mine] < 0.0);
+  if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
+  m->error[mine] = PETSC_MAX_REAL;
+  m->wanted      = PetscBoolToBool3((PetscBool)!mine);
+  m->again       = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,6 +296,7 @@ PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
   PetscCall(PCSpikeMatchingMake_Private(pc, *A));
   if (m->B) {
     PetscCall(PetscFree(s->newrow));
+    PetscCall(PCSpikePeriodicDestroy_Private(pc));
     PetscCall(PCSpikeMatchingBand_Private(pc, m->B, NULL));
     s->info.natural_kl = natural[0];
     s->info.natural_ku = natural[1];
@@ -278,6 +305,7 @@ PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
       PetscMax(s->band.kl, s->band.ku) > SPIKE_MATCHING_WIDER * PetscMax(before, 16)) {
     PetscCall(PetscInfo(pc, "Large entries on the diagonal would widen the band: rows and columns stay as they are\n"));
     PetscCall(PetscFree(s->newrow));
+    PetscCall(PCSpikePeriodicDestroy_Private(pc));
     PetscCall(MatDestroy(&m->B));
     PetscCall(PCSpikeMatchingBand_Private(pc, *A, NULL));
   }
@@ -390,7 +418,8 @@ static PetscErrorCode PCSpikeGetMatchingType_Spike(PC pc, PCSpikeMatchingType *t
   keeps the matrix as it is where the band would be more than four times as wide otherwise, or where the band is filled
   from the diagonals of a `MATDIA`. Where pivots are small nevertheless, that is boosted or zero, it tries the other
   way, with a matching or without one, once for a pattern, and takes the one whose factors solve A x = A w better, for a
-  random w: that is up to three setups.
+  random w: that is up to three setups. Later values in the same pattern keep what was chosen, unless their factors fail
+  or are ten times as wrong: then everything is chosen again.
 
   `PC_SPIKE_MATCHING_ALWAYS` is an error on several ranks: use `PCSPIKE` inside `PCBJACOBI`, `PCASM`, `PCREDUNDANT` or
   `PCTELESCOPE` there.

@@ -111,6 +111,13 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
   PetscFunctionBegin;
   PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
   s->info.extra_bytes += PCSpikePeriodicBytes_Private(s);
+  if (s->matching.B) {
+    MatInfo info;
+
+    PetscCall(MatGetInfo(s->matching.B, MAT_LOCAL, &info));
+    s->info.extra_bytes += info.nz_used * (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) +
+                           s->band.n * (PetscReal)(2 * sizeof(PetscInt) + 2 * sizeof(PetscReal));
+  }
   s->info.tips_bytes = 0.0;
   if (s->band.coupled)
     s->info.tips_bytes = sizeof(PetscScalar) * (s->band.np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku);
@@ -522,13 +529,14 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     PetscCall(PCSpikeGetAIJ_Private(pc, PETSC_TRUE, A, &same));
     if (!same) {
       *reuse = PETSC_FALSE;
+      PCSpikeMatchingForget_Private(s);
       PetscCall(PCSpikeRestart_Private(pc));
     } else PetscCall(PCSpikeMatchingRefill_Private(pc, A));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *again: once more, because pivots have asked for a matching */
+/* *again: once more, because pivots have asked for another way */
 static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
 {
   PC_Spike   *s     = (PC_Spike *)pc->data;
@@ -554,7 +562,11 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
 
     if (!reuse) {
       PetscCall(PCSpikeSymbolic_Private(pc, &A, &fits));
-      if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+      if (!fits) {
+        PetscCall(PCSpikeMatchingReject_Private(pc, again));
+        if (*again) PetscCall(PCSpikeRestart_Private(pc));
+        PetscFunctionReturn(PETSC_SUCCESS);
+      }
     }
     /* on one rank the host waits once, after the factorization, and looks then at what fill saw */
     late = (PetscBool)(size == 1 && s->band.k->finish);
@@ -589,10 +601,18 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
                     "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n",
                     (double)st.maxdropped));
       if (s->diagonals || s->matching.B) A = NULL;
+      PCSpikeMatchingForget_Private(s);
       PetscCall(PCSpikeRestart_Private(pc));
     }
   }
   s->refine.norm = s->matching.B ? s->matching.norm : st.norm;
+  if (st.badrow < 0 && st.overflowrow >= 0) {
+    PetscCall(PCSpikeMatchingReject_Private(pc, again));
+    if (*again) {
+      PetscCall(PCSpikeRestart_Private(pc));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
   if (st.badrow >= 0) {
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
                                      "Row %" PetscInt_FMT
@@ -609,7 +629,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
-    PetscCall(PCSpikeMatchingAfter_Private(pc, &pivots.partition, again));
+    PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots.partition, again));
     if (*again) {
       PetscCall(PCSpikeRestart_Private(pc));
       PetscFunctionReturn(PETSC_SUCCESS);
