@@ -299,7 +299,7 @@ static PetscErrorCode TestDirect(void)
   Values that change in one pattern, which stores all entries: all zero, then a diagonal of 8 that is moved down by k
   rows, with other entries beside it; with shift types that boost and that fail
 */
-static PetscErrorCode TestChange(MatFactorShiftType shift)
+static PetscErrorCode TestChange(MatFactorShiftType shift, PCSpikeMatchingType type)
 {
   const PetscInt n = 24, moves[] = {-1, 5, 0, -1, 11, 5, -1};
   PetscScalar   *a;
@@ -312,6 +312,7 @@ static PetscErrorCode TestChange(MatFactorShiftType shift)
   PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
   PetscCall(CreatePC(A, &pc));
   PetscCall(PCFactorSetShiftType(pc, shift));
+  PetscCall(PCSpikeSetMatchingType(pc, type));
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(moves); t++) {
     char where[64];
 
@@ -394,8 +395,9 @@ int main(int argc, char **argv)
   PetscCall(TestSingular());
   PetscCall(TestDirect());
   PetscCall(TestApart());
-  PetscCall(TestChange(MAT_SHIFT_NONE));
-  PetscCall(TestChange(MAT_SHIFT_NONZERO));
+  PetscCall(TestChange(MAT_SHIFT_NONE, PC_SPIKE_MATCHING_AUTO));
+  PetscCall(TestChange(MAT_SHIFT_NONZERO, PC_SPIKE_MATCHING_AUTO));
+  PetscCall(TestChange(MAT_SHIFT_NONE, PC_SPIKE_MATCHING_ALWAYS));
   PetscCall(SpikeTestEnd("spike_matching"));
   PetscCall(PetscFinalize());
   return 0;

@@ -139,6 +139,7 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
   *again = PETSC_FALSE;
   if (!failed && !pivot->nboost && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, &always));
+  if (always && reuse) *again = failed;
   if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   if (!reuse && m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
