@@ -12,7 +12,7 @@
       c_ij - u_i - v_j >= 0,   = 0 for matched entries,
 
   which are the scaling: |a_ij| exp(u_i) exp(v_j) / max_k |a_kj| is at most 1, and 1 for matched entries. What a row
-  costs is a search of Dijkstra's in the rows that it reaches; most rows are matched by the cheap assignments before it.
+  costs is a search of Dijkstra's in the rows that it reaches; most rows are matched before it.
 */
 #include "matching.h"
 
@@ -300,14 +300,13 @@ PetscErrorCode SpikeMatching(PetscInt n, const SpikeCSR *A, PetscInt col[], Pets
   if (*finite) {
     AssignmentCheap_Private(&s);
     AssignmentBid_Private(&s, s.touched);
-    for (PetscInt i = 0; i < n; i++)
+    for (PetscInt i = 0; i < n; i++) {
       if (s.col[i] < 0) AssignmentAugment_Private(&s, i);
-  }
-  if (*finite) AssignmentScales_Private(&s, logmax, r, c);
-  for (PetscInt i = 0; i < n && *finite; i++) {
-    if (s.col[i] >= 0) continue;
-    if (*first < 0) *first = i;
-    ++*unmatched;
+      if (s.col[i] >= 0) continue; /* a search costs no row the partner that it has */
+      if (*first < 0) *first = i;
+      ++*unmatched;
+    }
+    AssignmentScales_Private(&s, logmax, r, c);
   }
   for (PetscInt i = 0; i < n; i++) {
     if (s.col[i] >= 0) continue;

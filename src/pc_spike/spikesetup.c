@@ -564,7 +564,6 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
       PetscCall(PCSpikeSymbolic_Private(pc, &A, &fits));
       if (!fits) {
         PetscCall(PCSpikeMatchingReject_Private(pc, again));
-        if (*again) PetscCall(PCSpikeRestart_Private(pc));
         PetscFunctionReturn(PETSC_SUCCESS);
       }
     }
@@ -608,10 +607,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
   s->refine.norm = s->matching.B ? s->matching.norm : st.norm;
   if (st.badrow < 0 && st.overflowrow >= 0) {
     PetscCall(PCSpikeMatchingReject_Private(pc, again));
-    if (*again) {
-      PetscCall(PCSpikeRestart_Private(pc));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (st.badrow >= 0) {
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
@@ -630,10 +626,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
     PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots.partition, again));
-    if (*again) {
-      PetscCall(PCSpikeRestart_Private(pc));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeJudge_Private(pc, A, &st, &pivots));
     if (s->band.full) PetscCall(PCSpikeBytes_Private(pc)); /* PC_SPIKE_AUTO may have decided after that */
     PetscCall(PCSpikeRefineVerify_Private(pc));
@@ -647,7 +640,9 @@ PetscErrorCode PCSetUp_Spike(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscCitationsRegister(citation, &cite));
-  do PetscCall(PCSpikeSetUp_Private(pc, &again));
-  while (again);
+  do {
+    PetscCall(PCSpikeSetUp_Private(pc, &again));
+    if (again) ((PC_Spike *)pc->data)->built = PETSC_FALSE; /* what there is goes when the next one begins */
+  } while (again);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
