@@ -128,7 +128,7 @@ $(BUILD)/probe.mk: $(PETSCVARS)
 	@mkdir -p $(@D)
 	@probe() { echo 'int probe;' | $(PCC) "$$@" -x c -c -o $@.o - 2>/dev/null; }; \
 	if probe $(ISA_FLAGS.v3) && probe $(ISA_FLAGS.v4); then \
-	  echo 'ISA_LEVELS := base v3 v4'; \
+	  echo 'ISA_LEVELS := base v3 v4'; echo 'ISA_FLAGS.base += -O2'; \
 	  if probe $(ISA_FLAGS.v4) -mprefer-vector-width=512; then echo 'ISA_FLAGS.v4 += -mprefer-vector-width=512'; fi; \
 	else echo 'ISA_LEVELS := base'; fi >$@.tmp; rm -f $@.o; mv $@.tmp $@
 

@@ -213,7 +213,8 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
   const PetscInt           *its;
   const KSPConvergedReason *reasons;
   const PetscReal          *norms, *history;
-  PetscReal                 sum = 0.0;
+  const PetscInt            slack = PetscDefined(USE_REAL_SINGLE) ? 3 : 1; /* in numbers of iterations */
+  PetscReal                 sum   = 0.0;
   PetscInt                  m, most = 0, length, maxits, first;
   KSPConvergedReason        worst = KSP_CONVERGED_ITERATING, reason;
   PetscBool                 together, exact, device, lost;
@@ -276,11 +277,13 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
     sum += PetscSqr(norms[j - first]);
     lost = (PetscBool)(t->b && theirreason < 0 && reasons[j - first] < 0);
     if (t->kind != TEST_LIAR && !(t->b && device) && !lost)
-      PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(theirs - its[j - first]) <= 1 + theirs / 20),
+      PetscCall(SpikeTestCheck((PetscBool)(PetscAbsInt(theirs - its[j - first]) <= slack + theirs / (20 / slack)),
                                "%s: column %" PetscInt_FMT " took %" PetscInt_FMT " iterations, alone %" PetscInt_FMT,
                                where, j, its[j - first], theirs));
     /* PCs that solve leave a residual of rounding, or 0, which is the absolute tolerance's */
     exact = (PetscBool)(PetscMax(rnorm, norms[j - first]) <= 100 * PETSC_MACHINE_EPSILON * bnorm);
+    /* without a test only a norm of 0 ends a solve, and that is up to rounding */
+    if (PetscDefined(USE_REAL_SINGLE) && t->kind == TEST_NONORM) lost = PETSC_TRUE;
     PetscCall(SpikeTestCheck((PetscBool)(lost || theirreason == reasons[j - first] ||
                                          ((exact || (t->kind == TEST_GUESS && !j)) && theirreason > 0 &&
                                           reasons[j - first] > 0)),
@@ -301,7 +304,8 @@ static PetscErrorCode TestColumns(const TestCase *t, Mat A)
     PetscReal rnorm;
 
     PetscCall(KSPGetResidualNorm(ksp, &rnorm));
-    PetscCall(SpikeTestCheck((PetscBool)(length == most + 1),
+    /* the history has no iterations of columns that are too small for squares in single precision, and solved alone */
+    PetscCall(SpikeTestCheck((PetscBool)(length == most + 1 || (PetscDefined(USE_REAL_SINGLE) && length <= most)),
                              "%s: %" PetscInt_FMT " norms after %" PetscInt_FMT " iterations", where, length, most));
     PetscCall(SpikeTestSmall(PetscAbsReal(rnorm - PetscSqrtReal(sum)), 1e-5 * rnorm, "difference to the Frobenius norm",
                              where));

@@ -143,8 +143,10 @@ static PetscErrorCode CheckFailure(KSP ksp, Vec b, Vec x, PCFailedReason why, co
       PetscCall(KSPGMRESSetRestart(ksp, 400));
       PetscCall(KSPSolve(ksp, b, x));
       PetscCall(KSPGetConvergedReason(ksp, &reason));
+      /* in single precision GMRES itself may lose its basis in the many iterations with such a preconditioner */
       PetscCall(
-        SpikeTestCheck((PetscBool)(reason > 0), "%s: GMRES after it ends with %s", where, KSPConvergedReasons[reason]));
+        SpikeTestCheck((PetscBool)(reason > 0 || (PetscDefined(USE_REAL_SINGLE) && reason == KSP_DIVERGED_BREAKDOWN)),
+                       "%s: GMRES after it ends with %s", where, KSPConvergedReasons[reason]));
     }
     PetscCall(CheckView(pc, "FAILED", PETSC_FALSE, where));
   }

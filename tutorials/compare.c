@@ -166,7 +166,7 @@ static PetscErrorCode SolveOnce(Mat A, Vec b, PetscBool recording, Result *r)
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPBCGS));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 1000));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 500));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, r->method));
   PetscCall(KSPSetFromOptions(ksp));

@@ -118,17 +118,27 @@ static PetscErrorCode KSPFusedSolveParts_Private(KSP ksp, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Single solves of the columns without a reason */
+/*
+  Single solves of the columns without a reason. The history stays that of the columns that went together; the norm at
+  its end, as that of the KSP, is the Frobenius norm of all
+*/
 static PetscErrorCode KSPFusedSolveRest_Private(KSP ksp, Mat B, Mat X)
 {
-  KSPFusedRhs *c     = ((KSPFused *)ksp->data)->rhs;
-  PetscInt     count = 0;
+  KSPFusedRhs     *c     = ((KSPFused *)ksp->data)->rhs;
+  const PetscCount count = ksp->res_hist_len, most = ksp->res_hist_max;
+  PetscInt         left = 0;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < c->nresults; i++) count += c->reasons[i] ? 0 : 1;
-  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " columns are solved one by one\n", count));
+  for (PetscInt i = 0; i < c->nresults; i++) left += c->reasons[i] ? 0 : 1;
+  if (!left) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " columns are solved one by one\n", left));
+  ksp->res_hist_max = 0;
   PetscCall(KSPFusedSolveSingle_Private(ksp, PETSC_TRUE, B, X));
+  ksp->res_hist_max = most;
+  ksp->res_hist_len = count;
+  ksp->rnorm        = 0.0;
+  for (PetscInt i = 0; i < c->nresults; i++) ksp->rnorm = (PetscReal)hypot(ksp->rnorm, c->norms[i]);
+  if (count && count < most) ksp->res_hist[count - 1] = ksp->rnorm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -156,19 +156,13 @@ static PetscErrorCode KSPFusedRhsReport_Private(KSP ksp, PetscBool first)
 {
   KSPFusedRhs *c   = ((KSPFused *)ksp->data)->rhs;
   PetscInt     its = 0;
-  PetscReal    sum = 0.0, scale = 0.0;
 
   PetscFunctionBegin;
+  ksp->rnorm = 0.0;
   for (PetscInt i = 0; i < c->m; i++) {
-    its   = PetscMax(its, c->column[i].its);
-    scale = PetscMax(scale, c->column[i].norm);
-    if (PetscIsInfOrNanReal(c->column[i].norm)) sum = c->column[i].norm;
+    its        = PetscMax(its, c->column[i].its);
+    ksp->rnorm = (PetscReal)hypot(ksp->rnorm, c->column[i].norm);
   }
-  if (scale > 0.0 && !PetscIsInfOrNanReal(sum)) {
-    for (PetscInt i = 0; i < c->m; i++) sum += PetscSqr(c->column[i].norm / scale);
-    sum = scale * PetscSqrtReal(sum);
-  }
-  ksp->rnorm = sum;
   if (!first && its == ksp->its) { /* some columns started later: replace the last norm */
     if (ksp->res_hist_len && ksp->res_hist_len < ksp->res_hist_max) ksp->res_hist[ksp->res_hist_len - 1] = ksp->rnorm;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -437,6 +431,7 @@ static PetscErrorCode KSPFusedRhsBegin_Private(KSP ksp, Mat B, Mat X)
 
     PetscCall(KSPFusedRhsIsAlone(ksp, i, &col->alone));
     if (col->alone) {
+      col->norm  = s->norm;
       col->state = KSP_FUSED_COLUMN_DONE;
       continue;
     }

@@ -40,7 +40,8 @@ const char *const KSPFusedMatSolveTypes[] =
 
   The reason of the `KSP` is the smallest of all columns, negative where any has failed; its number of iterations is the
   largest, and residual norms, in history and monitors, are the Frobenius norm of all columns. `KSPFusedGetColumns()`
-  has the figures of each column.
+  has the figures of each column. A column whose squares are too small or too large for a `PetscReal` is solved alone,
+  after the others: the history has its norm before and after, and none of its iterations.
 
   Columns are solved one after the other, whatever is set here, with one column; with tests other than
   `KSPConvergedDefault()` and `KSPConvergedSkip()`; with residual replacement, `KSPIDRFusedSetPetscVectors()`,

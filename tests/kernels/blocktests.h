@@ -198,14 +198,18 @@ static PetscErrorCode TestLimits(SpikeBlock *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of them that tell of numbers; name: of the backend, in the reports */
-static PetscErrorCode TestBlocks(SpikeBlock *b, const char name[])
+/*
+  All of them that tell of numbers; name: of the backend, in the reports; only: 2 * (index of the precision) + (1 for
+  row-major), to run one of the four, or -1
+*/
+static PetscErrorCode TestBlocks(SpikeBlock *b, const char name[], PetscInt only)
 {
   char what[128];
 
   PetscFunctionBegin;
   for (int p = 0; p < 2; p++) {
     for (int rowmajor = 0; rowmajor < 2; rowmajor++) {
+      if (only >= 0 && only != 2 * p + rowmajor) continue;
       PetscCall(TestTall(b, precisions[p], (PetscBool)rowmajor));
       PetscCall(PetscSNPrintf(what, sizeof(what), "axpy and dot, %s-major, %s, %s", rowmajor ? "row" : "column",
                               names[p], name));

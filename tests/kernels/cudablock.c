@@ -3,7 +3,8 @@
   cudablock.c: tests of the CUDA backend of block.h: those of the host's, with guards around the device's memory; prints
   TAP
 */
-static char help[] = "Block kernels of the CUDA backend against sums in double precision and dense formulas.\n\n";
+static char help[] = "Block kernels of the CUDA backend against sums in double precision and dense formulas.\n\
+  -only k   for memory checkers: k = 0 to 3, one precision and layout of the products and sums; 4, all the rest\n\n";
 
 #include "blocktests.h"
 #include "blocklutests.h"
@@ -63,9 +64,11 @@ int main(int argc, char **argv)
 {
   SpikeBlockKernels table;
   SpikeBlock        b;
+  PetscInt          only = -1;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
   cuda = SpikeBlockKernelsFind(PETSC_MEMTYPE_CUDA);
   if (!cuda) {
     printf("ok 1 - CUDA # SKIP the library was built without it\n1..1\n");
@@ -79,14 +82,16 @@ int main(int argc, char **argv)
   table.release = GuardedRelease;
   b.k           = &table;
   PetscCall((*b.k->create)(&b));
-  PetscCall(TestBlocks(&b, "CUDA"));
-  for (int p = 0; p < 2; p++)
-    for (int rowmajor = 0; rowmajor < 2; rowmajor++) PetscCall(TestTallLong(&b, precisions[p], (PetscBool)rowmajor));
-  Report("long axpys and dots");
-  PetscCall(TestLimits(&b));
-  Report("limits");
-  PetscCall(TestBlockFactors(&b, 4, "CUDA"));
-  PetscCall(TestBlockRest(&b));
+  if (only < 4) PetscCall(TestBlocks(&b, "CUDA", only));
+  if (only < 0 || only == 4) {
+    for (int p = 0; p < 2; p++)
+      for (int rowmajor = 0; rowmajor < 2; rowmajor++) PetscCall(TestTallLong(&b, precisions[p], (PetscBool)rowmajor));
+    Report("long axpys and dots");
+    PetscCall(TestLimits(&b));
+    Report("limits");
+    PetscCall(TestBlockFactors(&b, 4, "CUDA"));
+    PetscCall(TestBlockRest(&b));
+  }
   PetscCall((*b.k->destroy)(&b));
   Check(damaged || arrays ? 1e30 : 0, "the device's memory");
   Report("memory");

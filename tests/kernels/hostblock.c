@@ -21,7 +21,7 @@ int main(int argc, char **argv)
   for (int isa = SPIKE_ISA_BASE; isa <= SPIKE_ISA_V4; isa++) {
     if (!SpikeISASet((SpikeISA)isa)) continue;
     PetscCall(PetscSNPrintf(name, sizeof(name), "instruction set %d", isa));
-    PetscCall(TestBlocks(&b, name));
+    PetscCall(TestBlocks(&b, name, -1));
   }
   PetscCall(TestLimits(&b));
   Report("limits");

@@ -36,6 +36,12 @@ static inline double SpikePrecisionLeast(PetscSpikePrecision p)
   return least[p];
 }
 
+/* Whether a finite PetscScalar may be too large for the factors */
+static inline PetscBool SpikePrecisionOverflows(PetscSpikePrecision p)
+{
+  return (PetscBool)((PetscReal)SpikePrecisionMax(p) < PETSC_MAX_REAL);
+}
+
 /*
   A piece of the matrix in CSR. Entry k of row i, ai[i] <= k < ai[i+1], is in column
   j = (colmap ? colmap[aj[k]] : aj[k]) + shift, counted from the first row of the rank: columns j < 0 belong to the rank

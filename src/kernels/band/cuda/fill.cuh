@@ -13,7 +13,7 @@ static inline int SpikeFillBlocks(const SpikeTiles *t)
 /* Largest magnitude that the factors hold */
 static inline double SpikeFillMax(const SpikeBand *s)
 {
-  return s->precision == PETSC_SPIKE_PRECISION_DOUBLE ? HUGE_VAL : SpikePrecisionMax(s->precision);
+  return SpikePrecisionOverflows(s->precision) ? SpikePrecisionMax(s->precision) : HUGE_VAL;
 }
 
 static inline void SpikeFillUnseen(SpikeFillStats *st)

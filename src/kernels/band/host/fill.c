@@ -116,7 +116,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         case SPIKE_ENTRY_BAND: {
           const PetscCount t = h->off[p] + (j - s->start[p]) * ld + ku + i - j;
 
-          if (s->precision != PETSC_SPIKE_PRECISION_DOUBLE && abs > (PetscReal)SpikePrecisionMax(s->precision) &&
+          if (SpikePrecisionOverflows(s->precision) && abs > (PetscReal)SpikePrecisionMax(s->precision) &&
               st->overflowrow < 0)
             st->overflowrow = r;
           if (s->nsystems) {

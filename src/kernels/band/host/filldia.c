@@ -31,7 +31,7 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
   const PetscInt   own = PetscMin(i1, PetscMax(i0, first - o)), above = PetscMax(own, PetscMin(i1, end - o));
   const PetscCount ld = (PetscCount)kl + ku + 1;
 
-  for (PetscInt i = own; s->precision != PETSC_SPIKE_PRECISION_DOUBLE && i < above; i++)
+  for (PetscInt i = own; SpikePrecisionOverflows(s->precision) && i < above; i++)
     if (PetscAbsScalar(a[i]) > (PetscReal)SpikePrecisionMax(s->precision) &&
         (st->overflowrow < 0 || i < st->overflowrow))
       st->overflowrow = i;
