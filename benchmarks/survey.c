@@ -6,9 +6,11 @@ static char help[] = "Krylov methods with PCSPIKE and PCBLOCKILU, all with their
   -pcs a,b,...       preconditioners (spike,blockilu)\n\
   -rtol t -max_it k  (1e-8, 10000)\n\
   -generated 0|1     hard matrices of our own: singular, zeros on the diagonal, scaled (1)\n\
-  -rows n            of these (200)\n\n";
+  -rows n            of these (200)\n\
+  -csv FILE          outcome, iterations, residual and seconds of each; benchmarks/plot_survey.py draws it\n\n";
 
 #include <petscspike.h>
+#include <petsctime.h>
 #include <dirent.h>
 #include "../tutorials/mmio.h"
 
@@ -23,12 +25,14 @@ typedef enum {
   WRONG,
   NOUTCOMES
 } Outcome;
+static const char *const outcomes[] = {"solved", "diverged", "errors", "wrong"};
 
 typedef struct {
   PetscInt  nksps, npcs, maxit, rows;
   char     *ksps[MAXTYPES], *pcs[MAXTYPES];
   PetscReal rtol;
   PetscInt  count[2][MAXTYPES][MAXTYPES][NOUTCOMES]; /* of real matrices, of generated ones */
+  FILE     *csv;
 } Survey;
 
 /* The 2-norm, also where squares, or 1 over the largest entry, are out of range, and not one that PETSc has kept */
@@ -93,13 +97,16 @@ static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat
       KSP                ksp    = NULL;
       KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
       PetscInt           its    = 0;
-      PetscReal          rnorm;
+      PetscReal          rnorm  = 0.0;
+      PetscLogDouble     start, end;
       char               text[64];
 
       PetscCall(VecSet(x, 0.0));
+      PetscCall(PetscTime(&start));
       PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
       ierr = Solve(s, s->ksps[k], s->pcs[p], A, b, x, &ksp);
       PetscCall(PetscPopErrorHandler());
+      PetscCall(PetscTime(&end));
       if (!ierr) {
         PetscCall(KSPGetConvergedReason(ksp, &reason));
         PetscCall(KSPGetIterationNumber(ksp, &its));
@@ -109,6 +116,11 @@ static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat
         outcome = reason <= 0 ? DIVERGED : rnorm <= 100 * s->rtol * bnorm ? SOLVED : WRONG; /* NaN is wrong */
       } else outcome = ERROR;
       s->count[generated][p][k][outcome]++;
+      if (s->csv)
+        PetscCall(PetscFPrintf(PETSC_COMM_SELF, s->csv,
+                               "\"%s\",%" PetscInt_FMT ",%s,%s,%s,%" PetscInt_FMT ",%.2e,%.3e\n", name, N, s->ksps[k],
+                               s->pcs[p], outcomes[outcome], its,
+                               (double)(ierr || bnorm == 0.0 ? rnorm : rnorm / bnorm), end - start));
       if (outcome == ERROR) PetscCall(PetscSNPrintf(text, sizeof(text), "ERROR %d", (int)ierr));
       else if (outcome == WRONG)
         PetscCall(PetscSNPrintf(text, sizeof(text), "WRONG %.1e", (double)(bnorm > 0.0 ? rnorm / bnorm : rnorm)));
@@ -313,8 +325,6 @@ static PetscErrorCode Generated(Survey *s, PetscRandom random)
 
 static PetscErrorCode Total(const Survey *s, PetscBool generated)
 {
-  static const char *const outcomes[] = {"solved", "diverged", "errors", "wrong"};
-
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", generated ? "generated matrices" : "real matrices"));
   for (int o = 0; o < NOUTCOMES; o++) {
@@ -344,7 +354,7 @@ static PetscErrorCode Types(const char option[], const char *const builtin[], Pe
 int main(int argc, char **argv)
 {
   static const char *const ksps[] = {KSPBCGSFUSED, KSPIDRFUSED, KSPBCGS}, *const pcs[] = {PCSPIKE, PCBLOCKILU};
-  char        dir[PETSC_MAX_PATH_LEN] = "", column[64];
+  char        dir[PETSC_MAX_PATH_LEN] = "", csv[PETSC_MAX_PATH_LEN] = "", column[64];
   Survey      s;
   PetscBool   exists, generated = PETSC_TRUE;
   PetscRandom random;
@@ -365,6 +375,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &s.maxit, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-rows", &s.rows, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-generated", &generated, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
+  if (csv[0]) {
+    PetscCall(PetscFOpen(PETSC_COMM_SELF, csv, "w", &s.csv));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, s.csv, "matrix,rows,ksp,pc,outcome,iterations,residual,seconds\n"));
+  }
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscPrintf(PETSC_COMM_SELF,
                         "Iterations to rtol %g, at most %" PetscInt_FMT ", or what a solve ended with; b = A x, x "
@@ -384,6 +399,7 @@ int main(int argc, char **argv)
   for (PetscInt k = 0; k < s.nksps; k++) PetscCall(PetscFree(s.ksps[k]));
   for (PetscInt k = 0; k < s.npcs; k++) PetscCall(PetscFree(s.pcs[k]));
   PetscCall(PetscRandomDestroy(&random));
+  if (s.csv) PetscCall(PetscFClose(PETSC_COMM_SELF, s.csv));
   PetscCall(PetscFinalize());
   return 0;
 }
