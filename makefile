@@ -128,13 +128,15 @@ $(BUILD)/probe.mk: $(PETSCVARS)
 	@mkdir -p $(@D)
 	@probe() { echo 'int probe;' | $(PCC) "$$@" -x c -c -o $@.o - 2>/dev/null; }; \
 	if probe $(ISA_FLAGS.v3) && probe $(ISA_FLAGS.v4); then \
-	  echo 'ISA_LEVELS := base v3 v4'; echo 'ISA_FLAGS.base += -O2'; \
+	  echo 'ISA_LEVELS := base v3 v4'; \
 	  if probe $(ISA_FLAGS.v4) -mprefer-vector-width=512; then echo 'ISA_FLAGS.v4 += -mprefer-vector-width=512'; fi; \
 	else echo 'ISA_LEVELS := base'; fi >$@.tmp; rm -f $@.o; mv $@.tmp $@
 
 # Kernels are fast in a PETSc with debugging too; sanitized code need not be
 OPT := $(if $(SANITIZE),-O1)
 $(OBJDIR)/src/kernels/%: OPT := $(if $(SANITIZE),-O1,-O3)
+# Where there are loops for newer processors, those for the oldest need not be the fastest
+$(OBJDIR)/src/kernels/%_isa.base.o: OPT := $(if $(SANITIZE),-O1,$(if $(filter v3,$(ISA_LEVELS)),-O2,-O3))
 
 $(OBJDIR)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)

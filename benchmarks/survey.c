@@ -97,7 +97,7 @@ static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat
       KSP                ksp    = NULL;
       KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
       PetscInt           its    = 0;
-      PetscReal          rnorm  = 0.0;
+      PetscReal          rnorm, relative = 0.0;
       PetscLogDouble     start, end;
       char               text[64];
 
@@ -113,17 +113,16 @@ static PetscErrorCode Try(Survey *s, const char name[], PetscBool generated, Mat
         PetscCall(MatMult(A, x, r));
         PetscCall(VecAYPX(r, -1.0, b));
         PetscCall(Norm(r, &rnorm));
-        outcome = reason <= 0 ? DIVERGED : rnorm <= 100 * s->rtol * bnorm ? SOLVED : WRONG; /* NaN is wrong */
+        relative = bnorm > 0.0 ? rnorm / bnorm : rnorm;
+        outcome  = reason <= 0 ? DIVERGED : rnorm <= 100 * s->rtol * bnorm ? SOLVED : WRONG; /* NaN is wrong */
       } else outcome = ERROR;
       s->count[generated][p][k][outcome]++;
       if (s->csv)
         PetscCall(PetscFPrintf(PETSC_COMM_SELF, s->csv,
                                "\"%s\",%" PetscInt_FMT ",%s,%s,%s,%" PetscInt_FMT ",%.2e,%.3e\n", name, N, s->ksps[k],
-                               s->pcs[p], outcomes[outcome], its,
-                               (double)(ierr || bnorm == 0.0 ? rnorm : rnorm / bnorm), end - start));
+                               s->pcs[p], outcomes[outcome], its, (double)relative, end - start));
       if (outcome == ERROR) PetscCall(PetscSNPrintf(text, sizeof(text), "ERROR %d", (int)ierr));
-      else if (outcome == WRONG)
-        PetscCall(PetscSNPrintf(text, sizeof(text), "WRONG %.1e", (double)(bnorm > 0.0 ? rnorm / bnorm : rnorm)));
+      else if (outcome == WRONG) PetscCall(PetscSNPrintf(text, sizeof(text), "WRONG %.1e", (double)relative));
       else if (outcome == SOLVED) PetscCall(PetscSNPrintf(text, sizeof(text), "%" PetscInt_FMT, its));
       else PetscCall(PetscStrncpy(text, KSPConvergedReasons[reason] + strlen("DIVERGED_"), sizeof(text)));
       PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18s", text));

@@ -186,8 +186,8 @@ static PetscErrorCode Decide(Mat A, const Figures *f, PetscReal fill, PetscBool 
   PCFailedReason     failed;
   KSPConvergedReason reason;
   PetscInt           its;
-  PetscReal          backward, after;
-  PetscLogDouble     seconds[2], more[2];
+  PetscReal          backward;
+  PetscLogDouble     seconds[2];
 
   PetscFunctionBeginUser;
   PetscCall(Try(A, f, KSPPREONLY, &ksp, &backward, seconds));
@@ -222,7 +222,7 @@ static PetscErrorCode Decide(Mat A, const Figures *f, PetscReal fill, PetscBool 
                                               "does with a fraction of the numbers\n"));
     else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "VERDICT: yes, -ksp_type preonly -pc_type spike solves it\n"));
   } else {
-    PetscCall(Try(A, f, KSPBCGSFUSED, &iterative, &after, more));
+    PetscCall(Try(A, f, KSPBCGSFUSED, &iterative, &backward, seconds));
     PetscCall(KSPGetConvergedReason(iterative, &reason));
     PetscCall(KSPGetIterationNumber(iterative, &its));
     PetscCall(KSPDestroy(&iterative));
@@ -233,7 +233,7 @@ static PetscErrorCode Decide(Mat A, const Figures *f, PetscReal fill, PetscBool 
                             its));
     else
       PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                            "VERDICT: no; the factorization says %s, bcgsfused ends with %s. Is the matrix singular? "
+                            "VERDICT: no; the factorization says %s, bcgsfused ends with %s. Is the matrix singular?\n"
                             "Else take -pc_type lu with a package that pivots, such as MUMPS\n",
                             PCFailedReasons[failed], KSPConvergedReasons[reason]));
   }
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
   if (flops > most)
     PetscCall(
       PetscPrintf(PETSC_COMM_WORLD,
-                  "VERDICT: the band is the wrong form, its factors take %.1e operations: take -pc_type lu, or a "
+                  "VERDICT: the band is the wrong form, its factors take %.1e operations: take -pc_type lu, or a\n"
                   "part of the band as a preconditioner, -pc_spike_bandwidth 32; -most tries nevertheless\n",
                   (double)flops));
   else PetscCall(Decide(A, &f, fill, check, &partitions));
@@ -316,6 +316,6 @@ int main(int argc, char **argv)
       test:
          suffix: wrong
          args: -most 1000
-         filter: grep VERDICT
+         filter: grep -A 1 VERDICT
 
 TEST*/
