@@ -127,16 +127,18 @@ static PetscErrorCode KSPFusedSolveRest_Private(KSP ksp, Mat B, Mat X)
   KSPFusedRhs     *c     = ((KSPFused *)ksp->data)->rhs;
   const PetscCount count = ksp->res_hist_len, most = ksp->res_hist_max;
   PetscInt         left = 0;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < c->nresults; i++) left += c->reasons[i] ? 0 : 1;
   if (!left) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " columns are solved one by one\n", left));
   ksp->res_hist_max = 0;
-  PetscCall(KSPFusedSolveSingle_Private(ksp, PETSC_TRUE, B, X));
+  ierr              = KSPFusedSolveSingle_Private(ksp, PETSC_TRUE, B, X);
   ksp->res_hist_max = most;
   ksp->res_hist_len = count;
-  ksp->rnorm        = 0.0;
+  PetscCall(ierr);
+  ksp->rnorm = 0.0;
   for (PetscInt i = 0; i < c->nresults; i++) ksp->rnorm = (PetscReal)hypot(ksp->rnorm, c->norms[i]);
   if (count && count < most) ksp->res_hist[count - 1] = ksp->rnorm;
   PetscFunctionReturn(PETSC_SUCCESS);

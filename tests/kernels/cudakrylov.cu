@@ -9,6 +9,7 @@ static char help[] = "Krylov steps on the device against the host.\n\n";
 #include "kernels/krylov/krylov.h"
 
 #define GUARD 4
+#define PIECE 65536
 
 static PetscInt failures = 0, checks = 0;
 
@@ -253,12 +254,12 @@ static PetscErrorCode TestMult(SpikeKrylov *cuda, PetscInt n, PetscInt width, Pa
 
         PetscCall((*cuda->k->sums)(cuda, steps[k]));
         /* by pieces: a chain of as many sums as the longest vectors have entries says little in single precision */
-        for (PetscInt i = 0; i < n; i += 65536) {
-          PetscScalar piece[SPIKE_KRYLOV_MAXDOTS];
+        for (PetscInt i = 0; i < n; i += PIECE) {
+          PetscScalar part[SPIKE_KRYLOV_MAXDOTS];
 
-          loops[steps[k]](PetscMin(65536, n - i), &cuda->scalars->f, hv, piece);
-          for (PetscInt m = 0; m < info->ndots; m++) sums[m] += piece[m];
-          for (PetscInt m = 0; m < info->nvectors; m++) hv[m] += 65536;
+          loops[steps[k]](PetscMin(PIECE, n - i), &cuda->scalars->f, hv, part);
+          for (PetscInt m = 0; m < info->ndots; m++) sums[m] += part[m];
+          for (PetscInt m = 0; m < info->nvectors; m++) hv[m] += PIECE;
         }
         for (PetscInt m = 0; m < info->ndots; m++)
           Check(PetscAbsScalar(sums[m] - cuda->local[m]) <= 64 * PETSC_MACHINE_EPSILON * width * width * (1.0 + n),

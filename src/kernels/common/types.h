@@ -36,10 +36,10 @@ static inline double SpikePrecisionLeast(PetscSpikePrecision p)
   return least[p];
 }
 
-/* Whether a finite PetscScalar may be too large for the factors */
-static inline PetscBool SpikePrecisionOverflows(PetscSpikePrecision p)
+/* The largest magnitude of an entry that the factors hold: HUGE_VAL where they hold all that is finite */
+static inline double SpikePrecisionBound(PetscSpikePrecision p)
 {
-  return (PetscBool)((PetscReal)SpikePrecisionMax(p) < PETSC_MAX_REAL);
+  return (PetscReal)SpikePrecisionMax(p) < PETSC_MAX_REAL ? SpikePrecisionMax(p) : HUGE_VAL;
 }
 
 /*

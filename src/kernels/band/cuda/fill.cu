@@ -205,8 +205,15 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   if (!h->map.state) PetscCall(SpikeFillMapCreate_CUDA(s, &A, newrow));
   if (h->map.state > 0) PetscCall(SpikeFillByMap_CUDA(s, &A, newrow));
   else {
-    const SpikeFillTarget f =
-      {h->t, s->dB, s->dC, newrow, newrow ? h->oldrow : NULL, 0, 0, SpikeFillMagic(h->t.T), SpikeFillMax(s)};
+    const SpikeFillTarget f = {h->t,
+                               s->dB,
+                               s->dC,
+                               newrow,
+                               newrow ? h->oldrow : NULL,
+                               0,
+                               0,
+                               SpikeFillMagic(h->t.T),
+                               SpikePrecisionBound(s->precision)};
 
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillByColumn_Private<F>(s, f, A)));
   }

@@ -10,12 +10,6 @@ static inline int SpikeFillBlocks(const SpikeTiles *t)
   return (int)PetscMax(1, PetscMin(4096, t->n / 8));
 }
 
-/* Largest magnitude that the factors hold */
-static inline double SpikeFillMax(const SpikeBand *s)
-{
-  return SpikePrecisionOverflows(s->precision) ? SpikePrecisionMax(s->precision) : HUGE_VAL;
-}
-
 static inline void SpikeFillUnseen(SpikeFillStats *st)
 {
   st->sum = st->dropped = st->maxdropped = st->norm = 0.0;

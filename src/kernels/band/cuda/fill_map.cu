@@ -330,7 +330,7 @@ static void SpikeFillPlan_Private(SpikeBand *s, const SpikeFillCSR *A, const Pet
   f->extra    = h->map.extra;
   f->slab     = f->tilerows * f->columns * f->ld + f->extra * f->all;
   f->magic    = SpikeFillMagic(t->T);
-  f->max      = SpikeFillMax(s);
+  f->max      = SpikePrecisionBound(s->precision);
   for (int k = 0; k < 2; k++) f->aa[k] = A->part[k].aa;
 }
 

@@ -157,7 +157,7 @@ PetscErrorCode SpikeFillDIA_CUDA(SpikeBand *s, const SpikeDIA *A, SpikeFillStats
   f.B     = s->coupled ? s->dB : NULL;
   f.C     = s->coupled ? s->dC : NULL;
   f.magic = SpikeFillMagic(h->t.T);
-  f.max   = SpikeFillMax(s);
+  f.max   = SpikePrecisionBound(s->precision);
   SpikeDispatchPrecision(s->precision, PetscCall(SpikeFillDia_Private<F>(s, f)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

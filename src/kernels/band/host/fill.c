@@ -75,6 +75,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   const PetscBool  plain = (PetscBool)(!newrow && !s->nsystems && h->first && !parts[0].colmap &&
                                       s->precision == (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
                                                                                       : PETSC_SPIKE_PRECISION_DOUBLE));
+  const double     bound = SpikePrecisionBound(s->precision);
   PetscInt         p     = 0;
 
   PetscFunctionBegin;
@@ -116,9 +117,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         case SPIKE_ENTRY_BAND: {
           const PetscCount t = h->off[p] + (j - s->start[p]) * ld + ku + i - j;
 
-          if (SpikePrecisionOverflows(s->precision) && abs > (PetscReal)SpikePrecisionMax(s->precision) &&
-              st->overflowrow < 0)
-            st->overflowrow = r;
+          if (abs > bound && st->overflowrow < 0) st->overflowrow = r;
           if (s->nsystems) {
             *(i == j ? &h->d[i] : j < i ? &h->dl[i] : &h->du[i]) = v;
             if (i != j && h->begins && h->begins[PetscMax(i, j)] && v != (PetscScalar)0.0 && st->joined < 0)

@@ -29,12 +29,11 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
   const PetscInt   kl = s->kl, ku = s->ku, first = s->start[p], end = s->start[p + 1];
   /* rows in front of `own` have columns in front of the partition, those from `above` on behind it */
   const PetscInt   own = PetscMin(i1, PetscMax(i0, first - o)), above = PetscMax(own, PetscMin(i1, end - o));
-  const PetscCount ld = (PetscCount)kl + ku + 1;
+  const PetscCount ld    = (PetscCount)kl + ku + 1;
+  const double     bound = SpikePrecisionBound(s->precision);
 
-  for (PetscInt i = own; SpikePrecisionOverflows(s->precision) && i < above; i++)
-    if (PetscAbsScalar(a[i]) > (PetscReal)SpikePrecisionMax(s->precision) &&
-        (st->overflowrow < 0 || i < st->overflowrow))
-      st->overflowrow = i;
+  for (PetscInt i = own; bound < HUGE_VAL && i < above; i++)
+    if (PetscAbsScalar(a[i]) > bound && (st->overflowrow < 0 || i < st->overflowrow)) st->overflowrow = i;
   if (s->nsystems) {
     PetscScalar *to = o ? (o < 0 ? h->dl : h->du) : h->d;
 
