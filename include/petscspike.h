@@ -136,6 +136,7 @@ typedef struct {
   PetscInt  partitions;    /* on all ranks together                                                                  */
   PetscInt  min_partition; /* rows of the smallest and of the largest partition                                      */
   PetscInt  max_partition;
+  PetscBool cut; /* half-bandwidths are smaller than the matrix has them, for `PCSpikeSetMaxBandwidth()`            */
   PetscBool reordered; /* the band is that of the reordered matrix                                               */
   PetscReal dropped;   /* sum of |a_ij| outside the band over sum of |a_ij|                                      */
   /*
@@ -375,6 +376,8 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetType(PC, PCSpikeType);
 PETSC_EXTERN PetscErrorCode PCSpikeGetType(PC, PCSpikeType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetBandwidth(PC, PetscInt, PetscInt);
 PETSC_EXTERN PetscErrorCode PCSpikeGetBandwidth(PC, PetscInt *, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetMaxBandwidth(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCSpikeGetMaxBandwidth(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetDropoff(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCSpikeGetDropoff(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetWindowTolerance(PC, PetscReal);

@@ -406,6 +406,7 @@ static PetscErrorCode CheckFits(MPI_Comm comm, PetscReal bytes, PetscBool fits, 
   PetscCall(PCSetType(pc, PCSPIKE));
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
+  PetscCall(PCSpikeSetMaxBandwidth(pc, PETSC_UNLIMITED));
   guard.most = 1 << 28;
   PetscCall(PetscPushErrorHandler(Caught, NULL));
   ierr = PCSetUp(pc);

@@ -186,6 +186,98 @@ static PetscErrorCode TestBandwidth(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The 5-point operator on n lines of m points, those of different ranks not coupled */
+static PetscErrorCode GridCreate(PetscInt m, PetscInt n, Mat *A)
+{
+  PetscInt rstart, rend;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, m * n, m * n, PETSC_DECIDE, PETSC_DECIDE, 5, NULL, 2, NULL, A));
+  PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
+  for (PetscInt i = rstart; i < rend; i++) {
+    const PetscInt j[] = {i - m, i % m ? i - 1 : -1, i % m < m - 1 ? i + 1 : -1, i + m};
+
+    PetscCall(MatSetValue(*A, i, i, 4.1, INSERT_VALUES));
+    for (PetscInt k = 0; k < 4; k++)
+      if (j[k] >= rstart && j[k] < rend) PetscCall(MatSetValue(*A, i, j[k], -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Bands that are cut: to the limit, and where no entry is near it to the entries within it; the same from MATAIJ and
+  MATDIA, and kept when values change. A limit changes neither a narrower band nor one that the user gives
+*/
+static PetscErrorCode TestMaxBandwidth(void)
+{
+  const PetscInt limits[] = {0, 1, 2, 3, 5, 7, PETSC_DECIDE, PETSC_UNLIMITED}, kl = 2, ku = 5, m = 12;
+  PetscInt       max;
+  Mat            A, B;
+  Vec            b;
+  KSP            ksp;
+  PC             pc;
+  PCSpikeInfo    info;
+
+  PetscFunctionBegin;
+  PetscCall(BandCreate(30, PETSC_DECIDE, kl, ku, &A));
+  PetscCall(MatConvert(A, MATDIA, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatCreateVecs(A, &b, NULL));
+  PetscCall(VecSet(b, 1.0));
+  for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(limits); k++) {
+    const PetscInt limit = limits[k / 2], most = limit < 0 ? ku : limit;
+    Mat            C = k % 2 ? B : A;
+
+    PetscCall(SolverCreate(C, "x_", &ksp, &pc));
+    PetscCall(PCSpikeSetMaxBandwidth(pc, limit));
+    CHECKSOLVES(ksp, C, b);
+    PetscCall(MatScale(C, 2.0));
+    CHECKSOLVES(ksp, C, b);
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    CHECK(info.kl == PetscMin(kl, most) && info.ku == PetscMin(ku, most), "%d: half-bandwidths %d,%d", (int)limit,
+          (int)info.kl, (int)info.ku);
+    CHECK(info.cut == (PetscBool)(most < ku) && (info.dropped > 0) == info.cut, "%d: cut %d, dropped %g", (int)limit,
+          (int)info.cut, (double)info.dropped);
+    CHECK(info.rebuilds == 1 && info.refills == 1, "%d: %d setups, %d refills", (int)limit, (int)info.rebuilds,
+          (int)info.refills);
+    if (info.cut) CHECKVIEW(pc, "-x_pc_type lu has the whole matrix");
+    PetscCall(PCSpikeSetBandwidth(pc, 1, 3));
+    CHECKSOLVES(ksp, C, b);
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    CHECK(info.kl == 1 && info.ku == 3 && !info.cut, "%d: half-bandwidths %d,%d", (int)limit, (int)info.kl,
+          (int)info.ku);
+    EXPECT(PETSC_ERR_ARG_OUTOFRANGE, "not -7", PCSpikeSetMaxBandwidth(pc, -7));
+    PetscCall(PCSpikeGetMaxBandwidth(pc, &max));
+    CHECK(max == limit, "limit %d", (int)max);
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&b));
+  /* lines of a grid: nothing between the diagonals 1 and m; RCM would cut all but a few of their couplings */
+  PetscCall(GridCreate(m, 10 * size, &A));
+  PetscCall(MatCreateVecs(A, &b, NULL));
+  PetscCall(VecSet(b, 1.0));
+  for (PetscInt limit = m - 1; limit <= m; limit++) {
+    PetscCall(SolverCreate(A, "x_", &ksp, &pc));
+    PetscCall(PCSpikeSetMaxBandwidth(pc, limit));
+    CHECKSOLVES(ksp, A, b);
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    CHECK(info.cut == (PetscBool)(limit < m) && (info.dropped > 0) == info.cut, "%d: cut %d, %g dropped", (int)limit,
+          (int)info.cut, (double)info.dropped);
+    PetscCall(PCSpikeSetMaxBandwidth(pc, 1));
+    CHECKSOLVES(ksp, A, b);
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    CHECK(info.cut && !info.reordered && info.kl == 1 && info.ku == 1, "half-bandwidths %d,%d", (int)info.kl,
+          (int)info.ku);
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Millions of rows and two entries of one row as far from the diagonal as the rows of a rank allow (one would be a
   corner of a periodic system): 200 terabytes on one rank, terabytes on each of some
@@ -211,6 +303,7 @@ static PetscErrorCode TestMemory(void)
   PetscCall(MatCreateVecs(A, &b, NULL));
   PetscCall(VecSet(b, 1.0));
   PetscCall(SolverCreate(A, "x_", &ksp, &pc));
+  PetscCall(PCSpikeSetMaxBandwidth(pc, PETSC_UNLIMITED));
   PetscCall(PetscMemoryGetCurrentUsage(&before));
   PetscCall(PetscGetCPUTime(&begin));
   PetscCall(KSPSetUp(ksp));
@@ -241,6 +334,17 @@ static PetscErrorCode TestMemory(void)
   PetscCall(PCSpikeSetDropoff(pc, 0.0));
   PetscCall(PCSpikeSetBandwidth(pc, 1, 0));
   CHECKSOLVES(ksp, A, b);
+  PetscCall(PCSpikeSetBandwidth(pc, PETSC_DECIDE, PETSC_DECIDE));
+  PetscCall(PCSpikeSetMaxBandwidth(pc, PETSC_DECIDE)); /* the default: what the memory holds */
+  CHECKSOLVES(ksp, A, b);
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  CHECK(info.cut && info.kl == 0 && info.ku == 0 && info.dropped > 0 && info.natural_kl == K,
+        "half-bandwidths %d,%d of %d", (int)info.kl, (int)info.ku, (int)info.natural_kl);
+  CHECKVIEW(pc, "cut to half-bandwidth 0, which fits in memory");
+  PetscCall(KSPSetType(ksp, KSPPREONLY)); /* nobody has asked for another matrix: a direct solve is of this one */
+  CHECKSOLVES(ksp, A, b);
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  CHECK(info.refinements > 0, "%d steps of refinement", (int)info.refinements);
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&b));
@@ -462,6 +566,8 @@ int main(int argc, char **argv)
   PetscCall(Section("sizes"));
   PetscCall(TestBandwidth());
   PetscCall(Section("bandwidth"));
+  PetscCall(TestMaxBandwidth());
+  PetscCall(Section("max bandwidth"));
   PetscCall(TestMemory());
   PetscCall(Section("memory"));
   PetscCall(TestOptions());

@@ -39,6 +39,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 + -pc_spike_type (auto|full|truncated|block)           - coupling between partitions, `PCSpikeSetType()`
 . -pc_spike_bandwidth k or kl,ku                       - half-bandwidths to factor, `PCSpikeSetBandwidth()`; default
                                                        those of the nonzero entries
+. -pc_spike_max_bandwidth k                            - no half-bandwidth is larger, `PCSpikeSetMaxBandwidth()`;
+                                                       default what fits in memory
 . -pc_spike_tridiagonal_type (auto|thomas|twoway|...)  - algorithm for half-bandwidth 1, `PCSpikeSetTridiagonalType()`
 . -pc_spike_pivoting                                   - row exchanges for half-bandwidth 1, `PCSpikeSetPivoting()`
 . -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|,
@@ -121,10 +123,13 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   leaves out the look for an ordering, which takes one too in the first setup on one rank. Stored zeros do not widen the
   band; when later values with the same pattern do, it is chosen again.
 
-  Infinities and NaN, and a band that does not fit in memory, and where it is asked for a zero pivot, end the
-  setup with a `PCFailedReason` and a text that -info and -pc_view print, or with an error under
-  -ksp_error_if_not_converged. The memory is what the system has available, for all ranks of a node that share the
+  A band that does not fit in memory is cut to one that does, which -info and -pc_view say: a preconditioner
+  (`PCSpikeSetMaxBandwidth()`). The memory is what the system has available, for all ranks of a node that share the
   matrix together; on a GPU what is free there.
+
+  Infinities and NaN, factors of `MATSOLVERSPIKE` that do not fit in memory, and where it is asked for a zero pivot, end
+  the setup with a `PCFailedReason` and a text that -info and -pc_view print, or with an error under
+  -ksp_error_if_not_converged.
 
   `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()` and `PCFactorSetMatOrderingType()` are
   the setters of pivots and of the ordering. The zero pivot tolerance and the shift amount are fractions of the infinity
@@ -155,7 +160,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   (2012).
 
 .seealso: [](ch_ksp), `PCCreate()`, `PCSetType()`, `PCType`, `PC`, `PCLU`, `PCBJACOBI`, `KSPSetPCSide()`, `KSPFGMRES`,
-`PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`, `PCSpikeSetWindowTolerance()`,
+`PCSpikeSetType()`, `PCSpikeSetBandwidth()`, `PCSpikeSetMaxBandwidth()`, `PCSpikeSetDropoff()`,
+`PCSpikeSetWindowTolerance()`,
 `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCFactorSetMatOrderingType()`, `PCFactorSetZeroPivot()`,
 `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`, `PCSpikeSetPivoting()`,
 `PCSpikeGetInfo()`, `PCSpikeSetDirect()`, `PCSpikeSetMaxRefinements()`, `PCSpikeSetRefinementTolerance()`,
@@ -172,6 +178,7 @@ PetscErrorCode PCCreate_Spike(PC pc)
   s->precision        = PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE : PETSC_SPIKE_PRECISION_DOUBLE;
   s->userkl           = PETSC_DECIDE;
   s->userku           = PETSC_DECIDE;
+  s->maxband          = PETSC_DECIDE;
   s->local_partitions = PETSC_DECIDE;
   s->window           = 1e-8;
   PetscCall(PCFactoredInitialize_Private(pc, "PCSPIKE", "auto", PCSpikeChanged_Private));

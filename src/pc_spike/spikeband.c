@@ -224,12 +224,80 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
 }
 
 /*
-  Row exchanges work on both diagonals beside the main one: a band that the values make narrower, with zeros on one of
-  them, has both
+  The half-bandwidths that are factored, from those of the entries: what the user has given, or where some are above the
+  limit of this setup, those of the entries within it, within[2] of this rank. Row exchanges work on both diagonals
+  beside the main one: a band that the values make narrower, with zeros on one of them, has both.
 */
-void PCSpikeWidenBand_Private(const PC_Spike *s, PetscInt kept[2])
+PetscErrorCode PCSpikeFitBand_Private(PC pc, PetscInt within[2], PetscInt kept[2])
 {
+  PC_Spike   *s   = (PC_Spike *)pc->data;
+  const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+
+  PetscFunctionBegin;
+  s->info.cut = PCSpikeCuts_Private(s, kept);
+  if (s->userkl != PETSC_DECIDE) {
+    kept[0] = s->userkl;
+    kept[1] = s->userku;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (s->info.cut) {
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, within, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+    PetscCall(PetscInfo(pc,
+                        "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " are cut to %" PetscInt_FMT
+                        ",%" PetscInt_FMT " by %s: what lies outside is dropped, and the factors are a preconditioner. "
+                        "For all of the matrix use -%spc_type lu, or an ordering that narrows its band\n",
+                        kept[0], kept[1], within[0], within[1],
+                        s->maxband == PETSC_DECIDE ? "the memory that is free" : "-pc_spike_max_bandwidth", pre));
+    kept[0] = within[0];
+    kept[1] = within[1];
+  }
   if (s->pivoting && kept[0] <= 1 && kept[1] <= 1 && kept[0] + kept[1] > 0) kept[0] = kept[1] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Of the entries of one rank with |i - j| not above the limit of this setup: the sum of their magnitudes, and their
+  half-bandwidths
+*/
+static PetscReal SpikeWithin_Private(const PC_Spike *s, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
+                                     const PetscInt *newrow, PetscInt within[2])
+{
+  PetscReal sum = 0.0;
+
+  within[0] = within[1] = 0;
+  for (PetscInt part = 0; part < nparts; part++) {
+    const SpikeCSR *A = &parts[part];
+
+    for (PetscInt r = 0; r < n; r++) {
+      for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
+        const PetscInt c = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
+        const PetscInt d = newrow ? newrow[c] - newrow[r] : c - r;
+
+        if (PetscAbsInt(d) > s->limit || A->aa[k] == (PetscScalar)0.0) continue;
+        sum += PetscAbsScalar(A->aa[k]);
+        within[0] = PetscMax(within[0], -d);
+        within[1] = PetscMax(within[1], d);
+      }
+    }
+  }
+  return sum;
+}
+
+/*
+  Whether the ordering newrow, with half-bandwidths b, is better than the natural one with a: the narrower band where no
+  limit cuts it, else that which is not cut, else that which keeps more of the sum of magnitudes
+*/
+static PetscBool SpikeOrderBetter_Private(const PC_Spike *s, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
+                                          const PetscInt a[2], const PetscInt b[2])
+{
+  const PetscInt  K    = s->limit;
+  const PetscBool cuta = (PetscBool)(PetscMax(a[0], a[1]) > K), cutb = (PetscBool)(PetscMax(b[0], b[1]) > K);
+  PetscInt        within[2];
+
+  if (cuta != cutb) return cuta;
+  if (!cuta) return (PetscBool)(b[0] + b[1] < a[0] + a[1]);
+  return (PetscBool)(SpikeWithin_Private(s, n, nparts, parts, s->newrow, within) >
+                     SpikeWithin_Private(s, n, nparts, parts, NULL, within));
 }
 
 /* Ranks, and which ordering is asked for, where the options are possible ones */
@@ -264,7 +332,7 @@ PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isa
 PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
 {
   PC_Spike *s       = (PC_Spike *)pc->data;
-  PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0;
+  PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0, within[2] = {0, 0};
   PetscInt  least = 0;
   PetscBool zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE),
             periodic = PETSC_FALSE, order = PETSC_FALSE;
@@ -276,7 +344,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
   /* rows of periodic tridiagonal systems have three entries */
-  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && maxrow <= 3 && s->band.k->periodic)
+  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && maxrow <= 3 && s->band.k->periodic && s->limit > 0)
     PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
   if (periodic) kept[0] = kept[1] = 1;
   else if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
@@ -289,17 +357,14 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   if (order) {
     PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros));
     PetscCall(SpikeMeasure_Private(pc, A->rmap->n, nparts, parts, s->newrow, rfull, rkept, &maxrow, &zeros));
-    if (isauto && rkept[0] + rkept[1] >= kept[0] + kept[1]) PetscCall(PetscFree(s->newrow));
+    if (isauto && !SpikeOrderBetter_Private(s, A->rmap->n, nparts, parts, kept, rkept)) PetscCall(PetscFree(s->newrow));
     else {
       kept[0] = rkept[0];
       kept[1] = rkept[1];
     }
   }
-  PCSpikeWidenBand_Private(s, kept);
-  if (given) {
-    kept[0] = s->userkl;
-    kept[1] = s->userku;
-  }
+  if (PCSpikeCuts_Private(s, kept)) (void)SpikeWithin_Private(s, A->rmap->n, nparts, parts, s->newrow, within);
+  PetscCall(PCSpikeFitBand_Private(pc, within, kept));
   s->info.reordered = (PetscBool)(s->newrow != NULL);
   s->info.kl = s->band.kl = kept[0];
   s->info.ku = s->band.ku = kept[1];

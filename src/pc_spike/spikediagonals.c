@@ -78,7 +78,7 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
 {
   PC_Spike   *s     = (PC_Spike *)pc->data;
   PetscBool   given = (PetscBool)(s->userkl != PETSC_DECIDE), isauto, natural;
-  PetscInt    full[4], kept[2];
+  PetscInt    full[4], kept[2], within[2] = {0, 0};
   PetscReal  *weight, *bydistance;
   PetscMPIInt size;
 
@@ -95,18 +95,19 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
     PetscCall(PCSpikeDropOff_Private(pc, bydistance, kept));
     PetscCall(PetscFree(bydistance));
   }
+  for (PetscInt d = 0; d < dia->count && PCSpikeCuts_Private(s, kept); d++) {
+    if (weight[d] == 0.0 || PetscAbsInt(dia->offset[d]) > s->limit) continue;
+    within[0] = PetscMax(within[0], -dia->offset[d]);
+    within[1] = PetscMax(within[1], dia->offset[d]);
+  }
   PetscCall(PetscFree(weight));
   *enough = PETSC_TRUE;
   if (size == 1 && dia->n && !natural && (!isauto || (!given && kept[0] + kept[1] + 1 > full[2])))
     *enough = PETSC_FALSE;
   if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && s->band.k->periodic && full[3] < 2)
     *enough = PETSC_FALSE;
-  PCSpikeWidenBand_Private(s, kept);
-  if (given) {
-    kept[0] = s->userkl;
-    kept[1] = s->userku;
-  }
   if (!*enough) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeFitBand_Private(pc, within, kept));
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
   s->info.reordered  = PETSC_FALSE;

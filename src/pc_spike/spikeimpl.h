@@ -86,6 +86,7 @@ typedef struct {
   PCSpikeType         type;
   PetscSpikePrecision precision;
   PetscInt            userkl, userku; /* PETSC_DECIDE: from the matrix */
+  PetscInt            maxband;        /* PETSC_DECIDE: by memory, PETSC_UNLIMITED: none */
   PetscInt            local_partitions;
   PetscReal           dropoff;
   PetscReal           window;
@@ -97,6 +98,7 @@ typedef struct {
   PetscObjectState shape; /* changes with everything that is allocated or planned */
   /* the band is wider than the kernels of the device have it: the host's                  */
   PetscBool  wide;
+  PetscInt   limit;     /* no half-bandwidth is larger in this setup, unless the user has given it */
   PetscBool  diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
   Mat        aij;       /* Pmat converted, where it is not AIJ itself */
   PetscInt  *newrow;
@@ -129,6 +131,12 @@ static inline PetscReal PCSpikeShift_Private(const PC_Spike *s, PetscReal epsilo
 {
   if (s->refine.direct == PETSC_BOOL3_TRUE && s->shiftamount == (PetscReal)PETSC_DECIDE) return PetscSqrtReal(epsilon);
   return PCFactoredShift_Private((const PC_Factored *)s, epsilon);
+}
+
+/* Whether the limit of this setup cuts a band with the half-bandwidths kept */
+static inline PetscBool PCSpikeCuts_Private(const PC_Spike *s, const PetscInt kept[2])
+{
+  return (PetscBool)(s->userkl == PETSC_DECIDE && PetscMax(kept[0], kept[1]) > s->limit);
 }
 
 PETSC_INTERN PetscErrorCode PCCreate_Spike(PC);
@@ -178,7 +186,7 @@ PETSC_INTERN PetscErrorCode PCSpikeGetCSR_Private(PC, Mat, PetscMemType, PetscIn
 PETSC_INTERN PetscErrorCode PCSpikeRestoreCSR_Private(PC, Mat, PetscMemType, PetscInt *, SpikeCSR[2]);
 PETSC_INTERN PetscErrorCode PCSpikeChooseBand_Private(PC, Mat, PetscInt, const SpikeCSR[]);
 PETSC_INTERN PetscErrorCode PCSpikeCheckBand_Private(PC, PetscMPIInt *, PetscBool *, PetscBool *);
-PETSC_INTERN void           PCSpikeWidenBand_Private(const PC_Spike *, PetscInt[2]);
+PETSC_INTERN PetscErrorCode PCSpikeFitBand_Private(PC, PetscInt[2], PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2]);
 PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool, PetscInt, const SpikeCSR[]);
 

@@ -490,6 +490,85 @@ PetscErrorCode PCSpikeGetBandwidth(PC pc, PetscInt *kl, PetscInt *ku)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCSpikeSetMaxBandwidth_Spike(PC pc, PetscInt max)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(max >= 0 || max == PETSC_DECIDE || max == PETSC_UNLIMITED, PetscObjectComm((PetscObject)pc),
+             PETSC_ERR_ARG_OUTOFRANGE,
+             "The largest half-bandwidth must not be negative (or PETSC_DECIDE or PETSC_UNLIMITED), not %" PetscInt_FMT,
+             max);
+  if (s->maxband != max) PetscCall(PCSpikeChanged_Private(pc));
+  s->maxband = max;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetMaxBandwidth_Spike(PC pc, PetscInt *max)
+{
+  PetscFunctionBegin;
+  *max = ((PC_Spike *)pc->data)->maxband;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeSetMaxBandwidth - The half-bandwidths that are factored are not larger; entries outside are dropped
+
+  Logically Collective
+
+  Input Parameters:
++ pc  - the preconditioner context
+- max - the largest number of subdiagonals, and of superdiagonals; `PETSC_DECIDE`, the default, what fits in memory;
+        `PETSC_UNLIMITED` those of the matrix: where they do not fit, the setup fails
+
+  Options Database Key:
+. -pc_spike_max_bandwidth max - the half-bandwidth
+
+  Level: intermediate
+
+  Notes:
+  A band that is cut makes a preconditioner. `PCSpikeInfo` and the view say that it was, and which share of
+  sum |a_ij| was dropped. Of the orderings that are tried the one is taken whose band is not cut, or that drops less.
+
+  `PCSpikeSetBandwidth()` takes precedence. For `MATSOLVERSPIKE` the default is `PETSC_UNLIMITED`: its factors are those
+  of the matrix.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetMaxBandwidth()`, `PCSpikeSetBandwidth()`, `PCSpikeSetDropoff()`,
+`PCSpikeGetInfo()`
+@*/
+PetscErrorCode PCSpikeSetMaxBandwidth(PC pc, PetscInt max)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, max, 2);
+  PetscTryMethod(pc, "PCSpikeSetMaxBandwidth_C", (PC, PetscInt), (pc, max));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetMaxBandwidth - What `PCSpikeSetMaxBandwidth()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. max - the largest half-bandwidth, `PETSC_DECIDE` or `PETSC_UNLIMITED`
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetMaxBandwidth()`
+@*/
+PetscErrorCode PCSpikeGetMaxBandwidth(PC pc, PetscInt *max)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(max, 2);
+  PetscUseMethod(pc, "PCSpikeGetMaxBandwidth_C", (PC, PetscInt *), (pc, max));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   PCSpikeGetMatOrderingType - What `PCFactorSetMatOrderingType()` or its option set
 
@@ -524,6 +603,8 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   SpikeCompose("PCSpikeGetType_C", PCSpikeGetType_Spike);
   SpikeCompose("PCSpikeSetBandwidth_C", PCSpikeSetBandwidth_Spike);
   SpikeCompose("PCSpikeGetBandwidth_C", PCSpikeGetBandwidth_Spike);
+  SpikeCompose("PCSpikeSetMaxBandwidth_C", PCSpikeSetMaxBandwidth_Spike);
+  SpikeCompose("PCSpikeGetMaxBandwidth_C", PCSpikeGetMaxBandwidth_Spike);
   SpikeCompose("PCSpikeSetDropoff_C", PCSpikeSetDropoff_Spike);
   SpikeCompose("PCSpikeGetDropoff_C", PCSpikeGetDropoff_Spike);
   SpikeCompose("PCSpikeSetWindowTolerance_C", PCSpikeSetWindowTolerance_Spike);

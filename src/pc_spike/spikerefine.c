@@ -84,7 +84,8 @@ static PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscB
   if (!*checks) PetscFunctionReturn(PETSC_SUCCESS);
   *checks = PETSC_FALSE;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  if (s->info.dropped > 0.0 || PetscIsInfOrNanReal(s->refine.norm)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscIsInfOrNanReal(s->refine.norm)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->info.dropped > 0.0 && !(s->info.cut && s->maxband == PETSC_DECIDE)) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->type == PC_SPIKE_BLOCK && (size > 1 || s->band.np > 1)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(pc->pmat, &state));
   PetscCall(MatStateCompare(state, pc->matstate, checks));

@@ -54,7 +54,8 @@ static PetscErrorCode PCSpikeGetDirect_Spike(PC pc, PetscBool3 *direct)
   small, boosted pivots, factors in a lower precision) is tried with random values, and fails where they are not solved.
 
   Nothing is checked where the options ask for another matrix than A: `PC_SPIKE_BLOCK` with several partitions, entries
-  dropped outside the band; or where the factors are those of earlier values (`KSPSetReusePreconditioner()`).
+  dropped outside the band, unless for want of memory (`PCSpikeSetMaxBandwidth()`); or where the factors are those of
+  earlier values (`KSPSetReusePreconditioner()`).
 
   The factors of `MATSOLVERSPIKE` have `PETSC_BOOL3_TRUE`.
 

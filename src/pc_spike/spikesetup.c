@@ -209,26 +209,77 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether all ranks can hold the band that was chosen, truncated where exact coupling is too large for them */
+static PetscErrorCode PCSpikeFits_Private(PC pc, PetscReal *needed, PetscReal *memory, PetscBool *fits)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  s->band.full = (PetscBool)(s->full && s->band.coupled);
+  PetscCall(PCSpikeBytes_Private(pc));
+  s->info.map_bytes = 0.0;
+  PetscCall((*s->band.k->memory)(memory));
+  PetscCall(PCFactoredFits_Private(pc, s->band.k->memtype, s->info.bytes + s->info.extra_bytes, *memory, needed, fits));
+  if (!*fits && s->type == PC_SPIKE_AUTO && s->full) {
+    PetscCall(PetscInfo(pc, "Exact coupling needs %g GB, more than is free: truncated\n", (double)(*needed * 1e-9)));
+    s->full = s->band.full = PETSC_FALSE;
+    PetscCall(PCSpikeBytes_Private(pc));
+    PetscCall(
+      PCFactoredFits_Private(pc, s->band.k->memtype, s->info.bytes + s->info.extra_bytes, *memory, needed, fits));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A limit for a band that does not fit, by the share of its memory that there is; *narrower: false where the band is the
+  narrowest that is worth it, where the user has chosen it, and where the factors are to be the matrix's
+*/
+static PetscErrorCode PCSpikeNarrow_Private(PC pc, PetscReal needed, PetscReal memory, PetscBool *narrower)
+{
+  PC_Spike      *s = (PC_Spike *)pc->data;
+  const PetscInt K = PetscMax(s->band.kl, s->band.ku);
+  PetscReal      least;
+
+  PetscFunctionBegin;
+  *narrower = (PetscBool)(s->maxband == PETSC_DECIDE && s->userkl == PETSC_DECIDE && K > 1 &&
+                          s->refine.direct != PETSC_BOOL3_TRUE);
+  if (!*narrower) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPIU_Allreduce(&memory, &least, 1, MPIU_REAL, MPIU_MIN, PetscObjectComm((PetscObject)pc)));
+  s->limit = PetscMax(1, (PetscInt)(0.75 * PetscMin(1.0, least / needed) * K)); /* others need memory too */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From scratch, except for the converted matrix */
+static PetscErrorCode PCSpikeRestart_Private(PC pc)
+{
+  PC_Spike *s    = (PC_Spike *)pc->data;
+  Mat       keep = s->aij;
+
+  PetscFunctionBegin;
+  s->aij = NULL;
+  PetscCall(PCReset_Spike(pc));
+  s->aij = keep;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All that stays while the pattern does. *fits: false on all ranks where one cannot hold its band */
 static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
 {
   PC_Spike   *s   = (PC_Spike *)pc->data;
   const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   PetscReal   memory, needed;
+  PetscBool   narrower;
 
   PetscFunctionBegin;
-  PetscCall(PCSpikeChoose_Private(pc, A));
-  s->band.full = (PetscBool)(s->full && s->band.coupled);
-  PetscCall(PCSpikeBytes_Private(pc));
-  s->info.map_bytes = 0.0;
-  PetscCall((*s->band.k->memory)(&memory));
-  PetscCall(PCFactoredFits_Private(pc, s->band.k->memtype, s->info.bytes + s->info.extra_bytes, memory, &needed, fits));
-  if (!*fits && s->type == PC_SPIKE_AUTO && s->full) {
-    PetscCall(PetscInfo(pc, "Exact coupling needs %g GB, more than is free: truncated\n", (double)(needed * 1e-9)));
-    s->full = s->band.full = PETSC_FALSE;
-    PetscCall(PCSpikeBytes_Private(pc));
-    PetscCall(
-      PCFactoredFits_Private(pc, s->band.k->memtype, s->info.bytes + s->info.extra_bytes, memory, &needed, fits));
+  s->limit = s->maxband >= 0 ? s->maxband : PETSC_INT_MAX;
+  for (;;) {
+    PetscCall(PCSpikeChoose_Private(pc, A));
+    PetscCall(PCSpikeFits_Private(pc, &needed, &memory, fits));
+    if (*fits) break;
+    PetscCall(PCSpikeNarrow_Private(pc, needed, memory, &narrower));
+    if (!narrower) break;
+    if (s->diagonals || s->matching.B) *A = NULL;
+    PetscCall(PCSpikeRestart_Private(pc));
   }
   if (!*fits) {
     PetscCall(
@@ -323,7 +374,7 @@ static PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStat
   if (st->badrow >= 0) return PETSC_TRUE;
   if (periodicjoined) return PETSC_FALSE;
   if (s->band.nsystems && st->joined >= 0) return PETSC_FALSE;
-  if (s->userkl != PETSC_DECIDE) return PETSC_TRUE;
+  if (s->userkl != PETSC_DECIDE || s->info.cut) return PETSC_TRUE;
   return (PetscBool)(st->dropped <= s->dropoff * st->sum * (1.0 + 100 * PETSC_MACHINE_EPSILON));
 }
 
@@ -471,19 +522,6 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
                              "be singular: %suse -%spc_type lu",
                              first, (double)s->cyclic.report.badvalue, (double)s->zeropivot, remedy, pre));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* From scratch, except for the converted matrix */
-static PetscErrorCode PCSpikeRestart_Private(PC pc)
-{
-  PC_Spike *s    = (PC_Spike *)pc->data;
-  Mat       keep = s->aij;
-
-  PetscFunctionBegin;
-  s->aij = NULL;
-  PetscCall(PCReset_Spike(pc));
-  s->aij = keep;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,7 +7,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PC_Spike *s    = (PC_Spike *)pc->data;
   PetscEnum type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal,
             matching     = (PetscEnum)s->matching.type;
-  PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, partitions = s->local_partitions;
+  PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, partitions = s->local_partitions, maxband = s->maxband;
   PetscReal         dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
   PetscBool         set, pivoting = s->pivoting;
   char              ordering[256];
@@ -21,6 +21,9 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PetscCall(
     PetscOptionsIntArray("-pc_spike_bandwidth", "Half-bandwidths, k or kl,ku", "PCSpikeSetBandwidth", k, &nk, &set));
   if (set) PetscCall(PCSpikeSetBandwidth(pc, k[0], nk == 1 ? k[0] : k[1]));
+  PetscCall(PetscOptionsInt("-pc_spike_max_bandwidth", "Largest half-bandwidth, the rest is dropped",
+                            "PCSpikeSetMaxBandwidth", maxband, &maxband, &set));
+  if (set) PetscCall(PCSpikeSetMaxBandwidth(pc, maxband));
   PetscCall(PetscOptionsReal("-pc_spike_dropoff", "Fraction of sum |a_ij| that may lie outside the band",
                              "PCSpikeSetDropoff", dropoff, &dropoff, &set));
   if (set) PetscCall(PCSpikeSetDropoff(pc, dropoff));
@@ -186,6 +189,13 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                    !info.reordered ? MATORDERINGNATURAL
                                    : isauto        ? MATORDERINGRCM
                                                    : s->ordering));
+  if (info.cut)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  cut to half-bandwidth %" PetscInt_FMT "%s: a preconditioner; -%spc_type lu "
+                                     "has the whole matrix\n",
+                                     PetscMax(info.kl, info.ku),
+                                     s->maxband == PETSC_DECIDE ? ", which fits in memory" : "",
+                                     ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
   if (info.matched)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  rows permuted and scaled for large entries on the diagonal\n"));
   if (info.unmatched)
