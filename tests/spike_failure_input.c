@@ -7,6 +7,7 @@ static char help[] = "What PCSPIKE refuses: matrix shapes and types, bandwidths,
                      "sizes, ranks with few rows.\n\n";
 
 #include "spikefailure.h"
+#include "ksptest.h"
 
 static PetscMPIInt size, rank;
 
@@ -186,26 +187,6 @@ static PetscErrorCode TestBandwidth(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The 5-point operator on n lines of m points, those of different ranks not coupled */
-static PetscErrorCode GridCreate(PetscInt m, PetscInt n, Mat *A)
-{
-  PetscInt rstart, rend;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, m * n, m * n, PETSC_DECIDE, PETSC_DECIDE, 5, NULL, 2, NULL, A));
-  PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
-  for (PetscInt i = rstart; i < rend; i++) {
-    const PetscInt j[] = {i - m, i % m ? i - 1 : -1, i % m < m - 1 ? i + 1 : -1, i + m};
-
-    PetscCall(MatSetValue(*A, i, i, 4.1, INSERT_VALUES));
-    for (PetscInt k = 0; k < 4; k++)
-      if (j[k] >= rstart && j[k] < rend) PetscCall(MatSetValue(*A, i, j[k], -1.0, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   Bands that are cut: to the limit, and where no entry is near it to the entries within it; the same from MATAIJ and
   MATDIA, and kept when values change. A limit changes neither a narrower band nor one that the user gives
@@ -256,7 +237,7 @@ static PetscErrorCode TestMaxBandwidth(void)
   PetscCall(MatDestroy(&B));
   PetscCall(VecDestroy(&b));
   /* lines of a grid: nothing between the diagonals 1 and m; RCM would cut all but a few of their couplings */
-  PetscCall(GridCreate(m, 10 * size, &A));
+  PetscCall(KSPTestGrid(PETSC_COMM_WORLD, m, 10 * size, PETSC_DECIDE, 1.0, &A));
   PetscCall(MatCreateVecs(A, &b, NULL));
   PetscCall(VecSet(b, 1.0));
   for (PetscInt limit = m - 1; limit <= m; limit++) {

@@ -39,8 +39,13 @@ PetscErrorCode PCSpikeRestoreCSR_Private(PC pc, Mat A, PetscMemType memtype, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a pass over the entries finds; distances count numerically nonzero entries only */
+/*
+  What a pass over the entries finds; distances count numerically nonzero entries only, and where there is a limit,
+  those with |i - j| not above it
+*/
 typedef struct {
+  PetscInt   limit;  /* PETSC_INT_MAX: none */
+  PetscReal  sum;    /* of the magnitudes within the limit, 0 without one */
   PetscInt   kl, ku; /* of this rank */
   PetscInt   maxrow; /* nonzeros of the fullest row */
   PetscCount zeros;  /* stored zeros */
@@ -52,6 +57,7 @@ static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[
 {
   scan->kl = scan->ku = scan->maxrow = 0;
   scan->zeros                        = 0;
+  scan->sum                          = 0.0;
   for (PetscInt r = 0; r < n; r++) {
     const PetscInt i   = newrow ? newrow[r] : r;
     PetscInt       nnz = 0;
@@ -66,7 +72,11 @@ static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[
           scan->zeros++;
           continue;
         }
-        d        = (newrow ? newrow[d] : d) - i;
+        d = (newrow ? newrow[d] : d) - i;
+        if (scan->limit < PETSC_INT_MAX) {
+          if (PetscAbsInt(d) > scan->limit) continue;
+          scan->sum += PetscAbsScalar(A->aa[k]);
+        }
         scan->ku = PetscMax(scan->ku, d);
         scan->kl = PetscMax(scan->kl, -d);
         if (scan->weight) scan->weight[PetscAbsInt(d)] += PetscAbsScalar(A->aa[k]);
@@ -109,7 +119,7 @@ static PetscErrorCode SpikeMeasure_Private(PC pc, PetscInt n, PetscInt nparts, c
                                            PetscBool *zeros)
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
-  SpikeScan scan = {0, 0, 0, 0, NULL};
+  SpikeScan scan = {PETSC_INT_MAX, 0.0, 0, 0, 0, 0, NULL};
   PetscInt  lmax[4], gmax[4];
 
   PetscFunctionBegin;
@@ -255,32 +265,14 @@ PetscErrorCode PCSpikeFitBand_Private(PC pc, PetscInt within[2], PetscInt kept[2
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Of the entries of one rank with |i - j| not above the limit of this setup: the sum of their magnitudes, and their
-  half-bandwidths
-*/
-static PetscReal SpikeWithin_Private(const PC_Spike *s, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
-                                     const PetscInt *newrow, PetscInt within[2])
+/* The entries of one rank that the limit of this setup leaves */
+static SpikeScan SpikeWithin_Private(const PC_Spike *s, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
+                                     const PetscInt *newrow)
 {
-  PetscReal sum = 0.0;
+  SpikeScan scan = {s->limit, 0.0, 0, 0, 0, 0, NULL};
 
-  within[0] = within[1] = 0;
-  for (PetscInt part = 0; part < nparts; part++) {
-    const SpikeCSR *A = &parts[part];
-
-    for (PetscInt r = 0; r < n; r++) {
-      for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
-        const PetscInt c = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
-        const PetscInt d = newrow ? newrow[c] - newrow[r] : c - r;
-
-        if (PetscAbsInt(d) > s->limit || A->aa[k] == (PetscScalar)0.0) continue;
-        sum += PetscAbsScalar(A->aa[k]);
-        within[0] = PetscMax(within[0], -d);
-        within[1] = PetscMax(within[1], d);
-      }
-    }
-  }
-  return sum;
+  SpikeScan_Private(n, nparts, parts, newrow, &scan);
+  return scan;
 }
 
 /*
@@ -290,14 +282,12 @@ static PetscReal SpikeWithin_Private(const PC_Spike *s, PetscInt n, PetscInt npa
 static PetscBool SpikeOrderBetter_Private(const PC_Spike *s, PetscInt n, PetscInt nparts, const SpikeCSR parts[],
                                           const PetscInt a[2], const PetscInt b[2])
 {
-  const PetscInt  K    = s->limit;
-  const PetscBool cuta = (PetscBool)(PetscMax(a[0], a[1]) > K), cutb = (PetscBool)(PetscMax(b[0], b[1]) > K);
-  PetscInt        within[2];
+  const PetscBool cuta = PCSpikeCuts_Private(s, a);
 
-  if (cuta != cutb) return cuta;
+  if (cuta != PCSpikeCuts_Private(s, b)) return cuta;
   if (!cuta) return (PetscBool)(b[0] + b[1] < a[0] + a[1]);
-  return (PetscBool)(SpikeWithin_Private(s, n, nparts, parts, s->newrow, within) >
-                     SpikeWithin_Private(s, n, nparts, parts, NULL, within));
+  return (PetscBool)(SpikeWithin_Private(s, n, nparts, parts, s->newrow).sum >
+                     SpikeWithin_Private(s, n, nparts, parts, NULL).sum);
 }
 
 /* Ranks, and which ordering is asked for, where the options are possible ones */
@@ -363,7 +353,12 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
       kept[1] = rkept[1];
     }
   }
-  if (PCSpikeCuts_Private(s, kept)) (void)SpikeWithin_Private(s, A->rmap->n, nparts, parts, s->newrow, within);
+  if (PCSpikeCuts_Private(s, kept)) {
+    const SpikeScan scan = SpikeWithin_Private(s, A->rmap->n, nparts, parts, s->newrow);
+
+    within[0] = scan.kl;
+    within[1] = scan.ku;
+  }
   PetscCall(PCSpikeFitBand_Private(pc, within, kept));
   s->info.reordered = (PetscBool)(s->newrow != NULL);
   s->info.kl = s->band.kl = kept[0];
@@ -386,7 +381,7 @@ PetscErrorCode PCSpikeMeasureNatural_Private(PC pc)
   PC_Spike       *s    = (PC_Spike *)pc->data;
   Mat             A    = s->aij ? s->aij : pc->pmat;
   const SpikeDIA *dia  = NULL;
-  SpikeScan       scan = {0, 0, 0, 0, NULL};
+  SpikeScan       scan = {PETSC_INT_MAX, 0.0, 0, 0, 0, 0, NULL};
   SpikeCSR        parts[2];
   PetscReal      *weight;
   PetscInt        nparts, full[4];

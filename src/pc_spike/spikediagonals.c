@@ -50,6 +50,17 @@ static PetscErrorCode PCSpikeDIAExpectFalloff_Private(PC pc, const SpikeDIA *dia
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The half-bandwidths of the diagonals with entries on this rank, of those not farther out than the limit */
+static void PCSpikeDIABand_Private(const SpikeDIA *dia, const PetscReal weight[], PetscInt limit, PetscInt k[2])
+{
+  k[0] = k[1] = 0;
+  for (PetscInt d = 0; d < dia->count; d++) {
+    if (weight[d] == 0.0 || PetscAbsInt(dia->offset[d]) > limit) continue;
+    k[0] = PetscMax(k[0], -dia->offset[d]);
+    k[1] = PetscMax(k[1], dia->offset[d]);
+  }
+}
+
 /*
   From sums along diagonals, over all ranks: the half-bandwidths, then fullest[0] and fullest[1] of scan(). weight:
   [count] sums of this rank
@@ -60,11 +71,7 @@ PetscErrorCode PCSpikeDIAMeasure_Private(PC pc, const SpikeDIA *dia, PetscInt fu
 
   PetscFunctionBegin;
   PetscCall((*dia->k->scan)(dia, weight, local + 2));
-  for (PetscInt d = 0; d < dia->count; d++) {
-    if (weight[d] == 0.0) continue;
-    local[0] = PetscMax(local[0], -dia->offset[d]);
-    local[1] = PetscMax(local[1], dia->offset[d]);
-  }
+  PCSpikeDIABand_Private(dia, weight, PETSC_INT_MAX, local);
   PetscCallMPI(MPIU_Allreduce(local, full, 4, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -78,7 +85,7 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
 {
   PC_Spike   *s     = (PC_Spike *)pc->data;
   PetscBool   given = (PetscBool)(s->userkl != PETSC_DECIDE), isauto, natural;
-  PetscInt    full[4], kept[2], within[2] = {0, 0};
+  PetscInt    full[4], kept[2], within[2];
   PetscReal  *weight, *bydistance;
   PetscMPIInt size;
 
@@ -95,11 +102,7 @@ PetscErrorCode PCSpikeDIAChooseBand_Private(PC pc, const SpikeDIA *dia, PetscBoo
     PetscCall(PCSpikeDropOff_Private(pc, bydistance, kept));
     PetscCall(PetscFree(bydistance));
   }
-  for (PetscInt d = 0; d < dia->count && PCSpikeCuts_Private(s, kept); d++) {
-    if (weight[d] == 0.0 || PetscAbsInt(dia->offset[d]) > s->limit) continue;
-    within[0] = PetscMax(within[0], -dia->offset[d]);
-    within[1] = PetscMax(within[1], dia->offset[d]);
-  }
+  PCSpikeDIABand_Private(dia, weight, s->limit, within);
   PetscCall(PetscFree(weight));
   *enough = PETSC_TRUE;
   if (size == 1 && dia->n && !natural && (!isauto || (!given && kept[0] + kept[1] + 1 > full[2])))
