@@ -71,6 +71,7 @@ static PetscErrorCode KSPFusedReplace_BCGS(KSP ksp)
 
 static const KSPFusedMethod KSPFusedMethod_BCGS = {
   .name                    = "BiCGStab",
+  .plain                   = KSPBCGS,
   .nwork                   = NWORK,
   .scratch                 = {W, T},
   .residual_preconditioned = PETSC_TRUE,

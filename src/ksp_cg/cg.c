@@ -105,6 +105,7 @@ static PetscErrorCode KSPFusedReplace_CG(KSP ksp)
 
 static const KSPFusedMethod KSPFusedMethod_CG = {
   .name        = "CG",
+  .plain       = KSPCG,
   .nwork       = NWORK,
   .scratch     = {W, S},
   .start       = KSPFusedStart_CG,

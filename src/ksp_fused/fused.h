@@ -13,6 +13,7 @@
                   fusedrhstruth                                 the same of the columns
     fusedsolve    fusedrhs        the loop of a solve           several right-hand sides together
     fusedscaled                   KSPSolve(): the loop, and once more with b and x divided by a unit
+    fusedplain                    vectors without arrays, by PETSc's methods
     fusedmatsolve                 KSPMatSolve()
     fusedoptions  fusedrhsoptions setters, getters, options, view
     fusedmethod                   creation: what the file of a method includes
@@ -68,6 +69,7 @@ typedef struct _n_KSPFusedRhs KSPFusedRhs;
 
 typedef struct {
   const char *name;
+  KSPType     plain; /* PETSc's KSP of the same method */
   PetscInt    nwork;
   /* work vectors that hold nothing between the end of an iteration and the next head() */
   PetscInt scratch[2];
@@ -247,7 +249,8 @@ struct _n_KSPFused {
   KSPFusedGraphs         graph;
   KSPFusedRun            run;
   KSPFusedBasisRoom      basis;
-  KSPFusedRhs           *rhs; /* fusedrhsmat.h; NULL before the first KSPMatSolve() */
+  KSP                    plain; /* amid a solve on vectors without arrays; else NULL */
+  KSPFusedRhs           *rhs;   /* fusedrhsmat.h; NULL before the first KSPMatSolve() */
   KSPFusedInfo           info;
   void                  *data; /* of the method */
 };

@@ -10,8 +10,11 @@
 /* The solution or residual while the method iterates */
 static PetscErrorCode KSPBuildSolution_Fused(KSP ksp, Vec v, Vec *V)
 {
+  KSPFused *f = (KSPFused *)ksp->data;
+
   PetscFunctionBegin;
-  PetscCall((*((KSPFused *)ksp->data)->ops->buildsolution)(ksp, v, V));
+  if (f->plain) PetscCall(KSPBuildSolution(f->plain, v, V));
+  else PetscCall((*f->ops->buildsolution)(ksp, v, V));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -34,6 +37,7 @@ PetscErrorCode KSPReset_Fused(KSP ksp)
   f->run.useguess = PETSC_FALSE;
   PetscCall(KSPFusedBasisDestroy(f));
   PetscCall(KSPFusedRhsDestroy(f));
+  PetscCall(KSPDestroy(&f->plain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fusedscaled.c: solves whose norms have no squares, with b and x divided by a unit */
 #include "fusedscaled.h"
+#include "fusedplain.h"
 #include "fusedsolve.h"
 #include "fusedtruth.h"
 #include <petsc/private/pcimpl.h>
@@ -70,6 +71,10 @@ PetscErrorCode KSPSolve_Fused(KSP ksp)
   PetscReal unit = 1.0;
 
   PetscFunctionBegin;
+  if (!KSPFusedHasArray(ksp->vec_sol)) {
+    PetscCall(KSPFusedSolvePlain(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(KSPFusedSolve(ksp, &unit));
   if (unit != 1.0) PetscCall(KSPFusedSolveScaled_Private(ksp, unit));
   PetscFunctionReturn(PETSC_SUCCESS);

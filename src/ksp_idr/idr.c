@@ -358,6 +358,7 @@ static PetscErrorCode KSPFusedUnwind_IDR(KSP ksp, Vec w, PetscBool *done)
 
 static const KSPFusedMethod KSPFusedMethod_IDR = {
   .name                    = "IDR",
+  .plain                   = KSPIDR,
   .nwork                   = 0, /* KSPSetUp_IDRFused() */
   .scratch                 = {W, T},
   .residual_preconditioned = PETSC_TRUE,
