@@ -309,6 +309,66 @@ static PetscErrorCode TestColumns(const Method *method, KSPFusedMatSolveType typ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  BiCGStab breaks down in its last iteration: ||b - A x|| is below the tolerance, ||B (b - A x)|| is not. Columns end as
+  single solves do
+*/
+static PetscErrorCode TestLast(PetscInt form)
+{
+  const Method              method = {KSPBCGSFUSED, PC_LEFT, KSP_NORM_PRECONDITIONED, form};
+  const PetscScalar         a[]    = {0.0, 2.0, 2.0, -1.0, 2.0, 0.0, -2.0, 1.0, 2.0}; /* by columns */
+  Mat                       A, B, X;
+  Vec                       x, b, d, v;
+  KSP                       ksp;
+  PetscInt                  start, end, m;
+  const PetscInt           *its;
+  const KSPConvergedReason *reasons;
+  KSPConvergedReason        reason;
+
+  PetscFunctionBegin;
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, 3, a, PETSC_DECIDE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &d));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt i = start; i < end; i++) {
+    PetscCall(VecSetValue(b, i, i == 1 ? -3.0 : 0.0, INSERT_VALUES));
+    PetscCall(VecSetValue(d, i, i == 1 ? 1.0 : 8.0, INSERT_VALUES));
+  }
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(VecAssemblyBegin(d));
+  PetscCall(VecAssemblyEnd(d));
+  PetscCall(CreateSolver(&method, A, &d, &ksp));
+  PetscCall(KSPSetTolerances(ksp, 0.6, PETSC_CURRENT, 1e10, 1));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, end - start, PETSC_DECIDE, PETSC_DETERMINE, 2, NULL, &B));
+  for (PetscInt j = 0; j < 2; j++) {
+    PetscCall(MatDenseGetColumnVecWrite(B, j, &v));
+    PetscCall(VecCopy(b, v));
+    PetscCall(MatDenseRestoreColumnVecWrite(B, j, &v));
+  }
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_CONVERGED_RTOL), "last iteration, form %" PetscInt_FMT ": %s",
+                           form, KSPConvergedReasons[reason]));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(KSPFusedGetColumns(ksp, &m, &its, &reasons, NULL, NULL));
+  for (PetscInt j = 0; j < 2; j++)
+    PetscCall(SpikeTestCheck((PetscBool)(reasons[j] == reason),
+                             "last iteration, form %" PetscInt_FMT ", column %" PetscInt_FMT ": %s, alone %s", form, j,
+                             KSPConvergedReasons[reasons[j]], KSPConvergedReasons[reason]));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&d));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode UserTest(KSP ksp, PetscInt it, PetscReal rnorm, KSPConvergedReason *reason, PetscCtx ctx)
 {
   PetscFunctionBegin;
@@ -555,6 +615,7 @@ int main(int argc, char **argv)
     PetscCall(TestBelieved(&methods[k]));
   }
   PetscCall(TestShown());
+  for (PetscInt form = 0; form < 2; form++) PetscCall(TestLast(form));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     if (k < 2) PetscCall(TestInfinity(types[k]));
     for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(pcs); p++)

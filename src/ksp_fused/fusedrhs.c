@@ -213,11 +213,10 @@ static PetscErrorCode KSPFusedRhsIterate_Private(KSP ksp)
         col->its = s->it;
         PetscCall(KSPFusedRhsTest_Private(ksp, col, s->norm));
       }
-      if (!col->reason && s->reason == SPIKE_KRYLOV_RESTART && col->its < ksp->max_it)
-        PetscCall(KSPFusedRhsBroken_Private(ksp, col));
+      if (!col->reason && s->reason == SPIKE_KRYLOV_RESTART) PetscCall(KSPFusedRhsBroken_Private(ksp, col));
       else if (!col->reason && s->reason && s->reason != SPIKE_KRYLOV_RESTART)
         PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
-      PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_TRUE, col));
+      if (col->state != KSP_FUSED_COLUMN_BROKEN) PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_TRUE, col));
     }
     PetscCall(KSPFusedRhsReport_Private(ksp, PETSC_FALSE));
   }
@@ -374,8 +373,12 @@ static PetscErrorCode KSPFusedRhsRestart_Private(KSP ksp, PetscBool *any)
     if (PetscIsInfOrNanReal(s->norm)) PetscCall(KSPFusedRhsSetReason_Private(ksp, KSP_DIVERGED_NANORINF, col));
     else if (tested && (same ? s->norm : col->truth) <= bound && col->its >= ksp->min_it)
       col->reason = KSP_CONVERGED_RTOL;
-    else if (s->norm == 0.0) col->reason = tested && !same ? KSP_DIVERGED_BREAKDOWN : KSP_CONVERGED_ATOL;
-    else if (s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
+    else if (s->norm == 0.0) {
+      const PetscBool refuted = (PetscBool)(tested && !same && col->truth > KSP_FUSED_MOST_TRUE * bound);
+
+      col->reason = refuted ? KSP_DIVERGED_BREAKDOWN : KSP_CONVERGED_ATOL;
+      if (refuted) f->info.pcsingular = PETSC_TRUE;
+    } else if (s->reason) PetscCall(KSPFusedRhsSetReason_Private(ksp, s->reason, col));
     PetscCall(KSPFusedRhsSettle_Private(ksp, PETSC_FALSE, col));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
