@@ -286,15 +286,8 @@ PetscErrorCode SpikeTriDestroySystems_CUDA(SpikeBand *s)
   PetscFunctionBegin;
   if (!y) PetscFunctionReturn(PETSC_SUCCESS);
   if (y->t.k) PetscCall((*y->t.k->destroy)(&y->t));
-  PetscCallCUDA(cudaFree(y->dl));
-  PetscCallCUDA(cudaFree(y->d));
-  PetscCallCUDA(cudaFree(y->du));
-  PetscCallCUDA(cudaFree(y->joined));
-  PetscCallCUDA(cudaFreeHost(y->hostjoined));
-  PetscCallCUDA(cudaFree(y->begins));
-  PetscCallCUDA(cudaFree(y->spikes));
-  PetscCallCUDA(cudaFree(y->reached));
-  PetscCallCUDA(cudaFreeHost(y->hostreached));
+  PetscCall(SpikeFree_CUDA(y->dl, y->d, y->du, y->joined, y->begins, y->spikes, y->reached));
+  PetscCall(SpikeFreeHost_CUDA(y->hostjoined, y->hostreached));
   PetscCall(PetscFree(h->tri));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

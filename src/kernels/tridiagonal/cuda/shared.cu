@@ -88,8 +88,7 @@ __device__ static void SpikeTriReduceRows(const SpikeTriPiece &p, PetscInt switc
     PetscScalar a[MOST], b[MOST], c[MOST], y[MOST];
 
     SpikeTriDivide(p, s - 1, s, count);
-#pragma unroll
-    for (int j = 0; j < MOST; j++) {
+    SpikeUnroll(j, MOST) {
       const PetscInt k = (PetscInt)threadIdx.x + j * SPIKE_TRI_THREADS, i = s - 1 + s * k, up = i - s * d,
                      down = i + s * d;
 
@@ -104,8 +103,7 @@ __device__ static void SpikeTriReduceRows(const SpikeTriPiece &p, PetscInt switc
       }
     }
     __syncthreads();
-#pragma unroll
-    for (int j = 0; j < MOST; j++) {
+    SpikeUnroll(j, MOST) {
       const PetscInt k = (PetscInt)threadIdx.x + j * SPIKE_TRI_THREADS, i = s - 1 + s * k;
 
       if (k < count) {
