@@ -76,8 +76,8 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   SpikeUnroll(j, SPIKE_TRI_ROWS) {
     const PetscInt row = i + j;
 
-    weight[j] = row < hi ? fmax(SpikeTriAbs(d[row]), fmax(row > lo ? SpikeTriAbs(dl[row]) : (PetscReal)0.0,
-                                                          row + 1 < hi ? SpikeTriAbs(du[row]) : (PetscReal)0.0))
+    weight[j] = row < hi ? fmax(SpikeAbs(d[row]), fmax(row > lo ? SpikeAbs(dl[row]) : (PetscReal)0.0,
+                                                       row + 1 < hi ? SpikeAbs(du[row]) : (PetscReal)0.0))
                          : (PetscReal)0.0;
   }
   for (int side = 0; side < 2; side++) {
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
       z[j] = i + j == (side ? hi - 1 : lo) ? (side ? dl[hi] : du[lo - 1]) : PetscScalar(0.0);
     SpikeTriSweep(z, p, s, q, 0.0, 0.0, shared);
     SpikeUnroll(j, SPIKE_TRI_ROWS) {
-      size[j]     = i + j < hi ? SpikeTriAbs(z[j]) * weight[j] : (PetscReal)0.0;
+      size[j]     = i + j < hi ? SpikeAbs(z[j]) * weight[j] : (PetscReal)0.0;
       distance[j] = side ? hi - 1 - (i + j) : i + j - lo;
     }
     const PetscInt rows = SpikeTriReach(size, distance, hi - lo, most, &reach);

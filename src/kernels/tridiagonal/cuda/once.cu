@@ -141,7 +141,7 @@ __device__ static __forceinline__ void SpikeTriOncePCR(SpikeTriStage &stage, int
         u = SpikeFma(h, stage.a[w][t + s], u);
         Y = SpikeFma(h, stage.y[w][t + s], Y);
       }
-      size *= SpikeTriAbs(u);
+      size *= SpikeAbs(u);
       SpikeTriCheck(size, tol, row, bad);
       r = (PetscScalar)1.0 / u;
       A = g * ca * r;
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
   SpikeUnroll(j, LAST) {
     const PetscScalar m = f[j], u = j ? SpikeFma(-m, c[j ? j - 1 : 0], d_[j]) : d_[j], r = (PetscScalar)1.0 / u;
 
-    SpikeTriCheck(SpikeTriAbs(u), tol, (unsigned long long)(i + j), bad);
+    SpikeTriCheck(SpikeAbs(u), tol, (unsigned long long)(i + j), bad);
     c[j] *= r;
     y[j] = j ? SpikeFma(-m, y[j ? j - 1 : 0], y[j]) * r : y[j] * r;
     f[j] = j ? -m * f[j ? j - 1 : 0] * r : m * r;
@@ -282,7 +282,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
   if (t < rows) {
     const PetscScalar r = (PetscScalar)1.0 / diagonal;
 
-    size = SpikeTriAbs(diagonal);
+    size = SpikeAbs(diagonal);
     SpikeTriCheck(size, tol, row, bad);
     A *= r;
     C *= r;

@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 
 __device__ static __forceinline__ PetscReal SpikeTriRowMax(PetscScalar a, PetscScalar b, PetscScalar c)
 {
-  const PetscReal m = fmax(fmax(SpikeTriAbs(a), SpikeTriAbs(b)), SpikeTriAbs(c));
+  const PetscReal m = fmax(fmax(SpikeAbs(a), SpikeAbs(b)), SpikeAbs(c));
 
   return m > (PetscReal)0.0 ? m : (PetscReal)1.0;
 }
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
       if (i + 1 < hi) {
         const PetscScalar a = la[j], b = da[j], c = ua[j];
         const PetscReal   below = SpikeTriRowMax(a, b, c);
-        const bool        swap  = SpikeTriAbs(a) / below > SpikeTriAbs(u) / scale;
+        const bool        swap  = SpikeAbs(a) / below > SpikeAbs(u) / scale;
         const PetscScalar t     = (PetscScalar)1.0 /
                               SpikeTriDivisor(swap ? a : u, tol, boost, i, tri.report, &value, &badrow),
                           m = (swap ? u : a) * t;

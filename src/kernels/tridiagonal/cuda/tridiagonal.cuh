@@ -228,15 +228,6 @@ __device__ static __forceinline__ PetscReal SpikeTriAbs1(PetscScalar v)
 #endif
 }
 
-__device__ static __forceinline__ PetscReal SpikeTriAbs(PetscScalar v)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return hypot(v.real(), v.imag());
-#else
-  return fabs(v);
-#endif
-}
-
 /* Times the power of two that takes the largest number to [1, 2); some other factor where it is 0 or not finite */
 __device__ static __forceinline__ void SpikeTriScale(SpikeTriMoebius &m)
 {
@@ -277,7 +268,7 @@ __device__ static __forceinline__ SpikeTriMoebius SpikeTriShflMoebius(const Spik
 __device__ static PetscScalar SpikeTriDivisor(PetscScalar u, PetscReal tol, PetscReal boost, PetscInt row,
                                               SpikeTriReport *report, PetscReal *badvalue, PetscInt *badrow)
 {
-  const PetscReal size = SpikeTriAbs(u);
+  const PetscReal size = SpikeAbs(u);
 
   if (size > tol && size <= PETSC_MAX_REAL) return u;
   if (boost > 0.0 && size <= tol) {
@@ -387,12 +378,12 @@ __device__ static __forceinline__ bool SpikeTriPivots(const int what[], PetscSca
   __syncthreads();
   if (!first && what[0] >= 0) { /* applied to [1; 0]; a tile begins anew */
     rbefore = g.c / g.a;
-    bad     = !(what[0] & SPIKE_TRI_HEAD) && !(SpikeTriAbs(rbefore) * tol < (PetscReal)1.0 && rbefore == rbefore);
+    bad     = !(what[0] & SPIKE_TRI_HEAD) && !(SpikeAbs(rbefore) * tol < (PetscReal)1.0 && rbefore == rbefore);
   }
   SpikeUnroll(j, SPIKE_TRI_ROWS) {
     if (what[j] >= 0) {
       const PetscScalar u    = SpikeTriRow(what[j], ll[j], dd[j], before, rbefore, &ll[j]);
-      const PetscReal   size = SpikeTriAbs(u);
+      const PetscReal   size = SpikeAbs(u);
 
       bad     = bad || !(size > tol && size <= PETSC_MAX_REAL);
       before  = uu[j];
