@@ -99,7 +99,7 @@ static void Interpolate(const SpikeShape *s, Constants *setup, Constants *apply)
   }
 }
 
-/* Groups of partitions that a multiprocessor has after its first. A warp takes as many as waste a tenth of it at most */
+/* Groups of partitions of a multiprocessor after its first; a warp takes as many as waste a tenth of it at most */
 static PetscReal Waves(PetscInt T, PetscInt np, PetscInt sm)
 {
   PetscInt G = 1;
