@@ -6,50 +6,40 @@
 #include "kernels/block/block.h"
 #include "kernels/stencil/stencil.h"
 
+/* The table of the backend whose memory it is; NULL where there is none */
+#if defined(SPIKE_HAVE_CUDA)
+  #define SpikeTable(memtype, table) \
+    (PetscMemTypeCUDA(memtype) ? &table##_CUDA : PetscMemTypeHost(memtype) ? &table##_Host : NULL)
+#else
+  #define SpikeTable(memtype, table) (PetscMemTypeHost(memtype) ? &table##_Host : NULL)
+#endif
+
 const SpikeKernels *SpikeKernelsFind(PetscMemType memtype)
 {
-#if defined(SPIKE_HAVE_CUDA)
-  if (PetscMemTypeCUDA(memtype)) return &SpikeKernels_CUDA;
-#endif
-  return PetscMemTypeHost(memtype) ? &SpikeKernels_Host : NULL;
+  return SpikeTable(memtype, SpikeKernels);
 }
 
 const SpikeKrylovKernels *SpikeKrylovKernelsFind(PetscMemType memtype)
 {
-#if defined(SPIKE_HAVE_CUDA)
-  if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovKernels_CUDA;
-#endif
-  return PetscMemTypeHost(memtype) ? &SpikeKrylovKernels_Host : NULL;
+  return SpikeTable(memtype, SpikeKrylovKernels);
 }
 
 const SpikeDIAKernels *SpikeDIAKernelsFind(PetscMemType memtype)
 {
-#if defined(SPIKE_HAVE_CUDA)
-  if (PetscMemTypeCUDA(memtype)) return &SpikeDIAKernels_CUDA;
-#endif
-  return PetscMemTypeHost(memtype) ? &SpikeDIAKernels_Host : NULL;
+  return SpikeTable(memtype, SpikeDIAKernels);
 }
 
 const SpikeKrylovRhsKernels *SpikeKrylovRhsKernelsFind(PetscMemType memtype)
 {
-#if defined(SPIKE_HAVE_CUDA)
-  if (PetscMemTypeCUDA(memtype)) return &SpikeKrylovRhsKernels_CUDA;
-#endif
-  return PetscMemTypeHost(memtype) ? &SpikeKrylovRhsKernels_Host : NULL;
+  return SpikeTable(memtype, SpikeKrylovRhsKernels);
 }
 
 const SpikeBlockKernels *SpikeBlockKernelsFind(PetscMemType memtype)
 {
-#if defined(SPIKE_HAVE_CUDA)
-  if (PetscMemTypeCUDA(memtype)) return &SpikeBlockKernels_CUDA;
-#endif
-  return PetscMemTypeHost(memtype) ? &SpikeBlockKernels_Host : NULL;
+  return SpikeTable(memtype, SpikeBlockKernels);
 }
 
 const SpikeStencilKernels *SpikeStencilKernelsFind(PetscMemType memtype)
 {
-#if defined(SPIKE_HAVE_CUDA)
-  if (PetscMemTypeCUDA(memtype)) return &SpikeStencilKernels_CUDA;
-#endif
-  return PetscMemTypeHost(memtype) ? &SpikeStencilKernels_Host : NULL;
+  return SpikeTable(memtype, SpikeStencilKernels);
 }

@@ -140,7 +140,7 @@ static PetscErrorCode KSPFusedSolveRest_Private(KSP ksp, Mat B, Mat X)
   PetscCall(ierr);
   ksp->rnorm = 0.0;
   for (PetscInt i = 0; i < c->nresults; i++) ksp->rnorm = (PetscReal)hypot(ksp->rnorm, c->norms[i]);
-  if (count && count < most) ksp->res_hist[count - 1] = ksp->rnorm;
+  KSPFusedReplaceLastNorm(ksp);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

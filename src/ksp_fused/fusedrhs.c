@@ -163,8 +163,8 @@ static PetscErrorCode KSPFusedRhsReport_Private(KSP ksp, PetscBool first)
     its        = PetscMax(its, c->column[i].its);
     ksp->rnorm = (PetscReal)hypot(ksp->rnorm, c->column[i].norm);
   }
-  if (!first && its == ksp->its) { /* some columns started later: replace the last norm */
-    if (ksp->res_hist_len && ksp->res_hist_len < ksp->res_hist_max) ksp->res_hist[ksp->res_hist_len - 1] = ksp->rnorm;
+  if (!first && its == ksp->its) { /* some columns started later */
+    KSPFusedReplaceLastNorm(ksp);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   ksp->its = its;

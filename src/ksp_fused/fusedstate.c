@@ -2,6 +2,7 @@
 /* fusedstate.c: the state of a solver in a backend, the products of A, and arrays of vectors */
 #include "fusedstate.h"
 #include "adapters.h"
+#include "common/agree.h"
 #include <petsc/private/pcimpl.h>
 
 /*
@@ -202,18 +203,6 @@ static PetscErrorCode KSPFusedSetProduct_Private(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A backend may decline what is lent on one rank, as where that has no rows: MatMult() is collective */
-static PetscErrorCode KSPFusedAgreeProduct_Private(KSP ksp)
-{
-  KSPFused   *f   = (KSPFused *)ksp->data;
-  PetscMPIInt own = f->product.own;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &own, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)ksp)));
-  f->product.own = (PetscBool)own;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Backend, form and product of this solve */
 PetscErrorCode KSPFusedSetForm(KSP ksp)
 {
@@ -233,7 +222,8 @@ PetscErrorCode KSPFusedSetForm(KSP ksp)
                                 (f->options.flexible == PETSC_BOOL3_UNKNOWN && varies)));
   f->run.merged  = (PetscBool)(f->options.reductions == KSP_FUSED_REDUCTIONS_MERGED && !f->options.replacement);
   PetscCall(KSPFusedSetProduct_Private(ksp));
-  if (f->size > 1) PetscCall(KSPFusedAgreeProduct_Private(ksp));
+  /* A backend may decline what is lent on one rank, as where that has no rows: MatMult() is collective */
+  PetscCall(PetscObjectAgree_Spike((PetscObject)ksp, &f->product.own));
   f->info.copy    = (PetscBool)(f->product.own && !f->product.borrowed);
   f->info.product = f->product.own ? ((const SpikeKrylovCopy *)f->product.copy)->form : KSP_FUSED_SPMV_PETSC;
   f->run.carried = f->pc.scaled = f->run.lags = f->run.lagging = PETSC_FALSE;

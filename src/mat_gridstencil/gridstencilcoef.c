@@ -83,7 +83,7 @@ static PetscErrorCode MatGridStencilSymmetric_Private(Mat A, PetscBool conjugate
 PetscErrorCode MatGridStencilSetCoefficients(Mat A, const PetscScalar values[])
 {
   Mat_GridStencil *a;
-  PetscBool        symmetric, hermitian;
+  PetscBool        symmetric = PETSC_FALSE, hermitian = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* factoredmat.c: the matrix of a preconditioner by factors in a type that it reads; what all ranks have to agree on */
 #include "factored.h"
+#include "common/agree.h"
 
 /* The parts of a MATAIJ or MATBAIJ on this rank: the diagonal one, and the other with its global columns, or NULL */
 static PetscErrorCode PCFactoredGetParts_Private(Mat A, PetscBool *baij, Mat parts[2], const PetscInt **garray)
@@ -64,13 +65,8 @@ static PetscErrorCode PCFactoredSamePattern_Private(PC pc, Mat A, Mat B, PetscBo
 /* Whether all ranks say yes */
 PetscErrorCode PCFactoredAgree_Private(PC pc, PetscBool *yes)
 {
-  PetscMPIInt size, all = *yes ? 1 : 0;
-
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)pc)));
-  *yes = (PetscBool)all;
+  PetscCall(PetscObjectAgree_Spike((PetscObject)pc, yes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

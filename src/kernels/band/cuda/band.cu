@@ -128,8 +128,7 @@ static PetscErrorCode SpikeReserve_CUDA(SpikeBand *s, PetscInt maxrhs)
     if (ierr) (void)cudaFree(room);
     PetscCall(ierr);
   }
-  PetscCallCUDA(cudaFree(h->room));
-  PetscCallCUDA(cudaFree(s->dtips));
+  PetscCall(SpikeFree_CUDA(h->room, s->dtips));
   s->maxrhs   = maxrhs;
   h->room     = room;
   h->roomsize = size;
@@ -214,26 +213,12 @@ static PetscErrorCode SpikeDestroy_CUDA(SpikeBand *s)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS); /* nothing was made; a machine without a device comes here too */
   PetscCall(SpikeTriDestroySystems_CUDA(s));
-  PetscCallCUDA(cudaFree(h->dstart));
-  PetscCallCUDA(cudaFree(h->dactive));
-  PetscCallCUDA(cudaFree(h->room));
-  PetscCallCUDA(cudaFree(h->report));
-  PetscCallCUDA(cudaFree(h->badvalue));
-  PetscCallCUDA(cudaFree(h->oldrow));
+  PetscCall(SpikeFree_CUDA(h->dstart, h->dactive, h->room, h->report, h->badvalue, h->oldrow));
   PetscCall(SpikeFillMapDestroy_CUDA(&h->map));
-  PetscCallCUDA(cudaFreeHost(h->hostreport));
+  PetscCall(SpikeFreeHost_CUDA(h->hostreport));
   PetscCall(PetscFree(s->data));
-  PetscCallCUDA(cudaFree(s->band));
-  PetscCallCUDA(cudaFree(s->dB));
-  PetscCallCUDA(cudaFree(s->dC));
-  PetscCallCUDA(cudaFree(s->dVb));
-  PetscCallCUDA(cudaFree(s->dWt));
-  PetscCallCUDA(cudaFree(s->dR));
-  PetscCallCUDA(cudaFree(s->dpiv));
-  PetscCallCUDA(cudaFree(s->dtips));
-  PetscCallCUDA(cudaFree(s->dVt));
-  PetscCallCUDA(cudaFree(s->dWb));
-  PetscCallCUDA(cudaFree(s->dmerged));
+  PetscCall(SpikeFree_CUDA(s->band, s->dB, s->dC, s->dVb, s->dWt, s->dR, s->dpiv));
+  PetscCall(SpikeFree_CUDA(s->dtips, s->dVt, s->dWb, s->dmerged));
   s->band = NULL;
   s->dB = s->dC = s->dVb = s->dWt = s->dR = s->dtips = NULL;
   s->dVt = s->dWb = s->dmerged = s->dwork = NULL;
@@ -282,7 +267,6 @@ static PetscErrorCode SpikeBegin_CUDA(SpikeBand *s)
 static PetscErrorCode SpikeEnd_CUDA(SpikeBand *s)
 {
   PetscFunctionBegin;
-  (void)s;
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,7 +281,6 @@ static PetscErrorCode SpikeAlloc_CUDA(SpikeBand *s, size_t bytes, void **ptr)
 static PetscErrorCode SpikeRelease_CUDA(SpikeBand *s, void **ptr)
 {
   PetscFunctionBegin;
-  (void)s;
   if (*ptr) PetscCallCUDA(cudaFree(*ptr));
   *ptr = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -321,7 +304,6 @@ static PetscErrorCode SpikeCopy2D_CUDA(SpikeBand *s, PetscBool todevice, PetscBo
 static PetscErrorCode SpikeStage_CUDA(SpikeBand *s, size_t bytes, void **ptr)
 {
   PetscFunctionBegin;
-  (void)s;
   *ptr = NULL;
   if (bytes) PetscCall(SpikeAllocated_CUDA(cudaMallocHost(ptr, bytes)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -330,7 +312,6 @@ static PetscErrorCode SpikeStage_CUDA(SpikeBand *s, size_t bytes, void **ptr)
 static PetscErrorCode SpikeUnstage_CUDA(SpikeBand *s, void **ptr)
 {
   PetscFunctionBegin;
-  (void)s;
   if (*ptr) PetscCallCUDA(cudaFreeHost(*ptr));
   *ptr = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,7 +4,6 @@
 
 #include "kernels/common/cuda/fit.cuh"
 #include "kernels/common/cuda/scalar.cuh"
-#include "kernels/common/cuda/unroll.cuh"
 extern "C" {
 #include "kernels/band/band.h"
 }

@@ -421,9 +421,14 @@ static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPol
 }
 
 #else
-template <typename F, int NB, bool WHOLE>
+/* Factors of 16 bits are there for short applications: their setup has no kernels for full tiles */
+template <typename F, bool WHOLE>
+constexpr bool SpikeFactorIsWhole = WHOLE && sizeof(F) > 2;
+
+template <typename F, int NB, bool FULL>
 static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPolicy &policy)
 {
+  constexpr bool WHOLE  = SpikeFactorIsWhole<F, FULL>;
   SpikeCUDA     *h      = (SpikeCUDA *)s->data;
   const size_t   each   = sizeof(SpikeWarpShared<F, NB>);
   const int      warps  = (int)PetscMax(1, PetscMin(SPIKE_FACTOR_WARPS, (size_t)h->gpu->shared / each));
@@ -439,11 +444,12 @@ static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPoli
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename F, int NB, bool WHOLE, bool WINDOW, int WARPS>
+template <typename F, int NB, bool FULL, bool WINDOW, int WARPS>
 static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPolicy &policy, int tiles, bool stage)
 {
-  SpikeCUDA   *h     = (SpikeCUDA *)s->data;
-  const size_t bytes = tiles * SpikeTileShape<NB>::PLACES * sizeof(double);
+  constexpr bool WHOLE = SpikeFactorIsWhole<F, FULL>;
+  SpikeCUDA     *h     = (SpikeCUDA *)s->data;
+  const size_t   bytes = tiles * SpikeTileShape<NB>::PLACES * sizeof(double);
 
   PetscFunctionBegin;
   PetscCall(SpikeKernelFit((const void *)SpikeFactorBlock<F, NB, WHOLE, WINDOW, WARPS>, 32 * WARPS, bytes));
@@ -469,8 +475,6 @@ static int SpikeFactorPlaces_Private(const SpikeTiles *t, bool stage)
 bool SpikeFactorHolds_CUDA(const SpikeTiles *t, const SpikeDevice *gpu)
 {
 #if defined(PETSC_USE_COMPLEX)
-  (void)t;
-  (void)gpu;
   return true;
 #else
   const size_t room = (size_t)gpu->shared - SPIKE_FACTOR_STATIC, tile = SpikeTileShape<4>::PLACES * sizeof(double);

@@ -73,20 +73,19 @@ __device__ static __forceinline__ void SpikeWarpDiagonal(const SpikeLane<F> &at,
 
     d[m][n][e] = (double)(m == n && g == 2 * q + e ? sh.diagonal[8 * m + g] : from[at.at(m, n, e)]);
   }
-  SpikeUnroll(k, NB)
-    SpikeUnroll(n, k + 1) {
-      double b[2];
+  SpikeUnroll2(k, NB, n, k + 1) {
+    double b[2];
 
-      SpikePair(before + at.pair(k, n), b);
-      SpikeUnroll(e, 2)
-        if (n == k && 2 * q + e < g) b[e] = 0.0;
-      SpikeUnroll(h, k / 2 + 1) {
-        double a[4];
+    SpikePair(before + at.pair(k, n), b);
+    SpikeUnroll(e, 2)
+      if (n == k && 2 * q + e < g) b[e] = 0.0;
+    SpikeUnroll(h, k / 2 + 1) {
+      double a[4];
 
-        SpikeUnroll(i, 4) a[i] = 2 * h + i % 2 < NB ? -l[2 * h + i % 2 < NB ? 2 * h + i % 2 : 0][k][i / 2] : 0.0;
-        SpikeBlockProduct<NB>(d, h, n, a, b);
-      }
+      SpikeUnroll(i, 4) a[i] = 2 * h + i % 2 < NB ? -l[2 * h + i % 2 < NB ? 2 * h + i % 2 : 0][k][i / 2] : 0.0;
+      SpikeBlockProduct<NB>(d, h, n, a, b);
     }
+  }
 }
 
 /* Whether element (8 m + g, 8 n + 2 q + e) is one of T x T; WHOLE: all are */

@@ -382,9 +382,7 @@ static PetscErrorCode SpikeFillMalloc_Private(SpikeFillMap *map, PetscInt64 coun
 PetscErrorCode SpikeFillMapDestroy_CUDA(SpikeFillMap *map)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaFree(map->code));
-  PetscCallCUDA(cudaFree(map->chunk));
-  PetscCallCUDA(cudaFree(map->unit));
+  PetscCall(SpikeFree_CUDA(map->code, map->chunk, map->unit));
   map->code  = NULL;
   map->chunk = NULL;
   map->unit  = NULL;

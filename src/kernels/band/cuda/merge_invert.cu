@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* merge_invert.cu: R^-1 of the interfaces of a level, for full SPIKE */
 #include "band.cuh"
-#include "kernels/common/cuda/unroll.cuh"
 #include "merge.cuh"
 
 /*

@@ -99,6 +99,16 @@ static void Interpolate(const SpikeShape *s, Constants *setup, Constants *apply)
   }
 }
 
+/* Groups of partitions of a multiprocessor after its first; a warp takes as many as waste a tenth of it at most */
+static PetscReal Waves(PetscInt T, PetscInt np, PetscInt sm)
+{
+  PetscInt G = 1;
+
+  for (PetscInt g = 2; T <= 16 && g <= 32 / T; g++)
+    if (10 * ((np + g - 1) / g) * g <= 11 * np) G = g;
+  return (PetscReal)(((np + G - 1) / G + sm - 1) / sm - 1);
+}
+
 /* The shape of the tiles is that of SpikeTilesShape_Private(), which has its own copy of it in CUDA C */
 SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
 {
@@ -108,17 +118,11 @@ SpikeTimes SpikePartitionsTimes(const SpikeShape *s, PetscInt np)
                   steps = (PetscReal)((m + T - 1) / T), interfaces = PetscMax(1, (PetscReal)np / sm);
   const PetscReal reach = s->falloff < 0 ? (PetscReal)18.4 / -s->falloff : (PetscReal)s->n,
                   again = np > 1 ? bytes * PetscMin(1, 2 * reach * np / PetscMax(s->n, 1)) : 0;
-  PetscInt   G          = 1, groups;
   PetscReal  waves;
   Constants  a, b;
   SpikeTimes t;
 
-  if (T <= 16) {
-    for (PetscInt g = 2; g <= 32 / T; g++)
-      if (10 * ((np + g - 1) / g) * g <= 11 * np) G = g;
-  }
-  groups = (np + G - 1) / G;
-  waves  = (PetscReal)((groups + sm - 1) / sm - 1);
+  waves = Waves(T, np, sm);
   Interpolate(s, &a, &b);
   t.setup = a.fixed + (PetscReal)1e-9 * (a.bytes * bytes + a.windows * again) +
             (PetscReal)1e-3 * (steps * (a.latency + a.share * waves) + a.interface * interfaces);
@@ -151,17 +155,11 @@ SpikeTimes SpikePartitionsFullTimes(const SpikeShape *s, PetscInt np)
                   steps  = (PetscReal)((m + T - 1) / T);
   const SpikePace *pace  = &s->pace;
   const PetscReal  flops = pace->step * 132 / (PetscReal)sm;
-  PetscInt         G     = 1, groups;
   PetscReal        waves, levels = 0;
   Constants        a, b;
   SpikeTimes       t;
 
-  if (T <= 16) {
-    for (PetscInt g = 2; g <= 32 / T; g++)
-      if (10 * ((np + g - 1) / g) * g <= 11 * np) G = g;
-  }
-  groups = (np + G - 1) / G;
-  waves  = (PetscReal)((groups + sm - 1) / sm - 1);
+  waves = Waves(T, np, sm);
   for (PetscInt l = 1; l < np; l *= 2) levels++;
   Interpolate(s, &a, &b);
   t.setup = a.fixed + (PetscReal)1e-9 * a.bytes * bytes + (PetscReal)1e-3 * steps * (a.latency + a.share * waves) +

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/common/cuda/warp.cuh"
-#include "kernels/common/cuda/unroll.cuh"
 
 /*
   A T x T tile as NB x NB blocks of B rows and columns, B NB >= T. Lane (m, j, i) of a warp with the tiles of G

@@ -358,10 +358,6 @@ PetscErrorCode SpikeSweepColumns_CUDA(PetscSpikePrecision precision, const Spike
 {
   PetscFunctionBegin;
 #if defined(PETSC_USE_COMPLEX)
-  (void)precision;
-  (void)a;
-  (void)nrhs;
-  (void)stream;
   *done = false;
 #else
   SpikeDispatchPrecision(precision, PetscCall(SpikeSweepColumns_Private<F>(a, (int)nrhs, stream)));

@@ -138,10 +138,10 @@ __global__ void __launch_bounds__(256)
   PetscReal          limit;
 
   if (lo == hi || !t.active[right ? p + 1 : p]) return;
-  limit = tol * SpikeTriAbs(a[right ? hi - 1 : lo]);
+  limit = tol * SpikeAbs(a[right ? hi - 1 : lo]);
   for (PetscInt i = lo + (PetscInt)blockIdx.x * blockDim.x + threadIdx.x; i < hi;
        i += (PetscInt)gridDim.x * blockDim.x) {
-    const PetscReal          size = SpikeTriAbs(a[i]);
+    const PetscReal          size = SpikeAbs(a[i]);
     const unsigned long long rows = (unsigned long long)(right ? hi - i : i - lo + 1);
 
     if (size > limit && rows > window) window = rows;
@@ -164,15 +164,15 @@ __global__ void SpikeTriTips_Kernel(const __grid_constant__ SpikeTiles t, const 
 
   if (t.active[p]) {
     Wt[p]          = w[lo];
-    reached[p].end = SpikeTriAbs(w[lo]);
-    reached[p].far = reached[p].last ? SpikeTriAbs(w[lo + (PetscInt)reached[p].last - 1]) : (PetscReal)0.0;
+    reached[p].end = SpikeAbs(w[lo]);
+    reached[p].far = reached[p].last ? SpikeAbs(w[lo + (PetscInt)reached[p].last - 1]) : (PetscReal)0.0;
   }
   if (t.active[p + 1]) {
     SpikeTriReached *r = reached + t.np + p;
 
     Vb[p + 1] = v[hi - 1];
-    r->end    = SpikeTriAbs(v[hi - 1]);
-    r->far    = r->last ? SpikeTriAbs(v[hi - (PetscInt)r->last]) : (PetscReal)0.0;
+    r->end    = SpikeAbs(v[hi - 1]);
+    r->far    = r->last ? SpikeAbs(v[hi - (PetscInt)r->last]) : (PetscReal)0.0;
   }
 }
 
@@ -286,15 +286,8 @@ PetscErrorCode SpikeTriDestroySystems_CUDA(SpikeBand *s)
   PetscFunctionBegin;
   if (!y) PetscFunctionReturn(PETSC_SUCCESS);
   if (y->t.k) PetscCall((*y->t.k->destroy)(&y->t));
-  PetscCallCUDA(cudaFree(y->dl));
-  PetscCallCUDA(cudaFree(y->d));
-  PetscCallCUDA(cudaFree(y->du));
-  PetscCallCUDA(cudaFree(y->joined));
-  PetscCallCUDA(cudaFreeHost(y->hostjoined));
-  PetscCallCUDA(cudaFree(y->begins));
-  PetscCallCUDA(cudaFree(y->spikes));
-  PetscCallCUDA(cudaFree(y->reached));
-  PetscCallCUDA(cudaFreeHost(y->hostreached));
+  PetscCall(SpikeFree_CUDA(y->dl, y->d, y->du, y->joined, y->begins, y->spikes, y->reached));
+  PetscCall(SpikeFreeHost_CUDA(y->hostjoined, y->hostreached));
   PetscCall(PetscFree(h->tri));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

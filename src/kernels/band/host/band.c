@@ -158,25 +158,18 @@ static PetscInt SpikePartitions_Host(PetscInt n, PetscInt kl, PetscInt ku, Petsc
                                      PetscReal falloff, PCSpikeType type, PetscBool *full)
 {
   *full = (PetscBool)(type == PC_SPIKE_FULL);
-  (void)n;
-  (void)kl;
-  (void)ku;
-  (void)precision;
-  (void)falloff;
   return 1;
 }
 
 static PetscErrorCode SpikeBegin_Host(SpikeBand *s)
 {
   PetscFunctionBegin;
-  (void)s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SpikeAlloc_Host(SpikeBand *s, size_t bytes, void **ptr)
 {
   PetscFunctionBegin;
-  (void)s;
   PetscCall(PetscMalloc(bytes, ptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -184,7 +177,6 @@ static PetscErrorCode SpikeAlloc_Host(SpikeBand *s, size_t bytes, void **ptr)
 static PetscErrorCode SpikeRelease_Host(SpikeBand *s, void **ptr)
 {
   PetscFunctionBegin;
-  (void)s;
   PetscCall(PetscFree(*ptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,9 +185,6 @@ static PetscErrorCode SpikeCopy2D_Host(SpikeBand *s, PetscBool todevice, PetscBo
                                        const void *src, size_t spitch, size_t width, size_t height)
 {
   PetscFunctionBegin;
-  (void)s;
-  (void)todevice;
-  (void)fromdevice;
   for (size_t i = 0; i < height; i++)
     PetscCall(PetscMemcpy((char *)dst + i * dpitch, (const char *)src + i * spitch, width));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -25,13 +25,6 @@
 #define FREAL_MAX  DBL_MAX
 #define FREAL_SIZE 8
 #include "ops_template.h"
-#undef T
-#undef VF
-#undef PRECISION
-#undef FREAL
-#undef FREAL_MIN
-#undef FREAL_MAX
-#undef FREAL_SIZE
 
 #define T(name)    name##_single
 #define VF(name)   vf_##name
@@ -41,14 +34,6 @@
 #define FREAL_MAX  FLT_MAX
 #define FREAL_SIZE 4
 #include "ops_template.h"
-
-#undef T
-#undef VF
-#undef PRECISION
-#undef FREAL
-#undef FREAL_MIN
-#undef FREAL_MAX
-#undef FREAL_SIZE
 
 #define SPIKE_HALF_COLS 32 /* columns that become final before the others move */
 #define SPIKE_HALF_ROWS 64 /* converted at a time */
@@ -66,12 +51,6 @@
 #define F16_MAX   SpikePrecisionMax(PETSC_SPIKE_PRECISION_BF16)
 #define F16_LEAST SpikePrecisionLeast(PETSC_SPIKE_PRECISION_BF16)
 #include "ops_half.h"
-#undef T
-#undef PRECISION
-#undef FROM16
-#undef TO16
-#undef F16_MAX
-#undef F16_LEAST
 
 #define T(name)   name##_fp16
 #define PRECISION fp16

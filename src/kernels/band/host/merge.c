@@ -104,49 +104,28 @@ static PetscErrorCode SpikeMergeTimes_Private(const SpikeBand *s, PetscBool tran
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Interface q on the way up and down */
-static PetscErrorCode SpikeMergedUp_Private(SpikeBand *b, PetscBool trans, PetscInt s, PetscInt q, PetscInt e,
-                                            PetscInt nrhs)
+/* Interface q on the way up or down. Its system is solved first on the way up, transposed last on the way down */
+static PetscErrorCode SpikeMerged_Private(SpikeBand *b, PetscBool trans, PetscBool up, PetscInt s, PetscInt q,
+                                          PetscInt e, PetscInt nrhs)
 {
   const PetscInt kl = b->kl, ku = b->ku, h = kl + ku;
   PetscScalar   *ts = b->dtips + (PetscCount)s * h, *tq = b->dtips + (PetscCount)q * h,
               *te      = b->dtips + (PetscCount)e * h;
   const PetscScalar *P = b->dmerged + q * ((PetscCount)h * h), *Q = P + (PetscCount)kl * h;
+  const PetscScalar *Vt = b->dVt + (PetscCount)q * ku * ku, *Wb = b->dWb + (PetscCount)q * kl * kl;
 
   PetscFunctionBegin;
-  if (!trans) {
-    PetscCall(SpikeSolveTips_Host(b, PETSC_FALSE, q, q + 1, nrhs));
+  if (up != trans) {
+    if (up) PetscCall(SpikeSolveTips_Host(b, trans, q, q + 1, nrhs));
     if (b->active[s])
       PetscCall(
-        SpikeMergeTimes_Private(b, PETSC_FALSE, ku, ku, b->dVt + (PetscCount)q * ku * ku, ku, tq + kl, ts + kl, nrhs));
-    if (b->active[e])
-      PetscCall(SpikeMergeTimes_Private(b, PETSC_FALSE, kl, kl, b->dWb + (PetscCount)q * kl * kl, kl, tq, te, nrhs));
+        SpikeMergeTimes_Private(b, trans, ku, ku, Vt, ku, up ? tq + kl : ts + kl, up ? ts + kl : tq + kl, nrhs));
+    if (b->active[e]) PetscCall(SpikeMergeTimes_Private(b, trans, kl, kl, Wb, kl, up ? tq : te, up ? te : tq, nrhs));
+    if (!up) PetscCall(SpikeSolveTips_Host(b, trans, q, q + 1, nrhs));
   } else {
-    if (b->active[s]) PetscCall(SpikeMergeTimes_Private(b, PETSC_TRUE, h, kl, P, h, tq, ts, nrhs));
-    if (b->active[e]) PetscCall(SpikeMergeTimes_Private(b, PETSC_TRUE, h, ku, Q, h, tq, te + kl, nrhs));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SpikeMergedDown_Private(SpikeBand *b, PetscBool trans, PetscInt s, PetscInt q, PetscInt e,
-                                              PetscInt nrhs)
-{
-  const PetscInt kl = b->kl, ku = b->ku, h = kl + ku;
-  PetscScalar   *ts = b->dtips + (PetscCount)s * h, *tq = b->dtips + (PetscCount)q * h,
-              *te      = b->dtips + (PetscCount)e * h;
-  const PetscScalar *P = b->dmerged + q * ((PetscCount)h * h), *Q = P + (PetscCount)kl * h;
-
-  PetscFunctionBegin;
-  if (!trans) {
-    if (b->active[s]) PetscCall(SpikeMergeTimes_Private(b, PETSC_FALSE, h, kl, P, h, ts, tq, nrhs));
-    if (b->active[e]) PetscCall(SpikeMergeTimes_Private(b, PETSC_FALSE, h, ku, Q, h, te + kl, tq, nrhs));
-  } else {
-    if (b->active[s])
-      PetscCall(
-        SpikeMergeTimes_Private(b, PETSC_TRUE, ku, ku, b->dVt + (PetscCount)q * ku * ku, ku, ts + kl, tq + kl, nrhs));
+    if (b->active[s]) PetscCall(SpikeMergeTimes_Private(b, trans, h, kl, P, h, up ? tq : ts, up ? ts : tq, nrhs));
     if (b->active[e])
-      PetscCall(SpikeMergeTimes_Private(b, PETSC_TRUE, kl, kl, b->dWb + (PetscCount)q * kl * kl, kl, te, tq, nrhs));
-    PetscCall(SpikeSolveTips_Host(b, PETSC_TRUE, q, q + 1, nrhs));
+      PetscCall(SpikeMergeTimes_Private(b, trans, h, ku, Q, h, up ? tq : te + kl, up ? te + kl : tq, nrhs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -160,11 +139,11 @@ PetscErrorCode SpikeMergedTips_Host(SpikeBand *s, PetscBool trans, PetscBool up,
   if (up) {
     for (PetscInt l = 1; l < s->np; l *= 2)
       for (PetscInt q = l; q < s->np; q += 2 * l)
-        PetscCall(SpikeMergedUp_Private(s, trans, q - l, q, PetscMin(q + l, s->np), nrhs));
+        PetscCall(SpikeMerged_Private(s, trans, PETSC_TRUE, q - l, q, PetscMin(q + l, s->np), nrhs));
   } else {
     for (PetscInt l = top; l > 0; l /= 2)
       for (PetscInt q = l; q < s->np; q += 2 * l)
-        PetscCall(SpikeMergedDown_Private(s, trans, q - l, q, PetscMin(q + l, s->np), nrhs));
+        PetscCall(SpikeMerged_Private(s, trans, PETSC_FALSE, q - l, q, PetscMin(q + l, s->np), nrhs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

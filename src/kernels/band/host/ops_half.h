@@ -242,3 +242,9 @@ const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {
 
 #undef SPIKE_HALF_SHAPE
 #undef H
+#undef T
+#undef PRECISION
+#undef FROM16
+#undef TO16
+#undef F16_MAX
+#undef F16_LEAST

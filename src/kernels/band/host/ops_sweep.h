@@ -11,29 +11,21 @@
 #define XROWS    8
 SPIKE_INLINE void XT(GetRow)(const S *b, PetscCount ldb, int nrhs, S *t)
 {
-  (void)ldb;
-  (void)nrhs;
   t[0] = b[0];
 }
 
 SPIKE_INLINE void XT(PutRow)(S *x, PetscCount ldx, int nrhs, S t)
 {
-  (void)ldx;
-  (void)nrhs;
   x[0] = t;
 }
 
 SPIKE_INLINE void XT(GetRows)(const S *b, PetscCount ldb, int nrhs, int step, S t[])
 {
-  (void)ldb;
-  (void)nrhs;
   SpikeUnroll(u, XROWS) t[u] = b[step * u];
 }
 
 SPIKE_INLINE void XT(PutRows)(S *x, PetscCount ldx, int nrhs, int step, const S t[])
 {
-  (void)ldx;
-  (void)nrhs;
   SpikeUnroll(u, XROWS) x[step * u] = t[u];
 }
 #include "ops_sweep_narrow.h"

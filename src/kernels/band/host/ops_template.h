@@ -24,3 +24,10 @@ const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {
 };
 
 #undef F
+#undef T
+#undef VF
+#undef PRECISION
+#undef FREAL
+#undef FREAL_MIN
+#undef FREAL_MAX
+#undef FREAL_SIZE

@@ -8,7 +8,6 @@ static PetscErrorCode SpikePeriodicGather_Host(const SpikeBand *s, SpikePeriodic
   const PetscInt *zeros = p->zeros;
 
   PetscFunctionBegin;
-  (void)s;
   for (PetscInt i = 0; i < p->nsys; i++) {
     for (PetscInt k = 0; k < 4; k++)
       p->ends[4 * i + k] = SpikePeriodicEntry(parts[k == 1 || k == 2 ? p->corners : 0].aa, p->entries[4 * i + k]);
@@ -25,7 +24,6 @@ static PetscErrorCode SpikePeriodicGather_Host(const SpikeBand *s, SpikePeriodic
 static PetscErrorCode SpikePeriodicSplit_Host(const SpikeBand *s, SpikePeriodic *p, const SpikeCSR parts[])
 {
   PetscFunctionBegin;
-  (void)s;
   for (PetscInt part = 0; part < p->npatched; part++)
     PetscCall(PetscArraycpy(p->values[part], parts[part].aa, p->nnz[part]));
   for (PetscInt i = 0; i < p->nsys; i++) {
@@ -58,7 +56,6 @@ static PetscErrorCode SpikePeriodicDots_Host(const SpikeBand *s, SpikePeriodic *
                                              const PetscScalar *x, PetscCount ldx)
 {
   PetscFunctionBegin;
-  (void)s;
   for (PetscInt c = 0; c < nrhs; c++) {
     const PetscScalar *xc   = x + c * ldx;
     PetscScalar       *dots = p->dots + (PetscCount)c * 2 * p->nsys;
@@ -73,7 +70,6 @@ static PetscErrorCode SpikePeriodicDots_Host(const SpikeBand *s, SpikePeriodic *
 static PetscErrorCode SpikePeriodicClose_Host(const SpikeBand *s, SpikePeriodic *p, PetscReal tol, PetscReal boost)
 {
   PetscFunctionBegin;
-  (void)s;
   p->report->nboost = 0;
   p->report->bad    = -1;
   for (PetscInt i = 0; i < p->nsys; i++) {

@@ -61,7 +61,6 @@ static PetscErrorCode SpikeBlockMatDestroy_CUDA(SpikeBlock *s, SpikeBlockMat *A)
   SpikeBlockMatCUDA *m = (SpikeBlockMatCUDA *)A->data;
 
   PetscFunctionBegin;
-  (void)s;
   if (!m) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeFree_CUDA(m->ai, m->aj, m->ti, m->tj, m->tp));
   PetscCall(PetscFree(A->data));
@@ -83,7 +82,6 @@ static PetscErrorCode SpikeBlockMemory_CUDA(PetscReal *bytes)
 static PetscErrorCode SpikeBlockBegin_CUDA(SpikeBlock *s)
 {
   PetscFunctionBegin;
-  (void)s;
   PetscCall(PetscLogGpuTimeBegin());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -91,7 +89,6 @@ static PetscErrorCode SpikeBlockBegin_CUDA(SpikeBlock *s)
 static PetscErrorCode SpikeBlockEnd_CUDA(SpikeBlock *s)
 {
   PetscFunctionBegin;
-  (void)s;
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,7 +96,6 @@ static PetscErrorCode SpikeBlockEnd_CUDA(SpikeBlock *s)
 static PetscErrorCode SpikeBlockAlloc_CUDA(SpikeBlock *s, size_t bytes, void **ptr)
 {
   PetscFunctionBegin;
-  (void)s;
   *ptr = NULL;
   if (bytes) PetscCall(SpikeAllocated_CUDA(cudaMalloc(ptr, bytes)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,7 +104,6 @@ static PetscErrorCode SpikeBlockAlloc_CUDA(SpikeBlock *s, size_t bytes, void **p
 static PetscErrorCode SpikeBlockRelease_CUDA(SpikeBlock *s, void **ptr)
 {
   PetscFunctionBegin;
-  (void)s;
   if (*ptr) PetscCallCUDA(cudaFree(*ptr));
   *ptr = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);

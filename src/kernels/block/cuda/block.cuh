@@ -103,7 +103,6 @@ __device__ static __forceinline__ V SpikeBlockConj(V v, bool wanted)
 #if defined(PETSC_USE_COMPLEX)
   return wanted ? V(v.real(), -v.imag()) : v;
 #else
-  (void)wanted;
   return v;
 #endif
 }
@@ -119,11 +118,9 @@ __device__ static __forceinline__ void SpikeBlockLoad(const V *p, bool wide, Pet
   if (wide && have >= N) {
     const Piece q = *(const Piece *)p;
 
-#pragma unroll
-    for (int i = 0; i < N; i++) v[i] = q.v[i];
+    SpikeUnroll(i, N) v[i] = q.v[i];
   } else {
-#pragma unroll
-    for (int i = 0; i < N; i++) v[i] = i < have ? p[i] : V(0.0);
+    SpikeUnroll(i, N) v[i] = i < have ? p[i] : V(0.0);
   }
 }
 
@@ -137,12 +134,10 @@ __device__ static __forceinline__ void SpikeBlockStore(V *p, bool wide, PetscInt
   if (wide && have >= N) {
     Piece q;
 
-#pragma unroll
-    for (int i = 0; i < N; i++) q.v[i] = v[i];
+    SpikeUnroll(i, N) q.v[i] = v[i];
     *(Piece *)p = q;
   } else {
-#pragma unroll
-    for (int i = 0; i < N; i++)
+    SpikeUnroll(i, N)
       if (i < have) p[i] = v[i];
   }
 }

@@ -133,8 +133,7 @@ __device__ static __forceinline__ void SpikeBlockRowUpdate(const SpikeBlockRow &
 
         c.add(a, b);
       }
-#pragma unroll
-      for (int e = 0; e < 2; e++)
+      SpikeUnroll(e, 2)
         if (i0 + g < bs && j0 + 2 * q + e < bs) S[i0 + g + (j0 + 2 * q + e) * bs] = V(c.get(e));
     }
     __syncthreads();
@@ -150,8 +149,7 @@ __device__ static __forceinline__ void SpikeBlockRowUpdate(const SpikeBlockRow &
           SpikeMMA  c;
 
           c.clear();
-#pragma unroll
-          for (int e = 0; e < 2; e++)
+          SpikeUnroll(e, 2)
             if (i0 + g < bs && j0 + 2 * q + e < bs) c.put(e, C[i0 + g + (j0 + 2 * q + e) * bs]);
           for (int s = 0; s < steps; s++) {
             const int k0 = 4 * s + q;
@@ -160,8 +158,7 @@ __device__ static __forceinline__ void SpikeBlockRowUpdate(const SpikeBlockRow &
 
             c.add(a, b);
           }
-#pragma unroll
-          for (int e = 0; e < 2; e++)
+          SpikeUnroll(e, 2)
             if (i0 + g < bs && j0 + 2 * q + e < bs) C[i0 + g + (j0 + 2 * q + e) * bs] = V(c.get(e));
         }
       }
@@ -281,13 +278,10 @@ __global__ void __launch_bounds__(32) SpikeBlockFactorShort_Kernel(const __grid_
     if (row.other) {
       SpikeBlockRowAlone<BS>(row, column, back, s.parts, s.done, M);
       __syncwarp();
-#pragma unroll
-      for (int c = 0; c < COLUMNS; c++) inverse.a[c] = M[inverse.row() * (BS + 1) + inverse.part() * COLUMNS + c];
+      SpikeUnroll(c, COLUMNS) inverse.a[c] = M[inverse.row() * (BS + 1) + inverse.part() * COLUMNS + c];
     } else {
       SpikeBlockRowUpdate(row, BS, s.L, s.U, s.parts, s.done, (V *)M);
-#pragma unroll
-      for (int c = 0; c < COLUMNS; c++)
-        inverse.a[c] = SpikeBlockSum(D[inverse.row() + (inverse.part() * COLUMNS + c) * BS]);
+      SpikeUnroll(c, COLUMNS) inverse.a[c] = SpikeBlockSum(D[inverse.row() + (inverse.part() * COLUMNS + c) * BS]);
     }
     inverse.invert(tol, boost);
     inverse.store(D);

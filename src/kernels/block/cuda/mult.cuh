@@ -27,11 +27,9 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
   const PetscInt   first = t.ai[row], count = (t.ai[row + 1] - first);
   const PetscCount i0 = (PetscCount)row * bs + r + g; /* the lane's row of Y */
 
-#pragma unroll
-  for (int j = 0; j < NT; j++) {
+  SpikeUnroll(j, NT) {
     c[j].clear();
-#pragma unroll
-    for (int e = 0; e < 2; e++) {
+    SpikeUnroll(e, 2) {
       const int column = 8 * j + 2 * q + e;
 
       if (t.mode != SPIKE_BLOCK_SET && r + g < bs && column < t.m)
@@ -44,14 +42,12 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
   while (b < count) {
     V a[SPIKE_BLOCK_AHEAD], x[SPIKE_BLOCK_AHEAD][NT];
 
-#pragma unroll
-    for (int u = 0; u < SPIKE_BLOCK_AHEAD; u++) {
+    SpikeUnroll(u, SPIKE_BLOCK_AHEAD) {
       const int  k     = 4 * s + q; /* the lane's row of X, in the block */
       const bool there = b < count;
 
       a[u] = V(0.0);
-#pragma unroll
-      for (int j = 0; j < NT; j++) x[u][j] = V(0.0);
+      SpikeUnroll(j, NT) x[u][j] = V(0.0);
       if (there) {
         const PetscCount p = (TRANS ? (PetscCount)t.at[first + b] : (PetscCount)first + b) * bs * bs,
                          i = (PetscCount)t.aj[first + b] * bs + k;
@@ -59,8 +55,7 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
         if (k < bs) {
           if (r + g < bs)
             a[u] = SpikeBlockConj(TRANS ? A[p + k + (r + g) * bs] : A[p + r + g + k * bs], TRANS && t.conjugate);
-#pragma unroll
-          for (int j = 0; j < NT; j++)
+          SpikeUnroll(j, NT)
             if (8 * j + g < t.m) x[u][j] = t.rowmajor ? X[i * t.ldx + 8 * j + g] : X[i + (8 * j + g) * t.ldx];
         }
         if (++s == steps) {
@@ -70,19 +65,13 @@ __device__ static __forceinline__ void SpikeBlockMult(const SpikeBlockItem &t, u
       }
       if (t.mode == SPIKE_BLOCK_SUB) a[u] = -a[u];
     }
-#pragma unroll
-    for (int u = 0; u < SPIKE_BLOCK_AHEAD; u++)
-#pragma unroll
-      for (int j = 0; j < NT; j++) c[j].add(a[u], x[u][j]);
+    SpikeUnroll2(u, SPIKE_BLOCK_AHEAD, j, NT) c[j].add(a[u], x[u][j]);
   }
-#pragma unroll
-  for (int j = 0; j < NT; j++)
-#pragma unroll
-    for (int e = 0; e < 2; e++) {
-      const int column = 8 * j + 2 * q + e;
+  SpikeUnroll2(j, NT, e, 2) {
+    const int column = 8 * j + 2 * q + e;
 
-      if (r + g < bs && column < t.m) Y[t.rowmajor ? i0 * t.ldy + column : i0 + column * t.ldy] = V(c[j].get(e));
-    }
+    if (r + g < bs && column < t.m) Y[t.rowmajor ? i0 * t.ldy + column : i0 + column * t.ldy] = V(c[j].get(e));
+  }
 }
 
 /* *t <- kernel, block rows of a warp and matrix of a product. Returns the thread blocks that it wants */

@@ -25,8 +25,7 @@ template <int H, typename V>
 __device__ static __forceinline__ void SpikeBlockLanesSum(V *y, int q)
 {
   if constexpr (H > 0) {
-#pragma unroll
-    for (int k = 0; k < 4 * H; k++) {
+    SpikeUnroll(k, 4 * H) {
       const V send = q & H ? y[k] : y[4 * H + k], keep = q & H ? y[4 * H + k] : y[k];
 
       y[k] = keep + SpikeBlockShuffleXor(send, H);
@@ -62,17 +61,12 @@ __device__ static __forceinline__ void SpikeBlockMultLanes(const SpikeBlockItem 
   V                s[BS][4], y[4 * BS];
   PetscInt         index[U];
 
-#pragma unroll
-  for (int i = 0; i < BS; i++)
-#pragma unroll
-    for (int j = 0; j < 4; j++) s[i][j] = V(0.0);
-#pragma unroll
-  for (int u = 0; u < U; u++) index[u] = begin + u < end ? t.aj[begin + u] : 0;
+  SpikeUnroll2(i, BS, j, 4) s[i][j] = V(0.0);
+  SpikeUnroll(u, U) index[u] = begin + u < end ? t.aj[begin + u] : 0;
   for (PetscInt b = begin; b < end; b += U) {
     V a[U][BS], x[U][4];
 
-#pragma unroll
-    for (int u = 0; u < U; u++) {
+    SpikeUnroll(u, U) {
       const bool some = b + u < end;
       const V   *p    = X + index[u] * jump;
 
@@ -80,30 +74,18 @@ __device__ static __forceinline__ void SpikeBlockMultLanes(const SpikeBlockItem 
         SpikeBlockLoad<BS>(A + (PetscCount)(b + u) * BS * BS, true, BS, a[u]);
         if (ROWMAJOR) SpikeBlockLoad<4>(p, true, 4, x[u]);
         else {
-#pragma unroll
-          for (int j = 0; j < 4; j++) x[u][j] = p[j * t.ldx];
+          SpikeUnroll(j, 4) x[u][j] = p[j * t.ldx];
         }
       } else {
-#pragma unroll
-        for (int i = 0; i < BS; i++) a[u][i] = V(0.0);
-#pragma unroll
-        for (int j = 0; j < 4; j++) x[u][j] = V(0.0);
+        SpikeUnroll(i, BS) a[u][i] = V(0.0);
+        SpikeUnroll(j, 4) x[u][j] = V(0.0);
       }
     }
-#pragma unroll
-    for (int u = 0; u < U; u++) index[u] = b + U + u < end ? t.aj[b + U + u] : 0; /* while the others travel */
-#pragma unroll
-    for (int u = 0; u < U; u++)
-#pragma unroll
-      for (int i = 0; i < BS; i++)
-#pragma unroll
-        for (int j = 0; j < 4; j++) s[i][j] = SpikeBlockFma(a[u][i], x[u][j], s[i][j]);
+    SpikeUnroll(u, U) index[u] = b + U + u < end ? t.aj[b + U + u] : 0; /* while the others travel */
+    SpikeUnroll3(u, U, i, BS, j, 4) s[i][j] = SpikeBlockFma(a[u][i], x[u][j], s[i][j]);
   }
   /* what is consecutive in Y is so here */
-#pragma unroll
-  for (int i = 0; i < BS; i++)
-#pragma unroll
-    for (int j = 0; j < 4; j++) y[ROWMAJOR ? 4 * i + j : BS * j + i] = s[i][j];
+  SpikeUnroll2(i, BS, j, 4) y[ROWMAJOR ? 4 * i + j : BS * j + i] = s[i][j];
   SpikeBlockLanesSum<BS / 2>(y, q);
   if (first + l / K::G >= t.n || column >= t.m) return;
   V *Y = (V *)t.Y + (ROWMAJOR ? ((PetscCount)row * BS + q) * t.ldy + column
@@ -113,8 +95,7 @@ __device__ static __forceinline__ void SpikeBlockMultLanes(const SpikeBlockItem 
     V old[4];
 
     SpikeBlockLoad<4>(Y, t.wide, 4, old);
-#pragma unroll
-    for (int k = 0; k < 4; k++) y[k] = t.mode == SPIKE_BLOCK_SUB ? old[k] - y[k] : old[k] + y[k];
+    SpikeUnroll(k, 4) y[k] = t.mode == SPIKE_BLOCK_SUB ? old[k] - y[k] : old[k] + y[k];
   }
   SpikeBlockStore<4>(Y, t.wide, 4, y);
 }

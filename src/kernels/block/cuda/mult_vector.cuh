@@ -66,37 +66,28 @@ __device__ static __forceinline__ void SpikeBlockMultVector(const SpikeBlockItem
     first = __shfl_sync(SPIKE_WARP, bound, PetscMin(r + K::ROWS + group, rows));
     last  = __shfl_sync(SPIKE_WARP, bound, PetscMin(r + K::ROWS + group + 1, rows));
     ahead = first + sub < last ? t.aj[first + sub] : 0;
-#pragma unroll
-    for (int p = 0; p < P; p++) y[p] = V(0.0);
+    SpikeUnroll(p, P) y[p] = V(0.0);
     for (PetscInt b = begin; __any_sync(SPIKE_WARP, b < end); b += G) {
       if (b > begin) index = b + sub < end ? t.aj[b + sub] : 0;
       for (int v = 0; v < G && __any_sync(SPIKE_WARP, b + v < end); v += U) {
         V a[U][T][P], x[U][T];
 
-#pragma unroll
-        for (int u = 0; u < U; u++) {
+        SpikeUnroll(u, U) {
           const PetscCount at    = (PetscCount)__shfl_sync(SPIKE_WARP, index, v + u, G) * BS * xs;
           const bool       there = b + v + u < end;
 
-#pragma unroll
-          for (int k = 0; k < T; k++) {
+          SpikeUnroll(k, T) {
             SpikeBlockLoad<P>(A + (PetscCount)(b + v + u) * BS * BS + k * G * P, true, there ? P : 0, a[u][k]);
             x[u][k] = there ? X[at + k * (G / R) * xs] : V(0.0);
           }
         }
-#pragma unroll
-        for (int u = 0; u < U; u++)
-#pragma unroll
-          for (int k = 0; k < T; k++)
-#pragma unroll
-            for (int p = 0; p < P; p++) y[p] = SpikeBlockFma(a[u][k][p], x[u][k], y[p]);
+        SpikeUnroll3(u, U, k, T, p, P) y[p] = SpikeBlockFma(a[u][k][p], x[u][k], y[p]);
       }
     }
     index = ahead;
 #pragma unroll
     for (int d = R; d < G; d *= 2)
-#pragma unroll
-      for (int p = 0; p < P; p++) y[p] += SpikeBlockShuffleXor(y[p], d);
+      SpikeUnroll(p, P) y[p] += SpikeBlockShuffleXor(y[p], d);
     if (sub < R && r + group < rows) {
       const PetscCount i = (PetscCount)row * BS + sub * P;
       V               *Y = (V *)t.Y + i * ys, old[P];
@@ -104,15 +95,12 @@ __device__ static __forceinline__ void SpikeBlockMultVector(const SpikeBlockItem
       if (t.mode != SPIKE_BLOCK_SET) {
         if (ys == 1) SpikeBlockLoad<P>(Y, t.wide, P, old);
         else
-#pragma unroll
-          for (int p = 0; p < P; p++) old[p] = Y[p * ys];
-#pragma unroll
-        for (int p = 0; p < P; p++) y[p] = t.mode == SPIKE_BLOCK_ADD ? old[p] + y[p] : old[p] - y[p];
+          SpikeUnroll(p, P) old[p] = Y[p * ys];
+        SpikeUnroll(p, P) y[p] = t.mode == SPIKE_BLOCK_ADD ? old[p] + y[p] : old[p] - y[p];
       }
       if (ys == 1) SpikeBlockStore<P>(Y, t.wide, P, y);
       else
-#pragma unroll
-        for (int p = 0; p < P; p++) Y[p * ys] = y[p];
+        SpikeUnroll(p, P) Y[p * ys] = y[p];
     }
   }
 }

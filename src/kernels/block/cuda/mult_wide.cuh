@@ -13,8 +13,6 @@ __device__ static __forceinline__ void SpikeBlockPrefetch(const void *a, unsigne
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(a), "r"(bytes) : "memory");
 #else
-  (void)a;
-  (void)bytes;
 #endif
 }
 
@@ -64,15 +62,13 @@ struct SpikeBlockWideShape {
 
 #pragma unroll
       for (int u = 0; u < U; u += PAIR)
-#pragma unroll
-        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + u * BS * BS + step(s, 0) * BS, true, H, a[u / PAIR][s]);
+        SpikeUnroll(s, S) SpikeBlockLoad<H>(p + u * BS * BS + step(s, 0) * BS, true, H, a[u / PAIR][s]);
     } else {
 #pragma unroll
       for (int u = 0; u < U; u += PAIR) {
         const V *p = A + (PetscCount)PetscMin(b + u + half, end - 1) * BS * BS;
 
-#pragma unroll
-        for (int s = 0; s < S; s++) SpikeBlockLoad<H>(p + step(s, 0) * BS, true, H, a[u / PAIR][s]);
+        SpikeUnroll(s, S) SpikeBlockLoad<H>(p + step(s, 0) * BS, true, H, a[u / PAIR][s]);
       }
     }
   }
@@ -90,8 +86,7 @@ struct SpikeBlockWideShape {
         V        v[N];
 
         SpikeBlockLoad<N>(p, true, N, v);
-#pragma unroll
-        for (int o = 0; o < N; o++) x[ROWMAJOR ? s : s + o][ROWMAJOR ? j + o : j] = v[o];
+        SpikeUnroll(o, N) x[ROWMAJOR ? s : s + o][ROWMAJOR ? j + o : j] = v[o];
       }
   }
 
@@ -110,38 +105,29 @@ struct SpikeBlockWideShape {
       SpikeBlockSum v[H][N];
       const int     first = NT == 1 ? 2 * q : 8 * j + 4 * q;
 
-#pragma unroll
-      for (int h = 0; h < H; h++)
-#pragma unroll
-        for (int o = 0; o < N; o++) {
-          const int tile = j + o % (N / 2), e = o / (N / 2);
+      SpikeUnroll2(h, H, o, N) {
+        const int tile = j + o % (N / 2), e = o / (N / 2);
 
-          v[h][o] = c[h][tile].get(e);
-          if (PACKED) v[h][o] += SpikeShfl(v[h][o], (l + 18) % 32);
-          else if (BS == 4) v[h][o] += SpikeShfl(c[C - 1][tile].get(e), (l + 16) % 32);
-        }
+        v[h][o] = c[h][tile].get(e);
+        if (PACKED) v[h][o] += SpikeShfl(v[h][o], (l + 18) % 32);
+        else if (BS == 4) v[h][o] += SpikeShfl(c[C - 1][tile].get(e), (l + 16) % 32);
+      }
       if (!mine) continue;
       if (ROWMAJOR) {
-#pragma unroll
-        for (int h = 0; h < H; h++) {
+        SpikeUnroll(h, H) {
           V *y = Y + (i + h) * t.ldy + first, old[N], now[N];
 
           if (t.mode != SPIKE_BLOCK_SET) SpikeBlockLoad<N>(y, t.wide, t.m - first, old);
-#pragma unroll
-          for (int o = 0; o < N; o++)
-            now[o] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : SpikeBlockSum(old[o]) + sign * v[h][o]);
+          SpikeUnroll(o, N) now[o] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : SpikeBlockSum(old[o]) + sign * v[h][o]);
           SpikeBlockStore<N>(y, t.wide, t.m - first, now);
         }
       } else {
-#pragma unroll
-        for (int o = 0; o < N; o++) {
+        SpikeUnroll(o, N) {
           const PetscInt have = first + o < t.m ? H : 0;
           V             *y    = Y + i + (first + o) * t.ldy, old[H], now[H];
 
           if (t.mode != SPIKE_BLOCK_SET) SpikeBlockLoad<H>(y, t.wide, have, old);
-#pragma unroll
-          for (int h = 0; h < H; h++)
-            now[h] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : SpikeBlockSum(old[h]) + sign * v[h][o]);
+          SpikeUnroll(h, H) now[h] = V(t.mode == SPIKE_BLOCK_SET ? v[h][o] : SpikeBlockSum(old[h]) + sign * v[h][o]);
           SpikeBlockStore<H>(y, t.wide, have, now);
         }
       }
@@ -184,24 +170,17 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
     index = t.aj[PetscMin(b0 + l, end - 1)];
     next  = t.aj[PetscMin(b0 + 32 + l, end - 1)];
   }
-#pragma unroll
-  for (int j = 0; j < NT; j++) {
+  SpikeUnroll(j, NT) {
     const int column = PACKED ? g % 4 : W::column(j, g), there = column < t.m ? column : 0;
 
     X[j] = (const V *)t.X + (ROWMAJOR ? W::step(0, q) * t.ldx + there : W::step(0, q) + there * t.ldx);
   }
-#pragma unroll
-  for (int h = 0; h < W::C; h++)
-#pragma unroll
-    for (int j = 0; j < NT; j++) c[h][j].clear();
+  SpikeUnroll2(h, W::C, j, NT) c[h][j].clear();
   /* Rows that end before block b are done */
   const auto finish = [&](PetscInt b) {
     while (stop == b) {
       if (row >= 0) W::store(t, row0 + row, c);
-#pragma unroll
-      for (int h = 0; h < W::C; h++)
-#pragma unroll
-        for (int j = 0; j < NT; j++) c[h][j].clear();
+      SpikeUnroll2(h, W::C, j, NT) c[h][j].clear();
       row++;
       stop = __shfl_sync(SPIKE_WARP, bound, row + 1);
     }
@@ -232,20 +211,14 @@ __device__ static __forceinline__ void SpikeBlockMultWide(const SpikeBlockItem &
       if constexpr (PACKED) {
         if (n + 1 != stop) c[0][0].add(a[u / PAIR][0][0], x[u][0][0]);
         else { /* two blocks of two rows */
-#pragma unroll
-          for (int o = 0; o < 2; o++) {
+          SpikeUnroll(o, 2) {
             c[0][0].add(half == o ? a[u / PAIR][0][0] : V(0.0), half == o ? x[u][0][0] : V(0.0));
             if (o == 0) finish(n + 1);
           }
         }
         finish(n + 2);
       } else {
-#pragma unroll
-        for (int s = 0; s < S; s++)
-#pragma unroll
-          for (int h = 0; h < H; h++)
-#pragma unroll
-            for (int j = 0; j < NT; j++) c[BS == 4 ? u % 2 : h][j].add(a[u / PAIR][s][h], x[u][s][j]);
+        SpikeUnroll3(s, S, h, H, j, NT) c[BS == 4 ? u % 2 : h][j].add(a[u / PAIR][s][h], x[u][s][j]);
         finish(n + 1);
       }
     }

@@ -51,8 +51,7 @@ struct SpikeBlockInverse {
     nboost  = 0;
     value   = 0.0;
     columns = 0;
-#pragma unroll
-    for (int p = 0; p < BS; p++) {
+    SpikeUnroll(p, BS) {
       /* element p of the lane's row */
       const SpikeBlockSum f     = SpikeShfl(a[p % COLUMNS], r + p / COLUMNS * BS);
       const double        size  = SpikeBlockSize(f);
@@ -89,8 +88,7 @@ struct SpikeBlockInverse {
         }
         inverse = SpikeBlockSum(1.0) / pivot;
       }
-#pragma unroll
-      for (int c = 0; c < COLUMNS; c++) {
+      SpikeUnroll(c, COLUMNS) {
         const bool          own = base == p / COLUMNS * BS && c == p % COLUMNS;
         const SpikeBlockSum v   = SpikeShfl(a[c], at + base) * inverse;
 
@@ -107,8 +105,7 @@ struct SpikeBlockInverse {
   __device__ __forceinline__ void store(V *D) const
   {
     if ((int)(threadIdx.x & 31) < BS * PARTS) {
-#pragma unroll
-      for (int c = 0; c < COLUMNS; c++) D[step + (int)((columns >> (4 * (part() * COLUMNS + c))) & 15) * BS] = V(a[c]);
+      SpikeUnroll(c, COLUMNS) D[step + (int)((columns >> (4 * (part() * COLUMNS + c))) & 15) * BS] = V(a[c]);
     }
   }
 };
@@ -131,79 +128,44 @@ __device__ static __forceinline__ void SpikeBlockRowAlone(const SpikeBlockRow &r
   const V         *D  = f.D + row.i * b2;
   SpikeMMA         c[T][T];
 
-#pragma unroll
-  for (int r = 0; r < T; r++)
-#pragma unroll
-    for (int j = 0; j < T; j++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-        c[r][j].put(e, FULL || (g < BS && 2 * q < BS) ? D[8 * r + g + (8 * j + 2 * q + e) * BS] : V(0.0));
+  SpikeUnroll3(r, T, j, T, e, 2)
+    c[r][j].put(e, FULL || (g < BS && 2 * q < BS) ? D[8 * r + g + (8 * j + 2 * q + e) * BS] : V(0.0));
   for (PetscInt e0 = 0; e0 < row.count; e0 += GROUP) {
     V        a[GROUP][STEPS][T], d[GROUP][STEPS][T], u[GROUP][2 * T][T];
     PetscInt k[GROUP];
 
-#pragma unroll
-    for (int x = 0; x < GROUP; x++) {
+    SpikeUnroll(x, GROUP) {
       const bool     there = e0 + x < row.count;
       const PetscInt place = __shfl_sync(SPIKE_WARP, back, (int)((e0 + x) & 31));
       const V       *A = f.L + (row.first + e0 + x) * b2, *U = f.U + place * b2;
 
       k[x] = __shfl_sync(SPIKE_WARP, column, (int)((e0 + x) & 31));
-#pragma unroll
-      for (int s = 0; s < STEPS; s++)
-#pragma unroll
-        for (int r = 0; r < T; r++) a[x][s][r] = there && (FULL || g < BS) ? A[8 * r + g + (4 * s + q) * BS] : V(0.0);
-#pragma unroll
-      for (int s = 0; s < 2 * T; s++)
-#pragma unroll
-        for (int j = 0; j < T; j++)
-          u[x][s][j] = there && place >= 0 && (FULL || (g < BS && 2 * q < BS))
-                       ? -U[8 * (s / 2) + 2 * q + s % 2 + (8 * j + g) * BS]
-                       : V(0.0);
+      SpikeUnroll2(s, STEPS, r, T) a[x][s][r] = there && (FULL || g < BS) ? A[8 * r + g + (4 * s + q) * BS] : V(0.0);
+      SpikeUnroll2(s, 2 * T, j, T)
+        u[x][s][j] = there && place >= 0 && (FULL || (g < BS && 2 * q < BS))
+                     ? -U[8 * (s / 2) + 2 * q + s % 2 + (8 * j + g) * BS]
+                     : V(0.0);
     }
     SpikeBlockAwait(done + column, l >= e0 && l < e0 + GROUP && l < row.count);
-#pragma unroll
-    for (int x = 0; x < GROUP; x++)
-#pragma unroll
-      for (int s = 0; s < STEPS; s++)
-#pragma unroll
-        for (int j = 0; j < T; j++)
-          d[x][s][j] = e0 + x < row.count && (FULL || g < BS)
-                       ? SpikeBlockFresh(f.D + k[x] * b2 + 4 * s + q + (8 * j + g) * BS)
-                       : V(0.0);
-#pragma unroll
-    for (int x = 0; x < GROUP; x++)
+    SpikeUnroll3(x, GROUP, s, STEPS, j, T)
+      d[x][s][j] = e0 + x < row.count && (FULL || g < BS)
+                   ? SpikeBlockFresh(f.D + k[x] * b2 + 4 * s + q + (8 * j + g) * BS)
+                   : V(0.0);
+    SpikeUnroll(x, GROUP)
       if (e0 + x < row.count) {
         SpikeMMA L[T][T];
         V       *to = f.L + (row.first + e0 + x) * b2;
 
-#pragma unroll
-        for (int r = 0; r < T; r++)
-#pragma unroll
-          for (int j = 0; j < T; j++) L[r][j].clear();
-#pragma unroll
-        for (int s = 0; s < STEPS; s++)
-#pragma unroll
-          for (int r = 0; r < T; r++)
-#pragma unroll
-            for (int j = 0; j < T; j++) L[r][j].add(a[x][s][r], d[x][s][j]);
-#pragma unroll
-        for (int s = 0; s < 2 * T; s++)
-#pragma unroll
-          for (int r = 0; r < T; r++) {
-            const V v = V(L[r][s / 2].get(s % 2));
+        SpikeUnroll2(r, T, j, T) L[r][j].clear();
+        SpikeUnroll3(s, STEPS, r, T, j, T) L[r][j].add(a[x][s][r], d[x][s][j]);
+        SpikeUnroll2(s, 2 * T, r, T) {
+          const V v = V(L[r][s / 2].get(s % 2));
 
-            if (FULL || (g < BS && 2 * q < BS)) to[8 * r + g + (8 * (s / 2) + 2 * q + s % 2) * BS] = v;
-#pragma unroll
-            for (int j = 0; j < T; j++) c[r][j].add(v, u[x][s][j]);
-          }
+          if (FULL || (g < BS && 2 * q < BS)) to[8 * r + g + (8 * (s / 2) + 2 * q + s % 2) * BS] = v;
+          SpikeUnroll(j, T) c[r][j].add(v, u[x][s][j]);
+        }
       }
   }
-#pragma unroll
-  for (int r = 0; r < T; r++)
-#pragma unroll
-    for (int j = 0; j < T; j++)
-#pragma unroll
-      for (int e = 0; e < 2; e++)
-        if (FULL || (g < BS && 2 * q < BS)) M[(8 * r + g) * (BS + 1) + 8 * j + 2 * q + e] = c[r][j].get(e);
+  SpikeUnroll3(r, T, j, T, e, 2)
+    if (FULL || (g < BS && 2 * q < BS)) M[(8 * r + g) * (BS + 1) + 8 * j + 2 * q + e] = c[r][j].get(e);
 }

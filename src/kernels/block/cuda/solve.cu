@@ -71,8 +71,7 @@ struct SpikeBlockPair {
 
   __device__ __forceinline__ void fill(PetscReal v)
   {
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) w[i] = v;
+    SpikeUnroll(i, WORDS) w[i] = v;
   }
   __device__ __forceinline__ void missing(void)
   {
@@ -103,8 +102,7 @@ struct SpikeBlockPair {
   {
     bool all = true;
 
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) all = all && SpikeBlockIsThere(w[i]);
+    SpikeUnroll(i, WORDS) all = all && SpikeBlockIsThere(w[i]);
     return all;
   }
   __device__ __forceinline__ void poll(const PetscScalar *p)
@@ -205,10 +203,8 @@ struct SpikeBlockSolveLane {
                                        SpikeBlockEntries<TRANS> &entries, PetscCount left, PetscInt &e, int &k,
                                        V a[AHEAD][2][RT], PetscInt at[AHEAD]) const
   {
-#pragma unroll
-    for (int u = 0; u < AHEAD; u++) {
-#pragma unroll
-      for (int r = 0; r < RT; r++) a[u][0][r] = a[u][1][r] = V(0.0);
+    SpikeUnroll(u, AHEAD) {
+      SpikeUnroll(r, RT) a[u][0][r] = a[u][1][r] = V(0.0);
       at[u] = -1;
       if (u < left) {
         const int      lane = (int)(e & 31) + which, column = 8 * k + from;
@@ -218,11 +214,9 @@ struct SpikeBlockSolveLane {
         if (e + which < row.count && column < bs) {
           const V *p = A + place * (PetscCount)bs * bs;
 
-#pragma unroll
-          for (int h = 0; h < 2; h++)
+          SpikeUnroll(h, 2)
             if (column + h < bs) {
-#pragma unroll
-              for (int r = 0; r < RT; r++)
+              SpikeUnroll(r, RT)
                 if (8 * r + g < bs) a[u][h][r] = -element(p, 8 * r + g, column + h);
             }
           at[u] = col * half + column / 2;
@@ -243,41 +237,27 @@ struct SpikeBlockSolveLane {
     SpikeBlockPair v[RT][NT];
     bool           missing;
 
-#pragma unroll
-    for (int r = 0; r < RT; r++)
-#pragma unroll
-      for (int j = 0; j < NT; j++) {
-        v[r][j].fill(0.0);
-        if (mine(r, j)) {
-          if (before) v[r][j].missing();
-          else {
-#pragma unroll
-            for (int h = 0; h < 2; h++)
-              if (8 * r + 2 * q + h < bs) v[r][j].put(h, b[8 * r + 2 * q + h + (col0 + 8 * j + g) * ldb]);
-          }
+    SpikeUnroll2(r, RT, j, NT) {
+      v[r][j].fill(0.0);
+      if (mine(r, j)) {
+        if (before) v[r][j].missing();
+        else {
+          SpikeUnroll(h, 2)
+            if (8 * r + 2 * q + h < bs) v[r][j].put(h, b[8 * r + 2 * q + h + (col0 + 8 * j + g) * ldb]);
         }
       }
+    }
     if (before) {
       do {
         missing = false;
-#pragma unroll
-        for (int r = 0; r < RT; r++)
-#pragma unroll
-          for (int j = 0; j < NT; j++) v[r][j].poll(before + 8 * r + 8 * j * ldw);
-#pragma unroll
-        for (int r = 0; r < RT; r++)
-#pragma unroll
-          for (int j = 0; j < NT; j++) missing = missing || !v[r][j].there();
+        SpikeUnroll2(r, RT, j, NT) v[r][j].poll(before + 8 * r + 8 * j * ldw);
+        SpikeUnroll2(r, RT, j, NT) missing = missing || !v[r][j].there();
       } while (__any_sync(SPIKE_WARP, missing));
     }
-#pragma unroll
-    for (int r = 0; r < RT; r++)
-#pragma unroll
-      for (int j = 0; j < NT; j++) {
-#pragma unroll
-        for (int h = 0; h < 2; h++) c[0][r][j].put(h, v[r][j].get(h));
-        if (ACC == 2) c[ACC - 1][r][j].clear();
-      }
+    SpikeUnroll2(r, RT, j, NT) {
+      SpikeUnroll(h, 2) c[0][r][j].put(h, v[r][j].get(h));
+      if (ACC == 2) c[ACC - 1][r][j].clear();
+    }
   }
 
   /* c <- c + a x for WAIT steps, `left` of them there, when their values of x are: x is the lane's column */
@@ -287,33 +267,18 @@ struct SpikeBlockSolveLane {
     SpikeBlockPair v[WAIT][NT];
     bool           missing;
 
-#pragma unroll
-    for (int u = 0; u < WAIT; u++)
-#pragma unroll
-      for (int j = 0; j < NT; j++) {
-        v[u][j].fill(0.0);
-        if (at[u] >= 0 && 8 * j + g < m) v[u][j].missing();
-      }
+    SpikeUnroll2(u, WAIT, j, NT) {
+      v[u][j].fill(0.0);
+      if (at[u] >= 0 && 8 * j + g < m) v[u][j].missing();
+    }
     do {
       missing = false;
-#pragma unroll
-      for (int u = 0; u < WAIT; u++)
-#pragma unroll
-        for (int j = 0; j < NT; j++) v[u][j].poll(x + 2 * (PetscCount)at[u] + 8 * j * ldw);
-#pragma unroll
-      for (int u = 0; u < WAIT; u++)
-#pragma unroll
-        for (int j = 0; j < NT; j++) missing = missing || !v[u][j].there();
+      SpikeUnroll2(u, WAIT, j, NT) v[u][j].poll(x + 2 * (PetscCount)at[u] + 8 * j * ldw);
+      SpikeUnroll2(u, WAIT, j, NT) missing = missing || !v[u][j].there();
     } while (__any_sync(SPIKE_WARP, missing));
-#pragma unroll
-    for (int u = 0; u < WAIT; u++)
+    SpikeUnroll(u, WAIT)
       if (u < left) {
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-#pragma unroll
-          for (int r = 0; r < RT; r++)
-#pragma unroll
-            for (int j = 0; j < NT; j++) c[h % ACC][r][j].add(v[u][j].get(h), a[u][h][r]);
+        SpikeUnroll3(h, 2, r, RT, j, NT) c[h % ACC][r][j].add(v[u][j].get(h), a[u][h][r]);
       }
   }
 
@@ -322,51 +287,30 @@ struct SpikeBlockSolveLane {
   {
     SpikeMMA y[RT][NT];
 
-#pragma unroll
-    for (int r = 0; r < RT; r++)
-#pragma unroll
-      for (int j = 0; j < NT; j++) y[r][j].clear();
-#pragma unroll
-    for (int k8 = 0; k8 < RT; k8++)
-#pragma unroll
-      for (int h = 0; h < 2; h++)
-#pragma unroll
-        for (int r = 0; r < RT; r++) {
-          const V a = P::EARLY ? d[k8][h][r] : diagonal(D, k8, h, r);
+    SpikeUnroll2(r, RT, j, NT) y[r][j].clear();
+    SpikeUnroll3(k8, RT, h, 2, r, RT) {
+      const V a = P::EARLY ? d[k8][h][r] : diagonal(D, k8, h, r);
 
-#pragma unroll
-          for (int j = 0; j < NT; j++) y[r][j].add(PetscScalar(c[k8][j].get(h)), a);
-        }
-#pragma unroll
-    for (int r = 0; r < RT; r++)
-#pragma unroll
-      for (int j = 0; j < NT; j++) c[r][j] = y[r][j];
+      SpikeUnroll(j, NT) y[r][j].add(PetscScalar(c[k8][j].get(h)), a);
+    }
+    SpikeUnroll2(r, RT, j, NT) c[r][j] = y[r][j];
   }
 
   /* The row goes to who waits for it, and in the second phase to x */
   __device__ __forceinline__ void store(const SpikeMMA c[RT][NT], PetscScalar *work, PetscScalar *x,
                                         PetscCount ldx) const
   {
-#pragma unroll
-    for (int r = 0; r < RT; r++)
-#pragma unroll
-      for (int j = 0; j < NT; j++)
-        if (mine(r, j)) {
-          SpikeBlockPair v;
+    SpikeUnroll2(r, RT, j, NT)
+      if (mine(r, j)) {
+        SpikeBlockPair v;
 
-#pragma unroll
-          for (int h = 0; h < 2; h++) v.put(h, PetscScalar(c[r][j].get(h)));
-          v.leave(work + 8 * r + 8 * j * ldw);
-        }
+        SpikeUnroll(h, 2) v.put(h, PetscScalar(c[r][j].get(h)));
+        v.leave(work + 8 * r + 8 * j * ldw);
+      }
     if (!x) return;
-#pragma unroll
-    for (int r = 0; r < RT; r++)
-#pragma unroll
-      for (int j = 0; j < NT; j++)
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-          if (8 * r + 2 * q + h < bs && 8 * j + g < m)
-            x[8 * r + 2 * q + h + (col0 + 8 * j + g) * ldx] = PetscScalar(c[r][j].get(h));
+    SpikeUnroll3(r, RT, j, NT, h, 2)
+      if (8 * r + 2 * q + h < bs && 8 * j + g < m)
+        x[8 * r + 2 * q + h + (col0 + 8 * j + g) * ldx] = PetscScalar(c[r][j].get(h));
   }
 };
 
@@ -421,12 +365,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePoli
 
     nextentries.load(s.phase[(t + warps) >> shift >= s.nb], next, 0);
     if (P::EARLY && phase.diagonal) {
-#pragma unroll
-      for (int k8 = 0; k8 < RT; k8++)
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-#pragma unroll
-          for (int r = 0; r < RT; r++) d[k8][h][r] = lane.diagonal(D, k8, h, r);
+      SpikeUnroll3(k8, RT, h, 2, r, RT) d[k8][h][r] = lane.diagonal(D, k8, h, r);
     }
     for (bool begun = false;; begun = true) {
       const PetscCount left = (PetscCount)(lane.two ? (row.count - e + 1) / 2 : row.count - e) * lane.steps - k;
@@ -441,12 +380,7 @@ __global__ void __launch_bounds__(SPIKE_BLOCK_SOLVE_THREADS, SpikeBlockSolvePoli
       if (left <= AHEAD) break;
     }
     if (ACC == 2) {
-#pragma unroll
-      for (int r = 0; r < RT; r++)
-#pragma unroll
-        for (int j = 0; j < NT; j++)
-#pragma unroll
-          for (int h = 0; h < 2; h++) c[0][r][j].put(h, c[0][r][j].get(h) + c[ACC - 1][r][j].get(h));
+      SpikeUnroll3(r, RT, j, NT, h, 2) c[0][r][j].put(h, c[0][r][j].get(h) + c[ACC - 1][r][j].get(h));
     }
     if (phase.diagonal) lane.scale(D, d, c[0]);
     lane.store(c[0], mine + here, number ? s.x + old : NULL, s.ldx);

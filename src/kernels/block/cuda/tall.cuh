@@ -3,6 +3,7 @@
 #pragma once
 
 #include "block.cuh"
+#include "kernels/common/cuda/last.cuh"
 
 /* Shapes of an axpy of up to COLUMNS columns: steps of 4 columns of X, tiles of 8 columns of Y */
 template <int COLUMNS, typename V>
@@ -33,8 +34,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyLoad(const SpikeBlockItem &
   const V  *X = (const V *)t.X;
 
   if (ROWS) {
-#pragma unroll
-    for (int h = 0; h < H; h++) {
+    SpikeUnroll(h, H) {
       const PetscInt i = r + SpikeBlockAxpyRow<ROWS, P>(h, g);
 
       SpikeBlockLoad<KS>(X + (PetscCount)i * t.ldx + q * KS, FAST || t.wide,
@@ -48,8 +48,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyLoad(const SpikeBlockItem &
     for (int h = 0; h < H; h += P) {
       const PetscInt i = r + SpikeBlockAxpyRow<ROWS, P>(h, g);
 
-#pragma unroll
-      for (int s = 0; s < KS; s++) {
+      SpikeUnroll(s, KS) {
         V v[P];
 
         SpikeBlockLoad<P>(X + i + (PetscCount)(4 * s + q) * t.ldx, FAST || t.wide,
@@ -57,8 +56,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyLoad(const SpikeBlockItem &
                           : 4 * s + q < t.k ? t.n - i
                                             : 0,
                           v);
-#pragma unroll
-        for (int p = 0; p < P; p++) x[h + p][s] = v[p];
+        SpikeUnroll(p, P) x[h + p][s] = v[p];
       }
     }
   }
@@ -85,8 +83,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyLoadTile(const SpikeBlockIt
                                   : 0,
                         y[h]);
     else {
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
+      SpikeUnroll(e, 2) {
         V w[P];
 
         SpikeBlockLoad<P>(Y + i + (PetscCount)(column + e) * t.ldy, FAST || t.wide,
@@ -94,8 +91,7 @@ __device__ static __forceinline__ void SpikeBlockAxpyLoadTile(const SpikeBlockIt
                           : column + e < t.m ? t.n - i
                                              : 0,
                           w);
-#pragma unroll
-        for (int p = 0; p < P; p++) y[h + p][e] = w[p];
+        SpikeUnroll(p, P) y[h + p][e] = w[p];
       }
     }
   }
@@ -119,12 +115,10 @@ __device__ static __forceinline__ void SpikeBlockAxpyStoreTile(const SpikeBlockI
 
       SpikeBlockStore<2>(Y + (PetscCount)i * t.ldy + column, FAST || t.wide, FAST ? 2 : i < t.n ? t.m - column : 0, v);
     } else {
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
+      SpikeUnroll(e, 2) {
         V v[P];
 
-#pragma unroll
-        for (int p = 0; p < P; p++) v[p] = V(c[h + p].get(e));
+        SpikeUnroll(p, P) v[p] = V(c[h + p].get(e));
         SpikeBlockStore<P>(Y + i + (PetscCount)(column + e) * t.ldy, FAST || t.wide,
                            FAST               ? P
                            : column + e < t.m ? t.n - i
@@ -162,22 +156,16 @@ __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &
   V             x[H][KS], y[AHEAD][C][2];
 
   SpikeBlockAxpyLoad<COLUMNS, FAST, ROWS, V>(t, r, x);
-#pragma unroll
-  for (int u = 0; u < AHEAD; u++) SpikeBlockAxpyLoadTile<COLUMNS, FAST, ROWS, V>(t, r, u / MT * C, u % MT, y[u]);
+  SpikeUnroll(u, AHEAD) SpikeBlockAxpyLoadTile<COLUMNS, FAST, ROWS, V>(t, r, u / MT * C, u % MT, y[u]);
   if (stage) SpikeBlockAxpyStage<COLUMNS, ROWS, V>(t, shared); /* while the first rows travel */
   if (t.mode == SPIKE_BLOCK_SUB) {
-#pragma unroll
-    for (int h = 0; h < H; h++)
-#pragma unroll
-      for (int s = 0; s < KS; s++) x[h][s] = -x[h][s];
+    SpikeUnroll2(h, H, s, KS) x[h][s] = -x[h][s];
   }
-#pragma unroll
-  for (int u = 0; u < UNITS; u++) {
+  SpikeUnroll(u, UNITS) {
     const int h0 = u / MT * C, j = u % MT;
     SpikeMMA  c[C];
 
-#pragma unroll
-    for (int h = 0; h < C; h++) {
+    SpikeUnroll(h, C) {
       c[h].clear();
       if (t.mode != SPIKE_BLOCK_SET && !(FAST && 2 * (l % 4) >= COLUMNS)) {
         c[h].put(0, y[u % AHEAD][h][0]);
@@ -186,12 +174,10 @@ __device__ static __forceinline__ void SpikeBlockAxpyStep(const SpikeBlockItem &
     }
     if (u + AHEAD < UNITS)
       SpikeBlockAxpyLoadTile<COLUMNS, FAST, ROWS, V>(t, r, (u + AHEAD) / MT * C, (u + AHEAD) % MT, y[u % AHEAD]);
-#pragma unroll
-    for (int s = 0; s < KS; s++) {
+    SpikeUnroll(s, KS) {
       const SpikeBlockSum z = shared[(j * KS + s) * 32 + l];
 
-#pragma unroll
-      for (int h = 0; h < C; h++) c[h].add(x[h0 + h][s], z);
+      SpikeUnroll(h, C) c[h].add(x[h0 + h][s], z);
     }
     SpikeBlockAxpyStoreTile<COLUMNS, FAST, ROWS, V>(t, r, h0, j, c);
   }
@@ -276,8 +262,7 @@ __device__ static __forceinline__ void SpikeBlockDotLoad(const V *X, PetscCount 
   const int l = (int)(threadIdx.x & 31), q = l % 4, g = PACKED ? l / 4 % 4 : l / 4, half = PACKED ? l / 16 : 0;
 
   if (ROWS) { /* rows r + q + 4 k, those of the second half after those of the first */
-#pragma unroll
-    for (int k = 0; k < N; k++) {
+    SpikeUnroll(k, N) {
       const PetscInt i = r + (PACKED ? 8 * k + 4 * half : 4 * k) + q;
       const int      c = g * tiles + tile0;
 
@@ -290,14 +275,12 @@ __device__ static __forceinline__ void SpikeBlockDotLoad(const V *X, PetscCount 
     for (int k = 0; k < N; k += P) {
       const PetscInt i = r + (PACKED ? 8 * k + 4 * P * half : 4 * k) + P * q;
 
-#pragma unroll
-      for (int c = 0; c < NT; c++) {
+      SpikeUnroll(c, NT) {
         const int column = 8 * (tile0 + c) + g;
         V         w[P];
 
         SpikeBlockLoad<P>(X + i + (PetscCount)column * ld, FAST || wide, FAST ? P : column < m ? n - i : 0, w);
-#pragma unroll
-        for (int p = 0; p < P; p++) v[k + p][c] = w[p];
+        SpikeUnroll(p, P) v[k + p][c] = w[p];
       }
     }
   }
@@ -313,20 +296,13 @@ __device__ static __forceinline__ void SpikeBlockDotRows(const SpikeBlockItem &t
 
   SpikeBlockDotLoad<IT, N, D::PACKED, FAST, ROWS>((const V *)t.X, t.ldx, t.k, t.n, r, is * IT, IT * D::IS, t.wide, x);
   if (IT == JT && t.same) {
-#pragma unroll
-    for (int k = 0; k < N; k++)
-#pragma unroll
-      for (int j = 0; j < JT; j++) z[k][j] = x[k][j % IT];
+    SpikeUnroll2(k, N, j, JT) z[k][j] = x[k][j % IT];
   } else SpikeBlockDotLoad<JT, N, D::PACKED, FAST, ROWS>((const V *)t.Z, t.ldz, t.m, t.n, r, 0, JT, t.wide, z);
-#pragma unroll
-  for (int k = 0; k < N; k++)
-#pragma unroll
-    for (int i = 0; i < IT; i++) {
-      const V a = SpikeBlockConj(x[k][i], true);
+  SpikeUnroll2(k, N, i, IT) {
+    const V a = SpikeBlockConj(x[k][i], true);
 
-#pragma unroll
-      for (int j = 0; j < JT; j++) c[i][j].add(a, z[k][j]);
-    }
+    SpikeUnroll(j, JT) c[i][j].add(a, z[k][j]);
+  }
 }
 
 template <int COLUMNS, bool ROWS, typename V>
@@ -355,18 +331,15 @@ __device__ static __forceinline__ void SpikeBlockDotAdd(const SpikeBlockSum *pie
   constexpr int GROUPS = SUMS < SPIKE_BLOCK_THREADS ? SPIKE_BLOCK_THREADS / SUMS : 1,
                 AHEAD  = SpikeBlockDotAhead(SUMS, LAYOUT);
 
-#pragma unroll
-  for (int k = 0; k < PER; k++) {
+  SpikeUnroll(k, PER) {
     const int o = ((int)threadIdx.x + k * SPIKE_BLOCK_THREADS) % SUMS, group = GROUPS > 1 ? (int)threadIdx.x / SUMS : 0;
     SpikeBlockSum v[AHEAD];
 
     sum[k] = 0.0;
     for (unsigned b = group; b < count; b += AHEAD * GROUPS) {
-#pragma unroll
-      for (int u = 0; u < AHEAD; u++)
+      SpikeUnroll(u, AHEAD)
         v[u] = b + u * GROUPS < count ? pieces[(PetscCount)(b + u * GROUPS) * SUMS + o] : SpikeBlockSum(0.0);
-#pragma unroll
-      for (int u = 0; u < AHEAD; u++) sum[k] += v[u];
+      SpikeUnroll(u, AHEAD) sum[k] += v[u];
     }
   }
   if (GROUPS > 1) {
@@ -383,24 +356,13 @@ template <int SUMS, int PER>
 __device__ static __forceinline__ bool SpikeBlockDotLeave(SpikeBlockSum *to, const SpikeBlockSum sum[PER],
                                                           unsigned *ticket, unsigned count)
 {
-  __shared__ int last;
-
-#pragma unroll
-  for (int k = 0; k < PER; k++) {
+  SpikeUnroll(k, PER) {
     const int o = (int)threadIdx.x + k * SPIKE_BLOCK_THREADS;
 
     if (o < SUMS) to[o] = sum[k];
   }
-  __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0) {
-    last = atomicAdd(ticket, 1u) == count - 1;
-    if (last) *ticket = 0;
-  }
-  __syncthreads();
-  if (!last) return false;
-  __threadfence();
-  return true;
+  return SpikeIsLastThreadBlock(ticket, count);
 }
 
 /*
@@ -418,27 +380,17 @@ __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, un
   SpikeMMA      c[IT][JT];
   SpikeBlockSum sum[PER];
 
-#pragma unroll
-  for (int i = 0; i < IT; i++)
-#pragma unroll
-    for (int j = 0; j < JT; j++) c[i][j].clear();
+  SpikeUnroll2(i, IT, j, JT) c[i][j].clear();
   if (SpikeBlockIsRowmajor<LAYOUT>(t)) SpikeBlockDotAll<COLUMNS, true, V>(t, block, blocks, c);
   else SpikeBlockDotAll<COLUMNS, false, V>(t, block, blocks, c);
-#pragma unroll
-  for (int k = 0; k < PER; k++) sum[k] = 0.0;
+  SpikeUnroll(k, PER) sum[k] = 0.0;
   for (int first = 0; first < SPIKE_BLOCK_WARPS; first += D::ROUND) {
     if (first) __syncthreads();
     if (w >= first && w < first + D::ROUND) {
-#pragma unroll
-      for (int i = 0; i < IT; i++)
-#pragma unroll
-        for (int j = 0; j < JT; j++)
-#pragma unroll
-          for (int e = 0; e < 2; e++) shared[(w - first) * D::E + (i * JT + j) * 64 + l * 2 + e] = c[i][j].get(e);
+      SpikeUnroll3(i, IT, j, JT, e, 2) shared[(w - first) * D::E + (i * JT + j) * 64 + l * 2 + e] = c[i][j].get(e);
     }
     __syncthreads();
-#pragma unroll
-    for (int k = 0; k < PER; k++) {
+    SpikeUnroll(k, PER) {
       const int o = (int)threadIdx.x + k * SPIKE_BLOCK_THREADS;
 
       if (o < D::SUMS)
@@ -464,8 +416,7 @@ __device__ static __forceinline__ void SpikeBlockDot(const SpikeBlockItem &t, un
     if (threadIdx.x < D::SUMS) shared[threadIdx.x] = sum[0];
     __syncthreads();
   }
-#pragma unroll
-  for (int k = 0; k < PER; k++) {
+  SpikeUnroll(k, PER) {
     const int o = (int)threadIdx.x + k * SPIKE_BLOCK_THREADS;
 
     if (o < D::SUMS) {

@@ -15,7 +15,6 @@ static PetscErrorCode SpikeBlockMatDestroy_Host(SpikeBlock *b, SpikeBlockMat *A)
   SpikeBlockMatHost *h = (SpikeBlockMatHost *)A->data;
 
   PetscFunctionBegin;
-  (void)b;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFree(h->bi));
   PetscCall(PetscFree(h->bj));
@@ -30,8 +29,6 @@ static PetscErrorCode SpikeBlockMatCreate_Host(SpikeBlock *b, PetscInt bs, Petsc
   SpikeBlockMatHost *h;
 
   PetscFunctionBegin;
-  (void)b;
-  (void)trans;
   PetscCheck(bs >= 1 && bs <= SPIKE_BLOCK_MAXBS, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "Blocks of %" PetscInt_FMT " x %" PetscInt_FMT ": sizes from 1 to %d are served", bs, bs,
              SPIKE_BLOCK_MAXBS);
@@ -55,7 +52,6 @@ static PetscErrorCode SpikeBlockRun_Host(SpikeBlock *b, PetscSpikePrecision prec
   PetscLogDouble         flops = 0.0;
 
   PetscFunctionBegin;
-  (void)b;
   for (PetscInt t = 0; t < count; t++) {
     const SpikeBlockTask *s      = &tasks[t];
     const PetscBool       sparse = (PetscBool)(s->op != SPIKE_BLOCK_AXPY && s->op != SPIKE_BLOCK_DOT);
@@ -99,14 +95,12 @@ static PetscErrorCode SpikeBlockChain_Host(SpikeBlock *b, PetscSpikePrecision pr
 static PetscErrorCode SpikeBlockNothing_Host(SpikeBlock *b)
 {
   PetscFunctionBegin;
-  (void)b;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SpikeBlockAlloc_Host(SpikeBlock *b, size_t bytes, void **p)
 {
   PetscFunctionBegin;
-  (void)b;
   PetscCall(PetscMalloc(bytes, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,7 +108,6 @@ static PetscErrorCode SpikeBlockAlloc_Host(SpikeBlock *b, size_t bytes, void **p
 static PetscErrorCode SpikeBlockRelease_Host(SpikeBlock *b, void **p)
 {
   PetscFunctionBegin;
-  (void)b;
   PetscCall(PetscFree(*p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -123,9 +116,6 @@ static PetscErrorCode SpikeBlockCopy_Host(SpikeBlock *b, PetscBool todevice, Pet
                                           const void *src, size_t bytes)
 {
   PetscFunctionBegin;
-  (void)b;
-  (void)todevice;
-  (void)fromdevice;
   PetscCall(PetscMemcpy(dst, src, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -47,7 +47,6 @@ SPIKE_INLINE void BZ(columns)(const int NC, PetscInt M, BX_PARAMS)
     BZ_NAME(tile, w) \
     (nv, NC, rows, mode, conja, conjb, count, ai, astep, A + m, lda, K, bi, bstep, B, rs, cs, C0 ? C0 + m : NULL, \
      ldc0, C + m, ldc);
-  (void)M;
   BZ_ROWS
   #undef BZ_TILE
 #else

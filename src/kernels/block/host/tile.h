@@ -128,7 +128,6 @@ SPIKE_INLINE void BT(tile)(const int NV, const int NC, const int M, const int mo
 SPIKE_INLINE void BT(expand)(const int NV, const int M, const E *x, BT(v) xv[])
 {
 #if BW == 1
-  (void)M;
   SPIKE_UNROLL for (int v = 0; v < NV; v++) xv[v] = x[v];
 #else
   E last[BW];

@@ -53,3 +53,12 @@ static PetscErrorCode SpikeFree_CUDA(X *...ptr)
   for (void *p : {(void *)ptr...}) PetscCallCUDA(cudaFree(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* The same of pinned memory of the host */
+template <typename... X>
+static PetscErrorCode SpikeFreeHost_CUDA(X *...ptr)
+{
+  PetscFunctionBegin;
+  for (void *p : {(void *)ptr...}) PetscCallCUDA(cudaFreeHost(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -21,12 +21,10 @@ __device__ static __forceinline__ void SpikeMMAReal(double c[2], double a, doubl
 #else
   const int l = (int)(threadIdx.x & 31);
 
-  #pragma unroll
-  for (int k = 0; k < 4; k++) {
+  SpikeUnroll(k, 4) {
     const double ak = __shfl_sync(SPIKE_WARP, a, (l & ~3) + k);
 
-  #pragma unroll
-    for (int e = 0; e < 2; e++) c[e] = fma(ak, __shfl_sync(SPIKE_WARP, b, 8 * (l % 4) + 4 * e + k), c[e]);
+    SpikeUnroll(e, 2) c[e] = fma(ak, __shfl_sync(SPIKE_WARP, b, 8 * (l % 4) + 4 * e + k), c[e]);
   }
 #endif
 }

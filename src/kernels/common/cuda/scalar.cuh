@@ -2,6 +2,8 @@
 /* scalar.cuh: numbers on the device: types of factors, conversions, loads */
 #pragma once
 
+#include "unroll.cuh"
+
 #include <petscdevice_cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -64,20 +64,15 @@ SPIKE_INLINE V(t) V(mul)(V(t) a, V(t) b)
   return V(mul1)(a, b);
 }
 
-SPIKE_INLINE void V(transpose)(V(t) v[])
-{
-  (void)v;
-}
+SPIKE_INLINE void V(transpose)(V(t) v[]) { }
 
 SPIKE_INLINE V(t) V(splat)(V(t) v, int lane)
 {
-  (void)lane;
   return v;
 }
 
 SPIKE_INLINE E V(lane)(V(t) v, int lane)
 {
-  (void)lane;
   return v;
 }
 

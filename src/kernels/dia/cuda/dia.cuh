@@ -36,10 +36,8 @@ __device__ static __forceinline__ PetscScalar SpikeDIASum(int t, int count, Pets
   for (int d = t; d < count; d += SPIKE_MULT_BATCH * T) {
     PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
 
-#pragma unroll
-    for (int u = 0; u < SPIKE_MULT_BATCH; u++) entry(d + u * T, d + u * T < count, &a[u], &b[u]);
-#pragma unroll
-    for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum = SpikeFma(a[u], b[u], sum);
+    SpikeUnroll(u, SPIKE_MULT_BATCH) entry(d + u * T, d + u * T < count, &a[u], &b[u]);
+    SpikeUnroll(u, SPIKE_MULT_BATCH) sum = SpikeFma(a[u], b[u], sum);
   }
   return sum;
 }

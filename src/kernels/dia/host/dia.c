@@ -51,8 +51,6 @@ static PetscErrorCode SpikeDIARelease_Host(void **memory)
 static PetscErrorCode SpikeDIAMove_Host(void *stream, PetscBool tobackend, void *to, const void *from, size_t bytes)
 {
   PetscFunctionBegin;
-  (void)stream;
-  (void)tobackend;
   PetscCall(PetscMemcpy(to, from, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -167,7 +165,6 @@ static PetscErrorCode SpikeDIAPack_Host(const SpikeDIA *A, PetscInt nruns, const
                                         const PetscScalar *x, PetscScalar *message)
 {
   PetscFunctionBegin;
-  (void)A;
   for (PetscInt k = 0; k < nruns; k++)
     PetscCall(PetscArraycpy(message + runs[k].at, x + runs[k].first, runs[k].length));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,7 +174,6 @@ static PetscErrorCode SpikeDIAUnpackAdd_Host(const SpikeDIA *A, PetscInt nruns, 
                                              const PetscScalar *message, PetscScalar *x)
 {
   PetscFunctionBegin;
-  (void)A;
   for (PetscInt k = 0; k < nruns; k++)
     for (PetscInt j = 0; j < runs[k].length; j++) x[runs[k].first + j] += message[runs[k].at + j];
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -13,8 +13,7 @@ __device__ static __forceinline__ void SpikeDotsRows(PetscInt i, const P &p, int
 {
   const SpikeRows<V> y = SpikeRowsLoad<V>(yy, i);
 
-#pragma unroll
-  for (int j = 0; j < M; j++) {
+  SpikeUnroll(j, M) {
     if (EXACT || j < columns) SpikeRowsDot(SpikeRowsLoad<V>(p.v[EXACT ? j : first + j], i), y, d[j]);
   }
   SpikeRowsDot(y, y, d[M]);
@@ -46,8 +45,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, SPIKE_BASIS_RESIDENT)
     const PetscScalar *zz      = first ? NULL : z;
     PetscScalar        d[M + 3];
 
-#pragma unroll
-    for (int k = 0; k < M + 3; k++) d[k] = 0.0;
+    SpikeUnroll(k, M + 3) d[k] = 0.0;
     if (wide)
       for (PetscInt i = begin; i < n / 2; i += stride) SpikeDotsRows<2, M, EXACT>(i, p, first, columns, y, zz, d);
     for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)
@@ -284,10 +282,8 @@ PetscErrorCode SpikeKrylovBasisDestroy_CUDA(SpikeKrylov *s)
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaStreamSynchronize(h->stream));
-  PetscCallCUDA(cudaFree(s->small));
-  PetscCallCUDA(cudaFree(h->basispartials));
-  if (s->hostsmall) PetscCallCUDA(cudaFreeHost(s->hostsmall));
-  if (h->basissums) PetscCallCUDA(cudaFreeHost((void *)h->basissums));
+  PetscCall(SpikeFree_CUDA(s->small, h->basispartials));
+  PetscCall(SpikeFreeHost_CUDA(s->hostsmall, h->basissums));
   s->small = s->hostsmall = h->basispartials = NULL;
   h->basissums = h->devicebasissums = NULL;
   s->ncolumns                       = 0;

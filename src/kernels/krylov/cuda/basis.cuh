@@ -62,15 +62,12 @@ __device__ static __forceinline__ void SpikeBasisLeave(const PetscScalar d[][M +
   __shared__ PetscScalar shared[C * S][SPIKE_BASIS_WARPS];
 
   __syncthreads(); /* the pass before has been read */
-#pragma unroll
-  for (int i = 0; i < C; i++)
-#pragma unroll
-    for (int j = 0; j < S; j++) {
-      if (j >= M && j - M >= others) continue;
-      const PetscScalar sum = SpikeWarpSum(d[i][j]);
+  SpikeUnroll2(i, C, j, S) {
+    if (j >= M && j - M >= others) continue;
+    const PetscScalar sum = SpikeWarpSum(d[i][j]);
 
-      if (!lane) shared[i * S + j][warp] = sum;
-    }
+    if (!lane) shared[i * S + j][warp] = sum;
+  }
   __syncthreads();
   if (c < C && (on >> c & 1) && (k < vectors || (k >= M && k < M + others))) {
     PetscScalar sum = shared[threadIdx.x][0];
@@ -144,16 +141,14 @@ __device__ static __forceinline__ void SpikeBasisSums(const PetscScalar d[], int
 template <int V>
 __device__ static __forceinline__ void SpikeRowsDot(const SpikeRows<V> &a, const SpikeRows<V> &b, PetscScalar &d)
 {
-#pragma unroll
-  for (int v = 0; v < V; v++) d += SpikeKrylovDot(a.e[v], b.e[v]);
+  SpikeUnroll(v, V) d += SpikeKrylovDot(a.e[v], b.e[v]);
 }
 
 /* y += a x */
 template <int V>
 __device__ static __forceinline__ void SpikeRowsAxpy(PetscScalar a, const SpikeRows<V> &x, SpikeRows<V> &y)
 {
-#pragma unroll
-  for (int v = 0; v < V; v++) y.e[v] = SpikeFma(a, x.e[v], y.e[v]);
+  SpikeUnroll(v, V) y.e[v] = SpikeFma(a, x.e[v], y.e[v]);
 }
 
 /* y y, and with z also z z and conj(y) z, of one row, after M other sums */

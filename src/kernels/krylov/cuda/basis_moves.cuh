@@ -50,8 +50,7 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
     if (has) {
       q = SpikeRowsLoad<V>(b.q + o, i);
       p = SpikeRowsLoad<V>(b.p + o, i);
-#pragma unroll
-      for (int v = 0; v < V; v++) {
+      SpikeUnroll(v, V) {
         q.e[v] = SpikeFma(-smooth, q.e[v] - r.e[v], q.e[v]);
         p.e[v] = SpikeFma(-smooth, p.e[v] - x.e[v], p.e[v]);
       }
@@ -67,8 +66,7 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
       SpikeRowsAxpy(a, y, x);
       SpikeRowsAxpy(-a, z, r);
       if (has) {
-#pragma unroll
-        for (int v = 0; v < V; v++) {
+        SpikeUnroll(v, V) {
           const PetscScalar t = q.e[v] - r.e[v];
 
           d[0] += SpikeKrylovDot(t, q.e[v]);
@@ -81,8 +79,7 @@ __device__ static __forceinline__ void SpikeMovesRows(PetscInt i, const SpikeBas
   }
   if (b.next) {
     g = r;
-#pragma unroll
-    for (int v = 0; v < V; v++) u.e[v] = 0.0;
+    SpikeUnroll(v, V) u.e[v] = 0.0;
     if (M2 < 0) {
 #pragma unroll(u2)
       for (int j = 0; j < m2; j++) SpikeRowsAxpy(-f[j], SpikeRowsLoad<V>(b.E.v[j] + o, i), g);
@@ -131,8 +128,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, RHS ? 3 : SPIKE_BASIS_RE
                     w      = b.next && b.w ? b.w[small] : PetscScalar(1.0),
                     smooth = M1 < 0 && b.q ? b.g[small] : PetscScalar(0.0);
 
-#pragma unroll
-  for (int k = 0; k < S; k++) d[k] = 0.0;
+  SpikeUnroll(k, S) d[k] = 0.0;
   if (t < b.m1) c[t] = b.c[small + t];
   if (t < b.m2 || t < b.m3) f[t] = b.f[small + t];
   __syncthreads();

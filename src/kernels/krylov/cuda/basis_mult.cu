@@ -29,8 +29,7 @@ __device__ static __forceinline__ void SpikeBasisMultRows(const ROWS &m, const P
   m.prepare(rows);
   SpikeAwait();
   if (e.device->s.reason) return;
-#pragma unroll
-  for (int k = 0; k < M + 3; k++) d[k] = 0.0;
+  SpikeUnroll(k, M + 3) d[k] = 0.0;
   struct Row {
     PetscScalar p[AHEAD];
   };
@@ -38,20 +37,17 @@ __device__ static __forceinline__ void SpikeBasisMultRows(const ROWS &m, const P
   const auto fetch = [&](auto row) {
     Row r;
 
-#pragma unroll
-    for (int j = 0; j < AHEAD; j++) r.p[j] = p.v[j][row];
+    SpikeUnroll(j, AHEAD) r.p[j] = p.v[j][row];
     return r;
   };
   const auto finish = [&](auto row, PetscScalar sum, const Row &r) {
-#pragma unroll
-    for (int j = 0; j < M; j++) d[j] += SpikeKrylovDot(j < AHEAD ? r.p[j < AHEAD ? j : 0] : p.v[j][row], sum);
+    SpikeUnroll(j, M) d[j] += SpikeKrylovDot(j < AHEAD ? r.p[j < AHEAD ? j : 0] : p.v[j][row], sum);
     y[row] = sum;
     SpikeBasisDotsRow<M>(row, sum, z, d);
   };
   if constexpr (SpikeIsStencil<ROWS>) {
     const auto ahead = [&](PetscCount row) {
-#pragma unroll
-      for (int j = 0; j < M; j++) SpikePrefetch(p.v[j] + row);
+      SpikeUnroll(j, M) SpikePrefetch(p.v[j] + row);
     };
 
     m.each(rows, (PetscScalar *)planes, x, fetch, ahead,

@@ -21,8 +21,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   if (SpikeKrylovIdles(STEP, &device->s)) return;
   const SpikeKrylovFactors f = device->s.f;
 
-#pragma unroll
-  for (int k = 0; k < ND; k++) d[k] = 0.0;
+  SpikeUnroll(k, ND) d[k] = 0.0;
   SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
                                               (PetscInt)gridDim.x * blockDim.x, n, v, wide,
                                               [&](PetscScalar e[]) { X::row(&f, e, d); });
@@ -93,10 +92,8 @@ static PetscErrorCode SpikeKrylovDestroy_CUDA(SpikeKrylov *s)
   PetscCallCUDA(cudaStreamSynchronize(h->stream)); /* an iteration too many may still be on its way */
   PetscCall(SpikeKrylovBasisDestroy_CUDA(s));
   if (h->own) PetscCallCUDA(cudaStreamDestroy(h->own));
-  PetscCallCUDA(cudaFree(h->device));
-  PetscCallCUDA(cudaFree(h->partials));
-  PetscCallCUDA(cudaFreeHost((void *)h->mail));
-  PetscCallCUDA(cudaFreeHost(s->scalars));
+  PetscCall(SpikeFree_CUDA(h->device, h->partials));
+  PetscCall(SpikeFreeHost_CUDA(h->mail, s->scalars));
   s->scalars = NULL;
   PetscCall(PetscFree(s->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,7 +149,6 @@ static PetscErrorCode SpikeKrylovReplay_CUDA(SpikeKrylov *s, void *graph)
 static PetscErrorCode SpikeKrylovDestroyGraph_CUDA(SpikeKrylov *s, void **graph)
 {
   PetscFunctionBegin;
-  (void)s;
   if (*graph) PetscCallCUDA(cudaGraphExecDestroy((cudaGraphExec_t)*graph));
   *graph = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -95,7 +95,6 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovXDot(PetscReal sign, Pe
 #if defined(PETSC_USE_COMPLEX)
   return SpikeKrylovDot(PetscScalar(a.real(), sign * a.imag()), b);
 #else
-  (void)sign;
   return SpikeKrylovTimes(a, b);
 #endif
 }
@@ -141,8 +140,7 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
     for (PetscInt i = number; i < pairs; i += threads) {
       PetscScalar a[NV], b[NV];
 
-#pragma unroll
-      for (int k = 0; k < NV; k++) {
+      SpikeUnroll(k, NV) {
         if ((READ >> k) & 1) {
           const SpikeKrylovPair p = ((const SpikeKrylovPair *)v.v[k])[i];
 
@@ -152,8 +150,7 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
       }
       row(a);
       row(b);
-#pragma unroll
-      for (int k = 0; k < NV; k++) {
+      SpikeUnroll(k, NV) {
         if ((WRITTEN >> k) & 1) {
           SpikeKrylovPair p;
 
@@ -167,12 +164,10 @@ __device__ static __forceinline__ void SpikeKrylovEach(PetscInt number, PetscInt
   for (PetscInt i = wide ? n - n % 2 + number : number; i < n; i += threads) {
     PetscScalar a[NV];
 
-#pragma unroll
-    for (int k = 0; k < NV; k++)
+    SpikeUnroll(k, NV)
       if ((READ >> k) & 1) a[k] = v.v[k][i];
     row(a);
-#pragma unroll
-    for (int k = 0; k < NV; k++)
+    SpikeUnroll(k, NV)
       if ((WRITTEN >> k) & 1) v.v[k][i] = a[k];
   }
 }
@@ -213,10 +208,8 @@ __device__ static __forceinline__ PetscScalar SpikeKrylovGather(const PetscScala
   for (unsigned b = begin; b < end; b += M * stride) {
     PetscScalar a[M];
 
-#pragma unroll
-    for (int u = 0; u < M; u++) a[u] = b + u * stride < end ? SpikeKrylovLoad(p + b + u * stride) : PetscScalar(0.0);
-#pragma unroll
-    for (int u = 0; u < M; u++) sum += a[u];
+    SpikeUnroll(u, M) a[u] = b + u * stride < end ? SpikeKrylovLoad(p + b + u * stride) : PetscScalar(0.0);
+    SpikeUnroll(u, M) sum += a[u];
   }
   return sum;
 }
@@ -281,17 +274,14 @@ __device__ static __forceinline__ void SpikeKrylovFinish(PetscScalar d[], PetscS
 {
   using X = SpikeKrylovTraits<STEP>;
 
-#pragma unroll
-  for (int k = 0; k < X::nd; k++) {
+  SpikeUnroll(k, X::nd) {
     const PetscScalar sum = SpikeKrylovThreadBlockSum(d[k], shared);
 
     if (!threadIdx.x) partials[k * blocks + block] = sum;
   }
   if (!SpikeIsLastThreadBlock(&device->ticket, blocks)) return;
-#pragma unroll
-  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
-#pragma unroll
-  for (int k = 0; k < X::nd; k++) d[k] = SpikeKrylovThreadBlockSum(d[k], shared);
+  SpikeUnroll(k, X::nd) d[k] = SpikeKrylovGather<3>(partials + k * blocks, threadIdx.x, blockDim.x, blocks);
+  SpikeUnroll(k, X::nd) d[k] = SpikeKrylovThreadBlockSum(d[k], shared);
   if (!threadIdx.x) SpikeKrylovConclude<STEP, POSTS>(d, recur, device, mail);
 }
 

@@ -42,7 +42,6 @@ PetscErrorCode SpikeKrylovBorrow_CUDA(SpikeKrylov *s, const SpikeKrylovLoan *loa
   SpikeKrylovCopyCUDA *c;
 
   PetscFunctionBegin;
-  (void)s;
   *copy = NULL;
   if ((!loan->begin && (A->n < 1 || A->count < 1)) || A->n != A->m || A->count > SPIKE_DIA_MOST ||
       (PetscInt64)A->n > INT_MAX)
@@ -82,7 +81,6 @@ PetscErrorCode SpikeKrylovDestroyCopy_CUDA(SpikeKrylov *s, void **copy)
   SpikeKrylovCopyCUDA *c = (SpikeKrylovCopyCUDA *)*copy;
 
   PetscFunctionBegin;
-  (void)s;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeFree_CUDA(c->sell.start, c->sell.col, c->sell.val));
   if (!c->borrowed) PetscCall(SpikeFree_CUDA(c->dia.offset, c->dia.val));
@@ -111,16 +109,14 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::LANES > 1 || STEP 
   if (device->s.reason) return;
   const SpikeKrylovFactors f = device->s.f;
 
-#pragma unroll
-  for (int k = 0; k < ND; k++) d[k] = 0.0;
+  SpikeUnroll(k, ND) d[k] = 0.0;
   m.each(rows, (PetscInt)blockIdx.x * blockDim.x + threadIdx.x, (PetscInt)gridDim.x * blockDim.x, SpikeKrylovEntries{x},
          SpikeKrylovNothing{}, [&](PetscInt row, PetscScalar sum, SpikeKrylovNothing) {
            PetscScalar e[X::nv];
 
            if (scale) sum = SpikeKrylovMul(scale[row], sum);
            y[row] = sum;
-#pragma unroll
-           for (int k = 0; k < X::nv; k++)
+           SpikeUnroll(k, X::nv)
              if ((X::read >> k) & 1) e[k] = k == own ? sum : v.v[k][row];
            X::row(&f, e, d);
          });

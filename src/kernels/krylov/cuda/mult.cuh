@@ -152,15 +152,12 @@ struct SpikeSellRows {
         PetscScalar a[SPIKE_MULT_BATCH], b[SPIKE_MULT_BATCH];
         int         col[SPIKE_MULT_BATCH];
 
-#pragma unroll
-        for (int u = 0; u < SPIKE_MULT_BATCH; u++) col[u] = c + u < end ? m.col[32 * (c + u) + lane] : 0;
-#pragma unroll
-        for (int u = 0; u < SPIKE_MULT_BATCH; u++) {
+        SpikeUnroll(u, SPIKE_MULT_BATCH) col[u] = c + u < end ? m.col[32 * (c + u) + lane] : 0;
+        SpikeUnroll(u, SPIKE_MULT_BATCH) {
           a[u] = c + u < end ? m.val[32 * (c + u) + lane] : PetscScalar(0.0);
           b[u] = x(col[u], c + u < end);
         }
-#pragma unroll
-        for (int u = 0; u < SPIKE_MULT_BATCH; u++) sum = SpikeFma(a[u], b[u], sum);
+        SpikeUnroll(u, SPIKE_MULT_BATCH) sum = SpikeFma(a[u], b[u], sum);
       }
 #pragma unroll
       for (int t = T / 2; t; t /= 2) sum += SpikeShfl(sum, lane ^ t);

@@ -95,8 +95,7 @@ template <int ND>
 __device__ static __forceinline__ void SpikePersistentLeave(const PetscScalar d[], unsigned slot,
                                                             SpikePersistentShared &shared)
 {
-#pragma unroll
-  for (int k = 0; k < ND; k++) {
+  SpikeUnroll(k, ND) {
     const PetscScalar sum = SpikeWarpSum(d[k]);
 
     if (threadIdx.x % 32 == 0) shared.warp[k][slot][threadIdx.x % SPIKE_KRYLOV_THREADS / 32] = sum;
@@ -143,18 +142,15 @@ __device__ static __forceinline__ void SpikePersistentMeet(unsigned parts, Petsc
   if (threadIdx.x < SPIKE_KRYLOV_THREADS) {
     PetscScalar d[ND];
 
-#pragma unroll
-    for (int k = 0; k < ND; k++) d[k] = 0.0;
+    SpikeUnroll(k, ND) d[k] = 0.0;
     /*
       in the order of SpikeKrylovGather(), with less code: more instructions than a multiprocessor caches nearly double
       the time of an iteration of a small problem
     */
     for (unsigned b = threadIdx.x; b < parts; b += SPIKE_KRYLOV_THREADS) {
-#pragma unroll
-      for (int k = 0; k < ND; k++) d[k] += SpikeKrylovLoad(&partials[k * parts + b]);
+      SpikeUnroll(k, ND) d[k] += SpikeKrylovLoad(&partials[k * parts + b]);
     }
-#pragma unroll
-    for (int k = 0; k < ND; k++) {
+    SpikeUnroll(k, ND) {
       const PetscScalar sum = SpikeWarpSum(d[k]);
 
       if (!lane) shared.all[k][warp] = sum;
@@ -220,8 +216,7 @@ __device__ static __forceinline__ void SpikePersistentProduct(const SpikePersist
   SpikePersistentParts(parts, [&](unsigned slot, PetscInt number) {
     PetscScalar d[ND];
 
-#pragma unroll
-    for (int k = 0; k < ND; k++) d[k] = 0.0;
+    SpikeUnroll(k, ND) d[k] = 0.0;
     a.m.each(
       rows, number, (PetscInt)parts * SPIKE_KRYLOV_THREADS,
       [&](PetscInt j, bool inside) {
@@ -245,8 +240,7 @@ __device__ static __forceinline__ void SpikePersistentUpdate(const SpikePersiste
   SpikePersistentParts(parts, [&](unsigned slot, PetscInt number) {
     PetscScalar d[ND];
 
-#pragma unroll
-    for (int k = 0; k < ND; k++) d[k] = 0.0;
+    SpikeUnroll(k, ND) d[k] = 0.0;
     SpikeKrylovEach<NV, READ, WRITTEN>(number, (PetscInt)parts * SPIKE_KRYLOV_THREADS, a.n, u, a.wide,
                                        [&](PetscScalar e[]) { row(e, d); });
     SpikePersistentLeave<ND>(d, slot, shared);

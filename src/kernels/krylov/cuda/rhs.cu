@@ -33,10 +33,8 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   if (state.device[c].s.reason) return;
   const SpikeKrylovFactors f = state.device[c].s.f;
 
-#pragma unroll
-  for (int k = 0; k < X::nv; k++) w.v[k] = v.v[k] + c * v.ld[k];
-#pragma unroll
-  for (int k = 0; k < ND; k++) d[k] = 0.0;
+  SpikeUnroll(k, X::nv) w.v[k] = v.v[k] + c * v.ld[k];
+  SpikeUnroll(k, ND) d[k] = 0.0;
   SpikeKrylovEach<X::nv, X::read, X::written>((PetscInt)blockIdx.x * blockDim.x + threadIdx.x,
                                               (PetscInt)gridDim.x * blockDim.x, n, w, wide,
                                               [&](PetscScalar e[]) { X::row(&f, e, d); });
@@ -238,11 +236,8 @@ static PetscErrorCode SpikeKrylovRhsDestroy_CUDA(SpikeKrylovRhs *s)
   PetscFunctionBegin;
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaStreamSynchronize(d->h.stream));
-  PetscCallCUDA(cudaFree(d->device));
-  PetscCallCUDA(cudaFree(d->partials));
-  PetscCallCUDA(cudaFree(s->small));
-  if (d->mail) PetscCallCUDA(cudaFreeHost((void *)d->mail));
-  if (d->basissums) PetscCallCUDA(cudaFreeHost((void *)d->basissums));
+  PetscCall(SpikeFree_CUDA(d->device, d->partials, s->small));
+  PetscCall(SpikeFreeHost_CUDA(d->mail, d->basissums));
   PetscCall(PetscFree(d->summed));
   PetscCall(PetscFree(s->scalars));
   PetscCall(PetscFree(s->hostsmall));

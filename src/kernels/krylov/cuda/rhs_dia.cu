@@ -69,12 +69,10 @@ template <int NC, int L>
 __device__ static __forceinline__ void SpikeTileAdd(const PetscScalar *even, const PetscScalar *odd,
                                                     const SpikeKrylovPair a[], PetscScalar sum[][2])
 {
-#pragma unroll
-  for (int k = 0; k < NC; k++) {
+  SpikeUnroll(k, NC) {
     PetscScalar x = even[2 * SPIKE_TILE_HALF * k];
 
-#pragma unroll
-    for (int u = 0; u < L; u++) {
+    SpikeUnroll(u, L) {
       const PetscScalar y = (u % 2 ? even : odd)[2 * SPIKE_TILE_HALF * k + (u + 1) / 2];
 
       sum[k][0] = SpikeFma(a[u].a, x, sum[k][0]);
@@ -93,8 +91,7 @@ __device__ static __forceinline__ void SpikeTileSum(PetscScalar d[][ND], PetscSc
 {
   const int lane = threadIdx.x % 32;
 
-#pragma unroll
-  for (int i = 0; i < ND; i++) {
+  SpikeUnroll(i, ND) {
     PetscScalar v = d[0][i];
     int         t = 16;
 
@@ -135,8 +132,7 @@ __device__ static __forceinline__ void SpikeTileFetch(const SpikeKrylovDia &m, c
   const PetscScalar *val    = m.val + row + r.diagonal * m.ld;
   const int          length = row < m.n ? r.length : 0;
 
-#pragma unroll
-  for (int u = 0; u < SPIKE_TILE_RUN; u++) {
+  SpikeUnroll(u, SPIKE_TILE_RUN) {
     if (u < length) next[u] = *(const SpikeKrylovPair *)(val + u * m.ld);
     else next[u].a = next[u].b = 0.0;
   }
@@ -215,8 +211,7 @@ __device__ static __forceinline__ void SpikeTileStore(const SpikeRhsProduct &p, 
   if constexpr (X::nd > 0) {
     PetscScalar e[X::nv], f[X::nv];
 
-#pragma unroll
-    for (int i = 0; i < X::nv; i++) {
+    SpikeUnroll(i, X::nv) {
       if (!((X::read >> i) & 1)) continue;
       const SpikeKrylovPair v = i == p.own ? product : SpikeTileLoad(p.v.v[i] + number * p.v.ld[i] + row, wide, both);
 
@@ -258,8 +253,7 @@ __device__ static __forceinline__ void SpikeTileFinish(const PetscScalar total[]
 
     if (!last[k]) continue;
     __threadfence();
-#pragma unroll
-    for (int i = 0; i < ND; i++)
+    SpikeUnroll(i, ND)
       d[i] = SpikeWarpSum(
         SpikeKrylovGather<3>(state.partials + number[k] * state.stride + i * blocks, lane, 32, blocks));
     if (!lane) SpikeKrylovConclude<STEP, false>(d, state.recur, state.device + number[k], state.mail + number[k]);
@@ -301,16 +295,14 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
     const PetscInt top = (PetscInt)t * SPIKE_TILE_ROWS, row = top + 2 * (PetscInt)threadIdx.x;
     PetscScalar    sum[NC][2];
 
-#pragma unroll
-    for (int k = 0; k < NC; k++) sum[k][0] = sum[k][1] = 0.0;
+    SpikeUnroll(k, NC) sum[k][0] = sum[k][1] = 0.0;
     for (int s = 0, r = 0; s < plan.segments; s++) {
       __syncthreads();
       SpikeTileCopy<NC>(p.x, start, (PetscInt64)top + plan.offset[s], plan.length[s], m.n, tile);
       SpikeCopyWait();
       __syncthreads();
       for (; r < plan.last[s]; r++) {
-#pragma unroll
-        for (int u = 0; u < SPIKE_TILE_RUN; u++) a[u] = next[u];
+        SpikeUnroll(u, SPIKE_TILE_RUN) a[u] = next[u];
         if (r + 1 < plan.runs) SpikeTileFetch(m, plan.run[r + 1], row, next);
         SpikeTileRunAdd<NC>(plan.run[r], tile, a, sum);
       }
@@ -324,10 +316,8 @@ __global__ void __launch_bounds__(SPIKE_TILE_THREADS,
     for (int k = 0; k < NC; k += G) {
       PetscScalar d[G][ND];
 
-#pragma unroll
-      for (int g = 0; g < G; g++) {
-#pragma unroll
-        for (int i = 0; i < ND; i++) d[g][i] = 0.0;
+      SpikeUnroll(g, G) {
+        SpikeUnroll(i, ND) d[g][i] = 0.0;
         if (!inside || start[k + g] < 0) continue;
         SpikeKrylovPair pair;
 

@@ -28,19 +28,14 @@ __device__ static __forceinline__ void SpikeRhsDotsRows(PetscInt i, const PetscS
 {
   SpikeRows<V> p[M ? M : 1], y[C];
 
-#pragma unroll
-  for (int k = 0; k < C; k++) y[k] = SpikeRowsLoad<V>(yy + o[k], i);
-#pragma unroll
-  for (int j = 0; j < M; j++) p[j] = SpikeRowsLoad<V>(a[j], i);
-#pragma unroll
-  for (int k = 0; k < C; k++) {
-#pragma unroll
-    for (int j = 0; j < M; j++) SpikeRowsDot(p[j], y[k], d[k][j]);
+  SpikeUnroll(k, C) y[k] = SpikeRowsLoad<V>(yy + o[k], i);
+  SpikeUnroll(j, M) p[j] = SpikeRowsLoad<V>(a[j], i);
+  SpikeUnroll(k, C) {
+    SpikeUnroll(j, M) SpikeRowsDot(p[j], y[k], d[k][j]);
     SpikeRowsDot(y[k], y[k], d[k][M]);
   }
   if (zz) {
-#pragma unroll
-    for (int k = 0; k < C; k++) {
+    SpikeUnroll(k, C) {
       const SpikeRows<V> z = SpikeRowsLoad<V>(zz + o[k], i);
 
       SpikeRowsDot(z, z, d[k][M + 1]);
@@ -67,26 +62,20 @@ __global__ static void __launch_bounds__(SPIKE_KRYLOV_THREADS)
   PetscInt64     o[C];
 
   SpikeAwait();
-#pragma unroll
-  for (int k = 0; k < C; k++)
+  SpikeUnroll(k, C)
     if (c0 + k < b.width && !e.device[c0 + k].s.reason) {
       on |= 1u << k;
       some = k;
     }
   if (!on) return;
-#pragma unroll
-  for (int k = 0; k < C; k++) o[k] = (c0 + (on >> k & 1 ? k : some)) * b.ld;
+  SpikeUnroll(k, C) o[k] = (c0 + (on >> k & 1 ? k : some)) * b.ld;
   do {
     const int          columns = M ? PetscMin(M, b.m - first) : 0;
     const PetscScalar *zz      = first ? NULL : b.z, *a[M ? M : 1];
     PetscScalar        d[C][M + 3];
 
-#pragma unroll
-    for (int j = 0; j < M; j++) a[j] = b.A[PetscMin(first + j, b.m - 1)] + c0 * b.ldA;
-#pragma unroll
-    for (int k = 0; k < C; k++)
-#pragma unroll
-      for (int j = 0; j < M + 3; j++) d[k][j] = 0.0;
+    SpikeUnroll(j, M) a[j] = b.A[PetscMin(first + j, b.m - 1)] + c0 * b.ldA;
+    SpikeUnroll2(k, C, j, M + 3) d[k][j] = 0.0;
     if (wide)
       for (PetscInt i = begin; i < n / 2; i += stride) SpikeRhsDotsRows<2, M, C>(i, a, b.y, zz, o, d);
     for (PetscInt i = wide ? n - n % 2 + begin : begin; i < n; i += stride)

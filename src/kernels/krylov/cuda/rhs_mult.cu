@@ -25,19 +25,16 @@ struct SpikeRhsSell {
       const PetscInt   row = s * rows + lane / T;
       PetscScalar      sum[NC];
 
-#pragma unroll
-      for (int k = 0; k < NC; k++) sum[k] = 0.0;
+      SpikeUnroll(k, NC) sum[k] = 0.0;
 #pragma unroll 3
       for (PetscInt64 c = m.start[s]; c < end; c++) {
         const PetscScalar a   = m.val[32 * c + lane];
         const int         col = m.col[32 * c + lane];
 
-#pragma unroll
-        for (int k = 0; k < NC; k++) sum[k] = SpikeFma(a, x[k][col], sum[k]);
+        SpikeUnroll(k, NC) sum[k] = SpikeFma(a, x[k][col], sum[k]);
       }
       for (int t = T / 2; t; t /= 2) {
-#pragma unroll
-        for (int k = 0; k < NC; k++) sum[k] += SpikeShfl(sum[k], lane ^ t);
+        SpikeUnroll(k, NC) sum[k] += SpikeShfl(sum[k], lane ^ t);
       }
       if (lane % T == 0 && row < m.n) f(row, sum);
     }
@@ -55,8 +52,7 @@ struct SpikeRhsDia : SpikeDIATabled {
       const PetscScalar *val = m.val + row;
       PetscScalar        sum[NC];
 
-#pragma unroll
-      for (int k = 0; k < NC; k++) sum[k] = 0.0;
+      SpikeUnroll(k, NC) sum[k] = 0.0;
 #pragma unroll 3
       for (int d = 0; d < m.count; d++) {
         const PetscInt j = row + shared.offset[d];
@@ -64,8 +60,7 @@ struct SpikeRhsDia : SpikeDIATabled {
         if (j >= 0 && j < m.n) {
           const PetscScalar a = val[d * m.ld];
 
-#pragma unroll
-          for (int k = 0; k < NC; k++) sum[k] = SpikeFma(a, x[k][j], sum[k]);
+          SpikeUnroll(k, NC) sum[k] = SpikeFma(a, x[k][j], sum[k]);
         }
       }
       f(row, sum);
@@ -95,36 +90,31 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS)
 
   m.prepare(rows);
   SpikeAwait();
-#pragma unroll
-  for (int k = 0; k < NC; k++) {
+  SpikeUnroll(k, NC) {
     column[k] = p.column[first + k < p.count ? first + k : first];
     on[k]     = first + k < p.count && !state.device[column[k]].s.reason;
     any       = any || on[k];
     x[k]      = p.x + column[k] * p.ld;
-#pragma unroll
-    for (int i = 0; i < ND; i++) d[k][i] = 0.0;
+    SpikeUnroll(i, ND) d[k][i] = 0.0;
   }
   if (!any) return;
   m.each(rows, (PetscInt)blockIdx.y * blockDim.x + threadIdx.x, (PetscInt)gridDim.y * blockDim.x, x,
          [&](PetscInt row, PetscScalar sum[]) {
-#pragma unroll
-           for (int k = 0; k < NC; k++) {
+           SpikeUnroll(k, NC) {
              PetscScalar e[X::nv];
 
              if (!on[k]) continue;
              if (p.scale) sum[k] = SpikeKrylovMul(p.scale[row], sum[k]);
              p.y[column[k] * p.ld + row] = sum[k];
              if constexpr (X::nd > 0) {
-#pragma unroll
-               for (int i = 0; i < X::nv; i++)
+               SpikeUnroll(i, X::nv)
                  if ((X::read >> i) & 1) e[i] = i == p.own ? sum[k] : p.v.v[i][column[k] * p.v.ld[i] + row];
                X::row(&state.device[column[k]].s.f, e, d[k]);
              }
            }
          });
   if constexpr (X::nd > 0) {
-#pragma unroll
-    for (int k = 0; k < NC; k++) {
+    SpikeUnroll(k, NC) {
       __syncthreads();
       if (on[k]) SpikeRhsFinish<STEP>(d[k], shared, state, column[k], blockIdx.y, gridDim.y);
     }

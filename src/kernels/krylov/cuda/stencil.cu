@@ -57,21 +57,18 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
   if (device->s.reason) return;
   const SpikeKrylovFactors f = device->s.f;
 
-#pragma unroll
-  for (int k = 0; k < ND; k++) d[k] = 0.0;
+  SpikeUnroll(k, ND) d[k] = 0.0;
   const auto fetch = [&](PetscCount row) {
     SpikeKrylovFetched<X::nv> r;
 
     if (!KNOWN && scale) r.scale = scale[row];
-#pragma unroll
-    for (int k = 0; k < X::nv; k++)
+    SpikeUnroll(k, X::nv)
       if (((X::read >> k) & 1) && k != own && k != FROM) r.e[k] = v.v[k][row];
     return r;
   };
   const auto ahead = [&](PetscCount row) {
     if (!KNOWN && scale) SpikePrefetch(scale + row);
-#pragma unroll
-    for (int k = 0; k < X::nv; k++)
+    SpikeUnroll(k, X::nv)
       if (((X::read >> k) & 1) && k != own && k != FROM) SpikePrefetch(v.v[k] + row);
   };
   m.each(rows, (PetscScalar *)stencilplanes, x, fetch, ahead,
@@ -80,8 +77,7 @@ __global__ void __launch_bounds__(SPIKE_KRYLOV_THREADS, ROWS::WITHSTEP)
 
            if (!KNOWN && scale) sum = SpikeKrylovMul(r.scale, sum);
            y[row] = sum;
-#pragma unroll
-           for (int k = 0; k < X::nv; k++)
+           SpikeUnroll(k, X::nv)
              if ((X::read >> k) & 1) e[k] = k == own ? sum : (k == FROM ? here() : r.e[k]);
            X::row(&f, e, d);
          });
@@ -185,7 +181,6 @@ PetscErrorCode SpikeKrylovBorrowStencil_CUDA(SpikeKrylov *s, const SpikeStencil 
   SpikeKrylovCopyCUDA *c;
 
   PetscFunctionBegin;
-  (void)s;
   *copy = NULL;
   if (!loan->begin && (stencil->size[0] < 1 || stencil->size[1] < 1 || stencil->size[2] < 1))
     PetscFunctionReturn(PETSC_SUCCESS);

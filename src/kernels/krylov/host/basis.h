@@ -64,7 +64,6 @@ static void SPIKE_PASTE3(kb_combine, loop, SPIKE_ISA)(const SpikeKrylovBasis *b,
   const PetscInt    k = b->last - b->first;
   const PetscScalar a = b->a ? *b->a : (PetscScalar)1.0;
 
-  (void)sums;
   KB_CHUNKS(b)
   {
     PetscScalar       *y    = b->y + i;

@@ -34,7 +34,6 @@ static PetscErrorCode SpikeKrylovBasisStep_Host(SpikeKrylov *s, SpikeKrylovBasis
   const SpikeKrylovBasisLoop *loops = SpikeKrylovLoopsGet().basisstep;
 
   PetscFunctionBegin;
-  (void)recurrence;
   if (s->scalars->reason && step != SPIKE_KRYLOV_SMOOTH) PetscFunctionReturn(PETSC_SUCCESS);
   (*loops[step])(b, (PetscScalar *)s->data);
   if (combine) (*loops[SPIKE_KRYLOV_COMBINE])(combine, NULL);
@@ -52,7 +51,6 @@ static PetscErrorCode SpikeKrylovBasisSums_Host(SpikeKrylov *s, PetscInt nsums, 
 static PetscErrorCode SpikeKrylovBasisPush_Host(SpikeKrylov *s)
 {
   PetscFunctionBegin;
-  (void)s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -84,8 +82,6 @@ static PetscErrorCode SpikeKrylovDestroy_Host(SpikeKrylov *s)
 static PetscErrorCode SpikeKrylovPush_Host(SpikeKrylov *s, PetscBool testonly)
 {
   PetscFunctionBegin;
-  (void)s;
-  (void)testonly;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,8 +99,6 @@ static PetscErrorCode SpikeKrylovStep_Host(SpikeKrylov *s, SpikeKrylovStep step,
 static PetscErrorCode SpikeKrylovSums_Host(SpikeKrylov *s, SpikeKrylovStep step)
 {
   PetscFunctionBegin;
-  (void)s;
-  (void)step;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -24,7 +24,6 @@ PetscErrorCode SpikeKrylovCopy_Host(SpikeKrylov *s, const SpikeKrylovCSR *csr, K
   SpikeKrylovCopyHost *c;
 
   PetscFunctionBegin;
-  (void)s;
   *copy = NULL;
   if (csr->n < 1 || csr->nz < 1 || form == KSP_FUSED_SPMV_SELL) PetscFunctionReturn(PETSC_SUCCESS);
   if (form != KSP_FUSED_SPMV_DIA) most = PetscMin(most, (PetscInt)(2 * (PetscInt64)csr->nz / csr->n));
@@ -45,7 +44,6 @@ PetscErrorCode SpikeKrylovBorrow_Host(SpikeKrylov *s, const SpikeKrylovLoan *loa
   SpikeKrylovCopyHost *c;
 
   PetscFunctionBegin;
-  (void)s;
   PetscCall(PetscNew(&c));
   *copy   = (void *)c;
   c->loan = *loan;
@@ -59,7 +57,6 @@ PetscErrorCode SpikeKrylovBorrowStencil_Host(SpikeKrylov *s, const SpikeStencil 
   SpikeKrylovCopyHost *c;
 
   PetscFunctionBegin;
-  (void)s;
   PetscCall(PetscNew(&c));
   *copy         = (void *)c;
   c->loan       = *loan;
@@ -76,7 +73,6 @@ PetscErrorCode SpikeKrylovRefill_Host(SpikeKrylov *s, const SpikeKrylovCSR *csr,
   SpikeKrylovCopyHost *c    = (SpikeKrylovCopyHost *)copy;
 
   PetscFunctionBegin;
-  (void)s;
   PetscCall((*c->mine.k->fill)(&c->mine, 1, &part));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -86,7 +82,6 @@ PetscErrorCode SpikeKrylovDestroyCopy_Host(SpikeKrylov *s, void **copy)
   SpikeKrylovCopyHost *c = (SpikeKrylovCopyHost *)*copy;
 
   PetscFunctionBegin;
-  (void)s;
   if (!c) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SpikeDIADestroy(&c->mine));
   PetscCall(PetscFree(*copy));

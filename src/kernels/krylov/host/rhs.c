@@ -38,17 +38,12 @@ static PetscErrorCode SpikeKrylovRhsCreate_Host(SpikeKrylovRhs *s)
 static PetscErrorCode SpikeKrylovRhsStay_Host(SpikeKrylovRhs *s, PetscInt width)
 {
   PetscFunctionBegin;
-  (void)s;
-  (void)width;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SpikeKrylovRhsSums_Host(SpikeKrylovRhs *s, PetscInt width, PetscInt nsums)
 {
   PetscFunctionBegin;
-  (void)s;
-  (void)width;
-  (void)nsums;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,7 +117,6 @@ static PetscErrorCode SpikeKrylovRhsBasisStep_Host(SpikeKrylovRhs *s, PetscInt w
   PetscInt                    done     = 0;
 
   PetscFunctionBegin;
-  (void)recurrence;
   if (pieces) SpikeKrylovRhsDots_Private(s, width, b, ldA, ld, nsums);
   for (PetscInt c = 0; c < width; c++) {
     SpikeKrylovBasis h;
@@ -172,7 +166,6 @@ static PetscErrorCode SpikeKrylovRhsCombine_Host(SpikeKrylovRhs *s, PetscInt cou
   const PetscScalar zero = 0.0;
 
   PetscFunctionBegin;
-  (void)s;
   for (PetscInt k = 0; k < count; k++) {
     const PetscScalar *u = a == zero ? NULL : x + (PetscCount)cx[k] * ldx;
     PetscScalar       *v = y + (PetscCount)cy[k] * ldy;

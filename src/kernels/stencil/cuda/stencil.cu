@@ -33,8 +33,7 @@ static PetscErrorCode SpikeStencilReset_CUDA(SpikeStencil *S)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaFree(h->point));
-  PetscCallCUDA(cudaFree(h->coef));
+  PetscCall(SpikeFree_CUDA(h->point, h->coef));
   PetscCall(PetscFree(S->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,7 +116,6 @@ static PetscErrorCode SpikeStencilBegin_CUDA(SpikeStencil *S)
 static PetscErrorCode SpikeStencilEnd_CUDA(SpikeStencil *S)
 {
   PetscFunctionBegin;
-  (void)S;
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -70,8 +70,7 @@ typedef struct {
 /* One number on its way into shared memory. A complex number need not be aligned to its size */
 __device__ static __forceinline__ void SpikeStencilCopy(PetscScalar *to, const PetscScalar *from)
 {
-#pragma unroll
-  for (int part = 0; part < (int)(sizeof(PetscScalar) / sizeof(PetscReal)); part++)
+  SpikeUnroll(part, (int)(sizeof(PetscScalar) / sizeof(PetscReal)))
     SpikeCopyAsync<sizeof(PetscReal)>((PetscReal *)to + part, (const PetscReal *)from + part);
 }
 
@@ -132,8 +131,7 @@ struct SpikeStencilTiles {
       PetscScalar before[JB]; /* x in plane p - 1          */
 
       __syncthreads(); /* the planes of the task before have been read */
-#pragma unroll
-      for (int u = 0; u < LOADS; u++) {
+      SpikeUnroll(u, LOADS) {
         const int e = (int)threadIdx.x + u * SPIKE_STENCIL_THREADS, ei = i0 + e % pitch - 1, ej = j0 + e / pitch - HALO;
         const bool inside = ei >= m.lo[0] && ei < m.hi[0] && ei <= m.end[0] && ej >= m.lo[1] && ej < m.hi[1] &&
                             ej <= m.end[1];
@@ -146,8 +144,7 @@ struct SpikeStencilTiles {
         const PetscScalar *plane = x + p * m.sk;
 
         if (p > ke) return;
-#pragma unroll
-        for (int u = 0; u < LOADS; u++) {
+        SpikeUnroll(u, LOADS) {
           PetscScalar *to = planes + s * slot + (int)threadIdx.x + u * SPIKE_STENCIL_THREADS;
 
           if (from[u] == NONE) continue;
@@ -155,19 +152,16 @@ struct SpikeStencilTiles {
           else *to = 0.0;
         }
       };
-#pragma unroll
-      for (int s = 0; s < SPIKE_STENCIL_PLANES - 1; s++) {
+      SpikeUnroll(s, SPIKE_STENCIL_PLANES - 1) {
         load(kb - 1 + s, s);
         SpikeCopyCommit();
       }
-#pragma unroll
-      for (int b = 0; b < JB; b++) sum[0][b] = sum[1][b] = sum[2][b] = before[b] = 0.0;
+      SpikeUnroll(b, JB) sum[0][b] = sum[1][b] = sum[2][b] = before[b] = 0.0;
       for (int p = kb - 1, s = 0; p <= ke; p++, s = s + 1 < SPIKE_STENCIL_PLANES ? s + 1 : 0) {
         const PetscCount         row = (p - 1) * m.yk + j * m.yj + i;
         decltype(fetch(row + 0)) fetched[JB];
 
-#pragma unroll
-        for (int b = 0; b < JB; b++)
+        SpikeUnroll(b, JB)
           if (active && j + b < m.end[1]) {
             if (p > kb) fetched[b] = fetch(row + b * m.yj);
             if (p + 1 < ke) ahead(row + 2 * m.yk + b * m.yj);
@@ -178,25 +172,18 @@ struct SpikeStencilTiles {
         SpikeCopyCommit();
         if (!active) continue;
         const PetscScalar *v = planes + s * slot + tj * JB * pitch + ti + 1;
-#pragma unroll
-        for (int r = 0; r < JB + 2 * HALO; r++)
-#pragma unroll
-          for (int di = 0; di < 3; di++) {
-            const PetscScalar w = v[r * pitch + di - 1];
+        SpikeUnroll2(r, JB + 2 * HALO, di, 3) {
+          const PetscScalar w = v[r * pitch + di - 1];
 
-#pragma unroll
-            for (int dk = 0; dk < 3; dk++)
-#pragma unroll
-              for (int dj = 0; dj < 3; dj++) {
-                const int b = r - HALO - (dj - 1);
+          SpikeUnroll2(dk, 3, dj, 3) {
+            const int b = r - HALO - (dj - 1);
 
-                if (((MASK >> (9 * dk + 3 * dj + di)) & 1) && b >= 0 && b < JB)
-                  sum[2 - dk][b < 0 || b >= JB ? 0 : b] = SpikeStencilFma(m.c[9 * dk + 3 * dj + di], w,
-                                                                          sum[2 - dk][b < 0 || b >= JB ? 0 : b]);
-              }
+            if (((MASK >> (9 * dk + 3 * dj + di)) & 1) && b >= 0 && b < JB)
+              sum[2 - dk][b < 0 || b >= JB ? 0 : b] = SpikeStencilFma(m.c[9 * dk + 3 * dj + di], w,
+                                                                      sum[2 - dk][b < 0 || b >= JB ? 0 : b]);
           }
-#pragma unroll
-        for (int b = 0; b < JB; b++) {
+        }
+        SpikeUnroll(b, JB) {
           if (p > kb && j + b < m.end[1]) f(row + b * m.yj, sum[0][b], fetched[b], [&] { return before[b]; });
           sum[0][b] = sum[1][b];
           sum[1][b] = sum[2][b];
@@ -232,16 +219,14 @@ __device__ static __forceinline__ PetscScalar SpikeStencilSum(const SpikeStencil
     for (int s = 0; s < m.count; s += SPIKE_STENCIL_BATCH) {
       PetscScalar a[SPIKE_STENCIL_BATCH], b[SPIKE_STENCIL_BATCH];
 
-#pragma unroll
-      for (int u = 0; u < SPIKE_STENCIL_BATCH; u++) {
+      SpikeUnroll(u, SPIKE_STENCIL_BATCH) {
         const SpikeStencilPoint o     = point[s + u < m.count ? s + u : 0];
         const bool              there = s + u < m.count, inside = there && exists(o);
 
         a[u] = there && (inside || m.constant) ? coef[o.s * step] : PetscScalar(0.0);
         b[u] = inside ? *at(o) : PetscScalar(0.0);
       }
-#pragma unroll
-      for (int u = 0; u < SPIKE_STENCIL_BATCH; u++) sum = SpikeStencilFma(a[u], b[u], sum);
+      SpikeUnroll(u, SPIKE_STENCIL_BATCH) sum = SpikeStencilFma(a[u], b[u], sum);
     }
   } else {
     for (int s = 0; s < m.count; s++) {

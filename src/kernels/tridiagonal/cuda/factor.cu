@@ -39,16 +39,14 @@ __device__ static __forceinline__ PetscInt SpikeTriReach(const PetscReal size[],
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   PetscReal most = 0.0;
 
-#pragma unroll
-  for (int j = 0; j < SPIKE_TRI_ROWS; j++) most = fmax(most, size[j]);
+  SpikeUnroll(j, SPIKE_TRI_ROWS) most = fmax(most, size[j]);
   most = SpikeWarpMax(most);
   __syncthreads();
   if (!lane) shared[warp] = most;
   if (!threadIdx.x) *reach = 1;
   __syncthreads();
   for (int w = 0; w < SPIKE_TRI_WARPS; w++) most = fmax(most, shared[w]);
-#pragma unroll
-  for (int j = 0; j < SPIKE_TRI_ROWS; j++)
+  SpikeUnroll(j, SPIKE_TRI_ROWS)
     if (size[j] > most * PETSC_MACHINE_EPSILON / m) atomicMax(reach, (int)distance[j] + 1);
   __syncthreads();
   return *reach;
@@ -75,30 +73,26 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   SpikeTriLoad(tri.v, i - 1, lo, hi - 1, false, p);
   SpikeTriLoad(tri.l, i + 1, lo + 1, hi, false, q);
   SpikeTriLoad(tri.r, i, lo, hi, false, s);
-#pragma unroll
-  for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
+  SpikeUnroll(j, SPIKE_TRI_ROWS) {
     const PetscInt row = i + j;
 
-    weight[j] = row < hi ? fmax(SpikeTriAbs(d[row]), fmax(row > lo ? SpikeTriAbs(dl[row]) : (PetscReal)0.0,
-                                                          row + 1 < hi ? SpikeTriAbs(du[row]) : (PetscReal)0.0))
+    weight[j] = row < hi ? fmax(SpikeAbs(d[row]), fmax(row > lo ? SpikeAbs(dl[row]) : (PetscReal)0.0,
+                                                       row + 1 < hi ? SpikeAbs(du[row]) : (PetscReal)0.0))
                          : (PetscReal)0.0;
   }
   for (int side = 0; side < 2; side++) {
     if ((side ? below : above) < 0) continue;
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_ROWS; j++)
+    SpikeUnroll(j, SPIKE_TRI_ROWS)
       z[j] = i + j == (side ? hi - 1 : lo) ? (side ? dl[hi] : du[lo - 1]) : PetscScalar(0.0);
     SpikeTriSweep(z, p, s, q, 0.0, 0.0, shared);
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
-      size[j]     = i + j < hi ? SpikeTriAbs(z[j]) * weight[j] : (PetscReal)0.0;
+    SpikeUnroll(j, SPIKE_TRI_ROWS) {
+      size[j]     = i + j < hi ? SpikeAbs(z[j]) * weight[j] : (PetscReal)0.0;
       distance[j] = side ? hi - 1 - (i + j) : i + j - lo;
     }
     const PetscInt rows = SpikeTriReach(size, distance, hi - lo, most, &reach);
 
     if (!threadIdx.x) (side ? tri.wb : tri.wa)[k] = rows;
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_ROWS; j++)
+    SpikeUnroll(j, SPIKE_TRI_ROWS)
       if (i + j < hi && (distance[j] < rows || i + j == (side ? lo : hi - 1))) (side ? tri.zb : tri.za)[i + j] = z[j];
     __syncthreads();
   }

@@ -37,8 +37,7 @@ __device__ static __forceinline__ int SpikeTriPlace(int chunk, int granule)
 __device__ static __forceinline__ void SpikeTriFetch(const PetscScalar *v, PetscInt lo, PetscInt hi, bool wide,
                                                      PetscScalar *to)
 {
-#pragma unroll
-  for (int k = 0; k < SpikeTriStage::GRANULES; k++) {
+  SpikeUnroll(k, SpikeTriStage::GRANULES) {
     const int g      = (int)threadIdx.x + k * SPIKE_TRI_CHUNKS,
               at     = SpikeTriPlace(g / SpikeTriStage::GRANULES, g % SpikeTriStage::GRANULES);
     const PetscInt i = lo + g * SpikeTriStage::NUMBERS;
@@ -46,8 +45,7 @@ __device__ static __forceinline__ void SpikeTriFetch(const PetscScalar *v, Petsc
     if (wide && i + SpikeTriStage::NUMBERS <= hi)
       SpikeCopyAsync<SpikeTriStage::NUMBERS * sizeof(PetscScalar), true>(to + at, v + i);
     else {
-#pragma unroll
-      for (int e = 0; e < SpikeTriStage::NUMBERS; e++)
+      SpikeUnroll(e, SpikeTriStage::NUMBERS)
         if (i + e < hi) to[at + e] = v[i + e];
     }
   }
@@ -59,12 +57,10 @@ __device__ static __forceinline__ void SpikeTriChunk(const PetscScalar *from, Pe
     PetscScalar e[SpikeTriStage::NUMBERS];
   };
 
-#pragma unroll
-  for (int q = 0; q < SpikeTriStage::GRANULES; q++) {
+  SpikeUnroll(q, SpikeTriStage::GRANULES) {
     const Granule g = *(const Granule *)(from + SpikeTriPlace((int)threadIdx.x, q));
 
-#pragma unroll
-    for (int e = 0; e < SpikeTriStage::NUMBERS; e++) v[q * SpikeTriStage::NUMBERS + e] = g.e[e];
+    SpikeUnroll(e, SpikeTriStage::NUMBERS) v[q * SpikeTriStage::NUMBERS + e] = g.e[e];
   }
 }
 
@@ -98,8 +94,7 @@ __device__ static __forceinline__ void SpikeTriOnceLoad(const SpikeTriTiles &tri
   SpikeTriChunk(stage.row[2], c);
   SpikeTriChunk(stage.row[3], y);
   if (!below) { /* else one system has all rows */
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_CHUNK; j++) {
+    SpikeUnroll(j, SPIKE_TRI_CHUNK) {
       const int is = i + j < hi ? (int)tri.kind[i + j] : -1;
 
       if (is < 0 || (is & (SPIKE_TRI_HEAD | SPIKE_TRI_ABOVE)) == SPIKE_TRI_HEAD) f[j] = 0.0;
@@ -146,7 +141,7 @@ __device__ static __forceinline__ void SpikeTriOncePCR(SpikeTriStage &stage, int
         u = SpikeFma(h, stage.a[w][t + s], u);
         Y = SpikeFma(h, stage.y[w][t + s], Y);
       }
-      size *= SpikeTriAbs(u);
+      size *= SpikeAbs(u);
       SpikeTriCheck(size, tol, row, bad);
       r = (PetscScalar)1.0 / u;
       A = g * ca * r;
@@ -185,31 +180,26 @@ __device__ static __forceinline__ void SpikeTriOnceStore(PetscInt lo, PetscInt h
       PetscScalar e[NUMBERS];
     };
 
-#pragma unroll
-    for (int q = 0; q < GRANULES; q++) {
+    SpikeUnroll(q, GRANULES) {
       Granule g;
 
-#pragma unroll
-      for (int e = 0; e < NUMBERS; e++) g.e[e] = y[q * NUMBERS + e];
+      SpikeUnroll(e, NUMBERS) g.e[e] = y[q * NUMBERS + e];
       *(Granule *)(stage.row[0] + SpikeTriPlace(t, q)) = g;
     }
     __syncthreads();
-#pragma unroll
-    for (int q = 0; q < GRANULES; q++) {
+    SpikeUnroll(q, GRANULES) {
       const int      at = t + q * SPIKE_TRI_CHUNKS;
       const PetscInt r  = lo + at * NUMBERS;
       const Granule  g  = *(const Granule *)(stage.row[0] + SpikeTriPlace(at / GRANULES, at % GRANULES));
 
       if (r + NUMBERS <= hi) *(Granule *)(x + r) = g;
       else {
-#pragma unroll
-        for (int e = 0; e < NUMBERS; e++)
+        SpikeUnroll(e, NUMBERS)
           if (r + e < hi) x[r + e] = g.e[e];
       }
     }
   } else {
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_CHUNK; j++)
+    SpikeUnroll(j, SPIKE_TRI_CHUNK)
       if (i + j < hi) x[i + j] = y[j];
   }
 }
@@ -258,11 +248,10 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
   __syncthreads();
   SpikeTriOnceLoad(tri, stage, i, hi, above >= 0, below >= 0, f, d_, c, y);
 
-#pragma unroll
-  for (int j = 0; j < LAST; j++) {
+  SpikeUnroll(j, LAST) {
     const PetscScalar m = f[j], u = j ? SpikeFma(-m, c[j ? j - 1 : 0], d_[j]) : d_[j], r = (PetscScalar)1.0 / u;
 
-    SpikeTriCheck(SpikeTriAbs(u), tol, (unsigned long long)(i + j), bad);
+    SpikeTriCheck(SpikeAbs(u), tol, (unsigned long long)(i + j), bad);
     c[j] *= r;
     y[j] = j ? SpikeFma(-m, y[j ? j - 1 : 0], y[j]) * r : y[j] * r;
     f[j] = j ? -m * f[j ? j - 1 : 0] * r : m * r;
@@ -293,7 +282,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_CHUNKS, 4)
   if (t < rows) {
     const PetscScalar r = (PetscScalar)1.0 / diagonal;
 
-    size = SpikeTriAbs(diagonal);
+    size = SpikeAbs(diagonal);
     SpikeTriCheck(size, tol, row, bad);
     A *= r;
     C *= r;

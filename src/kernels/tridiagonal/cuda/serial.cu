@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
 
 __device__ static __forceinline__ PetscReal SpikeTriRowMax(PetscScalar a, PetscScalar b, PetscScalar c)
 {
-  const PetscReal m = fmax(fmax(SpikeTriAbs(a), SpikeTriAbs(b)), SpikeTriAbs(c));
+  const PetscReal m = fmax(fmax(SpikeAbs(a), SpikeAbs(b)), SpikeAbs(c));
 
   return m > (PetscReal)0.0 ? m : (PetscReal)1.0;
 }
@@ -157,22 +157,20 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
   for (PetscInt i0 = lo; i0 + 1 < hi; i0 += SPIKE_TRI_BATCH) {
     PetscScalar la[SPIKE_TRI_BATCH], da[SPIKE_TRI_BATCH], ua[SPIKE_TRI_BATCH];
 
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+    SpikeUnroll(j, SPIKE_TRI_BATCH) {
       const PetscInt i = i0 + j + 1;
 
       la[j] = i < hi ? dl[i] : PetscScalar(0.0);
       da[j] = i < hi ? d[i] : PetscScalar(0.0);
       ua[j] = i + 1 < hi ? du[i] : PetscScalar(0.0);
     }
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+    SpikeUnroll(j, SPIKE_TRI_BATCH) {
       const PetscInt i = i0 + j;
 
       if (i + 1 < hi) {
         const PetscScalar a = la[j], b = da[j], c = ua[j];
         const PetscReal   below = SpikeTriRowMax(a, b, c);
-        const bool        swap  = SpikeTriAbs(a) / below > SpikeTriAbs(u) / scale;
+        const bool        swap  = SpikeAbs(a) / below > SpikeAbs(u) / scale;
         const PetscScalar t     = (PetscScalar)1.0 /
                               SpikeTriDivisor(swap ? a : u, tol, boost, i, tri.report, &value, &badrow),
                           m = (swap ? u : a) * t;
@@ -214,16 +212,14 @@ __device__ static void SpikeTriPivotedSolve(PetscInt lo, PetscInt hi, const Spik
   if (!TRANS) {
     /* last: what comes down from row i0 - 1, not stored yet */
     for (PetscInt i0 = lo; i0 + 1 < hi; i0 += SPIKE_TRI_BATCH) {
-#pragma unroll
-      for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+      SpikeUnroll(j, SPIKE_TRI_BATCH) {
         const PetscInt i = PetscMin(i0 + j, hi - 2);
 
         p[j]    = tri.l[i];
         z[j]    = b[i + 1];
         swap[j] = tri.swapped[i];
       }
-#pragma unroll
-      for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+      SpikeUnroll(j, SPIKE_TRI_BATCH) {
         if (i0 + j + 1 < hi) {
           const PetscScalar y = swap[j] ? z[j] : last;
 
@@ -234,8 +230,7 @@ __device__ static void SpikeTriPivotedSolve(PetscInt lo, PetscInt hi, const Spik
     }
     x[hi - 1] = last;
     for (PetscInt i0 = hi - 1; i0 >= lo; i0 -= SPIKE_TRI_BATCH) { /* one = x_(i+1), two = x_(i+2) */
-#pragma unroll
-      for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+      SpikeUnroll(j, SPIKE_TRI_BATCH) {
         const PetscInt i = PetscMax(i0 - j, lo);
 
         p[j] = tri.v[i];
@@ -243,8 +238,7 @@ __device__ static void SpikeTriPivotedSolve(PetscInt lo, PetscInt hi, const Spik
         s[j] = tri.r[i];
         z[j] = x[i];
       }
-#pragma unroll
-      for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+      SpikeUnroll(j, SPIKE_TRI_BATCH) {
         if (i0 - j >= lo) {
           last      = s[j] * SpikeFma(-p[j], one, SpikeFma(-q[j], two, z[j]));
           x[i0 - j] = last;
@@ -255,8 +249,7 @@ __device__ static void SpikeTriPivotedSolve(PetscInt lo, PetscInt hi, const Spik
     }
   } else {
     for (PetscInt i0 = lo; i0 < hi; i0 += SPIKE_TRI_BATCH) { /* one = y_(i-1), two = y_(i-2) */
-#pragma unroll
-      for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+      SpikeUnroll(j, SPIKE_TRI_BATCH) {
         const PetscInt i = PetscMin(i0 + j, hi - 1);
 
         p[j] = tri.v[PetscMax(i - 1, lo)];
@@ -264,8 +257,7 @@ __device__ static void SpikeTriPivotedSolve(PetscInt lo, PetscInt hi, const Spik
         s[j] = tri.r[i];
         z[j] = b[i];
       }
-#pragma unroll
-      for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+      SpikeUnroll(j, SPIKE_TRI_BATCH) {
         if (i0 + j < hi) {
           last      = s[j] * SpikeFma(-p[j], one, SpikeFma(-q[j], two, z[j]));
           x[i0 + j] = last;
@@ -275,16 +267,14 @@ __device__ static void SpikeTriPivotedSolve(PetscInt lo, PetscInt hi, const Spik
       }
     }
     for (PetscInt i0 = hi - 2; i0 >= lo; i0 -= SPIKE_TRI_BATCH) { /* last: what goes up from row i0 + 1 */
-#pragma unroll
-      for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+      SpikeUnroll(j, SPIKE_TRI_BATCH) {
         const PetscInt i = PetscMax(i0 - j, lo);
 
         p[j]    = tri.l[i];
         z[j]    = x[i];
         swap[j] = tri.swapped[i];
       }
-#pragma unroll
-      for (int j = 0; j < SPIKE_TRI_BATCH; j++) {
+      SpikeUnroll(j, SPIKE_TRI_BATCH) {
         if (i0 - j >= lo) {
           const PetscScalar y = SpikeFma(-p[j], last, z[j]);
 
@@ -317,10 +307,8 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS)
         for (PetscInt i = p.lo; i < p.hi; i += SPIKE_TRI_BATCH) {
           PetscScalar y[SPIKE_TRI_BATCH];
 
-#pragma unroll
-          for (int j = 0; j < SPIKE_TRI_BATCH; j++) y[j] = bc[PetscMin(i + j, p.hi - 1)];
-#pragma unroll
-          for (int j = 0; j < SPIKE_TRI_BATCH; j++)
+          SpikeUnroll(j, SPIKE_TRI_BATCH) y[j] = bc[PetscMin(i + j, p.hi - 1)];
+          SpikeUnroll(j, SPIKE_TRI_BATCH)
             if (i + j < p.hi) xc[i + j] = y[j];
         }
       }

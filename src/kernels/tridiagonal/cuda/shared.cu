@@ -9,7 +9,7 @@
 /* u, or what replaces it, as in setup */
 __device__ static __forceinline__ PetscScalar SpikeTriReplaced(PetscScalar u, PetscReal tol, PetscReal boost)
 {
-  const PetscReal size = SpikeTriAbs(u);
+  const PetscReal size = SpikeAbs(u);
 
   if (size > tol && size <= PETSC_MAX_REAL) return u;
   if (boost > (PetscReal)0.0 && size <= tol) return size > (PetscReal)0.0 ? u * (boost / size) : PetscScalar(boost);
@@ -43,7 +43,7 @@ __device__ static void SpikeTriDivide(const SpikeTriPiece &p, PetscInt begin, Pe
   __syncthreads();
   for (PetscInt k = threadIdx.x; k < count; k += blockDim.x) {
     const PetscInt  i    = begin + step * k;
-    const PetscReal size = SpikeTriAbs(p.b[i]);
+    const PetscReal size = SpikeAbs(p.b[i]);
 
     if (!(size > p.tol && size <= PETSC_MAX_REAL)) {
       if (p.boost > (PetscReal)0.0 && size <= p.tol) atomicAdd(&p.report->nboost, 1ull);
@@ -52,7 +52,7 @@ __device__ static void SpikeTriDivide(const SpikeTriPiece &p, PetscInt begin, Pe
   }
   __syncthreads();
   if (first && *p.bad < (int)p.m && !threadIdx.x) {
-    *p.badvalue = SpikeTriAbs(p.b[*p.bad]);
+    *p.badvalue = SpikeAbs(p.b[*p.bad]);
     atomicMin(&p.report->badrow, (unsigned long long)(p.row + *p.bad));
   }
   __syncthreads();
@@ -88,8 +88,7 @@ __device__ static void SpikeTriReduceRows(const SpikeTriPiece &p, PetscInt switc
     PetscScalar a[MOST], b[MOST], c[MOST], y[MOST];
 
     SpikeTriDivide(p, s - 1, s, count);
-#pragma unroll
-    for (int j = 0; j < MOST; j++) {
+    SpikeUnroll(j, MOST) {
       const PetscInt k = (PetscInt)threadIdx.x + j * SPIKE_TRI_THREADS, i = s - 1 + s * k, up = i - s * d,
                      down = i + s * d;
 
@@ -104,8 +103,7 @@ __device__ static void SpikeTriReduceRows(const SpikeTriPiece &p, PetscInt switc
       }
     }
     __syncthreads();
-#pragma unroll
-    for (int j = 0; j < MOST; j++) {
+    SpikeUnroll(j, MOST) {
       const PetscInt k = (PetscInt)threadIdx.x + j * SPIKE_TRI_THREADS, i = s - 1 + s * k;
 
       if (k < count) {

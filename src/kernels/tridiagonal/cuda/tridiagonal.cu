@@ -33,11 +33,9 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS, 4)
     SpikeTriLoad(tri.v, i, lo, hi, wide, q);
   }
   if (i >= hi) {
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_ROWS; j++) p[j] = q[j] = 0.0;
+    SpikeUnroll(j, SPIKE_TRI_ROWS) p[j] = q[j] = 0.0;
   }
-#pragma unroll
-  for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
+  SpikeUnroll(j, SPIKE_TRI_ROWS) {
     if (i + j >= hi) {
       y[j] = p[j] = q[j] = s[j] = 0.0;
     } else if (below >= 0 && i + j == hi - 1) { /* the separator */
@@ -48,8 +46,7 @@ __global__ void __launch_bounds__(SPIKE_TRI_THREADS, 4)
   }
   SpikeTriSweep(y, p, s, q, above >= 0 && xs ? xs[column * tri.nsep + above] : PetscScalar(0.0), 0.0, shared);
   if (ends) {
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
+    SpikeUnroll(j, SPIKE_TRI_ROWS) {
       if (i + j == lo) ends[2 * (column * gridDim.x + k)] = y[j];
       if (below >= 0 && i + j == hi - 2) ends[2 * (column * gridDim.x + k) + 1] = y[j];
     }

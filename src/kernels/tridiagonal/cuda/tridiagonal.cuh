@@ -164,11 +164,9 @@ __device__ static __forceinline__ void SpikeTriSweep(PetscScalar b[], const Pets
   SpikeTriLine f = {1.0, 0.0};
   PetscScalar  y;
 
-#pragma unroll
-  for (int j = 0; j < SPIKE_TRI_ROWS; j++) f = {-p[j] * f.a, SpikeFma(-p[j], f.b, b[j])};
+  SpikeUnroll(j, SPIKE_TRI_ROWS) f = {-p[j] * f.a, SpikeFma(-p[j], f.b, b[j])};
   y = SpikeTriInto<true>(f, above, shared);
-#pragma unroll
-  for (int j = 0; j < SPIKE_TRI_ROWS; j++) b[j] = y = SpikeFma(-p[j], y, b[j]);
+  SpikeUnroll(j, SPIKE_TRI_ROWS) b[j] = y = SpikeFma(-p[j], y, b[j]);
   f = {1.0, 0.0};
 #pragma unroll
   for (int j = SPIKE_TRI_ROWS - 1; j >= 0; j--) f = {-q[j] * f.a, SpikeFma(-q[j], f.b, r[j] * b[j])};
@@ -187,16 +185,14 @@ __device__ static __forceinline__ void SpikeTriLoad(const PetscScalar *a, PetscI
     };
     const Pair *w = (const Pair *)(a + i);
 
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_ROWS / 2; j++) {
+    SpikeUnroll(j, SPIKE_TRI_ROWS / 2) {
       const Pair z = w[j];
 
       v[2 * j]     = z.e[0];
       v[2 * j + 1] = z.e[1];
     }
   } else {
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_ROWS; j++) v[j] = i + j >= lo && i + j < hi ? a[i + j] : PetscScalar(0.0);
+    SpikeUnroll(j, SPIKE_TRI_ROWS) v[j] = i + j >= lo && i + j < hi ? a[i + j] : PetscScalar(0.0);
   }
 }
 
@@ -209,11 +205,9 @@ __device__ static __forceinline__ void SpikeTriStore(PetscScalar *a, PetscInt i,
     };
     Pair *w = (Pair *)(a + i);
 
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_ROWS / 2; j++) w[j] = {{v[2 * j], v[2 * j + 1]}};
+    SpikeUnroll(j, SPIKE_TRI_ROWS / 2) w[j] = {{v[2 * j], v[2 * j + 1]}};
   } else {
-#pragma unroll
-    for (int j = 0; j < SPIKE_TRI_ROWS; j++)
+    SpikeUnroll(j, SPIKE_TRI_ROWS)
       if (i + j < hi) a[i + j] = v[j];
   }
 }
@@ -229,15 +223,6 @@ __device__ static __forceinline__ PetscReal SpikeTriAbs1(PetscScalar v)
 {
 #if defined(PETSC_USE_COMPLEX)
   return fabs(v.real()) + fabs(v.imag());
-#else
-  return fabs(v);
-#endif
-}
-
-__device__ static __forceinline__ PetscReal SpikeTriAbs(PetscScalar v)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return hypot(v.real(), v.imag());
 #else
   return fabs(v);
 #endif
@@ -283,7 +268,7 @@ __device__ static __forceinline__ SpikeTriMoebius SpikeTriShflMoebius(const Spik
 __device__ static PetscScalar SpikeTriDivisor(PetscScalar u, PetscReal tol, PetscReal boost, PetscInt row,
                                               SpikeTriReport *report, PetscReal *badvalue, PetscInt *badrow)
 {
-  const PetscReal size = SpikeTriAbs(u);
+  const PetscReal size = SpikeAbs(u);
 
   if (size > tol && size <= PETSC_MAX_REAL) return u;
   if (boost > 0.0 && size <= tol) {
@@ -357,8 +342,7 @@ __device__ static __forceinline__ bool SpikeTriPivots(const int what[], PetscSca
   SpikeTriMoebius f       = {1.0, 0.0, 0.0, 1.0, 0}, g;
   bool            bad     = false;
 
-#pragma unroll
-  for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
+  SpikeUnroll(j, SPIKE_TRI_ROWS) {
     if (what[j] & (SPIKE_TRI_HEAD | SPIKE_TRI_SEP))
       f = {what[j] & SPIKE_TRI_SEP ? PetscScalar(1.0) : dd[j], 0.0, 1.0, 0.0, 1};
     else if (what[j] >= 0) { /* [d -dl du; 1 0] f */
@@ -394,13 +378,12 @@ __device__ static __forceinline__ bool SpikeTriPivots(const int what[], PetscSca
   __syncthreads();
   if (!first && what[0] >= 0) { /* applied to [1; 0]; a tile begins anew */
     rbefore = g.c / g.a;
-    bad     = !(what[0] & SPIKE_TRI_HEAD) && !(SpikeTriAbs(rbefore) * tol < (PetscReal)1.0 && rbefore == rbefore);
+    bad     = !(what[0] & SPIKE_TRI_HEAD) && !(SpikeAbs(rbefore) * tol < (PetscReal)1.0 && rbefore == rbefore);
   }
-#pragma unroll
-  for (int j = 0; j < SPIKE_TRI_ROWS; j++) {
+  SpikeUnroll(j, SPIKE_TRI_ROWS) {
     if (what[j] >= 0) {
       const PetscScalar u    = SpikeTriRow(what[j], ll[j], dd[j], before, rbefore, &ll[j]);
-      const PetscReal   size = SpikeTriAbs(u);
+      const PetscReal   size = SpikeAbs(u);
 
       bad     = bad || !(size > tol && size <= PETSC_MAX_REAL);
       before  = uu[j];
@@ -425,8 +408,7 @@ __device__ static __forceinline__ PetscScalar SpikeTriRows(const unsigned char *
   SpikeTriLoad(dl, i, lo, hi, wide, ll);
   SpikeTriLoad(d, i, lo, hi, wide, dd);
   SpikeTriLoad(du, i, lo, hi, wide, uu);
-#pragma unroll
-  for (int j = 0; j < SPIKE_TRI_ROWS; j++) what[j] = i + j < hi ? (int)kind[i + j] : -1;
+  SpikeUnroll(j, SPIKE_TRI_ROWS) what[j] = i + j < hi ? (int)kind[i + j] : -1;
   before = SpikeShfl(uu[SPIKE_TRI_ROWS - 1], (threadIdx.x - 1) & 31);
   return threadIdx.x % 32 == 0 && i > lo && i < hi ? du[i - 1] : before;
 }
