@@ -33,7 +33,7 @@ static void Dense(const Case *c, PetscReal scale, PetscScalar a[])
   const PetscInt      step = c->shuffled ? c->shuffled : 1;
 
   for (PetscInt k = 0; k < n * n; k++) a[k] = 0.0;
-#define AT(i, j) a[((i) * step) % n + ((j) * step) % n * n]
+#define AT(i, j) a[((i)*step) % n + ((j)*step) % n * n]
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt j = 0; j < n; j++) AT(i, j) = scale * SpikeTestBandEntry(&band, i, j);
   for (PetscInt k = 0; k < c->m && c->kind != PERIODIC; k++) {
@@ -90,7 +90,8 @@ static PetscErrorCode CheckInverse(PC pc, PetscInt n, const PetscScalar a[], Pet
   for (int trans = 0; trans < 2; trans++) {
     PetscCall(SpikeTestOperator(pc, (PetscBool)trans, m));
     SpikeTestDifference(n, 0, n, 0, n, m, inv, (PetscBool)trans, &diff, &norm);
-    PetscCall(SpikeTestSmall(diff, tol * norm, trans ? "error of the transposed inverse" : "error of the inverse", where));
+    PetscCall(
+      SpikeTestSmall(diff, tol * norm, trans ? "error of the transposed inverse" : "error of the inverse", where));
     PetscCall(MatCreateDense(PETSC_COMM_SELF, n, n, n, n, NULL, &X));
     PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &Y));
     PetscCall(MatShift(X, 1.0));
@@ -180,8 +181,9 @@ static PetscErrorCode TestRandom(PetscInt cases)
   for (PetscInt k = 0; k < cases; k++) {
 #define PICK(what, n) ((PetscInt)((SpikeTestUniform(999, k, what) + 1) / 2 * (PetscReal)(n)))
     const PetscInt n = 1 + PICK(0, 70);
-    const Case     c = {(Kind)PICK(1, 5), n, PetscMin(PICK(2, 6), n - 1), PetscMin(PICK(3, 6), n - 1),
-                        n > 6 ? 1 + PICK(4, 3) : 0, PICK(5, 2) ? 71 : 0, k};
+    const Case     c =
+      {(Kind)PICK(1, 5),    n, PetscMin(PICK(2, 6), n - 1), PetscMin(PICK(3, 6), n - 1), n > 6 ? 1 + PICK(4, 3) : 0,
+       PICK(5, 2) ? 71 : 0, k};
 
     if (c.kind == PERIODIC && 2 * PetscMax(c.kl, c.ku) >= n) continue;
     PetscCall(PetscSNPrintf(where, sizeof(where), "random case %" PetscInt_FMT ", %s", k, Kinds[c.kind]));
@@ -207,16 +209,16 @@ static PetscErrorCode TestRandom(PetscInt cases)
 */
 static PetscErrorCode TestSingular(PetscInt kind)
 {
-  const PetscInt n = 61, m = kind == 1 ? 2 : 1, cut = kind == 1 ? 29 : -1;
-  PetscScalar   *a;
-  KSP            ksp;
-  PC             pc;
-  Mat            A;
-  Vec            x, b;
+  const PetscInt     n = 61, m = kind == 1 ? 2 : 1, cut = kind == 1 ? 29 : -1;
+  PetscScalar       *a;
+  KSP                ksp;
+  PC                 pc;
+  Mat                A;
+  Vec                x, b;
   KSPConvergedReason reason;
-  PCSpikeInfo    info;
-  PetscReal      norm;
-  char           where[64];
+  PCSpikeInfo        info;
+  PetscReal          norm;
+  char               where[64];
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(where, sizeof(where), "singular band, kind %" PetscInt_FMT, kind));
@@ -234,7 +236,7 @@ static PetscErrorCode TestSingular(PetscInt kind)
   }
   if (kind == 2)
     for (PetscInt i = 0; i < n - m; i++) { /* orthogonal to constants on one side: no pivot anywhere */
-      a[n - 1 + i * n] = i < 30 ? 1.0 : -1.0;
+      a[n - 1 + i * n]   = i < 30 ? 1.0 : -1.0;
       a[i + (n - 1) * n] = i < 30 ? 1.0 : -1.0;
     }
   PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
@@ -259,7 +261,8 @@ static PetscErrorCode TestSingular(PetscInt kind)
     PetscCall(SpikeTestSmall(norm, TOLERANCE, "residual", where));
     PetscCall(CheckInverse(pc, n, a, TOLERANCE, where));
   } else { /* nothing solves it */
-    PetscCall(SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "%s: %s", where, KSPConvergedReasons[reason]));
+    PetscCall(
+      SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "%s: %s", where, KSPConvergedReasons[reason]));
     for (PetscInt i = 0; i < n - m; i++) a[n - 1 + i * n] = a[i + (n - 1) * n] = 1.0;
     PetscCall(SetValues(n, a, A)); /* a constraint after all */
     PetscCall(KSPSolve(ksp, b, x));
@@ -278,8 +281,8 @@ static PetscErrorCode TestSingular(PetscInt kind)
 /* Entries that are not numbers, in band, rows, columns and corner; a singular S; and that all is well after it */
 static PetscErrorCode TestFailure(void)
 {
-  const Case     c     = {ARROW, 47, 2, 1, 2, 0, 5};
-  const PetscInt n     = c.n, r = Border(&c, 0), at[][2] = {{7, 8}, {r, 40}, {5, r}, {r, r}};
+  const Case     c = {ARROW, 47, 2, 1, 2, 0, 5};
+  const PetscInt n = c.n, r = Border(&c, 0), at[][2] = {{7, 8}, {r, 40}, {5, r}, {r, r}};
   PetscScalar   *a, nan = 0.0, keep;
   Mat            A;
   PC             pc;
@@ -318,7 +321,8 @@ static PetscErrorCode TestFailure(void)
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
   PetscCall(PCSetUp(pc));
   PetscCall(PCGetFailedReason(pc, &reason));
-  PetscCall(SpikeTestCheck((PetscBool)(reason == PC_FACTOR_NUMERIC_ZEROPIVOT), "singular: %s", PCFailedReasons[reason]));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(reason == PC_FACTOR_NUMERIC_ZEROPIVOT), "singular: %s", PCFailedReasons[reason]));
   PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
   PetscCall(PCSetUp(pc));
   PetscCall(PCGetFailedReason(pc, &reason));
@@ -343,12 +347,12 @@ static PetscErrorCode TestFailure(void)
 /* An integral constraint has no diagonal entry: no matching is wanted; rows in another order want one */
 static PetscErrorCode TestMatched(void)
 {
-  const Case   c = {ARROW, 83, 2, 3, 1, 0, 8};
+  const Case     c = {ARROW, 83, 2, 3, 1, 0, 8};
   const PetscInt n = c.n, r = Border(&c, 0);
-  PetscScalar *a, *p;
-  Mat          A;
-  PC           pc;
-  PCSpikeInfo  info;
+  PetscScalar   *a, *p;
+  Mat            A;
+  PC             pc;
+  PCSpikeInfo    info;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(n * n, &a, n * n, &p));
@@ -377,7 +381,89 @@ static PetscErrorCode TestMatched(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On several ranks there is no border, and the matrix is what it was */
+/* MATSOLVERSPIKE, a fused Krylov method, many right-hand sides, the largest bandwidth, no coupling */
+static PetscErrorCode TestComposition(const Case *c)
+{
+  const PetscInt     n = c->n, nrhs = 21;
+  PetscScalar       *a;
+  Mat                A, X, B, R;
+  KSP                ksp;
+  PC                 pc;
+  PCSpikeInfo        info;
+  Vec                x, b;
+  KSPConvergedReason reason;
+  PetscReal          norm;
+  PetscBool          lu;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &a));
+  Dense(c, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, k == 1 ? KSPBCGSFUSED : KSPPREONLY));
+    PetscCall(KSPSetTolerances(ksp, 1e3 * PETSC_MACHINE_EPSILON, PETSC_CURRENT, PETSC_CURRENT, 3));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, k == 0 ? PCLU : PCSPIKE));
+    if (k == 0) PetscCall(PCFactorSetMatSolverType(pc, MATSOLVERSPIKE));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCLU, &lu));
+    for (int solve = 0; solve < 3; solve++) { /* other values; the transpose */
+      if (solve == 1) PetscCall(MatScale(A, -2.5));
+      PetscCall(SpikeTestSetRandom(b, solve));
+      if (solve == 2) PetscCall(KSPSolveTranspose(ksp, b, x));
+      else PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetConvergedReason(ksp, &reason));
+      PetscCall(VecScale(b, -1.0));
+      if (solve == 2) PetscCall(MatMultTransposeAdd(A, x, b, b));
+      else PetscCall(MatMultAdd(A, x, b, b));
+      PetscCall(VecNorm(b, NORM_INFINITY, &norm));
+      PetscCall(
+        SpikeTestCheck((PetscBool)(reason > 0), "solver %d, solve %d: %s", k, solve, KSPConvergedReasons[reason]));
+      PetscCall(SpikeTestSmall(norm, 10 * TOLERANCE, "residual",
+                               k == 0   ? "MATSOLVERSPIKE"
+                               : k == 1 ? "fused"
+                                        : "preonly"));
+    }
+    if (!lu) {
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.border > 0), "solver %d has no border", k));
+    }
+    if (k == 2) {
+      PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, nrhs, NULL, &B));
+      PetscCall(MatSetRandom(B, NULL));
+      PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+      PetscCall(KSPMatSolve(ksp, B, X));
+      PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &R));
+      PetscCall(MatAXPY(R, -1.0, B, SAME_NONZERO_PATTERN));
+      PetscCall(MatNorm(R, NORM_FROBENIUS, &norm));
+      PetscCall(SpikeTestSmall(norm, 100 * TOLERANCE, "residual", "KSPMatSolve()"));
+      PetscCall(MatDestroy(&B));
+      PetscCall(MatDestroy(&X));
+      PetscCall(MatDestroy(&R));
+    }
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(PCSpikeSetMaxBandwidth(pc, PetscMax(c->kl, c->ku)));
+  for (PetscInt k = 0; k < n * n; k++) a[k] *= (PetscScalar)-15.625; /* three times -2.5 */
+  PetscCall(CheckInverse(pc, n, a, TOLERANCE, "as wide as may be"));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.border > 0 && !info.cut), "a band that may not be wider has no border"));
+  PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
+  PetscCall(PCSpikeSetLocalPartitions(pc, 3));
+  PetscCall(SpikeTestAdjoint(pc, TOLERANCE, "block"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On several ranks, and with a given bandwidth, there is no border */
 static PetscErrorCode TestRanks(void)
 {
   const Case   c = {ARROW, 40, 1, 2, 1, 0, 9};
@@ -403,12 +489,13 @@ static PetscErrorCode TestRanks(void)
 
 int main(int argc, char **argv)
 {
-  const Case cases[] = {
-    {ARROW, 90, 3, 2, 1, 0, 1},    {ARROW, 131, 1, 1, 1, 0, 2},   {ARROW, 77, 0, 0, 2, 0, 3},
-    {ARROW, 257, 4, 4, 5, 0, 4},   {COLUMNS, 90, 2, 5, 1, 0, 5},  {ROWS, 90, 5, 0, 2, 0, 6},
-    {PERIODIC, 150, 4, 4, 0, 0, 7}, {PERIODIC, 129, 2, 7, 0, 0, 8}, {PERIODIC, 600, 34, 34, 0, 0, 9},
-    {FAR, 120, 2, 2, 1, 0, 10},    {ARROW, 120, 2, 2, 1, 71, 11}, {ARROW, 211, 1, 1, 2, 71, 12},
-    {ARROW, 800, 2, 2, 18, 0, 13}};
+  const Case  cases[] = {{ARROW, 90, 3, 2, 1, 0, 1},       {ARROW, 131, 1, 1, 1, 0, 2},
+                         {ARROW, 77, 0, 0, 2, 0, 3},       {ARROW, 257, 4, 4, 5, 0, 4},
+                         {COLUMNS, 90, 2, 5, 1, 0, 5},     {ROWS, 90, 5, 0, 2, 0, 6},
+                         {PERIODIC, 150, 4, 4, 0, 0, 7},   {PERIODIC, 129, 2, 7, 0, 0, 8},
+                         {PERIODIC, 600, 34, 34, 0, 0, 9}, {FAR, 120, 2, 2, 1, 0, 10},
+                         {ARROW, 120, 2, 2, 1, 71, 11},    {ARROW, 211, 1, 1, 2, 71, 12},
+                         {ARROW, 800, 2, 2, 18, 0, 13}};
   PetscMPIInt size;
   PetscInt    random = 40;
   PetscBool   device;
@@ -430,6 +517,8 @@ int main(int argc, char **argv)
     for (PetscInt kind = 0; kind < 3; kind++) PetscCall(TestSingular(kind));
     PetscCall(TestFailure());
     PetscCall(TestMatched());
+    PetscCall(TestComposition(&cases[0]));
+    PetscCall(TestComposition(&cases[6]));
   }
   PetscCall(SpikeTestEnd("spike_border"));
   PetscCall(PetscFinalize());

@@ -50,7 +50,7 @@ static PetscReal SpikeBorderUnit_Private(PetscReal most)
 /* The values of A in T, E, F and G */
 static PetscErrorCode PCSpikeBorderFill_Private(PC pc, PetscInt n, const SpikeCSR *A)
 {
-  PCSpikeBorder  *d = &((PC_Spike *)pc->data)->border;
+  PCSpikeBorder  *d    = &((PC_Spike *)pc->data)->border;
   PetscReal       most = 0.0, unit;
   const PetscInt *ti;
   PetscInt       *at;

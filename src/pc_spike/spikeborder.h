@@ -26,17 +26,17 @@ typedef struct {
   PetscBool settled;
   PetscBool again; /* the setup that is about to begin is for that */
 
-  Mat        T;              /* on one rank, of the type of the matrix; NULL: no border */
-  PetscInt   m, *rows;       /* [m] ascending */
-  PetscInt  *place;          /* [n] -1 - k: row k of the border; j >= 0: column j of E as it is stored */
-  PetscInt   count, *column; /* [count] columns of E that are stored; with count n all are: column[i] = i */
-  PetscInt  *fstart, *frow;  /* columns of F, one after the other */
-  PetscScalar *f, *e, *g;    /* on the host: values of F, [count * m] E^T, [m * m] G */
-  PetscReal   *enorm;        /* [m] 2-norms of the rows of E */
-  PetscReal    norm;         /* infinity norm of the matrix */
-  PetscInt     badrow;       /* the first row with an entry that is not finite, in border or band; -1 */
-  PetscInt     nboost;       /* pivots of S */
-  PetscBool    bad;          /* S has a pivot that is zero, or not finite */
+  Mat          T;              /* on one rank, of the type of the matrix; NULL: no border */
+  PetscInt     m, *rows;       /* [m] ascending */
+  PetscInt    *place;          /* [n] -1 - k: row k of the border; j >= 0: column j of E as it is stored */
+  PetscInt     count, *column; /* [count] columns of E that are stored; with count n all are: column[i] = i */
+  PetscInt    *fstart, *frow;  /* columns of F, one after the other */
+  PetscScalar *f, *e, *g;      /* on the host: values of F, [count * m] E^T, [m * m] G */
+  PetscReal   *enorm;          /* [m] 2-norms of the rows of E */
+  PetscReal    norm;           /* infinity norm of the matrix */
+  PetscInt     badrow;         /* the first row with an entry that is not finite, in border or band; -1 */
+  PetscInt     nboost;         /* pivots of S */
+  PetscBool    bad;            /* S has a pivot that is zero, or not finite */
   PetscReal    badvalue;
 
   /* in the backend's memory; those of the second index are conjugates where numbers are complex, else the same */

@@ -83,7 +83,7 @@ static PetscBool SpikeCoverRest_Private(PetscInt ne, PetscInt (*edge)[2], PetscI
       edge[left][0]   = edge[e][0];
       edge[left++][1] = edge[e][1];
     }
-    ne                = left;
+    ne              = left;
     c->rows[c->m++] = best;
   }
   return PETSC_TRUE;
@@ -94,7 +94,7 @@ static PetscErrorCode SpikeCover_Private(PetscInt n, const SpikeCSR *A, PetscInt
                                          SpikeCover *c)
 {
   const PetscInt limit = 2 * most * most;
-  PetscInt       ne = 0, (*edge)[2];
+  PetscInt       ne    = 0, (*edge)[2];
   PetscBool      found = PETSC_TRUE;
 
   PetscFunctionBegin;
@@ -297,10 +297,10 @@ static PetscErrorCode PCSpikeBorderInfo_Private(PC pc)
 */
 PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
 {
-  PC_Spike      *s = (PC_Spike *)pc->data;
-  PCSpikeBorder *d = &s->border;
-  const Mat      P = *A;
-  const PetscInt n = P->rmap->n;
+  PC_Spike      *s    = (PC_Spike *)pc->data;
+  PCSpikeBorder *d    = &s->border;
+  const Mat      P    = *A;
+  const PetscInt n    = P->rmap->n;
   PetscInt       most = d->max == PETSC_DECIDE ? PetscMin(SPIKE_BORDER_MOST, n / 4) : PetscMin(d->max, n / 2);
   PetscInt       full[2], maxrow, nparts;
   SpikeCover     far, rows;
@@ -332,8 +332,8 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
   }
   PetscCall(PCSpikeMatchingChooseBand_Private(pc, A));
   if (s->cyclic.found) PetscFunctionReturn(PETSC_SUCCESS);
-  cost = PCSpikeBorderCostNow_Private(s, n);
-  look = (PetscBool)(!natural && !(far.cost < (PetscReal)SPIKE_BORDER_GAIN * cost) &&
+  cost      = PCSpikeBorderCostNow_Private(s, n);
+  look      = (PetscBool)(!natural && !(far.cost < (PetscReal)SPIKE_BORDER_GAIN * cost) &&
                      PetscMax(s->band.kl, s->band.ku) > 1);
   rows.cost = PETSC_MAX_REAL;
   if (look) {
@@ -345,7 +345,7 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
   PetscCall(PCSpikeBorderRevert_Private(pc));
   *A = P;
   PetscCall(PCSpikeBorderTake_Private(pc, look ? rows.m : far.m, look ? rows.rows : far.rows, full, A));
-  if (s->info.cut ? cost < PETSC_MAX_REAL : !(PCSpikeBorderCostNow_Private(s, n) < (PetscReal)SPIKE_BORDER_GAIN * cost)) {
+  if (!(PCSpikeBorderCostNow_Private(s, n) < (PetscReal)SPIKE_BORDER_GAIN * cost)) {
     PetscCall(PCSpikeBorderRevert_Private(pc));
     *A = P;
     PetscCall(PCSpikeMatchingChooseBand_Private(pc, A));

@@ -149,10 +149,10 @@ PetscErrorCode PCSpikeBorderReserve_Private(PC pc, PetscInt maxrhs)
 /* Memory where the backend works. w comes last: with it an application has the border */
 PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
 {
-  PC_Spike      *s = (PC_Spike *)pc->data;
-  SpikeBand     *b = &s->band;
-  PCSpikeBorder *d = &s->border;
-  const size_t   e = (size_t)d->count * d->m * sizeof(PetscScalar), q = (size_t)b->n * d->m * sizeof(PetscScalar);
+  PC_Spike       *s = (PC_Spike *)pc->data;
+  SpikeBand      *b = &s->band;
+  PCSpikeBorder  *d = &s->border;
+  const size_t    e = (size_t)d->count * d->m * sizeof(PetscScalar), q = (size_t)b->n * d->m * sizeof(PetscScalar);
   const PetscBool host = PetscMemTypeHost(b->k->memtype) ? PETSC_TRUE : PETSC_FALSE;
   const int       both = PetscDefined(USE_COMPLEX) ? 2 : 1;
 
@@ -176,8 +176,7 @@ PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
     PetscCall((*b->k->alloc)(b, d->m * sizeof(PetscInt), (void **)&d->drows));
     PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->drows, 0, d->rows, 0, d->m * sizeof(PetscInt), 1));
     PetscCall((*b->k->alloc)(b, PetscMax(d->count, 1) * sizeof(PetscInt), (void **)&d->dcolumn));
-    PetscCall(
-      (*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->dcolumn, 0, d->column, 0, d->count * sizeof(PetscInt), 1));
+    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->dcolumn, 0, d->column, 0, d->count * sizeof(PetscInt), 1));
   }
   PetscCall(PCSpikeBorderReserve_Private(pc, b->maxrhs));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -215,8 +214,7 @@ static PetscErrorCode PCSpikeBorderUpload_Private(PC pc, PetscCount count, const
 
   PetscFunctionBegin;
   if (!count) PetscFunctionReturn(PETSC_SUCCESS);
-  if (from != to[0])
-    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, to[0], bytes, from, bytes, bytes, 1));
+  if (from != to[0]) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, to[0], bytes, from, bytes, bytes, 1));
   if (to[1] != to[0]) {
     PetscScalar *conj;
 
@@ -252,7 +250,8 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
   PetscCall((*b->k->begin)(b));
   PetscCall(PCSpikeBorderUpload_Private(pc, (PetscCount)d->count * m, d->e, d->E));
   PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->inv, 0, d->g, 0, (size_t)m * m * sizeof(PetscScalar), 1));
-  if (!PetscMemTypeHost(b->k->memtype) || PetscDefined(USE_COMPLEX)) PetscCall(PetscMalloc1((PetscCount)n * batch, &stage));
+  if (!PetscMemTypeHost(b->k->memtype) || PetscDefined(USE_COMPLEX))
+    PetscCall(PetscMalloc1((PetscCount)n * batch, &stage));
   for (PetscInt j0 = 0; j0 < m; j0 += batch) {
     const PetscInt cols = PetscMin(batch, m - j0);
     PetscScalar   *Q = d->Q[0] + (PetscCount)j0 * n, *F = PetscMemTypeHost(b->k->memtype) ? Q : stage;
@@ -280,6 +279,10 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
     }
   }
   PetscCall(PetscFree(stage));
+  if (!PetscMemTypeHost(b->k->memtype)) { /* room for the sums of an application, which may allocate nothing */
+    PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, n, m, 1, d->Q[1], n, d->Q[0], n, d->w, m));
+    PetscCall(PCSpikeBorderMultE_Private(pc, 1, d->Q[0], n, d->w));
+  }
   PetscCall(PCSpikeBorderDownload_Private(pc, (PetscCount)m * m + m, d->inv, S));
   for (PetscInt j = 0; j < m; j++) qnorm[j] = PetscSqrtReal(PetscRealPart(S[m * m + j]));
   PetscCall((*b->k->end)(b));
@@ -316,8 +319,8 @@ static PetscErrorCode PCSpikeBorderInvert_Private(PC pc, PetscReal tol, PetscRea
   for (PetscInt i = 0; i < m; i++) {
     r[i] = 0.0;
     for (PetscInt j = 0; j < m; j++)
-      r[i] = PetscMax(r[i], PetscMax(PetscAbsScalar(d->g[i + j * m]), PetscAbsScalar(S[i + j * m])) +
-                              d->enorm[i] * qnorm[j]);
+      r[i] = PetscMax(r[i],
+                      PetscMax(PetscAbsScalar(d->g[i + j * m]), PetscAbsScalar(S[i + j * m])) + d->enorm[i] * qnorm[j]);
     r[i] = SpikeBorderScale_Private(r[i]);
   }
   for (PetscInt j = 0; j < m; j++) {
@@ -361,9 +364,9 @@ static PetscErrorCode PCSpikeBorderInvert_Private(PC pc, PetscReal tol, PetscRea
 /* Row i of the matrix goes to the border as well; *again: the setup has to be made anew, for that or without a look */
 static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *again)
 {
-  PC_Spike      *s     = (PC_Spike *)pc->data;
-  PCSpikeBorder *d     = &s->border;
-  const PetscInt most  = d->max == PETSC_DECIDE ? SPIKE_BORDER_MOST : d->max;
+  PC_Spike       *s    = (PC_Spike *)pc->data;
+  PCSpikeBorder  *d    = &s->border;
+  const PetscInt  most = d->max == PETSC_DECIDE ? SPIKE_BORDER_MOST : d->max;
   const PetscBool adds = (PetscBool)(i >= 0 && d->place[i] >= 0 && d->m < most && d->added < SPIKE_BORDER_ADDED &&
                                      d->m + 1 < s->band.n);
   PetscInt        to   = 0;
@@ -378,7 +381,8 @@ static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *aga
   d->again = *again = PETSC_TRUE;
   if (adds) {
     d->added++;
-    PetscCall(PetscInfo(pc, "The band without its border is singular, or nearly: row %" PetscInt_FMT " joins the border\n", i));
+    PetscCall(
+      PetscInfo(pc, "The band without its border is singular, or nearly: row %" PetscInt_FMT " joins the border\n", i));
   } else {
     d->settled = PETSC_TRUE;
     PetscCall(PetscInfo(pc, "The band without its border is singular: no more rows join the border\n"));
@@ -389,8 +393,8 @@ static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *aga
 /* The row in which column j of Q is largest */
 static PetscErrorCode PCSpikeBorderLargest_Private(PC pc, PetscInt j, PetscInt *row)
 {
-  PC_Spike      *s = (PC_Spike *)pc->data;
-  const PetscInt n = s->band.n;
+  PC_Spike      *s    = (PC_Spike *)pc->data;
+  const PetscInt n    = s->band.n;
   PetscReal      most = -1.0;
   PetscScalar   *q;
 
@@ -422,9 +426,9 @@ static PetscErrorCode PCSpikeBorderLargest_Private(PC pc, PetscInt j, PetscInt *
 PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, const SpikePivot *reduced,
                                            PetscBool *again)
 {
-  PC_Spike      *s    = (PC_Spike *)pc->data;
-  PCSpikeBorder *d    = &s->border;
-  PetscInt       bad  = -1, largest = -1;
+  PC_Spike      *s   = (PC_Spike *)pc->data;
+  PCSpikeBorder *d   = &s->border;
+  PetscInt       bad = -1, largest = -1;
   PetscReal     *qnorm, *fnorm, most = 0.0;
   PetscScalar   *S;
 

@@ -198,8 +198,9 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                      s->maxband == PETSC_DECIDE ? ", which fits in memory" : "",
                                      ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
   if (info.border)
-    PetscCall(PetscViewerASCIIPrintf(
-      viewer, "  border of %" PetscInt_FMT " rows and columns, solved by a dense system\n", info.border));
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  border of %" PetscInt_FMT " rows and columns, solved by a dense system\n",
+                                     info.border));
   if (info.matched)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  rows permuted and scaled for large entries on the diagonal\n"));
   if (info.unmatched)
