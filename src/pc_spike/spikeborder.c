@@ -10,7 +10,9 @@ PetscErrorCode PCSpikeBorderReset_Private(PC pc)
   PetscFunctionBegin;
   PetscCall(PCSpikeBorderDestroy_Private(pc));
   PetscCall(MatDestroy(&d->T));
-  PetscCall(PetscFree2(d->rows, d->place));
+  PetscCall(PetscFree3(d->rows, d->place, d->at));
+  PetscCall(PetscFree2(d->ti, d->tj));
+  PetscCall(PetscFree2(d->degree, d->edge));
   PetscCall(PetscFree(d->column));
   PetscCall(PetscFree4(d->fstart, d->frow, d->f, d->enorm));
   PetscCall(PetscFree2(d->e, d->g));
@@ -53,13 +55,11 @@ static PetscErrorCode PCSpikeBorderFill_Private(PC pc, PetscInt n, const SpikeCS
   PCSpikeBorder  *d    = &((PC_Spike *)pc->data)->border;
   PetscReal       most = 0.0, unit;
   const PetscInt *ti;
-  PetscInt       *at;
   PetscScalar    *ta;
   PetscBool       done;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(d->m, &at));
-  PetscCall(PetscArraycpy(at, d->fstart, d->m));
+  PetscCall(PetscArraycpy(d->at, d->fstart, d->m));
   PetscCall(PetscArrayzero(d->e, (PetscCount)d->count * d->m));
   PetscCall(PetscArrayzero(d->g, d->m * d->m));
   PetscCall(MatGetRowIJ(d->T, 0, PETSC_FALSE, PETSC_FALSE, NULL, &ti, NULL, &done));
@@ -82,7 +82,7 @@ static PetscErrorCode PCSpikeBorderFill_Private(PC pc, PetscInt n, const SpikeCS
       else if (inrow) {
         d->e[d->place[j] + (PetscCount)(-1 - d->place[i]) * d->count] = A->aa[k];
         square += abs * abs;
-      } else if (incol) d->f[at[-1 - d->place[j]]++] = A->aa[k];
+      } else if (incol) d->f[d->at[-1 - d->place[j]]++] = A->aa[k];
       else {
         ta[to++] = A->aa[k];
         most     = PetscMax(most, abs);
@@ -97,7 +97,6 @@ static PetscErrorCode PCSpikeBorderFill_Private(PC pc, PetscInt n, const SpikeCS
   PetscCall(MatSeqAIJRestoreArrayWrite(d->T, &ta));
   PetscCall(MatRestoreRowIJ(d->T, 0, PETSC_FALSE, PETSC_FALSE, NULL, &ti, NULL, &done));
   PetscCall(PetscObjectStateIncrease((PetscObject)d->T));
-  PetscCall(PetscFree(at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,7 +107,7 @@ static PetscErrorCode PCSpikeBorderFill_Private(PC pc, PetscInt n, const SpikeCS
 static PetscErrorCode PCSpikeBorderPlace_Private(PC pc, PetscInt n, const SpikeCSR *A)
 {
   PCSpikeBorder *d = &((PC_Spike *)pc->data)->border;
-  PetscInt       m = d->m, nf = 0, *at;
+  PetscInt       m = d->m, nf = 0;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) d->place[i] = 0;
@@ -137,12 +136,10 @@ static PetscErrorCode PCSpikeBorderPlace_Private(PC pc, PetscInt n, const SpikeC
     for (PetscInt k = A->ai[i]; k < A->ai[i + 1] && d->place[i] >= 0; k++)
       if (d->place[A->aj[k]] < 0) d->fstart[-d->place[A->aj[k]]]++;
   for (PetscInt k = 0; k < m; k++) d->fstart[k + 1] += d->fstart[k];
-  PetscCall(PetscMalloc1(m, &at));
-  PetscCall(PetscArraycpy(at, d->fstart, m));
+  PetscCall(PetscArraycpy(d->at, d->fstart, m));
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt k = A->ai[i]; k < A->ai[i + 1] && d->place[i] >= 0; k++)
-      if (d->place[A->aj[k]] < 0) d->frow[at[-1 - d->place[A->aj[k]]]++] = i;
-  PetscCall(PetscFree(at));
+      if (d->place[A->aj[k]] < 0) d->frow[d->at[-1 - d->place[A->aj[k]]]++] = i;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,14 +154,16 @@ PetscErrorCode PCSpikeBorderMake_Private(PC pc, Mat A, PetscInt m, const PetscIn
   PetscMemType   memtype;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(m, &d->rows, n, &d->place));
+  PetscCall(PetscMalloc3(m, &d->rows, n, &d->place, m, &d->at));
   PetscCall(PetscArraycpy(d->rows, rows, m));
   d->m           = m;
   s->info.border = m;
   PetscCall(MatGetMemType_Spike(A, &memtype));
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscCall(PCSpikeBorderPlace_Private(pc, n, &parts[0]));
-  PetscCall(PetscMalloc2(n + 1, &ti, parts[0].ai[n] + m, &tj));
+  PetscCall(PetscMalloc2(n + 1, &d->ti, parts[0].ai[n] + m, &d->tj));
+  ti    = d->ti;
+  tj    = d->tj;
   ti[0] = 0;
   for (PetscInt i = 0; i < n; i++) {
     PetscInt to = ti[i];
@@ -179,7 +178,7 @@ PetscErrorCode PCSpikeBorderMake_Private(PC pc, Mat A, PetscInt m, const PetscIn
   PetscCall(MatSetSizes(d->T, n, n, n, n));
   PetscCall(MatSetType(d->T, PetscMemTypeHost(memtype) ? MATSEQAIJ : MATSEQAIJCUSPARSE));
   PetscCall(MatSeqAIJSetPreallocationCSR(d->T, ti, tj, NULL));
-  PetscCall(PetscFree2(ti, tj));
+  PetscCall(PetscFree2(d->ti, d->tj));
   PetscCall(PCSpikeBorderFill_Private(pc, n, &parts[0]));
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
   PetscFunctionReturn(PETSC_SUCCESS);

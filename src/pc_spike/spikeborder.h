@@ -5,8 +5,9 @@
 #include <petscpc.h>
 #include "kernels/block/block.h"
 
-#define SPIKE_BORDER_MOST  64 /* rows and columns of a border */
-#define SPIKE_BORDER_ADDED 4  /* rows that are added to one because the band without them is singular */
+#define SPIKE_BORDER_MOST   64 /* rows and columns of a border */
+#define SPIKE_BORDER_ADDED  4  /* rows that are added to one because the band without them is singular */
+#define SPIKE_BORDER_DEARER 100
 
 /*
   With the border last A = [B F; E G] and S = G - E Q, Q = B^-1 F:
@@ -24,7 +25,9 @@ typedef struct {
   /* this pattern's border, where pivots have asked for one; rows that were added to it; no more of them will be */
   PetscInt  nkept, kept[SPIKE_BORDER_MOST], added;
   PetscBool settled;
-  PetscBool again; /* the setup that is about to begin is for that */
+  PetscBool again;      /* the setup that is about to begin is for that                                     */
+  PetscBool refused;    /* this pattern has none, because what it left was singular                         */
+  PetscBool affordable; /* the band without a border would be no more than SPIKE_BORDER_DEARER times as dear */
 
   Mat          T;              /* on one rank, of the type of the matrix; NULL: no border */
   PetscInt     m, *rows;       /* [m] ascending */
@@ -38,6 +41,13 @@ typedef struct {
   PetscInt     nboost;         /* pivots of S */
   PetscBool    bad;            /* S has a pivot that is zero, or not finite */
   PetscReal    badvalue;
+
+  /* work space, which goes with the PC where an error ends what needs it */
+  PetscInt     *at, *ti, *tj; /* [m]; a pattern */
+  PetscInt     *degree, (*edge)[2];
+  PetscScalar  *stage, *S; /* columns of Q; [3 * m * m + m] */
+  PetscReal    *scale;     /* [4 * m] 2-norms of the columns of Q and F, scales of rows and columns of S */
+  PetscBLASInt *piv;
 
   /* in the backend's memory; those of the second index are conjugates where numbers are complex, else the same */
   PetscInt    *drows, *dcolumn;

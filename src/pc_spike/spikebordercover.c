@@ -91,10 +91,10 @@ static PetscBool SpikeCoverRest_Private(PetscInt ne, PetscInt (*edge)[2], PetscI
 
 /* A cover of all entries beyond t by at most `most` rows, in c; c->m -1: none was found */
 static PetscErrorCode SpikeCover_Private(PetscInt n, const SpikeCSR *A, PetscInt t, PetscInt most, PetscInt *degree,
-                                         SpikeCover *c)
+                                         PetscInt (*edge)[2], SpikeCover *c)
 {
   const PetscInt limit = 2 * most * most;
-  PetscInt       ne    = 0, (*edge)[2];
+  PetscInt       ne    = 0;
   PetscBool      found = PETSC_TRUE;
 
   PetscFunctionBegin;
@@ -113,7 +113,6 @@ static PetscErrorCode SpikeCover_Private(PetscInt n, const SpikeCSR *A, PetscInt
     if (c->m == most) found = PETSC_FALSE;
     else c->rows[c->m++] = i;
   }
-  PetscCall(PetscMalloc1(limit, &edge));
   for (PetscInt i = 0; i < n && found; i++) {
     if (degree[i] > 2 * most) continue;
     SpikeForFar(A, i, t, side, k)
@@ -127,7 +126,6 @@ static PetscErrorCode SpikeCover_Private(PetscInt n, const SpikeCSR *A, PetscInt
     }
   }
   if (found) found = SpikeCoverRest_Private(ne, edge, most, degree, c);
-  PetscCall(PetscFree(edge));
   if (!found) c->m = -1;
   else PetscCall(PetscSortInt(c->m, c->rows));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,11 +151,12 @@ static PetscInt SpikeCoverStep_Private(PetscInt step)
   The cheapest border of the natural order, whose half-bandwidths are full: *best, with the cost that it has at most.
   The first half-bandwidth for which there may be one is found by bisection.
 */
-static PetscErrorCode PCSpikeBorderFar_Private(PetscInt n, const SpikeCSR *A, PetscInt most, const PetscInt full[2],
-                                               SpikeCover *best)
+static PetscErrorCode PCSpikeBorderFar_Private(PC pc, PetscInt n, const SpikeCSR *A, PetscInt most,
+                                               const PetscInt full[2], SpikeCover *best)
 {
-  const PetscInt K = PetscMax(full[0], full[1]);
-  PetscInt      *work, lo = 0, hi = 0, stamp = 0;
+  const PetscInt K  = PetscMax(full[0], full[1]);
+  PCSpikeBorder *d  = &((PC_Spike *)pc->data)->border;
+  PetscInt       lo = 0, hi = 0, stamp = 0;
   SpikeCover     c;
 
   PetscFunctionBegin;
@@ -165,27 +164,43 @@ static PetscErrorCode PCSpikeBorderFar_Private(PetscInt n, const SpikeCSR *A, Pe
   best->cost = PETSC_MAX_REAL;
   if (K < 2) PetscFunctionReturn(PETSC_SUCCESS);
   while (SpikeCoverStep_Private(hi) < K) hi++;
-  PetscCall(PetscCalloc1(n, &work));
+  PetscCall(PetscMalloc2(n, &d->degree, 2 * most * most, &d->edge));
+  PetscCall(PetscArrayzero(d->degree, n));
   for (const PetscInt last = hi; lo < hi;) {
     const PetscInt mid = (lo + hi) / 2;
 
-    if (mid == last || SpikeFarFew_Private(n, A, SpikeCoverStep_Private(mid), most, work, ++stamp)) hi = mid;
+    if (mid == last || SpikeFarFew_Private(n, A, SpikeCoverStep_Private(mid), most, d->degree, ++stamp)) hi = mid;
     else lo = mid + 1;
   }
   for (PetscInt t; (t = SpikeCoverStep_Private(lo)) < K; lo++) {
     const PetscInt kl = PetscMin(t, full[0]), ku = PetscMin(t, full[1]);
 
     if (SpikeBorderCost_Private(n, kl, ku, 1, 1) >= best->cost) break; /* larger ones cost more */
-    PetscCall(SpikeCover_Private(n, A, t, most, work, &c));
+    PetscCall(SpikeCover_Private(n, A, t, most, d->degree, d->edge, &c));
     if (c.m < 1) continue;
     c.cost = SpikeBorderCost_Private(n, kl, ku, c.m, SpikeCoverGathered_Private(n, A, &c));
     if (c.cost < best->cost) *best = c;
   }
-  PetscCall(PetscFree(work));
+  PetscCall(PetscFree2(d->degree, d->edge));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Half-bandwidths of the natural order and the nonzeros of the fullest row */
+/* Nonzeros of the fullest row */
+static PetscInt SpikeFullest_Private(PetscInt n, const SpikeCSR *A)
+{
+  PetscInt most = 0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    PetscInt count = 0;
+
+    if (A->ai[i + 1] - A->ai[i] <= most) continue;
+    for (PetscInt k = A->ai[i]; k < A->ai[i + 1]; k++) count += A->aa[k] != (PetscScalar)0.0;
+    most = PetscMax(most, count);
+  }
+  return most;
+}
+
+/* Half-bandwidths of the natural order and the entries of the fullest row, with stored zeros */
 static void SpikeNatural_Private(PetscInt n, const SpikeCSR *A, PetscInt full[2], PetscInt *maxrow)
 {
   full[0] = full[1] = *maxrow = 0;
@@ -307,17 +322,20 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
   SpikeCSR       parts[2];
   PetscMPIInt    size;
   PetscBool      isauto, natural, look;
-  PetscReal      cost;
+  PetscReal      cost, bound = (PetscReal)SPIKE_BORDER_GAIN * 2 * SPIKE_BORDER_USES * (PetscReal)n;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
-  if (size > 1 || n < SPIKE_BORDER_LEAST || most < 1 || s->userkl != PETSC_DECIDE || s->dropoff > 0.0) {
+  if (size > 1 || n < SPIKE_BORDER_LEAST || most < 1 || s->userkl != PETSC_DECIDE || s->dropoff > 0.0 || d->refused) {
     PetscCall(PCSpikeMatchingChooseBand_Private(pc, A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCSpikeGetCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
   SpikeNatural_Private(n, &parts[0], full, &maxrow);
-  if (!d->nkept) PetscCall(PCSpikeBorderFar_Private(n, &parts[0], most, full, &far));
+  far.m    = -1;
+  far.cost = PETSC_MAX_REAL;
+  if (!d->nkept) PetscCall(PCSpikeBorderFar_Private(pc, n, &parts[0], most, full, &far));
+  if (far.cost < bound * maxrow) maxrow = SpikeFullest_Private(n, &parts[0]);
   PetscCall(PCSpikeRestoreCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
   if (d->nkept) {
     PetscCall(PCSpikeBorderTake_Private(pc, d->nkept, d->kept, full, A));
@@ -325,7 +343,8 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   /* no ordering has kl + ku + 1 below the entries of a row; periodic systems have three in each */
-  if (maxrow > 3 && far.cost < (PetscReal)SPIKE_BORDER_GAIN * 2 * SPIKE_BORDER_USES * n * maxrow) {
+  if (maxrow > 3 && far.cost < bound * maxrow) {
+    d->affordable = (PetscBool)(SpikeBorderCost_Private(n, full[0], full[1], 0, 0) < SPIKE_BORDER_DEARER * far.cost);
     PetscCall(PCSpikeBorderTake_Private(pc, far.m, far.rows, full, A));
     PetscCall(PCSpikeBorderInfo_Private(pc));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -342,6 +361,7 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
     PetscCall(PCSpikeRestoreCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
     if (!(rows.cost < cost / 2)) PetscFunctionReturn(PETSC_SUCCESS);
   } else if (!(far.cost < (PetscReal)SPIKE_BORDER_GAIN * cost)) PetscFunctionReturn(PETSC_SUCCESS);
+  d->affordable = (PetscBool)(cost < SPIKE_BORDER_DEARER * (look ? rows.cost : far.cost));
   PetscCall(PCSpikeBorderRevert_Private(pc));
   *A = P;
   PetscCall(PCSpikeBorderTake_Private(pc, look ? rows.m : far.m, look ? rows.rows : far.rows, full, A));

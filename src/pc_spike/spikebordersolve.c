@@ -160,6 +160,7 @@ PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
   if (!d->T) PetscFunctionReturn(PETSC_SUCCESS);
   d->tall.k = SpikeBlockKernelsFind(b->k->memtype);
   PetscCall((*d->tall.k->create)(&d->tall));
+  PetscCall(PetscMalloc3(3 * d->m * d->m + d->m, &d->S, 4 * d->m, &d->scale, d->m, &d->piv));
   for (int k = 0; k < both; k++) {
     if (!host || k) PetscCall((*b->k->alloc)(b, PetscMax(e, 1), (void **)&d->E[k]));
     PetscCall((*b->k->alloc)(b, q, (void **)&d->Q[k]));
@@ -189,6 +190,8 @@ PetscErrorCode PCSpikeBorderDestroy_Private(PC pc)
   const SpikeKernels *k = s->band.k;
 
   PetscFunctionBegin;
+  PetscCall(PetscFree3(d->S, d->scale, d->piv));
+  PetscCall(PetscFree(d->stage));
   if (!d->tall.k) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*k->release)(&s->band, (void **)&d->w));
   PetscCall((*k->release)(&s->band, (void **)&d->inv));
@@ -216,12 +219,10 @@ static PetscErrorCode PCSpikeBorderUpload_Private(PC pc, PetscCount count, const
   if (!count) PetscFunctionReturn(PETSC_SUCCESS);
   if (from != to[0]) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, to[0], bytes, from, bytes, bytes, 1));
   if (to[1] != to[0]) {
-    PetscScalar *conj;
-
-    PetscCall(PetscMalloc1(count, &conj));
-    for (PetscCount i = 0; i < count; i++) conj[i] = PetscConj(from[i]);
-    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, to[1], bytes, conj, bytes, bytes, 1));
-    PetscCall(PetscFree(conj));
+    PetscCall(PetscMalloc1(count, &s->border.stage));
+    for (PetscCount i = 0; i < count; i++) s->border.stage[i] = PetscConj(from[i]);
+    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, to[1], bytes, s->border.stage, bytes, bytes, 1));
+    PetscCall(PetscFree(s->border.stage));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -243,7 +244,7 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
   SpikeBand     *b = &s->band;
   PCSpikeBorder *d = &s->border;
   const PetscInt n = b->n, m = d->m, batch = PetscMin(m, SPIKE_MAT_APPLY_BATCH);
-  PetscScalar   *stage = NULL, *norms = d->inv + m * m;
+  PetscScalar   *norms = d->inv + m * m;
 
   PetscFunctionBegin;
   PetscCall(PCSpikeReserve_Private(pc, batch));
@@ -251,10 +252,10 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
   PetscCall(PCSpikeBorderUpload_Private(pc, (PetscCount)d->count * m, d->e, d->E));
   PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->inv, 0, d->g, 0, (size_t)m * m * sizeof(PetscScalar), 1));
   if (!PetscMemTypeHost(b->k->memtype) || PetscDefined(USE_COMPLEX))
-    PetscCall(PetscMalloc1((PetscCount)n * batch, &stage));
+    PetscCall(PetscMalloc1((PetscCount)n * batch, &d->stage));
   for (PetscInt j0 = 0; j0 < m; j0 += batch) {
     const PetscInt cols = PetscMin(batch, m - j0);
-    PetscScalar   *Q = d->Q[0] + (PetscCount)j0 * n, *F = PetscMemTypeHost(b->k->memtype) ? Q : stage;
+    PetscScalar   *Q = d->Q[0] + (PetscCount)j0 * n, *F = PetscMemTypeHost(b->k->memtype) ? Q : d->stage;
 
     PetscCall(PetscArrayzero(F, (PetscCount)n * cols));
     for (PetscInt j = 0; j < cols; j++) {
@@ -272,13 +273,13 @@ static PetscErrorCode PCSpikeBorderColumns_Private(PC pc, PetscReal *qnorm, Pets
       PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, n, 1, 1, Q + (PetscCount)j * n, n,
                                          Q + (PetscCount)j * n, n, norms + j0 + j, 1));
     if (PetscDefined(USE_COMPLEX)) {
-      PetscCall(PCSpikeBorderDownload_Private(pc, (PetscCount)n * cols, Q, stage));
-      for (PetscCount i = 0; i < (PetscCount)n * cols; i++) stage[i] = PetscConj(stage[i]);
-      PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->Q[1] + (PetscCount)j0 * n, 0, stage, 0,
+      PetscCall(PCSpikeBorderDownload_Private(pc, (PetscCount)n * cols, Q, d->stage));
+      for (PetscCount i = 0; i < (PetscCount)n * cols; i++) d->stage[i] = PetscConj(d->stage[i]);
+      PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->Q[1] + (PetscCount)j0 * n, 0, d->stage, 0,
                                 (size_t)n * cols * sizeof(PetscScalar), 1));
     }
   }
-  PetscCall(PetscFree(stage));
+  PetscCall(PetscFree(d->stage));
   if (!PetscMemTypeHost(b->k->memtype)) { /* room for the sums of an application, which may allocate nothing */
     PetscCall(PCSpikeBorderRun_Private(pc, SPIKE_BLOCK_DOT, SPIKE_BLOCK_SET, n, m, 1, d->Q[1], n, d->Q[0], n, d->w, m));
     PetscCall(PCSpikeBorderMultE_Private(pc, 1, d->Q[0], n, d->w));
@@ -309,13 +310,12 @@ static PetscErrorCode PCSpikeBorderInvert_Private(PC pc, PetscReal tol, PetscRea
 {
   PCSpikeBorder *d = &((PC_Spike *)pc->data)->border;
   const PetscInt m = d->m;
-  PetscScalar   *work, *both[2];
-  PetscReal     *r, *c;
-  PetscBLASInt   bm, info, *piv;
+  PetscReal     *r = d->scale + 2 * m, *c = r + m;
+  PetscScalar   *work = d->S + 2 * m * m, *both[2];
+  PetscBLASInt   bm, info, *piv = d->piv;
 
   PetscFunctionBegin;
   PetscCall(PetscBLASIntCast(m, &bm));
-  PetscCall(PetscMalloc4(m, &r, m, &c, m, &piv, m * m, &work));
   for (PetscInt i = 0; i < m; i++) {
     r[i] = 0.0;
     for (PetscInt j = 0; j < m; j++)
@@ -357,21 +357,47 @@ static PetscErrorCode PCSpikeBorderInvert_Private(PC pc, PetscReal tol, PetscRea
     for (PetscInt i = 0; i < m; i++) S[m * m + j + i * m] = S[i + j * m];
   both[0] = both[1] = d->inv;
   PetscCall(PCSpikeBorderUpload_Private(pc, 2 * m * m, S, both));
-  PetscCall(PetscFree4(r, c, piv, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Row i of the matrix goes to the border as well; *again: the setup has to be made anew, for that or without a look */
+/* The band as it is in place of this border, where that is affordable */
+static PetscErrorCode PCSpikeBorderRefuse_Private(PC pc, const char why[], PetscBool *refused)
+{
+  PCSpikeBorder *d = &((PC_Spike *)pc->data)->border;
+
+  PetscFunctionBegin;
+  *refused = d->affordable;
+  if (!*refused) PetscFunctionReturn(PETSC_SUCCESS);
+  d->refused = d->again = PETSC_TRUE;
+  d->nkept              = 0;
+  PetscCall(PetscInfo(pc, "%s: rows and columns of the border go back to the band\n", why));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether row i of the matrix may join the border */
+static PetscBool PCSpikeBorderRoom_Private(const PC_Spike *s, PetscInt i)
+{
+  const PCSpikeBorder *d    = &s->border;
+  const PetscInt       most = d->max == PETSC_DECIDE ? SPIKE_BORDER_MOST : d->max;
+
+  return (PetscBool)(i >= 0 && d->place[i] >= 0 && d->m < most && d->added < SPIKE_BORDER_ADDED &&
+                     d->m + 1 < s->band.n);
+}
+
+/*
+  The band is singular in row i of the matrix, which joins the border if there is room. Else there is no border, or,
+  where the band would be far too wide, pivots are boosted. The setup has to be made anew: *again
+*/
 static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *again)
 {
   PC_Spike       *s    = (PC_Spike *)pc->data;
   PCSpikeBorder  *d    = &s->border;
-  const PetscInt  most = d->max == PETSC_DECIDE ? SPIKE_BORDER_MOST : d->max;
-  const PetscBool adds = (PetscBool)(i >= 0 && d->place[i] >= 0 && d->m < most && d->added < SPIKE_BORDER_ADDED &&
-                                     d->m + 1 < s->band.n);
+  const PetscBool adds = PCSpikeBorderRoom_Private(s, i);
   PetscInt        to   = 0;
 
   PetscFunctionBegin;
+  if (!adds) PetscCall(PCSpikeBorderRefuse_Private(pc, "The band without its border is singular", again));
+  if (*again) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < d->m; k++) {
     if (adds && i < d->rows[k] && (!k || i > d->rows[k - 1])) d->kept[to++] = i;
     d->kept[to++] = d->rows[k];
@@ -379,14 +405,12 @@ static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *aga
   if (adds && i > d->rows[d->m - 1]) d->kept[to++] = i;
   d->nkept = to;
   d->again = *again = PETSC_TRUE;
+  d->settled        = (PetscBool)!adds;
   if (adds) {
     d->added++;
     PetscCall(
       PetscInfo(pc, "The band without its border is singular, or nearly: row %" PetscInt_FMT " joins the border\n", i));
-  } else {
-    d->settled = PETSC_TRUE;
-    PetscCall(PetscInfo(pc, "The band without its border is singular: no more rows join the border\n"));
-  }
+  } else PetscCall(PetscInfo(pc, "The band without its border is singular: its pivots are boosted\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,20 +418,20 @@ static PetscErrorCode PCSpikeBorderAdd_Private(PC pc, PetscInt i, PetscBool *aga
 static PetscErrorCode PCSpikeBorderLargest_Private(PC pc, PetscInt j, PetscInt *row)
 {
   PC_Spike      *s    = (PC_Spike *)pc->data;
+  PCSpikeBorder *d    = &s->border;
   const PetscInt n    = s->band.n;
   PetscReal      most = -1.0;
-  PetscScalar   *q;
 
   PetscFunctionBegin;
   *row = -1;
-  PetscCall(PetscMalloc1(n, &q));
-  PetscCall(PCSpikeBorderDownload_Private(pc, n, s->border.Q[0] + (PetscCount)j * n, q));
+  PetscCall(PetscMalloc1(n, &d->stage));
+  PetscCall(PCSpikeBorderDownload_Private(pc, n, d->Q[0] + (PetscCount)j * n, d->stage));
   for (PetscInt i = 0; i < n; i++) {
-    if (s->border.place[i] < 0 || !(PetscAbsScalar(q[i]) > most)) continue;
-    most = PetscAbsScalar(q[i]);
+    if (d->place[i] < 0 || !(PetscAbsScalar(d->stage[i]) > most)) continue;
+    most = PetscAbsScalar(d->stage[i]);
     *row = i;
   }
-  PetscCall(PetscFree(q));
+  PetscCall(PetscFree(d->stage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -429,8 +453,7 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
   PC_Spike      *s   = (PC_Spike *)pc->data;
   PCSpikeBorder *d   = &s->border;
   PetscInt       bad = -1, largest = -1;
-  PetscReal     *qnorm, *fnorm, most = 0.0;
-  PetscScalar   *S;
+  PetscReal     *qnorm = d->scale, *fnorm = d->scale + d->m, most = 0.0;
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
@@ -442,8 +465,7 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
       PetscCall(PCSpikeBorderAdd_Private(pc, PCSpikeOriginalRow_Private(s, d->T, bad), again));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscMalloc3(d->m, &qnorm, d->m, &fnorm, 2 * d->m * d->m + d->m, &S));
-  PetscCall(PCSpikeBorderColumns_Private(pc, qnorm, fnorm, S));
+  PetscCall(PCSpikeBorderColumns_Private(pc, qnorm, fnorm, d->S));
   for (PetscInt j = 0; j < d->m && !d->settled; j++) {
     const PetscReal growth = fnorm[j] > 0.0 ? qnorm[j] / fnorm[j] * d->norm : 0.0;
 
@@ -453,16 +475,16 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
   }
   if (most * 100 * PETSC_MACHINE_EPSILON > 1.0) {
     PetscCall(PCSpikeBorderLargest_Private(pc, largest, &bad));
-    if (d->added < SPIKE_BORDER_ADDED) PetscCall(PCSpikeBorderAdd_Private(pc, bad, again));
-    if (d->settled) *again = d->again = PETSC_FALSE; /* there was no room: better than boosted pivots */
+    if (PCSpikeBorderRoom_Private(s, bad)) PetscCall(PCSpikeBorderAdd_Private(pc, bad, again));
   }
-  if (!*again)
-    PetscCall(PCSpikeBorderInvert_Private(pc, s->zeropivot,
-                                          s->shifttype == (MatFactorShiftType)MAT_SHIFT_NONE
-                                            ? 0.0
-                                            : PCSpikeShift_Private(s, SpikePrecisionEpsilon(s->precision)),
-                                          qnorm, S));
-  PetscCall(PetscFree3(qnorm, fnorm, S));
+  if (*again) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSpikeBorderInvert_Private(pc, s->zeropivot,
+                                        s->shifttype == (MatFactorShiftType)MAT_SHIFT_NONE
+                                          ? 0.0
+                                          : PCSpikeShift_Private(s, SpikePrecisionEpsilon(s->precision)),
+                                        qnorm, d->S));
+  if (d->bad || d->nboost)
+    PetscCall(PCSpikeBorderRefuse_Private(pc, "The dense system of a border is singular", again));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -145,7 +145,7 @@ static inline PetscBool PCSpikeBorderAsks_Private(const PC_Spike *s)
 static inline void PCSpikeBorderForget_Private(PC_Spike *s)
 {
   s->border.nkept = s->border.added = 0;
-  s->border.settled = s->border.again = PETSC_FALSE;
+  s->border.settled = s->border.again = s->border.refused = PETSC_FALSE;
 }
 
 /* Whether the limit of this setup cuts a band with the half-bandwidths kept */
