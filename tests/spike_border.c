@@ -279,8 +279,8 @@ static PetscErrorCode TestSingular(PetscInt kind)
 }
 
 /*
-  Entries that are not numbers, in band, rows, columns and corner; a singular S, which is boosted where the band would be
-  far too wide, and refused where it would not; and that all is well after it
+  Entries that are not numbers, in band, rows, columns and corner; a singular S, which is boosted where the band would
+  be far too wide, and refused where it would not; and that all is well after it
 */
 static PetscErrorCode TestFailure(PetscInt size)
 {
