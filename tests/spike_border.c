@@ -205,7 +205,8 @@ static PetscErrorCode TestRandom(PetscInt cases)
 
 /*
   The Laplacian of a line with free ends, whose null space is that of constants, and their sum as a constraint: B is
-  singular, A is not. kind 1: two such lines with a constraint each; 2: the constraint is no constraint, A is singular
+  singular, A is not. kind 1: two such lines with a constraint each; 2: the constraint is no constraint, A is singular;
+  3: no pivot counts as zero, but what it gives is too large
 */
 static PetscErrorCode TestSingular(PetscInt kind)
 {
@@ -224,10 +225,12 @@ static PetscErrorCode TestSingular(PetscInt kind)
   PetscCall(PetscSNPrintf(where, sizeof(where), "singular band, kind %" PetscInt_FMT, kind));
   PetscCall(PetscCalloc1(n * n, &a));
   for (PetscInt i = 0; i + 1 < n - m; i++) {
+    const PetscReal w = kind == 3 ? 1.0 + 0.3 * SpikeTestUniform(4, i, 0) : 1.0;
+
     if (i + 1 == cut) continue;
-    a[i * (n + 1)] += 1.0;
-    a[(i + 1) * (n + 1)] += 1.0;
-    a[i + (i + 1) * n] = a[i + 1 + i * n] = -1.0;
+    a[i * (n + 1)] += w;
+    a[(i + 1) * (n + 1)] += w;
+    a[i + (i + 1) * n] = a[i + 1 + i * n] = -w;
   }
   for (PetscInt i = 0; i < n - m; i++) {
     const PetscInt r = n - m + (i >= cut && kind == 1);
@@ -245,13 +248,14 @@ static PetscErrorCode TestSingular(PetscInt kind)
   PetscCall(KSPSetType(ksp, KSPPREONLY));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCSPIKE));
+  if (kind == 3) PetscCall(PCFactorSetZeroPivot(pc, 0.0));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(SpikeTestSetRandom(b, 3));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(PCSpikeGetInfo(pc, &info));
-  if (kind < 2) {
+  if (kind != 2) {
     PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: %s", where, KSPConvergedReasons[reason]));
     PetscCall(SpikeTestCheck((PetscBool)(info.border > m && !info.boosted),
                              "%s: border %" PetscInt_FMT ", boosted %" PetscInt_FMT, where, info.border, info.boosted));
@@ -467,6 +471,34 @@ static PetscErrorCode TestComposition(const Case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Options, and what the view says of a border */
+static PetscErrorCode TestView(const Case *c)
+{
+  PetscScalar *a;
+  Mat          A;
+  PC           pc;
+  PetscInt     max;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(c->n * c->n, &a));
+  Dense(c, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, c->n, a, PETSC_DECIDE, &A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSpikeGetMaxBorder(pc, &max));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "largest border %s", max == PETSC_DECIDE ? "open" : "set"));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCSpikeGetMaxBorder(pc, &max));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", then %" PetscInt_FMT "\n", max));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* On several ranks, and with a given bandwidth, there is no border */
 static PetscErrorCode TestRanks(void)
 {
@@ -502,7 +534,7 @@ int main(int argc, char **argv)
                          {ARROW, 800, 2, 2, 18, 0, 13}};
   PetscMPIInt size;
   PetscInt    random = 40;
-  PetscBool   device;
+  PetscBool   device, view;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -510,15 +542,17 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-random", &random, NULL));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_type", &device));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-view", &view));
+  if (view) PetscCall(TestView(&cases[3]));
   PetscCall(TestRanks());
-  if (size == 1) {
+  if (size == 1 && !view) {
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) PetscCall(TestCase(&cases[k], NULL));
     if (!device) {
       PetscCall(TestCase(&cases[0], MATBAIJ));
       PetscCall(TestCase(&cases[6], MATDIA));
     }
     PetscCall(TestRandom(random));
-    for (PetscInt kind = 0; kind < 3; kind++) PetscCall(TestSingular(kind));
+    for (PetscInt kind = 0; kind < 4; kind++) PetscCall(TestSingular(kind));
     PetscCall(TestFailure(47));
     PetscCall(TestFailure(400));
     PetscCall(TestMatched());
@@ -531,6 +565,11 @@ int main(int argc, char **argv)
 }
 
 /*TEST
+
+   test:
+      suffix: view
+      args: -view -pc_spike_max_border {{0 64}separate output}
+      filter: grep -E "border|half-bandwidths"
 
    testset:
       output_file: output/spike_border_1.out

@@ -10,11 +10,11 @@ PetscErrorCode PCSpikeBorderReset_Private(PC pc)
   PetscFunctionBegin;
   PetscCall(PCSpikeBorderDestroy_Private(pc));
   PetscCall(MatDestroy(&d->T));
-  PetscCall(PetscFree3(d->rows, d->place, d->at));
+  PetscCall(PetscFree5(d->rows, d->place, d->at, d->fstart, d->enorm));
   PetscCall(PetscFree2(d->ti, d->tj));
   PetscCall(PetscFree2(d->degree, d->edge));
   PetscCall(PetscFree(d->column));
-  PetscCall(PetscFree4(d->fstart, d->frow, d->f, d->enorm));
+  PetscCall(PetscFree2(d->frow, d->f));
   PetscCall(PetscFree2(d->e, d->g));
   d->m = d->count = 0;
   s->info.border  = 0;
@@ -101,13 +101,13 @@ static PetscErrorCode PCSpikeBorderFill_Private(PC pc, PetscInt n, const SpikeCS
 }
 
 /*
-  place, columns of E and the pattern of F. E is stored with all columns where more than half of them have entries: a
-  tall block then needs no list of them
+  place, columns of E and how many entries those of F have. E is stored with all columns where more than half of them
+  have entries: a tall block then needs no list of them
 */
 static PetscErrorCode PCSpikeBorderPlace_Private(PC pc, PetscInt n, const SpikeCSR *A)
 {
   PCSpikeBorder *d = &((PC_Spike *)pc->data)->border;
-  PetscInt       m = d->m, nf = 0;
+  const PetscInt m = d->m;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) d->place[i] = 0;
@@ -127,19 +127,13 @@ static PetscErrorCode PCSpikeBorderPlace_Private(PC pc, PetscInt n, const SpikeC
       d->place[i]   = to++;
     }
   }
-  for (PetscInt i = 0; i < n; i++)
-    for (PetscInt k = A->ai[i]; k < A->ai[i + 1] && d->place[i] >= 0; k++) nf += d->place[A->aj[k]] < 0;
-  PetscCall(PetscMalloc4(m + 1, &d->fstart, nf, &d->frow, nf, &d->f, m, &d->enorm));
-  PetscCall(PetscMalloc2((PetscCount)d->count * m, &d->e, m * m, &d->g));
   PetscCall(PetscArrayzero(d->fstart, m + 1));
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt k = A->ai[i]; k < A->ai[i + 1] && d->place[i] >= 0; k++)
       if (d->place[A->aj[k]] < 0) d->fstart[-d->place[A->aj[k]]]++;
   for (PetscInt k = 0; k < m; k++) d->fstart[k + 1] += d->fstart[k];
-  PetscCall(PetscArraycpy(d->at, d->fstart, m));
-  for (PetscInt i = 0; i < n; i++)
-    for (PetscInt k = A->ai[i]; k < A->ai[i + 1] && d->place[i] >= 0; k++)
-      if (d->place[A->aj[k]] < 0) d->frow[d->at[-1 - d->place[A->aj[k]]]++] = i;
+  PetscCall(PetscMalloc2(d->fstart[m], &d->frow, d->fstart[m], &d->f));
+  PetscCall(PetscMalloc2((PetscCount)d->count * m, &d->e, m * m, &d->g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,7 +148,7 @@ PetscErrorCode PCSpikeBorderMake_Private(PC pc, Mat A, PetscInt m, const PetscIn
   PetscMemType   memtype;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(m, &d->rows, n, &d->place, m, &d->at));
+  PetscCall(PetscMalloc5(m, &d->rows, n, &d->place, m, &d->at, m + 1, &d->fstart, m, &d->enorm));
   PetscCall(PetscArraycpy(d->rows, rows, m));
   d->m           = m;
   s->info.border = m;
@@ -165,13 +159,17 @@ PetscErrorCode PCSpikeBorderMake_Private(PC pc, Mat A, PetscInt m, const PetscIn
   ti    = d->ti;
   tj    = d->tj;
   ti[0] = 0;
+  PetscCall(PetscArraycpy(d->at, d->fstart, m));
   for (PetscInt i = 0; i < n; i++) {
     PetscInt to = ti[i];
 
     if (d->place[i] < 0) tj[to++] = i;
-    else
-      for (PetscInt k = parts[0].ai[i]; k < parts[0].ai[i + 1]; k++)
-        if (d->place[parts[0].aj[k]] >= 0) tj[to++] = parts[0].aj[k];
+    for (PetscInt k = parts[0].ai[i]; k < parts[0].ai[i + 1] && d->place[i] >= 0; k++) {
+      const PetscInt j = parts[0].aj[k];
+
+      if (d->place[j] < 0) d->frow[d->at[-1 - d->place[j]]++] = i;
+      else tj[to++] = j;
+    }
     ti[i + 1] = to;
   }
   PetscCall(MatCreate(PETSC_COMM_SELF, &d->T));

@@ -177,7 +177,9 @@ PetscErrorCode PCSpikeBorderCreate_Private(PC pc)
     PetscCall((*b->k->alloc)(b, d->m * sizeof(PetscInt), (void **)&d->drows));
     PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->drows, 0, d->rows, 0, d->m * sizeof(PetscInt), 1));
     PetscCall((*b->k->alloc)(b, PetscMax(d->count, 1) * sizeof(PetscInt), (void **)&d->dcolumn));
-    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->dcolumn, 0, d->column, 0, d->count * sizeof(PetscInt), 1));
+    if (d->count)
+      PetscCall(
+        (*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, d->dcolumn, 0, d->column, 0, d->count * sizeof(PetscInt), 1));
   }
   PetscCall(PCSpikeBorderReserve_Private(pc, b->maxrhs));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -469,8 +471,8 @@ PetscErrorCode PCSpikeBorderFactor_Private(PC pc, const SpikePivot *partition, c
   for (PetscInt j = 0; j < d->m && !d->settled; j++) {
     const PetscReal growth = fnorm[j] > 0.0 ? qnorm[j] / fnorm[j] * d->norm : 0.0;
 
-    if (growth <= most) continue;
-    most    = growth;
+    if (growth <= most) continue; /* NaN is the largest */
+    most    = PetscIsNanReal(growth) ? PETSC_MAX_REAL : growth;
     largest = j;
   }
   if (most * 100 * PETSC_MACHINE_EPSILON > 1.0) {
