@@ -175,6 +175,7 @@ typedef struct {
   /* rows are permuted and scaled for large entries on the diagonal; rows for which there are none */
   PetscBool matched;
   PetscInt  unmatched;
+  PetscInt  border; /* rows and columns that are solved by a dense system, for `PCSpikeSetMaxBorder()`              */
 } PCSpikeInfo;
 
 /*S
@@ -378,6 +379,8 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetBandwidth(PC, PetscInt, PetscInt);
 PETSC_EXTERN PetscErrorCode PCSpikeGetBandwidth(PC, PetscInt *, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetMaxBandwidth(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCSpikeGetMaxBandwidth(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetMaxBorder(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCSpikeGetMaxBorder(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetDropoff(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCSpikeGetDropoff(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetWindowTolerance(PC, PetscReal);

@@ -407,6 +407,7 @@ static PetscErrorCode CheckFits(MPI_Comm comm, PetscReal bytes, PetscBool fits, 
   PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
   PetscCall(PCFactorSetMatOrderingType(pc, MATORDERINGNATURAL));
   PetscCall(PCSpikeSetMaxBandwidth(pc, PETSC_UNLIMITED));
+  PetscCall(PCSpikeSetMaxBorder(pc, 0));
   guard.most = 1 << 28;
   PetscCall(PetscPushErrorHandler(Caught, NULL));
   ierr = PCSetUp(pc);

@@ -16,6 +16,7 @@ typedef struct {
   PCSpikeType     type;
   PetscReal       dropoff;
   PetscBool       periodic; /* tridiagonal, with corners */
+  PetscBool       border;   /* corners of another band   */
 } Case;
 
 /* The calls under test: setup with new values twice, applies of one and of many columns */
@@ -51,7 +52,7 @@ static PetscErrorCode TestCase(const Case *c)
 
   PetscFunctionBegin;
   PetscCall(BandCreate(PETSC_DECIDE, n, c->periodic ? 1 : 3, c->periodic ? 1 : 3, &A));
-  if (c->periodic) {
+  if (c->periodic || c->border) {
     PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
     PetscCall(MatSetValue(A, 0, n - 1, 1.0, INSERT_VALUES));
     PetscCall(MatSetValue(A, n - 1, 0, -0.5, INSERT_VALUES));
@@ -175,7 +176,8 @@ int main(int argc, char **argv)
                         {"reordered", MATAIJ, MATORDERINGRCM, 3, PC_SPIKE_TRUNCATED, 0.0, PETSC_FALSE},
                         {"narrowest band", MATAIJ, "auto", 2, PC_SPIKE_TRUNCATED, 0.125, PETSC_FALSE},
                         {"converted matrix", MATBAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0, PETSC_FALSE},
-                        {"periodic", MATAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0, PETSC_TRUE}};
+                        {"periodic", MATAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_TRUNCATED, 0.0, PETSC_TRUE},
+                        {"border", MATAIJ, MATORDERINGNATURAL, 2, PC_SPIKE_FULL, 0.0, PETSC_FALSE, PETSC_TRUE}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

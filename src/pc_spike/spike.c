@@ -41,6 +41,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
                                                        those of the nonzero entries
 . -pc_spike_max_bandwidth k                            - no half-bandwidth is larger, `PCSpikeSetMaxBandwidth()`;
                                                        default what fits in memory
+. -pc_spike_max_border m                               - rows and columns that may go last and be solved by a dense
+                                                       system, `PCSpikeSetMaxBorder()`; default 64
 . -pc_spike_tridiagonal_type (auto|thomas|twoway|...)  - algorithm for half-bandwidth 1, `PCSpikeSetTridiagonalType()`
 . -pc_spike_pivoting                                   - row exchanges for half-bandwidth 1, `PCSpikeSetPivoting()`
 . -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|,
@@ -117,6 +119,9 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   that couple two partitions. A rank-one update that would divide by zero, as for a singular matrix, is a zero pivot.
   Corners may vanish and come back in later values; when anything else couples a system, the band is chosen again.
 
+  On one rank few rows and columns that make the band wide, such as the corners of a periodic band, an arrowhead or an
+  integral constraint, are solved by a dense system where that is less work (`PCSpikeSetMaxBorder()`).
+
   The matrix must be of a type derived from `MATAIJ`, or `MATDIA`, or one that `MatConvert()` turns into `MATAIJ`, such
   as `MATBAIJ` and `MATSBAIJ`. From a `MATDIA` or `MATDIACUDA` the band is filled diagonal by diagonal, without a copy,
   with the same bits; a reordered band and periodic systems take a copy as `MATAIJ`. -pc_spike_mat_ordering_type natural
@@ -164,7 +169,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCFactorSetMatOrderingType()`,
 `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`,
 `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`, `PCSpikeSetDirect()`, `PCSpikeSetMaxRefinements()`,
-`PCSpikeSetRefinementTolerance()`, `PCSpikeSetEstimate()`, `PCSpikeSetMatchingType()`, `MATSOLVERSPIKE`
+`PCSpikeSetRefinementTolerance()`, `PCSpikeSetEstimate()`, `PCSpikeSetMatchingType()`, `PCSpikeSetMaxBorder()`,
+`MATSOLVERSPIKE`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)
 {
@@ -178,6 +184,7 @@ PetscErrorCode PCCreate_Spike(PC pc)
   s->userkl           = PETSC_DECIDE;
   s->userku           = PETSC_DECIDE;
   s->maxband          = PETSC_DECIDE;
+  s->border.max       = PETSC_DECIDE;
   s->local_partitions = PETSC_DECIDE;
   s->window           = 1e-8;
   PetscCall(PCFactoredInitialize_Private(pc, "PCSPIKE", "auto", PCSpikeChanged_Private));

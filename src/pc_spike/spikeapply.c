@@ -153,7 +153,7 @@ static PetscErrorCode PCSpikeSolveReordered_Private(PC pc, PetscBool trans, Pets
 
   PetscFunctionBegin;
   PetscCall((*s->band.k->begin)(&s->band));
-  PetscCall(PCSpikeSolvePermuted_Private(pc, trans, nrhs, b, ldb, x, ldx));
+  PetscCall(PCSpikeSolveBordered_Private(pc, trans, nrhs, b, ldb, x, ldx));
   PetscCall((*s->band.k->end)(&s->band));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -186,7 +186,7 @@ static PetscErrorCode PCSpikeSolveStaged_Private(PC pc, PetscBool trans, const P
 }
 
 /* Work space for that many columns at a time, made by the first call and kept */
-static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
+PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
 {
   PC_Spike    *s        = (PC_Spike *)pc->data;
   PetscScalar *permuted = NULL;
@@ -201,6 +201,7 @@ static PetscErrorCode PCSpikeReserve_Private(PC pc, PetscInt batch)
   s->shape++;
   PetscCall(PCSpikeExchangeReserve_Private(pc, batch));
   PetscCall(PCSpikePeriodicReserve_Private(pc, batch));
+  PetscCall(PCSpikeBorderReserve_Private(pc, batch));
   PetscCall((*s->band.k->reserve)(&s->band, batch)); /* last: maxrhs says what all of the space holds */
   PetscCall(PCSpikeBytes_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);

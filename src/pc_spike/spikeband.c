@@ -411,6 +411,16 @@ PetscErrorCode PCSpikeMeasureNatural_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Row of the matrix, global, of a row in band order */
+PetscInt PCSpikeOriginalRow_Private(const PC_Spike *s, Mat A, PetscInt row)
+{
+  PetscInt i = row;
+
+  if (s->newrow)
+    for (i = 0; i < s->band.n && s->newrow[i] != row;) i++;
+  return PCSpikeMatchingRow_Private(s, i) + A->rmap->rstart;
+}
+
 /*
   Of row i of the band, r of the pieces: on each side of the diagonal the root of the sum of squares and the magnitude
   of the sum, over the magnitude of the diagonal entry

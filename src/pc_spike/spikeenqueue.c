@@ -11,7 +11,7 @@ static PetscErrorCode SpikeEnqueue_Spike(PetscObject pc, PetscBool trans, void *
 
   PetscFunctionBegin;
   s->band.stream = stream;
-  PetscCall(PCSpikeSolvePermuted_Private((PC)pc, trans, 1, x, s->band.n, y, s->band.n));
+  PetscCall(PCSpikeSolveBordered_Private((PC)pc, trans, 1, x, s->band.n, y, s->band.n));
   s->band.stream = before; /* the caller's may end before the preconditioner does */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,7 @@
 #include "pc_factored/factored.h"
 #include "common/enqueue.h"
 #include "common/fault.h"
+#include "spikeborder.h"
 #include "spikerefine.h"
 
 #define SPIKE_MAT_APPLY_BATCH 16
@@ -121,6 +122,7 @@ typedef struct {
   PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
 
   PCSpikeMatching   matching;
+  PCSpikeBorder     border;
   PCSpikeRefinement refine;
 } PC_Spike;
 
@@ -131,6 +133,19 @@ static inline PetscReal PCSpikeShift_Private(const PC_Spike *s, PetscReal epsilo
 {
   if (s->refine.direct == PETSC_BOOL3_TRUE && s->shiftamount == (PetscReal)PETSC_DECIDE) return PetscSqrtReal(epsilon);
   return PCFactoredShift_Private((const PC_Factored *)s, epsilon);
+}
+
+/* Bad pivots of a band with a border are asked for, so that their rows can join it; later ones are boosted */
+static inline PetscBool PCSpikeBorderAsks_Private(const PC_Spike *s)
+{
+  return (PetscBool)(s->border.T && !s->border.settled);
+}
+
+/* Nothing is known of a new pattern */
+static inline void PCSpikeBorderForget_Private(PC_Spike *s)
+{
+  s->border.nkept = s->border.added = 0;
+  s->border.settled = s->border.again = s->border.refused = PETSC_FALSE;
 }
 
 /* Whether the limit of this setup cuts a band with the half-bandwidths kept */
@@ -159,12 +174,14 @@ PETSC_INTERN PetscErrorCode PCMatApplyTranspose_Spike(PC, Mat, Mat);
 
 /*
   the apply between raw pointers in the backend's memory, on band.stream; in the order of the band, without the rank-one
-  updates of periodic systems, and all of it
+  updates of periodic systems, and with both; PCSpikeSolveBordered_Private() is all of it
 */
 PETSC_INTERN PetscErrorCode PCSpikeSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
                                                  PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode PCSpikeSolvePermuted_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
                                                          PetscScalar *, PetscCount);
+
+PETSC_INTERN PetscErrorCode PCSpikeReserve_Private(PC, PetscInt);
 
 /* spikefull.c: exact coupling */
 PETSC_INTERN PetscErrorCode PCSpikeFullSetUp_Private(PC, SpikePivot *);
@@ -191,6 +208,7 @@ PETSC_INTERN PetscErrorCode PCSpikeDropOff_Private(PC, PetscReal[], PetscInt[2])
 PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool, PetscInt, const SpikeCSR[]);
 
 PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
+PETSC_INTERN PetscInt       PCSpikeOriginalRow_Private(const PC_Spike *, Mat, PetscInt);
 
 /* spikematching.c */
 PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);

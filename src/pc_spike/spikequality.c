@@ -81,7 +81,7 @@ static PetscErrorCode PCSpikeEstimate_Private(PC pc, PetscReal *estimate)
 static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  const Mat A = s->matching.B ? s->matching.B : PCSpikeRefineMatrix_Private(pc);
+  const Mat A = s->matching.B ? s->matching.B : s->border.T ? s->border.T : PCSpikeRefineMatrix_Private(pc);
   PetscReal u = -1.0, both[2], a;
   PetscBool has;
 

@@ -26,6 +26,7 @@ PetscErrorCode PCReset_Spike(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PCSpikeMatchingReset_Private(pc));
+  PetscCall(PCSpikeBorderReset_Private(pc));
   if (s->band.k) {
     const SpikeKernels *k = s->band.k;
 
@@ -118,6 +119,7 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
     s->info.extra_bytes += info.nz_used * (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) +
                            s->band.n * (PetscReal)(2 * sizeof(PetscInt) + 2 * sizeof(PetscReal));
   }
+  if (s->border.T) PetscCall(PCSpikeBorderBytes_Private(pc, &s->info.extra_bytes));
   s->info.tips_bytes = 0.0;
   if (s->band.coupled)
     s->info.tips_bytes = sizeof(PetscScalar) * (s->band.np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku);
@@ -190,7 +192,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(MatGetMemType_Spike(*A, &memtype));
     s->band.k = SpikeKernelsFind(memtype);
     if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
-    PetscCall(PCSpikeMatchingChooseBand_Private(pc, A));
+    PetscCall(PCSpikeBorderChooseBand_Private(pc, A));
     PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
     PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeExpectFalloff_Private(pc, (*A)->rmap->n, PETSC_FALSE, nparts, parts));
@@ -199,7 +201,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
     PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
-    s->diagonals = (PetscBool)(dia && !s->newrow && !s->matching.B && !s->cyclic.found &&
+    s->diagonals = (PetscBool)(dia && !s->newrow && !s->matching.B && !s->border.T && !s->cyclic.found &&
                                dia->k->memtype == s->band.k->memtype);
   }
   if (s->diagonals) {
@@ -278,7 +280,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
     if (*fits) break;
     PetscCall(PCSpikeNarrow_Private(pc, needed, memory, &narrower));
     if (!narrower) break;
-    if (s->diagonals || s->matching.B) *A = NULL;
+    if (s->diagonals || s->matching.B || s->border.T) *A = NULL;
     PetscCall(PCSpikeRestart_Private(pc));
   }
   if (!*fits) {
@@ -295,6 +297,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscCall((*s->band.k->create)(&s->band));
   PetscCall(PCSpikeUploadIndices_Private(pc, *A));
   PetscCall(PCSpikeMatchingUpload_Private(pc));
+  PetscCall(PCSpikeBorderCreate_Private(pc));
   if (s->newrow || s->matching.B)
     PetscCall((*s->band.k->alloc)(&s->band, s->band.n * sizeof(PetscScalar), (void **)&s->permuted));
   PetscCall((*s->band.k->end)(&s->band));
@@ -378,16 +381,6 @@ static PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStat
   return (PetscBool)(st->dropped <= s->dropoff * st->sum * (1.0 + 100 * PETSC_MACHINE_EPSILON));
 }
 
-/* Row of the matrix, global, of a row in band order */
-static PetscInt PCSpikeOriginalRow_Private(const PC_Spike *s, Mat A, PetscInt row)
-{
-  PetscInt i = row;
-
-  if (s->newrow)
-    for (i = 0; i < s->band.n && s->newrow[i] != row;) i++;
-  return PCSpikeMatchingRow_Private(s, i) + A->rmap->rstart;
-}
-
 /* Pivots of the partitions, of the leading corners and of the reduced systems */
 typedef struct {
   SpikePivot partition, corner, reduced;
@@ -418,7 +411,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
   pv->corner             = pv->partition;
   /* tips are those of the matrix as it is: the least change */
   pv->corner.boost = (s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(epsilon) : amount) * scale;
-  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE) {
+  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE && !PCSpikeBorderAsks_Private(s)) {
     pv->partition.boost = amount * scale;
     pv->reduced.boost   = amount;
   }
@@ -476,6 +469,7 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   s->info.boosted       = pivot.nboost + (b->coupled ? reduced.nboost : 0);
   s->info.cornerboosted = b->coupled ? pv->corner.nboost : 0;
   if (s->info.periodic) s->info.boosted += s->cyclic.report.nboost;
+  s->info.boosted += s->border.nboost;
   PetscCall(PCFactoredBoosted_Private(pc, s->info.boosted));
   s->info.decay = PCSpikeDecay_Private(s);
   PetscCall(PCSpikeRemedy_Private(pc, remedy, sizeof(remedy)));
@@ -525,6 +519,13 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nothing is known of a new pattern */
+static void PCSpikeForget_Private(PC_Spike *s)
+{
+  PCSpikeMatchingForget_Private(s);
+  PCSpikeBorderForget_Private(s);
+}
+
 /*
   Whether what the last setup made can be used again, the same on all ranks; else it is gone. *A: the matrix, NULL where
   PCSpikeChoose_Private() has to get it
@@ -553,9 +554,9 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
-  if (!*reuse && !s->matching.again) PCSpikeMatchingForget_Private(s);
+  if (!*reuse && !s->matching.again && !s->border.again) PCSpikeForget_Private(s);
   s->matching.trying = s->matching.again;
-  s->matching.again  = PETSC_FALSE;
+  s->matching.again = s->border.again = PETSC_FALSE;
   if (!*reuse) {
     PetscCall(PCReset_Spike(pc));
     bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
@@ -567,9 +568,12 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     PetscCall(PCSpikeGetAIJ_Private(pc, PETSC_TRUE, A, &same));
     if (!same) {
       *reuse = PETSC_FALSE;
-      PCSpikeMatchingForget_Private(s);
+      PCSpikeForget_Private(s);
       PetscCall(PCSpikeRestart_Private(pc));
-    } else PetscCall(PCSpikeMatchingRefill_Private(pc, A));
+    } else {
+      PetscCall(PCSpikeBorderRefill_Private(pc, A));
+      PetscCall(PCSpikeMatchingRefill_Private(pc, A));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -637,12 +641,14 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
           PetscInfo(pc,
                     "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n",
                     (double)st.maxdropped));
-      if (s->diagonals || s->matching.B) A = NULL;
-      PCSpikeMatchingForget_Private(s);
+      if (s->diagonals || s->matching.B || s->border.T) A = NULL;
+      PCSpikeForget_Private(s);
       PetscCall(PCSpikeRestart_Private(pc));
     }
   }
-  s->refine.norm = s->matching.B ? s->matching.norm : st.norm;
+  if (st.badrow >= 0) st.badrow = PCSpikeMatchingRow_Private(s, st.badrow);
+  if (s->border.T && s->border.badrow >= 0) st.badrow = s->border.badrow;
+  s->refine.norm = s->border.T ? s->border.norm : s->matching.B ? s->matching.norm : st.norm;
   if (st.badrow < 0 && st.overflowrow >= 0) {
     PetscCall(PCSpikeMatchingReject_Private(pc, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
@@ -652,7 +658,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
                                      "Row %" PetscInt_FMT
                                      " of the matrix has an entry that is not a number or infinite: look at what fills "
                                      "the matrix (-fp_trap, -%sksp_view_mat)",
-                                     PCSpikeMatchingRow_Private(s, st.badrow), pre));
+                                     st.badrow, pre));
   } else if (st.overflowrow >= 0) {
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
                                      "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s "
@@ -663,9 +669,12 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));
     if (s->cyclic.found) PetscCall(PCSpikePeriodicFactor_Private(pc, pivots.reduced.tol, pivots.reduced.boost));
+    PetscCall(PCSpikeBorderFactor_Private(pc, &pivots.partition, &pivots.reduced, again));
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeJudge_Private(pc, A, &st, &pivots));
+    PetscCall(PCSpikeBorderJudge_Private(pc));
     if (s->band.full) PetscCall(PCSpikeBytes_Private(pc)); /* PC_SPIKE_AUTO may have decided after that */
     PetscCall(PCSpikeRefineVerify_Private(pc));
   }

@@ -24,6 +24,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PetscCall(PetscOptionsInt("-pc_spike_max_bandwidth", "Largest half-bandwidth, the rest is dropped",
                             "PCSpikeSetMaxBandwidth", maxband, &maxband, &set));
   if (set) PetscCall(PCSpikeSetMaxBandwidth(pc, maxband));
+  PetscCall(PCSpikeBorderSetFromOptions_Private(pc, PetscOptionsObject));
   PetscCall(PetscOptionsReal("-pc_spike_dropoff", "Fraction of sum |a_ij| that may lie outside the band",
                              "PCSpikeSetDropoff", dropoff, &dropoff, &set));
   if (set) PetscCall(PCSpikeSetDropoff(pc, dropoff));
@@ -196,6 +197,10 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                      PetscMax(info.kl, info.ku),
                                      s->maxband == PETSC_DECIDE ? ", which fits in memory" : "",
                                      ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
+  if (info.border)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  border of %" PetscInt_FMT " rows and columns, solved by a dense system\n",
+                                     info.border));
   if (info.matched)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  rows permuted and scaled for large entries on the diagonal\n"));
   if (info.unmatched)

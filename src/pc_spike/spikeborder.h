@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* spikeborder.h: few rows and columns that would make the band wide, solved by a small dense system */
+#pragma once
+
+#include <petscpc.h>
+#include "kernels/block/block.h"
+
+#define SPIKE_BORDER_MOST   64 /* rows and columns of a border */
+#define SPIKE_BORDER_ADDED  4  /* rows that are added to one because the band without them is singular */
+#define SPIKE_BORDER_DEARER 100
+
+/*
+  With the border last A = [B F; E G] and S = G - E Q, Q = B^-1 F:
+
+      z = B^-1 f,  y = S^-1 (g - E z),    x = z - Q y              solves A [x; y] = [f; g]
+      y = S^-T (g - Q^T f),               x = B^-T (f - E^T y)     solves A^T [x; y] = [f; g]
+
+  One application of the band for each, and the transposed operator is the transpose, whatever stands for B^-1. The
+  vectors keep their order: the band is that of T, which is A with rows and columns of the border made those of d I. E
+  and Q are tall blocks, of the columns where E has entries and of all rows.
+*/
+typedef struct {
+  PetscInt max; /* option; PETSC_DECIDE */
+
+  /* this pattern's border, where pivots have asked for one; rows that were added to it; no more of them will be */
+  PetscInt  nkept, kept[SPIKE_BORDER_MOST], added;
+  PetscBool settled;
+  PetscBool again;      /* the setup that is about to begin is for that                                     */
+  PetscBool refused;    /* this pattern has none, because what it left was singular                         */
+  PetscBool affordable; /* the band without a border would be no more than SPIKE_BORDER_DEARER times as dear */
+
+  Mat          T;              /* on one rank, of the type of the matrix; NULL: no border */
+  PetscInt     m, *rows;       /* [m] ascending */
+  PetscInt    *place;          /* [n] -1 - k: row k of the border; j >= 0: column j of E as it is stored */
+  PetscInt     count, *column; /* [count] columns of E that are stored; with count n all are: column[i] = i */
+  PetscInt    *fstart, *frow;  /* columns of F, one after the other */
+  PetscScalar *f, *e, *g;      /* on the host: values of F, [count * m] E^T, [m * m] G */
+  PetscReal   *enorm;          /* [m] 2-norms of the rows of E */
+  PetscReal    norm;           /* infinity norm of the matrix */
+  PetscInt     badrow;         /* the first row with an entry that is not finite, in border or band; -1 */
+  PetscInt     nboost;         /* pivots of S */
+  PetscBool    bad;            /* S has a pivot that is zero, or not finite */
+  PetscReal    badvalue;
+
+  /* work space, which goes with the PC where an error ends what needs it */
+  PetscInt     *at, *ti, *tj; /* [m]; a pattern */
+  PetscInt     *degree, (*edge)[2];
+  PetscScalar  *stage, *S; /* columns of Q; [3 * m * m + m] */
+  PetscReal    *scale;     /* [4 * m] 2-norms of the columns of Q and F, scales of rows and columns of S */
+  PetscBLASInt *piv;
+
+  /* in the backend's memory; those of the second index are conjugates where numbers are complex, else the same */
+  PetscInt    *drows, *dcolumn;
+  PetscScalar *E[2]; /* [count * m] E^T */
+  PetscScalar *Q[2]; /* [n * m]          */
+  PetscScalar *inv;  /* [2 * m * m] S^-1, S^-T */
+  PetscScalar *w;    /* [maxrhs * (2 m + count)] */
+  SpikeBlock   tall;
+} PCSpikeBorder;
+
+/* spikebordercover.c: which rows and columns */
+PETSC_INTERN PetscErrorCode PCSpikeBorderChooseBand_Private(PC, Mat *);
+
+/* spikeborder.c: the matrix without its border */
+PETSC_INTERN PetscErrorCode PCSpikeBorderMake_Private(PC, Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode PCSpikeBorderRefill_Private(PC, Mat *);
+PETSC_INTERN PetscErrorCode PCSpikeBorderReset_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeBorderBytes_Private(PC, PetscReal *);
+
+/* spikebordersolve.c: the border beside the factors of the band */
+PETSC_INTERN PetscErrorCode PCSpikeBorderCreate_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeBorderReserve_Private(PC, PetscInt);
+PETSC_INTERN PetscErrorCode PCSpikeBorderDestroy_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeBorderFactor_Private(PC, const SpikePivot *, const SpikePivot *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeBorderJudge_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeSolveBordered_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
+                                                         PetscScalar *, PetscCount);
+
+/* spikeborderoptions.c */
+PETSC_INTERN PetscErrorCode PCSpikeBorderSetFromOptions_Private(PC, PetscOptionItems);
+PETSC_INTERN PetscErrorCode PCSpikeComposeBorderMethods_Private(PC, PetscBool compose);

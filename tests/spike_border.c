@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+static char help[] = "PCSPIKE on bands with a border: random cases against dense references.\n\n";
+
+#include "spiketest.h"
+
+#define TOLERANCE (PetscDefined(USE_REAL_SINGLE) ? 2e-3 : 1e-10)
+
+typedef enum {
+  ARROW,    /* some full rows and columns */
+  COLUMNS,  /* full columns only          */
+  ROWS,     /* full rows only             */
+  PERIODIC, /* corners                    */
+  FAR       /* a few entries far away     */
+} Kind;
+static const char *const Kinds[] = {"arrow", "columns", "rows", "periodic", "far"};
+
+/* A dominant band with something that makes it wide; shuffled: rows and columns in another order, alike */
+typedef struct {
+  Kind     kind;
+  PetscInt n, kl, ku, m;
+  PetscInt shuffled, seed;
+} Case;
+
+static PetscInt Border(const Case *c, PetscInt k) /* row k of the border */
+{
+  return (PetscInt)((PetscInt64)(2 * k + 1) * c->n / (2 * c->m));
+}
+
+static void Dense(const Case *c, PetscReal scale, PetscScalar a[])
+{
+  const PetscInt      n    = c->n;
+  const SpikeTestBand band = {n, c->kl, c->ku, 1.5, SPIKE_TEST_RANDOM, c->seed};
+  const PetscInt      step = c->shuffled ? c->shuffled : 1;
+
+  for (PetscInt k = 0; k < n * n; k++) a[k] = 0.0;
+#define AT(i, j) a[((i)*step) % n + ((j)*step) % n * n]
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt j = 0; j < n; j++) AT(i, j) = scale * SpikeTestBandEntry(&band, i, j);
+  for (PetscInt k = 0; k < c->m && c->kind != PERIODIC; k++) {
+    const PetscInt r = Border(c, k);
+
+    for (PetscInt j = 0; j < n; j++) {
+      if (c->kind == FAR && (j - r) % (n / 3)) continue;
+      if (j == r) continue;
+      if (c->kind != COLUMNS) AT(r, j) += scale * 0.1 * SpikeTestScalar(c->seed, r, j + 3 * n);
+      if (c->kind != ROWS) AT(j, r) += scale * 0.1 * SpikeTestScalar(c->seed, j + 3 * n, r);
+    }
+  }
+  for (PetscInt i = 0; i < n && c->kind == PERIODIC; i++)
+    for (PetscInt d = -c->kl; d <= c->ku; d++)
+      if (i + d < 0 || i + d >= n) AT(i, (i + d + n) % n) = scale * 0.3 * SpikeTestScalar(c->seed, i, i + d + 5 * n);
+}
+
+static PetscErrorCode SetValues(PetscInt n, const PetscScalar a[], Mat A)
+{
+  PetscInt start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt i = start; i < end; i++)
+    for (PetscInt j = 0; j < n; j++)
+      if (a[i + j * n] != (PetscScalar)0.0) PetscCall(MatSetValue(A, i, j, a[i + j * n], INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreatePC(Mat A, PC *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetType(*pc, PCSPIKE));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* max |M^-1 - A^-1|, of the transpose too, one column after the other and all in one call */
+static PetscErrorCode CheckInverse(PC pc, PetscInt n, const PetscScalar a[], PetscReal tol, const char where[])
+{
+  PetscScalar       *inv, *m;
+  const PetscScalar *y;
+  PetscReal          norm, diff;
+  Mat                X, Y;
+  PetscInt           lda;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n * n, &inv, n * n, &m));
+  PetscCall(SpikeTestInvert(n, a, n, inv, n));
+  for (int trans = 0; trans < 2; trans++) {
+    PetscCall(SpikeTestOperator(pc, (PetscBool)trans, m));
+    SpikeTestDifference(n, 0, n, 0, n, m, inv, (PetscBool)trans, &diff, &norm);
+    PetscCall(
+      SpikeTestSmall(diff, tol * norm, trans ? "error of the transposed inverse" : "error of the inverse", where));
+    PetscCall(MatCreateDense(PETSC_COMM_SELF, n, n, n, n, NULL, &X));
+    PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &Y));
+    PetscCall(MatShift(X, 1.0));
+    if (trans) PetscCall(PCMatApplyTranspose(pc, X, Y));
+    else PetscCall(PCMatApply(pc, X, Y));
+    PetscCall(MatDenseGetLDA(Y, &lda));
+    PetscCall(MatDenseGetArrayRead(Y, &y));
+    for (PetscInt j = 0; j < n; j++) PetscCall(PetscArraycpy(m + j * n, y + j * lda, n));
+    PetscCall(MatDenseRestoreArrayRead(Y, &y));
+    SpikeTestDifference(n, 0, n, 0, n, m, inv, (PetscBool)trans, &diff, &norm);
+    PetscCall(SpikeTestSmall(diff, tol * norm, trans ? "all columns, transposed" : "all columns", where));
+    PetscCall(MatDestroy(&X));
+    PetscCall(MatDestroy(&Y));
+  }
+  PetscCall(PetscFree2(inv, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckBorder(PC pc, PetscInt least, PetscInt most, PetscInt K, const char where[])
+{
+  PCSpikeInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.border >= least && info.border <= most && PetscMax(info.kl, info.ku) <= K),
+                           "%s: a border of %" PetscInt_FMT ", half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT, where,
+                           info.border, info.kl, info.ku));
+  PetscCall(SpikeTestCheck((PetscBool)(info.dropped == 0.0), "%s: share %g is dropped", where, (double)info.dropped));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chosen, solved, filled again with other values, chosen anew for another pattern, switched off */
+static PetscErrorCode TestCase(const Case *c, MatType type)
+{
+  const PetscInt  n = c->n, K = PetscMax(c->kl, c->ku), m = c->kind == PERIODIC ? K : c->m;
+  const PetscBool same = (PetscBool)(c->kind != FAR); /* other covers of the same size may have other bands */
+  PetscScalar    *a;
+  PCSpikeInfo     info;
+  Mat             A;
+  PC              pc;
+  char            where[96];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where),
+                          "%s%s, n %" PetscInt_FMT ", half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT
+                          ", m %" PetscInt_FMT "%s%s",
+                          Kinds[c->kind], c->shuffled ? ", shuffled" : "", n, c->kl, c->ku, m, type ? ", " : "",
+                          type ? type : ""));
+  PetscCall(PetscMalloc1(n * n, &a));
+  Dense(c, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  if (type) PetscCall(MatConvert(A, type, MAT_INPLACE_MATRIX, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(PCSetUp(pc));
+  PetscCall(CheckBorder(pc, 1, same ? m : 3 * m, c->shuffled ? 2 * K + 1 : same ? PetscMax(K, 1) : n, where));
+  PetscCall(CheckInverse(pc, n, a, TOLERANCE, where));
+  PetscCall(SpikeTestAdjoint(pc, TOLERANCE, where));
+  Dense(c, -0.375, a);
+  PetscCall(SetValues(n, a, A));
+  PetscCall(CheckInverse(pc, n, a, TOLERANCE, "other values"));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.border >= 1 && info.refills == 1),
+                           "%s: border %" PetscInt_FMT ", refills %" PetscInt_FMT, where, info.border, info.refills));
+  PetscCall(PCSpikeSetMaxBorder(pc, 0));
+  PetscCall(PCSetUp(pc));
+  PetscCall(CheckBorder(pc, 0, 0, n, "switched off"));
+  PetscCall(CheckInverse(pc, n, a, TOLERANCE, "switched off"));
+  PetscCall(PCSpikeSetMaxBorder(pc, PETSC_DECIDE));
+  PetscCall(CheckInverse(pc, n, a, TOLERANCE, "switched on again"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Small matrices, where there may be a border or not: right in any case */
+static PetscErrorCode TestRandom(PetscInt cases)
+{
+  PetscScalar *a;
+  Mat          A;
+  PC           pc;
+  PCSpikeInfo  info;
+  PetscInt     borders = 0;
+  char         where[64];
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < cases; k++) {
+#define PICK(what, n) ((PetscInt)((SpikeTestUniform(999, k, what) + 1) / 2 * (PetscReal)(n)))
+    const PetscInt n = 1 + PICK(0, 70);
+    const Case     c =
+      {(Kind)PICK(1, 5),    n, PetscMin(PICK(2, 6), n - 1), PetscMin(PICK(3, 6), n - 1), n > 6 ? 1 + PICK(4, 3) : 0,
+       PICK(5, 2) ? 71 : 0, k};
+
+    if (c.kind == PERIODIC && 2 * PetscMax(c.kl, c.ku) >= n) continue;
+    PetscCall(PetscSNPrintf(where, sizeof(where), "random case %" PetscInt_FMT ", %s", k, Kinds[c.kind]));
+    PetscCall(PetscMalloc1(n * n, &a));
+    Dense(&c, 1.0, a);
+    PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+    PetscCall(CreatePC(A, &pc));
+    PetscCall(CheckInverse(pc, n, a, 10 * TOLERANCE, where));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    borders += info.border > 0;
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+    PetscCall(PetscFree(a));
+  }
+  PetscCall(SpikeTestCheck((PetscBool)(3 * borders >= cases), "borders in %" PetscInt_FMT " of %" PetscInt_FMT " cases",
+                           borders, cases));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The Laplacian of a line with free ends, whose null space is that of constants, and their sum as a constraint: B is
+  singular, A is not. kind 1: two such lines with a constraint each; 2: the constraint is no constraint, A is singular;
+  3: no pivot counts as zero, but what it gives is too large
+*/
+static PetscErrorCode TestSingular(PetscInt kind)
+{
+  const PetscInt     n = 61, m = kind == 1 ? 2 : 1, cut = kind == 1 ? 29 : -1;
+  PetscScalar       *a;
+  KSP                ksp;
+  PC                 pc;
+  Mat                A;
+  Vec                x, b;
+  KSPConvergedReason reason;
+  PCSpikeInfo        info;
+  PetscReal          norm;
+  char               where[64];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(where, sizeof(where), "singular band, kind %" PetscInt_FMT, kind));
+  PetscCall(PetscCalloc1(n * n, &a));
+  for (PetscInt i = 0; i + 1 < n - m; i++) {
+    const PetscReal w = kind == 3 ? 1.0 + 0.3 * SpikeTestUniform(4, i, 0) : 1.0;
+
+    if (i + 1 == cut) continue;
+    a[i * (n + 1)] += w;
+    a[(i + 1) * (n + 1)] += w;
+    a[i + (i + 1) * n] = a[i + 1 + i * n] = -w;
+  }
+  for (PetscInt i = 0; i < n - m; i++) {
+    const PetscInt r = n - m + (i >= cut && kind == 1);
+
+    a[r + i * n] = a[i + r * n] = kind == 2 && i ? 0.0 : kind == 2 ? 1e-300 : 1.0;
+  }
+  if (kind == 2)
+    for (PetscInt i = 0; i < n - m; i++) { /* orthogonal to constants on one side: no pivot anywhere */
+      a[n - 1 + i * n]   = i < 30 ? 1.0 : -1.0;
+      a[i + (n - 1) * n] = i < 30 ? 1.0 : -1.0;
+    }
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  if (kind == 3) PetscCall(PCFactorSetZeroPivot(pc, 0.0));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SpikeTestSetRandom(b, 3));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  if (kind != 2) {
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s: %s", where, KSPConvergedReasons[reason]));
+    PetscCall(SpikeTestCheck((PetscBool)(info.border > m && !info.boosted),
+                             "%s: border %" PetscInt_FMT ", boosted %" PetscInt_FMT, where, info.border, info.boosted));
+    PetscCall(VecScale(b, -1.0));
+    PetscCall(MatMultAdd(A, x, b, b));
+    PetscCall(VecNorm(b, NORM_INFINITY, &norm));
+    PetscCall(SpikeTestSmall(norm, TOLERANCE, "residual", where));
+    PetscCall(CheckInverse(pc, n, a, TOLERANCE, where));
+  } else { /* nothing solves it */
+    PetscCall(
+      SpikeTestCheck((PetscBool)(reason == KSP_DIVERGED_PC_FAILED), "%s: %s", where, KSPConvergedReasons[reason]));
+    for (PetscInt i = 0; i < n - m; i++) a[n - 1 + i * n] = a[i + (n - 1) * n] = 1.0;
+    PetscCall(SetValues(n, a, A)); /* a constraint after all */
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason > 0), "%s, constrained: %s", where, KSPConvergedReasons[reason]));
+    PetscCall(CheckInverse(pc, n, a, TOLERANCE, "constrained"));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Entries that are not numbers, in band, rows, columns and corner; a singular S, which is boosted where the band would
+  be far too wide, and refused where it would not; and that all is well after it
+*/
+static PetscErrorCode TestFailure(PetscInt size)
+{
+  const Case     c = {ARROW, size, 2, 1, 2, 0, 5};
+  const PetscInt n = c.n, r = Border(&c, 0), at[][2] = {{7, 8}, {r, 40}, {5, r}, {r, r}};
+  PetscScalar   *a, nan = 0.0, keep;
+  Mat            A;
+  PC             pc;
+  PCSpikeInfo    info;
+  PCFailedReason reason;
+  char           where[64];
+
+  PetscFunctionBegin;
+  nan /= 0.0;
+  PetscCall(PetscMalloc1(n * n, &a));
+  Dense(&c, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(CheckInverse(pc, n, a, TOLERANCE, "before failures"));
+  for (int k = 0; k < 4; k++) {
+    PetscCall(PetscSNPrintf(where, sizeof(where), "NaN in row %" PetscInt_FMT, at[k][0]));
+    keep = a[at[k][0] + at[k][1] * n];
+    PetscCall(MatSetValue(A, at[k][0], at[k][1], nan, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCGetFailedReason(pc, &reason));
+    PetscCall(SpikeTestCheck((PetscBool)(reason == PC_FACTOR_OTHER), "%s: %s", where, PCFailedReasons[reason]));
+    PetscCall(MatSetValue(A, at[k][0], at[k][1], keep, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(CheckInverse(pc, n, a, TOLERANCE, where));
+  }
+  /* the second row and column of the border become those of the first: S has two equal rows and columns */
+  for (PetscInt j = 0; j < n; j++) {
+    const PetscScalar e = j == r || j == Border(&c, 1) ? 1.0 : 0.5 + 0.01 * j;
+
+    a[r + j * n] = a[Border(&c, 1) + j * n] = a[j + r * n] = a[j + Border(&c, 1) * n] = e;
+  }
+  PetscCall(SetValues(n, a, A));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCGetFailedReason(pc, &reason));
+  PetscCall(
+    SpikeTestCheck((PetscBool)(reason == PC_FACTOR_NUMERIC_ZEROPIVOT), "singular: %s", PCFailedReasons[reason]));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCGetFailedReason(pc, &reason));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(!reason && (size < 100 ? !info.border && info.boosted
+                                                              : info.border == 2 && info.boosted == 1)),
+                           "singular: %s, boosted %" PetscInt_FMT ", border %" PetscInt_FMT, PCFailedReasons[reason],
+                           info.boosted, info.border));
+  Dense(&c, 1.0, a);
+  PetscCall(SetValues(n, a, A));
+  PetscCall(CheckInverse(pc, n, a, TOLERANCE, "after a singular matrix"));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  PetscCall(SpikeTestCheck((PetscBool)(PCSpikeSetMaxBorder(pc, 65) == PETSC_ERR_ARG_OUTOFRANGE &&
+                                       PCSpikeSetMaxBorder(pc, -7) == PETSC_ERR_ARG_OUTOFRANGE),
+                           "borders of 65 and of -7 were accepted"));
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An integral constraint has no diagonal entry: no matching is wanted; rows in another order want one */
+static PetscErrorCode TestMatched(void)
+{
+  const Case     c = {ARROW, 83, 2, 3, 1, 0, 8};
+  const PetscInt n = c.n, r = Border(&c, 0);
+  PetscScalar   *a, *p;
+  Mat            A;
+  PC             pc;
+  PCSpikeInfo    info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n * n, &a, n * n, &p));
+  Dense(&c, 1.0, a);
+  a[r * (n + 1)] = 0.0;
+  for (int shifted = 0; shifted < 2; shifted++) {
+    for (PetscInt i = 0; i < n; i++) { /* pairs of rows change places */
+      const PetscInt k = !shifted || i == r || (i ^ 1) == r || (i ^ 1) >= n ? i : i ^ 1;
+
+      for (PetscInt j = 0; j < n; j++) p[k + j * n] = a[i + j * n];
+    }
+    PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, p, PETSC_DECIDE, &A));
+    PetscCall(CreatePC(A, &pc));
+    if (shifted) PetscCall(PCSpikeSetMatchingType(pc, PC_SPIKE_MATCHING_ALWAYS));
+    PetscCall(CheckInverse(pc, n, p, TOLERANCE, shifted ? "matched" : "constraint"));
+    PetscCall(PCSpikeGetInfo(pc, &info));
+    PetscCall(SpikeTestCheck((PetscBool)(info.border == 1 && info.matched == shifted),
+                             "constraint: border %" PetscInt_FMT ", matched %d", info.border, (int)info.matched));
+    for (PetscInt k = 0; k < n * n; k++) p[k] *= 2.5;
+    PetscCall(SetValues(n, p, A));
+    PetscCall(CheckInverse(pc, n, p, TOLERANCE, shifted ? "matched, other values" : "constraint, other values"));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(PetscFree2(a, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MATSOLVERSPIKE, a fused Krylov method, many right-hand sides, the largest bandwidth, no coupling */
+static PetscErrorCode TestComposition(const Case *c)
+{
+  const PetscInt     n = c->n, nrhs = 21;
+  PetscScalar       *a;
+  Mat                A, X, B;
+  KSP                ksp;
+  PC                 pc;
+  PCSpikeInfo        info;
+  Vec                x, b;
+  KSPConvergedReason reason;
+  PetscReal          norm;
+  PetscBool          lu;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &a));
+  Dense(c, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, n, a, PETSC_DECIDE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, k == 1 ? KSPBCGSFUSED : KSPPREONLY));
+    PetscCall(KSPSetTolerances(ksp, 1e3 * PETSC_MACHINE_EPSILON, PETSC_CURRENT, PETSC_CURRENT, 3));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, k == 0 ? PCLU : PCSPIKE));
+    if (k == 0) PetscCall(PCFactorSetMatSolverType(pc, MATSOLVERSPIKE));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCLU, &lu));
+    for (int solve = 0; solve < 3; solve++) { /* other values; the transpose */
+      if (solve == 1) PetscCall(MatScale(A, -2.5));
+      PetscCall(SpikeTestSetRandom(b, solve));
+      if (solve == 2) PetscCall(KSPSolveTranspose(ksp, b, x));
+      else PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetConvergedReason(ksp, &reason));
+      PetscCall(VecScale(b, -1.0));
+      if (solve == 2) PetscCall(MatMultTransposeAdd(A, x, b, b));
+      else PetscCall(MatMultAdd(A, x, b, b));
+      PetscCall(VecNorm(b, NORM_INFINITY, &norm));
+      PetscCall(
+        SpikeTestCheck((PetscBool)(reason > 0), "solver %d, solve %d: %s", k, solve, KSPConvergedReasons[reason]));
+      PetscCall(SpikeTestSmall(norm, 10 * TOLERANCE, "residual",
+                               k == 0   ? "MATSOLVERSPIKE"
+                               : k == 1 ? "fused"
+                                        : "preonly"));
+    }
+    if (!lu) {
+      PetscCall(PCSpikeGetInfo(pc, &info));
+      PetscCall(SpikeTestCheck((PetscBool)(info.border > 0), "solver %d has no border", k));
+    }
+    if (k == 2) {
+      Vec column;
+
+      PetscCall(MatCreate(PETSC_COMM_WORLD, &B));
+      PetscCall(MatSetSizes(B, PETSC_DECIDE, PETSC_DECIDE, n, nrhs));
+      PetscCall(MatSetType(B, MATDENSE));
+      PetscCall(MatSetOptionsPrefix(B, "dense_"));
+      PetscCall(MatSetFromOptions(B));
+      PetscCall(MatSetUp(B));
+      PetscCall(MatSetRandom(B, NULL));
+      PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+      PetscCall(KSPMatSolve(ksp, B, X));
+      for (PetscInt j = 0; j < nrhs; j++) {
+        PetscCall(MatDenseGetColumnVecRead(B, j, &column));
+        PetscCall(VecAXPBY(b, -1.0, 0.0, column));
+        PetscCall(MatDenseRestoreColumnVecRead(B, j, &column));
+        PetscCall(MatDenseGetColumnVecRead(X, j, &column));
+        PetscCall(VecCopy(column, x));
+        PetscCall(MatDenseRestoreColumnVecRead(X, j, &column));
+        PetscCall(MatMultAdd(A, x, b, b));
+        PetscCall(VecNorm(b, NORM_INFINITY, &norm));
+        PetscCall(SpikeTestSmall(norm, 10 * TOLERANCE, "residual", "KSPMatSolve()"));
+      }
+      PetscCall(MatDestroy(&B));
+      PetscCall(MatDestroy(&X));
+    }
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(PCSpikeSetMaxBandwidth(pc, PetscMax(c->kl, c->ku)));
+  for (PetscInt k = 0; k < n * n; k++) a[k] *= (PetscScalar)-15.625; /* three times -2.5 */
+  PetscCall(CheckInverse(pc, n, a, TOLERANCE, "as wide as may be"));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.border > 0 && !info.cut), "a band that may not be wider has no border"));
+  PetscCall(PCSpikeSetType(pc, PC_SPIKE_BLOCK));
+  PetscCall(PCSpikeSetLocalPartitions(pc, 3));
+  PetscCall(SpikeTestAdjoint(pc, TOLERANCE, "block"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options, and what the view says of a border */
+static PetscErrorCode TestView(const Case *c)
+{
+  PetscScalar *a;
+  Mat          A;
+  PC           pc;
+  PetscInt     max;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(c->n * c->n, &a));
+  Dense(c, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, c->n, a, PETSC_DECIDE, &A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSpikeGetMaxBorder(pc, &max));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "largest border %s", max == PETSC_DECIDE ? "open" : "set"));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCSpikeGetMaxBorder(pc, &max));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", then %" PetscInt_FMT "\n", max));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCView(pc, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On several ranks, and with a given bandwidth, there is no border */
+static PetscErrorCode TestRanks(void)
+{
+  const Case   c = {ARROW, 40, 1, 2, 1, 0, 9};
+  PetscScalar *a;
+  Mat          A;
+  PC           pc;
+  PCSpikeInfo  info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(c.n * c.n, &a));
+  Dense(&c, 1.0, a);
+  PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, c.n, a, PETSC_DECIDE, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(PCSpikeSetBandwidth(pc, 2, 2));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(!info.border && info.dropped > 0.0), "a border with a given bandwidth"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const Case  cases[] = {{ARROW, 90, 3, 2, 1, 0, 1},       {ARROW, 131, 1, 1, 1, 0, 2},
+                         {ARROW, 77, 0, 0, 2, 0, 3},       {ARROW, 257, 4, 4, 5, 0, 4},
+                         {COLUMNS, 90, 2, 5, 1, 0, 5},     {ROWS, 90, 5, 0, 2, 0, 6},
+                         {PERIODIC, 150, 4, 4, 0, 0, 7},   {PERIODIC, 129, 2, 7, 0, 0, 8},
+                         {PERIODIC, 600, 34, 34, 0, 0, 9}, {FAR, 120, 2, 2, 1, 0, 10},
+                         {ARROW, 120, 2, 2, 1, 71, 11},    {ARROW, 211, 1, 1, 2, 71, 12},
+                         {ARROW, 800, 2, 2, 18, 0, 13}};
+  PetscMPIInt size;
+  PetscInt    random = 40;
+  PetscBool   device, view;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscSpikeInitializePackage());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-random", &random, NULL));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_type", &device));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-view", &view));
+  if (view) PetscCall(TestView(&cases[3]));
+  PetscCall(TestRanks());
+  if (size == 1 && !view) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) PetscCall(TestCase(&cases[k], NULL));
+    if (!device) {
+      PetscCall(TestCase(&cases[0], MATBAIJ));
+      PetscCall(TestCase(&cases[6], MATDIA));
+    }
+    PetscCall(TestRandom(random));
+    for (PetscInt kind = 0; kind < 4; kind++) PetscCall(TestSingular(kind));
+    PetscCall(TestFailure(47));
+    PetscCall(TestFailure(400));
+    PetscCall(TestMatched());
+    PetscCall(TestComposition(&cases[0]));
+    PetscCall(TestComposition(&cases[6]));
+  }
+  PetscCall(SpikeTestEnd("spike_border"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      suffix: view
+      args: -view -pc_spike_max_border {{0 64}separate output}
+      filter: grep -E "border|half-bandwidths"
+
+   testset:
+      output_file: output/spike_border_1.out
+      test:
+         suffix: 1
+         args: -pc_spike_type full -pc_spike_local_partitions {{1 2}}
+      test:
+         suffix: natural
+         args: -pc_spike_type full -pc_spike_local_partitions 3 -random 20
+      test:
+         suffix: ranks
+         nsize: 2
+      test:
+         suffix: cuda
+         requires: cuda gpurun
+         args: -mat_type aijcusparse -dense_mat_type densecuda -pc_spike_type full -pc_spike_local_partitions {{1 3}}
+
+TEST*/
