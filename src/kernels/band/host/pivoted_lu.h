@@ -16,7 +16,7 @@
   zeros that stay zeros.
 */
 
-/* Tiles: MV vectors of rows by NR columns; NB: the most columns of a panel, also the column stride of B and L11 */
+/* Tiles: MV vectors of rows by NR columns; NB: the most columns of a panel, also the column stride of B */
 enum {
   T(W) = VF(W),
 #if defined(PETSC_USE_COMPLEX)
@@ -49,29 +49,44 @@ static PetscInt T(Panel)(PetscInt kl, PetscInt ku)
 }
 
 /* Column stride of the buffer P: rows of a panel, and zeros behind them for whole vectors */
-static PetscCount T(Stride)(PetscInt kl)
+static PetscCount T(Stride)(PetscInt kl, PetscInt w)
 {
-  return ((PetscCount)kl + T(NB) + T(W) * T(MV) + 15) / 16 * 16;
+  return ((PetscCount)kl + w + 2 * T(W) - 1) / T(W) * T(W);
 }
 
 static size_t T(LUWorkSize)(PetscInt kl, PetscInt ku)
 {
-  (void)ku;
-  return (size_t)(T(Stride)(kl) * T(NB) + 2 * T(NB) * T(NB)) * sizeof(F);
+  return (size_t)(T(Stride)(kl, T(NB)) * T(NB)) * sizeof(F);
 }
 
-/* C -= A B for one tile in registers, C of mv vectors of rows, the last one masked, by nr columns; k0 <= k < k1 */
+/*
+  C -= A B for one tile in registers, C of mv vectors of rows, the last one masked, by nr columns; k0 <= k < k1. One
+  vector of rows has two sums, for even and for odd k - k0, which halves the chain of dependent operations.
+*/
 SPIKE_INLINE void T(Tile)(const int mv, const int nr, PetscCount k0, PetscCount k1, const F *A, PetscCount lda,
                           const F *B, PetscCount ldb, F *C, PetscCount ldc, const PetscBool whole, VF(m) mask)
 {
-  VF(t) c[T(MV)][8];
+  VF(t) c[T(MV)][8], odd[8];
+  PetscCount k = k0;
 
   SpikeUnroll2(t, nr, v, mv) {
     F *p = C + t * ldc + v * T(W);
 
     c[v][t] = whole ? VF(load)(p) : VF(loadm)(p, mask);
   }
-  for (PetscCount k = k0; k < k1; k++) {
+  if (mv == 1) {
+    SpikeUnroll(t, nr) odd[t] = VF(zero)();
+    for (; k + 1 < k1; k += 2) {
+      const VF(t) a = VF(load)(A + k * lda), a1 = VF(load)(A + (k + 1) * lda);
+
+      SpikeUnroll(t, nr) {
+        c[0][t] = VF(fnma)(a, VF(set1)(B[k + t * ldb]), c[0][t]);
+        odd[t]  = VF(fnma)(a1, VF(set1)(B[k + 1 + t * ldb]), odd[t]);
+      }
+    }
+    SpikeUnroll(t, nr) c[0][t] += odd[t];
+  }
+  for (; k < k1; k++) {
     VF(t) a[T(MV)];
 
     SpikeUnroll(v, mv) a[v] = VF(load)(A + k * lda + v * T(W));
@@ -132,30 +147,97 @@ SPIKE_INLINE FREAL T(Size)(F x)
 #endif
 }
 
+#if !defined(PETSC_USE_COMPLEX) && (defined(__AVX512F__) || defined(__AVX2__))
+  #if FREAL_SIZE == 8
+    #define SPIKE_MMR(name) SPIKE_PASTE2(SPIKE_MM(name), _pd)
+  #else
+    #define SPIKE_MMR(name) SPIKE_PASTE2(SPIKE_MM(name), _ps)
+  #endif
+/* Magnitudes; the lanes that are equal */
+SPIKE_INLINE VF(t) T(Sizes)(VF(t) v)
+{
+  return (VF(t))((VF(i))v & ~(VF(i))VF(set1)((F)-0.0));
+}
+
+SPIKE_INLINE unsigned int T(Equal)(VF(t) a, VF(t) b)
+{
+  #if defined(__AVX512F__)
+  return SPIKE_PASTE2(SPIKE_MMR(cmp), _mask)(a, b, _CMP_EQ_OQ);
+  #else
+  return (unsigned int)SPIKE_MMR(movemask)(SPIKE_MMR(cmp)(a, b, _CMP_EQ_OQ));
+  #endif
+}
+
+/* The first one of the largest of n elements; what is not a number is none of them. Reads whole vectors. */
+SPIKE_INLINE PetscCount T(Largest)(const F *x, PetscCount n)
+{
+  VF(t) most = VF(zero)();
+  FREAL m[T(W)];
+
+  for (PetscCount i = 0; i < n; i += T(W))
+    most = (VF(t))SPIKE_MMR(max)(T(Sizes)(VF(select)(VF(maskto)((int)PetscMin(n - i, T(W))), VF(load)(x + i))), most);
+  VF(store)(m, most);
+  SPIKE_UNROLL
+  for (int h = T(W) / 2; h > 0; h /= 2)
+    for (int l = 0; l < h; l++) m[l] = m[l + h] > m[l] ? m[l + h] : m[l];
+  most = VF(set1)(m[0]);
+  for (PetscCount i = 0; i < n; i += T(W)) {
+    const unsigned int equal = T(Equal)(T(Sizes)(VF(load)(x + i)), most);
+
+    if (equal) return PetscMin(i + __builtin_ctz(equal), n - 1);
+  }
+  return 0;
+}
+  #undef SPIKE_MMR
+#else
 /* The first one of the largest of n elements; what is not a number is none of them */
 SPIKE_INLINE PetscCount T(Largest)(const F *x, PetscCount n)
 {
-  FREAL      most[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
-  PetscCount i       = 0;
+  FREAL most = -1;
+  PetscCount at = 0;
 
-  for (; i + 8 <= n; i += 8) {
-    for (int l = 0; l < 8; l++) {
-      const FREAL a = T(Size)(x[i + l]);
-
-      most[l] = a > most[l] ? a : most[l];
-    }
-  }
-  for (; i < n; i++) {
+  for (PetscCount i = 0; i < n; i++) {
     const FREAL a = T(Size)(x[i]);
 
-    most[0] = a > most[0] ? a : most[0];
+    at = a > most ? i : at;
+    most = a > most ? a : most;
   }
-  for (int h = 4; h > 0; h /= 2)
-    for (int l = 0; l < h; l++) most[l] = most[l + h] > most[l] ? most[l + h] : most[l];
-  for (i = 0; i < n; i++)
-    if (T(Size)(x[i]) == most[0]) return i;
-  return 0;
+  return at;
 }
+#endif
+
+/* x[0] <-> x[k] */
+SPIKE_INLINE void T(Swap)(F *x, PetscCount k)
+{
+  const F first = x[0];
+
+  x[0] = x[k];
+  x[k] = first;
+}
+
+#if !defined(PETSC_USE_COMPLEX)
+/*
+  Column c of a panel, and n - 1 after it, where the rows below its pivot are in one vector: rows 0 and k change places
+  in registers, for a vector would wait for an element that has just been stored. d points to element (c, c).
+*/
+SPIKE_INLINE void T(OneVector)(F *d, PetscCount ldp, PetscCount k, F inv, int n)
+{
+  const VF(m) m = VF(mask)(k - 1, k);
+  VF(t) l       = VF(zero)();
+
+  for (int t = 0; t < n; t++) {
+    F      *p     = d + t * ldp;
+    const F first = p[0], pivot = p[k];
+    VF(t) v = VF(load)(p + 1);
+
+    v    = (VF(t))((VF(i))VF(select)(m, VF(set1)(first)) | (VF(i))VF(select)(~m, v));
+    p[0] = t ? pivot : inv;
+    if (t) v = VF(fnma)(l, VF(set1)(pivot), v);
+    else v = l = VF(mul)(v, VF(set1)(inv));
+    VF(store)(p + 1, v);
+  }
+}
+#endif
 
 /*
   Columns c0 <= c < c1 of a panel of m rows and w columns one by one; rows change places in all w columns. Column c has
@@ -170,15 +252,16 @@ static PetscBool T(Columns)(PetscCount kl, PetscCount m, int w, int c0, int c1, 
     VF(t) vinv;
 
     swap[c] = c + (int)k;
-    if (k) {
-      for (int t = 0; t < w; t++) {
-        F *p = P + t * ldp + c, x = p[0];
-
-        p[0] = p[k];
-        p[k] = x;
-      }
+    if (!T(Pivot)(d[k], row + c, piv, &inv)) return PETSC_FALSE;
+    for (int t = 0; t < c && k; t++) T(Swap)(P + t * ldp + c, k);
+#if !defined(PETSC_USE_COMPLEX)
+    if (nl <= T(W)) {
+      for (int t = c1; t < w && k; t++) T(Swap)(P + t * ldp + c, k);
+      T(OneVector)(d, ldp, k, inv, c1 - c);
+      continue;
     }
-    if (!T(Pivot)(d[0], row + c, piv, &inv)) return PETSC_FALSE;
+#endif
+    for (int t = c; t < w && k; t++) T(Swap)(P + t * ldp + c, k);
     d[0] = inv;
     vinv = VF(set1)(inv);
     for (PetscCount r = 1; r <= nl; r += T(W)) {
@@ -192,24 +275,38 @@ static PetscBool T(Columns)(PetscCount kl, PetscCount m, int w, int c0, int c1, 
   return PETSC_TRUE;
 }
 
-/* x <- L^-1 x for nr columns of w elements, stride NB; L unit lower triangular with stride NB, zeros elsewhere */
-SPIKE_INLINE void T(SolveUnit)(int w, const int nr, const F *L, F *x)
+/* to[0 .. m - 1] <- from, in vectors */
+SPIKE_INLINE void T(Copy)(F *to, const F *from, PetscCount m)
 {
-  for (int c = 0; c + 1 < w; c++) {
-    for (int r = (c + 1) / T(W) * T(W); r < w; r += T(W)) {
-      const VF(t) l = VF(load)(L + c * T(NB) + r);
+  PetscCount r = 0;
 
-      SpikeUnroll(t, nr)
-        VF(store)(x + t * T(NB) + r, VF(fnma)(l, VF(set1)(x[t * T(NB) + c]), VF(load)(x + t * T(NB) + r)));
-    }
-  }
+  for (; r + T(W) <= m; r += T(W)) VF(store)(to + r, VF(load)(from + r));
+  if (r < m) VF(storem)(to + r, VF(loadm)(from + r, VF(maskto)((int)(m - r))), VF(maskto)((int)(m - r)));
 }
 
-/* The strictly lower triangle of w columns, in zeros */
-static void T(CopyUnit)(int w, const F *P, PetscCount ldp, F *L)
+/*
+  x <- L^-1 x for nr columns of w elements, stride NB, L unit lower triangular. W rows at a time, minus L times the rows
+  above, then by substitution in registers. Elements behind the last of x change too.
+*/
+SPIKE_INLINE void T(SolveUnit)(int w, const int nr, const F *L, PetscCount ldl, F *x)
 {
-  for (int c = 0; c < w; c++) {
-    for (int r = 0; r < T(NB); r++) L[c * T(NB) + r] = r > c && r < w ? P[c * ldp + r] : (F)0;
+  for (int r = 0; r < w; r += T(W)) {
+    VF(t) v[8];
+
+    SpikeUnroll(t, nr) v[t] = VF(load)(x + t * T(NB) + r);
+    for (int k = 0; k < r; k++) {
+      const VF(t) l = VF(load)(L + k * ldl + r);
+
+      SpikeUnroll(t, nr) v[t] = VF(fnma)(l, VF(set1)(x[t * T(NB) + k]), v[t]);
+    }
+    SpikeUnroll(e, T(W) - 1) {
+      if (r + e < w) {
+        const VF(t) l = VF(select)(VF(maskfrom)(e + 1), VF(load)(L + (r + e) * ldl + r));
+
+        SpikeUnroll(t, nr) v[t] = VF(fnma)(l, VF(splat)(v[t], e), v[t]);
+      }
+    }
+    SpikeUnroll(t, nr) VF(store)(x + t * T(NB) + r, v[t]);
   }
 }
 
@@ -219,10 +316,11 @@ static void T(CopyUnit)(int w, const F *P, PetscCount ldp, F *L)
   column t
 */
 static void T(Trailing)(int w, const T(Moves) * moves, PetscCount n, PetscCount m, PetscCount k0, F *C, PetscCount ldc,
-                        F *U, PetscCount ldu, const F *L11, const F *L21, PetscCount ldl)
+                        F *U, PetscCount ldu, const F *L, PetscCount ldl)
 {
-  F B[T(NB) * T(NR)] = {0};
+  F B[T(NB) * T(NR)];
 
+  if (n % T(NR) || w % T(W)) memset(B, 0, sizeof(B));
   for (PetscCount t = 0; t < n; t += T(NR)) {
     const int nt = (int)PetscMin(T(NR), n - t);
 
@@ -236,9 +334,9 @@ static void T(Trailing)(int w, const T(Moves) * moves, PetscCount n, PetscCount 
         for (int i = 0; i < w; i++) b[i] = c[i];
       }
     }
-    T(SolveUnit)(w, T(NR), L11, B);
-    for (int k = 0; k < nt; k++) memcpy(U + (t + k) * ldu, B + k * T(NB), (size_t)w * sizeof(F));
-    T(Product)(m, nt, w, PetscMax(0, k0 + t), L21, ldl, B, T(NB), C + t * ldc + w, ldc);
+    T(SolveUnit)(w, T(NR), L, ldl, B);
+    for (int k = 0; k < nt; k++) T(Copy)(U + (t + k) * ldu, B + k * T(NB), w);
+    T(Product)(m, nt, w, PetscMax(0, k0 + t), L + w, ldl, B, T(NB), C + t * ldc + w, ldc);
   }
 }
 
@@ -275,8 +373,8 @@ static void T(SetMoves)(int w, const int swap[], T(Moves) * moves)
 static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBandPivot *piv)
 {
   const PetscCount n = n_, kl = kl_, w = T(Panel)(kl_, ku_), hu = kl + ku_, ld = SpikePivotedLd(kl_, ku_, w);
-  const PetscCount diag = SpikePivotedDiagonal(kl_, ku_, w), ldp = T(Stride)(kl_);
-  F               *a = (F *)array, *P = (F *)piv->work, *L11 = P + ldp * T(NB);
+  const PetscCount diag = SpikePivotedDiagonal(kl_, ku_, w), ldp = T(Stride)(kl_, (PetscInt)w);
+  F               *a = (F *)array, *P = (F *)piv->work;
   int              swap[T(NB)];
   T(Moves) moves;
 
@@ -288,25 +386,28 @@ static void T(LU)(PetscInt n_, PetscInt kl_, PetscInt ku_, void *array, SpikeBan
     const PetscCount m    = PetscMin(kl + wj, n - j);
     F               *base = a + j * ld, *lu = base + w, *U = lu + w * (kl + w);
 
-    memset(P, 0, (size_t)(ldp * wj) * sizeof(F));
-    for (int c = 0; c < wj; c++)
-      memcpy(P + c * ldp, base + c * ld + diag - c, (size_t)PetscMin(m, c + kl + 1) * sizeof(F));
+    for (int c = 0; c < wj; c++) {
+      const PetscCount rows = PetscMin(m, c + kl + 1);
+      F               *p = P + c * ldp, *from = base + c * ld + diag - c;
+      PetscCount       r = 0;
+
+      for (; r + T(W) <= rows; r += T(W)) VF(store)(p + r, VF(load)(from + r));
+      for (; r < ldp; r += T(W)) VF(store)(p + r, VF(loadm)(from + r, VF(maskto)((int)PetscMax(0, rows - r))));
+    }
     for (int c = 0; c < wj; c += T(SUB)) {
       const int ce = PetscMin(c + T(SUB), wj);
       F        *p  = P + c * (ldp + 1);
 
       if (!T(Columns)(kl, m, wj, c, ce, P, ldp, j, piv, swap)) return;
       if (ce == wj) break;
-      T(CopyUnit)(ce - c, p, ldp, L11);
       T(Trailing)
-      (ce - c, NULL, wj - ce, m - ce, -wj, p + (ce - c) * ldp, ldp, p + (ce - c) * ldp, ldp, L11, p + ce - c, ldp);
+      (ce - c, NULL, wj - ce, m - ce, -wj, p + (ce - c) * ldp, ldp, p + (ce - c) * ldp, ldp, p, ldp);
     }
     memcpy(base, swap, (size_t)wj * sizeof(int));
-    for (int c = 0; c < wj; c++) memcpy(lu + c * (kl + w), P + c * ldp, (size_t)(kl + w) * sizeof(F));
+    for (int c = 0; c < wj; c++) T(Copy)(lu + c * (kl + w), P + c * ldp, kl + w);
     if (j + wj == n) break;
     T(SetMoves)(wj, swap, &moves);
-    T(CopyUnit)(wj, P, ldp, L11);
     T(Trailing)
-    (wj, &moves, PetscMin(hu, n - j - wj), m - wj, wj - hu, base + w * ld + diag - w, ld - 1, U, w, L11, P + wj, ldp);
+    (wj, &moves, PetscMin(hu, n - j - wj), m - wj, wj - hu, base + w * ld + diag - w, ld - 1, U, w, P, ldp);
   }
 }

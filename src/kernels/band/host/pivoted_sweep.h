@@ -38,39 +38,36 @@ static void T(Range)(const SpikeBandFactors *f, PetscInt *lo, PetscInt *hi)
   if (*hi < f->rows) *hi = *hi / w * w;
 }
 
+/* The rows of a panel of nc columns of x in a buffer with zeros, and back */
+SPIKE_INLINE void T(GetRows)(const T(Panel_) * p, PetscInt nc, const S *x, PetscCount ldx, F *B)
+{
+  if (nc > 1 && nc < SPIKE_PIVOTED_COLS) memset(B, 0, sizeof(F) * T(NB) * SPIKE_PIVOTED_COLS);
+  for (PetscInt t = 0; t < nc; t++) T(Copy)(B + t * T(NB), x + t * ldx + p->j, p->w);
+}
+
+SPIKE_INLINE void T(PutRows)(const T(Panel_) * p, PetscInt nc, S *x, PetscCount ldx, const F *B)
+{
+  for (PetscInt t = 0; t < nc; t++) T(Copy)(x + t * ldx + p->j, B + t * T(NB), p->w);
+}
+
 static void T(LowerPanel)(const T(Panel_) * p, PetscInt nc, S *x, PetscCount ldx)
 {
   F B[T(NB) * SPIKE_PIVOTED_COLS];
 
   for (PetscInt t = 0; t < nc; t++) {
-    S *xt = x + t * ldx + p->j, *b = B + t * T(NB);
+    S *xt = x + t * ldx + p->j;
 
     for (int c = 0; c < p->w; c++) {
-      const int s = p->swap[c];
+      const S v = xt[c];
 
-      if (s != c) {
-        const S v = xt[c];
-
-        xt[c] = xt[s];
-        xt[s] = v;
-      }
-    }
-    memcpy(b, xt, (size_t)p->w * sizeof(S));
-  }
-  for (int c = 0; c + 1 < p->w; c++) {
-    const F *l = p->L + c * p->ldl;
-
-    for (int r = (c + 1) / T(W) * T(W); r < p->w; r += T(W)) {
-      const VF(t) v = VF(loadm)(l + r, VF(mask)(c + 1 - r, p->w - r));
-
-      for (PetscInt t = 0; t < nc; t++) {
-        F *b = B + t * T(NB);
-
-        VF(store)(b + r, VF(fnma)(v, VF(set1)(b[c]), VF(load)(b + r)));
-      }
+      xt[c]          = xt[p->swap[c]];
+      xt[p->swap[c]] = v;
     }
   }
-  for (PetscInt t = 0; t < nc; t++) memcpy(x + t * ldx + p->j, B + t * T(NB), (size_t)p->w * sizeof(S));
+  T(GetRows)(p, nc, x, ldx, B);
+  if (nc == 1) T(SolveUnit)(p->w, 1, p->L, p->ldl, B);
+  else T(SolveUnit)(p->w, SPIKE_PIVOTED_COLS, p->L, p->ldl, B);
+  T(PutRows)(p, nc, x, ldx, B);
   T(Product)(p->m, nc, p->w, 0, p->L + p->w, p->ldl, B, T(NB), x + p->j + p->w, ldx);
 }
 
@@ -91,27 +88,45 @@ static void T(Lower)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs
   }
 }
 
+/* x <- U^-1 x like SolveUnit, from the last rows up, with the inverses of the pivots on the diagonal */
+SPIKE_INLINE void T(SolveUpper)(int w, const int nr, const F *U, PetscCount ldu, F *x)
+{
+  for (int r = (w - 1) / T(W) * T(W); r >= 0; r -= T(W)) {
+    VF(t) v[8];
+
+    SpikeUnroll(t, nr) v[t] = VF(load)(x + t * T(NB) + r);
+    for (int k = w - 1; k >= r + T(W); k--) {
+      const VF(t) u = VF(load)(U + k * ldu + r);
+
+      SpikeUnroll(t, nr) v[t] = VF(fnma)(u, VF(set1)(x[t * T(NB) + k]), v[t]);
+    }
+    SpikeUnroll(i, T(W)) {
+      const int e = T(W) - 1 - i;
+
+      if (r + e < w) {
+        const F *col  = U + (r + e) * ldu + r;
+        const VF(t) u = VF(select)(VF(maskto)(e), VF(load)(col)), inv = VF(set1)(col[e]);
+
+        SpikeUnroll(t, nr) {
+          const VF(t) y = VF(mul)(VF(splat)(v[t], e), inv);
+
+          x[t * T(NB) + r + e] = VF(lane)(y, 0);
+          v[t]                 = VF(fnma)(u, y, v[t]);
+        }
+      }
+    }
+  }
+}
+
 static void T(UpperPanel)(const T(Panel_) * p, PetscInt nc, S *x, PetscCount ldx)
 {
   F B[T(NB) * SPIKE_PIVOTED_COLS];
 
   T(Product)(p->w, nc, p->nu, 0, p->U, p->ldu, x + p->j + p->w, ldx, x + p->j, ldx);
-  for (PetscInt t = 0; t < nc; t++) memcpy(B + t * T(NB), x + t * ldx + p->j, (size_t)p->w * sizeof(S));
-  for (int c = p->w - 1; c >= 0; c--) {
-    const F *u = p->L + c * p->ldl;
-
-    for (PetscInt t = 0; t < nc; t++) B[t * T(NB) + c] = VF(mul1)(B[t * T(NB) + c], u[c]);
-    for (int r = 0; r < c; r += T(W)) {
-      const VF(t) v = VF(loadm)(u + r, VF(mask)(0, c - r));
-
-      for (PetscInt t = 0; t < nc; t++) {
-        F *b = B + t * T(NB);
-
-        VF(store)(b + r, VF(fnma)(v, VF(set1)(b[c]), VF(load)(b + r)));
-      }
-    }
-  }
-  for (PetscInt t = 0; t < nc; t++) memcpy(x + t * ldx + p->j, B + t * T(NB), (size_t)p->w * sizeof(S));
+  T(GetRows)(p, nc, x, ldx, B);
+  if (nc == 1) T(SolveUpper)(p->w, 1, p->L, p->ldl, B);
+  else T(SolveUpper)(p->w, SPIKE_PIVOTED_COLS, p->L, p->ldl, B);
+  T(PutRows)(p, nc, x, ldx, B);
 }
 
 static void T(Upper)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs, S *x, PetscCount ldx)
