@@ -44,7 +44,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_max_border m                               - rows and columns that may go last and be solved by a dense
                                                        system, `PCSpikeSetMaxBorder()`; default 64
 . -pc_spike_tridiagonal_type (auto|thomas|twoway|...)  - algorithm for half-bandwidth 1, `PCSpikeSetTridiagonalType()`
-. -pc_spike_pivoting                                   - row exchanges for half-bandwidth 1, `PCSpikeSetPivoting()`
+. -pc_spike_pivoting                                   - row exchanges inside partitions, `PCSpikeSetPivoting()`
 . -pc_spike_dropoff f                                  - narrowest band that drops at most this fraction of sum |a_ij|,
                                                        `PCSpikeSetDropoff()`
 . -pc_spike_window_tol tol                             - where the correction after the reduced systems ends,
@@ -69,7 +69,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 
   Notes:
   The rows of each rank are cut into partitions of equal length. Each diagonal block is factored as a band, without
-  pivoting (`PCSpikeSetPivoting()` is for half-bandwidth 1). What couples two neighbouring partitions is taken into
+  row exchanges, or with them (`PCSpikeSetPivoting()`). What couples two neighbouring partitions is taken into
   account by a small dense system for each interface, made from the tips of the two spikes (`PC_SPIKE_TRUNCATED`), by
   one system of all interfaces (`PC_SPIKE_FULL`), or left out (`PC_SPIKE_BLOCK`). In the truncated form an interface
   between two ranks is an interface like any other: in an apply a rank exchanges as many values as a half-bandwidth with

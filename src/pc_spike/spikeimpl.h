@@ -97,7 +97,7 @@ typedef struct {
 
   /* setup */
   PetscObjectState shape; /* changes with everything that is allocated or planned */
-  /* the band is wider than the kernels of the device have it: the host's                  */
+  /* the host's: the band is wider than the kernels of the device have it, or they exchange no rows */
   PetscBool  wide;
   PetscInt   limit;     /* no half-bandwidth is larger in this setup, unless the user has given it */
   PetscBool  diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
@@ -231,6 +231,11 @@ PETSC_INTERN PetscErrorCode PCSpikeDIAFindSystems_Private(PC, const SpikeDIA *);
 PETSC_INTERN PetscErrorCode PCSpikeFindSystems_Private(PC, PetscInt, const SpikeCSR[]);
 PETSC_INTERN PetscErrorCode PCSpikeViewSystems_Private(PC, const PCSpikeInfo *, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeComposeTridiagonalMethods_Private(PC, PetscBool);
+
+/* spikepivoting.c */
+PETSC_INTERN PetscBool      PCSpikePivotsSystems_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikePivotingChoose_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeComposePivotingMethods_Private(PC, PetscBool);
 
 /* spikeperiodic.c */
 PETSC_INTERN PetscErrorCode PCSpikePeriodicFind_Private(PC, Mat, PetscInt, const SpikeCSR[], PetscBool *);

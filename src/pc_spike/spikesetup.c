@@ -135,8 +135,8 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
 }
 
 /*
-  Whether the band that was chosen is wider than the kernels of the backend have it, on some rank: then it is the
-  host's, which has all and copies matrix and vectors
+  Whether the band that was chosen is wider than the kernels of the backend have it, on some rank, or they exchange no
+  rows and are to: then it is the host's, which has all and copies matrix and vectors
 */
 static PetscErrorCode PCSpikeTooWide_Private(PC pc, PetscBool *wide)
 {
@@ -144,6 +144,9 @@ static PetscErrorCode PCSpikeTooWide_Private(PC pc, PetscBool *wide)
   PetscBool holds = PETSC_TRUE, all;
 
   PetscFunctionBegin;
+  PetscCall(PCSpikePivotingChoose_Private(pc, wide));
+  if (*wide) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
+  if (*wide) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->band.k->holds) PetscCall((*s->band.k->holds)(&s->band, &holds));
   PetscCallMPI(MPIU_Allreduce(&holds, &all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
   *wide = (PetscBool)!all;

@@ -20,33 +20,8 @@ PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR
   PetscFunctionBegin;
   s->info.systems = b->nsystems = 0;
   b->tridiagonal                = s->tridiagonal;
-  /* a diagonal matrix has no rows to exchange */
-  b->pivoting = (PetscBool)(s->pivoting && (b->kl > 0 || b->ku > 0));
-  if (b->pivoting) {
-    MPI_Comm    comm = PetscObjectComm((PetscObject)pc);
-    const char *pre  = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-
-    PetscCheck(b->kl == 1 && b->ku == 1, comm, PETSC_ERR_ARG_INCOMP,
-               "Row exchanges are there for half-bandwidths 1,1 only, not for %" PetscInt_FMT ",%" PetscInt_FMT
-               ": leave out -%spc_spike_pivoting, or use -%spc_type lu",
-               b->kl, b->ku, pre, pre);
-    PetscCheck(b->k->tridiagonal, comm, PETSC_ERR_SUP,
-               "The %s backend has no row exchanges: leave out -%spc_spike_pivoting", b->k->name, pre);
-    PetscCheck(native, comm, PETSC_ERR_ARG_INCOMP,
-               "With row exchanges factors have the precision of the vectors: leave out -%spc_spike_precision, or "
-               "-%spc_spike_pivoting",
-               pre, pre);
-    PetscCheck(s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_PARTITION, comm,
-               PETSC_ERR_ARG_INCOMP,
-               "Of the algorithms for tridiagonal systems only partition exchanges rows: use "
-               "-%spc_spike_tridiagonal_type auto or partition, or leave out -%spc_spike_pivoting",
-               pre, pre);
-    PetscCheck(!b->coupled, comm, PETSC_ERR_SUP,
-               "No rows are exchanged where partitions are coupled, for the tips of spikes come from factors without: "
-               "use one partition on one rank, or -%spc_spike_type block",
-               pre);
-  }
   if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->pivoting && !PCSpikePivotsSystems_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS); /* a band */
   PetscCheck(native || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO, PetscObjectComm((PetscObject)pc),
              PETSC_ERR_ARG_INCOMP,
              "Tridiagonal systems have factors in the precision of their vectors: use -%spc_spike_tridiagonal_type "
@@ -199,88 +174,11 @@ PetscErrorCode PCSpikeGetTridiagonalType(PC pc, PCSpikeTridiagonalType *type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSpikeSetPivoting_Spike(PC pc, PetscBool pivoting)
-{
-  PC_Spike *s = (PC_Spike *)pc->data;
-
-  PetscFunctionBegin;
-  if (s->pivoting != pivoting) PetscCall(PCSpikeChanged_Private(pc));
-  s->pivoting = pivoting;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSpikeGetPivoting_Spike(PC pc, PetscBool *pivoting)
-{
-  PetscFunctionBegin;
-  *pivoting = ((PC_Spike *)pc->data)->pivoting;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCSpikeSetPivoting - Whether rows of tridiagonal systems change places
-
-  Logically Collective
-
-  Input Parameters:
-+ pc       - the preconditioner context
-- pivoting - `PETSC_TRUE`: scaled partial pivoting; `PETSC_FALSE` (the default): pivots are taken as they come
-
-  Options Database Key:
-. -pc_spike_pivoting (true|false) - scaled partial pivoting
-
-  Level: intermediate
-
-  Notes:
-  For half-bandwidth 1, with the partition method (`PC_SPIKE_TRIDIAGONAL_AUTO` or `PC_SPIKE_TRIDIAGONAL_PARTITION`),
-  factors in the precision of the vectors and partitions that are not coupled, as one on one rank or those of
-  `PC_SPIKE_BLOCK`. It is an error with anything else.
-
-  Rows are exchanged inside chunks, and in the systems for the rows between chunks that are left. Where a chunk by
-  itself is singular in a system that is not, as with an odd number of rows and a zero diagonal, the setup reports a
-  zero pivot.
-
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetPivoting()`, `PCSpikeSetTridiagonalType()`, `PCFactorSetZeroPivot()`,
-`PCFactorSetShiftType()`
-@*/
-PetscErrorCode PCSpikeSetPivoting(PC pc, PetscBool pivoting)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, pivoting, 2);
-  PetscTryMethod(pc, "PCSpikeSetPivoting_C", (PC, PetscBool), (pc, pivoting));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCSpikeGetPivoting - What `PCSpikeSetPivoting()` or its option set
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner context
-
-  Output Parameter:
-. pivoting - whether rows of tridiagonal systems change places, `PETSC_FALSE` by default
-
-  Level: intermediate
-
-.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetPivoting()`
-@*/
-PetscErrorCode PCSpikeGetPivoting(PC pc, PetscBool *pivoting)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(pivoting, 2);
-  PetscUseMethod(pc, "PCSpikeGetPivoting_C", (PC, PetscBool *), (pc, pivoting));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PCSpikeComposeTridiagonalMethods_Private(PC pc, PetscBool compose)
 {
   PetscFunctionBegin;
   SpikeCompose("PCSpikeSetTridiagonalType_C", PCSpikeSetTridiagonalType_Spike);
   SpikeCompose("PCSpikeGetTridiagonalType_C", PCSpikeGetTridiagonalType_Spike);
-  SpikeCompose("PCSpikeSetPivoting_C", PCSpikeSetPivoting_Spike);
-  SpikeCompose("PCSpikeGetPivoting_C", PCSpikeGetPivoting_Spike);
+  PetscCall(PCSpikeComposePivotingMethods_Private(pc, compose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

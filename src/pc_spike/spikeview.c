@@ -34,8 +34,8 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PetscCall(PetscOptionsEnum("-pc_spike_tridiagonal_type", "Algorithm for half-bandwidth 1",
                              "PCSpikeSetTridiagonalType", PCSpikeTridiagonalTypes, tridiagonal, &tridiagonal, &set));
   if (set) PetscCall(PCSpikeSetTridiagonalType(pc, (PCSpikeTridiagonalType)tridiagonal));
-  PetscCall(PetscOptionsBool("-pc_spike_pivoting", "Row exchanges in tridiagonal systems", "PCSpikeSetPivoting",
-                             pivoting, &pivoting, &set));
+  PetscCall(PetscOptionsBool("-pc_spike_pivoting", "Row exchanges inside partitions", "PCSpikeSetPivoting", pivoting,
+                             &pivoting, &set));
   if (set) PetscCall(PCSpikeSetPivoting(pc, pivoting));
   PetscCall(PetscOptionsEnum("-pc_spike_precision", "Precision of the factors", "PCSpikeSetPrecision",
                              PetscSpikePrecisions, precision, &precision, &set));
@@ -212,6 +212,8 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                    info.partitions, info.min_partition, info.max_partition));
   PetscCall(PCSpikeViewFewer_Private(pc, viewer));
   PetscCall(PCSpikeViewSystems_Private(pc, &info, viewer));
+  if (SpikeBandExchanges(&s->band))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  pivoting: rows exchanged inside each partition\n"));
   coupled = (PetscBool)(info.type != PC_SPIKE_BLOCK && info.partitions > 1 && PetscMax(info.kl, info.ku) > 0);
   if (coupled && info.type == PC_SPIKE_FULL) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled exactly, far ends of the spikes %.1e\n", (double)info.decay));
@@ -223,8 +225,10 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                      (double)info.decay));
   }
   if (s->wide)
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "  on the host: half-bandwidths are larger than the device's kernels have\n"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  on the host: %s\n",
+                                     SpikeBandExchanges(&s->band)
+                                       ? "the device's kernels exchange no rows of bands"
+                                       : "half-bandwidths are larger than the device's kernels have"));
   if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info.exchange));
   if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));

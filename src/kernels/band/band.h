@@ -77,7 +77,7 @@ typedef struct {
   PetscInt               nsystems;
   PetscInt              *systems;     /* [nsystems + 1] first rows, ascending, among them start[0 .. np]; then n */
   PCSpikeTridiagonalType tridiagonal; /* asked for                                                             */
-  PetscBool              pivoting;    /* by PARTITION, with row exchanges                                       */
+  PetscBool              pivoting;    /* with row exchanges: of systems by PARTITION, else inside each partition */
   PCSpikeTridiagonalType used, local; /* by create(): who solves, and who solves the pieces that it makes        */
 
   void         *band;           /* raw band, then its factors; layout of the backend                                */
@@ -102,6 +102,12 @@ typedef struct {
 
   const SpikeKernels *k;
 } SpikeBand;
+
+/* Whether band (then not its systems) are factored with row exchanges: P A = L U of every partition */
+static inline PetscBool SpikeBandExchanges(const SpikeBand *s)
+{
+  return (PetscBool)(s->pivoting && !s->nsystems);
+}
 
 /* What fill saw: sums and maxima over the rank's rows */
 typedef struct {
@@ -137,6 +143,7 @@ typedef enum {
 struct _n_SpikeKernels {
   const char  *name;
   PetscMemType memtype;
+  PetscBool    exchanges; /* has factors of bands with row exchanges, in the precision of the vectors */
   /* sweep() can be cut into HEAD and TAIL, and takes time in proportion to its partitions; else ALL is its one part */
   PetscBool splits;
 
@@ -182,6 +189,7 @@ struct _n_SpikeKernels {
     Wt_q may come from a UL factorization of the leading corner of partition q (Li, Seidl, Negrut, TR-2012-04, section
     2.2). The corner has 2 max(kl, ku) rows and is doubled until W_q has fallen to the rounding of the factors at its
     end, up to SpikeMaxCorner() rows or the partition; a spike that has not fallen by then reaches the whole partition.
+    Row exchanges stay inside a partition, and inside a reversed corner.
     A backend may end the corner where what lies behind it adds less to Wt than the fraction `window`. Bad pivots of a
     corner are boosted by the policy `corner` and counted there (the factorization of the partition itself decides about
     failure). A backend that makes Wt from the factors counts none.

@@ -327,6 +327,7 @@ static PetscErrorCode SpikeSynchronize_CUDA(SpikeBand *s)
 const SpikeKernels SpikeKernels_CUDA = {
   /* name */ "cuda",
   /* memtype */ PETSC_MEMTYPE_CUDA,
+  /* exchanges */ PETSC_FALSE,
   /* splits */ PETSC_FALSE,
   /* holds */ SpikeHolds_CUDA,
   /* bytes */ SpikeBytes_CUDA,

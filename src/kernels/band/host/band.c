@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 /*
-  Partition p is a band block of its own (ops.h), ld = kl + ku + 1, with a pad on both sides; data->off[p] is its first
-  element. The windows of work space: work holds one column of the largest partition for each right-hand side.
+  Partition p is a band block of its own (ops.h), with a pad on both sides; data->off[p] is its first element. The
+  windows of work space: work holds one column of the largest partition for each right-hand side.
 */
 
 /*
@@ -15,25 +15,33 @@
 */
 static const SpikeBandOps *SpikeCornerOps_Private(const SpikeBand *s)
 {
+  if (SpikeBandExchanges(s)) return SpikeBandGetPivotedOps();
   return SpikeBandGetOps(PetscMin(s->precision, PETSC_SPIKE_PRECISION_SINGLE));
+}
+
+static const SpikeBandOps *SpikeOps_Private(const SpikeBand *s)
+{
+  return SpikeBandExchanges(s) ? SpikeBandGetPivotedOps() : SpikeBandGetOps(s->precision);
 }
 
 /* The work space of lu() for the partitions and, with the half-bandwidths exchanged, for their reversed corners */
 static size_t SpikeWorkSize_Private(const SpikeBand *s)
 {
-  return PetscMax(SpikeBandGetOps(s->precision)->lu_worksize(s->kl, s->ku),
+  return PetscMax(SpikeOps_Private(s)->lu_worksize(s->kl, s->ku),
                   SpikeCornerOps_Private(s)->lu_worksize(s->ku, s->kl)) +
          64;
 }
 
 static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, PetscReal *extra)
 {
-  const PetscReal elem = (PetscReal)SpikeBandGetOps(s->precision)->size, ld = (PetscReal)s->kl + s->ku + 1.0,
-                  kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
-  PetscReal big = 0.0, l;
+  const SpikeBandOps *ops = SpikeOps_Private(s), *cornerops = SpikeCornerOps_Private(s);
+  const PetscReal     elem = (PetscReal)ops->size, kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
+  const PetscReal     ld = (PetscReal)SpikeBandLd(ops, s->kl, s->ku), panel = SpikeBandPanel(ops, s->kl, s->ku);
+  const PetscReal     ldcorner = (PetscReal)SpikeBandLd(cornerops, s->ku, s->kl);
+  PetscReal           big      = 0.0, l;
 
   PetscFunctionBegin;
-  *band  = elem * (ld * s->n + (s->np + 1.0) * SPIKE_BAND_PAD(kl, ku));
+  *band  = elem * (ld * s->n + (s->np + 1.0) * (SPIKE_BAND_PAD(kl, ku) + (panel - 1.0) * ld));
   *extra = (PetscReal)SpikeWorkSize_Private(s) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
   if (s->nsystems) {
     PetscReal matrix, rest;
@@ -47,8 +55,8 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
     l = PetscMin(big, (PetscReal)SpikeMaxCorner(s->kl, s->ku));
     *extra += sizeof(PetscScalar) *
               ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + s->maxrhs * big);
-    *extra += (PetscReal)SpikeCornerOps_Private(s)->size * (l * ld + 2.0 * SPIKE_BAND_PAD(kl, ku)) +
-              sizeof(PetscScalar) * l * PetscMax(kl, ku);
+    *extra += (PetscReal)cornerops->size * ((l + panel) * ldcorner + 2.0 * SPIKE_BAND_PAD(kl, ku)) +
+              sizeof(PetscScalar) * (l + panel) * PetscMax(kl, ku);
     if (s->full)
       *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku)) +
                                        (PetscReal)s->maxrhs * s->n + PetscMin(PetscMax(kl, ku), 64.0) * big);
@@ -95,20 +103,22 @@ static PetscErrorCode SpikeReserve_Host(SpikeBand *s, PetscInt maxrhs)
 static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
 {
   const PetscInt   np = s->np, kl = s->kl, ku = s->ku;
-  const PetscCount ld = (PetscCount)kl + ku + 1, pad = SPIKE_BAND_PAD(kl, ku);
+  const PetscCount pad = SPIKE_BAND_PAD(kl, ku);
   SpikeHost       *h;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   s->data      = h;
-  h->ops       = SpikeBandGetOps(s->precision);
+  h->ops       = SpikeOps_Private(s);
   h->cornerops = SpikeCornerOps_Private(s);
+  h->ld        = SpikeBandLd(h->ops, kl, ku);
+  h->diagonal  = SpikeBandDiagonal(h->ops, kl, ku);
   PetscCall(PetscMalloc1(np + 1, &h->off));
   h->off[0] = 0;
   for (PetscInt p = 0; p < np; p++) { /* one pad between two partitions, and each starts on a cache line */
     const PetscInt n = s->start[p + 1] - s->start[p];
 
-    h->off[p + 1] = h->off[p] + ((n * ld + pad + 15) / 16) * 16;
+    h->off[p + 1] = h->off[p] + ((SpikeBandElements(h->ops, n, kl, ku) + pad + 15) / 16) * 16;
     h->largest    = PetscMax(h->largest, n);
   }
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_Host(s));
@@ -121,8 +131,9 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
     PetscCall(PetscCalloc2((PetscCount)(np + 1) * ku * ku, &s->dB, (PetscCount)(np + 1) * kl * kl, &s->dC));
     PetscCall(PetscCalloc4((PetscCount)(np + 1) * kl * ku, &s->dVb, (PetscCount)(np + 1) * ku * kl, &s->dWt,
                            (PetscCount)(np + 1) * ku * ku, &s->dR, (PetscCount)(np + 1) * ku, &s->dpiv));
-    PetscCall(SpikeBlockAllocate_Private(h->cornerops, kl, ku, h->maxcorner * ld, &h->corneralloc, &h->corner));
-    PetscCall(PetscMalloc1((PetscCount)h->maxcorner * PetscMax(kl, ku), &h->spike));
+    PetscCall(SpikeBlockAllocate_Private(h->cornerops, kl, ku, SpikeBandElements(h->cornerops, h->maxcorner, ku, kl),
+                                         &h->corneralloc, &h->corner));
+    PetscCall(PetscMalloc1(((PetscCount)h->maxcorner + SpikeBandPanel(h->ops, kl, ku)) * PetscMax(kl, ku), &h->spike));
     PetscCall(SpikeReserve_Host(s, s->maxrhs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -193,6 +204,7 @@ static PetscErrorCode SpikeCopy2D_Host(SpikeBand *s, PetscBool todevice, PetscBo
 const SpikeKernels SpikeKernels_Host = {
   .name        = "host",
   .memtype     = PETSC_MEMTYPE_HOST,
+  .exchanges   = PETSC_TRUE,
   .splits      = PETSC_TRUE,
   .holds       = NULL,
   .bytes       = SpikeBytes_Host,

@@ -2,23 +2,52 @@
 /* correct.c: the host's corrections, which are sweeps over windows, and permutations */
 #include "host.h"
 
-/* x <- x - D^-1 z or x - D^-T z on a diagonal sub-block with factors f, z zero in its first z0 rows */
-static void SpikeWindow_Private(SpikeHost *h, PetscBool trans, SpikeBandFactors f, PetscInt z0, PetscInt nrhs,
-                                PetscScalar *z, PetscScalar *x, PetscCount ldx)
-{
-  const PetscInt         w  = f.rows;
-  const SpikeBandFactors fz = SpikeBandPart(f, z0, w - z0); /* the forward sweep starts at the first nonzero */
+/*
+  Rows r0 .. r0 + w - 1 of a partition and what the backend needs with them: with row exchanges whole panels, and in z
+  the rows behind them that the forward sweep moves values to
+*/
+typedef struct {
+  PetscInt r0, w, rows; /* rows of z, w of which are those of x */
+} SpikeWindow;
 
-  if (trans) {
-    h->ops->upper_t(fz, nrhs, z + z0, w, z + z0, w);
-    h->ops->lower_t(f, 0, w, nrhs, z, w);
+static SpikeWindow SpikeGetWindow_Private(const SpikeBand *s, PetscInt n, PetscBool top, PetscInt w)
+{
+  const SpikeBandOps *ops   = ((const SpikeHost *)s->data)->ops;
+  const PetscInt      panel = SpikeBandPanel(ops, s->kl, s->ku);
+  SpikeWindow         out;
+
+  if (top) {
+    out.r0   = 0;
+    out.w    = PetscMin(n, (w + panel - 1) / panel * panel);
+    out.rows = ops->panel ? PetscMin(n, out.w + s->kl) : out.w;
   } else {
-    h->ops->lower(fz, 0, w - z0, nrhs, z + z0, w, z + z0, w);
-    h->ops->upper(f, 0, w, nrhs, z, w);
+    out.r0 = SpikeBandPartBegin(ops, s->kl, s->ku, n - w);
+    if (s->ku && ops->panel) out.r0 = PetscMin(out.r0, SpikeBandForward(ops, s->kl, s->ku, n - s->ku));
+    out.w = out.rows = n - out.r0;
+  }
+  return out;
+}
+
+/* x <- x - D^-1 z or x - D^-T z in a window of the factors f of a partition, z zero in its first z0 rows */
+static void SpikeWindow_Private(SpikeHost *h, PetscBool trans, SpikeBandFactors f, SpikeWindow win, PetscInt z0,
+                                PetscInt nrhs, PetscScalar *z, PetscScalar *x, PetscCount ldx)
+{
+  const PetscInt         w = win.w, ldz = win.rows;
+  const SpikeBandFactors all = SpikeBandPart(f, win.r0, win.rows), own = SpikeBandPart(f, win.r0, w);
+
+  /* the forward sweep starts at the first nonzero */
+  if (trans) {
+    z0 = SpikeBandPartBegin(h->ops, f.kl, f.ku, z0);
+    h->ops->upper_t(SpikeBandPart(own, z0, w - z0), nrhs, z + z0, ldz, z + z0, ldz);
+    h->ops->lower_t(own, 0, w, nrhs, z, ldz);
+  } else {
+    z0 = SpikeBandForward(h->ops, f.kl, f.ku, z0);
+    h->ops->lower(SpikeBandPart(all, z0, win.rows - z0), 0, w - z0, nrhs, z + z0, ldz, z + z0, ldz);
+    h->ops->upper(own, 0, w, nrhs, z, ldz);
   }
   for (PetscInt c = 0; c < nrhs; c++) {
     PetscScalar       *xc = x + c * ldx;
-    const PetscScalar *zc = z + (PetscCount)c * w;
+    const PetscScalar *zc = z + (PetscCount)c * ldz;
 
     for (PetscInt i = 0; i < w; i++) xc[i] -= zc[i];
   }
@@ -42,13 +71,17 @@ PetscErrorCode SpikeCorrect_Host(SpikeBand *s, PetscBool trans, PetscInt p0, Pet
     /* the window at the top, then the one at the bottom; once where they meet */
     for (PetscInt end = 0; end < 2; end++) {
       const PetscBool dotop = (PetscBool)(top && (whole || end == 0)), dobot = (PetscBool)(bot && (whole || end == 1));
-      const PetscInt  w = whole ? n : end == 0 ? wtop : wbot, r0 = end == 0 ? 0 : n - w;
+      const SpikeWindow win = SpikeGetWindow_Private(s, n, (PetscBool)(whole || end == 0),
+                                                     whole      ? n
+                                                     : end == 0 ? wtop
+                                                                : wbot);
+      const PetscInt    w   = win.w;
 
       if ((!dotop && !dobot) || (whole && end == 1)) continue;
-      PetscCall(PetscArrayzero(z, (PetscCount)w * nrhs));
+      PetscCall(PetscArrayzero(z, (PetscCount)win.rows * nrhs));
       for (PetscInt c = 0; c < nrhs; c++) {
         const PetscScalar *tp = s->dtips + c * ldt + (PetscCount)p * (kl + ku), *tn = tp + kl + ku;
-        PetscScalar       *zc = z + (PetscCount)c * w;
+        PetscScalar       *zc = z + (PetscCount)c * win.rows;
 
         if (trans) {
           if (dotop)
@@ -64,8 +97,7 @@ PetscErrorCode SpikeCorrect_Host(SpikeBand *s, PetscBool trans, PetscInt p0, Pet
                                           1.0, zc + w - ku, ku, 1));
         }
       }
-      SpikeWindow_Private(h, trans, SpikeBandPart(SpikeHostFactors(s, p), r0, w), dotop ? 0 : w - hb, nrhs, z, xp + r0,
-                          ldx);
+      SpikeWindow_Private(h, trans, SpikeHostFactors(s, p), win, dotop ? 0 : w - hb, nrhs, z, xp + win.r0, ldx);
       PetscCall(PetscLogFlops(nrhs * (2.0 * kl + 2.0 * ku + 2.0) * w));
     }
   }

@@ -21,7 +21,7 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
       pivot->badvalue = pv.badvalue;
     }
   }
-  PetscCall(PetscLogFlops(2.0 * s->kl * s->ku * s->n));
+  PetscCall(PetscLogFlops(2.0 * s->kl * (s->ku + (h->ops->panel ? s->kl : 0.0)) * s->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

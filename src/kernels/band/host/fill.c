@@ -71,7 +71,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
 {
   SpikeHost       *h  = (SpikeHost *)s->data;
   const PetscInt   kl = s->kl, ku = s->ku;
-  const PetscCount ld    = (PetscCount)kl + ku + 1;
+  const PetscCount ld    = h->ld;
   const PetscBool  plain = (PetscBool)(!newrow && !s->nsystems && h->first && !parts[0].colmap &&
                                       s->precision == (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
                                                                                       : PETSC_SPIKE_PRECISION_DOUBLE));
@@ -93,7 +93,8 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         const PetscInt k = A->ai[r];
 
         rowsum = SpikeFillRow_Private(i - A->shift, kl, ku, A->ai[r + 1] - k, A->aj + k, A->aa + k,
-                                      (PetscScalar *)h->first + h->off[p] + (i - s->start[p]) * ld + ku, ld - 1, st);
+                                      (PetscScalar *)h->first + h->off[p] + (i - s->start[p]) * ld + h->diagonal,
+                                      ld - 1, st);
         for (PetscInt l = 0; PetscIsInfOrNanReal(rowsum) && st->badrow < 0 && l < A->ai[r + 1] - k; l++)
           if (PetscIsInfOrNanScalar(A->aa[k + l])) st->badrow = r; /* else finite entries, whose sum is not */
         st->sum += rowsum;
@@ -115,7 +116,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         }
         switch (SpikeEntryPlace(s, p, j)) {
         case SPIKE_ENTRY_BAND: {
-          const PetscCount t = h->off[p] + (j - s->start[p]) * ld + ku + i - j;
+          const PetscCount t = h->off[p] + (j - s->start[p]) * ld + h->diagonal + i - j;
 
           if (abs > bound && st->overflowrow < 0) st->overflowrow = r;
           if (s->nsystems) {

@@ -8,6 +8,7 @@
 
 typedef struct {
   const SpikeBandOps *ops, *cornerops; /* of the factors; of the corners, which have at least single precision */
+  PetscCount          ld, diagonal;    /* of the raw band: a_ij at off + j ld + diagonal + i - j        */
   PetscCount         *off;             /* [np + 1] first element of each partition                     */
   char               *first;           /* element 0 of the band, inside the allocation s->band         */
   PetscInt            largest;         /* rows of the largest partition                                */

@@ -19,3 +19,16 @@ const SpikeBandOps *SpikeBandGetOps(PetscSpikePrecision precision)
 
   return tables[SpikeISAGet()][precision];
 }
+
+const SpikeBandOps *SpikeBandGetPivotedOps(void)
+{
+  static const SpikeBandOps *const tables[] =
+  { &SpikePivotedOps_base,
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+    &SpikePivotedOps_v3,
+    &SpikePivotedOps_v4
+#endif
+  };
+
+  return tables[SpikeISAGet()];
+}

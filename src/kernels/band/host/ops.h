@@ -62,6 +62,39 @@ static inline PetscCount SpikeBandIndex(PetscInt n, PetscInt kl, PetscInt ku, si
 }
 
 /*
+  Row exchanges: SpikePivotedOps_*, F = PetscScalar. The raw band has kl + w more diagonals above,
+
+      a_ij = a[j * ld + d + i - j],     ld = 2 kl + ku + w + 1,  d = kl + ku + w - 1
+
+  and is factored by panels of w = panel(kl, ku) columns. The factors of columns j .. j + w - 1 are in the place of
+  these columns:
+
+      w                the row, counted from j, with which row j + c changes places in step c, of type int
+      (kl + w) x w     L11 and L21, column-major, with U11 above and the inverses of the pivots on the diagonal
+      w x (kl + ku)    U12, column-major
+
+  All exchanges of a panel come before its part of L. The last panel may have fewer columns, in the place of w.
+*/
+static inline PetscCount SpikePivotedLd(PetscInt kl, PetscInt ku, PetscCount w)
+{
+  return 2 * (PetscCount)kl + ku + w + 1;
+}
+
+static inline PetscCount SpikePivotedDiagonal(PetscInt kl, PetscInt ku, PetscCount w)
+{
+  return (PetscCount)kl + ku + w - 1;
+}
+
+/* Where element (i, j) of U is, 0 <= j - i <= kl + ku */
+static inline PetscCount SpikePivotedIndex(PetscInt kl, PetscInt ku, PetscInt w, PetscInt i, PetscInt j)
+{
+  const PetscInt   j0 = i / w * w;
+  const PetscCount lu = j0 * SpikePivotedLd(kl, ku, w) + w, ldl = (PetscCount)kl + w;
+
+  return j < j0 + w ? lu + (j - j0) * ldl + i - j0 : lu + w * ldl + (PetscCount)(j - j0 - w) * w + i - j0;
+}
+
+/*
   The factors of a block of n rows, or of these the rows and columns first <= j < first + rows, which are the factors of
   a block of that many rows
 */
@@ -103,11 +136,14 @@ typedef struct {
 typedef struct {
   const char *name; /* instruction set and type of the factors, as "x86-64-v3 double" */
   size_t      size; /* sizeof(F)                                                       */
+  /* with row exchanges: columns of a panel; NULL: there are none */
+  PetscInt (*panel)(PetscInt kl, PetscInt ku);
   size_t (*lu_worksize)(PetscInt kl, PetscInt ku);
 
   /*
     A = L U without pivoting, in place; about 2 n kl ku flops. Stops at a bad pivot unless it is boosted: no factors are
-    left then.
+    left then. With row exchanges P A = L U, partial pivoting, 2 n kl (kl + ku) flops; of equal candidates the first
+    row; magnitudes of complex numbers |re| + |im|.
   */
   void (*lu)(PetscInt n, PetscInt kl, PetscInt ku, void *a, SpikeBandPivot *piv);
 
@@ -124,6 +160,11 @@ typedef struct {
     the bottom tip early, and the sweeps of many columns so that factors stay in cache. upper_t is whole; lower has b =
     x where lo > 0. Part of the factors gives the same bits as these elements factored alone would. b and x have f.rows
     entries a column; bytes moved: one triangle of the factors, once, plus b and x.
+
+    With row exchanges `lower` is x <- L^-1 P b, which carries values up to kl rows before the first nonzero of b and
+    behind hi: f has these rows. `lower_t` is x <- P^T L^-T x, where rows are final when all panels that exchange them
+    are done: those from SpikeBandForward() of the first one on. Parts begin at panels, and ranges mean the panels that
+    their rows belong to: lo goes down to the first row of its panel, and so does hi, unless they are f.rows.
   */
   void (*lower)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrhs, const PetscScalar *b, PetscCount ldb,
                 PetscScalar *x, PetscCount ldx);
@@ -143,5 +184,46 @@ PETSC_INTERN const SpikeBandOps SpikeBandOps_v4_double, SpikeBandOps_v4_single, 
   SpikeBandOps_v4_fp16;
 #endif
 
-/* The table of a precision of the factors for the instruction set in use */
+PETSC_INTERN const SpikeBandOps SpikePivotedOps_base;
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+PETSC_INTERN const SpikeBandOps SpikePivotedOps_v3, SpikePivotedOps_v4;
+#endif
+
+/* The table of a precision of the factors for the instruction set in use; that with row exchanges */
 PETSC_INTERN const SpikeBandOps *SpikeBandGetOps(PetscSpikePrecision);
+PETSC_INTERN const SpikeBandOps *SpikeBandGetPivotedOps(void);
+
+/* Column stride and main diagonal of the raw band of a table, rows of a panel, elements of n columns */
+static inline PetscCount SpikeBandLd(const SpikeBandOps *ops, PetscInt kl, PetscInt ku)
+{
+  return ops->panel ? SpikePivotedLd(kl, ku, ops->panel(kl, ku)) : (PetscCount)kl + ku + 1;
+}
+
+static inline PetscCount SpikeBandDiagonal(const SpikeBandOps *ops, PetscInt kl, PetscInt ku)
+{
+  return ops->panel ? SpikePivotedDiagonal(kl, ku, ops->panel(kl, ku)) : (PetscCount)ku;
+}
+
+static inline PetscInt SpikeBandPanel(const SpikeBandOps *ops, PetscInt kl, PetscInt ku)
+{
+  return ops->panel ? ops->panel(kl, ku) : 1;
+}
+
+static inline PetscCount SpikeBandElements(const SpikeBandOps *ops, PetscInt n, PetscInt kl, PetscInt ku)
+{
+  const PetscCount w = SpikeBandPanel(ops, kl, ku);
+
+  return (n + w - 1) / w * w * SpikeBandLd(ops, kl, ku);
+}
+
+/* Where a part begins that has row r: at a panel */
+static inline PetscInt SpikeBandPartBegin(const SpikeBandOps *ops, PetscInt kl, PetscInt ku, PetscInt r)
+{
+  return ops->panel ? r / ops->panel(kl, ku) * ops->panel(kl, ku) : r;
+}
+
+/* Where a forward sweep begins whose right-hand sides are zero before row r: row exchanges move them up */
+static inline PetscInt SpikeBandForward(const SpikeBandOps *ops, PetscInt kl, PetscInt ku, PetscInt r)
+{
+  return ops->panel ? SpikeBandPartBegin(ops, kl, ku, PetscMax(0, r - kl - ops->panel(kl, ku))) : r;
+}

@@ -6,6 +6,7 @@
 typedef SPIKE_FIELD(FREAL) T(F);
 #define F T(F)
 
+#include "ops_pivot.h"
 #include "ops_lu_narrow.h"
 #include "ops_lu.h"
 #include "ops_sweep_panel.h"

@@ -91,7 +91,7 @@ static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, Pets
     PetscCall(PetscArrayzero(Z, (PetscCount)n * nc));
     for (PetscInt k = 0; k < nc; k++)
       PetscCall(PetscArraycpy(Z + (PetscCount)k * n + (right ? n - h : 0), A + (PetscCount)(c + k) * h, h));
-    SpikeSpikesSweep_Private(data->ops, f, right ? n - h : 0, lo, nc, Z);
+    SpikeSpikesSweep_Private(data->ops, f, right ? SpikeBandForward(data->ops, s->kl, s->ku, n - h) : 0, lo, nc, Z);
     SpikeSpikesTips_Private(n, K, c, nc, Z, top, At, s->kl, Ab, most);
   }
   PetscCall(PetscLogFlops((right ? 0.0 : 2.0 * s->kl * h * n) + (2.0 * s->ku + 1.0) * h * (n - lo)));

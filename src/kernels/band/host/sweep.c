@@ -37,8 +37,9 @@ PetscErrorCode SpikeSweep_Host(SpikeBand *s, PetscBool trans, SpikeSweepPart par
 
   PetscFunctionBegin;
   for (PetscInt p = p0; p < p1; p++) {
-    /* rows from split on: the bottom tip */
-    const PetscInt     n = s->start[p + 1] - s->start[p], split = n - PetscMin(n, trans ? ku : kl);
+    /* rows from split on: the bottom tip, and with row exchanges what they move there */
+    const PetscInt     n = s->start[p + 1] - s->start[p], tip = n - PetscMin(n, trans ? ku : kl);
+    const PetscInt     split = trans ? SpikeBandForward(h->ops, kl, ku, tip) : tip;
     const PetscInt     lo = part == SPIKE_SWEEP_HEAD ? split : 0, hi = part == SPIKE_SWEEP_TAIL ? split : n;
     const PetscScalar *bp = b + s->start[p];
     PetscScalar       *gp = g + s->start[p];

@@ -43,26 +43,21 @@ static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt nc
   else *falloff = PetscMin(PetscLogReal(mid / head) / PetscMax(half - tip, 1) + 2.0 * PetscLogReal(2.0) / l, 0.0);
 }
 
-/*
-  The leading corner of l rows, rows and columns reversed: the array backwards, less what belonged to rows behind the
-  corner
-*/
+/* The leading corner of l rows, rows and columns reversed, without what belonged to rows behind the corner */
 static void SpikeReverseCorner_Private(const SpikeBand *s, SpikeHost *h, PetscInt p, PetscInt l)
 {
   const PetscInt   kl = s->kl, ku = s->ku;
-  const PetscCount ld = (PetscCount)kl + ku + 1, pad = SPIKE_BAND_PAD(kl, ku), m = l * ld;
+  const PetscCount pad = SPIKE_BAND_PAD(kl, ku), m = SpikeBandElements(h->cornerops, l, ku, kl);
+  const PetscCount ld = SpikeBandLd(h->cornerops, ku, kl), diagonal = SpikeBandDiagonal(h->cornerops, ku, kl);
   const void      *a = SpikeHostBlock(h, p);
 
   memset(h->corner - (size_t)pad * h->cornerops->size, 0, (size_t)(m + 2 * pad) * h->cornerops->size);
   for (PetscInt j = 0; j < l; j++) {
     const PetscInt i0 = PetscMax(0, j - ku), i1 = PetscMin(l - 1, j + kl);
 
-    for (PetscInt i = i0; i <= i1; i++) {
-      const PetscCount t = j * ld + ku + i - j;
-
-      SpikeHostPut(PetscMin(s->precision, PETSC_SPIKE_PRECISION_SINGLE), h->corner, m - 1 - t,
-                   SpikeHostGet(s->precision, a, t));
-    }
+    for (PetscInt i = i0; i <= i1; i++)
+      SpikeHostPut(PetscMin(s->precision, PETSC_SPIKE_PRECISION_SINGLE), h->corner, (l - 1 - j) * ld + diagonal + j - i,
+                   SpikeHostGet(s->precision, a, j * h->ld + h->diagonal + i - j));
   }
 }
 
@@ -89,7 +84,8 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
     s->wtop[q] = 0;
     if (!s->active[q] || !kl) continue;
     for (PetscInt l = PetscMin(2 * K, lmax); !fallen; l = PetscMin(2 * l, lmax)) {
-      const SpikeBandFactors f = SpikeBandWhole(l, ku, kl, h->corner);
+      const SpikeBandFactors f  = SpikeBandWhole(l, ku, kl, h->corner);
+      const PetscInt         f0 = SpikeBandForward(h->cornerops, ku, kl, l - kl);
       SpikeBandPivot         pv;
       PetscScalar           *W = h->spike; /* reversed */
 
@@ -99,7 +95,7 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
       PetscCall(PetscArrayzero(W, (PetscCount)l * kl));
       for (PetscInt c = 0; c < kl; c++)
         for (PetscInt i = 0; i < kl; i++) W[(PetscCount)c * l + l - 1 - i] = C[i + (PetscCount)c * kl];
-      h->cornerops->lower(SpikeBandPart(f, l - kl, kl), 0, kl, kl, W + l - kl, l, W + l - kl, l);
+      h->cornerops->lower(SpikeBandPart(f, f0, l - f0), 0, l - f0, kl, W + f0, l, W + f0, l);
       h->cornerops->upper(f, 0, l, kl, W, l);
       PetscCall(PetscLogFlops(2.0 * kl * ku * l + (2.0 * kl + 1.0) * kl * l));
       SpikeReach_Private(n, l, K, kl, W, eps, s->window, &fallen, &s->wtop[q], &falloff[q]);
@@ -136,17 +132,19 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
     falloff[q]     = PETSC_MIN_REAL;
     s->wbot[q - 1] = 0;
     if (!s->active[q] || !ku) continue;
-    for (PetscInt l = PetscMin(2 * K, lmax); !fallen; l = PetscMin(2 * l, lmax)) {
-      PetscScalar *V = h->spike;
+    for (PetscInt least = PetscMin(2 * K, lmax); !fallen; least = PetscMin(2 * least, lmax)) {
+      PetscScalar   *V  = h->spike;
+      const PetscInt f0 = SpikeBandForward(h->ops, kl, ku, n - ku),
+                     l  = n - SpikeBandPartBegin(h->ops, kl, ku, PetscMin(n - least, f0));
 
       PetscCall(PetscArrayzero(V, (PetscCount)l * ku));
       for (PetscInt c = 0; c < ku; c++)
         PetscCall(PetscArraycpy(V + (PetscCount)c * l + l - ku, B + (PetscCount)c * ku, ku));
-      h->ops->lower(SpikeBandPart(f, n - ku, ku), 0, ku, ku, V + l - ku, l, V + l - ku, l);
+      h->ops->lower(SpikeBandPart(f, f0, n - f0), 0, n - f0, ku, V + l - n + f0, l, V + l - n + f0, l);
       h->ops->upper(SpikeBandPart(f, n - l, l), 0, l, ku, V, l);
       PetscCall(PetscLogFlops((2.0 * ku + 1.0) * ku * l));
       SpikeReach_Private(n, l, K, ku, V, eps, s->window, &fallen, &s->wbot[q - 1], &falloff[q]);
-      if (fallen || l == lmax) {
+      if (fallen || l >= lmax) {
         for (PetscInt c = 0; c < ku; c++)
           PetscCall(PetscArraycpy(Vb + (PetscCount)c * kl, V + (PetscCount)c * l + l - kl, kl));
         break;
