@@ -68,28 +68,29 @@ static PetscErrorCode PCSpikeBorderFill_Private(PC pc, PetscInt n, const SpikeCS
   d->norm   = 0.0;
   d->badrow = -1;
   for (PetscInt i = 0; i < n; i++) {
-    PetscReal sum = 0.0, square = 0.0;
-    PetscBool bad = PETSC_FALSE;
+    const PetscInt row = d->place[i];
+    PetscReal      sum = 0.0, square = 0.0;
 
     for (PetscInt k = A->ai[i], to = ti[i]; k < A->ai[i + 1]; k++) {
-      const PetscInt  j     = A->aj[k];
-      const PetscReal abs   = PetscAbsScalar(A->aa[k]);
-      const PetscBool inrow = (PetscBool)(d->place[i] < 0), incol = (PetscBool)(d->place[j] < 0);
+      const PetscInt    col = d->place[A->aj[k]];
+      const PetscScalar a   = A->aa[k];
+      const PetscReal   abs = PetscAbsScalar(a);
 
       sum += abs;
-      if (PetscIsInfOrNanReal(abs)) bad = PETSC_TRUE;
-      if (inrow && incol) d->g[-1 - d->place[i] + (-1 - d->place[j]) * d->m] = A->aa[k];
-      else if (inrow) {
-        d->e[d->place[j] + (PetscCount)(-1 - d->place[i]) * d->count] = A->aa[k];
-        square += abs * abs;
-      } else if (incol) d->f[d->at[-1 - d->place[j]]++] = A->aa[k];
-      else {
-        ta[to++] = A->aa[k];
+      if (row >= 0 && col >= 0) {
+        ta[to++] = a;
         most     = PetscMax(most, abs);
+      } else if (row >= 0) d->f[d->at[-1 - col]++] = a;
+      else if (col < 0) d->g[-1 - row + (-1 - col) * d->m] = a;
+      else {
+        d->e[col + (PetscCount)(-1 - row) * d->count] = a;
+        square += abs * abs;
       }
     }
-    if (d->place[i] < 0) d->enorm[-1 - d->place[i]] = PetscSqrtReal(square);
-    if (bad && d->badrow < 0) d->badrow = i;
+    if (row < 0) d->enorm[-1 - row] = PetscSqrtReal(square);
+    if (PetscIsInfOrNanReal(sum) && d->badrow < 0) /* a sum may be infinite where its terms are not */
+      for (PetscInt k = A->ai[i]; k < A->ai[i + 1]; k++)
+        if (PetscIsInfOrNanScalar(A->aa[k])) d->badrow = i;
     d->norm = PetscMax(d->norm, sum);
   }
   unit = SpikeBorderUnit_Private(most);

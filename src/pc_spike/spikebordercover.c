@@ -317,7 +317,7 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
   const Mat      P    = *A;
   const PetscInt n    = P->rmap->n;
   PetscInt       most = d->max == PETSC_DECIDE ? PetscMin(SPIKE_BORDER_MOST, n / 4) : PetscMin(d->max, n / 2);
-  PetscInt       full[2], maxrow, nparts;
+  PetscInt       full[2], maxrow, nparts, mean;
   SpikeCover     far, rows;
   SpikeCSR       parts[2];
   PetscMPIInt    size;
@@ -332,6 +332,7 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
   }
   PetscCall(PCSpikeGetCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
   SpikeNatural_Private(n, &parts[0], full, &maxrow);
+  mean     = parts[0].ai[n] / n;
   far.m    = -1;
   far.cost = PETSC_MAX_REAL;
   if (!d->nkept) PetscCall(PCSpikeBorderFar_Private(pc, n, &parts[0], most, full, &far));
@@ -353,7 +354,7 @@ PetscErrorCode PCSpikeBorderChooseBand_Private(PC pc, Mat *A)
   if (s->cyclic.found) PetscFunctionReturn(PETSC_SUCCESS);
   cost      = PCSpikeBorderCostNow_Private(s, n);
   look      = (PetscBool)(!natural && !(far.cost < (PetscReal)SPIKE_BORDER_GAIN * cost) &&
-                     PetscMax(s->band.kl, s->band.ku) > 1);
+                     SpikeBorderCost_Private(n, mean / 2, mean / 2, 1, 1) < cost / 2); /* else nothing gains that */
   rows.cost = PETSC_MAX_REAL;
   if (look) {
     PetscCall(PCSpikeGetCSR_Private(pc, P, PETSC_MEMTYPE_HOST, &nparts, parts));
