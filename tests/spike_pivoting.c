@@ -500,7 +500,7 @@ int main(int argc, char **argv)
       test:
          suffix: isa
          nsize: 1
-         args: -spike_host_isa {{base v3}}
+         args: -spike_host_isa base
       test:
          suffix: cuda
          requires: cuda gpurun
