@@ -46,7 +46,7 @@ PetscErrorCode PCSpikeFindSystems_Private(PC pc, PetscInt nparts, const SpikeCSR
                "use one partition on one rank, or -%spc_spike_type block",
                pre);
   }
-  if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->kl != 1 || b->ku != 1 || !b->k->tridiagonal || b->cholesky) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(native || s->tridiagonal == PC_SPIKE_TRIDIAGONAL_AUTO, PetscObjectComm((PetscObject)pc),
              PETSC_ERR_ARG_INCOMP,
              "Tridiagonal systems have factors in the precision of their vectors: use -%spc_spike_tridiagonal_type "

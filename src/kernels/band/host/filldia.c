@@ -29,7 +29,7 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
   const PetscInt   kl = s->kl, ku = s->ku, first = s->start[p], end = s->start[p + 1];
   /* rows in front of `own` have columns in front of the partition, those from `above` on behind it */
   const PetscInt   own = PetscMin(i1, PetscMax(i0, first - o)), above = PetscMax(own, PetscMin(i1, end - o));
-  const PetscCount ld    = (PetscCount)kl + ku + 1;
+  const PetscCount ld    = (PetscCount)kl + h->fu + 1;
   const double     bound = SpikePrecisionBound(s->precision);
 
   for (PetscInt i = own; bound < HUGE_VAL && i < above; i++)
@@ -44,8 +44,9 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
         st->joined = i;
     }
   }
-  if (h->first)
-    SpikeHostPutDiagonal(s->precision, h->first, h->off[p] + (own + o - first) * ld + ku - o, ld, above - own, a + own);
+  if (h->first && o <= h->fu)
+    SpikeHostPutDiagonal(s->precision, h->first, h->off[p] + (own + o - first) * ld + h->fu - o, ld, above - own,
+                         a + own);
   if (s->coupled && s->active[p])
     for (PetscInt i = i0; i < own; i++)
       s->dC[(PetscCount)p * kl * kl + (i - first) + (PetscCount)(i + o - (first - kl)) * kl] = a[i];

@@ -15,8 +15,9 @@ PetscErrorCode SpikeGrowth_Host(SpikeBand *s, PetscReal *largest)
     const void    *a = SpikeHostBlock(h, p);
 
     for (PetscInt j = 0; j < n; j++) {
-      for (PetscInt i = PetscMax(0, j - s->ku); i <= j; i++) {
-        const PetscCount at  = SpikeBandIndex(n, s->kl, s->ku, h->ops->size, i, j);
+      /* of D L^H the pivots: A is positive definite, and no entry of U is above the largest of its diagonal */
+      for (PetscInt i = PetscMax(0, j - h->fu); i <= j; i++) {
+        const PetscCount at  = SpikeBandIndex(n, s->kl, h->fu, h->ops->size, i, j);
         const PetscReal  abs = PetscAbsScalar(SpikeHostGet(s->precision, a, at)),
                         u    = i < j ? abs : (abs > 0.0 ? 1.0 / abs : PETSC_MAX_REAL); /* inverses of pivots */
 
