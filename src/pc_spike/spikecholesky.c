@@ -46,7 +46,8 @@ PetscErrorCode PCSpikeCholeskyBegin_Private(PC pc, PetscBool *reuse)
   MPI_Comm    comm     = PetscObjectComm((PetscObject)pc);
   const char *pre      = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
   PetscBool   definite = (PetscBool)(s->factortype == PC_SPIKE_FACTOR_CHOLESKY), known, spd;
-  const PetscBool must = definite;
+  const PetscBool must   = definite,
+                  boosts = (PetscBool)(s->shifttype == MAT_SHIFT_NONZERO || s->shifttype == MAT_SHIFT_INBLOCKS);
 
   PetscFunctionBegin;
   if (s->factortype == PC_SPIKE_FACTOR_AUTO) {
@@ -69,7 +70,11 @@ PetscErrorCode PCSpikeCholeskyBegin_Private(PC pc, PetscBool *reuse)
                "Cholesky takes equal half-bandwidths, not %" PetscInt_FMT ",%" PetscInt_FMT
                ": use -%spc_spike_bandwidth %" PetscInt_FMT ", or leave out -%spc_spike_factor_type cholesky",
                s->userkl, s->userku, pre, PetscMax(s->userkl, s->userku), pre);
-  } else if (s->matching.type == PC_SPIKE_MATCHING_ALWAYS || s->pivoting || s->userkl != s->userku)
+    PetscCheck(!boosts, comm, PETSC_ERR_ARG_INCOMP,
+               "Cholesky boosts no pivots, below which others would become negative: leave out -%spc_spike_shift_type, "
+               "or -%spc_spike_factor_type cholesky",
+               pre, pre);
+  } else if (s->matching.type == PC_SPIKE_MATCHING_ALWAYS || s->pivoting || s->userkl != s->userku || boosts)
     definite = PETSC_FALSE;
   if (definite != s->definite) *reuse = PETSC_FALSE;
   s->definite = definite;
@@ -141,9 +146,9 @@ PetscErrorCode PCSpikeNotDefinite_Private(PC pc, PetscInt row, const SpikePivot 
   PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_CH_ZRPVT,
                                    "Not positive definite%s: the pivot of row %" PetscInt_FMT
                                    " is %g, not above %g, the zero pivot tolerance %g times the norm; use "
-                                   "-%spc_spike_factor_type lu, or -%spc_spike_shift_type nonzero for positive pivots",
+                                   "-%spc_spike_factor_type lu",
                                    s->factortype == PC_SPIKE_FACTOR_AUTO ? ", as MAT_SPD says" : "", row,
-                                   (double)pivot->badvalue, (double)pivot->tol, (double)s->zeropivot, pre, pre));
+                                   (double)pivot->badvalue, (double)pivot->tol, (double)s->zeropivot, pre));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,13 +207,15 @@ static PetscErrorCode PCSpikeGetFactorType_Spike(PC pc, PCSpikeFactorType *type)
   partition those on and below the diagonal are read. Both half-bandwidths become the larger one.
 
   `PC_SPIKE_FACTOR_AUTO` takes it where the matrix is known to be positive definite, by `MatSetOption()` with `MAT_SPD`,
-  but leaves tridiagonal matrices to their own kernels, which are LU. With `PC_SPIKE_FACTOR_CHOLESKY` a matrix of which
+  which PETSc forgets when values change, unless `MAT_SPD_ETERNAL` is set. Each setup looks anew. It
+  leaves tridiagonal matrices to their own kernels, which are LU, and takes LU where options ask for what Cholesky
+  has not: a matching, row exchanges, unequal half-bandwidths, boosted pivots. With `PC_SPIKE_FACTOR_CHOLESKY` a matrix of which
   nothing is known is tested in each setup, by two products with random vectors: one that is not hermitian ends the
   setup with `PC_FACTOR_OTHER`.
 
   A pivot that is not positive, or not above the zero pivot tolerance, ends the setup with
-  `PC_FACTOR_NUMERIC_ZEROPIVOT` and the row of the matrix: the matrix is not positive definite. After
-  `PCFactorSetShiftType()` with `MAT_SHIFT_NONZERO` such a pivot becomes the positive shift amount instead.
+  `PC_FACTOR_NUMERIC_ZEROPIVOT` and the row of the matrix: the matrix is not positive definite. No pivot is boosted, for
+  below a small one all others would become negative.
 
   An application is hermitian to rounding, as `KSPCG` needs it: spikes are corrected down to rounding whatever
   `PCSpikeSetWindowTolerance()` says. It is positive definite with one partition, with `PC_SPIKE_BLOCK`, and with

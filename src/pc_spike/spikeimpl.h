@@ -213,11 +213,10 @@ PETSC_INTERN PetscErrorCode PCSpikeNotDefinite_Private(PC, PetscInt, const Spike
 PETSC_INTERN PetscErrorCode PCSpikeCholeskyView_Private(PC, PetscViewer);
 PETSC_INTERN PetscErrorCode PCSpikeComposeCholeskyMethods_Private(PC, PetscBool);
 
-/* Whether bad pivots are boosted: of Cholesky only where a shift type has been set */
+/* Whether bad pivots are boosted: never by Cholesky, where others would become negative for it */
 static inline PetscBool PCSpikeBoosts_Private(const PC_Spike *s)
 {
-  return (PetscBool)(s->shifttype != MAT_SHIFT_NONE &&
-                     !(s->band.cholesky && s->shifttype == (MatFactorShiftType)PETSC_DECIDE));
+  return (PetscBool)(s->shifttype != MAT_SHIFT_NONE && !s->band.cholesky);
 }
 
 /* spikediagonals.c: Pmat by diagonals */

@@ -66,8 +66,7 @@ typedef struct {
   PetscBool           coupled;   /* spike tips are kept: not the block variant                                       */
   /*
     kl = ku, and D = L D L^H of a hermitian positive definite matrix: fill() keeps what is on and below the diagonal of
-    the partitions alone, a pivot is bad up to tol with its sign, badvalue has it, and a boosted one is positive. The
-    spikes are followed down to the rounding of PetscScalar, so that an application is hermitian to rounding. A backend
+    the partitions alone, a pivot is bad up to tol with its sign, badvalue has it, and none is boosted. The spikes are followed down to the rounding of PetscScalar, so that an application is hermitian to rounding. A backend
     without a form of factors for it has L U of all of the band, and finds the pivots that are not positive (cholesky of
     the table).
   */

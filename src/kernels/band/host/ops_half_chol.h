@@ -22,21 +22,17 @@ static size_t T(CholWorkSize)(PetscInt kl, PetscInt ku)
 /* The pivot *p of row j, of which the real part counts, becomes its inverse, rounded; whether there is one */
 SPIKE_INLINE PetscBool T(CholPivot)(PetscCount j, SPIKE_FIELD(float) * p, SpikeBandPivot *piv)
 {
-  const float tol = PetscMax((float)piv->tol, (float)F16_LEAST), boost = PetscMax((float)piv->boost, (float)F16_LEAST);
+  const float tol = PetscMax((float)piv->tol, (float)F16_LEAST);
 #if defined(PETSC_USE_COMPLEX)
-  float d = __real__ *p;
+  const float d = __real__ *p;
 #else
-  float d = *p;
+  const float d = *p;
 #endif
 
   if (!(d > tol && d <= (float)F16_MAX)) {
-    if (!(piv->boost > 0 && d <= (float)F16_MAX && d >= -(float)F16_MAX)) {
-      piv->badrow   = (PetscInt)j;
-      piv->badvalue = (PetscReal)d;
-      return PETSC_FALSE;
-    }
-    d = boost;
-    piv->nboost++;
+    piv->badrow   = (PetscInt)j;
+    piv->badvalue = (PetscReal)d;
+    return PETSC_FALSE;
   }
   *p = 1 / d;
   (void)T(Round)(1, p);

@@ -48,21 +48,16 @@ SPIKE_INLINE FREAL T(Real)(F p)
 
 /*
   The same of a hermitian positive definite matrix: *inv <- 1 / Re p, and a pivot that is not above the tolerance is bad,
-  boosted to a positive one, or reported with its sign
+  reported with its sign. None is boosted: below a small positive pivot all others would become negative.
 */
 SPIKE_INLINE PetscBool T(PivotPositive)(F p, PetscCount row, SpikeBandPivot *piv, F *inv)
 {
   const FREAL tol = PetscMax((FREAL)piv->tol, FREAL_MIN), d = T(Real)(p);
 
   if (PetscUnlikely(!(d > tol && d <= FREAL_MAX))) {
-    if (!(piv->boost > 0 && d <= FREAL_MAX && d >= -FREAL_MAX)) {
-      piv->badrow   = (PetscInt)row;
-      piv->badvalue = (PetscReal)d;
-      return PETSC_FALSE;
-    }
-    piv->nboost++;
-    *inv = 1 / PetscMax((FREAL)piv->boost, FREAL_MIN);
-    return PETSC_TRUE;
+    piv->badrow   = (PetscInt)row;
+    piv->badvalue = (PetscReal)d;
+    return PETSC_FALSE;
   }
   *inv = 1 / d;
   return PETSC_TRUE;
