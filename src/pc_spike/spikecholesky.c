@@ -223,8 +223,8 @@ static PetscErrorCode PCSpikeGetFactorType_Spike(PC pc, PCSpikeFactorType *type)
   care.
 
   With exact coupling the spikes of both sides of a partition come from the same columns of its inverse. On a GPU the
-  kernels are those of LU so far: bytes and time are as with LU, pivots must be positive all the same, and -pc_view says
-  so.
+  kernels are those of LU so far: bytes and time are as with LU, M is hermitian to the rounding of the factors, pivots
+  must be positive all the same, and -pc_view says so.
 
   References:
   Golub and Van Loan, Matrix Computations, 4th edition (2013), 4.1.2 and 4.3.5. Polizzi and Sameh, A parallel hybrid
