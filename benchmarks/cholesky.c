@@ -24,10 +24,10 @@ static PetscErrorCode Matrix(PetscInt n, PetscInt K, Mat *A)
     i[r] = (PetscInt)nz;
     for (PetscInt c = PetscMax(0, r - K); c <= PetscMin(n - 1, r + K); c++) {
       const unsigned long long lo = (unsigned long long)PetscMin(r, c), hi = (unsigned long long)PetscMax(r, c);
-      unsigned long long       z  = 0x9E3779B97F4A7C15ULL * (lo * 1000003ULL + hi + 1);
+      unsigned long long       z = 0x9E3779B97F4A7C15ULL * (lo * 1000003ULL + hi + 1);
 
-      z    = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-      z    = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+      z       = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+      z       = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
       j[nz]   = c;
       a[nz++] = r == c ? 2.0 * K + 1.0 : (PetscReal)((double)(z >> 40) / 8388608.0 - 1.0);
     }
@@ -81,7 +81,7 @@ static PetscErrorCode Round(PC pc, Mat A, Vec b, Vec x, Times *t)
 
 int main(int argc, char **argv)
 {
-  PetscInt k[16] = {4, 16, 50, 128}, nk = 16, n = 200000, partitions = 1, repeat = 7;
+  PetscInt  k[16] = {4, 16, 50, 128}, nk = 16, n = 200000, partitions = 1, repeat = 7;
   PetscBool set;
 
   PetscFunctionBeginUser;
@@ -95,9 +95,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsInt("-repeat", "Rounds, of which the best counts", NULL, repeat, &repeat, NULL));
   PetscOptionsEnd();
   if (!set) nk = 4;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                        "times in ms, cholesky / lu\n     n    K |   setup   ratio |  factor   ratio |   apply   ratio | "
-                        "bytes ratio\n"));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_WORLD,
+                "times in ms, cholesky / lu\n     n    K |   setup   ratio |  factor   ratio |   apply   ratio | "
+                "bytes ratio\n"));
   for (PetscInt q = 0; q < nk; q++) {
     Times t[2] = {{1e9, 1e9, 1e9, 0}, {1e9, 1e9, 1e9, 0}};
     Mat   A;
@@ -126,8 +127,9 @@ int main(int argc, char **argv)
       t[f].bytes = info.bytes;
       PetscCall(PCDestroy(&pc[f]));
     }
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%7" PetscInt_FMT " %4" PetscInt_FMT
-                                            " | %7.2f   %5.2f | %7.2f   %5.2f | %7.2f   %5.2f |  %5.2f\n",
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%7" PetscInt_FMT " %4" PetscInt_FMT
+                          " | %7.2f   %5.2f | %7.2f   %5.2f | %7.2f   %5.2f |  %5.2f\n",
                           n, k[q], (double)(t[1].setup * 1e3), (double)(t[1].setup / t[0].setup),
                           (double)(t[1].factor * 1e3), (double)(t[1].factor / t[0].factor), (double)(t[1].apply * 1e3),
                           (double)(t[1].apply / t[0].apply), (double)(t[1].bytes / t[0].bytes)));

@@ -32,7 +32,7 @@ static PetscErrorCode PCSpikeTestHermitian_Private(Mat A, PetscBool *hermitian)
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&u));
   /* of entries that are not finite the fill tells */
-  *hermitian = (PetscBool)!(PetscAbsScalar(xay - PetscConj(yax)) > 1000 * PETSC_MACHINE_EPSILON * scale);
+  *hermitian = (PetscBool) !(PetscAbsScalar(xay - PetscConj(yax)) > 1000 * PETSC_MACHINE_EPSILON * scale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,12 +42,12 @@ static PetscErrorCode PCSpikeTestHermitian_Private(Mat A, PetscBool *hermitian)
 */
 PetscErrorCode PCSpikeCholeskyBegin_Private(PC pc, PetscBool *reuse)
 {
-  PC_Spike   *s        = (PC_Spike *)pc->data;
-  MPI_Comm    comm     = PetscObjectComm((PetscObject)pc);
-  const char *pre      = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  PetscBool   definite = (PetscBool)(s->factortype == PC_SPIKE_FACTOR_CHOLESKY), known, spd;
-  const PetscBool must   = definite,
-                  boosts = (PetscBool)(s->shifttype == MAT_SHIFT_NONZERO || s->shifttype == MAT_SHIFT_INBLOCKS);
+  PC_Spike       *s        = (PC_Spike *)pc->data;
+  MPI_Comm        comm     = PetscObjectComm((PetscObject)pc);
+  const char     *pre      = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
+  PetscBool       definite = (PetscBool)(s->factortype == PC_SPIKE_FACTOR_CHOLESKY), known, spd;
+  const PetscBool must     = definite,
+                  boosts   = (PetscBool)(s->shifttype == MAT_SHIFT_NONZERO || s->shifttype == MAT_SHIFT_INBLOCKS);
 
   PetscFunctionBegin;
   if (s->factortype == PC_SPIKE_FACTOR_AUTO) {
@@ -207,11 +207,11 @@ static PetscErrorCode PCSpikeGetFactorType_Spike(PC pc, PCSpikeFactorType *type)
   partition those on and below the diagonal are read. Both half-bandwidths become the larger one.
 
   `PC_SPIKE_FACTOR_AUTO` takes it where the matrix is known to be positive definite, by `MatSetOption()` with `MAT_SPD`,
-  which PETSc forgets when values change, unless `MAT_SPD_ETERNAL` is set. Each setup looks anew. It
-  leaves tridiagonal matrices to their own kernels, which are LU, and takes LU where options ask for what Cholesky
-  has not: a matching, row exchanges, unequal half-bandwidths, boosted pivots. With `PC_SPIKE_FACTOR_CHOLESKY` a matrix of which
-  nothing is known is tested in each setup, by two products with random vectors: one that is not hermitian ends the
-  setup with `PC_FACTOR_OTHER`.
+  which PETSc forgets when values change, unless `MAT_SPD_ETERNAL` is set. Each setup looks anew. It leaves tridiagonal
+  matrices to their own kernels, which are LU, and takes LU where options ask for what Cholesky has not: a matching, row
+  exchanges, unequal half-bandwidths, boosted pivots. With `PC_SPIKE_FACTOR_CHOLESKY` a matrix of which nothing is known
+  is tested in each setup, by two products with random vectors: one that is not hermitian ends the setup with
+  `PC_FACTOR_OTHER`.
 
   A pivot that is not positive, or not above the zero pivot tolerance, ends the setup with
   `PC_FACTOR_NUMERIC_ZEROPIVOT` and the row of the matrix: the matrix is not positive definite. No pivot is boosted, for
@@ -219,8 +219,8 @@ static PetscErrorCode PCSpikeGetFactorType_Spike(PC pc, PCSpikeFactorType *type)
 
   An application is hermitian to rounding, as `KSPCG` needs it: spikes are corrected down to rounding whatever
   `PCSpikeSetWindowTolerance()` says. It is positive definite with one partition, with `PC_SPIKE_BLOCK`, and with
-  `PC_SPIKE_FULL`; with `PC_SPIKE_TRUNCATED` as long as what truncation neglects is small, of which `PC_SPIKE_AUTO` takes
-  care.
+  `PC_SPIKE_FULL`; with `PC_SPIKE_TRUNCATED` as long as what truncation neglects is small, of which `PC_SPIKE_AUTO`
+  takes care.
 
   With exact coupling the spikes of both sides of a partition come from the same columns of its inverse. On a GPU the
   kernels are those of LU so far: bytes and time are as with LU, M is hermitian to the rounding of the factors, pivots

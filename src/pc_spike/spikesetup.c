@@ -498,16 +498,17 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
     s->info.zeropivot_value = pivot.badvalue;
     if (b->cholesky) PetscCall(PCSpikeNotDefinite_Private(pc, row, &pivot));
     else
-      PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
-                                     "Zero pivot in row %" PetscInt_FMT
-                                     "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; "
-                                     "%sbring large entries to the diagonal, or use -%spc_type lu",
-                                     row,
-                                     st->zerorow >= 0 && row == PCSpikeMatchingRow_Private(s, st->zerorow)
-                                       ? ", which has no nonzero entry"
-                                       : "",
-                                     (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot,
-                                     st->norm > 0.0 ? (double)st->norm : 1.0, remedy, pre));
+      PetscCall(
+        PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
+                               "Zero pivot in row %" PetscInt_FMT
+                               "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; "
+                               "%sbring large entries to the diagonal, or use -%spc_type lu",
+                               row,
+                               st->zerorow >= 0 && row == PCSpikeMatchingRow_Private(s, st->zerorow)
+                                 ? ", which has no nonzero entry"
+                                 : "",
+                               (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot,
+                               st->norm > 0.0 ? (double)st->norm : 1.0, remedy, pre));
   } else if (b->coupled && reduced.badrow >= 0) {
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
                                      "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT

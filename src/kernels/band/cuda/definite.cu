@@ -26,8 +26,7 @@ __global__ void __launch_bounds__(256)
       const unsigned long long key = ~((unsigned long long)t.start[p] + first);
 
       if (key > atomicMax(&status->badrow, key))
-        badvalue[p] =
-          1.0 / (double)PetscRealPart(SpikeLoad(band + t.diag(p, (int)(first / t.T), (int)(first % t.T))));
+        badvalue[p] = 1.0 / (double)PetscRealPart(SpikeLoad(band + t.diag(p, (int)(first / t.T), (int)(first % t.T))));
     }
     __syncthreads();
   }
@@ -38,9 +37,8 @@ static void SpikeDefiniteLaunch_Private(const SpikeBand *s)
 {
   const SpikeCUDA *h = (const SpikeCUDA *)s->data;
 
-  SpikeDefinite_Kernel<F>
-    <<<(unsigned int)PetscMin(s->np, (PetscInt)h->gpu->multiprocessors * 8), 256, 0, (cudaStream_t)s->stream>>>(
-      h->t, (const F *)s->band, &h->report->factor, h->badvalue);
+  SpikeDefinite_Kernel<F><<<(unsigned int)PetscMin(s->np, (PetscInt)h->gpu->multiprocessors * 8), 256, 0,
+                            (cudaStream_t)s->stream>>>(h->t, (const F *)s->band, &h->report->factor, h->badvalue);
 }
 
 PetscErrorCode SpikeDefinite_CUDA(SpikeBand *s)

@@ -62,9 +62,9 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
     if (!s->cholesky) *extra += (PetscReal)SpikeCornerOps_Private(s)->size * (l * ld + 2.0 * SPIKE_BAND_PAD(kl, ku));
     *extra += sizeof(PetscScalar) * l * PetscMax(kl, ku);
     if (s->full)
-      *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku)) +
-                                       (PetscReal)s->maxrhs * s->n + PetscMin(PetscMax(kl, ku), 64.0) * big +
-                                       (s->cholesky ? 3.0 * kl * kl : 0.0));
+      *extra += sizeof(PetscScalar) *
+                ((s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku)) + (PetscReal)s->maxrhs * s->n +
+                 PetscMin(PetscMax(kl, ku), 64.0) * big + (s->cholesky ? 3.0 * kl * kl : 0.0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

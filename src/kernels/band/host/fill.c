@@ -48,8 +48,9 @@ PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
   is where the diagonal entry goes, next the distance from one column to the next in a row, fu the superdiagonals that
   are kept. Most rows are such. Returns the sum of the magnitudes.
 */
-static PetscReal SpikeFillRow_Private(PetscInt i, PetscInt kl, PetscInt ku, PetscInt fu, PetscInt count, const PetscInt *aj,
-                                      const PetscScalar *aa, PetscScalar *d, PetscCount next, SpikeFillStats *st)
+static PetscReal SpikeFillRow_Private(PetscInt i, PetscInt kl, PetscInt ku, PetscInt fu, PetscInt count,
+                                      const PetscInt *aj, const PetscScalar *aa, PetscScalar *d, PetscCount next,
+                                      SpikeFillStats *st)
 {
   PetscReal sum = 0.0;
 

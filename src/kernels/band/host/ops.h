@@ -149,7 +149,8 @@ PETSC_INTERN const SpikeBandOps *SpikeBandGetOps(PetscSpikePrecision);
 
 /*
   The same for A = L D L^H of a hermitian positive definite band, stored with ku = 0: kl subdiagonals, then L, and the
-  inverse of D. lu() stops at a pivot that is not above piv->tol, with badvalue of either sign, and boosts none. U = D L^H: the sweeps are
+  inverse of D. lu() stops at a pivot that is not above piv->tol, with badvalue of either sign, and boosts none. U = D
+  L^H: the sweeps are
 
       lower   x <- L^-1 b             upper     x <- L^-H D^-1 x
       upper_t x <- conj(L)^-1 b       lower_t   x <- L^-T D^-1 x

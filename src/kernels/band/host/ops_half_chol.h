@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   ops_half_chol.h: A = L D L^H with factors of 16 bits a real number, as ops_half.h has LU: ku = 0, L rounded before it
-  is used, d_j = 1 / (the rounded inverse) for what a column subtracts, so that L D L^H differs from A by the rounding of
-  each entry
+  is used, d_j = 1 / (the rounded inverse) for what a column subtracts, so that L D L^H differs from A by the rounding
+  of each entry
 */
 SPIKE_INLINE SPIKE_FIELD(float) T(ConjF)(SPIKE_FIELD(float) a)
 {
@@ -24,7 +24,7 @@ SPIKE_INLINE PetscBool T(CholPivot)(PetscCount j, SPIKE_FIELD(float) * p, SpikeB
 {
   const float tol = PetscMax((float)piv->tol, (float)F16_LEAST);
 #if defined(PETSC_USE_COMPLEX)
-  const float d = __real__ *p;
+  const float d = __real__ * p;
 #else
   const float d = *p;
 #endif
@@ -79,7 +79,8 @@ SPIKE_INLINE void T(Conjugate)(PetscCount n, PetscInt nrhs, S *x, PetscCount ldx
 {
 #if defined(PETSC_USE_COMPLEX)
   for (PetscInt r = 0; r < nrhs; r++)
-    for (PetscCount i = 0; i < n; i++) x[r * ldx + i] = __builtin_complex(__real__ x[r * ldx + i], -__imag__ x[r * ldx + i]);
+    for (PetscCount i = 0; i < n; i++)
+      x[r * ldx + i] = __builtin_complex(__real__ x[r * ldx + i], -__imag__ x[r * ldx + i]);
 #else
   (void)n;
   (void)nrhs;

@@ -47,8 +47,8 @@ SPIKE_INLINE FREAL T(Real)(F p)
 }
 
 /*
-  The same of a hermitian positive definite matrix: *inv <- 1 / Re p, and a pivot that is not above the tolerance is bad,
-  reported with its sign. None is boosted: below a small positive pivot all others would become negative.
+  The same of a hermitian positive definite matrix: *inv <- 1 / Re p, and a pivot that is not above the tolerance is
+  bad, reported with its sign. None is boosted: below a small positive pivot all others would become negative.
 */
 SPIKE_INLINE PetscBool T(PivotPositive)(F p, PetscCount row, SpikeBandPivot *piv, F *inv)
 {

@@ -16,8 +16,8 @@
   from it. d is the diagonal element of column 0 of the block and x its row. In column c the rows end at reach + c where
   the rows lie below (down) and begin at it where they lie above; rows beyond the matrix end at limit.
 */
-SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const PetscBool conj, const F *d, PetscCount cs, PetscCount reach,
-                         PetscCount limit, const S *x, PetscCount ldx, S *far)
+SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const PetscBool conj, const F *d, PetscCount cs,
+                         PetscCount reach, PetscCount limit, const S *x, PetscCount ldx, S *far)
 {
   VS(t) acc[8][4];
   PetscCount s = down ? SPIKE_COLS : -VS(W);
@@ -54,8 +54,8 @@ SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const PetscB
   all columns of a block, as many at a time as have room in registers; one by one in the last block, of nc < SPIKE_COLS
   columns, and where they are not at a constant stride, cs < 0: in a part of the factors blocks may straddle chunks
 */
-SPIKE_INLINE void T(FarBlock)(const int R, const int down, const PetscBool conj, int nc, const F *const col[], PetscCount cs,
-                              PetscCount reach, PetscCount limit, const S *x, PetscCount ldx, S *far)
+SPIKE_INLINE void T(FarBlock)(const int R, const int down, const PetscBool conj, int nc, const F *const col[],
+                              PetscCount cs, PetscCount reach, PetscCount limit, const S *x, PetscCount ldx, S *far)
 {
   const int cg = SPIKE_ACC / R > SPIKE_COLS ? SPIKE_COLS : SPIKE_ACC / R;
 
@@ -121,8 +121,8 @@ SPIKE_INLINE void T(DotUpperT)(const int R, const SpikeBandFactors *f, const S *
   rows hi > j >= lo fall: x_j = b_j - sum_i l_ij x_i, the nearest i last; scaled: b_j times what stands before l_ij, the
   inverse of the pivot; conj: with the conjugates of l_ij
 */
-SPIKE_INLINE void T(DotLowerT)(const int R, const PetscBool scaled, const PetscBool conj, const SpikeBandFactors *f, PetscCount lo, PetscCount hi, S *x,
-                               PetscCount ldx)
+SPIKE_INLINE void T(DotLowerT)(const int R, const PetscBool scaled, const PetscBool conj, const SpikeBandFactors *f,
+                               PetscCount lo, PetscCount hi, S *x, PetscCount ldx)
 {
   const PetscCount n = f->rows, kl = f->kl;
   T(Run) run = T(RunOf)(f, PETSC_FALSE, PetscMax(hi - 1, 0));

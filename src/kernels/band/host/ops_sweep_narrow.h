@@ -54,8 +54,9 @@ SPIKE_INLINE X(t) XT(RowScaled)(const int k, PetscCount m0, const F *d, PetscBoo
   rows from i on, count of them in the direction step = 1 or -1; a points to the diagonal element of row 0; b may be x;
   scaled: by XT(RowScaled)
 */
-SPIKE_INLINE void XT(Rows)(const int k, const PetscBool scaled, PetscBool diag, int step, PetscCount n, PetscCount s, PetscCount ld, const F *a,
-                           PetscCount i, PetscCount count, int nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+SPIKE_INLINE void XT(Rows)(const int k, const PetscBool scaled, PetscBool diag, int step, PetscCount n, PetscCount s,
+                           PetscCount ld, const F *a, PetscCount i, PetscCount count, int nrhs, const S *b,
+                           PetscCount ldb, S *x, PetscCount ldx)
 {
   X(t) w[SPIKE_NARROW + 1], t[XROWS];
 
@@ -116,8 +117,9 @@ static void XT(Narrow)(PetscCount k, PetscBool diag, int step, PetscCount n, Pet
 #undef SPIKE_FLAG
 #define SPIKE_SCALED PETSC_TRUE
 #define SPIKE_FLAG   conj
-static void XT(NarrowScaled)(PetscCount k, PetscBool conj, int step, PetscCount n, PetscCount s, PetscCount ld, const F *a,
-                       PetscCount i, PetscCount count, int nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+static void XT(NarrowScaled)(PetscCount k, PetscBool conj, int step, PetscCount n, PetscCount s, PetscCount ld,
+                             const F *a, PetscCount i, PetscCount count, int nrhs, const S *b, PetscCount ldb, S *x,
+                             PetscCount ldx)
 {
   switch (k) {
     SPIKE_ROWS(0);

@@ -129,14 +129,14 @@ static PetscErrorCode SpikeSpikesSymmetric_Private(SpikeBand *s, PetscInt p, Pet
   PetscCall(SpikeSpikesOne_Private(s, PETSC_FALSE, PETSC_FALSE, p, K, h->inverse, Zt, Zb, most));
   PetscCall(SpikeSmallGemm_Host(PETSC_FALSE, K, K, Zt, 1.0, C, K, 0.0, Wt, K, K));
   PetscCall(SpikeSmallGemm_Host(PETSC_FALSE, K, K, Zb, 1.0, C, K, 0.0, Wb, K, K));
-  falloff[p] =
-    SpikeSpikesFalloff_Private(SpikeSpikesMost_Private(square, Wt), SpikeSpikesMost_Private(square, Wb), rows);
+  falloff[p] = SpikeSpikesFalloff_Private(SpikeSpikesMost_Private(square, Wt), SpikeSpikesMost_Private(square, Wb),
+                                          rows);
   if (!s->active[p + 1]) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscCount i = 0; i < square; i++) Zb[i] = PetscConj(Zb[i]);
   PetscCall(SpikeSmallGemm_Host(PETSC_TRUE, K, K, Zb, 1.0, B, K, 0.0, Vt, K, K));
   PetscCall(SpikeSpikesOne_Private(s, PETSC_TRUE, PETSC_TRUE, p, K, B, Vt, Vb, most));
-  falloff[s->np + 2 + p] =
-    SpikeSpikesFalloff_Private(SpikeSpikesMost_Private(square, Vb), SpikeSpikesMost_Private(square, Vt), rows);
+  falloff[s->np + 2 + p] = SpikeSpikesFalloff_Private(SpikeSpikesMost_Private(square, Vb),
+                                                      SpikeSpikesMost_Private(square, Vt), rows);
   PetscCall(PetscLogFlops(6.0 * square * K));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -163,8 +163,8 @@ PetscErrorCode SpikeSpikes_Host(SpikeBand *s, PetscReal falloff[])
       PetscReal most[2] = {0.0, 0.0};
 
       /* where nothing couples the other end, its rows of V are not needed, nor how V falls */
-      PetscCall(SpikeSpikesOne_Private(s, PETSC_TRUE, (PetscBool)!s->active[q - 1], q - 1, ku, s->dB + q * ku * ku, s->dVt + q * ku * ku,
-                                       s->dVb + q * kl * ku, most));
+      PetscCall(SpikeSpikesOne_Private(s, PETSC_TRUE, (PetscBool)!s->active[q - 1], q - 1, ku, s->dB + q * ku * ku,
+                                       s->dVt + q * ku * ku, s->dVb + q * kl * ku, most));
       falloff[np + 1 + q] = SpikeSpikesFalloff_Private(most[1], most[0], s->start[q] - s->start[q - 1] - K);
     }
   }

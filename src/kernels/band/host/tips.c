@@ -14,7 +14,8 @@
   log(2) / (l / 2) at most, which is taken off.
 */
 static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt ncols, PetscBool top,
-                               const PetscScalar *spike, PetscReal eps, PetscReal window, PetscBool *fallen, PetscInt *reach, PetscReal *falloff)
+                               const PetscScalar *spike, PetscReal eps, PetscReal window, PetscBool *fallen,
+                               PetscInt *reach, PetscReal *falloff)
 {
   /* rows of the nearer half, more than the tip where there are more */
   const PetscInt half = PetscMax(l / 2, PetscMin(2 * tip, l));
@@ -45,7 +46,9 @@ static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt nc
   else *falloff = PetscMin(PetscLogReal(mid / head) / PetscMax(half - tip, 1) + 2.0 * PetscLogReal(2.0) / l, 0.0);
 }
 
-/* Where a spike ends: M^-1 of L D L^H is to be hermitian to the rounding of the arithmetic, whatever the factors have */
+/*
+  Where a spike ends: M^-1 of L D L^H is to be hermitian to the rounding of the arithmetic, whatever the factors have
+*/
 static PetscReal SpikeTipsEpsilon_Private(const SpikeBand *s)
 {
   return s->cholesky ? PETSC_MACHINE_EPSILON : SpikePrecisionEpsilon(s->precision);
@@ -136,8 +139,8 @@ PetscErrorCode SpikeLeftTipsFromFactors_Host(SpikeBand *s, PetscReal falloff[])
   falloff[s->np] = PETSC_MIN_REAL;
   for (PetscInt q = 0; q < s->np; q++) {
     const PetscInt         n = s->start[q + 1] - s->start[q], lmax = PetscMin(n, h->maxcorner);
-    const PetscScalar     *C      = s->dC + (PetscCount)q * K * K;
-    PetscScalar           *Wt     = s->dWt + (PetscCount)q * K * K, *W = h->spike;
+    const PetscScalar     *C  = s->dC + (PetscCount)q * K * K;
+    PetscScalar           *Wt = s->dWt + (PetscCount)q * K * K, *W = h->spike;
     PetscBool              fallen = PETSC_FALSE;
     const SpikeBandFactors f      = SpikeHostFactors(s, q);
 
@@ -148,16 +151,14 @@ PetscErrorCode SpikeLeftTipsFromFactors_Host(SpikeBand *s, PetscReal falloff[])
       const SpikeBandFactors part = SpikeBandPart(f, 0, l);
 
       PetscCall(PetscArrayzero(W, (PetscCount)l * K));
-      for (PetscInt c = 0; c < K; c++)
-        PetscCall(PetscArraycpy(W + (PetscCount)c * l, C + (PetscCount)c * K, K));
+      for (PetscInt c = 0; c < K; c++) PetscCall(PetscArraycpy(W + (PetscCount)c * l, C + (PetscCount)c * K, K));
       h->ops->lower(part, 0, l, K, W, l, W, l);
       h->ops->upper(part, 0, l, K, W, l);
       PetscCall(PetscLogFlops((4.0 * K + 1.0) * K * l));
       SpikeReach_Private(n, l, K, K, PETSC_TRUE, W, SpikeTipsEpsilon_Private(s), s->window, &fallen, &s->wtop[q],
                          &falloff[q]);
       if (fallen || l == lmax) {
-        for (PetscInt c = 0; c < K; c++)
-          PetscCall(PetscArraycpy(Wt + (PetscCount)c * K, W + (PetscCount)c * l, K));
+        for (PetscInt c = 0; c < K; c++) PetscCall(PetscArraycpy(Wt + (PetscCount)c * K, W + (PetscCount)c * l, K));
         break;
       }
     }
