@@ -102,6 +102,25 @@ typedef enum {
 PETSC_EXTERN const char *const PCSpikeTridiagonalTypes[];
 
 /*E
+  PCSpikeFactorType - How `PCSPIKE` factors its partitions
+
+  Values:
++ `PC_SPIKE_FACTOR_AUTO`     - Cholesky where the matrix is known to be positive definite (`MatIsSPDKnown()`), else LU
+. `PC_SPIKE_FACTOR_LU`       - L U
+- `PC_SPIKE_FACTOR_CHOLESKY` - L D L^H of a hermitian positive definite matrix, half of the bytes and operations
+
+  Level: intermediate
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetFactorType()`
+E*/
+typedef enum {
+  PC_SPIKE_FACTOR_AUTO,
+  PC_SPIKE_FACTOR_LU,
+  PC_SPIKE_FACTOR_CHOLESKY
+} PCSpikeFactorType;
+PETSC_EXTERN const char *const PCSpikeFactorTypes[];
+
+/*E
   PCSpikeMatchingType - When `PCSPIKE` permutes and scales rows for large entries on the diagonal
 
   Values:
@@ -169,13 +188,15 @@ typedef struct {
   /* estimate of ||I - A M^-1|| from random vectors, -1: not estimated (PCSpikeSetEstimate()) */
   PetscReal inverse_error;
   PetscReal growth; /* max |u_ij| / max |a_ij|, -1: not measured                                               */
-  /* of a zero pivot that failed: row of the matrix, -1 without one, and magnitude */
+  /* of a zero pivot that failed: row of the matrix, -1 without one, and magnitude, of Cholesky with its sign */
   PetscInt  zeropivot_row;
   PetscReal zeropivot_value;
   /* rows are permuted and scaled for large entries on the diagonal; rows for which there are none */
   PetscBool matched;
   PetscInt  unmatched;
   PetscInt  border; /* rows and columns that are solved by a dense system, for `PCSpikeSetMaxBorder()`              */
+  /* of the last setup: `PC_SPIKE_FACTOR_AUTO` has become one of the others */
+  PCSpikeFactorType factor_type;
 } PCSpikeInfo;
 
 /*S
@@ -394,6 +415,8 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetTridiagonalType(PC, PCSpikeTridiagonalType
 PETSC_EXTERN PetscErrorCode PCSpikeGetTridiagonalType(PC, PCSpikeTridiagonalType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetPivoting(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCSpikeGetPivoting(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetFactorType(PC, PCSpikeFactorType);
+PETSC_EXTERN PetscErrorCode PCSpikeGetFactorType(PC, PCSpikeFactorType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetMatchingType(PC, PCSpikeMatchingType);
 PETSC_EXTERN PetscErrorCode PCSpikeGetMatchingType(PC, PCSpikeMatchingType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetDirect(PC, PetscBool3);

@@ -5,19 +5,20 @@
 const char *const PCSpikeTypes[] = {"BLOCK", "TRUNCATED", "FULL", "AUTO", "PCSpikeType", "PC_SPIKE_", NULL};
 const char *const PetscSpikePrecisions[] =
   {"DOUBLE", "SINGLE", "BF16", "FP16", "PetscSpikePrecision", "PETSC_SPIKE_PRECISION_", NULL};
-const char *const PCSpikeMatchingTypes[]     = {"AUTO", "NONE", "ALWAYS", "PCSpikeMatchingType", "PC_SPIKE_MATCHING_",
-                                                NULL};
-const char *const PCSpikeTridiagonalTypes[]  = {"AUTO",
-                                                "THOMAS",
-                                                "TWOWAY",
-                                                "CR",
-                                                "PCR",
-                                                "RD",
-                                                "CRPCR",
-                                                "PARTITION",
-                                                "PCSpikeTridiagonalType",
-                                                "PC_SPIKE_TRIDIAGONAL_",
-                                                NULL};
+const char *const PCSpikeFactorTypes[]      = {"AUTO", "LU", "CHOLESKY", "PCSpikeFactorType", "PC_SPIKE_FACTOR_", NULL};
+const char *const PCSpikeMatchingTypes[]    = {"AUTO", "NONE", "ALWAYS", "PCSpikeMatchingType", "PC_SPIKE_MATCHING_",
+                                               NULL};
+const char *const PCSpikeTridiagonalTypes[] = {"AUTO",
+                                               "THOMAS",
+                                               "TWOWAY",
+                                               "CR",
+                                               "PCR",
+                                               "RD",
+                                               "CRPCR",
+                                               "PARTITION",
+                                               "PCSpikeTridiagonalType",
+                                               "PC_SPIKE_TRIDIAGONAL_",
+                                               NULL};
 const char *const PetscSpikePrecisionNames[] = {"double", "single", "bf16", "fp16"};
 
 static PetscErrorCode PCDestroy_Spike(PC pc)
@@ -52,6 +53,7 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 . -pc_spike_precision (double|single|bf16|fp16)        - precision of the factors, `PCSpikeSetPrecision()`
 . -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
 . -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCFactorSetMatOrderingType()`
+. -pc_spike_factor_type (auto|lu|cholesky)             - factorization of the partitions, `PCSpikeSetFactorType()`
 . -pc_spike_matching_type (auto|none|always)           - large entries on the diagonal, `PCSpikeSetMatchingType()`
 . -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero,
                                                        `PCFactorSetZeroPivot()`
@@ -150,6 +152,9 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   `MAT_SHIFT_NONZERO` and `MAT_SHIFT_INBLOCKS` are the same with `KSPPREONLY` too; `MAT_SHIFT_NONE` makes the setup fail
   at a zero pivot. `PCFactorGetShiftType()` says `MAT_SHIFT_NONZERO` for `auto`.
 
+  A matrix that is known to be hermitian positive definite, by `MAT_SPD`, is factored by Cholesky, in half of the bytes
+  and operations, and M is hermitian to rounding: `PCSpikeSetFactorType()`.
+
   On one rank, where an entry of the diagonal is missing or below a thousandth of the largest of its row, rows are
   permuted, and rows and columns scaled, so that the entries of the diagonal have the largest product
   (`PCSpikeSetMatchingType()`), before the ordering is chosen. A dominant matrix pays one look at its diagonal.
@@ -169,7 +174,8 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
 `PCSpikeSetWindowTolerance()`, `PCSpikeSetPrecision()`, `PCSpikeSetLocalPartitions()`, `PCFactorSetMatOrderingType()`,
 `PCFactorSetZeroPivot()`, `PCFactorSetShiftType()`, `PCFactorSetShiftAmount()`, `PCSpikeSetTridiagonalType()`,
 `PCSpikeSetPivoting()`, `PCSpikeGetInfo()`, `PCSpikeSetDirect()`, `PCSpikeSetMaxRefinements()`,
-`PCSpikeSetRefinementTolerance()`, `PCSpikeSetEstimate()`, `PCSpikeSetMatchingType()`, `PCSpikeSetMaxBorder()`,
+ `PCSpikeSetRefinementTolerance()`, `PCSpikeSetEstimate()`, `PCSpikeSetMatchingType()`, `PCSpikeSetMaxBorder()`,
+ `PCSpikeSetFactorType()`,
 `MATSOLVERSPIKE`
 M*/
 PetscErrorCode PCCreate_Spike(PC pc)

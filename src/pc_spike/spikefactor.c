@@ -19,7 +19,8 @@ typedef struct {
 
   Options Database Keys:
 + -pc_type lu -pc_factor_mat_solver_type spike       - LU
-. -pc_type cholesky -pc_factor_mat_solver_type spike - the same for a symmetric matrix: LU of all of it
+. -pc_type cholesky -pc_factor_mat_solver_type spike - L D L^H where the matrix is known to be positive definite
+                                                       (`MAT_SPD`), else the same as LU
 - -pc_spike_<option>                                 - any option of `PCSPIKE`, with the prefix of the factored matrix,
                                                        which is that of `PCLU`
 
@@ -118,7 +119,7 @@ static PetscErrorCode MatFactorNumeric_Spike(Mat F, Mat A, const MatFactorInfo *
   PetscCall(PCSetErrorIfFailure(pc, PETSC_FALSE));
   PetscCall(PCSetReusePreconditioner(pc, PETSC_TRUE));
   PetscCall(MatSpikeSetError_Private(F));
-  f->nz           = s->built ? (PetscReal)A->rmap->n * (1.0 + s->info.kl + s->info.ku) : 0.0;
+  f->nz           = s->built ? (PetscReal)A->rmap->n * (1.0 + s->info.kl + (s->band.cholesky ? 0 : s->info.ku)) : 0.0;
   f->bytes        = s->built ? s->info.bytes + s->info.extra_bytes : 0.0;
   F->assembled    = PETSC_TRUE;
   F->preallocated = PETSC_TRUE;
@@ -346,6 +347,7 @@ static PetscErrorCode MatGetFactor_Spike(Mat A, MatFactorType ftype, Mat *F)
   PetscCall(PetscObjectIncrementTabLevel((PetscObject)f->pc, (PetscObject)B, 1));
   PetscCall(PCSetType(f->pc, PCSPIKE));
   PetscCall(PCSpikeSetDirect(f->pc, PETSC_BOOL3_TRUE));
+  if (ftype == MAT_FACTOR_LU) PetscCall(PCSpikeSetFactorType(f->pc, PC_SPIKE_FACTOR_LU));
   *F = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -94,6 +94,8 @@ typedef struct {
 
   PCSpikeTridiagonalType tridiagonal;
   PetscBool              pivoting;
+  PCSpikeFactorType      factortype;
+  PetscBool              definite; /* options and matrix ask for Cholesky: band.cholesky where it is taken */
 
   /* setup */
   PetscObjectState shape; /* changes with everything that is allocated or planned */
@@ -220,6 +222,20 @@ PETSC_INTERN PetscErrorCode PCSpikeMatchingRefill_Private(PC, Mat *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeComposeMatchingMethods_Private(PC, PetscBool);
 PETSC_INTERN PetscInt       PCSpikeMatchingRow_Private(const PC_Spike *, PetscInt);
+
+/* spikecholesky.c: L D L^H in place of L U */
+PETSC_INTERN PetscErrorCode PCSpikeCholeskyBegin_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeCholeskyCheck_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeCholeskyChoose_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeNotDefinite_Private(PC, PetscInt, const SpikePivot *);
+PETSC_INTERN PetscErrorCode PCSpikeCholeskyView_Private(PC, PetscViewer);
+PETSC_INTERN PetscErrorCode PCSpikeComposeCholeskyMethods_Private(PC, PetscBool);
+
+/* Whether bad pivots are boosted: never by Cholesky, where others would become negative for it */
+static inline PetscBool PCSpikeBoosts_Private(const PC_Spike *s)
+{
+  return (PetscBool)(s->shifttype != MAT_SHIFT_NONE && !s->band.cholesky);
+}
 
 /* spikediagonals.c: Pmat by diagonals */
 PETSC_INTERN PetscErrorCode PCSpikeDIAMeasure_Private(PC, const SpikeDIA *, PetscInt[4], PetscReal *);

@@ -49,7 +49,7 @@ static PetscErrorCode PCSpikeMatchingMay_Private(PC pc, PetscBool *may, PetscBoo
              "PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE",
              size);
   *may = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_AUTO && size == 1 && isauto && s->userkl == PETSC_DECIDE &&
-                     !s->pivoting && !s->cyclic.found && !s->diagonals);
+                     !s->pivoting && !s->definite && !s->cyclic.found && !s->diagonals);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -618,6 +618,7 @@ PetscErrorCode PCSpikeComposeMethods_Private(PC pc, PetscBool compose)
   PetscCall(PCFactoredComposeMethods_Private(pc, "PCSpike", compose));
   PetscCall(PCSpikeComposeMatchingMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeBorderMethods_Private(pc, compose));
+  PetscCall(PCSpikeComposeCholeskyMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeTridiagonalMethods_Private(pc, compose));
   PetscCall(PCSpikeComposeRefineMethods_Private(pc, compose));
   PetscFunctionReturn(PETSC_SUCCESS);

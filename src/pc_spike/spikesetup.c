@@ -183,6 +183,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   if (dia && s->matching.type != PC_SPIKE_MATCHING_ALWAYS) {
     s->band.k = SpikeKernelsFind(dia->k->memtype);
     PetscCall(PCSpikeDIAChooseBand_Private(pc, dia, &s->diagonals));
+    if (s->diagonals) PetscCall(PCSpikeCholeskyChoose_Private(pc));
     if (s->diagonals) PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
     if (s->wide) s->diagonals = PETSC_FALSE;
     if (s->diagonals) {
@@ -196,6 +197,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     s->band.k = SpikeKernelsFind(memtype);
     if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
     PetscCall(PCSpikeBorderChooseBand_Private(pc, A));
+    PetscCall(PCSpikeCholeskyChoose_Private(pc));
     PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
     PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeExpectFalloff_Private(pc, (*A)->rmap->n, PETSC_FALSE, nparts, parts));
@@ -414,7 +416,7 @@ static PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeF
   pv->corner             = pv->partition;
   /* tips are those of the matrix as it is: the least change */
   pv->corner.boost = (s->shiftamount == (PetscReal)PETSC_DECIDE ? PetscSqrtReal(epsilon) : amount) * scale;
-  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE && !PCSpikeBorderAsks_Private(s)) {
+  if (PCSpikeBoosts_Private(s) && !PCSpikeBorderAsks_Private(s)) {
     pv->partition.boost = amount * scale;
     pv->reduced.boost   = amount;
   }
@@ -451,7 +453,7 @@ static PetscErrorCode PCSpikeRemedy_Private(PC pc, char remedy[], size_t length)
   const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
 
   PetscFunctionBegin;
-  if (s->shifttype == MAT_SHIFT_NONE)
+  if (!PCSpikeBoosts_Private(s))
     PetscCall(PetscSNPrintf(remedy, length, "boost pivots by -%spc_spike_shift_type auto, ", pre));
   else if (s->band.nsystems && s->band.local == PC_SPIKE_TRIDIAGONAL_RD)
     PetscCall(PetscSNPrintf(remedy, length, "boost pivots by another -%spc_spike_tridiagonal_type than rd, ", pre));
@@ -491,18 +493,20 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
 
     s->info.zeropivot_row   = row;
     s->info.zeropivot_value = pivot.badvalue;
-    PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
-                                     "Zero pivot in row %" PetscInt_FMT
-                                     "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; "
-                                     "%s%s%s%sbring large entries to the diagonal, or use -%spc_type lu",
-                                     row,
-                                     st->zerorow >= 0 && row == PCSpikeMatchingRow_Private(s, st->zerorow)
-                                       ? ", which has no nonzero entry"
-                                       : "",
-                                     (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot,
-                                     st->norm > 0.0 ? (double)st->norm : 1.0, remedy,
-                                     b->pivoting ? "" : "exchange rows by -", b->pivoting ? "" : pre,
-                                     b->pivoting ? "" : "pc_spike_pivoting, ", pre));
+    if (b->cholesky) PetscCall(PCSpikeNotDefinite_Private(pc, row, &pivot));
+    else
+      PetscCall(
+        PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
+                               "Zero pivot in row %" PetscInt_FMT
+                               "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; "
+                               "%s%s%s%sbring large entries to the diagonal, or use -%spc_type lu",
+                               row,
+                               st->zerorow >= 0 && row == PCSpikeMatchingRow_Private(s, st->zerorow)
+                                 ? ", which has no nonzero entry"
+                                 : "",
+                               (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot,
+                               st->norm > 0.0 ? (double)st->norm : 1.0, remedy, b->pivoting ? "" : "exchange rows by -",
+                               b->pivoting ? "" : pre, b->pivoting ? "" : "pc_spike_pivoting, ", pre));
   } else if (b->coupled && reduced.badrow >= 0) {
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_MAT_LU_ZRPVT,
                                      "Zero pivot in the reduced system of the interface at row %" PetscInt_FMT
@@ -602,7 +606,10 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
   PetscCall(PCFactoredBegin_Private(pc));
   s->info.boosted = s->info.cornerboosted = 0;
   PetscCall(PCSpikeRefineBegin_Private(pc));
+  PetscCall(PCSpikeCholeskyBegin_Private(pc, &reuse));
   PetscCall(PCSpikeBegin_Private(pc, &reuse, &A));
+  PetscCall(PCSpikeCholeskyCheck_Private(pc, &fits));
+  if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   for (;; reuse = PETSC_FALSE) {
     PetscBool late, joined = PETSC_FALSE; /* periodic systems, which other entries couple now */

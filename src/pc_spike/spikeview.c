@@ -6,7 +6,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
 {
   PC_Spike *s    = (PC_Spike *)pc->data;
   PetscEnum type = (PetscEnum)s->type, precision = (PetscEnum)s->precision, tridiagonal = (PetscEnum)s->tridiagonal,
-            matching     = (PetscEnum)s->matching.type;
+            matching = (PetscEnum)s->matching.type, factor = (PetscEnum)s->factortype;
   PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, partitions = s->local_partitions, maxband = s->maxband;
   PetscReal         dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
   PetscBool         set, pivoting = s->pivoting;
@@ -50,6 +50,9 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PetscCall(PetscOptionsEnum("-pc_spike_matching_type", "Large entries on the diagonal", "PCSpikeSetMatchingType",
                              PCSpikeMatchingTypes, matching, &matching, &set));
   if (set) PetscCall(PCSpikeSetMatchingType(pc, (PCSpikeMatchingType)matching));
+  PetscCall(PetscOptionsEnum("-pc_spike_factor_type", "Factorization of the partitions", "PCSpikeSetFactorType",
+                             PCSpikeFactorTypes, factor, &factor, &set));
+  if (set) PetscCall(PCSpikeSetFactorType(pc, (PCSpikeFactorType)factor));
   PetscCall(PetscOptionsReal("-pc_spike_zeropivot", "A pivot up to this fraction of the norm is zero",
                              "PCFactorSetZeroPivot", zeropivot, &zeropivot, &set));
   if (set) PetscCall(PCFactorSetZeroPivot(pc, zeropivot));
@@ -120,7 +123,8 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   PetscCallMPI(MPIU_Allreduce(&s->info.map_bytes, &info->map_bytes, 1, MPIU_REAL, MPIU_SUM, comm));
   row[0] = s->info.zeropivot_row < 0 ? PETSC_INT_MIN : -s->info.zeropivot_row;
   PetscCallMPI(MPIU_Allreduce(&row[0], &row[1], 1, MPIU_INT, MPI_MAX, comm));
-  pivot = row[0] == row[1] && s->info.zeropivot_row >= 0 ? s->info.zeropivot_value : 0.0;
+  pivot = s->info.zeropivot_value;
+  if (row[0] != row[1] || s->info.zeropivot_row < 0) pivot = row[1] == PETSC_INT_MIN ? 0.0 : PETSC_MIN_REAL;
   PetscCallMPI(MPIU_Allreduce(&pivot, &info->zeropivot_value, 1, MPIU_REAL, MPIU_MAX, comm));
   info->zeropivot_row = row[1] == PETSC_INT_MIN ? -1 : -row[1];
   info->partitions    = sum[0];
@@ -133,6 +137,7 @@ PetscErrorCode PCSpikeGetInfo_Spike(PC pc, PCSpikeInfo *info)
   info->type          = PC_SPIKE_TRUNCATED;
   if (s->type == PC_SPIKE_BLOCK) info->type = PC_SPIKE_BLOCK;
   else if (s->type == PC_SPIKE_FULL || max[2]) info->type = PC_SPIKE_FULL;
+  info->factor_type = s->band.cholesky ? PC_SPIKE_FACTOR_CHOLESKY : PC_SPIKE_FACTOR_LU;
   PetscCall(PetscStrncpy(info->backend, s->band.k ? s->band.k->name : "none", sizeof(info->backend)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -171,8 +176,9 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerGetFormat(viewer, &format));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  variant %s, factors in %s precision\n", names[s->type],
                                    PetscSpikePrecisionNames[s->precision]));
+  PetscCall(PCSpikeCholeskyView_Private(pc, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  zero pivot below %g of the norm: %s\n", (double)s->zeropivot,
-                                   s->shifttype == (PetscInt)MAT_SHIFT_NONE ? "failure" : "boosted"));
+                                   PCSpikeBoosts_Private(s) ? "boosted" : "failure"));
   if (s->userkl != PETSC_DECIDE)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  half-bandwidths set to %" PetscInt_FMT ",%" PetscInt_FMT "\n",
                                      s->userkl, s->userku));
@@ -219,7 +225,8 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled exactly, far ends of the spikes %.1e\n", (double)info.decay));
   } else if (coupled) {
     if (s->type == PC_SPIKE_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  coupled by truncated spikes\n"));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n", (double)s->window));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  spikes corrected down to %g of their ends\n",
+                                     (double)(s->band.cholesky ? PETSC_MACHINE_EPSILON : s->window)));
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  estimate of the far ends of the spikes, which truncation neglects, %.1e\n",
                                      (double)info.decay));
@@ -230,7 +237,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                        ? "the device's kernels exchange no rows of bands"
                                        : "half-bandwidths are larger than the device's kernels have"));
   if (s->ex.across) PetscCall(PetscViewerASCIIPrintf(viewer, "  tips cross between ranks by %s\n", info.exchange));
-  if (s->shifttype != (PetscInt)MAT_SHIFT_NONE || info.boosted)
+  if (PCSpikeBoosts_Private(s) || info.boosted)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots %" PetscInt_FMT "\n", info.boosted));
   if (info.cornerboosted)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  boosted pivots in the corners of the left spikes %" PetscInt_FMT "\n",

@@ -38,7 +38,7 @@ typedef struct {
 
 static int ntests = 0, nfailed = 0;
 
-static void Report(const Ctx *c, const char *what, PetscInt ncases, PetscInt nbad, double worst)
+static inline void Report(const Ctx *c, const char *what, PetscInt ncases, PetscInt nbad, double worst)
 {
   ntests++;
   if (nbad) nfailed++;
@@ -50,7 +50,7 @@ static void Report(const Ctx *c, const char *what, PetscInt ncases, PetscInt nba
   PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF, "\n"));
 }
 
-static void Diagnose(const char *what, const Block *b, PetscInt nrhs, double value)
+static inline void Diagnose(const char *what, const Block *b, PetscInt nrhs, double value)
 {
   PetscCallAbort(PETSC_COMM_SELF, PetscPrintf(PETSC_COMM_SELF,
                                               "# %s: n %" PetscInt_FMT ", kl %" PetscInt_FMT ", ku %" PetscInt_FMT
@@ -60,7 +60,7 @@ static void Diagnose(const char *what, const Block *b, PetscInt nrhs, double val
 
 static unsigned long long seed = 20240607;
 /* uniform in [-1, 1), exact in single precision */
-static double Uniform(void)
+static inline double Uniform(void)
 {
   unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
 
@@ -70,7 +70,7 @@ static double Uniform(void)
   return (double)(z >> 44) * 0x1p-19 - 1.0;
 }
 
-static Wide Random(void)
+static inline Wide Random(void)
 {
 #if defined(PETSC_USE_COMPLEX)
   const double re = Uniform(), im = Uniform();
@@ -81,7 +81,7 @@ static Wide Random(void)
 #endif
 }
 
-static double Abs(Wide x)
+static inline double Abs(Wide x)
 {
 #if defined(PETSC_USE_COMPLEX)
   return (double)__builtin_cabsl(x);
@@ -90,7 +90,7 @@ static double Abs(Wide x)
 #endif
 }
 
-static double AbsReal(Wide x)
+static inline double AbsReal(Wide x)
 {
 #if defined(PETSC_USE_COMPLEX)
   return (double)__real__ x;
@@ -100,7 +100,7 @@ static double AbsReal(Wide x)
 }
 
 /* element i of an array of factors */
-static Wide Get(const Ctx *c, const char *f, PetscCount i)
+static inline Wide Get(const Ctx *c, const char *f, PetscCount i)
 {
   const size_t m = (size_t)i * SPIKE_PARTS;
   long double  part[SPIKE_PARTS];
@@ -114,7 +114,7 @@ static Wide Get(const Ctx *c, const char *f, PetscCount i)
   return *(const Wide *)part;
 }
 
-static void Put(const Ctx *c, char *f, PetscCount i, Wide v)
+static inline void Put(const Ctx *c, char *f, PetscCount i, Wide v)
 {
   const size_t       m    = (size_t)i * SPIKE_PARTS;
   const long double *part = (const long double *)&v;
@@ -127,7 +127,7 @@ static void Put(const Ctx *c, char *f, PetscCount i, Wide v)
   }
 }
 
-static Wide Rounded(const Ctx *c, Wide v)
+static inline Wide Rounded(const Ctx *c, Wide v)
 {
   char f[2 * sizeof(double)];
 
@@ -139,31 +139,31 @@ static Wide Rounded(const Ctx *c, Wide v)
   Roundings in a sum of k products that the bounds allow for: entries of factors of 16 bits are rounded once, and the
   products are not
 */
-static double Terms(const Ctx *c, PetscInt k)
+static inline double Terms(const Ctx *c, PetscInt k)
 {
   return c->precision > PETSC_SPIKE_PRECISION_SINGLE ? 2 : 8 + k;
 }
 
-static PetscBool Inside(PetscInt n, PetscInt kl, PetscInt ku, PetscInt i, PetscInt j)
+static inline PetscBool Inside(PetscInt n, PetscInt kl, PetscInt ku, PetscInt i, PetscInt j)
 {
   return (PetscBool)(i >= 0 && i < n && i - j <= kl && j - i <= ku);
 }
 
 /* index of a_ij */
-static PetscCount At(const Block *b, PetscInt i, PetscInt j)
+static inline PetscCount At(const Block *b, PetscInt i, PetscInt j)
 {
   return (PetscCount)j * ((PetscCount)b->kl + b->ku + 1) + b->ku + i - j;
 }
 
 /* index of element (i, j) of the factors */
-static PetscCount FactorAt(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
+static inline PetscCount FactorAt(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
 {
   return SpikeBandIndex(b->n, b->kl, b->ku, c->ops->size, i, j);
 }
 
 /* fill: what the pads hold, and the slots outside the matrix */
-static PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, const Wide *a, Wide fill,
-                                  Block *b)
+static inline PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, const Wide *a, Wide fill,
+                                         Block *b)
 {
   PetscFunctionBegin;
   b->n     = n;
@@ -186,7 +186,7 @@ static PetscErrorCode BlockCreate(const Ctx *c, PetscInt n, PetscInt kl, PetscIn
   Are guards, pads and slots outside the factors as they were created, bit by bit? Has each element of the factors a
   slot of its own? Where lu() stopped there are no factors, and any slot between the pads may hold anything.
 */
-static PetscErrorCode BlockIntact(const Ctx *c, const Block *b, PetscBool factored, Wide fill, PetscBool *intact)
+static inline PetscErrorCode BlockIntact(const Ctx *c, const Block *b, PetscBool factored, Wide fill, PetscBool *intact)
 {
   char  g[2][16];
   char *used;
@@ -215,7 +215,7 @@ static PetscErrorCode BlockIntact(const Ctx *c, const Block *b, PetscBool factor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BlockDestroy(Block *b)
+static inline PetscErrorCode BlockDestroy(Block *b)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(b->alloc));
@@ -223,7 +223,7 @@ static PetscErrorCode BlockDestroy(Block *b)
 }
 
 /* random band, nonconstant and unsymmetric, |a_jj| at least twice the sums of the others in its row and column */
-static PetscErrorCode RandomBand(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, Wide **a)
+static inline PetscErrorCode RandomBand(const Ctx *c, PetscInt n, PetscInt kl, PetscInt ku, Wide **a)
 {
   Block   b;
   double *row, *col;
@@ -256,7 +256,7 @@ static PetscErrorCode RandomBand(const Ctx *c, PetscInt n, PetscInt kl, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Factor(const Ctx *c, Block *b, PetscReal tol, PetscReal boost, SpikeBandPivot *piv)
+static inline PetscErrorCode Factor(const Ctx *c, Block *b, PetscReal tol, PetscReal boost, SpikeBandPivot *piv)
 {
   char *work;
 
@@ -275,12 +275,12 @@ static PetscErrorCode Factor(const Ctx *c, Block *b, PetscReal tol, PetscReal bo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static Wide Lower(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
+static inline Wide Lower(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
 {
   return i == j ? 1 : Get(c, b->f, FactorAt(c, b, i, j));
 }
 
-static Wide Upper(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
+static inline Wide Upper(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
 {
   const Wide u = Get(c, b->f, FactorAt(c, b, i, j));
 
@@ -288,7 +288,7 @@ static Wide Upper(const Ctx *c, const Block *b, PetscInt i, PetscInt j)
 }
 
 /* max |A - L U| / (gamma |L| |U|), entry by entry, the bound of the error analysis of elimination */
-static double ReconstructionError(const Ctx *c, const Block *b, const Wide *a)
+static inline double ReconstructionError(const Ctx *c, const Block *b, const Wide *a)
 {
   double worst = 0;
 

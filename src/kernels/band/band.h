@@ -65,6 +65,14 @@ typedef struct {
   PetscSpikePrecision precision; /* of the factors */
   PetscBool           coupled;   /* spike tips are kept: not the block variant                                       */
   /*
+    kl = ku, and D = L D L^H of a hermitian positive definite matrix: fill() keeps what is on and below the diagonal of
+    the partitions alone, a pivot is bad up to tol with its sign, badvalue has it, and none is boosted. The spikes are
+    followed down to the rounding of PetscScalar, so that an application is hermitian to rounding. A backend without a
+    form of factors for it has L U of all of the band, and finds the pivots that are not positive (cholesky of the
+    table).
+  */
+  PetscBool cholesky;
+  /*
     spikes that have fallen below this fraction of their ends are not corrected, at least below the factors' rounding
   */
   PetscReal window;
@@ -183,8 +191,8 @@ struct _n_SpikeKernels {
   PetscErrorCode (*filldia)(SpikeBand *, const SpikeDIA *, SpikeFillStats *);
 
   /*
-    band <- L U of every partition, and the tips at the active interfaces: Wt_q where q < np, Vb_q where q > 0. corner
-    and falloff NULL: the factors alone.
+    band <- L U of every partition, or L D L^H, and the tips at the active interfaces: Wt_q where q < np, Vb_q where q >
+    0. corner and falloff NULL: the factors alone.
 
     Wt_q may come from a UL factorization of the leading corner of partition q (Li, Seidl, Negrut, TR-2012-04, section
     2.2). The corner has 2 max(kl, ku) rows and is doubled until W_q has fallen to the rounding of the factors at its
@@ -230,10 +238,11 @@ struct _n_SpikeKernels {
   /*
     Full SPIKE, from the factors that factor() has made. spikes: the tips at the active interfaces, the far ones where
     the interface at the far end is active too, by sweeps over whole partitions, 6 n K^2 flops; falloff[] from the two
-    ends of each spike. The first call makes the arrays that full SPIKE has besides. merge: R, P and Q of all interfaces
-    0 < q < np in place of the tips, level by level, with row exchanges inside R; pivot as in reduced(), but of the
-    earliest level, for a bad interface spoils those of later levels beside it. What is left at interfaces 0
-    and np are the tips of the rank as one segment. Deterministic.
+    ends of each spike. Of D = D^H with Z the first K columns of D^-1: Wt = Zt C, Wb = Zb C, Vt = Zb^H B, 4 n K^2 flops.
+    The first call makes the arrays that full SPIKE has besides. merge: R, P and Q of all interfaces 0 < q < np in place
+    of the tips, level by level, with row exchanges inside R; pivot as in reduced(), but of the earliest level, for a
+    bad interface spoils those of later levels beside it. What is left at interfaces 0 and np are the tips of the rank
+    as one segment. Deterministic.
   */
   PetscErrorCode (*spikes)(SpikeBand *, PetscReal falloff[]);
   PetscErrorCode (*merge)(SpikeBand *, SpikePivot *pivot);
@@ -319,6 +328,9 @@ struct _n_SpikeKernels {
     in another form
   */
   PetscErrorCode (*growth)(SpikeBand *, PetscReal *largest);
+
+  /* whether it has L D L^H, half of the bytes and flops, for SpikeBand.cholesky */
+  PetscBool cholesky;
 };
 
 /* the latter where the library was built with CUDA */

@@ -364,4 +364,5 @@ const SpikeKernels SpikeKernels_CUDA = {
   /* tridiagonal */ &SpikeTridiagonalKernels_CUDA,
   /* periodic */ &SpikePeriodicKernels_CUDA,
   /* growth */ SpikeGrowth_CUDA,
+  /* cholesky */ PETSC_FALSE,
 };

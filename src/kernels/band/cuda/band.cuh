@@ -91,6 +91,8 @@ PETSC_INTERN PetscErrorCode SpikeMergedRhs_CUDA(SpikeBand *, PetscBool, PetscInt
 PETSC_INTERN PetscErrorCode SpikePace_CUDA(const SpikeDevice *, SpikePace *);
 /* growth.cu */
 PETSC_INTERN PetscErrorCode SpikeGrowth_CUDA(SpikeBand *, PetscReal *);
+/* definite.cu: of SpikeBand.cholesky, after the factors */
+PETSC_INTERN PetscErrorCode SpikeDefinite_CUDA(SpikeBand *);
 /* finish.cu */
 PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);
 PETSC_INTERN size_t         SpikeReportBytes_CUDA(PetscInt np, int blocks);

@@ -623,6 +623,7 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
                        (cudaStream_t)s->stream>>>(h->t, s->band, reals, parts, bytes, exponent, &h->report->factor);
     PetscCallCUDA(cudaGetLastError());
   }
+  if (s->cholesky) PetscCall(SpikeDefinite_CUDA(s));
   h->pivot = pivot;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,29 +19,38 @@ static const SpikeBandOps *SpikeCornerOps_Private(const SpikeBand *s)
   return SpikeBandGetOps(PetscMin(s->precision, PETSC_SPIKE_PRECISION_SINGLE));
 }
 
+/* The kernels of the partitions; superdiagonals that they keep */
 static const SpikeBandOps *SpikeOps_Private(const SpikeBand *s)
 {
+  if (s->cholesky) return SpikeBandGetCholeskyOps(s->precision);
   return SpikeBandExchanges(s) ? SpikeBandGetPivotedOps() : SpikeBandGetOps(s->precision);
+}
+
+static PetscInt SpikeUpper_Private(const SpikeBand *s)
+{
+  return s->cholesky ? 0 : s->ku;
 }
 
 /* The work space of lu() for the partitions and, with the half-bandwidths exchanged, for their reversed corners */
 static size_t SpikeWorkSize_Private(const SpikeBand *s)
 {
-  return PetscMax(SpikeOps_Private(s)->lu_worksize(s->kl, s->ku),
-                  SpikeCornerOps_Private(s)->lu_worksize(s->ku, s->kl)) +
-         64;
+  const size_t partition = SpikeOps_Private(s)->lu_worksize(s->kl, s->ku),
+               corner    = s->cholesky ? 0 : SpikeCornerOps_Private(s)->lu_worksize(s->ku, s->kl);
+
+  return PetscMax(partition, corner) + 64;
 }
 
 static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, PetscReal *extra)
 {
   const SpikeBandOps *ops = SpikeOps_Private(s), *cornerops = SpikeCornerOps_Private(s);
   const PetscReal     elem = (PetscReal)ops->size, kl = (PetscReal)s->kl, ku = (PetscReal)s->ku;
-  const PetscReal     ld = (PetscReal)SpikeBandLd(ops, s->kl, s->ku), panel = SpikeBandPanel(ops, s->kl, s->ku);
+  const PetscInt      fu = SpikeUpper_Private(s);
+  const PetscReal     ld = (PetscReal)SpikeBandLd(ops, s->kl, fu), panel = SpikeBandPanel(ops, s->kl, fu);
   const PetscReal     ldcorner = (PetscReal)SpikeBandLd(cornerops, s->ku, s->kl);
   PetscReal           big      = 0.0, l;
 
   PetscFunctionBegin;
-  *band  = elem * (ld * s->n + (s->np + 1.0) * (SPIKE_BAND_PAD(kl, ku) + (panel - 1.0) * ld));
+  *band  = elem * (ld * s->n + (s->np + 1.0) * (SPIKE_BAND_PAD(kl, (PetscReal)fu) + (panel - 1.0) * ld));
   *extra = (PetscReal)SpikeWorkSize_Private(s) + (s->np + 1.0) * (sizeof(PetscCount) + 3 * sizeof(PetscInt));
   if (s->nsystems) {
     PetscReal matrix, rest;
@@ -55,11 +64,12 @@ static PetscErrorCode SpikeBytes_Host(const SpikeBand *s, PetscReal *band, Petsc
     l = PetscMin(big, (PetscReal)SpikeMaxCorner(s->kl, s->ku));
     *extra += sizeof(PetscScalar) *
               ((s->np + 1.0) * (kl * kl + 2.0 * ku * ku + 2.0 * kl * ku + s->maxrhs * (kl + ku)) + s->maxrhs * big);
-    *extra += (PetscReal)cornerops->size * ((l + panel) * ldcorner + 2.0 * SPIKE_BAND_PAD(kl, ku)) +
-              sizeof(PetscScalar) * (l + panel) * PetscMax(kl, ku);
+    if (!s->cholesky) *extra += (PetscReal)cornerops->size * ((l + panel) * ldcorner + 2.0 * SPIKE_BAND_PAD(kl, ku));
+    *extra += sizeof(PetscScalar) * (l + panel) * PetscMax(kl, ku);
     if (s->full)
-      *extra += sizeof(PetscScalar) * ((s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku)) +
-                                       (PetscReal)s->maxrhs * s->n + PetscMin(PetscMax(kl, ku), 64.0) * big);
+      *extra += sizeof(PetscScalar) *
+                ((s->np + 1.0) * (ku * ku + kl * kl + (kl + ku) * (kl + ku)) + (PetscReal)s->maxrhs * s->n +
+                 PetscMin(PetscMax(kl, ku), 64.0) * big + (s->cholesky ? 3.0 * kl * kl : 0.0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,16 +113,18 @@ static PetscErrorCode SpikeReserve_Host(SpikeBand *s, PetscInt maxrhs)
 static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
 {
   const PetscInt   np = s->np, kl = s->kl, ku = s->ku;
-  const PetscCount pad = SPIKE_BAND_PAD(kl, ku);
+  const PetscInt   fu  = SpikeUpper_Private(s);
+  const PetscCount pad = SPIKE_BAND_PAD(kl, fu);
   SpikeHost       *h;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&h));
   s->data      = h;
   h->ops       = SpikeOps_Private(s);
+  h->fu        = fu;
   h->cornerops = SpikeCornerOps_Private(s);
-  h->ld        = SpikeBandLd(h->ops, kl, ku);
-  h->diagonal  = SpikeBandDiagonal(h->ops, kl, ku);
+  h->ld        = SpikeBandLd(h->ops, kl, fu);
+  h->diagonal  = SpikeBandDiagonal(h->ops, kl, fu);
   PetscCall(PetscMalloc1(np + 1, &h->off));
   h->off[0] = 0;
   for (PetscInt p = 0; p < np; p++) { /* one pad between two partitions, and each starts on a cache line */
@@ -123,7 +135,7 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
   }
   if (s->nsystems) PetscCall(SpikeTriCreateSystems_Host(s));
   if (!s->nsystems || s->coupled)
-    PetscCall(SpikeBlockAllocate_Private(h->ops, kl, ku, h->off[np], &s->band, &h->first));
+    PetscCall(SpikeBlockAllocate_Private(h->ops, kl, fu, h->off[np], &s->band, &h->first));
   PetscCall(PetscMalloc(SpikeWorkSize_Private(s), &h->luwork));
   PetscCall(PetscCalloc2(np, &s->wtop, np, &s->wbot));
   if (s->coupled) {
@@ -131,9 +143,10 @@ static PetscErrorCode SpikeCreate_Host(SpikeBand *s)
     PetscCall(PetscCalloc2((PetscCount)(np + 1) * ku * ku, &s->dB, (PetscCount)(np + 1) * kl * kl, &s->dC));
     PetscCall(PetscCalloc4((PetscCount)(np + 1) * kl * ku, &s->dVb, (PetscCount)(np + 1) * ku * kl, &s->dWt,
                            (PetscCount)(np + 1) * ku * ku, &s->dR, (PetscCount)(np + 1) * ku, &s->dpiv));
-    PetscCall(SpikeBlockAllocate_Private(h->cornerops, kl, ku, SpikeBandElements(h->cornerops, h->maxcorner, ku, kl),
-                                         &h->corneralloc, &h->corner));
-    PetscCall(PetscMalloc1(((PetscCount)h->maxcorner + SpikeBandPanel(h->ops, kl, ku)) * PetscMax(kl, ku), &h->spike));
+    if (!s->cholesky)
+      PetscCall(SpikeBlockAllocate_Private(h->cornerops, kl, ku, SpikeBandElements(h->cornerops, h->maxcorner, ku, kl),
+                                           &h->corneralloc, &h->corner));
+    PetscCall(PetscMalloc1(((PetscCount)h->maxcorner + SpikeBandPanel(h->ops, kl, fu)) * PetscMax(kl, ku), &h->spike));
     PetscCall(SpikeReserve_Host(s, s->maxrhs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,6 +165,7 @@ static PetscErrorCode SpikeDestroy_Host(SpikeBand *s)
     PetscCall(PetscFree(h->spike));
     PetscCall(PetscFree(h->work));
     PetscCall(PetscFree(h->columns));
+    PetscCall(PetscFree(h->inverse));
   }
   PetscCall(PetscFree(s->data));
   PetscCall(PetscFree(s->band));
@@ -241,4 +255,5 @@ const SpikeKernels SpikeKernels_Host = {
   .tridiagonal = &SpikeTridiagonalKernels_Host,
   .periodic    = &SpikePeriodicKernels_Host,
   .growth      = SpikeGrowth_Host,
+  .cholesky    = PETSC_TRUE,
 };

@@ -21,7 +21,7 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
       pivot->badvalue = pv.badvalue;
     }
   }
-  PetscCall(PetscLogFlops(2.0 * s->kl * (s->ku + (h->ops->panel ? s->kl : 0.0)) * s->n));
+  PetscCall(PetscLogFlops((s->cholesky ? 1.0 : 2.0) * s->kl * (s->ku + (h->ops->panel ? s->kl : 0.0)) * s->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -30,8 +30,10 @@ PetscErrorCode SpikeFactor_Host(SpikeBand *s, SpikePivot *pivot, SpikePivot *cor
   const PetscBool tips = (PetscBool)(s->coupled && falloff);
 
   PetscFunctionBegin;
-  if (tips) SpikeLogged(s, tips, SpikeLeftTips_Host(s, corner, falloff)); /* from the raw band */
+  if (tips && s->cholesky) corner->nboost = 0;
+  else if (tips) SpikeLogged(s, tips, SpikeLeftTips_Host(s, corner, falloff)); /* from the raw band */
   SpikeLogged(s, factor, SpikeFactorPartitions_Private(s, pivot));
+  if (tips && s->cholesky) SpikeLogged(s, tips, SpikeLeftTipsFromFactors_Host(s, falloff));
   if (tips) SpikeLogged(s, tips, SpikeRightTips_Host(s, falloff + s->np + 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

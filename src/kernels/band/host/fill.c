@@ -25,7 +25,7 @@ static inline SpikeEntry SpikeEntryPlace(const SpikeBand *s, PetscInt p, PetscIn
 PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
 {
   SpikeHost       *h   = (SpikeHost *)s->data;
-  const PetscCount pad = SPIKE_BAND_PAD(s->kl, s->ku);
+  const PetscCount pad = SPIKE_BAND_PAD(s->kl, h->fu);
 
   PetscFunctionBegin;
   st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
@@ -45,11 +45,12 @@ PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
 
 /*
   Row i of the rank, all of whose band lies in one partition, from entries [0, count) in the scalars of the factors: d
-  is where the diagonal entry goes, next the distance from one column to the next in a row. Most rows are such. Returns
-  the sum of the magnitudes.
+  is where the diagonal entry goes, next the distance from one column to the next in a row, fu the superdiagonals that
+  are kept. Most rows are such. Returns the sum of the magnitudes.
 */
-static PetscReal SpikeFillRow_Private(PetscInt i, PetscInt kl, PetscInt ku, PetscInt count, const PetscInt *aj,
-                                      const PetscScalar *aa, PetscScalar *d, PetscCount next, SpikeFillStats *st)
+static PetscReal SpikeFillRow_Private(PetscInt i, PetscInt kl, PetscInt ku, PetscInt fu, PetscInt count,
+                                      const PetscInt *aj, const PetscScalar *aa, PetscScalar *d, PetscCount next,
+                                      SpikeFillStats *st)
 {
   PetscReal sum = 0.0;
 
@@ -61,7 +62,7 @@ static PetscReal SpikeFillRow_Private(PetscInt i, PetscInt kl, PetscInt ku, Pets
     if (c > ku || c < -kl) {
       st->dropped += abs;
       st->maxdropped = PetscMax(st->maxdropped, abs);
-    } else d[c * next] = aa[k];
+    } else if (c <= fu) d[c * next] = aa[k];
   }
   return sum;
 }
@@ -70,7 +71,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
                               SpikeFillStats *st)
 {
   SpikeHost       *h  = (SpikeHost *)s->data;
-  const PetscInt   kl = s->kl, ku = s->ku;
+  const PetscInt   kl = s->kl, ku = s->ku, fu = h->fu;
   const PetscCount ld    = h->ld;
   const PetscBool  plain = (PetscBool)(!newrow && !s->nsystems && h->first && !parts[0].colmap &&
                                       s->precision == (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
@@ -92,7 +93,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
       if (plain && !part && i - kl >= s->start[p] && i + ku < s->start[p + 1]) {
         const PetscInt k = A->ai[r];
 
-        rowsum = SpikeFillRow_Private(i - A->shift, kl, ku, A->ai[r + 1] - k, A->aj + k, A->aa + k,
+        rowsum = SpikeFillRow_Private(i - A->shift, kl, ku, fu, A->ai[r + 1] - k, A->aj + k, A->aa + k,
                                       (PetscScalar *)h->first + h->off[p] + (i - s->start[p]) * ld + h->diagonal,
                                       ld - 1, st);
         for (PetscInt l = 0; PetscIsInfOrNanReal(rowsum) && st->badrow < 0 && l < A->ai[r + 1] - k; l++)
@@ -124,7 +125,7 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
             if (i != j && h->begins && h->begins[PetscMax(i, j)] && v != (PetscScalar)0.0 && st->joined < 0)
               st->joined = r;
           }
-          if (h->first) SpikeHostPut(s->precision, h->first, t, v);
+          if (h->first && j - i <= fu) SpikeHostPut(s->precision, h->first, t, v);
         } break;
         case SPIKE_ENTRY_B: /* row counted in the last ku of partition p, column in the first ku behind it */
           s->dB[(PetscCount)(p + 1) * ku * ku + (i - (s->start[p + 1] - ku)) +

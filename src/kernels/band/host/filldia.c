@@ -44,7 +44,7 @@ static void SpikeDIAPutRows(const SpikeBand *s, PetscInt p, PetscInt o, PetscInt
         st->joined = i;
     }
   }
-  if (h->first)
+  if (h->first && o <= h->fu)
     SpikeHostPutDiagonal(s->precision, h->first, h->off[p] + (own + o - first) * ld + h->diagonal - o, ld, above - own,
                          a + own);
   if (s->coupled && s->active[p])

@@ -12,12 +12,14 @@ typedef struct {
   PetscCount         *off;             /* [np + 1] first element of each partition                     */
   char               *first;           /* element 0 of the band, inside the allocation s->band         */
   PetscInt            largest;         /* rows of the largest partition                                */
+  PetscInt            fu;              /* superdiagonals of the band that are kept: ku, or none of L D L^H */
   PetscInt            maxcorner;
   void               *luwork, *corneralloc;
   char               *corner;  /* a leading corner, reversed, and its factors                   */
   PetscScalar        *spike;   /* the spike of a corner                                         */
   PetscScalar        *work;    /* [maxrhs * largest] windows of the corrections                 */
   PetscScalar        *columns; /* some columns of a whole spike, of full SPIKE                   */
+  PetscScalar        *inverse; /* of full SPIKE with L D L^H: [3 K^2] I, Zt and Zb               */
 
   /* with systems: D, and its solvers; the band beside it, for tips and corrections, where it is coupled */
   PetscScalar      *dl, *d, *du; /* [n]                                      */
@@ -35,7 +37,9 @@ static inline char *SpikeHostBlock(const SpikeHost *h, PetscInt p)
 /* and its factors */
 static inline SpikeBandFactors SpikeHostFactors(const SpikeBand *s, PetscInt p)
 {
-  return SpikeBandWhole(s->start[p + 1] - s->start[p], s->kl, s->ku, SpikeHostBlock((const SpikeHost *)s->data, p));
+  const SpikeHost *h = (const SpikeHost *)s->data;
+
+  return SpikeBandWhole(s->start[p + 1] - s->start[p], s->kl, h->fu, SpikeHostBlock(h, p));
 }
 
 /* The pivot policy in the form that the micro-kernels take */
@@ -55,6 +59,8 @@ PETSC_INTERN PetscErrorCode SpikeFillBegin_Host(SpikeBand *, SpikeFillStats *);
 /* The two sides of factor()'s tips: Wt from the raw band, then Vb from the factors; falloff[np + 1] of each */
 PETSC_INTERN PetscErrorCode SpikeLeftTips_Host(SpikeBand *, SpikePivot *corner, PetscReal falloff[]);
 PETSC_INTERN PetscErrorCode SpikeRightTips_Host(SpikeBand *, PetscReal falloff[]);
+/* Wt from the factors, of L D L^H */
+PETSC_INTERN PetscErrorCode SpikeLeftTipsFromFactors_Host(SpikeBand *, PetscReal falloff[]);
 
 /* y (rows x nrhs) <- alpha op(A) x + beta y for the small blocks; A has m rows and k columns, op(A) = A or A^T */
 PETSC_INTERN PetscErrorCode SpikeSmallGemm_Host(PetscBool trans, PetscInt m, PetscInt k, const PetscScalar *A,

@@ -2,18 +2,31 @@
 /* ops.c: the micro-kernels for the instruction set in use */
 #include "ops.h"
 
-#define SpikeBandTables(isa) \
+#define SpikeBandTables(ops, isa) \
   { \
-    &SpikeBandOps_##isa##_double, &SpikeBandOps_##isa##_single, &SpikeBandOps_##isa##_bf16, &SpikeBandOps_##isa##_fp16 \
+    &ops##_##isa##_double, &ops##_##isa##_single, &ops##_##isa##_bf16, &ops##_##isa##_fp16 \
   }
 
 const SpikeBandOps *SpikeBandGetOps(PetscSpikePrecision precision)
 {
   static const SpikeBandOps *const tables[][4] =
-  { SpikeBandTables(base),
+  { SpikeBandTables(SpikeBandOps, base),
 #if defined(SPIKE_HAVE_X86_64_LEVELS)
-    SpikeBandTables(v3),
-    SpikeBandTables(v4)
+    SpikeBandTables(SpikeBandOps, v3),
+    SpikeBandTables(SpikeBandOps, v4)
+#endif
+  };
+
+  return tables[SpikeISAGet()][precision];
+}
+
+const SpikeBandOps *SpikeBandGetCholeskyOps(PetscSpikePrecision precision)
+{
+  static const SpikeBandOps *const tables[][4] =
+  { SpikeBandTables(SpikeCholeskyOps, base),
+#if defined(SPIKE_HAVE_X86_64_LEVELS)
+    SpikeBandTables(SpikeCholeskyOps, v3),
+    SpikeBandTables(SpikeCholeskyOps, v4)
 #endif
   };
 

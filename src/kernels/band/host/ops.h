@@ -175,13 +175,14 @@ typedef struct {
 } SpikeBandOps;
 
 /* One table for each instruction set and precision: isa.h */
-PETSC_INTERN const SpikeBandOps SpikeBandOps_base_double, SpikeBandOps_base_single, SpikeBandOps_base_bf16,
-  SpikeBandOps_base_fp16;
+#define SpikeBandTable(isa) \
+  PETSC_INTERN const SpikeBandOps SpikeBandOps_##isa##_double, SpikeBandOps_##isa##_single, SpikeBandOps_##isa##_bf16, \
+    SpikeBandOps_##isa##_fp16, SpikeCholeskyOps_##isa##_double, SpikeCholeskyOps_##isa##_single, \
+    SpikeCholeskyOps_##isa##_bf16, SpikeCholeskyOps_##isa##_fp16
+SpikeBandTable(base);
 #if defined(SPIKE_HAVE_X86_64_LEVELS)
-PETSC_INTERN const SpikeBandOps SpikeBandOps_v3_double, SpikeBandOps_v3_single, SpikeBandOps_v3_bf16,
-  SpikeBandOps_v3_fp16;
-PETSC_INTERN const SpikeBandOps SpikeBandOps_v4_double, SpikeBandOps_v4_single, SpikeBandOps_v4_bf16,
-  SpikeBandOps_v4_fp16;
+SpikeBandTable(v3);
+SpikeBandTable(v4);
 #endif
 
 PETSC_INTERN const SpikeBandOps SpikePivotedOps_base;
@@ -227,3 +228,15 @@ static inline PetscInt SpikeBandForward(const SpikeBandOps *ops, PetscInt kl, Pe
 {
   return ops->panel ? SpikeBandPartBegin(ops, kl, ku, PetscMax(0, r - kl - ops->panel(kl, ku))) : r;
 }
+
+/*
+  The same for A = L D L^H of a hermitian positive definite band, stored with ku = 0: kl subdiagonals, then L, and the
+  inverse of D. lu() stops at a pivot that is not above piv->tol, with badvalue of either sign, and boosts none. U = D
+  L^H: the sweeps are
+
+      lower   x <- L^-1 b             upper     x <- L^-H D^-1 x
+      upper_t x <- conj(L)^-1 b       lower_t   x <- L^-T D^-1 x
+
+  of which two after each other are A^-1 and A^-T as with LU.
+*/
+PETSC_INTERN const SpikeBandOps *SpikeBandGetCholeskyOps(PetscSpikePrecision);

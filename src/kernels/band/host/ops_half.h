@@ -240,6 +240,7 @@ const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {
   .lower_t     = T(LowerT),
 };
 
+#include "ops_half_chol.h"
 #undef SPIKE_HALF_SHAPE
 #undef H
 #undef T

@@ -121,19 +121,12 @@ SPIKE_INLINE void T(LUSolveLeft)(int w, const int nt, const F *L, VF(t) x[])
 }
 
 /*
-  A11 = L11 U11 in the buffers, by blocks of W: the diagonal block in registers, then the blocks below, to the right,
-  and all others. a points to element (0, 0) of A11; w^3 / 3 multiply-adds.
+  A11 = L11 U11 in the buffers, of which U holds A11, by blocks of W: the diagonal block in registers, then the blocks
+  below, to the right, and all others; w^3 / 3 multiply-adds. definite: pivots must be positive.
 */
-static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, PetscCount row, SpikeBandPivot *piv,
-                               const T(LUWork) * k)
+SPIKE_INLINE PetscBool T(LUBuffers)(const int w, const PetscBool definite, PetscCount row, SpikeBandPivot *piv,
+                                    F *const L, F *const U)
 {
-  const PetscCount ld = kl + ku + 1;
-  const int        hl = (int)PetscMin(kl, T(NB)), hu = (int)PetscMin(ku, T(NB));
-  F *const L = k->L, *const U = k->U;
-
-  for (int c = 0; c < w; c++)
-    for (int r = 0; r < w; r += T(W))
-      VF(store)(U + c * T(NB) + r, VF(loadp)(a + c * (ld - 1) + r, VF(mask)(c - hu - r, PetscMin(w, c + hl + 1) - r)));
   for (int b = 0; b < w; b += T(W)) {
     F *const Lb = L + b * (T(NB) + 1), *const Ub = U + b * (T(NB) + 1);
     VF(t) x[T(W)];
@@ -145,7 +138,8 @@ static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, 
         VF(t) l;
         F inv;
 
-        if (!T(Pivot)(p, row + b + c, piv, &inv)) return PETSC_FALSE;
+        if (!(definite ? T(PivotPositive)(p, row + b + c, piv, &inv) : T(Pivot)(p, row + b + c, piv, &inv)))
+          return PETSC_FALSE;
         /* the next pivot ahead of the vectors, with the same bits: its division starts 20 cycles after this one */
         if (c + 1 < T(W))
           p = VF(fnma1)(VF(mul1)(VF(lane)(x[c], c + 1), inv), VF(lane)(x[c + 1], c), VF(lane)(x[c + 1], c + 1));
@@ -180,6 +174,21 @@ static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, 
       }
     }
   }
+  return PETSC_TRUE;
+}
+
+/* A11 = L11 U11 in the buffers and in place. a points to element (0, 0) of A11 */
+static PetscBool T(LUDiagonal)(const int w, PetscCount kl, PetscCount ku, F *a, PetscCount row, SpikeBandPivot *piv,
+                               const T(LUWork) * k)
+{
+  const PetscCount ld = kl + ku + 1;
+  const int        hl = (int)PetscMin(kl, T(NB)), hu = (int)PetscMin(ku, T(NB));
+  F *const L = k->L, *const U = k->U;
+
+  for (int c = 0; c < w; c++)
+    for (int r = 0; r < w; r += T(W))
+      VF(store)(U + c * T(NB) + r, VF(loadp)(a + c * (ld - 1) + r, VF(mask)(c - hu - r, PetscMin(w, c + hl + 1) - r)));
+  if (!T(LUBuffers)(w, PETSC_FALSE, row, piv, L, U)) return PETSC_FALSE;
   for (int c = 0; c < w; c++) {
     for (int r = 0; r <= c; r += T(W))
       VF(storep)(a + c * (ld - 1) + r, VF(load)(U + c * T(NB) + r), VF(mask)(c - hu - r, c + 1 - r));

@@ -1,6 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ops_lu_narrow.h: LU of narrow bands column by column (template over the type of the factors) */
 
+SPIKE_INLINE FREAL T(Real)(F p)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return __real__ p;
+#else
+  return p;
+#endif
+}
+
+/*
+  The same of a hermitian positive definite matrix: *inv <- 1 / Re p, and a pivot that is not above the tolerance is
+  bad, reported with its sign. None is boosted: below a small positive pivot all others would become negative.
+*/
+SPIKE_INLINE PetscBool T(PivotPositive)(F p, PetscCount row, SpikeBandPivot *piv, F *inv)
+{
+  const FREAL tol = PetscMax((FREAL)piv->tol, FREAL_MIN), d = T(Real)(p);
+
+  if (PetscUnlikely(!(d > tol && d <= FREAL_MAX))) {
+    piv->badrow   = (PetscInt)row;
+    piv->badvalue = (PetscReal)d;
+    return PETSC_FALSE;
+  }
+  *inv = 1 / d;
+  return PETSC_TRUE;
+}
+
 /*
   Rows and columns lo .. hi - 1 of a right-looking elimination by rank-one updates: l_i = a_ij / p_j, a_ik -= l_i u_jk.
   Moves each column once from memory; the chain of one column to the next is a division, a product and an update.

@@ -169,9 +169,8 @@ static void T(LowerT)(SpikeBandFactors f, PetscInt lo, PetscInt hi, PetscInt nrh
   (f.kl, PETSC_FALSE, -1, n, 1, ld, T(NarrowFirst)(&f), (PetscCount)hi - 1, hi - lo, nrhs, x, ldx, x, ldx);
   else
   {
-    SPIKE_GROUPS(4, T(DotLowerT)(4, &f, lo, hi, x + c * ldx, ldx));
-    SPIKE_GROUPS(2, T(DotLowerT)(2, &f, lo, hi, x + c * ldx, ldx));
-    SPIKE_GROUPS(1, T(DotLowerT)(1, &f, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(4, T(DotLowerT)(4, PETSC_FALSE, PETSC_FALSE, &f, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(2, T(DotLowerT)(2, PETSC_FALSE, PETSC_FALSE, &f, lo, hi, x + c * ldx, ldx));
+    SPIKE_GROUPS(1, T(DotLowerT)(1, PETSC_FALSE, PETSC_FALSE, &f, lo, hi, x + c * ldx, ldx));
   }
 }
-#undef SPIKE_GROUPS

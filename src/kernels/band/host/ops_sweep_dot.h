@@ -16,8 +16,8 @@
   from it. d is the diagonal element of column 0 of the block and x its row. In column c the rows end at reach + c where
   the rows lie below (down) and begin at it where they lie above; rows beyond the matrix end at limit.
 */
-SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const F *d, PetscCount cs, PetscCount reach,
-                         PetscCount limit, const S *x, PetscCount ldx, S *far)
+SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const PetscBool conj, const F *d, PetscCount cs,
+                         PetscCount reach, PetscCount limit, const S *x, PetscCount ldx, S *far)
 {
   VS(t) acc[8][4];
   PetscCount s = down ? SPIKE_COLS : -VS(W);
@@ -29,7 +29,7 @@ SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const F *d, 
 
     SpikeUnroll(r, R) y[r] = VS(load)(x + r * ldx + s);
     SpikeUnroll(c, nc) {
-      const VS(t) l = T(LoadS)(d + c * cs + s);
+      const VS(t) l = T(LoadConj)(conj, d + c * cs + s);
 
       SpikeUnroll(r, R) acc[c][r] = VS(fnma)(l, y[r], acc[c][r]);
     }
@@ -42,7 +42,7 @@ SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const F *d, 
     SpikeUnroll(r, R) y[r] = VS(loadm)(x + r * ldx + s, down ? VS(maskto)(in) : VS(maskfrom)(in));
     SpikeUnroll(c, nc) {
       const VS(m) m = down ? VS(maskto)(PetscMin(re + c, in)) : VS(maskfrom)(PetscMax(re + c, in));
-      const VS(t) l = T(LoadS)(d + c * cs + s);
+      const VS(t) l = T(LoadConj)(conj, d + c * cs + s);
 
       SpikeUnroll(r, R) acc[c][r] = VS(fnmam)(m, l, y[r], acc[c][r]);
     }
@@ -54,16 +54,16 @@ SPIKE_INLINE void T(Far)(const int nc, const int R, const int down, const F *d, 
   all columns of a block, as many at a time as have room in registers; one by one in the last block, of nc < SPIKE_COLS
   columns, and where they are not at a constant stride, cs < 0: in a part of the factors blocks may straddle chunks
 */
-SPIKE_INLINE void T(FarBlock)(const int R, const int down, int nc, const F *const col[], PetscCount cs,
-                              PetscCount reach, PetscCount limit, const S *x, PetscCount ldx, S *far)
+SPIKE_INLINE void T(FarBlock)(const int R, const int down, const PetscBool conj, int nc, const F *const col[],
+                              PetscCount cs, PetscCount reach, PetscCount limit, const S *x, PetscCount ldx, S *far)
 {
   const int cg = SPIKE_ACC / R > SPIKE_COLS ? SPIKE_COLS : SPIKE_ACC / R;
 
   if (nc == SPIKE_COLS && cs >= 0) {
     for (int c = 0; c < SPIKE_COLS; c += cg)
-      T(Far)(cg, R, down, col[0] + c * cs, cs, reach + c, limit, x, ldx, far + c * R);
+      T(Far)(cg, R, down, conj, col[0] + c * cs, cs, reach + c, limit, x, ldx, far + c * R);
   } else {
-    for (int c = 0; c < nc; c++) T(Far)(1, R, down, col[c] - c, 0, reach + c, limit, x, ldx, far + c * R);
+    for (int c = 0; c < nc; c++) T(Far)(1, R, down, conj, col[c] - c, 0, reach + c, limit, x, ldx, far + c * R);
   }
 }
 
@@ -100,7 +100,7 @@ SPIKE_INLINE void T(DotUpperT)(const int R, const SpikeBandFactors *f, const S *
     const F         *col[SPIKE_COLS];
     const PetscCount cs = T(DotColumns)(f, PETSC_TRUE, &run, j, nc, col);
 
-    T(FarBlock)(R, 0, nc, col, cs, -ku, -j, x + j, ldx, far);
+    T(FarBlock)(R, 0, PETSC_FALSE, nc, col, cs, -ku, -j, x + j, ldx, far);
     for (int c = 0; c < nc; c++) {
       const F *d   = col[c] - c;
       const S  inv = (S)d[c];
@@ -117,9 +117,12 @@ SPIKE_INLINE void T(DotUpperT)(const int R, const SpikeBandFactors *f, const S *
   }
 }
 
-/* rows hi > j >= lo fall: x_j = b_j - sum_i l_ij x_i, the nearest i last */
-SPIKE_INLINE void T(DotLowerT)(const int R, const SpikeBandFactors *f, PetscCount lo, PetscCount hi, S *x,
-                               PetscCount ldx)
+/*
+  rows hi > j >= lo fall: x_j = b_j - sum_i l_ij x_i, the nearest i last; scaled: b_j times what stands before l_ij, the
+  inverse of the pivot; conj: with the conjugates of l_ij
+*/
+SPIKE_INLINE void T(DotLowerT)(const int R, const PetscBool scaled, const PetscBool conj, const SpikeBandFactors *f,
+                               PetscCount lo, PetscCount hi, S *x, PetscCount ldx)
 {
   const PetscCount n = f->rows, kl = f->kl;
   T(Run) run = T(RunOf)(f, PETSC_FALSE, PetscMax(hi - 1, 0));
@@ -131,14 +134,14 @@ SPIKE_INLINE void T(DotLowerT)(const int R, const SpikeBandFactors *f, PetscCoun
     const F         *col[SPIKE_COLS];
     const PetscCount cs = T(DotColumns)(f, PETSC_FALSE, &run, j, nc, col);
 
-    T(FarBlock)(R, 1, nc, col, cs, kl + 1, n - j, x + j, ldx, far);
+    T(FarBlock)(R, 1, conj, nc, col, cs, kl + 1, n - j, x + j, ldx, far);
     for (int c = (int)(hi - j) - 1; c >= first; c--) {
       const F *d = col[c] - c;
 
       SpikeUnroll(r, R) {
-        S *y = x + r * ldx + j, t = y[c] + far[c * R + r];
+        S *y = x + r * ldx + j, t = (scaled ? VS(mul1)(y[c], (S)d[c]) : y[c]) + far[c * R + r];
 
-        for (int e = nc - 1; e > c; e--) t = VS(fnma1)((S)d[e], y[e], t);
+        for (int e = nc - 1; e > c; e--) t = VS(fnma1)(T(ConjIf)(conj, (S)d[e]), y[e], t);
         y[c] = t;
       }
     }

@@ -11,6 +11,10 @@
       upper_t  x_i = (b_i - sum d[m s] x_(i-m)) d[0]     s = -1             rows rise
       lower_t  x_i = b_i - sum d[m s] x_(i+m)            s = 1              rows fall       m = k, ..., 1
 
+  and the backward sweep of A = L D L^H, with D^-1 in it, conj: and with the conjugates of d[m s]
+
+      x_i = b_i d[0] - sum d[m s] x_(i+m)                s = 1              rows fall
+
   The nearest unknown is taken last, so that one multiply-add is on the chain from row to row; with a diagonal it is x_i
   = (b_i - sum_(m > 1) ...) d[0] - (d[s] d[0]) x_(i-+1), again one. The earlier unknowns stay in registers; the band is
   read once. A row's operations do not depend on where a range begins, so that ranges give the same bits.
@@ -33,11 +37,26 @@ SPIKE_INLINE X(t) XT(Row)(const int k, PetscCount m0, const F *d, PetscCount s, 
   return t;
 }
 
+/* the diagonal first, the nearest unknown last: one multiply-add on the chain again */
+SPIKE_INLINE X(t) XT(RowScaled)(const int k, PetscCount m0, const F *d, PetscBool conj, X(t) t, X(t) w[])
+{
+  t = X(mul)(t, X(set1)((S)d[0]));
+  SPIKE_UNROLL
+  for (int m = k; m > 0; m--)
+    if (m <= m0) t = X(fnma)(X(set1)(T(ConjIf)(conj, (S)d[m])), w[m - 1], t);
+  SPIKE_UNROLL
+  for (int m = k; m > 1; m--) w[m - 1] = w[m - 2];
+  w[0] = t;
+  return t;
+}
+
 /*
-  rows from i on, count of them in the direction step = 1 or -1; a points to the diagonal element of row 0; b may be x
+  rows from i on, count of them in the direction step = 1 or -1; a points to the diagonal element of row 0; b may be x;
+  scaled: by XT(RowScaled)
 */
-SPIKE_INLINE void XT(Rows)(const int k, PetscBool diag, int step, PetscCount n, PetscCount s, PetscCount ld, const F *a,
-                           PetscCount i, PetscCount count, int nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
+SPIKE_INLINE void XT(Rows)(const int k, const PetscBool scaled, PetscBool diag, int step, PetscCount n, PetscCount s,
+                           PetscCount ld, const F *a, PetscCount i, PetscCount count, int nrhs, const S *b,
+                           PetscCount ldb, S *x, PetscCount ldx)
 {
   X(t) w[SPIKE_NARROW + 1], t[XROWS];
 
@@ -56,7 +75,7 @@ SPIKE_INLINE void XT(Rows)(const int k, PetscBool diag, int step, PetscCount n, 
       SpikeUnroll(u, XROWS) {
         const F *d = a + (i + step * u) * ld;
 
-        t[u] = XT(Row)(k, k, d, s, diag ? (S)d[0] : 1, t[u], w);
+        t[u] = scaled ? XT(RowScaled)(k, k, d, diag, t[u], w) : XT(Row)(k, k, d, s, diag ? (S)d[0] : 1, t[u], w);
       }
       XT(PutRows)(x + i, ldx, nrhs, step, t);
       i += step * XROWS;
@@ -65,7 +84,7 @@ SPIKE_INLINE void XT(Rows)(const int k, PetscBool diag, int step, PetscCount n, 
       const F *d = a + i * ld;
 
       XT(GetRow)(b + i, ldb, nrhs, &t[0]);
-      t[0] = XT(Row)(k, m0, d, s, diag ? (S)d[0] : 1, t[0], w);
+      t[0] = scaled ? XT(RowScaled)(k, m0, d, diag, t[0], w) : XT(Row)(k, m0, d, s, diag ? (S)d[0] : 1, t[0], w);
       XT(PutRow)(x + i, ldx, nrhs, t[0]);
       i += step;
       count--;
@@ -75,8 +94,10 @@ SPIKE_INLINE void XT(Rows)(const int k, PetscBool diag, int step, PetscCount n, 
 
 #define SPIKE_ROWS(k) \
   case k: \
-    XT(Rows)(k, diag, step, n, s, ld, a, i, count, nrhs, b, ldb, x, ldx); \
+    XT(Rows)(k, SPIKE_SCALED, SPIKE_FLAG, step, n, s, ld, a, i, count, nrhs, b, ldb, x, ldx); \
     break
+#define SPIKE_SCALED PETSC_FALSE
+#define SPIKE_FLAG   diag
 static void XT(Narrow)(PetscCount k, PetscBool diag, int step, PetscCount n, PetscCount s, PetscCount ld, const F *a,
                        PetscCount i, PetscCount count, int nrhs, const S *b, PetscCount ldb, S *x, PetscCount ldx)
 {
@@ -92,4 +113,26 @@ static void XT(Narrow)(PetscCount k, PetscBool diag, int step, PetscCount n, Pet
     SPIKE_ROWS(8);
   }
 }
+#undef SPIKE_SCALED
+#undef SPIKE_FLAG
+#define SPIKE_SCALED PETSC_TRUE
+#define SPIKE_FLAG   conj
+static void XT(NarrowScaled)(PetscCount k, PetscBool conj, int step, PetscCount n, PetscCount s, PetscCount ld,
+                             const F *a, PetscCount i, PetscCount count, int nrhs, const S *b, PetscCount ldb, S *x,
+                             PetscCount ldx)
+{
+  switch (k) {
+    SPIKE_ROWS(0);
+    SPIKE_ROWS(1);
+    SPIKE_ROWS(2);
+    SPIKE_ROWS(3);
+    SPIKE_ROWS(4);
+    SPIKE_ROWS(5);
+    SPIKE_ROWS(6);
+    SPIKE_ROWS(7);
+    SPIKE_ROWS(8);
+  }
+}
+#undef SPIKE_SCALED
+#undef SPIKE_FLAG
 #undef SPIKE_ROWS

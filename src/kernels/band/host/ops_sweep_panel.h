@@ -26,6 +26,26 @@ SPIKE_INLINE VS(t) T(LoadS)(const F *p)
 #endif
 }
 
+SPIKE_INLINE S T(ConjIf)(const PetscBool conj, S a)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return conj ? __builtin_complex(__real__ a, -__imag__ a) : a;
+#else
+  (void)conj;
+  return a;
+#endif
+}
+
+SPIKE_INLINE VS(t) T(LoadConj)(const PetscBool conj, const F *p)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return T(ConjIf)(conj, T(LoadS)(p));
+#else
+  (void)conj;
+  return T(LoadS)(p);
+#endif
+}
+
 /* Columns lo <= j < hi of one factor at a constant stride: element (i, j) is d[(j - lo) * (cs + 1) + i - j] */
 typedef struct {
   PetscCount lo, hi, cs;

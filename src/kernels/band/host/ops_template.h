@@ -12,6 +12,8 @@ typedef SPIKE_FIELD(FREAL) T(F);
 #include "ops_sweep_panel.h"
 #include "ops_sweep_dot.h"
 #include "ops_sweep.h"
+#include "ops_chol.h"
+#undef SPIKE_GROUPS
 
 const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {
   .name        = SPIKE_ISANAME " " SPIKE_STRING(PRECISION),
@@ -22,6 +24,17 @@ const SpikeBandOps SPIKE_PASTE3(SpikeBandOps_, SPIKE_ISA, PRECISION) = {
   .upper       = T(Upper),
   .upper_t     = T(UpperT),
   .lower_t     = T(LowerT),
+};
+
+const SpikeBandOps SPIKE_PASTE3(SpikeCholeskyOps_, SPIKE_ISA, PRECISION) = {
+  .name        = SPIKE_ISANAME " " SPIKE_STRING(PRECISION),
+  .size        = sizeof(F),
+  .lu_worksize = T(CholWorkSize),
+  .lu          = T(Chol),
+  .lower       = T(Lower),
+  .upper       = T(CholUpper),
+  .upper_t     = T(CholUpperT),
+  .lower_t     = T(CholLowerT),
 };
 
 #undef F

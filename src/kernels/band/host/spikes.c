@@ -18,6 +18,10 @@ static PetscErrorCode SpikeSpikesCreate_Private(SpikeBand *s)
   }
   if (!h->columns)
     PetscCall(PetscMalloc1((PetscCount)h->largest * PetscMin(PetscMax(kl, ku), SPIKE_SPIKES_COLUMNS), &h->columns));
+  if (s->cholesky && !h->inverse) {
+    PetscCall(PetscCalloc1(3 * kl * kl, &h->inverse));
+    for (PetscCount i = 0; i < kl; i++) h->inverse[i * (kl + 1)] = 1.0;
+  }
   if (!s->dwork) PetscCall(PetscMalloc1((PetscCount)s->maxrhs * s->n, &s->dwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -72,17 +76,18 @@ static void SpikeSpikesSweep_Private(const SpikeBandOps *ops, SpikeBandFactors f
   }
 }
 
-/* A spike: h columns with A (h x h) in their first rows, or in their last ones (right) */
-static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, PetscInt p, PetscInt h,
+/*
+  A spike: h columns with A (h x h) in their first rows, or in their last ones (right). cut: of a right one the bottom
+  tip alone
+*/
+static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, PetscBool cut, PetscInt p, PetscInt h,
                                              const PetscScalar *A, PetscScalar *At, PetscScalar *Ab, PetscReal most[2])
 {
   const SpikeHost       *data = (const SpikeHost *)s->data;
   const SpikeBandFactors f    = SpikeHostFactors(s, p);
   const PetscInt         n    = f.rows;
-  /* where nothing couples the other end, its rows of V are not needed, nor how V falls */
-  const PetscBool cut = (PetscBool)(right && !s->active[p]);
-  const PetscInt  lo = cut ? n - s->kl : 0, top = cut ? 0 : s->ku, K = cut ? 0 : PetscMax(s->kl, s->ku);
-  PetscScalar    *Z = data->columns;
+  const PetscInt         lo = cut ? n - s->kl : 0, top = cut ? 0 : s->ku, K = cut ? 0 : PetscMax(s->kl, s->ku);
+  PetscScalar           *Z = data->columns;
 
   PetscFunctionBegin;
   for (PetscInt c = 0; c < h; c += SPIKE_SPIKES_COLUMNS) {
@@ -98,6 +103,44 @@ static PetscErrorCode SpikeSpikesOne_Private(SpikeBand *s, PetscBool right, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscReal SpikeSpikesMost_Private(PetscCount n, const PetscScalar *A)
+{
+  PetscReal most = 0.0;
+
+  for (PetscCount i = 0; i < n; i++) most = PetscMax(most, PetscAbsScalar(A[i]));
+  return most;
+}
+
+/*
+  Both spikes of partition p of D = D^H, whose left interface is active, from the first columns Z of D^-1: W = Z C, and
+  Vt = Zb^H B, because the first rows of D^-1 in its last columns are Zb^H; Vb from the last rows of the factors
+*/
+static PetscErrorCode SpikeSpikesSymmetric_Private(SpikeBand *s, PetscInt p, PetscReal falloff[])
+{
+  const SpikeHost   *h = (const SpikeHost *)s->data;
+  const PetscInt     K = s->kl, rows = s->start[p + 1] - s->start[p] - K;
+  const PetscCount   square = (PetscCount)K * K;
+  const PetscScalar *C = s->dC + p * square, *B = s->dB + (p + 1) * square;
+  PetscScalar       *Zt = h->inverse + square, *Zb = Zt + square, *Wt = s->dWt + p * square, *Wb = s->dWb + p * square,
+              *Vt = s->dVt + (p + 1) * square, *Vb = s->dVb + (p + 1) * square;
+  PetscReal most[2] = {0.0, 0.0};
+
+  PetscFunctionBegin;
+  PetscCall(SpikeSpikesOne_Private(s, PETSC_FALSE, PETSC_FALSE, p, K, h->inverse, Zt, Zb, most));
+  PetscCall(SpikeSmallGemm_Host(PETSC_FALSE, K, K, Zt, 1.0, C, K, 0.0, Wt, K, K));
+  PetscCall(SpikeSmallGemm_Host(PETSC_FALSE, K, K, Zb, 1.0, C, K, 0.0, Wb, K, K));
+  falloff[p] = SpikeSpikesFalloff_Private(SpikeSpikesMost_Private(square, Wt), SpikeSpikesMost_Private(square, Wb),
+                                          rows);
+  if (!s->active[p + 1]) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscCount i = 0; i < square; i++) Zb[i] = PetscConj(Zb[i]);
+  PetscCall(SpikeSmallGemm_Host(PETSC_TRUE, K, K, Zb, 1.0, B, K, 0.0, Vt, K, K));
+  PetscCall(SpikeSpikesOne_Private(s, PETSC_TRUE, PETSC_TRUE, p, K, B, Vt, Vb, most));
+  falloff[s->np + 2 + p] = SpikeSpikesFalloff_Private(SpikeSpikesMost_Private(square, Vb),
+                                                      SpikeSpikesMost_Private(square, Vt), rows);
+  PetscCall(PetscLogFlops(6.0 * square * K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SpikeSpikes_Host(SpikeBand *s, PetscReal falloff[])
 {
   const PetscCount kl = s->kl, ku = s->ku, np = s->np;
@@ -105,21 +148,23 @@ PetscErrorCode SpikeSpikes_Host(SpikeBand *s, PetscReal falloff[])
 
   PetscFunctionBegin;
   PetscCall(SpikeSpikesCreate_Private(s));
+  for (PetscInt q = 0; q < 2 * (np + 1); q++) falloff[q] = PETSC_MIN_REAL;
   for (PetscInt q = 0; q <= np; q++) {
-    falloff[q] = falloff[np + 1 + q] = PETSC_MIN_REAL;
     if (!s->active[q]) continue;
-    if (q < np && kl) {
+    if (q < np && kl && s->cholesky) PetscCall(SpikeSpikesSymmetric_Private(s, q, falloff));
+    else if (q < np && kl) {
       PetscReal most[2] = {0.0, 0.0};
 
-      PetscCall(SpikeSpikesOne_Private(s, PETSC_FALSE, q, kl, s->dC + q * kl * kl, s->dWt + q * ku * kl,
+      PetscCall(SpikeSpikesOne_Private(s, PETSC_FALSE, PETSC_FALSE, q, kl, s->dC + q * kl * kl, s->dWt + q * ku * kl,
                                        s->dWb + q * kl * kl, most));
       falloff[q] = SpikeSpikesFalloff_Private(most[0], most[1], s->start[q + 1] - s->start[q] - K);
     }
-    if (q > 0 && ku) {
+    if (q > 0 && ku && !(s->cholesky && s->active[q - 1])) {
       PetscReal most[2] = {0.0, 0.0};
 
-      PetscCall(SpikeSpikesOne_Private(s, PETSC_TRUE, q - 1, ku, s->dB + q * ku * ku, s->dVt + q * ku * ku,
-                                       s->dVb + q * kl * ku, most));
+      /* where nothing couples the other end, its rows of V are not needed, nor how V falls */
+      PetscCall(SpikeSpikesOne_Private(s, PETSC_TRUE, (PetscBool)!s->active[q - 1], q - 1, ku, s->dB + q * ku * ku,
+                                       s->dVt + q * ku * ku, s->dVb + q * kl * ku, most));
       falloff[np + 1 + q] = SpikeSpikesFalloff_Private(most[1], most[0], s->start[q] - s->start[q - 1] - K);
     }
   }

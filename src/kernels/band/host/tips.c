@@ -3,7 +3,8 @@
 #include "host.h"
 
 /*
-  What is known of a spike of n rows from the l rows at its end (the last ones of the array, leading dimension l): the
+  What is known of a spike of n rows from the l rows at its end (the last ones of the array, leading dimension l; top:
+  the first ones): the
   rows of it that matter, the rest lying below rounding, and the natural logarithm of the factor by which it falls a
   row.
 
@@ -12,8 +13,9 @@
   sinh(l t) for exp(-i t) they fall too fast, at half the corner by a factor up to 2, so that the rate is too large by
   log(2) / (l / 2) at most, which is taken off.
 */
-static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt ncols, const PetscScalar *spike,
-                               PetscReal eps, PetscReal window, PetscBool *fallen, PetscInt *reach, PetscReal *falloff)
+static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt ncols, PetscBool top,
+                               const PetscScalar *spike, PetscReal eps, PetscReal window, PetscBool *fallen,
+                               PetscInt *reach, PetscReal *falloff)
 {
   /* rows of the nearer half, more than the tip where there are more */
   const PetscInt half = PetscMax(l / 2, PetscMin(2 * tip, l));
@@ -24,7 +26,8 @@ static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt nc
     for (PetscInt d = 0; d < l; d++) {
       PetscReal m = 0.0;
 
-      for (PetscInt c = 0; c < ncols; c++) m = PetscMax(m, PetscAbsScalar(spike[l - 1 - d + (PetscCount)c * l]));
+      for (PetscInt c = 0; c < ncols; c++)
+        m = PetscMax(m, PetscAbsScalar(spike[(top ? d : l - 1 - d) + (PetscCount)c * l]));
       if (!pass) {
         if (d < tip) head = PetscMax(head, m);
       } else {
@@ -41,6 +44,14 @@ static void SpikeReach_Private(PetscInt n, PetscInt l, PetscInt tip, PetscInt nc
   else if (l == n || *fallen)
     *falloff = far == 0.0 ? PETSC_MIN_REAL : PetscMin(PetscLogReal(far / head) / PetscMax(l - tip, 1), 0.0);
   else *falloff = PetscMin(PetscLogReal(mid / head) / PetscMax(half - tip, 1) + 2.0 * PetscLogReal(2.0) / l, 0.0);
+}
+
+/*
+  Where a spike ends: M^-1 of L D L^H is to be hermitian to the rounding of the arithmetic, whatever the factors have
+*/
+static PetscReal SpikeTipsEpsilon_Private(const SpikeBand *s)
+{
+  return s->cholesky ? PETSC_MACHINE_EPSILON : SpikePrecisionEpsilon(s->precision);
 }
 
 /* The leading corner of l rows, rows and columns reversed, without what belonged to rows behind the corner */
@@ -98,11 +109,52 @@ PetscErrorCode SpikeLeftTips_Host(SpikeBand *s, SpikePivot *pivot, PetscReal fal
       h->cornerops->lower(SpikeBandPart(f, f0, l - f0), 0, l - f0, kl, W + f0, l, W + f0, l);
       h->cornerops->upper(f, 0, l, kl, W, l);
       PetscCall(PetscLogFlops(2.0 * kl * ku * l + (2.0 * kl + 1.0) * kl * l));
-      SpikeReach_Private(n, l, K, kl, W, eps, s->window, &fallen, &s->wtop[q], &falloff[q]);
+      SpikeReach_Private(n, l, K, kl, PETSC_FALSE, W, eps, s->window, &fallen, &s->wtop[q], &falloff[q]);
       if (fallen || l == lmax) {
         for (PetscInt c = 0; c < kl; c++)
           for (PetscInt i = 0; i < ku; i++) Wt[i + (PetscCount)c * ku] = W[(PetscCount)c * l + l - 1 - i];
         pivot->nboost += pv.nboost;
+        break;
+      }
+    }
+    s->wtop[q] = PetscMin(s->wtop[q], n);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  W = (L D L^H)^-1 [C; 0] of the leading rows, which are those of the spike but for the square of what is at their end:
+  no other factorization is needed, and Wt fits the sweeps to rounding
+*/
+PetscErrorCode SpikeLeftTipsFromFactors_Host(SpikeBand *s, PetscReal falloff[])
+{
+  SpikeHost     *h = (SpikeHost *)s->data;
+  const PetscInt K = s->kl;
+
+  PetscFunctionBegin;
+  falloff[s->np] = PETSC_MIN_REAL;
+  for (PetscInt q = 0; q < s->np; q++) {
+    const PetscInt         n = s->start[q + 1] - s->start[q], lmax = PetscMin(n, h->maxcorner);
+    const PetscScalar     *C  = s->dC + (PetscCount)q * K * K;
+    PetscScalar           *Wt = s->dWt + (PetscCount)q * K * K, *W = h->spike;
+    PetscBool              fallen = PETSC_FALSE;
+    const SpikeBandFactors f      = SpikeHostFactors(s, q);
+
+    falloff[q] = PETSC_MIN_REAL;
+    s->wtop[q] = 0;
+    if (!s->active[q] || !K) continue;
+    for (PetscInt l = PetscMin(2 * K, lmax);; l = PetscMin(2 * l, lmax)) {
+      const SpikeBandFactors part = SpikeBandPart(f, 0, l);
+
+      PetscCall(PetscArrayzero(W, (PetscCount)l * K));
+      for (PetscInt c = 0; c < K; c++) PetscCall(PetscArraycpy(W + (PetscCount)c * l, C + (PetscCount)c * K, K));
+      h->ops->lower(part, 0, l, K, W, l, W, l);
+      h->ops->upper(part, 0, l, K, W, l);
+      PetscCall(PetscLogFlops((4.0 * K + 1.0) * K * l));
+      SpikeReach_Private(n, l, K, K, PETSC_TRUE, W, SpikeTipsEpsilon_Private(s), s->window, &fallen, &s->wtop[q],
+                         &falloff[q]);
+      if (fallen || l == lmax) {
+        for (PetscInt c = 0; c < K; c++) PetscCall(PetscArraycpy(Wt + (PetscCount)c * K, W + (PetscCount)c * l, K));
         break;
       }
     }
@@ -118,7 +170,7 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
 {
   SpikeHost      *h  = (SpikeHost *)s->data;
   const PetscInt  kl = s->kl, ku = s->ku, K = PetscMax(kl, ku);
-  const PetscReal eps = SpikePrecisionEpsilon(s->precision);
+  const PetscReal eps = SpikeTipsEpsilon_Private(s);
 
   PetscFunctionBegin;
   falloff[0] = PETSC_MIN_REAL;
@@ -143,7 +195,7 @@ PetscErrorCode SpikeRightTips_Host(SpikeBand *s, PetscReal falloff[])
       h->ops->lower(SpikeBandPart(f, f0, n - f0), 0, n - f0, ku, V + l - n + f0, l, V + l - n + f0, l);
       h->ops->upper(SpikeBandPart(f, n - l, l), 0, l, ku, V, l);
       PetscCall(PetscLogFlops((2.0 * ku + 1.0) * ku * l));
-      SpikeReach_Private(n, l, K, ku, V, eps, s->window, &fallen, &s->wbot[q - 1], &falloff[q]);
+      SpikeReach_Private(n, l, K, ku, PETSC_FALSE, V, eps, s->window, &fallen, &s->wbot[q - 1], &falloff[q]);
       if (fallen || l >= lmax) {
         for (PetscInt c = 0; c < ku; c++)
           PetscCall(PetscArraycpy(Vb + (PetscCount)c * kl, V + (PetscCount)c * l + l - kl, kl));
