@@ -284,6 +284,17 @@ static PetscErrorCode TestChoice(void)
   PetscCall(PCSpikeGetFactorType(pc, &type));
   PetscCall(SpikeTestCheck((PetscBool)(type == PC_SPIKE_FACTOR_CHOLESKY), "not cholesky"));
   PetscCall(CheckTaken(pc, PC_SPIKE_FACTOR_CHOLESKY, "cholesky"));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = PCSpikeSetFactorType(pc, (PCSpikeFactorType)7);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(SpikeTestCheck((PetscBool)(ierr == PETSC_ERR_ARG_OUTOFRANGE), "type 7: error %d", (int)ierr));
+  for (PetscInt k = PC_SPIKE_FACTOR_AUTO; k <= PC_SPIKE_FACTOR_CHOLESKY; k++) {
+    PetscCall(PetscOptionsSetValue(NULL, "-pc_spike_factor_type", PCSpikeFactorTypes[k]));
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(PCSpikeGetFactorType(pc, &type));
+    PetscCall(SpikeTestCheck((PetscBool)(type == (PCSpikeFactorType)k), "option %s", PCSpikeFactorTypes[k]));
+  }
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_spike_factor_type"));
   PetscCall(PCDestroy(&pc));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(bad); k++) {
     PetscCall(Create(A, PC_SPIKE_FACTOR_CHOLESKY, PC_SPIKE_AUTO, 1, &pc));

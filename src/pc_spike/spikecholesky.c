@@ -9,12 +9,16 @@ static PetscErrorCode PCSpikeTestHermitian_Private(Mat A, PetscBool *hermitian)
   PetscRandom random;
   PetscScalar xay, yax;
   PetscReal   nx, ny, nu, scale;
+  PetscMPIInt rank;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &x, &u));
   PetscCall(VecDuplicate(x, &y));
   PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
   PetscCall(PetscRandomSetType(random, PETSCRAND48));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
+  PetscCall(PetscRandomSetSeed(random, 0x12345678 + 7919 * (PetscInt64)rank)); /* ranks have values of their own */
+  PetscCall(PetscRandomSeed(random));
   PetscCall(VecSetRandom(x, random));
   PetscCall(VecSetRandom(y, random));
   PetscCall(PetscRandomDestroy(&random));
