@@ -198,7 +198,7 @@ static PetscErrorCode TestLarge(void)
         PetscInt j     = (PetscInt)(Random() * (double)n);
         double   value = kind == 1 ? ldexp(1.0, (int)(Random() * 3)) : exp(range * (Random() - 0.5));
 
-        if (kind == 2 || kind == 3) j = (i + n + (l % 2 ? -1 : 1) * (1 + l / 2)) % n;
+        if (kind == 2 || kind == 3) j = (i + 20 * n + (l % 2 ? -1 : 1) * (1 + l / 2)) % n;
         if (l == a && hidden < 0) continue;
         if (l == a) j = (i + hidden) % n; /* all rows have partners */
         value           = (double)(PetscReal)value;
