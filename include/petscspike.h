@@ -419,6 +419,8 @@ PETSC_EXTERN PetscErrorCode PCSpikeSetFactorType(PC, PCSpikeFactorType);
 PETSC_EXTERN PetscErrorCode PCSpikeGetFactorType(PC, PCSpikeFactorType *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetMatchingType(PC, PCSpikeMatchingType);
 PETSC_EXTERN PetscErrorCode PCSpikeGetMatchingType(PC, PCSpikeMatchingType *);
+PETSC_EXTERN PetscErrorCode PCSpikeSetMatchingRescale(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCSpikeGetMatchingRescale(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetDirect(PC, PetscBool3);
 PETSC_EXTERN PetscErrorCode PCSpikeGetDirect(PC, PetscBool3 *);
 PETSC_EXTERN PetscErrorCode PCSpikeSetMaxRefinements(PC, PetscInt);

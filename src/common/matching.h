@@ -19,6 +19,8 @@
 . unmatched - rows without a partner: the matrix is structurally singular where there are some
 . first     - the first of them, or -1
 - finite    - false where an entry is not: nothing is known then
+
+  Where rows are left without a partner, as many as can be have one, but not always those of the largest product.
 */
 PETSC_INTERN PetscErrorCode SpikeMatching(PetscInt n, const SpikeCSR *A, PetscInt col[], PetscReal r[], PetscReal c[],
                                           PetscInt *unmatched, PetscInt *first, PetscBool *finite);

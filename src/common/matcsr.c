@@ -11,6 +11,7 @@ PetscErrorCode MatSeqAIJGetCSR_Spike(Mat A, PetscMemType memtype, SpikeCSR *piec
   PetscFunctionBegin;
   piece->colmap = NULL;
   piece->shift  = 0;
+  piece->r = piece->c = NULL;
   if (PetscMemTypeHost(memtype)) {
     PetscInt  n;
     PetscBool done;

@@ -52,9 +52,10 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
                                                        `PCSpikeSetWindowTolerance()`
 . -pc_spike_precision (double|single|bf16|fp16)        - precision of the factors, `PCSpikeSetPrecision()`
 . -pc_spike_local_partitions p                         - partitions on each rank, `PCSpikeSetLocalPartitions()`
-. -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering on one rank, `PCFactorSetMatOrderingType()`
+. -pc_spike_mat_ordering_type (auto|natural|rcm|...)   - ordering of each rank's rows, `PCFactorSetMatOrderingType()`
 . -pc_spike_factor_type (auto|lu|cholesky)             - factorization of the partitions, `PCSpikeSetFactorType()`
 . -pc_spike_matching_type (auto|none|always)           - large entries on the diagonal, `PCSpikeSetMatchingType()`
+. -pc_spike_matching_rescale                           - scales follow the values, `PCSpikeSetMatchingRescale()`
 . -pc_spike_zeropivot tol                              - pivots below this fraction of the norm are zero,
                                                        `PCFactorSetZeroPivot()`
 . -pc_spike_shift_type (auto|none|nonzero|inblocks)    - what happens to zero pivots, `PCFactorSetShiftType()`
@@ -155,14 +156,15 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   A matrix that is known to be hermitian positive definite, by `MAT_SPD`, is factored by Cholesky, in half of the bytes
   and operations, and M is hermitian to rounding: `PCSpikeSetFactorType()`.
 
-  On one rank, where an entry of the diagonal is missing or below a thousandth of the largest of its row, rows are
-  permuted, and rows and columns scaled, so that the entries of the diagonal have the largest product
-  (`PCSpikeSetMatchingType()`), before the ordering is chosen. A dominant matrix pays one look at its diagonal.
+  Where an entry of the diagonal is missing or below a thousandth of the largest of its row, rows are permuted, and rows
+  and columns scaled, so that the entries of the diagonal have the largest product (`PCSpikeSetMatchingType()`), before
+  the ordering is chosen; on several ranks each one does so for its diagonal block. A dominant matrix pays one look at
+  its diagonal.
 
   The ordering `auto` (the default) takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank,
-  and the natural ordering on many ranks or with `PCSpikeSetBandwidth()`; on more than one rank another ordering than
-  the natural one is an error:
-  use `PCSPIKE` inside `PCBJACOBI`, `PCASM`, `PCREDUNDANT` or `PCTELESCOPE`.
+  and the natural ordering with `PCSpikeSetBandwidth()`. On several ranks each rank orders its own rows, and couplings
+  between ranks that lie outside the band then are dropped as by `PCSpikeSetBandwidth()`; `auto` does that only where
+  the natural band is cut (`PCSpikeSetMaxBandwidth()`, memory) and loses more.
 
   References:
   Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, Parallel Computing 32 (2006). Li,

@@ -128,7 +128,7 @@ PetscErrorCode PCSpikeSolvePermuted_Private(PC pc, PetscBool trans, PetscInt nrh
   PC_Spike              *s     = (PC_Spike *)pc->data;
   const PetscBool        order = (PetscBool)!SpikeFaulty(SPIKE_FAULT_NOT_PERMUTED);
   const PCSpikeMatching *m     = &s->matching;
-  const PetscInt        *row = m->B ? m->place : s->dnewrow, *col = s->dnewrow;
+  const PetscInt        *row = m->active ? m->place : s->dnewrow, *col = s->dnewrow;
 
   PetscFunctionBegin;
   if (s->permuted && order) {

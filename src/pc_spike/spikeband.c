@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* spikeband.c: PCSPIKE's view of the matrix: pieces in CSR, ordering, half-bandwidths */
 #include "spikeimpl.h"
+#include <petscsf.h>
 
 /* A of type MATSEQAIJ or MATMPIAIJ as one or two pieces, with pointers to memory of the given type */
 PetscErrorCode PCSpikeGetCSR_Private(PC pc, Mat A, PetscMemType memtype, PetscInt *nparts, SpikeCSR parts[2])
@@ -17,7 +18,7 @@ PetscErrorCode PCSpikeGetCSR_Private(PC pc, Mat A, PetscMemType memtype, PetscIn
   *nparts = 1;
   if (mpi) {
     PetscCall(MatSeqAIJGetCSR_Spike(Ao, memtype, &parts[1]));
-    parts[1].colmap = PetscMemTypeHost(memtype) ? garray : s->dcolmap;
+    parts[1].colmap = !PetscMemTypeHost(memtype) ? s->dcolmap : s->colmap ? s->colmap : garray;
     parts[1].shift  = -A->rmap->rstart;
     *nparts         = 2;
   }
@@ -72,7 +73,7 @@ static void SpikeScan_Private(PetscInt n, PetscInt nparts, const SpikeCSR parts[
           scan->zeros++;
           continue;
         }
-        d = (newrow ? newrow[d] : d) - i;
+        d = (newrow && !A->colmap ? newrow[d] : d) - i;
         if (scan->limit < PETSC_INT_MAX) {
           if (PetscAbsInt(d) > scan->limit) continue;
           scan->sum += PetscAbsScalar(A->aa[k]);
@@ -187,6 +188,10 @@ static PetscErrorCode SpikeLeastBand_Private(PetscInt n, PetscInt K, PetscInt np
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#define SPIKE_ORDERING_EXTERNAL \
+  "Ordering %s leaves the choice to another package and gives no permutation: use " \
+  "-%spc_spike_mat_ordering_type rcm, natural or auto"
+
 /*
   newrow[i]: the place of row i in PETSc's ordering of the nonzeros of A; stored zeros are kept out of the graph. newrow
   belongs to the PC from the start, and the graph goes before an error of PETSc's functions, such as that of an unknown
@@ -212,10 +217,8 @@ static PetscErrorCode SpikeOrder_Private(PC pc, Mat A, MatOrderingType type, Pet
   if (!ierr) ierr = MatGetOrdering(graph ? graph : B, type, &rperm, &cperm);
   PetscCall(MatDestroy(&graph));
   PetscCall(ierr);
-  PetscCheck(rperm, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "Ordering %s leaves the choice to another package and gives no permutation: use "
-             "-%spc_spike_mat_ordering_type rcm, natural or auto",
-             type, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscCheck(rperm, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, SPIKE_ORDERING_EXTERNAL, type,
+             ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   PetscCall(ISEqualUnsorted(rperm, cperm, &same));
   if (!same) {
     PetscCall(ISDestroy(&rperm));
@@ -300,15 +303,106 @@ PetscErrorCode PCSpikeCheckBand_Private(PC pc, PetscMPIInt *size, PetscBool *isa
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), size));
   PetscCall(PetscStrcmp(s->ordering, "auto", isauto));
   PetscCall(PetscStrcmp(s->ordering, MATORDERINGNATURAL, natural));
-  PetscCheck(*size == 1 || *isauto || *natural, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCSPIKE reorders on one rank only, and this matrix lies on %d: use -%spc_spike_mat_ordering_type "
-             "natural, or PCSPIKE inside PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE",
-             *size, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  if (*size > 1 && !*isauto && !*natural) { /* here, because ranks without rows order nothing */
+    PetscErrorCodeFn *known;
+    PetscFunctionList list;
+    PetscBool         external;
+
+    PetscCall(MatGetOrderingList(&list));
+    PetscCall(PetscFunctionListFind(list, s->ordering, &known));
+    PetscCall(PetscStrcmp(s->ordering, MATORDERINGEXTERNAL, &external));
+    PetscCheck(!external, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP, SPIKE_ORDERING_EXTERNAL, s->ordering,
+               ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+    PetscCheck(known, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "Unknown ordering %s", s->ordering);
+  }
   PetscCheck(s->userkl == PETSC_DECIDE || !N || (s->userkl < N && s->userku < N), PetscObjectComm((PetscObject)pc),
              PETSC_ERR_ARG_OUTOFRANGE,
              "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " must be below the %" PetscInt_FMT
              " rows of the matrix: use a smaller -%spc_spike_bandwidth, or leave it out to take it from the matrix",
              s->userkl, s->userku, N, ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* to[k] <- from[.] of the column k of the off-diagonal block of MATMPIAIJ, from the rank that owns it; collective */
+PetscErrorCode PCSpikeGhosts_Private(Mat A, MPI_Datatype unit, const void *from, void *to)
+{
+  const PetscInt *garray;
+  PetscInt        ncols;
+  Mat             Ao;
+  PetscSF         sf;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &Ao, &garray));
+  PetscCall(MatGetSize(Ao, NULL, &ncols));
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
+  PetscCall(PetscSFSetGraphLayout(sf, A->cmap, ncols, NULL, PETSC_USE_POINTER, garray));
+  PetscCall(PetscSFBcastBegin(sf, unit, from, to, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(sf, unit, from, to, MPI_REPLACE));
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Places of the columns of the off-diagonal block, where the ranks have ordered their rows; collective */
+PetscErrorCode PCSpikePlaces_Private(PC pc, Mat A)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+  PetscInt  ncols, *place;
+  Mat       Ao;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(s->colmap));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &Ao, NULL));
+  PetscCall(MatGetSize(Ao, NULL, &ncols));
+  PetscCall(PetscMalloc1(A->rmap->n, &place));
+  PetscCall(PetscMalloc1(PetscMax(ncols, 1), &s->colmap));
+  for (PetscInt i = 0; i < A->rmap->n; i++) place[i] = s->newrow[i] + A->rmap->rstart;
+  PetscCall(PCSpikeGhosts_Private(A, MPIU_INT, place, s->colmap));
+  PetscCall(PetscFree(place));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  On several ranks each one orders its own rows, by their entries in its own columns. The band holds those. What couples
+  ranks is in the band where rows near the ends of a rank stay there, and dropped elsewhere. `auto` takes that only
+  where the limit of this setup cuts the natural band, and cuts away more. *better: it is taken
+*/
+static PetscErrorCode SpikeOrderRanks_Private(PC pc, Mat A, PetscBool isauto, PetscBool zeros, PetscInt nparts,
+                                              const SpikeCSR parts[], PetscInt kept[2], PetscBool *better)
+{
+  PC_Spike      *s          = (PC_Spike *)pc->data;
+  MPI_Comm       comm       = PetscObjectComm((PetscObject)pc);
+  const PetscInt n          = A->rmap->n;
+  SpikeCSR       ordered[2] = {parts[0], parts[nparts - 1]};
+  PetscInt       full[2], own[2], maxrow;
+  PetscReal      sum[2];
+  PetscBool      none;
+
+  PetscFunctionBegin;
+  if (n) PetscCall(SpikeOrder_Private(pc, A, isauto ? MATORDERINGRCM : s->ordering, zeros));
+  PetscCall(PCSpikePlaces_Private(pc, A));
+  ordered[1].colmap = s->colmap;
+  PetscCall(SpikeMeasure_Private(pc, n, 1, ordered, s->newrow, full, own, &maxrow, &none));
+  *better = PETSC_TRUE;
+  if (isauto) {
+    sum[0] = SpikeWithin_Private(s, n, nparts, parts, NULL).sum;
+    sum[1] = SpikeWithin_Private(s, n, nparts, ordered, s->newrow).sum;
+    if (!PCSpikeCuts_Private(s, own)) { /* no wider band than that of the ranks' own entries */
+      SpikeScan scan = {PetscMax(own[0], own[1]), 0.0, 0, 0, 0, 0, NULL};
+
+      SpikeScan_Private(n, nparts, ordered, s->newrow, &scan);
+      sum[1] = scan.sum;
+    }
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, comm));
+    *better = (PetscBool)(sum[1] > sum[0]);
+  }
+  if (*better) {
+    kept[0] = own[0];
+    kept[1] = own[1];
+    PetscCall(PetscInfo(pc, "Each rank orders its own rows: couplings between ranks outside the band are dropped\n"));
+  } else {
+    PetscCall(PetscFree(s->newrow));
+    PetscCall(PetscFree(s->colmap));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,7 +419,7 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   PetscInt  full[2] = {0, 0}, kept[2] = {0, 0}, rfull[2], rkept[2] = {0, 0}, maxrow = 0, within[2] = {0, 0};
   PetscInt  least = 0;
   PetscBool zeros = PETSC_FALSE, isauto, natural, given = (PetscBool)(s->userkl != PETSC_DECIDE),
-            periodic = PETSC_FALSE, order = PETSC_FALSE;
+            periodic = PETSC_FALSE, order = PETSC_FALSE, ranks = PETSC_FALSE;
   PetscMPIInt size;
 
   PetscFunctionBegin;
@@ -334,7 +428,8 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
   s->info.natural_kl = full[0];
   s->info.natural_ku = full[1];
   /* rows of periodic tridiagonal systems have three entries */
-  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && maxrow <= 3 && s->band.k->periodic && s->limit > 0)
+  if (!given && (isauto || natural) && kept[0] + kept[1] > 2 && maxrow <= 3 && s->band.k->periodic && s->limit > 0 &&
+      !s->matching.B)
     PetscCall(PCSpikePeriodicFind_Private(pc, A, nparts, parts, &periodic));
   if (periodic) kept[0] = kept[1] = 1;
   else if (size == 1 && !natural && A->rmap->n && (!isauto || (!given && kept[0] + kept[1] + 1 > maxrow))) {
@@ -353,22 +448,44 @@ PetscErrorCode PCSpikeChooseBand_Private(PC pc, Mat A, PetscInt nparts, const Sp
       kept[1] = rkept[1];
     }
   }
+  if (size > 1 && !periodic && A->rmap->N && !natural && (!isauto || PCSpikeCuts_Private(s, kept)))
+    PetscCall(SpikeOrderRanks_Private(pc, A, isauto, zeros, nparts, parts, kept, &ranks));
+  s->apart = ranks;
   if (PCSpikeCuts_Private(s, kept)) {
-    const SpikeScan scan = SpikeWithin_Private(s, A->rmap->n, nparts, parts, s->newrow);
+    SpikeCSR  ordered[2] = {parts[0], parts[nparts - 1]};
+    SpikeScan scan;
+
+    if (s->colmap) ordered[1].colmap = s->colmap;
+    scan = SpikeWithin_Private(s, A->rmap->n, nparts, ordered, s->newrow);
 
     within[0] = scan.kl;
     within[1] = scan.ku;
   }
   PetscCall(PCSpikeFitBand_Private(pc, within, kept));
-  s->info.reordered = (PetscBool)(s->newrow != NULL);
+  s->info.reordered = (PetscBool)(s->newrow || ranks);
   s->info.kl = s->band.kl = kept[0];
   s->info.ku = s->band.ku = kept[1];
   PetscCall(PetscInfo(pc,
                       "Half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " natural, %" PetscInt_FMT ",%" PetscInt_FMT
                       " factored in %s ordering\n",
                       full[0], full[1], kept[0], kept[1],
-                      s->newrow ? (isauto ? MATORDERINGRCM : s->ordering) : MATORDERINGNATURAL));
+                      s->info.reordered ? (isauto ? MATORDERINGRCM : s->ordering) : MATORDERINGNATURAL));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Whether a band that was decided from values still holds what was asked for, and systems that were found in it are
+  still alone
+*/
+PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStats *st, PetscBool periodicjoined)
+{
+  if (st->badrow >= 0) return PETSC_TRUE;
+  if (periodicjoined) return PETSC_FALSE;
+  if (s->band.nsystems && st->joined >= 0) return PETSC_FALSE;
+  if (s->userkl != PETSC_DECIDE || s->info.cut) return PETSC_TRUE;
+  /* couplings between ranks that are dropped anyway, at most twice as large a share of the values as before */
+  if (s->apart) return (PetscBool)(st->dropped <= (s->dropoff + 2 * s->crossing) * st->sum);
+  return (PetscBool)(st->dropped <= s->dropoff * st->sum * (1.0 + 100 * PETSC_MACHINE_EPSILON));
 }
 
 /*
@@ -399,6 +516,7 @@ PetscErrorCode PCSpikeMeasureNatural_Private(PC pc)
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
     if (!aij) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+    if (nparts == 2) PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, NULL, &parts[1].colmap));
     SpikeScan_Private(A->rmap->n, nparts, parts, NULL, &scan);
     PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
     full[0] = scan.kl;
@@ -416,9 +534,10 @@ PetscInt PCSpikeOriginalRow_Private(const PC_Spike *s, Mat A, PetscInt row)
 {
   PetscInt i = row;
 
-  if (s->newrow)
-    for (i = 0; i < s->band.n && s->newrow[i] != row;) i++;
-  return PCSpikeMatchingRow_Private(s, i) + A->rmap->rstart;
+  if (s->newrow) {
+    for (i = 0; i < s->band.n && s->newrow[s->matching.active ? s->matching.col[i] : i] != row;) i++;
+  }
+  return i + A->rmap->rstart;
 }
 
 /*
@@ -437,7 +556,7 @@ static PetscBool SpikeRow_Private(const PC_Spike *s, PetscInt i, PetscInt r, Pet
 
     for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
       const PetscInt col = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift,
-                     d   = (s->newrow ? s->newrow[col] : col) - i;
+                     d   = (s->newrow && !A->colmap ? s->newrow[col] : col) - i;
 
       if (d == 0) diag = PetscAbsScalar(A->aa[k]);
       else if (d >= -s->band.kl && d <= s->band.ku) {

@@ -66,10 +66,14 @@ typedef struct {
 /* Large entries on the diagonal: spikematching.c */
 typedef struct {
   PCSpikeMatchingType type;
-  Mat                 B;     /* Pmat as AIJ, rows permuted, rows and columns scaled; NULL: not matched */
-  PetscInt           *col;   /* [n] row i of Pmat is row col[i] of B                                   */
-  PetscReal          *r, *c; /* [n] scales of rows and columns of Pmat                                 */
-  PetscReal           norm;  /* the infinity norm of Pmat                                              */
+  PetscBool           rescale; /* scales are those of the values of each setup                           */
+  PetscBool           active;  /* rows and columns are matched: the same on all ranks                    */
+  Mat                 B;       /* rows permuted, all scaled: while band and ordering are chosen          */
+  PetscInt           *col;     /* [n] row i of Pmat is row col[i] of the matrix that is factored         */
+  PetscReal          *r, *c;   /* [n] scales of rows and columns of Pmat                                 */
+  PetscReal          *ghost;   /* scales of the columns of the off-diagonal block of MATMPIAIJ           */
+  PetscReal           norm;    /* the infinity norm of Pmat                                              */
+  PetscScalar        *values[2], *dvalues[2]; /* on a device: scaled values of the pieces, on the host and there */
   /* small pivots have asked for the other way, for this pattern: with a matching or without one */
   PetscBool3 wanted;
   PetscReal  error[2]; /* of the factors without and with a matching, -1: not known                       */
@@ -105,7 +109,10 @@ typedef struct {
   PetscBool  diagonals; /* Pmat is MATDIA, and the band is filled from its diagonals: no aij */
   Mat        aij;       /* Pmat converted, where it is not AIJ itself */
   PetscInt  *newrow;
-  PetscBool *joined; /* while independent systems are looked for */
+  PetscInt  *colmap;   /* on several ranks, with newrow: places of the columns of the off-diagonal block, global */
+  PetscBool  apart;    /* each rank has ordered its rows: couplings between ranks may lie outside the band */
+  PetscReal  crossing; /* share of sum |a_ij| that was dropped then                                       */
+  PetscBool *joined;   /* while independent systems are looked for */
   /* newrow, and the columns of the off-diagonal block of MATMPIAIJ, in the backend's memory */
   PetscInt *dnewrow, *dcolmap;
   /* [maxrhs * n] with newrow or a matching only, in the backend's memory                */
@@ -211,6 +218,7 @@ PETSC_INTERN PetscErrorCode PCSpikeExpectFalloff_Private(PC, PetscInt, PetscBool
 
 PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
 PETSC_INTERN PetscInt       PCSpikeOriginalRow_Private(const PC_Spike *, Mat, PetscInt);
+PETSC_INTERN PetscBool      PCSpikeBandHolds_Private(const PC_Spike *, const SpikeFillStats *, PetscBool);
 
 /* spikematching.c */
 PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);
@@ -218,10 +226,13 @@ PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingReject_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingUpload_Private(PC);
-PETSC_INTERN PetscErrorCode PCSpikeMatchingRefill_Private(PC, Mat *);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingRefill_Private(PC, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingScale_Private(PC, Mat, PetscInt, SpikeCSR[]);
+PETSC_INTERN PetscErrorCode PCSpikeMatchingLargest_Private(PC, PetscReal *);
+PETSC_INTERN PetscErrorCode PCSpikeGhosts_Private(Mat, MPI_Datatype, const void *, void *);
+PETSC_INTERN PetscErrorCode PCSpikePlaces_Private(PC, Mat);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingReset_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeComposeMatchingMethods_Private(PC, PetscBool);
-PETSC_INTERN PetscInt       PCSpikeMatchingRow_Private(const PC_Spike *, PetscInt);
 
 /* spikecholesky.c: L D L^H in place of L U */
 PETSC_INTERN PetscErrorCode PCSpikeCholeskyBegin_Private(PC, PetscBool *);

@@ -8,8 +8,10 @@
 #include "common/matching.h"
 
 /*
-  With P the row permutation and R, C the scales the band is that of B = P R A C, and  A^-1 b = C B^-1 (P R b).  B is a
-  copy of A, which each setup fills anew on the host; permutation and scales stay while the pattern does.
+  With P the row permutation and R, C the scales the band is that of B = P R A C, and  A^-1 b = C B^-1 (P R b). On
+  several ranks each one matches the rows and columns of its diagonal block: rows stay on their rank, and entries of
+  other columns are scaled. B is there while band and ordering are chosen. Fills take A: rows and columns have their
+  places, and the host scales values on their way to the band; for a device it scales them before.
 */
 
 #define SPIKE_MATCHING_TINY  1e-3 /* of the largest entry of its row: the diagonal entries that ask for a matching */
@@ -25,11 +27,16 @@ PetscErrorCode PCSpikeMatchingReset_Private(PC pc)
     PetscCall((*s->band.k->release)(&s->band, (void **)&m->place));
     PetscCall((*s->band.k->release)(&s->band, (void **)&m->dr));
     PetscCall((*s->band.k->release)(&s->band, (void **)&m->dc));
+    for (int p = 0; p < 2; p++) PetscCall((*s->band.k->release)(&s->band, (void **)&m->dvalues[p]));
   } else PetscCall(PetscFree(m->place));
   m->place = NULL;
   m->dr = m->dc = NULL;
+  PetscCall(PetscFree(m->values[0]));
+  PetscCall(PetscFree(m->values[1]));
   PetscCall(PetscFree3(m->col, m->r, m->c));
+  PetscCall(PetscFree(m->ghost));
   PetscCall(MatDestroy(&m->B));
+  m->active       = PETSC_FALSE;
   s->info.matched = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,16 +51,15 @@ static PetscErrorCode PCSpikeMatchingMay_Private(PC pc, PetscBool *may, PetscBoo
   PetscFunctionBegin;
   PetscCall(PCSpikeCheckBand_Private(pc, &size, &isauto, &natural));
   *always = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_ALWAYS);
-  PetscCheck(!*always || size == 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCSPIKE matches rows and columns on one rank only, and this matrix lies on %d: use PCSPIKE inside "
-             "PCBJACOBI, PCASM, PCREDUNDANT or PCTELESCOPE",
-             size);
-  *may = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_AUTO && size == 1 && isauto && s->userkl == PETSC_DECIDE &&
+  *may    = (PetscBool)(s->matching.type == PC_SPIKE_MATCHING_AUTO && isauto && s->userkl == PETSC_DECIDE &&
                      !s->pivoting && !s->definite && !s->cyclic.found && !s->diagonals);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether some diagonal entry is missing or small beside others of its row, or pivots were */
+/*
+  Whether some diagonal entry is missing or small beside others of its row in the diagonal block, on any rank, or pivots
+  were
+*/
 static PetscErrorCode PCSpikeMatchingWanted_Private(PC pc, PetscInt n, const SpikeCSR *A, PetscBool *wanted)
 {
   const PC_Spike *s   = (const PC_Spike *)pc->data;
@@ -73,6 +79,7 @@ static PetscErrorCode PCSpikeMatchingWanted_Private(PC pc, PetscInt n, const Spi
     }
     *wanted = (PetscBool)(diag < (PetscReal)SPIKE_MATCHING_TINY * most);
   }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, wanted, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,15 +136,18 @@ static PetscErrorCode PCSpikeMatchingError_Private(PC pc, PetscReal *error)
 */
 PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikePivot *pivot, PetscBool *again)
 {
-  PCSpikeMatching *m      = &((PC_Spike *)pc->data)->matching;
-  const int        mine   = m->B ? 1 : 0;
-  const PetscBool  failed = (PetscBool)(pivot->badrow >= 0);
-  PetscReal        error  = PETSC_MAX_REAL;
-  PetscBool        always, may = PETSC_FALSE, has;
+  PCSpikeMatching *m     = &((PC_Spike *)pc->data)->matching;
+  const int        mine  = m->active ? 1 : 0;
+  PetscReal        error = PETSC_MAX_REAL;
+  PetscBool        always, may = PETSC_FALSE, has, failed, bad[2];
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
-  if (!failed && !pivot->nboost && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
+  bad[0] = (PetscBool)(pivot->badrow >= 0);
+  bad[1] = (PetscBool)(pivot->nboost > 0);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, bad, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)pc)));
+  failed = bad[0];
+  if (!failed && !bad[1] && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeMatchingMay_Private(pc, &may, &always));
   if (always && reuse) *again = failed;
   if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,7 +174,7 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
 PetscErrorCode PCSpikeMatchingReject_Private(PC pc, PetscBool *again)
 {
   PCSpikeMatching *m    = &((PC_Spike *)pc->data)->matching;
-  const int        mine = m->B ? 1 : 0;
+  const int        mine = m->active ? 1 : 0;
 
   PetscFunctionBegin;
   *again = (PetscBool)(m->trying && m->error[mine] < 0.0);
@@ -175,62 +185,55 @@ PetscErrorCode PCSpikeMatchingReject_Private(PC pc, PetscBool *again)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a r c, which is of ordinary size where a need not be: first what brings it nearer to 1 */
-static inline PetscScalar SpikeScale_Private(PetscScalar a, PetscReal r, PetscReal c)
-{
-  const PetscReal least = PetscMin(r, c), most = PetscMax(r, c);
-
-  return PetscAbsScalar(a) > 1 ? a * least * most : a * most * least;
-}
-
-/* The values of A in those of B; the infinity norm of A, which B does not know */
-static PetscErrorCode PCSpikeMatchingFill_Private(PC pc, PetscInt n, const SpikeCSR *A)
+/* B: its values are those of A, scaled */
+static PetscErrorCode PCSpikeMatchingCreate_Private(PC pc, Mat A, PetscInt nparts, const SpikeCSR parts[])
 {
   PCSpikeMatching *m = &((PC_Spike *)pc->data)->matching;
-  const PetscInt  *bi;
+  const PetscInt   n = A->rmap->n, rstart = A->rmap->rstart;
+  PetscInt        *bi, *bj, nz = parts[0].ai[n] + (nparts == 2 ? parts[1].ai[n] : 0);
   PetscScalar     *ba;
-  PetscBool        done;
 
   PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(m->B, 0, PETSC_FALSE, PETSC_FALSE, NULL, &bi, NULL, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MATSEQAIJ has no rows");
-  PetscCall(MatSeqAIJGetArrayWrite(m->B, &ba));
-  m->norm = 0.0;
+  PetscCall(PetscMalloc3(n + 1, &bi, nz, &bj, nz, &ba));
+  bi[0] = 0;
+  for (PetscInt p = 0; p < nparts; p++)
+    for (PetscInt i = 0; i < n; i++)
+      bi[m->col[i] + 1] = (p ? bi[m->col[i] + 1] : 0) + parts[p].ai[i + 1] - parts[p].ai[i];
+  for (PetscInt i = 0; i < n; i++) bi[i + 1] += bi[i];
   for (PetscInt i = 0; i < n; i++) {
-    PetscReal sum = 0.0;
+    PetscInt to = bi[m->col[i]];
 
-    for (PetscInt k = A->ai[i], to = bi[m->col[i]]; k < A->ai[i + 1]; k++, to++) {
-      ba[to] = SpikeScale_Private(A->aa[k], m->r[i], m->c[A->aj[k]]);
-      sum += PetscAbsScalar(A->aa[k]);
+    for (PetscInt p = 0; p < nparts; p++) {
+      for (PetscInt k = parts[p].ai[i]; k < parts[p].ai[i + 1]; k++, to++) {
+        bj[to] = p ? parts[p].colmap[parts[p].aj[k]] : parts[p].aj[k] + rstart;
+        ba[to] = SpikeScaled(parts[p].aa[k], m->r[i], (p ? m->ghost : m->c)[parts[p].aj[k]]);
+      }
     }
-    m->norm = PetscMax(m->norm, sum);
+    /* columns in order, as in A */
+    PetscCall(PetscSortIntWithScalarArray(to - bi[m->col[i]], bj + bi[m->col[i]], ba + bi[m->col[i]]));
   }
-  PetscCall(MatSeqAIJRestoreArrayWrite(m->B, &ba));
-  PetscCall(MatRestoreRowIJ(m->B, 0, PETSC_FALSE, PETSC_FALSE, NULL, &bi, NULL, &done));
-  PetscCall(PetscObjectStateIncrease((PetscObject)m->B));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &m->B));
+  PetscCall(MatSetSizes(m->B, n, n, A->rmap->N, A->cmap->N));
+  PetscCall(MatSetType(m->B, nparts == 2 ? MATMPIAIJ : MATSEQAIJ));
+  PetscCall(MatSeqAIJSetPreallocationCSR(m->B, bi, bj, ba));
+  PetscCall(MatMPIAIJSetPreallocationCSR(m->B, bi, bj, ba));
+  PetscCall(PetscFree3(bi, bj, ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* B, of the type of A, with its pattern */
-static PetscErrorCode PCSpikeMatchingCreate_Private(PC pc, Mat A, PetscInt n, const SpikeCSR *P)
+/* Scales of the columns of the off-diagonal block */
+static PetscErrorCode PCSpikeMatchingGhosts_Private(PC pc, Mat A, PetscInt nparts)
 {
   PCSpikeMatching *m = &((PC_Spike *)pc->data)->matching;
-  PetscInt        *bi, *bj;
-  PetscMemType     memtype;
+  PetscInt         ncols;
+  Mat              Ao;
 
   PetscFunctionBegin;
-  PetscCall(MatGetMemType_Spike(A, &memtype));
-  PetscCall(PetscMalloc2(n + 1, &bi, P->ai[n], &bj));
-  for (PetscInt i = 0; i < n; i++) bi[m->col[i] + 1] = P->ai[i + 1] - P->ai[i];
-  bi[0] = 0;
-  for (PetscInt i = 0; i < n; i++) bi[i + 1] += bi[i];
-  for (PetscInt i = 0; i < n; i++)
-    PetscCall(PetscArraycpy(bj + bi[m->col[i]], P->aj + P->ai[i], P->ai[i + 1] - P->ai[i]));
-  PetscCall(MatCreate(PETSC_COMM_SELF, &m->B));
-  PetscCall(MatSetSizes(m->B, n, n, n, n));
-  PetscCall(MatSetType(m->B, PetscMemTypeHost(memtype) ? MATSEQAIJ : MATSEQAIJCUSPARSE));
-  PetscCall(MatSeqAIJSetPreallocationCSR(m->B, bi, bj, NULL));
-  PetscCall(PetscFree2(bi, bj));
+  if (nparts < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &Ao, NULL));
+  PetscCall(MatGetSize(Ao, NULL, &ncols));
+  if (!m->ghost) PetscCall(PetscMalloc1(PetscMax(ncols, 1), &m->ghost));
+  PetscCall(PCSpikeGhosts_Private(A, MPIU_REAL, m->c, m->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,23 +244,40 @@ static PetscErrorCode PCSpikeMatchingMake_Private(PC pc, Mat A)
   PCSpikeMatching *m = &s->matching;
   const PetscInt   n = A->rmap->n;
   SpikeCSR         parts[2];
-  PetscInt         nparts, first;
+  PetscInt         nparts, first, unmatched[2];
   PetscBool        finite;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(n, &m->col, n, &m->r, n, &m->c));
   PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
-  PetscCall(SpikeMatching(n, &parts[0], m->col, m->r, m->c, &s->info.unmatched, &first, &finite));
-  if (finite && s->info.unmatched)
+  PetscCall(SpikeMatching(n, &parts[0], m->col, m->r, m->c, &unmatched[0], &first, &finite));
+  PetscCall(PCFactoredAgree_Private(pc, &finite));
+  unmatched[1] = first < 0 ? PETSC_INT_MIN : -(first + A->rmap->rstart);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &unmatched[0], 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)pc)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &unmatched[1], 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
+  if (finite) s->info.unmatched = unmatched[0];
+  if (finite && unmatched[0])
     PetscCall(PetscInfo(pc,
-                        "The matrix is structurally singular: %" PetscInt_FMT " rows, row %" PetscInt_FMT
+                        "%s structurally singular: %" PetscInt_FMT " rows, row %" PetscInt_FMT
                         " among them, have no entry that could be on the diagonal\n",
-                        s->info.unmatched, first + A->rmap->rstart));
+                        nparts == 2 ? "Diagonal blocks of ranks are" : "The matrix is", unmatched[0], -unmatched[1]));
   if (finite) {
-    PetscCall(PCSpikeMatchingCreate_Private(pc, A, n, &parts[0]));
-    PetscCall(PCSpikeMatchingFill_Private(pc, n, &parts[0]));
+    PetscCall(PCSpikeMatchingGhosts_Private(pc, A, nparts));
+    PetscCall(PCSpikeMatchingCreate_Private(pc, A, nparts, parts));
   }
   PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing is chosen yet, of a band that will be chosen anew */
+static PetscErrorCode PCSpikeMatchingUnchoose_Private(PC pc)
+{
+  PC_Spike *s = (PC_Spike *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(s->newrow));
+  PetscCall(PetscFree(s->colmap));
+  PetscCall(PCSpikePeriodicDestroy_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,7 +299,7 @@ static PetscErrorCode PCSpikeMatchingBand_Private(PC pc, Mat A, PetscBool *wante
   for one
 
   Input/Output Parameter:
-. A - the matrix as AIJ; on return B where rows and columns are matched
+. A - the matrix as AIJ; on return B where rows and columns are matched, which goes when the rest has been chosen
 */
 PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
 {
@@ -296,8 +316,7 @@ PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
   natural[1] = s->info.natural_ku;
   PetscCall(PCSpikeMatchingMake_Private(pc, *A));
   if (m->B) {
-    PetscCall(PetscFree(s->newrow));
-    PetscCall(PCSpikePeriodicDestroy_Private(pc));
+    PetscCall(PCSpikeMatchingUnchoose_Private(pc));
     PetscCall(PCSpikeMatchingBand_Private(pc, m->B, NULL));
     s->info.natural_kl = natural[0];
     s->info.natural_ku = natural[1];
@@ -305,17 +324,21 @@ PetscErrorCode PCSpikeMatchingChooseBand_Private(PC pc, Mat *A)
   if (m->B && m->type == PC_SPIKE_MATCHING_AUTO &&
       PetscMax(s->band.kl, s->band.ku) > SPIKE_MATCHING_WIDER * PetscMax(before, 16)) {
     PetscCall(PetscInfo(pc, "Large entries on the diagonal would widen the band: rows and columns stay as they are\n"));
-    PetscCall(PetscFree(s->newrow));
-    PetscCall(PCSpikePeriodicDestroy_Private(pc));
+    PetscCall(PCSpikeMatchingUnchoose_Private(pc));
     PetscCall(MatDestroy(&m->B));
     PetscCall(PCSpikeMatchingBand_Private(pc, *A, NULL));
   }
   if (!m->B) {
     PetscCall(PetscFree3(m->col, m->r, m->c));
+    PetscCall(PetscFree(m->ghost));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  s->info.matched = PETSC_TRUE;
-  *A              = m->B;
+  s->info.matched = m->active = PETSC_TRUE;
+  if (!s->newrow) { /* columns have places where rows have others */
+    PetscCall(PetscMalloc1((*A)->rmap->n, &s->newrow));
+    for (PetscInt i = 0; i < (*A)->rmap->n; i++) s->newrow[i] = i;
+  }
+  *A = m->B;
   PetscCall(PetscInfo(pc, "Rows are permuted and scaled for large entries on the diagonal\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,13 +352,18 @@ PetscErrorCode PCSpikeMatchingUpload_Private(PC pc)
   PetscInt        *place;
 
   PetscFunctionBegin;
-  if (!m->B) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!m->active) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(b->n, &place));
-  for (PetscInt i = 0; i < b->n; i++) place[i] = s->newrow ? s->newrow[m->col[i]] : m->col[i];
+  for (PetscInt i = 0; i < b->n; i++) place[i] = s->newrow[m->col[i]];
   if (PetscMemTypeHost(b->k->memtype)) {
-    m->place = place;
-    m->dr    = m->r;
-    m->dc    = m->c;
+    m->place    = place;
+    m->dr       = m->r;
+    m->dc       = m->c;
+    b->rowplace = m->place;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!b->n) {
+    PetscCall(PetscFree(place));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall((*b->k->alloc)(b, b->n * sizeof(PetscInt), (void **)&m->place));
@@ -345,32 +373,119 @@ PetscErrorCode PCSpikeMatchingUpload_Private(PC pc)
   PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, m->dr, 0, m->r, 0, b->n * sizeof(PetscReal), 1));
   PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, m->dc, 0, m->c, 0, b->n * sizeof(PetscReal), 1));
   PetscCall(PetscFree(place));
+  b->rowplace = m->place;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values in the pattern that was matched; *A becomes B */
-PetscErrorCode PCSpikeMatchingRefill_Private(PC pc, Mat *A)
+/*
+  The pieces of A for a fill: the host's fill scales entries itself. For a device their values are scaled here, on the
+  host, and copied
+*/
+PetscErrorCode PCSpikeMatchingScale_Private(PC pc, Mat A, PetscInt nparts, SpikeCSR parts[])
 {
-  PCSpikeMatching *m = &((PC_Spike *)pc->data)->matching;
-  SpikeCSR         parts[2];
-  PetscInt         nparts;
+  PC_Spike        *s = (PC_Spike *)pc->data;
+  SpikeBand       *b = &s->band;
+  PCSpikeMatching *m = &s->matching;
+  SpikeCSR         host[2];
+  PetscInt         nhost;
 
   PetscFunctionBegin;
-  if (!m->B) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
-  PetscCall(PCSpikeMatchingFill_Private(pc, (*A)->rmap->n, &parts[0]));
-  PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
-  *A = m->B;
+  if (!m->active) PetscFunctionReturn(PETSC_SUCCESS);
+  if (PetscMemTypeHost(b->k->memtype)) {
+    for (PetscInt p = 0; p < nparts; p++) {
+      parts[p].r = m->r;
+      parts[p].c = p ? m->ghost : m->c;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  m->norm = 0.0;
+  PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nhost, host));
+  for (PetscInt i = 0; i < b->n; i++) {
+    PetscReal sum = 0.0;
+
+    for (PetscInt p = 0; p < nhost; p++)
+      for (PetscInt k = host[p].ai[i]; k < host[p].ai[i + 1]; k++) sum += PetscAbsScalar(host[p].aa[k]);
+    m->norm = PetscMax(m->norm, sum);
+  }
+  for (PetscInt p = 0; p < nhost; p++) {
+    const size_t bytes = (size_t)host[p].ai[b->n] * sizeof(PetscScalar);
+
+    if (!m->values[p]) PetscCall(PetscMalloc1(PetscMax(host[p].ai[b->n], 1), &m->values[p]));
+    if (!m->dvalues[p]) PetscCall((*b->k->alloc)(b, PetscMax(bytes, sizeof(PetscScalar)), (void **)&m->dvalues[p]));
+    for (PetscInt i = 0; i < b->n; i++)
+      for (PetscInt k = host[p].ai[i]; k < host[p].ai[i + 1]; k++)
+        m->values[p][k] = SpikeScaled(host[p].aa[k], m->r[i], (p ? m->ghost : m->c)[host[p].aj[k]]);
+    if (bytes) PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, m->dvalues[p], 0, m->values[p], 0, bytes, 1));
+    parts[p].aa = m->dvalues[p];
+  }
+  PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nhost, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The row of the matrix, of this rank, that has become this row of B; -1 stays */
-PetscInt PCSpikeMatchingRow_Private(const PC_Spike *s, PetscInt row)
+/* The largest magnitude of a scaled entry; collective */
+PetscErrorCode PCSpikeMatchingLargest_Private(PC pc, PetscReal *largest)
 {
-  if (!s->matching.B) return row;
-  for (PetscInt i = 0; i < s->band.n; i++)
-    if (s->matching.col[i] == row) return i;
-  return -1;
+  PC_Spike              *s = (PC_Spike *)pc->data;
+  const PCSpikeMatching *m = &s->matching;
+  Mat                    A = s->border.T ? s->border.T : PCSpikeRefineMatrix_Private(pc);
+  SpikeCSR               parts[2];
+  PetscInt               nparts;
+
+  PetscFunctionBegin;
+  *largest = 0.0;
+  PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  for (PetscInt p = 0; p < nparts; p++)
+    for (PetscInt i = 0; i < s->band.n; i++)
+      for (PetscInt k = parts[p].ai[i]; k < parts[p].ai[i + 1]; k++)
+        *largest = PetscMax(*largest, PetscAbsScalar(
+                                        SpikeScaled(parts[p].aa[k], m->r[i], (p ? m->ghost : m->c)[parts[p].aj[k]])));
+  PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  New values in the pattern that was matched. Where scales are to be those of the values, these are matched anew, and
+  *reuse becomes false on all ranks where some rows have other columns now. Values that are not finite leave scales as
+  they are: the fill reports them
+*/
+PetscErrorCode PCSpikeMatchingRefill_Private(PC pc, Mat A, PetscBool *reuse)
+{
+  PC_Spike        *s = (PC_Spike *)pc->data;
+  PCSpikeMatching *m = &s->matching;
+  const PetscInt   n = A->rmap->n;
+  SpikeCSR         parts[2];
+  PetscInt         nparts, unmatched, first, *col;
+  PetscReal       *r, *c;
+  PetscBool        finite, same;
+
+  PetscFunctionBegin;
+  if (!m->active || !m->rescale) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc3(n, &col, n, &r, n, &c));
+  PetscCall(PCSpikeGetCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscCall(SpikeMatching(n, &parts[0], col, r, c, &unmatched, &first, &finite));
+  PetscCall(PCFactoredAgree_Private(pc, &finite));
+  PetscCall(PetscArraycmp(col, m->col, n, &same));
+  PetscCall(PCFactoredAgree_Private(pc, &same));
+  if (finite && same) {
+    SpikeBand *b = &s->band;
+
+    PetscCall(PetscArraycpy(m->r, r, n));
+    PetscCall(PetscArraycpy(m->c, c, n));
+    PetscCall(PCSpikeMatchingGhosts_Private(pc, A, nparts));
+    if (m->dr != m->r && n) {
+      PetscCall((*b->k->begin)(b));
+      PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, m->dr, 0, m->r, 0, n * sizeof(PetscReal), 1));
+      PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, m->dc, 0, m->c, 0, n * sizeof(PetscReal), 1));
+      PetscCall((*b->k->end)(b));
+    }
+  } else if (finite) {
+    PetscCall(PetscInfo(pc, "Other entries belong on the diagonal than for earlier values: choosing again\n"));
+    *reuse = PETSC_FALSE;
+  }
+  PetscCall(PCSpikeRestoreCSR_Private(pc, A, PETSC_MEMTYPE_HOST, &nparts, parts));
+  PetscCall(PetscFree3(col, r, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSpikeSetMatchingType_Spike(PC pc, PCSpikeMatchingType type)
@@ -389,6 +504,20 @@ static PetscErrorCode PCSpikeGetMatchingType_Spike(PC pc, PCSpikeMatchingType *t
 {
   PetscFunctionBegin;
   *type = ((PC_Spike *)pc->data)->matching.type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeSetMatchingRescale_Spike(PC pc, PetscBool rescale)
+{
+  PetscFunctionBegin;
+  ((PC_Spike *)pc->data)->matching.rescale = rescale;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSpikeGetMatchingRescale_Spike(PC pc, PetscBool *rescale)
+{
+  PetscFunctionBegin;
+  *rescale = ((PC_Spike *)pc->data)->matching.rescale;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,19 +540,19 @@ static PetscErrorCode PCSpikeGetMatchingType_Spike(PC pc, PCSpikeMatchingType *t
   row permutation P and scales R and C, powers of two, the band is that of P R A C, whose diagonal entries are of
   magnitude 1 and whose others are not larger, up to a factor of two. These are found by a maximum product matching, in
   the first setup, on the host; a structurally singular matrix is found so too, and `PCSpikeInfo`, the view and -info
-  say how many rows have no partner. Permutation and scales stay while the pattern of the matrix does; a copy of the
-  matrix is kept, which each setup fills on the host.
+  say how many rows have no partner. Permutation and scales stay while the pattern of the matrix does
+  (`PCSpikeSetMatchingRescale()`). They are applied where the band is filled; for a device the values are scaled on the
+  host in each setup, and copied.
+
+  On several ranks each one matches the rows and columns of its own diagonal block: rows stay on their rank.
 
   `PC_SPIKE_MATCHING_AUTO` looks for an entry of the diagonal that is missing or below a thousandth of the largest of
-  its row, on one rank, where neither ordering, half-bandwidths (`PCSpikeSetBandwidth()`) nor pivoting are set, and
+  its row, where neither ordering, half-bandwidths (`PCSpikeSetBandwidth()`) nor pivoting are set, and
   keeps the matrix as it is where the band would be more than four times as wide otherwise, or where the band is filled
   from the diagonals of a `MATDIA`. Where pivots are small nevertheless, that is boosted or zero, it tries the other
   way, with a matching or without one, once for a pattern, and takes the one whose factors solve A x = A w better, for a
   random w: that is up to three setups. Later values in the same pattern keep what was chosen, unless their factors fail
   or are ten times as wrong: then everything is chosen again.
-
-  `PC_SPIKE_MATCHING_ALWAYS` is an error on several ranks: use `PCSPIKE` inside `PCBJACOBI`, `PCASM`, `PCREDUNDANT` or
-  `PCTELESCOPE` there.
 
   References:
   Duff and Koster, On algorithms for permuting large entries to the diagonal of a sparse matrix, SIAM J. Matrix Anal.
@@ -465,10 +594,66 @@ PetscErrorCode PCSpikeGetMatchingType(PC pc, PCSpikeMatchingType *type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  PCSpikeSetMatchingRescale - Whether scales are those of the values of each setup
+
+  Logically Collective
+
+  Input Parameters:
++ pc      - the preconditioner context
+- rescale - `PETSC_FALSE` (the default): scales are those of the first values in a pattern
+
+  Options Database Key:
+. -pc_spike_matching_rescale (true|false) - whether scales follow the values
+
+  Level: advanced
+
+  Note:
+  Where rows are permuted and rows and columns scaled (`PCSpikeSetMatchingType()`), each setup with new values looks for
+  the matching again, on the host. If it is the same, the scales of the new values are taken and the band is filled. If
+  other entries belong on the diagonal, the setup begins from scratch. The next setup sees a change of this.
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeGetMatchingRescale()`, `PCSpikeSetMatchingType()`
+@*/
+PetscErrorCode PCSpikeSetMatchingRescale(PC pc, PetscBool rescale)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, rescale, 2);
+  PetscTryMethod(pc, "PCSpikeSetMatchingRescale_C", (PC, PetscBool), (pc, rescale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSpikeGetMatchingRescale - What `PCSpikeSetMatchingRescale()` or its option set
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner context
+
+  Output Parameter:
+. rescale - whether scales follow the values
+
+  Level: advanced
+
+.seealso: [](ch_ksp), `PCSPIKE`, `PCSpikeSetMatchingRescale()`
+@*/
+PetscErrorCode PCSpikeGetMatchingRescale(PC pc, PetscBool *rescale)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(rescale, 2);
+  PetscUseMethod(pc, "PCSpikeGetMatchingRescale_C", (PC, PetscBool *), (pc, rescale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCSpikeComposeMatchingMethods_Private(PC pc, PetscBool compose)
 {
   PetscFunctionBegin;
   SpikeCompose("PCSpikeSetMatchingType_C", PCSpikeSetMatchingType_Spike);
   SpikeCompose("PCSpikeGetMatchingType_C", PCSpikeGetMatchingType_Spike);
+  SpikeCompose("PCSpikeSetMatchingRescale_C", PCSpikeSetMatchingRescale_Spike);
+  SpikeCompose("PCSpikeGetMatchingRescale_C", PCSpikeGetMatchingRescale_Spike);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -579,8 +579,8 @@ PetscErrorCode PCSpikeGetMaxBandwidth(PC pc, PetscInt *max)
 
   Output Parameter:
 . ordering - `auto`, the default, takes the narrower band of `MATORDERINGNATURAL` and `MATORDERINGRCM` on one rank, and
-             the natural ordering on many or with `PCSpikeSetBandwidth()`; or a `MatOrderingType`. The string belongs to
-             the preconditioner
+             the natural ordering on many, unless that band is cut, or with `PCSpikeSetBandwidth()`; or a
+             `MatOrderingType`. The string belongs to the preconditioner
 
   Level: intermediate
 

@@ -81,7 +81,7 @@ static PetscErrorCode PCSpikeEstimate_Private(PC pc, PetscReal *estimate)
 static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
 {
   PC_Spike *s = (PC_Spike *)pc->data;
-  const Mat A = s->matching.B ? s->matching.B : s->border.T ? s->border.T : PCSpikeRefineMatrix_Private(pc);
+  const Mat A = s->border.T ? s->border.T : PCSpikeRefineMatrix_Private(pc);
   PetscReal u = -1.0, both[2], a;
   PetscBool has;
 
@@ -96,8 +96,11 @@ static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
   both[1] = -u;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, both, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
   if (both[1] > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetRowMaxAbs(A, s->refine.r, NULL));
-  PetscCall(VecNorm(s->refine.r, NORM_INFINITY, &a));
+  if (s->matching.active) PetscCall(PCSpikeMatchingLargest_Private(pc, &a));
+  else {
+    PetscCall(MatGetRowMaxAbs(A, s->refine.r, NULL));
+    PetscCall(VecNorm(s->refine.r, NORM_INFINITY, &a));
+  }
   if (a > 0.0) *growth = both[0] / a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -85,7 +85,8 @@ static PetscErrorCode PCSpikeRefineChecks_Private(PC pc, PetscBool trans, PetscB
   *checks = PETSC_FALSE;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
   if (PetscIsInfOrNanReal(s->refine.norm)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (s->info.dropped > 0.0 && !(s->info.cut && s->maxband == PETSC_DECIDE)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->info.dropped > 0.0 && !s->apart && !(s->info.cut && s->maxband == PETSC_DECIDE))
+    PetscFunctionReturn(PETSC_SUCCESS);
   if (s->type == PC_SPIKE_BLOCK && (size > 1 || s->band.np > 1)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(pc->pmat, &state));
   PetscCall(MatStateCompare(state, pc->matstate, checks));
@@ -140,7 +141,10 @@ static PetscErrorCode PCSpikeFail_Private(PC pc, PetscBool forget)
 {
   PC_Spike   *s   = (PC_Spike *)pc->data;
   const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
-  const char *why = s->boosted                     ? "zero pivots were boosted"
+  const char *why = s->boosted ? "zero pivots were boosted"
+                  : s->apart && s->info.dropped > 0.0
+                    ? "each rank has ordered its rows, and couplings between ranks are "
+                      "outside the band"
                   : s->ex.across || s->band.np > 1 ? "there are several partitions"
                                                    : "pivots are small or the precision of the factors is low";
 

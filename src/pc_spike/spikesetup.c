@@ -45,14 +45,15 @@ PetscErrorCode PCReset_Spike(PC pc)
   s->shape += s->band.launches; /* which begins at zero again: the sum of both never comes back to what it was */
   PetscCall(PetscMemzero(&s->band, sizeof(s->band)));
   PetscCall(PetscFree(s->newrow));
+  PetscCall(PetscFree(s->colmap));
   PetscCall(PetscFree(s->joined));
   PetscCall(PetscFree(s->falloff));
   PetscCall(MatDestroy(&s->aij));
   PetscCall(PCSpikeRefineReset_Private(pc));
-  s->diagonals = PETSC_FALSE;
-  s->built     = PETSC_FALSE;
-  s->factored  = PETSC_FALSE;
-  s->numeric   = PETSC_FALSE;
+  s->diagonals = s->apart = PETSC_FALSE;
+  s->built                = PETSC_FALSE;
+  s->factored             = PETSC_FALSE;
+  s->numeric              = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,7 +99,8 @@ static PetscErrorCode PCSpikeUploadIndices_Private(PC pc, Mat A)
     PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &Ao, &garray));
     PetscCall(MatGetSize(Ao, NULL, &ncols));
     PetscCall((*b->k->alloc)(b, PetscMax(ncols, 1) * sizeof(PetscInt), (void **)&s->dcolmap));
-    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, s->dcolmap, 0, garray, 0, ncols * sizeof(PetscInt), 1));
+    PetscCall((*b->k->copy2d)(b, PETSC_TRUE, PETSC_FALSE, s->dcolmap, 0, s->colmap ? s->colmap : garray, 0,
+                              ncols * sizeof(PetscInt), 1));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,12 +114,12 @@ PetscErrorCode PCSpikeBytes_Private(PC pc)
   PetscFunctionBegin;
   PetscCall((*s->band.k->bytes)(&s->band, &s->info.bytes, &s->info.extra_bytes));
   s->info.extra_bytes += PCSpikePeriodicBytes_Private(s);
-  if (s->matching.B) {
-    MatInfo info;
+  if (s->matching.active) { /* on a device the scaled values are there too */
+    MatInfo info = {0};
 
-    PetscCall(MatGetInfo(s->matching.B, MAT_LOCAL, &info));
-    s->info.extra_bytes += info.nz_used * (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) +
-                           s->band.n * (PetscReal)(2 * sizeof(PetscInt) + 2 * sizeof(PetscReal));
+    if (!PetscMemTypeHost(s->band.k->memtype)) PetscCall(MatGetInfo(s->aij ? s->aij : pc->pmat, MAT_LOCAL, &info));
+    s->info.extra_bytes += info.nz_used * (PetscReal)sizeof(PetscScalar) +
+                           s->band.n * (PetscReal)(3 * sizeof(PetscInt) + 2 * sizeof(PetscReal));
   }
   if (s->border.T) PetscCall(PCSpikeBorderBytes_Private(pc, &s->info.extra_bytes));
   s->info.tips_bytes = 0.0;
@@ -173,6 +175,7 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
   PetscInt        nparts;
   PetscMemType    memtype;
   PetscBool       same;
+  Mat             B; /* that which is factored */
 
   PetscFunctionBegin;
   s->wide           = PETSC_FALSE;
@@ -196,17 +199,21 @@ static PetscErrorCode PCSpikeChoose_Private(PC pc, Mat *A)
     PetscCall(MatGetMemType_Spike(*A, &memtype));
     s->band.k = SpikeKernelsFind(memtype);
     if (!s->band.k) s->band.k = SpikeKernelsFind(PETSC_MEMTYPE_HOST);
-    PetscCall(PCSpikeBorderChooseBand_Private(pc, A));
+    B = *A;
+    PetscCall(PCSpikeBorderChooseBand_Private(pc, &B));
+    if (s->border.T) *A = s->border.T;
     PetscCall(PCSpikeCholeskyChoose_Private(pc));
     PetscCall(PCSpikeTooWide_Private(pc, &s->wide));
-    PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
-    PetscCall(PCSpikeExpectFalloff_Private(pc, (*A)->rmap->n, PETSC_FALSE, nparts, parts));
-    PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(PCSpikeGetCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(PCSpikeExpectFalloff_Private(pc, B->rmap->n, PETSC_FALSE, nparts, parts));
+    PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikePlan_Private(pc));
-    PetscCall(PCSpikeGetCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(PCSpikeGetCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
     PetscCall(PCSpikeFindSystems_Private(pc, nparts, parts));
-    PetscCall(PCSpikeRestoreCSR_Private(pc, *A, PETSC_MEMTYPE_HOST, &nparts, parts));
-    s->diagonals = (PetscBool)(dia && !s->newrow && !s->matching.B && !s->border.T && !s->cyclic.found &&
+    PetscCall(PCSpikeRestoreCSR_Private(pc, B, PETSC_MEMTYPE_HOST, &nparts, parts));
+    PetscCall(MatDestroy(&s->matching.B)); /* fills go by permutation and scales */
+    if (s->matching.active && s->colmap) PetscCall(PCSpikePlaces_Private(pc, *A));
+    s->diagonals = (PetscBool)(dia && !s->info.reordered && !s->matching.active && !s->border.T && !s->cyclic.found &&
                                dia->k->memtype == s->band.k->memtype);
   }
   if (s->diagonals) {
@@ -269,8 +276,11 @@ static PetscErrorCode PCSpikeRestart_Private(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that stays while the pattern does. *fits: false on all ranks where one cannot hold its band */
-static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
+/*
+  All that stays while the pattern does. *fits: false on all ranks where one cannot hold its band; *again: the other way
+  of a matching may
+*/
+static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits, PetscBool *again)
 {
   PC_Spike   *s   = (PC_Spike *)pc->data;
   const char *pre = ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "";
@@ -285,10 +295,12 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
     if (*fits) break;
     PetscCall(PCSpikeNarrow_Private(pc, needed, memory, &narrower));
     if (!narrower) break;
-    if (s->diagonals || s->matching.B || s->border.T) *A = NULL;
+    if (s->diagonals || s->border.T) *A = NULL;
     PetscCall(PCSpikeRestart_Private(pc));
   }
   if (!*fits) {
+    PetscCall(PCSpikeMatchingReject_Private(pc, again));
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(
       PCFactoredFail_Private(pc, PC_FACTOR_OUTMEMORY, PETSC_ERR_MEM,
                              "A band of half-bandwidths %" PetscInt_FMT ",%" PetscInt_FMT " in %" PetscInt_FMT
@@ -303,7 +315,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits)
   PetscCall(PCSpikeUploadIndices_Private(pc, *A));
   PetscCall(PCSpikeMatchingUpload_Private(pc));
   PetscCall(PCSpikeBorderCreate_Private(pc));
-  if (s->newrow || s->matching.B)
+  if (s->info.reordered || s->matching.active)
     PetscCall((*s->band.k->alloc)(&s->band, s->band.n * sizeof(PetscScalar), (void **)&s->permuted));
   PetscCall((*s->band.k->end)(&s->band));
   PetscCall(PetscCalloc1(2 * (s->band.np + 1), &s->falloff));
@@ -327,7 +339,7 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
 {
   PC_Spike       *s    = (PC_Spike *)pc->data;
   MPI_Comm        comm = PetscObjectComm((PetscObject)pc);
-  PetscReal       sum[2], max[6];
+  PetscReal       sum[2], max[7];
   SpikeCSR        parts[2], split[2];
   PetscInt        nparts;
   const PetscBool work = (PetscBool)(!SpikeFaulty(SPIKE_FAULT_STALE_FILL) || !pc->setupcalled);
@@ -342,10 +354,12 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
     if (work) PetscCall((*s->band.k->filldia)(&s->band, dia, st));
   } else {
     PetscCall(PCSpikePeriodicSplit_Private(pc, nparts, parts, split));
+    PetscCall(PCSpikeMatchingScale_Private(pc, A, nparts, split));
     if (work) PetscCall((*s->band.k->fill)(&s->band, nparts, split, s->dnewrow, st));
   }
   if (s->band.k->finish && !late) PetscCall((*s->band.k->finish)(&s->band));
   PetscCall((*s->band.k->end)(&s->band));
+  if (s->matching.active && PetscMemTypeHost(s->band.k->memtype)) s->matching.norm = st->unscaled;
   if (!dia) PetscCall(PCSpikeRestoreCSR_Private(pc, A, s->band.k->memtype, &nparts, parts));
   PetscCall(PetscLogEventEnd(PC_Spike_Fill, pc, 0, 0, 0));
   if (late) PetscFunctionReturn(PETSC_SUCCESS);
@@ -361,7 +375,8 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   max[4] = st->zerorow < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->zerorow + A->rmap->rstart);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, comm));
   max[5] = st->joined < 0 ? PETSC_MIN_REAL : -(PetscReal)(st->joined + A->rmap->rstart);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 6, MPIU_REAL, MPIU_MAX, comm));
+  max[6] = s->matching.norm;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, max, 7, MPIU_REAL, MPIU_MAX, comm));
   st->sum         = sum[0];
   st->dropped     = sum[1];
   st->norm        = max[0];
@@ -370,20 +385,8 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
   st->overflowrow = max[3] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[3];
   st->zerorow     = max[4] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[4];
   st->joined      = max[5] == PETSC_MIN_REAL ? -1 : (PetscInt)-max[5];
+  if (s->matching.active) s->matching.norm = max[6];
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Whether a band that was decided from values still holds what was asked for, and systems that were found in it are
-  still alone
-*/
-static PetscBool PCSpikeBandHolds_Private(const PC_Spike *s, const SpikeFillStats *st, PetscBool periodicjoined)
-{
-  if (st->badrow >= 0) return PETSC_TRUE;
-  if (periodicjoined) return PETSC_FALSE;
-  if (s->band.nsystems && st->joined >= 0) return PETSC_FALSE;
-  if (s->userkl != PETSC_DECIDE || s->info.cut) return PETSC_TRUE;
-  return (PetscBool)(st->dropped <= s->dropoff * st->sum * (1.0 + 100 * PETSC_MACHINE_EPSILON));
 }
 
 /* Pivots of the partitions, of the leading corners and of the reduced systems */
@@ -500,10 +503,7 @@ static PetscErrorCode PCSpikeJudge_Private(PC pc, Mat A, const SpikeFillStats *s
                                "Zero pivot in row %" PetscInt_FMT
                                "%s: magnitude %g is not above %g, the zero pivot tolerance %g times the norm %g; "
                                "%s%s%s%sbring large entries to the diagonal, or use -%spc_type lu",
-                               row,
-                               st->zerorow >= 0 && row == PCSpikeMatchingRow_Private(s, st->zerorow)
-                                 ? ", which has no nonzero entry"
-                                 : "",
+                               row, st->zerorow >= 0 && row == st->zerorow ? ", which has no nonzero entry" : "",
                                (double)pivot.badvalue, (double)pivot.tol, (double)s->zeropivot,
                                st->norm > 0.0 ? (double)st->norm : 1.0, remedy, b->pivoting ? "" : "exchange rows by -",
                                b->pivoting ? "" : pre, b->pivoting ? "" : "pc_spike_pivoting, ", pre));
@@ -567,7 +567,10 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
   s->matching.trying = s->matching.again;
   s->matching.again = s->border.again = PETSC_FALSE;
   if (!*reuse) {
-    PetscCall(PCReset_Spike(pc));
+    if (s->matching.trying && s->aij) { /* of the same values */
+      PetscCall(PCSpikeRestart_Private(pc));
+      *A = s->aij;
+    } else PetscCall(PCReset_Spike(pc));
     bad[0] = pc->pmat->rmap->n != pc->pmat->cmap->n;
     PetscCallMPI(MPIU_Allreduce(&bad[0], &bad[1], 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)pc)));
     PetscCheck(!bad[1], PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_SIZ,
@@ -580,8 +583,15 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
       PCSpikeForget_Private(s);
       PetscCall(PCSpikeRestart_Private(pc));
     } else {
+      const Mat P = *A;
+
       PetscCall(PCSpikeBorderRefill_Private(pc, A));
-      PetscCall(PCSpikeMatchingRefill_Private(pc, A));
+      PetscCall(PCSpikeMatchingRefill_Private(pc, *A, reuse));
+      if (!*reuse) {
+        PCSpikeForget_Private(s);
+        PetscCall(PCSpikeRestart_Private(pc));
+        *A = P;
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -615,11 +625,8 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     PetscBool late, joined = PETSC_FALSE; /* periodic systems, which other entries couple now */
 
     if (!reuse) {
-      PetscCall(PCSpikeSymbolic_Private(pc, &A, &fits));
-      if (!fits) {
-        PetscCall(PCSpikeMatchingReject_Private(pc, again));
-        PetscFunctionReturn(PETSC_SUCCESS);
-      }
+      PetscCall(PCSpikeSymbolic_Private(pc, &A, &fits, again));
+      if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
     }
     /* on one rank the host waits once, after the factorization, and looks then at what fill saw */
     late = (PetscBool)(size == 1 && s->band.k->finish);
@@ -632,7 +639,13 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     }
     if (late) PetscCall(PCSpikeNumeric_Private(pc, late, &st, &pivots));
     s->info.dropped = st.sum > 0.0 ? st.dropped / st.sum : 0.0;
-    if (!reuse) break;
+    if (!reuse) {
+      s->crossing = s->info.dropped;
+      if (s->apart)
+        PetscCall(
+          PetscInfo(pc, "Couplings between ranks outside the band: share %g of sum |a_ij|\n", (double)s->info.dropped));
+      break;
+    }
     PetscCall(PCSpikePeriodicJoined_Private(pc, &joined));
     if (PCSpikeBandHolds_Private(s, &st, joined)) {
       s->info.refills++;
@@ -653,14 +666,13 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
           PetscInfo(pc,
                     "Entries of magnitude %g lie outside the band that was chosen for earlier values: choosing again\n",
                     (double)st.maxdropped));
-      if (s->diagonals || s->matching.B || s->border.T) A = NULL;
+      if (s->diagonals || s->border.T) A = NULL;
       PCSpikeForget_Private(s);
       PetscCall(PCSpikeRestart_Private(pc));
     }
   }
-  if (st.badrow >= 0) st.badrow = PCSpikeMatchingRow_Private(s, st.badrow);
   if (s->border.T && s->border.badrow >= 0) st.badrow = s->border.badrow;
-  s->refine.norm = s->border.T ? s->border.norm : s->matching.B ? s->matching.norm : st.norm;
+  s->refine.norm = s->border.T ? s->border.norm : s->matching.active ? s->matching.norm : st.norm;
   if (st.badrow < 0 && st.overflowrow >= 0) {
     PetscCall(PCSpikeMatchingReject_Private(pc, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
@@ -675,8 +687,7 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     PetscCall(PCFactoredFail_Private(pc, PC_FACTOR_OTHER, PETSC_ERR_FP,
                                      "Row %" PetscInt_FMT " of the matrix has an entry too large for factors in %s "
                                      "precision: scale the matrix or use -%spc_spike_precision %s",
-                                     PCSpikeMatchingRow_Private(s, st.overflowrow),
-                                     PetscSpikePrecisionNames[s->precision], pre,
+                                     st.overflowrow, PetscSpikePrecisionNames[s->precision], pre,
                                      s->precision == PETSC_SPIKE_PRECISION_FP16 ? "bf16 or single" : "double"));
   } else {
     if (size > 1 || !s->band.k->finish) PetscCall(PCSpikeNumeric_Private(pc, PETSC_FALSE, &st, &pivots));

@@ -9,7 +9,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
             matching = (PetscEnum)s->matching.type, factor = (PetscEnum)s->factortype;
   PetscInt          k[2] = {s->userkl, s->userku}, nk = 2, partitions = s->local_partitions, maxband = s->maxband;
   PetscReal         dropoff = s->dropoff, window = s->window, zeropivot = s->zeropivot, amount = s->shiftamount;
-  PetscBool         set, pivoting = s->pivoting;
+  PetscBool         set, pivoting = s->pivoting, rescale = s->matching.rescale;
   char              ordering[256];
   PetscFunctionList list;
 
@@ -44,7 +44,7 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
                             partitions, &partitions, &set));
   if (set) PetscCall(PCSpikeSetLocalPartitions(pc, partitions));
   PetscCall(MatGetOrderingList(&list));
-  PetscCall(PetscOptionsFList("-pc_spike_mat_ordering_type", "Ordering on one rank, or auto",
+  PetscCall(PetscOptionsFList("-pc_spike_mat_ordering_type", "Ordering of the rows of a rank, or auto",
                               "PCFactorSetMatOrderingType", list, s->ordering, ordering, sizeof(ordering), &set));
   if (set) PetscCall(PCFactorSetMatOrderingType(pc, ordering));
   PetscCall(PetscOptionsEnum("-pc_spike_matching_type", "Large entries on the diagonal", "PCSpikeSetMatchingType",
@@ -53,6 +53,9 @@ PetscErrorCode PCSetFromOptions_Spike(PC pc, PetscOptionItems PetscOptionsObject
   PetscCall(PetscOptionsEnum("-pc_spike_factor_type", "Factorization of the partitions", "PCSpikeSetFactorType",
                              PCSpikeFactorTypes, factor, &factor, &set));
   if (set) PetscCall(PCSpikeSetFactorType(pc, (PCSpikeFactorType)factor));
+  PetscCall(PetscOptionsBool("-pc_spike_matching_rescale", "Scales of the values of each setup",
+                             "PCSpikeSetMatchingRescale", s->matching.rescale, &rescale, &set));
+  if (set) PetscCall(PCSpikeSetMatchingRescale(pc, rescale));
   PetscCall(PetscOptionsReal("-pc_spike_zeropivot", "A pivot up to this fraction of the norm is zero",
                              "PCFactorSetZeroPivot", zeropivot, &zeropivot, &set));
   if (set) PetscCall(PCFactorSetZeroPivot(pc, zeropivot));
@@ -196,6 +199,9 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                    !info.reordered ? MATORDERINGNATURAL
                                    : isauto        ? MATORDERINGRCM
                                                    : s->ordering));
+  if (s->apart)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  each rank orders its own rows: couplings between ranks outside the "
+                                             "band are dropped\n"));
   if (info.cut)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  cut to half-bandwidth %" PetscInt_FMT "%s: a preconditioner; -%spc_type lu "
@@ -208,7 +214,9 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                      "  border of %" PetscInt_FMT " rows and columns, solved by a dense system\n",
                                      info.border));
   if (info.matched)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  rows permuted and scaled for large entries on the diagonal\n"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  rows permuted and scaled for large entries on the diagonal%s%s\n",
+                                     s->matching.rescale ? ", scales of the last values" : "",
+                                     s->ex.across ? ", each rank for itself" : ""));
   if (info.unmatched)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  structurally singular: %" PetscInt_FMT " rows have no such entry\n",
                                      info.unmatched));

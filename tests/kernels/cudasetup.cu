@@ -274,6 +274,7 @@ static void Pieces(const Problem &pr, bool device, SpikeCSR parts[2])
     parts[part].aa     = device ? Upload(pr.aa[part]) : pr.aa[part].data();
     parts[part].colmap = part ? (device ? Upload(pr.colmap) : pr.colmap.data()) : NULL;
     parts[part].shift  = part ? -1000 : 0;
+    parts[part].r = parts[part].c = NULL;
   }
 }
 

@@ -49,6 +49,7 @@ static void Pieces(const Case *c, SpikeCSR parts[2])
     parts[p].aa     = (const PetscScalar *)There(c->aa[p], (size_t)ai[n] * sizeof(PetscScalar));
     parts[p].colmap = p ? (const PetscInt *)There(c->colmap, 2 * GHOSTS * sizeof(PetscInt)) : NULL;
     parts[p].shift  = p ? -1000 : 0;
+    parts[p].r = parts[p].c = NULL;
   }
 }
 

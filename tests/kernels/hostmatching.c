@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
   hostmatching.c: tests of maximum product matchings: against all permutations of small matrices, against a matching of
-  largest size, and by the scales, which prove that no other product is larger; prints TAP
+  largest size, by the scales, which prove that no other product is larger, and against dense shortest paths; prints TAP
 */
 static char help[] = "Tests of src/common/matching.h on random sparse matrices.\n\n";
 
@@ -122,6 +122,129 @@ static PetscBool Good(const Problem *P, const PetscInt col[], const PetscReal r[
   return PETSC_TRUE;
 }
 
+#define LARGE 260
+
+/*
+  The least cost of an assignment by dense shortest paths (H. W. Kuhn's method with potentials), rows one after the
+  other; HUGE_VAL where there is none
+*/
+static double Least(PetscInt n, const double *cost)
+{
+  static double   u[LARGE + 1], v[LARGE + 1], dist[LARGE + 1];
+  static PetscInt row[LARGE + 1], from[LARGE + 1];
+  double          sum = 0.0;
+
+  for (PetscInt j = 0; j <= n; j++) u[j] = v[j] = 0.0, row[j] = -1;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscBool used[LARGE + 1] = {PETSC_FALSE};
+    PetscInt  j               = n; /* a column beside the others, which row i begins in */
+
+    row[n] = i;
+    for (PetscInt l = 0; l < n; l++) dist[l] = HUGE_VAL;
+    do {
+      double   delta = HUGE_VAL;
+      PetscInt next  = -1;
+
+      used[j] = PETSC_TRUE;
+      for (PetscInt l = 0; l < n; l++) {
+        const double d = cost[row[j] * n + l] - u[row[j]] - v[l];
+
+        if (used[l]) continue;
+        if (d < dist[l]) dist[l] = d, from[l] = j;
+        if (dist[l] < delta) delta = dist[l], next = l;
+      }
+      if (next < 0) return HUGE_VAL;
+      for (PetscInt l = 0; l <= n; l++) {
+        if (used[l]) u[row[l]] += delta, v[l] -= delta;
+        else dist[l] -= delta;
+      }
+      j = next;
+    } while (row[j] >= 0);
+    for (; j != n; j = from[j]) row[j] = row[from[j]];
+  }
+  for (PetscInt j = 0; j < n; j++) sum += cost[row[j] * n + j];
+  return sum;
+}
+
+/*
+  Larger matrices, for which paths alone would take long: entries anywhere, around the diagonal but not on it, of few
+  magnitudes, a column in two entries of a row, with rows that have no partner
+*/
+static PetscErrorCode TestLarge(void)
+{
+  PetscInt    *ai, *aj, *col;
+  PetscScalar *aa;
+  PetscReal   *r, *c;
+  double      *cost;
+  PetscInt     cases[2] = {0}, bad[2] = {0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc4(LARGE + 1, &ai, LARGE * 21, &aj, LARGE * 21, &aa, LARGE * LARGE, &cost));
+  PetscCall(PetscMalloc3(LARGE, &col, LARGE, &r, LARGE, &c));
+  for (int k = 0; k < 160; k++) {
+    const PetscInt n = 1 + (PetscInt)(Random() * LARGE), a = k % 2 ? 5 : 20;
+    const int      kind    = k % 5;
+    const PetscInt hidden  = kind == 4 ? -1 : (PetscInt)(Random() * (double)n);
+    const double   range   = k % 3 ? 1.0 : 20.0;
+    double         product = 0.0, best;
+    SpikeCSR       A;
+    PetscInt       unmatched, first, nz = 0, without = 0;
+    PetscBool      finite, *used;
+
+    for (PetscInt l = 0; l < n * n; l++) cost[l] = HUGE_VAL;
+    for (PetscInt i = 0; i < n; i++) {
+      ai[i] = nz;
+      for (PetscInt l = 0; l < a + 1; l++) {
+        PetscInt j     = (PetscInt)(Random() * (double)n);
+        double   value = kind == 1 ? ldexp(1.0, (int)(Random() * 3)) : exp(range * (Random() - 0.5));
+
+        if (kind == 2 || kind == 3) j = (i + 20 * n + (l % 2 ? -1 : 1) * (1 + l / 2)) % n;
+        if (l == a && hidden < 0) continue;
+        if (l == a) j = (i + hidden) % n; /* all rows have partners */
+        value           = (double)(PetscReal)value;
+        aj[nz]          = j;
+        aa[nz++]        = (PetscScalar)(Random() < 0.5 ? -value : value);
+        cost[i * n + j] = fmin(cost[i * n + j], -log(value));
+      }
+    }
+    ai[n] = nz;
+    PetscCall(PetscMemzero(&A, sizeof(A)));
+    A.ai = ai;
+    A.aj = aj;
+    A.aa = aa;
+    PetscCall(SpikeMatching(n, &A, col, r, c, &unmatched, &first, &finite));
+    PetscCall(PetscCalloc1(n, &used));
+    cases[0]++;
+    for (PetscInt i = 0; i < n; i++) {
+      if (col[i] < 0 || col[i] >= n || used[col[i]]) {
+        bad[0]++;
+        break;
+      }
+      used[col[i]] = PETSC_TRUE;
+      if (cost[i * n + col[i]] < HUGE_VAL) product += cost[i * n + col[i]];
+      else without++;
+    }
+    PetscCall(PetscFree(used));
+    bad[0] += !finite || without != unmatched || (unmatched > 0) != (first >= 0);
+    best = Least(n, cost);
+    bad[0] += (best < HUGE_VAL) != !unmatched;
+    if (unmatched) continue;
+    cases[1]++;
+    bad[1] += !(fabs(product - best) <= (PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-9) * (1 + fabs(best)));
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt l = ai[i]; l < ai[i + 1]; l++) {
+        const double scaled = (double)PetscAbsScalar(aa[l]) * (double)r[i] * (double)c[aj[l]];
+
+        bad[1] += scaled > 2 * (1 + 1e-6);
+      }
+  }
+  Report("larger ones: a permutation, with a row left where there must be one", cases[0], bad[0]);
+  Report("larger ones: the largest product, by another algorithm, and scales", cases[1], bad[1]);
+  PetscCall(PetscFree4(ai, aj, aa, cost));
+  PetscCall(PetscFree3(col, r, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Test(void)
 {
   static Problem P;
@@ -186,6 +309,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(Test());
+  PetscCall(TestLarge());
   printf("1..%d\n", (int)number);
   PetscCall(PetscFinalize());
   return failed ? 1 : 0;

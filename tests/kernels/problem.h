@@ -247,6 +247,7 @@ static inline PetscErrorCode PiecesCreate(const Problem *P, const PetscInt newro
     parts[part].aa     = aa;
     parts[part].colmap = part ? map : NULL;
     parts[part].shift  = part ? -GHOST : 0;
+    parts[part].r = parts[part].c = NULL;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

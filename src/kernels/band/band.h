@@ -100,7 +100,9 @@ typedef struct {
   PetscScalar *dmerged;   /* [np + 1] what merge() leaves of an interface; layout of the backend                    */
   PetscScalar *dwork;     /* [maxrhs * n] with full: a column of the rank's rows for each right-hand side            */
 
-  PetscInt *wtop, *wbot; /* [np] rows at the two ends of a partition that its spikes reach                   */
+  /* places of rows where they are not those of the columns, in the backend's memory; NULL: newrow of the fill */
+  const PetscInt *rowplace;
+  PetscInt       *wtop, *wbot; /* [np] rows at the two ends of a partition that its spikes reach                   */
   /* counts how often the launches of an apply have changed, as with the windows of a setup */
   PetscInt launches;
   void    *data;   /* whatever else the backend needs                                                  */
@@ -131,6 +133,8 @@ typedef struct {
     is 0
   */
   PetscInt joined;
+  /* norm of the entries before they are scaled; set where a piece has scales, on the host */
+  PetscReal unscaled;
 } SpikeFillStats;
 
 /* Spikes are followed over at most this many rows */
@@ -176,8 +180,9 @@ struct _n_SpikeKernels {
   PetscErrorCode (*reserve)(SpikeBand *, PetscInt maxrhs);
 
   /*
-    band, B, C <- the entries of nparts pieces of the matrix. With newrow (one rank only), row and column i become
-    newrow[i]. Everything that is not in the matrix becomes zero. Reads each entry once, writes the band once.
+    band, B, C <- the entries of nparts pieces of the matrix. With newrow, row and column i become newrow[i]; with
+    rowplace too, rows become rowplace[i] instead. Columns of a piece that has a colmap are where it says, newrow or
+    not. Everything that is not in the matrix becomes zero. Reads each entry once, writes the band once.
     Deterministic. All fills between create() and destroy() have the same pattern, the same pieces and the same newrow:
     a backend may keep what it has found out of them.
   */

@@ -52,7 +52,17 @@ typedef struct {
   const PetscScalar *aa;
   const PetscInt    *colmap;
   PetscInt           shift;
+  /* the fill's entries are a_ij r_i c_k, k = aj[.]: scales, powers of two; both NULL: ones. On the host only */
+  const PetscReal *r, *c;
 } SpikeCSR;
+
+/* a r c, which is of ordinary size where a need not be: first what brings it nearer to 1 */
+static inline PetscScalar SpikeScaled(PetscScalar a, PetscReal r, PetscReal c)
+{
+  const PetscReal least = PetscMin(r, c), most = PetscMax(r, c);
+
+  return PetscAbsScalar(a) > 1 ? a * least * most : a * most * least;
+}
 
 /* Pivot policy and outcome of a factorization */
 typedef struct {

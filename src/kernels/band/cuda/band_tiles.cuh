@@ -111,7 +111,7 @@ struct SpikeCUDA {
   size_t             reportsize;
   int                blocks;      /* of columns of a spike, in the report */
   double            *badvalue;    /* [np] magnitude of a partition's first bad pivot, [np + 1] of a reduced system's */
-  PetscInt          *oldrow;      /* [n] the inverse of newrow, made by the first fill that has one */
+  PetscInt          *oldrow;      /* [n] the inverse of the places of rows, made by the first fill that has some */
   const SpikeDevice *gpu;         /* what it has */
   PetscReal          windowrows;  /* sum of wtop and wbot */
   int                correctrows; /* most tile rows that a correction goes over */

@@ -188,13 +188,17 @@ PetscErrorCode SpikeFill_CUDA(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   PetscFunctionBegin;
   SpikeFillUnseen(st);
   SpikeForget(h);
+  PetscCheck(newrow || !s->rowplace, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rows have places, columns have none");
   PetscCheck(nparts <= 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " pieces of a matrix", nparts);
   if (!s->n) PetscFunctionReturn(PETSC_SUCCESS);
   A.nparts = (int)nparts;
   for (PetscInt k = 0; k < nparts; k++) A.part[k] = parts[k];
   if (newrow && !h->oldrow) {
     PetscCall(SpikeAllocated_CUDA(cudaMalloc((void **)&h->oldrow, s->n * sizeof(PetscInt))));
-    SpikeInvertOrder<<<(unsigned int)PetscMin((s->n + 255) / 256, 1024), 256, 0, stream>>>(s->n, newrow, h->oldrow);
+    SpikeInvertOrder<<<(unsigned int)PetscMin((s->n + 255) / 256, 1024), 256, 0, stream>>>(s->n,
+                                                                                           s->rowplace ? s->rowplace
+                                                                                                       : newrow,
+                                                                                           h->oldrow);
     PetscCallCUDA(cudaGetLastError());
   }
   h->fillstats = st;

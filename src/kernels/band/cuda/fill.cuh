@@ -12,7 +12,7 @@ static inline int SpikeFillBlocks(const SpikeTiles *t)
 
 static inline void SpikeFillUnseen(SpikeFillStats *st)
 {
-  st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
+  st->sum = st->dropped = st->maxdropped = st->norm = st->unscaled = 0.0;
   st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
 }
 
@@ -98,7 +98,7 @@ __device__ static inline PetscInt SpikeFillDistance(const SpikeCSR &P, PetscInt 
 {
   const PetscInt j = (P.colmap ? P.colmap[aj] : aj) + P.shift;
 
-  return (newrow ? newrow[j] : j) - i;
+  return (newrow && !P.colmap ? newrow[j] : j) - i;
 }
 
 /* A row: li of partition p, which ends at `end`; i of the rank, r of its tile, `row` of the matrix */

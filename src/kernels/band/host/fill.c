@@ -28,7 +28,7 @@ PetscErrorCode SpikeFillBegin_Host(SpikeBand *s, SpikeFillStats *st)
   const PetscCount pad = SPIKE_BAND_PAD(s->kl, h->fu);
 
   PetscFunctionBegin;
-  st->sum = st->dropped = st->maxdropped = st->norm = 0.0;
+  st->sum = st->dropped = st->maxdropped = st->norm = st->unscaled = 0.0;
   st->badrow = st->overflowrow = st->zerorow = st->joined = -1;
   if (h->first) memset(h->first - (size_t)pad * h->ops->size, 0, (size_t)(h->off[s->np] + pad) * h->ops->size);
   if (s->nsystems) {
@@ -73,7 +73,9 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   SpikeHost       *h  = (SpikeHost *)s->data;
   const PetscInt   kl = s->kl, ku = s->ku, fu = h->fu;
   const PetscCount ld    = h->ld;
-  const PetscBool  plain = (PetscBool)(!newrow && !s->nsystems && h->first && !parts[0].colmap &&
+  const PetscInt  *place = s->rowplace ? s->rowplace : newrow;
+  const PetscBool  plain = (PetscBool)(!newrow && !place && !parts[0].r && !s->nsystems && h->first &&
+                                      !parts[0].colmap &&
                                       s->precision == (PetscDefined(USE_REAL_SINGLE) ? PETSC_SPIKE_PRECISION_SINGLE
                                                                                       : PETSC_SPIKE_PRECISION_DOUBLE));
   const double     bound = SpikePrecisionBound(s->precision);
@@ -82,8 +84,8 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
   PetscFunctionBegin;
   PetscCall(SpikeFillBegin_Host(s, st));
   for (PetscInt r = 0; r < s->n; r++) {
-    const PetscInt i      = newrow ? newrow[r] : r;
-    PetscReal      rowsum = 0.0;
+    const PetscInt i      = place ? place[r] : r;
+    PetscReal      rowsum = 0.0, unscaled = 0.0;
 
     while (i < s->start[p]) p--;
     while (i >= s->start[p + 1]) p++;
@@ -102,11 +104,12 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         continue;
       }
       for (PetscInt k = A->ai[r]; k < A->ai[r + 1]; k++) {
-        const PetscScalar v   = A->aa[k];
+        const PetscScalar v   = A->r ? SpikeScaled(A->aa[k], A->r[r], A->c[A->aj[k]]) : A->aa[k];
         const PetscReal   abs = PetscAbsScalar(v);
         PetscInt          j   = (A->colmap ? A->colmap[A->aj[k]] : A->aj[k]) + A->shift;
 
-        if (newrow) j = newrow[j];
+        if (newrow && !A->colmap) j = newrow[j];
+        if (A->r) unscaled += PetscAbsScalar(A->aa[k]);
         if (PetscIsInfOrNanReal(abs) && st->badrow < 0) st->badrow = r;
         st->sum += abs;
         rowsum += abs;
@@ -139,7 +142,8 @@ PetscErrorCode SpikeFill_Host(SpikeBand *s, PetscInt nparts, const SpikeCSR part
         }
       }
     }
-    st->norm = PetscMax(st->norm, rowsum);
+    st->norm     = PetscMax(st->norm, rowsum);
+    st->unscaled = PetscMax(st->unscaled, unscaled);
     if (rowsum == 0.0 && (st->zerorow < 0 || r < st->zerorow)) st->zerorow = r;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
