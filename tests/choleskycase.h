@@ -216,5 +216,6 @@ static inline PetscErrorCode CheckOperator(PC pc, Mat A, const char where[])
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -220,6 +220,15 @@ PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
 PETSC_INTERN PetscInt       PCSpikeOriginalRow_Private(const PC_Spike *, Mat, PetscInt);
 PETSC_INTERN PetscBool      PCSpikeBandHolds_Private(const PC_Spike *, const SpikeFillStats *, PetscBool);
 
+/* spikepivots.c */
+/* Pivots of the partitions, of the leading corners and of the reduced systems */
+typedef struct {
+  SpikePivot partition, corner, reduced;
+} PCSpikePivots;
+
+PETSC_INTERN PetscErrorCode PCSpikeNumeric_Private(PC, PetscBool, const SpikeFillStats *, PCSpikePivots *);
+PETSC_INTERN PetscErrorCode PCSpikeJudge_Private(PC, Mat, const SpikeFillStats *, const PCSpikePivots *);
+
 /* spikematching.c */
 PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);
 PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
