@@ -148,7 +148,7 @@ static inline PetscErrorCode CheckOperator(PC pc, Mat A, const char where[])
   const PetscReal     rounding[] = {2.3e-16, 6e-8, 4e-3, 5e-4};
   PetscReal           norms[4], distance, eps = EPS;
   PetscInt            n;
-  Vec                 x, y, u, v, w;
+  Vec                 x, y, u, v, w, column;
   Mat                 B, X;
   PCSpikeInfo         info;
   PetscSpikePrecision precision;
@@ -193,9 +193,9 @@ static inline PetscErrorCode CheckOperator(PC pc, Mat A, const char where[])
   PetscCall(MatSetUp(B));
   PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
   for (PetscInt c = 0; c < cols; c++) {
-    PetscCall(MatDenseGetColumnVecWrite(B, c, &w));
-    PetscCall(SpikeTestSetRandom(w, 50 + c));
-    PetscCall(MatDenseRestoreColumnVecWrite(B, c, &w));
+    PetscCall(MatDenseGetColumnVecWrite(B, c, &column));
+    PetscCall(SpikeTestSetRandom(column, 50 + c));
+    PetscCall(MatDenseRestoreColumnVecWrite(B, c, &column));
   }
   for (PetscInt trans = 0; trans < 2; trans++) {
     if (trans) PetscCall(PCMatApplyTranspose(pc, B, X));
@@ -204,9 +204,9 @@ static inline PetscErrorCode CheckOperator(PC pc, Mat A, const char where[])
       PetscCall(SpikeTestSetRandom(x, 50 + c));
       if (trans) PetscCall(PCApplyTranspose(pc, x, u));
       else PetscCall(PCApply(pc, x, u));
-      PetscCall(MatDenseGetColumnVecRead(X, c, &w));
-      PetscCall(Distance(w, u, &distance));
-      PetscCall(MatDenseRestoreColumnVecRead(X, c, &w));
+      PetscCall(MatDenseGetColumnVecRead(X, c, &column));
+      PetscCall(Distance(column, u, &distance));
+      PetscCall(MatDenseRestoreColumnVecRead(X, c, &column));
       PetscCall(SpikeTestSmall(distance, 1e5 * EPS, "several right-hand sides", where));
     }
   }

@@ -220,6 +220,14 @@ PETSC_INTERN PetscErrorCode PCSpikeMeasureNatural_Private(PC);
 PETSC_INTERN PetscInt       PCSpikeOriginalRow_Private(const PC_Spike *, Mat, PetscInt);
 PETSC_INTERN PetscBool      PCSpikeBandHolds_Private(const PC_Spike *, const SpikeFillStats *, PetscBool);
 
+/* spikemodel.c: a band is the wrong form above so many operations, below such a share of entries, at such a ratio */
+#define SPIKE_WRONG_TOOL_LEAST 1e9
+#define SPIKE_WRONG_TOOL_SHARE 0.01
+#define SPIKE_WRONG_TOOL_RATIO 10
+PETSC_INTERN PetscErrorCode PCSpikeIsWrongTool_Private(PC, PetscBool *, PetscReal[4]);
+PETSC_INTERN PetscErrorCode PCSpikeInfoWrongTool_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikeViewWrongTool_Private(PC, PetscViewer);
+
 /* spikepivots.c */
 /* Pivots of the partitions, of the leading corners and of the reduced systems */
 typedef struct {

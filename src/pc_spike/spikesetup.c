@@ -310,6 +310,7 @@ static PetscErrorCode PCSpikeSymbolic_Private(PC pc, Mat *A, PetscBool *fits, Pe
                              PetscMemTypeHost(s->band.k->memtype) ? "node" : "device", pre, pre));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(PCSpikeInfoWrongTool_Private(pc));
   PetscCall((*s->band.k->begin)(&s->band));
   PetscCall((*s->band.k->create)(&s->band));
   PetscCall(PCSpikeUploadIndices_Private(pc, *A));

@@ -209,6 +209,7 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                      PetscMax(info.kl, info.ku),
                                      s->maxband == PETSC_DECIDE ? ", which fits in memory" : "",
                                      ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
+  PetscCall(PCSpikeViewWrongTool_Private(pc, viewer));
   if (info.border)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  border of %" PetscInt_FMT " rows and columns, solved by a dense system\n",
