@@ -187,7 +187,7 @@ static inline PetscErrorCode CheckOperator(PC pc, Mat A, const char where[])
   PetscCall(VecConjugate(u));
   PetscCall(PCApplyTranspose(pc, x, v));
   PetscCall(Distance(v, u, &distance));
-  PetscCall(SpikeTestSmall(distance, 1e5 * EPS, "the transpose", where));
+  PetscCall(SpikeTestSmall(distance, PetscMax(1e5 * EPS, 10 * eps), "the transpose", where));
   PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, ((PetscObject)x)->type_name, n, PETSC_DECIDE, PETSC_DECIDE,
                                       cols, PETSC_DECIDE, NULL, &B));
   PetscCall(MatSetUp(B));

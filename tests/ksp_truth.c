@@ -313,7 +313,7 @@ static PetscErrorCode TestColumns(const Method *method, KSPFusedMatSolveType typ
   BiCGStab breaks down in its last iteration: ||b - A x|| is below the tolerance, ||B (b - A x)|| is not. Columns end as
   single solves do
 */
-static PetscErrorCode TestLast(PetscInt form)
+static PetscErrorCode TestLast(PetscInt form, KSPFusedMatSolveType type, PetscBool host)
 {
   const Method              method = {KSPBCGSFUSED, PC_LEFT, KSP_NORM_PRECONDITIONED, form};
   const PetscScalar         a[]    = {0.0, 2.0, 2.0, -1.0, 2.0, 0.0, -2.0, 1.0, 2.0}; /* by columns */
@@ -324,6 +324,7 @@ static PetscErrorCode TestLast(PetscInt form)
   const PetscInt           *its;
   const KSPConvergedReason *reasons;
   KSPConvergedReason        reason;
+  PetscBool                 device;
 
   PetscFunctionBegin;
   PetscCall(SpikeTestDenseMat(PETSC_COMM_WORLD, 3, a, PETSC_DECIDE, &A));
@@ -339,8 +340,11 @@ static PetscErrorCode TestLast(PetscInt form)
   PetscCall(VecAssemblyBegin(d));
   PetscCall(VecAssemblyEnd(d));
   PetscCall(CreateSolver(&method, A, &d, &ksp));
+  PetscCall(KSPFusedSetMatSolveType(ksp, type));
   PetscCall(KSPSetTolerances(ksp, 0.6, PETSC_CURRENT, 1e10, 1));
   PetscCall(MatCreateDense(PETSC_COMM_WORLD, end - start, PETSC_DECIDE, PETSC_DETERMINE, 2, NULL, &B));
+  PetscCall(SpikeTestOnDevice(A, &device));
+  if (device && !host) PetscCall(MatConvert(B, MATDENSECUDA, MAT_INPLACE_MATRIX, &B));
   for (PetscInt j = 0; j < 2; j++) {
     PetscCall(MatDenseGetColumnVecWrite(B, j, &v));
     PetscCall(VecCopy(b, v));
@@ -357,7 +361,8 @@ static PetscErrorCode TestLast(PetscInt form)
   PetscCall(KSPFusedGetColumns(ksp, &m, &its, &reasons, NULL, NULL));
   for (PetscInt j = 0; j < 2; j++)
     PetscCall(SpikeTestCheck((PetscBool)(reasons[j] == reason),
-                             "last iteration, form %" PetscInt_FMT ", column %" PetscInt_FMT ": %s, alone %s", form, j,
+                             "last iteration, form %" PetscInt_FMT ", %s, %s, column %" PetscInt_FMT ": %s, alone %s",
+                             form, KSPFusedMatSolveTypes[type], host ? "on the host" : "where A is", j,
                              KSPConvergedReasons[reasons[j]], KSPConvergedReasons[reason]));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
@@ -615,7 +620,11 @@ int main(int argc, char **argv)
     PetscCall(TestBelieved(&methods[k]));
   }
   PetscCall(TestShown());
-  for (PetscInt form = 0; form < 2; form++) PetscCall(TestLast(form));
+  for (PetscInt form = 0; form < 2; form++) {
+    PetscCall(TestLast(form, KSP_FUSED_MATSOLVE_COLUMNS, PETSC_FALSE));
+    PetscCall(TestLast(form, KSP_FUSED_MATSOLVE_COLUMNS, PETSC_TRUE));
+    PetscCall(TestLast(form, KSP_FUSED_MATSOLVE_SINGLE, PETSC_FALSE));
+  }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     if (k < 2) PetscCall(TestInfinity(types[k]));
     for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(pcs); p++)

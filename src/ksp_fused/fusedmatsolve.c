@@ -12,6 +12,33 @@ static inline PetscBool KSPFusedIsIndefinite(KSPConvergedReason reason)
 }
 
 /*
+  A right-hand side and a solution where the vectors of A are, if B or X is not there, else nothing: products of a
+  matrix on a device do not see what is written to a vector of the host
+*/
+static PetscErrorCode KSPFusedVecsThere_Private(KSP ksp, Mat B, Mat X, Vec there[2])
+{
+  const PetscScalar *array;
+  PetscMemType       memtype[3];
+  Mat                A;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(MatCreateVecs(A, &there[1], &there[0]));
+  PetscCall(VecGetArrayReadAndMemType(there[0], &array, &memtype[0]));
+  PetscCall(VecRestoreArrayReadAndMemType(there[0], &array));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &array, &memtype[1]));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &array));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
+  if (PetscMemTypeHost(memtype[0]) == PetscMemTypeHost(memtype[1]) &&
+      PetscMemTypeHost(memtype[0]) == PetscMemTypeHost(memtype[2])) {
+    PetscCall(VecDestroy(&there[0]));
+    PetscCall(VecDestroy(&there[1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   Column by column, as KSPMatSolve() does it for methods that know of one right-hand side; or, with rest, the columns
   without a reason
 */
@@ -22,16 +49,23 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, PetscBool rest, Mat B
   KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
   const PetscBool    zero   = ksp->guess_zero;
   PetscInt           its    = 0;
-  Vec                b, x;
+  Vec                b, x, there[2] = {NULL, NULL};
 
   PetscFunctionBegin;
+  PetscCall(KSPFusedVecsThere_Private(ksp, B, X, there));
   for (PetscInt i = 0; i < c->nresults; i++) {
     if (rest && c->reasons[i]) continue;
     PetscCall(MatDenseGetColumnVecRead(B, i, &b));
     if (zero) PetscCall(MatDenseGetColumnVecWrite(X, i, &x));
     else PetscCall(MatDenseGetColumnVec(X, i, &x));
-    if (ksp->transpose.solve_requested) PetscCall(KSPSolveTranspose(ksp, b, x));
-    else PetscCall(KSPSolve(ksp, b, x));
+    if (there[0]) {
+      PetscCall(VecCopy(b, there[0]));
+      if (!zero) PetscCall(VecCopy(x, there[1]));
+    }
+    if (ksp->transpose.solve_requested)
+      PetscCall(KSPSolveTranspose(ksp, there[0] ? there[0] : b, there[1] ? there[1] : x));
+    else PetscCall(KSPSolve(ksp, there[0] ? there[0] : b, there[1] ? there[1] : x));
+    if (there[1]) PetscCall(VecCopy(there[1], x));
     if (zero) PetscCall(MatDenseRestoreColumnVecWrite(X, i, &x));
     else PetscCall(MatDenseRestoreColumnVec(X, i, &x));
     PetscCall(MatDenseRestoreColumnVecRead(B, i, &b));
@@ -39,6 +73,8 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, PetscBool rest, Mat B
     c->reasons[i] = ksp->reason;
     c->norms[i]   = ksp->rnorm;
   }
+  PetscCall(VecDestroy(&there[0]));
+  PetscCall(VecDestroy(&there[1]));
   for (PetscInt i = 0; i < c->nresults; i++) {
     its = PetscMax(its, c->its[i]);
     if (!reason || c->reasons[i] < reason) reason = c->reasons[i];
