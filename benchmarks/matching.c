@@ -11,12 +11,10 @@ static char help[] = "Processor time of a matching with scales. bar: 1e7 entries
 
 #include "common/matching.h"
 #include "common/matcsr.h"
-#include "../tutorials/mmio.h"
-#include <dirent.h>
+#include "common/matrixfiles.h"
 #include <math.h>
 #include <time.h>
 
-#define MAXFILES 1000
 #define MAXSIZES 8
 
 static uint64_t state = 88172645463325252ull;
@@ -176,52 +174,17 @@ static PetscErrorCode Time(const char name[], PetscInt n, const SpikeCSR *A, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int Compare(const void *a, const void *b)
+/* ctx: how many runs */
+static PetscErrorCode TimeMatrix(const char name[], Mat A, void *ctx)
 {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Every square matrix of the folder */
-static PetscErrorCode Files(const char dir[], PetscInt repeat)
-{
-  DIR           *folder = opendir(dir);
-  struct dirent *entry;
-  char          *names[MAXFILES], file[2 * PETSC_MAX_PATH_LEN], *dot;
-  PetscInt       n = 0;
+  SpikeCSR csr;
+  PetscInt rows;
 
   PetscFunctionBeginUser;
-  PetscCheck(folder, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot open folder %s", dir);
-  while (n < MAXFILES && (entry = readdir(folder))) {
-    PetscBool mtx;
-
-    PetscCall(PetscStrendswith(entry->d_name, ".mtx", &mtx));
-    if (mtx) PetscCall(PetscStrallocpy(entry->d_name, &names[n++]));
-  }
-  (void)closedir(folder);
-  qsort(names, (size_t)n, sizeof(names[0]), Compare);
-  for (PetscInt k = 0; k < n; k++) {
-    PetscErrorCode ierr;
-    PetscInt       rows = 0, columns = -1;
-    Mat            A = NULL;
-    SpikeCSR       csr;
-
-    PetscCall(PetscSNPrintf(file, sizeof(file), "%s/%s", dir, names[k]));
-    PetscCall(PetscStrrchr(names[k], '.', &dot));
-    dot[-1] = 0;
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = MatLoadFile(PETSC_COMM_SELF, file, &A);
-    PetscCall(PetscPopErrorHandler());
-    if (!ierr) PetscCall(MatGetSize(A, &rows, &columns));
-    if (ierr || rows != columns) {
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-26s no square matrix of numbers of this build\n", names[k]));
-    } else {
-      PetscCall(MatSeqAIJGetCSR_Spike(A, PETSC_MEMTYPE_HOST, &csr));
-      PetscCall(Time(names[k], rows, &csr, repeat));
-      PetscCall(MatSeqAIJRestoreCSR_Spike(A, PETSC_MEMTYPE_HOST, &csr));
-    }
-    PetscCall(MatDestroy(&A));
-    PetscCall(PetscFree(names[k]));
-  }
+  PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(MatSeqAIJGetCSR_Spike(A, PETSC_MEMTYPE_HOST, &csr));
+  PetscCall(Time(name, rows, &csr, *(const PetscInt *)ctx));
+  PetscCall(MatSeqAIJRestoreCSR_Spike(A, PETSC_MEMTYPE_HOST, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,7 +224,7 @@ int main(int argc, char **argv)
       PetscCall(PetscFree3(A.ai, A.aj, A.aa));
     }
   }
-  if (*dir) PetscCall(Files(dir, repeat));
+  if (*dir) PetscCall(ForEachMatrix(dir, 26, TimeMatrix, &repeat));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -11,11 +11,9 @@ static char help[] = "Krylov methods with PCSPIKE and PCBLOCKILU, all with their
 
 #include <petscspike.h>
 #include <petsctime.h>
-#include <dirent.h>
-#include "../tutorials/mmio.h"
+#include "common/matrixfiles.h"
 
 #define MAXTYPES 8
-#define MAXFILES 1024
 
 /* What became of a solve. Wrong: the method says that it converged, the true residual is above 100 rtol */
 typedef enum {
@@ -148,52 +146,20 @@ static PetscErrorCode Rhs(Mat A, PetscRandom random, Vec *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int Compare(const void *a, const void *b)
-{
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
+typedef struct {
+  Survey     *survey;
+  PetscRandom random;
+} FileContext;
 
-/* Every square matrix of the folder; files that are none (right-hand sides, complex ones in a real build) are named */
-static PetscErrorCode Files(Survey *s, const char dir[], PetscRandom random)
+static PetscErrorCode TryMatrix(const char name[], Mat A, void *ctx)
 {
-  DIR           *folder = opendir(dir);
-  struct dirent *entry;
-  char          *names[MAXFILES], file[2 * PETSC_MAX_PATH_LEN], *dot;
-  PetscInt       n = 0;
+  FileContext *c = (FileContext *)ctx;
+  Vec          b;
 
   PetscFunctionBeginUser;
-  PetscCheck(folder, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot open folder %s", dir);
-  while (n < MAXFILES && (entry = readdir(folder))) {
-    PetscBool mtx;
-
-    PetscCall(PetscStrendswith(entry->d_name, ".mtx", &mtx));
-    if (mtx) PetscCall(PetscStrallocpy(entry->d_name, &names[n++]));
-  }
-  (void)closedir(folder);
-  qsort(names, (size_t)n, sizeof(names[0]), Compare);
-  for (PetscInt k = 0; k < n; k++) {
-    PetscErrorCode ierr;
-    PetscInt       rows, columns;
-    Mat            A = NULL;
-    Vec            b;
-
-    PetscCall(PetscSNPrintf(file, sizeof(file), "%s/%s", dir, names[k]));
-    PetscCall(PetscStrrchr(names[k], '.', &dot));
-    dot[-1] = 0;
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = MatLoadFile(PETSC_COMM_SELF, file, &A);
-    PetscCall(PetscPopErrorHandler());
-    if (!ierr) PetscCall(MatGetSize(A, &rows, &columns));
-    if (ierr || rows != columns) {
-      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-32s no square matrix of numbers of this build\n", names[k]));
-    } else {
-      PetscCall(Rhs(A, random, &b));
-      PetscCall(Try(s, names[k], PETSC_FALSE, A, b));
-      PetscCall(VecDestroy(&b));
-    }
-    PetscCall(MatDestroy(&A));
-    PetscCall(PetscFree(names[k]));
-  }
+  PetscCall(Rhs(A, c->random, &b));
+  PetscCall(Try(c->survey, name, PETSC_FALSE, A, b));
+  PetscCall(VecDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,6 +321,7 @@ int main(int argc, char **argv)
   static const char *const ksps[] = {KSPBCGSFUSED, KSPIDRFUSED, KSPBCGS}, *const pcs[] = {PCSPIKE, PCBLOCKILU};
   char        dir[PETSC_MAX_PATH_LEN] = "", csv[PETSC_MAX_PATH_LEN] = "", column[64];
   Survey      s;
+  FileContext files;
   PetscBool   exists, generated = PETSC_TRUE;
   PetscRandom random;
 
@@ -390,7 +357,9 @@ int main(int argc, char **argv)
       PetscCall(PetscPrintf(PETSC_COMM_SELF, " %18s", column));
     }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
-  if (exists) PetscCall(Files(&s, dir, random));
+  files.survey = &s;
+  files.random = random;
+  if (exists) PetscCall(ForEachMatrix(dir, 32, TryMatrix, &files));
   else PetscCall(PetscPrintf(PETSC_COMM_SELF, "No folder of matrices \"%s\": set SPIKE_MATRICES or -dir\n", dir));
   if (generated) PetscCall(Generated(&s, random));
   if (exists) PetscCall(Total(&s, PETSC_FALSE));
