@@ -11,25 +11,34 @@ static inline PetscBool KSPFusedIsIndefinite(KSPConvergedReason reason)
                      reason == KSP_CONVERGED_NEG_CURVE);
 }
 
+/* Where a vector, right-hand sides and solutions are */
+static PetscErrorCode KSPFusedMemTypes_Private(Vec x, Mat B, Mat X, PetscMemType memtype[3])
+{
+  const PetscScalar *array;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(x, &array, &memtype[0]));
+  PetscCall(VecRestoreArrayReadAndMemType(x, &array));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &array, &memtype[1]));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &array));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   A right-hand side and a solution where the vectors of A are, if B or X is not there, else nothing: products of a
   matrix on a device do not see what is written to a vector of the host
 */
 static PetscErrorCode KSPFusedVecsThere_Private(KSP ksp, Mat B, Mat X, Vec there[2])
 {
-  const PetscScalar *array;
-  PetscMemType       memtype[3];
-  Mat                A;
+  PetscMemType memtype[3];
+  Mat          A;
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(MatCreateVecs(A, &there[1], &there[0]));
-  PetscCall(VecGetArrayReadAndMemType(there[0], &array, &memtype[0]));
-  PetscCall(VecRestoreArrayReadAndMemType(there[0], &array));
-  PetscCall(MatDenseGetArrayReadAndMemType(B, &array, &memtype[1]));
-  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &array));
-  PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
-  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
+  PetscCall(KSPFusedMemTypes_Private(there[0], B, X, memtype));
   if (PetscMemTypeHost(memtype[0]) == PetscMemTypeHost(memtype[1]) &&
       PetscMemTypeHost(memtype[0]) == PetscMemTypeHost(memtype[2])) {
     PetscCall(VecDestroy(&there[0]));
@@ -91,11 +100,10 @@ static PetscErrorCode KSPFusedSolveSingle_Private(KSP ksp, PetscBool rest, Mat B
 */
 static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *suits)
 {
-  KSPFused          *f  = (KSPFused *)ksp->data;
-  const PC           pc = ksp->pc;
-  const PetscScalar *array;
-  PetscMemType       memtype[3];
-  PetscBool          together = PETSC_FALSE; /* PCPreSolve() has nothing to do */
+  KSPFused    *f  = (KSPFused *)ksp->data;
+  const PC     pc = ksp->pc;
+  PetscMemType memtype[3];
+  PetscBool    together = PETSC_FALSE; /* PCPreSolve() has nothing to do */
 
   PetscFunctionBegin;
   *suits = (PetscBool)(f->options.matsolve != KSP_FUSED_MATSOLVE_SINGLE && f->rhs->nresults > 1 &&
@@ -107,12 +115,7 @@ static PetscErrorCode KSPFusedRhsSuit_Private(KSP ksp, Mat B, Mat X, PetscBool *
   *suits = (PetscBool)(*suits && ((!pc->ops->presolve && !pc->ops->postsolve) || together) && !pc->ops->applyBA &&
                        !pc->ops->applyBAtranspose);
   if (!*suits) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetArrayReadAndMemType(ksp->work[0], &array, &memtype[0]));
-  PetscCall(VecRestoreArrayReadAndMemType(ksp->work[0], &array));
-  PetscCall(MatDenseGetArrayReadAndMemType(B, &array, &memtype[1]));
-  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &array));
-  PetscCall(MatDenseGetArrayReadAndMemType(X, &array, &memtype[2]));
-  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &array));
+  PetscCall(KSPFusedMemTypes_Private(ksp->work[0], B, X, memtype));
   for (int i = 0; i < 3; i++)
     if (!SpikeKrylovRhsKernelsFind(memtype[i]) || SpikeKrylovKernelsFind(memtype[i])->maxcolumns < f->basis.ncolumns ||
         SpikeKrylovRhsKernelsFind(memtype[i]) != SpikeKrylovRhsKernelsFind(memtype[0]))

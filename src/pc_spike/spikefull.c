@@ -319,25 +319,30 @@ static PetscErrorCode PCSpikeFullFits_Private(PC pc, PetscBool *fits)
 
 /*
   Where truncation would neglect more than that, the factors that are there get the whole spikes instead, if there is
-  memory for them; where exact coupling has seen that it would not, the next setup truncates. A rank without rows may
-  have no interfaces, and goes with the others.
+  memory for them; where exact coupling has seen that it would not, the next setup truncates. So it is where pivots of
+  partitions were boosted: truncation takes its tips from windows, whose pivots are others. A rank without rows may have
+  no interfaces, and goes with the others.
 */
-PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, SpikePivot *reduced)
+PetscErrorCode PCSpikeChooseCoupling_Private(PC pc, const SpikePivot *partition, SpikePivot *reduced)
 {
   PC_Spike       *s       = (PC_Spike *)pc->data;
   SpikeBand      *b       = &s->band;
   const PetscBool changes = (PetscBool)(b->coupled && !b->full);
-  PetscReal       most[2];
+  PetscReal       most[3];
   PetscBool       fits;
 
   PetscFunctionBegin;
   if (s->type != PC_SPIKE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   most[0] = PCSpikeDecay_Private(s); /* 0 on a rank without interfaces, which others may have */
   most[1] = changes ? 1.0 : 0.0;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
-  s->full = (PetscBool) !(most[0] <= PCSpikeMayNeglect_Private(s));
+  most[2] = b->coupled && partition->nboost > 0 ? 1.0 : 0.0;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 3, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)pc)));
+  s->full = (PetscBool)(!(most[0] <= PCSpikeMayNeglect_Private(s)) || most[2] > 0.0);
   if (!s->full || most[1] == 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)most[0]));
+  if (!(most[0] <= PCSpikeMayNeglect_Private(s)))
+    PetscCall(PetscInfo(pc, "Spikes fall to %g of their ends only: exact coupling\n", (double)most[0]));
+  else
+    PetscCall(PetscInfo(pc, "Pivots of partitions were boosted: exact coupling, whose spikes are of these factors\n"));
   PetscCall(PCSpikeFullFits_Private(pc, &fits));
   if (!fits) s->full = PETSC_FALSE;
   if (!fits || !changes) PetscFunctionReturn(PETSC_SUCCESS);

@@ -84,6 +84,14 @@ typedef struct {
   PetscReal *dr, *dc;
 } PCSpikeMatching;
 
+/* One partition in place of several: spikelone.c */
+typedef struct {
+  PetscBool wanted;  /* one partition on each rank                                  */
+  PetscBool decided; /* both have been tried for this pattern                       */
+  PetscBool again;   /* the setup that is about to begin is for that                */
+  PetscReal error;   /* of several partitions                                       */
+} PCSpikeLone;
+
 typedef struct {
   PCFACTOREDHEADER
 
@@ -131,6 +139,7 @@ typedef struct {
   PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
 
   PCSpikeMatching   matching;
+  PCSpikeLone       lone;
   PCSpikeBorder     border;
   PCSpikeRefinement refine;
 } PC_Spike;
@@ -197,7 +206,7 @@ PETSC_INTERN PetscErrorCode PCSpikeFullSetUp_Private(PC, SpikePivot *);
 PETSC_INTERN PetscErrorCode PCSpikeFullSolve_Private(PC, PetscBool, PetscInt, const PetscScalar *, PetscCount,
                                                      PetscScalar *, PetscCount);
 PETSC_INTERN PetscReal      PCSpikeDecay_Private(const PC_Spike *);
-PETSC_INTERN PetscErrorCode PCSpikeChooseCoupling_Private(PC, SpikePivot *);
+PETSC_INTERN PetscErrorCode PCSpikeChooseCoupling_Private(PC, const SpikePivot *, SpikePivot *);
 PETSC_INTERN PetscErrorCode PCSpikeSegmentsDestroy_Private(PC);
 PETSC_INTERN PetscReal      PCSpikeSegmentsBytes_Private(PC);
 
@@ -224,7 +233,6 @@ PETSC_INTERN PetscBool      PCSpikeBandHolds_Private(const PC_Spike *, const Spi
 #define SPIKE_WRONG_TOOL_LEAST 1e9
 #define SPIKE_WRONG_TOOL_SHARE 0.01
 #define SPIKE_WRONG_TOOL_RATIO 10
-PETSC_INTERN PetscErrorCode PCSpikeIsWrongTool_Private(PC, PetscBool *, PetscReal[4]);
 PETSC_INTERN PetscErrorCode PCSpikeInfoWrongTool_Private(PC);
 PETSC_INTERN PetscErrorCode PCSpikeViewWrongTool_Private(PC, PetscViewer);
 
@@ -240,6 +248,9 @@ PETSC_INTERN PetscErrorCode PCSpikeJudge_Private(PC, Mat, const SpikeFillStats *
 /* spikematching.c */
 PETSC_INTERN PetscErrorCode PCSpikeMatchingChooseBand_Private(PC, Mat *);
 PETSC_INTERN void           PCSpikeMatchingForget_Private(PC_Spike *);
+PETSC_INTERN void           PCSpikeLoneForget_Private(PC_Spike *);
+PETSC_INTERN PetscErrorCode PCSpikeLoneReject_Private(PC, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeLoneAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingAfter_Private(PC, PetscBool, const SpikePivot *, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingReject_Private(PC, PetscBool *);
 PETSC_INTERN PetscErrorCode PCSpikeMatchingUpload_Private(PC);

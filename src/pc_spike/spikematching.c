@@ -92,43 +92,6 @@ void PCSpikeMatchingForget_Private(PC_Spike *s)
 }
 
 /*
-  How wrong factors are, on what has a solution if the matrix is singular: the larger one of ||E v|| / ||v|| for v = A
-  w, w random, and for E v in place of v, with E = I - A M^-1
-*/
-static PetscErrorCode PCSpikeMatchingError_Private(PC pc, PetscReal *error)
-{
-  PC_Spike          *s = (PC_Spike *)pc->data;
-  PCSpikeRefinement *f = &s->refine;
-  const Mat          A = PCSpikeRefineMatrix_Private(pc);
-  Vec                w, v;
-  PetscReal          norm, next;
-
-  PetscFunctionBegin;
-  *error      = 0.0;
-  s->factored = s->numeric = PETSC_TRUE; /* they are, and may be applied */
-  PetscCall(PCSpikeGetProbe_Private(pc, &w));
-  PetscCall(VecDuplicate(w, &v));
-  PetscCall(MatMult(A, w, v));
-  PetscCall(VecNorm(v, NORM_2, &norm));
-  for (int k = 0; k < 2 && norm > 0.0; k++, norm = next) {
-    PetscCall(VecScale(v, 1.0 / norm));
-    PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, v, f->d));
-    PetscCall(VecNorm(f->d, NORM_2, &next));
-    if (!PetscIsInfOrNanReal(next)) {
-      PetscCall(MatMult(A, f->d, f->r));
-      PetscCall(VecAXPY(v, -1.0, f->r));
-      PetscCall(VecNorm(v, NORM_2, &next));
-    }
-    if (PetscIsInfOrNanReal(next)) next = PETSC_MAX_REAL;
-    *error = PetscMax(*error, next);
-    if (next == PETSC_MAX_REAL) break;
-  }
-  PetscCall(VecDestroy(&v));
-  s->factored = s->numeric = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   Small pivots, which were boosted, or ended the factorization: the other way, with a matching or without one, is tried
   once for a pattern, and the one whose factors are less wrong taken. *again: the setup has to be made anew for that. A
   refill (reuse) whose factors fail, or are ten times as wrong as those that were chosen, begins from scratch: what was
@@ -153,7 +116,7 @@ PetscErrorCode PCSpikeMatchingAfter_Private(PC pc, PetscBool reuse, const SpikeP
   if (!may && !m->trying) PetscFunctionReturn(PETSC_SUCCESS);
   if (!reuse && m->error[0] >= 0.0 && m->error[1] >= 0.0) PetscFunctionReturn(PETSC_SUCCESS); /* decided */
   PetscCall(MatHasOperation(PCSpikeRefineMatrix_Private(pc), MATOP_MULT, &has));
-  if (!failed && has) PetscCall(PCSpikeMatchingError_Private(pc, &error));
+  if (!failed && has) PetscCall(PCSpikeError_Private(pc, &error));
   if (reuse) {
     *again = (PetscBool)(failed || m->error[mine] < 0.0 ||
                          error > PetscMax(10 * m->error[mine], PETSC_SQRT_MACHINE_EPSILON));

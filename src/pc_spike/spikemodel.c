@@ -17,16 +17,11 @@ static PetscReal SpikeDissection_Private(PetscReal n, PetscReal K, PetscBool sol
 }
 
 /*
-  PCSpikeIsWrongTool_Private - Whether sparse LU would take far less work than the band: rows are nearly empty inside of
-  it, and it takes ten times the work of a plane mesh's
-
-  Collective
-
-  Output Parameters:
-+ wrong - whether it is
-- w     - operations of the band, of sparse LU of a plane mesh and of a solid one; share of the band that A fills
+  Whether sparse LU would take far less work than the band: rows are nearly empty inside of it, and it takes ten times
+  the work of a plane mesh's. w: operations of the band, of sparse LU of a plane mesh and of a solid one; share of the
+  band that A fills. Collective
 */
-PetscErrorCode PCSpikeIsWrongTool_Private(PC pc, PetscBool *wrong, PetscReal w[4])
+static PetscErrorCode PCSpikeIsWrongTool_Private(PC pc, PetscBool *wrong, PetscReal w[4])
 {
   const PC_Spike *s   = (const PC_Spike *)pc->data;
   const PetscBool cut = s->info.cut;
@@ -78,9 +73,8 @@ PetscErrorCode PCSpikeViewWrongTool_Private(PC pc, PetscViewer viewer)
   PetscCall(PCSpikeIsWrongTool_Private(pc, &wrong, w));
   if (wrong)
     PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  filled to %.2g by the matrix, %.2g operations; sparse LU of a mesh %.2g "
-                                     "(plane) to %.2g "
-                                     "(solid): -pc_type lu may be faster\n",
+                                     "  filled to %.2g by the matrix, %.2g operations: -pc_type lu may be faster\n"
+                                     "    (sparse LU of a mesh with such a band %.2g, plane, to %.2g, solid)\n",
                                      (double)w[3], (double)w[0], (double)w[1], (double)w[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -52,7 +52,7 @@ PetscErrorCode PCSpikeNumeric_Private(PC pc, PetscBool late, const SpikeFillStat
     PetscCall(PetscLogEventEnd(PC_Spike_Reduced, pc, 0, 0, 0));
   }
   if (b->k->finish) PetscCall((*b->k->finish)(b));
-  PetscCall(PCSpikeChooseCoupling_Private(pc, &pv->reduced));
+  PetscCall(PCSpikeChooseCoupling_Private(pc, &pv->partition, &pv->reduced));
   PetscCall((*b->k->end)(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

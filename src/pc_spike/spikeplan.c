@@ -30,7 +30,8 @@ PetscErrorCode PCSpikePlan_Private(PC pc)
   }
   b->n = range[rank + 1] - range[rank];
   np   = s->local_partitions;
-  if (np == PETSC_DECIDE && s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc)) np = 1;
+  if (np == PETSC_DECIDE && s->lone.wanted) np = 1;
+  else if (np == PETSC_DECIDE && s->type != PC_SPIKE_BLOCK && PCSpikePivotsSystems_Private(pc)) np = 1;
   else if (np == PETSC_DECIDE) {
     np = (*b->k->partitions)(b->n, b->kl, b->ku, s->precision, s->expected, s->type, &full);
     np = PetscMax(1, PetscMin(np, b->n / PetscMax(K, 1)));

@@ -77,6 +77,43 @@ static PetscErrorCode PCSpikeEstimate_Private(PC pc, PetscReal *estimate)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  How wrong factors are, on what has a solution if the matrix is singular: the larger one of ||E v|| / ||v|| for v = A
+  w, w random, and for E v in place of v, with E = I - A M^-1
+*/
+PetscErrorCode PCSpikeError_Private(PC pc, PetscReal *error)
+{
+  PC_Spike          *s = (PC_Spike *)pc->data;
+  PCSpikeRefinement *f = &s->refine;
+  const Mat          A = PCSpikeRefineMatrix_Private(pc);
+  Vec                w, v;
+  PetscReal          norm, next;
+
+  PetscFunctionBegin;
+  *error      = 0.0;
+  s->factored = s->numeric = PETSC_TRUE; /* they are, and may be applied */
+  PetscCall(PCSpikeGetProbe_Private(pc, &w));
+  PetscCall(VecDuplicate(w, &v));
+  PetscCall(MatMult(A, w, v));
+  PetscCall(VecNorm(v, NORM_2, &norm));
+  for (int k = 0; k < 2 && norm > 0.0; k++, norm = next) {
+    PetscCall(VecScale(v, 1.0 / norm));
+    PetscCall(PCSpikeApply_Private(pc, PETSC_FALSE, v, f->d));
+    PetscCall(VecNorm(f->d, NORM_2, &next));
+    if (!PetscIsInfOrNanReal(next)) {
+      PetscCall(MatMult(A, f->d, f->r));
+      PetscCall(VecAXPY(v, -1.0, f->r));
+      PetscCall(VecNorm(v, NORM_2, &next));
+    }
+    if (PetscIsInfOrNanReal(next)) next = PETSC_MAX_REAL;
+    *error = PetscMax(*error, next);
+    if (next == PETSC_MAX_REAL) break;
+  }
+  PetscCall(VecDestroy(&v));
+  s->factored = s->numeric = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* max |u_ij| / max |a_ij| over all ranks, -1 where one cannot tell */
 static PetscErrorCode PCSpikeGrowth_Private(PC pc, PetscReal *growth)
 {

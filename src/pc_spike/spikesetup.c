@@ -394,6 +394,7 @@ static PetscErrorCode PCSpikeFill_Private(PC pc, Mat A, PetscBool late, SpikeFil
 static void PCSpikeForget_Private(PC_Spike *s)
 {
   PCSpikeMatchingForget_Private(s);
+  PCSpikeLoneForget_Private(s);
   PCSpikeBorderForget_Private(s);
 }
 
@@ -425,9 +426,9 @@ static PetscErrorCode PCSpikeBegin_Private(PC pc, PetscBool *reuse, Mat *A)
     }
   }
   PetscCall(PCFactoredAgree_Private(pc, reuse)); /* each rank has looked at its own nonzero state */
-  if (!*reuse && !s->matching.again && !s->border.again) PCSpikeForget_Private(s);
+  if (!*reuse && !s->matching.again && !s->border.again && !s->lone.again) PCSpikeForget_Private(s);
   s->matching.trying = s->matching.again;
-  s->matching.again = s->border.again = PETSC_FALSE;
+  s->matching.again = s->border.again = s->lone.again = PETSC_FALSE;
   if (!*reuse) {
     if (s->matching.trying && s->aij) { /* of the same values */
       PetscCall(PCSpikeRestart_Private(pc));
@@ -557,6 +558,8 @@ static PetscErrorCode PCSpikeSetUp_Private(PC pc, PetscBool *again)
     PetscCall(PCSpikeBorderFactor_Private(pc, &pivots.partition, &pivots.reduced, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeMatchingAfter_Private(pc, reuse, &pivots.partition, again));
+    if (*again) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PCSpikeLoneAfter_Private(pc, reuse, &pivots.partition, again));
     if (*again) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PCSpikeJudge_Private(pc, A, &st, &pivots));
     PetscCall(PCSpikeBorderJudge_Private(pc));

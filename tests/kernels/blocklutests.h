@@ -254,34 +254,59 @@ static PetscErrorCode TestMissing(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Factors, solves and pivots; step: between sizes of blocks from 9 on; name: of the backend, in the reports */
-static PetscErrorCode TestBlockFactors(SpikeBlock *b, PetscInt step, const char name[])
+/* The parts of TestBlockFactors(), for memory checkers, which take minutes for each */
+enum {
+  FACTORS_OF_SIZES,
+  FACTORS_OF_TASKS,
+  FACTORS_OF_GRIDS,
+  FACTORS_PIVOTS,
+  FACTORS_PARTS
+};
+
+static PetscErrorCode TestFactorsPart(SpikeBlock *b, PetscSpikePrecision precision, PetscInt step, int part)
 {
   const PetscInt levels[] = {0, 1, 2, PETSC_INT_MAX};
-  char           what[128];
 
   PetscFunctionBegin;
-  for (int q = 0; q < 2; q++) {
+  if (part == FACTORS_OF_SIZES) {
     for (PetscInt bs = 1; bs <= SPIKE_BLOCK_MAXBS; bs += bs < 9 ? 1 : step)
       for (int c = 0; c < 3; c++)
         PetscCall(
-          TestFactors(b, precisions[q], bs, &tasks[(bs + c) % 2], 4, levels[(bs + c) % 4], (int)((bs / 2 + c) % 3)));
+          TestFactors(b, precision, bs, &tasks[(bs + c) % 2], 4, levels[(bs + c) % 4], (int)((bs / 2 + c) % 3)));
+  } else if (part == FACTORS_OF_TASKS) {
     for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(tasks); t++)
       for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(levels); l++)
-        for (int order = 0; order < 3; order++)
-          PetscCall(TestFactors(b, precisions[q], 4, &tasks[t], 4, levels[l], order));
+        for (int order = 0; order < 3; order++) PetscCall(TestFactors(b, precision, 4, &tasks[t], 4, levels[l], order));
+  } else if (part == FACTORS_OF_GRIDS) {
     for (PetscInt bs = 4; bs <= 16; bs *= 2) /* the sizes to be fast with */
       for (int c = 0; c < 6; c++)
-        PetscCall(TestFactors(b, precisions[q], bs, &grids[c % 2], c < 4 ? 0 : 4, levels[c / 3], c % 3));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "factors and solves, precision %d, %s", q, name));
-    Report(what);
+        PetscCall(TestFactors(b, precision, bs, &grids[c % 2], c < 4 ? 0 : 4, levels[c / 3], c % 3));
+  } else {
     for (PetscInt bs = 1; bs <= 17; bs += bs < 6 ? 1 : 3) {
-      for (PetscInt step = 0; step < bs; step += 1 + step) {
-        PetscCall(TestPivot(b, precisions[q], bs, step, 0.0));
-        PetscCall(TestPivot(b, precisions[q], bs, step, 4 * Epsilon(precisions[q])));
-        PetscCall(TestPivot(b, precisions[q], bs, step, -Epsilon(precisions[q])));
+      for (PetscInt at = 0; at < bs; at += 1 + at) {
+        PetscCall(TestPivot(b, precision, bs, at, 0.0));
+        PetscCall(TestPivot(b, precision, bs, at, 4 * Epsilon(precision)));
+        PetscCall(TestPivot(b, precision, bs, at, -Epsilon(precision)));
       }
     }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Factors, solves and pivots; step: between sizes of blocks from 9 on; name: of the backend, in the reports; only: the
+   one part to be done, or -1 for all */
+static PetscErrorCode TestBlockFactors(SpikeBlock *b, PetscInt step, const char name[], PetscInt only)
+{
+  char what[128];
+
+  PetscFunctionBegin;
+  for (int q = 0; q < 2; q++) {
+    for (int part = 0; part < FACTORS_PIVOTS; part++)
+      if (only < 0 || only == part) PetscCall(TestFactorsPart(b, precisions[q], step, part));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "factors and solves, precision %d, %s", q, name));
+    if (only != FACTORS_PIVOTS) Report(what);
+    if (only >= 0 && only != FACTORS_PIVOTS) continue;
+    PetscCall(TestFactorsPart(b, precisions[q], step, FACTORS_PIVOTS));
     PetscCall(PetscSNPrintf(what, sizeof(what), "pivots, precision %d, %s", q, name));
     Report(what);
   }

@@ -4,7 +4,8 @@
   TAP
 */
 static char help[] = "Block kernels of the CUDA backend against sums in double precision and dense formulas.\n\
-  -only k   for memory checkers: k = 0 to 3, one precision and layout of the products and sums; 4, all the rest\n\n";
+  -only k   for memory checkers: k = 0 to 3, one precision and layout of the products and sums; 4 to 6, factors;\n\
+            7, their pivots; 8, all the rest\n\n";
 
 #include "blocktests.h"
 #include "blocklutests.h"
@@ -83,13 +84,14 @@ int main(int argc, char **argv)
   b.k           = &table;
   PetscCall((*b.k->create)(&b));
   if (only < 4) PetscCall(TestBlocks(&b, "CUDA", only));
-  if (only < 0 || only == 4) {
+  if (only < 0 || (only >= 4 && only < 4 + FACTORS_PARTS))
+    PetscCall(TestBlockFactors(&b, 4, "CUDA", only < 0 ? -1 : only - 4));
+  if (only < 0 || only == 4 + FACTORS_PARTS) {
     for (int p = 0; p < 2; p++)
       for (int rowmajor = 0; rowmajor < 2; rowmajor++) PetscCall(TestTallLong(&b, precisions[p], (PetscBool)rowmajor));
     Report("long axpys and dots");
     PetscCall(TestLimits(&b));
     Report("limits");
-    PetscCall(TestBlockFactors(&b, 4, "CUDA"));
     PetscCall(TestBlockRest(&b));
   }
   PetscCall((*b.k->destroy)(&b));

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
   for (int isa = SPIKE_ISA_BASE; isa <= SPIKE_ISA_V4; isa++) {
     if (!SpikeISASet((SpikeISA)isa)) continue;
     PetscCall(PetscSNPrintf(name, sizeof(name), "instruction set %d", isa));
-    PetscCall(TestBlockFactors(&b, 1, name));
+    PetscCall(TestBlockFactors(&b, 1, name, -1));
   }
   PetscCall(TestBlockRest(&b));
   PetscCall(TestMemory(&b));

@@ -421,14 +421,14 @@ static PetscErrorCode SpikeFactorTiles_Private(SpikeBand *s, const SpikePivotPol
 }
 
 #else
-/* Factors of 16 bits are there for short applications: their setup has no kernels for full tiles */
-template <typename F, bool WHOLE>
-constexpr bool SpikeFactorIsWhole = WHOLE && sizeof(F) > 2;
+/* Factors of 16 bits are there for short applications: among their kernels those of wide bands alone know full tiles */
+template <typename F, int NB, bool FULL>
+constexpr bool SpikeFactorIsWhole = FULL && (sizeof(F) > 2 || NB == 4);
 
 template <typename F, int NB, bool FULL>
 static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPolicy &policy)
 {
-  constexpr bool WHOLE  = SpikeFactorIsWhole<F, FULL>;
+  constexpr bool WHOLE  = SpikeFactorIsWhole<F, NB, FULL>;
   SpikeCUDA     *h      = (SpikeCUDA *)s->data;
   const size_t   each   = sizeof(SpikeWarpShared<F, NB>);
   const int      warps  = (int)PetscMax(1, PetscMin(SPIKE_FACTOR_WARPS, (size_t)h->gpu->shared / each));
@@ -447,7 +447,7 @@ static PetscErrorCode SpikeFactorWarp_Private(SpikeBand *s, const SpikePivotPoli
 template <typename F, int NB, bool FULL, bool WINDOW, int WARPS>
 static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPolicy &policy, int tiles, bool stage)
 {
-  constexpr bool WHOLE = SpikeFactorIsWhole<F, FULL>;
+  constexpr bool WHOLE = SpikeFactorIsWhole<F, NB, FULL>;
   SpikeCUDA     *h     = (SpikeCUDA *)s->data;
   const size_t   bytes = tiles * SpikeTileShape<NB>::PLACES * sizeof(double);
 
