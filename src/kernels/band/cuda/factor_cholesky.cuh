@@ -73,13 +73,52 @@ __device__ static inline void SpikeSymmetricMinus(const SpikeLane<double> &at, c
 }
 
 /*
+  The diagonal block b, x[e] = element (g, 2 q + e), whose lower half becomes L_b^-1 without its diagonal, pivot after
+  pivot up to row T of the tile; what lies above means nothing then. Returns the inverse of the pivot of row g. The next
+  pivot follows from what it and its neighbour were before this one, so that no lane waits for another one's update
+*/
+template <bool WHOLE>
+__device__ static __forceinline__ double SpikeBlockCholesky(double (&x)[2], int b, int T, const SpikePivotRange &limits,
+                                                            unsigned int &worst)
+{
+  const int lane = threadIdx.x & 31, g = lane >> 2, q = lane & 3;
+  double    inverse = 1.0, p = SpikeShuffle(x[0], 0);
+
+#pragma unroll
+  for (int k = 0; k < 8; k++) {
+    if (WHOLE || 8 * b + k < T) {
+      const int    n    = k < 7 ? k + 1 : k;
+      const double here = x[k & 1], beside = x[n & 1], u = SpikeShuffle(beside, 4 * k + n / 2),
+                   d = SpikeShuffle(beside, 4 * n + n / 2), c = SpikeShuffle(here, 4 * g + k / 2),
+                   v0 = SpikeShuffle(x[0], 4 * k + q), v1 = SpikeShuffle(x[1], 4 * k + q);
+      double i, f, s, r;
+
+      worst = max(worst, limits.distance(p, true));
+      asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(i) : "d"(p)); /* 1 / p = i (1 + f) */
+      f = fma(-p, i, 1.0);
+      f = fma(f, f, f);
+      r = u * i;
+      r = fma(r, f, r);
+      s = c * i;
+      s = g > k ? fma(s, f, s) : 0.0;
+      if (g == k) inverse = fma(i, f, i);
+      p    = fma(-r, u, d);
+      x[0] = fma(-s, v0, x[0]);
+      x[1] = fma(-s, v1, x[1]);
+      if (q == k / 2) x[k & 1] = -s;
+    }
+  }
+  return inverse;
+}
+
+/*
   A tile in fragments, blocks on and below the diagonal: d <- M in the blocks on and above it, mine[m] <- inverse of the
   pivot of row 8 m + g, by one warp. With L_b of the block D_bb, pivot after pivot,
     X_mb = D_mb L_b^-T (m > b)          M_nb = Z_nb L_b^-T (n < b)          M_bb = L_b^-T
     D_mc -= X_mb D_b^-1 X_cb^T (m >= c > b)     Z_nc -= M_nb D_b^-1 X_cb^T (n <= b < c),  Z_nc = 0 at first
   EXACT and what is returned: SpikeFragmentsInvert()
 */
-template <int NB, bool EXACT>
+template <int NB, bool WHOLE, bool EXACT>
 __device__ static inline bool SpikeFragmentsCholesky(double (&d)[NB][NB][2], double (&mine)[NB], int T, int row0,
                                                      int nrows, const SpikePivotPolicy &policy,
                                                      const SpikePivotRange &limits, SpikePivotState &st)
@@ -91,10 +130,11 @@ __device__ static inline bool SpikeFragmentsCholesky(double (&d)[NB][NB][2], dou
   SpikeUnroll(b, NB) {
     double x[2], lower[2], w[2], own[2], r[2 * H][2], t[2 * H][2];
 
-    x[0]    = d[b][b][0];
-    x[1]    = d[b][b][1];
-    mine[b] = b < NB - 1 ? SpikeBlockInvert<EXACT, true, true>(x, b, T, row0, nrows, policy, limits, worst, st)
-                         : SpikeBlockInvert<EXACT, false, true>(x, b, T, row0, nrows, policy, limits, worst, st);
+    x[0] = d[b][b][0];
+    x[1] = d[b][b][1];
+    if constexpr (EXACT) mine[b] = SpikeBlockInvert<true, false, true>(x, b, T, row0, nrows, policy, limits, worst, st);
+    else if (b < NB - 1) mine[b] = SpikeBlockCholesky<true>(x, b, T, limits, worst);
+    else mine[b] = SpikeBlockCholesky<WHOLE>(x, b, T, limits, worst);
     SpikeUnroll(e, 2) lower[e] = 2 * q + e < g ? x[e] : 2 * q + e == g ? 1.0 : 0.0;
     SpikeUnroll(h, H) {
       const int m1 = 2 * h + 1 < NB ? 2 * h + 1 : 2 * h;
@@ -149,7 +189,7 @@ __device__ static __noinline__ void SpikeFragmentsCholeskyExact(SpikeTileCopy<NB
   SpikePivotState  st     = copy->st;
 
   SpikeUnroll(i, 2 * NB * NB) d[i / (2 * NB)][i / 2 % NB][i % 2] = copy->tile[i];
-  SpikeFragmentsCholesky<NB, true>(d, mine, T, row0, nrows, policy, SpikePivotRange(policy), st);
+  SpikeFragmentsCholesky<NB, false, true>(d, mine, T, row0, nrows, policy, SpikePivotRange(policy), st);
   SpikeUnroll(i, 2 * NB * NB) copy->tile[i] = d[i / (2 * NB)][i / 2 % NB][i % 2];
   SpikeUnroll(m, NB) copy->mine[m] = mine[m];
   copy->st = st;
@@ -417,7 +457,7 @@ __global__ void __launch_bounds__(32 * WARPS, WARPS == 8 ? 1 : 2)
           SpikeSymmetricMinus<NB, true, NB>(at, step.inverse(0), own, own, d);
         }
         if (exact) SpikeFragmentsCholeskyAgain<NB>(d, mine, T, (j + 1) * T, rows, policy, st);
-        if (exact || SpikeFragmentsCholesky<NB, false>(d, mine, T, (j + 1) * T, rows, policy, limits, st)) {
+        if (exact || SpikeFragmentsCholesky<NB, WHOLE, false>(d, mine, T, (j + 1) * T, rows, policy, limits, st)) {
           step.publish(d, mine);
           break;
         }
