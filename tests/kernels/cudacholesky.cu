@@ -82,12 +82,14 @@ static std::vector<X> Download(const X *d, size_t count)
   return v;
 }
 
-static double Difference(const std::vector<double> &a, const std::vector<double> &b)
+template <typename X>
+static double Difference(const std::vector<X> &a, const std::vector<X> &b)
 {
   double e = 0.0;
 
   for (size_t i = 0; i < a.size(); i++) {
-    const double d = fabs(a[i] - b[i]) / PetscMax(1.0, fabs(b[i]));
+    const double d = (double)PetscAbsScalar((PetscScalar)(a[i] - b[i])) /
+                     PetscMax(1.0, (double)PetscAbsScalar((PetscScalar)b[i]));
 
     if (!(d <= e)) e = d;
     if (d != d) return PETSC_MAX_REAL;
