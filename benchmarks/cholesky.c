@@ -1,36 +1,78 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-static char help[] = "PCSPIKE by Cholesky beside LU: times of a setup with new values, of its factorization, and of an "
-                     "application; ratios cholesky / lu.\n\
-  -n <200000>, -k <4,16,50,128>, -partitions <1>, -repeat <7>, -mat_type <aij>\n\n";
+/* cholesky.c: PCSPIKE by Cholesky beside LU, on a CPU or a GPU */
+static char help[] =
+  "Symmetric bands, each diagonal entry d times the sum of the others' magnitudes: Cholesky and, as a ratio to it\n"
+  "behind each number, Cholesky / LU. ms, medians of rounds in which both take turns.\n"
+  "  setup, apply   new values in the same pattern, and one right-hand side, waited for at the end\n"
+  "  fill ...       the phases of a setup, each waited for before the next one begins\n"
+  "  -n <200000> -k <4,16,50,128> -d <1> -partitions <1, 0: what PCSPIKE chooses> -repeat <9> -train <10>\n"
+  "  -mat_type aijcusparse -partitions 0    on a GPU; options of PCSPIKE\n\n";
 
 #include <petsc/private/petscimpl.h>
-#include <petscspike.h>
-#include <petscdevice.h>
+#include "common/bandcase.h"
 
-typedef struct {
-  PetscReal setup, factor, apply, bytes;
-} Times;
+enum {
+  SETUP,
+  FILL,
+  FACTOR,
+  TIPS,
+  REDUCED,
+  APPLY,
+  NTIMES
+};
 
-/* A dominant symmetric band with entries in [-1, 1) */
-static PetscErrorCode Matrix(PetscInt n, PetscInt K, Mat *A)
+static const char *const eventnames[NTIMES] = {NULL,          "PCSpikeFill",    "PCSpikeFactor",
+                                               "PCSpikeTips", "PCSpikeReduced", NULL};
+static PetscLogEvent     events[NTIMES];
+static double            spent[NTIMES], begun[NTIMES];
+static PetscBool         watching = PETSC_FALSE;
+
+/* Each event begins and ends with the device waited for */
+static PetscErrorCode Begin(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
+{
+  PetscFunctionBeginUser;
+  (void)n, (void)a, (void)b, (void)c, (void)d;
+  for (int e = FILL; watching && e <= REDUCED; e++)
+    if (event == events[e]) PetscCall(Wait(PETSC_COMM_SELF, &begun[e]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode End(PetscLogEvent event, int n, PetscObject a, PetscObject b, PetscObject c, PetscObject d)
+{
+  PetscLogDouble now = 0.0;
+
+  PetscFunctionBeginUser;
+  (void)n, (void)a, (void)b, (void)c, (void)d;
+  for (int e = FILL; watching && e <= REDUCED; e++) {
+    if (event != events[e]) continue;
+    PetscCall(Wait(PETSC_COMM_SELF, &now));
+    spent[e] += now - begun[e];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Matrix(PetscInt n, PetscInt K, PetscReal d, Mat *A)
 {
   PetscInt64   nz = 0;
   PetscInt    *i, *j;
   PetscScalar *a;
 
-  PetscFunctionBegin;
+  PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(n + 1, &i, (size_t)n * (2 * K + 1), &j, (size_t)n * (2 * K + 1), &a));
   for (PetscInt r = 0; r < n; r++) {
+    PetscReal  sum  = 0.0;
+    PetscInt64 diag = nz;
+
     i[r] = (PetscInt)nz;
     for (PetscInt c = PetscMax(0, r - K); c <= PetscMin(n - 1, r + K); c++) {
-      const unsigned long long lo = (unsigned long long)PetscMin(r, c), hi = (unsigned long long)PetscMax(r, c);
-      unsigned long long       z = 0x9E3779B97F4A7C15ULL * (lo * 1000003ULL + hi + 1);
+      const PetscReal v = Uniform((uint64_t)PetscMin(r, c), (uint64_t)PetscMax(r, c));
 
-      z       = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-      z       = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+      if (c == r) diag = nz;
+      else sum += PetscAbsReal(v);
       j[nz]   = c;
-      a[nz++] = r == c ? 2.0 * K + 1.0 : (PetscReal)((double)(z >> 40) / 8388608.0 - 1.0);
+      a[nz++] = v;
     }
+    a[diag] = K ? d * sum : 1.0;
   }
   i[n] = (PetscInt)nz;
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
@@ -44,99 +86,100 @@ static PetscErrorCode Matrix(PetscInt n, PetscInt K, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FactorTime(PetscReal *seconds)
+/* One more round: a setup as a whole, one by phases, applications */
+static PetscErrorCode Round(PC pc, Mat A, Vec b, Vec x, int train, int r, double t[NTIMES][MAXREPEAT])
 {
-  PetscLogEvent      event;
-  PetscEventPerfInfo info;
+  PetscLogDouble t0, t1;
 
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventGetId("PCSpikeFactor", &event));
-  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-  *seconds = (PetscReal)info.time;
+  PetscFunctionBeginUser;
+  for (int phases = 1; phases >= 0; phases--) {
+    PetscCall(PetscObjectStateIncrease((PetscObject)A));
+    PetscCall(PetscArrayzero(spent, NTIMES));
+    PetscCall(Wait(PETSC_COMM_SELF, &t0));
+    watching = (PetscBool)phases;
+    PetscCall(PCSetUp(pc));
+    watching = PETSC_FALSE;
+    PetscCall(Wait(PETSC_COMM_SELF, &t1));
+    for (int e = FILL; phases && e <= REDUCED; e++) t[e][r] = 1e3 * spent[e];
+  }
+  t[SETUP][r] = 1e3 * (t1 - t0);
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(Wait(PETSC_COMM_SELF, &t0));
+  for (int k = 0; k < train; k++) PetscCall(PCApply(pc, b, x));
+  PetscCall(Wait(PETSC_COMM_SELF, &t1));
+  t[APPLY][r] = 1e3 * (t1 - t0) / train;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The shortest of one more round */
-static PetscErrorCode Round(PC pc, Mat A, Vec b, Vec x, Times *t)
+static PetscErrorCode Case(PetscInt n, PetscInt K, PetscReal d, PetscInt partitions, int repeat, int train)
 {
-  PetscLogDouble t0, t1, t2;
-  PetscReal      before, after;
+  double      t[2][NTIMES][MAXREPEAT], ms[2][NTIMES];
+  Mat         A;
+  Vec         b, x;
+  PC          pc[2];
+  PCSpikeInfo info[2];
 
-  PetscFunctionBegin;
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  PetscCall(PetscDeviceContextSynchronize(NULL));
-  PetscCall(FactorTime(&before));
-  PetscCall(PetscTime(&t0));
-  PetscCall(PCSetUp(pc));
-  PetscCall(PetscTime(&t1));
-  PetscCall(FactorTime(&after));
-  for (PetscInt k = 0; k < 3; k++) PetscCall(PCApply(pc, b, x));
-  PetscCall(PetscDeviceContextSynchronize(NULL));
-  PetscCall(PetscTime(&t2));
-  t->setup  = PetscMin(t->setup, (PetscReal)(t1 - t0));
-  t->factor = PetscMin(t->factor, after - before);
-  t->apply  = PetscMin(t->apply, (PetscReal)(t2 - t1) / 3);
+  PetscFunctionBeginUser;
+  PetscCall(Matrix(n, K, d, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(MatMult(A, b, x)); /* the matrix is where it will be used */
+  for (PetscInt f = 0; f < 2; f++) {
+    PetscCall(PCCreate(PETSC_COMM_SELF, &pc[f]));
+    PetscCall(PCSetOperators(pc[f], A, A));
+    PetscCall(PCSetType(pc[f], PCSPIKE));
+    PetscCall(PCSpikeSetFactorType(pc[f], f ? PC_SPIKE_FACTOR_CHOLESKY : PC_SPIKE_FACTOR_LU));
+    PetscCall(PCFactorSetMatOrderingType(pc[f], MATORDERINGNATURAL));
+    if (partitions) PetscCall(PCSpikeSetLocalPartitions(pc[f], partitions));
+    PetscCall(PCSetFromOptions(pc[f]));
+    PetscCall(PCSetUp(pc[f]));
+  }
+  for (int r = -2; r < repeat; r++)
+    for (int f = 0; f < 2; f++) PetscCall(Round(pc[f], A, b, x, train, r < 0 ? 0 : r, t[f]));
+  for (int f = 0; f < 2; f++) {
+    for (int e = 0; e < NTIMES; e++) ms[f][e] = Median(repeat, t[f][e]);
+    PetscCall(PCSpikeGetInfo(pc[f], &info[f]));
+    PetscCall(PCDestroy(&pc[f]));
+  }
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF, "%7" PetscInt_FMT " %4" PetscInt_FMT " %6" PetscInt_FMT, n, K, info[1].partitions));
+  for (int e = 0; e < NTIMES; e++) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %8.4f ", ms[1][e]));
+    if (ms[0][e] > 0.0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%5.2f", ms[1][e] / ms[0][e]));
+    else PetscCall(PetscPrintf(PETSC_COMM_SELF, "    -"));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %5.2f\n", (double)(info[1].bytes / info[0].bytes)));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
-  PetscInt  k[16] = {4, 16, 50, 128}, nk = 16, n = 200000, partitions = 1, repeat = 7;
+  PetscInt  k[16] = {4, 16, 50, 128}, nk = 16, n = 200000, partitions = 1, repeat = 9, train = 10;
+  PetscReal d = 1.0;
   PetscBool set;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscSpikeInitializePackage());
-  PetscCall(PetscLogDefaultBegin());
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of Cholesky", NULL);
   PetscCall(PetscOptionsInt("-n", "Rows", NULL, n, &n, NULL));
   PetscCall(PetscOptionsIntArray("-k", "Half-bandwidths", NULL, k, &nk, &set));
+  PetscCall(PetscOptionsReal("-d", "Dominance", NULL, d, &d, NULL));
   PetscCall(PetscOptionsInt("-partitions", "Partitions", NULL, partitions, &partitions, NULL));
-  PetscCall(PetscOptionsInt("-repeat", "Rounds, of which the best counts", NULL, repeat, &repeat, NULL));
+  PetscCall(PetscOptionsInt("-repeat", "Rounds", NULL, repeat, &repeat, NULL));
+  PetscCall(PetscOptionsInt("-train", "Applications in a row", NULL, train, &train, NULL));
   PetscOptionsEnd();
   if (!set) nk = 4;
-  PetscCall(
-    PetscPrintf(PETSC_COMM_WORLD,
-                "times in ms, cholesky / lu\n     n    K |   setup   ratio |  factor   ratio |   apply   ratio | "
-                "bytes ratio\n"));
-  for (PetscInt q = 0; q < nk; q++) {
-    Times t[2] = {{1e9, 1e9, 1e9, 0}, {1e9, 1e9, 1e9, 0}};
-    Mat   A;
-    Vec   b, x;
-    PC    pc[2];
-
-    PetscCall(Matrix(n, k[q], &A));
-    PetscCall(MatCreateVecs(A, &x, &b));
-    PetscCall(VecSetRandom(b, NULL));
-    for (PetscInt f = 0; f < 2; f++) {
-      PetscCall(PCCreate(PETSC_COMM_WORLD, &pc[f]));
-      PetscCall(PCSetOperators(pc[f], A, A));
-      PetscCall(PCSetType(pc[f], PCSPIKE));
-      PetscCall(PCSpikeSetFactorType(pc[f], f ? PC_SPIKE_FACTOR_CHOLESKY : PC_SPIKE_FACTOR_LU));
-      PetscCall(PCFactorSetMatOrderingType(pc[f], MATORDERINGNATURAL));
-      if (partitions) PetscCall(PCSpikeSetLocalPartitions(pc[f], partitions));
-      PetscCall(PCSetFromOptions(pc[f]));
-      PetscCall(PCSetUp(pc[f]));
-    }
-    for (PetscInt r = 0; r < repeat; r++)
-      for (PetscInt f = 0; f < 2; f++) PetscCall(Round(pc[f], A, b, x, &t[f]));
-    for (PetscInt f = 0; f < 2; f++) {
-      PCSpikeInfo info;
-
-      PetscCall(PCSpikeGetInfo(pc[f], &info));
-      t[f].bytes = info.bytes;
-      PetscCall(PCDestroy(&pc[f]));
-    }
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                          "%7" PetscInt_FMT " %4" PetscInt_FMT
-                          " | %7.2f   %5.2f | %7.2f   %5.2f | %7.2f   %5.2f |  %5.2f\n",
-                          n, k[q], (double)(t[1].setup * 1e3), (double)(t[1].setup / t[0].setup),
-                          (double)(t[1].factor * 1e3), (double)(t[1].factor / t[0].factor), (double)(t[1].apply * 1e3),
-                          (double)(t[1].apply / t[0].apply), (double)(t[1].bytes / t[0].bytes)));
-    PetscCall(VecDestroy(&x));
-    PetscCall(VecDestroy(&b));
-    PetscCall(MatDestroy(&A));
-  }
+  PetscCheck(repeat >= 1 && repeat <= MAXREPEAT && train >= 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE,
+             "-repeat from 1 to %d, -train from 1", MAXREPEAT);
+  for (int e = FILL; e <= REDUCED; e++) PetscCall(PetscLogEventGetId(eventnames[e], &events[e]));
+  PetscCall(PetscLogLegacyCallbacksBegin(Begin, End, NULL, NULL));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%7s %4s %6s | %14s | %14s | %14s | %14s | %14s | %14s | bytes\n", "n", "K",
+                        "parts", "setup", "fill", "factor", "tips", "reduced", "apply"));
+  for (PetscInt q = 0; q < nk; q++) PetscCall(Case(n, k[q], d, partitions, (int)repeat, (int)train));
   PetscCall(PetscFinalize());
   return 0;
 }

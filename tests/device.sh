@@ -36,7 +36,7 @@ passes()
   } &
 }
 
-kernels="cudasetup cudaapply cudafull cudadiaband cudatridiagonal cudarhs cudakrylov cudakrylovbasis"
+kernels="cudasetup cudacholesky cudaapply cudafull cudadiaband cudatridiagonal cudarhs cudakrylov cudakrylovbasis"
 kernels="$kernels cudastencil cudadia cudablock"
 spike="spike_operator spike_change spike_periodic spike_tridiagonal spike_matapply"
 for shared in ${SPIKE_DEVICE_LIMITS:-166912 101376}; do

@@ -122,6 +122,7 @@ PetscErrorCode PCSpikeCholeskyChoose_Private(PC pc)
   PetscFunctionBegin;
   b->cholesky = s->definite;
   b->window   = s->window;
+  b->corner   = s->window;
   if (s->definite && s->factortype == PC_SPIKE_FACTOR_AUTO) {
     if (b->kl != b->ku) {
       b->cholesky = PETSC_FALSE;
@@ -143,7 +144,7 @@ PetscErrorCode PCSpikeCholeskyChoose_Private(PC pc)
              ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : "");
   s->info.kl = s->info.ku = b->kl = b->ku = K;
   b->window                               = 0.0; /* an application is hermitian to rounding */
-  PetscCall(PetscInfo(pc, "Factors by Cholesky%s\n", b->k->cholesky ? "" : ": by the LU kernels of this device"));
+  PetscCall(PetscInfo(pc, "Factors by Cholesky%s\n", b->k->cholesky ? "" : ", kept as L and U on this device"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,7 +176,7 @@ PetscErrorCode PCSpikeCholeskyView_Private(PC pc, PetscViewer viewer)
   } else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  factorization cholesky: %s\n",
                                      s->band.k->cholesky ? "L D L^H, half of the bytes of LU"
-                                                         : "by the LU kernels of this device, with positive pivots"));
+                                                         : "positive pivots, L and U kept both on this device"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,9 +234,11 @@ static PetscErrorCode PCSpikeGetFactorType_Spike(PC pc, PCSpikeFactorType *type)
   `PC_SPIKE_FULL`; with `PC_SPIKE_TRUNCATED` as long as what truncation neglects is small, of which `PC_SPIKE_AUTO`
   takes care.
 
-  With exact coupling the spikes of both sides of a partition come from the same columns of its inverse. On a GPU the
-  kernels are those of LU so far: bytes and time are as with LU, M is hermitian to the rounding of the factors, pivots
-  must be positive all the same, and -pc_view says so.
+  With exact coupling the spikes of both sides of a partition come from the same columns of its inverse. On a GPU L and
+  U = D L^H are kept both: bytes are those of LU, M is hermitian to the rounding of the factors, pivots must be positive
+  all the same, and -pc_view says so. Real factors in double and single precision are computed by L D L^T from half of
+  the band where the half-bandwidth is above 32, others by LU. A left tip may there neglect what
+  `PCSpikeSetWindowTolerance()` says, in all columns alike, which leaves M hermitian.
 
   References:
   Golub and Van Loan, Matrix Computations, 4th edition (2013), 4.1.2 and 4.3.5. Polizzi and Sameh, A parallel hybrid

@@ -76,6 +76,7 @@ typedef struct {
     spikes that have fallen below this fraction of their ends are not corrected, at least below the factors' rounding
   */
   PetscReal window;
+  PetscReal corner; /* with cholesky: what rows behind a corner may add to Wt, in all of its columns alike */
   PetscInt  maxrhs; /* right-hand sides that the work space of an apply holds                           */
 
   /*

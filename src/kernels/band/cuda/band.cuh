@@ -62,7 +62,9 @@ PETSC_INTERN size_t SpikeFillScratch_CUDA(const SpikeTiles *);
 /* factor.cu */
 PETSC_INTERN PetscErrorCode SpikeFactor_CUDA(SpikeBand *, SpikePivot *, SpikePivot *, PetscReal[]);
 /* of holds(): whether what the kernels keep in shared memory fits there */
-PETSC_INTERN bool           SpikeFactorHolds_CUDA(const SpikeTiles *, const SpikeDevice *);
+PETSC_INTERN bool SpikeFactorHolds_CUDA(const SpikeTiles *, const SpikeDevice *);
+/* factor_cholesky.cu: whether L D L^T is computed, which reads the lower half of the band only */
+PETSC_INTERN bool           SpikeFactorIsCholesky_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *);
 PETSC_INTERN bool           SpikeTipsHold_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *);
 PETSC_INTERN PetscErrorCode SpikeSweepHolds_CUDA(const SpikeBand *, const SpikeTiles *, const SpikeDevice *,
                                                  PetscBool *);
@@ -91,7 +93,7 @@ PETSC_INTERN PetscErrorCode SpikeMergedRhs_CUDA(SpikeBand *, PetscBool, PetscInt
 PETSC_INTERN PetscErrorCode SpikePace_CUDA(const SpikeDevice *, SpikePace *);
 /* growth.cu */
 PETSC_INTERN PetscErrorCode SpikeGrowth_CUDA(SpikeBand *, PetscReal *);
-/* definite.cu: of SpikeBand.cholesky, after the factors */
+/* definite.cu: of SpikeBand.cholesky, after factors by LU */
 PETSC_INTERN PetscErrorCode SpikeDefinite_CUDA(SpikeBand *);
 /* finish.cu */
 PETSC_INTERN PetscErrorCode SpikeFinish_CUDA(SpikeBand *);

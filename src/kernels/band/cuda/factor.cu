@@ -461,8 +461,7 @@ static PetscErrorCode SpikeFactorBlock_Private(SpikeBand *s, const SpikePivotPol
 }
 #endif
 
-#define SPIKE_FACTOR_STATIC 2816 /* bytes of shared memory that the kernels have by themselves, at most */
-#define SPIKE_FACTOR_STAGE  8    /* tiles of U at a time where a row of them is too much                */
+#define SPIKE_FACTOR_STAGE 8 /* tiles of U at a time where a row of them is too much */
 
 #if !defined(PETSC_USE_COMPLEX)
 /* Tiles where no window fits: the diagonal one, its inverse, L's, and those of U, or of a stage of it */
@@ -599,9 +598,10 @@ __global__ void __launch_bounds__(256) SpikeFactorCheck(SpikeTiles t, const void
 
 static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pivot)
 {
-  SpikeCUDA       *h      = (SpikeCUDA *)s->data;
-  SpikePivotPolicy policy = {(double)pivot->tol, PetscMax((double)pivot->boost, 0.0), SpikePrecisionMax(s->precision),
-                             SpikePrecisionLeast(s->precision), pivot->relative ? &h->report->fill.value[3] : NULL};
+  SpikeCUDA       *h        = (SpikeCUDA *)s->data;
+  SpikePivotPolicy policy   = {(double)pivot->tol, PetscMax((double)pivot->boost, 0.0), SpikePrecisionMax(s->precision),
+                               SpikePrecisionLeast(s->precision), pivot->relative ? &h->report->fill.value[3] : NULL};
+  const bool       cholesky = SpikeFactorIsCholesky_CUDA(s, &h->t, h->gpu);
 
   PetscFunctionBegin;
   pivot->nboost = 0;
@@ -611,7 +611,8 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
     PetscCall(SpikeTriFactorSystems_CUDA(s, pivot));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
+  if (cholesky) PetscCall(SpikeFactorCholesky_CUDA(s, &policy));
+  else SpikeDispatchPrecision(s->precision, PetscCall(SpikeFactor_Private<F>(s, policy)));
   if (s->precision != PETSC_SPIKE_PRECISION_DOUBLE) {
     const unsigned int exponent = s->precision == PETSC_SPIKE_PRECISION_SINGLE ? 0x7F800000u
                                 : s->precision == PETSC_SPIKE_PRECISION_BF16   ? 0x7F80u
@@ -623,7 +624,7 @@ static PetscErrorCode SpikeFactorPartitions_Private(SpikeBand *s, SpikePivot *pi
                        (cudaStream_t)s->stream>>>(h->t, s->band, reals, parts, bytes, exponent, &h->report->factor);
     PetscCallCUDA(cudaGetLastError());
   }
-  if (s->cholesky) PetscCall(SpikeDefinite_CUDA(s));
+  if (s->cholesky && !cholesky) PetscCall(SpikeDefinite_CUDA(s));
   h->pivot = pivot;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

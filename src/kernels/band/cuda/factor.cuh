@@ -24,6 +24,11 @@ __device__ static inline SpikePivotPolicy SpikePivotAbsolute(SpikePivotPolicy po
   return policy;
 }
 
+#define SPIKE_FACTOR_STATIC 2816 /* bytes of shared memory that the kernels have by themselves, at most */
+
+/* factor_cholesky.cu: of the bands for which SpikeFactorIsCholesky_CUDA() is true */
+PETSC_INTERN PetscErrorCode SpikeFactorCholesky_CUDA(SpikeBand *, const SpikePivotPolicy *);
+
 /* Pivots of one partition: the first bad row, counted from the partition's first, or -1 */
 struct SpikePivotState {
   int    badrow, nboost;
@@ -112,6 +117,20 @@ __device__ static inline SpikeArith SpikePivotInverse(SpikeArith p, int row, int
         p = SpikeArith(1.0);
       }
     }
+  }
+  return SpikeReciprocal(p);
+}
+
+/* A pivot of a positive definite matrix: 1 / p, or 1 where it is refused, with its sign for the report */
+__device__ static inline double SpikePivotPositive(double p, int row, int rows, const SpikePivotPolicy &policy,
+                                                   SpikePivotState &st)
+{
+  if (row < rows && (!(p > policy.tol) || p > policy.max)) {
+    if (st.badrow < 0) {
+      st.badrow   = row;
+      st.badvalue = p;
+    }
+    p = 1.0;
   }
   return SpikeReciprocal(p);
 }

@@ -127,8 +127,12 @@ struct SpikePivotRange {
     least = (unsigned int)__double2hiint(low) + 1;
     range = (unsigned int)__double2hiint(high) > least ? (unsigned int)__double2hiint(high) - least : 0;
   }
-  __device__ unsigned int distance(double p) const { return ((unsigned int)__double2hiint(p) & 0x7FFFFFFFu) - least; }
-  __device__ bool         good(unsigned int distance) const { return distance < range; }
+  /* positive: a negative pivot is far from good */
+  __device__ unsigned int distance(double p, bool positive) const
+  {
+    return ((unsigned int)__double2hiint(p) & (positive ? 0xFFFFFFFFu : 0x7FFFFFFFu)) - least;
+  }
+  __device__ bool good(unsigned int distance) const { return distance < range; }
 };
 
 /*
@@ -151,9 +155,9 @@ struct SpikePivotRange {
 
 /*
   The diagonal block b of that, D_bb = L_b U_b in x[e] = element (g, 2 q + e), pivot after pivot, up to row T of the
-  tile. Returns the inverse of the pivot of row g
+  tile. Returns the inverse of the pivot of row g. POSITIVE: other pivots are refused
 */
-template <bool EXACT, bool WHOLE>
+template <bool EXACT, bool WHOLE, bool POSITIVE = false>
 __device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b, int T, int row0, int nrows,
                                                           const SpikePivotPolicy &policy, const SpikePivotRange &limits,
                                                           unsigned int &worst, SpikePivotState &st)
@@ -172,14 +176,15 @@ __device__ static __forceinline__ double SpikeBlockInvert(double (&x)[2], int b,
       double s;
 
       if (EXACT) {
-        const double i = SpikePivotInverse(p, row0 + k, nrows, policy, st);
+        const double i = POSITIVE ? SpikePivotPositive(p, row0 + k, nrows, policy, st)
+                                  : SpikePivotInverse(p, row0 + k, nrows, policy, st);
 
         s = c * i;
         if (g == kk) inverse = i;
       } else { /* 1 / p = i (1 + f) */
         double i, f;
 
-        worst = max(worst, limits.distance(p));
+        worst = max(worst, limits.distance(p, POSITIVE));
         asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(i) : "d"(p));
         f = fma(-p, i, 1.0);
         f = fma(f, f, f);

@@ -136,16 +136,17 @@ __device__ static __forceinline__ void SpikeFillNextUnit(const SpikeFillPlan &f,
 }
 
 /*
-  A part of row y from the slab to the band, at `to`; its places are cleared. Returns `sum` and the magnitudes of its
-  entries; dropped: those outside the band, summed, and `threads` behind the largest
+  A part of row y from the slab to the band, at `to`, without the tiles above the diagonal tile where half; its places
+  are cleared. Returns `sum` and the magnitudes of its entries; dropped: those outside the band, summed, and `threads`
+  behind the largest
 */
 template <typename F>
 __device__ static __forceinline__ double SpikeFillWrite(const SpikeFillPlan &f, const SpikeFillPlace &at, int y,
-                                                        int part, double sum, PetscScalar *slab, F *to, double *dropped,
-                                                        bool &bad, bool &over)
+                                                        int part, double sum, bool half, PetscScalar *slab, F *to,
+                                                        double *dropped, bool &bad, bool &over)
 {
   const SpikeTiles &t   = f.t;
-  const int         tid = threadIdx.x, threads = blockDim.x;
+  const int         tid = threadIdx.x, threads = blockDim.x, above = half ? t.QL * t.T : f.columns - 1;
   PetscScalar      *from = slab + at.j * f.columns * f.ld + at.x;
 
 #pragma unroll 4
@@ -153,8 +154,8 @@ __device__ static __forceinline__ double SpikeFillWrite(const SpikeFillPlan &f, 
     const PetscScalar w   = from[c * f.ld];
     const PetscReal   abs = PetscAbsScalar(w);
 
-    from[c * f.ld]    = 0.0;
-    to[c * t.G * t.T] = F(w);
+    from[c * f.ld] = 0.0;
+    if (c < above || c == f.columns - 1) to[c * t.G * t.T] = F(w);
     sum += abs;
     bad |= !(abs <= PETSC_MAX_REAL);
     if (!std::is_same<F, SpikeDouble>::value) over |= abs > f.max;
@@ -269,7 +270,9 @@ __global__ void __launch_bounds__(SPIKE_MAP_THREADS, SPIKE_MAP_RESIDENT)
       F *to = band + SpikeFillOut(f, which, at);
 
       if (valid) {
-        sum    = SpikeFillWrite(f, at, y, part, sum, slab, to, dropped, bad, over);
+        const bool half = f.lower && which.step * f.tilerows + at.j + t.QU < t.steps;
+
+        sum    = SpikeFillWrite(f, at, y, part, sum, half, slab, to, dropped, bad, over);
         before = row.first + row.li;
         if (bad) note(0, before);
         if (narrow && over) note(1, before);
@@ -330,6 +333,7 @@ static void SpikeFillPlan_Private(SpikeBand *s, const SpikeFillCSR *A, const Pet
   f->extra    = h->map.extra;
   f->slab     = f->tilerows * f->columns * f->ld + f->extra * f->all;
   f->magic    = SpikeFillMagic(t->T);
+  f->lower    = SpikeFactorIsCholesky_CUDA(s, t, h->gpu);
   f->max      = SpikePrecisionBound(s->precision);
   for (int k = 0; k < 2; k++) f->aa[k] = A->part[k].aa;
 }

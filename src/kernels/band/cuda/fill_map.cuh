@@ -47,7 +47,8 @@ struct SpikeFillPlan {
   int    split;       /* threads that share a row on its way out */
   int    extra, slab; /* slab: its elements, extra places included */
   int    magic;
-  double max; /* above it the type of the factors overflows */
+  bool   lower; /* tiles above the diagonal tile need not be written where the factorization writes them */
+  double max;   /* above it the type of the factors overflows */
 };
 
 __device__ static inline SpikeFillUnit SpikeFillUnitOf(const SpikeFillPlan &f, int unit)

@@ -2,6 +2,9 @@
 /* tips.cu: tips of the spikes, and how far the spikes reach */
 #include "band.cuh"
 #include "tips_narrow.cuh"
+#if !defined(PETSC_USE_COMPLEX)
+  #include "tips_reach.cuh"
+#endif
 
 /*
   The backend has no UL factorization: the leading corner of l rows has the factors' leading corners as its own, so W of
@@ -19,6 +22,9 @@
   (with U alone, above the tip) go on with one combination of the columns. A block reads a tile once for all of its
   columns, into shared memory, some tiles ahead of their use; a warp has 8 NT columns of X, the last tile rows of which
   are in shared memory. Y is kept in SpikeCUDA.spike. Products are in double precision.
+
+  Of symmetric positive definite bands tips_reach.cuh finds corners and reach beforehand, without a column of signs:
+  here the corner is gone through forward and backward, and nothing is measured.
 
   A first launch gives every block room for SPIKE_TIPS_ROWS K rows of Y; spikes that need more are listed and done by a
   second one, with few blocks.
@@ -47,15 +53,15 @@ struct SpikeTipsState {
 
 /*
   A row with largest magnitude m in a thread is done: notes it, and returns whether the phase goes on with row w.j. top:
-  largest of the tip of W
+  largest of the tip of W; known: the corner, and how far the spike reaches
 */
 template <typename C>
 __device__ static __forceinline__ bool SpikeTipsRow(C &s, const SpikeTiles &t, SpikeTipsState &w, SpikeFall &fall,
-                                                    bool right, int J, int most, int last, double root, unsigned m,
-                                                    unsigned &top)
+                                                    bool right, bool known, int J, int most, int last, double root,
+                                                    unsigned m, unsigned &top)
 {
   if (w.phase == SPIKE_FORWARD) {
-    if (!right) {
+    if (!right && !known) {
       const double norm = s.reduce(m);
 
       fall.add(norm);
@@ -64,8 +70,9 @@ __device__ static __forceinline__ bool SpikeTipsRow(C &s, const SpikeTiles &t, S
     w.j++;
     return w.j < w.stop && !(!right && w.j >= PetscMin(2 * fall.tip, most) && w.below >= PetscMax(t.QL, 1));
   } else if (w.phase == SPIKE_BACKWARD) {
-    if (right) fall.add(s.reduce(m));
-    else {
+    if (right) {
+      if (!known) fall.add(s.reduce(m));
+    } else {
       if (w.j < t.QU) top = PetscMax(top, m);
       if (w.f1 == J && (w.j < fall.tip || w.j >= J - fall.tip)) {
         const double norm = s.reduce(m);
@@ -153,8 +160,8 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
   constexpr int ROWS = Columns::ROWS;
   /* of a tile row of Y: columns of ROWS numbers */
   const int    size  = a.tiles * 8 * ROWS;
-  const double small = PetscMax((8.0 + 0.25 * PetscMax(kl, ku)) * (double)a.eps, (double)a.tol),
-               root  = sqrt(PetscMax((double)a.eps, (double)a.tol));
+  const double small = (double)a.small, root = sqrt(PetscMax((double)a.eps, (double)a.tol));
+  const bool   known = a.corner != NULL;
   PetscScalar *Y     = a.work + (PetscInt64)blockIdx.x * a.rows * size;
 
   for (int i = blockIdx.x; i < units; i += gridDim.x) {
@@ -164,31 +171,36 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
     const int      h = right ? ku : kl, col0 = (unit % a.blocks) * a.ncols, nc = PetscMin(a.ncols, h - col0),
               first = s.warp * NT * 8;
 
-    if (!threadIdx.x && !a.again) a.rate[unit] = PETSC_MIN_REAL;
+    if (!threadIdx.x && !a.again && !known) a.rate[unit] = PETSC_MIN_REAL;
     if (!t.active[q] || p < 0 || p >= t.np || nc <= 0) continue;
+    if (known && !right && a.corner[q] > a.rows) { /* the other launch has more room */
+      if (!threadIdx.x) a.list[atomicAdd(a.count, 1)] = unit;
+      continue;
+    }
     const int    n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most);
     SpikeFall    fall(history, !threadIdx.x, right ? PetscMin(Q + (n % T ? 1 : 0), J) : PetscMin(Q, J), (double)a.tol);
     const int    f0   = right ? (n - ku) / T : 0; /* rows of Y: f0 <= j < f1 */
     const int    last = right ? J - fall.tip : 0; /* of the way back         */
     PetscScalar *A    = (PetscScalar *)(right ? a.B : a.C) + q * (PetscCount)h * h + (PetscCount)col0 * h,
                 *tip  = (right ? a.Vb : a.Wt) + q * (PetscCount)kl * ku + (PetscCount)col0 * (right ? kl : ku);
-    SpikeTipsState w  = {right ? J : 0, f0, SPIKE_FORWARD, 0, right ? J : PetscMin(a.rows, most), -1.0};
+    SpikeTipsState w  = {right ? J : 0, f0, SPIKE_FORWARD, 0, right ? J : known ? a.corner[q] : PetscMin(a.rows, most),
+                        -1.0};
     int           &f1 = w.f1, &j = w.j, &phase = w.phase;
 
     s.band = (const F *)a.band + t.group(p) + (p % t.G) * T;
     s.diag = s.band + t.tile(t.QL + t.QU);
     while (phase != SPIKE_DONE) {
       const bool back = phase == SPIKE_BACKWARD || (phase == SPIKE_FOLLOW && right);
-      const int  cols = phase == SPIKE_FOLLOW             ? 1
-                      : phase == SPIKE_BACKWARD && !right ? nc + 1
-                                                          : nc,
+      const int  cols = phase == SPIKE_FOLLOW                       ? 1
+                      : phase == SPIKE_BACKWARD && !right && !known ? nc + 1
+                                                                    : nc,
                 nt = PetscMax(0, PetscMin(NT, (cols - first + 7) / 8)), real = phase == SPIKE_FOLLOW ? 1 : nc;
       unsigned top = 0, signs = 0;
       double   wt, ret, far;
 
       /* X before the first row */
       __syncthreads();
-      s.clear(phase == SPIKE_BACKWARD && !right ? nc : -1);
+      s.clear(phase == SPIKE_BACKWARD && !right && !known ? nc : -1);
       __syncthreads();
       SpikeTipsBefore(s, t, phase, right, j, f0, J, nc, size, Y);
       s.begin(back, j);
@@ -205,16 +217,17 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
                                     phase == SPIKE_BACKWARD && j >= f0 ? PetscMax(0, PetscMin(NT, (nc - first + 7) / 8))
                                                                        : 0,
                                     real,
-                                    right || j < PetscMax(t.QU, 1) || (f1 == J && (j < fall.tip || j >= J - fall.tip)),
+                                    (!known && (right || j < PetscMax(t.QU, 1))) ||
+                                      (!right && f1 == J && (j < fall.tip || j >= J - fall.tip)),
                                     y, rhs, result, &signs);
-        else m = s.template step<false>(j, f0, nt, 0, real, !right, y, rhs, result, &signs);
-        go = SpikeTipsRow(s, t, w, fall, right, J, most, last, root, m, top);
+        else m = s.template step<false>(j, f0, nt, 0, real, !right && !known, y, rhs, result, &signs);
+        go = SpikeTipsRow(s, t, w, fall, right, known, J, most, last, root, m, top);
       }
       if (phase == SPIKE_FORWARD) {
         f1    = j;
         j     = f1 - 1;
         phase = SPIKE_BACKWARD;
-      } else if (phase == SPIKE_FOLLOW) phase = SPIKE_DONE;
+      } else if (phase == SPIKE_FOLLOW || known) phase = SPIKE_DONE;
       else if (right) {
         const int rows = PetscMin(t.QU, J - last);
 
@@ -244,7 +257,10 @@ __global__ void __launch_bounds__(32 * SPIKE_TIPS_WARPS, 1) SpikeTips_Kernel(con
         }
       }
     }
-    if (!threadIdx.x && w.below >= 0) {
+    if (known) {
+      if (!threadIdx.x && !right && f1 == J)
+        a.rate[unit] = (PetscReal)SpikeRate(w.start, w.end, (PetscMax(J - fall.tip, 1) * (double)T));
+    } else if (!threadIdx.x && w.below >= 0) {
       a.rate[unit] = (PetscReal)(!right && f1 == J ? SpikeRate(w.start, w.end, (PetscMax(J - fall.tip, 1) * (double)T))
                                                    : fall.rate(T));
       atomicMax(a.window + 2 * p + right, fall.fallen ? PetscMin(fall.last, J) : J);
@@ -262,6 +278,12 @@ static void SpikeTipsShape_Private(SpikeTipsPlan *plan)
                  (size_t)plan->slots * plan->tiles * 8 * Columns::LDX * sizeof(SpikeArith);
 }
 
+/* Whether tips_reach.cuh comes first: by the device's Cholesky, and by LU of what Cholesky was asked for */
+static bool SpikeTipsKnown_Private(const SpikeBand *s)
+{
+  return s->cholesky && s->precision == PETSC_SPIKE_PRECISION_DOUBLE && !PetscDefined(USE_COMPLEX);
+}
+
 /* As few blocks of columns as fit */
 void SpikeTipsPlan_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevice *gpu, SpikeTipsPlan *plan)
 {
@@ -270,7 +292,7 @@ void SpikeTipsPlan_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
   plan->slots = PetscMax(Q, 1);
   for (plan->blocks = (K + 63) / 64;; plan->blocks++) {
     plan->ncols = (K + plan->blocks - 1) / plan->blocks;
-    plan->tiles = (plan->ncols + 1 + 7) / 8;
+    plan->tiles = (plan->ncols + (SpikeTipsKnown_Private(s) ? 0 : 1) + 7) / 8;
     SpikeDispatchPrecision(s->precision, SpikeTipsShape_Private<F>(plan));
     if (plan->shared + SPIKE_TIPS_STATIC <= (size_t)gpu->shared || plan->ncols == 1) break;
   }
@@ -318,7 +340,7 @@ void SpikeTipsWork_CUDA(const SpikeBand *s, const SpikeTiles *t, const SpikeDevi
                                                 gpu->shared / ((PetscInt64)plan.shared + SPIKE_TIPS_STATIC))));
     *elements = PetscMin(together * plan.rows * row, PetscMax(room, 3145728));
     *elements = PetscMax(*elements, PetscMax(plan.most, plan.rows) * row);
-    *scratch  = 2 * (size_t)(t->np + 1) * plan.blocks * sizeof(int);
+    *scratch  = (2 * (size_t)plan.blocks + 1) * (size_t)(t->np + 1) * sizeof(int);
     *blocks   = plan.blocks;
   }
   *elements = PetscMax(*elements, SpikeReducedWork_CUDA(s, gpu, room));
@@ -360,6 +382,15 @@ static PetscErrorCode SpikeTipsLaunch_Private(const SpikeCUDA *h, const SpikeTip
   const PetscInt64 units = 2 * (PetscInt64)(a->t.np + 1) * a->blocks, row = 32 * (PetscInt64)a->tiles * 8;
 
   PetscFunctionBegin;
+#if !defined(PETSC_USE_COMPLEX)
+  if (a->corner) {
+    const size_t shared = SpikeReachShared(a->t.QL, a->t.kl);
+
+    PetscCall(SpikeKernelFit((const void *)SpikeReach_Kernel<double>, 32 * SPIKE_REACH_WARPS, shared));
+    SpikeReach_Kernel<double><<<(unsigned)(2 * (a->t.np + 1)), 32 * SPIKE_REACH_WARPS, shared, stream>>>(*a);
+    PetscCallCUDA(cudaGetLastError());
+  }
+#endif
   PetscCall(SpikeKernelFit((const void *)SpikeTips_Kernel<F>, plan->threads, plan->shared));
   for (a->again = 0; a->again < 2; a->again++) {
     a->rows = a->again ? plan->most : plan->rows;
@@ -410,6 +441,8 @@ PetscErrorCode SpikeTips_CUDA(SpikeBand *s, PetscReal falloff[])
   a.rate   = (PetscReal *)(h->report + 1);
   a.count  = &h->report->count;
   a.list   = (int *)h->scratch;
+  a.corner = SpikeTipsKnown_Private(s) ? a.list + 2 * (np + 1) * plan.blocks : NULL;
+  a.small  = PetscMax((8 + (PetscReal)0.25 * PetscMax(t->kl, t->ku)) * a.eps, a.corner ? s->corner : a.tol);
   if (SpikeTipsAreNarrow_Private(t))
     SpikeDispatchPrecision(s->precision, PetscCall(SpikeTipsNarrow_Private<F>(a, stream)));
   else {

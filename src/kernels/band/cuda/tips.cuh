@@ -15,13 +15,15 @@ typedef struct {
   PetscScalar       *Vb, *Wt, *work;
   PetscReal          eps, tol;
   int                blocks, ncols; /* blocks of columns of a spike, and columns of a block                          */
-  int                tiles;         /* of 8 columns, with that of signs                                              */
+  int                tiles;         /* of 8 columns, with that of signs where there is one                           */
   int                slots;         /* tile rows of X in shared memory                                               */
   int                rows;          /* tile rows of Y that a block has room for                                      */
   int                most;          /* tile rows that a spike is followed over                                       */
   int                again;         /* the second launch                                                             */
   int               *window;        /* [2 np]                                                                        */
   int               *count, *list;  /* of the spikes for the second launch                                           */
+  PetscReal          small;         /* what rows behind a corner may add to a left tip                               */
+  int               *corner;        /* [np + 1] tile rows of the corners, where tips_reach.cuh finds them, else NULL */
   PetscReal         *rate;          /* [2 (np + 1) blocks] of W, then of V                                           */
 } SpikeTipsArgs;
 

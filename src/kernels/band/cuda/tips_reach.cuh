@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+  tips_reach.cuh: before the tips of a symmetric positive definite band are made: how far its spikes reach, and the
+  corner that is enough for a left tip
+*/
+#pragma once
+
+#include "tips.cuh"
+
+/*
+  One combination s of all columns of a spike, with random signs, is followed from its tip by a thread block, down to
+  the tolerance of the corrections:
+    left     y = L^-1 [C s; 0] downward; W is taken to fall as y_i / U_ii does
+    right    v = U^-1 L^-1 [0; B s] upward
+  The left tip of the leading l rows is Wt = G C, where G is the leading part of the inverse of these rows of A. What
+  all rows have more is the sum over the others of Y^T D^-1 Y, Y = L^-1 [I; 0], which the same part of y^T D^-1 y shows.
+  All columns of Wt take the same l, so that G is symmetric and an application with it, whatever l is.
+
+  Tiles go by columns over the warps; a lane has one row. A warp keeps the last tile rows for itself, so that a row
+  takes two barriers. Reads the tiles of one side once. Deterministic.
+*/
+#define SPIKE_REACH_WARPS 8
+#define SPIKE_REACH_AHEAD 4 /* rows that are on their way to the cache */
+
+static inline size_t SpikeReachShared(int Q, int K)
+{
+  return (size_t)((2 * SPIKE_REACH_WARPS + SPIKE_REACH_WARPS * Q + Q + 2) * 32 + K) * sizeof(double);
+}
+
+template <typename F>
+struct SpikeReachColumn {
+  const SpikeTiles &t;
+  const F          *band; /* of the partition */
+  double           *part; /* [2][SPIKE_REACH_WARPS][32] */
+  double           *ring; /* [Q][32] of the warp */
+  int               Q, warp, lane;
+
+  __device__ double *slot(int j) const { return ring + (j + Q) % Q * 32; }
+  __device__ void    clear() const
+  {
+    for (int k = 0; k < Q; k++) ring[32 * k + lane] = 0.0;
+    __syncwarp();
+  }
+  __device__ const F *tiles(bool back, int j) const { return band + j * t.stepsize + t.tile(back ? t.QL : 0); }
+  __device__ double   diagonal(int j) const
+  {
+    return lane < t.T ? (double)band[j * t.stepsize + t.tile(t.QL + t.QU) + lane] : 0.0;
+  }
+  /* Row j into the cache */
+  __device__ void prefetch(bool back, int j) const
+  {
+    const int lines = (int)(Q * t.T * t.T * sizeof(F) / 128);
+
+    if (j < 0 || j >= t.steps) return;
+    for (int k = threadIdx.x; k < lines; k += 32 * SPIKE_REACH_WARPS)
+      SpikePrefetch((const char *)tiles(back, j) + 128 * k);
+  }
+  /* The warp's columns of tile q of row j: warp, warp + 8, ... */
+  __device__ void load(bool back, int j, int q, double (&v)[4]) const
+  {
+    const F *tile = tiles(back, j) + (PetscInt64)(q - 1) * t.T * t.T;
+
+    SpikeUnroll(i, 4) {
+      const int c = warp + SPIKE_REACH_WARPS * i;
+
+      v[i] = c < t.T && lane < t.T ? (double)tile[c * t.T + lane] : 0.0;
+    }
+  }
+  /* What the warps have of each row, added */
+  __device__ double sum(int which, double mine) const
+  {
+    double *p = part + which * 32 * SPIKE_REACH_WARPS, s = 0.0;
+
+    p[32 * warp + lane] = mine;
+    __syncthreads();
+    SpikeUnroll(w, SPIKE_REACH_WARPS) s += p[32 * w + lane];
+    return s;
+  }
+  /* Row j of L^-1 b, or of U^-1 b, given those before it (back: behind it); the same in all warps */
+  template <bool BACK>
+  __device__ double step(int j, double b) const
+  {
+    double corner[4], v[4], acc = 0.0, s;
+
+    load(BACK, j, Q, corner);
+#pragma unroll 3
+    for (int q = 1; q < Q; q++) {
+      const double *x = slot(BACK ? j + q : j - q);
+
+      load(BACK, j, q, v);
+      SpikeUnroll(i, 4) acc = fma(v[i], x[(warp + SPIKE_REACH_WARPS * i) & 31], acc);
+    }
+    {
+      const double *x = slot(j); /* of row j - Q or j + Q */
+
+      SpikeUnroll(i, 4) {
+        const int c = warp + SPIKE_REACH_WARPS * i;
+
+        if (BACK ? c <= lane : c >= lane) acc = fma(corner[i], x[c & 31], acc);
+      }
+    }
+    s   = b - sum(0, acc);
+    acc = 0.0;
+    SpikeUnroll(i, 4) {
+      const int    c = warp + SPIKE_REACH_WARPS * i;
+      const double x = SpikeShuffle(s, c & 31);
+
+      if (BACK ? c > lane : c < lane) acc = fma(corner[i], x, acc);
+    }
+    s             = (BACK ? s * diagonal(j) : s) + sum(1, acc);
+    slot(j)[lane] = s;
+    __syncwarp();
+    return s;
+  }
+};
+
+__device__ static inline double SpikeReachMax(double v)
+{
+  return SpikeMagnitudeValue(SpikeWarpMaxUnsigned(SpikeMagnitude(v)));
+}
+
+template <typename F>
+__global__ void __launch_bounds__(32 * SPIKE_REACH_WARPS) SpikeReach_Kernel(const __grid_constant__ SpikeTipsArgs a)
+{
+  extern __shared__ __align__(16) double column[];
+  __shared__ double                      history[32];
+  const SpikeTiles                      &t = a.t;
+  const int                              T = t.T, Q = t.QL, K = t.kl, half = (int)t.np + 1, tid = threadIdx.x;
+  const bool                             right = (int)blockIdx.x >= half, keeper = tid == 0;
+  const PetscInt                         q = (PetscInt)blockIdx.x - (right ? half : 0), p = right ? q - 1 : q;
+  double    *rows = column + 2 * 32 * SPIKE_REACH_WARPS + SPIKE_REACH_WARPS * Q * 32, *rhs = rows + (Q + 2) * 32;
+  PetscReal *rate = a.rate + ((right ? half : 0) + q) * (PetscInt64)a.blocks;
+
+  if (keeper) {
+    for (int b = 0; b < a.blocks; b++) rate[b] = PETSC_MIN_REAL;
+    if (!right) a.corner[q] = 0;
+  }
+  if (!t.active[q] || p < 0 || p >= t.np) return;
+  const int          n = (int)(t.start[p + 1] - t.start[p]), J = (n + T - 1) / T, most = PetscMin(J, a.most);
+  const PetscScalar *A = (right ? a.B : a.C) + q * (PetscCount)K * K;
+  SpikeFall          fall(history, keeper, PetscMin(right && n % T ? Q + 1 : Q, J), (double)a.tol);
+
+  const SpikeReachColumn<F> x = {t,       (const F *)a.band + t.group(p),
+                                 column,  column + (2 * SPIKE_REACH_WARPS + Q * (tid / 32)) * 32,
+                                 Q,       tid / 32,
+                                 tid % 32};
+
+  if (!J) return;
+  for (int k = tid; k < K; k += 32 * SPIKE_REACH_WARPS) {
+    double v = 0.0;
+
+#pragma unroll 16
+    for (int c = 0; c < K; c++) v = fma(SpikeSign(c), (double)A[(PetscInt64)c * K + k], v);
+    rhs[k] = v;
+  }
+  x.clear();
+  __syncthreads();
+  /* the right-hand side begins in row `first` of the partition */
+  const int first = right ? n - K : 0;
+  auto      b     = [&](int j) {
+    const int k = j * T + x.lane - first;
+
+    return x.lane < T && k >= 0 && k < K ? rhs[k] : 0.0;
+  };
+
+  if (!right) {
+    double head   = 0.0;
+    int    corner = 0, below = 0;
+
+    for (int j = 0; j < most && !(corner && fall.fallen); j++) {
+      double y, w, energy;
+
+      x.prefetch(false, j + SPIKE_REACH_AHEAD);
+      y      = x.template step<false>(j, b(j));
+      w      = y * x.diagonal(j);
+      energy = SpikeReachMax(w * y);
+      fall.add(SpikeReachMax(w));
+      if (fall.seen <= fall.tip) head = PetscMax(head, energy);
+      below = fall.seen > fall.tip && energy <= (double)a.small * head ? below + 1 : 0;
+      if (!corner && fall.seen >= PetscMin(2 * fall.tip, most) && below >= Q) corner = j + 1;
+    }
+    if (keeper) a.corner[q] = corner ? corner : most;
+  } else {
+    const int f0 = (n > K ? n - K : 0) / T;
+
+    for (int j = f0; j < J; j++) {
+      const double y = x.template step<false>(j, b(j));
+
+      if (tid < 32) rows[(j - f0) * 32 + tid] = y;
+    }
+    x.clear();
+    __syncthreads();
+    for (int j = J - 1; j >= J - most && !fall.fallen; j--) {
+      x.prefetch(true, j - SPIKE_REACH_AHEAD);
+      fall.add(SpikeReachMax(x.template step<true>(j, j >= f0 ? rows[(j - f0) * 32 + x.lane] : 0.0)));
+    }
+  }
+  if (keeper) {
+    rate[0]                 = (PetscReal)fall.rate(T);
+    a.window[2 * p + right] = fall.fallen ? PetscMin(fall.last, J) : J;
+  }
+}

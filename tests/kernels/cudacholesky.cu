@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cudacholesky.cu: tests of Cholesky of the CUDA backend against its LU, on random definite bands; prints TAP */
+static char help[] = "Factors, tips and reach of SpikeKernels_CUDA by Cholesky against those by LU.\n\
+  -most <300> : largest half-bandwidth tested\n\
+  -only <K> : one half-bandwidth\n\n";
+
+#include "kernels/band/cuda/band.cuh"
+#include <vector>
+
+extern "C" const SpikeKernels SpikeKernels_CUDA;
+
+enum {
+  FACTORS,
+  TIPS,
+  WINDOWS,
+  PIVOTS,
+  REPEAT,
+  NTOPICS
+};
+static const char *const topics[NTOPICS] = {"factors", "tips", "reach of the spikes", "pivots that are not positive",
+                                            "twice the same bits"};
+static struct {
+  PetscInt cases, bad;
+  double   worst;
+} results[NTOPICS];
+
+/* A symmetric band: entry (i, j), j <= i, at i (K + 1) + i - j; as CSR on the device */
+struct Matrix {
+  PetscInt                 K, n;
+  std::vector<PetscInt>    start;
+  std::vector<PetscScalar> a;
+  SpikeCSR                 csr;
+};
+
+static unsigned long long seed = 20260101;
+static double             Uniform(void)
+{
+  unsigned long long z = (seed += 0x9E3779B97F4A7C15ULL);
+
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  z ^= z >> 31;
+  return (double)(z >> 44) * 0x1p-19 - 1.0;
+}
+
+static void CheckCUDA(cudaError_t status)
+{
+  PetscCheckAbort(status == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", cudaGetErrorString(status));
+}
+
+static void Call(PetscErrorCode ierr)
+{
+  PetscCallAbort(PETSC_COMM_SELF, ierr);
+}
+
+static void Result(int topic, const Matrix &A, const char *what, double error, double bound)
+{
+  results[topic].cases++;
+  if (bound > 0) results[topic].worst = PetscMax(results[topic].worst, error / bound);
+  if (error <= bound) return;
+  if (++results[topic].bad <= 20)
+    Call(PetscPrintf(PETSC_COMM_SELF, "# %s: n %" PetscInt_FMT ", np %d, K %" PetscInt_FMT ": %s: %g, bound %g\n",
+                     topics[topic], A.n, (int)A.start.size() - 1, A.K, what, error, bound));
+}
+
+template <typename X>
+static X *Upload(const std::vector<X> &v)
+{
+  X *d;
+
+  CheckCUDA(cudaMalloc((void **)&d, (v.size() + 1) * sizeof(X)));
+  if (v.size()) CheckCUDA(cudaMemcpy(d, v.data(), v.size() * sizeof(X), cudaMemcpyHostToDevice));
+  return d;
+}
+
+template <typename X>
+static std::vector<X> Download(const X *d, size_t count)
+{
+  std::vector<X> v(count);
+
+  if (count) CheckCUDA(cudaMemcpy(v.data(), d, count * sizeof(X), cudaMemcpyDeviceToHost));
+  return v;
+}
+
+template <typename X>
+static double Difference(const std::vector<X> &a, const std::vector<X> &b)
+{
+  double e = 0.0;
+
+  for (size_t i = 0; i < a.size(); i++) {
+    const double d = (double)PetscAbsScalar((PetscScalar)(a[i] - b[i])) /
+                     PetscMax(1.0, (double)PetscAbsScalar((PetscScalar)b[i]));
+
+    if (!(d <= e)) e = d;
+    if (d != d) return PETSC_MAX_REAL;
+  }
+  return e;
+}
+
+/* The values of A to the device, in the pattern of the first time; those of the partition's ends couple them */
+static void Send(Matrix &A)
+{
+  std::vector<PetscInt>    ai(1, 0), aj;
+  std::vector<PetscScalar> aa;
+
+  for (PetscInt i = 0; i < A.n; i++) {
+    for (PetscInt j = PetscMax(0, i - A.K); j <= PetscMin(A.n - 1, i + A.K); j++) {
+      const PetscInt r = PetscMax(i, j), c = PetscMin(i, j);
+
+      aj.push_back(j);
+      aa.push_back(A.a[(size_t)r * (A.K + 1) + r - c]);
+    }
+    ai.push_back((PetscInt)aj.size());
+  }
+  if (!A.csr.ai) {
+    A.csr.ai = Upload(ai);
+    A.csr.aj = Upload(aj);
+    A.csr.aa = Upload(aa);
+  } else if (aa.size())
+    CheckCUDA(cudaMemcpy((void *)A.csr.aa, aa.data(), aa.size() * sizeof(PetscScalar), cudaMemcpyHostToDevice));
+}
+
+static void Values(Matrix &A)
+{
+  A.a.resize((size_t)A.n * (A.K + 1));
+  for (PetscInt i = 0; i < A.n; i++)
+    for (PetscInt d = 0; d <= A.K; d++)
+      A.a[(size_t)i * (A.K + 1) + d] = d ? Uniform() : 2.2 * sqrt((double)A.K) + 1.5 + 0.5 * Uniform();
+  Send(A);
+}
+
+/* Row r alone, with v on its diagonal */
+static void Isolate(Matrix &A, PetscInt r, double v)
+{
+  for (PetscInt i = r; i <= PetscMin(A.n - 1, r + A.K); i++) A.a[(size_t)i * (A.K + 1) + i - r] = 0.0;
+  for (PetscInt d = 0; d <= A.K; d++) A.a[(size_t)r * (A.K + 1) + d] = d ? 0.0 : v;
+}
+
+struct Band {
+  SpikeBand              s;
+  std::vector<PetscReal> falloff;
+  SpikePivot             piv, corner;
+
+  Band(Matrix &A, bool cholesky, bool coupled, PetscBool *interfaces)
+  {
+    memset(&s, 0, sizeof(s));
+    s.n  = A.n;
+    s.kl = s.ku = A.K;
+    s.np        = (PetscInt)A.start.size() - 1;
+    s.start     = A.start.data();
+    s.active    = interfaces;
+    s.precision = PETSC_SPIKE_PRECISION_DOUBLE;
+    s.coupled   = (PetscBool)coupled;
+    s.cholesky  = (PetscBool)cholesky;
+    s.maxrhs    = 1;
+    s.k         = &SpikeKernels_CUDA;
+    falloff.resize(2 * (s.np + 1));
+    Call((*s.k->create)(&s));
+  }
+  /* Fill over a band of NaN, factors, and tips where there are couplings */
+  void setup(const Matrix &A)
+  {
+    const SpikeCUDA *h = (const SpikeCUDA *)s.data;
+    SpikeFillStats   st;
+
+    piv    = {(PetscReal)1e-12, 0.0, 0, -1, 0.0};
+    corner = piv;
+    CheckCUDA(cudaMemset(s.band, 0xFF, h->elements * sizeof(double)));
+    if (s.coupled) {
+      CheckCUDA(cudaMemset(s.dWt, 0xFF, (s.np + 1) * (size_t)(s.kl * s.ku) * sizeof(PetscScalar)));
+      CheckCUDA(cudaMemset(s.dVb, 0xFF, (s.np + 1) * (size_t)(s.kl * s.ku) * sizeof(PetscScalar)));
+    }
+    Call((*s.k->begin)(&s));
+    Call((*s.k->fill)(&s, 1, &A.csr, NULL, &st));
+    Call((*s.k->factor)(&s, &piv, s.coupled ? &corner : NULL, s.coupled ? falloff.data() : NULL));
+    Call((*s.k->finish)(&s));
+    Call((*s.k->end)(&s));
+  }
+  std::vector<double> factors() const
+  {
+    return Download((const double *)s.band, (size_t)((const SpikeCUDA *)s.data)->elements);
+  }
+};
+
+static void Compare(const Matrix &A, const Band &lu, const Band &c)
+{
+  const int    T    = ((const SpikeCUDA *)c.s.data)->t.T;
+  const size_t size = (size_t)A.K * A.K;
+
+  Result(PIVOTS, A, "a bad pivot", (double)(PetscMax(lu.piv.badrow, c.piv.badrow) + 1), 0);
+  Result(FACTORS, A, "the difference", Difference(c.factors(), lu.factors()), 1e-13);
+  if (!c.s.coupled) return;
+  for (PetscInt q = 1; q < c.s.np; q++) {
+    Result(TIPS, A, "W", Difference(Download(c.s.dWt + q * size, size), Download(lu.s.dWt + q * size, size)), 1e-13);
+    Result(TIPS, A, "V", Difference(Download(c.s.dVb + q * size, size), Download(lu.s.dVb + q * size, size)), 1e-13);
+    Result(WINDOWS, A, "of W", (double)PetscAbsInt(c.s.wtop[q] - lu.s.wtop[q]), 4 * T);
+    Result(WINDOWS, A, "of V", (double)PetscAbsInt(c.s.wbot[q - 1] - lu.s.wbot[q - 1]), 4 * T);
+  }
+}
+
+static void TestShape(PetscInt K, const std::vector<PetscInt> &sizes, bool coupled)
+{
+  Matrix              A  = {};
+  const PetscInt      np = (PetscInt)sizes.size();
+  PetscBool           active[16];
+  std::vector<double> first;
+
+  A.K = K;
+  A.start.push_back(0);
+  for (PetscInt p = 0; p < np; p++) A.start.push_back(A.start[p] + sizes[p]);
+  A.n = A.start[np];
+  for (PetscInt q = 0; q <= np; q++) active[q] = (PetscBool)(coupled && q && q < np);
+  Values(A);
+  {
+    Band       lu(A, false, coupled, active), c(A, true, coupled, active);
+    SpikeCUDA *h = (SpikeCUDA *)c.s.data;
+
+    lu.setup(A);
+    c.setup(A);
+    Compare(A, lu, c);
+    first = c.factors();
+    c.setup(A);
+    Result(REPEAT, A, "factors", first.size() && memcmp(first.data(), c.factors().data(), 8 * first.size()) ? 1 : 0, 0);
+    /* corners that neglect a little: W changes by no more */
+    if (coupled) {
+      c.s.corner = (PetscReal)1e-6;
+      c.setup(A);
+      for (PetscInt q = 1; q < np; q++)
+        Result(TIPS, A, "W of a short corner",
+               Difference(Download(c.s.dWt + q * K * K, K * K), Download(lu.s.dWt + q * K * K, K * K)), 1e-5);
+      c.s.corner = 0.0;
+    }
+    /* other values, by the map, then without one */
+    Values(A);
+    lu.setup(A);
+    c.setup(A);
+    Compare(A, lu, c);
+    {
+      const int state = h->map.state;
+
+      h->map.state = -1;
+      c.setup(A);
+      Compare(A, lu, c);
+      h->map.state = state;
+    }
+    for (int what = 0; what < 4 && A.n; what++) {
+      const double   values[] = {-2.0, 1e-20, 0.0, NAN};
+      const PetscInt row = PetscMin(A.n - 1, (PetscInt)((Uniform() + 1.0) * 0.5 * A.n)), row2 = row / 2;
+
+      Isolate(A, row, values[what]);
+      if (what == 0) Isolate(A, row2, values[what] - 1.0); /* the first of two */
+      Send(A);
+      c.setup(A);
+      Result(PIVOTS, A, "the row", (double)PetscAbsInt(c.piv.badrow - (what ? row : row2)), 0);
+      if (what < 3) Result(PIVOTS, A, "the pivot", fabs(c.piv.badvalue - values[what] + (what ? 0.0 : 1.0)), 1e-14);
+      Values(A);
+    }
+    lu.setup(A);
+    c.setup(A);
+    Compare(A, lu, c);
+    Call((*lu.s.k->destroy)(&lu.s));
+    Call((*c.s.k->destroy)(&c.s));
+  }
+  CheckCUDA(cudaFree((void *)A.csr.ai));
+  CheckCUDA(cudaFree((void *)A.csr.aj));
+  CheckCUDA(cudaFree((void *)A.csr.aa));
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt Ks[]    = {2,  15, 16, 17, 31,  32,  33,  40,  48,  49,  50,  57,  63,  64,  65,  72,  80,  90,
+                            95, 96, 97, 99, 100, 127, 128, 129, 150, 160, 161, 192, 200, 224, 225, 256, 257, 300};
+  int            devices = 0, failed = 0;
+  PetscInt       most = 300, only = -1;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  if (PetscDefined(USE_COMPLEX) || PetscDefined(USE_REAL_SINGLE) || cudaGetDeviceCount(&devices) != cudaSuccess ||
+      !devices) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "ok 1 - CUDA backend # SKIP no GPU on this machine, or other numbers\n"
+                                           "1..1\n"));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(Ks); k++) {
+    const PetscInt K = Ks[k];
+
+    if (K > most || (only >= 0 && K != only)) continue;
+    TestShape(K, {5 * K + 3, 0, 1, K, 33, 4 * 32 + 1}, false);
+    TestShape(K, {2 * K + 5}, false);
+    TestShape(K, {5 * K + 3, 3 * K, K + 1, 12 * K + 5, K}, true);
+    TestShape(K, {45 * K + 1, 20 * K}, true);
+  }
+  for (int i = 0; i < NTOPICS; i++) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s %d - cuda, cholesky: %s # %" PetscInt_FMT " cases",
+                          results[i].bad ? "not ok" : "ok", i + 1, topics[i], results[i].cases));
+    if (results[i].bad) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %" PetscInt_FMT " bad", results[i].bad));
+    if (results[i].worst > 0)
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, ", worst error %.2g of its bound", results[i].worst));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+    failed += results[i].bad > 0;
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "1..%d\n", NTOPICS));
+  PetscCall(PetscFinalize());
+  return failed ? 1 : 0;
+}
