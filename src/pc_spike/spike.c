@@ -71,8 +71,9 @@ static PetscErrorCode PCDestroy_Spike(PC pc)
   Level: intermediate
 
   Notes:
-  The rows of each rank are cut into partitions of equal length. Each diagonal block is factored as a band, without
-  row exchanges, or with them (`PCSpikeSetPivoting()`). What couples two neighbouring partitions is taken into
+  The rows of each rank are cut into partitions of equal length, or of unequal ones where nothing couples two rows near
+  their ends, so that nothing is neglected there. Each diagonal block is factored as a band, without row exchanges, or
+  with them (`PCSpikeSetPivoting()`). What couples two neighbouring partitions is taken into
   account by a small dense system for each interface, made from the tips of the two spikes (`PC_SPIKE_TRUNCATED`), by
   one system of all interfaces (`PC_SPIKE_FULL`), or left out (`PC_SPIKE_BLOCK`). In the truncated form an interface
   between two ranks is an interface like any other: in an apply a rank exchanges as many values as a half-bandwidth with

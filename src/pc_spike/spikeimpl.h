@@ -84,6 +84,14 @@ typedef struct {
   PetscReal *dr, *dc;
 } PCSpikeMatching;
 
+/* Work space of the search for cuts: spikecuts.c */
+typedef struct {
+  PetscInt     count, *row; /* rows i > 0 of this rank, ascending, that nothing couples to rows before them */
+  PetscInt    *reach;       /* [n] the last row that row i or an earlier one is coupled to directly         */
+  PetscInt    *start;       /* as in SpikeBand */
+  PetscScalar *diagonal;    /* [n] */
+} SpikeCuts;
+
 typedef struct {
   PCFACTOREDHEADER
 
@@ -130,6 +138,7 @@ typedef struct {
   PCSpikeInfo info;    /* of this rank; reduced on request */
   PetscBool   natural; /* the natural half-bandwidths in info are those of the present values */
 
+  SpikeCuts         cuts;
   PCSpikeMatching   matching;
   PCSpikeBorder     border;
   PCSpikeRefinement refine;
@@ -293,7 +302,12 @@ PETSC_INTERN PetscErrorCode PCSpikePeriodicUpdate_Private(PC, PetscBool, PetscIn
 PETSC_INTERN PetscReal      PCSpikePeriodicBytes_Private(const PC_Spike *);
 
 /* spikeplan.c: neighbours and partitions */
-PETSC_INTERN PetscErrorCode PCSpikePlan_Private(PC);
+PETSC_INTERN PetscErrorCode PCSpikePlan_Private(PC, PetscInt, const SpikeCSR[], const SpikeDIA *);
+
+/* spikecuts.c: partitions begin where nothing couples two rows */
+PETSC_INTERN PetscErrorCode PCSpikeCutsPlace_Private(PC, PetscBool, PetscBool, PetscInt, const SpikeCSR[],
+                                                     const SpikeDIA *, PetscInt *, PetscBool *);
+PETSC_INTERN PetscErrorCode PCSpikeCutsReset_Private(PC);
 
 /* spikeexchange.c: tips across ranks */
 PETSC_INTERN PetscErrorCode PCSpikeExchangeCreate_Private(PC);
