@@ -356,6 +356,12 @@ static PetscErrorCode PCPreSolve_Spike(PC pc, KSP ksp, Vec b, Vec x)
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &once));
   PetscCall(PetscObjectGetTabLevel((PetscObject)ksp, &inside));
   s->refine.armed = (PetscBool)(once && !inside);
+  if (s->refine.armed && s->traded && s->refine.direct == PETSC_BOOL3_UNKNOWN) {
+    PetscCall(PetscInfo(pc, "A direct solve drops no couplings between ranks: setting up again\n"));
+    s->whole = PETSC_TRUE;
+    PetscCall(PCSpikeChanged_Private(pc));
+    PetscCall(PCSetUp(pc));
+  }
   if (!s->refine.armed || !s->boosted || s->shifttype != (MatFactorShiftType)PETSC_DECIDE)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCSpikeRefineChecks_Private(pc, ksp->transpose_solve, &checks));

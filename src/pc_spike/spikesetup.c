@@ -45,6 +45,8 @@ PetscErrorCode PCReset_Spike(PC pc)
   PetscCall(PetscFree(s->band.systems));
   s->shape += s->band.launches; /* which begins at zero again: the sum of both never comes back to what it was */
   PetscCall(PetscMemzero(&s->band, sizeof(s->band)));
+  PetscCall(PCSpikeGraphReset_Private(pc));
+  PetscCall(PetscFree(s->tried));
   PetscCall(PetscFree(s->newrow));
   PetscCall(PetscFree(s->colmap));
   PetscCall(PetscFree(s->joined));

@@ -202,8 +202,9 @@ PetscErrorCode PCView_Spike(PC pc, PetscViewer viewer)
                                    : isauto        ? MATORDERINGRCM
                                                    : s->ordering));
   if (s->apart)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  each rank orders its own rows: couplings between ranks outside the "
-                                             "band are dropped\n"));
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  each rank orders its own rows%s\n",
+                             info.dropped > 0.0 ? ": couplings between ranks outside the band are dropped" : ""));
   if (info.cut)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  cut to half-bandwidth %" PetscInt_FMT "%s: a preconditioner; -%spc_type lu "
