@@ -202,6 +202,30 @@ static PetscErrorCode TestInside(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The number of partitions is left to the library: one on a host, on a device many, some of which begin at cuts */
+static PetscErrorCode TestOpen(MatType type)
+{
+  Blocks      b;
+  Mat         A;
+  PC          pc;
+  PCSpikeInfo info;
+  PetscReal   error;
+
+  PetscFunctionBegin;
+  BlocksInit(&b, 60, 120, 0, 4, 3);
+  PetscCall(BlocksMat(PETSC_COMM_SELF, &b, PETSC_FALSE, type, &A));
+  PetscCall(CutsPC(PETSC_COMM_SELF, A, PC_SPIKE_AUTO, PETSC_DECIDE, &pc));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.partitions == 1 || info.cuts > 0),
+                           "none of %" PetscInt_FMT " partitions begins at a cut", info.partitions));
+  PetscCall(Error(pc, &error));
+  PetscCall(SpikeTestSmall(error, tol, "error", "a number that is left open"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Values that couple rows at a cut later: with exact coupling an application is still the inverse */
 static PetscErrorCode TestJoined(MatType type)
 {
@@ -307,6 +331,8 @@ int main(int argc, char **argv)
   PetscCall(TestAligned(PETSC_COMM_WORLD, &b, 4, MATAIJ, "three to a partition"));
   PetscCall(TestAligned(PETSC_COMM_SELF, &b, 12, SpikeTestDiaType(), "diagonals"));
   PetscCall(TestInside());
+  PetscCall(TestOpen(MATAIJ));
+  PetscCall(TestOpen(SpikeTestDiaType()));
   PetscCall(TestJoined(MATAIJ));
   PetscCall(TestJoined(SpikeTestDiaType()));
   PetscCall(TestReordered());

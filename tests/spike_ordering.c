@@ -282,6 +282,60 @@ static PetscErrorCode RanksMat(RanksKind kind, PetscReal scale, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* KSPMatSolve() by KSPPREONLY: a new PC, whose first setup drops the coupling */
+static PetscErrorCode TestRanksMany(void)
+{
+  Mat         A, B, X, R;
+  KSP         ksp;
+  PC          pc;
+  PCSpikeInfo info;
+  VecType     vectype;
+  PetscMPIInt size;
+  PetscReal   norm, residual;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, 200, 200, PETSC_DECIDE, PETSC_DECIDE));
+  PetscCall(SpikeTestSetMatType(A, MATAIJ));
+  PetscCall(MatSetUp(A));
+  PetscCall(RanksMat(RANKS_WEAK, 1.0, A));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(
+    MatCreateDenseFromVecType(PETSC_COMM_WORLD, vectype, 200, PETSC_DECIDE, PETSC_DECIDE, 3, PETSC_DECIDE, NULL, &B));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+  for (PetscInt c = 0; c < 3; c++) {
+    Vec v;
+
+    PetscCall(MatDenseGetColumnVecWrite(B, c, &v));
+    PetscCall(SpikeTestSetRandom(v, 60 + c));
+    PetscCall(MatDenseRestoreColumnVecWrite(B, c, &v));
+  }
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSPIKE));
+  PetscCall(PCSpikeSetMatchingType(pc, PC_SPIKE_MATCHING_NONE));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PCSpikeGetInfo(pc, &info));
+  PetscCall(SpikeTestCheck((PetscBool)(info.dropped > 0.0), "a setup without a solver drops nothing"));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &R));
+  PetscCall(MatAXPY(R, -1.0, B, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(R, NORM_FROBENIUS, &residual));
+  PetscCall(MatNorm(B, NORM_FROBENIUS, &norm));
+  PetscCall(SpikeTestSmall(residual, tol * norm, "residual", "several direct solves"));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&B));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each rank orders its rows where that loses nothing, or little; a direct solve loses nothing that it need not */
 static PetscErrorCode TestRanks(void)
 {
@@ -366,6 +420,7 @@ int main(int argc, char **argv)
   PetscCall(TestRandom());
   PetscCall(TestAsked());
   PetscCall(TestRanks());
+  PetscCall(TestRanksMany());
   PetscCall(SpikeTestEnd("spike_ordering"));
   PetscCall(PetscFinalize());
   return 0;
